@@ -1,0 +1,124 @@
+package fakeruntime
+
+import "fmt"
+
+// kind is how long calls of a method take and when they end within an instant.
+type kind struct {
+	delay DelayKind
+	class class
+}
+
+var kinds = map[Method]kind{
+	RunPodSandbox:    {DelayRunPodSandbox, changes},
+	StopPodSandbox:   {DelayStopPodSandbox, changes},
+	RemovePodSandbox: {DelayRemovePodSandbox, changes},
+	PodSandboxStatus: {DelayPodSandboxStatus, reads},
+	ListPodSandbox:   {DelayListPodSandbox, reads},
+	CreateContainer:  {DelayCreateContainer, changes},
+	StartContainer:   {DelayStartContainer, changes},
+	StopContainer:    {DelayStopContainer, changes},
+	RemoveContainer:  {DelayRemoveContainer, changes},
+	ContainerStatus:  {DelayContainerStatus, reads},
+	ListContainers:   {DelayListContainers, reads},
+	ImageStatus:      {DelayImageStatus, reads},
+	PullImage:        {DelayImagePull, reads},
+}
+
+// begin starts a call that takes a latency. Status takes none: the kubelet holds a lock across it.
+func (r *Runtime) begin(op *Op) {
+	k, known := kinds[op.Call.Method]
+	switch {
+	case known:
+		op.End = later(r.now, r.aim(op).delay(r.now, k.delay))
+	case op.Call.Method == ListImages:
+		k.class, op.End = reads, later(r.now, listImages)
+	case op.Call.Method == Status:
+		r.finish(op, nil)
+		return
+	default:
+		r.finish(op, fmt.Errorf("the container runtime does not know the method %q", op.Call.Method))
+		return
+	}
+	op.event.op = op
+	r.queue.schedule(&op.event, op.End, k.class)
+}
+
+// aim finds what a call is about and whose delays it has.
+func (r *Runtime) aim(op *Op) *scope {
+	c := &op.Call
+	op.container, op.sandbox, op.pod = r.containers[c.ContainerID], r.sandboxes[c.SandboxID], r.pods[c.PodUID]
+	name := ""
+	switch {
+	case op.container != nil:
+		op.pod, name = op.container.pod, op.container.Name
+	case op.sandbox != nil:
+		op.pod = op.sandbox.pod
+	}
+	if c.Name != "" {
+		name = c.Name
+	}
+	return r.scopeOf(op.pod, name)
+}
+
+// complete has a call take effect at its end. An object that is gone by then counts as not found.
+func (r *Runtime) complete(op *Op) {
+	if op.container != nil && op.container.removed {
+		op.container = nil
+	}
+	if op.sandbox != nil && op.sandbox.removed {
+		op.sandbox = nil
+	}
+	switch op.Call.Method {
+	case RunPodSandbox:
+		r.finish(op, r.runPodSandbox(op))
+	case StopPodSandbox:
+		r.finish(op, r.stopPodSandbox(op))
+	case RemovePodSandbox:
+		r.finish(op, r.removePodSandbox(op))
+	case CreateContainer:
+		r.finish(op, r.createContainer(op))
+	case StartContainer:
+		r.finish(op, r.startContainer(op))
+	case StopContainer:
+		r.stopContainer(op)
+	case RemoveContainer:
+		r.finish(op, r.removeContainer(op))
+	default:
+		r.finish(op, r.read(op))
+	}
+}
+
+// read answers a call that changes nothing.
+func (r *Runtime) read(op *Op) error {
+	c := &op.Call
+	views := &r.all
+	if c.PodUID != "" {
+		if op.pod == nil {
+			return nil
+		}
+		views = &op.pod.views
+	}
+	switch c.Method {
+	case ListPodSandbox:
+		op.Sandboxes = views.listSandboxes(c.Ready)
+	case ListContainers:
+		op.Containers = views.listContainers(c.Running)
+	case PodSandboxStatus:
+		if op.sandbox == nil {
+			return errNotFound("sandbox", c.SandboxID)
+		}
+		op.Sandboxes = []Sandbox{op.sandbox.Sandbox}
+	case ContainerStatus:
+		if op.container == nil {
+			return errNotFound("container", c.ContainerID)
+		}
+		op.Containers = []Container{op.container.Container}
+	case ImageStatus, PullImage:
+		op.ID = c.Image
+	}
+	return nil
+}
+
+func errNotFound(what, id string) error {
+	return rpcError("NotFound", "an error occurred when try to find %s %q: not found", what, id)
+}

@@ -1,0 +1,174 @@
+package fakeruntime
+
+import (
+	"math"
+	"time"
+
+	"probesim.dev/sim/trace"
+)
+
+const (
+	codeSIGTERM = 128 + 15
+	codeSIGKILL = 128 + 9
+
+	// sigtermExit is how long a program without a rule for it takes to exit after the stop signal.
+	sigtermExit = 100 * time.Millisecond
+	// initExit is how long a regular init container runs without a rule for its exit.
+	initExit = time.Second
+)
+
+// container is a container and, while it runs, its process.
+type container struct {
+	Container
+	pod     *pod
+	sandbox *sandbox
+	config  *podContainer
+	removed bool
+
+	instance instance
+	exit     exit          // by itself
+	killAt   time.Duration // when SIGKILL comes
+	event    event         // the earlier of both
+	stopping int64         // step of the ContainerStopping record, or of what has it killed
+	execs    []*Op         // commands that run in it
+	stops    []*Op         // StopContainer calls that wait for its exit
+}
+
+func (r *Runtime) createContainer(op *Op) error {
+	s, call := op.sandbox, &op.Call
+	if s == nil {
+		return rpcError("NotFound", "failed to find sandbox id %q: not found", call.SandboxID)
+	}
+	p := s.pod
+	c := &container{pod: p, sandbox: s, config: p.container(call.Name), Container: Container{
+		ID: p.id("_"+call.Name, call.Attempt), SandboxID: s.ID,
+		PodUID: p.UID, Namespace: p.Namespace, PodName: p.Name,
+		Name: call.Name, Image: call.Image, Attempt: call.Attempt, State: Created, CreatedAt: r.now,
+	}}
+	c.event.process = c
+	c.config.created, c.config.latest = true, c.Attempt
+	r.containers[c.ID] = c
+	r.all.containers = append(r.all.containers, c)
+	p.views.containers = append(p.views.containers, c)
+	r.change(p)
+	op.container, op.ID = c, c.ID
+	return nil
+}
+
+func (r *Runtime) startContainer(op *Op) error {
+	c := op.container
+	switch {
+	case c == nil:
+		return errNotFound("container", op.Call.ContainerID)
+	case c.State != Created:
+		return rpcError("Unknown", "failed to start container %q: container is in %s state", c.ID, c.criState())
+	case !c.sandbox.Ready:
+		return rpcError("Unknown", "sandbox container %q is not running", c.SandboxID)
+	}
+	c.State, c.StartedAt, c.killAt = Running, r.now, never
+	c.instance = c.config.newInstance(c.Attempt, c.pod.Replica, r.now)
+	c.exit = c.instance.exit(c.config.program.Init)
+	c.Step = r.record(c.say(r.now, trace.ContainerStarted, op.Call.Cause))
+	r.scheduleEnd(c)
+	r.change(c.pod)
+	return nil
+}
+
+// stopContainer sends the stop signal when the latency of the call is over, and finishes it when the
+// process is gone. A second call can only shorten the grace period.
+func (r *Runtime) stopContainer(op *Op) {
+	c := op.container
+	if c == nil || c.State != Running {
+		r.finish(op, nil)
+		return
+	}
+	if !c.instance.signalled {
+		rec := c.say(r.now, trace.ContainerStopping, op.Call.Cause)
+		rec.GraceSeconds, rec.Reason = op.Call.GraceSeconds, op.Call.StopReason
+		c.stopping = r.record(rec)
+		c.exit = c.exit.earlier(c.instance.signal(r.now))
+	}
+	c.killAt = min(c.killAt, later(r.now, seconds(op.Call.GraceSeconds)))
+	c.stops = append(c.stops, op)
+	r.scheduleEnd(c)
+}
+
+func (r *Runtime) removeContainer(op *Op) error {
+	if c := op.container; c != nil {
+		r.kill(c, op.Call.Cause)
+		r.forget(c)
+		r.change(c.pod)
+	}
+	return nil
+}
+
+func (r *Runtime) scheduleEnd(c *container) {
+	r.queue.schedule(&c.event, min(c.exit.at, c.killAt), ends)
+}
+
+// kill ends the process now, if there is one.
+func (r *Runtime) kill(c *container, cause int64) {
+	if c.State != Running {
+		return
+	}
+	if c.stopping == 0 {
+		c.stopping = cause
+	}
+	c.killAt = r.now
+	r.queue.cancel(&c.event)
+	r.end(c)
+}
+
+// end is the exit of the process: by SIGKILL if that comes in the same instant.
+func (r *Runtime) end(c *container) {
+	c.State, c.FinishedAt, c.ExitCode, c.Reason = Exited, r.now, c.exit.code, "Completed"
+	if c.killAt <= c.exit.at {
+		c.ExitCode = codeSIGKILL
+	}
+	if c.ExitCode != 0 {
+		c.Reason = "Error"
+	}
+	rec := c.say(r.now, trace.ContainerExited, c.stopping)
+	rec.ExitCode = c.ExitCode
+	c.Step = r.record(rec)
+	r.change(c.pod)
+	for _, op := range c.execs {
+		r.queue.cancel(&op.event)
+		op.ExitCode = codeSIGKILL
+		r.finish(op, nil)
+	}
+	for _, op := range c.stops {
+		r.finish(op, nil)
+	}
+	c.execs, c.stops, c.instance = nil, nil, instance{}
+}
+
+// forget removes a container whose process is gone.
+func (r *Runtime) forget(c *container) {
+	c.removed = true
+	delete(r.containers, c.ID)
+	r.all.containers = without(r.all.containers, c)
+	c.pod.views.containers = without(c.pod.views.containers, c)
+}
+
+func (c *container) say(now time.Duration, kind trace.Kind, cause int64) trace.Record {
+	return trace.Record{
+		T: now, Kind: kind, Cause: cause,
+		Pod: c.Namespace + "/" + c.PodName, Container: c.Name, Instance: c.Attempt,
+	}
+}
+
+// criState is the state as the CRI names it.
+func (c *container) criState() string {
+	return map[ContainerState]string{
+		Created: "CONTAINER_CREATED", Running: "CONTAINER_RUNNING", Exited: "CONTAINER_EXITED",
+	}[c.State]
+}
+
+// seconds returns n seconds, none if n is negative and never if that is too long.
+func seconds(n int64) time.Duration {
+	if n > math.MaxInt64/int64(time.Second) {
+		return never
+	}
+	return time.Duration(max(0, n)) * time.Second
+}

@@ -1,0 +1,84 @@
+package fakeruntime
+
+import (
+	"cmp"
+	"slices"
+)
+
+// view is the result of a list call, kept while nothing changes.
+type view[T any] struct {
+	fresh bool
+	items []T
+}
+
+// get returns the kept result, or makes it.
+func (v *view[T]) get(build func() []T) []T {
+	if !v.fresh {
+		v.items, v.fresh = build(), true
+	}
+	return v.items
+}
+
+// views are what there is, of all pods or of one, and the results of list calls over it.
+type views struct {
+	sandboxes         []*sandbox // in order of creation
+	containers        []*container
+	allSandboxes      view[Sandbox]
+	readySandboxes    view[Sandbox]
+	allContainers     view[Container]
+	runningContainers view[Container]
+}
+
+// changed drops the kept results.
+func (v *views) changed() {
+	v.allSandboxes.fresh, v.readySandboxes.fresh = false, false
+	v.allContainers.fresh, v.runningContainers.fresh = false, false
+}
+
+func (v *views) listSandboxes(ready bool) []Sandbox {
+	if ready {
+		return v.readySandboxes.get(func() []Sandbox { return v.buildSandboxes(true) })
+	}
+	return v.allSandboxes.get(func() []Sandbox { return v.buildSandboxes(false) })
+}
+
+func (v *views) listContainers(running bool) []Container {
+	if running {
+		return v.runningContainers.get(func() []Container { return v.buildContainers(true) })
+	}
+	return v.allContainers.get(func() []Container { return v.buildContainers(false) })
+}
+
+func (v *views) buildSandboxes(ready bool) []Sandbox {
+	items := make([]Sandbox, 0, len(v.sandboxes))
+	for _, s := range slices.Backward(v.sandboxes) {
+		if s.Ready || !ready {
+			items = append(items, s.Sandbox)
+		}
+	}
+	slices.SortFunc(items, func(a, b Sandbox) int {
+		return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return items
+}
+
+func (v *views) buildContainers(running bool) []Container {
+	items := make([]Container, 0, len(v.containers))
+	for _, c := range slices.Backward(v.containers) {
+		if c.State == Running || !running {
+			items = append(items, c.Container)
+		}
+	}
+	slices.SortFunc(items, func(a, b Container) int {
+		return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return items
+}
+
+// without returns the list without one item.
+func without[T comparable](list []T, item T) []T {
+	if i := slices.Index(list, item); i >= 0 {
+		return slices.Delete(list, i, i+1)
+	}
+	return list
+}

@@ -1,0 +1,69 @@
+package fakeruntime
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// pod is what the runtime knows of a pod.
+type pod struct {
+	Pod
+	scope      scope
+	root       key // of the run
+	ip         string
+	containers map[string]*podContainer
+	ids        map[string]int // how often an ID was given
+	views      views
+}
+
+// podContainer is a container of a pod in all its instances.
+type podContainer struct {
+	program Program
+	scope   scope
+	own     key // of the draws of an instance
+	run     key // of the draws that all instances and replicas share
+	created bool
+	latest  int // attempt of the container created last
+}
+
+func newPod(p Pod, run *scope, number int) *pod {
+	if p.Workload == "" {
+		p.Workload = p.Name
+	}
+	return &pod{
+		Pod:        p,
+		scope:      run.narrower(run.key.named(p.Namespace).named(p.Name), p.Delays),
+		root:       run.key,
+		ip:         fmt.Sprintf("10.%d.%d.%d", 64+number>>16&63, number>>8&255, number&255),
+		containers: map[string]*podContainer{},
+		ids:        map[string]int{},
+	}
+}
+
+// container returns the container of that name; every name has at least the zero program.
+func (p *pod) container(name string) *podContainer {
+	c := p.containers[name]
+	if c == nil {
+		config := p.Containers[name]
+		k := p.scope.key.named(name)
+		c = &podContainer{
+			program: config.Program,
+			scope:   p.scope.narrower(k, config.Delays),
+			own:     k.named("instance"),
+			run:     p.root.named("run").named(p.Namespace).named(p.Workload).named(name),
+		}
+		p.containers[name] = c
+	}
+	return c
+}
+
+// id returns an ID that was never given before. It is made of what it is for and not of the order of
+// calls, so that both engines have the same IDs and the same order of lists.
+func (p *pod) id(of string, attempt int) string {
+	id := p.UID + of + "_" + strconv.Itoa(attempt)
+	p.ids[id]++
+	if n := p.ids[id]; n > 1 {
+		id += "_" + strconv.Itoa(n)
+	}
+	return id
+}

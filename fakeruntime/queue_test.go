@@ -1,0 +1,53 @@
+package fakeruntime
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// TestQueue: events come out by time, class and order of scheduling, however they are moved and cancelled.
+func TestQueue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var q queue
+		due := map[*event]queued{} // the model: a list that is searched
+		events := make([]event, 12)
+		for turn := range uint64(200) {
+			e := &events[rapid.IntRange(0, len(events)-1).Draw(t, "event")]
+			switch rapid.IntRange(0, 4).Draw(t, "what") {
+			case 0:
+				q.cancel(e)
+				delete(due, e)
+			case 1:
+				if len(due) > 0 {
+					first := earliest(due)
+					if got := q.pop(); got != first.event {
+						t.Fatalf("got the event of %v, want that of %v", due[got].at, first.at)
+					}
+					delete(due, first.event)
+				}
+			case 2:
+				q.schedule(e, never, ends)
+				delete(due, e)
+			default:
+				at, c := time.Duration(rapid.IntRange(0, 9).Draw(t, "at")), class(rapid.IntRange(0, 3).Draw(t, "class"))
+				q.schedule(e, at, c)
+				due[e] = queued{at, uint64(c)<<32 | turn, e}
+			}
+			if want := earliest(due); q.next() != want.at {
+				t.Fatalf("next is %v, want %v", q.next(), want.at)
+			}
+		}
+	})
+}
+
+func earliest(due map[*event]queued) queued {
+	first := queued{at: never}
+	for _, e := range due {
+		if e.before(first) {
+			first = e
+		}
+	}
+	return first
+}

@@ -1,0 +1,188 @@
+package fakeruntime
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"probesim.dev/sim/trace"
+)
+
+// outcomeOf drives a run to its end and tells all that is to be seen of it. Before each call it
+// advances the time as step says, to each Next or just to the call if step is 0.
+func outcomeOf(t *rapid.T, run randomRun, step time.Duration, release bool) (log []string) {
+	run.options.Record = func(r trace.Record) int64 {
+		log = append(log, fmt.Sprintf("%+v", r))
+		return int64(len(log))
+	}
+	run.options.RecordCalls = true
+	rt := New(run.options)
+	for _, p := range run.pods {
+		rt.AddPod(p)
+	}
+	d := &driver{t: t, rt: rt, open: map[*Op]bool{}, release: release, ends: map[int]string{}}
+	for i, c := range run.calls {
+		d.advance(c.at, step)
+		d.now = c.at
+		op := rt.Submit(c.at, c.call)
+		op.Waiter = i
+		d.open[op] = true
+		if op.Done {
+			d.done(op)
+		}
+	}
+	d.advance(time.Hour, step)
+	for i := range run.calls {
+		log = append(log, fmt.Sprintf("%d %s", i, d.ends[i]))
+	}
+	return log
+}
+
+type driver struct {
+	t       *rapid.T
+	rt      *Runtime
+	now     time.Duration
+	open    map[*Op]bool
+	ends    map[int]string
+	release bool
+}
+
+func (d *driver) advance(to, step time.Duration) {
+	for step > 0 {
+		next, ok := d.rt.Next()
+		if !ok || next > to {
+			break
+		}
+		if next < d.now {
+			d.t.Fatalf("at %v the next time is %v", d.now, next)
+		}
+		d.now = min(to, max(next, d.now+step))
+		d.handOut()
+	}
+	if step == 0 && to < time.Hour {
+		return
+	}
+	d.now = to
+	d.handOut()
+}
+
+func (d *driver) handOut() {
+	for _, op := range d.rt.Advance(d.now) {
+		d.done(op)
+	}
+}
+
+func (d *driver) done(op *Op) {
+	if !d.open[op] || !op.Done || op.End < op.Start || op.End > d.now {
+		d.t.Fatalf("at %v: a call is not done, or done twice or in the future: %+v", d.now, op)
+	}
+	delete(d.open, op)
+	d.ends[op.Waiter.(int)] = fmt.Sprint(op.End, outcome(op), op.TimedOut, op.Sandboxes, op.Containers)
+	if limit := op.Call.Timeout; op.Call.Method == ExecSync && limit > 0 && op.End-op.Start > limit+clientDeadline {
+		d.t.Fatalf("a command took %v with a timeout of %v", op.End-op.Start, limit)
+	}
+	if d.release {
+		d.rt.Release(op)
+	}
+}
+
+// TestAnySteps: however time is advanced, and with ops reused or not, the same happens at the same
+// times in the same order.
+func TestAnySteps(t *testing.T) { rapid.Check(t, anySteps) }
+
+func FuzzAnySteps(f *testing.F) { f.Fuzz(rapid.MakeFuzz(anySteps)) }
+
+func anySteps(t *rapid.T) {
+	run := genRun.Draw(t, "run")
+	want := outcomeOf(t, run, 1, false)
+	for _, step := range []time.Duration{0, 1, grid, 10 * time.Second} {
+		got := outcomeOf(t, run, step, true)
+		if i := firstDifference(want, got); i >= 0 {
+			t.Fatalf("in steps of %v, line %d:\n got %v\nwant %v", step, i, tail(got, i), tail(want, i))
+		}
+	}
+}
+
+// TestPodsAreApart: what happens to one pod, draws included, does not depend on others.
+func TestPodsAreApart(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		run := genRun.Draw(t, "run")
+		alone := run
+		alone.calls = slices.Clone(run.calls)
+		alone.calls = slices.DeleteFunc(alone.calls, func(c timedCall) bool { return c.pod != "a" })
+		want, got := recordsOf(t, alone), recordsOf(t, run)
+		if i := firstDifference(want, got); i >= 0 {
+			t.Fatalf("line %d:\n got %v\nwant %v", i, tail(got, i), tail(want, i))
+		}
+	})
+}
+
+// recordsOf returns the records of a run that are about pod a, calls included.
+func recordsOf(t *rapid.T, run randomRun) (records []string) {
+	run.options.RecordCalls = true
+	run.options.Record = func(r trace.Record) int64 {
+		if r.Pod == "default/a" {
+			records = append(records, fmt.Sprintf("%+v", r))
+		}
+		return 0
+	}
+	rt := New(run.options)
+	for _, p := range run.pods {
+		rt.AddPod(p)
+	}
+	for _, c := range run.calls {
+		rt.Submit(c.at, c.call)
+	}
+	rt.Advance(time.Hour)
+	return records
+}
+
+// TestLives: each instance starts once and exits at most once, and lists show what records say.
+func TestLives(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		run := genRun.Draw(t, "run")
+		running := map[string]bool{}
+		run.options.Record = func(r trace.Record) int64 {
+			key := fmt.Sprintf("%s/%s#%d", r.Pod, r.Container, r.Instance)
+			if was, seen := running[key]; (r.Kind == trace.ContainerStarted) == seen || seen && !was {
+				t.Fatalf("%s of %s, which was seen: %v, runs: %v", r.Kind, key, seen, was)
+			}
+			running[key] = r.Kind != trace.ContainerExited
+			return 0
+		}
+		rt := New(run.options)
+		for _, p := range run.pods {
+			rt.AddPod(p)
+		}
+		for _, c := range run.calls {
+			rt.Submit(c.at, c.call)
+		}
+		list := rt.Submit(time.Hour, Call{Method: ListContainers, Running: true})
+		rt.Advance(time.Hour + time.Minute)
+		listed := map[string]bool{}
+		for _, c := range list.Containers {
+			listed[fmt.Sprintf("%s/%s/%s#%d", c.Namespace, c.PodName, c.Name, c.Attempt)] = true
+		}
+		for key, runs := range running {
+			if runs != listed[key] {
+				t.Fatalf("%s runs: %v, is listed: %v", key, runs, listed[key])
+			}
+		}
+	})
+}
+
+// firstDifference returns where a and b differ first, or -1.
+func firstDifference(a, b []string) int {
+	for i := range max(len(a), len(b)) {
+		if i >= len(a) || i >= len(b) || a[i] != b[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+// tail returns what follows the first i of a list.
+func tail(list []string, i int) []string { return list[min(i, len(list)):] }

@@ -1,0 +1,168 @@
+package fakeruntime
+
+import (
+	"testing"
+	"time"
+
+	"probesim.dev/sim/trace"
+)
+
+// do submits a call and waits for it.
+func do(t testing.TB, rt *Runtime, now time.Duration, c Call) *Op {
+	t.Helper()
+	op := rt.Submit(now, c)
+	for !op.Done {
+		next, ok := rt.Next()
+		if !ok {
+			t.Fatalf("%s does not end", c.Method)
+		}
+		rt.Advance(next)
+	}
+	if op.Err != nil {
+		t.Fatal(op.Err)
+	}
+	return op
+}
+
+// startContainer starts a container in a new sandbox.
+func startContainer(t testing.TB, rt *Runtime, pod, name string) (id string, now time.Duration) {
+	t.Helper()
+	sandbox := do(t, rt, 0, Call{Method: RunPodSandbox, PodUID: pod})
+	c := do(t, rt, sandbox.End, Call{Method: CreateContainer, SandboxID: sandbox.ID, Name: name})
+	return c.ID, do(t, rt, c.End, Call{Method: StartContainer, ContainerID: c.ID}).End
+}
+
+// TestGeneration: a list of an unchanged runtime is the same slice; a probe changes nothing.
+func TestGeneration(t *testing.T) {
+	rt := New(Options{})
+	rt.AddPod(Pod{UID: "u", Name: "p"})
+	id, now := startContainer(t, rt, "u", "c")
+	first := do(t, rt, now, Call{Method: ListContainers})
+	probed := do(t, rt, first.End, Call{Method: ExecSync, ContainerID: id})
+	second := do(t, rt, probed.End, Call{Method: ListContainers})
+	if &first.Containers[0] != &second.Containers[0] || first.Generation != second.Generation || rt.Generation() != second.Generation {
+		t.Error("the list was made anew although nothing changed")
+	}
+	stopped := do(t, rt, second.End, Call{Method: StopContainer, ContainerID: id})
+	third := do(t, rt, stopped.End, Call{Method: ListContainers})
+	if third.Generation == second.Generation || first.Containers[0].State != Running || third.Containers[0].State != Exited {
+		t.Error("the new list is not new, or the old one has changed")
+	}
+}
+
+// TestEventInstance: an event belongs to the container created last, an image event to the next.
+func TestEventInstance(t *testing.T) {
+	rt := New(Options{})
+	rt.AddPod(Pod{UID: "u", Name: "p"})
+	check := func(reason string, want int) {
+		t.Helper()
+		if got := rt.EventInstance("u", "c", reason); got != want {
+			t.Errorf("%s belongs to instance %d, want %d", reason, got, want)
+		}
+	}
+	check("Pulled", 0)
+	check("Failed", 0)
+	id, now := startContainer(t, rt, "u", "c")
+	check("Started", 0)
+	check("Pulled", 1)
+	check("Pulling", 1)
+	check("Killing", 0)
+	now = do(t, rt, now, Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: 1}).End
+	check("Created", 1)
+	check("Pulled", 2)
+	do(t, rt, now, Call{Method: RemoveContainer, ContainerID: id})
+	check("Unhealthy", 1)
+	if got := rt.EventInstance("nobody", "c", "Started"); got != 0 {
+		t.Errorf("an event of an unknown pod belongs to instance %d", got)
+	}
+}
+
+// TestCauses: records name what caused them, and containers the record of their last change.
+func TestCauses(t *testing.T) {
+	var records []trace.Record
+	rt := New(Options{RecordCalls: true, Record: func(r trace.Record) int64 {
+		records = append(records, r)
+		return 100 + int64(len(records))
+	}})
+	rt.AddPod(Pod{UID: "u", Namespace: "ns", Name: "p"})
+	do(t, rt, 0, Call{Method: RunPodSandbox, PodUID: "u"})
+	do(t, rt, time.Second, Call{Method: CreateContainer, SandboxID: "u_0", Name: "c"})
+	do(t, rt, 2*time.Second, Call{Method: StartContainer, ContainerID: "u_c_0", Cause: 7})
+	do(t, rt, 3*time.Second, Call{Method: StopContainer, ContainerID: "u_c_0", Cause: 8, GraceSeconds: 30, StopReason: "Deleted"})
+	list := do(t, rt, 4*time.Second, Call{Method: ListContainers, Cause: 9})
+	want := []trace.Record{
+		{T: 211 * time.Millisecond, Kind: trace.CRICall, Pod: "ns/p", Reason: "RunPodSandbox", Took: 211 * time.Millisecond},
+		{T: 1031 * time.Millisecond, Kind: trace.CRICall, Pod: "ns/p", Container: "c", Reason: "CreateContainer", Took: 31 * time.Millisecond},
+		{T: 2057 * time.Millisecond, Kind: trace.ContainerStarted, Cause: 7, Pod: "ns/p", Container: "c"},
+		{T: 2057 * time.Millisecond, Kind: trace.CRICall, Cause: 7, Pod: "ns/p", Container: "c", Reason: "StartContainer", Took: 57 * time.Millisecond},
+		{T: 3007 * time.Millisecond, Kind: trace.ContainerStopping, Cause: 8, Pod: "ns/p", Container: "c", GraceSeconds: 30, Reason: "Deleted"},
+		{T: 3107 * time.Millisecond, Kind: trace.ContainerExited, Cause: 105, Pod: "ns/p", Container: "c", ExitCode: 143},
+		{T: 3107 * time.Millisecond, Kind: trace.CRICall, Cause: 8, Pod: "ns/p", Container: "c", Reason: "StopContainer", Took: 107 * time.Millisecond},
+		{T: 4003100 * time.Microsecond, Kind: trace.CRICall, Cause: 9, Reason: "ListContainers", Took: 3100 * time.Microsecond},
+	}
+	for i := range max(len(want), len(records)) {
+		if i >= len(want) || i >= len(records) || records[i] != want[i] {
+			t.Fatalf("record %d: got\n%+v\nwant\n%+v", i, records[min(i, len(records)):], want[min(i, len(want)):])
+		}
+	}
+	if got := list.Containers[0].Step; got != 106 {
+		t.Errorf("the container changed last at step %d, want 106", got)
+	}
+}
+
+// BenchmarkExecSync is what one exec probe costs the runtime.
+func BenchmarkExecSync(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		seed  *int64
+		rules []Rule
+	}{
+		{name: "no rules"},
+		{name: "three rules", seed: new(int64), rules: benchRules()},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			rt := New(Options{Seed: c.seed})
+			rt.AddPod(Pod{UID: "u", Name: "p", Containers: map[string]ContainerConfig{"c": {Program: Program{Rules: c.rules}}}})
+			id, now := startContainer(b, rt, "u", "c")
+			call := Call{Method: ExecSync, ContainerID: id, Probe: trace.Liveness, Timeout: time.Second}
+			b.ReportAllocs()
+			for b.Loop() {
+				now += time.Second
+				rt.Submit(now, call)
+				next, _ := rt.Next()
+				for _, op := range rt.Advance(next) {
+					rt.Release(op)
+				}
+			}
+		})
+	}
+}
+
+func benchRules() []Rule {
+	answers := func(word Word) *Series { return &Series{Items: []Item{{Answer: Answer{Word: word}}}} }
+	chance := 0.1
+	return []Rule{
+		{Probes: &Series{Items: []Item{{Answer: Answer{Word: Answers, Latency: &Draw{time.Millisecond, 80 * time.Millisecond}}}}}},
+		{Chance: &chance, Probes: answers(Hangs)},
+		{From: Exactly(time.Minute), Every: &Draw{80 * time.Second, 100 * time.Second}, For: exactly(6 * time.Second), Probes: answers(Stalls)},
+	}
+}
+
+// BenchmarkList is an idle relist of many containers.
+func BenchmarkList(b *testing.B) {
+	rt := New(Options{})
+	rt.AddPod(Pod{UID: "u", Name: "p"})
+	_, now := startContainer(b, rt, "u", "c")
+	for i := range 10_000 {
+		rt.Submit(now, Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: i + 1})
+	}
+	rt.Advance(now + time.Second)
+	b.ReportAllocs()
+	for b.Loop() {
+		now += 2 * time.Second
+		rt.Submit(now, Call{Method: ListContainers})
+		for _, op := range rt.Advance(now + time.Second) {
+			rt.Release(op)
+		}
+	}
+}

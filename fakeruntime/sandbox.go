@@ -1,0 +1,72 @@
+package fakeruntime
+
+import "fmt"
+
+// sandbox is a pod sandbox.
+type sandbox struct {
+	Sandbox
+	pod     *pod
+	removed bool
+}
+
+func (r *Runtime) runPodSandbox(op *Op) error {
+	p := op.pod
+	if p == nil {
+		return fmt.Errorf("the container runtime does not know pod %q: AddPod must come first", op.Call.PodUID)
+	}
+	s := &sandbox{pod: p, Sandbox: Sandbox{
+		ID: p.id("", op.Call.Attempt), PodUID: p.UID, Namespace: p.Namespace, PodName: p.Name,
+		Attempt: op.Call.Attempt, Ready: true, CreatedAt: r.now, IP: p.ip,
+	}}
+	r.sandboxes[s.ID] = s
+	r.all.sandboxes = append(r.all.sandboxes, s)
+	p.views.sandboxes = append(p.views.sandboxes, s)
+	r.change(p)
+	op.sandbox, op.ID = s, s.ID
+	return nil
+}
+
+// stopPodSandbox kills what still runs. Like containerd's it is content with a sandbox that is gone.
+func (r *Runtime) stopPodSandbox(op *Op) error {
+	if s := op.sandbox; s != nil && s.Ready {
+		r.killAll(s, op.Call.Cause)
+		s.Ready, s.IP = false, ""
+		r.change(s.pod)
+	}
+	return nil
+}
+
+// removePodSandbox removes a sandbox and all that is in it.
+func (r *Runtime) removePodSandbox(op *Op) error {
+	s := op.sandbox
+	if s == nil {
+		return nil
+	}
+	r.killAll(s, op.Call.Cause)
+	for _, c := range s.containers() {
+		r.forget(c)
+	}
+	s.removed = true
+	delete(r.sandboxes, s.ID)
+	r.all.sandboxes = without(r.all.sandboxes, s)
+	s.pod.views.sandboxes = without(s.pod.views.sandboxes, s)
+	r.change(s.pod)
+	return nil
+}
+
+func (r *Runtime) killAll(s *sandbox, cause int64) {
+	for _, c := range s.containers() {
+		r.kill(c, cause)
+	}
+}
+
+// containers returns the containers in a sandbox in order of their creation.
+func (s *sandbox) containers() []*container {
+	var in []*container
+	for _, c := range s.pod.views.containers {
+		if c.sandbox == s {
+			in = append(in, c)
+		}
+	}
+	return in
+}

@@ -1,0 +1,203 @@
+package fakeruntime
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"probesim.dev/sim/trace"
+)
+
+// TestScripts runs the scripts in testdata/scripts, each a chapter on one side of the runtime. The commands:
+//
+//	new [seed=N] [KIND=DRAW...]        a new runtime; KIND is one of the delays of the scenario
+//	pod NAME [replica=N] [workload=W]  adds a pod; the input has a line for each rule or delay:
+//	                                     CONTAINER: WHEN... WHAT...    CONTAINER: KIND=DRAW
+//	up POD CONTAINER... at=T           RunPodSandbox, then CreateContainer and StartContainer of each
+//	submit METHOD at=T FIELD=VALUE...  one call; container=POD/NAME means the newest of that name
+//	probe POD/NAME PROBE at=T [n=N every=D] [timeout=D]
+//	                                   N probe runs in turn, each waited for; only their outcome is shown
+//	advance to=T                       lets time pass
+//	next                               when something is due
+//
+// Everything that happens is shown in its order: records with a mark, ends of calls with their number.
+func TestScripts(t *testing.T) {
+	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
+		s := &script{t: t}
+		s.reset(Options{})
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			s.t = t
+			return s.run(d)
+		})
+	})
+}
+
+type script struct {
+	t       *testing.T
+	rt      *Runtime
+	out     strings.Builder
+	calls   int
+	quiet   bool
+	newest  map[string]string // container ID by pod/name
+	attempt map[string]int
+	sandbox map[string]string
+}
+
+func (s *script) reset(o Options) {
+	*s = script{t: s.t, newest: map[string]string{}, attempt: map[string]int{}, sandbox: map[string]string{}}
+	o.Record = s.record
+	s.rt = New(o)
+}
+
+func (s *script) run(d *datadriven.TestData) string {
+	s.out.Reset()
+	switch d.Cmd {
+	case "new":
+		s.reset(optionsOf(s.t, d))
+	case "pod":
+		s.pod(d)
+	case "up":
+		s.up(d)
+	case "submit":
+		s.submit(timeArg(d, "at", 0), callOf(s, d))
+	case "probe":
+		s.probe(d)
+	case "advance":
+		s.advance(timeArg(d, "to", 0))
+	case "next":
+		if at, ok := s.rt.Next(); ok {
+			return fmt.Sprintln(at)
+		}
+		return "never\n"
+	default:
+		d.Fatalf(s.t, "unknown command %q", d.Cmd)
+	}
+	return s.out.String()
+}
+
+func (s *script) record(r trace.Record) int64 {
+	fmt.Fprintf(&s.out, "%v ! %s %s#%d", r.T, r.Kind, r.Container, r.Instance)
+	switch r.Kind {
+	case trace.ContainerStopping:
+		fmt.Fprintf(&s.out, " grace=%d %s", r.GraceSeconds, r.Reason)
+	case trace.ContainerExited:
+		fmt.Fprintf(&s.out, " code=%d", r.ExitCode)
+	}
+	s.out.WriteByte('\n')
+	return 1
+}
+
+func (s *script) up(d *datadriven.TestData) {
+	at, pod := timeArg(d, "at", 0), d.CmdArgs[0].Key
+	if s.sandbox[pod] == "" {
+		op := s.wait(at, Call{Method: RunPodSandbox, PodUID: pod})
+		s.sandbox[pod], at = op.ID, op.End
+	}
+	for _, arg := range d.CmdArgs[1:] {
+		if arg.Key == "at" {
+			continue
+		}
+		name := pod + "/" + arg.Key
+		op := s.wait(at, Call{Method: CreateContainer, SandboxID: s.sandbox[pod], Name: arg.Key, Attempt: s.attempt[name]})
+		s.attempt[name]++
+		s.newest[name] = op.ID
+		at = s.wait(op.End, Call{Method: StartContainer, ContainerID: op.ID}).End
+	}
+}
+
+func (s *script) probe(d *datadriven.TestData) {
+	at, every := timeArg(d, "at", 0), timeArg(d, "every", time.Second)
+	n := 1
+	d.MaybeScanArgs(s.t, "n", &n)
+	call := Call{
+		Method: ExecSync, ContainerID: s.newest[d.CmdArgs[0].Key], Probe: trace.Probe(d.CmdArgs[1].Key),
+		Timeout: timeArg(d, "timeout", time.Second), Command: []string{"check", "it"}, Retry: d.HasArg("retry"),
+	}
+	s.quiet = true
+	for range n {
+		op := s.wait(at, call)
+		fmt.Fprintf(&s.out, "%v %s in %v\n", at, outcome(op), op.End-op.Start)
+		at += every
+	}
+	s.quiet = false
+}
+
+// submit makes a call and shows its number, and its end if it is done at once.
+func (s *script) submit(at time.Duration, c Call) *Op {
+	s.calls++
+	op := s.rt.Submit(at, c)
+	op.Waiter = s.calls
+	if !s.quiet {
+		if op.Done {
+			s.show(op)
+		} else {
+			fmt.Fprintf(&s.out, "%v %d %s ...\n", at, s.calls, c.Method)
+		}
+	}
+	return op
+}
+
+// wait submits a call and lets time pass until it is done.
+func (s *script) wait(at time.Duration, c Call) *Op {
+	op := s.submit(at, c)
+	for !op.Done {
+		next, ok := s.rt.Next()
+		if !ok {
+			s.t.Fatalf("%s does not end", c.Method)
+		}
+		s.advance(next)
+	}
+	return op
+}
+
+func (s *script) advance(to time.Duration) {
+	for _, op := range s.rt.Advance(to) {
+		s.show(op)
+	}
+}
+
+func (s *script) show(op *Op) {
+	if !s.quiet {
+		fmt.Fprintf(&s.out, "%v %d %s: %s\n", op.End, op.Waiter, op.Call.Method, outcome(op))
+	}
+}
+
+func outcome(op *Op) string {
+	switch {
+	case op.Err != nil:
+		return op.Err.Error()
+	case op.ID != "":
+		return op.ID
+	case op.Call.Method == ExecSync:
+		return strings.TrimSpace(fmt.Sprintf("exit %d %s", op.ExitCode, op.Output))
+	case op.Sandboxes != nil:
+		return sandboxesText(op.Sandboxes)
+	case op.Containers != nil:
+		return containersText(op.Containers)
+	}
+	return "done"
+}
+
+func sandboxesText(list []Sandbox) string {
+	var lines []string
+	for _, s := range list {
+		lines = append(lines, fmt.Sprintf("%s ready=%v ip=%s", s.ID, s.Ready, s.IP))
+	}
+	return strings.Join(lines, ", ")
+}
+
+func containersText(list []Container) string {
+	var lines []string
+	for _, c := range list {
+		line := c.ID + " " + string(c.State)
+		if c.State == Exited {
+			line += " " + c.Reason + " " + strconv.Itoa(int(c.ExitCode))
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, ", ")
+}

@@ -1,0 +1,136 @@
+package fakeruntime
+
+import (
+	"fmt"
+	"time"
+
+	"probesim.dev/sim/trace"
+)
+
+// opState is what the runtime itself keeps in an Op.
+type opState struct {
+	event     event
+	pod       *pod       // that the call is about, if it is known
+	sandbox   *sandbox   // that the call is about, if it exists
+	container *container // that the call is about, if it exists
+	exec      exec
+}
+
+// Submit hands the runtime a call at time now. What is due up to now happens first. If the returned Op
+// is Done it is not handed out by Advance. Time never goes back: an earlier now counts as the latest.
+func (r *Runtime) Submit(now time.Duration, c Call) *Op {
+	r.run(now)
+	op := r.newOp(c)
+	r.submitted = op
+	if c.Method == ExecSync {
+		r.beginExec(op)
+	} else {
+		r.begin(op)
+	}
+	r.run(now)
+	r.submitted = nil
+	return op
+}
+
+// Next returns when Advance must be called next: a time not before the latest one, false for never. Every
+// Submit and Advance can change it.
+func (r *Runtime) Next() (at time.Duration, ok bool) {
+	if len(r.done) > 0 {
+		return r.now, true
+	}
+	at = r.queue.next()
+	return at, at != never
+}
+
+// Advance lets everything happen that is due up to now and returns the calls that are done since the
+// last Advance, in the order in which they ended. The slice is valid until the next Advance.
+func (r *Runtime) Advance(now time.Duration) []*Op {
+	r.run(now)
+	clear(r.handed)
+	r.done, r.handed = r.handed[:0], r.done
+	return r.handed
+}
+
+// Release hands back an Op that Submit or Advance has handed out as Done and that nobody will look at
+// again, to be used for a later call. The slices in it stay valid. Nothing has to be released.
+func (r *Runtime) Release(op *Op) {
+	if op.Done && len(r.free) < maxFree {
+		*op = Op{}
+		r.free = append(r.free, op)
+	}
+}
+
+// maxFree is how many ops are kept for reuse.
+const maxFree = 1 << 12
+
+func (r *Runtime) newOp(c Call) *Op {
+	n := len(r.free)
+	if n == 0 {
+		return &Op{Call: c, Start: r.now}
+	}
+	op := r.free[n-1]
+	r.free = r.free[:n-1]
+	op.Call, op.Start = c, r.now
+	return op
+}
+
+// run lets everything happen up to a time.
+func (r *Runtime) run(now time.Duration) {
+	now = min(now, never-1)
+	for at := r.queue.next(); at <= now; at = r.queue.next() {
+		r.now = at
+		r.happen(r.queue.pop())
+	}
+	r.now = max(r.now, now)
+}
+
+func (r *Runtime) happen(e *event) {
+	switch {
+	case e.process != nil:
+		r.end(e.process)
+	case e.op.Call.Method == ExecSync:
+		r.continueExec(e.op)
+	default:
+		r.complete(e.op)
+	}
+}
+
+// finish ends a call.
+func (r *Runtime) finish(op *Op, err error) {
+	op.Done, op.End, op.Err, op.Generation = true, r.now, err, r.generation
+	if r.recordCalls {
+		r.recordCall(op)
+	}
+	if op != r.submitted {
+		r.done = append(r.done, op)
+	}
+}
+
+func (r *Runtime) recordCall(op *Op) {
+	rec := trace.Record{
+		T: op.End, Kind: trace.CRICall, Cause: op.Call.Cause,
+		Reason: string(op.Call.Method), Probe: op.Call.Probe, Took: op.End - op.Start,
+	}
+	if op.Err != nil {
+		rec.Message = op.Err.Error()
+	}
+	if op.pod != nil {
+		rec.Pod = op.pod.Namespace + "/" + op.pod.Name
+	}
+	if op.container != nil {
+		rec.Container, rec.Instance = op.container.Name, op.container.Attempt
+	}
+	r.record(rec)
+}
+
+// change notes that a sandbox or container of a pod is not what it was.
+func (r *Runtime) change(p *pod) {
+	r.generation++
+	r.all.changed()
+	p.views.changed()
+}
+
+// rpcError is an error as a gRPC client shows it to the kubelet.
+func rpcError(code, format string, args ...any) error {
+	return fmt.Errorf("rpc error: code = %s desc = %s", code, fmt.Sprintf(format, args...))
+}

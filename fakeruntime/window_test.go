@@ -1,0 +1,119 @@
+package fakeruntime
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// TestWindowsAreWalked: the arithmetic gives the windows that one gets by going from opening to opening.
+func TestWindowsAreWalked(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rule := Rule{
+			Clock: Clock(rapid.IntRange(0, 2).Draw(t, "clock")),
+			From:  genDraw(10).Draw(t, "from"),
+			For:   rapid.Ptr(genDraw(10), true).Draw(t, "for"),
+			Every: rapid.Ptr(genDraw(20), true).Draw(t, "every"),
+		}
+		k := newKey(rapid.Ptr(rapid.Int64(), true).Draw(t, "seed"))
+		s := newSchedule(&rule, k)
+		start := genTime(40).Draw(t, "start")
+		s.count(start)
+		now, asked := time.Duration(0), time.Duration(0)
+		for range 20 {
+			now += time.Duration(rapid.Int64Range(0, int64(20*time.Second)).Draw(t, "step"))
+			switch rapid.IntRange(0, 2).Draw(t, "where") {
+			case 0:
+				now = (now + grid - 1).Truncate(grid)
+			case 1: // just when it opens, which is later than the last question if it opens at all
+				if w, _ := walkedWindow(&rule, k, start, now); w.open > asked {
+					now = w.open
+				}
+			}
+			asked = now
+			got, open := s.at(now)
+			want, wantOpen := walkedWindow(&rule, k, start, now)
+			if open != wantOpen || open && got != want {
+				t.Fatalf("at %v: got %+v %v, want %+v %v", now, got, open, want, wantOpen)
+			}
+		}
+	})
+}
+
+// walkedWindow says it as the reference of the format does.
+func walkedWindow(rule *Rule, k key, start, t time.Duration) (w window, open bool) {
+	draw := func(what int64, ordinal int64, d Draw) time.Duration {
+		if rule.Clock == AtScenario {
+			ordinal = 0 // once a run
+		}
+		return k.with(what).with(ordinal).draw(d)
+	}
+	w.open = start + k.with(drawFrom).draw(rule.From)
+	if t < w.open {
+		return w, false
+	}
+	for rule.Every != nil {
+		period := draw(drawEvery, w.ordinal, *rule.Every)
+		if rule.Every.Min < finestDraw && rule.Every.Max > rule.Every.Min && rule.Clock != AtScenario {
+			period = rule.Every.Min + (rule.Every.Max-rule.Every.Min)/2
+		}
+		if period <= 0 || w.open+period > t {
+			break
+		}
+		w.open += period
+		w.ordinal++
+	}
+	w.close = never
+	if rule.For != nil {
+		w.close = w.open + draw(drawFor, w.ordinal, *rule.For)
+	}
+	return w, t < w.close
+}
+
+// TestSeriesIsTheListWrittenOut: a position steps through the items as if each were written Count times.
+func TestSeriesIsTheListWrittenOut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := Series{Repeat: rapid.Bool().Draw(t, "repeat")}
+		var written []int32
+		for i := range rapid.IntRange(1, 5).Draw(t, "items") {
+			item := Item{Answer{Code: int32(i)}, rapid.IntRange(1, 4).Draw(t, "count")}
+			s.Items = append(s.Items, item)
+			for range item.Count {
+				written = append(written, item.Answer.Code)
+			}
+		}
+		var p position
+		for attempt := range 30 {
+			want := written[min(attempt, len(written)-1)]
+			if s.Repeat {
+				want = written[attempt%len(written)]
+			}
+			for range rapid.IntRange(1, 3).Draw(t, "tries") {
+				if got := p.next(&s, 7, int64(attempt+1)).Code; got != want {
+					t.Fatalf("attempt %d: got item %d, want %d", attempt, got, want)
+				}
+			}
+		}
+		if got := p.next(&s, 8, 31).Code; got != 0 {
+			t.Fatalf("a new opening begins with item %d", got)
+		}
+	})
+}
+
+// TestLongWalk: a drawn period after a very long silence costs a bounded time and stays in order.
+func TestLongWalk(t *testing.T) {
+	seed := int64(1)
+	every, open := Draw{finestDraw, 2 * finestDraw}, Exactly(5*time.Millisecond)
+	s := newSchedule(&Rule{Every: &every, For: &open}, newKey(&seed))
+	s.count(0)
+	const century = 100 * 365 * 24 * time.Hour
+	var last window
+	for now := century; now < century+time.Second; now += time.Millisecond {
+		w, _ := s.at(now)
+		if w.open > now || now-w.open > every.Max || w.ordinal < last.ordinal || w.open < last.open {
+			t.Fatalf("at %v the opening is %+v, before it was %+v", now, w, last)
+		}
+		last = w
+	}
+}

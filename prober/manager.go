@@ -1,0 +1,149 @@
+// Package prober probes containers as the kubelet does: a worker for each probe of each container, which
+// ticks from the pod's first sync on, looks up the container in the status manager, probes it if it is due,
+// and stores the verdict once a threshold is reached; and a manager that makes and stops the workers
+// and decides from their results which containers count as started and ready.
+//
+// The rules are those of pkg/kubelet/prober at v1.37.0; where versions differ, a profile decides.
+package prober
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/prober/results"
+	"probesim.dev/sim"
+	"probesim.dev/sim/profile"
+	"probesim.dev/sim/trace"
+)
+
+// StatusGetter has the statuses that the workers go by. They must not be changed.
+type StatusGetter interface {
+	GetPodStatus(uid types.UID) (*v1.PodStatus, bool)
+}
+
+// Options say what a Manager works with.
+type Options struct {
+	Sim     *sim.Sim
+	Trace   *trace.Recorder
+	Profile profile.Profile
+	Now     func() time.Time // wall clock of the node
+
+	Status  StatusGetter
+	Runner  CommandRunner
+	Events  EventRecorder
+	Results Results
+}
+
+// Results are the result caches of the three probe types.
+type Results struct{ Liveness, Readiness, Startup *results.Manager }
+
+// Manager makes and stops the probe workers of pods.
+type Manager struct {
+	sim       *sim.Sim
+	trace     *trace.Recorder
+	profile   profile.Profile
+	now       func() time.Time
+	status    StatusGetter
+	runner    CommandRunner
+	events    EventRecorder
+	results   Results
+	workers   map[key]*worker
+	start     time.Duration // virtual time at which the kubelet started
+	startWall time.Time
+}
+
+type key struct {
+	podUID    types.UID
+	container string
+	probeType trace.Probe
+}
+
+// NewManager returns a manager without workers, of a kubelet that starts now.
+func NewManager(o Options) *Manager {
+	return &Manager{
+		sim: o.Sim, trace: o.Trace, profile: o.Profile, now: o.Now,
+		status: o.Status, runner: o.Runner, events: o.Events, results: o.Results,
+		workers: map[key]*worker{}, start: o.Sim.Now(), startWall: o.Now(),
+	}
+}
+
+// AddPod starts a worker for each probe of the pod that has none: startup, readiness, liveness. Finding
+// one that exists, it leaves the rest of the container alone, and before 1.37 the rest of the pod
+// (pkg/kubelet/prober/prober_manager.go at v1.36.3 and v1.37.0).
+func (m *Manager) AddPod(pod *v1.Pod) {
+	for i := range pod.Spec.Containers {
+		if !m.addContainer(pod, &pod.Spec.Containers[i]) && !m.profile.AddPodSkipsOnlyContainer {
+			return
+		}
+	}
+}
+
+func (m *Manager) addContainer(pod *v1.Pod, c *v1.Container) bool {
+	return m.addWorker(pod, c, trace.Startup, c.StartupProbe, m.results.Startup, results.Unknown) &&
+		m.addWorker(pod, c, trace.Readiness, c.ReadinessProbe, m.results.Readiness, results.Failure) &&
+		m.addWorker(pod, c, trace.Liveness, c.LivenessProbe, m.results.Liveness, results.Success)
+}
+
+// addWorker reports false if the worker exists already.
+func (m *Manager) addWorker(pod *v1.Pod, c *v1.Container, t trace.Probe, spec *v1.Probe, r *results.Manager, initial results.Result) bool {
+	if spec == nil {
+		return true
+	}
+	w := &worker{
+		manager: m, pod: pod, podName: pod.Namespace + "/" + pod.Name, container: c, probeType: t, spec: spec,
+		results: r, initial: initial,
+	}
+	if _, ok := m.workers[w.key()]; ok {
+		return false
+	}
+	name := string(t) + " worker " + w.podName + "/" + c.Name
+	w.stop = sim.NewChan[struct{}](m.sim, "stop of "+name, 1)
+	w.manualTrigger = sim.NewChan[int64](m.sim, "manual trigger of "+name, 1)
+	if spec.Exec != nil {
+		w.command = expandCommand(spec.Exec.Command, c.Env)
+	}
+	m.workers[w.key()] = w
+	m.sim.Go(name, w.run)
+	return true
+}
+
+// StopLivenessAndStartup stops these workers of a pod that begins to terminate. Readiness goes on, and
+// a probe under way is not cut short.
+func (m *Manager) StopLivenessAndStartup(pod *v1.Pod) {
+	m.stopWorkers(pod, trace.Liveness, trace.Startup)
+}
+
+// RemovePod stops all workers of a pod.
+func (m *Manager) RemovePod(pod *v1.Pod) {
+	m.stopWorkers(pod, trace.Readiness, trace.Liveness, trace.Startup)
+}
+
+func (m *Manager) stopWorkers(pod *v1.Pod, probes ...trace.Probe) {
+	for i := range pod.Spec.Containers {
+		for _, t := range probes {
+			if w, ok := m.workers[key{pod.UID, pod.Spec.Containers[i].Name, t}]; ok {
+				w.stop.TrySend(struct{}{})
+			}
+		}
+	}
+}
+
+// CleanupPods stops the workers of pods for which keep is false.
+func (m *Manager) CleanupPods(keep func(types.UID) bool) {
+	var stopped []*worker
+	for k, w := range m.workers {
+		if !keep(k.podUID) {
+			stopped = append(stopped, w)
+		}
+	}
+	slices.SortFunc(stopped, func(a, b *worker) int {
+		return cmp.Or(cmp.Compare(a.podName, b.podName), cmp.Compare(a.container.Name, b.container.Name), cmp.Compare(a.probeType, b.probeType))
+	})
+	for _, w := range stopped {
+		w.stop.TrySend(struct{}{})
+	}
+}

@@ -1,0 +1,192 @@
+package prober
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/prober/results"
+	"probesim.dev/sim"
+	"probesim.dev/sim/trace"
+)
+
+// worker runs one probe of one container again and again, from the pod's first sync until the
+// container has ended for good or it is stopped (pkg/kubelet/prober/worker.go at v1.37.0).
+type worker struct {
+	manager   *Manager
+	pod       *v1.Pod // as it was when the worker was made; never renewed
+	podName   string  // namespace/name
+	container *v1.Container
+	probeType trace.Probe
+	spec      *v1.Probe
+	command   []string
+	results   *results.Manager
+	initial   results.Result
+
+	stop          *sim.Chan[struct{}]
+	manualTrigger *sim.Chan[int64] // carries the step of the record that asked for it
+
+	containerID string
+	lastResult  results.Result
+	resultRun   int32 // how many times in a row the probe came to lastResult
+	onHold      bool  // no probing until there is a new container
+	cause       int64 // of the present run
+}
+
+// run is the life of the worker. While the kubelet is younger than the period, the first run waits for a
+// random part of it; the ticker starts after that.
+func (w *worker) run(p *sim.Proc) {
+	period := time.Duration(w.spec.PeriodSeconds) * time.Second
+	if period > p.Now()-w.manager.start {
+		p.Sleep(time.Duration(p.Sim().Fraction("start of "+p.Name()) * float64(period)))
+	}
+	ticker := p.Sim().NewTicker("tick of "+p.Name(), period)
+	cases := []sim.Case{ticker.C, w.stop, w.manualTrigger}
+	for w.doProbe(p) {
+		w.cause = 0
+		switch p.Select(cases...) {
+		case 1:
+			w.end(ticker)
+			return
+		case 2:
+			w.cause = w.manualTrigger.Got()
+			if w.manager.profile.ManualTriggerResetsTicker {
+				ticker.Reset(period)
+			}
+		}
+	}
+	w.end(ticker)
+}
+
+func (w *worker) end(ticker *sim.Ticker) {
+	ticker.Stop()
+	if w.containerID != "" {
+		w.results.Remove(w.containerID)
+	}
+	delete(w.manager.workers, w.key())
+}
+
+func (w *worker) key() key { return key{w.pod.UID, w.container.Name, w.probeType} }
+
+// doProbe does what is due at a tick and reports whether the worker goes on. What it knows of the
+// container is what the status manager has, not what the API server or the runtime have.
+func (w *worker) doProbe(p *sim.Proc) bool {
+	status, ok := w.manager.status.GetPodStatus(w.pod.UID)
+	if !ok {
+		return w.skip(p, "the pod has no status yet")
+	}
+	if status.Phase == v1.PodFailed || status.Phase == v1.PodSucceeded {
+		return false
+	}
+	c := findContainer(status, w.container.Name)
+	if c == nil || c.ContainerID == "" {
+		return w.skip(p, "the container is not in the pod's status yet")
+	}
+	if w.containerID != c.ContainerID {
+		w.meet(p, c)
+	}
+	if w.onHold {
+		return w.skip(p, "on hold until there is a new container")
+	}
+	if c.State.Running == nil {
+		w.set(p, results.Failure, 0)
+		return c.State.Terminated == nil || shouldRestart(w.pod, c.State.Terminated.ExitCode)
+	}
+	if w.pod.DeletionTimestamp != nil && w.probeType != trace.Readiness {
+		w.set(p, results.Success, 0)
+		return false
+	}
+	if reason := w.notYet(c); reason != "" {
+		return w.skip(p, reason)
+	}
+	w.probeAndCount(p, c)
+	return true
+}
+
+// meet begins with a new container. The count of equal results is kept: only going on hold clears it.
+// A container that ran before the kubelet started keeps its state until it has been probed.
+func (w *worker) meet(p *sim.Proc, c *v1.ContainerStatus) {
+	if w.containerID != "" {
+		w.results.Remove(w.containerID)
+	}
+	w.containerID = c.ContainerID
+	if !w.manager.profile.StartedCarriedOver || c.State.Running == nil || !w.manager.startedBeforeKubelet(c) {
+		w.set(p, w.initial, 0)
+	}
+	w.onHold = false
+}
+
+// notYet says why a running container is not to be probed now, if it is not. Both times are cut to whole
+// seconds: the start by the status manager, the difference here.
+func (w *worker) notYet(c *v1.ContainerStatus) string {
+	running := w.manager.now().Sub(c.State.Running.StartedAt.Time)
+	if int32(running.Seconds()) < w.spec.InitialDelaySeconds {
+		return "initialDelaySeconds is not over"
+	}
+	started := c.Started != nil && *c.Started
+	switch {
+	case started && w.probeType == trace.Startup:
+		return "the container has started"
+	case !started && w.probeType != trace.Startup:
+		return "the container has not started"
+	}
+	return ""
+}
+
+// probeAndCount probes and stores a result once there were enough equal ones in a row.
+func (w *worker) probeAndCount(p *sim.Proc, c *v1.ContainerStatus) {
+	result, step, ok := w.probe(p, c)
+	if !ok {
+		return
+	}
+	if w.lastResult == result {
+		w.resultRun++
+	} else {
+		w.lastResult, w.resultRun = result, 1
+	}
+	if result == results.Failure && w.resultRun < w.spec.FailureThreshold ||
+		result == results.Success && w.resultRun < w.spec.SuccessThreshold {
+		return
+	}
+	w.set(p, result, step)
+	hold := result == results.Failure && w.probeType != trace.Readiness ||
+		w.probeType == trace.Startup && w.manager.profile.StartupOnHoldAfterSuccess
+	if hold {
+		w.onHold, w.resultRun = true, 0
+	}
+}
+
+func (w *worker) set(p *sim.Proc, r results.Result, cause int64) {
+	w.results.Set(p, results.Update{ContainerID: w.containerID, PodUID: w.pod.UID, Result: r, Cause: cause})
+}
+
+// skip notes why nothing was probed; the worker goes on.
+func (w *worker) skip(p *sim.Proc, reason string) bool {
+	if w.manager.trace.Wants(trace.ProbeSkipped) {
+		w.manager.trace.Add(trace.Record{
+			T: p.Now(), Kind: trace.ProbeSkipped, Pod: w.podName, Container: w.container.Name, Probe: w.probeType, Reason: reason,
+		})
+	}
+	return true
+}
+
+func findContainer(status *v1.PodStatus, name string) *v1.ContainerStatus {
+	for i := range status.ContainerStatuses {
+		if status.ContainerStatuses[i].Name == name {
+			return &status.ContainerStatuses[i]
+		}
+	}
+	return nil
+}
+
+// shouldRestart reports whether a container that ended with this code is started again
+// (ContainerShouldRestart in pkg/api/v1/pod/util.go at v1.37.0).
+func shouldRestart(pod *v1.Pod, exitCode int32) bool {
+	switch pod.Spec.RestartPolicy {
+	case v1.RestartPolicyNever:
+		return false
+	case v1.RestartPolicyOnFailure:
+		return exitCode != 0
+	}
+	return true
+}

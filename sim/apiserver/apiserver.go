@@ -1,0 +1,163 @@
+// Package apiserver is the part of a Kubernetes API server that a kubelet and its user meet: the pods of
+// one node in memory, with the latency of each call, and a watch that tells of every change.
+//
+// Pods are never changed in place: who holds one may keep it, and must not change it.
+package apiserver
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"probesim.dev/sim"
+	"probesim.dev/sim/trace"
+)
+
+// watchCapacity is how many changes wait for the kubelet; more than any run makes at one instant.
+const watchCapacity = 1 << 16
+
+// EventType says what happened to a pod.
+type EventType string
+
+const (
+	Added    EventType = "ADDED"
+	Modified EventType = "MODIFIED"
+	Deleted  EventType = "DELETED"
+)
+
+// WatchEvent is a change of a pod.
+type WatchEvent struct {
+	Type EventType
+	Pod  *v1.Pod
+}
+
+// Delays are the latencies of the calls that a kubelet makes about a pod.
+type Delays interface {
+	APIGet(pod *v1.Pod) time.Duration
+	APIPatch(pod *v1.Pod) time.Duration
+	APIDelete(pod *v1.Pod) time.Duration
+}
+
+// Options say what a Server works with.
+type Options struct {
+	Sim    *sim.Sim
+	Trace  *trace.Recorder
+	Now    func() time.Time // wall clock
+	Delays Delays
+}
+
+// Server has the pods.
+type Server struct {
+	o     Options
+	pods  map[string]*v1.Pod // by namespace/name
+	watch *sim.Chan[WatchEvent]
+}
+
+// New returns a server without pods.
+func New(o Options) *Server {
+	return &Server{o: o, pods: map[string]*v1.Pod{}, watch: sim.NewChan[WatchEvent](o.Sim, "watch", watchCapacity)}
+}
+
+// Watch has the changes from the beginning on.
+func (s *Server) Watch() *sim.Chan[WatchEvent] { return s.watch }
+
+// Pod returns the pod as it is now, or nil.
+func (s *Server) Pod(namespace, name string) *v1.Pod { return s.pods[namespace+"/"+name] }
+
+// Create adds a pod that is bound to the node. A pod of that name must not exist.
+func (s *Server) Create(pod *v1.Pod) {
+	pod = pod.DeepCopy()
+	pod.CreationTimestamp = metav1.NewTime(s.o.Now().Truncate(time.Second))
+	pod.Generation = 1
+	pod.Status = v1.PodStatus{Phase: v1.PodPending}
+	s.record(trace.PodAdded, pod, 0)
+	s.store(Added, pod)
+}
+
+// Delete deletes a pod as a user does: gracefully, with the given grace period in seconds or the
+// pod's own; 0 removes it at once, and so does any for a pod that has come to its end. A second
+// delete can only shorten the first (registry/core/pod/strategy.go and apiserver's
+// registry/rest/delete.go at v1.37.0). It does nothing if there is no such pod.
+func (s *Server) Delete(namespace, name string, gracePeriodSeconds *int64) {
+	old := s.Pod(namespace, name)
+	if old == nil {
+		return
+	}
+	s.record(trace.PodDeleteRequested, old, 0)
+	grace := graceOf(old, gracePeriodSeconds)
+	if grace == 0 {
+		s.remove(old)
+		return
+	}
+	pod, start := *old, s.o.Now()
+	if old.DeletionTimestamp == nil {
+		pod.Generation++
+	} else {
+		if gracePeriodSeconds == nil || grace >= *old.DeletionGracePeriodSeconds {
+			return
+		}
+		start = old.DeletionTimestamp.Add(-time.Duration(*old.DeletionGracePeriodSeconds) * time.Second)
+	}
+	at := metav1.NewTime(start.Add(time.Duration(grace) * time.Second).Truncate(time.Second))
+	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &at, &grace
+	s.store(Modified, &pod)
+}
+
+func graceOf(pod *v1.Pod, given *int64) int64 {
+	switch {
+	case pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed:
+		return 0
+	case given != nil:
+		return *given
+	case pod.Spec.TerminationGracePeriodSeconds != nil:
+		return *pod.Spec.TerminationGracePeriodSeconds
+	}
+	return 30
+}
+
+// GetPod returns a pod, after its latency.
+func (s *Server) GetPod(p *sim.Proc, namespace, name string) (*v1.Pod, bool) {
+	p.Sleep(s.o.Delays.APIGet(s.Pod(namespace, name)))
+	pod := s.Pod(namespace, name)
+	return pod, pod != nil
+}
+
+// PatchStatus replaces the status of a pod, after its latency.
+func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, status *v1.PodStatus, cause int64) (*v1.Pod, bool) {
+	p.Sleep(s.o.Delays.APIPatch(s.Pod(namespace, name)))
+	old := s.Pod(namespace, name)
+	if old == nil {
+		return nil, false
+	}
+	pod := *old
+	pod.Status = *status
+	s.o.Trace.Add(trace.Record{
+		T: s.o.Sim.Now(), Kind: trace.StatusPatched, Cause: cause, Pod: namespace + "/" + name, Status: Observed(&pod),
+	})
+	s.store(Modified, &pod)
+	return &pod, true
+}
+
+// DeletePod removes a pod at once, after its latency.
+func (s *Server) DeletePod(p *sim.Proc, namespace, name string) {
+	p.Sleep(s.o.Delays.APIDelete(s.Pod(namespace, name)))
+	if pod := s.Pod(namespace, name); pod != nil {
+		s.remove(pod)
+	}
+}
+
+func (s *Server) store(t EventType, pod *v1.Pod) {
+	s.pods[pod.Namespace+"/"+pod.Name] = pod
+	s.watch.TrySend(WatchEvent{t, pod})
+}
+
+func (s *Server) remove(pod *v1.Pod) {
+	delete(s.pods, pod.Namespace+"/"+pod.Name)
+	s.record(trace.PodRemoved, pod, 0)
+	s.watch.TrySend(WatchEvent{Deleted, pod})
+}
+
+func (s *Server) record(kind trace.Kind, pod *v1.Pod, cause int64) int64 {
+	return s.o.Trace.Add(trace.Record{T: s.o.Sim.Now(), Kind: kind, Cause: cause, Pod: pod.Namespace + "/" + pod.Name})
+}

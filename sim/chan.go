@@ -1,0 +1,170 @@
+package sim
+
+// Chan is a buffered channel of virtual time with one receiving process at a time. As in Go, a value
+// that is sent while the receiver waits is handed to it and takes no room.
+type Chan[T any] struct {
+	sim     *Sim
+	name    string
+	buf     queue[T]
+	cap     int
+	got     T
+	waiter  *Proc // the process that waits to receive
+	index   int   // the case of its Select
+	senders queue[sender[T]]
+}
+
+type sender[T any] struct {
+	proc  *Proc
+	value T
+}
+
+// Case is a channel in a Select.
+type Case interface {
+	ready() bool
+	take() bool
+	wait(p *Proc, index int)
+	leave()
+}
+
+// NewChan returns a channel that holds up to capacity values, which must be at least 1.
+func NewChan[T any](s *Sim, name string, capacity int) *Chan[T] {
+	return &Chan[T]{sim: s, name: name, cap: capacity}
+}
+
+// Len returns how many values wait in the channel.
+func (c *Chan[T]) Len() int { return c.buf.len() }
+
+// TrySend sends v if the receiver waits or there is room, and reports whether it did.
+func (c *Chan[T]) TrySend(v T) bool {
+	if c.awaited() {
+		p := c.waiter
+		c.got, p.woken, p.open = v, c.index, false
+		p.Wake()
+		return true
+	}
+	if c.buf.len() == c.cap {
+		return false
+	}
+	c.buf.push(v)
+	return true
+}
+
+// Send sends v and waits while there is no room.
+func (c *Chan[T]) Send(p *Proc, v T) {
+	if !c.TrySend(v) {
+		c.senders.push(sender[T]{p, v})
+		p.Park()
+	}
+}
+
+// Recv waits for a value and returns it.
+func (c *Chan[T]) Recv(p *Proc) T {
+	if !c.take() {
+		c.wait(p, 0)
+		p.open = true
+		p.Park()
+		c.leave()
+	}
+	return c.Got()
+}
+
+// TryRecv returns a value if one waits.
+func (c *Chan[T]) TryRecv() (T, bool) {
+	if !c.take() {
+		var none T
+		return none, false
+	}
+	return c.Got(), true
+}
+
+// Got returns the value of this channel's case after Select chose it.
+func (c *Chan[T]) Got() T {
+	v := c.got
+	var none T
+	c.got = none
+	return v
+}
+
+// take moves the first waiting value to got and lets the first blocked sender in.
+func (c *Chan[T]) take() bool {
+	if c.buf.len() == 0 {
+		return false
+	}
+	c.got = c.buf.remove(0)
+	if c.senders.len() > 0 {
+		s := c.senders.remove(0)
+		c.buf.push(s.value)
+		s.proc.Wake()
+	}
+	return true
+}
+
+func (c *Chan[T]) wait(p *Proc, index int) {
+	if c.waiter != nil {
+		panic("sim: " + p.name + " and " + c.waiter.name + " both receive from " + c.name)
+	}
+	c.waiter, c.index = p, index
+}
+
+// awaited reports whether a value sent now is handed to the receiver.
+func (c *Chan[T]) awaited() bool { return c.waiter != nil && c.waiter.open }
+
+func (c *Chan[T]) leave() { c.waiter = nil }
+
+func (c *Chan[T]) ready() bool { return c.buf.len() > 0 }
+
+// Select waits until one of the channels has a value, receives it and returns the index of the
+// channel, whose Got then has the value. When several have one, the chooser picks; when none has, the
+// first to be sent to counts, as in Go.
+func (p *Proc) Select(cases ...Case) int {
+	if i, ok := p.takeOne(cases); ok {
+		return i
+	}
+	for i, c := range cases {
+		c.wait(p, i)
+	}
+	p.open = true
+	p.Park()
+	for _, c := range cases {
+		c.leave()
+	}
+	return p.woken
+}
+
+// TrySelect is Select with a default case: it reports false when no channel has a value.
+func (p *Proc) TrySelect(cases ...Case) (int, bool) { return p.takeOne(cases) }
+
+func (p *Proc) takeOne(cases []Case) (int, bool) {
+	first, n := -1, 0
+	for i, c := range cases {
+		if c.ready() {
+			n++
+			if first < 0 {
+				first = i
+			}
+		}
+	}
+	if n == 0 {
+		return 0, false
+	}
+	if n > 1 && p.sim.choices.chooser != nil {
+		first = p.chooseReady(cases, n)
+	}
+	cases[first].take()
+	return first, true
+}
+
+// chooseReady has the chooser pick among the n ready cases.
+func (p *Proc) chooseReady(cases []Case, n int) int {
+	k := p.sim.choices.choose(SelectCase, p.name, n)
+	for i, c := range cases {
+		if !c.ready() {
+			continue
+		}
+		if k == 0 {
+			return i
+		}
+		k--
+	}
+	panic("sim: unreachable")
+}

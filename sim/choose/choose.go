@@ -1,0 +1,120 @@
+// Package choose holds the policies by which a run of package sim is steered: drawn from a seed,
+// replayed from a list, and recorded. No policy at all is the canonical one.
+package choose
+
+import "probesim.dev/sim"
+
+// Made is a choice that was made other than canonically.
+type Made struct {
+	sim.Choice
+	Value    int     // of Choose, from 1
+	Fraction float64 // of a jitter
+}
+
+// Seeded draws each choice from the seed and what the choice is about, never from a stream, so that a
+// run that differs in one place draws the same elsewhere.
+type Seeded uint64
+
+// Choose interrupts at one preemption point in four and takes the alternatives of anything else evenly.
+func (s Seeded) Choose(c sim.Choice, n int) int {
+	h := s.hash(c)
+	if c.Kind == sim.Preemption && h&3 != 0 {
+		return 0
+	}
+	return int(h >> 8 % uint64(n))
+}
+
+// Next gives each turn of each candidate a priority.
+func (s Seeded) Next(candidates []sim.Choice) int {
+	first, least := 0, s.hash(candidates[0])
+	for i, c := range candidates[1:] {
+		if h := s.hash(c); h < least {
+			first, least = i+1, h
+		}
+	}
+	return first
+}
+
+// Fraction is even from 0 to below 1.
+func (s Seeded) Fraction(c sim.Choice) float64 { return float64(s.hash(c)>>11) / (1 << 53) }
+
+// hash is FNV-1a over what identifies the choice, finished by the mix of SplitMix64.
+func (s Seeded) hash(c sim.Choice) uint64 {
+	h := uint64(14695981039346656037)
+	add := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
+	for _, part := range []string{string(c.Kind), c.Key} {
+		for i := range len(part) {
+			add(part[i])
+		}
+		add(0)
+	}
+	h ^= uint64(c.Ordinal)*0x9e3779b97f4a7c15 + uint64(s)*0xd1342543de82ef95
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
+}
+
+// Replay makes the choices of a list again and is canonical elsewhere.
+type Replay struct {
+	made  map[sim.Choice]Made
+	order map[sim.Choice]int // place in the list: the earlier of two that could go first does
+}
+
+// NewReplay returns the policy that makes these choices.
+func NewReplay(list []Made) *Replay {
+	r := &Replay{made: map[sim.Choice]Made{}, order: map[sim.Choice]int{}}
+	for i, m := range list {
+		r.made[m.Choice] = m
+		r.order[m.Choice] = i
+	}
+	return r
+}
+
+func (r *Replay) Choose(c sim.Choice, n int) int { return min(r.made[c].Value, n-1) }
+
+func (r *Replay) Next(candidates []sim.Choice) int {
+	first, place := 0, len(r.order)
+	for i, c := range candidates {
+		if k, ok := r.order[c]; ok && k < place {
+			first, place = i, k
+		}
+	}
+	return first
+}
+
+func (r *Replay) Fraction(c sim.Choice) float64 {
+	if m, ok := r.made[c]; ok {
+		return m.Fraction
+	}
+	return 0.5
+}
+
+// Recorder notes what another policy chooses other than canonically, in order.
+type Recorder struct {
+	Of   sim.Chooser
+	Made []Made
+}
+
+func (r *Recorder) Choose(c sim.Choice, n int) int {
+	v := r.Of.Choose(c, n)
+	if v != 0 {
+		r.Made = append(r.Made, Made{Choice: c, Value: v})
+	}
+	return v
+}
+
+func (r *Recorder) Next(candidates []sim.Choice) int {
+	i := r.Of.Next(candidates)
+	if i != 0 {
+		r.Made = append(r.Made, Made{Choice: candidates[i]})
+	}
+	return i
+}
+
+func (r *Recorder) Fraction(c sim.Choice) float64 {
+	f := r.Of.Fraction(c)
+	if f != 0.5 {
+		r.Made = append(r.Made, Made{Choice: c, Fraction: f})
+	}
+	return f
+}

@@ -1,0 +1,95 @@
+package kubelet
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/sim"
+)
+
+// never is before all times.
+const never = time.Duration(math.MinInt64)
+
+// podCache has the newest status of each pod that the PLEG got from the runtime, and lets pod workers
+// wait for one that is newer than their last sync (pkg/kubelet/container/cache.go at v1.37.0).
+type podCache struct {
+	entries     map[types.UID]*cacheEntry
+	timestamp   time.Duration // everything is at least as new
+	subscribers []*subscriber
+}
+
+type cacheEntry struct {
+	status   *podStatus
+	modified time.Duration
+	observed time.Duration // when it was last confirmed without having changed
+}
+
+type subscriber struct {
+	uid    types.UID
+	newer  time.Duration
+	proc   *sim.Proc
+	status *podStatus
+}
+
+func newPodCache() *podCache {
+	return &podCache{entries: map[types.UID]*cacheEntry{}, timestamp: never}
+}
+
+// get returns the status of a pod, an empty one if the runtime knows nothing of it.
+func (c *podCache) get(uid types.UID) *podStatus {
+	if e, ok := c.entries[uid]; ok {
+		return e.status
+	}
+	return &podStatus{}
+}
+
+// getNewerThan waits for a status that is newer than a time.
+func (c *podCache) getNewerThan(p *sim.Proc, uid types.UID, t time.Duration) *podStatus {
+	e, ok := c.entries[uid]
+	if c.timestamp > t || ok && (e.modified > t || e.observed > t) {
+		return c.get(uid)
+	}
+	s := &subscriber{uid: uid, newer: t, proc: p}
+	c.subscribers = append(c.subscribers, s)
+	p.Park()
+	return s.status
+}
+
+func (c *podCache) set(uid types.UID, s *podStatus, t time.Duration) {
+	c.entries[uid] = &cacheEntry{status: s, modified: t, observed: t}
+	c.notify(t, func(sub *subscriber) bool { return sub.uid == uid })
+}
+
+func (c *podCache) setObserved(uid types.UID, t time.Duration) {
+	if e, ok := c.entries[uid]; ok {
+		e.observed = t
+	}
+	c.notify(t, func(sub *subscriber) bool { return sub.uid == uid })
+}
+
+func (c *podCache) delete(uid types.UID) { delete(c.entries, uid) }
+
+// setTime says that all entries are as new as t.
+func (c *podCache) setTime(t time.Duration) {
+	c.timestamp = t
+	c.notify(t, func(*subscriber) bool { return true })
+}
+
+// notify wakes those who wait for a time up to t; being as new is enough here, unlike at the start of
+// a wait.
+func (c *podCache) notify(t time.Duration, concerns func(*subscriber) bool) {
+	if len(c.subscribers) == 0 {
+		return
+	}
+	c.subscribers = slices.DeleteFunc(c.subscribers, func(s *subscriber) bool {
+		if t < s.newer || !concerns(s) {
+			return false
+		}
+		s.status = c.get(s.uid)
+		s.proc.Wake()
+		return true
+	})
+}

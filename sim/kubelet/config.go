@@ -1,0 +1,85 @@
+package kubelet
+
+import (
+	"reflect"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/sim"
+	"probesim.dev/sim/apiserver"
+)
+
+// configCapacity is how many updates wait for the sync loop (pkg/kubelet/config/config.go at v1.37.0).
+const configCapacity = 50
+
+// configOp says how the pods that the kubelet should run have changed.
+type configOp string
+
+const (
+	configAdd       configOp = "ADD"
+	configUpdated   configOp = "UPDATE"
+	configDelete    configOp = "DELETE" // deletion was requested
+	configRemove    configOp = "REMOVE" // the API no longer has the pod
+	configReconcile configOp = "RECONCILE"
+)
+
+type configUpdate struct {
+	op  configOp
+	pod *v1.Pod
+}
+
+// watchPods is the process that turns the API server's changes into updates for the sync loop
+// (pkg/kubelet/config/config.go at v1.37.0).
+func (k *Kubelet) watchPods(p *sim.Proc) {
+	existing := map[types.UID]*v1.Pod{}
+	for {
+		e := k.api.Watch().Recv(p)
+		before := existing[e.Pod.UID]
+		if e.Type == apiserver.Deleted {
+			delete(existing, e.Pod.UID)
+			k.config.Send(p, configUpdate{configRemove, before})
+			continue
+		}
+		existing[e.Pod.UID] = e.Pod
+		if op := configOpFor(before, e.Pod); op != "" {
+			k.config.Send(p, configUpdate{op, e.Pod})
+		}
+	}
+}
+
+// configOpFor tells a change of what is wanted from one of the status alone, which only brings the
+// kubelet's copy up to date.
+func configOpFor(before, pod *v1.Pod) configOp {
+	switch {
+	case before == nil:
+		return configAdd
+	case !wantsSame(before, pod) && pod.DeletionTimestamp != nil:
+		return configDelete
+	case !wantsSame(before, pod):
+		return configUpdated
+	case !reflect.DeepEqual(&before.Status, &pod.Status):
+		return configReconcile
+	}
+	return ""
+}
+
+func wantsSame(a, b *v1.Pod) bool {
+	return a.Generation == b.Generation && reflect.DeepEqual(a.DeletionGracePeriodSeconds, b.DeletionGracePeriodSeconds)
+}
+
+// podManager has the pods that the kubelet should run, as it last heard of them
+// (pkg/kubelet/pod/pod_manager.go at v1.37.0).
+type podManager struct {
+	pods map[types.UID]*v1.Pod
+}
+
+func newPodManager() *podManager { return &podManager{pods: map[types.UID]*v1.Pod{}} }
+
+// GetPodByUID returns the pod of that UID.
+func (m *podManager) GetPodByUID(uid types.UID) (*v1.Pod, bool) {
+	pod, ok := m.pods[uid]
+	return pod, ok
+}
+
+func (m *podManager) has(uid types.UID) bool { return m.pods[uid] != nil }

@@ -1,0 +1,193 @@
+package kubelet
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/prober/results"
+	"probesim.dev/sim"
+)
+
+// killReason says why a container is stopped, as ContainerStopping records do.
+type killReason string
+
+const (
+	killDeleted       killReason = "Deleted"
+	killStopped       killReason = "Stopped" // the pod has come to its end, or its sandbox has
+	killLivenessProbe killReason = "LivenessProbe"
+	killStartupProbe  killReason = "StartupProbe"
+)
+
+// containerKill is a running container that is not to be kept.
+type containerKill struct {
+	container fakeruntime.Container
+	reason    killReason
+	message   string
+	cause     int64
+}
+
+// podActions is what a sync has to do about the containers of a pod.
+type podActions struct {
+	killPod       bool
+	createSandbox bool
+	sandboxID     string
+	attempt       int
+	start         []*v1.Container
+	kill          []containerKill
+}
+
+// syncContainers does what is to be done about a pod's sandbox and containers, as the status that the sync
+// began with shows them: a container that it kills it starts again without having seen it dead
+// (SyncPod in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+func (k *Kubelet) syncContainers(p *sim.Proc, u podUpdate, s *podStatus) syncResult {
+	actions := k.computePodActions(u.pod, s)
+	did := syncResult{relist: actions.killPod || len(actions.kill)+len(actions.start) > 0}
+	if actions.killPod {
+		k.killPod(p, u, s.running(), nil)
+	} else {
+		sim.Shuffle(k.sim, "containers to kill of pod "+podName(u.pod), actions.kill)
+		for _, kill := range actions.kill {
+			k.killContainer(p, u.pod, kill, nil)
+		}
+	}
+	if actions.createSandbox {
+		actions.sandboxID = k.createSandbox(p, u, actions)
+	}
+	for _, c := range actions.start {
+		k.startOrBackOff(p, u, c, s, actions.sandboxID, &did)
+	}
+	if did.err {
+		did.relist = false
+	}
+	return did
+}
+
+// computePodActions decides what to do (function of that name in kuberuntime_manager.go at v1.37.0).
+func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus) podActions {
+	if sandboxChange(s) != "" {
+		return sandboxActions(pod, s)
+	}
+	actions := podActions{sandboxID: s.sandboxes[0].ID}
+	keep := 0
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		rc := s.find(c.Name)
+		if rc == nil || rc.State != fakeruntime.Running {
+			if shouldBeRestarted(pod, rc) {
+				actions.start = append(actions.start, c)
+			}
+			continue
+		}
+		kill, ok := k.probeVerdict(rc)
+		if !ok {
+			keep++
+			continue
+		}
+		if pod.Spec.RestartPolicy != v1.RestartPolicyNever {
+			kill.message += ", will be restarted"
+			actions.start = append(actions.start, c)
+		}
+		actions.kill = append(actions.kill, kill)
+	}
+	actions.killPod = keep == 0 && len(actions.start) == 0
+	return actions
+}
+
+// sandboxActions is for a pod that needs a sandbox: everything is stopped and started anew, unless all of
+// it has run and is not to run again.
+func sandboxActions(pod *v1.Pod, s *podStatus) podActions {
+	actions := podActions{killPod: true, createSandbox: true}
+	if len(s.sandboxes) > 0 {
+		actions.sandboxID, actions.attempt = s.sandboxes[0].ID, s.sandboxes[0].Attempt+1
+	}
+	if pod.Spec.RestartPolicy == v1.RestartPolicyNever && actions.attempt != 0 && len(s.containers) > 0 {
+		actions.createSandbox = false
+		return actions
+	}
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		rc := s.find(c.Name)
+		succeeded := rc != nil && rc.State == fakeruntime.Exited && rc.ExitCode == 0
+		if pod.Spec.RestartPolicy != v1.RestartPolicyOnFailure || !succeeded {
+			actions.start = append(actions.start, c)
+		}
+	}
+	actions.createSandbox = len(actions.start) > 0
+	return actions
+}
+
+// probeVerdict says whether a running container is to be killed for a probe, liveness first.
+func (k *Kubelet) probeVerdict(rc *fakeruntime.Container) (containerKill, bool) {
+	id := containerIDPrefix + rc.ID
+	if r, ok := k.results.Liveness.Get(id); ok && r == results.Failure {
+		return containerKill{*rc, killLivenessProbe, "Container " + rc.Name + " failed liveness probe", k.results.Liveness.Cause(id)}, true
+	}
+	if r, ok := k.results.Startup.Get(id); ok && r == results.Failure {
+		return containerKill{*rc, killStartupProbe, "Container " + rc.Name + " failed startup probe", k.results.Startup.Cause(id)}, true
+	}
+	return containerKill{}, false
+}
+
+// shouldBeRestarted reports whether a container that does not run is to be started; rc is nil if it
+// never ran (ShouldContainerBeRestarted in pkg/kubelet/container/helpers.go at v1.37.0).
+func shouldBeRestarted(pod *v1.Pod, rc *fakeruntime.Container) bool {
+	switch {
+	case pod.DeletionTimestamp != nil:
+		return false
+	case rc == nil || rc.State == fakeruntime.Created:
+		return true
+	case rc.State == fakeruntime.Running:
+		return false
+	}
+	return restartsAfter(pod, rc.ExitCode)
+}
+
+// createSandbox creates a sandbox, looks at it, and has the status say so at once
+// (kuberuntime_manager.go at v1.37.0).
+func (k *Kubelet) createSandbox(p *sim.Proc, u podUpdate, actions podActions) string {
+	if actions.sandboxID != "" {
+		k.podEvent(u.pod, v1.EventTypeNormal, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.", u.cause)
+	}
+	op := k.runtime.Call(p, fakeruntime.Call{
+		Method: fakeruntime.RunPodSandbox, PodUID: string(u.pod.UID), Attempt: actions.attempt, Cause: u.cause,
+	})
+	id := op.ID
+	k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.PodSandboxStatus, SandboxID: id})
+	if k.profile.PodReadyToStartAtSandbox {
+		k.sim.Go("sandbox ready of pod "+podName(u.pod), func(p *sim.Proc) { k.onPodSandboxReady(p, u) })
+	}
+	return id
+}
+
+// onPodSandboxReady is a read and a write of the stored status that nothing keeps together: what is
+// stored in between is lost until the next sync (OnPodSandboxReady in kubelet.go at v1.37.0).
+func (k *Kubelet) onPodSandboxReady(p *sim.Proc, u podUpdate) {
+	stored, ok := k.status.GetPodStatus(u.pod.UID)
+	if !ok {
+		stored = &u.pod.Status
+	}
+	s := stored.DeepCopy()
+	ready := v1.PodCondition{Type: v1.PodReadyToStartContainers, Status: v1.ConditionTrue, ObservedGeneration: u.pod.Generation}
+	replaced := false
+	for i := range s.Conditions {
+		if s.Conditions[i].Type == ready.Type {
+			s.Conditions[i], replaced = ready, true
+		}
+	}
+	if !replaced {
+		s.Conditions = append(s.Conditions, ready)
+	}
+	p.Preempt("pod status read, not written back")
+	k.status.SetPodStatus(u.pod, s, u.cause)
+}
+
+func (k *Kubelet) podEvent(pod *v1.Pod, eventType, reason, message string, cause int64) {
+	k.ContainerEvent(pod, "", eventType, reason, message, cause)
+}
+
+// backOffMessage says why a container is not started now.
+func backOffMessage(pod *v1.Pod, c *v1.Container, backOff fmt.Stringer) string {
+	return fmt.Sprintf("back-off %s restarting failed container=%s pod=%s_%s(%s)", backOff, c.Name, pod.Name, pod.Namespace, pod.UID)
+}

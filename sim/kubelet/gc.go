@@ -1,0 +1,143 @@
+package kubelet
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/sim"
+)
+
+const (
+	// gcPeriod is the time from the end of one container garbage collection to the next; dead
+	// containers may go at any age (pkg/kubelet/kubelet.go and cmd/kubelet/app/options/options.go at
+	// v1.37.0).
+	gcPeriod = time.Minute
+	// containersToKeep is how many dead containers of each name are kept.
+	containersToKeep = 1
+	// deletorCapacity is how many dead containers wait for removal; more are left to the garbage
+	// collection (pkg/kubelet/pod_container_deletor.go at v1.37.0).
+	deletorCapacity = 50
+)
+
+// deletor removes dead containers that are no longer wanted as soon as a newer one is seen dead.
+type deletor struct {
+	k   *Kubelet
+	ids *sim.Chan[string]
+}
+
+func newDeletor(k *Kubelet) *deletor {
+	return &deletor{k: k, ids: sim.NewChan[string](k.sim, "containers to delete", deletorCapacity)}
+}
+
+func (d *deletor) run(p *sim.Proc) {
+	for {
+		d.k.removeContainer(p, d.ids.Recv(p))
+	}
+}
+
+// cleanUp queues the dead containers of the name that this one has, save the newest; those of all names
+// without exception once the pod is deleted and has come to its end.
+func (d *deletor) cleanUp(uid types.UID, id string) {
+	s, keep, name := d.k.cache.get(uid), containersToKeep, ""
+	all := d.k.workers.shouldContentBeRemoved(uid)
+	if all {
+		keep = 0
+	} else if i := slices.IndexFunc(s.containers, func(c fakeruntime.Container) bool { return c.ID == id }); i >= 0 {
+		name = s.containers[i].Name
+	} else {
+		return
+	}
+	for _, c := range s.containers {
+		if c.State != fakeruntime.Exited || !all && c.Name != name {
+			continue
+		}
+		if keep--; keep < 0 {
+			d.ids.TrySend(c.ID)
+		}
+	}
+}
+
+// removeContainer removes the logs of a container, which asks for its status twice, and the container
+// (removeContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+func (k *Kubelet) removeContainer(p *sim.Proc, id string) {
+	for range 2 {
+		if op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ContainerStatus, ContainerID: id}); op.Err != nil {
+			return
+		}
+	}
+	k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.RemoveContainer, ContainerID: id})
+}
+
+// collectGarbage removes what the deletor left, and the sandboxes of pods that are gone
+// (pkg/kubelet/kuberuntime/kuberuntime_gc.go at v1.37.0).
+func (k *Kubelet) collectGarbage(p *sim.Proc) {
+	for {
+		k.evictContainers(p)
+		k.evictSandboxes(p)
+		p.Sleep(gcPeriod)
+	}
+}
+
+// evictContainers goes through the containers that do not run, by pod and name, oldest first.
+func (k *Kubelet) evictContainers(p *sim.Proc) {
+	containers := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListContainers}).Containers
+	var units []startKey
+	byUnit := map[startKey][]fakeruntime.Container{}
+	for _, c := range containers {
+		if c.State == fakeruntime.Running {
+			continue
+		}
+		unit := startKey{types.UID(c.PodUID), c.Name}
+		if byUnit[unit] == nil {
+			units = append(units, unit)
+		}
+		byUnit[unit] = append(byUnit[unit], c)
+	}
+	sim.Shuffle(k.sim, "container GC", units)
+	var rest []startKey
+	for _, unit := range units {
+		if k.workers.shouldContentBeRemoved(unit.uid) {
+			k.removeOldest(p, byUnit[unit], 0)
+		} else {
+			rest = append(rest, unit)
+		}
+	}
+	for _, unit := range rest {
+		k.removeOldest(p, byUnit[unit], containersToKeep)
+	}
+}
+
+// removeOldest removes all but the newest.
+func (k *Kubelet) removeOldest(p *sim.Proc, newestFirst []fakeruntime.Container, keep int) {
+	for i := len(newestFirst) - 1; i >= keep; i-- {
+		k.removeContainer(p, newestFirst[i].ID)
+	}
+}
+
+// evictSandboxes removes sandboxes that are not ready and hold no container: all of a pod that is gone,
+// all but the newest of another.
+func (k *Kubelet) evictSandboxes(p *sim.Proc) {
+	containers := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListContainers}).Containers
+	sandboxes := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListPodSandbox}).Sandboxes
+	used := map[string]bool{}
+	for _, c := range containers {
+		used[c.SandboxID] = true
+	}
+	pods := listing{sandboxes: sandboxes}.pods()
+	sim.Shuffle(k.sim, "sandbox GC", pods)
+	for _, pod := range pods {
+		keep := 1
+		if k.workers.shouldContentBeRemoved(pod.uid) {
+			keep = 0
+		}
+		for i := len(pod.sandboxes) - 1; i >= keep; i-- {
+			if s := pod.sandboxes[i]; !s.Ready && !used[s.ID] {
+				k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID})
+				k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.RemovePodSandbox, SandboxID: s.ID})
+			}
+		}
+	}
+}

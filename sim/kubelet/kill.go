@@ -1,0 +1,70 @@
+package kubelet
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/sim"
+)
+
+// minimumGracePeriod is the least number of seconds that a container gets to stop
+// (pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+const minimumGracePeriod = 2
+
+// killPod stops all running containers at once, waits for the last, and then stops the sandboxes
+// (killPodWithSyncResult in kuberuntime_manager.go at v1.37.0).
+func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *int64) {
+	waiting := len(running.containers)
+	for _, c := range running.containers {
+		kill := containerKill{container: c, reason: killStopped, message: "Stopping container " + c.Name, cause: u.cause}
+		if u.pod.DeletionTimestamp != nil {
+			kill.reason = killDeleted
+		}
+		k.sim.Go("killer of "+podName(u.pod)+"/"+c.Name, func(killer *sim.Proc) {
+			k.killContainer(killer, u.pod, kill, grace)
+			if waiting--; waiting == 0 {
+				p.Wake()
+			}
+		})
+	}
+	if waiting > 0 {
+		p.Park()
+	}
+	for _, s := range running.sandboxes {
+		k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID})
+	}
+}
+
+// killContainer stops a container and waits until its process is gone (killContainer in
+// kuberuntime_container.go at v1.37.0).
+func (k *Kubelet) killContainer(p *sim.Proc, pod *v1.Pod, kill containerKill, override *int64) {
+	k.ContainerEvent(pod, kill.container.Name, v1.EventTypeNormal, "Killing", kill.message, kill.cause)
+	grace := gracePeriod(pod, kill)
+	if override != nil {
+		grace = *override
+	}
+	k.runtime.Call(p, fakeruntime.Call{
+		Method: fakeruntime.StopContainer, ContainerID: kill.container.ID, GraceSeconds: max(grace, minimumGracePeriod),
+		StopReason: string(kill.reason), Cause: kill.cause,
+	})
+}
+
+// gracePeriod returns the seconds that a container gets: the deletion's, else for a probe its own, else
+// the pod's (setTerminationGracePeriod in kuberuntime_container.go at v1.37.0).
+func gracePeriod(pod *v1.Pod, kill containerKill) int64 {
+	if pod.DeletionGracePeriodSeconds != nil {
+		return *pod.DeletionGracePeriodSeconds
+	}
+	if pod.Spec.TerminationGracePeriodSeconds == nil {
+		return minimumGracePeriod
+	}
+	for i := range pod.Spec.Containers {
+		if c := &pod.Spec.Containers[i]; c.Name == kill.container.Name {
+			probe := map[killReason]*v1.Probe{killLivenessProbe: c.LivenessProbe, killStartupProbe: c.StartupProbe}[kill.reason]
+			if probe != nil && probe.TerminationGracePeriodSeconds != nil {
+				return *probe.TerminationGracePeriodSeconds
+			}
+		}
+	}
+	return *pod.Spec.TerminationGracePeriodSeconds
+}

@@ -1,0 +1,137 @@
+// Package kubelet is the kubelet of one simulated node: the sync loop, the pod workers, the pod
+// lifecycle event generator (PLEG) with its pod cache, and the container lifecycle, around the status
+// manager of package status and the probes of package prober.
+//
+// Each goroutine of the real kubelet is a process here, and each place where the real one is not
+// determined is a choice of package sim. The rules are those of pkg/kubelet at v1.37.0; where versions
+// differ, a profile decides. Everything between two calls that take time takes none.
+package kubelet
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/flowcontrol"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"probesim.dev/prober"
+	"probesim.dev/prober/results"
+	"probesim.dev/sim"
+	"probesim.dev/sim/apiserver"
+	"probesim.dev/sim/profile"
+	"probesim.dev/sim/trace"
+	"probesim.dev/status"
+)
+
+// Options say what a Kubelet works with.
+type Options struct {
+	Sim     *sim.Sim
+	Trace   *trace.Recorder
+	Profile profile.Profile
+	Now     func() time.Time              // wall clock of the node
+	Wall    func(time.Duration) time.Time // the wall clock's time at a virtual time
+	Runtime Runtime
+	API     *apiserver.Server
+}
+
+// Kubelet is one run of the kubelet, from its start on.
+type Kubelet struct {
+	sim     *sim.Sim
+	trace   *trace.Recorder
+	profile profile.Profile
+	now     func() time.Time
+	wall    func(time.Duration) time.Time
+	runtime Runtime
+	api     *apiserver.Server
+
+	podManager *podManager
+	config     *sim.Chan[configUpdate]
+	workers    *podWorkers
+	workQueue  *workQueue
+	cache      *podCache
+	pleg       *pleg
+	status     *status.Manager
+	prober     *prober.Manager
+	results    prober.Results
+	reasons    map[startKey]startReason
+	deletor    *deletor
+	puller     *sim.Chan[*pullRequest]
+
+	backOff      *flowcontrol.Backoff
+	backOffClock *clocktesting.FakeClock
+}
+
+// New returns a kubelet that starts now: its tickers have their phase from this moment. Start starts
+// its processes.
+func New(o Options) *Kubelet {
+	k := &Kubelet{
+		sim: o.Sim, trace: o.Trace, profile: o.Profile, now: o.Now, wall: o.Wall, runtime: o.Runtime, api: o.API,
+		podManager: newPodManager(),
+		config:     sim.NewChan[configUpdate](o.Sim, "pod config", configCapacity),
+		workQueue:  newWorkQueue(),
+		cache:      newPodCache(),
+		reasons:    map[startKey]startReason{},
+		puller:     sim.NewChan[*pullRequest](o.Sim, "image pulls", maxImagePullRequests),
+	}
+	k.workers, k.pleg, k.deletor = newPodWorkers(k), newPLEG(k), newDeletor(k)
+	k.results = prober.Results{
+		Liveness:  results.NewManager(o.Sim, trace.Liveness, o.Trace),
+		Readiness: results.NewManager(o.Sim, trace.Readiness, o.Trace),
+		Startup:   results.NewManager(o.Sim, trace.Startup, o.Trace),
+	}
+	k.status = status.NewManager(status.Options{
+		Sim: o.Sim, Now: o.Now, API: o.API, Pods: k.podManager,
+		CouldHaveRunningContainers: k.workers.couldHaveRunningContainers,
+	})
+	k.prober = prober.NewManager(prober.Options{
+		Sim: o.Sim, Trace: o.Trace, Profile: o.Profile, Now: o.Now,
+		Status: k.status, Runner: k, Events: k, Results: k.results,
+	})
+	k.backOffClock = clocktesting.NewFakeClock(o.Now())
+	k.backOff = newBackOff(o.Profile, k.backOffClock)
+	return k
+}
+
+// Start starts the kubelet's processes. All its tickers begin at this instant.
+func (k *Kubelet) Start() {
+	k.sim.Go("container GC", k.collectGarbage)
+	k.sim.Go("image puller", k.pullImages)
+	k.sim.Go("container deletor", k.deletor.run)
+	k.sim.Go("runtime check", k.checkRuntime)
+	k.sim.Go("image list", k.listImages)
+	k.status.Start()
+	k.sim.Go("PLEG", k.pleg.run)
+	k.sim.Go("pod config", k.watchPods)
+	k.startSyncLoop()
+}
+
+// note writes an internal record about now, if those are kept, and returns its step, or else the step
+// that is to stand for it.
+func (k *Kubelet) note(r trace.Record, otherwise ...int64) int64 {
+	if k.trace.Wants(r.Kind) {
+		r.T = k.sim.Now()
+		return k.trace.Add(r)
+	}
+	for _, step := range otherwise {
+		return step
+	}
+	return 0
+}
+
+// ContainerEvent leaves an event about a container of a pod.
+func (k *Kubelet) ContainerEvent(pod *v1.Pod, container, eventType, reason, message string, cause int64) {
+	k.trace.Add(trace.Record{
+		T: k.sim.Now(), Kind: trace.Event, Cause: cause, Pod: pod.Namespace + "/" + pod.Name, Container: container,
+		Instance: k.runtime.EventInstance(string(pod.UID), container, reason), Type: eventType, Reason: reason, Message: message,
+	})
+}
+
+// startKey is a container of a pod.
+type startKey struct {
+	uid  types.UID
+	name string
+}
+
+// startReason is why a container could not be started.
+type startReason struct{ reason, message string }

@@ -1,0 +1,278 @@
+package kubelet
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/sim"
+	"probesim.dev/sim/trace"
+)
+
+// Constants of pkg/kubelet/kubelet.go and pkg/kubelet/pleg/generic.go at v1.37.0.
+const (
+	relistPeriod    = time.Second     // from the end of a relist to the next
+	relistThreshold = 3 * time.Minute // without one the sync loop stands still
+	plegCapacity    = 1000            // events that wait for the sync loop; more are dropped
+	relistRequests  = 200             // requests that wait for the PLEG; more are dropped
+)
+
+// plegEventType says what happened to a container or sandbox.
+type plegEventType string
+
+const (
+	containerStarted plegEventType = "ContainerStarted"
+	containerDied    plegEventType = "ContainerDied"
+	containerRemoved plegEventType = "ContainerRemoved"
+	containerChanged plegEventType = "ContainerChanged" // refreshes the cache and is not sent
+)
+
+type plegEvent struct {
+	uid types.UID
+	typ plegEventType
+	id  string // of the container or sandbox
+}
+
+// plegState is what the PLEG makes of the state of a container or sandbox.
+type plegState string
+
+const (
+	plegNonExistent plegState = ""
+	plegRunning     plegState = "running"
+	plegExited      plegState = "exited"
+	plegUnknown     plegState = "unknown"
+)
+
+type relistRequest struct {
+	uid  types.UID
+	time time.Duration
+}
+
+type podRecord struct{ old, current *runtimePod }
+
+// pleg is the pod lifecycle event generator: it lists what the runtime has every second, and a pod's
+// part on demand, inspects the pods that have changed, refreshes the pod cache and tells the sync loop
+// (pkg/kubelet/pleg/generic.go at v1.37.0).
+type pleg struct {
+	k          *Kubelet
+	events     *sim.Chan[plegEvent]
+	requests   *sim.Chan[relistRequest]
+	tick       *sim.Chan[struct{}]
+	timer      *sim.Timer
+	records    map[types.UID]*podRecord
+	order      []types.UID // of records, in the order in which they were met
+	relistTime time.Duration
+	generation uint64 // of the runtime; the records are at least as new
+}
+
+func newPLEG(k *Kubelet) *pleg {
+	g := &pleg{
+		k:          k,
+		events:     sim.NewChan[plegEvent](k.sim, "PLEG events", plegCapacity),
+		requests:   sim.NewChan[relistRequest](k.sim, "relist requests", relistRequests),
+		tick:       sim.NewChan[struct{}](k.sim, "relist timer", 1),
+		records:    map[types.UID]*podRecord{},
+		relistTime: never,
+		generation: ^uint64(0),
+	}
+	g.timer = k.sim.NewTimer("relist timer", func() { g.tick.TrySend(struct{}{}) })
+	return g
+}
+
+// healthy reports whether there was a relist lately.
+func (g *pleg) healthy() bool {
+	return g.relistTime != never && g.k.sim.Now()-g.relistTime <= relistThreshold
+}
+
+// requestRelist asks for a relist of one pod.
+func (g *pleg) requestRelist(uid types.UID) {
+	if g.k.profile.OnDemandRelist {
+		g.requests.TrySend(relistRequest{uid, g.k.sim.Now()})
+	}
+}
+
+// run is the life of the PLEG's process. The timer of the global relist goes first, and starts anew when
+// the relist has ended.
+func (g *pleg) run(p *sim.Proc) {
+	g.k.sim.Set(g.timer, p.Now())
+	cases := []sim.Case{g.tick, g.requests}
+	for {
+		if _, due := g.tick.TryRecv(); !due && p.Select(cases...) == 1 {
+			if r := g.requests.Got(); r.time > g.relistTime {
+				g.relistPod(p, r.uid)
+			}
+			continue
+		}
+		g.relist(p)
+		g.k.sim.Set(g.timer, p.Now()+relistPeriod)
+	}
+}
+
+// relist looks at everything. Pods that have changed are inspected one after the other; each is
+// published as soon as it is done, the others when all are.
+func (g *pleg) relist(p *sim.Proc) {
+	before := g.k.runtime.Generation()
+	l := g.k.list(p, "", false)
+	g.relistTime = l.timestamp
+	if g.k.runtime.Generation() != g.generation {
+		g.setCurrent(l.pods())
+		order := append([]types.UID(nil), g.order...)
+		sim.Shuffle(g.k.sim, "relist", order)
+		for _, uid := range order {
+			g.reconcile(p, uid, "global")
+		}
+		g.generation = before
+	}
+	g.k.cache.setTime(l.timestamp)
+}
+
+// relistPod looks at one pod.
+func (g *pleg) relistPod(p *sim.Proc, uid types.UID) {
+	pods := g.k.list(p, uid, false).pods()
+	if len(pods) == 0 {
+		return
+	}
+	g.record(uid).current = pods[0]
+	g.reconcile(p, uid, "pod")
+	g.k.cache.setObserved(uid, pods[0].timestamp)
+}
+
+func (g *pleg) record(uid types.UID) *podRecord {
+	r, ok := g.records[uid]
+	if !ok {
+		r = &podRecord{}
+		g.records[uid] = r
+		g.order = append(g.order, uid)
+	}
+	return r
+}
+
+func (g *pleg) setCurrent(pods []*runtimePod) {
+	for _, r := range g.records {
+		r.current = nil
+	}
+	for _, pod := range pods {
+		g.record(pod.uid).current = pod
+	}
+}
+
+// reconcile inspects a pod if something about it has changed, refreshes the cache, which wakes the pod's
+// worker if it waits, and then sends the events, which has the sync loop call it.
+func (g *pleg) reconcile(p *sim.Proc, uid types.UID, scope string) {
+	r := g.records[uid]
+	events := changes(uid, r.old, r.current)
+	if len(events) == 0 {
+		return
+	}
+	if r.current == nil {
+		g.k.cache.delete(uid)
+		g.forget(uid)
+	} else {
+		status := g.k.inspect(p, r.current)
+		g.keepIPs(uid, status)
+		g.k.cache.set(uid, status, status.timestamp)
+		r.old, r.current = r.current, nil
+	}
+	g.k.note(trace.Record{Kind: trace.Relist, Reason: scope, Message: string(uid)})
+	for _, e := range events {
+		if e.typ != containerChanged {
+			p.Preempt("pod cache refreshed, event not sent")
+			g.events.TrySend(e)
+		}
+	}
+}
+
+func (g *pleg) forget(uid types.UID) {
+	delete(g.records, uid)
+	for i, u := range g.order {
+		if u == uid {
+			g.order = append(g.order[:i], g.order[i+1:]...)
+			return
+		}
+	}
+}
+
+// keepIPs lets a pod whose sandbox is gone keep the address it had.
+func (g *pleg) keepIPs(uid types.UID, s *podStatus) {
+	for i := range s.sandboxes {
+		if s.sandboxes[i].Ready {
+			return
+		}
+	}
+	if len(s.ips) == 0 {
+		s.ips = g.k.cache.get(uid).ips
+	}
+}
+
+// changes returns the events that lead from one listing of a pod to the next: for the containers and
+// then the sandboxes of the old, then those that are new.
+func changes(uid types.UID, old, current *runtimePod) []plegEvent {
+	var events []plegEvent
+	seen := map[string]bool{}
+	for _, pod := range []*runtimePod{old, current} {
+		for _, id := range pod.ids() {
+			if !seen[id] {
+				seen[id] = true
+				events = appendChange(events, uid, id, old.state(id), current.state(id))
+			}
+		}
+	}
+	return events
+}
+
+func appendChange(events []plegEvent, uid types.UID, id string, from, to plegState) []plegEvent {
+	switch {
+	case from == to:
+	case to == plegRunning:
+		events = append(events, plegEvent{uid, containerStarted, id})
+	case to == plegExited:
+		events = append(events, plegEvent{uid, containerDied, id})
+	case to == plegUnknown:
+		events = append(events, plegEvent{uid, containerChanged, id})
+	default:
+		if from != plegExited {
+			events = append(events, plegEvent{uid, containerDied, id})
+		}
+		events = append(events, plegEvent{uid, containerRemoved, id})
+	}
+	return events
+}
+
+func (r *runtimePod) ids() []string {
+	if r == nil {
+		return nil
+	}
+	var ids []string
+	for i := range r.containers {
+		ids = append(ids, r.containers[i].ID)
+	}
+	for i := range r.sandboxes {
+		ids = append(ids, r.sandboxes[i].ID)
+	}
+	return ids
+}
+
+func (r *runtimePod) state(id string) plegState {
+	if r == nil {
+		return plegNonExistent
+	}
+	for i := range r.containers {
+		if r.containers[i].ID == id {
+			return plegStateOf[r.containers[i].State]
+		}
+	}
+	for i := range r.sandboxes {
+		if r.sandboxes[i].ID == id {
+			if r.sandboxes[i].Ready {
+				return plegRunning
+			}
+			return plegExited
+		}
+	}
+	return plegNonExistent
+}
+
+var plegStateOf = map[fakeruntime.ContainerState]plegState{
+	fakeruntime.Created: plegUnknown, fakeruntime.Running: plegRunning, fakeruntime.Exited: plegExited,
+}

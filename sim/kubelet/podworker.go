@@ -1,0 +1,167 @@
+package kubelet
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/sim"
+	"probesim.dev/sim/trace"
+)
+
+// Constants of pkg/kubelet/kubelet.go and pod_workers.go at v1.37.0.
+const (
+	resyncInterval = time.Minute // SyncFrequency of the kubelet's configuration
+	backOffPeriod  = 10 * time.Second
+	jitterFactor   = 0.5 // requeues are up to this part late
+)
+
+// loop is the life of a pod worker's process: wait for an update, then for a status from the PLEG that
+// is newer than the end of the last sync, then sync, terminate or clean up.
+func (p *podWorkers) loop(proc *sim.Proc, w *podWorker) {
+	lastSync := never
+	for {
+		w.wake.Recv(proc)
+		if w.closed {
+			return
+		}
+		if w.pending == nil {
+			w.working = false
+			continue
+		}
+		u, work := p.take(w)
+		podStatus := p.k.cache.getNewerThan(proc, w.uid, lastSync)
+		u.cause = p.k.note(trace.Record{Kind: trace.PodSync, Cause: u.cause, Pod: w.name, Reason: string(work)}, u.cause)
+		did := p.sync(proc, w, u, work, podStatus)
+		// The relist that is asked for next takes its time stamp after this one.
+		lastSync = proc.Now() - time.Nanosecond
+		if did.relist {
+			p.k.pleg.requestRelist(w.uid)
+		}
+		proc.Preempt("pod synced, work not completed")
+		if work == workTerminated {
+			w.finished, w.working = true, false
+			return
+		}
+		p.complete(proc, w, work, did)
+	}
+}
+
+// take moves the pending update to the active one.
+func (p *podWorkers) take(w *podWorker) (podUpdate, workType) {
+	u := *w.pending
+	w.pending = nil
+	w.wake.TryRecv()
+	w.started = true
+	active := u
+	if active.grace == nil && w.active != nil {
+		active.grace = w.active.grace
+	}
+	w.active = &active
+	return u, w.work()
+}
+
+// syncResult is what came of a sync.
+type syncResult struct {
+	terminal bool           // the pod has come to its end by itself
+	relist   bool           // containers were touched: the pod is to be relisted at once
+	err      bool           // something could not be done
+	expires  *time.Duration // when the back-off ends that was in the way, if one was
+}
+
+func (p *podWorkers) sync(proc *sim.Proc, w *podWorker, u podUpdate, work workType, s *podStatus) syncResult {
+	switch work {
+	case workTerminated:
+		p.k.syncTerminatedPod(proc, u, s)
+	case workTerminating:
+		w.startedTerminating = true
+		p.k.syncTerminatingPod(proc, u, s)
+	default:
+		return p.k.syncPod(proc, u, s)
+	}
+	return syncResult{}
+}
+
+// complete moves the pod on to its next state, requeues it, and has a pending update synced right away
+// (completeWork in pod_workers.go at v1.37.0).
+func (p *podWorkers) complete(proc *sim.Proc, w *podWorker, work workType, did syncResult) {
+	delay := time.Duration(0)
+	switch {
+	case work == workTerminating:
+		w.terminated = true
+		p.requeueLast(w)
+	case did.terminal:
+		w.terminating, w.startedTerminating = true, true
+		p.requeueLast(w)
+	default:
+		delay = p.jitter(w, p.untilRequeue(did))
+	}
+	p.k.workQueue.enqueue(w.uid, proc.Now()+delay)
+	if w.pending != nil {
+		w.wake.TrySend(struct{}{})
+	} else {
+		w.working = false
+	}
+}
+
+// untilRequeue returns after which time the pod is synced even if nothing happens.
+func (p *podWorkers) untilRequeue(did syncResult) time.Duration {
+	switch {
+	case !did.err:
+		return resyncInterval
+	case did.expires != nil && p.k.profile.RequeueAtBackOffExpiry:
+		// The pod workers' clock runs a nanosecond behind: see loop.
+		return min(max(*did.expires-(p.k.sim.Now()-time.Nanosecond), 0), resyncInterval)
+	}
+	return backOffPeriod
+}
+
+func (p *podWorkers) jitter(w *podWorker, d time.Duration) time.Duration {
+	return d + time.Duration(p.k.sim.Fraction("requeue of pod "+w.name)*jitterFactor*float64(d))
+}
+
+// workQueue has the times from which pods are to be synced again (pkg/kubelet/util/queue at v1.37.0).
+type workQueue struct {
+	due   map[types.UID]time.Duration
+	order []types.UID // of due, in the order in which the pods were first queued
+	next  time.Duration
+}
+
+func newWorkQueue() *workQueue { return &workQueue{due: map[types.UID]time.Duration{}} }
+
+func (q *workQueue) enqueue(uid types.UID, t time.Duration) {
+	if _, ok := q.due[uid]; !ok {
+		q.order = append(q.order, uid)
+	}
+	q.due[uid] = t
+	if len(q.due) == 1 || t < q.next {
+		q.next = t
+	}
+}
+
+// ready reports whether a pod is due: its time must be past, not now.
+func (q *workQueue) ready(now time.Duration) bool { return len(q.due) > 0 && q.next < now }
+
+// take removes and returns the pods that are due.
+func (q *workQueue) take(now time.Duration) []types.UID {
+	if !q.ready(now) {
+		return nil
+	}
+	var due []types.UID
+	kept := q.order[:0]
+	first := true
+	for _, uid := range q.order {
+		t := q.due[uid]
+		if t < now {
+			due = append(due, uid)
+			delete(q.due, uid)
+			continue
+		}
+		kept = append(kept, uid)
+		if first || t < q.next {
+			q.next, first = t, false
+		}
+	}
+	q.order = kept
+	return due
+}

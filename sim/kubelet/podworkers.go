@@ -1,0 +1,185 @@
+package kubelet
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/sim"
+	"probesim.dev/status"
+)
+
+// updateType says why a pod is handed to its worker.
+type updateType string
+
+const (
+	syncCreate updateType = "create"
+	syncUpdate updateType = "update"
+	syncSync   updateType = "sync"
+	syncKill   updateType = "kill"
+)
+
+// workType is what a worker does with its pod.
+type workType string
+
+const (
+	workSync        workType = "sync"
+	workTerminating workType = "terminating"
+	workTerminated  workType = "terminated"
+)
+
+// podUpdate is what a worker is asked to do next.
+type podUpdate struct {
+	typ   updateType
+	pod   *v1.Pod
+	grace *int64 // seconds to terminate in; set once the pod is terminating
+	cause int64
+}
+
+// podWorker is what is known of a pod's way from its first sync to its end, and the process that syncs it
+// (podSyncStatus in pkg/kubelet/pod_workers.go at v1.37.0).
+type podWorker struct {
+	uid    types.UID
+	name   string // namespace/name
+	wake   *sim.Chan[struct{}]
+	closed bool // the process is to end
+
+	working bool
+	pending *podUpdate // the newest update; those before it are not synced
+	active  *podUpdate // the last one that the process took
+
+	started            bool
+	terminating        bool // it has been asked to terminate
+	startedTerminating bool // and the process has seen that
+	terminated         bool // none of its containers runs
+	finished           bool // nothing is left to do
+	deleted            bool // it was deleted from the API
+	gracePeriod        int64
+}
+
+func (w *podWorker) work() workType {
+	switch {
+	case w.terminated:
+		return workTerminated
+	case w.terminating:
+		return workTerminating
+	}
+	return workSync
+}
+
+// podWorkers has a worker for each pod (pkg/kubelet/pod_workers.go at v1.37.0).
+type podWorkers struct {
+	k       *Kubelet
+	workers map[types.UID]*podWorker
+	order   []types.UID // of workers, oldest first
+	synced  bool        // housekeeping has run once
+}
+
+func newPodWorkers(k *Kubelet) *podWorkers {
+	return &podWorkers{k: k, workers: map[types.UID]*podWorker{}}
+}
+
+// couldHaveRunningContainers reports whether a container of the pod may run.
+func (p *podWorkers) couldHaveRunningContainers(uid types.UID) bool {
+	if w, ok := p.workers[uid]; ok {
+		return !w.terminated
+	}
+	return !p.synced
+}
+
+// shouldContentBeRemoved reports whether the pod is deleted and has come to its end, so that what is
+// left of its containers can go.
+func (p *podWorkers) shouldContentBeRemoved(uid types.UID) bool {
+	if w, ok := p.workers[uid]; ok {
+		return w.deleted && w.terminated
+	}
+	return p.synced
+}
+
+// update hands an update to the pod's worker and makes the worker if there is none. Once a pod is
+// terminating every update is a kill, and the grace period can only become shorter.
+func (p *podWorkers) update(u podUpdate) {
+	w, known := p.workers[u.pod.UID]
+	if !known {
+		w = p.newWorker(u.pod)
+	} else if w.terminating && u.typ == syncCreate || w.finished {
+		return
+	}
+	if !w.terminating {
+		w.deleted = u.pod.DeletionTimestamp != nil
+		w.terminating = w.deleted || status.IsTerminal(u.pod.Status.Phase) || u.typ == syncKill
+	}
+	if w.terminating && !w.terminated {
+		grace := effectiveGracePeriod(w.gracePeriod, u.pod, u.grace)
+		w.gracePeriod, u.grace = grace, &grace
+	}
+	if w.wake == nil {
+		w.wake = sim.NewChan[struct{}](p.k.sim, "updates of pod "+w.name, 1)
+		p.k.sim.Go("pod worker "+w.name, func(proc *sim.Proc) { p.loop(proc, w) })
+	}
+	w.pending, w.working = &u, true
+	w.wake.TrySend(struct{}{})
+}
+
+func (p *podWorkers) newWorker(pod *v1.Pod) *podWorker {
+	w := &podWorker{uid: pod.UID, name: pod.Namespace + "/" + pod.Name}
+	p.workers[w.uid] = w
+	p.order = append(p.order, w.uid)
+	return w
+}
+
+// effectiveGracePeriod returns the shortest of what was known and what the API server or the kubelet
+// ask for, else the pod's own; at least one second (calculateEffectiveGracePeriod in pod_workers.go
+// at v1.37.0).
+func effectiveGracePeriod(known int64, pod *v1.Pod, asked *int64) int64 {
+	grace, overridden := known, false
+	for _, override := range []*int64{pod.DeletionGracePeriodSeconds, asked} {
+		if override != nil && (grace == 0 || *override < grace) {
+			grace, overridden = *override, true
+		}
+	}
+	if !overridden && grace == 0 && pod.Spec.TerminationGracePeriodSeconds != nil {
+		grace = *pod.Spec.TerminationGracePeriodSeconds
+	}
+	return max(grace, 1)
+}
+
+// requeueLast has the worker sync once more with what it had last, unless an update waits.
+func (p *podWorkers) requeueLast(w *podWorker) {
+	if w.pending != nil || w.active == nil {
+		return
+	}
+	u := *w.active
+	w.pending, w.working = &u, true
+	w.wake.TrySend(struct{}{})
+}
+
+// syncKnown forgets the workers of pods that are gone and have come to their end, and has the others of
+// such pods go on with their termination (SyncKnownPods in pod_workers.go at v1.37.0).
+func (p *podWorkers) syncKnown(desired func(types.UID) bool) {
+	p.synced = true
+	kept := p.order[:0]
+	for _, uid := range p.order {
+		if w := p.workers[uid]; desired(uid) || !p.removeTerminated(w) {
+			kept = append(kept, uid)
+		}
+	}
+	p.order = kept
+}
+
+func (p *podWorkers) removeTerminated(w *podWorker) bool {
+	if !w.finished {
+		w.deleted = true
+		if w.started {
+			if !w.terminating {
+				w.terminating = true
+				w.gracePeriod = effectiveGracePeriod(w.gracePeriod, w.active.pod, nil)
+			}
+			p.requeueLast(w)
+			return false
+		}
+		w.closed = true
+		w.wake.TrySend(struct{}{})
+	}
+	delete(p.workers, w.uid)
+	return true
+}

@@ -1,0 +1,140 @@
+package kubelet
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/sim"
+)
+
+// Runtime is the container runtime, as the kubelet calls it.
+type Runtime interface {
+	// Call makes a call and waits until it returns.
+	Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op
+	// Release hands back what Call returned once nobody looks at it any more. The slices in it stay valid.
+	Release(op *fakeruntime.Op)
+	// Generation changes whenever a sandbox or container does.
+	Generation() uint64
+	// EventInstance returns the instance that an event about a container belongs to.
+	EventInstance(podUID, container, reason string) int
+}
+
+// runtimePod is a pod as the runtime lists it. Lists are newest first.
+type runtimePod struct {
+	uid        types.UID
+	containers []fakeruntime.Container
+	sandboxes  []fakeruntime.Sandbox
+	timestamp  time.Duration // when the listing began
+}
+
+// podStatus is what the runtime says of a pod's sandboxes and containers, newest first.
+type podStatus struct {
+	sandboxes  []fakeruntime.Sandbox
+	containers []fakeruntime.Container
+	ips        []string
+	timestamp  time.Duration
+}
+
+// find returns the newest container of that name, or nil.
+func (s *podStatus) find(name string) *fakeruntime.Container {
+	for i := range s.containers {
+		if s.containers[i].Name == name {
+			return &s.containers[i]
+		}
+	}
+	return nil
+}
+
+// running returns the running containers and all sandboxes, as what has to be stopped
+// (ConvertPodStatusToRunningPod in pkg/kubelet/container/helpers.go at v1.37.0).
+func (s *podStatus) running() runtimePod {
+	r := runtimePod{sandboxes: s.sandboxes}
+	for _, c := range s.containers {
+		if c.State == fakeruntime.Running {
+			r.containers = append(r.containers, c)
+		}
+	}
+	return r
+}
+
+// hasStarted reports whether the newest sandbox, if it is ready, has had a container
+// (HasAnyActiveRegularContainerStarted in helpers.go at v1.37.0).
+func (s *podStatus) hasStarted() bool {
+	if len(s.sandboxes) == 0 || !s.sandboxes[0].Ready {
+		return false
+	}
+	for i := range s.containers {
+		if s.containers[i].SandboxID == s.sandboxes[0].ID {
+			return true
+		}
+	}
+	return false
+}
+
+// listing is what the two list calls returned.
+type listing struct {
+	sandboxes  []fakeruntime.Sandbox
+	containers []fakeruntime.Container
+	timestamp  time.Duration
+}
+
+// list makes the two list calls, one after the other: for one pod, or for all; all states, or only
+// what is ready and running. The time is taken before them
+// (getPods in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+func (k *Kubelet) list(p *sim.Proc, uid types.UID, onlyRunning bool) listing {
+	l := listing{timestamp: p.Now()}
+	op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListPodSandbox, PodUID: string(uid), Ready: onlyRunning})
+	l.sandboxes = op.Sandboxes
+	k.runtime.Release(op)
+	op = k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListContainers, PodUID: string(uid), Running: onlyRunning})
+	l.containers = op.Containers
+	k.runtime.Release(op)
+	return l
+}
+
+// pods groups a listing by pod, in the order in which the runtime first names them.
+func (l listing) pods() []*runtimePod {
+	var pods []*runtimePod
+	byUID := map[types.UID]*runtimePod{}
+	at := func(uid string) *runtimePod {
+		r, ok := byUID[types.UID(uid)]
+		if !ok {
+			r = &runtimePod{uid: types.UID(uid), timestamp: l.timestamp}
+			byUID[r.uid] = r
+			pods = append(pods, r)
+		}
+		return r
+	}
+	for _, s := range l.sandboxes {
+		at(s.PodUID).sandboxes = append(at(s.PodUID).sandboxes, s)
+	}
+	for _, c := range l.containers {
+		at(c.PodUID).containers = append(at(c.PodUID).containers, c)
+	}
+	return pods
+}
+
+// inspect asks for the status of each sandbox and then of each container. What has been removed since
+// the listing is left out (GetPodStatus in kuberuntime_manager.go at v1.37.0).
+func (k *Kubelet) inspect(p *sim.Proc, pod *runtimePod) *podStatus {
+	s := &podStatus{timestamp: pod.timestamp}
+	for i, sandbox := range pod.sandboxes {
+		op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.PodSandboxStatus, SandboxID: sandbox.ID})
+		if op.Err != nil {
+			continue
+		}
+		s.sandboxes = append(s.sandboxes, op.Sandboxes...)
+		if found := op.Sandboxes[0]; i == 0 && found.Ready && found.IP != "" {
+			s.ips = []string{found.IP}
+		}
+	}
+	for _, c := range pod.containers {
+		op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ContainerStatus, ContainerID: c.ID})
+		if op.Err == nil {
+			s.containers = append(s.containers, op.Containers...)
+		}
+	}
+	return s
+}

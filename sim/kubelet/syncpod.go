@@ -1,0 +1,54 @@
+package kubelet
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/sim"
+	"probesim.dev/status"
+)
+
+// syncPod brings a pod towards what is wanted: status first, computed before probe workers exist the
+// first time, then the probe workers, then the containers (SyncPod in pkg/kubelet/kubelet.go at
+// v1.37.0).
+func (k *Kubelet) syncPod(p *sim.Proc, u podUpdate, s *podStatus) syncResult {
+	api := k.generateAPIPodStatus(p, u, s, false)
+	s.ips = ipsOf(api)
+	terminal := status.IsTerminal(api.Phase)
+	k.status.SetPodStatus(u.pod, api, u.cause)
+	if terminal {
+		return syncResult{terminal: true}
+	}
+	k.prober.AddPod(u.pod)
+	return k.syncContainers(p, u, s)
+}
+
+func ipsOf(s *v1.PodStatus) []string {
+	var ips []string
+	for _, ip := range s.PodIPs {
+		ips = append(ips, ip.IP)
+	}
+	return ips
+}
+
+// syncTerminatingPod stops what runs of a pod and stores how it ended. Readiness is probed until the
+// containers are gone (SyncTerminatingPod in kubelet.go at v1.37.0).
+func (k *Kubelet) syncTerminatingPod(p *sim.Proc, u podUpdate, s *podStatus) {
+	k.status.SetPodStatus(u.pod, k.generateAPIPodStatus(p, u, s, false), u.cause)
+	k.prober.StopLivenessAndStartup(u.pod)
+	k.killPod(p, u, s.running(), u.grace)
+	k.prober.RemovePod(u.pod)
+	stopped := &podStatus{}
+	if pods := k.list(p, u.pod.UID, false).pods(); len(pods) > 0 {
+		stopped = k.inspect(p, pods[0])
+	}
+	stopped.ips = s.ips
+	k.status.SetPodStatus(u.pod, k.generateAPIPodStatus(p, u, stopped, true), u.cause)
+}
+
+// syncTerminatedPod stores the last status of a pod that has no running container. The status manager
+// may get to the pod between the two (SyncTerminatedPod in kubelet.go at v1.37.0).
+func (k *Kubelet) syncTerminatedPod(p *sim.Proc, u podUpdate, s *podStatus) {
+	k.status.SetPodStatus(u.pod, k.generateAPIPodStatus(p, u, s, true), u.cause)
+	p.Preempt("pod status stored, not terminated")
+	k.status.TerminatePod(u.pod, u.cause)
+}

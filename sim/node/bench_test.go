@@ -1,0 +1,78 @@
+package node_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/sim/node"
+	"probesim.dev/sim/trace"
+)
+
+// healthy returns a pod whose one container answers its three probes at once and for ever.
+func healthy(i int, period int32) (*v1.Pod, fakeruntime.Pod) {
+	pod, _ := basePod()
+	pod.Name = fmt.Sprintf("p%05d", i)
+	pod.UID = types.UID("uid-" + pod.Name)
+	c := &pod.Spec.Containers[0]
+	c.StartupProbe, c.LivenessProbe, c.ReadinessProbe = probe(period, 3), probe(period, 3), probe(period, 3)
+	return pod, fakeruntime.Pod{UID: string(pod.UID), Namespace: pod.Namespace, Name: pod.Name}
+}
+
+// BenchmarkProbes prints probe executions a second on one core, with the trace recorded: one pod, three
+// probes with a period of 1 s, 24 virtual hours.
+func BenchmarkProbes(b *testing.B) {
+	b.ReportAllocs()
+	probes := 0
+	for range b.N {
+		n := node.New(node.Options{})
+		n.At(0, func() { n.AddPod(healthy(0, 1)) })
+		if err := n.RunUntil(24 * time.Hour); err != nil {
+			b.Fatal(err)
+		}
+		for r := range n.Trace().All() {
+			if r.Kind == trace.ProbeExecuted {
+				probes++
+			}
+		}
+		n.Close()
+	}
+	b.ReportMetric(float64(probes)/b.Elapsed().Seconds(), "probes/s")
+}
+
+// BenchmarkNode runs a full node of 250 pods with three probes each at the default period.
+func BenchmarkNode(b *testing.B) {
+	for _, hours := range []int{1, 24} {
+		b.Run(fmt.Sprintf("%dh", hours), func(b *testing.B) { benchmarkPods(b, 250, time.Duration(hours)*time.Hour) })
+	}
+}
+
+// BenchmarkEvent prints the cost of one event of the kernel on nodes of different sizes.
+func BenchmarkEvent(b *testing.B) {
+	for _, pods := range []int{10, 100, 1000, 10000} {
+		b.Run(fmt.Sprintf("%dpods", pods), func(b *testing.B) {
+			benchmarkPods(b, pods, 200*time.Minute/time.Duration(pods))
+		})
+	}
+}
+
+func benchmarkPods(b *testing.B, pods int, d time.Duration) {
+	var events, records int64
+	for range b.N {
+		n := node.New(node.Options{Trace: &trace.Recorder{Sink: func(*trace.Record) { records++ }}})
+		for i := range pods {
+			n.At(time.Duration(i)*100*time.Millisecond, func() { n.AddPod(healthy(i, 10)) })
+		}
+		if err := n.RunUntil(d + time.Duration(pods)*100*time.Millisecond); err != nil {
+			b.Fatal(err)
+		}
+		events += n.Events()
+		n.Close()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(events), "ns/event")
+	b.ReportMetric(float64(records)/float64(b.N), "records")
+}

@@ -1,0 +1,138 @@
+// Package node is one simulated node, wired and ready to run: a kubelet, an API server, a container
+// runtime whose containers follow scripts, on one virtual clock. It is what programs import.
+//
+//	n, err := node.New(node.Options{})
+//	n.At(0, func() { n.AddPod(pod, fakeruntime.Pod{…}) })
+//	err = n.RunUntil(10 * time.Minute)
+//	n.Trace().Records()
+//
+// Times are virtual times since t=0. The kubelet starts before that, and its tickers are in phase with
+// its start.
+package node
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/sim"
+	"probesim.dev/sim/apiserver"
+	"probesim.dev/sim/choose"
+	"probesim.dev/sim/kubelet"
+	"probesim.dev/sim/profile"
+	"probesim.dev/sim/trace"
+)
+
+// DefaultUptime is the age of the kubelet at t=0 unless Options say otherwise. It is older than the
+// usual probe periods, so that workers do not wait for a random part of their period, and t=0 is off
+// its ticks.
+const DefaultUptime = 150337 * time.Millisecond
+
+// epoch is the wall time at which the kubelet starts: a whole second.
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// DefaultLimits end runs that would not end by themselves in reasonable time: some hundred million events,
+// or a million of them without time passing.
+var DefaultLimits = sim.Limits{Events: 500_000_000, Processes: 200_000, AtOneInstant: 1_000_000}
+
+// Options say what a node is like. The zero value is a node of the newest known version with default
+// delays, on which nothing is drawn.
+type Options struct {
+	Profile profile.Profile // zero: profile.Newest
+	Uptime  *time.Duration  // nil: DefaultUptime
+	// Seed draws what is to be drawn, and the order of what happens at one instant. Nil: the middle of
+	// every range, no chance comes up, the canonical order.
+	Seed   *int64
+	Delays fakeruntime.Delays
+	Limits sim.Limits // zero: DefaultLimits
+	// Chooser makes the choices instead of the seed.
+	Chooser sim.Chooser
+	// Trace takes the records; nil: a recorder of the node's own that keeps observable records in memory.
+	Trace *trace.Recorder
+}
+
+// Node is a simulated node. It must be used from one goroutine.
+type Node struct {
+	sim     *sim.Sim
+	trace   *trace.Recorder
+	api     *apiserver.Server
+	runtime *runtimeDriver
+	choices *choose.Recorder
+}
+
+// New returns a node whose kubelet starts when it is first run.
+func New(o Options) *Node {
+	if o.Profile == (profile.Profile{}) {
+		o.Profile = profile.Newest()
+	}
+	uptime := DefaultUptime
+	if o.Uptime != nil {
+		uptime = *o.Uptime
+	}
+	if o.Limits == (sim.Limits{}) {
+		o.Limits = DefaultLimits
+	}
+	if o.Trace == nil {
+		o.Trace = &trace.Recorder{}
+	}
+	n := &Node{trace: o.Trace}
+	n.sim = sim.New(sim.Options{Start: -uptime, Chooser: n.chooser(o), Limits: o.Limits})
+	wall := func(t time.Duration) time.Time { return epoch.Add(t + uptime) }
+	now := func() time.Time { return wall(n.sim.Now()) }
+	n.runtime = newRuntimeDriver(n.sim, fakeruntime.New(fakeruntime.Options{
+		Seed: o.Seed, Delays: o.Delays, Record: o.Trace.Add, RecordCalls: o.Trace.Internal,
+	}))
+	n.api = apiserver.New(apiserver.Options{Sim: n.sim, Trace: o.Trace, Now: now, Delays: n.runtime})
+	kubelet.New(kubelet.Options{
+		Sim: n.sim, Trace: o.Trace, Profile: o.Profile, Now: now, Wall: wall, Runtime: n.runtime, API: n.api,
+	}).Start()
+	return n
+}
+
+// chooser returns the policy of the run, which is recorded where internal records are kept.
+func (n *Node) chooser(o Options) sim.Chooser {
+	c := o.Chooser
+	if c == nil && o.Seed != nil {
+		c = choose.Seeded(*o.Seed)
+	}
+	if c != nil && o.Trace.Internal {
+		n.choices = &choose.Recorder{Of: c}
+		return n.choices
+	}
+	return c
+}
+
+// AddPod has the API server hand a pod to the kubelet now. API defaults must have been applied.
+func (n *Node) AddPod(pod *v1.Pod, program fakeruntime.Pod) {
+	n.runtime.AddPod(program)
+	n.api.Create(pod)
+}
+
+// DeletePod deletes a pod through the API now: gracefully, in the given number of seconds or the
+// pod's own; 0 forces. It does nothing if there is no such pod.
+func (n *Node) DeletePod(namespace, name string, gracePeriodSeconds *int64) {
+	n.api.Delete(namespace, name, gracePeriodSeconds)
+}
+
+// At calls do when the virtual time is t, or at this instant if that is past.
+func (n *Node) At(t time.Duration, do func()) { n.sim.At(t, "scenario", do) }
+
+// Observe calls f for each record of the trace as it is written.
+func (n *Node) Observe(f func(*trace.Record)) { n.trace.Observe(f) }
+
+// RunUntil lets time pass until t and everything of that instant happen. A *sim.LimitError says that
+// the run was ended early.
+func (n *Node) RunUntil(t time.Duration) error { return n.sim.RunUntil(t) }
+
+// Now returns the virtual time.
+func (n *Node) Now() time.Duration { return n.sim.Now() }
+
+// Trace returns the recorder of the node.
+func (n *Node) Trace() *trace.Recorder { return n.trace }
+
+// Events returns how many events of the kernel the run took so far.
+func (n *Node) Events() int64 { return n.sim.Events() }
+
+// Close ends the node and frees what it holds.
+func (n *Node) Close() { n.sim.Close() }

@@ -1,0 +1,77 @@
+package node
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/sim"
+)
+
+// runtimeDriver has the kernel drive the runtime: who calls waits as a process, and a timer looks at
+// the runtime again when it asks for it.
+type runtimeDriver struct {
+	*fakeruntime.Runtime
+	sim   *sim.Sim
+	timer *sim.Timer
+	set   time.Duration // what the timer is set to, if it is
+	armed bool
+}
+
+func newRuntimeDriver(s *sim.Sim, r *fakeruntime.Runtime) *runtimeDriver {
+	d := &runtimeDriver{Runtime: r, sim: s}
+	d.timer = s.NewTimer("runtime", d.advance)
+	return d
+}
+
+// Call makes a call and waits until it returns.
+func (d *runtimeDriver) Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op {
+	op := d.Submit(p.Now(), c)
+	d.arm()
+	if !op.Done {
+		op.Waiter = p
+		p.Park()
+	}
+	return op
+}
+
+// arm sets the timer to when the runtime is to be looked at next.
+func (d *runtimeDriver) arm() {
+	at, ok := d.Next()
+	if !ok || d.armed && at == d.set {
+		return
+	}
+	d.set, d.armed = at, true
+	d.sim.Set(d.timer, at)
+}
+
+func (d *runtimeDriver) advance() {
+	d.armed = false
+	for _, op := range d.Advance(d.sim.Now()) {
+		if p, ok := op.Waiter.(*sim.Proc); ok {
+			p.Wake()
+		}
+	}
+	d.arm()
+}
+
+func (d *runtimeDriver) apiDelay(kind fakeruntime.DelayKind, pod *v1.Pod) time.Duration {
+	if pod == nil {
+		return d.Delay(d.sim.Now(), kind, "", "")
+	}
+	return d.Delay(d.sim.Now(), kind, string(pod.UID), "")
+}
+
+// APIGet, APIPatch and APIDelete draw the latencies of the API server's calls.
+func (d *runtimeDriver) APIGet(pod *v1.Pod) time.Duration {
+	return d.apiDelay(fakeruntime.DelayAPIGet, pod)
+}
+
+func (d *runtimeDriver) APIPatch(pod *v1.Pod) time.Duration {
+	return d.apiDelay(fakeruntime.DelayAPIPatch, pod)
+}
+
+func (d *runtimeDriver) APIDelete(pod *v1.Pod) time.Duration {
+	return d.apiDelay(fakeruntime.DelayAPIDelete, pod)
+}

@@ -1,0 +1,90 @@
+// Package profile says how the kubelets of different Kubernetes versions behave, as flags. A flag is
+// a rule that is known to differ between versions; nothing else in the simulator compares versions.
+package profile
+
+import "time"
+
+// Profile is the behaviour of one Kubernetes version. It is passed by value. Where a comment names no
+// version, all known profiles agree so far; the numbers in brackets are pull requests of
+// kubernetes/kubernetes.
+type Profile struct {
+	// Version is the release, as in v1.37.0.
+	Version string
+
+	// ManualTrigger has the readiness worker of a started container that is not ready probe at once
+	// each time the pod's status is generated; 1.21 on (#98376, #101738).
+	ManualTrigger bool
+	// ManualTriggerResetsTicker starts the period anew at such a run; 1.32 on (#119089).
+	ManualTriggerResetsTicker bool
+	// StartupOnHoldAfterSuccess stops the startup probe once it has succeeded; 1.32 on (#121206).
+	StartupOnHoldAfterSuccess bool
+	// AddPodSkipsOnlyContainer goes on with the next container when a worker exists already, instead
+	// of leaving the rest of the pod out; 1.37 on (#138930).
+	AddPodSkipsOnlyContainer bool
+	// StartedCarriedOver publishes a running container as started if a container of its name was, and
+	// leaves containers alone that started before the kubelet did; 1.35.0 to 1.37.0 (#134746, #141342).
+	StartedCarriedOver bool
+	// UnknownStateInErrorEvent words the event of a probe error as "errored and resulted in unknown
+	// state"; 1.33 on (#125901).
+	UnknownStateInErrorEvent bool
+	// ExecReadinessDiesWithSync ends exec probes with an error as soon as the pod is terminating;
+	// 1.35 and 1.36.3 on, repaired in 1.37.0 (#130487, #140882).
+	ExecReadinessDiesWithSync bool
+	// RequeueAtBackOffExpiry requeues a pod in crash-loop back-off for the moment when it ends, instead
+	// of every 10 to 15 s; 1.35 on (#133066).
+	RequeueAtBackOffExpiry bool
+	// OnDemandRelist has the PLEG look at a pod right after a sync that did something; 1.36 on (#137362).
+	OnDemandRelist bool
+	// PodReadyToStartAtSandbox patches PodReadyToStartContainers as soon as the sandbox is ready; 1.36 on.
+	PodReadyToStartAtSandbox bool
+	// ShortContainerEvents words the events as "Container created" and "Container started", without
+	// the container's name; 1.35 on.
+	ShortContainerEvents bool
+
+	// CrashLoopBackOffInitial and CrashLoopBackOffMax bound the delay before a crashed container is
+	// started again; CrashLoopBackOffReset is the time without a restart that ends it.
+	CrashLoopBackOffInitial, CrashLoopBackOffMax, CrashLoopBackOffReset time.Duration
+}
+
+// V1_37_0 is the behaviour of Kubernetes v1.37.0.
+var V1_37_0 = Profile{
+	Version:                   "v1.37.0",
+	ManualTrigger:             true,
+	ManualTriggerResetsTicker: true,
+	StartupOnHoldAfterSuccess: true,
+	AddPodSkipsOnlyContainer:  true,
+	StartedCarriedOver:        true,
+	UnknownStateInErrorEvent:  true,
+	RequeueAtBackOffExpiry:    true,
+	OnDemandRelist:            true,
+	PodReadyToStartAtSandbox:  true,
+	ShortContainerEvents:      true,
+	CrashLoopBackOffInitial:   10 * time.Second,
+	CrashLoopBackOffMax:       300 * time.Second,
+	CrashLoopBackOffReset:     600 * time.Second,
+}
+
+// profiles are all of them, oldest first.
+var profiles = []Profile{V1_37_0}
+
+// Names returns the known versions, oldest first.
+func Names() []string {
+	var names []string
+	for _, p := range profiles {
+		names = append(names, p.Version)
+	}
+	return names
+}
+
+// Newest returns the profile of the newest known version.
+func Newest() Profile { return profiles[len(profiles)-1] }
+
+// Named returns the profile of a version.
+func Named(version string) (Profile, bool) {
+	for _, p := range profiles {
+		if p.Version == version {
+			return p, true
+		}
+	}
+	return Profile{}, false
+}

@@ -1,0 +1,171 @@
+// Package sim is a discrete-event kernel: virtual time, processes and choices.
+//
+// A process is straight-line code on a coroutine. One runs at a time, and it waits only in what this
+// package offers: Proc.Sleep, Proc.Park, Chan and Proc.Select. Nothing but the kernel moves time, and
+// no time passes while anything can still run at the present instant.
+//
+// Whatever is not determined goes through the Chooser at the moment when it is decided: which of
+// the enabled processes and due timers goes next, which ready case a select takes, whether a process
+// is interrupted at a preemption point, how large a jitter is. The same choices give the same run.
+package sim
+
+import (
+	"fmt"
+	"time"
+)
+
+// Limits bound a run. A zero field has no limit.
+type Limits struct {
+	Events    int64 // timers fired and processes resumed
+	Processes int   // processes alive at once
+	// AtOneInstant bounds the events during which time stands still.
+	AtOneInstant int64
+}
+
+// LimitError says which limit ended a run and which process had run most often.
+type LimitError struct {
+	Limit string // events, processes or events at one instant
+	Max   int64
+	Now   time.Duration
+	Name  string // the process that ran most often
+	Runs  int64
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("stopped at %v: more than %d %s; %q ran %d times", e.Now, e.Max, e.Limit, e.Name, e.Runs)
+}
+
+// Options configure a Sim. The zero value starts at time 0 with canonical choices and no limits.
+type Options struct {
+	Start   time.Duration // virtual time at the beginning; may be negative
+	Chooser Chooser       // nil: the canonical choices
+	Limits  Limits
+}
+
+// Sim is one simulated world. It must be used from one goroutine.
+type Sim struct {
+	now      time.Duration
+	limits   Limits
+	timers   timerHeap
+	seq      uint64
+	due      queue[*Timer] // timers of this instant that have not fired
+	ready    queue[*Proc]  // enabled processes, the longest enabled first
+	last     queue[*Proc]  // processes that let everything else of the instant go first
+	procs    map[*Proc]struct{}
+	choices  choices
+	current  *Proc
+	events   int64
+	instant  int64 // events since time last moved
+	exceeded *LimitError
+}
+
+// New returns a world at o.Start in which nothing happens yet.
+func New(o Options) *Sim {
+	return &Sim{now: o.Start, limits: o.Limits, procs: map[*Proc]struct{}{}, choices: choices{chooser: o.Chooser}}
+}
+
+// Now returns the virtual time.
+func (s *Sim) Now() time.Duration { return s.now }
+
+// Events returns how many timers fired and processes were resumed so far.
+func (s *Sim) Events() int64 { return s.events }
+
+// RunUntil lets time pass until t, and everything of the instant t happen. It ends early with a
+// *LimitError when a limit is exceeded.
+func (s *Sim) RunUntil(t time.Duration) error {
+	for s.exceeded == nil {
+		if s.step() {
+			continue
+		}
+		at, ok := s.timers.next()
+		if !ok || at > t {
+			s.now = max(s.now, t)
+			return nil
+		}
+		s.now, s.instant = at, 0
+	}
+	return s.exceeded
+}
+
+// Close ends all processes. Their deferred calls run; nothing else does.
+func (s *Sim) Close() {
+	for p := range s.procs {
+		p.stop()
+	}
+}
+
+// step fires one due timer or resumes one enabled process and reports whether there was one.
+func (s *Sim) step() bool {
+	for at, ok := s.timers.next(); ok && at <= s.now; at, ok = s.timers.next() {
+		s.due.push(s.timers.pop())
+	}
+	if s.due.len()+s.ready.len() == 0 {
+		if s.last.len() == 0 {
+			return false
+		}
+		s.ready, s.last = s.last, s.ready
+	}
+	i := 0
+	if s.choices.chooser != nil && s.due.len()+s.ready.len() > 1 {
+		i = s.choices.next(s)
+	}
+	s.count()
+	if i < s.due.len() {
+		s.due.remove(i).fire(s)
+	} else {
+		s.ready.remove(i - s.due.len()).resume()
+	}
+	return true
+}
+
+// count counts an event and notes when that is one too many.
+func (s *Sim) count() {
+	s.events++
+	s.instant++
+	if m := s.limits.Events; m > 0 && s.events > m {
+		s.exceed("events", m)
+	}
+	if m := s.limits.AtOneInstant; m > 0 && s.instant > m {
+		s.exceed("events at one instant", m)
+	}
+}
+
+func (s *Sim) exceed(limit string, m int64) {
+	if s.exceeded != nil {
+		return
+	}
+	e := &LimitError{Limit: limit, Max: m, Now: s.now}
+	for p := range s.procs {
+		if p.runs > e.Runs || p.runs == e.Runs && p.name < e.Name {
+			e.Name, e.Runs = p.name, p.runs
+		}
+	}
+	s.exceeded = e
+}
+
+// queue is a first-in-first-out list from which any item can be taken.
+type queue[T any] struct {
+	items []T
+	head  int
+}
+
+func (q *queue[T]) len() int { return len(q.items) - q.head }
+
+func (q *queue[T]) at(i int) T { return q.items[q.head+i] }
+
+func (q *queue[T]) push(v T) { q.items = append(q.items, v) }
+
+func (q *queue[T]) clear() { q.items, q.head = q.items[:0], 0 }
+
+// remove takes out item i and keeps the order of the others.
+func (q *queue[T]) remove(i int) T {
+	v := q.items[q.head+i]
+	copy(q.items[q.head+1:], q.items[q.head:q.head+i])
+	var none T
+	q.items[q.head] = none
+	q.head++
+	if q.head == len(q.items) {
+		q.clear()
+	}
+	return v
+}

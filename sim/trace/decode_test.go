@@ -1,0 +1,82 @@
+package trace
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestReadAll(t *testing.T) {
+	in := `{"step":1,"t":0,"kind":"PodAdded","pod":"default/web"}
+
+{"step":2,"t":7,"kind":"FromALaterVersion","pod":"default/web","color":"blue"}` // without a last newline
+	got, err := ReadAll(strings.NewReader(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Record{{Step: 1, Kind: PodAdded, Pod: "default/web"}, {Step: 2, T: 7, Kind: "FromALaterVersion", Pod: "default/web"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReadSeveralRuns(t *testing.T) {
+	seed := int64(3)
+	want := []*Header{{Scenario: "a\n", Kubernetes: "v1.37.0", File: "f.yaml", Line: 7}, {Scenario: "b", Kubernetes: "v1.37.0", Seed: &seed, File: "f.yaml", Line: 7}}
+	var file []byte
+	for _, h := range want {
+		file = append(AppendHeader(file, h), '\n')
+		file = append(AppendJSON(file, &Record{Step: 1, Kind: PodAdded, Pod: "default/" + h.Scenario}), '\n')
+	}
+	r := NewReader(bytes.NewReader(file))
+	for _, h := range want {
+		rec, err := r.Read()
+		if err != nil || rec.Pod != "default/"+h.Scenario {
+			t.Fatalf("got %v, %v", rec, err)
+		}
+		if diff := cmp.Diff(h, r.Header()); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if _, err := r.Read(); err != io.EOF {
+		t.Errorf("at the end: %v", err)
+	}
+}
+
+func TestReadErrors(t *testing.T) {
+	for name, test := range map[string]struct{ in, want string }{
+		"not JSON":       {"\nstep 1\n", "line 2: invalid character 's'"},
+		"wrong type":     {`{"t":"0s","kind":"Event"}`, "line 1: json: cannot unmarshal string"},
+		"no kind":        {`{"t":1}`, "line 1: a record has no kind"},
+		"no time":        {`{"kind":"Event"}`, "line 1: the Event record has no t"},
+		"a line too far": {strings.Repeat(" ", MaxLine+1), "line 1: bufio.Scanner: token too long"},
+	} {
+		if _, err := ReadAll(strings.NewReader(test.in)); err == nil || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %s", name, err, test.want)
+		}
+	}
+}
+
+// What can be read is written and read again as the same record.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"step":1,"t":-5,"kind":"StatusPatched","pod":"default/web","phase":"Running","ready":true,"containers":[{"name":"c"}]}`))
+	f.Add([]byte(`{"step":1,"t":0,"kind":"Event","type":"Warning","reason":"Unhealthy","message":"\ud800"}`))
+	f.Add([]byte(`{"kind":"ProbeExecuted","t":1e99}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		rec, err := Decode(data)
+		if err != nil {
+			return
+		}
+		once := AppendJSON(nil, &rec)
+		again, err := Decode(once)
+		if err != nil {
+			t.Fatalf("%s: %v", once, err)
+		}
+		if twice := AppendJSON(nil, &again); !bytes.Equal(once, twice) {
+			t.Fatalf("\n%s\n%s", once, twice)
+		}
+	})
+}

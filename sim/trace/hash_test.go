@@ -1,0 +1,50 @@
+package trace
+
+import (
+	"testing"
+	"time"
+)
+
+// run writes a small run to a recorder, with an internal record in between that later ones name as cause.
+func run(r *Recorder, t time.Duration) {
+	added := r.Add(Record{Kind: PodAdded, Pod: "default/web"})
+	sync := r.Add(Record{Kind: PodSync, Pod: "default/web", Reason: "sync", Cause: added})
+	r.Add(Record{T: t, Kind: ContainerStarted, Pod: "default/web", Container: "app", Cause: sync})
+}
+
+func TestHashIsOfTheObservableRecords(t *testing.T) {
+	var observable, all, later Recorder
+	all.Internal = true
+	run(&observable, time.Second)
+	run(&all, time.Second)
+	run(&later, time.Second+1)
+
+	want := Hash(observable.Records())
+	if got := Hash(all.Records()); got != want {
+		t.Errorf("with internal records the hash is %s, without %s", got, want)
+	}
+	if got := Hash(later.Records()); got == want {
+		t.Error("a nanosecond does not change the hash")
+	}
+}
+
+// The hash of a run is what people compare between machines and releases: it changes only on purpose.
+func TestHashIsStable(t *testing.T) {
+	var r Recorder
+	run(&r, time.Second)
+	const want = "a113f89d47a2ca0fbdad6b09e04bc40ae8554ad7d58d1b66461aa603a21fcd2c"
+	if got := Hash(r.Records()); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestHasherSinkEqualsHash(t *testing.T) {
+	var kept Recorder
+	var h Hasher
+	streamed := Recorder{Sink: h.Add}
+	run(&kept, time.Second)
+	run(&streamed, time.Second)
+	if h.Sum() != Hash(kept.Records()) || h.Sum() != h.Sum() {
+		t.Error("a hash taken record by record differs from the hash of the records")
+	}
+}

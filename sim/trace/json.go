@@ -1,0 +1,188 @@
+package trace
+
+import (
+	"strconv"
+	"unicode/utf8"
+)
+
+// AppendJSON appends the record as one JSON object, without a newline, and returns the longer slice.
+//
+// The fields come in a fixed order: step, t (nanoseconds), kind, cause (if known), pod (if set),
+// container and instance (if a container is set), and then the fields of the kind. An observable kind
+// always has all of its fields; an internal one has those that are not zero. Text that is not valid UTF-8
+// has U+FFFD in place of each bad byte. Nothing is allocated if dst has room.
+func AppendJSON(dst []byte, r *Record) []byte {
+	dst = append(dst, `{"step":`...)
+	dst = strconv.AppendInt(dst, r.Step, 10)
+	dst = append(dst, ',')
+	dst = appendWhen(dst, r)
+	if r.Cause != 0 {
+		dst = appendInt(dst, `,"cause":`, r.Cause)
+	}
+	dst = appendWhere(dst, r)
+	dst = appendWhat(dst, r)
+	return append(dst, '}')
+}
+
+// appendObserved is AppendJSON without step and cause: what the hash of a run is taken over.
+func appendObserved(dst []byte, r *Record) []byte {
+	dst = append(dst, '{')
+	dst = appendWhen(dst, r)
+	dst = appendWhere(dst, r)
+	dst = appendWhat(dst, r)
+	return append(dst, '}')
+}
+
+func appendWhen(dst []byte, r *Record) []byte {
+	dst = append(dst, `"t":`...)
+	dst = strconv.AppendInt(dst, int64(r.T), 10)
+	return appendText(dst, `,"kind":`, string(r.Kind))
+}
+
+func appendWhere(dst []byte, r *Record) []byte {
+	if r.Pod != "" {
+		dst = appendText(dst, `,"pod":`, r.Pod)
+	}
+	if r.Container != "" {
+		dst = appendText(dst, `,"container":`, r.Container)
+		dst = appendInt(dst, `,"instance":`, int64(r.Instance))
+	}
+	return dst
+}
+
+func appendWhat(dst []byte, r *Record) []byte {
+	switch r.Kind {
+	case PodAdded, PodDeleteRequested, PodRemoved, ContainerStarted, KubeletStopped, KubeletStarted:
+		return dst
+	case ContainerStopping:
+		dst = appendInt(dst, `,"graceSeconds":`, r.GraceSeconds)
+		return appendText(dst, `,"reason":`, r.Reason)
+	case ContainerExited:
+		return appendInt(dst, `,"exitCode":`, int64(r.ExitCode))
+	case ProbeExecuted:
+		dst = appendText(dst, `,"probe":`, string(r.Probe))
+		dst = appendText(dst, `,"result":`, string(r.Result))
+		dst = appendText(dst, `,"message":`, r.Message)
+		return appendInt(dst, `,"took":`, int64(r.Took))
+	case Event:
+		dst = appendText(dst, `,"type":`, r.Type)
+		dst = appendText(dst, `,"reason":`, r.Reason)
+		return appendText(dst, `,"message":`, r.Message)
+	case StatusPatched:
+		return appendStatus(dst, r.Status)
+	}
+	return appendNonZero(dst, r)
+}
+
+// appendNonZero writes what is set of an internal record, whose kinds come and go.
+func appendNonZero(dst []byte, r *Record) []byte {
+	dst = appendTextIf(dst, `,"probe":`, string(r.Probe))
+	dst = appendTextIf(dst, `,"result":`, string(r.Result))
+	dst = appendTextIf(dst, `,"type":`, r.Type)
+	dst = appendTextIf(dst, `,"reason":`, r.Reason)
+	dst = appendTextIf(dst, `,"message":`, r.Message)
+	if r.GraceSeconds != 0 {
+		dst = appendInt(dst, `,"graceSeconds":`, r.GraceSeconds)
+	}
+	if r.ExitCode != 0 {
+		dst = appendInt(dst, `,"exitCode":`, int64(r.ExitCode))
+	}
+	if r.Took != 0 {
+		dst = appendInt(dst, `,"took":`, int64(r.Took))
+	}
+	return dst
+}
+
+func appendStatus(dst []byte, s *PodStatus) []byte {
+	if s == nil {
+		s = &PodStatus{}
+	}
+	dst = appendText(dst, `,"phase":`, s.Phase)
+	dst = appendTextIf(dst, `,"reason":`, s.Reason)
+	dst = appendBool(dst, `,"initialized":`, s.Initialized)
+	dst = appendBool(dst, `,"containersReady":`, s.ContainersReady)
+	dst = appendBool(dst, `,"ready":`, s.Ready)
+	dst = append(dst, `,"containers":[`...)
+	for i := range s.Containers {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendContainer(dst, &s.Containers[i])
+	}
+	return append(dst, ']')
+}
+
+func appendContainer(dst []byte, c *ContainerStatus) []byte {
+	dst = appendText(dst, `{"name":`, c.Name)
+	dst = appendText(dst, `,"state":`, c.State)
+	dst = appendTextIf(dst, `,"reason":`, c.Reason)
+	dst = appendInt(dst, `,"exitCode":`, int64(c.ExitCode))
+	dst = appendBool(dst, `,"ready":`, c.Ready)
+	dst = appendBool(dst, `,"started":`, c.Started)
+	dst = appendInt(dst, `,"restartCount":`, int64(c.RestartCount))
+	return append(dst, '}')
+}
+
+func appendInt(dst []byte, key string, n int64) []byte {
+	return strconv.AppendInt(append(dst, key...), n, 10)
+}
+
+func appendBool(dst []byte, key string, b bool) []byte {
+	return strconv.AppendBool(append(dst, key...), b)
+}
+
+func appendTextIf(dst []byte, key, s string) []byte {
+	if s == "" {
+		return dst
+	}
+	return appendText(dst, key, s)
+}
+
+func appendText(dst []byte, key, s string) []byte {
+	dst = append(append(dst, key...), '"')
+	plain := 0 // s[plain:i] needs no escape and is copied at once
+	for i := 0; i < len(s); {
+		size := plainSize(s, i)
+		if size > 0 {
+			i += size
+			continue
+		}
+		dst = appendEscaped(append(dst, s[plain:i]...), s[i])
+		i++
+		plain = i
+	}
+	return append(append(dst, s[plain:]...), '"')
+}
+
+// plainSize returns the length of the character at s[i] if it can stand in JSON text as it is, else 0.
+func plainSize(s string, i int) int {
+	c := s[i]
+	switch {
+	case c >= utf8.RuneSelf:
+		if r, size := utf8.DecodeRuneInString(s[i:]); r != utf8.RuneError || size > 1 {
+			return size
+		}
+		return 0
+	case c < ' ' || c == '"' || c == '\\':
+		return 0
+	}
+	return 1
+}
+
+func appendEscaped(dst []byte, c byte) []byte {
+	const hex = "0123456789abcdef"
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', c)
+	case '\n':
+		return append(dst, '\\', 'n')
+	case '\r':
+		return append(dst, '\\', 'r')
+	case '\t':
+		return append(dst, '\\', 't')
+	}
+	if c >= utf8.RuneSelf { // not valid UTF-8
+		return utf8.AppendRune(dst, utf8.RuneError)
+	}
+	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+}

@@ -1,0 +1,252 @@
+// Package status is the kubelet's status manager: a cache of the statuses that the kubelet has computed
+// for its pods, each with a version, and one process that brings the newest of them to the API server.
+//
+// The probe workers read this cache, not the API: a status that is not stored yet is invisible to
+// them. The API sees only some versions: whatever is newest when the process gets to the pod.
+//
+// The rules are those of pkg/kubelet/status at v1.37.0.
+package status
+
+import (
+	"reflect"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/sim"
+)
+
+// syncPeriod is how often all statuses are compared with the API's, and sent again if they differ.
+const syncPeriod = 10 * time.Second
+
+// API is what the manager asks of the API server. The calls wait. Pods must not be changed.
+type API interface {
+	// GetPod returns the pod, or false if there is none.
+	GetPod(p *sim.Proc, namespace, name string) (*v1.Pod, bool)
+	// PatchStatus replaces the status of the pod and returns the pod as it is then, or false if it is gone.
+	PatchStatus(p *sim.Proc, namespace, name string, status *v1.PodStatus, cause int64) (*v1.Pod, bool)
+	// DeletePod removes the pod at once.
+	DeletePod(p *sim.Proc, namespace, name string)
+}
+
+// Pods are the pods that the kubelet should run, as it last heard of them.
+type Pods interface {
+	GetPodByUID(uid types.UID) (*v1.Pod, bool)
+}
+
+// Options say what a Manager works with.
+type Options struct {
+	Sim  *sim.Sim
+	Now  func() time.Time // wall clock of the node
+	API  API
+	Pods Pods
+	// CouldHaveRunningContainers reports whether a container of the pod may be running; until none
+	// can, the API does not see a terminal phase.
+	CouldHaveRunningContainers func(uid types.UID) bool
+}
+
+// versioned is a status and what is known of it.
+type versioned struct {
+	status    *v1.PodStatus // never changed once stored
+	version   uint64
+	namespace string
+	name      string
+	finished  bool // SyncTerminatedPod has completed
+	cause     int64
+	// reconciled is the API's pod that was last found to have this status.
+	reconciled *v1.Pod
+}
+
+// Manager is the status manager.
+type Manager struct {
+	o           Options
+	statuses    map[types.UID]*versioned
+	order       []types.UID // of statuses, oldest first
+	signal      *sim.Chan[struct{}]
+	apiVersions map[types.UID]uint64
+}
+
+// NewManager returns an empty manager; Start starts its process.
+func NewManager(o Options) *Manager {
+	return &Manager{
+		o:           o,
+		statuses:    map[types.UID]*versioned{},
+		signal:      sim.NewChan[struct{}](o.Sim, "status signal", 1),
+		apiVersions: map[types.UID]uint64{},
+	}
+}
+
+// GetPodStatus returns the cached status of a pod, which must not be changed.
+func (m *Manager) GetPodStatus(uid types.UID) (*v1.PodStatus, bool) {
+	if s, ok := m.statuses[uid]; ok {
+		return s.status, true
+	}
+	return nil, false
+}
+
+// SetPodStatus stores a status that was computed for the pod, and takes it over. A pod that is being
+// deleted is brought to the API even if nothing changed.
+func (m *Manager) SetPodStatus(pod *v1.Pod, status *v1.PodStatus, cause int64) {
+	status.ObservedGeneration = pod.Generation
+	m.update(pod, status, pod.DeletionTimestamp != nil, false, cause)
+}
+
+// SetContainerReadiness sets Ready of a container, and the conditions that follow from it. It does
+// nothing for a container that the cached status does not show.
+func (m *Manager) SetContainerReadiness(uid types.UID, containerID string, ready bool, cause int64) {
+	pod, status, c := m.copyForContainer(uid, containerID)
+	if c == nil || c.Ready == ready {
+		return
+	}
+	c.Ready = ready
+	setCondition(status, Ready(pod, status.ContainerStatuses, status.Phase))
+	setCondition(status, ContainersReady(pod, status.ContainerStatuses, status.Phase))
+	m.update(pod, status, false, false, cause)
+}
+
+// SetContainerStartup sets Started of a container and nothing else: a pod that was ready stays so
+// until its next sync.
+func (m *Manager) SetContainerStartup(uid types.UID, containerID string, started bool, cause int64) {
+	pod, status, c := m.copyForContainer(uid, containerID)
+	if c == nil || c.Started != nil && *c.Started == started {
+		return
+	}
+	c.Started = &started
+	m.update(pod, status, false, false, cause)
+}
+
+// copyForContainer returns a copy of the pod's status and the container in it, nil if it is not there.
+func (m *Manager) copyForContainer(uid types.UID, containerID string) (*v1.Pod, *v1.PodStatus, *v1.ContainerStatus) {
+	pod, ok := m.o.Pods.GetPodByUID(uid)
+	cached, known := m.statuses[uid]
+	if !ok || !known {
+		return nil, nil, nil
+	}
+	i := slices.IndexFunc(cached.status.ContainerStatuses, func(c v1.ContainerStatus) bool { return c.ContainerID == containerID })
+	if i < 0 {
+		return nil, nil, nil
+	}
+	status := cached.status.DeepCopy()
+	return pod, status, &status.ContainerStatuses[i]
+}
+
+// TerminatePod stores the last status of a pod: no container without an end, no phase but a terminal
+// one. From then on the pod may be deleted from the API.
+func (m *Manager) TerminatePod(pod *v1.Pod, cause int64) {
+	status := pod.Status.DeepCopy()
+	if cached, ok := m.statuses[pod.UID]; ok {
+		status = cached.status.DeepCopy()
+	}
+	for i := range status.ContainerStatuses {
+		if s := &status.ContainerStatuses[i].State; s.Terminated == nil {
+			*s = v1.ContainerState{Terminated: &v1.ContainerStateTerminated{
+				Reason: "ContainerStatusUnknown", Message: "The container could not be located when the pod was terminated", ExitCode: 137,
+			}}
+		}
+	}
+	if !IsTerminal(status.Phase) {
+		status.Phase = v1.PodFailed
+	}
+	m.update(pod, status, true, true, cause)
+}
+
+// RemoveOrphanedStatuses forgets the statuses of pods that are not known.
+func (m *Manager) RemoveOrphanedStatuses(known func(types.UID) bool) {
+	for _, uid := range slices.Clone(m.order) {
+		if !known(uid) {
+			m.forget(uid)
+		}
+	}
+}
+
+func (m *Manager) forget(uid types.UID) {
+	delete(m.statuses, uid)
+	m.order = slices.DeleteFunc(m.order, func(u types.UID) bool { return u == uid })
+}
+
+// update stores a status under the next version and signals the process, unless it equals the stored
+// one and force is not set, or has a container leave its end where that cannot be.
+func (m *Manager) update(pod *v1.Pod, status *v1.PodStatus, force, finished bool, cause int64) {
+	cached, isCached := m.statuses[pod.UID]
+	old := &pod.Status
+	if isCached {
+		old = cached.status
+		finished = finished || cached.finished
+	}
+	if illegalTransition(pod, old, status) {
+		return
+	}
+	m.stamp(status, old)
+	normalize(status)
+	if isCached && !force && equalByKubelet(cached.status, status) {
+		return
+	}
+	next := &versioned{status: status, version: 1, namespace: pod.Namespace, name: pod.Name, finished: finished, cause: cause}
+	if isCached {
+		next.version = cached.version + 1
+	} else {
+		m.order = append(m.order, pod.UID)
+	}
+	m.statuses[pod.UID] = next
+	m.signal.TrySend(struct{}{})
+}
+
+// illegalTransition reports whether a container that has ended and is not to be restarted would run
+// or wait again.
+func illegalTransition(pod *v1.Pod, old, status *v1.PodStatus) bool {
+	if pod.Spec.RestartPolicy == v1.RestartPolicyAlways {
+		return false
+	}
+	for i := range old.ContainerStatuses {
+		before := &old.ContainerStatuses[i]
+		if before.State.Terminated == nil ||
+			before.State.Terminated.ExitCode != 0 && pod.Spec.RestartPolicy == v1.RestartPolicyOnFailure {
+			continue
+		}
+		if now := Find(status.ContainerStatuses, before.Name); now != nil && now.State.Terminated == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// stamp sets the times that say since when: of a condition as long as its status is the same, and of
+// the pod's start once and for all.
+func (m *Manager) stamp(status, old *v1.PodStatus) {
+	now := metav1.NewTime(m.o.Now())
+	for i := range status.Conditions {
+		c := &status.Conditions[i]
+		before := FindCondition(old, c.Type)
+		if before != nil && before.Status == c.Status {
+			c.LastTransitionTime = before.LastTransitionTime
+		} else {
+			c.LastTransitionTime = now
+		}
+	}
+	switch {
+	case old.StartTime != nil:
+		status.StartTime = old.StartTime
+	case status.StartTime == nil:
+		status.StartTime = &now
+	}
+	status.ObservedGeneration = max(status.ObservedGeneration, old.ObservedGeneration)
+}
+
+// equalByKubelet compares statuses without the times and generations of their conditions.
+func equalByKubelet(a, b *v1.PodStatus) bool {
+	if len(a.Conditions) != len(b.Conditions) {
+		return false
+	}
+	for i := range a.Conditions {
+		x, y := &a.Conditions[i], FindCondition(b, a.Conditions[i].Type)
+		if y == nil || x.Status != y.Status || x.Reason != y.Reason || x.Message != y.Message {
+			return false
+		}
+	}
+	c := *a
+	c.Conditions = b.Conditions
+	return reflect.DeepEqual(&c, b)
+}

@@ -1,0 +1,157 @@
+package status
+
+import (
+	"reflect"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/sim"
+)
+
+// Start starts the process that brings statuses to the API server.
+func (m *Manager) Start() {
+	ticker := m.o.Sim.NewTicker("status sync", syncPeriod)
+	m.o.Sim.Go("status manager", func(p *sim.Proc) {
+		cases := []sim.Case{m.signal, ticker.C}
+		for {
+			m.syncBatch(p, p.Select(cases...) == 1)
+		}
+	})
+}
+
+// pending is a status that was newest when its batch began.
+type pending struct {
+	uid types.UID
+	*versioned
+}
+
+// syncBatch syncs the pods with a new version, one after the other; with all, also those that can be
+// deleted or whose status in the API differs.
+func (m *Manager) syncBatch(p *sim.Proc, all bool) {
+	var batch []pending
+	for _, uid := range m.order {
+		s := m.statuses[uid]
+		if m.apiVersions[uid] < s.version || all && (m.canBeDeletedNow(uid, s) || m.needsReconcile(uid, s)) {
+			batch = append(batch, pending{uid, s})
+		}
+	}
+	if all {
+		m.forgetOrphanedVersions()
+	}
+	sim.Shuffle(m.o.Sim, "status batch", batch)
+	for _, s := range batch {
+		m.syncPod(p, s)
+	}
+}
+
+func (m *Manager) forgetOrphanedVersions() {
+	for uid := range m.apiVersions {
+		if _, ok := m.statuses[uid]; !ok {
+			delete(m.apiVersions, uid)
+		}
+	}
+}
+
+func (m *Manager) canBeDeletedNow(uid types.UID, s *versioned) bool {
+	pod, ok := m.o.Pods.GetPodByUID(uid)
+	return ok && canBeDeleted(pod, s)
+}
+
+// needsReconcile reports whether the API, as far as the kubelet heard, has another status. It makes
+// the next sync count as one of a new version.
+func (m *Manager) needsReconcile(uid types.UID, s *versioned) bool {
+	pod, ok := m.o.Pods.GetPodByUID(uid)
+	if !ok || s.reconciled == pod {
+		return false
+	}
+	api := pod.Status.DeepCopy()
+	normalize(api)
+	if equalByKubelet(api, s.status) {
+		s.reconciled = pod
+		return false
+	}
+	delete(m.apiVersions, uid)
+	return true
+}
+
+// syncPod brings one status to the API: GET, then PATCH if it changes anything, then DELETE if the
+// pod is finished and was to be deleted.
+func (m *Manager) syncPod(p *sim.Proc, s pending) {
+	pod, ok := m.o.API.GetPod(p, s.namespace, s.name)
+	if !ok {
+		return
+	}
+	if pod.UID != s.uid {
+		m.forget(s.uid)
+		return
+	}
+	merged := m.merge(pod, s.status)
+	if !reflect.DeepEqual(&pod.Status, merged) {
+		if pod, ok = m.o.API.PatchStatus(p, s.namespace, s.name, merged, s.cause); !ok {
+			return
+		}
+	}
+	m.apiVersions[s.uid] = s.version
+	if canBeDeleted(pod, s.versioned) {
+		m.o.API.DeletePod(p, s.namespace, s.name)
+		m.forget(s.uid)
+	}
+}
+
+// canBeDeleted reports whether a pod that was to be deleted has come to its end, in the kubelet and
+// in the API.
+func canBeDeleted(pod *v1.Pod, s *versioned) bool {
+	return pod.DeletionTimestamp != nil && IsTerminal(pod.Status.Phase) && s.finished
+}
+
+// merge returns what the API is to have: conditions of others are kept, a terminal phase is held back
+// while containers may run, and with a terminal phase nothing is ready.
+func (m *Manager) merge(pod *v1.Pod, status *v1.PodStatus) *v1.PodStatus {
+	old, merged := &pod.Status, status.DeepCopy()
+	merged.Conditions = slices.DeleteFunc(slices.Clone(old.Conditions), func(c v1.PodCondition) bool { return byKubelet(c.Type) })
+	for _, c := range status.Conditions {
+		if byKubelet(c.Type) {
+			merged.Conditions = append(merged.Conditions, c)
+		}
+	}
+	if !IsTerminal(old.Phase) && IsTerminal(merged.Phase) && m.o.CouldHaveRunningContainers(pod.UID) {
+		merged.Phase, merged.Reason, merged.Message = old.Phase, old.Reason, old.Message
+	}
+	if IsTerminal(merged.Phase) && (isTrue(merged, v1.PodReady) || isTrue(merged, v1.ContainersReady)) {
+		m.setNotReady(pod, merged)
+	}
+	return merged
+}
+
+func (m *Manager) setNotReady(pod *v1.Pod, status *v1.PodStatus) {
+	reason := podCompleted
+	if status.Phase == v1.PodFailed {
+		reason = podFailed
+	}
+	for _, t := range []v1.PodConditionType{v1.ContainersReady, v1.PodReady} {
+		c := v1.PodCondition{Type: t, ObservedGeneration: pod.Generation, Status: v1.ConditionFalse, Reason: reason}
+		c.LastTransitionTime = cut(metav1.NewTime(m.o.Now()))
+		if old := FindCondition(status, t); old != nil && old.Status == c.Status {
+			c.LastTransitionTime = old.LastTransitionTime
+		}
+		setCondition(status, c)
+	}
+}
+
+func isTrue(status *v1.PodStatus, t v1.PodConditionType) bool {
+	c := FindCondition(status, t)
+	return c != nil && c.Status == v1.ConditionTrue
+}
+
+// byKubelet reports whether the kubelet owns conditions of this type
+// (pkg/kubelet/types/pod_status.go at v1.37.0).
+func byKubelet(t v1.PodConditionType) bool {
+	switch t {
+	case v1.PodScheduled, v1.PodReady, v1.PodInitialized, v1.ContainersReady, v1.PodReadyToStartContainers:
+		return true
+	}
+	return false
+}
