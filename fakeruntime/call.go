@@ -40,6 +40,11 @@ type Call struct {
 	Name        string // CreateContainer: the container's name in the pod; image calls: whose delays
 	Image       string // CreateContainer, ImageStatus, PullImage
 
+	// OnlyChanged has a list call of all pods leave out those in which nothing has changed after the
+	// Generation Since: a caller that knows the rest spares the runtime the work.
+	OnlyChanged bool
+	Since       uint64
+
 	Ready   bool // ListPodSandbox: only ready sandboxes
 	Running bool // ListContainers: only running containers
 
@@ -67,6 +72,7 @@ type Op struct {
 	Output   string // ExecSync: what the command wrote
 	TimedOut bool   // ExecSync: the command was still running when Timeout was over; Err is set too
 
+	Changed    []string    // UIDs of the pods that a list call with OnlyChanged is about, gone ones too
 	Sandboxes  []Sandbox   // ListPodSandbox, PodSandboxStatus: newest first
 	Containers []Container // ListContainers, ContainerStatus: newest first
 	Generation uint64      // of the runtime when the call ended

@@ -98,6 +98,10 @@ func (r *Runtime) read(op *Op) error {
 		}
 		views = &op.pod.views
 	}
+	if c.OnlyChanged {
+		r.readChanged(op)
+		return nil
+	}
 	switch c.Method {
 	case ListPodSandbox:
 		op.Sandboxes = views.listSandboxes(c.Ready)

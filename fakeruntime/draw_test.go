@@ -91,6 +91,18 @@ func TestKeysDiffer(t *testing.T) {
 	}
 }
 
+// TestDrawn: the same name and ordinal draw the same, others something else; without a seed it is the middle.
+func TestDrawn(t *testing.T) {
+	seed, d := int64(5), Draw{time.Second, time.Hour}
+	first := d.Drawn(&seed, "pods.web.at", 0)
+	if d.Drawn(&seed, "pods.web.at", 0) != first || d.Drawn(&seed, "pods.web.at", 1) == first || d.Drawn(&seed, "pods.api.at", 0) == first {
+		t.Error("draws do not go by name and ordinal")
+	}
+	if got := d.Drawn(nil, "pods.web.at", 0); got != (time.Second+time.Hour)/2 {
+		t.Errorf("the middle is %v", got)
+	}
+}
+
 // TestDelays: the fields by kind are in the order of the struct, and each has a default; the narrowest
 // scope wins.
 func TestDelays(t *testing.T) {

@@ -82,3 +82,25 @@ func without[T comparable](list []T, item T) []T {
 	}
 	return list
 }
+
+// readChanged answers a list call that is only about the pods that have changed, in the order in which
+// they first did.
+func (r *Runtime) readChanged(op *Op) {
+	c := &op.Call
+	if c.Since >= r.generation {
+		return
+	}
+	seen := map[*pod]bool{}
+	for _, p := range r.changes[c.Since:] {
+		if seen[p] {
+			continue
+		}
+		seen[p] = true
+		op.Changed = append(op.Changed, p.UID)
+		if c.Method == ListPodSandbox {
+			op.Sandboxes = append(op.Sandboxes, p.views.listSandboxes(c.Ready)...)
+		} else {
+			op.Containers = append(op.Containers, p.views.listContainers(c.Running)...)
+		}
+	}
+}

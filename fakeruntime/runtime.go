@@ -31,6 +31,7 @@ type Runtime struct {
 
 	all        views // of all pods
 	generation uint64
+	changes    []*pod // the pod that made each generation
 
 	now       time.Duration
 	queue     queue

@@ -126,6 +126,7 @@ func (r *Runtime) recordCall(op *Op) {
 // change notes that a sandbox or container of a pod is not what it was.
 func (r *Runtime) change(p *pod) {
 	r.generation++
+	r.changes = append(r.changes, p)
 	r.all.changed()
 	p.views.changed()
 }
@@ -133,4 +134,15 @@ func (r *Runtime) change(p *pod) {
 // rpcError is an error as a gRPC client shows it to the kubelet.
 func rpcError(code, format string, args ...any) error {
 	return fmt.Errorf("rpc error: code = %s desc = %s", code, fmt.Sprintf(format, args...))
+}
+
+// Answer returns what a list or status call answers that ends now: for who has seen to its latency
+// (Delay) in another way.
+func (r *Runtime) Answer(now time.Duration, c Call) *Op {
+	r.run(now)
+	op := r.newOp(c)
+	r.aim(op)
+	op.Done, op.End, op.Generation = true, r.now, r.generation
+	op.Err = r.read(op)
+	return op
 }

@@ -84,6 +84,13 @@ func (p *Proc) ParkWhile(idle func() bool) {
 	p.Park()
 }
 
+// Interrupt ends a ParkWhile without asking.
+func (p *Proc) Interrupt() {
+	p.sim.Stop(&p.sleep)
+	p.idle = nil
+	p.Wake()
+}
+
 // Wake enables a process that waits in Park, ParkWhile or Sleep.
 func (p *Proc) Wake() { p.sim.ready.push(p) }
 

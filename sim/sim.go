@@ -67,6 +67,9 @@ func New(o Options) *Sim {
 // Now returns the virtual time.
 func (s *Sim) Now() time.Duration { return s.now }
 
+// Canonical reports whether no chooser steers the world.
+func (s *Sim) Canonical() bool { return s.choices.chooser == nil }
+
 // Events returns how many timers fired and processes were resumed so far.
 func (s *Sim) Events() int64 { return s.events }
 

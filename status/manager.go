@@ -65,6 +65,7 @@ type Manager struct {
 	o           Options
 	statuses    map[types.UID]*versioned
 	order       []types.UID // of statuses, oldest first
+	changed     []types.UID // whose newest version has not been synced, oldest change first
 	signal      *sim.Chan[struct{}]
 	apiVersions map[types.UID]uint64
 }
@@ -155,9 +156,9 @@ func (m *Manager) TerminatePod(pod *v1.Pod, cause int64) {
 
 // RemoveOrphanedStatuses forgets the statuses of pods that are not known.
 func (m *Manager) RemoveOrphanedStatuses(known func(types.UID) bool) {
-	for _, uid := range slices.Clone(m.order) {
-		if !known(uid) {
-			m.forget(uid)
+	for i := len(m.order) - 1; i >= 0; i-- {
+		if !known(m.order[i]) {
+			m.forget(m.order[i])
 		}
 	}
 }
@@ -191,6 +192,9 @@ func (m *Manager) update(pod *v1.Pod, status *v1.PodStatus, force, finished bool
 		m.order = append(m.order, pod.UID)
 	}
 	m.statuses[pod.UID] = next
+	if !slices.Contains(m.changed, pod.UID) {
+		m.changed = append(m.changed, pod.UID)
+	}
 	m.signal.TrySend(struct{}{})
 }
 

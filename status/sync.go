@@ -31,19 +31,24 @@ type pending struct {
 // syncBatch syncs the pods with a new version, one after the other; with all, also those that can be
 // deleted or whose status in the API differs.
 func (m *Manager) syncBatch(p *sim.Proc, all bool) {
+	candidates := m.changed
+	if all {
+		candidates = m.order
+		m.forgetOrphanedVersions()
+	}
 	var batch []pending
-	for _, uid := range m.order {
-		s := m.statuses[uid]
-		if m.apiVersions[uid] < s.version || all && (m.canBeDeletedNow(uid, s) || m.needsReconcile(uid, s)) {
+	for _, uid := range candidates {
+		s, ok := m.statuses[uid]
+		if ok && (m.apiVersions[uid] < s.version || all && (m.canBeDeletedNow(uid, s) || m.needsReconcile(uid, s))) {
 			batch = append(batch, pending{uid, s})
 		}
 	}
-	if all {
-		m.forgetOrphanedVersions()
-	}
+	m.changed = m.changed[:0]
 	sim.Shuffle(m.o.Sim, "status batch", batch)
 	for _, s := range batch {
-		m.syncPod(p, s)
+		if !m.syncPod(p, s) {
+			m.changed = append(m.changed, s.uid)
+		}
 	}
 }
 
@@ -78,20 +83,21 @@ func (m *Manager) needsReconcile(uid types.UID, s *versioned) bool {
 }
 
 // syncPod brings one status to the API: GET, then PATCH if it changes anything, then DELETE if the
-// pod is finished and was to be deleted.
-func (m *Manager) syncPod(p *sim.Proc, s pending) {
+// pod is finished and was to be deleted. It reports false if the API has no such pod, so that the
+// next batch tries again.
+func (m *Manager) syncPod(p *sim.Proc, s pending) bool {
 	pod, ok := m.o.API.GetPod(p, s.namespace, s.name)
 	if !ok {
-		return
+		return false
 	}
 	if pod.UID != s.uid {
 		m.forget(s.uid)
-		return
+		return true
 	}
 	merged := m.merge(pod, s.status)
 	if !reflect.DeepEqual(&pod.Status, merged) {
 		if pod, ok = m.o.API.PatchStatus(p, s.namespace, s.name, merged, s.cause); !ok {
-			return
+			return false
 		}
 	}
 	m.apiVersions[s.uid] = s.version
@@ -99,6 +105,7 @@ func (m *Manager) syncPod(p *sim.Proc, s pending) {
 		m.o.API.DeletePod(p, s.namespace, s.name)
 		m.forget(s.uid)
 	}
+	return true
 }
 
 // canBeDeleted reports whether a pod that was to be deleted has come to its end, in the kubelet and

@@ -154,7 +154,7 @@ func (k *Kubelet) createSandbox(p *sim.Proc, u podUpdate, actions podActions) st
 		Method: fakeruntime.RunPodSandbox, PodUID: string(u.pod.UID), Attempt: actions.attempt, Cause: u.cause,
 	})
 	id := op.ID
-	k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.PodSandboxStatus, SandboxID: id})
+	k.do(p, fakeruntime.Call{Method: fakeruntime.PodSandboxStatus, SandboxID: id})
 	if k.profile.PodReadyToStartAtSandbox {
 		k.sim.Go("sandbox ready of pod "+podName(u.pod), func(p *sim.Proc) { k.onPodSandboxReady(p, u) })
 	}

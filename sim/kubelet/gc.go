@@ -68,7 +68,7 @@ func (k *Kubelet) removeContainer(p *sim.Proc, id string) {
 			return
 		}
 	}
-	k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.RemoveContainer, ContainerID: id})
+	k.do(p, fakeruntime.Call{Method: fakeruntime.RemoveContainer, ContainerID: id})
 }
 
 // collectGarbage removes what the deletor left, and the sandboxes of pods that are gone
@@ -135,8 +135,8 @@ func (k *Kubelet) evictSandboxes(p *sim.Proc) {
 		}
 		for i := len(pod.sandboxes) - 1; i >= keep; i-- {
 			if s := pod.sandboxes[i]; !s.Ready && !used[s.ID] {
-				k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID})
-				k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.RemovePodSandbox, SandboxID: s.ID})
+				k.do(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID})
+				k.do(p, fakeruntime.Call{Method: fakeruntime.RemovePodSandbox, SandboxID: s.ID})
 			}
 		}
 	}

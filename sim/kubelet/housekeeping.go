@@ -23,10 +23,11 @@ const (
 // else during the two list calls (HandlePodCleanups in pkg/kubelet/kubelet_pods.go at v1.37.0).
 func (k *Kubelet) housekeep(p *sim.Proc) {
 	k.workers.syncKnown(k.podManager.has)
-	start := p.Now()
-	k.list(p, "", true)
+	// Nobody asks what runs: there is nothing that the pod workers do not know of.
+	scope, start := fakeruntime.Call{Ready: true, Running: true, OnlyChanged: true, Since: k.runtime.Generation()}, p.Now()
+	k.list(p, scope)
 	if p.Now()-start > runtimeCachePeriod {
-		k.list(p, "", true)
+		k.list(p, scope)
 	}
 	k.prober.CleanupPods(k.workers.couldBeProbed)
 	k.status.RemoveOrphanedStatuses(k.podManager.has)
@@ -43,7 +44,7 @@ func (p *podWorkers) couldBeProbed(uid types.UID) bool {
 // checkRuntime asks the runtime how it is every five seconds, and goes by no answer yet.
 func (k *Kubelet) checkRuntime(p *sim.Proc) {
 	for {
-		k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.Status})
+		k.do(p, fakeruntime.Call{Method: fakeruntime.Status})
 		p.Sleep(runtimeCheckPeriod)
 	}
 }
@@ -51,7 +52,7 @@ func (k *Kubelet) checkRuntime(p *sim.Proc) {
 // listImages is the image manager's refresh of its list of images; nothing waits for it.
 func (k *Kubelet) listImages(p *sim.Proc) {
 	for {
-		k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListImages})
+		k.do(p, fakeruntime.Call{Method: fakeruntime.ListImages})
 		p.Sleep(imageListPeriod)
 	}
 }

@@ -31,7 +31,7 @@ func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *i
 		p.Park()
 	}
 	for _, s := range running.sandboxes {
-		k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID})
+		k.do(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID})
 	}
 }
 
@@ -43,7 +43,7 @@ func (k *Kubelet) killContainer(p *sim.Proc, pod *v1.Pod, kill containerKill, ov
 	if override != nil {
 		grace = *override
 	}
-	k.runtime.Call(p, fakeruntime.Call{
+	k.do(p, fakeruntime.Call{
 		Method: fakeruntime.StopContainer, ContainerID: kill.container.ID, GraceSeconds: max(grace, minimumGracePeriod),
 		StopReason: string(kill.reason), Cause: kill.cause,
 	})

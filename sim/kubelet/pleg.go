@@ -61,9 +61,10 @@ type pleg struct {
 	tick       *sim.Chan[struct{}]
 	timer      *sim.Timer
 	records    map[types.UID]*podRecord
-	order      []types.UID // of records, in the order in which they were met
 	relistTime time.Duration
 	generation uint64 // of the runtime; the records are at least as new
+	proc       *sim.Proc
+	waiting    bool // for the next relist, in idle
 }
 
 func newPLEG(k *Kubelet) *pleg {
@@ -74,7 +75,6 @@ func newPLEG(k *Kubelet) *pleg {
 		tick:       sim.NewChan[struct{}](k.sim, "relist timer", 1),
 		records:    map[types.UID]*podRecord{},
 		relistTime: never,
-		generation: ^uint64(0),
 	}
 	g.timer = k.sim.NewTimer("relist timer", func() { g.tick.TrySend(struct{}{}) })
 	return g
@@ -87,14 +87,20 @@ func (g *pleg) healthy() bool {
 
 // requestRelist asks for a relist of one pod.
 func (g *pleg) requestRelist(uid types.UID) {
-	if g.k.profile.OnDemandRelist {
-		g.requests.TrySend(relistRequest{uid, g.k.sim.Now()})
+	if !g.k.profile.OnDemandRelist {
+		return
+	}
+	g.requests.TrySend(relistRequest{uid, g.k.sim.Now()})
+	if g.waiting {
+		g.waiting = false
+		g.proc.Interrupt()
 	}
 }
 
 // run is the life of the PLEG's process. The timer of the global relist goes first, and starts anew when
 // the relist has ended.
 func (g *pleg) run(p *sim.Proc) {
+	g.proc = p
 	g.k.sim.Set(g.timer, p.Now())
 	cases := []sim.Case{g.tick, g.requests}
 	for {
@@ -105,7 +111,7 @@ func (g *pleg) run(p *sim.Proc) {
 			continue
 		}
 		g.relist(p)
-		g.k.sim.Set(g.timer, p.Now()+relistPeriod)
+		g.idle(p, p.Now()+relistPeriod)
 	}
 }
 
@@ -113,23 +119,45 @@ func (g *pleg) run(p *sim.Proc) {
 // published as soon as it is done, the others when all are.
 func (g *pleg) relist(p *sim.Proc) {
 	before := g.k.runtime.Generation()
-	l := g.k.list(p, "", false)
+	g.apply(p, g.k.list(p, g.scope()), before)
+}
+
+// scope leaves out the pods in which nothing has changed since the last relist: they give no events.
+func (g *pleg) scope() fakeruntime.Call {
+	return fakeruntime.Call{OnlyChanged: true, Since: g.generation}
+}
+
+// apply ends a relist that began when the runtime was at a generation.
+func (g *pleg) apply(p *sim.Proc, l listing, generation uint64) {
 	g.relistTime = l.timestamp
-	if g.k.runtime.Generation() != g.generation {
-		g.setCurrent(l.pods())
-		order := append([]types.UID(nil), g.order...)
-		sim.Shuffle(g.k.sim, "relist", order)
-		for _, uid := range order {
-			g.reconcile(p, uid, "global")
-		}
-		g.generation = before
+	pods := l.pods()
+	for _, pod := range pods {
+		g.setCurrent(pod)
 	}
+	sim.Shuffle(g.k.sim, "relist", pods)
+	for _, pod := range pods {
+		g.reconcile(p, pod.uid, "global")
+	}
+	g.generation = generation
 	g.k.cache.setTime(l.timestamp)
+}
+
+// setCurrent notes what was listed of a pod. One that changed between the two calls is in the second
+// only, and has the sandboxes that it had.
+func (g *pleg) setCurrent(pod *runtimePod) {
+	r := g.record(pod.uid)
+	if r.old != nil && len(pod.sandboxes) == 0 && len(pod.containers) > 0 {
+		pod.sandboxes = r.old.sandboxes
+	}
+	r.current = pod
+	if len(pod.sandboxes)+len(pod.containers) == 0 {
+		r.current = nil
+	}
 }
 
 // relistPod looks at one pod.
 func (g *pleg) relistPod(p *sim.Proc, uid types.UID) {
-	pods := g.k.list(p, uid, false).pods()
+	pods := g.k.list(p, fakeruntime.Call{PodUID: string(uid)}).pods()
 	if len(pods) == 0 {
 		return
 	}
@@ -143,18 +171,8 @@ func (g *pleg) record(uid types.UID) *podRecord {
 	if !ok {
 		r = &podRecord{}
 		g.records[uid] = r
-		g.order = append(g.order, uid)
 	}
 	return r
-}
-
-func (g *pleg) setCurrent(pods []*runtimePod) {
-	for _, r := range g.records {
-		r.current = nil
-	}
-	for _, pod := range pods {
-		g.record(pod.uid).current = pod
-	}
 }
 
 // reconcile inspects a pod if something about it has changed, refreshes the cache, which wakes the pod's
@@ -167,7 +185,7 @@ func (g *pleg) reconcile(p *sim.Proc, uid types.UID, scope string) {
 	}
 	if r.current == nil {
 		g.k.cache.delete(uid)
-		g.forget(uid)
+		delete(g.records, uid)
 	} else {
 		status := g.k.inspect(p, r.current)
 		g.keepIPs(uid, status)
@@ -183,16 +201,6 @@ func (g *pleg) reconcile(p *sim.Proc, uid types.UID, scope string) {
 	}
 }
 
-func (g *pleg) forget(uid types.UID) {
-	delete(g.records, uid)
-	for i, u := range g.order {
-		if u == uid {
-			g.order = append(g.order[:i], g.order[i+1:]...)
-			return
-		}
-	}
-}
-
 // keepIPs lets a pod whose sandbox is gone keep the address it had.
 func (g *pleg) keepIPs(uid types.UID, s *podStatus) {
 	for i := range s.sandboxes {
@@ -203,76 +211,4 @@ func (g *pleg) keepIPs(uid types.UID, s *podStatus) {
 	if len(s.ips) == 0 {
 		s.ips = g.k.cache.get(uid).ips
 	}
-}
-
-// changes returns the events that lead from one listing of a pod to the next: for the containers and
-// then the sandboxes of the old, then those that are new.
-func changes(uid types.UID, old, current *runtimePod) []plegEvent {
-	var events []plegEvent
-	seen := map[string]bool{}
-	for _, pod := range []*runtimePod{old, current} {
-		for _, id := range pod.ids() {
-			if !seen[id] {
-				seen[id] = true
-				events = appendChange(events, uid, id, old.state(id), current.state(id))
-			}
-		}
-	}
-	return events
-}
-
-func appendChange(events []plegEvent, uid types.UID, id string, from, to plegState) []plegEvent {
-	switch {
-	case from == to:
-	case to == plegRunning:
-		events = append(events, plegEvent{uid, containerStarted, id})
-	case to == plegExited:
-		events = append(events, plegEvent{uid, containerDied, id})
-	case to == plegUnknown:
-		events = append(events, plegEvent{uid, containerChanged, id})
-	default:
-		if from != plegExited {
-			events = append(events, plegEvent{uid, containerDied, id})
-		}
-		events = append(events, plegEvent{uid, containerRemoved, id})
-	}
-	return events
-}
-
-func (r *runtimePod) ids() []string {
-	if r == nil {
-		return nil
-	}
-	var ids []string
-	for i := range r.containers {
-		ids = append(ids, r.containers[i].ID)
-	}
-	for i := range r.sandboxes {
-		ids = append(ids, r.sandboxes[i].ID)
-	}
-	return ids
-}
-
-func (r *runtimePod) state(id string) plegState {
-	if r == nil {
-		return plegNonExistent
-	}
-	for i := range r.containers {
-		if r.containers[i].ID == id {
-			return plegStateOf[r.containers[i].State]
-		}
-	}
-	for i := range r.sandboxes {
-		if r.sandboxes[i].ID == id {
-			if r.sandboxes[i].Ready {
-				return plegRunning
-			}
-			return plegExited
-		}
-	}
-	return plegNonExistent
-}
-
-var plegStateOf = map[fakeruntime.ContainerState]plegState{
-	fakeruntime.Created: plegUnknown, fakeruntime.Running: plegRunning, fakeruntime.Exited: plegExited,
 }

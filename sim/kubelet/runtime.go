@@ -15,6 +15,9 @@ type Runtime interface {
 	Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op
 	// Release hands back what Call returned once nobody looks at it any more. The slices in it stay valid.
 	Release(op *fakeruntime.Op)
+	// Answer returns what a list call answers that ends now; Delay draws how long it took.
+	Answer(c fakeruntime.Call) *fakeruntime.Op
+	Delay(kind fakeruntime.DelayKind) time.Duration
 	// Generation changes whenever a sandbox or container does.
 	Generation() uint64
 	// EventInstance returns the instance that an event about a container belongs to.
@@ -75,43 +78,57 @@ func (s *podStatus) hasStarted() bool {
 
 // listing is what the two list calls returned.
 type listing struct {
+	changed    []string // UIDs of the pods that it is about, if it is about those that have changed
 	sandboxes  []fakeruntime.Sandbox
 	containers []fakeruntime.Container
 	timestamp  time.Duration
 }
 
-// list makes the two list calls, one after the other: for one pod, or for all; all states, or only
-// what is ready and running. The time is taken before them
-// (getPods in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
-func (k *Kubelet) list(p *sim.Proc, uid types.UID, onlyRunning bool) listing {
+// list makes the two list calls, one after the other, over what scope says. The time is taken before
+// them (getPods in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+func (k *Kubelet) list(p *sim.Proc, scope fakeruntime.Call) listing {
 	l := listing{timestamp: p.Now()}
-	op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListPodSandbox, PodUID: string(uid), Ready: onlyRunning})
-	l.sandboxes = op.Sandboxes
-	k.runtime.Release(op)
-	op = k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListContainers, PodUID: string(uid), Running: onlyRunning})
-	l.containers = op.Containers
-	k.runtime.Release(op)
+	scope.Method = fakeruntime.ListPodSandbox
+	l.take(k, k.runtime.Call(p, scope))
+	scope.Method = fakeruntime.ListContainers
+	l.take(k, k.runtime.Call(p, scope))
 	return l
+}
+
+// take moves the answer of one of the calls into the listing.
+func (l *listing) take(k *Kubelet, op *fakeruntime.Op) {
+	if op.Call.Method == fakeruntime.ListPodSandbox {
+		l.sandboxes = op.Sandboxes
+	} else {
+		l.containers = op.Containers
+	}
+	l.changed = op.Changed
+	k.runtime.Release(op)
 }
 
 // pods groups a listing by pod, in the order in which the runtime first names them.
 func (l listing) pods() []*runtimePod {
 	var pods []*runtimePod
-	byUID := map[types.UID]*runtimePod{}
+	byUID := map[string]*runtimePod{}
 	at := func(uid string) *runtimePod {
-		r, ok := byUID[types.UID(uid)]
+		r, ok := byUID[uid]
 		if !ok {
 			r = &runtimePod{uid: types.UID(uid), timestamp: l.timestamp}
-			byUID[r.uid] = r
+			byUID[uid] = r
 			pods = append(pods, r)
 		}
 		return r
 	}
+	for _, uid := range l.changed {
+		at(uid)
+	}
 	for _, s := range l.sandboxes {
-		at(s.PodUID).sandboxes = append(at(s.PodUID).sandboxes, s)
+		r := at(s.PodUID)
+		r.sandboxes = append(r.sandboxes, s)
 	}
 	for _, c := range l.containers {
-		at(c.PodUID).containers = append(at(c.PodUID).containers, c)
+		r := at(c.PodUID)
+		r.containers = append(r.containers, c)
 	}
 	return pods
 }
@@ -138,3 +155,6 @@ func (k *Kubelet) inspect(p *sim.Proc, pod *runtimePod) *podStatus {
 	}
 	return s
 }
+
+// do makes a call whose answer does not matter.
+func (k *Kubelet) do(p *sim.Proc, c fakeruntime.Call) { k.runtime.Release(k.runtime.Call(p, c)) }

@@ -75,7 +75,7 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 		attempt = before.Attempt + 1
 	}
 	// The image's user is looked up for the container's configuration.
-	k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, Image: c.Image})
+	k.do(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, Image: c.Image})
 	id := k.runtime.Call(p, fakeruntime.Call{
 		Method: fakeruntime.CreateContainer, SandboxID: sandboxID, PodUID: string(u.pod.UID), Name: c.Name, Image: c.Image, Attempt: attempt,
 	}).ID
@@ -84,7 +84,7 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 		created, started = "Container created", "Container started"
 	}
 	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Created", created, u.cause)
-	k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: id, Cause: u.cause})
+	k.do(p, fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: id, Cause: u.cause})
 	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Started", started, u.cause)
 }
 
@@ -120,8 +120,8 @@ func (k *Kubelet) pullImages(p *sim.Proc) {
 	for {
 		r := k.puller.Recv(p)
 		start := p.Now()
-		k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.PullImage, Image: r.image})
-		k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, Image: r.image})
+		k.do(p, fakeruntime.Call{Method: fakeruntime.PullImage, Image: r.image})
+		k.do(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, Image: r.image})
 		r.took = p.Now() - start
 		r.proc.Wake()
 	}

@@ -3,6 +3,7 @@ package kubelet
 import (
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/fakeruntime"
 	"probesim.dev/sim"
 	"probesim.dev/status"
 )
@@ -38,7 +39,7 @@ func (k *Kubelet) syncTerminatingPod(p *sim.Proc, u podUpdate, s *podStatus) {
 	k.killPod(p, u, s.running(), u.grace)
 	k.prober.RemovePod(u.pod)
 	stopped := &podStatus{}
-	if pods := k.list(p, u.pod.UID, false).pods(); len(pods) > 0 {
+	if pods := k.list(p, fakeruntime.Call{PodUID: string(u.pod.UID)}).pods(); len(pods) > 0 {
 		stopped = k.inspect(p, pods[0])
 	}
 	stopped.ips = s.ips

@@ -56,11 +56,23 @@ func (d *runtimeDriver) advance() {
 	d.arm()
 }
 
+// Answer returns what a list call answers that ends now.
+func (d *runtimeDriver) Answer(c fakeruntime.Call) *fakeruntime.Op {
+	op := d.Runtime.Answer(d.sim.Now(), c)
+	d.arm()
+	return op
+}
+
+// Delay draws a latency of the whole run that begins now.
+func (d *runtimeDriver) Delay(kind fakeruntime.DelayKind) time.Duration {
+	return d.Runtime.Delay(d.sim.Now(), kind, "", "")
+}
+
 func (d *runtimeDriver) apiDelay(kind fakeruntime.DelayKind, pod *v1.Pod) time.Duration {
 	if pod == nil {
-		return d.Delay(d.sim.Now(), kind, "", "")
+		return d.Delay(kind)
 	}
-	return d.Delay(d.sim.Now(), kind, string(pod.UID), "")
+	return d.Runtime.Delay(d.sim.Now(), kind, string(pod.UID), "")
 }
 
 // APIGet, APIPatch and APIDelete draw the latencies of the API server's calls.

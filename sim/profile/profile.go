@@ -27,15 +27,13 @@ type Profile struct {
 	// UnknownStateInErrorEvent words the event of a probe error as "errored and resulted in unknown
 	// state"; 1.33 on (#125901).
 	UnknownStateInErrorEvent bool
-	// ExecReadinessDiesWithSync ends exec probes with an error as soon as the pod is terminating;
-	// 1.35 and 1.36.3 on, repaired in 1.37.0 (#130487, #140882).
-	ExecReadinessDiesWithSync bool
 	// RequeueAtBackOffExpiry requeues a pod in crash-loop back-off for the moment when it ends, instead
 	// of every 10 to 15 s; 1.35 on (#133066).
 	RequeueAtBackOffExpiry bool
 	// OnDemandRelist has the PLEG look at a pod right after a sync that did something; 1.36 on (#137362).
 	OnDemandRelist bool
-	// PodReadyToStartAtSandbox patches PodReadyToStartContainers as soon as the sandbox is ready; 1.36 on.
+	// PodReadyToStartAtSandbox patches PodReadyToStartContainers as soon as the sandbox is ready; 1.36 on
+	// (#134460).
 	PodReadyToStartAtSandbox bool
 	// ShortContainerEvents words the events as "Container created" and "Container started", without
 	// the container's name; 1.35 on.

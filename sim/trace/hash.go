@@ -43,3 +43,6 @@ func Hash(records []Record) string {
 	}
 	return h.Sum()
 }
+
+// AppendObserved appends what two engines must agree on of a record: AppendJSON without step and cause.
+func AppendObserved(dst []byte, r *Record) []byte { return appendObserved(dst, r) }

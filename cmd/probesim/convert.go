@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/expect"
+	"probesim.dev/scenarios/value"
+	"probesim.dev/sim/report"
+	"probesim.dev/sim/trace"
+)
+
+// report makes of a run what is reported of it.
+func (s *simulation) report() *report.Run {
+	plan := s.job.plan
+	r := &report.Run{
+		Scenario:    plan.Scenario.Metadata.Name,
+		Description: plan.Scenario.Spec.Description,
+		Kubernetes:  plan.Version,
+		Seed:        plan.Seed,
+		Until:       s.end,
+		Replay:      s.job.replay,
+		Records:     s.records,
+		Steps:       len(s.records),
+		Restarts:    report.CountRestarts(s.records),
+		Hash:        trace.Hash(s.records),
+		Err:         s.err,
+	}
+	if s.err != nil && s.err != errInterrupted {
+		r.Err = fmt.Errorf("%w\nRun it again with: %s", s.err, s.job.replay)
+	}
+	for _, step := range s.unreached {
+		r.Expectations = append(r.Expectations, s.unreachedStep(step))
+	}
+	r.Expectations = append(r.Expectations, expectations(s.results)...)
+	return r
+}
+
+// unreachedStep is a step that did not happen, as a failed expectation.
+func (s *simulation) unreachedStep(step *scenarios.Step) report.Expectation {
+	e := report.Expectation{Name: "step " + step.Text, File: step.File, Line: step.Line, Column: step.Column, Outcome: report.Failed,
+		Failures: []report.Failure{{Expected: "the step is reached", Got: "its moment never came, or there was no pod to do it to"}}}
+	if s.end < s.job.plan.Duration {
+		e.Outcome, e.Why, e.Failures = report.Skipped, "the run was cut short at "+value.Format(s.end), nil
+	}
+	return e
+}
+
+var outcomes = map[expect.Outcome]report.Outcome{
+	expect.Held: report.OK, expect.Failed: report.Failed, expect.Skipped: report.Skipped, expect.Unmet: report.Unmet,
+}
+
+func expectations(results []expect.Result) []report.Expectation {
+	list := make([]report.Expectation, len(results))
+	for i, r := range results {
+		list[i] = report.Expectation{Name: name(r.Expect), File: r.Expect.File, Line: r.Expect.Line, Column: r.Expect.Column,
+			Outcome: outcomes[r.Outcome], Why: r.Why, More: r.More}
+		for _, f := range r.Failures {
+			list[i].Failures = append(list[i].Failures, failure(f))
+		}
+	}
+	return list
+}
+
+func name(e *scenarios.Expect) string {
+	if e.Name != "" {
+		return e.Name
+	}
+	return e.Text
+}
+
+// failure copies the records around, so that the others of the run can be forgotten.
+func failure(f expect.Failure) report.Failure {
+	lines := make([]report.Line, len(f.Around))
+	for i, l := range f.Around {
+		lines[i] = report.Line{Record: new(*l.Record), Mark: l.Mark}
+	}
+	return report.Failure{Expected: f.Expected, Got: f.Got, Around: lines}
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/value"
+)
+
+// job is one run that is to be made.
+type job struct {
+	plan   *scenarios.Plan
+	until  time.Duration
+	group  int // runs of one scenario and version have the same
+	alone  bool
+	replay string // command that makes this run again
+}
+
+// jobs returns the runs of the scenarios that are selected, in the order of the files.
+func (s *selection) jobs(all []*scenarios.Scenario) ([]*job, error) {
+	var jobs []*job
+	var names []string
+	group := 0
+	for _, scenario := range all {
+		names = append(names, scenario.Metadata.Name)
+		if s.pattern != nil && !s.pattern.MatchString(scenario.Metadata.Name) {
+			continue
+		}
+		for _, plan := range s.plans(scenario) {
+			if n := len(jobs); n > 0 && (jobs[n-1].plan.Scenario != scenario || jobs[n-1].plan.Version != plan.Version) {
+				group++
+			}
+			jobs = append(jobs, s.job(plan, group))
+		}
+	}
+	if len(jobs) == 0 {
+		return nil, &exitError{exitUsage, fmt.Errorf("no scenario has a name that matches %s; there are: %s", value.Quote(s.pattern.String()), strings.Join(names, ", "))}
+	}
+	for i, j := range jobs {
+		j.alone = (i == 0 || jobs[i-1].group != j.group) && (i+1 == len(jobs) || jobs[i+1].group != j.group)
+	}
+	return jobs, nil
+}
+
+// plans returns the runs of one scenario with what the flags say instead.
+func (s *selection) plans(scenario *scenarios.Scenario) []*scenarios.Plan {
+	if s.seeds == nil && s.versions == nil {
+		return scenario.Plans()
+	}
+	versions, seeds := s.versions, s.seeds
+	if seeds == nil {
+		seeds = scenario.Spec.Seeds
+	}
+	if versions == nil {
+		versions = planned(scenario)
+	}
+	var plans []*scenarios.Plan
+	for _, version := range versions {
+		if seeds == nil {
+			plans = append(plans, scenario.Plan(version, nil))
+			continue
+		}
+		for seed := seeds.Min; seed <= seeds.Max; seed++ {
+			plans = append(plans, scenario.Plan(version, new(int64(seed))))
+		}
+	}
+	return plans
+}
+
+// planned returns the versions that a scenario has runs of.
+func planned(scenario *scenarios.Scenario) []string {
+	var versions []string
+	for _, p := range scenario.Plans() {
+		if n := len(versions); n == 0 || versions[n-1] != p.Version {
+			versions = append(versions, p.Version)
+		}
+	}
+	return versions
+}
+
+func (s *selection) job(plan *scenarios.Plan, group int) *job {
+	j := &job{plan: plan, until: plan.Duration, group: group}
+	words := []string{"probesim", "run", quote(plan.Scenario.File), "--run", quote("^" + plan.Scenario.Metadata.Name + "$"), "--kubernetes", plan.Version}
+	if plan.Seed != nil {
+		words = append(words, "--seed", fmt.Sprint(*plan.Seed))
+	}
+	if s.until != 0 {
+		j.until = s.until
+		words = append(words, "--until", value.Format(s.until))
+	}
+	j.replay = strings.Join(words, " ")
+	return j
+}
+
+// quote quotes a word for a POSIX shell if it has to be.
+func quote(word string) string {
+	plain := func(r rune) bool {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:=@%+,", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

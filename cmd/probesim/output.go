@@ -1,0 +1,211 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"probesim.dev/scenarios/expect"
+	"probesim.dev/sim/report"
+)
+
+// outputs are the values of --output.
+var outputs = []string{"timeline", "lines", "jsonl", "json", "junit"}
+
+// maxTimelines is the number of runs up to which each is shown as a timeline unless told otherwise.
+const maxTimelines = 4
+
+func (o *runOptions) checkOutput() error {
+	if o.output != "" && !slices.Contains(outputs, o.output) {
+		return fmt.Errorf("--output must be one of %s, not %q", strings.Join(outputs, ", "), o.output)
+	}
+	return nil
+}
+
+// output writes what became of the runs.
+type output struct {
+	format   string
+	verbose  bool
+	stdout   io.Writer
+	stderr   io.Writer
+	text     report.Options
+	jobs     []*job
+	pad      int // width of the names in lines
+	progress *progress
+
+	cases []report.Case
+	group [][]expect.Result // of the runs of the last case
+}
+
+// made is a run with the text that is written of it.
+type made struct {
+	run     *report.Run
+	results []expect.Result
+	text    []byte
+	err     error // of writing
+}
+
+func runJobs(cmd *cobra.Command, jobs []*job, o runOptions) error {
+	out := newOutput(cmd, jobs, o)
+	defer out.progress.stop()
+	ctx := cmd.Context()
+	err := inOrder(ctx, len(jobs), o.parallel, func(i int) made { return out.make(ctx, jobs[i]) }, out.emit)
+	if err == nil {
+		err = out.finish(ctx.Err() != nil)
+	}
+	if err == nil || errors.As(err, new(*exitError)) {
+		return err
+	}
+	return &exitError{exitBroken, err}
+}
+
+func newOutput(cmd *cobra.Command, jobs []*job, o runOptions) *output {
+	out := &output{format: o.output, verbose: o.verbose, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr(), jobs: jobs}
+	if out.format == "" {
+		out.format = "timeline"
+		if len(jobs) > maxTimelines {
+			out.format = "lines"
+		}
+	}
+	out.text = textOptions(out.stdout)
+	for _, j := range jobs {
+		out.pad = max(out.pad, min(utf8.RuneCountInString(j.plan.Scenario.Metadata.Name), 48))
+	}
+	out.progress = startProgress(out.stderr, jobs)
+	return out
+}
+
+// make makes a run and its text. It is called from several goroutines.
+func (out *output) make(ctx context.Context, j *job) made {
+	if out.format == "jsonl" && len(out.jobs) == 1 {
+		return out.stream(ctx, j)
+	}
+	s := j.simulate(ctx, out.verbose, nil, out.progress.virtual)
+	m := made{run: s.report(), results: s.results}
+	var b bytes.Buffer
+	switch out.format {
+	case "timeline":
+		out.timeline(&b, m.run, s)
+	case "lines":
+		out.line(&b, m.run)
+	case "jsonl":
+		writeTrace(&b, s, true)
+	case "junit":
+		report.Timeline(&b, m.run, report.Options{Width: 120})
+		m.run.Output = b.String()
+		b.Reset()
+	}
+	m.run.Records = nil
+	m.text = b.Bytes()
+	return m
+}
+
+// emit takes the runs in order.
+func (out *output) emit(i int, m made) error {
+	if m.err != nil {
+		return m.err
+	}
+	if m.run.Err == errInterrupted && len(out.jobs) > 1 {
+		return nil
+	}
+	out.progress.done(i + 1)
+	defer out.progress.resume()
+	if _, err := out.stdout.Write(m.text); err != nil {
+		return err
+	}
+	j := out.jobs[i]
+	if i == 0 || out.jobs[i-1].group != j.group {
+		out.cases = append(out.cases, newCase(j))
+		out.group = nil
+	}
+	c := &out.cases[len(out.cases)-1]
+	c.Runs = append(c.Runs, m.run)
+	if out.format == "jsonl" {
+		if err := out.explain(m.run.Expectations, m.run.Err, m.run.Replay); err != nil {
+			return err
+		}
+	}
+	if j.alone {
+		return nil
+	}
+	out.group = append(out.group, m.results)
+	if i+1 == len(out.jobs) || out.jobs[i+1].group != j.group {
+		return out.endCase(c)
+	}
+	return nil
+}
+
+// endCase checks what one run of the case is enough for.
+func (out *output) endCase(c *report.Case) error {
+	c.Expectations = expectations(expect.Some(out.group))
+	switch out.format {
+	case "timeline", "lines":
+		return report.CaseLine(out.stdout, c, out.pad, out.text)
+	case "jsonl":
+		return out.explain(c.Expectations, nil, "")
+	}
+	return nil
+}
+
+func newCase(j *job) report.Case {
+	s := j.plan.Scenario
+	return report.Case{Scenario: s.Metadata.Name, Description: s.Spec.Description, File: s.File, Line: s.Line, Kubernetes: j.plan.Version}
+}
+
+// finish writes what there is to say in the end, and returns the exit code as an error.
+func (out *output) finish(interrupted bool) error {
+	out.progress.stop()
+	var err error
+	switch out.format {
+	case "json":
+		err = report.JSON(out.stdout, out.cases)
+	case "junit":
+		err = report.JUnit(out.stdout, out.cases)
+	case "timeline", "lines":
+		if len(out.jobs) > 1 {
+			err = report.Summary(out.stdout, out.cases, out.text)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if interrupted {
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d of %d runs were made", out.complete(), len(out.jobs))}
+	}
+	return out.verdict()
+}
+
+func (out *output) complete() int {
+	n := 0
+	for i := range out.cases {
+		for _, r := range out.cases[i].Runs {
+			if r.Err != errInterrupted {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (out *output) verdict() error {
+	code := exitOK
+	for i := range out.cases {
+		switch out.cases[i].Outcome() {
+		case report.Broken:
+			code = exitBroken
+		case report.Failed:
+			code = max(code, exitFailed)
+		}
+	}
+	if code == exitOK {
+		return nil
+	}
+	return &exitError{code: code}
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"probesim.dev/sim/report"
+	"probesim.dev/sim/trace"
+)
+
+// timeline writes everything that people want to see of one run.
+func (out *output) timeline(b *bytes.Buffer, run *report.Run, s *simulation) {
+	report.Heading(b, run, out.text)
+	b.WriteByte('\n')
+	report.Timeline(b, run, out.text)
+	b.WriteByte('\n')
+	if before := b.Len(); report.Events(b, run, out.text) == nil && b.Len() > before {
+		b.WriteByte('\n')
+	}
+	report.Checks(b, run.Expectations, out.text)
+	if run.Err != nil {
+		fmt.Fprintf(b, "ERROR    %v\n", run.Err)
+	}
+	if len(out.jobs) > 1 {
+		b.WriteByte('\n')
+	}
+}
+
+// line writes a line about a run, and everything about what failed.
+func (out *output) line(b *bytes.Buffer, run *report.Run) {
+	report.RunLine(b, run, out.pad, out.text)
+	if run.Outcome() == report.Failed {
+		report.Failures(b, run.Expectations, out.text)
+		fmt.Fprintf(b, "  run it again with: %s\n", run.Replay)
+	}
+}
+
+// explain says on stderr what failed, where stdout has a trace.
+func (out *output) explain(expectations []report.Expectation, err error, replay string) error {
+	if err != nil && err != errInterrupted {
+		fmt.Fprintf(out.stderr, "ERROR    %v\n", err)
+	}
+	return report.Failures(out.stderr, expectations, report.Options{})
+}
+
+// stream makes the only run and writes its trace as it goes.
+func (out *output) stream(ctx context.Context, j *job) made {
+	w := bufio.NewWriterSize(out.stdout, 1<<16)
+	var line []byte
+	var failed error
+	sink := func(r *trace.Record) {
+		line = append(trace.AppendJSON(line[:0], r), '\n')
+		if _, err := w.Write(line); err != nil && failed == nil {
+			failed = err
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s := j.simulate(ctx, out.verbose, sink, func(t time.Duration) {
+		out.progress.virtual(t)
+		if err := w.Flush(); err != nil {
+			failed = err
+			cancel() // nobody reads it
+		}
+	})
+	if failed == nil {
+		failed = w.Flush()
+	}
+	m := made{run: s.report(), results: s.results, err: failed}
+	m.run.Records = nil
+	return m
+}
+
+// writeTrace writes the trace of a run, with a header before it where there are several.
+func writeTrace(w io.Writer, s *simulation, header bool) {
+	var line []byte
+	if header {
+		p := s.job.plan
+		line = trace.AppendHeader(line, &trace.Header{Scenario: p.Scenario.Metadata.Name, Kubernetes: p.Version, Seed: p.Seed,
+			File: p.Scenario.File, Line: p.Scenario.Line})
+		w.Write(append(line, '\n'))
+	}
+	for i := range s.records {
+		line = append(trace.AppendJSON(line[:0], &s.records[i]), '\n')
+		w.Write(line)
+	}
+}

@@ -1,0 +1,186 @@
+package scenarios
+
+import (
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/scenarios/strict"
+	"probesim.dev/scenarios/value"
+)
+
+// probeOf is a probe of a container with the names it goes by.
+type probeOf struct {
+	key   string // in a rule
+	field string // in the container
+	probe *v1.Probe
+}
+
+// probesOf returns the probes that a container has.
+func probesOf(c *v1.Container) []probeOf {
+	var has []probeOf
+	for _, p := range []probeOf{
+		{"liveness", "livenessProbe", c.LivenessProbe},
+		{"readiness", "readinessProbe", c.ReadinessProbe},
+		{"startup", "startupProbe", c.StartupProbe},
+	} {
+		if p.probe != nil {
+			has = append(has, p)
+		}
+	}
+	return has
+}
+
+// checkContainers checks and compiles what the containers of a workload do.
+func (c *checker) checkContainers(w *workload, n *strict.Node) {
+	w.containers = map[string]fakeruntime.ContainerConfig{}
+	for i := range w.spec.Containers {
+		item, spec := n.Index(i), &w.spec.Containers[i]
+		checkContainerDelays(item.Field("delays"), spec.Delays)
+		if item.Field("name").Bad() {
+			continue
+		}
+		container := w.container(spec.Name)
+		_, twice := w.containers[spec.Name]
+		switch {
+		case spec.Name == "":
+			item.Field("name").Errorf("is required")
+		case container == nil:
+			item.Field("name").Errorf("%s has no container %s%s", w.manifest.name, value.Quote(spec.Name), strict.DidYouMean(spec.Name, w.containerNames()))
+		case twice:
+			item.Field("name").Errorf("the container %s is already listed above", spec.Name)
+		default:
+			b := &behavior{checker: c, workload: w, spec: spec, container: container}
+			w.containers[spec.Name] = b.compile(item)
+		}
+	}
+}
+
+// behavior compiles what one container does.
+type behavior struct {
+	*checker
+	workload  *workload
+	spec      *Container
+	container *v1.Container
+	names     map[string]fakeruntime.Answer // named answers
+}
+
+func (b *behavior) compile(n *strict.Node) fakeruntime.ContainerConfig {
+	config := fakeruntime.ContainerConfig{Delays: b.spec.Delays.compile()}
+	rules := n.Field("behavior")
+	if !b.fits(rules) || !b.fits(n.Field("answers")) {
+		return config
+	}
+	b.compileAnswers(n.Field("answers"))
+	for i := range b.spec.Behavior {
+		if rule := rules.Index(i); !rule.Bad() {
+			config.Program.Rules = append(config.Program.Rules, b.compileRule(&b.spec.Behavior[i], rule))
+		}
+	}
+	return config
+}
+
+// compileRule checks a rule whose form is right.
+func (b *behavior) compileRule(r *Rule, n *strict.Node) fakeruntime.Rule {
+	b.checkWho(r, n)
+	checkWindow(r, n)
+	b.checkWhat(r, n)
+	rule := fakeruntime.Rule{
+		Replica: intRange(r.Replica), Instance: intRange(r.Instance),
+		For: (*fakeruntime.Draw)(r.For), Every: (*fakeruntime.Draw)(r.Every), Chance: (*float64)(r.Chance),
+		Exit: (*fakeruntime.Exit)(r.Exit),
+	}
+	switch {
+	case r.At != nil:
+		rule.Clock, rule.From = fakeruntime.AtScenario, fakeruntime.Draw(*r.At)
+		checkAt(n.Field("at"), r.At, b.scenario.Spec.Duration)
+	case r.AfterSigterm != nil:
+		rule.Clock, rule.From = fakeruntime.AfterSigterm, fakeruntime.Draw(*r.AfterSigterm)
+	case r.After != nil:
+		rule.From = fakeruntime.Draw(*r.After)
+	}
+	rule.Liveness = b.compileSeries(r.Liveness, r, n.Field("liveness"))
+	rule.Readiness = b.compileSeries(r.Readiness, r, n.Field("readiness"))
+	rule.Startup = b.compileSeries(r.Startup, r, n.Field("startup"))
+	rule.Probes = b.compileSeries(r.Probes, r, n.Field("probes"))
+	return rule
+}
+
+func intRange(r *value.IntRange) fakeruntime.Range {
+	if r == nil {
+		return fakeruntime.Range{}
+	}
+	return fakeruntime.Range{Min: r.Min, Max: r.Max, Set: true}
+}
+
+// checkWho refuses rules for replicas that there are none of.
+func (b *behavior) checkWho(r *Rule, n *strict.Node) {
+	if last := b.workload.replicas - 1; r.Replica != nil && r.Replica.Min > last {
+		n.Field("replica").Errorf("there is no replica %s: the last one is %d", r.Replica, last)
+	}
+}
+
+// checkWindow refuses rules whose windows cannot be.
+func checkWindow(r *Rule, n *strict.Node) {
+	var clocks []string
+	for _, clock := range []string{"after", "at", "afterSigterm"} {
+		if n.Field(clock).Written() {
+			clocks = append(clocks, clock)
+		}
+	}
+	if len(clocks) > 1 {
+		n.Errorf("has two clocks, %s: a rule counts from one", strings.Join(clocks, " and "))
+	}
+	if r.For != nil && r.For.Min == 0 {
+		n.Field("for").Errorf("%s may be empty: a window is longer than 0s", r.For)
+	}
+	switch {
+	case r.Every == nil:
+	case r.For == nil:
+		n.Field("every").Errorf("needs a for: how long each window stays open")
+	case r.For.Max >= r.Every.Min:
+		n.Field("every").Errorf("windows would overlap: every %s must be longer than for %s", r.Every, r.For)
+	}
+}
+
+// checkWhat refuses rules that do nothing, and answers to probes that there are none of.
+func (b *behavior) checkWhat(r *Rule, n *strict.Node) {
+	answers := 0
+	probes := probesOf(b.container)
+	for _, p := range []probeOf{{key: "liveness", field: "livenessProbe"}, {key: "readiness", field: "readinessProbe"}, {key: "startup", field: "startupProbe"}} {
+		if field := n.Field(p.key); field.Written() {
+			answers++
+			if !hasProbe(probes, p.key) {
+				field.Errorf("the container %s has no %s", b.spec.Name, p.field)
+			}
+		}
+	}
+	if field := n.Field("probes"); field.Written() {
+		answers++
+		if len(probes) == 0 {
+			field.Errorf("the container %s has no probes", b.spec.Name)
+		}
+	}
+	exit := n.Field("exit")
+	switch {
+	case r.Exit == nil && answers == 0:
+		n.Errorf("does nothing: say what it answers, as in probes: fail, or exit")
+	case r.Exit == nil:
+	case answers > 0:
+		exit.Errorf("a rule either answers or exits")
+	case r.For != nil || r.Every != nil || r.Chance != nil:
+		exit.Errorf("takes no for, every or chance: a program exits once, at the opening of the window")
+	case r.Exit.Never && r.AfterSigterm == nil:
+		exit.Errorf("never is for a rule with afterSigterm: a program runs on until something ends it")
+	}
+}
+
+func hasProbe(probes []probeOf, key string) bool {
+	for _, p := range probes {
+		if p.key == key {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,197 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"probesim.dev/scenarios/match"
+	"probesim.dev/scenarios/strict"
+	"probesim.dev/scenarios/value"
+)
+
+// matcherWindows are the matchers, each with the windows that it can have.
+var matcherWindows = []struct {
+	name    string
+	windows []string
+}{
+	{"status", []string{"at", "within", "always", "never"}},
+	{"becomes", []string{"within", "first", "never"}},
+	{"record", []string{"within", "first", "never"}},
+	{"transitions", []string{"within"}},
+	{"order", nil},
+}
+
+var allWindows = []string{"at", "within", "first", "always", "never"}
+
+// checkExpect checks what must hold.
+func (c *checker) checkExpect() {
+	n := c.spec.Field("expect")
+	if !c.fits(n) {
+		return
+	}
+	for i, e := range c.scenario.Spec.Expect {
+		item := n.Index(i)
+		if e == nil || item.Bad() {
+			continue
+		}
+		e.Path, e.Text = item.Path(), item.Text("name")
+		if e.Runs == "" {
+			e.Runs = EveryRun
+		}
+		if matcher := c.checkForm(item); matcher != "" {
+			c.checkWhere(e, item, matcher)
+			c.checkWindow(e, item)
+			c.checkMatcher(e, item)
+			c.checkWhich(e, item)
+		}
+	}
+}
+
+// checkForm returns the only matcher of an expectation, or empty after saying what is wrong with it and
+// its window.
+func (c *checker) checkForm(n *strict.Node) string {
+	var matchers []string
+	var possible []string
+	for _, m := range matcherWindows {
+		if n.Field(m.name).Written() {
+			matchers, possible = append(matchers, m.name), m.windows
+		}
+	}
+	switch len(matchers) {
+	case 0:
+		n.Errorf("looks for nothing: write one of status, becomes, record, transitions and order")
+		return ""
+	case 1:
+	default:
+		n.Errorf("has several matchers, %s: write an expectation for each", strings.Join(matchers, " and "))
+		return ""
+	}
+	windows := written(n, allWindows)
+	switch {
+	case len(windows) > 1:
+		n.Errorf("has several windows, %s: write an expectation for each", strings.Join(windows, " and "))
+	case len(windows) == 1 && !slices.Contains(possible, windows[0]):
+		n.Field(windows[0]).Errorf("%s does not go with %s%s", windows[0], matchers[0], possibleWindows(possible))
+	case len(windows) == 0 && matchers[0] == "status":
+		n.Errorf("status needs a window: one of at, within, always and never")
+	}
+	return matchers[0]
+}
+
+func written(n *strict.Node, names []string) []string {
+	var found []string
+	for _, name := range names {
+		if n.Field(name).Written() {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+func possibleWindows(possible []string) string {
+	if len(possible) == 0 {
+		return ", which has no window"
+	}
+	return ", which has " + strings.Join(possible, ", ")
+}
+
+// checkWhere checks whom an expectation is about, and how many.
+func (c *checker) checkWhere(e *Expect, n *strict.Node, matcher string) {
+	c.checkPodName(e.Pod, n.Field("pod"))
+	if matcher == "order" {
+		if e.Container != "" {
+			n.Field("container").Errorf("write the container in the items of order")
+		}
+		if e.Since != nil {
+			n.Field("since").Errorf("does not go with order, which has no window")
+		}
+	}
+	if !n.Field("pod").Bad() {
+		c.checkContainerName(e.Pod, e.Container, n.Field("container"))
+	}
+	if e.Instance != nil && matcher != "record" {
+		n.Field("instance").Errorf("does not go with %s: only a record has an instance", matcher)
+	}
+	if e.Count != nil && (e.Window().Kind != Within || matcher != "becomes" && matcher != "record") {
+		n.Field("count").Errorf("goes with becomes or record, and within")
+	}
+	if e.Pods != nil && c.resolved() {
+		if pods := c.scenario.podCount(e.Pod); pods > 0 && e.Pods.Min > pods {
+			n.Field("pods").Errorf("there are only %d pods", pods)
+		}
+	}
+}
+
+// checkWindow refuses windows that are not over when the run is.
+func (c *checker) checkWindow(e *Expect, n *strict.Node) {
+	window := e.Window()
+	field := n.Field(string(window.Kind))
+	duration := c.scenario.Spec.Duration.Time()
+	late := func(t time.Duration) bool {
+		return t != value.OpenMaxTime && t != value.OpenMinTime && t > duration
+	}
+	if field.Written() && !field.Bad() && (late(window.Max) || late(window.Min)) {
+		field.Errorf("%s reaches beyond the end of the run at %s", window.TimeRange, value.Format(duration))
+	}
+}
+
+// checkMatcher gives the fields of the matchers their meaning.
+func (c *checker) checkMatcher(e *Expect, n *strict.Node) {
+	if e.Status != nil {
+		e.Status.Check(n.Field("status"), e.Container)
+	}
+	if e.Becomes != nil {
+		e.Becomes.Check(n.Field("becomes"), e.Container)
+	}
+	if e.Transitions != nil {
+		e.Transitions.Check(n.Field("transitions"), e.Container)
+	}
+	if e.Since != nil {
+		c.checkMoment(e.Since, e.Pod, n.Field("since"))
+		refusePod(n.Field("since"))
+	}
+	order := n.Field("order")
+	if e.Order != nil && len(e.Order) < 2 {
+		order.Errorf("needs at least two items")
+	}
+	for i, m := range e.Order {
+		if m != nil {
+			c.checkMoment(m, e.Pod, order.Index(i))
+			refusePod(order.Index(i))
+		}
+	}
+}
+
+func refusePod(n *strict.Node) {
+	if pod := n.Field("pod"); pod.Written() {
+		pod.Errorf("is that of the expectation: write it there")
+	}
+}
+
+// checkMoment checks what names moments: the matcher of since, or an item of order. It looks at the
+// pods that go by the name pod.
+func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
+	matchers := written(n, []string{"becomes", "record"})
+	if len(matchers) != 1 {
+		n.Errorf("must have either becomes or record")
+		return
+	}
+	if m.Instance != nil && m.Record == nil {
+		n.Field("instance").Errorf("does not go with becomes: only a record has an instance")
+	}
+	c.checkContainerName(pod, m.Container, n.Field("container"))
+	if m.Becomes != nil {
+		m.Becomes.Check(n.Field("becomes"), m.Container)
+	}
+}
+
+// checkWhich checks the runs that an expectation is checked in.
+func (c *checker) checkWhich(e *Expect, n *strict.Node) {
+	if e.Runs != EveryRun && e.Runs != SomeRun {
+		n.Field("runs").Errorf("%s is neither every nor some%s", value.Quote(e.Runs), strict.DidYouMean(e.Runs, []string{EveryRun, SomeRun}))
+	}
+	if len(e.KubernetesVersions) > 0 && len(c.versions) > 0 && !anyIn(c.versions, e.KubernetesVersions) {
+		n.Field("kubernetesVersions").Errorf("the scenario runs none of these versions, only %s", listVersions(c.versions))
+	}
+}

@@ -1,0 +1,170 @@
+package scenarios
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/sim/trace"
+)
+
+// fakeWorld is a world in which nothing happens by itself. It logs what is done to it.
+type fakeWorld struct {
+	now       time.Duration
+	queue     []call
+	observers []func(*trace.Record)
+	log       []string
+}
+
+type call struct {
+	at time.Duration
+	do func()
+}
+
+func (w *fakeWorld) At(t time.Duration, do func()) { w.queue = append(w.queue, call{max(t, w.now), do}) }
+
+func (w *fakeWorld) Observe(f func(*trace.Record)) { w.observers = append(w.observers, f) }
+
+func (w *fakeWorld) AddPod(pod *v1.Pod, program fakeruntime.Pod) {
+	w.logf("add %s/%s replica %d of %s", pod.Namespace, program.Name, program.Replica, program.Workload)
+	w.record(trace.Record{Kind: trace.PodAdded, Pod: pod.Namespace + "/" + pod.Name})
+}
+
+func (w *fakeWorld) DeletePod(namespace, name string, grace *int64) {
+	text := "own grace"
+	if grace != nil {
+		text = fmt.Sprintf("grace %d", *grace)
+	}
+	w.logf("delete %s/%s, %s", namespace, name, text)
+	w.record(trace.Record{Kind: trace.PodDeleteRequested, Pod: namespace + "/" + name})
+}
+
+func (w *fakeWorld) record(r trace.Record) {
+	r.T = w.now
+	for _, f := range w.observers {
+		f(&r)
+	}
+}
+
+func (w *fakeWorld) logf(format string, args ...any) {
+	w.log = append(w.log, fmt.Sprintf("%s %s", w.now, fmt.Sprintf(format, args...)))
+}
+
+// run does what is due until the end, the earliest first.
+func (w *fakeWorld) run() {
+	for len(w.queue) > 0 {
+		slices.SortStableFunc(w.queue, func(a, b call) int { return cmp.Compare(a.at, b.at) })
+		next := w.queue[0]
+		w.queue = w.queue[1:]
+		w.now = next.at
+		next.do()
+	}
+}
+
+const drivenPods = `
+apiVersion: v1
+kind: PodList
+items: [{metadata: {name: a}, spec: {containers: [{name: c, image: x}]}}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: api}
+spec: {replicas: 2, selector: {}, template: {spec: {containers: [{name: c, image: x}]}}}
+---
+apiVersion: probesim.dev/v1alpha1
+kind: Scenario
+metadata: {name: s}
+spec:
+  seeds: 1..3
+  pods: [{name: a, at: 1s}, {name: api, at: 2s..4s, stagger: 0s..2s}]
+  steps: `
+
+// driven loads a scenario with some steps.
+func driven(t *testing.T, steps string) *Scenario {
+	t.Helper()
+	loaded, err := LoadBytes("s.yaml", []byte(drivenPods+steps), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loaded[0]
+}
+
+func TestDrive(t *testing.T) {
+	s := driven(t, `[{at: 1m, delete: {pod: api}}, {at: 10s..20s, delete: {pod: a, gracePeriodSeconds: 0}},
+		{since: {pod: api-1, becomes: {ready: true}}, after: 2s, delete: {pod: a}}, {at: 500ms, delete: {pod: a}}]`)
+	w := &fakeWorld{}
+	driver := s.Plan("v1.37.0", nil).Drive(w)
+	w.At(30*time.Second, func() {
+		for _, name := range []string{"default/api-0", "default/api-1"} {
+			w.record(trace.Record{Kind: trace.StatusPatched, Pod: name, Status: &trace.PodStatus{Ready: true}})
+		}
+	})
+	w.run()
+	want := []string{
+		"1s add default/a replica 0 of a",
+		"3s add default/api-0 replica 0 of api",
+		"4s add default/api-1 replica 1 of api",
+		"15s delete default/a, grace 0",
+		"32s delete default/a, own grace",
+		"1m0s delete default/api-0, own grace",
+		"1m0s delete default/api-1, own grace",
+	}
+	if got := strings.Join(w.log, "\n"); got != strings.Join(want, "\n") {
+		t.Errorf("the world saw\n%s\nand not\n%s", got, strings.Join(want, "\n"))
+	}
+	if missed := driver.Unreached(); len(missed) != 1 || missed[0].Path != "spec.steps[3]" {
+		t.Errorf("unreached is %v and not the step before there is a pod", missed)
+	}
+}
+
+func TestUnreachedSteps(t *testing.T) {
+	s := driven(t, `[{since: {becomes: {ready: true}}, delete: {pod: a}}, {since: {record: {kind: PodRemoved}}, after: 5s, delete: {pod: a}}]`)
+	w := &fakeWorld{}
+	driver := s.Plan("v1.37.0", nil).Drive(w)
+	w.At(30*time.Second, func() { w.record(trace.Record{Kind: trace.PodRemoved, Pod: "default/a"}) })
+	w.run()
+	if missed := driver.Unreached(); len(missed) != 2 {
+		t.Errorf("%d steps are unreached and not both: one moment never came, and after the other there was no pod left", len(missed))
+	}
+}
+
+// TestDraws draws from the seed alone: again the same, and for another seed something else.
+func TestDraws(t *testing.T) {
+	s := driven(t, `[{at: 10s..20s, delete: {pod: a}}]`)
+	seen := map[string]bool{}
+	for _, p := range s.Plans() {
+		first, second := drive(p), drive(s.Plan(p.Version, p.Seed))
+		if first != second {
+			t.Errorf("seed %d gives\n%s\nand then\n%s", *p.Seed, first, second)
+		}
+		seen[first] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("three seeds give %d runs", len(seen))
+	}
+}
+
+func drive(p *Plan) string {
+	w := &fakeWorld{}
+	p.Drive(w)
+	w.run()
+	return strings.Join(w.log, "\n")
+}
+
+// TestReplicasAreTheirOwn changes one pod and looks at the others.
+func TestReplicasAreTheirOwn(t *testing.T) {
+	s := driven(t, "[]")
+	pods := s.Plan("v1.37.0", nil).Pods()
+	pods[1].Pod.Spec.Containers[0].Image = "changed"
+	for i, p := range append(s.Plan("v1.37.0", nil).Pods(), pods[2]) {
+		if p.Pod.Spec.Containers[0].Image != "x" {
+			t.Errorf("pod %d has changed with another", i)
+		}
+	}
+}

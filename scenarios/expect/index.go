@@ -1,0 +1,128 @@
+package expect
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"probesim.dev/scenarios/match"
+	"probesim.dev/sim/trace"
+)
+
+// index finds records by pod and kind. Records are named by their place in the trace.
+type index struct {
+	records []trace.Record
+	pods    map[string]*podIndex
+	node    map[trace.Kind][]int
+}
+
+type podIndex struct {
+	kinds    map[trace.Kind][]int
+	statuses []int   // the records that say or change the status
+	states   []state // after each instant at which it was said or changed
+}
+
+// state is the status of a pod from a time on; nil if it has none.
+type state struct {
+	t      time.Duration
+	status *trace.PodStatus
+	record int
+}
+
+func newIndex(records []trace.Record) *index {
+	ix := &index{records: records, pods: map[string]*podIndex{}, node: map[trace.Kind][]int{}}
+	var now match.State
+	for i := range records {
+		r := &records[i]
+		if r.Pod == "" {
+			ix.node[r.Kind] = append(ix.node[r.Kind], i)
+			continue
+		}
+		p := ix.pods[r.Pod]
+		if p == nil {
+			p = &podIndex{kinds: map[trace.Kind][]int{}}
+			ix.pods[r.Pod] = p
+		}
+		p.kinds[r.Kind] = append(p.kinds[r.Kind], i)
+		switch r.Kind {
+		case trace.PodAdded, trace.StatusPatched, trace.PodRemoved:
+			now.Apply(r)
+			p.statuses = append(p.statuses, i)
+			p.setState(state{r.T, now.Status(r.Pod), i})
+		}
+	}
+	return ix
+}
+
+// setState appends a state; of those of one instant the last counts.
+func (p *podIndex) setState(s state) {
+	if n := len(p.states); n > 0 && p.states[n-1].t == s.t {
+		p.states[n-1] = s
+		return
+	}
+	p.states = append(p.states, s)
+}
+
+var noPod podIndex
+
+func (ix *index) pod(key string) *podIndex {
+	if p := ix.pods[key]; p != nil {
+		return p
+	}
+	return &noPod
+}
+
+// stateAt returns the status of a pod at t; nil if it has none.
+func (ix *index) stateAt(key string, t time.Duration) *trace.PodStatus {
+	states := ix.pod(key).states
+	i, found := slices.BinarySearchFunc(states, t, func(s state, t time.Duration) int { return cmp.Compare(s.t, t) })
+	if !found {
+		i--
+	}
+	if i < 0 {
+		return nil
+	}
+	return states[i].status
+}
+
+// moments returns the records of a pod, or of the node, that m names, in order.
+func (ix *index) moments(m *match.Moment, key string) []int {
+	candidates := ix.pod(key).statuses
+	if m.Record != nil {
+		candidates = merge(ix.pod(key).kinds[m.Record.Kind], ix.node[m.Record.Kind])
+	}
+	watcher := m.NewWatcher(nil)
+	var found []int
+	for _, i := range candidates {
+		if watcher.Observe(&ix.records[i]) {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+// merge merges two sorted lists.
+func merge(a, b []int) []int {
+	switch {
+	case len(b) == 0:
+		return a
+	case len(a) == 0:
+		return b
+	}
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return all
+}
+
+func (ix *index) at(record int) time.Duration { return ix.records[record].T }
+
+// search returns the place in a list of records of the first one at or after t.
+func (ix *index) search(list []int, t time.Duration) int {
+	i, _ := slices.BinarySearchFunc(list, t, func(record int, t time.Duration) int {
+		if ix.at(record) < t {
+			return -1
+		}
+		return 1
+	})
+	return i
+}

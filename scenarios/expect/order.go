@@ -1,0 +1,36 @@
+package expect
+
+import (
+	"fmt"
+
+	"probesim.dev/scenarios"
+)
+
+// order checks that the first moments of a list each come later than the one before.
+func (c *checker) order(e *scenarios.Expect, key string, f *failures) {
+	last := -1
+	for i, m := range e.Order {
+		found := c.index.moments(m, key)
+		if len(found) == 0 {
+			f.add(failure{key: key, window: window{anchor: -1}, center: c.run.End, marks: marks(last), undecided: true,
+				got: func() string { return "no " + momentWords(m) + after(c, e, i, last) }})
+			return
+		}
+		if last >= 0 && c.index.at(found[0]) <= c.index.at(last) {
+			before := last
+			f.add(failure{key: key, window: window{anchor: -1}, center: c.index.at(found[0]), marks: []int{found[0], before}, got: func() string {
+				return fmt.Sprintf("%s at %s, not later than %s at %s", momentWords(m), at(c.index.at(found[0])),
+					momentWords(e.Order[i-1]), at(c.index.at(before)))
+			}})
+			return
+		}
+		last = found[0]
+	}
+}
+
+func after(c *checker, e *scenarios.Expect, i, last int) string {
+	if last < 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s is at %s", momentWords(e.Order[i-1]), at(c.index.at(last)))
+}

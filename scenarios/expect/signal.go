@@ -1,0 +1,105 @@
+package expect
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// signal is something that holds or does not at each instant.
+type signal struct {
+	initial bool // before the first edge
+	edges   []edge
+}
+
+// edge is a change of a signal; record is what made it.
+type edge struct {
+	t      time.Duration
+	on     bool
+	record int
+}
+
+func (s *signal) set(t time.Duration, on bool, record int) {
+	if s.last() != on {
+		s.edges = append(s.edges, edge{t, on, record})
+	}
+}
+
+func (s *signal) last() bool {
+	if n := len(s.edges); n > 0 {
+		return s.edges[n-1].on
+	}
+	return s.initial
+}
+
+// after returns the place of the first edge later than t.
+func (s *signal) after(t time.Duration) int {
+	i, found := slices.BinarySearchFunc(s.edges, t, func(e edge, t time.Duration) int { return cmp.Compare(e.t, t) })
+	if found {
+		i++
+	}
+	return i
+}
+
+// at reports whether the signal holds at t.
+func (s *signal) at(t time.Duration) bool {
+	if i := s.after(t); i > 0 {
+		return s.edges[i-1].on
+	}
+	return s.initial
+}
+
+// first returns the first instant of [from, to] at which the signal is on, or off, and the record that made
+// it so; -1 if it was so from the beginning.
+func (s *signal) first(on bool, from, to time.Duration) (t time.Duration, record int, found bool) {
+	i := s.after(from)
+	if s.at(from) == on {
+		if i == 0 {
+			return from, -1, true
+		}
+		return from, s.edges[i-1].record, true
+	}
+	if i < len(s.edges) && s.edges[i].t <= to {
+		return s.edges[i].t, s.edges[i].record, true
+	}
+	return 0, -1, false
+}
+
+// until returns when the value that the signal has at t ends; false if it lasts.
+func (s *signal) until(t time.Duration) (time.Duration, bool) {
+	if i := s.after(t); i < len(s.edges) {
+		return s.edges[i].t, true
+	}
+	return 0, false
+}
+
+// count returns the signal that so many of the signals hold.
+func count(signals []signal, want func(int) bool) signal {
+	type change struct {
+		edge
+		by int
+	}
+	var changes []change
+	n := 0
+	for _, s := range signals {
+		if s.initial {
+			n++
+		}
+		for _, e := range s.edges {
+			by := -1
+			if e.on {
+				by = 1
+			}
+			changes = append(changes, change{e, by})
+		}
+	}
+	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.t, b.t) })
+	sum := signal{initial: want(n)}
+	for i, c := range changes {
+		n += c.by
+		if i+1 == len(changes) || changes[i+1].t > c.t {
+			sum.set(c.t, want(n), c.record)
+		}
+	}
+	return sum
+}

@@ -1,0 +1,100 @@
+package expect
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/value"
+)
+
+// signal says when the status of a pod matches.
+func (c *checker) signal(e *scenarios.Expect, key string) signal {
+	var s signal
+	for _, st := range c.index.pod(key).states {
+		s.set(st.t, e.Status.Status(st.status, e.Container), st.record)
+	}
+	return s
+}
+
+// together checks how many pods match at one instant.
+func (c *checker) together(e *scenarios.Expect, keys []string, f *failures) {
+	signals := make([]signal, len(keys))
+	for i, key := range keys {
+		signals[i] = c.signal(e, key)
+	}
+	c.status(e, keys, count(signals, e.Pods.Contains), c.windowsOfAny(e, keys, f), f)
+}
+
+// windowsOfAny returns the windows that count from the moments of any of the pods.
+func (c *checker) windowsOfAny(e *scenarios.Expect, keys []string, f *failures) []window {
+	if e.Since == nil {
+		return c.windows(e, "", f)
+	}
+	quiet := &failures{checker: c, expect: e}
+	var all []window
+	for _, key := range keys {
+		all = append(all, c.windows(e, key, quiet)...)
+	}
+	if len(all) == 0 {
+		f.take(quiet)
+	}
+	slices.SortFunc(all, func(a, b window) int { return a.anchor - b.anchor })
+	return slices.Compact(all)
+}
+
+// status checks the signal of a pod, or of several together, in each window.
+func (c *checker) status(e *scenarios.Expect, keys []string, s signal, windows []window, f *failures) {
+	for _, w := range windows {
+		from, to := w.instants()
+		if to < from {
+			to = from
+		}
+		switch kind := e.Window().Kind; kind {
+		case scenarios.Always, scenarios.Never:
+			if t, record, bad := s.first(kind == scenarios.Never, from, to); bad {
+				f.add(c.stateFailure(e, keys, &s, w, t, record))
+			}
+		default:
+			if _, _, ok := s.first(true, from, to); !ok {
+				f.add(c.nowhere(e, keys, &s, w, from, to))
+			}
+		}
+	}
+}
+
+// stateFailure tells of a state at t that must not be, and how long it lasted.
+func (c *checker) stateFailure(e *scenarios.Expect, keys []string, s *signal, w window, t time.Duration, record int) failure {
+	return failure{key: keys[0], keys: keys, window: w, center: t, marks: marks(record), got: func() string {
+		until := " to the end of the run"
+		if end, ends := s.until(t); ends {
+			until = " to " + at(end)
+		}
+		return c.stateWords(e, keys, t) + " from " + at(t) + until
+	}}
+}
+
+// nowhere tells that the state is not met in [from, to], and when it is.
+func (c *checker) nowhere(e *scenarios.Expect, keys []string, s *signal, w window, from, to time.Duration) failure {
+	return failure{key: keys[0], keys: keys, window: w, center: to, undecided: w.open, got: func() string {
+		text := c.stateWords(e, keys, from) + " at " + at(from)
+		if to > from {
+			text += fmt.Sprintf(" and no match until %s", at(to))
+		}
+		if next, _, later := s.first(true, to, value.OpenMaxTime); later {
+			return text + "; the next match is at " + at(next)
+		}
+		if i := s.after(from); i > 0 && len(s.edges) > 0 && from > 0 {
+			return text + "; the last match ended at " + at(s.edges[i-1].t)
+		}
+		return text
+	}}
+}
+
+func marks(record int) []int {
+	if record < 0 {
+		return nil
+	}
+	return []int{record}
+}

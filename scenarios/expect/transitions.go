@@ -1,0 +1,97 @@
+package expect
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/match"
+	"probesim.dev/scenarios/value"
+)
+
+// turn is a value that a field takes.
+type turn struct {
+	t      time.Duration
+	value  value.Scalar
+	record int
+}
+
+// turns returns the values of a field in order, without repetitions. Times without a status are passed over.
+func (c *checker) turns(key, container, field string) []turn {
+	var all []turn
+	for _, st := range c.index.pod(key).states {
+		v, ok := match.Lookup(st.status, container, field)
+		if !ok || len(all) > 0 && all[len(all)-1].value == v {
+			continue
+		}
+		all = append(all, turn{st.t, v, st.record})
+	}
+	return all
+}
+
+// transitions checks the values of a field in each window, beginning with the one that it begins with.
+func (c *checker) transitions(e *scenarios.Expect, key string, windows []window, f *failures) {
+	all := c.turns(key, e.Container, e.Transitions.Field)
+	for _, w := range windows {
+		from, to := w.instants()
+		seen := turnsWithin(all, from, to)
+		bad, ok := mismatch(e.Transitions, seen)
+		if ok {
+			continue
+		}
+		fail := failure{key: key, window: w, center: to, undecided: w.open && bad == len(seen),
+			got: func() string { return turnWords(seen, bad) }}
+		if bad < len(seen) {
+			fail.center, fail.marks = max(seen[bad].t, from), marks(seen[bad].record)
+		}
+		f.add(fail)
+	}
+}
+
+func turnsWithin(all []turn, from, to time.Duration) []turn {
+	later := func(t time.Duration) int {
+		i, _ := slices.BinarySearchFunc(all, t, func(x turn, t time.Duration) int {
+			if x.t <= t {
+				return -1
+			}
+			return 1
+		})
+		return i
+	}
+	return all[max(later(from)-1, 0):max(later(to), 0)]
+}
+
+// mismatch returns the place of the first value that is not as it must be; the number of values if there
+// are too few.
+func mismatch(want *match.Transitions, seen []turn) (int, bool) {
+	for i, m := range want.Values {
+		if i >= len(seen) || !m.Matches(seen[i].value) {
+			return i, false
+		}
+	}
+	if len(seen) > len(want.Values) && !want.Any {
+		return len(want.Values), false
+	}
+	return 0, true
+}
+
+// turnWords lists values with their times, from a few before the bad one to a few after it.
+func turnWords(seen []turn, bad int) string {
+	if len(seen) == 0 {
+		return "no value"
+	}
+	const few = 4
+	lo, hi := max(bad-few, 0), min(bad+few, len(seen))
+	var words []string
+	if lo > 0 {
+		words = append(words, "...")
+	}
+	for _, t := range seen[lo:hi] {
+		words = append(words, t.value.String()+" from "+at(t.t))
+	}
+	if hi < len(seen) {
+		words = append(words, "...")
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,74 @@
+package expect
+
+import (
+	"time"
+
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/value"
+)
+
+// window is when an expectation looks, as times of the run. Both ends are included.
+type window struct {
+	from, to time.Duration // open ends are value.OpenMinTime and the end of the run
+	open     bool          // it has no end of its own, or one after the run
+	anchor   int           // the record of since it counts from; -1 without since
+}
+
+// instants returns the window for states, which there are from t=0 on.
+func (w window) instants() (from, to time.Duration) { return max(w.from, 0), w.to }
+
+// window resolves the window of an expectation without since.
+func (c *checker) window(e *scenarios.Expect) window {
+	w := e.Window()
+	return window{from: w.Min, to: min(w.Max, c.run.End), open: w.Max > c.run.End, anchor: -1}
+}
+
+// windowSince resolves the window that counts from a record, and reports false if the run ended before it
+// did. A window without a beginning begins with the record.
+func (c *checker) windowSince(e *scenarios.Expect, record int) (window, bool) {
+	w := e.Window()
+	t := c.index.at(record)
+	from := t + max(w.Min, 0)
+	if w.Max == value.OpenMaxTime {
+		return window{from: from, to: c.run.End, open: true, anchor: record}, from <= c.run.End
+	}
+	return window{from: from, to: t + w.Max, anchor: record}, t+w.Max <= c.run.End
+}
+
+// windows returns the windows of an expectation for a pod, one for each moment of since. If there is none,
+// that is reported as a failure: nothing would be checked.
+func (c *checker) windows(e *scenarios.Expect, key string, f *failures) []window {
+	if e.Since == nil {
+		w := c.window(e)
+		if from, _ := w.instants(); from > c.run.End {
+			f.add(failure{key: key, window: w, undecided: true, got: func() string { return "the run ended before that" }})
+			return nil
+		}
+		return []window{w}
+	}
+	moments := c.index.moments(e.Since, key)
+	var all []window
+	for _, record := range moments {
+		if w, inside := c.windowSince(e, record); inside {
+			all = append(all, w)
+		}
+	}
+	if len(all) == 0 {
+		f.add(c.noAnchor(e, key, moments))
+	}
+	return all
+}
+
+func (c *checker) noAnchor(e *scenarios.Expect, key string, moments []int) failure {
+	fail := failure{key: key, window: window{anchor: -1}, undecided: true, center: c.run.End}
+	if len(moments) == 0 {
+		fail.got = func() string { return "no " + momentWords(e.Since) + ", from which the window counts" }
+		return fail
+	}
+	fail.center = c.index.at(moments[0])
+	fail.marks = moments[:1]
+	fail.got = func() string {
+		return "the run ended before the window after " + momentWords(e.Since) + " did (" + c.times(moments) + "), so nothing was checked"
+	}
+	return fail
+}

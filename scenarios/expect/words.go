@@ -1,0 +1,211 @@
+package expect
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/match"
+	"probesim.dev/scenarios/value"
+	"probesim.dev/sim/trace"
+)
+
+type record = trace.Record
+
+// at writes a time of the run, in full where a millisecond is too coarse.
+func at(t time.Duration) string {
+	if t%time.Millisecond != 0 {
+		return value.Format(t)
+	}
+	return trace.FormatTime(t)
+}
+
+// expected says in words what an expectation wants of a pod in a window.
+func (c *checker) expected(e *scenarios.Expect, f *failure) string {
+	who := subject(e, f)
+	switch {
+	case e.Order != nil:
+		return who + ": " + orderWords(e.Order)
+	case e.Transitions != nil:
+		return who + ": " + transitionWords(e.Transitions) + c.windowWords(e, f.window)
+	case e.Status != nil:
+		return who + ": " + fieldWords(e.Status) + stateWindow(e) + c.windowWords(e, f.window)
+	}
+	return who + ": " + countWords(e) + what(e.Moment()) + c.windowWords(e, f.window)
+}
+
+func subject(e *scenarios.Expect, f *failure) string {
+	who := trace.PodName(f.key)
+	if e.Pods != nil {
+		who = fmt.Sprintf("%s of %d pods", e.Pods, len(f.keys))
+	} else if who == "" {
+		who = "node"
+	}
+	if e.Container == "" {
+		return who
+	}
+	if e.Pods != nil {
+		return who + ", container " + e.Container
+	}
+	return who + "/" + e.Container
+}
+
+func stateWindow(e *scenarios.Expect) string {
+	switch e.Window().Kind {
+	case scenarios.Always:
+		return " at every instant"
+	case scenarios.Never:
+		return " at no instant"
+	case scenarios.Within:
+		return " at some instant"
+	}
+	return ""
+}
+
+func (c *checker) windowWords(e *scenarios.Expect, w window) string {
+	text := " " + rangeWords(e.Window().TimeRange, e.Since != nil)
+	if e.Since == nil {
+		return text
+	}
+	text += " after " + momentWords(e.Since)
+	if w.anchor < 0 {
+		return text
+	}
+	span := at(w.from)
+	if w.to != w.from {
+		span += ".." + at(w.to)
+	}
+	return fmt.Sprintf("%s at %s (%s)", text, at(c.index.at(w.anchor)), span)
+}
+
+func rangeWords(r value.TimeRange, since bool) string {
+	switch {
+	case r.Min == r.Max:
+		return "at " + r.String()
+	case r != value.AllTime:
+		return "in " + r.String()
+	case since:
+		return "in the rest of the run"
+	}
+	return "in the whole run"
+}
+
+// countWords says how many moments there must be.
+func countWords(e *scenarios.Expect) string {
+	switch e.Window().Kind {
+	case scenarios.First:
+		return "the first "
+	case scenarios.Never:
+		return "no "
+	}
+	if e.Count == nil {
+		return "at least one "
+	}
+	return e.Count.String() + " x "
+}
+
+// momentWords names a moment with its container.
+func momentWords(m *match.Moment) string {
+	if m.Container == "" {
+		return what(m)
+	}
+	return m.Container + " " + what(m)
+}
+
+func what(m *match.Moment) string {
+	text := "change to " + fieldWords(m.Becomes)
+	if m.Record != nil {
+		text = string(m.Record.Kind)
+		if len(m.Record.Fields) > 0 {
+			text += " " + fieldWords(m.Record.Fields)
+		}
+	}
+	if m.Instance != nil {
+		text += " of instance " + m.Instance.String()
+	}
+	return text
+}
+
+func fieldWords(fields match.Fields) string {
+	words := make([]string, len(fields))
+	for i, f := range fields {
+		words[i] = f.Name + ": " + f.Match.String()
+	}
+	return "{" + strings.Join(words, ", ") + "}"
+}
+
+func orderWords(order []*match.Moment) string {
+	words := make([]string, len(order))
+	for i, m := range order {
+		words[i] = momentWords(m)
+	}
+	return strings.Join(words, ", then ")
+}
+
+func transitionWords(t *match.Transitions) string {
+	var words []string
+	for _, v := range t.Values {
+		words = append(words, v.String())
+	}
+	if t.Any {
+		words = append(words, "any")
+	}
+	return t.Field + " [" + strings.Join(words, ", ") + "]"
+}
+
+// stateWords says what the fields of an expectation are at t, of one pod; of several, which pods match.
+func (c *checker) stateWords(e *scenarios.Expect, keys []string, t time.Duration) string {
+	if e.Pods != nil {
+		var matching []string
+		for _, key := range keys {
+			if e.Status.Status(c.index.stateAt(key, t), e.Container) {
+				matching = append(matching, trace.PodName(key))
+			}
+		}
+		return fmt.Sprintf("%d of %d pods%s", len(matching), len(keys), names(matching))
+	}
+	status := c.index.stateAt(keys[0], t)
+	if status == nil {
+		return "no status"
+	}
+	words := make([]string, len(e.Status))
+	for i, f := range e.Status {
+		v, ok := match.Lookup(status, e.Container, f.Name)
+		if !ok {
+			return "no status of the container"
+		}
+		words[i] = f.Name + ": " + v.String()
+	}
+	return "{" + strings.Join(words, ", ") + "}"
+}
+
+// times lists the times of records, the first few of them.
+func (c *checker) times(records []int) string {
+	const few = 6
+	words := make([]string, 0, few+1)
+	for i, r := range records {
+		if i == few {
+			words = append(words, fmt.Sprintf("and %d more", len(records)-few))
+			break
+		}
+		words = append(words, at(c.index.at(r)))
+	}
+	return strings.Join(words, ", ")
+}
+
+// sinceAnchor says how long after the moment of since t is.
+func (c *checker) sinceAnchor(w window, t time.Duration) string {
+	if w.anchor < 0 {
+		return ""
+	}
+	return ", " + value.Format((t - c.index.at(w.anchor)).Round(time.Millisecond)) + " after"
+}
+
+func versions(ranges []value.VersionRange) string {
+	words := make([]string, len(ranges))
+	for i, r := range ranges {
+		words[i] = r.String()
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,136 @@
+package scenarios
+
+import (
+	"cmp"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/scenarios/strict"
+)
+
+// file is what was found in one file.
+type file struct {
+	name      string
+	scenarios []*strict.Node
+	manifests []*manifest
+	byName    map[string][]*manifest
+	others    []*strict.Node // objects of other kinds
+	names     map[string]Pos // of manifests by kind, namespace and name
+	broken    bool           // a part could not be read
+}
+
+// maxObjects is how many objects a file may have, items of lists counted one by one.
+const maxObjects = 10_000
+
+// sort tells the objects of a file apart. Objects of other kinds are kept, not refused: that depends on
+// what the file is for.
+func (f *file) sort(docs []*strict.Node) {
+	f.names, f.byName = map[string]Pos{}, map[string][]*manifest{}
+	for _, doc := range docs {
+		if f.full(doc) {
+			return
+		}
+		f.object(doc, doc.Field("apiVersion"), doc.Field("kind"))
+	}
+}
+
+func (f *file) full(n *strict.Node) bool {
+	if len(f.scenarios)+len(f.manifests)+len(f.others) < maxObjects {
+		return false
+	}
+	n.Errorf("the file has more than %d objects", maxObjects)
+	return true
+}
+
+func (f *file) object(n, apiVersion, kind *strict.Node) {
+	if !identified(n, apiVersion, kind) {
+		return
+	}
+	list, isList := strings.CutSuffix(kind.Value, "List")
+	switch w := kindNamed(list); {
+	case isList && kind.Value == "List" && apiVersionIs(apiVersion, kind, "v1"):
+		f.items(n, nil, nil)
+	case isList && list == "Scenario" && apiVersionIs(apiVersion, kind, APIVersion):
+		f.items(n, apiVersion, scalar("Scenario"))
+	case isList && w != nil && apiVersionIs(apiVersion, kind, w.apiVersion):
+		f.items(n, apiVersion, scalar(list))
+	case isList && (kind.Value == "List" || list == "Scenario" || w != nil): // and apiVersion is wrong
+	case kind.Value == "Scenario":
+		if apiVersionIs(apiVersion, kind, APIVersion) {
+			f.scenarios = append(f.scenarios, n)
+		}
+	case w != nil:
+		if apiVersionIs(apiVersion, kind, w.apiVersion) {
+			f.manifest(n, w)
+		}
+	default:
+		f.others = append(f.others, n)
+	}
+}
+
+// identified reports whether an object says what it is.
+func identified(n, apiVersion, kind *strict.Node) bool {
+	if n.Kind != strict.Mapping {
+		n.Errorf("must be a Kubernetes object, a mapping with apiVersion and kind")
+		return false
+	}
+	for _, field := range []*strict.Node{apiVersion, kind} {
+		if field.Kind != strict.Scalar || field.Value == "" {
+			field.Errorf("is required: every document says what it is, as in apiVersion: v1, kind: Pod")
+		}
+	}
+	return !apiVersion.Bad() && !kind.Bad()
+}
+
+func apiVersionIs(apiVersion, kind *strict.Node, want string) bool {
+	if apiVersion.Value == want {
+		return true
+	}
+	apiVersion.Errorf("there is no %s in %q: write %s", kind.Value, apiVersion.Value, want)
+	return false
+}
+
+// scalar is a node for what a list says of its items.
+func scalar(v string) *strict.Node { return &strict.Node{Kind: strict.Scalar, Tag: "!!str", Value: v} }
+
+// items takes the objects of a list. Where the list says what they are, they need not say it again.
+func (f *file) items(n, apiVersion, kind *strict.Node) {
+	strict.CheckKeys(n, "apiVersion", "kind", "metadata", "items")
+	items := n.Field("items")
+	if items.Written() && items.Kind != strict.Sequence {
+		items.Errorf("must be a list")
+	}
+	for _, item := range items.Items {
+		if f.full(item) {
+			return
+		}
+		if kind == nil {
+			f.object(item, item.Field("apiVersion"), item.Field("kind"))
+			continue
+		}
+		if given := item.Field("kind"); given.Written() && given.Value != kind.Value {
+			given.Errorf("must be %s as the list is a %sList", kind.Value, kind.Value)
+			continue
+		}
+		if given := item.Field("apiVersion"); given.Written() && given.Value != apiVersion.Value {
+			given.Errorf("must be %s as that of the list", apiVersion.Value)
+			continue
+		}
+		f.object(item, apiVersion, kind)
+	}
+}
+
+// manifest notes a workload.
+func (f *file) manifest(n *strict.Node, kind *workloadKind) {
+	m := &manifest{kind: kind, node: n, name: n.Find("metadata.name").Value}
+	namespace := n.Find("metadata.namespace").Value
+	id := kind.kind + "/" + cmp.Or(namespace, v1.NamespaceDefault) + "/" + m.name
+	if first, twice := f.names[id]; twice && m.name != "" {
+		n.Find("metadata.name").Errorf("the %s %s is already in line %d", kind.kind, m.name, first.Line)
+		return
+	}
+	f.names[id] = n.Pos
+	f.manifests = append(f.manifests, m)
+	f.byName[m.name] = append(f.byName[m.name], m)
+}

@@ -1,0 +1,110 @@
+package scenarios
+
+import (
+	"path"
+
+	"probesim.dev/scenarios/strict"
+	"probesim.dev/scenarios/value"
+)
+
+// LoadBytes reads a scenario file from memory. It has readFile read the files that scenarios take
+// workloads from: paths with slashes, relative to the folder that name is in. The error is of type
+// Errors and has everything that is wrong; then there are no scenarios.
+//
+// A file has a limited size, depth and number of documents, and so has what it asks for; see the
+// constants that begin with Max here and in package strict.
+func LoadBytes(name string, data []byte, readFile func(path string) ([]byte, error)) ([]*Scenario, error) {
+	l := newLoader(readFile)
+	f := l.read(name, data)
+	scenarios := l.load(f)
+	if len(f.scenarios) == 0 && l.errs.Err() == nil {
+		l.errs.Addf(name, "there is no Scenario in this file")
+	}
+	if err := l.errs.Err(); err != nil {
+		return nil, err
+	}
+	return scenarios, nil
+}
+
+// loader reads files and keeps what is wrong with them.
+type loader struct {
+	errs     *strict.Collector
+	readFile func(path string) ([]byte, error)
+	files    map[string]*file // that workloads are taken from, by path
+	values   int              // in the manifests that were used so far
+}
+
+func newLoader(readFile func(path string) ([]byte, error)) *loader {
+	return &loader{errs: &strict.Collector{}, readFile: readFile, files: map[string]*file{}}
+}
+
+// read finds the objects in a file.
+func (l *loader) read(name string, data []byte) *file {
+	f := &file{name: name}
+	before := l.errs.Len()
+	docs := strict.Parse(name, data, l.errs)
+	f.broken = l.errs.Len() > before
+	f.sort(docs)
+	return f
+}
+
+// load reads the scenarios of a file and its manifests, those that no scenario uses too.
+func (l *loader) load(f *file) []*Scenario {
+	for _, m := range f.manifests {
+		m.load()
+	}
+	if len(f.scenarios) > 0 {
+		for _, n := range f.others {
+			n.Field("kind").Errorf("unknown kind %s%s: a scenario file has workloads and Scenario documents",
+				value.Quote(n.Field("kind").Value), strict.DidYouMean(n.Field("kind").Value, append(kindNames(), "Scenario")))
+		}
+	}
+	var scenarios []*Scenario
+	l.values = 0
+	names := map[string]Pos{}
+	for _, n := range f.scenarios {
+		s := readScenario(n)
+		if first, twice := names[s.Metadata.Name]; twice && s.Metadata.Name != "" {
+			n.Find("metadata.name").Errorf("the Scenario %s is already in line %d", s.Metadata.Name, first.Line)
+		}
+		names[s.Metadata.Name] = s.Pos
+		(&checker{loader: l, file: f, scenario: s, root: n, spec: n.Field("spec")}).check()
+		scenarios = append(scenarios, s)
+	}
+	return scenarios
+}
+
+// readScenario decodes a scenario onto its defaults.
+func readScenario(n *strict.Node) *Scenario {
+	document := struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Scenario   `json:",inline"`
+	}{Scenario: Scenario{Pos: n.Pos, Spec: Spec{
+		Duration: value.Duration(defaultDuration),
+		Kubelet:  Kubelet{Uptime: value.Draw{Min: defaultUptime, Max: defaultUptime}},
+	}}}
+	strict.Decode(n, &document)
+	return &document.Scenario
+}
+
+// manifestFile returns the file that a scenario in f takes a workload from, or nil after saying why not.
+// Its path is relative to f, and may lead out of the folder: manifests commonly live elsewhere in a
+// repository. Absolute paths are refused, as they mean something else on every machine.
+func (l *loader) manifestFile(f *file, n *strict.Node, name string) *file {
+	if path.IsAbs(name) {
+		n.Errorf("must be relative to the folder of this file")
+		return nil
+	}
+	full := path.Join(path.Dir(f.name), name)
+	if known, ok := l.files[full]; ok {
+		return known
+	}
+	data, err := l.readFile(full)
+	if err != nil {
+		n.Errorf("cannot be read: %s", err)
+		return nil
+	}
+	l.files[full] = l.read(full, data)
+	return l.files[full]
+}

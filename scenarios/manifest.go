@@ -1,0 +1,165 @@
+package scenarios
+
+import (
+	"slices"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"probesim.dev/scenarios/podspec"
+	"probesim.dev/scenarios/strict"
+)
+
+// manifest is a workload in a file: a pod, or something with a pod template.
+type manifest struct {
+	kind *workloadKind
+	node *strict.Node // the object
+	name string
+
+	loaded   bool
+	size     int // values in it
+	meta     *metav1.ObjectMeta
+	pod      *v1.Pod // as written; that of a template has no name
+	replicas int
+}
+
+// workloadKind is a kind of object that brings pods.
+type workloadKind struct {
+	apiVersion, kind string
+	// template is the path of the pod template; empty if the object is the pod.
+	template string
+	// restarts are the restart policies that the API server accepts in the template; nil for all.
+	restarts []v1.RestartPolicy
+	read     func(m *manifest)
+}
+
+var (
+	restartAlways = []v1.RestartPolicy{v1.RestartPolicyAlways}
+	restartOfJobs = []v1.RestartPolicy{v1.RestartPolicyOnFailure, v1.RestartPolicyNever}
+)
+
+// workloadKinds are all kinds of objects that bring pods. What their fields default to, and which restart
+// policies they accept, is in pkg/apis/apps and pkg/apis/batch at v1.37.0.
+var workloadKinds = []workloadKind{
+	{"v1", "Pod", "", nil, read(func(m *manifest, o *v1.Pod) {
+		m.meta, m.pod, m.replicas = &o.ObjectMeta, o, 1
+	})},
+	{"apps/v1", "Deployment", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.Deployment) {
+		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
+	})},
+	{"apps/v1", "StatefulSet", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.StatefulSet) {
+		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
+	})},
+	{"apps/v1", "DaemonSet", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.DaemonSet) {
+		m.template(&o.ObjectMeta, &o.Spec.Template, nil) // one on each node, and there is one node
+	})},
+	{"apps/v1", "ReplicaSet", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.ReplicaSet) {
+		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
+	})},
+	{"batch/v1", "Job", "spec.template", restartOfJobs, read(func(m *manifest, o *batchv1.Job) {
+		m.template(&o.ObjectMeta, &o.Spec.Template, atOnce(&o.Spec))
+	})},
+	{"batch/v1", "CronJob", "spec.jobTemplate.spec.template", restartOfJobs, read(func(m *manifest, o *batchv1.CronJob) {
+		job := &o.Spec.JobTemplate.Spec
+		m.template(&o.ObjectMeta, &job.Template, atOnce(job))
+	})},
+}
+
+// read makes the read function of a kind from one that picks the parts of an object.
+func read[T any](pick func(*manifest, *T)) func(*manifest) {
+	return func(m *manifest) {
+		object := new(T)
+		strict.Decode(m.node, object)
+		pick(m, object)
+	}
+}
+
+func (m *manifest) template(meta *metav1.ObjectMeta, template *v1.PodTemplateSpec, replicas *int32) {
+	m.meta, m.replicas = meta, 1
+	m.pod = &v1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+	if replicas != nil {
+		m.replicas = int(*replicas)
+	}
+}
+
+// atOnce returns how many pods of a job run at a time.
+func atOnce(job *batchv1.JobSpec) *int32 {
+	if job.Parallelism != nil && job.Completions != nil {
+		return new(min(*job.Parallelism, *job.Completions))
+	}
+	return job.Parallelism
+}
+
+func kindNamed(name string) *workloadKind {
+	for i := range workloadKinds {
+		if workloadKinds[i].kind == name {
+			return &workloadKinds[i]
+		}
+	}
+	return nil
+}
+
+func kindNames() []string {
+	var names []string
+	for _, k := range workloadKinds {
+		names = append(names, k.kind)
+	}
+	return names
+}
+
+// root is the node that has the pod's metadata and spec.
+func (m *manifest) root() *strict.Node { return m.node.Find(m.kind.template) }
+
+// load reads the object and reports why the API server would not create its pods; see node.Bad.
+func (m *manifest) load() {
+	if m.loaded {
+		return
+	}
+	m.loaded, m.size = true, m.node.Size()
+	m.kind.read(m)
+	if m.node.Bad() {
+		return
+	}
+	if m.name == "" {
+		m.node.Find("metadata.name").Errorf("Required value: name is required")
+		return
+	}
+	pod := m.newPod()
+	pod.Name = m.podName(0)
+	podspec.Default(pod)
+	m.check(&podErrors{manifest: m}, pod)
+}
+
+// podName returns the name of the pod of a replica.
+func (m *manifest) podName(replica int) string {
+	if m.kind.template == "" {
+		return m.name
+	}
+	return m.name + "-" + strconv.Itoa(replica)
+}
+
+// newPod returns a copy of the pod as the API server would be given it, without what it does not take
+// from whoever creates a pod.
+func (m *manifest) newPod() *v1.Pod {
+	pod := m.pod.DeepCopy()
+	pod.Status = v1.PodStatus{}
+	pod.Namespace = m.meta.Namespace
+	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = nil, nil
+	pod.CreationTimestamp = metav1.Time{}
+	pod.ManagedFields, pod.ResourceVersion, pod.Generation = nil, "", 0
+	return pod
+}
+
+// check reports why the API server would not create the pod, whose defaults are set.
+func (m *manifest) check(errs *podErrors, pod *v1.Pod) {
+	for _, e := range podspec.Validate(pod) {
+		errs.report(pod, e)
+	}
+	if m.kind.restarts != nil && !slices.Contains(m.kind.restarts, pod.Spec.RestartPolicy) {
+		errs.report(pod, field.NotSupported(field.NewPath("spec", "restartPolicy"), pod.Spec.RestartPolicy, m.kind.restarts))
+	}
+}

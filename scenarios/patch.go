@@ -1,0 +1,60 @@
+package scenarios
+
+import (
+	"encoding/json"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"probesim.dev/scenarios/strict"
+)
+
+// patch is a strategic merge patch of a pod's metadata and spec.
+type patch struct{ node *strict.Node }
+
+// UnmarshalNode checks the patch against the type of a pod and keeps it.
+func (p *patch) UnmarshalNode(n *strict.Node) {
+	p.node = n
+	if n.Kind != strict.Mapping {
+		n.Errorf("must be a mapping with metadata and spec")
+		return
+	}
+	var pod struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+		Spec     v1.PodSpec        `json:"spec"`
+	}
+	strict.Decode(n.Without(isDirective), &pod)
+	for _, name := range []string{"name", "namespace"} {
+		if field := n.Field("metadata").Field(name); field.Written() {
+			field.Errorf("a patch cannot change the %s of a pod", name)
+		}
+	}
+}
+
+// isDirective reports whether a key says how to merge, such as $patch.
+func isDirective(key string) bool { return strings.HasPrefix(key, "$") }
+
+// apply returns the patched pod, or nil after saying why it cannot be.
+func (p *patch) apply(pod *v1.Pod) *v1.Pod {
+	if p.node.Bad() {
+		return nil
+	}
+	original, err := json.Marshal(pod)
+	if err != nil {
+		p.node.Errorf("cannot be applied: %s", err)
+		return nil
+	}
+	patched, err := strategicpatch.StrategicMergePatch(original, p.node.JSON(), v1.Pod{})
+	if err != nil {
+		p.node.Errorf("cannot be applied: %s", err)
+		return nil
+	}
+	result := &v1.Pod{}
+	if err := json.Unmarshal(patched, result); err != nil {
+		p.node.Errorf("cannot be applied: %s", err)
+		return nil
+	}
+	return result
+}

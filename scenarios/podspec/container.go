@@ -1,0 +1,126 @@
+package podspec
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// validateContainer checks a regular container (validateContainers); names are those of the containers
+// before it.
+func validateContainer(c *v1.Container, names sets.Set[string], path *field.Path) field.ErrorList {
+	errs := validateCommon(c, names, path)
+	errs = append(errs, validateLifecycle(c.Lifecycle, path.Child("lifecycle"))...)
+	errs = append(errs, validateProbes(c, path)...)
+	if c.RestartPolicy != nil {
+		errs = append(errs, oneOf(path.Child("restartPolicy"), *c.RestartPolicy,
+			v1.ContainerRestartPolicyAlways, v1.ContainerRestartPolicyNever, v1.ContainerRestartPolicyOnFailure)...)
+	} else if len(c.RestartPolicyRules) > 0 {
+		errs = append(errs, field.Required(path.Child("restartPolicy"), "must specify restartPolicy when restart rules are used"))
+	}
+	return errs
+}
+
+// validateInitContainer checks an init container, which has probes and hooks only if it restarts always.
+// (validateInitContainers)
+func validateInitContainer(c *v1.Container, names sets.Set[string], path *field.Path) field.ErrorList {
+	if c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways {
+		return validateContainer(c, names, path)
+	}
+	errs := validateCommon(c, names, path)
+	forbid := func(name string, set bool) {
+		if set {
+			errs = append(errs, field.Forbidden(path.Child(name), "may not be set for init containers without restartPolicy=Always"))
+		}
+	}
+	forbid("lifecycle", c.Lifecycle != nil)
+	forbid("livenessProbe", c.LivenessProbe != nil)
+	forbid("readinessProbe", c.ReadinessProbe != nil)
+	forbid("startupProbe", c.StartupProbe != nil)
+	return errs
+}
+
+// validateCommon checks what all containers have. (validateContainerCommon)
+func validateCommon(c *v1.Container, names sets.Set[string], path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	switch {
+	case c.Name == "":
+		errs = append(errs, field.Required(path.Child("name"), ""))
+	case names.Has(c.Name):
+		errs = append(errs, field.Duplicate(path.Child("name"), c.Name))
+	default:
+		errs = append(errs, invalid(path.Child("name"), c.Name, validation.IsDNS1123Label(c.Name))...)
+	}
+	names.Insert(c.Name)
+	if c.Image == "" {
+		errs = append(errs, field.Required(path.Child("image"), ""))
+	} else if !trimmed(c.Image) {
+		errs = append(errs, field.Invalid(path.Child("image"), c.Image, "must not have leading or trailing whitespace"))
+	}
+	errs = append(errs, oneOf(path.Child("imagePullPolicy"), c.ImagePullPolicy, v1.PullAlways, v1.PullIfNotPresent, v1.PullNever)...)
+	errs = append(errs, oneOf(path.Child("terminationMessagePolicy"), c.TerminationMessagePolicy,
+		v1.TerminationMessageReadFile, v1.TerminationMessageFallbackToLogsOnError)...)
+	errs = append(errs, validatePorts(c.Ports, path.Child("ports"))...)
+	return append(errs, validateEnv(c.Env, path.Child("env"))...)
+}
+
+// validatePorts is validateContainerPorts.
+func validatePorts(ports []v1.ContainerPort, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	names := sets.New[string]()
+	for i, port := range ports {
+		at := path.Index(i)
+		if port.Name != "" {
+			if names.Has(port.Name) {
+				errs = append(errs, field.Duplicate(at.Child("name"), port.Name))
+			}
+			names.Insert(port.Name)
+			errs = append(errs, invalid(at.Child("name"), port.Name, validation.IsValidPortName(port.Name))...)
+		}
+		if port.ContainerPort == 0 {
+			errs = append(errs, field.Required(at.Child("containerPort"), ""))
+		} else {
+			errs = append(errs, invalid(at.Child("containerPort"), port.ContainerPort, validation.IsValidPortNum(int(port.ContainerPort)))...)
+		}
+		if port.HostPort != 0 {
+			errs = append(errs, invalid(at.Child("hostPort"), port.HostPort, validation.IsValidPortNum(int(port.HostPort)))...)
+		}
+		errs = append(errs, oneOf(at.Child("protocol"), port.Protocol, v1.ProtocolSCTP, v1.ProtocolTCP, v1.ProtocolUDP)...)
+	}
+	return errs
+}
+
+// hostPorts is AccumulateUniqueHostPorts for one container.
+func hostPorts(c *v1.Container, taken sets.Set[string], path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, port := range c.Ports {
+		if port.HostPort == 0 {
+			continue
+		}
+		key := fmt.Sprintf("%s/%s/%d", port.Protocol, port.HostIP, port.HostPort)
+		if taken.Has(key) {
+			errs = append(errs, field.Duplicate(path.Child("ports").Index(i).Child("hostPort"), key))
+		}
+		taken.Insert(key)
+	}
+	return errs
+}
+
+// validateEnv is ValidateEnv for variables with a value of their own: names are relaxed since 1.34.
+func validateEnv(vars []v1.EnvVar, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, v := range vars {
+		if v.Name == "" {
+			errs = append(errs, field.Required(path.Index(i).Child("name"), ""))
+		} else {
+			errs = append(errs, invalid(path.Index(i).Child("name"), v.Name, validation.IsRelaxedEnvVarName(v.Name))...)
+		}
+		if v.ValueFrom != nil && v.Value != "" {
+			errs = append(errs, field.Invalid(path.Index(i).Child("valueFrom"), "", "may not be specified when `value` is not empty"))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,159 @@
+package strict
+
+import (
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"slices"
+)
+
+// Unmarshaler is a type that reads itself from a node and reports through it what is wrong.
+type Unmarshaler interface{ UnmarshalNode(n *Node) }
+
+var (
+	unmarshalerType     = reflect.TypeFor[Unmarshaler]()
+	jsonUnmarshalerType = reflect.TypeFor[json.Unmarshaler]()
+	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
+	posType             = reflect.TypeFor[Pos]()
+)
+
+// Decode reads a node into what out points to, along json tags. Everything that does not fit the type is
+// reported through the nodes; see Bad. Null and what is not written leave out as it is. A field of type
+// Pos gets the place of its struct.
+func Decode(n *Node, out any) { decodeValue(n, reflect.ValueOf(out).Elem()) }
+
+func decodeValue(n *Node, v reflect.Value) {
+	if !n.Written() || n.Kind == Scalar && n.bad {
+		return
+	}
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			v.Set(reflect.New(v.Type().Elem()))
+		}
+		decodeValue(n, v.Elem())
+		return
+	}
+	if decodeItself(n, v) {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		decodeStruct(n, v)
+	case reflect.Map:
+		decodeMap(n, v)
+	case reflect.Slice:
+		decodeSlice(n, v)
+	case reflect.Interface:
+		v.Set(reflect.ValueOf(n.plain()))
+	default:
+		decodeScalar(n, v)
+	}
+}
+
+// decodeItself handles the types that know how they are written.
+func decodeItself(n *Node, v reflect.Value) bool {
+	pointer := v.Addr()
+	switch t := pointer.Type(); {
+	case t.Implements(unmarshalerType):
+		pointer.Interface().(Unmarshaler).UnmarshalNode(n)
+	case t.Implements(jsonUnmarshalerType):
+		if err := pointer.Interface().(json.Unmarshaler).UnmarshalJSON(n.JSON()); err != nil {
+			n.Errorf("%s does not fit: %s", n.describe(), err)
+		}
+	case t.Implements(textUnmarshalerType):
+		if n.Kind != Scalar {
+			n.Errorf("must be a single value and not %s", n.describe())
+		} else if err := pointer.Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(n.Value)); err != nil {
+			n.Errorf("%s", err)
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+func decodeStruct(n *Node, v reflect.Value) {
+	if n.Kind != Mapping {
+		n.Errorf("must be a mapping and not %s", n.describe())
+		return
+	}
+	info := structOf(v.Type())
+	if info.pos != nil {
+		v.FieldByIndex(info.pos).Set(reflect.ValueOf(n.Pos))
+	}
+	for i, key := range n.Keys {
+		index, known := info.fields[key.Name]
+		if !known {
+			n.unknownKey(i, info.names)
+			continue
+		}
+		decodeValue(n.Items[i], fieldByIndex(v, index))
+	}
+}
+
+// CheckKeys refuses the keys of a mapping that are not known.
+func CheckKeys(n *Node, known ...string) {
+	for i, key := range n.Keys {
+		if !slices.Contains(known, key.Name) {
+			n.unknownKey(i, known)
+		}
+	}
+}
+
+func (n *Node) unknownKey(i int, known []string) {
+	suggestion := ""
+	if !n.full() {
+		suggestion = DidYouMean(n.Keys[i].Name, known)
+	}
+	n.Items[i].errorAt(n.Keys[i].Pos, "unknown field%s", suggestion)
+}
+
+// fieldByIndex is like FieldByIndex and makes embedded pointers on the way.
+func fieldByIndex(v reflect.Value, index []int) reflect.Value {
+	for i, x := range index {
+		if i > 0 && v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			v = v.Elem()
+		}
+		v = v.Field(x)
+	}
+	return v
+}
+
+func decodeMap(n *Node, v reflect.Value) {
+	if n.Kind != Mapping {
+		n.Errorf("must be a mapping and not %s", n.describe())
+		return
+	}
+	t := v.Type()
+	v.Set(reflect.MakeMapWithSize(t, len(n.Keys)))
+	for i, key := range n.Keys {
+		value := reflect.New(t.Elem()).Elem()
+		decodeValue(n.Items[i], value)
+		v.SetMapIndex(reflect.ValueOf(key.Name).Convert(t.Key()), value)
+	}
+}
+
+func decodeSlice(n *Node, v reflect.Value) {
+	if v.Type().Elem().Kind() == reflect.Uint8 {
+		decodeBytes(n, v)
+		return
+	}
+	if n.Kind != Sequence {
+		n.Errorf("must be a list and not %s", n.describe())
+		return
+	}
+	list := reflect.MakeSlice(v.Type(), len(n.Items), len(n.Items))
+	for i, item := range n.Items {
+		if !item.Written() {
+			if !item.Bad() {
+				item.Errorf("an item of a list must not be empty")
+			}
+			continue
+		}
+		decodeValue(item, list.Index(i))
+	}
+	v.Set(list)
+}

@@ -1,0 +1,54 @@
+package strict
+
+import "strings"
+
+// maxSuggestions is how many known words are compared with an unknown one.
+const maxSuggestions = 200
+
+// DidYouMean suggests the known word nearest to an unknown one, for the end of a message; empty if none
+// is near.
+func DidYouMean(word string, known []string) string {
+	best, bestDistance := "", max(1, len(word)/3)+1
+	for _, k := range known[:min(len(known), maxSuggestions)] {
+		if strings.EqualFold(k, word) {
+			best = k
+			break
+		}
+		if d := distance(word, k, bestDistance); d < min(bestDistance, max(len(word), len(k))) {
+			best, bestDistance = k, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return " (did you mean " + quote(best) + "?)"
+}
+
+// distance counts the letters to insert, delete, replace or swap with their neighbour to get from a to
+// b, or returns limit if that many are needed.
+func distance(a, b string, limit int) int {
+	if len(a)-len(b) >= limit || len(b)-len(a) >= limit || len(a) > 64 {
+		return limit
+	}
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return min(rows[len(a)][len(b)], limit)
+}

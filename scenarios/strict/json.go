@@ -1,0 +1,56 @@
+package strict
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// JSON returns the node as JSON.
+func (n *Node) JSON() []byte {
+	data, err := json.Marshal(n.plain())
+	if err != nil { // plain makes only what JSON has
+		panic(err)
+	}
+	return data
+}
+
+// plain returns the node as encoding/json would decode it, numbers as json.Number.
+func (n *Node) plain() any {
+	switch n.Kind {
+	case Mapping:
+		m := make(map[string]any, len(n.Keys))
+		for i, k := range n.Keys {
+			m[k.Name] = n.Items[i].plain()
+		}
+		return m
+	case Sequence:
+		list := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			list[i] = item.plain()
+		}
+		return list
+	case Scalar:
+		return n.plainScalar()
+	}
+	return nil
+}
+
+func (n *Node) plainScalar() any {
+	switch n.Tag {
+	case "!!null":
+		return nil
+	case "!!bool":
+		return strings.EqualFold(n.Value, "true")
+	case "!!int":
+		if i, err := strconv.ParseInt(strings.ReplaceAll(n.Value, "_", ""), 0, 64); err == nil {
+			return json.Number(strconv.FormatInt(i, 10))
+		}
+	case "!!float":
+		if f, err := strconv.ParseFloat(n.Value, 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) {
+			return json.Number(strconv.FormatFloat(f, 'g', -1, 64))
+		}
+	}
+	return n.Value
+}

@@ -1,0 +1,229 @@
+package strict
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Kind is the kind of a node.
+type Kind int
+
+const (
+	Missing Kind = iota // not written
+	Scalar
+	Mapping
+	Sequence
+)
+
+// Node is a part of a document: a YAML node with its aliases and merges written out, which knows its
+// place, its path and whether something is wrong in it.
+type Node struct {
+	Kind   Kind
+	Tag    string // of a scalar, as resolved: !!str, !!int, !!float, !!bool, !!null, !!timestamp
+	Value  string // of a scalar
+	Keys   []Key  // of a mapping, beside Items
+	Items  []*Node
+	Pos    Pos
+	quoted bool
+
+	parent *Node
+	step   string // from the parent: a field name or an index in brackets
+	bad    bool
+	errs   *Collector // of a root
+}
+
+// Key is a key of a mapping.
+type Key struct {
+	Name string
+	Pos  Pos
+}
+
+// Field returns the value of a field; where it is not written, a missing node that stands where the
+// mapping begins.
+func (n *Node) Field(name string) *Node {
+	for i, k := range n.Keys {
+		if k.Name == name {
+			return n.Items[i]
+		}
+	}
+	return &Node{Pos: n.Pos, parent: n, step: name}
+}
+
+// Index returns an item of a list; where it is not written, a missing node.
+func (n *Node) Index(i int) *Node {
+	if n.Kind == Sequence && i < len(n.Items) {
+		return n.Items[i]
+	}
+	return &Node{Pos: n.Pos, parent: n, step: indexStep(i)}
+}
+
+func indexStep(i int) string { return "[" + strconv.Itoa(i) + "]" }
+
+// Find returns the node at a field path such as spec.containers[0].name, as far as it is written: the
+// rest are missing nodes. A path segment in brackets is an index of a list or a key of a mapping.
+func (n *Node) Find(path string) *Node {
+	for path != "" {
+		var name string
+		if rest, ok := strings.CutPrefix(path, "["); ok {
+			name, path, _ = strings.Cut(rest, "]")
+			if i, err := strconv.Atoi(name); err == nil && i >= 0 && n.Kind != Mapping {
+				n = n.Index(i)
+			} else {
+				n = n.Field(name)
+			}
+		} else {
+			end := strings.IndexAny(path, ".[")
+			if end < 0 {
+				end = len(path)
+			}
+			name, path = path[:end], path[end:]
+			n = n.Field(name)
+		}
+		path = strings.TrimPrefix(path, ".")
+	}
+	return n
+}
+
+// Written reports whether the node is in the file and is not null.
+func (n *Node) Written() bool { return n.Kind != Missing && !n.isNull() }
+
+func (n *Node) isNull() bool { return n.Kind == Scalar && n.Tag == "!!null" }
+
+// Path returns the field path of the node from its document, as in spec.pods[0].name.
+func (n *Node) Path() string {
+	if n.parent == nil {
+		return n.step
+	}
+	prefix := n.parent.Path()
+	if prefix == "" || strings.HasPrefix(n.step, "[") {
+		return prefix + n.step
+	}
+	return prefix + "." + n.step
+}
+
+// Errorf reports that something is wrong with the node.
+func (n *Node) Errorf(format string, args ...any) { n.errorAt(n.Pos, format, args...) }
+
+func (n *Node) errorAt(pos Pos, format string, args ...any) {
+	root := n
+	for ; root.parent != nil; root = root.parent {
+		root.bad = true
+	}
+	root.bad = true
+	if root.errs.full() {
+		root.errs.more++
+		return
+	}
+	root.errs.Add(Error{Pos: pos, Path: n.Path(), Message: fmt.Sprintf(format, args...)})
+}
+
+// full reports whether further errors are only counted.
+func (n *Node) full() bool {
+	for n.parent != nil {
+		n = n.parent
+	}
+	return n.errs.full()
+}
+
+// Bad reports whether something was found wrong in the node or below it.
+func (n *Node) Bad() bool { return n.bad }
+
+// describe says what a node is, for a message about what it should be.
+func (n *Node) describe() string {
+	switch {
+	case n.Kind == Mapping:
+		return "a mapping"
+	case n.Kind == Sequence:
+		return "a list"
+	case n.Kind == Missing || n.isNull():
+		return "nothing"
+	case n.Tag == "!!bool":
+		return "the boolean " + n.Value
+	case n.Tag == "!!int" || n.Tag == "!!float":
+		return "the number " + n.Value
+	}
+	return "the string " + quote(n.Value)
+}
+
+// Text writes the node on one line, in YAML's flow style and in the order of the file, without the
+// fields named in omit.
+func (n *Node) Text(omit ...string) string {
+	var b strings.Builder
+	n.write(&b, omit)
+	return b.String()
+}
+
+func (n *Node) write(b *strings.Builder, omit []string) {
+	switch n.Kind {
+	case Mapping:
+		open := "{"
+		for i, k := range n.Keys {
+			if slices.Contains(omit, k.Name) {
+				continue
+			}
+			b.WriteString(open + k.Name + ": ")
+			n.Items[i].write(b, nil)
+			open = ", "
+		}
+		b.WriteString(strings.TrimSuffix(open, ", ") + "}")
+	case Sequence:
+		b.WriteString("[")
+		for i, item := range n.Items {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			item.write(b, nil)
+		}
+		b.WriteString("]")
+	case Scalar:
+		if n.quoted {
+			b.WriteString(strconv.Quote(n.Value))
+		} else {
+			b.WriteString(n.Value)
+		}
+	}
+}
+
+// quote quotes what someone wrote, shortened if it is long.
+func quote(s string) string {
+	const longest = 60
+	if len(s) > longest {
+		return strconv.Quote(strings.ToValidUTF8(s[:longest], "")) + "…"
+	}
+	return strconv.Quote(s)
+}
+
+var kindNames = map[yaml.Kind]Kind{yaml.ScalarNode: Scalar, yaml.MappingNode: Mapping, yaml.SequenceNode: Sequence}
+
+// Size returns how many values the node has, itself included.
+func (n *Node) Size() int {
+	size := 1
+	for _, item := range n.Items {
+		size += item.Size()
+	}
+	return size
+}
+
+// Name returns the field name of the node, or its index in brackets.
+func (n *Node) Name() string { return n.step }
+
+// Without returns the node without the keys, at any depth, that drop reports true for. What is found
+// wrong in it is wrong in the original too.
+func (n *Node) Without(drop func(key string) bool) *Node {
+	kept := *n
+	kept.Keys, kept.Items = nil, nil
+	for i, item := range n.Items {
+		if n.Kind == Mapping {
+			if drop(n.Keys[i].Name) {
+				continue
+			}
+			kept.Keys = append(kept.Keys, n.Keys[i])
+		}
+		kept.Items = append(kept.Items, item.Without(drop))
+	}
+	return &kept
+}

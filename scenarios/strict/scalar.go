@@ -1,0 +1,90 @@
+package strict
+
+import (
+	"encoding/base64"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+func decodeScalar(n *Node, v reflect.Value) {
+	if n.Kind != Scalar {
+		n.Errorf("must be %s and not %s", wanted(v.Type()), n.describe())
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		decodeString(n, v)
+	case reflect.Bool:
+		if n.Tag != "!!bool" {
+			n.Errorf("must be true or false and not %s", n.describe())
+			return
+		}
+		v.SetBool(strings.EqualFold(n.Value, "true"))
+	case reflect.Float32, reflect.Float64:
+		f, err := strconv.ParseFloat(n.Value, 64)
+		if err != nil || n.Tag != "!!float" && n.Tag != "!!int" {
+			n.Errorf("must be a number and not %s", n.describe())
+			return
+		}
+		v.SetFloat(f)
+	default:
+		decodeInt(n, v)
+	}
+}
+
+func decodeString(n *Node, v reflect.Value) {
+	switch n.Tag {
+	case "!!str", "!!timestamp":
+		v.SetString(n.Value)
+	default:
+		n.Errorf("must be a string and not %s: put it in quotes", n.describe())
+	}
+}
+
+func decodeInt(n *Node, v reflect.Value) {
+	if n.Tag != "!!int" {
+		n.Errorf("must be a whole number and not %s", n.describe())
+		return
+	}
+	digits := strings.ReplaceAll(n.Value, "_", "")
+	switch v.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		if i, err := strconv.ParseInt(digits, 0, 64); err == nil && !v.OverflowInt(i) {
+			v.SetInt(i)
+			return
+		}
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		if i, err := strconv.ParseUint(digits, 0, 64); err == nil && !v.OverflowUint(i) {
+			v.SetUint(i)
+			return
+		}
+	}
+	n.Errorf("%s is out of range for %d bits", n.Value, v.Type().Bits())
+}
+
+// decodeBytes reads bytes as Kubernetes writes them: base64.
+func decodeBytes(n *Node, v reflect.Value) {
+	if n.Kind != Scalar || n.Tag != "!!str" {
+		n.Errorf("must be text in base64 and not %s", n.describe())
+		return
+	}
+	data, err := base64.StdEncoding.DecodeString(n.Value)
+	if err != nil {
+		n.Errorf("is not base64: %s", err)
+		return
+	}
+	v.SetBytes(data)
+}
+
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	}
+	return "a whole number"
+}

@@ -1,0 +1,61 @@
+package strict
+
+import (
+	"reflect"
+	"strings"
+	"sync"
+)
+
+// structInfo is what decoding needs of a struct type.
+type structInfo struct {
+	fields map[string][]int // index by json name, inlined structs included
+	names  []string
+	pos    []int // of the field of type Pos, if there is one
+}
+
+var structs sync.Map // reflect.Type to *structInfo
+
+func structOf(t reflect.Type) *structInfo {
+	if info, ok := structs.Load(t); ok {
+		return info.(*structInfo)
+	}
+	info := &structInfo{fields: map[string][]int{}}
+	info.add(t, nil)
+	structs.Store(t, info)
+	return info
+}
+
+func (s *structInfo) add(t reflect.Type, prefix []int) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		index := append(prefix[:len(prefix):len(prefix)], i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Type == posType && len(prefix) == 0:
+			s.pos = index
+		case name == "-" || !f.IsExported():
+		case name == "" && (f.Anonymous || strings.Contains(options, "inline")):
+			s.add(deref(f.Type), index)
+		default:
+			s.addName(name, f.Name, index)
+		}
+	}
+}
+
+func (s *structInfo) addName(name, fallback string, index []int) {
+	if name == "" {
+		name = fallback
+	}
+	if _, has := s.fields[name]; has {
+		return // an outer field hides an inlined one of the same name
+	}
+	s.fields[name] = index
+	s.names = append(s.names, name)
+}
+
+func deref(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
+}

@@ -1,0 +1,65 @@
+package value
+
+import "testing"
+
+func TestVersionRange(t *testing.T) {
+	for _, test := range []struct {
+		text    string
+		in, out []string
+	}{
+		{"v1.37.0", []string{"v1.37.0"}, []string{"v1.37.1", "v1.36.9"}},
+		{"v1.36", []string{"v1.36.0", "v1.36.99"}, []string{"v1.35.9", "v1.37.0"}},
+		{"..v1.34", []string{"v1.0.0", "v1.34.7"}, []string{"v1.35.0"}},
+		{"v1.36.3..v1.36", []string{"v1.36.3", "v1.36.10"}, []string{"v1.36.2", "v1.37.0"}},
+		{"v1.22..", []string{"v1.22.0", "v2.0.0"}, []string{"v1.21.14"}},
+		{"..", []string{"v0.1.0", "v1.37.0"}, nil},
+	} {
+		var r VersionRange
+		if err := r.UnmarshalText([]byte(test.text)); err != nil {
+			t.Error(err)
+		}
+		if r.String() != test.text {
+			t.Errorf("%s is written %s", test.text, r)
+		}
+		for _, v := range test.in {
+			if !r.Contains(version(t, v)) {
+				t.Errorf("%s is not in %s", v, r)
+			}
+		}
+		for _, v := range test.out {
+			if r.Contains(version(t, v)) {
+				t.Errorf("%s is in %s", v, r)
+			}
+		}
+	}
+}
+
+func TestVersionErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"1.37":         `"1.37" is not a version such as v1.37.0 or v1.37`,
+		"v1":           `"v1" is not a version such as v1.37.0 or v1.37`,
+		"v1.37.0-rc.1": `"v1.37.0-rc.1" is not a version such as v1.37.0 or v1.37`,
+		"":             `"" is not a version such as v1.37.0 or v1.37`,
+		"v1.37..v1.36": `"v1.37..v1.36" is empty: it ends before it begins`,
+		"v1.99999":     `"v1.99999" is not a version such as v1.37.0 or v1.37`,
+	} {
+		var r VersionRange
+		if err := r.UnmarshalText([]byte(text)); err == nil || err.Error() != want {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if _, err := ParseVersion("v1.37"); err == nil || err.Error() != `"v1.37" is not a full version such as v1.37.0` {
+		t.Error(err)
+	}
+}
+
+func version(t *testing.T, s string) Version {
+	v, err := ParseVersion(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.String() != s {
+		t.Errorf("%s is written %s", s, v)
+	}
+	return v
+}

@@ -1,0 +1,62 @@
+package explore
+
+import (
+	"time"
+
+	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
+)
+
+// decision is a choice that came up in a run, with what was picked and what else there was.
+type decision struct {
+	t          time.Duration
+	choice     sim.Choice
+	n, picked  int
+	candidates []sim.Choice // of a choice of the next to go
+}
+
+// others returns what could have been picked instead.
+func (d decision) others() []choose.Made {
+	var list []choose.Made
+	for i := range d.n {
+		switch {
+		case i == d.picked:
+		case d.candidates != nil:
+			list = append(list, choose.Made{Choice: d.candidates[i]})
+		default:
+			list = append(list, choose.Made{Choice: d.choice, Value: i})
+		}
+	}
+	return list
+}
+
+// chooser replays choices, and the jitters that were drawn at a time, and notes all that comes up.
+type chooser struct {
+	*choose.Replay
+	now       func() time.Duration
+	fraction  func(time.Duration) (float64, bool)
+	decisions []decision
+}
+
+func (c *chooser) Choose(id sim.Choice, n int) int {
+	v := c.Replay.Choose(id, n)
+	c.decisions = append(c.decisions, decision{t: c.now(), choice: id, n: n, picked: v})
+	return v
+}
+
+func (c *chooser) Next(candidates []sim.Choice) int {
+	v := c.Replay.Next(candidates)
+	c.decisions = append(c.decisions, decision{
+		t: c.now(), n: len(candidates), picked: v, candidates: append([]sim.Choice(nil), candidates...),
+	})
+	return v
+}
+
+func (c *chooser) Fraction(id sim.Choice) float64 {
+	if c.fraction != nil {
+		if f, ok := c.fraction(c.now()); ok {
+			return f
+		}
+	}
+	return c.Replay.Fraction(id)
+}

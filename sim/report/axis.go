@@ -1,0 +1,101 @@
+package report
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// ticks are the distances between labels on the axis, in seconds.
+var ticks = []time.Duration{1, 2, 5, 10, 15, 20, 30, 50, 60, 100, 120, 180, 300, 600, 900, 1200, 1800, 3600, 7200, 10_800, 14_400, 21_600, 43_200, 86_400}
+
+// tickStep returns the distance between labels: at least so many columns, and a whole number of them.
+func tickStep(step time.Duration, least int) time.Duration {
+	for _, s := range ticks {
+		if t := s * time.Second; t%step == 0 && t/step >= time.Duration(least) {
+			return t
+		}
+	}
+	return step * time.Duration(least)
+}
+
+// axis returns the labels and the line of the axis; the labels in at most so many columns.
+func (s *scale) axis(o Options, width int) (labels, line row) {
+	g := o.glyphs()
+	n := s.columns()
+	labels, line = make(row, min(n+12, width)), make(row, n+1)
+	for i := range line {
+		line.set(i, g.axis, dim)
+	}
+	line.set(0, g.first, dim)
+	line.set(n, g.last, dim)
+	for _, q := range s.gaps {
+		s.drawGap(line, q, g)
+	}
+	s.drawTicks(labels, line, g.tick)
+	return labels, line
+}
+
+func (s *scale) drawTicks(labels, line row, tick rune) {
+	inSeconds := s.end <= 10*time.Minute
+	distance := tickStep(s.step, 8)
+	free := 0 // the first column where a label may begin
+	for i, t := range s.edges {
+		if (i > 0 && t%distance != 0) || s.inGap(i) {
+			continue
+		}
+		if i > 0 && i < s.columns() {
+			line.set(i, tick, dim)
+		}
+		label := axisLabel(t, inSeconds)
+		at := min(i, len(labels)-len(label))
+		if at >= free {
+			labels.text(at, label, dim)
+			free = at + len(label) + 1
+		}
+	}
+}
+
+// inGap reports whether edge i lies within a squeezed stretch.
+func (s *scale) inGap(i int) bool {
+	for _, q := range s.gaps {
+		if q.first < i && i < q.end {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *scale) drawGap(line row, q gap, g *glyphs) {
+	for i := q.first + 1; i < q.end; i++ {
+		line.set(i, g.gap, dim)
+	}
+	unit := time.Second
+	if q.to-q.from >= time.Hour {
+		unit = time.Minute
+	}
+	label := " " + shortDuration((q.to - q.from).Round(unit)) + " "
+	if width := utf8.RuneCountInString(label); width < q.end-q.first {
+		line.text(q.first+(q.end-q.first-width+1)/2, label, dim)
+	}
+}
+
+func axisLabel(t time.Duration, inSeconds bool) string {
+	if inSeconds {
+		return strconv.FormatFloat(t.Seconds(), 'f', -1, 64) + "s"
+	}
+	return shortDuration(t)
+}
+
+// shortDuration is Go's notation without idle zeros: 10m and not 10m0s.
+func shortDuration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}

@@ -1,0 +1,177 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+type junitSuites struct {
+	XMLName  xml.Name     `xml:"testsuites"`
+	Name     string       `xml:"name,attr"`
+	Tests    int          `xml:"tests,attr"`
+	Failures int          `xml:"failures,attr"`
+	Errors   int          `xml:"errors,attr"`
+	Suites   []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Errors   int         `xml:"errors,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Name       string           `xml:"name,attr"`
+	Class      string           `xml:"classname,attr"`
+	File       string           `xml:"file,attr"`
+	Line       int              `xml:"line,attr"`
+	Properties *junitProperties `xml:"properties,omitempty"`
+	Failure    *junitText       `xml:"failure,omitempty"`
+	Error      *junitText       `xml:"error,omitempty"`
+	Output     *junitOutput     `xml:"system-out,omitempty"`
+}
+
+type junitProperties struct {
+	Properties []junitProperty `xml:"property"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+type junitText struct {
+	Message string `xml:"message,attr"`
+	Text    string `xml:",cdata"`
+}
+
+type junitOutput struct {
+	Text string `xml:",cdata"`
+}
+
+// xmlText replaces what XML cannot hold. CDATA is written as it is.
+func xmlText(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || r >= ' ' && r != 0xFFFE && r != 0xFFFF {
+			return r
+		}
+		return utf8.RuneError
+	}, s)
+}
+
+// JUnit writes one test suite a file and one test case a scenario and version, in the order given. A case has
+// the properties of the run that says most, the first that did not come out well: its seed, hash and
+// the command that runs it again. No times are written: the same cases give the same bytes.
+func JUnit(w io.Writer, cases []Case) error {
+	suites := junitSuites{Name: "probesim"}
+	for i := range cases {
+		c := &cases[i]
+		if n := len(suites.Suites); n == 0 || suites.Suites[n-1].Name != c.File {
+			suites.Suites = append(suites.Suites, junitSuite{Name: c.File})
+		}
+		suites.Suites[len(suites.Suites)-1].add(c)
+	}
+	for _, s := range suites.Suites {
+		suites.Tests += s.Tests
+		suites.Failures += s.Failures
+		suites.Errors += s.Errors
+	}
+	text, err := xml.MarshalIndent(suites, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
+	return err
+}
+
+func (s *junitSuite) add(c *Case) {
+	shown := c.shown()
+	jc := junitCase{Name: fmt.Sprintf("%s [%s]", c.Scenario, c.Kubernetes), Class: c.File, File: c.File, Line: c.Line}
+	if shown != nil {
+		jc.Properties = &junitProperties{shown.properties()}
+		if shown.Output != "" {
+			jc.Output = &junitOutput{xmlText(shown.Output)}
+		}
+	}
+	s.Tests++
+	switch c.Outcome() {
+	case Failed:
+		s.Failures++
+		jc.Failure = &junitText{c.headline(), xmlText(c.failureText())}
+	case Broken:
+		s.Errors++
+		jc.Error = &junitText{c.headline(), xmlText(c.failureText())}
+	}
+	s.Cases = append(s.Cases, jc)
+}
+
+// shown returns the first run that did not come out well, or the first.
+func (c *Case) shown() *Run {
+	for _, r := range c.Runs {
+		if r.Outcome() != OK {
+			return r
+		}
+	}
+	if len(c.Runs) > 0 {
+		return c.Runs[0]
+	}
+	return nil
+}
+
+func (r *Run) properties() []junitProperty {
+	properties := []junitProperty{{"hash", r.Hash}}
+	if r.Replay != "" {
+		properties = append(properties, junitProperty{"replay", r.Replay})
+	}
+	if r.Seed != nil {
+		properties = append(properties, junitProperty{"seed", strconv.FormatInt(*r.Seed, 10)})
+	}
+	return properties
+}
+
+// headline says on one line what is wrong with a case.
+func (c *Case) headline() string {
+	for _, r := range c.Runs {
+		if r.Err != nil {
+			first, _, _ := strings.Cut(r.Err.Error(), "\n")
+			return first
+		}
+	}
+	failed := 0
+	for _, r := range c.Runs {
+		if r.Outcome() == Failed {
+			failed++
+		}
+	}
+	switch {
+	case len(c.Runs) == 1:
+		return "an expectation failed"
+	case failed == 0:
+		return fmt.Sprintf("an expectation held in none of %d runs", len(c.Runs))
+	}
+	return fmt.Sprintf("%d of %d runs failed", failed, len(c.Runs))
+}
+
+// failureText tells everything that is wrong with a case, run by run.
+func (c *Case) failureText() string {
+	var b strings.Builder
+	o := Options{Width: 120}
+	for _, r := range c.Runs {
+		if r.Outcome() == OK {
+			continue
+		}
+		RunLine(&b, r, 0, o)
+		if r.Replay != "" {
+			fmt.Fprintf(&b, "run it again with: %s\n", r.Replay)
+		}
+		Failures(&b, r.Expectations, o)
+	}
+	Failures(&b, c.Expectations, o)
+	return b.String()
+}

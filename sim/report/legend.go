@@ -1,0 +1,44 @@
+package report
+
+import "strings"
+
+// legend explains the characters that were drawn, as many lines as needed.
+func (d *drawing) legend() string {
+	g := d.g
+	entries := []struct {
+		glyph rune
+		st    style
+		text  string
+	}{
+		{g.success, good, "success"}, {g.successes, good, "several"},
+		{g.failed, bad, "failure"}, {g.someFailed, bad, "also success"},
+		{g.broken, warn, "probe error"}, {g.warning, warn, "warning"},
+		{g.running, good, "running, numbered by restarts"}, {g.stopping, warn, "stopping"},
+		{g.exit, bad, "exit"}, {g.done, dim, "exit with 0"}, {g.waiting, dim, "waiting"},
+		{g.yes, good, "true"}, {g.no, dim, "false"}, {g.both, warn, "changes back and forth"},
+		{g.gap, dim, "squeezed"},
+	}
+	d.drawn[cell{g.gap, dim}] = len(d.scale.gaps) > 0
+	var b strings.Builder
+	column := 0
+	for _, e := range entries {
+		if !d.drawn[cell{e.glyph, e.st}] {
+			continue
+		}
+		width := 2 + len(e.text)
+		if column > 0 && column+3+width > d.o.width() {
+			b.WriteString("\n")
+			column = 0
+		}
+		if column > 0 {
+			b.WriteString("   ")
+			column += 3
+		}
+		b.WriteString(d.o.paint(e.st, string(e.glyph)) + " " + d.o.paint(dim, e.text))
+		column += width
+	}
+	if column > 0 {
+		b.WriteString("\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,167 @@
+package report
+
+import (
+	"slices"
+	"time"
+)
+
+// scale maps time to columns. Column i shows [edges[i], edges[i+1]); the last one shows its end too.
+// Columns have one width in time, except in gaps, where long stretches without news are squeezed.
+type scale struct {
+	edges []time.Duration
+	end   time.Duration // the last column may reach beyond
+	step  time.Duration // time in a column outside of the gaps
+	gaps  []gap
+}
+
+// gap is a range of columns with a stretch of time that is squeezed.
+type gap struct {
+	first, end int // columns [first, end)
+	from, to   time.Duration
+}
+
+const (
+	// around is kept at full scale before and after each change.
+	around = 10 * time.Second
+	// gapColumns is the least width of a squeezed stretch, which has to hold its label.
+	gapColumns = 9
+)
+
+// newScale spreads [from, to] over at most columns. Where changes have long quiet stretches between them,
+// and three times as much can be seen by it, the quiet stretches are squeezed.
+func newScale(from, to time.Duration, columns int, changes []time.Duration) *scale {
+	to = max(to, from+time.Millisecond)
+	linear := even(from, to, columns)
+	quiet := quietStretches(from, to, linear.step*gapColumns, changes)
+	quiet = longest(quiet, columns/20)
+	if len(quiet) == 0 {
+		return linear
+	}
+	if squeezed := squeeze(from, to, columns, quiet); squeezed != nil && 3*squeezed.step <= linear.step {
+		return squeezed
+	}
+	return linear
+}
+
+func even(from, to time.Duration, columns int) *scale {
+	s := &scale{step: niceStep(to-from, columns), edges: []time.Duration{from}, end: to}
+	s.grow(to)
+	return s
+}
+
+// grow appends full-scale columns up to t.
+func (s *scale) grow(t time.Duration) {
+	for at := s.edges[len(s.edges)-1]; at < t; {
+		at += s.step
+		s.edges = append(s.edges, at)
+	}
+}
+
+// stretch is a range of time.
+type stretch struct{ from, to time.Duration }
+
+// quietStretches returns the stretches without a change that are at least so long after something was kept
+// around each change.
+func quietStretches(from, to, least time.Duration, changes []time.Duration) []stretch {
+	var quiet []stretch
+	add := func(a, b time.Duration) {
+		if b-a >= least {
+			quiet = append(quiet, stretch{a, b})
+		}
+	}
+	last := from
+	for _, t := range changes {
+		if t < from || t > to {
+			continue
+		}
+		add(last, t-around)
+		last = max(last, t+around)
+	}
+	add(last, to)
+	return quiet
+}
+
+// longest keeps the n longest stretches, in order of time.
+func longest(all []stretch, n int) []stretch {
+	if len(all) <= n {
+		return all
+	}
+	bySize := slices.Clone(all)
+	slices.SortStableFunc(bySize, func(a, b stretch) int { return int(b.to - b.from - (a.to - a.from)) })
+	kept := bySize[:n]
+	slices.SortFunc(kept, func(a, b stretch) int { return int(a.from - b.from) })
+	return kept
+}
+
+// squeeze gives the quiet stretches what the others leave of the columns, or returns nil if there is
+// too little.
+func squeeze(from, to time.Duration, columns int, quiet []stretch) *scale {
+	silent := time.Duration(0)
+	for _, q := range quiet {
+		silent += q.to - q.from
+	}
+	room := columns - (gapColumns+2)*len(quiet) // 2: each ends on whole columns of the others
+	if room < columns/3 {
+		return nil
+	}
+	step := max(niceStep(to-from-silent, room), time.Second)
+	s := &scale{step: step, edges: []time.Duration{from - from%step}, end: to}
+	used := int((to-from-silent)/step) + 2*len(quiet)
+	for _, q := range quiet {
+		s.grow(q.from)
+		share := int(float64(columns-used) * float64(q.to-q.from) / float64(silent))
+		s.addGap(q.to-q.to%step, min(max(share, gapColumns), 3*gapColumns))
+	}
+	s.grow(to)
+	return s
+}
+
+// addGap appends n columns that reach to t.
+func (s *scale) addGap(t time.Duration, n int) {
+	from := s.edges[len(s.edges)-1]
+	if t <= from {
+		return
+	}
+	first := len(s.edges) - 1
+	for i := 1; i <= n; i++ {
+		s.edges = append(s.edges, from+(t-from)*time.Duration(i)/time.Duration(n))
+	}
+	s.gaps = append(s.gaps, gap{first, first + n, from, t})
+}
+
+func (s *scale) columns() int         { return len(s.edges) - 1 }
+func (s *scale) from() time.Duration  { return s.edges[0] }
+func (s *scale) until() time.Duration { return s.edges[len(s.edges)-1] }
+
+// column returns the column that shows t; the first or last one for a time outside.
+func (s *scale) column(t time.Duration) int {
+	i, found := slices.BinarySearch(s.edges, t)
+	if !found {
+		i--
+	}
+	return min(max(i, 0), s.columns()-1)
+}
+
+// span returns the columns [first, end) that show a part of [from, to); none if it is out of sight.
+func (s *scale) span(from, to time.Duration) (first, end int) {
+	if to <= s.from() || from > s.until() || to <= from {
+		return 0, 0
+	}
+	return s.column(from), s.column(to-1) + 1
+}
+
+// steps are the times that a column may show: people count in them, and periods divide by them.
+var steps = []time.Duration{1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, // milliseconds
+	1000, 1500, 2000, 2500, 3000, 4000, 5000, 6000, 7500, 10_000, 12_000, 15_000, 20_000, 25_000, 30_000, 40_000,
+	60_000, 90_000, 120_000, 150_000, 180_000, 240_000, 300_000, 360_000, 450_000, 600_000, 720_000, 900_000, 1_200_000, 1_800_000, 3_600_000}
+
+// niceStep returns the shortest of the steps with which span fits into so many columns.
+func niceStep(span time.Duration, columns int) time.Duration {
+	for _, ms := range steps {
+		if step := ms * time.Millisecond; span <= step*time.Duration(columns) {
+			return step
+		}
+	}
+	hours := span/(time.Duration(columns)*time.Hour) + 1
+	return hours * time.Hour
+}

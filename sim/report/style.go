@@ -1,0 +1,82 @@
+package report
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// style is how a piece of text looks on a colour terminal; elsewhere it changes nothing.
+type style uint8
+
+const (
+	plain style = iota
+	bold
+	dim
+	good
+	bad
+	warn
+)
+
+var escapes = map[style]string{bold: "\x1b[1m", dim: "\x1b[2m", good: "\x1b[32m", bad: "\x1b[31m", warn: "\x1b[33m"}
+
+const reset = "\x1b[0m"
+
+// paint returns s in a style, if o has colour.
+func (o Options) paint(st style, s string) string {
+	if !o.Color || st == plain || s == "" {
+		return s
+	}
+	return escapes[st] + s + reset
+}
+
+// cell is one character of a row.
+type cell struct {
+	r  rune
+	st style
+}
+
+// row is a line of the timeline. Cells that were never set are blank.
+type row []cell
+
+func (r row) set(i int, c rune, st style) {
+	if i >= 0 && i < len(r) {
+		r[i] = cell{c, st}
+	}
+}
+
+func (r row) text(i int, s string, st style) {
+	for _, c := range s {
+		r.set(i, c, st)
+		i++
+	}
+}
+
+// String returns the row without trailing blanks.
+func (r row) render(o Options) string {
+	end := len(r)
+	for end > 0 && (r[end-1].r == 0 || r[end-1].r == ' ') {
+		end--
+	}
+	var b strings.Builder
+	for i := 0; i < end; {
+		j := i
+		var run strings.Builder
+		for ; j < end && r[j].st == r[i].st; j++ {
+			run.WriteRune(max(r[j].r, ' '))
+		}
+		b.WriteString(o.paint(r[i].st, run.String()))
+		i = j
+	}
+	return b.String()
+}
+
+// shorten cuts s to n characters, with an ellipsis in its middle.
+func (o Options) shorten(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	runes, mark := []rune(s), o.glyphs().ellipsis
+	head := (n - utf8.RuneCountInString(mark)) / 2
+	tail := n - utf8.RuneCountInString(mark) - head
+	return string(runes[:head]) + mark + string(runes[len(runes)-tail:])
+}

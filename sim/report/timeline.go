@@ -1,0 +1,164 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"probesim.dev/sim/trace"
+)
+
+// maxPods is the number of pods up to which a timeline has a lane for each probe. With more of them
+// each pod has one lane.
+const maxPods = 8
+
+// maxLanes is the number of pods that a timeline shows at all.
+const maxLanes = 60
+
+// Timeline writes the run as lanes over virtual time: for each pod when it is Ready, for each container its
+// instances and a mark for each probe run. Long stretches without news are squeezed where that shows more
+// of the rest; the axis says so.
+func Timeline(w io.Writer, run *Run, o Options) error {
+	h := read(run.Records, run.Until)
+	lanes := h.lanes()
+	if o.To == 0 {
+		o.To = h.end
+	}
+	d := &drawing{o: o, g: o.glyphs(), gutter: gutter(lanes, o.width()), drawn: map[cell]bool{}}
+	d.scale = newScale(o.From, o.To, o.width()-d.gutter-1, h.changes)
+	for _, l := range lanes {
+		d.lane(l, l.draw(d))
+	}
+	return d.write(w)
+}
+
+// lane is a line of the timeline before it has a width.
+type lane struct {
+	label string
+	style style
+	draw  func(*drawing) row
+}
+
+type drawing struct {
+	o      Options
+	g      *glyphs
+	scale  *scale
+	gutter int
+	body   strings.Builder
+	drawn  map[cell]bool // what the legend has to explain
+}
+
+func gutter(lanes []lane, width int) int {
+	n := 0
+	for _, l := range lanes {
+		n = max(n, len(l.label))
+	}
+	return min(n, width/4) + 2
+}
+
+func (d *drawing) lane(l lane, r row) {
+	for _, c := range r {
+		d.drawn[c] = true
+	}
+	label := d.o.shorten(l.label, d.gutter-2)
+	fmt.Fprintln(&d.body, strings.TrimRight(d.o.paint(l.style, label)+strings.Repeat(" ", d.gutter-len([]rune(label)))+r.render(d.o), " "))
+}
+
+func (d *drawing) write(w io.Writer) error {
+	labels, line := d.scale.axis(d.o, d.o.width()-d.gutter)
+	margin := strings.Repeat(" ", d.gutter)
+	_, err := fmt.Fprintf(w, "%s%s\n%s%s\n%s\n%s", margin, labels.render(d.o), margin, line.render(d.o), d.body.String(), d.legend())
+	return err
+}
+
+func (h *history) lanes() []lane {
+	var all []lane
+	if len(h.kubelet) > 0 {
+		all = append(all, h.condition("kubelet", h.kubelet, h.end))
+	}
+	if len(h.pods) > maxPods {
+		return append(all, h.compact()...)
+	}
+	for _, p := range h.pods {
+		all = append(all, h.podLanes(p)...)
+	}
+	return all
+}
+
+func (h *history) condition(label string, flips []flip, end time.Duration) lane {
+	return lane{label: label, draw: func(d *drawing) row { return conditionLane(d.scale, d.g, flips, end) }}
+}
+
+func (h *history) podLanes(p *podHistory) []lane {
+	end := min(h.end, p.removed)
+	lanes := []lane{
+		{label: p.name, style: bold, draw: p.marks},
+		h.condition("  Ready", p.ready, end),
+	}
+	for _, c := range p.containers {
+		lanes = append(lanes, lane{label: "  " + trace.Clean(c.name), style: bold, draw: func(d *drawing) row {
+			return lifeLane(d.scale, d.g, c, p, h.end)
+		}})
+		if len(c.probes[trace.Startup]) > 0 {
+			lanes = append(lanes, h.condition("    Started", c.started, end))
+		}
+		if len(p.containers) > 1 && len(c.probes[trace.Readiness]) > 0 {
+			lanes = append(lanes, h.condition("    Ready", c.ready, end))
+		}
+		for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
+			if shots := c.probes[probe]; len(shots) > 0 {
+				lanes = append(lanes, lane{label: "    " + string(probe), draw: func(d *drawing) row { return probeLane(d.scale, d.g, shots) }})
+			}
+		}
+	}
+	return lanes
+}
+
+// marks points out what was done to the pod from outside.
+func (p *podHistory) marks(d *drawing) row {
+	r := make(row, d.o.width()-d.gutter) // a text may reach beyond the end of the run
+	free := 0
+	mark := func(t time.Duration, what string) {
+		if t < d.scale.from() || t > d.scale.until() {
+			return
+		}
+		i := d.scale.column(t)
+		r.set(i, d.g.mark, warn)
+		if i >= free && i+2+len(what) <= len(r) {
+			r.text(i+2, what, dim)
+			free = i + 3 + len(what)
+		} else if i >= free && i-1-len(what) >= free {
+			r.text(i-1-len(what), what, dim)
+		}
+	}
+	if p.added > 0 {
+		mark(p.added, "added")
+	}
+	for _, t := range p.deleted {
+		mark(t, "deleted")
+	}
+	if p.removed != forever {
+		mark(p.removed, "removed")
+	}
+	return r
+}
+
+// compact has one lane a pod: Ready, with the exits of its containers.
+func (h *history) compact() []lane {
+	var lanes []lane
+	for i, p := range h.pods {
+		if i == maxLanes {
+			lanes = append(lanes, lane{label: fmt.Sprintf("%d more", len(h.pods)-i), style: dim, draw: func(*drawing) row { return nil }})
+			break
+		}
+		lanes = append(lanes, lane{label: p.name, draw: func(d *drawing) row {
+			r := conditionLane(d.scale, d.g, p.ready, min(h.end, p.removed))
+			for _, c := range p.containers {
+				r.exits(d.scale, d.g, c.runs)
+			}
+			return r
+		}})
+	}
+	return lanes
+}
