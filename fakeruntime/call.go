@@ -28,6 +28,9 @@ const (
 	Status           Method = "Status"
 )
 
+// ImageSize is the size in bytes of every image, as events about pulls show it.
+const ImageSize = 1 << 20
+
 // Call is a call to the runtime. Which fields are read depends on Method.
 type Call struct {
 	Method Method

@@ -33,12 +33,16 @@ type worker struct {
 	cause       int64 // of the present run
 }
 
+// StartJitter begins the key of the choice of how long a young kubelet's worker waits before its first
+// run, as a part of the period; the worker's name follows.
+const StartJitter = "start of "
+
 // run is the life of the worker. While the kubelet is younger than the period, the first run waits for a
 // random part of it; the ticker starts after that.
 func (w *worker) run(p *sim.Proc) {
 	period := time.Duration(w.spec.PeriodSeconds) * time.Second
 	if period > p.Now()-w.manager.start {
-		p.Sleep(time.Duration(p.Sim().Fraction("start of "+p.Name()) * float64(period)))
+		p.Sleep(time.Duration(p.Sim().Fraction(StartJitter+p.Name()) * float64(period)))
 	}
 	ticker := p.Sim().NewTicker("tick of "+p.Name(), period)
 	cases := []sim.Case{ticker.C, w.stop, w.manualTrigger}

@@ -27,12 +27,12 @@ func (b *behavior) compileAnswers(n *strict.Node) {
 		_, twice := b.names[a.Name]
 		_, isCode := value.ParseCode(a.Name)
 		switch {
-		case name.Bad():
+		case item.Kind != strict.Mapping || name.Bad():
 			continue
 		case a.Name == "":
 			name.Errorf("is required: the word that stands for the answer")
 		case !value.IsName(a.Name) || a.Name == "repeat" || a.Name == "in":
-			name.Errorf("%s cannot be a word: use letters, digits, - and _, beginning with a letter", value.Quote(a.Name))
+			name.Errorf("%s cannot be a word: use letters, digits, - and _, beginning with a letter", strict.Quote(a.Name))
 		case slices.Contains(value.Words, a.Name) || isCode:
 			name.Errorf("%s has a meaning already", a.Name)
 		case twice:
@@ -101,7 +101,7 @@ func (b *behavior) answer(a value.Answer, n *strict.Node) (fakeruntime.Answer, b
 		n.Errorf("an exec probe cannot answer %s", a.Word)
 		return answer, false
 	default:
-		n.Errorf("unknown word %s%s", value.Quote(a.Word), strict.DidYouMean(a.Word, b.words()))
+		n.Errorf("unknown word %s%s", strict.Quote(a.Word), strict.DidYouMean(a.Word, b.words()))
 		return answer, false
 	}
 	answer.Latency = (*fakeruntime.Draw)(a.In)

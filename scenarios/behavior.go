@@ -38,7 +38,7 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 	for i := range w.spec.Containers {
 		item, spec := n.Index(i), &w.spec.Containers[i]
 		checkContainerDelays(item.Field("delays"), spec.Delays)
-		if item.Field("name").Bad() {
+		if item.Kind != strict.Mapping || item.Field("name").Bad() {
 			continue
 		}
 		container := w.container(spec.Name)
@@ -47,7 +47,7 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 		case spec.Name == "":
 			item.Field("name").Errorf("is required")
 		case container == nil:
-			item.Field("name").Errorf("%s has no container %s%s", w.manifest.name, value.Quote(spec.Name), strict.DidYouMean(spec.Name, w.containerNames()))
+			item.Field("name").Errorf("%s has no container %s%s", w.manifest.name, strict.Quote(spec.Name), strict.DidYouMean(spec.Name, w.containerNames()))
 		case twice:
 			item.Field("name").Errorf("the container %s is already listed above", spec.Name)
 		default:

@@ -17,6 +17,7 @@ const (
 
 	maxEntries = 1000 // of spec.pods, steps, expect, and of a container's behavior and answers
 
+	maxFiles      = 1000      // that workloads are taken from
 	maxPodValues  = 2_000_000 // in the manifests of all pods of a scenario, one by one
 	maxFileValues = 4_000_000 // in the manifests that the scenarios of a file use
 )
@@ -36,8 +37,10 @@ type checker struct {
 // meaning is not looked at.
 func (c *checker) check() {
 	c.checkMetadata()
-	if !c.spec.Written() {
-		c.spec.Errorf("is required")
+	if c.spec.Kind != strict.Mapping {
+		if !c.spec.Bad() {
+			c.spec.Errorf("is required")
+		}
 		return
 	}
 	c.checkRun()
@@ -62,7 +65,7 @@ func (c *checker) checkMetadata() {
 		name.Errorf("is required: a scenario has a name")
 	} else if !name.Bad() {
 		for _, message := range validation.IsDNS1123Subdomain(m.Name) {
-			name.Errorf("%s is not a name: %s", value.Quote(m.Name), message)
+			name.Errorf("%s is not a name: %s", strict.Quote(m.Name), message)
 		}
 	}
 	for _, e := range apivalidation.ValidateLabels(m.Labels, field.NewPath("labels")) {

@@ -144,6 +144,9 @@ func (c *checker) checkMatcher(e *Expect, n *strict.Node) {
 	if e.Becomes != nil {
 		e.Becomes.Check(n.Field("becomes"), e.Container)
 	}
+	if e.Record != nil {
+		e.Record.CheckScope(n)
+	}
 	if e.Transitions != nil {
 		e.Transitions.Check(n.Field("transitions"), e.Container)
 	}
@@ -181,6 +184,9 @@ func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
 		n.Field("instance").Errorf("does not go with becomes: only a record has an instance")
 	}
 	c.checkContainerName(pod, m.Container, n.Field("container"))
+	if m.Record != nil {
+		m.Record.CheckScope(n)
+	}
 	if m.Becomes != nil {
 		m.Becomes.Check(n.Field("becomes"), m.Container)
 	}
@@ -189,7 +195,7 @@ func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
 // checkWhich checks the runs that an expectation is checked in.
 func (c *checker) checkWhich(e *Expect, n *strict.Node) {
 	if e.Runs != EveryRun && e.Runs != SomeRun {
-		n.Field("runs").Errorf("%s is neither every nor some%s", value.Quote(e.Runs), strict.DidYouMean(e.Runs, []string{EveryRun, SomeRun}))
+		n.Field("runs").Errorf("%s is neither every nor some%s", strict.Quote(e.Runs), strict.DidYouMean(e.Runs, []string{EveryRun, SomeRun}))
 	}
 	if len(e.KubernetesVersions) > 0 && len(c.versions) > 0 && !anyIn(c.versions, e.KubernetesVersions) {
 		n.Field("kubernetesVersions").Errorf("the scenario runs none of these versions, only %s", listVersions(c.versions))

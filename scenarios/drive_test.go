@@ -27,7 +27,9 @@ type call struct {
 	do func()
 }
 
-func (w *fakeWorld) At(t time.Duration, do func()) { w.queue = append(w.queue, call{max(t, w.now), do}) }
+func (w *fakeWorld) At(t time.Duration, do func()) {
+	w.queue = append(w.queue, call{max(t, w.now), do})
+}
 
 func (w *fakeWorld) Observe(f func(*trace.Record)) { w.observers = append(w.observers, f) }
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"probesim.dev/scenarios/strict"
-	"probesim.dev/scenarios/value"
 )
 
 // findManifest returns the workload that an entry of spec.pods names, or nil after saying why there is
@@ -20,7 +19,7 @@ func (c *checker) findManifest(p *Pod, n *strict.Node) *manifest {
 		return nil
 	}
 	if p.Kind != "" && kindNamed(p.Kind) == nil {
-		n.Field("kind").Errorf("unknown kind %s%s", value.Quote(p.Kind), strict.DidYouMean(p.Kind, kindNames()))
+		n.Field("kind").Errorf("unknown kind %s%s", strict.Quote(p.Kind), strict.DidYouMean(p.Kind, kindNames()))
 		return nil
 	}
 	f, where := c.file, "in this file"
@@ -48,7 +47,7 @@ func pick(f *file, where string, p *Pod, n *strict.Node) *manifest {
 	case len(found) == 0 && f.broken:
 		return nil // it may be in the part that could not be read
 	case len(found) == 0:
-		n.Field("name").Errorf("there is no %s %s %s%s", kind, value.Quote(p.Name), where, strict.DidYouMean(p.Name, f.workloadNames(p.Kind)))
+		n.Field("name").Errorf("there is no %s %s %s%s", kind, strict.Quote(p.Name), where, strict.DidYouMean(p.Name, f.workloadNames(p.Kind)))
 		return nil
 	case len(found) > 1 && slices.ContainsFunc(found, func(m *manifest) bool { return m.kind != found[0].kind }):
 		n.Field("name").Errorf("there are a %s and a %s named %s %s: say which with kind", found[0].kind.kind, found[1].kind.kind, p.Name, where)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// FuzzLoad loads whatever bytes. What is refused says why in Errors; what is loaded can be planned.
+// FuzzLoad loads whatever bytes. What is refused says why in Errors; what is loaded can be run.
 func FuzzLoad(f *testing.F) {
 	for _, pattern := range []string{"testdata/format/*.yaml", "testdata/load/*.txt"} {
 		files, err := filepath.Glob(pattern)
@@ -45,8 +45,12 @@ func FuzzLoad(f *testing.F) {
 		for _, s := range loaded {
 			seed := int64(1)
 			for _, plan := range []*Plan{s.Plan("v1.37.0", nil), s.Plan("v1.37.0", &seed)} {
-				if pods := plan.Pods(); len(pods) == 0 || len(pods) > MaxPods {
+				pods := plan.Pods()
+				if len(pods) == 0 || len(pods) > MaxPods {
 					t.Fatalf("%s has %d pods", s.Metadata.Name, len(pods))
+				}
+				if len(pods) < 100 {
+					drive(plan)
 				}
 			}
 		}

@@ -56,7 +56,7 @@ func (l *loader) load(f *file) []*Scenario {
 	if len(f.scenarios) > 0 {
 		for _, n := range f.others {
 			n.Field("kind").Errorf("unknown kind %s%s: a scenario file has workloads and Scenario documents",
-				value.Quote(n.Field("kind").Value), strict.DidYouMean(n.Field("kind").Value, append(kindNames(), "Scenario")))
+				strict.Quote(n.Field("kind").Value), strict.DidYouMean(n.Field("kind").Value, append(kindNames(), "Scenario")))
 		}
 	}
 	var scenarios []*Scenario
@@ -99,6 +99,10 @@ func (l *loader) manifestFile(f *file, n *strict.Node, name string) *file {
 	full := path.Join(path.Dir(f.name), name)
 	if known, ok := l.files[full]; ok {
 		return known
+	}
+	if len(l.files) >= maxFiles {
+		n.Errorf("cannot be read: workloads are taken from more than %d files", maxFiles)
+		return nil
 	}
 	data, err := l.readFile(full)
 	if err != nil {

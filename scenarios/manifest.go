@@ -21,7 +21,8 @@ type manifest struct {
 	name string
 
 	loaded   bool
-	size     int // values in it
+	bad      bool // no pods can be made of it
+	size     int  // values in it
 	meta     *metav1.ObjectMeta
 	pod      *v1.Pod // as written; that of a template has no name
 	replicas int
@@ -114,24 +115,29 @@ func kindNames() []string {
 // root is the node that has the pod's metadata and spec.
 func (m *manifest) root() *strict.Node { return m.node.Find(m.kind.template) }
 
-// load reads the object and reports why the API server would not create its pods; see node.Bad.
-func (m *manifest) load() {
-	if m.loaded {
-		return
+// load reads the object and reports why the API server would not create its pods. It returns whether it
+// would.
+func (m *manifest) load() bool {
+	if !m.loaded {
+		m.loaded, m.size = true, m.node.Size()
+		m.kind.read(m)
+		m.checkOwn()
+		m.bad = m.node.Bad()
 	}
-	m.loaded, m.size = true, m.node.Size()
-	m.kind.read(m)
-	if m.node.Bad() {
-		return
-	}
-	if m.name == "" {
+	return !m.bad
+}
+
+// checkOwn checks the pod as written.
+func (m *manifest) checkOwn() {
+	switch {
+	case m.node.Bad():
+	case m.name == "":
 		m.node.Find("metadata.name").Errorf("Required value: name is required")
-		return
+	default:
+		pod := m.newPod()
+		podspec.Default(pod)
+		m.check(&podErrors{manifest: m}, pod)
 	}
-	pod := m.newPod()
-	pod.Name = m.podName(0)
-	podspec.Default(pod)
-	m.check(&podErrors{manifest: m}, pod)
 }
 
 // podName returns the name of the pod of a replica.
@@ -142,12 +148,15 @@ func (m *manifest) podName(replica int) string {
 	return m.name + "-" + strconv.Itoa(replica)
 }
 
-// newPod returns a copy of the pod as the API server would be given it, without what it does not take
-// from whoever creates a pod.
+// newPod returns a copy of the pod, as its replica 0, as the API server would be given it: without what it
+// does not take from whoever creates a pod. It takes no UID either, but one that a pod has is kept.
 func (m *manifest) newPod() *v1.Pod {
 	pod := m.pod.DeepCopy()
 	pod.Status = v1.PodStatus{}
-	pod.Namespace = m.meta.Namespace
+	pod.Namespace, pod.Name = m.meta.Namespace, m.podName(0)
+	if m.kind.template != "" {
+		pod.UID = ""
+	}
 	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = nil, nil
 	pod.CreationTimestamp = metav1.Time{}
 	pod.ManagedFields, pod.ResourceVersion, pod.Generation = nil, "", 0

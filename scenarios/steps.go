@@ -60,7 +60,7 @@ func (c *checker) checkPodName(name string, n *strict.Node) {
 	if name == "" || !c.resolved() || c.scenario.podCount(name) > 0 {
 		return
 	}
-	n.Errorf("the scenario has no pod or workload %s%s", value.Quote(name), strict.DidYouMean(name, c.scenario.podNames()))
+	n.Errorf("the scenario has no pod or workload %s%s", strict.Quote(name), strict.DidYouMean(name, c.scenario.podNames()))
 }
 
 // resolved reports whether all pods of the scenario are known, so that a name can be called unknown.
@@ -79,7 +79,7 @@ func (c *checker) checkContainerName(pod, container string, n *strict.Node) {
 			if pod == "" && len(c.scenario.workloads) > 1 {
 				hint = ": say which pods are meant with pod"
 			}
-			n.Errorf("%s has no container %s%s%s", w.manifest.name, value.Quote(container), strict.DidYouMean(container, w.containerNames()), hint)
+			n.Errorf("%s has no container %s%s%s", w.manifest.name, strict.Quote(container), strict.DidYouMean(container, w.containerNames()), hint)
 			return
 		}
 	}

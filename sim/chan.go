@@ -131,9 +131,7 @@ func (p *Proc) Select(cases ...Case) int {
 	return p.woken
 }
 
-// TrySelect is Select with a default case: it reports false when no channel has a value.
-func (p *Proc) TrySelect(cases ...Case) (int, bool) { return p.takeOne(cases) }
-
+// takeOne receives from a channel that has a value, if there is one.
 func (p *Proc) takeOne(cases []Case) (int, bool) {
 	first, n := -1, 0
 	for i, c := range cases {

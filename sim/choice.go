@@ -57,11 +57,11 @@ func (c *choices) next(s *Sim) int {
 	c.candidates = c.candidates[:0]
 	for i := range s.due.len() {
 		t := s.due.at(i)
-		c.candidates = append(c.candidates, Choice{Next, t.name, t.runs})
+		c.candidates = append(c.candidates, Choice{Next, t.name, *t.runs})
 	}
 	for i := range s.ready.len() {
 		p := s.ready.at(i)
-		c.candidates = append(c.candidates, Choice{Next, p.name, p.runs})
+		c.candidates = append(c.candidates, Choice{Next, p.name, *p.runs})
 	}
 	return c.chooser.Next(c.candidates)
 }

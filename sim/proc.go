@@ -16,7 +16,9 @@ type Proc struct {
 	open  bool // waits in a Select or Recv that nothing has been sent to yet
 	woken int  // the case of the Select that was
 	idle  func() bool
-	runs  int64
+	runs  *int64
+
+	started int64 // place among all that were started
 }
 
 // killed unwinds the coroutine of a process that is stopped while it waits.
@@ -25,8 +27,9 @@ type killed struct{}
 // Go starts a process. It runs when the processes enabled before it have, at this instant. The name
 // identifies it in choices and errors and should be unique among what is alive.
 func (s *Sim) Go(name string, f func(*Proc)) *Proc {
-	p := &Proc{sim: s, name: name}
-	p.sleep = Timer{name: name, proc: p}
+	s.starts++
+	p := &Proc{sim: s, name: name, runs: s.counter(name), started: s.starts}
+	p.sleep = Timer{name: "sleep of " + name, proc: p, runs: p.runs}
 	p.next, p.stop = iter.Pull(func(yield func(struct{}) bool) {
 		defer func() {
 			if r := recover(); r != nil && r != any(killed{}) {
@@ -55,16 +58,12 @@ func (p *Proc) Sim() *Sim { return p.sim }
 
 // resume runs the process until it waits or ends.
 func (p *Proc) resume() {
+	*p.runs++
 	if p.idle != nil && p.idle() {
 		return
 	}
 	p.idle = nil
-	p.runs++
-	before := p.sim.current
-	p.sim.current = p
-	_, alive := p.next()
-	p.sim.current = before
-	if !alive {
+	if _, alive := p.next(); !alive {
 		delete(p.sim.procs, p)
 	}
 }
@@ -88,6 +87,11 @@ func (p *Proc) ParkWhile(idle func() bool) {
 func (p *Proc) Interrupt() {
 	p.sim.Stop(&p.sleep)
 	p.idle = nil
+	for i := range p.sim.ready.len() {
+		if p.sim.ready.at(i) == p {
+			return // the wake-up has come at this very instant
+		}
+	}
 	p.Wake()
 }
 

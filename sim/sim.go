@@ -10,7 +10,11 @@
 package sim
 
 import (
+	"cmp"
+	"container/heap"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -22,12 +26,12 @@ type Limits struct {
 	AtOneInstant int64
 }
 
-// LimitError says which limit ended a run and which process had run most often.
+// LimitError says which limit ended a run and which process or timer had run most often.
 type LimitError struct {
 	Limit string // events, processes or events at one instant
 	Max   int64
 	Now   time.Duration
-	Name  string // the process that ran most often
+	Name  string // the process or timer that ran most often
 	Runs  int64
 }
 
@@ -52,8 +56,9 @@ type Sim struct {
 	ready    queue[*Proc]  // enabled processes, the longest enabled first
 	last     queue[*Proc]  // processes that let everything else of the instant go first
 	procs    map[*Proc]struct{}
+	starts   int64
+	ran      map[string]*int64 // how often what has a name ran
 	choices  choices
-	current  *Proc
 	events   int64
 	instant  int64 // events since time last moved
 	exceeded *LimitError
@@ -61,7 +66,10 @@ type Sim struct {
 
 // New returns a world at o.Start in which nothing happens yet.
 func New(o Options) *Sim {
-	return &Sim{now: o.Start, limits: o.Limits, procs: map[*Proc]struct{}{}, choices: choices{chooser: o.Chooser}}
+	return &Sim{
+		now: o.Start, limits: o.Limits, procs: map[*Proc]struct{}{}, ran: map[string]*int64{},
+		choices: choices{chooser: o.Chooser},
+	}
 }
 
 // Now returns the virtual time.
@@ -90,17 +98,22 @@ func (s *Sim) RunUntil(t time.Duration) error {
 	return s.exceeded
 }
 
-// Close ends all processes. Their deferred calls run; nothing else does.
+// Close ends all processes, the one that was started first first. Their deferred calls run; nothing
+// else does. A process must not call it.
 func (s *Sim) Close() {
-	for p := range s.procs {
-		p.stop()
+	byStart := func(a, b *Proc) int { return cmp.Compare(a.started, b.started) }
+	for len(s.procs) > 0 {
+		for _, p := range slices.SortedFunc(maps.Keys(s.procs), byStart) {
+			p.stop()
+			delete(s.procs, p)
+		}
 	}
 }
 
 // step fires one due timer or resumes one enabled process and reports whether there was one.
 func (s *Sim) step() bool {
 	for at, ok := s.timers.next(); ok && at <= s.now; at, ok = s.timers.next() {
-		s.due.push(s.timers.pop())
+		s.due.push(heap.Pop(&s.timers).(*Timer))
 	}
 	if s.due.len()+s.ready.len() == 0 {
 		if s.last.len() == 0 {
@@ -137,13 +150,24 @@ func (s *Sim) exceed(limit string, m int64) {
 	if s.exceeded != nil {
 		return
 	}
-	e := &LimitError{Limit: limit, Max: m, Now: s.now}
-	for p := range s.procs {
-		if p.runs > e.Runs || p.runs == e.Runs && p.name < e.Name {
-			e.Name, e.Runs = p.name, p.runs
+	e := &LimitError{Limit: limit, Max: m, Now: s.now, Runs: -1}
+	for name, n := range s.ran {
+		if *n > e.Runs || *n == e.Runs && name < e.Name {
+			e.Name, e.Runs = name, *n
 		}
 	}
 	s.exceeded = e
+}
+
+// counter returns what counts how often a process or timer of that name runs. It goes on where an earlier
+// one of the name ended, so that a choice about either means only one.
+func (s *Sim) counter(name string) *int64 {
+	n, ok := s.ran[name]
+	if !ok {
+		n = new(int64)
+		s.ran[name] = n
+	}
+	return n
 }
 
 // queue is a first-in-first-out list from which any item can be taken.

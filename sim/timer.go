@@ -1,6 +1,9 @@
 package sim
 
-import "time"
+import (
+	"container/heap"
+	"time"
+)
 
 // Timer calls a function, or wakes a process, at a time.
 type Timer struct {
@@ -10,29 +13,38 @@ type Timer struct {
 	at   time.Duration
 	seq  uint64
 	pos  int // place in the heap plus one; 0: not there
-	runs int64
+	runs *int64
 }
 
-// NewTimer returns a timer that is not set. When it fires, call runs in the kernel: it must not wait.
-func (s *Sim) NewTimer(name string, call func()) *Timer { return &Timer{name: name, call: call} }
+// NewTimer returns a timer that is not set. When it fires, call runs in the kernel: it must not wait. The
+// name identifies it in choices and errors and should be unique among what is alive.
+func (s *Sim) NewTimer(name string, call func()) *Timer {
+	return &Timer{name: name, call: call, runs: s.counter(name)}
+}
 
 // Set has the timer fire at time t, or at this instant if t is past, instead of when it was set to.
 func (s *Sim) Set(t *Timer, at time.Duration) { s.schedule(t, at) }
 
-// At calls f at time t.
-func (s *Sim) At(t time.Duration, name string, f func()) { s.schedule(s.NewTimer(name, f), t) }
+// At calls f at time t. Other calls may have the same name.
+func (s *Sim) At(t time.Duration, name string, f func()) {
+	timer := s.NewTimer(name, f)
+	turn := *timer.runs
+	*timer.runs++
+	timer.runs = &turn
+	s.schedule(timer, t)
+}
 
 func (s *Sim) schedule(t *Timer, at time.Duration) {
 	s.Stop(t)
 	s.seq++
 	t.at, t.seq = max(at, s.now), s.seq
-	s.timers.push(t)
+	heap.Push(&s.timers, t)
 }
 
 // Stop keeps the timer from firing.
 func (s *Sim) Stop(t *Timer) {
 	if t.pos > 0 {
-		s.timers.remove(t)
+		heap.Remove(&s.timers, t.pos-1)
 		return
 	}
 	for i := range s.due.len() {
@@ -44,11 +56,11 @@ func (s *Sim) Stop(t *Timer) {
 }
 
 func (t *Timer) fire(s *Sim) {
-	t.runs++
 	if t.proc != nil {
 		s.ready.push(t.proc)
 		return
 	}
+	*t.runs++
 	t.call()
 }
 
@@ -64,7 +76,7 @@ type Ticker struct {
 // NewTicker returns a ticker whose first tick is one period away. The period must be positive.
 func (s *Sim) NewTicker(name string, period time.Duration) *Ticker {
 	t := &Ticker{C: NewChan[struct{}](s, name, 1), sim: s, period: period}
-	t.timer = Timer{name: name, call: t.tick}
+	t.timer = Timer{name: name, call: t.tick, runs: s.counter(name)}
 	s.schedule(&t.timer, s.now+period)
 	return t
 }
@@ -90,7 +102,7 @@ func (t *Ticker) Reset(period time.Duration) {
 // Stop ends the ticks.
 func (t *Ticker) Stop() { t.sim.Stop(&t.timer) }
 
-// timerHeap is a binary heap of timers by time, then by the order in which they were set.
+// timerHeap has the timers by time, then by the order in which they were set (container/heap).
 type timerHeap []*Timer
 
 func (h timerHeap) next() (time.Duration, bool) {
@@ -100,62 +112,26 @@ func (h timerHeap) next() (time.Duration, bool) {
 	return h[0].at, true
 }
 
-func (h timerHeap) less(i, j int) bool {
+func (h timerHeap) Len() int { return len(h) }
+
+func (h timerHeap) Less(i, j int) bool {
 	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].seq < h[j].seq
 }
 
-func (h *timerHeap) push(t *Timer) {
-	*h = append(*h, t)
-	t.pos = len(*h)
-	h.up(len(*h) - 1)
-}
-
-func (h *timerHeap) pop() *Timer {
-	t := (*h)[0]
-	h.remove(t)
-	return t
-}
-
-func (h *timerHeap) remove(t *Timer) {
-	i, n := t.pos-1, len(*h)-1
-	h.swap(i, n)
-	(*h)[n], *h = nil, (*h)[:n]
-	t.pos = 0
-	if i < n {
-		h.down(i)
-		h.up(i)
-	}
-}
-
-func (h timerHeap) swap(i, j int) {
+func (h timerHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].pos, h[j].pos = i+1, j+1
 }
 
-func (h timerHeap) up(i int) {
-	for i > 0 {
-		parent := (i - 1) / 2
-		if !h.less(i, parent) {
-			return
-		}
-		h.swap(i, parent)
-		i = parent
-	}
+func (h *timerHeap) Push(t any) {
+	*h = append(*h, t.(*Timer))
+	t.(*Timer).pos = len(*h)
 }
 
-func (h timerHeap) down(i int) {
-	for {
-		child := 2*i + 1
-		if child >= len(h) {
-			return
-		}
-		if child+1 < len(h) && h.less(child+1, child) {
-			child++
-		}
-		if !h.less(child, i) {
-			return
-		}
-		h.swap(i, child)
-		i = child
-	}
+func (h *timerHeap) Pop() any {
+	n := len(*h) - 1
+	t := (*h)[n]
+	(*h)[n], *h = nil, (*h)[:n]
+	t.pos = 0
+	return t
 }

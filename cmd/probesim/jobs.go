@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,7 +37,7 @@ func (s *selection) jobs(all []*scenarios.Scenario) ([]*job, error) {
 		}
 	}
 	if len(jobs) == 0 {
-		return nil, &exitError{exitUsage, fmt.Errorf("no scenario has a name that matches %s; there are: %s", value.Quote(s.pattern.String()), strings.Join(names, ", "))}
+		return nil, &exitError{exitUsage, fmt.Errorf("no scenario has a name that matches %s; there are: %s", strconv.Quote(s.pattern.String()), strings.Join(names, ", "))}
 	}
 	for i, j := range jobs {
 		j.alone = (i == 0 || jobs[i-1].group != j.group) && (i+1 == len(jobs) || jobs[i+1].group != j.group)

@@ -47,6 +47,7 @@ const (
 	exitUsage       = 2   // bad usage, or a bad file
 	exitBroken      = 3   // a limit was hit, or the program is at fault
 	exitInterrupted = 130 // as shells report it
+	exitPipe        = 141 // stdout was closed, as shells report it
 )
 
 // exitError ends the program with a code, and a message if there is one.

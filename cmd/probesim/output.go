@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -42,6 +43,7 @@ type output struct {
 
 	cases []report.Case
 	group [][]expect.Result // of the runs of the last case
+	told  made              // the last run of the last case of which was told why it failed
 }
 
 // made is a run with the text that is written of it.
@@ -49,7 +51,8 @@ type made struct {
 	run     *report.Run
 	results []expect.Result
 	text    []byte
-	err     error // of writing
+	detail  []byte // why it failed, in lines
+	err     error  // of writing
 }
 
 func runJobs(cmd *cobra.Command, jobs []*job, o runOptions) error {
@@ -60,8 +63,11 @@ func runJobs(cmd *cobra.Command, jobs []*job, o runOptions) error {
 	if err == nil {
 		err = out.finish(ctx.Err() != nil)
 	}
-	if err == nil || errors.As(err, new(*exitError)) {
+	switch {
+	case err == nil || errors.As(err, new(*exitError)):
 		return err
+	case errors.Is(err, syscall.EPIPE): // nobody reads any more
+		return &exitError{code: exitPipe}
 	}
 	return &exitError{exitBroken, err}
 }
@@ -94,7 +100,8 @@ func (out *output) make(ctx context.Context, j *job) made {
 	case "timeline":
 		out.timeline(&b, m.run, s)
 	case "lines":
-		out.line(&b, m.run)
+		report.RunLine(&b, m.run, out.pad, out.text)
+		m.detail = out.detail(m.run)
 	case "jsonl":
 		writeTrace(&b, s, true)
 	case "junit":
@@ -123,7 +130,10 @@ func (out *output) emit(i int, m made) error {
 	j := out.jobs[i]
 	if i == 0 || out.jobs[i-1].group != j.group {
 		out.cases = append(out.cases, newCase(j))
-		out.group = nil
+		out.group, out.told = nil, made{}
+	}
+	if err := out.tell(m); err != nil {
+		return err
 	}
 	c := &out.cases[len(out.cases)-1]
 	c.Runs = append(c.Runs, m.run)

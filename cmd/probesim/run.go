@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -133,9 +134,9 @@ func parseSeeds(text string) (*value.IntRange, error) {
 	}
 	switch {
 	case r.Min == value.OpenMin || r.Max == value.OpenMax:
-		return nil, fmt.Errorf("%s has an open end: write both", value.Quote(text))
+		return nil, fmt.Errorf("%s has an open end: write both", strconv.Quote(text))
 	case r.Max-r.Min >= scenarios.MaxSeeds:
-		return nil, fmt.Errorf("%s are more than %d seeds", value.Quote(text), scenarios.MaxSeeds)
+		return nil, fmt.Errorf("%s are more than %d seeds", strconv.Quote(text), scenarios.MaxSeeds)
 	}
 	return &r, nil
 }

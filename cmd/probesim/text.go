@@ -30,13 +30,32 @@ func (out *output) timeline(b *bytes.Buffer, run *report.Run, s *simulation) {
 	}
 }
 
-// line writes a line about a run, and everything about what failed.
-func (out *output) line(b *bytes.Buffer, run *report.Run) {
-	report.RunLine(b, run, out.pad, out.text)
-	if run.Outcome() == report.Failed {
-		report.Failures(b, run.Expectations, out.text)
-		fmt.Fprintf(b, "  run it again with: %s\n", run.Replay)
+// detail is everything about what failed in a run, to stand below its line.
+func (out *output) detail(run *report.Run) []byte {
+	if run.Outcome() != report.Failed {
+		return nil
 	}
+	var b bytes.Buffer
+	o := out.text
+	o.Indent = 2
+	report.Failures(&b, run.Expectations, o)
+	return b.Bytes()
+}
+
+// tell writes why a run failed, unless another of the case failed in the same way just before.
+func (out *output) tell(m made) error {
+	if len(m.detail) == 0 {
+		return nil
+	}
+	text := ""
+	if bytes.Equal(m.detail, out.told.detail) {
+		text = fmt.Sprintf("  as with seed %d", *out.told.run.Seed)
+	} else {
+		text = string(m.detail) + "  run it again with: " + m.run.Replay
+		out.told = m
+	}
+	_, err := fmt.Fprintln(out.stdout, text)
+	return err
 }
 
 // explain says on stderr what failed, where stdout has a trace.

@@ -47,33 +47,44 @@ var recordFields = []field[trace.Record]{
 	{"message", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(r.Message) }, nil},
 }
 
-// kindFields are the kinds of records that can be matched, each with its fields. The observable ones
-// come first.
-var kindFields = []struct {
+// about says what the records of a kind are about, as far as that is fixed.
+type about int
+
+const (
+	aboutAnything about = iota // differs from record to record, or does not matter
+	aboutNode
+	aboutPod
+	aboutContainer
+)
+
+// recordKinds are the kinds of records that can be matched, each with what it is about and its fields.
+// The observable ones come first.
+var recordKinds = []struct {
 	kind   trace.Kind
+	about  about
 	fields []string
 }{
-	{trace.PodAdded, nil},
-	{trace.PodDeleteRequested, nil},
-	{trace.PodRemoved, nil},
-	{trace.ContainerStarted, nil},
-	{trace.ContainerStopping, []string{"graceSeconds", "reason"}},
-	{trace.ContainerExited, []string{"exitCode"}},
-	{trace.ProbeExecuted, []string{"probe", "result", "message", "took"}},
-	{trace.StatusPatched, nil},
-	{trace.Event, []string{"type", "reason", "message"}},
-	{trace.KubeletStopped, nil},
-	{trace.KubeletStarted, nil},
+	{trace.PodAdded, aboutPod, nil},
+	{trace.PodDeleteRequested, aboutPod, nil},
+	{trace.PodRemoved, aboutPod, nil},
+	{trace.ContainerStarted, aboutContainer, nil},
+	{trace.ContainerStopping, aboutContainer, []string{"graceSeconds", "reason"}},
+	{trace.ContainerExited, aboutContainer, []string{"exitCode"}},
+	{trace.ProbeExecuted, aboutContainer, []string{"probe", "result", "message", "took"}},
+	{trace.StatusPatched, aboutPod, nil},
+	{trace.Event, aboutAnything, []string{"type", "reason", "message"}},
+	{trace.KubeletStopped, aboutNode, nil},
+	{trace.KubeletStarted, aboutNode, nil},
 
-	{trace.CRICall, []string{"reason", "took"}},
-	{trace.ResultChanged, []string{"probe", "message"}},
-	{trace.ManualTrigger, nil},
-	{trace.SyncLoop, []string{"reason"}},
-	{trace.PodSync, []string{"reason"}},
-	{trace.Relist, []string{"reason"}},
-	{trace.BackOff, []string{"took"}},
-	{trace.ProbeSkipped, []string{"probe", "reason"}},
-	{trace.Choice, []string{"reason", "message"}},
+	{trace.CRICall, aboutAnything, []string{"reason", "took"}},
+	{trace.ResultChanged, aboutContainer, []string{"probe", "message"}},
+	{trace.ManualTrigger, aboutContainer, nil},
+	{trace.SyncLoop, aboutAnything, []string{"reason"}},
+	{trace.PodSync, aboutPod, []string{"reason"}},
+	{trace.Relist, aboutAnything, []string{"reason"}},
+	{trace.BackOff, aboutContainer, []string{"took"}},
+	{trace.ProbeSkipped, aboutContainer, []string{"probe", "reason"}},
+	{trace.Choice, aboutAnything, []string{"reason", "message"}},
 }
 
 func find[T any](fields []field[T], name string) *field[T] {

@@ -66,7 +66,7 @@ func parseMatch(n *strict.Node, typ value.Type, words []string) value.Match {
 		return m
 	}
 	if text, exact := m.Exact(); exact && words != nil && !slices.Contains(words, text) {
-		n.Errorf("%s is never %s%s", n.Name(), value.Quote(text), strict.DidYouMean(text, words))
+		n.Errorf("%s is never %s%s", n.Name(), strict.Quote(text), strict.DidYouMean(text, words))
 	}
 	return m
 }
@@ -84,7 +84,7 @@ func (r *Record) UnmarshalNode(n *strict.Node) {
 		kind.Errorf("is required: the kind of record, such as ContainerStarted")
 		return
 	case !known:
-		kind.Errorf("unknown kind of record %s%s", value.Quote(kind.Value), strict.DidYouMean(kind.Value, kinds()))
+		kind.Errorf("unknown kind of record %s%s", strict.Quote(kind.Value), strict.DidYouMean(kind.Value, kinds()))
 		return
 	}
 	r.Kind = trace.Kind(kind.Value)
@@ -109,6 +109,27 @@ func (r *Record) field(n *strict.Node, name string, fields []string) {
 	}
 	f := find(recordFields, name)
 	r.Fields = append(r.Fields, Field{Name: name, Match: parseMatch(n, f.typ, f.words)})
+}
+
+// CheckScope refuses pod, container and instance, written in n beside a record, where records of that
+// kind have none.
+func (r *Record) CheckScope(n *strict.Node) {
+	refuse := func(of string, names ...string) {
+		for _, name := range names {
+			if field := n.Field(name); field.Written() {
+				field.Errorf("%s is about %s: leave out %s", r.Kind, of, name)
+			}
+		}
+	}
+	for _, k := range recordKinds {
+		switch {
+		case k.kind != r.Kind:
+		case k.about == aboutNode:
+			refuse("the node", "pod", "container", "instance")
+		case k.about == aboutPod:
+			refuse("a pod", "container", "instance")
+		}
+	}
 }
 
 // UnmarshalNode reads {FIELD: [v, …]}.
@@ -150,7 +171,7 @@ func (t *Transitions) Check(n *strict.Node, container string) {
 }
 
 func fieldsOf(kind trace.Kind) ([]string, bool) {
-	for _, k := range kindFields {
+	for _, k := range recordKinds {
 		if k.kind == kind {
 			return k.fields, true
 		}
@@ -160,7 +181,7 @@ func fieldsOf(kind trace.Kind) ([]string, bool) {
 
 func kinds() []string {
 	var list []string
-	for _, k := range kindFields {
+	for _, k := range recordKinds {
 		list = append(list, string(k.kind))
 	}
 	return list

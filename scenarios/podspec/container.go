@@ -1,8 +1,6 @@
 package podspec
 
 import (
-	"fmt"
-
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -10,25 +8,30 @@ import (
 )
 
 // validateContainer checks a regular container (validateContainers); names are those of the containers
-// before it.
-func validateContainer(c *v1.Container, names sets.Set[string], path *field.Path) field.ErrorList {
+// before it, grace is the grace period of the pod in seconds.
+func validateContainer(c *v1.Container, names sets.Set[string], grace int64, path *field.Path) field.ErrorList {
 	errs := validateCommon(c, names, path)
-	errs = append(errs, validateLifecycle(c.Lifecycle, path.Child("lifecycle"))...)
-	errs = append(errs, validateProbes(c, path)...)
-	if c.RestartPolicy != nil {
-		errs = append(errs, oneOf(path.Child("restartPolicy"), *c.RestartPolicy,
-			v1.ContainerRestartPolicyAlways, v1.ContainerRestartPolicyNever, v1.ContainerRestartPolicyOnFailure)...)
-	} else if len(c.RestartPolicyRules) > 0 {
-		errs = append(errs, field.Required(path.Child("restartPolicy"), "must specify restartPolicy when restart rules are used"))
+	errs = append(errs, validateLifecycle(c.Lifecycle, grace, path.Child("lifecycle"))...)
+	return append(errs, validateProbes(c, path)...)
+}
+
+// validateRestart is validateContainerRestartPolicy without the rules' own fields.
+func validateRestart(c *v1.Container, path *field.Path) field.ErrorList {
+	switch {
+	case c.RestartPolicy != nil:
+		return oneOf(path.Child("restartPolicy"), *c.RestartPolicy,
+			v1.ContainerRestartPolicyAlways, v1.ContainerRestartPolicyNever, v1.ContainerRestartPolicyOnFailure)
+	case len(c.RestartPolicyRules) > 0:
+		return field.ErrorList{field.Required(path.Child("restartPolicy"), "must specify restartPolicy when restart rules are used")}
 	}
-	return errs
+	return nil
 }
 
 // validateInitContainer checks an init container, which has probes and hooks only if it restarts always.
 // (validateInitContainers)
-func validateInitContainer(c *v1.Container, names sets.Set[string], path *field.Path) field.ErrorList {
+func validateInitContainer(c *v1.Container, names sets.Set[string], grace int64, path *field.Path) field.ErrorList {
 	if c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways {
-		return validateContainer(c, names, path)
+		return validateContainer(c, names, grace, path)
 	}
 	errs := validateCommon(c, names, path)
 	forbid := func(name string, set bool) {
@@ -46,13 +49,13 @@ func validateInitContainer(c *v1.Container, names sets.Set[string], path *field.
 // validateCommon checks what all containers have. (validateContainerCommon)
 func validateCommon(c *v1.Container, names sets.Set[string], path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	switch {
-	case c.Name == "":
+	if c.Name == "" {
 		errs = append(errs, field.Required(path.Child("name"), ""))
-	case names.Has(c.Name):
-		errs = append(errs, field.Duplicate(path.Child("name"), c.Name))
-	default:
+	} else {
 		errs = append(errs, invalid(path.Child("name"), c.Name, validation.IsDNS1123Label(c.Name))...)
+	}
+	if names.Has(c.Name) {
+		errs = append(errs, field.Duplicate(path.Child("name"), c.Name))
 	}
 	names.Insert(c.Name)
 	if c.Image == "" {
@@ -63,50 +66,9 @@ func validateCommon(c *v1.Container, names sets.Set[string], path *field.Path) f
 	errs = append(errs, oneOf(path.Child("imagePullPolicy"), c.ImagePullPolicy, v1.PullAlways, v1.PullIfNotPresent, v1.PullNever)...)
 	errs = append(errs, oneOf(path.Child("terminationMessagePolicy"), c.TerminationMessagePolicy,
 		v1.TerminationMessageReadFile, v1.TerminationMessageFallbackToLogsOnError)...)
+	errs = append(errs, validateRestart(c, path)...)
 	errs = append(errs, validatePorts(c.Ports, path.Child("ports"))...)
 	return append(errs, validateEnv(c.Env, path.Child("env"))...)
-}
-
-// validatePorts is validateContainerPorts.
-func validatePorts(ports []v1.ContainerPort, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	names := sets.New[string]()
-	for i, port := range ports {
-		at := path.Index(i)
-		if port.Name != "" {
-			if names.Has(port.Name) {
-				errs = append(errs, field.Duplicate(at.Child("name"), port.Name))
-			}
-			names.Insert(port.Name)
-			errs = append(errs, invalid(at.Child("name"), port.Name, validation.IsValidPortName(port.Name))...)
-		}
-		if port.ContainerPort == 0 {
-			errs = append(errs, field.Required(at.Child("containerPort"), ""))
-		} else {
-			errs = append(errs, invalid(at.Child("containerPort"), port.ContainerPort, validation.IsValidPortNum(int(port.ContainerPort)))...)
-		}
-		if port.HostPort != 0 {
-			errs = append(errs, invalid(at.Child("hostPort"), port.HostPort, validation.IsValidPortNum(int(port.HostPort)))...)
-		}
-		errs = append(errs, oneOf(at.Child("protocol"), port.Protocol, v1.ProtocolSCTP, v1.ProtocolTCP, v1.ProtocolUDP)...)
-	}
-	return errs
-}
-
-// hostPorts is AccumulateUniqueHostPorts for one container.
-func hostPorts(c *v1.Container, taken sets.Set[string], path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	for i, port := range c.Ports {
-		if port.HostPort == 0 {
-			continue
-		}
-		key := fmt.Sprintf("%s/%s/%d", port.Protocol, port.HostIP, port.HostPort)
-		if taken.Has(key) {
-			errs = append(errs, field.Duplicate(path.Child("ports").Index(i).Child("hostPort"), key))
-		}
-		taken.Insert(key)
-	}
-	return errs
 }
 
 // validateEnv is ValidateEnv for variables with a value of their own: names are relaxed since 1.34.

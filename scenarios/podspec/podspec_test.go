@@ -129,6 +129,27 @@ func TestValidate(t *testing.T) {
 			}},
 		{`spec.containers[0].lifecycle.preStop: Required value: must specify a handler type`,
 			func(p *v1.Pod) { app(p).Lifecycle = &v1.Lifecycle{PreStop: &v1.LifecycleHandler{}} }},
+		{`spec.containers[0].lifecycle.postStart.sleep: Invalid value: 6: must be non-negative and less than terminationGracePeriodSeconds (5)`,
+			func(p *v1.Pod) {
+				p.Spec.TerminationGracePeriodSeconds = ptr.To[int64](5)
+				app(p).Lifecycle = &v1.Lifecycle{PostStart: &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: 6}}}
+			}},
+		{`spec.containers[0].ports[1].name: Duplicate value: "a"`, func(p *v1.Pod) {
+			app(p).Ports = []v1.ContainerPort{{Name: "a", ContainerPort: 1}, {Name: "a", ContainerPort: 2}}
+		}},
+		{`spec.containers[0].ports[0].containerPort: Required value`, func(p *v1.Pod) { app(p).Ports = []v1.ContainerPort{{}} }},
+		{`spec.containers[0].ports[0].hostPort: Invalid value: 70000: must be between 1 and 65535, inclusive`,
+			func(p *v1.Pod) { app(p).Ports = []v1.ContainerPort{{ContainerPort: 1, HostPort: 70000}} }},
+		{`spec.containers[0].ports[1].hostPort: Duplicate value: "TCP//5"`, func(p *v1.Pod) {
+			app(p).Ports = []v1.ContainerPort{{ContainerPort: 1, HostPort: 5}, {ContainerPort: 2, HostPort: 5}}
+		}},
+		{`spec.containers[0].ports[0].hostPort: Invalid value: 5: must match ` + "`containerPort` when `hostNetwork` is true", func(p *v1.Pod) {
+			p.Spec.HostNetwork = true
+			app(p).Ports = []v1.ContainerPort{{ContainerPort: 1, HostPort: 5}}
+		}},
+		{`spec.containers[0].env[0].valueFrom: Invalid value: "": may not be specified when ` + "`value` is not empty", func(p *v1.Pod) {
+			app(p).Env = []v1.EnvVar{{Name: "A", Value: "b", ValueFrom: &v1.EnvVarSource{FieldRef: &v1.ObjectFieldSelector{FieldPath: "metadata.name"}}}}
+		}},
 		{`spec.initContainers[0].startupProbe: Forbidden: may not be set for init containers without restartPolicy=Always`,
 			func(p *v1.Pod) {
 				p.Spec.InitContainers = []v1.Container{{Name: "i", Image: "x", StartupProbe: &v1.Probe{ProbeHandler: exec}}}

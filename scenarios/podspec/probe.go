@@ -1,6 +1,8 @@
 package podspec
 
 import (
+	"fmt"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -54,7 +56,9 @@ func validateProbe(probe *v1.Probe, path *field.Path) field.ErrorList {
 	return errs
 }
 
-func validateLifecycle(l *v1.Lifecycle, path *field.Path) field.ErrorList {
+// validateLifecycle checks hooks, of which one that sleeps must not sleep longer than the pod has.
+// (validateSleepAction)
+func validateLifecycle(l *v1.Lifecycle, grace int64, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if l == nil {
 		return nil
@@ -64,7 +68,7 @@ func validateLifecycle(l *v1.Lifecycle, path *field.Path) field.ErrorList {
 		handler *v1.LifecycleHandler
 	}{{"postStart", l.PostStart}, {"preStop", l.PreStop}} {
 		if h := hook.handler; h != nil {
-			errs = append(errs, validateHandler(handlers{exec: h.Exec, httpGet: h.HTTPGet, tcpSocket: h.TCPSocket, sleep: h.Sleep}, path.Child(hook.name))...)
+			errs = append(errs, validateHandler(handlers{exec: h.Exec, httpGet: h.HTTPGet, tcpSocket: h.TCPSocket, sleep: h.Sleep, grace: grace}, path.Child(hook.name))...)
 		}
 	}
 	return errs
@@ -77,6 +81,7 @@ type handlers struct {
 	tcpSocket *v1.TCPSocketAction
 	grpc      *v1.GRPCAction
 	sleep     *v1.SleepAction
+	grace     int64 // that a sleep must not exceed
 }
 
 // validateHandler checks the first handler and refuses those after it.
@@ -99,11 +104,18 @@ func validateHandler(h handlers, path *field.Path) field.ErrorList {
 	add("grpc", h.grpc != nil, func(p *field.Path) field.ErrorList {
 		return validatePort(intstr.FromInt32(h.grpc.Port), p.Child("port"))
 	})
-	add("sleep", h.sleep != nil, func(p *field.Path) field.ErrorList { return nonNegative(p.Child("seconds"), h.sleep.Seconds) })
+	add("sleep", h.sleep != nil, func(p *field.Path) field.ErrorList { return validateSleep(h.sleep, h.grace, p) })
 	if count == 0 {
 		errs = append(errs, field.Required(path, "must specify a handler type"))
 	}
 	return errs
+}
+
+func validateSleep(sleep *v1.SleepAction, grace int64, path *field.Path) field.ErrorList {
+	if 0 <= sleep.Seconds && sleep.Seconds <= grace {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, sleep.Seconds, fmt.Sprintf("must be non-negative and less than terminationGracePeriodSeconds (%d)", grace))}
 }
 
 func validateExec(exec *v1.ExecAction, path *field.Path) field.ErrorList {

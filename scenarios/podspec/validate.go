@@ -2,6 +2,7 @@ package podspec
 
 import (
 	"math"
+	"regexp"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -9,12 +10,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 )
+
+// uidPattern is what a given UID may look like. The API server takes none from outside, so it has no rule; a
+// kubelet makes folders of that name.
+var uidPattern = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`)
 
 // Validate returns why the API server would not create a pod whose defaults are set, as far as the
 // simulator reads the pod. Paths begin at metadata and spec. (ValidatePodCreate)
 func Validate(pod *v1.Pod) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&pod.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	if pod.Name != "" && !uidPattern.MatchString(string(pod.UID)) {
+		errs = append(errs, field.Invalid(field.NewPath("metadata", "uid"), pod.UID, "must consist of lower case alphanumeric characters, '-' or '.'"))
+	}
 	return append(errs, validateSpec(&pod.Spec, field.NewPath("spec"))...)
 }
 
@@ -31,12 +40,16 @@ func validateSpec(spec *v1.PodSpec, path *field.Path) field.ErrorList {
 	if len(spec.Containers) == 0 {
 		errs = append(errs, field.Required(path.Child("containers"), ""))
 	}
+	if spec.TerminationGracePeriodSeconds == nil {
+		errs = append(errs, field.Required(path.Child("terminationGracePeriodSeconds"), ""))
+	}
+	grace := ptr.Deref(spec.TerminationGracePeriodSeconds, math.MaxInt64)
 	names := sets.New[string]()
 	for i := range spec.Containers {
-		errs = append(errs, validateContainer(&spec.Containers[i], names, path.Child("containers").Index(i))...)
+		errs = append(errs, validateContainer(&spec.Containers[i], names, grace, path.Child("containers").Index(i))...)
 	}
 	for i := range spec.InitContainers {
-		errs = append(errs, validateInitContainer(&spec.InitContainers[i], names, path.Child("initContainers").Index(i))...)
+		errs = append(errs, validateInitContainer(&spec.InitContainers[i], names, grace, path.Child("initContainers").Index(i))...)
 	}
 	if len(spec.EphemeralContainers) > 0 {
 		errs = append(errs, field.Forbidden(path.Child("ephemeralContainers"), "cannot be set on create"))
@@ -60,20 +73,6 @@ func validateNames(spec *v1.PodSpec, path *field.Path) field.ErrorList {
 	for i, gate := range spec.ReadinessGates {
 		errs = append(errs, invalid(path.Child("readinessGates").Index(i).Child("conditionType"), string(gate.ConditionType),
 			validation.IsQualifiedName(string(gate.ConditionType)))...)
-	}
-	return errs
-}
-
-// validateHostPorts refuses a host port that two containers of a kind want. Init containers run one
-// after the other and may share. (checkHostPortConflicts)
-func validateHostPorts(spec *v1.PodSpec, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	taken := sets.New[string]()
-	for i := range spec.Containers {
-		errs = append(errs, hostPorts(&spec.Containers[i], taken, path.Child("containers").Index(i))...)
-	}
-	for i := range spec.InitContainers {
-		errs = append(errs, hostPorts(&spec.InitContainers[i], sets.New[string](), path.Child("initContainers").Index(i))...)
 	}
 	return errs
 }

@@ -87,7 +87,7 @@ func decodeStruct(n *Node, v reflect.Value) {
 			n.unknownKey(i, info.names)
 			continue
 		}
-		decodeValue(n.Items[i], fieldByIndex(v, index))
+		decodeValue(n.Items[i], v.FieldByIndex(index))
 	}
 }
 
@@ -106,20 +106,6 @@ func (n *Node) unknownKey(i int, known []string) {
 		suggestion = DidYouMean(n.Keys[i].Name, known)
 	}
 	n.Items[i].errorAt(n.Keys[i].Pos, "unknown field%s", suggestion)
-}
-
-// fieldByIndex is like FieldByIndex and makes embedded pointers on the way.
-func fieldByIndex(v reflect.Value, index []int) reflect.Value {
-	for i, x := range index {
-		if i > 0 && v.Kind() == reflect.Pointer {
-			if v.IsNil() {
-				v.Set(reflect.New(v.Type().Elem()))
-			}
-			v = v.Elem()
-		}
-		v = v.Field(x)
-	}
-	return v
 }
 
 func decodeMap(n *Node, v reflect.Value) {

@@ -21,7 +21,7 @@ func DidYouMean(word string, known []string) string {
 	if best == "" {
 		return ""
 	}
-	return " (did you mean " + quote(best) + "?)"
+	return " (did you mean " + Quote(best) + "?)"
 }
 
 // distance counts the letters to insert, delete, replace or swap with their neighbour to get from a to

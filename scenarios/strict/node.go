@@ -146,7 +146,7 @@ func (n *Node) describe() string {
 	case n.Tag == "!!int" || n.Tag == "!!float":
 		return "the number " + n.Value
 	}
-	return "the string " + quote(n.Value)
+	return "the string " + Quote(n.Value)
 }
 
 // Text writes the node on one line, in YAML's flow style and in the order of the file, without the
@@ -188,8 +188,8 @@ func (n *Node) write(b *strings.Builder, omit []string) {
 	}
 }
 
-// quote quotes what someone wrote, shortened if it is long.
-func quote(s string) string {
+// Quote quotes what someone wrote, shortened if it is long.
+func Quote(s string) string {
 	const longest = 60
 	if len(s) > longest {
 		return strconv.Quote(strings.ToValidUTF8(s[:longest], "")) + "…"

@@ -35,7 +35,7 @@ func (s *structInfo) add(t reflect.Type, prefix []int) {
 			s.pos = index
 		case name == "-" || !f.IsExported():
 		case name == "" && (f.Anonymous || strings.Contains(options, "inline")):
-			s.add(deref(f.Type), index)
+			s.add(f.Type, index)
 		default:
 			s.addName(name, f.Name, index)
 		}
@@ -51,11 +51,4 @@ func (s *structInfo) addName(name, fallback string, index []int) {
 	}
 	s.fields[name] = index
 	s.names = append(s.names, name)
-}
-
-func deref(t reflect.Type) reflect.Type {
-	if t.Kind() == reflect.Pointer {
-		return t.Elem()
-	}
-	return t
 }

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"probesim.dev/scenarios/strict"
 )
 
 // Answer is what a program does with a request, written WORD or WORD in LATENCY.
@@ -43,11 +45,11 @@ func (a *Answer) UnmarshalText(text []byte) error {
 			return err
 		}
 	default:
-		return fmt.Errorf("%s is not an answer: write a word such as ok, or ok in 2s", Quote(string(text)))
+		return fmt.Errorf("%s is not an answer: write a word such as ok, or ok in 2s", strict.Quote(string(text)))
 	}
 	a.Word = words[0]
 	if _, isCode := ParseCode(a.Word); !isCode && !IsName(a.Word) {
-		return fmt.Errorf("%s is not a word", Quote(a.Word))
+		return fmt.Errorf("%s is not a word", strict.Quote(a.Word))
 	}
 	if a.In != nil && (a.Word == Hang || a.Word == Stall) {
 		return fmt.Errorf("%s takes no \"in\": it has no latency of its own", a.Word)
@@ -89,7 +91,7 @@ func ParseCode(s string) (Code, bool) {
 func (c *Code) UnmarshalText(text []byte) error {
 	code, ok := ParseCode(string(text))
 	if !ok {
-		return fmt.Errorf("%s is not a code: write an exit code, an HTTP status or a gRPC status such as SERVING", Quote(string(text)))
+		return fmt.Errorf("%s is not a code: write an exit code, an HTTP status or a gRPC status such as SERVING", strict.Quote(string(text)))
 	}
 	*c = code
 	return nil

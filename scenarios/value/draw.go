@@ -3,6 +3,8 @@ package value
 import (
 	"fmt"
 	"time"
+
+	"probesim.dev/scenarios/strict"
 )
 
 // Draw is a duration that is drawn evenly from a range with both ends, written 45s or 40s..50s. Without
@@ -16,7 +18,7 @@ func (d *Draw) UnmarshalText(text []byte) error {
 		return err
 	}
 	if lo == OpenMinTime || hi == OpenMaxTime {
-		return fmt.Errorf("%s has an open end, from which nothing can be drawn: write both", Quote(string(text)))
+		return fmt.Errorf("%s has an open end, from which nothing can be drawn: write both", strict.Quote(string(text)))
 	}
 	d.Min, d.Max = lo, hi
 	return nil

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"probesim.dev/scenarios/strict"
 )
 
 // MaxDuration is the longest time that may be written.
@@ -32,20 +34,20 @@ func (d Duration) String() string { return Format(time.Duration(d)) }
 // ParseDuration parses a duration in Go's notation, from 0s to MaxDuration.
 func ParseDuration(s string) (time.Duration, error) {
 	if _, err := strconv.ParseFloat(s, 64); err == nil {
-		return 0, fmt.Errorf("%s has no unit: write %ss or %sms", Quote(s), s, s)
+		return 0, fmt.Errorf("%s has no unit: write %ss or %sms", strict.Quote(s), s, s)
 	}
 	d, err := time.ParseDuration(s)
 	switch {
 	case s == "":
 		return 0, errors.New("a duration is missing, such as 45s or 1m30s")
 	case err != nil && strings.HasPrefix(err.Error(), "time: invalid duration") && enormous(s):
-		return 0, fmt.Errorf("%s is longer than %s (30 days)", Quote(s), Format(MaxDuration))
+		return 0, fmt.Errorf("%s is longer than %s (30 days)", strict.Quote(s), Format(MaxDuration))
 	case err != nil:
-		return 0, fmt.Errorf("%s is not a duration such as 45s, 1m30s or 150.337s", Quote(s))
+		return 0, fmt.Errorf("%s is not a duration such as 45s, 1m30s or 150.337s", strict.Quote(s))
 	case d < 0:
-		return 0, fmt.Errorf("%s is negative", Quote(s))
+		return 0, fmt.Errorf("%s is negative", strict.Quote(s))
 	case d > MaxDuration:
-		return 0, fmt.Errorf("%s is longer than %s (30 days)", Quote(s), Format(MaxDuration))
+		return 0, fmt.Errorf("%s is longer than %s (30 days)", strict.Quote(s), Format(MaxDuration))
 	}
 	return d, nil
 }
@@ -79,12 +81,3 @@ const (
 	OpenMin     = math.MinInt
 	OpenMax     = math.MaxInt
 )
-
-// Quote quotes what someone wrote, shortened if it is long.
-func Quote(s string) string {
-	const longest = 60
-	if len(s) > longest {
-		return strconv.Quote(strings.ToValidUTF8(s[:longest], "")) + "…"
-	}
-	return strconv.Quote(s)
-}

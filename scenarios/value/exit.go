@@ -3,6 +3,8 @@ package value
 import (
 	"fmt"
 	"strconv"
+
+	"probesim.dev/scenarios/strict"
 )
 
 // Exit is the end of a program by itself, written as an exit code or never.
@@ -20,7 +22,7 @@ func (e *Exit) UnmarshalText(text []byte) error {
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 || n > 255 {
-		return fmt.Errorf("%s is neither an exit code from 0 to 255 nor never", Quote(s))
+		return fmt.Errorf("%s is neither an exit code from 0 to 255 nor never", strict.Quote(s))
 	}
 	e.Code = int32(n)
 	return nil

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"probesim.dev/scenarios/strict"
 )
 
 // Type is the type of a field that can be matched.
@@ -91,7 +93,7 @@ func (m *Match) parseBool() error {
 	case "false":
 		m.lo, m.hi = 0, 0
 	default:
-		return fmt.Errorf("%s is neither true nor false", Quote(m.text))
+		return fmt.Errorf("%s is neither true nor false", strict.Quote(m.text))
 	}
 	return nil
 }
@@ -105,7 +107,7 @@ func (m *Match) parseText() error {
 	inner, closed := strings.CutSuffix(inner, "/")
 	switch {
 	case !closed:
-		return fmt.Errorf("%s begins with a slash but does not end with one", Quote(m.text))
+		return fmt.Errorf("%s begins with a slash but does not end with one", strict.Quote(m.text))
 	case inner == "":
 		return errors.New("// is found in every text: leave the field out")
 	case len(inner) > maxPattern:
@@ -113,7 +115,7 @@ func (m *Match) parseText() error {
 	}
 	re, err := regexp.Compile(inner)
 	if err != nil {
-		return fmt.Errorf("%s is not an RE2 expression: %s", Quote(m.text), strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return fmt.Errorf("%s is not an RE2 expression: %s", strict.Quote(m.text), strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	m.re = re
 	return nil

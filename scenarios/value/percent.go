@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"probesim.dev/scenarios/strict"
 )
 
 // Percent is a part of a whole, from 0 to 1, written 5%.
@@ -15,10 +17,10 @@ func (p *Percent) UnmarshalText(text []byte) error {
 	number, isPercent := strings.CutSuffix(s, "%")
 	f, err := strconv.ParseFloat(number, 64)
 	if !isPercent || err != nil {
-		return fmt.Errorf("%s is not a percentage such as 5%%", Quote(s))
+		return fmt.Errorf("%s is not a percentage such as 5%%", strict.Quote(s))
 	}
 	if !(f > 0 && f <= 100) {
-		return fmt.Errorf("%s is not above 0%% and up to 100%%", Quote(s))
+		return fmt.Errorf("%s is not above 0%% and up to 100%%", strict.Quote(s))
 	}
 	*p = Percent(f / 100)
 	return nil

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"probesim.dev/scenarios/strict"
 )
 
 // TimeRange is a range of times with both ends included, written 5s, 2s..4s, 2s.., ..4s or ...
@@ -60,13 +62,13 @@ func parseCount(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	switch {
 	case err == nil && n < 0:
-		return 0, fmt.Errorf("%s is negative", Quote(s))
+		return 0, fmt.Errorf("%s is negative", strict.Quote(s))
 	case err == nil && n <= maxCount:
 		return n, nil
 	case s != "" && strings.Trim(s, "0123456789") == "":
-		return 0, fmt.Errorf("%s is larger than %d", Quote(s), maxCount)
+		return 0, fmt.Errorf("%s is larger than %d", strict.Quote(s), maxCount)
 	}
-	return 0, fmt.Errorf("%s is not a whole number", Quote(s))
+	return 0, fmt.Errorf("%s is not a whole number", strict.Quote(s))
 }
 
 // parseRange parses the two ends of a range; a bare value is both.
@@ -88,7 +90,7 @@ func parseRange[T int | time.Duration](s string, openMin, openMax T, parse func(
 		}
 	}
 	if lo > hi {
-		return lo, hi, fmt.Errorf("%s is empty: it ends before it begins", Quote(s))
+		return lo, hi, fmt.Errorf("%s is empty: it ends before it begins", strict.Quote(s))
 	}
 	return lo, hi, nil
 }

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"probesim.dev/scenarios/strict"
 )
 
 // Version is a release of Kubernetes.
@@ -24,7 +26,7 @@ var versionPattern = regexp.MustCompile(`^v(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?$
 func ParseVersion(s string) (Version, error) {
 	lo, hi, err := parseVersions(s)
 	if err == nil && lo != hi {
-		err = fmt.Errorf("%s is not a full version such as v1.37.0", Quote(s))
+		err = fmt.Errorf("%s is not a full version such as v1.37.0", strict.Quote(s))
 	}
 	return lo, err
 }
@@ -62,7 +64,7 @@ func (r *VersionRange) UnmarshalText(text []byte) error {
 		}
 	}
 	if r.Min.Compare(r.Max) > 0 {
-		return fmt.Errorf("%s is empty: it ends before it begins", Quote(s))
+		return fmt.Errorf("%s is empty: it ends before it begins", strict.Quote(s))
 	}
 	return nil
 }
@@ -77,7 +79,7 @@ func (r VersionRange) String() string { return r.text }
 func parseVersions(s string) (first, last Version, err error) {
 	m := versionPattern.FindStringSubmatch(s)
 	if m == nil {
-		return first, last, fmt.Errorf("%s is not a version such as v1.37.0 or v1.37", Quote(s))
+		return first, last, fmt.Errorf("%s is not a version such as v1.37.0 or v1.37", strict.Quote(s))
 	}
 	first.Major, _ = strconv.Atoi(m[1])
 	first.Minor, _ = strconv.Atoi(m[2])

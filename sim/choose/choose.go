@@ -2,13 +2,18 @@
 // replayed from a list, and recorded. No policy at all is the canonical one.
 package choose
 
-import "probesim.dev/sim"
+import (
+	"math"
+
+	"probesim.dev/sim"
+)
 
 // Made is a choice that was made other than canonically.
 type Made struct {
 	sim.Choice
-	Value    int     // of Choose, from 1
-	Fraction float64 // of a jitter
+	Value    int        // of Choose, from 1
+	Fraction float64    // of a jitter
+	Before   sim.Choice // of Next: who would have gone first; zero: whoever
 }
 
 // Seeded draws each choice from the seed and what the choice is about, never from a stream, so that a
@@ -56,16 +61,23 @@ func (s Seeded) hash(c sim.Choice) uint64 {
 
 // Replay makes the choices of a list again and is canonical elsewhere.
 type Replay struct {
-	made  map[sim.Choice]Made
-	order map[sim.Choice]int // place in the list: the earlier of two that could go first does
+	made map[sim.Choice]Made
+	// overtakes has the places in the list of who goes first, by who would have: of two the earlier does.
+	overtakes map[sim.Choice]map[sim.Choice]int
 }
 
 // NewReplay returns the policy that makes these choices.
 func NewReplay(list []Made) *Replay {
-	r := &Replay{made: map[sim.Choice]Made{}, order: map[sim.Choice]int{}}
+	r := &Replay{made: map[sim.Choice]Made{}, overtakes: map[sim.Choice]map[sim.Choice]int{}}
 	for i, m := range list {
-		r.made[m.Choice] = m
-		r.order[m.Choice] = i
+		if m.Kind != sim.Next {
+			r.made[m.Choice] = m
+			continue
+		}
+		if r.overtakes[m.Before] == nil {
+			r.overtakes[m.Before] = map[sim.Choice]int{}
+		}
+		r.overtakes[m.Before][m.Choice] = i
 	}
 	return r
 }
@@ -73,10 +85,15 @@ func NewReplay(list []Made) *Replay {
 func (r *Replay) Choose(c sim.Choice, n int) int { return min(r.made[c].Value, n-1) }
 
 func (r *Replay) Next(candidates []sim.Choice) int {
-	first, place := 0, len(r.order)
-	for i, c := range candidates {
-		if k, ok := r.order[c]; ok && k < place {
-			first, place = i, k
+	first, place := 0, math.MaxInt
+	for _, places := range []map[sim.Choice]int{r.overtakes[candidates[0]], r.overtakes[sim.Choice{}]} {
+		if len(places) == 0 {
+			continue
+		}
+		for i, c := range candidates {
+			if k, ok := places[c]; ok && k < place {
+				first, place = i, k
+			}
 		}
 	}
 	return first
@@ -106,7 +123,7 @@ func (r *Recorder) Choose(c sim.Choice, n int) int {
 func (r *Recorder) Next(candidates []sim.Choice) int {
 	i := r.Of.Next(candidates)
 	if i != 0 {
-		r.Made = append(r.Made, Made{Choice: candidates[i]})
+		r.Made = append(r.Made, Made{Choice: candidates[i], Before: candidates[0]})
 	}
 	return i
 }

@@ -1,8 +1,10 @@
 package explore
 
 import (
+	"strings"
 	"time"
 
+	"probesim.dev/prober"
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
 )
@@ -35,6 +37,8 @@ type chooser struct {
 	*choose.Replay
 	now       func() time.Duration
 	fraction  func(time.Duration) (float64, bool)
+	starts    []float64
+	started   int // how many of them were asked for
 	decisions []decision
 }
 
@@ -53,10 +57,25 @@ func (c *chooser) Next(candidates []sim.Choice) int {
 }
 
 func (c *chooser) Fraction(id sim.Choice) float64 {
+	if strings.HasPrefix(id.Key, prober.StartJitter) && len(c.starts) > 0 {
+		return c.startFraction(id)
+	}
 	if c.fraction != nil {
 		if f, ok := c.fraction(c.now()); ok {
 			return f
 		}
 	}
 	return c.Replay.Fraction(id)
+}
+
+// startFraction picks which of the drawn start delays this worker got: the next in turn, if nothing
+// else is asked for.
+func (c *chooser) startFraction(id sim.Choice) float64 {
+	n := len(c.starts)
+	v := (c.started + c.Replay.Choose(id, n)) % n
+	if n > 1 {
+		c.decisions = append(c.decisions, decision{t: c.now(), choice: id, n: n, picked: c.Replay.Choose(id, n)})
+	}
+	c.started++
+	return c.starts[v]
 }

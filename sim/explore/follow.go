@@ -26,7 +26,10 @@ type Options struct {
 	Duration time.Duration  // what the runs last; records of the last instant do not count
 	// Fraction returns the jitter that was drawn at a virtual time, if one was.
 	Fraction func(t time.Duration) (float64, bool)
-	Budget   int // how many runs to spend; 0: 2000
+	// Starts are the parts of their period that young probe workers waited for before their first run;
+	// which worker drew which is not known.
+	Starts []float64
+	Budget int // how many runs to spend; 0: 2000
 }
 
 // Result says whether the trace could be followed, and how.
@@ -85,7 +88,7 @@ type attempt struct {
 // try runs with some choices made and the others canonical.
 func (f *follower) try(made []choose.Made, until time.Duration) attempt {
 	f.runs++
-	c := &chooser{Replay: choose.NewReplay(made), fraction: f.Fraction, now: func() time.Duration { return 0 }}
+	c := &chooser{Replay: choose.NewReplay(made), fraction: f.Fraction, starts: f.Starts, now: func() time.Duration { return 0 }}
 	records, err := f.Run(c, func(now func() time.Duration) { c.now = now }, until)
 	a := attempt{made: made, decisions: c.decisions, records: records, err: err}
 	a.parts = f.parting(instants(records, until), until)

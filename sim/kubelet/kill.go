@@ -17,7 +17,7 @@ func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *i
 	waiting := len(running.containers)
 	for _, c := range running.containers {
 		kill := containerKill{container: c, reason: killStopped, message: "Stopping container " + c.Name, cause: u.cause}
-		if u.pod.DeletionTimestamp != nil {
+		if u.pod.DeletionTimestamp != nil || !k.podManager.has(u.pod.UID) {
 			kill.reason = killDeleted
 		}
 		k.sim.Go("killer of "+podName(u.pod)+"/"+c.Name, func(killer *sim.Proc) {

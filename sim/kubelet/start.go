@@ -75,7 +75,7 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 		attempt = before.Attempt + 1
 	}
 	// The image's user is looked up for the container's configuration.
-	k.do(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, Image: c.Image})
+	k.do(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image})
 	id := k.runtime.Call(p, fakeruntime.Call{
 		Method: fakeruntime.CreateContainer, SandboxID: sandboxID, PodUID: string(u.pod.UID), Name: c.Name, Image: c.Image, Attempt: attempt,
 	}).ID
@@ -90,16 +90,17 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 
 // pullRequest asks the image puller for an image.
 type pullRequest struct {
-	image string
-	proc  *sim.Proc
-	took  time.Duration
+	podUID string
+	image  string
+	proc   *sim.Proc
+	took   time.Duration
 }
 
 // ensureImage pulls the image if the policy asks for it or the node does not have it
 // (pkg/kubelet/images/image_manager.go at v1.37.0).
 func (k *Kubelet) ensureImage(p *sim.Proc, u podUpdate, c *v1.Container) {
 	if c.ImagePullPolicy != v1.PullAlways {
-		if op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, Image: c.Image}); op.ID != "" {
+		if op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image}); op.ID != "" {
 			k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Pulled",
 				fmt.Sprintf("Container image %q already present on machine and can be accessed by the pod", c.Image), u.cause)
 			return
@@ -107,12 +108,13 @@ func (k *Kubelet) ensureImage(p *sim.Proc, u podUpdate, c *v1.Container) {
 	}
 	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Pulling", fmt.Sprintf("Pulling image %q", c.Image), u.cause)
 	start := p.Now()
-	r := &pullRequest{image: c.Image, proc: p}
+	r := &pullRequest{podUID: string(u.pod.UID), image: c.Image, proc: p}
 	k.puller.Send(p, r)
 	p.Park()
 	waited := (p.Now() - start).Truncate(time.Millisecond)
 	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Pulled",
-		fmt.Sprintf("Successfully pulled image %q in %v (%v including waiting). Image size: 0 bytes.", c.Image, r.took.Truncate(time.Millisecond), waited), u.cause)
+		fmt.Sprintf("Successfully pulled image %q in %v (%v including waiting). Image size: %d bytes.",
+			c.Image, r.took.Truncate(time.Millisecond), waited, fakeruntime.ImageSize), u.cause)
 }
 
 // pullImages pulls one image after the other, for all pods of the node, and looks up the size of each.
@@ -120,7 +122,7 @@ func (k *Kubelet) pullImages(p *sim.Proc) {
 	for {
 		r := k.puller.Recv(p)
 		start := p.Now()
-		k.do(p, fakeruntime.Call{Method: fakeruntime.PullImage, Image: r.image})
+		k.do(p, fakeruntime.Call{Method: fakeruntime.PullImage, PodUID: r.podUID, Image: r.image})
 		k.do(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, Image: r.image})
 		r.took = p.Now() - start
 		r.proc.Wake()

@@ -19,49 +19,56 @@ func Failures(w io.Writer, expectations []Expectation, o Options) error {
 }
 
 func writeChecks(w io.Writer, expectations []Expectation, o Options, all bool) error {
-	var b strings.Builder
+	c := &checks{o: o, margin: strings.Repeat(" ", o.Indent)}
 	for i := range expectations {
 		e := &expectations[i]
 		name := trace.Clean(e.Name)
 		switch {
 		case e.Outcome == Failed:
-			writeFailed(&b, e, name, o)
+			c.failed(e, name)
 		case !all:
 		case e.Outcome == OK:
-			hanging(&b, o.paint(good, "ok")+"       ", 9, name, o)
+			c.hanging(o.paint(good, "ok")+"       ", 9, name)
 		default:
-			hanging(&b, o.paint(dim, string(e.Outcome))+strings.Repeat(" ", 9-len(e.Outcome)), 9, join(name, parens(e.Why)), o)
+			c.hanging(o.paint(dim, string(e.Outcome))+strings.Repeat(" ", 9-len(e.Outcome)), 9, join(name, parens(e.Why)))
 		}
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, c.b.String())
 	return err
 }
 
-func writeFailed(b *strings.Builder, e *Expectation, name string, o Options) {
-	hanging(b, o.paint(bad, "FAILED")+"   ", 9, name, o)
-	fmt.Fprintf(b, "  at        %s:%d:%d\n", e.File, e.Line, e.Column)
+// checks is the text about expectations that is being written.
+type checks struct {
+	o      Options
+	margin string
+	b      strings.Builder
+}
+
+func (c *checks) failed(e *Expectation, name string) {
+	c.hanging(c.o.paint(bad, "FAILED")+"   ", 9, name)
+	c.hanging("  at        ", 12, fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column))
 	if e.Why != "" {
-		fmt.Fprintf(b, "  %s\n", e.Why)
+		c.hanging("  ", 2, e.Why)
 	}
 	for i := range e.Failures {
 		f := &e.Failures[i]
-		hanging(b, "  expected  ", 12, trace.Clean(f.Expected), o)
-		hanging(b, "  got       ", 12, trace.Clean(f.Got), o)
-		writeAround(b, f.Around, o)
+		c.hanging("  expected  ", 12, trace.Clean(f.Expected))
+		c.hanging("  got       ", 12, trace.Clean(f.Got))
+		c.around(f.Around)
 	}
 	if e.More > 0 {
-		fmt.Fprintf(b, "  and %d more\n", e.More)
+		c.hanging("  ", 2, fmt.Sprintf("and %d more", e.More))
 	}
 }
 
 // hanging writes text behind a label that takes so many columns, wrapped and indented by as many.
-func hanging(b *strings.Builder, label string, indent int, text string, o Options) {
-	lines := wrap(text, o.width()-indent, 30)
-	b.WriteString(label + strings.Join(lines, "\n"+strings.Repeat(" ", indent)) + "\n")
+func (c *checks) hanging(label string, indent int, text string) {
+	lines := wrap(text, c.o.width()-indent-c.o.Indent, 30)
+	c.b.WriteString(c.margin + label + strings.Join(lines, "\n"+c.margin+strings.Repeat(" ", indent)) + "\n")
 }
 
-// writeAround writes records with times and subjects aligned.
-func writeAround(b *strings.Builder, lines []Line, o Options) {
+// around writes records with times and subjects aligned.
+func (c *checks) around(lines []Line) {
 	times, subjects := 0, 0
 	for _, l := range lines {
 		times = max(times, len(trace.FormatTime(l.Record.T)))
@@ -73,8 +80,13 @@ func writeAround(b *strings.Builder, lines []Line, o Options) {
 			mark, st = ">", bad
 		}
 		line := fmt.Sprintf("  %s %*s  %-*s  ", mark, times, trace.FormatTime(l.Record.T), subjects, l.Record.Subject())
-		text := wrap(l.Record.Summary(), o.width()-len(line), 30)
-		b.WriteString(o.paint(st, line+strings.Join(text, "\n"+strings.Repeat(" ", len(line)))) + "\n")
+		text := wrap(l.Record.Summary(), c.o.width()-c.o.Indent-len(line), 30)
+		for i, part := range text {
+			if i > 0 {
+				line = strings.Repeat(" ", len(line))
+			}
+			c.b.WriteString(c.margin + c.o.paint(st, line+part) + "\n")
+		}
 	}
 }
 

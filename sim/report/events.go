@@ -138,7 +138,8 @@ func eventTable(rows [][]string, o Options) string {
 		}
 		indent := utf8.RuneCountInString(line) + 1
 		message := wrap(trace.Clean(row[last]), o.width()-indent, 24)
-		b.WriteString(o.paint(st, line+" "+strings.Join(message, "\n"+strings.Repeat(" ", indent))) + "\n")
+		text := line + " " + strings.Join(message, "\n"+strings.Repeat(" ", indent))
+		b.WriteString(o.paint(st, strings.TrimRight(text, " ")) + "\n")
 	}
 	return b.String()
 }

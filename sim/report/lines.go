@@ -95,5 +95,6 @@ func CaseLine(w io.Writer, c *Case, pad int, o Options) error {
 	if _, err := fmt.Fprintf(w, "%s  %s  %s  in each of %s\n", o.paint(bad, "FAILED"), name, c.Kubernetes, plural(len(c.Runs), "run")); err != nil {
 		return err
 	}
+	o.Indent += 2
 	return Failures(w, c.Expectations, o)
 }

@@ -12,9 +12,10 @@ import (
 // Options say how text is written. The zero value is 80 columns of Unicode without colour and the
 // whole run.
 type Options struct {
-	Width int  // columns of the terminal; 0 is 80, less than 40 is 40
-	Color bool // ANSI colours
-	ASCII bool // nothing but ASCII in what is drawn
+	Width  int  // columns of the terminal; 0 is 80, less than 40 is 40
+	Color  bool // ANSI colours
+	ASCII  bool // nothing but ASCII in what is drawn
+	Indent int  // blanks before each line of expectations
 
 	// From and To are the part of a run that the timeline shows; a zero To is the end of the run.
 	From, To time.Duration

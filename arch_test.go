@@ -1,0 +1,196 @@
+package probesim_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "probesim.dev"
+
+// layers has the packages, lowest first. A package imports only what lies in lower layers, and what lies
+// below itself in the tree. An entry stands for everything below it too.
+var layers = [][]string{
+	{"sim", "sim/trace", "sim/profile"},
+	{"sim/choose", "sim/apiserver", "fakeruntime", "prober/results", "status"},
+	{"prober"},
+	{"sim/kubelet"},
+	{"sim/node", "sim/explore", "sim/report"},
+	{"scenarios"},
+	{"cmd", "deps", "."},
+}
+
+// leaves import of this module and of others no more than is said here.
+var leaves = map[string][]string{
+	"sim":         nil,
+	"sim/trace":   nil,
+	"sim/profile": nil,
+	"sim/choose":  {module + "/sim"},
+	"fakeruntime": {module + "/sim/trace"},
+}
+
+// libraries are the modules of others that the module may use; those in testLibraries in tests only.
+var (
+	libraries = []string{
+		"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/utils", "github.com/spf13/cobra",
+		"go.yaml.in/yaml/v3", "sigs.k8s.io/json",
+	}
+	testLibraries = []string{
+		"github.com/google/go-cmp", "github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/rogpeppe/go-internal",
+	}
+)
+
+// source is a Go file of the module. Nested modules are not part of it.
+type source struct {
+	name string // with slashes, from the root of the module
+	dir  string
+	test bool
+	text string
+	ast  *ast.File
+}
+
+var fileSet = token.NewFileSet()
+
+func (s *source) at(n ast.Node) string {
+	return s.name + ":" + strconv.Itoa(fileSet.Position(n.Pos()).Line)
+}
+
+func sources(t *testing.T) []*source {
+	t.Helper()
+	var list []*source
+	walk(t, false, func(name string, text []byte) {
+		if !strings.HasSuffix(name, ".go") {
+			return
+		}
+		s := &source{name: name, dir: path.Dir(name), test: strings.HasSuffix(name, "_test.go"), text: string(text)}
+		var err error
+		if s.ast, err = parser.ParseFile(fileSet, name, text, parser.SkipObjectResolution); err != nil {
+			t.Error(err)
+			return
+		}
+		list = append(list, s)
+	})
+	if len(list) < 50 {
+		t.Fatalf("found %d Go files; the rules below would hold of nothing: mend walk in arch_test.go", len(list))
+	}
+	return list
+}
+
+// walk goes through the files of the module, and of the modules nested in it if they are wanted too.
+func walk(t *testing.T, nested bool, visit func(name string, text []byte)) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			_, noModule := os.Stat(filepath.Join(name, "go.mod"))
+			if d.Name() == ".git" || name != "." && noModule == nil && !nested {
+				return fs.SkipDir
+			}
+			return nil
+		case !d.Type().IsRegular():
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		visit(filepath.ToSlash(name), text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// layerOf returns the layer of a package by the longest entry that it lies under, -1 if there is none.
+func layerOf(pkg string) int {
+	layer, longest := -1, -1
+	for i, entries := range layers {
+		for _, e := range entries {
+			if under(pkg, e) && len(e) > longest {
+				layer, longest = i, len(e)
+			}
+		}
+	}
+	return layer
+}
+
+// under reports whether a path is that of a folder or lies in it.
+func under(name, folder string) bool { return name == folder || strings.HasPrefix(name, folder+"/") }
+
+func (s *source) imports() map[string]*ast.ImportSpec {
+	list := map[string]*ast.ImportSpec{}
+	for _, i := range s.ast.Imports {
+		name, _ := strconv.Unquote(i.Path.Value)
+		list[name] = i
+	}
+	return list
+}
+
+func TestArrowsGoOneWay(t *testing.T) {
+	for _, s := range sources(t) {
+		layer := layerOf(s.dir)
+		if layer < 0 {
+			t.Errorf("%s: package %s is in no layer; say in layers of arch_test.go where it belongs", s.name, s.dir)
+		}
+		for name, spec := range s.imports() {
+			pkg, ours := strings.CutPrefix(name, module+"/")
+			switch {
+			case !ours || s.test || under(pkg, s.dir) || under(s.dir, "scenarios") && under(pkg, "scenarios"):
+			case layerOf(pkg) >= layer:
+				t.Errorf("%s: %s must not import %s, which is not below it; move what both need down, or have %s declare the interface that it needs",
+					s.at(spec), s.dir, pkg, s.dir)
+			}
+		}
+	}
+}
+
+func TestLeavesStayLeaves(t *testing.T) {
+	for _, s := range sources(t) {
+		allowed, leaf := leaves[s.dir]
+		if !leaf || s.test {
+			continue
+		}
+		for name, spec := range s.imports() {
+			if strings.Contains(name, ".") && !slices.Contains(allowed, name) {
+				t.Errorf("%s: %s is a leaf and must not import %s; what needs it belongs into the package above", s.at(spec), s.dir, name)
+			}
+		}
+	}
+}
+
+func TestLibraries(t *testing.T) {
+	for _, s := range sources(t) {
+		for name, spec := range s.imports() {
+			in := func(list []string) bool {
+				return slices.ContainsFunc(list, func(l string) bool { return under(name, l) })
+			}
+			switch {
+			case !strings.Contains(strings.Split(name, "/")[0], ".") || under(name, module) || in(libraries):
+			case !in(testLibraries):
+				t.Errorf("%s: %s is no library of this module; do without it, or add it to the design and to libraries in arch_test.go", s.at(spec), name)
+			case !s.test && s.dir != "deps": // which pins libraries
+				t.Errorf("%s: %s is for tests; do without it here", s.at(spec), name)
+			}
+		}
+	}
+}
+
+// The kubelet itself is a dependency of the nested modules below conformance alone.
+func TestMainModuleDoesNotNeedTheKubelet(t *testing.T) {
+	text, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if regexp.MustCompile(`(?m)^\s*(require\s+)?k8s\.io/kubernetes\s`).Match(text) {
+		t.Error("go.mod requires k8s.io/kubernetes; only the modules below conformance may: move what needs it there and run go mod tidy")
+	}
+}

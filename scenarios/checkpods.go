@@ -1,0 +1,170 @@
+package scenarios
+
+import (
+	"fmt"
+	"path"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/scenarios/podspec"
+	"probesim.dev/scenarios/strict"
+	"probesim.dev/scenarios/value"
+)
+
+// checkPods resolves the entries of spec.pods. One whose manifest cannot be found or is wrong is left
+// out of what follows.
+func (c *checker) checkPods() {
+	n := c.spec.Field("pods")
+	if n.Kind != strict.Sequence || len(n.Items) == 0 {
+		if !n.Bad() {
+			n.Errorf("is required: say which pods the scenario has")
+		}
+		return
+	}
+	if !c.fits(n) {
+		return
+	}
+	names := taken{pods: map[string]bool{}, uids: map[types.UID]bool{}}
+	for i := range c.scenario.Spec.Pods {
+		w := c.workload(&c.scenario.Spec.Pods[i], n.Index(i))
+		if w == nil {
+			continue
+		}
+		names.add(w, n.Index(i))
+		c.scenario.workloads = append(c.scenario.workloads, w)
+		c.values += w.replicas * w.manifest.size
+		switch {
+		case len(names.pods) > MaxPods:
+			n.Errorf("are more than %d pods", MaxPods)
+			return
+		case c.values > maxPodValues:
+			n.Errorf("have manifests with more than %d values, counted for each pod", maxPodValues)
+			return
+		}
+	}
+}
+
+// taken are the names that no further pod can have.
+type taken struct {
+	pods map[string]bool // namespace/name
+	uids map[types.UID]bool
+}
+
+// add refuses pods that there are already.
+func (t *taken) add(w *workload, n *strict.Node) {
+	for replica := range w.replicas {
+		if t.pods[w.key(replica)] {
+			n.Field("name").Errorf("there would be two pods named %s", w.key(replica))
+			return
+		}
+		t.pods[w.key(replica)] = true
+	}
+	if t.uids[w.pod.UID] {
+		w.errs.at(w.pod, "metadata.uid").Errorf("another pod of the scenario has the same uid")
+	}
+	t.uids[w.pod.UID] = true
+}
+
+// workload resolves one entry, or returns nil after saying what is wrong.
+func (c *checker) workload(p *Pod, n *strict.Node) *workload {
+	if n.Kind != strict.Mapping {
+		return nil
+	}
+	m := c.findManifest(p, n)
+	if m == nil || !m.load() || !c.affordable(m, n) {
+		return nil
+	}
+	w := &workload{spec: p, manifest: m, errs: podErrors{manifest: m}}
+	if !c.makePod(w, n) {
+		return nil
+	}
+	c.checkReplicas(w, n)
+	c.checkSupported(w)
+	checkAt(n.Field("at"), &p.At, c.scenario.Spec.Duration)
+	checkDelays(n.Field("delays"), p.Delays)
+	w.delays = p.Delays.compile()
+	c.checkContainers(w, n.Field("containers"))
+	return w
+}
+
+// affordable refuses to copy large manifests again and again.
+func (c *checker) affordable(m *manifest, n *strict.Node) bool {
+	if c.loader.values += m.size; c.loader.values <= maxFileValues {
+		return true
+	}
+	n.Errorf("the manifests that the scenarios of this file use have more than %d values, counted each time", maxFileValues)
+	return false
+}
+
+// makePod applies the patch and the defaults, and checks the pod again if it was patched.
+func (c *checker) makePod(w *workload, n *strict.Node) bool {
+	w.pod = w.manifest.newPod()
+	if p := w.spec.Patch; p != nil {
+		patched := p.apply(w.pod)
+		if patched == nil {
+			return false
+		}
+		patched.Name, patched.Namespace = w.pod.Name, w.pod.Namespace // also if metadata is replaced
+		w.pod, w.errs.patch = patched, p.node
+	}
+	podspec.Default(w.pod)
+	if w.spec.Patch != nil {
+		w.manifest.check(&w.errs, w.pod)
+	}
+	return !n.Field("patch").Bad()
+}
+
+// checkReplicas finds how many pods there are.
+func (c *checker) checkReplicas(w *workload, n *strict.Node) {
+	w.replicas = w.manifest.replicas
+	if w.manifest.kind.template == "" {
+		for _, name := range []string{"replicas", "stagger"} {
+			if field := n.Field(name); field.Written() {
+				field.Errorf("is for what has a pod template, and %s is a Pod", w.manifest.name)
+			}
+		}
+		return
+	}
+	if w.spec.Replicas != nil {
+		w.replicas = *w.spec.Replicas
+	}
+	if field := n.Field("replicas"); w.replicas < 1 || w.replicas > MaxPods {
+		field.Errorf("must be from 1 to %d and not %d", MaxPods, w.replicas)
+		w.replicas = 1
+	}
+}
+
+// checkSupported refuses what the pod has and this version does not simulate.
+func (c *checker) checkSupported(w *workload) {
+	refuse := func(field, name string) {
+		w.errs.at(w.pod, field).Errorf("%s is not supported yet", name)
+	}
+	for _, u := range unsupportedInPods {
+		if u.used(w.pod) {
+			refuse(u.path, path.Ext(u.path)[1:])
+		}
+	}
+	for i := range w.pod.Spec.Containers {
+		container := &w.pod.Spec.Containers[i]
+		prefix := fmt.Sprintf("spec.containers[%d].", i)
+		for _, u := range unsupportedInContainers {
+			if u.used(container) {
+				refuse(prefix+u.path, u.path)
+			}
+		}
+		for _, p := range probesOf(container) {
+			for _, u := range unsupportedHandlers {
+				if u.used(p.probe) {
+					refuse(prefix+p.field+"."+u.name, u.name)
+				}
+			}
+		}
+	}
+}
+
+// checkAt refuses what would come after the end of the run.
+func checkAt(n *strict.Node, at *value.Draw, duration value.Duration) {
+	if n.Written() && !n.Bad() && at.Min > duration.Time() {
+		n.Errorf("%s is after the end of the run at %s", at, duration)
+	}
+}

@@ -1,0 +1,108 @@
+package library
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/expect"
+)
+
+func load(t testing.TB) []*scenarios.Scenario {
+	t.Helper()
+	all, err := Scenarios()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func name(plan *scenarios.Plan) string {
+	text := plan.Scenario.Metadata.Name + " [" + plan.Version + "]"
+	if plan.Seed != nil {
+		text += fmt.Sprintf(" seed %d", *plan.Seed)
+	}
+	return text
+}
+
+// TestScenarios runs every plan of every scenario twice, and once more with internal records: what is
+// expected holds, and the three runs are the same.
+func TestScenarios(t *testing.T) {
+	for _, s := range load(t) {
+		for _, plan := range s.Plans() {
+			t.Run(name(plan), func(t *testing.T) {
+				first := simulate(t, plan, options{})
+				holds(t, first)
+				for _, internal := range []bool{false, true} {
+					if again := simulate(t, plan, options{internal: internal}); again.hash() != first.hash() {
+						t.Errorf("internal records: %t: the hash is %s, and was %s in the first run", internal, again.hash(), first.hash())
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestSeeds runs the scenarios with draws, jitter and simultaneous events in random order: what they
+// expect must not depend on luck.
+func TestSeeds(t *testing.T) {
+	for _, s := range load(t) {
+		for seed := range int64(5) {
+			plan := s.Plan(s.Plans()[0].Version, &seed)
+			t.Run(name(plan), func(t *testing.T) { holds(t, simulate(t, plan, options{})) })
+		}
+	}
+}
+
+func holds(t *testing.T, r *run) {
+	t.Helper()
+	for _, step := range r.unreached {
+		t.Errorf("%s:%d: the step was not reached", step.File, step.Line)
+	}
+	for _, result := range r.results {
+		if result.Outcome == expect.Held {
+			continue
+		}
+		e := result.Expect
+		t.Errorf("%s:%d: %s did not hold %s", e.File, e.Line, e.Name, result.Why)
+		for _, f := range result.Failures {
+			t.Logf("expected %s\ngot      %s", f.Expected, f.Got)
+		}
+	}
+}
+
+// TestForm looks at what readers rely on: names that are unique, what a scenario shows, expectations with
+// names, and the row of the catalogue of upstream tests that one is about.
+func TestForm(t *testing.T) {
+	files := map[string]string{}
+	for _, s := range load(t) {
+		if other, twice := files[s.Metadata.Name]; twice {
+			t.Errorf("%s:%d: the name %s is also in %s", s.File, s.Line, s.Metadata.Name, other)
+		}
+		files[s.Metadata.Name] = s.File
+		if s.Spec.Description == "" || len(s.Spec.Expect) == 0 {
+			t.Errorf("%s:%d: needs a description and expectations", s.File, s.Line)
+		}
+		if strings.HasPrefix(s.File, "e2e/") != (s.Metadata.Labels["e2e"] != "") {
+			t.Errorf("%s:%d: the label e2e is for the files in e2e, which all have one", s.File, s.Line)
+		}
+		for _, e := range s.Spec.Expect {
+			if e.Name == "" {
+				t.Errorf("%s:%d: the expectation needs a name", e.File, e.Line)
+			}
+		}
+	}
+}
+
+// BenchmarkLibrary runs the default plans of all scenarios, one after the other.
+func BenchmarkLibrary(b *testing.B) {
+	all := load(b)
+	for b.Loop() {
+		for _, s := range all {
+			for _, plan := range s.Plans() {
+				simulate(b, plan, options{})
+			}
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package library
+
+import (
+	"testing"
+	"time"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/scenarios/expect"
+)
+
+// mutations are other worlds.
+var mutations = []mutation{
+	{name: "every probe succeeds", rule: answering(fakeruntime.Answer{Word: fakeruntime.Answers})},
+	{name: "every probe fails", rule: answering(fakeruntime.Answer{Word: fakeruntime.Answers, Code: 1})},
+	{name: "every startup probe succeeds", rule: &fakeruntime.Rule{Startup: always(fakeruntime.Answer{Word: fakeruntime.Answers})}},
+	{name: "every program crashes after 3s", rule: &fakeruntime.Rule{
+		Clock: fakeruntime.AfterStart, From: fakeruntime.Exactly(3 * time.Second), Exit: &fakeruntime.Exit{Code: 1},
+	}},
+	{name: "every program ends at once when it is told to", rule: &fakeruntime.Rule{
+		Clock: fakeruntime.AfterSigterm, Exit: &fakeruntime.Exit{},
+	}},
+	{name: "there are no probes", withoutProbe: true},
+	{name: "nothing is deleted", withoutSteps: true},
+}
+
+func answering(a fakeruntime.Answer) *fakeruntime.Rule {
+	return &fakeruntime.Rule{Liveness: always(a), Readiness: always(a), Startup: always(a)}
+}
+
+func always(a fakeruntime.Answer) *fakeruntime.Series {
+	return &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: a, Count: 1}}}
+}
+
+// TestExpectationsCanFail runs the scenarios in other worlds: each expectation fails in one of them, or it
+// says nothing.
+func TestExpectationsCanFail(t *testing.T) {
+	for _, s := range load(t) {
+		t.Run(s.Metadata.Name, func(t *testing.T) {
+			plan := s.Plans()[0]
+			failedIn := make([]string, len(s.Spec.Expect))
+			for _, m := range mutations {
+				for i, result := range simulate(t, plan, options{mutation: m}).results {
+					if result.Outcome == expect.Failed {
+						failedIn[i] += m.name + "; "
+					}
+				}
+			}
+			for i, e := range s.Spec.Expect {
+				if failedIn[i] == "" {
+					t.Errorf("%s:%d: %s holds whatever happens", e.File, e.Line, e.Name)
+				} else {
+					t.Logf("%s fails when %s", e.Name, failedIn[i])
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,91 @@
+package library
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/expect"
+	"probesim.dev/sim/node"
+	"probesim.dev/sim/profile"
+	"probesim.dev/sim/trace"
+)
+
+// run is a run that was made.
+type run struct {
+	records   []trace.Record
+	unreached []*scenarios.Step
+	results   []expect.Result
+}
+
+func (r *run) hash() string { return trace.Hash(r.records) }
+
+// options say how a run differs from what the scenario says.
+type options struct {
+	internal bool // keep internal records
+	mutation mutation
+}
+
+// simulate makes the run that a plan asks for.
+func simulate(t testing.TB, plan *scenarios.Plan, o options) *run {
+	t.Helper()
+	known, ok := profile.Named(plan.Version)
+	if !ok {
+		t.Fatalf("there is no profile of Kubernetes %s", plan.Version)
+	}
+	n := node.New(node.Options{
+		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Trace: &trace.Recorder{Internal: o.internal},
+	})
+	defer n.Close()
+	driver := plan.Drive(&mutated{Node: n, mutation: o.mutation})
+	if err := n.RunUntil(plan.Duration); err != nil {
+		t.Fatal(err)
+	}
+	r := &run{records: n.Trace().Records(), unreached: driver.Unreached()}
+	results, err := expect.Check(plan, expect.Run{Records: r.records, Internal: o.internal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.results = results
+	return r
+}
+
+// mutation is a world that differs from the one of the scenario. The zero value does not.
+type mutation struct {
+	name         string
+	rule         *fakeruntime.Rule // that every program gets, as its last one
+	withoutProbe bool              // the pods have no probes
+	withoutSteps bool              // nobody deletes anything
+}
+
+// mutated is a node in such a world.
+type mutated struct {
+	*node.Node
+	mutation mutation
+}
+
+func (w *mutated) AddPod(pod *v1.Pod, program fakeruntime.Pod) {
+	containers := map[string]fakeruntime.ContainerConfig{}
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		config := program.Containers[c.Name]
+		if w.mutation.rule != nil {
+			rules := config.Program.Rules
+			config.Program.Rules = append(rules[:len(rules):len(rules)], *w.mutation.rule)
+		}
+		if w.mutation.withoutProbe {
+			c.LivenessProbe, c.ReadinessProbe, c.StartupProbe = nil, nil, nil
+		}
+		containers[c.Name] = config
+	}
+	program.Containers = containers
+	w.Node.AddPod(pod, program)
+}
+
+func (w *mutated) DeletePod(namespace, name string, gracePeriodSeconds *int64) {
+	if !w.mutation.withoutSteps {
+		w.Node.DeletePod(namespace, name, gracePeriodSeconds)
+	}
+}

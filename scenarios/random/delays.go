@@ -1,0 +1,69 @@
+package random
+
+import (
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// delay is a latency that scenarios override, with what is usual for it.
+type delay struct {
+	name  string
+	usual time.Duration
+}
+
+var nodeDelays = append([]delay{
+	{"runPodSandbox", 211 * time.Millisecond},
+	{"stopPodSandbox", 41 * time.Millisecond},
+	{"removePodSandbox", 17 * time.Millisecond},
+	{"listPodSandbox", 2300 * time.Microsecond},
+	{"listContainers", 3100 * time.Microsecond},
+	{"podSandboxStatus", 1300 * time.Microsecond},
+	{"apiGet", 5300 * time.Microsecond},
+	{"apiPatch", 7900 * time.Microsecond},
+	{"apiDelete", 6100 * time.Microsecond},
+}, containerDelays...)
+
+var containerDelays = []delay{
+	{"createContainer", 31 * time.Millisecond},
+	{"startContainer", 57 * time.Millisecond},
+	{"stopContainer", 7 * time.Millisecond},
+	{"removeContainer", 13 * time.Millisecond},
+	{"containerStatus", 1700 * time.Microsecond},
+	{"imageStatus", 600 * time.Microsecond},
+	{"exec", 20 * time.Millisecond},
+}
+
+// imagePull takes no time unless a scenario says otherwise.
+var imagePull = delay{"imagePull", 900 * time.Millisecond}
+
+// putDelays overrides up to four latencies in one of five places, and how long an image takes where one
+// is pulled.
+func (g *generator) putDelays(n *yaml.Node, delays []delay, pulls bool) {
+	overridden := inline()
+	override := func(d delay) {
+		if !has(overridden, d.name) {
+			put(overridden, d.name, text(g.draw(g.latency(d.usual))))
+		}
+	}
+	if g.percent(20) {
+		for range g.between(1, 4) {
+			override(one(&g.rng, delays...))
+		}
+	}
+	if pulls && g.percent(60) {
+		override(imagePull)
+	}
+	if len(overridden.Content) > 0 {
+		put(n, "delays", overridden)
+	}
+}
+
+// latency returns a latency near the usual one: mostly within a third and the triple, sometimes up to
+// twenty times as long. None is 0, and hardly two are the same.
+func (g *generator) latency(usual time.Duration) time.Duration {
+	if g.percent(g.temper.odd) {
+		return g.odd(3*usual, 20*usual)
+	}
+	return g.odd(usual/3, 3*usual)
+}

@@ -1,0 +1,162 @@
+package random
+
+import (
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// pod is a pod of the scenario.
+type pod struct {
+	name       string
+	manifest   *yaml.Node
+	at         time.Duration
+	grace      int // terminationGracePeriodSeconds
+	containers []*container
+}
+
+// container is one of its containers.
+type container struct {
+	name    string
+	spec    *yaml.Node // in the manifest
+	pulls   bool       // its image at each start
+	probes  []*probe
+	answers *yaml.Node // named answers, as they were needed
+}
+
+var (
+	podNames       = []string{"web", "api", "db"}
+	containerNames = []string{"app", "proxy", "cache", "log"}
+)
+
+// podCounts and containerCounts are how many there are.
+var (
+	podCounts       = []weighted[int]{{70, 1}, {20, 2}, {10, 3}}
+	containerCounts = []weighted[int]{{60, 1}, {25, 2}, {10, 3}, {5, 4}}
+)
+
+// restartPolicies of pods; empty for the default, Always.
+var restartPolicies = []weighted[string]{{60, ""}, {4, "Always"}, {18, "OnFailure"}, {18, "Never"}}
+
+const defaultGrace = 30
+
+// graces are termination grace periods of pods, in seconds.
+var graces = []weighted[span]{
+	{50, span{defaultGrace, defaultGrace}},
+	{5, span{0, 0}},
+	{20, span{1, 5}},
+	{17, span{6, 60}},
+	{8, span{500, 500}},
+}
+
+func (g *generator) drawPods() []*pod {
+	var pods []*pod
+	for i := range pick(&g.rng, podCounts) {
+		p := &pod{name: podNames[i], grace: g.number(graces), at: g.podTime(pods)}
+		for j := range pick(&g.rng, containerCounts) {
+			p.containers = append(p.containers, g.drawContainer(containerNames[j]))
+		}
+		p.manifest = g.podManifest(p)
+		pods = append(pods, p)
+	}
+	return pods
+}
+
+// podTime returns when a pod comes: the first mostly at once, the others each at a time of its own.
+func (g *generator) podTime(before []*pod) time.Duration {
+	switch {
+	case len(before) > 0:
+		return g.odd(time.Millisecond, g.duration/2)
+	case g.percent(60):
+		return 0
+	}
+	return g.time(time.Millisecond, 20*time.Second)
+}
+
+func (g *generator) podManifest(p *pod) *yaml.Node {
+	n, metadata, spec := object(), inline(), object()
+	put(n, "apiVersion", text("v1"))
+	put(n, "kind", text("Pod"))
+	put(metadata, "name", text(p.name))
+	if g.percent(5) {
+		put(metadata, "namespace", text("prod"))
+	}
+	put(n, "metadata", metadata)
+	put(n, "spec", spec)
+	if policy := pick(&g.rng, restartPolicies); policy != "" {
+		put(spec, "restartPolicy", text(policy))
+	}
+	if p.grace != defaultGrace || g.percent(5) {
+		put(spec, "terminationGracePeriodSeconds", number(p.grace))
+	}
+	containers := list()
+	for _, c := range p.containers {
+		containers.Content = append(containers.Content, c.spec)
+	}
+	put(spec, "containers", containers)
+	return n
+}
+
+// image is an image with its pull policy; empty for the default, which follows from the tag.
+type image struct {
+	name, policy string
+	pulls        bool
+}
+
+var images = []weighted[image]{
+	{84, image{"app:1", "", false}},
+	{4, image{"app", "", true}},
+	{8, image{"app:1", "Always", true}},
+	{4, image{"app:latest", "IfNotPresent", false}},
+}
+
+func (g *generator) drawContainer(name string) *container {
+	c := &container{name: name, spec: object(), answers: list()}
+	put(c.spec, "name", text(name))
+	i := pick(&g.rng, images)
+	c.pulls = i.pulls
+	put(c.spec, "image", text(i.name))
+	if i.policy != "" {
+		put(c.spec, "imagePullPolicy", text(i.policy))
+	}
+	if g.percent(30) {
+		put(c.spec, "env", g.env())
+	}
+	g.putProbes(c)
+	return c
+}
+
+// env returns variables, one of which refers to another.
+func (g *generator) env() *yaml.Node {
+	variable := func(name, value string) *yaml.Node {
+		n := inline()
+		put(n, "name", text(name))
+		put(n, "value", text(value))
+		return n
+	}
+	env := list(variable("PORT", one(&g.rng, "8080", "1", "")), variable("DIR", "/var/run/app"))
+	if g.percent(50) {
+		env.Content = append(env.Content, variable("FILE", "$(DIR)/up"))
+	}
+	return env
+}
+
+// podBehavior returns the entry of a pod in the Scenario.
+func (g *generator) podBehavior(p *pod) *yaml.Node {
+	n := object()
+	put(n, "name", text(p.name))
+	if p.at > 0 {
+		put(n, "at", text(g.draw(p.at)))
+	}
+	g.putDelays(n, nodeDelays, false)
+	containers := list()
+	for _, c := range p.containers {
+		if entry := g.containerBehavior(p, c); len(entry.Content) > 2 {
+			containers.Content = append(containers.Content, entry)
+		}
+	}
+	if len(containers.Content) > 0 {
+		put(n, "containers", containers)
+	}
+	return n
+}

@@ -1,0 +1,146 @@
+package random
+
+import (
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// probe is a probe of a container.
+type probe struct {
+	key     string        // in rules: liveness, readiness or startup
+	timeout time.Duration // timeoutSeconds
+}
+
+// probe returns the probe of the container with that key, or nil.
+func (c *container) probe(key string) *probe {
+	for _, p := range c.probes {
+		if p.key == key {
+			return p
+		}
+	}
+	return nil
+}
+
+// combinations of probes.
+var combinations = []weighted[[]string]{
+	{6, nil},
+	{15, []string{"liveness"}},
+	{14, []string{"readiness"}},
+	{8, []string{"startup"}},
+	{19, []string{"liveness", "readiness"}},
+	{10, []string{"startup", "liveness"}},
+	{8, []string{"startup", "readiness"}},
+	{20, []string{"startup", "liveness", "readiness"}},
+}
+
+// Fields of probes, where they are not left out.
+var (
+	periods = []weighted[span]{
+		{12, span{1, 1}},
+		{12, span{2, 2}},
+		{8, span{3, 3}},
+		{16, span{5, 5}},
+		{18, span{10, 10}},
+		{28, span{1, 20}},
+		{4, span{30, 30}},
+		{2, span{60, 3600}},
+	}
+	timeouts = []weighted[span]{
+		{30, span{1, 1}},
+		{40, span{2, 5}},
+		{20, span{6, 10}},
+		{10, span{11, 30}},
+	}
+	initialDelays = []weighted[span]{
+		{60, span{1, 10}},
+		{25, span{11, 30}},
+		{15, span{31, 60}},
+	}
+	failureThresholds = []weighted[span]{
+		{35, span{1, 1}},
+		{55, span{2, 5}},
+		{10, span{100, 100}},
+	}
+	startupThresholds = []weighted[span]{
+		{40, span{1, 5}},
+		{40, span{6, 30}},
+		{15, span{60, 60}},
+		{5, span{100, 100}},
+	}
+	successThresholds = []weighted[span]{
+		{40, span{2, 2}},
+		{60, span{1, 4}},
+	}
+	probeGraces = []weighted[span]{
+		{60, span{1, 5}},
+		{30, span{6, 40}},
+		{10, span{300, 300}},
+	}
+)
+
+const (
+	defaultPeriod  = 10
+	defaultTimeout = 1
+)
+
+func (g *generator) putProbes(c *container) {
+	for _, key := range pick(&g.rng, combinations) {
+		put(c.spec, key+"Probe", g.probe(c, key))
+	}
+}
+
+// probe adds a probe to the container and returns its manifest.
+func (g *generator) probe(c *container, key string) *yaml.Node {
+	n, exec := object(), inline()
+	put(exec, "command", texts(one(&g.rng, g.commands(c)...)...))
+	put(n, "exec", exec)
+	period, timeout := defaultPeriod, defaultTimeout
+	g.sometimes(45, n, "initialDelaySeconds", initialDelays)
+	if g.percent(70) {
+		period = g.number(periods)
+		put(n, "periodSeconds", number(period))
+	}
+	if g.percent(55) {
+		timeout = g.timeout(period)
+		put(n, "timeoutSeconds", number(timeout))
+	}
+	if key == "startup" {
+		g.sometimes(75, n, "failureThreshold", startupThresholds)
+	} else {
+		g.sometimes(60, n, "failureThreshold", failureThresholds)
+	}
+	if key == "readiness" {
+		g.sometimes(35, n, "successThreshold", successThresholds)
+	} else {
+		g.sometimes(5, n, "successThreshold", []weighted[span]{{1, span{1, 1}}})
+		g.sometimes(15, n, "terminationGracePeriodSeconds", probeGraces)
+	}
+	c.probes = append(c.probes, &probe{key: key, timeout: time.Duration(timeout) * time.Second})
+	return n
+}
+
+func (g *generator) timeout(period int) int {
+	if g.percent(g.temper.odd) {
+		return min(period, 60) + g.between(0, 10) // as long as the period, or longer
+	}
+	return g.number(timeouts)
+}
+
+func (g *generator) sometimes(percent int, n *yaml.Node, key string, spans []weighted[span]) {
+	if g.percent(percent) {
+		put(n, key, number(g.number(spans)))
+	}
+}
+
+// commands are what probes may run. The kubelet expands $(NAME) from the container's env.
+func (g *generator) commands(c *container) [][]string {
+	commands := [][]string{{"cat", "/tmp/healthy"}, {"sh", "-c", "test -e /tmp/ready && echo up"}}
+	if has(c.spec, "env") {
+		commands = append(commands,
+			[]string{"check", "--port=$(PORT)", "$(FILE)"},
+			[]string{"sh", "-c", "test -e $(DIR)/$(PORT)"},
+			[]string{"echo", "$$(PORT) $(NOWHERE) $(DIR) $HOME $"})
+	}
+	return commands
+}

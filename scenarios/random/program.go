@@ -1,0 +1,98 @@
+package random
+
+import (
+	"fmt"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// program makes the script of one container.
+type program struct {
+	*generator
+	pod       *pod
+	container *container
+	rules     []*yaml.Node
+}
+
+// traitCounts are how many traits that fail probes a program has, if it has any.
+var traitCounts = []weighted[int]{{40, 1}, {30, 2}, {18, 3}, {8, 4}, {4, 5}}
+
+// containerBehavior returns the entry of a container in the Scenario: its name at least.
+func (g *generator) containerBehavior(p *pod, c *container) *yaml.Node {
+	b := &program{generator: g, pod: p, container: c}
+	n := object()
+	put(n, "name", text(c.name))
+	g.putDelays(n, containerDelays, c.pulls)
+	if len(c.probes) > 0 {
+		if g.percent(65) {
+			b.takeOwnTimes()
+		}
+		if g.percent(g.temper.bad) {
+			for range pick(&g.rng, traitCounts) {
+				pick(&g.rng, traits)(b)
+			}
+		}
+	}
+	if g.percent(g.temper.crashes) {
+		pick(&g.rng, crashes)(b)
+	}
+	if g.percent(50) {
+		pick(&g.rng, stops)(b)
+	}
+	if len(c.answers.Content) > 0 {
+		put(n, "answers", c.answers)
+	}
+	if len(b.rules) > 0 {
+		put(n, "behavior", list(b.rules...))
+	}
+	return n
+}
+
+// rule adds a rule to the program. One in five is for some instances only.
+func (b *program) rule() *yaml.Node {
+	r := inline()
+	b.rules = append(b.rules, r)
+	if b.percent(20) {
+		put(r, "instance", literal(one(&b.rng, "0", "0", "1", "1..", "..1", "0..2", "2..")))
+	}
+	return r
+}
+
+// clock has the window of a rule open some time into the run or into the instance.
+func (b *program) clock(r *yaml.Node) {
+	if b.percent(50) {
+		put(r, "after", text(b.draw(b.time(100*time.Millisecond, b.duration/2))))
+		return
+	}
+	put(r, "at", text(b.draw(b.time(time.Second, b.duration*9/10))))
+}
+
+// window has it close again after up to a third of the run, often before that.
+func (b *program) window(r *yaml.Node) {
+	put(r, "for", text(b.draw(b.time(500*time.Millisecond, b.duration/3))))
+}
+
+// chance leaves a rule to chance, if things are drawn.
+func (b *program) chance(r *yaml.Node) {
+	if b.options.Seeds > 0 && b.percent(25) {
+		put(r, "chance", text(fmt.Sprintf("%d%%", b.between(1, 90))))
+	}
+}
+
+// target returns whose answers a rule gives: all probes or one of them.
+func (b *program) target() string {
+	if b.percent(40) {
+		return "probes"
+	}
+	return one(&b.rng, b.container.probes...).key
+}
+
+// takeOwnTimes has each probe answered in its own time, which is not that of others.
+func (b *program) takeOwnTimes() {
+	r := inline()
+	for _, p := range b.container.probes {
+		put(r, p.key, text("ok in "+b.draw(b.odd(2*time.Millisecond, 90*time.Millisecond))))
+	}
+	b.rules = append(b.rules, r)
+}

@@ -1,0 +1,58 @@
+package random
+
+import "math/bits"
+
+// rng is SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
+type rng struct{ state uint64 }
+
+func (r *rng) next() uint64 {
+	r.state += 0x9e3779b97f4a7c15
+	z := r.state
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// below returns a number from 0 to n-1; n is positive.
+func (r *rng) below(n int64) int64 {
+	high, _ := bits.Mul64(r.next(), uint64(n))
+	return int64(high)
+}
+
+// between returns a number from lo to hi, both included.
+func (r *rng) between(lo, hi int) int { return lo + int(r.below(int64(hi-lo)+1)) }
+
+// percent reports true so often.
+func (r *rng) percent(p int) bool { return r.below(100) < int64(p) }
+
+// one returns one of the items, all alike.
+func one[T any](r *rng, items ...T) T { return items[r.below(int64(len(items)))] }
+
+// weighted is an item that is taken as often as its weight says, in proportion to the others.
+type weighted[T any] struct {
+	weight int
+	item   T
+}
+
+func pick[T any](r *rng, items []weighted[T]) T {
+	total := 0
+	for _, w := range items {
+		total += w.weight
+	}
+	n := int(r.below(int64(total)))
+	for _, w := range items {
+		if n -= w.weight; n < 0 {
+			return w.item
+		}
+	}
+	panic("unreachable: the weights add up")
+}
+
+// span is a range of numbers with both ends included.
+type span struct{ lo, hi int }
+
+// number returns a number from one of the spans.
+func (r *rng) number(spans []weighted[span]) int {
+	s := pick(r, spans)
+	return r.between(s.lo, s.hi)
+}

@@ -1,0 +1,105 @@
+package random
+
+import (
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// traits are what makes probes fail, or nearly.
+var traits = []weighted[func(*program)]{
+	{22, (*program).startsSlowly},
+	{25, (*program).hasAnOutage},
+	{15, (*program).breaksDown},
+	{12, (*program).stallsRegularly},
+	{13, (*program).isFlaky},
+	{8, (*program).isSlow},
+	{5, (*program).drains},
+}
+
+// startsSlowly: a window from the start of each instance on; sometimes one of the startup probe that is
+// longer than it waits.
+func (b *program) startsSlowly() {
+	r := b.rule()
+	target, longest := b.target(), 90*time.Second
+	if startup := b.container.probe("startup"); startup != nil && b.percent(50) {
+		target, longest = "startup", b.duration/2
+	}
+	put(r, "for", text(b.draw(b.time(200*time.Millisecond, longest))))
+	b.fail(r, target)
+}
+
+// hasAnOutage: a window somewhere.
+func (b *program) hasAnOutage() {
+	r := b.rule()
+	b.clock(r)
+	b.window(r)
+	b.chance(r)
+	b.fail(r, b.target())
+	if b.percent(15) {
+		b.fail(r, b.target())
+	}
+}
+
+// breaksDown: from some time on, for good.
+func (b *program) breaksDown() {
+	r := b.rule()
+	b.clock(r)
+	b.fail(r, b.target())
+}
+
+// stallsRegularly: window after window, each less than half of what is between their openings.
+func (b *program) stallsRegularly() {
+	r := b.rule()
+	if b.percent(70) {
+		b.clock(r)
+	}
+	every := b.time(2*time.Second, 2*time.Minute)
+	put(r, "every", text(b.draw(every)))
+	put(r, "for", text(b.draw(b.time(100*time.Millisecond, every/2))))
+	b.chance(r)
+	b.fail(r, b.target())
+}
+
+// isFlaky: answers attempt by attempt.
+func (b *program) isFlaky() {
+	r := b.rule()
+	if b.percent(50) {
+		b.clock(r)
+	}
+	if b.percent(30) {
+		b.window(r)
+	}
+	b.chance(r)
+	key := b.target()
+	put(r, key, b.series(key, has(r, "for")))
+}
+
+// isSlow: answers come late, if in time.
+func (b *program) isSlow() {
+	r := b.rule()
+	if b.percent(60) {
+		b.clock(r)
+		b.window(r)
+	}
+	key := b.target()
+	put(r, key, text("ok in "+b.draw(b.lateness(key))))
+}
+
+// drains: probes fail from the stop signal on.
+func (b *program) drains() {
+	r := b.rule()
+	put(r, "afterSigterm", text(b.draw(one(&b.rng, 0, b.time(time.Millisecond, 5*time.Second)))))
+	b.fail(r, b.target())
+}
+
+// fail has the rule answer with something bad, mostly the same each time.
+func (b *program) fail(r *yaml.Node, key string) {
+	switch {
+	case has(r, key):
+	case b.percent(15):
+		put(r, key, b.series(key, has(r, "for")))
+	default:
+		put(r, key, b.answer(b.bad(key, has(r, "for"))))
+	}
+}

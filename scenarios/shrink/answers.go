@@ -1,0 +1,103 @@
+package shrink
+
+import (
+	"regexp"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// answerFields are the fields that have answers.
+var answerFields = map[string]bool{
+	"liveness": true, "readiness": true, "startup": true, "probes": true, "postStart": true, "preStop": true, "then": true,
+}
+
+// unfoldAnswers puts one answer in the place of each list of them.
+func (s *shrinker) unfoldAnswers() {
+	s.eachField(func(key string, n *yaml.Node) {
+		if !answerFields[key] || n.Kind != yaml.SequenceNode {
+			return
+		}
+		list := *n
+		for _, item := range list.Content {
+			a, ok := parseAnswer(item.Value)
+			if !ok || item.Value == "repeat" {
+				continue
+			}
+			a.count = 1
+			*n = yaml.Node{Kind: yaml.ScalarNode, Value: a.String()}
+			if s.edited() {
+				return
+			}
+		}
+		*n = list
+	})
+}
+
+// answer is an answer as written: WORD, in LATENCY, xCOUNT.
+type answer struct {
+	word, latency string
+	count         int
+}
+
+var answerPattern = regexp.MustCompile(`^(\S+)(?: +in +(\S+))?(?: +x(\d+))?$`)
+
+func parseAnswer(text string) (answer, bool) {
+	m := answerPattern.FindStringSubmatch(text)
+	if m == nil {
+		return answer{}, false
+	}
+	a := answer{word: m[1], latency: m[2], count: 1}
+	if m[3] != "" {
+		a.count, _ = strconv.Atoi(m[3])
+	}
+	return a, true
+}
+
+func (a answer) String() string {
+	s := a.word
+	if a.latency != "" {
+		s += " in " + a.latency
+	}
+	if a.count > 1 {
+		s += " x" + strconv.Itoa(a.count)
+	}
+	return s
+}
+
+// wordRank is how simple words are.
+func wordRank(word string) int {
+	switch word {
+	case "ok":
+		return 0
+	case "fail":
+		return 1
+	}
+	return 2
+}
+
+// simpler returns simpler answers, the simplest first.
+func (a answer) simpler() []string {
+	var list []string
+	add := func(b answer) { list = append(list, b.String()) }
+	for _, word := range []string{"ok", "fail"} {
+		if wordRank(word) < wordRank(a.word) {
+			add(answer{word: word, count: a.count})
+		}
+	}
+	if a.latency != "" {
+		add(answer{word: a.word, count: a.count})
+	}
+	for _, word := range []string{"ok", "fail"} {
+		if a.latency != "" && wordRank(word) < wordRank(a.word) {
+			add(answer{word, a.latency, a.count})
+		}
+	}
+	for _, count := range simplerNumbers(int64(a.count)) {
+		add(answer{a.word, a.latency, int(count)})
+	}
+	for _, latency := range simplerTimes(a.latency) {
+		add(answer{a.word, latency, a.count})
+	}
+	return list
+}

@@ -1,0 +1,154 @@
+package shrink
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/random"
+	"probesim.dev/sim/profile"
+)
+
+func load(t *testing.T, file []byte) *scenarios.Scenario {
+	t.Helper()
+	loaded, err := scenarios.LoadBytes(fileName, file, nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, file)
+	}
+	return loaded[0]
+}
+
+// checkMinimal checks that nothing at all can be left out of a result, by trying.
+func checkMinimal(t *testing.T, r Result, differs func([]byte) (string, bool)) {
+	t.Helper()
+	if !r.Minimal {
+		t.Errorf("not minimal after %d trials", r.Trials)
+	}
+	s := &shrinker{docs: parse(r.File)}
+	if again := s.docs.write(nil).text; !bytes.Equal(again, r.File) {
+		t.Errorf("the formatting is not stable:\n%s\n%s", r.File, again)
+	}
+	for depth := 0; len(s.level(depth)) > 0; depth++ {
+		for _, part := range s.level(depth) {
+			text := s.docs.write(nodes{part: true}).text
+			if _, err := scenarios.LoadBytes(fileName, text, nil); err != nil {
+				continue
+			}
+			if signature, ok := differs(text); ok && signature == r.Signature {
+				t.Errorf("a part at depth %d can be left out of\n%s\nwhich gives\n%s", depth, r.File, text)
+			}
+		}
+	}
+}
+
+// twoProbesAndExit reports whether a container has two probes and a program that ends by itself.
+func twoProbesAndExit(s *scenarios.Scenario) bool {
+	exits := func(c fakeruntime.ContainerConfig) bool {
+		for _, r := range c.Program.Rules {
+			if r.Exit != nil {
+				return true
+			}
+		}
+		return false
+	}
+	for _, p := range s.Plans()[0].Pods() {
+		for _, c := range p.Pod.Spec.Containers {
+			l, r, u := c.LivenessProbe != nil, c.ReadinessProbe != nil, c.StartupProbe != nil
+			if (l && r || l && u || r && u) && exits(p.Program.Containers[c.Name]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TestShape: what a file looks like is kept, and nothing else is.
+func TestShape(t *testing.T) {
+	count, largest, most := 0, 0, 0
+	for seed := uint64(1); count < 30; seed++ {
+		file := random.Scenario(seed)
+		differs := func(file []byte) (string, bool) { return "", twoProbesAndExit(load(t, file)) }
+		if _, ok := differs(file); !ok {
+			continue
+		}
+		r, err := File(file, differs, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkMinimal(t, r, differs)
+		count, largest, most = count+1, max(largest, len(r.File)), max(most, r.Trials)
+	}
+	t.Logf("%d files, at most %d bytes, %d trials", count, largest, most)
+	if largest > 450 || most > 200 {
+		t.Errorf("%d bytes were left, or %d trials made", largest, most)
+	}
+}
+
+// otherRules are kubelets that differ from v1.37.0 in one rule each.
+var otherRules = map[string]func(*profile.Profile){
+	"ManualTrigger":             func(p *profile.Profile) { p.ManualTrigger = false },
+	"ManualTriggerResetsTicker": func(p *profile.Profile) { p.ManualTriggerResetsTicker = false },
+	"StartupOnHoldAfterSuccess": func(p *profile.Profile) { p.StartupOnHoldAfterSuccess = false },
+	"AddPodSkipsOnlyContainer":  func(p *profile.Profile) { p.AddPodSkipsOnlyContainer = false },
+	"StartedCarriedOver":        func(p *profile.Profile) { p.StartedCarriedOver = false },
+	"UnknownStateInErrorEvent":  func(p *profile.Profile) { p.UnknownStateInErrorEvent = false },
+	"RequeueAtBackOffExpiry":    func(p *profile.Profile) { p.RequeueAtBackOffExpiry = false },
+	"OnDemandRelist":            func(p *profile.Profile) { p.OnDemandRelist = false },
+}
+
+// TestOneRule: random scenarios show that two kubelets differ in one rule, and shrinking shows in what.
+// What a file shows is the kind of the first record that differs.
+func TestOneRule(t *testing.T) {
+	for name, change := range otherRules {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			other := profile.Newest()
+			change(&other)
+			differs := func(file []byte) (string, bool) {
+				s := load(t, file)
+				return firstDifference(observed(t, s, profile.Newest()), observed(t, s, other))
+			}
+			seed, file := firstSeed(t, differs)
+			r, err := File(file, differs, Options{Comment: fmt.Sprintf("Seed %d: without %s.", seed, name)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d bytes of %d were left after %d trials; they show %s\n%s", len(r.File), len(file), r.Trials, r.Signature, r.File)
+			if _, ok := differs(r.File); !ok || len(r.File) > 800 || r.Trials > 400 {
+				t.Errorf("%d bytes were left, or %d trials made", len(r.File), r.Trials)
+			}
+		})
+	}
+}
+
+// firstSeed returns a scenario that differs.
+func firstSeed(t *testing.T, differs func([]byte) (string, bool)) (uint64, []byte) {
+	t.Helper()
+	for seed := uint64(1); seed <= 200; seed++ {
+		file := random.Scenario(seed)
+		if _, ok := differs(file); ok {
+			return seed, file
+		}
+	}
+	t.Fatal("200 random scenarios do not tell the two apart")
+	return 0, nil
+}
+
+// firstDifference returns the kind of the first record that two traces do not share.
+func firstDifference(a, b []byte) (string, bool) {
+	linesA, linesB := bytes.Split(a, []byte("\n")), bytes.Split(b, []byte("\n"))
+	for i := range min(len(linesA), len(linesB)) {
+		if !bytes.Equal(linesA[i], linesB[i]) {
+			return string(kind(linesA[i])), true
+		}
+	}
+	return "end", len(linesA) != len(linesB)
+}
+
+func kind(line []byte) []byte {
+	_, after, _ := bytes.Cut(line, []byte(`"kind":"`))
+	before, _, _ := bytes.Cut(after, []byte(`"`))
+	return before
+}

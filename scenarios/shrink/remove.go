@@ -1,0 +1,75 @@
+package shrink
+
+import (
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// removeParts leaves parts out, level by level: documents, their fields, what is in those, and so on.
+func (s *shrinker) removeParts() {
+	for depth := 0; ; depth++ {
+		level := s.level(depth)
+		if len(level) == 0 {
+			return
+		}
+		for size := len(level); size > 0; size /= 2 {
+			level = s.removeChunks(level, depth, size)
+		}
+	}
+}
+
+// removeChunks tries each so many neighbours at a time, and returns what is left of the level.
+func (s *shrinker) removeChunks(level []*yaml.Node, depth, size int) []*yaml.Node {
+	for start := 0; start < len(level) && !s.exhausted(); {
+		chunk := level[start:min(start+size, len(level))]
+		if !s.remove(chunk) {
+			start += size
+			continue
+		}
+		there := nodes{}
+		for _, n := range s.level(depth) {
+			there[n] = true
+		}
+		level = slices.DeleteFunc(level, func(n *yaml.Node) bool { return !there[n] })
+	}
+	return level
+}
+
+// level returns all parts of a depth, in the order of the file: 0 for documents.
+func (s *shrinker) level(depth int) []*yaml.Node {
+	level := slices.Clone(s.docs)
+	durations := s.durations()
+	for range depth {
+		var below []*yaml.Node
+		for _, n := range level {
+			for _, part := range parts(n) {
+				if !durations[part] {
+					below = append(below, part)
+				}
+			}
+		}
+		level = below
+	}
+	return level
+}
+
+// remove leaves out as many of the parts as it can at once, and reports whether it was any.
+func (s *shrinker) remove(unwanted []*yaml.Node) bool {
+	r := repair{wish: nodes{}}
+	for _, n := range unwanted {
+		r.wish[n] = true
+	}
+	return s.try(&r)
+}
+
+// try keeps the file that a repair comes to if it shows the same.
+func (s *shrinker) try(r *repair) bool {
+	out, text, ok := r.run(s)
+	if !ok || !s.shows(text) {
+		return false
+	}
+	s.docs = s.docs.drop(out)
+	s.keep(text)
+	return true
+}

@@ -1,0 +1,137 @@
+package shrink
+
+import (
+	"errors"
+	"maps"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"probesim.dev/scenarios"
+)
+
+// maxRepairs is how often the loader is asked what else is to be left out.
+const maxRepairs = 20
+
+// repair finds a file that loads after a change, by leaving out what the loader finds wrong.
+type repair struct {
+	wish  nodes      // parts to leave out, as far as the file can do without them
+	fixed *yaml.Node // a part that is to stay
+	items bool       // leave out whole list items, such as a step for its time
+}
+
+// run returns the parts that are left out and the file without them. It is not ok if there is no such file.
+func (r *repair) run(s *shrinker) (out nodes, text []byte, ok bool) {
+	wished := len(r.wish) > 0
+	out = nodes{}
+	maps.Copy(out, r.wish)
+	for range maxRepairs {
+		if wished && len(r.wish) == 0 || s.exhausted() {
+			break
+		}
+		w := s.docs.write(out)
+		err := s.load(w.text)
+		if err == nil {
+			return out, w.text, true
+		}
+		more, possible := r.blame(w, err)
+		if !possible {
+			break
+		}
+		if more == nil {
+			clear(out)
+			more = r.wish
+		}
+		maps.Copy(out, more)
+	}
+	return nil, nil, false
+}
+
+// blame returns the parts that the loader finds wrong. If one of them is wrong because it lacks what
+// is wished out, these wishes are given up instead, and nil is returned.
+func (r *repair) blame(w written, err error) (more nodes, possible bool) {
+	var wrong scenarios.Errors
+	if !errors.As(err, &wrong) {
+		return nil, false
+	}
+	more = nodes{}
+	wishes := len(r.wish)
+	for _, e := range wrong {
+		at, ok := w.locate(e)
+		switch {
+		case !ok || r.fixed != nil && (nodes{r.fixed: true}).contains(at.part):
+			return nil, false
+		case r.wish[at.lacking]:
+			r.wish.removeIn(at.lacking)
+		case r.wish.contains(at.part):
+			r.wish.removeIn(at.part)
+		case r.items && at.item != nil:
+			more[at.item] = true
+		default:
+			more[at.part] = true
+		}
+	}
+	if len(r.wish) < wishes {
+		return nil, true
+	}
+	return more, true
+}
+
+// place is where something is wrong.
+type place struct {
+	part    *yaml.Node // that is wrong, or that lacks something
+	item    *yaml.Node // the list item that it is in or is itself; nil if it is in none
+	lacking *yaml.Node // the field that was left out and must not be; nil if there was none
+}
+
+// locate finds what an error is about. It is not ok if that is the file as a whole, or another file.
+func (w *written) locate(e scenarios.Error) (place, bool) {
+	if e.File != fileName || e.Line == 0 {
+		return place{}, false
+	}
+	root := 0
+	for root+1 < len(w.lines) && w.lines[root+1] <= e.Line {
+		root++
+	}
+	n, path := w.roots[root], e.Path
+	var at place
+	for path != "" {
+		part, rest := step(n, path)
+		if part == nil {
+			break
+		}
+		if n.Kind == yaml.SequenceNode {
+			at.item = w.of[part]
+		}
+		n, path = part, strings.TrimPrefix(rest, ".")
+	}
+	at.part = w.of[n]
+	if path != "" {
+		at.lacking, _ = step(at.part, path)
+	}
+	return at, true
+}
+
+// step goes one step down a path such as spec.pods[0].name, and returns the rest of the path. Field names
+// may have dots in them: of several that fit it takes the longest.
+func step(n *yaml.Node, path string) (*yaml.Node, string) {
+	if n.Kind == yaml.SequenceNode {
+		index, rest, _ := strings.Cut(strings.TrimPrefix(path, "["), "]")
+		if i, err := strconv.Atoi(index); err == nil && i >= 0 && i < len(n.Content) {
+			return n.Content[i], rest
+		}
+		return nil, path
+	}
+	var part *yaml.Node
+	longest := ""
+	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
+		key := n.Content[i].Value
+		rest, fits := strings.CutPrefix(path, key)
+		fits = fits && (rest == "" || rest[0] == '.' || rest[0] == '[')
+		if fits && len(key) > len(longest) {
+			part, longest = n.Content[i+1], key
+		}
+	}
+	return part, path[len(longest):]
+}

@@ -1,0 +1,198 @@
+package shrink
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// documents are the roots of the documents of a file.
+type documents []*yaml.Node
+
+// parse reads a file that has been found right, writes out its aliases and merges and leaves out its
+// comments.
+func parse(data []byte) documents {
+	var docs documents
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		var doc yaml.Node
+		err := decoder.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			return docs
+		}
+		if err != nil {
+			panic(err) // the loader has read it
+		}
+		if root := doc.Content[0]; root.ShortTag() != "!!null" {
+			docs = append(docs, plain(root))
+		}
+	}
+}
+
+// plain returns a copy of a node without aliases, merges, anchors and comments.
+func plain(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return plain(n.Alias)
+	}
+	c := &yaml.Node{Kind: n.Kind, Style: n.Style, Tag: n.Tag, Value: n.Value}
+	if n.Kind == yaml.MappingNode {
+		addFields(c, n)
+		return c
+	}
+	for _, item := range n.Content {
+		c.Content = append(c.Content, plain(item))
+	}
+	return c
+}
+
+// addFields adds the fields of a mapping that c does not have, merged ones last.
+func addFields(c, from *yaml.Node) {
+	if from.Kind == yaml.AliasNode {
+		from = from.Alias
+	}
+	if from.Kind == yaml.SequenceNode { // of merged mappings
+		for _, item := range from.Content {
+			addFields(c, item)
+		}
+		return
+	}
+	var merged []*yaml.Node
+	for i := 0; i < len(from.Content); i += 2 {
+		key, value := plain(from.Content[i]), from.Content[i+1]
+		if key.ShortTag() == "!!merge" {
+			merged = append(merged, value)
+		} else if field(c, key.Value) == nil {
+			c.Content = append(c.Content, key, plain(value))
+		}
+	}
+	for _, m := range merged {
+		addFields(c, m)
+	}
+}
+
+// field returns the value of a field of a mapping, or nil.
+func field(n *yaml.Node, key string) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// parts returns the nodes that can be left out of n: the items of a list, the values of a mapping.
+func parts(n *yaml.Node) []*yaml.Node {
+	if n.Kind != yaml.MappingNode {
+		return n.Content
+	}
+	values := make([]*yaml.Node, 0, len(n.Content)/2)
+	for i := 1; i < len(n.Content); i += 2 {
+		values = append(values, n.Content[i])
+	}
+	return values
+}
+
+// nodes is a set of parts.
+type nodes map[*yaml.Node]bool
+
+// contains reports whether n or something in it is in the set.
+func (s nodes) contains(n *yaml.Node) bool {
+	if s[n] {
+		return true
+	}
+	for _, part := range parts(n) {
+		if s.contains(part) {
+			return true
+		}
+	}
+	return false
+}
+
+// removeIn removes from the set what is in n.
+func (s nodes) removeIn(n *yaml.Node) {
+	delete(s, n)
+	for _, part := range parts(n) {
+		s.removeIn(part)
+	}
+}
+
+// written is a file as text, with what tells where in the documents a place in the text is.
+type written struct {
+	text  []byte
+	roots []*yaml.Node // copies of the documents that were not left out
+	lines []int        // the line in which each begins
+	of    map[*yaml.Node]*yaml.Node
+}
+
+// write writes the documents as a file, without some parts.
+func (d documents) write(without nodes) written {
+	w := written{of: map[*yaml.Node]*yaml.Node{}}
+	var b bytes.Buffer
+	for _, doc := range d {
+		if without[doc] {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("---\n")
+		}
+		w.lines = append(w.lines, 1+bytes.Count(b.Bytes(), []byte("\n")))
+		root := w.copy(doc, without)
+		w.roots = append(w.roots, root)
+		encode(&b, root)
+	}
+	w.text = b.Bytes()
+	return w
+}
+
+func encode(b *bytes.Buffer, root *yaml.Node) {
+	encoder := yaml.NewEncoder(b)
+	encoder.SetIndent(2)
+	if err := errors.Join(encoder.Encode(root), encoder.Close()); err != nil {
+		panic(err) // the buffer takes everything, and the nodes came from a file
+	}
+}
+
+// copy copies a node without some parts.
+func (w *written) copy(n *yaml.Node, without nodes) *yaml.Node {
+	c := *n
+	c.Content = nil
+	for i, part := range n.Content {
+		isKey := n.Kind == yaml.MappingNode && i%2 == 0
+		if without[part] || isKey && without[n.Content[i+1]] {
+			continue
+		}
+		c.Content = append(c.Content, w.copy(part, without))
+	}
+	w.of[&c] = n
+	return &c
+}
+
+// drop leaves parts out for good.
+func (d documents) drop(without nodes) documents {
+	var left documents
+	for _, doc := range d {
+		if !without[doc] {
+			dropIn(doc, without)
+			left = append(left, doc)
+		}
+	}
+	return left
+}
+
+func dropIn(n *yaml.Node, without nodes) {
+	var left []*yaml.Node
+	for i, part := range n.Content {
+		isKey := n.Kind == yaml.MappingNode && i%2 == 0
+		if without[part] || isKey && without[n.Content[i+1]] {
+			continue
+		}
+		dropIn(part, without)
+		left = append(left, part)
+	}
+	n.Content = left
+}

@@ -1,0 +1,123 @@
+package sim_test
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
+)
+
+// anyChooser draws a policy: none, which is the canonical one, or a seed.
+var anyChooser = rapid.Custom(func(t *rapid.T) sim.Chooser {
+	seed := rapid.Uint64Range(0, 1<<20).Draw(t, "seed, 0 for none")
+	if seed == 0 {
+		return nil
+	}
+	return choose.Seeded(seed)
+})
+
+// TestNoWakeUpIsLostOrDoubled runs random programs. While they run, program_test.go checks what is received
+// and when. When nothing happens any more, whoever still waits must have reason to.
+func TestNoWakeUpIsLostOrDoubled(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := start(t, programs.Draw(t, "program"), sim.Options{Chooser: anyChooser.Draw(t, "chooser")}).end()
+		defer r.Close()
+		for i, w := range r.waits {
+			switch {
+			case r.done[i]:
+			case w == nil:
+				t.Errorf("process %d never ran", i)
+			case w.Kind == "recv" || w.Kind == "select":
+				r.checkNothingFor(i, w.Chans)
+			case w.Kind != "send":
+				t.Errorf("process %d never comes back from %s", i, w.Kind)
+			}
+		}
+		for c := range r.messages {
+			r.checkSends(c)
+		}
+		if t.Failed() {
+			t.Log("\n" + r.text())
+		}
+	})
+}
+
+// checkNothingFor checks that a process that waits to receive has received all there was.
+func (r *run) checkNothingFor(proc int, chans []int) {
+	for _, c := range chans {
+		if n := len(r.messages[c]) - r.taken[c]; n > 0 {
+			r.t.Errorf("process %d waits for channel %d, in which %d values wait", proc, c, n)
+		}
+	}
+}
+
+// checkSends checks that Send returned as soon as there was room: when the value that is a capacity
+// earlier had been received, or at once.
+func (r *run) checkSends(c int) {
+	for i, m := range r.messages[c] {
+		if !m.blocks {
+			continue
+		}
+		var before *message
+		if i >= r.Caps[c] {
+			before = r.messages[c][i-r.Caps[c]]
+		}
+		switch {
+		case before == nil:
+			r.same("send into an empty channel returns at", m.returned, m.sent)
+		case before.received:
+			r.same("blocked send returns at", m.returned, max(m.sent, before.at))
+		case m.returned != 0:
+			r.t.Errorf("send of %d to channel %d returned at %v, before there was room", m.value, c, m.returned)
+		}
+	}
+}
+
+// A value that is sent while the receiver waits is handed to it and takes no room, as in Go.
+func TestHandOffTakesNoRoom(t *testing.T) {
+	s := sim.New(sim.Options{})
+	c := sim.NewChan[int](s, "c", 1)
+	var got []int
+	s.Go("receiver", func(p *sim.Proc) {
+		for range 2 {
+			got = append(got, c.Recv(p))
+		}
+	})
+	s.Go("sender", func(p *sim.Proc) {
+		for i, want := range []bool{true, true, false} { // handed over, buffered, no room
+			if sent := c.TrySend(i); sent != want {
+				t.Errorf("TrySend number %d: %v, want %v", i, sent, want)
+			}
+		}
+	})
+	run1(t, s, time.Second)
+	if len(got) != 2 || got[0] != 0 || got[1] != 1 {
+		t.Errorf("got %v, want [0 1]", got)
+	}
+}
+
+func TestTwoReceiversAreRefused(t *testing.T) {
+	s := sim.New(sim.Options{})
+	c := sim.NewChan[int](s, "updates", 1)
+	s.Go("first", func(p *sim.Proc) { c.Recv(p) })
+	s.Go("second", func(p *sim.Proc) { c.Recv(p) })
+	defer func() {
+		if got, want := recover(), "sim: second and first both receive from updates"; got != want {
+			t.Errorf("panic %v, want %q", got, want)
+		}
+		s.Close()
+	}()
+	s.RunUntil(time.Second)
+}
+
+// run1 runs a world until t and ends it.
+func run1(t testing.TB, s *sim.Sim, until time.Duration) {
+	t.Helper()
+	defer s.Close()
+	if err := s.RunUntil(until); err != nil {
+		t.Error(err)
+	}
+}

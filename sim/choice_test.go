@@ -1,0 +1,207 @@
+package sim_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"probesim.dev/sim"
+)
+
+// asker notes what it is asked and gives the answers of a list, then canonical ones.
+type asker struct {
+	only    sim.ChoiceKind // other questions are not noted and get the canonical answer
+	asked   []string
+	answers []int
+}
+
+func (a *asker) answer(kind sim.ChoiceKind, question string) int {
+	if kind != a.only {
+		return 0
+	}
+	a.asked = append(a.asked, question)
+	if len(a.answers) == 0 {
+		return 0
+	}
+	v := a.answers[0]
+	a.answers = a.answers[1:]
+	return v
+}
+
+func name(c sim.Choice) string { return fmt.Sprintf("%s#%d", c.Key, c.Ordinal) }
+
+func (a *asker) Choose(c sim.Choice, n int) int {
+	return a.answer(c.Kind, fmt.Sprintf("%s of %d", name(c), n))
+}
+
+func (a *asker) Next(candidates []sim.Choice) int {
+	var names []string
+	for _, c := range candidates {
+		names = append(names, name(c))
+	}
+	return a.answer(sim.Next, fmt.Sprint(names))
+}
+
+func (a *asker) Fraction(c sim.Choice) float64 { return float64(a.answer(c.Kind, name(c))) / 4 }
+
+// Who goes next is asked whenever there are several: due timers first, then processes as they were
+// enabled, each with the number of times that it ran.
+func TestNextIsAskedWithStableKeys(t *testing.T) {
+	a := &asker{only: sim.Next, answers: []int{1, 0, 2}}
+	s := sim.New(sim.Options{Chooser: a})
+	var got []string
+	for _, name := range []string{"a", "b"} {
+		s.Go(name, func(p *sim.Proc) {
+			got = append(got, name)
+			p.Sleep(time.Second)
+			got = append(got, name)
+		})
+	}
+	s.At(time.Second, "callback", func() { got = append(got, "callback") })
+	s.At(time.Second, "callback", func() { got = append(got, "second callback") })
+	run1(t, s, time.Second)
+	wantAsked := []string{
+		"[a#0 b#0]", // b
+		"[callback#0 callback#1 sleep of b#1 sleep of a#1]", // callback
+		"[callback#1 sleep of b#1 sleep of a#1]",            // sleep of a
+		"[callback#1 sleep of b#1 a#1]",                     // and so on, canonically
+		"[sleep of b#1 a#1]",
+		"[a#1 b#1]",
+	}
+	if diff := cmp.Diff(wantAsked, a.asked); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+	if want := "[b a callback second callback a b]"; fmt.Sprint(got) != want {
+		t.Errorf("ran %v, want %v", got, want)
+	}
+}
+
+// A process that ends and is started anew under its name goes on counting: a choice means one of them.
+func TestNextCountsOnForANewProcessOfTheName(t *testing.T) {
+	a := &asker{only: sim.Next}
+	s := sim.New(sim.Options{Chooser: a})
+	for at := range 2 {
+		s.At(time.Duration(at)*time.Second, "start", func() {
+			s.Go("worker", func(*sim.Proc) {})
+			s.Go("other", func(*sim.Proc) {})
+		})
+	}
+	run1(t, s, time.Minute)
+	if want := "[[worker#0 other#0] [worker#1 other#1]]"; fmt.Sprint(a.asked) != want {
+		t.Errorf("asked %v, want %v", a.asked, want)
+	}
+}
+
+// At a preemption point the process goes on, or after what is enabled now, or after all else of the
+// instant, also what that starts.
+func TestPreempt(t *testing.T) {
+	for answer, want := range []string{
+		"[p goes on, other, child of other, later]",
+		"[other, p goes on, child of other, later]",
+		"[other, child of other, p goes on, later]",
+	} {
+		a := &asker{only: sim.Preemption, answers: []int{answer}}
+		s := sim.New(sim.Options{Chooser: a})
+		var got []string
+		note := func(what string) { got = append(got, what) }
+		s.Go("p", func(p *sim.Proc) {
+			p.Preempt("status read")
+			note("p goes on")
+			p.Sleep(time.Second)
+			p.Preempt("status read") // nothing else could run: nobody is asked
+			note("later")
+		})
+		s.Go("other", func(p *sim.Proc) {
+			note("other")
+			s.Go("child of other", func(*sim.Proc) { note("child of other") })
+		})
+		run1(t, s, time.Minute)
+		if diff := cmp.Diff([]string{"status read p#0 of 3"}, a.asked); diff != "" {
+			t.Errorf("asked (-want +got):\n%s", diff)
+		}
+		if joined := "[" + strings.Join(got, ", ") + "]"; joined != want {
+			t.Errorf("answer %d: %s, want %s", answer, joined, want)
+		}
+	}
+}
+
+// Without a chooser nobody is interrupted and a select takes the first case that is ready.
+func TestCanonicalChoices(t *testing.T) {
+	s := sim.New(sim.Options{})
+	a, b := sim.NewChan[int](s, "a", 1), sim.NewChan[int](s, "b", 1)
+	var got []string
+	s.Go("p", func(p *sim.Proc) {
+		a.TrySend(1)
+		b.TrySend(2)
+		p.Preempt("point")
+		got = append(got, fmt.Sprint("case ", p.Select(b, a)), fmt.Sprint("jitter ", s.Fraction("requeue")))
+		items := []int{1, 2, 3}
+		sim.Shuffle(s, "batch", items)
+		got = append(got, fmt.Sprint(items))
+	})
+	s.Go("other", func(*sim.Proc) { got = append(got, "other") })
+	run1(t, s, 0)
+	if want := "[case 0 jitter 0.5 [1 2 3] other]"; fmt.Sprint(got) != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// A select asks which of its ready cases it takes, and does not when there is only one.
+func TestSelectAsksAmongReadyCases(t *testing.T) {
+	a := &asker{only: sim.SelectCase, answers: []int{1, 1}}
+	s := sim.New(sim.Options{Chooser: a})
+	var chans []*sim.Chan[int]
+	for i := range 3 {
+		chans = append(chans, sim.NewChan[int](s, fmt.Sprint(i), 2))
+	}
+	chans[0].TrySend(1)
+	chans[2].TrySend(2)
+	chans[2].TrySend(3)
+	var got []int
+	s.Go("sync loop", func(p *sim.Proc) {
+		for range 3 {
+			i := p.Select(chans[0], chans[1], chans[2])
+			got = append(got, chans[i].Got())
+		}
+	})
+	run1(t, s, 0)
+	if want := "[2 3 1]"; fmt.Sprint(got) != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if diff := cmp.Diff([]string{"sync loop#0 of 2", "sync loop#1 of 2"}, a.asked); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+}
+
+// The answers to a shuffle reach every order, and each order by one list of answers.
+func TestShuffleReachesEveryOrder(t *testing.T) {
+	seen := map[string]bool{}
+	for first := range 3 {
+		for second := range 2 {
+			a := &asker{only: sim.Order, answers: []int{first, second}}
+			s := sim.New(sim.Options{Chooser: a})
+			items := []string{"x", "y", "z"}
+			sim.Shuffle(s, "relist", items)
+			seen[fmt.Sprint(items)] = true
+			if want := []string{"relist#0 of 3", "relist#1 of 2"}; !slices.Equal(a.asked, want) {
+				t.Errorf("asked %v, want %v", a.asked, want)
+			}
+		}
+	}
+	if len(seen) != 6 {
+		t.Errorf("orders %v, want all six", seen)
+	}
+}
+
+func TestFractionAsks(t *testing.T) {
+	a := &asker{only: sim.Jitter, answers: []int{3, 1}}
+	s := sim.New(sim.Options{Chooser: a})
+	got := []float64{s.Fraction("start"), s.Fraction("start"), s.Fraction("requeue")}
+	if !slices.Equal(got, []float64{0.75, 0.25, 0}) || fmt.Sprint(a.asked) != "[start#0 start#1 requeue#0]" {
+		t.Errorf("got %v after being asked %v", got, a.asked)
+	}
+}

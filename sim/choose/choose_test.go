@@ -1,0 +1,184 @@
+package choose_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
+)
+
+var choices = rapid.Custom(func(t *rapid.T) sim.Choice {
+	return sim.Choice{
+		Kind: rapid.SampledFrom([]sim.ChoiceKind{
+			sim.Next, sim.SelectCase, sim.Preemption, sim.Order, sim.Jitter,
+		}).Draw(t, "kind"),
+		Key:     rapid.String().Draw(t, "key"),
+		Ordinal: rapid.Int64Min(0).Draw(t, "ordinal"),
+	}
+})
+
+// What is drawn is in range and depends on the seed and the choice alone, not on what was asked before.
+func TestSeededDrawsByWhatTheChoiceIsAbout(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := choose.Seeded(rapid.Uint64().Draw(t, "seed"))
+		c, n := choices.Draw(t, "choice"), rapid.IntRange(2, 300).Draw(t, "alternatives")
+		v, f := s.Choose(c, n), s.Fraction(c)
+		if v < 0 || v >= n || f < 0 || f >= 1 {
+			t.Errorf("Choose gives %d of %d, Fraction %v", v, n, f)
+		}
+		other := choices.Draw(t, "another")
+		s.Choose(other, n)
+		s.Fraction(other)
+		if s.Choose(c, n) != v || s.Fraction(c) != f {
+			t.Error("the second answer to the same question differs")
+		}
+		candidates := []sim.Choice{c, other, choices.Draw(t, "third")}
+		first := candidates[s.Next(candidates)]
+		slices.Reverse(candidates)
+		if got := candidates[s.Next(candidates)]; got != first {
+			t.Errorf("in the reverse order %v goes first instead of %v", got, first)
+		}
+	})
+}
+
+// Over many questions all alternatives come up evenly, and one preemption point in four interrupts.
+func TestSeededIsEven(t *testing.T) {
+	const questions = 20000
+	for _, c := range []struct {
+		kind sim.ChoiceKind
+		want []float64
+	}{
+		{sim.SelectCase, []float64{1. / 3, 1. / 3, 1. / 3}},
+		{sim.Preemption, []float64{3./4 + 1./12, 1. / 12, 1. / 12}},
+	} {
+		count := make([]float64, 3)
+		for i := range int64(questions) {
+			count[choose.Seeded(1).Choose(sim.Choice{Kind: c.kind, Key: "k", Ordinal: i}, 3)]++
+		}
+		for v, want := range c.want {
+			if got := count[v] / questions; math.Abs(got-want) > 0.02 {
+				t.Errorf("%s: alternative %d comes up in %.3f of the questions, want %.3f", c.kind, v, got, want)
+			}
+		}
+	}
+	sum := 0.0
+	for i := range int64(questions) {
+		sum += choose.Seeded(1).Fraction(sim.Choice{Kind: sim.Jitter, Key: "k", Ordinal: i})
+	}
+	if mean := sum / questions; math.Abs(mean-0.5) > 0.01 {
+		t.Errorf("fractions have a mean of %.3f", mean)
+	}
+}
+
+// Every part of the question and the seed changes the answers.
+func TestSeededTellsQuestionsApart(t *testing.T) {
+	base := sim.Choice{Kind: sim.Jitter, Key: "requeue of pod a/b", Ordinal: 7}
+	others := map[string]float64{
+		"seed":    choose.Seeded(2).Fraction(base),
+		"kind":    choose.Seeded(1).Fraction(sim.Choice{Kind: sim.Order, Key: base.Key, Ordinal: 7}),
+		"key":     choose.Seeded(1).Fraction(sim.Choice{Kind: sim.Jitter, Key: "requeue of pod a/c", Ordinal: 7}),
+		"ordinal": choose.Seeded(1).Fraction(sim.Choice{Kind: sim.Jitter, Key: base.Key, Ordinal: 8}),
+	}
+	for what, f := range others {
+		if f == choose.Seeded(1).Fraction(base) {
+			t.Errorf("another %s gives the same fraction %v", what, f)
+		}
+	}
+}
+
+func next(key string) sim.Choice { return sim.Choice{Kind: sim.Next, Key: key} }
+
+func jitter(key string) sim.Choice       { return sim.Choice{Kind: sim.Jitter, Key: key} }
+func interruption(key string) sim.Choice { return sim.Choice{Kind: sim.Preemption, Key: key} }
+
+// fixed answers every question with one number.
+type fixed struct {
+	value    int
+	fraction float64
+}
+
+func (f fixed) Choose(sim.Choice, int) int  { return f.value }
+func (f fixed) Next([]sim.Choice) int       { return f.value }
+func (f fixed) Fraction(sim.Choice) float64 { return f.fraction }
+
+// ask asks a policy about each key, and which of them goes first.
+func ask(c sim.Chooser, keys ...string) []string {
+	var answers []string
+	var candidates []sim.Choice
+	for _, k := range keys {
+		answers = append(answers, fmt.Sprint(k, " ", c.Choose(interruption(k), 3), " ", c.Fraction(jitter(k))))
+		candidates = append(candidates, next(k))
+	}
+	return append(answers, candidates[c.Next(candidates)].Key+" goes first")
+}
+
+// The recorder passes answers on and keeps those that are not canonical, in order.
+func TestRecorder(t *testing.T) {
+	canonical := &choose.Recorder{Of: fixed{0, 0.5}}
+	ask(canonical, "a", "b")
+	if len(canonical.Made) > 0 {
+		t.Errorf("kept canonical choices: %v", canonical.Made)
+	}
+	r := &choose.Recorder{Of: fixed{1, 0.25}}
+	got := ask(r, "a", "b")
+	if diff := cmp.Diff([]string{"a 1 0.25", "b 1 0.25", "b goes first"}, got); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
+	}
+	want := []choose.Made{
+		{Choice: interruption("a"), Value: 1}, {Choice: jitter("a"), Fraction: 0.25},
+		{Choice: interruption("b"), Value: 1}, {Choice: jitter("b"), Fraction: 0.25},
+		{Choice: next("b"), Before: next("a")},
+	}
+	if diff := cmp.Diff(want, r.Made); diff != "" {
+		t.Errorf("made (-want +got):\n%s", diff)
+	}
+}
+
+// A replay answers what is in the list, as far as there are as many alternatives, and the rest canonically.
+func TestReplay(t *testing.T) {
+	r := choose.NewReplay([]choose.Made{
+		{Choice: interruption("a"), Value: 2},
+		{Choice: interruption("b"), Value: 7},
+		{Choice: jitter("a"), Fraction: 0},
+	})
+	want := []string{"a 2 0", "b 2 0.5", "c 0 0.5", "a goes first"}
+	if diff := cmp.Diff(want, ask(r, "a", "b", "c")); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
+	}
+}
+
+// Who overtakes whom: the earlier in the list goes first, but only before the one that it overtook, if the
+// list names one.
+func TestReplayOfNext(t *testing.T) {
+	r := choose.NewReplay([]choose.Made{
+		{Choice: next("c"), Before: next("b")},
+		{Choice: next("d"), Before: next("a")},
+		{Choice: next("e")},
+		{Choice: next("b"), Before: next("a")},
+	})
+	for _, c := range []struct {
+		candidates []string
+		want       string
+	}{
+		{[]string{"a", "x"}, "a"},
+		{[]string{"a", "b", "c"}, "b"}, // c overtakes b only
+		{[]string{"a", "b", "c", "d"}, "d"},
+		{[]string{"b", "c"}, "c"},
+		{[]string{"x", "c", "e"}, "e"}, // e overtakes anyone
+		{[]string{"a", "b", "d", "e"}, "d"},
+	} {
+		var candidates []sim.Choice
+		for _, k := range c.candidates {
+			candidates = append(candidates, next(k))
+		}
+		if got := c.candidates[r.Next(candidates)]; got != c.want {
+			t.Errorf("of %v %s goes first, want %s", c.candidates, got, c.want)
+		}
+	}
+}

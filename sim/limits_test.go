@@ -1,0 +1,145 @@
+package sim_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"probesim.dev/sim"
+)
+
+// A limit ends a run with an error that says what ran away.
+func TestLimits(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		limits sim.Limits
+		build  func(*sim.Sim)
+		want   string
+	}{
+		{"events", sim.Limits{Events: 100}, func(s *sim.Sim) {
+			s.Go("slow", func(p *sim.Proc) { every(p, 10*time.Second) })
+			s.Go("fast", func(p *sim.Proc) { every(p, time.Second) })
+		}, `stopped at 46s: more than 100 events; "fast" ran 46 times`},
+		{"processes at one instant", sim.Limits{AtOneInstant: 100}, func(s *sim.Sim) {
+			s.Go("quiet", func(p *sim.Proc) { every(p, time.Second) })
+			var a, b *sim.Proc
+			a = s.Go("ping", func(p *sim.Proc) {
+				for p.Sleep(3 * time.Second); ; p.Park() {
+					b.Wake()
+				}
+			})
+			b = s.Go("pong", func(p *sim.Proc) {
+				for {
+					p.Park()
+					a.Wake()
+				}
+			})
+		}, `stopped at 3s: more than 100 events at one instant; "ping" ran 50 times`},
+		{"a timer that sets itself", sim.Limits{AtOneInstant: 100}, func(s *sim.Sim) {
+			var timer *sim.Timer
+			timer = s.NewTimer("runtime", func() { s.Set(timer, s.Now()) })
+			s.Set(timer, time.Second)
+		}, `stopped at 1s: more than 100 events at one instant; "runtime" ran 100 times`},
+		{"callbacks that call for more", sim.Limits{AtOneInstant: 100}, func(s *sim.Sim) {
+			var again func()
+			again = func() { s.At(s.Now(), "scenario", again) }
+			again()
+		}, `stopped at 0s: more than 100 events at one instant; "scenario" ran 101 times`},
+		{"processes", sim.Limits{Processes: 10}, func(s *sim.Sim) {
+			s.Go("parent", func(p *sim.Proc) {
+				for i := range 100 {
+					s.Go(fmt.Sprint("child ", i), (*sim.Proc).Park)
+					p.Sleep(time.Second)
+				}
+			})
+		}, `stopped at 9s: more than 10 processes; "parent" ran 10 times`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := sim.New(sim.Options{Limits: c.limits})
+			defer s.Close()
+			c.build(s)
+			err := s.RunUntil(time.Hour)
+			if limit := (*sim.LimitError)(nil); !errors.As(err, &limit) || err.Error() != c.want {
+				t.Errorf("got  %v\nwant %s", err, c.want)
+			}
+			if again := s.RunUntil(2 * time.Hour); again != err {
+				t.Errorf("the run goes on after its limit: %v", again)
+			}
+		})
+	}
+}
+
+func every(p *sim.Proc, d time.Duration) {
+	for {
+		p.Sleep(d)
+	}
+}
+
+// A run that stays within its limits is not ended by them.
+func TestLimitsAreInclusive(t *testing.T) {
+	s := sim.New(sim.Options{Limits: sim.Limits{Events: 5, Processes: 1, AtOneInstant: 2}})
+	s.Go("p", func(p *sim.Proc) {
+		p.Sleep(time.Second)
+		p.Sleep(time.Second)
+	})
+	run1(t, s, time.Hour)
+	if s.Events() != 5 { // the start, two timers, two wake-ups
+		t.Errorf("%d events, want 5", s.Events())
+	}
+}
+
+// Close unwinds whoever waits, wherever that is, and those that never ran; what their deferred calls do has
+// no effect on the world.
+func TestCloseUnwindsEverything(t *testing.T) {
+	s := sim.New(sim.Options{})
+	full, empty := sim.NewChan[int](s, "full", 1), sim.NewChan[int](s, "empty", 1)
+	full.TrySend(1)
+	var got []string
+	for _, w := range []struct {
+		name string
+		wait func(*sim.Proc)
+	}{
+		{"sleeps", func(p *sim.Proc) { p.Sleep(time.Hour) }},
+		{"parks", (*sim.Proc).Park},
+		{"sends", func(p *sim.Proc) { full.Send(p, 2) }},
+		{"selects", func(p *sim.Proc) { p.Select(empty) }},
+		{"idles", func(p *sim.Proc) { p.ParkWhile(func() bool { return true }) }},
+	} {
+		s.Go(w.name, func(p *sim.Proc) {
+			defer func() {
+				got = append(got, w.name)
+				p.Sleep(time.Second) // unwinds too
+				t.Errorf("%s goes on after Close", w.name)
+			}()
+			w.wait(p)
+			t.Errorf("%s comes back", w.name)
+		})
+	}
+	if err := s.RunUntil(time.Second); err != nil {
+		t.Fatal(err)
+	}
+	s.Go("never runs", func(*sim.Proc) { t.Error("a process runs after Close") })
+	s.Close()
+	s.Close()
+	if diff := cmp.Diff([]string{"sleeps", "parks", "sends", "selects", "idles"}, got); diff != "" {
+		t.Errorf("unwound (-want +got):\n%s", diff)
+	}
+}
+
+// A panic of a process is not swallowed: it reaches who runs the world.
+func TestPanicReachesTheCaller(t *testing.T) {
+	s := sim.New(sim.Options{})
+	s.Go("p", func(p *sim.Proc) {
+		p.Sleep(time.Second)
+		panic("broken")
+	})
+	defer func() {
+		if got := recover(); got != "broken" {
+			t.Errorf("recovered %v, want broken", got)
+		}
+	}()
+	s.RunUntil(time.Minute)
+}
