@@ -118,14 +118,14 @@ func graceOf(pod *v1.Pod, given *int64) int64 {
 
 // GetPod returns a pod, after its latency.
 func (s *Server) GetPod(p *sim.Proc, namespace, name string) (*v1.Pod, bool) {
-	p.Sleep(s.o.Delays.APIGet(s.Pod(namespace, name)))
+	s.wait(p, "APIGet", namespace, name, s.o.Delays.APIGet)
 	pod := s.Pod(namespace, name)
 	return pod, pod != nil
 }
 
 // PatchStatus replaces the status of a pod, after its latency.
 func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, status *v1.PodStatus, cause int64) (*v1.Pod, bool) {
-	p.Sleep(s.o.Delays.APIPatch(s.Pod(namespace, name)))
+	s.wait(p, "APIPatch", namespace, name, s.o.Delays.APIPatch)
 	old := s.Pod(namespace, name)
 	if old == nil {
 		return nil, false
@@ -141,9 +141,18 @@ func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, status *v1.Pod
 
 // DeletePod removes a pod at once, after its latency.
 func (s *Server) DeletePod(p *sim.Proc, namespace, name string) {
-	p.Sleep(s.o.Delays.APIDelete(s.Pod(namespace, name)))
+	s.wait(p, "APIDelete", namespace, name, s.o.Delays.APIDelete)
 	if pod := s.Pod(namespace, name); pod != nil {
 		s.remove(pod)
+	}
+}
+
+// wait lets the latency of a call pass and notes the call.
+func (s *Server) wait(p *sim.Proc, call, namespace, name string, latency func(*v1.Pod) time.Duration) {
+	took := latency(s.Pod(namespace, name))
+	p.Sleep(took)
+	if s.o.Trace.Wants(trace.CRICall) {
+		s.o.Trace.Add(trace.Record{T: p.Now(), Kind: trace.CRICall, Pod: namespace + "/" + name, Reason: call, Took: took})
 	}
 }
 

@@ -15,9 +15,9 @@ import (
 	"probesim.dev/sim/trace"
 )
 
-// Run simulates until a virtual time with the choices of a policy, and returns the trace. now is set to
-// what tells the virtual time before the first choice is made.
-type Run func(c sim.Chooser, now func(func() time.Duration), until time.Duration) ([]trace.Record, error)
+// Run simulates until a virtual time with the choices of a policy, and returns the trace, with internal
+// records if wanted. Before the first choice is made it hands clock what tells the virtual time.
+type Run func(c sim.Chooser, clock func(now func() time.Duration), until time.Duration, internal bool) ([]trace.Record, error)
 
 // Options say what to follow.
 type Options struct {
@@ -43,7 +43,7 @@ type Result struct {
 type Divergence struct {
 	At        time.Duration
 	Want, Got []trace.Record // the records of that instant that only the trace, only the run has
-	Simulated []trace.Record // the best run, to the end
+	Simulated []trace.Record // the best run, to the end, with internal records
 	Err       error          // the run ended early
 }
 
@@ -55,17 +55,17 @@ func Follow(o Options) Result {
 	if f.Budget == 0 {
 		f.Budget = defaultBudget
 	}
-	best := f.try(nil, f.Duration)
+	best := f.try(nil, f.Duration, false)
 	for best.parts < f.Duration && f.runs < f.Budget {
 		next, ok := f.improve(best)
 		if !ok {
 			break
 		}
-		best = f.try(next.made, f.Duration)
+		best = f.try(next.made, f.Duration, false)
 	}
 	r := Result{Made: best.made, Runs: f.runs}
 	if best.parts < f.Duration || best.err != nil {
-		r.Divergence = f.divergence(best)
+		r.Divergence = f.divergence(f.try(best.made, f.Duration, true))
 	}
 	return r
 }
@@ -86,10 +86,10 @@ type attempt struct {
 }
 
 // try runs with some choices made and the others canonical.
-func (f *follower) try(made []choose.Made, until time.Duration) attempt {
+func (f *follower) try(made []choose.Made, until time.Duration, internal bool) attempt {
 	f.runs++
 	c := &chooser{Replay: choose.NewReplay(made), fraction: f.Fraction, starts: f.Starts, now: func() time.Duration { return 0 }}
-	records, err := f.Run(c, func(now func() time.Duration) { c.now = now }, until)
+	records, err := f.Run(c, func(now func() time.Duration) { c.now = now }, until, internal)
 	a := attempt{made: made, decisions: c.decisions, records: records, err: err}
 	a.parts = f.parting(instants(records, until), until)
 	return a
@@ -182,7 +182,7 @@ func (f *follower) further(best attempt, more ...choose.Made) (attempt, bool) {
 		return attempt{}, false
 	}
 	until := min(best.parts+margin, f.Duration)
-	a := f.try(append(slices.Clone(best.made), more...), until)
+	a := f.try(append(slices.Clone(best.made), more...), until, false)
 	return a, a.parts > best.parts
 }
 

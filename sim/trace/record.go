@@ -28,7 +28,7 @@ const (
 
 // Internal kinds, written by the simulator only, and CRICall by both engines, when asked for.
 const (
-	CRICall       Kind = "CRICall"       // a call to the container runtime has returned; Reason is the method, Took
+	CRICall       Kind = "CRICall"       // a call to the container runtime or the API server has returned; Reason, Took
 	ResultChanged Kind = "ResultChanged" // the probe result cache has a new value; Probe, Message
 	ManualTrigger Kind = "ManualTrigger" // a readiness worker is asked to probe at once
 	SyncLoop      Kind = "SyncLoop"      // the sync loop handles one case; Reason

@@ -1,0 +1,110 @@
+package realkubelet
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	cri "k8s.io/cri-api/pkg/apis"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	kubetypes "k8s.io/kubelet/pkg/types"
+
+	"probesim.dev/fakeruntime"
+)
+
+// runtimeService is the container runtime as the kubelet sees it. A method that the kubelet does not call
+// here panics: the interface below is nil.
+type runtimeService struct {
+	cri.RuntimeService
+	driver     *driver
+	probes     *probeRuns
+	stopReason func(c containerKey, namespace, name string) string
+
+	mu         sync.Mutex
+	sandboxes  map[string]*runtimeapi.PodSandboxConfig // by sandbox ID
+	containers map[string]*runtimeapi.ContainerConfig  // by container ID
+	workers    map[string]string                       // pod UID by the goroutine of its worker
+}
+
+var errNoStats = errors.New("the runtime keeps no statistics")
+
+func newRuntimeService(d *driver, p *probeRuns, stopReason func(containerKey, string, string) string) *runtimeService {
+	return &runtimeService{
+		driver: d, probes: p, stopReason: stopReason,
+		sandboxes:  map[string]*runtimeapi.PodSandboxConfig{},
+		containers: map[string]*runtimeapi.ContainerConfig{},
+		workers:    map[string]string{},
+	}
+}
+
+// Version takes no time: the kubelet holds a lock across it.
+func (r *runtimeService) Version(context.Context, string) (*runtimeapi.VersionResponse, error) {
+	return &runtimeapi.VersionResponse{
+		Version: "0.1.0", RuntimeName: "fakeruntime", RuntimeVersion: "1.0.0", RuntimeApiVersion: "v1",
+	}, nil
+}
+
+// Status takes no time either.
+func (r *runtimeService) Status(context.Context, bool) (*runtimeapi.StatusResponse, error) {
+	op := r.driver.call(fakeruntime.Call{Method: fakeruntime.Status})
+	if op.Err != nil {
+		return nil, op.Err
+	}
+	return &runtimeapi.StatusResponse{Status: &runtimeapi.RuntimeStatus{Conditions: []*runtimeapi.RuntimeCondition{
+		{Type: runtimeapi.RuntimeReady, Status: true},
+		{Type: runtimeapi.NetworkReady, Status: true},
+	}}}, nil
+}
+
+func (r *runtimeService) RuntimeConfig(context.Context) (*runtimeapi.RuntimeConfigResponse, error) {
+	return &runtimeapi.RuntimeConfigResponse{
+		Linux: &runtimeapi.LinuxRuntimeConfiguration{CgroupDriver: runtimeapi.CgroupDriver_CGROUPFS},
+	}, nil
+}
+
+func (r *runtimeService) UpdateRuntimeConfig(context.Context, *runtimeapi.RuntimeConfig) error {
+	return nil
+}
+
+func (r *runtimeService) UpdateContainerResources(context.Context, string, *runtimeapi.ContainerResources) error {
+	return nil
+}
+
+func (r *runtimeService) UpdatePodSandboxResources(context.Context, *runtimeapi.UpdatePodSandboxResourcesRequest) (*runtimeapi.UpdatePodSandboxResourcesResponse, error) {
+	return &runtimeapi.UpdatePodSandboxResourcesResponse{}, nil
+}
+
+func (r *runtimeService) ReopenContainerLog(context.Context, string) error { return nil }
+
+func (r *runtimeService) ContainerStats(context.Context, string) (*runtimeapi.ContainerStats, error) {
+	return nil, errNoStats
+}
+
+func (r *runtimeService) ListContainerStats(context.Context, *runtimeapi.ContainerStatsFilter) ([]*runtimeapi.ContainerStats, error) {
+	return nil, errNoStats
+}
+
+func (r *runtimeService) PodSandboxStats(context.Context, string) (*runtimeapi.PodSandboxStats, error) {
+	return nil, errNoStats
+}
+
+func (r *runtimeService) ListPodSandboxStats(context.Context, *runtimeapi.PodSandboxStatsFilter) ([]*runtimeapi.PodSandboxStats, error) {
+	return nil, errNoStats
+}
+
+func (r *runtimeService) sandboxConfig(id string) *runtimeapi.PodSandboxConfig {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sandboxes[id]
+}
+
+func (r *runtimeService) containerConfig(id string) *runtimeapi.ContainerConfig {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.containers[id]
+}
+
+// podOfFilter returns the pod whose sandboxes or containers a list call asks for.
+func podOfFilter(selector map[string]string) string {
+	return selector[kubetypes.KubernetesPodUIDLabel]
+}

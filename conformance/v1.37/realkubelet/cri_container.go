@@ -1,0 +1,119 @@
+package realkubelet
+
+import (
+	"context"
+	"path/filepath"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	kubetypes "k8s.io/kubelet/pkg/types"
+
+	"probesim.dev/fakeruntime"
+)
+
+func (r *runtimeService) CreateContainer(_ context.Context, sandboxID string, config *runtimeapi.ContainerConfig, sandbox *runtimeapi.PodSandboxConfig) (string, error) {
+	r.isWorkerOf(sandbox.Metadata.Uid)
+	op := r.driver.call(fakeruntime.Call{
+		Method: fakeruntime.CreateContainer, SandboxID: sandboxID, PodUID: sandbox.Metadata.Uid,
+		Name: config.Metadata.Name, Attempt: int(config.Metadata.Attempt), Image: config.Image.GetImage(),
+	})
+	if op.Err != nil {
+		return "", op.Err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.containers[op.ID] = config
+	return op.ID, nil
+}
+
+func (r *runtimeService) StartContainer(_ context.Context, id string) error {
+	return r.driver.call(fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: id}).Err
+}
+
+// StopContainer returns when the process is gone.
+func (r *runtimeService) StopContainer(_ context.Context, id string, grace int64) error {
+	labels := r.containerConfig(id).GetLabels()
+	return r.driver.call(fakeruntime.Call{
+		Method: fakeruntime.StopContainer, ContainerID: id, GraceSeconds: grace,
+		StopReason: r.stopReason(
+			containerKey{labels[kubetypes.KubernetesPodUIDLabel], labels[kubetypes.KubernetesContainerNameLabel]},
+			labels[kubetypes.KubernetesPodNamespaceLabel], labels[kubetypes.KubernetesPodNameLabel]),
+	}).Err
+}
+
+func (r *runtimeService) RemoveContainer(_ context.Context, id string) error {
+	op := r.driver.call(fakeruntime.Call{Method: fakeruntime.RemoveContainer, ContainerID: id})
+	if op.Err == nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.containers, id)
+	}
+	return op.Err
+}
+
+func (r *runtimeService) ListContainers(_ context.Context, filter *runtimeapi.ContainerFilter) ([]*runtimeapi.Container, error) {
+	op := r.driver.call(fakeruntime.Call{
+		Method:  fakeruntime.ListContainers,
+		PodUID:  podOfFilter(filter.GetLabelSelector()),
+		Running: filter.GetState() != nil && filter.GetState().State == runtimeapi.ContainerState_CONTAINER_RUNNING,
+	})
+	if op.Err != nil {
+		return nil, op.Err
+	}
+	list := make([]*runtimeapi.Container, 0, len(op.Containers))
+	for _, c := range op.Containers {
+		if filter.GetId() != "" && filter.GetId() != c.ID || filter.GetPodSandboxId() != "" && filter.GetPodSandboxId() != c.SandboxID {
+			continue
+		}
+		config := r.containerConfig(c.ID)
+		list = append(list, &runtimeapi.Container{
+			Id:           c.ID,
+			PodSandboxId: c.SandboxID,
+			Metadata:     config.GetMetadata(),
+			Image:        config.GetImage(),
+			ImageRef:     c.Image,
+			ImageId:      c.Image,
+			State:        containerState(c),
+			CreatedAt:    r.driver.wallNanos(c.CreatedAt),
+			Labels:       config.GetLabels(),
+			Annotations:  config.GetAnnotations(),
+		})
+	}
+	return list, nil
+}
+
+func (r *runtimeService) ContainerStatus(_ context.Context, id string, _ bool) (*runtimeapi.ContainerStatusResponse, error) {
+	op := r.driver.call(fakeruntime.Call{Method: fakeruntime.ContainerStatus, ContainerID: id})
+	if op.Err != nil {
+		return nil, op.Err
+	}
+	c, config := op.Containers[0], r.containerConfig(id)
+	status := &runtimeapi.ContainerStatus{
+		Id:          c.ID,
+		Metadata:    config.GetMetadata(),
+		State:       containerState(c),
+		CreatedAt:   r.driver.wallNanos(c.CreatedAt),
+		Image:       config.GetImage(),
+		ImageRef:    c.Image,
+		ImageId:     c.Image,
+		Labels:      config.GetLabels(),
+		Annotations: config.GetAnnotations(),
+		LogPath:     filepath.Join(r.sandboxConfig(c.SandboxID).GetLogDirectory(), config.GetLogPath()),
+	}
+	if c.State != fakeruntime.Created {
+		status.StartedAt = r.driver.wallNanos(c.StartedAt)
+	}
+	if c.State == fakeruntime.Exited {
+		status.FinishedAt, status.ExitCode, status.Reason = r.driver.wallNanos(c.FinishedAt), c.ExitCode, c.Reason
+	}
+	return &runtimeapi.ContainerStatusResponse{Status: status}, nil
+}
+
+func containerState(c fakeruntime.Container) runtimeapi.ContainerState {
+	switch c.State {
+	case fakeruntime.Running:
+		return runtimeapi.ContainerState_CONTAINER_RUNNING
+	case fakeruntime.Exited:
+		return runtimeapi.ContainerState_CONTAINER_EXITED
+	}
+	return runtimeapi.ContainerState_CONTAINER_CREATED
+}

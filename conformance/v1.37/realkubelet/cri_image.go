@@ -1,0 +1,80 @@
+package realkubelet
+
+import (
+	"bytes"
+	"context"
+	"runtime"
+	"time"
+
+	cri "k8s.io/cri-api/pkg/apis"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"probesim.dev/fakeruntime"
+)
+
+// imageService has every image that is asked for; its reference is its name.
+type imageService struct {
+	cri.ImageManagerService
+	runtime *runtimeService
+}
+
+const imageBytes = fakeruntime.ImageSize
+
+func (i *imageService) ImageStatus(_ context.Context, image *runtimeapi.ImageSpec, _ bool) (*runtimeapi.ImageStatusResponse, error) {
+	op := i.runtime.driver.call(fakeruntime.Call{
+		Method: fakeruntime.ImageStatus, Image: image.Image, PodUID: i.runtime.podOfWorker(),
+	})
+	if op.Err != nil || op.ID == "" {
+		return &runtimeapi.ImageStatusResponse{}, op.Err
+	}
+	return &runtimeapi.ImageStatusResponse{Image: &runtimeapi.Image{
+		Id: op.ID, RepoTags: []string{image.Image}, Size: imageBytes, Spec: image,
+	}}, nil
+}
+
+func (i *imageService) PullImage(_ context.Context, image *runtimeapi.ImageSpec, _ *runtimeapi.AuthConfig, sandbox *runtimeapi.PodSandboxConfig) (string, error) {
+	op := i.runtime.driver.call(fakeruntime.Call{
+		Method: fakeruntime.PullImage, Image: image.Image, PodUID: sandbox.GetMetadata().GetUid(),
+	})
+	return op.ID, op.Err
+}
+
+func (i *imageService) ListImages(context.Context, *runtimeapi.ImageFilter) ([]*runtimeapi.Image, error) {
+	return nil, i.runtime.driver.call(fakeruntime.Call{Method: fakeruntime.ListImages}).Err
+}
+
+func (i *imageService) RemoveImage(context.Context, *runtimeapi.ImageSpec) error { return nil }
+
+func (i *imageService) ImageFsInfo(context.Context) (*runtimeapi.ImageFsInfoResponse, error) {
+	usage := []*runtimeapi.FilesystemUsage{{
+		Timestamp:  time.Now().UnixNano(),
+		FsId:       &runtimeapi.FilesystemIdentifier{Mountpoint: "/"},
+		UsedBytes:  &runtimeapi.UInt64Value{Value: imageBytes},
+		InodesUsed: &runtimeapi.UInt64Value{Value: 1},
+	}}
+	return &runtimeapi.ImageFsInfoResponse{ImageFilesystems: usage, ContainerFilesystems: usage}, nil
+}
+
+// A call about an image does not say for which pod. The kubelet makes it on the goroutine of the pod's
+// worker, which has made a sandbox or a container of the pod before.
+
+// isWorkerOf notes that this goroutine is the worker of a pod.
+func (r *runtimeService) isWorkerOf(podUID string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.workers[goroutine()] = podUID
+}
+
+// podOfWorker returns the UID of the pod whose worker this goroutine is, or nothing.
+func (r *runtimeService) podOfWorker() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.workers[goroutine()]
+}
+
+// goroutine returns the number of this goroutine.
+func goroutine() string {
+	buf := make([]byte, 32)
+	fields := bytes.Fields(buf[:runtime.Stack(buf, false)]) // goroutine 7 [running]:
+	return string(fields[1])
+}

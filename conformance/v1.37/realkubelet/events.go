@@ -1,0 +1,93 @@
+package realkubelet
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/kubelet/events"
+
+	"probesim.dev/sim/trace"
+)
+
+// eventRecorder writes the kubelet's events about pods to the trace, in the instant in which they are
+// emitted. The kubelet's own recorder would send them to the API server from another goroutine.
+type eventRecorder struct {
+	driver   *driver
+	recorder *recorder
+
+	mu    sync.Mutex
+	kills map[containerKey]string // message of the last Killing event
+}
+
+// containerKey names a container in all its instances.
+type containerKey struct{ podUID, name string }
+
+var _ record.EventRecorderLogger = (*eventRecorder)(nil)
+
+func (e *eventRecorder) WithLogger(klog.Logger) record.EventRecorderLogger { return e }
+
+func (e *eventRecorder) Eventf(object runtime.Object, eventtype, reason, format string, args ...any) {
+	e.Event(object, eventtype, reason, fmt.Sprintf(format, args...))
+}
+
+func (e *eventRecorder) AnnotatedEventf(object runtime.Object, _ map[string]string, eventtype, reason, format string, args ...any) {
+	e.Event(object, eventtype, reason, fmt.Sprintf(format, args...))
+}
+
+func (e *eventRecorder) Event(object runtime.Object, eventtype, reason, message string) {
+	about, ok := podReference(object)
+	if !ok {
+		return
+	}
+	rec := trace.Record{
+		Kind: trace.Event, Pod: about.Namespace + "/" + about.Name,
+		Type: eventtype, Reason: reason, Message: untagged(message),
+	}
+	if c := containerOf(about.FieldPath); c != "" {
+		rec.Container = c
+		rec.Instance = e.driver.eventInstance(string(about.UID), c, reason)
+		if reason == events.KillingContainer {
+			e.setKill(containerKey{string(about.UID), c}, message)
+		}
+	}
+	e.recorder.add(rec)
+}
+
+// podReference returns what pod, and what in it, an event is about.
+func podReference(object runtime.Object) (*v1.ObjectReference, bool) {
+	switch o := object.(type) {
+	case *v1.Pod:
+		return &v1.ObjectReference{Kind: "Pod", Namespace: o.Namespace, Name: o.Name, UID: o.UID}, true
+	case *v1.ObjectReference:
+		return o, o != nil && o.Kind == "Pod"
+	}
+	return nil, false
+}
+
+// containerOf returns the name in a field path such as spec.containers{name}.
+func containerOf(fieldPath string) string {
+	_, rest, found := strings.Cut(fieldPath, "{")
+	if !found || !strings.HasPrefix(fieldPath, "spec.") {
+		return ""
+	}
+	return strings.TrimSuffix(rest, "}")
+}
+
+func (e *eventRecorder) setKill(c containerKey, message string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.kills[c] = message
+}
+
+// killMessage returns what the kubelet said when it began to kill the container. The event comes before
+// the preStop hook and StopContainer (pkg/kubelet/kuberuntime/kuberuntime_container.go, killContainer).
+func (e *eventRecorder) killMessage(c containerKey) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.kills[c]
+}

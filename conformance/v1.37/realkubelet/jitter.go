@@ -1,0 +1,80 @@
+package realkubelet
+
+import (
+	"math/rand"
+	"sync"
+	"time"
+	_ "unsafe" // for linkname
+
+	_ "k8s.io/apimachinery/pkg/util/wait"
+)
+
+// DefaultJitter is the part of every jitter that is drawn when Options say nothing: the middle.
+const DefaultJitter = 0.5
+
+// Draw is a random number that the kubelet drew with wait.Jitter.
+type Draw struct {
+	T     time.Duration // virtual time since t=0
+	Value float64       // from 0 up to, not including, 1
+}
+
+// jitterRand is the source of wait.Jitter (k8s.io/apimachinery pkg/util/wait/wait.go, from v0.33 on),
+// which the kubelet uses for the requeues of pod workers (pkg/kubelet/pod_workers.go, completeWork) and
+// for the period of its node status.
+//
+//go:linkname jitterRand k8s.io/apimachinery/pkg/util/wait.jitterRand
+var jitterRand func() float64
+
+// jitter is a source of random numbers that remembers what it gave.
+type jitter struct {
+	draw func(t time.Duration) float64
+	now  func() time.Duration
+
+	mu     sync.Mutex
+	draws  []Draw
+	closed bool
+}
+
+func (j *jitter) next() float64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return DefaultJitter
+	}
+	d := Draw{T: j.now(), Value: DefaultJitter}
+	if j.draw != nil {
+		d.Value = j.draw(d.T)
+	}
+	j.draws = append(j.draws, d)
+	return d.Value
+}
+
+// close returns what was drawn; what is drawn while the kubelet is torn down does not count.
+func (j *jitter) close() []Draw {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.closed = true
+	return j.draws
+}
+
+// seedStart pins the delay before the first run of the probe workers that start while the kubelet is
+// younger than their period (pkg/kubelet/prober/worker.go, run). It is drawn from math/rand's own source,
+// which can be seeded only with GODEBUG=randseednop=0; go.mod says so. Of what runs here only the reflectors
+// of client-go draw from it too, when they begin to watch.
+func seedStart(seed int64) {
+	rand.Seed(seed) //nolint:staticcheck // the only way to reach the source of somebody else's rand.Float64
+}
+
+// startDraws returns what was drawn since seedStart, in the order of the draws.
+func startDraws(seed int64) []float64 {
+	next := rand.Float64()
+	var draws []float64
+	for source := rand.New(rand.NewSource(seed)); len(draws) < 1<<16; {
+		value := source.Float64()
+		if value == next {
+			return draws
+		}
+		draws = append(draws, value)
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package realkubelet
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/sim/trace"
+)
+
+func TestJitter(t *testing.T) {
+	var asked []time.Duration
+	r := mustRun(t, Options{Duration: 3 * time.Minute, Jitter: func(t time.Duration) float64 {
+		asked = append(asked, t)
+		return 0.25
+	}}, addAt0(base("p00")))
+	var recorded []time.Duration
+	for _, d := range r.Draws {
+		if d.Value != 0.25 {
+			t.Fatalf("drew %v, want 0.25", d.Value)
+		}
+		recorded = append(recorded, d.T)
+	}
+	if !slices.Equal(asked, recorded) || len(asked) == 0 {
+		t.Errorf("asked at %v, recorded at %v", asked, recorded)
+	}
+	if !slices.ContainsFunc(r.Draws, func(d Draw) bool { return d.T > 0 }) {
+		t.Error("no draw for the requeue of the pod")
+	}
+}
+
+// The first run of a probe comes a random part of its period after the pod if the kubelet is younger.
+func TestYoungKubelet(t *testing.T) {
+	app := v1.Container{LivenessProbe: execProbe(20, 3), ReadinessProbe: execProbe(30, 3)}
+	run := func(seed int64) *Result {
+		return mustRun(t, Options{
+			Uptime: new(5337 * time.Millisecond), Duration: time.Minute, StartSeed: seed,
+		}, addAt0(newPod("p", app), program(fakeruntime.Rule{})))
+	}
+	one, again, two := run(1), run(1), run(2)
+	if len(one.StartDraws) != 2 || !slices.Equal(one.StartDraws, again.StartDraws) || slices.Equal(one.StartDraws, two.StartDraws) {
+		t.Errorf("draws %v, again %v, with another seed %v", one.StartDraws, again.StartDraws, two.StartDraws)
+	}
+	first := of(one, trace.ProbeExecuted)[0]
+	if again := of(again, trace.ProbeExecuted)[0]; first.T != again.T {
+		t.Errorf("first run at %v, again at %v", first.T, again.T)
+	}
+	if old := mustRun(t, Options{Duration: time.Second}, addAt0(newPod("p", app), program(fakeruntime.Rule{}))); len(old.StartDraws) != 0 {
+		t.Errorf("an old kubelet drew %v", old.StartDraws)
+	}
+}

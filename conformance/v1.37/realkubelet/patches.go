@@ -1,0 +1,51 @@
+package realkubelet
+
+import (
+	"reflect"
+	"time"
+	"unsafe"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/kubernetes/pkg/kubelet"
+	"k8s.io/kubernetes/pkg/kubelet/metrics/collectors"
+	"k8s.io/utils/clock"
+)
+
+// shiftPodWorkers sets the clock of the pod workers back by one nanosecond. A worker notes when its sync
+// ended, and the relist that follows notes when it began; on a node some time passes between the two, in
+// the bubble none does, and the comparison of both is strict (pkg/kubelet/container/cache.go, GetNewerThan).
+func shiftPodWorkers(k *kubelet.Kubelet) {
+	workers := field(reflect.ValueOf(k).Elem(), "podWorkers").Elem().Elem() // of the interface, of the pointer
+	field(workers, "clock").Set(reflect.ValueOf(shiftedClock{}))
+}
+
+type shiftedClock struct{ clock.RealClock }
+
+func (c shiftedClock) Now() time.Time                  { return c.RealClock.Now().Add(-time.Nanosecond) }
+func (c shiftedClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+// field returns a field of an addressable struct that can be set although it is not exported.
+func field(of reflect.Value, name string) reflect.Value {
+	f := of.FieldByName(name)
+	if !f.IsValid() {
+		panic("the kubelet has no field " + name)
+	}
+	return reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem()
+}
+
+// unregisterCollectors takes the collectors of an earlier kubelet out of the process's registries of
+// metrics: a kubelet that finds them there panics.
+func unregisterCollectors() {
+	registry := legacyregistry.DefaultGatherer.(metrics.KubeRegistry)
+	for _, c := range []metrics.StableCollector{
+		collectors.NewVolumeStatsCollector(nil),
+		collectors.NewLogMetricsCollector(nil),
+		collectors.PodCertificateCollectorFor(nil),
+	} {
+		c.Create(nil, c)
+		registry.Unregister(c)
+		prometheus.DefaultRegisterer.Unregister(c)
+	}
+}

@@ -1,0 +1,25 @@
+package realkubelet
+
+import (
+	"time"
+
+	"probesim.dev/scenarios"
+	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
+)
+
+// ForPlan returns the options with what the run of a scenario says. With a seed it also draws the kubelet's
+// jitter, unless the options say how: a draw belongs to its time, so that no order of draws changes it.
+func ForPlan(p *scenarios.Plan, o Options) Options {
+	o.Uptime, o.Duration, o.Seed, o.Delays = &p.Uptime, p.Duration, p.Seed, p.Delays
+	if p.Seed != nil {
+		o.StartSeed = *p.Seed
+		if o.Jitter == nil {
+			seeded := choose.Seeded(*p.Seed)
+			o.Jitter = func(t time.Duration) float64 {
+				return seeded.Fraction(sim.Choice{Kind: sim.Jitter, Key: t.String()})
+			}
+		}
+	}
+	return o
+}

@@ -1,0 +1,189 @@
+package realkubelet
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/sim/trace"
+)
+
+// podAPI is the API server as far as pods go, over client-go's fake clientset. Whoever changes a pod here
+// has waited before: changes themselves take no time.
+type podAPI struct {
+	driver   *driver
+	recorder *recorder
+	fake     *fake.Clientset
+	source   *podSource
+
+	mu   sync.Mutex
+	pods map[types.NamespacedName]*v1.Pod // as the API has them; each is replaced and never changed
+}
+
+func newPodAPI(d *driver, r *recorder, source *podSource) *podAPI {
+	return &podAPI{
+		driver: d, recorder: r, source: source,
+		fake: fake.NewSimpleClientset(node()), //nolint:staticcheck // managed fields are of no use here
+		pods: map[types.NamespacedName]*v1.Pod{},
+	}
+}
+
+// client returns the clientset for the kubelet, in which calls about pods take time.
+func (a *podAPI) client() kubernetes.Interface { return client{a.fake, a} }
+
+// add creates a pod that is bound to the node, and tells the runtime and the kubelet of it.
+func (a *podAPI) add(pod *v1.Pod, program fakeruntime.Pod) error {
+	pod = a.admitted(pod)
+	program.UID, program.Namespace, program.Name = string(pod.UID), pod.Namespace, pod.Name
+	a.driver.addPod(program)
+	if err := a.fake.Tracker().Add(pod); err != nil {
+		return err
+	}
+	a.recorder.add(trace.Record{Kind: trace.PodAdded, Pod: pod.Namespace + "/" + pod.Name})
+	a.set(pod)
+	return nil
+}
+
+// admitted returns the pod as the API server stores it after creation and binding
+// (pkg/registry/core/pod/strategy.go, PrepareForCreate).
+func (a *podAPI) admitted(pod *v1.Pod) *v1.Pod {
+	pod = pod.DeepCopy()
+	if pod.Namespace == "" {
+		pod.Namespace = metav1.NamespaceDefault
+	}
+	if pod.UID == "" {
+		pod.UID = types.UID("uid-" + pod.Namespace + "-" + pod.Name)
+	}
+	pod.CreationTimestamp = metav1.NewTime(time.Now())
+	pod.Generation = 1
+	pod.Spec.NodeName = nodeName
+	pod.Status = v1.PodStatus{Phase: v1.PodPending, QOSClass: qos.GetPodQOS(pod)}
+	return serialized(pod)
+}
+
+// serialized returns the pod as it is after a way through JSON: times are whole seconds.
+func serialized(pod *v1.Pod) *v1.Pod {
+	data, err := json.Marshal(pod)
+	if err != nil {
+		panic(err) // API types are made to be marshalled
+	}
+	stored := &v1.Pod{}
+	if err := json.Unmarshal(data, stored); err != nil {
+		panic(err)
+	}
+	return stored
+}
+
+// deletion deletes a pod the way the API server does (staging/src/k8s.io/apiserver/pkg/registry/rest/delete.go,
+// BeforeDelete): gracefully at first; another deletion can only shorten the grace period.
+func (a *podAPI) deletion(key types.NamespacedName, gracePeriodSeconds *int64) error {
+	pod := a.get(key)
+	if pod == nil {
+		return nil
+	}
+	a.recorder.add(trace.Record{Kind: trace.PodDeleteRequested, Pod: key.String()})
+	grace := gracePeriod(pod, gracePeriodSeconds)
+	old := pod.DeletionGracePeriodSeconds
+	switch {
+	case grace == 0:
+		return a.removed(key)
+	case old != nil && grace >= *old:
+		return nil
+	}
+	return a.mark(pod.DeepCopy(), grace)
+}
+
+// gracePeriod returns how long the deletion of a pod is to take (pkg/registry/core/pod/strategy.go,
+// CheckGracefulDelete): nothing waits for a pod that has terminated.
+func gracePeriod(pod *v1.Pod, seconds *int64) int64 {
+	switch {
+	case pod.Status.Phase == v1.PodFailed || pod.Status.Phase == v1.PodSucceeded:
+		return 0
+	case seconds != nil:
+	case pod.DeletionGracePeriodSeconds != nil:
+		seconds = pod.DeletionGracePeriodSeconds
+	case pod.Spec.TerminationGracePeriodSeconds != nil:
+		seconds = pod.Spec.TerminationGracePeriodSeconds
+	default:
+		return v1.DefaultTerminationGracePeriodSeconds
+	}
+	if *seconds < 0 {
+		return 1
+	}
+	return *seconds
+}
+
+// mark sets the deletion timestamp of a pod.
+func (a *podAPI) mark(pod *v1.Pod, grace int64) error {
+	requested := time.Now()
+	if pod.DeletionTimestamp == nil {
+		pod.Generation++
+	} else {
+		requested = pod.DeletionTimestamp.Add(-time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second)
+	}
+	timestamp := metav1.NewTime(requested.Add(time.Duration(grace) * time.Second))
+	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &timestamp, &grace
+	pod = serialized(pod)
+	if err := a.fake.Tracker().Update(v1.SchemeGroupVersion.WithResource("pods"), pod, pod.Namespace); err != nil {
+		return err
+	}
+	a.set(pod)
+	return nil
+}
+
+// removed takes a pod out of the API.
+func (a *podAPI) removed(key types.NamespacedName) error {
+	if err := a.fake.CoreV1().Pods(key.Namespace).Delete(context.Background(), key.Name, metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	delete(a.pods, key)
+	a.mu.Unlock()
+	a.recorder.add(trace.Record{Kind: trace.PodRemoved, Pod: key.String()})
+	a.notify()
+	return nil
+}
+
+// patched notes the pod that a status patch has made.
+func (a *podAPI) patched(pod *v1.Pod) {
+	a.recorder.add(trace.Record{Kind: trace.StatusPatched, Pod: pod.Namespace + "/" + pod.Name, Status: podStatus(pod)})
+	a.set(pod.DeepCopy())
+}
+
+func (a *podAPI) get(key types.NamespacedName) *v1.Pod {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.pods[key]
+}
+
+func (a *podAPI) set(pod *v1.Pod) {
+	a.mu.Lock()
+	a.pods[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}] = pod
+	a.mu.Unlock()
+	a.notify()
+}
+
+// notify sends all pods to the kubelet, as its watch of the API server does after every change.
+func (a *podAPI) notify() {
+	a.mu.Lock()
+	pods := make([]*v1.Pod, 0, len(a.pods))
+	for _, pod := range a.pods {
+		pods = append(pods, pod)
+	}
+	a.mu.Unlock()
+	slices.SortFunc(pods, func(a, b *v1.Pod) int {
+		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
+	})
+	a.driver.at(a.driver.now(), func() { a.source.send(pods) })
+}

@@ -1,0 +1,109 @@
+package realkubelet
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/scenarios"
+	"probesim.dev/sim/trace"
+)
+
+// DefaultUptime is the age of the kubelet at t=0 unless Options say otherwise.
+const DefaultUptime = 150337 * time.Millisecond
+
+// DefaultDuration is how long a run lasts unless Options say otherwise.
+const DefaultDuration = 10 * time.Minute
+
+// Options of a run. The zero value works.
+type Options struct {
+	// Uptime is the age of the kubelet at t=0, DefaultUptime if nil. It starts at a whole second of wall time.
+	Uptime *time.Duration
+	// Duration is the virtual time to run from t=0, its last instant included. 0 means DefaultDuration.
+	Duration time.Duration
+	// Seed and Delays are those of the fakeruntime.
+	Seed   *int64
+	Delays fakeruntime.Delays
+	// Internal keeps a CRICall record of every call to the runtime and about pods to the API server.
+	Internal bool
+	// Jitter returns the part of a jitter that wait.Jitter draws at time t, from 0 up to, not including,
+	// 1. Nil: always DefaultJitter.
+	Jitter func(t time.Duration) float64
+	// Procs is how many of the kubelet's goroutines run at once. 0 means 1, with which each runs until it
+	// blocks and runs repeat; with more, other orders of what happens at one instant come up.
+	Procs int
+	// StartSeed seeds the delays before the first run of the probe workers that start while the kubelet
+	// is younger than their period. See Result.StartDraws.
+	StartSeed int64
+}
+
+// Result is what a run gave.
+type Result struct {
+	Records []trace.Record
+	// Draws are what wait.Jitter drew, in the order in which it did.
+	Draws []Draw
+	// StartDraws are the parts of their period, from 0 to 1, that young probe workers waited for before
+	// their first run, in the order in which they drew them. Which worker drew which is not known.
+	StartDraws []float64
+}
+
+// Run runs a kubelet under virtual time. Before the kubelet starts it calls drive, which puts on the agenda
+// of the world what is to happen. What drive has the world do must not block. Runs follow each other in a
+// process: a second waits for the first.
+func Run(t *testing.T, opts Options, drive func(scenarios.World)) (*Result, error) {
+	if opts.Uptime == nil {
+		opts.Uptime = new(DefaultUptime)
+	}
+	if opts.Duration == 0 {
+		opts.Duration = DefaultDuration
+	}
+	root, err := os.MkdirTemp("", "probesim-kubelet-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(root)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(opts.Procs, 1)))
+	result := &Result{}
+	draws := &jitter{draw: opts.Jitter}
+	err = inBubble(t, func() func() float64 { return draws.next }, func() error {
+		return run(opts, root, draws, drive, result)
+	})
+	return result, err
+}
+
+// run is a run inside the bubble.
+func run(opts Options, root string, draws *jitter, drive func(scenarios.World), result *Result) error {
+	rec := &recorder{trace: trace.Recorder{Internal: opts.Internal}}
+	d := newDriver(time.Now().Add(*opts.Uptime), fakeruntime.Options{
+		Seed: opts.Seed, Delays: opts.Delays, Record: rec.add, RecordCalls: opts.Internal,
+	})
+	rec.now, draws.now = d.now, d.now
+
+	source := newPodSource()
+	api := newPodAPI(d, rec, source)
+	events := &eventRecorder{driver: d, recorder: rec, kills: map[containerKey]string{}}
+	cri := newRuntimeService(d, &probeRuns{recorder: rec, runs: map[probeKey]*probeRun{}}, stopReason(events, api))
+	w := &world{driver: d, recorder: rec, api: api}
+	d.at(d.now(), func() { seedStart(opts.StartSeed) }) // when the kubelet's informers have drawn their timeouts
+	drive(w)
+
+	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
+	defer cancel()
+	if err := startKubelet(ctx, outside{
+		root: root, client: api.client(), runtime: cri, images: &imageService{runtime: cri}, recorder: events, pods: source,
+	}); err != nil {
+		return err
+	}
+	go d.run(opts.Duration)
+	<-d.ended
+	defer d.end()
+
+	result.Records, result.Draws, result.StartDraws = rec.close(), draws.close(), startDraws(opts.StartSeed)
+	return w.err
+}

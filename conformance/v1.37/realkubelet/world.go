@@ -1,0 +1,42 @@
+package realkubelet
+
+import (
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/scenarios"
+	"probesim.dev/sim/trace"
+)
+
+// world is what a scenario acts on. Its methods are called by the driver, one at a time.
+type world struct {
+	driver   *driver
+	recorder *recorder
+	api      *podAPI
+	err      error // the first
+}
+
+var _ scenarios.World = (*world)(nil)
+
+func (w *world) AddPod(pod *v1.Pod, program fakeruntime.Pod) {
+	w.failed(w.api.add(pod, program), "add", pod.Namespace, pod.Name)
+}
+
+func (w *world) DeletePod(namespace, name string, gracePeriodSeconds *int64) {
+	w.failed(w.api.deletion(types.NamespacedName{Namespace: namespace, Name: name}, gracePeriodSeconds), "delete", namespace, name)
+}
+
+func (w *world) At(t time.Duration, do func()) { w.driver.at(t, do) }
+
+// Observe calls f under the lock of the trace: of the world, f may use At only.
+func (w *world) Observe(f func(*trace.Record)) { w.recorder.observe(f) }
+
+func (w *world) failed(err error, verb, namespace, name string) {
+	if err != nil && w.err == nil {
+		w.err = fmt.Errorf("at %v: %s pod %s/%s: %w", w.driver.now(), verb, namespace, name, err)
+	}
+}
