@@ -46,7 +46,7 @@ func (m *Manager) syncBatch(p *sim.Proc, all bool) {
 	m.changed = m.changed[:0]
 	sim.Shuffle(m.o.Sim, "status batch", batch)
 	for _, s := range batch {
-		if !m.syncPod(p, s) {
+		if !m.syncPod(p, s) && !slices.Contains(m.changed, s.uid) {
 			m.changed = append(m.changed, s.uid)
 		}
 	}

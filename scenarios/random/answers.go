@@ -16,7 +16,7 @@ const (
 )
 
 var badAnswers = []weighted[string]{
-	{34, "fail"}, {10, "down"}, {12, "hang"}, {10, "stall"}, {9, "error"}, {9, anyCode}, {10, late}, {6, named},
+	{32, "fail"}, {10, "down"}, {12, "hang"}, {10, "stall"}, {9, "error"}, {8, anyCode}, {10, late}, {9, named},
 }
 
 var goodAnswers = []weighted[string]{
@@ -126,7 +126,7 @@ func (b *program) namedAnswer(name string) *yaml.Node {
 	if b.percent(75) {
 		put(n, "code", number(one(&b.rng, 0, 1, 1, 2, 255)))
 	}
-	if b.percent(35) {
+	if b.percent(45) {
 		put(n, "ignoreTimeout", literal("true"))
 	}
 	put(n, "body", text(b.body()))

@@ -72,7 +72,7 @@ func (g *generator) deleteByForce(p *pod) []*yaml.Node {
 func (g *generator) deleteTwice(p *pod) []*yaml.Node {
 	at := g.moment(p)
 	first := g.removeAt(p, at, one(&g.rng, asPod, g.between(5, 60)))
-	again := min(at+g.time(time.Millisecond, 30*time.Second), g.duration*3/4)
+	again := at + g.time(time.Millisecond, min(30*time.Second, (g.duration-at)*3/4))
 	return []*yaml.Node{first, g.removeAt(p, again, one(&g.rng, 0, 1, 2, g.between(1, 10), 90))}
 }
 

@@ -67,7 +67,7 @@ func twoProbesAndExit(s *scenarios.Scenario) bool {
 // TestShape: what a file looks like is kept, and nothing else is.
 func TestShape(t *testing.T) {
 	count, largest, most := 0, 0, 0
-	for seed := uint64(1); count < 30; seed++ {
+	for seed := uint64(1); count < 12; seed++ {
 		file := random.Scenario(seed)
 		differs := func(file []byte) (string, bool) { return "", twoProbesAndExit(load(t, file)) }
 		if _, ok := differs(file); !ok {
@@ -83,6 +83,23 @@ func TestShape(t *testing.T) {
 	t.Logf("%d files, at most %d bytes, %d trials", count, largest, most)
 	if largest > 450 || most > 200 {
 		t.Errorf("%d bytes were left, or %d trials made", largest, most)
+	}
+}
+
+// TestProgress: what is told on the way loads and shows the same, and the last of it is the result.
+func TestProgress(t *testing.T) {
+	differs := func(file []byte) (string, bool) { return "", twoProbesAndExit(load(t, file)) }
+	var last Result
+	told := 0
+	progress := func(r Result) {
+		if _, ok := differs(r.File); !ok || r.Minimal || r.Trials < last.Trials {
+			t.Errorf("after %d trials: minimal: %v, differs: %v", r.Trials, r.Minimal, ok)
+		}
+		last, told = r, told+1
+	}
+	r, err := File(random.Scenario(1), differs, Options{Progress: progress, Comment: "Seed 1."})
+	if err != nil || told == 0 || !bytes.Equal(last.File, r.File) || !bytes.HasPrefix(r.File, []byte("# Seed 1.\n")) {
+		t.Errorf("%v, told %d times, at last of\n%s\nand the result is\n%s", err, told, last.File, r.File)
 	}
 }
 

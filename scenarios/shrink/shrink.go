@@ -30,7 +30,8 @@ type Options struct {
 	// Comment is written at the head of the result, such as where the file is from. Comments in the file
 	// are left out: they speak of the file as it was.
 	Comment string
-	// Progress is told of each smaller file, so that the best one is known when shrinking is cut off.
+	// Progress is told of each smaller file on the way, so that the best one is known if shrinking is
+	// broken off. Nil: nobody is.
 	Progress func(Result)
 }
 
@@ -75,7 +76,9 @@ func File(data []byte, differs func(file []byte) (signature string, ok bool), o 
 	s.shortenRuns()
 	s.repeat(s.removeParts, s.unfoldAnswers, s.simplifyValues)
 	s.repeat(s.cutRuns, s.removeParts, s.unfoldAnswers, s.simplifyValues)
-	return s.result(), nil
+	r := s.result()
+	r.Minimal = !s.exhausted()
+	return r, nil
 }
 
 // repeat takes the steps again and again until they change nothing.
@@ -146,5 +149,5 @@ func (s *shrinker) result() Result {
 		comment := "# " + strings.ReplaceAll(strings.TrimSpace(s.options.Comment), "\n", "\n# ") + "\n"
 		file = append([]byte(comment), file...)
 	}
-	return Result{File: file, Signature: s.signature, Trials: s.trials, Minimal: !s.exhausted()}
+	return Result{File: file, Signature: s.signature, Trials: s.trials}
 }

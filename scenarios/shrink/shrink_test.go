@@ -16,14 +16,14 @@ import (
 	"probesim.dev/sim/trace"
 )
 
-// TestShrink shrinks the files in testdata. Run it with -rewrite after a change, and read the difference.
+// TestShrink shrinks the files in testdata/shrink. Run it with -rewrite after a change, and read the difference.
 //
 //	file NAME               keeps a file that later ones can take workloads from
 //	shrink shows=(A, B, …)  shrinks a file as long as each of these is found: an RE2 expression, with
 //	                        trace: before it, in the trace of the first run, else in the file.
 //	                        Arguments trials=N and comment=TEXT are the options.
 func TestShrink(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/shrink", func(t *testing.T, path string) {
 		files := map[string][]byte{}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {

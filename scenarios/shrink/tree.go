@@ -25,8 +25,8 @@ func parse(data []byte) documents {
 		if err != nil {
 			panic(err) // the loader has read it
 		}
-		if root := doc.Content[0]; root.ShortTag() != "!!null" {
-			docs = append(docs, plain(root))
+		if len(doc.Content) > 0 && doc.Content[0].ShortTag() != "!!null" {
+			docs = append(docs, plain(doc.Content[0]))
 		}
 	}
 }

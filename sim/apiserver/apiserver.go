@@ -77,43 +77,69 @@ func (s *Server) Create(pod *v1.Pod) {
 
 // Delete deletes a pod as a user does: gracefully, with the given grace period in seconds or the
 // pod's own; 0 removes it at once, and so does any for a pod that has come to its end. A second
-// delete can only shorten the first (registry/core/pod/strategy.go and apiserver's
-// registry/rest/delete.go at v1.37.0). It does nothing if there is no such pod.
+// delete can only shorten the first (pkg/registry/core/pod/strategy.go and apiserver's
+// pkg/registry/rest/delete.go at v1.37.0). It does nothing if there is no such pod.
 func (s *Server) Delete(namespace, name string, gracePeriodSeconds *int64) {
 	old := s.Pod(namespace, name)
 	if old == nil {
 		return
 	}
 	s.record(trace.PodDeleteRequested, old, 0)
-	grace := graceOf(old, gracePeriodSeconds)
-	if grace == 0 {
-		s.remove(old)
+	if old.DeletionTimestamp != nil {
+		s.shorten(old, gracePeriodSeconds)
 		return
 	}
-	pod, start := *old, s.o.Now()
-	if old.DeletionTimestamp == nil {
-		pod.Generation++
-	} else {
-		if gracePeriodSeconds == nil || grace >= *old.DeletionGracePeriodSeconds {
-			return
-		}
-		start = old.DeletionTimestamp.Add(-time.Duration(*old.DeletionGracePeriodSeconds) * time.Second)
-	}
-	at := metav1.NewTime(start.Add(time.Duration(grace) * time.Second).Truncate(time.Second))
-	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &at, &grace
-	s.store(Modified, &pod)
+	grace := graceOf(old, gracePeriodSeconds)
+	pod := *old
+	pod.Generation++
+	s.mark(&pod, grace, s.o.Now().Add(time.Duration(grace)*time.Second))
 }
 
+// shorten deletes a pod once more: counted from the first delete, but not into the past. What is left
+// of a grace period that would have ended already is a second.
+func (s *Server) shorten(old *v1.Pod, given *int64) {
+	if given == nil || atLeastOne(*given) >= *old.DeletionGracePeriodSeconds {
+		return
+	}
+	grace := atLeastOne(*given)
+	at := old.DeletionTimestamp.Add(time.Duration(grace-*old.DeletionGracePeriodSeconds) * time.Second)
+	if now := s.o.Now(); at.Before(now) {
+		at, grace = now, min(grace, 1)
+	}
+	pod := *old
+	s.mark(&pod, grace, at)
+}
+
+// mark stores until when a pod is to be gone, or removes it if that is now.
+func (s *Server) mark(pod *v1.Pod, grace int64, until time.Time) {
+	if grace == 0 {
+		s.remove(pod)
+		return
+	}
+	at := metav1.NewTime(until.Truncate(time.Second))
+	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &at, &grace
+	s.store(Modified, pod)
+}
+
+// graceOf returns the grace period of a pod's first delete.
 func graceOf(pod *v1.Pod, given *int64) int64 {
 	switch {
 	case pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed:
 		return 0
 	case given != nil:
-		return *given
+		return atLeastOne(*given)
 	case pod.Spec.TerminationGracePeriodSeconds != nil:
-		return *pod.Spec.TerminationGracePeriodSeconds
+		return atLeastOne(*pod.Spec.TerminationGracePeriodSeconds)
 	}
-	return 30
+	return v1.DefaultTerminationGracePeriodSeconds
+}
+
+// atLeastOne makes one second of a negative grace period.
+func atLeastOne(grace int64) int64 {
+	if grace < 0 {
+		return 1
+	}
+	return grace
 }
 
 // GetPod returns a pod, after its latency.

@@ -4,6 +4,7 @@ package choose
 
 import (
 	"math"
+	"slices"
 
 	"probesim.dev/sim"
 )
@@ -14,6 +15,7 @@ type Made struct {
 	Value    int        // of Choose, from 1
 	Fraction float64    // of a jitter
 	Before   sim.Choice // of Next: who would have gone first; zero: whoever
+	Last     bool       // of Next: goes only when nothing else of the instant can, instead of first
 }
 
 // Seeded draws each choice from the seed and what the choice is about, never from a stream, so that a
@@ -64,12 +66,17 @@ type Replay struct {
 	made map[sim.Choice]Made
 	// overtakes has the places in the list of who goes first, by who would have: of two the earlier does.
 	overtakes map[sim.Choice]map[sim.Choice]int
+	last      map[sim.Choice]bool
 }
 
 // NewReplay returns the policy that makes these choices.
 func NewReplay(list []Made) *Replay {
-	r := &Replay{made: map[sim.Choice]Made{}, overtakes: map[sim.Choice]map[sim.Choice]int{}}
+	r := &Replay{made: map[sim.Choice]Made{}, overtakes: map[sim.Choice]map[sim.Choice]int{}, last: map[sim.Choice]bool{}}
 	for i, m := range list {
+		if m.Last {
+			r.last[m.Choice] = true
+			continue
+		}
 		if m.Kind != sim.Next {
 			r.made[m.Choice] = m
 			continue
@@ -85,7 +92,7 @@ func NewReplay(list []Made) *Replay {
 func (r *Replay) Choose(c sim.Choice, n int) int { return min(r.made[c].Value, n-1) }
 
 func (r *Replay) Next(candidates []sim.Choice) int {
-	first, place := 0, math.MaxInt
+	first, place := -1, math.MaxInt
 	for _, places := range []map[sim.Choice]int{r.overtakes[candidates[0]], r.overtakes[sim.Choice{}]} {
 		if len(places) == 0 {
 			continue
@@ -96,7 +103,10 @@ func (r *Replay) Next(candidates []sim.Choice) int {
 			}
 		}
 	}
-	return first
+	if first < 0 {
+		first = slices.IndexFunc(candidates, func(c sim.Choice) bool { return !r.last[c] })
+	}
+	return max(first, 0)
 }
 
 func (r *Replay) Fraction(c sim.Choice) float64 {

@@ -22,6 +22,8 @@ func (d decision) others() []choose.Made {
 	var list []choose.Made
 	for i := range d.n {
 		switch {
+		case i == d.picked && d.candidates != nil:
+			list = append(list, choose.Made{Choice: d.candidates[i], Last: true})
 		case i == d.picked:
 		case d.candidates != nil:
 			list = append(list, choose.Made{Choice: d.candidates[i]})

@@ -1,0 +1,218 @@
+package prober
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/prober/results"
+	"probesim.dev/sim"
+	"probesim.dev/sim/profile"
+	"probesim.dev/sim/trace"
+)
+
+// References to the container's env are expanded as in ExpandContainerCommandOnlyStatic
+// (pkg/kubelet/container/helpers.go) and third_party/forked/golang/expansion.
+func TestExpandCommand(t *testing.T) {
+	env := []v1.EnvVar{
+		{Name: "PORT", Value: "80"}, {Name: "EMPTY"}, {Name: "PORT2", Value: "$(PORT)"},
+		{Name: "POD_IP", ValueFrom: &v1.EnvVarSource{}}, {Name: "TWICE", Value: "1"}, {Name: "TWICE", Value: "2"},
+	}
+	for arg, want := range map[string]string{
+		"":                   "",
+		"plain":              "plain",
+		"$(PORT)":            "80",
+		"a$(PORT)b$(PORT)c":  "a80b80c",
+		"$(PORT2)":           "$(PORT)", // not again
+		"$(TWICE)":           "2",
+		"[$(EMPTY)]":         "[]",
+		"[$(POD_IP)]":        "[]", // from elsewhere: not known
+		"$(UNKNOWN)":         "$(UNKNOWN)",
+		"$()":                "$()",
+		"$$(PORT)":           "$(PORT)",
+		"$$$(PORT)":          "$80",
+		"$PORT ${PORT} `id`": "$PORT ${PORT} `id`",
+		"$(PORT":             "$(PORT",
+		"$(UN(PORT)":         "$(UN(PORT)",
+		"a$":                 "a$",
+		"$$":                 "$",
+		"$ü(PORT)":           "$ü(PORT)",
+	} {
+		if got := expandCommand([]string{arg}, env)[0]; got != want {
+			t.Errorf("%q becomes %q, want %q", arg, got, want)
+		}
+	}
+	if got := expandCommand([]string{"sh", "-c", "check $(PORT)"}, env); !slices.Equal(got, []string{"sh", "-c", "check 80"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// What a command wrote is known up to 10 KiB (pkg/probe/exec/exec.go).
+func TestOutputIsCut(t *testing.T) {
+	text := strings.Repeat("x", 10<<10)
+	for _, o := range []Output{{Text: text}, {Text: text + "y"}, {Text: text + "y", ExitCode: 7}} {
+		if v := judgeExec(o); v.message != text {
+			t.Errorf("of %d bytes with exit code %d %d are kept, want 10240", len(o.Text), o.ExitCode, len(v.message))
+		}
+	}
+}
+
+// What the runner is asked for: the container's ID, the expanded command, the timeout of the probe.
+func TestRunnerGetsTheCommand(t *testing.T) {
+	pod := podWith(&v1.Probe{TimeoutSeconds: 7, PeriodSeconds: 10, SuccessThreshold: 1, FailureThreshold: 1})
+	pod.Spec.Containers[0].Env = []v1.EnvVar{{Name: "PORT", Value: "80"}}
+	pod.Spec.Containers[0].ReadinessProbe.Exec = &v1.ExecAction{Command: []string{"check", "$(PORT)"}}
+	w := newWorld(worldOptions{t: t, pod: pod, uptime: time.Hour, profile: profile.Newest()})
+	defer w.sim.Close()
+	var got []Command
+	w.manager.runner = runner(func(_ *sim.Proc, c Command) Output {
+		got = append(got, c)
+		return Output{}
+	})
+	w.setContainer("app", "running", []string{"c1", "started"})
+	w.manager.AddPod(pod)
+	w.runUntil(0)
+	want := []Command{{ContainerID: "c1", Probe: trace.Readiness, Args: []string{"check", "80"}, Timeout: 7 * time.Second}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("commands (-want +got):\n%s", diff)
+	}
+}
+
+type runner func(*sim.Proc, Command) Output
+
+func (r runner) RunInContainer(p *sim.Proc, c Command) Output { return r(p, c) }
+
+// podWith returns a pod whose one container has a readiness probe.
+func podWith(p *v1.Probe) *v1.Pod {
+	pod := &v1.Pod{}
+	pod.Namespace, pod.Name, pod.UID = "ns", "web", "uid"
+	pod.Spec.Containers = []v1.Container{{Name: "app", ReadinessProbe: p}}
+	return pod
+}
+
+// A probe without a handler that is known is an error of the probe, and no verdict.
+func TestMissingHandler(t *testing.T) {
+	pod := podWith(&v1.Probe{PeriodSeconds: 10, SuccessThreshold: 1, FailureThreshold: 1})
+	w := newWorld(worldOptions{t: t, pod: pod, uptime: time.Hour, profile: profile.Newest()})
+	defer w.sim.Close()
+	w.setContainer("app", "running", []string{"c1", "started"})
+	w.manager.AddPod(pod)
+	w.runUntil(0)
+	want := `0s     readiness probe of app: error "missing probe handler"
+0s     event Warning Unhealthy about app: Readiness probe errored and resulted in unknown state: missing probe handler
+0s     readiness of c1 is Failure
+`
+	if got := w.out.String(); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// interrupt interrupts at one preemption point until all that is enabled has run.
+type interrupt string
+
+func (i interrupt) Choose(c sim.Choice, _ int) int {
+	if c.Kind == sim.Preemption && strings.HasPrefix(c.Key, string(i)) {
+		return 1
+	}
+	return 0
+}
+func (interrupt) Next([]sim.Choice) int       { return 0 }
+func (interrupt) Fraction(sim.Choice) float64 { return 0.5 }
+
+// The readiness worker is triggered before the status is stored (B6). If it runs first it does not find the
+// container, the trigger is wasted, and its period has begun anew: the first probe comes at 7 s. If the
+// status is stored first it comes at 2 s; without the reset it would have come at 5 s.
+func TestTriggerRacesTheStatus(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		chooser sim.Chooser
+		reset   bool
+		want    time.Duration
+	}{
+		{"stored first", nil, true, 2 * time.Second},
+		{"worker first", interrupt("readiness triggered, status not stored"), true, 7 * time.Second},
+		{"worker first, no reset", interrupt("readiness triggered, status not stored"), false, 5 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := podWith(&v1.Probe{PeriodSeconds: 5, SuccessThreshold: 1, FailureThreshold: 3})
+			pod.Spec.Containers[0].ReadinessProbe.Exec = &v1.ExecAction{}
+			p := profile.Newest()
+			p.ManualTriggerResetsTicker = c.reset
+			w := newWorld(worldOptions{t: t, pod: pod, uptime: time.Hour, profile: p, chooser: c.chooser})
+			defer w.sim.Close()
+			first := time.Duration(-1)
+			w.manager.runner = runner(func(p *sim.Proc, _ Command) Output {
+				if first < 0 {
+					first = p.Now()
+				}
+				return Output{}
+			})
+			w.sim.At(0, "add", func() { w.manager.AddPod(pod) })
+			w.sim.At(2*time.Second, "start", func() {
+				w.sim.Go("pod worker", func(p *sim.Proc) {
+					w.setContainer("app", "running", []string{"c1"})
+					generated := w.status
+					w.status, w.known = v1.PodStatus{}, false // nothing is stored yet
+					w.manager.UpdatePodStatus(p, pod, &generated, 0)
+					w.status, w.known = generated, true
+				})
+			})
+			w.runUntil(time.Minute)
+			if first != c.want {
+				t.Errorf("first probe at %v, want %v", first, c.want)
+			}
+		})
+	}
+}
+
+// CleanupPods stops the workers of pods that are not to be kept.
+func TestCleanupPods(t *testing.T) {
+	w := newWorld(worldOptions{t: t, uptime: time.Hour, profile: profile.Newest()})
+	defer w.sim.Close()
+	for _, name := range []string{"b", "a", "kept"} {
+		pod := podWith(&v1.Probe{PeriodSeconds: 10})
+		pod.Name, pod.UID = name, types.UID(name)
+		w.manager.AddPod(pod)
+	}
+	var ended []string
+	w.manager.status = getter(func(uid types.UID) { ended = append(ended, string(uid)) })
+	w.runUntil(time.Minute)
+	w.manager.CleanupPods(func(uid types.UID) bool { return uid == "kept" })
+	ended = nil
+	w.runUntil(2 * time.Minute)
+	slices.Sort(ended)
+	if got := slices.Compact(ended); !slices.Equal(got, []string{"kept"}) || len(w.manager.workers) != 1 {
+		t.Errorf("after the clean-up these pods are looked at: %v, and there are %d workers", got, len(w.manager.workers))
+	}
+}
+
+// getter has no status and says who asks for one.
+type getter func(types.UID)
+
+func (g getter) GetPodStatus(uid types.UID) (*v1.PodStatus, bool) {
+	g(uid)
+	return nil, false
+}
+
+// A container that has ended is not triggered, whatever its results.
+func TestEndedContainerIsNotReady(t *testing.T) {
+	pod := podWith(&v1.Probe{PeriodSeconds: 10})
+	w := newWorld(worldOptions{t: t, pod: pod, uptime: time.Hour, profile: profile.Newest()})
+	defer w.sim.Close()
+	w.sim.Go("p", func(p *sim.Proc) {
+		w.manager.results.Readiness.Set(p, results.Update{ContainerID: "c1", Result: results.Success})
+		w.setContainer("app", "exited", []string{"c1", "0"})
+		w.status.ContainerStatuses[0].Started = new(bool)
+		*w.status.ContainerStatuses[0].Started = true
+		w.manager.UpdatePodStatus(p, pod, &w.status, 0)
+	})
+	w.runUntil(0)
+	if c := w.status.ContainerStatuses[0]; *c.Started || c.Ready {
+		t.Errorf("an exited container is started=%v ready=%v", *c.Started, c.Ready)
+	}
+}

@@ -1,0 +1,141 @@
+package results
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"probesim.dev/sim"
+	"probesim.dev/sim/trace"
+)
+
+// Set stores, and sends if the result is the first or another one; Remove forgets and sends nothing
+// (pkg/kubelet/prober/results/results_manager.go).
+func TestOnlyChangesAreSent(t *testing.T) {
+	s := sim.New(sim.Options{})
+	m := NewManager(s, trace.Readiness, &trace.Recorder{})
+	s.Go("worker", func(p *sim.Proc) {
+		for i, r := range []Result{Failure, Failure, Success, Success, Failure} {
+			m.Set(p, Update{ContainerID: "a", PodUID: "uid", Result: r, Cause: int64(i)})
+		}
+		m.Set(p, Update{ContainerID: "b", Result: Unknown})
+		m.Remove("a")
+		m.Set(p, Update{ContainerID: "a", Result: Failure, Cause: 9})
+	})
+	run(t, s)
+	var got []string
+	for u, ok := m.Updates().TryRecv(); ok; u, ok = m.Updates().TryRecv() {
+		got = append(got, fmt.Sprintf("%s %v %d", u.ContainerID, u.Result, u.Cause))
+	}
+	want := []string{"a Failure 0", "a Success 2", "a Failure 4", "b Unknown 0", "a Failure 9"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("updates (-want +got):\n%s", diff)
+	}
+	if r, ok := m.Get("a"); r != Failure || !ok || m.Cause("a") != 9 {
+		t.Errorf("a has %v, %v, because of %d", r, ok, m.Cause("a"))
+	}
+	if _, ok := m.Get("c"); ok || m.Cause("c") != 0 {
+		t.Error("a container that nothing was said of has a result")
+	}
+}
+
+// Twenty updates wait for the sync loop; who brings the 21st is blocked, its result already stored, until
+// the loop takes one (B53).
+func TestThe21stUpdateBlocks(t *testing.T) {
+	s := sim.New(sim.Options{})
+	m := NewManager(s, trace.Readiness, &trace.Recorder{})
+	returned := map[string]time.Duration{}
+	for i := range 22 {
+		id := fmt.Sprintf("c%02d", i)
+		s.Go("worker of "+id, func(p *sim.Proc) {
+			m.Set(p, Update{ContainerID: id, Result: Failure})
+			returned[id] = p.Now()
+		})
+	}
+	var got []string
+	s.At(time.Second, "sync loop", func() {
+		if _, stored := m.Get("c21"); len(returned) != 20 || !stored {
+			t.Errorf("%d of 22 have returned, want 20; the last result is stored: %v", len(returned), stored)
+		}
+		s.Go("sync loop", func(p *sim.Proc) {
+			for {
+				got = append(got, m.Updates().Recv(p).ContainerID)
+				p.Sleep(time.Second)
+			}
+		})
+	})
+	run(t, s)
+	if returned["c19"] != 0 || returned["c20"] != time.Second || returned["c21"] != 2*time.Second {
+		t.Errorf("the 20th, 21st and 22nd returned at %v, %v, %v, want 0s, 1s, 2s", returned["c19"], returned["c20"], returned["c21"])
+	}
+	if len(got) != 22 || got[0] != "c00" || got[21] != "c21" {
+		t.Errorf("received in another order than sent: %v", got)
+	}
+}
+
+// interrupt interrupts everywhere.
+type interrupt struct{ sim.Chooser }
+
+func (interrupt) Choose(sim.Choice, int) int { return 1 }
+func (interrupt) Next([]sim.Choice) int      { return 0 }
+
+// Between the result and its update somebody else may look: the sync of the pod sees a result that
+// nobody has been told of.
+func TestResultIsStoredBeforeItIsSent(t *testing.T) {
+	for _, c := range []struct {
+		chooser sim.Chooser
+		want    string
+	}{
+		{nil, "sent, seen"},
+		{interrupt{}, "seen, sent"},
+	} {
+		s := sim.New(sim.Options{Chooser: c.chooser})
+		m := NewManager(s, trace.Liveness, &trace.Recorder{})
+		var got []string
+		s.Go("worker", func(p *sim.Proc) {
+			m.Set(p, Update{ContainerID: "a", Result: Failure})
+			got = append(got, "sent")
+		})
+		s.Go("pod worker", func(*sim.Proc) {
+			if r, ok := m.Get("a"); ok && r == Failure {
+				got = append(got, "seen")
+			}
+		})
+		run(t, s)
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("got %v, want %s", got, c.want)
+		}
+	}
+}
+
+// With internal records the change is one, and the cause of what follows.
+func TestChangesAreRecorded(t *testing.T) {
+	s := sim.New(sim.Options{})
+	recorder := &trace.Recorder{Internal: true}
+	m := NewManager(s, trace.Startup, recorder)
+	s.Go("worker", func(p *sim.Proc) {
+		m.Set(p, Update{ContainerID: "a", Result: Success, Cause: 7})
+		m.Set(p, Update{ContainerID: "a", Result: Success, Cause: 8})
+	})
+	run(t, s)
+	want := []trace.Record{{
+		Step: 1, Kind: trace.ResultChanged, Cause: 7, Probe: trace.Startup, Reason: "a", Message: "Success",
+	}}
+	if diff := cmp.Diff(want, recorder.Records()); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+	if m.Cause("a") != 1 {
+		t.Errorf("the cause is %d, want the step of the record", m.Cause("a"))
+	}
+}
+
+func run(t *testing.T, s *sim.Sim) {
+	t.Helper()
+	defer s.Close()
+	if err := s.RunUntil(time.Hour); err != nil {
+		t.Error(err)
+	}
+}

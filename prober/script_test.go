@@ -1,0 +1,209 @@
+package prober
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/sim/profile"
+)
+
+// TestScripts runs the scripts in testdata, each a chapter on what probe workers and their manager do. The
+// one command is
+//
+//	run [CONTAINER.]PROBE=(FIELD:N, FIELD:N...) [FIELD=VALUE...] until=T
+//
+// A pod with these probes (period, delay, success, failure, timeout) comes to a kubelet at 0 s. The input
+// says what happens to it, a line each, T CONTAINER WHAT... or T WHAT...:
+//
+//	T CONTAINER running ID [at=T] [started] [ready]   the stored status shows it so from T on
+//	T CONTAINER waiting [ID]        T CONTAINER exited ID CODE
+//	T phase PHASE                   T no status
+//	T answers PROBE ANSWER...       what its next runs come to: ok, fail, timeout, error, and /TIME if they
+//	                                last; the last one goes on for ever
+//	T sync                          the kubelet generates the pod's status and stores it
+//	T add                           AddPod once more, as each sync does
+//	T stop                          StopLivenessAndStartup       T remove   RemovePod
+//	T workers                       which there are, and the results that are stored
+//
+// Shown is what can be seen: probe runs when they end, results as the sync loop receives them, events,
+// with verbose also why nothing was probed.
+func TestScripts(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			if d.Cmd != "run" {
+				d.Fatalf(t, "unknown command %q; there is only run", d.Cmd)
+			}
+			return runScript(t, d)
+		})
+	})
+}
+
+func runScript(t *testing.T, d *datadriven.TestData) string {
+	w := newWorld(worldOptions{
+		t: t, pod: podOf(t, d), uptime: duration(t, d, "uptime", time.Hour), profile: profileOf(t, d), verbose: d.HasArg("verbose"),
+	})
+	defer w.sim.Close()
+	w.sim.At(0, "add", func() { w.manager.AddPod(w.pod) })
+	// What is said of an instant is so before the worker looks.
+	for line := range strings.Lines(d.Input) {
+		f := strings.Fields(line)
+		at, err := time.ParseDuration(f[0])
+		if err != nil {
+			d.Fatalf(t, "%q: begin with a time", line)
+		}
+		w.sim.At(at, "line", func() { w.do(f[1:]) })
+	}
+	w.runUntil(duration(t, d, "until", 0))
+	return w.out.String()
+}
+
+// do does what a line of a script says.
+func (w *world) do(f []string) {
+	switch f[0] {
+	case "phase":
+		w.status.Phase = v1.PodPhase(f[1])
+	case "no":
+		w.known = false
+	case "answers":
+		w.answers[f[1]] = f[2:]
+	case "sync":
+		w.syncPod()
+	case "add":
+		w.manager.AddPod(w.pod)
+	case "stop":
+		w.manager.StopLivenessAndStartup(w.pod)
+	case "remove":
+		w.manager.RemovePod(w.pod)
+	case "workers":
+		w.log("%s", w.workers())
+	default:
+		w.setContainer(f[0], f[1], f[2:])
+	}
+}
+
+// setContainer stores what a line says of a container.
+func (w *world) setContainer(name, state string, args []string) {
+	w.known = true
+	c := findContainer(&w.status, name)
+	if c == nil {
+		w.status.ContainerStatuses = append(w.status.ContainerStatuses, v1.ContainerStatus{Name: name})
+		c = findContainer(&w.status, name)
+	}
+	*c = v1.ContainerStatus{Name: name}
+	if len(args) > 0 {
+		c.ContainerID = args[0]
+	}
+	switch state {
+	case "running":
+		start := w.sim.Now()
+		for _, a := range args[1:] {
+			if at, ok := strings.CutPrefix(a, "at="); ok {
+				start, _ = time.ParseDuration(at)
+			}
+		}
+		started := slices.Contains(args, "started")
+		c.Started, c.Ready = &started, slices.Contains(args, "ready")
+		c.State.Running = &v1.ContainerStateRunning{StartedAt: w.second(start)}
+	case "waiting":
+		c.State.Waiting = &v1.ContainerStateWaiting{}
+	case "exited":
+		code, _ := strconv.Atoi(args[1])
+		c.State.Terminated = &v1.ContainerStateTerminated{ExitCode: int32(code)}
+	default:
+		w.t.Fatalf("%s cannot be %q", name, state)
+	}
+}
+
+// podOf returns the pod with the probes that the arguments give it.
+func podOf(t *testing.T, d *datadriven.TestData) *v1.Pod {
+	pod := &v1.Pod{}
+	pod.Namespace, pod.Name, pod.UID = "ns", "web", "uid"
+	for _, arg := range d.CmdArgs {
+		name, probe, ok := strings.Cut(arg.Key, ".")
+		if !ok {
+			name, probe = "app", arg.Key
+		}
+		if !slices.Contains([]string{"startup", "readiness", "liveness"}, probe) {
+			continue
+		}
+		c := containerOf(pod, name)
+		spec := map[string]**v1.Probe{"startup": &c.StartupProbe, "readiness": &c.ReadinessProbe, "liveness": &c.LivenessProbe}[probe]
+		*spec = probeOf(t, arg.Vals)
+	}
+	if d.HasArg("restart") {
+		d.ScanArgs(t, "restart", (*string)(&pod.Spec.RestartPolicy))
+	}
+	if d.HasArg("deleted") {
+		at := epochTime()
+		pod.DeletionTimestamp = &at
+	}
+	if d.HasArg("podready") {
+		pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}
+	}
+	return pod
+}
+
+func containerOf(pod *v1.Pod, name string) *v1.Container {
+	for i := range pod.Spec.Containers {
+		if pod.Spec.Containers[i].Name == name {
+			return &pod.Spec.Containers[i]
+		}
+	}
+	pod.Spec.Containers = append(pod.Spec.Containers, v1.Container{Name: name})
+	return &pod.Spec.Containers[len(pod.Spec.Containers)-1]
+}
+
+// probeOf returns a probe with the defaults of the API and what FIELD:N says.
+func probeOf(t *testing.T, fields []string) *v1.Probe {
+	p := &v1.Probe{PeriodSeconds: 10, SuccessThreshold: 1, FailureThreshold: 3, TimeoutSeconds: 1}
+	p.Exec = &v1.ExecAction{Command: []string{"check"}}
+	for _, f := range fields {
+		name, number, _ := strings.Cut(f, ":")
+		n, err := strconv.Atoi(number)
+		to, ok := map[string]*int32{
+			"period": &p.PeriodSeconds, "delay": &p.InitialDelaySeconds, "success": &p.SuccessThreshold,
+			"failure": &p.FailureThreshold, "timeout": &p.TimeoutSeconds,
+		}[name]
+		if !ok || err != nil {
+			t.Fatalf("%q is no field of a probe", f)
+		}
+		*to = int32(n)
+	}
+	return p
+}
+
+// profileOf returns the newest profile without the flag that an argument names.
+func profileOf(t *testing.T, d *datadriven.TestData) profile.Profile {
+	p := profile.Newest()
+	if d.HasArg("without") {
+		var flag string
+		d.ScanArgs(t, "without", &flag)
+		reflect.ValueOf(&p).Elem().FieldByName(flag).SetBool(false)
+	}
+	return p
+}
+
+func duration(t *testing.T, d *datadriven.TestData, key string, otherwise time.Duration) time.Duration {
+	if !d.HasArg(key) {
+		return otherwise
+	}
+	var text string
+	d.ScanArgs(t, key, &text)
+	v, err := time.ParseDuration(text)
+	if err != nil {
+		d.Fatalf(t, "%s: %v", key, err)
+	}
+	return v
+}
+
+func (w *world) log(format string, args ...any) {
+	fmt.Fprintf(&w.out, "%-6v "+format+"\n", append([]any{w.sim.Now()}, args...)...)
+}

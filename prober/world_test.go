@@ -1,0 +1,177 @@
+package prober
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/prober/results"
+	"probesim.dev/sim"
+	"probesim.dev/sim/profile"
+	"probesim.dev/sim/trace"
+)
+
+// world is a manager with what it needs around it: a status that somebody else stores, a runner that
+// answers from a list, and a sync loop that takes the results.
+type world struct {
+	t       testing.TB
+	sim     *sim.Sim
+	manager *Manager
+	pod     *v1.Pod
+	status  v1.PodStatus // as stored
+	known   bool         // whether a status is stored
+	answers map[string][]string
+	verbose bool
+	out     strings.Builder
+}
+
+type worldOptions struct {
+	t       testing.TB
+	pod     *v1.Pod
+	uptime  time.Duration // of the kubelet at 0 s
+	profile profile.Profile
+	verbose bool
+	chooser sim.Chooser
+}
+
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func epochTime() metav1.Time { return metav1.NewTime(epoch) }
+
+// newWorld returns a world at 0 s.
+func newWorld(o worldOptions) *world {
+	w := &world{t: o.t, pod: o.pod, verbose: o.verbose, answers: map[string][]string{}}
+	w.sim = sim.New(sim.Options{Start: -o.uptime, Chooser: o.chooser})
+	w.status.Phase = v1.PodRunning
+	recorder := &trace.Recorder{Internal: true}
+	recorder.Observe(w.observe)
+	w.manager = NewManager(Options{
+		Sim: w.sim, Trace: recorder, Profile: o.profile, Now: func() time.Time { return epoch.Add(w.sim.Now()) },
+		Status: w, Runner: w, Events: w,
+		Results: Results{
+			Liveness: w.results(recorder, trace.Liveness), Readiness: w.results(recorder, trace.Readiness),
+			Startup: w.results(recorder, trace.Startup),
+		},
+	})
+	w.runUntil(0)
+	return w
+}
+
+func (w *world) runUntil(t time.Duration) {
+	w.t.Helper()
+	if err := w.sim.RunUntil(t); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// results returns a result cache and has somebody take what it sends.
+func (w *world) results(recorder *trace.Recorder, probe trace.Probe) *results.Manager {
+	m := results.NewManager(w.sim, probe, recorder)
+	w.sim.Go(string(probe)+" updates", func(p *sim.Proc) {
+		for {
+			u := m.Updates().Recv(p)
+			w.log("%s of %s is %s", probe, u.ContainerID, u.Result)
+		}
+	})
+	return m
+}
+
+// second returns a time as the status manager stores it: without what is less than a second.
+func (w *world) second(t time.Duration) metav1.Time {
+	return metav1.NewTime(epoch.Add(t).Truncate(time.Second))
+}
+
+func (w *world) GetPodStatus(types.UID) (*v1.PodStatus, bool) { return w.status.DeepCopy(), w.known }
+
+// RunInContainer takes the next answer to the probe.
+func (w *world) RunInContainer(p *sim.Proc, c Command) Output {
+	answer := "ok"
+	if list := w.answers[string(c.Probe)]; len(list) > 0 {
+		answer = list[0]
+		if len(list) > 1 {
+			w.answers[string(c.Probe)] = list[1:]
+		}
+	}
+	answer, took, _ := strings.Cut(answer, "/")
+	d, _ := time.ParseDuration(took)
+	if c.Retry {
+		w.log("%s probe is tried again", c.Probe)
+	}
+	p.Sleep(d)
+	switch answer {
+	case "ok":
+		return Output{Text: "fine"}
+	case "fail":
+		return Output{Text: "broken", ExitCode: 1}
+	case "timeout":
+		return Output{TimedOut: true, Err: fmt.Errorf("command timed out: %v", c.Timeout)}
+	case "error":
+		return Output{Err: errors.New("no such container")}
+	}
+	w.t.Fatalf("unknown answer %q", answer)
+	return Output{}
+}
+
+func (w *world) ContainerEvent(_ *v1.Pod, container, eventType, reason, message string, _ int64) {
+	w.log("event %s %s about %s: %s", eventType, reason, container, message)
+}
+
+func (w *world) observe(r *trace.Record) {
+	switch {
+	case r.Kind == trace.ProbeExecuted:
+		w.log("%s probe of %s: %s %q", r.Probe, r.Container, r.Result, r.Message)
+	case r.Kind == trace.ManualTrigger:
+		w.log("%s of %s is triggered", r.Probe, r.Container)
+	case r.Kind == trace.ProbeSkipped && w.verbose:
+		w.log("%s of %s is not probed: %s", r.Probe, r.Container, r.Reason)
+	}
+}
+
+// syncPod does what a sync of the pod does about the probes: it generates the status and then stores it.
+func (w *world) syncPod() {
+	w.sim.Go("pod worker", func(p *sim.Proc) {
+		status := w.status.DeepCopy()
+		w.manager.UpdatePodStatus(p, w.pod, status, 0)
+		w.status = *status
+		for _, c := range status.ContainerStatuses {
+			w.log("status of %s: started=%v ready=%v", c.Name, *c.Started, c.Ready)
+		}
+	})
+}
+
+// workers returns what workers there are, and which results they have left.
+func (w *world) workers() string {
+	var list, stored []string
+	for k := range w.manager.workers {
+		list = append(list, k.container+" "+string(k.probeType))
+	}
+	slices.Sort(list)
+	for _, id := range []string{"c1", "c2", "d1"} {
+		for _, m := range []struct {
+			probe trace.Probe
+			*results.Manager
+		}{
+			{trace.Startup, w.manager.results.Startup}, {trace.Readiness, w.manager.results.Readiness},
+			{trace.Liveness, w.manager.results.Liveness},
+		} {
+			if r, ok := m.Get(id); ok {
+				stored = append(stored, fmt.Sprintf("%s of %s is %s", m.probe, id, r))
+			}
+		}
+	}
+	return fmt.Sprintf("workers: %s; results: %s", orNone(list), orNone(stored))
+}
+
+func orNone(list []string) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	return strings.Join(list, ", ")
+}

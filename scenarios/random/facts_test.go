@@ -1,0 +1,108 @@
+package random
+
+import (
+	"regexp"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/scenarios"
+)
+
+// facts are what a scenario has.
+type facts struct {
+	text     string
+	scenario *scenarios.Scenario
+	pods     []scenarios.PlannedPod
+}
+
+// feature is something that a scenario may have.
+type feature func(*facts) bool
+
+// matches finds an RE2 expression in the file.
+func matches(pattern string) feature {
+	re := regexp.MustCompile(pattern)
+	return func(f *facts) bool { return re.MatchString(f.text) }
+}
+
+// firstPod is about the first pod.
+func firstPod(has func(*v1.Pod) bool) feature {
+	return func(f *facts) bool { return has(f.pods[0].Pod) }
+}
+
+func anyContainer(has func(*v1.Container) bool) feature {
+	return func(f *facts) bool {
+		for _, p := range f.pods {
+			for i := range p.Pod.Spec.Containers {
+				if has(&p.Pod.Spec.Containers[i]) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+}
+
+func anyProbe(has func(*v1.Probe) bool) feature {
+	return anyContainer(func(c *v1.Container) bool {
+		for _, p := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
+			if p != nil && has(p) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func anyAnswer(has func(*fakeruntime.Answer) bool) feature {
+	return func(f *facts) bool {
+		for _, p := range f.pods {
+			for _, c := range p.Program.Containers {
+				for _, r := range c.Program.Rules {
+					if answers(&r, has) {
+						return true
+					}
+				}
+			}
+		}
+		return false
+	}
+}
+
+func answers(r *fakeruntime.Rule, has func(*fakeruntime.Answer) bool) bool {
+	for _, s := range []*fakeruntime.Series{r.Liveness, r.Readiness, r.Startup, r.Probes} {
+		for i := 0; s != nil && i < len(s.Items); i++ {
+			if has(&s.Items[i].Answer) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// latency is about the times that answers are written with.
+func latency(has func(time.Duration) bool) feature {
+	return anyAnswer(func(a *fakeruntime.Answer) bool { return a.Latency != nil && has(a.Latency.Min) })
+}
+
+// besideTimeout finds an answer that comes so long after the timeout of some probe.
+func besideTimeout(lo, hi time.Duration) feature {
+	return func(f *facts) bool {
+		return anyProbe(func(p *v1.Probe) bool {
+			timeout := time.Duration(p.TimeoutSeconds) * time.Second
+			return latency(func(d time.Duration) bool { return d >= timeout+lo && d <= timeout+hi })(f)
+		})(f)
+	}
+}
+
+// probesOf returns which probes a container has.
+func probesOf(c *v1.Container) string {
+	has := ""
+	for i, p := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
+		if p != nil {
+			has += "LRS"[i : i+1]
+		}
+	}
+	return has
+}

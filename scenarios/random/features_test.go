@@ -1,0 +1,135 @@
+package random
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+)
+
+// features are what random scenarios are made of, each with how to find it in one.
+var features = map[string]feature{
+	"four containers":        firstPod(func(p *v1.Pod) bool { return len(p.Spec.Containers) == 4 }),
+	"another namespace":      firstPod(func(p *v1.Pod) bool { return p.Namespace == "prod" }),
+	"grace period 0":         firstPod(func(p *v1.Pod) bool { return *p.Spec.TerminationGracePeriodSeconds == 0 }),
+	"grace period 500":       firstPod(func(p *v1.Pod) bool { return *p.Spec.TerminationGracePeriodSeconds == 500 }),
+	"three pods":             func(f *facts) bool { return len(f.pods) == 3 },
+	"a pod that comes later": func(f *facts) bool { return f.pods[len(f.pods)-1].At > 0 },
+	"a pull":                 anyContainer(func(c *v1.Container) bool { return c.ImagePullPolicy == v1.PullAlways }),
+	"an env reference":       matches(`command:.*\$\(`),
+
+	"a period of 1s":              anyProbe(func(p *v1.Probe) bool { return p.PeriodSeconds == 1 }),
+	"a period of minutes":         anyProbe(func(p *v1.Probe) bool { return p.PeriodSeconds > 600 }),
+	"a timeout like the period":   anyProbe(func(p *v1.Probe) bool { return p.TimeoutSeconds == p.PeriodSeconds }),
+	"a timeout beyond the period": anyProbe(func(p *v1.Probe) bool { return p.TimeoutSeconds > p.PeriodSeconds }),
+	"a long initial delay":        anyProbe(func(p *v1.Probe) bool { return p.InitialDelaySeconds > 30 }),
+	"failureThreshold 1":          anyProbe(func(p *v1.Probe) bool { return p.FailureThreshold == 1 }),
+	"failureThreshold 100":        anyProbe(func(p *v1.Probe) bool { return p.FailureThreshold == 100 }),
+	"successThreshold 4":          anyProbe(func(p *v1.Probe) bool { return p.SuccessThreshold == 4 }),
+	"a probe's own grace period":  anyProbe(func(p *v1.Probe) bool { return p.TerminationGracePeriodSeconds != nil }),
+
+	"after":            matches(`\{after: `),
+	"at":               matches(`- \{at: .*(probes|liveness|readiness|startup): `),
+	"afterSigterm":     matches(`afterSigterm: .*(probes|liveness|readiness|startup): `),
+	"for":              matches(`\bfor: `),
+	"every":            matches(`\bevery: `),
+	"one instance":     matches(`instance: \d,`),
+	"later instances":  matches(`instance: \d\.\.,`),
+	"first instances":  matches(`instance: \.\.\d,`),
+	"two probes apart": matches(`: (fail|down|hang|error), (probes|liveness|readiness|startup): `),
+
+	"fail":                             matches(`: fail[,}]`),
+	"down":                             matches(`: down[,}]`),
+	"hang":                             matches(`: hang[,}]`),
+	"stall":                            matches(`: stall[,}]`),
+	"error":                            matches(`: error[,}]`),
+	"a code":                           matches(`(probes|liveness|readiness|startup): \d+\}`),
+	"a series that repeats":            matches(`x\d.*, repeat\]`),
+	"a series that ends":               matches(`x\d, [a-z0-9]+\]\}`),
+	"a latency that is the timeout":    besideTimeout(0, 0),
+	"a latency just below the timeout": besideTimeout(-50*time.Millisecond, -1),
+	"a latency just above the timeout": besideTimeout(1, 50*time.Millisecond),
+	"a latency above 2m":               latency(func(d time.Duration) bool { return d > 2*time.Minute }),
+	"a body of several lines":          anyAnswer(func(a *fakeruntime.Answer) bool { return strings.Contains(a.Body, "\n") }),
+	"a body above 10 KiB":              anyAnswer(func(a *fakeruntime.Answer) bool { return len(a.Body) > 10<<10 }),
+	"ignoreTimeout":                    anyAnswer(func(a *fakeruntime.Answer) bool { return a.IgnoreTimeout }),
+
+	"a slow start":   matches(`- \{for: [^,]*, `),
+	"a crash loop":   matches(`- \{after: \d+ms, exit: [1-9]`),
+	"one crash":      matches(`\{instance: 0, after: [^,]*, exit: [1-9]`),
+	"a crash at":     matches(`- \{at: [^,]*, exit: [1-9]`),
+	"an end":         matches(`\{after: [^,]*, exit: 0\}`),
+	"a slow stop":    matches(`afterSigterm: \d\ds, exit`),
+	"a refused stop": matches(`afterSigterm: 0s, exit: never`),
+
+	"a young kubelet":         matches(`uptime: \d\.`),
+	"an old kubelet":          matches(`uptime: 1h`),
+	"delays of the node":      func(f *facts) bool { return f.scenario.Spec.Delays != nil },
+	"delays of a pod":         func(f *facts) bool { return f.scenario.Spec.Pods[0].Delays != nil },
+	"delays of a container":   matches(`\n {10}delays:`),
+	"a time in whole seconds": matches(`(at|after): \d+s`),
+	"a time in nanoseconds":   matches(`(at|after): [\dm]*\d*\.\d{9}s`),
+
+	"a graceful deletion":                matches(`- \{at: [^,]*, delete: \{(pod: [a-z]*)?\}\}`),
+	"a short deletion":                   matches(`- \{at: [^,]*, delete: \{.*gracePeriodSeconds: [1-5]\}\}`),
+	"a forced deletion":                  matches(`- \{at: [^,]*, delete: \{.*gracePeriodSeconds: 0\}\}`),
+	"two deletions":                      func(f *facts) bool { return len(f.scenario.Spec.Steps) == 2 && len(f.pods) == 1 },
+	"a deletion since a record, at once": matches(`since: .*record: .*\}, delete`),
+	"a deletion since a change":          matches(`since: .*becomes: .*after: `),
+}
+
+// TestFeatures: in 500 scenarios each feature occurs, and so does each combination of probes with each
+// restart policy.
+func TestFeatures(t *testing.T) {
+	count := map[string]int{}
+	for seed := uint64(1); seed <= 500; seed++ {
+		data := Scenario(seed)
+		s := load(t, seed, data)
+		f := &facts{text: string(data), scenario: s, pods: s.Plans()[0].Pods()}
+		for name, has := range features {
+			if has(f) {
+				count[name]++
+			}
+		}
+		for _, p := range f.pods {
+			for i := range p.Pod.Spec.Containers {
+				count[string(p.Pod.Spec.RestartPolicy)+" "+probesOf(&p.Pod.Spec.Containers[i])]++
+			}
+		}
+		if len(s.Spec.Expect) > 0 || s.Spec.Seeds != nil || strings.Contains(f.text, "chance") {
+			t.Errorf("seed %d: draws or expects something", seed)
+		}
+	}
+	for name := range features {
+		if count[name] == 0 {
+			t.Errorf("no scenario has %s", name)
+		}
+	}
+	for _, policy := range []string{"Always", "OnFailure", "Never"} {
+		for _, has := range []string{"", "L", "R", "S", "LR", "LS", "RS", "LRS"} {
+			if count[policy+" "+has] == 0 {
+				t.Errorf("no container has the restart policy %s and the probes %q", policy, has)
+			}
+		}
+	}
+	t.Log(count)
+}
+
+// TestDraws: with seeds, scenarios have ranges and chances.
+func TestDraws(t *testing.T) {
+	all := ""
+	for seed := uint64(1); seed <= 100; seed++ {
+		all += string(Options{Seeds: 4}.Scenario(seed))
+	}
+	for _, pattern := range []string{
+		`seeds: 1\.\.4\n`, `chance: \d+%`, `(after|at): \S+s\.\.\S+s`, `in \S+s\.\.\S+s`, `every: \S+s\.\.\S+s`, `uptime: \S+s\.\.`,
+	} {
+		if !regexp.MustCompile(pattern).MatchString(all) {
+			t.Errorf("no scenario has %s", pattern)
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package status_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/status"
+)
+
+func (w *world) expect(got []string, want ...string) {
+	w.t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+// A stored status goes to the API server at once, in a GET and a PATCH; the same status again does not
+// (pkg/kubelet/status/status_manager.go, like all rules here).
+func TestChangedStatusIsPatched(t *testing.T) {
+	w := newWorld(t)
+	pod := w.pod("web")
+	w.SetPodStatus(pod, running(pod, false), 0)
+	w.expect(w.until(time.Second), "0s GET web", "10ms PATCH web Running")
+	w.SetPodStatus(pod, running(pod, false), 0)
+	w.expect(w.until(2 * time.Second))
+	w.SetPodStatus(pod, running(pod, true), 0)
+	w.expect(w.until(3*time.Second), "2s GET web", "2.01s PATCH web Running")
+	if s := w.api["web"].Status; conditionIs(&s, v1.PodReady) != v1.ConditionTrue || !s.ContainerStatuses[0].Ready {
+		t.Errorf("the API has %+v", s)
+	}
+}
+
+// While the process is busy statuses pile up; it sends the newest of each pod and none in between (B55), one
+// pod after the other.
+func TestVersionsInBetweenAreNotSent(t *testing.T) {
+	w := newWorld(t)
+	w.latency = time.Second
+	a, b := w.pod("a"), w.pod("b")
+	w.SetPodStatus(a, running(a, false), 0)
+	for i := range 5 {
+		w.sim.At(500*time.Millisecond, "set", func() {
+			w.SetPodStatus(b, running(b, i%2 == 0), 0)
+			w.SetPodStatus(a, running(a, i%2 == 0), 0)
+		})
+	}
+	w.expect(w.until(9*time.Second), "0s GET a", "1s PATCH a Running",
+		"2s GET b", "3s PATCH b Running", "4s GET a", "5s PATCH a Running")
+	for _, pod := range []*v1.Pod{a, b} {
+		if !w.api[pod.Name].Status.ContainerStatuses[0].Ready {
+			t.Errorf("%s is not ready in the API, the last status says it is", pod.Name)
+		}
+	}
+}
+
+// A status that the API has already is looked at and not patched.
+func TestStatusThatTheAPIHasIsNotPatched(t *testing.T) {
+	w := newWorld(t)
+	pod := w.pod("web")
+	w.SetPodStatus(pod, running(pod, true), 0)
+	w.until(time.Second)
+	w.SetPodStatus(pod, running(pod, false), 0)
+	w.SetPodStatus(pod, running(pod, true), 0)
+	w.change(w.api["web"], func(p *v1.Pod) { p.Status = *w.cached(pod) })
+	w.expect(w.until(2*time.Second), "1s GET web")
+}
+
+// Every ten seconds statuses are compared with what the kubelet heard from the API, and sent again if they
+// differ.
+func TestEveryTenSecondsTheAPIIsReconciled(t *testing.T) {
+	w := newWorld(t)
+	pod := w.pod("web")
+	w.SetPodStatus(pod, running(pod, true), 0)
+	w.expect(w.until(9*time.Second), "0s GET web", "10ms PATCH web Running")
+	w.expect(w.until(19 * time.Second)) // at 10 s there is nothing to do
+	w.change(w.api["web"], func(p *v1.Pod) { p.Status.Phase = v1.PodPending })
+	w.expect(w.until(39*time.Second), "20s GET web", "20.01s PATCH web Running")
+}
+
+// A kubelet that has not heard of its own patch sends it again, and finds that it need not.
+func TestReconcileGoesByWhatTheKubeletHeard(t *testing.T) {
+	w := newWorld(t)
+	pod := w.pod("web")
+	w.deaf = true
+	w.SetPodStatus(pod, running(pod, true), 0)
+	w.expect(w.until(25*time.Second), "0s GET web", "10ms PATCH web Running", "10s GET web", "20s GET web")
+}
+
+// A pod that the API does not have is tried once in each batch until its status is forgotten.
+func TestPodThatTheAPIDoesNotHave(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.pod("a"), w.pod("b")
+	w.SetPodStatus(b, running(b, false), 0)
+	w.until(time.Second)
+	delete(w.api, "a")
+	w.SetPodStatus(a, running(a, false), 0)
+	w.sim.At(1005*time.Millisecond, "set", func() { w.SetPodStatus(a, running(a, true), 0) }) // during the GET
+	w.expect(w.until(2*time.Second), "1s GET a", "1.01s GET a")
+	w.SetPodStatus(b, running(b, true), 0)
+	w.expect(w.until(3*time.Second), "2s GET a", "2.01s GET b", "2.02s PATCH b Running")
+	w.expect(w.until(11*time.Second), "10s GET a")
+	w.remove(a)
+	w.RemoveOrphanedStatuses(func(uid types.UID) bool { return uid == b.UID })
+	if _, ok := w.GetPodStatus(a.UID); ok {
+		t.Error("the status of a pod that is gone is still there")
+	}
+	w.expect(w.until(30 * time.Second))
+}
+
+// Another pod of the same name is not touched, and the status of the old one is forgotten.
+func TestPodOfTheSameName(t *testing.T) {
+	w := newWorld(t)
+	old := w.pod("web")
+	w.SetPodStatus(old, running(old, true), 0)
+	w.change(old, func(p *v1.Pod) { p.UID = "another" })
+	w.expect(w.until(30*time.Second), "0s GET web")
+	if _, ok := w.GetPodStatus(old.UID); ok {
+		t.Error("the status of the old pod is still there")
+	}
+}
+
+// A pod that was to be deleted is removed when it has come to its end, in the kubelet and in the API.
+func TestFinishedPodIsDeleted(t *testing.T) {
+	w := newWorld(t)
+	pod := w.pod("web")
+	w.SetPodStatus(pod, running(pod, true), 0)
+	w.until(time.Second)
+	pod = w.change(w.api["web"], func(p *v1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} })
+	w.SetPodStatus(pod, exited(pod, 0), 0)
+	w.expect(w.until(2*time.Second), "1s GET web", "1.01s PATCH web Succeeded")
+	w.TerminatePod(pod, 0)
+	w.expect(w.until(30*time.Second), "2s GET web", "2.01s DELETE web")
+	if _, ok := w.GetPodStatus(pod.UID); ok {
+		t.Error("the status of a deleted pod is still there")
+	}
+}
+
+// A pod that ended by itself and is deleted later is found by the pass of ten seconds.
+func TestFinishedPodIsDeletedLater(t *testing.T) {
+	w := newWorld(t)
+	pod := w.pod("web")
+	w.SetPodStatus(pod, exited(pod, 1), 0)
+	w.TerminatePod(pod, 0)
+	w.expect(w.until(15*time.Second), "0s GET web", "10ms PATCH web Failed")
+	w.change(w.api["web"], func(p *v1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} })
+	w.expect(w.until(30*time.Second), "20s GET web", "20.01s DELETE web")
+}
+
+// As long as containers could be running the API does not see a terminal phase.
+func TestTerminalPhaseIsHeldBack(t *testing.T) {
+	w := newWorld(t)
+	pod := w.pod("web")
+	w.SetPodStatus(pod, running(pod, true), 0)
+	w.until(time.Second)
+	w.running = true
+	failed := running(pod, true)
+	failed.Phase, failed.Reason = v1.PodFailed, "Evicted"
+	w.SetPodStatus(pod, failed, 0)
+	w.expect(w.until(9*time.Second), "1s GET web") // nothing but the phase would change
+	if s := w.api["web"].Status; s.Phase != v1.PodRunning || s.Reason != "" {
+		t.Errorf("the API has phase %s, reason %q", s.Phase, s.Reason)
+	}
+	w.running = false
+	w.expect(w.until(19*time.Second), "10s GET web", "10.01s PATCH web Failed")
+}
+
+// With a terminal phase nothing is ready, whatever the status says (B44).
+func TestTerminalPhaseIsNeverReady(t *testing.T) {
+	for phase, reason := range map[v1.PodPhase]string{v1.PodSucceeded: "PodCompleted", v1.PodFailed: "PodFailed"} {
+		w := newWorld(t)
+		pod := w.pod("web")
+		s := running(pod, true)
+		s.Phase = phase
+		w.SetPodStatus(pod, s, 0)
+		w.until(time.Second)
+		api := w.api["web"].Status
+		for _, typ := range []v1.PodConditionType{v1.PodReady, v1.ContainersReady} {
+			if c := status.FindCondition(&api, typ); c.Status != v1.ConditionFalse || c.Reason != reason {
+				t.Errorf("%s: %s is %s for %s, want False for %s", phase, typ, c.Status, c.Reason, reason)
+			}
+		}
+	}
+}
+
+// Conditions that belong to somebody else are left alone.
+func TestConditionsOfOthersAreKept(t *testing.T) {
+	w := newWorld(t)
+	pod := w.pod("web")
+	w.change(pod, func(p *v1.Pod) {
+		p.Status.Conditions = []v1.PodCondition{{Type: "example.com/gate", Status: v1.ConditionTrue}, {Type: v1.PodReady, Status: v1.ConditionFalse}}
+	})
+	w.SetPodStatus(pod, running(pod, true), 0)
+	w.until(time.Second)
+	api := w.api["web"].Status
+	if conditionIs(&api, "example.com/gate") != v1.ConditionTrue || conditionIs(&api, v1.PodReady) != v1.ConditionTrue || len(api.Conditions) != 4 {
+		t.Errorf("conditions %v", api.Conditions)
+	}
+}
