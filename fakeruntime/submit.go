@@ -1,7 +1,9 @@
 package fakeruntime
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"probesim.dev/sim/trace"
@@ -48,8 +50,29 @@ func (r *Runtime) Advance(now time.Duration) []*Op {
 	r.run(now)
 	clear(r.handed)
 	r.done, r.handed = r.handed[:0], r.done
+	sortCommands(r.handed)
 	return r.handed
 }
+
+// sortCommands orders the commands that end at one instant by container and probe: those who began them
+// ticked at one instant too, in an order that means nothing.
+func sortCommands(ops []*Op) {
+	for len(ops) > 1 {
+		n := 0
+		for n < len(ops) && ops[n].Call.Method == ExecSync && ops[n].End == ops[0].End {
+			n++
+		}
+		if n > 1 {
+			slices.SortStableFunc(ops[:n], func(a, b *Op) int {
+				return cmp.Or(cmp.Compare(a.Call.ContainerID, b.Call.ContainerID), cmp.Compare(probeOrder[a.Call.Probe], probeOrder[b.Call.Probe]))
+			})
+		}
+		ops = ops[max(n, 1):]
+	}
+}
+
+// probeOrder is the order in which the kubelet makes the workers of a container.
+var probeOrder = map[trace.Probe]int{trace.Startup: 0, trace.Readiness: 1, trace.Liveness: 2}
 
 // Release hands back an Op that Submit or Advance has handed out as Done and that nobody will look at
 // again, to be used for a later call. The slices in it stay valid. Nothing has to be released.

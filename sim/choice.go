@@ -59,6 +59,9 @@ func (c *choices) next(s *Sim) int {
 		t := s.due.at(i)
 		c.candidates = append(c.candidates, Choice{Next, t.name, *t.runs})
 	}
+	if p := s.next; p != nil {
+		c.candidates = append(c.candidates, Choice{Next, p.name, *p.runs})
+	}
 	for i := range s.ready.len() {
 		p := s.ready.at(i)
 		c.candidates = append(c.candidates, Choice{Next, p.name, *p.runs})

@@ -70,12 +70,12 @@ func TestNextIsAskedWithStableKeys(t *testing.T) {
 		"[callback#1 sleep of b#1 sleep of a#1]",            // sleep of a
 		"[callback#1 sleep of b#1 a#1]",                     // and so on, canonically
 		"[sleep of b#1 a#1]",
-		"[a#1 b#1]",
+		"[b#1 a#1]",
 	}
 	if diff := cmp.Diff(wantAsked, a.asked); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
-	if want := "[b a callback second callback a b]"; fmt.Sprint(got) != want {
+	if want := "[b a callback second callback b a]"; fmt.Sprint(got) != want {
 		t.Errorf("ran %v, want %v", got, want)
 	}
 }

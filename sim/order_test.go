@@ -66,7 +66,8 @@ func TestCallbacksRunInOrder(t *testing.T) {
 }
 
 // TestSleepersWakeInOrder compares processes that sleep with a plain list: by time, then by the order in
-// which they went to sleep, and before the first sleep in the order in which they were started.
+// which they went to sleep, except that of those that wake at one instant the last goes first. At the
+// start they go in the order in which they were started.
 func TestSleepersWakeInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sleeps := rapid.SliceOfN(rapid.SliceOfN(rapid.IntRange(0, 4), 0, 6), 1, 5).Draw(t, "seconds of each process")
@@ -105,23 +106,39 @@ func wakeUps(sleeps [][]int) []string {
 			notes = append(notes, fmt.Sprintf("%d at %v", s.proc, time.Duration(s.at)*time.Second))
 		}
 	}
+	var awake []sleeper
 	for i := range sleeps {
-		goOn(sleeper{proc: i})
+		awake = append(awake, sleeper{proc: i, next: -1})
 	}
-	for len(list) > 0 {
+	for len(awake) > 0 {
+		if awake[0].next >= 0 {
+			awake = lastFirst(awake)
+		}
+		for _, s := range awake {
+			if s.next >= 0 {
+				notes = append(notes, fmt.Sprintf("%d at %v", s.proc, time.Duration(s.at)*time.Second))
+			}
+			s.next++
+			goOn(s)
+		}
 		slices.SortStableFunc(list, func(a, b sleeper) int { return a.at - b.at })
-		s := list[0]
-		list = list[1:]
-		notes = append(notes, fmt.Sprintf("%d at %v", s.proc, time.Duration(s.at)*time.Second))
-		s.next++
-		goOn(s)
+		n := 0
+		for n < len(list) && list[n].at == list[0].at {
+			n++
+		}
+		awake, list = slices.Clone(list[:n]), list[n:]
 	}
 	return notes
 }
 
-// Without a chooser the process that was enabled first runs first, a process that is started or woken
-// goes behind those, and timers of an instant fire before any of its processes runs.
-func TestCanonicalOrderIsFirstComeFirstServed(t *testing.T) {
+func lastFirst[T any](list []T) []T {
+	n := len(list) - 1
+	return append([]T{list[n]}, list[:n]...)
+}
+
+// Without a chooser the process that was woken last runs first, then the others in the order in which
+// they were enabled, as in Go's scheduler; the timers of an instant fire before any of its processes runs.
+func TestCanonicalOrderIsThatOfGo(t *testing.T) {
 	s := sim.New(sim.Options{})
 	var got []string
 	note := func(what string) { got = append(got, what) }
@@ -136,7 +153,7 @@ func TestCanonicalOrderIsFirstComeFirstServed(t *testing.T) {
 	s.Go("second", func(p *sim.Proc) { p.Sleep(time.Second); note("second") })
 	s.At(time.Second, "callback", func() { note("callback") })
 	run1(t, s, time.Second)
-	want := []string{"callback", "first", "callback of first", "second", "child", "sleeper"}
+	want := []string{"callback", "second", "first", "callback of first", "sleeper", "child"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("order (-want +got):\n%s", diff)
 	}

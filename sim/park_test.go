@@ -46,18 +46,17 @@ func TestInterrupt(t *testing.T) {
 			var got []string
 			s := sim.New(sim.Options{})
 			messages := sim.NewChan[time.Duration](s, "messages", 1)
-			var waiter *sim.Proc
+			waiter := s.Go("waiter", func(p *sim.Proc) {
+				p.WakeAt(time.Second)
+				p.ParkWhile(func() bool { t.Error("asked although it was interrupted"); return true })
+				got = append(got, fmt.Sprint("back at ", p.Now()))
+				got = append(got, fmt.Sprint("received ", messages.Recv(p)))
+			})
 			s.Go("other", func(p *sim.Proc) {
 				p.Sleep(c.at)
 				waiter.Interrupt()
 				p.Sleep(2*time.Second - c.at)
 				messages.Send(p, p.Now())
-			})
-			waiter = s.Go("waiter", func(p *sim.Proc) {
-				p.WakeAt(time.Second)
-				p.ParkWhile(func() bool { t.Error("asked although it was interrupted"); return true })
-				got = append(got, fmt.Sprint("back at ", p.Now()))
-				got = append(got, fmt.Sprint("received ", messages.Recv(p)))
 			})
 			run1(t, s, time.Minute)
 			if fmt.Sprint(got) != c.want {

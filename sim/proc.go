@@ -24,7 +24,7 @@ type Proc struct {
 // killed unwinds the coroutine of a process that is stopped while it waits.
 type killed struct{}
 
-// Go starts a process. It runs when the processes enabled before it have, at this instant. The name
+// Go starts a process. It runs at this instant, after what is enabled now. The name
 // identifies it in choices and errors and should be unique among what is alive.
 func (s *Sim) Go(name string, f func(*Proc)) *Proc {
 	s.starts++
@@ -87,16 +87,13 @@ func (p *Proc) ParkWhile(idle func() bool) {
 func (p *Proc) Interrupt() {
 	p.sim.Stop(&p.sleep)
 	p.idle = nil
-	for i := range p.sim.ready.len() {
-		if p.sim.ready.at(i) == p {
-			return // the wake-up has come at this very instant
-		}
+	if !p.sim.isEnabled(p) { // the wake-up may have come at this very instant
+		p.Wake()
 	}
-	p.Wake()
 }
 
 // Wake enables a process that waits in Park, ParkWhile or Sleep.
-func (p *Proc) Wake() { p.sim.ready.push(p) }
+func (p *Proc) Wake() { p.sim.enable(p) }
 
 // WakeAt enables the process at time t; only for a process that is about to Park or is in ParkWhile.
 func (p *Proc) WakeAt(t time.Duration) { p.sim.schedule(&p.sleep, t) }
@@ -115,7 +112,7 @@ func (p *Proc) Sleep(d time.Duration) {
 // happens at this instant. The canonical choice is to go on.
 func (p *Proc) Preempt(point string) {
 	s := p.sim
-	if s.choices.chooser == nil || s.due.len()+s.ready.len()+s.last.len() == 0 {
+	if s.choices.chooser == nil || s.enabled()+s.last.len() == 0 {
 		return
 	}
 	switch s.choices.choose(Preemption, point+" "+p.name, 3) {
@@ -123,7 +120,12 @@ func (p *Proc) Preempt(point string) {
 		s.ready.push(p)
 		p.Park()
 	case 2:
-		s.last.push(p)
-		p.Park()
+		p.YieldToAll()
 	}
+}
+
+// YieldToAll lets all else that happens at this instant go first.
+func (p *Proc) YieldToAll() {
+	p.sim.last.push(p)
+	p.Park()
 }

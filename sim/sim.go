@@ -53,7 +53,8 @@ type Sim struct {
 	timers   timerHeap
 	seq      uint64
 	due      queue[*Timer] // timers of this instant that have not fired
-	ready    queue[*Proc]  // enabled processes, the longest enabled first
+	next     *Proc         // the process enabled last, which goes before the other enabled ones
+	ready    queue[*Proc]  // the other enabled processes, the longest enabled first
 	last     queue[*Proc]  // processes that let everything else of the instant go first
 	procs    map[*Proc]struct{}
 	starts   int64
@@ -115,23 +116,60 @@ func (s *Sim) step() bool {
 	for at, ok := s.timers.next(); ok && at <= s.now; at, ok = s.timers.next() {
 		s.due.push(heap.Pop(&s.timers).(*Timer))
 	}
-	if s.due.len()+s.ready.len() == 0 {
+	if s.enabled() == 0 {
 		if s.last.len() == 0 {
 			return false
 		}
-		s.ready, s.last = s.last, s.ready
+		s.ready.push(s.last.remove(0))
 	}
 	i := 0
-	if s.choices.chooser != nil && s.due.len()+s.ready.len() > 1 {
+	if s.choices.chooser != nil && s.enabled() > 1 {
 		i = s.choices.next(s)
 	}
 	s.count()
 	if i < s.due.len() {
 		s.due.remove(i).fire(s)
-	} else {
-		s.ready.remove(i - s.due.len()).resume()
+		return true
 	}
+	i -= s.due.len()
+	p := s.next
+	switch {
+	case p == nil:
+		p = s.ready.remove(i)
+	case i == 0:
+		s.next = nil
+	default:
+		p = s.ready.remove(i - 1)
+	}
+	p.resume()
 	return true
+}
+
+// enabled returns how many timers and processes could go next.
+func (s *Sim) enabled() int {
+	n := s.due.len() + s.ready.len()
+	if s.next != nil {
+		n++
+	}
+	return n
+}
+
+func (s *Sim) isEnabled(p *Proc) bool {
+	for i := range s.ready.len() {
+		if s.ready.at(i) == p {
+			return true
+		}
+	}
+	return s.next == p
+}
+
+// enable has a woken process go next, before those woken or started earlier, as Go's scheduler does with the goroutine
+// that was readied last (ready and runqput in runtime/proc.go).
+func (s *Sim) enable(p *Proc) {
+	if s.next != nil {
+		s.ready.push(s.next)
+	}
+	s.next = p
 }
 
 // count counts an event and notes when that is one too many.

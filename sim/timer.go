@@ -57,7 +57,7 @@ func (s *Sim) Stop(t *Timer) {
 
 func (t *Timer) fire(s *Sim) {
 	if t.proc != nil {
-		s.ready.push(t.proc)
+		s.enable(t.proc)
 		return
 	}
 	*t.runs++

@@ -50,9 +50,11 @@ func TestThe21stUpdateBlocks(t *testing.T) {
 	returned := map[string]time.Duration{}
 	for i := range 22 {
 		id := fmt.Sprintf("c%02d", i)
-		s.Go("worker of "+id, func(p *sim.Proc) {
-			m.Set(p, Update{ContainerID: id, Result: Failure})
-			returned[id] = p.Now()
+		s.At(time.Duration(i), "start", func() {
+			s.Go("worker of "+id, func(p *sim.Proc) {
+				m.Set(p, Update{ContainerID: id, Result: Failure})
+				returned[id] = p.Now()
+			})
 		})
 	}
 	var got []string
@@ -68,8 +70,8 @@ func TestThe21stUpdateBlocks(t *testing.T) {
 		})
 	})
 	run(t, s)
-	if returned["c19"] != 0 || returned["c20"] != time.Second || returned["c21"] != 2*time.Second {
-		t.Errorf("the 20th, 21st and 22nd returned at %v, %v, %v, want 0s, 1s, 2s", returned["c19"], returned["c20"], returned["c21"])
+	if returned["c19"] != 19 || returned["c20"] != time.Second || returned["c21"] != 2*time.Second {
+		t.Errorf("the 20th, 21st and 22nd returned at %v, %v, %v, want 19ns, 1s, 2s", returned["c19"], returned["c20"], returned["c21"])
 	}
 	if len(got) != 22 || got[0] != "c00" || got[21] != "c21" {
 		t.Errorf("received in another order than sent: %v", got)
@@ -96,13 +98,13 @@ func TestResultIsStoredBeforeItIsSent(t *testing.T) {
 		m := NewManager(s, trace.Liveness, &trace.Recorder{})
 		var got []string
 		s.Go("worker", func(p *sim.Proc) {
+			s.Go("pod worker", func(*sim.Proc) {
+				if r, ok := m.Get("a"); ok && r == Failure {
+					got = append(got, "seen")
+				}
+			})
 			m.Set(p, Update{ContainerID: "a", Result: Failure})
 			got = append(got, "sent")
-		})
-		s.Go("pod worker", func(*sim.Proc) {
-			if r, ok := m.Get("a"); ok && r == Failure {
-				got = append(got, "seen")
-			}
 		})
 		run(t, s)
 		if strings.Join(got, ", ") != c.want {

@@ -17,11 +17,14 @@ type runtimeDriver struct {
 	timer *sim.Timer
 	set   time.Duration // what the timer is set to, if it is
 	armed bool
+	proc  *sim.Proc         // hands out what ends together
+	rest  []*fakeruntime.Op // what it has not handed out yet
 }
 
 func newRuntimeDriver(s *sim.Sim, r *fakeruntime.Runtime) *runtimeDriver {
 	d := &runtimeDriver{Runtime: r, sim: s}
 	d.timer = s.NewTimer("runtime", d.advance)
+	d.proc = s.Go("runtime", d.handOut)
 	return d
 }
 
@@ -46,14 +49,38 @@ func (d *runtimeDriver) arm() {
 	d.sim.Set(d.timer, at)
 }
 
+// advance hands out the first call that has ended; what ends at the same instant follows when
+// everything that comes of it has happened, as in the other engine.
 func (d *runtimeDriver) advance() {
 	d.armed = false
-	for _, op := range d.Advance(d.sim.Now()) {
-		if p, ok := op.Waiter.(*sim.Proc); ok {
-			p.Wake()
+	ended := d.Advance(d.sim.Now())
+	if len(ended) > 0 && len(d.rest) == 0 {
+		wake(ended[0])
+		ended = ended[1:]
+		if len(ended) > 0 {
+			d.proc.Wake()
 		}
 	}
+	d.rest = append(d.rest, ended...)
 	d.arm()
+}
+
+func (d *runtimeDriver) handOut(p *sim.Proc) {
+	for {
+		p.Park()
+		for len(d.rest) > 0 {
+			p.YieldToAll()
+			op := d.rest[0]
+			d.rest = d.rest[1:]
+			wake(op)
+		}
+	}
+}
+
+func wake(op *fakeruntime.Op) {
+	if p, ok := op.Waiter.(*sim.Proc); ok {
+		p.Wake()
+	}
 }
 
 // Answer returns what a list call answers that ends now.

@@ -1,7 +1,6 @@
 package realkubelet
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 	"sync"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/sim/trace"
 )
 
 // driver makes a fakeruntime wait: the kubelet's goroutines block in call until the runtime says that
@@ -65,6 +63,7 @@ func (d *driver) call(c fakeruntime.Call) fakeruntime.Op {
 	op := d.runtime.Submit(d.now(), c)
 	if op.Done {
 		w.op = *op
+		w.op.Err = asStatus(op.Err)
 		d.runtime.Release(op)
 		d.mu.Unlock()
 		return w.op
@@ -172,7 +171,6 @@ func (d *driver) release() *waiter {
 	defer d.mu.Unlock()
 	if len(d.completed) == 0 {
 		d.completed = slices.Clone(d.runtime.Advance(d.now()))
-		sortProbes(d.completed)
 	}
 	if len(d.completed) == 0 {
 		return nil
@@ -182,6 +180,7 @@ func (d *driver) release() *waiter {
 	w := op.Waiter.(*waiter)
 	delete(d.waiting, w)
 	w.op = *op
+	w.op.Err = asStatus(op.Err)
 	d.runtime.Release(op)
 	return w
 }
@@ -199,24 +198,3 @@ func (d *driver) end() {
 
 // errOver is what calls return when the run is over.
 var errOver = errors.New("the run is over")
-
-// sortProbes orders the commands that end at one instant, which follow each other in the list: the probe
-// workers that began them ticked at one instant too, in an order that differs between runs.
-func sortProbes(ops []*fakeruntime.Op) {
-	isExec := func(op *fakeruntime.Op) bool { return op.Call.Method == fakeruntime.ExecSync }
-	first := slices.IndexFunc(ops, isExec)
-	if first < 0 {
-		return
-	}
-	end := first
-	for end < len(ops) && isExec(ops[end]) {
-		end++
-	}
-	slices.SortStableFunc(ops[first:end], func(a, b *fakeruntime.Op) int {
-		return cmp.Or(cmp.Compare(a.Call.ContainerID, b.Call.ContainerID),
-			cmp.Compare(slices.Index(probeOrder, a.Call.Probe), slices.Index(probeOrder, b.Call.Probe)))
-	})
-}
-
-// probeOrder is the order in which the kubelet makes the workers of a container.
-var probeOrder = []trace.Probe{trace.Startup, trace.Readiness, trace.Liveness}
