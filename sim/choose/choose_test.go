@@ -173,12 +173,37 @@ func TestReplayOfNext(t *testing.T) {
 		{[]string{"x", "c", "e"}, "e"}, // e overtakes anyone
 		{[]string{"a", "b", "d", "e"}, "d"},
 	} {
-		var candidates []sim.Choice
-		for _, k := range c.candidates {
-			candidates = append(candidates, next(k))
-		}
-		if got := c.candidates[r.Next(candidates)]; got != c.want {
+		if got := c.candidates[r.Next(nexts(c.candidates))]; got != c.want {
 			t.Errorf("of %v %s goes first, want %s", c.candidates, got, c.want)
 		}
 	}
+}
+
+// Who is to go last goes when nothing else can, unless it overtakes by another entry.
+func TestReplayOfLast(t *testing.T) {
+	r := choose.NewReplay([]choose.Made{
+		{Choice: next("a"), Last: true}, {Choice: next("b"), Last: true}, {Choice: next("b"), Before: next("x")},
+	})
+	for _, c := range []struct {
+		candidates []string
+		want       string
+	}{
+		{[]string{"a", "c", "d"}, "c"},
+		{[]string{"a", "b", "d"}, "d"},
+		{[]string{"a", "b"}, "a"},
+		{[]string{"c", "a"}, "c"},
+		{[]string{"x", "a", "b"}, "b"},
+	} {
+		if got := c.candidates[r.Next(nexts(c.candidates))]; got != c.want {
+			t.Errorf("of %v %s goes first, want %s", c.candidates, got, c.want)
+		}
+	}
+}
+
+func nexts(keys []string) []sim.Choice {
+	var list []sim.Choice
+	for _, k := range keys {
+		list = append(list, next(k))
+	}
+	return list
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/sim/apiserver"
 	"probesim.dev/sim/trace"
 )
 
@@ -157,7 +158,7 @@ func (a *podAPI) removed(key types.NamespacedName) error {
 
 // patched notes the pod that a status patch has made.
 func (a *podAPI) patched(pod *v1.Pod) {
-	a.recorder.add(trace.Record{Kind: trace.StatusPatched, Pod: pod.Namespace + "/" + pod.Name, Status: podStatus(pod)})
+	a.recorder.add(trace.Record{Kind: trace.StatusPatched, Pod: pod.Namespace + "/" + pod.Name, Status: apiserver.Observed(pod)})
 	a.set(pod.DeepCopy())
 }
 
