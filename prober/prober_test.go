@@ -199,6 +199,64 @@ func (g getter) GetPodStatus(uid types.UID) (*v1.PodStatus, bool) {
 	return nil, false
 }
 
+// The record of a probe run says what led to it, of which instance it was, and how long it took. What it led
+// to refers to it.
+func TestProbeRecord(t *testing.T) {
+	pod := podWith(&v1.Probe{PeriodSeconds: 60, SuccessThreshold: 1, FailureThreshold: 1})
+	pod.Spec.Containers[0].ReadinessProbe.Exec = &v1.ExecAction{}
+	w := newWorld(worldOptions{t: t, pod: pod, uptime: time.Hour, profile: profile.Newest()})
+	defer w.sim.Close()
+	w.setContainer("app", "running", []string{"c1", "started"})
+	w.status.ContainerStatuses[0].RestartCount = 3
+	w.answers["readiness"] = []string{"fail", "ok/2s"}
+	var runs, triggers, changes []trace.Record
+	w.manager.trace.Observe(func(r *trace.Record) {
+		list := map[trace.Kind]*[]trace.Record{
+			trace.ProbeExecuted: &runs, trace.ManualTrigger: &triggers, trace.ResultChanged: &changes,
+		}[r.Kind]
+		if list != nil {
+			*list = append(*list, *r)
+		}
+	})
+	w.manager.AddPod(pod)
+	w.sim.At(10*time.Second, "sync", w.syncPod)
+	w.runUntil(time.Minute)
+	want := []trace.Record{
+		{
+			Kind: trace.ProbeExecuted, Pod: "ns/web", Container: "app", Instance: 3, Probe: trace.Readiness,
+			Result: trace.Failure, Message: "broken",
+		},
+		{
+			T: 12 * time.Second, Kind: trace.ProbeExecuted, Pod: "ns/web", Container: "app", Instance: 3, Probe: trace.Readiness,
+			Result: trace.Success, Message: "fine", Took: 2 * time.Second,
+		},
+	}
+	want[0].Step, want[1].Step = runs[0].Step, runs[1].Step
+	want[1].Cause = triggers[0].Step
+	if diff := cmp.Diff(want, runs); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+	if last := changes[len(changes)-1]; last.Message != "Success" || last.Cause != runs[1].Step {
+		t.Errorf("the last change is %+v, want a success because of the last run", last)
+	}
+}
+
+// Of a worker that has ended nothing goes on.
+func TestEndedWorkerLeavesNothing(t *testing.T) {
+	pod := podWith(&v1.Probe{PeriodSeconds: 1})
+	w := newWorld(worldOptions{t: t, pod: pod, uptime: time.Hour, profile: profile.Newest()})
+	defer w.sim.Close()
+	w.manager.AddPod(pod)
+	w.runUntil(time.Minute)
+	w.manager.RemovePod(pod)
+	w.runUntil(2 * time.Minute)
+	before := w.sim.Events()
+	w.runUntil(time.Hour)
+	if n := w.sim.Events() - before; n > 0 {
+		t.Errorf("%d events after the end of the only worker", n)
+	}
+}
+
 // A container that has ended is not triggered, whatever its results.
 func TestEndedContainerIsNotReady(t *testing.T) {
 	pod := podWith(&v1.Probe{PeriodSeconds: 10})

@@ -146,7 +146,9 @@ func podOf(t *testing.T, d *datadriven.TestData) *v1.Pod {
 		pod.DeletionTimestamp = &at
 	}
 	if d.HasArg("podready") {
-		pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}
+		ready := v1.PodCondition{Type: v1.PodReady}
+		d.ScanArgs(t, "podready", (*string)(&ready.Status))
+		pod.Status.Conditions = []v1.PodCondition{ready}
 	}
 	return pod
 }

@@ -30,6 +30,10 @@ func TestChangedStatusIsPatched(t *testing.T) {
 	w.expect(w.until(2 * time.Second))
 	w.SetPodStatus(pod, running(pod, true), 0)
 	w.expect(w.until(3*time.Second), "2s GET web", "2.01s PATCH web Running")
+	other := running(pod, true)
+	status.FindCondition(other, v1.PodReady).Message = "another message is a change"
+	w.SetPodStatus(pod, other, 0)
+	w.expect(w.until(4*time.Second), "3s GET web", "3.01s PATCH web Running")
 	if s := w.api["web"].Status; conditionIs(&s, v1.PodReady) != v1.ConditionTrue || !s.ContainerStatuses[0].Ready {
 		t.Errorf("the API has %+v", s)
 	}
@@ -79,6 +83,20 @@ func TestEveryTenSecondsTheAPIIsReconciled(t *testing.T) {
 	w.expect(w.until(19 * time.Second)) // at 10 s there is nothing to do
 	w.change(w.api["web"], func(p *v1.Pod) { p.Status.Phase = v1.PodPending })
 	w.expect(w.until(39*time.Second), "20s GET web", "20.01s PATCH web Running")
+}
+
+// A difference that could not be mended is tried again as soon as there is any other status to send.
+func TestFailedReconcileIsTriedAgain(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.pod("a"), w.pod("b")
+	w.SetPodStatus(a, running(a, true), 0)
+	w.until(5 * time.Second)
+	changed := w.change(w.api["a"], func(p *v1.Pod) { p.Status.Phase = v1.PodPending })
+	delete(w.api, "a")
+	w.expect(w.until(11*time.Second), "10s GET a")
+	w.store(changed)
+	w.SetPodStatus(b, running(b, true), 0)
+	w.expect(w.until(12*time.Second), "11s GET a", "11.01s PATCH a Running", "11.02s GET b", "11.03s PATCH b Running")
 }
 
 // A kubelet that has not heard of its own patch sends it again, and finds that it need not.
@@ -139,6 +157,27 @@ func TestFinishedPodIsDeleted(t *testing.T) {
 	}
 }
 
+// What is finished stays finished, whatever status comes after.
+func TestFinishedStaysFinished(t *testing.T) {
+	w := newWorld(t)
+	pod := w.change(w.pod("web"), func(p *v1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} })
+	w.TerminatePod(pod, 0)
+	w.SetPodStatus(pod, exited(pod, 0), 0)
+	w.expect(w.until(time.Second), "0s GET web", "10ms PATCH web Succeeded", "20ms DELETE web")
+}
+
+// A finished pod whose terminal phase is held back is not deleted before the API has the phase.
+func TestDeleteWaitsForTheTerminalPhase(t *testing.T) {
+	w := newWorld(t)
+	w.running = true
+	pod := w.change(w.pod("web"), func(p *v1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} })
+	w.SetPodStatus(pod, exited(pod, 0), 0)
+	w.TerminatePod(pod, 0)
+	w.expect(w.until(9*time.Second), "0s GET web", "10ms PATCH web Pending")
+	w.running = false
+	w.expect(w.until(30*time.Second), "10s GET web", "10.01s PATCH web Succeeded", "10.02s DELETE web")
+}
+
 // A pod that ended by itself and is deleted later is found by the pass of ten seconds.
 func TestFinishedPodIsDeletedLater(t *testing.T) {
 	w := newWorld(t)
@@ -168,19 +207,30 @@ func TestTerminalPhaseIsHeldBack(t *testing.T) {
 	w.expect(w.until(19*time.Second), "10s GET web", "10.01s PATCH web Failed")
 }
 
+// From one terminal phase to another there is nothing to hold back.
+func TestOtherTerminalPhaseIsNotHeldBack(t *testing.T) {
+	w := newWorld(t)
+	w.running = true
+	pod := w.change(w.pod("web"), func(p *v1.Pod) { p.Status.Phase = v1.PodFailed })
+	w.SetPodStatus(pod, exited(pod, 0), 0)
+	w.expect(w.until(time.Second), "0s GET web", "10ms PATCH web Succeeded")
+}
+
 // With a terminal phase nothing is ready, whatever the status says (B44).
 func TestTerminalPhaseIsNeverReady(t *testing.T) {
 	for phase, reason := range map[v1.PodPhase]string{v1.PodSucceeded: "PodCompleted", v1.PodFailed: "PodFailed"} {
 		w := newWorld(t)
 		pod := w.pod("web")
+		w.SetPodStatus(pod, running(pod, true), 0)
+		w.until(5 * time.Second)
 		s := running(pod, true)
 		s.Phase = phase
 		w.SetPodStatus(pod, s, 0)
-		w.until(time.Second)
+		w.until(6 * time.Second)
 		api := w.api["web"].Status
 		for _, typ := range []v1.PodConditionType{v1.PodReady, v1.ContainersReady} {
-			if c := status.FindCondition(&api, typ); c.Status != v1.ConditionFalse || c.Reason != reason {
-				t.Errorf("%s: %s is %s for %s, want False for %s", phase, typ, c.Status, c.Reason, reason)
+			if c := status.FindCondition(&api, typ); c.Status != v1.ConditionFalse || c.Reason != reason || c.LastTransitionTime.Second() != 5 {
+				t.Errorf("%s: %s is %s for %s since %v, want False for %s since second 5", phase, typ, c.Status, c.Reason, c.LastTransitionTime, reason)
 			}
 		}
 	}

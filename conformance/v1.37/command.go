@@ -19,13 +19,15 @@ import (
 	"probesim.dev/sim/trace"
 )
 
-// Exit codes, as those of probesim: the files or the usage are bad, or the program is at fault.
+// Exit codes, as those of probesim.
 const (
-	exitBadInput = 2
-	exitFault    = 3
+	exitDiffers     = 1
+	exitBadInput    = 2
+	exitFault       = 3
+	exitInterrupted = 130 // as shells report it
 )
 
-// flags of all commands.
+// flags of all commands that run something.
 type flags struct {
 	seed    int64
 	seeded  bool
@@ -36,10 +38,16 @@ type flags struct {
 // faultError is an error that is not the user's.
 type faultError struct{ error }
 
+var (
+	errDiffers = errors.New("there are differences")
+	errFaults  = faultError{errors.New("there are faults")}
+)
+
 // execute runs the command and returns its exit code.
 func execute(t *testing.T, args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second one ends the process at once
 	out := bufio.NewWriter(os.Stdout)
 	root := command(t, out)
 	root.SetArgs(args)
@@ -48,7 +56,15 @@ func execute(t *testing.T, args []string) int {
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &faultError{}):
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.Is(err, errDiffers):
+		return exitDiffers
+	}
+	if !errors.Is(err, errFaults) {
+		fmt.Fprintln(os.Stderr, "error:", err)
+	}
+	if errors.As(err, &faultError{}) {
 		return exitFault
 	}
 	return exitBadInput
@@ -59,24 +75,32 @@ func command(t *testing.T, out *bufio.Writer) *cobra.Command {
 		Use:           "v1.37",
 		Short:         "Run scenario files on the real kubelet of Kubernetes " + kubernetesVersion() + " under virtual time",
 		SilenceUsage:  true,
-		SilenceErrors: false,
+		SilenceErrors: true,
 	}
 	f := &flags{}
-	root.PersistentFlags().Int64Var(&f.seed, "seed", 0, "run once, with this seed, whatever the scenario says")
 	root.PersistentFlags().IntVar(&f.procs, "procs", 1, "how many goroutines run at once; with more than 1 runs do not repeat")
-	root.PersistentFlags().BoolVar(&f.verbose, "verbose", false, "record every call to the container runtime and the API server too")
-	sub := func(use, short string, write func(io.Writer, *report.Run, trace.Header, bool) error) *cobra.Command {
-		return &cobra.Command{
+	sub := func(use, short string, run func(c *cobra.Command, paths []string) error) *cobra.Command {
+		c := &cobra.Command{
 			Use: use, Short: short, Args: cobra.MinimumNArgs(1),
 			RunE: func(c *cobra.Command, paths []string) error {
 				f.seeded = c.Flags().Changed("seed")
-				return runFiles(t, c, out, f, paths, write)
+				return run(c, paths)
 			},
 		}
+		c.Flags().Int64Var(&f.seed, "seed", 0, "run once, with this seed, whatever the scenario says")
+		return c
+	}
+	write := func(use, short string, write func(io.Writer, *report.Run, trace.Header, bool) error) *cobra.Command {
+		c := sub(use, short, func(c *cobra.Command, paths []string) error { return runFiles(t, c, out, f, paths, write) })
+		c.Flags().BoolVar(&f.verbose, "verbose", false, "record every call to the container runtime and the API server too")
+		return c
 	}
 	root.AddCommand(
-		sub("trace PATH...", "Print the traces as JSON, one record a line", writeTrace),
-		sub("timeline PATH...", "Draw the runs", writeTimeline),
+		write("trace PATH...", "Print the traces as JSON, one record a line", writeTrace),
+		write("timeline PATH...", "Draw the runs", writeTimeline),
+		newCompare(t, out, f, sub),
+		newRandom(t, out, f),
+		newRandomWorker(t, f),
 	)
 	return root
 }

@@ -1,7 +1,9 @@
 // Command v1.37 runs scenario files on the real kubelet of Kubernetes v1.37.0 under virtual time:
 //
-//	go run . trace FILE...       the traces, as the simulator writes them with -o jsonl
-//	go run . timeline FILE...    the same, drawn
+//	go run . timeline PATH...    the runs, drawn
+//	go run . trace PATH...       their traces, as the simulator writes them with -o jsonl
+//	go run . compare PATH...     does the simulator do the same?
+//	go run . random              and with random scenarios?
 package main
 
 import (

@@ -85,61 +85,12 @@ func (s *Server) Delete(namespace, name string, gracePeriodSeconds *int64) {
 		return
 	}
 	s.record(trace.PodDeleteRequested, old, 0)
-	if old.DeletionTimestamp != nil {
-		s.shorten(old, gracePeriodSeconds)
-		return
+	switch after, gone := AfterDelete(old, gracePeriodSeconds, s.o.Now()); {
+	case gone:
+		s.remove(old)
+	case after != old:
+		s.store(Modified, after)
 	}
-	grace := graceOf(old, gracePeriodSeconds)
-	pod := *old
-	pod.Generation++
-	s.mark(&pod, grace, s.o.Now().Add(time.Duration(grace)*time.Second))
-}
-
-// shorten deletes a pod once more: counted from the first delete, but not into the past. What is left
-// of a grace period that would have ended already is a second.
-func (s *Server) shorten(old *v1.Pod, given *int64) {
-	if given == nil || atLeastOne(*given) >= *old.DeletionGracePeriodSeconds {
-		return
-	}
-	grace := atLeastOne(*given)
-	at := old.DeletionTimestamp.Add(time.Duration(grace-*old.DeletionGracePeriodSeconds) * time.Second)
-	if now := s.o.Now(); at.Before(now) {
-		at, grace = now, min(grace, 1)
-	}
-	pod := *old
-	s.mark(&pod, grace, at)
-}
-
-// mark stores until when a pod is to be gone, or removes it if that is now.
-func (s *Server) mark(pod *v1.Pod, grace int64, until time.Time) {
-	if grace == 0 {
-		s.remove(pod)
-		return
-	}
-	at := metav1.NewTime(until.Truncate(time.Second))
-	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &at, &grace
-	s.store(Modified, pod)
-}
-
-// graceOf returns the grace period of a pod's first delete.
-func graceOf(pod *v1.Pod, given *int64) int64 {
-	switch {
-	case pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed:
-		return 0
-	case given != nil:
-		return atLeastOne(*given)
-	case pod.Spec.TerminationGracePeriodSeconds != nil:
-		return atLeastOne(*pod.Spec.TerminationGracePeriodSeconds)
-	}
-	return v1.DefaultTerminationGracePeriodSeconds
-}
-
-// atLeastOne makes one second of a negative grace period.
-func atLeastOne(grace int64) int64 {
-	if grace < 0 {
-		return 1
-	}
-	return grace
 }
 
 // GetPod returns a pod, after its latency.

@@ -2,6 +2,7 @@
 package compare
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -15,77 +16,131 @@ import (
 	"probesim.dev/sim/trace"
 )
 
-// Options say how to compare. The zero value draws no jitter and no orders.
+// Options say how to compare. The zero value works.
 type Options struct {
-	// Seed draws the jitters of the real kubelet; nil: each is the middle.
-	Seed *int64
+	// JitterSeed draws the jitters of the real kubelet. Nil: the seed of the run does, and without one each
+	// is the middle.
+	JitterSeed *int64
 	// Procs is how many of the real kubelet's goroutines run at once; see realkubelet.Options.
 	Procs  int
 	Budget int // how many simulated runs to spend on following; 0: the default of package explore
+	// Profile is the behaviour that the simulator is given. Nil: that of the version of the run.
+	Profile *profile.Profile
+	// Internal keeps the calls to the container runtime and the API server; see Outcome.Calls.
+	Internal bool
+	// Step is called before the real run and before each simulated one. Its error ends the comparison.
+	Step func() error
 }
 
 // Outcome is what came of a comparison.
 type Outcome struct {
-	Plan *scenarios.Plan
-	Real []trace.Record
 	explore.Result
-	RealTime, SimTime time.Duration // wall time of the real run, and of all simulated ones
+	Plan *scenarios.Plan
+	Real []trace.Record // what the real kubelet did
+	// Wall time of the real run, of one simulated run of the same plan, and of all those that followed.
+	RealTime, SimTime, FollowTime time.Duration
 }
 
 // Equal reports whether every record of the real kubelet is explained.
 func (o *Outcome) Equal() bool { return o.Divergence == nil }
 
-// Plan compares one run of a scenario.
+// Plan compares one run of a scenario. Its error is that of a run that could not be made.
 func Plan(t *testing.T, p *scenarios.Plan, o Options) (*Outcome, error) {
-	start := time.Now()
-	real, err := Real(t, p, o, false)
+	version, ok := profile.Named(p.Version)
+	switch {
+	case o.Profile != nil:
+		version = *o.Profile
+	case !ok:
+		return nil, fmt.Errorf("the simulator does not know Kubernetes %s", p.Version)
+	}
+	c := &comparison{plan: p, Options: o, profile: version}
+	real, wall, err := c.real(t)
 	if err != nil {
 		return nil, err
 	}
-	out := &Outcome{Plan: p, Real: real.Records, RealTime: time.Since(start)}
-	start = time.Now()
-	draws := map[time.Duration]float64{}
-	for _, d := range real.Draws {
-		draws[d.T] = d.Value
-	}
-	out.Result = explore.Follow(explore.Options{
-		Run: func(c sim.Chooser, clock func(func() time.Duration), until time.Duration, internal bool) ([]trace.Record, error) {
-			return simulate(p, c, clock, until, internal)
-		},
-		Want:     real.Records,
-		Duration: p.Duration,
-		Fraction: func(t time.Duration) (float64, bool) { f, ok := draws[t]; return f, ok },
-		Starts:   real.StartDraws,
-		Budget:   o.Budget,
-	})
-	out.SimTime = time.Since(start)
-	return out, nil
+	out := &Outcome{Plan: p, Real: real.Records, RealTime: wall, SimTime: c.once()}
+	start := time.Now()
+	out.Result = explore.Follow(c.follow(real))
+	out.FollowTime = time.Since(start)
+	return out, c.err
 }
 
-// Real runs a plan on the real kubelet.
-func Real(t *testing.T, p *scenarios.Plan, o Options, internal bool) (*realkubelet.Result, error) {
-	opts := realkubelet.Options{
-		Uptime: &p.Uptime, Duration: p.Duration, Seed: p.Seed, Delays: p.Delays, Internal: internal, Procs: o.Procs,
+// comparison is a comparison under way.
+type comparison struct {
+	Options
+	plan    *scenarios.Plan
+	profile profile.Profile
+	err     error // of Step, the first
+}
+
+// step reports whether to go on.
+func (c *comparison) step() error {
+	if c.Step != nil && c.err == nil {
+		c.err = c.Step()
 	}
-	if o.Seed != nil {
-		seed := choose.Seeded(*o.Seed)
-		opts.StartSeed = *o.Seed
+	return c.err
+}
+
+// real runs the plan on the real kubelet and takes the wall time.
+func (c *comparison) real(t *testing.T) (*realkubelet.Result, time.Duration, error) {
+	if err := c.step(); err != nil {
+		return nil, 0, err
+	}
+	opts := realkubelet.ForPlan(c.plan, realkubelet.Options{Internal: c.Internal, Procs: c.Procs})
+	if c.JitterSeed != nil {
+		seed := choose.Seeded(*c.JitterSeed)
+		opts.StartSeed = *c.JitterSeed
 		opts.Jitter = func(t time.Duration) float64 {
 			return seed.Fraction(sim.Choice{Kind: sim.Jitter, Key: t.String()})
 		}
 	}
-	return realkubelet.Run(t, opts, func(w scenarios.World) { p.Drive(w) })
+	start := time.Now()
+	result, err := realkubelet.Run(t, opts, func(w scenarios.World) { c.plan.Drive(w) })
+	return result, time.Since(start), err
 }
 
-func simulate(p *scenarios.Plan, c sim.Chooser, clock func(func() time.Duration), until time.Duration, internal bool) ([]trace.Record, error) {
-	version, _ := profile.Named(p.Version)
-	n := node.New(node.Options{
-		Profile: version, Uptime: &p.Uptime, Seed: p.Seed, Delays: p.Delays, Chooser: c,
-		Trace: &trace.Recorder{Internal: internal},
-	})
+// follow says how to follow a run of the real kubelet.
+func (c *comparison) follow(real *realkubelet.Result) explore.Options {
+	draws := map[time.Duration]float64{}
+	for _, d := range real.Draws {
+		draws[d.T] = d.Value
+	}
+	return explore.Options{
+		Run:      c.simulate,
+		Want:     real.Records,
+		Duration: c.plan.Duration,
+		Fraction: func(t time.Duration) (float64, bool) { f, ok := draws[t]; return f, ok },
+		Starts:   real.StartDraws,
+		Budget:   c.Budget,
+	}
+}
+
+// simulate is an explore.Run.
+func (c *comparison) simulate(ch sim.Chooser, clock func(func() time.Duration), until time.Duration, internal bool) ([]trace.Record, error) {
+	if err := c.step(); err != nil {
+		return nil, err
+	}
+	n := c.node(ch, internal)
 	defer n.Close()
 	clock(n.Now)
-	p.Drive(n)
+	c.plan.Drive(n)
 	err := n.RunUntil(until)
 	return n.Trace().Records(), err
+}
+
+// once takes the wall time of one simulated run, as it is without a trace to follow.
+func (c *comparison) once() time.Duration {
+	start := time.Now()
+	n := c.node(nil, false)
+	defer n.Close()
+	c.plan.Drive(n)
+	_ = n.RunUntil(c.plan.Duration) // a run that ends early shows when it is followed
+	return time.Since(start)
+}
+
+func (c *comparison) node(ch sim.Chooser, internal bool) *node.Node {
+	return node.New(node.Options{
+		Profile: c.profile, Uptime: &c.plan.Uptime, Seed: c.plan.Seed, Delays: c.plan.Delays, Chooser: ch,
+		Trace: &trace.Recorder{Internal: internal},
+	})
 }

@@ -86,60 +86,25 @@ func serialized(pod *v1.Pod) *v1.Pod {
 	return stored
 }
 
-// deletion deletes a pod the way the API server does (staging/src/k8s.io/apiserver/pkg/registry/rest/delete.go,
-// BeforeDelete): gracefully at first; another deletion can only shorten the grace period.
+// deletion deletes a pod the way the API server does.
 func (a *podAPI) deletion(key types.NamespacedName, gracePeriodSeconds *int64) error {
 	pod := a.get(key)
 	if pod == nil {
 		return nil
 	}
 	a.recorder.add(trace.Record{Kind: trace.PodDeleteRequested, Pod: key.String()})
-	grace := gracePeriod(pod, gracePeriodSeconds)
-	old := pod.DeletionGracePeriodSeconds
+	after, gone := apiserver.AfterDelete(pod, gracePeriodSeconds, time.Now())
 	switch {
-	case grace == 0:
+	case gone:
 		return a.removed(key)
-	case old != nil && grace >= *old:
+	case after == pod:
 		return nil
 	}
-	return a.mark(pod.DeepCopy(), grace)
-}
-
-// gracePeriod returns how long the deletion of a pod is to take (pkg/registry/core/pod/strategy.go,
-// CheckGracefulDelete): nothing waits for a pod that has terminated.
-func gracePeriod(pod *v1.Pod, seconds *int64) int64 {
-	switch {
-	case pod.Status.Phase == v1.PodFailed || pod.Status.Phase == v1.PodSucceeded:
-		return 0
-	case seconds != nil:
-	case pod.DeletionGracePeriodSeconds != nil:
-		seconds = pod.DeletionGracePeriodSeconds
-	case pod.Spec.TerminationGracePeriodSeconds != nil:
-		seconds = pod.Spec.TerminationGracePeriodSeconds
-	default:
-		return v1.DefaultTerminationGracePeriodSeconds
-	}
-	if *seconds < 0 {
-		return 1
-	}
-	return *seconds
-}
-
-// mark sets the deletion timestamp of a pod.
-func (a *podAPI) mark(pod *v1.Pod, grace int64) error {
-	requested := time.Now()
-	if pod.DeletionTimestamp == nil {
-		pod.Generation++
-	} else {
-		requested = pod.DeletionTimestamp.Add(-time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second)
-	}
-	timestamp := metav1.NewTime(requested.Add(time.Duration(grace) * time.Second))
-	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &timestamp, &grace
-	pod = serialized(pod)
-	if err := a.fake.Tracker().Update(v1.SchemeGroupVersion.WithResource("pods"), pod, pod.Namespace); err != nil {
+	after = serialized(after)
+	if err := a.fake.Tracker().Update(v1.SchemeGroupVersion.WithResource("pods"), after, after.Namespace); err != nil {
 		return err
 	}
-	a.set(pod)
+	a.set(after)
 	return nil
 }
 

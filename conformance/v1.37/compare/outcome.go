@@ -1,0 +1,116 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"probesim.dev/sim/trace"
+)
+
+// Records counts the records that were compared.
+func (o *Outcome) Records() int {
+	n := 0
+	for i := range o.Real {
+		if o.Real[i].Kind.Observable() && o.Real[i].T < o.Plan.Duration {
+			n++
+		}
+	}
+	return n
+}
+
+// Text shows the divergence: the records of both sides around it. There must be one.
+func (o *Outcome) Text() string { return o.Divergence.Text(o.Real) }
+
+// Signature says in few words what differs, without times and names: the first record that only one side
+// has, as in "-ProbeExecuted readiness success". It is empty if nothing differs.
+func (o *Outcome) Signature() string {
+	switch d := o.Divergence; {
+	case d == nil:
+		return ""
+	case len(d.Want) > 0:
+		return "-" + sort(&d.Want[0])
+	case len(d.Got) > 0:
+		return "+" + sort(&d.Got[0])
+	default:
+		return fmt.Sprint(d.Err)
+	}
+}
+
+func sort(r *trace.Record) string {
+	words := []string{string(r.Kind), string(r.Probe), string(r.Result)}
+	if r.Kind == trace.Event || r.Kind == trace.ContainerStopping {
+		words = append(words, r.Reason)
+	}
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
+}
+
+// How many calls Calls shows before and after the divergence.
+const (
+	callsBefore = 25
+	callsAfter  = 15
+)
+
+// Calls shows the calls to the container runtime and the API server around the divergence, as Text shows
+// records. There must be a divergence, and Options.Internal must have been set.
+func (o *Outcome) Calls() string {
+	lines := mergeCalls(calls(o.Real), calls(o.Divergence.Simulated))
+	at, _ := slices.BinarySearchFunc(lines, o.Divergence.At, func(l callLine, t time.Duration) int { return int(l.t - t) })
+	var b strings.Builder
+	b.WriteString("calls around it (- real kubelet, + simulator)\n")
+	for _, l := range lines[max(0, at-callsBefore):min(len(lines), at+callsAfter)] {
+		fmt.Fprintf(&b, "%s %12s  %s\n", l.mark, trace.FormatTime(l.t), l.text)
+	}
+	return b.String()
+}
+
+// callLine is a call of one side or both.
+type callLine struct {
+	t          time.Duration
+	text, mark string
+}
+
+// calls returns the calls of a trace, ordered by time and, as the order at one instant means nothing, text.
+func calls(records []trace.Record) []callLine {
+	var lines []callLine
+	for i := range records {
+		if r := &records[i]; r.Kind == trace.CRICall {
+			lines = append(lines, callLine{t: r.T, text: r.Subject() + "  " + strings.TrimPrefix(r.Summary(), string(trace.CRICall)+" ")})
+		}
+	}
+	slices.SortStableFunc(lines, byTimeAndText)
+	return lines
+}
+
+func byTimeAndText(a, b callLine) int {
+	if a.t != b.t {
+		return int(a.t - b.t)
+	}
+	return strings.Compare(a.text, b.text)
+}
+
+// mergeCalls marks what only one side has.
+func mergeCalls(real, simulated []callLine) []callLine {
+	var lines []callLine
+	for len(real) > 0 || len(simulated) > 0 {
+		order := len(simulated) - len(real) // of the lengths only the one that is 0 matters
+		if len(real) > 0 && len(simulated) > 0 {
+			order = byTimeAndText(real[0], simulated[0])
+		}
+		var l callLine
+		switch {
+		case order == 0:
+			l, real, simulated = real[0], real[1:], simulated[1:]
+			l.mark = " "
+		case len(simulated) == 0 || len(real) > 0 && order < 0:
+			l, real = real[0], real[1:]
+			l.mark = "-"
+		default:
+			l, simulated = simulated[0], simulated[1:]
+			l.mark = "+"
+		}
+		lines = append(lines, l)
+	}
+	return lines
+}

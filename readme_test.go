@@ -1,0 +1,187 @@
+package probesim_test
+
+import (
+	"cmp"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write into README.md what its commands print; look at the difference")
+
+// inReadme is set for the tests that the README's own go test runs.
+const inReadme = "PROBESIM_README"
+
+// TestReadme runs the commands of README.md and compares what they print with what it shows. A block of
+// console has commands, each after a dollar, with their output below; a line of three dots in it stands for
+// any lines. A block of yaml that begins with a comment that is a file name is that file.
+func TestReadme(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the commands are for a POSIX shell")
+	}
+	if os.Getenv(inReadme) != "" {
+		t.Skip("it is the README that runs this")
+	}
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &readme{T: t, dir: t.TempDir()}
+	r.prepare()
+	result := r.document(string(text))
+	if r.commands == 0 {
+		t.Error("README.md has no commands")
+	}
+	if !*update || result == string(text) {
+		return
+	}
+	if err := os.WriteFile("README.md", []byte(result), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readme runs the commands in a folder where everything is that they name.
+type readme struct {
+	*testing.T
+	dir      string
+	commands int
+}
+
+func (r *readme) prepare() {
+	build := exec.Command("go", "build", "-o", r.dir, "./cmd/probesim")
+	if out, err := build.CombinedOutput(); err != nil {
+		r.Fatalf("%v\n%s", err, out)
+	}
+	root, err := filepath.Abs(".")
+	if err != nil {
+		r.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(root, "scenarios"), filepath.Join(r.dir, "scenarios")); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// document returns the text with the output that its commands have now.
+func (r *readme) document(text string) string {
+	var result []string
+	lines := strings.Split(text, "\n")
+	for i := 0; i < len(lines); i++ {
+		result = append(result, lines[i])
+		lang, fence := strings.CutPrefix(lines[i], "```")
+		if !fence {
+			continue
+		}
+		n := slices.Index(lines[i+1:], "```")
+		if n < 0 {
+			r.Fatalf("README.md:%d: the block has no end", i+1)
+		}
+		block := lines[i+1 : i+1+n]
+		switch lang {
+		case "console":
+			block = r.console(block, i+2)
+		case "yaml":
+			r.file(block)
+		}
+		result = append(append(result, block...), "```")
+		i += n + 1
+	}
+	return strings.Join(result, "\n")
+}
+
+func (r *readme) file(block []string) {
+	name, named := strings.CutPrefix(block[0], "# ")
+	if !named || filepath.Base(name) != name {
+		return
+	}
+	if err := os.WriteFile(filepath.Join(r.dir, name), []byte(strings.Join(block, "\n")+"\n"), 0o666); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// console runs the commands of a block that begins in a line, and returns it with their output.
+func (r *readme) console(block []string, line int) []string {
+	var result []string
+	for i := 0; i < len(block); {
+		command, ok := strings.CutPrefix(block[i], "$ ")
+		if !ok {
+			r.Fatalf("README.md:%d: %q is output of no command", line+i, block[i])
+		}
+		end := i + 1
+		for end < len(block) && !strings.HasPrefix(block[end], "$ ") {
+			end++
+		}
+		r.commands++
+		got := r.check(command, block[i+1:end], line+i)
+		result = append(append(result, block[i]), got...)
+		i = end
+	}
+	return result
+}
+
+// check runs a command and returns what is to be shown of its output.
+func (r *readme) check(command string, shown []string, line int) []string {
+	if command == "go test ./..." {
+		return r.goTest(shown, line)
+	}
+	// What go run does, without linking each time.
+	shell := exec.Command("sh", "-c", strings.ReplaceAll(command, "go run ./cmd/probesim", "./probesim"))
+	shell.Dir = r.dir
+	shell.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "COLUMNS=80", "NO_COLOR=1")
+	out, err := shell.CombinedOutput()
+	if err != nil && shell.ProcessState == nil {
+		r.Fatal(err)
+	}
+	got := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	part := shownOf(got, shown)
+	if !*update && !slices.Equal(part, shown) {
+		r.Errorf("README.md:%d: %s\nprints\n%s\nIf that is right, run: go test . -run TestReadme -update", line, command, strings.Join(got, "\n"))
+	}
+	return part
+}
+
+// shownOf returns as many lines of the output before and after three dots as are shown.
+func shownOf(got, shown []string) []string {
+	dots := slices.Index(shown, "...")
+	if after := len(shown) - dots - 1; dots >= 0 && dots+after < len(got) {
+		return slices.Concat(got[:dots], []string{"..."}, got[len(got)-after:])
+	}
+	return got
+}
+
+// goTest checks that the packages are those that are shown: the test that runs now is one of their tests.
+func (r *readme) goTest(shown []string, line int) []string {
+	if *update {
+		test := exec.Command("go", "test", "-count=1", "./...")
+		test.Env = append(os.Environ(), inReadme+"=1")
+		out, err := test.CombinedOutput()
+		if err != nil {
+			r.Errorf("README.md:%d: go test ./... fails:\n%s", line, out)
+			return shown
+		}
+		return strings.Split(strings.TrimSpace(string(out)), "\n")
+	}
+	out, err := exec.Command("go", "list", "./...").Output()
+	if err != nil {
+		r.Fatal(err)
+	}
+	var packages []string
+	for _, l := range shown {
+		fields := append(strings.Split(l, "\t"), "")
+		packages = append(packages, fields[1])
+	}
+	if want := strings.Fields(string(out)); !sameSet(packages, want) {
+		r.Errorf("README.md:%d: go test ./... tests\n%s\nRun: go test . -run TestReadme -update", line, strings.Join(want, "\n"))
+	}
+	return shown
+}
+
+func sameSet(a, b []string) bool {
+	slices.SortFunc(a, cmp.Compare)
+	slices.SortFunc(b, cmp.Compare)
+	return slices.Equal(a, b)
+}

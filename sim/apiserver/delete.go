@@ -1,0 +1,64 @@
+package apiserver
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// AfterDelete returns the pod as a user's delete request leaves it at a wall time: unchanged (the same
+// pod) if a deletion that is under way does not become shorter, or gone
+// (pkg/registry/core/pod/strategy.go and apiserver's pkg/registry/rest/delete.go at v1.37.0).
+func AfterDelete(pod *v1.Pod, gracePeriodSeconds *int64, now time.Time) (after *v1.Pod, gone bool) {
+	if pod.DeletionTimestamp != nil {
+		return shortened(pod, gracePeriodSeconds, now)
+	}
+	grace := graceOf(pod, gracePeriodSeconds)
+	marked := *pod
+	marked.Generation++
+	return mark(&marked, grace, now.Add(time.Duration(grace)*time.Second))
+}
+
+// shortened is for a further request: counted from the first, but not into the past. What is left of a
+// grace period that would have ended already is a second.
+func shortened(pod *v1.Pod, given *int64, now time.Time) (*v1.Pod, bool) {
+	if given == nil || atLeastOne(*given) >= *pod.DeletionGracePeriodSeconds {
+		return pod, false
+	}
+	grace := atLeastOne(*given)
+	at := pod.DeletionTimestamp.Add(time.Duration(grace-*pod.DeletionGracePeriodSeconds) * time.Second)
+	if at.Before(now) {
+		at, grace = now, min(grace, 1)
+	}
+	marked := *pod
+	return mark(&marked, grace, at)
+}
+
+// mark notes until when a pod is to be gone, or says that this is now.
+func mark(pod *v1.Pod, grace int64, until time.Time) (*v1.Pod, bool) {
+	at := metav1.NewTime(until.Truncate(time.Second))
+	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &at, &grace
+	return pod, grace == 0
+}
+
+// graceOf returns the grace period of a pod's first delete: none for a pod that has come to its end.
+func graceOf(pod *v1.Pod, given *int64) int64 {
+	switch {
+	case pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed:
+		return 0
+	case given != nil:
+		return atLeastOne(*given)
+	case pod.Spec.TerminationGracePeriodSeconds != nil:
+		return atLeastOne(*pod.Spec.TerminationGracePeriodSeconds)
+	}
+	return v1.DefaultTerminationGracePeriodSeconds
+}
+
+// atLeastOne makes one second of a negative grace period.
+func atLeastOne(grace int64) int64 {
+	if grace < 0 {
+		return 1
+	}
+	return grace
+}
