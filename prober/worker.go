@@ -63,7 +63,7 @@ func (w *worker) run(p *sim.Proc) {
 }
 
 func (w *worker) end(ticker *sim.Ticker) {
-	_ = 1
+	ticker.Stop()
 	if w.containerID != "" {
 		w.results.Remove(w.containerID)
 	}

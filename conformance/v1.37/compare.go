@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -60,8 +59,14 @@ func compareFiles(t *testing.T, c *cobra.Command, out *bufio.Writer, f *compareF
 			if c.Context().Err() != nil {
 				return errors.Join(sum.write(out, true), c.Context().Err())
 			}
-			sum.add(o, err)
-			writeOutcome(out, fmt.Sprintf("%-*s", pad, runName(p)), o, err, f.verbose)
+			name := fmt.Sprintf("%-*s", pad, runName(p))
+			if err != nil {
+				sum.faults++
+				fmt.Fprintln(out, faultLine(name, err.Error()))
+			} else {
+				sum.add(countsOf(o))
+				writeOutcome(out, name, o, f.verbose)
+			}
 			if err := out.Flush(); err != nil {
 				return err
 			}
@@ -87,16 +92,8 @@ func runName(p *scenarios.Plan) string {
 }
 
 // writeOutcome writes a line about a comparison, and the difference if there is one.
-func writeOutcome(out *bufio.Writer, name string, o *compare.Outcome, err error, calls bool) {
-	if err != nil {
-		fmt.Fprintf(out, "FAULT    %s  %v\n", name, err)
-		return
-	}
-	verdict := "equal"
-	if !o.Equal() {
-		verdict = "DIFFERS"
-	}
-	fmt.Fprintf(out, "%-8s %s  %5d records  %3d choices  %4d simulated runs\n", verdict, name, o.Records(), len(o.Made), o.Runs)
+func writeOutcome(out *bufio.Writer, name string, o *compare.Outcome, calls bool) {
+	fmt.Fprintln(out, countsOf(o).line(name))
 	if !o.Equal() {
 		writeIndented(out, o.Text())
 		if calls {
@@ -110,10 +107,4 @@ func writeIndented(out *bufio.Writer, text string) {
 		fmt.Fprint(out, "    ", line)
 	}
 	fmt.Fprintln(out)
-}
-
-// isTerminal reports whether people see what is written to the file.
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

@@ -38,7 +38,8 @@ func (d decision) others() []choose.Made {
 type chooser struct {
 	*choose.Replay
 	now       func() time.Duration
-	fraction  func(time.Duration) (float64, bool)
+	fractions map[time.Duration]float64
+	requeues  []time.Duration // when one of them was asked for
 	starts    []float64
 	started   int // how many of them were asked for
 	decisions []decision
@@ -62,10 +63,9 @@ func (c *chooser) Fraction(id sim.Choice) float64 {
 	if strings.HasPrefix(id.Key, prober.StartJitter) && len(c.starts) > 0 {
 		return c.startFraction(id)
 	}
-	if c.fraction != nil {
-		if f, ok := c.fraction(c.now()); ok {
-			return f
-		}
+	c.requeues = append(c.requeues, c.now())
+	if f, ok := c.fractions[c.now()]; ok {
+		return f
 	}
 	return c.Replay.Fraction(id)
 }

@@ -24,12 +24,19 @@ type Options struct {
 	Run      Run
 	Want     []trace.Record // the trace to follow, in order of time
 	Duration time.Duration  // what the runs last; records of the last instant do not count
-	// Fraction returns the jitter that was drawn at a virtual time, if one was.
-	Fraction func(t time.Duration) (float64, bool)
+	// Requeues are the jitters that were drawn at the ends of syncs. A run is led along them too: that a
+	// pod was synced shows in no record, but decides when it is synced again.
+	Requeues []Requeue
 	// Starts are the parts of their period that young probe workers waited for before their first run;
 	// which worker drew which is not known.
 	Starts []float64
 	Budget int // how many runs to spend; 0: 2000
+}
+
+// Requeue is a jitter drawn at the end of a sync of a pod.
+type Requeue struct {
+	T        time.Duration
+	Fraction float64 // from 0 to below 1
 }
 
 // Result says whether the trace could be followed, and how.
@@ -47,21 +54,24 @@ type Divergence struct {
 	Err       error          // the run ended early
 }
 
-const defaultBudget = 2000
+const defaultBudget = 3000
 
 // Follow looks for choices with which the simulator does what a trace says.
 func Follow(o Options) Result {
-	f := &follower{Options: o, want: instants(o.Want, o.Duration)}
+	f := &follower{Options: o, fractions: map[time.Duration]float64{}}
+	for _, r := range o.Requeues {
+		f.fractions[r.T] = r.Fraction
+	}
+	f.want = f.instants(o.Want, requeueTimes(o.Requeues), o.Duration)
 	if f.Budget == 0 {
 		f.Budget = defaultBudget
 	}
-	best := f.try(nil, f.Duration, false)
-	for best.parts < f.Duration && f.runs < f.Budget {
-		next, ok := f.improve(best)
-		if !ok {
-			break
-		}
-		best = f.try(next.made, f.Duration, false)
+	best := f.search(f.try(nil, f.Duration, false))
+	if best.parts < f.Duration {
+		// Who was synced when may not matter: go by the records alone.
+		f.onlyRecords = true
+		f.want = f.instants(o.Want, nil, o.Duration)
+		best = f.search(f.try(best.made, f.Duration, false))
 	}
 	r := Result{Made: best.made, Runs: f.runs}
 	if best.parts < f.Duration || best.err != nil {
@@ -72,8 +82,30 @@ func Follow(o Options) Result {
 
 type follower struct {
 	Options
-	want []instant
-	runs int
+	want        []instant
+	fractions   map[time.Duration]float64
+	onlyRecords bool
+	runs        int
+}
+
+// search goes on from a run as far along the trace as it can.
+func (f *follower) search(best attempt) attempt {
+	for best.parts < f.Duration && f.runs < f.Budget {
+		next, ok := f.improve(best)
+		if !ok {
+			break
+		}
+		best = f.try(next.made, f.Duration, false)
+	}
+	return best
+}
+
+func requeueTimes(requeues []Requeue) []time.Duration {
+	var times []time.Duration
+	for _, r := range requeues {
+		times = append(times, r.T)
+	}
+	return times
 }
 
 // attempt is one run: where it parts from the trace and the decisions that were made on the way.
@@ -88,10 +120,12 @@ type attempt struct {
 // try runs with some choices made and the others canonical.
 func (f *follower) try(made []choose.Made, until time.Duration, internal bool) attempt {
 	f.runs++
-	c := &chooser{Replay: choose.NewReplay(made), fraction: f.Fraction, starts: f.Starts, now: func() time.Duration { return 0 }}
+	c := &chooser{
+		Replay: choose.NewReplay(made), fractions: f.fractions, starts: f.Starts, now: func() time.Duration { return 0 },
+	}
 	records, err := f.Run(c, func(now func() time.Duration) { c.now = now }, until, internal)
 	a := attempt{made: made, decisions: c.decisions, records: records, err: err}
-	a.parts = f.parting(instants(records, until), until)
+	a.parts = f.parting(f.instants(records, c.requeues, until), until)
 	return a
 }
 
@@ -113,46 +147,6 @@ func at(list []instant, i int, until time.Duration) instant {
 		return list[i]
 	}
 	return instant{t: until}
-}
-
-// instant is what happened at one time, whatever the order.
-type instant struct {
-	t    time.Duration
-	text string
-}
-
-func instants(records []trace.Record, until time.Duration) []instant {
-	var list []instant
-	var lines []string
-	flush := func(t time.Duration) {
-		if len(lines) > 0 {
-			slices.Sort(lines)
-			list = append(list, instant{t, join(lines)})
-			lines = lines[:0]
-		}
-	}
-	var now time.Duration
-	for i := range records {
-		r := &records[i]
-		if !r.Kind.Observable() || r.T >= until {
-			continue
-		}
-		if r.T != now {
-			flush(now)
-			now = r.T
-		}
-		lines = append(lines, string(trace.AppendObserved(nil, r)))
-	}
-	flush(now)
-	return list
-}
-
-func join(lines []string) string {
-	var b []byte
-	for _, l := range lines {
-		b = append(append(b, l...), '\n')
-	}
-	return string(b)
 }
 
 // improve looks for a run that goes further along the trace: with one more choice, latest first, then
@@ -186,17 +180,23 @@ func (f *follower) further(best attempt, more ...choose.Made) (attempt, bool) {
 	return a, a.parts > best.parts
 }
 
-// window is how long before the parting the choice that matters may lie: requeues come up to 90 s
-// after the sync that drew them.
-const window = 100 * time.Second
+// bands are how long before the parting the choice that matters may lie, likeliest first: just before;
+// a requeue ago, which is 60 to 90 s after the sync that drew it; at any other time in between.
+var bands = []struct{ from, to time.Duration }{
+	{0, 3 * time.Second},
+	{59 * time.Second, 92 * time.Second},
+	{3 * time.Second, 59 * time.Second},
+}
 
 // alternatives lists the choices that could have been made otherwise before the run parted from the
-// trace, latest first.
+// trace, latest first within each band.
 func alternatives(a attempt) []choose.Made {
 	var list []choose.Made
-	for _, d := range slices.Backward(a.decisions) {
-		if d.t <= a.parts && d.t >= a.parts-window {
-			list = append(list, d.others()...)
+	for _, band := range bands {
+		for _, d := range slices.Backward(a.decisions) {
+			if ago := a.parts - d.t; band.from <= ago && ago < band.to {
+				list = append(list, d.others()...)
+			}
 		}
 	}
 	return list

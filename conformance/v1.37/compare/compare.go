@@ -101,15 +101,17 @@ func (c *comparison) real(t *testing.T) (*realkubelet.Result, time.Duration, err
 
 // follow says how to follow a run of the real kubelet.
 func (c *comparison) follow(real *realkubelet.Result) explore.Options {
-	draws := map[time.Duration]float64{}
+	var requeues []explore.Requeue
 	for _, d := range real.Draws {
-		draws[d.T] = d.Value
+		if d.Requeue {
+			requeues = append(requeues, explore.Requeue{T: d.T, Fraction: d.Value})
+		}
 	}
 	return explore.Options{
 		Run:      c.simulate,
 		Want:     real.Records,
 		Duration: c.plan.Duration,
-		Fraction: func(t time.Duration) (float64, bool) { f, ok := draws[t]; return f, ok },
+		Requeues: requeues,
 		Starts:   real.StartDraws,
 		Budget:   c.Budget,
 	}

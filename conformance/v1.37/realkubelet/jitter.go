@@ -2,6 +2,8 @@ package realkubelet
 
 import (
 	"math/rand"
+	"runtime"
+	"strings"
 	"sync"
 	"time"
 	_ "unsafe" // for linkname
@@ -16,6 +18,9 @@ const DefaultJitter = 0.5
 type Draw struct {
 	T     time.Duration // virtual time since t=0
 	Value float64       // from 0 up to, not including, 1
+	// Requeue says that a pod worker drew it at the end of a sync; the other draws decide nothing that a
+	// trace shows.
+	Requeue bool
 }
 
 // jitterRand is the source of wait.Jitter (k8s.io/apimachinery pkg/util/wait/wait.go, from v0.33 on),
@@ -41,12 +46,27 @@ func (j *jitter) next() float64 {
 	if j.closed {
 		return DefaultJitter
 	}
-	d := Draw{T: j.now(), Value: DefaultJitter}
+	d := Draw{T: j.now(), Value: DefaultJitter, Requeue: calledBy("podWorkers).completeWork")}
 	if j.draw != nil {
 		d.Value = j.draw(d.T)
 	}
 	j.draws = append(j.draws, d)
 	return d.Value
+}
+
+// calledBy reports whether a function whose name ends so is on the stack.
+func calledBy(suffix string) bool {
+	pcs := make([]uintptr, 16)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	for {
+		frame, more := frames.Next()
+		if strings.HasSuffix(frame.Function, suffix) {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
 }
 
 // close returns what was drawn; what is drawn while the kubelet is torn down does not count.

@@ -1,0 +1,70 @@
+package prober
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/sim"
+	"probesim.dev/sim/profile"
+)
+
+// interrupt interrupts at one preemption point until all that is enabled has run.
+type interrupt string
+
+func (i interrupt) Choose(c sim.Choice, _ int) int {
+	if c.Kind == sim.Preemption && strings.HasPrefix(c.Key, string(i)) {
+		return 1
+	}
+	return 0
+}
+func (interrupt) Next([]sim.Choice) int       { return 0 }
+func (interrupt) Fraction(sim.Choice) float64 { return 0.5 }
+
+// The readiness worker is triggered before the status is stored (B6). If it runs first it does not find the
+// container, the trigger is wasted, and its period has begun anew: the first probe comes at 7 s. If the
+// status is stored first it comes at 2 s; without the reset it would have come at 5 s.
+func TestTriggerRacesTheStatus(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		chooser sim.Chooser
+		reset   bool
+		want    time.Duration
+	}{
+		{"stored first", nil, true, 2 * time.Second},
+		{"worker first", interrupt("readiness triggered, status not stored"), true, 7 * time.Second},
+		{"worker first, no reset", interrupt("readiness triggered, status not stored"), false, 5 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := podWith(&v1.Probe{PeriodSeconds: 5, SuccessThreshold: 1, FailureThreshold: 3})
+			pod.Spec.Containers[0].ReadinessProbe.Exec = &v1.ExecAction{}
+			p := profile.Newest()
+			p.ManualTriggerResetsTicker = c.reset
+			w := newWorld(worldOptions{t: t, pod: pod, uptime: time.Hour, profile: p, chooser: c.chooser})
+			defer w.sim.Close()
+			first := time.Duration(-1)
+			w.manager.runner = runner(func(p *sim.Proc, _ Command) Output {
+				if first < 0 {
+					first = p.Now()
+				}
+				return Output{}
+			})
+			w.sim.At(0, "add", func() { w.manager.AddPod(pod) })
+			w.sim.At(2*time.Second, "start", func() {
+				w.sim.Go("pod worker", func(p *sim.Proc) {
+					w.setContainer("app", "running", []string{"c1"})
+					generated := w.status
+					w.status, w.known = v1.PodStatus{}, false // nothing is stored yet
+					w.manager.UpdatePodStatus(p, pod, &generated, 0)
+					w.status, w.known = generated, true
+				})
+			})
+			w.runUntil(time.Minute)
+			if first != c.want {
+				t.Errorf("first probe at %v, want %v", first, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,48 @@
+package explore
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"probesim.dev/sim/trace"
+)
+
+// instant is what happened at one time, whatever the order.
+type instant struct {
+	t    time.Duration
+	text string
+}
+
+// line is one thing that happened.
+type line struct {
+	t    time.Duration
+	text string
+}
+
+// instants groups what happened before until by time: the observable records, and that requeues were
+// drawn, unless only records count.
+func (f *follower) instants(records []trace.Record, requeues []time.Duration, until time.Duration) []instant {
+	var lines []line
+	for i := range records {
+		if r := &records[i]; r.Kind.Observable() && r.T < until {
+			lines = append(lines, line{r.T, string(trace.AppendObserved(nil, r))})
+		}
+	}
+	for _, t := range requeues {
+		if t < until && !f.onlyRecords {
+			lines = append(lines, line{t, "requeue"})
+		}
+	}
+	slices.SortFunc(lines, func(a, b line) int { return cmp.Or(cmp.Compare(a.t, b.t), strings.Compare(a.text, b.text)) })
+	var list []instant
+	for _, l := range lines {
+		if n := len(list); n > 0 && list[n-1].t == l.t {
+			list[n-1].text += "\n" + l.text
+			continue
+		}
+		list = append(list, instant(l))
+	}
+	return list
+}

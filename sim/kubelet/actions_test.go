@@ -1,0 +1,126 @@
+package kubelet
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/prober/results"
+	"probesim.dev/sim"
+)
+
+// What a sync does about the containers a and b of a pod, by what the runtime showed at its beginning and by
+// the results of the probes (computePodActions in pkg/kubelet/kuberuntime/kuberuntime_manager.go).
+func TestComputePodActions(t *testing.T) {
+	const always, onFailure, never = v1.RestartPolicyAlways, v1.RestartPolicyOnFailure, v1.RestartPolicyNever
+	for _, c := range []struct {
+		policy  v1.RestartPolicy
+		sandbox string // none, ready, lost
+		a, b    string // none, created, running, exit 0, exit 1, and what a probe says
+		deleted bool
+		want    string
+	}{
+		{always, "none", "none", "none", false, "kill the pod, create sandbox 0, start a b"},
+		{always, "ready", "none", "none", false, "start a b"},
+		{always, "ready", "created", "running", false, "start a"},
+		{always, "ready", "running", "running", false, "nothing"},
+		{always, "ready", "exit 0", "running", false, "start a"},
+		{onFailure, "ready", "exit 0", "running", false, "nothing"},
+		{onFailure, "ready", "exit 1", "running", false, "start a"},
+		{never, "ready", "exit 1", "running", false, "nothing"},
+		{never, "ready", "exit 1", "exit 0", false, "kill the pod"},
+		{onFailure, "ready", "exit 0", "exit 0", false, "kill the pod"},
+		{always, "ready", "exit 1", "running", true, "nothing"},
+		{always, "ready", "exit 1", "exit 1", true, "kill the pod"},
+		{always, "ready", "running liveness=Failure", "running", false, "kill a for LivenessProbe (Container a failed liveness probe, will be restarted), start a"},
+		{always, "ready", "running startup=Failure", "running", false, "kill a for StartupProbe (Container a failed startup probe, will be restarted), start a"},
+		{
+			onFailure, "ready", "running liveness=Failure startup=Failure", "running", false,
+			"kill a for LivenessProbe (Container a failed liveness probe, will be restarted), start a",
+		},
+		{never, "ready", "running liveness=Failure", "running", false, "kill a for LivenessProbe (Container a failed liveness probe)"},
+		{never, "ready", "running liveness=Failure", "exit 0", false, "kill the pod, kill a for LivenessProbe (Container a failed liveness probe)"},
+		{always, "ready", "running liveness=Success startup=Unknown", "running", false, "nothing"},
+		{always, "lost", "exit 1", "exit 0", false, "kill the pod, create sandbox 1, start a b"},
+		{onFailure, "lost", "exit 1", "exit 0", false, "kill the pod, create sandbox 1, start a"},
+		{onFailure, "lost", "exit 0", "exit 0", false, "kill the pod"},
+		{never, "lost", "exit 1", "exit 0", false, "kill the pod"},
+		{never, "lost", "none", "none", false, "kill the pod, create sandbox 1, start a b"},
+	} {
+		t.Run(fmt.Sprint(c.policy, ", ", c.sandbox, ", ", c.a, ", ", c.b), func(t *testing.T) {
+			w := newBackOffWorld(t)
+			pod := &v1.Pod{Spec: v1.PodSpec{RestartPolicy: c.policy, Containers: []v1.Container{{Name: "a"}, {Name: "b"}}}}
+			if c.deleted {
+				pod.DeletionTimestamp = &pod.CreationTimestamp
+			}
+			s := &podStatus{}
+			if c.sandbox != "none" {
+				s.sandboxes = []fakeruntime.Sandbox{{ID: "s", Ready: c.sandbox == "ready"}}
+			}
+			w.addContainer(s, "a", c.a)
+			w.addContainer(s, "b", c.b)
+			if got := w.computePodActions(pod, s).text(); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// addContainer puts a container into a status, as words say: its state and then the results of its probes.
+func (w *backOffWorld) addContainer(s *podStatus, name, words string) {
+	c := fakeruntime.Container{ID: name, Name: name, SandboxID: "s"}
+	state, rest, _ := strings.Cut(words, " ")
+	switch state {
+	case "none":
+		return
+	case "exit":
+		c.State = fakeruntime.Exited
+		if rest == "1" {
+			c.ExitCode = 1
+		}
+	default:
+		c.State = fakeruntime.ContainerState(state)
+		w.store(name, strings.Fields(rest))
+	}
+	s.containers = append(s.containers, c)
+}
+
+// store stores the results of a container's probes.
+func (w *backOffWorld) store(name string, list []string) {
+	w.sim.Go("workers of "+name, func(p *sim.Proc) {
+		for _, word := range list {
+			probe, text, _ := strings.Cut(word, "=")
+			to := map[string]*results.Manager{"liveness": w.results.Liveness, "startup": w.results.Startup}[probe]
+			r := map[string]results.Result{"Success": results.Success, "Failure": results.Failure}[text]
+			to.Set(p, results.Update{ContainerID: containerIDPrefix + name, Result: r})
+		}
+	})
+	w.sim.RunUntil(0)
+}
+
+func (a podActions) text() string {
+	var list []string
+	if a.killPod {
+		list = append(list, "kill the pod")
+	}
+	for _, k := range a.kill {
+		list = append(list, fmt.Sprintf("kill %s for %s (%s)", k.container.Name, k.reason, k.message))
+	}
+	if a.createSandbox {
+		list = append(list, fmt.Sprint("create sandbox ", a.attempt))
+	}
+	if len(a.start) > 0 {
+		names := "start"
+		for _, c := range a.start {
+			names += " " + c.Name
+		}
+		list = append(list, names)
+	}
+	if len(list) == 0 {
+		return "nothing"
+	}
+	return strings.Join(list, ", ")
+}
