@@ -1,7 +1,6 @@
 package probesim_test
 
 import (
-	"cmp"
 	"flag"
 	"os"
 	"os/exec"
@@ -153,7 +152,8 @@ func shownOf(got, shown []string) []string {
 	return got
 }
 
-// goTest checks that the packages are those that are shown: the test that runs now is one of their tests.
+// goTest checks that what is shown are packages of the module, without testing them: the test that runs now
+// is one of theirs.
 func (r *readme) goTest(shown []string, line int) []string {
 	if *update {
 		test := exec.Command("go", "test", "-count=1", "./...")
@@ -163,25 +163,16 @@ func (r *readme) goTest(shown []string, line int) []string {
 			r.Errorf("README.md:%d: go test ./... fails:\n%s", line, out)
 			return shown
 		}
-		return strings.Split(strings.TrimSpace(string(out)), "\n")
+		return shownOf(strings.Split(strings.TrimSpace(string(out)), "\n"), shown)
 	}
 	out, err := exec.Command("go", "list", "./...").Output()
 	if err != nil {
 		r.Fatal(err)
 	}
-	var packages []string
 	for _, l := range shown {
-		fields := append(strings.Split(l, "\t"), "")
-		packages = append(packages, fields[1])
-	}
-	if want := strings.Fields(string(out)); !sameSet(packages, want) {
-		r.Errorf("README.md:%d: go test ./... tests\n%s\nRun: go test . -run TestReadme -update", line, strings.Join(want, "\n"))
+		if fields := strings.Split(l, "\t"); l != "..." && (fields[0] != "ok  " || !slices.Contains(strings.Fields(string(out)), fields[1])) {
+			r.Errorf("README.md:%d: go test ./... does not print %q. Run: go test . -run TestReadme -update", line, l)
+		}
 	}
 	return shown
-}
-
-func sameSet(a, b []string) bool {
-	slices.SortFunc(a, cmp.Compare)
-	slices.SortFunc(b, cmp.Compare)
-	return slices.Equal(a, b)
 }

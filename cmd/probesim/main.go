@@ -32,7 +32,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	var coded *exitError
 	if !errors.As(err, &coded) {
-		coded = &exitError{code: exitUsage, err: fmt.Errorf("%w\nRun '%s --help' for usage.", err, command.CommandPath())}
+		coded = &exitError{code: exitUsage, err: fmt.Errorf("%w\nRun '%s --help' for usage", err, command.CommandPath())}
 	}
 	if coded.err != nil {
 		fmt.Fprintf(stderr, "probesim: %v\n", coded.err)

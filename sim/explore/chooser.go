@@ -14,6 +14,7 @@ type decision struct {
 	t          time.Duration
 	choice     sim.Choice
 	n, picked  int
+	start      bool         // of which start delay a worker got: shows as late as the period is long
 	candidates []sim.Choice // of a choice of the next to go
 }
 
@@ -70,14 +71,16 @@ func (c *chooser) Fraction(id sim.Choice) float64 {
 	return c.Replay.Fraction(id)
 }
 
-// startFraction picks which of the drawn start delays this worker got: the next in turn, if nothing
-// else is asked for.
+// startFraction picks which of the drawn start delays this worker got: the next in turn, or the one that
+// is asked for, counted from 1.
 func (c *chooser) startFraction(id sim.Choice) float64 {
 	n := len(c.starts)
-	v := (c.started + c.Replay.Choose(id, n)) % n
-	if n > 1 {
-		c.decisions = append(c.decisions, decision{t: c.now(), choice: id, n: n, picked: c.Replay.Choose(id, n)})
-	}
+	picked := c.Replay.Choose(id, n+1)
+	c.decisions = append(c.decisions, decision{t: c.now(), choice: id, n: n + 1, picked: picked, start: true})
+	turn := c.started
 	c.started++
-	return c.starts[v]
+	if picked > 0 {
+		return c.starts[picked-1]
+	}
+	return c.starts[turn%n]
 }

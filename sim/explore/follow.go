@@ -189,12 +189,17 @@ var bands = []struct{ from, to time.Duration }{
 }
 
 // alternatives lists the choices that could have been made otherwise before the run parted from the
-// trace, latest first within each band.
+// trace: the few about start delays, then the others, latest first within each band.
 func alternatives(a attempt) []choose.Made {
 	var list []choose.Made
+	for _, d := range a.decisions {
+		if d.start && d.t <= a.parts {
+			list = append(list, d.others()...)
+		}
+	}
 	for _, band := range bands {
 		for _, d := range slices.Backward(a.decisions) {
-			if ago := a.parts - d.t; band.from <= ago && ago < band.to {
+			if ago := a.parts - d.t; !d.start && band.from <= ago && ago < band.to {
 				list = append(list, d.others()...)
 			}
 		}

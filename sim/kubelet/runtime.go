@@ -62,20 +62,6 @@ func (s *podStatus) running() runtimePod {
 	return r
 }
 
-// hasStarted reports whether the newest sandbox, if it is ready, has had a container
-// (HasAnyActiveRegularContainerStarted in helpers.go at v1.37.0).
-func (s *podStatus) hasStarted() bool {
-	if len(s.sandboxes) == 0 || !s.sandboxes[0].Ready {
-		return false
-	}
-	for i := range s.containers {
-		if s.containers[i].SandboxID == s.sandboxes[0].ID {
-			return true
-		}
-	}
-	return false
-}
-
 // listing is what the two list calls returned.
 type listing struct {
 	changed    []string // UIDs of the pods that it is about, if it is about those that have changed

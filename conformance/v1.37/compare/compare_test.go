@@ -35,9 +35,9 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-func onePod(t *testing.T) *scenarios.Plan {
+func plan(t *testing.T, file string) *scenarios.Plan {
 	t.Helper()
-	all, err := scenarios.Load("testdata/one-pod.yaml")
+	all, err := scenarios.Load("testdata/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,28 +48,28 @@ func onePod(t *testing.T) *scenarios.Plan {
 // matters, and no choice explains it away.
 func TestWrongRule(t *testing.T) {
 	for name, test := range map[string]struct {
+		file      string
 		change    func(*profile.Profile)
 		at        time.Duration // to the second
 		signature string
-		text      string
 	}{
 		"ManualTriggerResetsTicker": {
-			func(p *profile.Profile) { p.ManualTriggerResetsTicker = false },
-			10 * time.Second, "+ProbeExecuted readiness success", "",
+			"one-pod.yaml", func(p *profile.Profile) { p.ManualTriggerResetsTicker = false },
+			10 * time.Second, "+ProbeExecuted readiness success",
 		},
 		"StartupOnHoldAfterSuccess": {
-			func(p *profile.Profile) { p.StartupOnHoldAfterSuccess = false },
-			12 * time.Second, "+ProbeExecuted startup success", "",
+			"crash.yaml", func(p *profile.Profile) { p.StartupOnHoldAfterSuccess = false },
+			12 * time.Second, "+ProbeExecuted startup success",
 		},
 		"ShortContainerEvents": {
-			func(p *profile.Profile) { p.ShortContainerEvents = false },
-			0, "-Event Created", `"Container created"`,
+			"one-pod.yaml", func(p *profile.Profile) { p.ShortContainerEvents = false },
+			0, "-Event Created",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := profile.V1_37_0
 			test.change(&p)
-			o, err := Plan(t, onePod(t), Options{Profile: &p, Internal: true})
+			o, err := Plan(t, plan(t, test.file), Options{Profile: &p, Internal: true, Budget: 300})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,9 +78,6 @@ func TestWrongRule(t *testing.T) {
 			}
 			if got := o.Divergence.At.Truncate(time.Second); got != test.at || o.Signature() != test.signature {
 				t.Errorf("at %v: %s; want at %v: %s\n%s", o.Divergence.At, o.Signature(), test.at, test.signature, o.Text())
-			}
-			if !strings.Contains(o.Text(), test.text) {
-				t.Errorf("%s is not in\n%s", test.text, o.Text())
 			}
 			if c := o.Calls(); !strings.Contains(c, "ExecSync") && !strings.Contains(c, "CreateContainer") {
 				t.Errorf("no calls are shown around the difference:\n%s", c)
@@ -93,7 +90,7 @@ func TestStepEndsTheComparison(t *testing.T) {
 	enough := errors.New("enough")
 	for last := range 3 {
 		steps := 0
-		_, err := Plan(t, onePod(t), Options{
+		_, err := Plan(t, plan(t, "one-pod.yaml"), Options{
 			Profile: &profile.Profile{Version: "another"}, // which takes many runs to give up on
 			Step: func() error {
 				if steps++; steps > last {
