@@ -9,6 +9,7 @@ import (
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/random"
 	"probesim.dev/scenarios/shrink"
+	"probesim.dev/sim/profile"
 )
 
 // seedOptions say how to compare random scenarios.
@@ -16,6 +17,7 @@ type seedOptions struct {
 	procs, budget int
 	trials        int          // to shrink what differs; 0: it is not shrunk
 	step          func() error // see compare.Options
+	profile       *profile.Profile
 }
 
 // seedResult is what came of one seed.
@@ -55,7 +57,7 @@ func compareFile(t *testing.T, file []byte, seed int, o seedOptions) (*compare.O
 		return nil, err
 	}
 	return compare.Plan(t, all[0].Plan(kubernetesVersion(), nil), compare.Options{
-		JitterSeed: new(int64(seed)), Procs: o.procs, Budget: o.budget, Step: o.step,
+		JitterSeed: new(int64(seed)), Procs: o.procs, Budget: o.budget, Step: o.step, Profile: o.profile,
 	})
 }
 

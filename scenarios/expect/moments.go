@@ -2,6 +2,7 @@ package expect
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"probesim.dev/scenarios"
@@ -11,7 +12,12 @@ import (
 // moments checks changes and records in each window.
 func (c *checker) moments(e *scenarios.Expect, key string, windows []window, f *failures) {
 	all := c.index.moments(e.Moment(), key)
+	skip := anchorIsSame(e)
 	for _, w := range windows {
+		w.skip = -1
+		if skip {
+			w.skip = w.anchor
+		}
 		switch e.Window().Kind {
 		case scenarios.Never:
 			c.none(c.inside(all, w), w, key, f)
@@ -21,6 +27,16 @@ func (c *checker) moments(e *scenarios.Expect, key string, windows []window, f *
 			c.counted(e, all, w, key, f)
 		}
 	}
+}
+
+// anchorIsSame reports whether a moment that a window counts from would be found again. One status can
+// bring two changes, and then the other of them counts.
+func anchorIsSame(e *scenarios.Expect) bool {
+	if e.Since == nil || e.Since.Becomes == nil || e.Moment().Becomes == nil {
+		return true
+	}
+	since, sought := *e.Since, *e.Moment()
+	return since.Container == sought.Container && reflect.DeepEqual(since.Becomes, sought.Becomes)
 }
 
 // inside returns the moments within a window, the one that it counts from included.
@@ -48,12 +64,12 @@ func without(list []int, anchor int) []int {
 
 // none checks that there is no moment within the window.
 func (c *checker) none(inside []int, w window, key string, f *failures) {
-	record, found := other(inside, w.anchor)
+	record, found := other(inside, w.skip)
 	if !found {
 		return
 	}
 	f.add(failure{key: key, window: w, center: c.index.at(record), marks: marks(record), got: func() string {
-		found := without(inside, w.anchor)
+		found := without(inside, w.skip)
 		text := "one at " + c.times(found[:1]) + c.sinceAnchor(w, c.index.at(record))
 		if len(found) > 1 {
 			text += "; then at " + c.times(found[1:])
@@ -67,7 +83,7 @@ func (c *checker) first(all []int, w window, key string, f *failures) {
 	if w.anchor >= 0 {
 		all = all[c.index.search(all, c.index.at(w.anchor)):]
 	}
-	record, found := other(all, w.anchor)
+	record, found := other(all, w.skip)
 	if !found {
 		f.add(failure{key: key, window: w, center: w.to, undecided: w.open, got: func() string { return "none" }})
 		return
@@ -86,7 +102,7 @@ func (c *checker) counted(e *scenarios.Expect, all []int, w window, key string, 
 	}
 	inside := c.inside(all, w)
 	n := len(inside)
-	if _, itself := slices.BinarySearch(inside, w.anchor); itself {
+	if _, itself := slices.BinarySearch(inside, w.skip); itself {
 		n--
 	}
 	if want.Contains(n) {
@@ -100,7 +116,7 @@ func (c *checker) counted(e *scenarios.Expect, all []int, w window, key string, 
 		if n == 0 {
 			return "none" + c.elsewhere(all, w)
 		}
-		return fmt.Sprintf("%d, at %s", n, c.times(without(inside, w.anchor)))
+		return fmt.Sprintf("%d, at %s", n, c.times(without(inside, w.skip)))
 	}
 	f.add(fail)
 }

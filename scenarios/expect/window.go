@@ -12,6 +12,7 @@ type window struct {
 	from, to time.Duration // open ends are value.OpenMinTime and the end of the run
 	open     bool          // it has no end of its own, or one after the run
 	anchor   int           // the record of since it counts from; -1 without since
+	skip     int           // the record in it that does not count; -1 if all do
 }
 
 // instants returns the window for states, which there are from t=0 on.

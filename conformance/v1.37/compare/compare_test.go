@@ -45,7 +45,7 @@ func plan(t *testing.T, file string) *scenarios.Plan {
 }
 
 // TestWrongRule: a simulator that gets one rule wrong is found out, at the record where the rule first
-// matters, and no choice explains it away.
+// is first seen, and no choice explains it away.
 func TestWrongRule(t *testing.T) {
 	for name, test := range map[string]struct {
 		file      string
@@ -59,7 +59,7 @@ func TestWrongRule(t *testing.T) {
 		},
 		"StartupOnHoldAfterSuccess": {
 			"crash.yaml", func(p *profile.Profile) { p.StartupOnHoldAfterSuccess = false },
-			12 * time.Second, "+ProbeExecuted startup success",
+			30 * time.Second, "+Event BackOff",
 		},
 		"ShortContainerEvents": {
 			"one-pod.yaml", func(p *profile.Profile) { p.ShortContainerEvents = false },
