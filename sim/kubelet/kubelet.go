@@ -56,6 +56,7 @@ type Kubelet struct {
 	results    prober.Results
 	reasons    map[startKey]startReason
 	deletor    *deletor
+	volumes    *volumes
 	puller     *sim.Chan[*pullRequest]
 
 	backOff      *flowcontrol.Backoff
@@ -74,7 +75,7 @@ func New(o Options) *Kubelet {
 		reasons:    map[startKey]startReason{},
 		puller:     sim.NewChan[*pullRequest](o.Sim, "image pulls", maxImagePullRequests),
 	}
-	k.workers, k.pleg, k.deletor = newPodWorkers(k), newPLEG(k), newDeletor(k)
+	k.workers, k.pleg, k.deletor, k.volumes = newPodWorkers(k), newPLEG(k), newDeletor(k), newVolumes(k)
 	k.results = prober.Results{
 		Liveness:  results.NewManager(o.Sim, trace.Liveness, o.Trace),
 		Readiness: results.NewManager(o.Sim, trace.Readiness, o.Trace),

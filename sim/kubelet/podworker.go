@@ -77,7 +77,7 @@ func (p *podWorkers) sync(proc *sim.Proc, w *podWorker, u podUpdate, work workTy
 		w.startedTerminating = true
 		p.k.syncTerminatingPod(proc, u, s)
 	default:
-		return p.k.syncPod(proc, u, s)
+		return p.k.syncPod(proc, w, u, s)
 	}
 	return syncResult{}
 }
@@ -89,6 +89,7 @@ func (p *podWorkers) complete(proc *sim.Proc, w *podWorker, work workType, did s
 	switch {
 	case work == workTerminating:
 		w.terminated = true
+		p.k.volumes.unmount(w.active.pod)
 		p.requeueLast(w)
 	case did.terminal:
 		w.terminating, w.startedTerminating = true, true

@@ -43,9 +43,10 @@ type podWorker struct {
 	wake   *sim.Chan[struct{}]
 	closed bool // the process is to end
 
-	working bool
-	pending *podUpdate // the newest update; those before it are not synced
-	active  *podUpdate // the last one that the process took
+	working  bool
+	mounting *sim.Proc  // waits for volumes
+	pending  *podUpdate // the newest update; those before it are not synced
+	active   *podUpdate // the last one that the process took
 
 	started            bool
 	terminating        bool // it has been asked to terminate
@@ -104,7 +105,8 @@ func (p *podWorkers) update(u podUpdate) {
 	} else if w.terminating && u.typ == syncCreate || w.finished {
 		return
 	}
-	if !w.terminating {
+	was := w.terminating
+	if !was {
 		w.deleted = u.pod.DeletionTimestamp != nil
 		w.terminating = w.deleted || status.IsTerminal(u.pod.Status.Phase) || u.typ == syncKill
 	}
@@ -118,6 +120,9 @@ func (p *podWorkers) update(u podUpdate) {
 	}
 	w.pending, w.working = &u, true
 	w.wake.TrySend(struct{}{})
+	if w.terminating && !was {
+		w.cancel()
+	}
 }
 
 func (p *podWorkers) newWorker(pod *v1.Pod) *podWorker {

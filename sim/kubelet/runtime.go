@@ -3,6 +3,7 @@ package kubelet
 import (
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/fakeruntime"
@@ -18,6 +19,8 @@ type Runtime interface {
 	// Answer returns what a list call answers that ends now; Delay draws how long it took.
 	Answer(c fakeruntime.Call) *fakeruntime.Op
 	Delay(kind fakeruntime.DelayKind) time.Duration
+	// PodDelay draws a latency that has to do with a pod.
+	PodDelay(kind fakeruntime.DelayKind, pod *v1.Pod) time.Duration
 	// Generation changes whenever a sandbox or container does.
 	Generation() uint64
 	// EventInstance returns the instance that an event about a container belongs to.

@@ -11,13 +11,16 @@ import (
 // syncPod brings a pod towards what is wanted: status first, computed before probe workers exist the
 // first time, then the probe workers, then the containers (SyncPod in pkg/kubelet/kubelet.go at
 // v1.37.0).
-func (k *Kubelet) syncPod(p *sim.Proc, u podUpdate, s *podStatus) syncResult {
+func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) syncResult {
 	api := k.generateAPIPodStatus(p, u, s, false)
 	s.ips = ipsOf(api)
 	terminal := status.IsTerminal(api.Phase)
 	k.status.SetPodStatus(u.pod, api, u.cause)
 	if terminal {
 		return syncResult{terminal: true}
+	}
+	if !k.volumes.waitForMount(p, w, u.pod) {
+		return syncResult{err: true}
 	}
 	k.prober.AddPod(u.pod)
 	return k.syncContainers(p, u, s)
@@ -51,5 +54,6 @@ func (k *Kubelet) syncTerminatingPod(p *sim.Proc, u podUpdate, s *podStatus) {
 func (k *Kubelet) syncTerminatedPod(p *sim.Proc, u podUpdate, s *podStatus) {
 	k.status.SetPodStatus(u.pod, k.generateAPIPodStatus(p, u, s, true), u.cause)
 	p.Preempt("pod status stored, not terminated")
+	k.volumes.waitForUnmount(p, u.pod)
 	k.status.TerminatePod(u.pod, u.cause)
 }

@@ -95,7 +95,8 @@ func (d *runtimeDriver) Delay(kind fakeruntime.DelayKind) time.Duration {
 	return d.Runtime.Delay(d.sim.Now(), kind, "", "")
 }
 
-func (d *runtimeDriver) apiDelay(kind fakeruntime.DelayKind, pod *v1.Pod) time.Duration {
+// PodDelay draws a latency that begins now and has to do with a pod, if there is one.
+func (d *runtimeDriver) PodDelay(kind fakeruntime.DelayKind, pod *v1.Pod) time.Duration {
 	if pod == nil {
 		return d.Delay(kind)
 	}
@@ -104,13 +105,13 @@ func (d *runtimeDriver) apiDelay(kind fakeruntime.DelayKind, pod *v1.Pod) time.D
 
 // APIGet, APIPatch and APIDelete draw the latencies of the API server's calls.
 func (d *runtimeDriver) APIGet(pod *v1.Pod) time.Duration {
-	return d.apiDelay(fakeruntime.DelayAPIGet, pod)
+	return d.PodDelay(fakeruntime.DelayAPIGet, pod)
 }
 
 func (d *runtimeDriver) APIPatch(pod *v1.Pod) time.Duration {
-	return d.apiDelay(fakeruntime.DelayAPIPatch, pod)
+	return d.PodDelay(fakeruntime.DelayAPIPatch, pod)
 }
 
 func (d *runtimeDriver) APIDelete(pod *v1.Pod) time.Duration {
-	return d.apiDelay(fakeruntime.DelayAPIDelete, pod)
+	return d.PodDelay(fakeruntime.DelayAPIDelete, pod)
 }

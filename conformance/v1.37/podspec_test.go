@@ -1,0 +1,110 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	podutil "k8s.io/kubernetes/pkg/api/pod"
+	"k8s.io/kubernetes/pkg/apis/core"
+	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
+	"k8s.io/kubernetes/pkg/apis/core/validation"
+
+	"probesim.dev/scenarios/podspec"
+)
+
+// TestPodspec: package podspec gives random pods the defaults that the API server gives them, and finds
+// in them what the API server finds wrong.
+func TestPodspec(t *testing.T) {
+	const pods = 6000
+	valid, different := 0, 0
+	for seed := uint64(0); seed < pods && different < 10; seed++ {
+		pod := newRandomPods(seed).pod()
+		ours := pod.DeepCopy()
+		podspec.Default(ours)
+		theirs := defaulted(pod)
+		if diff := cmp.Diff(indented(t, theirs), indented(t, ours)); diff != "" {
+			different++
+			t.Errorf("seed %d: defaults (- API server, + podspec):\n%s", seed, diff)
+			continue
+		}
+		want, got := upstreamErrors(t, theirs), podspecErrors(ours)
+		if diff := cmp.Diff(want, got); diff != "" {
+			different++
+			t.Errorf("seed %d: errors (- API server, + podspec):\n%s", seed, diff)
+		}
+		if len(want) == 0 {
+			valid++
+		}
+	}
+	if valid < pods/20 {
+		t.Errorf("only %d of the pods are valid", valid)
+	}
+	t.Logf("%d of %d pods are valid", valid, pods)
+}
+
+func indented(t *testing.T, pod *v1.Pod) string {
+	t.Helper()
+	text, err := json.MarshalIndent(pod, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// defaulted returns a copy of the pod with the API server's defaults, as far as podspec is to set them too.
+func defaulted(pod *v1.Pod) *v1.Pod {
+	pod = pod.DeepCopy()
+	corev1.SetObjectDefaults_Pod(pod)
+	if pod.Namespace == "" {
+		pod.Namespace = "default" // which the API server takes from the path of the request
+	}
+	for _, containers := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range containers {
+			c := &containers[i]
+			for _, p := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
+				if p != nil && p.HTTPGet != nil {
+					p.HTTPGet.Protocol = nil // of a feature that is off by default
+				}
+			}
+		}
+	}
+	return pod
+}
+
+func upstreamErrors(t *testing.T, pod *v1.Pod) []string {
+	t.Helper()
+	in := &core.Pod{}
+	if err := corev1.Convert_v1_Pod_To_core_Pod(pod, in, nil); err != nil {
+		t.Fatal(err)
+	}
+	o := podutil.GetValidationOptionsFromPodSpecAndMeta(&in.Spec, nil, &in.ObjectMeta, nil)
+	o.ResourceIsPod = true
+	var list []string
+	for _, err := range validation.ValidatePodCreate(in, o) {
+		list = append(list, err.Error())
+	}
+	return comparable(list)
+}
+
+func podspecErrors(pod *v1.Pod) []string {
+	var list []string
+	for _, err := range podspec.Validate(pod) {
+		list = append(list, err.Error())
+	}
+	return comparable(list)
+}
+
+// comparable leaves out where the two are known to differ in words only: a missing name is not a duplicate
+// too, and ports of the second init container are reported with the index of the container.
+func comparable(list []string) []string {
+	list = slices.DeleteFunc(list, func(e string) bool { return strings.HasSuffix(e, `Duplicate value: ""`) })
+	for i := range list {
+		list[i] = strings.Replace(list[i], "initContainers[1].ports", "initContainers[0].ports", 1)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
