@@ -56,6 +56,9 @@ func TestLimits(t *testing.T) {
 				}
 			})
 		}, `stopped at 9s: more than 10 processes; "parent" ran 10 times`},
+		{"virtual time", sim.Limits{Time: time.Minute}, func(s *sim.Sim) {
+			s.Go("clock", func(p *sim.Proc) { every(p, 25*time.Second) })
+		}, `stopped at 50s: the limit of virtual time is 1m0s; "clock" ran 3 times`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := sim.New(sim.Options{Limits: c.limits})

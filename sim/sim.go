@@ -24,11 +24,15 @@ type Limits struct {
 	Processes int   // processes alive at once
 	// AtOneInstant bounds the events during which time stands still.
 	AtOneInstant int64
+	// Time is the latest virtual time that may be reached.
+	Time time.Duration
 }
+
+const limitTime = "virtual time"
 
 // LimitError says which limit ended a run and which process or timer had run most often.
 type LimitError struct {
-	Limit string // events, processes or events at one instant
+	Limit string // events, processes, events at one instant or virtual time
 	Max   int64
 	Now   time.Duration
 	Name  string // the process or timer that ran most often
@@ -36,6 +40,9 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
+	if e.Limit == limitTime {
+		return fmt.Sprintf("stopped at %v: the limit of virtual time is %v; %q ran %d times", e.Now, time.Duration(e.Max), e.Name, e.Runs)
+	}
 	return fmt.Sprintf("stopped at %v: more than %d %s; %q ran %d times", e.Now, e.Max, e.Limit, e.Name, e.Runs)
 }
 
@@ -93,6 +100,10 @@ func (s *Sim) RunUntil(t time.Duration) error {
 		if !ok || at > t {
 			s.now = max(s.now, t)
 			return nil
+		}
+		if m := s.limits.Time; m > 0 && at > m {
+			s.exceed(limitTime, int64(m))
+			break
 		}
 		s.now, s.instant = at, 0
 	}

@@ -14,6 +14,7 @@ import (
 // features are what random scenarios are made of, each with how to find it in one.
 var features = map[string]feature{
 	"four containers":        firstPod(func(p *v1.Pod) bool { return len(p.Spec.Containers) == 4 }),
+	"a volume":               firstPod(func(p *v1.Pod) bool { return len(p.Spec.Volumes) > 0 }),
 	"another namespace":      firstPod(func(p *v1.Pod) bool { return p.Namespace == "prod" }),
 	"grace period 0":         firstPod(func(p *v1.Pod) bool { return *p.Spec.TerminationGracePeriodSeconds == 0 }),
 	"grace period 500":       firstPod(func(p *v1.Pod) bool { return *p.Spec.TerminationGracePeriodSeconds == 500 }),

@@ -94,6 +94,19 @@ func (g *generator) podManifest(p *pod) *yaml.Node {
 		containers.Content = append(containers.Content, c.spec)
 	}
 	put(spec, "containers", containers)
+	// A stream of its own: the other draws are what they were before there were volumes.
+	if aside := (rng{^g.state}); aside.percent(15) {
+		tmp := inline()
+		put(tmp, "name", text("tmp"))
+		put(tmp, "emptyDir", inline())
+		put(spec, "volumes", list(tmp))
+		if aside.percent(80) {
+			mount := inline()
+			put(mount, "name", text("tmp"))
+			put(mount, "mountPath", text("/tmp"))
+			put(p.containers[0].spec, "volumeMounts", list(mount))
+		}
+	}
 	return n
 }
 

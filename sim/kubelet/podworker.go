@@ -26,7 +26,6 @@ func (p *podWorkers) loop(proc *sim.Proc, w *podWorker) {
 			return
 		}
 		if w.pending == nil {
-			w.working = false
 			continue
 		}
 		u, work := p.take(w)
@@ -40,7 +39,7 @@ func (p *podWorkers) loop(proc *sim.Proc, w *podWorker) {
 		}
 		proc.Preempt("pod synced, work not completed")
 		if work == workTerminated {
-			w.finished, w.working = true, false
+			w.finished = true
 			return
 		}
 		p.complete(proc, w, work, did)
@@ -74,7 +73,6 @@ func (p *podWorkers) sync(proc *sim.Proc, w *podWorker, u podUpdate, work workTy
 	case workTerminated:
 		p.k.syncTerminatedPod(proc, u, s)
 	case workTerminating:
-		w.startedTerminating = true
 		p.k.syncTerminatingPod(proc, u, s)
 	default:
 		return p.k.syncPod(proc, w, u, s)
@@ -92,7 +90,7 @@ func (p *podWorkers) complete(proc *sim.Proc, w *podWorker, work workType, did s
 		p.k.volumes.unmount(w.active.pod)
 		p.requeueLast(w)
 	case did.terminal:
-		w.terminating, w.startedTerminating = true, true
+		w.terminating = true
 		p.requeueLast(w)
 	default:
 		delay = p.jitter(w, p.untilRequeue(did))
@@ -100,8 +98,6 @@ func (p *podWorkers) complete(proc *sim.Proc, w *podWorker, work workType, did s
 	p.k.workQueue.enqueue(w.uid, proc.Now()+delay)
 	if w.pending != nil {
 		w.wake.TrySend(struct{}{})
-	} else {
-		w.working = false
 	}
 }
 

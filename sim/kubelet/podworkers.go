@@ -43,18 +43,16 @@ type podWorker struct {
 	wake   *sim.Chan[struct{}]
 	closed bool // the process is to end
 
-	working  bool
 	mounting *sim.Proc  // waits for volumes
 	pending  *podUpdate // the newest update; those before it are not synced
 	active   *podUpdate // the last one that the process took
 
-	started            bool
-	terminating        bool // it has been asked to terminate
-	startedTerminating bool // and the process has seen that
-	terminated         bool // none of its containers runs
-	finished           bool // nothing is left to do
-	deleted            bool // it was deleted from the API
-	gracePeriod        int64
+	started     bool
+	terminating bool // it has been asked to terminate
+	terminated  bool // none of its containers runs
+	finished    bool // nothing is left to do
+	deleted     bool // it was deleted from the API
+	gracePeriod int64
 }
 
 func (w *podWorker) work() workType {
@@ -118,7 +116,7 @@ func (p *podWorkers) update(u podUpdate) {
 		w.wake = sim.NewChan[struct{}](p.k.sim, "updates of pod "+w.name, 1)
 		p.k.sim.Go("pod worker "+w.name, func(proc *sim.Proc) { p.loop(proc, w) })
 	}
-	w.pending, w.working = &u, true
+	w.pending = &u
 	w.wake.TrySend(struct{}{})
 	if w.terminating && !was {
 		w.cancel()
@@ -154,7 +152,7 @@ func (p *podWorkers) requeueLast(w *podWorker) {
 		return
 	}
 	u := *w.active
-	w.pending, w.working = &u, true
+	w.pending = &u
 	w.wake.TrySend(struct{}{})
 }
 

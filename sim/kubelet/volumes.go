@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -38,7 +39,7 @@ func (v *volumes) nextLoop() time.Duration {
 // waitForMount waits until the pod's volumes are mounted: one turn of the loops finds the pod, the next
 // attaches, the next mounts. It reports false if the wait was cancelled.
 func (v *volumes) waitForMount(p *sim.Proc, w *podWorker, pod *v1.Pod) bool {
-	if len(pod.Spec.Volumes) == 0 {
+	if !mountsVolumes(pod) {
 		return true
 	}
 	if _, ok := v.mounted[pod.UID]; !ok {
@@ -54,6 +55,12 @@ func (v *volumes) waitForMount(p *sim.Proc, w *podWorker, pod *v1.Pod) bool {
 		w.mounting = nil
 	}
 	return true
+}
+
+// mountsVolumes reports whether a container of the pod mounts a volume; what no container mounts is not
+// waited for (getExpectedVolumes in volume_manager.go at v1.37.0).
+func mountsVolumes(pod *v1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Containers, func(c v1.Container) bool { return len(c.VolumeMounts)+len(c.VolumeDevices) > 0 })
 }
 
 // cancel ends a worker's wait for volumes.

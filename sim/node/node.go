@@ -33,8 +33,8 @@ const DefaultUptime = 150337 * time.Millisecond
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // DefaultLimits end runs that would not end by themselves in reasonable time: some hundred million events,
-// or a million of them without time passing.
-var DefaultLimits = sim.Limits{Events: 500_000_000, Processes: 200_000, AtOneInstant: 1_000_000}
+// a million of them without time passing, or a year.
+var DefaultLimits = sim.Limits{Events: 500_000_000, Processes: 200_000, AtOneInstant: 1_000_000, Time: 365 * 24 * time.Hour}
 
 // Options say what a node is like. The zero value is a node of the newest known version with default
 // delays, on which nothing is drawn.
