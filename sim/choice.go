@@ -8,6 +8,7 @@ const (
 	SelectCase ChoiceKind = "select"     // which of the ready cases of a select
 	Preemption ChoiceKind = "preemption" // 1: what is enabled goes first; 2: all else of the instant does
 	Order      ChoiceKind = "order"      // which item of a walk without an order comes next
+	Race       ChoiceKind = "race"       // how a race ends that is not worth processes of its own
 	Jitter     ChoiceKind = "jitter"     // a fraction from 0 to below 1
 )
 
@@ -67,6 +68,14 @@ func (c *choices) next(s *Sim) int {
 		c.candidates = append(c.candidates, Choice{Next, p.name, *p.runs})
 	}
 	return c.chooser.Next(c.candidates)
+}
+
+// Race returns how a race ends, from 0 to n-1; 0 without a chooser.
+func (s *Sim) Race(key string, n int) int {
+	if s.choices.chooser == nil {
+		return 0
+	}
+	return s.choices.choose(Race, key, n)
 }
 
 // Fraction returns a number from 0 to below 1 for a jitter; 0.5 without a chooser.

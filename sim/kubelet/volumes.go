@@ -30,22 +30,34 @@ func newVolumes(k *Kubelet) *volumes {
 	return &volumes{k: k, start: k.sim.Now(), mounted: map[types.UID]time.Duration{}, unmounted: map[types.UID]time.Duration{}}
 }
 
-// nextLoop returns the next turn of the volume manager's loops after now.
-func (v *volumes) nextLoop() time.Duration {
+// nextTurn returns the next turn of the volume manager's loops that sees what happens now. One at this
+// very instant may come after it.
+func (v *volumes) nextTurn(pod *v1.Pod) time.Duration {
 	now := v.k.sim.Now()
-	return now + volumeLoopPeriod - (now-v.start)%volumeLoopPeriod
+	past := (now - v.start) % volumeLoopPeriod
+	if past == 0 && v.k.sim.Race("volumes seen in this turn: "+podName(pod), 2) == 1 {
+		return now
+	}
+	return now + volumeLoopPeriod - past
 }
 
-// waitForMount waits until the pod's volumes are mounted: one turn of the loops finds the pod, the next
-// attaches, the next mounts. It reports false if the wait was cancelled.
+// reconciledLater returns after how many turns of its own the reconciler sees what the populator has
+// changed in one: their timers fire together, in any order.
+func (v *volumes) reconciledLater(pod *v1.Pod) time.Duration {
+	return time.Duration(1-v.k.sim.Race("reconciler after populator: "+podName(pod), 2)) * volumeLoopPeriod
+}
+
+// waitForMount waits until the pod's volumes are mounted: the populator finds the pod, the reconciler attaches
+// its volumes and mounts them a turn later. It reports false if the wait was cancelled.
 func (v *volumes) waitForMount(p *sim.Proc, w *podWorker, pod *v1.Pod) bool {
 	if !mountsVolumes(pod) {
 		return true
 	}
 	if _, ok := v.mounted[pod.UID]; !ok {
-		v.mounted[pod.UID] = v.nextLoop() + 2*volumeLoopPeriod + v.k.runtime.PodDelay(fakeruntime.DelayVolumeMount, pod)
+		attached := v.nextTurn(pod) + v.reconciledLater(pod)
+		v.mounted[pod.UID] = attached + volumeLoopPeriod + v.k.runtime.PodDelay(fakeruntime.DelayVolumeMount, pod)
 	}
-	for p.Now() < v.mounted[pod.UID] {
+	for v.isBefore(p, v.mounted[pod.UID], pod) {
 		w.mounting = p
 		p.WakeAt(p.Now() + volumePollPeriod)
 		p.Park()
@@ -55,6 +67,11 @@ func (v *volumes) waitForMount(p *sim.Proc, w *podWorker, pod *v1.Pod) bool {
 		w.mounting = nil
 	}
 	return true
+}
+
+// isBefore reports whether something that happens at t has not happened yet; at t it may have or not.
+func (v *volumes) isBefore(p *sim.Proc, t time.Duration, pod *v1.Pod) bool {
+	return p.Now() < t || p.Now() == t && v.k.sim.Race("volumes polled first: "+podName(pod), 2) == 0
 }
 
 // mountsVolumes reports whether a container of the pod mounts a volume; what no container mounts is not
@@ -71,18 +88,20 @@ func (w *podWorker) cancel() {
 	}
 }
 
-// unmount has the volumes of a pod without running containers unmounted: one turn finds that out, the
-// next unmounts.
+// unmount has the volumes of a pod without running containers unmounted: the populator finds that out, and
+// the reconciler unmounts them.
 func (v *volumes) unmount(pod *v1.Pod) {
 	if _, ok := v.mounted[pod.UID]; ok {
-		v.unmounted[pod.UID] = v.nextLoop() + volumeLoopPeriod
+		v.unmounted[pod.UID] = v.nextTurn(pod) + v.reconciledLater(pod)
 	}
 }
 
 // waitForUnmount waits until that is done.
 func (v *volumes) waitForUnmount(p *sim.Proc, pod *v1.Pod) {
-	for p.Now() < v.unmounted[pod.UID] {
-		p.Sleep(volumePollPeriod)
+	if t, ok := v.unmounted[pod.UID]; ok {
+		for v.isBefore(p, t, pod) {
+			p.Sleep(volumePollPeriod)
+		}
 	}
 	delete(v.mounted, pod.UID)
 	delete(v.unmounted, pod.UID)
