@@ -25,7 +25,7 @@ type randomFlags struct {
 	seeds    string
 	print    uint64
 	out      string
-	shrink   int
+	shrink   time.Duration
 	budget   int
 	parallel int
 }
@@ -49,7 +49,7 @@ func newRandom(t *testing.T, out *bufio.Writer, common *flags) *cobra.Command {
 	c.Flags().StringVar(&f.seeds, "seeds", "1..100", "which: a number, or the first and the last; a seed draws the kubelet's jitters too")
 	c.Flags().Uint64Var(&f.print, "print", 0, "print the scenario file of this seed and do nothing else")
 	c.Flags().StringVar(&f.out, "out", "", "write a scenario file of each difference, made small, to this folder")
-	c.Flags().IntVar(&f.shrink, "shrink", 200, "how many changes to try to make such a file small; 0 leaves it as it is")
+	c.Flags().DurationVar(&f.shrink, "shrink", 30*time.Second, "how long to try to make such a file small; 0 leaves it as it is")
 	c.Flags().IntVar(&f.budget, "budget", 2000, budgetUsage)
 	c.Flags().IntVar(&f.parallel, "parallel", runtime.NumCPU(), "how many processes compare at once")
 	return c

@@ -37,7 +37,7 @@ func TestRandomSeeds(t *testing.T) {
 func TestDifferentSeed(t *testing.T) {
 	wrong := profile.V1_37_0
 	wrong.ManualTriggerResetsTicker = false
-	o := seedOptions{budget: 20, trials: 60, profile: &wrong}
+	o := seedOptions{budget: 20, shrink: 2 * time.Second, profile: &wrong}
 	for seed := 1; seed <= 20; seed++ {
 		r := compareSeed(t, seed, o)
 		if r.Equal || r.Fault != "" {

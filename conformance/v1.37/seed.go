@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"probesim.dev/conformance/v1.37/compare"
 	"probesim.dev/scenarios"
@@ -15,8 +16,8 @@ import (
 // seedOptions say how to compare random scenarios.
 type seedOptions struct {
 	procs, budget int
-	trials        int          // to shrink what differs; 0: it is not shrunk
-	step          func() error // see compare.Options
+	shrink        time.Duration // how long to try to make a file small that differs; 0: not at all
+	step          func() error  // see compare.Options
 	profile       *profile.Profile
 }
 
@@ -44,7 +45,7 @@ func compareSeed(t *testing.T, seed int, o seedOptions) seedResult {
 	}
 	r.Text = first.Text()
 	r.Again = compareAgain(t, file, first, seed, o)
-	if o.trials > 0 {
+	if o.shrink > 0 {
 		r.Shrunk = shrinkFile(t, file, seed, o)
 	}
 	return r
@@ -77,22 +78,24 @@ func compareAgain(t *testing.T, file []byte, first *compare.Outcome, seed int, o
 
 // shrinkFile makes a file small that differs, and says at its head how.
 func shrinkFile(t *testing.T, file []byte, seed int, o seedOptions) []byte {
+	end := time.Now().Add(o.shrink)
 	r, err := shrink.File(file, func(file []byte) (string, bool) {
+		if time.Now().After(end) {
+			return "", false
+		}
 		signature := signatureOf(t, file, seed, o)
 		// What comes of chance once is not the difference that is looked for.
 		return signature, signature != "" && signature == signatureOf(t, file, seed, o)
-	}, shrink.Options{Trials: o.trials})
+	}, shrink.Options{})
 	if err != nil { // the kubelet did something else this time
 		return commented(file, fmt.Sprintf("The random scenario of seed %d differs, but could not be made smaller: %v", seed, err))
 	}
-	text := "the last run of it was explained"
+	text := "The last run of it was explained."
 	if last, err := compareFile(t, r.File, seed, o); err == nil && !last.Equal() {
 		text = last.Text()
 	}
-	return commented(r.File, fmt.Sprintf(`What is left after %d trials of the %d bytes of the random scenario of seed %d.
-See it with: go run . compare --jitter-seed %d FILE
-
-%s`, r.Trials, len(file), seed, seed, text))
+	return commented(r.File, fmt.Sprintf("What is left of the random scenario of seed %d. See it with\n  go run . compare --jitter-seed %d FILE\n\n%s",
+		seed, seed, text))
 }
 
 // signatureOf returns what differs in a run of a file; nothing if nothing does, or it cannot be run.

@@ -41,7 +41,7 @@ func newRandomWorker(t *testing.T, common *flags) *cobra.Command {
 	}
 	c.Flags().StringVar(&f.seeds, "seeds", "", "")
 	c.Flags().IntVar(&f.budget, "budget", 0, "")
-	c.Flags().IntVar(&f.shrink, "shrink", 0, "")
+	c.Flags().DurationVar(&f.shrink, "shrink", 0, "")
 	return c
 }
 
@@ -53,7 +53,7 @@ func work(t *testing.T, w io.Writer, f *randomFlags, first, last int) error {
 	encoder := json.NewEncoder(w)
 	for seed := first; seed <= last; seed++ {
 		var alive time.Time
-		o := seedOptions{procs: f.procs, budget: f.budget, trials: f.shrink, step: func() error {
+		o := seedOptions{procs: f.procs, budget: f.budget, shrink: f.shrink, step: func() error {
 			if time.Since(alive) < lifeEvery {
 				return nil
 			}

@@ -33,7 +33,7 @@ func newWorkers(f *randomFlags) (*workers, error) {
 		return nil, err
 	}
 	w := &workers{parallel: f.parallel, patience: 2 * time.Minute, dumps: os.TempDir()}
-	shrink := 0
+	var shrink time.Duration
 	if f.out != "" {
 		shrink, w.dumps = f.shrink, f.out
 		if err := os.MkdirAll(f.out, 0o755); err != nil {
@@ -41,7 +41,7 @@ func newWorkers(f *randomFlags) (*workers, error) {
 		}
 	}
 	w.command = []string{self, workerCommand, "--budget", strconv.Itoa(f.budget), "--procs", strconv.Itoa(f.procs),
-		"--shrink", strconv.Itoa(shrink), "--seeds"}
+		"--shrink", shrink.String(), "--seeds"}
 	w.temp, err = os.MkdirTemp("", "probesim-random-")
 	return w, err
 }
