@@ -19,17 +19,18 @@ type decision struct {
 }
 
 // others returns what could have been picked instead.
-func (d decision) others() []choose.Made {
-	var list []choose.Made
+func (d decision) others() []option {
+	var list []option
+	add := func(m choose.Made) { list = append(list, option{d.t, m}) }
 	for i := range d.n {
 		switch {
 		case i == d.picked && d.candidates != nil:
-			list = append(list, choose.Made{Choice: d.candidates[i], Last: true})
+			add(choose.Made{Choice: d.candidates[i], Last: true})
 		case i == d.picked:
 		case d.candidates != nil:
-			list = append(list, choose.Made{Choice: d.candidates[i]})
+			add(choose.Made{Choice: d.candidates[i]})
 		default:
-			list = append(list, choose.Made{Choice: d.choice, Value: i})
+			add(choose.Made{Choice: d.choice, Value: i})
 		}
 	}
 	return list

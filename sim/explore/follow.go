@@ -149,19 +149,24 @@ func at(list []instant, i int, until time.Duration) instant {
 	return instant{t: until}
 }
 
-// improve looks for a run that goes further along the trace: with one more choice, latest first, then
-// with two.
+// improve looks for a run that goes further along the trace: with one more choice, with two of one instant,
+// then with any two.
 func (f *follower) improve(best attempt) (attempt, bool) {
 	options := alternatives(best)
-	for _, m := range options {
-		if a, ok := f.further(best, m); ok {
+	for _, o := range options {
+		if a, ok := f.further(best, o.made); ok {
 			return a, true
 		}
 	}
-	for i, m := range options {
-		for _, second := range options[:i] {
-			if a, ok := f.further(best, m, second); ok {
-				return a, true
+	for _, together := range []bool{true, false} {
+		for i, o := range options {
+			for _, second := range options[:i] {
+				if (o.t == second.t) != together {
+					continue
+				}
+				if a, ok := f.further(best, o.made, second.made); ok {
+					return a, true
+				}
 			}
 		}
 	}
@@ -188,10 +193,16 @@ var bands = []struct{ from, to time.Duration }{
 	{3 * time.Second, 59 * time.Second},
 }
 
+// option is a choice that could have been made at a time.
+type option struct {
+	t    time.Duration
+	made choose.Made
+}
+
 // alternatives lists the choices that could have been made otherwise before the run parted from the
 // trace: the few about start delays, then the others, latest first within each band.
-func alternatives(a attempt) []choose.Made {
-	var list []choose.Made
+func alternatives(a attempt) []option {
+	var list []option
 	for _, d := range a.decisions {
 		if d.start && d.t <= a.parts {
 			list = append(list, d.others()...)
