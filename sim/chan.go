@@ -1,16 +1,18 @@
 package sim
 
+import "probesim.dev/sim/internal/queue"
+
 // Chan is a buffered channel of virtual time with one receiving process at a time. As in Go, a value
 // that is sent while the receiver waits is handed to it and takes no room.
 type Chan[T any] struct {
 	sim     *Sim
 	name    string
-	buf     queue[T]
+	buf     queue.FIFO[T]
 	cap     int
 	got     T
 	waiter  *Proc // the process that waits to receive
 	index   int   // the case of its Select
-	senders queue[sender[T]]
+	senders queue.FIFO[sender[T]]
 }
 
 type sender[T any] struct {
@@ -32,7 +34,7 @@ func NewChan[T any](s *Sim, name string, capacity int) *Chan[T] {
 }
 
 // Len returns how many values wait in the channel.
-func (c *Chan[T]) Len() int { return c.buf.len() }
+func (c *Chan[T]) Len() int { return c.buf.Len() }
 
 // TrySend sends v if the receiver waits or there is room, and reports whether it did.
 func (c *Chan[T]) TrySend(v T) bool {
@@ -42,17 +44,17 @@ func (c *Chan[T]) TrySend(v T) bool {
 		p.Wake()
 		return true
 	}
-	if c.buf.len() == c.cap {
+	if c.buf.Len() == c.cap {
 		return false
 	}
-	c.buf.push(v)
+	c.buf.Push(v)
 	return true
 }
 
 // Send sends v and waits while there is no room.
 func (c *Chan[T]) Send(p *Proc, v T) {
 	if !c.TrySend(v) {
-		c.senders.push(sender[T]{p, v})
+		c.senders.Push(sender[T]{p, v})
 		p.Park()
 	}
 }
@@ -87,13 +89,13 @@ func (c *Chan[T]) Got() T {
 
 // take moves the first waiting value to got and lets the first blocked sender in.
 func (c *Chan[T]) take() bool {
-	if c.buf.len() == 0 {
+	if c.buf.Len() == 0 {
 		return false
 	}
-	c.got = c.buf.remove(0)
-	if c.senders.len() > 0 {
-		s := c.senders.remove(0)
-		c.buf.push(s.value)
+	c.got = c.buf.Remove(0)
+	if c.senders.Len() > 0 {
+		s := c.senders.Remove(0)
+		c.buf.Push(s.value)
 		s.proc.Wake()
 	}
 	return true
@@ -111,7 +113,7 @@ func (c *Chan[T]) awaited() bool { return c.waiter != nil && c.waiter.open }
 
 func (c *Chan[T]) leave() { c.waiter = nil }
 
-func (c *Chan[T]) ready() bool { return c.buf.len() > 0 }
+func (c *Chan[T]) ready() bool { return c.buf.Len() > 0 }
 
 // Select waits until one of the channels has a value, receives it and returns the index of the
 // channel, whose Got then has the value. When several have one, the chooser picks; when none has, the

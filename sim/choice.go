@@ -56,15 +56,15 @@ func (c *choices) choose(kind ChoiceKind, key string, n int) int {
 
 func (c *choices) next(s *Sim) int {
 	c.candidates = c.candidates[:0]
-	for i := range s.due.len() {
-		t := s.due.at(i)
+	for i := range s.due.Len() {
+		t := s.due.At(i)
 		c.candidates = append(c.candidates, Choice{Next, t.name, *t.runs})
 	}
 	if p := s.next; p != nil {
 		c.candidates = append(c.candidates, Choice{Next, p.name, *p.runs})
 	}
-	for i := range s.ready.len() {
-		p := s.ready.at(i)
+	for i := range s.ready.Len() {
+		p := s.ready.At(i)
 		c.candidates = append(c.candidates, Choice{Next, p.name, *p.runs})
 	}
 	return c.chooser.Next(c.candidates)

@@ -43,7 +43,7 @@ func (s *Sim) Go(name string, f func(*Proc)) *Proc {
 	if m := s.limits.Processes; m > 0 && len(s.procs) > m {
 		s.exceed("processes", int64(m))
 	}
-	s.ready.push(p)
+	s.ready.Push(p)
 	return p
 }
 
@@ -112,12 +112,12 @@ func (p *Proc) Sleep(d time.Duration) {
 // happens at this instant. The canonical choice is to go on.
 func (p *Proc) Preempt(point string) {
 	s := p.sim
-	if s.choices.chooser == nil || s.enabled()+s.last.len() == 0 {
+	if s.choices.chooser == nil || s.enabled()+s.last.Len() == 0 {
 		return
 	}
 	switch s.choices.choose(Preemption, point+" "+p.name, 3) {
 	case 1:
-		s.ready.push(p)
+		s.ready.Push(p)
 		p.Park()
 	case 2:
 		p.YieldToAll()
@@ -126,6 +126,6 @@ func (p *Proc) Preempt(point string) {
 
 // YieldToAll lets all else that happens at this instant go first.
 func (p *Proc) YieldToAll() {
-	p.sim.last.push(p)
+	p.sim.last.Push(p)
 	p.Park()
 }

@@ -11,11 +11,12 @@ package sim
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
+
+	"probesim.dev/sim/internal/queue"
 )
 
 // Limits bound a run. A zero field has no limit.
@@ -57,12 +58,12 @@ type Options struct {
 type Sim struct {
 	now      time.Duration
 	limits   Limits
-	timers   timerHeap
+	timers   queue.Timed[*Timer]
 	seq      uint64
-	due      queue[*Timer] // timers of this instant that have not fired
-	next     *Proc         // the process enabled last, which goes before the other enabled ones
-	ready    queue[*Proc]  // the other enabled processes, the longest enabled first
-	last     queue[*Proc]  // processes that let everything else of the instant go first
+	due      queue.FIFO[*Timer] // timers of this instant that have not fired
+	next     *Proc              // the process enabled last, which goes before the other enabled ones
+	ready    queue.FIFO[*Proc]  // the other enabled processes, the longest enabled first
+	last     queue.FIFO[*Proc]  // processes that let everything else of the instant go first
 	procs    map[*Proc]struct{}
 	starts   int64
 	ran      map[string]*int64 // how often what has a name ran
@@ -75,7 +76,8 @@ type Sim struct {
 // New returns a world at o.Start in which nothing happens yet.
 func New(o Options) *Sim {
 	return &Sim{
-		now: o.Start, limits: o.Limits, procs: map[*Proc]struct{}{}, ran: map[string]*int64{},
+		timers: queue.Timed[*Timer]{Placed: func(t *Timer, place int) { t.pos = place + 1 }},
+		now:    o.Start, limits: o.Limits, procs: map[*Proc]struct{}{}, ran: map[string]*int64{},
 		choices: choices{chooser: o.Chooser},
 	}
 }
@@ -96,7 +98,7 @@ func (s *Sim) RunUntil(t time.Duration) error {
 		if s.step() {
 			continue
 		}
-		at, ok := s.timers.next()
+		at, ok := s.timers.Next()
 		if !ok || at > t {
 			s.now = max(s.now, t)
 			return nil
@@ -124,33 +126,33 @@ func (s *Sim) Close() {
 
 // step fires one due timer or resumes one enabled process and reports whether there was one.
 func (s *Sim) step() bool {
-	for at, ok := s.timers.next(); ok && at <= s.now; at, ok = s.timers.next() {
-		s.due.push(heap.Pop(&s.timers).(*Timer))
+	for at, ok := s.timers.Next(); ok && at <= s.now; at, ok = s.timers.Next() {
+		s.due.Push(s.timers.Pop())
 	}
 	if s.enabled() == 0 {
-		if s.last.len() == 0 {
+		if s.last.Len() == 0 {
 			return false
 		}
-		s.ready.push(s.last.remove(0))
+		s.ready.Push(s.last.Remove(0))
 	}
 	i := 0
 	if s.choices.chooser != nil && s.enabled() > 1 {
 		i = s.choices.next(s)
 	}
 	s.count()
-	if i < s.due.len() {
-		s.due.remove(i).fire(s)
+	if i < s.due.Len() {
+		s.due.Remove(i).fire(s)
 		return true
 	}
-	i -= s.due.len()
+	i -= s.due.Len()
 	p := s.next
 	switch {
 	case p == nil:
-		p = s.ready.remove(i)
+		p = s.ready.Remove(i)
 	case i == 0:
 		s.next = nil
 	default:
-		p = s.ready.remove(i - 1)
+		p = s.ready.Remove(i - 1)
 	}
 	p.resume()
 	return true
@@ -158,7 +160,7 @@ func (s *Sim) step() bool {
 
 // enabled returns how many timers and processes could go next.
 func (s *Sim) enabled() int {
-	n := s.due.len() + s.ready.len()
+	n := s.due.Len() + s.ready.Len()
 	if s.next != nil {
 		n++
 	}
@@ -166,8 +168,8 @@ func (s *Sim) enabled() int {
 }
 
 func (s *Sim) isEnabled(p *Proc) bool {
-	for i := range s.ready.len() {
-		if s.ready.at(i) == p {
+	for i := range s.ready.Len() {
+		if s.ready.At(i) == p {
 			return true
 		}
 	}
@@ -178,7 +180,7 @@ func (s *Sim) isEnabled(p *Proc) bool {
 // that was readied last (ready and runqput in runtime/proc.go).
 func (s *Sim) enable(p *Proc) {
 	if s.next != nil {
-		s.ready.push(s.next)
+		s.ready.Push(s.next)
 	}
 	s.next = p
 }
@@ -217,31 +219,4 @@ func (s *Sim) counter(name string) *int64 {
 		s.ran[name] = n
 	}
 	return n
-}
-
-// queue is a first-in-first-out list from which any item can be taken.
-type queue[T any] struct {
-	items []T
-	head  int
-}
-
-func (q *queue[T]) len() int { return len(q.items) - q.head }
-
-func (q *queue[T]) at(i int) T { return q.items[q.head+i] }
-
-func (q *queue[T]) push(v T) { q.items = append(q.items, v) }
-
-func (q *queue[T]) clear() { q.items, q.head = q.items[:0], 0 }
-
-// remove takes out item i and keeps the order of the others.
-func (q *queue[T]) remove(i int) T {
-	v := q.items[q.head+i]
-	copy(q.items[q.head+1:], q.items[q.head:q.head+i])
-	var none T
-	q.items[q.head] = none
-	q.head++
-	if q.head == len(q.items) {
-		q.clear()
-	}
-	return v
 }

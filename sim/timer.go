@@ -1,9 +1,6 @@
 package sim
 
-import (
-	"container/heap"
-	"time"
-)
+import "time"
 
 // Timer calls a function, or wakes a process, at a time.
 type Timer struct {
@@ -12,7 +9,7 @@ type Timer struct {
 	call func()
 	at   time.Duration
 	seq  uint64
-	pos  int // place in the heap plus one; 0: not there
+	pos  int // place among those that are set, plus one; 0: not there
 	runs *int64
 }
 
@@ -38,18 +35,18 @@ func (s *Sim) schedule(t *Timer, at time.Duration) {
 	s.Stop(t)
 	s.seq++
 	t.at, t.seq = max(at, s.now), s.seq
-	heap.Push(&s.timers, t)
+	s.timers.Push(t.at, t.seq, t)
 }
 
 // Stop keeps the timer from firing.
 func (s *Sim) Stop(t *Timer) {
 	if t.pos > 0 {
-		heap.Remove(&s.timers, t.pos-1)
+		s.timers.Remove(t.pos - 1)
 		return
 	}
-	for i := range s.due.len() {
-		if s.due.at(i) == t {
-			s.due.remove(i)
+	for i := range s.due.Len() {
+		if s.due.At(i) == t {
+			s.due.Remove(i)
 			return
 		}
 	}
@@ -95,43 +92,9 @@ func (t *Ticker) Unless(idle func() bool) { t.idle = idle }
 // Reset starts a new period now and drops a tick that waits, as Go's tickers do since 1.23.
 func (t *Ticker) Reset(period time.Duration) {
 	t.period = period
-	t.C.buf.clear()
+	t.C.buf.Clear()
 	t.sim.schedule(&t.timer, t.sim.now+period)
 }
 
 // Stop ends the ticks.
 func (t *Ticker) Stop() { t.sim.Stop(&t.timer) }
-
-// timerHeap has the timers by time, then by the order in which they were set (container/heap).
-type timerHeap []*Timer
-
-func (h timerHeap) next() (time.Duration, bool) {
-	if len(h) == 0 {
-		return 0, false
-	}
-	return h[0].at, true
-}
-
-func (h timerHeap) Len() int { return len(h) }
-
-func (h timerHeap) Less(i, j int) bool {
-	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].seq < h[j].seq
-}
-
-func (h timerHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].pos, h[j].pos = i+1, j+1
-}
-
-func (h *timerHeap) Push(t any) {
-	*h = append(*h, t.(*Timer))
-	t.(*Timer).pos = len(*h)
-}
-
-func (h *timerHeap) Pop() any {
-	n := len(*h) - 1
-	t := (*h)[n]
-	(*h)[n], *h = nil, (*h)[:n]
-	t.pos = 0
-	return t
-}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/fakeruntime"
@@ -15,12 +16,19 @@ import (
 
 // healthy returns a pod whose one container answers its three probes at once and for ever.
 func healthy(i int, period int32) (*v1.Pod, fakeruntime.Pod) {
-	pod, _ := basePod()
-	pod.Name = fmt.Sprintf("p%05d", i)
-	pod.UID = types.UID("uid-" + pod.Name)
-	c := &pod.Spec.Containers[0]
-	c.StartupProbe, c.LivenessProbe, c.ReadinessProbe = probe(period, 3), probe(period, 3), probe(period, 3)
-	return pod, fakeruntime.Pod{UID: string(pod.UID), Namespace: pod.Namespace, Name: pod.Name}
+	grace := int64(30)
+	name := fmt.Sprintf("p%05d", i)
+	probe := func() *v1.Probe {
+		exec := v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"true"}}}
+		return &v1.Probe{ProbeHandler: exec, PeriodSeconds: period, FailureThreshold: 3, SuccessThreshold: 1, TimeoutSeconds: 1}
+	}
+	app := v1.Container{Name: "app", Image: "app:1", ImagePullPolicy: v1.PullIfNotPresent,
+		StartupProbe: probe(), LivenessProbe: probe(), ReadinessProbe: probe()}
+	pod := &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name)},
+		Spec:       v1.PodSpec{RestartPolicy: v1.RestartPolicyAlways, TerminationGracePeriodSeconds: &grace, Containers: []v1.Container{app}},
+	}
+	return pod, fakeruntime.Pod{UID: string(pod.UID), Namespace: pod.Namespace, Name: name}
 }
 
 // BenchmarkProbes prints probe executions a second on one core, with the trace recorded: one pod, three

@@ -1,7 +1,7 @@
 // Package node is one simulated node, wired and ready to run: a kubelet, an API server, a container
 // runtime whose containers follow scripts, on one virtual clock. It is what programs import.
 //
-//	n, err := node.New(node.Options{})
+//	n := node.New(node.Options{})
 //	n.At(0, func() { n.AddPod(pod, fakeruntime.Pod{…}) })
 //	err = n.RunUntil(10 * time.Minute)
 //	n.Trace().Records()
