@@ -41,6 +41,9 @@ type output struct {
 	pad      int // width of the names in lines
 	progress *progress
 
+	emitted     int  // so many of the jobs are in cases
+	interrupted bool // the others are not wanted
+
 	cases []report.Case
 	group [][]expect.Result // of the runs of the last case
 	told  made              // the last run of the last case of which was told why it failed
@@ -119,23 +122,20 @@ func (out *output) emit(i int, m made) error {
 	if m.err != nil {
 		return m.err
 	}
-	if m.run.Err == errInterrupted && len(out.jobs) > 1 {
+	if out.interrupted || m.run.Err == errInterrupted && len(out.jobs) > 1 {
+		out.interrupted = true
 		return nil
 	}
+	out.emitted = i + 1
 	out.progress.done(i + 1)
 	defer out.progress.resume()
 	if _, err := out.stdout.Write(m.text); err != nil {
 		return err
 	}
-	j := out.jobs[i]
-	if i == 0 || out.jobs[i-1].group != j.group {
-		out.cases = append(out.cases, newCase(j))
-		out.group, out.told = nil, made{}
-	}
+	j, c := out.jobs[i], out.caseOf(i)
 	if err := out.tell(m); err != nil {
 		return err
 	}
-	c := &out.cases[len(out.cases)-1]
 	c.Runs = append(c.Runs, m.run)
 	if out.format == "jsonl" {
 		if err := out.explain(m.run.Expectations, m.run.Err, m.run.Replay); err != nil {
@@ -150,6 +150,23 @@ func (out *output) emit(i int, m made) error {
 		return out.endCase(c)
 	}
 	return nil
+}
+
+// caseOf returns the case of a job, a new one if the job before is of another case.
+func (out *output) caseOf(i int) *report.Case {
+	if i == 0 || out.jobs[i-1].group != out.jobs[i].group {
+		out.cases = append(out.cases, newCase(out.jobs[i]))
+		out.group, out.told = nil, made{}
+	}
+	return &out.cases[len(out.cases)-1]
+}
+
+// addUnmade lists the runs that were not made: a report without them would read as a success.
+func (out *output) addUnmade() {
+	for i := out.emitted; i < len(out.jobs); i++ {
+		j, c := out.jobs[i], out.caseOf(i)
+		c.Runs = append(c.Runs, (&simulation{job: j, err: errInterrupted}).report())
+	}
 }
 
 // endCase checks what one run of the case is enough for.
@@ -172,6 +189,9 @@ func newCase(j *job) report.Case {
 // finish writes what there is to say in the end, and returns the exit code as an error.
 func (out *output) finish(interrupted bool) error {
 	out.progress.stop()
+	if interrupted && (out.format == "json" || out.format == "junit") {
+		out.addUnmade()
+	}
 	var err error
 	switch out.format {
 	case "json":

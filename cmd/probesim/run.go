@@ -63,7 +63,8 @@ program is at fault, 130 interrupted.`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return runFiles(cmd, args, o) },
+		PreRunE: refuseEmpty,
+		RunE:    func(cmd *cobra.Command, args []string) error { return runFiles(cmd, args, o) },
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&o.output, "output", "o", "", "timeline, lines, jsonl, json or junit (default timeline, or lines for more than "+fmt.Sprint(maxTimelines)+" runs)")
@@ -77,6 +78,17 @@ program is at fault, 130 interrupted.`,
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.Names(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// refuseEmpty refuses a flag with an empty value: --seed "$SEED" with SEED unset must not run something else.
+func refuseEmpty(cmd *cobra.Command, _ []string) error {
+	for _, name := range []string{"output", "seed", "until", "run", "kubernetes"} {
+		f := cmd.Flags().Lookup(name)
+		if text := f.Value.String(); f.Changed && (text == "" || text == "[]") {
+			return fmt.Errorf("--%s has no value", name)
+		}
+	}
+	return nil
 }
 
 func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
