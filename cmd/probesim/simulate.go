@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
+	"probesim.dev/scenarios/value"
 	"probesim.dev/sim/node"
 	"probesim.dev/sim/profile"
 	"probesim.dev/sim/trace"
@@ -30,6 +31,9 @@ var errInterrupted = errors.New("interrupted")
 
 // chunk is how far a run goes before it looks whether it is still wanted.
 const chunk = time.Minute
+
+// maxRecords bounds the trace of a run, which is kept in memory: 300 bytes a record, 6 GB.
+const maxRecords = 20_000_000
 
 // simulate makes a run. Each record goes to sink, if there is one, as it is written. Progress is told the
 // virtual time now and then. A panic becomes the error of the run.
@@ -55,7 +59,7 @@ func (j *job) simulate(ctx context.Context, internal bool, sink func(*trace.Reco
 	n := node.New(node.Options{Profile: known, Uptime: &j.plan.Uptime, Seed: j.plan.Seed, Delays: j.plan.Delays, Trace: recorder})
 	defer n.Close()
 	driver := j.plan.Drive(n)
-	s.err = runUntil(ctx, n, j.until, progress)
+	s.err = runUntil(ctx, n, j.until, maxRecords, progress)
 	s.end = min(n.Now(), j.until)
 	if sink == nil {
 		s.records = recorder.Records()
@@ -65,13 +69,15 @@ func (j *job) simulate(ctx context.Context, internal bool, sink func(*trace.Reco
 	return s
 }
 
-func runUntil(ctx context.Context, n *node.Node, until time.Duration, progress func(time.Duration)) error {
+func runUntil(ctx context.Context, n *node.Node, until time.Duration, records int64, progress func(time.Duration)) error {
 	for t := min(chunk, until); ; t = min(t+chunk, until) {
 		if err := n.RunUntil(t); err != nil {
 			return err
 		}
 		progress(t)
 		switch {
+		case n.Trace().Len() > records:
+			return fmt.Errorf("stopped at %s: more than %d records; fewer pods or a shorter duration make a smaller trace", value.Format(t), records)
 		case t == until:
 			return nil
 		case ctx.Err() != nil:
