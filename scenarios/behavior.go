@@ -176,6 +176,8 @@ func (b *behavior) checkWhat(r *Rule, n *strict.Node) {
 	}
 }
 
+var probeKeys = []string{"liveness", "readiness", "startup"}
+
 func hasProbe(probes []probeOf, key string) bool {
 	for _, p := range probes {
 		if p.key == key {

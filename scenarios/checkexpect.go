@@ -146,6 +146,7 @@ func (c *checker) checkMatcher(e *Expect, n *strict.Node) {
 	}
 	if e.Record != nil {
 		e.Record.CheckScope(n)
+		c.checkProbe(e.Pod, e.Container, n.Field("record").Field("probe"))
 	}
 	if e.Transitions != nil {
 		e.Transitions.Check(n.Field("transitions"), e.Container)
@@ -186,9 +187,36 @@ func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
 	c.checkContainerName(pod, m.Container, n.Field("container"))
 	if m.Record != nil {
 		m.Record.CheckScope(n)
+		c.checkProbe(pod, m.Container, n.Field("record").Field("probe"))
 	}
 	if m.Becomes != nil {
 		m.Becomes.Check(n.Field("becomes"), m.Container)
+	}
+}
+
+// checkProbe refuses to look for runs of a probe that no container has: never would hold whatever happens.
+func (c *checker) checkProbe(pod, container string, n *strict.Node) {
+	if n.Bad() || n.Kind != strict.Scalar || !slices.Contains(probeKeys, n.Value) || !c.resolved() {
+		return
+	}
+	meant := false // containers; names that mean nothing are reported elsewhere
+	for _, w := range c.scenario.workloads {
+		if _, count := w.named(pod); count == 0 {
+			continue
+		}
+		for i := range w.pod.Spec.Containers {
+			spec := &w.pod.Spec.Containers[i]
+			switch {
+			case container != "" && spec.Name != container:
+			case hasProbe(probesOf(spec), n.Value):
+				return
+			default:
+				meant = true
+			}
+		}
+	}
+	if meant {
+		n.Errorf("there is no container with a %sProbe that this could be about", n.Value)
 	}
 }
 

@@ -43,6 +43,9 @@ func TestDifferentSeed(t *testing.T) {
 		if r.Equal || r.Fault != "" {
 			continue
 		}
+		if bytes.Contains(r.Shrunk, []byte("could not be made smaller")) {
+			continue // the kubelet broke a tie in another way each time
+		}
 		if !strings.Contains(r.Again, "second real run") || !strings.Contains(r.Text, "first record that no choice explains") {
 			t.Errorf("seed %d differs, but is told as %q and\n%s", seed, r.Again, r.Text)
 		}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"io"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"probesim.dev/scenarios"
+	"probesim.dev/sim/report"
+)
+
+// failing is a writer that takes so many writes and then has an error.
+type failing struct {
+	writes int
+	err    error
+}
+
+func (w *failing) Write(p []byte) (int, error) {
+	if w.writes--; w.writes < 0 {
+		return 0, w.err
+	}
+	return len(p), nil
+}
+
+// A reader that went away ends the command quietly; a full disk does not.
+func TestWriteErrors(t *testing.T) {
+	for _, format := range []string{"timeline", "lines", "jsonl", "json", "junit"} {
+		for err, want := range map[error]int{syscall.EPIPE: exitPipe, syscall.ENOSPC: exitBroken} {
+			var stderr strings.Builder
+			code := execute(context.Background(), []string{"run", library, "-o", format}, &failing{err: err}, &stderr)
+			if code != want || strings.Contains(stderr.String(), err.Error()) != (want == exitBroken) {
+				t.Errorf("%s, %v: exit code %d, stderr %q", format, err, code, stderr.String())
+			}
+		}
+	}
+}
+
+// A trace that nobody reads is not written to its end, nor the run made to its end.
+func TestStreamStopsWithItsReader(t *testing.T) {
+	args := []string{"run", library, "--run", "^exec-liveness$", "-o", "jsonl", "--until", "720h"}
+	done := make(chan int, 1)
+	go func() {
+		done <- execute(context.Background(), args, &failing{writes: 1, err: syscall.EPIPE}, io.Discard)
+	}()
+	select {
+	case code := <-done:
+		if code != exitPipe {
+			t.Errorf("exit code %d", code)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("it went on")
+	}
+}
+
+// A panic within a run is caught, names the run and is the program's fault.
+func TestPanicIsCaught(t *testing.T) {
+	all, err := scenarios.Load(library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := (&selection{}).job(all[0].Plan("v1.37.0", new(int64(3))), 0)
+	s := j.simulate(context.Background(), false, nil, func(time.Duration) { panic("a bug") })
+	run := s.report()
+	if run.Outcome() != report.Broken {
+		t.Fatalf("the outcome is %s", run.Outcome())
+	}
+	for _, want := range []string{"probesim is at fault", "panic: a bug", "--run '^" + all[0].Metadata.Name + "$' --kubernetes v1.37.0 --seed 3"} {
+		if !strings.Contains(run.Err.Error(), want) {
+			t.Errorf("no %q in %v", want, run.Err)
+		}
+	}
+	out := &output{cases: []report.Case{{Runs: []*report.Run{run}}}}
+	if err := out.verdict(); err == nil || err.(*exitError).code != exitBroken {
+		t.Errorf("the verdict is %v", err)
+	}
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+)
+
+// The results come in order however many are worked on at once.
+func TestInOrder(t *testing.T) {
+	for _, parallel := range []int{1, 3, 200} {
+		var got []int
+		err := inOrder(context.Background(), 100, parallel, func(i int) int { return i * i }, func(i, square int) error {
+			got = append(got, square)
+			return nil
+		})
+		if err != nil || len(got) != 100 || !slices.IsSorted(got) {
+			t.Errorf("%d at once: %v, %v", parallel, got, err)
+		}
+	}
+}
+
+// An error of emit ends it, and the work with it.
+func TestInOrderStops(t *testing.T) {
+	full := errors.New("disk full")
+	emitted := 0
+	err := inOrder(context.Background(), 1000, 2, func(i int) int { return i }, func(i, _ int) error {
+		emitted++
+		if i == 5 {
+			return full
+		}
+		return nil
+	})
+	if err != full || emitted != 6 {
+		t.Errorf("%d were emitted, then %v", emitted, err)
+	}
+}
+
+// When it is cancelled, what is handed over is a beginning of the results without a hole.
+func TestInOrderCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	next := 0
+	err := inOrder(ctx, 1000, 4, func(i int) int { return i }, func(i, r int) error {
+		if i != next || r != next {
+			t.Fatalf("got result %d as number %d after %d results", r, i, next)
+		}
+		next++
+		if i == 10 {
+			cancel()
+		}
+		return nil
+	})
+	if err != nil || next < 11 || next == 1000 {
+		t.Errorf("%d results, %v", next, err)
+	}
+}

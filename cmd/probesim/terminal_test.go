@@ -1,0 +1,30 @@
+package main
+
+import "testing"
+
+func TestColorAndCharacters(t *testing.T) {
+	for _, test := range []struct {
+		env            map[string]string
+		color, unicode bool
+	}{
+		{nil, true, true},
+		{map[string]string{"NO_COLOR": "1", "LANG": "en_US.UTF-8"}, false, true},
+		{map[string]string{"NO_COLOR": "", "TERM": "xterm", "LANG": "C.utf8"}, true, true},
+		{map[string]string{"TERM": "dumb", "LANG": "C"}, false, false},
+		{map[string]string{"LC_ALL": "POSIX", "LANG": "en_US.UTF-8"}, true, false},
+		{map[string]string{"LC_CTYPE": "de_DE.UTF-8", "LANG": "de_DE.ISO-8859-1"}, true, true},
+	} {
+		getenv := func(name string) string { return test.env[name] }
+		if wantsColor(getenv) != test.color || speaksUnicode(getenv) != test.unicode {
+			t.Errorf("%v: colour %v, Unicode %v", test.env, wantsColor(getenv), speaksUnicode(getenv))
+		}
+	}
+}
+
+func TestQuote(t *testing.T) {
+	for word, want := range map[string]string{"a/b.yaml": "a/b.yaml", "": "''", "^x$": "'^x$'", "it's": `'it'\''s'`, "a b": "'a b'"} {
+		if got := quote(word); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
