@@ -8,20 +8,21 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 	"probesim.dev/sim/profile"
 )
 
 // interrupt interrupts at one preemption point until all that is enabled has run.
 type interrupt string
 
-func (i interrupt) Choose(c sim.Choice, _ int) int {
-	if c.Kind == sim.Preemption && strings.HasPrefix(c.Key, string(i)) {
+func (i interrupt) Choose(c choose.Choice, _ int) int {
+	if c.Kind == choose.Preemption && strings.HasPrefix(c.Key, string(i)) {
 		return 1
 	}
 	return 0
 }
-func (interrupt) Next([]sim.Choice) int       { return 0 }
-func (interrupt) Fraction(sim.Choice) float64 { return 0.5 }
+func (interrupt) Next([]choose.Choice) int       { return 0 }
+func (interrupt) Fraction(choose.Choice) float64 { return 0.5 }
 
 // The readiness worker is triggered before the status is stored (B6). If it runs first it does not find the
 // container, the trigger is wasted, and its period has begun anew: the first probe comes at 7 s. If the
@@ -29,7 +30,7 @@ func (interrupt) Fraction(sim.Choice) float64 { return 0.5 }
 func TestTriggerRacesTheStatus(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		chooser sim.Chooser
+		chooser choose.Chooser
 		reset   bool
 		want    time.Duration
 	}{

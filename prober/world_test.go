@@ -14,6 +14,7 @@ import (
 
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 	"probesim.dev/sim/profile"
 	"probesim.dev/sim/trace"
 )
@@ -38,7 +39,7 @@ type worldOptions struct {
 	uptime  time.Duration // of the kubelet at 0 s
 	profile profile.Profile
 	verbose bool
-	chooser sim.Chooser
+	chooser choose.Chooser
 }
 
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)

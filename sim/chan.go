@@ -1,6 +1,9 @@
 package sim
 
-import "probesim.dev/sim/internal/queue"
+import (
+	"probesim.dev/sim/choose"
+	"probesim.dev/sim/internal/queue"
+)
 
 // Chan is a buffered channel of virtual time with one receiving process at a time. As in Go, a value
 // that is sent while the receiver waits is handed to it and takes no room.
@@ -61,22 +64,14 @@ func (c *Chan[T]) Send(p *Proc, v T) {
 
 // Recv waits for a value and returns it.
 func (c *Chan[T]) Recv(p *Proc) T {
-	if !c.take() {
-		c.wait(p, 0)
-		p.open = true
-		p.Park()
-		c.leave()
-	}
+	p.Select(c)
 	return c.Got()
 }
 
 // TryRecv returns a value if one waits.
 func (c *Chan[T]) TryRecv() (T, bool) {
-	if !c.take() {
-		var none T
-		return none, false
-	}
-	return c.Got(), true
+	ok := c.take()
+	return c.Got(), ok
 }
 
 // Got returns the value of this channel's case after Select chose it.
@@ -135,36 +130,17 @@ func (p *Proc) Select(cases ...Case) int {
 
 // takeOne receives from a channel that has a value, if there is one.
 func (p *Proc) takeOne(cases []Case) (int, bool) {
-	first, n := -1, 0
+	var room [8]int
+	ready := room[:0]
 	for i, c := range cases {
 		if c.ready() {
-			n++
-			if first < 0 {
-				first = i
-			}
+			ready = append(ready, i)
 		}
 	}
-	if n == 0 {
+	if len(ready) == 0 {
 		return 0, false
 	}
-	if n > 1 && p.sim.choices.chooser != nil {
-		first = p.chooseReady(cases, n)
-	}
-	cases[first].take()
-	return first, true
-}
-
-// chooseReady has the chooser pick among the n ready cases.
-func (p *Proc) chooseReady(cases []Case, n int) int {
-	k := p.sim.choices.choose(SelectCase, p.name, n)
-	for i, c := range cases {
-		if !c.ready() {
-			continue
-		}
-		if k == 0 {
-			return i
-		}
-		k--
-	}
-	panic("sim: unreachable")
+	i := ready[p.sim.asker.Choose(choose.SelectCase, p.name, len(ready))]
+	cases[i].take()
+	return i, true
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // anyChooser draws a policy: none, which is the canonical one, or a seed.
-var anyChooser = rapid.Custom(func(t *rapid.T) sim.Chooser {
+var anyChooser = rapid.Custom(func(t *rapid.T) choose.Chooser {
 	seed := rapid.Uint64Range(0, 1<<20).Draw(t, "seed, 0 for none")
 	if seed == 0 {
 		return nil

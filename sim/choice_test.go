@@ -10,16 +10,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 )
 
 // asker notes what it is asked and gives the answers of a list, then canonical ones.
 type asker struct {
-	only    sim.ChoiceKind // other questions are not noted and get the canonical answer
+	only    choose.Kind // other questions are not noted and get the canonical answer
 	asked   []string
 	answers []int
 }
 
-func (a *asker) answer(kind sim.ChoiceKind, question string) int {
+func (a *asker) answer(kind choose.Kind, question string) int {
 	if kind != a.only {
 		return 0
 	}
@@ -32,26 +33,26 @@ func (a *asker) answer(kind sim.ChoiceKind, question string) int {
 	return v
 }
 
-func name(c sim.Choice) string { return fmt.Sprintf("%s#%d", c.Key, c.Ordinal) }
+func name(c choose.Choice) string { return fmt.Sprintf("%s#%d", c.Key, c.Ordinal) }
 
-func (a *asker) Choose(c sim.Choice, n int) int {
+func (a *asker) Choose(c choose.Choice, n int) int {
 	return a.answer(c.Kind, fmt.Sprintf("%s of %d", name(c), n))
 }
 
-func (a *asker) Next(candidates []sim.Choice) int {
+func (a *asker) Next(candidates []choose.Choice) int {
 	var names []string
 	for _, c := range candidates {
 		names = append(names, name(c))
 	}
-	return a.answer(sim.Next, fmt.Sprint(names))
+	return a.answer(choose.Next, fmt.Sprint(names))
 }
 
-func (a *asker) Fraction(c sim.Choice) float64 { return float64(a.answer(c.Kind, name(c))) / 4 }
+func (a *asker) Fraction(c choose.Choice) float64 { return float64(a.answer(c.Kind, name(c))) / 4 }
 
 // Who goes next is asked whenever there are several: due timers first, then processes as they were
 // enabled, each with the number of times that it ran.
 func TestNextIsAskedWithStableKeys(t *testing.T) {
-	a := &asker{only: sim.Next, answers: []int{1, 0, 2}}
+	a := &asker{only: choose.Next, answers: []int{1, 0, 2}}
 	s := sim.New(sim.Options{Chooser: a})
 	var got []string
 	for _, name := range []string{"a", "b"} {
@@ -82,7 +83,7 @@ func TestNextIsAskedWithStableKeys(t *testing.T) {
 
 // A process that ends and is started anew under its name goes on counting: a choice means one of them.
 func TestNextCountsOnForANewProcessOfTheName(t *testing.T) {
-	a := &asker{only: sim.Next}
+	a := &asker{only: choose.Next}
 	s := sim.New(sim.Options{Chooser: a})
 	for at := range 2 {
 		s.At(time.Duration(at)*time.Second, "start", func() {
@@ -104,7 +105,7 @@ func TestPreempt(t *testing.T) {
 		"[other, p goes on, child of other, later]",
 		"[other, child of other, p goes on, later]",
 	} {
-		a := &asker{only: sim.Preemption, answers: []int{answer}}
+		a := &asker{only: choose.Preemption, answers: []int{answer}}
 		s := sim.New(sim.Options{Chooser: a})
 		var got []string
 		note := func(what string) { got = append(got, what) }
@@ -152,7 +153,7 @@ func TestCanonicalChoices(t *testing.T) {
 
 // A select asks which of its ready cases it takes, and does not when there is only one.
 func TestSelectAsksAmongReadyCases(t *testing.T) {
-	a := &asker{only: sim.SelectCase, answers: []int{1, 1}}
+	a := &asker{only: choose.SelectCase, answers: []int{1, 1}}
 	s := sim.New(sim.Options{Chooser: a})
 	var chans []*sim.Chan[int]
 	for i := range 3 {
@@ -182,7 +183,7 @@ func TestShuffleReachesEveryOrder(t *testing.T) {
 	seen := map[string]bool{}
 	for first := range 3 {
 		for second := range 2 {
-			a := &asker{only: sim.Order, answers: []int{first, second}}
+			a := &asker{only: choose.Order, answers: []int{first, second}}
 			s := sim.New(sim.Options{Chooser: a})
 			items := []string{"x", "y", "z"}
 			sim.Shuffle(s, "relist", items)
@@ -198,7 +199,7 @@ func TestShuffleReachesEveryOrder(t *testing.T) {
 }
 
 func TestFractionAsks(t *testing.T) {
-	a := &asker{only: sim.Jitter, answers: []int{3, 1}}
+	a := &asker{only: choose.Jitter, answers: []int{3, 1}}
 	s := sim.New(sim.Options{Chooser: a})
 	got := []float64{s.Fraction("start"), s.Fraction("start"), s.Fraction("requeue")}
 	if !slices.Equal(got, []float64{0.75, 0.25, 0}) || fmt.Sprint(a.asked) != "[start#0 start#1 requeue#0]" {

@@ -9,21 +9,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/limit"
 )
 
 // A limit ends a run with an error that says what ran away.
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		limits sim.Limits
+		limits limit.Limits
 		build  func(*sim.Sim)
 		want   string
 	}{
-		{"events", sim.Limits{Events: 100}, func(s *sim.Sim) {
+		{"events", limit.Limits{Events: 100}, func(s *sim.Sim) {
 			s.Go("slow", func(p *sim.Proc) { every(p, 10*time.Second) })
 			s.Go("fast", func(p *sim.Proc) { every(p, time.Second) })
 		}, `stopped at 46s: more than 100 events; "fast" ran 46 times`},
-		{"processes at one instant", sim.Limits{AtOneInstant: 100}, func(s *sim.Sim) {
+		{"processes at one instant", limit.Limits{AtOneInstant: 100}, func(s *sim.Sim) {
 			s.Go("quiet", func(p *sim.Proc) { every(p, time.Second) })
 			var a, b *sim.Proc
 			a = s.Go("ping", func(p *sim.Proc) {
@@ -38,17 +39,17 @@ func TestLimits(t *testing.T) {
 				}
 			})
 		}, `stopped at 3s: more than 100 events at one instant; "ping" ran 50 times`},
-		{"a timer that sets itself", sim.Limits{AtOneInstant: 100}, func(s *sim.Sim) {
+		{"a timer that sets itself", limit.Limits{AtOneInstant: 100}, func(s *sim.Sim) {
 			var timer *sim.Timer
 			timer = s.NewTimer("runtime", func() { s.Set(timer, s.Now()) })
 			s.Set(timer, time.Second)
 		}, `stopped at 1s: more than 100 events at one instant; "runtime" ran 100 times`},
-		{"callbacks that call for more", sim.Limits{AtOneInstant: 100}, func(s *sim.Sim) {
+		{"callbacks that call for more", limit.Limits{AtOneInstant: 100}, func(s *sim.Sim) {
 			var again func()
 			again = func() { s.At(s.Now(), "scenario", again) }
 			again()
 		}, `stopped at 0s: more than 100 events at one instant; "scenario" ran 101 times`},
-		{"processes", sim.Limits{Processes: 10}, func(s *sim.Sim) {
+		{"processes", limit.Limits{Processes: 10}, func(s *sim.Sim) {
 			s.Go("parent", func(p *sim.Proc) {
 				for i := range 100 {
 					s.Go(fmt.Sprint("child ", i), (*sim.Proc).Park)
@@ -56,7 +57,7 @@ func TestLimits(t *testing.T) {
 				}
 			})
 		}, `stopped at 9s: more than 10 processes; "parent" ran 10 times`},
-		{"virtual time", sim.Limits{Time: time.Minute}, func(s *sim.Sim) {
+		{"virtual time", limit.Limits{Time: time.Minute}, func(s *sim.Sim) {
 			s.Go("clock", func(p *sim.Proc) { every(p, 25*time.Second) })
 		}, `stopped at 50s: the limit of virtual time is 1m0s; "clock" ran 3 times`},
 	} {
@@ -65,7 +66,7 @@ func TestLimits(t *testing.T) {
 			defer s.Close()
 			c.build(s)
 			err := s.RunUntil(time.Hour)
-			if limit := (*sim.LimitError)(nil); !errors.As(err, &limit) || err.Error() != c.want {
+			if limit := (*limit.Error)(nil); !errors.As(err, &limit) || err.Error() != c.want {
 				t.Errorf("got  %v\nwant %s", err, c.want)
 			}
 			if again := s.RunUntil(2 * time.Hour); again != err {
@@ -83,7 +84,7 @@ func every(p *sim.Proc, d time.Duration) {
 
 // A run that stays within its limits is not ended by them.
 func TestLimitsAreInclusive(t *testing.T) {
-	s := sim.New(sim.Options{Limits: sim.Limits{Events: 5, Processes: 1, AtOneInstant: 2}})
+	s := sim.New(sim.Options{Limits: limit.Limits{Events: 5, Processes: 1, AtOneInstant: 2}})
 	s.Go("p", func(p *sim.Proc) {
 		p.Sleep(time.Second)
 		p.Sleep(time.Second)

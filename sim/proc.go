@@ -16,8 +16,9 @@ type Proc struct {
 	open  bool // waits in a Select or Recv that nothing has been sent to yet
 	woken int  // the case of the Select that was
 	idle  func() bool
-	runs  *int64
+	turns *int64 // how often it ran, with all others of its name
 
+	enabled bool  // it was woken and has not run yet
 	started int64 // place among all that were started
 }
 
@@ -28,8 +29,8 @@ type killed struct{}
 // identifies it in choices and errors and should be unique among what is alive.
 func (s *Sim) Go(name string, f func(*Proc)) *Proc {
 	s.starts++
-	p := &Proc{sim: s, name: name, runs: s.counter(name), started: s.starts}
-	p.sleep = Timer{name: "sleep of " + name, proc: p, runs: p.runs}
+	p := &Proc{sim: s, name: name, turns: s.meter.Turns(name), started: s.starts}
+	p.sleep = Timer{name: "sleep of " + name, proc: p, turns: p.turns}
 	p.next, p.stop = iter.Pull(func(yield func(struct{}) bool) {
 		defer func() {
 			if r := recover(); r != nil && r != any(killed{}) {
@@ -40,9 +41,7 @@ func (s *Sim) Go(name string, f func(*Proc)) *Proc {
 		f(p)
 	})
 	s.procs[p] = struct{}{}
-	if m := s.limits.Processes; m > 0 && len(s.procs) > m {
-		s.exceed("processes", int64(m))
-	}
+	s.meter.Alive(len(s.procs), s.now)
 	s.ready.Push(p)
 	return p
 }
@@ -58,8 +57,10 @@ func (p *Proc) Sim() *Sim { return p.sim }
 
 // resume runs the process until it waits or ends.
 func (p *Proc) resume() {
-	*p.runs++
+	*p.turns++
+	p.enabled = false
 	if p.idle != nil && p.idle() {
+		p.sim.spared += 2 // this turn, and the timer before it
 		return
 	}
 	p.idle = nil
@@ -87,7 +88,7 @@ func (p *Proc) ParkWhile(idle func() bool) {
 func (p *Proc) Interrupt() {
 	p.sim.Stop(&p.sleep)
 	p.idle = nil
-	if !p.sim.isEnabled(p) { // the wake-up may have come at this very instant
+	if !p.enabled { // the wake-up may have come at this very instant
 		p.Wake()
 	}
 }
@@ -96,7 +97,7 @@ func (p *Proc) Interrupt() {
 func (p *Proc) Wake() { p.sim.enable(p) }
 
 // WakeAt enables the process at time t; only for a process that is about to Park or is in ParkWhile.
-func (p *Proc) WakeAt(t time.Duration) { p.sim.schedule(&p.sleep, t) }
+func (p *Proc) WakeAt(t time.Duration) { p.sim.Set(&p.sleep, t) }
 
 // Sleep waits for d; not at all if d is not positive.
 func (p *Proc) Sleep(d time.Duration) {
@@ -104,28 +105,5 @@ func (p *Proc) Sleep(d time.Duration) {
 		return
 	}
 	p.WakeAt(p.sim.now + d)
-	p.Park()
-}
-
-// Preempt is a preemption point: between two statements that do not wait, the real process may be
-// interrupted here. The chooser lets it go on, or lets what is enabled now go first, or all else that
-// happens at this instant. The canonical choice is to go on.
-func (p *Proc) Preempt(point string) {
-	s := p.sim
-	if s.choices.chooser == nil || s.enabled()+s.last.Len() == 0 {
-		return
-	}
-	switch s.choices.choose(Preemption, point+" "+p.name, 3) {
-	case 1:
-		s.ready.Push(p)
-		p.Park()
-	case 2:
-		p.YieldToAll()
-	}
-}
-
-// YieldToAll lets all else that happens at this instant go first.
-func (p *Proc) YieldToAll() {
-	p.sim.last.Push(p)
 	p.Park()
 }

@@ -8,34 +8,32 @@ type Timer struct {
 	proc *Proc
 	call func()
 	at   time.Duration
-	seq  uint64
 	pos  int // place among those that are set, plus one; 0: not there
-	runs *int64
+
+	turns *int64 // how often it fired, with all others of its name
 }
 
 // NewTimer returns a timer that is not set. When it fires, call runs in the kernel: it must not wait. The
 // name identifies it in choices and errors and should be unique among what is alive.
 func (s *Sim) NewTimer(name string, call func()) *Timer {
-	return &Timer{name: name, call: call, runs: s.counter(name)}
+	return &Timer{name: name, call: call, turns: s.meter.Turns(name)}
 }
 
 // Set has the timer fire at time t, or at this instant if t is past, instead of when it was set to.
-func (s *Sim) Set(t *Timer, at time.Duration) { s.schedule(t, at) }
+func (s *Sim) Set(t *Timer, at time.Duration) {
+	s.Stop(t)
+	s.set++
+	t.at = max(at, s.now)
+	s.timers.Push(t.at, s.set, t)
+}
 
 // At calls f at time t. Other calls may have the same name.
 func (s *Sim) At(t time.Duration, name string, f func()) {
 	timer := s.NewTimer(name, f)
-	turn := *timer.runs
-	*timer.runs++
-	timer.runs = &turn
-	s.schedule(timer, t)
-}
-
-func (s *Sim) schedule(t *Timer, at time.Duration) {
-	s.Stop(t)
-	s.seq++
-	t.at, t.seq = max(at, s.now), s.seq
-	s.timers.Push(t.at, t.seq, t)
+	turn := *timer.turns
+	*timer.turns++
+	timer.turns = &turn
+	s.Set(timer, t)
 }
 
 // Stop keeps the timer from firing.
@@ -57,7 +55,7 @@ func (t *Timer) fire(s *Sim) {
 		s.enable(t.proc)
 		return
 	}
-	*t.runs++
+	*t.turns++
 	t.call()
 }
 
@@ -73,16 +71,18 @@ type Ticker struct {
 // NewTicker returns a ticker whose first tick is one period away. The period must be positive.
 func (s *Sim) NewTicker(name string, period time.Duration) *Ticker {
 	t := &Ticker{C: NewChan[struct{}](s, name, 1), sim: s, period: period}
-	t.timer = Timer{name: name, call: t.tick, runs: s.counter(name)}
-	s.schedule(&t.timer, s.now+period)
+	t.timer = Timer{name: name, call: t.tick, turns: s.meter.Turns(name)}
+	s.Set(&t.timer, s.now+period)
 	return t
 }
 
 func (t *Ticker) tick() {
-	t.sim.schedule(&t.timer, t.timer.at+t.period)
-	if t.idle == nil || !t.C.awaited() || !t.idle() {
-		t.C.TrySend(struct{}{})
+	t.sim.Set(&t.timer, t.timer.at+t.period)
+	if t.idle != nil && t.C.awaited() && t.idle() {
+		t.sim.spared++
+		return
 	}
+	t.C.TrySend(struct{}{})
 }
 
 // Unless spares ticks that would be received at once and lead to nothing: those that find the receiver
@@ -93,7 +93,7 @@ func (t *Ticker) Unless(idle func() bool) { t.idle = idle }
 func (t *Ticker) Reset(period time.Duration) {
 	t.period = period
 	t.C.buf.Clear()
-	t.sim.schedule(&t.timer, t.sim.now+period)
+	t.sim.Set(&t.timer, t.sim.now+period)
 }
 
 // Stop ends the ticks.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 	"probesim.dev/sim/trace"
 )
 
@@ -79,16 +80,16 @@ func TestThe21stUpdateBlocks(t *testing.T) {
 }
 
 // interrupt interrupts everywhere.
-type interrupt struct{ sim.Chooser }
+type interrupt struct{ choose.Chooser }
 
-func (interrupt) Choose(sim.Choice, int) int { return 1 }
-func (interrupt) Next([]sim.Choice) int      { return 0 }
+func (interrupt) Choose(choose.Choice, int) int { return 1 }
+func (interrupt) Next([]choose.Choice) int      { return 0 }
 
 // Between the result and its update somebody else may look: the sync of the pod sees a result that
 // nobody has been told of.
 func TestResultIsStoredBeforeItIsSent(t *testing.T) {
 	for _, c := range []struct {
-		chooser sim.Chooser
+		chooser choose.Chooser
 		want    string
 	}{
 		{nil, "sent, seen"},

@@ -9,14 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
 )
 
-var choices = rapid.Custom(func(t *rapid.T) sim.Choice {
-	return sim.Choice{
-		Kind: rapid.SampledFrom([]sim.ChoiceKind{
-			sim.Next, sim.SelectCase, sim.Preemption, sim.Order, sim.Jitter,
+var choices = rapid.Custom(func(t *rapid.T) choose.Choice {
+	return choose.Choice{
+		Kind: rapid.SampledFrom([]choose.Kind{
+			choose.Next, choose.SelectCase, choose.Preemption, choose.Order, choose.Jitter,
 		}).Draw(t, "kind"),
 		Key:     rapid.String().Draw(t, "key"),
 		Ordinal: rapid.Int64Min(0).Draw(t, "ordinal"),
@@ -38,7 +37,7 @@ func TestSeededDrawsByWhatTheChoiceIsAbout(t *testing.T) {
 		if s.Choose(c, n) != v || s.Fraction(c) != f {
 			t.Error("the second answer to the same question differs")
 		}
-		candidates := []sim.Choice{c, other, choices.Draw(t, "third")}
+		candidates := []choose.Choice{c, other, choices.Draw(t, "third")}
 		first := candidates[s.Next(candidates)]
 		slices.Reverse(candidates)
 		if got := candidates[s.Next(candidates)]; got != first {
@@ -51,15 +50,15 @@ func TestSeededDrawsByWhatTheChoiceIsAbout(t *testing.T) {
 func TestSeededIsEven(t *testing.T) {
 	const questions = 20000
 	for _, c := range []struct {
-		kind sim.ChoiceKind
+		kind choose.Kind
 		want []float64
 	}{
-		{sim.SelectCase, []float64{1. / 3, 1. / 3, 1. / 3}},
-		{sim.Preemption, []float64{3./4 + 1./12, 1. / 12, 1. / 12}},
+		{choose.SelectCase, []float64{1. / 3, 1. / 3, 1. / 3}},
+		{choose.Preemption, []float64{3./4 + 1./12, 1. / 12, 1. / 12}},
 	} {
 		count := make([]float64, 3)
 		for i := range int64(questions) {
-			count[choose.Seeded(1).Choose(sim.Choice{Kind: c.kind, Key: "k", Ordinal: i}, 3)]++
+			count[choose.Seeded(1).Choose(choose.Choice{Kind: c.kind, Key: "k", Ordinal: i}, 3)]++
 		}
 		for v, want := range c.want {
 			if got := count[v] / questions; math.Abs(got-want) > 0.02 {
@@ -69,7 +68,7 @@ func TestSeededIsEven(t *testing.T) {
 	}
 	sum := 0.0
 	for i := range int64(questions) {
-		sum += choose.Seeded(1).Fraction(sim.Choice{Kind: sim.Jitter, Key: "k", Ordinal: i})
+		sum += choose.Seeded(1).Fraction(choose.Choice{Kind: choose.Jitter, Key: "k", Ordinal: i})
 	}
 	if mean := sum / questions; math.Abs(mean-0.5) > 0.01 {
 		t.Errorf("fractions have a mean of %.3f", mean)
@@ -78,12 +77,12 @@ func TestSeededIsEven(t *testing.T) {
 
 // Every part of the question and the seed changes the answers.
 func TestSeededTellsQuestionsApart(t *testing.T) {
-	base := sim.Choice{Kind: sim.Jitter, Key: "requeue of pod a/b", Ordinal: 7}
+	base := choose.Choice{Kind: choose.Jitter, Key: "requeue of pod a/b", Ordinal: 7}
 	others := map[string]float64{
 		"seed":    choose.Seeded(2).Fraction(base),
-		"kind":    choose.Seeded(1).Fraction(sim.Choice{Kind: sim.Order, Key: base.Key, Ordinal: 7}),
-		"key":     choose.Seeded(1).Fraction(sim.Choice{Kind: sim.Jitter, Key: "requeue of pod a/c", Ordinal: 7}),
-		"ordinal": choose.Seeded(1).Fraction(sim.Choice{Kind: sim.Jitter, Key: base.Key, Ordinal: 8}),
+		"kind":    choose.Seeded(1).Fraction(choose.Choice{Kind: choose.Order, Key: base.Key, Ordinal: 7}),
+		"key":     choose.Seeded(1).Fraction(choose.Choice{Kind: choose.Jitter, Key: "requeue of pod a/c", Ordinal: 7}),
+		"ordinal": choose.Seeded(1).Fraction(choose.Choice{Kind: choose.Jitter, Key: base.Key, Ordinal: 8}),
 	}
 	for what, f := range others {
 		if f == choose.Seeded(1).Fraction(base) {
@@ -92,10 +91,10 @@ func TestSeededTellsQuestionsApart(t *testing.T) {
 	}
 }
 
-func next(key string) sim.Choice { return sim.Choice{Kind: sim.Next, Key: key} }
+func next(key string) choose.Choice { return choose.Choice{Kind: choose.Next, Key: key} }
 
-func jitter(key string) sim.Choice       { return sim.Choice{Kind: sim.Jitter, Key: key} }
-func interruption(key string) sim.Choice { return sim.Choice{Kind: sim.Preemption, Key: key} }
+func jitter(key string) choose.Choice       { return choose.Choice{Kind: choose.Jitter, Key: key} }
+func interruption(key string) choose.Choice { return choose.Choice{Kind: choose.Preemption, Key: key} }
 
 // fixed answers every question with one number.
 type fixed struct {
@@ -103,14 +102,14 @@ type fixed struct {
 	fraction float64
 }
 
-func (f fixed) Choose(sim.Choice, int) int  { return f.value }
-func (f fixed) Next([]sim.Choice) int       { return f.value }
-func (f fixed) Fraction(sim.Choice) float64 { return f.fraction }
+func (f fixed) Choose(choose.Choice, int) int  { return f.value }
+func (f fixed) Next([]choose.Choice) int       { return f.value }
+func (f fixed) Fraction(choose.Choice) float64 { return f.fraction }
 
 // ask asks a policy about each key, and which of them goes first.
-func ask(c sim.Chooser, keys ...string) []string {
+func ask(c choose.Chooser, keys ...string) []string {
 	var answers []string
-	var candidates []sim.Choice
+	var candidates []choose.Choice
 	for _, k := range keys {
 		answers = append(answers, fmt.Sprint(k, " ", c.Choose(interruption(k), 3), " ", c.Fraction(jitter(k))))
 		candidates = append(candidates, next(k))
@@ -200,8 +199,8 @@ func TestReplayOfLast(t *testing.T) {
 	}
 }
 
-func nexts(keys []string) []sim.Choice {
-	var list []sim.Choice
+func nexts(keys []string) []choose.Choice {
+	var list []choose.Choice
 	for _, k := range keys {
 		list = append(list, next(k))
 	}

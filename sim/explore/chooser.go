@@ -5,17 +5,16 @@ import (
 	"time"
 
 	"probesim.dev/prober"
-	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
 )
 
 // decision is a choice that came up in a run, with what was picked and what else there was.
 type decision struct {
 	t          time.Duration
-	choice     sim.Choice
+	choice     choose.Choice
 	n, picked  int
-	start      bool         // of which start delay a worker got: shows as late as the period is long
-	candidates []sim.Choice // of a choice of the next to go
+	start      bool            // of which start delay a worker got: shows as late as the period is long
+	candidates []choose.Choice // of a choice of the next to go
 }
 
 // others returns what could have been picked instead.
@@ -47,21 +46,21 @@ type chooser struct {
 	decisions []decision
 }
 
-func (c *chooser) Choose(id sim.Choice, n int) int {
+func (c *chooser) Choose(id choose.Choice, n int) int {
 	v := c.Replay.Choose(id, n)
 	c.decisions = append(c.decisions, decision{t: c.now(), choice: id, n: n, picked: v})
 	return v
 }
 
-func (c *chooser) Next(candidates []sim.Choice) int {
+func (c *chooser) Next(candidates []choose.Choice) int {
 	v := c.Replay.Next(candidates)
 	c.decisions = append(c.decisions, decision{
-		t: c.now(), n: len(candidates), picked: v, candidates: append([]sim.Choice(nil), candidates...),
+		t: c.now(), n: len(candidates), picked: v, candidates: append([]choose.Choice(nil), candidates...),
 	})
 	return v
 }
 
-func (c *chooser) Fraction(id sim.Choice) float64 {
+func (c *chooser) Fraction(id choose.Choice) float64 {
 	if strings.HasPrefix(id.Key, prober.StartJitter) && len(c.starts) > 0 {
 		return c.startFraction(id)
 	}
@@ -74,7 +73,7 @@ func (c *chooser) Fraction(id sim.Choice) float64 {
 
 // startFraction picks which of the drawn start delays this worker got: the next in turn, or the one that
 // is asked for, counted from 1.
-func (c *chooser) startFraction(id sim.Choice) float64 {
+func (c *chooser) startFraction(id choose.Choice) float64 {
 	n := len(c.starts)
 	picked := c.Replay.Choose(id, n+1)
 	c.decisions = append(c.decisions, decision{t: c.now(), choice: id, n: n + 1, picked: picked, start: true})

@@ -10,14 +10,13 @@ import (
 	"slices"
 	"time"
 
-	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/trace"
 )
 
 // Run simulates until a virtual time with the choices of a policy, and returns the trace, with internal
 // records if wanted. Before the first choice is made it hands clock what tells the virtual time.
-type Run func(c sim.Chooser, clock func(now func() time.Duration), until time.Duration, internal bool) ([]trace.Record, error)
+type Run func(c choose.Chooser, clock func(now func() time.Duration), until time.Duration, internal bool) ([]trace.Record, error)
 
 // Options say what to follow.
 type Options struct {

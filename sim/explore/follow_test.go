@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/explore"
 	"probesim.dev/sim/node"
@@ -44,7 +43,7 @@ func crashing() (*v1.Pod, fakeruntime.Pod) {
 
 // simulate runs the pod with a version's rules.
 func simulate(p profile.Profile) explore.Run {
-	return func(c sim.Chooser, clock func(func() time.Duration), until time.Duration, internal bool) ([]trace.Record, error) {
+	return func(c choose.Chooser, clock func(func() time.Duration), until time.Duration, internal bool) ([]trace.Record, error) {
 		n := node.New(node.Options{Profile: p, Chooser: c, Trace: &trace.Recorder{Internal: internal}})
 		defer n.Close()
 		clock(n.Now)
@@ -62,21 +61,21 @@ type noting struct {
 	drawn []explore.Requeue
 }
 
-func (n *noting) Next(candidates []sim.Choice) int {
+func (n *noting) Next(candidates []choose.Choice) int {
 	if n.Seeded.Choose(candidates[0], 2) > 0 {
 		return 0
 	}
 	return n.Seeded.Next(candidates)
 }
 
-func (n *noting) Choose(c sim.Choice, count int) int {
-	if c.Kind == sim.Preemption {
+func (n *noting) Choose(c choose.Choice, count int) int {
+	if c.Kind == choose.Preemption {
 		return 0
 	}
 	return n.Seeded.Choose(c, count)
 }
 
-func (n *noting) Fraction(c sim.Choice) float64 {
+func (n *noting) Fraction(c choose.Choice) float64 {
 	f := n.Seeded.Fraction(c)
 	n.drawn = append(n.drawn, explore.Requeue{T: n.now(), Fraction: f})
 	return f

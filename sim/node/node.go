@@ -20,6 +20,7 @@ import (
 	"probesim.dev/sim/apiserver"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/kubelet"
+	"probesim.dev/sim/limit"
 	"probesim.dev/sim/profile"
 	"probesim.dev/sim/trace"
 )
@@ -34,7 +35,7 @@ var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // DefaultLimits end runs that would not end by themselves in reasonable time: some hundred million events,
 // a million of them without time passing, or a year.
-var DefaultLimits = sim.Limits{Events: 500_000_000, Processes: 200_000, AtOneInstant: 1_000_000, Time: 365 * 24 * time.Hour}
+var DefaultLimits = limit.Limits{Events: 500_000_000, Processes: 200_000, AtOneInstant: 1_000_000, Time: 365 * 24 * time.Hour}
 
 // Options say what a node is like. The zero value is a node of the newest known version with default
 // delays, on which nothing is drawn.
@@ -45,9 +46,9 @@ type Options struct {
 	// every range, no chance comes up, the canonical order.
 	Seed   *int64
 	Delays fakeruntime.Delays
-	Limits sim.Limits // zero: DefaultLimits
+	Limits limit.Limits // zero: DefaultLimits
 	// Chooser makes the choices instead of the seed.
-	Chooser sim.Chooser
+	Chooser choose.Chooser
 	// Trace takes the records; nil: a recorder of the node's own that keeps observable records in memory.
 	Trace *trace.Recorder
 }
@@ -70,7 +71,7 @@ func New(o Options) *Node {
 	if o.Uptime != nil {
 		uptime = *o.Uptime
 	}
-	if o.Limits == (sim.Limits{}) {
+	if o.Limits == (limit.Limits{}) {
 		o.Limits = DefaultLimits
 	}
 	if o.Trace == nil {
@@ -91,7 +92,7 @@ func New(o Options) *Node {
 }
 
 // chooser returns the policy of the run, which is recorded where internal records are kept.
-func (n *Node) chooser(o Options) sim.Chooser {
+func (n *Node) chooser(o Options) choose.Chooser {
 	c := o.Chooser
 	if c == nil && o.Seed != nil {
 		c = choose.Seeded(*o.Seed)
@@ -121,7 +122,7 @@ func (n *Node) At(t time.Duration, do func()) { n.sim.At(t, "scenario", do) }
 // Observe calls f for each record of the trace as it is written.
 func (n *Node) Observe(f func(*trace.Record)) { n.trace.Observe(f) }
 
-// RunUntil lets time pass until t and everything of that instant happen. A *sim.LimitError says that
+// RunUntil lets time pass until t and everything of that instant happen. A *limit.Error says that
 // the run was ended early.
 func (n *Node) RunUntil(t time.Duration) error { return n.sim.RunUntil(t) }
 

@@ -8,7 +8,6 @@ import (
 
 	"probesim.dev/conformance/v1.37/realkubelet"
 	"probesim.dev/scenarios"
-	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/explore"
 	"probesim.dev/sim/node"
@@ -91,7 +90,7 @@ func (c *comparison) real(t *testing.T) (*realkubelet.Result, time.Duration, err
 		seed := choose.Seeded(*c.JitterSeed)
 		opts.StartSeed = *c.JitterSeed
 		opts.Jitter = func(t time.Duration) float64 {
-			return seed.Fraction(sim.Choice{Kind: sim.Jitter, Key: t.String()})
+			return seed.Fraction(choose.Choice{Kind: choose.Jitter, Key: t.String()})
 		}
 	}
 	start := time.Now()
@@ -118,7 +117,7 @@ func (c *comparison) follow(real *realkubelet.Result) explore.Options {
 }
 
 // simulate is an explore.Run.
-func (c *comparison) simulate(ch sim.Chooser, clock func(func() time.Duration), until time.Duration, internal bool) ([]trace.Record, error) {
+func (c *comparison) simulate(ch choose.Chooser, clock func(func() time.Duration), until time.Duration, internal bool) ([]trace.Record, error) {
 	if err := c.step(); err != nil {
 		return nil, err
 	}
@@ -140,7 +139,7 @@ func (c *comparison) once() time.Duration {
 	return time.Since(start)
 }
 
-func (c *comparison) node(ch sim.Chooser, internal bool) *node.Node {
+func (c *comparison) node(ch choose.Chooser, internal bool) *node.Node {
 	return node.New(node.Options{
 		Profile: c.profile, Uptime: &c.plan.Uptime, Seed: c.plan.Seed, Delays: c.plan.Delays, Chooser: ch,
 		Trace: &trace.Recorder{Internal: internal},

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"probesim.dev/scenarios"
-	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
 )
 
@@ -17,7 +16,7 @@ func ForPlan(p *scenarios.Plan, o Options) Options {
 		if o.Jitter == nil {
 			seeded := choose.Seeded(*p.Seed)
 			o.Jitter = func(t time.Duration) float64 {
-				return seeded.Fraction(sim.Choice{Kind: sim.Jitter, Key: t.String()})
+				return seeded.Fraction(choose.Choice{Kind: choose.Jitter, Key: t.String()})
 			}
 		}
 	}

@@ -1,6 +1,8 @@
 // Package queue holds the two lists that the kernel is made of: first in, first out, and by time.
 package queue
 
+import "slices"
+
 // FIFO is a first-in-first-out list from which any item can be taken. The zero value is empty.
 type FIFO[T any] struct {
 	items []T
@@ -19,6 +21,16 @@ func (q *FIFO[T]) Push(v T) {
 		q.reuse()
 	}
 	q.items = append(q.items, v)
+}
+
+// PushFront adds an item before all others.
+func (q *FIFO[T]) PushFront(v T) {
+	if q.head == 0 {
+		q.items = slices.Insert(q.items, 0, v)
+		return
+	}
+	q.head--
+	q.items[q.head] = v
 }
 
 // reuse makes room where items were taken out: a list that is never empty must not grow for ever.

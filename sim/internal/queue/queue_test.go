@@ -65,6 +65,9 @@ func TestFIFO(t *testing.T) {
 					t.Fatalf("removed %d, want %d", got, model[i])
 				}
 				model = slices.Delete(model, i, i+1)
+			case do == 5:
+				q.PushFront(n)
+				model = slices.Insert(model, 0, n)
 			default:
 				q.Push(n)
 				model = append(model, n)
