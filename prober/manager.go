@@ -52,7 +52,8 @@ type Manager struct {
 	events    EventRecorder
 	results   Results
 	workers   map[key]*worker
-	start     time.Duration // virtual time at which the kubelet started
+	pods      map[types.UID]int // how many workers a pod has
+	start     time.Duration     // virtual time at which the kubelet started
 	startWall time.Time
 }
 
@@ -67,7 +68,7 @@ func NewManager(o Options) *Manager {
 	return &Manager{
 		sim: o.Sim, trace: o.Trace, profile: o.Profile, now: o.Now,
 		status: o.Status, runner: o.Runner, events: o.Events, results: o.Results,
-		workers: map[key]*worker{}, start: o.Sim.Now(), startWall: o.Now(),
+		workers: map[key]*worker{}, pods: map[types.UID]int{}, start: o.Sim.Now(), startWall: o.Now(),
 	}
 }
 
@@ -107,8 +108,17 @@ func (m *Manager) addWorker(pod *v1.Pod, c *v1.Container, t trace.Probe, spec *v
 		w.command = expandCommand(spec.Exec.Command, c.Env)
 	}
 	m.workers[w.key()] = w
+	m.pods[pod.UID]++
 	m.sim.Go(name, w.run)
 	return true
+}
+
+// remove forgets a worker that has ended.
+func (m *Manager) remove(w *worker) {
+	delete(m.workers, w.key())
+	if m.pods[w.pod.UID]--; m.pods[w.pod.UID] == 0 {
+		delete(m.pods, w.pod.UID)
+	}
 }
 
 // StopLivenessAndStartup stops these workers of a pod that begins to terminate. Readiness goes on, and
@@ -134,9 +144,18 @@ func (m *Manager) stopWorkers(pod *v1.Pod, probes ...trace.Probe) {
 
 // CleanupPods stops the workers of pods for which keep is false.
 func (m *Manager) CleanupPods(keep func(types.UID) bool) {
+	gone := map[types.UID]bool{}
+	for uid := range m.pods {
+		if !keep(uid) {
+			gone[uid] = true
+		}
+	}
+	if len(gone) == 0 {
+		return
+	}
 	var stopped []*worker
 	for k, w := range m.workers {
-		if !keep(k.podUID) {
+		if gone[k.podUID] {
 			stopped = append(stopped, w)
 		}
 	}

@@ -67,7 +67,7 @@ func (w *worker) end(ticker *sim.Ticker) {
 	if w.containerID != "" {
 		w.results.Remove(w.containerID)
 	}
-	delete(w.manager.workers, w.key())
+	w.manager.remove(w)
 }
 
 func (w *worker) key() key { return key{w.pod.UID, w.container.Name, w.probeType} }

@@ -8,14 +8,13 @@ import (
 // Chan is a buffered channel of virtual time with one receiving process at a time. As in Go, a value
 // that is sent while the receiver waits is handed to it and takes no room.
 type Chan[T any] struct {
-	sim     *Sim
-	name    string
+	waiter  *Proc // the process that waits to receive
+	index   int   // the case of its Select
 	buf     queue.FIFO[T]
 	cap     int
 	got     T
-	waiter  *Proc // the process that waits to receive
-	index   int   // the case of its Select
 	senders queue.FIFO[sender[T]]
+	name    string
 }
 
 type sender[T any] struct {
@@ -33,7 +32,7 @@ type Case interface {
 
 // NewChan returns a channel that holds up to capacity values, which must be at least 1.
 func NewChan[T any](s *Sim, name string, capacity int) *Chan[T] {
-	return &Chan[T]{sim: s, name: name, cap: capacity}
+	return &Chan[T]{name: name, cap: capacity}
 }
 
 // Len returns how many values wait in the channel.

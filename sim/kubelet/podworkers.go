@@ -162,7 +162,7 @@ func (p *podWorkers) syncKnown(desired func(types.UID) bool) {
 	p.synced = true
 	kept := p.order[:0]
 	for _, uid := range p.order {
-		if w := p.workers[uid]; desired(uid) || !p.removeTerminated(w) {
+		if desired(uid) || !p.removeTerminated(p.workers[uid]) {
 			kept = append(kept, uid)
 		}
 	}
