@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"probesim.dev/scenarios/value"
 	"probesim.dev/sim/trace"
 )
 
@@ -14,7 +15,13 @@ type Driver struct {
 	world   World
 	present map[string]bool // pods that the API server has, by namespace/name
 	waiting []*waitingStep
-	reached []bool // by index of the step
+	steps   []stepState // by index of the step
+}
+
+// stepState is how far a step has come.
+type stepState struct {
+	due  time.Duration // value.OpenMaxTime until its moment has come
+	done bool
 }
 
 // waitingStep is a step whose moment has not come.
@@ -26,7 +33,7 @@ type waitingStep struct {
 // Drive has the world do what the plan says: pods come at their times, and steps at theirs or after
 // their moment. It is called before the run begins.
 func (p *Plan) Drive(w World) *Driver {
-	d := &Driver{plan: p, world: w, present: map[string]bool{}, reached: make([]bool, len(p.Scenario.Spec.Steps))}
+	d := &Driver{plan: p, world: w, present: map[string]bool{}, steps: make([]stepState, len(p.Scenario.Spec.Steps))}
 	w.Observe(d.observe)
 	for _, pod := range p.Pods() {
 		w.At(pod.At, func() { w.AddPod(pod.Pod, pod.Program) })
@@ -37,13 +44,19 @@ func (p *Plan) Drive(w World) *Driver {
 	return d
 }
 
-// Unreached returns the steps that did not happen, after the run: their moment never came, or there was
-// nothing left to do them to.
-func (d *Driver) Unreached() []*Step {
-	var steps []*Step
+// Unreached is a step that did not happen: its moment never came or is later than the end of the run, or
+// there was nothing left to do it to.
+type Unreached struct {
+	Step *Step
+	Due  time.Duration // value.OpenMaxTime if its moment never came
+}
+
+// Unreached returns the steps that did not happen, after the run.
+func (d *Driver) Unreached() []Unreached {
+	var steps []Unreached
 	for i, step := range d.plan.Scenario.Spec.Steps {
-		if !d.reached[i] {
-			steps = append(steps, step)
+		if !d.steps[i].done {
+			steps = append(steps, Unreached{step, d.steps[i].due})
 		}
 	}
 	return steps
@@ -51,9 +64,10 @@ func (d *Driver) Unreached() []*Step {
 
 func (d *Driver) schedule(i int, step *Step) {
 	if step.At != nil {
-		d.world.At(draw(*step.At, d.plan.Seed, "step at", i), func() { d.do(i, step) })
+		d.at(draw(*step.At, d.plan.Seed, "step at", i), i)
 		return
 	}
+	d.steps[i].due = value.OpenMaxTime
 	var pods func(string) bool
 	if step.Since.Pod != "" {
 		keys := d.plan.Scenario.PodKeys(step.Since.Pod)
@@ -89,14 +103,19 @@ func (d *Driver) after(t time.Duration, i int) {
 	if step.After != nil {
 		t += draw(*step.After, d.plan.Seed, "step after", i)
 	}
-	d.world.At(t, func() { d.do(i, step) })
+	d.at(t, i)
 }
 
-// do does a step. It is reached if there was something to do it to.
+func (d *Driver) at(t time.Duration, i int) {
+	d.steps[i].due = t
+	d.world.At(t, func() { d.do(i, d.plan.Scenario.Spec.Steps[i]) })
+}
+
+// do does a step. It is done if there was something to do it to.
 func (d *Driver) do(i int, step *Step) {
 	for _, key := range d.plan.Scenario.PodKeys(step.Delete.Pod) {
 		if d.present[key] {
-			d.reached[i] = true
+			d.steps[i].done = true
 			namespace, name, _ := strings.Cut(key, "/")
 			d.world.DeletePod(namespace, name, step.Delete.GracePeriodSeconds)
 		}

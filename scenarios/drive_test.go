@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/scenarios/value"
 	"probesim.dev/sim/trace"
 )
 
@@ -120,7 +121,7 @@ func TestDrive(t *testing.T) {
 	if got := strings.Join(w.log, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("the world saw\n%s\nand not\n%s", got, strings.Join(want, "\n"))
 	}
-	if missed := driver.Unreached(); len(missed) != 1 || missed[0].Path != "spec.steps[3]" {
+	if missed := driver.Unreached(); len(missed) != 1 || missed[0].Step.Path != "spec.steps[3]" || missed[0].Due != 500*time.Millisecond {
 		t.Errorf("unreached is %v and not the step before there is a pod", missed)
 	}
 }
@@ -131,8 +132,9 @@ func TestUnreachedSteps(t *testing.T) {
 	driver := s.Plan("v1.37.0", nil).Drive(w)
 	w.At(30*time.Second, func() { w.record(trace.Record{Kind: trace.PodRemoved, Pod: "default/a"}) })
 	w.run()
-	if missed := driver.Unreached(); len(missed) != 2 {
-		t.Errorf("%d steps are unreached and not both: one moment never came, and after the other there was no pod left", len(missed))
+	missed := driver.Unreached()
+	if len(missed) != 2 || missed[0].Due != value.OpenMaxTime || missed[1].Due != 35*time.Second {
+		t.Errorf("%v are unreached and not both: one moment never came, and after the other there was no pod left", missed)
 	}
 }
 

@@ -37,11 +37,13 @@ func (s *simulation) report() *report.Run {
 }
 
 // unreachedStep is a step that did not happen, as a failed expectation.
-func (s *simulation) unreachedStep(step *scenarios.Step) report.Expectation {
-	e := report.Expectation{Name: "step " + step.Text, File: step.File, Line: step.Line, Column: step.Column, Outcome: report.Failed,
-		Failures: []report.Failure{{Expected: "the step is reached", Got: "its moment never came, or there was no pod to do it to"}}}
-	if s.end < s.job.plan.Duration {
-		e.Outcome, e.Why, e.Failures = report.Skipped, "the run was cut short at "+value.Format(s.end), nil
+func (s *simulation) unreachedStep(u scenarios.Unreached) report.Expectation {
+	e := report.Expectation{Name: "step " + u.Step.Text, File: u.Step.File, Line: u.Step.Line, Column: u.Step.Column}
+	why, decided := expect.UnreachedStep(s.job.plan, s.run(), u)
+	if decided {
+		e.Outcome, e.Failures = report.Failed, []report.Failure{failure(why)}
+	} else {
+		e.Outcome, e.Why = report.Skipped, "the run was cut short at "+value.Format(s.end)
 	}
 	return e
 }

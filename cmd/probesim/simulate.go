@@ -21,7 +21,7 @@ type simulation struct {
 	records   []trace.Record
 	internal  bool
 	end       time.Duration // before job.until if it ended early
-	unreached []*scenarios.Step
+	unreached []scenarios.Unreached
 	results   []expect.Result
 	err       error // why it ended early
 }
@@ -86,10 +86,15 @@ func runUntil(ctx context.Context, n *node.Node, until time.Duration, records in
 	}
 }
 
+// run is what expectations are checked against.
+func (s *simulation) run() expect.Run {
+	return expect.Run{Records: s.records, End: s.end, Internal: s.internal}
+}
+
 // check checks the expectations. Of a scenario with this run alone, one that some run must hold is
 // to hold in this one.
 func (s *simulation) check() {
-	results, err := expect.Check(s.job.plan, expect.Run{Records: s.records, End: s.end, Internal: s.internal})
+	results, err := expect.Check(s.job.plan, s.run())
 	if err != nil {
 		s.err = errors.Join(s.err, err)
 		return

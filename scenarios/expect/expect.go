@@ -69,10 +69,9 @@ func Check(plan *scenarios.Plan, run Run) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &checker{scenario: plan.Scenario, version: version, duration: plan.Duration, run: run, index: newIndex(run.Records)}
-	if c.run.End == 0 {
-		c.run.End = c.duration
-	}
+	c := newChecker(plan, run)
+	c.version = version
+	c.index = newIndex(run.Records)
 	results := make([]Result, len(c.scenario.Spec.Expect))
 	for i, e := range c.scenario.Spec.Expect {
 		results[i] = c.check(e)
@@ -103,6 +102,13 @@ type checker struct {
 	duration time.Duration // of the scenario; the run may have been cut short
 	run      Run
 	index    *index
+}
+
+func newChecker(plan *scenarios.Plan, run Run) *checker {
+	if run.End == 0 {
+		run.End = plan.Duration
+	}
+	return &checker{scenario: plan.Scenario, duration: plan.Duration, run: run}
 }
 
 func (c *checker) cut() bool { return c.run.End < c.duration }

@@ -13,12 +13,14 @@ import (
 
 type record = trace.Record
 
-// at writes a time of the run, in full where a millisecond is too coarse.
+// at writes a time of the run as traces do, with more digits where a millisecond is too coarse.
 func at(t time.Duration) string {
-	if t%time.Millisecond != 0 {
-		return value.Format(t)
+	rest := t % time.Millisecond
+	if rest == 0 {
+		return trace.FormatTime(t)
 	}
-	return trace.FormatTime(t)
+	digits := strings.TrimRight(fmt.Sprintf("%06d", rest.Abs()), "0")
+	return strings.TrimSuffix(trace.FormatTime(t-rest), "s") + digits + "s"
 }
 
 // expected says in words what an expectation wants of a pod in a window.

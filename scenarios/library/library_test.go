@@ -58,8 +58,8 @@ func TestSeeds(t *testing.T) {
 
 func holds(t *testing.T, r *run) {
 	t.Helper()
-	for _, step := range r.unreached {
-		t.Errorf("%s:%d: the step was not reached", step.File, step.Line)
+	for _, u := range r.unreached {
+		t.Errorf("%s:%d: the step was not reached", u.Step.File, u.Step.Line)
 	}
 	for _, result := range r.results {
 		if result.Outcome == expect.Held {

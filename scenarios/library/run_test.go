@@ -16,7 +16,7 @@ import (
 // run is a run that was made.
 type run struct {
 	records   []trace.Record
-	unreached []*scenarios.Step
+	unreached []scenarios.Unreached
 	results   []expect.Result
 }
 
