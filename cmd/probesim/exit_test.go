@@ -27,12 +27,16 @@ func (w *failing) Write(p []byte) (int, error) {
 
 // A reader that went away ends the command quietly; a full disk does not.
 func TestWriteErrors(t *testing.T) {
-	for _, format := range []string{"timeline", "lines", "jsonl", "json", "junit"} {
+	commands := [][]string{{"version"}, {"completion", "bash"}, {"completion", "zsh"}, {"completion"}, {"--help"}, {"help", "run"}, {}}
+	for _, format := range outputs {
+		commands = append(commands, []string{"run", library, "-o", format})
+	}
+	for _, args := range commands {
 		for err, want := range map[error]int{syscall.EPIPE: exitPipe, syscall.ENOSPC: exitBroken} {
 			var stderr strings.Builder
-			code := execute(context.Background(), []string{"run", library, "-o", format}, &failing{err: err}, &stderr)
+			code := execute(context.Background(), args, &failing{err: err}, &stderr)
 			if code != want || strings.Contains(stderr.String(), err.Error()) != (want == exitBroken) {
-				t.Errorf("%s, %v: exit code %d, stderr %q", format, err, code, stderr.String())
+				t.Errorf("%q, %v: exit code %d, stderr %q", args, err, code, stderr.String())
 			}
 		}
 	}

@@ -22,11 +22,13 @@ func main() {
 
 // execute runs the command line and returns the exit code.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot()
+	out := &checkedWriter{Writer: stdout}
+	root := newRoot(out, stderr)
 	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
 	command, err := root.ExecuteContextC(ctx)
+	if out.err != nil {
+		err = writeError(out.err)
+	}
 	if err == nil {
 		return exitOK
 	}
@@ -40,36 +42,23 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return coded.code
 }
 
-// Exit codes.
-const (
-	exitOK          = 0
-	exitFailed      = 1   // an expectation failed
-	exitUsage       = 2   // bad usage, or a bad file
-	exitBroken      = 3   // a limit was hit, or the program is at fault
-	exitInterrupted = 130 // as shells report it
-	exitPipe        = 141 // stdout was closed, as shells report it
-)
-
-// exitError ends the program with a code, and a message if there is one.
-type exitError struct {
-	code int
-	err  error
-}
-
-func (e *exitError) Error() string { return fmt.Sprint(e.err) }
-
-func newRoot() *cobra.Command {
+func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "probesim",
 		Short: "Say what a kubelet makes of your probes",
-		Long: `probesim runs the liveness, readiness and startup probes of Pods through kubelet logic on a virtual
-clock, against containers whose programs follow a script, and says what the kubelet does: when each
-probe runs, when the pod becomes Ready, when a container is killed, restarted, backed off. An hour of
-node time takes milliseconds, and the same input gives the same trace, byte for byte, on every machine.`,
+		Long: `probesim runs the liveness, readiness and startup probes of Pods through
+kubelet logic on a virtual clock, against containers whose programs follow a
+script, and says what the kubelet does: when each probe runs, when the pod
+becomes Ready, when a container is killed, restarted, backed off. An hour of
+node time takes milliseconds, and the same input gives the same trace, byte for
+byte, on every machine.`,
 		Example:       "  probesim run scenarios/library/quickstart\n  probesim run my-scenario.yaml -o jsonl",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	root.AddCommand(newRun(), newVersion())
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	improveUsage(root)
 	return root
 }

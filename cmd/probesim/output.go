@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"syscall"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -66,13 +65,10 @@ func runJobs(cmd *cobra.Command, jobs []*job, o runOptions) error {
 	if err == nil {
 		err = out.finish(ctx.Err() != nil)
 	}
-	switch {
-	case err == nil || errors.As(err, new(*exitError)):
+	if err == nil || errors.As(err, new(*exitError)) {
 		return err
-	case errors.Is(err, syscall.EPIPE): // nobody reads any more
-		return &exitError{code: exitPipe}
 	}
-	return &exitError{exitBroken, err}
+	return writeError(err)
 }
 
 func newOutput(cmd *cobra.Command, jobs []*job, o runOptions) *output {

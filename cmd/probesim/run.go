@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,21 +43,25 @@ func newRun() *cobra.Command {
 		Short: "Run scenario files and check what they expect",
 		Long: `Run scenario files, or all files below folders, and check what they expect.
 
-A few runs are shown as timelines: a lane for each probe, for Started and Ready and for the life of each
-container, below them the events and each expectation. Of more runs there is a line each, and all of
-those that fail. -o jsonl writes the trace itself, one JSON object a line; with several runs a line {"run":
-...} before each says which it is.
+A few runs are shown as timelines: a lane for each probe, for Started and Ready
+and for the life of each container, below them the events and each expectation.
+Of more runs there is a line each, and all of those that fail. -o jsonl writes
+the trace itself, one JSON object a line; with several runs a line {"run": ...}
+before each says which it is. -o json and -o junit are for programs and CI.
 
-Exit codes: 0 all expectations held, 1 one failed, 2 bad usage or a bad file, 3 a limit was hit or the
-program is at fault, 130 interrupted.`,
+Exit codes: 0 all expectations held, 1 one failed, 2 bad usage or a bad file,
+3 a limit was hit or the program is at fault, 130 interrupted.`,
 		Example: `  probesim run web.yaml                          draw the timeline
   probesim run scenarios/ -o junit > junit.xml   check a folder in CI
   probesim run web.yaml --seed 1..100            run it with a hundred seeds
   probesim run web.yaml --run '^slow-start$'     run one of its scenarios
-  probesim run web.yaml -o jsonl --verbose       everything that happened, internal records too`,
+  probesim run web.yaml -o jsonl --verbose       internal records too`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("run needs a scenario file or a folder")
+			}
+			if slices.Contains(args, "") {
+				return errors.New("a path is empty: an unset variable, perhaps?")
 			}
 			return nil
 		},
@@ -74,7 +79,7 @@ program is at fault, 130 interrupted.`,
 	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "versions instead of those of the scenarios, such as v1.37.0 or v1.34..")
 	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "runs at once")
 	flags.Lookup("parallel").DefValue = "the number of CPUs"
-	flags.BoolVarP(&o.verbose, "verbose", "v", false, "internal records too, in traces and around failures")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "internal records too, in -o jsonl and around failures")
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.Names(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd

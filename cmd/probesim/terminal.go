@@ -33,7 +33,7 @@ func speaksUnicode(getenv func(string) string) bool {
 
 // width returns the columns of a terminal; elsewhere COLUMNS, or 0 if that is not set.
 func width(w io.Writer, terminal bool) int {
-	if f, ok := w.(*os.File); ok && terminal {
+	if f, ok := file(w); ok && terminal {
 		if n := columns(f); n > 0 {
 			return n
 		}
@@ -46,10 +46,19 @@ func width(w io.Writer, terminal bool) int {
 }
 
 func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := file(w)
 	if !ok {
 		return false
 	}
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && hasWindow(f)
+}
+
+// file returns the file that w writes to.
+func file(w io.Writer) (*os.File, bool) {
+	if checked, ok := w.(*checkedWriter); ok {
+		w = checked.Writer
+	}
+	f, ok := w.(*os.File)
+	return f, ok
 }
