@@ -15,13 +15,16 @@ import (
 // timeline writes everything that people want to see of one run.
 func (out *output) timeline(b *bytes.Buffer, run *report.Run, s *simulation) {
 	report.Heading(b, run, out.text)
-	b.WriteByte('\n')
-	report.Timeline(b, run, out.text)
-	b.WriteByte('\n')
-	if before := b.Len(); report.Events(b, run, out.text) == nil && b.Len() > before {
-		b.WriteByte('\n')
+	var parts [3]bytes.Buffer
+	report.Timeline(&parts[0], run, out.text)
+	report.Events(&parts[1], run, out.text)
+	report.Checks(&parts[2], run.Expectations, out.text)
+	for i := range parts {
+		if parts[i].Len() > 0 {
+			b.WriteByte('\n')
+			parts[i].WriteTo(b)
+		}
 	}
-	report.Checks(b, run.Expectations, out.text)
 	if run.Err != nil {
 		fmt.Fprintf(b, "ERROR    %v\n", run.Err)
 	}

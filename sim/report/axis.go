@@ -7,13 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// ticks are the distances between labels on the axis, in seconds.
-var ticks = []time.Duration{1, 2, 5, 10, 15, 20, 30, 50, 60, 100, 120, 180, 300, 600, 900, 1200, 1800, 3600, 7200, 10_800, 14_400, 21_600, 43_200, 86_400}
+// ticks are the distances between labels on the axis, in milliseconds.
+var ticks = []time.Duration{10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 20_000, 30_000, 50_000, 60_000, 100_000, 120_000,
+	180_000, 300_000, 600_000, 900_000, 1_200_000, 1_800_000, 3_600_000, 7_200_000, 10_800_000, 14_400_000, 21_600_000, 43_200_000, 86_400_000}
 
 // tickStep returns the distance between labels: at least so many columns, and a whole number of them.
 func tickStep(step time.Duration, least int) time.Duration {
 	for _, s := range ticks {
-		if t := s * time.Second; t%step == 0 && t/step >= time.Duration(least) {
+		if t := s * time.Millisecond; t%step == 0 && t/step >= time.Duration(least) {
 			return t
 		}
 	}

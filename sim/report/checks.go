@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"probesim.dev/sim/trace"
 )
@@ -63,7 +64,7 @@ func (c *checks) failed(e *Expectation, name string) {
 
 // hanging writes text behind a label that takes so many columns, wrapped and indented by as many.
 func (c *checks) hanging(label string, indent int, text string) {
-	lines := wrap(text, c.o.width()-indent-c.o.Indent, 30)
+	lines := wrap(text, c.o.width()-indent-c.o.Indent, 20)
 	c.b.WriteString(c.margin + label + strings.Join(lines, "\n"+c.margin+strings.Repeat(" ", indent)) + "\n")
 }
 
@@ -72,7 +73,7 @@ func (c *checks) around(lines []Line) {
 	times, subjects := 0, 0
 	for _, l := range lines {
 		times = max(times, len(trace.FormatTime(l.Record.T)))
-		subjects = max(subjects, len(l.Record.Subject()))
+		subjects = max(subjects, utf8.RuneCountInString(l.Record.Subject()))
 	}
 	for _, l := range lines {
 		mark, st := " ", dim
@@ -80,14 +81,27 @@ func (c *checks) around(lines []Line) {
 			mark, st = ">", bad
 		}
 		line := fmt.Sprintf("  %s %*s  %-*s  ", mark, times, trace.FormatTime(l.Record.T), subjects, l.Record.Subject())
-		text := wrap(l.Record.Summary(), c.o.width()-c.o.Indent-len(line), 30)
-		for i, part := range text {
-			if i > 0 {
-				line = strings.Repeat(" ", len(line))
-			}
-			c.b.WriteString(c.margin + c.o.paint(st, line+part) + "\n")
+		for _, part := range c.record(line, l.Record.Summary()) {
+			c.b.WriteString(c.margin + c.o.paint(st, part) + "\n")
 		}
 	}
+}
+
+// record returns the lines of a record: what happened behind when and to whom, or below it if there is no room.
+func (c *checks) record(line, what string) []string {
+	var lines []string
+	room := c.o.width() - c.o.Indent
+	indent := utf8.RuneCountInString(line)
+	if room-indent < 30 {
+		lines, line, indent = []string{strings.TrimRight(line, " ")}, "      ", 6
+	}
+	for i, part := range wrap(what, room-indent, 30) {
+		if i > 0 {
+			line = strings.Repeat(" ", indent)
+		}
+		lines = append(lines, line+part)
+	}
+	return lines
 }
 
 func parens(s string) string {

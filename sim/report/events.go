@@ -110,38 +110,58 @@ func (e *eventSeries) times() string {
 	return fmt.Sprintf("%s (x%d over %s)", trace.FormatTime(e.last), e.count, shortDuration(over.Round(unit)))
 }
 
-// eventTable aligns rows; their last column is wrapped.
+// eventTable aligns rows, of which the first two are the head; their last column is wrapped.
 func eventTable(rows [][]string, o Options) string {
-	last := len(rows[0]) - 1
-	widths := make([]int, last)
-	for _, row := range rows {
-		for i := range widths {
+	widths := make([]int, len(rows[0])-1)
+	indent := 2
+	for i := range widths {
+		for _, row := range rows {
 			row[i] = trace.Clean(row[i])
 			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
 		}
+		indent += widths[i] + 2
 	}
+	text := func(row []string) string { return eventRow(row, widths, indent, o) }
 	var b strings.Builder
+	if o.width()-indent < leastMessage {
+		text = func(row []string) string { return eventItem(row, o) }
+	} else {
+		b.WriteString(text(rows[0]) + "\n" + text(rows[1]) + "\n")
+	}
+	rows = rows[2:]
 	for i, row := range rows {
-		if left := len(rows) - maxEvents; left > 1 && i >= 2+maxEvents/2 && i < 2+maxEvents/2+left {
-			if i == 2+maxEvents/2 {
+		if left := len(rows) - maxEvents; left > 1 && i >= maxEvents/2 && i < maxEvents/2+left {
+			if i == maxEvents/2 {
 				fmt.Fprintf(&b, "  %s %d more\n", o.glyphs().ellipsis, left)
 			}
 			continue
-		}
-		line := " "
-		for j, width := range widths {
-			line += " " + row[j] + strings.Repeat(" ", width-utf8.RuneCountInString(row[j])+1)
 		}
 		st := plain
 		if row[0] == "Warning" {
 			st = warn
 		}
-		indent := utf8.RuneCountInString(line) + 1
-		message := wrap(trace.Clean(row[last]), o.width()-indent, 24)
-		text := line + " " + strings.Join(message, "\n"+strings.Repeat(" ", indent))
-		b.WriteString(o.paint(st, strings.TrimRight(text, " ")) + "\n")
+		b.WriteString(o.paint(st, text(row)) + "\n")
 	}
 	return b.String()
+}
+
+// leastMessage is the least width of the messages in a table.
+const leastMessage = 24
+
+// eventRow is a row of a table in which the messages begin after indent columns.
+func eventRow(row []string, widths []int, indent int, o Options) string {
+	line := "  "
+	for i, width := range widths {
+		line += row[i] + strings.Repeat(" ", width-utf8.RuneCountInString(row[i])+2)
+	}
+	message := wrap(trace.Clean(row[len(widths)]), o.width()-indent, leastMessage)
+	return strings.TrimRight(line+strings.Join(message, "\n"+strings.Repeat(" ", indent)), " ")
+}
+
+// eventItem is a row where there is no room for a table: the time, and below it the rest.
+func eventItem(row []string, o Options) string {
+	rest := trace.Clean(strings.Join(slices.Concat(row[:2], row[3:]), " "))
+	return "  " + row[2] + "\n    " + strings.Join(wrap(strings.TrimRight(rest, " "), o.width()-4, leastMessage), "\n    ")
 }
 
 // wrap breaks text into lines of at most width characters, or at least that of least, at blanks where it can.

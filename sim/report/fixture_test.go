@@ -160,6 +160,17 @@ func sidecar() []trace.Record {
 	return s.rec.Records()
 }
 
+// unborn is the run of three pods of which the API server hears nothing: of the first at all, of the second
+// though it runs, and of the third because it comes so late.
+func unborn() []trace.Record {
+	s := &script{}
+	s.pod(0, trace.PodAdded, web)
+	s.pod(0, trace.PodAdded, "default/mute")
+	s.life(10, trace.ContainerStarted, "default/mute", "app", 0, 0)
+	s.pod(59, trace.PodAdded, "default/late")
+	return s.rec.Records()
+}
+
 // replicas is the run of n pods that become ready one after the other, of which each third crashes once, and
 // of a kubelet that is down for 10 s.
 func replicas(n int) []trace.Record {

@@ -164,14 +164,18 @@ func (r row) numbers(s *scale, g *glyphs, runs []instance) {
 			i++ // the last instance exited in this column
 		}
 		number := strconv.Itoa(run.number)
-		if i+len(number) > len(r) || !r.all(i, i+len(number), g.running) {
+		if !r.all(i, i+len(number), g.running) {
 			continue
 		}
 		r.text(i, number, bold)
 	}
 }
 
+// all reports whether the cells [from, to) are there and have all the same character; 0 is blank.
 func (r row) all(from, to int, c rune) bool {
+	if from < 0 || to > len(r) {
+		return false
+	}
 	for _, cell := range r[from:to] {
 		if cell.r != c {
 			return false

@@ -11,7 +11,11 @@ import (
 
 // Heading writes what was run: scenario, version, seed, virtual time, restarts, and the description.
 func Heading(w io.Writer, run *Run, o Options) error {
-	text := o.paint(bold, trace.Clean(run.Scenario)) + "  " + strings.Join(run.facts(), "  ") + "\n"
+	name, facts := trace.Clean(run.Scenario), strings.Join(run.facts(), "  ")
+	text := o.paint(bold, name) + "  " + facts + "\n"
+	if utf8.RuneCountInString(name+"  "+facts) > o.width() {
+		text = o.paint(bold, name) + "\n" + strings.Join(wrap(facts, o.width(), 40), "\n") + "\n"
+	}
 	description := strings.Join(strings.Fields(run.Description), " ")
 	if description != "" {
 		text += strings.Join(wrap(trace.Clean(description), o.width(), 40), "\n") + "\n"

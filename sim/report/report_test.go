@@ -65,6 +65,8 @@ func scan(t *testing.T, d *datadriven.TestData) (*Run, Options) {
 		run.Records = crashLoop(run.Until.Seconds())
 	case "sidecar":
 		run.Records = sidecar()
+	case "unborn":
+		run.Records = unborn()
 	case "replicas":
 		run.Records = replicas(12)
 	case "three":
@@ -114,7 +116,30 @@ func cases() []Case {
 	}
 }
 
-// No line is wider than the terminal, whatever its width and the part of the run.
+// No line about a run is wider than the terminal.
+func TestTextFits(t *testing.T) {
+	for width := 40; width < 130; width += 3 {
+		run := &Run{Scenario: "a-stall-of-the-database", Kubernetes: "v1.37.0", Seed: new(int64(100)), Until: 90 * time.Minute,
+			Description: "A & B", Records: sidecar(), Expectations: expectations()}
+		for i, records := range [][]trace.Record{run.Records, restart(120), replicas(3)} {
+			var b strings.Builder
+			run.Records = records
+			o := Options{Width: width}
+			Heading(&b, run, o)
+			Events(&b, run, o)
+			Checks(&b, run.Expectations, o)
+			o.Indent = 2
+			Failures(&b, run.Expectations, o)
+			for line := range strings.Lines(b.String()) {
+				if n := utf8.RuneCountInString(line) - 1; n > width {
+					t.Errorf("run %d: %d columns in %d:\n%s", i, n, width, line)
+				}
+			}
+		}
+	}
+}
+
+// No line of a timeline is wider than the terminal, whatever its width and the part of the run.
 func TestTimelineFits(t *testing.T) {
 	run := &Run{Records: restart(86400), Until: 24 * time.Hour}
 	for width := 40; width < 250; width += 7 {

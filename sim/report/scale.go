@@ -25,12 +25,14 @@ const (
 	around = 10 * time.Second
 	// gapColumns is the least width of a squeezed stretch, which has to hold its label.
 	gapColumns = 9
+	// shortest is the least time that is shown, so that the axis has room for its labels.
+	shortest = 20 * time.Millisecond
 )
 
 // newScale spreads [from, to] over at most columns. Where changes have long quiet stretches between them,
 // and three times as much can be seen by it, the quiet stretches are squeezed.
 func newScale(from, to time.Duration, columns int, changes []time.Duration) *scale {
-	to = max(to, from+time.Millisecond)
+	to = max(to, from+shortest)
 	linear := even(from, to, columns)
 	quiet := quietStretches(from, to, linear.step*gapColumns, changes)
 	quiet = longest(quiet, columns/20)

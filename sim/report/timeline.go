@@ -54,7 +54,7 @@ func gutter(lanes []lane, width int) int {
 	for _, l := range lanes {
 		n = max(n, len(l.label))
 	}
-	return min(n, width/4) + 2
+	return min(n, max(width/4, 13)) + 2 // 13: "    readiness"
 }
 
 func (d *drawing) lane(l lane, r row) {
@@ -68,7 +68,11 @@ func (d *drawing) lane(l lane, r row) {
 func (d *drawing) write(w io.Writer) error {
 	labels, line := d.scale.axis(d.o, d.o.width()-d.gutter)
 	margin := strings.Repeat(" ", d.gutter)
-	_, err := fmt.Fprintf(w, "%s%s\n%s%s\n%s\n%s", margin, labels.render(d.o), margin, line.render(d.o), d.body.String(), d.legend())
+	legend := d.legend()
+	if legend != "" {
+		legend = "\n" + legend
+	}
+	_, err := fmt.Fprintf(w, "%s%s\n%s%s\n%s%s", margin, labels.render(d.o), margin, line.render(d.o), d.body.String(), legend)
 	return err
 }
 
@@ -90,11 +94,24 @@ func (h *history) condition(label string, flips []flip, end time.Duration) lane 
 	return lane{label: label, draw: func(d *drawing) row { return conditionLane(d.scale, d.g, flips, end) }}
 }
 
+// readyLane draws whether a pod is Ready, or says why that is not known.
+func (h *history) readyLane(p *podHistory, d *drawing) row {
+	if len(p.ready) > 0 {
+		return conditionLane(d.scale, d.g, p.ready, min(h.end, p.removed))
+	}
+	r, why := make(row, d.o.width()-d.gutter), "no status within the run"
+	if len(p.containers) == 0 {
+		why = "nothing started within the run"
+	}
+	r.text(max(0, min(d.scale.column(p.added), len(r)-len(why))), why, dim)
+	return r
+}
+
 func (h *history) podLanes(p *podHistory) []lane {
 	end := min(h.end, p.removed)
 	lanes := []lane{
 		{label: p.name, style: bold, draw: p.marks},
-		h.condition("  Ready", p.ready, end),
+		{label: "  Ready", draw: func(d *drawing) row { return h.readyLane(p, d) }},
 	}
 	for _, c := range p.containers {
 		lanes = append(lanes, lane{label: "  " + trace.Clean(c.name), style: bold, draw: func(d *drawing) row {
@@ -118,18 +135,17 @@ func (h *history) podLanes(p *podHistory) []lane {
 // marks points out what was done to the pod from outside.
 func (p *podHistory) marks(d *drawing) row {
 	r := make(row, d.o.width()-d.gutter) // a text may reach beyond the end of the run
-	free := 0
+	texts := map[int]string{}            // of the marks, by column
+	var columns []int
 	mark := func(t time.Duration, what string) {
 		if t < d.scale.from() || t > d.scale.until() {
 			return
 		}
 		i := d.scale.column(t)
 		r.set(i, d.g.mark, warn)
-		if i >= free && i+2+len(what) <= len(r) {
-			r.text(i+2, what, dim)
-			free = i + 3 + len(what)
-		} else if i >= free && i-1-len(what) >= free {
-			r.text(i-1-len(what), what, dim)
+		if texts[i] == "" {
+			texts[i] = what
+			columns = append(columns, i)
 		}
 	}
 	if p.added > 0 {
@@ -140,6 +156,15 @@ func (p *podHistory) marks(d *drawing) row {
 	}
 	if p.removed != forever {
 		mark(p.removed, "removed")
+	}
+	for _, i := range columns {
+		what := texts[i]
+		for _, at := range []int{i + 2, i - 1 - len(what)} {
+			if end := at + len(what); end <= len(r) && r.all(at-1, min(end+1, len(r)), 0) {
+				r.text(at, what, dim)
+				break
+			}
+		}
 	}
 	return r
 }
@@ -153,7 +178,7 @@ func (h *history) compact() []lane {
 			break
 		}
 		lanes = append(lanes, lane{label: p.name, draw: func(d *drawing) row {
-			r := conditionLane(d.scale, d.g, p.ready, min(h.end, p.removed))
+			r := h.readyLane(p, d)
 			for _, c := range p.containers {
 				r.exits(d.scale, d.g, c.runs)
 			}
