@@ -5,6 +5,9 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
+
+	"probesim.dev/scenarios"
 )
 
 const library = "../../scenarios/library/quickstart"
@@ -24,6 +27,35 @@ func TestInterrupted(t *testing.T) {
 		}
 		if got := stderr.String(); !strings.Contains(got, "of 200 runs were made") {
 			t.Errorf("%s: stderr is %q", format, got)
+		}
+	}
+}
+
+// An interrupted run shows what is known of it, and checks what it came to.
+func TestInterruptedRun(t *testing.T) {
+	all, err := scenarios.Load(library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := (&selection{until: 24 * time.Hour}).job(all[0].Plan("v1.37.0", nil), 0)
+	var stdout, stderr bytes.Buffer
+	cmd := newRoot(&stdout, &stderr)
+	out := newOutput(cmd, []*job{j}, runOptions{})
+	ctx, cancel := context.WithCancel(context.Background())
+	s := j.simulate(ctx, false, nil, func(now time.Duration) {
+		if now == time.Hour {
+			cancel()
+		}
+	})
+	if err := out.emit(0, out.show(s)); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.finish(true); err == nil || err.Error() != "interrupted at 1h of 24h" || err.(*exitError).code != exitInterrupted {
+		t.Errorf("it ends with %v", err)
+	}
+	for _, want := range []string{"exec-liveness  v1.37.0  1h  ", "liveness-exec\n", "Events:", "ok       documented", "ERROR    interrupted"} {
+		if !strings.Contains(stdout.String(), want) {
+			t.Errorf("no %q in\n%s", want, stdout.String())
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"probesim.dev/scenarios/expect"
+	"probesim.dev/scenarios/value"
 	"probesim.dev/sim/report"
 )
 
@@ -83,7 +84,8 @@ func newOutput(cmd *cobra.Command, jobs []*job, o runOptions) *output {
 	for _, j := range jobs {
 		out.pad = max(out.pad, min(utf8.RuneCountInString(j.plan.Scenario.Metadata.Name), 48))
 	}
-	out.progress = startProgress(out.stderr, jobs)
+	out.progress = newProgress(out.stderr, jobs)
+	go out.progress.loop()
 	return out
 }
 
@@ -92,7 +94,11 @@ func (out *output) make(ctx context.Context, j *job) made {
 	if out.format == "jsonl" && len(out.jobs) == 1 {
 		return out.stream(ctx, j)
 	}
-	s := j.simulate(ctx, out.verbose, nil, out.progress.virtual)
+	return out.show(j.simulate(ctx, out.verbose, nil, out.progress.virtual()))
+}
+
+// show makes the text of a run.
+func (out *output) show(s *simulation) made {
 	m := made{run: s.report(), results: s.results}
 	var b bytes.Buffer
 	switch out.format {
@@ -185,6 +191,7 @@ func newCase(j *job) report.Case {
 // finish writes what there is to say in the end, and returns the exit code as an error.
 func (out *output) finish(interrupted bool) error {
 	out.progress.stop()
+	interrupted = interrupted && out.complete() < len(out.jobs)
 	if interrupted && (out.format == "json" || out.format == "junit") {
 		out.addUnmade()
 	}
@@ -203,9 +210,17 @@ func (out *output) finish(interrupted bool) error {
 		return err
 	}
 	if interrupted {
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d of %d runs were made", out.complete(), len(out.jobs))}
+		return &exitError{exitInterrupted, out.interruption()}
 	}
 	return out.verdict()
+}
+
+// interruption says how far it came.
+func (out *output) interruption() error {
+	if j := out.jobs[0]; len(out.jobs) == 1 && out.emitted == 1 {
+		return fmt.Errorf("interrupted at %s of %s", value.Format(out.cases[0].Runs[0].Until), value.Format(j.until))
+	}
+	return fmt.Errorf("interrupted: %d of %d runs were made", out.complete(), len(out.jobs))
 }
 
 func (out *output) complete() int {

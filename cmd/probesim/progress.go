@@ -10,14 +10,17 @@ import (
 	"probesim.dev/scenarios/value"
 )
 
-// progress shows on a terminal how far long work is: how many runs are done, or of one run how much of its
-// virtual time is over. It says nothing in the first half second, nor elsewhere than on a terminal.
+// progress tells on stderr how far long work is: how many runs are done, or of one run how much of its
+// virtual time is over. On a terminal it is a line that changes, from half a second on. Elsewhere it is a
+// line each minute: enough to tell a long run from one that hangs, and for CI systems that end a job
+// which has been silent for some minutes.
 type progress struct {
-	w     io.Writer
-	total int
-	until time.Duration // of the only run
+	w        io.Writer
+	terminal bool
+	total    int
+	until    time.Duration // of all runs together
 
-	now   atomic.Int64 // virtual time of the only run
+	now   atomic.Int64 // virtual time of all runs together
 	runs  atomic.Int64
 	quiet atomic.Bool
 	mu    sync.Mutex
@@ -26,22 +29,26 @@ type progress struct {
 	once  sync.Once
 }
 
-func startProgress(w io.Writer, jobs []*job) *progress {
-	p := &progress{w: w, total: len(jobs), until: jobs[0].until, quit: make(chan struct{})}
-	if isTerminal(w) {
-		go p.loop()
+func newProgress(w io.Writer, jobs []*job) *progress {
+	p := &progress{w: w, terminal: isTerminal(w), total: len(jobs), quit: make(chan struct{})}
+	for _, j := range jobs {
+		p.until += j.until
 	}
 	return p
 }
 
 func (p *progress) loop() {
-	tick := time.NewTicker(500 * time.Millisecond)
+	first, next := time.Minute, time.Minute
+	if p.terminal {
+		first, next = 500*time.Millisecond, 100*time.Millisecond
+	}
+	tick := time.NewTicker(first)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
 			p.show()
-			tick.Reset(100 * time.Millisecond)
+			tick.Reset(next)
 		case <-p.quit:
 			return
 		}
@@ -59,16 +66,30 @@ func (p *progress) show() {
 	if p.quiet.Load() {
 		return
 	}
-	p.shown = true
-	if p.total > 1 {
-		fmt.Fprintf(p.w, "\r\x1b[K%d of %d runs", p.runs.Load(), p.total)
+	if !p.terminal {
+		fmt.Fprintf(p.w, "probesim: %s\n", p)
 		return
 	}
-	fmt.Fprintf(p.w, "\r\x1b[K%s of %s", value.Format(time.Duration(p.now.Load())), value.Format(p.until))
+	p.shown = true
+	fmt.Fprintf(p.w, "\r\x1b[K%s", p)
 }
 
-// virtual notes the virtual time of a run.
-func (p *progress) virtual(t time.Duration) { p.now.Store(int64(t)) }
+func (p *progress) String() string {
+	now := time.Duration(p.now.Load())
+	if p.total == 1 {
+		return value.Format(now) + " of " + value.Format(p.until)
+	}
+	return fmt.Sprintf("%d of %d runs, %d%% of their virtual time", p.runs.Load(), p.total, int(100*now.Seconds()/p.until.Seconds()))
+}
+
+// virtual returns what notes the virtual time of a run.
+func (p *progress) virtual() func(time.Duration) {
+	last := time.Duration(0)
+	return func(t time.Duration) {
+		p.now.Add(int64(t - last))
+		last = t
+	}
+}
 
 // done notes how many runs are done and makes room for output, until resume.
 func (p *progress) done(runs int) {

@@ -82,8 +82,9 @@ func (out *output) stream(ctx context.Context, j *job) made {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	virtual := out.progress.virtual()
 	s := j.simulate(ctx, out.verbose, sink, func(t time.Duration) {
-		out.progress.virtual(t)
+		virtual(t)
 		if err := w.Flush(); err != nil {
 			failed = err
 			cancel() // nobody reads it

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// On a terminal there is one line that changes; elsewhere each is a line of its own.
+func TestProgress(t *testing.T) {
+	day := &job{until: 24 * time.Hour}
+	for _, test := range []struct {
+		name     string
+		terminal bool
+		jobs     []*job
+		want     string
+	}{
+		{"one run", false, []*job{day}, "probesim: 1h30m of 24h\nprobesim: 3h of 24h\n"},
+		{"two runs", false, []*job{day, day}, "probesim: 0 of 2 runs, 3% of their virtual time\nprobesim: 1 of 2 runs, 6% of their virtual time\n"},
+		{"terminal", true, []*job{day}, "\r\x1b[K1h30m of 24h\r\x1b[K\r\x1b[K3h of 24h\r\x1b[K"},
+	} {
+		var b strings.Builder
+		p := newProgress(&b, test.jobs)
+		p.terminal = test.terminal
+		virtual := p.virtual()
+		virtual(time.Hour)
+		virtual(90 * time.Minute)
+		p.show()
+		p.done(1)
+		p.show() // not into output that is being written
+		p.resume()
+		p.virtual()(90 * time.Minute)
+		p.show()
+		p.stop()
+		p.show()
+		if b.String() != test.want {
+			t.Errorf("%s: %q, want %q", test.name, b.String(), test.want)
+		}
+	}
+}
