@@ -71,11 +71,10 @@ func name(e *scenarios.Expect) string {
 	return e.Text
 }
 
-// failure copies the records around, so that the others of the run can be forgotten.
 func failure(f expect.Failure) report.Failure {
 	lines := make([]report.Line, len(f.Around))
 	for i, l := range f.Around {
-		lines[i] = report.Line{Record: new(*l.Record), Mark: l.Mark}
+		lines[i] = report.Line{Record: l.Record, Mark: l.Mark}
 	}
 	return report.Failure{Expected: f.Expected, Got: f.Got, Around: lines}
 }

@@ -62,7 +62,11 @@ func runJobs(cmd *cobra.Command, jobs []*job, o runOptions) error {
 	out := newOutput(cmd, jobs, o)
 	defer out.progress.stop()
 	ctx := cmd.Context()
-	err := inOrder(ctx, len(jobs), o.parallel, func(i int) made { return out.make(ctx, jobs[i]) }, out.emit)
+	ahead := 4 * o.parallel
+	if out.format == "jsonl" {
+		ahead = o.parallel // their text is as large as what it is made from
+	}
+	err := inOrder(ctx, len(jobs), o.parallel, ahead, func(i int) made { return out.make(ctx, jobs[i]) }, out.emit)
 	if err == nil {
 		err = out.finish(ctx.Err() != nil)
 	}
@@ -202,7 +206,7 @@ func (out *output) finish(interrupted bool) error {
 	case "junit":
 		err = report.JUnit(out.stdout, out.cases)
 	case "timeline", "lines":
-		if len(out.jobs) > 1 {
+		if len(out.jobs) > 1 && out.emitted > 0 {
 			err = report.Summary(out.stdout, out.cases, out.text)
 		}
 	}

@@ -5,16 +5,16 @@ import (
 	"sync"
 )
 
-// inOrder works on n things, so many at once, and hands over the results in order. At most a few results
-// wait for an earlier one. When ctx is done it begins nothing new and hands over what is done, up to the
+// inOrder works on n things, so many at once, and hands over the results in order. It begins none that is more
+// than so many ahead of the first that was not handed over: that bounds the results that wait. When ctx is done it begins nothing new and hands over what is done, up to the
 // first that is not. It stops when emit returns an error.
-func inOrder[T any](ctx context.Context, n, parallel int, work func(int) T, emit func(int, T) error) error {
+func inOrder[T any](ctx context.Context, n, parallel, most int, work func(int) T, emit func(int, T) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	results := make([]chan T, n)
 	for i := range results {
 		results[i] = make(chan T, 1)
 	}
-	ahead := make(chan struct{}, 4*parallel) // begun and not handed over
+	ahead := make(chan struct{}, most) // begun and not handed over
 	next := make(chan int)
 	go deal(ctx, n, ahead, next)
 

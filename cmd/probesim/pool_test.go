@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 )
 
@@ -11,7 +12,7 @@ import (
 func TestInOrder(t *testing.T) {
 	for _, parallel := range []int{1, 3, 200} {
 		var got []int
-		err := inOrder(context.Background(), 100, parallel, func(i int) int { return i * i }, func(i, square int) error {
+		err := inOrder(context.Background(), 100, parallel, 4*parallel, func(i int) int { return i * i }, func(i, square int) error {
 			got = append(got, square)
 			return nil
 		})
@@ -21,11 +22,28 @@ func TestInOrder(t *testing.T) {
 	}
 }
 
+// It does not run further ahead of what was handed over than it is told to.
+func TestInOrderWaits(t *testing.T) {
+	var begun, emitted atomic.Int64
+	err := inOrder(context.Background(), 100, 8, 3, func(i int) int {
+		if n := begun.Add(1) - emitted.Load(); n > 3+1 { // 1: the one that is being handed over
+			t.Errorf("%d are under way", n)
+		}
+		return i
+	}, func(int, int) error {
+		emitted.Add(1)
+		return nil
+	})
+	if err != nil || emitted.Load() != 100 {
+		t.Errorf("%d were emitted, %v", emitted.Load(), err)
+	}
+}
+
 // An error of emit ends it, and the work with it.
 func TestInOrderStops(t *testing.T) {
 	full := errors.New("disk full")
 	emitted := 0
-	err := inOrder(context.Background(), 1000, 2, func(i int) int { return i }, func(i, _ int) error {
+	err := inOrder(context.Background(), 1000, 2, 8, func(i int) int { return i }, func(i, _ int) error {
 		emitted++
 		if i == 5 {
 			return full
@@ -42,7 +60,7 @@ func TestInOrderCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	next := 0
-	err := inOrder(ctx, 1000, 4, func(i int) int { return i }, func(i, r int) error {
+	err := inOrder(ctx, 1000, 4, 4, func(i int) int { return i }, func(i, r int) error {
 		if i != next || r != next {
 			t.Fatalf("got result %d as number %d after %d results", r, i, next)
 		}

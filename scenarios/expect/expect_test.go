@@ -143,3 +143,18 @@ func write(w io.Writer, r Result, around bool) {
 		fmt.Fprintf(w, "  and %d more\n", r.More)
 	}
 }
+
+// What is told of a failure does not hold on to the trace.
+func TestFailuresAreCopies(t *testing.T) {
+	h := &harness{t: t, manifests: manifest, spec: "pods: [{name: web}]"}
+	records := parseTrace(t, "0s web PodAdded\n1s web/app#0 ContainerStarted")
+	results, err := Check(h.scenario("{never: .., record: {kind: ContainerStarted}}").Plan("v1.37.0", nil), Run{Records: records})
+	if err != nil || len(results[0].Failures) != 1 || len(results[0].Failures[0].Around) != 2 {
+		t.Fatalf("%v, %v", results, err)
+	}
+	for i, line := range results[0].Failures[0].Around {
+		if line.Record == &records[i] || line.Record.Kind != records[i].Kind {
+			t.Errorf("record %d is not a copy", i)
+		}
+	}
+}

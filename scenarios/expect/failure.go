@@ -55,7 +55,8 @@ func (f *failures) take(others *failures) {
 // before and behind are the numbers of records that are shown around a failure.
 const before, behind = 4, 3
 
-// around returns the records of the pods of a failure, and of the node, around its moment.
+// around returns the records of the pods of a failure, and of the node, around its moment. They are copies, so
+// that the others of the run can be forgotten.
 func (c *checker) around(fail *failure) []Line {
 	keys := fail.keys
 	if keys == nil {
@@ -80,7 +81,7 @@ func (c *checker) around(fail *failure) []Line {
 	}
 	lines := make([]Line, len(places))
 	for i, place := range places {
-		lines[i] = Line{&c.index.records[place], place != fail.window.anchor && slices.Contains(fail.marks, place)}
+		lines[i] = Line{new(c.index.records[place]), place != fail.window.anchor && slices.Contains(fail.marks, place)}
 	}
 	return lines
 }
