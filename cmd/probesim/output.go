@@ -46,7 +46,7 @@ type output struct {
 
 	cases []report.Case
 	group [][]expect.Result // of the runs of the last case
-	told  made              // the last run of the last case of which was told why it failed
+	told  map[string]*int64 // why runs of the last case failed, with the first seed of each
 }
 
 // made is a run with the text that is written of it.
@@ -162,7 +162,7 @@ func (out *output) emit(i int, m made) error {
 func (out *output) caseOf(i int) *report.Case {
 	if i == 0 || out.jobs[i-1].group != out.jobs[i].group {
 		out.cases = append(out.cases, newCase(out.jobs[i]))
-		out.group, out.told = nil, made{}
+		out.group, out.told = nil, map[string]*int64{}
 	}
 	return &out.cases[len(out.cases)-1]
 }

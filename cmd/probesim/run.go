@@ -45,9 +45,10 @@ func newRun() *cobra.Command {
 
 A few runs are shown as timelines: a lane for each probe, for Started and Ready
 and for the life of each container, below them the events and each expectation.
-Of more runs there is a line each, and all of those that fail. -o jsonl writes
-the trace itself, one JSON object a line; with several runs a line {"run": ...}
-before each says which it is. -o json and -o junit are for programs and CI.
+Of more runs there is a line each, and why the first few of a scenario failed.
+-o jsonl writes the trace itself, one JSON object a line; with several runs a
+line {"run": ...} before each says which it is. -o json and -o junit are for
+programs and CI.
 
 Exit codes: 0 all expectations held, 1 one failed, 2 bad usage or a bad file,
 3 a limit was hit or the program is at fault, 130 interrupted.`,

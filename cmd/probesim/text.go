@@ -45,19 +45,25 @@ func (out *output) detail(run *report.Run) []byte {
 	return b.Bytes()
 }
 
-// tell writes why a run failed, unless another of the case failed in the same way just before.
+// maxTold is how many runs of a case are told in full why they failed. Of the others it is said what did.
+const maxTold = 3
+
+// tell writes why a run failed, unless that was told of another of the case or enough was told of it.
 func (out *output) tell(m made) error {
 	if len(m.detail) == 0 {
 		return nil
 	}
-	text := ""
-	if bytes.Equal(m.detail, out.told.detail) {
-		text = fmt.Sprintf("  as with seed %d", *out.told.run.Seed)
-	} else {
-		text = string(m.detail) + "  run it again with: " + m.run.Replay
-		out.told = m
+	o := out.text
+	o.Indent = 2
+	if seed, same := out.told[string(m.detail)]; same {
+		_, err := fmt.Fprintf(out.stdout, "  as with seed %d\n", *seed)
+		return err
 	}
-	_, err := fmt.Fprintln(out.stdout, text)
+	if len(out.told) == maxTold {
+		return report.FailedNames(out.stdout, m.run.Expectations, o)
+	}
+	out.told[string(m.detail)] = m.run.Seed
+	_, err := fmt.Fprintf(out.stdout, "%s  run it again with: %s\n", m.detail, m.run.Replay)
 	return err
 }
 

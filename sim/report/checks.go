@@ -19,8 +19,20 @@ func Failures(w io.Writer, expectations []Expectation, o Options) error {
 	return writeChecks(w, expectations, o, false)
 }
 
+// FailedNames writes the expectations that failed, without why.
+func FailedNames(w io.Writer, expectations []Expectation, o Options) error {
+	c := newChecks(o)
+	for i := range expectations {
+		if e := &expectations[i]; e.Outcome == Failed {
+			c.hanging(o.paint(bad, "FAILED")+"   ", 9, trace.Clean(e.Name))
+		}
+	}
+	_, err := io.WriteString(w, c.b.String())
+	return err
+}
+
 func writeChecks(w io.Writer, expectations []Expectation, o Options, all bool) error {
-	c := &checks{o: o, margin: strings.Repeat(" ", o.Indent)}
+	c := newChecks(o)
 	for i := range expectations {
 		e := &expectations[i]
 		name := trace.Clean(e.Name)
@@ -43,6 +55,10 @@ type checks struct {
 	o      Options
 	margin string
 	b      strings.Builder
+}
+
+func newChecks(o Options) *checks {
+	return &checks{o: o, margin: strings.Repeat(" ", o.Indent)}
 }
 
 func (c *checks) failed(e *Expectation, name string) {
