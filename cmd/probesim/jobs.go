@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,10 +23,8 @@ type job struct {
 // jobs returns the runs of the scenarios that are selected, in the order of the files.
 func (s *selection) jobs(all []*scenarios.Scenario) ([]*job, error) {
 	var jobs []*job
-	var names []string
 	group := 0
 	for _, scenario := range all {
-		names = append(names, scenario.Metadata.Name)
 		if s.pattern != nil && !s.pattern.MatchString(scenario.Metadata.Name) {
 			continue
 		}
@@ -37,12 +36,32 @@ func (s *selection) jobs(all []*scenarios.Scenario) ([]*job, error) {
 		}
 	}
 	if len(jobs) == 0 {
-		return nil, &exitError{exitUsage, fmt.Errorf("no scenario has a name that matches %s; there are: %s", strconv.Quote(s.pattern.String()), strings.Join(names, ", "))}
+		return nil, &exitError{exitUsage, fmt.Errorf("no scenario has a name that matches %s; there are: %s", strconv.Quote(s.pattern.String()), few(names(all)))}
 	}
 	for i, j := range jobs {
 		j.alone = (i == 0 || jobs[i-1].group != j.group) && (i+1 == len(jobs) || jobs[i+1].group != j.group)
 	}
 	return jobs, nil
+}
+
+// names returns the names of scenarios, each once, in the order of the files.
+func names(all []*scenarios.Scenario) []string {
+	var list []string
+	for _, scenario := range all {
+		if name := scenario.Metadata.Name; !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// few lists names, the first of them where there are many.
+func few(names []string) string {
+	const most = 20
+	if more := len(names) - most; more > 1 {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(names, ", ")
 }
 
 // plans returns the runs of one scenario with what the flags say instead.

@@ -1,6 +1,9 @@
 package main
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestColorAndCharacters(t *testing.T) {
 	for _, test := range []struct {
@@ -26,5 +29,15 @@ func TestQuote(t *testing.T) {
 		if got := quote(word); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
+	}
+}
+
+func TestFew(t *testing.T) {
+	names := strings.Split(strings.Repeat("a", 22), "")
+	if got := few(names[:21]); strings.Count(got, "a") != 21 {
+		t.Errorf("of 21: %s", got)
+	}
+	if got := few(names); !strings.HasSuffix(got, ", a and 2 more") || strings.Count(got, "a, ") != 19 {
+		t.Errorf("of 22: %s", got)
 	}
 }

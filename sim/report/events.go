@@ -164,21 +164,35 @@ func eventItem(row []string, o Options) string {
 	return "  " + row[2] + "\n    " + strings.Join(wrap(strings.TrimRight(rest, " "), o.width()-4, leastMessage), "\n    ")
 }
 
-// wrap breaks text into lines of at most width characters, or at least that of least, at blanks where it can.
+// wrap breaks text into lines of at most width characters, or at least that of least: at blanks, and within
+// words that fit into no line and would leave half of one empty.
 func wrap(text string, width, least int) []string {
 	width = max(width, least)
 	var lines []string
 	for utf8.RuneCountInString(text) > width {
 		runes := []rune(text)
 		cut := width
-		for i := width; i > width/2; i-- {
-			if runes[i] == ' ' {
-				cut = i
-				break
-			}
+		if blank := lastBlank(runes[:width+1]); blank > width/2 || blank > 0 && wordLength(runes[blank+1:]) <= width {
+			cut = blank
 		}
 		lines = append(lines, strings.TrimRight(string(runes[:cut]), " "))
 		text = strings.TrimLeft(string(runes[cut:]), " ")
 	}
 	return append(lines, text)
+}
+
+func lastBlank(text []rune) int {
+	for i := len(text) - 1; i > 0; i-- {
+		if text[i] == ' ' {
+			return i
+		}
+	}
+	return 0
+}
+
+func wordLength(text []rune) int {
+	if i := slices.Index(text, ' '); i >= 0 {
+		return i
+	}
+	return len(text)
 }
