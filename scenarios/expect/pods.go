@@ -34,7 +34,7 @@ func (c *checker) soMany(e *scenarios.Expect, keys []string, f *failures) {
 		fail.center, fail.marks = first.firstFailure.center, first.firstFailure.marks
 	}
 	fail.got = func() string {
-		text := fmt.Sprintf("%d of %d pods%s", len(good), len(keys), names(good))
+		text := ofPods(good, bad)
 		if first != nil && len(good) < e.Pods.Min {
 			text += "; " + bad[0] + ": " + first.firstFailure.got()
 		}
@@ -43,13 +43,22 @@ func (c *checker) soMany(e *scenarios.Expect, keys []string, f *failures) {
 	f.add(fail)
 }
 
+// ofPods says how many pods are good, and which: those or, if it is shorter, which are not.
+func ofPods(good, bad []string) string {
+	text := fmt.Sprintf("%d of %d pods", len(good), len(good)+len(bad))
+	switch {
+	case len(good) == 0 || len(bad) == 0:
+		return text
+	case len(bad) < len(good):
+		return text + " (all but " + names(bad) + ")"
+	}
+	return text + " (" + names(good) + ")"
+}
+
 func names(pods []string) string {
 	const few = 6
-	switch {
-	case len(pods) == 0:
-		return ""
-	case len(pods) > few:
-		return " (" + strings.Join(pods[:few], ", ") + ", ...)"
+	if more := len(pods) - few; more > 1 {
+		return strings.Join(pods[:few], ", ") + fmt.Sprintf(" and %d more", more)
 	}
-	return " (" + strings.Join(pods, ", ") + ")"
+	return strings.Join(pods, ", ")
 }

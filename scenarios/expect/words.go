@@ -159,13 +159,15 @@ func transitionWords(t *match.Transitions) string {
 // stateWords says what the fields of an expectation are at t, of one pod; of several, which pods match.
 func (c *checker) stateWords(e *scenarios.Expect, keys []string, t time.Duration) string {
 	if e.Pods != nil {
-		var matching []string
+		var good, bad []string
 		for _, key := range keys {
 			if e.Status.Status(c.index.stateAt(key, t), e.Container) {
-				matching = append(matching, trace.PodName(key))
+				good = append(good, trace.PodName(key))
+			} else {
+				bad = append(bad, trace.PodName(key))
 			}
 		}
-		return fmt.Sprintf("%d of %d pods%s", len(matching), len(keys), names(matching))
+		return ofPods(good, bad)
 	}
 	status := c.index.stateAt(keys[0], t)
 	if status == nil {

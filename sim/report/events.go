@@ -21,18 +21,19 @@ const withFrom = 120
 // eventSeries is one event and its repetitions, which the API counts up.
 type eventSeries struct {
 	first       *trace.Record
+	pods        map[string]bool
 	count       int
 	since, last time.Duration
 }
 
 // Events writes the events of the run as kubectl describe lists them: the same event counted, by the time it
-// was last seen. Times count from t=0.
+// was last seen. Times count from t=0. Equal events of many pods are one row.
 func Events(w io.Writer, run *Run, o Options) error {
 	all := collectEvents(run.Records)
 	if len(all) == 0 {
 		return nil
 	}
-	severalPods := slices.ContainsFunc(all, func(e *eventSeries) bool { return e.first.Pod != all[0].first.Pod })
+	severalPods := slices.ContainsFunc(all, func(e *eventSeries) bool { return e.first.Pod != all[0].first.Pod || len(e.pods) > 1 })
 	severalContainers := slices.ContainsFunc(all, func(e *eventSeries) bool {
 		return e.first.Container != "" && e.first.Container != firstContainer(all)
 	})
@@ -67,6 +68,9 @@ func withObject(rows [][]string, all []*eventSeries) {
 		object := []string{"Object", "------"}[min(i, 1)]
 		if i > 1 {
 			object = trace.PodName(all[i-2].first.Pod)
+			if n := len(all[i-2].pods); n > 1 {
+				object = plural(n, "pod")
+			}
 			if c := all[i-2].first.Container; c != "" {
 				object += "/" + c
 			}
@@ -79,23 +83,39 @@ func collectEvents(records []trace.Record) []*eventSeries {
 	type key struct{ pod, container, typ, reason, message string }
 	byKey := map[key]*eventSeries{}
 	var all []*eventSeries
+	together := manyPods(records)
 	for i := range records {
 		r := &records[i]
 		if r.Kind != trace.Event {
 			continue
 		}
 		k := key{r.Pod, r.Container, r.Type, r.Reason, r.Message}
+		if together {
+			k.pod = ""
+		}
 		e := byKey[k]
 		if e == nil {
-			e = &eventSeries{first: r, since: r.T}
+			e = &eventSeries{first: r, since: r.T, pods: map[string]bool{}}
 			byKey[k] = e
 			all = append(all, e)
 		}
+		e.pods[r.Pod] = true
 		e.count++
 		e.last = r.T
 	}
 	slices.SortStableFunc(all, func(a, b *eventSeries) int { return cmp.Compare(a.last, b.last) })
 	return all
+}
+
+// manyPods reports whether there are so many pods with events that a timeline has one lane for each.
+func manyPods(records []trace.Record) bool {
+	pods := map[string]bool{}
+	for i := range records {
+		if r := &records[i]; r.Kind == trace.Event && !pods[r.Pod] {
+			pods[r.Pod] = true
+		}
+	}
+	return len(pods) > maxPods
 }
 
 // times is the time at which the event was last seen and over how long it was counted.
@@ -146,7 +166,7 @@ func eventTable(rows [][]string, o Options) string {
 }
 
 // leastMessage is the least width of the messages in a table.
-const leastMessage = 24
+const leastMessage = 20
 
 // eventRow is a row of a table in which the messages begin after indent columns.
 func eventRow(row []string, widths []int, indent int, o Options) string {
@@ -158,10 +178,10 @@ func eventRow(row []string, widths []int, indent int, o Options) string {
 	return strings.TrimRight(line+strings.Join(message, "\n"+strings.Repeat(" ", indent)), " ")
 }
 
-// eventItem is a row where there is no room for a table: the time, and below it the rest.
+// eventItem is a row where there is no room for a table: the time, and behind it the rest.
 func eventItem(row []string, o Options) string {
-	rest := trace.Clean(strings.Join(slices.Concat(row[:2], row[3:]), " "))
-	return "  " + row[2] + "\n    " + strings.Join(wrap(strings.TrimRight(rest, " "), o.width()-4, leastMessage), "\n    ")
+	text := trace.Clean(row[2] + "  " + strings.Join(slices.Concat(row[:2], row[3:]), " "))
+	return "  " + strings.Join(wrap(strings.TrimRight(text, " "), o.width()-4, leastMessage), "\n    ")
 }
 
 // wrap breaks text into lines of at most width characters, or at least that of least: at blanks, and within

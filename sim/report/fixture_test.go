@@ -182,10 +182,12 @@ func replicas(n int) []trace.Record {
 		s.pod(at, trace.PodAdded, pod)
 		s.status(at+0.1, pod, false, waiting("app", "ContainerCreating", 0))
 		s.life(at+0.3, trace.ContainerStarted, pod, "app", 0, 0)
+		s.event(at+0.3, pod, "app", 0, "Normal", "Started", "Container started")
 		s.status(at+5, pod, true, running("app", true, true, 0))
 		if i%3 == 1 {
 			s.life(at+20, trace.ContainerExited, pod, "app", 0, 2)
 			s.status(at+20.1, pod, false, waiting("app", "CrashLoopBackOff", 0))
+			s.event(at+20.2, pod, "app", 0, "Warning", "BackOff", "Back-off restarting failed container app in pod "+pod)
 			s.life(at+30, trace.ContainerStarted, pod, "app", 1, 0)
 			s.status(at+33, pod, true, running("app", true, true, 1))
 		}
