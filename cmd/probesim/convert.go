@@ -21,7 +21,7 @@ func (s *simulation) report() *report.Run {
 		Until:       s.end,
 		Replay:      s.job.replay,
 		Records:     s.records,
-		Steps:       len(s.records),
+		Steps:       observable(s.records),
 		Restarts:    report.CountRestarts(s.records),
 		Hash:        trace.Hash(s.records),
 		Err:         s.err,
@@ -34,6 +34,17 @@ func (s *simulation) report() *report.Run {
 	}
 	r.Expectations = append(r.Expectations, expectations(s.results)...)
 	return r
+}
+
+// observable counts the records that there are with --verbose and without.
+func observable(records []trace.Record) int {
+	n := 0
+	for i := range records {
+		if records[i].Kind.Observable() {
+			n++
+		}
+	}
+	return n
 }
 
 // unreachedStep is a step that did not happen, as a failed expectation.

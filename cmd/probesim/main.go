@@ -34,12 +34,22 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	var coded *exitError
 	if !errors.As(err, &coded) {
-		coded = &exitError{code: exitUsage, err: fmt.Errorf("%w\nRun '%s --help' for usage", err, command.CommandPath())}
+		coded = &exitError{code: exitUsage, err: fmt.Errorf("%w\n%s", err, hint(command, args))}
 	}
 	if coded.err != nil {
 		fmt.Fprintf(stderr, "probesim: %v\n", coded.err)
 	}
 	return coded.code
+}
+
+// hint says what to do after bad usage.
+func hint(command *cobra.Command, args []string) string {
+	if !command.HasParent() && len(args) > 0 {
+		if _, err := os.Stat(args[0]); err == nil {
+			return "Did you mean 'probesim run " + quote(args[0]) + "'?"
+		}
+	}
+	return "Run '" + command.CommandPath() + " --help' for usage"
 }
 
 func newRoot(stdout, stderr io.Writer) *cobra.Command {

@@ -50,7 +50,7 @@ type Run struct {
 	Replay      string // command that runs this again
 
 	Records      []trace.Record // may be dropped once they were drawn
-	Steps        int            // number of records
+	Steps        int            // number of observable records, of which Hash is
 	Restarts     int            // of containers; see CountRestarts
 	Hash         string
 	Expectations []Expectation
