@@ -64,14 +64,18 @@ func (c *checker) status(e *scenarios.Expect, keys []string, s signal, windows [
 	}
 }
 
-// stateFailure tells of a state at t that must not be, and how long it lasted.
+// stateFailure tells of a state at t that must not be, and how long it or others that must not be lasted.
 func (c *checker) stateFailure(e *scenarios.Expect, keys []string, s *signal, w window, t time.Duration, record int) failure {
 	return failure{key: keys[0], keys: keys, window: w, center: t, marks: marks(record), got: func() string {
-		until := " to the end of the run"
+		last, until := c.run.End, " to the end of the run"
 		if end, ends := s.until(t); ends {
-			until = " to " + at(end)
+			last, until = end-1, " to "+at(end)
 		}
-		return c.stateWords(e, keys, t) + " from " + at(t) + until
+		first, then := c.stateWords(e, keys, t), c.stateWords(e, keys, last)
+		if first == then {
+			return first + " from " + at(t) + until
+		}
+		return first + " from " + at(t) + ", then " + then + until
 	}}
 }
 

@@ -30,6 +30,9 @@ func Timeline(w io.Writer, run *Run, o Options) error {
 	for _, l := range lanes {
 		d.lane(l, l.draw(d))
 	}
+	if len(lanes) == 0 {
+		fmt.Fprintln(&d.body, "  "+o.paint(dim, "no pod came within the run"))
+	}
 	return d.write(w)
 }
 
