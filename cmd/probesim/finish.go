@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+
+	"probesim.dev/scenarios/value"
+	"probesim.dev/sim/report"
+)
+
+// finish writes what there is to say in the end, and returns the exit code as an error.
+func (out *output) finish(interrupted bool) error {
+	out.progress.stop()
+	interrupted = interrupted && out.complete() < len(out.jobs)
+	if interrupted && (out.format == "json" || out.format == "junit") {
+		out.addUnmade()
+	}
+	var err error
+	switch out.format {
+	case "json":
+		err = report.JSON(out.stdout, out.cases)
+	case "junit":
+		err = report.JUnit(out.stdout, out.cases)
+	case "timeline", "lines":
+		if len(out.jobs) > 1 && out.emitted > 0 {
+			err = report.Summary(out.stdout, out.cases, out.text)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if interrupted {
+		return &exitError{exitInterrupted, out.interruption()}
+	}
+	return out.verdict()
+}
+
+// interruption says how far it came.
+func (out *output) interruption() error {
+	if j := out.jobs[0]; len(out.jobs) == 1 && out.emitted == 1 {
+		return fmt.Errorf("interrupted at %s of %s", value.Format(out.cases[0].Runs[0].Until), value.Format(j.until))
+	}
+	return fmt.Errorf("interrupted: %d of %d runs were made", out.complete(), len(out.jobs))
+}
+
+func (out *output) complete() int {
+	n := 0
+	for i := range out.cases {
+		for _, r := range out.cases[i].Runs {
+			if r.Err != errInterrupted {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (out *output) verdict() error {
+	code := exitOK
+	for i := range out.cases {
+		switch out.cases[i].Outcome() {
+		case report.Broken:
+			code = exitBroken
+		case report.Failed:
+			code = max(code, exitFailed)
+		}
+	}
+	if code == exitOK {
+		return nil
+	}
+	return &exitError{code: code}
+}
