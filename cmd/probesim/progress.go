@@ -18,9 +18,9 @@ type progress struct {
 	w        io.Writer
 	terminal bool
 	total    int
-	until    time.Duration // of all runs together
+	until    int64 // milliseconds of all runs together, which as nanoseconds might be too many
 
-	now   atomic.Int64 // virtual time of all runs together
+	now   atomic.Int64 // milliseconds of virtual time of all runs together
 	runs  atomic.Int64
 	quiet atomic.Bool
 	mu    sync.Mutex
@@ -32,7 +32,7 @@ type progress struct {
 func newProgress(w io.Writer, jobs []*job) *progress {
 	p := &progress{w: w, terminal: isTerminal(w), total: len(jobs), quit: make(chan struct{})}
 	for _, j := range jobs {
-		p.until += j.until
+		p.until += j.until.Milliseconds()
 	}
 	return p
 }
@@ -75,19 +75,19 @@ func (p *progress) show() {
 }
 
 func (p *progress) String() string {
-	now := time.Duration(p.now.Load())
+	now := p.now.Load()
 	if p.total == 1 {
-		return value.Format(now) + " of " + value.Format(p.until)
+		return value.Format(time.Duration(now)*time.Millisecond) + " of " + value.Format(time.Duration(p.until)*time.Millisecond)
 	}
-	return fmt.Sprintf("%d of %d runs, %d%% of their virtual time", p.runs.Load(), p.total, int(100*now.Seconds()/p.until.Seconds()))
+	return fmt.Sprintf("%d of %d runs, %d%% of their virtual time", p.runs.Load(), p.total, 100*now/max(p.until, 1))
 }
 
 // virtual returns what notes the virtual time of a run.
 func (p *progress) virtual() func(time.Duration) {
-	last := time.Duration(0)
+	last := int64(0)
 	return func(t time.Duration) {
-		p.now.Add(int64(t - last))
-		last = t
+		p.now.Add(t.Milliseconds() - last)
+		last = t.Milliseconds()
 	}
 }
 

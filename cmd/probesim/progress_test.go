@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 // On a terminal there is one line that changes; elsewhere each is a line of its own.
 func TestProgress(t *testing.T) {
 	day := &job{until: 24 * time.Hour}
+	month := &job{until: 30 * 24 * time.Hour}
 	for _, test := range []struct {
 		name     string
 		terminal bool
@@ -17,6 +19,7 @@ func TestProgress(t *testing.T) {
 	}{
 		{"one run", false, []*job{day}, "probesim: 1h30m of 24h\nprobesim: 3h of 24h\n"},
 		{"two runs", false, []*job{day, day}, "probesim: 0 of 2 runs, 3% of their virtual time\nprobesim: 1 of 2 runs, 6% of their virtual time\n"},
+		{"months", false, slices.Repeat([]*job{month}, 100_000), "probesim: 0 of 100000 runs, 0% of their virtual time\nprobesim: 1 of 100000 runs, 0% of their virtual time\n"},
 		{"terminal", true, []*job{day}, "\r\x1b[K1h30m of 24h\r\x1b[K\r\x1b[K3h of 24h\r\x1b[K"},
 	} {
 		var b strings.Builder
