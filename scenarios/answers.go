@@ -21,6 +21,7 @@ var execAnswers = map[string]fakeruntime.Answer{
 // compileAnswers checks the named answers of a container.
 func (b *behavior) compileAnswers(n *strict.Node) {
 	b.names = map[string]fakeruntime.Answer{}
+	b.unread = n.Unread()
 	for i := range b.spec.Answers {
 		a, item := &b.spec.Answers[i], n.Index(i)
 		name := item.Field("name")
@@ -28,6 +29,7 @@ func (b *behavior) compileAnswers(n *strict.Node) {
 		_, isCode := value.ParseCode(a.Name)
 		switch {
 		case item.Kind != strict.Mapping || name.Bad():
+			b.unread = true
 			continue
 		case a.Name == "":
 			name.Errorf("is required: the word that stands for the answer")
@@ -101,6 +103,9 @@ func (b *behavior) answer(a value.Answer, n *strict.Node) (fakeruntime.Answer, b
 		n.Errorf("an exec probe cannot answer %s", a.Word)
 		return answer, false
 	default:
+		if b.unread {
+			return answer, false // it may be one of those
+		}
 		n.Errorf("unknown word %s%s", strict.Quote(a.Word), strict.DidYouMean(a.Word, b.words()))
 		return answer, false
 	}

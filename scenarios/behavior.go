@@ -46,6 +46,7 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 		switch {
 		case spec.Name == "":
 			item.Field("name").Errorf("is required")
+		case container == nil && w.unread: // it may be one of those
 		case container == nil:
 			item.Field("name").Errorf("%s has no container %s%s", w.manifest.name, strict.Quote(spec.Name), strict.DidYouMean(spec.Name, w.containerNames()))
 		case twice:
@@ -64,6 +65,7 @@ type behavior struct {
 	spec      *Container
 	container *v1.Container
 	names     map[string]fakeruntime.Answer // named answers
+	unread    bool                          // there are more, whose names could not be read
 }
 
 func (b *behavior) compile(n *strict.Node) fakeruntime.ContainerConfig {
@@ -74,14 +76,12 @@ func (b *behavior) compile(n *strict.Node) fakeruntime.ContainerConfig {
 	}
 	b.compileAnswers(n.Field("answers"))
 	for i := range b.spec.Behavior {
-		if rule := rules.Index(i); !rule.Bad() {
-			config.Program.Rules = append(config.Program.Rules, b.compileRule(&b.spec.Behavior[i], rule))
-		}
+		config.Program.Rules = append(config.Program.Rules, b.compileRule(&b.spec.Behavior[i], rules.Index(i)))
 	}
 	return config
 }
 
-// compileRule checks a rule whose form is right.
+// compileRule checks a rule.
 func (b *behavior) compileRule(r *Rule, n *strict.Node) fakeruntime.Rule {
 	b.checkWho(r, n)
 	checkWindow(r, n)
@@ -116,7 +116,7 @@ func intRange(r *value.IntRange) fakeruntime.Range {
 
 // checkWho refuses rules for replicas that there are none of.
 func (b *behavior) checkWho(r *Rule, n *strict.Node) {
-	if last := b.workload.replicas - 1; r.Replica != nil && r.Replica.Min > last {
+	if last := b.workload.replicas - 1; r.Replica != nil && r.Replica.Min > last && !b.workload.uncounted {
 		n.Field("replica").Errorf("there is no replica %s: the last one is %d", r.Replica, last)
 	}
 }
@@ -165,6 +165,9 @@ func (b *behavior) checkWhat(r *Rule, n *strict.Node) {
 	exit := n.Field("exit")
 	switch {
 	case r.Exit == nil && answers == 0:
+		if writtenBeside(n, whoAndWhen...) {
+			return // it is refused elsewhere
+		}
 		n.Errorf("does nothing: say what it answers, as in probes: fail, or exit")
 	case r.Exit == nil:
 	case answers > 0:
@@ -175,6 +178,9 @@ func (b *behavior) checkWhat(r *Rule, n *strict.Node) {
 		exit.Errorf("never is for a rule with afterSigterm: a program runs on until something ends it")
 	}
 }
+
+// whoAndWhen are the fields of a rule that do nothing by themselves.
+var whoAndWhen = []string{"replica", "instance", "after", "at", "afterSigterm", "for", "every", "chance"}
 
 var probeKeys = []string{"liveness", "readiness", "startup"}
 

@@ -33,8 +33,8 @@ type checker struct {
 	values   int             // in the manifests of its pods
 }
 
-// check reports everything that is wrong in the scenario. Of a part whose form is wrong already, the
-// meaning is not looked at.
+// check reports everything that is wrong in the scenario. What could not be read is zero or its default,
+// and its nodes take no further errors; see strict.Node.Unread.
 func (c *checker) check() {
 	c.checkMetadata()
 	if c.spec.Kind != strict.Mapping {
@@ -44,6 +44,9 @@ func (c *checker) check() {
 		return
 	}
 	c.checkRun()
+	if c.spec.Field("duration").Bad() {
+		c.scenario.Spec.Duration = value.Duration(value.MaxDuration) // nothing can be called too late
+	}
 	checkDelays(c.spec.Field("delays"), c.scenario.Spec.Delays)
 	c.checkPods()
 	c.checkSteps()
@@ -93,9 +96,6 @@ func (c *checker) checkRun() {
 // checkVersions finds the versions that the scenario runs.
 func (c *checker) checkVersions() {
 	ranges, n := c.scenario.Spec.KubernetesVersions, c.spec.Field("kubernetesVersions")
-	if n.Bad() {
-		return
-	}
 	known := knownVersions()
 	for i, r := range ranges {
 		if !anyIn(known, []value.VersionRange{r}) {

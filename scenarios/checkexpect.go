@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -32,9 +33,11 @@ func (c *checker) checkExpect() {
 	}
 	for i, e := range c.scenario.Spec.Expect {
 		item := n.Index(i)
-		if e == nil || item.Bad() {
+		if e == nil {
 			continue
 		}
+		standIn(&e.Pod, item.Field("pod"))
+		standIn(&e.Container, item.Field("container"))
 		e.Path, e.Text = item.Path(), item.Text("name")
 		if e.Runs == "" {
 			e.Runs = EveryRun
@@ -116,11 +119,18 @@ func (c *checker) checkWhere(e *Expect, n *strict.Node, matcher string) {
 	if e.Count != nil && (e.Window().Kind != Within || matcher != "becomes" && matcher != "record") {
 		n.Field("count").Errorf("goes with becomes or record, and within")
 	}
-	if e.Pods != nil && c.resolved() {
+	if e.Pods != nil && c.known(e.Pod) {
 		if pods := c.scenario.podCount(e.Pod); pods > 0 && e.Pods.Min > pods {
-			n.Field("pods").Errorf("there are only %d pods", pods)
+			n.Field("pods").Errorf("there %s", onlyPods(pods))
 		}
 	}
+}
+
+func onlyPods(count int) string {
+	if count == 1 {
+		return "is only 1 pod"
+	}
+	return fmt.Sprintf("are only %d pods", count)
 }
 
 // checkWindow refuses windows that are not over when the run is.
@@ -181,6 +191,7 @@ func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
 		n.Errorf("must have either becomes or record")
 		return
 	}
+	standIn(&m.Container, n.Field("container"))
 	if m.Instance != nil && m.Record == nil {
 		n.Field("instance").Errorf("does not go with becomes: only a record has an instance")
 	}
@@ -196,13 +207,16 @@ func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
 
 // checkProbe refuses to look for runs of a probe that no container has: never would hold whatever happens.
 func (c *checker) checkProbe(pod, container string, n *strict.Node) {
-	if n.Bad() || n.Kind != strict.Scalar || !slices.Contains(probeKeys, n.Value) || !c.resolved() {
+	if n.Bad() || n.Kind != strict.Scalar || !slices.Contains(probeKeys, n.Value) || !c.known(pod) {
 		return
 	}
 	meant := false // containers; names that mean nothing are reported elsewhere
 	for _, w := range c.scenario.workloads {
 		if _, count := w.named(pod); count == 0 {
 			continue
+		}
+		if w.unread {
+			return
 		}
 		for i := range w.pod.Spec.Containers {
 			spec := &w.pod.Spec.Containers[i]
@@ -225,7 +239,7 @@ func (c *checker) checkWhich(e *Expect, n *strict.Node) {
 	if e.Runs != EveryRun && e.Runs != SomeRun {
 		n.Field("runs").Errorf("%s is neither every nor some%s", strict.Quote(e.Runs), strict.DidYouMean(e.Runs, []string{EveryRun, SomeRun}))
 	}
-	if len(e.KubernetesVersions) > 0 && len(c.versions) > 0 && !anyIn(c.versions, e.KubernetesVersions) {
+	if len(e.KubernetesVersions) > 0 && !n.Field("kubernetesVersions").Bad() && len(c.versions) > 0 && !anyIn(c.versions, e.KubernetesVersions) {
 		n.Field("kubernetesVersions").Errorf("the scenario runs none of these versions, only %s", listVersions(c.versions))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/scenarios/podspec"
@@ -71,13 +72,14 @@ func (c *checker) workload(p *Pod, n *strict.Node) *workload {
 		return nil
 	}
 	m := c.findManifest(p, n)
-	if m == nil || !m.load() || !c.affordable(m, n) {
+	if m == nil {
+		return nil
+	}
+	if m.load(); !c.affordable(m, n) {
 		return nil
 	}
 	w := &workload{spec: p, manifest: m, errs: podErrors{manifest: m}}
-	if !c.makePod(w, n) {
-		return nil
-	}
+	w.makePod()
 	c.checkReplicas(w, n)
 	c.checkSupported(w)
 	checkAt(n.Field("at"), &p.At, c.scenario.Spec.Duration)
@@ -97,21 +99,47 @@ func (c *checker) affordable(m *manifest, n *strict.Node) bool {
 }
 
 // makePod applies the patch and the defaults, and checks the pod again if it was patched.
-func (c *checker) makePod(w *workload, n *strict.Node) bool {
+func (w *workload) makePod() {
 	w.pod = w.manifest.newPod()
-	if p := w.spec.Patch; p != nil {
-		patched := p.apply(w.pod)
-		if patched == nil {
-			return false
-		}
+	w.unread = !containersRead(w.manifest.root())
+	patched := w.patched()
+	if patched != nil {
 		patched.Name, patched.Namespace = w.pod.Name, w.pod.Namespace // also if metadata is replaced
-		w.pod, w.errs.patch = patched, p.node
+		w.pod, w.errs.patch = patched, w.spec.Patch.node
 	}
 	podspec.Default(w.pod)
-	if w.spec.Patch != nil {
+	if patched != nil && !w.unread {
 		w.manifest.check(&w.errs, w.pod)
 	}
-	return !n.Field("patch").Bad()
+}
+
+// patched returns the pod with the patch applied, or nil.
+func (w *workload) patched() *v1.Pod {
+	if w.spec.Patch == nil {
+		return nil
+	}
+	patched := w.spec.Patch.apply(w.pod)
+	w.unread = w.unread || patched == nil || !containersRead(w.spec.Patch.node)
+	return patched
+}
+
+// containersRead reports whether the containers in a pod or patch, and their names, could be read.
+func containersRead(root *strict.Node) bool {
+	if !root.Bad() {
+		return true
+	}
+	for _, field := range []string{"initContainers", "containers"} {
+		list := root.Field("spec").Field(field)
+		if list.Unread() {
+			return false
+		}
+		for _, item := range list.Items {
+			if name := item.Field("name"); name.Unread() || name.Value == "" {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // checkReplicas finds how many pods there are.
@@ -125,13 +153,17 @@ func (c *checker) checkReplicas(w *workload, n *strict.Node) {
 		}
 		return
 	}
+	field := n.Field("replicas")
 	if w.spec.Replicas != nil {
 		w.replicas = *w.spec.Replicas
+	} else if w.manifest.uncounted() {
+		w.replicas, w.uncounted = 1, true
 	}
-	if field := n.Field("replicas"); w.replicas < 1 || w.replicas > MaxPods {
+	if w.replicas < 1 || w.replicas > MaxPods {
 		field.Errorf("must be from 1 to %d and not %d", MaxPods, w.replicas)
 		w.replicas = 1
 	}
+	w.uncounted = w.uncounted || field.Bad()
 }
 
 // checkSupported refuses what the pod has and this version does not simulate.

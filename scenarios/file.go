@@ -17,8 +17,17 @@ type file struct {
 	byName    map[string][]*manifest
 	others    []*strict.Node // objects of other kinds
 	names     map[string]Pos // of manifests by kind, namespace and name
-	broken    bool           // a part could not be read
+
+	// What keeps a name from being called unknown: it may be that of an object that is not understood.
+	broken  bool            // a part could not be read, or the name of a workload
+	refused map[string]bool // names of the objects that were refused as a whole
 }
+
+// unsure reports whether a workload of that name may be in the file although none was found.
+func (f *file) unsure(name string) bool { return f.broken || f.refused[name] }
+
+// refuse notes an object that was refused.
+func (f *file) refuse(n *strict.Node) { f.refused[n.Find("metadata.name").Value] = true }
 
 // maxObjects is how many objects a file may have, items of lists counted one by one.
 const maxObjects = 10_000
@@ -26,7 +35,7 @@ const maxObjects = 10_000
 // sort tells the objects of a file apart. Objects of other kinds are kept, not refused: that depends on
 // what the file is for.
 func (f *file) sort(docs []*strict.Node) {
-	f.names, f.byName = map[string]Pos{}, map[string][]*manifest{}
+	f.names, f.byName, f.refused = map[string]Pos{}, map[string][]*manifest{}, map[string]bool{}
 	for _, doc := range docs {
 		if f.full(doc) {
 			return
@@ -45,6 +54,7 @@ func (f *file) full(n *strict.Node) bool {
 
 func (f *file) object(n, apiVersion, kind *strict.Node) {
 	if !identified(n, apiVersion, kind) {
+		f.refuse(n)
 		return
 	}
 	list, isList := strings.CutSuffix(kind.Value, "List")
@@ -61,9 +71,11 @@ func (f *file) object(n, apiVersion, kind *strict.Node) {
 			f.scenarios = append(f.scenarios, n)
 		}
 	case w != nil:
-		if apiVersionIs(apiVersion, kind, w.apiVersion) {
-			f.manifest(n, w)
+		if !apiVersionIs(apiVersion, kind, w.apiVersion) {
+			f.refuse(n)
+			return
 		}
+		f.manifest(n, w)
 	default:
 		f.others = append(f.others, n)
 	}
@@ -75,12 +87,14 @@ func identified(n, apiVersion, kind *strict.Node) bool {
 		n.Errorf("must be a Kubernetes object, a mapping with apiVersion and kind")
 		return false
 	}
+	says := true
 	for _, field := range []*strict.Node{apiVersion, kind} {
 		if field.Kind != strict.Scalar || field.Value == "" {
 			field.Errorf("is required: every document says what it is, as in apiVersion: v1, kind: Pod")
+			says = false
 		}
 	}
-	return !apiVersion.Bad() && !kind.Bad()
+	return says
 }
 
 func apiVersionIs(apiVersion, kind *strict.Node, want string) bool {
@@ -111,10 +125,12 @@ func (f *file) items(n, apiVersion, kind *strict.Node) {
 		}
 		if given := item.Field("kind"); given.Written() && given.Value != kind.Value {
 			given.Errorf("must be %s as the list is a %sList", kind.Value, kind.Value)
+			f.refuse(item)
 			continue
 		}
 		if given := item.Field("apiVersion"); given.Written() && given.Value != apiVersion.Value {
 			given.Errorf("must be %s as that of the list", apiVersion.Value)
+			f.refuse(item)
 			continue
 		}
 		f.object(item, apiVersion, kind)
@@ -123,11 +139,13 @@ func (f *file) items(n, apiVersion, kind *strict.Node) {
 
 // manifest notes a workload.
 func (f *file) manifest(n *strict.Node, kind *workloadKind) {
-	m := &manifest{kind: kind, node: n, name: n.Find("metadata.name").Value}
+	name := n.Find("metadata.name")
+	m := &manifest{kind: kind, node: n, name: name.Value}
+	f.broken = f.broken || m.name == "" || name.Bad()
 	namespace := n.Find("metadata.namespace").Value
 	id := kind.kind + "/" + cmp.Or(namespace, v1.NamespaceDefault) + "/" + m.name
 	if first, twice := f.names[id]; twice && m.name != "" {
-		n.Find("metadata.name").Errorf("the %s %s is already in line %d", kind.kind, m.name, first.Line)
+		name.Errorf("the %s %s is already in line %d", kind.kind, m.name, first.Line)
 		return
 	}
 	f.names[id] = n.Pos

@@ -34,6 +34,9 @@ func (c *checker) findManifest(p *Pod, n *strict.Node) *manifest {
 // pick returns the only workload of a file that an entry names.
 func pick(f *file, where string, p *Pod, n *strict.Node) *manifest {
 	var found []*manifest
+	for _, m := range f.byName[""] {
+		m.load() // says that it has no name, for which none is called unknown
+	}
 	for _, m := range f.byName[p.Name] {
 		if p.Kind == "" || p.Kind == m.kind.kind {
 			found = append(found, m)
@@ -44,8 +47,8 @@ func pick(f *file, where string, p *Pod, n *strict.Node) *manifest {
 		kind = "workload"
 	}
 	switch {
-	case len(found) == 0 && f.broken:
-		return nil // it may be in the part that could not be read
+	case len(found) == 0 && f.unsure(p.Name):
+		return nil
 	case len(found) == 0:
 		n.Field("name").Errorf("there is no %s %s %s%s", kind, strict.Quote(p.Name), where, strict.DidYouMean(p.Name, f.workloadNames(p.Kind)))
 		return nil

@@ -57,6 +57,7 @@ func (l *loader) load(f *file) []*Scenario {
 		for _, n := range f.others {
 			n.Field("kind").Errorf("unknown kind %s%s: a scenario file has workloads and Scenario documents",
 				strict.Quote(n.Field("kind").Value), strict.DidYouMean(n.Field("kind").Value, append(kindNames(), "Scenario")))
+			f.refuse(n)
 		}
 	}
 	var scenarios []*Scenario

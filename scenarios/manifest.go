@@ -3,6 +3,7 @@ package scenarios
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -21,8 +22,7 @@ type manifest struct {
 	name string
 
 	loaded   bool
-	bad      bool // no pods can be made of it
-	size     int  // values in it
+	size     int // values in it
 	meta     *metav1.ObjectMeta
 	pod      *v1.Pod // as written; that of a template has no name
 	replicas int
@@ -95,6 +95,17 @@ func atOnce(job *batchv1.JobSpec) *int32 {
 	return job.Parallelism
 }
 
+// uncounted reports whether the object says how many pods it has in a way that could not be read.
+func (m *manifest) uncounted() bool {
+	spec := m.node.Find(strings.TrimSuffix(m.kind.template, ".template"))
+	for _, name := range []string{"replicas", "parallelism", "completions"} {
+		if n := spec.Field(name); n.Written() && n.Unread() {
+			return true
+		}
+	}
+	return false
+}
+
 func kindNamed(name string) *workloadKind {
 	for i := range workloadKinds {
 		if workloadKinds[i].kind == name {
@@ -115,29 +126,21 @@ func kindNames() []string {
 // root is the node that has the pod's metadata and spec.
 func (m *manifest) root() *strict.Node { return m.node.Find(m.kind.template) }
 
-// load reads the object and reports why the API server would not create its pods. It returns whether it
-// would.
-func (m *manifest) load() bool {
-	if !m.loaded {
-		m.loaded, m.size = true, m.node.Size()
-		m.kind.read(m)
-		m.checkOwn()
-		m.bad = m.node.Bad()
+// load reads the object, as far as it can be read, and reports why the API server would not create its
+// pods.
+func (m *manifest) load() {
+	if m.loaded {
+		return
 	}
-	return !m.bad
-}
-
-// checkOwn checks the pod as written.
-func (m *manifest) checkOwn() {
-	switch {
-	case m.node.Bad():
-	case m.name == "":
+	m.loaded, m.size = true, m.node.Size()
+	m.kind.read(m)
+	pod := m.newPod()
+	if m.name == "" {
 		m.node.Find("metadata.name").Errorf("Required value: name is required")
-	default:
-		pod := m.newPod()
-		podspec.Default(pod)
-		m.check(&podErrors{manifest: m}, pod)
+		pod.Name = "unnamed" // so that nothing more is said of it
 	}
+	podspec.Default(pod)
+	m.check(&podErrors{manifest: m}, pod)
 }
 
 // podName returns the name of the pod of a replica.

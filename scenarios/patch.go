@@ -25,7 +25,8 @@ func (p *patch) UnmarshalNode(n *strict.Node) {
 		Metadata metav1.ObjectMeta `json:"metadata"`
 		Spec     v1.PodSpec        `json:"spec"`
 	}
-	strict.Decode(n.Without(isDirective), &pod)
+	n.Ignore(isDirective)
+	strict.Decode(n, &pod)
 	for _, name := range []string{"name", "namespace"} {
 		if field := n.Field("metadata").Field(name); field.Written() {
 			field.Errorf("a patch cannot change the %s of a pod", name)
@@ -36,25 +37,31 @@ func (p *patch) UnmarshalNode(n *strict.Node) {
 // isDirective reports whether a key says how to merge, such as $patch.
 func isDirective(key string) bool { return strings.HasPrefix(key, "$") }
 
-// apply returns the patched pod, or nil after saying why it cannot be.
+// apply returns the patched pod, or nil after saying why it cannot be. What is wrong in the patch is left
+// out.
 func (p *patch) apply(pod *v1.Pod) *v1.Pod {
-	if p.node.Bad() {
+	if p.node.Kind != strict.Mapping {
 		return nil
 	}
+	patched, err := merge(pod, p.node.JSON())
+	if err != nil {
+		if !p.node.Bad() { // it may fail for what is left out
+			p.node.Errorf("cannot be applied: %s", err)
+		}
+		return nil
+	}
+	return patched
+}
+
+func merge(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	original, err := json.Marshal(pod)
 	if err != nil {
-		p.node.Errorf("cannot be applied: %s", err)
-		return nil
+		return nil, err
 	}
-	patched, err := strategicpatch.StrategicMergePatch(original, p.node.JSON(), v1.Pod{})
+	patched, err := strategicpatch.StrategicMergePatch(original, patch, v1.Pod{})
 	if err != nil {
-		p.node.Errorf("cannot be applied: %s", err)
-		return nil
+		return nil, err
 	}
 	result := &v1.Pod{}
-	if err := json.Unmarshal(patched, result); err != nil {
-		p.node.Errorf("cannot be applied: %s", err)
-		return nil
-	}
-	return result
+	return result, json.Unmarshal(patched, result)
 }

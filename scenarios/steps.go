@@ -13,16 +13,17 @@ func (c *checker) checkSteps() {
 	}
 	for i, s := range c.scenario.Spec.Steps {
 		item := n.Index(i)
-		if s == nil || item.Bad() {
+		if s == nil {
 			continue
 		}
 		s.Path, s.Text = item.Path(), item.Text()
 		c.checkStepTime(s, item)
-		if s.Delete == nil {
+		switch {
+		case s.Delete != nil:
+			c.checkDelete(s.Delete, item.Field("delete"))
+		case !writtenBeside(item, "at", "since", "after"):
 			item.Errorf("does nothing: say what happens, as in delete: {}")
-			continue
 		}
-		c.checkDelete(s.Delete, item.Field("delete"))
 	}
 }
 
@@ -36,6 +37,7 @@ func (c *checker) checkStepTime(s *Step, n *strict.Node) {
 	case s.At != nil:
 		checkAt(at, s.At, c.scenario.Spec.Duration)
 	default:
+		standIn(&s.Since.Pod, since.Field("pod"))
 		c.checkPodName(s.Since.Pod, since.Field("pod"))
 		c.checkMoment(s.Since, s.Since.Pod, since)
 		if s.After != nil {
@@ -46,41 +48,11 @@ func (c *checker) checkStepTime(s *Step, n *strict.Node) {
 
 func (c *checker) checkDelete(d *Delete, n *strict.Node) {
 	c.checkPodName(d.Pod, n.Field("pod"))
-	if count := c.scenario.podCount(""); d.Pod == "" && count > 1 {
+	if count := c.scenario.podCount(""); !n.Field("pod").Written() && count > 1 {
 		n.Errorf("there are %d pods: say which with pod", count)
 	}
 	longest := int64(value.MaxDuration.Seconds())
 	if g := d.GracePeriodSeconds; g != nil && (*g < 0 || *g > longest) {
 		n.Field("gracePeriodSeconds").Errorf("must be from 0 to %d and not %d", longest, *g)
-	}
-}
-
-// checkPodName refuses a pod or workload that the scenario does not have.
-func (c *checker) checkPodName(name string, n *strict.Node) {
-	if name == "" || !c.resolved() || c.scenario.podCount(name) > 0 {
-		return
-	}
-	n.Errorf("the scenario has no pod or workload %s%s", strict.Quote(name), strict.DidYouMean(name, c.scenario.podNames()))
-}
-
-// resolved reports whether all pods of the scenario are known, so that a name can be called unknown.
-func (c *checker) resolved() bool {
-	return len(c.scenario.workloads) == len(c.scenario.Spec.Pods)
-}
-
-// checkContainerName refuses a container that one of the pods does not have.
-func (c *checker) checkContainerName(pod, container string, n *strict.Node) {
-	if container == "" || !c.resolved() {
-		return
-	}
-	for _, w := range c.scenario.workloads {
-		if _, count := w.named(pod); count > 0 && w.container(container) == nil {
-			hint := ""
-			if pod == "" && len(c.scenario.workloads) > 1 {
-				hint = ": say which pods are meant with pod"
-			}
-			n.Errorf("%s has no container %s%s%s", w.manifest.name, strict.Quote(container), strict.DidYouMean(container, w.containerNames()), hint)
-			return
-		}
 	}
 }

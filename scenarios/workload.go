@@ -14,6 +14,8 @@ type workload struct {
 	errs       podErrors
 	pod        *v1.Pod // patched, with defaults, as replica 0
 	replicas   int
+	unread     bool // some of the containers or their names could not be read, as was reported
+	uncounted  bool // so it was with the number of replicas
 	containers map[string]fakeruntime.ContainerConfig
 	delays     fakeruntime.Delays
 }

@@ -21,7 +21,6 @@ func (f *Fields) UnmarshalNode(n *strict.Node) {
 		item := n.Items[i]
 		if item.Kind != strict.Scalar || !item.Written() {
 			item.Errorf("must be a single value, such as true, 1.. or /text/")
-			continue
 		}
 		*f = append(*f, Field{Name: key.Name})
 	}

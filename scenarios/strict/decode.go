@@ -18,12 +18,16 @@ var (
 )
 
 // Decode reads a node into what out points to, along json tags. Everything that does not fit the type is
-// reported through the nodes; see Bad. Null and what is not written leave out as it is. A field of type
-// Pos gets the place of its struct.
-func Decode(n *Node, out any) { decodeValue(n, reflect.ValueOf(out).Elem()) }
+// reported through the nodes, see Bad and Unread, and the rest is read without it: a value that is wrong
+// leaves out as it is, as do null and what is not written, but for pointers on the way to it, which are
+// set. A field of type Pos gets the place of its struct.
+func Decode(n *Node, out any) {
+	decodeValue(n, reflect.ValueOf(out).Elem())
+	n.settle()
+}
 
 func decodeValue(n *Node, v reflect.Value) {
-	if !n.Written() || n.Kind == Scalar && n.bad {
+	if !n.Written() {
 		return
 	}
 	if v.Kind() == reflect.Pointer {
@@ -31,6 +35,9 @@ func decodeValue(n *Node, v reflect.Value) {
 			v.Set(reflect.New(v.Type().Elem()))
 		}
 		decodeValue(n, v.Elem())
+		return
+	}
+	if n.Kind == Scalar && n.wrong {
 		return
 	}
 	if decodeItself(n, v) {
@@ -61,10 +68,13 @@ func decodeItself(n *Node, v reflect.Value) bool {
 			n.Errorf("%s does not fit: %s", n.describe(), err)
 		}
 	case t.Implements(textUnmarshalerType):
+		fresh := reflect.New(v.Type())
 		if n.Kind != Scalar {
 			n.Errorf("must be a single value and not %s", n.describe())
-		} else if err := pointer.Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(n.Value)); err != nil {
+		} else if err := fresh.Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(n.Value)); err != nil {
 			n.Errorf("%s", err)
+		} else {
+			v.Set(fresh.Elem())
 		}
 	default:
 		return false
@@ -81,13 +91,18 @@ func decodeStruct(n *Node, v reflect.Value) {
 	if info.pos != nil {
 		v.FieldByIndex(info.pos).Set(reflect.ValueOf(n.Pos))
 	}
-	for i, key := range n.Keys {
-		index, known := info.fields[key.Name]
-		if !known {
-			n.unknownKey(i, info.names)
+	for i := range n.Keys {
+		if n.Keys[i].ignored {
 			continue
 		}
-		decodeValue(n.Items[i], v.FieldByIndex(index))
+		index, known := info.fields[n.Keys[i].Name]
+		if !known {
+			n.unknownKey(i, info.names)
+			index, known = info.fields[n.Keys[i].Name]
+		}
+		if known {
+			decodeValue(n.Items[i], v.FieldByIndex(index))
+		}
 	}
 }
 
@@ -100,12 +115,19 @@ func CheckKeys(n *Node, known ...string) {
 	}
 }
 
+// unknownKey refuses a key. One that is near a known one which is not there stands for it from then on.
 func (n *Node) unknownKey(i int, known []string) {
-	suggestion := ""
+	key, item := &n.Keys[i], n.Items[i]
+	meant := ""
 	if !n.full() {
-		suggestion = DidYouMean(n.Keys[i].Name, known)
+		meant = nearest(key.Name, known)
 	}
-	n.Items[i].errorAt(n.Keys[i].Pos, "unknown field%s", suggestion)
+	item.errorAt(key.Pos, "unknown field%s", didYouMean(meant))
+	if meant != "" && n.Field(meant).Kind == Missing {
+		key.Name = meant
+	} else {
+		item.wrong = true
+	}
 }
 
 func decodeMap(n *Node, v reflect.Value) {
@@ -116,6 +138,9 @@ func decodeMap(n *Node, v reflect.Value) {
 	t := v.Type()
 	v.Set(reflect.MakeMapWithSize(t, len(n.Keys)))
 	for i, key := range n.Keys {
+		if key.ignored {
+			continue
+		}
 		value := reflect.New(t.Elem()).Elem()
 		decodeValue(n.Items[i], value)
 		v.SetMapIndex(reflect.ValueOf(key.Name).Convert(t.Key()), value)

@@ -7,7 +7,17 @@ const maxSuggestions = 200
 
 // DidYouMean suggests the known word nearest to an unknown one, for the end of a message; empty if none
 // is near.
-func DidYouMean(word string, known []string) string {
+func DidYouMean(word string, known []string) string { return didYouMean(nearest(word, known)) }
+
+func didYouMean(word string) string {
+	if word == "" {
+		return ""
+	}
+	return " (did you mean " + Quote(word) + "?)"
+}
+
+// nearest returns the known word nearest to an unknown one, or nothing if none is near.
+func nearest(word string, known []string) string {
 	best, bestDistance := "", max(1, len(word)/3)+1
 	for _, k := range known[:min(len(known), maxSuggestions)] {
 		if strings.EqualFold(k, word) {
@@ -18,10 +28,7 @@ func DidYouMean(word string, known []string) string {
 			best, bestDistance = k, d
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return " (did you mean " + Quote(best) + "?)"
+	return best
 }
 
 // distance counts the letters to insert, delete, replace or swap with their neighbour to get from a to

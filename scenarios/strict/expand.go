@@ -80,17 +80,22 @@ func (x *expander) scalar(y *yaml.Node, n *Node) {
 	x.checkTag(y, n)
 }
 
-// checkTag refuses tags that nothing here knows.
+// checkTag refuses tags. What a value is is seen from how it is written.
 func (x *expander) checkTag(y *yaml.Node, n *Node) {
-	tag := y.ShortTag()
-	if y.Style&yaml.TaggedStyle != 0 && (!strings.HasPrefix(tag, "!!") || tag == "!!binary") {
-		n.Errorf("the tag %s is not supported", tag)
+	if y.Style&yaml.TaggedStyle != 0 {
+		n.Errorf("the tag %s is not supported: leave it out", y.ShortTag())
 	}
+}
+
+// firstKey is where a key of a mapping was met first.
+type firstKey struct {
+	Pos
+	index int
 }
 
 // mapping fills the keys of n: its own first, then merged ones that it does not have.
 func (x *expander) mapping(y *yaml.Node, n *Node, depth int) {
-	seen := map[string]Pos{}
+	seen := map[string]firstKey{}
 	for i := 0; i+1 < len(y.Content) && !x.full; i += 2 {
 		key, val := y.Content[i], y.Content[i+1]
 		if key.Kind == yaml.AliasNode {
@@ -99,12 +104,14 @@ func (x *expander) mapping(y *yaml.Node, n *Node, depth int) {
 		pos := Pos{x.file, y.Content[i].Line, y.Content[i].Column}
 		switch first, twice := seen[key.Value]; {
 		case key.Kind != yaml.ScalarNode:
+			n.wrong = true
 			n.errorAt(pos, "a key must be text and not a mapping or list")
 		case key.ShortTag() == "!!merge":
 		case twice:
 			(&Node{parent: n, step: step(key.Value)}).errorAt(pos, "this key is already set in line %d", first.Line)
+			n.Items[first.index].wrong = true // which of the two is meant is not known
 		default:
-			seen[key.Value] = pos
+			seen[key.Value] = firstKey{pos, len(n.Keys)}
 			x.entry(n, key.Value, pos, val, depth)
 		}
 	}
@@ -116,13 +123,13 @@ func (x *expander) mapping(y *yaml.Node, n *Node, depth int) {
 }
 
 func (x *expander) entry(n *Node, key string, pos Pos, val *yaml.Node, depth int) {
-	n.Keys = append(n.Keys, Key{key, pos})
+	n.Keys = append(n.Keys, Key{Name: key, Pos: pos})
 	n.Items = append(n.Items, x.expand(val, &Node{parent: n, step: step(key)}, depth+1))
 }
 
 // merge takes over what a merge key (<<) refers to, a mapping or a list of them, as far as n does not
 // have it.
-func (x *expander) merge(from *yaml.Node, n *Node, seen map[string]Pos, depth int) {
+func (x *expander) merge(from *yaml.Node, n *Node, seen map[string]firstKey, depth int) {
 	scratch := x.expand(from, &Node{parent: n, step: "<<"}, depth)
 	sources := []*Node{scratch}
 	if scratch.Kind == Sequence {
@@ -139,7 +146,7 @@ func (x *expander) merge(from *yaml.Node, n *Node, seen map[string]Pos, depth in
 			if _, has := seen[k.Name]; has {
 				continue
 			}
-			seen[k.Name] = k.Pos
+			seen[k.Name] = firstKey{k.Pos, len(n.Keys)}
 			n.Keys = append(n.Keys, k)
 			n.Items = append(n.Items, source.Items[i])
 			source.Items[i].parent = n

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// JSON returns the node as JSON.
+// JSON returns the node as JSON, without what was found wrong in it.
 func (n *Node) JSON() []byte {
 	data, err := json.Marshal(n.plain())
 	if err != nil { // plain makes only what JSON has
@@ -22,13 +22,17 @@ func (n *Node) plain() any {
 	case Mapping:
 		m := make(map[string]any, len(n.Keys))
 		for i, k := range n.Keys {
-			m[k.Name] = n.Items[i].plain()
+			if !n.Items[i].wrong {
+				m[k.Name] = n.Items[i].plain()
+			}
 		}
 		return m
 	case Sequence:
-		list := make([]any, len(n.Items))
-		for i, item := range n.Items {
-			list[i] = item.plain()
+		list := make([]any, 0, len(n.Items))
+		for _, item := range n.Items {
+			if !item.wrong {
+				list = append(list, item.plain())
+			}
 		}
 		return list
 	case Scalar:

@@ -31,15 +31,19 @@ type Node struct {
 	quoted bool
 
 	parent *Node
-	step   string // from the parent: a field name or an index in brackets
-	bad    bool
+	step   string     // from the parent: a field name or an index in brackets
+	bad    bool       // in it or below
+	wrong  bool       // itself
+	unread bool       // wrong, and found to be so by the end of Decode
 	errs   *Collector // of a root
 }
 
-// Key is a key of a mapping.
+// Key is a key of a mapping. A misspelled one that was reported goes by the name that it stands for.
 type Key struct {
 	Name string
 	Pos  Pos
+
+	ignored bool // by Decode
 }
 
 // Field returns the value of a field; where it is not written, a missing node that stands where the
@@ -105,8 +109,31 @@ func (n *Node) Path() string {
 	return prefix + "." + n.step
 }
 
-// Errorf reports that something is wrong with the node.
-func (n *Node) Errorf(format string, args ...any) { n.errorAt(n.Pos, format, args...) }
+// Errorf reports that something is wrong with the node. Of one that is Unread nothing more is said: what
+// is missing or odd there may be so only because it could not be read.
+func (n *Node) Errorf(format string, args ...any) {
+	if !n.Unread() {
+		n.wrong = true
+		n.errorAt(n.Pos, format, args...)
+	}
+}
+
+// Unread reports whether Decode found the node itself wrong, so that what it says is not known. A missing
+// node is unread if what it would be in is.
+func (n *Node) Unread() bool {
+	for n.Kind == Missing && n.parent != nil {
+		n = n.parent
+	}
+	return n.unread
+}
+
+// settle ends the reading of a node: what is wrong in it stays unread.
+func (n *Node) settle() {
+	n.unread = n.wrong
+	for _, item := range n.Items {
+		item.settle()
+	}
+}
 
 func (n *Node) errorAt(pos Pos, format string, args ...any) {
 	root := n
@@ -211,19 +238,12 @@ func (n *Node) Size() int {
 // Name returns the field name of the node, or its index in brackets.
 func (n *Node) Name() string { return n.step }
 
-// Without returns the node without the keys, at any depth, that drop reports true for. What is found
-// wrong in it is wrong in the original too.
-func (n *Node) Without(drop func(key string) bool) *Node {
-	kept := *n
-	kept.Keys, kept.Items = nil, nil
+// Ignore has Decode pass over the keys, at any depth, that ignored reports true for.
+func (n *Node) Ignore(ignored func(key string) bool) {
 	for i, item := range n.Items {
 		if n.Kind == Mapping {
-			if drop(n.Keys[i].Name) {
-				continue
-			}
-			kept.Keys = append(kept.Keys, n.Keys[i])
+			n.Keys[i].ignored = ignored(n.Keys[i].Name)
 		}
-		kept.Items = append(kept.Items, item.Without(drop))
+		item.Ignore(ignored)
 	}
-	return &kept
 }
