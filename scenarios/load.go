@@ -41,9 +41,8 @@ func newLoader(readFile func(path string) ([]byte, error)) *loader {
 // read finds the objects in a file.
 func (l *loader) read(name string, data []byte) *file {
 	f := &file{name: name}
-	before := l.errs.Len()
-	docs := strict.Parse(name, data, l.errs)
-	f.broken = l.errs.Len() > before
+	docs, whole := strict.Parse(name, data, l.errs)
+	f.broken = !whole
 	f.sort(docs)
 	return f
 }

@@ -97,7 +97,7 @@ func TestLoadErrors(t *testing.T) {
 		{"service.yaml", "service.yaml: there is no Scenario in this file"},
 		{"large.yaml", "large.yaml: cannot be read: it has 50 MiB, and a scenario file at most 4"},
 		{"bad", `bad/one.yaml:5:22: spec.pods[0].name: there is no workload "web" in this file
-bad/two.yaml:1:1: not valid YAML: did not find expected node content
+bad/two.yaml:1:4: not valid YAML: did not find expected node content: the document ends in a list or mapping in brackets
 bad/values.yaml:1:1: apiVersion: is required: every document says what it is, as in apiVersion: v1, kind: Pod
 bad/values.yaml:1:1: kind: is required: every document says what it is, as in apiVersion: v1, kind: Pod`},
 		{"good.yaml bad/one.yaml", `bad/one.yaml:5:22: spec.pods[0].name: there is no workload "web" in this file`},

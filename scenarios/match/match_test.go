@@ -12,7 +12,7 @@ import (
 func moment(t *testing.T, text string) *Moment {
 	t.Helper()
 	var errs strict.Collector
-	docs := strict.Parse("m.yaml", []byte(text), &errs)
+	docs, _ := strict.Parse("m.yaml", []byte(text), &errs)
 	m := &Moment{}
 	strict.Decode(docs[0], m)
 	if m.Becomes != nil {

@@ -68,7 +68,7 @@ const odd = `
 apiVersion: v1
 kind: Pod
 metadata:
-  name: &name web
+  name: &n web
   annotations: {a.b/c: "1", "n": 'null', ? k : v, <<: {m: "1"}}
   labels:
     ? x
@@ -94,7 +94,7 @@ spec:
 apiVersion: probesim.dev/v1alpha1
 kind: ScenarioList
 items:
-- metadata: {name: odd, labels: {"1": "2"}}
+- metadata: {name: odd, labels: {"1": &name web}}
   spec:
     duration: 61s
     seeds: 1..3

@@ -9,6 +9,7 @@ import (
 // expander turns YAML nodes into Nodes, aliases and merges written out, within the limits.
 type expander struct {
 	file  string
+	lines int // of the file before the document
 	errs  *Collector
 	nodes int
 	full  bool                // a limit was hit: give up the file
@@ -23,9 +24,11 @@ func (x *expander) document(doc *yaml.Node) *Node {
 	return x.expand(doc.Content[0], &Node{errs: x.errs}, 1)
 }
 
+func (x *expander) pos(y *yaml.Node) Pos { return Pos{x.file, x.lines + y.Line, y.Column} }
+
 // expand fills n, whose place in the tree is set, from a YAML node.
 func (x *expander) expand(y *yaml.Node, n *Node, depth int) *Node {
-	n.Pos = Pos{x.file, y.Line, y.Column}
+	n.Pos = x.pos(y)
 	if y.Kind == yaml.AliasNode {
 		return x.alias(y, n, depth)
 	}
@@ -101,7 +104,7 @@ func (x *expander) mapping(y *yaml.Node, n *Node, depth int) {
 		if key.Kind == yaml.AliasNode {
 			key = key.Alias
 		}
-		pos := Pos{x.file, y.Content[i].Line, y.Content[i].Column}
+		pos := x.pos(y.Content[i])
 		switch first, twice := seen[key.Value]; {
 		case key.Kind != yaml.ScalarNode:
 			n.wrong = true

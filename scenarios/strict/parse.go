@@ -5,43 +5,62 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
-	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// Parse reads a stream of YAML documents. Empty documents are left out. What is wrong with the text
-// goes to errs; the documents before it are returned all the same.
-func Parse(name string, data []byte, errs *Collector) []*Node {
+// Parse reads a stream of YAML documents. Empty ones are left out. What is wrong with the text goes to
+// errs; a document that is no YAML does not hide the others. It returns whether all of the stream could
+// be read.
+func Parse(name string, data []byte, errs *Collector) (docs []*Node, whole bool) {
 	if len(data) > MaxFileSize {
 		errs.Addf(name, "the file is larger than %d MiB and was not read", MaxFileSize>>20)
-		return nil
+		return nil, false
 	}
-	x := &expander{file: name, errs: errs}
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	var docs []*Node
-	for count := 0; ; count++ {
+	p := &parser{expander: expander{file: name, errs: errs}, budget: locateBudget, whole: true}
+	for _, part := range split(data) {
+		if !p.part(part) {
+			return p.docs, false
+		}
+	}
+	return p.docs, p.whole
+}
+
+// parser parses the parts of a stream.
+type parser struct {
+	expander
+	docs   []*Node
+	count  int // of documents, empty and broken ones too
+	budget int // bytes that may still be parsed to find the places of errors
+	whole  bool
+}
+
+// part parses a part of the stream, which usually is one document. It returns false if a limit was hit.
+func (p *parser) part(part part) bool {
+	p.lines = part.lines
+	decoder := yaml.NewDecoder(bytes.NewReader(part.text))
+	for {
 		var doc yaml.Node
 		err := decode(decoder, &doc)
 		if errors.Is(err, io.EOF) {
-			return docs
+			return true
+		}
+		if p.count++; p.count > MaxDocuments {
+			at := Pos{p.file, part.lines + 1, 1}
+			p.errs.Add(Error{Pos: at, Message: fmt.Sprintf("the file has more than %d documents", MaxDocuments)})
+			return false
 		}
 		if err != nil {
-			errs.Add(syntaxError(name, data, err))
-			return docs
+			p.errs.Add(p.syntaxError(part, err))
+			p.whole = false
+			return true
 		}
-		if count >= MaxDocuments {
-			errs.Add(Error{Pos: Pos{name, doc.Line, doc.Column}, Message: fmt.Sprintf("the file has more than %d documents", MaxDocuments)})
-			return docs
-		}
-		root := x.document(&doc)
-		if x.full {
-			return docs
+		root := p.document(&doc)
+		if p.full {
+			return false
 		}
 		if root != nil && !root.isNull() {
-			docs = append(docs, root)
+			p.docs = append(p.docs, root)
 		}
 	}
 }
@@ -55,26 +74,4 @@ func decode(d *yaml.Decoder, doc *yaml.Node) (err error) {
 		}
 	}()
 	return d.Decode(doc)
-}
-
-var (
-	yamlLine      = regexp.MustCompile(`^line (\d+): `)
-	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
-)
-
-// syntaxError makes an error of the parser's, which has a line at most; it leaves out the first.
-func syntaxError(name string, data []byte, err error) Error {
-	message := strings.TrimPrefix(err.Error(), "yaml: ")
-	e := Error{Pos: Pos{name, 1, 1}}
-	if m := yamlLine.FindStringSubmatch(message); m != nil {
-		e.Line, _ = strconv.Atoi(m[1])
-		message = message[len(m[0]):]
-	} else if m := unknownAnchor.FindStringSubmatch(message); m != nil {
-		if at := bytes.Index(data, []byte("*"+m[1])); at >= 0 {
-			e.Line = 1 + bytes.Count(data[:at], []byte("\n"))
-			e.Column = at - bytes.LastIndexByte(data[:at], '\n')
-		}
-	}
-	e.Message = "not valid YAML: " + message
-	return e
 }

@@ -17,7 +17,7 @@ import (
 func read(t *testing.T, text string, out any) error {
 	t.Helper()
 	var errs Collector
-	docs := Parse("f.yaml", []byte(text), &errs)
+	docs, _ := Parse("f.yaml", []byte(text), &errs)
 	if len(docs) == 1 {
 		Decode(docs[0], out)
 	} else if errs.Len() == 0 {
@@ -192,7 +192,7 @@ func TestDidYouMean(t *testing.T) {
 
 func TestText(t *testing.T) {
 	var errs Collector
-	docs := Parse("f.yaml", []byte("a: 1\nname: x\nb:\n- {c: \"d e\", f: [g, ~]}\n- {}\n- []\n"), &errs)
+	docs, _ := Parse("f.yaml", []byte("a: 1\nname: x\nb:\n- {c: \"d e\", f: [g, ~]}\n- {}\n- []\n"), &errs)
 	if got, want := docs[0].Text("name"), `{a: 1, b: [{c: "d e", f: [g, ~]}, {}, []]}`; got != want {
 		t.Errorf("it is written %s and not %s", got, want)
 	}

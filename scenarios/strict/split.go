@@ -1,0 +1,74 @@
+package strict
+
+import "bytes"
+
+// part is a part of a stream of documents.
+type part struct {
+	text  []byte
+	lines int // of the stream before it
+}
+
+// split cuts a stream where documents begin and end. A line that is --- or ..., or begins so and goes on
+// with a blank, is a marker wherever it stands: no scalar may contain it (YAML 1.2.2, 9.1.2). What comes
+// before the first line of a document, comments and directives, goes with it.
+func split(data []byte) []part {
+	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
+		return []part{{text: data}} // UTF-16
+	}
+	var parts []part
+	current, begun, lines := part{}, false, 0
+	end := func(at int) {
+		current.text = data[:at]
+		parts = append(parts, current)
+		data, begun = data[at:], false
+		current = part{lines: lines}
+	}
+	for at := 0; at < len(data); {
+		next := at + lineEnd(data[at:])
+		line := data[at:next]
+		switch {
+		case isMarker(line, "---"):
+			if begun {
+				end(at)
+				at, next = 0, len(line)
+			}
+			begun = true
+		case isMarker(line, "..."):
+			if begun {
+				lines++
+				end(next)
+				at = 0
+				continue
+			}
+		case !isBetween(line):
+			begun = true
+		}
+		lines++
+		at = next
+	}
+	current.text = data
+	return append(parts, current)
+}
+
+// lineEnd returns where the first line of data ends, with its line break.
+func lineEnd(data []byte) int {
+	end := bytes.IndexAny(data, "\r\n")
+	switch {
+	case end < 0:
+		return len(data)
+	case data[end] == '\r' && end+1 < len(data) && data[end+1] == '\n':
+		return end + 2
+	}
+	return end + 1
+}
+
+func isMarker(line []byte, marker string) bool {
+	rest, is := bytes.CutPrefix(line, []byte(marker))
+	return is && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
+}
+
+// isBetween reports whether a line may stand before a document: it is blank, a comment or a directive.
+func isBetween(line []byte) bool {
+	trimmed := bytes.TrimSpace(line)
+	return len(trimmed) == 0 || trimmed[0] == '#' || line[0] == '%'
+}
