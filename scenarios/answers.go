@@ -100,7 +100,7 @@ func (b *behavior) answer(a value.Answer, n *strict.Node) (fakeruntime.Answer, b
 		}
 		answer = fakeruntime.Answer{Word: fakeruntime.Answers, Code: exit}
 	case slices.Contains(value.Words, a.Word):
-		n.Errorf("an exec probe cannot answer %s", a.Word)
+		n.Errorf("%s is not supported yet: an exec probe cannot answer it", a.Word)
 		return answer, false
 	default:
 		if b.unread {

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -85,6 +86,7 @@ func (b *behavior) compile(n *strict.Node) fakeruntime.ContainerConfig {
 func (b *behavior) compileRule(r *Rule, n *strict.Node) fakeruntime.Rule {
 	b.checkWho(r, n)
 	checkWindow(r, n)
+	b.checkOpening(r, n)
 	b.checkWhat(r, n)
 	rule := fakeruntime.Rule{
 		Replica: intRange(r.Replica), Instance: intRange(r.Instance),
@@ -94,7 +96,6 @@ func (b *behavior) compileRule(r *Rule, n *strict.Node) fakeruntime.Rule {
 	switch {
 	case r.At != nil:
 		rule.Clock, rule.From = fakeruntime.AtScenario, fakeruntime.Draw(*r.At)
-		checkAt(n.Field("at"), r.At, b.scenario.Spec.Duration)
 	case r.AfterSigterm != nil:
 		rule.Clock, rule.From = fakeruntime.AfterSigterm, fakeruntime.Draw(*r.AfterSigterm)
 	case r.After != nil:
@@ -141,6 +142,27 @@ func checkWindow(r *Rule, n *strict.Node) {
 		n.Field("every").Errorf("needs a for: how long each window stays open")
 	case r.For.Max >= r.Every.Min:
 		n.Field("every").Errorf("windows would overlap: every %s must be longer than for %s", r.Every, r.For)
+	}
+}
+
+// checkOpening refuses a window that cannot open before the run ends. A container starts after its pod was
+// added, and is stopped later still; an exit so long after the stop signal says that it does not end before.
+func (b *behavior) checkOpening(r *Rule, n *strict.Node) {
+	check := func(clock string, from *value.Draw, start time.Duration) {
+		field, duration := n.Field(clock), b.scenario.Spec.Duration
+		switch {
+		case from == nil || field.Bad() || start+from.Min <= duration.Time():
+		case start > 0:
+			field.Errorf("%s is after the end of the run at %s, as the pod is added at %s", from, duration, value.Format(start))
+		default:
+			field.Errorf("%s is after the end of the run at %s", from, duration)
+		}
+	}
+	added := b.workload.spec.At.Min
+	check("at", r.At, 0)
+	check("after", r.After, added)
+	if r.Exit == nil {
+		check("afterSigterm", r.AfterSigterm, added)
 	}
 }
 

@@ -14,6 +14,12 @@ func (c *checker) findManifest(p *Pod, n *strict.Node) *manifest {
 			return nil
 		}
 	}
+	for _, name := range []string{"kind", "file"} {
+		if field := n.Field(name); field.Written() && field.Value == "" {
+			field.Errorf("is empty: leave it out")
+			return nil
+		}
+	}
 	if p.Name == "" {
 		n.Field("name").Errorf("is required: the metadata.name of a workload")
 		return nil

@@ -50,6 +50,10 @@ func Load(paths ...string) ([]*Scenario, error) {
 
 // list returns the files that a path stands for.
 func (l *loader) list(path string) (files []string, isFolder bool) {
+	if path == "" {
+		l.errs.Addf(`""`, "is no path of a file or folder")
+		return nil, false
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		l.errs.Addf(path, "cannot be read: %s", reason(err))

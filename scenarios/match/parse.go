@@ -32,7 +32,7 @@ func (f Fields) Check(n *strict.Node, container string) {
 	for i := range f {
 		typ, words, ok := statusField(n.Items[i], f[i].Name, container)
 		if ok {
-			f[i].Match = parseMatch(n.Items[i], typ, words)
+			f[i].Match = parseMatch(n.Items[i], f[i].Name, typ, words)
 		}
 	}
 }
@@ -57,15 +57,20 @@ func statusField(n *strict.Node, name, container string) (value.Type, []string, 
 	return 0, nil, false
 }
 
-// parseMatch reads what a field must be. A field with a few values only is not given others.
-func parseMatch(n *strict.Node, typ value.Type, words []string) value.Match {
+// maxExitCode is the highest exit code that a program can have.
+const maxExitCode = 255
+
+// parseMatch reads what a field must be. What it never is is refused: with never it would always hold.
+func parseMatch(n *strict.Node, name string, typ value.Type, words []string) value.Match {
 	m, err := value.ParseMatch(typ, n.Value)
-	if err != nil {
+	matches := func(word string) bool { return m.Matches(value.TextOf(word)) }
+	switch {
+	case err != nil:
 		n.Errorf("%s", err)
-		return m
-	}
-	if text, exact := m.Exact(); exact && words != nil && !slices.Contains(words, text) {
-		n.Errorf("%s is never %s%s", n.Name(), strict.Quote(text), strict.DidYouMean(text, words))
+	case words != nil && !slices.ContainsFunc(words, matches):
+		n.Errorf("%s is never %s%s", name, strict.Quote(n.Value), strict.DidYouMean(n.Value, words))
+	case name == "exitCode" && m.Above(maxExitCode):
+		n.Errorf("exitCode is never %s: the highest is %d", m, maxExitCode)
 	}
 	return m
 }
@@ -107,7 +112,7 @@ func (r *Record) field(n *strict.Node, name string, fields []string) {
 		return
 	}
 	f := find(recordFields, name)
-	r.Fields = append(r.Fields, Field{Name: name, Match: parseMatch(n, f.typ, f.words)})
+	r.Fields = append(r.Fields, Field{Name: name, Match: parseMatch(n, name, f.typ, f.words)})
 }
 
 // CheckScope refuses pod, container and instance, written in n beside a record, where records of that
@@ -164,7 +169,7 @@ func (t *Transitions) Check(n *strict.Node, container string) {
 	typ, words, ok := statusField(list, t.Field, container)
 	for i := range t.Values {
 		if ok {
-			t.Values[i] = parseMatch(list.Index(i), typ, words)
+			t.Values[i] = parseMatch(list.Index(i), t.Field, typ, words)
 		}
 	}
 }

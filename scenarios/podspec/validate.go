@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// uidPattern is what a given UID may look like. The API server takes none from outside, so it has no rule; a
+// uidPattern is what a UID that a pod brings may look like. The API server takes none from outside, so it has no rule; a
 // kubelet makes folders of that name.
 var uidPattern = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`)
 
@@ -21,7 +21,7 @@ var uidPattern = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`)
 // simulator reads the pod. Paths begin at metadata and spec. (ValidatePodCreate)
 func Validate(pod *v1.Pod) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&pod.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
-	if pod.Name != "" && !uidPattern.MatchString(string(pod.UID)) {
+	if pod.UID != UID(pod.Namespace, pod.Name) && !uidPattern.MatchString(string(pod.UID)) {
 		errs = append(errs, field.Invalid(field.NewPath("metadata", "uid"), pod.UID, "must consist of lower case alphanumeric characters, '-' or '.'"))
 	}
 	return append(errs, validateSpec(&pod.Spec, field.NewPath("spec"))...)

@@ -24,8 +24,9 @@ func (b *program) exit(r *yaml.Node, code int) {
 	b.rules = append(b.rules, r)
 }
 
+// after opens the window of a rule so long into the instance, not later than the run lasts.
 func (b *program) after(r *yaml.Node, lo, hi time.Duration) {
-	put(r, "after", text(b.draw(b.time(lo, hi))))
+	put(r, "after", text(b.draw(min(b.time(lo, hi), b.duration-b.pod.at))))
 }
 
 func (b *program) crashesOnce() {

@@ -104,7 +104,7 @@ func (c Code) ExitCode() (int32, error) {
 	}
 	n, err := strconv.Atoi(string(c))
 	if err != nil || n > 255 {
-		return 0, fmt.Errorf("%s is not an exit code: those are 0 to 255", c)
+		return 0, fmt.Errorf("%s is not supported yet: an exec probe answers with an exit code, 0 to 255", c)
 	}
 	return int32(n), nil
 }

@@ -121,8 +121,8 @@ func (m *Match) parseText() error {
 	return nil
 }
 
-// Exact returns the text that a field must equal, if it is neither a pattern nor another type.
-func (m Match) Exact() (string, bool) { return m.equal, m.typ == Text && m.re == nil }
+// Above reports whether a number must be higher than highest.
+func (m Match) Above(highest int64) bool { return m.typ == Int && m.lo > highest }
 
 // Matches reports whether s, of the type that the match was parsed for, is what it must be.
 func (m Match) Matches(s Scalar) bool {
