@@ -17,6 +17,10 @@ const (
 
 	maxEntries = 1000 // of spec.pods, steps, expect, and of a container's behavior and answers
 
+	// maxParts bounds pods, containers and probes together. For each the simulator has a process at some
+	// time, and it stops at node.DefaultLimits of them.
+	maxParts = 150_000
+
 	maxFiles      = 1000      // that workloads are taken from
 	maxPodValues  = 2_000_000 // in the manifests of all pods of a scenario, one by one
 	maxFileValues = 4_000_000 // in the manifests that the scenarios of a file use
@@ -31,6 +35,7 @@ type checker struct {
 	spec     *strict.Node
 	versions []value.Version // that the scenario runs
 	values   int             // in the manifests of its pods
+	parts    int             // pods, containers and probes
 }
 
 // check reports everything that is wrong in the scenario. What could not be read is zero or its default,

@@ -34,9 +34,13 @@ func (c *checker) checkPods() {
 		names.add(w, n.Index(i))
 		c.scenario.workloads = append(c.scenario.workloads, w)
 		c.values += w.replicas * w.manifest.size
+		c.parts += w.replicas * w.parts()
 		switch {
 		case len(names.pods) > MaxPods:
 			n.Errorf("are more than %d pods", MaxPods)
+			return
+		case c.parts > maxParts:
+			n.Errorf("have more than %d pods, containers and probes, counted together: have fewer replicas", maxParts)
 			return
 		case c.values > maxPodValues:
 			n.Errorf("have manifests with more than %d values, counted for each pod", maxPodValues)

@@ -78,7 +78,7 @@ items: [{metadata: {name: a}, spec: {containers: [{name: c, image: x}]}}]
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: api}
-spec: {replicas: 2, selector: {}, template: {spec: {containers: [{name: c, image: x}]}}}
+spec: {replicas: 2, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: x}]}}}
 ---
 apiVersion: probesim.dev/v1alpha1
 kind: Scenario

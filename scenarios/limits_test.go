@@ -13,8 +13,13 @@ func TestRequests(t *testing.T) {
 	list := func(name, item string) string {
 		return name + ": [" + strings.Repeat(item+", ", maxEntries+1) + "]"
 	}
-	large := "\napiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: rs}\nspec: {selector: {}, template: {spec: {containers: [{name: c, image: x, args: [" +
+	large := "\napiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: rs}\nspec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: x, args: [" +
 		strings.Repeat("a,", 1000) + "]}]}}}\n"
+	var probed [8]string
+	for i := range probed {
+		probe := "{exec: {command: [a]}}"
+		probed[i] = fmt.Sprintf("{name: c%d, image: x, livenessProbe: %s, readinessProbe: %s, startupProbe: %s}", i, probe, probe, probe)
+	}
 	for _, test := range []struct{ name, text, want string }{
 		{"pods", strings.ReplaceAll(podYAML+scenarioHead, "pods: [{name: web}]", list("pods", "{name: web}")), "spec.pods: has more than 1000 entries"},
 		{"steps", podYAML + scenarioHead + list("steps", "{at: 5s, delete: {}}"), "spec.steps: has more than 1000 entries"},
@@ -28,6 +33,12 @@ func TestRequests(t *testing.T) {
 			return fmt.Sprintf("{name: web, file: f%d}", i)
 		}), "items[999].spec.pods[0].file: cannot be read: workloads are taken from more than 1000 files"},
 		{"copies of a large pod", large + strings.ReplaceAll(scenarioHead, "{name: web}", "{name: rs, replicas: 2000}"), "spec.pods: have manifests with more than 2000000 values, counted for each pod"},
+		{"pods with many probes", `
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {name: rs}
+spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [` + strings.Join(probed[:], ", ") + "]}}}\n" +
+			strings.ReplaceAll(scenarioHead, "{name: web}", "{name: rs, replicas: 10000}"), "spec.pods: have more than 150000 pods, containers and probes, counted together"},
 		{"uses of a large pod", large + manyScenarios(4000, func(int) string { return "{name: rs}" }),
 			"spec.pods[0]: the manifests that the scenarios of this file use have more than 4000000 values, counted each time"},
 	} {

@@ -26,6 +26,7 @@ type manifest struct {
 	meta     *metav1.ObjectMeta
 	pod      *v1.Pod // as written; that of a template has no name
 	replicas int
+	own      field.ErrorList // why the API server would not create the object, but for its pods
 }
 
 // workloadKind is a kind of object that brings pods.
@@ -51,15 +52,19 @@ var workloadKinds = []workloadKind{
 	})},
 	{"apps/v1", "Deployment", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.Deployment) {
 		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
+		m.own = podspec.ValidateSelector("deployment", o.Spec.Selector, o.Spec.Template.Labels)
 	})},
 	{"apps/v1", "StatefulSet", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.StatefulSet) {
 		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
+		m.own = podspec.ValidateSelector("statefulset", o.Spec.Selector, o.Spec.Template.Labels)
 	})},
 	{"apps/v1", "DaemonSet", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.DaemonSet) {
 		m.template(&o.ObjectMeta, &o.Spec.Template, nil) // one on each node, and there is one node
+		m.own = podspec.ValidateSelector("daemonset", o.Spec.Selector, o.Spec.Template.Labels)
 	})},
 	{"apps/v1", "ReplicaSet", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.ReplicaSet) {
 		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
+		m.own = podspec.ValidateSelector("replicaset", o.Spec.Selector, o.Spec.Template.Labels)
 	})},
 	{"batch/v1", "Job", "spec.template", restartOfJobs, read(func(m *manifest, o *batchv1.Job) {
 		m.template(&o.ObjectMeta, &o.Spec.Template, atOnce(&o.Spec))
@@ -67,6 +72,7 @@ var workloadKinds = []workloadKind{
 	{"batch/v1", "CronJob", "spec.jobTemplate.spec.template", restartOfJobs, read(func(m *manifest, o *batchv1.CronJob) {
 		job := &o.Spec.JobTemplate.Spec
 		m.template(&o.ObjectMeta, &job.Template, atOnce(job))
+		m.own = podspec.ValidateSchedule(o.Spec.Schedule, field.NewPath("spec", "schedule"))
 	})},
 }
 
@@ -134,6 +140,7 @@ func (m *manifest) load() {
 	}
 	m.loaded, m.size = true, m.node.Size()
 	m.kind.read(m)
+	m.reportOwn()
 	pod := m.newPod()
 	if m.name == "" {
 		m.node.Find("metadata.name").Errorf("Required value: name is required")
@@ -141,6 +148,17 @@ func (m *manifest) load() {
 	}
 	podspec.Default(pod)
 	m.check(&podErrors{manifest: m}, pod)
+}
+
+// reportOwn reports why the API server would not create the object, as far as it could be read: what a
+// selector selects is not known if a part of it or of the labels is wrong.
+func (m *manifest) reportOwn() {
+	unknown := m.node.Find("spec.selector").Bad() || m.root().Find("metadata.labels").Bad()
+	for _, e := range m.own {
+		if !unknown {
+			m.node.Find(e.Field).Errorf("%s", e.ErrorBody())
+		}
+	}
 }
 
 // podName returns the name of the pod of a replica.

@@ -47,6 +47,15 @@ func (w *workload) container(name string) *v1.Container {
 	return nil
 }
 
+// parts counts a pod of the workload, its containers and their probes.
+func (w *workload) parts() int {
+	parts := 1 + len(w.pod.Spec.InitContainers)
+	for i := range w.pod.Spec.Containers {
+		parts += 1 + len(probesOf(&w.pod.Spec.Containers[i]))
+	}
+	return parts
+}
+
 func (w *workload) containerNames() []string {
 	var names []string
 	for _, list := range [][]v1.Container{w.pod.Spec.InitContainers, w.pod.Spec.Containers} {
