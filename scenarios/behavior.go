@@ -50,6 +50,9 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 		case container == nil && w.unread: // it may be one of those
 		case container == nil:
 			item.Field("name").Errorf("%s has no container %s%s", w.manifest.name, strict.Quote(spec.Name), strict.DidYouMean(spec.Name, w.containerNames()))
+			if meant := w.container(strict.Nearest(spec.Name, w.containerNames())); meant != nil {
+				(&behavior{checker: c, workload: w, spec: spec, container: meant}).compile(item)
+			}
 		case twice:
 			item.Field("name").Errorf("the container %s is already listed above", spec.Name)
 		default:

@@ -105,7 +105,7 @@ func atOnce(job *batchv1.JobSpec) *int32 {
 func (m *manifest) uncounted() bool {
 	spec := m.node.Find(strings.TrimSuffix(m.kind.template, ".template"))
 	for _, name := range []string{"replicas", "parallelism", "completions"} {
-		if n := spec.Field(name); n.Written() && n.Unread() {
+		if spec.Field(name).Unread() {
 			return true
 		}
 	}

@@ -120,7 +120,7 @@ func (n *Node) unknownKey(i int, known []string) {
 	key, item := &n.Keys[i], n.Items[i]
 	meant := ""
 	if !n.full() {
-		meant = nearest(key.Name, known)
+		meant = Nearest(key.Name, known)
 	}
 	item.errorAt(key.Pos, "unknown field%s", didYouMean(meant))
 	if meant != "" && n.Field(meant).Kind == Missing {

@@ -7,7 +7,7 @@ const maxSuggestions = 200
 
 // DidYouMean suggests the known word nearest to an unknown one, for the end of a message; empty if none
 // is near.
-func DidYouMean(word string, known []string) string { return didYouMean(nearest(word, known)) }
+func DidYouMean(word string, known []string) string { return didYouMean(Nearest(word, known)) }
 
 func didYouMean(word string) string {
 	if word == "" {
@@ -16,8 +16,8 @@ func didYouMean(word string) string {
 	return " (did you mean " + Quote(word) + "?)"
 }
 
-// nearest returns the known word nearest to an unknown one, or nothing if none is near.
-func nearest(word string, known []string) string {
+// Nearest returns the known word nearest to an unknown one, or nothing if none is near.
+func Nearest(word string, known []string) string {
 	best, bestDistance := "", max(1, len(word)/3)+1
 	for _, k := range known[:min(len(known), maxSuggestions)] {
 		if strings.EqualFold(k, word) {

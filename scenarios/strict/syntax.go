@@ -18,8 +18,8 @@ import (
 // The places of syntax errors are searched in documents up to maxSearched, until locateBudget bytes of a
 // file were parsed again for it. Elsewhere an error has the line that the parser gives.
 const (
-	maxSearched  = 256 << 10
-	locateBudget = 8 << 20
+	maxSearched  = 128 << 10
+	locateBudget = 4 << 20
 )
 
 var (

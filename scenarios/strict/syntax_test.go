@@ -86,6 +86,7 @@ func TestManySyntaxErrors(t *testing.T) {
 		"a long line":     "a: " + strings.Repeat("x ", MaxFileSize/2-10) + ": y",
 		"markers":         strings.Repeat("---\n", MaxFileSize/4),
 		"ends":            strings.Repeat("...\n", MaxFileSize/4),
+		"braces":          strings.Repeat(strings.Repeat("{", 9000)+"]\n---\n", 100),
 		"brackets":        strings.Repeat("[\n", 5000) + "}",
 	} {
 		t.Run(name, func(t *testing.T) {
