@@ -44,7 +44,7 @@ var leaves = map[string][]string{
 var (
 	libraries = []string{
 		"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/utils", "github.com/spf13/cobra",
-		"go.yaml.in/yaml/v3", "sigs.k8s.io/json",
+		"go.yaml.in/yaml/v3", "sigs.k8s.io/json", "github.com/robfig/cron/v3",
 	}
 	testLibraries = []string{
 		"github.com/google/go-cmp", "github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/rogpeppe/go-internal",
