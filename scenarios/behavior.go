@@ -63,7 +63,7 @@ type behavior struct {
 	workload  *workload
 	spec      *Container
 	container *v1.Container
-	names     map[string]fakeruntime.Answer // named answers
+	names     []*namedAnswer
 }
 
 func (b *behavior) compile(n *strict.Node) fakeruntime.ContainerConfig {
@@ -100,10 +100,7 @@ func (b *behavior) compileRule(r *Rule, n *strict.Node) fakeruntime.Rule {
 	case r.After != nil:
 		rule.From = fakeruntime.Draw(*r.After)
 	}
-	rule.Liveness = b.compileSeries(r.Liveness, r, n.Field("liveness"))
-	rule.Readiness = b.compileSeries(r.Readiness, r, n.Field("readiness"))
-	rule.Startup = b.compileSeries(r.Startup, r, n.Field("startup"))
-	rule.Probes = b.compileSeries(r.Probes, r, n.Field("probes"))
+	b.compileProbes(&rule, r, n)
 	return rule
 }
 
