@@ -28,6 +28,13 @@ const (
 	Status           Method = "Status"
 )
 
+// What a kubelet asks of the program in a container over the network; these are no calls of the CRI.
+const (
+	HTTPGet   Method = "HTTPGet"
+	TCPSocket Method = "TCPSocket"
+	GRPC      Method = "GRPC" // a health check
+)
+
 // ImageSize is the size in bytes of every image, as events about pulls show it.
 const ImageSize = 1 << 20
 
@@ -36,11 +43,11 @@ type Call struct {
 	Method Method
 	Cause  int64 // step of the trace record that caused the call, 0 if not known
 
-	PodUID      string // RunPodSandbox; List calls: only this pod's; image calls: whose delays
+	PodUID      string // RunPodSandbox; List calls: only this pod's; image calls: whose delays; the network: whose IP
 	Attempt     int    // RunPodSandbox, CreateContainer: 0 for the first; it is the container's instance
 	SandboxID   string // PodSandboxStatus, StopPodSandbox, RemovePodSandbox, CreateContainer
 	ContainerID string // StartContainer, StopContainer, RemoveContainer, ContainerStatus, ExecSync
-	Name        string // CreateContainer: the container's name in the pod; image calls: whose delays
+	Name        string // CreateContainer: the container's name in the pod; image calls: whose delays; the network: who listens
 	Image       string // CreateContainer, ImageStatus, PullImage
 
 	// OnlyChanged has a list call of all pods leave out those in which nothing has changed after the
@@ -54,11 +61,17 @@ type Call struct {
 	GraceSeconds int64  // StopContainer: whole seconds from the stop signal to SIGKILL
 	StopReason   string // StopContainer: Reason of the ContainerStopping record
 
-	Probe   trace.Probe   // ExecSync: whose command it is; empty for a lifecycle hook
+	Probe   trace.Probe   // ExecSync, the network: whose it is; empty for a lifecycle hook
 	Hook    string        // ExecSync: postStart or preStop, if it is a hook
 	Command []string      // ExecSync: for error messages only
-	Timeout time.Duration // ExecSync: 0 for none
-	Retry   bool          // ExecSync: the kubelet tries the same probe run again after a runtime error
+	Timeout time.Duration // ExecSync, the network: 0 for none
+	// Retry: the request belongs to the probe run of the one before it, which broke or could not connect.
+	Retry bool
+	// Followed: HTTPGet: the request follows the redirect that answered the one before it.
+	Followed bool
+	// Handshake is how long the caller waits for a program that accepts a connection and says nothing; 0
+	// for as long as the Timeout is. Only a program that is frozen says nothing.
+	Handshake time.Duration
 }
 
 // Op is a call under way or done. The fields after Done are valid once Done is set. The slices are
@@ -73,7 +86,13 @@ type Op struct {
 	ID       string // what was created; image calls: the reference of the image
 	ExitCode int32  // ExecSync
 	Output   string // ExecSync: what the command wrote
-	TimedOut bool   // ExecSync: the command was still running when Timeout was over; Err is set too
+	TimedOut bool   // ExecSync, the network: there was no answer when Timeout was over; of ExecSync Err is set too
+	// The network: whether the connection was accepted, which is known at once, and until when the program
+	// has been frozen since, 0 if it never was.
+	Accepted    bool
+	FrozenUntil time.Duration
+	Reply       Reply   // the network
+	Answer      *Answer // the network: what was answered; not to be changed
 
 	Changed    []string    // UIDs of the pods that a list call with OnlyChanged is about, gone ones too
 	Sandboxes  []Sandbox   // ListPodSandbox, PodSandboxStatus: newest first
@@ -85,6 +104,16 @@ type Op struct {
 
 	opState
 }
+
+// Reply says what became of a request over the network. One that timed out has none but Silent.
+type Reply int
+
+const (
+	Answered Reply = iota + 1 // see Op.Answer
+	Refused                   // nothing listens
+	HungUp                    // the program ended and had not answered
+	Silent                    // the program was frozen all the time, until the Timeout or the Handshake was over
+)
 
 // Sandbox is what the runtime says of a pod sandbox.
 type Sandbox struct {

@@ -30,7 +30,7 @@ type container struct {
 	killAt   time.Duration // when SIGKILL comes
 	event    event         // the earlier of both
 	stopping int64         // step of the ContainerStopping record, or of what has it killed
-	execs    []*Op         // commands that run in it
+	requests []*Op         // that the program has not answered
 	stops    []*Op         // StopContainer calls that wait for its exit
 }
 
@@ -66,6 +66,7 @@ func (r *Runtime) startContainer(op *Op) error {
 		return rpcError("Unknown", "sandbox container %q is not running", c.SandboxID)
 	}
 	c.State, c.StartedAt, c.killAt = Running, r.now, never
+	c.config.running = c
 	c.instance = c.config.newInstance(c.Attempt, c.pod.Replica, r.now)
 	c.exit = c.instance.exit(c.config.program.Init)
 	c.Step = r.record(c.say(r.now, trace.ContainerStarted, op.Call.Cause))
@@ -132,15 +133,18 @@ func (r *Runtime) end(c *container) {
 	rec.ExitCode = c.ExitCode
 	c.Step = r.record(rec)
 	r.change(c.pod)
-	for _, op := range c.execs {
+	for _, op := range c.requests {
 		r.queue.cancel(&op.event)
-		op.ExitCode = codeSIGKILL
+		op.lose()
 		r.finish(op, nil)
 	}
 	for _, op := range c.stops {
 		r.finish(op, nil)
 	}
-	c.execs, c.stops, c.instance = nil, nil, instance{}
+	c.requests, c.stops, c.instance = nil, nil, instance{}
+	if c.config.running == c {
+		c.config.running = nil
+	}
 }
 
 // forget removes a container whose process is gone.

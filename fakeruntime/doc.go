@@ -21,8 +21,10 @@
 // Every call takes the latency of its kind (Delays) and takes effect at its end: a container that
 // StartContainer starts runs from the end of that call on, and a list shows what there is when it
 // returns. Lists have the newest first. StopContainer sends the stop signal at the end of its latency
-// and then returns when the process is gone. ExecSync alone acts when it is submitted: the program
-// answers as it is at that instant, after a latency; a container that is not running refuses at once.
+// and then returns when the process is gone. ExecSync acts when it is submitted: the program
+// answers as it is at that instant, after a latency; a container that is not running refuses at once. So
+// do requests over the network, which are no calls of the CRI and go to the instance that runs under the
+// IP of the pod.
 // Images are always on the node.
 //
 // # One instant
@@ -32,7 +34,7 @@
 //
 //  1. processes end, by SIGKILL before by themselves;
 //  2. calls that change something take effect, in the order in which they were submitted;
-//  3. commands that run in containers time out or answer;
+//  3. commands that run in containers and requests time out or are answered;
 //  4. calls that only read return;
 //  5. what is submitted at this instant begins, having seen all of that.
 //

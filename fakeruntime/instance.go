@@ -20,7 +20,8 @@ type instance struct {
 	start     time.Duration
 	signalled bool
 	rules     []activeRule
-	runs      [askers + 1]int64 // how often each asker has asked, immediate retries not counted
+	runs      [askers + 1]int64   // how often each asker has asked, immediate retries not counted
+	last      [askers + 1]*Answer // that each asker got
 }
 
 // activeRule is a rule that fits an instance.
@@ -121,6 +122,20 @@ func (in *instance) answer(who asker, t time.Duration) (*Answer, window) {
 		return r.positions[who].next(series, w.ordinal, in.runs[who]), w
 	}
 	return &ok, window{}
+}
+
+// follow returns the answer to a request that follows a redirect.
+func (in *instance) follow(who asker) *Answer {
+	switch last := in.last[who]; {
+	case last == nil:
+		return &ok
+	case last.Handler != nil:
+		return last
+	case last.Then == nil:
+		return &ok
+	default:
+		return last.Then
+	}
 }
 
 // ok is the answer of a program without rules.

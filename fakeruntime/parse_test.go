@@ -124,6 +124,17 @@ func parseAnswer(t *testing.T, text string) Answer {
 	switch code, err := strconv.Atoi(word); {
 	case err == nil:
 		a.Code = int32(code)
+	case strings.Contains(word, ">"): // CODE>LOCATION>CODE of what follows
+		parts := strings.Split(word, ">")
+		a.Then = &Answer{Word: Answers}
+		for i, code := range map[*int32]string{&a.Code: parts[0], &a.Then.Code: parts[2]} {
+			n, err := strconv.Atoi(code)
+			must(t, err)
+			*i = int32(n)
+		}
+		a.Location = parts[1]
+	case word == "refuse":
+		a.Word = Refuses
 	case word == "fail" || word == "down":
 		a.Code = 1
 	case word == "hang" || word == "stall" || word == "error":

@@ -23,18 +23,23 @@ type podContainer struct {
 	own     key // of the draws of an instance
 	run     key // of the draws that all instances and replicas share
 	created bool
-	latest  int // attempt of the container created last
+	latest  int        // attempt of the container created last
+	running *container // the one that runs now, if one does
 }
 
 func newPod(p Pod, run *scope, number int) *pod {
 	if p.Workload == "" {
 		p.Workload = p.Name
 	}
+	ip := fmt.Sprintf("10.%d.%d.%d", 64+number>>16&63, number>>8&255, number&255)
+	if p.HostNetwork {
+		ip = ""
+	}
 	return &pod{
 		Pod:        p,
 		scope:      run.narrower(run.key.named(p.Namespace).named(p.Name), p.Delays),
 		root:       run.key,
-		ip:         fmt.Sprintf("10.%d.%d.%d", 64+number>>16&63, number>>8&255, number&255),
+		ip:         ip,
 		containers: map[string]*podContainer{},
 		ids:        map[string]int{},
 	}

@@ -1,6 +1,9 @@
 package fakeruntime
 
-import "time"
+import (
+	"net/http"
+	"time"
+)
 
 // Range is a range of integers with both ends included. The zero value holds every integer.
 type Range struct {
@@ -77,19 +80,29 @@ type Item struct {
 type Word string
 
 const (
-	Answers Word = "answers" // Code, Body, after Latency
+	Answers Word = "answers" // Code, Status, Body, after Latency
+	Refuses Word = "down"    // nothing listens: not for exec
 	Hangs   Word = "hang"    // never answers
 	Stalls  Word = "stall"   // frozen until the window of the rule closes, then answers as at that time
-	Breaks  Word = "error"   // the probe itself breaks: a runtime error for exec
+	Breaks  Word = "error"   // the probe itself breaks: a runtime error for exec, a body that breaks off for HTTP
 )
 
 // Answer is what a program does with one request.
 type Answer struct {
 	Word          Word
-	Code          int32 // of Answers: the exit code for exec
-	Body          string
-	Latency       *Draw // nil: the container's usual delay
-	IgnoreTimeout bool  // exec: the runtime does not end the process at the timeout
+	Code          int32  // of Answers: the exit code for exec, the status code for HTTP
+	Status        string // of Answers: what a gRPC health check returns, a serving status or the name of a code
+	Body          string // what a command writes, or the body of an HTTP response
+	Latency       *Draw  // nil: the container's usual delay
+	IgnoreTimeout bool   // exec: the runtime does not end the process at the timeout
+
+	Location       string  // HTTP: the header, for a redirect
+	Then           *Answer // HTTP: to the request that follows the redirect on the same host; nil: a plain 200
+	TransportError string  // HTTP, gRPC: the connection fails with this text instead
+	// Handler makes the response to an HTTP request, in place of Code, Body, Location and Then. It is called
+	// when the answer is given, has no time of its own and must not wait. What it responds must follow from
+	// the request and from what it was asked before, or runs do not repeat.
+	Handler http.Handler
 }
 
 // Delays are the latencies of the runtime and API calls and the usual times to answer. A nil field
@@ -110,7 +123,9 @@ type Pod struct {
 	Name      string
 	Workload  string // whose replica it is; all replicas share the events of rules AtScenario. Empty: Name
 	Replica   int
-	Delays    Delays
+	// HostNetwork: the pod has the node's IP, and the runtime none for it.
+	HostNetwork bool
+	Delays      Delays
 	// Containers by name; one that is missing has the zero Program.
 	Containers map[string]ContainerConfig
 }

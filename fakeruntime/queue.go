@@ -14,7 +14,7 @@ type class uint64
 const (
 	ends class = iota
 	changes
-	execs
+	answers
 	reads
 )
 

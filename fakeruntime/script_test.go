@@ -19,7 +19,7 @@ import (
 //	                                     CONTAINER: WHEN... WHAT...    CONTAINER: KIND=DRAW
 //	up POD CONTAINER... at=T           RunPodSandbox, then CreateContainer and StartContainer of each
 //	submit METHOD at=T FIELD=VALUE...  one call; container=POD/NAME means the newest of that name
-//	probe POD/NAME PROBE at=T [n=N every=D] [timeout=D]
+//	probe POD/NAME PROBE at=T [n=N every=D] [timeout=D] [by=HTTPGet|TCPSocket|GRPC [followed] [handshake=D]]
 //	                                   N probe runs in turn, each waited for; only their outcome is shown
 //	advance to=T                       lets time pass
 //	next                               when something is due
@@ -116,7 +116,10 @@ func (s *script) probe(d *datadriven.TestData) {
 	call := Call{
 		Method: ExecSync, ContainerID: s.newest[d.CmdArgs[0].Key], Probe: trace.Probe(d.CmdArgs[1].Key),
 		Timeout: timeArg(d, "timeout", time.Second), Command: []string{"check", "it"}, Retry: d.HasArg("retry"),
+		Followed: d.HasArg("followed"), Handshake: timeArg(d, "handshake", 0),
 	}
+	d.MaybeScanArgs(s.t, "by", (*string)(&call.Method))
+	call.PodUID, call.Name, _ = strings.Cut(d.CmdArgs[0].Key, "/")
 	s.quiet = true
 	for range n {
 		op := s.wait(at, call)
@@ -172,6 +175,8 @@ func outcome(op *Op) string {
 		return op.Err.Error()
 	case op.ID != "":
 		return op.ID
+	case op.Call.Method.isNetwork():
+		return reply(op)
 	case op.Call.Method == ExecSync:
 		return strings.TrimSpace(fmt.Sprintf("exit %d %s", op.ExitCode, op.Output))
 	case op.Sandboxes != nil:
@@ -180,6 +185,18 @@ func outcome(op *Op) string {
 		return containersText(op.Containers)
 	}
 	return "done"
+}
+
+// reply says what became of a request over the network.
+func reply(op *Op) string {
+	text := map[Reply]string{0: "", Answered: "answered", Refused: "refused", HungUp: "hung up", Silent: "silent"}[op.Reply]
+	if op.TimedOut {
+		text = "timed out " + text
+	}
+	if a := op.Answer; op.Reply == Answered {
+		text += fmt.Sprintf(" %s %d %s%s", a.Word, a.Code, a.Status, a.Location)
+	}
+	return strings.TrimSpace(text)
 }
 
 func sandboxesText(list []Sandbox) string {

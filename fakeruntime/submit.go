@@ -15,7 +15,7 @@ type opState struct {
 	pod       *pod       // that the call is about, if it is known
 	sandbox   *sandbox   // that the call is about, if it exists
 	container *container // that the call is about, if it exists
-	exec      exec
+	request   request
 }
 
 // Submit hands the runtime a call at time now. What is due up to now happens first. If the returned Op
@@ -24,8 +24,8 @@ func (r *Runtime) Submit(now time.Duration, c Call) *Op {
 	r.run(now)
 	op := r.newOp(c)
 	r.submitted = op
-	if c.Method == ExecSync {
-		r.beginExec(op)
+	if c.Method.asksProgram() {
+		r.beginRequest(op)
 	} else {
 		r.begin(op)
 	}
@@ -50,21 +50,21 @@ func (r *Runtime) Advance(now time.Duration) []*Op {
 	r.run(now)
 	clear(r.handed)
 	r.done, r.handed = r.handed[:0], r.done
-	sortCommands(r.handed)
+	sortRequests(r.handed)
 	return r.handed
 }
 
-// sortCommands orders the commands that end at one instant by container and probe: those who began them
+// sortRequests orders the requests that end at one instant by container and probe: those who began them
 // ticked at one instant too, in an order that means nothing.
-func sortCommands(ops []*Op) {
+func sortRequests(ops []*Op) {
 	for len(ops) > 1 {
 		n := 0
-		for n < len(ops) && ops[n].Call.Method == ExecSync && ops[n].End == ops[0].End {
+		for n < len(ops) && ops[n].Call.Method.asksProgram() && ops[n].End == ops[0].End {
 			n++
 		}
 		if n > 1 {
 			slices.SortStableFunc(ops[:n], func(a, b *Op) int {
-				return cmp.Or(cmp.Compare(a.Call.ContainerID, b.Call.ContainerID), cmp.Compare(probeOrder[a.Call.Probe], probeOrder[b.Call.Probe]))
+				return cmp.Or(cmp.Compare(a.containerID(), b.containerID()), cmp.Compare(probeOrder[a.Call.Probe], probeOrder[b.Call.Probe]))
 			})
 		}
 		ops = ops[max(n, 1):]
@@ -111,8 +111,8 @@ func (r *Runtime) happen(e *event) {
 	switch {
 	case e.process != nil:
 		r.end(e.process)
-	case e.op.Call.Method == ExecSync:
-		r.continueExec(e.op)
+	case e.op.Call.Method.asksProgram():
+		r.continueRequest(e.op)
 	default:
 		r.complete(e.op)
 	}
@@ -121,7 +121,7 @@ func (r *Runtime) happen(e *event) {
 // finish ends a call.
 func (r *Runtime) finish(op *Op, err error) {
 	op.Done, op.End, op.Err, op.Generation = true, r.now, err, r.generation
-	if r.recordCalls {
+	if r.recordCalls && !op.Call.Method.isNetwork() {
 		r.recordCall(op)
 	}
 	if op != r.submitted {

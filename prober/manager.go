@@ -34,6 +34,7 @@ type Options struct {
 
 	Status  StatusGetter
 	Runner  CommandRunner
+	Network Network
 	Events  EventRecorder
 	Results Results
 }
@@ -49,6 +50,7 @@ type Manager struct {
 	now       func() time.Time
 	status    StatusGetter
 	runner    CommandRunner
+	network   Network
 	events    EventRecorder
 	results   Results
 	workers   map[key]*worker
@@ -67,7 +69,7 @@ type key struct {
 func NewManager(o Options) *Manager {
 	return &Manager{
 		sim: o.Sim, trace: o.Trace, profile: o.Profile, now: o.Now,
-		status: o.Status, runner: o.Runner, events: o.Events, results: o.Results,
+		status: o.Status, runner: o.Runner, network: o.Network, events: o.Events, results: o.Results,
 		workers: map[key]*worker{}, pods: map[types.UID]int{}, start: o.Sim.Now(), startWall: o.Now(),
 	}
 }

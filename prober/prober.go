@@ -1,6 +1,7 @@
 package prober
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -15,7 +16,8 @@ const (
 	// maxProbeRetries is how often a probe is tried at once while the probe itself breaks
 	// (pkg/kubelet/prober/prober.go at v1.37.0).
 	maxProbeRetries = 3
-	// maxReadLength caps the output of an exec probe, in bytes (pkg/probe/exec/exec.go at v1.37.0).
+	// maxReadLength caps the output of an exec probe and the body of a response, in bytes
+	// (pkg/probe/exec/exec.go and pkg/probe/http/http.go at v1.37.0).
 	maxReadLength = 10 << 10
 )
 
@@ -50,7 +52,11 @@ type EventRecorder interface {
 type verdict struct {
 	result  trace.Result
 	message string
+	state   trace.Result // that an error comes with: failure if the probe had an answer before it broke
 }
+
+// broken is the verdict of a probe that came to nothing.
+func broken(err error) verdict { return verdict{result: trace.Error, message: err.Error()} }
 
 // errNoHandler is the error of a probe that has no handler the simulator knows.
 var errNoHandler = errors.New("missing probe handler")
@@ -58,9 +64,9 @@ var errNoHandler = errors.New("missing probe handler")
 // probe runs the worker's probe once, with its retries, leaves the record and the event, and returns
 // the result and the step of the record. It is not ok when the probe itself broke, which counts as
 // nothing (pkg/kubelet/prober/prober.go at v1.37.0).
-func (w *worker) probe(p *sim.Proc, status *v1.ContainerStatus) (results.Result, int64, bool) {
+func (w *worker) probe(p *sim.Proc, status *v1.ContainerStatus, podIP string) (results.Result, int64, bool) {
 	start := p.Now()
-	v := w.runWithRetries(p)
+	v := w.runWithRetries(p, podIP)
 	step := w.manager.trace.Add(trace.Record{
 		T: p.Now(), Kind: trace.ProbeExecuted, Cause: w.cause,
 		Pod: w.podName, Container: w.container.Name, Instance: int(status.RestartCount),
@@ -78,7 +84,7 @@ func (w *worker) probe(p *sim.Proc, status *v1.ContainerStatus) (results.Result,
 	}
 	words := " probe errored: "
 	if w.manager.profile.UnknownStateInErrorEvent {
-		words = " probe errored and resulted in unknown state: "
+		words = " probe errored and resulted in " + string(cmp.Or(v.state, "unknown")) + " state: "
 	}
 	w.event("Unhealthy", title[w.probeType]+words+v.message, step)
 	return results.Failure, step, false
@@ -91,26 +97,26 @@ func (w *worker) event(reason, message string, cause int64) {
 	w.manager.events.ContainerEvent(w.pod, w.container.Name, v1.EventTypeWarning, reason, message, cause)
 }
 
-func (w *worker) runWithRetries(p *sim.Proc) (v verdict) {
+func (w *worker) runWithRetries(p *sim.Proc, podIP string) (v verdict) {
 	for try := range maxProbeRetries {
-		if v = w.runOnce(p, try > 0); v.result != trace.Error {
+		if v = w.runOnce(p, podIP, try > 0); v.result != trace.Error {
 			break
 		}
 	}
 	return v
 }
 
-func (w *worker) runOnce(p *sim.Proc, retry bool) verdict {
-	if w.spec.Exec == nil {
-		return verdict{trace.Error, errNoHandler.Error()}
+// runOnce runs the handler of the probe: the first that there is.
+func (w *worker) runOnce(p *sim.Proc, podIP string, retry bool) verdict {
+	switch {
+	case w.spec.Exec != nil:
+		return judgeExec(w.manager.runner.RunInContainer(p, Command{
+			ContainerID: w.containerID, Probe: w.probeType, Args: w.command, Timeout: w.timeout(), Retry: retry,
+		}))
+	case w.spec.HTTPGet != nil:
+		return w.runHTTP(p, podIP, retry)
 	}
-	return judgeExec(w.manager.runner.RunInContainer(p, Command{
-		ContainerID: w.containerID,
-		Probe:       w.probeType,
-		Args:        w.command,
-		Timeout:     time.Duration(w.spec.TimeoutSeconds) * time.Second,
-		Retry:       retry,
-	}))
+	return broken(errNoHandler)
 }
 
 // judgeExec says what a command's end means: exit 0 is a success, another code or the timeout a
@@ -118,16 +124,16 @@ func (w *worker) runOnce(p *sim.Proc, retry bool) verdict {
 func judgeExec(o Output) verdict {
 	switch {
 	case o.TimedOut:
-		return verdict{trace.Failure, o.Err.Error()}
+		return verdict{result: trace.Failure, message: o.Err.Error()}
 	case o.Err != nil:
-		return verdict{trace.Error, o.Err.Error()}
+		return broken(o.Err)
 	}
 	text := o.Text
 	if len(text) > maxReadLength {
 		text = text[:maxReadLength]
 	}
 	if o.ExitCode != 0 {
-		return verdict{trace.Failure, text}
+		return verdict{result: trace.Failure, message: text}
 	}
-	return verdict{trace.Success, text}
+	return verdict{result: trace.Success, message: text}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/sim/profile"
 )
@@ -20,14 +21,16 @@ import (
 //
 //	run [CONTAINER.]PROBE=(FIELD:N, FIELD:N...) [FIELD=VALUE...] until=T
 //
-// A pod with these probes (period, delay, success, failure, timeout) comes to a kubelet at 0 s. The input
-// says what happens to it, a line each, T CONTAINER WHAT... or T WHAT...:
+// A pod with these probes (period, delay, success, failure, timeout; of a command, or with http or https of
+// a port) comes to a kubelet at 0 s. The input says what happens to it, a line each, T CONTAINER WHAT... or
+// T WHAT...:
 //
 //	T CONTAINER running ID [at=T] [started] [ready]   the stored status shows it so from T on
 //	T CONTAINER waiting [ID]        T CONTAINER exited ID CODE
 //	T phase PHASE                   T no status
 //	T answers PROBE ANSWER...       what its next runs come to: ok, fail, timeout, error, and /TIME if they
-//	                                last; the last one goes on for ever
+//	                                last; the last one goes on for ever. Over the network:
+//	                                ok, CODE, CODE>LOCATION, refused, timeout, hang, silent, closed, reset, broken
 //	T sync                          the kubelet generates the pod's status and stores it
 //	T add                           AddPod once more, as each sync does
 //	T stop                          StopLivenessAndStartup       T remove   RemovePod
@@ -170,6 +173,10 @@ func probeOf(t *testing.T, fields []string) *v1.Probe {
 	for _, f := range fields {
 		name, number, _ := strings.Cut(f, ":")
 		n, err := strconv.Atoi(number)
+		if handler := networkHandler(name, n); handler != nil && err == nil {
+			p.ProbeHandler = *handler
+			continue
+		}
 		to, ok := map[string]*int32{
 			"period": &p.PeriodSeconds, "delay": &p.InitialDelaySeconds, "success": &p.SuccessThreshold,
 			"failure": &p.FailureThreshold, "timeout": &p.TimeoutSeconds,
@@ -180,6 +187,17 @@ func probeOf(t *testing.T, fields []string) *v1.Probe {
 		*to = int32(n)
 	}
 	return p
+}
+
+// networkHandler returns the handler of that name that asks a port, or nil.
+func networkHandler(name string, port int) *v1.ProbeHandler {
+	switch name {
+	case "http", "https":
+		return &v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{
+			Path: "/up?now", Port: intstr.FromInt(port), Scheme: v1.URIScheme(strings.ToUpper(name)),
+		}}
+	}
+	return nil
 }
 
 // profileOf returns the newest profile without the flag that an argument names.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -50,12 +51,12 @@ func epochTime() metav1.Time { return metav1.NewTime(epoch) }
 func newWorld(o worldOptions) *world {
 	w := &world{t: o.t, pod: o.pod, verbose: o.verbose, answers: map[string][]string{}}
 	w.sim = sim.New(sim.Options{Start: -o.uptime, Chooser: o.chooser})
-	w.status.Phase = v1.PodRunning
+	w.status.Phase, w.status.PodIP = v1.PodRunning, "10.64.0.1"
 	recorder := &trace.Recorder{Internal: true}
 	recorder.Observe(w.observe)
 	w.manager = NewManager(Options{
 		Sim: w.sim, Trace: recorder, Profile: o.profile, Now: func() time.Time { return epoch.Add(w.sim.Now()) },
-		Status: w, Runner: w, Events: w,
+		Status: w, Runner: w, Network: w, Events: w,
 		Results: Results{
 			Liveness: w.results(recorder, trace.Liveness), Readiness: w.results(recorder, trace.Readiness),
 			Startup: w.results(recorder, trace.Startup),
@@ -91,21 +92,47 @@ func (w *world) second(t time.Duration) metav1.Time {
 
 func (w *world) GetPodStatus(types.UID) (*v1.PodStatus, bool) { return w.status.DeepCopy(), w.known }
 
-// RunInContainer takes the next answer to the probe.
-func (w *world) RunInContainer(p *sim.Proc, c Command) Output {
+// answer takes the next answer to the probe, and the time that it lasts.
+func (w *world) answer(p *sim.Proc, probe trace.Probe, retry bool) string {
 	answer := "ok"
-	if list := w.answers[string(c.Probe)]; len(list) > 0 {
+	if list := w.answers[string(probe)]; len(list) > 0 {
 		answer = list[0]
 		if len(list) > 1 {
-			w.answers[string(c.Probe)] = list[1:]
+			w.answers[string(probe)] = list[1:]
 		}
 	}
-	answer, took, _ := strings.Cut(answer, "/")
-	d, _ := time.ParseDuration(took)
-	if c.Retry {
-		w.log("%s probe is tried again", c.Probe)
+	if retry {
+		w.log("%s probe is tried again", probe)
 	}
-	p.Sleep(d)
+	if i := strings.LastIndex(answer, "/"); i >= 0 {
+		if d, err := time.ParseDuration(answer[i+1:]); err == nil {
+			p.Sleep(d)
+			return answer[:i]
+		}
+	}
+	return answer
+}
+
+// Connect takes the next answer to the probe.
+func (w *world) Connect(p *sim.Proc, c Connection) Reply {
+	answer := w.answer(p, c.Probe, c.Retry)
+	code, location, _ := strings.Cut(answer, ">")
+	if n, err := strconv.Atoi(code); err == nil {
+		return Reply{Code: n, Location: location, Body: "fine"}
+	}
+	reply, known := map[string]Reply{
+		"ok": {Code: 200, Body: "fine"}, "timeout": {TimedOut: true}, "hang": {TimedOut: true, Silent: true}, "silent": {Silent: true},
+		"refused": {Refused: true}, "closed": {HungUp: true}, "broken": {Code: 200, BreaksOff: true}, "reset": {TransportError: "reset"},
+	}[answer]
+	if !known {
+		w.t.Fatalf("unknown answer %q", answer)
+	}
+	return reply
+}
+
+// RunInContainer takes the next answer to the probe.
+func (w *world) RunInContainer(p *sim.Proc, c Command) Output {
+	answer := w.answer(p, c.Probe, c.Retry)
 	switch answer {
 	case "ok":
 		return Output{Text: "fine"}

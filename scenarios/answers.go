@@ -8,64 +8,9 @@ import (
 	"probesim.dev/scenarios/value"
 )
 
-// execAnswers are the words as an exec probe meets them. What is not here an exec probe cannot give.
-var execAnswers = map[string]fakeruntime.Answer{
-	value.OK:    {Word: fakeruntime.Answers, Code: 0},
-	value.Fail:  {Word: fakeruntime.Answers, Code: 1},
-	value.Down:  {Word: fakeruntime.Answers, Code: 1},
-	value.Hang:  {Word: fakeruntime.Hangs},
-	value.Stall: {Word: fakeruntime.Stalls},
-	value.Break: {Word: fakeruntime.Breaks},
-}
-
-// compileAnswers checks the named answers of a container.
-func (b *behavior) compileAnswers(n *strict.Node) {
-	b.names = map[string]fakeruntime.Answer{}
-	b.unread = n.Unread()
-	for i := range b.spec.Answers {
-		a, item := &b.spec.Answers[i], n.Index(i)
-		name := item.Field("name")
-		_, twice := b.names[a.Name]
-		_, isCode := value.ParseCode(a.Name)
-		switch {
-		case item.Kind != strict.Mapping || name.Bad():
-			b.unread = true
-			continue
-		case a.Name == "":
-			name.Errorf("is required: the word that stands for the answer")
-		case !value.IsName(a.Name) || a.Name == "repeat" || a.Name == "in":
-			name.Errorf("%s cannot be a word: use letters, digits, - and _, beginning with a letter", strict.Quote(a.Name))
-		case slices.Contains(value.Words, a.Name) || isCode:
-			name.Errorf("%s has a meaning already", a.Name)
-		case twice:
-			name.Errorf("the answer %s is already above", a.Name)
-		}
-		answer := fakeruntime.Answer{Word: fakeruntime.Answers, Body: a.Body, IgnoreTimeout: a.IgnoreTimeout}
-		if b.execOnly() {
-			code, err := a.Code.ExitCode()
-			if err != nil {
-				item.Field("code").Errorf("%s", err)
-			}
-			answer.Code = code
-		}
-		b.names[a.Name] = answer
-	}
-}
-
-// execOnly reports whether all probes of the container are exec probes. Those of a container with others
-// are refused as a whole, so that its words need no look.
-func (b *behavior) execOnly() bool {
-	for _, p := range probesOf(b.container) {
-		if p.probe.Exec == nil {
-			return false
-		}
-	}
-	return true
-}
-
-// compileSeries checks answers to exec probes. The nodes of the items stand in the order of the items.
-func (b *behavior) compileSeries(s *value.Series, r *Rule, n *strict.Node) *fakeruntime.Series {
-	if s == nil || !b.execOnly() {
+// compileSeries checks answers to a handler. The nodes of the items stand in the order of the items.
+func (b *behavior) compileSeries(h *handler, s *value.Series, r *Rule, n *strict.Node) *fakeruntime.Series {
+	if s == nil || h == nil {
 		return nil
 	}
 	series := &fakeruntime.Series{Repeat: s.Repeat}
@@ -74,8 +19,8 @@ func (b *behavior) compileSeries(s *value.Series, r *Rule, n *strict.Node) *fake
 		if n.Kind == strict.Sequence {
 			at = n.Index(i)
 		}
-		answer, ok := b.answer(item.Answer, at)
-		if ok && answer.Word == fakeruntime.Stalls && r.For == nil {
+		answer, ok := b.answer(h, item.Answer, at)
+		if ok && item.Answer.Word == value.Stall && r.For == nil {
 			at.Errorf("stall needs a for: it is answered when the window closes")
 		}
 		series.Items = append(series.Items, fakeruntime.Item{Answer: answer, Count: item.Count})
@@ -83,24 +28,47 @@ func (b *behavior) compileSeries(s *value.Series, r *Rule, n *strict.Node) *fake
 	return series
 }
 
-// answer compiles one answer to an exec probe, or says why it cannot be given.
-func (b *behavior) answer(a value.Answer, n *strict.Node) (fakeruntime.Answer, bool) {
-	answer, known := execAnswers[a.Word]
-	named, isNamed := b.names[a.Word]
+// compileProbes gives each probe of the container its answers: those under its own key, else those of
+// probes, which are different ones for different handlers.
+func (b *behavior) compileProbes(rule *fakeruntime.Rule, r *Rule, n *strict.Node) {
+	shared := map[*handler]*fakeruntime.Series{}
+	for _, h := range handlersOf(b.container) {
+		shared[h] = b.compileSeries(h, r.Probes, r, n.Field("probes"))
+	}
+	own := map[string]*value.Series{"liveness": r.Liveness, "readiness": r.Readiness, "startup": r.Startup}
+	series := map[string]*fakeruntime.Series{}
+	for _, p := range probesOf(b.container) {
+		h := handlerOf(p.probe)
+		series[p.key] = b.compileSeries(h, own[p.key], r, n.Field(p.key))
+		if own[p.key] == nil {
+			series[p.key] = shared[h]
+		}
+	}
+	rule.Liveness, rule.Readiness, rule.Startup = series["liveness"], series["readiness"], series["startup"]
+}
+
+// answer compiles one answer to a handler, or says why it cannot be given.
+func (b *behavior) answer(h *handler, a value.Answer, n *strict.Node) (fakeruntime.Answer, bool) {
+	answer, known := h.words[a.Word]
 	code, isCode := value.ParseCode(a.Word)
+	named := b.named(a.Word)
 	switch {
 	case known:
-	case isNamed:
-		answer = named
+	case named != nil:
+		compiled := named.by[h]
+		if compiled == nil {
+			n.Errorf("%s cannot answer %s, which has a %s", h.name, a.Word, named.hinders(h))
+			return answer, false
+		}
+		answer = *compiled
 	case isCode:
-		exit, err := code.ExitCode()
-		if err != nil {
+		answer.Word = fakeruntime.Answers
+		if err := h.setCode(&answer, code); err != nil {
 			n.Errorf("%s", err)
 			return answer, false
 		}
-		answer = fakeruntime.Answer{Word: fakeruntime.Answers, Code: exit}
 	case slices.Contains(value.Words, a.Word):
-		n.Errorf("%s is not supported yet: an exec probe cannot answer it", a.Word)
+		n.Errorf("%s cannot answer %s", h.name, a.Word)
 		return answer, false
 	default:
 		if b.unread {
@@ -109,7 +77,9 @@ func (b *behavior) answer(a value.Answer, n *strict.Node) (fakeruntime.Answer, b
 		n.Errorf("unknown word %s%s", strict.Quote(a.Word), strict.DidYouMean(a.Word, b.words()))
 		return answer, false
 	}
-	answer.Latency = (*fakeruntime.Draw)(a.In)
+	if a.In != nil {
+		answer.Latency = (*fakeruntime.Draw)(a.In)
+	}
 	return answer, true
 }
 

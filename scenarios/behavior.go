@@ -68,8 +68,8 @@ type behavior struct {
 	workload  *workload
 	spec      *Container
 	container *v1.Container
-	names     map[string]fakeruntime.Answer // named answers
-	unread    bool                          // there are more, whose names could not be read
+	names     []*namedAnswer
+	unread    bool // there are more, whose names could not be read
 }
 
 func (b *behavior) compile(n *strict.Node) fakeruntime.ContainerConfig {
@@ -104,10 +104,7 @@ func (b *behavior) compileRule(r *Rule, n *strict.Node) fakeruntime.Rule {
 	case r.After != nil:
 		rule.From = fakeruntime.Draw(*r.After)
 	}
-	rule.Liveness = b.compileSeries(r.Liveness, r, n.Field("liveness"))
-	rule.Readiness = b.compileSeries(r.Readiness, r, n.Field("readiness"))
-	rule.Startup = b.compileSeries(r.Startup, r, n.Field("startup"))
-	rule.Probes = b.compileSeries(r.Probes, r, n.Field("probes"))
+	b.compileProbes(&rule, r, n)
 	return rule
 }
 

@@ -83,7 +83,7 @@ func (w *workload) program(replica int) fakeruntime.Pod {
 	pod := w.newPod(replica)
 	return fakeruntime.Pod{
 		UID: string(pod.UID), Namespace: pod.Namespace, Name: pod.Name,
-		Workload: w.manifest.name, Replica: replica,
+		Workload: w.manifest.name, Replica: replica, HostNetwork: pod.Spec.HostNetwork,
 		Delays: w.delays, Containers: w.containers,
 	}
 }

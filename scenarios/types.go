@@ -100,13 +100,13 @@ type Rule struct {
 
 // Answer is a named answer: one more word for the rules of its container.
 type Answer struct {
-	Name           string     `json:"name"`
-	Code           value.Code `json:"code,omitempty"` // empty: success
-	Body           string     `json:"body,omitempty"`
-	IgnoreTimeout  bool       `json:"ignoreTimeout,omitempty"`
-	Location       later      `json:"location,omitempty"`
-	Then           later      `json:"then,omitempty"`
-	TransportError later      `json:"transportError,omitempty"`
+	Name           string        `json:"name"`
+	Code           value.Code    `json:"code,omitempty"` // empty: success
+	Body           string        `json:"body,omitempty"`
+	IgnoreTimeout  bool          `json:"ignoreTimeout,omitempty"`
+	Location       string        `json:"location,omitempty"`
+	Then           *value.Answer `json:"then,omitempty"`
+	TransportError string        `json:"transportError,omitempty"`
 }
 
 // Step is one action and its time: At, or so long After the first moment that Since names. Exactly one

@@ -1,6 +1,10 @@
 package scenarios
 
 import (
+	"net/netip"
+	"slices"
+	"strings"
+
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/scenarios/strict"
@@ -42,10 +46,30 @@ var unsupportedHandlers = []struct {
 	name string
 	used func(*v1.Probe) bool
 }{
-	{"httpGet", func(p *v1.Probe) bool { return p.HTTPGet != nil }},
+	{"httpGet.protocol", func(p *v1.Probe) bool { return p.HTTPGet != nil && p.HTTPGet.Protocol != nil }},
+	{"httpGet.host", func(p *v1.Probe) bool { return p.HTTPGet != nil && isName(p.HTTPGet.Host) }},
+	{"httpGet.httpHeaders", func(p *v1.Probe) bool {
+		return p.HTTPGet != nil && slices.ContainsFunc(p.HTTPGet.HTTPHeaders, isOddHeader)
+	}},
 	{"tcpSocket", func(p *v1.Probe) bool { return p.TCPSocket != nil }},
 	{"grpc", func(p *v1.Probe) bool { return p.GRPC != nil }},
 }
 
 // unsupportedDelays are the delays of what this version does not simulate.
-var unsupportedDelays = []string{"httpGet", "tcpSocket", "grpc"}
+var unsupportedDelays = []string{"tcpSocket", "grpc"}
+
+// isOddHeader reports whether a request with this header could not be sent, or not as it is.
+func isOddHeader(h v1.HTTPHeader) bool {
+	isControl := func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
+	isHost := func(c rune) bool {
+		return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || strings.ContainsRune("-.:[]", c)
+	}
+	return strings.ContainsFunc(h.Value, isControl) ||
+		strings.EqualFold(h.Name, "Host") && strings.ContainsFunc(h.Value, func(c rune) bool { return !isHost(c) })
+}
+
+// isName reports whether a host would have to be looked up.
+func isName(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return host != "" && err != nil
+}

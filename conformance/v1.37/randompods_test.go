@@ -146,12 +146,14 @@ func (r randomPods) setHandlers(h *v1.ProbeHandler) {
 		h.Exec = &v1.ExecAction{Command: one(r, []string{"a", "b"}, nil)}
 	}
 	if which == 1 || r.isWild() && r.rarely(4) {
-		h.HTTPGet = &v1.HTTPGetAction{Port: port, Path: one(r, "", "/x"), Scheme: one[v1.URIScheme](r, "", "HTTP", "ftp")}
+		h.HTTPGet = &v1.HTTPGetAction{Port: port, Path: one(r, "", "/x"), Scheme: one[v1.URIScheme](r, "", "HTTP", "HTTPS", "ftp"),
+			Host: one(r, "", "", "10.0.0.1", "a name", "::1"), HTTPHeaders: one(r, nil, nil, []v1.HTTPHeader{{Name: "X-A", Value: "\n"}},
+				[]v1.HTTPHeader{{Name: "Host"}, {Name: "X:A"}, {Name: ""}})}
 	}
 	if which == 2 || r.isWild() && r.rarely(4) {
-		h.TCPSocket = &v1.TCPSocketAction{Port: port}
+		h.TCPSocket = &v1.TCPSocketAction{Port: port, Host: one(r, "", "a name")}
 	}
 	if which == 3 && !(r.isWild() && r.rarely(2)) {
-		h.GRPC = &v1.GRPCAction{Port: one[int32](r, 1, 0, 99999)}
+		h.GRPC = &v1.GRPCAction{Port: one[int32](r, 1, 0, 99999), Service: one(r, nil, new(""), new("live"))}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // mutations are other worlds.
 var mutations = []mutation{
 	{name: "every probe succeeds", rule: answering(fakeruntime.Answer{Word: fakeruntime.Answers})},
-	{name: "every probe fails", rule: answering(fakeruntime.Answer{Word: fakeruntime.Answers, Code: 1})},
+	{name: "every probe fails", rule: answering(fakeruntime.Answer{Word: fakeruntime.Refuses, Code: 1})},
 	{name: "every startup probe succeeds", rule: &fakeruntime.Rule{Startup: always(fakeruntime.Answer{Word: fakeruntime.Answers})}},
 	{name: "every program crashes after 3s", rule: &fakeruntime.Rule{
 		Clock: fakeruntime.AfterStart, From: fakeruntime.Exactly(3 * time.Second), Exit: &fakeruntime.Exit{Code: 1},

@@ -123,6 +123,12 @@ func TestValidate(t *testing.T) {
 			func(p *v1.Pod) {
 				app(p).ReadinessProbe = &v1.Probe{ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromString("80")}}}
 			}},
+		{`spec.containers[0].readinessProbe.httpGet.httpHeaders: Invalid value: "X A": a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')`,
+			func(p *v1.Pod) {
+				app(p).ReadinessProbe = &v1.Probe{ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{
+					Port: intstr.FromInt32(1), HTTPHeaders: []v1.HTTPHeader{{Name: "X A"}},
+				}}}
+			}},
 		{`spec.containers[0].readinessProbe.httpGet.scheme: Unsupported value: "FTP": supported values: "HTTP", "HTTPS"`,
 			func(p *v1.Pod) {
 				app(p).ReadinessProbe = &v1.Probe{ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromInt32(1), Scheme: "FTP"}}}

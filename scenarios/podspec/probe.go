@@ -125,9 +125,14 @@ func validateExec(exec *v1.ExecAction, path *field.Path) field.ErrorList {
 	return field.ErrorList{field.Required(path.Child("command"), "")}
 }
 
+// validateHTTPGet is validateHTTPGetAction without the protocol, of a feature that is off by default.
 func validateHTTPGet(get *v1.HTTPGetAction, path *field.Path) field.ErrorList {
 	errs := validatePort(get.Port, path.Child("port"))
-	return append(errs, oneOf(path.Child("scheme"), get.Scheme, v1.URISchemeHTTP, v1.URISchemeHTTPS)...)
+	errs = append(errs, oneOf(path.Child("scheme"), get.Scheme, v1.URISchemeHTTP, v1.URISchemeHTTPS)...)
+	for _, header := range get.HTTPHeaders {
+		errs = append(errs, invalid(path.Child("httpHeaders"), header.Name, validation.IsHTTPHeaderName(header.Name))...)
+	}
+	return errs
 }
 
 // validatePort is ValidatePortNumOrName.

@@ -13,14 +13,15 @@ const (
 	anyCode = "code" // an exit code
 	late    = "late" // ok, when it may be too late
 	named   = "name" // a named answer
+	zero    = "0"    // success by its code
 )
 
 var badAnswers = []weighted[string]{
-	{32, "fail"}, {10, "down"}, {12, "hang"}, {10, "stall"}, {9, "error"}, {8, anyCode}, {10, late}, {9, named},
+	{29, "fail"}, {10, "down"}, {12, "hang"}, {10, "stall"}, {9, "error"}, {3, "warn"}, {8, anyCode}, {10, late}, {9, named},
 }
 
 var goodAnswers = []weighted[string]{
-	{60, "ok"}, {5, "0"}, {25, late}, {10, named},
+	{60, "ok"}, {5, zero}, {25, late}, {10, named},
 }
 
 // bad returns an answer that mostly fails a probe. A stall needs a window that closes.
@@ -34,15 +35,23 @@ func (b *program) bad(key string, window bool) string {
 
 // word turns a kind of answer into an answer.
 func (b *program) word(kind, key string) string {
-	switch kind {
+	switch kind = b.fit(kind, key); kind {
 	case anyCode:
-		return strconv.Itoa(one(&b.rng, 1, 2, 3, 126, 127, 255))
+		return b.code(key)
 	case late:
 		return "ok in " + b.draw(b.lateness(key))
 	case named:
 		return b.named(key)
 	}
 	return kind
+}
+
+// code returns a code of the one handler of a key's probes.
+func (b *program) code(key string) string {
+	if b.handlers(key)[0] == "httpGet" {
+		return strconv.Itoa(one(&b.rng, 200, 204, 302, 304, 399, 400, 404, 500, 503, 599))
+	}
+	return strconv.Itoa(one(&b.rng, 1, 2, 3, 126, 127, 255))
 }
 
 // answer returns an answer as YAML has it: a code is a number.
@@ -99,19 +108,21 @@ func (b *program) series(key string, window bool) *yaml.Node {
 	return n
 }
 
-// namedAnswers are the names of answers with more than a word says.
-var namedAnswers = []string{"sick", "busy", "stubborn"}
+// namedAnswers are the names of answers with more than a word says, by handler.
+var namedAnswers = map[string][]string{
+	"exec": {"sick", "busy", "stubborn"}, "httpGet": {"moved", "away", "odd", "reset"},
+}
 
-// named returns a named answer of the container, a new one unless it has all.
+// named returns a named answer of the container for the one handler of a key's probes.
 func (b *program) named(key string) string {
-	list := b.container.answers
-	i := b.between(0, len(namedAnswers)-1)
-	if i >= len(list.Content) {
-		i = len(list.Content)
-		list.Content = append(list.Content, b.namedAnswer(namedAnswers[i]))
+	handler := b.handlers(key)[0]
+	name := one(&b.rng, namedAnswers[handler]...)
+	answer := b.findNamed(name)
+	if answer == nil {
+		answer = b.namedAnswer(handler, name)
+		b.container.answers.Content = append(b.container.answers.Content, answer)
 	}
-	name := namedAnswers[i]
-	if !has(list.Content[i], "ignoreTimeout") {
+	if !has(answer, "ignoreTimeout") {
 		return name
 	}
 	if b.percent(20) {
@@ -120,7 +131,20 @@ func (b *program) named(key string) string {
 	return name + " in " + b.draw(b.lateness(key))
 }
 
-func (b *program) namedAnswer(name string) *yaml.Node {
+// findNamed returns the answer of that name, or nil.
+func (b *program) findNamed(name string) *yaml.Node {
+	for _, n := range b.container.answers.Content {
+		if n.Content[1].Value == name {
+			return n
+		}
+	}
+	return nil
+}
+
+func (b *program) namedAnswer(handler, name string) *yaml.Node {
+	if handler == "httpGet" {
+		return b.namedHTTP(name)
+	}
 	n := inline()
 	put(n, "name", text(name))
 	if b.percent(75) {

@@ -32,6 +32,7 @@ var containerDelays = []delay{
 	{"containerStatus", 1700 * time.Microsecond},
 	{"imageStatus", 600 * time.Microsecond},
 	{"exec", 20 * time.Millisecond},
+	{"httpGet", 9 * time.Millisecond},
 }
 
 // imagePull takes no time unless a scenario says otherwise.

@@ -106,3 +106,18 @@ func probesOf(c *v1.Container) string {
 	}
 	return has
 }
+
+// handlerCount returns how many different handlers the probes of a container have.
+func handlerCount(c *v1.Container) int {
+	kinds := map[string]bool{}
+	for _, p := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
+		switch {
+		case p == nil:
+		case p.Exec != nil:
+			kinds["exec"] = true
+		case p.HTTPGet != nil:
+			kinds["httpGet"] = true
+		}
+	}
+	return len(kinds)
+}

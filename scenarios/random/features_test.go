@@ -33,6 +33,19 @@ var features = map[string]feature{
 	"successThreshold 4":          anyProbe(func(p *v1.Probe) bool { return p.SuccessThreshold == 4 }),
 	"a probe's own grace period":  anyProbe(func(p *v1.Probe) bool { return p.TerminationGracePeriodSeconds != nil }),
 
+	"exec":                   anyProbe(func(p *v1.Probe) bool { return p.Exec != nil }),
+	"httpGet":                anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil }),
+	"HTTPS":                  anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil && p.HTTPGet.Scheme == v1.URISchemeHTTPS }),
+	"a host":                 anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil && p.HTTPGet.Host != "" }),
+	"a header":               anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil && len(p.HTTPGet.HTTPHeaders) > 0 }),
+	"a port by its name":     matches(`port: web`),
+	"a port that is nowhere": matches(`port: nowhere`),
+	"a redirect":             anyAnswer(func(a *fakeruntime.Answer) bool { return a.Location != "" && a.Then != nil }),
+	"a redirect to itself":   anyAnswer(func(a *fakeruntime.Answer) bool { return a.Then != nil && a.Then.Then == a.Then }),
+	"a redirect elsewhere":   anyAnswer(func(a *fakeruntime.Answer) bool { return a.Location != "" && a.Then == nil }),
+	"a transport error":      anyAnswer(func(a *fakeruntime.Answer) bool { return a.TransportError != "" }),
+	"different handlers":     anyContainer(func(c *v1.Container) bool { return handlerCount(c) > 1 }),
+
 	"after":            matches(`\{after: `),
 	"at":               matches(`- \{at: .*(probes|liveness|readiness|startup): `),
 	"afterSigterm":     matches(`afterSigterm: .*(probes|liveness|readiness|startup): `),
@@ -48,6 +61,7 @@ var features = map[string]feature{
 	"hang":                             matches(`: hang[,}]`),
 	"stall":                            matches(`: stall[,}]`),
 	"error":                            matches(`: error[,}]`),
+	"warn":                             matches(`: warn[,}]`),
 	"a code":                           matches(`(probes|liveness|readiness|startup): \d+\}`),
 	"a series that repeats":            matches(`x\d.*, repeat\]`),
 	"a series that ends":               matches(`x\d, [a-z0-9]+\]\}`),
@@ -83,11 +97,11 @@ var features = map[string]feature{
 	"a deletion since a change":          matches(`since: .*becomes: .*after: `),
 }
 
-// TestFeatures: in 500 scenarios each feature occurs, and so does each combination of probes with each
+// TestFeatures: in 700 scenarios each feature occurs, and so does each combination of probes with each
 // restart policy.
 func TestFeatures(t *testing.T) {
 	count := map[string]int{}
-	for seed := uint64(1); seed <= 500; seed++ {
+	for seed := uint64(1); seed <= 700; seed++ {
 		data := Scenario(seed)
 		s := load(t, seed, data)
 		f := &facts{text: string(data), scenario: s, pods: s.Plans()[0].Pods()}

@@ -9,6 +9,7 @@ import (
 // probe is a probe of a container.
 type probe struct {
 	key     string        // in rules: liveness, readiness or startup
+	handler string        // exec, httpGet, …
 	timeout time.Duration // timeoutSeconds
 }
 
@@ -92,9 +93,8 @@ func (g *generator) putProbes(c *container) {
 
 // probe adds a probe to the container and returns its manifest.
 func (g *generator) probe(c *container, key string) *yaml.Node {
-	n, exec := object(), inline()
-	put(exec, "command", texts(one(&g.rng, g.commands(c)...)...))
-	put(n, "exec", exec)
+	n := object()
+	handler := g.putHandler(c, n)
 	period, timeout := defaultPeriod, defaultTimeout
 	g.sometimes(45, n, "initialDelaySeconds", initialDelays)
 	if g.percent(70) {
@@ -116,7 +116,7 @@ func (g *generator) probe(c *container, key string) *yaml.Node {
 		g.sometimes(5, n, "successThreshold", []weighted[span]{{1, span{1, 1}}})
 		g.sometimes(15, n, "terminationGracePeriodSeconds", probeGraces)
 	}
-	c.probes = append(c.probes, &probe{key: key, timeout: time.Duration(timeout) * time.Second})
+	c.probes = append(c.probes, &probe{key: key, handler: handler, timeout: time.Duration(timeout) * time.Second})
 	return n
 }
 

@@ -97,6 +97,18 @@ func (c *Code) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// StatusCode returns the code as the status of an HTTP response; an empty one is 200.
+func (c Code) StatusCode() (int32, error) {
+	if c == "" {
+		return 200, nil
+	}
+	n, err := strconv.Atoi(string(c))
+	if err != nil || n < 100 || n > 599 {
+		return 0, fmt.Errorf("%s is not an HTTP status: those are 100 to 599", c)
+	}
+	return int32(n), nil
+}
+
 // ExitCode returns the code as an exit code of a command; an empty one is 0.
 func (c Code) ExitCode() (int32, error) {
 	if c == "" {
@@ -104,7 +116,7 @@ func (c Code) ExitCode() (int32, error) {
 	}
 	n, err := strconv.Atoi(string(c))
 	if err != nil || n > 255 {
-		return 0, fmt.Errorf("%s is not supported yet: an exec probe answers with an exit code, 0 to 255", c)
+		return 0, fmt.Errorf("%s is not an exit code: those are 0 to 255", c)
 	}
 	return int32(n), nil
 }

@@ -40,6 +40,9 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 		api.PodIP = s.ips[0]
 		api.PodIPs = append(api.PodIPs, v1.PodIP{IP: ip})
 	}
+	if u.pod.Spec.HostNetwork && api.PodIP == "" {
+		api.PodIP, api.PodIPs = hostIP, []v1.PodIP{{IP: hostIP}}
+	}
 	api.ContainerStatuses = k.containerStatuses(u.pod, s, old.ContainerStatuses)
 	api.Phase = mergePhase(phaseOf(u.pod, api.ContainerStatuses, terminal), old, u.pod)
 	if api.Phase == old.Phase {

@@ -33,7 +33,15 @@ type driver struct {
 // waiter is where a blocked call finds its result.
 type waiter struct {
 	done chan struct{}
-	op   fakeruntime.Op
+	op   fakeruntime.Op // when done is closed
+}
+
+// pending is a call under way.
+type pending struct {
+	*waiter
+	driver      *driver
+	accepted    bool          // of a connection
+	frozenUntil time.Duration // the program that is to answer; 0 if it is not
 }
 
 func newDriver(epoch time.Time, o fakeruntime.Options) *driver {
@@ -53,27 +61,51 @@ func (d *driver) now() time.Duration { return time.Since(d.epoch) }
 func (d *driver) wallNanos(t time.Duration) int64 { return d.epoch.Add(t).UnixNano() }
 
 // call submits a call to the runtime and blocks until it is done.
-func (d *driver) call(c fakeruntime.Call) fakeruntime.Op {
-	w := &waiter{done: make(chan struct{}), op: fakeruntime.Op{Call: c, Err: errOver}}
+func (d *driver) call(c fakeruntime.Call) fakeruntime.Op { return d.submit(c).wait() }
+
+// submit submits a call to the runtime.
+func (d *driver) submit(c fakeruntime.Call) *pending {
+	p := &pending{driver: d, waiter: &waiter{done: make(chan struct{}), op: fakeruntime.Op{Call: c, Err: errOver}}}
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	if d.over {
-		d.mu.Unlock()
-		return w.op
+		close(p.done)
+		return p
 	}
 	op := d.runtime.Submit(d.now(), c)
 	if op.Done {
-		w.op = *op
-		w.op.Err = asStatus(op.Err)
+		p.op = *op
+		p.op.Err = asStatus(op.Err)
 		d.runtime.Release(op)
-		d.mu.Unlock()
-		return w.op
+		close(p.done)
+		return p
 	}
-	op.Waiter = w
-	d.waiting[w] = struct{}{}
-	d.mu.Unlock()
+	p.accepted, p.frozenUntil = op.Accepted, op.FrozenUntil
+	op.Waiter = p.waiter
+	d.waiting[p.waiter] = struct{}{}
 	d.poke()
-	<-w.done
-	return w.op
+	return p
+}
+
+// wait blocks until the call is done.
+func (p *pending) wait() fakeruntime.Op {
+	<-p.done
+	return p.op
+}
+
+// thaws blocks while the program that is to answer is frozen, and reports whether that ends before the call.
+func (p *pending) thaws() bool {
+	if p.frozenUntil == 0 {
+		return true
+	}
+	timer := time.NewTimer(p.frozenUntil - p.driver.now())
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-p.done:
+		return false
+	}
 }
 
 // sleep blocks for the latency of an API call and returns it.

@@ -19,6 +19,7 @@ import (
 type eventRecorder struct {
 	driver   *driver
 	recorder *recorder
+	network  *network
 
 	mu    sync.Mutex
 	kills map[containerKey]string // message of the last Killing event
@@ -51,6 +52,9 @@ func (e *eventRecorder) Event(object runtime.Object, eventtype, reason, message 
 	if c := containerOf(about.FieldPath); c != "" {
 		rec.Container = c
 		rec.Instance = e.driver.eventInstance(string(about.UID), c, reason)
+		if probe, why, unasked := unaskedProbe(message); unasked {
+			e.network.unasked(asker{about.UID, rec.Pod, c, probe}, why)
+		}
 		if reason == events.KillingContainer {
 			e.setKill(containerKey{string(about.UID), c}, message)
 		}

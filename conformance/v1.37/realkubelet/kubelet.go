@@ -42,6 +42,7 @@ type outside struct {
 	images   cri.ImageManagerService
 	recorder record.EventRecorderLogger
 	pods     *podSource
+	network  *network
 }
 
 // startKubelet makes a kubelet and lets it run until ctx is done.
@@ -63,6 +64,7 @@ func startKubelet(ctx context.Context, o outside) error {
 		return err
 	}
 	shiftPodWorkers(k)
+	o.network.attach(k)
 	k.StartGarbageCollection(ctx)
 	go o.pods.run(ctx, pods)
 	go k.Run(ctx, pods.Updates())

@@ -88,7 +88,9 @@ func run(opts Options, root string, draws *jitter, drive func(scenarios.World), 
 	source := newPodSource()
 	api := newPodAPI(d, rec, source)
 	events := &eventRecorder{driver: d, recorder: rec, kills: map[containerKey]string{}}
-	cri := newRuntimeService(d, &probeRuns{recorder: rec, runs: map[probeKey]*probeRun{}}, stopReason(events, api))
+	probes := &probeRuns{recorder: rec, runs: map[probeKey]*probeRun{}}
+	cri := newRuntimeService(d, probes, stopReason(events, api))
+	events.network = &network{driver: d, recorder: rec, probes: probes}
 	w := &world{driver: d, recorder: rec, api: api}
 	d.at(d.now(), func() { seedStart(opts.StartSeed) }) // when the kubelet's informers have drawn their timeouts
 	drive(w)
@@ -97,6 +99,7 @@ func run(opts Options, root string, draws *jitter, drive func(scenarios.World), 
 	defer cancel()
 	if err := startKubelet(ctx, outside{
 		root: root, client: api.client(), runtime: cri, images: &imageService{runtime: cri}, recorder: events, pods: source,
+		network: events.network,
 	}); err != nil {
 		return err
 	}

@@ -10,40 +10,49 @@ import (
 
 // A command that the kubelet runs in a container does not say whose it is. So each command of a probe or
 // hook in the pod that the kubelet is given begins with one more word, a tag, which the runtime takes off.
-const tagPrefix = "probesim:"
+// In the same way an HTTP request has one more header.
+const (
+	tagPrefix = "probesim:"
+	tagHeader = "Probesim-Asker"
+)
 
 const (
 	postStart = "postStart"
 	preStop   = "preStop"
 )
 
-// tagged returns a copy of the pod with a tag before each command. It also has no files for termination
+// tagged returns a copy of the pod with a tag in each probe and hook. It also has no files for termination
 // messages, which no program writes here: the kubelet draws their names from the source of random numbers
 // that seedStart pins.
 func tagged(pod *v1.Pod) *v1.Pod {
 	pod = pod.DeepCopy()
 	for _, containers := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {
-			tagContainer(&containers[i])
+			tagContainer(pod, &containers[i])
 		}
 	}
 	return pod
 }
 
-func tagContainer(c *v1.Container) {
+func tagContainer(pod *v1.Pod, c *v1.Container) {
 	c.TerminationMessagePath = ""
-	tagProbe(c.LivenessProbe, trace.Liveness)
-	tagProbe(c.ReadinessProbe, trace.Readiness)
-	tagProbe(c.StartupProbe, trace.Startup)
+	for whose, p := range map[trace.Probe]*v1.Probe{trace.Liveness: c.LivenessProbe, trace.Readiness: c.ReadinessProbe, trace.Startup: c.StartupProbe} {
+		if p != nil {
+			tagProbe(p, asker{uid: pod.UID, pod: pod.Namespace + "/" + pod.Name, container: c.Name, probe: whose})
+		}
+	}
 	if c.Lifecycle != nil {
 		tagHook(c.Lifecycle.PostStart, postStart)
 		tagHook(c.Lifecycle.PreStop, preStop)
 	}
 }
 
-func tagProbe(p *v1.Probe, whose trace.Probe) {
-	if p != nil && p.Exec != nil {
-		p.Exec.Command = append([]string{tagPrefix + string(whose)}, p.Exec.Command...)
+func tagProbe(p *v1.Probe, a asker) {
+	switch {
+	case p.Exec != nil:
+		p.Exec.Command = append([]string{tagPrefix + string(a.probe)}, p.Exec.Command...)
+	case p.HTTPGet != nil:
+		p.HTTPGet.HTTPHeaders = append(p.HTTPGet.HTTPHeaders, v1.HTTPHeader{Name: tagHeader, Value: a.String()})
 	}
 }
 

@@ -1,0 +1,27 @@
+package compare
+
+import (
+	"testing"
+
+	"probesim.dev/scenarios"
+)
+
+// TestHandlers: each record of the real kubelet is explained for everything that programs can answer to the
+// handlers of probes.
+func TestHandlers(t *testing.T) {
+	all, err := scenarios.Load("testdata/http.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		t.Run(s.Metadata.Name, func(t *testing.T) {
+			o, err := Plan(t, s.Plans()[0], Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !o.Equal() {
+				t.Error(o.Text())
+			}
+		})
+	}
+}

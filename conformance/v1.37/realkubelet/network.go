@@ -1,0 +1,140 @@
+package realkubelet
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+	"k8s.io/kubernetes/pkg/kubelet"
+	"k8s.io/kubernetes/pkg/kubelet/status"
+	"k8s.io/kubernetes/pkg/probe"
+	httpprobe "k8s.io/kubernetes/pkg/probe/http"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/sim/trace"
+)
+
+// network stands between the kubelet's probers and the programs. The probers themselves are the real ones:
+// where they dial, their connections are pipes, which take no real time, to a server here that has the
+// runtime say what the program does.
+type network struct {
+	driver   *driver
+	recorder *recorder
+	probes   *probeRuns
+	status   status.PodStatusProvider
+}
+
+// asker is the probe on whose behalf the kubelet connects.
+type asker struct {
+	uid       types.UID
+	pod       string // namespace/name
+	container string
+	probe     trace.Probe
+}
+
+// String writes an asker as parseAsker reads it. No part of it has a slash but pod, which has one.
+func (a asker) String() string {
+	return fmt.Sprintf("%s/%s/%s/%s", a.probe, a.uid, a.container, a.pod)
+}
+
+func parseAsker(s string) asker {
+	parts := strings.SplitN(s, "/", 4)
+	return asker{probe: trace.Probe(parts[0]), uid: types.UID(parts[1]), container: parts[2], pod: parts[3]}
+}
+
+func (a asker) key() probeKey { return probeKey{string(a.uid) + "/" + a.container, a.probe} }
+
+// attach puts the network before the probers of a kubelet that does not run yet.
+func (n *network) attach(k *kubelet.Kubelet) {
+	kubelet := reflect.ValueOf(k).Elem()
+	n.status = field(kubelet, "statusManager").Interface().(status.PodStatusProvider)
+	manager := field(kubelet, "probeManager").Elem().Elem() // of the interface, of the pointer
+	prober := field(manager, "prober").Elem()
+	http := field(prober, "http")
+	http.Set(reflect.ValueOf(newHTTPProber(n, http.Interface().(httpprobe.Prober))))
+}
+
+// try is one try of a probe run.
+type try struct {
+	*network
+	asker
+	deadline time.Duration
+	retry    bool
+}
+
+// try runs a prober and records what came of it.
+func (n *network) try(a asker, timeout time.Duration, run func(try) (probe.Result, string, error)) (probe.Result, string, error) {
+	rec := n.about(a)
+	t := try{network: n, asker: a, deadline: n.driver.now() + timeout, retry: n.probes.begin(a.key())}
+	result, message, err := run(t)
+	rec.Result, rec.Message = trace.Result(result), message
+	if err != nil {
+		rec.Result, rec.Message = trace.Error, err.Error()
+	}
+	n.probes.end(a.key(), rec)
+	return result, message, err
+}
+
+// about returns a record about the container as the probe's worker knows it.
+func (n *network) about(a asker) trace.Record {
+	rec := trace.Record{Pod: a.pod, Container: a.container}
+	if c, ok := podutil.GetContainerStatus(n.podStatus(a).ContainerStatuses, a.container); ok {
+		rec.Instance = int(c.RestartCount)
+	}
+	return rec
+}
+
+func (n *network) podStatus(a asker) v1.PodStatus {
+	s, _ := n.status.GetPodStatus(a.uid)
+	return s
+}
+
+// unasked records the run of a probe that could not ask anybody, as there is no port of that name. No prober
+// sees it.
+func (n *network) unasked(a asker, why string) {
+	rec := n.about(a)
+	rec.Kind, rec.Probe, rec.Result, rec.Message = trace.ProbeExecuted, a.probe, trace.Error, why
+	n.recorder.add(rec)
+}
+
+var erroredEvent = regexp.MustCompile(`^(Liveness|Readiness|Startup) probe errored and resulted in unknown state: (.*)`)
+
+// unaskedProbe finds such a run by the event about it. It is unlike the event about a command that could
+// not be run: that has an error of the runtime.
+func unaskedProbe(event string) (p trace.Probe, why string, ok bool) {
+	m := erroredEvent.FindStringSubmatch(event)
+	if m == nil || strings.HasPrefix(m[2], "rpc error: ") || m[2] == errOver.Error() {
+		return "", "", false
+	}
+	return trace.Probe(strings.ToLower(m[1])), m[2], true
+}
+
+// request submits a request to the program.
+func (t *try) request(method fakeruntime.Method, followed bool) *pending {
+	return t.driver.submit(fakeruntime.Call{
+		Method: method, PodUID: string(t.uid), Name: t.container, Probe: t.probe,
+		Timeout: t.deadline - t.driver.now(), Retry: t.retry, Followed: followed,
+	})
+}
+
+// dialError is what package net says of a connection that cannot be made.
+func dialError(addr string, err error) error {
+	tcp, parsed := net.ResolveTCPAddr("tcp", addr)
+	if parsed != nil {
+		return parsed
+	}
+	return &net.OpError{Op: "dial", Net: "tcp", Addr: tcp, Err: err}
+}
+
+var (
+	errRefused  = os.NewSyscallError("connect", syscall.ECONNREFUSED)
+	errTimedOut = os.ErrDeadlineExceeded
+)

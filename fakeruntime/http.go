@@ -1,0 +1,81 @@
+package fakeruntime
+
+import (
+	"bufio"
+	"bytes"
+	"net/http"
+	"strings"
+)
+
+// Response is what a program responds to an HTTP request.
+type Response struct {
+	Code      int
+	Location  string
+	Body      string
+	BreaksOff bool // the connection ends before the body does
+	HangsUp   bool // there is none: the connection ends
+}
+
+// Respond returns the response to a request, as Received returns it.
+func (a *Answer) Respond(req *http.Request) Response {
+	if a.Handler != nil && a.Word == Answers {
+		return serve(a.Handler, req)
+	}
+	r := Response{Code: int(a.Code), Location: a.Location, Body: a.Body, BreaksOff: a.Word == Breaks}
+	if r.Code == 0 {
+		r.Code = http.StatusOK
+	}
+	return r
+}
+
+// Received returns the request that a client makes as a server has it, after a way over a connection of its
+// own.
+func Received(req *http.Request) (*http.Request, error) {
+	out := req.Clone(req.Context())
+	if !strings.Contains(strings.ToLower(out.Header.Get("Connection")), "close") {
+		out.Header.Add("Connection", "close") // a probe's transport keeps no connections
+	}
+	var wire bytes.Buffer
+	if err := out.Write(&wire); err != nil {
+		return nil, err
+	}
+	return http.ReadRequest(bufio.NewReader(&wire))
+}
+
+// serve has a handler respond. One that aborts hangs up, as in a server of package net/http.
+func serve(h http.Handler, req *http.Request) (r Response) {
+	w := responseWriter{header: http.Header{}}
+	defer func() {
+		switch p := recover(); p {
+		case nil:
+		case http.ErrAbortHandler:
+			r = Response{HangsUp: true}
+		default:
+			panic(p)
+		}
+	}()
+	h.ServeHTTP(&w, req)
+	w.WriteHeader(http.StatusOK)
+	return Response{Code: w.code, Location: w.header.Get("Location"), Body: w.body.String()}
+}
+
+// responseWriter takes the response of a handler.
+type responseWriter struct {
+	header http.Header
+	code   int
+	body   strings.Builder
+}
+
+func (w *responseWriter) Header() http.Header { return w.header }
+
+// WriteHeader takes the first code that is not informational.
+func (w *responseWriter) WriteHeader(code int) {
+	if w.code == 0 && (code >= 200 || code == http.StatusSwitchingProtocols) {
+		w.code = code
+	}
+}
+
+func (w *responseWriter) Write(data []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.body.Write(data)
+}

@@ -1,0 +1,200 @@
+package fakeruntime
+
+import (
+	"time"
+
+	"probesim.dev/sim/trace"
+)
+
+// mostStalls is after how many windows a request that is stalled again and again never gets an answer.
+const mostStalls = 1000
+
+// answerDelays are the usual times to answer of what asks the program in a container.
+var answerDelays = map[Method]DelayKind{
+	ExecSync: DelayExec, HTTPGet: DelayHTTPGet, TCPSocket: DelayTCPSocket, GRPC: DelayGRPC,
+}
+
+// asksProgram reports whether a program answers and not the runtime.
+func (m Method) asksProgram() bool { _, asks := answerDelays[m]; return asks }
+
+// isNetwork reports whether it is a request over the network, which does not pass the runtime.
+func (m Method) isNetwork() bool { return m.asksProgram() && m != ExecSync }
+
+// request is what the program in a container is to answer.
+type request struct {
+	who      asker
+	answer   *Answer
+	timesOut bool // the timeout comes before what the answer says
+	silent   bool // that of the handshake does
+	stalls   int
+}
+
+// beginRequest has the program choose its answer.
+func (r *Runtime) beginRequest(op *Op) {
+	if !r.reach(op) {
+		return
+	}
+	c := op.container
+	op.event.op, op.request.who = op, askerOf(&op.Call)
+	if !op.Call.Retry && !op.Call.Followed {
+		c.instance.runs[op.request.who]++
+	}
+	c.requests = append(c.requests, op)
+	r.ask(op)
+}
+
+// reach finds the program: for a command in the container that is named, for a connection in the one that
+// runs now under the pod's IP. It ends the request if there is none.
+func (r *Runtime) reach(op *Op) bool {
+	if !op.Call.Method.isNetwork() {
+		return r.reachExec(op)
+	}
+	op.pod = r.pods[op.Call.PodUID]
+	if op.pod != nil {
+		op.container = op.pod.container(op.Call.Name).running
+	}
+	if op.container == nil {
+		op.Reply = Refused
+		r.finish(op, nil)
+	}
+	return op.container != nil
+}
+
+// ask puts the request to the program, at first or when the window of a stall has closed.
+func (r *Runtime) ask(op *Op) {
+	q, c := &op.request, op.container
+	answer, w := c.instance.answerTo(op, r.now)
+	q.answer = answer
+	end := never
+	switch answer.Word {
+	case Hangs:
+	case Stalls:
+		if q.stalls++; q.stalls <= mostStalls {
+			end = w.close
+		}
+	default:
+		end = later(r.now, c.config.scope.answerDelay(r.now, op, answer))
+	}
+	if answer.Word == Hangs || answer.Word == Stalls {
+		op.FrozenUntil = end
+	}
+	handshake, deadline := op.handshake(), op.deadline()
+	q.timesOut = deadline <= end && deadline <= handshake
+	q.silent = !q.timesOut && handshake <= end
+	op.Accepted = answer.Word != Refuses && answer.TransportError == ""
+	op.End = min(end, deadline, handshake)
+	r.queue.schedule(&op.event, op.End, answers)
+}
+
+// answerTo chooses the answer to a request that arrives at t.
+func (in *instance) answerTo(op *Op, t time.Duration) (*Answer, window) {
+	if op.Call.Followed {
+		return in.follow(op.request.who), window{}
+	}
+	return in.answer(op.request.who, t)
+}
+
+// deadline is when the call ends without an answer.
+func (op *Op) deadline() time.Duration {
+	if op.Call.Timeout <= 0 {
+		return never
+	}
+	deadline := later(op.Start, op.Call.Timeout)
+	if op.request.answer.IgnoreTimeout {
+		return later(deadline, clientDeadline)
+	}
+	return deadline
+}
+
+// frozen reports whether the program has been frozen from the beginning of the request on.
+func (q *request) frozen() bool {
+	return q.answer.Word == Hangs || q.answer.Word == Stalls && q.stalls == 1
+}
+
+// handshake is when the caller is tired of a program that says nothing.
+func (op *Op) handshake() time.Duration {
+	if op.Call.Handshake <= 0 || !op.request.frozen() {
+		return never
+	}
+	return later(op.Start, op.Call.Handshake)
+}
+
+// continueRequest does what was due: a timeout, the end of a stall, an answer.
+func (r *Runtime) continueRequest(op *Op) {
+	q, c := &op.request, op.container
+	var err error
+	if (q.timesOut || q.silent) && q.frozen() && op.Call.Method.isNetwork() {
+		op.Reply = Silent
+	}
+	switch {
+	case q.timesOut:
+		op.TimedOut = true
+	case q.silent:
+	case q.answer.Word == Stalls:
+		r.ask(op)
+		return
+	default:
+		c.instance.last[q.who] = q.answer
+	}
+	if op.Call.Method == ExecSync {
+		err = op.answerExec()
+	} else if !op.TimedOut && !q.silent {
+		op.answerConnection()
+	}
+	c.requests = without(c.requests, op)
+	r.finish(op, err)
+}
+
+// answerConnection says what an answer means over the network.
+func (op *Op) answerConnection() {
+	op.Answer, op.Reply = op.request.answer, Answered
+	if op.Answer.Word == Refuses {
+		op.Reply = Refused
+	}
+}
+
+// lose is the end of the process that was to answer.
+func (op *Op) lose() {
+	switch {
+	case op.Call.Method == ExecSync:
+		op.ExitCode = codeSIGKILL
+	case op.Call.Method == TCPSocket || op.request.answer.Word == Refuses:
+		op.Reply = Refused
+	default:
+		op.Reply = HungUp
+	}
+}
+
+// containerID returns the ID of the container that a request went to.
+func (op *Op) containerID() string {
+	if op.container != nil {
+		return op.container.ID
+	}
+	return op.Call.ContainerID
+}
+
+// answerDelay draws how long the program takes to answer.
+func (s *scope) answerDelay(now time.Duration, op *Op, a *Answer) time.Duration {
+	kind := answerDelays[op.Call.Method]
+	d := s.delays[kind]
+	if a.Latency != nil {
+		d = *a.Latency
+	}
+	return s.draw(now, kind, op.request.who, d)
+}
+
+func askerOf(c *Call) asker {
+	switch {
+	case c.Probe == trace.Liveness:
+		return byLiveness
+	case c.Probe == trace.Readiness:
+		return byReadiness
+	case c.Probe == trace.Startup:
+		return byStartup
+	case c.Hook == "postStart":
+		return byPostStart
+	case c.Hook == "preStop":
+		return byPreStop
+	}
+	return byNobody
+}

@@ -1,0 +1,102 @@
+package prober
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"probesim.dev/sim"
+	"probesim.dev/sim/trace"
+)
+
+// Protocol is what a probe speaks to a container over the network.
+type Protocol string
+
+const (
+	HTTPGet   Protocol = "httpGet"
+	TCPSocket Protocol = "tcpSocket"
+)
+
+// Connection is a request that a probe makes of a container over the network: what listens there may be a
+// newer instance than the one that the status knows.
+type Connection struct {
+	PodUID    types.UID
+	Container string
+	Probe     trace.Probe
+	Protocol  Protocol
+	Request   *http.Request // of HTTPGet
+	Timeout   time.Duration
+	Retry     bool          // it belongs to the probe run of the one before it
+	Followed  bool          // it follows the redirect that answered the one before it
+	Handshake time.Duration // how long the handshake may take; 0 for no limit
+}
+
+// Reply is what became of a connection. Without any of the first five it was answered.
+type Reply struct {
+	TimedOut       bool
+	Refused        bool
+	HungUp         bool   // closed without an answer
+	Silent         bool   // accepted, but there was no handshake; also of one that timed out
+	TransportError string // why it failed
+
+	Code      int // of HTTP
+	Location  string
+	Body      string
+	BreaksOff bool // the body does
+}
+
+// Network connects to containers and waits for what becomes of it.
+type Network interface {
+	Connect(p *sim.Proc, c Connection) Reply
+}
+
+// connect asks the container of the worker's probe.
+func (w *worker) connect(p *sim.Proc, c Connection) Reply {
+	c.PodUID, c.Container, c.Probe = w.pod.UID, w.container.Name, w.probeType
+	return w.manager.network.Connect(p, c)
+}
+
+func (w *worker) timeout() time.Duration { return time.Duration(w.spec.TimeoutSeconds) * time.Second }
+
+// resolvePort finds a port that is written as a name among those of the container
+// (pkg/probe/util.go at v1.37.0).
+func resolvePort(port intstr.IntOrString, c *v1.Container) (int, error) {
+	if port.Type == intstr.Int {
+		return port.IntValue(), nil
+	}
+	for _, p := range c.Ports {
+		if p.Name == port.StrVal {
+			return int(p.ContainerPort), nil
+		}
+	}
+	return 0, fmt.Errorf("port %q not found", port.StrVal)
+}
+
+// joinHostPort is what package net makes of both.
+func joinHostPort(host string, port int) string {
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return host + ":" + strconv.Itoa(port)
+}
+
+// Why a connection cannot be made, as package net says it of a TCP socket.
+const (
+	connectionRefused = "connect: connection refused"
+	ioTimeout         = "i/o timeout"
+)
+
+// dialError is the error of package net for an address that is an IP and a port.
+func dialError(host string, port int, why string) error {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		host = ip.Unmap().String()
+	}
+	return fmt.Errorf("dial tcp %s: %s", joinHostPort(host, port), why)
+}

@@ -1,0 +1,89 @@
+package scenarios
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/scenarios/value"
+)
+
+// handler is a way to ask a program, and what the program can answer to it.
+type handler struct {
+	name   string // of such a probe in messages
+	words  map[string]fakeruntime.Answer
+	code   func(*fakeruntime.Answer, value.Code) error // sets the code; nil: there are none
+	fields map[string]bool                             // of named answers
+}
+
+var execHandler = &handler{
+	name: "an exec probe",
+	words: map[string]fakeruntime.Answer{
+		value.OK:    {Word: fakeruntime.Answers, Code: 0},
+		value.Fail:  {Word: fakeruntime.Answers, Code: 1},
+		value.Down:  {Word: fakeruntime.Answers, Code: 1},
+		value.Hang:  {Word: fakeruntime.Hangs},
+		value.Stall: {Word: fakeruntime.Stalls},
+		value.Break: {Word: fakeruntime.Breaks},
+	},
+	code: func(a *fakeruntime.Answer, c value.Code) (err error) {
+		a.Code, err = c.ExitCode()
+		return err
+	},
+	fields: map[string]bool{"code": true, "body": true, "ignoreTimeout": true},
+}
+
+// elsewhere is where the word warn redirects to: a host that is not the pod.
+const elsewhere = "http://0.0.0.0/"
+
+var httpHandler = &handler{
+	name: "an httpGet probe",
+	words: map[string]fakeruntime.Answer{
+		value.OK:    {Word: fakeruntime.Answers, Code: 200},
+		value.Fail:  {Word: fakeruntime.Answers, Code: 500},
+		value.Down:  {Word: fakeruntime.Refuses},
+		value.Hang:  {Word: fakeruntime.Hangs},
+		value.Stall: {Word: fakeruntime.Stalls},
+		value.Warn:  {Word: fakeruntime.Answers, Code: 302, Location: elsewhere},
+		value.Break: {Word: fakeruntime.Breaks},
+	},
+	code: func(a *fakeruntime.Answer, c value.Code) (err error) {
+		a.Code, err = c.StatusCode()
+		return err
+	},
+	fields: map[string]bool{"code": true, "body": true, "location": true, "then": true, "transportError": true},
+}
+
+// handlerOf returns the handler of a probe, nil if there is none that is known. The kubelet takes the
+// first (pkg/kubelet/prober/prober.go at v1.37.0).
+func handlerOf(p *v1.Probe) *handler {
+	switch {
+	case p.Exec != nil:
+		return execHandler
+	case p.HTTPGet != nil:
+		return httpHandler
+	}
+	return nil
+}
+
+// handlersOf returns the different handlers of a container's probes.
+func handlersOf(c *v1.Container) []*handler {
+	var list []*handler
+	seen := map[*handler]bool{}
+	for _, p := range probesOf(c) {
+		if h := handlerOf(p.probe); h != nil && !seen[h] {
+			seen[h] = true
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// setCode sets the code of an answer, or says why it cannot have it.
+func (h *handler) setCode(a *fakeruntime.Answer, c value.Code) error {
+	if h.code == nil {
+		return fmt.Errorf("%s has no codes", h.name)
+	}
+	return h.code(a, c)
+}

@@ -1,0 +1,128 @@
+package random
+
+import (
+	"go.yaml.in/yaml/v3"
+)
+
+// handlers are the ways in which probes ask.
+var handlers = []weighted[string]{{50, "exec"}, {50, "httpGet"}}
+
+// putHandler gives a probe its handler and returns the handler's name.
+func (g *generator) putHandler(c *container, probe *yaml.Node) string {
+	name, n := pick(&g.rng, handlers), inline()
+	put(probe, name, n)
+	switch name {
+	case "exec":
+		put(n, "command", texts(one(&g.rng, g.commands(c)...)...))
+	case "httpGet":
+		g.putHTTPGet(c, n)
+	}
+	return name
+}
+
+func (g *generator) putHTTPGet(c *container, n *yaml.Node) {
+	if g.percent(75) {
+		put(n, "path", text(one(&g.rng, "/healthz", "/ready?full=1&x", "live", "/a b/%2f/é", "//elsewhere/up", "")))
+	}
+	put(n, "port", g.port(c))
+	if g.percent(25) {
+		put(n, "scheme", text("HTTPS"))
+	}
+	g.putHost(n)
+	if g.percent(15) {
+		header := inline()
+		put(header, "name", text(one(&g.rng, "Host", "accept", "X-Probe")))
+		put(header, "value", text(one(&g.rng, "", "shop.example.com")))
+		put(n, "httpHeaders", list(header))
+	}
+}
+
+// putHost has a probe ask elsewhere, as far as it knows.
+func (g *generator) putHost(n *yaml.Node) {
+	if g.percent(7) {
+		put(n, "host", text(one(&g.rng, "10.0.0.9", "127.0.0.1", "::1", "::ffff:10.1.2.3")))
+	}
+}
+
+// port returns a port by its number, or by its name, which there may be none of.
+func (g *generator) port(c *container) *yaml.Node {
+	if g.percent(70) {
+		return number(one(&g.rng, 80, 443, 8080, 65535))
+	}
+	if g.percent(8) {
+		return text("nowhere")
+	}
+	if !has(c.spec, "ports") {
+		web := inline()
+		put(web, "name", text("web"))
+		put(web, "containerPort", number(g.between(1, 65535)))
+		put(c.spec, "ports", list(web))
+	}
+	return text("web")
+}
+
+// handlers returns the different handlers of the probes that a key is about.
+func (b *program) handlers(key string) []string {
+	var names []string
+	seen := map[string]bool{}
+	for _, p := range b.container.probes {
+		if (key == p.key || key == "probes") && !seen[p.handler] {
+			seen[p.handler] = true
+			names = append(names, p.handler)
+		}
+	}
+	return names
+}
+
+// wordsOf are the kinds of answers that a handler can give, besides ok, fail, down, hang, stall and late.
+var wordsOf = map[string]map[string]bool{
+	"exec":    {"error": true, anyCode: true, named: true},
+	"httpGet": {"error": true, "warn": true, anyCode: true, named: true},
+}
+
+// fit returns the kind of answer if all probes of a key can give it, or else another one. Codes and names
+// are those of one handler.
+func (b *program) fit(kind, key string) string {
+	names := b.handlers(key)
+	switch kind {
+	case anyCode, named:
+		if len(names) == 1 && wordsOf[names[0]][kind] {
+			return kind
+		}
+		return "fail"
+	case zero:
+		if len(names) == 1 && names[0] == "exec" {
+			return kind
+		}
+		return "ok"
+	case "error", "warn":
+		for _, name := range names {
+			if !wordsOf[name][kind] {
+				return "fail"
+			}
+		}
+	}
+	return kind
+}
+
+// namedHTTP returns a named answer of an HTTP response or a connection.
+func (b *program) namedHTTP(name string) *yaml.Node {
+	n := inline()
+	put(n, "name", text(name))
+	switch name {
+	case "moved":
+		put(n, "code", number(one(&b.rng, 301, 302, 303, 307, 308)))
+		put(n, "location", text(one(&b.rng, "/up", "?again", "http://10.64.0.1/", "https://10.64.0.1:81/up", "//10.64.0.1:82")))
+		put(n, "then", text(one(&b.rng, "ok", "fail", "hang", "down", "moved", "ok in 900ms", "moved in 300ms", "error", "warn")))
+	case "away":
+		put(n, "code", number(one(&b.rng, 302, 307)))
+		put(n, "location", text(one(&b.rng, "http://example.com/", "https://10.9.9.9/up")))
+		put(n, "body", text(b.body()))
+	case "odd":
+		put(n, "code", number(one(&b.rng, 101, 103, 204, 299, 300, 304, 399, 400, 429, 599)))
+		put(n, "body", text(b.body()))
+	default:
+		put(n, "transportError", text(one(&b.rng, "read: connection reset by peer", "http: server gave HTTP response to HTTPS client")))
+	}
+	return n
+}

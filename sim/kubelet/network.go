@@ -1,0 +1,48 @@
+package kubelet
+
+import (
+	"net/http"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/prober"
+	"probesim.dev/sim"
+)
+
+// methods are the requests to the runtime's programs by protocol.
+var methods = map[prober.Protocol]fakeruntime.Method{
+	prober.HTTPGet: fakeruntime.HTTPGet, prober.TCPSocket: fakeruntime.TCPSocket,
+}
+
+// Connect makes a request over the network for a probe.
+func (k *Kubelet) Connect(p *sim.Proc, c prober.Connection) prober.Reply {
+	op := k.runtime.Call(p, fakeruntime.Call{
+		Method: methods[c.Protocol], PodUID: string(c.PodUID), Name: c.Container,
+		Probe: c.Probe, Timeout: c.Timeout, Retry: c.Retry, Followed: c.Followed, Handshake: c.Handshake,
+	})
+	reply := prober.Reply{
+		TimedOut: op.TimedOut, Refused: op.Reply == fakeruntime.Refused, HungUp: op.Reply == fakeruntime.HungUp,
+		Silent: op.Reply == fakeruntime.Silent,
+	}
+	if op.Reply == fakeruntime.Answered {
+		take(&reply, op.Answer, c.Request)
+	}
+	k.runtime.Release(op)
+	return reply
+}
+
+// take moves what was answered into a reply.
+func take(reply *prober.Reply, a *fakeruntime.Answer, req *http.Request) {
+	if reply.TransportError = a.TransportError; reply.TransportError != "" || req == nil {
+		return
+	}
+	if a.Handler != nil {
+		var err error
+		if req, err = fakeruntime.Received(req); err != nil {
+			reply.TransportError = err.Error()
+			return
+		}
+	}
+	r := a.Respond(req)
+	reply.HungUp = r.HangsUp
+	reply.Code, reply.Location, reply.Body, reply.BreaksOff = r.Code, r.Location, r.Body, r.BreaksOff
+}
