@@ -20,7 +20,7 @@ const module = "probesim.dev"
 // layers has the packages, lowest first. A package imports only what lies in lower layers, and what lies
 // below itself in the tree. An entry stands for everything below it too.
 var layers = [][]string{
-	{"sim", "sim/trace", "sim/profile"},
+	{"sim", "sim/trace", "sim/profile", "sim/podutil"},
 	{"sim/choose", "sim/apiserver", "fakeruntime", "prober/results", "status"},
 	{"prober"},
 	{"sim/kubelet"},
@@ -34,6 +34,7 @@ var leaves = map[string][]string{
 	"sim":         nil,
 	"sim/trace":   nil,
 	"sim/profile": nil,
+	"sim/podutil": {"k8s.io/api/core/v1"},
 	"sim/choose":  {module + "/sim"},
 	"fakeruntime": {module + "/sim/trace"},
 }

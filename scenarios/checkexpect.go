@@ -204,8 +204,7 @@ func (c *checker) checkProbe(pod, container string, n *strict.Node) {
 		if _, count := w.named(pod); count == 0 {
 			continue
 		}
-		for i := range w.pod.Spec.Containers {
-			spec := &w.pod.Spec.Containers[i]
+		for _, spec := range w.allContainers() {
 			switch {
 			case container != "" && spec.Name != container:
 			case hasProbe(probesOf(spec), n.Value):

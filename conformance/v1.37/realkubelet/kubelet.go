@@ -63,6 +63,7 @@ func startKubelet(ctx context.Context, o outside) error {
 		return err
 	}
 	shiftPodWorkers(k)
+	queueLogCleaning(k)
 	k.StartGarbageCollection(ctx)
 	go o.pods.run(ctx, pods)
 	go k.Run(ctx, pods.Updates())
