@@ -20,7 +20,7 @@ const module = "probesim.dev"
 // layers has the packages, lowest first. A package imports only what lies in lower layers, and what lies
 // below itself in the tree. An entry stands for everything below it too.
 var layers = [][]string{
-	{"sim/choose", "sim/limit", "sim/trace", "sim/profile"},
+	{"sim/choose", "sim/limit", "sim/trace", "sim/profile", "sim/podutil"},
 	{"sim"},
 	{"sim/apiserver", "fakeruntime", "prober/results", "status"},
 	{"prober"},
@@ -37,6 +37,7 @@ var leaves = map[string][]string{
 	"sim/limit":   nil,
 	"sim/trace":   nil,
 	"sim/profile": nil,
+	"sim/podutil": {"k8s.io/api/core/v1"},
 	"fakeruntime": {module + "/sim/trace"},
 }
 

@@ -8,6 +8,7 @@ package prober
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
+	"probesim.dev/sim/podutil"
 	"probesim.dev/sim/profile"
 	"probesim.dev/sim/trace"
 )
@@ -74,13 +76,29 @@ func NewManager(o Options) *Manager {
 	}
 }
 
-// AddPod starts a worker for each probe of the pod that has none: startup, readiness, liveness. Finding
-// one that exists, it leaves the rest of the container alone, and before 1.37 the rest of the pod
-// (pkg/kubelet/prober/prober_manager.go at v1.36.3 and v1.37.0).
+// AddPod starts a worker for each probe of the pod that has none: startup, readiness, liveness, of regular
+// containers and then of sidecars. Finding one that exists, it leaves the rest of the container alone, and
+// before 1.37 the rest of the pod (pkg/kubelet/prober/prober_manager.go at v1.36.3 and v1.37.0).
 func (m *Manager) AddPod(pod *v1.Pod) {
-	for i := range pod.Spec.Containers {
-		if !m.addContainer(pod, &pod.Spec.Containers[i]) && !m.profile.AddPodSkipsOnlyContainer {
+	for c := range probed(pod) {
+		if !m.addContainer(pod, c) && !m.profile.AddPodSkipsOnlyContainer {
 			return
+		}
+	}
+}
+
+// probed goes through the containers that may have probes: regular ones and then sidecars.
+func probed(pod *v1.Pod) iter.Seq[*v1.Container] {
+	return func(yield func(*v1.Container) bool) {
+		for i := range pod.Spec.Containers {
+			if !yield(&pod.Spec.Containers[i]) {
+				return
+			}
+		}
+		for i := range pod.Spec.InitContainers {
+			if c := &pod.Spec.InitContainers[i]; podutil.IsRestartableInitContainer(c) && !yield(c) {
+				return
+			}
 		}
 	}
 }
@@ -123,23 +141,25 @@ func (m *Manager) remove(w *worker) {
 	}
 }
 
-// StopLivenessAndStartup stops these workers of a pod that begins to terminate. Readiness goes on, and
-// a probe under way is not cut short.
+// StopLivenessAndStartup stops these workers of the regular containers of a pod that begins to terminate;
+// those of sidecars go on. So does readiness, and a probe under way is not cut short.
 func (m *Manager) StopLivenessAndStartup(pod *v1.Pod) {
-	m.stopWorkers(pod, trace.Liveness, trace.Startup)
+	for i := range pod.Spec.Containers {
+		m.stopWorkers(pod, &pod.Spec.Containers[i], trace.Liveness, trace.Startup)
+	}
 }
 
 // RemovePod stops all workers of a pod.
 func (m *Manager) RemovePod(pod *v1.Pod) {
-	m.stopWorkers(pod, trace.Readiness, trace.Liveness, trace.Startup)
+	for c := range probed(pod) {
+		m.stopWorkers(pod, c, trace.Readiness, trace.Liveness, trace.Startup)
+	}
 }
 
-func (m *Manager) stopWorkers(pod *v1.Pod, probes ...trace.Probe) {
-	for i := range pod.Spec.Containers {
-		for _, t := range probes {
-			if w, ok := m.workers[key{pod.UID, pod.Spec.Containers[i].Name, t}]; ok {
-				w.stop.TrySend(struct{}{})
-			}
+func (m *Manager) stopWorkers(pod *v1.Pod, c *v1.Container, probes ...trace.Probe) {
+	for _, t := range probes {
+		if w, ok := m.workers[key{pod.UID, c.Name, t}]; ok {
+			w.stop.TrySend(struct{}{})
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"probesim.dev/sim/podutil"
 	"probesim.dev/sim/profile"
 )
 
@@ -21,6 +22,7 @@ import (
 //
 //	run [CONTAINER.]PROBE=(FIELD:N, FIELD:N...) [FIELD=VALUE...] until=T
 //
+// CONTAINER is app if it is left out; sidecar is a restartable init container.
 // A pod with these probes (period, delay, success, failure, timeout; of a command, or with http or https of
 // a port) comes to a kubelet at 0 s. The input says what happens to it, a line each, T CONTAINER WHAT... or
 // T WHAT...:
@@ -97,7 +99,11 @@ func (w *world) setContainer(name, state string, args []string) {
 	w.known = true
 	c := findContainer(&w.status, name)
 	if c == nil {
-		w.status.ContainerStatuses = append(w.status.ContainerStatuses, v1.ContainerStatus{Name: name})
+		list := &w.status.ContainerStatuses
+		if name == "sidecar" {
+			list = &w.status.InitContainerStatuses
+		}
+		*list = append(*list, v1.ContainerStatus{Name: name})
 		c = findContainer(&w.status, name)
 	}
 	*c = v1.ContainerStatus{Name: name}
@@ -157,13 +163,15 @@ func podOf(t *testing.T, d *datadriven.TestData) *v1.Pod {
 }
 
 func containerOf(pod *v1.Pod, name string) *v1.Container {
-	for i := range pod.Spec.Containers {
-		if pod.Spec.Containers[i].Name == name {
-			return &pod.Spec.Containers[i]
-		}
+	if c := podutil.Find(pod, name); c != nil {
+		return c
 	}
-	pod.Spec.Containers = append(pod.Spec.Containers, v1.Container{Name: name})
-	return &pod.Spec.Containers[len(pod.Spec.Containers)-1]
+	list, c := &pod.Spec.Containers, v1.Container{Name: name}
+	if name == "sidecar" {
+		list, c.RestartPolicy = &pod.Spec.InitContainers, new(v1.ContainerRestartPolicyAlways)
+	}
+	*list = append(*list, c)
+	return &(*list)[len(*list)-1]
 }
 
 // probeOf returns a probe with the defaults of the API and what FIELD:N says.

@@ -7,6 +7,7 @@ import (
 
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
+	"probesim.dev/sim/podutil"
 	"probesim.dev/sim/trace"
 )
 
@@ -14,18 +15,33 @@ import (
 // one that ran before it (kubeletRestartGracePeriod in pkg/kubelet/prober at v1.37.0).
 const restartGracePeriod = 10 * time.Second
 
-// UpdatePodStatus sets Started and Ready of the containers in a status that is being generated. A
+// UpdatePodStatus sets Started and Ready of the containers in a status that is being generated, in which the
+// init containers are as in the spec; a regular init container is ready once it has succeeded. Any other
 // started container that is not ready has its readiness worker probe at once, before the status is
 // stored: the worker may run first and still find the old one
 // (pkg/kubelet/prober/prober_manager.go at v1.37.0).
 func (m *Manager) UpdatePodStatus(p *sim.Proc, pod *v1.Pod, status *v1.PodStatus, cause int64) {
 	for i := range status.ContainerStatuses {
-		c := &status.ContainerStatuses[i]
+		m.updateStatus(p, pod, &status.ContainerStatuses[i], cause)
+	}
+	for i := range status.InitContainerStatuses {
+		c := &status.InitContainerStatuses[i]
+		if podutil.IsRestartableInitContainer(&pod.Spec.InitContainers[i]) {
+			m.updateStatus(p, pod, c, cause)
+			continue
+		}
 		started := m.isStarted(pod, c)
 		c.Started = &started
-		if started {
-			c.Ready = m.isReady(p, pod, c, cause)
-		}
+		c.Ready = c.Ready || c.State.Terminated != nil && c.State.Terminated.ExitCode == 0
+	}
+}
+
+// updateStatus is about a container that is to run for good.
+func (m *Manager) updateStatus(p *sim.Proc, pod *v1.Pod, c *v1.ContainerStatus, cause int64) {
+	started := m.isStarted(pod, c)
+	c.Started = &started
+	if started {
+		c.Ready = m.isReady(p, pod, c, cause)
 	}
 }
 
@@ -67,10 +83,8 @@ func (m *Manager) isReadyAfterRestart(pod *v1.Pod, c *v1.ContainerStatus, known,
 	if !known {
 		ready = true
 	}
-	for i := range pod.Spec.Containers {
-		if pod.Spec.Containers[i].Name == c.Name && pod.Spec.Containers[i].ReadinessProbe != nil && !isPodReady(pod) {
-			return false
-		}
+	if spec := podutil.Find(pod, c.Name); spec != nil && spec.ReadinessProbe != nil && !isPodReady(pod) {
+		return false
 	}
 	return ready
 }

@@ -1,12 +1,14 @@
 package prober
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
+	"probesim.dev/sim/podutil"
 	"probesim.dev/sim/trace"
 )
 
@@ -70,6 +72,11 @@ func (w *worker) end(ticker *sim.Ticker) {
 	w.manager.remove(w)
 }
 
+// isSidecar reports whether the container is an init container; those that have probes are sidecars.
+func (w *worker) isSidecar() bool {
+	return slices.ContainsFunc(w.pod.Spec.InitContainers, func(c v1.Container) bool { return c.Name == w.container.Name })
+}
+
 func (w *worker) key() key { return key{w.pod.UID, w.container.Name, w.probeType} }
 
 // doProbe does what is due at a tick and reports whether the worker goes on. What it knows of the
@@ -94,7 +101,7 @@ func (w *worker) doProbe(p *sim.Proc) bool {
 	}
 	if c.State.Running == nil {
 		w.set(p, results.Failure, 0)
-		return c.State.Terminated == nil || shouldRestart(w.pod, c.State.Terminated.ExitCode)
+		return c.State.Terminated == nil || podutil.ContainerShouldRestart(w.container, &w.pod.Spec, c.State.Terminated.ExitCode)
 	}
 	if w.pod.DeletionTimestamp != nil && w.probeType != trace.Readiness {
 		w.set(p, results.Success, 0)
@@ -108,12 +115,17 @@ func (w *worker) doProbe(p *sim.Proc) bool {
 }
 
 // meet begins with a new container. The count of equal results is kept: only going on hold clears it.
-// A container that ran before the kubelet started keeps its state until it has been probed.
+// A container that ran before the kubelet started keeps its state until it has been probed. The startup
+// probe of a sidecar that counts as started has succeeded then; where the sidecar is new, and only counts so by
+// its name, this is said and taken back at once.
 func (w *worker) meet(p *sim.Proc, c *v1.ContainerStatus) {
 	if w.containerID != "" {
 		w.results.Remove(w.containerID)
 	}
 	w.containerID = c.ContainerID
+	if w.manager.profile.StartedCarriedOver && w.isSidecar() && w.probeType == trace.Startup && c.Started != nil && *c.Started {
+		w.set(p, results.Success, 0)
+	}
 	if !w.manager.profile.StartedCarriedOver || c.State.Running == nil || !w.manager.startedBeforeKubelet(c) {
 		w.set(p, w.initial, 0)
 	}
@@ -175,22 +187,12 @@ func (w *worker) skip(p *sim.Proc, reason string) bool {
 }
 
 func findContainer(status *v1.PodStatus, name string) *v1.ContainerStatus {
-	for i := range status.ContainerStatuses {
-		if status.ContainerStatuses[i].Name == name {
-			return &status.ContainerStatuses[i]
+	for _, statuses := range [][]v1.ContainerStatus{status.ContainerStatuses, status.InitContainerStatuses} {
+		for i := range statuses {
+			if statuses[i].Name == name {
+				return &statuses[i]
+			}
 		}
 	}
 	return nil
-}
-
-// shouldRestart reports whether a container that ended with this code is started again
-// (ContainerShouldRestart in pkg/api/v1/pod/util.go at v1.37.0).
-func shouldRestart(pod *v1.Pod, exitCode int32) bool {
-	switch pod.Spec.RestartPolicy {
-	case v1.RestartPolicyNever:
-		return false
-	case v1.RestartPolicyOnFailure:
-		return exitCode != 0
-	}
-	return true
 }

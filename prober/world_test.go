@@ -168,7 +168,7 @@ func (w *world) syncPod() {
 		status := w.status.DeepCopy()
 		w.manager.UpdatePodStatus(p, w.pod, status, 0)
 		w.status = *status
-		for _, c := range status.ContainerStatuses {
+		for _, c := range slices.Concat(status.InitContainerStatuses, status.ContainerStatuses) {
 			w.log("status of %s: started=%v ready=%v", c.Name, *c.Started, c.Ready)
 		}
 	})

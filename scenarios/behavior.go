@@ -9,6 +9,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios/strict"
 	"probesim.dev/scenarios/value"
+	"probesim.dev/sim/podutil"
 )
 
 // probeOf is a probe of a container with the names it goes by.
@@ -58,6 +59,13 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 		default:
 			b := &behavior{checker: c, workload: w, spec: spec, container: container}
 			w.containers[spec.Name] = b.compile(item)
+		}
+	}
+	for i := range w.pod.Spec.InitContainers {
+		if init := &w.pod.Spec.InitContainers[i]; !podutil.IsRestartableInitContainer(init) {
+			config := w.containers[init.Name]
+			config.Program.Init = true
+			w.containers[init.Name] = config
 		}
 	}
 }

@@ -218,8 +218,7 @@ func (c *checker) checkProbe(pod, container string, n *strict.Node) {
 		if w.unread {
 			return
 		}
-		for i := range w.pod.Spec.Containers {
-			spec := &w.pod.Spec.Containers[i]
+		for _, spec := range w.allContainers() {
 			switch {
 			case container != "" && spec.Name != container:
 			case hasProbe(probesOf(spec), n.Value):

@@ -10,6 +10,7 @@ import (
 	"probesim.dev/scenarios/podspec"
 	"probesim.dev/scenarios/strict"
 	"probesim.dev/scenarios/value"
+	"probesim.dev/sim/podutil"
 )
 
 // checkPods resolves the entries of spec.pods. One whose manifest cannot be found or is wrong is left
@@ -180,19 +181,26 @@ func (c *checker) checkSupported(w *workload) {
 			refuse(u.path, path.Ext(u.path)[1:])
 		}
 	}
+	for i := range w.pod.Spec.InitContainers {
+		c := &w.pod.Spec.InitContainers[i]
+		checkContainerSupported(c, podutil.IsRestartableInitContainer(c), fmt.Sprintf("spec.initContainers[%d].", i), refuse)
+	}
 	for i := range w.pod.Spec.Containers {
-		container := &w.pod.Spec.Containers[i]
-		prefix := fmt.Sprintf("spec.containers[%d].", i)
-		for _, u := range unsupportedInContainers {
-			if u.used(container) {
-				refuse(prefix+u.path, u.path)
-			}
+		checkContainerSupported(&w.pod.Spec.Containers[i], false, fmt.Sprintf("spec.containers[%d].", i), refuse)
+	}
+}
+
+// checkContainerSupported does the same for a container, whose fields have this prefix.
+func checkContainerSupported(c *v1.Container, sidecar bool, prefix string, refuse func(field, name string)) {
+	for _, u := range unsupportedInContainers {
+		if u.used(c) && !(sidecar && u.path == "restartPolicy") {
+			refuse(prefix+u.path, u.path)
 		}
-		for _, p := range probesOf(container) {
-			for _, u := range unsupportedHandlers {
-				if u.used(p.probe) {
-					refuse(prefix+p.field+"."+u.name, u.name)
-				}
+	}
+	for _, p := range probesOf(c) {
+		for _, u := range unsupportedHandlers {
+			if u.used(p.probe) {
+				refuse(prefix+p.field+"."+u.name, u.name)
 			}
 		}
 	}

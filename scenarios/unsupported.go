@@ -23,7 +23,6 @@ var unsupportedInPods = []struct {
 	used func(*v1.Pod) bool
 }{
 	{"metadata.finalizers", func(p *v1.Pod) bool { return len(p.Finalizers) > 0 }},
-	{"spec.initContainers", func(p *v1.Pod) bool { return len(p.Spec.InitContainers) > 0 }},
 	{"spec.readinessGates", func(p *v1.Pod) bool { return len(p.Spec.ReadinessGates) > 0 }},
 	{"spec.schedulingGates", func(p *v1.Pod) bool { return len(p.Spec.SchedulingGates) > 0 }},
 	{"spec.activeDeadlineSeconds", func(p *v1.Pod) bool { return p.Spec.ActiveDeadlineSeconds != nil }},

@@ -35,13 +35,22 @@ func (w *workload) newPod(replica int) *v1.Pod {
 	return pod
 }
 
-// container returns a container of the pod, an init container too, or nil.
-func (w *workload) container(name string) *v1.Container {
+// allContainers returns the containers of the pod, init containers first.
+func (w *workload) allContainers() []*v1.Container {
+	var all []*v1.Container
 	for _, list := range [][]v1.Container{w.pod.Spec.InitContainers, w.pod.Spec.Containers} {
 		for i := range list {
-			if list[i].Name == name {
-				return &list[i]
-			}
+			all = append(all, &list[i])
+		}
+	}
+	return all
+}
+
+// container returns a container of the pod, an init container too, or nil.
+func (w *workload) container(name string) *v1.Container {
+	for _, c := range w.allContainers() {
+		if c.Name == name {
+			return c
 		}
 	}
 	return nil
@@ -58,10 +67,8 @@ func (w *workload) parts() int {
 
 func (w *workload) containerNames() []string {
 	var names []string
-	for _, list := range [][]v1.Container{w.pod.Spec.InitContainers, w.pod.Spec.Containers} {
-		for i := range list {
-			names = append(names, list[i].Name)
-		}
+	for _, c := range w.allContainers() {
+		names = append(names, c.Name)
 	}
 	return names
 }

@@ -2,21 +2,26 @@ package status
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/sim/podutil"
 )
 
 // Reasons of conditions (pkg/kubelet/status/generate.go at v1.37.0).
 const (
 	unknownContainerStatuses = "UnknownContainerStatuses"
 	containersNotReady       = "ContainersNotReady"
+	containersNotInitialized = "ContainersNotInitialized"
 	podCompleted             = "PodCompleted"
 	podFailed                = "PodFailed"
 )
 
-// ContainersReady returns the condition of that name: true if every container is ready, never in a
-// terminal phase. A container without a status counts as unknown.
+// ContainersReady returns the condition of that name: true if every regular container and every sidecar is
+// ready, never in a terminal phase. A container without a status counts as unknown. The statuses are those of
+// all containers, init containers too; nil if there are none yet.
 func ContainersReady(pod *v1.Pod, statuses []v1.ContainerStatus, phase v1.PodPhase) v1.PodCondition {
 	c := v1.PodCondition{Type: v1.ContainersReady, ObservedGeneration: pod.Generation, Status: v1.ConditionFalse}
 	if statuses == nil {
@@ -24,13 +29,20 @@ func ContainersReady(pod *v1.Pod, statuses []v1.ContainerStatus, phase v1.PodPha
 		return c
 	}
 	var unknown, unready []string
-	for i := range pod.Spec.Containers {
-		name := pod.Spec.Containers[i].Name
+	look := func(name string) {
 		if s := Find(statuses, name); s == nil {
 			unknown = append(unknown, name)
 		} else if !s.Ready {
 			unready = append(unready, name)
 		}
+	}
+	for i := range pod.Spec.InitContainers {
+		if init := &pod.Spec.InitContainers[i]; podutil.IsRestartableInitContainer(init) {
+			look(init.Name)
+		}
+	}
+	for i := range pod.Spec.Containers {
+		look(pod.Spec.Containers[i].Name)
 	}
 	switch {
 	case phase == v1.PodSucceeded && len(unknown) == 0:
@@ -38,20 +50,22 @@ func ContainersReady(pod *v1.Pod, statuses []v1.ContainerStatus, phase v1.PodPha
 	case phase == v1.PodFailed:
 		c.Reason = podFailed
 	case len(unknown)+len(unready) > 0:
-		c.Reason, c.Message = containersNotReady, unreadyMessage(unknown, unready)
+		c.Reason, c.Message = containersNotReady, blame(unknown, "unready", unready)
 	default:
 		c.Status = v1.ConditionTrue
 	}
 	return c
 }
 
-func unreadyMessage(unknown, unready []string) string {
+// blame names the containers for which a condition is not true: those without a status, and those with a
+// wrong one.
+func blame(unknown []string, wrong string, names []string) string {
 	var parts []string
 	if len(unknown) > 0 {
 		parts = append(parts, fmt.Sprintf("containers with unknown status: %s", unknown))
 	}
-	if len(unready) > 0 {
-		parts = append(parts, fmt.Sprintf("containers with unready status: %s", unready))
+	if len(names) > 0 {
+		parts = append(parts, fmt.Sprintf("containers with %s status: %s", wrong, names))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -64,13 +78,58 @@ func Ready(pod *v1.Pod, statuses []v1.ContainerStatus, phase v1.PodPhase) v1.Pod
 	return c
 }
 
-// Initialized returns the condition of that name of a pod without init containers.
-func Initialized(pod *v1.Pod, statuses []v1.ContainerStatus, phase v1.PodPhase) v1.PodCondition {
+// Initialized returns the condition of that name: true once every regular init container has succeeded and
+// every sidecar has started, and from the start of a regular container on. A pod that was initialized, as the
+// conditions before say, stays so. The statuses are those of all containers.
+func Initialized(pod *v1.Pod, statuses []v1.ContainerStatus, phase v1.PodPhase, before []v1.PodCondition) v1.PodCondition {
 	c := v1.PodCondition{Type: v1.PodInitialized, ObservedGeneration: pod.Generation, Status: v1.ConditionTrue}
-	if phase == v1.PodSucceeded {
+	if statuses == nil && len(pod.Spec.InitContainers) > 0 {
+		c.Status, c.Reason = v1.ConditionFalse, unknownContainerStatuses
+		return c
+	}
+	var unknown, incomplete []string
+	for i := range pod.Spec.InitContainers {
+		init := &pod.Spec.InitContainers[i]
+		if s := Find(statuses, init.Name); s == nil {
+			unknown = append(unknown, init.Name)
+		} else if !isInitialized(init, s) {
+			incomplete = append(incomplete, init.Name)
+		}
+	}
+	switch {
+	case phase == v1.PodSucceeded && len(unknown) == 0:
 		c.Reason = podCompleted
+	case len(unknown)+len(incomplete) == 0, anyRegularStarted(pod, statuses), conditionIsTrue(before, v1.PodInitialized):
+	default:
+		c.Status, c.Reason, c.Message = v1.ConditionFalse, containersNotInitialized, blame(unknown, "incomplete", incomplete)
 	}
 	return c
+}
+
+func isInitialized(init *v1.Container, s *v1.ContainerStatus) bool {
+	if podutil.IsRestartableInitContainer(init) {
+		return s.Started != nil && *s.Started
+	}
+	return s.Ready
+}
+
+// anyRegularStarted reports whether a regular container runs or has ended (HasAnyRegularContainerStarted in
+// pkg/kubelet/container/helpers.go at v1.37.0).
+func anyRegularStarted(pod *v1.Pod, statuses []v1.ContainerStatus) bool {
+	for i := range pod.Spec.Containers {
+		if s := Find(statuses, pod.Spec.Containers[i].Name); s != nil && (s.State.Running != nil || s.State.Terminated != nil) {
+			return true
+		}
+	}
+	return false
+}
+
+// AllContainers returns the statuses of init containers and regular ones, nil if there are none.
+func AllContainers(s *v1.PodStatus) []v1.ContainerStatus {
+	if len(s.InitContainerStatuses) == 0 {
+		return s.ContainerStatuses
+	}
+	return slices.Concat(s.InitContainerStatuses, s.ContainerStatuses)
 }
 
 // Find returns the status of the container of that name, or nil.
@@ -91,6 +150,15 @@ func FindCondition(status *v1.PodStatus, t v1.PodConditionType) *v1.PodCondition
 		}
 	}
 	return nil
+}
+
+func conditionIsTrue(conditions []v1.PodCondition, t v1.PodConditionType) bool {
+	for i := range conditions {
+		if conditions[i].Type == t {
+			return conditions[i].Status == v1.ConditionTrue
+		}
+	}
+	return false
 }
 
 // setCondition puts a condition in the place of the one of its type, or at the end.

@@ -56,7 +56,7 @@ func TestReadyConditions(t *testing.T) {
 func TestInitializedWithoutInitContainers(t *testing.T) {
 	pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Name: "a"}}}}
 	for phase, reason := range map[v1.PodPhase]string{v1.PodPending: "", v1.PodFailed: "", v1.PodSucceeded: "PodCompleted"} {
-		if c := status.Initialized(pod, nil, phase); c.Status != v1.ConditionTrue || c.Reason != reason {
+		if c := status.Initialized(pod, nil, phase, nil); c.Status != v1.ConditionTrue || c.Reason != reason {
 			t.Errorf("%s: %s for %q, want True for %q", phase, c.Status, c.Reason, reason)
 		}
 	}

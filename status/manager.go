@@ -103,8 +103,9 @@ func (m *Manager) SetContainerReadiness(uid types.UID, containerID string, ready
 		return
 	}
 	c.Ready = ready
-	setCondition(status, Ready(pod, status.ContainerStatuses, status.Phase))
-	setCondition(status, ContainersReady(pod, status.ContainerStatuses, status.Phase))
+	all := AllContainers(status)
+	setCondition(status, Ready(pod, all, status.Phase))
+	setCondition(status, ContainersReady(pod, all, status.Phase))
 	m.update(pod, status, false, false, cause)
 }
 
@@ -126,32 +127,16 @@ func (m *Manager) copyForContainer(uid types.UID, containerID string) (*v1.Pod, 
 	if !ok || !known {
 		return nil, nil, nil
 	}
-	i := slices.IndexFunc(cached.status.ContainerStatuses, func(c v1.ContainerStatus) bool { return c.ContainerID == containerID })
-	if i < 0 {
+	has := func(c v1.ContainerStatus) bool { return c.ContainerID == containerID }
+	regular, init := slices.IndexFunc(cached.status.ContainerStatuses, has), slices.IndexFunc(cached.status.InitContainerStatuses, has)
+	if regular < 0 && init < 0 {
 		return nil, nil, nil
 	}
 	status := cached.status.DeepCopy()
-	return pod, status, &status.ContainerStatuses[i]
-}
-
-// TerminatePod stores the last status of a pod: no container without an end, no phase but a terminal
-// one. From then on the pod may be deleted from the API.
-func (m *Manager) TerminatePod(pod *v1.Pod, cause int64) {
-	status := pod.Status.DeepCopy()
-	if cached, ok := m.statuses[pod.UID]; ok {
-		status = cached.status.DeepCopy()
+	if regular < 0 {
+		return pod, status, &status.InitContainerStatuses[init]
 	}
-	for i := range status.ContainerStatuses {
-		if s := &status.ContainerStatuses[i].State; s.Terminated == nil {
-			*s = v1.ContainerState{Terminated: &v1.ContainerStateTerminated{
-				Reason: "ContainerStatusUnknown", Message: "The container could not be located when the pod was terminated", ExitCode: 137,
-			}}
-		}
-	}
-	if !IsTerminal(status.Phase) {
-		status.Phase = v1.PodFailed
-	}
-	m.update(pod, status, true, true, cause)
+	return pod, status, &status.ContainerStatuses[regular]
 }
 
 // RemoveOrphanedStatuses forgets the statuses of pods that are not known.
@@ -196,25 +181,6 @@ func (m *Manager) update(pod *v1.Pod, status *v1.PodStatus, force, finished bool
 		m.changed = append(m.changed, pod.UID)
 	}
 	m.signal.TrySend(struct{}{})
-}
-
-// illegalTransition reports whether a container that has ended and is not to be restarted would run
-// or wait again.
-func illegalTransition(pod *v1.Pod, old, status *v1.PodStatus) bool {
-	if pod.Spec.RestartPolicy == v1.RestartPolicyAlways {
-		return false
-	}
-	for i := range old.ContainerStatuses {
-		before := &old.ContainerStatuses[i]
-		if before.State.Terminated == nil ||
-			before.State.Terminated.ExitCode != 0 && pod.Spec.RestartPolicy == v1.RestartPolicyOnFailure {
-			continue
-		}
-		if now := Find(status.ContainerStatuses, before.Name); now != nil && now.State.Terminated == nil {
-			return true
-		}
-	}
-	return false
 }
 
 // stamp sets the times that say since when: of a condition as long as its status is the same, and of

@@ -9,8 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// normalize cuts all times to whole seconds, as the API server keeps them, and sorts the containers by
-// name. The cut is seen by the probe workers: an initial delay can end up to a second early.
+// normalize cuts all times to whole seconds, as the API server keeps them, and sorts the regular containers
+// by name; init containers stay in the order of the spec. The cut is seen by the probe workers: an initial
+// delay can end up to a second early.
 func normalize(status *v1.PodStatus) {
 	if status.StartTime != nil {
 		t := cut(*status.StartTime)
@@ -20,9 +21,11 @@ func normalize(status *v1.PodStatus) {
 		c := &status.Conditions[i]
 		c.LastTransitionTime = cut(c.LastTransitionTime)
 	}
-	for i := range status.ContainerStatuses {
-		normalizeState(&status.ContainerStatuses[i].State)
-		normalizeState(&status.ContainerStatuses[i].LastTerminationState)
+	for _, statuses := range [][]v1.ContainerStatus{status.ContainerStatuses, status.InitContainerStatuses} {
+		for i := range statuses {
+			normalizeState(&statuses[i].State)
+			normalizeState(&statuses[i].LastTerminationState)
+		}
 	}
 	byName := func(a, b v1.ContainerStatus) int { return strings.Compare(a.Name, b.Name) }
 	if !slices.IsSortedFunc(status.ContainerStatuses, byName) {

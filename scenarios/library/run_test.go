@@ -68,20 +68,24 @@ type mutated struct {
 
 func (w *mutated) AddPod(pod *v1.Pod, program fakeruntime.Pod) {
 	containers := map[string]fakeruntime.ContainerConfig{}
-	for i := range pod.Spec.Containers {
-		c := &pod.Spec.Containers[i]
-		config := program.Containers[c.Name]
-		if w.mutation.rule != nil {
-			rules := config.Program.Rules
-			config.Program.Rules = append(rules[:len(rules):len(rules)], *w.mutation.rule)
+	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			containers[list[i].Name] = w.mutate(&list[i], program.Containers[list[i].Name])
 		}
-		if w.mutation.withoutProbe {
-			c.LivenessProbe, c.ReadinessProbe, c.StartupProbe = nil, nil, nil
-		}
-		containers[c.Name] = config
 	}
 	program.Containers = containers
 	w.Node.AddPod(pod, program)
+}
+
+func (w *mutated) mutate(c *v1.Container, config fakeruntime.ContainerConfig) fakeruntime.ContainerConfig {
+	if w.mutation.rule != nil {
+		rules := config.Program.Rules
+		config.Program.Rules = append(rules[:len(rules):len(rules)], *w.mutation.rule)
+	}
+	if w.mutation.withoutProbe {
+		c.LivenessProbe, c.ReadinessProbe, c.StartupProbe = nil, nil, nil
+	}
+	return config
 }
 
 func (w *mutated) DeletePod(namespace, name string, gracePeriodSeconds *int64) {

@@ -125,8 +125,8 @@ func (b *program) named(key string) string {
 	if !has(answer, "ignoreTimeout") {
 		return name
 	}
-	if b.percent(20) {
-		return name + " in " + b.draw(b.time(100*time.Second, 150*time.Second)) // the kubelet gives up 2m after the timeout
+	if b.percent(40) {
+		return name + " in " + b.draw(b.time(110*time.Second, 200*time.Second)) // the kubelet gives up 2m after the timeout
 	}
 	return name + " in " + b.draw(b.lateness(key))
 }
@@ -150,7 +150,7 @@ func (b *program) namedAnswer(handler, name string) *yaml.Node {
 	if b.percent(75) {
 		put(n, "code", number(one(&b.rng, 0, 1, 1, 2, 255)))
 	}
-	if b.percent(45) {
+	if b.percent(60) {
 		put(n, "ignoreTimeout", literal("true"))
 	}
 	put(n, "body", text(b.body()))

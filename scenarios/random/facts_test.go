@@ -2,6 +2,7 @@ package random
 
 import (
 	"regexp"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -34,10 +35,45 @@ func firstPod(has func(*v1.Pod) bool) feature {
 func anyContainer(has func(*v1.Container) bool) feature {
 	return func(f *facts) bool {
 		for _, p := range f.pods {
-			for i := range p.Pod.Spec.Containers {
-				if has(&p.Pod.Spec.Containers[i]) {
+			if slices.ContainsFunc(allContainers(p.Pod), has) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func allContainers(p *v1.Pod) []*v1.Container {
+	var all []*v1.Container
+	for _, list := range [][]v1.Container{p.Spec.InitContainers, p.Spec.Containers} {
+		for i := range list {
+			all = append(all, &list[i])
+		}
+	}
+	return all
+}
+
+// anyInit is about regular init containers or about sidecars.
+func anyInit(sidecars bool, has func(*facts, string) bool) feature {
+	return func(f *facts) bool {
+		for _, p := range f.pods {
+			for _, c := range p.Pod.Spec.InitContainers {
+				if (c.RestartPolicy != nil) == sidecars && has(f, c.Name) {
 					return true
 				}
+			}
+		}
+		return false
+	}
+}
+
+// does finds rules in the program of a container.
+func does(has func(*fakeruntime.Rule) bool) func(*facts, string) bool {
+	return func(f *facts, name string) bool {
+		for _, p := range f.pods {
+			rules := p.Program.Containers[name].Program.Rules
+			if slices.ContainsFunc(rules, func(r fakeruntime.Rule) bool { return has(&r) }) {
+				return true
 			}
 		}
 		return false

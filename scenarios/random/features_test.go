@@ -13,15 +13,26 @@ import (
 
 // features are what random scenarios are made of, each with how to find it in one.
 var features = map[string]feature{
-	"four containers":        firstPod(func(p *v1.Pod) bool { return len(p.Spec.Containers) == 4 }),
-	"a volume":               firstPod(func(p *v1.Pod) bool { return len(p.Spec.Volumes) > 0 }),
-	"another namespace":      firstPod(func(p *v1.Pod) bool { return p.Namespace == "prod" }),
-	"grace period 0":         firstPod(func(p *v1.Pod) bool { return *p.Spec.TerminationGracePeriodSeconds == 0 }),
-	"grace period 500":       firstPod(func(p *v1.Pod) bool { return *p.Spec.TerminationGracePeriodSeconds == 500 }),
-	"three pods":             func(f *facts) bool { return len(f.pods) == 3 },
-	"a pod that comes later": func(f *facts) bool { return f.pods[len(f.pods)-1].At > 0 },
-	"a pull":                 anyContainer(func(c *v1.Container) bool { return c.ImagePullPolicy == v1.PullAlways }),
-	"an env reference":       matches(`command:.*\$\(`),
+	"four containers":     firstPod(func(p *v1.Pod) bool { return len(p.Spec.Containers) == 4 }),
+	"a volume":            firstPod(func(p *v1.Pod) bool { return len(p.Spec.Volumes) > 0 }),
+	"another namespace":   firstPod(func(p *v1.Pod) bool { return p.Namespace == "prod" }),
+	"grace period 0":      firstPod(func(p *v1.Pod) bool { return *p.Spec.TerminationGracePeriodSeconds == 0 }),
+	"grace period 500":    firstPod(func(p *v1.Pod) bool { return *p.Spec.TerminationGracePeriodSeconds == 500 }),
+	"two init containers": firstPod(func(p *v1.Pod) bool { return len(p.Spec.InitContainers) == 2 }),
+	"a sidecar that comes first": firstPod(func(p *v1.Pod) bool {
+		return len(p.Spec.InitContainers) > 1 && p.Spec.InitContainers[0].RestartPolicy != nil
+	}),
+	"an init container that fails":      anyInit(false, does(func(r *fakeruntime.Rule) bool { return r.Exit != nil && r.Exit.Code != 0 })),
+	"an init container that takes long": anyInit(false, does(func(r *fakeruntime.Rule) bool { return r.Exit != nil && r.From.Min > 20*time.Second })),
+	"a sidecar that ends":               anyInit(true, does(func(r *fakeruntime.Rule) bool { return r.Exit != nil && r.Clock != fakeruntime.AfterSigterm })),
+	"a sidecar that stops late": anyInit(true, does(func(r *fakeruntime.Rule) bool {
+		return r.Exit != nil && r.Clock == fakeruntime.AfterSigterm && r.From.Min > 0
+	})),
+	"a sidecar whose probes fail": anyInit(true, does(func(r *fakeruntime.Rule) bool { return r.Liveness != nil || r.Probes != nil })),
+	"three pods":                  func(f *facts) bool { return len(f.pods) == 3 },
+	"a pod that comes later":      func(f *facts) bool { return f.pods[len(f.pods)-1].At > 0 },
+	"a pull":                      anyContainer(func(c *v1.Container) bool { return c.ImagePullPolicy == v1.PullAlways }),
+	"an env reference":            matches(`command:.*\$\(`),
 
 	"a period of 1s":              anyProbe(func(p *v1.Probe) bool { return p.PeriodSeconds == 1 }),
 	"a period of minutes":         anyProbe(func(p *v1.Probe) bool { return p.PeriodSeconds > 600 }),

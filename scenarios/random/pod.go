@@ -12,12 +12,14 @@ type pod struct {
 	manifest   *yaml.Node
 	at         time.Duration
 	grace      int // terminationGracePeriodSeconds
+	init       []*container
 	containers []*container
 }
 
 // container is one of its containers.
 type container struct {
 	name    string
+	kind    kind
 	spec    *yaml.Node // in the manifest
 	pulls   bool       // its image at each start
 	probes  []*probe
@@ -54,8 +56,9 @@ func (g *generator) drawPods() []*pod {
 	for i := range pick(&g.rng, podCounts) {
 		p := &pod{name: podNames[i], grace: g.number(graces), at: g.podTime(pods)}
 		for j := range pick(&g.rng, containerCounts) {
-			p.containers = append(p.containers, g.drawContainer(containerNames[j]))
+			p.containers = append(p.containers, g.drawContainer(containerNames[j], regular))
 		}
+		p.init = g.drawInitContainers()
 		p.manifest = g.podManifest(p)
 		pods = append(pods, p)
 	}
@@ -89,11 +92,7 @@ func (g *generator) podManifest(p *pod) *yaml.Node {
 	if p.grace != defaultGrace || g.percent(5) {
 		put(spec, "terminationGracePeriodSeconds", number(p.grace))
 	}
-	containers := list()
-	for _, c := range p.containers {
-		containers.Content = append(containers.Content, c.spec)
-	}
-	put(spec, "containers", containers)
+	p.putContainers(spec)
 	// A stream of its own: the other draws are what they were before there were volumes.
 	if aside := (rng{^g.state}); aside.percent(15) {
 		tmp := inline()
@@ -123,8 +122,8 @@ var images = []weighted[image]{
 	{4, image{"app:latest", "IfNotPresent", false}},
 }
 
-func (g *generator) drawContainer(name string) *container {
-	c := &container{name: name, spec: object(), answers: list()}
+func (g *generator) drawContainer(name string, k kind) *container {
+	c := &container{name: name, kind: k, spec: object(), answers: list()}
 	put(c.spec, "name", text(name))
 	i := pick(&g.rng, images)
 	c.pulls = i.pulls
@@ -135,7 +134,12 @@ func (g *generator) drawContainer(name string) *container {
 	if g.percent(30) {
 		put(c.spec, "env", g.env())
 	}
-	g.putProbes(c)
+	if k == sidecar {
+		put(c.spec, "restartPolicy", text("Always"))
+	}
+	if k != initOnce {
+		g.putProbes(c)
+	}
 	return c
 }
 
@@ -163,7 +167,7 @@ func (g *generator) podBehavior(p *pod) *yaml.Node {
 	}
 	g.putDelays(n, nodeDelays, false)
 	containers := list()
-	for _, c := range p.containers {
+	for _, c := range p.all() {
 		if entry := g.containerBehavior(p, c); len(entry.Content) > 2 {
 			containers.Content = append(containers.Content, entry)
 		}

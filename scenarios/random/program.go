@@ -34,7 +34,10 @@ func (g *generator) containerBehavior(p *pod, c *container) *yaml.Node {
 			}
 		}
 	}
-	if g.percent(g.temper.crashes) {
+	switch {
+	case c.kind == initOnce && g.percent(50):
+		pick(&g.rng, ends)(b)
+	case c.kind != initOnce && g.percent(g.temper.crashes):
 		pick(&g.rng, crashes)(b)
 	}
 	if g.percent(50) {

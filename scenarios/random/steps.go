@@ -115,7 +115,7 @@ func becomes(who, field, state string) func(*container) *yaml.Node {
 // deleteSince: some time after something has happened.
 func (g *generator) deleteSince(p *pod) []*yaml.Node {
 	n := inline()
-	since := pick(&g.rng, moments)(one(&g.rng, p.containers...))
+	since := pick(&g.rng, moments)(one(&g.rng, p.all()...))
 	put(since, "pod", text(p.name))
 	put(n, "since", since)
 	if g.percent(95) {

@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,7 +95,7 @@ func (w *backOffWorld) store(name string, list []string) {
 		for _, word := range list {
 			probe, text, _ := strings.Cut(word, "=")
 			to := map[string]*results.Manager{"liveness": w.results.Liveness, "startup": w.results.Startup}[probe]
-			r := map[string]results.Result{"Success": results.Success, "Failure": results.Failure}[text]
+			r := map[string]results.Result{"Success": results.Success, "Failure": results.Failure, "Unknown": results.Unknown}[text]
 			to.Set(p, results.Update{ContainerID: containerIDPrefix + name, Result: r})
 		}
 	})
@@ -112,9 +113,9 @@ func (a podActions) text() string {
 	if a.createSandbox {
 		list = append(list, fmt.Sprint("create sandbox ", a.attempt))
 	}
-	if len(a.start) > 0 {
+	if start := slices.Concat(a.startInit, a.start); len(start) > 0 {
 		names := "start"
-		for _, c := range a.start {
+		for _, c := range start {
 			names += " " + c.Name
 		}
 		list = append(list, names)

@@ -8,6 +8,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
+	"probesim.dev/sim/podutil"
 )
 
 // killReason says why a container is stopped, as ContainerStopping records do.
@@ -28,12 +29,22 @@ type containerKill struct {
 	cause     int64
 }
 
+// killForProbe is the end of a container whose probe has failed for good; what is what events call it.
+func (k *Kubelet) killForProbe(rc *fakeruntime.Container, what string, reason killReason) containerKill {
+	probe, from := "liveness", k.results.Liveness
+	if reason == killStartupProbe {
+		probe, from = "startup", k.results.Startup
+	}
+	return containerKill{*rc, reason, what + " " + rc.Name + " failed " + probe + " probe", from.Cause(containerIDPrefix + rc.ID)}
+}
+
 // podActions is what a sync has to do about the containers of a pod.
 type podActions struct {
 	killPod       bool
 	createSandbox bool
 	sandboxID     string
 	attempt       int
+	startInit     []*v1.Container
 	start         []*v1.Container
 	kill          []containerKill
 }
@@ -43,25 +54,40 @@ type podActions struct {
 // (SyncPod in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) syncContainers(p *sim.Proc, u podUpdate, s *podStatus) syncResult {
 	actions := k.computePodActions(u.pod, s)
-	did := syncResult{relist: actions.killPod || len(actions.kill)+len(actions.start) > 0}
+	did := syncResult{relist: actions.killPod || len(actions.kill)+len(actions.startInit)+len(actions.start) > 0}
 	if actions.killPod {
 		k.killPod(p, u, s.running(), nil)
+		if actions.createSandbox {
+			k.removeInitContainers(p, u.pod, s, 0)
+		}
 	} else {
 		sim.Shuffle(k.sim, "containers to kill of pod "+podName(u.pod), actions.kill)
 		for _, kill := range actions.kill {
-			k.killContainer(p, u.pod, kill, nil)
+			k.killContainer(p, u.pod, kill, nil, nil)
 		}
 	}
+	k.removeInitContainers(p, u.pod, s, containersToKeep)
 	if actions.createSandbox {
 		actions.sandboxID = k.createSandbox(p, u, actions)
 	}
-	for _, c := range actions.start {
-		k.startOrBackOff(p, u, c, s, actions.sandboxID, &did)
-	}
+	k.startContainers(p, u, s, actions, &did)
 	if did.err {
 		did.relist = false
 	}
 	return did
+}
+
+// startContainers starts init containers and then regular ones, one after the other. After a regular init
+// container that cannot be started nothing else is; a sidecar holds nobody up.
+func (k *Kubelet) startContainers(p *sim.Proc, u podUpdate, s *podStatus, actions podActions, did *syncResult) {
+	for _, c := range actions.startInit {
+		if !k.startOrBackOff(p, u, c, s, actions.sandboxID, did) && !podutil.IsRestartableInitContainer(c) {
+			return
+		}
+	}
+	for _, c := range actions.start {
+		k.startOrBackOff(p, u, c, s, actions.sandboxID, did)
+	}
 }
 
 // computePodActions decides what to do (function of that name in kuberuntime_manager.go at v1.37.0).
@@ -70,12 +96,15 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus) podActions {
 		return sandboxActions(pod, s)
 	}
 	actions := podActions{sandboxID: s.sandboxes[0].ID}
+	if !k.computeInitContainerActions(pod, s, &actions) {
+		return actions
+	}
 	keep := 0
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
 		rc := s.find(c.Name)
 		if rc == nil || rc.State != fakeruntime.Running {
-			if shouldBeRestarted(pod, rc) {
+			if shouldBeRestarted(pod, c, rc) {
 				actions.start = append(actions.start, c)
 			}
 			continue
@@ -91,12 +120,14 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus) podActions {
 		}
 		actions.kill = append(actions.kill, kill)
 	}
-	actions.killPod = keep == 0 && len(actions.start) == 0
+	if keep == 0 && len(actions.start) == 0 {
+		actions.killPod, actions.startInit = true, nil // sidecars do not keep a pod alive
+	}
 	return actions
 }
 
-// sandboxActions is for a pod that needs a sandbox: everything is stopped and started anew, unless all of
-// it has run and is not to run again.
+// sandboxActions is for a pod that needs a sandbox: everything is stopped and started anew, beginning with the
+// first init container, unless all of it has run and is not to run again.
 func sandboxActions(pod *v1.Pod, s *podStatus) podActions {
 	actions := podActions{killPod: true, createSandbox: true}
 	if len(s.sandboxes) > 0 {
@@ -115,24 +146,26 @@ func sandboxActions(pod *v1.Pod, s *podStatus) podActions {
 		}
 	}
 	actions.createSandbox = len(actions.start) > 0
+	if actions.createSandbox && len(pod.Spec.InitContainers) > 0 {
+		actions.startInit, actions.start = []*v1.Container{&pod.Spec.InitContainers[0]}, nil
+	}
 	return actions
 }
 
-// probeVerdict says whether a running container is to be killed for a probe, liveness first.
+// probeVerdict says whether a running regular container is to be killed for a probe, liveness first.
 func (k *Kubelet) probeVerdict(rc *fakeruntime.Container) (containerKill, bool) {
-	id := containerIDPrefix + rc.ID
-	if r, ok := k.results.Liveness.Get(id); ok && r == results.Failure {
-		return containerKill{*rc, killLivenessProbe, "Container " + rc.Name + " failed liveness probe", k.results.Liveness.Cause(id)}, true
+	if r, ok := k.results.Liveness.Get(containerIDPrefix + rc.ID); ok && r == results.Failure {
+		return k.killForProbe(rc, "Container", killLivenessProbe), true
 	}
-	if r, ok := k.results.Startup.Get(id); ok && r == results.Failure {
-		return containerKill{*rc, killStartupProbe, "Container " + rc.Name + " failed startup probe", k.results.Startup.Cause(id)}, true
+	if r, ok := k.results.Startup.Get(containerIDPrefix + rc.ID); ok && r == results.Failure {
+		return k.killForProbe(rc, "Container", killStartupProbe), true
 	}
 	return containerKill{}, false
 }
 
 // shouldBeRestarted reports whether a container that does not run is to be started; rc is nil if it
 // never ran (ShouldContainerBeRestarted in pkg/kubelet/container/helpers.go at v1.37.0).
-func shouldBeRestarted(pod *v1.Pod, rc *fakeruntime.Container) bool {
+func shouldBeRestarted(pod *v1.Pod, c *v1.Container, rc *fakeruntime.Container) bool {
 	switch {
 	case pod.DeletionTimestamp != nil:
 		return false
@@ -141,7 +174,7 @@ func shouldBeRestarted(pod *v1.Pod, rc *fakeruntime.Container) bool {
 	case rc.State == fakeruntime.Running:
 		return false
 	}
-	return restartsAfter(pod, rc.ExitCode)
+	return podutil.ContainerShouldRestart(c, &pod.Spec, rc.ExitCode)
 }
 
 // createSandbox creates a sandbox, looks at it, and has the status say so at once

@@ -60,13 +60,16 @@ func (d *deletor) cleanUp(uid types.UID, id string) {
 	}
 }
 
-// removeContainer removes the logs of a container, which asks for its status twice, and the container
-// (removeContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+// removeContainer removes the logs of a container, which asks for its status twice, and the container. The logs
+// of one container of the node are removed at a time (removeContainer in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go and Clean in logs/container_log_manager.go at v1.37.0).
 func (k *Kubelet) removeContainer(p *sim.Proc, id string) {
-	for range 2 {
-		if op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ContainerStatus, ContainerID: id}); op.Err != nil {
-			return
-		}
+	status := fakeruntime.Call{Method: fakeruntime.ContainerStatus, ContainerID: id}
+	k.logs.Send(p, struct{}{})
+	err := k.runtime.Call(p, status).Err
+	k.logs.TryRecv()
+	if err != nil || k.runtime.Call(p, status).Err != nil {
+		return
 	}
 	k.do(p, fakeruntime.Call{Method: fakeruntime.RemoveContainer, ContainerID: id})
 }

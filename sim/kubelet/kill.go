@@ -5,15 +5,17 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/sim"
+	"probesim.dev/sim/podutil"
 )
 
 // minimumGracePeriod is the least number of seconds that a container gets to stop
 // (pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 const minimumGracePeriod = 2
 
-// killPod stops all running containers at once, waits for the last, and then stops the sandboxes
-// (killPodWithSyncResult in kuberuntime_manager.go at v1.37.0).
+// killPod stops all running containers at once, sidecars in their turn, waits for the last, and then stops the
+// sandboxes (killPodWithSyncResult in kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *int64) {
+	order := newTerminationOrder(u.pod, running.containers)
 	waiting := len(running.containers)
 	for _, c := range running.containers {
 		kill := containerKill{container: c, reason: killStopped, message: "Stopping container " + c.Name, cause: u.cause}
@@ -21,7 +23,7 @@ func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *i
 			kill.reason = killDeleted
 		}
 		k.sim.Go("killer of "+podName(u.pod)+"/"+c.Name, func(killer *sim.Proc) {
-			k.killContainer(killer, u.pod, kill, grace)
+			k.killContainer(killer, u.pod, kill, grace, order)
 			if waiting--; waiting == 0 {
 				p.Wake()
 			}
@@ -35,18 +37,20 @@ func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *i
 	}
 }
 
-// killContainer stops a container and waits until its process is gone (killContainer in
-// kuberuntime_container.go at v1.37.0).
-func (k *Kubelet) killContainer(p *sim.Proc, pod *v1.Pod, kill containerKill, override *int64) {
+// killContainer stops a container when its turn has come, and waits until its process is gone. The whole seconds
+// that it waits for its turn count against its grace period (killContainer in kuberuntime_container.go at v1.37.0).
+func (k *Kubelet) killContainer(p *sim.Proc, pod *v1.Pod, kill containerKill, override *int64, order *terminationOrder) {
 	k.ContainerEvent(pod, kill.container.Name, v1.EventTypeNormal, "Killing", kill.message, kill.cause)
 	grace := gracePeriod(pod, kill)
 	if override != nil {
 		grace = *override
 	}
+	grace -= order.waitForTurn(p, kill.container.Name, grace)
 	k.do(p, fakeruntime.Call{
 		Method: fakeruntime.StopContainer, ContainerID: kill.container.ID, GraceSeconds: max(grace, minimumGracePeriod),
 		StopReason: string(kill.reason), Cause: kill.cause,
 	})
+	order.terminated(kill.container.Name)
 }
 
 // gracePeriod returns the seconds that a container gets: the deletion's, else for a probe its own, else
@@ -58,12 +62,10 @@ func gracePeriod(pod *v1.Pod, kill containerKill) int64 {
 	if pod.Spec.TerminationGracePeriodSeconds == nil {
 		return minimumGracePeriod
 	}
-	for i := range pod.Spec.Containers {
-		if c := &pod.Spec.Containers[i]; c.Name == kill.container.Name {
-			probe := map[killReason]*v1.Probe{killLivenessProbe: c.LivenessProbe, killStartupProbe: c.StartupProbe}[kill.reason]
-			if probe != nil && probe.TerminationGracePeriodSeconds != nil {
-				return *probe.TerminationGracePeriodSeconds
-			}
+	if c := podutil.Find(pod, kill.container.Name); c != nil {
+		probe := map[killReason]*v1.Probe{killLivenessProbe: c.LivenessProbe, killStartupProbe: c.StartupProbe}[kill.reason]
+		if probe != nil && probe.TerminationGracePeriodSeconds != nil {
+			return *probe.TerminationGracePeriodSeconds
 		}
 	}
 	return *pod.Spec.TerminationGracePeriodSeconds

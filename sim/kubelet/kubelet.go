@@ -56,6 +56,7 @@ type Kubelet struct {
 	results    prober.Results
 	reasons    map[startKey]startReason
 	deletor    *deletor
+	logs       *sim.Chan[struct{}] // is full while somebody removes logs
 	volumes    *volumes
 	puller     *sim.Chan[*pullRequest]
 
@@ -74,6 +75,7 @@ func New(o Options) *Kubelet {
 		cache:      newPodCache(),
 		reasons:    map[startKey]startReason{},
 		puller:     sim.NewChan[*pullRequest](o.Sim, "image pulls", maxImagePullRequests),
+		logs:       sim.NewChan[struct{}](o.Sim, "container logs", 1),
 	}
 	k.workers, k.pleg, k.deletor, k.volumes = newPodWorkers(k), newPLEG(k), newDeletor(k), newVolumes(k)
 	k.results = prober.Results{

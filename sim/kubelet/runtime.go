@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -51,6 +52,35 @@ func (s *podStatus) find(name string) *fakeruntime.Container {
 		}
 	}
 	return nil
+}
+
+// active returns the containers of the sandbox that is in use, newest first; none if it is not ready (GetPodStatus
+// in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+func (s *podStatus) active() []fakeruntime.Container {
+	if sandboxChange(s) != "" {
+		return nil
+	}
+	in := func(c fakeruntime.Container) bool { return c.SandboxID == s.sandboxes[0].ID }
+	if first := slices.IndexFunc(s.containers, func(c fakeruntime.Container) bool { return !in(c) }); first >= 0 {
+		return slices.DeleteFunc(slices.Clone(s.containers), func(c fakeruntime.Container) bool { return !in(c) })
+	}
+	return s.containers
+}
+
+// hasActiveRegular reports whether the sandbox in use has a regular container: then all init containers have
+// done their work (HasAnyActiveRegularContainerStarted in pkg/kubelet/container/helpers.go at v1.37.0).
+func (s *podStatus) hasActiveRegular(pod *v1.Pod) bool {
+	return slices.ContainsFunc(s.active(), func(c fakeruntime.Container) bool { return isRegular(pod, c.Name) })
+}
+
+// hasRegular reports whether there is a regular container in any sandbox (HasAnyRegularContainerCreated in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+func (s *podStatus) hasRegular(pod *v1.Pod) bool {
+	return slices.ContainsFunc(s.containers, func(c fakeruntime.Container) bool { return isRegular(pod, c.Name) })
+}
+
+func isRegular(pod *v1.Pod, name string) bool {
+	return slices.ContainsFunc(pod.Spec.Containers, func(c v1.Container) bool { return c.Name == name })
 }
 
 // running returns the running containers and all sandboxes, as what has to be stopped

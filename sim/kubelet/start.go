@@ -31,10 +31,10 @@ func newBackOff(p profile.Profile, c *clocktesting.FakeClock) *flowcontrol.Backo
 	return b
 }
 
-// startOrBackOff starts a container, unless its back-off says to wait. The back-off counts from the end of
+// startOrBackOff starts a container, unless its back-off says to wait, and reports whether it did. The back-off counts from the end of
 // the newest instance that the sync began with; one that was still running then does not count, and
 // leaves no trace in the back-off (doBackOff in kuberuntime_manager.go at v1.37.0).
-func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, sandboxID string, did *syncResult) {
+func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, sandboxID string, did *syncResult) bool {
 	key := startKey{u.pod.UID, c.Name}
 	if exited := newestExited(s, c.Name); exited != nil {
 		k.backOffClock.SetTime(k.now())
@@ -49,12 +49,13 @@ func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 			if expires := exited.FinishedAt + delay; did.expires == nil || expires < *did.expires {
 				did.expires = &expires
 			}
-			return
+			return false
 		}
 		k.backOff.Next(item, finished)
 	}
 	k.startContainer(p, u, c, s, sandboxID)
 	delete(k.reasons, key)
+	return true
 }
 
 func newestExited(s *podStatus, name string) *fakeruntime.Container {

@@ -135,7 +135,7 @@ func TestPhaseOf(t *testing.T) {
 				states[c.states[i]](&statuses[len(statuses)-1])
 			}
 		}
-		if got := phaseOf(pod, statuses, c.terminal); got != c.want {
+		if got := phaseOf(pod, &v1.PodStatus{ContainerStatuses: statuses}, c.terminal, false); got != c.want {
 			t.Errorf("%s, terminal %v, %q: %s, want %s", c.policy, c.terminal, c.states, got, c.want)
 		}
 	}

@@ -77,7 +77,8 @@ func (v *volumes) isBefore(p *sim.Proc, t time.Duration, pod *v1.Pod) bool {
 // mountsVolumes reports whether a container of the pod mounts a volume; what no container mounts is not
 // waited for (getExpectedVolumes in volume_manager.go at v1.37.0).
 func mountsVolumes(pod *v1.Pod) bool {
-	return slices.ContainsFunc(pod.Spec.Containers, func(c v1.Container) bool { return len(c.VolumeMounts)+len(c.VolumeDevices) > 0 })
+	mounts := func(c v1.Container) bool { return len(c.VolumeMounts)+len(c.VolumeDevices) > 0 }
+	return slices.ContainsFunc(pod.Spec.Containers, mounts) || slices.ContainsFunc(pod.Spec.InitContainers, mounts)
 }
 
 // cancel ends a worker's wait for volumes.

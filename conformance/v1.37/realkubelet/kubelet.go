@@ -65,6 +65,7 @@ func startKubelet(ctx context.Context, o outside) error {
 	}
 	shiftPodWorkers(k)
 	o.network.attach(k)
+	queueLogCleaning(k)
 	k.StartGarbageCollection(ctx)
 	go o.pods.run(ctx, pods)
 	go k.Run(ctx, pods.Updates())

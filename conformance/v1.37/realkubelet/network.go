@@ -86,8 +86,11 @@ func (n *network) try(a asker, timeout time.Duration, run func(try) (probe.Resul
 // about returns a record about the container as the probe's worker knows it.
 func (n *network) about(a asker) trace.Record {
 	rec := trace.Record{Pod: a.pod, Container: a.container}
-	if c, ok := podutil.GetContainerStatus(n.podStatus(a).ContainerStatuses, a.container); ok {
-		rec.Instance = int(c.RestartCount)
+	status := n.podStatus(a)
+	for _, list := range [][]v1.ContainerStatus{status.InitContainerStatuses, status.ContainerStatuses} {
+		if c, ok := podutil.GetContainerStatus(list, a.container); ok {
+			rec.Instance = int(c.RestartCount)
+		}
 	}
 	return rec
 }
