@@ -98,7 +98,7 @@ func (r *Runtime) continueExec(op *Op) {
 
 // answerDelay draws how long the program takes to answer.
 func (s *scope) answerDelay(now time.Duration, who asker, a *Answer) time.Duration {
-	d := s.delays[DelayExec]
+	d := s.usual(DelayExec)
 	if a.Latency != nil {
 		d = *a.Latency
 	}

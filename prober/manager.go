@@ -32,10 +32,11 @@ type Options struct {
 	Profile profile.Profile
 	Now     func() time.Time // wall clock of the node
 
-	Status  StatusGetter
-	Runner  CommandRunner
-	Events  EventRecorder
-	Results Results
+	Status   StatusGetter
+	Runner   CommandRunner
+	Events   EventRecorder
+	Results  Results
+	Instance func(containerID string) int // that records about the container name
 }
 
 // Results are the result caches of the three probe types.
@@ -51,6 +52,7 @@ type Manager struct {
 	runner    CommandRunner
 	events    EventRecorder
 	results   Results
+	instance  func(containerID string) int
 	workers   map[key]*worker
 	start     time.Duration // virtual time at which the kubelet started
 	startWall time.Time
@@ -66,7 +68,7 @@ type key struct {
 func NewManager(o Options) *Manager {
 	return &Manager{
 		sim: o.Sim, trace: o.Trace, profile: o.Profile, now: o.Now,
-		status: o.Status, runner: o.Runner, events: o.Events, results: o.Results,
+		status: o.Status, runner: o.Runner, events: o.Events, results: o.Results, instance: o.Instance,
 		workers: map[key]*worker{}, start: o.Sim.Now(), startWall: o.Now(),
 	}
 }

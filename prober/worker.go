@@ -103,7 +103,7 @@ func (w *worker) doProbe(p *sim.Proc) bool {
 	if reason := w.notYet(c); reason != "" {
 		return w.skip(p, reason)
 	}
-	w.probeAndCount(p, c)
+	w.probeAndCount(p)
 	return true
 }
 
@@ -138,8 +138,8 @@ func (w *worker) notYet(c *v1.ContainerStatus) string {
 }
 
 // probeAndCount probes and stores a result once there were enough equal ones in a row.
-func (w *worker) probeAndCount(p *sim.Proc, c *v1.ContainerStatus) {
-	result, step, ok := w.probe(p, c)
+func (w *worker) probeAndCount(p *sim.Proc) {
+	result, step, ok := w.probe(p)
 	if !ok {
 		return
 	}

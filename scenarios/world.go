@@ -17,6 +17,13 @@ type World interface {
 	// DeletePod deletes a pod through the API now, gracefully; nil takes the pod's own grace period
 	// and 0 forces.
 	DeletePod(namespace, name string, gracePeriodSeconds *int64)
+	// KillContainer ends a container of a pod with SIGKILL now, or removes one. It reports whether there was one.
+	KillContainer(fakeruntime.Kill) bool
+	// SetDelays has these delays hold from now on in place of all others, of several the last; what none of them
+	// names is as the scenario says.
+	SetDelays(...fakeruntime.Delays)
+	// Record adds a record about now to the trace and returns its step.
+	Record(trace.Record) int64
 	// At calls do when the virtual time is t, or now if that is past.
 	At(t time.Duration, do func())
 	// Observe calls f for each record of the trace as it is written.

@@ -70,7 +70,7 @@ func newestExited(s *podStatus, name string) *fakeruntime.Container {
 // (pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, sandboxID string) {
 	k.ensureImage(p, u, c)
-	attempt := 0
+	attempt := k.runtime.NextAttempt(string(u.pod.UID), c.Name)
 	if before := s.find(c.Name); before != nil {
 		attempt = before.Attempt + 1
 	}

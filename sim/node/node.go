@@ -115,6 +115,19 @@ func (n *Node) DeletePod(namespace, name string, gracePeriodSeconds *int64) {
 	n.api.Delete(namespace, name, gracePeriodSeconds)
 }
 
+// KillContainer ends a container with SIGKILL now, or removes one; see fakeruntime.Kill. It reports whether
+// there was one.
+func (n *Node) KillContainer(k fakeruntime.Kill) bool { return n.runtime.Kill(k) }
+
+// SetDelays has these delays hold from now on in place of all others, of several the last.
+func (n *Node) SetDelays(d ...fakeruntime.Delays) { n.runtime.SetDelays(d...) }
+
+// Record adds a record about now to the trace and returns its step.
+func (n *Node) Record(r trace.Record) int64 {
+	r.T = n.sim.Now()
+	return n.trace.Add(r)
+}
+
 // At calls do when the virtual time is t, or at this instant if that is past.
 func (n *Node) At(t time.Duration, do func()) { n.sim.At(t, "scenario", do) }
 

@@ -65,6 +65,8 @@ func scan(t *testing.T, d *datadriven.TestData) (*Run, Options) {
 		run.Records = crashLoop(run.Until.Seconds())
 	case "sidecar":
 		run.Records = sidecar()
+	case "stepped":
+		run.Records = stepped()
 	case "replicas":
 		run.Records = replicas(12)
 	case "three":

@@ -74,6 +74,9 @@ func (d *drawing) write(w io.Writer) error {
 
 func (h *history) lanes() []lane {
 	var all []lane
+	if len(h.marks) > 0 {
+		all = append(all, lane{label: "node", style: bold, draw: func(d *drawing) row { return markLane(d, h.marks) }})
+	}
 	if len(h.kubelet) > 0 {
 		all = append(all, h.condition("kubelet", h.kubelet, h.end))
 	}
@@ -93,7 +96,7 @@ func (h *history) condition(label string, flips []flip, end time.Duration) lane 
 func (h *history) podLanes(p *podHistory) []lane {
 	end := min(h.end, p.removed)
 	lanes := []lane{
-		{label: p.name, style: bold, draw: p.marks},
+		{label: p.name, style: bold, draw: func(d *drawing) row { return markLane(d, p.marks) }},
 		h.condition("  Ready", p.ready, end),
 	}
 	for _, c := range p.containers {
@@ -115,31 +118,22 @@ func (h *history) podLanes(p *podHistory) []lane {
 	return lanes
 }
 
-// marks points out what was done to the pod from outside.
-func (p *podHistory) marks(d *drawing) row {
+// markLane points out what was done from outside.
+func markLane(d *drawing, marks []mark) row {
 	r := make(row, d.o.width()-d.gutter) // a text may reach beyond the end of the run
 	free := 0
-	mark := func(t time.Duration, what string) {
-		if t < d.scale.from() || t > d.scale.until() {
-			return
+	for _, m := range marks {
+		if m.at < d.scale.from() || m.at > d.scale.until() {
+			continue
 		}
-		i := d.scale.column(t)
+		i := d.scale.column(m.at)
 		r.set(i, d.g.mark, warn)
-		if i >= free && i+2+len(what) <= len(r) {
-			r.text(i+2, what, dim)
-			free = i + 3 + len(what)
-		} else if i >= free && i-1-len(what) >= free {
-			r.text(i-1-len(what), what, dim)
+		if i >= free && i+2+len(m.what) <= len(r) {
+			r.text(i+2, m.what, dim)
+			free = i + 3 + len(m.what)
+		} else if i >= free && i-1-len(m.what) >= free {
+			r.text(i-1-len(m.what), m.what, dim)
 		}
-	}
-	if p.added > 0 {
-		mark(p.added, "added")
-	}
-	for _, t := range p.deleted {
-		mark(t, "deleted")
-	}
-	if p.removed != forever {
-		mark(p.removed, "removed")
 	}
 	return r
 }

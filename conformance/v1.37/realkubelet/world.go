@@ -30,6 +30,12 @@ func (w *world) DeletePod(namespace, name string, gracePeriodSeconds *int64) {
 	w.failed(w.api.deletion(types.NamespacedName{Namespace: namespace, Name: name}, gracePeriodSeconds), "delete", namespace, name)
 }
 
+func (w *world) KillContainer(k fakeruntime.Kill) bool { return w.driver.kill(k) }
+
+func (w *world) SetDelays(d ...fakeruntime.Delays) { w.driver.setDelays(d) }
+
+func (w *world) Record(r trace.Record) int64 { return w.recorder.add(r) }
+
 func (w *world) At(t time.Duration, do func()) { w.driver.at(t, do) }
 
 // Observe calls f under the lock of the trace: of the world, f may use At only.
