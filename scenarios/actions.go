@@ -32,6 +32,8 @@ func (s *Step) actions() []action {
 	add(s.Delete, s.Delete != nil)
 	add(s.Kill, s.Kill != nil)
 	add(s.SetDelays, s.SetDelays != nil)
+	add(s.Patch, s.Patch != nil)
+	add(s.Evict, s.Evict != nil)
 	return list
 }
 
@@ -86,6 +88,14 @@ func (k *Kill) do(d *Driver, i int) bool {
 		}
 		return d.world.KillContainer(kill)
 	})
+}
+
+func (e *Evict) name() string { return "evict" }
+
+func (e *Evict) check(c *checker, n *strict.Node) { c.checkTarget(e.Pod, n) }
+
+func (e *Evict) do(d *Driver, _ int) bool {
+	return d.eachPod(e.Pod, func(p *PlannedPod) bool { return d.world.EvictPod(p.Pod.Namespace, p.Pod.Name) })
 }
 
 func (s *SetDelays) name() string { return "setDelays" }

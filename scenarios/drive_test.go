@@ -52,6 +52,15 @@ func (w *fakeWorld) KillContainer(k fakeruntime.Kill) bool {
 	return k.Container != "ended"
 }
 
+func (w *fakeWorld) PatchPod(namespace, name string, patch []byte) {
+	w.logf("patch %s/%s %s", namespace, name, patch)
+}
+
+func (w *fakeWorld) EvictPod(namespace, name string) bool {
+	w.logf("evict %s/%s", namespace, name)
+	return true
+}
+
 func (w *fakeWorld) SetDelays(list ...fakeruntime.Delays) {
 	var all []string
 	for _, d := range list {
@@ -147,7 +156,8 @@ func TestDrive(t *testing.T) {
 // TestDriveWorld: what is done to containers and to the node, and when it is over.
 func TestDriveWorld(t *testing.T) {
 	s := driven(t, `[{at: 10s, kill: {pod: api}}, {at: 1s, kill: {pod: api, reason: Error, remove: true}},
-		{at: 5s, setDelays: {for: 20s, delays: {exec: 1s}}}, {at: 15s, setDelays: {delays: {exec: 2s}}}]`)
+		{at: 5s, setDelays: {for: 20s, delays: {exec: 1s}}}, {at: 15s, setDelays: {delays: {exec: 2s}}},
+		{at: 30s, patch: {pod: a, metadata: {labels: {x: y, z: null}}}}, {at: 31s, evict: {pod: a}}]`)
 	w := &fakeWorld{}
 	driver := s.Plan("v1.37.0", nil).Drive(w)
 	w.run()
@@ -163,6 +173,9 @@ func TestDriveWorld(t *testing.T) {
 		"15s delays [{1s 1s} {2s 2s}]",
 		"25s Step setDelays over",
 		"25s delays [{2s 2s}]",
+		"30s Step patch {pod: a, metadata: {labels: {x: y, z: null}}}",
+		`30s patch default/a {"metadata":{"labels":{"x":"y","z":null}}}`,
+		"31s evict default/a",
 	}
 	if got := strings.Join(w.log, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("the world saw\n%s\nand not\n%s", got, strings.Join(want, "\n"))

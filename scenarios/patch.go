@@ -1,14 +1,13 @@
 package scenarios
 
 import (
-	"encoding/json"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"probesim.dev/scenarios/strict"
+	"probesim.dev/sim/apiserver"
 )
 
 // patch is a strategic merge patch of a pod's metadata and spec.
@@ -26,8 +25,12 @@ func (p *patch) UnmarshalNode(n *strict.Node) {
 		Spec     v1.PodSpec        `json:"spec"`
 	}
 	strict.Decode(n.Without(isDirective), &pod)
+	p.checkName()
+}
+
+func (p *patch) checkName() {
 	for _, name := range []string{"name", "namespace"} {
-		if field := n.Field("metadata").Field(name); field.Written() {
+		if field := p.node.Field("metadata").Field(name); field.Written() {
 			field.Errorf("a patch cannot change the %s of a pod", name)
 		}
 	}
@@ -41,18 +44,8 @@ func (p *patch) apply(pod *v1.Pod) *v1.Pod {
 	if p.node.Bad() {
 		return nil
 	}
-	original, err := json.Marshal(pod)
+	result, err := apiserver.Merge(pod, p.node.JSON())
 	if err != nil {
-		p.node.Errorf("cannot be applied: %s", err)
-		return nil
-	}
-	patched, err := strategicpatch.StrategicMergePatch(original, p.node.JSON(), v1.Pod{})
-	if err != nil {
-		p.node.Errorf("cannot be applied: %s", err)
-		return nil
-	}
-	result := &v1.Pod{}
-	if err := json.Unmarshal(patched, result); err != nil {
 		p.node.Errorf("cannot be applied: %s", err)
 		return nil
 	}

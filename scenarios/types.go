@@ -122,9 +122,9 @@ type Step struct {
 	Delete    *Delete    `json:"delete,omitempty"`
 	Kill      *Kill      `json:"kill,omitempty"`
 	SetDelays *SetDelays `json:"setDelays,omitempty"`
+	Patch     *PatchPod  `json:"patch,omitempty"`
+	Evict     *Evict     `json:"evict,omitempty"`
 
-	Patch          later `json:"patch,omitempty"`
-	Evict          later `json:"evict,omitempty"`
 	RestartKubelet later `json:"restartKubelet,omitempty"`
 	RebootNode     later `json:"rebootNode,omitempty"`
 	ShutdownNode   later `json:"shutdownNode,omitempty"`
@@ -139,6 +139,11 @@ type Kill struct {
 	Container string `json:"container,omitempty"` // empty where each of the pods has only one
 	Reason    string `json:"reason,omitempty"`    // OOMKilled if not given
 	Remove    bool   `json:"remove,omitempty"`    // gone from the runtime too
+}
+
+// Evict has the kubelet evict pods, as it does when the node is short of memory.
+type Evict struct {
+	Pod string `json:"pod,omitempty"` // as in Delete
 }
 
 // SetDelays has other delays hold for a while.

@@ -103,8 +103,8 @@ func (m *Manager) SetContainerReadiness(uid types.UID, containerID string, ready
 		return
 	}
 	c.Ready = ready
-	setCondition(status, Ready(pod, status.ContainerStatuses, status.Phase))
-	setCondition(status, ContainersReady(pod, status.ContainerStatuses, status.Phase))
+	SetCondition(status, Ready(pod, status.ContainerStatuses, status.Phase))
+	SetCondition(status, ContainersReady(pod, status.ContainerStatuses, status.Phase))
 	m.update(pod, status, false, false, cause)
 }
 

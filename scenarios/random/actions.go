@@ -19,6 +19,8 @@ type action struct {
 var actions = []weighted[action]{
 	{30, action{"kill", (*generator).kill}},
 	{15, action{"setDelays", (*generator).setDelays}},
+	{15, action{"patch", (*generator).patch}},
+	{15, action{"evict", (*generator).evict}},
 }
 
 // when returns a step without its action.
@@ -56,5 +58,31 @@ func (g *generator) setDelays(*pod) *yaml.Node {
 		}
 	}
 	put(n, "delays", delays)
+	return n
+}
+
+// patch changes the labels of a pod, or the image of one of its containers.
+func (g *generator) patch(p *pod) *yaml.Node {
+	n := inline()
+	put(n, "pod", text(p.name))
+	if g.percent(30) {
+		metadata, labels := inline(), inline()
+		put(labels, "release", text(one(&g.rng, "canary", "stable")))
+		put(metadata, one(&g.rng, "labels", "annotations"), labels)
+		put(n, "metadata", metadata)
+	}
+	if !has(n, "metadata") || g.percent(20) {
+		spec, container := inline(), inline()
+		put(container, "name", text(one(&g.rng, p.containers...).name))
+		put(container, "image", text(one(&g.rng, "app:1", "app:2", "app:3")))
+		put(spec, "containers", &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle, Content: []*yaml.Node{container}})
+		put(n, "spec", spec)
+	}
+	return n
+}
+
+func (g *generator) evict(p *pod) *yaml.Node {
+	n := inline()
+	put(n, "pod", text(p.name))
 	return n
 }

@@ -85,6 +85,9 @@ var features = map[string]feature{
 	"a kill":            matches(`, kill: \{pod: [a-z]*, container: [a-z]*\}`),
 	"a kill as of now":  matches(`since: .*\}, kill: `),
 	"a lost container":  matches(`kill: \{.*remove: true`),
+	"another label":     matches(`patch: \{.*(labels|annotations): \{release: `),
+	"another image":     matches(`patch: \{.*image: .app:2`),
+	"an eviction":       matches(`evict: \{pod`),
 	"delays for a time": matches(`setDelays: \{for: .*delays: \{[a-z]+`),
 	"delays for good":   matches(`setDelays: \{delays: `),
 }

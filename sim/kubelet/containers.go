@@ -18,6 +18,8 @@ const (
 	killStopped       killReason = "Stopped" // the pod has come to its end, or its sandbox has
 	killLivenessProbe killReason = "LivenessProbe"
 	killStartupProbe  killReason = "StartupProbe"
+	killImageChanged  killReason = "ImageChanged"
+	killEvicted       killReason = "Evicted"
 )
 
 // containerKill is a running container that is not to be kept.
@@ -80,12 +82,12 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus) podActions {
 			}
 			continue
 		}
-		kill, ok := k.probeVerdict(rc)
+		kill, ok := k.verdict(c, rc)
 		if !ok {
 			keep++
 			continue
 		}
-		if pod.Spec.RestartPolicy != v1.RestartPolicyNever {
+		if pod.Spec.RestartPolicy != v1.RestartPolicyNever || kill.reason == killImageChanged {
 			kill.message += ", will be restarted"
 			actions.start = append(actions.start, c)
 		}
@@ -118,9 +120,12 @@ func sandboxActions(pod *v1.Pod, s *podStatus) podActions {
 	return actions
 }
 
-// probeVerdict says whether a running container is to be killed for a probe, liveness first.
-func (k *Kubelet) probeVerdict(rc *fakeruntime.Container) (containerKill, bool) {
+// verdict says whether a running container is to be killed: for another image, or for a probe, liveness first.
+func (k *Kubelet) verdict(c *v1.Container, rc *fakeruntime.Container) (containerKill, bool) {
 	id := containerIDPrefix + rc.ID
+	if rc.Image != c.Image {
+		return containerKill{*rc, killImageChanged, "Container " + rc.Name + " definition changed", 0}, true
+	}
 	if r, ok := k.results.Liveness.Get(id); ok && r == results.Failure {
 		return containerKill{*rc, killLivenessProbe, "Container " + rc.Name + " failed liveness probe", k.results.Liveness.Cause(id)}, true
 	}

@@ -87,7 +87,7 @@ func run(opts Options, root string, draws *jitter, drive func(scenarios.World), 
 
 	source := newPodSource()
 	api := newPodAPI(d, rec, source)
-	events := &eventRecorder{driver: d, recorder: rec, kills: map[containerKey]string{}}
+	events := &eventRecorder{driver: d, recorder: rec, kills: map[containerKey]string{}, evicted: map[string]bool{}}
 	cri := newRuntimeService(d, &probeRuns{recorder: rec, runs: map[probeKey]*probeRun{}}, stopReason(events, api))
 	w := &world{driver: d, recorder: rec, api: api}
 	d.at(d.now(), func() { seedStart(opts.StartSeed) }) // when the kubelet's informers have drawn their timeouts
@@ -95,7 +95,8 @@ func run(opts Options, root string, draws *jitter, drive func(scenarios.World), 
 
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
 	defer cancel()
-	if err := startKubelet(ctx, outside{
+	var err error
+	if w.kubelet, err = startKubelet(ctx, outside{
 		root: root, client: api.client(), runtime: cri, images: &imageService{runtime: cri}, recorder: events, pods: source,
 	}); err != nil {
 		return err
