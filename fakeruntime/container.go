@@ -1,6 +1,7 @@
 package fakeruntime
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -30,8 +31,10 @@ type container struct {
 	killAt   time.Duration // when SIGKILL comes
 	event    event         // the earlier of both
 	stopping int64         // step of the ContainerStopping record, or of what has it killed
-	requests []*Op         // that the program has not answered
-	stops    []*Op         // StopContainer calls that wait for its exit
+	// killReason is why it was killed from outside, if it was.
+	killReason string
+	requests   []*Op // that the program has not answered
+	stops      []*Op // StopContainer calls that wait for its exit
 }
 
 func (r *Runtime) createContainer(op *Op) error {
@@ -47,7 +50,7 @@ func (r *Runtime) createContainer(op *Op) error {
 	}}
 	c.event.process = c
 	c.config.created, c.config.latest = true, c.Attempt
-	r.containers[c.ID] = c
+	r.containers[c.ID], r.attempts[c.ID] = c, c.Attempt
 	r.all.containers = append(r.all.containers, c)
 	p.views.containers = append(p.views.containers, c)
 	r.change(p)
@@ -127,7 +130,7 @@ func (r *Runtime) end(c *container) {
 		c.ExitCode = codeSIGKILL
 	}
 	if c.ExitCode != 0 {
-		c.Reason = "Error"
+		c.Reason = cmp.Or(c.killReason, "Error")
 	}
 	rec := c.say(r.now, trace.ContainerExited, c.stopping)
 	rec.ExitCode = c.ExitCode

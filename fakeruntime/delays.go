@@ -63,11 +63,13 @@ func (d *Delays) fields() [delayKinds]*Draw {
 type scope struct {
 	key    key
 	delays [delayKinds]Draw
+	// override has the delays that hold now instead, in every scope.
+	override *[delayKinds]*Draw
 }
 
 // narrower returns the scope below s that overrides some delays.
 func (s *scope) narrower(k key, override Delays) scope {
-	narrow := scope{key: k, delays: s.delays}
+	narrow := scope{key: k, delays: s.delays, override: s.override}
 	for kind, d := range override.fields() {
 		if d != nil {
 			narrow.delays[kind] = *d
@@ -79,7 +81,28 @@ func (s *scope) narrower(k key, override Delays) scope {
 // delay draws the latency of what begins now. The time makes the draw its own: unlike a count it does
 // not shift all later draws when one engine makes a call more.
 func (s *scope) delay(now time.Duration, kind DelayKind) time.Duration {
-	return s.draw(now, kind, 0, s.delays[kind])
+	return s.draw(now, kind, 0, s.usual(kind))
+}
+
+// usual returns the delay of a kind as it is now.
+func (s *scope) usual(kind DelayKind) Draw {
+	if d := s.override[kind]; d != nil {
+		return *d
+	}
+	return s.delays[kind]
+}
+
+// SetDelays has these delays hold from now on in place of those of the run, the pods and the containers, of
+// several the last. What none of them names is as it was at first. Calls under way keep their latency.
+func (r *Runtime) SetDelays(list ...Delays) {
+	clear(r.scope.override[:])
+	for _, delays := range list {
+		for kind, d := range delays.fields() {
+			if d != nil {
+				r.scope.override[kind] = d
+			}
+		}
+	}
 }
 
 // draw draws a latency from d. The asker tells requests apart that begin at one instant.

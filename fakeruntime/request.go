@@ -176,7 +176,7 @@ func (op *Op) containerID() string {
 // answerDelay draws how long the program takes to answer.
 func (s *scope) answerDelay(now time.Duration, op *Op, a *Answer) time.Duration {
 	kind := answerDelays[op.Call.Method]
-	d := s.delays[kind]
+	d := s.usual(kind)
 	if a.Latency != nil {
 		d = *a.Latency
 	}

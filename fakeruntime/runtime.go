@@ -28,6 +28,7 @@ type Runtime struct {
 	pods       map[string]*pod // by UID
 	sandboxes  map[string]*sandbox
 	containers map[string]*container
+	attempts   map[string]int // of all containers that there ever were, by ID
 
 	all        views // of all pods
 	generation uint64
@@ -46,13 +47,14 @@ func New(o Options) *Runtime {
 	if o.Record == nil {
 		o.Record = func(trace.Record) int64 { return 0 }
 	}
-	builtin := (&scope{}).narrower(key{}, DefaultDelays())
+	builtin := (&scope{override: new([delayKinds]*Draw)}).narrower(key{}, DefaultDelays())
 	return &Runtime{
 		record: o.Record, recordCalls: o.RecordCalls,
 		scope:      builtin.narrower(newKey(o.Seed), o.Delays),
 		pods:       map[string]*pod{},
 		sandboxes:  map[string]*sandbox{},
 		containers: map[string]*container{},
+		attempts:   map[string]int{},
 		now:        -never,
 	}
 }
@@ -66,6 +68,9 @@ func (r *Runtime) AddPod(p Pod) {
 // Generation returns a number that changes whenever a sandbox or container is created, changes its
 // state or is removed.
 func (r *Runtime) Generation() uint64 { return r.generation }
+
+// Instance returns the instance that a container is, also one that has been removed.
+func (r *Runtime) Instance(containerID string) int { return r.attempts[containerID] }
 
 // EventInstance returns the instance that an event about a container belongs to: that of the container
 // created last, or 0. Pulling and Pulled come before the creation of the next.

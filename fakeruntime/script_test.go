@@ -23,6 +23,8 @@ import (
 //	                                   N probe runs in turn, each waited for; only their outcome is shown
 //	advance to=T                       lets time pass
 //	next                               when something is due
+//	kill POD/NAME at=T [reason=R] [remove]
+//	delays KIND=DRAW...                from now on these in place of all others
 //
 // Everything that happens is shown in its order: records with a mark, ends of calls with their number.
 func TestScripts(t *testing.T) {
@@ -68,6 +70,10 @@ func (s *script) run(d *datadriven.TestData) string {
 		s.probe(d)
 	case "advance":
 		s.advance(timeArg(d, "to", 0))
+	case "kill":
+		s.kill(d)
+	case "delays":
+		s.rt.SetDelays(optionsOf(s.t, d).Delays)
 	case "next":
 		if at, ok := s.rt.Next(); ok {
 			return fmt.Sprintln(at)
@@ -127,6 +133,16 @@ func (s *script) probe(d *datadriven.TestData) {
 		at += every
 	}
 	s.quiet = false
+}
+
+func (s *script) kill(d *datadriven.TestData) {
+	pod, name, _ := strings.Cut(d.CmdArgs[0].Key, "/")
+	k := Kill{PodUID: pod, Container: name, Reason: "OOMKilled", Remove: d.HasArg("remove")}
+	d.MaybeScanArgs(s.t, "reason", &k.Reason)
+	if !s.rt.Kill(timeArg(d, "at", 0), k) {
+		s.out.WriteString("nothing to kill\n")
+	}
+	fmt.Fprintf(&s.out, "the next attempt is %d\n", s.rt.NextAttempt(pod, name))
 }
 
 // submit makes a call and shows its number, and its end if it is done at once.

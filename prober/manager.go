@@ -34,11 +34,12 @@ type Options struct {
 	Profile profile.Profile
 	Now     func() time.Time // wall clock of the node
 
-	Status  StatusGetter
-	Runner  CommandRunner
-	Network Network
-	Events  EventRecorder
-	Results Results
+	Status   StatusGetter
+	Runner   CommandRunner
+	Network  Network
+	Events   EventRecorder
+	Results  Results
+	Instance func(containerID string) int // that records about the container name
 }
 
 // Results are the result caches of the three probe types.
@@ -55,6 +56,7 @@ type Manager struct {
 	network   Network
 	events    EventRecorder
 	results   Results
+	instance  func(containerID string) int
 	workers   map[key]*worker
 	pods      map[types.UID]int // how many workers a pod has
 	start     time.Duration     // virtual time at which the kubelet started
@@ -71,7 +73,7 @@ type key struct {
 func NewManager(o Options) *Manager {
 	return &Manager{
 		sim: o.Sim, trace: o.Trace, profile: o.Profile, now: o.Now,
-		status: o.Status, runner: o.Runner, network: o.Network, events: o.Events, results: o.Results,
+		status: o.Status, runner: o.Runner, network: o.Network, events: o.Events, results: o.Results, instance: o.Instance,
 		workers: map[key]*worker{}, pods: map[types.UID]int{}, start: o.Sim.Now(), startWall: o.Now(),
 	}
 }

@@ -149,7 +149,6 @@ func TestProbeRecord(t *testing.T) {
 	w := newWorld(worldOptions{t: t, pod: pod, uptime: time.Hour, profile: profile.Newest()})
 	defer w.sim.Close()
 	w.setContainer("app", "running", []string{"c1", "started"})
-	w.status.ContainerStatuses[0].RestartCount = 3
 	w.answers["readiness"] = []string{"fail", "ok/2s"}
 	var runs, triggers, changes []trace.Record
 	w.manager.trace.Observe(func(r *trace.Record) {

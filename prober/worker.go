@@ -110,7 +110,7 @@ func (w *worker) doProbe(p *sim.Proc) bool {
 	if reason := w.notYet(c); reason != "" {
 		return w.skip(p, reason)
 	}
-	w.probeAndCount(p, c, status.PodIP)
+	w.probeAndCount(p, status.PodIP)
 	return true
 }
 
@@ -150,8 +150,8 @@ func (w *worker) notYet(c *v1.ContainerStatus) string {
 }
 
 // probeAndCount probes and stores a result once there were enough equal ones in a row.
-func (w *worker) probeAndCount(p *sim.Proc, c *v1.ContainerStatus, podIP string) {
-	result, step, ok := w.probe(p, c, podIP)
+func (w *worker) probeAndCount(p *sim.Proc, podIP string) {
+	result, step, ok := w.probe(p, podIP)
 	if !ok {
 		return
 	}

@@ -2,9 +2,9 @@ package scenarios
 
 import (
 	"slices"
-	"strings"
 	"time"
 
+	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios/value"
 	"probesim.dev/sim/trace"
 )
@@ -13,7 +13,10 @@ import (
 type Driver struct {
 	plan    *Plan
 	world   World
-	present map[string]bool // pods that the API server has, by namespace/name
+	pods    map[string]*PlannedPod // by namespace/name
+	present map[string]bool        // pods that the API server has, by namespace/name
+	delays  []*SetDelays           // that hold now, the newest last
+	now     time.Duration          // of the step that is being done
 	waiting []*waitingStep
 	steps   []stepState // by index of the step
 }
@@ -33,9 +36,12 @@ type waitingStep struct {
 // Drive has the world do what the plan says: pods come at their times, and steps at theirs or after
 // their moment. It is called before the run begins.
 func (p *Plan) Drive(w World) *Driver {
-	d := &Driver{plan: p, world: w, present: map[string]bool{}, steps: make([]stepState, len(p.Scenario.Spec.Steps))}
+	d := &Driver{
+		plan: p, world: w, pods: map[string]*PlannedPod{}, present: map[string]bool{}, steps: make([]stepState, len(p.Scenario.Spec.Steps)),
+	}
 	w.Observe(d.observe)
 	for _, pod := range p.Pods() {
+		d.pods[pod.Pod.Namespace+"/"+pod.Pod.Name] = &pod
 		w.At(pod.At, func() { w.AddPod(pod.Pod, pod.Program) })
 	}
 	for i, step := range p.Scenario.Spec.Steps {
@@ -64,7 +70,7 @@ func (d *Driver) Unreached() []Unreached {
 
 func (d *Driver) schedule(i int, step *Step) {
 	if step.At != nil {
-		d.at(draw(*step.At, d.plan.Seed, "step at", i), i)
+		d.at(draw(*step.At, d.plan.Seed, "step at", i), i, step)
 		return
 	}
 	d.steps[i].due = value.OpenMaxTime
@@ -103,21 +109,50 @@ func (d *Driver) after(t time.Duration, i int) {
 	if step.After != nil {
 		t += draw(*step.After, d.plan.Seed, "step after", i)
 	}
-	d.at(t, i)
+	d.at(t, i, step)
 }
 
-func (d *Driver) at(t time.Duration, i int) {
+// at has a step done at t, if there is something to do it to.
+func (d *Driver) at(t time.Duration, i int, step *Step) {
 	d.steps[i].due = t
-	d.world.At(t, func() { d.do(i, d.plan.Scenario.Spec.Steps[i]) })
+	d.world.At(t, func() {
+		d.now = t
+		if step.actions()[0].do(d, i) {
+			d.steps[i].done = true
+		}
+	})
 }
 
-// do does a step. It is done if there was something to do it to.
-func (d *Driver) do(i int, step *Step) {
-	for _, key := range d.plan.Scenario.PodKeys(step.Delete.Pod) {
-		if d.present[key] {
-			d.steps[i].done = true
-			namespace, name, _ := strings.Cut(key, "/")
-			d.world.DeletePod(namespace, name, step.Delete.GracePeriodSeconds)
+// eachPod does something to each pod that a name means and that the API server has, and reports whether it
+// was done to one.
+func (d *Driver) eachPod(name string, do func(*PlannedPod) bool) bool {
+	done := false
+	for _, key := range d.plan.Scenario.PodKeys(name) {
+		if d.present[key] && do(d.pods[key]) {
+			done = true
 		}
 	}
+	return done
+}
+
+// note adds a record about the node of what a step does.
+func (d *Driver) note(a action, message string) {
+	d.world.Record(trace.Record{Kind: trace.Step, Reason: a.name(), Message: message})
+}
+
+// during does something now and, if there is a time to wait, something else when it is over.
+func (d *Driver) during(span *value.Draw, i int, begin, end func()) {
+	begin()
+	if span != nil {
+		d.world.At(d.now+draw(*span, d.plan.Seed, "step for", i), end)
+	}
+}
+
+// setDelays tells the world of the delays that hold now.
+func (d *Driver) setDelays() {
+	var all []fakeruntime.Delays
+	for _, s := range d.delays {
+		all = append(all, s.Delays.compile())
+	}
+	d.world.SetDelays(all...)
 }

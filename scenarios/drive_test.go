@@ -48,6 +48,34 @@ func (w *fakeWorld) DeletePod(namespace, name string, grace *int64) {
 	w.record(trace.Record{Kind: trace.PodDeleteRequested, Pod: namespace + "/" + name})
 }
 
+func (w *fakeWorld) KillContainer(k fakeruntime.Kill) bool {
+	w.logf("kill %s %s, %s, remove %t", k.PodUID, k.Container, k.Reason, k.Remove)
+	return k.Container != "ended"
+}
+
+func (w *fakeWorld) PatchPod(namespace, name string, patch []byte) {
+	w.logf("patch %s/%s %s", namespace, name, patch)
+}
+
+func (w *fakeWorld) EvictPod(namespace, name string) bool {
+	w.logf("evict %s/%s", namespace, name)
+	return true
+}
+
+func (w *fakeWorld) SetDelays(list ...fakeruntime.Delays) {
+	var all []string
+	for _, d := range list {
+		all = append(all, fmt.Sprint(*d.Exec))
+	}
+	w.logf("delays %s", all)
+}
+
+func (w *fakeWorld) Record(r trace.Record) int64 {
+	w.logf("%s %s %s", r.Kind, r.Reason, r.Message)
+	w.record(r)
+	return 0
+}
+
 func (w *fakeWorld) record(r trace.Record) {
 	r.T = w.now
 	for _, f := range w.observers {
@@ -122,6 +150,38 @@ func TestDrive(t *testing.T) {
 		t.Errorf("the world saw\n%s\nand not\n%s", got, strings.Join(want, "\n"))
 	}
 	if missed := driver.Unreached(); len(missed) != 1 || missed[0].Step.Path != "spec.steps[3]" || missed[0].Due != 500*time.Millisecond {
+		t.Errorf("unreached is %v and not the step before there is a pod", missed)
+	}
+}
+
+// TestDriveWorld: what is done to containers and to the node, and when it is over.
+func TestDriveWorld(t *testing.T) {
+	s := driven(t, `[{at: 10s, kill: {pod: api}}, {at: 1s, kill: {pod: api, reason: Error, remove: true}},
+		{at: 5s, setDelays: {for: 20s, delays: {exec: 1s}}}, {at: 15s, setDelays: {delays: {exec: 2s}}},
+		{at: 30s, patch: {pod: a, metadata: {labels: {x: y, z: null}}}}, {at: 31s, evict: {pod: a}}]`)
+	w := &fakeWorld{}
+	driver := s.Plan("v1.37.0", nil).Drive(w)
+	w.run()
+	want := []string{
+		"1s add default/a replica 0 of a",
+		"3s add default/api-0 replica 0 of api",
+		"4s add default/api-1 replica 1 of api",
+		"5s Step setDelays {for: 20s, delays: {exec: 1s}}",
+		"5s delays [{1s 1s}]",
+		"10s kill uid-default-api-0 c, OOMKilled, remove false",
+		"10s kill uid-default-api-1 c, OOMKilled, remove false",
+		"15s Step setDelays {delays: {exec: 2s}}",
+		"15s delays [{1s 1s} {2s 2s}]",
+		"25s Step setDelays over",
+		"25s delays [{2s 2s}]",
+		"30s Step patch {pod: a, metadata: {labels: {x: y, z: null}}}",
+		`30s patch default/a {"metadata":{"labels":{"x":"y","z":null}}}`,
+		"31s evict default/a",
+	}
+	if got := strings.Join(w.log, "\n"); got != strings.Join(want, "\n") {
+		t.Errorf("the world saw\n%s\nand not\n%s", got, strings.Join(want, "\n"))
+	}
+	if missed := driver.Unreached(); len(missed) != 1 || missed[0].Step.Path != "spec.steps[1]" {
 		t.Errorf("unreached is %v and not the step before there is a pod", missed)
 	}
 }

@@ -1,14 +1,13 @@
 package scenarios
 
 import (
-	"encoding/json"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"probesim.dev/scenarios/strict"
+	"probesim.dev/sim/apiserver"
 )
 
 // patch is a strategic merge patch of a pod's metadata and spec.
@@ -27,8 +26,12 @@ func (p *patch) UnmarshalNode(n *strict.Node) {
 	}
 	n.Ignore(isDirective)
 	strict.Decode(n, &pod)
+	p.checkName()
+}
+
+func (p *patch) checkName() {
 	for _, name := range []string{"name", "namespace"} {
-		if field := n.Field("metadata").Field(name); field.Written() {
+		if field := p.node.Field("metadata").Field(name); field.Written() {
 			field.Errorf("a patch cannot change the %s of a pod", name)
 		}
 	}
@@ -43,7 +46,7 @@ func (p *patch) apply(pod *v1.Pod) *v1.Pod {
 	if p.node.Kind != strict.Mapping {
 		return nil
 	}
-	patched, err := merge(pod, p.node.JSON())
+	patched, err := apiserver.Merge(pod, p.node.JSON())
 	if err != nil {
 		if !p.node.Bad() { // it may fail for what is left out
 			p.node.Errorf("cannot be applied: %s", err)
@@ -51,17 +54,4 @@ func (p *patch) apply(pod *v1.Pod) *v1.Pod {
 		return nil
 	}
 	return patched
-}
-
-func merge(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
-	original, err := json.Marshal(pod)
-	if err != nil {
-		return nil, err
-	}
-	patched, err := strategicpatch.StrategicMergePatch(original, patch, v1.Pod{})
-	if err != nil {
-		return nil, err
-	}
-	result := &v1.Pod{}
-	return result, json.Unmarshal(patched, result)
 }

@@ -1,8 +1,9 @@
 package scenarios
 
 import (
+	"strings"
+
 	"probesim.dev/scenarios/strict"
-	"probesim.dev/scenarios/value"
 )
 
 // checkSteps checks what people and the world do.
@@ -18,12 +19,25 @@ func (c *checker) checkSteps() {
 		}
 		s.Path, s.Text = item.Path(), item.Text()
 		c.checkStepTime(s, item)
-		switch {
-		case s.Delete != nil:
-			c.checkDelete(s.Delete, item.Field("delete"))
-		case !writtenBeside(item, "at", "since", "after"):
-			item.Errorf("does nothing: say what happens, as in delete: {}")
+		c.checkAction(s, item)
+	}
+}
+
+// checkAction checks that a step does one thing, and that.
+func (c *checker) checkAction(s *Step, n *strict.Node) {
+	switch actions := s.actions(); len(actions) {
+	case 0:
+		if !writtenBeside(n, "at", "since", "after") {
+			n.Errorf("does nothing: say what happens, as in delete: {}")
 		}
+	case 1:
+		actions[0].check(c, n.Field(actions[0].name()))
+	default:
+		var names []string
+		for _, a := range actions {
+			names = append(names, a.name())
+		}
+		n.Errorf("has several actions, %s: write a step for each", strings.Join(names, " and "))
 	}
 }
 
@@ -46,13 +60,10 @@ func (c *checker) checkStepTime(s *Step, n *strict.Node) {
 	}
 }
 
-func (c *checker) checkDelete(d *Delete, n *strict.Node) {
-	c.checkPodName(d.Pod, n.Field("pod"))
+// checkTarget checks which pods an action is about.
+func (c *checker) checkTarget(pod string, n *strict.Node) {
+	c.checkPodName(pod, n.Field("pod"))
 	if count := c.scenario.podCount(""); !n.Field("pod").Written() && count > 1 {
 		n.Errorf("there are %d pods: say which with pod", count)
-	}
-	longest := int64(value.MaxDuration.Seconds())
-	if g := d.GracePeriodSeconds; g != nil && (*g < 0 || *g > longest) {
-		n.Field("gracePeriodSeconds").Errorf("must be from 0 to %d and not %d", longest, *g)
 	}
 }

@@ -119,18 +119,39 @@ type Step struct {
 	Since *match.Moment `json:"since,omitempty"`
 	After *value.Draw   `json:"after,omitempty"` // nil: 0s
 
-	Delete *Delete `json:"delete,omitempty"`
+	Delete    *Delete    `json:"delete,omitempty"`
+	Kill      *Kill      `json:"kill,omitempty"`
+	SetDelays *SetDelays `json:"setDelays,omitempty"`
+	Patch     *PatchPod  `json:"patch,omitempty"`
+	Evict     *Evict     `json:"evict,omitempty"`
 
-	Patch          later `json:"patch,omitempty"`
-	Evict          later `json:"evict,omitempty"`
-	Kill           later `json:"kill,omitempty"`
 	RestartKubelet later `json:"restartKubelet,omitempty"`
 	RebootNode     later `json:"rebootNode,omitempty"`
 	ShutdownNode   later `json:"shutdownNode,omitempty"`
 	RuntimeDown    later `json:"runtimeDown,omitempty"`
 	APIDown        later `json:"apiDown,omitempty"`
-	SetDelays      later `json:"setDelays,omitempty"`
 	StepClock      later `json:"stepClock,omitempty"`
+}
+
+// Kill ends a container from outside.
+type Kill struct {
+	Pod       string `json:"pod,omitempty"`       // as in Delete
+	Container string `json:"container,omitempty"` // empty where each of the pods has only one
+	Reason    string `json:"reason,omitempty"`    // OOMKilled if not given
+	Remove    bool   `json:"remove,omitempty"`    // gone from the runtime too
+}
+
+// Evict has the kubelet evict pods, as it does when the node is short of memory.
+type Evict struct {
+	Pod string `json:"pod,omitempty"` // as in Delete
+}
+
+// SetDelays has other delays hold for a while.
+type SetDelays struct {
+	For    *value.Draw `json:"for,omitempty"` // nil: for good
+	Delays *Delays     `json:"delays"`
+
+	text string // as written
 }
 
 // Delete deletes pods through the API.

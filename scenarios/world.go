@@ -17,6 +17,17 @@ type World interface {
 	// DeletePod deletes a pod through the API now, gracefully; nil takes the pod's own grace period
 	// and 0 forces.
 	DeletePod(namespace, name string, gracePeriodSeconds *int64)
+	// KillContainer ends a container of a pod with SIGKILL now, or removes one. It reports whether there was one.
+	KillContainer(fakeruntime.Kill) bool
+	// PatchPod applies a strategic merge patch to a pod's metadata and spec through the API now.
+	PatchPod(namespace, name string, patch []byte)
+	// EvictPod has the kubelet evict a pod now, with a record of that. It reports whether it did.
+	EvictPod(namespace, name string) bool
+	// SetDelays has these delays hold from now on in place of all others, of several the last; what none of them
+	// names is as the scenario says.
+	SetDelays(...fakeruntime.Delays)
+	// Record adds a record about now to the trace and returns its step.
+	Record(trace.Record) int64
 	// At calls do when the virtual time is t, or now if that is past.
 	At(t time.Duration, do func())
 	// Observe calls f for each record of the trace as it is written.

@@ -161,8 +161,8 @@ func conditionIsTrue(conditions []v1.PodCondition, t v1.PodConditionType) bool {
 	return false
 }
 
-// setCondition puts a condition in the place of the one of its type, or at the end.
-func setCondition(status *v1.PodStatus, c v1.PodCondition) {
+// SetCondition puts a condition in the place of the one of its type, or at the end.
+func SetCondition(status *v1.PodStatus, c v1.PodCondition) {
 	if old := FindCondition(status, c.Type); old != nil {
 		*old = c
 		return

@@ -104,8 +104,8 @@ func (m *Manager) SetContainerReadiness(uid types.UID, containerID string, ready
 	}
 	c.Ready = ready
 	all := AllContainers(status)
-	setCondition(status, Ready(pod, all, status.Phase))
-	setCondition(status, ContainersReady(pod, all, status.Phase))
+	SetCondition(status, Ready(pod, all, status.Phase))
+	SetCondition(status, ContainersReady(pod, all, status.Phase))
 	m.update(pod, status, false, false, cause)
 }
 

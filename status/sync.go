@@ -118,19 +118,38 @@ func canBeDeleted(pod *v1.Pod, s *versioned) bool {
 // while containers may run, and with a terminal phase nothing is ready.
 func (m *Manager) merge(pod *v1.Pod, status *v1.PodStatus) *v1.PodStatus {
 	old, merged := &pod.Status, status.DeepCopy()
-	merged.Conditions = slices.DeleteFunc(slices.Clone(old.Conditions), func(c v1.PodCondition) bool { return byKubelet(c.Type) })
-	for _, c := range status.Conditions {
-		if byKubelet(c.Type) {
-			merged.Conditions = append(merged.Conditions, c)
+	merged.Conditions = slices.DeleteFunc(slices.Clone(old.Conditions), func(c v1.PodCondition) bool { return ByKubelet(c.Type) })
+	if !IsTerminal(old.Phase) && IsTerminal(merged.Phase) {
+		if m.o.CouldHaveRunningContainers(pod.UID) {
+			merged.Phase, merged.Reason, merged.Message = old.Phase, old.Reason, old.Message
+		} else {
+			m.mergeDisruption(merged, old, status)
 		}
 	}
-	if !IsTerminal(old.Phase) && IsTerminal(merged.Phase) && m.o.CouldHaveRunningContainers(pod.UID) {
-		merged.Phase, merged.Reason, merged.Message = old.Phase, old.Reason, old.Message
+	for _, c := range status.Conditions {
+		if ByKubelet(c.Type) {
+			merged.Conditions = append(merged.Conditions, c)
+		}
 	}
 	if IsTerminal(merged.Phase) && (isTrue(merged, v1.PodReady) || isTrue(merged, v1.ContainersReady)) {
 		m.setNotReady(pod, merged)
 	}
 	return merged
+}
+
+// mergeDisruption has the condition that the pod was disrupted appear together with its terminal phase, as of
+// now.
+func (m *Manager) mergeDisruption(merged, old, status *v1.PodStatus) {
+	disrupted := FindCondition(status, v1.DisruptionTarget)
+	if disrupted == nil {
+		return
+	}
+	c := *disrupted
+	c.LastTransitionTime = cut(metav1.NewTime(m.o.Now()))
+	if before := FindCondition(old, c.Type); before != nil && before.Status == c.Status {
+		c.LastTransitionTime = before.LastTransitionTime
+	}
+	SetCondition(merged, c)
 }
 
 func (m *Manager) setNotReady(pod *v1.Pod, status *v1.PodStatus) {
@@ -144,7 +163,7 @@ func (m *Manager) setNotReady(pod *v1.Pod, status *v1.PodStatus) {
 		if old := FindCondition(status, t); old != nil && old.Status == c.Status {
 			c.LastTransitionTime = old.LastTransitionTime
 		}
-		setCondition(status, c)
+		SetCondition(status, c)
 	}
 }
 
@@ -153,9 +172,9 @@ func isTrue(status *v1.PodStatus, t v1.PodConditionType) bool {
 	return c != nil && c.Status == v1.ConditionTrue
 }
 
-// byKubelet reports whether the kubelet owns conditions of this type
+// ByKubelet reports whether the kubelet owns conditions of this type
 // (pkg/kubelet/types/pod_status.go at v1.37.0).
-func byKubelet(t v1.PodConditionType) bool {
+func ByKubelet(t v1.PodConditionType) bool {
 	switch t {
 	case v1.PodScheduled, v1.PodReady, v1.PodInitialized, v1.ContainersReady, v1.PodReadyToStartContainers:
 		return true

@@ -10,7 +10,7 @@ import (
 func UnreachedStep(plan *scenarios.Plan, run Run, u scenarios.Unreached) (Failure, bool) {
 	c := newChecker(plan, run)
 	c.index = &index{records: run.Records} // around needs no more of it
-	fail := failure{keys: plan.Scenario.PodKeys(u.Step.Delete.Pod), window: window{anchor: -1}, center: min(u.Due, c.run.End)}
+	fail := failure{keys: plan.Scenario.PodKeys(u.Step.Target()), window: window{anchor: -1}, center: min(u.Due, c.run.End)}
 	var got string
 	switch {
 	case u.Due == value.OpenMaxTime:
@@ -19,7 +19,7 @@ func UnreachedStep(plan *scenarios.Plan, run Run, u scenarios.Unreached) (Failur
 	case u.Due > c.run.End:
 		got = "it was due at " + at(u.Due) + ", after the end of the run at " + at(c.run.End)
 	default:
-		got = "there was no pod to do it to at " + at(u.Due)
+		got = "there was nothing to do it to at " + at(u.Due)
 	}
 	return Failure{Expected: "the step is done", Got: got, Around: c.around(&fail)}, u.Due <= c.run.End || !c.cut()
 }

@@ -75,6 +75,7 @@ var recordKinds = []struct {
 	{trace.Event, aboutAnything, []string{"type", "reason", "message"}},
 	{trace.KubeletStopped, aboutNode, nil},
 	{trace.KubeletStarted, aboutNode, nil},
+	{trace.Step, aboutAnything, []string{"reason", "message"}},
 
 	{trace.CRICall, aboutAnything, []string{"reason", "took"}},
 	{trace.ResultChanged, aboutContainer, []string{"probe", "message"}},

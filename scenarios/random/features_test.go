@@ -106,6 +106,15 @@ var features = map[string]feature{
 	"two deletions":                      func(f *facts) bool { return len(f.scenario.Spec.Steps) == 2 && len(f.pods) == 1 },
 	"a deletion since a record, at once": matches(`since: .*record: .*\}, delete`),
 	"a deletion since a change":          matches(`since: .*becomes: .*after: `),
+
+	"a kill":            matches(`, kill: \{pod: [a-z]*, container: [a-z]*\}`),
+	"a kill as of now":  matches(`since: .*\}, kill: `),
+	"a lost container":  matches(`kill: \{.*remove: true`),
+	"another label":     matches(`patch: \{.*(labels|annotations): \{release: `),
+	"another image":     matches(`patch: \{.*image: .app:2`),
+	"an eviction":       matches(`evict: \{pod`),
+	"delays for a time": matches(`setDelays: \{for: .*delays: \{[a-z]+`),
+	"delays for good":   matches(`setDelays: \{delays: `),
 }
 
 // TestFeatures: in 700 scenarios each feature occurs, and so does each combination of probes with each

@@ -17,13 +17,20 @@ var deletions = []weighted[func(*generator, *pod) []*yaml.Node]{
 	{15, (*generator).deleteSince},
 }
 
-// steps returns the deletions of the scenario.
+// steps returns the deletions of the scenario, and what else is done to it.
 func (g *generator) steps() *yaml.Node {
 	steps := list()
 	for _, p := range g.pods {
 		if g.percent(g.temper.deletions) {
 			steps.Content = append(steps.Content, pick(&g.rng, deletions)(g, p)...)
 		}
+	}
+	for range g.number(troubles) {
+		p := one(&g.rng, g.pods...)
+		trouble := pick(&g.rng, actions)
+		n := g.when(p)
+		put(n, trouble.name, trouble.value(g, p))
+		steps.Content = append(steps.Content, n)
 	}
 	return steps
 }
@@ -114,6 +121,13 @@ func becomes(who, field, state string) func(*container) *yaml.Node {
 
 // deleteSince: some time after something has happened.
 func (g *generator) deleteSince(p *pod) []*yaml.Node {
+	n := g.since(p)
+	put(n, "delete", g.remove(p, one(&g.rng, asPod, asPod, g.between(0, 40))))
+	return []*yaml.Node{n}
+}
+
+// since returns a step without its action, some time after something has happened.
+func (g *generator) since(p *pod) *yaml.Node {
 	n := inline()
 	since := pick(&g.rng, moments)(one(&g.rng, p.all()...))
 	put(since, "pod", text(p.name))
@@ -121,6 +135,5 @@ func (g *generator) deleteSince(p *pod) []*yaml.Node {
 	if g.percent(95) {
 		put(n, "after", text(value.Format(g.time(time.Millisecond, time.Minute))))
 	}
-	put(n, "delete", g.remove(p, one(&g.rng, asPod, asPod, g.between(0, 40))))
-	return []*yaml.Node{n}
+	return n
 }

@@ -30,6 +30,8 @@ func (r *instantRuntime) Delay(fakeruntime.DelayKind) time.Duration             
 func (r *instantRuntime) PodDelay(fakeruntime.DelayKind, *v1.Pod) time.Duration { return 0 }
 func (r *instantRuntime) Generation() uint64                                    { return 0 }
 func (r *instantRuntime) EventInstance(string, string, string) int              { return 0 }
+func (r *instantRuntime) Instance(string) int                                   { return 0 }
+func (r *instantRuntime) NextAttempt(string, string) int                        { return 0 }
 
 // backOffWorld has a container that is started as often as the back-off lets it.
 type backOffWorld struct {

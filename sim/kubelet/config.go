@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"maps"
 	"reflect"
 
 	v1 "k8s.io/api/core/v1"
@@ -64,8 +65,11 @@ func configOpFor(before, pod *v1.Pod) configOp {
 	return ""
 }
 
+// wantsSame reports whether two versions of a pod want the same (podsDifferSemantically in config.go at v1.37.0).
+// Another spec or deletion is another generation, and a deletion that becomes shorter another grace period.
 func wantsSame(a, b *v1.Pod) bool {
-	return a.Generation == b.Generation && reflect.DeepEqual(a.DeletionGracePeriodSeconds, b.DeletionGracePeriodSeconds)
+	return a.Generation == b.Generation && reflect.DeepEqual(a.DeletionGracePeriodSeconds, b.DeletionGracePeriodSeconds) &&
+		maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations)
 }
 
 // podManager has the pods that the kubelet should run, as it last heard of them

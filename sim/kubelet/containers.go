@@ -19,6 +19,8 @@ const (
 	killStopped       killReason = "Stopped" // the pod has come to its end, or its sandbox has
 	killLivenessProbe killReason = "LivenessProbe"
 	killStartupProbe  killReason = "StartupProbe"
+	killImageChanged  killReason = "ImageChanged"
+	killEvicted       killReason = "Evicted"
 )
 
 // containerKill is a running container that is not to be kept.
@@ -27,6 +29,11 @@ type containerKill struct {
 	reason    killReason
 	message   string
 	cause     int64
+}
+
+// killForImage is the end of a container that is to have another image; what is what events call it.
+func killForImage(rc *fakeruntime.Container, what string) containerKill {
+	return containerKill{container: *rc, reason: killImageChanged, message: what + " " + rc.Name + " definition changed"}
 }
 
 // killForProbe is the end of a container whose probe has failed for good; what is what events call it.
@@ -109,12 +116,12 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus) podActions {
 			}
 			continue
 		}
-		kill, ok := k.probeVerdict(rc)
+		kill, ok := k.verdict(c, rc)
 		if !ok {
 			keep++
 			continue
 		}
-		if pod.Spec.RestartPolicy != v1.RestartPolicyNever {
+		if pod.Spec.RestartPolicy != v1.RestartPolicyNever || kill.reason == killImageChanged {
 			kill.message += ", will be restarted"
 			actions.start = append(actions.start, c)
 		}
@@ -152,8 +159,12 @@ func sandboxActions(pod *v1.Pod, s *podStatus) podActions {
 	return actions
 }
 
-// probeVerdict says whether a running regular container is to be killed for a probe, liveness first.
-func (k *Kubelet) probeVerdict(rc *fakeruntime.Container) (containerKill, bool) {
+// verdict says whether a running regular container is to be killed: for another image, or for a probe, liveness
+// first.
+func (k *Kubelet) verdict(c *v1.Container, rc *fakeruntime.Container) (containerKill, bool) {
+	if rc.Image != c.Image {
+		return killForImage(rc, "Container"), true
+	}
 	if r, ok := k.results.Liveness.Get(containerIDPrefix + rc.ID); ok && r == results.Failure {
 		return k.killForProbe(rc, "Container", killLivenessProbe), true
 	}

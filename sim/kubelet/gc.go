@@ -42,16 +42,20 @@ func (d *deletor) run(p *sim.Proc) {
 // without exception once the pod is deleted and has come to its end.
 func (d *deletor) cleanUp(uid types.UID, id string) {
 	s, keep, name := d.k.cache.get(uid), containersToKeep, ""
-	all := d.k.workers.shouldContentBeRemoved(uid)
-	if all {
+	if d.k.workers.shouldContentBeRemoved(uid) {
 		keep = 0
 	} else if i := slices.IndexFunc(s.containers, func(c fakeruntime.Container) bool { return c.ID == id }); i >= 0 {
 		name = s.containers[i].Name
 	} else {
 		return
 	}
+	d.remove(s, name, keep)
+}
+
+// remove queues the dead containers of a name, or of all, but for the newest ones.
+func (d *deletor) remove(s *podStatus, name string, keep int) {
 	for _, c := range s.containers {
-		if c.State != fakeruntime.Exited || !all && c.Name != name {
+		if c.State != fakeruntime.Exited || name != "" && c.Name != name {
 			continue
 		}
 		if keep--; keep < 0 {

@@ -84,27 +84,34 @@ func (p *initProgress) succeed(i int) {
 	}
 }
 
-// lookAtSidecar decides about a running sidecar: its startup probe holds up what comes after it, its other probes
-// do not.
+// lookAtSidecar decides about a running sidecar: its startup probe holds up what comes after it, also a restart for
+// another image, and its other probes do not.
 func (p *initProgress) lookAtSidecar(i int, rc *fakeruntime.Container) {
 	c, id := &p.pod.Spec.InitContainers[i], containerIDPrefix+rc.ID
 	if c.StartupProbe != nil {
 		r, known := p.k.results.Startup.Get(id)
 		if known && r == results.Failure {
-			p.restart(i, rc, killStartupProbe)
+			p.restart(i, p.k.killForProbe(rc, initContainer, killStartupProbe))
 		}
 		if !known || r != results.Success {
 			return
 		}
 	}
 	p.succeed(i)
+	if rc.Image != c.Image {
+		p.restart(i, killForImage(rc, initContainer))
+		return
+	}
 	if r, known := p.k.results.Liveness.Get(id); c.LivenessProbe != nil && known && r == results.Failure {
-		p.restart(i, rc, killLivenessProbe)
+		p.restart(i, p.k.killForProbe(rc, initContainer, killLivenessProbe))
 	}
 }
 
-func (p *initProgress) restart(i int, rc *fakeruntime.Container, reason killReason) {
-	p.actions.kill = append(p.actions.kill, p.k.killForProbe(rc, "Init container", reason))
+// initContainer is what events call a sidecar, too.
+const initContainer = "Init container"
+
+func (p *initProgress) restart(i int, kill containerKill) {
+	p.actions.kill = append(p.actions.kill, kill)
 	p.start = append(p.start, i)
 }
 

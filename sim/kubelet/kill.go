@@ -18,10 +18,7 @@ func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *i
 	order := newTerminationOrder(u.pod, running.containers)
 	waiting := len(running.containers)
 	for _, c := range running.containers {
-		kill := containerKill{container: c, reason: killStopped, message: "Stopping container " + c.Name, cause: u.cause}
-		if u.pod.DeletionTimestamp != nil || !k.podManager.has(u.pod.UID) {
-			kill.reason = killDeleted
-		}
+		kill := containerKill{container: c, reason: k.whyStopped(u.pod), message: "Stopping container " + c.Name, cause: u.cause}
 		k.sim.Go("killer of "+podName(u.pod)+"/"+c.Name, func(killer *sim.Proc) {
 			k.killContainer(killer, u.pod, kill, grace, order)
 			if waiting--; waiting == 0 {
@@ -35,6 +32,17 @@ func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *i
 	for _, s := range running.sandboxes {
 		k.do(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID})
 	}
+}
+
+// whyStopped says why the containers of a pod are stopped that is not to run any more.
+func (k *Kubelet) whyStopped(pod *v1.Pod) killReason {
+	if pod.DeletionTimestamp != nil || !k.podManager.has(pod.UID) {
+		return killDeleted
+	}
+	if w, ok := k.workers.workers[pod.UID]; ok && w.evicted {
+		return killEvicted
+	}
+	return killStopped
 }
 
 // killContainer stops a container when its turn has come, and waits until its process is gone. The whole seconds

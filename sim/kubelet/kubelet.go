@@ -90,6 +90,7 @@ func New(o Options) *Kubelet {
 	k.prober = prober.NewManager(prober.Options{
 		Sim: o.Sim, Trace: o.Trace, Profile: o.Profile, Now: o.Now,
 		Status: k.status, Runner: k, Network: k, Events: k, Results: k.results,
+		Instance: func(containerID string) int { return o.Runtime.Instance(containerID[len(containerIDPrefix):]) },
 	})
 	k.backOffClock = clocktesting.NewFakeClock(o.Now())
 	k.backOff = newBackOff(o.Profile, k.backOffClock)

@@ -1,6 +1,9 @@
 package kubelet
 
 import (
+	"cmp"
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/sim"
@@ -38,17 +41,21 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 	api.InitContainerStatuses = k.initContainerStatuses(u.pod, s, old.InitContainerStatuses)
 	api.Phase = mergePhase(phaseOf(u.pod, api, terminal, s.hasActiveRegular(u.pod)), old, u.pod)
 	if api.Phase == old.Phase {
-		api.Reason, api.Message = old.Reason, old.Message
+		api.Reason, api.Message = cmp.Or(old.Reason, u.pod.Status.Reason), cmp.Or(old.Message, u.pod.Status.Message)
 	}
 	k.prober.UpdatePodStatus(p, u.pod, api, u.cause)
 	all := status.AllContainers(api)
-	api.Conditions = []v1.PodCondition{
+	api.Conditions = slices.DeleteFunc(slices.Clone(u.pod.Status.Conditions), func(c v1.PodCondition) bool { return status.ByKubelet(c.Type) })
+	if disrupted := status.FindCondition(old, v1.DisruptionTarget); disrupted != nil {
+		status.SetCondition(api, *disrupted)
+	}
+	api.Conditions = append(api.Conditions,
 		readyToStartContainers(u.pod, s),
 		status.Initialized(u.pod, all, api.Phase, old.Conditions),
 		status.Ready(u.pod, all, api.Phase),
 		status.ContainersReady(u.pod, all, api.Phase),
-		{Type: v1.PodScheduled, ObservedGeneration: u.pod.Generation, Status: v1.ConditionTrue},
-	}
+		v1.PodCondition{Type: v1.PodScheduled, ObservedGeneration: u.pod.Generation, Status: v1.ConditionTrue},
+	)
 	p.Preempt("pod status generated, not stored")
 	return api
 }

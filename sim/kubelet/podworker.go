@@ -73,7 +73,7 @@ func (p *podWorkers) sync(proc *sim.Proc, w *podWorker, u podUpdate, work workTy
 	case workTerminated:
 		p.k.syncTerminatedPod(proc, u, s)
 	case workTerminating:
-		p.k.syncTerminatingPod(proc, u, s)
+		p.k.syncTerminatingPod(proc, w, u, s)
 	default:
 		return p.k.syncPod(proc, w, u, s)
 	}
@@ -86,7 +86,7 @@ func (p *podWorkers) complete(proc *sim.Proc, w *podWorker, work workType, did s
 	delay := time.Duration(0)
 	switch {
 	case work == workTerminating:
-		w.terminated = true
+		w.terminated, w.markEvicted = true, false
 		p.k.volumes.unmount(w.active.pod)
 		p.requeueLast(w)
 	case did.terminal:

@@ -32,6 +32,7 @@ type podUpdate struct {
 	typ   updateType
 	pod   *v1.Pod
 	grace *int64 // seconds to terminate in; set once the pod is terminating
+	evict bool   // of a kill: for want of memory
 	cause int64
 }
 
@@ -52,6 +53,8 @@ type podWorker struct {
 	terminated  bool // none of its containers runs
 	finished    bool // nothing is left to do
 	deleted     bool // it was deleted from the API
+	evicted     bool // it terminates because it was evicted
+	markEvicted bool // its next status as a terminating pod is to say so
 	gracePeriod int64
 }
 
@@ -85,11 +88,11 @@ func (p *podWorkers) couldHaveRunningContainers(uid types.UID) bool {
 	return !p.synced
 }
 
-// shouldContentBeRemoved reports whether the pod is deleted and has come to its end, so that what is
+// shouldContentBeRemoved reports whether the pod is evicted, or deleted and has come to its end, so that what is
 // left of its containers can go.
 func (p *podWorkers) shouldContentBeRemoved(uid types.UID) bool {
 	if w, ok := p.workers[uid]; ok {
-		return w.deleted && w.terminated
+		return w.evicted || w.deleted && w.terminated
 	}
 	return p.synced
 }
@@ -106,8 +109,10 @@ func (p *podWorkers) update(u podUpdate) {
 	was := w.terminating
 	if !was {
 		w.deleted = u.pod.DeletionTimestamp != nil
+		w.evicted = u.evict && !w.deleted && !status.IsTerminal(u.pod.Status.Phase)
 		w.terminating = w.deleted || status.IsTerminal(u.pod.Status.Phase) || u.typ == syncKill
 	}
+	w.markEvicted = (w.markEvicted || u.evict) && !w.terminated
 	if w.terminating && !w.terminated {
 		grace := effectiveGracePeriod(w.gracePeriod, u.pod, u.grace)
 		w.gracePeriod, u.grace = grace, &grace

@@ -24,6 +24,10 @@ type Runtime interface {
 	PodDelay(kind fakeruntime.DelayKind, pod *v1.Pod) time.Duration
 	// Generation changes whenever a sandbox or container does.
 	Generation() uint64
+	// NextAttempt returns the attempt after those that the logs of a container tell of.
+	NextAttempt(podUID, container string) int
+	// Instance returns the instance that a container is.
+	Instance(containerID string) int
 	// EventInstance returns the instance that an event about a container belongs to.
 	EventInstance(podUID, container, reason string) int
 }

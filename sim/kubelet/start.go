@@ -33,12 +33,13 @@ func newBackOff(p profile.Profile, c *clocktesting.FakeClock) *flowcontrol.Backo
 
 // startOrBackOff starts a container, unless its back-off says to wait, and reports whether it did. The back-off counts from the end of
 // the newest instance that the sync began with; one that was still running then does not count, and
-// leaves no trace in the back-off (doBackOff in kuberuntime_manager.go at v1.37.0).
+// leaves no trace in the back-off (doBackOff in kuberuntime_manager.go at v1.37.0). Another image has a back-off
+// of its own (GetBackoffKey in helpers.go).
 func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, sandboxID string, did *syncResult) bool {
 	key := startKey{u.pod.UID, c.Name}
 	if exited := newestExited(s, c.Name); exited != nil {
 		k.backOffClock.SetTime(k.now())
-		item, finished := string(u.pod.UID)+"/"+c.Name, k.wall(exited.FinishedAt)
+		item, finished := string(u.pod.UID)+"/"+c.Name+"/"+c.Image, k.wall(exited.FinishedAt)
 		if k.backOff.IsInBackOffSince(item, finished) {
 			delay := k.backOff.Get(item)
 			k.ContainerEvent(u.pod, c.Name, v1.EventTypeWarning, "BackOff",
@@ -71,7 +72,7 @@ func newestExited(s *podStatus, name string) *fakeruntime.Container {
 // (pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, sandboxID string) {
 	k.ensureImage(p, u, c)
-	attempt := 0
+	attempt := k.runtime.NextAttempt(string(u.pod.UID), c.Name)
 	if before := s.find(c.Name); before != nil {
 		attempt = before.Attempt + 1
 	}

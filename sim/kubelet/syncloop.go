@@ -81,6 +81,9 @@ func (k *Kubelet) handleConfig(u configUpdate) {
 		return
 	case configReconcile:
 		k.podManager.pods[u.pod.UID] = u.pod
+		if isEvicted(u.pod) {
+			k.deletor.remove(k.cache.get(u.pod.UID), "", 0)
+		}
 		return
 	case configAdd:
 		typ = syncCreate

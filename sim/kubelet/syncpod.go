@@ -36,8 +36,12 @@ func ipsOf(s *v1.PodStatus) []string {
 
 // syncTerminatingPod stops what runs of a pod and stores how it ended. Readiness is probed until the
 // containers are gone (SyncTerminatingPod in kubelet.go at v1.37.0).
-func (k *Kubelet) syncTerminatingPod(p *sim.Proc, u podUpdate, s *podStatus) {
-	k.status.SetPodStatus(u.pod, k.generateAPIPodStatus(p, u, s, false), u.cause)
+func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) {
+	api := k.generateAPIPodStatus(p, u, s, false)
+	if w.markEvicted {
+		setEvicted(u.pod, api)
+	}
+	k.status.SetPodStatus(u.pod, api, u.cause)
 	k.prober.StopLivenessAndStartup(u.pod)
 	k.killPod(p, u, s.running(), u.grace)
 	k.prober.RemovePod(u.pod)

@@ -60,6 +60,7 @@ type Node struct {
 	api     *apiserver.Server
 	runtime *runtimeDriver
 	choices *choose.Recorder
+	kubelet *kubelet.Kubelet
 }
 
 // New returns a node whose kubelet starts when it is first run.
@@ -85,9 +86,10 @@ func New(o Options) *Node {
 		Seed: o.Seed, Delays: o.Delays, Record: o.Trace.Add, RecordCalls: o.Trace.Internal,
 	}))
 	n.api = apiserver.New(apiserver.Options{Sim: n.sim, Trace: o.Trace, Now: now, Delays: n.runtime})
-	kubelet.New(kubelet.Options{
+	n.kubelet = kubelet.New(kubelet.Options{
 		Sim: n.sim, Trace: o.Trace, Profile: o.Profile, Now: now, Wall: wall, Runtime: n.runtime, API: n.api,
-	}).Start()
+	})
+	n.kubelet.Start()
 	return n
 }
 
@@ -114,6 +116,37 @@ func (n *Node) AddPod(pod *v1.Pod, program fakeruntime.Pod) {
 // pod's own; 0 forces. It does nothing if there is no such pod.
 func (n *Node) DeletePod(namespace, name string, gracePeriodSeconds *int64) {
 	n.api.Delete(namespace, name, gracePeriodSeconds)
+}
+
+// KillContainer ends a container with SIGKILL now, or removes one; see fakeruntime.Kill. It reports whether
+// there was one.
+func (n *Node) KillContainer(k fakeruntime.Kill) bool { return n.runtime.Kill(k) }
+
+// PatchPod applies a strategic merge patch to a pod's metadata and spec through the API now. It does nothing if
+// there is no such pod, or if the patch is none.
+func (n *Node) PatchPod(namespace, name string, patch []byte) { n.api.Patch(namespace, name, patch) }
+
+// EvictPod has the kubelet evict a pod now, as for want of memory. It reports whether there was one to evict.
+func (n *Node) EvictPod(namespace, name string) bool {
+	stored := n.api.Pod(namespace, name)
+	if stored == nil {
+		return false
+	}
+	pod := n.kubelet.Evictable(stored.UID)
+	if pod == nil {
+		return false
+	}
+	n.kubelet.Evict(pod, n.Record(trace.Record{Kind: trace.Step, Pod: namespace + "/" + name, Reason: "evict"}))
+	return true
+}
+
+// SetDelays has these delays hold from now on in place of all others, of several the last.
+func (n *Node) SetDelays(d ...fakeruntime.Delays) { n.runtime.SetDelays(d...) }
+
+// Record adds a record about now to the trace and returns its step.
+func (n *Node) Record(r trace.Record) int64 {
+	r.T = n.sim.Now()
+	return n.trace.Add(r)
 }
 
 // At calls do when the virtual time is t, or at this instant if that is past.

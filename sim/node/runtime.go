@@ -83,6 +83,13 @@ func wake(op *fakeruntime.Op) {
 	}
 }
 
+// Kill ends a container from outside.
+func (d *runtimeDriver) Kill(k fakeruntime.Kill) bool {
+	killed := d.Runtime.Kill(d.sim.Now(), k)
+	d.arm()
+	return killed
+}
+
 // Answer returns what a list call answers that ends now.
 func (d *runtimeDriver) Answer(c fakeruntime.Call) *fakeruntime.Op {
 	op := d.Runtime.Answer(d.sim.Now(), c)

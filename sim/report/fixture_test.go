@@ -171,6 +171,20 @@ func unborn() []trace.Record {
 	return s.rec.Records()
 }
 
+// stepped is a run in which things are done to the node and to one of its containers.
+func stepped() []trace.Record {
+	s := &script{}
+	s.pod(0, trace.PodAdded, web)
+	s.start(0.3, 0)
+	s.add(20, trace.Record{Kind: trace.Step, Reason: "setDelays", Message: "{for: 30s, delays: {exec: 2s}}"})
+	s.add(30, trace.Record{Kind: trace.Step, Pod: web, Container: "app", Reason: "kill", Message: "OOMKilled"})
+	s.life(30, trace.ContainerExited, web, "app", 0, 137)
+	s.start(31, 1)
+	s.add(50, trace.Record{Kind: trace.Step, Reason: "setDelays", Message: trace.StepOver})
+	s.add(55, trace.Record{Kind: trace.Step, Pod: web, Reason: "evict"})
+	return s.rec.Records()
+}
+
 // replicas is the run of n pods that become ready one after the other, of which each third crashes once, and
 // of a kubelet that is down for 10 s.
 func replicas(n int) []trace.Record {

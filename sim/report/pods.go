@@ -11,6 +11,7 @@ import (
 type history struct {
 	pods    []*podHistory
 	kubelet []flip // up and down; empty if the kubelet was never stopped
+	marks   []mark // what was done to the node
 	// changes are the times at which something new happened: not one more probe with the same result, nor
 	// an event that is counted up.
 	changes []time.Duration
@@ -24,7 +25,7 @@ type podHistory struct {
 	name    string
 	added   time.Duration
 	removed time.Duration // never: forever
-	deleted []time.Duration
+	marks   []mark        // what was done to it
 	ready   []flip
 
 	containers []*containerHistory
@@ -38,6 +39,12 @@ type containerHistory struct {
 	started []flip
 	ready   []flip
 	probes  map[trace.Probe][]shot
+}
+
+// mark points out that something was done from outside.
+type mark struct {
+	at   time.Duration
+	what string
 }
 
 // flip is a value that a condition takes at a time and keeps.
@@ -77,6 +84,9 @@ func read(records []trace.Record, end time.Duration) *history {
 		switch {
 		case r.Kind == trace.KubeletStopped || r.Kind == trace.KubeletStarted:
 			h.addKubelet(r)
+		case r.Kind == trace.Step && r.Pod == "":
+			h.marks = append(h.marks, stepMark(r))
+			h.news(r.T, "")
 		case r.Kind.Observable() && r.Pod != "":
 			h.pod(r).add(r, h)
 		}
@@ -120,12 +130,19 @@ func (h *history) news(t time.Duration, key string) {
 func (p *podHistory) add(r *trace.Record, h *history) {
 	switch r.Kind {
 	case trace.PodAdded:
+		if r.T > 0 {
+			p.marks = append(p.marks, mark{r.T, "added"})
+		}
 		h.news(r.T, "")
 	case trace.PodDeleteRequested:
-		p.deleted = append(p.deleted, r.T)
+		p.marks = append(p.marks, mark{r.T, "deleted"})
 		h.news(r.T, "")
 	case trace.PodRemoved:
 		p.removed = r.T
+		p.marks = append(p.marks, mark{r.T, "removed"})
+		h.news(r.T, "")
+	case trace.Step:
+		p.marks = append(p.marks, stepMark(r))
 		h.news(r.T, "")
 	case trace.StatusPatched:
 		p.addStatus(r.T, r.Status, h)
@@ -137,6 +154,18 @@ func (p *podHistory) add(r *trace.Record, h *history) {
 		p.container(r.Container).addLife(r)
 		h.news(r.T, "")
 	}
+}
+
+// stepMark names a step, and the container that it is about. The end of a step says so in its message.
+func stepMark(r *trace.Record) mark {
+	what := trace.Clean(r.Reason)
+	switch {
+	case r.Container != "":
+		what += " " + trace.Clean(r.Container)
+	case r.Message == trace.StepOver:
+		what += " " + r.Message
+	}
+	return mark{r.T, what}
 }
 
 func (p *podHistory) container(name string) *containerHistory {

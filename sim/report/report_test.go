@@ -67,6 +67,8 @@ func scan(t *testing.T, d *datadriven.TestData) (*Run, Options) {
 		run.Records = sidecar()
 	case "unborn":
 		run.Records = unborn()
+	case "stepped":
+		run.Records = stepped()
 	case "replicas":
 		run.Records = replicas(12)
 	case "three":

@@ -81,6 +81,9 @@ func (d *drawing) write(w io.Writer) error {
 
 func (h *history) lanes() []lane {
 	var all []lane
+	if len(h.marks) > 0 {
+		all = append(all, lane{label: "node", style: bold, draw: func(d *drawing) row { return markLane(d, h.marks) }})
+	}
 	if len(h.kubelet) > 0 {
 		all = append(all, h.condition("kubelet", h.kubelet, h.end))
 	}
@@ -113,7 +116,7 @@ func (h *history) readyLane(p *podHistory, d *drawing) row {
 func (h *history) podLanes(p *podHistory) []lane {
 	end := min(h.end, p.removed)
 	lanes := []lane{
-		{label: p.name, style: bold, draw: p.marks},
+		{label: p.name, style: bold, draw: func(d *drawing) row { return markLane(d, p.marks) }},
 		{label: "  Ready", draw: func(d *drawing) row { return h.readyLane(p, d) }},
 	}
 	for _, c := range p.containers {
@@ -135,30 +138,21 @@ func (h *history) podLanes(p *podHistory) []lane {
 	return lanes
 }
 
-// marks points out what was done to the pod from outside.
-func (p *podHistory) marks(d *drawing) row {
+// markLane points out what was done from outside.
+func markLane(d *drawing, marks []mark) row {
 	r := make(row, d.o.width()-d.gutter) // a text may reach beyond the end of the run
 	texts := map[int]string{}            // of the marks, by column
 	var columns []int
-	mark := func(t time.Duration, what string) {
-		if t < d.scale.from() || t > d.scale.until() {
-			return
+	for _, m := range marks {
+		if m.at < d.scale.from() || m.at > d.scale.until() {
+			continue
 		}
-		i := d.scale.column(t)
+		i := d.scale.column(m.at)
 		r.set(i, d.g.mark, warn)
 		if texts[i] == "" {
-			texts[i] = what
+			texts[i] = m.what
 			columns = append(columns, i)
 		}
-	}
-	if p.added > 0 {
-		mark(p.added, "added")
-	}
-	for _, t := range p.deleted {
-		mark(t, "deleted")
-	}
-	if p.removed != forever {
-		mark(p.removed, "removed")
 	}
 	for _, i := range columns {
 		what := texts[i]

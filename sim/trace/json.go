@@ -68,6 +68,9 @@ func appendWhat(dst []byte, r *Record) []byte {
 		dst = appendText(dst, `,"type":`, r.Type)
 		dst = appendText(dst, `,"reason":`, r.Reason)
 		return appendText(dst, `,"message":`, r.Message)
+	case Step:
+		dst = appendText(dst, `,"reason":`, r.Reason)
+		return appendText(dst, `,"message":`, r.Message)
 	case StatusPatched:
 		return appendStatus(dst, r.Status)
 	}

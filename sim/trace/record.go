@@ -24,6 +24,7 @@ const (
 	Event              Kind = "Event"              // Type, Reason, Message
 	KubeletStopped     Kind = "KubeletStopped"
 	KubeletStarted     Kind = "KubeletStarted"
+	Step               Kind = "Step" // somebody does something; Reason is the step of the scenario, Message what there is to say
 )
 
 // Internal kinds, written by the simulator only, and CRICall by both engines, when asked for.
@@ -43,8 +44,11 @@ var observable = map[Kind]bool{
 	PodAdded: true, PodDeleteRequested: true, PodRemoved: true,
 	ContainerStarted: true, ContainerStopping: true, ContainerExited: true,
 	ProbeExecuted: true, StatusPatched: true, Event: true,
-	KubeletStopped: true, KubeletStarted: true,
+	KubeletStopped: true, KubeletStarted: true, Step: true,
 }
+
+// StepOver is the message of a record about a step whose time is over.
+const StepOver = "over"
 
 // Observable reports whether both engines write records of this kind.
 func (k Kind) Observable() bool { return observable[k] }

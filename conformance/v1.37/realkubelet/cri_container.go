@@ -2,6 +2,7 @@ package realkubelet
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -22,7 +23,16 @@ func (r *runtimeService) CreateContainer(_ context.Context, sandboxID string, co
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.containers[op.ID] = config
-	return op.ID, nil
+	return op.ID, writeLog(filepath.Join(sandbox.LogDirectory, config.LogPath))
+}
+
+// writeLog makes the file of a container's log. Of a container that the runtime has lost, the logs tell the
+// kubelet how often it was started (pkg/kubelet/kuberuntime/kuberuntime_container.go, calcRestartCountByLogDir).
+func writeLog(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(path, nil, 0o600)
 }
 
 func (r *runtimeService) StartContainer(_ context.Context, id string) error {

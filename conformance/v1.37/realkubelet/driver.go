@@ -138,6 +138,27 @@ func (d *driver) addPod(p fakeruntime.Pod) {
 	d.runtime.AddPod(p)
 }
 
+// kill ends a container from outside.
+func (d *driver) kill(k fakeruntime.Kill) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.runtime.Kill(d.now(), k)
+}
+
+// setDelays changes the delays of what begins from now on.
+func (d *driver) setDelays(list []fakeruntime.Delays) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.runtime.SetDelays(list...)
+}
+
+// instance returns the instance that a container is.
+func (d *driver) instance(containerID string) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.runtime.Instance(containerID)
+}
+
 // eventInstance returns the instance that an event about a container belongs to.
 func (d *driver) eventInstance(podUID, container, reason string) int {
 	d.mu.Lock()

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/kubelet/events"
+	"k8s.io/kubernetes/pkg/kubelet/eviction"
 
 	"probesim.dev/sim/trace"
 )
@@ -21,8 +22,9 @@ type eventRecorder struct {
 	recorder *recorder
 	network  *network
 
-	mu    sync.Mutex
-	kills map[containerKey]string // message of the last Killing event
+	mu      sync.Mutex
+	kills   map[containerKey]string // message of the last Killing event
+	evicted map[string]bool         // by pod UID
 }
 
 // containerKey names a container in all its instances.
@@ -44,6 +46,9 @@ func (e *eventRecorder) Event(object runtime.Object, eventtype, reason, message 
 	about, ok := podReference(object)
 	if !ok {
 		return
+	}
+	if reason == eviction.Reason {
+		e.setEvicted(string(about.UID))
 	}
 	rec := trace.Record{
 		Kind: trace.Event, Pod: about.Namespace + "/" + about.Name,
@@ -94,4 +99,16 @@ func (e *eventRecorder) killMessage(c containerKey) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.kills[c]
+}
+
+func (e *eventRecorder) setEvicted(podUID string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.evicted[podUID] = true
+}
+
+func (e *eventRecorder) isEvicted(podUID string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.evicted[podUID]
 }

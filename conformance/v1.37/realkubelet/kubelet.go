@@ -46,12 +46,12 @@ type outside struct {
 }
 
 // startKubelet makes a kubelet and lets it run until ctx is done.
-func startKubelet(ctx context.Context, o outside) error {
+func startKubelet(ctx context.Context, o outside) (*runningKubelet, error) {
 	unregisterCollectors()
 	capabilities.Setup(true, 0)
 	settings, err := configuration()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	latency := util.NewPodStartupLatencyTracker()
 	pods := config.NewPodConfig(o.recorder, latency)
@@ -61,7 +61,7 @@ func startKubelet(ctx context.Context, o outside) error {
 		"", "external", "", o.root, filepath.Join(o.root, "logs"), "", "", false, nil, nil, "", false, false,
 		metav1.Duration{}, 1, -1, nil, 50, false) // the garbage collection of cmd/kubelet/app/options/options.go
 	if err != nil {
-		return err
+		return nil, err
 	}
 	shiftPodWorkers(k)
 	o.network.attach(k)
@@ -69,7 +69,7 @@ func startKubelet(ctx context.Context, o outside) error {
 	k.StartGarbageCollection(ctx)
 	go o.pods.run(ctx, pods)
 	go k.Run(ctx, pods.Updates())
-	return nil
+	return &runningKubelet{k}, nil
 }
 
 // dependencies returns what stands in for the node.

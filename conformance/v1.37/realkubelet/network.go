@@ -89,7 +89,8 @@ func (n *network) about(a asker) trace.Record {
 	status := n.podStatus(a)
 	for _, list := range [][]v1.ContainerStatus{status.InitContainerStatuses, status.ContainerStatuses} {
 		if c, ok := podutil.GetContainerStatus(list, a.container); ok {
-			rec.Instance = int(c.RestartCount)
+			_, id, _ := strings.Cut(c.ContainerID, "://")
+			rec.Instance = n.driver.instance(id)
 		}
 	}
 	return rec

@@ -100,11 +100,29 @@ func (a *podAPI) deletion(key types.NamespacedName, gracePeriodSeconds *int64) e
 	case after == pod:
 		return nil
 	}
-	after = serialized(after)
-	if err := a.fake.Tracker().Update(v1.SchemeGroupVersion.WithResource("pods"), after, after.Namespace); err != nil {
+	return a.update(after)
+}
+
+// patch patches the metadata and spec of a pod the way the API server does.
+func (a *podAPI) patch(key types.NamespacedName, patch []byte) error {
+	pod := a.get(key)
+	if pod == nil {
+		return nil
+	}
+	after, err := apiserver.AfterPatch(pod, patch)
+	if err != nil {
 		return err
 	}
-	a.set(after)
+	return a.update(after)
+}
+
+// update puts a pod in the place of the one of its name.
+func (a *podAPI) update(pod *v1.Pod) error {
+	pod = serialized(pod)
+	if err := a.fake.Tracker().Update(v1.SchemeGroupVersion.WithResource("pods"), pod, pod.Namespace); err != nil {
+		return err
+	}
+	a.set(pod)
 	return nil
 }
 

@@ -87,7 +87,7 @@ func run(opts Options, root string, draws *jitter, drive func(scenarios.World), 
 
 	source := newPodSource()
 	api := newPodAPI(d, rec, source)
-	events := &eventRecorder{driver: d, recorder: rec, kills: map[containerKey]string{}}
+	events := &eventRecorder{driver: d, recorder: rec, kills: map[containerKey]string{}, evicted: map[string]bool{}}
 	probes := &probeRuns{recorder: rec, runs: map[probeKey]*probeRun{}}
 	cri := newRuntimeService(d, probes, stopReason(events, api))
 	events.network = &network{driver: d, recorder: rec, probes: probes}
@@ -97,7 +97,8 @@ func run(opts Options, root string, draws *jitter, drive func(scenarios.World), 
 
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
 	defer cancel()
-	if err := startKubelet(ctx, outside{
+	var err error
+	if w.kubelet, err = startKubelet(ctx, outside{
 		root: root, client: api.client(), runtime: cri, images: &imageService{runtime: cri}, recorder: events, pods: source,
 		network: events.network,
 	}); err != nil {

@@ -12,6 +12,7 @@ const (
 	stopStartup  = "StartupProbe"
 	stopImage    = "ImageChanged"
 	stopDeleted  = "Deleted"
+	stopEvicted  = "Evicted"
 	stopOther    = "Stopped"
 )
 
@@ -31,6 +32,9 @@ func stopReason(events *eventRecorder, api *podAPI) func(c containerKey, namespa
 		pod := api.get(types.NamespacedName{Namespace: namespace, Name: name})
 		if pod == nil || pod.DeletionTimestamp != nil {
 			return stopDeleted
+		}
+		if events.isEvicted(c.podUID) {
+			return stopEvicted
 		}
 		return stopOther
 	}

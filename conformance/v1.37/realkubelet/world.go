@@ -17,6 +17,7 @@ type world struct {
 	driver   *driver
 	recorder *recorder
 	api      *podAPI
+	kubelet  *runningKubelet
 	err      error // the first
 }
 
@@ -29,6 +30,31 @@ func (w *world) AddPod(pod *v1.Pod, program fakeruntime.Pod) {
 func (w *world) DeletePod(namespace, name string, gracePeriodSeconds *int64) {
 	w.failed(w.api.deletion(types.NamespacedName{Namespace: namespace, Name: name}, gracePeriodSeconds), "delete", namespace, name)
 }
+
+func (w *world) KillContainer(k fakeruntime.Kill) bool { return w.driver.kill(k) }
+
+func (w *world) PatchPod(namespace, name string, patch []byte) {
+	w.failed(w.api.patch(types.NamespacedName{Namespace: namespace, Name: name}, patch), "patch", namespace, name)
+}
+
+// EvictPod has the kubelet's eviction manager evict the pod, which waits until the pod is gone.
+func (w *world) EvictPod(namespace, name string) bool {
+	pod := w.api.get(types.NamespacedName{Namespace: namespace, Name: name})
+	if pod == nil || w.kubelet == nil {
+		return false
+	}
+	evict := w.kubelet.eviction(pod.UID)
+	if evict == nil {
+		return false
+	}
+	w.Record(trace.Record{Kind: trace.Step, Pod: namespace + "/" + name, Reason: "evict"})
+	go evict()
+	return true
+}
+
+func (w *world) SetDelays(d ...fakeruntime.Delays) { w.driver.setDelays(d) }
+
+func (w *world) Record(r trace.Record) int64 { return w.recorder.add(r) }
 
 func (w *world) At(t time.Duration, do func()) { w.driver.at(t, do) }
 

@@ -1,0 +1,93 @@
+package scenarios
+
+import (
+	"encoding/json"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"probesim.dev/scenarios/podspec"
+	"probesim.dev/scenarios/strict"
+	"probesim.dev/sim/apiserver"
+	"probesim.dev/sim/trace"
+)
+
+// PatchPod patches pods through the API.
+type PatchPod struct {
+	Pod      string                   `json:"pod,omitempty"` // as in Delete
+	Metadata *part[metav1.ObjectMeta] `json:"metadata,omitempty"`
+	Spec     *part[v1.PodSpec]        `json:"spec,omitempty"`
+	Status   later                    `json:"status,omitempty"`
+
+	text string // as written
+}
+
+// part is a part of a strategic merge patch that patches a T.
+type part[T any] struct{ node *strict.Node }
+
+// UnmarshalNode checks the patch against the type that it patches and keeps it.
+func (p *part[T]) UnmarshalNode(n *strict.Node) {
+	p.node = n
+	var patched T
+	n.Ignore(isDirective)
+	strict.Decode(n, &patched)
+}
+
+func (p *part[T]) MarshalJSON() ([]byte, error) { return p.node.JSON(), nil }
+
+// json returns the patch as it goes to the API server.
+func (p *PatchPod) json() []byte {
+	data, err := json.Marshal(struct {
+		Metadata *part[metav1.ObjectMeta] `json:"metadata,omitempty"`
+		Spec     *part[v1.PodSpec]        `json:"spec,omitempty"`
+	}{p.Metadata, p.Spec})
+	if err != nil {
+		panic(err) // its parts are JSON
+	}
+	return data
+}
+
+func (p *PatchPod) target() string { return p.Pod }
+
+func (p *PatchPod) name() string { return "patch" }
+
+// check applies the patch to the pods as they are at first: what other patches change is nothing that this one
+// could run into.
+func (p *PatchPod) check(c *checker, n *strict.Node) {
+	p.text = n.Text()
+	c.checkTarget(p.Pod, n)
+	if p.Metadata == nil && p.Spec == nil && !n.Bad() {
+		n.Errorf("changes nothing: write metadata or spec")
+	}
+	for _, w := range c.scenario.workloads {
+		if _, count := w.named(p.Pod); count > 0 && !n.Bad() && c.affordable(w.manifest, n) {
+			p.checkPod(w, n)
+		}
+	}
+}
+
+func (p *PatchPod) checkPod(w *workload, n *strict.Node) {
+	patched, err := apiserver.Merge(w.pod, p.json())
+	if err != nil {
+		n.Errorf("cannot be applied: %s", err)
+		return
+	}
+	for _, e := range podspec.ValidateUpdate(patched, w.pod) {
+		at := n
+		if written, _ := findInPod(n, patched, e.Field); written.Written() {
+			at = written
+		}
+		at.Errorf("%s", e.ErrorBody())
+	}
+	if finalizers := n.Find("metadata.finalizers"); finalizers.Written() {
+		finalizers.Errorf("finalizers is not supported yet")
+	}
+}
+
+func (p *PatchPod) do(d *Driver, _ int) bool {
+	return d.eachPod(p.Pod, func(pod *PlannedPod) bool {
+		d.world.Record(trace.Record{Kind: trace.Step, Pod: pod.Pod.Namespace + "/" + pod.Pod.Name, Reason: p.name(), Message: p.text})
+		d.world.PatchPod(pod.Pod.Namespace, pod.Pod.Name, p.json())
+		return true
+	})
+}
