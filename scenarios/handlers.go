@@ -55,6 +55,18 @@ var httpHandler = &handler{
 	fields: map[string]bool{"code": true, "body": true, "location": true, "then": true, "transportError": true},
 }
 
+// A socket is open or not; the kernel of the node accepts for a program that is frozen.
+var tcpHandler = &handler{
+	name: "a tcpSocket probe",
+	words: map[string]fakeruntime.Answer{
+		value.OK:    {Word: fakeruntime.Answers},
+		value.Fail:  {Word: fakeruntime.Refuses},
+		value.Down:  {Word: fakeruntime.Refuses},
+		value.Hang:  {Word: fakeruntime.Hangs},
+		value.Stall: {Word: fakeruntime.Answers},
+	},
+}
+
 // handlerOf returns the handler of a probe, nil if there is none that is known. The kubelet takes the
 // first (pkg/kubelet/prober/prober.go at v1.37.0).
 func handlerOf(p *v1.Probe) *handler {
@@ -63,6 +75,8 @@ func handlerOf(p *v1.Probe) *handler {
 		return execHandler
 	case p.HTTPGet != nil:
 		return httpHandler
+	case p.TCPSocket != nil:
+		return tcpHandler
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ const (
 )
 
 var badAnswers = []weighted[string]{
-	{29, "fail"}, {10, "down"}, {12, "hang"}, {10, "stall"}, {9, "error"}, {3, "warn"}, {8, anyCode}, {10, late}, {9, named},
+	{29, "fail"}, {10, "down"}, {12, "hang"}, {10, "stall"}, {9, "error"}, {3, "warn"}, {8, anyCode}, {10, late}, {12, named},
 }
 
 var goodAnswers = []weighted[string]{
@@ -125,7 +125,7 @@ func (b *program) named(key string) string {
 	if !has(answer, "ignoreTimeout") {
 		return name
 	}
-	if b.percent(20) {
+	if b.percent(45) {
 		return name + " in " + b.draw(b.time(100*time.Second, 150*time.Second)) // the kubelet gives up 2m after the timeout
 	}
 	return name + " in " + b.draw(b.lateness(key))
@@ -150,7 +150,7 @@ func (b *program) namedAnswer(handler, name string) *yaml.Node {
 	if b.percent(75) {
 		put(n, "code", number(one(&b.rng, 0, 1, 1, 2, 255)))
 	}
-	if b.percent(45) {
+	if b.percent(70) {
 		put(n, "ignoreTimeout", literal("true"))
 	}
 	put(n, "body", text(b.body()))

@@ -33,6 +33,7 @@ var containerDelays = []delay{
 	{"imageStatus", 600 * time.Microsecond},
 	{"exec", 20 * time.Millisecond},
 	{"httpGet", 9 * time.Millisecond},
+	{"tcpSocket", 2 * time.Millisecond},
 }
 
 // imagePull takes no time unless a scenario says otherwise.

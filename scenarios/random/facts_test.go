@@ -117,6 +117,8 @@ func handlerCount(c *v1.Container) int {
 			kinds["exec"] = true
 		case p.HTTPGet != nil:
 			kinds["httpGet"] = true
+		case p.TCPSocket != nil:
+			kinds["tcpSocket"] = true
 		}
 	}
 	return len(kinds)

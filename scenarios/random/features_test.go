@@ -35,6 +35,7 @@ var features = map[string]feature{
 
 	"exec":                   anyProbe(func(p *v1.Probe) bool { return p.Exec != nil }),
 	"httpGet":                anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil }),
+	"tcpSocket":              anyProbe(func(p *v1.Probe) bool { return p.TCPSocket != nil }),
 	"HTTPS":                  anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil && p.HTTPGet.Scheme == v1.URISchemeHTTPS }),
 	"a host":                 anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil && p.HTTPGet.Host != "" }),
 	"a header":               anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil && len(p.HTTPGet.HTTPHeaders) > 0 }),

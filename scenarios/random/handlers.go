@@ -5,7 +5,7 @@ import (
 )
 
 // handlers are the ways in which probes ask.
-var handlers = []weighted[string]{{50, "exec"}, {50, "httpGet"}}
+var handlers = []weighted[string]{{45, "exec"}, {40, "httpGet"}, {15, "tcpSocket"}}
 
 // putHandler gives a probe its handler and returns the handler's name.
 func (g *generator) putHandler(c *container, probe *yaml.Node) string {
@@ -16,6 +16,9 @@ func (g *generator) putHandler(c *container, probe *yaml.Node) string {
 		put(n, "command", texts(one(&g.rng, g.commands(c)...)...))
 	case "httpGet":
 		g.putHTTPGet(c, n)
+	case "tcpSocket":
+		put(n, "port", g.port(c))
+		g.putHost(n)
 	}
 	return name
 }
@@ -113,7 +116,7 @@ func (b *program) namedHTTP(name string) *yaml.Node {
 	case "moved":
 		put(n, "code", number(one(&b.rng, 301, 302, 303, 307, 308)))
 		put(n, "location", text(one(&b.rng, "/up", "?again", "http://10.64.0.1/", "https://10.64.0.1:81/up", "//10.64.0.1:82")))
-		put(n, "then", text(one(&b.rng, "ok", "fail", "hang", "down", "moved", "ok in 900ms", "moved in 300ms", "error", "warn")))
+		put(n, "then", text(one(&b.rng, "ok", "fail", "hang", "down", "moved", "moved", "ok in 900ms", "moved in 300ms", "error", "warn")))
 	case "away":
 		put(n, "code", number(one(&b.rng, 302, 307)))
 		put(n, "location", text(one(&b.rng, "http://example.com/", "https://10.9.9.9/up")))

@@ -22,9 +22,9 @@ import (
 	"probesim.dev/sim/trace"
 )
 
-// network stands between the kubelet's probers and the programs. The probers themselves are the real ones:
-// where they dial, their connections are pipes, which take no real time, to a server here that has the
-// runtime say what the program does.
+// network stands between the kubelet's probers and the programs. The probers themselves are the real ones but
+// for that of TCP sockets: where they dial, their connections are pipes, which take no real time, to a
+// server here that has the runtime say what the program does.
 type network struct {
 	driver   *driver
 	recorder *recorder
@@ -60,6 +60,7 @@ func (n *network) attach(k *kubelet.Kubelet) {
 	prober := field(manager, "prober").Elem()
 	http := field(prober, "http")
 	http.Set(reflect.ValueOf(newHTTPProber(n, http.Interface().(httpprobe.Prober))))
+	field(prober, "tcp").Set(reflect.ValueOf(&tcpProber{n}))
 }
 
 // try is one try of a probe run.
