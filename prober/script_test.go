@@ -21,8 +21,8 @@ import (
 //
 //	run [CONTAINER.]PROBE=(FIELD:N, FIELD:N...) [FIELD=VALUE...] until=T
 //
-// A pod with these probes (period, delay, success, failure, timeout; of a command, or with http, https or
-// tcp of a port) comes to a kubelet at 0 s. The input says what happens to it, a line each, T CONTAINER WHAT... or
+// A pod with these probes (period, delay, success, failure, timeout; of a command, or with http, https, tcp or
+// grpc of a port) comes to a kubelet at 0 s. The input says what happens to it, a line each, T CONTAINER WHAT... or
 // T WHAT...:
 //
 //	T CONTAINER running ID [at=T] [started] [ready]   the stored status shows it so from T on
@@ -198,6 +198,8 @@ func networkHandler(name string, port int) *v1.ProbeHandler {
 		}}
 	case "tcp":
 		return &v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: intstr.FromInt(port)}}
+	case "grpc":
+		return &v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: int32(port)}}
 	}
 	return nil
 }

@@ -67,6 +67,22 @@ var tcpHandler = &handler{
 	},
 }
 
+var grpcHandler = &handler{
+	name: "a grpc probe",
+	words: map[string]fakeruntime.Answer{
+		value.OK:    {Word: fakeruntime.Answers, Status: "SERVING"},
+		value.Fail:  {Word: fakeruntime.Answers, Status: "NOT_SERVING"},
+		value.Down:  {Word: fakeruntime.Refuses},
+		value.Hang:  {Word: fakeruntime.Hangs},
+		value.Stall: {Word: fakeruntime.Stalls},
+	},
+	code: func(a *fakeruntime.Answer, c value.Code) (err error) {
+		a.Status, err = c.HealthStatus()
+		return err
+	},
+	fields: map[string]bool{"code": true, "transportError": true},
+}
+
 // handlerOf returns the handler of a probe, nil if there is none that is known. The kubelet takes the
 // first (pkg/kubelet/prober/prober.go at v1.37.0).
 func handlerOf(p *v1.Probe) *handler {
@@ -77,6 +93,8 @@ func handlerOf(p *v1.Probe) *handler {
 		return httpHandler
 	case p.TCPSocket != nil:
 		return tcpHandler
+	case p.GRPC != nil:
+		return grpcHandler
 	}
 	return nil
 }

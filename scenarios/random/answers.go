@@ -48,7 +48,10 @@ func (b *program) word(kind, key string) string {
 
 // code returns a code of the one handler of a key's probes.
 func (b *program) code(key string) string {
-	if b.handlers(key)[0] == "httpGet" {
+	switch b.handlers(key)[0] {
+	case "grpc":
+		return one(&b.rng, grpcCodes...)
+	case "httpGet":
 		return strconv.Itoa(one(&b.rng, 200, 204, 302, 304, 399, 400, 404, 500, 503, 599))
 	}
 	return strconv.Itoa(one(&b.rng, 1, 2, 3, 126, 127, 255))
@@ -110,7 +113,7 @@ func (b *program) series(key string, window bool) *yaml.Node {
 
 // namedAnswers are the names of answers with more than a word says, by handler.
 var namedAnswers = map[string][]string{
-	"exec": {"sick", "busy", "stubborn"}, "httpGet": {"moved", "away", "odd", "reset"},
+	"exec": {"sick", "busy", "stubborn"}, "httpGet": {"moved", "away", "odd", "reset"}, "grpc": {"draining", "garbled"},
 }
 
 // named returns a named answer of the container for the one handler of a key's probes.
@@ -142,8 +145,11 @@ func (b *program) findNamed(name string) *yaml.Node {
 }
 
 func (b *program) namedAnswer(handler, name string) *yaml.Node {
-	if handler == "httpGet" {
+	switch handler {
+	case "httpGet":
 		return b.namedHTTP(name)
+	case "grpc":
+		return b.namedGRPC(name)
 	}
 	n := inline()
 	put(n, "name", text(name))

@@ -34,6 +34,7 @@ var containerDelays = []delay{
 	{"exec", 20 * time.Millisecond},
 	{"httpGet", 9 * time.Millisecond},
 	{"tcpSocket", 2 * time.Millisecond},
+	{"grpc", 11 * time.Millisecond},
 }
 
 // imagePull takes no time unless a scenario says otherwise.

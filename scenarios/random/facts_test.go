@@ -119,6 +119,8 @@ func handlerCount(c *v1.Container) int {
 			kinds["httpGet"] = true
 		case p.TCPSocket != nil:
 			kinds["tcpSocket"] = true
+		case p.GRPC != nil:
+			kinds["grpc"] = true
 		}
 	}
 	return len(kinds)

@@ -16,6 +16,7 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet"
 	"k8s.io/kubernetes/pkg/kubelet/status"
 	"k8s.io/kubernetes/pkg/probe"
+	grpcprobe "k8s.io/kubernetes/pkg/probe/grpc"
 	httpprobe "k8s.io/kubernetes/pkg/probe/http"
 
 	"probesim.dev/fakeruntime"
@@ -61,6 +62,8 @@ func (n *network) attach(k *kubelet.Kubelet) {
 	http := field(prober, "http")
 	http.Set(reflect.ValueOf(newHTTPProber(n, http.Interface().(httpprobe.Prober))))
 	field(prober, "tcp").Set(reflect.ValueOf(&tcpProber{n}))
+	grpc := field(prober, "grpc")
+	grpc.Set(reflect.ValueOf(newGRPCProber(n, grpc.Interface().(grpcprobe.Prober))))
 }
 
 // try is one try of a probe run.
@@ -119,11 +122,10 @@ func unaskedProbe(event string) (p trace.Probe, why string, ok bool) {
 }
 
 // request submits a request to the program.
-func (t *try) request(method fakeruntime.Method, followed bool) *pending {
-	return t.driver.submit(fakeruntime.Call{
-		Method: method, PodUID: string(t.uid), Name: t.container, Probe: t.probe,
-		Timeout: t.deadline - t.driver.now(), Retry: t.retry, Followed: followed,
-	})
+func (t *try) request(c fakeruntime.Call) *pending {
+	c.PodUID, c.Name, c.Probe, c.Timeout = string(t.uid), t.container, t.probe, t.deadline-t.driver.now()
+	c.Retry = c.Retry || t.retry
+	return t.driver.submit(c)
 }
 
 // dialError is what package net says of a connection that cannot be made.

@@ -4,13 +4,15 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"probesim.dev/sim/trace"
 )
 
 // A command that the kubelet runs in a container does not say whose it is. So each command of a probe or
 // hook in the pod that the kubelet is given begins with one more word, a tag, which the runtime takes off.
-// In the same way an HTTP request has one more header, and the host of a TCP socket begins with the tag.
+// In the same way an HTTP request has one more header, and the host of a TCP socket and the service of a gRPC
+// health check begin with the tag.
 const (
 	tagPrefix = "probesim:"
 	tagEnd    = "|"
@@ -56,6 +58,8 @@ func tagProbe(p *v1.Probe, a asker) {
 		p.HTTPGet.HTTPHeaders = append(p.HTTPGet.HTTPHeaders, v1.HTTPHeader{Name: tagHeader, Value: a.String()})
 	case p.TCPSocket != nil:
 		p.TCPSocket.Host = a.String() + tagEnd + p.TCPSocket.Host
+	case p.GRPC != nil:
+		p.GRPC.Service = new(a.String() + tagEnd + ptr.Deref(p.GRPC.Service, ""))
 	}
 }
 

@@ -33,7 +33,7 @@ func (p *tcpProber) Probe(host string, port int, timeout time.Duration) (probe.R
 
 // dialTCP connects and returns what a dialer says that cannot.
 func (t *try) dialTCP(addr string) error {
-	switch op := t.request(fakeruntime.TCPSocket, false).wait(); {
+	switch op := t.request(fakeruntime.Call{Method: fakeruntime.TCPSocket}).wait(); {
 	case op.Err != nil:
 		return op.Err
 	case op.TimedOut:
