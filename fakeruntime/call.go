@@ -88,9 +88,10 @@ type Op struct {
 	Output   string // ExecSync: what the command wrote
 	TimedOut bool   // ExecSync, the network: there was no answer when Timeout was over; of ExecSync Err is set too
 	// The network: whether the connection was accepted, which is known at once, and until when the program
-	// has been frozen since, 0 if it never was.
+	// has been frozen since, 0 if it never was. Silent: nothing was accepted, or nothing said, to the end.
 	Accepted    bool
 	FrozenUntil time.Duration
+	Silent      bool
 	Reply       Reply   // the network
 	Answer      *Answer // the network: what was answered; not to be changed
 
@@ -105,14 +106,14 @@ type Op struct {
 	opState
 }
 
-// Reply says what became of a request over the network. One that timed out has none but Silent.
+// Reply says what became of a request over the network that did not time out.
 type Reply int
 
 const (
-	Answered Reply = iota + 1 // see Op.Answer
-	Refused                   // nothing listens
-	HungUp                    // the program ended and had not answered
-	Silent                    // the program was frozen all the time, until the Timeout or the Handshake was over
+	Answered    Reply = iota + 1 // see Op.Answer
+	Refused                      // nothing listens
+	HungUp                       // the program ended and had not answered
+	NoHandshake                  // the time for it was over
 )
 
 // Sandbox is what the runtime says of a pod sandbox.

@@ -54,7 +54,7 @@ func (r *Runtime) reach(op *Op) bool {
 		op.container = op.pod.container(op.Call.Name).running
 	}
 	if op.container == nil {
-		op.Reply = Refused
+		op.Reply, op.Silent = Refused, true
 		r.finish(op, nil)
 	}
 	return op.container != nil
@@ -123,13 +123,12 @@ func (op *Op) handshake() time.Duration {
 func (r *Runtime) continueRequest(op *Op) {
 	q, c := &op.request, op.container
 	var err error
-	if (q.timesOut || q.silent) && q.frozen() && op.Call.Method.isNetwork() {
-		op.Reply = Silent
-	}
+	op.Silent = !op.Accepted || q.frozen()
 	switch {
 	case q.timesOut:
 		op.TimedOut = true
 	case q.silent:
+		op.Reply = NoHandshake
 	case q.answer.Word == Stalls:
 		r.ask(op)
 		return
@@ -147,18 +146,19 @@ func (r *Runtime) continueRequest(op *Op) {
 
 // answerConnection says what an answer means over the network.
 func (op *Op) answerConnection() {
-	op.Answer, op.Reply = op.request.answer, Answered
+	op.Answer, op.Reply, op.Silent = op.request.answer, Answered, false
 	if op.Answer.Word == Refuses {
-		op.Reply = Refused
+		op.Reply, op.Silent = Refused, true
 	}
 }
 
 // lose is the end of the process that was to answer.
 func (op *Op) lose() {
+	op.Silent = !op.Accepted || op.request.frozen()
 	switch {
 	case op.Call.Method == ExecSync:
 		op.ExitCode = codeSIGKILL
-	case op.Call.Method == TCPSocket || op.request.answer.Word == Refuses:
+	case op.Call.Method == TCPSocket || !op.Accepted:
 		op.Reply = Refused
 	default:
 		op.Reply = HungUp

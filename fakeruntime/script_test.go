@@ -205,9 +205,12 @@ func outcome(op *Op) string {
 
 // reply says what became of a request over the network.
 func reply(op *Op) string {
-	text := map[Reply]string{0: "", Answered: "answered", Refused: "refused", HungUp: "hung up", Silent: "silent"}[op.Reply]
+	text := map[Reply]string{0: "", Answered: "answered", Refused: "refused", HungUp: "hung up", NoHandshake: "no handshake"}[op.Reply]
 	if op.TimedOut {
-		text = "timed out " + text
+		text = "timed out"
+	}
+	if op.Silent {
+		text += " silent"
 	}
 	if a := op.Answer; op.Reply == Answered {
 		text += fmt.Sprintf(" %s %d %s%s", a.Word, a.Code, a.Status, a.Location)

@@ -163,7 +163,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	case reply.TimedOut:
 		return nil, t.timeoutError(req.URL.Scheme, reply.Silent)
-	case reply.Silent:
+	case reply.NoHandshake:
 		return nil, errHandshake
 	case reply.Refused:
 		return nil, dialError(req.URL.Hostname(), portOf(req.URL), connectionRefused)

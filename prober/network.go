@@ -22,6 +22,7 @@ type Protocol string
 const (
 	HTTPGet   Protocol = "httpGet"
 	TCPSocket Protocol = "tcpSocket"
+	GRPC      Protocol = "grpc"
 )
 
 // Connection is a request that a probe makes of a container over the network: what listens there may be a
@@ -43,13 +44,15 @@ type Reply struct {
 	TimedOut       bool
 	Refused        bool
 	HungUp         bool   // closed without an answer
-	Silent         bool   // accepted, but there was no handshake; also of one that timed out
+	NoHandshake    bool   // accepted, but the time for a handshake was over
 	TransportError string // why it failed
+	Silent         bool   // it was not accepted, or nothing was said: beside the others
 
 	Code      int // of HTTP
 	Location  string
-	Body      string
-	BreaksOff bool // the body does
+	Status    string // of a gRPC health check: a serving status or the name of a code
+	Body      string // of HTTP; the message of a gRPC error
+	BreaksOff bool   // the body does
 }
 
 // Network connects to containers and waits for what becomes of it.

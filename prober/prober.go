@@ -115,6 +115,10 @@ func (w *worker) runOnce(p *sim.Proc, podIP string, retry bool) verdict {
 		}))
 	case w.spec.HTTPGet != nil:
 		return w.runHTTP(p, podIP, retry)
+	case w.spec.TCPSocket != nil:
+		return w.runTCP(p, podIP, retry)
+	case w.spec.GRPC != nil:
+		return w.runGRPC(p, podIP)
 	}
 	return broken(errNoHandler)
 }

@@ -23,8 +23,8 @@ import (
 //	run [CONTAINER.]PROBE=(FIELD:N, FIELD:N...) [FIELD=VALUE...] until=T
 //
 // CONTAINER is app if it is left out; sidecar is a restartable init container.
-// A pod with these probes (period, delay, success, failure, timeout; of a command, or with http or https of
-// a port) comes to a kubelet at 0 s. The input says what happens to it, a line each, T CONTAINER WHAT... or
+// A pod with these probes (period, delay, success, failure, timeout; of a command, or with http, https, tcp or
+// grpc of a port) comes to a kubelet at 0 s. The input says what happens to it, a line each, T CONTAINER WHAT... or
 // T WHAT...:
 //
 //	T CONTAINER running ID [at=T] [started] [ready]   the stored status shows it so from T on
@@ -204,6 +204,10 @@ func networkHandler(name string, port int) *v1.ProbeHandler {
 		return &v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{
 			Path: "/up?now", Port: intstr.FromInt(port), Scheme: v1.URIScheme(strings.ToUpper(name)),
 		}}
+	case "tcp":
+		return &v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: intstr.FromInt(port)}}
+	case "grpc":
+		return &v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: int32(port)}}
 	}
 	return nil
 }

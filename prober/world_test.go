@@ -120,9 +120,12 @@ func (w *world) Connect(p *sim.Proc, c Connection) Reply {
 	if n, err := strconv.Atoi(code); err == nil {
 		return Reply{Code: n, Location: location, Body: "fine"}
 	}
+	if strings.ToUpper(answer) == answer {
+		return Reply{Status: answer}
+	}
 	reply, known := map[string]Reply{
-		"ok": {Code: 200, Body: "fine"}, "timeout": {TimedOut: true}, "hang": {TimedOut: true, Silent: true}, "silent": {Silent: true},
-		"refused": {Refused: true}, "closed": {HungUp: true}, "broken": {Code: 200, BreaksOff: true}, "reset": {TransportError: "reset"},
+		"ok": {Code: 200, Status: "SERVING", Body: "fine"}, "timeout": {TimedOut: true}, "hang": {TimedOut: true, Silent: true}, "silent": {NoHandshake: true, Silent: true},
+		"refused": {Refused: true, Silent: true}, "closed": {HungUp: true}, "broken": {Code: 200, BreaksOff: true}, "reset": {TransportError: "reset"},
 	}[answer]
 	if !known {
 		w.t.Fatalf("unknown answer %q", answer)

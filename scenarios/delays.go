@@ -42,18 +42,15 @@ const maxDelay = time.Hour
 var podDelays = []string{"runPodSandbox", "stopPodSandbox", "removePodSandbox", "listPodSandbox", "podSandboxStatus",
 	"listContainers", "volumeMount", "apiGet", "apiPatch", "apiDelete"}
 
-// checkDelays refuses delays that are too long, or of what is not simulated.
+// checkDelays refuses delays that are too long.
 func checkDelays(n *strict.Node, delays *Delays) {
 	if delays == nil {
 		return
 	}
-	for i, key := range n.Keys {
+	for i := range n.Keys {
 		var d value.Draw
 		if err := d.UnmarshalText([]byte(n.Items[i].Value)); err == nil && d.Max > maxDelay {
 			n.Items[i].Errorf("%s is longer than %s, the most that a call may take", d, value.Format(maxDelay))
-		}
-		if slices.Contains(unsupportedDelays, key.Name) {
-			n.Items[i].Errorf("%s is not supported yet", key.Name)
 		}
 	}
 }

@@ -55,6 +55,34 @@ var httpHandler = &handler{
 	fields: map[string]bool{"code": true, "body": true, "location": true, "then": true, "transportError": true},
 }
 
+// A socket is open or not; the kernel of the node accepts for a program that is frozen.
+var tcpHandler = &handler{
+	name: "a tcpSocket probe",
+	words: map[string]fakeruntime.Answer{
+		value.OK:    {Word: fakeruntime.Answers},
+		value.Fail:  {Word: fakeruntime.Refuses},
+		value.Down:  {Word: fakeruntime.Refuses},
+		value.Hang:  {Word: fakeruntime.Hangs},
+		value.Stall: {Word: fakeruntime.Answers},
+	},
+}
+
+var grpcHandler = &handler{
+	name: "a grpc probe",
+	words: map[string]fakeruntime.Answer{
+		value.OK:    {Word: fakeruntime.Answers, Status: "SERVING"},
+		value.Fail:  {Word: fakeruntime.Answers, Status: "NOT_SERVING"},
+		value.Down:  {Word: fakeruntime.Refuses},
+		value.Hang:  {Word: fakeruntime.Hangs},
+		value.Stall: {Word: fakeruntime.Stalls},
+	},
+	code: func(a *fakeruntime.Answer, c value.Code) (err error) {
+		a.Status, err = c.HealthStatus()
+		return err
+	},
+	fields: map[string]bool{"code": true, "transportError": true},
+}
+
 // handlerOf returns the handler of a probe, nil if there is none that is known. The kubelet takes the
 // first (pkg/kubelet/prober/prober.go at v1.37.0).
 func handlerOf(p *v1.Probe) *handler {
@@ -63,6 +91,10 @@ func handlerOf(p *v1.Probe) *handler {
 		return execHandler
 	case p.HTTPGet != nil:
 		return httpHandler
+	case p.TCPSocket != nil:
+		return tcpHandler
+	case p.GRPC != nil:
+		return grpcHandler
 	}
 	return nil
 }

@@ -50,12 +50,9 @@ var unsupportedHandlers = []struct {
 	{"httpGet.httpHeaders", func(p *v1.Probe) bool {
 		return p.HTTPGet != nil && slices.ContainsFunc(p.HTTPGet.HTTPHeaders, isOddHeader)
 	}},
-	{"tcpSocket", func(p *v1.Probe) bool { return p.TCPSocket != nil }},
-	{"grpc", func(p *v1.Probe) bool { return p.GRPC != nil }},
+	{"tcpSocket.host", func(p *v1.Probe) bool { return p.TCPSocket != nil && isName(p.TCPSocket.Host) }},
+	{"grpc.mode", func(p *v1.Probe) bool { return p.GRPC != nil && p.GRPC.Mode != nil }},
 }
-
-// unsupportedDelays are the delays of what this version does not simulate.
-var unsupportedDelays = []string{"tcpSocket", "grpc"}
 
 // isOddHeader reports whether a request with this header could not be sent, or not as it is.
 func isOddHeader(h v1.HTTPHeader) bool {

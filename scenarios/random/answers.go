@@ -17,7 +17,7 @@ const (
 )
 
 var badAnswers = []weighted[string]{
-	{29, "fail"}, {10, "down"}, {12, "hang"}, {10, "stall"}, {9, "error"}, {3, "warn"}, {8, anyCode}, {10, late}, {9, named},
+	{29, "fail"}, {10, "down"}, {12, "hang"}, {10, "stall"}, {9, "error"}, {3, "warn"}, {8, anyCode}, {10, late}, {12, named},
 }
 
 var goodAnswers = []weighted[string]{
@@ -48,7 +48,10 @@ func (b *program) word(kind, key string) string {
 
 // code returns a code of the one handler of a key's probes.
 func (b *program) code(key string) string {
-	if b.handlers(key)[0] == "httpGet" {
+	switch b.handlers(key)[0] {
+	case "grpc":
+		return one(&b.rng, grpcCodes...)
+	case "httpGet":
 		return strconv.Itoa(one(&b.rng, 200, 204, 302, 304, 399, 400, 404, 500, 503, 599))
 	}
 	return strconv.Itoa(one(&b.rng, 1, 2, 3, 126, 127, 255))
@@ -110,7 +113,7 @@ func (b *program) series(key string, window bool) *yaml.Node {
 
 // namedAnswers are the names of answers with more than a word says, by handler.
 var namedAnswers = map[string][]string{
-	"exec": {"sick", "busy", "stubborn"}, "httpGet": {"moved", "away", "odd", "reset"},
+	"exec": {"sick", "busy", "stubborn"}, "httpGet": {"moved", "moved", "away", "odd", "reset"}, "grpc": {"draining", "garbled"},
 }
 
 // named returns a named answer of the container for the one handler of a key's probes.
@@ -125,7 +128,7 @@ func (b *program) named(key string) string {
 	if !has(answer, "ignoreTimeout") {
 		return name
 	}
-	if b.percent(40) {
+	if b.percent(45) {
 		return name + " in " + b.draw(b.time(110*time.Second, 200*time.Second)) // the kubelet gives up 2m after the timeout
 	}
 	return name + " in " + b.draw(b.lateness(key))
@@ -142,15 +145,18 @@ func (b *program) findNamed(name string) *yaml.Node {
 }
 
 func (b *program) namedAnswer(handler, name string) *yaml.Node {
-	if handler == "httpGet" {
+	switch handler {
+	case "httpGet":
 		return b.namedHTTP(name)
+	case "grpc":
+		return b.namedGRPC(name)
 	}
 	n := inline()
 	put(n, "name", text(name))
 	if b.percent(75) {
 		put(n, "code", number(one(&b.rng, 0, 1, 1, 2, 255)))
 	}
-	if b.percent(60) {
+	if b.percent(70) {
 		put(n, "ignoreTimeout", literal("true"))
 	}
 	put(n, "body", text(b.body()))

@@ -33,6 +33,8 @@ var containerDelays = []delay{
 	{"imageStatus", 600 * time.Microsecond},
 	{"exec", 20 * time.Millisecond},
 	{"httpGet", 9 * time.Millisecond},
+	{"tcpSocket", 2 * time.Millisecond},
+	{"grpc", 11 * time.Millisecond},
 }
 
 // imagePull takes no time unless a scenario says otherwise.

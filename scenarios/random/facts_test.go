@@ -153,6 +153,10 @@ func handlerCount(c *v1.Container) int {
 			kinds["exec"] = true
 		case p.HTTPGet != nil:
 			kinds["httpGet"] = true
+		case p.TCPSocket != nil:
+			kinds["tcpSocket"] = true
+		case p.GRPC != nil:
+			kinds["grpc"] = true
 		}
 	}
 	return len(kinds)

@@ -46,6 +46,9 @@ var features = map[string]feature{
 
 	"exec":                   anyProbe(func(p *v1.Probe) bool { return p.Exec != nil }),
 	"httpGet":                anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil }),
+	"tcpSocket":              anyProbe(func(p *v1.Probe) bool { return p.TCPSocket != nil }),
+	"grpc":                   anyProbe(func(p *v1.Probe) bool { return p.GRPC != nil }),
+	"a status of health":     anyAnswer(func(a *fakeruntime.Answer) bool { return a.Status == "SERVICE_UNKNOWN" }),
 	"HTTPS":                  anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil && p.HTTPGet.Scheme == v1.URISchemeHTTPS }),
 	"a host":                 anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil && p.HTTPGet.Host != "" }),
 	"a header":               anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil && len(p.HTTPGet.HTTPHeaders) > 0 }),

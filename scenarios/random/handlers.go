@@ -5,7 +5,7 @@ import (
 )
 
 // handlers are the ways in which probes ask.
-var handlers = []weighted[string]{{50, "exec"}, {50, "httpGet"}}
+var handlers = []weighted[string]{{48, "exec"}, {32, "httpGet"}, {8, "tcpSocket"}, {12, "grpc"}}
 
 // putHandler gives a probe its handler and returns the handler's name.
 func (g *generator) putHandler(c *container, probe *yaml.Node) string {
@@ -16,6 +16,14 @@ func (g *generator) putHandler(c *container, probe *yaml.Node) string {
 		put(n, "command", texts(one(&g.rng, g.commands(c)...)...))
 	case "httpGet":
 		g.putHTTPGet(c, n)
+	case "tcpSocket":
+		put(n, "port", g.port(c))
+		g.putHost(n)
+	case "grpc":
+		put(n, "port", number(one(&g.rng, 5000, 50051)))
+		if g.percent(40) {
+			put(n, "service", text(one(&g.rng, "", "live")))
+		}
 	}
 	return name
 }
@@ -78,6 +86,7 @@ func (b *program) handlers(key string) []string {
 var wordsOf = map[string]map[string]bool{
 	"exec":    {"error": true, anyCode: true, named: true},
 	"httpGet": {"error": true, "warn": true, anyCode: true, named: true},
+	"grpc":    {anyCode: true, named: true},
 }
 
 // fit returns the kind of answer if all probes of a key can give it, or else another one. Codes and names
@@ -105,6 +114,21 @@ func (b *program) fit(kind, key string) string {
 	return kind
 }
 
+// grpcCodes are what a gRPC health check may return.
+var grpcCodes = []string{"SERVING", "NOT_SERVING", "UNKNOWN", "SERVICE_UNKNOWN", "UNIMPLEMENTED", "NOT_FOUND", "UNAVAILABLE", "DEADLINE_EXCEEDED"}
+
+// namedGRPC returns a named answer of a health check or a connection.
+func (b *program) namedGRPC(name string) *yaml.Node {
+	n := inline()
+	put(n, "name", text(name))
+	if name == "draining" {
+		put(n, "code", text(one(&b.rng, grpcCodes...)))
+	} else {
+		put(n, "transportError", text("tls: first record does not look like a TLS handshake"))
+	}
+	return n
+}
+
 // namedHTTP returns a named answer of an HTTP response or a connection.
 func (b *program) namedHTTP(name string) *yaml.Node {
 	n := inline()
@@ -112,8 +136,8 @@ func (b *program) namedHTTP(name string) *yaml.Node {
 	switch name {
 	case "moved":
 		put(n, "code", number(one(&b.rng, 301, 302, 303, 307, 308)))
-		put(n, "location", text(one(&b.rng, "/up", "?again", "http://10.64.0.1/", "https://10.64.0.1:81/up", "//10.64.0.1:82")))
-		put(n, "then", text(one(&b.rng, "ok", "fail", "hang", "down", "moved", "ok in 900ms", "moved in 300ms", "error", "warn")))
+		put(n, "location", text(one(&b.rng, "/up", "up/", "?again", "http://10.64.0.1/", "https://10.64.0.1:81/up", "//10.64.0.1:82")))
+		put(n, "then", text(one(&b.rng, "ok", "fail", "hang", "down", "moved", "moved", "moved", "moved", "moved in 20ms", "ok in 900ms", "moved in 300ms", "error", "warn")))
 	case "away":
 		put(n, "code", number(one(&b.rng, 302, 307)))
 		put(n, "location", text(one(&b.rng, "http://example.com/", "https://10.9.9.9/up")))

@@ -26,6 +26,19 @@ var occurrences = map[string]records{
 	"a pull":                    of(trace.Event, func(r *trace.Record) bool { return r.Reason == "Pulling" }),
 	"a probe that breaks":       of(trace.ProbeExecuted, func(r *trace.Record) bool { return r.Result == trace.Error }),
 	"a timeout":                 of(trace.ProbeExecuted, func(r *trace.Record) bool { return strings.Contains(r.Message, "timed out") }),
+	"a timeout of HTTP":         of(trace.ProbeExecuted, func(r *trace.Record) bool { return strings.Contains(r.Message, "Client.Timeout") }),
+	"a timeout of HTTPS":        of(trace.ProbeExecuted, func(r *trace.Record) bool { return strings.HasSuffix(r.Message, "deadline exceeded") }),
+	"a timeout of TCP":          of(trace.ProbeExecuted, func(r *trace.Record) bool { return strings.HasSuffix(r.Message, "i/o timeout") }),
+	"a timeout of gRPC":         of(trace.ProbeExecuted, func(r *trace.Record) bool { return strings.HasPrefix(r.Message, "timeout: health") }),
+	"a gRPC connection failure": of(trace.ProbeExecuted, func(r *trace.Record) bool { return strings.HasPrefix(r.Message, "timeout: failed") }),
+	"a late gRPC connection":    of(trace.ProbeExecuted, func(r *trace.Record) bool { return r.Message == "service healthy" && r.Took > time.Second }),
+	"an unhealthy service":      of(trace.ProbeExecuted, func(r *trace.Record) bool { return strings.HasPrefix(r.Message, "service unhealthy") }),
+	"a refusal":                 of(trace.ProbeExecuted, func(r *trace.Record) bool { return strings.HasSuffix(r.Message, "connection refused") }),
+	"a request that is lost":    of(trace.ProbeExecuted, func(r *trace.Record) bool { return strings.HasSuffix(r.Message, ": EOF") }),
+	"too many redirects":        of(trace.ProbeExecuted, func(r *trace.Record) bool { return strings.HasSuffix(r.Message, "10 redirects") }),
+	"a body that breaks off":    of(trace.ProbeExecuted, func(r *trace.Record) bool { return r.Message == "unexpected EOF" }),
+	"a port that is nowhere":    of(trace.ProbeExecuted, func(r *trace.Record) bool { return r.Message == `port "nowhere" not found` }),
+	"a warning":                 of(trace.Event, func(r *trace.Record) bool { return r.Reason == "ProbeWarning" }),
 	"a timeout 2m late":         of(trace.ProbeExecuted, func(r *trace.Record) bool { return r.Took > 2*time.Minute }),
 	"a long success":            of(trace.ProbeExecuted, func(r *trace.Record) bool { return r.Result == trace.Success && r.Took > time.Second }),
 	"a long message":            of(trace.ProbeExecuted, func(r *trace.Record) bool { return len(r.Message) >= 10<<10-1 }),
@@ -35,10 +48,10 @@ var occurrences = map[string]records{
 	"a pod that is removed":     of(trace.PodRemoved, func(*trace.Record) bool { return true }),
 }
 
-// TestOccurrences: in the runs of 300 scenarios each of them comes up.
+// TestOccurrences: in the runs of 700 scenarios each of them comes up.
 func TestOccurrences(t *testing.T) {
 	count := map[string]int{}
-	for seed := uint64(1); seed <= 300; seed++ {
+	for seed := uint64(1); seed <= 700; seed++ {
 		seen := map[string]bool{}
 		for _, r := range run(t, seed, load(t, seed, Scenario(seed))) {
 			for name, is := range occurrences {

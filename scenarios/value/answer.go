@@ -109,6 +109,17 @@ func (c Code) StatusCode() (int32, error) {
 	return int32(n), nil
 }
 
+// HealthStatus returns the code as what a gRPC health check returns; an empty one is SERVING.
+func (c Code) HealthStatus() (string, error) {
+	switch {
+	case c == "":
+		return "SERVING", nil
+	case !grpcCodes[string(c)]:
+		return "", fmt.Errorf("%s is not the status of a gRPC health check, such as NOT_SERVING or UNAVAILABLE", c)
+	}
+	return string(c), nil
+}
+
 // ExitCode returns the code as an exit code of a command; an empty one is 0.
 func (c Code) ExitCode() (int32, error) {
 	if c == "" {

@@ -64,6 +64,9 @@ func (c *chooser) Fraction(id choose.Choice) float64 {
 	if strings.HasPrefix(id.Key, prober.StartJitter) && len(c.starts) > 0 {
 		return c.startFraction(id)
 	}
+	if strings.HasPrefix(id.Key, prober.ConnectJitter) {
+		return c.Replay.Fraction(id)
+	}
 	c.requeues = append(c.requeues, c.now())
 	if f, ok := c.fractions[c.now()]; ok {
 		return f

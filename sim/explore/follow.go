@@ -148,8 +148,8 @@ func at(list []instant, i int, until time.Duration) instant {
 	return instant{t: until}
 }
 
-// improve looks for a run that goes further along the trace: with one more choice, with two of one instant,
-// then with any two.
+// improve looks for a run that goes further along the trace: with one more choice; with one and the end of a
+// race that is seen where the run parts; with two of one instant; then with any two.
 func (f *follower) improve(best attempt) (attempt, bool) {
 	options := alternatives(best)
 	for _, o := range options {
@@ -157,10 +157,15 @@ func (f *follower) improve(best attempt) (attempt, bool) {
 			return a, true
 		}
 	}
-	for _, together := range []bool{true, false} {
+	isRace := func(o option) bool { return o.made.Kind == choose.Race && o.t == best.parts }
+	for _, related := range []func(a, b option) bool{
+		func(a, b option) bool { return isRace(a) != isRace(b) },
+		func(a, b option) bool { return isRace(a) == isRace(b) && a.t == b.t },
+		func(a, b option) bool { return isRace(a) == isRace(b) && a.t != b.t },
+	} {
 		for i, o := range options {
 			for _, second := range options[:i] {
-				if (o.t == second.t) != together {
+				if !related(o, second) {
 					continue
 				}
 				if a, ok := f.further(best, o.made, second.made); ok {

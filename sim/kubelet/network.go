@@ -10,7 +10,7 @@ import (
 
 // methods are the requests to the runtime's programs by protocol.
 var methods = map[prober.Protocol]fakeruntime.Method{
-	prober.HTTPGet: fakeruntime.HTTPGet, prober.TCPSocket: fakeruntime.TCPSocket,
+	prober.HTTPGet: fakeruntime.HTTPGet, prober.TCPSocket: fakeruntime.TCPSocket, prober.GRPC: fakeruntime.GRPC,
 }
 
 // Connect makes a request over the network for a probe.
@@ -21,7 +21,7 @@ func (k *Kubelet) Connect(p *sim.Proc, c prober.Connection) prober.Reply {
 	})
 	reply := prober.Reply{
 		TimedOut: op.TimedOut, Refused: op.Reply == fakeruntime.Refused, HungUp: op.Reply == fakeruntime.HungUp,
-		Silent: op.Reply == fakeruntime.Silent,
+		NoHandshake: op.Reply == fakeruntime.NoHandshake, Silent: op.Silent,
 	}
 	if op.Reply == fakeruntime.Answered {
 		take(&reply, op.Answer, c.Request)
@@ -32,7 +32,11 @@ func (k *Kubelet) Connect(p *sim.Proc, c prober.Connection) prober.Reply {
 
 // take moves what was answered into a reply.
 func take(reply *prober.Reply, a *fakeruntime.Answer, req *http.Request) {
-	if reply.TransportError = a.TransportError; reply.TransportError != "" || req == nil {
+	if reply.TransportError = a.TransportError; reply.TransportError != "" {
+		return
+	}
+	if req == nil {
+		reply.Status, reply.Body = a.Health()
 		return
 	}
 	if a.Handler != nil {

@@ -9,7 +9,7 @@ import (
 // TestHandlers: each record of the real kubelet is explained for everything that programs can answer to the
 // handlers of probes.
 func TestHandlers(t *testing.T) {
-	all, err := scenarios.Load("testdata/http.yaml")
+	all, err := scenarios.Load("testdata/http.yaml", "testdata/tcp.yaml", "testdata/grpc.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,15 +93,16 @@ func (p *pending) wait() fakeruntime.Op {
 	return p.op
 }
 
-// thaws blocks while the program that is to answer is frozen, and reports whether that ends before the call.
+// thaws blocks while the program that is to answer is frozen, and reports whether that ends before the call. What
+// gives up on the program in the same instant comes first.
 func (p *pending) thaws() bool {
 	if p.frozenUntil == 0 {
 		return true
 	}
-	timer := time.NewTimer(p.frozenUntil - p.driver.now())
-	defer timer.Stop()
+	thawed := make(chan struct{})
+	p.driver.at(p.frozenUntil, func() { close(thawed) })
 	select {
-	case <-timer.C:
+	case <-thawed:
 		return true
 	case <-p.done:
 		return false

@@ -71,7 +71,7 @@ func (t *try) late(message string) string {
 // dialHTTP is the DialContext of the transport.
 func dialHTTP(ctx context.Context, _, addr string) (net.Conn, error) {
 	c := ctx.Value(connectionsKey{}).(*connections)
-	op := c.request(fakeruntime.HTTPGet, c.made > 0)
+	op := c.request(fakeruntime.Call{Method: fakeruntime.HTTPGet, Followed: c.made > 0})
 	c.made++
 	if op.accepted {
 		client, server := net.Pipe()

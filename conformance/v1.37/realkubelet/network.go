@@ -16,15 +16,16 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet"
 	"k8s.io/kubernetes/pkg/kubelet/status"
 	"k8s.io/kubernetes/pkg/probe"
+	grpcprobe "k8s.io/kubernetes/pkg/probe/grpc"
 	httpprobe "k8s.io/kubernetes/pkg/probe/http"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/sim/trace"
 )
 
-// network stands between the kubelet's probers and the programs. The probers themselves are the real ones:
-// where they dial, their connections are pipes, which take no real time, to a server here that has the
-// runtime say what the program does.
+// network stands between the kubelet's probers and the programs. The probers themselves are the real ones but
+// for that of TCP sockets: where they dial, their connections are pipes, which take no real time, to a
+// server here that has the runtime say what the program does.
 type network struct {
 	driver   *driver
 	recorder *recorder
@@ -60,6 +61,9 @@ func (n *network) attach(k *kubelet.Kubelet) {
 	prober := field(manager, "prober").Elem()
 	http := field(prober, "http")
 	http.Set(reflect.ValueOf(newHTTPProber(n, http.Interface().(httpprobe.Prober))))
+	field(prober, "tcp").Set(reflect.ValueOf(&tcpProber{n}))
+	grpc := field(prober, "grpc")
+	grpc.Set(reflect.ValueOf(newGRPCProber(n, grpc.Interface().(grpcprobe.Prober))))
 }
 
 // try is one try of a probe run.
@@ -122,11 +126,10 @@ func unaskedProbe(event string) (p trace.Probe, why string, ok bool) {
 }
 
 // request submits a request to the program.
-func (t *try) request(method fakeruntime.Method, followed bool) *pending {
-	return t.driver.submit(fakeruntime.Call{
-		Method: method, PodUID: string(t.uid), Name: t.container, Probe: t.probe,
-		Timeout: t.deadline - t.driver.now(), Retry: t.retry, Followed: followed,
-	})
+func (t *try) request(c fakeruntime.Call) *pending {
+	c.PodUID, c.Name, c.Probe, c.Timeout = string(t.uid), t.container, t.probe, t.deadline-t.driver.now()
+	c.Retry = c.Retry || t.retry
+	return t.driver.submit(c)
 }
 
 // dialError is what package net says of a connection that cannot be made.

@@ -4,15 +4,18 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"probesim.dev/sim/trace"
 )
 
 // A command that the kubelet runs in a container does not say whose it is. So each command of a probe or
 // hook in the pod that the kubelet is given begins with one more word, a tag, which the runtime takes off.
-// In the same way an HTTP request has one more header.
+// In the same way an HTTP request has one more header, and the host of a TCP socket and the service of a gRPC
+// health check begin with the tag.
 const (
 	tagPrefix = "probesim:"
+	tagEnd    = "|"
 	tagHeader = "Probesim-Asker"
 )
 
@@ -53,6 +56,10 @@ func tagProbe(p *v1.Probe, a asker) {
 		p.Exec.Command = append([]string{tagPrefix + string(a.probe)}, p.Exec.Command...)
 	case p.HTTPGet != nil:
 		p.HTTPGet.HTTPHeaders = append(p.HTTPGet.HTTPHeaders, v1.HTTPHeader{Name: tagHeader, Value: a.String()})
+	case p.TCPSocket != nil:
+		p.TCPSocket.Host = a.String() + tagEnd + p.TCPSocket.Host
+	case p.GRPC != nil:
+		p.GRPC.Service = new(a.String() + tagEnd + ptr.Deref(p.GRPC.Service, ""))
 	}
 }
 
