@@ -153,9 +153,9 @@ func (c *checker) checkSupported(w *workload) {
 			}
 		}
 		for _, p := range probesOf(container) {
-			for _, u := range unsupportedHandlers {
+			for _, u := range unsupportedInProbes {
 				if u.used(p.probe) {
-					refuse(prefix+p.field+"."+u.name, u.name)
+					refuse(prefix+p.field+"."+u.path, u.what)
 				}
 			}
 		}
