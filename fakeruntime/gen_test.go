@@ -46,7 +46,7 @@ func genSeries(t *rapid.T) *Series {
 		return nil
 	}
 	item := rapid.Custom(func(t *rapid.T) Item {
-		a := Answer{Word: rapid.SampledFrom([]Word{Answers, Answers, Hangs, Stalls, Breaks}).Draw(t, "word")}
+		a := Answer{Word: rapid.SampledFrom([]Word{Answers, Answers, Refuses, Hangs, Stalls, Breaks}).Draw(t, "word")}
 		a.Code = rapid.Int32Range(0, 2).Draw(t, "code")
 		a.IgnoreTimeout = rapid.Bool().Draw(t, "ignoreTimeout")
 		a.Latency = rapid.Ptr(genDraw(8), true).Draw(t, "latency")
@@ -75,7 +75,7 @@ var genCall = rapid.Custom(func(t *rapid.T) Call {
 	attempt := rapid.IntRange(0, 1).Draw(t, "attempt")
 	c := Call{
 		Method: rapid.SampledFrom([]Method{
-			ExecSync, ExecSync, ExecSync, ExecSync, StopContainer, StopContainer, StartContainer, RemoveContainer, CreateContainer,
+			ExecSync, ExecSync, ExecSync, HTTPGet, HTTPGet, TCPSocket, GRPC, StopContainer, StopContainer, StartContainer, RemoveContainer, CreateContainer,
 			StopPodSandbox, RemovePodSandbox, ListContainers, ListPodSandbox, ContainerStatus, PodSandboxStatus, Status, ListImages,
 		}).Draw(t, "method"),
 		PodUID: uid, SandboxID: uid + "_0", ContainerID: idOf(uid, name, attempt),
@@ -84,8 +84,12 @@ var genCall = rapid.Custom(func(t *rapid.T) Call {
 		Timeout:      time.Duration(rapid.IntRange(0, 3).Draw(t, "timeout")) * time.Second,
 		Retry:        rapid.Bool().Draw(t, "retry"),
 	}
-	if c.Method == CreateContainer {
+	switch {
+	case c.Method == CreateContainer:
 		c.Name, c.ContainerID = name, ""
+	case c.Method.isNetwork():
+		c.Name, c.Followed = name, rapid.Bool().Draw(t, "followed")
+		c.Handshake = time.Duration(rapid.IntRange(0, 3).Draw(t, "handshake")) * time.Second
 	}
 	return c
 })

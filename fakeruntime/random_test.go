@@ -81,11 +81,38 @@ func (d *driver) done(op *Op) {
 	}
 	delete(d.open, op)
 	d.ends[op.Waiter.(int)] = fmt.Sprint(op.End, outcome(op), op.TimedOut, op.Sandboxes, op.Containers)
+	if op.Call.Method.isNetwork() {
+		d.checkReply(op)
+	}
 	if limit := op.Call.Timeout; op.Call.Method == ExecSync && limit > 0 && op.End-op.Start > limit+clientDeadline {
 		d.t.Fatalf("a command took %v with a timeout of %v", op.End-op.Start, limit)
 	}
 	if d.release {
 		d.rt.Release(op)
+	}
+}
+
+// checkReply: a request over the network is answered, refused, lost or too late, and each is what it says.
+func (d *driver) checkReply(op *Op) {
+	took, limit := op.End-op.Start, op.Call.Timeout
+	wrong := false
+	switch {
+	case op.TimedOut:
+		wrong = op.Reply != 0 || took != limit || op.Answer != nil
+	case op.Reply == NoHandshake:
+		wrong = took != op.Call.Handshake || !op.Silent || !op.Accepted || limit > 0 && took >= limit
+	case op.Reply == Answered:
+		wrong = op.Answer == nil || op.Silent || limit > 0 && took >= limit
+	case op.Reply == Refused:
+		wrong = !op.Silent && op.Call.Method != TCPSocket
+	default:
+		wrong = op.Reply != HungUp
+	}
+	if op.Err != nil {
+		d.t.Fatalf("a request has an error of the runtime: %v", op.Err)
+	}
+	if wrong {
+		d.t.Fatalf("not what a request can come to: %+v", op)
 	}
 }
 

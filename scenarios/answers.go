@@ -57,7 +57,7 @@ func (b *behavior) answer(h *handler, a value.Answer, n *strict.Node) (fakerunti
 	case named != nil:
 		compiled := named.by[h]
 		if compiled == nil {
-			n.Errorf("%s cannot answer %s, which has a %s", h.name, a.Word, named.hinders(h))
+			n.Errorf("%s cannot answer %s, which has the field %s", h.name, a.Word, named.hinders(h))
 			return answer, false
 		}
 		answer = *compiled

@@ -198,9 +198,9 @@ func checkContainerSupported(c *v1.Container, sidecar bool, prefix string, refus
 		}
 	}
 	for _, p := range probesOf(c) {
-		for _, u := range unsupportedHandlers {
+		for _, u := range unsupportedInProbes {
 			if u.used(p.probe) {
-				refuse(prefix+p.field+"."+u.name, u.name)
+				refuse(prefix+p.field+"."+u.path, u.what)
 			}
 		}
 	}

@@ -90,7 +90,7 @@ func (b *behavior) checkName(word string, n *strict.Node) {
 func (b *behavior) compileNamed(a *namedAnswer, handlers []*handler) {
 	for _, name := range a.fields() {
 		if !slices.ContainsFunc(handlers, func(h *handler) bool { return h.fields[name] }) {
-			a.node.Field(name).Errorf("no probe of the container %s can give a %s", b.spec.Name, name)
+			a.node.Field(name).Errorf("no probe of the container %s has answers with %s", b.spec.Name, name)
 		}
 	}
 	var wrong error

@@ -40,18 +40,19 @@ var unsupportedInContainers = []struct {
 	{"restartPolicyRules", func(c *v1.Container) bool { return len(c.RestartPolicyRules) > 0 }},
 }
 
-// unsupportedHandlers are the ways to probe that this version does not simulate.
-var unsupportedHandlers = []struct {
-	name string
+// unsupportedInProbes are the same of a probe.
+var unsupportedInProbes = []struct {
+	path string // of the field in the probe
+	what string
 	used func(*v1.Probe) bool
 }{
-	{"httpGet.protocol", func(p *v1.Probe) bool { return p.HTTPGet != nil && p.HTTPGet.Protocol != nil }},
-	{"httpGet.host", func(p *v1.Probe) bool { return p.HTTPGet != nil && isName(p.HTTPGet.Host) }},
-	{"httpGet.httpHeaders", func(p *v1.Probe) bool {
+	{"httpGet.protocol", "protocol", func(p *v1.Probe) bool { return p.HTTPGet != nil && p.HTTPGet.Protocol != nil }},
+	{"httpGet.host", "a host that has to be looked up", func(p *v1.Probe) bool { return p.HTTPGet != nil && isName(p.HTTPGet.Host) }},
+	{"httpGet.httpHeaders", "a header that cannot be sent as it is", func(p *v1.Probe) bool {
 		return p.HTTPGet != nil && slices.ContainsFunc(p.HTTPGet.HTTPHeaders, isOddHeader)
 	}},
-	{"tcpSocket.host", func(p *v1.Probe) bool { return p.TCPSocket != nil && isName(p.TCPSocket.Host) }},
-	{"grpc.mode", func(p *v1.Probe) bool { return p.GRPC != nil && p.GRPC.Mode != nil }},
+	{"tcpSocket.host", "a host that has to be looked up", func(p *v1.Probe) bool { return p.TCPSocket != nil && isName(p.TCPSocket.Host) }},
+	{"grpc.mode", "mode", func(p *v1.Probe) bool { return p.GRPC != nil && p.GRPC.Mode != nil }},
 }
 
 // isOddHeader reports whether a request with this header could not be sent, or not as it is.

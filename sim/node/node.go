@@ -106,7 +106,8 @@ func (n *Node) chooser(o Options) choose.Chooser {
 	return c
 }
 
-// AddPod has the API server hand a pod to the kubelet now. API defaults must have been applied.
+// AddPod has the API server hand a pod to the kubelet now. API defaults must have been applied. In the
+// program, answers to httpGet probes can be given by an http.Handler: see fakeruntime.Answer.
 func (n *Node) AddPod(pod *v1.Pod, program fakeruntime.Pod) {
 	n.runtime.AddPod(program)
 	n.api.Create(pod)
