@@ -66,6 +66,11 @@ func (b *behavior) compileSeries(s *value.Series, r *Rule, n *strict.Node) *fake
 	if s == nil || !b.execOnly() {
 		return nil
 	}
+	return b.compileItems(s, r, n)
+}
+
+// compileItems checks answers to commands, one by one.
+func (b *behavior) compileItems(s *value.Series, r *Rule, n *strict.Node) *fakeruntime.Series {
 	series := &fakeruntime.Series{Repeat: s.Repeat}
 	for i, item := range s.Items {
 		at := n

@@ -112,6 +112,8 @@ func (b *behavior) compileRule(r *Rule, n *strict.Node) fakeruntime.Rule {
 	rule.Readiness = b.compileSeries(r.Readiness, r, n.Field("readiness"))
 	rule.Startup = b.compileSeries(r.Startup, r, n.Field("startup"))
 	rule.Probes = b.compileSeries(r.Probes, r, n.Field("probes"))
+	rule.PostStart = b.compileHook(r.PostStart, r, n.Field("postStart"))
+	rule.PreStop = b.compileHook(r.PreStop, r, n.Field("preStop"))
 	return rule
 }
 
@@ -152,9 +154,9 @@ func checkWindow(r *Rule, n *strict.Node) {
 	}
 }
 
-// checkWhat refuses rules that do nothing, and answers to probes that there are none of.
+// checkWhat refuses rules that do nothing, and answers to probes and hooks that there are none of.
 func (b *behavior) checkWhat(r *Rule, n *strict.Node) {
-	answers := 0
+	answers := b.checkHooks(n)
 	probes := probesOf(b.container)
 	for _, p := range []probeOf{{key: "liveness", field: "livenessProbe"}, {key: "readiness", field: "readinessProbe"}, {key: "startup", field: "startupProbe"}} {
 		if field := n.Field(p.key); field.Written() {

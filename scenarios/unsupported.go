@@ -31,7 +31,11 @@ var unsupportedInContainers = []struct {
 	path string // of the field in the container
 	used func(*v1.Container) bool
 }{
-	{"lifecycle", func(c *v1.Container) bool { return c.Lifecycle != nil }},
+	{"lifecycle.postStart.httpGet", func(c *v1.Container) bool { h := hookOf(c, "postStart"); return h != nil && h.HTTPGet != nil }},
+	{"lifecycle.postStart.tcpSocket", func(c *v1.Container) bool { h := hookOf(c, "postStart"); return h != nil && h.TCPSocket != nil }},
+	{"lifecycle.preStop.httpGet", func(c *v1.Container) bool { h := hookOf(c, "preStop"); return h != nil && h.HTTPGet != nil }},
+	{"lifecycle.preStop.tcpSocket", func(c *v1.Container) bool { h := hookOf(c, "preStop"); return h != nil && h.TCPSocket != nil }},
+	{"lifecycle.stopSignal", func(c *v1.Container) bool { return c.Lifecycle != nil && c.Lifecycle.StopSignal != nil }},
 	{"restartPolicy", func(c *v1.Container) bool { return c.RestartPolicy != nil }},
 	{"restartPolicyRules", func(c *v1.Container) bool { return len(c.RestartPolicyRules) > 0 }},
 }

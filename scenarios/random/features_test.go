@@ -22,6 +22,15 @@ var features = map[string]feature{
 	"a sidecar that comes first": firstPod(func(p *v1.Pod) bool {
 		return len(p.Spec.InitContainers) > 1 && p.Spec.InitContainers[0].RestartPolicy != nil
 	}),
+	"a postStart command":               matches(`lifecycle: \{postStart: \{exec`),
+	"a preStop command":                 matches(`preStop: \{exec`),
+	"a sleep of no time":                matches(`sleep: \{seconds: 0\}`),
+	"a long sleep":                      matches(`sleep: \{seconds: 1\d\}`),
+	"a postStart hook that fails":       matches(`postStart: (fail|down|error|\d+)\}`),
+	"a postStart hook that hangs":       matches(`postStart: hang\}`),
+	"a slow preStop hook":               matches(`preStop: ok in`),
+	"a preStop hook that fails":         matches(`preStop: (fail|down|error|\d+)\}`),
+	"a preStop hook that hangs":         matches(`preStop: hang\}`),
 	"an init container that fails":      anyInit(false, does(func(r *fakeruntime.Rule) bool { return r.Exit != nil && r.Exit.Code != 0 })),
 	"an init container that takes long": anyInit(false, does(func(r *fakeruntime.Rule) bool { return r.Exit != nil && r.From.Min > 20*time.Second })),
 	"a sidecar that ends":               anyInit(true, does(func(r *fakeruntime.Rule) bool { return r.Exit != nil && r.Clock != fakeruntime.AfterSigterm })),

@@ -23,6 +23,7 @@ type container struct {
 	spec    *yaml.Node // in the manifest
 	pulls   bool       // its image at each start
 	probes  []*probe
+	hooks   []string   // that are commands
 	answers *yaml.Node // named answers, as they were needed
 }
 
@@ -59,6 +60,7 @@ func (g *generator) drawPods() []*pod {
 			p.containers = append(p.containers, g.drawContainer(containerNames[j], regular))
 		}
 		p.init = g.drawInitContainers()
+		g.putHooks(p)
 		p.manifest = g.podManifest(p)
 		pods = append(pods, p)
 	}

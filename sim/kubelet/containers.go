@@ -19,6 +19,7 @@ const (
 	killStopped       killReason = "Stopped" // the pod has come to its end, or its sandbox has
 	killLivenessProbe killReason = "LivenessProbe"
 	killStartupProbe  killReason = "StartupProbe"
+	killPostStart     killReason = "FailedPostStartHook"
 )
 
 // containerKill is a running container that is not to be kept.
@@ -222,5 +223,8 @@ func (k *Kubelet) podEvent(pod *v1.Pod, eventType, reason, message string, cause
 
 // backOffMessage says why a container is not started now.
 func backOffMessage(pod *v1.Pod, c *v1.Container, backOff fmt.Stringer) string {
-	return fmt.Sprintf("back-off %s restarting failed container=%s pod=%s_%s(%s)", backOff, c.Name, pod.Name, pod.Namespace, pod.UID)
+	return fmt.Sprintf("back-off %s restarting failed container=%s pod=%s", backOff, c.Name, formatPod(pod))
 }
+
+// formatPod names a pod as messages do (pkg/kubelet/util/format/pod.go at v1.37.0).
+func formatPod(pod *v1.Pod) string { return fmt.Sprintf("%s_%s(%s)", pod.Name, pod.Namespace, pod.UID) }

@@ -18,7 +18,7 @@ type runtimeService struct {
 	cri.RuntimeService
 	driver     *driver
 	probes     *probeRuns
-	stopReason func(c containerKey, namespace, name string) string
+	stopReason func(containerKey) string
 
 	mu         sync.Mutex
 	sandboxes  map[string]*runtimeapi.PodSandboxConfig // by sandbox ID
@@ -28,7 +28,7 @@ type runtimeService struct {
 
 var errNoStats = errors.New("the runtime keeps no statistics")
 
-func newRuntimeService(d *driver, p *probeRuns, stopReason func(containerKey, string, string) string) *runtimeService {
+func newRuntimeService(d *driver, p *probeRuns, stopReason func(containerKey) string) *runtimeService {
 	return &runtimeService{
 		driver: d, probes: p, stopReason: stopReason,
 		sandboxes:  map[string]*runtimeapi.PodSandboxConfig{},

@@ -34,9 +34,7 @@ func (r *runtimeService) StopContainer(_ context.Context, id string, grace int64
 	labels := r.containerConfig(id).GetLabels()
 	return r.driver.call(fakeruntime.Call{
 		Method: fakeruntime.StopContainer, ContainerID: id, GraceSeconds: grace,
-		StopReason: r.stopReason(
-			containerKey{labels[kubetypes.KubernetesPodUIDLabel], labels[kubetypes.KubernetesContainerNameLabel]},
-			labels[kubetypes.KubernetesPodNamespaceLabel], labels[kubetypes.KubernetesPodNameLabel]),
+		StopReason: r.stopReason(containerKey{labels[kubetypes.KubernetesPodUIDLabel], labels[kubetypes.KubernetesContainerNameLabel]}),
 	}).Err
 }
 

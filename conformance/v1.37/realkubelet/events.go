@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/kubelet/events"
@@ -19,9 +20,10 @@ import (
 type eventRecorder struct {
 	driver   *driver
 	recorder *recorder
+	api      *podAPI
 
 	mu    sync.Mutex
-	kills map[containerKey]string // message of the last Killing event
+	kills map[containerKey]string // reason of the last Killing event
 }
 
 // containerKey names a container in all its instances.
@@ -52,7 +54,8 @@ func (e *eventRecorder) Event(object runtime.Object, eventtype, reason, message 
 		rec.Container = c
 		rec.Instance = e.driver.eventInstance(string(about.UID), c, reason)
 		if reason == events.KillingContainer {
-			e.setKill(containerKey{string(about.UID), c}, message)
+			pod := types.NamespacedName{Namespace: about.Namespace, Name: about.Name}
+			e.setKill(containerKey{string(about.UID), c}, e.api.stopReason(pod, message))
 		}
 	}
 	e.recorder.add(rec)
@@ -78,15 +81,15 @@ func containerOf(fieldPath string) string {
 	return strings.TrimSuffix(rest, "}")
 }
 
-func (e *eventRecorder) setKill(c containerKey, message string) {
+func (e *eventRecorder) setKill(c containerKey, reason string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.kills[c] = message
+	e.kills[c] = reason
 }
 
-// killMessage returns what the kubelet said when it began to kill the container. The event comes before
-// the preStop hook and StopContainer (pkg/kubelet/kuberuntime/kuberuntime_container.go, killContainer).
-func (e *eventRecorder) killMessage(c containerKey) string {
+// killReason returns why the kubelet began to kill the container. The event comes before the preStop hook, the
+// wait for other containers and StopContainer (pkg/kubelet/kuberuntime/kuberuntime_container.go, killContainer).
+func (e *eventRecorder) killReason(c containerKey) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.kills[c]

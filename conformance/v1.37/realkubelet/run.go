@@ -87,8 +87,8 @@ func run(opts Options, root string, draws *jitter, drive func(scenarios.World), 
 
 	source := newPodSource()
 	api := newPodAPI(d, rec, source)
-	events := &eventRecorder{driver: d, recorder: rec, kills: map[containerKey]string{}}
-	cri := newRuntimeService(d, &probeRuns{recorder: rec, runs: map[probeKey]*probeRun{}}, stopReason(events, api))
+	events := &eventRecorder{driver: d, recorder: rec, api: api, kills: map[containerKey]string{}}
+	cri := newRuntimeService(d, &probeRuns{recorder: rec, runs: map[probeKey]*probeRun{}}, events.killReason)
 	w := &world{driver: d, recorder: rec, api: api}
 	d.at(d.now(), func() { seedStart(opts.StartSeed) }) // when the kubelet's informers have drawn their timeouts
 	drive(w)
