@@ -40,13 +40,18 @@ func (r *Runtime) createContainer(op *Op) error {
 		return rpcError("NotFound", "failed to find sandbox id %q: not found", call.SandboxID)
 	}
 	p := s.pod
-	c := &container{pod: p, sandbox: s, config: p.container(call.Name), Container: Container{
+	config := p.container(call.Name)
+	instance := call.Attempt
+	if config.created {
+		instance = max(instance, config.latest+1)
+	}
+	c := &container{pod: p, sandbox: s, config: config, Container: Container{
 		ID: p.id("_"+call.Name, call.Attempt), SandboxID: s.ID,
 		PodUID: p.UID, Namespace: p.Namespace, PodName: p.Name,
-		Name: call.Name, Image: call.Image, Attempt: call.Attempt, State: Created, CreatedAt: r.now,
+		Name: call.Name, Image: call.Image, Attempt: call.Attempt, Instance: instance, State: Created, CreatedAt: r.now,
 	}}
 	c.event.process = c
-	c.config.created, c.config.latest = true, c.Attempt
+	c.config.created, c.config.latest = true, instance
 	r.containers[c.ID] = c
 	r.all.containers = append(r.all.containers, c)
 	p.views.containers = append(p.views.containers, c)
@@ -66,7 +71,7 @@ func (r *Runtime) startContainer(op *Op) error {
 		return rpcError("Unknown", "sandbox container %q is not running", c.SandboxID)
 	}
 	c.State, c.StartedAt, c.killAt = Running, r.now, never
-	c.instance = c.config.newInstance(c.Attempt, c.pod.Replica, r.now)
+	c.instance = c.config.newInstance(c.Instance, c.pod.Replica, r.now)
 	c.exit = c.instance.exit(c.config.program.Init)
 	c.Step = r.record(c.say(r.now, trace.ContainerStarted, op.Call.Cause))
 	r.scheduleEnd(c)
@@ -154,7 +159,7 @@ func (r *Runtime) forget(c *container) {
 func (c *container) say(now time.Duration, kind trace.Kind, cause int64) trace.Record {
 	return trace.Record{
 		T: now, Kind: kind, Cause: cause,
-		Pod: c.Namespace + "/" + c.PodName, Container: c.Name, Instance: c.Attempt,
+		Pod: c.Namespace + "/" + c.PodName, Container: c.Name, Instance: c.Instance,
 	}
 }
 

@@ -67,6 +67,15 @@ func (r *Runtime) AddPod(p Pod) {
 // state or is removed.
 func (r *Runtime) Generation() uint64 { return r.generation }
 
+// Instance returns which instance a container is, if it is there.
+func (r *Runtime) Instance(containerID string) (int, bool) {
+	c, ok := r.containers[containerID]
+	if !ok {
+		return 0, false
+	}
+	return c.Container.Instance, true
+}
+
 // EventInstance returns the instance that an event about a container belongs to: that of the container
 // created last, or 0. Pulling and Pulled come before the creation of the next.
 func (r *Runtime) EventInstance(podUID, name, reason string) int {

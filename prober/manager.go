@@ -38,6 +38,8 @@ type Options struct {
 	Runner  CommandRunner
 	Events  EventRecorder
 	Results Results
+	// Instance returns which instance a container is, if that is known. Nil: the restartCount of its status.
+	Instance func(containerID string) (int, bool)
 }
 
 // Results are the result caches of the three probe types.
@@ -53,6 +55,7 @@ type Manager struct {
 	runner    CommandRunner
 	events    EventRecorder
 	results   Results
+	instance  func(containerID string) (int, bool)
 	workers   map[key]*worker
 	start     time.Duration // virtual time at which the kubelet started
 	startWall time.Time
@@ -68,7 +71,7 @@ type key struct {
 func NewManager(o Options) *Manager {
 	return &Manager{
 		sim: o.Sim, trace: o.Trace, profile: o.Profile, now: o.Now,
-		status: o.Status, runner: o.Runner, events: o.Events, results: o.Results,
+		status: o.Status, runner: o.Runner, events: o.Events, results: o.Results, instance: o.Instance,
 		workers: map[key]*worker{}, start: o.Sim.Now(), startWall: o.Now(),
 	}
 }

@@ -58,12 +58,12 @@ var errNoHandler = errors.New("missing probe handler")
 // probe runs the worker's probe once, with its retries, leaves the record and the event, and returns
 // the result and the step of the record. It is not ok when the probe itself broke, which counts as
 // nothing (pkg/kubelet/prober/prober.go at v1.37.0).
-func (w *worker) probe(p *sim.Proc, status *v1.ContainerStatus) (results.Result, int64, bool) {
+func (w *worker) probe(p *sim.Proc) (results.Result, int64, bool) {
 	start := p.Now()
 	v := w.runWithRetries(p)
 	step := w.manager.trace.Add(trace.Record{
 		T: p.Now(), Kind: trace.ProbeExecuted, Cause: w.cause,
-		Pod: w.podName, Container: w.container.Name, Instance: int(status.RestartCount),
+		Pod: w.podName, Container: w.container.Name, Instance: w.instance,
 		Probe: w.probeType, Result: v.result, Message: v.message, Took: p.Now() - start,
 	})
 	switch v.result {

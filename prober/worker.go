@@ -29,6 +29,7 @@ type worker struct {
 	manualTrigger *sim.Chan[int64] // carries the step of the record that asked for it
 
 	containerID string
+	instance    int
 	lastResult  results.Result
 	resultRun   int32 // how many times in a row the probe came to lastResult
 	onHold      bool  // no probing until there is a new container
@@ -110,7 +111,7 @@ func (w *worker) doProbe(p *sim.Proc) bool {
 	if reason := w.notYet(c); reason != "" {
 		return w.skip(p, reason)
 	}
-	w.probeAndCount(p, c)
+	w.probeAndCount(p)
 	return true
 }
 
@@ -122,7 +123,12 @@ func (w *worker) meet(p *sim.Proc, c *v1.ContainerStatus) {
 	if w.containerID != "" {
 		w.results.Remove(w.containerID)
 	}
-	w.containerID = c.ContainerID
+	w.containerID, w.instance = c.ContainerID, int(c.RestartCount)
+	if find := w.manager.instance; find != nil {
+		if n, ok := find(c.ContainerID); ok {
+			w.instance = n
+		}
+	}
 	if w.manager.profile.StartedCarriedOver && w.isSidecar() && w.probeType == trace.Startup && c.Started != nil && *c.Started {
 		w.set(p, results.Success, 0)
 	}
@@ -150,8 +156,8 @@ func (w *worker) notYet(c *v1.ContainerStatus) string {
 }
 
 // probeAndCount probes and stores a result once there were enough equal ones in a row.
-func (w *worker) probeAndCount(p *sim.Proc, c *v1.ContainerStatus) {
-	result, step, ok := w.probe(p, c)
+func (w *worker) probeAndCount(p *sim.Proc) {
+	result, step, ok := w.probe(p)
 	if !ok {
 		return
 	}

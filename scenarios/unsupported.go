@@ -19,7 +19,6 @@ var unsupportedInPods = []struct {
 	used func(*v1.Pod) bool
 }{
 	{"metadata.finalizers", func(p *v1.Pod) bool { return len(p.Finalizers) > 0 }},
-	{"spec.readinessGates", func(p *v1.Pod) bool { return len(p.Spec.ReadinessGates) > 0 }},
 	{"spec.schedulingGates", func(p *v1.Pod) bool { return len(p.Spec.SchedulingGates) > 0 }},
 	{"spec.activeDeadlineSeconds", func(p *v1.Pod) bool { return p.Spec.ActiveDeadlineSeconds != nil }},
 	{"spec.resourceClaims", func(p *v1.Pod) bool { return len(p.Spec.ResourceClaims) > 0 }},
@@ -36,8 +35,6 @@ var unsupportedInContainers = []struct {
 	{"lifecycle.preStop.httpGet", func(c *v1.Container) bool { h := hookOf(c, "preStop"); return h != nil && h.HTTPGet != nil }},
 	{"lifecycle.preStop.tcpSocket", func(c *v1.Container) bool { h := hookOf(c, "preStop"); return h != nil && h.TCPSocket != nil }},
 	{"lifecycle.stopSignal", func(c *v1.Container) bool { return c.Lifecycle != nil && c.Lifecycle.StopSignal != nil }},
-	{"restartPolicy", func(c *v1.Container) bool { return c.RestartPolicy != nil }},
-	{"restartPolicyRules", func(c *v1.Container) bool { return len(c.RestartPolicyRules) > 0 }},
 }
 
 // unsupportedHandlers are the ways to probe that this version does not simulate.

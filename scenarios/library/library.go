@@ -3,7 +3,8 @@
 //	quickstart/  what to run and read first: each explains the format line by line
 //	e2e/         probe tests of Kubernetes' own end-to-end suite (test/e2e/common/node/container_probe.go), one a file,
 //	             with what the test asserts and, as that often is little, what it means
-//	lifecycle/   what a pod has beside its regular containers: init containers, sidecars, hooks
+//	lifecycle/   what a pod has beside its regular containers: init containers, sidecars, hooks,
+//	             restart policies of containers, readiness gates
 package library
 
 import (

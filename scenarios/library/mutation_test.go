@@ -31,6 +31,7 @@ var mutations = []mutation{
 			c.Lifecycle = nil
 		}
 	}},
+	{name: "there are no readiness gates", change: func(pod *v1.Pod) { pod.Spec.ReadinessGates = nil }},
 	{name: "there are no init containers", change: func(pod *v1.Pod) { pod.Spec.InitContainers = nil }},
 	{name: "nothing is deleted", withoutSteps: true},
 }

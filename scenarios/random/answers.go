@@ -114,7 +114,7 @@ func (b *program) named(key string) string {
 	if !has(list.Content[i], "ignoreTimeout") {
 		return name
 	}
-	if b.percent(20) {
+	if b.percent(35) {
 		return name + " in " + b.draw(b.time(100*time.Second, 150*time.Second)) // the kubelet gives up 2m after the timeout
 	}
 	return name + " in " + b.draw(b.lateness(key))

@@ -2,6 +2,7 @@ package random
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,17 @@ var features = map[string]feature{
 	"two init containers": firstPod(func(p *v1.Pod) bool { return len(p.Spec.InitContainers) == 2 }),
 	"a sidecar that comes first": firstPod(func(p *v1.Pod) bool {
 		return len(p.Spec.InitContainers) > 1 && p.Spec.InitContainers[0].RestartPolicy != nil
+	}),
+	"a readiness gate": firstPod(func(p *v1.Pod) bool { return len(p.Spec.ReadinessGates) > 0 }),
+	"a regular container that always restarts in a pod that never does": func(f *facts) bool {
+		return slices.ContainsFunc(f.pods[0].Pod.Spec.Containers, func(c v1.Container) bool {
+			return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways && f.pods[0].Pod.Spec.RestartPolicy == v1.RestartPolicyNever
+		})
+	},
+	"a rule for exit codes":           anyContainer(func(c *v1.Container) bool { return len(c.RestartPolicyRules) > 0 }),
+	"a rule for all other exit codes": matches(`operator: NotIn, values: \[\d`),
+	"an init container that never restarts": anyContainer(func(c *v1.Container) bool {
+		return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyNever
 	}),
 	"a postStart command":               matches(`lifecycle: \{postStart: \{exec`),
 	"a preStop command":                 matches(`preStop: \{exec`),

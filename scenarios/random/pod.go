@@ -61,6 +61,7 @@ func (g *generator) drawPods() []*pod {
 		}
 		p.init = g.drawInitContainers()
 		g.putHooks(p)
+		g.putRestartPolicies(p)
 		p.manifest = g.podManifest(p)
 		pods = append(pods, p)
 	}
@@ -94,6 +95,7 @@ func (g *generator) podManifest(p *pod) *yaml.Node {
 	if p.grace != defaultGrace || g.percent(5) {
 		put(spec, "terminationGracePeriodSeconds", number(p.grace))
 	}
+	g.putReadinessGate(spec)
 	p.putContainers(spec)
 	// A stream of its own: the other draws are what they were before there were volumes.
 	if aside := (rng{^g.state}); aside.percent(15) {

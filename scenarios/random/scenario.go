@@ -51,6 +51,7 @@ type temper struct {
 	bad       int // of the containers have traits that fail probes
 	deletions int // of the pods are deleted
 	hooks     int // of the containers have lifecycle hooks
+	policies  int // of the containers have a restart policy of their own
 	odd       int // of the values are unusual, of those that may be
 }
 
@@ -61,6 +62,7 @@ func drawTemper(r *rng) temper {
 		deletions: one(r, 0, 20, 50, 100),
 		odd:       one(r, 2, 5, 10, 25),
 		hooks:     one(r, 0, 0, 10, 60),
+		policies:  one(r, 0, 0, 10, 60),
 	}
 }
 

@@ -29,6 +29,7 @@ func (r *instantRuntime) Answer(c fakeruntime.Call) *fakeruntime.Op {
 func (r *instantRuntime) Delay(fakeruntime.DelayKind) time.Duration             { return 0 }
 func (r *instantRuntime) PodDelay(fakeruntime.DelayKind, *v1.Pod) time.Duration { return 0 }
 func (r *instantRuntime) Generation() uint64                                    { return 0 }
+func (r *instantRuntime) Instance(string) (int, bool)                           { return 0, false }
 func (r *instantRuntime) EventInstance(string, string, string) int              { return 0 }
 
 // backOffWorld has a container that is started as often as the back-off lets it.

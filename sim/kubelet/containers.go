@@ -30,6 +30,14 @@ type containerKill struct {
 	cause     int64
 }
 
+// policyOf returns the restart policy of a regular container: its own, else the pod's.
+func policyOf(pod *v1.Pod, c *v1.Container) v1.ContainerRestartPolicy {
+	if c.RestartPolicy != nil {
+		return *c.RestartPolicy
+	}
+	return v1.ContainerRestartPolicy(pod.Spec.RestartPolicy)
+}
+
 // killForProbe is the end of a container whose probe has failed for good; what is what events call it.
 func (k *Kubelet) killForProbe(rc *fakeruntime.Container, what string, reason killReason) containerKill {
 	probe, from := "liveness", k.results.Liveness
@@ -56,6 +64,9 @@ type podActions struct {
 func (k *Kubelet) syncContainers(p *sim.Proc, u podUpdate, s *podStatus) syncResult {
 	actions := k.computePodActions(u.pod, s)
 	did := syncResult{relist: actions.killPod || len(actions.kill)+len(actions.startInit)+len(actions.start) > 0}
+	if actions.createSandbox && actions.sandboxID != "" {
+		k.podEvent(u.pod, v1.EventTypeNormal, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.", u.cause)
+	}
 	if actions.killPod {
 		k.killPod(p, u, s.running(), nil)
 		if actions.createSandbox {
@@ -115,7 +126,7 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus) podActions {
 			keep++
 			continue
 		}
-		if pod.Spec.RestartPolicy != v1.RestartPolicyNever {
+		if policyOf(pod, c) != v1.ContainerRestartPolicyNever { // its rules are about exit codes, and it has none
 			kill.message += ", will be restarted"
 			actions.start = append(actions.start, c)
 		}
@@ -142,7 +153,7 @@ func sandboxActions(pod *v1.Pod, s *podStatus) podActions {
 		c := &pod.Spec.Containers[i]
 		rc := s.find(c.Name)
 		succeeded := rc != nil && rc.State == fakeruntime.Exited && rc.ExitCode == 0
-		if pod.Spec.RestartPolicy != v1.RestartPolicyOnFailure || !succeeded {
+		if policyOf(pod, c) != v1.ContainerRestartPolicyOnFailure || !succeeded {
 			actions.start = append(actions.start, c)
 		}
 	}
@@ -181,9 +192,6 @@ func shouldBeRestarted(pod *v1.Pod, c *v1.Container, rc *fakeruntime.Container) 
 // createSandbox creates a sandbox, looks at it, and has the status say so at once
 // (kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) createSandbox(p *sim.Proc, u podUpdate, actions podActions) string {
-	if actions.sandboxID != "" {
-		k.podEvent(u.pod, v1.EventTypeNormal, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.", u.cause)
-	}
 	op := k.runtime.Call(p, fakeruntime.Call{
 		Method: fakeruntime.RunPodSandbox, PodUID: string(u.pod.UID), Attempt: actions.attempt, Cause: u.cause,
 	})

@@ -90,6 +90,7 @@ func New(o Options) *Kubelet {
 	k.prober = prober.NewManager(prober.Options{
 		Sim: o.Sim, Trace: o.Trace, Profile: o.Profile, Now: o.Now,
 		Status: k.status, Runner: k, Events: k, Results: k.results,
+		Instance: func(id string) (int, bool) { return o.Runtime.Instance(id[len(containerIDPrefix):]) },
 	})
 	k.backOffClock = clocktesting.NewFakeClock(o.Now())
 	k.backOff = newBackOff(o.Profile, k.backOffClock)

@@ -39,13 +39,17 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 	}
 	k.prober.UpdatePodStatus(p, u.pod, api, u.cause)
 	all := status.AllContainers(api)
-	api.Conditions = []v1.PodCondition{
-		readyToStartContainers(u.pod, s),
-		status.Initialized(u.pod, all, api.Phase, old.Conditions),
-		status.Ready(u.pod, all, api.Phase),
-		status.ContainersReady(u.pod, all, api.Phase),
-		{Type: v1.PodScheduled, ObservedGeneration: u.pod.Generation, Status: v1.ConditionTrue},
+	api.Conditions = make([]v1.PodCondition, 0, len(u.pod.Status.Conditions)+5)
+	for _, c := range u.pod.Status.Conditions {
+		if !status.ConditionByKubelet(c.Type) {
+			api.Conditions = append(api.Conditions, c)
+		}
 	}
+	api.Conditions = append(api.Conditions, readyToStartContainers(u.pod, s), status.Initialized(u.pod, all, api.Phase, old.Conditions))
+	api.Conditions = append(api.Conditions,
+		status.Ready(u.pod, all, api.Phase, api.Conditions),
+		status.ContainersReady(u.pod, all, api.Phase),
+		v1.PodCondition{Type: v1.PodScheduled, ObservedGeneration: u.pod.Generation, Status: v1.ConditionTrue})
 	p.Preempt("pod status generated, not stored")
 	return api
 }

@@ -24,6 +24,8 @@ type Runtime interface {
 	PodDelay(kind fakeruntime.DelayKind, pod *v1.Pod) time.Duration
 	// Generation changes whenever a sandbox or container does.
 	Generation() uint64
+	// Instance returns which instance a container is, if it is there.
+	Instance(containerID string) (int, bool)
 	// EventInstance returns the instance that an event about a container belongs to.
 	EventInstance(podUID, container, reason string) int
 }

@@ -23,6 +23,7 @@ type runtimeService struct {
 	mu         sync.Mutex
 	sandboxes  map[string]*runtimeapi.PodSandboxConfig // by sandbox ID
 	containers map[string]*runtimeapi.ContainerConfig  // by container ID
+	instances  map[string]int                          // by container ID
 	workers    map[string]string                       // pod UID by the goroutine of its worker
 }
 
@@ -33,6 +34,7 @@ func newRuntimeService(d *driver, p *probeRuns, stopReason func(containerKey) st
 		driver: d, probes: p, stopReason: stopReason,
 		sandboxes:  map[string]*runtimeapi.PodSandboxConfig{},
 		containers: map[string]*runtimeapi.ContainerConfig{},
+		instances:  map[string]int{},
 		workers:    map[string]string{},
 	}
 }

@@ -19,9 +19,10 @@ func (r *runtimeService) CreateContainer(_ context.Context, sandboxID string, co
 	if op.Err != nil {
 		return "", op.Err
 	}
+	instance := r.driver.instance(op.ID)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.containers[op.ID] = config
+	r.containers[op.ID], r.instances[op.ID] = config, instance
 	return op.ID, nil
 }
 
@@ -44,6 +45,7 @@ func (r *runtimeService) RemoveContainer(_ context.Context, id string) error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		delete(r.containers, id)
+		delete(r.instances, id)
 	}
 	return op.Err
 }

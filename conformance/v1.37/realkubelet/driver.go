@@ -106,6 +106,17 @@ func (d *driver) addPod(p fakeruntime.Pod) {
 	d.runtime.AddPod(p)
 }
 
+// instance returns which instance a container is.
+func (d *driver) instance(containerID string) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.over {
+		return 0
+	}
+	n, _ := d.runtime.Instance(containerID)
+	return n
+}
+
 // eventInstance returns the instance that an event about a container belongs to.
 func (d *driver) eventInstance(podUID, container, reason string) int {
 	d.mu.Lock()
