@@ -44,7 +44,7 @@ type Call struct {
 	Cause  int64 // step of the trace record that caused the call, 0 if not known
 
 	PodUID      string // RunPodSandbox; List calls: only this pod's; image calls: whose delays; the network: whose IP
-	Attempt     int    // RunPodSandbox, CreateContainer: 0 for the first; it is the container's instance
+	Attempt     int    // RunPodSandbox, CreateContainer: 0 for the first
 	SandboxID   string // PodSandboxStatus, StopPodSandbox, RemovePodSandbox, CreateContainer
 	ContainerID string // StartContainer, StopContainer, RemoveContainer, ContainerStatus, ExecSync
 	Name        string // CreateContainer: the container's name in the pod; image calls: whose delays; the network: who listens
@@ -146,7 +146,8 @@ type Container struct {
 	PodName    string
 	Name       string
 	Image      string
-	Attempt    int // the instance: 0 for the first run in the pod
+	Attempt    int // as the caller counts
+	Instance   int // 0 for the first of its name in the pod, and never the same again: the Attempt, unless that starts over
 	State      ContainerState
 	CreatedAt  time.Duration // virtual times since t=0
 	StartedAt  time.Duration // if State is Running or Exited

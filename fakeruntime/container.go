@@ -3,6 +3,7 @@ package fakeruntime
 import (
 	"cmp"
 	"math"
+	"slices"
 	"time"
 
 	"probesim.dev/sim/trace"
@@ -43,14 +44,20 @@ func (r *Runtime) createContainer(op *Op) error {
 		return rpcError("NotFound", "failed to find sandbox id %q: not found", call.SandboxID)
 	}
 	p := s.pod
-	c := &container{pod: p, sandbox: s, config: p.container(call.Name), Container: Container{
+	config := p.container(call.Name)
+	instance := call.Attempt
+	if config.created {
+		instance = max(instance, config.latest+1)
+	}
+	c := &container{pod: p, sandbox: s, config: config, Container: Container{
 		ID: p.id("_"+call.Name, call.Attempt), SandboxID: s.ID,
 		PodUID: p.UID, Namespace: p.Namespace, PodName: p.Name,
-		Name: call.Name, Image: call.Image, Attempt: call.Attempt, State: Created, CreatedAt: r.now,
+		Name: call.Name, Image: call.Image, Attempt: call.Attempt, Instance: instance, State: Created, CreatedAt: r.now,
 	}}
 	c.event.process = c
-	c.config.created, c.config.latest = true, c.Attempt
-	r.containers[c.ID], r.attempts[c.ID] = c, c.Attempt
+	c.config.created, c.config.latest = true, instance
+	c.config.logs = append(c.config.logs, c.Attempt)
+	r.containers[c.ID], r.instances[c.ID] = c, instance
 	r.all.containers = append(r.all.containers, c)
 	p.views.containers = append(p.views.containers, c)
 	r.change(p)
@@ -70,7 +77,7 @@ func (r *Runtime) startContainer(op *Op) error {
 	}
 	c.State, c.StartedAt, c.killAt = Running, r.now, never
 	c.config.running = c
-	c.instance = c.config.newInstance(c.Attempt, c.pod.Replica, r.now)
+	c.instance = c.config.newInstance(c.Instance, c.pod.Replica, r.now)
 	c.exit = c.instance.exit(c.config.program.Init)
 	c.Step = r.record(c.say(r.now, trace.ContainerStarted, op.Call.Cause))
 	r.scheduleEnd(c)
@@ -100,6 +107,7 @@ func (r *Runtime) stopContainer(op *Op) {
 func (r *Runtime) removeContainer(op *Op) error {
 	if c := op.container; c != nil {
 		r.kill(c, op.Call.Cause)
+		c.config.logs = slices.DeleteFunc(c.config.logs, func(attempt int) bool { return attempt == c.Attempt })
 		r.forget(c)
 		r.change(c.pod)
 	}
@@ -161,7 +169,7 @@ func (r *Runtime) forget(c *container) {
 func (c *container) say(now time.Duration, kind trace.Kind, cause int64) trace.Record {
 	return trace.Record{
 		T: now, Kind: kind, Cause: cause,
-		Pod: c.Namespace + "/" + c.PodName, Container: c.Name, Instance: c.Attempt,
+		Pod: c.Namespace + "/" + c.PodName, Container: c.Name, Instance: c.Instance,
 	}
 }
 

@@ -1,6 +1,7 @@
 package fakeruntime
 
 import (
+	"slices"
 	"time"
 
 	"probesim.dev/sim/trace"
@@ -52,12 +53,13 @@ func (r *Runtime) newest(podUID, name string) *container {
 	return found
 }
 
-// NextAttempt returns the attempt that follows all that there were of a container, also those that are gone:
-// their logs stay while the pod does, and tell the kubelet how often it was started.
+// NextAttempt returns the attempt that follows those of a container whose logs are there: also of one that was lost,
+// but of none that the kubelet has removed (calcRestartCountByLogDir in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (r *Runtime) NextAttempt(podUID, container string) int {
 	p := r.pods[podUID]
-	if p == nil || p.containers[container] == nil || !p.containers[container].created {
+	if p == nil || p.containers[container] == nil || len(p.containers[container].logs) == 0 {
 		return 0
 	}
-	return p.containers[container].latest + 1
+	return slices.Max(p.containers[container].logs) + 1
 }

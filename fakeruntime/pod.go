@@ -23,8 +23,9 @@ type podContainer struct {
 	own     key // of the draws of an instance
 	run     key // of the draws that all instances and replicas share
 	created bool
-	latest  int        // attempt of the container created last
+	latest  int        // instance of the container created last
 	running *container // the one that runs now, if one does
+	logs    []int      // attempts whose logs are there
 }
 
 func newPod(p Pod, run *scope, number int) *pod {

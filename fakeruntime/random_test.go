@@ -191,7 +191,7 @@ func TestLives(t *testing.T) {
 		rt.Advance(time.Hour + time.Minute)
 		listed := map[string]bool{}
 		for _, c := range list.Containers {
-			listed[fmt.Sprintf("%s/%s/%s#%d", c.Namespace, c.PodName, c.Name, c.Attempt)] = true
+			listed[fmt.Sprintf("%s/%s/%s#%d", c.Namespace, c.PodName, c.Name, c.Instance)] = true
 		}
 		for key, runs := range running {
 			if runs != listed[key] {

@@ -28,7 +28,7 @@ type Runtime struct {
 	pods       map[string]*pod // by UID
 	sandboxes  map[string]*sandbox
 	containers map[string]*container
-	attempts   map[string]int // of all containers that there ever were, by ID
+	instances  map[string]int // of all containers that there ever were, by ID
 
 	all        views // of all pods
 	generation uint64
@@ -54,7 +54,7 @@ func New(o Options) *Runtime {
 		pods:       map[string]*pod{},
 		sandboxes:  map[string]*sandbox{},
 		containers: map[string]*container{},
-		attempts:   map[string]int{},
+		instances:  map[string]int{},
 		now:        -never,
 	}
 }
@@ -70,7 +70,7 @@ func (r *Runtime) AddPod(p Pod) {
 func (r *Runtime) Generation() uint64 { return r.generation }
 
 // Instance returns the instance that a container is, also one that has been removed.
-func (r *Runtime) Instance(containerID string) int { return r.attempts[containerID] }
+func (r *Runtime) Instance(containerID string) int { return r.instances[containerID] }
 
 // EventInstance returns the instance that an event about a container belongs to: that of the container
 // created last, or 0. Pulling and Pulled come before the creation of the next.

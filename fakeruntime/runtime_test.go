@@ -1,6 +1,7 @@
 package fakeruntime
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -164,5 +165,20 @@ func BenchmarkList(b *testing.B) {
 		for _, op := range rt.Advance(now + time.Second) {
 			rt.Release(op)
 		}
+	}
+}
+
+// An instance is never the same again, also when the caller counts its attempts from the beginning.
+func TestInstances(t *testing.T) {
+	rt := New(Options{})
+	rt.AddPod(Pod{UID: "u", Name: "p"})
+	now := do(t, rt, 0, Call{Method: RunPodSandbox, PodUID: "u"}).End
+	var got []int
+	for _, attempt := range []int{0, 1, 0, 1, 5} {
+		op := do(t, rt, now, Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: attempt})
+		got, now = append(got, rt.Instance(op.ID)), op.End
+	}
+	if !slices.Equal(got, []int{0, 1, 2, 3, 5}) {
+		t.Errorf("instances %v", got)
 	}
 }

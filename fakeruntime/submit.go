@@ -141,7 +141,7 @@ func (r *Runtime) recordCall(op *Op) {
 		rec.Pod = op.pod.Namespace + "/" + op.pod.Name
 	}
 	if op.container != nil {
-		rec.Container, rec.Instance = op.container.Name, op.container.Attempt
+		rec.Container, rec.Instance = op.container.Name, op.container.Instance
 	}
 	r.record(rec)
 }

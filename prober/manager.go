@@ -39,7 +39,7 @@ type Options struct {
 	Network  Network
 	Events   EventRecorder
 	Results  Results
-	Instance func(containerID string) int // that records about the container name
+	Instance func(containerID string) int // which instance a container is
 }
 
 // Results are the result caches of the three probe types.

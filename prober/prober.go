@@ -69,7 +69,7 @@ func (w *worker) probe(p *sim.Proc, podIP string) (results.Result, int64, bool) 
 	v := w.runWithRetries(p, podIP)
 	step := w.manager.trace.Add(trace.Record{
 		T: p.Now(), Kind: trace.ProbeExecuted, Cause: w.cause,
-		Pod: w.podName, Container: w.container.Name, Instance: w.manager.instance(w.containerID),
+		Pod: w.podName, Container: w.container.Name, Instance: w.instance,
 		Probe: w.probeType, Result: v.result, Message: v.message, Took: p.Now() - start,
 	})
 	switch v.result {

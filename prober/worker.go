@@ -29,6 +29,7 @@ type worker struct {
 	manualTrigger *sim.Chan[int64] // carries the step of the record that asked for it
 
 	containerID string
+	instance    int
 	lastResult  results.Result
 	resultRun   int32 // how many times in a row the probe came to lastResult
 	onHold      bool  // no probing until there is a new container
@@ -122,7 +123,7 @@ func (w *worker) meet(p *sim.Proc, c *v1.ContainerStatus) {
 	if w.containerID != "" {
 		w.results.Remove(w.containerID)
 	}
-	w.containerID = c.ContainerID
+	w.containerID, w.instance = c.ContainerID, w.manager.instance(c.ContainerID)
 	if w.manager.profile.StartedCarriedOver && w.isSidecar() && w.probeType == trace.Startup && c.Started != nil && *c.Started {
 		w.set(p, results.Success, 0)
 	}

@@ -13,6 +13,11 @@ func (b *behavior) compileSeries(h *handler, s *value.Series, r *Rule, n *strict
 	if s == nil || h == nil {
 		return nil
 	}
+	return b.compileItems(h, s, r, n)
+}
+
+// compileItems checks answers to a handler, one by one.
+func (b *behavior) compileItems(h *handler, s *value.Series, r *Rule, n *strict.Node) *fakeruntime.Series {
 	series := &fakeruntime.Series{Repeat: s.Repeat}
 	for i, item := range s.Items {
 		at := n

@@ -113,6 +113,8 @@ func (b *behavior) compileRule(r *Rule, n *strict.Node) fakeruntime.Rule {
 		rule.From = fakeruntime.Draw(*r.After)
 	}
 	b.compileProbes(&rule, r, n)
+	rule.PostStart = b.compileHook(r.PostStart, r, n.Field("postStart"))
+	rule.PreStop = b.compileHook(r.PreStop, r, n.Field("preStop"))
 	return rule
 }
 
@@ -174,9 +176,9 @@ func (b *behavior) checkOpening(r *Rule, n *strict.Node) {
 	}
 }
 
-// checkWhat refuses rules that do nothing, and answers to probes that there are none of.
+// checkWhat refuses rules that do nothing, and answers to probes and hooks that there are none of.
 func (b *behavior) checkWhat(r *Rule, n *strict.Node) {
-	answers := 0
+	answers := b.checkHooks(n)
 	probes := probesOf(b.container)
 	for _, p := range []probeOf{{key: "liveness", field: "livenessProbe"}, {key: "readiness", field: "readinessProbe"}, {key: "startup", field: "startupProbe"}} {
 		if field := n.Field(p.key); field.Written() {

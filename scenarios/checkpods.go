@@ -10,7 +10,6 @@ import (
 	"probesim.dev/scenarios/podspec"
 	"probesim.dev/scenarios/strict"
 	"probesim.dev/scenarios/value"
-	"probesim.dev/sim/podutil"
 )
 
 // checkPods resolves the entries of spec.pods. One whose manifest cannot be found or is wrong is left
@@ -182,19 +181,23 @@ func (c *checker) checkSupported(w *workload) {
 		}
 	}
 	for i := range w.pod.Spec.InitContainers {
-		c := &w.pod.Spec.InitContainers[i]
-		checkContainerSupported(c, podutil.IsRestartableInitContainer(c), fmt.Sprintf("spec.initContainers[%d].", i), refuse)
+		checkContainerSupported(&w.pod.Spec.InitContainers[i], fmt.Sprintf("spec.initContainers[%d].", i), refuse)
 	}
 	for i := range w.pod.Spec.Containers {
-		checkContainerSupported(&w.pod.Spec.Containers[i], false, fmt.Sprintf("spec.containers[%d].", i), refuse)
+		checkContainerSupported(&w.pod.Spec.Containers[i], fmt.Sprintf("spec.containers[%d].", i), refuse)
 	}
 }
 
 // checkContainerSupported does the same for a container, whose fields have this prefix.
-func checkContainerSupported(c *v1.Container, sidecar bool, prefix string, refuse func(field, name string)) {
+func checkContainerSupported(c *v1.Container, prefix string, refuse func(field, name string)) {
 	for _, u := range unsupportedInContainers {
-		if u.used(c) && !(sidecar && u.path == "restartPolicy") {
+		if u.used(c) {
 			refuse(prefix+u.path, u.path)
+		}
+	}
+	for i := range c.RestartPolicyRules {
+		if c.RestartPolicyRules[i].Action == v1.ContainerRestartRuleActionRestartAllContainers {
+			refuse(fmt.Sprintf("%srestartPolicyRules[%d].action", prefix, i), string(v1.ContainerRestartRuleActionRestartAllContainers))
 		}
 	}
 	for _, p := range probesOf(c) {

@@ -18,7 +18,7 @@ type handler struct {
 }
 
 var execHandler = &handler{
-	name: "an exec probe",
+	name: "a command",
 	words: map[string]fakeruntime.Answer{
 		value.OK:    {Word: fakeruntime.Answers, Code: 0},
 		value.Fail:  {Word: fakeruntime.Answers, Code: 1},

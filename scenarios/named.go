@@ -63,8 +63,8 @@ func (b *behavior) compileAnswers(n *strict.Node) {
 		b.names = append(b.names, a)
 	}
 	handlers := handlersOf(b.container)
-	if len(handlers) == 0 {
-		handlers = []*handler{execHandler}
+	if (len(handlers) == 0 || runsHook(b.container)) && !slices.Contains(handlers, execHandler) {
+		handlers = append(handlers, execHandler)
 	}
 	for _, a := range b.names {
 		b.compileNamed(a, handlers)

@@ -93,8 +93,8 @@ type Rule struct {
 	Readiness *value.Series `json:"readiness,omitempty"`
 	Startup   *value.Series `json:"startup,omitempty"`
 	Probes    *value.Series `json:"probes,omitempty"`
-	PostStart later         `json:"postStart,omitempty"`
-	PreStop   later         `json:"preStop,omitempty"`
+	PostStart *value.Answer `json:"postStart,omitempty"`
+	PreStop   *value.Answer `json:"preStop,omitempty"`
 	Exit      *value.Exit   `json:"exit,omitempty"`
 }
 

@@ -23,7 +23,6 @@ var unsupportedInPods = []struct {
 	used func(*v1.Pod) bool
 }{
 	{"metadata.finalizers", func(p *v1.Pod) bool { return len(p.Finalizers) > 0 }},
-	{"spec.readinessGates", func(p *v1.Pod) bool { return len(p.Spec.ReadinessGates) > 0 }},
 	{"spec.schedulingGates", func(p *v1.Pod) bool { return len(p.Spec.SchedulingGates) > 0 }},
 	{"spec.activeDeadlineSeconds", func(p *v1.Pod) bool { return p.Spec.ActiveDeadlineSeconds != nil }},
 	{"spec.resourceClaims", func(p *v1.Pod) bool { return len(p.Spec.ResourceClaims) > 0 }},
@@ -35,9 +34,11 @@ var unsupportedInContainers = []struct {
 	path string // of the field in the container
 	used func(*v1.Container) bool
 }{
-	{"lifecycle", func(c *v1.Container) bool { return c.Lifecycle != nil }},
-	{"restartPolicy", func(c *v1.Container) bool { return c.RestartPolicy != nil }},
-	{"restartPolicyRules", func(c *v1.Container) bool { return len(c.RestartPolicyRules) > 0 }},
+	{"lifecycle.postStart.httpGet", func(c *v1.Container) bool { h := hookOf(c, "postStart"); return h != nil && h.HTTPGet != nil }},
+	{"lifecycle.postStart.tcpSocket", func(c *v1.Container) bool { h := hookOf(c, "postStart"); return h != nil && h.TCPSocket != nil }},
+	{"lifecycle.preStop.httpGet", func(c *v1.Container) bool { h := hookOf(c, "preStop"); return h != nil && h.HTTPGet != nil }},
+	{"lifecycle.preStop.tcpSocket", func(c *v1.Container) bool { h := hookOf(c, "preStop"); return h != nil && h.TCPSocket != nil }},
+	{"lifecycle.stopSignal", func(c *v1.Container) bool { return c.Lifecycle != nil && c.Lifecycle.StopSignal != nil }},
 }
 
 // unsupportedInProbes are the same of a probe.

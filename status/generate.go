@@ -17,6 +17,7 @@ const (
 	containersNotInitialized = "ContainersNotInitialized"
 	podCompleted             = "PodCompleted"
 	podFailed                = "PodFailed"
+	readinessGatesNotReady   = "ReadinessGatesNotReady"
 )
 
 // ContainersReady returns the condition of that name: true if every regular container and every sidecar is
@@ -70,12 +71,39 @@ func blame(unknown []string, wrong string, names []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// Ready returns the pod's Ready condition, which is ContainersReady as long as there are no
-// readiness gates.
-func Ready(pod *v1.Pod, statuses []v1.ContainerStatus, phase v1.PodPhase) v1.PodCondition {
+// Ready returns the pod's Ready condition: ContainersReady, and if that is true whether all readiness gates of the
+// pod are true in conditions.
+func Ready(pod *v1.Pod, statuses []v1.ContainerStatus, phase v1.PodPhase, conditions []v1.PodCondition) v1.PodCondition {
 	c := ContainersReady(pod, statuses, phase)
 	c.Type = v1.PodReady
+	if c.Status != v1.ConditionTrue {
+		return c
+	}
+	var closed []string
+	for _, gate := range pod.Spec.ReadinessGates {
+		switch g := findIn(conditions, gate.ConditionType); {
+		case g == nil:
+			closed = append(closed, fmt.Sprintf("corresponding condition of pod readiness gate %q does not exist.", gate.ConditionType))
+		case g.Status != v1.ConditionTrue:
+			closed = append(closed, fmt.Sprintf("the status of pod readiness gate %q is not \"True\", but %v", gate.ConditionType, g.Status))
+		}
+	}
+	if len(closed) > 0 {
+		c.Status, c.Reason, c.Message = v1.ConditionFalse, readinessGatesNotReady, strings.Join(closed, ", ")
+	}
 	return c
+}
+
+// NeedToReconcilePodReadiness reports whether the Ready condition of a pod with readiness gates, as the API has it,
+// is not what follows from the rest of its status. Sidecars count as unknown there, so that with one it always is
+// (pkg/kubelet/status/status_manager.go at v1.37.0).
+func NeedToReconcilePodReadiness(pod *v1.Pod) bool {
+	now := FindCondition(&pod.Status, v1.PodReady)
+	if len(pod.Spec.ReadinessGates) == 0 || now == nil {
+		return false
+	}
+	want := Ready(pod, pod.Status.ContainerStatuses, pod.Status.Phase, pod.Status.Conditions)
+	return now.Status != want.Status || now.Message != want.Message
 }
 
 // Initialized returns the condition of that name: true once every regular init container has succeeded and
@@ -99,7 +127,8 @@ func Initialized(pod *v1.Pod, statuses []v1.ContainerStatus, phase v1.PodPhase, 
 	switch {
 	case phase == v1.PodSucceeded && len(unknown) == 0:
 		c.Reason = podCompleted
-	case len(unknown)+len(incomplete) == 0, anyRegularStarted(pod, statuses), conditionIsTrue(before, v1.PodInitialized):
+	case len(unknown)+len(incomplete) == 0, anyRegularStarted(pod, statuses):
+	case isTrue(findIn(before, v1.PodInitialized)):
 	default:
 		c.Status, c.Reason, c.Message = v1.ConditionFalse, containersNotInitialized, blame(unknown, "incomplete", incomplete)
 	}
@@ -144,21 +173,16 @@ func Find(statuses []v1.ContainerStatus, name string) *v1.ContainerStatus {
 
 // FindCondition returns the condition of that type, or nil.
 func FindCondition(status *v1.PodStatus, t v1.PodConditionType) *v1.PodCondition {
-	for i := range status.Conditions {
-		if status.Conditions[i].Type == t {
-			return &status.Conditions[i]
+	return findIn(status.Conditions, t)
+}
+
+func findIn(conditions []v1.PodCondition, t v1.PodConditionType) *v1.PodCondition {
+	for i := range conditions {
+		if conditions[i].Type == t {
+			return &conditions[i]
 		}
 	}
 	return nil
-}
-
-func conditionIsTrue(conditions []v1.PodCondition, t v1.PodConditionType) bool {
-	for i := range conditions {
-		if conditions[i].Type == t {
-			return conditions[i].Status == v1.ConditionTrue
-		}
-	}
-	return false
 }
 
 // SetCondition puts a condition in the place of the one of its type, or at the end.

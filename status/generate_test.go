@@ -46,7 +46,7 @@ func TestReadyConditions(t *testing.T) {
 				t.Errorf("ContainersReady (-want +got):\n%s", diff)
 			}
 			want.Type = v1.PodReady
-			if diff := cmp.Diff(want, status.Ready(pod, c.statuses, c.phase)); diff != "" {
+			if diff := cmp.Diff(want, status.Ready(pod, c.statuses, c.phase, nil)); diff != "" {
 				t.Errorf("Ready (-want +got):\n%s", diff)
 			}
 		})

@@ -104,7 +104,7 @@ func (m *Manager) SetContainerReadiness(uid types.UID, containerID string, ready
 	}
 	c.Ready = ready
 	all := AllContainers(status)
-	SetCondition(status, Ready(pod, all, status.Phase))
+	SetCondition(status, Ready(pod, all, status.Phase, status.Conditions))
 	SetCondition(status, ContainersReady(pod, all, status.Phase))
 	m.update(pod, status, false, false, cause)
 }
@@ -205,18 +205,32 @@ func (m *Manager) stamp(status, old *v1.PodStatus) {
 	status.ObservedGeneration = max(status.ObservedGeneration, old.ObservedGeneration)
 }
 
-// equalByKubelet compares statuses without the times and generations of their conditions.
+// equalByKubelet compares statuses without the conditions of others, and without the times and generations of the
+// kubelet's own.
 func equalByKubelet(a, b *v1.PodStatus) bool {
-	if len(a.Conditions) != len(b.Conditions) {
+	if countOwn(a.Conditions) != countOwn(b.Conditions) {
 		return false
 	}
 	for i := range a.Conditions {
-		x, y := &a.Conditions[i], FindCondition(b, a.Conditions[i].Type)
-		if y == nil || x.Status != y.Status || x.Reason != y.Reason || x.Message != y.Message {
+		x := &a.Conditions[i]
+		if !ConditionByKubelet(x.Type) {
+			continue
+		}
+		if y := FindCondition(b, x.Type); y == nil || x.Status != y.Status || x.Reason != y.Reason || x.Message != y.Message {
 			return false
 		}
 	}
 	c := *a
 	c.Conditions = b.Conditions
 	return reflect.DeepEqual(&c, b)
+}
+
+func countOwn(conditions []v1.PodCondition) int {
+	n := 0
+	for i := range conditions {
+		if ConditionByKubelet(conditions[i].Type) {
+			n++
+		}
+	}
+	return n
 }

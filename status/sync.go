@@ -118,7 +118,7 @@ func canBeDeleted(pod *v1.Pod, s *versioned) bool {
 // while containers may run, and with a terminal phase nothing is ready.
 func (m *Manager) merge(pod *v1.Pod, status *v1.PodStatus) *v1.PodStatus {
 	old, merged := &pod.Status, status.DeepCopy()
-	merged.Conditions = slices.DeleteFunc(slices.Clone(old.Conditions), func(c v1.PodCondition) bool { return ByKubelet(c.Type) })
+	merged.Conditions = slices.DeleteFunc(slices.Clone(old.Conditions), func(c v1.PodCondition) bool { return ConditionByKubelet(c.Type) })
 	if !IsTerminal(old.Phase) && IsTerminal(merged.Phase) {
 		if m.o.CouldHaveRunningContainers(pod.UID) {
 			merged.Phase, merged.Reason, merged.Message = old.Phase, old.Reason, old.Message
@@ -127,11 +127,11 @@ func (m *Manager) merge(pod *v1.Pod, status *v1.PodStatus) *v1.PodStatus {
 		}
 	}
 	for _, c := range status.Conditions {
-		if ByKubelet(c.Type) {
+		if ConditionByKubelet(c.Type) {
 			merged.Conditions = append(merged.Conditions, c)
 		}
 	}
-	if IsTerminal(merged.Phase) && (isTrue(merged, v1.PodReady) || isTrue(merged, v1.ContainersReady)) {
+	if IsTerminal(merged.Phase) && (isTrue(FindCondition(merged, v1.PodReady)) || isTrue(FindCondition(merged, v1.ContainersReady))) {
 		m.setNotReady(pod, merged)
 	}
 	return merged
@@ -167,14 +167,11 @@ func (m *Manager) setNotReady(pod *v1.Pod, status *v1.PodStatus) {
 	}
 }
 
-func isTrue(status *v1.PodStatus, t v1.PodConditionType) bool {
-	c := FindCondition(status, t)
-	return c != nil && c.Status == v1.ConditionTrue
-}
+func isTrue(c *v1.PodCondition) bool { return c != nil && c.Status == v1.ConditionTrue }
 
-// ByKubelet reports whether the kubelet owns conditions of this type
+// ConditionByKubelet reports whether the kubelet owns conditions of this type
 // (pkg/kubelet/types/pod_status.go at v1.37.0).
-func ByKubelet(t v1.PodConditionType) bool {
+func ConditionByKubelet(t v1.PodConditionType) bool {
 	switch t {
 	case v1.PodScheduled, v1.PodReady, v1.PodInitialized, v1.ContainersReady, v1.PodReadyToStartContainers:
 		return true

@@ -143,7 +143,7 @@ func exited(pod *v1.Pod, code int32) *v1.PodStatus {
 func withConditions(pod *v1.Pod, s *v1.PodStatus) *v1.PodStatus {
 	s.Conditions = []v1.PodCondition{
 		status.Initialized(pod, s.ContainerStatuses, s.Phase, nil),
-		status.Ready(pod, s.ContainerStatuses, s.Phase),
+		status.Ready(pod, s.ContainerStatuses, s.Phase, nil),
 		status.ContainersReady(pod, s.ContainerStatuses, s.Phase),
 	}
 	return s

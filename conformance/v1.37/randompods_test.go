@@ -48,7 +48,11 @@ func (r randomPods) pod() *v1.Pod {
 		p.Spec.Containers = append(p.Spec.Containers, r.container("abc"[len(p.Spec.Containers):], ""))
 	}
 	for range r.IntN(3) {
-		p.Spec.InitContainers = append(p.Spec.InitContainers, r.container("de"[len(p.Spec.InitContainers):], v1.ContainerRestartPolicyAlways))
+		policy := v1.ContainerRestartPolicyAlways
+		if r.rarely(3) {
+			policy = ""
+		}
+		p.Spec.InitContainers = append(p.Spec.InitContainers, r.container("de"[len(p.Spec.InitContainers):], policy))
 	}
 	r.fill(&p.Spec)
 	return p
@@ -92,6 +96,12 @@ func (r randomPods) container(names string, policy v1.ContainerRestartPolicy) v1
 	if r.isWild() {
 		policy = one[v1.ContainerRestartPolicy](r, "", "Always", "Never", "OnFailure", "X")
 	}
+	if policy == "" && r.rarely(4) {
+		policy = one[v1.ContainerRestartPolicy](r, "Never", "OnFailure", "Always", "")
+		for range one(r, 1+r.IntN(2), 0, 21) {
+			c.RestartPolicyRules = append(c.RestartPolicyRules, r.restartRule())
+		}
+	}
 	if policy != "" {
 		c.RestartPolicy = &policy
 	}
@@ -99,6 +109,17 @@ func (r randomPods) container(names string, policy v1.ContainerRestartPolicy) v1
 		c.Lifecycle = r.lifecycle()
 	}
 	return c
+}
+
+func (r randomPods) restartRule() v1.ContainerRestartRule {
+	rule := v1.ContainerRestartRule{Action: one[v1.ContainerRestartRuleAction](r, "Restart", "RestartAllContainers", "", "x")}
+	if !r.isWild() {
+		rule.ExitCodes = &v1.ContainerRestartRuleOnExitCodes{
+			Operator: one[v1.ContainerRestartRuleOnExitCodesOperator](r, "In", "NotIn", "", "x"),
+			Values:   one(r, []int32{1}, nil, make([]int32, 256)),
+		}
+	}
+	return rule
 }
 
 func (r randomPods) port() v1.ContainerPort {

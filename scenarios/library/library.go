@@ -3,6 +3,8 @@
 //	quickstart/  what to run and read first: each explains the format line by line
 //	e2e/         probe tests of Kubernetes' own end-to-end suite (test/e2e/common/node/container_probe.go), one a file,
 //	             with what the test asserts and, as that often is little, what it means
+//	lifecycle/   what a pod has beside its regular containers: init containers, sidecars, hooks,
+//	             restart policies of containers, readiness gates
 package library
 
 import (
@@ -16,7 +18,7 @@ import (
 
 // FS has the files, by paths such as quickstart/exec-liveness.yaml.
 //
-//go:embed quickstart e2e
+//go:embed quickstart e2e lifecycle
 var FS embed.FS
 
 // Scenarios loads all scenarios of the library, in the order of their files. Each call returns new ones. An

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios/expect"
 )
@@ -19,7 +21,18 @@ var mutations = []mutation{
 	{name: "every program ends at once when it is told to", rule: &fakeruntime.Rule{
 		Clock: fakeruntime.AfterSigterm, Exit: &fakeruntime.Exit{},
 	}},
-	{name: "there are no probes", withoutProbe: true},
+	{name: "there are no probes", change: func(pod *v1.Pod) {
+		for _, c := range containersOf(pod) {
+			c.LivenessProbe, c.ReadinessProbe, c.StartupProbe = nil, nil, nil
+		}
+	}},
+	{name: "there are no hooks", change: func(pod *v1.Pod) {
+		for _, c := range containersOf(pod) {
+			c.Lifecycle = nil
+		}
+	}},
+	{name: "there are no readiness gates", change: func(pod *v1.Pod) { pod.Spec.ReadinessGates = nil }},
+	{name: "there are no init containers", change: func(pod *v1.Pod) { pod.Spec.InitContainers = nil }},
 	{name: "nothing is deleted", withoutSteps: true},
 }
 

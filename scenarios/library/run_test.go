@@ -56,7 +56,7 @@ func simulate(t testing.TB, plan *scenarios.Plan, o options) *run {
 type mutation struct {
 	name         string
 	rule         *fakeruntime.Rule // that every program gets, as its last one
-	withoutProbe bool              // the pods have no probes
+	change       func(*v1.Pod)     // of every pod; nil for none
 	withoutSteps bool              // nobody deletes anything
 }
 
@@ -68,24 +68,29 @@ type mutated struct {
 
 func (w *mutated) AddPod(pod *v1.Pod, program fakeruntime.Pod) {
 	containers := map[string]fakeruntime.ContainerConfig{}
-	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range list {
-			containers[list[i].Name] = w.mutate(&list[i], program.Containers[list[i].Name])
+	for _, c := range containersOf(pod) {
+		config := program.Containers[c.Name]
+		if w.mutation.rule != nil {
+			rules := config.Program.Rules
+			config.Program.Rules = append(rules[:len(rules):len(rules)], *w.mutation.rule)
 		}
+		containers[c.Name] = config
 	}
 	program.Containers = containers
+	if w.mutation.change != nil {
+		w.mutation.change(pod)
+	}
 	w.Node.AddPod(pod, program)
 }
 
-func (w *mutated) mutate(c *v1.Container, config fakeruntime.ContainerConfig) fakeruntime.ContainerConfig {
-	if w.mutation.rule != nil {
-		rules := config.Program.Rules
-		config.Program.Rules = append(rules[:len(rules):len(rules)], *w.mutation.rule)
+func containersOf(pod *v1.Pod) []*v1.Container {
+	var all []*v1.Container
+	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			all = append(all, &list[i])
+		}
 	}
-	if w.mutation.withoutProbe {
-		c.LivenessProbe, c.ReadinessProbe, c.StartupProbe = nil, nil, nil
-	}
-	return config
+	return all
 }
 
 func (w *mutated) DeletePod(namespace, name string, gracePeriodSeconds *int64) {

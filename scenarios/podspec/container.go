@@ -11,20 +11,9 @@ import (
 // before it, grace is the grace period of the pod in seconds.
 func validateContainer(c *v1.Container, names sets.Set[string], grace int64, path *field.Path) field.ErrorList {
 	errs := validateCommon(c, names, path)
+	errs = append(errs, validateRestart(c, path)...)
 	errs = append(errs, validateLifecycle(c.Lifecycle, grace, path.Child("lifecycle"))...)
 	return append(errs, validateProbes(c, path)...)
-}
-
-// validateRestart is validateContainerRestartPolicy without the rules' own fields.
-func validateRestart(c *v1.Container, path *field.Path) field.ErrorList {
-	switch {
-	case c.RestartPolicy != nil:
-		return oneOf(path.Child("restartPolicy"), *c.RestartPolicy,
-			v1.ContainerRestartPolicyAlways, v1.ContainerRestartPolicyNever, v1.ContainerRestartPolicyOnFailure)
-	case len(c.RestartPolicyRules) > 0:
-		return field.ErrorList{field.Required(path.Child("restartPolicy"), "must specify restartPolicy when restart rules are used")}
-	}
-	return nil
 }
 
 // validateInitContainer checks an init container, which has probes and hooks only if it restarts always.
@@ -33,7 +22,7 @@ func validateInitContainer(c *v1.Container, names sets.Set[string], grace int64,
 	if c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways {
 		return validateContainer(c, names, grace, path)
 	}
-	errs := validateCommon(c, names, path)
+	errs := append(validateCommon(c, names, path), validateInitRestart(c, path)...)
 	forbid := func(name string, set bool) {
 		if set {
 			errs = append(errs, field.Forbidden(path.Child(name), "may not be set for init containers without restartPolicy=Always"))
@@ -66,7 +55,6 @@ func validateCommon(c *v1.Container, names sets.Set[string], path *field.Path) f
 	errs = append(errs, oneOf(path.Child("imagePullPolicy"), c.ImagePullPolicy, v1.PullAlways, v1.PullIfNotPresent, v1.PullNever)...)
 	errs = append(errs, oneOf(path.Child("terminationMessagePolicy"), c.TerminationMessagePolicy,
 		v1.TerminationMessageReadFile, v1.TerminationMessageFallbackToLogsOnError)...)
-	errs = append(errs, validateRestart(c, path)...)
 	errs = append(errs, validatePorts(c.Ports, path.Child("ports"))...)
 	return append(errs, validateEnv(c.Env, path.Child("env"))...)
 }

@@ -1,6 +1,7 @@
 package podspec
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -78,6 +79,14 @@ func TestPullPolicy(t *testing.T) {
 	}
 }
 
+func restart(c *v1.Container, rules ...v1.ContainerRestartRule) {
+	c.RestartPolicy, c.RestartPolicyRules = ptr.To(v1.ContainerRestartPolicyNever), rules
+}
+
+func restartRule(action v1.ContainerRestartRuleAction, op v1.ContainerRestartRuleOnExitCodesOperator, codes ...int32) v1.ContainerRestartRule {
+	return v1.ContainerRestartRule{Action: action, ExitCodes: &v1.ContainerRestartRuleOnExitCodes{Operator: op, Values: codes}}
+}
+
 // TestValidate breaks a valid pod in one place.
 func TestValidate(t *testing.T) {
 	exec := v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"true"}}}
@@ -99,7 +108,23 @@ func TestValidate(t *testing.T) {
 		{`spec.containers[0].restartPolicy: Unsupported value: "X": supported values: "Always", "Never", "OnFailure"`,
 			func(p *v1.Pod) { app(p).RestartPolicy = ptr.To[v1.ContainerRestartPolicy]("X") }},
 		{`spec.containers[0].restartPolicy: Required value: must specify restartPolicy when restart rules are used`,
-			func(p *v1.Pod) { app(p).RestartPolicyRules = []v1.ContainerRestartRule{{}} }},
+			func(p *v1.Pod) {
+				app(p).RestartPolicyRules = []v1.ContainerRestartRule{restartRule("Restart", "In", 1)}
+			}},
+		{"", func(p *v1.Pod) { restart(app(p), restartRule("Restart", "In", 1)) }},
+		{"", func(p *v1.Pod) { restart(app(p), restartRule("RestartAllContainers", "NotIn", 0)) }},
+		{`spec.containers[0].restartPolicyRules[0].action: Unsupported value: "Stop": supported values: "Restart", "RestartAllContainers"`,
+			func(p *v1.Pod) { restart(app(p), restartRule("Stop", "In", 1)) }},
+		{`spec.containers[0].restartPolicyRules[0].exitCodes: Required value: must be specified`,
+			func(p *v1.Pod) { restart(app(p), v1.ContainerRestartRule{Action: "Restart"}) }},
+		{`spec.containers[0].restartPolicyRules[0].exitCodes.operator: Unsupported value: "Out": supported values: "In", "NotIn"`,
+			func(p *v1.Pod) { restart(app(p), restartRule("Restart", "Out", 1)) }},
+		{`spec.containers[0].restartPolicyRules[0].exitCodes.values: Too many: 256: must have at most 255 items`,
+			func(p *v1.Pod) { restart(app(p), restartRule("Restart", "In", make([]int32, 256)...)) }},
+		{`spec.containers[0].restartPolicyRules: Too many: 21: must have at most 20 items`,
+			func(p *v1.Pod) {
+				restart(app(p), slices.Repeat([]v1.ContainerRestartRule{restartRule("Restart", "In", 1)}, 21)...)
+			}},
 		{`spec.containers[0].livenessProbe: Required value: must specify a handler type`, func(p *v1.Pod) { app(p).LivenessProbe = &v1.Probe{} }},
 		{"", func(p *v1.Pod) { app(p).LivenessProbe = &v1.Probe{ProbeHandler: exec} }},
 		{`spec.containers[0].livenessProbe.successThreshold: Invalid value: 2: must be 1`,

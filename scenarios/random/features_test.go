@@ -2,6 +2,7 @@ package random
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,26 @@ var features = map[string]feature{
 	"a sidecar that comes first": firstPod(func(p *v1.Pod) bool {
 		return len(p.Spec.InitContainers) > 1 && p.Spec.InitContainers[0].RestartPolicy != nil
 	}),
+	"a readiness gate": firstPod(func(p *v1.Pod) bool { return len(p.Spec.ReadinessGates) > 0 }),
+	"a regular container that always restarts in a pod that never does": func(f *facts) bool {
+		return slices.ContainsFunc(f.pods[0].Pod.Spec.Containers, func(c v1.Container) bool {
+			return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways && f.pods[0].Pod.Spec.RestartPolicy == v1.RestartPolicyNever
+		})
+	},
+	"a rule for exit codes":           anyContainer(func(c *v1.Container) bool { return len(c.RestartPolicyRules) > 0 }),
+	"a rule for all other exit codes": matches(`operator: NotIn, values: \[\d`),
+	"an init container that never restarts": anyContainer(func(c *v1.Container) bool {
+		return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyNever
+	}),
+	"a postStart command":               matches(`lifecycle: \{postStart: \{exec`),
+	"a preStop command":                 matches(`preStop: \{exec`),
+	"a sleep of no time":                matches(`sleep: \{seconds: 0\}`),
+	"a long sleep":                      matches(`sleep: \{seconds: 1\d\}`),
+	"a postStart hook that fails":       matches(`postStart: (fail|down|error|\d+)\}`),
+	"a postStart hook that hangs":       matches(`postStart: hang\}`),
+	"a slow preStop hook":               matches(`preStop: ok in`),
+	"a preStop hook that fails":         matches(`preStop: (fail|down|error|\d+)\}`),
+	"a preStop hook that hangs":         matches(`preStop: hang\}`),
 	"an init container that fails":      anyInit(false, does(func(r *fakeruntime.Rule) bool { return r.Exit != nil && r.Exit.Code != 0 })),
 	"an init container that takes long": anyInit(false, does(func(r *fakeruntime.Rule) bool { return r.Exit != nil && r.From.Min > 20*time.Second })),
 	"a sidecar that ends":               anyInit(true, does(func(r *fakeruntime.Rule) bool { return r.Exit != nil && r.Clock != fakeruntime.AfterSigterm })),

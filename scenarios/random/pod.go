@@ -23,6 +23,7 @@ type container struct {
 	spec    *yaml.Node // in the manifest
 	pulls   bool       // its image at each start
 	probes  []*probe
+	hooks   []string   // that are commands
 	answers *yaml.Node // named answers, as they were needed
 }
 
@@ -59,6 +60,8 @@ func (g *generator) drawPods() []*pod {
 			p.containers = append(p.containers, g.drawContainer(containerNames[j], regular))
 		}
 		p.init = g.drawInitContainers()
+		g.putHooks(p)
+		g.putRestartPolicies(p)
 		p.manifest = g.podManifest(p)
 		pods = append(pods, p)
 	}
@@ -92,6 +95,7 @@ func (g *generator) podManifest(p *pod) *yaml.Node {
 	if p.grace != defaultGrace || g.percent(5) {
 		put(spec, "terminationGracePeriodSeconds", number(p.grace))
 	}
+	g.putReadinessGate(spec)
 	p.putContainers(spec)
 	// A stream of its own: the other draws are what they were before there were volumes.
 	if aside := (rng{^g.state}); aside.percent(15) {

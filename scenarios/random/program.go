@@ -34,6 +34,7 @@ func (g *generator) containerBehavior(p *pod, c *container) *yaml.Node {
 			}
 		}
 	}
+	b.answersHooks()
 	switch {
 	case c.kind == initOnce && g.percent(50):
 		pick(&g.rng, ends)(b)

@@ -50,6 +50,8 @@ type temper struct {
 	crashes   int // of the containers exit by themselves
 	bad       int // of the containers have traits that fail probes
 	deletions int // of the pods are deleted
+	hooks     int // of the containers have lifecycle hooks
+	policies  int // of the containers have a restart policy of their own
 	odd       int // of the values are unusual, of those that may be
 }
 
@@ -59,6 +61,8 @@ func drawTemper(r *rng) temper {
 		bad:       one(r, 20, 60, 90, 100),
 		deletions: one(r, 0, 20, 50, 100),
 		odd:       one(r, 2, 5, 10, 25),
+		hooks:     one(r, 0, 0, 10, 60),
+		policies:  one(r, 0, 0, 10, 60),
 	}
 }
 

@@ -132,7 +132,7 @@ func (g *generator) since(p *pod) *yaml.Node {
 	since := pick(&g.rng, moments)(one(&g.rng, p.all()...))
 	put(since, "pod", text(p.name))
 	put(n, "since", since)
-	if g.percent(95) {
+	if g.percent(80) {
 		put(n, "after", text(value.Format(g.time(time.Millisecond, time.Minute))))
 	}
 	return n

@@ -125,3 +125,49 @@ func (a podActions) text() string {
 	}
 	return strings.Join(list, ", ")
 }
+
+// A container's own restart policy goes before the pod's, also after the failure of a probe, which has no exit
+// code for rules to look at.
+func TestContainerRestartPolicies(t *testing.T) {
+	const always, onFailure, never = v1.ContainerRestartPolicyAlways, v1.ContainerRestartPolicyOnFailure, v1.ContainerRestartPolicyNever
+	rules := []v1.ContainerRestartRule{{
+		Action:    v1.ContainerRestartRuleActionRestart,
+		ExitCodes: &v1.ContainerRestartRuleOnExitCodes{Operator: v1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{1}},
+	}}
+	for _, c := range []struct {
+		pod     v1.RestartPolicy
+		own     v1.ContainerRestartPolicy
+		rules   []v1.ContainerRestartRule
+		sandbox string // ready or lost
+		a       string
+		want    string
+	}{
+		{v1.RestartPolicyNever, always, nil, "ready", "exit 0", "start a"},
+		{v1.RestartPolicyNever, onFailure, nil, "ready", "exit 1", "start a"},
+		{v1.RestartPolicyAlways, never, nil, "ready", "exit 1", "nothing"},
+		{v1.RestartPolicyAlways, never, rules, "ready", "exit 1", "start a"},
+		{v1.RestartPolicyAlways, never, rules, "ready", "exit 0", "nothing"},
+		{
+			v1.RestartPolicyAlways, never, rules, "ready", "running liveness=Failure",
+			"kill a for LivenessProbe (Container a failed liveness probe)",
+		},
+		{
+			v1.RestartPolicyNever, always, nil, "ready", "running liveness=Failure",
+			"kill a for LivenessProbe (Container a failed liveness probe, will be restarted), start a",
+		},
+		{v1.RestartPolicyOnFailure, always, nil, "lost", "exit 0", "kill the pod, create sandbox 1, start a b"},
+		{v1.RestartPolicyAlways, onFailure, nil, "lost", "exit 0", "kill the pod, create sandbox 1, start b"},
+	} {
+		t.Run(fmt.Sprint(c.pod, ", ", c.own, ", ", len(c.rules), " rules, ", c.sandbox, ", ", c.a), func(t *testing.T) {
+			w := newBackOffWorld(t)
+			a := v1.Container{Name: "a", RestartPolicy: &c.own, RestartPolicyRules: c.rules}
+			pod := &v1.Pod{Spec: v1.PodSpec{RestartPolicy: c.pod, Containers: []v1.Container{a, {Name: "b"}}}}
+			s := &podStatus{sandboxes: []fakeruntime.Sandbox{{ID: "s", Ready: c.sandbox == "ready"}}}
+			w.addContainer(s, "a", c.a)
+			w.addContainer(s, "b", map[string]string{"ready": "running", "lost": "exit 1"}[c.sandbox])
+			if got := w.computePodActions(pod, s).text(); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}

@@ -21,6 +21,7 @@ const (
 	killStartupProbe  killReason = "StartupProbe"
 	killImageChanged  killReason = "ImageChanged"
 	killEvicted       killReason = "Evicted"
+	killPostStart     killReason = "FailedPostStartHook"
 )
 
 // containerKill is a running container that is not to be kept.
@@ -34,6 +35,14 @@ type containerKill struct {
 // killForImage is the end of a container that is to have another image; what is what events call it.
 func killForImage(rc *fakeruntime.Container, what string) containerKill {
 	return containerKill{container: *rc, reason: killImageChanged, message: what + " " + rc.Name + " definition changed"}
+}
+
+// policyOf returns the restart policy of a regular container: its own, else the pod's.
+func policyOf(pod *v1.Pod, c *v1.Container) v1.ContainerRestartPolicy {
+	if c.RestartPolicy != nil {
+		return *c.RestartPolicy
+	}
+	return v1.ContainerRestartPolicy(pod.Spec.RestartPolicy)
 }
 
 // killForProbe is the end of a container whose probe has failed for good; what is what events call it.
@@ -62,6 +71,9 @@ type podActions struct {
 func (k *Kubelet) syncContainers(p *sim.Proc, u podUpdate, s *podStatus) syncResult {
 	actions := k.computePodActions(u.pod, s)
 	did := syncResult{relist: actions.killPod || len(actions.kill)+len(actions.startInit)+len(actions.start) > 0}
+	if actions.createSandbox && actions.sandboxID != "" {
+		k.podEvent(u.pod, v1.EventTypeNormal, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.", u.cause)
+	}
 	if actions.killPod {
 		k.killPod(p, u, s.running(), nil)
 		if actions.createSandbox {
@@ -121,7 +133,8 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus) podActions {
 			keep++
 			continue
 		}
-		if pod.Spec.RestartPolicy != v1.RestartPolicyNever || kill.reason == killImageChanged {
+		// Its rules are about exit codes, and it has none. With another image it is started in any case.
+		if policyOf(pod, c) != v1.ContainerRestartPolicyNever || kill.reason == killImageChanged {
 			kill.message += ", will be restarted"
 			actions.start = append(actions.start, c)
 		}
@@ -148,7 +161,7 @@ func sandboxActions(pod *v1.Pod, s *podStatus) podActions {
 		c := &pod.Spec.Containers[i]
 		rc := s.find(c.Name)
 		succeeded := rc != nil && rc.State == fakeruntime.Exited && rc.ExitCode == 0
-		if pod.Spec.RestartPolicy != v1.RestartPolicyOnFailure || !succeeded {
+		if policyOf(pod, c) != v1.ContainerRestartPolicyOnFailure || !succeeded {
 			actions.start = append(actions.start, c)
 		}
 	}
@@ -191,9 +204,6 @@ func shouldBeRestarted(pod *v1.Pod, c *v1.Container, rc *fakeruntime.Container) 
 // createSandbox creates a sandbox, looks at it, and has the status say so at once
 // (kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) createSandbox(p *sim.Proc, u podUpdate, actions podActions) string {
-	if actions.sandboxID != "" {
-		k.podEvent(u.pod, v1.EventTypeNormal, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.", u.cause)
-	}
 	op := k.runtime.Call(p, fakeruntime.Call{
 		Method: fakeruntime.RunPodSandbox, PodUID: string(u.pod.UID), Attempt: actions.attempt, Cause: u.cause,
 	})
@@ -233,5 +243,8 @@ func (k *Kubelet) podEvent(pod *v1.Pod, eventType, reason, message string, cause
 
 // backOffMessage says why a container is not started now.
 func backOffMessage(pod *v1.Pod, c *v1.Container, backOff fmt.Stringer) string {
-	return fmt.Sprintf("back-off %s restarting failed container=%s pod=%s_%s(%s)", backOff, c.Name, pod.Name, pod.Namespace, pod.UID)
+	return fmt.Sprintf("back-off %s restarting failed container=%s pod=%s", backOff, c.Name, formatPod(pod))
 }
+
+// formatPod names a pod as messages do (pkg/kubelet/util/format/pod.go at v1.37.0).
+func formatPod(pod *v1.Pod) string { return fmt.Sprintf("%s_%s(%s)", pod.Name, pod.Namespace, pod.UID) }

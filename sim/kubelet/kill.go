@@ -45,14 +45,16 @@ func (k *Kubelet) whyStopped(pod *v1.Pod) killReason {
 	return killStopped
 }
 
-// killContainer stops a container when its turn has come, and waits until its process is gone. The whole seconds
-// that it waits for its turn count against its grace period (killContainer in kuberuntime_container.go at v1.37.0).
+// killContainer runs the preStop hook of a container, waits for its turn, stops it, and waits until its process is
+// gone. The whole seconds that the hook and the wait take count against its grace period, of which some is left
+// in any case (killContainer in kuberuntime_container.go at v1.37.0).
 func (k *Kubelet) killContainer(p *sim.Proc, pod *v1.Pod, kill containerKill, override *int64, order *terminationOrder) {
 	k.ContainerEvent(pod, kill.container.Name, v1.EventTypeNormal, "Killing", kill.message, kill.cause)
 	grace := gracePeriod(pod, kill)
 	if override != nil {
 		grace = *override
 	}
+	grace -= k.runPreStop(p, pod, kill, grace)
 	grace -= order.waitForTurn(p, kill.container.Name, grace)
 	k.do(p, fakeruntime.Call{
 		Method: fakeruntime.StopContainer, ContainerID: kill.container.ID, GraceSeconds: max(grace, minimumGracePeriod),

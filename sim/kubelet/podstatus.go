@@ -45,14 +45,13 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 	}
 	k.prober.UpdatePodStatus(p, u.pod, api, u.cause)
 	all := status.AllContainers(api)
-	api.Conditions = slices.DeleteFunc(slices.Clone(u.pod.Status.Conditions), func(c v1.PodCondition) bool { return status.ByKubelet(c.Type) })
+	api.Conditions = slices.DeleteFunc(slices.Clone(u.pod.Status.Conditions), func(c v1.PodCondition) bool { return status.ConditionByKubelet(c.Type) })
 	if disrupted := status.FindCondition(old, v1.DisruptionTarget); disrupted != nil {
 		status.SetCondition(api, *disrupted)
 	}
+	api.Conditions = append(api.Conditions, readyToStartContainers(u.pod, s), status.Initialized(u.pod, all, api.Phase, old.Conditions))
 	api.Conditions = append(api.Conditions,
-		readyToStartContainers(u.pod, s),
-		status.Initialized(u.pod, all, api.Phase, old.Conditions),
-		status.Ready(u.pod, all, api.Phase),
+		status.Ready(u.pod, all, api.Phase, api.Conditions),
 		status.ContainersReady(u.pod, all, api.Phase),
 		v1.PodCondition{Type: v1.PodScheduled, ObservedGeneration: u.pod.Generation, Status: v1.ConditionTrue},
 	)

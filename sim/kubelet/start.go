@@ -43,7 +43,7 @@ func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 		if k.backOff.IsInBackOffSince(item, finished) {
 			delay := k.backOff.Get(item)
 			k.ContainerEvent(u.pod, c.Name, v1.EventTypeWarning, "BackOff",
-				fmt.Sprintf("Back-off restarting failed container %s in pod %s_%s(%s)", c.Name, u.pod.Name, u.pod.Namespace, u.pod.UID), u.cause)
+				fmt.Sprintf("Back-off restarting failed container %s in pod %s", c.Name, formatPod(u.pod)), u.cause)
 			k.note(trace.Record{Kind: trace.BackOff, Cause: u.cause, Pod: podName(u.pod), Container: c.Name, Took: delay})
 			k.reasons[key] = startReason{crashLoopBackOff, backOffMessage(u.pod, c, delay)}
 			did.err = true
@@ -54,7 +54,10 @@ func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 		}
 		k.backOff.Next(item, finished)
 	}
-	k.startContainer(p, u, c, s, sandboxID)
+	if failed := k.startContainer(p, u, c, s, sandboxID); failed != nil {
+		k.reasons[key], did.err = *failed, true
+		return false
+	}
 	delete(k.reasons, key)
 	return true
 }
@@ -70,7 +73,7 @@ func newestExited(s *podStatus, name string) *fakeruntime.Container {
 
 // startContainer gets the image, creates the container and starts it
 // (pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
-func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, sandboxID string) {
+func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, sandboxID string) *startReason {
 	k.ensureImage(p, u, c)
 	attempt := k.runtime.NextAttempt(string(u.pod.UID), c.Name)
 	if before := s.find(c.Name); before != nil {
@@ -88,6 +91,7 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Created", created, u.cause)
 	k.do(p, fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: id, Cause: u.cause})
 	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Started", started, u.cause)
+	return k.runPostStart(p, u, c, id)
 }
 
 // pullRequest asks the image puller for an image.

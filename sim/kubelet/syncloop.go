@@ -8,6 +8,7 @@ import (
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
 	"probesim.dev/sim/trace"
+	"probesim.dev/status"
 )
 
 // Periods of the sync loop (pkg/kubelet/kubelet.go at v1.37.0).
@@ -81,6 +82,9 @@ func (k *Kubelet) handleConfig(u configUpdate) {
 		return
 	case configReconcile:
 		k.podManager.pods[u.pod.UID] = u.pod
+		if status.NeedToReconcilePodReadiness(u.pod) {
+			k.workers.update(podUpdate{typ: syncSync, pod: u.pod, cause: step})
+		}
 		if isEvicted(u.pod) {
 			k.deletor.remove(k.cache.get(u.pod.UID), "", 0)
 		}

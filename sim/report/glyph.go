@@ -6,8 +6,8 @@ type glyphs struct {
 	failed, someFailed rune // all runs in the column, some of several
 	warning, broken    rune
 
-	running, stopping, waiting rune
-	exit, done                 rune // with another code than 0, with 0
+	running, killing, stopping, waiting rune
+	exit, done                          rune // with another code than 0, with 0
 
 	yes, no, both, up, down rune // of a condition; up and down: it changes in this column
 
@@ -18,7 +18,7 @@ type glyphs struct {
 
 var unicodeGlyphs = glyphs{
 	success: '·', successes: '•', failed: '✗', someFailed: '×', warning: 'w', broken: '!',
-	running: '█', stopping: '▒', waiting: '┄', exit: '╳', done: '┤',
+	running: '█', killing: '░', stopping: '▒', waiting: '┄', exit: '╳', done: '┤',
 	yes: '━', no: '─', both: '╍', up: '╼', down: '╾',
 	axis: '─', tick: '┴', first: '└', last: '┘', gap: '┈',
 	mark: '▼', ellipsis: "…",
@@ -26,7 +26,7 @@ var unicodeGlyphs = glyphs{
 
 var asciiGlyphs = glyphs{
 	success: '.', successes: ':', failed: 'X', someFailed: 'x', warning: 'w', broken: '!',
-	running: '#', stopping: '/', waiting: '~', exit: '*', done: ']',
+	running: '#', killing: ',', stopping: '/', waiting: '~', exit: '*', done: ']',
 	yes: '=', no: '-', both: '%', up: '=', down: '-',
 	axis: '-', tick: '+', first: '+', last: '+', gap: '.',
 	mark: 'v', ellipsis: "..",

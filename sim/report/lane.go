@@ -80,7 +80,7 @@ func probeLane(s *scale, g *glyphs, shots []shot) row {
 	return r
 }
 
-// lifeLane draws when a container waits, runs, is being stopped and exits. Each instance has its number
+// lifeLane draws when a container waits, runs, is to be stopped, is being stopped and exits. Each instance has its number
 // where it starts, if there is room.
 func lifeLane(s *scale, g *glyphs, c *containerHistory, p *podHistory, end time.Duration) row {
 	r := make(row, s.columns())
@@ -96,6 +96,12 @@ func lifeLane(s *scale, g *glyphs, c *containerHistory, p *podHistory, end time.
 	}
 	for i := range c.runs {
 		r.fill(s, c.runs[i].started, min(c.runs[i].exited, end), cell{g.running, good})
+	}
+	for i := range c.runs {
+		// The stop signal follows at once, but for hooks and turns, of which only whole seconds count.
+		if run := &c.runs[i]; run.killing != forever && min(run.stopping, run.exited, end)-run.killing >= time.Second {
+			r.fill(s, run.killing, min(run.stopping, run.exited, end), cell{g.killing, warn})
+		}
 	}
 	for i := range c.runs {
 		r.fill(s, c.runs[i].stopping, min(c.runs[i].exited, end), cell{g.stopping, warn})

@@ -57,6 +57,7 @@ type flip struct {
 type instance struct {
 	number                    int
 	started, stopping, exited time.Duration // forever if it did not happen
+	killing                   time.Duration // the kubelet says that it will stop it
 	code                      int32
 }
 
@@ -148,6 +149,9 @@ func (p *podHistory) add(r *trace.Record, h *history) {
 		p.addStatus(r.T, r.Status, h)
 	case trace.Event:
 		h.news(r.T, r.Pod+"\x00"+r.Container+"\x00"+r.Reason+"\x00"+r.Message)
+		if r.Reason == "Killing" && r.Container != "" {
+			p.container(r.Container).addKill(r)
+		}
 	case trace.ProbeExecuted:
 		p.container(r.Container).addProbe(r, h)
 	case trace.ContainerStarted, trace.ContainerStopping, trace.ContainerExited:
@@ -217,7 +221,7 @@ func (c *containerHistory) addProbe(r *trace.Record, h *history) {
 
 func (c *containerHistory) addLife(r *trace.Record) {
 	if n := len(c.runs); r.Kind == trace.ContainerStarted || n == 0 || c.runs[n-1].number != r.Instance {
-		c.runs = append(c.runs, instance{number: r.Instance, started: r.T, stopping: forever, exited: forever})
+		c.runs = append(c.runs, instance{number: r.Instance, started: r.T, killing: forever, stopping: forever, exited: forever})
 	}
 	last := &c.runs[len(c.runs)-1]
 	switch r.Kind {
@@ -225,5 +229,12 @@ func (c *containerHistory) addLife(r *trace.Record) {
 		last.stopping = min(last.stopping, r.T)
 	case trace.ContainerExited:
 		last.exited, last.code = r.T, r.ExitCode
+	}
+}
+
+// addKill notes the kubelet's word that it stops the container.
+func (c *containerHistory) addKill(r *trace.Record) {
+	if n := len(c.runs); n > 0 && c.runs[n-1].number == r.Instance && c.runs[n-1].killing == forever {
+		c.runs[n-1].killing = r.T
 	}
 }

@@ -18,21 +18,23 @@ type runtimeService struct {
 	cri.RuntimeService
 	driver     *driver
 	probes     *probeRuns
-	stopReason func(c containerKey, namespace, name string) string
+	stopReason func(containerKey) string
 
 	mu         sync.Mutex
 	sandboxes  map[string]*runtimeapi.PodSandboxConfig // by sandbox ID
 	containers map[string]*runtimeapi.ContainerConfig  // by container ID
+	instances  map[string]int                          // by container ID
 	workers    map[string]string                       // pod UID by the goroutine of its worker
 }
 
 var errNoStats = errors.New("the runtime keeps no statistics")
 
-func newRuntimeService(d *driver, p *probeRuns, stopReason func(containerKey, string, string) string) *runtimeService {
+func newRuntimeService(d *driver, p *probeRuns, stopReason func(containerKey) string) *runtimeService {
 	return &runtimeService{
 		driver: d, probes: p, stopReason: stopReason,
 		sandboxes:  map[string]*runtimeapi.PodSandboxConfig{},
 		containers: map[string]*runtimeapi.ContainerConfig{},
+		instances:  map[string]int{},
 		workers:    map[string]string{},
 	}
 }

@@ -20,9 +20,10 @@ func (r *runtimeService) CreateContainer(_ context.Context, sandboxID string, co
 	if op.Err != nil {
 		return "", op.Err
 	}
+	instance := r.driver.instance(op.ID)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.containers[op.ID] = config
+	r.containers[op.ID], r.instances[op.ID] = config, instance
 	return op.ID, writeLog(filepath.Join(sandbox.LogDirectory, config.LogPath))
 }
 
@@ -44,9 +45,7 @@ func (r *runtimeService) StopContainer(_ context.Context, id string, grace int64
 	labels := r.containerConfig(id).GetLabels()
 	return r.driver.call(fakeruntime.Call{
 		Method: fakeruntime.StopContainer, ContainerID: id, GraceSeconds: grace,
-		StopReason: r.stopReason(
-			containerKey{labels[kubetypes.KubernetesPodUIDLabel], labels[kubetypes.KubernetesContainerNameLabel]},
-			labels[kubetypes.KubernetesPodNamespaceLabel], labels[kubetypes.KubernetesPodNameLabel]),
+		StopReason: r.stopReason(containerKey{labels[kubetypes.KubernetesPodUIDLabel], labels[kubetypes.KubernetesContainerNameLabel]}),
 	}).Err
 }
 
@@ -56,6 +55,7 @@ func (r *runtimeService) RemoveContainer(_ context.Context, id string) error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		delete(r.containers, id)
+		delete(r.instances, id)
 	}
 	return op.Err
 }

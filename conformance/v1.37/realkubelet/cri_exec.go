@@ -72,9 +72,11 @@ func execError(op *fakeruntime.Op) error {
 func (r *runtimeService) containerRecord(id string) trace.Record {
 	config := r.containerConfig(id)
 	labels := config.GetLabels()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return trace.Record{
 		Pod:       labels[kubetypes.KubernetesPodNamespaceLabel] + "/" + labels[kubetypes.KubernetesPodNameLabel],
 		Container: config.GetMetadata().GetName(),
-		Instance:  int(config.GetMetadata().GetAttempt()),
+		Instance:  r.instances[id],
 	}
 }

@@ -157,6 +157,9 @@ func (d *driver) setDelays(list []fakeruntime.Delays) {
 func (d *driver) instance(containerID string) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.over {
+		return 0
+	}
 	return d.runtime.Instance(containerID)
 }
 

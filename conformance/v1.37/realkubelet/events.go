@@ -21,9 +21,10 @@ type eventRecorder struct {
 	driver   *driver
 	recorder *recorder
 	network  *network
+	api      *podAPI
 
 	mu      sync.Mutex
-	kills   map[containerKey]string // message of the last Killing event
+	kills   map[containerKey]string // reason of the last Killing event
 	evicted map[string]bool         // by pod UID
 }
 
@@ -61,7 +62,7 @@ func (e *eventRecorder) Event(object runtime.Object, eventtype, reason, message 
 			e.network.unasked(asker{about.UID, rec.Pod, c, probe}, why)
 		}
 		if reason == events.KillingContainer {
-			e.setKill(containerKey{string(about.UID), c}, message)
+			e.setKill(containerKey{string(about.UID), c}, e.stopReason(about, message))
 		}
 	}
 	e.recorder.add(rec)
@@ -87,15 +88,15 @@ func containerOf(fieldPath string) string {
 	return strings.TrimSuffix(rest, "}")
 }
 
-func (e *eventRecorder) setKill(c containerKey, message string) {
+func (e *eventRecorder) setKill(c containerKey, reason string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.kills[c] = message
+	e.kills[c] = reason
 }
 
-// killMessage returns what the kubelet said when it began to kill the container. The event comes before
-// the preStop hook and StopContainer (pkg/kubelet/kuberuntime/kuberuntime_container.go, killContainer).
-func (e *eventRecorder) killMessage(c containerKey) string {
+// killReason returns why the kubelet began to kill the container. The event comes before the preStop hook, the
+// wait for other containers and StopContainer (pkg/kubelet/kuberuntime/kuberuntime_container.go, killContainer).
+func (e *eventRecorder) killReason(c containerKey) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.kills[c]

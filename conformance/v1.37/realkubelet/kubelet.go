@@ -16,7 +16,6 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet"
 	"k8s.io/kubernetes/pkg/kubelet/cm"
 	"k8s.io/kubernetes/pkg/kubelet/config"
-	containertest "k8s.io/kubernetes/pkg/kubelet/container/testing"
 	"k8s.io/kubernetes/pkg/kubelet/util"
 	"k8s.io/kubernetes/pkg/util/oom"
 	"k8s.io/kubernetes/pkg/volume"
@@ -81,7 +80,7 @@ func dependencies(ctx context.Context, o outside) *kubelet.Dependencies {
 		Mounter:                   mount.NewFakeMounter(nil),
 		HostUtil:                  hostutil.NewFakeHostUtil(nil),
 		OOMAdjuster:               oom.NewFakeOOMAdjuster(),
-		OSInterface:               &containertest.FakeOS{},
+		OSInterface:               &logFiles{},
 		Subpather:                 &subpath.FakeSubpath{},
 		RemoteRuntimeService:      o.runtime,
 		RemoteImageService:        o.images,

@@ -87,9 +87,9 @@ func run(opts Options, root string, draws *jitter, drive func(scenarios.World), 
 
 	source := newPodSource()
 	api := newPodAPI(d, rec, source)
-	events := &eventRecorder{driver: d, recorder: rec, kills: map[containerKey]string{}, evicted: map[string]bool{}}
+	events := &eventRecorder{driver: d, recorder: rec, api: api, kills: map[containerKey]string{}, evicted: map[string]bool{}}
 	probes := &probeRuns{recorder: rec, runs: map[probeKey]*probeRun{}}
-	cri := newRuntimeService(d, probes, stopReason(events, api))
+	cri := newRuntimeService(d, probes, events.killReason)
 	events.network = &network{driver: d, recorder: rec, probes: probes}
 	w := &world{driver: d, recorder: rec, api: api}
 	d.at(d.now(), func() { seedStart(opts.StartSeed) }) // when the kubelet's informers have drawn their timeouts

@@ -3,39 +3,39 @@ package realkubelet
 import (
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
 // Reasons of a ContainerStopping record.
 const (
-	stopLiveness = "LivenessProbe"
-	stopStartup  = "StartupProbe"
-	stopImage    = "ImageChanged"
-	stopDeleted  = "Deleted"
-	stopEvicted  = "Evicted"
-	stopOther    = "Stopped"
+	stopLiveness  = "LivenessProbe"
+	stopStartup   = "StartupProbe"
+	stopPostStart = "FailedPostStartHook"
+	stopImage     = "ImageChanged"
+	stopDeleted   = "Deleted"
+	stopEvicted   = "Evicted"
+	stopOther     = "Stopped"
 )
 
-// stopReason says why the kubelet stops a container, from the event that it has emitted about it
+// stopReason says why the kubelet begins to stop a container of a pod, from the event that it emits about it
 // (pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions) and from the API.
-func stopReason(events *eventRecorder, api *podAPI) func(c containerKey, namespace, name string) string {
-	return func(c containerKey, namespace, name string) string {
-		message := events.killMessage(c)
-		switch {
-		case strings.Contains(message, "failed liveness probe"):
-			return stopLiveness
-		case strings.Contains(message, "failed startup probe"):
-			return stopStartup
-		case strings.Contains(message, "definition changed"):
-			return stopImage
-		}
-		pod := api.get(types.NamespacedName{Namespace: namespace, Name: name})
-		if pod == nil || pod.DeletionTimestamp != nil {
-			return stopDeleted
-		}
-		if events.isEvicted(c.podUID) {
-			return stopEvicted
-		}
-		return stopOther
+func (e *eventRecorder) stopReason(about *v1.ObjectReference, message string) string {
+	switch {
+	case strings.Contains(message, "failed liveness probe"):
+		return stopLiveness
+	case strings.Contains(message, "failed startup probe"):
+		return stopStartup
+	case strings.Contains(message, "definition changed"):
+		return stopImage
+	case message == stopPostStart: // kuberuntime_container.go, startContainer
+		return stopPostStart
 	}
+	if p := e.api.get(types.NamespacedName{Namespace: about.Namespace, Name: about.Name}); p == nil || p.DeletionTimestamp != nil {
+		return stopDeleted
+	}
+	if e.isEvicted(string(about.UID)) {
+		return stopEvicted
+	}
+	return stopOther
 }

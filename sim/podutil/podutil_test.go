@@ -1,0 +1,74 @@
+package podutil
+
+import (
+	"fmt"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Which containers start again: by their first rule that fits, else by their own policy, else by the pod's
+// (ContainerShouldRestart in pkg/api/v1/pod/util.go).
+func TestContainerShouldRestart(t *testing.T) {
+	rule := func(op v1.ContainerRestartRuleOnExitCodesOperator, codes ...int32) v1.ContainerRestartRule {
+		return v1.ContainerRestartRule{
+			Action:    v1.ContainerRestartRuleActionRestart,
+			ExitCodes: &v1.ContainerRestartRuleOnExitCodes{Operator: op, Values: codes},
+		}
+	}
+	const in, notIn = v1.ContainerRestartRuleOnExitCodesOpIn, v1.ContainerRestartRuleOnExitCodesOpNotIn
+	for _, c := range []struct {
+		pod   v1.RestartPolicy
+		own   v1.ContainerRestartPolicy // empty: none
+		rules []v1.ContainerRestartRule
+		want  string // for the exit codes 0, 1, 2
+	}{
+		{"Always", "", nil, "true true true"},
+		{"OnFailure", "", nil, "false true true"},
+		{"Never", "", nil, "false false false"},
+		{"Always", "Never", nil, "false false false"},
+		{"Always", "OnFailure", nil, "false true true"},
+		{"Never", "Always", nil, "true true true"},
+		{"Never", "OnFailure", nil, "false true true"},
+		{"Always", "Never", []v1.ContainerRestartRule{rule(in, 1)}, "false true false"},
+		{"Always", "Never", []v1.ContainerRestartRule{rule(notIn, 1)}, "true false true"},
+		{"Always", "Never", []v1.ContainerRestartRule{rule(notIn)}, "true true true"},
+		{"Always", "Never", []v1.ContainerRestartRule{rule(in)}, "false false false"},
+		{"Never", "OnFailure", []v1.ContainerRestartRule{rule(in, 0)}, "true true true"},
+		{"Always", "Never", []v1.ContainerRestartRule{rule(in, 5), rule(in, 2, 0)}, "true false true"},
+		{"Always", "Never", []v1.ContainerRestartRule{{Action: v1.ContainerRestartRuleActionRestart}}, "false false false"},
+		{"Always", "", []v1.ContainerRestartRule{rule(notIn)}, "true true true"},
+		{"Never", "", []v1.ContainerRestartRule{rule(notIn)}, "false false false"}, // rules need a policy
+	} {
+		container := &v1.Container{RestartPolicyRules: c.rules}
+		if c.own != "" {
+			container.RestartPolicy = &c.own
+		}
+		spec := &v1.PodSpec{RestartPolicy: c.pod}
+		restarts := func(code int32) bool { return ContainerShouldRestart(container, spec, code) }
+		if got := fmt.Sprint(restarts(0), " ", restarts(1), " ", restarts(2)); got != c.want {
+			t.Errorf("%s, %s, %v: %s, want %s", c.pod, c.own, c.rules, got, c.want)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	always := v1.ContainerRestartPolicyAlways
+	pod := &v1.Pod{Spec: v1.PodSpec{
+		InitContainers: []v1.Container{{Name: "setup"}, {Name: "proxy", RestartPolicy: &always}}, Containers: []v1.Container{{Name: "app"}},
+	}}
+	for _, name := range []string{"setup", "proxy", "app"} {
+		if c := Find(pod, name); c == nil || c.Name != name {
+			t.Errorf("%s: found %v", name, c)
+		}
+	}
+	if c := Find(pod, "other"); c != nil {
+		t.Errorf("found %s", c.Name)
+	}
+	if !HasRestartableInitContainer(pod) {
+		t.Error("the sidecar is not seen")
+	}
+	if pod.Spec.InitContainers = pod.Spec.InitContainers[:1]; HasRestartableInitContainer(pod) {
+		t.Error("a regular init container is taken for a sidecar")
+	}
+}
