@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -83,6 +84,8 @@ func TestPreStop(t *testing.T) {
 		{"sleep", sleeps(5), 0, 0, 30, "5s 25 Deleted", "0s Killing"},
 		{"no sleep", sleeps(0), 0, 0, 30, "0s 30 Deleted", "0s Killing"},
 		{"sleep that is longer", sleeps(60), 0, 0, 3, "3s 2 Deleted", "0s Killing"},
+		{"a sleep that wraps around", sleeps(math.MaxInt64), 0, 0, 30, "0s 30 Deleted", "0s Killing"},
+		{"a grace period that does", sleeps(5), 0, 0, math.MaxInt64, "0s 9223372036854775807 Deleted", "0s Killing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := &hookRuntime{took: c.took, code: c.code}

@@ -70,10 +70,12 @@ func (o *terminationOrder) terminated(name string) {
 	}
 }
 
-// afterSeconds returns a time so many seconds after t, or the end of all time if that is beyond it.
+// afterSeconds returns a time so many seconds after t, or the end of all time if that is beyond it. More seconds than
+// a duration can have wrap around, as in the kubelet: some are none.
 func afterSeconds(t time.Duration, seconds int64) time.Duration {
-	if seconds > int64((math.MaxInt64-max(t, 0))/time.Second) {
+	d := time.Duration(seconds) * time.Second
+	if d > math.MaxInt64-max(t, 0) {
 		return math.MaxInt64
 	}
-	return t + time.Duration(seconds)*time.Second
+	return t + d
 }
