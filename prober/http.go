@@ -26,15 +26,18 @@ const maxRedirects = 10
 
 // runHTTP makes an httpGet probe (pkg/probe/http/http.go at v1.37.0).
 func (w *worker) runHTTP(p *sim.Proc, podIP string, retry bool) verdict {
-	req, err := newHTTPRequest(w.spec.HTTPGet, w.container, podIP)
-	if err != nil {
-		return broken(err)
+	if w.request == nil || w.requestIP != podIP {
+		req, err := newHTTPRequest(w.spec.HTTPGet, w.container, podIP)
+		if err != nil {
+			return broken(err)
+		}
+		w.request, w.requestIP = req, podIP
 	}
 	client := http.Client{
 		Transport:     &transport{worker: w, proc: p, retry: retry, deadline: p.Now() + w.timeout()},
 		CheckRedirect: checkRedirect,
 	}
-	res, err := client.Do(req)
+	res, err := client.Do(w.request)
 	if err != nil {
 		return verdict{result: trace.Failure, message: err.Error()}
 	}

@@ -1,6 +1,7 @@
 package prober
 
 import (
+	"net/http"
 	"slices"
 	"time"
 
@@ -22,6 +23,8 @@ type worker struct {
 	probeType trace.Probe
 	spec      *v1.Probe
 	command   []string
+	request   *http.Request // of an httpGet probe, made for the IP that the pod had last
+	requestIP string
 	results   *results.Manager
 	initial   results.Result
 

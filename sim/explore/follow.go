@@ -149,7 +149,7 @@ func at(list []instant, i int, until time.Duration) instant {
 }
 
 // improve looks for a run that goes further along the trace: with one more choice; with one and the end of a
-// race that is seen where the run parts; with two of one instant; then with any two.
+// race, of which there are few; with two of one instant; then with any two.
 func (f *follower) improve(best attempt) (attempt, bool) {
 	options := alternatives(best)
 	for _, o := range options {
@@ -157,7 +157,7 @@ func (f *follower) improve(best attempt) (attempt, bool) {
 			return a, true
 		}
 	}
-	isRace := func(o option) bool { return o.made.Kind == choose.Race && o.t == best.parts }
+	isRace := func(o option) bool { return o.made.Kind == choose.Race }
 	for _, related := range []func(a, b option) bool{
 		func(a, b option) bool { return isRace(a) != isRace(b) },
 		func(a, b option) bool { return isRace(a) == isRace(b) && a.t == b.t },
