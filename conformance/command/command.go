@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bufio"
@@ -13,7 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/conformance/v1.37/realkubelet"
+	"probesim.dev/conformance/kubelet/release"
+	"probesim.dev/conformance/realkubelet"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/report"
 	"probesim.dev/sim/trace"
@@ -72,7 +73,7 @@ func execute(t *testing.T, args []string) int {
 
 func command(t *testing.T, out *bufio.Writer) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "v1.37",
+		Use:           "kubelet",
 		Short:         "Run scenario files on the real kubelet of Kubernetes " + kubernetesVersion() + " under virtual time",
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -172,7 +173,7 @@ func kubernetesVersion() string {
 			}
 		}
 	}
-	return "of unknown version"
+	return release.Version // a test of this package has no such list
 }
 
 // writeTrace writes the records, after a header if there is more than one run.

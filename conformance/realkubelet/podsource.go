@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/kubelet/config"
 	kubetypes "k8s.io/kubernetes/pkg/kubelet/types"
+
+	"probesim.dev/conformance/kubelet/release"
 )
 
 // podSource is the kubelet's source of pods: what its watch of the API server would give it.
@@ -40,7 +42,6 @@ func (s *podSource) send(pods []*v1.Pod) {
 // run hands every set to a kubelet until ctx is done. The first, empty one says that the source is ready.
 func (s *podSource) run(ctx context.Context, c *config.PodConfig) {
 	s.send(nil)
-	// The type of the elements is not exported.
 	updates := reflect.ValueOf(c.Channel(ctx, kubetypes.ApiserverSource))
 	for {
 		select {
@@ -49,9 +50,7 @@ func (s *podSource) run(ctx context.Context, c *config.PodConfig) {
 		case <-s.filled:
 		}
 		for pods, ok := s.next(); ok; pods, ok = s.next() {
-			update := reflect.New(updates.Type().Elem()).Elem()
-			update.FieldByName("Pods").Set(reflect.ValueOf(pods))
-			updates.Send(update)
+			updates.Send(release.PodUpdate(updates.Type().Elem(), pods))
 		}
 	}
 }

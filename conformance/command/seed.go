@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"probesim.dev/conformance/v1.37/compare"
+	"probesim.dev/conformance/compare"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/random"
 	"probesim.dev/scenarios/shrink"

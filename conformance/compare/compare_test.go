@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/library"
 	"probesim.dev/sim/profile"
@@ -21,7 +22,7 @@ func TestLibrary(t *testing.T) {
 	}
 	for _, jitter := range []*int64{nil, new(int64(1))} {
 		for _, s := range all {
-			p := s.Plan(profile.V1_37_0.Version, nil)
+			p := s.Plan(release.Version, nil)
 			o, err := Plan(t, p, Options{JitterSeed: jitter})
 			switch {
 			case err != nil:
@@ -41,7 +42,7 @@ func plan(t *testing.T, file string) *scenarios.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return all[0].Plan(profile.V1_37_0.Version, nil)
+	return all[0].Plan(release.Version, nil)
 }
 
 // TestWrongRule: a simulator that gets one rule wrong is found out, at the record where the rule first
@@ -67,7 +68,7 @@ func TestWrongRule(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := profile.V1_37_0
+			p, _ := profile.Named(release.Version)
 			test.change(&p)
 			o, err := Plan(t, plan(t, test.file), Options{Profile: &p, Internal: true, Budget: 300})
 			if err != nil {

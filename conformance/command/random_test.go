@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bufio"
@@ -18,7 +18,7 @@ import (
 // TestMain has the binary of the tests stand in for the command where it starts itself as a worker.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == workerCommand {
-		main()
+		Main()
 	}
 	os.Exit(m.Run())
 }
@@ -35,7 +35,7 @@ func TestRandomSeeds(t *testing.T) {
 
 // TestDifferentSeed: of a seed that differs, there is a smaller file that differs and says how.
 func TestDifferentSeed(t *testing.T) {
-	wrong := profile.V1_37_0
+	wrong, _ := profile.Named(kubernetesVersion())
 	wrong.ManualTriggerResetsTicker = false
 	o := seedOptions{budget: 20, shrink: 2 * time.Second, profile: &wrong}
 	for seed := 1; seed <= 20; seed++ {

@@ -1,11 +1,11 @@
-package main
+package command
 
 import (
 	"fmt"
 	"io"
 	"time"
 
-	"probesim.dev/conformance/v1.37/compare"
+	"probesim.dev/conformance/compare"
 )
 
 // counts are the figures of a comparison.

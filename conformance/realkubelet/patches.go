@@ -9,8 +9,9 @@ import (
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/kubernetes/pkg/kubelet"
-	"k8s.io/kubernetes/pkg/kubelet/metrics/collectors"
 	"k8s.io/utils/clock"
+
+	"probesim.dev/conformance/kubelet/release"
 )
 
 // shiftPodWorkers sets the clock of the pod workers back by one nanosecond. A worker notes when its sync
@@ -39,11 +40,7 @@ func field(of reflect.Value, name string) reflect.Value {
 // metrics: a kubelet that finds them there panics.
 func unregisterCollectors() {
 	registry := legacyregistry.DefaultGatherer.(metrics.KubeRegistry)
-	for _, c := range []metrics.StableCollector{
-		collectors.NewVolumeStatsCollector(nil),
-		collectors.NewLogMetricsCollector(nil),
-		collectors.PodCertificateCollectorFor(nil),
-	} {
+	for _, c := range release.Collectors() {
 		c.Create(nil, c)
 		registry.Unregister(c)
 		prometheus.DefaultRegisterer.Unregister(c)

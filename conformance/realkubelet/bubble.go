@@ -11,6 +11,8 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
+
+	"probesim.dev/conformance/kubelet/release"
 )
 
 // process is held during a run: the kubelet has state that belongs to the process.
@@ -31,6 +33,8 @@ func inBubble(t *testing.T, jitter func() func() float64, f func() error) (err e
 	// error was in another bubble.
 	utilruntime.ErrorHandlers = nil
 
+	leave := func() {}
+	defer func() { leave() }()
 	returned := false
 	defer func() {
 		// Some of the kubelet's goroutines never end. synctest says so with a panic.
@@ -43,6 +47,7 @@ func inBubble(t *testing.T, jitter func() func() float64, f func() error) (err e
 		stop := make(chan struct{})
 		wait.NeverStop = stop
 		jitterRand = jitter()
+		leave = release.EnterBubble()
 		err = f()
 		close(stop)
 		returned = true

@@ -11,11 +11,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
 	cri "k8s.io/cri-api/pkg/apis"
-	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/capabilities"
 	"k8s.io/kubernetes/pkg/kubelet"
 	"k8s.io/kubernetes/pkg/kubelet/cm"
-	"k8s.io/kubernetes/pkg/kubelet/config"
 	containertest "k8s.io/kubernetes/pkg/kubelet/container/testing"
 	"k8s.io/kubernetes/pkg/kubelet/util"
 	"k8s.io/kubernetes/pkg/util/oom"
@@ -27,6 +25,8 @@ import (
 	"k8s.io/kubernetes/pkg/volume/util/hostutil"
 	"k8s.io/kubernetes/pkg/volume/util/subpath"
 	"k8s.io/mount-utils"
+
+	"probesim.dev/conformance/kubelet/release"
 )
 
 const (
@@ -53,7 +53,7 @@ func startKubelet(ctx context.Context, o outside) error {
 		return err
 	}
 	latency := util.NewPodStartupLatencyTracker()
-	pods := config.NewPodConfig(o.recorder, latency)
+	pods := release.NewPodConfig(o.recorder, latency)
 	deps := dependencies(ctx, o)
 	deps.PodConfig, deps.PodStartupLatencyTracker = pods, latency
 	k, err := kubelet.NewMainKubelet(ctx, settings, deps, nil, nodeName, nodeName, []net.IP{net.ParseIP(nodeIP)},
@@ -63,16 +63,15 @@ func startKubelet(ctx context.Context, o outside) error {
 		return err
 	}
 	shiftPodWorkers(k)
-	k.StartGarbageCollection(ctx)
 	go o.pods.run(ctx, pods)
-	go k.Run(ctx, pods.Updates())
+	release.Run(ctx, k, pods)
 	return nil
 }
 
 // dependencies returns what stands in for the node.
 func dependencies(ctx context.Context, o outside) *kubelet.Dependencies {
 	deps := &kubelet.Dependencies{
-		CAdvisorInterface:         &cadvisor{root: o.root},
+		CAdvisorInterface:         newCAdvisor(o.root),
 		ContainerManager:          cm.NewStubContainerManager(),
 		KubeClient:                o.client,
 		Mounter:                   mount.NewFakeMounter(nil),
@@ -82,7 +81,7 @@ func dependencies(ctx context.Context, o outside) *kubelet.Dependencies {
 		Subpather:                 &subpath.FakeSubpath{},
 		RemoteRuntimeService:      o.runtime,
 		RemoteImageService:        o.images,
-		NodeStartupLatencyTracker: util.NewNodeStartupLatencyTracker(klog.FromContext(ctx)),
+		NodeStartupLatencyTracker: release.NewNodeStartupLatencyTracker(ctx),
 		// With this type of recorder the kubelet does not read the kernel's messages
 		// (pkg/kubelet/oom/oom_watcher_linux.go, NewWatcher), which would be real input.
 		Recorder: &record.FakeRecorder{},

@@ -4,12 +4,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/google/cadvisor/lib/model"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/klog/v2"
-	cadvisortest "k8s.io/kubernetes/pkg/kubelet/cadvisor/testing"
+
+	"probesim.dev/conformance/kubelet/release"
 )
 
 // The node is large enough for every pod.
@@ -42,12 +41,12 @@ func node() *v1.Node {
 
 // cadvisor is what the kubelet knows of its machine.
 type cadvisor struct {
-	cadvisortest.Fake
+	release.CAdvisor
 	root string // directory of the kubelet
 }
 
-func (c *cadvisor) MachineInfo(klog.Logger) (*model.MachineInfo, error) {
-	return &model.MachineInfo{NumCores: nodeCores, MemoryCapacity: nodeBytes}, nil
+func newCAdvisor(root string) *cadvisor {
+	return &cadvisor{release.CAdvisor{Cores: nodeCores, Bytes: nodeBytes}, root}
 }
 
 // Start is called just before the watcher of the plugin directory opens inotify, which is real input and

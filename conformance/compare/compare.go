@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"probesim.dev/conformance/v1.37/realkubelet"
+	"probesim.dev/conformance/realkubelet"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/explore"

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bufio"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/conformance/v1.37/compare"
+	"probesim.dev/conformance/compare"
 	"probesim.dev/scenarios"
 )
 

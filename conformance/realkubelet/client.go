@@ -7,7 +7,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/fake"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"probesim.dev/fakeruntime"
@@ -22,9 +21,10 @@ type client struct {
 }
 
 // IsWatchListSemanticsUnSupported passes on that the fake clientset has no watch-list; without it no
-// informer would ever sync (client-go util/watchlist/watch_list.go).
+// informer would ever sync (client-go util/watchlist/watch_list.go). That of v0.34 does not ask.
 func (c client) IsWatchListSemanticsUnSupported() bool {
-	return c.Interface.(*fake.Clientset).IsWatchListSemanticsUnSupported()
+	of, ok := c.Interface.(interface{ IsWatchListSemanticsUnSupported() bool })
+	return ok && of.IsWatchListSemanticsUnSupported()
 }
 
 func (c client) CoreV1() corev1.CoreV1Interface { return coreV1{c.Interface.CoreV1(), c.api} }
