@@ -2,6 +2,7 @@ package fakeruntime
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,6 +95,27 @@ func (r *Runtime) continueExec(op *Op) {
 	}
 	op.container.execs = without(op.container.execs, op)
 	r.finish(op, err)
+}
+
+// ErrCanceled is the error of a call whose caller does not wait for its end any more.
+var ErrCanceled = rpcError("Canceled", "context canceled")
+
+// CancelProbes ends the commands that run for probes in a pod: those who wait for them have given up, and
+// then the runtime kills the commands.
+func (r *Runtime) CancelProbes(now time.Duration, podUID string) {
+	r.run(now)
+	for _, c := range r.all.containers {
+		if c.PodUID != podUID {
+			continue
+		}
+		for _, op := range slices.Clone(c.execs) {
+			if op.Call.Probe != "" {
+				r.queue.cancel(&op.event)
+				c.execs = without(c.execs, op)
+				r.finish(op, ErrCanceled)
+			}
+		}
+	}
 }
 
 // answerDelay draws how long the program takes to answer.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
@@ -21,6 +22,7 @@ const (
 
 // Command is a command that an exec probe runs in a container.
 type Command struct {
+	PodUID      types.UID
 	ContainerID string
 	Probe       trace.Probe
 	Args        []string
@@ -105,6 +107,7 @@ func (w *worker) runOnce(p *sim.Proc, retry bool) verdict {
 		return verdict{trace.Error, errNoHandler.Error()}
 	}
 	return judgeExec(w.manager.runner.RunInContainer(p, Command{
+		PodUID:      w.pod.UID,
 		ContainerID: w.containerID,
 		Probe:       w.probeType,
 		Args:        w.command,

@@ -22,7 +22,7 @@ const maxOutput = 10 << 10
 const maxTries = 3
 
 // ExecSync answers as the kubelet's gRPC client does (k8s.io/cri-client pkg/remote_runtime.go, execSyncV1).
-func (r *runtimeService) ExecSync(_ context.Context, id string, command []string, timeout time.Duration) ([]byte, []byte, error) {
+func (r *runtimeService) ExecSync(ctx context.Context, id string, command []string, timeout time.Duration) ([]byte, []byte, error) {
 	whose, command := splitTag(command)
 	call := fakeruntime.Call{Method: fakeruntime.ExecSync, ContainerID: id, Command: command, Timeout: timeout}
 	if whose == postStart || whose == preStop {
@@ -31,12 +31,24 @@ func (r *runtimeService) ExecSync(_ context.Context, id string, command []string
 		call.Probe = trace.Probe(whose)
 		call.Retry = r.probes.begin(id, call.Probe)
 	}
-	op := r.driver.call(call)
+	op := r.exec(ctx, call)
 	err := execError(&op)
 	if call.Probe != "" {
 		r.probes.end(id, &op, err, r.containerRecord(id))
 	}
 	return []byte(op.Output), nil, err
+}
+
+// exec makes the call unless its context is canceled; if that happens during a probe, the call ends. It is the
+// context of a pod's syncs, which all probes of the pod have, or none.
+func (r *runtimeService) exec(ctx context.Context, call fakeruntime.Call) fakeruntime.Op {
+	if ctx.Err() != nil {
+		return fakeruntime.Op{Call: call, Err: asStatus(fakeruntime.ErrCanceled)}
+	}
+	uid := r.containerConfig(call.ContainerID).GetLabels()[kubetypes.KubernetesPodUIDLabel]
+	stop := context.AfterFunc(ctx, func() { r.driver.cancelProbes(uid) })
+	defer stop()
+	return r.driver.call(call)
 }
 
 func execError(op *fakeruntime.Op) error {

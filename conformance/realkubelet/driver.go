@@ -76,6 +76,16 @@ func (d *driver) call(c fakeruntime.Call) fakeruntime.Op {
 	return w.op
 }
 
+// cancelProbes ends the commands that run for probes in a pod.
+func (d *driver) cancelProbes(podUID string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.over {
+		d.runtime.CancelProbes(d.now(), podUID)
+		d.poke()
+	}
+}
+
 // sleep blocks for the latency of an API call and returns it.
 func (d *driver) sleep(kind fakeruntime.DelayKind, podUID string) time.Duration {
 	done := make(chan struct{})

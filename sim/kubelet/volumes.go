@@ -80,8 +80,8 @@ func mountsVolumes(pod *v1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Containers, func(c v1.Container) bool { return len(c.VolumeMounts)+len(c.VolumeDevices) > 0 })
 }
 
-// cancel ends a worker's wait for volumes.
-func (w *podWorker) cancel() {
+// stopMounting ends a worker's wait for volumes.
+func (w *podWorker) stopMounting() {
 	if p := w.mounting; p != nil {
 		w.mounting = nil
 		p.Interrupt()
