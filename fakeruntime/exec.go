@@ -2,6 +2,7 @@ package fakeruntime
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -37,6 +38,27 @@ func (op *Op) answerExec() error {
 	}
 	op.ExitCode, op.Output = answer.Code, answer.Body
 	return nil
+}
+
+// ErrCanceled is the error of a call whose caller does not wait for its end any more.
+var ErrCanceled = rpcError("Canceled", "context canceled")
+
+// CancelProbes ends the commands that run for probes in a pod: those who wait for them have given up, and
+// then the runtime kills the commands.
+func (r *Runtime) CancelProbes(now time.Duration, podUID string) {
+	r.run(now)
+	for _, c := range r.all.containers {
+		if c.PodUID != podUID {
+			continue
+		}
+		for _, op := range slices.Clone(c.requests) {
+			if op.Call.Method == ExecSync && op.Call.Probe != "" {
+				r.queue.cancel(&op.event)
+				c.requests = without(c.requests, op)
+				r.finish(op, ErrCanceled)
+			}
+		}
+	}
 }
 
 // errTimedOut is the error that the kubelet's CRI client makes of a timeout (k8s.io/cri-client v0.37.0

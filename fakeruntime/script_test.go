@@ -21,6 +21,7 @@ import (
 //	submit METHOD at=T FIELD=VALUE...  one call; container=POD/NAME means the newest of that name
 //	probe POD/NAME PROBE at=T [n=N every=D] [timeout=D] [by=HTTPGet|TCPSocket|GRPC [followed] [handshake=D]]
 //	                                   N probe runs in turn, each waited for; only their outcome is shown
+//	cancel POD at=T                    nobody waits for the probes of the pod any more
 //	advance to=T                       lets time pass
 //	next                               when something is due
 //	kill POD/NAME at=T [reason=R] [remove]
@@ -68,6 +69,8 @@ func (s *script) run(d *datadriven.TestData) string {
 		s.submit(timeArg(d, "at", 0), callOf(s, d))
 	case "probe":
 		s.probe(d)
+	case "cancel":
+		s.rt.CancelProbes(timeArg(d, "at", 0), d.CmdArgs[0].Key)
 	case "advance":
 		s.advance(timeArg(d, "to", 0))
 	case "kill":

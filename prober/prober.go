@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
@@ -23,6 +24,7 @@ const (
 
 // Command is a command that an exec probe runs in a container.
 type Command struct {
+	PodUID      types.UID
 	ContainerID string
 	Probe       trace.Probe
 	Args        []string
@@ -111,7 +113,7 @@ func (w *worker) runOnce(p *sim.Proc, podIP string, retry bool) verdict {
 	switch {
 	case w.spec.Exec != nil:
 		return judgeExec(w.manager.runner.RunInContainer(p, Command{
-			ContainerID: w.containerID, Probe: w.probeType, Args: w.command, Timeout: w.timeout(), Retry: retry,
+			PodUID: w.pod.UID, ContainerID: w.containerID, Probe: w.probeType, Args: w.command, Timeout: w.timeout(), Retry: retry,
 		}))
 	case w.spec.HTTPGet != nil:
 		return w.runHTTP(p, podIP, retry)

@@ -77,7 +77,7 @@ func TestRunnerGetsTheCommand(t *testing.T) {
 	w.setContainer("app", "running", []string{"c1", "started"})
 	w.manager.AddPod(pod)
 	w.runUntil(0)
-	want := []Command{{ContainerID: "c1", Probe: trace.Readiness, Args: []string{"check", "80"}, Timeout: 7 * time.Second}}
+	want := []Command{{PodUID: "uid", ContainerID: "c1", Probe: trace.Readiness, Args: []string{"check", "80"}, Timeout: 7 * time.Second}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

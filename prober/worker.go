@@ -105,7 +105,7 @@ func (w *worker) doProbe(p *sim.Proc) bool {
 	}
 	if c.State.Running == nil {
 		w.set(p, results.Failure, 0)
-		return c.State.Terminated == nil || podutil.ContainerShouldRestart(w.container, &w.pod.Spec, c.State.Terminated.ExitCode)
+		return c.State.Terminated == nil || w.comesBack(c.State.Terminated.ExitCode)
 	}
 	if w.pod.DeletionTimestamp != nil && w.probeType != trace.Readiness {
 		w.set(p, results.Success, 0)
@@ -199,4 +199,13 @@ func findContainer(status *v1.PodStatus, name string) *v1.ContainerStatus {
 		}
 	}
 	return nil
+}
+
+// comesBack reports whether there will be a new container after one that ended with this code, as far as
+// a worker knows: up to 1.34 it looked only for pods that restart nothing, and for sidecars.
+func (w *worker) comesBack(exitCode int32) bool {
+	if !w.manager.profile.WorkerEndsWithLastExit {
+		return w.pod.Spec.RestartPolicy != v1.RestartPolicyNever || w.isSidecar()
+	}
+	return podutil.ContainerShouldRestart(w.container, &w.pod.Spec, exitCode)
 }

@@ -196,8 +196,8 @@ func checkContainerSupported(c *v1.Container, prefix string, refuse func(field, 
 		}
 	}
 	for i := range c.RestartPolicyRules {
-		if c.RestartPolicyRules[i].Action == v1.ContainerRestartRuleActionRestartAllContainers {
-			refuse(fmt.Sprintf("%srestartPolicyRules[%d].action", prefix, i), string(v1.ContainerRestartRuleActionRestartAllContainers))
+		if c.RestartPolicyRules[i].Action == podspec.RestartAllContainers {
+			refuse(fmt.Sprintf("%srestartPolicyRules[%d].action", prefix, i), string(podspec.RestartAllContainers))
 		}
 	}
 	for _, p := range probesOf(c) {

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -47,13 +48,24 @@ var unsupportedInProbes = []struct {
 	what string
 	used func(*v1.Probe) bool
 }{
-	{"httpGet.protocol", "protocol", func(p *v1.Probe) bool { return p.HTTPGet != nil && p.HTTPGet.Protocol != nil }},
+	{"httpGet.protocol", "protocol", func(p *v1.Probe) bool { return isSet(p.HTTPGet, "Protocol") }},
 	{"httpGet.host", "a host that has to be looked up", func(p *v1.Probe) bool { return p.HTTPGet != nil && isName(p.HTTPGet.Host) }},
 	{"httpGet.httpHeaders", "a header that cannot be sent as it is", func(p *v1.Probe) bool {
 		return p.HTTPGet != nil && slices.ContainsFunc(p.HTTPGet.HTTPHeaders, isOddHeader)
 	}},
 	{"tcpSocket.host", "a host that has to be looked up", func(p *v1.Probe) bool { return p.TCPSocket != nil && isName(p.TCPSocket.Host) }},
-	{"grpc.mode", "mode", func(p *v1.Probe) bool { return p.GRPC != nil && p.GRPC.Mode != nil }},
+	{"grpc.mode", "mode", func(p *v1.Probe) bool { return isSet(p.GRPC, "Mode") }},
+}
+
+// isSet reports whether a handler has a value in a field, which only newer releases of k8s.io/api have: this package
+// is also built with those of the kubelets that it is compared with.
+func isSet(handler any, field string) bool {
+	v := reflect.ValueOf(handler)
+	if v.IsNil() {
+		return false
+	}
+	f := v.Elem().FieldByName(field)
+	return f.IsValid() && !f.IsZero()
 }
 
 // isOddHeader reports whether a request with this header could not be sent, or not as it is.

@@ -1,4 +1,4 @@
-// Command v1.37 runs scenario files on the real kubelet of Kubernetes v1.37.0 under virtual time:
+// Command kubelet runs scenario files on the real kubelet of Kubernetes v1.37.0 under virtual time:
 //
 //	go run . timeline PATH...    the runs, drawn
 //	go run . trace PATH...       their traces, as the simulator writes them with -o jsonl
@@ -6,18 +6,6 @@
 //	go run . random              and with random scenarios?
 package main
 
-import (
-	"os"
-	"testing"
-)
+import "probesim.dev/conformance/command"
 
-// main runs the command inside a test: bubbles of testing/synctest exist only there.
-func main() {
-	args := os.Args[1:]
-	os.Args = os.Args[:1] // the flags are not those of a test
-	everything := func(_, _ string) (bool, error) { return true, nil }
-	testing.Main(everything, []testing.InternalTest{{Name: "conformance", F: func(t *testing.T) {
-		// The exit code is that of the command, and package testing has nothing to say.
-		os.Exit(execute(t, args))
-	}}}, nil, nil)
-}
+func main() { command.Main() }

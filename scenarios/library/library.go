@@ -18,7 +18,7 @@ import (
 
 // FS has the files, by paths such as quickstart/exec-liveness.yaml.
 //
-//go:embed quickstart e2e lifecycle
+//go:embed quickstart e2e lifecycle versions
 var FS embed.FS
 
 // Scenarios loads all scenarios of the library, in the order of their files. Each call returns new ones. An

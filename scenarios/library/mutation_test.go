@@ -21,6 +21,7 @@ var mutations = []mutation{
 	{name: "every program ends at once when it is told to", rule: &fakeruntime.Rule{
 		Clock: fakeruntime.AfterSigterm, Exit: &fakeruntime.Exit{},
 	}},
+	{name: "no program ends by itself", withoutExits: true},
 	{name: "there are no probes", change: func(pod *v1.Pod) {
 		for _, c := range containersOf(pod) {
 			c.LivenessProbe, c.ReadinessProbe, c.StartupProbe = nil, nil, nil
@@ -49,12 +50,13 @@ func always(a fakeruntime.Answer) *fakeruntime.Series {
 func TestExpectationsCanFail(t *testing.T) {
 	for _, s := range load(t) {
 		t.Run(s.Metadata.Name, func(t *testing.T) {
-			plan := s.Plans()[0]
 			failedIn := make([]string, len(s.Spec.Expect))
-			for _, m := range mutations {
-				for i, result := range simulate(t, plan, options{mutation: m}).results {
-					if result.Outcome == expect.Failed {
-						failedIn[i] += m.name + "; "
+			for _, version := range versions(s) {
+				for _, m := range mutations {
+					for i, result := range simulate(t, s.Plan(version, nil), options{mutation: m}).results {
+						if result.Outcome == expect.Failed {
+							failedIn[i] += m.name + "; "
+						}
 					}
 				}
 			}

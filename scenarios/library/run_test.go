@@ -1,6 +1,7 @@
 package library
 
 import (
+	"slices"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -8,6 +9,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
+	"probesim.dev/scenarios/value"
 	"probesim.dev/sim/node"
 	"probesim.dev/sim/profile"
 	"probesim.dev/sim/trace"
@@ -15,6 +17,7 @@ import (
 
 // run is a run that was made.
 type run struct {
+	version   value.Version
 	records   []trace.Record
 	unreached []scenarios.Unreached
 	results   []expect.Result
@@ -43,7 +46,11 @@ func simulate(t testing.TB, plan *scenarios.Plan, o options) *run {
 	if err := n.RunUntil(plan.Duration); err != nil {
 		t.Fatal(err)
 	}
-	r := &run{records: n.Trace().Records(), unreached: driver.Unreached()}
+	version, err := value.ParseVersion(plan.Version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &run{version: version, records: n.Trace().Records(), unreached: driver.Unreached()}
 	results, err := expect.Check(plan, expect.Run{Records: r.records, Internal: o.internal})
 	if err != nil {
 		t.Fatal(err)
@@ -57,6 +64,7 @@ type mutation struct {
 	name         string
 	rule         *fakeruntime.Rule // that every program gets, as its last one
 	change       func(*v1.Pod)     // of every pod; nil for none
+	withoutExits bool              // no program exits by its own rules
 	withoutSteps bool              // nobody deletes anything
 }
 
@@ -70,6 +78,9 @@ func (w *mutated) AddPod(pod *v1.Pod, program fakeruntime.Pod) {
 	containers := map[string]fakeruntime.ContainerConfig{}
 	for _, c := range containersOf(pod) {
 		config := program.Containers[c.Name]
+		if w.mutation.withoutExits {
+			config.Program.Rules = slices.DeleteFunc(slices.Clone(config.Program.Rules), func(r fakeruntime.Rule) bool { return r.Exit != nil })
+		}
 		if w.mutation.rule != nil {
 			rules := config.Program.Rules
 			config.Program.Rules = append(rules[:len(rules):len(rules)], *w.mutation.rule)

@@ -43,8 +43,11 @@ func validateRestart(c *v1.Container, path *field.Path) field.ErrorList {
 	return errs
 }
 
+// RestartAllContainers is the action of a restart rule that k8s.io/api has a name for from 1.35 on.
+const RestartAllContainers v1.ContainerRestartRuleAction = "RestartAllContainers"
+
 func validateRestartRule(rule *v1.ContainerRestartRule, path *field.Path) field.ErrorList {
-	errs := oneOf(path.Child("action"), rule.Action, v1.ContainerRestartRuleActionRestart, v1.ContainerRestartRuleActionRestartAllContainers)
+	errs := oneOf(path.Child("action"), rule.Action, v1.ContainerRestartRuleActionRestart, RestartAllContainers)
 	codes := path.Child("exitCodes")
 	if rule.ExitCodes == nil {
 		return append(errs, field.Required(codes, "must be specified"))

@@ -113,6 +113,9 @@ var otherRules = map[string]func(*profile.Profile){
 	"UnknownStateInErrorEvent":  func(p *profile.Profile) { p.UnknownStateInErrorEvent = false },
 	"RequeueAtBackOffExpiry":    func(p *profile.Profile) { p.RequeueAtBackOffExpiry = false },
 	"OnDemandRelist":            func(p *profile.Profile) { p.OnDemandRelist = false },
+	"TerminationCancelsProbes":  func(p *profile.Profile) { p.TerminationCancelsProbes = true },
+	"WorkerEndsWithLastExit":    func(p *profile.Profile) { p.WorkerEndsWithLastExit = false },
+	"InspectUsesListing":        func(p *profile.Profile) { p.InspectUsesListing = false },
 }
 
 // TestOneRule: random scenarios show that two kubelets differ in one rule, and shrinking shows in what.

@@ -23,6 +23,7 @@ func (r *instantRuntime) Call(_ *sim.Proc, c fakeruntime.Call) *fakeruntime.Op {
 	return &fakeruntime.Op{Call: c, Done: true, ID: "id"}
 }
 func (r *instantRuntime) Release(*fakeruntime.Op) {}
+func (r *instantRuntime) CancelProbes(string)     {}
 func (r *instantRuntime) Answer(c fakeruntime.Call) *fakeruntime.Op {
 	return &fakeruntime.Op{Call: c, Done: true}
 }

@@ -90,7 +90,7 @@ func (k *Kubelet) containerStatus(spec *v1.Container, s *podStatus, old *v1.Cont
 }
 
 // convert converts one container. What was known of an instance that the runtime no longer has is
-// carried on, and so, in some versions, is Started, whatever instance it was said of.
+// carried on in some versions, and in some is Started, whatever instance it was said of.
 func (k *Kubelet) convert(spec *v1.Container, rc *fakeruntime.Container, old *v1.ContainerStatus) v1.ContainerStatus {
 	c := v1.ContainerStatus{
 		Name: spec.Name, Image: rc.Image, ImageID: rc.Image, ContainerID: containerIDPrefix + rc.ID,
@@ -100,19 +100,27 @@ func (k *Kubelet) convert(spec *v1.Container, rc *fakeruntime.Container, old *v1
 	if old == nil {
 		return c
 	}
-	c.RestartCount = max(c.RestartCount, old.RestartCount)
-	if old.ContainerID != c.ContainerID && old.State.Terminated != nil {
-		c.LastTerminationState.Terminated = old.State.Terminated
-	} else if old.LastTerminationState.Terminated != nil {
-		c.LastTerminationState.Terminated = old.LastTerminationState.Terminated
-	}
-	if rc.State == fakeruntime.Running && old.State.Terminated != nil && old.RestartCount >= int32(rc.Attempt) {
-		c.RestartCount = old.RestartCount + 1
+	if k.profile.RemovedInstanceKept {
+		keepRemoved(&c, old)
 	}
 	if k.profile.StartedCarriedOver && rc.State == fakeruntime.Running {
 		c.Started = old.Started
 	}
 	return c
+}
+
+// keepRemoved carries on how the last run ended and how often the container was restarted.
+func keepRemoved(c, old *v1.ContainerStatus) {
+	attempt := c.RestartCount
+	c.RestartCount = max(attempt, old.RestartCount)
+	if old.ContainerID != c.ContainerID && old.State.Terminated != nil {
+		c.LastTerminationState.Terminated = old.State.Terminated
+	} else if old.LastTerminationState.Terminated != nil {
+		c.LastTerminationState.Terminated = old.LastTerminationState.Terminated
+	}
+	if c.State.Running != nil && old.State.Terminated != nil && old.RestartCount >= attempt {
+		c.RestartCount = old.RestartCount + 1
+	}
 }
 
 func (k *Kubelet) stateOf(rc *fakeruntime.Container) v1.ContainerState {

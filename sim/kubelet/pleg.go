@@ -187,7 +187,7 @@ func (g *pleg) reconcile(p *sim.Proc, uid types.UID, scope string) {
 		g.k.cache.delete(uid)
 		delete(g.records, uid)
 	} else {
-		status := g.k.inspect(p, r.current)
+		status := g.inspect(p, uid, r.current)
 		g.keepIPs(uid, status)
 		g.k.cache.set(uid, status, status.timestamp)
 		r.old, r.current = r.current, nil
@@ -199,6 +199,13 @@ func (g *pleg) reconcile(p *sim.Proc, uid types.UID, scope string) {
 			g.events.TrySend(e)
 		}
 	}
+}
+
+func (g *pleg) inspect(p *sim.Proc, uid types.UID, listed *runtimePod) *podStatus {
+	if g.k.profile.InspectUsesListing {
+		return g.k.inspect(p, listed)
+	}
+	return g.k.inspectListing(p, uid)
 }
 
 // keepIPs lets a pod whose sandbox is gone keep the address it had.

@@ -49,7 +49,7 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 	if disrupted := status.FindCondition(old, v1.DisruptionTarget); disrupted != nil {
 		status.SetCondition(api, *disrupted)
 	}
-	api.Conditions = append(api.Conditions, readyToStartContainers(u.pod, s), status.Initialized(u.pod, all, api.Phase, old.Conditions))
+	api.Conditions = append(api.Conditions, k.readyToStartContainers(u.pod, s), status.Initialized(u.pod, all, api.Phase, old.Conditions))
 	api.Conditions = append(api.Conditions,
 		status.Ready(u.pod, all, api.Phase, api.Conditions),
 		status.ContainersReady(u.pod, all, api.Phase),
@@ -74,10 +74,13 @@ func mergePhase(phase v1.PodPhase, old *v1.PodStatus, pod *v1.Pod) v1.PodPhase {
 
 // readyToStartContainers is the condition that the pod has a sandbox
 // (GeneratePodReadyToStartContainersCondition in pkg/kubelet/status/generate.go at v1.37.0).
-func readyToStartContainers(pod *v1.Pod, s *podStatus) v1.PodCondition {
+func (k *Kubelet) readyToStartContainers(pod *v1.Pod, s *podStatus) v1.PodCondition {
 	c := v1.PodCondition{Type: v1.PodReadyToStartContainers, ObservedGeneration: pod.Generation, Status: v1.ConditionTrue}
 	if change := sandboxChange(s); change != "" {
-		c.Status, c.Reason, c.Message = v1.ConditionFalse, sandboxNotReady, change
+		c.Status = v1.ConditionFalse
+		if k.profile.SandboxReasonInCondition {
+			c.Reason, c.Message = sandboxNotReady, change
+		}
 	}
 	return c
 }

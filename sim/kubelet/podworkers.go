@@ -44,6 +44,7 @@ type podWorker struct {
 	wake   *sim.Chan[struct{}]
 	closed bool // the process is to end
 
+	canceled bool       // the context of its syncs was canceled: the pod was asked to terminate
 	mounting *sim.Proc  // waits for volumes
 	pending  *podUpdate // the newest update; those before it are not synced
 	active   *podUpdate // the last one that the process took
@@ -124,8 +125,24 @@ func (p *podWorkers) update(u podUpdate) {
 	w.pending = &u
 	w.wake.TrySend(struct{}{})
 	if w.terminating && !was {
-		w.cancel()
+		p.cancel(w)
 	}
+}
+
+// cancel cancels the context of the pod's syncs, in which a worker waits for volumes. Probe workers that were
+// made in it may have it too.
+func (p *podWorkers) cancel(w *podWorker) {
+	w.canceled = true
+	w.stopMounting()
+	if p.k.profile.TerminationCancelsProbes {
+		p.k.runtime.CancelProbes(string(w.uid))
+	}
+}
+
+// canceled reports whether the context of the pod's syncs was canceled.
+func (p *podWorkers) canceled(uid types.UID) bool {
+	w, ok := p.workers[uid]
+	return ok && w.canceled
 }
 
 func (p *podWorkers) newWorker(pod *v1.Pod) *podWorker {

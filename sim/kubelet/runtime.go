@@ -22,6 +22,8 @@ type Runtime interface {
 	Delay(kind fakeruntime.DelayKind) time.Duration
 	// PodDelay draws a latency that has to do with a pod.
 	PodDelay(kind fakeruntime.DelayKind, pod *v1.Pod) time.Duration
+	// CancelProbes ends the calls that run commands for probes of a pod.
+	CancelProbes(podUID string)
 	// Generation changes whenever a sandbox or container does.
 	Generation() uint64
 	// NextAttempt returns the attempt after those that the logs of a container tell of.
@@ -160,7 +162,28 @@ func (l listing) pods() []*runtimePod {
 // the listing is left out (GetPodStatus in kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) inspect(p *sim.Proc, pod *runtimePod) *podStatus {
 	s := &podStatus{timestamp: pod.timestamp}
-	for i, sandbox := range pod.sandboxes {
+	k.inspectSandboxes(p, s, pod.sandboxes)
+	k.inspectContainers(p, s, pod.containers)
+	return s
+}
+
+// inspectListing lists a pod's sandboxes, asks for the status of each, and then does the same with the
+// containers; up to 1.35 all inspections do (GetPodStatus in kuberuntime_manager.go and updateCache in
+// pkg/kubelet/pleg/generic.go at v1.34.4).
+func (k *Kubelet) inspectListing(p *sim.Proc, uid types.UID) *podStatus {
+	s := &podStatus{timestamp: p.Now()}
+	scope := fakeruntime.Call{Method: fakeruntime.ListPodSandbox, PodUID: string(uid)}
+	l := listing{}
+	l.take(k, k.runtime.Call(p, scope))
+	k.inspectSandboxes(p, s, l.sandboxes)
+	scope.Method = fakeruntime.ListContainers
+	l.take(k, k.runtime.Call(p, scope))
+	k.inspectContainers(p, s, l.containers)
+	return s
+}
+
+func (k *Kubelet) inspectSandboxes(p *sim.Proc, s *podStatus, sandboxes []fakeruntime.Sandbox) {
+	for i, sandbox := range sandboxes {
 		op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.PodSandboxStatus, SandboxID: sandbox.ID})
 		if op.Err != nil {
 			continue
@@ -170,13 +193,26 @@ func (k *Kubelet) inspect(p *sim.Proc, pod *runtimePod) *podStatus {
 			s.ips = []string{found.IP}
 		}
 	}
-	for _, c := range pod.containers {
+}
+
+func (k *Kubelet) inspectContainers(p *sim.Proc, s *podStatus, containers []fakeruntime.Container) {
+	for _, c := range containers {
 		op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ContainerStatus, ContainerID: c.ID})
 		if op.Err == nil {
 			s.containers = append(s.containers, op.Containers...)
 		}
 	}
-	return s
+}
+
+// inspectNow asks for the present status of a pod, whatever was listed before.
+func (k *Kubelet) inspectNow(p *sim.Proc, uid types.UID) *podStatus {
+	if !k.profile.InspectUsesListing {
+		return k.inspectListing(p, uid)
+	}
+	if pods := k.list(p, fakeruntime.Call{PodUID: string(uid)}).pods(); len(pods) > 0 {
+		return k.inspect(p, pods[0])
+	}
+	return &podStatus{}
 }
 
 // do makes a call whose answer does not matter.

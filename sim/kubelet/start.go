@@ -107,8 +107,11 @@ type pullRequest struct {
 func (k *Kubelet) ensureImage(p *sim.Proc, u podUpdate, c *v1.Container) {
 	if c.ImagePullPolicy != v1.PullAlways {
 		if op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image}); op.ID != "" {
-			k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Pulled",
-				fmt.Sprintf("Container image %q already present on machine and can be accessed by the pod", c.Image), u.cause)
+			present := fmt.Sprintf("Container image %q already present on machine", c.Image)
+			if k.profile.ImageAccessInPulledEvent {
+				present += " and can be accessed by the pod"
+			}
+			k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Pulled", present, u.cause)
 			return
 		}
 	}
@@ -137,6 +140,9 @@ func (k *Kubelet) pullImages(p *sim.Proc) {
 
 // RunInContainer runs the command of an exec probe.
 func (k *Kubelet) RunInContainer(p *sim.Proc, c prober.Command) prober.Output {
+	if k.profile.TerminationCancelsProbes && k.workers.canceled(c.PodUID) {
+		return prober.Output{Err: fakeruntime.ErrCanceled}
+	}
 	op := k.runtime.Call(p, fakeruntime.Call{
 		Method: fakeruntime.ExecSync, ContainerID: c.ContainerID[len(containerIDPrefix):],
 		Probe: c.Probe, Command: c.Args, Timeout: c.Timeout, Retry: c.Retry,

@@ -3,7 +3,6 @@ package kubelet
 import (
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/fakeruntime"
 	"probesim.dev/sim"
 	"probesim.dev/status"
 )
@@ -45,10 +44,7 @@ func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *
 	k.prober.StopLivenessAndStartup(u.pod)
 	k.killPod(p, u, s.running(), u.grace)
 	k.prober.RemovePod(u.pod)
-	stopped := &podStatus{}
-	if pods := k.list(p, fakeruntime.Call{PodUID: string(u.pod.UID)}).pods(); len(pods) > 0 {
-		stopped = k.inspect(p, pods[0])
-	}
+	stopped := k.inspectNow(p, u.pod.UID)
 	stopped.ips = s.ips
 	k.status.SetPodStatus(u.pod, k.generateAPIPodStatus(p, u, stopped, true), u.cause)
 }

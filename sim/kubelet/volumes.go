@@ -81,8 +81,8 @@ func mountsVolumes(pod *v1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Containers, mounts) || slices.ContainsFunc(pod.Spec.InitContainers, mounts)
 }
 
-// cancel ends a worker's wait for volumes.
-func (w *podWorker) cancel() {
+// stopMounting ends a worker's wait for volumes.
+func (w *podWorker) stopMounting() {
 	if p := w.mounting; p != nil {
 		w.mounting = nil
 		p.Interrupt()

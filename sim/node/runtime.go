@@ -39,6 +39,12 @@ func (d *runtimeDriver) Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op {
 	return op
 }
 
+// CancelProbes ends the calls that run commands for probes of a pod.
+func (d *runtimeDriver) CancelProbes(podUID string) {
+	d.Runtime.CancelProbes(d.sim.Now(), podUID)
+	d.arm()
+}
+
 // arm sets the timer to when the runtime is to be looked at next.
 func (d *runtimeDriver) arm() {
 	at, ok := d.Next()

@@ -24,24 +24,77 @@ type Profile struct {
 	// StartedCarriedOver publishes a running container as started if a container of its name was, and
 	// leaves containers alone that started before the kubelet did; 1.35.0 to 1.37.0 (#134746, #141342).
 	StartedCarriedOver bool
+	// WorkerEndsWithLastExit ends a worker as soon as its container has ended and is not restarted after such
+	// an exit, instead of only in pods whose restart policy is Never; 1.35 on (#134631).
+	WorkerEndsWithLastExit bool
+	// RemovedInstanceKept keeps in the status how the run before ended, and the number of restarts, when the
+	// runtime has no more instances to tell them by; 1.36 on (#136681).
+	RemovedInstanceKept bool
 	// UnknownStateInErrorEvent words the event of a probe error as "errored and resulted in unknown
 	// state"; 1.33 on (#125901).
 	UnknownStateInErrorEvent bool
+	// TerminationCancelsProbes cancels the exec probes of a pod that is asked to terminate: the one under way
+	// and all later ones end with an error, so that the pod stays as ready as it was; 1.35 (#130487) and from
+	// 1.36.3 on, until 1.37.0 (#140882).
+	TerminationCancelsProbes bool
 	// RequeueAtBackOffExpiry requeues a pod in crash-loop back-off for the moment when it ends, instead
 	// of every 10 to 15 s; 1.35 on (#133066).
 	RequeueAtBackOffExpiry bool
 	// OnDemandRelist has the PLEG look at a pod right after a sync that did something; 1.36 on (#137362).
 	OnDemandRelist bool
+	// InspectUsesListing has the PLEG inspect the sandboxes and containers that it has listed, instead of
+	// listing those of a changed pod once more in between; 1.36 on (#137471).
+	InspectUsesListing bool
 	// PodReadyToStartAtSandbox patches PodReadyToStartContainers as soon as the sandbox is ready; 1.36 on
-	// (#134460).
+	// (#134660).
 	PodReadyToStartAtSandbox bool
+	// SandboxReasonInCondition says in the condition PodReadyToStartContainers what is missing; 1.37 on
+	// (#135300).
+	SandboxReasonInCondition bool
 	// ShortContainerEvents words the events as "Container created" and "Container started", without
-	// the container's name; 1.35 on.
+	// the container's name; 1.35 on (#134043).
 	ShortContainerEvents bool
+	// ImageAccessInPulledEvent says in the event about an image that is there that the pod can access it:
+	// the kubelet verifies that; 1.35 on (#135228).
+	ImageAccessInPulledEvent bool
 
 	// CrashLoopBackOffInitial and CrashLoopBackOffMax bound the delay before a crashed container is
 	// started again; CrashLoopBackOffReset is the time without a restart that ends it.
 	CrashLoopBackOffInitial, CrashLoopBackOffMax, CrashLoopBackOffReset time.Duration
+}
+
+// V1_34_4 is the behaviour of Kubernetes v1.34.4.
+var V1_34_4 = Profile{
+	Version:                   "v1.34.4",
+	ManualTrigger:             true,
+	ManualTriggerResetsTicker: true,
+	StartupOnHoldAfterSuccess: true,
+	UnknownStateInErrorEvent:  true,
+	CrashLoopBackOffInitial:   10 * time.Second,
+	CrashLoopBackOffMax:       300 * time.Second,
+	CrashLoopBackOffReset:     600 * time.Second,
+}
+
+// V1_36_3 is the behaviour of Kubernetes v1.36.3.
+var V1_36_3 = Profile{
+	Version:                   "v1.36.3",
+	ManualTrigger:             true,
+	ManualTriggerResetsTicker: true,
+	StartupOnHoldAfterSuccess: true,
+	StartedCarriedOver:        true,
+	WorkerEndsWithLastExit:    true,
+	RemovedInstanceKept:       true,
+	UnknownStateInErrorEvent:  true,
+	TerminationCancelsProbes:  true,
+	RequeueAtBackOffExpiry:    true,
+	OnDemandRelist:            true,
+	InspectUsesListing:        true,
+	PodReadyToStartAtSandbox:  true,
+	ShortContainerEvents:      true,
+	ImageAccessInPulledEvent:  true,
+	CrashLoopBackOffInitial:   10 * time.Second,
+	CrashLoopBackOffMax:       300 * time.Second,
+	CrashLoopBackOffReset:     600 * time.Second,
 }
 
 // V1_37_0 is the behaviour of Kubernetes v1.37.0.
@@ -52,18 +105,23 @@ var V1_37_0 = Profile{
 	StartupOnHoldAfterSuccess: true,
 	AddPodSkipsOnlyContainer:  true,
 	StartedCarriedOver:        true,
+	WorkerEndsWithLastExit:    true,
+	RemovedInstanceKept:       true,
 	UnknownStateInErrorEvent:  true,
 	RequeueAtBackOffExpiry:    true,
 	OnDemandRelist:            true,
+	InspectUsesListing:        true,
 	PodReadyToStartAtSandbox:  true,
+	SandboxReasonInCondition:  true,
 	ShortContainerEvents:      true,
+	ImageAccessInPulledEvent:  true,
 	CrashLoopBackOffInitial:   10 * time.Second,
 	CrashLoopBackOffMax:       300 * time.Second,
 	CrashLoopBackOffReset:     600 * time.Second,
 }
 
 // profiles are all of them, oldest first.
-var profiles = []Profile{V1_37_0}
+var profiles = []Profile{V1_34_4, V1_36_3, V1_37_0}
 
 // Names returns the known versions, oldest first.
 func Names() []string {

@@ -1,0 +1,110 @@
+package command
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"probesim.dev/conformance/compare"
+	"probesim.dev/scenarios"
+)
+
+// compareFlags are those of the command compare.
+type compareFlags struct {
+	*flags
+	jitterSeed int64
+	jittered   bool
+	budget     int
+	repeat     int
+}
+
+const budgetUsage = "how many simulated runs to spend on following one of the real kubelet"
+
+// newCompare returns the command. sub makes one that takes paths.
+func newCompare(t *testing.T, out *bufio.Writer, common *flags, sub func(use, short string, run func(*cobra.Command, []string) error) *cobra.Command) *cobra.Command {
+	f := &compareFlags{flags: common}
+	c := sub("compare PATH...", "Have the simulator follow the runs, and say where it cannot", func(c *cobra.Command, paths []string) error {
+		f.jittered = c.Flags().Changed("jitter-seed")
+		if f.repeat < 1 || f.budget < 1 {
+			return errors.New("--repeat and --budget must be at least 1")
+		}
+		return compareFiles(t, c, out, f, paths)
+	})
+	c.Flags().Int64Var(&f.jitterSeed, "jitter-seed", 0, "draw the kubelet's jitters from this seed (default the seed of the run; without one each jitter is its middle)")
+	c.Flags().IntVar(&f.budget, "budget", 2000, budgetUsage)
+	c.Flags().IntVar(&f.repeat, "repeat", 1, "compare so many runs of each: the real kubelet does not always do the same")
+	c.Flags().BoolVar(&f.verbose, "verbose", false, "show the calls to the container runtime and the API server around a difference too")
+	return c
+}
+
+// compareFiles compares all runs of scenarios for this version.
+func compareFiles(t *testing.T, c *cobra.Command, out *bufio.Writer, f *compareFlags, paths []string) error {
+	all, err := scenarios.Load(paths...)
+	if err != nil {
+		return err
+	}
+	plans := plansFor(all, f.flags, c.ErrOrStderr())
+	sum := &summary{}
+	pad := 0
+	for _, p := range plans {
+		pad = max(pad, len(runName(p)))
+	}
+	for _, p := range plans {
+		for range f.repeat {
+			o, err := compare.Plan(t, p, f.options(c))
+			if c.Context().Err() != nil {
+				return errors.Join(sum.write(out, true), c.Context().Err())
+			}
+			name := fmt.Sprintf("%-*s", pad, runName(p))
+			if err != nil {
+				sum.faults++
+				fmt.Fprintln(out, faultLine(name, err.Error()))
+			} else {
+				sum.add(countsOf(o))
+				writeOutcome(out, name, o, f.verbose)
+			}
+			if err := out.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.Join(sum.write(out, false), sum.err())
+}
+
+func (f *compareFlags) options(c *cobra.Command) compare.Options {
+	o := compare.Options{Procs: f.procs, Budget: f.budget, Internal: f.verbose, Step: c.Context().Err}
+	if f.jittered {
+		o.JitterSeed = &f.jitterSeed
+	}
+	return o
+}
+
+// runName names the run of a scenario.
+func runName(p *scenarios.Plan) string {
+	if p.Seed != nil {
+		return fmt.Sprintf("%s seed %d", p.Scenario.Metadata.Name, *p.Seed)
+	}
+	return p.Scenario.Metadata.Name
+}
+
+// writeOutcome writes a line about a comparison, and the difference if there is one.
+func writeOutcome(out *bufio.Writer, name string, o *compare.Outcome, calls bool) {
+	fmt.Fprintln(out, countsOf(o).line(name))
+	if !o.Equal() {
+		writeIndented(out, o.Text())
+		if calls {
+			writeIndented(out, o.Calls())
+		}
+	}
+}
+
+func writeIndented(out *bufio.Writer, text string) {
+	for line := range strings.Lines(text) {
+		fmt.Fprint(out, "    ", line)
+	}
+	fmt.Fprintln(out)
+}

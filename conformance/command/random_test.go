@@ -1,0 +1,158 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"probesim.dev/scenarios"
+	"probesim.dev/sim/profile"
+)
+
+// TestMain has the binary of the tests stand in for the command where it starts itself as a worker.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == workerCommand {
+		Main()
+	}
+	os.Exit(m.Run())
+}
+
+// TestRandomSeeds compares some random scenarios in this process.
+func TestRandomSeeds(t *testing.T) {
+	for seed := 1; seed <= 5; seed++ {
+		r := compareSeed(t, seed, seedOptions{})
+		if r.Fault != "" || !r.Equal || r.Records == 0 {
+			t.Errorf("seed %d: %s%s, %d records", seed, r.Fault, r.Text, r.Records)
+		}
+	}
+}
+
+// TestDifferentSeed: of a seed that differs, there is a smaller file that differs and says how.
+func TestDifferentSeed(t *testing.T) {
+	wrong, _ := profile.Named(kubernetesVersion())
+	wrong.ManualTriggerResetsTicker = false
+	o := seedOptions{budget: 20, shrink: 2 * time.Second, profile: &wrong}
+	for seed := 1; seed <= 20; seed++ {
+		r := compareSeed(t, seed, o)
+		if r.Equal || r.Fault != "" {
+			continue
+		}
+		if bytes.Contains(r.Shrunk, []byte("could not be made smaller")) {
+			continue // the kubelet broke a tie in another way each time
+		}
+		if !strings.Contains(r.Again, "second real run") || !strings.Contains(r.Text, "first record that no choice explains") {
+			t.Errorf("seed %d differs, but is told as %q and\n%s", seed, r.Again, r.Text)
+		}
+		for _, part := range []string{fmt.Sprintf("--jitter-seed %d", seed), "\n# the first record that no choice explains"} {
+			if !bytes.Contains(r.Shrunk, []byte(part)) {
+				t.Errorf("%q is not in\n%s", part, r.Shrunk)
+			}
+		}
+		if c, err := compareFile(t, r.Shrunk, seed, o); err != nil || c.Equal() {
+			t.Errorf("the smaller file does not differ: %v\n%s", err, r.Shrunk)
+		}
+		if _, err := scenarios.LoadBytes("s.yaml", r.Shrunk, nil); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	t.Error("no seed differs although a rule is wrong")
+}
+
+// runSeeds has workers compare seeds and returns what is written.
+func runSeeds(t *testing.T, w *workers, first, last int) (string, *randomReport) {
+	t.Helper()
+	w.temp, w.dumps = t.TempDir(), t.TempDir()
+	var b bytes.Buffer
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	r := &randomReport{out: bufio.NewWriter(&b), next: first, waiting: map[int]seedResult{}, progress: newProgress(null, last-first+1)}
+	results, failed := w.run(t.Context(), first, last)
+	for result := range results {
+		if err := r.add(result); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := <-failed; err != nil {
+		r.out.WriteString(err.Error())
+	}
+	r.out.Flush()
+	return b.String(), r
+}
+
+// TestWorkers: processes compare the seeds as this one does.
+func TestWorkers(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &workers{command: []string{self, workerCommand, "--budget", "2000", "--shrink", "0", "--seeds"}, parallel: 2, patience: time.Minute}
+	text, r := runSeeds(t, w, 1, 6)
+	if text != "" || r.sum.equal != 6 || r.next != 7 {
+		t.Errorf("%d are equal and %d differ; %s", r.sum.equal, r.sum.differ, text)
+	}
+}
+
+// fakeWorker is a shell script that is handed a range of seeds, whose first is $first and last $last.
+func fakeWorker(script string) *workers {
+	return &workers{command: []string{"sh", "-c", `first=${0%%..*}; last=${0##*..}; ` + script}, parallel: 2, patience: 500 * time.Millisecond}
+}
+
+const equal = `echo "{\"Seed\":$s,\"Result\":{\"Seed\":$s,\"Equal\":true}}"; `
+
+// TestBrokenWorkers: a process that hangs or breaks costs one seed, and the others are compared.
+func TestBrokenWorkers(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no sh")
+	}
+	for name, test := range map[string]struct{ script, want string }{
+		"hangs":  {`echo goroutines >&2; echo "{\"Seed\":$s}"; exec sleep 60`, "FAULT    seed 5  no sign of life for 500ms; its goroutines are in "},
+		"breaks": {`echo goroutines >&2; echo "{\"Seed\":$s}"; exit 7`, "FAULT    seed 5  exit status 7; its goroutines are in "},
+		"stops":  {`echo goroutines >&2; echo "{\"Seed\":$s}"; exit 0`, "FAULT    seed 5  it ended early; its goroutines are in "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := fakeWorker(`for s in $(seq $first $last); do [ $s = 5 ] && { ` + test.script + `; }; ` + equal + `done`)
+			text, r := runSeeds(t, w, 1, 60)
+			if !strings.HasPrefix(text, test.want) || r.sum.equal != 59 || r.sum.faults != 1 {
+				t.Errorf("%d are equal, %d at fault: %s", r.sum.equal, r.sum.faults, text)
+			}
+			if dump, err := os.ReadFile(filepath.Join(w.dumps, "random-5-goroutines.txt")); string(dump) != "goroutines\n" {
+				t.Errorf("what it wrote was not kept: %s, %v", dump, err)
+			}
+		})
+	}
+}
+
+// TestNoWorkers: if no process works at all, that is the end.
+func TestNoWorkers(t *testing.T) {
+	for name, w := range map[string]*workers{
+		"cannot start": {command: []string{filepath.Join(t.TempDir(), "none")}, parallel: 2, patience: time.Second},
+		"ends at once": fakeWorker(`exit 2`),
+	} {
+		if text, r := runSeeds(t, w, 1, 60); text == "" || r.sum.faults > 0 || strings.Contains(text, "FAULT") {
+			t.Errorf("%s: %d faults: %s", name, r.sum.faults, text)
+		}
+	}
+}
+
+func TestSpan(t *testing.T) {
+	for _, bad := range []string{"", "x", "3..", "..3", "9..1", "-1", "1..1000001"} {
+		f := &randomFlags{seeds: bad}
+		if first, last, err := f.span(); err == nil {
+			t.Errorf("%q is %d to %d", bad, first, last)
+		}
+	}
+	f := &randomFlags{seeds: "7"}
+	if first, last, err := f.span(); first != 7 || last != 7 || err != nil {
+		t.Errorf("7 is %d to %d, %v", first, last, err)
+	}
+}

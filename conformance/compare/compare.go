@@ -1,0 +1,147 @@
+// Package compare runs a scenario on the real kubelet and has the simulator follow what it did.
+package compare
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"probesim.dev/conformance/realkubelet"
+	"probesim.dev/scenarios"
+	"probesim.dev/sim/choose"
+	"probesim.dev/sim/explore"
+	"probesim.dev/sim/node"
+	"probesim.dev/sim/profile"
+	"probesim.dev/sim/trace"
+)
+
+// Options say how to compare. The zero value works.
+type Options struct {
+	// JitterSeed draws the jitters of the real kubelet. Nil: the seed of the run does, and without one each
+	// is the middle.
+	JitterSeed *int64
+	// Procs is how many of the real kubelet's goroutines run at once; see realkubelet.Options.
+	Procs  int
+	Budget int // how many simulated runs to spend on following; 0: the default of package explore
+	// Profile is the behaviour that the simulator is given. Nil: that of the version of the run.
+	Profile *profile.Profile
+	// Internal keeps the calls to the container runtime and the API server; see Outcome.Calls.
+	Internal bool
+	// Step is called before the real run and before each simulated one. Its error ends the comparison.
+	Step func() error
+}
+
+// Outcome is what came of a comparison.
+type Outcome struct {
+	explore.Result
+	Plan *scenarios.Plan
+	Real []trace.Record // what the real kubelet did
+	// Wall time of the real run, of one simulated run of the same plan, and of all those that followed.
+	RealTime, SimTime, FollowTime time.Duration
+}
+
+// Equal reports whether every record of the real kubelet is explained.
+func (o *Outcome) Equal() bool { return o.Divergence == nil }
+
+// Plan compares one run of a scenario. Its error is that of a run that could not be made.
+func Plan(t *testing.T, p *scenarios.Plan, o Options) (*Outcome, error) {
+	version, ok := profile.Named(p.Version)
+	switch {
+	case o.Profile != nil:
+		version = *o.Profile
+	case !ok:
+		return nil, fmt.Errorf("the simulator does not know Kubernetes %s", p.Version)
+	}
+	c := &comparison{plan: p, Options: o, profile: version}
+	real, wall, err := c.real(t)
+	if err != nil {
+		return nil, err
+	}
+	out := &Outcome{Plan: p, Real: real.Records, RealTime: wall, SimTime: c.once()}
+	start := time.Now()
+	out.Result = explore.Follow(c.follow(real))
+	out.FollowTime = time.Since(start)
+	return out, c.err
+}
+
+// comparison is a comparison under way.
+type comparison struct {
+	Options
+	plan    *scenarios.Plan
+	profile profile.Profile
+	err     error // of Step, the first
+}
+
+// step reports whether to go on.
+func (c *comparison) step() error {
+	if c.Step != nil && c.err == nil {
+		c.err = c.Step()
+	}
+	return c.err
+}
+
+// real runs the plan on the real kubelet and takes the wall time.
+func (c *comparison) real(t *testing.T) (*realkubelet.Result, time.Duration, error) {
+	if err := c.step(); err != nil {
+		return nil, 0, err
+	}
+	opts := realkubelet.ForPlan(c.plan, realkubelet.Options{Internal: c.Internal, Procs: c.Procs})
+	if c.JitterSeed != nil {
+		seed := choose.Seeded(*c.JitterSeed)
+		opts.StartSeed = *c.JitterSeed
+		opts.Jitter = func(t time.Duration) float64 {
+			return seed.Fraction(choose.Choice{Kind: choose.Jitter, Key: t.String()})
+		}
+	}
+	start := time.Now()
+	result, err := realkubelet.Run(t, opts, func(w scenarios.World) { c.plan.Drive(w) })
+	return result, time.Since(start), err
+}
+
+// follow says how to follow a run of the real kubelet.
+func (c *comparison) follow(real *realkubelet.Result) explore.Options {
+	var requeues []explore.Requeue
+	for _, d := range real.Draws {
+		if d.Requeue {
+			requeues = append(requeues, explore.Requeue{T: d.T, Fraction: d.Value})
+		}
+	}
+	return explore.Options{
+		Run:      c.simulate,
+		Want:     real.Records,
+		Duration: c.plan.Duration,
+		Requeues: requeues,
+		Starts:   real.StartDraws,
+		Budget:   c.Budget,
+	}
+}
+
+// simulate is an explore.Run.
+func (c *comparison) simulate(ch choose.Chooser, clock func(func() time.Duration), until time.Duration, internal bool) ([]trace.Record, error) {
+	if err := c.step(); err != nil {
+		return nil, err
+	}
+	n := c.node(ch, internal)
+	defer n.Close()
+	clock(n.Now)
+	c.plan.Drive(n)
+	err := n.RunUntil(until)
+	return n.Trace().Records(), err
+}
+
+// once takes the wall time of one simulated run, as it is without a trace to follow.
+func (c *comparison) once() time.Duration {
+	start := time.Now()
+	n := c.node(nil, false)
+	defer n.Close()
+	c.plan.Drive(n)
+	_ = n.RunUntil(c.plan.Duration) // a run that ends early shows when it is followed
+	return time.Since(start)
+}
+
+func (c *comparison) node(ch choose.Chooser, internal bool) *node.Node {
+	return node.New(node.Options{
+		Profile: c.profile, Uptime: &c.plan.Uptime, Seed: c.plan.Seed, Delays: c.plan.Delays, Chooser: ch,
+		Trace: &trace.Recorder{Internal: internal},
+	})
+}

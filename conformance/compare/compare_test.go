@@ -1,0 +1,141 @@
+package compare
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"probesim.dev/conformance/kubelet/release"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/expect"
+	"probesim.dev/scenarios/library"
+	"probesim.dev/sim/profile"
+	"probesim.dev/sim/trace"
+)
+
+// TestLibrary: each record of the real kubelet is explained for each scenario that comes with the
+// simulator, with the jitters in the middle and drawn, and what the scenario expects holds.
+func TestLibrary(t *testing.T) {
+	all, err := library.Scenarios()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, jitter := range []*int64{nil, new(int64(1))} {
+		for _, s := range all {
+			p := s.Plan(release.Version, nil)
+			o, err := Plan(t, p, Options{JitterSeed: jitter})
+			switch {
+			case err != nil:
+				t.Errorf("%s: %v", s.Metadata.Name, err)
+			case !o.Equal():
+				t.Errorf("%s: %s", s.Metadata.Name, o.Text())
+			case o.Records() < 10 || o.RealTime <= 0 || o.SimTime <= 0:
+				t.Errorf("%s: %d records, %v and %v", s.Metadata.Name, o.Records(), o.RealTime, o.SimTime)
+			}
+			if err == nil && slices.ContainsFunc(s.Plans(), func(p *scenarios.Plan) bool { return p.Version == release.Version }) {
+				holds(t, p, o)
+			}
+		}
+	}
+}
+
+// holds checks what the scenario expects of this release, on the real kubelet.
+func holds(t *testing.T, p *scenarios.Plan, o *Outcome) {
+	t.Helper()
+	results, err := expect.Check(p, expect.Run{Records: o.Real})
+	if err != nil {
+		t.Errorf("%s: %v", p.Scenario.Metadata.Name, err)
+	}
+	for _, r := range results {
+		if r.Outcome != expect.Held && r.Outcome != expect.Skipped {
+			t.Errorf("%s: %s does not hold: %+v", p.Scenario.Metadata.Name, r.Expect.Name, r.Failures)
+		}
+	}
+}
+
+func plan(t *testing.T, file string) *scenarios.Plan {
+	t.Helper()
+	all, err := scenarios.Load("testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all[0].Plan(release.Version, nil)
+}
+
+// TestWrongRule: a simulator that gets one rule wrong is found out, at the record where the rule first
+// is first seen, and no choice explains it away.
+func TestWrongRule(t *testing.T) {
+	for name, test := range map[string]struct {
+		file      string
+		change    func(*profile.Profile)
+		at        time.Duration // to the second
+		signature string
+	}{
+		"ManualTriggerResetsTicker": {
+			"one-pod.yaml", func(p *profile.Profile) { p.ManualTriggerResetsTicker = false },
+			10 * time.Second, "+ProbeExecuted readiness success",
+		},
+		"StartupOnHoldAfterSuccess": {
+			"crash.yaml", func(p *profile.Profile) { p.StartupOnHoldAfterSuccess = false },
+			30 * time.Second, "+Event BackOff",
+		},
+		"ShortContainerEvents": {
+			"one-pod.yaml", func(p *profile.Profile) { p.ShortContainerEvents = !p.ShortContainerEvents },
+			0, "-Event Created",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, _ := profile.Named(release.Version)
+			test.change(&p)
+			o, err := Plan(t, plan(t, test.file), Options{Profile: &p, Internal: true, Budget: 300})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o.Equal() {
+				t.Fatal("no difference was found")
+			}
+			if got := o.Divergence.At.Truncate(time.Second); got != test.at || o.Signature() != test.signature {
+				t.Errorf("at %v: %s; want at %v: %s\n%s", o.Divergence.At, o.Signature(), test.at, test.signature, o.Text())
+			}
+			if c := o.Calls(); !strings.Contains(c, "ExecSync") && !strings.Contains(c, "CreateContainer") && !strings.Contains(c, "APIPatch") {
+				t.Errorf("no calls are shown around the difference:\n%s", c)
+			}
+		})
+	}
+}
+
+func TestStepEndsTheComparison(t *testing.T) {
+	enough := errors.New("enough")
+	for last := range 3 {
+		steps := 0
+		_, err := Plan(t, plan(t, "one-pod.yaml"), Options{
+			Profile: &profile.Profile{Version: "another"}, // which takes many runs to give up on
+			Step: func() error {
+				if steps++; steps > last {
+					return enough
+				}
+				return nil
+			},
+		})
+		if !errors.Is(err, enough) {
+			t.Errorf("after %d steps: %v", last, err)
+		}
+	}
+}
+
+func TestMergeCalls(t *testing.T) {
+	call := func(t time.Duration, method string) trace.Record {
+		return trace.Record{T: t, Kind: trace.CRICall, Pod: "default/web", Reason: method}
+	}
+	real := calls([]trace.Record{call(1, "b"), call(1, "a"), {T: 1, Kind: trace.PodAdded}, call(3, "c")})
+	simulated := calls([]trace.Record{call(1, "a"), call(2, "x"), call(3, "c"), call(4, "y")})
+	var got []string
+	for _, l := range mergeCalls(real, simulated) {
+		got = append(got, l.mark+l.text)
+	}
+	if want := " web  a|-web  b|+web  x| web  c|+web  y"; strings.Join(got, "|") != want {
+		t.Errorf("got %s, want %s", strings.Join(got, "|"), want)
+	}
+}

@@ -1,0 +1,90 @@
+package compare
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"probesim.dev/conformance/realkubelet"
+	"probesim.dev/fakeruntime"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/podspec"
+	"probesim.dev/sim/node"
+)
+
+// requests are what httpGet probes may ask.
+var requests = []v1.HTTPGetAction{
+	{},
+	{Path: "/healthz?full=1&x"},
+	{Path: "relative"},
+	{Path: "//elsewhere/up?q#fragment"},
+	{Path: "/a b/%2f/é"},
+	{Path: "%zz\x01"},
+	{Path: "?"},
+	{Path: "/;x=[1]|"},
+	{Host: "::1", Path: "/six"},
+	{Host: "127.0.0.1", Scheme: v1.URISchemeHTTPS},
+	{HTTPHeaders: []v1.HTTPHeader{{Name: "Host", Value: "shop.example.com"}}},
+	{HTTPHeaders: []v1.HTTPHeader{{Name: "host", Value: "shop.example.com:81"}, {Name: "Host", Value: "other"}}},
+	{HTTPHeaders: []v1.HTTPHeader{{Name: "accept", Value: "text/plain"}, {Name: "user-agent", Value: "mine"}}},
+	{HTTPHeaders: []v1.HTTPHeader{{Name: "Accept", Value: ""}, {Name: "User-Agent", Value: ""}}},
+	{HTTPHeaders: []v1.HTTPHeader{{Name: "X-A", Value: "1"}, {Name: "x-a", Value: " 2 "}, {Name: "Authorization", Value: "Basic eDp5"}}},
+	{HTTPHeaders: []v1.HTTPHeader{{Name: "Connection", Value: "keep-alive"}, {Name: "Accept-Encoding", Value: "gzip"}}},
+}
+
+// TestRequests: a program that is a handler sees the same requests in both engines, redirects included.
+func TestRequests(t *testing.T) {
+	for i, action := range requests {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			want, got := &log{}, &log{}
+			if _, err := realkubelet.Run(t, realkubelet.Options{Duration: 12 * time.Second}, want.drive(&action)); err != nil {
+				t.Fatal(err)
+			}
+			n := node.New(node.Options{})
+			defer n.Close()
+			got.drive(&action)(n)
+			if err := n.RunUntil(12 * time.Second); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want.seen, got.seen); diff != "" || len(want.seen) < 4 {
+				t.Errorf("%d requests (- real kubelet, + simulator):\n%s", len(want.seen), diff)
+			}
+		})
+	}
+}
+
+// log is a program that notes what it is asked. It redirects all requests but for the path /end.
+type log struct{ seen []string }
+
+func (l *log) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	seen := fmt.Sprint(r.Method, " ", r.RequestURI, " ", r.Proto, " ", r.Host, " ", r.URL, " ", r.Header, " ", r.Close)
+	// Releases are built with their version (hack/lib/version.sh); a test is not.
+	l.seen = append(l.seen, strings.Replace(seen, "[kube-probe/.]", "[kube-probe/1.37]", 1))
+	if r.URL.Path != "/end" {
+		http.Redirect(w, r, "/end?x", http.StatusFound)
+	}
+}
+
+// drive returns what adds a pod that is asked and whose program is l.
+func (l *log) drive(action *v1.HTTPGetAction) func(scenarios.World) {
+	action = action.DeepCopy()
+	if action.Port == (intstr.IntOrString{}) {
+		action.Port = intstr.FromInt(8080)
+	}
+	pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{
+		Name: "app", Image: "app:1", LivenessProbe: &v1.Probe{ProbeHandler: v1.ProbeHandler{HTTPGet: action}, PeriodSeconds: 5},
+	}}}}
+	pod.Name = "web"
+	podspec.Default(pod)
+	handled := &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: fakeruntime.Answer{Word: fakeruntime.Answers, Handler: l}}}}
+	program := fakeruntime.Pod{UID: string(pod.UID), Namespace: pod.Namespace, Name: pod.Name, Containers: map[string]fakeruntime.ContainerConfig{
+		"app": {Program: fakeruntime.Program{Rules: []fakeruntime.Rule{{Probes: handled}}}},
+	}}
+	return func(w scenarios.World) { w.At(0, func() { w.AddPod(pod, program) }) }
+}

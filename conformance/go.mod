@@ -1,0 +1,17 @@
+module probesim.dev/conformance
+
+go 1.26.0
+
+// What the modules of the releases have in common. It is built as a part of one of them, which has the package
+// kubelet/release and says which versions of the dependencies are used; the ones here are the oldest.
+require (
+	github.com/go-logr/logr v1.4.2
+	github.com/google/go-cmp v0.7.0
+	github.com/prometheus/client_golang v1.22.0
+	github.com/spf13/cobra v1.10.2
+	go.opentelemetry.io/otel/trace v1.35.0
+	google.golang.org/grpc v1.72.1
+	k8s.io/kubernetes v1.34.4
+	probesim.dev v0.0.0
+	probesim.dev/conformance/kubelet v0.0.0
+)

@@ -1,0 +1,94 @@
+package realkubelet
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	remote "k8s.io/cri-client/pkg"
+	kubetypes "k8s.io/kubelet/pkg/types"
+	utilexec "k8s.io/utils/exec"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/sim/trace"
+)
+
+// maxOutput is how much of a command's output the prober reads (pkg/probe/exec/exec.go, maxReadLength).
+const maxOutput = 10 << 10
+
+// ExecSync answers as the kubelet's gRPC client does (k8s.io/cri-client pkg/remote_runtime.go, execSyncV1).
+func (r *runtimeService) ExecSync(ctx context.Context, id string, command []string, timeout time.Duration) ([]byte, []byte, error) {
+	whose, command := splitTag(command)
+	call := fakeruntime.Call{Method: fakeruntime.ExecSync, ContainerID: id, Command: command, Timeout: timeout}
+	if whose == postStart || whose == preStop {
+		call.Hook = whose
+	} else {
+		call.Probe = trace.Probe(whose)
+		call.Retry = r.probes.begin(probeKey{id, call.Probe})
+	}
+	op := r.exec(ctx, call)
+	err := execError(&op)
+	if call.Probe != "" {
+		rec := r.containerRecord(id)
+		rec.Result, rec.Message = execResult(&op, err)
+		r.probes.end(probeKey{id, call.Probe}, rec)
+	}
+	return []byte(op.Output), nil, err
+}
+
+// execResult is what the prober makes of a command (pkg/probe/exec/exec.go).
+func execResult(op *fakeruntime.Op, err error) (trace.Result, string) {
+	switch {
+	case op.TimedOut:
+		return trace.Failure, err.Error()
+	case op.Err != nil:
+		return trace.Error, err.Error()
+	case op.ExitCode != 0:
+		return trace.Failure, capped(op.Output)
+	}
+	return trace.Success, capped(op.Output)
+}
+
+func capped(output string) string { return output[:min(len(output), maxOutput)] }
+
+// exec makes the call unless its context is canceled; if that happens during a probe, the call ends. It is the
+// context of a pod's syncs, which all probes of the pod have, or none.
+func (r *runtimeService) exec(ctx context.Context, call fakeruntime.Call) fakeruntime.Op {
+	if ctx.Err() != nil {
+		return fakeruntime.Op{Call: call, Err: asStatus(fakeruntime.ErrCanceled)}
+	}
+	uid := r.containerConfig(call.ContainerID).GetLabels()[kubetypes.KubernetesPodUIDLabel]
+	stop := context.AfterFunc(ctx, func() { r.driver.cancelProbes(uid) })
+	defer stop()
+	return r.driver.call(call)
+}
+
+func execError(op *fakeruntime.Op) error {
+	command := strings.Join(op.Call.Command, " ")
+	switch {
+	case op.TimedOut:
+		return fmt.Errorf("%w: %q timed out after %s", remote.ErrCommandTimedOut, command, op.Call.Timeout)
+	case op.Err != nil:
+		return op.Err
+	case op.ExitCode != 0:
+		return utilexec.CodeExitError{
+			Err:  fmt.Errorf("command '%s' exited with %d: ", command, op.ExitCode),
+			Code: int(op.ExitCode),
+		}
+	}
+	return nil
+}
+
+// containerRecord returns a record about the container.
+func (r *runtimeService) containerRecord(id string) trace.Record {
+	config := r.containerConfig(id)
+	labels := config.GetLabels()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return trace.Record{
+		Pod:       labels[kubetypes.KubernetesPodNamespaceLabel] + "/" + labels[kubetypes.KubernetesPodNameLabel],
+		Container: config.GetMetadata().GetName(),
+		Instance:  r.instances[id],
+	}
+}

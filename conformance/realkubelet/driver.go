@@ -1,0 +1,267 @@
+package realkubelet
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"probesim.dev/fakeruntime"
+)
+
+// driver makes a fakeruntime wait: the kubelet's goroutines block in call until the runtime says that
+// their call is done. It also holds the agenda of the world: steps of the scenario and API latencies.
+//
+// Everything that it lets happen, it lets happen one at a time: it waits until every goroutine of the
+// bubble is blocked, releases one, and waits again. So calls that end at one instant are released in one
+// order in every run, and each sees all the consequences of the one before.
+type driver struct {
+	epoch time.Time // t=0
+	wake  chan struct{}
+	ended chan struct{} // closed when the agenda is over
+
+	agenda agenda
+
+	mu        sync.Mutex // of what follows; never held while waiting
+	runtime   *fakeruntime.Runtime
+	completed []*fakeruntime.Op // to be released
+	waiting   map[*waiter]struct{}
+	over      bool
+}
+
+// waiter is where a blocked call finds its result.
+type waiter struct {
+	done chan struct{}
+	op   fakeruntime.Op // when done is closed
+}
+
+// pending is a call under way.
+type pending struct {
+	*waiter
+	driver      *driver
+	accepted    bool          // of a connection
+	frozenUntil time.Duration // the program that is to answer; 0 if it is not
+}
+
+func newDriver(epoch time.Time, o fakeruntime.Options) *driver {
+	return &driver{
+		epoch:   epoch,
+		wake:    make(chan struct{}, 1),
+		waiting: map[*waiter]struct{}{},
+		ended:   make(chan struct{}),
+		runtime: fakeruntime.New(o),
+	}
+}
+
+// now returns the virtual time since t=0.
+func (d *driver) now() time.Duration { return time.Since(d.epoch) }
+
+// wallNanos returns a virtual time as the runtime tells it, in nanoseconds since 1970.
+func (d *driver) wallNanos(t time.Duration) int64 { return d.epoch.Add(t).UnixNano() }
+
+// call submits a call to the runtime and blocks until it is done.
+func (d *driver) call(c fakeruntime.Call) fakeruntime.Op { return d.submit(c).wait() }
+
+// submit submits a call to the runtime.
+func (d *driver) submit(c fakeruntime.Call) *pending {
+	p := &pending{driver: d, waiter: &waiter{done: make(chan struct{}), op: fakeruntime.Op{Call: c, Err: errOver}}}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.over {
+		close(p.done)
+		return p
+	}
+	op := d.runtime.Submit(d.now(), c)
+	if op.Done {
+		p.op = *op
+		p.op.Err = asStatus(op.Err)
+		d.runtime.Release(op)
+		close(p.done)
+		return p
+	}
+	p.accepted, p.frozenUntil = op.Accepted, op.FrozenUntil
+	op.Waiter = p.waiter
+	d.waiting[p.waiter] = struct{}{}
+	d.poke()
+	return p
+}
+
+// wait blocks until the call is done.
+func (p *pending) wait() fakeruntime.Op {
+	<-p.done
+	return p.op
+}
+
+// thaws blocks while the program that is to answer is frozen, and reports whether that ends before the call. What
+// gives up on the program in the same instant comes first.
+func (p *pending) thaws() bool {
+	if p.frozenUntil == 0 {
+		return true
+	}
+	thawed := make(chan struct{})
+	p.driver.at(p.frozenUntil, func() { close(thawed) })
+	select {
+	case <-thawed:
+		return true
+	case <-p.done:
+		return false
+	}
+}
+
+// cancelProbes ends the commands that run for probes in a pod.
+func (d *driver) cancelProbes(podUID string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.over {
+		d.runtime.CancelProbes(d.now(), podUID)
+		d.poke()
+	}
+}
+
+// sleep blocks for the latency of an API call and returns it.
+func (d *driver) sleep(kind fakeruntime.DelayKind, podUID string) time.Duration {
+	done := make(chan struct{})
+	d.mu.Lock()
+	if d.over {
+		d.mu.Unlock()
+		return 0
+	}
+	latency := d.runtime.Delay(d.now(), kind, podUID, "")
+	d.mu.Unlock()
+	if latency > 0 {
+		d.at(d.now()+latency, func() { close(done) })
+		<-done
+	}
+	return latency
+}
+
+// at puts do on the agenda. do must not block.
+func (d *driver) at(t time.Duration, do func()) {
+	d.agenda.add(t, do)
+	d.poke()
+}
+
+// addPod tells the runtime of a pod.
+func (d *driver) addPod(p fakeruntime.Pod) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.runtime.AddPod(p)
+}
+
+// kill ends a container from outside.
+func (d *driver) kill(k fakeruntime.Kill) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.runtime.Kill(d.now(), k)
+}
+
+// setDelays changes the delays of what begins from now on.
+func (d *driver) setDelays(list []fakeruntime.Delays) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.runtime.SetDelays(list...)
+}
+
+// instance returns the instance that a container is.
+func (d *driver) instance(containerID string) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.over {
+		return 0
+	}
+	return d.runtime.Instance(containerID)
+}
+
+// eventInstance returns the instance that an event about a container belongs to.
+func (d *driver) eventInstance(podUID, container, reason string) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.over {
+		return 0
+	}
+	return d.runtime.EventInstance(podUID, container, reason)
+}
+
+func (d *driver) poke() {
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run lets things happen until the time is over, and then closes ended. It is the only goroutine of the
+// bubble that may call synctest.Wait.
+func (d *driver) run(until time.Duration) {
+	for {
+		synctest.Wait()
+		if do := d.due(); do != nil {
+			do()
+			continue
+		}
+		if d.now() >= until {
+			close(d.ended)
+			return
+		}
+		d.wait(until)
+	}
+}
+
+// wait blocks until something is due or comes up.
+func (d *driver) wait(until time.Duration) {
+	next := d.agenda.next(until)
+	d.mu.Lock()
+	if at, ok := d.runtime.Next(); ok {
+		next = min(next, at)
+	}
+	d.mu.Unlock()
+	timer := time.NewTimer(next - d.now())
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-d.wake:
+	}
+}
+
+// due returns the next thing to happen at this instant, or nil: first what the runtime has completed,
+// then the agenda.
+func (d *driver) due() func() {
+	if w := d.release(); w != nil {
+		return func() { close(w.done) }
+	}
+	return d.agenda.pop(d.now())
+}
+
+// release returns who waits for the next completed call, with the result of the call.
+func (d *driver) release() *waiter {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.completed) == 0 {
+		d.completed = slices.Clone(d.runtime.Advance(d.now()))
+	}
+	if len(d.completed) == 0 {
+		return nil
+	}
+	op := d.completed[0]
+	d.completed = d.completed[1:]
+	w := op.Waiter.(*waiter)
+	delete(d.waiting, w)
+	w.op = *op
+	w.op.Err = asStatus(op.Err)
+	d.runtime.Release(op)
+	return w
+}
+
+// end breaks off what waits, and whatever comes later.
+func (d *driver) end() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.over, d.runtime = true, nil
+	for w := range d.waiting {
+		close(w.done)
+	}
+	d.waiting = nil
+}
+
+// errOver is what calls return when the run is over.
+var errOver = errors.New("the run is over")

@@ -1,0 +1,112 @@
+package realkubelet
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/record"
+	cri "k8s.io/cri-api/pkg/apis"
+	"k8s.io/kubernetes/pkg/capabilities"
+	"k8s.io/kubernetes/pkg/kubelet"
+	"k8s.io/kubernetes/pkg/kubelet/cm"
+	"k8s.io/kubernetes/pkg/kubelet/util"
+	"k8s.io/kubernetes/pkg/util/oom"
+	"k8s.io/kubernetes/pkg/volume"
+	"k8s.io/kubernetes/pkg/volume/configmap"
+	"k8s.io/kubernetes/pkg/volume/emptydir"
+	"k8s.io/kubernetes/pkg/volume/projected"
+	"k8s.io/kubernetes/pkg/volume/secret"
+	"k8s.io/kubernetes/pkg/volume/util/hostutil"
+	"k8s.io/kubernetes/pkg/volume/util/subpath"
+	"k8s.io/mount-utils"
+
+	"probesim.dev/conformance/kubelet/release"
+)
+
+const (
+	nodeIP     = "10.0.0.1"
+	clusterDNS = "10.0.0.10"
+)
+
+// outside is what the kubelet works with.
+type outside struct {
+	root     string // a directory for its files
+	client   kubernetes.Interface
+	runtime  cri.RuntimeService
+	images   cri.ImageManagerService
+	recorder record.EventRecorderLogger
+	pods     *podSource
+	network  *network
+}
+
+// startKubelet makes a kubelet and lets it run until ctx is done.
+func startKubelet(ctx context.Context, o outside) (*runningKubelet, error) {
+	unregisterCollectors()
+	capabilities.Setup(true, 0)
+	settings, err := configuration()
+	if err != nil {
+		return nil, err
+	}
+	latency := util.NewPodStartupLatencyTracker()
+	pods := release.NewPodConfig(o.recorder, latency)
+	deps := dependencies(ctx, o)
+	deps.PodConfig, deps.PodStartupLatencyTracker = pods, latency
+	k, err := kubelet.NewMainKubelet(ctx, settings, deps, nil, nodeName, nodeName, []net.IP{net.ParseIP(nodeIP)},
+		"", "external", "", o.root, filepath.Join(o.root, "logs"), "", "", false, nil, nil, "", false, false,
+		metav1.Duration{}, 1, -1, nil, 50, false) // the garbage collection of cmd/kubelet/app/options/options.go
+	if err != nil {
+		return nil, err
+	}
+	shiftPodWorkers(k)
+	o.network.attach(k)
+	queueLogCleaning(k)
+	go o.pods.run(ctx, pods)
+	release.Run(ctx, k, pods)
+	return &runningKubelet{k}, nil
+}
+
+// dependencies returns what stands in for the node.
+func dependencies(ctx context.Context, o outside) *kubelet.Dependencies {
+	deps := &kubelet.Dependencies{
+		CAdvisorInterface:         newCAdvisor(o.root),
+		ContainerManager:          cm.NewStubContainerManager(),
+		KubeClient:                o.client,
+		Mounter:                   mount.NewFakeMounter(nil),
+		HostUtil:                  hostutil.NewFakeHostUtil(nil),
+		OOMAdjuster:               oom.NewFakeOOMAdjuster(),
+		OSInterface:               &logFiles{},
+		Subpather:                 &subpath.FakeSubpath{},
+		RemoteRuntimeService:      o.runtime,
+		RemoteImageService:        o.images,
+		NodeStartupLatencyTracker: release.NewNodeStartupLatencyTracker(ctx),
+		// With this type of recorder the kubelet does not read the kernel's messages
+		// (pkg/kubelet/oom/oom_watcher_linux.go, NewWatcher), which would be real input.
+		Recorder: &record.FakeRecorder{},
+	}
+	for _, plugins := range [][]volume.VolumePlugin{
+		emptydir.ProbeVolumePlugins(), secret.ProbeVolumePlugins(), configmap.ProbeVolumePlugins(), projected.ProbeVolumePlugins(),
+	} {
+		deps.VolumePlugins = append(deps.VolumePlugins, plugins...)
+	}
+	deps.TracerProvider = tracerProvider{deps: deps, recorder: o.recorder}
+	return deps
+}
+
+// tracerProvider gives no tracers. NewMainKubelet asks for one after it has made its watcher of the
+// kernel's messages and before it uses the recorder for anything else (pkg/kubelet/kubelet.go): this is
+// where the recorder is exchanged for the one that sees what events are about.
+type tracerProvider struct {
+	noop.TracerProvider
+	deps     *kubelet.Dependencies
+	recorder record.EventRecorderLogger
+}
+
+func (t tracerProvider) Tracer(name string, o ...trace.TracerOption) trace.Tracer {
+	t.deps.Recorder = t.recorder
+	return t.TracerProvider.Tracer(name, o...)
+}

@@ -1,0 +1,60 @@
+package realkubelet
+
+import (
+	"os"
+	"path/filepath"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"probesim.dev/conformance/kubelet/release"
+)
+
+// The node is large enough for every pod.
+const (
+	nodeName  = "node"
+	maxPods   = 10_000
+	nodeCores = 10_000
+	nodeBytes = 1 << 50
+)
+
+// node returns the API object of the node.
+func node() *v1.Node {
+	resources := v1.ResourceList{
+		v1.ResourceCPU:              *resource.NewQuantity(nodeCores, resource.DecimalSI),
+		v1.ResourceMemory:           *resource.NewQuantity(nodeBytes, resource.BinarySI),
+		v1.ResourceEphemeralStorage: *resource.NewQuantity(nodeBytes, resource.BinarySI),
+		v1.ResourcePods:             *resource.NewQuantity(maxPods, resource.DecimalSI),
+	}
+	return &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: nodeName, UID: nodeName, Labels: map[string]string{
+			v1.LabelHostname: nodeName, v1.LabelOSStable: "linux", v1.LabelArchStable: "amd64",
+		}},
+		Status: v1.NodeStatus{
+			Capacity: resources, Allocatable: resources,
+			Addresses:  []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: nodeIP}},
+			Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}},
+		},
+	}
+}
+
+// cadvisor is what the kubelet knows of its machine.
+type cadvisor struct {
+	release.CAdvisor
+	root string // directory of the kubelet
+}
+
+func newCAdvisor(root string) *cadvisor {
+	return &cadvisor{release.CAdvisor{Cores: nodeCores, Bytes: nodeBytes}, root}
+}
+
+// Start is called just before the watcher of the plugin directory opens inotify, which is real input and
+// would stop the virtual clock: with a file in place of the directory the watcher gives up.
+func (c *cadvisor) Start() error {
+	plugins := filepath.Join(c.root, "plugins_registry")
+	if err := os.RemoveAll(plugins); err != nil {
+		return err
+	}
+	return os.WriteFile(plugins, nil, 0o600)
+}

@@ -1,0 +1,78 @@
+package realkubelet
+
+import (
+	"context"
+	"reflect"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kubernetes/pkg/kubelet/config"
+	kubetypes "k8s.io/kubernetes/pkg/kubelet/types"
+
+	"probesim.dev/conformance/kubelet/release"
+)
+
+// podSource is the kubelet's source of pods: what its watch of the API server would give it.
+type podSource struct {
+	mu     sync.Mutex
+	queue  [][]*v1.Pod
+	filled chan struct{}
+	tagged map[types.UID]taggedPod
+}
+
+// taggedPod is a pod as the API has it and as the kubelet is given it.
+type taggedPod struct{ stored, given *v1.Pod }
+
+func newPodSource() *podSource {
+	return &podSource{filled: make(chan struct{}, 1), tagged: map[types.UID]taggedPod{}}
+}
+
+// send queues the whole set of pods. It does not block.
+func (s *podSource) send(pods []*v1.Pod) {
+	s.mu.Lock()
+	s.queue = append(s.queue, pods)
+	s.mu.Unlock()
+	select {
+	case s.filled <- struct{}{}:
+	default:
+	}
+}
+
+// run hands every set to a kubelet until ctx is done. The first, empty one says that the source is ready.
+func (s *podSource) run(ctx context.Context, c *config.PodConfig) {
+	s.send(nil)
+	updates := reflect.ValueOf(c.Channel(ctx, kubetypes.ApiserverSource))
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.filled:
+		}
+		for pods, ok := s.next(); ok; pods, ok = s.next() {
+			updates.Send(release.PodUpdate(updates.Type().Elem(), pods))
+		}
+	}
+}
+
+// next returns the pods to hand over. The kubelet writes to them, so a pod that did not change is the same
+// object again and one that did is a new one, as from a watch.
+func (s *podSource) next() ([]*v1.Pod, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) == 0 {
+		return nil, false
+	}
+	pods := s.queue[0]
+	s.queue = s.queue[1:]
+	given, kept := make([]*v1.Pod, len(pods)), make(map[types.UID]taggedPod, len(pods))
+	for i, pod := range pods {
+		t := s.tagged[pod.UID]
+		if t.stored != pod {
+			t = taggedPod{pod, tagged(pod)}
+		}
+		given[i], kept[pod.UID] = t.given, t
+	}
+	s.tagged = kept
+	return given, true
+}

@@ -1,0 +1,124 @@
+package realkubelet
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"probesim.dev/conformance/kubelet/release"
+	"probesim.dev/fakeruntime"
+	"probesim.dev/scenarios"
+	"probesim.dev/sim/trace"
+)
+
+var update = flag.Bool("update", false, "rewrite the files in testdata")
+
+// The trace in testdata was compared to the millisecond with one that was taken of the same kubelet with
+// another runtime and another API server around it.
+func TestBase(t *testing.T) {
+	zero := new(seconds(0))
+	r := mustRun(t, Options{
+		Duration: 100 * time.Second,
+		Delays:   fakeruntime.Delays{ImageStatus: zero, APIGet: zero, APIPatch: zero, APIDelete: zero},
+		Jitter:   func(time.Duration) float64 { return 0 },
+	}, addAt0(base("p00")))
+	got := jsonl(r.Records) + "\n"
+	if diff := cmp.Diff(sorted(golden(t, "base.jsonl", got)), sorted(got)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// golden returns what is in a file of testdata: that of this release where it has one of its own.
+func golden(t *testing.T, file, got string) string {
+	t.Helper()
+	path := filepath.Join("testdata", release.Version, file)
+	if _, err := os.Stat(path); err != nil {
+		path = filepath.Join("testdata", file)
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(want)
+}
+
+// sorted returns the lines of a trace without their numbers, in an order of their own: that of the records
+// of one instant means nothing.
+func sorted(lines string) []string {
+	all := strings.Split(lines, "\n")
+	for i, line := range all {
+		_, all[i], _ = strings.Cut(line, ",")
+	}
+	slices.Sort(all)
+	return all
+}
+
+func TestRunsRepeat(t *testing.T) {
+	o := Options{Duration: 15 * time.Minute, Internal: true}
+	want := mustRun(t, o, addAt0(base("p00")))
+	for range 4 {
+		mustRun(t, Options{Duration: time.Minute}, addAt0(base("other")))
+		got := mustRun(t, o, addAt0(base("p00")))
+		if diff := cmp.Diff(sorted(jsonl(want.Records)), sorted(jsonl(got.Records))); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+}
+
+func TestRecordsAreInOrder(t *testing.T) {
+	r := mustRun(t, Options{Duration: 100 * time.Second, Internal: true}, addAt0(base("p00")))
+	if !slices.IsSortedFunc(r.Records, func(a, b trace.Record) int { return int(a.T - b.T) }) {
+		t.Error("the records are not in the order of time")
+	}
+	first, last := r.Records[0], r.Records[len(r.Records)-1]
+	if first.T != -DefaultUptime || last.T > 100*time.Second {
+		t.Errorf("records from %v to %v, want from the start of the kubelet to the end of the run", first.T, last.T)
+	}
+}
+
+func TestCallsAreInternal(t *testing.T) {
+	r := mustRun(t, Options{Duration: 5 * time.Second}, addAt0(base("p00")))
+	if calls := of(r, trace.CRICall); len(calls) > 0 {
+		t.Errorf("%d CRICall records without Internal", len(calls))
+	}
+	r = mustRun(t, Options{Duration: time.Second, Internal: true}, addAt0(base("p00")))
+	var got []string
+	for _, c := range of(r, trace.CRICall) {
+		if c.Pod != "" {
+			got = append(got, c.Reason+" "+c.T.String()+" "+c.Took.String())
+		}
+	}
+	// The start of a pod: the worker, the PLEG and the status manager.
+	want := strings.Split(golden(t, "calls.txt", strings.Join(got, "\n")), "\n")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestObserverMaySchedule(t *testing.T) {
+	// The runtime writes this record while it holds its lock.
+	deleteWhenStarted := func(w scenarios.World) {
+		w.Observe(func(rec *trace.Record) {
+			if rec.Kind == trace.ContainerStarted {
+				w.At(rec.T, func() { w.DeletePod("default", "p00", nil) })
+			}
+		})
+	}
+	pod, p := base("p00")
+	r := mustRun(t, Options{Duration: 20 * time.Second}, addAt0(pod, p, deleteWhenStarted))
+	requested := of(r, trace.PodDeleteRequested)
+	if len(requested) != 1 || requested[0].T != of(r, trace.ContainerStarted)[0].T {
+		t.Errorf("got %v, want one request when the container starts", requested)
+	}
+}
