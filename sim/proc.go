@@ -19,6 +19,7 @@ type Proc struct {
 	runs  *int64
 
 	started int64 // place among all that were started
+	group   *Group
 }
 
 // killed unwinds the coroutine of a process that is stopped while it waits.
@@ -28,7 +29,7 @@ type killed struct{}
 // identifies it in choices and errors and should be unique among what is alive.
 func (s *Sim) Go(name string, f func(*Proc)) *Proc {
 	s.starts++
-	p := &Proc{sim: s, name: name, runs: s.counter(name), started: s.starts}
+	p := &Proc{sim: s, name: name, runs: s.counter(name), started: s.starts, group: s.group}
 	p.sleep = Timer{name: "sleep of " + name, proc: p, runs: p.runs}
 	p.next, p.stop = iter.Pull(func(yield func(struct{}) bool) {
 		defer func() {
@@ -63,9 +64,11 @@ func (p *Proc) resume() {
 		return
 	}
 	p.idle = nil
+	p.sim.group = p.group
 	if _, alive := p.next(); !alive {
 		delete(p.sim.procs, p)
 	}
+	p.sim.group = nil
 }
 
 // Park waits until Wake is called.

@@ -68,6 +68,7 @@ type Sim struct {
 	starts   int64
 	ran      map[string]*int64 // how often what has a name ran
 	choices  choices
+	group    *Group // that what is made now belongs to
 	events   int64
 	instant  int64 // events since time last moved
 	exceeded *LimitError

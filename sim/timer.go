@@ -11,20 +11,23 @@ type Timer struct {
 	seq  uint64
 	pos  int // place among those that are set, plus one; 0: not there
 	runs *int64
+
+	group *Group
 }
 
 // NewTimer returns a timer that is not set. When it fires, call runs in the kernel: it must not wait. The
 // name identifies it in choices and errors and should be unique among what is alive.
 func (s *Sim) NewTimer(name string, call func()) *Timer {
-	return &Timer{name: name, call: call, runs: s.counter(name)}
+	return &Timer{name: name, call: call, runs: s.counter(name), group: s.group}
 }
 
 // Set has the timer fire at time t, or at this instant if t is past, instead of when it was set to.
 func (s *Sim) Set(t *Timer, at time.Duration) { s.schedule(t, at) }
 
-// At calls f at time t. Other calls may have the same name.
+// At calls f at time t, whatever ends until then. Other calls may have the same name.
 func (s *Sim) At(t time.Duration, name string, f func()) {
 	timer := s.NewTimer(name, f)
+	timer.group = nil
 	turn := *timer.runs
 	*timer.runs++
 	timer.runs = &turn
@@ -58,7 +61,9 @@ func (t *Timer) fire(s *Sim) {
 		return
 	}
 	*t.runs++
+	s.group = t.group
 	t.call()
+	s.group = nil
 }
 
 // Ticker sends on C at a fixed period; a tick finds no room while one is waiting there.
@@ -73,7 +78,7 @@ type Ticker struct {
 // NewTicker returns a ticker whose first tick is one period away. The period must be positive.
 func (s *Sim) NewTicker(name string, period time.Duration) *Ticker {
 	t := &Ticker{C: NewChan[struct{}](s, name, 1), sim: s, period: period}
-	t.timer = Timer{name: name, call: t.tick, runs: s.counter(name)}
+	t.timer = Timer{name: name, call: t.tick, runs: s.counter(name), group: s.group}
 	s.schedule(&t.timer, s.now+period)
 	return t
 }

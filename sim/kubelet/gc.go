@@ -65,14 +65,21 @@ func (d *deletor) remove(s *podStatus, name string, keep int) {
 }
 
 // removeContainer removes the logs of a container, which asks for its status twice, and the container
-// (removeContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+// (removeContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0). The log manager cleans up one
+// container at a time (pkg/kubelet/logs/container_log_manager.go).
 func (k *Kubelet) removeContainer(p *sim.Proc, id string) {
-	for range 2 {
-		if op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ContainerStatus, ContainerID: id}); op.Err != nil {
-			return
-		}
+	k.logs.Send(p, struct{}{})
+	ok := k.hasContainer(p, id)
+	k.logs.TryRecv()
+	if !ok || !k.hasContainer(p, id) {
+		return
 	}
 	k.do(p, fakeruntime.Call{Method: fakeruntime.RemoveContainer, ContainerID: id})
+}
+
+func (k *Kubelet) hasContainer(p *sim.Proc, id string) bool {
+	op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ContainerStatus, ContainerID: id})
+	return op.Err == nil
 }
 
 // collectGarbage removes what the deletor left, and the sandboxes of pods that are gone

@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -55,6 +56,12 @@ func (s *podStatus) find(name string) *fakeruntime.Container {
 		}
 	}
 	return nil
+}
+
+// ended reports whether nothing of the pod runs.
+func (s *podStatus) ended() bool {
+	return !slices.ContainsFunc(s.containers, func(c fakeruntime.Container) bool { return c.State == fakeruntime.Running }) &&
+		!slices.ContainsFunc(s.sandboxes, func(s fakeruntime.Sandbox) bool { return s.Ready })
 }
 
 // running returns the running containers and all sandboxes, as what has to be stopped

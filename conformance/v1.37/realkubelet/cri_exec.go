@@ -57,7 +57,7 @@ func execError(op *fakeruntime.Op) error {
 
 // containerRecord returns a record about the container.
 func (r *runtimeService) containerRecord(id string) trace.Record {
-	config := r.containerConfig(id)
+	config := r.configs.container(id)
 	labels := config.GetLabels()
 	return trace.Record{
 		Pod:       labels[kubetypes.KubernetesPodNamespaceLabel] + "/" + labels[kubetypes.KubernetesPodNameLabel],

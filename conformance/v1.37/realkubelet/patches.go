@@ -1,6 +1,7 @@
 package realkubelet
 
 import (
+	"context"
 	"reflect"
 	"time"
 	"unsafe"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/kubernetes/pkg/kubelet"
+	"k8s.io/kubernetes/pkg/kubelet/logs"
 	"k8s.io/kubernetes/pkg/kubelet/metrics/collectors"
 	"k8s.io/utils/clock"
 )
@@ -25,6 +27,31 @@ type shiftedClock struct{ clock.RealClock }
 
 func (c shiftedClock) Now() time.Time                  { return c.RealClock.Now().Add(-time.Nanosecond) }
 func (c shiftedClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+// queueLogCleanups has those who clean up logs wait in a channel for each other. The log manager holds a lock while it
+// asks the runtime for the status of a container (pkg/kubelet/logs/container_log_manager.go, Clean), and waiting for a
+// lock would stop the virtual clock. The rotation of logs, which holds the lock too when the kubelet starts, is
+// outside of what is compared: it does not begin.
+func queueLogCleanups(k *kubelet.Kubelet) {
+	runtime := field(reflect.ValueOf(k).Elem(), "containerRuntime").Elem().Elem() // of the interface, of the pointer
+	f := field(runtime, "logManager")
+	queued := reflect.ValueOf(queuedLogs{f.Interface().(logs.ContainerLogManager), make(chan struct{}, 1)})
+	f.Set(queued)
+	field(reflect.ValueOf(k).Elem(), "containerLogManager").Set(queued)
+}
+
+type queuedLogs struct {
+	logs.ContainerLogManager
+	turn chan struct{}
+}
+
+func (q queuedLogs) Start(context.Context) {}
+
+func (q queuedLogs) Clean(ctx context.Context, containerID string) error {
+	q.turn <- struct{}{}
+	defer func() { <-q.turn }()
+	return q.ContainerLogManager.Clean(ctx, containerID)
+}
 
 // field returns a field of an addressable struct that can be set although it is not exported.
 func field(of reflect.Value, name string) reflect.Value {

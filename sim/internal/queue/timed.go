@@ -1,6 +1,9 @@
 package queue
 
-import "time"
+import (
+	"iter"
+	"time"
+)
 
 // Timed is a list by time, and among equal times by number. It is a heap with four children a node,
 // whose keys lie side by side: with many items the time goes into waiting for memory.
@@ -24,6 +27,17 @@ func (q *Timed[T]) Next() (time.Duration, bool) {
 		return 0, false
 	}
 	return q.entries[0].at, true
+}
+
+// All yields the items, in no order that means anything.
+func (q *Timed[T]) All() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for i := range q.entries {
+			if !yield(q.entries[i].item) {
+				return
+			}
+		}
+	}
 }
 
 // Push adds an item that waits for a time. Of two with the same time the one with the lower number goes first.
