@@ -70,13 +70,11 @@ func execError(op *fakeruntime.Op) error {
 
 // containerRecord returns a record about the container.
 func (r *runtimeService) containerRecord(id string) trace.Record {
-	config := r.containerConfig(id)
+	config := r.configs.container(id)
 	labels := config.GetLabels()
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	return trace.Record{
 		Pod:       labels[kubetypes.KubernetesPodNamespaceLabel] + "/" + labels[kubetypes.KubernetesPodNameLabel],
 		Container: config.GetMetadata().GetName(),
-		Instance:  r.instances[id],
+		Instance:  r.configs.instance(id),
 	}
 }

@@ -20,8 +20,8 @@ const (
 	nodeBytes = 1 << 50
 )
 
-// node returns the API object of the node.
-func node() *v1.Node {
+// nodeObject returns the API object of the node.
+func nodeObject() *v1.Node {
 	resources := v1.ResourceList{
 		v1.ResourceCPU:              *resource.NewQuantity(nodeCores, resource.DecimalSI),
 		v1.ResourceMemory:           *resource.NewQuantity(nodeBytes, resource.BinarySI),
@@ -50,10 +50,13 @@ func (c *cadvisor) MachineInfo(klog.Logger) (*model.MachineInfo, error) {
 	return &model.MachineInfo{NumCores: nodeCores, MemoryCapacity: nodeBytes}, nil
 }
 
+// pluginsRegistry is the directory in which plugins show up.
+const pluginsRegistry = "plugins_registry"
+
 // Start is called just before the watcher of the plugin directory opens inotify, which is real input and
 // would stop the virtual clock: with a file in place of the directory the watcher gives up.
 func (c *cadvisor) Start() error {
-	plugins := filepath.Join(c.root, "plugins_registry")
+	plugins := filepath.Join(c.root, pluginsRegistry)
 	if err := os.RemoveAll(plugins); err != nil {
 		return err
 	}
