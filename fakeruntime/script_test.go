@@ -25,6 +25,7 @@ import (
 //	advance to=T                       lets time pass
 //	next                               when something is due
 //	kill POD/NAME at=T [reason=R] [remove]
+//	disconnect at=T                    breaks off the calls under way
 //	delays KIND=DRAW...                from now on these in place of all others
 //
 // Everything that happens is shown in its order: records with a mark, ends of calls with their number.
@@ -75,6 +76,8 @@ func (s *script) run(d *datadriven.TestData) string {
 		s.advance(timeArg(d, "to", 0))
 	case "kill":
 		s.kill(d)
+	case "disconnect":
+		s.rt.Disconnect(timeArg(d, "at", 0))
 	case "delays":
 		s.rt.SetDelays(optionsOf(s.t, d).Delays)
 	case "next":

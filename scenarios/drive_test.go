@@ -21,6 +21,7 @@ type fakeWorld struct {
 	queue     []call
 	observers []func(*trace.Record)
 	log       []string
+	stopped   bool
 }
 
 type call struct {
@@ -60,6 +61,18 @@ func (w *fakeWorld) PatchPod(namespace, name string, patch []byte) {
 func (w *fakeWorld) EvictPod(namespace, name string) bool {
 	w.logf("evict %s/%s", namespace, name)
 	return true
+}
+
+func (w *fakeWorld) StopKubelet() bool {
+	running := !w.stopped
+	w.stopped = true
+	w.logf("stop kubelet: %t", running)
+	return running
+}
+
+func (w *fakeWorld) StartKubelet() {
+	w.stopped = false
+	w.logf("start kubelet")
 }
 
 func (w *fakeWorld) SetDelays(list ...fakeruntime.Delays) {
@@ -183,6 +196,23 @@ func TestDriveWorld(t *testing.T) {
 	}
 	if missed := driver.Unreached(); len(missed) != 1 || missed[0].Step.Path != "spec.steps[1]" {
 		t.Errorf("unreached is %v and not the step before there is a pod", missed)
+	}
+}
+
+// TestDriveKubelet: a kubelet that is down cannot be stopped.
+func TestDriveKubelet(t *testing.T) {
+	s := driven(t, `[{at: 10s, restartKubelet: {}}, {at: 12s, restartKubelet: {}}, {at: 20s, restartKubelet: {downtime: 10s..20s}}]`)
+	w := &fakeWorld{}
+	driver := s.Plan("v1.37.0", nil).Drive(w)
+	w.run()
+	want := []string{
+		"10s stop kubelet: true", "12s stop kubelet: false", "13s start kubelet", "20s stop kubelet: true", "35s start kubelet",
+	}
+	if got := w.log[3:]; !slices.Equal(got, want) {
+		t.Errorf("the world saw\n%s\nand not\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if missed := driver.Unreached(); len(missed) != 1 || missed[0].Step.Path != "spec.steps[1]" {
+		t.Errorf("unreached is %v and not the step while the kubelet is down", missed)
 	}
 }
 

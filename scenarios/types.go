@@ -125,12 +125,13 @@ type Step struct {
 	Patch     *PatchPod  `json:"patch,omitempty"`
 	Evict     *Evict     `json:"evict,omitempty"`
 
-	RestartKubelet later `json:"restartKubelet,omitempty"`
-	RebootNode     later `json:"rebootNode,omitempty"`
-	ShutdownNode   later `json:"shutdownNode,omitempty"`
-	RuntimeDown    later `json:"runtimeDown,omitempty"`
-	APIDown        later `json:"apiDown,omitempty"`
-	StepClock      later `json:"stepClock,omitempty"`
+	RestartKubelet *RestartKubelet `json:"restartKubelet,omitempty"`
+
+	RebootNode   later `json:"rebootNode,omitempty"`
+	ShutdownNode later `json:"shutdownNode,omitempty"`
+	RuntimeDown  later `json:"runtimeDown,omitempty"`
+	APIDown      later `json:"apiDown,omitempty"`
+	StepClock    later `json:"stepClock,omitempty"`
 }
 
 // Kill ends a container from outside.
@@ -144,6 +145,11 @@ type Kill struct {
 // Evict has the kubelet evict pods, as it does when the node is short of memory.
 type Evict struct {
 	Pod string `json:"pod,omitempty"` // as in Delete
+}
+
+// RestartKubelet stops the kubelet and starts it again. Containers go on.
+type RestartKubelet struct {
+	Downtime *value.Draw `json:"downtime,omitempty"` // nil: 3s
 }
 
 // SetDelays has other delays hold for a while.

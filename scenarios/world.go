@@ -23,6 +23,9 @@ type World interface {
 	PatchPod(namespace, name string, patch []byte)
 	// EvictPod has the kubelet evict a pod now, with a record of that. It reports whether it did.
 	EvictPod(namespace, name string) bool
+	// StopKubelet stops the kubelet now, with a record, and reports whether it ran. StartKubelet starts it again.
+	StopKubelet() bool
+	StartKubelet()
 	// SetDelays has these delays hold from now on in place of all others, of several the last; what none of them
 	// names is as the scenario says.
 	SetDelays(...fakeruntime.Delays)

@@ -76,8 +76,7 @@ func (c *Chan[T]) TryRecv() (T, bool) {
 // Got returns the value of this channel's case after Select chose it.
 func (c *Chan[T]) Got() T {
 	v := c.got
-	var none T
-	c.got = none
+	c.got = *new(T)
 	return v
 }
 

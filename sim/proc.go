@@ -18,8 +18,7 @@ type Proc struct {
 	idle  func() bool
 	turns *int64 // how often it ran, with all others of its name
 
-	enabled bool  // it was woken and has not run yet
-	started int64 // place among all that were started
+	enabled bool // it was woken and has not run yet
 }
 
 // killed unwinds the coroutine of a process that is stopped while it waits.
@@ -28,9 +27,8 @@ type killed struct{}
 // Go starts a process. It runs at this instant, after what is enabled now. The name
 // identifies it in choices and errors and should be unique among what is alive.
 func (s *Sim) Go(name string, f func(*Proc)) *Proc {
-	s.starts++
-	p := &Proc{sim: s, name: name, turns: s.meter.Turns(name), started: s.starts}
-	p.sleep = Timer{name: "sleep of " + name, proc: p, turns: p.turns}
+	p := &Proc{sim: s, name: name, turns: s.meter.Turns(name)}
+	p.sleep = Timer{name: "sleep of " + name, proc: p, turns: p.turns, group: s.group}
 	p.next, p.stop = iter.Pull(func(yield func(struct{}) bool) {
 		defer func() {
 			if r := recover(); r != nil && r != any(killed{}) {
@@ -40,8 +38,8 @@ func (s *Sim) Go(name string, f func(*Proc)) *Proc {
 		p.yield = yield
 		f(p)
 	})
-	s.procs[p] = struct{}{}
-	s.meter.Alive(len(s.procs), s.now)
+	s.procs.Push(p)
+	s.meter.Alive(s.procs.Len(), s.now)
 	s.ready.Push(p)
 	return p
 }
@@ -63,9 +61,9 @@ func (p *Proc) resume() {
 		p.sim.spared += 2 // this turn, and the timer before it
 		return
 	}
-	p.idle = nil
+	p.idle, p.sim.group = nil, p.sleep.group
 	if _, alive := p.next(); !alive {
-		delete(p.sim.procs, p)
+		p.sim.procs.Drop(func(o *Proc) bool { return o == p })
 	}
 }
 
@@ -101,9 +99,8 @@ func (p *Proc) WakeAt(t time.Duration) { p.sim.Set(&p.sleep, t) }
 
 // Sleep waits for d; not at all if d is not positive.
 func (p *Proc) Sleep(d time.Duration) {
-	if d <= 0 {
-		return
+	if d > 0 {
+		p.WakeAt(p.sim.now + d)
+		p.Park()
 	}
-	p.WakeAt(p.sim.now + d)
-	p.Park()
 }

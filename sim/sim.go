@@ -10,9 +10,6 @@
 package sim
 
 import (
-	"cmp"
-	"maps"
-	"slices"
 	"time"
 
 	"probesim.dev/sim/choose"
@@ -34,10 +31,10 @@ type Sim struct {
 	set    uint64             // how often timers were set
 	due    queue.FIFO[*Timer] // timers of this instant that have not fired
 	ready  queue.FIFO[*Proc]  // enabled processes, in the order in which they go
-	woken  bool               // the first of them was woken, and not only reached its turn
+	woken  *Proc              // the process woken last
 	last   queue.FIFO[*Proc]  // processes that let everything else of the instant go first
-	procs  map[*Proc]struct{}
-	starts int64
+	procs  queue.FIFO[*Proc]  // all that are alive, in the order in which they were started
+	group  *Group             // that what is made now belongs to
 	meter  limit.Meter
 	spared int64 // events that led to nothing
 	asker  choose.Asker
@@ -49,7 +46,7 @@ type Sim struct {
 func New(o Options) *Sim {
 	return &Sim{
 		timers: queue.Timed[*Timer]{Placed: func(t *Timer, place int) { t.pos = place + 1 }},
-		now:    o.Start, procs: map[*Proc]struct{}{}, meter: limit.Meter{Limits: o.Limits}, asker: choose.Asker{Chooser: o.Chooser},
+		now:    o.Start, meter: limit.Meter{Limits: o.Limits}, asker: choose.Asker{Chooser: o.Chooser},
 	}
 }
 
@@ -72,7 +69,7 @@ func (s *Sim) RunUntil(t time.Duration) error {
 		}
 		at, ok := s.timers.Next()
 		if !ok || at > t {
-			s.now = max(s.now, t)
+			s.now, s.group = max(s.now, t), nil
 			return nil
 		}
 		if s.meter.Move(s.now, at) {
@@ -84,21 +81,11 @@ func (s *Sim) RunUntil(t time.Duration) error {
 
 // Close ends all processes, the one that was started first first. Their deferred calls run; nothing
 // else does. A process must not call it.
-func (s *Sim) Close() {
-	byStart := func(a, b *Proc) int { return cmp.Compare(a.started, b.started) }
-	for len(s.procs) > 0 {
-		for _, p := range slices.SortedFunc(maps.Keys(s.procs), byStart) {
-			p.stop()
-			delete(s.procs, p)
-		}
-	}
-}
+func (s *Sim) Close() { s.End(nil) }
 
 // step fires one due timer or resumes one enabled process and reports whether there was one.
 func (s *Sim) step() bool {
-	for at, ok := s.timers.Next(); ok && at <= s.now; at, ok = s.timers.Next() {
-		s.due.Push(s.timers.Pop())
-	}
+	s.timers.PopUntil(s.now, s.due.Push)
 	if s.enabled() == 0 {
 		if s.last.Len() == 0 {
 			return false
@@ -111,9 +98,7 @@ func (s *Sim) step() bool {
 		s.due.Remove(i).fire(s)
 		return true
 	}
-	i -= s.due.Len()
-	s.woken = s.woken && i > 0
-	s.ready.Remove(i).resume()
+	s.ready.Remove(i - s.due.Len()).resume()
 	return true
 }
 
@@ -123,9 +108,9 @@ func (s *Sim) enabled() int { return s.due.Len() + s.ready.Len() }
 // enable has a woken process go next, before those woken or started earlier, as Go's scheduler does with the goroutine
 // that was readied last: the one that was to go next goes last now (ready and runqput in runtime/proc.go).
 func (s *Sim) enable(p *Proc) {
-	if s.woken {
+	if s.ready.Len() > 0 && s.ready.At(0) == s.woken && s.woken.enabled {
 		s.ready.Push(s.ready.Remove(0))
 	}
 	s.ready.PushFront(p)
-	s.woken, p.enabled = true, true
+	s.woken, p.enabled = p, true
 }

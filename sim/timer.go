@@ -11,12 +11,13 @@ type Timer struct {
 	pos  int // place among those that are set, plus one; 0: not there
 
 	turns *int64 // how often it fired, with all others of its name
+	group *Group
 }
 
 // NewTimer returns a timer that is not set. When it fires, call runs in the kernel: it must not wait. The
 // name identifies it in choices and errors and should be unique among what is alive.
 func (s *Sim) NewTimer(name string, call func()) *Timer {
-	return &Timer{name: name, call: call, turns: s.meter.Turns(name)}
+	return &Timer{name: name, call: call, turns: s.meter.Turns(name), group: s.group}
 }
 
 // Set has the timer fire at time t, or at this instant if t is past, instead of when it was set to.
@@ -27,9 +28,9 @@ func (s *Sim) Set(t *Timer, at time.Duration) {
 	s.timers.Push(t.at, s.set, t)
 }
 
-// At calls f at time t. Other calls may have the same name.
+// At calls f at time t, whatever group ends until then. Other calls may have the same name.
 func (s *Sim) At(t time.Duration, name string, f func()) {
-	timer := s.NewTimer(name, f)
+	timer := &Timer{name: name, call: f, turns: s.meter.Turns(name)}
 	turn := *timer.turns
 	*timer.turns++
 	timer.turns = &turn
@@ -42,12 +43,7 @@ func (s *Sim) Stop(t *Timer) {
 		s.timers.Remove(t.pos - 1)
 		return
 	}
-	for i := range s.due.Len() {
-		if s.due.At(i) == t {
-			s.due.Remove(i)
-			return
-		}
-	}
+	s.due.Drop(func(o *Timer) bool { return o == t })
 }
 
 func (t *Timer) fire(s *Sim) {
@@ -56,6 +52,7 @@ func (t *Timer) fire(s *Sim) {
 		return
 	}
 	*t.turns++
+	s.group = t.group
 	t.call()
 }
 
@@ -71,7 +68,7 @@ type Ticker struct {
 // NewTicker returns a ticker whose first tick is one period away. The period must be positive.
 func (s *Sim) NewTicker(name string, period time.Duration) *Ticker {
 	t := &Ticker{C: NewChan[struct{}](s, name, 1), sim: s, period: period}
-	t.timer = Timer{name: name, call: t.tick, turns: s.meter.Turns(name)}
+	t.timer = Timer{name: name, call: t.tick, turns: s.meter.Turns(name), group: s.group}
 	s.Set(&t.timer, s.now+period)
 	return t
 }

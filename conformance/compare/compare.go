@@ -106,12 +106,16 @@ func (c *comparison) follow(real *realkubelet.Result) explore.Options {
 			requeues = append(requeues, explore.Requeue{T: d.T, Fraction: d.Value})
 		}
 	}
+	var starts []explore.Start
+	for _, s := range real.StartDraws {
+		starts = append(starts, explore.Start{T: s.T, Fractions: s.Values})
+	}
 	return explore.Options{
 		Run:      c.simulate,
 		Want:     real.Records,
 		Duration: c.plan.Duration,
 		Requeues: requeues,
-		Starts:   real.StartDraws,
+		Starts:   starts,
 		Budget:   c.Budget,
 	}
 }

@@ -17,7 +17,8 @@ import (
 // which holds a lock while it works.
 type client struct {
 	kubernetes.Interface
-	api *podAPI
+	api  *podAPI
+	conn *connection
 }
 
 // IsWatchListSemanticsUnSupported passes on that the fake clientset has no watch-list; without it no
@@ -27,61 +28,62 @@ func (c client) IsWatchListSemanticsUnSupported() bool {
 	return ok && of.IsWatchListSemanticsUnSupported()
 }
 
-func (c client) CoreV1() corev1.CoreV1Interface { return coreV1{c.Interface.CoreV1(), c.api} }
+func (c client) CoreV1() corev1.CoreV1Interface { return coreV1{c.Interface.CoreV1(), c} }
 
 type coreV1 struct {
 	corev1.CoreV1Interface
-	api *podAPI
+	client client
 }
 
 func (c coreV1) Pods(namespace string) corev1.PodInterface {
-	return pods{c.CoreV1Interface.Pods(namespace), c.api, namespace}
+	return pods{c.CoreV1Interface.Pods(namespace), c.client.api, c.client.conn, namespace}
 }
 
 // pods is the API of pods with latency. The kubelet's status manager uses these three calls.
 type pods struct {
 	corev1.PodInterface
 	api       *podAPI
+	conn      *connection
 	namespace string
 }
 
 func (p pods) Get(ctx context.Context, name string, o metav1.GetOptions) (*v1.Pod, error) {
-	done := p.wait(fakeruntime.DelayAPIGet, "APIGet", name)
-	pod, err := p.PodInterface.Get(ctx, name, o)
-	done(err)
-	return pod, err
+	return inTime(p, fakeruntime.DelayAPIGet, "APIGet", name, func() (*v1.Pod, error) { return p.PodInterface.Get(ctx, name, o) })
 }
 
 func (p pods) Patch(ctx context.Context, name string, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*v1.Pod, error) {
-	done := p.wait(fakeruntime.DelayAPIPatch, "APIPatch", name)
-	pod, err := p.PodInterface.Patch(ctx, name, t, data, o, sub...)
-	if err == nil {
-		p.api.patched(pod)
-	}
-	done(err)
-	return pod, err
+	return inTime(p, fakeruntime.DelayAPIPatch, "APIPatch", name, func() (*v1.Pod, error) {
+		pod, err := p.PodInterface.Patch(ctx, name, t, data, o, sub...)
+		if err == nil {
+			p.api.patched(pod)
+		}
+		return pod, err
+	})
 }
 
 func (p pods) Delete(_ context.Context, name string, _ metav1.DeleteOptions) error {
-	done := p.wait(fakeruntime.DelayAPIDelete, "APIDelete", name)
-	err := p.api.removed(types.NamespacedName{Namespace: p.namespace, Name: name})
-	done(err)
+	_, err := inTime(p, fakeruntime.DelayAPIDelete, "APIDelete", name, func() (*v1.Pod, error) {
+		return nil, p.api.removed(types.NamespacedName{Namespace: p.namespace, Name: name})
+	})
 	return err
 }
 
-// wait waits for the latency of a call. What it returns records the call.
-func (p pods) wait(kind fakeruntime.DelayKind, call, name string) (done func(error)) {
+// inTime makes a call after its latency, and records it.
+func inTime(p pods, kind fakeruntime.DelayKind, call, name string, do func() (*v1.Pod, error)) (*v1.Pod, error) {
 	key := types.NamespacedName{Namespace: p.namespace, Name: name}
 	var uid types.UID
 	if pod := p.api.get(key); pod != nil {
 		uid = pod.UID
 	}
-	took := p.api.driver.sleep(kind, string(uid))
-	return func(err error) {
-		rec := trace.Record{Kind: trace.CRICall, Pod: key.String(), Reason: call, Took: took}
-		if err != nil {
-			rec.Message = err.Error()
-		}
-		p.api.recorder.add(rec)
+	took, err := p.conn.sleep(kind, string(uid))
+	if err != nil {
+		return nil, err
 	}
+	pod, err := do()
+	rec := trace.Record{Kind: trace.CRICall, Pod: key.String(), Reason: call, Took: took}
+	if err != nil {
+		rec.Message = err.Error()
+	}
+	p.api.recorder.add(rec)
+	return pod, err
 }

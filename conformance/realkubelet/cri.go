@@ -12,30 +12,32 @@ import (
 	"probesim.dev/fakeruntime"
 )
 
-// runtimeService is the container runtime as the kubelet sees it. A method that the kubelet does not call
+// runtimeService is the container runtime as a kubelet sees it. A method that the kubelet does not call
 // here panics: the interface below is nil.
 type runtimeService struct {
 	cri.RuntimeService
-	driver     *driver
+	driver     *connection
+	configs    *configs
+	workers    *workers
 	probes     *probeRuns
 	stopReason func(containerKey) string
-
-	mu         sync.Mutex
-	sandboxes  map[string]*runtimeapi.PodSandboxConfig // by sandbox ID
-	containers map[string]*runtimeapi.ContainerConfig  // by container ID
-	instances  map[string]int                          // by container ID
-	workers    map[string]string                       // pod UID by the goroutine of its worker
 }
 
 var errNoStats = errors.New("the runtime keeps no statistics")
 
-func newRuntimeService(d *driver, p *probeRuns, stopReason func(containerKey) string) *runtimeService {
-	return &runtimeService{
-		driver: d, probes: p, stopReason: stopReason,
+// configs are what the runtime was given of the sandboxes and containers that it has, whichever kubelet gave it.
+type configs struct {
+	mu         sync.Mutex
+	sandboxes  map[string]*runtimeapi.PodSandboxConfig // by sandbox ID
+	containers map[string]*runtimeapi.ContainerConfig  // by container ID
+	instances  map[string]int                          // by container ID
+}
+
+func newConfigs() *configs {
+	return &configs{
 		sandboxes:  map[string]*runtimeapi.PodSandboxConfig{},
 		containers: map[string]*runtimeapi.ContainerConfig{},
 		instances:  map[string]int{},
-		workers:    map[string]string{},
 	}
 }
 
@@ -94,16 +96,47 @@ func (r *runtimeService) ListPodSandboxStats(context.Context, *runtimeapi.PodSan
 	return nil, errNoStats
 }
 
-func (r *runtimeService) sandboxConfig(id string) *runtimeapi.PodSandboxConfig {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.sandboxes[id]
+func (c *configs) sandbox(id string) *runtimeapi.PodSandboxConfig {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sandboxes[id]
 }
 
-func (r *runtimeService) containerConfig(id string) *runtimeapi.ContainerConfig {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.containers[id]
+func (c *configs) container(id string) *runtimeapi.ContainerConfig {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.containers[id]
+}
+
+func (c *configs) setSandbox(id string, config *runtimeapi.PodSandboxConfig) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sandboxes[id] = config
+}
+
+func (c *configs) instance(id string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.instances[id]
+}
+
+func (c *configs) setContainer(id string, config *runtimeapi.ContainerConfig, instance int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.containers[id], c.instances[id] = config, instance
+}
+
+func (c *configs) removeSandbox(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.sandboxes, id)
+}
+
+func (c *configs) removeContainer(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.containers, id)
+	delete(c.instances, id)
 }
 
 // podOfFilter returns the pod whose sandboxes or containers a list call asks for.

@@ -12,7 +12,6 @@ import (
 )
 
 func (r *runtimeService) CreateContainer(_ context.Context, sandboxID string, config *runtimeapi.ContainerConfig, sandbox *runtimeapi.PodSandboxConfig) (string, error) {
-	r.isWorkerOf(sandbox.Metadata.Uid)
 	op := r.driver.call(fakeruntime.Call{
 		Method: fakeruntime.CreateContainer, SandboxID: sandboxID, PodUID: sandbox.Metadata.Uid,
 		Name: config.Metadata.Name, Attempt: int(config.Metadata.Attempt), Image: config.Image.GetImage(),
@@ -20,10 +19,7 @@ func (r *runtimeService) CreateContainer(_ context.Context, sandboxID string, co
 	if op.Err != nil {
 		return "", op.Err
 	}
-	instance := r.driver.instance(op.ID)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.containers[op.ID], r.instances[op.ID] = config, instance
+	r.configs.setContainer(op.ID, config, r.driver.instance(op.ID))
 	return op.ID, writeLog(filepath.Join(sandbox.LogDirectory, config.LogPath))
 }
 
@@ -42,7 +38,7 @@ func (r *runtimeService) StartContainer(_ context.Context, id string) error {
 
 // StopContainer returns when the process is gone.
 func (r *runtimeService) StopContainer(_ context.Context, id string, grace int64) error {
-	labels := r.containerConfig(id).GetLabels()
+	labels := r.configs.container(id).GetLabels()
 	return r.driver.call(fakeruntime.Call{
 		Method: fakeruntime.StopContainer, ContainerID: id, GraceSeconds: grace,
 		StopReason: r.stopReason(containerKey{labels[kubetypes.KubernetesPodUIDLabel], labels[kubetypes.KubernetesContainerNameLabel]}),
@@ -52,10 +48,7 @@ func (r *runtimeService) StopContainer(_ context.Context, id string, grace int64
 func (r *runtimeService) RemoveContainer(_ context.Context, id string) error {
 	op := r.driver.call(fakeruntime.Call{Method: fakeruntime.RemoveContainer, ContainerID: id})
 	if op.Err == nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.containers, id)
-		delete(r.instances, id)
+		r.configs.removeContainer(id)
 	}
 	return op.Err
 }
@@ -74,7 +67,7 @@ func (r *runtimeService) ListContainers(_ context.Context, filter *runtimeapi.Co
 		if filter.GetId() != "" && filter.GetId() != c.ID || filter.GetPodSandboxId() != "" && filter.GetPodSandboxId() != c.SandboxID {
 			continue
 		}
-		config := r.containerConfig(c.ID)
+		config := r.configs.container(c.ID)
 		list = append(list, &runtimeapi.Container{
 			Id:           c.ID,
 			PodSandboxId: c.SandboxID,
@@ -96,7 +89,7 @@ func (r *runtimeService) ContainerStatus(_ context.Context, id string, _ bool) (
 	if op.Err != nil {
 		return nil, op.Err
 	}
-	c, config := op.Containers[0], r.containerConfig(id)
+	c, config := op.Containers[0], r.configs.container(id)
 	status := &runtimeapi.ContainerStatus{
 		Id:          c.ID,
 		Metadata:    config.GetMetadata(),
@@ -107,7 +100,7 @@ func (r *runtimeService) ContainerStatus(_ context.Context, id string, _ bool) (
 		ImageId:     c.Image,
 		Labels:      config.GetLabels(),
 		Annotations: config.GetAnnotations(),
-		LogPath:     filepath.Join(r.sandboxConfig(c.SandboxID).GetLogDirectory(), config.GetLogPath()),
+		LogPath:     filepath.Join(r.configs.sandbox(c.SandboxID).GetLogDirectory(), config.GetLogPath()),
 	}
 	if c.State != fakeruntime.Created {
 		status.StartedAt = r.driver.wallNanos(c.StartedAt)

@@ -58,7 +58,7 @@ func (r *runtimeService) exec(ctx context.Context, call fakeruntime.Call) fakeru
 	if ctx.Err() != nil {
 		return fakeruntime.Op{Call: call, Err: asStatus(fakeruntime.ErrCanceled)}
 	}
-	uid := r.containerConfig(call.ContainerID).GetLabels()[kubetypes.KubernetesPodUIDLabel]
+	uid := r.configs.container(call.ContainerID).GetLabels()[kubetypes.KubernetesPodUIDLabel]
 	stop := context.AfterFunc(ctx, func() { r.driver.cancelProbes(uid) })
 	defer stop()
 	return r.driver.call(call)
@@ -82,13 +82,11 @@ func execError(op *fakeruntime.Op) error {
 
 // containerRecord returns a record about the container.
 func (r *runtimeService) containerRecord(id string) trace.Record {
-	config := r.containerConfig(id)
+	config := r.configs.container(id)
 	labels := config.GetLabels()
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	return trace.Record{
 		Pod:       labels[kubetypes.KubernetesPodNamespaceLabel] + "/" + labels[kubetypes.KubernetesPodNameLabel],
 		Container: config.GetMetadata().GetName(),
-		Instance:  r.instances[id],
+		Instance:  r.configs.instance(id),
 	}
 }

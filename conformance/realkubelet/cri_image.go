@@ -1,9 +1,7 @@
 package realkubelet
 
 import (
-	"bytes"
 	"context"
-	"runtime"
 	"time"
 
 	cri "k8s.io/cri-api/pkg/apis"
@@ -22,7 +20,7 @@ const imageBytes = fakeruntime.ImageSize
 
 func (i *imageService) ImageStatus(_ context.Context, image *runtimeapi.ImageSpec, _ bool) (*runtimeapi.ImageStatusResponse, error) {
 	op := i.runtime.driver.call(fakeruntime.Call{
-		Method: fakeruntime.ImageStatus, Image: image.Image, PodUID: i.runtime.podOfWorker(),
+		Method: fakeruntime.ImageStatus, Image: image.Image, PodUID: i.runtime.workers.pod(),
 	})
 	if op.Err != nil || op.ID == "" {
 		return &runtimeapi.ImageStatusResponse{}, op.Err
@@ -53,28 +51,4 @@ func (i *imageService) ImageFsInfo(context.Context) (*runtimeapi.ImageFsInfoResp
 		InodesUsed: &runtimeapi.UInt64Value{Value: 1},
 	}}
 	return &runtimeapi.ImageFsInfoResponse{ImageFilesystems: usage, ContainerFilesystems: usage}, nil
-}
-
-// A call about an image does not say for which pod. The kubelet makes it on the goroutine of the pod's
-// worker, which has made a sandbox or a container of the pod before.
-
-// isWorkerOf notes that this goroutine is the worker of a pod.
-func (r *runtimeService) isWorkerOf(podUID string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.workers[goroutine()] = podUID
-}
-
-// podOfWorker returns the UID of the pod whose worker this goroutine is, or nothing.
-func (r *runtimeService) podOfWorker() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.workers[goroutine()]
-}
-
-// goroutine returns the number of this goroutine.
-func goroutine() string {
-	buf := make([]byte, 32)
-	fields := bytes.Fields(buf[:runtime.Stack(buf, false)]) // goroutine 7 [running]:
-	return string(fields[1])
 }

@@ -9,16 +9,13 @@ import (
 )
 
 func (r *runtimeService) RunPodSandbox(_ context.Context, config *runtimeapi.PodSandboxConfig, _ string) (string, error) {
-	r.isWorkerOf(config.Metadata.Uid)
 	op := r.driver.call(fakeruntime.Call{
 		Method: fakeruntime.RunPodSandbox, PodUID: config.Metadata.Uid, Attempt: int(config.Metadata.Attempt),
 	})
 	if op.Err != nil {
 		return "", op.Err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.sandboxes[op.ID] = config
+	r.configs.setSandbox(op.ID, config)
 	return op.ID, nil
 }
 
@@ -29,9 +26,7 @@ func (r *runtimeService) StopPodSandbox(_ context.Context, id string) error {
 func (r *runtimeService) RemovePodSandbox(_ context.Context, id string) error {
 	op := r.driver.call(fakeruntime.Call{Method: fakeruntime.RemovePodSandbox, SandboxID: id})
 	if op.Err == nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.sandboxes, id)
+		r.configs.removeSandbox(id)
 	}
 	return op.Err
 }
@@ -41,7 +36,7 @@ func (r *runtimeService) PodSandboxStatus(_ context.Context, id string, _ bool) 
 	if op.Err != nil {
 		return nil, op.Err
 	}
-	s, config := op.Sandboxes[0], r.sandboxConfig(id)
+	s, config := op.Sandboxes[0], r.configs.sandbox(id)
 	return &runtimeapi.PodSandboxStatusResponse{Status: &runtimeapi.PodSandboxStatus{
 		Id:          s.ID,
 		Metadata:    config.GetMetadata(),
@@ -68,7 +63,7 @@ func (r *runtimeService) ListPodSandbox(_ context.Context, filter *runtimeapi.Po
 		if filter.GetId() != "" && filter.GetId() != s.ID {
 			continue
 		}
-		config := r.sandboxConfig(s.ID)
+		config := r.configs.sandbox(s.ID)
 		list = append(list, &runtimeapi.PodSandbox{
 			Id:          s.ID,
 			Metadata:    config.GetMetadata(),

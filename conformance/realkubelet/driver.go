@@ -60,33 +60,6 @@ func (d *driver) now() time.Duration { return time.Since(d.epoch) }
 // wallNanos returns a virtual time as the runtime tells it, in nanoseconds since 1970.
 func (d *driver) wallNanos(t time.Duration) int64 { return d.epoch.Add(t).UnixNano() }
 
-// call submits a call to the runtime and blocks until it is done.
-func (d *driver) call(c fakeruntime.Call) fakeruntime.Op { return d.submit(c).wait() }
-
-// submit submits a call to the runtime.
-func (d *driver) submit(c fakeruntime.Call) *pending {
-	p := &pending{driver: d, waiter: &waiter{done: make(chan struct{}), op: fakeruntime.Op{Call: c, Err: errOver}}}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.over {
-		close(p.done)
-		return p
-	}
-	op := d.runtime.Submit(d.now(), c)
-	if op.Done {
-		p.op = *op
-		p.op.Err = asStatus(op.Err)
-		d.runtime.Release(op)
-		close(p.done)
-		return p
-	}
-	p.accepted, p.frozenUntil = op.Accepted, op.FrozenUntil
-	op.Waiter = p.waiter
-	d.waiting[p.waiter] = struct{}{}
-	d.poke()
-	return p
-}
-
 // wait blocks until the call is done.
 func (p *pending) wait() fakeruntime.Op {
 	<-p.done
@@ -117,23 +90,6 @@ func (d *driver) cancelProbes(podUID string) {
 		d.runtime.CancelProbes(d.now(), podUID)
 		d.poke()
 	}
-}
-
-// sleep blocks for the latency of an API call and returns it.
-func (d *driver) sleep(kind fakeruntime.DelayKind, podUID string) time.Duration {
-	done := make(chan struct{})
-	d.mu.Lock()
-	if d.over {
-		d.mu.Unlock()
-		return 0
-	}
-	latency := d.runtime.Delay(d.now(), kind, podUID, "")
-	d.mu.Unlock()
-	if latency > 0 {
-		d.at(d.now()+latency, func() { close(done) })
-		<-done
-	}
-	return latency
 }
 
 // at puts do on the agenda. do must not block.
@@ -246,10 +202,15 @@ func (d *driver) release() *waiter {
 	d.completed = d.completed[1:]
 	w := op.Waiter.(*waiter)
 	delete(d.waiting, w)
-	w.op = *op
-	w.op.Err = asStatus(op.Err)
+	w.take(op)
 	d.runtime.Release(op)
 	return w
+}
+
+// take takes over the result of a call.
+func (w *waiter) take(op *fakeruntime.Op) {
+	w.op = *op
+	w.op.Err = asStatus(op.Err)
 }
 
 // end breaks off what waits, and whatever comes later.

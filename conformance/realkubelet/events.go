@@ -18,7 +18,7 @@ import (
 // eventRecorder writes the kubelet's events about pods to the trace, in the instant in which they are
 // emitted. The kubelet's own recorder would send them to the API server from another goroutine.
 type eventRecorder struct {
-	driver   *driver
+	driver   *connection
 	recorder *recorder
 	network  *network
 	api      *podAPI
@@ -45,7 +45,7 @@ func (e *eventRecorder) AnnotatedEventf(object runtime.Object, _ map[string]stri
 
 func (e *eventRecorder) Event(object runtime.Object, eventtype, reason, message string) {
 	about, ok := podReference(object)
-	if !ok {
+	if !ok || e.driver.isCut() {
 		return
 	}
 	if reason == eviction.Reason {

@@ -34,6 +34,8 @@ var jitterRand func() float64
 type jitter struct {
 	draw func(t time.Duration) float64
 	now  func() time.Duration
+	// counts reports whether what draws now is not part of a kubelet that was stopped.
+	counts func() bool
 
 	mu     sync.Mutex
 	draws  []Draw
@@ -41,9 +43,10 @@ type jitter struct {
 }
 
 func (j *jitter) next() float64 {
+	counts := j.counts()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.closed {
+	if j.closed || !counts {
 		return DefaultJitter
 	}
 	d := Draw{T: j.now(), Value: DefaultJitter, Requeue: calledBy("podWorkers).completeWork")}

@@ -3,6 +3,7 @@ package realkubelet
 import (
 	"context"
 	"net"
+	"os"
 	"path/filepath"
 
 	"go.opentelemetry.io/otel/trace"
@@ -36,17 +37,22 @@ const (
 // outside is what the kubelet works with.
 type outside struct {
 	root     string // a directory for its files
+	mounter  mount.Interface
 	client   kubernetes.Interface
 	runtime  cri.RuntimeService
 	images   cri.ImageManagerService
 	recorder record.EventRecorderLogger
 	pods     *podSource
 	network  *network
+	workers  *workers
 }
 
 // startKubelet makes a kubelet and lets it run until ctx is done.
 func startKubelet(ctx context.Context, o outside) (*runningKubelet, error) {
 	unregisterCollectors()
+	if err := os.RemoveAll(filepath.Join(o.root, pluginsRegistry)); err != nil { // see cadvisor.Start
+		return nil, err
+	}
 	capabilities.Setup(true, 0)
 	settings, err := configuration()
 	if err != nil {
@@ -62,12 +68,14 @@ func startKubelet(ctx context.Context, o outside) (*runningKubelet, error) {
 	if err != nil {
 		return nil, err
 	}
+	running := &runningKubelet{k}
 	shiftPodWorkers(k)
 	o.network.attach(k)
 	queueLogCleaning(k)
+	o.workers.watch(running)
 	go o.pods.run(ctx, pods)
 	release.Run(ctx, k, pods)
-	return &runningKubelet{k}, nil
+	return running, nil
 }
 
 // dependencies returns what stands in for the node.
@@ -76,7 +84,7 @@ func dependencies(ctx context.Context, o outside) *kubelet.Dependencies {
 		CAdvisorInterface:         newCAdvisor(o.root),
 		ContainerManager:          cm.NewStubContainerManager(),
 		KubeClient:                o.client,
-		Mounter:                   mount.NewFakeMounter(nil),
+		Mounter:                   o.mounter,
 		HostUtil:                  hostutil.NewFakeHostUtil(nil),
 		OOMAdjuster:               oom.NewFakeOOMAdjuster(),
 		OSInterface:               &logFiles{},

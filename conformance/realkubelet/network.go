@@ -27,7 +27,7 @@ import (
 // for that of TCP sockets: where they dial, their connections are pipes, which take no real time, to a
 // server here that has the runtime say what the program does.
 type network struct {
-	driver   *driver
+	driver   *connection
 	recorder *recorder
 	probes   *probeRuns
 	status   status.PodStatusProvider
@@ -74,11 +74,13 @@ type try struct {
 	retry    bool
 }
 
-// try runs a prober and records what came of it.
+// try runs a prober and records what came of it. In a kubelet that is cut off it does not come back.
 func (n *network) try(a asker, timeout time.Duration, run func(try) (probe.Result, string, error)) (probe.Result, string, error) {
+	n.driver.hold()
 	rec := n.about(a)
 	t := try{network: n, asker: a, deadline: n.driver.now() + timeout, retry: n.probes.begin(a.key())}
 	result, message, err := run(t)
+	n.driver.hold()
 	rec.Result, rec.Message = trace.Result(result), message
 	if err != nil {
 		rec.Result, rec.Message = trace.Error, err.Error()

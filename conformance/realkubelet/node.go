@@ -19,8 +19,8 @@ const (
 	nodeBytes = 1 << 50
 )
 
-// node returns the API object of the node.
-func node() *v1.Node {
+// nodeObject returns the API object of the node.
+func nodeObject() *v1.Node {
 	resources := v1.ResourceList{
 		v1.ResourceCPU:              *resource.NewQuantity(nodeCores, resource.DecimalSI),
 		v1.ResourceMemory:           *resource.NewQuantity(nodeBytes, resource.BinarySI),
@@ -49,10 +49,13 @@ func newCAdvisor(root string) *cadvisor {
 	return &cadvisor{release.CAdvisor{Cores: nodeCores, Bytes: nodeBytes}, root}
 }
 
+// pluginsRegistry is the directory in which plugins show up.
+const pluginsRegistry = "plugins_registry"
+
 // Start is called just before the watcher of the plugin directory opens inotify, which is real input and
 // would stop the virtual clock: with a file in place of the directory the watcher gives up.
 func (c *cadvisor) Start() error {
-	plugins := filepath.Join(c.root, "plugins_registry")
+	plugins := filepath.Join(c.root, pluginsRegistry)
 	if err := os.RemoveAll(plugins); err != nil {
 		return err
 	}

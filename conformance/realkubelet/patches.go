@@ -32,18 +32,22 @@ func (c shiftedClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 // queueLogCleaning has those who remove the logs of containers wait for each other in a channel. The log manager
 // itself has them wait for a mutex that it holds across a call to the runtime
 // (pkg/kubelet/logs/container_log_manager.go, Clean), and who waits for a mutex keeps the clock of a bubble from
-// moving. The pod worker, which removes old init containers, and the deletor meet there.
+// moving. The pod worker, which removes old init containers, and the deletor meet there. The rotation of logs, which
+// holds the mutex too when the kubelet starts, is outside of what is compared: it does not begin.
 func queueLogCleaning(k *kubelet.Kubelet) {
 	runtime := field(reflect.ValueOf(k).Elem(), "containerRuntime").Elem().Elem() // of the interface, of the pointer
 	manager := field(runtime, "logManager")
-	queued := queuedLogs{manager.Interface().(logs.ContainerLogManager), make(chan struct{}, 1)}
-	manager.Set(reflect.ValueOf(queued))
+	queued := reflect.ValueOf(queuedLogs{manager.Interface().(logs.ContainerLogManager), make(chan struct{}, 1)})
+	manager.Set(queued)
+	field(reflect.ValueOf(k).Elem(), "containerLogManager").Set(queued)
 }
 
 type queuedLogs struct {
 	logs.ContainerLogManager
 	turn chan struct{}
 }
+
+func (q queuedLogs) Start(context.Context) {}
 
 func (q queuedLogs) Clean(ctx context.Context, containerID string) error {
 	q.turn <- struct{}{}

@@ -26,22 +26,22 @@ type podAPI struct {
 	driver   *driver
 	recorder *recorder
 	fake     *fake.Clientset
-	source   *podSource
 
-	mu   sync.Mutex
-	pods map[types.NamespacedName]*v1.Pod // as the API has them; each is replaced and never changed
+	mu     sync.Mutex
+	pods   map[types.NamespacedName]*v1.Pod // as the API has them; each is replaced and never changed
+	source *podSource                       // of the kubelet that runs; nil if none does
 }
 
-func newPodAPI(d *driver, r *recorder, source *podSource) *podAPI {
+func newPodAPI(d *driver, r *recorder) *podAPI {
 	return &podAPI{
-		driver: d, recorder: r, source: source,
-		fake: fake.NewSimpleClientset(node()), //nolint:staticcheck // managed fields are of no use here
+		driver: d, recorder: r,
+		fake: fake.NewSimpleClientset(nodeObject()), //nolint:staticcheck // managed fields are of no use here
 		pods: map[types.NamespacedName]*v1.Pod{},
 	}
 }
 
-// client returns the clientset for the kubelet, in which calls about pods take time.
-func (a *podAPI) client() kubernetes.Interface { return client{a.fake, a} }
+// client returns the clientset for a kubelet, in which calls about pods take time.
+func (a *podAPI) client(c *connection) kubernetes.Interface { return client{a.fake, a, c} }
 
 // add creates a pod that is bound to the node, and tells the runtime and the kubelet of it.
 func (a *podAPI) add(pod *v1.Pod, program fakeruntime.Pod) error {
@@ -161,13 +161,37 @@ func (a *podAPI) set(pod *v1.Pod) {
 // notify sends all pods to the kubelet, as its watch of the API server does after every change.
 func (a *podAPI) notify() {
 	a.mu.Lock()
+	source, pods := a.source, a.list()
+	a.mu.Unlock()
+	if source != nil {
+		a.driver.at(a.driver.now(), func() { source.send(pods) })
+	}
+}
+
+// list returns all pods by name; the caller holds the lock.
+func (a *podAPI) list() []*v1.Pod {
 	pods := make([]*v1.Pod, 0, len(a.pods))
 	for _, pod := range a.pods {
 		pods = append(pods, pod)
 	}
-	a.mu.Unlock()
 	slices.SortFunc(pods, func(a, b *v1.Pod) int {
 		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
 	})
-	a.driver.at(a.driver.now(), func() { a.source.send(pods) })
+	return pods
+}
+
+// watch returns the source of pods for a kubelet that starts, with those that there are; the kubelet before
+// hears of no more.
+func (a *podAPI) watch() *podSource {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.source = newPodSource(a.list())
+	return a.source
+}
+
+// unwatch has no kubelet hear of pods any more.
+func (a *podAPI) unwatch() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.source = nil
 }

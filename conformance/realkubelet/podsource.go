@@ -24,8 +24,12 @@ type podSource struct {
 // taggedPod is a pod as the API has it and as the kubelet is given it.
 type taggedPod struct{ stored, given *v1.Pod }
 
-func newPodSource() *podSource {
-	return &podSource{filled: make(chan struct{}, 1), tagged: map[types.UID]taggedPod{}}
+// newPodSource returns a source that begins with some pods. That first set, also an empty one, says that the source
+// is ready.
+func newPodSource(pods []*v1.Pod) *podSource {
+	s := &podSource{filled: make(chan struct{}, 1), tagged: map[types.UID]taggedPod{}}
+	s.send(pods)
+	return s
 }
 
 // send queues the whole set of pods. It does not block.
@@ -39,9 +43,8 @@ func (s *podSource) send(pods []*v1.Pod) {
 	}
 }
 
-// run hands every set to a kubelet until ctx is done. The first, empty one says that the source is ready.
+// run hands every set to a kubelet until ctx is done.
 func (s *podSource) run(ctx context.Context, c *config.PodConfig) {
-	s.send(nil)
 	updates := reflect.ValueOf(c.Channel(ctx, kubetypes.ApiserverSource))
 	for {
 		select {

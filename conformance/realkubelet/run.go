@@ -2,6 +2,7 @@ package realkubelet
 
 import (
 	"context"
+	"errors"
 	"os"
 	"runtime"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
+	"k8s.io/mount-utils"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios"
@@ -48,9 +50,15 @@ type Result struct {
 	Records []trace.Record
 	// Draws are what wait.Jitter drew, in the order in which it did.
 	Draws []Draw
-	// StartDraws are the parts of their period, from 0 to 1, that young probe workers waited for before
-	// their first run, in the order in which they drew them. Which worker drew which is not known.
-	StartDraws []float64
+	// StartDraws are what the young probe workers of each kubelet drew that was started.
+	StartDraws []StartDraws
+}
+
+// StartDraws are the parts of their period, from 0 to 1, that the young probe workers of a kubelet waited for before
+// their first run, in the order in which they drew them. Which worker drew which is not known.
+type StartDraws struct {
+	T      time.Duration // when the kubelet was started
+	Values []float64
 }
 
 // Run runs a kubelet under virtual time. Before the kubelet starts it calls drive, which puts on the agenda
@@ -85,29 +93,22 @@ func run(opts Options, root string, draws *jitter, drive func(scenarios.World), 
 	})
 	rec.now, draws.now = d.now, d.now
 
-	source := newPodSource()
-	api := newPodAPI(d, rec, source)
-	events := &eventRecorder{driver: d, recorder: rec, api: api, kills: map[containerKey]string{}, evicted: map[string]bool{}}
-	probes := &probeRuns{recorder: rec, runs: map[probeKey]*probeRun{}}
-	cri := newRuntimeService(d, probes, events.killReason)
-	events.network = &network{driver: d, recorder: rec, probes: probes}
-	w := &world{driver: d, recorder: rec, api: api}
-	d.at(d.now(), func() { seedStart(opts.StartSeed) }) // when the kubelet's informers have drawn their timeouts
+	api := newPodAPI(d, rec)
+	n := &node{driver: d, recorder: rec, api: api, root: root, seed: opts.StartSeed, mounter: mount.NewFakeMounter(nil), configs: newConfigs()}
+	w := &world{driver: d, recorder: rec, api: api, node: n}
+	draws.counts = func() bool { return !n.ofStopped() }
+	d.at(d.now(), n.seedStart) // when the kubelet's informers have drawn their timeouts
 	drive(w)
 
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
 	defer cancel()
-	var err error
-	if w.kubelet, err = startKubelet(ctx, outside{
-		root: root, client: api.client(), runtime: cri, images: &imageService{runtime: cri}, recorder: events, pods: source,
-		network: events.network,
-	}); err != nil {
+	if err := n.start(ctx); err != nil {
 		return err
 	}
 	go d.run(opts.Duration)
 	<-d.ended
 	defer d.end()
 
-	result.Records, result.Draws, result.StartDraws = rec.close(), draws.close(), startDraws(opts.StartSeed)
-	return w.err
+	result.Records, result.Draws, result.StartDraws = rec.close(), draws.close(), n.startDraws()
+	return errors.Join(w.err, n.err)
 }

@@ -17,7 +17,7 @@ type world struct {
 	driver   *driver
 	recorder *recorder
 	api      *podAPI
-	kubelet  *runningKubelet
+	node     *node
 	err      error // the first
 }
 
@@ -40,10 +40,10 @@ func (w *world) PatchPod(namespace, name string, patch []byte) {
 // EvictPod has the kubelet's eviction manager evict the pod, which waits until the pod is gone.
 func (w *world) EvictPod(namespace, name string) bool {
 	pod := w.api.get(types.NamespacedName{Namespace: namespace, Name: name})
-	if pod == nil || w.kubelet == nil {
+	if pod == nil || w.node.kubelet == nil {
 		return false
 	}
-	evict := w.kubelet.eviction(pod.UID)
+	evict := w.node.kubelet.eviction(pod.UID)
 	if evict == nil {
 		return false
 	}
@@ -51,6 +51,10 @@ func (w *world) EvictPod(namespace, name string) bool {
 	go evict()
 	return true
 }
+
+func (w *world) StopKubelet() bool { return w.node.stop() }
+
+func (w *world) StartKubelet() { w.node.restart() }
 
 func (w *world) SetDelays(d ...fakeruntime.Delays) { w.driver.setDelays(d) }
 

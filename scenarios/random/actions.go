@@ -21,6 +21,7 @@ var actions = []weighted[action]{
 	{15, action{"setDelays", (*generator).setDelays}},
 	{15, action{"patch", (*generator).patch}},
 	{15, action{"evict", (*generator).evict}},
+	{25, action{"restartKubelet", (*generator).restartKubelet}},
 }
 
 // when returns a step without its action.
@@ -84,5 +85,13 @@ func (g *generator) patch(p *pod) *yaml.Node {
 func (g *generator) evict(p *pod) *yaml.Node {
 	n := inline()
 	put(n, "pod", text(p.name))
+	return n
+}
+
+func (g *generator) restartKubelet(*pod) *yaml.Node {
+	n := inline()
+	if g.percent(70) {
+		put(n, "downtime", text(g.draw(g.time(time.Millisecond, time.Minute))))
+	}
 	return n
 }

@@ -137,6 +137,8 @@ var features = map[string]feature{
 	"another label":     matches(`patch: \{.*(labels|annotations): \{release: `),
 	"another image":     matches(`patch: \{.*image: .app:2`),
 	"an eviction":       matches(`evict: \{pod`),
+	"a restart":         matches(`restartKubelet: \{\}`),
+	"a long downtime":   matches(`restartKubelet: \{downtime: \d\ds`),
 	"delays for a time": matches(`setDelays: \{for: .*delays: \{[a-z]+`),
 	"delays for good":   matches(`setDelays: \{delays: `),
 }

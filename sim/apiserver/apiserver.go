@@ -5,6 +5,8 @@
 package apiserver
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -50,17 +52,28 @@ type Options struct {
 // Server has the pods.
 type Server struct {
 	o     Options
-	pods  map[string]*v1.Pod // by namespace/name
-	watch *sim.Chan[WatchEvent]
+	pods  map[string]*v1.Pod    // by namespace/name
+	watch *sim.Chan[WatchEvent] // nil while nobody watches
 }
 
 // New returns a server without pods.
 func New(o Options) *Server {
-	return &Server{o: o, pods: map[string]*v1.Pod{}, watch: sim.NewChan[WatchEvent](o.Sim, "watch", watchCapacity)}
+	return &Server{o: o, pods: map[string]*v1.Pod{}}
 }
 
-// Watch has the changes from the beginning on.
-func (s *Server) Watch() *sim.Chan[WatchEvent] { return s.watch }
+// Watch returns the pods that there are, by name, and has the changes from now on. A watch from before has none any
+// more.
+func (s *Server) Watch() ([]*v1.Pod, *sim.Chan[WatchEvent]) {
+	s.watch = sim.NewChan[WatchEvent](s.o.Sim, "watch", watchCapacity)
+	var pods []*v1.Pod
+	for _, name := range slices.Sorted(maps.Keys(s.pods)) {
+		pods = append(pods, s.pods[name])
+	}
+	return pods, s.watch
+}
+
+// Unwatch ends the watch.
+func (s *Server) Unwatch() { s.watch = nil }
 
 // Pod returns the pod as it is now, or nil.
 func (s *Server) Pod(namespace, name string) *v1.Pod { return s.pods[namespace+"/"+name] }
@@ -135,13 +148,19 @@ func (s *Server) wait(p *sim.Proc, call, namespace, name string, latency func(*v
 
 func (s *Server) store(t EventType, pod *v1.Pod) {
 	s.pods[pod.Namespace+"/"+pod.Name] = pod
-	s.watch.TrySend(WatchEvent{t, pod})
+	s.notify(WatchEvent{t, pod})
 }
 
 func (s *Server) remove(pod *v1.Pod) {
 	delete(s.pods, pod.Namespace+"/"+pod.Name)
 	s.record(trace.PodRemoved, pod, 0)
-	s.watch.TrySend(WatchEvent{Deleted, pod})
+	s.notify(WatchEvent{Deleted, pod})
+}
+
+func (s *Server) notify(e WatchEvent) {
+	if s.watch != nil {
+		s.watch.TrySend(e)
+	}
 }
 
 func (s *Server) record(kind trace.Kind, pod *v1.Pod, cause int64) int64 {

@@ -25,6 +25,7 @@ type world struct {
 	*apiserver.Server
 	sim   *sim.Sim
 	trace *trace.Recorder
+	watch *sim.Chan[apiserver.WatchEvent]
 	t     *testing.T
 }
 
@@ -36,6 +37,7 @@ func newWorld(t *testing.T) *world {
 		Sim: w.sim, Trace: w.trace, Now: func() time.Time { return start.Add(w.sim.Now()) },
 		Delays: latencies{time.Millisecond, 2 * time.Millisecond, 3 * time.Millisecond},
 	})
+	_, w.watch = w.Watch()
 	t.Cleanup(w.sim.Close)
 	return w
 }
@@ -50,7 +52,7 @@ func (w *world) until(t time.Duration) {
 // changes returns what the watch has to say since the last time.
 func (w *world) changes() string {
 	var list []string
-	for e, ok := w.Watch().TryRecv(); ok; e, ok = w.Watch().TryRecv() {
+	for e, ok := w.watch.TryRecv(); ok; e, ok = w.watch.TryRecv() {
 		list = append(list, string(e.Type))
 	}
 	return strings.Join(list, " ")

@@ -14,6 +14,7 @@ type decision struct {
 	choice     choose.Choice
 	n, picked  int
 	start      bool            // of which start delay a worker got: shows as late as the period is long
+	kubelet    int             // of which kubelet the worker is; for start
 	candidates []choose.Choice // of a choice of the next to go
 }
 
@@ -41,8 +42,8 @@ type chooser struct {
 	now       func() time.Duration
 	fractions map[time.Duration]float64
 	requeues  []time.Duration // when one of them was asked for
-	starts    []float64
-	started   int // how many of them were asked for
+	starts    []Start
+	started   []int // how many of each were asked for
 	decisions []decision
 }
 
@@ -61,8 +62,10 @@ func (c *chooser) Next(candidates []choose.Choice) int {
 }
 
 func (c *chooser) Fraction(id choose.Choice) float64 {
-	if strings.HasPrefix(id.Key, prober.StartJitter) && len(c.starts) > 0 {
-		return c.startFraction(id)
+	if strings.HasPrefix(id.Key, prober.StartJitter) {
+		if kubelet := c.kubelet(); kubelet >= 0 && len(c.starts[kubelet].Fractions) > 0 {
+			return c.startFraction(id, kubelet)
+		}
 	}
 	if strings.HasPrefix(id.Key, prober.ConnectJitter) {
 		return c.Replay.Fraction(id)
@@ -74,16 +77,26 @@ func (c *chooser) Fraction(id choose.Choice) float64 {
 	return c.Replay.Fraction(id)
 }
 
-// startFraction picks which of the drawn start delays this worker got: the next in turn, or the one that
-// is asked for, counted from 1.
-func (c *chooser) startFraction(id choose.Choice) float64 {
-	n := len(c.starts)
-	picked := c.Replay.Choose(id, n+1)
-	c.decisions = append(c.decisions, decision{t: c.now(), choice: id, n: n + 1, picked: picked, start: true})
-	turn := c.started
-	c.started++
-	if picked > 0 {
-		return c.starts[picked-1]
+// kubelet returns which of the kubelets that were started runs now, -1 if that is not known.
+func (c *chooser) kubelet() int {
+	i := len(c.starts) - 1
+	for i >= 0 && c.starts[i].T > c.now() {
+		i--
 	}
-	return c.starts[turn%n]
+	return i
+}
+
+// startFraction picks which of the start delays that a kubelet drew this worker got: the next in turn, or the one
+// that is asked for, counted from 1.
+func (c *chooser) startFraction(id choose.Choice, kubelet int) float64 {
+	fractions := c.starts[kubelet].Fractions
+	n := len(fractions)
+	picked := c.Replay.Choose(id, n+1)
+	c.decisions = append(c.decisions, decision{t: c.now(), choice: id, n: n + 1, picked: picked, start: true, kubelet: kubelet})
+	turn := c.started[kubelet]
+	c.started[kubelet]++
+	if picked > 0 {
+		return fractions[picked-1]
+	}
+	return fractions[turn%n]
 }

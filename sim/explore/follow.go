@@ -26,10 +26,16 @@ type Options struct {
 	// Requeues are the jitters that were drawn at the ends of syncs. A run is led along them too: that a
 	// pod was synced shows in no record, but decides when it is synced again.
 	Requeues []Requeue
-	// Starts are the parts of their period that young probe workers waited for before their first run;
-	// which worker drew which is not known.
-	Starts []float64
+	// Starts are the parts of their period that young probe workers waited for before their first run, of each
+	// kubelet that was started, in order of time; which worker drew which is not known.
+	Starts []Start
 	Budget int // how many runs to spend; 0: 2000
+}
+
+// Start is what the young probe workers of a kubelet drew that was started at T.
+type Start struct {
+	T         time.Duration
+	Fractions []float64 // from 0 to below 1
 }
 
 // Requeue is a jitter drawn at the end of a sync of a pod.
@@ -90,6 +96,10 @@ type follower struct {
 // search goes on from a run as far along the trace as it can.
 func (f *follower) search(best attempt) attempt {
 	for best.parts < f.Duration && f.runs < f.Budget {
+		if a, ok := f.guessStarts(best); ok {
+			best = a
+			continue
+		}
 		next, ok := f.improve(best)
 		if !ok {
 			break
@@ -120,7 +130,7 @@ type attempt struct {
 func (f *follower) try(made []choose.Made, until time.Duration, internal bool) attempt {
 	f.runs++
 	c := &chooser{
-		Replay: choose.NewReplay(made), fractions: f.fractions, starts: f.Starts, now: func() time.Duration { return 0 },
+		Replay: choose.NewReplay(made), fractions: f.fractions, starts: f.Starts, started: make([]int, len(f.Starts)), now: func() time.Duration { return 0 },
 	}
 	records, err := f.Run(c, func(now func() time.Duration) { c.now = now }, until, internal)
 	a := attempt{made: made, decisions: c.decisions, records: records, err: err}
@@ -192,7 +202,7 @@ func (f *follower) further(best attempt, more ...choose.Made) (attempt, bool) {
 // bands are how long before the parting the choice that matters may lie, likeliest first: just before;
 // a requeue ago, which is 60 to 90 s after the sync that drew it; at any other time in between.
 var bands = []struct{ from, to time.Duration }{
-	{0, 3 * time.Second},
+	{atOnce, 3 * time.Second},
 	{59 * time.Second, 92 * time.Second},
 	{3 * time.Second, 59 * time.Second},
 }
@@ -203,21 +213,30 @@ type option struct {
 	made choose.Made
 }
 
-// alternatives lists the choices that could have been made otherwise before the run parted from the
-// trace: the few about start delays, then the others, latest first within each band.
+// alternatives lists the choices that could have been made otherwise before the run parted from the trace: those
+// just before, those about start delays that no other worker got, then the others, latest first within each band.
 func alternatives(a attempt) []option {
 	var list []option
-	for _, d := range a.decisions {
-		if d.start && d.t <= a.parts {
-			list = append(list, d.others()...)
-		}
-	}
-	for _, band := range bands {
+	within := func(from, to time.Duration) {
 		for _, d := range slices.Backward(a.decisions) {
-			if ago := a.parts - d.t; !d.start && band.from <= ago && ago < band.to {
+			if ago := a.parts - d.t; !d.start && from <= ago && ago < to {
 				list = append(list, d.others()...)
 			}
 		}
+	}
+	within(0, atOnce)
+	for _, d := range a.decisions {
+		if !d.start || d.t > a.parts {
+			continue
+		}
+		for _, o := range d.others() {
+			if !taken(a, d, o.made.Value) {
+				list = append(list, o)
+			}
+		}
+	}
+	for _, band := range bands {
+		within(band.from, band.to)
 	}
 	return list
 }

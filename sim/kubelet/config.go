@@ -26,25 +26,32 @@ const (
 )
 
 type configUpdate struct {
-	op  configOp
-	pod *v1.Pod
+	op   configOp
+	pods []*v1.Pod // several only when the kubelet starts
 }
 
 // watchPods is the process that turns the API server's changes into updates for the sync loop
 // (pkg/kubelet/config/config.go at v1.37.0).
 func (k *Kubelet) watchPods(p *sim.Proc) {
 	existing := map[types.UID]*v1.Pod{}
+	pods, changes := k.api.Watch()
+	for _, pod := range pods {
+		existing[pod.UID] = pod
+	}
+	if len(pods) > 0 {
+		k.config.Send(p, configUpdate{configAdd, pods})
+	}
 	for {
-		e := k.api.Watch().Recv(p)
+		e := changes.Recv(p)
 		before := existing[e.Pod.UID]
 		if e.Type == apiserver.Deleted {
 			delete(existing, e.Pod.UID)
-			k.config.Send(p, configUpdate{configRemove, before})
+			k.config.Send(p, configUpdate{configRemove, []*v1.Pod{before}})
 			continue
 		}
 		existing[e.Pod.UID] = e.Pod
 		if op := configOpFor(before, e.Pod); op != "" {
-			k.config.Send(p, configUpdate{op, e.Pod})
+			k.config.Send(p, configUpdate{op, []*v1.Pod{e.Pod}})
 		}
 	}
 }

@@ -1,13 +1,18 @@
 package kubelet
 
 import (
+	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/sim"
 )
+
+// orphanGrace is the grace period of a pod that the kubelet has no specification of.
+const orphanGrace = int64(1)
 
 const (
 	// runtimeCachePeriod is how old the listing of housekeeping may be before it is made again
@@ -23,16 +28,30 @@ const (
 // else during the two list calls (HandlePodCleanups in pkg/kubelet/kubelet_pods.go at v1.37.0).
 func (k *Kubelet) housekeep(p *sim.Proc) {
 	k.workers.syncKnown(k.podManager.has)
-	// Nobody asks what runs: there is nothing that the pod workers do not know of.
-	scope, start := fakeruntime.Call{Ready: true, Running: true, OnlyChanged: true, Since: k.runtime.Generation()}, p.Now()
-	k.list(p, scope)
-	if p.Now()-start > runtimeCachePeriod {
-		k.list(p, scope)
-	}
+	running := k.listRunning(p)
 	k.prober.CleanupPods(k.workers.couldBeProbed)
 	k.status.RemoveOrphanedStatuses(k.podManager.has)
+	k.killOrphans(running)
 	k.backOffClock.SetTime(k.now())
 	k.backOff.GC()
+}
+
+// listRunning lists the pods of which something runs, anew if that took so long that the listing is old already. Only
+// a kubelet that has just started meets pods there that it does not know of: later on nobody asks.
+func (k *Kubelet) listRunning(p *sim.Proc) []*runtimePod {
+	scope, start := fakeruntime.Call{Ready: true, Running: true}, p.Now()
+	if k.knowsAll {
+		scope.OnlyChanged, scope.Since = true, k.runtime.Generation()
+	}
+	running := k.list(p, scope)
+	if p.Now()-start > runtimeCachePeriod {
+		running = k.list(p, scope)
+	}
+	if k.knowsAll {
+		return nil
+	}
+	k.knowsAll = true
+	return running.pods()
 }
 
 // couldBeProbed reports whether a container of the pod may run as far as its worker knows.
@@ -55,4 +74,47 @@ func (k *Kubelet) listImages(p *sim.Proc) {
 		k.do(p, fakeruntime.Call{Method: fakeruntime.ListImages})
 		p.Sleep(imageListPeriod)
 	}
+}
+
+// killOrphans has the pods terminated that run and that the kubelet knows nothing else of: they were deleted by
+// force while it did not run (HandlePodCleanups in kubelet_pods.go at v1.37.0).
+func (k *Kubelet) killOrphans(running []*runtimePod) {
+	sim.Shuffle(k.sim, "orphaned pods", running)
+	for _, r := range running {
+		if _, known := k.workers.workers[r.uid]; !known {
+			k.workers.terminate(r)
+		}
+	}
+}
+
+// terminate has a worker of its own end a pod that only the runtime knows.
+func (p *podWorkers) terminate(r *runtimePod) {
+	pod := r.apiPod()
+	w := p.newWorker(pod)
+	w.orphan, w.deleted, w.terminating = r, true, true
+	w.pending = &podUpdate{typ: syncKill, pod: pod}
+	p.startWorker(w)
+	w.wake.TrySend(struct{}{})
+}
+
+// terminateOrphan ends what runs of such a pod, and forgets it (SyncTerminatingRuntimePod in kubelet.go at v1.37.0).
+func (p *podWorkers) terminateOrphan(proc *sim.Proc, w *podWorker) {
+	grace := orphanGrace
+	p.k.killPod(proc, *w.pending, *w.orphan, &grace)
+	delete(p.workers, w.uid)
+	p.order = slices.DeleteFunc(p.order, func(uid types.UID) bool { return uid == w.uid })
+}
+
+// apiPod returns what can be said of the pod.
+func (r *runtimePod) apiPod() *v1.Pod {
+	pod := &v1.Pod{}
+	pod.UID = r.uid
+	for _, s := range r.sandboxes {
+		pod.Namespace, pod.Name = s.Namespace, s.PodName
+	}
+	for _, c := range r.containers {
+		pod.Namespace, pod.Name = c.Namespace, c.PodName
+		pod.Spec.Containers = append(pod.Spec.Containers, v1.Container{Name: c.Name, Image: c.Image})
+	}
+	return pod
 }

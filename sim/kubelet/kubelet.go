@@ -33,6 +33,7 @@ type Options struct {
 	Wall    func(time.Duration) time.Time // the wall clock's time at a virtual time
 	Runtime Runtime
 	API     *apiserver.Server
+	Disk    *Disk // nil: nothing is left from a kubelet before
 }
 
 // Kubelet is one run of the kubelet, from its start on.
@@ -59,6 +60,7 @@ type Kubelet struct {
 	logs       *sim.Chan[struct{}] // is full while somebody removes logs
 	volumes    *volumes
 	puller     *sim.Chan[*pullRequest]
+	knowsAll   bool // housekeeping has met everything that ran when the kubelet started
 
 	backOff      *flowcontrol.Backoff
 	backOffClock *clocktesting.FakeClock
@@ -77,7 +79,7 @@ func New(o Options) *Kubelet {
 		puller:     sim.NewChan[*pullRequest](o.Sim, "image pulls", maxImagePullRequests),
 		logs:       sim.NewChan[struct{}](o.Sim, "container logs", 1),
 	}
-	k.workers, k.pleg, k.deletor, k.volumes = newPodWorkers(k), newPLEG(k), newDeletor(k), newVolumes(k)
+	k.workers, k.pleg, k.deletor, k.volumes = newPodWorkers(k), newPLEG(k), newDeletor(k), newVolumes(k, o.Disk)
 	k.results = prober.Results{
 		Liveness:  results.NewManager(o.Sim, trace.Liveness, o.Trace),
 		Readiness: results.NewManager(o.Sim, trace.Readiness, o.Trace),

@@ -124,6 +124,9 @@ func (g *pleg) relist(p *sim.Proc) {
 
 // scope leaves out the pods in which nothing has changed since the last relist: they give no events.
 func (g *pleg) scope() fakeruntime.Call {
+	if g.relistTime == never {
+		return fakeruntime.Call{}
+	}
 	return fakeruntime.Call{OnlyChanged: true, Since: g.generation}
 }
 

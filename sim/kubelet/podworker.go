@@ -28,6 +28,10 @@ func (p *podWorkers) loop(proc *sim.Proc, w *podWorker) {
 		if w.pending == nil {
 			continue
 		}
+		if w.orphan != nil {
+			p.terminateOrphan(proc, w)
+			return
+		}
 		u, work := p.take(w)
 		podStatus := p.k.cache.getNewerThan(proc, w.uid, lastSync)
 		u.cause = p.k.note(trace.Record{Kind: trace.PodSync, Cause: u.cause, Pod: w.name, Reason: string(work)}, u.cause)

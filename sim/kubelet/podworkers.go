@@ -40,7 +40,8 @@ type podUpdate struct {
 // (podSyncStatus in pkg/kubelet/pod_workers.go at v1.37.0).
 type podWorker struct {
 	uid    types.UID
-	name   string // namespace/name
+	name   string      // namespace/name
+	orphan *runtimePod // what the runtime has of a pod that the kubelet knows nothing else of
 	wake   *sim.Chan[struct{}]
 	closed bool // the process is to end
 
@@ -104,6 +105,9 @@ func (p *podWorkers) update(u podUpdate) {
 	w, known := p.workers[u.pod.UID]
 	if !known {
 		w = p.newWorker(u.pod)
+		if status.IsTerminal(u.pod.Status.Phase) && p.k.cache.get(u.pod.UID).ended() {
+			w.terminating, w.terminated = true, true
+		}
 	} else if w.terminating && u.typ == syncCreate || w.finished {
 		return
 	}
@@ -118,10 +122,7 @@ func (p *podWorkers) update(u podUpdate) {
 		grace := effectiveGracePeriod(w.gracePeriod, u.pod, u.grace)
 		w.gracePeriod, u.grace = grace, &grace
 	}
-	if w.wake == nil {
-		w.wake = sim.NewChan[struct{}](p.k.sim, "updates of pod "+w.name, 1)
-		p.k.sim.Go("pod worker "+w.name, func(proc *sim.Proc) { p.loop(proc, w) })
-	}
+	p.startWorker(w)
 	w.pending = &u
 	w.wake.TrySend(struct{}{})
 	if w.terminating && !was {
@@ -143,6 +144,14 @@ func (p *podWorkers) cancel(w *podWorker) {
 func (p *podWorkers) canceled(uid types.UID) bool {
 	w, ok := p.workers[uid]
 	return ok && w.canceled
+}
+
+// startWorker starts the worker's process if that has not been done.
+func (p *podWorkers) startWorker(w *podWorker) {
+	if w.wake == nil {
+		w.wake = sim.NewChan[struct{}](p.k.sim, "updates of pod "+w.name, 1)
+		p.k.sim.Go("pod worker "+w.name, func(proc *sim.Proc) { p.loop(proc, w) })
+	}
 }
 
 func (p *podWorkers) newWorker(pod *v1.Pod) *podWorker {

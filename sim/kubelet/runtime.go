@@ -89,6 +89,12 @@ func isRegular(pod *v1.Pod, name string) bool {
 	return slices.ContainsFunc(pod.Spec.Containers, func(c v1.Container) bool { return c.Name == name })
 }
 
+// ended reports whether nothing of the pod runs.
+func (s *podStatus) ended() bool {
+	return !slices.ContainsFunc(s.containers, func(c fakeruntime.Container) bool { return c.State == fakeruntime.Running }) &&
+		!slices.ContainsFunc(s.sandboxes, func(s fakeruntime.Sandbox) bool { return s.Ready })
+}
+
 // running returns the running containers and all sandboxes, as what has to be stopped
 // (ConvertPodStatusToRunningPod in pkg/kubelet/container/helpers.go at v1.37.0).
 func (s *podStatus) running() runtimePod {

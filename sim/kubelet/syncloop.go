@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -71,29 +72,29 @@ func (k *Kubelet) syncLoopIteration(p *sim.Proc, chosen int) {
 }
 
 // handleConfig does what a change of the wanted pods asks for (the Handle functions of kubelet.go at
-// v1.37.0). An added pod is always admitted.
+// v1.37.0). An added pod is always admitted. Several are added in the order of their creation.
 func (k *Kubelet) handleConfig(u configUpdate) {
-	step := k.note(trace.Record{Kind: trace.SyncLoop, Pod: podName(u.pod), Reason: string(u.op)})
-	typ := syncUpdate
-	switch u.op {
-	case configRemove:
-		delete(k.podManager.pods, u.pod.UID)
-		k.workers.update(podUpdate{typ: syncKill, pod: u.pod, cause: step})
-		return
-	case configReconcile:
-		k.podManager.pods[u.pod.UID] = u.pod
-		if status.NeedToReconcilePodReadiness(u.pod) {
-			k.workers.update(podUpdate{typ: syncSync, pod: u.pod, cause: step})
+	slices.SortStableFunc(u.pods, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	for _, pod := range u.pods {
+		step := k.note(trace.Record{Kind: trace.SyncLoop, Pod: podName(pod), Reason: string(u.op)})
+		k.podManager.pods[pod.UID] = pod
+		switch u.op {
+		case configAdd:
+			k.workers.update(podUpdate{typ: syncCreate, pod: pod, cause: step})
+		case configUpdated, configDelete:
+			k.workers.update(podUpdate{typ: syncUpdate, pod: pod, cause: step})
+		case configRemove:
+			delete(k.podManager.pods, pod.UID)
+			k.workers.update(podUpdate{typ: syncKill, pod: pod, cause: step})
+		case configReconcile:
+			if status.NeedToReconcilePodReadiness(pod) {
+				k.workers.update(podUpdate{typ: syncSync, pod: pod, cause: step})
+			}
+			if isEvicted(pod) {
+				k.deletor.remove(k.cache.get(pod.UID), "", 0)
+			}
 		}
-		if isEvicted(u.pod) {
-			k.deletor.remove(k.cache.get(u.pod.UID), "", 0)
-		}
-		return
-	case configAdd:
-		typ = syncCreate
 	}
-	k.podManager.pods[u.pod.UID] = u.pod
-	k.workers.update(podUpdate{typ: typ, pod: u.pod, cause: step})
 }
 
 func (k *Kubelet) handlePLEG(e plegEvent) {

@@ -22,12 +22,22 @@ const (
 type volumes struct {
 	k         *Kubelet
 	start     time.Duration
+	disk      *Disk
 	mounted   map[types.UID]time.Duration
 	unmounted map[types.UID]time.Duration
 }
 
-func newVolumes(k *Kubelet) *volumes {
-	return &volumes{k: k, start: k.sim.Now(), mounted: map[types.UID]time.Duration{}, unmounted: map[types.UID]time.Duration{}}
+// Disk is what a kubelet leaves on the disk of its node for the next one: the volumes that it has mounted.
+type Disk struct{ mounted map[types.UID]time.Duration }
+
+// NewDisk returns the disk of a node on which no kubelet has run.
+func NewDisk() *Disk { return &Disk{mounted: map[types.UID]time.Duration{}} }
+
+func newVolumes(k *Kubelet, d *Disk) *volumes {
+	if d == nil {
+		d = NewDisk()
+	}
+	return &volumes{k: k, start: k.sim.Now(), disk: d, mounted: map[types.UID]time.Duration{}, unmounted: map[types.UID]time.Duration{}}
 }
 
 // nextTurn returns the next turn of the volume manager's loops that sees what happens now. One at this
@@ -56,6 +66,9 @@ func (v *volumes) waitForMount(p *sim.Proc, w *podWorker, pod *v1.Pod) bool {
 	if _, ok := v.mounted[pod.UID]; !ok {
 		attached := v.nextTurn(pod) + v.reconciledLater(pod)
 		v.mounted[pod.UID] = attached + volumeLoopPeriod + v.k.runtime.PodDelay(fakeruntime.DelayVolumeMount, pod)
+		if _, ok := v.disk.mounted[pod.UID]; !ok {
+			v.disk.mounted[pod.UID] = v.mounted[pod.UID]
+		}
 	}
 	for v.isBefore(p, v.mounted[pod.UID], pod) {
 		w.mounting = p
@@ -90,9 +103,10 @@ func (w *podWorker) stopMounting() {
 }
 
 // unmount has the volumes of a pod without running containers unmounted: the populator finds that out, and
-// the reconciler unmounts them.
+// the reconciler unmounts them, also those that a kubelet before this one has mounted.
 func (v *volumes) unmount(pod *v1.Pod) {
-	if _, ok := v.mounted[pod.UID]; ok {
+	before, ok := v.disk.mounted[pod.UID]
+	if _, known := v.mounted[pod.UID]; known || ok && before <= v.start {
 		v.unmounted[pod.UID] = v.nextTurn(pod) + v.reconciledLater(pod)
 	}
 }
@@ -105,5 +119,6 @@ func (v *volumes) waitForUnmount(p *sim.Proc, pod *v1.Pod) {
 		}
 	}
 	delete(v.mounted, pod.UID)
+	delete(v.disk.mounted, pod.UID)
 	delete(v.unmounted, pod.UID)
 }

@@ -60,7 +60,9 @@ type Node struct {
 	api     *apiserver.Server
 	runtime *runtimeDriver
 	choices *choose.Recorder
-	kubelet *kubelet.Kubelet
+	options kubelet.Options
+	kubelet *kubelet.Kubelet // nil while none runs
+	group   *sim.Group       // of what the kubelet that runs has going on
 }
 
 // New returns a node whose kubelet starts when it is first run.
@@ -86,10 +88,11 @@ func New(o Options) *Node {
 		Seed: o.Seed, Delays: o.Delays, Record: o.Trace.Add, RecordCalls: o.Trace.Internal,
 	}))
 	n.api = apiserver.New(apiserver.Options{Sim: n.sim, Trace: o.Trace, Now: now, Delays: n.runtime})
-	n.kubelet = kubelet.New(kubelet.Options{
+	n.options = kubelet.Options{
 		Sim: n.sim, Trace: o.Trace, Profile: o.Profile, Now: now, Wall: wall, Runtime: n.runtime, API: n.api,
-	})
-	n.kubelet.Start()
+		Disk: kubelet.NewDisk(),
+	}
+	n.startKubelet()
 	return n
 }
 
@@ -130,15 +133,44 @@ func (n *Node) PatchPod(namespace, name string, patch []byte) { n.api.Patch(name
 // EvictPod has the kubelet evict a pod now, as for want of memory. It reports whether there was one to evict.
 func (n *Node) EvictPod(namespace, name string) bool {
 	stored := n.api.Pod(namespace, name)
-	if stored == nil {
+	if stored == nil || n.kubelet == nil {
 		return false
 	}
 	pod := n.kubelet.Evictable(stored.UID)
 	if pod == nil {
 		return false
 	}
-	n.kubelet.Evict(pod, n.Record(trace.Record{Kind: trace.Step, Pod: namespace + "/" + name, Reason: "evict"}))
+	step := n.Record(trace.Record{Kind: trace.Step, Pod: namespace + "/" + name, Reason: "evict"})
+	n.sim.In(n.group, func() { n.kubelet.Evict(pod, step) })
 	return true
+}
+
+// StopKubelet stops the kubelet now, as if it were killed: what it was about to do does not happen, and the runtime
+// breaks off its calls. Containers go on. It reports whether the kubelet ran.
+func (n *Node) StopKubelet() bool {
+	if n.kubelet == nil {
+		return false
+	}
+	n.Record(trace.Record{Kind: trace.KubeletStopped})
+	n.sim.End(n.group)
+	n.api.Unwatch()
+	n.runtime.Disconnect()
+	n.kubelet, n.group = nil, nil
+	return true
+}
+
+// StartKubelet starts the kubelet now, after StopKubelet. It knows what the API server and the runtime have.
+func (n *Node) StartKubelet() {
+	n.Record(trace.Record{Kind: trace.KubeletStarted})
+	n.startKubelet()
+}
+
+func (n *Node) startKubelet() {
+	n.group = &sim.Group{}
+	n.sim.In(n.group, func() {
+		n.kubelet = kubelet.New(n.options)
+		n.kubelet.Start()
+	})
 }
 
 // SetDelays has these delays hold from now on in place of all others, of several the last.

@@ -89,6 +89,13 @@ func wake(op *fakeruntime.Op) {
 	}
 }
 
+// Disconnect breaks off the calls of a kubelet that has ended.
+func (d *runtimeDriver) Disconnect() {
+	d.Runtime.Disconnect(d.sim.Now())
+	d.rest = nil
+	d.arm()
+}
+
 // Kill ends a container from outside.
 func (d *runtimeDriver) Kill(k fakeruntime.Kill) bool {
 	killed := d.Runtime.Kill(d.sim.Now(), k)

@@ -46,6 +46,11 @@ func (q *FIFO[T]) Clear() {
 	q.items, q.head = q.items[:0], 0
 }
 
+// Drop takes out the items that f is true of and keeps the order of the others.
+func (q *FIFO[T]) Drop(f func(T) bool) {
+	q.items = q.items[:q.head+len(slices.DeleteFunc(q.items[q.head:], f))]
+}
+
 // Remove takes out item i and keeps the order of the others.
 func (q *FIFO[T]) Remove(i int) T {
 	v := q.items[q.head+i]

@@ -32,10 +32,26 @@ func TestTimed(t *testing.T) {
 				}
 				model = slices.Delete(model, i, i+1)
 			case do == 1 && len(model) > 0:
-				if got := q.Pop(); got != model[0] {
-					t.Fatalf("popped %v, want %v", got, model[0])
+				until := time.Duration(rapid.IntRange(0, 5).Draw(t, "until"))
+				q.PopUntil(until, func(got *item) {
+					if len(model) == 0 || got != model[0] || got.at > until || got.place != -1 {
+						t.Fatalf("popped %v, want the first of %v until %v", got, model, until)
+					}
+					model = model[1:]
+				})
+				if len(model) > 0 && model[0].at <= until {
+					t.Fatalf("%v was not popped until %v", model[0], until)
 				}
-				model = model[1:]
+			case do == 2:
+				at := time.Duration(rapid.IntRange(0, 5).Draw(t, "dropped"))
+				dropped := func(i *item) bool { return i.at == at }
+				q.Drop(dropped)
+				for _, i := range model {
+					if (i.place == -1) != dropped(i) {
+						t.Fatalf("%v after those at %v were dropped", i, at)
+					}
+				}
+				model = slices.DeleteFunc(model, dropped)
 			default:
 				x := &item{at: time.Duration(rapid.IntRange(0, 5).Draw(t, "at")), n: n}
 				q.Push(x.at, x.n, x)
@@ -65,6 +81,10 @@ func TestFIFO(t *testing.T) {
 					t.Fatalf("removed %d, want %d", got, model[i])
 				}
 				model = slices.Delete(model, i, i+1)
+			case do == 6:
+				dropped := func(v int) bool { return v%3 == n%3 }
+				q.Drop(dropped)
+				model = slices.DeleteFunc(model, dropped)
 			case do == 5:
 				q.PushFront(n)
 				model = slices.Insert(model, 0, n)

@@ -32,8 +32,25 @@ func (q *Timed[T]) Push(at time.Duration, n uint64, item T) {
 	q.up(len(q.entries) - 1)
 }
 
-// Pop takes out the first item.
-func (q *Timed[T]) Pop() T { return q.Remove(0) }
+// PopUntil takes out the items whose time is not after t, first to last, and hands them to f.
+func (q *Timed[T]) PopUntil(t time.Duration, f func(T)) {
+	for len(q.entries) > 0 && q.entries[0].at <= t {
+		f(q.Remove(0))
+	}
+}
+
+// Drop takes out the items that f is true of.
+func (q *Timed[T]) Drop(f func(T) bool) {
+	all := q.entries
+	q.entries = nil
+	for _, e := range all {
+		if f(e.item) {
+			q.Placed(e.item, -1)
+			continue
+		}
+		q.Push(e.at, e.n, e.item)
+	}
+}
 
 // Remove takes out the item at a place.
 func (q *Timed[T]) Remove(place int) T {

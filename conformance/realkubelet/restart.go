@@ -1,0 +1,101 @@
+package realkubelet
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/mount-utils"
+
+	"probesim.dev/sim/trace"
+)
+
+// node is what stays when the kubelet on it is stopped and started again, and the kubelet that runs on it. Its
+// methods are called by the driver, one at a time, but for the first start.
+type node struct {
+	driver   *driver
+	recorder *recorder
+	api      *podAPI
+	root     string
+	mounter  mount.Interface
+	configs  *configs
+
+	mu      sync.Mutex
+	ctx     context.Context // of all kubelets
+	conn    *connection     // of the kubelet that runs, or is being started
+	workers []*workers      // of all kubelets
+	kubelet *runningKubelet // nil if none runs
+	err     error           // the first
+
+	seed    int64
+	started time.Duration // when the kubelet was
+	drawn   []StartDraws  // by the kubelets before this one
+}
+
+// start starts the first kubelet.
+func (n *node) start(ctx context.Context) error {
+	n.ctx, n.started = ctx, n.driver.now()
+	n.launch()
+	return n.err
+}
+
+// launch starts a kubelet on what the one before has left.
+func (n *node) launch() {
+	n.conn = &connection{driver: n.driver}
+	probes := &probeRuns{recorder: n.recorder, runs: map[probeKey]*probeRun{}}
+	network := &network{driver: n.conn, recorder: n.recorder, probes: probes}
+	events := &eventRecorder{
+		driver: n.conn, recorder: n.recorder, network: network, api: n.api, kills: map[containerKey]string{}, evicted: map[string]bool{},
+	}
+	goroutines := &workers{conn: n.conn, pods: map[string]string{}}
+	n.mu.Lock()
+	n.workers = append(n.workers, goroutines)
+	n.mu.Unlock()
+	runtime := &runtimeService{
+		driver: n.conn, configs: n.configs, workers: goroutines, probes: probes, stopReason: events.killReason,
+	}
+	k, err := startKubelet(n.ctx, outside{
+		root: n.root, mounter: n.mounter, client: n.api.client(n.conn), runtime: runtime, images: &imageService{runtime: runtime},
+		recorder: events, pods: n.api.watch(), network: network, workers: goroutines,
+	})
+	if n.kubelet = k; err != nil && n.err == nil {
+		n.err = fmt.Errorf("at %v: start the kubelet: %w", n.driver.now(), err)
+	}
+}
+
+// stop stops the kubelet, and reports whether one ran.
+func (n *node) stop() bool {
+	if n.kubelet == nil {
+		return false
+	}
+	n.recorder.add(trace.Record{Kind: trace.KubeletStopped})
+	n.conn.close()
+	n.api.unwatch()
+	n.kubelet = nil
+	return true
+}
+
+// restart starts a kubelet after stop.
+func (n *node) restart() {
+	n.recorder.add(trace.Record{Kind: trace.KubeletStarted})
+	n.drawn = n.startDraws()
+	n.seed, n.started = n.seed+1, n.driver.now()
+	go n.launch()
+	n.driver.at(n.driver.now(), n.seedStart) // as at first: when its informers have drawn their timeouts
+}
+
+// ofStopped reports whether this goroutine is a pod worker of a kubelet that was stopped.
+func (n *node) ofStopped() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.ContainsFunc(n.workers, (*workers).stopped)
+}
+
+func (n *node) seedStart() { seedStart(n.seed) }
+
+// startDraws returns the delays that probe workers drew; see Result.
+func (n *node) startDraws() []StartDraws {
+	return append(n.drawn, StartDraws{n.started, startDraws(n.seed)})
+}
