@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -12,14 +13,17 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/profile"
 	"probesim.dev/sim/trace"
 )
 
 // Like the kubelet's, this prober leaves redirects to the client of package net/http, so that both follow
 // what they follow for the same reasons. Its transport is no network: a process waits for the runtime.
 
-// userAgent is how the kubelet names itself (pkg/probe/http/request.go at v1.37.0).
-const userAgent = "kube-probe/1.37"
+// userAgent is how a kubelet names itself (pkg/probe/http/request.go at v1.37.0).
+func userAgent(p profile.Profile) string {
+	return "kube-probe/" + strings.TrimSuffix(strings.TrimPrefix(p.Version, "v"), path.Ext(p.Version))
+}
 
 // maxRedirects is how many requests a probe makes to be redirected from (pkg/probe/http/http.go at v1.37.0).
 const maxRedirects = 10
@@ -27,7 +31,7 @@ const maxRedirects = 10
 // runHTTP makes an httpGet probe (pkg/probe/http/http.go at v1.37.0).
 func (w *worker) runHTTP(p *sim.Proc, podIP string, retry bool) verdict {
 	if w.request == nil || w.requestIP != podIP {
-		req, err := newHTTPRequest(w.spec.HTTPGet, w.container, podIP)
+		req, err := w.newHTTPRequest(podIP)
 		if err != nil {
 			return broken(err)
 		}
@@ -72,8 +76,9 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 }
 
 // newHTTPRequest makes the request of a probe (pkg/probe/http/request.go at v1.37.0).
-func newHTTPRequest(get *v1.HTTPGetAction, c *v1.Container, podIP string) (*http.Request, error) {
-	port, err := resolvePort(get.Port, c)
+func (w *worker) newHTTPRequest(podIP string) (*http.Request, error) {
+	get := w.spec.HTTPGet
+	port, err := w.resolvePort(get.Port)
 	if err != nil {
 		return nil, err
 	}
@@ -90,13 +95,13 @@ func newHTTPRequest(get *v1.HTTPGetAction, c *v1.Container, podIP string) (*http
 	if err != nil {
 		return nil, err
 	}
-	req.Header = httpHeader(get.HTTPHeaders)
+	req.Header = httpHeader(get.HTTPHeaders, userAgent(w.manager.profile))
 	req.Host = req.Header.Get("Host")
 	return req, nil
 }
 
 // httpHeader adds what the kubelet adds to the headers of a probe. An Accept that is empty is left out.
-func httpHeader(list []v1.HTTPHeader) http.Header {
+func httpHeader(list []v1.HTTPHeader, userAgent string) http.Header {
 	h := http.Header{}
 	for _, header := range list {
 		h.Add(header.Name, header.Value)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -70,16 +69,19 @@ func (w *worker) timeout() time.Duration { return time.Duration(w.spec.TimeoutSe
 
 // resolvePort finds a port that is written as a name among those of the container
 // (pkg/probe/util.go at v1.37.0).
-func resolvePort(port intstr.IntOrString, c *v1.Container) (int, error) {
+func (w *worker) resolvePort(port intstr.IntOrString) (int, error) {
 	if port.Type == intstr.Int {
 		return port.IntValue(), nil
 	}
-	for _, p := range c.Ports {
+	for _, p := range w.container.Ports {
 		if p.Name == port.StrVal {
 			return int(p.ContainerPort), nil
 		}
 	}
-	return 0, fmt.Errorf("port %q not found", port.StrVal)
+	if w.manager.profile.UnknownPortNotFound {
+		return 0, fmt.Errorf("port %q not found", port.StrVal)
+	}
+	return strconv.Atoi(port.StrVal)
 }
 
 // joinHostPort is what package net makes of both.

@@ -24,7 +24,7 @@ import (
 //
 // CONTAINER is app if it is left out; sidecar is a restartable init container.
 // A pod with these probes (period, delay, success, failure, timeout; of a command, or with http, https, tcp or
-// grpc of a port) comes to a kubelet at 0 s. The input says what happens to it, a line each, T CONTAINER WHAT... or
+// grpc of a port or its name) comes to a kubelet at 0 s. The input says what happens to it, a line each, T CONTAINER WHAT... or
 // T WHAT...:
 //
 //	T CONTAINER running ID [at=T] [started] [ready]   the stored status shows it so from T on
@@ -180,11 +180,11 @@ func probeOf(t *testing.T, fields []string) *v1.Probe {
 	p.Exec = &v1.ExecAction{Command: []string{"check"}}
 	for _, f := range fields {
 		name, number, _ := strings.Cut(f, ":")
-		n, err := strconv.Atoi(number)
-		if handler := networkHandler(name, n); handler != nil && err == nil {
+		if handler := networkHandler(name, intstr.Parse(number)); handler != nil {
 			p.ProbeHandler = *handler
 			continue
 		}
+		n, err := strconv.Atoi(number)
 		to, ok := map[string]*int32{
 			"period": &p.PeriodSeconds, "delay": &p.InitialDelaySeconds, "success": &p.SuccessThreshold,
 			"failure": &p.FailureThreshold, "timeout": &p.TimeoutSeconds,
@@ -198,16 +198,16 @@ func probeOf(t *testing.T, fields []string) *v1.Probe {
 }
 
 // networkHandler returns the handler of that name that asks a port, or nil.
-func networkHandler(name string, port int) *v1.ProbeHandler {
+func networkHandler(name string, port intstr.IntOrString) *v1.ProbeHandler {
 	switch name {
 	case "http", "https":
 		return &v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{
-			Path: "/up?now", Port: intstr.FromInt(port), Scheme: v1.URIScheme(strings.ToUpper(name)),
+			Path: "/up?now", Port: port, Scheme: v1.URIScheme(strings.ToUpper(name)),
 		}}
 	case "tcp":
-		return &v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: intstr.FromInt(port)}}
+		return &v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: port}}
 	case "grpc":
-		return &v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: int32(port)}}
+		return &v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: port.IntVal}}
 	}
 	return nil
 }

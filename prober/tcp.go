@@ -9,7 +9,7 @@ import (
 // (pkg/probe/tcp/tcp.go at v1.37.0).
 func (w *worker) runTCP(p *sim.Proc, podIP string, retry bool) verdict {
 	socket := w.spec.TCPSocket
-	port, err := resolvePort(socket.Port, w.container)
+	port, err := w.resolvePort(socket.Port)
 	if err != nil {
 		return broken(err)
 	}

@@ -3,14 +3,13 @@ package realkubelet
 import (
 	"reflect"
 	"slices"
-	"unsafe"
 
-	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/kubelet"
 	kubelettypes "k8s.io/kubernetes/pkg/kubelet/types"
+
+	"probesim.dev/conformance/kubelet/release"
 )
 
 // runningKubelet is a kubelet that runs.
@@ -22,12 +21,6 @@ const (
 	evictionMessage = "The node was low on resource: memory. "
 )
 
-// evictPod is what the eviction manager does to a pod that it has chosen. It returns when the pod is gone.
-//
-//go:linkname evictPod k8s.io/kubernetes/pkg/kubelet/eviction.(*managerImpl).evictPod
-func evictPod(manager unsafe.Pointer, logger klog.Logger, pod *v1.Pod, gracePeriodOverride int64, message string,
-	annotations map[string]string, condition *v1.PodCondition) bool
-
 // eviction returns what evicts a pod, nil if the eviction manager would not choose it.
 func (k *runningKubelet) eviction(uid types.UID) func() {
 	active := k.GetActivePods()
@@ -38,7 +31,7 @@ func (k *runningKubelet) eviction(uid types.UID) func() {
 	pod := active[i]
 	manager := field(reflect.ValueOf(k.Kubelet).Elem(), "evictionManager").Elem().UnsafePointer()
 	return func() {
-		evictPod(manager, logr.Discard(), pod, evictionGrace, evictionMessage, nil, &v1.PodCondition{
+		release.EvictPod(manager, pod, evictionGrace, evictionMessage, &v1.PodCondition{
 			Type: v1.DisruptionTarget, ObservedGeneration: pod.Generation, Status: v1.ConditionTrue,
 			Reason: v1.PodReasonTerminationByKubelet, Message: evictionMessage,
 		})

@@ -21,7 +21,7 @@ var actions = []weighted[action]{
 	{15, action{"setDelays", (*generator).setDelays}},
 	{15, action{"patch", (*generator).patch}},
 	{15, action{"evict", (*generator).evict}},
-	{25, action{"restartKubelet", (*generator).restartKubelet}},
+	{6, action{"restartKubelet", (*generator).restartKubelet}},
 }
 
 // when returns a step without its action.

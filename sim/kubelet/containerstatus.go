@@ -58,6 +58,9 @@ func (k *Kubelet) initContainerStatuses(pod *v1.Pod, s *podStatus, old []v1.Cont
 // showWhyItWaits has a container wait that is to be started again and could not be the last time.
 func (k *Kubelet) showWhyItWaits(c *v1.ContainerStatus, pod *v1.Pod, spec *v1.Container, s *podStatus) {
 	reason, ok := k.reasons[startKey{pod.UID, spec.Name}]
+	if !k.profile.ContainerRestartRules {
+		spec = &v1.Container{Name: spec.Name} // by the pod's policy (pkg/kubelet/container/helpers.go at v1.34.4)
+	}
 	if !ok || !shouldBeRestarted(pod, spec, s.find(spec.Name)) {
 		return
 	}

@@ -95,6 +95,30 @@ func TestInitContainerActions(t *testing.T) {
 	}
 }
 
+// Before 1.37 a pod is initialized while a regular container runs: the restart of a sidecar holds up one that crashed.
+func TestInitializedWhileOneRuns(t *testing.T) {
+	for containers, want := range map[string][2]string{
+		"a running, app exit 1":  {"nothing", "start app"},
+		"a exit 1, app exit 1":   {"start a", "start a app"},
+		"a exit 1, app running":  {"start a", "start a"},
+		"a exit 1, app created":  {"start a app", "start a app"},
+		"a running, app running": {"nothing", "nothing"},
+	} {
+		for i, initializedBySandbox := range []bool{false, true} {
+			w := newBackOffWorld(t)
+			w.profile.InitializedBySandbox = initializedBySandbox
+			s := &podStatus{sandboxes: []fakeruntime.Sandbox{{ID: "s", Ready: true}}}
+			for part := range strings.SplitSeq(containers, ", ") {
+				name, words, _ := strings.Cut(part, " ")
+				w.addContainer(s, name, words)
+			}
+			if got := w.computePodActions(podWithInit(v1.RestartPolicyAlways, "a+"), s).text(); got != want[i] {
+				t.Errorf("%s, InitializedBySandbox %v: got %s, want %s", containers, initializedBySandbox, got, want[i])
+			}
+		}
+	}
+}
+
 // A new sandbox begins with the first init container, unless everything has been done.
 func TestSandboxOfAPodWithInitContainers(t *testing.T) {
 	for app, want := range map[string]string{

@@ -30,11 +30,13 @@ func (k *Kubelet) computeInitContainerActions(pod *v1.Pod, s *podStatus, actions
 	if len(pod.Spec.InitContainers) == 0 {
 		return true
 	}
-	active := podStatus{containers: s.active()}
-	ready := s.hasActiveRegular(pod)
+	seen, ready := s, s.hasRunningRegular(pod)
+	if k.profile.InitializedBySandbox {
+		seen, ready = &podStatus{containers: s.active()}, s.hasActiveRegular(pod)
+	}
 	p := &initProgress{k: k, pod: pod, actions: actions, initialized: ready, begun: ready}
 	for i := range slices.Backward(pod.Spec.InitContainers) {
-		p.look(i, active.find(pod.Spec.InitContainers[i].Name))
+		p.look(i, seen.find(pod.Spec.InitContainers[i].Name))
 		if actions.killPod {
 			return false
 		}

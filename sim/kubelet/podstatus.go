@@ -49,7 +49,11 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 	if disrupted := status.FindCondition(old, v1.DisruptionTarget); disrupted != nil {
 		status.SetCondition(api, *disrupted)
 	}
-	api.Conditions = append(api.Conditions, k.readyToStartContainers(u.pod, s), status.Initialized(u.pod, all, api.Phase, old.Conditions))
+	var kept []v1.PodCondition
+	if k.profile.InitializedKept {
+		kept = old.Conditions
+	}
+	api.Conditions = append(api.Conditions, k.readyToStartContainers(u.pod, s), status.Initialized(u.pod, all, api.Phase, kept))
 	api.Conditions = append(api.Conditions,
 		status.Ready(u.pod, all, api.Phase, api.Conditions),
 		status.ContainersReady(u.pod, all, api.Phase),

@@ -79,6 +79,15 @@ func (s *podStatus) hasActiveRegular(pod *v1.Pod) bool {
 	return slices.ContainsFunc(s.active(), func(c fakeruntime.Container) bool { return isRegular(pod, c.Name) })
 }
 
+// hasRunningRegular reports whether the newest container of a regular one's name runs, or is about to: that was it
+// before 1.37 (computeInitContainerActions in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.36.3).
+func (s *podStatus) hasRunningRegular(pod *v1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Containers, func(c v1.Container) bool {
+		rc := s.find(c.Name)
+		return rc != nil && (rc.State == fakeruntime.Running || rc.State == fakeruntime.Created)
+	})
+}
+
 // hasRegular reports whether there is a regular container in any sandbox (HasAnyRegularContainerCreated in
 // pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (s *podStatus) hasRegular(pod *v1.Pod) bool {

@@ -27,9 +27,20 @@ type Profile struct {
 	// WorkerEndsWithLastExit ends a worker as soon as its container has ended and is not restarted after such
 	// an exit, instead of only in pods whose restart policy is Never; 1.35 on (#134631).
 	WorkerEndsWithLastExit bool
+	// ContainerRestartRules has the API server keep the restart policies and rules that containers have of their
+	// own; before, it takes out all but those that make sidecars, and the status has a sidecar wait to be started
+	// again only if the pod's policy would have it so; 1.35 on (#134631).
+	ContainerRestartRules bool
+	// InitializedBySandbox takes a pod for initialized once a regular container has been started in the sandbox in use;
+	// before, only while one runs, in any sandbox, so that the restart of a sidecar holds up those that have ended;
+	// 1.37 on (#138514).
+	InitializedBySandbox bool
 	// RemovedInstanceKept keeps in the status how the run before ended, and the number of restarts, when the
 	// runtime has no more instances to tell them by; 1.36 on (#136681).
 	RemovedInstanceKept bool
+	// InitializedKept leaves the condition Initialized true when a sidecar of an initialized pod has to start again
+	// and no regular container runs; 1.36 on (#136681).
+	InitializedKept bool
 	// UnknownStateInErrorEvent words the event of a probe error as "errored and resulted in unknown
 	// state"; 1.33 on (#125901).
 	UnknownStateInErrorEvent bool
@@ -58,6 +69,10 @@ type Profile struct {
 	// the kubelet verifies that; 1.35 on (#135228).
 	ImageAccessInPulledEvent bool
 
+	// UnknownPortNotFound says of a port's name that the container does not have that it is not found, instead of
+	// trying to read it as a number; 1.37 on (#139791).
+	UnknownPortNotFound bool
+
 	// CrashLoopBackOffInitial and CrashLoopBackOffMax bound the delay before a crashed container is
 	// started again; CrashLoopBackOffReset is the time without a restart that ends it.
 	CrashLoopBackOffInitial, CrashLoopBackOffMax, CrashLoopBackOffReset time.Duration
@@ -83,7 +98,9 @@ var V1_36_3 = Profile{
 	StartupOnHoldAfterSuccess: true,
 	StartedCarriedOver:        true,
 	WorkerEndsWithLastExit:    true,
+	ContainerRestartRules:     true,
 	RemovedInstanceKept:       true,
+	InitializedKept:           true,
 	UnknownStateInErrorEvent:  true,
 	TerminationCancelsProbes:  true,
 	RequeueAtBackOffExpiry:    true,
@@ -104,9 +121,12 @@ var V1_37_0 = Profile{
 	ManualTriggerResetsTicker: true,
 	StartupOnHoldAfterSuccess: true,
 	AddPodSkipsOnlyContainer:  true,
+	InitializedBySandbox:      true,
 	StartedCarriedOver:        true,
 	WorkerEndsWithLastExit:    true,
+	ContainerRestartRules:     true,
 	RemovedInstanceKept:       true,
+	InitializedKept:           true,
 	UnknownStateInErrorEvent:  true,
 	RequeueAtBackOffExpiry:    true,
 	OnDemandRelist:            true,
@@ -115,6 +135,7 @@ var V1_37_0 = Profile{
 	SandboxReasonInCondition:  true,
 	ShortContainerEvents:      true,
 	ImageAccessInPulledEvent:  true,
+	UnknownPortNotFound:       true,
 	CrashLoopBackOffInitial:   10 * time.Second,
 	CrashLoopBackOffMax:       300 * time.Second,
 	CrashLoopBackOffReset:     600 * time.Second,
