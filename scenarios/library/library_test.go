@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
@@ -105,22 +104,6 @@ func TestForm(t *testing.T) {
 				t.Errorf("%s:%d: the expectation needs a name", e.File, e.Line)
 			}
 		}
-	}
-}
-
-// TestQuick holds the library to what makes people run it often.
-func TestQuick(t *testing.T) {
-	if testing.Short() {
-		t.Skip("looks at the wall clock")
-	}
-	all, start := load(t), time.Now()
-	for _, s := range all {
-		for _, plan := range s.Plans() {
-			simulate(t, plan, options{})
-		}
-	}
-	if took := time.Since(start); took > time.Second {
-		t.Errorf("running the library took %s, more than a second", took)
 	}
 }
 
