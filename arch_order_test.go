@@ -99,3 +99,19 @@ func TestNoMachinePaths(t *testing.T) {
 		}
 	})
 }
+
+// TestPropertyTestsRepeat: a property test that draws other examples in each run fails for whoever comes next.
+func TestPropertyTestsRepeat(t *testing.T) {
+	fixed, uses := map[string]bool{}, map[string]string{}
+	for _, s := range sources(t) {
+		fixed[s.dir] = fixed[s.dir] || strings.Contains(s.text, "\nvar _ = flag.Set(\"rapid.seed\", \"1\")\n")
+		if _, imports := s.imports()["pgregory.net/rapid"]; imports && s.test {
+			uses[s.dir] = s.name
+		}
+	}
+	for dir, name := range uses {
+		if !fixed[dir] {
+			t.Errorf("%s draws other examples in each run: say var _ = flag.Set(\"rapid.seed\", \"1\") in a test file of its package", name)
+		}
+	}
+}

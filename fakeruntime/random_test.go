@@ -1,6 +1,7 @@
 package fakeruntime
 
 import (
+	"flag"
 	"fmt"
 	"slices"
 	"testing"
@@ -10,6 +11,9 @@ import (
 
 	"probesim.dev/sim/trace"
 )
+
+// Each run draws the same examples, unless -rapid.seed says otherwise.
+var _ = flag.Set("rapid.seed", "1")
 
 // outcomeOf drives a run to its end and tells all that is to be seen of it. Before each call it
 // advances the time as step says, to each Next or just to the call if step is 0.

@@ -100,7 +100,7 @@ func (op *Op) deadline() time.Duration {
 		return never
 	}
 	deadline := later(op.Start, op.Call.Timeout)
-	if op.request.answer.IgnoreTimeout {
+	if op.request.answer.IgnoreTimeout && op.Call.Method == ExecSync {
 		return later(deadline, clientDeadline)
 	}
 	return deadline

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,9 @@ import (
 
 	"probesim.dev/sim"
 )
+
+// Each run draws the same examples, unless -rapid.seed says otherwise.
+var _ = flag.Set("rapid.seed", "1")
 
 // A program is some processes that sleep, send, receive and are interrupted, and callbacks that send. Each
 // channel has one process that receives from it.

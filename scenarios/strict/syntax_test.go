@@ -2,12 +2,16 @@ package strict
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 )
+
+// Each run draws the same examples, unless -rapid.seed says otherwise.
+var _ = flag.Set("rapid.seed", "1")
 
 // TestSyntaxErrorPlace breaks a random document in one line and looks for that line in the error.
 func TestSyntaxErrorPlace(t *testing.T) {

@@ -1,6 +1,7 @@
 package choose_test
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +12,9 @@ import (
 
 	"probesim.dev/sim/choose"
 )
+
+// Each run draws the same examples, unless -rapid.seed says otherwise.
+var _ = flag.Set("rapid.seed", "1")
 
 var choices = rapid.Custom(func(t *rapid.T) choose.Choice {
 	return choose.Choice{

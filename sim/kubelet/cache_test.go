@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"flag"
 	"fmt"
 	"slices"
 	"testing"
@@ -12,6 +13,9 @@ import (
 
 	"probesim.dev/sim"
 )
+
+// Each run draws the same examples, unless -rapid.seed says otherwise.
+var _ = flag.Set("rapid.seed", "1")
 
 // A pod worker that asks for a status newer than a time gets one at once only if what is known is newer,
 // not as new. Once it waits, as new will do (getIfNewerThan and notify in pkg/kubelet/container/cache.go).

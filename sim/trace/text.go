@@ -79,9 +79,9 @@ func (s *PodStatus) String() string {
 		parts = append(parts, "not-initialized")
 	}
 	if s.ContainersReady != s.Ready {
-		parts = append(parts, flag("containersReady", s.ContainersReady))
+		parts = append(parts, yesOrNo("containersReady", s.ContainersReady))
 	}
-	parts = append(parts, flag("ready", s.Ready))
+	parts = append(parts, yesOrNo("ready", s.Ready))
 	for i := range s.Containers {
 		parts = append(parts, "["+s.Containers[i].String()+"]")
 	}
@@ -94,10 +94,10 @@ func (c *ContainerStatus) String() string {
 	if c.State == "terminated" {
 		state += fmt.Sprintf(" exit code %d", c.ExitCode)
 	}
-	return join(c.Name, state, flag("started", c.Started), flag("ready", c.Ready), fmt.Sprintf("restarts %d", c.RestartCount))
+	return join(c.Name, state, yesOrNo("started", c.Started), yesOrNo("ready", c.Ready), fmt.Sprintf("restarts %d", c.RestartCount))
 }
 
-func flag(name string, b bool) string {
+func yesOrNo(name string, b bool) string {
 	if b {
 		return name
 	}
