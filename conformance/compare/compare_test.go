@@ -31,7 +31,7 @@ func TestLibrary(t *testing.T) {
 				t.Errorf("%s: %v", s.Metadata.Name, err)
 			case !o.Equal():
 				t.Errorf("%s: %s", s.Metadata.Name, o.Text())
-			case o.Records() < 10 || o.RealTime <= 0 || o.SimTime <= 0:
+			case o.Records() < 5 || o.RealTime <= 0 || o.SimTime <= 0:
 				t.Errorf("%s: %d records, %v and %v", s.Metadata.Name, o.Records(), o.RealTime, o.SimTime)
 			}
 			if err == nil && slices.ContainsFunc(s.Plans(), func(p *scenarios.Plan) bool { return p.Version == release.Version }) {

@@ -33,6 +33,23 @@ var mutations = []mutation{
 		}
 	}},
 	{name: "there are no readiness gates", change: func(pod *v1.Pod) { pod.Spec.ReadinessGates = nil }},
+	{name: "containers mount nothing", change: func(pod *v1.Pod) {
+		for _, c := range containersOf(pod) {
+			c.VolumeMounts = nil
+		}
+	}},
+	{name: "containers mount all volumes of their pod", change: func(pod *v1.Pod) {
+		for _, c := range containersOf(pod) {
+			for _, v := range pod.Spec.Volumes {
+				c.VolumeMounts = append(c.VolumeMounts, v1.VolumeMount{Name: v.Name, MountPath: "/" + v.Name})
+			}
+		}
+	}},
+	{name: "no image is pulled", change: func(pod *v1.Pod) {
+		for _, c := range containersOf(pod) {
+			c.ImagePullPolicy = v1.PullIfNotPresent
+		}
+	}},
 	{name: "there are no init containers", change: func(pod *v1.Pod) { pod.Spec.InitContainers = nil }},
 	{name: "nothing is deleted", withoutSteps: true},
 }
