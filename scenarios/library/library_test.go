@@ -85,7 +85,7 @@ func holds(t *testing.T, r *run) {
 }
 
 // TestForm looks at what readers rely on: names that are unique, what a scenario shows, expectations with
-// names, and the row of the catalogue of upstream tests that one is about.
+// names, the row of the catalogue of upstream tests that one is about, and who was wrong where the comparison found it.
 func TestForm(t *testing.T) {
 	files := map[string]string{}
 	for _, s := range load(t) {
@@ -98,6 +98,9 @@ func TestForm(t *testing.T) {
 		}
 		if strings.HasPrefix(s.File, "e2e/") != (s.Metadata.Labels["e2e"] != "") {
 			t.Errorf("%s:%d: the label e2e is for the files in e2e, which all have one", s.File, s.Line)
+		}
+		if text, err := FS.ReadFile(s.File); strings.HasPrefix(s.File, "found/") && (err != nil || !strings.Contains(strings.ToLower(string(text)), "wrong")) {
+			t.Errorf("%s: needs to say who was wrong", s.File)
 		}
 		for _, e := range s.Spec.Expect {
 			if e.Name == "" {
