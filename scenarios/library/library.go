@@ -5,6 +5,7 @@
 //	             with what the test asserts and, as that often is little, what it means
 //	lifecycle/   what a pod has beside its regular containers: init containers, sidecars, hooks,
 //	             restart policies of containers, readiness gates
+//	found/       small scenarios in which the real kubelet and the simulator once differed: each says who was wrong
 package library
 
 import (
@@ -18,7 +19,7 @@ import (
 
 // FS has the files, by paths such as quickstart/exec-liveness.yaml.
 //
-//go:embed quickstart e2e lifecycle versions
+//go:embed quickstart e2e lifecycle versions found
 var FS embed.FS
 
 // Scenarios loads all scenarios of the library, in the order of their files. Each call returns new ones. An
