@@ -170,6 +170,12 @@ func (op *Op) lose() {
 	}
 }
 
+// GivenUp reports whether the caller of a request over the network has ended it, as its time was over, and nothing that
+// came from the program. Commands are ended by the runtime.
+func (op *Op) GivenUp() bool {
+	return op.Call.Method.isNetwork() && (op.TimedOut || op.Reply == NoHandshake)
+}
+
 // containerID returns the ID of the container that a request went to.
 func (op *Op) containerID() string {
 	if op.container != nil {

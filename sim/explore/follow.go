@@ -161,7 +161,7 @@ func at(list []instant, i int, until time.Duration) instant {
 // improve looks for a run that goes further along the trace: with one more choice; with one and the end of a
 // race, of which there are few; with two of one instant; then with any two.
 func (f *follower) improve(best attempt) (attempt, bool) {
-	options := alternatives(best)
+	options := f.alternatives(best)
 	for _, o := range options {
 		if a, ok := f.further(best, o.made); ok {
 			return a, true
@@ -201,11 +201,14 @@ func (f *follower) further(best attempt, more ...choose.Made) (attempt, bool) {
 
 // bands are how long before the parting the choice that matters may lie, likeliest first: just before;
 // a requeue ago, which is 60 to 90 s after the sync that drew it; at any other time in between.
-var bands = []struct{ from, to time.Duration }{
+var bands = []band{
 	{atOnce, 3 * time.Second},
 	{59 * time.Second, 92 * time.Second},
 	{3 * time.Second, 59 * time.Second},
 }
+
+// band is a time before the parting.
+type band struct{ from, to time.Duration }
 
 // option is a choice that could have been made at a time.
 type option struct {
@@ -214,17 +217,18 @@ type option struct {
 }
 
 // alternatives lists the choices that could have been made otherwise before the run parted from the trace: those
-// just before, those about start delays that no other worker got, then the others, latest first within each band.
-func alternatives(a attempt) []option {
+// just before, those about start delays that no other worker got, those just before something began of which the record
+// is at the parting, then the others, latest first within each band.
+func (f *follower) alternatives(a attempt) []option {
 	var list []option
-	within := func(from, to time.Duration) {
+	within := func(b band) {
 		for _, d := range slices.Backward(a.decisions) {
-			if ago := a.parts - d.t; !d.start && from <= ago && ago < to {
+			if ago := a.parts - d.t; !d.start && b.from <= ago && ago < b.to {
 				list = append(list, d.others()...)
 			}
 		}
 	}
-	within(0, atOnce)
+	within(band{0, atOnce})
 	for _, d := range a.decisions {
 		if !d.start || d.t > a.parts {
 			continue
@@ -235,8 +239,23 @@ func alternatives(a attempt) []option {
 			}
 		}
 	}
+	for _, took := range f.took(a) {
+		within(band{took, took + atOnce})
+	}
 	for _, band := range bands {
-		within(band.from, band.to)
+		within(band)
+	}
+	return list
+}
+
+// took returns how long before the parting began what is recorded there on one side only: longer ago than at once.
+func (f *follower) took(a attempt) []time.Duration {
+	var list []time.Duration
+	want, got := atTime(f.Want, a.parts), atTime(a.records, a.parts)
+	for _, r := range slices.Concat(without(want, got), without(got, want)) {
+		if r.Took > atOnce && !slices.Contains(list, r.Took) {
+			list = append(list, r.Took)
+		}
 	}
 	return list
 }
