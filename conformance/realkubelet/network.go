@@ -33,6 +33,7 @@ type network struct {
 	recorder *recorder
 	probes   *probeRuns
 	status   status.PodStatusProvider
+	first    *firstRuns
 }
 
 // asker is the probe on whose behalf the kubelet connects.
@@ -60,6 +61,7 @@ func (n *network) attach(k *kubelet.Kubelet) {
 	kubelet := reflect.ValueOf(k).Elem()
 	n.status = field(kubelet, "statusManager").Interface().(status.PodStatusProvider)
 	manager := field(kubelet, "probeManager").Elem().Elem() // of the interface, of the pointer
+	n.first.watch(manager)
 	prober := field(manager, "prober").Elem()
 	http := field(prober, "http")
 	http.Set(reflect.ValueOf(newHTTPProber(n, http.Interface().(httpprobe.Prober))))

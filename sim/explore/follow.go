@@ -27,15 +27,9 @@ type Options struct {
 	// pod was synced shows in no record, but decides when it is synced again.
 	Requeues []Requeue
 	// Starts are the parts of their period that young probe workers waited for before their first run, of each
-	// kubelet that was started, in order of time; which worker drew which is not known.
+	// kubelet that was started, in order of time.
 	Starts []Start
 	Budget int // how many runs to spend; 0: 2000
-}
-
-// Start is what the young probe workers of a kubelet drew that was started at T.
-type Start struct {
-	T         time.Duration
-	Fractions []float64 // from 0 to below 1
 }
 
 // Requeue is a jitter drawn at the end of a sync of a pod.
@@ -96,10 +90,6 @@ type follower struct {
 // search goes on from a run as far along the trace as it can.
 func (f *follower) search(best attempt) attempt {
 	for best.parts < f.Duration && f.runs < f.Budget {
-		if a, ok := f.guessStarts(best); ok {
-			best = a
-			continue
-		}
 		next, ok := f.improve(best)
 		if !ok {
 			break
@@ -197,67 +187,6 @@ func (f *follower) further(best attempt, more ...choose.Made) (attempt, bool) {
 	until := min(best.parts+margin, f.Duration)
 	a := f.try(append(slices.Clone(best.made), more...), until, false)
 	return a, a.parts > best.parts
-}
-
-// bands are how long before the parting the choice that matters may lie, likeliest first: just before;
-// a requeue ago, which is 60 to 90 s after the sync that drew it; at any other time in between.
-var bands = []band{
-	{atOnce, 3 * time.Second},
-	{59 * time.Second, 92 * time.Second},
-	{3 * time.Second, 59 * time.Second},
-}
-
-// band is a time before the parting.
-type band struct{ from, to time.Duration }
-
-// option is a choice that could have been made at a time.
-type option struct {
-	t    time.Duration
-	made choose.Made
-}
-
-// alternatives lists the choices that could have been made otherwise before the run parted from the trace: those
-// just before, those about start delays that no other worker got, those just before something began of which the record
-// is at the parting, then the others, latest first within each band.
-func (f *follower) alternatives(a attempt) []option {
-	var list []option
-	within := func(b band) {
-		for _, d := range slices.Backward(a.decisions) {
-			if ago := a.parts - d.t; !d.start && b.from <= ago && ago < b.to {
-				list = append(list, d.others()...)
-			}
-		}
-	}
-	within(band{0, atOnce})
-	for _, d := range a.decisions {
-		if !d.start || d.t > a.parts {
-			continue
-		}
-		for _, o := range d.others() {
-			if !taken(a, d, o.made.Value) {
-				list = append(list, o)
-			}
-		}
-	}
-	for _, took := range f.took(a) {
-		within(band{took, took + atOnce})
-	}
-	for _, band := range bands {
-		within(band)
-	}
-	return list
-}
-
-// took returns how long before the parting began what is recorded there on one side only: longer ago than at once.
-func (f *follower) took(a attempt) []time.Duration {
-	var list []time.Duration
-	want, got := atTime(f.Want, a.parts), atTime(a.records, a.parts)
-	for _, r := range slices.Concat(without(want, got), without(got, want)) {
-		if r.Took > atOnce && !slices.Contains(list, r.Took) {
-			list = append(list, r.Took)
-		}
-	}
-	return list
 }
 
 // divergence says how the records of the instant differ at which the best run parts.
