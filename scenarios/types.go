@@ -126,8 +126,8 @@ type Step struct {
 	Evict     *Evict     `json:"evict,omitempty"`
 
 	RestartKubelet *RestartKubelet `json:"restartKubelet,omitempty"`
+	RebootNode     *RebootNode     `json:"rebootNode,omitempty"`
 
-	RebootNode   later `json:"rebootNode,omitempty"`
 	ShutdownNode later `json:"shutdownNode,omitempty"`
 	RuntimeDown  later `json:"runtimeDown,omitempty"`
 	APIDown      later `json:"apiDown,omitempty"`
@@ -150,6 +150,11 @@ type Evict struct {
 // RestartKubelet stops the kubelet and starts it again. Containers go on.
 type RestartKubelet struct {
 	Downtime *value.Draw `json:"downtime,omitempty"` // nil: 3s
+}
+
+// RebootNode ends all containers and the kubelet, and starts the kubelet again.
+type RebootNode struct {
+	Downtime *value.Draw `json:"downtime,omitempty"` // nil: 60s
 }
 
 // SetDelays has other delays hold for a while.

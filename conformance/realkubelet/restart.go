@@ -77,6 +77,12 @@ func (n *node) stop() bool {
 	return true
 }
 
+// powerOff has the node go down, after stop. What is on its disk stays, but nothing is mounted any more.
+func (n *node) powerOff(back time.Duration, cause int64) {
+	n.driver.powerOff(back, cause)
+	n.mounter = mount.NewFakeMounter(nil)
+}
+
 // restart starts a kubelet after stop.
 func (n *node) restart() {
 	n.recorder.add(trace.Record{Kind: trace.KubeletStarted})

@@ -56,6 +56,8 @@ func (w *world) StopKubelet() bool { return w.node.stop() }
 
 func (w *world) StartKubelet() { w.node.restart() }
 
+func (w *world) PowerOff(back time.Duration, cause int64) { w.node.powerOff(back, cause) }
+
 func (w *world) SetDelays(d ...fakeruntime.Delays) { w.driver.setDelays(d) }
 
 func (w *world) Record(r trace.Record) int64 { return w.recorder.add(r) }

@@ -138,6 +138,7 @@ var features = map[string]feature{
 	"another image":     matches(`patch: \{.*image: .app:2`),
 	"an eviction":       matches(`evict: \{pod`),
 	"a restart":         matches(`restartKubelet: \{\}`),
+	"a reboot":          matches(`rebootNode: \{`),
 	"a long downtime":   matches(`restartKubelet: \{downtime: \d\ds`),
 	"delays for a time": matches(`setDelays: \{for: .*delays: \{[a-z]+`),
 	"delays for good":   matches(`setDelays: \{delays: `),

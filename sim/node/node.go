@@ -173,6 +173,13 @@ func (n *Node) startKubelet() {
 	})
 }
 
+// PowerOff ends all containers and sandboxes now, because of a record, as when the node goes down; the kubelet must have
+// been stopped. The runtime is started again at time back and finds then how things are; see fakeruntime.PowerOff.
+func (n *Node) PowerOff(back time.Duration, cause int64) {
+	n.runtime.PowerOff(n.sim.Now(), back, cause)
+	n.runtime.arm()
+}
+
 // SetDelays has these delays hold from now on in place of all others, of several the last.
 func (n *Node) SetDelays(d ...fakeruntime.Delays) { n.runtime.SetDelays(d...) }
 
