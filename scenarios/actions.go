@@ -38,6 +38,7 @@ func (s *Step) actions() []action {
 	add(s.Evict, s.Evict != nil)
 	add(s.RestartKubelet, s.RestartKubelet != nil)
 	add(s.RebootNode, s.RebootNode != nil)
+	add(s.ShutdownNode, s.ShutdownNode != nil)
 	return list
 }
 

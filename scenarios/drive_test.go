@@ -75,6 +75,12 @@ func (w *fakeWorld) StartKubelet() {
 	w.logf("start kubelet")
 }
 
+func (w *fakeWorld) ShutDown() bool {
+	listens := !w.stopped
+	w.logf("shut down: %t", listens)
+	return listens
+}
+
 func (w *fakeWorld) PowerOff(back time.Duration, _ int64) { w.logf("power off until %s", back) }
 
 func (w *fakeWorld) SetDelays(list ...fakeruntime.Delays) {

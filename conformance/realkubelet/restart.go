@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/mount-utils"
 
+	"probesim.dev/sim/kubeletconfig"
 	"probesim.dev/sim/trace"
 )
 
@@ -21,6 +22,7 @@ type node struct {
 	root     string
 	mounter  mount.Interface
 	configs  *configs
+	config   kubeletconfig.Config
 
 	mu      sync.Mutex
 	ctx     context.Context // of all kubelets
@@ -58,7 +60,7 @@ func (n *node) launch() {
 	}
 	k, err := startKubelet(n.ctx, outside{
 		root: n.root, mounter: n.mounter, client: n.api.client(n.conn), runtime: runtime, images: &imageService{runtime: runtime},
-		recorder: events, pods: n.api.watch(), network: network, workers: goroutines,
+		config: n.config, recorder: events, pods: n.api.watch(), network: network, workers: goroutines,
 	})
 	if n.kubelet = k; err != nil && n.err == nil {
 		n.err = fmt.Errorf("at %v: start the kubelet: %w", n.driver.now(), err)

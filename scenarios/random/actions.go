@@ -23,7 +23,11 @@ var actions = []weighted[action]{
 	{15, action{"evict", (*generator).evict}},
 	{6, action{"restartKubelet", (*generator).downtime}},
 	{4, action{"rebootNode", (*generator).downtime}},
+	{4, action{"shutdownNode", (*generator).shutdownNode}},
 }
+
+// shutdownNode needs a kubelet that listens: without one the node is rebooted at once.
+func (g *generator) shutdownNode(*pod) *yaml.Node { return inline() }
 
 // when returns a step without its action.
 func (g *generator) when(p *pod) *yaml.Node {
