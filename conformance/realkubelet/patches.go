@@ -37,7 +37,7 @@ func (c shiftedClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 func queueLogCleaning(k *kubelet.Kubelet) {
 	runtime := field(reflect.ValueOf(k).Elem(), "containerRuntime").Elem().Elem() // of the interface, of the pointer
 	manager := field(runtime, "logManager")
-	queued := reflect.ValueOf(queuedLogs{manager.Interface().(logs.ContainerLogManager), make(chan struct{}, 1)})
+	queued := reflect.ValueOf(queuedLogs{release.WithoutRotation(manager.Interface().(logs.ContainerLogManager)), make(chan struct{}, 1)})
 	manager.Set(queued)
 	field(reflect.ValueOf(k).Elem(), "containerLogManager").Set(queued)
 }
@@ -46,8 +46,6 @@ type queuedLogs struct {
 	logs.ContainerLogManager
 	turn chan struct{}
 }
-
-func (q queuedLogs) Start(context.Context) {}
 
 func (q queuedLogs) Clean(ctx context.Context, containerID string) error {
 	q.turn <- struct{}{}
