@@ -49,23 +49,25 @@ type Kubelet struct {
 	runtime  Runtime
 	api      *apiserver.Server
 
-	podManager   *podManager
-	config       *sim.Chan[configUpdate]
-	workers      *podWorkers
-	workQueue    *workQueue
-	cache        *podCache
-	pleg         *pleg
-	status       *status.Manager
-	prober       *prober.Manager
-	results      prober.Results
-	reasons      map[startKey]startReason
-	deletor      *deletor
-	logs         *sim.Chan[struct{}] // is full while somebody removes logs
-	volumes      *volumes
-	puller       *sim.Chan[*pullRequest]
-	shuttingDown bool // the node is
-	disk         *Disk
-	knowsAll     bool // housekeeping has met everything that ran when the kubelet started
+	podManager *podManager
+	config     *sim.Chan[configUpdate]
+	workers    *podWorkers
+	workQueue  *workQueue
+	cache      *podCache
+	pleg       *pleg
+	status     *status.Manager
+	prober     *prober.Manager
+	results    prober.Results
+	reasons    map[startKey]startReason
+	deletor    *deletor
+	logs       *sim.Chan[struct{}] // is full while somebody removes logs
+	volumes    *volumes
+	puller     *sim.Chan[*pullRequest]
+	disk       *Disk
+	knowsAll   bool // housekeeping has met everything that ran when the kubelet started
+
+	shuttingDown bool        // the node is
+	rejected     []types.UID // pods that were not admitted and that no worker knows of, oldest first
 
 	backOff      *flowcontrol.Backoff
 	backOffClock *clocktesting.FakeClock

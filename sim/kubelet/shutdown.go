@@ -1,21 +1,16 @@
 package kubelet
 
 import (
-	"fmt"
-
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/sim"
 	"probesim.dev/sim/kubeletconfig"
-	"probesim.dev/status"
 )
 
 // What the node shutdown manager says (pkg/kubelet/nodeshutdown/nodeshutdown_manager.go at v1.37.0).
 const (
-	shutdownReason    = "Terminated"
-	shutdownMessage   = "Pod was terminated in response to imminent node shutdown."
-	notAdmittedReason = "NodeShutdown"
-	notAdmittedWhy    = "Pod was rejected as the node is shutting down."
+	shutdownReason  = "Terminated"
+	shutdownMessage = "Pod was terminated in response to imminent node shutdown."
 )
 
 // ListensForShutdown reports whether the kubelet waits for its node to be shut down: it must be configured to, and it is
@@ -100,39 +95,4 @@ func setShutDown(pod *v1.Pod, s *v1.PodStatus) {
 		s.Phase = v1.PodFailed
 	}
 	setDisrupted(pod, s, shutdownReason, shutdownMessage)
-}
-
-// admit reports whether a new pod may run. The node takes none while it is shutting down; one that was rejected has failed
-// (HandlePodAdditions and rejectPod in pkg/kubelet/kubelet.go at v1.37.0).
-func (k *Kubelet) admit(pod *v1.Pod, cause int64) bool {
-	w, known := k.workers.workers[pod.UID]
-	if known && w.terminating || status.IsTerminal(pod.Status.Phase) {
-		return true
-	}
-	if k.shuttingDown {
-		k.podEvent(pod, v1.EventTypeWarning, notAdmittedReason, notAdmittedWhy, cause)
-		k.status.SetPodStatus(pod, &v1.PodStatus{
-			QOSClass: pod.Status.QOSClass, Phase: v1.PodFailed, Reason: notAdmittedReason,
-			Message: fmt.Sprintf("Pod was rejected: %s", notAdmittedWhy),
-		}, cause)
-		return false
-	}
-	k.disk.admitted[pod.UID] = true
-	return true
-}
-
-// passesOver reports whether changes of a pod do not matter as it was not admitted (HandlePodUpdates and HandlePodReconcile
-// in pkg/kubelet/kubelet.go at v1.37.0).
-func (k *Kubelet) passesOver(pod *v1.Pod) bool {
-	return k.profile.UpdateNeedsAdmission && !k.disk.admitted[pod.UID]
-}
-
-// endRejected has pods end that were never admitted and have been deleted: no worker knows of them
-// (filterTerminalPodsToDelete in pkg/kubelet/kubelet_pods.go at v1.37.0).
-func (k *Kubelet) endRejected() {
-	for _, pod := range k.podManager.list() {
-		if _, known := k.workers.workers[pod.UID]; !known && pod.DeletionTimestamp != nil && status.IsTerminal(pod.Status.Phase) {
-			k.workers.update(podUpdate{typ: syncKill, pod: pod})
-		}
-	}
 }
