@@ -49,7 +49,7 @@ func (n *node) launch() {
 	probes := &probeRuns{recorder: n.recorder, runs: map[probeKey]*probeRun{}}
 	network := &network{driver: n.conn, recorder: n.recorder, probes: probes}
 	events := &eventRecorder{
-		driver: n.conn, recorder: n.recorder, network: network, api: n.api, kills: map[containerKey]string{}, evicted: map[string]bool{},
+		driver: n.conn, recorder: n.recorder, network: network, pods: n.api.watch(), kills: map[containerKey]string{}, evicted: map[string]bool{},
 	}
 	goroutines := &workers{conn: n.conn, pods: map[string]string{}}
 	n.mu.Lock()
@@ -60,7 +60,7 @@ func (n *node) launch() {
 	}
 	k, err := startKubelet(n.ctx, outside{
 		root: n.root, mounter: n.mounter, client: n.api.client(n.conn), runtime: runtime, images: &imageService{runtime: runtime},
-		config: n.config, recorder: events, pods: n.api.watch(), network: network, workers: goroutines,
+		config: n.config, recorder: events, pods: events.pods, network: network, workers: goroutines,
 	})
 	if n.kubelet = k; err != nil && n.err == nil {
 		n.err = fmt.Errorf("at %v: start the kubelet: %w", n.driver.now(), err)
