@@ -118,9 +118,9 @@ func (k *KubeletConfig) compile() kubeletconfig.Config {
 	if m := k.CrashLoopBackOff.MaxContainerRestartPeriod; m != nil {
 		c.MaxContainerRestartPeriod = m.Time()
 	}
-	c.Shutdown = kubeletconfig.ShutdownPeriods(k.ShutdownGracePeriod.Time(), k.ShutdownGracePeriodCriticalPods.Time())
+	c.ShutdownGracePeriod, c.ShutdownGracePeriodCriticalPods = k.ShutdownGracePeriod.Time(), k.ShutdownGracePeriodCriticalPods.Time()
 	for _, p := range k.ShutdownGracePeriodByPodPriority {
-		c.Shutdown = append(c.Shutdown, kubeletconfig.ShutdownPeriod{Priority: p.Priority, Seconds: p.ShutdownGracePeriodSeconds})
+		c.ShutdownByPriority = append(c.ShutdownByPriority, kubeletconfig.ShutdownPeriod{Priority: p.Priority, Seconds: p.ShutdownGracePeriodSeconds})
 	}
 	return c
 }
@@ -131,7 +131,8 @@ func (*ShutdownNode) name() string { return "shutdownNode" }
 
 // check refuses the step where the kubelet does not wait for a shutdown.
 func (*ShutdownNode) check(c *checker, n *strict.Node) {
-	if config := c.spec.Field("kubelet").Field("config"); !config.Bad() && len(c.scenario.Spec.Kubelet.Config.compile().Shutdown) == 0 {
+	config := c.scenario.Spec.Kubelet.Config.compile()
+	if !c.spec.Field("kubelet").Field("config").Bad() && len(config.ShutdownPeriods()) == 0 {
 		n.Errorf("needs shutdownGracePeriod in kubelet.config: without it the kubelet does not notice (see rebootNode)")
 	}
 }

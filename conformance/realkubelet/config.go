@@ -50,7 +50,9 @@ func apply(set kubeletconfig.Config, c *internal.KubeletConfiguration) {
 	if set.MaxContainerRestartPeriod > 0 {
 		c.CrashLoopBackOff.MaxContainerRestartPeriod = &metav1.Duration{Duration: set.MaxContainerRestartPeriod}
 	}
-	for _, p := range set.Shutdown {
+	c.ShutdownGracePeriod.Duration = set.ShutdownGracePeriod
+	c.ShutdownGracePeriodCriticalPods.Duration = set.ShutdownGracePeriodCriticalPods
+	for _, p := range set.ShutdownByPriority {
 		c.ShutdownGracePeriodByPodPriority = append(c.ShutdownGracePeriodByPodPriority, internal.ShutdownGracePeriodByPodPriority{
 			Priority: p.Priority, ShutdownGracePeriodSeconds: p.Seconds,
 		})

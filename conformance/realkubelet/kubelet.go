@@ -73,7 +73,7 @@ func startKubelet(ctx context.Context, o outside) (*runningKubelet, error) {
 		return nil, err
 	}
 	running := &runningKubelet{Kubelet: k}
-	if len(o.config.Shutdown) > 0 {
+	if len(o.config.ShutdownPeriods()) > 0 {
 		running.shutdowns = shutdowns
 	}
 	shiftPodWorkers(k)

@@ -15,7 +15,9 @@ const (
 
 // ListensForShutdown reports whether the kubelet waits for its node to be shut down: it must be configured to, and it is
 // told once.
-func (k *Kubelet) ListensForShutdown() bool { return len(k.settings.Shutdown) > 0 && !k.shuttingDown }
+func (k *Kubelet) ListensForShutdown() bool {
+	return len(k.settings.ShutdownPeriods()) > 0 && !k.shuttingDown
+}
 
 // ShutDown tells the kubelet that its node is about to be shut down: it admits no more pods, and ends those that there
 // are, by their priority.
@@ -38,7 +40,7 @@ type shutdownGroup struct {
 
 // shutdownGroups returns the pods that are active, from the lowest priority to the highest.
 func (k *Kubelet) shutdownGroups() []shutdownGroup {
-	periods := k.settings.ByPriority()
+	periods := k.settings.ShutdownPeriods()
 	groups := make([]shutdownGroup, len(periods))
 	for i, p := range periods {
 		groups[i].grace = p.Seconds

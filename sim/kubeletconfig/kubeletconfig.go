@@ -3,6 +3,7 @@
 package kubeletconfig
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -14,9 +15,11 @@ type Config struct {
 	// MaxContainerRestartPeriod bounds the crash-loop back-off, from 1 s to 5 min. 0: as the version has it. Up to 1.34 it
 	// is behind a feature gate that is off.
 	MaxContainerRestartPeriod time.Duration
-	// Shutdown are the grace periods of a graceful node shutdown by the priority of pods; none: the node is not shut down
-	// gracefully.
-	Shutdown []ShutdownPeriod
+	// ShutdownGracePeriod is what a shutdown of the node waits for its pods; ShutdownGracePeriodCriticalPods is the part of it,
+	// at its end, that is for critical pods. Both are 0 or at least 1 s. 0: the node is not shut down gracefully.
+	ShutdownGracePeriod, ShutdownGracePeriodCriticalPods time.Duration
+	// ShutdownByPriority takes the place of these two, in any order.
+	ShutdownByPriority []ShutdownPeriod
 }
 
 // ShutdownPeriod is how long the pods of a priority and above have to end when the node is shut down, up to the
@@ -30,25 +33,22 @@ type ShutdownPeriod struct {
 // (pkg/apis/scheduling/types.go at v1.37.0).
 const SystemCriticalPriority = 2_000_000_000
 
-// ShutdownPeriods returns the periods that follow from shutdownGracePeriod, of which the last part, in whole seconds
-// each, is for critical pods (migrateConfig in pkg/kubelet/nodeshutdown/nodeshutdown_manager.go at v1.37.0). There are
-// none if there is no time.
-func ShutdownPeriods(grace, critical time.Duration) []ShutdownPeriod {
-	if grace == 0 || critical > grace {
-		return nil
+// ShutdownPeriods returns the periods in the order in which they are used, from the lowest priority to the highest; none if
+// the kubelet does not wait for a shutdown (newPodManager and migrateConfig in
+// pkg/kubelet/nodeshutdown/nodeshutdown_manager.go at v1.37.0).
+func (c *Config) ShutdownPeriods() []ShutdownPeriod {
+	periods := slices.Clone(c.ShutdownByPriority)
+	if grace, critical := c.ShutdownGracePeriod, c.ShutdownGracePeriodCriticalPods; len(periods) == 0 && grace > 0 && critical <= grace {
+		periods = []ShutdownPeriod{
+			{0, int64((grace - critical) / time.Second)},
+			{SystemCriticalPriority, int64(critical / time.Second)},
+		}
 	}
-	return []ShutdownPeriod{
-		{0, int64((grace - critical) / time.Second)},
-		{SystemCriticalPriority, int64(critical / time.Second)},
-	}
+	slices.SortStableFunc(periods, func(a, b ShutdownPeriod) int { return cmp.Compare(a.Priority, b.Priority) })
+	return periods
 }
 
-// ByPriority returns the periods in the order in which they are used: from the lowest priority to the highest.
-func (c *Config) ByPriority() []ShutdownPeriod {
-	return slices.SortedStableFunc(slices.Values(c.Shutdown), func(a, b ShutdownPeriod) int { return int(int64(a.Priority) - int64(b.Priority)) })
-}
-
-// Group returns which of the periods in the order of ByPriority is for a pod of a priority: the highest up to it, or the
+// Group returns which of the periods of ShutdownPeriods is for a pod of a priority: the highest up to it, or the
 // first (groupByPriority in nodeshutdown_manager.go at v1.37.0).
 func Group(periods []ShutdownPeriod, priority int32) int {
 	group := 0

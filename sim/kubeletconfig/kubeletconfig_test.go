@@ -20,7 +20,8 @@ func TestShutdownPeriods(t *testing.T) {
 		{10 * time.Second, 10 * time.Second, []int64{0, 10}},
 	} {
 		var got []int64
-		for _, p := range kubeletconfig.ShutdownPeriods(test.grace, test.critical) {
+		c := kubeletconfig.Config{ShutdownGracePeriod: test.grace, ShutdownGracePeriodCriticalPods: test.critical}
+		for _, p := range c.ShutdownPeriods() {
 			got = append(got, p.Seconds)
 		}
 		if !slices.Equal(got, test.want) {
@@ -30,14 +31,14 @@ func TestShutdownPeriods(t *testing.T) {
 }
 
 func TestGroup(t *testing.T) {
-	c := kubeletconfig.Config{Shutdown: []kubeletconfig.ShutdownPeriod{{1000, 3}, {-5, 1}, {0, 2}}}
-	periods := c.ByPriority()
+	c := kubeletconfig.Config{ShutdownByPriority: []kubeletconfig.ShutdownPeriod{{1000, 3}, {-5, 1}, {0, 2}}}
+	periods := c.ShutdownPeriods()
 	for priority, want := range map[int32]int64{-100: 1, -5: 1, -1: 1, 0: 2, 999: 2, 1000: 3, 2_000_000_000: 3} {
 		if got := periods[kubeletconfig.Group(periods, priority)].Seconds; got != want {
 			t.Errorf("a pod of priority %d has the period of %d s and not %d s", priority, got, want)
 		}
 	}
-	if c.Shutdown[0].Priority != 1000 {
-		t.Errorf("ByPriority has changed the configuration to %v", c.Shutdown)
+	if c.ShutdownByPriority[0].Priority != 1000 {
+		t.Errorf("ShutdownPeriods has changed the configuration to %v", c.ShutdownByPriority)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // also if the API server does not know yet that it has failed.
 func TestShutdownRejects(t *testing.T) {
 	for _, p := range []profile.Profile{profile.V1_34_4, profile.V1_36_3, profile.V1_37_0} {
-		n := node.New(node.Options{Profile: p, Config: kubeletconfig.Config{Shutdown: kubeletconfig.ShutdownPeriods(20*time.Second, 0)}})
+		n := node.New(node.Options{Profile: p, Config: kubeletconfig.Config{ShutdownGracePeriod: 20 * time.Second}})
 		defer n.Close()
 		n.At(10*time.Second, func() {
 			if !n.ShutDown() {
