@@ -38,6 +38,7 @@ func (s *Step) actions() []action {
 	add(s.Patch, s.Patch != nil)
 	add(s.Evict, s.Evict != nil)
 	add(s.RestartKubelet, s.RestartKubelet != nil)
+	add(s.APIDown, s.APIDown != nil)
 	return list
 }
 

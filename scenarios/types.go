@@ -126,11 +126,11 @@ type Step struct {
 	Evict     *Evict     `json:"evict,omitempty"`
 
 	RestartKubelet *RestartKubelet `json:"restartKubelet,omitempty"`
+	APIDown        *APIDown        `json:"apiDown,omitempty"`
 
 	RebootNode   later `json:"rebootNode,omitempty"`
 	ShutdownNode later `json:"shutdownNode,omitempty"`
 	RuntimeDown  later `json:"runtimeDown,omitempty"`
-	APIDown      later `json:"apiDown,omitempty"`
 	StepClock    later `json:"stepClock,omitempty"`
 }
 

@@ -27,6 +27,7 @@ type driver struct {
 	runtime   *fakeruntime.Runtime
 	completed []*fakeruntime.Op // to be released
 	waiting   map[*waiter]struct{}
+	apiDown   bool // no kubelet reaches the API server
 	over      bool
 }
 
@@ -117,6 +118,19 @@ func (d *driver) setDelays(list []fakeruntime.Delays) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.runtime.SetDelays(list...)
+}
+
+// setAPIDown has no kubelet reach the API server, or has them reach it again.
+func (d *driver) setAPIDown(down bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.apiDown = down
+}
+
+func (d *driver) isAPIDown() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.apiDown
 }
 
 // instance returns the instance that a container is.

@@ -3,6 +3,7 @@ package realkubelet
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -30,6 +31,7 @@ type podAPI struct {
 	mu     sync.Mutex
 	pods   map[types.NamespacedName]*v1.Pod // as the API has them; each is replaced and never changed
 	source *podSource                       // of the kubelet that runs; nil if none does
+	heard  map[types.NamespacedName]*v1.Pod // pods as the kubelet last heard of them
 }
 
 func newPodAPI(d *driver, r *recorder) *podAPI {
@@ -151,6 +153,13 @@ func (a *podAPI) get(key types.NamespacedName) *v1.Pod {
 	return a.pods[key]
 }
 
+// lastHeard returns the pod as the kubelet last heard of it, or nil.
+func (a *podAPI) lastHeard(key types.NamespacedName) *v1.Pod {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.heard[key]
+}
+
 func (a *podAPI) set(pod *v1.Pod) {
 	a.mu.Lock()
 	a.pods[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}] = pod
@@ -161,9 +170,10 @@ func (a *podAPI) set(pod *v1.Pod) {
 // notify sends all pods to the kubelet, as its watch of the API server does after every change.
 func (a *podAPI) notify() {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	source, pods := a.source, a.list()
-	a.mu.Unlock()
-	if source != nil {
+	if source != nil && !a.driver.isAPIDown() {
+		a.heard = maps.Clone(a.pods)
 		a.driver.at(a.driver.now(), func() { source.send(pods) })
 	}
 }
@@ -180,12 +190,17 @@ func (a *podAPI) list() []*v1.Pod {
 	return pods
 }
 
-// watch returns the source of pods for a kubelet that starts, with those that there are; the kubelet before
-// hears of no more.
+// watch returns the source of pods for a kubelet that starts, with those that there are unless the API server is down;
+// the kubelet before hears of no more.
 func (a *podAPI) watch() *podSource {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.source = newPodSource(a.list())
+	a.source = newPodSource()
+	a.heard = nil
+	if !a.driver.isAPIDown() {
+		a.heard = maps.Clone(a.pods)
+		a.source.send(a.list())
+	}
 	return a.source
 }
 

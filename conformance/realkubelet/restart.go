@@ -43,7 +43,7 @@ func (n *node) start(ctx context.Context) error {
 
 // launch starts a kubelet on what the one before has left.
 func (n *node) launch() {
-	n.conn = &connection{driver: n.driver}
+	n.conn = newConnection(n.driver)
 	probes := &probeRuns{recorder: n.recorder, runs: map[probeKey]*probeRun{}}
 	network := &network{driver: n.conn, recorder: n.recorder, probes: probes}
 	events := &eventRecorder{

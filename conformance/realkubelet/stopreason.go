@@ -19,7 +19,7 @@ const (
 )
 
 // stopReason says why the kubelet begins to stop a container of a pod, from the event that it emits about it
-// (pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions) and from the API.
+// (pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions) and from what it has heard from the API.
 func (e *eventRecorder) stopReason(about *v1.ObjectReference, message string) string {
 	switch {
 	case strings.Contains(message, "failed liveness probe"):
@@ -31,7 +31,7 @@ func (e *eventRecorder) stopReason(about *v1.ObjectReference, message string) st
 	case message == stopPostStart: // kuberuntime_container.go, startContainer
 		return stopPostStart
 	}
-	if p := e.api.get(types.NamespacedName{Namespace: about.Namespace, Name: about.Name}); p == nil || p.DeletionTimestamp != nil {
+	if p := e.api.lastHeard(types.NamespacedName{Namespace: about.Namespace, Name: about.Name}); p == nil || p.DeletionTimestamp != nil {
 		return stopDeleted
 	}
 	if e.isEvicted(string(about.UID)) {

@@ -35,6 +35,7 @@ var mutations = []mutation{
 	{name: "there are no readiness gates", change: func(pod *v1.Pod) { pod.Spec.ReadinessGates = nil }},
 	{name: "there are no init containers", change: func(pod *v1.Pod) { pod.Spec.InitContainers = nil }},
 	{name: "nothing is deleted", withoutSteps: true},
+	{name: "nothing goes down", nothingDown: true},
 }
 
 func answering(a fakeruntime.Answer) *fakeruntime.Rule {

@@ -22,6 +22,7 @@ var actions = []weighted[action]{
 	{15, action{"patch", (*generator).patch}},
 	{15, action{"evict", (*generator).evict}},
 	{6, action{"restartKubelet", (*generator).restartKubelet}},
+	{6, action{"apiDown", (*generator).outage}},
 }
 
 // when returns a step without its action.
@@ -85,6 +86,15 @@ func (g *generator) patch(p *pod) *yaml.Node {
 func (g *generator) evict(p *pod) *yaml.Node {
 	n := inline()
 	put(n, "pod", text(p.name))
+	return n
+}
+
+// outage is mostly of some time.
+func (g *generator) outage(*pod) *yaml.Node {
+	n := inline()
+	if g.percent(90) {
+		put(n, "for", text(g.draw(g.time(time.Millisecond, g.duration/2))))
+	}
 	return n
 }
 

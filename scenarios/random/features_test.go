@@ -139,6 +139,8 @@ var features = map[string]feature{
 	"an eviction":       matches(`evict: \{pod`),
 	"a restart":         matches(`restartKubelet: \{\}`),
 	"a long downtime":   matches(`restartKubelet: \{downtime: \d\ds`),
+	"an API outage":     matches(`apiDown: \{for: `),
+	"one for good":      matches(`apiDown: \{\}`),
 	"delays for a time": matches(`setDelays: \{for: .*delays: \{[a-z]+`),
 	"delays for good":   matches(`setDelays: \{delays: `),
 }

@@ -62,6 +62,9 @@ type Kubelet struct {
 	puller     *sim.Chan[*pullRequest]
 	knowsAll   bool // housekeeping has met everything that ran when the kubelet started
 
+	// sourceReady: the API server has said which pods there are, and the sync loop has taken them.
+	sourceReady bool
+
 	backOff      *flowcontrol.Backoff
 	backOffClock *clocktesting.FakeClock
 }

@@ -67,14 +67,19 @@ func (k *Kubelet) syncLoopIteration(p *sim.Proc, chosen int) {
 		k.status.SetContainerStartup(u.PodUID, u.ContainerID, u.Result == results.Success, u.Cause)
 		k.handleProbe(u, "startup")
 	case 6:
-		k.housekeep(p)
+		if k.sourceReady {
+			k.housekeep(p)
+		}
 	}
 }
 
 // handleConfig does what a change of the wanted pods asks for (the Handle functions of kubelet.go at
 // v1.37.0). An added pod is always admitted. Several are added in the order of their creation.
 func (k *Kubelet) handleConfig(u configUpdate) {
-	slices.SortStableFunc(u.pods, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	k.sourceReady = true
+	if u.op == configAdd {
+		slices.SortStableFunc(u.pods, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	}
 	for _, pod := range u.pods {
 		step := k.note(trace.Record{Kind: trace.SyncLoop, Pod: podName(pod), Reason: string(u.op)})
 		k.podManager.pods[pod.UID] = pod
