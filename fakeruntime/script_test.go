@@ -78,6 +78,10 @@ func (s *script) run(d *datadriven.TestData) string {
 		s.kill(d)
 	case "disconnect":
 		s.rt.Disconnect(timeArg(d, "at", 0))
+	case "health":
+		s.rt.SetHealth(timeArg(d, "at", 0), Health{
+			Down: d.HasArg("down"), RuntimeNotReady: d.HasArg(RuntimeReady), NetworkNotReady: d.HasArg(NetworkReady),
+		})
 	case "delays":
 		s.rt.SetDelays(optionsOf(s.t, d).Delays)
 	case "next":
@@ -205,6 +209,8 @@ func outcome(op *Op) string {
 		return sandboxesText(op.Sandboxes)
 	case op.Containers != nil:
 		return containersText(op.Containers)
+	case op.Conditions != nil:
+		return fmt.Sprint(op.Conditions)
 	}
 	return "done"
 }

@@ -39,6 +39,7 @@ func (s *Step) actions() []action {
 	add(s.Evict, s.Evict != nil)
 	add(s.RestartKubelet, s.RestartKubelet != nil)
 	add(s.APIDown, s.APIDown != nil)
+	add(s.RuntimeDown, s.RuntimeDown != nil)
 	return list
 }
 
@@ -128,7 +129,7 @@ func (r *RestartKubelet) do(d *Driver, i int) bool {
 		return false
 	}
 	downtime := cmp.Or(r.Downtime, &defaultDowntime)
-	d.world.At(d.now+draw(*downtime, d.plan.Seed, "step for", i), d.world.StartKubelet)
+	d.world.At(d.now+draw(*downtime, d.plan.Seed, "step for", i), d.startKubelet)
 	return true
 }
 

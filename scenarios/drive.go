@@ -16,7 +16,8 @@ type Driver struct {
 	pods    map[string]*PlannedPod // by namespace/name
 	present map[string]bool        // pods that the API server has, by namespace/name
 	delays  []*SetDelays           // that hold now, the newest last
-	outages map[string]int         // under way, by action
+	outages map[string]int         // under way, by what is down
+	stopped bool                   // the kubelet waits for the runtime to be started
 	now     time.Duration          // of the step that is being done
 	waiting []*waitingStep
 	steps   []stepState // by index of the step

@@ -127,10 +127,10 @@ type Step struct {
 
 	RestartKubelet *RestartKubelet `json:"restartKubelet,omitempty"`
 	APIDown        *APIDown        `json:"apiDown,omitempty"`
+	RuntimeDown    *RuntimeDown    `json:"runtimeDown,omitempty"`
 
 	RebootNode   later `json:"rebootNode,omitempty"`
 	ShutdownNode later `json:"shutdownNode,omitempty"`
-	RuntimeDown  later `json:"runtimeDown,omitempty"`
 	StepClock    later `json:"stepClock,omitempty"`
 }
 

@@ -55,10 +55,11 @@ func (r *runtimeService) Status(context.Context, bool) (*runtimeapi.StatusRespon
 	if op.Err != nil {
 		return nil, op.Err
 	}
-	return &runtimeapi.StatusResponse{Status: &runtimeapi.RuntimeStatus{Conditions: []*runtimeapi.RuntimeCondition{
-		{Type: runtimeapi.RuntimeReady, Status: true},
-		{Type: runtimeapi.NetworkReady, Status: true},
-	}}}, nil
+	status := &runtimeapi.RuntimeStatus{}
+	for _, c := range op.Conditions {
+		status.Conditions = append(status.Conditions, &runtimeapi.RuntimeCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
+	}
+	return &runtimeapi.StatusResponse{Status: status}, nil
 }
 
 func (r *runtimeService) RuntimeConfig(context.Context) (*runtimeapi.RuntimeConfigResponse, error) {

@@ -133,6 +133,13 @@ func (d *driver) isAPIDown() bool {
 	return d.apiDown
 }
 
+// setRuntimeHealth has the runtime be well or not from now on.
+func (d *driver) setRuntimeHealth(h fakeruntime.Health) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.runtime.SetHealth(d.now(), h)
+}
+
 // instance returns the instance that a container is.
 func (d *driver) instance(containerID string) int {
 	d.mu.Lock()

@@ -68,6 +68,8 @@ func (w *world) SetAPIDown(down bool) {
 	}
 }
 
+func (w *world) SetRuntimeHealth(h fakeruntime.Health) { w.driver.setRuntimeHealth(h) }
+
 func (w *world) Record(r trace.Record) int64 { return w.recorder.add(r) }
 
 func (w *world) At(t time.Duration, do func()) { w.driver.at(t, do) }

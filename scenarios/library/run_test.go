@@ -66,7 +66,7 @@ type mutation struct {
 	change       func(*v1.Pod)     // of every pod; nil for none
 	withoutExits bool              // no program exits by its own rules
 	withoutSteps bool              // nobody deletes anything
-	nothingDown  bool              // the API server is always there
+	nothingDown  bool              // the API server and the runtime are always there
 }
 
 // mutated is a node in such a world.
@@ -108,6 +108,12 @@ func containersOf(pod *v1.Pod) []*v1.Container {
 func (w *mutated) SetAPIDown(down bool) {
 	if !w.mutation.nothingDown {
 		w.Node.SetAPIDown(down)
+	}
+}
+
+func (w *mutated) SetRuntimeHealth(h fakeruntime.Health) {
+	if !w.mutation.nothingDown {
+		w.Node.SetRuntimeHealth(h)
 	}
 }
 

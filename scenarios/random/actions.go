@@ -23,6 +23,7 @@ var actions = []weighted[action]{
 	{15, action{"evict", (*generator).evict}},
 	{6, action{"restartKubelet", (*generator).restartKubelet}},
 	{6, action{"apiDown", (*generator).outage}},
+	{6, action{"runtimeDown", (*generator).runtimeOutage}},
 }
 
 // when returns a step without its action.
@@ -94,6 +95,14 @@ func (g *generator) outage(*pod) *yaml.Node {
 	n := inline()
 	if g.percent(90) {
 		put(n, "for", text(g.draw(g.time(time.Millisecond, g.duration/2))))
+	}
+	return n
+}
+
+func (g *generator) runtimeOutage(p *pod) *yaml.Node {
+	n := g.outage(p)
+	if g.percent(40) {
+		put(n, "condition", text(one(&g.rng, "RuntimeReady", "NetworkReady")))
 	}
 	return n
 }

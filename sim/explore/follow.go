@@ -7,6 +7,7 @@ package explore
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -200,11 +201,13 @@ func (f *follower) further(best attempt, more ...choose.Made) (attempt, bool) {
 }
 
 // bands are how long before the parting the choice that matters may lie, likeliest first: just before;
-// a requeue ago, which is 60 to 90 s after the sync that drew it; at any other time in between.
+// a requeue ago, which is 60 to 90 s after the sync that drew it; at any other time in between; before that, as when
+// the sync loop has slept since.
 var bands = []struct{ from, to time.Duration }{
 	{atOnce, 3 * time.Second},
 	{59 * time.Second, 92 * time.Second},
 	{3 * time.Second, 59 * time.Second},
+	{92 * time.Second, math.MaxInt64},
 }
 
 // option is a choice that could have been made at a time.

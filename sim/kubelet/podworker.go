@@ -1,8 +1,10 @@
 package kubelet
 
 import (
+	"fmt"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/sim"
@@ -13,7 +15,9 @@ import (
 const (
 	resyncInterval = time.Minute // SyncFrequency of the kubelet's configuration
 	backOffPeriod  = 10 * time.Second
-	jitterFactor   = 0.5 // requeues are up to this part late
+	// transientPeriod is for what may be over soon.
+	transientPeriod = time.Second
+	jitterFactor    = 0.5 // requeues are up to this part late
 )
 
 // loop is the life of a pod worker's process: wait for an update, then for a status from the PLEG that
@@ -29,20 +33,27 @@ func (p *podWorkers) loop(proc *sim.Proc, w *podWorker) {
 			continue
 		}
 		if w.orphan != nil {
-			p.terminateOrphan(proc, w)
-			return
+			if p.terminateOrphan(proc, w) {
+				return
+			}
+			continue
 		}
 		u, work := p.take(w)
 		podStatus := p.k.cache.getNewerThan(proc, w.uid, lastSync)
 		u.cause = p.k.note(trace.Record{Kind: trace.PodSync, Cause: u.cause, Pod: w.name, Reason: string(work)}, u.cause)
-		did := p.sync(proc, w, u, work, podStatus)
-		// The relist that is asked for next takes its time stamp after this one.
-		lastSync = proc.Now() - time.Nanosecond
+		did := syncResult{err: podStatus.err != nil}
+		if did.err {
+			p.k.podEvent(u.pod, v1.EventTypeWarning, "FailedSync", fmt.Sprintf("error determining status: %v", podStatus.err), u.cause)
+		} else {
+			did = p.sync(proc, w, u, work, podStatus)
+			// The relist that is asked for next takes its time stamp after this one.
+			lastSync = proc.Now() - time.Nanosecond
+		}
 		if did.relist {
 			p.k.pleg.requestRelist(w.uid)
 		}
 		proc.Preempt("pod synced, work not completed")
-		if work == workTerminated {
+		if work == workTerminated && !did.err {
 			w.finished = true
 			return
 		}
@@ -70,6 +81,7 @@ type syncResult struct {
 	relist   bool           // containers were touched: the pod is to be relisted at once
 	err      bool           // something could not be done
 	expires  *time.Duration // when the back-off ends that was in the way, if one was
+	network  bool           // because there is no network
 }
 
 func (p *podWorkers) sync(proc *sim.Proc, w *podWorker, u podUpdate, work workType, s *podStatus) syncResult {
@@ -77,7 +89,7 @@ func (p *podWorkers) sync(proc *sim.Proc, w *podWorker, u podUpdate, work workTy
 	case workTerminated:
 		p.k.syncTerminatedPod(proc, u, s)
 	case workTerminating:
-		p.k.syncTerminatingPod(proc, w, u, s)
+		return syncResult{err: !p.k.syncTerminatingPod(proc, w, u, s)}
 	default:
 		return p.k.syncPod(proc, w, u, s)
 	}
@@ -89,7 +101,7 @@ func (p *podWorkers) sync(proc *sim.Proc, w *podWorker, u podUpdate, work workTy
 func (p *podWorkers) complete(proc *sim.Proc, w *podWorker, work workType, did syncResult) {
 	delay := time.Duration(0)
 	switch {
-	case work == workTerminating:
+	case work == workTerminating && !did.err:
 		w.terminated, w.markEvicted = true, false
 		p.k.volumes.unmount(w.active.pod)
 		p.requeueLast(w)
@@ -110,6 +122,8 @@ func (p *podWorkers) untilRequeue(did syncResult) time.Duration {
 	switch {
 	case !did.err:
 		return resyncInterval
+	case did.network:
+		return transientPeriod
 	case did.expires != nil && p.k.profile.RequeueAtBackOffExpiry:
 		// The pod workers' clock runs a nanosecond behind: see loop.
 		return min(max(*did.expires-(p.k.sim.Now()-time.Nanosecond), 0), resyncInterval)

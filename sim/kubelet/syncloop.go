@@ -21,12 +21,12 @@ const (
 )
 
 // startSyncLoop starts the process that everything comes together in. It takes one thing at a time; of
-// several that are ready it takes any. While the PLEG is not healthy it sleeps and takes nothing, the
-// first time right at the start (syncLoop in kubelet.go at v1.37.0).
+// several that are ready it takes any. While the runtime or the PLEG is not healthy, which it looks at after each thing,
+// it sleeps and takes nothing, the first time right at the start (syncLoop in kubelet.go at v1.37.0).
 func (k *Kubelet) startSyncLoop() {
 	syncTicker := k.sim.NewTicker("sync ticker", syncPeriod)
 	housekeeping := k.sim.NewTicker("housekeeping ticker", housekeepingPeriod)
-	syncTicker.Unless(func() bool { return !k.workQueue.ready(k.sim.Now()) })
+	syncTicker.Unless(func() bool { return !k.workQueue.ready(k.sim.Now()) && k.runtimeHealthy() })
 	cases := []sim.Case{
 		k.config, k.pleg.events, syncTicker.C,
 		k.results.Liveness.Updates(), k.results.Readiness.Updates(), k.results.Startup.Updates(),
@@ -35,7 +35,7 @@ func (k *Kubelet) startSyncLoop() {
 	k.sim.Go("sync loop", func(p *sim.Proc) {
 		sleep := errorSleepBase
 		for {
-			if !k.pleg.healthy() {
+			if !k.runtimeHealthy() {
 				p.Sleep(sleep)
 				sleep = min(2*sleep, errorSleepMax)
 				continue

@@ -180,6 +180,15 @@ func (n *Node) SetDelays(d ...fakeruntime.Delays) { n.runtime.SetDelays(d...) }
 // at once, and what changes meanwhile the kubelet sees at the end. The other methods of the node still reach it.
 func (n *Node) SetAPIDown(down bool) { n.api.SetDown(down) }
 
+// SetRuntimeHealth has the container runtime be well or not from now on.
+func (n *Node) SetRuntimeHealth(h fakeruntime.Health) {
+	lost := h.Down && !n.runtime.Down()
+	n.runtime.SetHealth(h)
+	if lost && n.kubelet != nil {
+		n.kubelet.RuntimeLost()
+	}
+}
+
 // Record adds a record about now to the trace and returns its step.
 func (n *Node) Record(r trace.Record) int64 {
 	r.T = n.sim.Now()
