@@ -10,6 +10,7 @@ import (
 
 	"probesim.dev/sim"
 	"probesim.dev/sim/apiserver"
+	"probesim.dev/sim/choose"
 )
 
 // configCapacity is how many updates wait for the sync loop (pkg/kubelet/config/config.go at v1.37.0).
@@ -74,7 +75,7 @@ func (k *Kubelet) handleList(p *sim.Proc, existing map[types.UID]*v1.Pod, pods [
 			delete(existing, uid)
 		}
 	}
-	sim.Shuffle(k.sim, "removed pods", byOp[configRemove])
+	choose.Shuffle(k.sim, "removed pods", byOp[configRemove])
 	for _, pod := range pods {
 		existing[pod.UID] = pod
 	}
