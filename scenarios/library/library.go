@@ -18,7 +18,7 @@ import (
 
 // FS has the files, by paths such as quickstart/exec-liveness.yaml.
 //
-//go:embed quickstart e2e lifecycle versions
+//go:embed quickstart e2e lifecycle versions manifests
 var FS embed.FS
 
 // Scenarios loads all scenarios of the library, in the order of their files. Each call returns new ones. An
@@ -26,6 +26,9 @@ var FS embed.FS
 func Scenarios() ([]*scenarios.Scenario, error) {
 	var all []*scenarios.Scenario
 	err := fs.WalkDir(FS, ".", func(name string, entry fs.DirEntry, err error) error {
+		if name == "manifests/published" {
+			return fs.SkipDir
+		}
 		if err != nil || entry.IsDir() || path.Ext(name) != ".yaml" {
 			return err
 		}
