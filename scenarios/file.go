@@ -59,6 +59,8 @@ func (f *file) object(n, apiVersion, kind *strict.Node) {
 	}
 	list, isList := strings.CutSuffix(kind.Value, "List")
 	switch w := kindNamed(list); {
+	case isForeign(apiVersion.Value) && kind.Value != "Scenario" && kind.Value != "ScenarioList":
+		f.others = append(f.others, n)
 	case isList && kind.Value == "List" && apiVersionIs(apiVersion, kind, "v1"):
 		f.items(n, nil, nil)
 	case isList && list == "Scenario" && apiVersionIs(apiVersion, kind, APIVersion):
@@ -79,6 +81,13 @@ func (f *file) object(n, apiVersion, kind *strict.Node) {
 	default:
 		f.others = append(f.others, n)
 	}
+}
+
+// isForeign reports whether an apiVersion is that of custom resources, whose groups are domain names. Their kinds may have
+// any name.
+func isForeign(apiVersion string) bool {
+	group, _, ok := strings.Cut(apiVersion, "/")
+	return ok && strings.Contains(group, ".")
 }
 
 // identified reports whether an object says what it is.
