@@ -108,7 +108,11 @@ func (c *comparison) follow(real *realkubelet.Result) explore.Options {
 	}
 	var starts []explore.Start
 	for _, s := range real.StartDraws {
-		starts = append(starts, explore.Start{T: s.T, Fractions: s.Values})
+		start := explore.Start{T: s.T, Fractions: s.Values}
+		for _, r := range s.Runs {
+			start.Runs = append(start.Runs, explore.FirstRun(r))
+		}
+		starts = append(starts, start)
 	}
 	return explore.Options{
 		Run:      c.simulate,
@@ -145,7 +149,7 @@ func (c *comparison) once() time.Duration {
 
 func (c *comparison) node(ch choose.Chooser, internal bool) *node.Node {
 	return node.New(node.Options{
-		Profile: c.profile, Uptime: &c.plan.Uptime, Seed: c.plan.Seed, Delays: c.plan.Delays, Chooser: ch,
+		Profile: c.profile, Uptime: &c.plan.Uptime, Seed: c.plan.Seed, Delays: c.plan.Delays, Config: c.plan.Config, Chooser: ch,
 		Trace: &trace.Recorder{Internal: internal},
 	})
 }
