@@ -78,6 +78,7 @@ func (a *podAPI) admitted(pod *v1.Pod) *v1.Pod {
 	pod.Generation = 1
 	pod.Spec.NodeName = nodeName
 	pod.Status = v1.PodStatus{Phase: v1.PodPending, QOSClass: qos.GetPodQOS(pod)}
+	provide(pod)
 	return serialized(pod)
 }
 
