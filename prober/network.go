@@ -42,9 +42,9 @@ type Connection struct {
 type Reply struct {
 	TimedOut       bool
 	Refused        bool
-	HungUp         bool   // closed without an answer
+	HungUp         bool   // accepted, then closed without an answer
 	NoHandshake    bool   // accepted, but the time for a handshake was over
-	TransportError string // why it failed
+	TransportError string // why it failed; with HungUp that was after it had been accepted
 	Silent         bool   // it was not accepted, or nothing was said: beside the others
 
 	Code      int // of HTTP

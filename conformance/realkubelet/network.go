@@ -1,7 +1,9 @@
 package realkubelet
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"reflect"
@@ -31,6 +33,7 @@ type network struct {
 	recorder *recorder
 	probes   *probeRuns
 	status   status.PodStatusProvider
+	first    *firstRuns
 }
 
 // asker is the probe on whose behalf the kubelet connects.
@@ -58,6 +61,7 @@ func (n *network) attach(k *kubelet.Kubelet) {
 	kubelet := reflect.ValueOf(k).Elem()
 	n.status = field(kubelet, "statusManager").Interface().(status.PodStatusProvider)
 	manager := field(kubelet, "probeManager").Elem().Elem() // of the interface, of the pointer
+	n.first.watch(manager)
 	prober := field(manager, "prober").Elem()
 	http := field(prober, "http")
 	http.Set(reflect.ValueOf(newHTTPProber(n, http.Interface().(httpprobe.Prober))))
@@ -132,6 +136,28 @@ func (t *try) request(c fakeruntime.Call) *pending {
 	c.PodUID, c.Name, c.Probe, c.Timeout = string(t.uid), t.container, t.probe, t.deadline-t.driver.now()
 	c.Retry = c.Retry || t.retry
 	return t.driver.submit(c)
+}
+
+// breaking is the kubelet's end of a connection. The program's end closes it when the request has come to its end.
+type breaking struct {
+	net.Conn
+	op *pending
+}
+
+// Read fails, where the connection was to break in some way, in that way instead of with EOF.
+func (b breaking) Read(p []byte) (int, error) {
+	n, err := b.Conn.Read(p)
+	if err != io.EOF {
+		return n, err
+	}
+	select {
+	case <-b.op.done:
+		if a := b.op.op.Answer; a != nil && a.TransportError != "" {
+			err = errors.New(a.TransportError)
+		}
+	default:
+	}
+	return n, err
 }
 
 // dialError is what package net says of a connection that cannot be made.
