@@ -35,10 +35,6 @@ var unsupportedInContainers = []struct {
 	path string // of the field in the container
 	used func(*v1.Container) bool
 }{
-	{"lifecycle.postStart.httpGet", func(c *v1.Container) bool { h := hookOf(c, "postStart"); return h != nil && h.HTTPGet != nil }},
-	{"lifecycle.postStart.tcpSocket", func(c *v1.Container) bool { h := hookOf(c, "postStart"); return h != nil && h.TCPSocket != nil }},
-	{"lifecycle.preStop.httpGet", func(c *v1.Container) bool { h := hookOf(c, "preStop"); return h != nil && h.HTTPGet != nil }},
-	{"lifecycle.preStop.tcpSocket", func(c *v1.Container) bool { h := hookOf(c, "preStop"); return h != nil && h.TCPSocket != nil }},
 	{"lifecycle.stopSignal", func(c *v1.Container) bool { return c.Lifecycle != nil && c.Lifecycle.StopSignal != nil }},
 }
 
@@ -48,13 +44,21 @@ var unsupportedInProbes = []struct {
 	what string
 	used func(*v1.Probe) bool
 }{
-	{"httpGet.protocol", "protocol", func(p *v1.Probe) bool { return isSet(p.HTTPGet, "Protocol") }},
-	{"httpGet.host", "a host that has to be looked up", func(p *v1.Probe) bool { return p.HTTPGet != nil && isName(p.HTTPGet.Host) }},
-	{"httpGet.httpHeaders", "a header that cannot be sent as it is", func(p *v1.Probe) bool {
-		return p.HTTPGet != nil && slices.ContainsFunc(p.HTTPGet.HTTPHeaders, isOddHeader)
-	}},
 	{"tcpSocket.host", "a host that has to be looked up", func(p *v1.Probe) bool { return p.TCPSocket != nil && isName(p.TCPSocket.Host) }},
 	{"grpc.mode", "mode", func(p *v1.Probe) bool { return isSet(p.GRPC, "Mode") }},
+}
+
+// unsupportedInHTTPGet are the same of an httpGet handler, of a probe or a lifecycle hook.
+var unsupportedInHTTPGet = []struct {
+	path string // of the field in the handler
+	what string
+	used func(*v1.HTTPGetAction) bool
+}{
+	{"protocol", "protocol", func(h *v1.HTTPGetAction) bool { return isSet(h, "Protocol") }},
+	{"host", "a host that has to be looked up", func(h *v1.HTTPGetAction) bool { return isName(h.Host) }},
+	{"httpHeaders", "a header that cannot be sent as it is", func(h *v1.HTTPGetAction) bool {
+		return slices.ContainsFunc(h.HTTPHeaders, isOddHeader)
+	}},
 }
 
 // isSet reports whether a handler has a value in a field, which only newer releases of k8s.io/api have: this package

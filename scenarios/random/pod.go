@@ -23,7 +23,7 @@ type container struct {
 	spec    *yaml.Node // in the manifest
 	pulls   bool       // its image at each start
 	probes  []*probe
-	hooks   []string   // that are commands
+	hooks   []askingHook
 	answers *yaml.Node // named answers, as they were needed
 }
 
@@ -97,8 +97,7 @@ func (g *generator) podManifest(p *pod) *yaml.Node {
 	}
 	g.putReadinessGate(spec)
 	p.putContainers(spec)
-	// A stream of its own: the other draws are what they were before there were volumes.
-	if aside := (rng{^g.state}); aside.percent(15) {
+	if aside := g.aside(); aside.percent(15) {
 		tmp := inline()
 		put(tmp, "name", text("tmp"))
 		put(tmp, "emptyDir", inline())
