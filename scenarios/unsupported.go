@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"probesim.dev/scenarios/strict"
 )
@@ -23,9 +24,10 @@ var unsupportedInPods = []struct {
 	path string // of the field in the pod
 	used func(*v1.Pod) bool
 }{
-	{"metadata.finalizers", func(p *v1.Pod) bool { return len(p.Finalizers) > 0 }},
+	{"metadata.finalizers", func(p *v1.Pod) bool {
+		return slices.Contains(p.Finalizers, metav1.FinalizerOrphanDependents) || slices.Contains(p.Finalizers, metav1.FinalizerDeleteDependents)
+	}},
 	{"spec.schedulingGates", func(p *v1.Pod) bool { return len(p.Spec.SchedulingGates) > 0 }},
-	{"spec.activeDeadlineSeconds", func(p *v1.Pod) bool { return p.Spec.ActiveDeadlineSeconds != nil }},
 	{"spec.resourceClaims", func(p *v1.Pod) bool { return len(p.Spec.ResourceClaims) > 0 }},
 	{"spec.os", func(p *v1.Pod) bool { return p.Spec.OS != nil && p.Spec.OS.Name != v1.Linux }},
 }

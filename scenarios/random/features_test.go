@@ -23,7 +23,10 @@ var features = map[string]feature{
 	"a sidecar that comes first": firstPod(func(p *v1.Pod) bool {
 		return len(p.Spec.InitContainers) > 1 && p.Spec.InitContainers[0].RestartPolicy != nil
 	}),
-	"a readiness gate": firstPod(func(p *v1.Pod) bool { return len(p.Spec.ReadinessGates) > 0 }),
+	"a finalizer":           firstPod(func(p *v1.Pod) bool { return len(p.Finalizers) > 0 }),
+	"a finalizer that goes": matches(`finalizers: null`),
+	"a deadline":            firstPod(func(p *v1.Pod) bool { return p.Spec.ActiveDeadlineSeconds != nil }),
+	"a readiness gate":      firstPod(func(p *v1.Pod) bool { return len(p.Spec.ReadinessGates) > 0 }),
 	"a regular container that always restarts in a pod that never does": func(f *facts) bool {
 		return slices.ContainsFunc(f.pods[0].Pod.Spec.Containers, func(c v1.Container) bool {
 			return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways && f.pods[0].Pod.Spec.RestartPolicy == v1.RestartPolicyNever
@@ -138,16 +141,19 @@ var features = map[string]feature{
 	"a deletion since a record, at once": matches(`since: .*record: .*\}, delete`),
 	"a deletion since a change":          matches(`since: .*becomes: .*after: `),
 
-	"a kill":            matches(`, kill: \{pod: [a-z]*, container: [a-z]*\}`),
-	"a kill as of now":  matches(`since: .*\}, kill: `),
-	"a lost container":  matches(`kill: \{.*remove: true`),
-	"another label":     matches(`patch: \{.*(labels|annotations): \{release: `),
-	"another image":     matches(`patch: \{.*image: .app:2`),
-	"an eviction":       matches(`evict: \{pod`),
-	"a restart":         matches(`restartKubelet: \{\}`),
-	"a long downtime":   matches(`restartKubelet: \{downtime: \d\ds`),
-	"delays for a time": matches(`setDelays: \{for: .*delays: \{[a-z]+`),
-	"delays for good":   matches(`setDelays: \{delays: `),
+	"a kill":              matches(`, kill: \{pod: [a-z]*, container: [a-z]*\}`),
+	"a kill as of now":    matches(`since: .*\}, kill: `),
+	"a lost container":    matches(`kill: \{.*remove: true`),
+	"another label":       matches(`patch: \{.*(labels|annotations): \{release: `),
+	"another image":       matches(`patch: \{.*image: .app:2`),
+	"a gate that opens":   matches(`status: \{conditions: \[\{type: example.com/open, status: "True"`),
+	"a gate that closes":  matches(`status: \{conditions: \[\{type: example.com/open, status: "False"`),
+	"a gate that is gone": matches(`\{\$patch: delete, type: example.com/open`),
+	"an eviction":         matches(`evict: \{pod`),
+	"a restart":           matches(`restartKubelet: \{\}`),
+	"a long downtime":     matches(`restartKubelet: \{downtime: \d\ds`),
+	"delays for a time":   matches(`setDelays: \{for: .*delays: \{[a-z]+`),
+	"delays for good":     matches(`setDelays: \{delays: `),
 }
 
 // TestFeatures: in 700 scenarios each feature occurs, and so does each combination of probes with each

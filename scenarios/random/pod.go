@@ -12,6 +12,8 @@ type pod struct {
 	manifest   *yaml.Node
 	at         time.Duration
 	grace      int // terminationGracePeriodSeconds
+	gated      bool
+	kept       bool // by a finalizer
 	init       []*container
 	containers []*container
 }
@@ -87,6 +89,7 @@ func (g *generator) podManifest(p *pod) *yaml.Node {
 	if g.percent(5) {
 		put(metadata, "namespace", text("prod"))
 	}
+	g.putFinalizer(p, metadata)
 	put(n, "metadata", metadata)
 	put(n, "spec", spec)
 	if policy := pick(&g.rng, restartPolicies); policy != "" {
@@ -95,7 +98,8 @@ func (g *generator) podManifest(p *pod) *yaml.Node {
 	if p.grace != defaultGrace || g.percent(5) {
 		put(spec, "terminationGracePeriodSeconds", number(p.grace))
 	}
-	g.putReadinessGate(spec)
+	g.putReadinessGate(p, spec)
+	g.putDeadline(spec)
 	p.putContainers(spec)
 	if aside := g.aside(); aside.percent(15) {
 		tmp := inline()

@@ -98,6 +98,10 @@ func (s *Server) Delete(namespace, name string, gracePeriodSeconds *int64) {
 		return
 	}
 	s.record(trace.PodDeleteRequested, old, 0)
+	s.delete(old, gracePeriodSeconds)
+}
+
+func (s *Server) delete(old *v1.Pod, gracePeriodSeconds *int64) {
 	switch after, gone := AfterDelete(old, gracePeriodSeconds, s.o.Now()); {
 	case gone:
 		s.remove(old)
@@ -113,8 +117,9 @@ func (s *Server) GetPod(p *sim.Proc, namespace, name string) (*v1.Pod, bool) {
 	return pod, pod != nil
 }
 
-// PatchStatus replaces the status of a pod, after its latency.
-func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, status *v1.PodStatus, cause int64) (*v1.Pod, bool) {
+// PatchStatus has the kubelet put a status in the place of the one that it has read, after its latency. Conditions of
+// others that have changed meanwhile stay.
+func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, read, status *v1.PodStatus, cause int64) (*v1.Pod, bool) {
 	s.wait(p, "APIPatch", namespace, name, s.o.Delays.APIPatch)
 	old := s.Pod(namespace, name)
 	if old == nil {
@@ -122,6 +127,7 @@ func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, status *v1.Pod
 	}
 	pod := *old
 	pod.Status = *status
+	pod.Status.Conditions = mergeConditions(old.Status.Conditions, read.Conditions, status.Conditions)
 	s.o.Trace.Add(trace.Record{
 		T: s.o.Sim.Now(), Kind: trace.StatusPatched, Cause: cause, Pod: namespace + "/" + name, Status: Observed(&pod),
 	})
@@ -129,11 +135,11 @@ func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, status *v1.Pod
 	return &pod, true
 }
 
-// DeletePod removes a pod at once, after its latency.
+// DeletePod deletes a pod without a grace period, after its latency: it is gone unless finalizers keep it.
 func (s *Server) DeletePod(p *sim.Proc, namespace, name string) {
 	s.wait(p, "APIDelete", namespace, name, s.o.Delays.APIDelete)
 	if pod := s.Pod(namespace, name); pod != nil {
-		s.remove(pod)
+		s.delete(pod, new(int64))
 	}
 }
 

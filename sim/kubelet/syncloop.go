@@ -26,7 +26,7 @@ const (
 func (k *Kubelet) startSyncLoop() {
 	syncTicker := k.sim.NewTicker("sync ticker", syncPeriod)
 	housekeeping := k.sim.NewTicker("housekeeping ticker", housekeepingPeriod)
-	syncTicker.Unless(func() bool { return !k.workQueue.ready(k.sim.Now()) })
+	syncTicker.Unless(func() bool { return !k.workQueue.ready(k.sim.Now()) && !k.anyPastDeadline() })
 	cases := []sim.Case{
 		k.config, k.pleg.events, syncTicker.C,
 		k.results.Liveness.Updates(), k.results.Readiness.Updates(), k.results.Startup.Updates(),
@@ -77,14 +77,14 @@ func (k *Kubelet) handleConfig(u configUpdate) {
 	slices.SortStableFunc(u.pods, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	for _, pod := range u.pods {
 		step := k.note(trace.Record{Kind: trace.SyncLoop, Pod: podName(pod), Reason: string(u.op)})
-		k.podManager.pods[pod.UID] = pod
+		k.podManager.set(pod)
 		switch u.op {
 		case configAdd:
 			k.workers.update(podUpdate{typ: syncCreate, pod: pod, cause: step})
 		case configUpdated, configDelete:
 			k.workers.update(podUpdate{typ: syncUpdate, pod: pod, cause: step})
 		case configRemove:
-			delete(k.podManager.pods, pod.UID)
+			k.podManager.remove(pod.UID)
 			k.workers.update(podUpdate{typ: syncKill, pod: pod, cause: step})
 		case configReconcile:
 			if status.NeedToReconcilePodReadiness(pod) {
@@ -109,7 +109,7 @@ func (k *Kubelet) handlePLEG(e plegEvent) {
 
 // handleSyncTick hands the pods whose time has come to their workers.
 func (k *Kubelet) handleSyncTick() {
-	due := k.workQueue.take(k.sim.Now())
+	due := k.withPastDeadline(k.workQueue.take(k.sim.Now()))
 	sim.Shuffle(k.sim, "sync tick", due)
 	for _, uid := range due {
 		if pod, ok := k.podManager.GetPodByUID(uid); ok {
