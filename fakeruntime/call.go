@@ -112,7 +112,7 @@ type Reply int
 const (
 	Answered    Reply = iota + 1 // see Op.Answer
 	Refused                      // nothing listens
-	HungUp                       // the program ended and had not answered
+	HungUp                       // accepted, then closed without an answer; with Op.Answer in the way of its TransportError
 	NoHandshake                  // the time for it was over
 )
 

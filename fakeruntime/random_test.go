@@ -108,9 +108,9 @@ func (d *driver) checkReply(op *Op) {
 	case op.Reply == Answered:
 		wrong = op.Answer == nil || op.Silent || limit > 0 && took >= limit
 	case op.Reply == Refused:
-		wrong = !op.Silent && op.Call.Method != TCPSocket
+		wrong = (op.Accepted || !op.Silent) && op.Call.Method != TCPSocket
 	default:
-		wrong = op.Reply != HungUp
+		wrong = op.Reply != HungUp || !op.Accepted
 	}
 	if op.Err != nil {
 		d.t.Fatalf("a request has an error of the runtime: %v", op.Err)

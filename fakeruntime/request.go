@@ -81,7 +81,7 @@ func (r *Runtime) ask(op *Op) {
 	handshake, deadline := op.handshake(), op.deadline()
 	q.timesOut = deadline <= end && deadline <= handshake
 	q.silent = !q.timesOut && handshake <= end
-	op.Accepted = answer.Word != Refuses && answer.TransportError == ""
+	op.Accepted = op.Accepted || answer.Word != Refuses && answer.TransportError == ""
 	op.End = min(end, deadline, handshake)
 	r.queue.schedule(&op.event, op.End, answers)
 }
@@ -144,10 +144,15 @@ func (r *Runtime) continueRequest(op *Op) {
 	r.finish(op, err)
 }
 
-// answerConnection says what an answer means over the network.
+// answerConnection says what an answer means over the network. What was accepted while the program was frozen is not
+// refused any more: the connection ends.
 func (op *Op) answerConnection() {
 	op.Answer, op.Reply, op.Silent = op.request.answer, Answered, false
-	if op.Answer.Word == Refuses {
+	refused := op.Answer.Word == Refuses
+	switch {
+	case op.Accepted && (refused || op.Answer.TransportError != ""):
+		op.Reply = HungUp
+	case refused:
 		op.Reply, op.Silent = Refused, true
 	}
 }
@@ -163,6 +168,12 @@ func (op *Op) lose() {
 	default:
 		op.Reply = HungUp
 	}
+}
+
+// GivenUp reports whether the caller of a request over the network has ended it, as its time was over, and nothing that
+// came from the program. Commands are ended by the runtime.
+func (op *Op) GivenUp() bool {
+	return op.Call.Method.isNetwork() && (op.TimedOut || op.Reply == NoHandshake)
 }
 
 // containerID returns the ID of the container that a request went to.

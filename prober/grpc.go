@@ -1,6 +1,7 @@
 package prober
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -31,7 +32,7 @@ func (w *worker) runGRPC(p *sim.Proc, podIP string) verdict {
 		reply := w.connect(p, Connection{
 			Protocol: GRPC, Timeout: deadline - p.Now(), Retry: retry, Handshake: max(minConnectTimeout, wait),
 		})
-		if connected := !reply.Silent && reply.TransportError == ""; connected {
+		if connected := !reply.Silent && (reply.TransportError == "" || reply.HungUp); connected {
 			return w.judgeGRPC(&reply)
 		}
 		retry = true
@@ -67,7 +68,7 @@ func (w *worker) judgeGRPC(reply *Reply) verdict {
 	case reply.TimedOut, reply.Status == "DEADLINE_EXCEEDED":
 		return failed("timeout: health rpc did not complete within %v", w.timeout())
 	case reply.HungUp:
-		return failed("error: health rpc probe failed: rpc error: code = Unavailable desc = error reading from server: EOF")
+		return failed("error: health rpc probe failed: rpc error: code = Unavailable desc = error reading from server: %s", cmp.Or(reply.TransportError, "EOF"))
 	case reply.Status == "SERVING":
 		return verdict{result: trace.Success, message: "service healthy"}
 	case reply.Status == "UNIMPLEMENTED":

@@ -37,7 +37,7 @@ func (w *worker) runHTTP(p *sim.Proc, podIP string, retry bool) verdict {
 	}
 	client := NewClient(&Transport{
 		Network: w.manager.network, Proc: p, Deadline: p.Now() + w.timeout(), Handshake: tlsHandshakeTimeout,
-		Asker: Connection{PodUID: w.pod.UID, Container: w.container.Name, Probe: w.probeType, Retry: retry},
+		Asker: Connection{PodUID: w.podUID, Container: w.name, Probe: w.probeType, Retry: retry},
 	})
 	res, err := client.Do(w.request)
 	if err != nil {

@@ -42,9 +42,9 @@ type Connection struct {
 type Reply struct {
 	TimedOut       bool
 	Refused        bool
-	HungUp         bool   // closed without an answer
+	HungUp         bool   // accepted, then closed without an answer
 	NoHandshake    bool   // accepted, but the time for a handshake was over
-	TransportError string // why it failed
+	TransportError string // why it failed; with HungUp that was after it had been accepted
 	Silent         bool   // it was not accepted, or nothing was said: beside the others
 
 	Code      int // of HTTP
@@ -61,7 +61,7 @@ type Network interface {
 
 // connect asks the container of the worker's probe.
 func (w *worker) connect(p *sim.Proc, c Connection) Reply {
-	c.PodUID, c.Container, c.Probe = w.pod.UID, w.container.Name, w.probeType
+	c.PodUID, c.Container, c.Probe = w.podUID, w.name, w.probeType
 	return w.manager.network.Connect(p, c)
 }
 

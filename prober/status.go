@@ -107,7 +107,7 @@ func (m *Manager) startedBeforeKubelet(c *v1.ContainerStatus) bool {
 func (m *Manager) trigger(p *sim.Proc, w *worker, cause int64) {
 	if m.trace.Wants(trace.ManualTrigger) {
 		cause = m.trace.Add(trace.Record{
-			T: p.Now(), Kind: trace.ManualTrigger, Cause: cause, Pod: w.podName, Container: w.container.Name, Probe: w.probeType,
+			T: p.Now(), Kind: trace.ManualTrigger, Cause: cause, Pod: w.podName, Container: w.name, Probe: w.probeType,
 		})
 	}
 	w.manualTrigger.TrySend(cause)

@@ -65,10 +65,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, errHandshake
 	case reply.Refused:
 		return nil, dialError(req.URL.Hostname(), portOf(req.URL), connectionRefused)
-	case reply.HungUp:
-		return nil, io.EOF
 	case reply.TransportError != "":
 		return nil, errors.New(reply.TransportError)
+	case reply.HungUp:
+		return nil, io.EOF
 	case reply.Code < 200 && reply.Code != http.StatusSwitchingProtocols:
 		return nil, errNoFinal
 	}

@@ -108,7 +108,11 @@ func (c *comparison) follow(real *realkubelet.Result) explore.Options {
 	}
 	var starts []explore.Start
 	for _, s := range real.StartDraws {
-		starts = append(starts, explore.Start{T: s.T, Fractions: s.Values})
+		start := explore.Start{T: s.T, Fractions: s.Values}
+		for _, r := range s.Runs {
+			start.Runs = append(start.Runs, explore.FirstRun(r))
+		}
+		starts = append(starts, start)
 	}
 	return explore.Options{
 		Run:      c.simulate,

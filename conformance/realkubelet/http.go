@@ -76,7 +76,7 @@ func dialHTTP(ctx context.Context, _, addr string) (net.Conn, error) {
 	if op.accepted {
 		client, server := net.Pipe()
 		go serveHTTP(server, op)
-		return client, nil
+		return breaking{client, op}, nil
 	}
 	done := op.wait()
 	switch {

@@ -1,6 +1,7 @@
 package realkubelet
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -44,6 +45,14 @@ func TestYoungKubelet(t *testing.T) {
 	if len(startsOf(one)) != 2 || !slices.Equal(startsOf(one), startsOf(again)) || slices.Equal(startsOf(one), startsOf(two)) {
 		t.Errorf("draws %v, again %v, with another seed %v", startsOf(one), startsOf(again), startsOf(two))
 	}
+	for _, r := range one.StartDraws[0].Runs {
+		if !slices.ContainsFunc(startsOf(one), func(f float64) bool { return time.Duration(f*float64(r.Period)) == r.T }) {
+			t.Errorf("%+v: no worker drew that", r)
+		}
+	}
+	if known := workersOf(one); !slices.Equal(known, []string{"liveness worker default/p/app20s", "readiness worker default/p/app30s"}) {
+		t.Errorf("the first runs of %q are known", known)
+	}
 	first := of(one, trace.ProbeExecuted)[0]
 	if again := of(again, trace.ProbeExecuted)[0]; first.T != again.T {
 		t.Errorf("first run at %v, again at %v", first.T, again.T)
@@ -55,3 +64,13 @@ func TestYoungKubelet(t *testing.T) {
 
 // startsOf returns what the probe workers of the first kubelet drew.
 func startsOf(r *Result) []float64 { return r.StartDraws[0].Values }
+
+// workersOf returns the probe workers of the first kubelet whose first runs are known.
+func workersOf(r *Result) []string {
+	var known []string
+	for _, run := range r.StartDraws[0].Runs {
+		known = append(known, fmt.Sprintf("%s%v", run.Worker, run.Period))
+	}
+	slices.Sort(known)
+	return known
+}

@@ -2,7 +2,9 @@ package realkubelet
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -33,6 +35,7 @@ type network struct {
 	recorder *recorder
 	probes   *probeRuns
 	status   status.PodStatusProvider
+	first    *firstRuns
 }
 
 // asker is the probe or lifecycle hook on whose behalf the kubelet connects.
@@ -67,6 +70,7 @@ func (n *network) attach(k *kubelet.Kubelet) {
 	kubelet := reflect.ValueOf(k).Elem()
 	n.status = field(kubelet, "statusManager").Interface().(status.PodStatusProvider)
 	manager := field(kubelet, "probeManager").Elem().Elem() // of the interface, of the pointer
+	n.first.watch(manager)
 	prober := field(manager, "prober").Elem()
 	web := field(prober, "http")
 	web.Set(reflect.ValueOf(newHTTPProber(n, web.Interface().(httpprobe.Prober))))
@@ -147,6 +151,28 @@ func (t *try) request(c fakeruntime.Call) *pending {
 	}
 	c.Retry = c.Retry || t.retry
 	return t.driver.submit(c)
+}
+
+// breaking is the kubelet's end of a connection. The program's end closes it when the request has come to its end.
+type breaking struct {
+	net.Conn
+	op *pending
+}
+
+// Read fails, where the connection was to break in some way, in that way instead of with EOF.
+func (b breaking) Read(p []byte) (int, error) {
+	n, err := b.Conn.Read(p)
+	if err != io.EOF {
+		return n, err
+	}
+	select {
+	case <-b.op.done:
+		if a := b.op.op.Answer; a != nil && a.TransportError != "" {
+			err = errors.New(a.TransportError)
+		}
+	default:
+	}
+	return n, err
 }
 
 // dialError is what package net says of a connection that cannot be made.

@@ -31,6 +31,7 @@ type node struct {
 
 	seed    int64
 	started time.Duration // when the kubelet was
+	first   *firstRuns    // of its probe workers
 	drawn   []StartDraws  // by the kubelets before this one
 }
 
@@ -45,13 +46,14 @@ func (n *node) start(ctx context.Context) error {
 func (n *node) launch() {
 	n.conn = &connection{driver: n.driver}
 	probes := &probeRuns{recorder: n.recorder, runs: map[probeKey]*probeRun{}}
-	network := &network{driver: n.conn, recorder: n.recorder, probes: probes}
+	first := &firstRuns{now: n.driver.now, runs: map[string]*workerRun{}}
+	network := &network{driver: n.conn, recorder: n.recorder, probes: probes, first: first}
 	events := &eventRecorder{
 		driver: n.conn, recorder: n.recorder, network: network, api: n.api, kills: map[containerKey]string{}, evicted: map[string]bool{},
 	}
 	goroutines := &workers{conn: n.conn, pods: map[string]string{}}
 	n.mu.Lock()
-	n.workers = append(n.workers, goroutines)
+	n.workers, n.first = append(n.workers, goroutines), first
 	n.mu.Unlock()
 	runtime := &runtimeService{
 		driver: n.conn, configs: n.configs, workers: goroutines, probes: probes, stopReason: events.killReason,
@@ -97,5 +99,7 @@ func (n *node) seedStart() { seedStart(n.seed) }
 
 // startDraws returns the delays that probe workers drew; see Result.
 func (n *node) startDraws() []StartDraws {
-	return append(n.drawn, StartDraws{n.started, startDraws(n.seed)})
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return append(n.drawn, StartDraws{n.started, startDraws(n.seed), n.first.all()})
 }

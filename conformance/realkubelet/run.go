@@ -55,10 +55,11 @@ type Result struct {
 }
 
 // StartDraws are the parts of their period, from 0 to 1, that the young probe workers of a kubelet waited for before
-// their first run, in the order in which they drew them. Which worker drew which is not known.
+// their first run, in the order in which they drew them, and when each of its workers, young or not, ran first.
 type StartDraws struct {
 	T      time.Duration // when the kubelet was started
 	Values []float64
+	Runs   []FirstRun
 }
 
 // Run runs a kubelet under virtual time. Before the kubelet starts it calls drive, which puts on the agenda

@@ -5,6 +5,9 @@
 //	             with what the test asserts and, as that often is little, what it means
 //	lifecycle/   what a pod has beside its regular containers: init containers, sidecars, hooks,
 //	             restart policies of containers, readiness gates
+//	versions/    what releases of Kubernetes do in different ways
+//	found/       what the comparison with the real kubelet has found: the rule, and who was wrong, the simulator,
+//	             the engine around the real kubelet (conformance), or what was written down about both
 package library
 
 import (
@@ -18,7 +21,7 @@ import (
 
 // FS has the files, by paths such as quickstart/exec-liveness.yaml.
 //
-//go:embed quickstart e2e lifecycle versions
+//go:embed quickstart e2e lifecycle versions found
 var FS embed.FS
 
 // Scenarios loads all scenarios of the library, in the order of their files. Each call returns new ones. An

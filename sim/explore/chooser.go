@@ -76,27 +76,3 @@ func (c *chooser) Fraction(id choose.Choice) float64 {
 	}
 	return c.Replay.Fraction(id)
 }
-
-// kubelet returns which of the kubelets that were started runs now, -1 if that is not known.
-func (c *chooser) kubelet() int {
-	i := len(c.starts) - 1
-	for i >= 0 && c.starts[i].T > c.now() {
-		i--
-	}
-	return i
-}
-
-// startFraction picks which of the start delays that a kubelet drew this worker got: the next in turn, or the one
-// that is asked for, counted from 1.
-func (c *chooser) startFraction(id choose.Choice, kubelet int) float64 {
-	fractions := c.starts[kubelet].Fractions
-	n := len(fractions)
-	picked := c.Replay.Choose(id, n+1)
-	c.decisions = append(c.decisions, decision{t: c.now(), choice: id, n: n + 1, picked: picked, start: true, kubelet: kubelet})
-	turn := c.started[kubelet]
-	c.started[kubelet]++
-	if picked > 0 {
-		return fractions[picked-1]
-	}
-	return fractions[turn%n]
-}

@@ -27,15 +27,9 @@ type Options struct {
 	// pod was synced shows in no record, but decides when it is synced again.
 	Requeues []Requeue
 	// Starts are the parts of their period that young probe workers waited for before their first run, of each
-	// kubelet that was started, in order of time; which worker drew which is not known.
+	// kubelet that was started, in order of time.
 	Starts []Start
 	Budget int // how many runs to spend; 0: 2000
-}
-
-// Start is what the young probe workers of a kubelet drew that was started at T.
-type Start struct {
-	T         time.Duration
-	Fractions []float64 // from 0 to below 1
 }
 
 // Requeue is a jitter drawn at the end of a sync of a pod.
@@ -96,10 +90,6 @@ type follower struct {
 // search goes on from a run as far along the trace as it can.
 func (f *follower) search(best attempt) attempt {
 	for best.parts < f.Duration && f.runs < f.Budget {
-		if a, ok := f.guessStarts(best); ok {
-			best = a
-			continue
-		}
 		next, ok := f.improve(best)
 		if !ok {
 			break
@@ -161,7 +151,7 @@ func at(list []instant, i int, until time.Duration) instant {
 // improve looks for a run that goes further along the trace: with one more choice; with one and the end of a
 // race, of which there are few; with two of one instant; then with any two.
 func (f *follower) improve(best attempt) (attempt, bool) {
-	options := alternatives(best)
+	options := f.alternatives(best)
 	for _, o := range options {
 		if a, ok := f.further(best, o.made); ok {
 			return a, true
@@ -197,48 +187,6 @@ func (f *follower) further(best attempt, more ...choose.Made) (attempt, bool) {
 	until := min(best.parts+margin, f.Duration)
 	a := f.try(append(slices.Clone(best.made), more...), until, false)
 	return a, a.parts > best.parts
-}
-
-// bands are how long before the parting the choice that matters may lie, likeliest first: just before;
-// a requeue ago, which is 60 to 90 s after the sync that drew it; at any other time in between.
-var bands = []struct{ from, to time.Duration }{
-	{atOnce, 3 * time.Second},
-	{59 * time.Second, 92 * time.Second},
-	{3 * time.Second, 59 * time.Second},
-}
-
-// option is a choice that could have been made at a time.
-type option struct {
-	t    time.Duration
-	made choose.Made
-}
-
-// alternatives lists the choices that could have been made otherwise before the run parted from the trace: those
-// just before, those about start delays that no other worker got, then the others, latest first within each band.
-func alternatives(a attempt) []option {
-	var list []option
-	within := func(from, to time.Duration) {
-		for _, d := range slices.Backward(a.decisions) {
-			if ago := a.parts - d.t; !d.start && from <= ago && ago < to {
-				list = append(list, d.others()...)
-			}
-		}
-	}
-	within(0, atOnce)
-	for _, d := range a.decisions {
-		if !d.start || d.t > a.parts {
-			continue
-		}
-		for _, o := range d.others() {
-			if !taken(a, d, o.made.Value) {
-				list = append(list, o)
-			}
-		}
-	}
-	for _, band := range bands {
-		within(band.from, band.to)
-	}
-	return list
 }
 
 // divergence says how the records of the instant differ at which the best run parts.

@@ -1,6 +1,7 @@
 package explore_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/prober"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/explore"
 	"probesim.dev/sim/node"
@@ -42,9 +44,12 @@ func crashing() (*v1.Pod, fakeruntime.Pod) {
 }
 
 // simulate runs the pod with a version's rules.
-func simulate(p profile.Profile) explore.Run {
+func simulate(p profile.Profile) explore.Run { return simulateSince(p, node.DefaultUptime) }
+
+// simulateSince runs it on a kubelet of that age.
+func simulateSince(p profile.Profile, uptime time.Duration) explore.Run {
 	return func(c choose.Chooser, clock func(func() time.Duration), until time.Duration, internal bool) ([]trace.Record, error) {
-		n := node.New(node.Options{Profile: p, Chooser: c, Trace: &trace.Recorder{Internal: internal}})
+		n := node.New(node.Options{Profile: p, Uptime: &uptime, Chooser: c, Trace: &trace.Recorder{Internal: internal}})
 		defer n.Close()
 		clock(n.Now)
 		n.At(0, func() { n.AddPod(crashing()) })
@@ -126,5 +131,45 @@ func TestFollowFindsAnotherRule(t *testing.T) {
 		if !strings.Contains(text, part) {
 			t.Errorf("the text has no %q:\n%s", part, text)
 		}
+	}
+}
+
+// young is a policy that notes what the probe workers of a young kubelet draw, and when they run first.
+type young struct {
+	choose.Seeded
+	now   func() time.Duration
+	start explore.Start
+}
+
+func (y *young) Fraction(c choose.Choice) float64 {
+	f := y.Seeded.Fraction(c)
+	if worker, ok := strings.CutPrefix(c.Key, prober.StartJitter); ok {
+		const period = 5 * time.Second
+		y.start.Fractions = append(y.start.Fractions, f)
+		y.start.Runs = append(y.start.Runs, explore.FirstRun{
+			Worker: worker, T: y.now() + time.Duration(f*float64(period)), Period: period,
+		})
+	}
+	return f
+}
+
+func (y *young) Choose(choose.Choice, int) int { return 0 }
+
+// Of the delays before the first runs of young probe workers it is known who drew which, however they were ordered.
+func TestFollowKnowsFirstRuns(t *testing.T) {
+	y := &young{Seeded: 3, now: func() time.Duration { return 0 }}
+	run := simulateSince(profile.Newest(), 0)
+	want, err := run(y, func(now func() time.Duration) { y.now = now }, duration, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(y.start.Fractions)
+	o := explore.Options{Run: run, Want: want, Duration: duration, Starts: []explore.Start{y.start}, Budget: 200}
+	if r := explore.Follow(o); r.Divergence != nil {
+		t.Error(r.Divergence.Text(want))
+	}
+	o.Starts[0].Runs = nil
+	if r := explore.Follow(o); r.Divergence == nil {
+		t.Error("it is followed without them too: the test shows nothing")
 	}
 }

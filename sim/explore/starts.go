@@ -5,119 +5,62 @@ import (
 	"strings"
 	"time"
 
+	"probesim.dev/prober"
 	"probesim.dev/sim/choose"
 )
 
-// Which worker drew which start delay is not known, but who draws first is no accident: of the goroutines that one
-// starts at an instant, Go runs the last one first and then the others in order (runqput in runtime/proc.go). So the
-// workers of a pod draw in the order last, first, second, and so on, and pods that are synced at one instant take
-// turns in the same way. But a pod worker that does not stop there calls the runtime, which readies another
-// goroutine: its last probe worker has to wait like the others.
+// Start is what the young probe workers of a kubelet drew that was started at T.
+type Start struct {
+	T         time.Duration
+	Fractions []float64 // from 0 to below 1
+	// Runs are the first runs of the workers as far as they are known: they say which of them drew which.
+	Runs []FirstRun
+}
 
-// mostOrders bounds the orders of one attempt that are tried.
-const mostOrders = 1 << 4
+// FirstRun is the first run of a probe worker, which the simulator's process of that name makes.
+type FirstRun struct {
+	Worker string
+	T      time.Duration
+	Period time.Duration // of the probe
+}
 
-// guessStarts goes on with the best of the choices of start delays that such orders give, one for each set of pods
-// whose workers do not stop, if it leads further.
-func (f *follower) guessStarts(best attempt) (attempt, bool) {
-	further := best
-	for goOn := range min(1<<mostPods(best), mostOrders) {
-		if guess := f.startsIn(best, goOn); len(guess) > 0 && f.runs < f.Budget {
-			if a := f.try(append(slices.Clone(best.made), guess...), f.Duration, false); a.parts > further.parts {
-				further = a
+// known returns which of the start delays this worker got, if that is known by its first run.
+func (s *Start) known(worker string, now time.Duration) (fraction float64, ok bool) {
+	for _, r := range s.Runs {
+		for _, f := range s.Fractions {
+			if r.Worker == worker && now+time.Duration(f*float64(r.Period)) == r.T {
+				return f, true
 			}
 		}
 	}
-	return further, further.parts > best.parts
+	return 0, false
 }
 
-// startsIn returns the choices of start delays in one order, for the workers that have drawn before the run parted
-// from the trace and for which nothing has been chosen. The bits of goOn say which pods' workers do not stop.
-func (f *follower) startsIn(a attempt, goOn int) []choose.Made {
-	var guess []choose.Made
-	drawn := make([]int, len(f.Starts))
-	for batch := range batches(a.decisions) {
-		for _, d := range goOrder(podsOf(batch), goOn) {
-			drawn[d.kubelet]++
-			if value := drawn[d.kubelet]; value < d.n && d.t <= a.parts && !chosen(a.made, d) {
-				guess = append(guess, choose.Made{Choice: d.choice, Value: value})
-			}
-		}
+// kubelet returns which of the kubelets that were started runs now, -1 if that is not known.
+func (c *chooser) kubelet() int {
+	i := len(c.starts) - 1
+	for i >= 0 && c.starts[i].T > c.now() {
+		i--
 	}
-	return guess
+	return i
 }
 
-// mostPods returns how many pods at most started workers at one instant.
-func mostPods(a attempt) int {
-	most := 0
-	for batch := range batches(a.decisions) {
-		most = max(most, len(podsOf(batch)))
+// startFraction picks which of the start delays that a kubelet drew this worker got: the one that is known; or the next
+// in turn, or the one that is asked for, counted from 1.
+func (c *chooser) startFraction(id choose.Choice, kubelet int) float64 {
+	if f, ok := c.starts[kubelet].known(strings.TrimPrefix(id.Key, prober.StartJitter), c.now()); ok {
+		return f
 	}
-	return most
-}
-
-// batches yields the decisions about start delays of one kubelet at one instant.
-func batches(decisions []decision) func(func([]decision) bool) {
-	return func(yield func([]decision) bool) {
-		var batch []decision
-		for _, d := range decisions {
-			if !d.start {
-				continue
-			}
-			if len(batch) > 0 && batch[0].t != d.t && !yield(batch) {
-				return
-			} else if len(batch) > 0 && batch[0].t != d.t {
-				batch = nil
-			}
-			batch = append(batch, d)
-		}
-		if len(batch) > 0 {
-			yield(batch)
-		}
+	fractions := c.starts[kubelet].Fractions
+	n := len(fractions)
+	picked := c.Replay.Choose(id, n+1)
+	c.decisions = append(c.decisions, decision{t: c.now(), choice: id, n: n + 1, picked: picked, start: true, kubelet: kubelet})
+	turn := c.started[kubelet]
+	c.started[kubelet]++
+	if picked > 0 {
+		return fractions[picked-1]
 	}
-}
-
-// podsOf groups the workers that start at one instant by pod.
-func podsOf(batch []decision) [][]decision {
-	var pods [][]decision
-	for _, d := range batch {
-		if n := len(pods); n > 0 && podOf(pods[n-1][0]) == podOf(d) {
-			pods[n-1] = append(pods[n-1], d)
-		} else {
-			pods = append(pods, []decision{d})
-		}
-	}
-	return pods
-}
-
-// goOrder puts workers, by pod and in order of creation, in the order in which Go runs them.
-func goOrder(pods [][]decision, goOn int) []decision {
-	var first, rest []decision
-	for i, workers := range lastFirst(pods) {
-		last := len(workers) - 1
-		if goOn>>i&1 == 0 {
-			first = append(first, workers[last])
-			workers = workers[:last]
-		}
-		rest = append(rest, workers...)
-	}
-	return append(first, rest...)
-}
-
-func lastFirst[T any](items []T) []T {
-	last := len(items) - 1
-	return append([]T{items[last]}, items[:last]...)
-}
-
-// podOf returns the pod whose worker a decision is about: its key ends in namespace/pod/container.
-func podOf(d decision) string {
-	worker := d.choice.Key[strings.LastIndex(d.choice.Key, " ")+1:]
-	return worker[:strings.LastIndex(worker, "/")]
-}
-
-// chosen reports whether a start delay was chosen for the worker.
-func chosen(made []choose.Made, d decision) bool {
-	return slices.ContainsFunc(made, func(m choose.Made) bool { return m.Choice == d.choice })
+	return fractions[turn%n]
 }
 
 // taken reports whether a start delay was chosen for another worker of the same kubelet.
@@ -126,6 +69,3 @@ func taken(a attempt, d decision, value int) bool {
 		return o.start && o.kubelet == d.kubelet && o.choice != d.choice && o.picked == value && value > 0
 	})
 }
-
-// atOnce is how long before a parting a choice lies that led to it directly.
-const atOnce = 50 * time.Millisecond

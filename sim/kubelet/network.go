@@ -21,8 +21,11 @@ func (k *Kubelet) Connect(p *sim.Proc, c prober.Connection) prober.Reply {
 		TimedOut: op.TimedOut, Refused: op.Reply == fakeruntime.Refused, HungUp: op.Reply == fakeruntime.HungUp,
 		NoHandshake: op.Reply == fakeruntime.NoHandshake, Silent: op.Silent,
 	}
-	if op.Reply == fakeruntime.Answered {
+	switch {
+	case op.Reply == fakeruntime.Answered:
 		take(&reply, op.Answer, c)
+	case reply.HungUp && op.Answer != nil:
+		reply.TransportError = op.Answer.TransportError
 	}
 	k.runtime.Release(op)
 	return reply

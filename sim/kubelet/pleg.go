@@ -7,6 +7,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 	"probesim.dev/sim/trace"
 )
 
@@ -137,7 +138,7 @@ func (g *pleg) apply(p *sim.Proc, l listing, generation uint64) {
 	for _, pod := range pods {
 		g.setCurrent(pod)
 	}
-	sim.Shuffle(g.k.sim, "relist", pods)
+	choose.Shuffle(g.k.sim, "relist", pods)
 	for _, pod := range pods {
 		g.reconcile(p, pod.uid, "global")
 	}

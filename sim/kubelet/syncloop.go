@@ -8,6 +8,7 @@ import (
 
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 	"probesim.dev/sim/trace"
 	"probesim.dev/status"
 )
@@ -110,7 +111,7 @@ func (k *Kubelet) handlePLEG(e plegEvent) {
 // handleSyncTick hands the pods whose time has come to their workers.
 func (k *Kubelet) handleSyncTick() {
 	due := k.withPastDeadline(k.workQueue.take(k.sim.Now()))
-	sim.Shuffle(k.sim, "sync tick", due)
+	choose.Shuffle(k.sim, "sync tick", due)
 	for _, uid := range due {
 		if pod, ok := k.podManager.GetPodByUID(uid); ok {
 			step := k.note(trace.Record{Kind: trace.SyncLoop, Pod: podName(pod), Reason: "SYNC"})

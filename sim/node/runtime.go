@@ -56,18 +56,24 @@ func (d *runtimeDriver) arm() {
 }
 
 // advance hands out the first call that has ended; what ends at the same instant follows when
-// everything that comes of it has happened, as in the other engine.
+// everything that comes of it has happened, as in the other engine. Who gives up on a program does so by a timer of
+// its own, whatever the runtime has to hand out.
 func (d *runtimeDriver) advance() {
 	d.armed = false
-	ended := d.Advance(d.sim.Now())
-	if len(ended) > 0 && len(d.rest) == 0 {
-		wake(ended[0])
-		ended = ended[1:]
-		if len(ended) > 0 {
+	handsOut := len(d.rest) > 0
+	for _, op := range d.Advance(d.sim.Now()) {
+		if op.GivenUp() {
+			wake(op)
+			continue
+		}
+		d.rest = append(d.rest, op)
+	}
+	if len(d.rest) > 0 && !handsOut {
+		wake(d.rest[0])
+		if d.rest = d.rest[1:]; len(d.rest) > 0 {
 			d.proc.Wake()
 		}
 	}
-	d.rest = append(d.rest, ended...)
 	d.arm()
 }
 
