@@ -72,7 +72,7 @@ func (m *Manager) isReady(p *sim.Proc, pod *v1.Pod, c *v1.ContainerStatus, cause
 	if probed && m.profile.ManualTrigger {
 		m.trigger(p, w, cause)
 	}
-	if m.profile.StartedCarriedOver && m.startedBeforeKubelet(c) {
+	if m.profile.KeptOnKubeletRestart && m.startedBeforeKubelet(c) {
 		return m.isReadyAfterRestart(pod, c, known, !probed)
 	}
 	return !probed

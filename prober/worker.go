@@ -148,10 +148,10 @@ func (w *worker) meet(p *sim.Proc, c *v1.ContainerStatus) {
 		w.results.Remove(w.containerID)
 	}
 	w.containerID, w.instance = c.ContainerID, w.manager.instance(c.ContainerID)
-	if w.manager.profile.StartedCarriedOver && w.isSidecar() && w.probeType == trace.Startup && c.Started != nil && *c.Started {
+	if w.manager.profile.KeptOnKubeletRestart && w.isSidecar() && w.probeType == trace.Startup && c.Started != nil && *c.Started {
 		w.set(p, results.Success, 0)
 	}
-	if !w.manager.profile.StartedCarriedOver || c.State.Running == nil || !w.manager.startedBeforeKubelet(c) {
+	if !w.manager.profile.KeptOnKubeletRestart || c.State.Running == nil || !w.manager.startedBeforeKubelet(c) {
 		w.set(p, w.initial, 0)
 	}
 	w.onHold = false

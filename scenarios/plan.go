@@ -6,9 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/scenarios/podspec"
 	"probesim.dev/scenarios/value"
-	"probesim.dev/sim/profile"
 )
 
 // Plan is one run of a scenario: one version of Kubernetes, and one seed or none.
@@ -66,19 +64,10 @@ func (p *Plan) Pods() []PlannedPod {
 			if replica > 0 {
 				at += draw(w.stagger(), p.Seed, "stagger "+name, replica)
 			}
-			pods = append(pods, PlannedPod{Workload: w.manifest.name, At: at, Pod: p.newPod(w, replica), Program: w.program(replica)})
+			pods = append(pods, PlannedPod{Workload: w.manifest.name, At: at, Pod: w.newPod(replica), Program: w.program(replica)})
 		}
 	}
 	return pods
-}
-
-// newPod returns the pod of a replica as the API server of this version creates it.
-func (p *Plan) newPod(w *workload, replica int) *v1.Pod {
-	pod := w.newPod(replica)
-	if version, ok := profile.Named(p.Version); ok && !version.ContainerRestartRules {
-		podspec.DropRestartRules(&pod.Spec)
-	}
-	return pod
 }
 
 func (w *workload) stagger() value.Draw {

@@ -16,8 +16,10 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
 
+	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/sim/apiserver"
+	"probesim.dev/sim/profile"
 	"probesim.dev/sim/trace"
 )
 
@@ -27,6 +29,7 @@ type podAPI struct {
 	driver   *driver
 	recorder *recorder
 	fake     *fake.Clientset
+	profile  profile.Profile // of the release
 
 	mu     sync.Mutex
 	pods   map[types.NamespacedName]*v1.Pod // as the API has them; each is replaced and never changed
@@ -34,8 +37,12 @@ type podAPI struct {
 }
 
 func newPodAPI(d *driver, r *recorder) *podAPI {
+	p, ok := profile.Named(release.Version)
+	if !ok {
+		p = profile.Newest()
+	}
 	return &podAPI{
-		driver: d, recorder: r,
+		driver: d, recorder: r, profile: p,
 		fake: fake.NewSimpleClientset(nodeObject()), //nolint:staticcheck // managed fields are of no use here
 		pods: map[types.NamespacedName]*v1.Pod{},
 	}
@@ -61,6 +68,7 @@ func (a *podAPI) add(pod *v1.Pod, program fakeruntime.Pod) error {
 // (pkg/registry/core/pod/strategy.go, PrepareForCreate).
 func (a *podAPI) admitted(pod *v1.Pod) *v1.Pod {
 	pod = pod.DeepCopy()
+	apiserver.DropDisabled(a.profile, &pod.Spec)
 	if pod.Namespace == "" {
 		pod.Namespace = metav1.NamespaceDefault
 	}
@@ -131,6 +139,11 @@ func (a *podAPI) patch(key types.NamespacedName, patch []byte, after func(*v1.Po
 		return a.removed(key)
 	}
 	return a.update(patched)
+}
+
+// afterPatch returns the pod as a patch of its metadata and spec leaves it.
+func (a *podAPI) afterPatch(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
+	return apiserver.AfterPatch(a.profile, pod, patch)
 }
 
 // update puts a pod in the place of the one of its name.

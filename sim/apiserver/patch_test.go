@@ -1,12 +1,12 @@
 package apiserver
 
 import (
-	"reflect"
-	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"probesim.dev/sim/profile"
 )
 
 func TestAfterPatch(t *testing.T) {
@@ -25,7 +25,7 @@ func TestAfterPatch(t *testing.T) {
 		{`{"spec": {"containers": [{"name": "app", "image": "app:2"}]}}`, 4, "b", "app:2"},
 		{`{"spec": {"containers": [{"name": "app", "image": "app:1"}]}}`, 3, "b", "app:1"},
 	} {
-		after, err := AfterPatch(pod, []byte(test.patch))
+		after, err := AfterPatch(profile.Newest(), pod, []byte(test.patch))
 		if err != nil {
 			t.Errorf("%s: %v", test.patch, err)
 			continue
@@ -39,44 +39,28 @@ func TestAfterPatch(t *testing.T) {
 	if pod.Generation != 3 || pod.Labels["a"] != "b" || pod.Spec.Containers[0].Image != "app:1" {
 		t.Errorf("the pod itself has changed to %+v", pod)
 	}
-	if _, err := AfterPatch(pod, []byte(`{"spec": {"containers": [{"image": "app:2"}]}}`)); err == nil {
+	if _, err := AfterPatch(profile.Newest(), pod, []byte(`{"spec": {"containers": [{"image": "app:2"}]}}`)); err == nil {
 		t.Error("a patch that names no container is taken")
 	}
 }
 
-// A client that has read conditions and wants others leaves alone what somebody else has written meanwhile.
-func TestMergeConditions(t *testing.T) {
-	parse := func(text string) []v1.PodCondition {
-		var list []v1.PodCondition
-		for _, field := range strings.Fields(text) {
-			name, status, _ := strings.Cut(field, "=")
-			list = append(list, v1.PodCondition{Type: v1.PodConditionType(name), Status: v1.ConditionStatus(status)})
-		}
-		return list
-	}
-	for _, test := range []struct{ now, read, want, merged string }{
-		{"Ready=False gate=True", "Ready=False gate=True", "Ready=True gate=True", "Ready=True gate=True"},
-		{"Ready=False gate=True", "Ready=False", "Ready=True", "Ready=True gate=True"},
-		{"Ready=False gate=True", "Ready=False gate=False", "gate=False Ready=True", "Ready=True gate=True"},
-		{"Ready=False", "Ready=False gate=False", "Ready=True gate=False", "Ready=True"},
-		{"Ready=False old=True", "Ready=False old=True", "Ready=False", "Ready=False"},
-		{"gate=True", "", "Ready=False", "gate=True Ready=False"},
-	} {
-		got := mergeConditions(parse(test.now), parse(test.read), parse(test.want))
-		if !reflect.DeepEqual(got, parse(test.merged)) {
-			t.Errorf("%q, read %q, wanted %q: got %v, want %q", test.now, test.read, test.want, got, test.merged)
-		}
-	}
-}
-
-func TestAfterStatusPatch(t *testing.T) {
+// TestAfterPatchWithoutRestartRules: a patch cannot bring what the API server took out when it made the pod, and is
+// no new generation then.
+func TestAfterPatchWithoutRestartRules(t *testing.T) {
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", Generation: 3}}
-	pod.Status.Conditions = []v1.PodCondition{{Type: "gate", Status: "False"}, {Type: "Ready", Status: "False"}}
-	after, err := AfterStatusPatch(pod, []byte(`{"metadata": {"labels": {"a": "b"}}, "status": {"conditions": [{"type": "gate", "status": "True"}]}}`))
-	if err != nil || findCondition(after.Status.Conditions, "gate").Status != "True" || findCondition(after.Status.Conditions, "Ready").Status != "False" {
-		t.Errorf("got %+v, %v", after, err)
-	}
-	if after.Generation != 3 || after.Labels != nil || pod.Status.Conditions[0].Status != "False" {
-		t.Errorf("more than the status of the copy has changed: %+v of %+v", after, pod)
+	pod.Spec.Containers = []v1.Container{{Name: "app", Image: "app:1"}}
+	patch := []byte(`{"spec": {"containers": [{"name": "app", "restartPolicy": "Never", "restartPolicyRules": [{"action": "Restart"}]}]}}`)
+	for _, test := range []struct {
+		kept       bool
+		generation int64
+	}{{false, 3}, {true, 4}} {
+		after, err := AfterPatch(profile.Profile{ContainerRestartRules: test.kept}, pod, patch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		app := after.Spec.Containers[0]
+		if (app.RestartPolicy != nil) != test.kept || (app.RestartPolicyRules != nil) != test.kept || after.Generation != test.generation {
+			t.Errorf("kept %v: %+v, generation %d", test.kept, app, after.Generation)
+		}
 	}
 }

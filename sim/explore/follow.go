@@ -148,14 +148,17 @@ func at(list []instant, i int, until time.Duration) instant {
 	return instant{t: until}
 }
 
-// improve looks for a run that goes further along the trace: with one more choice; with one and the end of a
-// race, of which there are few; with two of one instant; then with any two.
+// improve looks for a run that goes further along the trace: with one more choice; with one and another that only
+// comes up then; with one and the end of a race, of which there are few; with two of one instant; then with any two.
 func (f *follower) improve(best attempt) (attempt, bool) {
 	options := f.alternatives(best)
 	for _, o := range options {
 		if a, ok := f.further(best, o.made); ok {
 			return a, true
 		}
+	}
+	if a, ok := f.dependent(best, options); ok {
+		return a, true
 	}
 	isRace := func(o option) bool { return o.made.Kind == choose.Race }
 	for _, related := range []func(a, b option) bool{

@@ -87,7 +87,7 @@ func New(o Options) *Node {
 	n.runtime = newRuntimeDriver(n.sim, fakeruntime.New(fakeruntime.Options{
 		Seed: o.Seed, Delays: o.Delays, Record: o.Trace.Add, RecordCalls: o.Trace.Internal,
 	}))
-	n.api = apiserver.New(apiserver.Options{Sim: n.sim, Trace: o.Trace, Now: now, Delays: n.runtime})
+	n.api = apiserver.New(apiserver.Options{Sim: n.sim, Trace: o.Trace, Profile: o.Profile, Now: now, Delays: n.runtime})
 	n.options = kubelet.Options{
 		Sim: n.sim, Trace: o.Trace, Profile: o.Profile, Now: now, Wall: wall, Runtime: n.runtime, API: n.api,
 		Disk: kubelet.NewDisk(),

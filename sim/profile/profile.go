@@ -21,9 +21,14 @@ type Profile struct {
 	// AddPodSkipsOnlyContainer goes on with the next container when a worker exists already, instead
 	// of leaving the rest of the pod out; 1.37 on (#138930).
 	AddPodSkipsOnlyContainer bool
-	// StartedCarriedOver publishes a running container as started if a container of its name was, and
-	// leaves containers alone that started before the kubelet did; 1.35.0 to 1.37.0 (#134746, #141342).
+	// StartedCarriedOver publishes a running container as started if a container of its name was;
+	// 1.35.0 to 1.37.0 (#134746, #141342).
 	StartedCarriedOver bool
+	// KeptOnKubeletRestart leaves a container that started 10 s before the kubelet or earlier as it was until it is
+	// probed: its workers store no first result, it stays ready if the pod was and not ready otherwise, and the
+	// startup probe of a sidecar that counts as started has succeeded. Before, all begins as with a new container;
+	// 1.35 on (#134746, and #137146 in 1.35.4 and 1.36.0; KEP-4781).
+	KeptOnKubeletRestart bool
 	// WorkerEndsWithLastExit ends a worker as soon as its container has ended and is not restarted after such
 	// an exit, instead of only in pods whose restart policy is Never; 1.35 on (#134631).
 	WorkerEndsWithLastExit bool
@@ -97,6 +102,7 @@ var V1_36_3 = Profile{
 	ManualTriggerResetsTicker: true,
 	StartupOnHoldAfterSuccess: true,
 	StartedCarriedOver:        true,
+	KeptOnKubeletRestart:      true,
 	WorkerEndsWithLastExit:    true,
 	ContainerRestartRules:     true,
 	RemovedInstanceKept:       true,
@@ -123,6 +129,7 @@ var V1_37_0 = Profile{
 	AddPodSkipsOnlyContainer:  true,
 	InitializedBySandbox:      true,
 	StartedCarriedOver:        true,
+	KeptOnKubeletRestart:      true,
 	WorkerEndsWithLastExit:    true,
 	ContainerRestartRules:     true,
 	RemovedInstanceKept:       true,
