@@ -7,6 +7,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios/value"
+	"probesim.dev/sim/kubeletconfig"
 )
 
 // Plan is one run of a scenario: one version of Kubernetes, and one seed or none.
@@ -15,8 +16,9 @@ type Plan struct {
 	Version  string // such as v1.37.0
 	Seed     *int64 // nil: nothing is drawn
 	Duration time.Duration
-	Uptime   time.Duration      // age of the kubelet at t=0
-	Delays   fakeruntime.Delays // of the node; those of pods are in their programs
+	Uptime   time.Duration        // age of the kubelet at t=0
+	Delays   fakeruntime.Delays   // of the node; those of pods are in their programs
+	Config   kubeletconfig.Config // of the kubelet
 }
 
 // PlannedPod is a pod of a run.
@@ -51,6 +53,7 @@ func (s *Scenario) Plan(version string, seed *int64) *Plan {
 		Duration: s.Spec.Duration.Time(),
 		Uptime:   draw(s.Spec.Kubelet.Uptime, seed, "kubelet.uptime", 0),
 		Delays:   s.Spec.Delays.compile(),
+		Config:   s.Spec.Kubelet.Config.compile(),
 	}
 }
 

@@ -146,14 +146,20 @@ var features = map[string]feature{
 	"a lost container":    matches(`kill: \{.*remove: true`),
 	"another label":       matches(`patch: \{.*(labels|annotations): \{release: `),
 	"another image":       matches(`patch: \{.*image: .app:2`),
-	"a gate that opens":   matches(`status: \{conditions: \[\{type: example.com/open, status: "True"`),
-	"a gate that closes":  matches(`status: \{conditions: \[\{type: example.com/open, status: "False"`),
-	"a gate that is gone": matches(`\{\$patch: delete, type: example.com/open`),
 	"an eviction":         matches(`evict: \{pod`),
 	"a restart":           matches(`restartKubelet: \{\}`),
+	"a reboot":            matches(`rebootNode: \{`),
+	"a shutdown":          matches(`shutdownNode: \{\}`),
+	"shutdown periods":    matches(`shutdownGracePeriodByPodPriority: `),
+	"a critical pod":      matches(`priority: 2000000000\n`),
+	"a sync frequency":    matches(`syncFrequency: `),
+	"a short back-off":    matches(`maxContainerRestartPeriod: `),
 	"a long downtime":     matches(`restartKubelet: \{downtime: \d\ds`),
 	"delays for a time":   matches(`setDelays: \{for: .*delays: \{[a-z]+`),
 	"delays for good":     matches(`setDelays: \{delays: `),
+	"a gate that opens":   matches(`status: \{conditions: \[\{type: example.com/open, status: "True"`),
+	"a gate that closes":  matches(`status: \{conditions: \[\{type: example.com/open, status: "False"`),
+	"a gate that is gone": matches(`\{\$patch: delete, type: example.com/open`),
 }
 
 // TestFeatures: in 700 scenarios each feature occurs, and so does each combination of probes with each

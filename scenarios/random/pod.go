@@ -98,6 +98,9 @@ func (g *generator) podManifest(p *pod) *yaml.Node {
 	if p.grace != defaultGrace || g.percent(5) {
 		put(spec, "terminationGracePeriodSeconds", number(p.grace))
 	}
+	if g.percent(8) {
+		put(spec, "priority", number(one(&g.rng, priorities...)))
+	}
 	g.putReadinessGate(p, spec)
 	g.putDeadline(spec)
 	p.putContainers(spec)

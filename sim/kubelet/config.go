@@ -1,9 +1,11 @@
 package kubelet
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -107,6 +109,13 @@ func (m *podManager) set(pod *v1.Pod) {
 func (m *podManager) remove(uid types.UID) {
 	m.limited = slices.DeleteFunc(m.limited, func(other types.UID) bool { return other == uid })
 	delete(m.pods, uid)
+}
+
+// list returns all pods by their names.
+func (m *podManager) list() []*v1.Pod {
+	return slices.SortedFunc(maps.Values(m.pods), func(a, b *v1.Pod) int {
+		return cmp.Or(strings.Compare(podName(a), podName(b)), strings.Compare(string(a.UID), string(b.UID)))
+	})
 }
 
 func (m *podManager) has(uid types.UID) bool { return m.pods[uid] != nil }

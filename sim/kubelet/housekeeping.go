@@ -32,6 +32,7 @@ func (k *Kubelet) housekeep(p *sim.Proc) {
 	running := k.listRunning(p)
 	k.prober.CleanupPods(k.workers.couldBeProbed)
 	k.status.RemoveOrphanedStatuses(k.podManager.has)
+	k.endRejected()
 	k.killOrphans(running)
 	k.backOffClock.SetTime(k.now())
 	k.backOff.GC()

@@ -74,10 +74,15 @@ type Profile struct {
 	// the kubelet verifies that; 1.35 on (#135228).
 	ImageAccessInPulledEvent bool
 
+	// UpdateNeedsAdmission passes over updates of a pod that was not admitted; before, such a pod is synced; 1.37 on (#139522).
+	UpdateNeedsAdmission bool
 	// UnknownPortNotFound says of a port's name that the container does not have that it is not found, instead of
 	// trying to read it as a number; 1.37 on (#139791).
 	UnknownPortNotFound bool
 
+	// CrashLoopBackOffMaxInConfig lets the configuration of the kubelet set CrashLoopBackOffMax; 1.35 on, before behind
+	// the feature gate KubeletCrashLoopBackOffMax (#135044).
+	CrashLoopBackOffMaxInConfig bool
 	// CrashLoopBackOffInitial and CrashLoopBackOffMax bound the delay before a crashed container is
 	// started again; CrashLoopBackOffReset is the time without a restart that ends it.
 	CrashLoopBackOffInitial, CrashLoopBackOffMax, CrashLoopBackOffReset time.Duration
@@ -97,55 +102,58 @@ var V1_34_4 = Profile{
 
 // V1_36_3 is the behaviour of Kubernetes v1.36.3.
 var V1_36_3 = Profile{
-	Version:                   "v1.36.3",
-	ManualTrigger:             true,
-	ManualTriggerResetsTicker: true,
-	StartupOnHoldAfterSuccess: true,
-	StartedCarriedOver:        true,
-	KeptOnKubeletRestart:      true,
-	WorkerEndsWithLastExit:    true,
-	ContainerRestartRules:     true,
-	RemovedInstanceKept:       true,
-	InitializedKept:           true,
-	UnknownStateInErrorEvent:  true,
-	TerminationCancelsProbes:  true,
-	RequeueAtBackOffExpiry:    true,
-	OnDemandRelist:            true,
-	InspectUsesListing:        true,
-	PodReadyToStartAtSandbox:  true,
-	ShortContainerEvents:      true,
-	ImageAccessInPulledEvent:  true,
-	CrashLoopBackOffInitial:   10 * time.Second,
-	CrashLoopBackOffMax:       300 * time.Second,
-	CrashLoopBackOffReset:     600 * time.Second,
+	Version:                     "v1.36.3",
+	ManualTrigger:               true,
+	ManualTriggerResetsTicker:   true,
+	StartupOnHoldAfterSuccess:   true,
+	StartedCarriedOver:          true,
+	KeptOnKubeletRestart:        true,
+	WorkerEndsWithLastExit:      true,
+	ContainerRestartRules:       true,
+	RemovedInstanceKept:         true,
+	InitializedKept:             true,
+	UnknownStateInErrorEvent:    true,
+	TerminationCancelsProbes:    true,
+	RequeueAtBackOffExpiry:      true,
+	OnDemandRelist:              true,
+	InspectUsesListing:          true,
+	PodReadyToStartAtSandbox:    true,
+	ShortContainerEvents:        true,
+	ImageAccessInPulledEvent:    true,
+	CrashLoopBackOffMaxInConfig: true,
+	CrashLoopBackOffInitial:     10 * time.Second,
+	CrashLoopBackOffMax:         300 * time.Second,
+	CrashLoopBackOffReset:       600 * time.Second,
 }
 
 // V1_37_0 is the behaviour of Kubernetes v1.37.0.
 var V1_37_0 = Profile{
-	Version:                   "v1.37.0",
-	ManualTrigger:             true,
-	ManualTriggerResetsTicker: true,
-	StartupOnHoldAfterSuccess: true,
-	AddPodSkipsOnlyContainer:  true,
-	InitializedBySandbox:      true,
-	StartedCarriedOver:        true,
-	KeptOnKubeletRestart:      true,
-	WorkerEndsWithLastExit:    true,
-	ContainerRestartRules:     true,
-	RemovedInstanceKept:       true,
-	InitializedKept:           true,
-	UnknownStateInErrorEvent:  true,
-	RequeueAtBackOffExpiry:    true,
-	OnDemandRelist:            true,
-	InspectUsesListing:        true,
-	PodReadyToStartAtSandbox:  true,
-	SandboxReasonInCondition:  true,
-	ShortContainerEvents:      true,
-	ImageAccessInPulledEvent:  true,
-	UnknownPortNotFound:       true,
-	CrashLoopBackOffInitial:   10 * time.Second,
-	CrashLoopBackOffMax:       300 * time.Second,
-	CrashLoopBackOffReset:     600 * time.Second,
+	Version:                     "v1.37.0",
+	ManualTrigger:               true,
+	ManualTriggerResetsTicker:   true,
+	StartupOnHoldAfterSuccess:   true,
+	AddPodSkipsOnlyContainer:    true,
+	InitializedBySandbox:        true,
+	StartedCarriedOver:          true,
+	KeptOnKubeletRestart:        true,
+	WorkerEndsWithLastExit:      true,
+	ContainerRestartRules:       true,
+	RemovedInstanceKept:         true,
+	InitializedKept:             true,
+	UnknownStateInErrorEvent:    true,
+	RequeueAtBackOffExpiry:      true,
+	OnDemandRelist:              true,
+	InspectUsesListing:          true,
+	PodReadyToStartAtSandbox:    true,
+	SandboxReasonInCondition:    true,
+	ShortContainerEvents:        true,
+	ImageAccessInPulledEvent:    true,
+	UnknownPortNotFound:         true,
+	CrashLoopBackOffMaxInConfig: true,
+	UpdateNeedsAdmission:        true,
+	CrashLoopBackOffInitial:     10 * time.Second,
+	CrashLoopBackOffMax:         300 * time.Second,
+	CrashLoopBackOffReset:       600 * time.Second,
 }
 
 // profiles are all of them, oldest first.
