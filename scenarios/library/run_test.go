@@ -66,6 +66,7 @@ type mutation struct {
 	change       func(*v1.Pod)     // of every pod; nil for none
 	withoutExits bool              // no program exits by its own rules
 	withoutSteps bool              // nobody deletes anything
+	nothingDown  bool              // the API server and the runtime are always there
 }
 
 // mutated is a node in such a world.
@@ -102,6 +103,18 @@ func containersOf(pod *v1.Pod) []*v1.Container {
 		}
 	}
 	return all
+}
+
+func (w *mutated) SetAPIDown(down bool) {
+	if !w.mutation.nothingDown {
+		w.Node.SetAPIDown(down)
+	}
+}
+
+func (w *mutated) SetRuntimeHealth(h fakeruntime.Health) {
+	if !w.mutation.nothingDown {
+		w.Node.SetRuntimeHealth(h)
+	}
 }
 
 func (w *mutated) DeletePod(namespace, name string, gracePeriodSeconds *int64) {

@@ -76,21 +76,27 @@ func (k *Kubelet) syncContainers(p *sim.Proc, u podUpdate, s *podStatus) syncRes
 		k.podEvent(u.pod, v1.EventTypeNormal, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.", u.cause)
 	}
 	if actions.killPod {
-		k.killPod(p, u, s.running(), nil)
+		if k.killPod(p, u, s.running(), nil) != nil {
+			return syncResult{err: true}
+		}
 		if actions.createSandbox {
 			k.removeInitContainers(p, u.pod, s, 0)
 		}
 	} else {
 		choose.Shuffle(k.sim, "containers to kill of pod "+podName(u.pod), actions.kill)
 		for _, kill := range actions.kill {
-			k.killContainer(p, u.pod, kill, nil, nil)
+			if k.killContainer(p, u.pod, kill, nil, nil) != nil {
+				return syncResult{err: true}
+			}
 		}
 	}
 	k.removeInitContainers(p, u.pod, s, containersToKeep)
 	if actions.createSandbox {
-		actions.sandboxID = k.createSandbox(p, u, actions)
+		actions.sandboxID = k.createSandbox(p, u, actions, &did)
 	}
-	k.startContainers(p, u, s, actions, &did)
+	if actions.sandboxID != "" {
+		k.startContainers(p, u, s, actions, &did)
+	}
 	if did.err {
 		did.relist = false
 	}
@@ -202,14 +208,25 @@ func shouldBeRestarted(pod *v1.Pod, c *v1.Container, rc *fakeruntime.Container) 
 	return podutil.ContainerShouldRestart(c, &pod.Spec, rc.ExitCode)
 }
 
-// createSandbox creates a sandbox, looks at it, and has the status say so at once
-// (kuberuntime_manager.go at v1.37.0).
-func (k *Kubelet) createSandbox(p *sim.Proc, u podUpdate, actions podActions) string {
+// createSandbox creates a sandbox, looks at it, and has the status say so at once. It returns nothing if that fails,
+// which is no error if the pod is not wanted any more (kuberuntime_manager.go at v1.37.0).
+func (k *Kubelet) createSandbox(p *sim.Proc, u podUpdate, actions podActions, did *syncResult) string {
 	op := k.runtime.Call(p, fakeruntime.Call{
 		Method: fakeruntime.RunPodSandbox, PodUID: string(u.pod.UID), Attempt: actions.attempt, Cause: u.cause,
 	})
+	if op.Err != nil {
+		if !k.workers.workers[u.pod.UID].terminating {
+			did.err = true
+			k.podEvent(u.pod, v1.EventTypeWarning, "FailedCreatePodSandBox", fmt.Sprintf("Failed to create pod sandbox: %v", op.Err), u.cause)
+		}
+		return ""
+	}
 	id := op.ID
-	k.do(p, fakeruntime.Call{Method: fakeruntime.PodSandboxStatus, SandboxID: id})
+	if err := k.do(p, fakeruntime.Call{Method: fakeruntime.PodSandboxStatus, SandboxID: id}); err != nil {
+		did.err = true
+		k.podEvent(u.pod, v1.EventTypeWarning, "FailedPodSandBoxStatus", fmt.Sprintf("Unable to get pod sandbox status: %v", err), u.cause)
+		return ""
+	}
 	if k.profile.PodReadyToStartAtSandbox {
 		k.sim.Go("sandbox ready of pod "+podName(u.pod), func(p *sim.Proc) { k.onPodSandboxReady(p, u) })
 	}

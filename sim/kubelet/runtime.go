@@ -17,13 +17,15 @@ type Runtime interface {
 	Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op
 	// Release hands back what Call returned once nobody looks at it any more. The slices in it stay valid.
 	Release(op *fakeruntime.Op)
-	// Answer returns what a list call answers that ends now; Delay draws how long it took.
+	// Answer returns what a list or status call answers that ends now; Delay draws how long one took.
 	Answer(c fakeruntime.Call) *fakeruntime.Op
 	Delay(kind fakeruntime.DelayKind) time.Duration
 	// PodDelay draws a latency that has to do with a pod.
 	PodDelay(kind fakeruntime.DelayKind, pod *v1.Pod) time.Duration
 	// CancelProbes ends the calls that run commands for probes of a pod.
 	CancelProbes(podUID string)
+	// Down reports whether calls fail.
+	Down() bool
 	// Generation changes whenever a sandbox or container does.
 	Generation() uint64
 	// NextAttempt returns the attempt after those that the logs of a container tell of.
@@ -48,6 +50,7 @@ type podStatus struct {
 	containers []fakeruntime.Container
 	ips        []string
 	timestamp  time.Duration
+	err        error // of a runtime that could not be asked; nothing else is known then
 }
 
 // find returns the newest container of that name, or nil.
@@ -98,9 +101,9 @@ func isRegular(pod *v1.Pod, name string) bool {
 	return slices.ContainsFunc(pod.Spec.Containers, func(c v1.Container) bool { return c.Name == name })
 }
 
-// ended reports whether nothing of the pod runs.
+// ended reports whether it is known that nothing of the pod runs.
 func (s *podStatus) ended() bool {
-	return !slices.ContainsFunc(s.containers, func(c fakeruntime.Container) bool { return c.State == fakeruntime.Running }) &&
+	return s.err == nil && !slices.ContainsFunc(s.containers, func(c fakeruntime.Container) bool { return c.State == fakeruntime.Running }) &&
 		!slices.ContainsFunc(s.sandboxes, func(s fakeruntime.Sandbox) bool { return s.Ready })
 }
 
@@ -126,24 +129,27 @@ type listing struct {
 
 // list makes the two list calls, one after the other, over what scope says. The time is taken before
 // them (getPods in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
-func (k *Kubelet) list(p *sim.Proc, scope fakeruntime.Call) listing {
+func (k *Kubelet) list(p *sim.Proc, scope fakeruntime.Call) (listing, error) {
 	l := listing{timestamp: p.Now()}
 	scope.Method = fakeruntime.ListPodSandbox
-	l.take(k, k.runtime.Call(p, scope))
+	if err := l.take(k, k.runtime.Call(p, scope)); err != nil {
+		return l, err
+	}
 	scope.Method = fakeruntime.ListContainers
-	l.take(k, k.runtime.Call(p, scope))
-	return l
+	return l, l.take(k, k.runtime.Call(p, scope))
 }
 
 // take moves the answer of one of the calls into the listing.
-func (l *listing) take(k *Kubelet, op *fakeruntime.Op) {
+func (l *listing) take(k *Kubelet, op *fakeruntime.Op) error {
 	if op.Call.Method == fakeruntime.ListPodSandbox {
 		l.sandboxes = op.Sandboxes
 	} else {
 		l.containers = op.Containers
 	}
 	l.changed = op.Changed
+	err := op.Err
 	k.runtime.Release(op)
+	return err
 }
 
 // pods groups a listing by pod, in the order in which the runtime first names them.
@@ -177,8 +183,18 @@ func (l listing) pods() []*runtimePod {
 // the listing is left out (GetPodStatus in kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) inspect(p *sim.Proc, pod *runtimePod) *podStatus {
 	s := &podStatus{timestamp: pod.timestamp}
-	k.inspectSandboxes(p, s, pod.sandboxes)
-	k.inspectContainers(p, s, pod.containers)
+	return s.unless(k.inspectSandboxes(p, s, pod.sandboxes), func() error { return k.inspectContainers(p, s, pod.containers) })
+}
+
+// unless returns the status if neither the first part nor the second had an error, and else that alone. After one the
+// second is left out.
+func (s *podStatus) unless(err error, second func() error) *podStatus {
+	if err == nil {
+		err = second()
+	}
+	if err != nil {
+		return &podStatus{timestamp: s.timestamp, err: err}
+	}
 	return s
 }
 
@@ -189,34 +205,45 @@ func (k *Kubelet) inspectListing(p *sim.Proc, uid types.UID) *podStatus {
 	s := &podStatus{timestamp: p.Now()}
 	scope := fakeruntime.Call{Method: fakeruntime.ListPodSandbox, PodUID: string(uid)}
 	l := listing{}
-	l.take(k, k.runtime.Call(p, scope))
-	k.inspectSandboxes(p, s, l.sandboxes)
-	scope.Method = fakeruntime.ListContainers
-	l.take(k, k.runtime.Call(p, scope))
-	k.inspectContainers(p, s, l.containers)
-	return s
+	err := l.take(k, k.runtime.Call(p, scope))
+	if err == nil {
+		err = k.inspectSandboxes(p, s, l.sandboxes)
+	}
+	return s.unless(err, func() error {
+		scope.Method = fakeruntime.ListContainers
+		if err := l.take(k, k.runtime.Call(p, scope)); err != nil {
+			return err
+		}
+		return k.inspectContainers(p, s, l.containers)
+	})
 }
 
-func (k *Kubelet) inspectSandboxes(p *sim.Proc, s *podStatus, sandboxes []fakeruntime.Sandbox) {
+func (k *Kubelet) inspectSandboxes(p *sim.Proc, s *podStatus, sandboxes []fakeruntime.Sandbox) error {
 	for i, sandbox := range sandboxes {
 		op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.PodSandboxStatus, SandboxID: sandbox.ID})
-		if op.Err != nil {
+		if fakeruntime.IsNotFound(op.Err) {
 			continue
+		}
+		if op.Err != nil {
+			return op.Err
 		}
 		s.sandboxes = append(s.sandboxes, op.Sandboxes...)
 		if found := op.Sandboxes[0]; i == 0 && found.Ready && found.IP != "" {
 			s.ips = []string{found.IP}
 		}
 	}
+	return nil
 }
 
-func (k *Kubelet) inspectContainers(p *sim.Proc, s *podStatus, containers []fakeruntime.Container) {
+func (k *Kubelet) inspectContainers(p *sim.Proc, s *podStatus, containers []fakeruntime.Container) error {
 	for _, c := range containers {
 		op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ContainerStatus, ContainerID: c.ID})
-		if op.Err == nil {
-			s.containers = append(s.containers, op.Containers...)
+		if op.Err != nil && !fakeruntime.IsNotFound(op.Err) {
+			return op.Err
 		}
+		s.containers = append(s.containers, op.Containers...)
 	}
+	return nil
 }
 
 // inspectNow asks for the present status of a pod, whatever was listed before.
@@ -224,11 +251,20 @@ func (k *Kubelet) inspectNow(p *sim.Proc, uid types.UID) *podStatus {
 	if !k.profile.InspectUsesListing {
 		return k.inspectListing(p, uid)
 	}
-	if pods := k.list(p, fakeruntime.Call{PodUID: string(uid)}).pods(); len(pods) > 0 {
+	l, err := k.list(p, fakeruntime.Call{PodUID: string(uid)})
+	if err != nil {
+		return &podStatus{err: err}
+	}
+	if pods := l.pods(); len(pods) > 0 {
 		return k.inspect(p, pods[0])
 	}
 	return &podStatus{}
 }
 
-// do makes a call whose answer does not matter.
-func (k *Kubelet) do(p *sim.Proc, c fakeruntime.Call) { k.runtime.Release(k.runtime.Call(p, c)) }
+// do makes a call of whose answer only the error matters.
+func (k *Kubelet) do(p *sim.Proc, c fakeruntime.Call) error {
+	op := k.runtime.Call(p, c)
+	err := op.Err
+	k.runtime.Release(op)
+	return err
+}
