@@ -62,12 +62,12 @@ type Call struct {
 	StopReason   string // StopContainer: Reason of the ContainerStopping record
 
 	Probe   trace.Probe   // ExecSync, the network: whose it is; empty for a lifecycle hook
-	Hook    string        // ExecSync: postStart or preStop, if it is a hook
+	Hook    string        // ExecSync, HTTPGet: postStart or preStop, if it is a hook
 	Command []string      // ExecSync: for error messages only
 	Timeout time.Duration // ExecSync, the network: 0 for none
 	// Retry: the request belongs to the probe run of the one before it, which broke or could not connect.
 	Retry bool
-	// Followed: HTTPGet: the request follows the redirect that answered the one before it.
+	// Followed: HTTPGet: the request follows what answered the one before it: a redirect, or HTTP where HTTPS was meant.
 	Followed bool
 	// Handshake is how long the caller waits for a program that accepts a connection and says nothing; 0
 	// for as long as the Timeout is. Only a program that is frozen says nothing.

@@ -28,12 +28,18 @@ func (a *Answer) Respond(req *http.Request) Response {
 	return r
 }
 
-// Received returns the request that a client makes as a server has it, after a way over a connection of its
-// own.
-func Received(req *http.Request) (*http.Request, error) {
+// Received returns the request that a client makes as a server has it, with what the client's transport adds: that of
+// probes keeps no connections; that of lifecycle hooks does, and takes responses that are compressed (transport.go
+// of Go 1.26). The programs of this package end the connection after each response.
+func Received(req *http.Request, hook bool) (*http.Request, error) {
 	out := req.Clone(req.Context())
-	if !strings.Contains(strings.ToLower(out.Header.Get("Connection")), "close") {
-		out.Header.Add("Connection", "close") // a probe's transport keeps no connections
+	switch {
+	case hook:
+		if out.Header.Get("Accept-Encoding") == "" && out.Header.Get("Range") == "" {
+			out.Header.Set("Accept-Encoding", "gzip")
+		}
+	case !strings.Contains(strings.ToLower(out.Header.Get("Connection")), "close"):
+		out.Header.Add("Connection", "close")
 	}
 	var wire bytes.Buffer
 	if err := out.Write(&wire); err != nil {

@@ -97,13 +97,17 @@ type Answer struct {
 	IgnoreTimeout bool   // exec: the runtime does not end the process at the timeout
 
 	Location       string  // HTTP: the header, for a redirect
-	Then           *Answer // HTTP: to the request that follows the redirect on the same host; nil: a plain 200
+	Then           *Answer // HTTP: to the request that follows the redirect on the same host, or a failure; nil: a plain 200
 	TransportError string  // HTTP, gRPC: the connection fails with this text instead
 	// Handler makes the response to an HTTP request, in place of Code, Body, Location and Then. It is called
 	// when the answer is given, has no time of its own and must not wait. What it responds must follow from
 	// the request and from what it was asked before, or runs do not repeat.
 	Handler http.Handler
 }
+
+// HTTPToHTTPS is in the error of a client that means HTTPS and is answered in plain HTTP (net/http/transport.go of Go
+// 1.26). The kubelet's lifecycle hooks then ask once more, in plain HTTP; that request has the answer Then.
+const HTTPToHTTPS = "server gave HTTP response to HTTPS client"
 
 // Delays are the latencies of the runtime and API calls and the usual times to answer. A nil field
 // has the default of DefaultDelays, or the value of the next wider scope.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/sim"
 	"probesim.dev/sim/trace"
@@ -24,17 +23,18 @@ const (
 	GRPC      Protocol = "grpc"
 )
 
-// Connection is a request that a probe makes of a container over the network: what listens there may be a
-// newer instance than the one that the status knows.
+// Connection is a request that a probe or a lifecycle hook makes of a container over the network: what listens
+// there may be a newer instance than the one that the status knows.
 type Connection struct {
 	PodUID    types.UID
 	Container string
-	Probe     trace.Probe
+	Probe     trace.Probe // empty for a hook
+	Hook      string      // postStart or preStop, if it is a hook
 	Protocol  Protocol
 	Request   *http.Request // of HTTPGet
-	Timeout   time.Duration
+	Timeout   time.Duration // 0 for none
 	Retry     bool          // it belongs to the probe run of the one before it
-	Followed  bool          // it follows the redirect that answered the one before it
+	Followed  bool          // it follows what answered the one before it, such as a redirect
 	Handshake time.Duration // how long the handshake may take; 0 for no limit
 }
 
@@ -66,23 +66,6 @@ func (w *worker) connect(p *sim.Proc, c Connection) Reply {
 }
 
 func (w *worker) timeout() time.Duration { return time.Duration(w.spec.TimeoutSeconds) * time.Second }
-
-// resolvePort finds a port that is written as a name among those of the container
-// (pkg/probe/util.go at v1.37.0).
-func (w *worker) resolvePort(port intstr.IntOrString) (int, error) {
-	if port.Type == intstr.Int {
-		return port.IntValue(), nil
-	}
-	for _, p := range w.container.Ports {
-		if p.Name == port.StrVal {
-			return int(p.ContainerPort), nil
-		}
-	}
-	if w.manager.profile.UnknownPortNotFound {
-		return 0, fmt.Errorf("port %q not found", port.StrVal)
-	}
-	return strconv.Atoi(port.StrVal)
-}
 
 // joinHostPort is what package net makes of both.
 func joinHostPort(host string, port int) string {

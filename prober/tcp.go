@@ -9,7 +9,7 @@ import (
 // (pkg/probe/tcp/tcp.go at v1.37.0).
 func (w *worker) runTCP(p *sim.Proc, podIP string, retry bool) verdict {
 	socket := w.spec.TCPSocket
-	port, err := w.resolvePort(socket.Port)
+	port, err := resolvePort(socket.Port, w.container, w.manager.profile)
 	if err != nil {
 		return broken(err)
 	}

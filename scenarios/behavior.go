@@ -113,8 +113,8 @@ func (b *behavior) compileRule(r *Rule, n *strict.Node) fakeruntime.Rule {
 		rule.From = fakeruntime.Draw(*r.After)
 	}
 	b.compileProbes(&rule, r, n)
-	rule.PostStart = b.compileHook(r.PostStart, r, n.Field("postStart"))
-	rule.PreStop = b.compileHook(r.PreStop, r, n.Field("preStop"))
+	rule.PostStart = b.compileHook("postStart", r.PostStart, r, n.Field("postStart"))
+	rule.PreStop = b.compileHook("preStop", r.PreStop, r, n.Field("preStop"))
 	return rule
 }
 

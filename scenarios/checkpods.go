@@ -209,6 +209,24 @@ func checkContainerSupported(c *v1.Container, prefix string, refuse func(field, 
 				refuse(prefix+p.field+"."+u.path, u.what)
 			}
 		}
+		checkHTTPGetSupported(p.probe.HTTPGet, prefix+p.field, refuse)
+	}
+	for _, key := range hookKeys {
+		if hook := hookOf(c, key); hook != nil {
+			checkHTTPGetSupported(hook.HTTPGet, prefix+"lifecycle."+key, refuse)
+		}
+	}
+}
+
+// checkHTTPGetSupported does the same for an httpGet handler, if there is one.
+func checkHTTPGetSupported(h *v1.HTTPGetAction, of string, refuse func(field, name string)) {
+	if h == nil {
+		return
+	}
+	for _, u := range unsupportedInHTTPGet {
+		if u.used(h) {
+			refuse(of+".httpGet."+u.path, u.what)
+		}
 	}
 }
 

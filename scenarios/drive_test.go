@@ -58,6 +58,10 @@ func (w *fakeWorld) PatchPod(namespace, name string, patch []byte) {
 	w.logf("patch %s/%s %s", namespace, name, patch)
 }
 
+func (w *fakeWorld) PatchPodStatus(namespace, name string, patch []byte) {
+	w.logf("patch status of %s/%s %s", namespace, name, patch)
+}
+
 func (w *fakeWorld) EvictPod(namespace, name string) bool {
 	w.logf("evict %s/%s", namespace, name)
 	return true
@@ -183,7 +187,8 @@ func TestDrive(t *testing.T) {
 func TestDriveWorld(t *testing.T) {
 	s := driven(t, `[{at: 10s, kill: {pod: api}}, {at: 1s, kill: {pod: api, reason: Error, remove: true}},
 		{at: 5s, setDelays: {for: 20s, delays: {exec: 1s}}}, {at: 15s, setDelays: {delays: {exec: 2s}}},
-		{at: 30s, patch: {pod: a, metadata: {labels: {x: y, z: null}}}}, {at: 31s, evict: {pod: a}}]`)
+		{at: 30s, patch: {pod: a, metadata: {labels: {x: y, z: null}}}}, {at: 31s, evict: {pod: a}},
+		{at: 32s, patch: {pod: a, status: {conditions: [{type: x/y, status: "True"}]}}}]`)
 	w := &fakeWorld{}
 	driver := s.Plan("v1.37.0", nil).Drive(w)
 	w.run()
@@ -202,6 +207,8 @@ func TestDriveWorld(t *testing.T) {
 		"30s Step patch {pod: a, metadata: {labels: {x: y, z: null}}}",
 		`30s patch default/a {"metadata":{"labels":{"x":"y","z":null}}}`,
 		"31s evict default/a",
+		`32s Step patch {pod: a, status: {conditions: [{type: x/y, status: "True"}]}}`,
+		`32s patch status of default/a {"status":{"conditions":[{"status":"True","type":"x/y"}]}}`,
 	}
 	if got := strings.Join(w.log, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("the world saw\n%s\nand not\n%s", got, strings.Join(want, "\n"))

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -38,7 +39,7 @@ var execHandler = &handler{
 const elsewhere = "http://0.0.0.0/"
 
 var httpHandler = &handler{
-	name: "an httpGet probe",
+	name: "an httpGet handler",
 	words: map[string]fakeruntime.Answer{
 		value.OK:    {Word: fakeruntime.Answers, Code: 200},
 		value.Fail:  {Word: fakeruntime.Answers, Code: 500},
@@ -108,6 +109,21 @@ func handlersOf(c *v1.Container) []*handler {
 			seen[h] = true
 			list = append(list, h)
 		}
+	}
+	return list
+}
+
+// answerersOf returns the different handlers of what may ask a container's program: its probes, then its hooks. A
+// container that has none is asked as by a command.
+func answerersOf(c *v1.Container) []*handler {
+	list := handlersOf(c)
+	for _, key := range hookKeys {
+		if h := hookHandler(hookOf(c, key)); h != nil && !slices.Contains(list, h) {
+			list = append(list, h)
+		}
+	}
+	if len(list) == 0 {
+		list = append(list, execHandler)
 	}
 	return list
 }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -24,12 +25,18 @@ func hookOf(c *v1.Container, key string) *v1.LifecycleHandler {
 	return c.Lifecycle.PreStop
 }
 
-// runsHook reports whether a hook of the container is a command.
-func runsHook(c *v1.Container) bool {
-	return slices.ContainsFunc(hookKeys, func(key string) bool {
-		hook := hookOf(c, key)
-		return hook != nil && hook.Exec != nil
-	})
+// hookHandler returns the handler of a hook that asks the program, nil if it asks nothing. The kubelet takes the
+// first, and knows no TCP sockets (pkg/kubelet/lifecycle/handlers.go at v1.37.0).
+func hookHandler(h *v1.LifecycleHandler) *handler {
+	switch {
+	case h == nil:
+		return nil
+	case h.Exec != nil:
+		return execHandler
+	case h.HTTPGet != nil:
+		return httpHandler
+	}
+	return nil
 }
 
 // checkHooks refuses answers to hooks that there are none of, and returns how many answers there are.
@@ -44,6 +51,8 @@ func (b *behavior) checkHooks(n *strict.Node) int {
 		switch hook := hookOf(b.container, key); {
 		case hook == nil:
 			field.Errorf("the container %s has no %s hook", b.spec.Name, key)
+		case hook.TCPSocket != nil:
+			field.Errorf("the %s hook of %s is a tcpSocket, which the kubelet does not run: it asks the program nothing", key, b.spec.Name)
 		case hook.Sleep != nil:
 			field.Errorf("the %s hook of %s sleeps: it asks the program nothing", key, b.spec.Name)
 		}
@@ -52,9 +61,20 @@ func (b *behavior) checkHooks(n *strict.Node) int {
 }
 
 // compileHook checks the answer to a hook, which is asked once an instance.
-func (b *behavior) compileHook(a *value.Answer, r *Rule, n *strict.Node) *fakeruntime.Series {
-	if a == nil || n.Bad() {
+func (b *behavior) compileHook(key string, a *value.Answer, r *Rule, n *strict.Node) *fakeruntime.Series {
+	h := hookHandler(hookOf(b.container, key))
+	if a == nil || h == nil || n.Bad() {
 		return nil
 	}
-	return b.compileItems(execHandler, &value.Series{Items: []value.Item{{Answer: *a, Count: 1}}}, r, n)
+	return b.compileItems(h, &value.Series{Items: []value.Item{{Answer: *a, Count: 1}}}, r, n)
+}
+
+// asksAgain reports whether an answer is that of a server of plain HTTP to a hook that means HTTPS, with what it answers
+// when the hook asks again.
+func (b *behavior) asksAgain(a *namedAnswer) bool {
+	secure := slices.ContainsFunc(hookKeys, func(key string) bool {
+		h := hookOf(b.container, key)
+		return h != nil && h.HTTPGet != nil && h.HTTPGet.Scheme == v1.URISchemeHTTPS
+	})
+	return secure && slices.Equal(a.fields(), []string{"then", "transportError"}) && strings.Contains(a.spec.TransportError, fakeruntime.HTTPToHTTPS)
 }

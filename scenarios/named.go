@@ -62,10 +62,7 @@ func (b *behavior) compileAnswers(n *strict.Node) {
 		b.checkName(a.spec.Name, name)
 		b.names = append(b.names, a)
 	}
-	handlers := handlersOf(b.container)
-	if (len(handlers) == 0 || runsHook(b.container)) && !slices.Contains(handlers, execHandler) {
-		handlers = append(handlers, execHandler)
-	}
+	handlers := answerersOf(b.container)
 	for _, a := range b.names {
 		b.compileNamed(a, handlers)
 	}
@@ -90,7 +87,7 @@ func (b *behavior) checkName(word string, n *strict.Node) {
 func (b *behavior) compileNamed(a *namedAnswer, handlers []*handler) {
 	for _, name := range a.fields() {
 		if !slices.ContainsFunc(handlers, func(h *handler) bool { return h.fields[name] }) {
-			a.node.Field(name).Errorf("no probe of the container %s has answers with %s", b.spec.Name, name)
+			a.node.Field(name).Errorf("no probe or hook of the container %s has answers with %s", b.spec.Name, name)
 		}
 	}
 	var wrong error
@@ -113,8 +110,10 @@ func (b *behavior) compileNamed(a *namedAnswer, handlers []*handler) {
 	if code := a.node.Field("code"); len(a.by) == 0 && wrong != nil && !code.Bad() {
 		code.Errorf("%s", wrong)
 	}
-	a.checkRedirect()
-	if text := a.node.Field("transportError"); !text.Bad() && text.Written() && len(a.fields()) > 1 {
+	if !b.asksAgain(a) {
+		a.checkRedirect()
+	}
+	if text := a.node.Field("transportError"); !text.Bad() && text.Written() && len(a.fields()) > 1 && !b.asksAgain(a) {
 		text.Errorf("stands alone: a connection that fails has no answer")
 	}
 }

@@ -18,7 +18,7 @@ type PatchPod struct {
 	Pod      string                   `json:"pod,omitempty"` // as in Delete
 	Metadata *part[metav1.ObjectMeta] `json:"metadata,omitempty"`
 	Spec     *part[v1.PodSpec]        `json:"spec,omitempty"`
-	Status   later                    `json:"status,omitempty"`
+	Status   *part[v1.PodStatus]      `json:"status,omitempty"`
 
 	text string // as written
 }
@@ -41,7 +41,8 @@ func (p *PatchPod) json() []byte {
 	data, err := json.Marshal(struct {
 		Metadata *part[metav1.ObjectMeta] `json:"metadata,omitempty"`
 		Spec     *part[v1.PodSpec]        `json:"spec,omitempty"`
-	}{p.Metadata, p.Spec})
+		Status   *part[v1.PodStatus]      `json:"status,omitempty"`
+	}{p.Metadata, p.Spec, p.Status})
 	if err != nil {
 		panic(err) // its parts are JSON
 	}
@@ -57,8 +58,15 @@ func (p *PatchPod) name() string { return "patch" }
 func (p *PatchPod) check(c *checker, n *strict.Node) {
 	p.text = n.Text()
 	c.checkTarget(p.Pod, n)
-	if p.Metadata == nil && p.Spec == nil && !n.Bad() {
-		n.Errorf("changes nothing: write metadata or spec")
+	switch {
+	case n.Bad():
+	case p.Metadata == nil && p.Spec == nil && p.Status == nil:
+		n.Errorf("changes nothing: write metadata, spec or status")
+	case p.Status != nil && (p.Metadata != nil || p.Spec != nil):
+		n.Errorf("patches the status and more: the API takes the status by itself, so write a step for each")
+	case p.Status != nil:
+		p.checkStatus(n)
+		return
 	}
 	for _, w := range c.scenario.workloads {
 		if _, count := w.named(p.Pod); count > 0 && !n.Bad() && c.affordable(w.manifest, n) {
@@ -85,15 +93,20 @@ func (p *PatchPod) checkPod(w *workload, n *strict.Node) {
 			n.Errorf("the image %s is not supported yet: its name is no reference", strict.Quote(c.Image))
 		}
 	}
-	if finalizers := n.Find("metadata.finalizers"); finalizers.Written() {
-		finalizers.Errorf("finalizers is not supported yet")
+	isNew := func(f string) bool { return !slices.Contains(w.pod.Finalizers, f) }
+	if slices.ContainsFunc(patched.Finalizers, isNew) {
+		n.Find("metadata.finalizers").Errorf("a new finalizer is not supported yet: those of the manifest can be taken away")
 	}
 }
 
 func (p *PatchPod) do(d *Driver, _ int) bool {
 	return d.eachPod(p.Pod, func(pod *PlannedPod) bool {
 		d.world.Record(trace.Record{Kind: trace.Step, Pod: pod.Pod.Namespace + "/" + pod.Pod.Name, Reason: p.name(), Message: p.text})
-		d.world.PatchPod(pod.Pod.Namespace, pod.Pod.Name, p.json())
+		if p.Status != nil {
+			d.world.PatchPodStatus(pod.Pod.Namespace, pod.Pod.Name, p.json())
+		} else {
+			d.world.PatchPod(pod.Pod.Namespace, pod.Pod.Name, p.json())
+		}
 		return true
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"probesim.dev/scenarios/strict"
 )
@@ -23,9 +24,10 @@ var unsupportedInPods = []struct {
 	path string // of the field in the pod
 	used func(*v1.Pod) bool
 }{
-	{"metadata.finalizers", func(p *v1.Pod) bool { return len(p.Finalizers) > 0 }},
+	{"metadata.finalizers", func(p *v1.Pod) bool {
+		return slices.Contains(p.Finalizers, metav1.FinalizerOrphanDependents) || slices.Contains(p.Finalizers, metav1.FinalizerDeleteDependents)
+	}},
 	{"spec.schedulingGates", func(p *v1.Pod) bool { return len(p.Spec.SchedulingGates) > 0 }},
-	{"spec.activeDeadlineSeconds", func(p *v1.Pod) bool { return p.Spec.ActiveDeadlineSeconds != nil }},
 	{"spec.resourceClaims", func(p *v1.Pod) bool { return len(p.Spec.ResourceClaims) > 0 }},
 	{"spec.os", func(p *v1.Pod) bool { return p.Spec.OS != nil && p.Spec.OS.Name != v1.Linux }},
 }
@@ -35,10 +37,6 @@ var unsupportedInContainers = []struct {
 	path string // of the field in the container
 	used func(*v1.Container) bool
 }{
-	{"lifecycle.postStart.httpGet", func(c *v1.Container) bool { h := hookOf(c, "postStart"); return h != nil && h.HTTPGet != nil }},
-	{"lifecycle.postStart.tcpSocket", func(c *v1.Container) bool { h := hookOf(c, "postStart"); return h != nil && h.TCPSocket != nil }},
-	{"lifecycle.preStop.httpGet", func(c *v1.Container) bool { h := hookOf(c, "preStop"); return h != nil && h.HTTPGet != nil }},
-	{"lifecycle.preStop.tcpSocket", func(c *v1.Container) bool { h := hookOf(c, "preStop"); return h != nil && h.TCPSocket != nil }},
 	{"lifecycle.stopSignal", func(c *v1.Container) bool { return c.Lifecycle != nil && c.Lifecycle.StopSignal != nil }},
 }
 
@@ -48,13 +46,21 @@ var unsupportedInProbes = []struct {
 	what string
 	used func(*v1.Probe) bool
 }{
-	{"httpGet.protocol", "protocol", func(p *v1.Probe) bool { return isSet(p.HTTPGet, "Protocol") }},
-	{"httpGet.host", "a host that has to be looked up", func(p *v1.Probe) bool { return p.HTTPGet != nil && isName(p.HTTPGet.Host) }},
-	{"httpGet.httpHeaders", "a header that cannot be sent as it is", func(p *v1.Probe) bool {
-		return p.HTTPGet != nil && slices.ContainsFunc(p.HTTPGet.HTTPHeaders, isOddHeader)
-	}},
 	{"tcpSocket.host", "a host that has to be looked up", func(p *v1.Probe) bool { return p.TCPSocket != nil && isName(p.TCPSocket.Host) }},
 	{"grpc.mode", "mode", func(p *v1.Probe) bool { return isSet(p.GRPC, "Mode") }},
+}
+
+// unsupportedInHTTPGet are the same of an httpGet handler, of a probe or a lifecycle hook.
+var unsupportedInHTTPGet = []struct {
+	path string // of the field in the handler
+	what string
+	used func(*v1.HTTPGetAction) bool
+}{
+	{"protocol", "protocol", func(h *v1.HTTPGetAction) bool { return isSet(h, "Protocol") }},
+	{"host", "a host that has to be looked up", func(h *v1.HTTPGetAction) bool { return isName(h.Host) }},
+	{"httpHeaders", "a header that cannot be sent as it is", func(h *v1.HTTPGetAction) bool {
+		return slices.ContainsFunc(h.HTTPHeaders, isOddHeader)
+	}},
 }
 
 // isSet reports whether a handler has a value in a field, which only newer releases of k8s.io/api have: this package

@@ -21,6 +21,8 @@ type World interface {
 	KillContainer(fakeruntime.Kill) bool
 	// PatchPod applies a strategic merge patch to a pod's metadata and spec through the API now.
 	PatchPod(namespace, name string, patch []byte)
+	// PatchPodStatus does the same with its status.
+	PatchPodStatus(namespace, name string, patch []byte)
 	// EvictPod has the kubelet evict a pod now, with a record of that. It reports whether it did.
 	EvictPod(namespace, name string) bool
 	// StopKubelet stops the kubelet now, with a record, and reports whether it ran. StartKubelet starts it again.

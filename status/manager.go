@@ -26,8 +26,9 @@ const syncPeriod = 10 * time.Second
 type API interface {
 	// GetPod returns the pod, or false if there is none or the API server cannot be reached.
 	GetPod(p *sim.Proc, namespace, name string) (*v1.Pod, bool)
-	// PatchStatus replaces the status of the pod and returns the pod as it is then, or false if that is not done.
-	PatchStatus(p *sim.Proc, namespace, name string, status *v1.PodStatus, cause int64) (*v1.Pod, bool)
+	// PatchStatus changes the status of the pod from what was read and returns the pod as it is then, or false if that is
+	// not done.
+	PatchStatus(p *sim.Proc, namespace, name string, read, status *v1.PodStatus, cause int64) (*v1.Pod, bool)
 	// DeletePod removes the pod at once. It reports false if the API server cannot be reached.
 	DeletePod(p *sim.Proc, namespace, name string) bool
 }

@@ -96,8 +96,8 @@ func (m *Manager) syncPod(p *sim.Proc, s pending) bool {
 		return true
 	}
 	merged := m.merge(pod, s.status)
-	if !reflect.DeepEqual(&pod.Status, merged) {
-		if pod, ok = m.o.API.PatchStatus(p, s.namespace, s.name, merged, s.cause); !ok {
+	if !sameInAPI(&pod.Status, merged) {
+		if pod, ok = m.o.API.PatchStatus(p, s.namespace, s.name, &pod.Status, merged, s.cause); !ok {
 			return false
 		}
 	}
@@ -106,6 +106,19 @@ func (m *Manager) syncPod(p *sim.Proc, s pending) bool {
 		m.forget(s.uid)
 	}
 	return true
+}
+
+// sameInAPI compares statuses as a patch does, for which the order of conditions is no difference
+// (preparePatchBytesForPodStatus in pkg/util/pod/pod.go at v1.37.0).
+func sameInAPI(a, b *v1.PodStatus) bool {
+	for i := range a.Conditions {
+		if c := FindCondition(b, a.Conditions[i].Type); c == nil || !reflect.DeepEqual(c, &a.Conditions[i]) {
+			return false
+		}
+	}
+	c := *a
+	c.Conditions = b.Conditions
+	return len(a.Conditions) == len(b.Conditions) && reflect.DeepEqual(&c, b)
 }
 
 // canBeDeleted reports whether a pod that was to be deleted has come to its end, in the kubelet and

@@ -68,7 +68,7 @@ func (w *world) GetPod(p *sim.Proc, _, name string) (*v1.Pod, bool) {
 	return pod, ok && !w.down["GET"]
 }
 
-func (w *world) PatchStatus(p *sim.Proc, _, name string, s *v1.PodStatus, _ int64) (*v1.Pod, bool) {
+func (w *world) PatchStatus(p *sim.Proc, _, name string, _, s *v1.PodStatus, _ int64) (*v1.Pod, bool) {
 	w.note("PATCH " + name + " " + string(s.Phase))
 	p.Sleep(w.latency)
 	old, ok := w.api[name]

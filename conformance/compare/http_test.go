@@ -18,7 +18,7 @@ import (
 	"probesim.dev/sim/node"
 )
 
-// requests are what httpGet probes may ask.
+// requests are what httpGet probes and hooks may ask.
 var requests = []v1.HTTPGetAction{
 	{},
 	{Path: "/healthz?full=1&x"},
@@ -52,7 +52,7 @@ func TestRequests(t *testing.T) {
 			if err := n.RunUntil(12 * time.Second); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want.seen, got.seen); diff != "" || len(want.seen) < 4 {
+			if diff := cmp.Diff(want.seen, got.seen); diff != "" || len(want.seen) < 6 {
 				t.Errorf("%d requests (- real kubelet, + simulator):\n%s", len(want.seen), diff)
 			}
 		})
@@ -65,11 +65,13 @@ type log struct{ seen []string }
 func (l *log) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	seen := fmt.Sprint(r.Method, " ", r.RequestURI, " ", r.Proto, " ", r.Host, " ", r.URL, " ", r.Header, " ", r.Close)
 	// Releases are built with their version (hack/lib/version.sh); a test is not.
-	l.seen = append(l.seen, strings.Replace(seen, "[kube-probe/.]", "[kube-probe/1.37]", 1))
+	l.seen = append(l.seen, built.Replace(seen))
 	if r.URL.Path != "/end" {
 		http.Redirect(w, r, "/end?x", http.StatusFound)
 	}
 }
+
+var built = strings.NewReplacer("[kube-probe/.]", "[kube-probe/1.37]", "[kube-lifecycle/.]", "[kube-lifecycle/1.37]")
 
 // drive returns what adds a pod that is asked and whose program is l.
 func (l *log) drive(action *v1.HTTPGetAction) func(scenarios.World) {
@@ -79,12 +81,13 @@ func (l *log) drive(action *v1.HTTPGetAction) func(scenarios.World) {
 	}
 	pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{
 		Name: "app", Image: "app:1", LivenessProbe: &v1.Probe{ProbeHandler: v1.ProbeHandler{HTTPGet: action}, PeriodSeconds: 5},
+		Lifecycle: &v1.Lifecycle{PostStart: &v1.LifecycleHandler{HTTPGet: action.DeepCopy()}},
 	}}}}
 	pod.Name = "web"
 	podspec.Default(pod)
 	handled := &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: fakeruntime.Answer{Word: fakeruntime.Answers, Handler: l}}}}
 	program := fakeruntime.Pod{UID: string(pod.UID), Namespace: pod.Namespace, Name: pod.Name, Containers: map[string]fakeruntime.ContainerConfig{
-		"app": {Program: fakeruntime.Program{Rules: []fakeruntime.Rule{{Probes: handled}}}},
+		"app": {Program: fakeruntime.Program{Rules: []fakeruntime.Rule{{Probes: handled, PostStart: handled}}}},
 	}}
 	return func(w scenarios.World) { w.At(0, func() { w.AddPod(pod, program) }) }
 }

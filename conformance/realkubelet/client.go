@@ -63,7 +63,7 @@ func (p pods) Patch(ctx context.Context, name string, t types.PatchType, data []
 
 func (p pods) Delete(_ context.Context, name string, _ metav1.DeleteOptions) error {
 	_, err := inTime(p, fakeruntime.DelayAPIDelete, "APIDelete", name, func() (*v1.Pod, error) {
-		return nil, p.api.removed(types.NamespacedName{Namespace: p.namespace, Name: name})
+		return nil, p.api.deleteNow(types.NamespacedName{Namespace: p.namespace, Name: name})
 	})
 	return err
 }

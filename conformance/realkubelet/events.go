@@ -59,7 +59,7 @@ func (e *eventRecorder) Event(object runtime.Object, eventtype, reason, message 
 		rec.Container = c
 		rec.Instance = e.driver.eventInstance(string(about.UID), c, reason)
 		if probe, why, unasked := unaskedProbe(message); unasked {
-			e.network.unasked(asker{about.UID, rec.Pod, c, probe}, why)
+			e.network.unasked(asker{uid: about.UID, pod: rec.Pod, container: c, probe: probe}, why)
 		}
 		if reason == events.KillingContainer {
 			e.setKill(containerKey{string(about.UID), c}, e.stopReason(about, message))

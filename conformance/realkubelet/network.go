@@ -1,10 +1,12 @@
 package realkubelet
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"reflect"
 	"regexp"
@@ -36,22 +38,29 @@ type network struct {
 	first    *firstRuns
 }
 
-// asker is the probe on whose behalf the kubelet connects.
+// asker is the probe or lifecycle hook on whose behalf the kubelet connects.
 type asker struct {
 	uid       types.UID
 	pod       string // namespace/name
 	container string
 	probe     trace.Probe
+	hook      string // if it is no probe
 }
 
 // String writes an asker as parseAsker reads it. No part of it has a slash but pod, which has one.
 func (a asker) String() string {
-	return fmt.Sprintf("%s/%s/%s/%s", a.probe, a.uid, a.container, a.pod)
+	return fmt.Sprintf("%s/%s/%s/%s", cmp.Or(string(a.probe), a.hook), a.uid, a.container, a.pod)
 }
 
 func parseAsker(s string) asker {
 	parts := strings.SplitN(s, "/", 4)
-	return asker{probe: trace.Probe(parts[0]), uid: types.UID(parts[1]), container: parts[2], pod: parts[3]}
+	a := asker{uid: types.UID(parts[1]), container: parts[2], pod: parts[3]}
+	if parts[0] == postStart || parts[0] == preStop {
+		a.hook = parts[0]
+	} else {
+		a.probe = trace.Probe(parts[0])
+	}
+	return a
 }
 
 func (a asker) key() probeKey { return probeKey{string(a.uid) + "/" + a.container, a.probe} }
@@ -63,18 +72,21 @@ func (n *network) attach(k *kubelet.Kubelet) {
 	manager := field(kubelet, "probeManager").Elem().Elem() // of the interface, of the pointer
 	n.first.watch(manager)
 	prober := field(manager, "prober").Elem()
-	http := field(prober, "http")
-	http.Set(reflect.ValueOf(newHTTPProber(n, http.Interface().(httpprobe.Prober))))
+	web := field(prober, "http")
+	web.Set(reflect.ValueOf(newHTTPProber(n, web.Interface().(httpprobe.Prober))))
 	field(prober, "tcp").Set(reflect.ValueOf(&tcpProber{n}))
 	grpc := field(prober, "grpc")
 	grpc.Set(reflect.ValueOf(newGRPCProber(n, grpc.Interface().(grpcprobe.Prober))))
+	runner := field(field(kubelet, "containerRuntime").Elem().Elem(), "runner").Elem().Elem()
+	client := field(runner, "httpDoer")
+	client.Set(reflect.ValueOf(newHookClient(n, client.Interface().(*http.Client))))
 }
 
-// try is one try of a probe run.
+// try is one try of a probe run, or a run of a lifecycle hook.
 type try struct {
 	*network
 	asker
-	deadline time.Duration
+	deadline time.Duration // 0 for none
 	retry    bool
 }
 
@@ -133,7 +145,10 @@ func unaskedProbe(event string) (p trace.Probe, why string, ok bool) {
 
 // request submits a request to the program.
 func (t *try) request(c fakeruntime.Call) *pending {
-	c.PodUID, c.Name, c.Probe, c.Timeout = string(t.uid), t.container, t.probe, t.deadline-t.driver.now()
+	c.PodUID, c.Name, c.Probe, c.Hook = string(t.uid), t.container, t.probe, t.hook
+	if t.deadline > 0 {
+		c.Timeout = t.deadline - t.driver.now()
+	}
 	c.Retry = c.Retry || t.retry
 	return t.driver.submit(c)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -102,6 +103,19 @@ func (a *podAPI) deletion(key types.NamespacedName, gracePeriodSeconds *int64) e
 		return nil
 	}
 	a.recorder.add(trace.Record{Kind: trace.PodDeleteRequested, Pod: key.String()})
+	return a.delete(pod, key, gracePeriodSeconds)
+}
+
+// deleteNow deletes a pod without a grace period, as the kubelet does in the end.
+func (a *podAPI) deleteNow(key types.NamespacedName) error {
+	pod := a.get(key)
+	if pod == nil {
+		return apierrors.NewNotFound(v1.Resource("pods"), key.Name)
+	}
+	return a.delete(pod, key, new(int64))
+}
+
+func (a *podAPI) delete(pod *v1.Pod, key types.NamespacedName, gracePeriodSeconds *int64) error {
 	after, gone := apiserver.AfterDelete(pod, gracePeriodSeconds, time.Now())
 	switch {
 	case gone:
@@ -112,17 +126,25 @@ func (a *podAPI) deletion(key types.NamespacedName, gracePeriodSeconds *int64) e
 	return a.update(after)
 }
 
-// patch patches the metadata and spec of a pod the way the API server does.
-func (a *podAPI) patch(key types.NamespacedName, patch []byte) error {
+// patch patches a pod the way the API server does: after says what of it.
+func (a *podAPI) patch(key types.NamespacedName, patch []byte, after func(*v1.Pod, []byte) (*v1.Pod, error)) error {
 	pod := a.get(key)
 	if pod == nil {
 		return nil
 	}
-	after, err := apiserver.AfterPatch(a.profile, pod, patch)
+	patched, err := after(pod, patch)
 	if err != nil {
 		return err
 	}
-	return a.update(after)
+	if apiserver.Gone(patched) {
+		return a.removed(key)
+	}
+	return a.update(patched)
+}
+
+// afterPatch returns the pod as a patch of its metadata and spec leaves it.
+func (a *podAPI) afterPatch(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
+	return apiserver.AfterPatch(a.profile, pod, patch)
 }
 
 // update puts a pod in the place of the one of its name.

@@ -45,8 +45,9 @@ func tagContainer(pod *v1.Pod, c *v1.Container) {
 		}
 	}
 	if c.Lifecycle != nil {
-		tagHook(c.Lifecycle.PostStart, postStart)
-		tagHook(c.Lifecycle.PreStop, preStop)
+		for whose, h := range map[string]*v1.LifecycleHandler{postStart: c.Lifecycle.PostStart, preStop: c.Lifecycle.PreStop} {
+			tagHook(h, asker{uid: pod.UID, pod: pod.Namespace + "/" + pod.Name, container: c.Name, hook: whose})
+		}
 	}
 }
 
@@ -55,7 +56,7 @@ func tagProbe(p *v1.Probe, a asker) {
 	case p.Exec != nil:
 		p.Exec.Command = append([]string{tagPrefix + string(a.probe)}, p.Exec.Command...)
 	case p.HTTPGet != nil:
-		p.HTTPGet.HTTPHeaders = append(p.HTTPGet.HTTPHeaders, v1.HTTPHeader{Name: tagHeader, Value: a.String()})
+		tagRequest(p.HTTPGet, a)
 	case p.TCPSocket != nil:
 		p.TCPSocket.Host = a.String() + tagEnd + p.TCPSocket.Host
 	case p.GRPC != nil:
@@ -63,10 +64,18 @@ func tagProbe(p *v1.Probe, a asker) {
 	}
 }
 
-func tagHook(h *v1.LifecycleHandler, whose string) {
-	if h != nil && h.Exec != nil {
-		h.Exec.Command = append([]string{tagPrefix + whose}, h.Exec.Command...)
+func tagHook(h *v1.LifecycleHandler, a asker) {
+	switch {
+	case h == nil:
+	case h.Exec != nil:
+		h.Exec.Command = append([]string{tagPrefix + a.hook}, h.Exec.Command...)
+	case h.HTTPGet != nil:
+		tagRequest(h.HTTPGet, a)
 	}
+}
+
+func tagRequest(h *v1.HTTPGetAction, a asker) {
+	h.HTTPHeaders = append(h.HTTPHeaders, v1.HTTPHeader{Name: tagHeader, Value: a.String()})
 }
 
 // splitTag takes the tag off a command and returns whose it is.

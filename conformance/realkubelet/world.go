@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/apiserver"
 	"probesim.dev/sim/trace"
 )
 
@@ -34,7 +35,11 @@ func (w *world) DeletePod(namespace, name string, gracePeriodSeconds *int64) {
 func (w *world) KillContainer(k fakeruntime.Kill) bool { return w.driver.kill(k) }
 
 func (w *world) PatchPod(namespace, name string, patch []byte) {
-	w.failed(w.api.patch(types.NamespacedName{Namespace: namespace, Name: name}, patch), "patch", namespace, name)
+	w.failed(w.api.patch(types.NamespacedName{Namespace: namespace, Name: name}, patch, w.api.afterPatch), "patch", namespace, name)
+}
+
+func (w *world) PatchPodStatus(namespace, name string, patch []byte) {
+	w.failed(w.api.patch(types.NamespacedName{Namespace: namespace, Name: name}, patch, apiserver.AfterStatusPatch), "patch the status of", namespace, name)
 }
 
 // EvictPod has the kubelet's eviction manager evict the pod, which waits until the pod is gone.

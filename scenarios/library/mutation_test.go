@@ -15,6 +15,9 @@ var mutations = []mutation{
 	{name: "every probe succeeds", rule: answering(fakeruntime.Answer{Word: fakeruntime.Answers})},
 	{name: "every probe fails", rule: answering(fakeruntime.Answer{Word: fakeruntime.Refuses, Code: 1})},
 	{name: "every startup probe succeeds", rule: &fakeruntime.Rule{Startup: always(fakeruntime.Answer{Word: fakeruntime.Answers})}},
+	{name: "every hook fails", rule: &fakeruntime.Rule{
+		PostStart: always(fakeruntime.Answer{Word: fakeruntime.Refuses, Code: 1}), PreStop: always(fakeruntime.Answer{Word: fakeruntime.Refuses, Code: 1}),
+	}},
 	{name: "every program crashes after 3s", rule: &fakeruntime.Rule{
 		Clock: fakeruntime.AfterStart, From: fakeruntime.Exactly(3 * time.Second), Exit: &fakeruntime.Exit{Code: 1},
 	}},

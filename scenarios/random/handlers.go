@@ -69,7 +69,7 @@ func (g *generator) port(c *container) *yaml.Node {
 	return text("web")
 }
 
-// handlers returns the different handlers of the probes that a key is about.
+// handlers returns the different handlers of the probes or the hook that a key is about.
 func (b *program) handlers(key string) []string {
 	var names []string
 	seen := map[string]bool{}
@@ -77,6 +77,11 @@ func (b *program) handlers(key string) []string {
 		if (key == p.key || key == "probes") && !seen[p.handler] {
 			seen[p.handler] = true
 			names = append(names, p.handler)
+		}
+	}
+	for _, hook := range b.container.hooks {
+		if key == hook.key {
+			names = append(names, hook.handler)
 		}
 	}
 	return names

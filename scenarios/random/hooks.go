@@ -18,14 +18,22 @@ func (g *generator) putHooks(p *pod) {
 		}
 		lifecycle := inline()
 		for _, hook := range pick(&g.rng, hooks) {
-			handler, action := inline(), inline()
-			if g.percent(70) {
-				put(action, "command", texts(one(&g.rng, g.commands(c)...)...))
-				put(handler, "exec", action)
-				c.hooks = append(c.hooks, hook)
-			} else {
+			aside, handler, action := g.aside(), inline(), inline()
+			switch {
+			case !g.percent(70):
 				put(action, "seconds", number(g.between(0, min(p.grace, 20))))
 				put(handler, "sleep", action)
+			case aside.percent(60):
+				put(action, "command", texts(one(&g.rng, g.commands(c)...)...))
+				put(handler, "exec", action)
+				c.hooks = append(c.hooks, askingHook{hook, "exec"})
+			case aside.percent(92):
+				aside.putHTTPGet(c, action)
+				put(handler, "httpGet", action)
+				c.hooks = append(c.hooks, askingHook{hook, "httpGet"})
+			default:
+				put(action, "port", number(80))
+				put(handler, "tcpSocket", action)
 			}
 			put(lifecycle, hook, handler)
 		}
@@ -33,7 +41,13 @@ func (g *generator) putHooks(p *pod) {
 	}
 }
 
-var hookAnswers = []weighted[string]{{40, late}, {20, "fail"}, {8, "error"}, {8, anyCode}, {10, "hang"}, {6, "down"}, {8, "ok"}}
+// askingHook is a hook that asks the program.
+type askingHook struct{ key, handler string }
+
+var hookAnswers = map[string][]weighted[string]{
+	"exec":    {{40, late}, {20, "fail"}, {8, "error"}, {8, anyCode}, {10, "hang"}, {6, "down"}, {8, "ok"}},
+	"httpGet": {{30, late}, {10, "fail"}, {8, "error"}, {7, anyCode}, {10, "hang"}, {15, "down"}, {5, "warn"}, {15, named}},
+}
 
 // answersHooks: slowly, badly or never.
 func (b *program) answersHooks() {
@@ -42,12 +56,12 @@ func (b *program) answersHooks() {
 			continue
 		}
 		r := b.rule()
-		kind := pick(&b.rng, hookAnswers)
+		kind := pick(&b.rng, hookAnswers[hook.handler])
 		if kind == late {
 			longest := time.Duration(b.pod.grace+3) * time.Second
-			put(r, hook, text("ok in "+b.draw(b.time(time.Millisecond, min(longest, time.Minute)))))
+			put(r, hook.key, text("ok in "+b.draw(b.time(time.Millisecond, min(longest, time.Minute)))))
 			continue
 		}
-		put(r, hook, b.answer(b.word(kind, hook)))
+		put(r, hook.key, b.answer(b.word(kind, hook.key)))
 	}
 }

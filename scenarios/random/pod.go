@@ -12,6 +12,8 @@ type pod struct {
 	manifest   *yaml.Node
 	at         time.Duration
 	grace      int // terminationGracePeriodSeconds
+	gated      bool
+	kept       bool // by a finalizer
 	init       []*container
 	containers []*container
 }
@@ -23,7 +25,7 @@ type container struct {
 	spec    *yaml.Node // in the manifest
 	pulls   bool       // its image at each start
 	probes  []*probe
-	hooks   []string   // that are commands
+	hooks   []askingHook
 	answers *yaml.Node // named answers, as they were needed
 }
 
@@ -87,6 +89,7 @@ func (g *generator) podManifest(p *pod) *yaml.Node {
 	if g.percent(5) {
 		put(metadata, "namespace", text("prod"))
 	}
+	g.putFinalizer(p, metadata)
 	put(n, "metadata", metadata)
 	put(n, "spec", spec)
 	if policy := pick(&g.rng, restartPolicies); policy != "" {
@@ -98,10 +101,10 @@ func (g *generator) podManifest(p *pod) *yaml.Node {
 	if g.percent(8) {
 		put(spec, "priority", number(one(&g.rng, priorities...)))
 	}
-	g.putReadinessGate(spec)
+	g.putReadinessGate(p, spec)
+	g.putDeadline(spec)
 	p.putContainers(spec)
-	// A stream of its own: the other draws are what they were before there were volumes.
-	if aside := (rng{^g.state}); aside.percent(15) {
+	if aside := g.aside(); aside.percent(15) {
 		tmp := inline()
 		put(tmp, "name", text("tmp"))
 		put(tmp, "emptyDir", inline())

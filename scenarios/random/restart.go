@@ -1,6 +1,10 @@
 package random
 
-import "go.yaml.in/yaml/v3"
+import (
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
 
 // containerPolicies are restart policies of containers.
 var containerPolicies = []weighted[string]{{35, "Always"}, {35, "OnFailure"}, {30, "Never"}}
@@ -41,11 +45,43 @@ func (g *generator) restartRule() *yaml.Node {
 	return n
 }
 
-// putReadinessGate gives the pod a condition to wait for that nobody sets.
-func (g *generator) putReadinessGate(spec *yaml.Node) {
-	if g.percent(5) {
-		gate := inline()
-		put(gate, "conditionType", text("example.com/open"))
-		put(spec, "readinessGates", list(gate))
+const gate = "example.com/open"
+
+// putReadinessGate gives the pod a condition to wait for.
+func (g *generator) putReadinessGate(p *pod, spec *yaml.Node) {
+	if aside := g.aside(); g.percent(5) || aside.percent(8) {
+		named := inline()
+		put(named, "conditionType", text(gate))
+		put(spec, "readinessGates", list(named))
+		p.gated = true
+	}
+}
+
+// moveGate opens the gate of a pod and closes it again, or tries.
+func (g *generator) moveGate(p *pod) []*yaml.Node {
+	var steps []*yaml.Node
+	for i := range g.between(0, 4) {
+		n, patch, status, condition := g.when(p), inline(), inline(), inline()
+		put(patch, "pod", text(p.name))
+		switch {
+		case g.percent(8):
+			put(condition, "$patch", text("delete"))
+			put(condition, "type", text(gate))
+		default:
+			put(condition, "type", text(one(&g.rng, gate, gate, gate, "example.com/other")))
+			put(condition, "status", text(one(&g.rng, "True", []string{"True", "False"}[i%2], "Unknown")))
+		}
+		put(status, "conditions", &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle, Content: []*yaml.Node{condition}})
+		put(patch, "status", status)
+		put(n, "patch", patch)
+		steps = append(steps, n)
+	}
+	return steps
+}
+
+// putDeadline gives some pods a time after which they are ended.
+func (g *generator) putDeadline(spec *yaml.Node) {
+	if aside := (rng{g.state ^ 1}); aside.percent(6) {
+		put(spec, "activeDeadlineSeconds", number(aside.between(1, int(g.duration/time.Second))))
 	}
 }

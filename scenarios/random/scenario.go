@@ -46,6 +46,14 @@ type generator struct {
 	listens  bool // the kubelet waits for a shutdown of its node
 }
 
+// aside returns a generator with a stream of its own, for what came later to the format: the other draws are what they
+// were before.
+func (g *generator) aside() *generator {
+	other := *g
+	other.state = ^g.state
+	return &other
+}
+
 // temper is how much a scenario has of what makes trouble, in percent.
 type temper struct {
 	crashes   int // of the containers exit by themselves

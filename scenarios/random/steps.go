@@ -35,7 +35,33 @@ func (g *generator) steps() *yaml.Node {
 		put(n, trouble.name, trouble.value(g, p))
 		steps.Content = append(steps.Content, n)
 	}
+	for _, p := range g.pods {
+		if p.gated {
+			steps.Content = append(steps.Content, g.moveGate(p)...)
+		}
+		if p.kept && g.percent(75) {
+			steps.Content = append(steps.Content, g.letGo(p))
+		}
+	}
 	return steps
+}
+
+// putFinalizer has something keep some pods that are deleted.
+func (g *generator) putFinalizer(p *pod, metadata *yaml.Node) {
+	if aside := (rng{g.state ^ 2}); aside.percent(6) {
+		put(metadata, "finalizers", texts("example.com/keep"))
+		p.kept = true
+	}
+}
+
+// letGo takes the finalizer away.
+func (g *generator) letGo(p *pod) *yaml.Node {
+	n, patch, metadata := g.when(p), inline(), inline()
+	put(patch, "pod", text(p.name))
+	put(metadata, "finalizers", literal("null"))
+	put(patch, "metadata", metadata)
+	put(n, "patch", patch)
+	return n
 }
 
 // asPod stands for the grace period of the pod itself.

@@ -107,8 +107,8 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// unseen are the flags that are not tried: of what no record shows, and of what no random scenario has.
-var unseen = []string{"SandboxReasonInCondition", "UpdateNeedsAdmission"}
+// unseen are the flags of what no record shows.
+var unseen = []string{"SandboxReasonInCondition"}
 
 // otherRules returns kubelets that differ from the newest in one rule each, by the name of its flag.
 func otherRules() map[string]profile.Profile {

@@ -136,6 +136,10 @@ func (s *Server) Delete(namespace, name string, gracePeriodSeconds *int64) {
 		return
 	}
 	s.record(trace.PodDeleteRequested, old, 0)
+	s.delete(old, gracePeriodSeconds)
+}
+
+func (s *Server) delete(old *v1.Pod, gracePeriodSeconds *int64) {
 	switch after, gone := AfterDelete(old, gracePeriodSeconds, s.o.Now()); {
 	case gone:
 		s.remove(old)
@@ -153,8 +157,9 @@ func (s *Server) GetPod(p *sim.Proc, namespace, name string) (*v1.Pod, bool) {
 	return pod, pod != nil
 }
 
-// PatchStatus replaces the status of a pod, after its latency. It reports false if there is none or the server is down.
-func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, status *v1.PodStatus, cause int64) (*v1.Pod, bool) {
+// PatchStatus has the kubelet put a status in the place of the one that it has read, after its latency. Conditions of
+// others that have changed meanwhile stay. It reports false if there is no such pod or the server is down.
+func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, read, status *v1.PodStatus, cause int64) (*v1.Pod, bool) {
 	reached := s.wait(p, "APIPatch", namespace, name, s.o.Delays.APIPatch)
 	old := s.Pod(namespace, name)
 	if !reached || old == nil {
@@ -162,6 +167,7 @@ func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, status *v1.Pod
 	}
 	pod := *old
 	pod.Status = *status
+	pod.Status.Conditions = mergeConditions(old.Status.Conditions, read.Conditions, status.Conditions)
 	s.o.Trace.Add(trace.Record{
 		T: s.o.Sim.Now(), Kind: trace.StatusPatched, Cause: cause, Pod: namespace + "/" + name, Status: Observed(&pod),
 	})
@@ -169,13 +175,14 @@ func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, status *v1.Pod
 	return &pod, true
 }
 
-// DeletePod removes a pod at once, after its latency. It reports false if the server is down.
+// DeletePod deletes a pod without a grace period, after its latency: it is gone unless finalizers keep it. It reports
+// false if the server is down.
 func (s *Server) DeletePod(p *sim.Proc, namespace, name string) bool {
 	if !s.wait(p, "APIDelete", namespace, name, s.o.Delays.APIDelete) {
 		return false
 	}
 	if pod := s.Pod(namespace, name); pod != nil {
-		s.remove(pod)
+		s.delete(pod, new(int64))
 	}
 	return true
 }

@@ -70,7 +70,7 @@ func (w *world) create(grace int64) {
 // patch sets the phase.
 func (w *world) patch(phase v1.PodPhase) {
 	w.sim.Go("status manager", func(p *sim.Proc) {
-		w.PatchStatus(p, "ns", "web", &v1.PodStatus{Phase: phase}, 0)
+		w.PatchStatus(p, "ns", "web", &v1.PodStatus{}, &v1.PodStatus{Phase: phase}, 0)
 	})
 	w.until(w.sim.Now() + time.Second)
 }
@@ -175,13 +175,13 @@ func TestCallsTakeTime(t *testing.T) {
 		note := func(call string, ok bool) { got = append(got, fmt.Sprint(p.Now(), " ", call, " ", ok)) }
 		_, ok := w.GetPod(p, "ns", "web")
 		note("get", ok)
-		pod, ok := w.PatchStatus(p, "ns", "web", &v1.PodStatus{Phase: v1.PodRunning}, 7)
+		pod, ok := w.PatchStatus(p, "ns", "web", &v1.PodStatus{}, &v1.PodStatus{Phase: v1.PodRunning}, 7)
 		note("patch to "+string(pod.Status.Phase), ok)
 		w.DeletePod(p, "ns", "web")
 		note("delete", true)
 		w.DeletePod(p, "ns", "web")
 		note("delete", true)
-		_, ok = w.PatchStatus(p, "ns", "web", &v1.PodStatus{}, 0)
+		_, ok = w.PatchStatus(p, "ns", "web", &v1.PodStatus{}, &v1.PodStatus{}, 0)
 		note("patch", ok)
 		_, ok = w.GetPod(p, "ns", "web")
 		note("get", ok)
@@ -219,7 +219,7 @@ func TestDown(t *testing.T) {
 		note := func(call string, ok bool) { got = append(got, fmt.Sprint(p.Now(), " ", call, " ", ok)) }
 		_, ok := w.GetPod(p, "ns", "web")
 		note("get", ok)
-		_, ok = w.PatchStatus(p, "ns", "web", &v1.PodStatus{Phase: v1.PodRunning}, 0)
+		_, ok = w.PatchStatus(p, "ns", "web", &v1.PodStatus{}, &v1.PodStatus{Phase: v1.PodRunning}, 0)
 		note("patch", ok)
 		_, ok = w.GetPod(p, "ns", "web")
 		note("get", ok)

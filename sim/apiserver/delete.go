@@ -7,9 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AfterDelete returns the pod as a user's delete request leaves it at a wall time: unchanged (the same
-// pod) if a deletion that is under way does not become shorter, or gone
-// (pkg/registry/core/pod/strategy.go and apiserver's pkg/registry/rest/delete.go at v1.37.0).
+// AfterDelete returns the pod as a delete request leaves it at a wall time: unchanged (the same pod) if a deletion that is
+// under way does not become shorter, or gone (pkg/registry/core/pod/strategy.go and apiserver's
+// pkg/registry/rest/delete.go at v1.37.0).
 func AfterDelete(pod *v1.Pod, gracePeriodSeconds *int64, now time.Time) (after *v1.Pod, gone bool) {
 	if pod.DeletionTimestamp != nil {
 		return shortened(pod, gracePeriodSeconds, now)
@@ -39,7 +39,14 @@ func shortened(pod *v1.Pod, given *int64, now time.Time) (*v1.Pod, bool) {
 func mark(pod *v1.Pod, grace int64, until time.Time) (*v1.Pod, bool) {
 	at := metav1.NewTime(until.Truncate(time.Second))
 	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &at, &grace
-	return pod, grace == 0
+	return pod, Gone(pod)
+}
+
+// Gone reports whether a pod is deleted for good: it has no grace period left, and no finalizer keeps it
+// (updateForGracefulDeletionAndFinalizers and ShouldDeleteDuringUpdate in apiserver's
+// pkg/registry/generic/registry/store.go at v1.37.0).
+func Gone(pod *v1.Pod) bool {
+	return pod.DeletionTimestamp != nil && *pod.DeletionGracePeriodSeconds == 0 && len(pod.Finalizers) == 0
 }
 
 // graceOf returns the grace period of a pod's first delete: none for a pod that has come to its end.

@@ -44,11 +44,15 @@ func AfterPatch(p profile.Profile, pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	return after, nil
 }
 
-// Patch patches the metadata and the spec of a pod, as a user does. It does nothing if there is no such pod, or if
-// the patch is none.
+// Patch patches the metadata and the spec of a pod, as a user does. A deleted pod that this takes the last finalizer from
+// is gone. It does nothing if there is no such pod, or if the patch is none.
 func (s *Server) Patch(namespace, name string, patch []byte) {
 	if old := s.Pod(namespace, name); old != nil {
-		if after, err := AfterPatch(s.o.Profile, old, patch); err == nil {
+		switch after, err := AfterPatch(s.o.Profile, old, patch); {
+		case err != nil:
+		case Gone(after):
+			s.remove(old)
+		default:
 			s.store(Modified, after)
 		}
 	}

@@ -115,7 +115,8 @@ func wantsSame(a, b *v1.Pod) bool {
 // podManager has the pods that the kubelet should run, as it last heard of them
 // (pkg/kubelet/pod/pod_manager.go at v1.37.0).
 type podManager struct {
-	pods map[types.UID]*v1.Pod
+	pods    map[types.UID]*v1.Pod
+	limited []types.UID // those that have a deadline
 }
 
 func newPodManager() *podManager { return &podManager{pods: map[types.UID]*v1.Pod{}} }
@@ -124,6 +125,20 @@ func newPodManager() *podManager { return &podManager{pods: map[types.UID]*v1.Po
 func (m *podManager) GetPodByUID(uid types.UID) (*v1.Pod, bool) {
 	pod, ok := m.pods[uid]
 	return pod, ok
+}
+
+// set takes a pod as it is now.
+func (m *podManager) set(pod *v1.Pod) {
+	if pod.Spec.ActiveDeadlineSeconds != nil && !slices.Contains(m.limited, pod.UID) {
+		m.limited = append(m.limited, pod.UID)
+	}
+	m.pods[pod.UID] = pod
+}
+
+// remove forgets a pod.
+func (m *podManager) remove(uid types.UID) {
+	m.limited = slices.DeleteFunc(m.limited, func(other types.UID) bool { return other == uid })
+	delete(m.pods, uid)
 }
 
 // list returns all pods by their names.

@@ -31,13 +31,28 @@ type hookRun struct {
 }
 
 // runHook runs a hook to its end, however long that takes: it has no timeout of its own, and the end of its
-// container ends a command, but no sleep. It returns why the hook failed, nothing if it did not (Run in
+// container ends a command or a request, but no sleep. It returns why the hook failed, nothing if it did not. The
+// kubelet knows no TCP sockets in hooks, which the API takes: those fail at once (Run in
 // pkg/kubelet/lifecycle/handlers.go at v1.37.0).
 func (k *Kubelet) runHook(p *sim.Proc, h hookRun) string {
-	if h.handler.Sleep != nil {
+	switch {
+	case h.handler.Exec != nil:
+		return k.runExecHook(p, h)
+	case h.handler.HTTPGet != nil:
+		if err := k.runHTTPHook(p, h); err != nil {
+			return fmt.Sprintf("HTTP lifecycle hook (%s) for Container %q in Pod %q failed - error: %v",
+				h.handler.HTTPGet.Path, h.container.Name, formatPod(h.pod), err)
+		}
+		return ""
+	case h.handler.Sleep != nil:
 		p.Sleep(afterSeconds(p.Now(), h.handler.Sleep.Seconds) - p.Now())
 		return ""
 	}
+	return fmt.Sprintf("Cannot run handler: invalid handler: %v", h.handler)
+}
+
+// runExecHook runs the command of a hook.
+func (k *Kubelet) runExecHook(p *sim.Proc, h hookRun) string {
 	op := k.runtime.Call(p, fakeruntime.Call{
 		Method: fakeruntime.ExecSync, ContainerID: h.containerID, Hook: h.hook, Command: h.handler.Exec.Command,
 	})

@@ -1,8 +1,6 @@
 package kubelet
 
 import (
-	"net/http"
-
 	"probesim.dev/fakeruntime"
 	"probesim.dev/prober"
 	"probesim.dev/sim"
@@ -13,11 +11,11 @@ var methods = map[prober.Protocol]fakeruntime.Method{
 	prober.HTTPGet: fakeruntime.HTTPGet, prober.TCPSocket: fakeruntime.TCPSocket, prober.GRPC: fakeruntime.GRPC,
 }
 
-// Connect makes a request over the network for a probe.
+// Connect makes a request over the network for a probe or a hook.
 func (k *Kubelet) Connect(p *sim.Proc, c prober.Connection) prober.Reply {
 	op := k.runtime.Call(p, fakeruntime.Call{
 		Method: methods[c.Protocol], PodUID: string(c.PodUID), Name: c.Container,
-		Probe: c.Probe, Timeout: c.Timeout, Retry: c.Retry, Followed: c.Followed, Handshake: c.Handshake,
+		Probe: c.Probe, Hook: c.Hook, Timeout: c.Timeout, Retry: c.Retry, Followed: c.Followed, Handshake: c.Handshake,
 	})
 	reply := prober.Reply{
 		TimedOut: op.TimedOut, Refused: op.Reply == fakeruntime.Refused, HungUp: op.Reply == fakeruntime.HungUp,
@@ -25,7 +23,7 @@ func (k *Kubelet) Connect(p *sim.Proc, c prober.Connection) prober.Reply {
 	}
 	switch {
 	case op.Reply == fakeruntime.Answered:
-		take(&reply, op.Answer, c.Request)
+		take(&reply, op.Answer, c)
 	case reply.HungUp && op.Answer != nil:
 		reply.TransportError = op.Answer.TransportError
 	}
@@ -34,17 +32,18 @@ func (k *Kubelet) Connect(p *sim.Proc, c prober.Connection) prober.Reply {
 }
 
 // take moves what was answered into a reply.
-func take(reply *prober.Reply, a *fakeruntime.Answer, req *http.Request) {
+func take(reply *prober.Reply, a *fakeruntime.Answer, c prober.Connection) {
 	if reply.TransportError = a.TransportError; reply.TransportError != "" {
 		return
 	}
+	req := c.Request
 	if req == nil {
 		reply.Status, reply.Body = a.Health()
 		return
 	}
 	if a.Handler != nil {
 		var err error
-		if req, err = fakeruntime.Received(req); err != nil {
+		if req, err = fakeruntime.Received(req, c.Hook != ""); err != nil {
 			reply.TransportError = err.Error()
 			return
 		}

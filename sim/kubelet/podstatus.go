@@ -43,6 +43,7 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 	if api.Phase == old.Phase {
 		api.Reason, api.Message = cmp.Or(old.Reason, u.pod.Status.Reason), cmp.Or(old.Message, u.pod.Status.Message)
 	}
+	k.endPastDeadline(u, api)
 	k.prober.UpdatePodStatus(p, u.pod, api, u.cause)
 	all := status.AllContainers(api)
 	api.Conditions = slices.DeleteFunc(slices.Clone(u.pod.Status.Conditions), func(c v1.PodCondition) bool { return status.ConditionByKubelet(c.Type) })

@@ -27,7 +27,9 @@ const (
 func (k *Kubelet) startSyncLoop() {
 	syncTicker := k.sim.NewTicker("sync ticker", syncPeriod)
 	housekeeping := k.sim.NewTicker("housekeeping ticker", housekeepingPeriod)
-	syncTicker.Unless(func() bool { return !k.workQueue.ready(k.sim.Now()) && k.runtimeHealthy() })
+	syncTicker.Unless(func() bool {
+		return !k.workQueue.ready(k.sim.Now()) && !k.anyPastDeadline() && k.runtimeHealthy()
+	})
 	cases := []sim.Case{
 		k.config, k.pleg.events, syncTicker.C,
 		k.results.Liveness.Updates(), k.results.Readiness.Updates(), k.results.Startup.Updates(),
@@ -83,7 +85,7 @@ func (k *Kubelet) handleConfig(u configUpdate) {
 	}
 	for _, pod := range u.pods {
 		step := k.note(trace.Record{Kind: trace.SyncLoop, Pod: podName(pod), Reason: string(u.op)})
-		k.podManager.pods[pod.UID] = pod
+		k.podManager.set(pod)
 		if u.op != configAdd && u.op != configRemove && k.passesOver(pod) {
 			continue
 		}
@@ -95,7 +97,7 @@ func (k *Kubelet) handleConfig(u configUpdate) {
 		case configUpdated, configDelete:
 			k.workers.update(podUpdate{typ: syncUpdate, pod: pod, cause: step})
 		case configRemove:
-			delete(k.podManager.pods, pod.UID)
+			k.podManager.remove(pod.UID)
 			delete(k.disk.admitted, pod.UID)
 			k.workers.update(podUpdate{typ: syncKill, pod: pod, cause: step})
 		case configReconcile:
@@ -121,7 +123,7 @@ func (k *Kubelet) handlePLEG(e plegEvent) {
 
 // handleSyncTick hands the pods whose time has come to their workers.
 func (k *Kubelet) handleSyncTick() {
-	due := k.workQueue.take(k.sim.Now())
+	due := k.withPastDeadline(k.workQueue.take(k.sim.Now()))
 	choose.Shuffle(k.sim, "sync tick", due)
 	for _, uid := range due {
 		if pod, ok := k.podManager.GetPodByUID(uid); ok {

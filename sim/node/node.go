@@ -132,6 +132,12 @@ func (n *Node) KillContainer(k fakeruntime.Kill) bool { return n.runtime.Kill(k)
 // there is no such pod, or if the patch is none.
 func (n *Node) PatchPod(namespace, name string, patch []byte) { n.api.Patch(namespace, name, patch) }
 
+// PatchPodStatus applies a strategic merge patch to a pod's status through the API now. It does nothing if there is no
+// such pod.
+func (n *Node) PatchPodStatus(namespace, name string, patch []byte) {
+	n.api.PatchPodStatus(namespace, name, patch)
+}
+
 // EvictPod has the kubelet evict a pod now, as for want of memory. It reports whether there was one to evict.
 func (n *Node) EvictPod(namespace, name string) bool {
 	stored := n.api.Pod(namespace, name)

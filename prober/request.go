@@ -1,0 +1,80 @@
+package prober
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"probesim.dev/sim/profile"
+)
+
+// NewRequest returns the request of an httpGet handler of a container, which asks the pod's IP unless it has a host.
+// The purpose, "probe" or "lifecycle", is part of how the kubelet names itself. An error is what a probe or a
+// hook comes to that cannot ask (pkg/probe/http/request.go at v1.37.0).
+func NewRequest(get *v1.HTTPGetAction, c *v1.Container, podIP, purpose string, p profile.Profile) (*http.Request, error) {
+	port, err := resolvePort(get.Port, c, p)
+	if err != nil {
+		return nil, err
+	}
+	host := get.Host
+	if host == "" {
+		host = podIP
+	}
+	u, err := url.Parse(get.Path)
+	if err != nil {
+		u = &url.URL{Path: get.Path}
+	}
+	u.Scheme, u.Host = strings.ToLower(string(get.Scheme)), joinHostPort(host, port)
+	req, err := http.NewRequest(http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header = httpHeader(get.HTTPHeaders, userAgent(purpose, p))
+	req.Host = req.Header.Get("Host")
+	return req, nil
+}
+
+// httpHeader adds what the kubelet adds to the headers of a handler. An Accept that is empty is left out.
+func httpHeader(list []v1.HTTPHeader, userAgent string) http.Header {
+	h := http.Header{}
+	for _, header := range list {
+		h.Add(header.Name, header.Value)
+	}
+	if _, ok := h["User-Agent"]; !ok {
+		h.Set("User-Agent", userAgent)
+	}
+	if _, ok := h["Accept"]; !ok {
+		h.Set("Accept", "*/*")
+	} else if h.Get("Accept") == "" {
+		h.Del("Accept")
+	}
+	return h
+}
+
+// userAgent is how a kubelet names itself (pkg/probe/http/request.go at v1.37.0).
+func userAgent(purpose string, p profile.Profile) string {
+	return "kube-" + purpose + "/" + strings.TrimSuffix(strings.TrimPrefix(p.Version, "v"), path.Ext(p.Version))
+}
+
+// resolvePort finds a port that is written as a name among those of the container
+// (pkg/probe/util.go at v1.37.0).
+func resolvePort(port intstr.IntOrString, c *v1.Container, p profile.Profile) (int, error) {
+	if port.Type == intstr.Int {
+		return port.IntValue(), nil
+	}
+	for _, named := range c.Ports {
+		if named.Name == port.StrVal {
+			return int(named.ContainerPort), nil
+		}
+	}
+	if p.UnknownPortNotFound {
+		return 0, fmt.Errorf("port %q not found", port.StrVal)
+	}
+	return strconv.Atoi(port.StrVal)
+}
