@@ -20,7 +20,7 @@ const module = "probesim.dev"
 // layers has the packages, lowest first. A package imports only what lies in lower layers, and what lies
 // below itself in the tree. An entry stands for everything below it too.
 var layers = [][]string{
-	{"sim/choose", "sim/limit", "sim/trace", "sim/profile", "sim/podutil"},
+	{"sim/choose", "sim/limit", "sim/trace", "sim/profile", "sim/podutil", "sim/kubeletconfig"},
 	{"sim"},
 	{"sim/apiserver", "fakeruntime", "prober/results", "status"},
 	{"prober"},
@@ -38,7 +38,9 @@ var leaves = map[string][]string{
 	"sim/trace":   nil,
 	"sim/profile": nil,
 	"sim/podutil": {"k8s.io/api/core/v1"},
-	"fakeruntime": {module + "/sim/trace"},
+
+	"sim/kubeletconfig": nil,
+	"fakeruntime":       {module + "/sim/trace"},
 }
 
 // libraries are the modules of others that the module may use; those in testLibraries in tests only.

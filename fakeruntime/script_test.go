@@ -26,6 +26,7 @@ import (
 //	next                               when something is due
 //	kill POD/NAME at=T [reason=R] [remove]
 //	disconnect at=T                    breaks off the calls under way
+//	poweroff at=T back=T               ends everything; the runtime is there again later
 //	delays KIND=DRAW...                from now on these in place of all others
 //
 // Everything that happens is shown in its order: records with a mark, ends of calls with their number.
@@ -78,6 +79,8 @@ func (s *script) run(d *datadriven.TestData) string {
 		s.kill(d)
 	case "disconnect":
 		s.rt.Disconnect(timeArg(d, "at", 0))
+	case "poweroff":
+		s.rt.PowerOff(timeArg(d, "at", 0), timeArg(d, "back", 0), 0)
 	case "delays":
 		s.rt.SetDelays(optionsOf(s.t, d).Delays)
 	case "next":

@@ -122,8 +122,8 @@ func (m *Manager) addWorker(pod *v1.Pod, c *v1.Container, t trace.Probe, spec *v
 		return true
 	}
 	w := &worker{
-		manager: m, pod: pod, podName: pod.Namespace + "/" + pod.Name, container: c, probeType: t, spec: spec,
-		results: r, initial: initial,
+		manager: m, pod: pod, podUID: pod.UID, podName: pod.Namespace + "/" + pod.Name, terminating: pod.DeletionTimestamp != nil,
+		container: c, name: c.Name, probeType: t, spec: *spec, results: r, initial: initial,
 	}
 	if _, ok := m.workers[w.key()]; ok {
 		return false
@@ -136,15 +136,15 @@ func (m *Manager) addWorker(pod *v1.Pod, c *v1.Container, t trace.Probe, spec *v
 	}
 	m.workers[w.key()] = w
 	m.pods[pod.UID]++
-	m.sim.Go(name, w.run)
+	m.sim.Serve(name, w.turn)
 	return true
 }
 
 // remove forgets a worker that has ended.
 func (m *Manager) remove(w *worker) {
 	delete(m.workers, w.key())
-	if m.pods[w.pod.UID]--; m.pods[w.pod.UID] == 0 {
-		delete(m.pods, w.pod.UID)
+	if m.pods[w.podUID]--; m.pods[w.podUID] == 0 {
+		delete(m.pods, w.podUID)
 	}
 }
 

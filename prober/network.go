@@ -61,7 +61,7 @@ type Network interface {
 
 // connect asks the container of the worker's probe.
 func (w *worker) connect(p *sim.Proc, c Connection) Reply {
-	c.PodUID, c.Container, c.Probe = w.pod.UID, w.container.Name, w.probeType
+	c.PodUID, c.Container, c.Probe = w.podUID, w.name, w.probeType
 	return w.manager.network.Connect(p, c)
 }
 

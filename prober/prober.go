@@ -71,7 +71,7 @@ func (w *worker) probe(p *sim.Proc, podIP string) (results.Result, int64, bool) 
 	v := w.runWithRetries(p, podIP)
 	step := w.manager.trace.Add(trace.Record{
 		T: p.Now(), Kind: trace.ProbeExecuted, Cause: w.cause,
-		Pod: w.podName, Container: w.container.Name, Instance: w.instance,
+		Pod: w.podName, Container: w.name, Instance: w.instance,
 		Probe: w.probeType, Result: v.result, Message: v.message, Took: p.Now() - start,
 	})
 	switch v.result {
@@ -96,7 +96,7 @@ func (w *worker) probe(p *sim.Proc, podIP string) (results.Result, int64, bool) 
 var title = map[trace.Probe]string{trace.Liveness: "Liveness", trace.Readiness: "Readiness", trace.Startup: "Startup"}
 
 func (w *worker) event(reason, message string, cause int64) {
-	w.manager.events.ContainerEvent(w.pod, w.container.Name, v1.EventTypeWarning, reason, message, cause)
+	w.manager.events.ContainerEvent(w.pod, w.name, v1.EventTypeWarning, reason, message, cause)
 }
 
 func (w *worker) runWithRetries(p *sim.Proc, podIP string) (v verdict) {
@@ -113,7 +113,7 @@ func (w *worker) runOnce(p *sim.Proc, podIP string, retry bool) verdict {
 	switch {
 	case w.spec.Exec != nil:
 		return judgeExec(w.manager.runner.RunInContainer(p, Command{
-			PodUID: w.pod.UID, ContainerID: w.containerID, Probe: w.probeType, Args: w.command, Timeout: w.timeout(), Retry: retry,
+			PodUID: w.podUID, ContainerID: w.containerID, Probe: w.probeType, Args: w.command, Timeout: w.timeout(), Retry: retry,
 		}))
 	case w.spec.HTTPGet != nil:
 		return w.runHTTP(p, podIP, retry)

@@ -72,7 +72,7 @@ func (m *Manager) isReady(p *sim.Proc, pod *v1.Pod, c *v1.ContainerStatus, cause
 	if probed && m.profile.ManualTrigger {
 		m.trigger(p, w, cause)
 	}
-	if m.profile.StartedCarriedOver && m.startedBeforeKubelet(c) {
+	if m.profile.KeptOnKubeletRestart && m.startedBeforeKubelet(c) {
 		return m.isReadyAfterRestart(pod, c, known, !probed)
 	}
 	return !probed
@@ -107,7 +107,7 @@ func (m *Manager) startedBeforeKubelet(c *v1.ContainerStatus) bool {
 func (m *Manager) trigger(p *sim.Proc, w *worker, cause int64) {
 	if m.trace.Wants(trace.ManualTrigger) {
 		cause = m.trace.Add(trace.Record{
-			T: p.Now(), Kind: trace.ManualTrigger, Cause: cause, Pod: w.podName, Container: w.container.Name, Probe: w.probeType,
+			T: p.Now(), Kind: trace.ManualTrigger, Cause: cause, Pod: w.podName, Container: w.name, Probe: w.probeType,
 		})
 	}
 	w.manualTrigger.TrySend(cause)

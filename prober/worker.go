@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
@@ -16,84 +17,104 @@ import (
 // worker runs one probe of one container again and again, from the pod's first sync until the
 // container has ended for good or it is stopped (pkg/kubelet/prober/worker.go at v1.37.0).
 type worker struct {
-	manager   *Manager
+	manager     *Manager
+	podUID      types.UID
+	containerID string
+	name        string // of the container
+	probeType   trace.Probe
+	spec        v1.Probe
+	terminating bool // the pod was when the worker was made
+	onHold      bool // no probing until there is a new container
+	instance    int
+	lastResult  results.Result
+	resultRun   int32 // how many times in a row the probe came to lastResult
+	cause       int64 // of the present run
+	wakeUps     []sim.Case
+
+	stop          *sim.Chan[struct{}]
+	manualTrigger *sim.Chan[int64] // carries the step of the record that asked for it
+	ticker        *sim.Ticker
+
 	pod       *v1.Pod // as it was when the worker was made; never renewed
 	podName   string  // namespace/name
 	container *v1.Container
-	probeType trace.Probe
-	spec      *v1.Probe
 	command   []string
 	request   *http.Request // of an httpGet probe, made for the IP that the pod had last
 	requestIP string
 	results   *results.Manager
 	initial   results.Result
-
-	stop          *sim.Chan[struct{}]
-	manualTrigger *sim.Chan[int64] // carries the step of the record that asked for it
-
-	containerID string
-	instance    int
-	lastResult  results.Result
-	resultRun   int32 // how many times in a row the probe came to lastResult
-	onHold      bool  // no probing until there is a new container
-	cause       int64 // of the present run
 }
 
 // StartJitter begins the key of the choice of how long a young kubelet's worker waits before its first
 // run, as a part of the period; the worker's name follows.
 const StartJitter = "start of "
 
-// run is the life of the worker. While the kubelet is younger than the period, the first run waits for a
-// random part of it; the ticker starts after that.
-func (w *worker) run(p *sim.Proc) {
-	period := time.Duration(w.spec.PeriodSeconds) * time.Second
-	if period > p.Now()-w.manager.start {
-		p.Sleep(time.Duration(p.Sim().Fraction(StartJitter+p.Name()) * float64(period)))
-	}
-	ticker := p.Sim().NewTicker("tick of "+p.Name(), period)
-	cases := []sim.Case{ticker.C, w.stop, w.manualTrigger}
-	for w.doProbe(p) {
-		w.cause = 0
-		switch p.Select(cases...) {
-		case 1:
-			w.end(ticker)
-			return
-		case 2:
-			w.cause = w.manualTrigger.Got()
-			if w.manager.profile.ManualTriggerResetsTicker {
-				ticker.Reset(period)
-			}
+// turn does what is due when the worker wakes up, and returns what wakes it up next.
+func (w *worker) turn(p *sim.Proc, wakeUp int) []sim.Case {
+	switch wakeUp {
+	case byStart:
+		w.start(p)
+	case byStop:
+		return w.end()
+	case byTrigger:
+		w.cause = w.manualTrigger.Got()
+		if w.manager.profile.ManualTriggerResetsTicker {
+			w.ticker.Reset(w.period())
 		}
 	}
-	w.end(ticker)
+	if !w.doProbe(p) {
+		return w.end()
+	}
+	w.cause = 0
+	return w.wakeUps
 }
 
-func (w *worker) end(ticker *sim.Ticker) {
-	ticker.Stop()
+// What wakes up a worker, by the place in its wakeUps.
+const (
+	byStart   = -1
+	byStop    = 1
+	byTrigger = 2
+)
+
+// start waits for a random part of the period while the kubelet is younger than it. The ticker starts after that.
+func (w *worker) start(p *sim.Proc) {
+	if w.period() > p.Now()-w.manager.start {
+		p.Sleep(time.Duration(p.Sim().Fraction(StartJitter+p.Name()) * float64(w.period())))
+	}
+	w.ticker = p.Sim().NewTicker("tick of "+p.Name(), w.period())
+	w.wakeUps = []sim.Case{w.ticker.C, w.stop, w.manualTrigger}
+}
+
+func (w *worker) period() time.Duration { return time.Duration(w.spec.PeriodSeconds) * time.Second }
+
+// end leaves nothing to wait for.
+func (w *worker) end() []sim.Case {
+	w.ticker.Stop()
 	if w.containerID != "" {
 		w.results.Remove(w.containerID)
 	}
 	w.manager.remove(w)
+	return nil
 }
 
 // isSidecar reports whether the container is an init container; those that have probes are sidecars.
 func (w *worker) isSidecar() bool {
-	return slices.ContainsFunc(w.pod.Spec.InitContainers, func(c v1.Container) bool { return c.Name == w.container.Name })
+	return slices.ContainsFunc(w.pod.Spec.InitContainers, func(c v1.Container) bool { return c.Name == w.name })
 }
 
-func (w *worker) key() key { return key{w.pod.UID, w.container.Name, w.probeType} }
+func (w *worker) key() key { return key{w.podUID, w.name, w.probeType} }
 
 // doProbe does what is due at a tick and reports whether the worker goes on. What it knows of the
 // container is what the status manager has, not what the API server or the runtime have.
 func (w *worker) doProbe(p *sim.Proc) bool {
-	status, ok := w.manager.status.GetPodStatus(w.pod.UID)
+	status, ok := w.manager.status.GetPodStatus(w.podUID)
 	if !ok {
 		return w.skip(p, "the pod has no status yet")
 	}
 	if status.Phase == v1.PodFailed || status.Phase == v1.PodSucceeded {
 		return false
 	}
-	c := findContainer(status, w.container.Name)
+	c := findContainer(status, w.name)
 	if c == nil || c.ContainerID == "" {
 		return w.skip(p, "the container is not in the pod's status yet")
 	}
@@ -107,7 +128,7 @@ func (w *worker) doProbe(p *sim.Proc) bool {
 		w.set(p, results.Failure, 0)
 		return c.State.Terminated == nil || w.comesBack(c.State.Terminated.ExitCode)
 	}
-	if w.pod.DeletionTimestamp != nil && w.probeType != trace.Readiness {
+	if w.terminating && w.probeType != trace.Readiness {
 		w.set(p, results.Success, 0)
 		return false
 	}
@@ -127,10 +148,10 @@ func (w *worker) meet(p *sim.Proc, c *v1.ContainerStatus) {
 		w.results.Remove(w.containerID)
 	}
 	w.containerID, w.instance = c.ContainerID, w.manager.instance(c.ContainerID)
-	if w.manager.profile.StartedCarriedOver && w.isSidecar() && w.probeType == trace.Startup && c.Started != nil && *c.Started {
+	if w.manager.profile.KeptOnKubeletRestart && w.isSidecar() && w.probeType == trace.Startup && c.Started != nil && *c.Started {
 		w.set(p, results.Success, 0)
 	}
-	if !w.manager.profile.StartedCarriedOver || c.State.Running == nil || !w.manager.startedBeforeKubelet(c) {
+	if !w.manager.profile.KeptOnKubeletRestart || c.State.Running == nil || !w.manager.startedBeforeKubelet(c) {
 		w.set(p, w.initial, 0)
 	}
 	w.onHold = false
@@ -177,14 +198,14 @@ func (w *worker) probeAndCount(p *sim.Proc, podIP string) {
 }
 
 func (w *worker) set(p *sim.Proc, r results.Result, cause int64) {
-	w.results.Set(p, results.Update{ContainerID: w.containerID, PodUID: w.pod.UID, Result: r, Cause: cause})
+	w.results.Set(p, results.Update{ContainerID: w.containerID, PodUID: w.podUID, Result: r, Cause: cause})
 }
 
 // skip notes why nothing was probed; the worker goes on.
 func (w *worker) skip(p *sim.Proc, reason string) bool {
 	if w.manager.trace.Wants(trace.ProbeSkipped) {
 		w.manager.trace.Add(trace.Record{
-			T: p.Now(), Kind: trace.ProbeSkipped, Pod: w.podName, Container: w.container.Name, Probe: w.probeType, Reason: reason,
+			T: p.Now(), Kind: trace.ProbeSkipped, Pod: w.podName, Container: w.name, Probe: w.probeType, Reason: reason,
 		})
 	}
 	return true

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
-	"time"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios/strict"
@@ -38,6 +37,8 @@ func (s *Step) actions() []action {
 	add(s.Patch, s.Patch != nil)
 	add(s.Evict, s.Evict != nil)
 	add(s.RestartKubelet, s.RestartKubelet != nil)
+	add(s.RebootNode, s.RebootNode != nil)
+	add(s.ShutdownNode, s.ShutdownNode != nil)
 	return list
 }
 
@@ -110,25 +111,6 @@ func (e *Evict) check(c *checker, n *strict.Node) { c.checkTarget(e.Pod, n) }
 
 func (e *Evict) do(d *Driver, _ int) bool {
 	return d.eachPod(e.Pod, func(p *PlannedPod) bool { return d.world.EvictPod(p.Pod.Namespace, p.Pod.Name) })
-}
-
-// defaultDowntime is how long it takes to start a kubelet again.
-var defaultDowntime = value.Draw{Min: 3 * time.Second, Max: 3 * time.Second}
-
-func (*RestartKubelet) target() string { return "" }
-
-func (r *RestartKubelet) name() string { return "restartKubelet" }
-
-func (r *RestartKubelet) check(_ *checker, n *strict.Node) { checkFor(r.Downtime, n.Field("downtime")) }
-
-// do does nothing while the kubelet is down.
-func (r *RestartKubelet) do(d *Driver, i int) bool {
-	if !d.world.StopKubelet() {
-		return false
-	}
-	downtime := cmp.Or(r.Downtime, &defaultDowntime)
-	d.world.At(d.now+draw(*downtime, d.plan.Seed, "step for", i), d.world.StartKubelet)
-	return true
 }
 
 func (*SetDelays) target() string { return "" }

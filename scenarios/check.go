@@ -49,6 +49,7 @@ func (c *checker) check() {
 		return
 	}
 	c.checkRun()
+	c.checkConfig(c.scenario.Spec.Kubelet.Config, c.spec.Field("kubelet").Field("config"))
 	if c.spec.Field("duration").Bad() {
 		c.scenario.Spec.Duration = value.Duration(value.MaxDuration) // nothing can be called too late
 	}

@@ -135,9 +135,9 @@ func (d *Driver) eachPod(name string, do func(*PlannedPod) bool) bool {
 	return done
 }
 
-// note adds a record about the node of what a step does.
-func (d *Driver) note(a action, message string) {
-	d.world.Record(trace.Record{Kind: trace.Step, Reason: a.name(), Message: message})
+// note adds a record about the node of what a step does, and returns the step of the record.
+func (d *Driver) note(a action, message string) int64 {
+	return d.world.Record(trace.Record{Kind: trace.Step, Reason: a.name(), Message: message})
 }
 
 // during does something now and, if there is a time to wait, something else when it is over.

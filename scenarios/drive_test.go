@@ -75,6 +75,14 @@ func (w *fakeWorld) StartKubelet() {
 	w.logf("start kubelet")
 }
 
+func (w *fakeWorld) ShutDown() bool {
+	listens := !w.stopped
+	w.logf("shut down: %t", listens)
+	return listens
+}
+
+func (w *fakeWorld) PowerOff(back time.Duration, _ int64) { w.logf("power off until %s", back) }
+
 func (w *fakeWorld) SetDelays(list ...fakeruntime.Delays) {
 	var all []string
 	for _, d := range list {
@@ -213,6 +221,24 @@ func TestDriveKubelet(t *testing.T) {
 	}
 	if missed := driver.Unreached(); len(missed) != 1 || missed[0].Step.Path != "spec.steps[1]" {
 		t.Errorf("unreached is %v and not the step while the kubelet is down", missed)
+	}
+}
+
+// TestDriveReboot: when the node goes down its containers end, after the kubelet.
+func TestDriveReboot(t *testing.T) {
+	s := driven(t, `[{at: 10s, rebootNode: {}}, {at: 30s, rebootNode: {}}, {at: 80s, rebootNode: {downtime: 10s..20s}}]`)
+	w := &fakeWorld{}
+	driver := s.Plan("v1.37.0", nil).Drive(w)
+	w.run()
+	want := []string{
+		"10s stop kubelet: true", "10s Step rebootNode ", "10s power off until 1m10s", "30s stop kubelet: false", "1m10s start kubelet",
+		"1m20s stop kubelet: true", "1m20s Step rebootNode ", "1m20s power off until 1m35s", "1m35s start kubelet",
+	}
+	if got := w.log[3:]; !slices.Equal(got, want) {
+		t.Errorf("the world saw\n%s\nand not\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if missed := driver.Unreached(); len(missed) != 1 || missed[0].Step.Path != "spec.steps[1]" {
+		t.Errorf("unreached is %v and not the step while the node is down", missed)
 	}
 }
 

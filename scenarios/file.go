@@ -140,11 +140,11 @@ func (f *file) items(n, apiVersion, kind *strict.Node) {
 // manifest notes a workload.
 func (f *file) manifest(n *strict.Node, kind *workloadKind) {
 	name := n.Find("metadata.name")
-	m := &manifest{kind: kind, node: n, name: name.Value}
+	m := &manifest{kind: kind, node: n, name: cmp.Or(name.Value, n.Find("metadata.generateName").Value)}
 	f.broken = f.broken || m.name == "" || name.Bad()
 	namespace := n.Find("metadata.namespace").Value
 	id := kind.kind + "/" + cmp.Or(namespace, v1.NamespaceDefault) + "/" + m.name
-	if first, twice := f.names[id]; twice && m.name != "" {
+	if first, twice := f.names[id]; twice && name.Value != "" {
 		name.Errorf("the %s %s is already in line %d", kind.kind, m.name, first.Line)
 		return
 	}

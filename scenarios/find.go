@@ -62,7 +62,7 @@ func pick(f *file, where string, p *Pod, n *strict.Node) *manifest {
 		n.Field("name").Errorf("there are a %s and a %s named %s %s: say which with kind", found[0].kind.kind, found[1].kind.kind, p.Name, where)
 		return nil
 	case len(found) > 1:
-		n.Field("name").Errorf("there are %d of kind %s named %s %s, in different namespaces", len(found), found[0].kind.kind, p.Name, where)
+		n.Field("name").Errorf("there are %d of kind %s named %s %s", len(found), found[0].kind.kind, p.Name, where)
 		return nil
 	}
 	return found[0]

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +20,7 @@ import (
 type manifest struct {
 	kind *workloadKind
 	node *strict.Node // the object
-	name string
+	name string       // what scenarios call it: its name, or the generateName that it has instead
 
 	loaded   bool
 	size     int // values in it
@@ -52,35 +53,40 @@ var workloadKinds = []workloadKind{
 	})},
 	{"apps/v1", "Deployment", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.Deployment) {
 		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
-		m.own = podspec.ValidateSelector("deployment", o.Spec.Selector, o.Spec.Template.Labels)
+		m.own = podspec.ValidateDeployment(o)
 	})},
 	{"apps/v1", "StatefulSet", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.StatefulSet) {
 		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
-		m.own = podspec.ValidateSelector("statefulset", o.Spec.Selector, o.Spec.Template.Labels)
+		m.own = podspec.ValidateStatefulSet(o)
 	})},
 	{"apps/v1", "DaemonSet", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.DaemonSet) {
 		m.template(&o.ObjectMeta, &o.Spec.Template, nil) // one on each node, and there is one node
-		m.own = podspec.ValidateSelector("daemonset", o.Spec.Selector, o.Spec.Template.Labels)
+		m.own = podspec.ValidateDaemonSet(o)
 	})},
 	{"apps/v1", "ReplicaSet", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.ReplicaSet) {
 		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
-		m.own = podspec.ValidateSelector("replicaset", o.Spec.Selector, o.Spec.Template.Labels)
+		m.own = podspec.ValidateReplicaSet(o)
 	})},
 	{"batch/v1", "Job", "spec.template", restartOfJobs, read(func(m *manifest, o *batchv1.Job) {
+		podspec.DefaultJob(o)
 		m.template(&o.ObjectMeta, &o.Spec.Template, atOnce(&o.Spec))
+		m.own = podspec.ValidateJob(o)
 	})},
 	{"batch/v1", "CronJob", "spec.jobTemplate.spec.template", restartOfJobs, read(func(m *manifest, o *batchv1.CronJob) {
 		job := &o.Spec.JobTemplate.Spec
 		m.template(&o.ObjectMeta, &job.Template, atOnce(job))
-		m.own = podspec.ValidateSchedule(o.Spec.Schedule, field.NewPath("spec", "schedule"))
+		m.own = podspec.ValidateCronJob(o)
 	})},
 }
 
-// read makes the read function of a kind from one that picks the parts of an object.
+// read makes the read function of a kind from one that picks the parts of an object, whose name may have to be generated.
 func read[T any](pick func(*manifest, *T)) func(*manifest) {
 	return func(m *manifest) {
 		object := new(T)
 		strict.Decode(m.node, object)
+		if meta := any(object).(metav1.Object); meta.GetName() == "" && meta.GetGenerateName() != "" {
+			meta.SetName(podspec.GeneratedName(meta.GetGenerateName(), 0))
+		}
 		pick(m, object)
 	}
 }
@@ -142,31 +148,35 @@ func (m *manifest) load() {
 	m.kind.read(m)
 	m.reportOwn()
 	pod := m.newPod()
-	if m.name == "" {
-		m.node.Find("metadata.name").Errorf("Required value: name is required")
-		pod.Name = "unnamed" // so that nothing more is said of it
-	}
 	podspec.Default(pod)
+	if grace := m.pod.Spec.TerminationGracePeriodSeconds; m.kind.template != "" && grace != nil {
+		pod.Spec.TerminationGracePeriodSeconds = grace // also one that a pod does not keep
+	}
 	m.check(&podErrors{manifest: m}, pod)
 }
 
 // reportOwn reports why the API server would not create the object, as far as it could be read: what a
 // selector selects is not known if a part of it or of the labels is wrong.
 func (m *manifest) reportOwn() {
-	unknown := m.node.Find("spec.selector").Bad() || m.root().Find("metadata.labels").Bad()
+	selector, labels := m.node.Find("spec.selector"), m.root().Find("metadata.labels")
+	unknown := selector.Bad() || labels.Bad()
 	for _, e := range m.own {
-		if !unknown {
-			m.node.Find(e.Field).Errorf("%s", e.ErrorBody())
+		if at := m.node.Find(e.Field); !unknown || at.Path() != labels.Path() && !strings.HasPrefix(at.Path(), selector.Path()) {
+			at.Errorf("%s", e.ErrorBody())
 		}
 	}
 }
 
-// podName returns the name of the pod of a replica.
+// podName returns the name of the pod of a replica. All names that controllers generate are those of a StatefulSet as
+// long as they are short enough.
 func (m *manifest) podName(replica int) string {
-	if m.kind.template == "" {
-		return m.name
+	switch m.kind.kind {
+	case "Pod":
+		return m.meta.Name
+	case "StatefulSet":
+		return m.meta.Name + "-" + strconv.Itoa(replica)
 	}
-	return m.name + "-" + strconv.Itoa(replica)
+	return podspec.GeneratedName(m.meta.Name+"-", replica)
 }
 
 // newPod returns a copy of the pod, as its replica 0, as the API server would be given it: without what it
@@ -176,7 +186,10 @@ func (m *manifest) newPod() *v1.Pod {
 	pod.Status = v1.PodStatus{}
 	pod.Namespace, pod.Name = m.meta.Namespace, m.podName(0)
 	if m.kind.template != "" {
-		pod.UID = ""
+		pod.UID, pod.GenerateName, pod.OwnerReferences = "", "", nil
+	}
+	if m.kind.kind == "StatefulSet" { // whose controller sets them (initIdentity in pkg/controller/statefulset)
+		pod.Spec.Hostname, pod.Spec.Subdomain = "", ""
 	}
 	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = nil, nil
 	pod.CreationTimestamp = metav1.Time{}
@@ -187,9 +200,16 @@ func (m *manifest) newPod() *v1.Pod {
 // check reports why the API server would not create the pod, whose defaults are set.
 func (m *manifest) check(errs *podErrors, pod *v1.Pod) {
 	for _, e := range podspec.Validate(pod) {
-		errs.report(pod, e)
+		if e.Field != "metadata.name" || m.kind.template == "" { // else it is made of one that was checked
+			errs.report(pod, e)
+		}
 	}
-	if m.kind.restarts != nil && !slices.Contains(m.kind.restarts, pod.Spec.RestartPolicy) {
-		errs.report(pod, field.NotSupported(field.NewPath("spec", "restartPolicy"), pod.Spec.RestartPolicy, m.kind.restarts))
+	path, policy := field.NewPath("spec", "restartPolicy"), pod.Spec.RestartPolicy
+	switch {
+	case m.kind.restarts == nil || slices.Contains(m.kind.restarts, policy):
+	case policy == v1.RestartPolicyAlways: // also by default
+		errs.report(pod, field.Required(path, fmt.Sprintf("valid values: %q, %q", m.kind.restarts[0], m.kind.restarts[1])))
+	default:
+		errs.report(pod, field.NotSupported(path, policy, m.kind.restarts))
 	}
 }

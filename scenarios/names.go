@@ -1,6 +1,9 @@
 package scenarios
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // PodKeys returns the pods, as namespace/name, that a name in the scenario means: a pod, all pods of a
 // workload, or with an empty name all pods there are. They are in the order of the scenario.
@@ -31,11 +34,9 @@ func (w *workload) named(name string) (first, count int) {
 	if name == "" || name == own {
 		return 0, w.replicas
 	}
-	if w.manifest.kind.template == "" || len(name) < len(own)+2 || name[:len(own)] != own {
-		return 0, 0
-	}
-	replica, err := strconv.Atoi(name[len(own)+1:])
-	if err != nil || replica < 0 || replica >= w.replicas || name != w.manifest.podName(replica) {
+	number, ok := strings.CutPrefix(name, strings.TrimSuffix(w.manifest.podName(0), "0"))
+	replica, err := strconv.Atoi(number)
+	if !ok || err != nil || replica < 0 || replica >= w.replicas || name != w.manifest.podName(replica) {
 		return 0, 0
 	}
 	return replica, 1

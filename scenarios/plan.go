@@ -6,9 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/scenarios/podspec"
 	"probesim.dev/scenarios/value"
-	"probesim.dev/sim/profile"
+	"probesim.dev/sim/kubeletconfig"
 )
 
 // Plan is one run of a scenario: one version of Kubernetes, and one seed or none.
@@ -17,8 +16,9 @@ type Plan struct {
 	Version  string // such as v1.37.0
 	Seed     *int64 // nil: nothing is drawn
 	Duration time.Duration
-	Uptime   time.Duration      // age of the kubelet at t=0
-	Delays   fakeruntime.Delays // of the node; those of pods are in their programs
+	Uptime   time.Duration        // age of the kubelet at t=0
+	Delays   fakeruntime.Delays   // of the node; those of pods are in their programs
+	Config   kubeletconfig.Config // of the kubelet
 }
 
 // PlannedPod is a pod of a run.
@@ -53,6 +53,7 @@ func (s *Scenario) Plan(version string, seed *int64) *Plan {
 		Duration: s.Spec.Duration.Time(),
 		Uptime:   draw(s.Spec.Kubelet.Uptime, seed, "kubelet.uptime", 0),
 		Delays:   s.Spec.Delays.compile(),
+		Config:   s.Spec.Kubelet.Config.compile(),
 	}
 }
 
@@ -66,19 +67,10 @@ func (p *Plan) Pods() []PlannedPod {
 			if replica > 0 {
 				at += draw(w.stagger(), p.Seed, "stagger "+name, replica)
 			}
-			pods = append(pods, PlannedPod{Workload: w.manifest.name, At: at, Pod: p.newPod(w, replica), Program: w.program(replica)})
+			pods = append(pods, PlannedPod{Workload: w.manifest.name, At: at, Pod: w.newPod(replica), Program: w.program(replica)})
 		}
 	}
 	return pods
-}
-
-// newPod returns the pod of a replica as the API server of this version creates it.
-func (p *Plan) newPod(w *workload, replica int) *v1.Pod {
-	pod := w.newPod(replica)
-	if version, ok := profile.Named(p.Version); ok && !version.ContainerRestartRules {
-		podspec.DropRestartRules(&pod.Spec)
-	}
-	return pod
 }
 
 func (w *workload) stagger() value.Draw {

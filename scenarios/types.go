@@ -44,8 +44,8 @@ type Spec struct {
 
 // Kubelet is what is special about the kubelet.
 type Kubelet struct {
-	Uptime value.Draw `json:"uptime,omitempty"` // its age at t=0; 150.337s if not given
-	Config later      `json:"config,omitempty"`
+	Uptime value.Draw     `json:"uptime,omitempty"` // its age at t=0; 150.337s if not given
+	Config *KubeletConfig `json:"config,omitempty"` // nil: the defaults
 }
 
 const (
@@ -126,12 +126,12 @@ type Step struct {
 	Evict     *Evict     `json:"evict,omitempty"`
 
 	RestartKubelet *RestartKubelet `json:"restartKubelet,omitempty"`
+	RebootNode     *RebootNode     `json:"rebootNode,omitempty"`
+	ShutdownNode   *ShutdownNode   `json:"shutdownNode,omitempty"`
 
-	RebootNode   later `json:"rebootNode,omitempty"`
-	ShutdownNode later `json:"shutdownNode,omitempty"`
-	RuntimeDown  later `json:"runtimeDown,omitempty"`
-	APIDown      later `json:"apiDown,omitempty"`
-	StepClock    later `json:"stepClock,omitempty"`
+	RuntimeDown later `json:"runtimeDown,omitempty"`
+	APIDown     later `json:"apiDown,omitempty"`
+	StepClock   later `json:"stepClock,omitempty"`
 }
 
 // Kill ends a container from outside.
@@ -151,6 +151,14 @@ type Evict struct {
 type RestartKubelet struct {
 	Downtime *value.Draw `json:"downtime,omitempty"` // nil: 3s
 }
+
+// RebootNode ends all containers and the kubelet, and starts the kubelet again.
+type RebootNode struct {
+	Downtime *value.Draw `json:"downtime,omitempty"` // nil: 60s
+}
+
+// ShutdownNode tells the kubelet that its node is about to be shut down.
+type ShutdownNode struct{}
 
 // SetDelays has other delays hold for a while.
 type SetDelays struct {

@@ -26,6 +26,12 @@ type World interface {
 	// StopKubelet stops the kubelet now, with a record, and reports whether it ran. StartKubelet starts it again.
 	StopKubelet() bool
 	StartKubelet()
+	// ShutDown tells the kubelet now that its node is about to be shut down, with a record. It reports whether the kubelet
+	// listens.
+	ShutDown() bool
+	// PowerOff ends all containers and sandboxes now, after StopKubelet, because of a record; the runtime is started
+	// again at time back.
+	PowerOff(back time.Duration, cause int64)
 	// SetDelays has these delays hold from now on in place of all others, of several the last; what none of them
 	// names is as the scenario says.
 	SetDelays(...fakeruntime.Delays)

@@ -1,14 +1,11 @@
 package sim
 
-import (
-	"probesim.dev/sim/choose"
-	"probesim.dev/sim/internal/queue"
-)
+import "probesim.dev/sim/internal/queue"
 
 // Chan is a buffered channel of virtual time with one receiving process at a time. As in Go, a value
 // that is sent while the receiver waits is handed to it and takes no room.
 type Chan[T any] struct {
-	waiter  *Proc // the process that waits to receive
+	waiter  *Proc // the process that waits to receive, or will again
 	index   int   // the case of its Select
 	buf     queue.FIFO[T]
 	cap     int
@@ -26,8 +23,7 @@ type sender[T any] struct {
 type Case interface {
 	ready() bool
 	take() bool
-	wait(p *Proc, index int)
-	leave()
+	know(p *Proc, index int)
 }
 
 // NewChan returns a channel that holds up to capacity values, which must be at least 1.
@@ -50,6 +46,9 @@ func (c *Chan[T]) TrySend(v T) bool {
 		return false
 	}
 	c.buf.Push(v)
+	if c.waiter != nil {
+		c.waiter.sent = true
+	}
 	return true
 }
 
@@ -94,8 +93,9 @@ func (c *Chan[T]) take() bool {
 	return true
 }
 
-func (c *Chan[T]) wait(p *Proc, index int) {
-	if c.waiter != nil {
+// know has a process be the one that receives, nil for none.
+func (c *Chan[T]) know(p *Proc, index int) {
+	if c.waiter != nil && p != nil {
 		panic("sim: " + p.name + " and " + c.waiter.name + " both receive from " + c.name)
 	}
 	c.waiter, c.index = p, index
@@ -104,41 +104,4 @@ func (c *Chan[T]) wait(p *Proc, index int) {
 // awaited reports whether a value sent now is handed to the receiver.
 func (c *Chan[T]) awaited() bool { return c.waiter != nil && c.waiter.open }
 
-func (c *Chan[T]) leave() { c.waiter = nil }
-
 func (c *Chan[T]) ready() bool { return c.buf.Len() > 0 }
-
-// Select waits until one of the channels has a value, receives it and returns the index of the
-// channel, whose Got then has the value. When several have one, the chooser picks; when none has, the
-// first to be sent to counts, as in Go.
-func (p *Proc) Select(cases ...Case) int {
-	if i, ok := p.takeOne(cases); ok {
-		return i
-	}
-	for i, c := range cases {
-		c.wait(p, i)
-	}
-	p.open = true
-	p.Park()
-	for _, c := range cases {
-		c.leave()
-	}
-	return p.woken
-}
-
-// takeOne receives from a channel that has a value, if there is one.
-func (p *Proc) takeOne(cases []Case) (int, bool) {
-	var room [8]int
-	ready := room[:0]
-	for i, c := range cases {
-		if c.ready() {
-			ready = append(ready, i)
-		}
-	}
-	if len(ready) == 0 {
-		return 0, false
-	}
-	i := ready[p.sim.asker.Choose(choose.SelectCase, p.name, len(ready))]
-	cases[i].take()
-	return i, true
-}

@@ -141,7 +141,7 @@ func TestCanonicalChoices(t *testing.T) {
 		p.Preempt("point")
 		got = append(got, fmt.Sprint("case ", p.Select(b, a)), fmt.Sprint("jitter ", s.Fraction("requeue")))
 		items := []int{1, 2, 3}
-		sim.Shuffle(s, "batch", items)
+		choose.Shuffle(s, "batch", items)
 		got = append(got, fmt.Sprint(items))
 	})
 	s.Go("other", func(*sim.Proc) { got = append(got, "other") })
@@ -186,7 +186,7 @@ func TestShuffleReachesEveryOrder(t *testing.T) {
 			a := &asker{only: choose.Order, answers: []int{first, second}}
 			s := sim.New(sim.Options{Chooser: a})
 			items := []string{"x", "y", "z"}
-			sim.Shuffle(s, "relist", items)
+			choose.Shuffle(s, "relist", items)
 			seen[fmt.Sprint(items)] = true
 			if want := []string{"relist#0 of 3", "relist#1 of 2"}; !slices.Equal(a.asked, want) {
 				t.Errorf("asked %v, want %v", a.asked, want)

@@ -1,43 +1,43 @@
 package sim
 
 import (
-	"iter"
 	"time"
+
+	"probesim.dev/sim/choose"
+	"probesim.dev/sim/internal/coroutine"
 )
 
 // Proc is a process: code that runs on a coroutine and waits in virtual time.
 type Proc struct {
 	sim   *Sim
 	name  string
-	next  func() (struct{}, bool)
-	stop  func()
-	yield func(struct{}) bool
+	turn  func(*Proc, int) []Case     // nil when it has ended
+	stack *coroutine.Coroutine[*Proc] // nil between turns
 	sleep Timer
-	open  bool // waits in a Select or Recv that nothing has been sent to yet
-	woken int  // the case of the Select that was
+	known []Case // channels that know it, whether it waits for them now or not
+	sent  bool   // one of these may have a value
+	open  bool   // waits for channels that nothing has been sent to yet
+	woken int    // the case that was
 	idle  func() bool
 	turns *int64 // how often it ran, with all others of its name
 
 	enabled bool // it was woken and has not run yet
 }
 
-// killed unwinds the coroutine of a process that is stopped while it waits.
-type killed struct{}
-
 // Go starts a process. It runs at this instant, after what is enabled now. The name
 // identifies it in choices and errors and should be unique among what is alive.
 func (s *Sim) Go(name string, f func(*Proc)) *Proc {
-	p := &Proc{sim: s, name: name, turns: s.meter.Turns(name)}
+	return s.Serve(name, func(p *Proc, _ int) []Case { f(p); return nil })
+}
+
+// Serve starts a process that takes turns. A turn does what is due and returns the channels to wait for, as a Select
+// does; the next one gets the index of that which had a value, the first -1. The process ends when there are none.
+//
+// Between turns it has no stack, and looks at no channel that nobody sent to if they are the same again, in the same
+// slice: this is for those that are many and wait most of the time.
+func (s *Sim) Serve(name string, turn func(p *Proc, index int) []Case) *Proc {
+	p := &Proc{sim: s, name: name, turn: turn, turns: s.meter.Turns(name), woken: -1}
 	p.sleep = Timer{name: "sleep of " + name, proc: p, turns: p.turns, group: s.group}
-	p.next, p.stop = iter.Pull(func(yield func(struct{}) bool) {
-		defer func() {
-			if r := recover(); r != nil && r != any(killed{}) {
-				panic(r)
-			}
-		}()
-		p.yield = yield
-		f(p)
-	})
 	s.procs.Push(p)
 	s.meter.Alive(s.procs.Len(), s.now)
 	s.ready.Push(p)
@@ -62,21 +62,34 @@ func (p *Proc) resume() {
 		return
 	}
 	p.idle, p.sim.group = nil, p.sleep.group
-	if _, alive := p.next(); !alive {
+	if p.turn != nil && p.sim.stacks.Run(&p.stack, p) && p.turn == nil {
 		p.sim.procs.Drop(func(o *Proc) bool { return o == p })
 	}
 }
 
-// Park waits until Wake is called.
-func (p *Proc) Park() {
-	if !p.yield(struct{}{}) {
-		panic(killed{})
+// run takes turns until one has to wait for the next.
+func (p *Proc) run() {
+	for waits := false; !waits; {
+		cases := p.turn(p, p.woken)
+		if len(cases) == 0 {
+			p.turn = nil
+			return
+		}
+		waits = p.await(cases)
 	}
 }
 
+func (p *Proc) stop() {
+	p.turn = nil
+	p.stack.Stop()
+}
+
+// Park waits until Wake is called.
+func (p *Proc) Park() { p.stack.Wait() }
+
 // ParkWhile waits like Park, but each time that it would run again it asks idle first, and waits on
 // if that is true. idle runs in the kernel without a switch of coroutines, must not wait, and sees to
-// the next wake-up itself (SleepUntil): idle periodic work costs its virtual time and next to no real time.
+// the next wake-up itself (WakeAt): idle periodic work costs its virtual time and next to no real time.
 func (p *Proc) ParkWhile(idle func() bool) {
 	p.idle = idle
 	p.Park()
@@ -103,4 +116,76 @@ func (p *Proc) Sleep(d time.Duration) {
 		p.WakeAt(p.sim.now + d)
 		p.Park()
 	}
+}
+
+// Select waits until one of the channels has a value, receives it and returns the index of the
+// channel, whose Got then has the value. When several have one, the chooser picks; when none has, the
+// first to be sent to counts, as in Go.
+func (p *Proc) Select(cases ...Case) int {
+	if p.await(cases) {
+		p.Park()
+		p.meet(nil)
+	}
+	return p.woken
+}
+
+// await takes a value from one of the channels, or has them hand one over when there is none yet, which it reports.
+func (p *Proc) await(cases []Case) bool {
+	if known := len(p.known) > 0 && &p.known[0] == &cases[0]; !known || p.sent {
+		if p.takeOne(cases) {
+			return false
+		}
+		p.meet(cases)
+	}
+	p.open = true
+	return true
+}
+
+// meet has these channels know the process, in place of others.
+func (p *Proc) meet(cases []Case) {
+	for _, c := range p.known {
+		c.know(nil, 0)
+	}
+	for i, c := range cases {
+		c.know(p, i)
+	}
+	p.known, p.sent = cases, false
+}
+
+// takeOne receives from a channel that has a value, if there is one.
+func (p *Proc) takeOne(cases []Case) bool {
+	ready := make([]int, 0, 8)
+	for i, c := range cases {
+		if c.ready() {
+			ready = append(ready, i)
+		}
+	}
+	if len(ready) == 0 {
+		return false
+	}
+	p.woken = ready[p.sim.Choose(choose.SelectCase, p.name, len(ready))]
+	return cases[p.woken].take()
+}
+
+// Preempt is a preemption point: between two statements that do not wait, the real process may be
+// interrupted here. The chooser lets it go on, or lets what is enabled now go first, or all else that
+// happens at this instant. The canonical choice is to go on.
+func (p *Proc) Preempt(point string) {
+	s := p.sim
+	if s.Canonical() || s.enabled()+s.last.Len() == 0 {
+		return
+	}
+	switch s.Choose(choose.Preemption, point+" "+p.name, 3) {
+	case 1:
+		s.ready.Push(p)
+		p.Park()
+	case 2:
+		p.YieldToAll()
+	}
+}
+
+// YieldToAll lets all else that happens at this instant go first.
+func (p *Proc) YieldToAll() {
+	p.sim.last.Push(p)
+	p.Park()
 }

@@ -22,6 +22,7 @@ type program struct {
 	Owner  []int   // the process that receives from each channel
 	Procs  [][]op  // what each process does
 	Timers []timed // what is sent by callbacks
+	Turns  bool    // processes take turns between which they receive
 }
 
 type op struct {
@@ -121,6 +122,10 @@ func start(t *rapid.T, p program, o sim.Options) *run {
 		r.At(timer.At, "callback", func() { r.trySend("callback", timer.Chan) })
 	}
 	for i, ops := range p.Procs {
+		if p.Turns {
+			r.Serve(fmt.Sprint("process ", i), r.turns(i, ops))
+			continue
+		}
 		r.Go(fmt.Sprint("process ", i), func(p *sim.Proc) {
 			for k := range ops {
 				r.waits[i] = &ops[k]
@@ -161,13 +166,17 @@ func (r *run) do(p *sim.Proc, o op) {
 		r.receive(p, o, order, before, 0, r.chans[o.Chans[0]].Recv(p))
 	case "select":
 		order := len(r.notes)
-		cases := make([]sim.Case, len(o.Chans))
-		for i, c := range o.Chans {
-			cases[i] = r.chans[c]
-		}
-		i := p.Select(cases...)
+		i := p.Select(r.cases(o)...)
 		r.receive(p, o, order, before, i, r.chans[o.Chans[i]].Got())
 	}
+}
+
+func (r *run) cases(o op) []sim.Case {
+	cases := make([]sim.Case, len(o.Chans))
+	for i, c := range o.Chans {
+		cases[i] = r.chans[c]
+	}
+	return cases
 }
 
 // note notes a message that is about to be sent.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/internal/coroutine"
 	"probesim.dev/sim/internal/queue"
 	"probesim.dev/sim/limit"
 )
@@ -35,26 +36,23 @@ type Sim struct {
 	last   queue.FIFO[*Proc]  // processes that let everything else of the instant go first
 	procs  queue.FIFO[*Proc]  // all that are alive, in the order in which they were started
 	group  *Group             // that what is made now belongs to
+	stacks coroutine.Pool[*Proc]
 	meter  limit.Meter
 	spared int64 // events that led to nothing
-	asker  choose.Asker
-
-	candidates []choose.Choice // room for those of one choice
+	choose.Asker
 }
 
 // New returns a world at o.Start in which nothing happens yet.
 func New(o Options) *Sim {
 	return &Sim{
-		timers: queue.Timed[*Timer]{Placed: func(t *Timer, place int) { t.pos = place + 1 }},
-		now:    o.Start, meter: limit.Meter{Limits: o.Limits}, asker: choose.Asker{Chooser: o.Chooser},
+		timers: queue.Timed[*Timer]{Waits: func(t *Timer, set uint64) bool { return t.set == set }},
+		now:    o.Start, meter: limit.Meter{Limits: o.Limits}, Asker: choose.Asker{Chooser: o.Chooser},
+		stacks: coroutine.Pool[*Proc]{Do: (*Proc).run},
 	}
 }
 
 // Now returns the virtual time.
 func (s *Sim) Now() time.Duration { return s.now }
-
-// Canonical reports whether no chooser steers the world.
-func (s *Sim) Canonical() bool { return s.asker.Canonical() }
 
 // Events returns how many timers fired and processes were resumed so far, without the idle turns that ParkWhile and
 // Unless spared, which limits do count.
@@ -85,14 +83,17 @@ func (s *Sim) Close() { s.End(nil) }
 
 // step fires one due timer or resumes one enabled process and reports whether there was one.
 func (s *Sim) step() bool {
-	s.timers.PopUntil(s.now, s.due.Push)
+	for t, ok := s.timers.Pop(s.now); ok; t, ok = s.timers.Pop(s.now) {
+		t.set = 0
+		s.due.Push(t)
+	}
 	if s.enabled() == 0 {
 		if s.last.Len() == 0 {
 			return false
 		}
 		s.ready.Push(s.last.Remove(0))
 	}
-	i := s.choose()
+	i := s.Next(s.enabled(), s.candidate)
 	s.meter.Event(s.now)
 	if i < s.due.Len() {
 		s.due.Remove(i).fire(s)
@@ -105,6 +106,16 @@ func (s *Sim) step() bool {
 // enabled returns how many timers and processes could go next.
 func (s *Sim) enabled() int { return s.due.Len() + s.ready.Len() }
 
+// candidate names one of the due timers and enabled processes.
+func (s *Sim) candidate(i int) choose.Choice {
+	if i < s.due.Len() {
+		t := s.due.At(i)
+		return choose.Choice{Kind: choose.Next, Key: t.name, Ordinal: *t.turns}
+	}
+	p := s.ready.At(i - s.due.Len())
+	return choose.Choice{Kind: choose.Next, Key: p.name, Ordinal: *p.turns}
+}
+
 // enable has a woken process go next, before those woken or started earlier, as Go's scheduler does with the goroutine
 // that was readied last: the one that was to go next goes last now (ready and runqput in runtime/proc.go).
 func (s *Sim) enable(p *Proc) {
@@ -113,4 +124,36 @@ func (s *Sim) enable(p *Proc) {
 	}
 	s.ready.PushFront(p)
 	s.woken, p.enabled = p, true
+}
+
+// Group is a part of the world that can end while the rest goes on, as a program does that crashes: processes,
+// timers and tickers. The zero value is a group with nothing in it.
+type Group struct{ _ byte }
+
+// In runs f. The processes, timers and tickers that are made meanwhile belong to the group, and so does what
+// these make in their turn, but for calls of At.
+func (s *Sim) In(g *Group, f func()) {
+	outer := s.group
+	s.group = g
+	f()
+	s.group = outer
+}
+
+// End ends the processes of a group, the one that was started first first, and stops its timers; nil is all there is.
+// Deferred calls of the processes run; nothing else does, and what they start or wake in the group ends too.
+// A process of the group must not call it.
+func (s *Sim) End(g *Group) {
+	timer := func(t *Timer) bool { return g == nil || t.group == g }
+	proc := func(p *Proc) bool { return timer(&p.sleep) }
+	for i := 0; i < s.procs.Len(); i++ {
+		if proc(s.procs.At(i)) {
+			s.In(g, s.procs.At(i).stop)
+		}
+	}
+	s.procs.Drop(proc)
+	s.ready.Drop(proc)
+	s.last.Drop(proc)
+	s.timers.Drop(timer)
+	s.due.Drop(timer)
+	s.stacks.Close()
 }

@@ -8,7 +8,7 @@ type Timer struct {
 	proc *Proc
 	call func()
 	at   time.Duration
-	pos  int // place among those that are set, plus one; 0: not there
+	set  uint64 // the number under which it waits; 0: it does not
 
 	turns *int64 // how often it fired, with all others of its name
 	group *Group
@@ -24,23 +24,22 @@ func (s *Sim) NewTimer(name string, call func()) *Timer {
 func (s *Sim) Set(t *Timer, at time.Duration) {
 	s.Stop(t)
 	s.set++
-	t.at = max(at, s.now)
-	s.timers.Push(t.at, s.set, t)
+	t.at, t.set = max(at, s.now), s.set
+	s.timers.Push(t.at, t.set, t)
 }
 
 // At calls f at time t, whatever group ends until then. Other calls may have the same name.
 func (s *Sim) At(t time.Duration, name string, f func()) {
-	timer := &Timer{name: name, call: f, turns: s.meter.Turns(name)}
-	turn := *timer.turns
-	*timer.turns++
-	timer.turns = &turn
-	s.Set(timer, t)
+	turns := s.meter.Turns(name)
+	s.Set(&Timer{name: name, call: f, turns: new(*turns)}, t)
+	*turns++
 }
 
 // Stop keeps the timer from firing.
 func (s *Sim) Stop(t *Timer) {
-	if t.pos > 0 {
-		s.timers.Remove(t.pos - 1)
+	if t.set > 0 {
+		t.set = 0
+		s.timers.Forget()
 		return
 	}
 	s.due.Drop(func(o *Timer) bool { return o == t })

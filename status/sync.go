@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 )
 
 // Start starts the process that brings statuses to the API server.
@@ -44,7 +45,7 @@ func (m *Manager) syncBatch(p *sim.Proc, all bool) {
 		}
 	}
 	m.changed = m.changed[:0]
-	sim.Shuffle(m.o.Sim, "status batch", batch)
+	choose.Shuffle(m.o.Sim, "status batch", batch)
 	for _, s := range batch {
 		if !m.syncPod(p, s) && !slices.Contains(m.changed, s.uid) {
 			m.changed = append(m.changed, s.uid)

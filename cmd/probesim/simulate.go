@@ -56,7 +56,7 @@ func (j *job) simulate(ctx context.Context, internal bool, sink func(*trace.Reco
 			s.records = append(s.records, *r)
 		}
 	}
-	n := node.New(node.Options{Profile: known, Uptime: &j.plan.Uptime, Seed: j.plan.Seed, Delays: j.plan.Delays, Trace: recorder})
+	n := node.New(node.Options{Profile: known, Uptime: &j.plan.Uptime, Seed: j.plan.Seed, Delays: j.plan.Delays, Config: j.plan.Config, Trace: recorder})
 	defer n.Close()
 	driver := j.plan.Drive(n)
 	s.err = runUntil(ctx, n, j.until, maxRecords, progress)

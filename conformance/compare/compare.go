@@ -149,7 +149,7 @@ func (c *comparison) once() time.Duration {
 
 func (c *comparison) node(ch choose.Chooser, internal bool) *node.Node {
 	return node.New(node.Options{
-		Profile: c.profile, Uptime: &c.plan.Uptime, Seed: c.plan.Seed, Delays: c.plan.Delays, Chooser: ch,
+		Profile: c.profile, Uptime: &c.plan.Uptime, Seed: c.plan.Seed, Delays: c.plan.Delays, Config: c.plan.Config, Chooser: ch,
 		Trace: &trace.Recorder{Internal: internal},
 	})
 }

@@ -31,7 +31,7 @@ func TestLibrary(t *testing.T) {
 				t.Errorf("%s: %v", s.Metadata.Name, err)
 			case !o.Equal():
 				t.Errorf("%s: %s", s.Metadata.Name, o.Text())
-			case o.Records() < 10 || o.RealTime <= 0 || o.SimTime <= 0:
+			case o.Records() < 5 || o.RealTime <= 0 || o.SimTime <= 0:
 				t.Errorf("%s: %d records, %v and %v", s.Metadata.Name, o.Records(), o.RealTime, o.SimTime)
 			}
 			if err == nil && slices.ContainsFunc(s.Plans(), func(p *scenarios.Plan) bool { return p.Version == release.Version }) {
@@ -49,7 +49,7 @@ func holds(t *testing.T, p *scenarios.Plan, o *Outcome) {
 		t.Errorf("%s: %v", p.Scenario.Metadata.Name, err)
 	}
 	for _, r := range results {
-		if r.Outcome != expect.Held && r.Outcome != expect.Skipped {
+		if r.Outcome == expect.Failed {
 			t.Errorf("%s: %s does not hold: %+v", p.Scenario.Metadata.Name, r.Expect.Name, r.Failures)
 		}
 	}

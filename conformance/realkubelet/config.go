@@ -3,21 +3,24 @@ package realkubelet
 import (
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/kubelet/config/v1beta1"
-	kubeletconfig "k8s.io/kubernetes/pkg/kubelet/apis/config"
+	internal "k8s.io/kubernetes/pkg/kubelet/apis/config"
 	"k8s.io/kubernetes/pkg/kubelet/apis/config/scheme"
+
+	"probesim.dev/sim/kubeletconfig"
 )
 
 // configuration returns the defaults of KubeletConfiguration without all that needs a real node: ports,
-// cgroups, iptables, the files of the node, evictions and the collection of images and statistics.
-func configuration() (*kubeletconfig.KubeletConfiguration, error) {
+// cgroups, iptables, the files of the node, evictions and the collection of images and statistics, and with what is set.
+func configuration(set kubeletconfig.Config) (*internal.KubeletConfiguration, error) {
 	types, _, err := scheme.NewSchemeAndCodecs()
 	if err != nil {
 		return nil, err
 	}
 	versioned := &v1beta1.KubeletConfiguration{}
 	types.Default(versioned)
-	c := &kubeletconfig.KubeletConfiguration{}
+	c := &internal.KubeletConfiguration{}
 	if err := types.Convert(versioned, c, nil); err != nil {
 		return nil, err
 	}
@@ -35,5 +38,23 @@ func configuration() (*kubeletconfig.KubeletConfiguration, error) {
 	c.ResolverConfig = ""
 	c.ClusterDNS = []string{clusterDNS} // without it the kubelet complains at every sync of a pod
 	c.MaxPods = maxPods
+	apply(set, c)
 	return c, nil
+}
+
+// apply writes settings into a configuration.
+func apply(set kubeletconfig.Config, c *internal.KubeletConfiguration) {
+	if set.SyncFrequency > 0 {
+		c.SyncFrequency.Duration = set.SyncFrequency
+	}
+	if set.MaxContainerRestartPeriod > 0 {
+		c.CrashLoopBackOff.MaxContainerRestartPeriod = &metav1.Duration{Duration: set.MaxContainerRestartPeriod}
+	}
+	c.ShutdownGracePeriod.Duration = set.ShutdownGracePeriod
+	c.ShutdownGracePeriodCriticalPods.Duration = set.ShutdownGracePeriodCriticalPods
+	for _, p := range set.ShutdownByPriority {
+		c.ShutdownGracePeriodByPodPriority = append(c.ShutdownGracePeriodByPodPriority, internal.ShutdownGracePeriodByPodPriority{
+			Priority: p.Priority, ShutdownGracePeriodSeconds: p.Seconds,
+		})
+	}
 }

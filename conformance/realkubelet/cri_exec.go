@@ -53,9 +53,11 @@ func execResult(op *fakeruntime.Op, err error) (trace.Result, string) {
 func capped(output string) string { return output[:min(len(output), maxOutput)] }
 
 // exec makes the call unless its context is canceled; if that happens during a probe, the call ends. It is the
-// context of a pod's syncs, which all probes of the pod have, or none.
+// context of a pod's syncs, which all probes of the pod have, or none. A kubelet that is stopped does not learn that it
+// is: its probes would go on.
 func (r *runtimeService) exec(ctx context.Context, call fakeruntime.Call) fakeruntime.Op {
 	if ctx.Err() != nil {
+		r.driver.hold()
 		return fakeruntime.Op{Call: call, Err: asStatus(fakeruntime.ErrCanceled)}
 	}
 	uid := r.configs.container(call.ContainerID).GetLabels()[kubetypes.KubernetesPodUIDLabel]

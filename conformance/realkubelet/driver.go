@@ -112,6 +112,13 @@ func (d *driver) kill(k fakeruntime.Kill) bool {
 	return d.runtime.Kill(d.now(), k)
 }
 
+// powerOff ends all containers.
+func (d *driver) powerOff(back time.Duration, cause int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.runtime.PowerOff(d.now(), back, cause)
+}
+
 // setDelays changes the delays of what begins from now on.
 func (d *driver) setDelays(list []fakeruntime.Delays) {
 	d.mu.Lock()

@@ -21,7 +21,7 @@ type eventRecorder struct {
 	driver   *connection
 	recorder *recorder
 	network  *network
-	api      *podAPI
+	pods     *podSource
 
 	mu      sync.Mutex
 	kills   map[containerKey]string // reason of the last Killing event

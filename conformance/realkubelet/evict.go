@@ -13,7 +13,10 @@ import (
 )
 
 // runningKubelet is a kubelet that runs.
-type runningKubelet struct{ *kubelet.Kubelet }
+type runningKubelet struct {
+	*kubelet.Kubelet
+	shutdowns chan<- bool // to tell it of a shutdown of its node; nil if it does not listen, or knows
+}
 
 // Of a hard eviction for want of memory (pkg/kubelet/eviction/eviction_manager.go and helpers.go).
 const (

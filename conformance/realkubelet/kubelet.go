@@ -27,6 +27,7 @@ import (
 	"k8s.io/mount-utils"
 
 	"probesim.dev/conformance/kubelet/release"
+	"probesim.dev/sim/kubeletconfig"
 )
 
 const (
@@ -45,6 +46,7 @@ type outside struct {
 	pods     *podSource
 	network  *network
 	workers  *workers
+	config   kubeletconfig.Config
 }
 
 // startKubelet makes a kubelet and lets it run until ctx is done.
@@ -54,10 +56,12 @@ func startKubelet(ctx context.Context, o outside) (*runningKubelet, error) {
 		return nil, err
 	}
 	capabilities.Setup(true, 0)
-	settings, err := configuration()
+	settings, err := configuration(o.config)
 	if err != nil {
 		return nil, err
 	}
+	shutdowns := make(chan bool, 1)
+	release.SetSystemBus(shutdowns)
 	latency := util.NewPodStartupLatencyTracker()
 	pods := release.NewPodConfig(o.recorder, latency)
 	deps := dependencies(ctx, o)
@@ -68,7 +72,10 @@ func startKubelet(ctx context.Context, o outside) (*runningKubelet, error) {
 	if err != nil {
 		return nil, err
 	}
-	running := &runningKubelet{k}
+	running := &runningKubelet{Kubelet: k}
+	if len(o.config.ShutdownPeriods()) > 0 {
+		running.shutdowns = shutdowns
+	}
 	shiftPodWorkers(k)
 	o.network.attach(k)
 	queueLogCleaning(k)

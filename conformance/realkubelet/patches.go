@@ -33,21 +33,19 @@ func (c shiftedClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 // itself has them wait for a mutex that it holds across a call to the runtime
 // (pkg/kubelet/logs/container_log_manager.go, Clean), and who waits for a mutex keeps the clock of a bubble from
 // moving. The pod worker, which removes old init containers, and the deletor meet there. The rotation of logs, which
-// holds the mutex too when the kubelet starts, is outside of what is compared: it does not begin.
+// holds the mutex too when the kubelet starts, is outside of what is compared: the kubelet starts a manager that
+// does nothing.
 func queueLogCleaning(k *kubelet.Kubelet) {
 	runtime := field(reflect.ValueOf(k).Elem(), "containerRuntime").Elem().Elem() // of the interface, of the pointer
 	manager := field(runtime, "logManager")
-	queued := reflect.ValueOf(queuedLogs{manager.Interface().(logs.ContainerLogManager), make(chan struct{}, 1)})
-	manager.Set(queued)
-	field(reflect.ValueOf(k).Elem(), "containerLogManager").Set(queued)
+	manager.Set(reflect.ValueOf(queuedLogs{manager.Interface().(logs.ContainerLogManager), make(chan struct{}, 1)}))
+	field(reflect.ValueOf(k).Elem(), "containerLogManager").Set(reflect.ValueOf(logs.NewStubContainerLogManager()))
 }
 
 type queuedLogs struct {
 	logs.ContainerLogManager
 	turn chan struct{}
 }
-
-func (q queuedLogs) Start(context.Context) {}
 
 func (q queuedLogs) Clean(ctx context.Context, containerID string) error {
 	q.turn <- struct{}{}

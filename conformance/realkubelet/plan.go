@@ -10,7 +10,7 @@ import (
 // ForPlan returns the options with what the run of a scenario says. With a seed it also draws the kubelet's
 // jitter, unless the options say how: a draw belongs to its time, so that no order of draws changes it.
 func ForPlan(p *scenarios.Plan, o Options) Options {
-	o.Uptime, o.Duration, o.Seed, o.Delays = &p.Uptime, p.Duration, p.Seed, p.Delays
+	o.Uptime, o.Duration, o.Seed, o.Delays, o.Config = &p.Uptime, p.Duration, p.Seed, p.Delays, p.Config
 	if p.Seed != nil {
 		o.StartSeed = *p.Seed
 		if o.Jitter == nil {

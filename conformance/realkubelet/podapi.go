@@ -15,8 +15,10 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
 
+	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/sim/apiserver"
+	"probesim.dev/sim/profile"
 	"probesim.dev/sim/trace"
 )
 
@@ -26,6 +28,7 @@ type podAPI struct {
 	driver   *driver
 	recorder *recorder
 	fake     *fake.Clientset
+	profile  profile.Profile // of the release
 
 	mu     sync.Mutex
 	pods   map[types.NamespacedName]*v1.Pod // as the API has them; each is replaced and never changed
@@ -33,8 +36,12 @@ type podAPI struct {
 }
 
 func newPodAPI(d *driver, r *recorder) *podAPI {
+	p, ok := profile.Named(release.Version)
+	if !ok {
+		p = profile.Newest()
+	}
 	return &podAPI{
-		driver: d, recorder: r,
+		driver: d, recorder: r, profile: p,
 		fake: fake.NewSimpleClientset(nodeObject()), //nolint:staticcheck // managed fields are of no use here
 		pods: map[types.NamespacedName]*v1.Pod{},
 	}
@@ -60,6 +67,7 @@ func (a *podAPI) add(pod *v1.Pod, program fakeruntime.Pod) error {
 // (pkg/registry/core/pod/strategy.go, PrepareForCreate).
 func (a *podAPI) admitted(pod *v1.Pod) *v1.Pod {
 	pod = pod.DeepCopy()
+	apiserver.DropDisabled(a.profile, &pod.Spec)
 	if pod.Namespace == "" {
 		pod.Namespace = metav1.NamespaceDefault
 	}
@@ -109,7 +117,7 @@ func (a *podAPI) patch(key types.NamespacedName, patch []byte) error {
 	if pod == nil {
 		return nil
 	}
-	after, err := apiserver.AfterPatch(pod, patch)
+	after, err := apiserver.AfterPatch(a.profile, pod, patch)
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,13 @@ func (s *podSource) send(pods []*v1.Pod) {
 	}
 }
 
+// known returns a pod as it was last handed over, nil if it was not there.
+func (s *podSource) known(uid types.UID) *v1.Pod {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tagged[uid].stored
+}
+
 // run hands every set to a kubelet until ctx is done.
 func (s *podSource) run(ctx context.Context, c *config.PodConfig) {
 	updates := reflect.ValueOf(c.Channel(ctx, kubetypes.ApiserverSource))

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/mount-utils"
 
+	"probesim.dev/sim/kubeletconfig"
 	"probesim.dev/sim/trace"
 )
 
@@ -21,6 +22,7 @@ type node struct {
 	root     string
 	mounter  mount.Interface
 	configs  *configs
+	config   kubeletconfig.Config
 
 	mu      sync.Mutex
 	ctx     context.Context // of all kubelets
@@ -49,7 +51,7 @@ func (n *node) launch() {
 	first := &firstRuns{now: n.driver.now, runs: map[string]*workerRun{}}
 	network := &network{driver: n.conn, recorder: n.recorder, probes: probes, first: first}
 	events := &eventRecorder{
-		driver: n.conn, recorder: n.recorder, network: network, api: n.api, kills: map[containerKey]string{}, evicted: map[string]bool{},
+		driver: n.conn, recorder: n.recorder, network: network, pods: n.api.watch(), kills: map[containerKey]string{}, evicted: map[string]bool{},
 	}
 	goroutines := &workers{conn: n.conn, pods: map[string]string{}}
 	n.mu.Lock()
@@ -60,7 +62,7 @@ func (n *node) launch() {
 	}
 	k, err := startKubelet(n.ctx, outside{
 		root: n.root, mounter: n.mounter, client: n.api.client(n.conn), runtime: runtime, images: &imageService{runtime: runtime},
-		recorder: events, pods: n.api.watch(), network: network, workers: goroutines,
+		config: n.config, recorder: events, pods: events.pods, network: network, workers: goroutines,
 	})
 	if n.kubelet = k; err != nil && n.err == nil {
 		n.err = fmt.Errorf("at %v: start the kubelet: %w", n.driver.now(), err)
@@ -77,6 +79,12 @@ func (n *node) stop() bool {
 	n.api.unwatch()
 	n.kubelet = nil
 	return true
+}
+
+// powerOff has the node go down, after stop. What is on its disk stays, but nothing is mounted any more.
+func (n *node) powerOff(back time.Duration, cause int64) {
+	n.driver.powerOff(back, cause)
+	n.mounter = mount.NewFakeMounter(nil)
 }
 
 // restart starts a kubelet after stop.

@@ -14,6 +14,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/kubeletconfig"
 	"probesim.dev/sim/trace"
 )
 
@@ -32,6 +33,8 @@ type Options struct {
 	// Seed and Delays are those of the fakeruntime.
 	Seed   *int64
 	Delays fakeruntime.Delays
+	// Config are the settings of the kubelet.
+	Config kubeletconfig.Config
 	// Internal keeps a CRICall record of every call to the runtime and about pods to the API server.
 	Internal bool
 	// Jitter returns the part of a jitter that wait.Jitter draws at time t, from 0 up to, not including,
@@ -95,7 +98,7 @@ func run(opts Options, root string, draws *jitter, drive func(scenarios.World), 
 	rec.now, draws.now = d.now, d.now
 
 	api := newPodAPI(d, rec)
-	n := &node{driver: d, recorder: rec, api: api, root: root, seed: opts.StartSeed, mounter: mount.NewFakeMounter(nil), configs: newConfigs()}
+	n := &node{driver: d, recorder: rec, api: api, root: root, seed: opts.StartSeed, config: opts.Config, mounter: mount.NewFakeMounter(nil), configs: newConfigs()}
 	w := &world{driver: d, recorder: rec, api: api, node: n}
 	draws.counts = func() bool { return !n.ofStopped() }
 	d.at(d.now(), n.seedStart) // when the kubelet's informers have drawn their timeouts

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Reasons of a ContainerStopping record.
@@ -19,7 +18,7 @@ const (
 )
 
 // stopReason says why the kubelet begins to stop a container of a pod, from the event that it emits about it
-// (pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions) and from the API.
+// (pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions) and from the pod as the kubelet has it.
 func (e *eventRecorder) stopReason(about *v1.ObjectReference, message string) string {
 	switch {
 	case strings.Contains(message, "failed liveness probe"):
@@ -31,7 +30,7 @@ func (e *eventRecorder) stopReason(about *v1.ObjectReference, message string) st
 	case message == stopPostStart: // kuberuntime_container.go, startContainer
 		return stopPostStart
 	}
-	if p := e.api.get(types.NamespacedName{Namespace: about.Namespace, Name: about.Name}); p == nil || p.DeletionTimestamp != nil {
+	if p := e.pods.known(about.UID); p == nil || p.DeletionTimestamp != nil {
 		return stopDeleted
 	}
 	if e.isEvicted(string(about.UID)) {

@@ -56,6 +56,20 @@ func (w *world) StopKubelet() bool { return w.node.stop() }
 
 func (w *world) StartKubelet() { w.node.restart() }
 
+// ShutDown has systemd tell the kubelet of a shutdown of its node, once.
+func (w *world) ShutDown() bool {
+	k := w.node.kubelet
+	if k == nil || k.shutdowns == nil {
+		return false
+	}
+	w.Record(trace.Record{Kind: trace.Step, Reason: "shutdownNode"})
+	k.shutdowns <- true
+	k.shutdowns = nil
+	return true
+}
+
+func (w *world) PowerOff(back time.Duration, cause int64) { w.node.powerOff(back, cause) }
+
 func (w *world) SetDelays(d ...fakeruntime.Delays) { w.driver.setDelays(d) }
 
 func (w *world) Record(r trace.Record) int64 { return w.recorder.add(r) }

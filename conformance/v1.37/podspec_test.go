@@ -106,5 +106,5 @@ func comparable(list []string) []string {
 		list[i] = strings.Replace(list[i], "initContainers[1].ports", "initContainers[0].ports", 1)
 	}
 	slices.Sort(list)
-	return slices.Compact(list)
+	return slices.Compact(append([]string{}, list...))
 }

@@ -5,7 +5,9 @@
 //	             with what the test asserts and, as that often is little, what it means
 //	lifecycle/   what a pod has beside its regular containers: init containers, sidecars, hooks,
 //	             restart policies of containers, readiness gates
-//	found/       small scenarios in which the real kubelet and the simulator once differed: each says who was wrong
+//	versions/    what releases of Kubernetes do in different ways
+//	found/       what the comparison with the real kubelet has found: the rule, and who was wrong, the simulator,
+//	             the engine around the real kubelet (conformance), or what was written down about both
 package library
 
 import (

@@ -28,19 +28,28 @@ func name(plan *scenarios.Plan) string {
 }
 
 // TestScenarios runs every plan of every scenario twice, and once more with internal records: what is
-// expected holds, and the three runs are the same.
+// expected holds, in each run or in some of a version, and the three runs are the same.
 func TestScenarios(t *testing.T) {
 	for _, s := range load(t) {
+		runs := map[string][][]expect.Result{}
 		for _, plan := range s.Plans() {
 			t.Run(name(plan), func(t *testing.T) {
 				first := simulate(t, plan, options{})
 				holds(t, first)
+				runs[plan.Version] = append(runs[plan.Version], first.results)
 				for _, internal := range []bool{false, true} {
 					if again := simulate(t, plan, options{internal: internal}); again.hash() != first.hash() {
 						t.Errorf("internal records: %t: the hash is %s, and was %s in the first run", internal, again.hash(), first.hash())
 					}
 				}
 			})
+		}
+		for version, results := range runs {
+			for _, result := range expect.Some(results) {
+				if result.Outcome != expect.Held && result.Outcome != expect.Skipped {
+					t.Errorf("%s:%d: %s did not hold in any run of %s", result.Expect.File, result.Expect.Line, result.Expect.Name, version)
+				}
+			}
 		}
 	}
 }
@@ -73,7 +82,10 @@ func holds(t *testing.T, r *run) {
 		t.Errorf("%s:%d: the step was not reached", u.Step.File, u.Step.Line)
 	}
 	for _, result := range r.results {
-		if result.Outcome == expect.Held || result.Outcome == expect.Skipped && !result.Expect.AppliesTo(r.version) {
+		switch {
+		case result.Outcome == expect.Held, result.Outcome == expect.Unmet:
+			continue
+		case result.Outcome == expect.Skipped && !result.Expect.AppliesTo(r.version):
 			continue
 		}
 		e := result.Expect
@@ -85,7 +97,7 @@ func holds(t *testing.T, r *run) {
 }
 
 // TestForm looks at what readers rely on: names that are unique, what a scenario shows, expectations with
-// names, and the row of the catalogue of upstream tests that one is about.
+// names, the row of the catalogue of upstream tests that one is about, and who was wrong where the comparison found it.
 func TestForm(t *testing.T) {
 	files := map[string]string{}
 	for _, s := range load(t) {
@@ -98,6 +110,9 @@ func TestForm(t *testing.T) {
 		}
 		if strings.HasPrefix(s.File, "e2e/") != (s.Metadata.Labels["e2e"] != "") {
 			t.Errorf("%s:%d: the label e2e is for the files in e2e, which all have one", s.File, s.Line)
+		}
+		if text, err := FS.ReadFile(s.File); strings.HasPrefix(s.File, "found/") && (err != nil || !strings.Contains(strings.ToLower(string(text)), "wrong")) {
+			t.Errorf("%s: needs to say who was wrong", s.File)
 		}
 		for _, e := range s.Spec.Expect {
 			if e.Name == "" {

@@ -33,12 +33,35 @@ var mutations = []mutation{
 		}
 	}},
 	{name: "there are no readiness gates", change: func(pod *v1.Pod) { pod.Spec.ReadinessGates = nil }},
+	{name: "containers mount nothing", change: func(pod *v1.Pod) {
+		for _, c := range containersOf(pod) {
+			c.VolumeMounts = nil
+		}
+	}},
+	{name: "containers mount all volumes of their pod", change: func(pod *v1.Pod) {
+		for _, c := range containersOf(pod) {
+			for _, v := range pod.Spec.Volumes {
+				c.VolumeMounts = append(c.VolumeMounts, v1.VolumeMount{Name: v.Name, MountPath: "/" + v.Name})
+			}
+		}
+	}},
+	{name: "no image is pulled", change: pulling(v1.PullIfNotPresent)},
+	{name: "every image is pulled", change: pulling(v1.PullAlways)},
+	{name: "every pod restarts its containers", change: func(pod *v1.Pod) { pod.Spec.RestartPolicy = v1.RestartPolicyAlways }},
 	{name: "there are no init containers", change: func(pod *v1.Pod) { pod.Spec.InitContainers = nil }},
 	{name: "nothing is deleted", withoutSteps: true},
 }
 
 func answering(a fakeruntime.Answer) *fakeruntime.Rule {
 	return &fakeruntime.Rule{Liveness: always(a), Readiness: always(a), Startup: always(a)}
+}
+
+func pulling(policy v1.PullPolicy) func(*v1.Pod) {
+	return func(pod *v1.Pod) {
+		for _, c := range containersOf(pod) {
+			c.ImagePullPolicy = policy
+		}
+	}
 }
 
 func always(a fakeruntime.Answer) *fakeruntime.Series {
@@ -54,7 +77,7 @@ func TestExpectationsCanFail(t *testing.T) {
 			for _, version := range versions(s) {
 				for _, m := range mutations {
 					for i, result := range simulate(t, s.Plan(version, nil), options{mutation: m}).results {
-						if result.Outcome == expect.Failed {
+						if result.Outcome == expect.Failed || result.Outcome == expect.Unmet {
 							failedIn[i] += m.name + "; "
 						}
 					}

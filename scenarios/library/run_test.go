@@ -39,7 +39,7 @@ func simulate(t testing.TB, plan *scenarios.Plan, o options) *run {
 		t.Fatalf("there is no profile of Kubernetes %s", plan.Version)
 	}
 	n := node.New(node.Options{
-		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Trace: &trace.Recorder{Internal: o.internal},
+		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, Trace: &trace.Recorder{Internal: o.internal},
 	})
 	defer n.Close()
 	driver := plan.Drive(&mutated{Node: n, mutation: o.mutation})

@@ -1,7 +1,6 @@
 package podspec
 
 import (
-	"reflect"
 	"slices"
 	"testing"
 
@@ -86,21 +85,6 @@ func restart(c *v1.Container, rules ...v1.ContainerRestartRule) {
 
 func restartRule(action v1.ContainerRestartRuleAction, op v1.ContainerRestartRuleOnExitCodesOperator, codes ...int32) v1.ContainerRestartRule {
 	return v1.ContainerRestartRule{Action: action, ExitCodes: &v1.ContainerRestartRuleOnExitCodes{Operator: op, Values: codes}}
-}
-
-// TestDropRestartRules: what makes a sidecar stays.
-func TestDropRestartRules(t *testing.T) {
-	var sidecar, once, app v1.Container
-	sidecar.RestartPolicy = ptr.To(v1.ContainerRestartPolicyAlways)
-	sidecar.RestartPolicyRules = []v1.ContainerRestartRule{restartRule("Restart", "In", 1)}
-	restart(&once, restartRule("Restart", "In", 1))
-	restart(&app, restartRule("Restart", "In", 1))
-	spec := v1.PodSpec{InitContainers: []v1.Container{sidecar, once}, Containers: []v1.Container{app}}
-	DropRestartRules(&spec)
-	want := v1.PodSpec{InitContainers: []v1.Container{{RestartPolicy: sidecar.RestartPolicy}, {}}, Containers: []v1.Container{{}}}
-	if !reflect.DeepEqual(spec, want) {
-		t.Errorf("got %+v, want %+v", spec, want)
-	}
 }
 
 // TestValidate breaks a valid pod in one place.

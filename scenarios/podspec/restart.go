@@ -43,22 +43,6 @@ func validateRestart(c *v1.Container, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// DropRestartRules takes out what an API server does not keep if the feature gate ContainerRestartRules is off: the
-// restart policies of containers, but for those that make sidecars, and their rules.
-// (dropContainerRestartRules in pkg/api/pod/util.go at v1.34.4)
-func DropRestartRules(spec *v1.PodSpec) {
-	for i := range spec.InitContainers {
-		c := &spec.InitContainers[i]
-		c.RestartPolicyRules = nil
-		if c.RestartPolicy != nil && *c.RestartPolicy != v1.ContainerRestartPolicyAlways {
-			c.RestartPolicy = nil
-		}
-	}
-	for i := range spec.Containers {
-		spec.Containers[i].RestartPolicy, spec.Containers[i].RestartPolicyRules = nil, nil
-	}
-}
-
 // RestartAllContainers is the action of a restart rule that k8s.io/api has a name for from 1.35 on.
 const RestartAllContainers v1.ContainerRestartRuleAction = "RestartAllContainers"
 

@@ -14,13 +14,14 @@ func ValidateSchedule(schedule string, path *field.Path) field.ErrorList {
 	if schedule == "" {
 		return field.ErrorList{field.Required(path, "")}
 	}
-	if strings.Contains(schedule, "TZ") {
-		return field.ErrorList{field.Invalid(path, schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead")}
-	}
+	var errs field.ErrorList
 	if err := parseSchedule(schedule); err != nil {
-		return field.ErrorList{field.Invalid(path, schedule, err.Error())}
+		errs = append(errs, field.Invalid(path, schedule, err.Error()))
 	}
-	return nil
+	if strings.Contains(schedule, "TZ") {
+		errs = append(errs, field.Invalid(path, schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"))
+	}
+	return errs
 }
 
 // parseSchedule goes on where the parser panics, as the API server does
@@ -28,7 +29,7 @@ func ValidateSchedule(schedule string, path *field.Path) field.ErrorList {
 func parseSchedule(schedule string) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("not a schedule: %v", r)
+			err = fmt.Errorf("invalid schedule format: %v", r)
 		}
 	}()
 	_, err = cron.ParseStandard(schedule)

@@ -21,8 +21,13 @@ var actions = []weighted[action]{
 	{15, action{"setDelays", (*generator).setDelays}},
 	{15, action{"patch", (*generator).patch}},
 	{15, action{"evict", (*generator).evict}},
-	{6, action{"restartKubelet", (*generator).restartKubelet}},
+	{6, action{"restartKubelet", (*generator).downtime}},
+	{4, action{"rebootNode", (*generator).downtime}},
+	{4, action{"shutdownNode", (*generator).shutdownNode}},
 }
+
+// shutdownNode needs a kubelet that listens: without one the node is rebooted at once.
+func (g *generator) shutdownNode(*pod) *yaml.Node { return inline() }
 
 // when returns a step without its action.
 func (g *generator) when(p *pod) *yaml.Node {
@@ -88,7 +93,8 @@ func (g *generator) evict(p *pod) *yaml.Node {
 	return n
 }
 
-func (g *generator) restartKubelet(*pod) *yaml.Node {
+// downtime is how long the kubelet does not run.
+func (g *generator) downtime(*pod) *yaml.Node {
 	n := inline()
 	if g.percent(70) {
 		put(n, "downtime", text(g.draw(g.time(time.Millisecond, time.Minute))))

@@ -95,6 +95,9 @@ func (g *generator) podManifest(p *pod) *yaml.Node {
 	if p.grace != defaultGrace || g.percent(5) {
 		put(spec, "terminationGracePeriodSeconds", number(p.grace))
 	}
+	if g.percent(8) {
+		put(spec, "priority", number(one(&g.rng, priorities...)))
+	}
 	g.putReadinessGate(spec)
 	p.putContainers(spec)
 	// A stream of its own: the other draws are what they were before there were volumes.

@@ -43,6 +43,7 @@ type generator struct {
 	temper   temper
 	duration time.Duration
 	pods     []*pod
+	listens  bool // the kubelet waits for a shutdown of its node
 }
 
 // temper is how much a scenario has of what makes trouble, in percent.
@@ -94,7 +95,10 @@ func (g *generator) scenario(seed uint64) *yaml.Node {
 	if g.options.Seeds > 0 {
 		put(spec, "seeds", text(fmt.Sprintf("1..%d", g.options.Seeds)))
 	}
-	g.putUptime(spec)
+	kubelet := g.kubelet()
+	if len(kubelet.Content) > 0 {
+		put(spec, "kubelet", kubelet)
+	}
 	g.putDelays(spec, nodeDelays, false)
 	pods := list()
 	for _, p := range g.pods {
@@ -105,23 +109,4 @@ func (g *generator) scenario(seed uint64) *yaml.Node {
 		put(spec, "steps", steps)
 	}
 	return n
-}
-
-// uptimes are ages of the kubelet at t=0: the usual one; so young that probe workers wait for a part of
-// their period; older than every period.
-var uptimes = []weighted[[2]time.Duration]{
-	{80, [2]time.Duration{}},
-	{12, [2]time.Duration{1100 * time.Millisecond, 9 * time.Second}},
-	{3, [2]time.Duration{9 * time.Second, 100 * time.Second}},
-	{5, [2]time.Duration{3700 * time.Second, 4500 * time.Second}},
-}
-
-func (g *generator) putUptime(spec *yaml.Node) {
-	between := pick(&g.rng, uptimes)
-	if between[1] == 0 {
-		return
-	}
-	kubelet := inline()
-	put(kubelet, "uptime", text(g.draw(g.odd(between[0], between[1]))))
-	put(spec, "kubelet", kubelet)
 }

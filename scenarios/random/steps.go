@@ -28,6 +28,9 @@ func (g *generator) steps() *yaml.Node {
 	for range g.number(troubles) {
 		p := one(&g.rng, g.pods...)
 		trouble := pick(&g.rng, actions)
+		if trouble.name == "shutdownNode" && !g.listens {
+			trouble.name = "rebootNode"
+		}
 		n := g.when(p)
 		put(n, trouble.name, trouble.value(g, p))
 		steps.Content = append(steps.Content, n)

@@ -3,6 +3,8 @@ package shrink
 import (
 	"bytes"
 	"fmt"
+	"reflect"
+	"slices"
 	"testing"
 
 	"probesim.dev/fakeruntime"
@@ -103,29 +105,30 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// otherRules are kubelets that differ from v1.37.0 in one rule each.
-var otherRules = map[string]func(*profile.Profile){
-	"ManualTrigger":             func(p *profile.Profile) { p.ManualTrigger = false },
-	"ManualTriggerResetsTicker": func(p *profile.Profile) { p.ManualTriggerResetsTicker = false },
-	"StartupOnHoldAfterSuccess": func(p *profile.Profile) { p.StartupOnHoldAfterSuccess = false },
-	"AddPodSkipsOnlyContainer":  func(p *profile.Profile) { p.AddPodSkipsOnlyContainer = false },
-	"StartedCarriedOver":        func(p *profile.Profile) { p.StartedCarriedOver = false },
-	"UnknownStateInErrorEvent":  func(p *profile.Profile) { p.UnknownStateInErrorEvent = false },
-	"RequeueAtBackOffExpiry":    func(p *profile.Profile) { p.RequeueAtBackOffExpiry = false },
-	"OnDemandRelist":            func(p *profile.Profile) { p.OnDemandRelist = false },
-	"TerminationCancelsProbes":  func(p *profile.Profile) { p.TerminationCancelsProbes = true },
-	"WorkerEndsWithLastExit":    func(p *profile.Profile) { p.WorkerEndsWithLastExit = false },
-	"InspectUsesListing":        func(p *profile.Profile) { p.InspectUsesListing = false },
+// unseen are the flags of what no record shows.
+var unseen = []string{"SandboxReasonInCondition"}
+
+// otherRules returns kubelets that differ from the newest in one rule each, by the name of its flag.
+func otherRules() map[string]profile.Profile {
+	others := map[string]profile.Profile{}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[profile.Profile]()) {
+		if f.Type.Kind() != reflect.Bool || slices.Contains(unseen, f.Name) {
+			continue
+		}
+		other := profile.Newest()
+		flag := reflect.ValueOf(&other).Elem().FieldByIndex(f.Index)
+		flag.SetBool(!flag.Bool())
+		others[f.Name] = other
+	}
+	return others
 }
 
 // TestOneRule: random scenarios show that two kubelets differ in one rule, and shrinking shows in what.
 // What a file shows is the kind of the first record that differs.
 func TestOneRule(t *testing.T) {
-	for name, change := range otherRules {
+	for name, other := range otherRules() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			other := profile.Newest()
-			change(&other)
 			differs := func(file []byte) (string, bool) {
 				s := load(t, file)
 				return firstDifference(observed(t, s, profile.Newest()), observed(t, s, other))

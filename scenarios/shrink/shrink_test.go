@@ -96,7 +96,7 @@ func holds(t *testing.T, file []byte, o Options, shows []string) bool {
 func observed(t *testing.T, s *scenarios.Scenario, p profile.Profile) []byte {
 	t.Helper()
 	plan := s.Plans()[0]
-	n := node.New(node.Options{Profile: p, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays})
+	n := node.New(node.Options{Profile: p, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config})
 	defer n.Close()
 	plan.Drive(n)
 	if err := n.RunUntil(plan.Duration); err != nil {

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/profile"
 	"probesim.dev/sim/trace"
 )
 
@@ -43,10 +44,11 @@ type Delays interface {
 
 // Options say what a Server works with.
 type Options struct {
-	Sim    *sim.Sim
-	Trace  *trace.Recorder
-	Now    func() time.Time // wall clock
-	Delays Delays
+	Sim     *sim.Sim
+	Trace   *trace.Recorder
+	Profile profile.Profile
+	Now     func() time.Time // wall clock
+	Delays  Delays
 }
 
 // Server has the pods.
@@ -81,6 +83,7 @@ func (s *Server) Pod(namespace, name string) *v1.Pod { return s.pods[namespace+"
 // Create adds a pod that is bound to the node. A pod of that name must not exist.
 func (s *Server) Create(pod *v1.Pod) {
 	pod = pod.DeepCopy()
+	DropDisabled(s.o.Profile, &pod.Spec)
 	pod.CreationTimestamp = metav1.NewTime(s.o.Now().Truncate(time.Second))
 	pod.Generation = 1
 	pod.Status = v1.PodStatus{Phase: v1.PodPending}

@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"probesim.dev/sim/profile"
 )
 
 // Merge returns the pod with a strategic merge patch applied to it.
@@ -22,9 +24,10 @@ func Merge(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	return merged, json.Unmarshal(patched, merged)
 }
 
-// AfterPatch returns the pod as a user's patch of its metadata and spec leaves it. What a patch may change is for
-// the caller to see to; another spec is another generation (pkg/registry/core/pod/strategy.go at v1.37.0).
-func AfterPatch(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
+// AfterPatch returns the pod as a user's patch of its metadata and spec leaves it with the API server of a version. What
+// a patch may change is for the caller to see to; another spec is another generation
+// (pkg/registry/core/pod/strategy.go at v1.37.0).
+func AfterPatch(p profile.Profile, pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	before, err := Merge(pod, []byte("{}"))
 	if err != nil {
 		return nil, err
@@ -33,6 +36,7 @@ func AfterPatch(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
+	DropDisabled(p, &after.Spec)
 	if !reflect.DeepEqual(&before.Spec, &after.Spec) {
 		after.Generation++
 	}
@@ -44,7 +48,7 @@ func AfterPatch(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 // the patch is none.
 func (s *Server) Patch(namespace, name string, patch []byte) {
 	if old := s.Pod(namespace, name); old != nil {
-		if after, err := AfterPatch(old, patch); err == nil {
+		if after, err := AfterPatch(s.o.Profile, old, patch); err == nil {
 			s.store(Modified, after)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"probesim.dev/sim/trace"
 )
 
-// improve looks for a run that goes further along the trace: with one more choice; with two or three of the worker whose
-// probes differ; with all that an instant has in another order; with one and the end of a race, of which there are few;
-// with two of one instant; then with any two.
+// improve looks for a run that goes further along the trace: with one more choice; with one and another that only
+// comes up then; with two or three of the worker whose probes differ; with all choices of one instant drawn again; with
+// one and the end of a race, of which there are few; with two of one instant; then with any two.
 func (f *follower) improve(best attempt) (attempt, bool) {
 	options := f.alternatives(best)
 	for _, o := range options {
@@ -20,7 +20,7 @@ func (f *follower) improve(best attempt) (attempt, bool) {
 			return a, true
 		}
 	}
-	for _, way := range []func(attempt, []option) (attempt, bool){f.ofWorker, f.shake, f.pairs} {
+	for _, way := range []func(attempt, []option) (attempt, bool){f.dependent, f.ofWorker, f.shake, f.pairs} {
 		if a, ok := way(best, options); ok {
 			return a, true
 		}
@@ -102,7 +102,7 @@ func (f *follower) shakeAt(best attempt, t time.Duration) (attempt, bool) {
 	return attempt{}, false
 }
 
-// pairs tries two choices.
+// pairs tries two choices, those with the end of a race first.
 func (f *follower) pairs(best attempt, options []option) (attempt, bool) {
 	isRace := func(o option) bool { return o.made.Kind == choose.Race }
 	for _, related := range []func(a, b option) bool{

@@ -1,8 +1,11 @@
 package kubelet
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
+	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -91,6 +94,13 @@ func newPodManager() *podManager { return &podManager{pods: map[types.UID]*v1.Po
 func (m *podManager) GetPodByUID(uid types.UID) (*v1.Pod, bool) {
 	pod, ok := m.pods[uid]
 	return pod, ok
+}
+
+// list returns all pods by their names.
+func (m *podManager) list() []*v1.Pod {
+	return slices.SortedFunc(maps.Values(m.pods), func(a, b *v1.Pod) int {
+		return cmp.Or(strings.Compare(podName(a), podName(b)), strings.Compare(string(a.UID), string(b.UID)))
+	})
 }
 
 func (m *podManager) has(uid types.UID) bool { return m.pods[uid] != nil }

@@ -8,6 +8,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 	"probesim.dev/sim/podutil"
 )
 
@@ -80,7 +81,7 @@ func (k *Kubelet) syncContainers(p *sim.Proc, u podUpdate, s *podStatus) syncRes
 			k.removeInitContainers(p, u.pod, s, 0)
 		}
 	} else {
-		sim.Shuffle(k.sim, "containers to kill of pod "+podName(u.pod), actions.kill)
+		choose.Shuffle(k.sim, "containers to kill of pod "+podName(u.pod), actions.kill)
 		for _, kill := range actions.kill {
 			k.killContainer(p, u.pod, kill, nil, nil)
 		}

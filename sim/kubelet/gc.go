@@ -8,6 +8,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 )
 
 const (
@@ -103,7 +104,7 @@ func (k *Kubelet) evictContainers(p *sim.Proc) {
 		}
 		byUnit[unit] = append(byUnit[unit], c)
 	}
-	sim.Shuffle(k.sim, "container GC", units)
+	choose.Shuffle(k.sim, "container GC", units)
 	var rest []startKey
 	for _, unit := range units {
 		if k.workers.shouldContentBeRemoved(unit.uid) {
@@ -134,7 +135,7 @@ func (k *Kubelet) evictSandboxes(p *sim.Proc) {
 		used[c.SandboxID] = true
 	}
 	pods := listing{sandboxes: sandboxes}.pods()
-	sim.Shuffle(k.sim, "sandbox GC", pods)
+	choose.Shuffle(k.sim, "sandbox GC", pods)
 	for _, pod := range pods {
 		keep := 1
 		if k.workers.shouldContentBeRemoved(pod.uid) {

@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 )
 
 // orphanGrace is the grace period of a pod that the kubelet has no specification of.
@@ -31,6 +32,7 @@ func (k *Kubelet) housekeep(p *sim.Proc) {
 	running := k.listRunning(p)
 	k.prober.CleanupPods(k.workers.couldBeProbed)
 	k.status.RemoveOrphanedStatuses(k.podManager.has)
+	k.endRejected()
 	k.killOrphans(running)
 	k.backOffClock.SetTime(k.now())
 	k.backOff.GC()
@@ -79,7 +81,7 @@ func (k *Kubelet) listImages(p *sim.Proc) {
 // killOrphans has the pods terminated that run and that the kubelet knows nothing else of: they were deleted by
 // force while it did not run (HandlePodCleanups in kubelet_pods.go at v1.37.0).
 func (k *Kubelet) killOrphans(running []*runtimePod) {
-	sim.Shuffle(k.sim, "orphaned pods", running)
+	choose.Shuffle(k.sim, "orphaned pods", running)
 	for _, r := range running {
 		if _, known := k.workers.workers[r.uid]; !known {
 			k.workers.terminate(r)

@@ -8,6 +8,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 	"probesim.dev/sim/podutil"
 )
 
@@ -133,7 +134,7 @@ func (k *Kubelet) removeInitContainers(p *sim.Proc, pod *v1.Pod, s *podStatus, k
 			names = append(names, ids[keep:])
 		}
 	}
-	sim.Shuffle(k.sim, "init containers to remove of pod "+podName(pod), names)
+	choose.Shuffle(k.sim, "init containers to remove of pod "+podName(pod), names)
 	for _, ids := range names {
 		for _, id := range ids {
 			k.removeContainer(p, id)

@@ -19,6 +19,7 @@ import (
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
 	"probesim.dev/sim/apiserver"
+	"probesim.dev/sim/kubeletconfig"
 	"probesim.dev/sim/profile"
 	"probesim.dev/sim/trace"
 	"probesim.dev/status"
@@ -29,6 +30,7 @@ type Options struct {
 	Sim     *sim.Sim
 	Trace   *trace.Recorder
 	Profile profile.Profile
+	Config  kubeletconfig.Config
 	Now     func() time.Time              // wall clock of the node
 	Wall    func(time.Duration) time.Time // the wall clock's time at a virtual time
 	Runtime Runtime
@@ -38,13 +40,14 @@ type Options struct {
 
 // Kubelet is one run of the kubelet, from its start on.
 type Kubelet struct {
-	sim     *sim.Sim
-	trace   *trace.Recorder
-	profile profile.Profile
-	now     func() time.Time
-	wall    func(time.Duration) time.Time
-	runtime Runtime
-	api     *apiserver.Server
+	sim      *sim.Sim
+	trace    *trace.Recorder
+	profile  profile.Profile
+	settings kubeletconfig.Config
+	now      func() time.Time
+	wall     func(time.Duration) time.Time
+	runtime  Runtime
+	api      *apiserver.Server
 
 	podManager *podManager
 	config     *sim.Chan[configUpdate]
@@ -60,7 +63,11 @@ type Kubelet struct {
 	logs       *sim.Chan[struct{}] // is full while somebody removes logs
 	volumes    *volumes
 	puller     *sim.Chan[*pullRequest]
+	disk       *Disk
 	knowsAll   bool // housekeeping has met everything that ran when the kubelet started
+
+	shuttingDown bool        // the node is
+	rejected     []types.UID // pods that were not admitted and that no worker knows of, oldest first
 
 	backOff      *flowcontrol.Backoff
 	backOffClock *clocktesting.FakeClock
@@ -69,9 +76,13 @@ type Kubelet struct {
 // New returns a kubelet that starts now: its tickers have their phase from this moment. Start starts
 // its processes.
 func New(o Options) *Kubelet {
+	if o.Disk == nil {
+		o.Disk = NewDisk()
+	}
 	k := &Kubelet{
-		sim: o.Sim, trace: o.Trace, profile: o.Profile, now: o.Now, wall: o.Wall, runtime: o.Runtime, api: o.API,
+		sim: o.Sim, trace: o.Trace, profile: o.Profile, settings: o.Config, now: o.Now, wall: o.Wall, runtime: o.Runtime, api: o.API,
 		podManager: newPodManager(),
+		disk:       o.Disk,
 		config:     sim.NewChan[configUpdate](o.Sim, "pod config", configCapacity),
 		workQueue:  newWorkQueue(),
 		cache:      newPodCache(),
@@ -95,7 +106,7 @@ func New(o Options) *Kubelet {
 		Instance: func(containerID string) int { return o.Runtime.Instance(containerID[len(containerIDPrefix):]) },
 	})
 	k.backOffClock = clocktesting.NewFakeClock(o.Now())
-	k.backOff = newBackOff(o.Profile, k.backOffClock)
+	k.backOff = newBackOff(o.Profile, o.Config, k.backOffClock)
 	return k
 }
 

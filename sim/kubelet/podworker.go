@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"cmp"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -11,9 +12,9 @@ import (
 
 // Constants of pkg/kubelet/kubelet.go and pod_workers.go at v1.37.0.
 const (
-	resyncInterval = time.Minute // SyncFrequency of the kubelet's configuration
-	backOffPeriod  = 10 * time.Second
-	jitterFactor   = 0.5 // requeues are up to this part late
+	syncFrequency = time.Minute // unless the configuration of the kubelet says otherwise
+	backOffPeriod = 10 * time.Second
+	jitterFactor  = 0.5 // requeues are up to this part late
 )
 
 // loop is the life of a pod worker's process: wait for an update, then for a status from the PLEG that
@@ -90,8 +91,9 @@ func (p *podWorkers) complete(proc *sim.Proc, w *podWorker, work workType, did s
 	delay := time.Duration(0)
 	switch {
 	case work == workTerminating:
-		w.terminated, w.markEvicted = true, false
+		w.terminated, w.mark = true, nil
 		p.k.volumes.unmount(w.active.pod)
+		w.tellKillers()
 		p.requeueLast(w)
 	case did.terminal:
 		w.terminating = true
@@ -107,12 +109,13 @@ func (p *podWorkers) complete(proc *sim.Proc, w *podWorker, work workType, did s
 
 // untilRequeue returns after which time the pod is synced even if nothing happens.
 func (p *podWorkers) untilRequeue(did syncResult) time.Duration {
+	resync := cmp.Or(p.k.settings.SyncFrequency, syncFrequency)
 	switch {
 	case !did.err:
-		return resyncInterval
+		return resync
 	case did.expires != nil && p.k.profile.RequeueAtBackOffExpiry:
 		// The pod workers' clock runs a nanosecond behind: see loop.
-		return min(max(*did.expires-(p.k.sim.Now()-time.Nanosecond), 0), resyncInterval)
+		return min(max(*did.expires-(p.k.sim.Now()-time.Nanosecond), 0), resync)
 	}
 	return backOffPeriod
 }

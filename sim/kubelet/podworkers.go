@@ -27,12 +27,16 @@ const (
 	workTerminated  workType = "terminated"
 )
 
+// mark writes into the status of a pod that begins to terminate why it does.
+type mark func(*v1.Pod, *v1.PodStatus)
+
 // podUpdate is what a worker is asked to do next.
 type podUpdate struct {
 	typ   updateType
 	pod   *v1.Pod
 	grace *int64 // seconds to terminate in; set once the pod is terminating
 	evict bool   // of a kill: for want of memory
+	mark  mark   // of a kill: what the status is to say; nil if nothing
 	cause int64
 }
 
@@ -51,12 +55,13 @@ type podWorker struct {
 	active   *podUpdate // the last one that the process took
 
 	started     bool
-	terminating bool // it has been asked to terminate
-	terminated  bool // none of its containers runs
-	finished    bool // nothing is left to do
-	deleted     bool // it was deleted from the API
-	evicted     bool // it terminates because it was evicted
-	markEvicted bool // its next status as a terminating pod is to say so
+	terminating bool        // it has been asked to terminate
+	terminated  bool        // none of its containers runs
+	finished    bool        // nothing is left to do
+	deleted     bool        // it was deleted from the API
+	evicted     bool        // it terminates because it was evicted
+	mark        mark        // what its next status as a terminating pod is to say
+	killers     []*sim.Proc // wait until none of its containers runs
 	gracePeriod int64
 }
 
@@ -117,7 +122,9 @@ func (p *podWorkers) update(u podUpdate) {
 		w.evicted = u.evict && !w.deleted && !status.IsTerminal(u.pod.Status.Phase)
 		w.terminating = w.deleted || status.IsTerminal(u.pod.Status.Phase) || u.typ == syncKill
 	}
-	w.markEvicted = (w.markEvicted || u.evict) && !w.terminated
+	if u.mark != nil && w.terminating && !w.terminated {
+		w.mark = u.mark
+	}
 	if w.terminating && !w.terminated {
 		grace := effectiveGracePeriod(w.gracePeriod, u.pod, u.grace)
 		w.gracePeriod, u.grace = grace, &grace

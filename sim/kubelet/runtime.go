@@ -40,6 +40,7 @@ type runtimePod struct {
 	containers []fakeruntime.Container
 	sandboxes  []fakeruntime.Sandbox
 	timestamp  time.Duration // when the listing began
+	later      bool          // it has changed since its sandboxes were listed, and not before
 }
 
 // podStatus is what the runtime says of a pod's sandboxes and containers, newest first.
@@ -119,6 +120,7 @@ func (s *podStatus) running() runtimePod {
 // listing is what the two list calls returned.
 type listing struct {
 	changed    []string // UIDs of the pods that it is about, if it is about those that have changed
+	sooner     []string // those of them that the first of the two calls was about
 	sandboxes  []fakeruntime.Sandbox
 	containers []fakeruntime.Container
 	timestamp  time.Duration
@@ -138,7 +140,7 @@ func (k *Kubelet) list(p *sim.Proc, scope fakeruntime.Call) listing {
 // take moves the answer of one of the calls into the listing.
 func (l *listing) take(k *Kubelet, op *fakeruntime.Op) {
 	if op.Call.Method == fakeruntime.ListPodSandbox {
-		l.sandboxes = op.Sandboxes
+		l.sandboxes, l.sooner = op.Sandboxes, op.Changed
 	} else {
 		l.containers = op.Containers
 	}
@@ -160,7 +162,7 @@ func (l listing) pods() []*runtimePod {
 		return r
 	}
 	for _, uid := range l.changed {
-		at(uid)
+		at(uid).later = !slices.Contains(l.sooner, uid)
 	}
 	for _, s := range l.sandboxes {
 		r := at(s.PodUID)

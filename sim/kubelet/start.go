@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/prober"
 	"probesim.dev/sim"
+	"probesim.dev/sim/kubeletconfig"
 	"probesim.dev/sim/profile"
 	"probesim.dev/sim/trace"
 )
@@ -22,9 +24,14 @@ const crashLoopBackOff = "CrashLoopBackOff"
 // (pkg/kubelet/images/puller.go at v1.37.0).
 const maxImagePullRequests = 10
 
-// newBackOff returns the crash-loop back-off. Its clock is set before each use: nothing waits on it.
-func newBackOff(p profile.Profile, c *clocktesting.FakeClock) *flowcontrol.Backoff {
-	b := flowcontrol.NewFakeBackOff(p.CrashLoopBackOffInitial, p.CrashLoopBackOffMax, c)
+// newBackOff returns the crash-loop back-off. Its clock is set before each use: nothing waits on it. A maximum in the
+// configuration bounds the first delay too (newCrashLoopBackOff in pkg/kubelet/kubelet.go at v1.37.0).
+func newBackOff(p profile.Profile, config kubeletconfig.Config, c *clocktesting.FakeClock) *flowcontrol.Backoff {
+	longest := p.CrashLoopBackOffMax
+	if p.CrashLoopBackOffMaxInConfig {
+		longest = cmp.Or(config.MaxContainerRestartPeriod, longest)
+	}
+	b := flowcontrol.NewFakeBackOff(min(p.CrashLoopBackOffInitial, longest), longest, c)
 	b.HasExpiredFunc = func(event, lastUpdate time.Time, _ time.Duration) bool {
 		return event.Sub(lastUpdate) > p.CrashLoopBackOffReset
 	}

@@ -8,6 +8,7 @@ import (
 
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 	"probesim.dev/sim/trace"
 	"probesim.dev/status"
 )
@@ -72,19 +73,25 @@ func (k *Kubelet) syncLoopIteration(p *sim.Proc, chosen int) {
 }
 
 // handleConfig does what a change of the wanted pods asks for (the Handle functions of kubelet.go at
-// v1.37.0). An added pod is always admitted. Several are added in the order of their creation.
+// v1.37.0). Several are added in the order of their creation.
 func (k *Kubelet) handleConfig(u configUpdate) {
 	slices.SortStableFunc(u.pods, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	for _, pod := range u.pods {
 		step := k.note(trace.Record{Kind: trace.SyncLoop, Pod: podName(pod), Reason: string(u.op)})
 		k.podManager.pods[pod.UID] = pod
+		if u.op != configAdd && u.op != configRemove && k.passesOver(pod) {
+			continue
+		}
 		switch u.op {
 		case configAdd:
-			k.workers.update(podUpdate{typ: syncCreate, pod: pod, cause: step})
+			if k.admit(pod, step) {
+				k.workers.update(podUpdate{typ: syncCreate, pod: pod, cause: step})
+			}
 		case configUpdated, configDelete:
 			k.workers.update(podUpdate{typ: syncUpdate, pod: pod, cause: step})
 		case configRemove:
 			delete(k.podManager.pods, pod.UID)
+			delete(k.disk.admitted, pod.UID)
 			k.workers.update(podUpdate{typ: syncKill, pod: pod, cause: step})
 		case configReconcile:
 			if status.NeedToReconcilePodReadiness(pod) {
@@ -110,7 +117,7 @@ func (k *Kubelet) handlePLEG(e plegEvent) {
 // handleSyncTick hands the pods whose time has come to their workers.
 func (k *Kubelet) handleSyncTick() {
 	due := k.workQueue.take(k.sim.Now())
-	sim.Shuffle(k.sim, "sync tick", due)
+	choose.Shuffle(k.sim, "sync tick", due)
 	for _, uid := range due {
 		if pod, ok := k.podManager.GetPodByUID(uid); ok {
 			step := k.note(trace.Record{Kind: trace.SyncLoop, Pod: podName(pod), Reason: "SYNC"})

@@ -37,8 +37,8 @@ func ipsOf(s *v1.PodStatus) []string {
 // containers are gone (SyncTerminatingPod in kubelet.go at v1.37.0).
 func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) {
 	api := k.generateAPIPodStatus(p, u, s, false)
-	if w.markEvicted {
-		setEvicted(u.pod, api)
+	if w.mark != nil {
+		w.mark(u.pod, api)
 	}
 	k.status.SetPodStatus(u.pod, api, u.cause)
 	k.prober.StopLivenessAndStartup(u.pod)
@@ -55,5 +55,6 @@ func (k *Kubelet) syncTerminatedPod(p *sim.Proc, u podUpdate, s *podStatus) {
 	k.status.SetPodStatus(u.pod, k.generateAPIPodStatus(p, u, s, true), u.cause)
 	p.Preempt("pod status stored, not terminated")
 	k.volumes.waitForUnmount(p, u.pod)
+	k.volumes.forget(u.pod)
 	k.status.TerminatePod(u.pod, u.cause)
 }

@@ -27,16 +27,19 @@ type volumes struct {
 	unmounted map[types.UID]time.Duration
 }
 
-// Disk is what a kubelet leaves on the disk of its node for the next one: the volumes that it has mounted.
-type Disk struct{ mounted map[types.UID]time.Duration }
+// Disk is what a kubelet leaves on the disk of its node for the next one: the volumes that it has mounted, and which pods
+// it has admitted.
+type Disk struct {
+	mounted  map[types.UID]time.Duration
+	admitted map[types.UID]bool
+}
 
 // NewDisk returns the disk of a node on which no kubelet has run.
-func NewDisk() *Disk { return &Disk{mounted: map[types.UID]time.Duration{}} }
+func NewDisk() *Disk {
+	return &Disk{mounted: map[types.UID]time.Duration{}, admitted: map[types.UID]bool{}}
+}
 
 func newVolumes(k *Kubelet, d *Disk) *volumes {
-	if d == nil {
-		d = NewDisk()
-	}
 	return &volumes{k: k, start: k.sim.Now(), disk: d, mounted: map[types.UID]time.Duration{}, unmounted: map[types.UID]time.Duration{}}
 }
 
@@ -113,11 +116,13 @@ func (v *volumes) unmount(pod *v1.Pod) {
 
 // waitForUnmount waits until that is done.
 func (v *volumes) waitForUnmount(p *sim.Proc, pod *v1.Pod) {
-	if t, ok := v.unmounted[pod.UID]; ok {
-		for v.isBefore(p, t, pod) {
-			p.Sleep(volumePollPeriod)
-		}
+	for t, ok := v.unmounted[pod.UID]; ok && v.isBefore(p, t, pod); t, ok = v.unmounted[pod.UID] {
+		p.Sleep(volumePollPeriod)
 	}
+}
+
+// forget is called when the volumes of a pod have been unmounted and nobody will ask for them.
+func (v *volumes) forget(pod *v1.Pod) {
 	delete(v.mounted, pod.UID)
 	delete(v.disk.mounted, pod.UID)
 	delete(v.unmounted, pod.UID)

@@ -20,6 +20,7 @@ import (
 	"probesim.dev/sim/apiserver"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/kubelet"
+	"probesim.dev/sim/kubeletconfig"
 	"probesim.dev/sim/limit"
 	"probesim.dev/sim/profile"
 	"probesim.dev/sim/trace"
@@ -46,6 +47,7 @@ type Options struct {
 	// every range, no chance comes up, the canonical order.
 	Seed   *int64
 	Delays fakeruntime.Delays
+	Config kubeletconfig.Config
 	Limits limit.Limits // zero: DefaultLimits
 	// Chooser makes the choices instead of the seed.
 	Chooser choose.Chooser
@@ -87,9 +89,9 @@ func New(o Options) *Node {
 	n.runtime = newRuntimeDriver(n.sim, fakeruntime.New(fakeruntime.Options{
 		Seed: o.Seed, Delays: o.Delays, Record: o.Trace.Add, RecordCalls: o.Trace.Internal,
 	}))
-	n.api = apiserver.New(apiserver.Options{Sim: n.sim, Trace: o.Trace, Now: now, Delays: n.runtime})
+	n.api = apiserver.New(apiserver.Options{Sim: n.sim, Trace: o.Trace, Profile: o.Profile, Now: now, Delays: n.runtime})
 	n.options = kubelet.Options{
-		Sim: n.sim, Trace: o.Trace, Profile: o.Profile, Now: now, Wall: wall, Runtime: n.runtime, API: n.api,
+		Sim: n.sim, Trace: o.Trace, Profile: o.Profile, Config: o.Config, Now: now, Wall: wall, Runtime: n.runtime, API: n.api,
 		Disk: kubelet.NewDisk(),
 	}
 	n.startKubelet()
@@ -171,6 +173,23 @@ func (n *Node) startKubelet() {
 		n.kubelet = kubelet.New(n.options)
 		n.kubelet.Start()
 	})
+}
+
+// ShutDown tells the kubelet now that the node is about to be shut down. It reports whether the kubelet listens.
+func (n *Node) ShutDown() bool {
+	if n.kubelet == nil || !n.kubelet.ListensForShutdown() {
+		return false
+	}
+	step := n.Record(trace.Record{Kind: trace.Step, Reason: "shutdownNode"})
+	n.sim.In(n.group, func() { n.kubelet.ShutDown(step) })
+	return true
+}
+
+// PowerOff ends all containers and sandboxes now, because of a record, as when the node goes down; the kubelet must have
+// been stopped. The runtime is started again at time back and finds then how things are; see fakeruntime.PowerOff.
+func (n *Node) PowerOff(back time.Duration, cause int64) {
+	n.runtime.PowerOff(n.sim.Now(), back, cause)
+	n.runtime.arm()
 }
 
 // SetDelays has these delays hold from now on in place of all others, of several the last.

@@ -21,9 +21,14 @@ type Profile struct {
 	// AddPodSkipsOnlyContainer goes on with the next container when a worker exists already, instead
 	// of leaving the rest of the pod out; 1.37 on (#138930).
 	AddPodSkipsOnlyContainer bool
-	// StartedCarriedOver publishes a running container as started if a container of its name was, and
-	// leaves containers alone that started before the kubelet did; 1.35.0 to 1.37.0 (#134746, #141342).
+	// StartedCarriedOver publishes a running container as started if a container of its name was;
+	// 1.35.0 to 1.37.0 (#134746, #141342).
 	StartedCarriedOver bool
+	// KeptOnKubeletRestart leaves a container that started 10 s before the kubelet or earlier as it was until it is
+	// probed: its workers store no first result, it stays ready if the pod was and not ready otherwise, and the
+	// startup probe of a sidecar that counts as started has succeeded. Before, all begins as with a new container;
+	// 1.35 on (#134746, and #137146 in 1.35.4 and 1.36.0; KEP-4781).
+	KeptOnKubeletRestart bool
 	// WorkerEndsWithLastExit ends a worker as soon as its container has ended and is not restarted after such
 	// an exit, instead of only in pods whose restart policy is Never; 1.35 on (#134631).
 	WorkerEndsWithLastExit bool
@@ -69,10 +74,15 @@ type Profile struct {
 	// the kubelet verifies that; 1.35 on (#135228).
 	ImageAccessInPulledEvent bool
 
+	// UpdateNeedsAdmission passes over updates of a pod that was not admitted; before, such a pod is synced; 1.37 on (#139522).
+	UpdateNeedsAdmission bool
 	// UnknownPortNotFound says of a port's name that the container does not have that it is not found, instead of
 	// trying to read it as a number; 1.37 on (#139791).
 	UnknownPortNotFound bool
 
+	// CrashLoopBackOffMaxInConfig lets the configuration of the kubelet set CrashLoopBackOffMax; 1.35 on, before behind
+	// the feature gate KubeletCrashLoopBackOffMax (#135044).
+	CrashLoopBackOffMaxInConfig bool
 	// CrashLoopBackOffInitial and CrashLoopBackOffMax bound the delay before a crashed container is
 	// started again; CrashLoopBackOffReset is the time without a restart that ends it.
 	CrashLoopBackOffInitial, CrashLoopBackOffMax, CrashLoopBackOffReset time.Duration
@@ -92,53 +102,58 @@ var V1_34_4 = Profile{
 
 // V1_36_3 is the behaviour of Kubernetes v1.36.3.
 var V1_36_3 = Profile{
-	Version:                   "v1.36.3",
-	ManualTrigger:             true,
-	ManualTriggerResetsTicker: true,
-	StartupOnHoldAfterSuccess: true,
-	StartedCarriedOver:        true,
-	WorkerEndsWithLastExit:    true,
-	ContainerRestartRules:     true,
-	RemovedInstanceKept:       true,
-	InitializedKept:           true,
-	UnknownStateInErrorEvent:  true,
-	TerminationCancelsProbes:  true,
-	RequeueAtBackOffExpiry:    true,
-	OnDemandRelist:            true,
-	InspectUsesListing:        true,
-	PodReadyToStartAtSandbox:  true,
-	ShortContainerEvents:      true,
-	ImageAccessInPulledEvent:  true,
-	CrashLoopBackOffInitial:   10 * time.Second,
-	CrashLoopBackOffMax:       300 * time.Second,
-	CrashLoopBackOffReset:     600 * time.Second,
+	Version:                     "v1.36.3",
+	ManualTrigger:               true,
+	ManualTriggerResetsTicker:   true,
+	StartupOnHoldAfterSuccess:   true,
+	StartedCarriedOver:          true,
+	KeptOnKubeletRestart:        true,
+	WorkerEndsWithLastExit:      true,
+	ContainerRestartRules:       true,
+	RemovedInstanceKept:         true,
+	InitializedKept:             true,
+	UnknownStateInErrorEvent:    true,
+	TerminationCancelsProbes:    true,
+	RequeueAtBackOffExpiry:      true,
+	OnDemandRelist:              true,
+	InspectUsesListing:          true,
+	PodReadyToStartAtSandbox:    true,
+	ShortContainerEvents:        true,
+	ImageAccessInPulledEvent:    true,
+	CrashLoopBackOffMaxInConfig: true,
+	CrashLoopBackOffInitial:     10 * time.Second,
+	CrashLoopBackOffMax:         300 * time.Second,
+	CrashLoopBackOffReset:       600 * time.Second,
 }
 
 // V1_37_0 is the behaviour of Kubernetes v1.37.0.
 var V1_37_0 = Profile{
-	Version:                   "v1.37.0",
-	ManualTrigger:             true,
-	ManualTriggerResetsTicker: true,
-	StartupOnHoldAfterSuccess: true,
-	AddPodSkipsOnlyContainer:  true,
-	InitializedBySandbox:      true,
-	StartedCarriedOver:        true,
-	WorkerEndsWithLastExit:    true,
-	ContainerRestartRules:     true,
-	RemovedInstanceKept:       true,
-	InitializedKept:           true,
-	UnknownStateInErrorEvent:  true,
-	RequeueAtBackOffExpiry:    true,
-	OnDemandRelist:            true,
-	InspectUsesListing:        true,
-	PodReadyToStartAtSandbox:  true,
-	SandboxReasonInCondition:  true,
-	ShortContainerEvents:      true,
-	ImageAccessInPulledEvent:  true,
-	UnknownPortNotFound:       true,
-	CrashLoopBackOffInitial:   10 * time.Second,
-	CrashLoopBackOffMax:       300 * time.Second,
-	CrashLoopBackOffReset:     600 * time.Second,
+	Version:                     "v1.37.0",
+	ManualTrigger:               true,
+	ManualTriggerResetsTicker:   true,
+	StartupOnHoldAfterSuccess:   true,
+	AddPodSkipsOnlyContainer:    true,
+	InitializedBySandbox:        true,
+	StartedCarriedOver:          true,
+	KeptOnKubeletRestart:        true,
+	WorkerEndsWithLastExit:      true,
+	ContainerRestartRules:       true,
+	RemovedInstanceKept:         true,
+	InitializedKept:             true,
+	UnknownStateInErrorEvent:    true,
+	RequeueAtBackOffExpiry:      true,
+	OnDemandRelist:              true,
+	InspectUsesListing:          true,
+	PodReadyToStartAtSandbox:    true,
+	SandboxReasonInCondition:    true,
+	ShortContainerEvents:        true,
+	ImageAccessInPulledEvent:    true,
+	UnknownPortNotFound:         true,
+	CrashLoopBackOffMaxInConfig: true,
+	UpdateNeedsAdmission:        true,
+	CrashLoopBackOffInitial:     10 * time.Second,
+	CrashLoopBackOffMax:         300 * time.Second,
+	CrashLoopBackOffReset:       600 * time.Second,
 }
 
 // profiles are all of them, oldest first.

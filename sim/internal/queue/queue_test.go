@@ -16,51 +16,55 @@ import (
 var _ = flag.Set("rapid.seed", "1")
 
 type item struct {
-	at    time.Duration
-	n     uint64
-	place int
+	at time.Duration
+	n  uint64 // 0: it does not wait
 }
 
-// Items come out by time and then by number, also when others are taken out in between by the place they
-// were told.
+// Items come out by time and then by number, also when others stop waiting in between.
 func TestTimed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		q := queue.Timed[*item]{Placed: func(i *item, place int) { i.place = place }}
+		q := queue.Timed[*item]{Waits: func(i *item, n uint64) bool { return i.n == n }}
 		var model []*item
-		for n := range uint64(rapid.IntRange(0, 60).Draw(t, "steps")) {
-			switch do := rapid.IntRange(0, 5).Draw(t, "do"); {
+		n := uint64(0)
+		push := func(x *item) {
+			n++
+			x.n = n
+			q.Push(x.at, x.n, x)
+			model = append(model, x)
+			slices.SortFunc(model, func(a, b *item) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.n, b.n)) })
+		}
+		forget := func() *item {
+			i := rapid.IntRange(0, len(model)-1).Draw(t, "forgotten")
+			x := model[i]
+			model = slices.Delete(model, i, i+1)
+			x.n = 0
+			q.Forget()
+			return x
+		}
+		for range rapid.IntRange(0, 300).Draw(t, "steps") {
+			switch do := rapid.IntRange(0, 7).Draw(t, "do"); {
 			case do == 0 && len(model) > 0:
-				i := rapid.IntRange(0, len(model)-1).Draw(t, "removed")
-				if got := q.Remove(model[i].place); got != model[i] || got.place != -1 {
-					t.Fatalf("removed %v, want %v", got, model[i])
-				}
-				model = slices.Delete(model, i, i+1)
-			case do == 1 && len(model) > 0:
+				forget()
+			case do < 4 && len(model) > 0:
+				again := forget()
+				again.at = time.Duration(rapid.IntRange(0, 5).Draw(t, "again at"))
+				push(again)
+			case do == 4:
 				until := time.Duration(rapid.IntRange(0, 5).Draw(t, "until"))
-				q.PopUntil(until, func(got *item) {
-					if len(model) == 0 || got != model[0] || got.at > until || got.place != -1 {
-						t.Fatalf("popped %v, want the first of %v until %v", got, model, until)
-					}
-					model = model[1:]
-				})
-				if len(model) > 0 && model[0].at <= until {
-					t.Fatalf("%v was not popped until %v", model[0], until)
+				got, ok := q.Pop(until)
+				if want := len(model) > 0 && model[0].at <= until; ok != want || ok && got != model[0] {
+					t.Fatalf("popped %v, %v, want the first of %v until %v", got, ok, model, until)
 				}
-			case do == 2:
+				if ok {
+					model = model[1:]
+				}
+			case do == 5:
 				at := time.Duration(rapid.IntRange(0, 5).Draw(t, "dropped"))
 				dropped := func(i *item) bool { return i.at == at }
 				q.Drop(dropped)
-				for _, i := range model {
-					if (i.place == -1) != dropped(i) {
-						t.Fatalf("%v after those at %v were dropped", i, at)
-					}
-				}
 				model = slices.DeleteFunc(model, dropped)
 			default:
-				x := &item{at: time.Duration(rapid.IntRange(0, 5).Draw(t, "at")), n: n}
-				q.Push(x.at, x.n, x)
-				model = append(model, x)
-				slices.SortFunc(model, func(a, b *item) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.n, b.n)) })
+				push(&item{at: time.Duration(rapid.IntRange(0, 5).Draw(t, "at"))})
 			}
 			if at, ok := q.Next(); ok != (len(model) > 0) || ok && at != model[0].at {
 				t.Fatalf("next is %v %v", at, ok)

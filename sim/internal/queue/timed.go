@@ -1,13 +1,19 @@
 package queue
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
-// Timed is a list by time, and among equal times by number. It is a heap with four children a node,
-// whose keys lie side by side: with many items the time goes into waiting for memory.
+// Timed is a list by time, and among equal times by number. An item that does not wait any more stays in it until its
+// time, or until it is one of many: to take it out at once, each item would have to be told where it is, and with
+// many items the time goes into waiting for memory. For the same reason it is a heap with four children a node, whose
+// keys lie side by side.
 type Timed[T any] struct {
-	// Placed is told where an item is now, -1 once it is not in the list. It must be set.
-	Placed  func(item T, place int)
-	entries []entry[T]
+	// Waits reports whether an item that was pushed with number n still waits. It must be set.
+	Waits     func(item T, n uint64) bool
+	entries   []entry[T]
+	forgotten int // how many do not wait any more
 }
 
 type entry[T any] struct {
@@ -18,54 +24,63 @@ type entry[T any] struct {
 
 func (e *entry[T]) before(o *entry[T]) bool { return e.at < o.at || e.at == o.at && e.n < o.n }
 
-// Next returns the earliest time, false if the list is empty.
-func (q *Timed[T]) Next() (time.Duration, bool) {
-	if len(q.entries) == 0 {
-		return 0, false
-	}
-	return q.entries[0].at, true
-}
-
 // Push adds an item that waits for a time. Of two with the same time the one with the lower number goes first.
 func (q *Timed[T]) Push(at time.Duration, n uint64, item T) {
 	q.entries = append(q.entries, entry[T]{at, n, item})
 	q.up(len(q.entries) - 1)
 }
 
-// PopUntil takes out the items whose time is not after t, first to last, and hands them to f.
-func (q *Timed[T]) PopUntil(t time.Duration, f func(T)) {
-	for len(q.entries) > 0 && q.entries[0].at <= t {
-		f(q.Remove(0))
+// Next returns the earliest time that an item waits for, false if there is none.
+func (q *Timed[T]) Next() (time.Duration, bool) {
+	for len(q.entries) > 0 && !q.waits(q.entries[0]) {
+		q.removeFirst()
+		q.forgotten--
+	}
+	if len(q.entries) == 0 {
+		return 0, false
+	}
+	return q.entries[0].at, true
+}
+
+// Pop takes out the first item if its time is not after t.
+func (q *Timed[T]) Pop(t time.Duration) (item T, ok bool) {
+	if len(q.entries) == 0 || q.entries[0].at > t {
+		return item, false
+	}
+	if at, ok := q.Next(); !ok || at > t {
+		return item, false
+	}
+	return q.removeFirst(), true
+}
+
+// Forget is told that one of the items does not wait any more.
+func (q *Timed[T]) Forget() {
+	q.forgotten++
+	if q.forgotten > 64 && q.forgotten > len(q.entries)/2 {
+		q.Drop(func(T) bool { return false })
 	}
 }
 
 // Drop takes out the items that f is true of.
 func (q *Timed[T]) Drop(f func(T) bool) {
-	all := q.entries
-	q.entries = nil
-	for _, e := range all {
-		if f(e.item) {
-			q.Placed(e.item, -1)
-			continue
-		}
-		q.Push(e.at, e.n, e.item)
+	q.entries = slices.DeleteFunc(q.entries, func(e entry[T]) bool { return !q.waits(e) || f(e.item) })
+	for i := range q.entries {
+		q.up(i)
 	}
+	q.forgotten = 0
 }
 
-// Remove takes out the item at a place.
-func (q *Timed[T]) Remove(place int) T {
-	item, last := q.entries[place].item, len(q.entries)-1
-	moved := q.entries[last]
+func (q *Timed[T]) waits(e entry[T]) bool { return q.Waits(e.item, e.n) }
+
+func (q *Timed[T]) removeFirst() T {
+	first, last := q.entries[0].item, len(q.entries)-1
+	q.entries[0] = q.entries[last]
 	q.entries[last] = entry[T]{}
 	q.entries = q.entries[:last]
-	q.Placed(item, -1)
-	if place < last {
-		q.entries[place] = moved
-		if !q.down(place) {
-			q.up(place)
-		}
+	if last > 0 {
+		q.down(0)
 	}
-	return item
+	return first
 }
 
 func (q *Timed[T]) up(i int) {
@@ -76,16 +91,13 @@ func (q *Timed[T]) up(i int) {
 			break
 		}
 		q.entries[i] = q.entries[parent]
-		q.Placed(q.entries[i].item, i)
 		i = parent
 	}
 	q.entries[i] = e
-	q.Placed(e.item, i)
 }
 
-// down reports whether the entry moved.
-func (q *Timed[T]) down(i int) bool {
-	e, start := q.entries[i], i
+func (q *Timed[T]) down(i int) {
+	e := q.entries[i]
 	for first := 4*i + 1; first < len(q.entries); first = 4*i + 1 {
 		least := first
 		for child := first + 1; child < min(first+4, len(q.entries)); child++ {
@@ -97,10 +109,7 @@ func (q *Timed[T]) down(i int) bool {
 			break
 		}
 		q.entries[i] = q.entries[least]
-		q.Placed(q.entries[i].item, i)
 		i = least
 	}
 	q.entries[i] = e
-	q.Placed(e.item, i)
-	return i > start
 }

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"probesim.dev/scenarios"
+)
+
+// TestWorkloads: of random workloads of all kinds the loader finds wrong what the API server finds wrong, and it gives
+// the pods of the others the defaults that the API server gives them.
+func TestWorkloads(t *testing.T) {
+	const workloads = 6000
+	valid, different := 0, 0
+	for seed := uint64(0); seed < workloads && different < 10; seed++ {
+		r := newRandomPods(seed)
+		r.wild /= 3
+		manifest, err := json.Marshal(r.workload())
+		if err != nil {
+			t.Fatal(err)
+		}
+		theirs, ours := both(t, manifest, int(seed))
+		if diff := compare(t, theirs, ours); diff != "" {
+			different++
+			t.Errorf("seed %d (- API server, + loader):\n%s%s", seed, diff, manifest)
+		}
+		if theirs.accepts() {
+			valid++
+		}
+	}
+	if valid < workloads/10 {
+		t.Errorf("only %d of the workloads are valid", valid)
+	}
+	t.Logf("%d of %d workloads are valid", valid, workloads)
+}
+
+// both asks the API server and the loader, which finds the manifest in one of the places where it may be.
+func both(t *testing.T, manifest []byte, place int) (theirs, ours *answer) {
+	t.Helper()
+	var object struct {
+		Kind     string
+		Metadata struct{ Name, GenerateName string }
+	}
+	_ = json.Unmarshal(manifest, &object) // where it has another type, the loader says so
+	ours = load(t, manifest, object.Kind, cmp.Or(object.Metadata.Name, object.Metadata.GenerateName, "unnamed"), place)
+	podName := "unknown"
+	if ours.pod != nil {
+		podName = ours.pod.Name
+	}
+	return ask(t, manifest, podName), ours
+}
+
+// load has the loader read a manifest in a scenario that uses it: from its own stream, another file, or a list there.
+func load(t *testing.T, manifest []byte, kind, name string, place int) *answer {
+	t.Helper()
+	uses := map[string]any{"name": name, "kind": kind, "file": "m.json"}
+	if kind != "Pod" && kind != "DaemonSet" {
+		uses["replicas"] = 1 // of which there may be none in the manifest
+	}
+	if place%3 == 0 {
+		delete(uses, "file")
+	}
+	scenario, err := json.Marshal(map[string]any{
+		"apiVersion": scenarios.APIVersion, "kind": "Scenario", "metadata": map[string]any{"name": "s"},
+		"spec": map[string]any{"pods": []any{uses}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, text := []byte(nil), string(scenario)
+	switch place % 3 {
+	case 0:
+		text = string(manifest) + "\n---\n" + text
+	case 1:
+		file = manifest
+	case 2:
+		file = fmt.Appendf(nil, `{"apiVersion":"v1","kind":"List","items":[%s]}`, manifest)
+	}
+	loaded, err := scenarios.LoadBytes("s.json", []byte(text), func(string) ([]byte, error) {
+		if file == nil {
+			return nil, fs.ErrNotExist
+		}
+		return file, nil
+	})
+	if err == nil {
+		return &answer{pod: loaded[0].Plan("v1.37.0", nil).Pods()[0].Pod}
+	}
+	a := &answer{}
+	var list scenarios.Errors
+	if !errors.As(err, &list) {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		a.errs = append(a.errs, strings.TrimPrefix(e.Path, "items[0].")+": "+e.Message)
+	}
+	return a
+}
+
+// compare shows how the loader's answer differs from the API server's, or nothing.
+func compare(t *testing.T, theirs, ours *answer) string {
+	t.Helper()
+	if theirs.unreadable != nil {
+		if len(ours.errs) == 0 {
+			return fmt.Sprintf("- cannot be decoded: %s\n+ is accepted\n", theirs.unreadable)
+		}
+		return ""
+	}
+	want, got := inOurWords(theirs.errs), inOurWords(ours.errs)
+	if slices.ContainsFunc(want, noSelector.MatchString) { // for which the API server leaves it at that
+		want = slices.DeleteFunc(want, noSelector.MatchString)
+		got = slices.DeleteFunc(got, func(e string) bool { return ofTemplate.MatchString(e) && !slices.Contains(want, e) })
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		return diff
+	}
+	if ours.pod == nil || len(theirs.errs) > 0 {
+		return ""
+	}
+	return gocmp.Diff(indented(t, simulated(theirs.pod)), indented(t, simulated(ours.pod)))
+}
+
+var (
+	// notRead are the errors about fields that the simulator does not read.
+	notRead = regexp.MustCompile(`^spec\.(jobTemplate\.spec\.)?(activeDeadlineSeconds|backoffLimit|backoffLimitPerIndex|completionMode|podFailurePolicy|concurrencyPolicy)\b` +
+		`|^spec\.template\.metadata\.labels(: Invalid value: \{.*|\[(batch\.kubernetes\.io/)?)controller-uid|^spec\.selector: .*not auto-generated|is not supported yet$`)
+	// noSelector is what is said of a selector beside what is wrong in it.
+	noSelector = regexp.MustCompile(`^spec\.selector: Invalid value: \{.*\}(: invalid label selector)?$`)
+	// jobLabel is what is said of a label of the pods of a Job, with all that were given and generated.
+	jobLabel = regexp.MustCompile(`metadata\.labels(\[|\.)(job-name|batch.kubernetes.io/job-name)\]?: Invalid value: \{.*\}: must be`)
+	// ofTemplate is what is said only of templates that a selector could select.
+	ofTemplate = regexp.MustCompile(`^spec\.template\.spec\.(restartPolicy: |activeDeadlineSeconds: |.*terminationGracePeriodSeconds \(-1\)$)`)
+)
+
+// inOurWords leaves out errors about what is not read, and what is known to be said in other words: the labels of a
+// template are those of its Job too, and a template may have a grace period that its pods do not have.
+func inOurWords(list []string) []string {
+	const metadata, template = "metadata.labels: ", "spec.template.metadata.labels: "
+	list = slices.Clone(list)
+	for i := range list {
+		list[i] = strings.Replace(list[i], ".template.labels: ", ".template.metadata.labels: ", 1)
+		list[i] = strings.Replace(list[i], ".template.annotations: ", ".template.metadata.annotations: ", 1)
+		list[i] = jobLabel.ReplaceAllString(list[i], "metadata.labels.$2: must be")
+	}
+	return comparable(slices.DeleteFunc(slices.Clone(list), func(e string) bool {
+		label, of := strings.CutPrefix(e, metadata)
+		short := strings.Replace(e, "terminationGracePeriodSeconds (1)", "terminationGracePeriodSeconds (-1)", 1)
+		return notRead.MatchString(e) || short != e && slices.Contains(list, short) || of && slices.Contains(list, template+label)
+	}))
+}
+
+// simulated leaves of a pod what a simulation can depend on, as far as the loader is to set it too: nobody generates
+// the labels of jobs.
+func simulated(pod *v1.Pod) *v1.Pod {
+	pod = pod.DeepCopy()
+	pod.TypeMeta = metav1.TypeMeta{}
+	pod.UID, pod.Name, pod.GenerateName, pod.Generation, pod.CreationTimestamp, pod.Status = "", "", "", 0, metav1.Time{}, v1.PodStatus{}
+	for _, label := range []string{"controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"} {
+		delete(pod.Labels, label)
+	}
+	if len(pod.Labels) == 0 {
+		pod.Labels = nil
+	}
+	return pod
+}

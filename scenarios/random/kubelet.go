@@ -1,0 +1,71 @@
+package random
+
+import (
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"probesim.dev/scenarios/value"
+)
+
+// uptimes are ages of the kubelet at t=0: the usual one; so young that probe workers wait for a part of
+// their period; older than every period.
+var uptimes = []weighted[[2]time.Duration]{
+	{80, [2]time.Duration{}},
+	{12, [2]time.Duration{1100 * time.Millisecond, 9 * time.Second}},
+	{3, [2]time.Duration{9 * time.Second, 100 * time.Second}},
+	{5, [2]time.Duration{3700 * time.Second, 4500 * time.Second}},
+}
+
+// kubelet returns what is special about the kubelet, which may be nothing.
+func (g *generator) kubelet() *yaml.Node {
+	kubelet := inline()
+	if between := pick(&g.rng, uptimes); between[1] > 0 {
+		put(kubelet, "uptime", text(g.draw(g.odd(between[0], between[1]))))
+	}
+	if config := g.config(); len(config.Content) > 0 {
+		put(kubelet, "config", config)
+	}
+	return kubelet
+}
+
+// config returns its settings.
+func (g *generator) config() *yaml.Node {
+	n := inline()
+	if g.percent(3) {
+		put(n, "syncFrequency", text(value.Format(g.time(time.Second, 5*time.Minute))))
+	}
+	if g.percent(3) {
+		longest := inline()
+		put(longest, "maxContainerRestartPeriod", text(value.Format(g.time(time.Second, time.Minute))))
+		put(n, "crashLoopBackOff", longest)
+	}
+	if g.percent(20) {
+		g.putShutdown(n)
+	}
+	return n
+}
+
+// putShutdown has the kubelet listen for a shutdown of its node.
+func (g *generator) putShutdown(config *yaml.Node) {
+	g.listens = true
+	if g.percent(50) {
+		grace := g.between(1, 60)
+		put(config, "shutdownGracePeriod", text(value.Format(time.Duration(grace)*time.Second)))
+		if g.percent(70) {
+			put(config, "shutdownGracePeriodCriticalPods", text(value.Format(time.Duration(g.between(1, grace))*time.Second)))
+		}
+		return
+	}
+	periods := list()
+	for _, priority := range []int{priorities[2], priorities[0], priorities[1]} {
+		p := inline()
+		put(p, "priority", number(priority))
+		put(p, "shutdownGracePeriodSeconds", number(g.between(0, 30)))
+		periods.Content = append(periods.Content, p)
+	}
+	put(config, "shutdownGracePeriodByPodPriority", periods)
+}
+
+// priorities of pods; the last one makes a pod critical.
+var priorities = []int{-10, 1000, 2_000_000_000}
