@@ -95,6 +95,7 @@ type Op struct {
 	Reply       Reply   // the network
 	Answer      *Answer // the network: what was answered; not to be changed
 
+	Conditions []Condition // Status
 	Changed    []string    // UIDs of the pods that a list call with OnlyChanged is about, gone ones too
 	Sandboxes  []Sandbox   // ListPodSandbox, PodSandboxStatus: newest first
 	Containers []Container // ListContainers, ContainerStatus: newest first

@@ -33,6 +33,7 @@ func (r *Runtime) begin(op *Op) {
 	case op.Call.Method == ListImages:
 		k.class, op.End = reads, later(r.now, listImages)
 	case op.Call.Method == Status:
+		op.Conditions = r.health.conditions()
 		r.finish(op, nil)
 		return
 	default:

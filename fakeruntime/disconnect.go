@@ -7,8 +7,7 @@ import (
 
 // Disconnect breaks off the calls under way at time now, as when the kubelet dies that made them. What is due up to
 // now happens first, but nobody hears of it: no call of before is handed out any more. What has not taken
-// effect does not; commands and requests end. As in containerd, a container that has the stop signal does not get SIGKILL at the
-// end of its grace period, because that is what StopContainer waits for.
+// effect does not; commands and requests end, and nobody sends SIGKILL at the end of a grace period.
 func (r *Runtime) Disconnect(now time.Duration) {
 	r.run(now)
 	for _, q := range slices.Clone(r.queue.heap) {
@@ -18,10 +17,7 @@ func (r *Runtime) Disconnect(now time.Duration) {
 	}
 	for _, c := range r.all.containers {
 		c.requests = nil
-		if len(c.stops) > 0 {
-			c.stops, c.killAt = nil, never
-			r.scheduleEnd(c)
-		}
+		r.abandon(c)
 	}
 	clear(r.done)
 	r.done = r.done[:0]

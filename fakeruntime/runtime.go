@@ -34,6 +34,7 @@ type Runtime struct {
 	generation uint64
 	changes    []*pod // the pod that made each generation
 
+	health    Health
 	now       time.Duration
 	queue     queue
 	submitted *Op   // being submitted: it is handed back by Submit
@@ -73,7 +74,7 @@ func (r *Runtime) Generation() uint64 { return r.generation }
 func (r *Runtime) Instance(containerID string) int { return r.instances[containerID] }
 
 // EventInstance returns the instance that an event about a container belongs to: that of the container
-// created last, or 0. Pulling and Pulled come before the creation of the next.
+// created last, or 0. What is said of its image comes before the creation of the next.
 func (r *Runtime) EventInstance(podUID, name, reason string) int {
 	p := r.pods[podUID]
 	if p == nil {
@@ -83,7 +84,7 @@ func (r *Runtime) EventInstance(podUID, name, reason string) int {
 	switch {
 	case c == nil || !c.created:
 		return 0
-	case reason == "Pulling" || reason == "Pulled":
+	case reason == "Pulling" || reason == "Pulled" || reason == "InspectFailed":
 		return c.latest + 1
 	}
 	return c.latest

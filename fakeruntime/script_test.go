@@ -81,6 +81,10 @@ func (s *script) run(d *datadriven.TestData) string {
 		s.rt.Disconnect(timeArg(d, "at", 0))
 	case "poweroff":
 		s.rt.PowerOff(timeArg(d, "at", 0), timeArg(d, "back", 0), 0)
+	case "health":
+		s.rt.SetHealth(timeArg(d, "at", 0), Health{
+			Down: d.HasArg("down"), RuntimeNotReady: d.HasArg(RuntimeReady), NetworkNotReady: d.HasArg(NetworkReady),
+		})
 	case "delays":
 		s.rt.SetDelays(optionsOf(s.t, d).Delays)
 	case "next":
@@ -208,6 +212,8 @@ func outcome(op *Op) string {
 		return sandboxesText(op.Sandboxes)
 	case op.Containers != nil:
 		return containersText(op.Containers)
+	case op.Conditions != nil:
+		return fmt.Sprint(op.Conditions)
 	}
 	return "done"
 }

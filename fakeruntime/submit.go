@@ -24,9 +24,13 @@ func (r *Runtime) Submit(now time.Duration, c Call) *Op {
 	r.run(now)
 	op := r.newOp(c)
 	r.submitted = op
-	if c.Method.asksProgram() {
+	switch {
+	case r.health.Down && !c.Method.isNetwork():
+		r.aim(op)
+		r.finish(op, errDown)
+	case c.Method.asksProgram():
 		r.beginRequest(op)
-	} else {
+	default:
 		r.begin(op)
 	}
 	r.run(now)
@@ -156,16 +160,26 @@ func (r *Runtime) change(p *pod) {
 
 // rpcError is an error as a gRPC client shows it to the kubelet.
 func rpcError(code, format string, args ...any) error {
-	return fmt.Errorf("rpc error: code = %s desc = %s", code, fmt.Sprintf(format, args...))
+	return fmt.Errorf(rpcPrefix+"%s desc = %s", code, fmt.Sprintf(format, args...))
 }
+
+const rpcPrefix = "rpc error: code = "
 
 // Answer returns what a list or status call answers that ends now: for who has seen to its latency
 // (Delay) in another way.
 func (r *Runtime) Answer(now time.Duration, c Call) *Op {
 	r.run(now)
 	op := r.newOp(c)
+	r.submitted = op
 	r.aim(op)
-	op.Done, op.End, op.Generation = true, r.now, r.generation
-	op.Err = r.read(op)
+	switch {
+	case r.health.Down:
+		r.finish(op, errDown)
+	case c.Method == Status:
+		r.begin(op)
+	default:
+		op.Done, op.End, op.Generation, op.Err = true, r.now, r.generation, r.read(op) // who asks notes the call
+	}
+	r.submitted = nil
 	return op
 }

@@ -39,6 +39,8 @@ func (s *Step) actions() []action {
 	add(s.RestartKubelet, s.RestartKubelet != nil)
 	add(s.RebootNode, s.RebootNode != nil)
 	add(s.ShutdownNode, s.ShutdownNode != nil)
+	add(s.APIDown, s.APIDown != nil)
+	add(s.RuntimeDown, s.RuntimeDown != nil)
 	return list
 }
 

@@ -195,6 +195,9 @@ func checkContainerSupported(c *v1.Container, prefix string, refuse func(field, 
 			refuse(prefix+u.path, u.path)
 		}
 	}
+	if c.Image != "" && !podspec.IsImage(c.Image) {
+		refuse(prefix+"image", "an image whose name is no reference")
+	}
 	for i := range c.RestartPolicyRules {
 		if c.RestartPolicyRules[i].Action == podspec.RestartAllContainers {
 			refuse(fmt.Sprintf("%srestartPolicyRules[%d].action", prefix, i), string(podspec.RestartAllContainers))

@@ -46,6 +46,6 @@ func (d *Driver) stopKubelet(downtime *value.Draw, usual time.Duration, i int, m
 		back = d.now + draw(*downtime, d.plan.Seed, "step for", i)
 	}
 	more(back)
-	d.world.At(back, d.world.StartKubelet)
+	d.world.At(back, d.startKubelet)
 	return true
 }

@@ -16,6 +16,8 @@ type Driver struct {
 	pods    map[string]*PlannedPod // by namespace/name
 	present map[string]bool        // pods that the API server has, by namespace/name
 	delays  []*SetDelays           // that hold now, the newest last
+	outages map[string]int         // under way, by what is down
+	stopped bool                   // the kubelet waits for the runtime to be started
 	now     time.Duration          // of the step that is being done
 	waiting []*waitingStep
 	steps   []stepState // by index of the step
@@ -38,6 +40,7 @@ type waitingStep struct {
 func (p *Plan) Drive(w World) *Driver {
 	d := &Driver{
 		plan: p, world: w, pods: map[string]*PlannedPod{}, present: map[string]bool{}, steps: make([]stepState, len(p.Scenario.Spec.Steps)),
+		outages: map[string]int{},
 	}
 	w.Observe(d.observe)
 	for _, pod := range p.Pods() {

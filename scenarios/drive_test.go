@@ -91,6 +91,10 @@ func (w *fakeWorld) SetDelays(list ...fakeruntime.Delays) {
 	w.logf("delays %s", all)
 }
 
+func (w *fakeWorld) SetAPIDown(down bool) { w.logf("API down: %t", down) }
+
+func (w *fakeWorld) SetRuntimeHealth(h fakeruntime.Health) { w.logf("runtime: %+v", h) }
+
 func (w *fakeWorld) Record(r trace.Record) int64 {
 	w.logf("%s %s %s", r.Kind, r.Reason, r.Message)
 	w.record(r)
@@ -239,6 +243,42 @@ func TestDriveReboot(t *testing.T) {
 	}
 	if missed := driver.Unreached(); len(missed) != 1 || missed[0].Step.Path != "spec.steps[1]" {
 		t.Errorf("unreached is %v and not the step while the node is down", missed)
+	}
+}
+
+// TestDriveOutages: an outage lasts as long as one of the steps that make it.
+func TestDriveOutages(t *testing.T) {
+	s := driven(t, `[{at: 10s, apiDown: {for: 10s}}, {at: 15s, apiDown: {for: 20s..30s}}, {at: 1m, apiDown: {}}]`)
+	w := &fakeWorld{}
+	s.Plan("v1.37.0", nil).Drive(w)
+	w.run()
+	want := []string{
+		"10s Step apiDown {for: 10s}", "10s API down: true", "15s Step apiDown {for: 20s..30s}", "20s Step apiDown over",
+		"40s Step apiDown over", "40s API down: false", "1m0s Step apiDown {}", "1m0s API down: true",
+	}
+	if got := w.log[3:]; !slices.Equal(got, want) {
+		t.Errorf("the world saw\n%s\nand not\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestDriveRuntimeOutages: what is the matter with the runtime adds up, and no kubelet starts while its calls fail.
+func TestDriveRuntimeOutages(t *testing.T) {
+	s := driven(t, `[{at: 10s, runtimeDown: {for: 20s}}, {at: 15s, runtimeDown: {for: 10s, condition: NetworkReady}},
+		{at: 20s, restartKubelet: {}}, {at: 40s, runtimeDown: {condition: RuntimeReady}}, {at: 50s, restartKubelet: {}}]`)
+	w := &fakeWorld{}
+	s.Plan("v1.37.0", nil).Drive(w)
+	w.run()
+	want := []string{
+		"10s Step runtimeDown {for: 20s}", "10s runtime: {Down:true RuntimeNotReady:false NetworkNotReady:false}",
+		"15s Step runtimeDown {for: 10s, condition: NetworkReady}", "15s runtime: {Down:true RuntimeNotReady:false NetworkNotReady:true}",
+		"20s stop kubelet: true",
+		"25s Step runtimeDown over", "25s runtime: {Down:true RuntimeNotReady:false NetworkNotReady:false}",
+		"30s Step runtimeDown over", "30s runtime: {Down:false RuntimeNotReady:false NetworkNotReady:false}", "30s start kubelet",
+		"40s Step runtimeDown {condition: RuntimeReady}", "40s runtime: {Down:false RuntimeNotReady:true NetworkNotReady:false}",
+		"50s stop kubelet: true", "53s start kubelet",
+	}
+	if got := w.log[3:]; !slices.Equal(got, want) {
+		t.Errorf("the world saw\n%s\nand not\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 

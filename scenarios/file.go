@@ -59,6 +59,8 @@ func (f *file) object(n, apiVersion, kind *strict.Node) {
 	}
 	list, isList := strings.CutSuffix(kind.Value, "List")
 	switch w := kindNamed(list); {
+	case isForeign(apiVersion.Value) && kind.Value != "Scenario" && kind.Value != "ScenarioList":
+		f.others = append(f.others, n)
 	case isList && kind.Value == "List" && apiVersionIs(apiVersion, kind, "v1"):
 		f.items(n, nil, nil)
 	case isList && list == "Scenario" && apiVersionIs(apiVersion, kind, APIVersion):
@@ -81,6 +83,13 @@ func (f *file) object(n, apiVersion, kind *strict.Node) {
 	}
 }
 
+// isForeign reports whether an apiVersion is that of custom resources, whose groups are domain names. Their kinds may have
+// any name.
+func isForeign(apiVersion string) bool {
+	group, _, ok := strings.Cut(apiVersion, "/")
+	return ok && strings.Contains(group, ".")
+}
+
 // identified reports whether an object says what it is.
 func identified(n, apiVersion, kind *strict.Node) bool {
 	if n.Kind != strict.Mapping {
@@ -89,7 +98,7 @@ func identified(n, apiVersion, kind *strict.Node) bool {
 	}
 	says := true
 	for _, field := range []*strict.Node{apiVersion, kind} {
-		if field.Kind != strict.Scalar || field.Value == "" {
+		if field.Kind != strict.Scalar || valueOf(field) == "" {
 			field.Errorf("is required: every document says what it is, as in apiVersion: v1, kind: Pod")
 			says = false
 		}
@@ -137,14 +146,22 @@ func (f *file) items(n, apiVersion, kind *strict.Node) {
 	}
 }
 
+// valueOf returns the value of a field, of which null is none.
+func valueOf(n *strict.Node) string {
+	if !n.Written() {
+		return ""
+	}
+	return n.Value
+}
+
 // manifest notes a workload.
 func (f *file) manifest(n *strict.Node, kind *workloadKind) {
 	name := n.Find("metadata.name")
-	m := &manifest{kind: kind, node: n, name: cmp.Or(name.Value, n.Find("metadata.generateName").Value)}
+	m := &manifest{kind: kind, node: n, name: cmp.Or(valueOf(name), valueOf(n.Find("metadata.generateName")))}
 	f.broken = f.broken || m.name == "" || name.Bad()
-	namespace := n.Find("metadata.namespace").Value
+	namespace := valueOf(n.Find("metadata.namespace"))
 	id := kind.kind + "/" + cmp.Or(namespace, v1.NamespaceDefault) + "/" + m.name
-	if first, twice := f.names[id]; twice && name.Value != "" {
+	if first, twice := f.names[id]; twice && valueOf(name) != "" {
 		name.Errorf("the %s %s is already in line %d", kind.kind, m.name, first.Line)
 		return
 	}

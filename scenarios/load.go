@@ -54,6 +54,11 @@ func (l *loader) load(f *file) []*Scenario {
 	}
 	if len(f.scenarios) > 0 {
 		for _, n := range f.others {
+			if w := kindNamed(n.Field("kind").Value); w != nil {
+				apiVersionIs(n.Field("apiVersion"), n.Field("kind"), w.apiVersion)
+				f.refuse(n)
+				continue
+			}
 			n.Field("kind").Errorf("unknown kind %s%s: a scenario file has workloads and Scenario documents",
 				strict.Quote(n.Field("kind").Value), strict.DidYouMean(n.Field("kind").Value, append(kindNames(), "Scenario")))
 			f.refuse(n)

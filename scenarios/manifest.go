@@ -57,6 +57,7 @@ var workloadKinds = []workloadKind{
 	})},
 	{"apps/v1", "StatefulSet", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.StatefulSet) {
 		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
+		m.pod.Spec.Volumes = withClaims(m.pod.Spec.Volumes, o.Spec.VolumeClaimTemplates)
 		m.own = podspec.ValidateStatefulSet(o)
 	})},
 	{"apps/v1", "DaemonSet", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.DaemonSet) {
@@ -97,6 +98,22 @@ func (m *manifest) template(meta *metav1.ObjectMeta, template *v1.PodTemplateSpe
 	if replicas != nil {
 		m.replicas = int(*replicas)
 	}
+}
+
+// withClaims returns volumes and those of claim templates, which come first and take the place of volumes that have the
+// same name (updateStorage in pkg/controller/statefulset).
+func withClaims(volumes []v1.Volume, templates []v1.PersistentVolumeClaim) []v1.Volume {
+	var all []v1.Volume
+	for _, t := range templates {
+		claim := &v1.PersistentVolumeClaimVolumeSource{ClaimName: t.Name}
+		all = append(all, v1.Volume{Name: t.Name, VolumeSource: v1.VolumeSource{PersistentVolumeClaim: claim}})
+	}
+	for _, v := range volumes {
+		if !slices.ContainsFunc(templates, func(t v1.PersistentVolumeClaim) bool { return t.Name == v.Name }) {
+			all = append(all, v)
+		}
+	}
+	return all
 }
 
 // atOnce returns how many pods of a job run at a time.

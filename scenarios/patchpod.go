@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"encoding/json"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -78,6 +79,11 @@ func (p *PatchPod) checkPod(w *workload, n *strict.Node) {
 			at = written
 		}
 		at.Errorf("%s", e.ErrorBody())
+	}
+	for _, c := range slices.Concat(patched.Spec.InitContainers, patched.Spec.Containers) {
+		if c.Image != "" && !podspec.IsImage(c.Image) {
+			n.Errorf("the image %s is not supported yet: its name is no reference", strict.Quote(c.Image))
+		}
 	}
 	if finalizers := n.Find("metadata.finalizers"); finalizers.Written() {
 		finalizers.Errorf("finalizers is not supported yet")

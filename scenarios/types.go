@@ -128,10 +128,10 @@ type Step struct {
 	RestartKubelet *RestartKubelet `json:"restartKubelet,omitempty"`
 	RebootNode     *RebootNode     `json:"rebootNode,omitempty"`
 	ShutdownNode   *ShutdownNode   `json:"shutdownNode,omitempty"`
+	APIDown        *APIDown        `json:"apiDown,omitempty"`
+	RuntimeDown    *RuntimeDown    `json:"runtimeDown,omitempty"`
 
-	RuntimeDown later `json:"runtimeDown,omitempty"`
-	APIDown     later `json:"apiDown,omitempty"`
-	StepClock   later `json:"stepClock,omitempty"`
+	StepClock later `json:"stepClock,omitempty"`
 }
 
 // Kill ends a container from outside.

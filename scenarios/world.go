@@ -35,6 +35,10 @@ type World interface {
 	// SetDelays has these delays hold from now on in place of all others, of several the last; what none of them
 	// names is as the scenario says.
 	SetDelays(...fakeruntime.Delays)
+	// SetAPIDown has the kubelet reach the API server no longer from now on, or again. The world still does.
+	SetAPIDown(down bool)
+	// SetRuntimeHealth has the container runtime be well or not from now on.
+	SetRuntimeHealth(fakeruntime.Health)
 	// Record adds a record about now to the trace and returns its step.
 	Record(trace.Record) int64
 	// At calls do when the virtual time is t, or now if that is past.

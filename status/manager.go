@@ -24,12 +24,12 @@ const syncPeriod = 10 * time.Second
 
 // API is what the manager asks of the API server. The calls wait. Pods must not be changed.
 type API interface {
-	// GetPod returns the pod, or false if there is none.
+	// GetPod returns the pod, or false if there is none or the API server cannot be reached.
 	GetPod(p *sim.Proc, namespace, name string) (*v1.Pod, bool)
-	// PatchStatus replaces the status of the pod and returns the pod as it is then, or false if it is gone.
+	// PatchStatus replaces the status of the pod and returns the pod as it is then, or false if that is not done.
 	PatchStatus(p *sim.Proc, namespace, name string, status *v1.PodStatus, cause int64) (*v1.Pod, bool)
-	// DeletePod removes the pod at once.
-	DeletePod(p *sim.Proc, namespace, name string)
+	// DeletePod removes the pod at once. It reports false if the API server cannot be reached.
+	DeletePod(p *sim.Proc, namespace, name string) bool
 }
 
 // Pods are the pods that the kubelet should run, as it last heard of them.

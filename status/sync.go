@@ -84,8 +84,8 @@ func (m *Manager) needsReconcile(uid types.UID, s *versioned) bool {
 }
 
 // syncPod brings one status to the API: GET, then PATCH if it changes anything, then DELETE if the
-// pod is finished and was to be deleted. It reports false if the API has no such pod, so that the
-// next batch tries again.
+// pod is finished and was to be deleted. It reports false if the API has no such pod or cannot be reached, so that
+// the next batch tries again; a DELETE that fails waits for the next look at everything.
 func (m *Manager) syncPod(p *sim.Proc, s pending) bool {
 	pod, ok := m.o.API.GetPod(p, s.namespace, s.name)
 	if !ok {
@@ -102,8 +102,7 @@ func (m *Manager) syncPod(p *sim.Proc, s pending) bool {
 		}
 	}
 	m.apiVersions[s.uid] = s.version
-	if canBeDeleted(pod, s.versioned) {
-		m.o.API.DeletePod(p, s.namespace, s.name)
+	if canBeDeleted(pod, s.versioned) && m.o.API.DeletePod(p, s.namespace, s.name) {
 		m.forget(s.uid)
 	}
 	return true

@@ -189,6 +189,35 @@ func TestFinishedPodIsDeletedLater(t *testing.T) {
 	w.expect(w.until(30*time.Second), "20s GET web", "20.01s DELETE web")
 }
 
+// While the API server is down a status waits for the next one of any pod, and for the pass of ten seconds.
+func TestFailedCallsAreTriedAgain(t *testing.T) {
+	w := newWorld(t)
+	w.down = map[string]bool{"GET": true}
+	a, b := w.pod("a"), w.pod("b")
+	w.SetPodStatus(a, running(a, false), 0)
+	w.expect(w.until(5*time.Second), "0s GET a")
+	w.SetPodStatus(b, running(b, false), 0)
+	w.expect(w.until(15*time.Second), "5s GET a", "5.01s GET b", "10s GET a", "10.01s GET b")
+	w.down = map[string]bool{"PATCH": true}
+	w.expect(w.until(25*time.Second), "20s GET a", "20.01s PATCH a Running", "20.02s GET b", "20.03s PATCH b Running")
+	w.down = nil
+	w.expect(w.until(45*time.Second), "30s GET a", "30.01s PATCH a Running", "30.02s GET b", "30.03s PATCH b Running")
+}
+
+// A DELETE that fails is tried again by the pass of ten seconds alone: the status is there already.
+func TestFailedDeleteIsTriedAgain(t *testing.T) {
+	w := newWorld(t)
+	w.down = map[string]bool{"DELETE": true}
+	pod := w.change(w.pod("web"), func(p *v1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} })
+	w.TerminatePod(pod, 0)
+	w.expect(w.until(5*time.Second), "0s GET web", "10ms PATCH web Failed", "20ms DELETE web")
+	other := w.pod("other")
+	w.SetPodStatus(other, running(other, false), 0)
+	w.expect(w.until(15*time.Second), "5s GET other", "5.01s PATCH other Running", "10s GET web", "10.01s DELETE web")
+	w.down = nil
+	w.expect(w.until(45*time.Second), "20s GET web", "20.01s DELETE web")
+}
+
 // As long as containers could be running the API does not see a terminal phase.
 func TestTerminalPhaseIsHeldBack(t *testing.T) {
 	w := newWorld(t)

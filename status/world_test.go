@@ -23,6 +23,7 @@ type world struct {
 	deaf    bool                  // the kubelet does not hear of patches
 	latency time.Duration         // of each call
 	running bool                  // containers could be running
+	down    map[string]bool       // which calls fail: GET, PATCH, DELETE
 	calls   []string
 }
 
@@ -64,14 +65,14 @@ func (w *world) GetPod(p *sim.Proc, _, name string) (*v1.Pod, bool) {
 	w.note("GET " + name)
 	p.Sleep(w.latency)
 	pod, ok := w.api[name]
-	return pod, ok
+	return pod, ok && !w.down["GET"]
 }
 
 func (w *world) PatchStatus(p *sim.Proc, _, name string, s *v1.PodStatus, _ int64) (*v1.Pod, bool) {
 	w.note("PATCH " + name + " " + string(s.Phase))
 	p.Sleep(w.latency)
 	old, ok := w.api[name]
-	if !ok {
+	if !ok || w.down["PATCH"] {
 		return nil, false
 	}
 	pod := *old
@@ -80,10 +81,14 @@ func (w *world) PatchStatus(p *sim.Proc, _, name string, s *v1.PodStatus, _ int6
 	return &pod, true
 }
 
-func (w *world) DeletePod(p *sim.Proc, _, name string) {
+func (w *world) DeletePod(p *sim.Proc, _, name string) bool {
 	w.note("DELETE " + name)
 	p.Sleep(w.latency)
+	if w.down["DELETE"] {
+		return false
+	}
 	delete(w.api, name)
+	return true
 }
 
 // store puts a pod into the API, from where the kubelet hears of it.

@@ -3,6 +3,7 @@ package compare
 import (
 	"testing"
 
+	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/scenarios"
 )
 
@@ -15,7 +16,7 @@ func TestHandlers(t *testing.T) {
 	}
 	for _, s := range all {
 		t.Run(s.Metadata.Name, func(t *testing.T) {
-			o, err := Plan(t, s.Plans()[0], Options{})
+			o, err := Plan(t, s.Plan(release.Version, nil), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

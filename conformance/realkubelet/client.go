@@ -68,7 +68,7 @@ func (p pods) Delete(_ context.Context, name string, _ metav1.DeleteOptions) err
 	return err
 }
 
-// inTime makes a call after its latency, and records it.
+// inTime makes a call after its latency, if it reaches the API server, and records it.
 func inTime(p pods, kind fakeruntime.DelayKind, call, name string, do func() (*v1.Pod, error)) (*v1.Pod, error) {
 	key := types.NamespacedName{Namespace: p.namespace, Name: name}
 	var uid types.UID
@@ -76,10 +76,13 @@ func inTime(p pods, kind fakeruntime.DelayKind, call, name string, do func() (*v
 		uid = pod.UID
 	}
 	took, err := p.conn.sleep(kind, string(uid))
-	if err != nil {
+	if err == errOver {
 		return nil, err
 	}
-	pod, err := do()
+	var pod *v1.Pod
+	if err == nil {
+		pod, err = do()
+	}
 	rec := trace.Record{Kind: trace.CRICall, Pod: key.String(), Reason: call, Took: took}
 	if err != nil {
 		rec.Message = err.Error()

@@ -1,9 +1,11 @@
 package realkubelet
 
 import (
+	"errors"
 	"time"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/sim/apiserver"
 )
 
 // connection is what one kubelet reaches the world by: its calls to the runtime and the API server, its probes over
@@ -11,7 +13,12 @@ import (
 // they wait for does not come, and what they do has no effect.
 type connection struct {
 	*driver
-	cut bool // under the lock of the driver
+	cut      bool                 // under the lock of the driver
+	apiCalls map[*waiter]struct{} // under way, under that lock too
+}
+
+func newConnection(d *driver) *connection {
+	return &connection{driver: d, apiCalls: map[*waiter]struct{}{}}
 }
 
 // call submits a call to the runtime and blocks until it is done.
@@ -63,7 +70,10 @@ func (c *connection) hold() {
 	<-w.done
 }
 
-// sleep blocks for the latency of an API call and returns it. With an error the call is not made.
+// errUnreachable is what calls to an API server return that is down.
+var errUnreachable = errors.New(apiserver.Refused)
+
+// sleep blocks for the latency of an API call and returns what has passed of it. With an error the call is not made.
 func (c *connection) sleep(kind fakeruntime.DelayKind, podUID string) (time.Duration, error) {
 	d, w := c.driver, &waiter{done: make(chan struct{}), op: fakeruntime.Op{Err: errOver}}
 	d.mu.Lock()
@@ -71,27 +81,45 @@ func (c *connection) sleep(kind fakeruntime.DelayKind, podUID string) (time.Dura
 		d.mu.Unlock()
 		return 0, errOver
 	}
-	latency := d.runtime.Delay(d.now(), kind, podUID, "")
+	if d.apiDown && !c.cut {
+		d.mu.Unlock()
+		return 0, errUnreachable
+	}
+	start, latency := d.now(), d.runtime.Delay(d.now(), kind, podUID, "")
 	if latency == 0 && !c.cut {
 		d.mu.Unlock()
 		return 0, nil
 	}
-	d.waiting[w] = struct{}{}
+	d.waiting[w], c.apiCalls[w] = struct{}{}, struct{}{}
 	d.mu.Unlock()
-	d.at(d.now()+latency, func() { c.wake(w) })
+	d.at(start+latency, func() { c.wake(w) })
 	<-w.done
-	return latency, w.op.Err
+	return d.now() - start, w.op.Err
 }
 
 // wake ends a sleep.
 func (c *connection) wake(w *waiter) {
-	d := c.driver
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if _, waits := d.waiting[w]; waits && !c.cut {
-		delete(d.waiting, w)
-		w.op.Err = nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.endSleep(w, nil)
+}
+
+// endSleep ends a sleep under the lock, if it has not ended.
+func (c *connection) endSleep(w *waiter, err error) {
+	if _, sleeps := c.apiCalls[w]; sleeps && !c.cut && !c.over {
+		delete(c.apiCalls, w)
+		delete(c.waiting, w)
+		w.op.Err = err
 		close(w.done)
+	}
+}
+
+// refuse breaks off the calls to the API server.
+func (c *connection) refuse() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for w := range c.apiCalls { // the status manager makes one at a time
+		c.endSleep(w, errUnreachable)
 	}
 }
 

@@ -25,7 +25,8 @@ type runtimeService struct {
 
 var errNoStats = errors.New("the runtime keeps no statistics")
 
-// configs are what the runtime was given of the sandboxes and containers that it has, whichever kubelet gave it.
+// configs are what the runtime was given of the sandboxes that it has and of all containers that it ever had, whichever
+// kubelet gave it: a container that is gone may still be probed.
 type configs struct {
 	mu         sync.Mutex
 	sandboxes  map[string]*runtimeapi.PodSandboxConfig // by sandbox ID
@@ -54,10 +55,11 @@ func (r *runtimeService) Status(context.Context, bool) (*runtimeapi.StatusRespon
 	if op.Err != nil {
 		return nil, op.Err
 	}
-	return &runtimeapi.StatusResponse{Status: &runtimeapi.RuntimeStatus{Conditions: []*runtimeapi.RuntimeCondition{
-		{Type: runtimeapi.RuntimeReady, Status: true},
-		{Type: runtimeapi.NetworkReady, Status: true},
-	}}}, nil
+	status := &runtimeapi.RuntimeStatus{}
+	for _, c := range op.Conditions {
+		status.Conditions = append(status.Conditions, &runtimeapi.RuntimeCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
+	}
+	return &runtimeapi.StatusResponse{Status: status}, nil
 }
 
 func (r *runtimeService) RuntimeConfig(context.Context) (*runtimeapi.RuntimeConfigResponse, error) {
@@ -130,13 +132,6 @@ func (c *configs) removeSandbox(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.sandboxes, id)
-}
-
-func (c *configs) removeContainer(id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.containers, id)
-	delete(c.instances, id)
 }
 
 // podOfFilter returns the pod whose sandboxes or containers a list call asks for.

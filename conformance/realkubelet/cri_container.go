@@ -46,11 +46,7 @@ func (r *runtimeService) StopContainer(_ context.Context, id string, grace int64
 }
 
 func (r *runtimeService) RemoveContainer(_ context.Context, id string) error {
-	op := r.driver.call(fakeruntime.Call{Method: fakeruntime.RemoveContainer, ContainerID: id})
-	if op.Err == nil {
-		r.configs.removeContainer(id)
-	}
-	return op.Err
+	return r.driver.call(fakeruntime.Call{Method: fakeruntime.RemoveContainer, ContainerID: id}).Err
 }
 
 func (r *runtimeService) ListContainers(_ context.Context, filter *runtimeapi.ContainerFilter) ([]*runtimeapi.Container, error) {

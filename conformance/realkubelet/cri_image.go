@@ -16,7 +16,10 @@ type imageService struct {
 	runtime *runtimeService
 }
 
-const imageBytes = fakeruntime.ImageSize
+const (
+	imageBytes = fakeruntime.ImageSize
+	imageUser  = 1000 // of every image, which is not root: a container may ask for that
+)
 
 func (i *imageService) ImageStatus(_ context.Context, image *runtimeapi.ImageSpec, _ bool) (*runtimeapi.ImageStatusResponse, error) {
 	op := i.runtime.driver.call(fakeruntime.Call{
@@ -27,6 +30,7 @@ func (i *imageService) ImageStatus(_ context.Context, image *runtimeapi.ImageSpe
 	}
 	return &runtimeapi.ImageStatusResponse{Image: &runtimeapi.Image{
 		Id: op.ID, RepoTags: []string{image.Image}, Size: imageBytes, Spec: image,
+		Uid: &runtimeapi.Int64Value{Value: imageUser},
 	}}, nil
 }
 

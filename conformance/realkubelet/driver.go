@@ -27,6 +27,7 @@ type driver struct {
 	runtime   *fakeruntime.Runtime
 	completed []*fakeruntime.Op // to be released
 	waiting   map[*waiter]struct{}
+	apiDown   bool // no kubelet reaches the API server
 	over      bool
 }
 
@@ -124,6 +125,26 @@ func (d *driver) setDelays(list []fakeruntime.Delays) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.runtime.SetDelays(list...)
+}
+
+// setAPIDown has no kubelet reach the API server, or has them reach it again.
+func (d *driver) setAPIDown(down bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.apiDown = down
+}
+
+func (d *driver) isAPIDown() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.apiDown
+}
+
+// setRuntimeHealth has the runtime be well or not from now on.
+func (d *driver) setRuntimeHealth(h fakeruntime.Health) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.runtime.SetHealth(d.now(), h)
 }
 
 // instance returns the instance that a container is.

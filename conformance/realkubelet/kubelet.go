@@ -14,14 +14,9 @@ import (
 	cri "k8s.io/cri-api/pkg/apis"
 	"k8s.io/kubernetes/pkg/capabilities"
 	"k8s.io/kubernetes/pkg/kubelet"
-	"k8s.io/kubernetes/pkg/kubelet/cm"
 	"k8s.io/kubernetes/pkg/kubelet/util"
 	"k8s.io/kubernetes/pkg/util/oom"
-	"k8s.io/kubernetes/pkg/volume"
-	"k8s.io/kubernetes/pkg/volume/configmap"
 	"k8s.io/kubernetes/pkg/volume/emptydir"
-	"k8s.io/kubernetes/pkg/volume/projected"
-	"k8s.io/kubernetes/pkg/volume/secret"
 	"k8s.io/kubernetes/pkg/volume/util/hostutil"
 	"k8s.io/kubernetes/pkg/volume/util/subpath"
 	"k8s.io/mount-utils"
@@ -89,7 +84,7 @@ func startKubelet(ctx context.Context, o outside) (*runningKubelet, error) {
 func dependencies(ctx context.Context, o outside) *kubelet.Dependencies {
 	deps := &kubelet.Dependencies{
 		CAdvisorInterface:         newCAdvisor(o.root),
-		ContainerManager:          cm.NewStubContainerManager(),
+		ContainerManager:          newContainerManager(),
 		KubeClient:                o.client,
 		Mounter:                   o.mounter,
 		HostUtil:                  hostutil.NewFakeHostUtil(nil),
@@ -101,12 +96,8 @@ func dependencies(ctx context.Context, o outside) *kubelet.Dependencies {
 		NodeStartupLatencyTracker: release.NewNodeStartupLatencyTracker(ctx),
 		// With this type of recorder the kubelet does not read the kernel's messages
 		// (pkg/kubelet/oom/oom_watcher_linux.go, NewWatcher), which would be real input.
-		Recorder: &record.FakeRecorder{},
-	}
-	for _, plugins := range [][]volume.VolumePlugin{
-		emptydir.ProbeVolumePlugins(), secret.ProbeVolumePlugins(), configmap.ProbeVolumePlugins(), projected.ProbeVolumePlugins(),
-	} {
-		deps.VolumePlugins = append(deps.VolumePlugins, plugins...)
+		Recorder:      &record.FakeRecorder{},
+		VolumePlugins: emptydir.ProbeVolumePlugins(),
 	}
 	deps.TracerProvider = tracerProvider{deps: deps, recorder: o.recorder}
 	return deps

@@ -78,6 +78,7 @@ func (a *podAPI) admitted(pod *v1.Pod) *v1.Pod {
 	pod.Generation = 1
 	pod.Spec.NodeName = nodeName
 	pod.Status = v1.PodStatus{Phase: v1.PodPending, QOSClass: qos.GetPodQOS(pod)}
+	provide(pod)
 	return serialized(pod)
 }
 
@@ -169,9 +170,9 @@ func (a *podAPI) set(pod *v1.Pod) {
 // notify sends all pods to the kubelet, as its watch of the API server does after every change.
 func (a *podAPI) notify() {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	source, pods := a.source, a.list()
-	a.mu.Unlock()
-	if source != nil {
+	if source != nil && !a.driver.isAPIDown() {
 		a.driver.at(a.driver.now(), func() { source.send(pods) })
 	}
 }
@@ -188,12 +189,15 @@ func (a *podAPI) list() []*v1.Pod {
 	return pods
 }
 
-// watch returns the source of pods for a kubelet that starts, with those that there are; the kubelet before
-// hears of no more.
+// watch returns the source of pods for a kubelet that starts, with those that there are unless the API server is down;
+// the kubelet before hears of no more.
 func (a *podAPI) watch() *podSource {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.source = newPodSource(a.list())
+	a.source = newPodSource()
+	if !a.driver.isAPIDown() {
+		a.source.send(a.list())
+	}
 	return a.source
 }
 

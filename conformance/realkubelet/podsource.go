@@ -24,12 +24,9 @@ type podSource struct {
 // taggedPod is a pod as the API has it and as the kubelet is given it.
 type taggedPod struct{ stored, given *v1.Pod }
 
-// newPodSource returns a source that begins with some pods. That first set, also an empty one, says that the source
-// is ready.
-func newPodSource(pods []*v1.Pod) *podSource {
-	s := &podSource{filled: make(chan struct{}, 1), tagged: map[types.UID]taggedPod{}}
-	s.send(pods)
-	return s
+// newPodSource returns a source. The first set that is sent, also an empty one, says that it is ready.
+func newPodSource() *podSource {
+	return &podSource{filled: make(chan struct{}, 1), tagged: map[types.UID]taggedPod{}}
 }
 
 // send queues the whole set of pods. It does not block.

@@ -46,7 +46,7 @@ func (n *node) start(ctx context.Context) error {
 
 // launch starts a kubelet on what the one before has left.
 func (n *node) launch() {
-	n.conn = &connection{driver: n.driver}
+	n.conn = newConnection(n.driver)
 	probes := &probeRuns{recorder: n.recorder, runs: map[probeKey]*probeRun{}}
 	first := &firstRuns{now: n.driver.now, runs: map[string]*workerRun{}}
 	network := &network{driver: n.conn, recorder: n.recorder, probes: probes, first: first}

@@ -9,7 +9,7 @@ import (
 
 // rpcCodes are the codes in which the kubelet looks for a meaning
 // (k8s.io/cri-api pkg/errors, IsNotFound).
-var rpcCodes = []codes.Code{codes.NotFound, codes.Unknown, codes.Canceled, codes.FailedPrecondition, codes.InvalidArgument}
+var rpcCodes = []codes.Code{codes.NotFound, codes.Unknown, codes.Canceled, codes.FailedPrecondition, codes.InvalidArgument, codes.Unavailable}
 
 // asStatus gives an error whose text is that of a gRPC status the code that the text says.
 func asStatus(err error) error {

@@ -72,6 +72,18 @@ func (w *world) PowerOff(back time.Duration, cause int64) { w.node.powerOff(back
 
 func (w *world) SetDelays(d ...fakeruntime.Delays) { w.driver.setDelays(d) }
 
+// SetAPIDown: at the end of an outage the kubelet lists the pods anew.
+func (w *world) SetAPIDown(down bool) {
+	w.driver.setAPIDown(down)
+	if down {
+		w.node.conn.refuse()
+	} else {
+		w.api.notify()
+	}
+}
+
+func (w *world) SetRuntimeHealth(h fakeruntime.Health) { w.driver.setRuntimeHealth(h) }
+
 func (w *world) Record(r trace.Record) int64 { return w.recorder.add(r) }
 
 func (w *world) At(t time.Duration, do func()) { w.driver.at(t, do) }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,6 +22,7 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/batch/install"
 	"k8s.io/kubernetes/pkg/apis/core"
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
+	"k8s.io/kubernetes/pkg/capabilities"
 	"k8s.io/kubernetes/pkg/registry/apps/daemonset"
 	"k8s.io/kubernetes/pkg/registry/apps/deployment"
 	"k8s.io/kubernetes/pkg/registry/apps/replicaset"
@@ -96,6 +98,7 @@ func decode(manifest []byte) (runtime.Object, error) {
 // create returns why an object is not created; prefix is that of its paths in the manifest.
 func create(t *testing.T, object runtime.Object, prefix string) []string {
 	t.Helper()
+	capabilities.Setup(true, 0) // as with --allow-privileged
 	kinds, _, err := legacyscheme.Scheme.ObjectKinds(object)
 	if err != nil {
 		t.Fatal(err)
@@ -137,6 +140,13 @@ func podOf(object runtime.Object) (pod *core.Pod, path string) {
 	case *apps.StatefulSet:
 		pod := of(o.Spec.Template)
 		pod.Spec.Hostname, pod.Spec.Subdomain = "", "" // or rather other names
+		pod.Spec.Volumes = slices.DeleteFunc(slices.Clone(pod.Spec.Volumes), func(v core.Volume) bool {
+			return slices.ContainsFunc(o.Spec.VolumeClaimTemplates, func(c core.PersistentVolumeClaim) bool { return c.Name == v.Name })
+		})
+		for i, c := range o.Spec.VolumeClaimTemplates {
+			source := core.VolumeSource{PersistentVolumeClaim: &core.PersistentVolumeClaimVolumeSource{ClaimName: c.Name}}
+			pod.Spec.Volumes = slices.Insert(pod.Spec.Volumes, i, core.Volume{Name: c.Name, VolumeSource: source})
+		}
 		return pod, "spec.template"
 	case *apps.DaemonSet:
 		return of(o.Spec.Template), "spec.template"

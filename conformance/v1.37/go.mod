@@ -26,6 +26,7 @@ require (
 	k8s.io/kubernetes v1.37.0
 	probesim.dev v0.0.0
 	probesim.dev/conformance v0.0.0
+	sigs.k8s.io/yaml v1.6.0
 )
 
 require (
@@ -162,7 +163,6 @@ require (
 	sigs.k8s.io/json v0.0.0-20260909141634-11ed52e25bc5 // indirect
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
-	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
 // The list of kubernetes' own go.mod.

@@ -132,8 +132,11 @@ func compare(t *testing.T, theirs, ours *answer) string {
 
 var (
 	// notRead are the errors about fields that the simulator does not read.
-	notRead = regexp.MustCompile(`^spec\.(jobTemplate\.spec\.)?(activeDeadlineSeconds|backoffLimit|backoffLimitPerIndex|completionMode|podFailurePolicy|concurrencyPolicy)\b` +
-		`|^spec\.template\.metadata\.labels(: Invalid value: \{.*|\[(batch\.kubernetes\.io/)?)controller-uid|^spec\.selector: .*not auto-generated|is not supported yet$`)
+	notRead = regexp.MustCompile(`^spec\.(jobTemplate\.spec\.)?(activeDeadlineSeconds|backoffLimit|backoffLimitPerIndex|completionMode|podFailurePolicy|podReplacementPolicy|managedBy|ttlSecondsAfterFinished)\b` +
+		`|^spec\.(concurrencyPolicy|revisionHistoryLimit|strategy|updateStrategy|serviceName|podManagementPolicy|volumeClaimTemplates|minReadySeconds|progressDeadlineSeconds)\b` +
+		`|^spec\.(jobTemplate\.|spec\.|template\.)*(affinity|hostAliases|nodeSelector|securityContext|tolerations|topologySpreadConstraints|volumes|priority|preemptionPolicy)\b` +
+		`|^spec\.(jobTemplate\.|spec\.|template\.)*(initContainers|containers)\[\d+\]\.(resources|securityContext|volumeMounts|env\[\d+\]\.valueFrom|envFrom)\b` +
+		`|^spec\.template\.metadata\.labels(: Invalid value: \{.*|\[(batch\.kubernetes\.io/)?)controller-uid|^spec\.selector: .*not auto-generated|(is not supported yet|an item of a list must not be empty)$`)
 	// noSelector is what is said of a selector beside what is wrong in it.
 	noSelector = regexp.MustCompile(`^spec\.selector: Invalid value: \{.*\}(: invalid label selector)?$`)
 	// jobLabel is what is said of a label of the pods of a Job, with all that were given and generated.
@@ -170,6 +173,14 @@ func simulated(pod *v1.Pod) *v1.Pod {
 	}
 	if len(pod.Labels) == 0 {
 		pod.Labels = nil
+	}
+	for i := range pod.Spec.Volumes {
+		pod.Spec.Volumes[i].VolumeSource = v1.VolumeSource{} // all are mounted alike
+	}
+	for _, containers := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			containers[i].Resources = v1.ResourceRequirements{}
+		}
 	}
 	return pod
 }

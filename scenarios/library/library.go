@@ -6,6 +6,7 @@
 //	lifecycle/   what a pod has beside its regular containers: init containers, sidecars, hooks,
 //	             restart policies of containers, readiness gates
 //	versions/    what releases of Kubernetes do in different ways
+//	manifests/   what people run, as it is published: the files in manifests/published are not changed
 //	found/       what the comparison with the real kubelet has found: the rule, and who was wrong, the simulator,
 //	             the engine around the real kubelet (conformance), or what was written down about both
 package library
@@ -21,7 +22,7 @@ import (
 
 // FS has the files, by paths such as quickstart/exec-liveness.yaml.
 //
-//go:embed quickstart e2e lifecycle versions found
+//go:embed quickstart e2e lifecycle versions manifests found
 var FS embed.FS
 
 // Scenarios loads all scenarios of the library, in the order of their files. Each call returns new ones. An
@@ -29,6 +30,9 @@ var FS embed.FS
 func Scenarios() ([]*scenarios.Scenario, error) {
 	var all []*scenarios.Scenario
 	err := fs.WalkDir(FS, ".", func(name string, entry fs.DirEntry, err error) error {
+		if name == "manifests/published" {
+			return fs.SkipDir
+		}
 		if err != nil || entry.IsDir() || path.Ext(name) != ".yaml" {
 			return err
 		}

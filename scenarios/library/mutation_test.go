@@ -50,6 +50,7 @@ var mutations = []mutation{
 	{name: "every pod restarts its containers", change: func(pod *v1.Pod) { pod.Spec.RestartPolicy = v1.RestartPolicyAlways }},
 	{name: "there are no init containers", change: func(pod *v1.Pod) { pod.Spec.InitContainers = nil }},
 	{name: "nothing is deleted", withoutSteps: true},
+	{name: "nothing goes down", nothingDown: true},
 }
 
 func answering(a fakeruntime.Answer) *fakeruntime.Rule {

@@ -66,6 +66,7 @@ type mutation struct {
 	change       func(*v1.Pod)     // of every pod; nil for none
 	withoutExits bool              // no program exits by its own rules
 	withoutSteps bool              // nobody deletes anything
+	nothingDown  bool              // the API server and the runtime are always there, and so is the node
 }
 
 // mutated is a node in such a world.
@@ -103,6 +104,20 @@ func containersOf(pod *v1.Pod) []*v1.Container {
 	}
 	return all
 }
+
+func (w *mutated) SetAPIDown(down bool) {
+	if !w.mutation.nothingDown {
+		w.Node.SetAPIDown(down)
+	}
+}
+
+func (w *mutated) SetRuntimeHealth(h fakeruntime.Health) {
+	if !w.mutation.nothingDown {
+		w.Node.SetRuntimeHealth(h)
+	}
+}
+
+func (w *mutated) ShutDown() bool { return !w.mutation.nothingDown && w.Node.ShutDown() }
 
 func (w *mutated) DeletePod(namespace, name string, gracePeriodSeconds *int64) {
 	if !w.mutation.withoutSteps {

@@ -1,8 +1,6 @@
 package podspec
 
 import (
-	"strings"
-
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 )
@@ -98,17 +96,6 @@ func defaultHTTPGet(action *v1.HTTPGetAction) {
 		setDefault(&action.Path, "/")
 		setDefault(&action.Scheme, v1.URISchemeHTTP)
 	}
-}
-
-// pullPolicy is Always for the tag latest, which is also that of an image without tag and digest
-// (ParseImageName in pkg/util/parsers).
-func pullPolicy(image string) v1.PullPolicy {
-	image, _, digested := strings.Cut(image, "@")
-	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
-	if tag == "latest" || tag == "" && !digested {
-		return v1.PullAlways
-	}
-	return v1.PullIfNotPresent
 }
 
 func setDefault[T comparable](field *T, value T) {

@@ -2,6 +2,7 @@ package podspec
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -68,10 +69,11 @@ func TestDefaultKeepsWhatIsSet(t *testing.T) {
 }
 
 func TestPullPolicy(t *testing.T) {
+	hash := strings.Repeat("0", 64)
 	for image, want := range map[string]v1.PullPolicy{
 		"web": v1.PullAlways, "web:latest": v1.PullAlways, "host:5000/web": v1.PullAlways,
-		"web:1": v1.PullIfNotPresent, "host:5000/web:1": v1.PullIfNotPresent, "web@sha256:0": v1.PullIfNotPresent,
-		"web:latest@sha256:0": v1.PullAlways,
+		"web:1": v1.PullIfNotPresent, "host:5000/web:1": v1.PullIfNotPresent, "web@sha256:" + hash: v1.PullIfNotPresent,
+		"web:latest@sha256:" + hash: v1.PullAlways, "web:latest@sha256:0": v1.PullIfNotPresent, "We b": v1.PullIfNotPresent, hash: v1.PullIfNotPresent,
 	} {
 		if got := pullPolicy(image); got != want {
 			t.Errorf("%s is pulled %s and not %s", image, got, want)

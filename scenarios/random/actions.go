@@ -24,6 +24,8 @@ var actions = []weighted[action]{
 	{6, action{"restartKubelet", (*generator).downtime}},
 	{4, action{"rebootNode", (*generator).downtime}},
 	{4, action{"shutdownNode", (*generator).shutdownNode}},
+	{6, action{"apiDown", (*generator).outage}},
+	{6, action{"runtimeDown", (*generator).runtimeOutage}},
 }
 
 // shutdownNode needs a kubelet that listens: without one the node is rebooted at once.
@@ -90,6 +92,23 @@ func (g *generator) patch(p *pod) *yaml.Node {
 func (g *generator) evict(p *pod) *yaml.Node {
 	n := inline()
 	put(n, "pod", text(p.name))
+	return n
+}
+
+// outage is mostly of some time.
+func (g *generator) outage(*pod) *yaml.Node {
+	n := inline()
+	if g.percent(90) {
+		put(n, "for", text(g.draw(g.time(time.Millisecond, g.duration/2))))
+	}
+	return n
+}
+
+func (g *generator) runtimeOutage(p *pod) *yaml.Node {
+	n := g.outage(p)
+	if g.percent(40) {
+		put(n, "condition", text(one(&g.rng, "RuntimeReady", "NetworkReady")))
+	}
 	return n
 }
 

@@ -17,6 +17,9 @@ import (
 	"probesim.dev/sim/trace"
 )
 
+// Refused is why a call fails while the server is down.
+const Refused = "connection refused"
+
 // watchCapacity is how many changes wait for the kubelet; more than any run makes at one instant.
 const watchCapacity = 1 << 16
 
@@ -27,12 +30,15 @@ const (
 	Added    EventType = "ADDED"
 	Modified EventType = "MODIFIED"
 	Deleted  EventType = "DELETED"
+	// Listed comes at the beginning of a watch and after an outage, with all pods that there are.
+	Listed EventType = "LISTED"
 )
 
-// WatchEvent is a change of a pod.
+// WatchEvent is a change of a pod, or a list of all.
 type WatchEvent struct {
 	Type EventType
-	Pod  *v1.Pod
+	Pod  *v1.Pod   // what was deleted is as it was last
+	Pods []*v1.Pod // by name, if they are listed
 }
 
 // Delays are the latencies of the calls that a kubelet makes about a pod.
@@ -56,6 +62,14 @@ type Server struct {
 	o     Options
 	pods  map[string]*v1.Pod    // by namespace/name
 	watch *sim.Chan[WatchEvent] // nil while nobody watches
+	down  bool
+	calls []*call // under way
+}
+
+// call is a call of the kubelet.
+type call struct {
+	proc   *sim.Proc
+	broken bool
 }
 
 // New returns a server without pods.
@@ -63,19 +77,40 @@ func New(o Options) *Server {
 	return &Server{o: o, pods: map[string]*v1.Pod{}}
 }
 
-// Watch returns the pods that there are, by name, and has the changes from now on. A watch from before has none any
-// more.
-func (s *Server) Watch() ([]*v1.Pod, *sim.Chan[WatchEvent]) {
+// Watch returns where the pods that there are now, and the changes from now on, are sent to. A watch from before has none
+// any more.
+func (s *Server) Watch() *sim.Chan[WatchEvent] {
 	s.watch = sim.NewChan[WatchEvent](s.o.Sim, "watch", watchCapacity)
-	var pods []*v1.Pod
-	for _, name := range slices.Sorted(maps.Keys(s.pods)) {
-		pods = append(pods, s.pods[name])
-	}
-	return pods, s.watch
+	s.list()
+	return s.watch
 }
 
-// Unwatch ends the watch.
-func (s *Server) Unwatch() { s.watch = nil }
+// Disconnect ends the watch and forgets the calls under way, of a kubelet that has ended.
+func (s *Server) Disconnect() { s.watch, s.calls = nil, nil }
+
+// SetDown has the kubelet reach the server no longer, or again: calls under way break off, others fail at once, and
+// of what changes meanwhile it sees at the end what has come of it. Users still reach the server.
+func (s *Server) SetDown(down bool) {
+	s.down = down
+	if !down {
+		s.list()
+		return
+	}
+	for _, c := range s.calls {
+		c.broken = true
+		c.proc.Interrupt()
+	}
+	s.calls = nil
+}
+
+// list sends all pods to whoever watches.
+func (s *Server) list() {
+	e := WatchEvent{Type: Listed}
+	for _, name := range slices.Sorted(maps.Keys(s.pods)) {
+		e.Pods = append(e.Pods, s.pods[name])
+	}
+	s.notify(e)
+}
 
 // Pod returns the pod as it is now, or nil.
 func (s *Server) Pod(namespace, name string) *v1.Pod { return s.pods[namespace+"/"+name] }
@@ -109,18 +144,20 @@ func (s *Server) Delete(namespace, name string, gracePeriodSeconds *int64) {
 	}
 }
 
-// GetPod returns a pod, after its latency.
+// GetPod returns a pod, after its latency; false if there is none or the server is down.
 func (s *Server) GetPod(p *sim.Proc, namespace, name string) (*v1.Pod, bool) {
-	s.wait(p, "APIGet", namespace, name, s.o.Delays.APIGet)
+	if !s.wait(p, "APIGet", namespace, name, s.o.Delays.APIGet) {
+		return nil, false
+	}
 	pod := s.Pod(namespace, name)
 	return pod, pod != nil
 }
 
-// PatchStatus replaces the status of a pod, after its latency.
+// PatchStatus replaces the status of a pod, after its latency. It reports false if there is none or the server is down.
 func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, status *v1.PodStatus, cause int64) (*v1.Pod, bool) {
-	s.wait(p, "APIPatch", namespace, name, s.o.Delays.APIPatch)
+	reached := s.wait(p, "APIPatch", namespace, name, s.o.Delays.APIPatch)
 	old := s.Pod(namespace, name)
-	if old == nil {
+	if !reached || old == nil {
 		return nil, false
 	}
 	pod := *old
@@ -132,36 +169,56 @@ func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, status *v1.Pod
 	return &pod, true
 }
 
-// DeletePod removes a pod at once, after its latency.
-func (s *Server) DeletePod(p *sim.Proc, namespace, name string) {
-	s.wait(p, "APIDelete", namespace, name, s.o.Delays.APIDelete)
+// DeletePod removes a pod at once, after its latency. It reports false if the server is down.
+func (s *Server) DeletePod(p *sim.Proc, namespace, name string) bool {
+	if !s.wait(p, "APIDelete", namespace, name, s.o.Delays.APIDelete) {
+		return false
+	}
 	if pod := s.Pod(namespace, name); pod != nil {
 		s.remove(pod)
 	}
+	return true
 }
 
-// wait lets the latency of a call pass and notes the call.
-func (s *Server) wait(p *sim.Proc, call, namespace, name string, latency func(*v1.Pod) time.Duration) {
-	took := latency(s.Pod(namespace, name))
-	p.Sleep(took)
+// wait lets the latency of a call pass, notes the call, and reports whether it reaches the server.
+func (s *Server) wait(p *sim.Proc, method, namespace, name string, latency func(*v1.Pod) time.Duration) bool {
+	start := p.Now()
+	reached := !s.down && s.sleep(p, latency(s.Pod(namespace, name)))
 	if s.o.Trace.Wants(trace.CRICall) {
-		s.o.Trace.Add(trace.Record{T: p.Now(), Kind: trace.CRICall, Pod: namespace + "/" + name, Reason: call, Took: took})
+		rec := trace.Record{T: p.Now(), Kind: trace.CRICall, Pod: namespace + "/" + name, Reason: method, Took: p.Now() - start}
+		if !reached {
+			rec.Message = Refused
+		}
+		s.o.Trace.Add(rec)
 	}
+	return reached
+}
+
+// sleep lets the latency of a call pass, and reports false if an outage comes first.
+func (s *Server) sleep(p *sim.Proc, latency time.Duration) bool {
+	if latency <= 0 {
+		return true
+	}
+	c := &call{proc: p}
+	s.calls = append(s.calls, c)
+	p.Sleep(latency)
+	s.calls = slices.DeleteFunc(s.calls, func(o *call) bool { return o == c })
+	return !c.broken
 }
 
 func (s *Server) store(t EventType, pod *v1.Pod) {
 	s.pods[pod.Namespace+"/"+pod.Name] = pod
-	s.notify(WatchEvent{t, pod})
+	s.notify(WatchEvent{Type: t, Pod: pod})
 }
 
 func (s *Server) remove(pod *v1.Pod) {
 	delete(s.pods, pod.Namespace+"/"+pod.Name)
 	s.record(trace.PodRemoved, pod, 0)
-	s.notify(WatchEvent{Deleted, pod})
+	s.notify(WatchEvent{Type: Deleted, Pod: pod})
 }
 
 func (s *Server) notify(e WatchEvent) {
-	if s.watch != nil {
+	if s.watch != nil && !s.down {
 		s.watch.TrySend(e)
 	}
 }

@@ -37,7 +37,8 @@ func newWorld(t *testing.T) *world {
 		Sim: w.sim, Trace: w.trace, Now: func() time.Time { return start.Add(w.sim.Now()) },
 		Delays: latencies{time.Millisecond, 2 * time.Millisecond, 3 * time.Millisecond},
 	})
-	_, w.watch = w.Watch()
+	w.watch = w.Watch()
+	w.changes()
 	t.Cleanup(w.sim.Close)
 	return w
 }
@@ -205,6 +206,67 @@ func TestCallsTakeTime(t *testing.T) {
 	wantKinds := []string{"0s PodAdded ns/web 0", "3ms StatusPatched ns/web 7", "6ms PodRemoved ns/web 0"}
 	if diff := cmp.Diff(wantKinds, kinds); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
+	}
+}
+
+// While the server is down the kubelet's calls fail at once, one under way breaks off, and the watch is silent; a
+// list says at the end what has come of the changes. Users are not concerned.
+func TestDown(t *testing.T) {
+	w := newWorld(t)
+	w.create(30)
+	var got []string
+	w.sim.Go("status manager", func(p *sim.Proc) {
+		note := func(call string, ok bool) { got = append(got, fmt.Sprint(p.Now(), " ", call, " ", ok)) }
+		_, ok := w.GetPod(p, "ns", "web")
+		note("get", ok)
+		_, ok = w.PatchStatus(p, "ns", "web", &v1.PodStatus{Phase: v1.PodRunning}, 0)
+		note("patch", ok)
+		_, ok = w.GetPod(p, "ns", "web")
+		note("get", ok)
+		note("delete", w.DeletePod(p, "ns", "web"))
+		p.Sleep(8 * time.Millisecond)
+		_, ok = w.GetPod(p, "ns", "web")
+		note("get", ok)
+	})
+	w.sim.At(2*time.Millisecond, "down", func() { w.SetDown(true) })
+	w.until(5 * time.Millisecond)
+	w.changes()
+	w.Delete("ns", "web", nil)
+	w.Patch("ns", "web", []byte(`{"metadata": {"labels": {"a": "b"}}}`))
+	if told := w.changes(); told != "" {
+		t.Errorf("the watch says %q while the server is down", told)
+	}
+	w.SetDown(false)
+	if told := w.changes(); told != "LISTED" {
+		t.Errorf("the watch says %q when the server is back", told)
+	}
+	w.until(time.Second)
+	want := []string{"1ms get true", "2ms patch false", "2ms get false", "2ms delete false", "11ms get true"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+	if pod := w.Pod("ns", "web"); pod.DeletionTimestamp == nil || pod.Labels["a"] != "b" || pod.Status.Phase != v1.PodPending {
+		t.Errorf("the pod is %+v", pod)
+	}
+}
+
+// A kubelet that starts while the server is down has no list before it is back; one that has ended is told nothing.
+func TestWatchWhileDown(t *testing.T) {
+	w := newWorld(t)
+	w.create(30)
+	w.SetDown(true)
+	before := w.watch
+	w.watch = w.Watch()
+	if told := w.changes(); told != "" {
+		t.Errorf("the new watch says %q", told)
+	}
+	w.SetDown(false)
+	if e, ok := w.watch.TryRecv(); !ok || e.Type != apiserver.Listed || len(e.Pods) != 1 || e.Pods[0].Name != "web" {
+		t.Errorf("the new watch says %+v", e)
+	}
+	w.watch = before
+	if told := w.changes(); told != "ADDED" {
+		t.Errorf("the watch from before says %q", told)
 	}
 }
 

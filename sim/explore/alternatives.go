@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -12,11 +13,13 @@ import (
 const atOnce = 50 * time.Millisecond
 
 // bands are how long before the parting the choice that matters may lie, likeliest first: just before;
-// a requeue ago, which is 60 to 90 s after the sync that drew it; at any other time in between.
+// a requeue ago, which is 60 to 90 s after the sync that drew it; at any other time in between; before that, as when
+// the sync loop has slept since.
 var bands = []band{
 	{atOnce, 3 * time.Second},
 	{59 * time.Second, 92 * time.Second},
 	{3 * time.Second, 59 * time.Second},
+	{92 * time.Second, math.MaxInt64},
 }
 
 // band is a time before the parting.

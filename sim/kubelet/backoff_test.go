@@ -18,6 +18,8 @@ import (
 // instantRuntime does everything at once and keeps nothing.
 type instantRuntime struct{ calls []fakeruntime.Method }
 
+func (*instantRuntime) Down() bool { return false }
+
 func (r *instantRuntime) Call(_ *sim.Proc, c fakeruntime.Call) *fakeruntime.Op {
 	r.calls = append(r.calls, c.Method)
 	return &fakeruntime.Op{Call: c, Done: true, ID: "id"}

@@ -12,6 +12,7 @@ import (
 
 	"probesim.dev/sim"
 	"probesim.dev/sim/apiserver"
+	"probesim.dev/sim/choose"
 )
 
 // configCapacity is how many updates wait for the sync loop (pkg/kubelet/config/config.go at v1.37.0).
@@ -30,22 +31,20 @@ const (
 
 type configUpdate struct {
 	op   configOp
-	pods []*v1.Pod // several only when the kubelet starts
+	pods []*v1.Pod // several only from a list of all
 }
 
 // watchPods is the process that turns the API server's changes into updates for the sync loop
 // (pkg/kubelet/config/config.go at v1.37.0).
 func (k *Kubelet) watchPods(p *sim.Proc) {
 	existing := map[types.UID]*v1.Pod{}
-	pods, changes := k.api.Watch()
-	for _, pod := range pods {
-		existing[pod.UID] = pod
-	}
-	if len(pods) > 0 {
-		k.config.Send(p, configUpdate{configAdd, pods})
-	}
+	changes := k.api.Watch()
 	for {
 		e := changes.Recv(p)
+		if e.Type == apiserver.Listed {
+			k.handleList(p, existing, e.Pods)
+			continue
+		}
 		before := existing[e.Pod.UID]
 		if e.Type == apiserver.Deleted {
 			delete(existing, e.Pod.UID)
@@ -57,6 +56,37 @@ func (k *Kubelet) watchPods(p *sim.Proc) {
 			k.config.Send(p, configUpdate{op, []*v1.Pod{e.Pod}})
 		}
 	}
+}
+
+// listOrder is the order in which the changes between two lists are sent (Merge in config.go at v1.37.0).
+var listOrder = []configOp{configRemove, configAdd, configUpdated, configDelete, configReconcile}
+
+// handleList sends what has changed between the pods that were known and all that there are now: when the kubelet
+// starts, and when the API server is back. Several that are gone come in any order.
+func (k *Kubelet) handleList(p *sim.Proc, existing map[types.UID]*v1.Pod, pods []*v1.Pod) {
+	byOp, listed := map[configOp][]*v1.Pod{}, map[types.UID]bool{}
+	for _, pod := range pods {
+		listed[pod.UID] = true
+		if op := configOpFor(existing[pod.UID], pod); op != "" {
+			byOp[op] = append(byOp[op], pod)
+		}
+	}
+	for _, uid := range slices.Sorted(maps.Keys(existing)) {
+		if !listed[uid] {
+			byOp[configRemove] = append(byOp[configRemove], existing[uid])
+			delete(existing, uid)
+		}
+	}
+	choose.Shuffle(k.sim, "removed pods", byOp[configRemove])
+	for _, pod := range pods {
+		existing[pod.UID] = pod
+	}
+	for _, op := range listOrder {
+		if len(byOp[op]) > 0 {
+			k.config.Send(p, configUpdate{op, byOp[op]})
+		}
+	}
+	k.sourceReady = k.sourceReady || len(existing) == 0
 }
 
 // configOpFor tells a change of what is wanted from one of the status alone, which only brings the

@@ -76,21 +76,27 @@ func (k *Kubelet) syncContainers(p *sim.Proc, u podUpdate, s *podStatus) syncRes
 		k.podEvent(u.pod, v1.EventTypeNormal, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.", u.cause)
 	}
 	if actions.killPod {
-		k.killPod(p, u, s.running(), nil)
+		if k.killPod(p, u, s.running(), nil) != nil {
+			return syncResult{err: true}
+		}
 		if actions.createSandbox {
 			k.removeInitContainers(p, u.pod, s, 0)
 		}
 	} else {
 		choose.Shuffle(k.sim, "containers to kill of pod "+podName(u.pod), actions.kill)
 		for _, kill := range actions.kill {
-			k.killContainer(p, u.pod, kill, nil, nil)
+			if k.killContainer(p, u.pod, kill, nil, nil) != nil {
+				return syncResult{err: true}
+			}
 		}
 	}
 	k.removeInitContainers(p, u.pod, s, containersToKeep)
 	if actions.createSandbox {
-		actions.sandboxID = k.createSandbox(p, u, actions)
+		actions.sandboxID = k.createSandbox(p, u, actions, &did)
 	}
-	k.startContainers(p, u, s, actions, &did)
+	if actions.sandboxID != "" {
+		k.startContainers(p, u, s, actions, &did)
+	}
 	if did.err {
 		did.relist = false
 	}
@@ -200,42 +206,6 @@ func shouldBeRestarted(pod *v1.Pod, c *v1.Container, rc *fakeruntime.Container) 
 		return false
 	}
 	return podutil.ContainerShouldRestart(c, &pod.Spec, rc.ExitCode)
-}
-
-// createSandbox creates a sandbox, looks at it, and has the status say so at once
-// (kuberuntime_manager.go at v1.37.0).
-func (k *Kubelet) createSandbox(p *sim.Proc, u podUpdate, actions podActions) string {
-	op := k.runtime.Call(p, fakeruntime.Call{
-		Method: fakeruntime.RunPodSandbox, PodUID: string(u.pod.UID), Attempt: actions.attempt, Cause: u.cause,
-	})
-	id := op.ID
-	k.do(p, fakeruntime.Call{Method: fakeruntime.PodSandboxStatus, SandboxID: id})
-	if k.profile.PodReadyToStartAtSandbox {
-		k.sim.Go("sandbox ready of pod "+podName(u.pod), func(p *sim.Proc) { k.onPodSandboxReady(p, u) })
-	}
-	return id
-}
-
-// onPodSandboxReady is a read and a write of the stored status that nothing keeps together: what is
-// stored in between is lost until the next sync (OnPodSandboxReady in kubelet.go at v1.37.0).
-func (k *Kubelet) onPodSandboxReady(p *sim.Proc, u podUpdate) {
-	stored, ok := k.status.GetPodStatus(u.pod.UID)
-	if !ok {
-		stored = &u.pod.Status
-	}
-	s := stored.DeepCopy()
-	ready := v1.PodCondition{Type: v1.PodReadyToStartContainers, Status: v1.ConditionTrue, ObservedGeneration: u.pod.Generation}
-	replaced := false
-	for i := range s.Conditions {
-		if s.Conditions[i].Type == ready.Type {
-			s.Conditions[i], replaced = ready, true
-		}
-	}
-	if !replaced {
-		s.Conditions = append(s.Conditions, ready)
-	}
-	p.Preempt("pod status read, not written back")
-	k.status.SetPodStatus(u.pod, s, u.cause)
 }
 
 func (k *Kubelet) podEvent(pod *v1.Pod, eventType, reason, message string, cause int64) {

@@ -128,10 +128,13 @@ func (k *Kubelet) removeOldest(p *sim.Proc, newestFirst []fakeruntime.Container,
 // evictSandboxes removes sandboxes that are not ready and hold no container: all of a pod that is gone,
 // all but the newest of another.
 func (k *Kubelet) evictSandboxes(p *sim.Proc) {
-	containers := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListContainers}).Containers
+	listed := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListContainers})
+	if listed.Err != nil {
+		return
+	}
 	sandboxes := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListPodSandbox}).Sandboxes
 	used := map[string]bool{}
-	for _, c := range containers {
+	for _, c := range listed.Containers {
 		used[c.SandboxID] = true
 	}
 	pods := listing{sandboxes: sandboxes}.pods()
@@ -143,8 +146,9 @@ func (k *Kubelet) evictSandboxes(p *sim.Proc) {
 		}
 		for i := len(pod.sandboxes) - 1; i >= keep; i-- {
 			if s := pod.sandboxes[i]; !s.Ready && !used[s.ID] {
-				k.do(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID})
-				k.do(p, fakeruntime.Call{Method: fakeruntime.RemovePodSandbox, SandboxID: s.ID})
+				if k.do(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID}) == nil {
+					k.do(p, fakeruntime.Call{Method: fakeruntime.RemovePodSandbox, SandboxID: s.ID})
+				}
 			}
 		}
 	}

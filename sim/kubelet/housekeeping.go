@@ -19,17 +19,19 @@ const (
 	// runtimeCachePeriod is how old the listing of housekeeping may be before it is made again
 	// (pkg/kubelet/container/runtime_cache.go at v1.37.0).
 	runtimeCachePeriod = 3 * time.Second
-	// runtimeCheckPeriod and imageListPeriod are those of pkg/kubelet/kubelet.go and
-	// pkg/kubelet/images/image_gc_manager.go at v1.37.0.
-	runtimeCheckPeriod = 5 * time.Second
-	imageListPeriod    = 30 * time.Second
+	// imageListPeriod is that of pkg/kubelet/images/image_gc_manager.go at v1.37.0.
+	imageListPeriod = 30 * time.Second
 )
 
 // housekeep clears up what is left of pods that are gone. It runs in the sync loop, which takes nothing
-// else during the two list calls (HandlePodCleanups in pkg/kubelet/kubelet_pods.go at v1.37.0).
+// else during the two list calls. If they fail the next turn does it (HandlePodCleanups in pkg/kubelet/kubelet_pods.go at
+// v1.37.0).
 func (k *Kubelet) housekeep(p *sim.Proc) {
 	k.workers.syncKnown(k.podManager.has)
-	running := k.listRunning(p)
+	running, err := k.listRunning(p)
+	if err != nil {
+		return
+	}
 	k.prober.CleanupPods(k.workers.couldBeProbed)
 	k.status.RemoveOrphanedStatuses(k.podManager.has)
 	k.endRejected()
@@ -40,34 +42,26 @@ func (k *Kubelet) housekeep(p *sim.Proc) {
 
 // listRunning lists the pods of which something runs, anew if that took so long that the listing is old already. Only
 // a kubelet that has just started meets pods there that it does not know of: later on nobody asks.
-func (k *Kubelet) listRunning(p *sim.Proc) []*runtimePod {
+func (k *Kubelet) listRunning(p *sim.Proc) ([]*runtimePod, error) {
 	scope, start := fakeruntime.Call{Ready: true, Running: true}, p.Now()
 	if k.knowsAll {
 		scope.OnlyChanged, scope.Since = true, k.runtime.Generation()
 	}
-	running := k.list(p, scope)
-	if p.Now()-start > runtimeCachePeriod {
-		running = k.list(p, scope)
+	running, err := k.list(p, scope)
+	if err == nil && p.Now()-start > runtimeCachePeriod {
+		running, err = k.list(p, scope)
 	}
-	if k.knowsAll {
-		return nil
+	if err != nil || k.knowsAll {
+		return nil, err
 	}
 	k.knowsAll = true
-	return running.pods()
+	return running.pods(), nil
 }
 
 // couldBeProbed reports whether a container of the pod may run as far as its worker knows.
 func (p *podWorkers) couldBeProbed(uid types.UID) bool {
 	w, ok := p.workers[uid]
 	return ok && !w.terminated
-}
-
-// checkRuntime asks the runtime how it is every five seconds, and goes by no answer yet.
-func (k *Kubelet) checkRuntime(p *sim.Proc) {
-	for {
-		k.do(p, fakeruntime.Call{Method: fakeruntime.Status})
-		p.Sleep(runtimeCheckPeriod)
-	}
 }
 
 // listImages is the image manager's refresh of its list of images; nothing waits for it.
@@ -99,12 +93,18 @@ func (p *podWorkers) terminate(r *runtimePod) {
 	w.wake.TrySend(struct{}{})
 }
 
-// terminateOrphan ends what runs of such a pod, and forgets it (SyncTerminatingRuntimePod in kubelet.go at v1.37.0).
-func (p *podWorkers) terminateOrphan(proc *sim.Proc, w *podWorker) {
+// terminateOrphan ends what runs of such a pod, and forgets it. If that fails, the next housekeeping has it tried again
+// (SyncTerminatingRuntimePod in kubelet.go at v1.37.0).
+func (p *podWorkers) terminateOrphan(proc *sim.Proc, w *podWorker) bool {
 	grace := orphanGrace
-	p.k.killPod(proc, *w.pending, *w.orphan, &grace)
+	u, _ := p.take(w)
+	if err := p.k.killPod(proc, u, *w.orphan, &grace); err != nil {
+		p.k.failedToKill(u, err)
+		return false
+	}
 	delete(p.workers, w.uid)
 	p.order = slices.DeleteFunc(p.order, func(uid types.UID) bool { return uid == w.uid })
+	return true
 }
 
 // apiPod returns what can be said of the pod.

@@ -58,19 +58,24 @@ type Kubelet struct {
 	status     *status.Manager
 	prober     *prober.Manager
 	results    prober.Results
-	reasons    map[startKey]startReason
-	deletor    *deletor
-	logs       *sim.Chan[struct{}] // is full while somebody removes logs
-	volumes    *volumes
-	puller     *sim.Chan[*pullRequest]
-	disk       *Disk
-	knowsAll   bool // housekeeping has met everything that ran when the kubelet started
+	runtimeState
+	reasons  map[startKey]startReason
+	deletor  *deletor
+	logs     *sim.Chan[struct{}] // is full while somebody removes logs
+	volumes  *volumes
+	puller   *sim.Chan[*pullRequest]
+	disk     *Disk
+	knowsAll bool // housekeeping has met everything that ran when the kubelet started
+
+	// sourceReady: the API server has said which pods there are, and the sync loop has taken them.
+	sourceReady bool
 
 	shuttingDown bool        // the node is
 	rejected     []types.UID // pods that were not admitted and that no worker knows of, oldest first
 
 	backOff      *flowcontrol.Backoff
 	backOffClock *clocktesting.FakeClock
+	imageBackOff *imageBackOff
 }
 
 // New returns a kubelet that starts now: its tickers have their phase from this moment. Start starts
@@ -86,9 +91,9 @@ func New(o Options) *Kubelet {
 		config:     sim.NewChan[configUpdate](o.Sim, "pod config", configCapacity),
 		workQueue:  newWorkQueue(),
 		cache:      newPodCache(),
-		reasons:    map[startKey]startReason{},
-		puller:     sim.NewChan[*pullRequest](o.Sim, "image pulls", maxImagePullRequests),
-		logs:       sim.NewChan[struct{}](o.Sim, "container logs", 1),
+		reasons:    map[startKey]startReason{}, runtimeState: newRuntimeState(),
+		puller: sim.NewChan[*pullRequest](o.Sim, "image pulls", maxImagePullRequests),
+		logs:   sim.NewChan[struct{}](o.Sim, "container logs", 1),
 	}
 	k.workers, k.pleg, k.deletor, k.volumes = newPodWorkers(k), newPLEG(k), newDeletor(k), newVolumes(k, o.Disk)
 	k.results = prober.Results{
@@ -106,7 +111,7 @@ func New(o Options) *Kubelet {
 		Instance: func(containerID string) int { return o.Runtime.Instance(containerID[len(containerIDPrefix):]) },
 	})
 	k.backOffClock = clocktesting.NewFakeClock(o.Now())
-	k.backOff = newBackOff(o.Profile, o.Config, k.backOffClock)
+	k.backOff, k.imageBackOff = newBackOff(o.Profile, o.Config, k.backOffClock), newImageBackOff(k.backOffClock)
 	return k
 }
 
@@ -115,7 +120,7 @@ func (k *Kubelet) Start() {
 	k.sim.Go("container GC", k.collectGarbage)
 	k.sim.Go("image puller", k.pullImages)
 	k.sim.Go("container deletor", k.deletor.run)
-	k.sim.Go("runtime check", k.checkRuntime)
+	k.startRuntimeCheck()
 	k.sim.Go("image list", k.listImages)
 	k.status.Start()
 	k.sim.Go("PLEG", k.pleg.run)

@@ -27,6 +27,7 @@ const (
 	containerDied    plegEventType = "ContainerDied"
 	containerRemoved plegEventType = "ContainerRemoved"
 	containerChanged plegEventType = "ContainerChanged" // refreshes the cache and is not sent
+	plegPodSync      plegEventType = "PodSync"          // an inspection that had failed was made up for
 )
 
 type plegEvent struct {
@@ -50,7 +51,10 @@ type relistRequest struct {
 	time time.Duration
 }
 
-type podRecord struct{ old, current *runtimePod }
+type podRecord struct {
+	old, current *runtimePod
+	reinspect    bool // the last inspection has failed
+}
 
 // pleg is the pod lifecycle event generator: it lists what the runtime has every second, and a pod's
 // part on demand, inspects the pods that have changed, refreshes the pod cache and tells the sync loop
@@ -65,7 +69,8 @@ type pleg struct {
 	relistTime time.Duration
 	generation uint64 // of the runtime; the records are at least as new
 	proc       *sim.Proc
-	waiting    bool // for the next relist, in idle
+	waiting    bool        // for the next relist, in idle
+	idling     *idleRelist // the list call that is under way in idle, if one is
 }
 
 func newPLEG(k *Kubelet) *pleg {
@@ -117,10 +122,12 @@ func (g *pleg) run(p *sim.Proc) {
 }
 
 // relist looks at everything. Pods that have changed are inspected one after the other; each is
-// published as soon as it is done, the others when all are.
+// published as soon as it is done, the others when all are. Without a list nothing is known to be newer than before.
 func (g *pleg) relist(p *sim.Proc) {
 	before := g.k.runtime.Generation()
-	g.apply(p, g.k.list(p, g.scope()), before)
+	if l, err := g.k.list(p, g.scope()); err == nil {
+		g.apply(p, l, before)
+	}
 }
 
 // scope leaves out the pods in which nothing has changed since the last relist: they give no events.
@@ -139,10 +146,13 @@ func (g *pleg) apply(p *sim.Proc, l listing, generation uint64) {
 		g.setCurrent(pod)
 	}
 	choose.Shuffle(g.k.sim, "relist", pods)
+	inspected := true
 	for _, pod := range pods {
-		g.reconcile(p, pod.uid, "global")
+		inspected = g.reconcile(p, pod.uid, "global") && inspected
 	}
-	g.generation = generation
+	if inspected { // else the next relist has the same changes, and more
+		g.generation = generation
+	}
 	g.k.cache.setTime(l.timestamp)
 }
 
@@ -161,8 +171,9 @@ func (g *pleg) setCurrent(pod *runtimePod) {
 
 // relistPod looks at one pod.
 func (g *pleg) relistPod(p *sim.Proc, uid types.UID) {
-	pods := g.k.list(p, fakeruntime.Call{PodUID: string(uid)}).pods()
-	if len(pods) == 0 {
+	l, err := g.k.list(p, fakeruntime.Call{PodUID: string(uid)})
+	pods := l.pods()
+	if err != nil || len(pods) == 0 {
 		return
 	}
 	g.record(uid).current = pods[0]
@@ -180,12 +191,14 @@ func (g *pleg) record(uid types.UID) *podRecord {
 }
 
 // reconcile inspects a pod if something about it has changed, refreshes the cache, which wakes the pod's
-// worker if it waits, and then sends the events, which has the sync loop call it.
-func (g *pleg) reconcile(p *sim.Proc, uid types.UID, scope string) {
+// worker if it waits, and then sends the events, which has the sync loop call it. It reports false if the inspection fails:
+// then the worker gets the error, and the next relist tries again.
+func (g *pleg) reconcile(p *sim.Proc, uid types.UID, scope string) bool {
 	r := g.records[uid]
-	events := changes(uid, r.old, r.current)
-	if len(events) == 0 {
-		return
+	events, again := changes(uid, r.old, r.current), r.reinspect
+	r.reinspect = false
+	if len(events) == 0 && !again {
+		return true
 	}
 	if r.current == nil {
 		g.k.cache.delete(uid)
@@ -194,7 +207,14 @@ func (g *pleg) reconcile(p *sim.Proc, uid types.UID, scope string) {
 		status := g.inspect(p, uid, r.current)
 		g.keepIPs(uid, status)
 		g.k.cache.set(uid, status, status.timestamp)
+		if status.err != nil {
+			r.reinspect = true
+			return false
+		}
 		r.old, r.current = r.current, nil
+	}
+	if len(events) == 0 {
+		events = []plegEvent{{uid: uid, typ: plegPodSync}}
 	}
 	g.k.note(trace.Record{Kind: trace.Relist, Reason: scope, Message: string(uid)})
 	for _, e := range events {
@@ -203,6 +223,7 @@ func (g *pleg) reconcile(p *sim.Proc, uid types.UID, scope string) {
 			g.events.TrySend(e)
 		}
 	}
+	return true
 }
 
 func (g *pleg) inspect(p *sim.Proc, uid types.UID, listed *runtimePod) *podStatus {
@@ -219,7 +240,7 @@ func (g *pleg) keepIPs(uid types.UID, s *podStatus) {
 			return
 		}
 	}
-	if len(s.ips) == 0 {
+	if len(s.ips) == 0 && s.err == nil {
 		s.ips = g.k.cache.get(uid).ips
 	}
 }

@@ -15,23 +15,26 @@ type idleRelist struct {
 	start      time.Duration
 	stageStart time.Duration
 	generation uint64
+	broken     bool // the runtime went down during the call
 }
 
 // idle goes through the relists from time next on, as long as they find nothing and nobody asks for
 // one. They are nearly all, and so they run in the kernel, without the process; it is the same to the
 // nanosecond. A chooser gets to choose among processes, so there is no such short cut with one.
 func (g *pleg) idle(p *sim.Proc, next time.Duration) {
-	for p.Sim().Canonical() && g.requests.Len() == 0 && g.k.runtime.Generation() == g.generation {
+	for p.Sim().Canonical() && g.requests.Len() == 0 && g.k.runtime.Generation() == g.generation && !g.k.runtime.Down() {
 		r := &idleRelist{next: next}
 		g.waiting = true
 		p.WakeAt(next)
 		p.ParkWhile(func() bool { return g.stepIdle(p, r) })
-		g.waiting = false
+		g.waiting, g.idling = false, nil
 		next = r.next
 		if r.stage == "" {
 			break
 		}
-		g.resume(p, r)
+		if !r.broken {
+			g.resume(p, r)
+		}
 		next = p.Now() + relistPeriod
 	}
 	g.k.sim.Set(g.timer, next)
@@ -43,6 +46,10 @@ func (g *pleg) stepIdle(p *sim.Proc, r *idleRelist) bool {
 	switch r.stage {
 	case "":
 		g.waiting = false
+		if g.k.runtime.Down() {
+			return false
+		}
+		g.idling = r
 		r.start, r.generation = p.Now(), g.k.runtime.Generation()
 		return g.begin(p, r, fakeruntime.ListPodSandbox)
 	case fakeruntime.ListPodSandbox:
@@ -55,12 +62,21 @@ func (g *pleg) stepIdle(p *sim.Proc, r *idleRelist) bool {
 	}
 	g.relistTime = r.start
 	g.k.cache.setTime(r.start)
+	g.idling = nil
 	r.stage, r.next = "", p.Now()+relistPeriod
 	g.waiting = g.requests.Len() == 0
 	if g.waiting {
 		p.WakeAt(r.next)
 	}
 	return g.waiting
+}
+
+// breakOff ends the list call that is under way: the runtime has gone down.
+func (g *pleg) breakOff() {
+	if r := g.idling; r != nil {
+		r.broken, g.idling = true, nil
+		g.proc.Interrupt()
+	}
 }
 
 // begin starts a list call; one that takes no time is left to the process.
@@ -87,7 +103,9 @@ func (g *pleg) resume(p *sim.Proc, r *idleRelist) {
 	l.take(g.k, g.k.runtime.Answer(scope))
 	if r.stage == fakeruntime.ListPodSandbox {
 		scope.Method = fakeruntime.ListContainers
-		l.take(g.k, g.k.runtime.Call(p, scope))
+		if l.take(g.k, g.k.runtime.Call(p, scope)) != nil {
+			return
+		}
 	}
 	g.apply(p, l, r.generation)
 }

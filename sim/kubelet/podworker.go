@@ -2,8 +2,10 @@ package kubelet
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/sim"
@@ -14,7 +16,9 @@ import (
 const (
 	syncFrequency = time.Minute // unless the configuration of the kubelet says otherwise
 	backOffPeriod = 10 * time.Second
-	jitterFactor  = 0.5 // requeues are up to this part late
+	// transientPeriod is for what may be over soon.
+	transientPeriod = time.Second
+	jitterFactor    = 0.5 // requeues are up to this part late
 )
 
 // loop is the life of a pod worker's process: wait for an update, then for a status from the PLEG that
@@ -30,20 +34,27 @@ func (p *podWorkers) loop(proc *sim.Proc, w *podWorker) {
 			continue
 		}
 		if w.orphan != nil {
-			p.terminateOrphan(proc, w)
-			return
+			if p.terminateOrphan(proc, w) {
+				return
+			}
+			continue
 		}
 		u, work := p.take(w)
 		podStatus := p.k.cache.getNewerThan(proc, w.uid, lastSync)
 		u.cause = p.k.note(trace.Record{Kind: trace.PodSync, Cause: u.cause, Pod: w.name, Reason: string(work)}, u.cause)
-		did := p.sync(proc, w, u, work, podStatus)
-		// The relist that is asked for next takes its time stamp after this one.
-		lastSync = proc.Now() - time.Nanosecond
+		did := syncResult{err: podStatus.err != nil}
+		if did.err {
+			p.k.podEvent(u.pod, v1.EventTypeWarning, "FailedSync", fmt.Sprintf("error determining status: %v", podStatus.err), u.cause)
+		} else {
+			did = p.sync(proc, w, u, work, podStatus)
+			// The relist that is asked for next takes its time stamp after this one.
+			lastSync = proc.Now() - time.Nanosecond
+		}
 		if did.relist {
 			p.k.pleg.requestRelist(w.uid)
 		}
 		proc.Preempt("pod synced, work not completed")
-		if work == workTerminated {
+		if work == workTerminated && !did.err {
 			w.finished = true
 			return
 		}
@@ -71,6 +82,7 @@ type syncResult struct {
 	relist   bool           // containers were touched: the pod is to be relisted at once
 	err      bool           // something could not be done
 	expires  *time.Duration // when the back-off ends that was in the way, if one was
+	network  bool           // because there is no network
 }
 
 func (p *podWorkers) sync(proc *sim.Proc, w *podWorker, u podUpdate, work workType, s *podStatus) syncResult {
@@ -78,7 +90,7 @@ func (p *podWorkers) sync(proc *sim.Proc, w *podWorker, u podUpdate, work workTy
 	case workTerminated:
 		p.k.syncTerminatedPod(proc, u, s)
 	case workTerminating:
-		p.k.syncTerminatingPod(proc, w, u, s)
+		return syncResult{err: !p.k.syncTerminatingPod(proc, w, u, s)}
 	default:
 		return p.k.syncPod(proc, w, u, s)
 	}
@@ -90,7 +102,7 @@ func (p *podWorkers) sync(proc *sim.Proc, w *podWorker, u podUpdate, work workTy
 func (p *podWorkers) complete(proc *sim.Proc, w *podWorker, work workType, did syncResult) {
 	delay := time.Duration(0)
 	switch {
-	case work == workTerminating:
+	case work == workTerminating && !did.err:
 		w.terminated, w.mark = true, nil
 		p.k.volumes.unmount(w.active.pod)
 		w.tellKillers()
@@ -113,6 +125,8 @@ func (p *podWorkers) untilRequeue(did syncResult) time.Duration {
 	switch {
 	case !did.err:
 		return resync
+	case did.network:
+		return transientPeriod
 	case did.expires != nil && p.k.profile.RequeueAtBackOffExpiry:
 		// The pod workers' clock runs a nanosecond behind: see loop.
 		return min(max(*did.expires-(p.k.sim.Now()-time.Nanosecond), 0), resync)

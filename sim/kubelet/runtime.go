@@ -17,13 +17,15 @@ type Runtime interface {
 	Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op
 	// Release hands back what Call returned once nobody looks at it any more. The slices in it stay valid.
 	Release(op *fakeruntime.Op)
-	// Answer returns what a list call answers that ends now; Delay draws how long it took.
+	// Answer returns what a list or status call answers that ends now; Delay draws how long one took.
 	Answer(c fakeruntime.Call) *fakeruntime.Op
 	Delay(kind fakeruntime.DelayKind) time.Duration
 	// PodDelay draws a latency that has to do with a pod.
 	PodDelay(kind fakeruntime.DelayKind, pod *v1.Pod) time.Duration
 	// CancelProbes ends the calls that run commands for probes of a pod.
 	CancelProbes(podUID string)
+	// Down reports whether calls fail.
+	Down() bool
 	// Generation changes whenever a sandbox or container does.
 	Generation() uint64
 	// NextAttempt returns the attempt after those that the logs of a container tell of.
@@ -49,6 +51,7 @@ type podStatus struct {
 	containers []fakeruntime.Container
 	ips        []string
 	timestamp  time.Duration
+	err        error // of a runtime that could not be asked; nothing else is known then
 }
 
 // find returns the newest container of that name, or nil.
@@ -99,9 +102,9 @@ func isRegular(pod *v1.Pod, name string) bool {
 	return slices.ContainsFunc(pod.Spec.Containers, func(c v1.Container) bool { return c.Name == name })
 }
 
-// ended reports whether nothing of the pod runs.
+// ended reports whether it is known that nothing of the pod runs.
 func (s *podStatus) ended() bool {
-	return !slices.ContainsFunc(s.containers, func(c fakeruntime.Container) bool { return c.State == fakeruntime.Running }) &&
+	return s.err == nil && !slices.ContainsFunc(s.containers, func(c fakeruntime.Container) bool { return c.State == fakeruntime.Running }) &&
 		!slices.ContainsFunc(s.sandboxes, func(s fakeruntime.Sandbox) bool { return s.Ready })
 }
 
@@ -116,121 +119,3 @@ func (s *podStatus) running() runtimePod {
 	}
 	return r
 }
-
-// listing is what the two list calls returned.
-type listing struct {
-	changed    []string // UIDs of the pods that it is about, if it is about those that have changed
-	sooner     []string // those of them that the first of the two calls was about
-	sandboxes  []fakeruntime.Sandbox
-	containers []fakeruntime.Container
-	timestamp  time.Duration
-}
-
-// list makes the two list calls, one after the other, over what scope says. The time is taken before
-// them (getPods in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
-func (k *Kubelet) list(p *sim.Proc, scope fakeruntime.Call) listing {
-	l := listing{timestamp: p.Now()}
-	scope.Method = fakeruntime.ListPodSandbox
-	l.take(k, k.runtime.Call(p, scope))
-	scope.Method = fakeruntime.ListContainers
-	l.take(k, k.runtime.Call(p, scope))
-	return l
-}
-
-// take moves the answer of one of the calls into the listing.
-func (l *listing) take(k *Kubelet, op *fakeruntime.Op) {
-	if op.Call.Method == fakeruntime.ListPodSandbox {
-		l.sandboxes, l.sooner = op.Sandboxes, op.Changed
-	} else {
-		l.containers = op.Containers
-	}
-	l.changed = op.Changed
-	k.runtime.Release(op)
-}
-
-// pods groups a listing by pod, in the order in which the runtime first names them.
-func (l listing) pods() []*runtimePod {
-	var pods []*runtimePod
-	byUID := map[string]*runtimePod{}
-	at := func(uid string) *runtimePod {
-		r, ok := byUID[uid]
-		if !ok {
-			r = &runtimePod{uid: types.UID(uid), timestamp: l.timestamp}
-			byUID[uid] = r
-			pods = append(pods, r)
-		}
-		return r
-	}
-	for _, uid := range l.changed {
-		at(uid).later = !slices.Contains(l.sooner, uid)
-	}
-	for _, s := range l.sandboxes {
-		r := at(s.PodUID)
-		r.sandboxes = append(r.sandboxes, s)
-	}
-	for _, c := range l.containers {
-		r := at(c.PodUID)
-		r.containers = append(r.containers, c)
-	}
-	return pods
-}
-
-// inspect asks for the status of each sandbox and then of each container. What has been removed since
-// the listing is left out (GetPodStatus in kuberuntime_manager.go at v1.37.0).
-func (k *Kubelet) inspect(p *sim.Proc, pod *runtimePod) *podStatus {
-	s := &podStatus{timestamp: pod.timestamp}
-	k.inspectSandboxes(p, s, pod.sandboxes)
-	k.inspectContainers(p, s, pod.containers)
-	return s
-}
-
-// inspectListing lists a pod's sandboxes, asks for the status of each, and then does the same with the
-// containers; up to 1.35 all inspections do (GetPodStatus in kuberuntime_manager.go and updateCache in
-// pkg/kubelet/pleg/generic.go at v1.34.4).
-func (k *Kubelet) inspectListing(p *sim.Proc, uid types.UID) *podStatus {
-	s := &podStatus{timestamp: p.Now()}
-	scope := fakeruntime.Call{Method: fakeruntime.ListPodSandbox, PodUID: string(uid)}
-	l := listing{}
-	l.take(k, k.runtime.Call(p, scope))
-	k.inspectSandboxes(p, s, l.sandboxes)
-	scope.Method = fakeruntime.ListContainers
-	l.take(k, k.runtime.Call(p, scope))
-	k.inspectContainers(p, s, l.containers)
-	return s
-}
-
-func (k *Kubelet) inspectSandboxes(p *sim.Proc, s *podStatus, sandboxes []fakeruntime.Sandbox) {
-	for i, sandbox := range sandboxes {
-		op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.PodSandboxStatus, SandboxID: sandbox.ID})
-		if op.Err != nil {
-			continue
-		}
-		s.sandboxes = append(s.sandboxes, op.Sandboxes...)
-		if found := op.Sandboxes[0]; i == 0 && found.Ready && found.IP != "" {
-			s.ips = []string{found.IP}
-		}
-	}
-}
-
-func (k *Kubelet) inspectContainers(p *sim.Proc, s *podStatus, containers []fakeruntime.Container) {
-	for _, c := range containers {
-		op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ContainerStatus, ContainerID: c.ID})
-		if op.Err == nil {
-			s.containers = append(s.containers, op.Containers...)
-		}
-	}
-}
-
-// inspectNow asks for the present status of a pod, whatever was listed before.
-func (k *Kubelet) inspectNow(p *sim.Proc, uid types.UID) *podStatus {
-	if !k.profile.InspectUsesListing {
-		return k.inspectListing(p, uid)
-	}
-	if pods := k.list(p, fakeruntime.Call{PodUID: string(uid)}).pods(); len(pods) > 0 {
-		return k.inspect(p, pods[0])
-	}
-	return &podStatus{}
-}
-
-// do makes a call whose answer does not matter.
-func (k *Kubelet) do(p *sim.Proc, c fakeruntime.Call) { k.runtime.Release(k.runtime.Call(p, c)) }

@@ -20,10 +20,6 @@ import (
 // crashLoopBackOff is the reason of a container that waits for its back-off to end.
 const crashLoopBackOff = "CrashLoopBackOff"
 
-// maxImagePullRequests is how many pulls wait for the one that is under way
-// (pkg/kubelet/images/puller.go at v1.37.0).
-const maxImagePullRequests = 10
-
 // newBackOff returns the crash-loop back-off. Its clock is set before each use: nothing waits on it. A maximum in the
 // configuration bounds the first delay too (newCrashLoopBackOff in pkg/kubelet/kubelet.go at v1.37.0).
 func newBackOff(p profile.Profile, config kubeletconfig.Config, c *clocktesting.FakeClock) *flowcontrol.Backoff {
@@ -78,71 +74,46 @@ func newestExited(s *podStatus, name string) *fakeruntime.Container {
 	return nil
 }
 
-// startContainer gets the image, creates the container and starts it
+// startContainer gets the image, creates the container and starts it, or returns why it could not
 // (pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, sandboxID string) *startReason {
-	k.ensureImage(p, u, c)
+	if failed := k.ensureImage(p, u, c); failed != nil {
+		k.failedToStart(u, c, failed.reason)
+		return failed
+	}
 	attempt := k.runtime.NextAttempt(string(u.pod.UID), c.Name)
 	if before := s.find(c.Name); before != nil {
 		attempt = before.Attempt + 1
 	}
+	fails := func(reason string, err error) *startReason {
+		k.failedToStart(u, c, fakeruntime.Description(err))
+		return &startReason{reason, fakeruntime.Description(err)}
+	}
 	// The image's user is looked up for the container's configuration.
-	k.do(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image})
-	id := k.runtime.Call(p, fakeruntime.Call{
+	if err := k.do(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image}); err != nil {
+		return fails("CreateContainerConfigError", err)
+	}
+	op := k.runtime.Call(p, fakeruntime.Call{
 		Method: fakeruntime.CreateContainer, SandboxID: sandboxID, PodUID: string(u.pod.UID), Name: c.Name, Image: c.Image, Attempt: attempt,
-	}).ID
-	created, started := "Created container: "+c.Name, "Started container "+c.Name
+	})
+	if op.Err != nil {
+		return fails("CreateContainerError", op.Err)
+	}
+	id, created, started := op.ID, "Created container: "+c.Name, "Started container "+c.Name
 	if k.profile.ShortContainerEvents {
 		created, started = "Container created", "Container started"
 	}
 	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Created", created, u.cause)
-	k.do(p, fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: id, Cause: u.cause})
+	if err := k.do(p, fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: id, Cause: u.cause}); err != nil {
+		return fails("RunContainerError", err)
+	}
 	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Started", started, u.cause)
 	return k.runPostStart(p, u, c, id)
 }
 
-// pullRequest asks the image puller for an image.
-type pullRequest struct {
-	podUID string
-	image  string
-	proc   *sim.Proc
-	took   time.Duration
-}
-
-// ensureImage pulls the image if the policy asks for it or the node does not have it
-// (pkg/kubelet/images/image_manager.go at v1.37.0).
-func (k *Kubelet) ensureImage(p *sim.Proc, u podUpdate, c *v1.Container) {
-	if c.ImagePullPolicy != v1.PullAlways {
-		if op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image}); op.ID != "" {
-			present := fmt.Sprintf("Container image %q already present on machine", c.Image)
-			if k.profile.ImageAccessInPulledEvent {
-				present += " and can be accessed by the pod"
-			}
-			k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Pulled", present, u.cause)
-			return
-		}
-	}
-	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Pulling", fmt.Sprintf("Pulling image %q", c.Image), u.cause)
-	start := p.Now()
-	r := &pullRequest{podUID: string(u.pod.UID), image: c.Image, proc: p}
-	k.puller.Send(p, r)
-	p.Park()
-	waited := (p.Now() - start).Truncate(time.Millisecond)
-	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Pulled",
-		fmt.Sprintf("Successfully pulled image %q in %v (%v including waiting). Image size: %d bytes.",
-			c.Image, r.took.Truncate(time.Millisecond), waited, fakeruntime.ImageSize), u.cause)
-}
-
-// pullImages pulls one image after the other, for all pods of the node, and looks up the size of each.
-func (k *Kubelet) pullImages(p *sim.Proc) {
-	for {
-		r := k.puller.Recv(p)
-		start := p.Now()
-		k.do(p, fakeruntime.Call{Method: fakeruntime.PullImage, PodUID: r.podUID, Image: r.image})
-		k.do(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, Image: r.image})
-		r.took = p.Now() - start
-		r.proc.Wake()
-	}
+// failedToStart leaves an event about a container that could not be started.
+func (k *Kubelet) failedToStart(u podUpdate, c *v1.Container, why string) {
+	k.ContainerEvent(u.pod, c.Name, v1.EventTypeWarning, "Failed", "Error: "+why, u.cause)
 }
 
 // RunInContainer runs the command of an exec probe.

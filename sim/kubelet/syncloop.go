@@ -22,12 +22,12 @@ const (
 )
 
 // startSyncLoop starts the process that everything comes together in. It takes one thing at a time; of
-// several that are ready it takes any. While the PLEG is not healthy it sleeps and takes nothing, the
-// first time right at the start (syncLoop in kubelet.go at v1.37.0).
+// several that are ready it takes any. While the runtime or the PLEG is not healthy, which it looks at after each thing,
+// it sleeps and takes nothing, the first time right at the start (syncLoop in kubelet.go at v1.37.0).
 func (k *Kubelet) startSyncLoop() {
 	syncTicker := k.sim.NewTicker("sync ticker", syncPeriod)
 	housekeeping := k.sim.NewTicker("housekeeping ticker", housekeepingPeriod)
-	syncTicker.Unless(func() bool { return !k.workQueue.ready(k.sim.Now()) })
+	syncTicker.Unless(func() bool { return !k.workQueue.ready(k.sim.Now()) && k.runtimeHealthy() })
 	cases := []sim.Case{
 		k.config, k.pleg.events, syncTicker.C,
 		k.results.Liveness.Updates(), k.results.Readiness.Updates(), k.results.Startup.Updates(),
@@ -36,7 +36,7 @@ func (k *Kubelet) startSyncLoop() {
 	k.sim.Go("sync loop", func(p *sim.Proc) {
 		sleep := errorSleepBase
 		for {
-			if !k.pleg.healthy() {
+			if !k.runtimeHealthy() {
 				p.Sleep(sleep)
 				sleep = min(2*sleep, errorSleepMax)
 				continue
@@ -68,14 +68,19 @@ func (k *Kubelet) syncLoopIteration(p *sim.Proc, chosen int) {
 		k.status.SetContainerStartup(u.PodUID, u.ContainerID, u.Result == results.Success, u.Cause)
 		k.handleProbe(u, "startup")
 	case 6:
-		k.housekeep(p)
+		if k.sourceReady {
+			k.housekeep(p)
+		}
 	}
 }
 
 // handleConfig does what a change of the wanted pods asks for (the Handle functions of kubelet.go at
 // v1.37.0). Several are added in the order of their creation.
 func (k *Kubelet) handleConfig(u configUpdate) {
-	slices.SortStableFunc(u.pods, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	k.sourceReady = true
+	if u.op == configAdd {
+		slices.SortStableFunc(u.pods, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	}
 	for _, pod := range u.pods {
 		step := k.note(trace.Record{Kind: trace.SyncLoop, Pod: podName(pod), Reason: string(u.op)})
 		k.podManager.pods[pod.UID] = pod

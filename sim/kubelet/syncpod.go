@@ -1,6 +1,8 @@
 package kubelet
 
 import (
+	"fmt"
+
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/sim"
@@ -18,6 +20,9 @@ func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) 
 	if terminal {
 		return syncResult{terminal: true}
 	}
+	if !k.networkReady(u.pod, u.cause) {
+		return syncResult{err: true, network: true}
+	}
 	if !k.volumes.waitForMount(p, w, u.pod) {
 		return syncResult{err: true}
 	}
@@ -33,20 +38,31 @@ func ipsOf(s *v1.PodStatus) []string {
 	return ips
 }
 
-// syncTerminatingPod stops what runs of a pod and stores how it ended. Readiness is probed until the
-// containers are gone (SyncTerminatingPod in kubelet.go at v1.37.0).
-func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) {
+// syncTerminatingPod stops what runs of a pod and stores how it ended, and reports whether it could. Readiness is probed
+// until the containers are gone (SyncTerminatingPod in kubelet.go at v1.37.0).
+func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) bool {
 	api := k.generateAPIPodStatus(p, u, s, false)
 	if w.mark != nil {
 		w.mark(u.pod, api)
 	}
 	k.status.SetPodStatus(u.pod, api, u.cause)
 	k.prober.StopLivenessAndStartup(u.pod)
-	k.killPod(p, u, s.running(), u.grace)
+	if err := k.killPod(p, u, s.running(), u.grace); err != nil {
+		k.failedToKill(u, err)
+		return false
+	}
 	k.prober.RemovePod(u.pod)
 	stopped := k.inspectNow(p, u.pod.UID)
+	if stopped.err != nil {
+		return false
+	}
 	stopped.ips = s.ips
 	k.status.SetPodStatus(u.pod, k.generateAPIPodStatus(p, u, stopped, true), u.cause)
+	return true
+}
+
+func (k *Kubelet) failedToKill(u podUpdate, err error) {
+	k.podEvent(u.pod, v1.EventTypeWarning, "FailedKillPod", fmt.Sprintf("error killing pod: %v", err), u.cause)
 }
 
 // syncTerminatedPod stores the last status of a pod that has no running container. The status manager

@@ -155,7 +155,7 @@ func (n *Node) StopKubelet() bool {
 	}
 	n.Record(trace.Record{Kind: trace.KubeletStopped})
 	n.sim.End(n.group)
-	n.api.Unwatch()
+	n.api.Disconnect()
 	n.runtime.Disconnect()
 	n.kubelet, n.group = nil, nil
 	return true
@@ -194,6 +194,19 @@ func (n *Node) PowerOff(back time.Duration, cause int64) {
 
 // SetDelays has these delays hold from now on in place of all others, of several the last.
 func (n *Node) SetDelays(d ...fakeruntime.Delays) { n.runtime.SetDelays(d...) }
+
+// SetAPIDown has the kubelet reach the API server no longer from now on, or again. Calls under way break off, others fail
+// at once, and what changes meanwhile the kubelet sees at the end. The other methods of the node still reach it.
+func (n *Node) SetAPIDown(down bool) { n.api.SetDown(down) }
+
+// SetRuntimeHealth has the container runtime be well or not from now on.
+func (n *Node) SetRuntimeHealth(h fakeruntime.Health) {
+	lost := h.Down && !n.runtime.Down()
+	n.runtime.SetHealth(h)
+	if lost && n.kubelet != nil {
+		n.kubelet.RuntimeLost()
+	}
+}
 
 // Record adds a record about now to the trace and returns its step.
 func (n *Node) Record(r trace.Record) int64 {

@@ -102,6 +102,12 @@ func (d *runtimeDriver) Disconnect() {
 	d.arm()
 }
 
+// SetHealth has the runtime be well or not from now on.
+func (d *runtimeDriver) SetHealth(h fakeruntime.Health) {
+	d.Runtime.SetHealth(d.sim.Now(), h)
+	d.arm()
+}
+
 // Kill ends a container from outside.
 func (d *runtimeDriver) Kill(k fakeruntime.Kill) bool {
 	killed := d.Runtime.Kill(d.sim.Now(), k)

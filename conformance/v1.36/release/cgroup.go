@@ -1,0 +1,12 @@
+package release
+
+import (
+	v1 "k8s.io/api/core/v1"
+	kubeletconfig "k8s.io/kubernetes/pkg/kubelet/apis/config"
+	"k8s.io/kubernetes/pkg/kubelet/cm"
+)
+
+// PodCgroup returns what a kubelet with its default configuration writes into the cgroup of a pod.
+func PodCgroup(pod *v1.Pod) *cm.ResourceConfig {
+	return cm.ResourceConfigForPod(pod, true, cm.QuotaPeriod, false, kubeletconfig.NoneMemoryReservationPolicy)
+}

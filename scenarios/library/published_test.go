@@ -1,0 +1,62 @@
+package library
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestPublished: the published manifests are what they were when they were taken from where they are published, and each is
+// named in the comment of a scenario file, with its licence, and used by it.
+func TestPublished(t *testing.T) {
+	const folder = "manifests/published"
+	published, err := fs.Sub(FS, folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, err := fs.ReadFile(published, "SHA256SUMS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	err = fs.WalkDir(published, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || name == "SHA256SUMS" {
+			return err
+		}
+		data, err := fs.ReadFile(published, name)
+		lines = append(lines, fmt.Sprintf("%x  %s\n", sha256.Sum256(data), name))
+		if !isUsed(t, "published/"+name) {
+			t.Errorf("%s/%s is used by no scenario file that says where it comes from and under which licence", folder, name)
+		}
+		return err
+	})
+	if err != nil || len(lines) == 0 {
+		t.Fatalf("no published manifests: %v", err)
+	}
+	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[sha256.Size*2:], b[sha256.Size*2:]) })
+	if got := strings.Join(lines, ""); got != string(sums) {
+		t.Errorf("%s/SHA256SUMS would be\n%s", folder, got)
+	}
+}
+
+// isUsed reports whether a scenario file uses a published manifest and has a comment about what it uses.
+func isUsed(t *testing.T, name string) bool {
+	t.Helper()
+	files, err := fs.Glob(FS, "manifests/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(files, func(file string) bool {
+		data, err := FS.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		comment, rest, _ := bytes.Cut(data, []byte("\napiVersion:"))
+		return bytes.Contains(rest, []byte("file: "+name)) && bytes.Contains(comment, []byte("\n# published/")) &&
+			bytes.Contains(comment, []byte("https://")) && bytes.Contains(comment, []byte("Licence: "))
+	})
+}

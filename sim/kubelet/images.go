@@ -1,0 +1,119 @@
+package kubelet
+
+import (
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/flowcontrol"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/sim"
+)
+
+const (
+	// maxImagePullRequests is how many pulls wait for the one that is under way (pkg/kubelet/images/puller.go at
+	// v1.37.0).
+	maxImagePullRequests = 10
+	// imageBackOffPeriod is how long an image is not pulled after a pull has failed; it is doubled each time up to
+	// maxImageBackOff (pkg/kubelet/kubelet.go at v1.37.0).
+	imageBackOffPeriod = 10 * time.Second
+	maxImageBackOff    = 300 * time.Second
+)
+
+// Why there is no image (pkg/kubelet/images/types.go at v1.37.0).
+const (
+	imageInspectError = "ImageInspectError"
+	errImagePull      = "ErrImagePull"
+	imagePullBackOff  = "ImagePullBackOff"
+)
+
+// imageBackOff is the back-off of pulls, by pod and image, and why the last ones failed.
+type imageBackOff struct {
+	*flowcontrol.Backoff
+	clock  *clocktesting.FakeClock
+	failed map[string]string
+}
+
+func newImageBackOff(c *clocktesting.FakeClock) *imageBackOff {
+	return &imageBackOff{flowcontrol.NewFakeBackOff(imageBackOffPeriod, maxImageBackOff, c), c, map[string]string{}}
+}
+
+// pullRequest asks the image puller for an image.
+type pullRequest struct {
+	podUID string
+	image  string
+	proc   *sim.Proc
+	took   time.Duration
+	err    error
+}
+
+// ensureImage pulls the image if the policy asks for it or the node does not have it, and returns why there is none
+// (pkg/kubelet/images/image_manager.go at v1.37.0).
+func (k *Kubelet) ensureImage(p *sim.Proc, u podUpdate, c *v1.Container) *startReason {
+	if c.ImagePullPolicy == v1.PullAlways {
+		return k.pullImage(p, u, c)
+	}
+	op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image})
+	switch {
+	case op.Err != nil:
+		message := fmt.Sprintf("Failed to inspect image %q: %v", "", op.Err) // it has no reference yet
+		k.ContainerEvent(u.pod, c.Name, v1.EventTypeWarning, "InspectFailed", message, u.cause)
+		return &startReason{imageInspectError, message}
+	case op.ID == "":
+		return k.pullImage(p, u, c)
+	}
+	present := fmt.Sprintf("Container image %q already present on machine", c.Image)
+	if k.profile.ImageAccessInPulledEvent {
+		present += " and can be accessed by the pod"
+	}
+	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Pulled", present, u.cause)
+	return nil
+}
+
+// pullImage has the image pulled, unless its back-off says to wait.
+func (k *Kubelet) pullImage(p *sim.Proc, u podUpdate, c *v1.Container) *startReason {
+	event := func(eventType, reason, message string) {
+		k.ContainerEvent(u.pod, c.Name, eventType, reason, message, u.cause)
+	}
+	b, key := k.imageBackOff, string(u.pod.UID)+"_"+c.Image
+	b.clock.SetTime(k.now())
+	if b.IsInBackOffSinceUpdate(key, k.now()) {
+		message := fmt.Sprintf("Back-off pulling image %q", c.Image)
+		event(v1.EventTypeNormal, "BackOff", message)
+		return &startReason{imagePullBackOff, message + ": " + b.failed[key]}
+	}
+	delete(b.failed, key)
+	event(v1.EventTypeNormal, "Pulling", fmt.Sprintf("Pulling image %q", c.Image))
+	start := p.Now()
+	r := &pullRequest{podUID: string(u.pod.UID), image: c.Image, proc: p}
+	k.puller.Send(p, r)
+	p.Park()
+	b.clock.SetTime(k.now())
+	if r.err != nil {
+		event(v1.EventTypeWarning, "Failed", fmt.Sprintf("Failed to pull image %q: %v", c.Image, r.err))
+		b.Next(key, k.now())
+		b.failed[key] = fmt.Sprintf("%s: %v", errImagePull, r.err)
+		return &startReason{errImagePull, r.err.Error()}
+	}
+	waited := (p.Now() - start).Truncate(time.Millisecond)
+	event(v1.EventTypeNormal, "Pulled", fmt.Sprintf("Successfully pulled image %q in %v (%v including waiting). Image size: %d bytes.",
+		c.Image, r.took.Truncate(time.Millisecond), waited, fakeruntime.ImageSize))
+	b.GC()
+	return nil
+}
+
+// pullImages pulls one image after the other, for all pods of the node, and looks up the size of each.
+func (k *Kubelet) pullImages(p *sim.Proc) {
+	for {
+		r := k.puller.Recv(p)
+		start := p.Now()
+		r.err = k.do(p, fakeruntime.Call{Method: fakeruntime.PullImage, PodUID: r.podUID, Image: r.image})
+		if r.err == nil {
+			k.do(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, Image: r.image})
+		}
+		r.took = p.Now() - start
+		r.proc.Wake()
+	}
+}
