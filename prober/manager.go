@@ -111,6 +111,11 @@ func (m *Manager) addContainer(pod *v1.Pod, c *v1.Container) bool {
 		m.addWorker(pod, c, trace.Liveness, c.LivenessProbe, m.results.Liveness, results.Success)
 }
 
+// WorkerName returns the name of the process of a probe's worker, in a pod that is named namespace/name.
+func WorkerName(probe trace.Probe, pod, container string) string {
+	return string(probe) + " worker " + pod + "/" + container
+}
+
 // addWorker reports false if the worker exists already.
 func (m *Manager) addWorker(pod *v1.Pod, c *v1.Container, t trace.Probe, spec *v1.Probe, r *results.Manager, initial results.Result) bool {
 	if spec == nil {
@@ -123,7 +128,7 @@ func (m *Manager) addWorker(pod *v1.Pod, c *v1.Container, t trace.Probe, spec *v
 	if _, ok := m.workers[w.key()]; ok {
 		return false
 	}
-	name := string(t) + " worker " + w.podName + "/" + c.Name
+	name := WorkerName(t, w.podName, c.Name)
 	w.stop = sim.NewChan[struct{}](m.sim, "stop of "+name, 1)
 	w.manualTrigger = sim.NewChan[int64](m.sim, "manual trigger of "+name, 1)
 	if spec.Exec != nil {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/prober/results"
 	"k8s.io/kubernetes/pkg/kubelet/status"
 
+	"probesim.dev/prober"
 	"probesim.dev/sim/trace"
 )
 
@@ -95,7 +96,7 @@ func (f *firstRuns) set(probe trace.Probe, pod *v1.Pod, containerID string) {
 			trace.Liveness: c.LivenessProbe, trace.Readiness: c.ReadinessProbe, trace.Startup: c.StartupProbe,
 		}[probe]
 		if spec != nil && run.has(c.Name, containerID) {
-			run.Worker = string(probe) + " worker " + pod.Namespace + "/" + pod.Name + "/" + c.Name
+			run.Worker = prober.WorkerName(probe, pod.Namespace+"/"+pod.Name, c.Name)
 			run.Period = time.Duration(spec.PeriodSeconds) * time.Second
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/trace"
 )
 
 // atOnce is how long before a parting a choice lies that led to it directly.
@@ -65,11 +66,16 @@ func (f *follower) alternatives(a attempt) []option {
 // took returns how long before the parting began what is recorded there on one side only: longer ago than at once.
 func (f *follower) took(a attempt) []time.Duration {
 	var list []time.Duration
-	want, got := atTime(f.Want, a.parts), atTime(a.records, a.parts)
-	for _, r := range slices.Concat(without(want, got), without(got, want)) {
+	for _, r := range f.differing(a) {
 		if r.Took > atOnce && !slices.Contains(list, r.Took) {
 			list = append(list, r.Took)
 		}
 	}
 	return list
+}
+
+// differing returns what is recorded at the parting on one side only.
+func (f *follower) differing(a attempt) []trace.Record {
+	want, got := atTime(f.Want, a.parts), atTime(a.records, a.parts)
+	return slices.Concat(without(want, got), without(got, want))
 }

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,11 @@ type decision struct {
 	start      bool            // of which start delay a worker got: shows as late as the period is long
 	kubelet    int             // of which kubelet the worker is; for start
 	candidates []choose.Choice // of a choice of the next to go
+}
+
+// about reports whether the choice is this one.
+func (d decision) about(c choose.Choice) bool {
+	return d.choice == c || slices.Contains(d.candidates, c)
 }
 
 // others returns what could have been picked instead.
@@ -39,6 +45,8 @@ func (d decision) others() []option {
 // chooser replays choices, and the jitters that were drawn at a time, and notes all that comes up.
 type chooser struct {
 	*choose.Replay
+	made      []choose.Made
+	shaken    *shake // nil for none
 	now       func() time.Duration
 	fractions map[time.Duration]float64
 	requeues  []time.Duration // when one of them was asked for
@@ -49,17 +57,33 @@ type chooser struct {
 
 func (c *chooser) Choose(id choose.Choice, n int) int {
 	v := c.Replay.Choose(id, n)
+	if c.shakes() {
+		v = c.shaken.Choose(id, n)
+		c.made = append(c.made, choose.Made{Choice: id, Value: v})
+	}
 	c.decisions = append(c.decisions, decision{t: c.now(), choice: id, n: n, picked: v})
 	return v
 }
 
 func (c *chooser) Next(candidates []choose.Choice) int {
 	v := c.Replay.Next(candidates)
+	if c.shakes() {
+		v = c.shaken.Next(candidates)
+		c.made = append(c.made, choose.Made{Choice: candidates[v], Before: candidates[0]})
+	}
 	c.decisions = append(c.decisions, decision{
 		t: c.now(), n: len(candidates), picked: v, candidates: append([]choose.Choice(nil), candidates...),
 	})
 	return v
 }
+
+// shake draws all choices of one instant from a seed.
+type shake struct {
+	choose.Seeded
+	t time.Duration
+}
+
+func (c *chooser) shakes() bool { return c.shaken != nil && c.now() == c.shaken.t }
 
 func (c *chooser) Fraction(id choose.Choice) float64 {
 	if strings.HasPrefix(id.Key, prober.StartJitter) {

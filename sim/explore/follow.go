@@ -118,12 +118,20 @@ type attempt struct {
 
 // try runs with some choices made and the others canonical.
 func (f *follower) try(made []choose.Made, until time.Duration, internal bool) attempt {
-	f.runs++
-	c := &chooser{
-		Replay: choose.NewReplay(made), fractions: f.fractions, starts: f.Starts, started: make([]int, len(f.Starts)), now: func() time.Duration { return 0 },
+	return f.run(f.chooser(made), until, internal)
+}
+
+func (f *follower) chooser(made []choose.Made) *chooser {
+	return &chooser{
+		Replay: choose.NewReplay(made), made: made, fractions: f.fractions,
+		starts: f.Starts, started: make([]int, len(f.Starts)), now: func() time.Duration { return 0 },
 	}
+}
+
+func (f *follower) run(c *chooser, until time.Duration, internal bool) attempt {
+	f.runs++
 	records, err := f.Run(c, func(now func() time.Duration) { c.now = now }, until, internal)
-	a := attempt{made: made, decisions: c.decisions, records: records, err: err}
+	a := attempt{made: c.made, decisions: c.decisions, records: records, err: err}
 	a.parts = f.parting(f.instants(records, c.requeues, until), until)
 	return a
 }
@@ -146,50 +154,6 @@ func at(list []instant, i int, until time.Duration) instant {
 		return list[i]
 	}
 	return instant{t: until}
-}
-
-// improve looks for a run that goes further along the trace: with one more choice; with one and another that only
-// comes up then; with one and the end of a race, of which there are few; with two of one instant; then with any two.
-func (f *follower) improve(best attempt) (attempt, bool) {
-	options := f.alternatives(best)
-	for _, o := range options {
-		if a, ok := f.further(best, o.made); ok {
-			return a, true
-		}
-	}
-	if a, ok := f.dependent(best, options); ok {
-		return a, true
-	}
-	isRace := func(o option) bool { return o.made.Kind == choose.Race }
-	for _, related := range []func(a, b option) bool{
-		func(a, b option) bool { return isRace(a) != isRace(b) },
-		func(a, b option) bool { return isRace(a) == isRace(b) && a.t == b.t },
-		func(a, b option) bool { return isRace(a) == isRace(b) && a.t != b.t },
-	} {
-		for i, o := range options {
-			for _, second := range options[:i] {
-				if !related(o, second) {
-					continue
-				}
-				if a, ok := f.further(best, o.made, second.made); ok {
-					return a, true
-				}
-			}
-		}
-	}
-	return attempt{}, false
-}
-
-// margin is how far beyond the parting a trial goes: far enough to see that it got past it.
-const margin = 10 * time.Millisecond
-
-func (f *follower) further(best attempt, more ...choose.Made) (attempt, bool) {
-	if f.runs >= f.Budget {
-		return attempt{}, false
-	}
-	until := min(best.parts+margin, f.Duration)
-	a := f.try(append(slices.Clone(best.made), more...), until, false)
-	return a, a.parts > best.parts
 }
 
 // divergence says how the records of the instant differ at which the best run parts.

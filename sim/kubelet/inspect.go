@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -12,6 +13,7 @@ import (
 // listing is what the two list calls returned.
 type listing struct {
 	changed    []string // UIDs of the pods that it is about, if it is about those that have changed
+	sooner     []string // those of them that the first of the two calls was about
 	sandboxes  []fakeruntime.Sandbox
 	containers []fakeruntime.Container
 	timestamp  time.Duration
@@ -32,7 +34,7 @@ func (k *Kubelet) list(p *sim.Proc, scope fakeruntime.Call) (listing, error) {
 // take moves the answer of one of the calls into the listing.
 func (l *listing) take(k *Kubelet, op *fakeruntime.Op) error {
 	if op.Call.Method == fakeruntime.ListPodSandbox {
-		l.sandboxes = op.Sandboxes
+		l.sandboxes, l.sooner = op.Sandboxes, op.Changed
 	} else {
 		l.containers = op.Containers
 	}
@@ -56,7 +58,7 @@ func (l listing) pods() []*runtimePod {
 		return r
 	}
 	for _, uid := range l.changed {
-		at(uid)
+		at(uid).later = !slices.Contains(l.sooner, uid)
 	}
 	for _, s := range l.sandboxes {
 		r := at(s.PodUID)

@@ -157,10 +157,10 @@ func (g *pleg) apply(p *sim.Proc, l listing, generation uint64) {
 }
 
 // setCurrent notes what was listed of a pod. One that changed between the two calls is in the second
-// only, and has the sandboxes that it had.
+// only, and has the sandboxes that it had, also if its last container is gone.
 func (g *pleg) setCurrent(pod *runtimePod) {
 	r := g.record(pod.uid)
-	if r.old != nil && len(pod.sandboxes) == 0 && len(pod.containers) > 0 {
+	if r.old != nil && pod.later {
 		pod.sandboxes = r.old.sandboxes
 	}
 	r.current = pod

@@ -42,6 +42,7 @@ type runtimePod struct {
 	containers []fakeruntime.Container
 	sandboxes  []fakeruntime.Sandbox
 	timestamp  time.Duration // when the listing began
+	later      bool          // it has changed since its sandboxes were listed, and not before
 }
 
 // podStatus is what the runtime says of a pod's sandboxes and containers, newest first.
