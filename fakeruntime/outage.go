@@ -29,9 +29,15 @@ const (
 	NetworkReady = "NetworkReady"
 )
 
-// conditions returns those that the status has.
+// well are the conditions of a runtime with which nothing is the matter.
+var well = []Condition{{Type: RuntimeReady, Status: true}, {Type: NetworkReady, Status: true}}
+
+// conditions returns those that the status has, which must not be changed.
 func (h Health) conditions() []Condition {
-	list := []Condition{{Type: RuntimeReady, Status: true}, {Type: NetworkReady, Status: true}}
+	if !h.RuntimeNotReady && !h.NetworkNotReady {
+		return well
+	}
+	list := slices.Clone(well)
 	if h.RuntimeNotReady {
 		list[0] = Condition{RuntimeReady, false, "ContainerdNotReady", "containerd is not ready"}
 	}

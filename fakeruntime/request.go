@@ -9,16 +9,24 @@ import (
 // mostStalls is after how many windows a request that is stalled again and again never gets an answer.
 const mostStalls = 1000
 
-// answerDelays are the usual times to answer of what asks the program in a container.
-var answerDelays = map[Method]DelayKind{
-	ExecSync: DelayExec, HTTPGet: DelayHTTPGet, TCPSocket: DelayTCPSocket, GRPC: DelayGRPC,
+// answerDelay is the usual time to answer of what asks the program in a container.
+func (m Method) answerDelay() DelayKind {
+	switch m {
+	case HTTPGet:
+		return DelayHTTPGet
+	case TCPSocket:
+		return DelayTCPSocket
+	case GRPC:
+		return DelayGRPC
+	}
+	return DelayExec
 }
 
 // asksProgram reports whether a program answers and not the runtime.
-func (m Method) asksProgram() bool { _, asks := answerDelays[m]; return asks }
+func (m Method) asksProgram() bool { return m == ExecSync || m.isNetwork() }
 
 // isNetwork reports whether it is a request over the network, which does not pass the runtime.
-func (m Method) isNetwork() bool { return m.asksProgram() && m != ExecSync }
+func (m Method) isNetwork() bool { return m == HTTPGet || m == TCPSocket || m == GRPC }
 
 // request is what the program in a container is to answer.
 type request struct {
@@ -186,7 +194,7 @@ func (op *Op) containerID() string {
 
 // answerDelay draws how long the program takes to answer.
 func (s *scope) answerDelay(now time.Duration, op *Op, a *Answer) time.Duration {
-	kind := answerDelays[op.Call.Method]
+	kind := op.Call.Method.answerDelay()
 	d := s.usual(kind)
 	if a.Latency != nil {
 		d = *a.Latency

@@ -83,9 +83,11 @@ func (s *Sim) Close() { s.End(nil) }
 
 // step fires one due timer or resumes one enabled process and reports whether there was one.
 func (s *Sim) step() bool {
-	for t, ok := s.timers.Pop(s.now); ok; t, ok = s.timers.Pop(s.now) {
-		t.set = 0
-		s.due.Push(t)
+	for s.timers.Due(s.now) {
+		if t, ok := s.timers.Pop(s.now); ok {
+			t.set = 0
+			s.due.Push(t)
+		}
 	}
 	if s.enabled() == 0 {
 		if s.last.Len() == 0 {

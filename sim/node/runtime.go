@@ -7,6 +7,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/sim"
+	"probesim.dev/sim/internal/queue"
 )
 
 // runtimeDriver has the kernel drive the runtime: who calls waits as a process, and a timer looks at
@@ -17,8 +18,8 @@ type runtimeDriver struct {
 	timer *sim.Timer
 	set   time.Duration // what the timer is set to, if it is
 	armed bool
-	proc  *sim.Proc         // hands out what ends together
-	rest  []*fakeruntime.Op // what it has not handed out yet
+	proc  *sim.Proc                   // hands out what ends together
+	rest  queue.FIFO[*fakeruntime.Op] // what it has not handed out yet
 }
 
 func newRuntimeDriver(s *sim.Sim, r *fakeruntime.Runtime) *runtimeDriver {
@@ -60,17 +61,17 @@ func (d *runtimeDriver) arm() {
 // its own, whatever the runtime has to hand out.
 func (d *runtimeDriver) advance() {
 	d.armed = false
-	handsOut := len(d.rest) > 0
+	handsOut := d.rest.Len() > 0
 	for _, op := range d.Advance(d.sim.Now()) {
 		if op.GivenUp() {
 			wake(op)
 			continue
 		}
-		d.rest = append(d.rest, op)
+		d.rest.Push(op)
 	}
-	if len(d.rest) > 0 && !handsOut {
-		wake(d.rest[0])
-		if d.rest = d.rest[1:]; len(d.rest) > 0 {
+	if d.rest.Len() > 0 && !handsOut {
+		wake(d.rest.Remove(0))
+		if d.rest.Len() > 0 {
 			d.proc.Wake()
 		}
 	}
@@ -80,11 +81,9 @@ func (d *runtimeDriver) advance() {
 func (d *runtimeDriver) handOut(p *sim.Proc) {
 	for {
 		p.Park()
-		for len(d.rest) > 0 {
+		for d.rest.Len() > 0 {
 			p.YieldToAll()
-			op := d.rest[0]
-			d.rest = d.rest[1:]
-			wake(op)
+			wake(d.rest.Remove(0))
 		}
 	}
 }
@@ -98,7 +97,7 @@ func wake(op *fakeruntime.Op) {
 // Disconnect breaks off the calls of a kubelet that has ended.
 func (d *runtimeDriver) Disconnect() {
 	d.Runtime.Disconnect(d.sim.Now())
-	d.rest = nil
+	d.rest.Clear()
 	d.arm()
 }
 

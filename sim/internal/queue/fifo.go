@@ -25,6 +25,10 @@ func (q *FIFO[T]) Push(v T) {
 
 // PushFront adds an item before all others.
 func (q *FIFO[T]) PushFront(v T) {
+	if q.Len() == 0 {
+		q.Push(v)
+		return
+	}
 	if q.head == 0 {
 		q.items = slices.Insert(q.items, 0, v)
 		return
@@ -48,6 +52,9 @@ func (q *FIFO[T]) Clear() {
 
 // Drop takes out the items that f is true of and keeps the order of the others.
 func (q *FIFO[T]) Drop(f func(T) bool) {
+	if q.Len() == 0 {
+		return
+	}
 	q.items = q.items[:q.head+len(slices.DeleteFunc(q.items[q.head:], f))]
 }
 

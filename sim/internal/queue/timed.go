@@ -42,11 +42,11 @@ func (q *Timed[T]) Next() (time.Duration, bool) {
 	return q.entries[0].at, true
 }
 
-// Pop takes out the first item if its time is not after t.
+// Due reports whether there is something to Pop at t.
+func (q *Timed[T]) Due(t time.Duration) bool { return len(q.entries) > 0 && q.entries[0].at <= t }
+
+// Pop takes out the first item if its time is not after t, and what does not wait any more.
 func (q *Timed[T]) Pop(t time.Duration) (item T, ok bool) {
-	if len(q.entries) == 0 || q.entries[0].at > t {
-		return item, false
-	}
 	if at, ok := q.Next(); !ok || at > t {
 		return item, false
 	}
