@@ -15,17 +15,50 @@ import (
 // one and the end of a race, of which there are few; with two of one instant; then with any two.
 func (f *follower) improve(best attempt) (attempt, bool) {
 	options := f.alternatives(best)
-	for _, o := range options {
-		if a, ok := f.further(best, o.made); ok {
-			return a, true
-		}
-	}
-	for _, way := range []func(attempt, []option) (attempt, bool){f.dependent, f.ofWorker, f.shake, f.pairs} {
+	for _, way := range []func(attempt, []option) (attempt, bool){
+		f.one, f.dependent, f.ofWorker, f.shake, f.pairs,
+	} {
 		if a, ok := way(best, options); ok {
 			return a, true
 		}
 	}
 	return attempt{}, false
+}
+
+// one tries each choice. One that only has something come a little later, such as after a housekeeping, may be in the way
+// afterwards: then others are looked at that may lead much further.
+func (f *follower) one(best attempt, options []option) (attempt, bool) {
+	for i, o := range options {
+		a, ok := f.further(best, o.made)
+		if !ok {
+			continue
+		}
+		a = f.lookAhead(best, a)
+		for _, other := range options[i+1 : min(i+1+mostOthers, len(options))] {
+			if a.parts > best.parts+aLittle || f.runs >= f.Budget {
+				break
+			}
+			if b, ok := f.further(best, other.made); ok {
+				if b = f.lookAhead(best, b); b.parts > a.parts {
+					a = b
+				}
+			}
+		}
+		return a, true
+	}
+	return attempt{}, false
+}
+
+// How far ahead, and how many other choices, one looks that has come only a little further.
+const (
+	aLittle    = 12 * time.Millisecond
+	ahead      = 2 * time.Second
+	mostOthers = 200
+)
+
+// lookAhead makes an attempt that has gone further than best again, to see how much.
+func (f *follower) lookAhead(best, a attempt) attempt {
+	return f.try(a.made, min(best.parts+ahead, f.Duration), false)
 }
 
 // mostOfWorker bounds the choices of a worker that are combined.
