@@ -146,6 +146,9 @@ func (r *randomReport) write(result seedResult) error {
 		return r.out.Flush()
 	}
 	r.sum.add(result.counts)
+	if result.Second {
+		r.sum.second++
+	}
 	if result.Equal {
 		return nil
 	}
