@@ -113,6 +113,9 @@ func respond(conn net.Conn, req *http.Request, r fakeruntime.Response) error {
 	if r.BreaksOff {
 		missing = 1
 	}
+	if r.Code < http.StatusOK { // has no content (RFC 9110, 15.2): what follows is the next response
+		r.Body, missing = "", 0
+	}
 	res := &http.Response{
 		StatusCode: r.Code, ProtoMajor: 1, ProtoMinor: 1, Request: req, Header: http.Header{}, Close: true,
 		Body: io.NopCloser(strings.NewReader(r.Body)), ContentLength: int64(len(r.Body) + missing),
