@@ -44,7 +44,7 @@ func (s *Sim) Serve(name string, turn func(p *Proc, index int) []Case) *Proc {
 	return p
 }
 
-// Name returns the name that Go was given.
+// Name returns the name that Go or Serve was given.
 func (p *Proc) Name() string { return p.name }
 
 // Now returns the virtual time.

@@ -29,7 +29,7 @@ type Options struct {
 	// Starts are the parts of their period that young probe workers waited for before their first run, of each
 	// kubelet that was started, in order of time.
 	Starts []Start
-	Budget int // how many runs to spend; 0: 2000
+	Budget int // how many runs to spend; 0: 3000
 }
 
 // Requeue is a jitter drawn at the end of a sync of a pod.
