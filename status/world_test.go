@@ -81,7 +81,7 @@ func (w *world) PatchStatus(p *sim.Proc, _, name string, _, s *v1.PodStatus, _ i
 	return &pod, true
 }
 
-func (w *world) DeletePod(p *sim.Proc, _, name string) bool {
+func (w *world) DeletePod(p *sim.Proc, _, name string, _ int64) bool {
 	w.note("DELETE " + name)
 	p.Sleep(w.latency)
 	if w.down["DELETE"] {
