@@ -38,35 +38,42 @@ func (k *Kubelet) causeOfLastSync(uid types.UID) int64 {
 // causeOfStart says why a container is started now: what ended the one before it, or had it wait, or else what it waited
 // for in the order of the init containers, or else what the pod is there for.
 func (k *Kubelet) causeOfStart(u podUpdate, c *v1.Container, s *podStatus) int64 {
-	uid := string(u.pod.UID)
-	cause := max(k.runtime.LastStep(uid, c.Name), k.reasons[startKey{u.pod.UID, c.Name}].step)
+	last := k.runtime.LastStep(string(u.pod.UID), c.Name)
 	if !slices.ContainsFunc(s.active(), func(rc fakeruntime.Container) bool { return rc.Name == c.Name }) {
-		cause = max(cause, k.causeOfTurn(u.pod, c.Name, s))
+		last = max(last, k.causeOfTurn(u.pod, c.Name, s))
 	}
-	if cause == 0 {
-		cause = k.podManager.wanted[u.pod.UID]
-	}
-	if cause == 0 {
-		return u.cause
-	}
-	return cause
+	return cmp.Or(max(last, k.reasons[startKey{u.pod.UID, c.Name}].step), k.podManager.wanted[u.pod.UID], u.cause)
 }
 
 // causeOfTurn says why the turn of a container has come that has not been started in its sandbox: what became of the
-// init container before it.
-func (k *Kubelet) causeOfTurn(pod *v1.Pod, name string, s *podStatus) int64 {
-	i := slices.IndexFunc(pod.Spec.InitContainers, func(c v1.Container) bool { return c.Name == name })
-	if i < 0 {
-		i = len(pod.Spec.InitContainers)
-	}
-	if i == 0 {
+// init container before it, or of all that ran in the sandbox before.
+func (k *Kubelet) causeOfTurn(pod *v1.Pod, name string, s *podStatus) (cause int64) {
+	inits := pod.Spec.InitContainers
+	i := slices.IndexFunc(inits, func(c v1.Container) bool { return c.Name == name })
+	switch {
+	case len(inits) == 0:
 		return 0
+	case i < 0:
+		i = len(inits)
+	case i == 0:
+		for _, c := range slices.Concat(inits, pod.Spec.Containers) {
+			cause = max(cause, k.runtime.LastStep(string(pod.UID), c.Name))
+		}
+		return cause
 	}
-	before := &pod.Spec.InitContainers[i-1]
+	before := &inits[i-1]
 	if rc := s.find(before.Name); rc != nil && podutil.IsRestartableInitContainer(before) && before.StartupProbe != nil {
 		return k.results.Startup.Cause(containerIDPrefix + rc.ID)
 	}
 	return k.runtime.LastStep(string(pod.UID), before.Name)
+}
+
+// causeOfRelist says why a pod is synced of which a relist has seen a change: what became last of one of its containers.
+func (k *Kubelet) causeOfRelist(uid types.UID) (cause int64) {
+	for _, c := range k.cache.get(uid).containers {
+		cause = max(cause, c.Step)
+	}
+	return cmp.Or(cause, k.causeOfLastSync(uid))
 }
 
 // causeOfStatus says what a status comes from that is about to be stored: if Ready changes, what became of the first
@@ -98,8 +105,11 @@ func (k *Kubelet) causeOfReady(pod *v1.Pod, c *v1.ContainerStatus) int64 {
 		return last
 	}
 	readiness, startup := k.results.Readiness.Cause(c.ContainerID), k.results.Startup.Cause(c.ContainerID)
-	if c.Started == nil || !*c.Started {
+	switch {
+	case c.Started == nil || !*c.Started:
 		readiness = 0
+	case c.Ready:
+		readiness = max(readiness, startup)
 	}
 	return cmp.Or(readiness, startup, max(last, k.started))
 }

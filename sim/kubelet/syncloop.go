@@ -1,7 +1,6 @@
 package kubelet
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -115,7 +114,7 @@ func (k *Kubelet) handleConfig(u configUpdate) {
 
 func (k *Kubelet) handlePLEG(e plegEvent) {
 	if pod, ok := k.podManager.GetPodByUID(e.uid); ok && e.typ != containerRemoved {
-		cause := cmp.Or(k.runtime.Step(e.id), k.causeOfLastSync(pod.UID))
+		cause := k.causeOfRelist(pod.UID)
 		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: "PLEG", Message: string(e.typ) + " " + e.id}, cause)
 		k.workers.update(podUpdate{typ: syncSync, pod: pod, cause: step})
 	}
