@@ -1,0 +1,105 @@
+package ginkgokit
+
+import (
+	"strings"
+	"time"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/sim/kubeletconfig"
+	"probesim.dev/sim/node"
+	"probesim.dev/sim/profile"
+	"probesim.dev/sim/trace"
+)
+
+// NodeOptions say what a node is like. The zero value is a node of the newest known version of Kubernetes on which
+// nothing is drawn.
+type NodeOptions struct {
+	// Kubernetes is a version that profile.Names lists, such as v1.37.0; empty: the newest.
+	Kubernetes string
+	// Seed draws what is to be drawn, the jitter of the kubelet and the order of what happens at one instant. Nil: the
+	// middle of every range, no chance comes up, the canonical order.
+	Seed *int64
+	// Uptime is the age of the kubelet at t=0, with which its tickers are in phase; nil: node.DefaultUptime.
+	Uptime *time.Duration
+	// Delays are the latencies of the calls to the container runtime and the API server, as far as they are not the
+	// usual ones.
+	Delays fakeruntime.Delays
+	// Config is the part of the kubelet's configuration that has an effect.
+	Config kubeletconfig.Config
+}
+
+// Node is a simulated node: a kubelet, an API server and a container runtime on a virtual clock, which stands still
+// but for Advance. It must be used from one goroutine.
+//
+// What the test has wrong, such as a pod that the API server would not create, fails the test through Gomega, as
+// Expect does.
+type Node struct {
+	sim     *node.Node
+	options NodeOptions
+	log     *log
+	pods    map[string]*Pod // the last of each namespace/name
+	added   map[string]int  // how many of that name were added
+}
+
+// NewNode returns a node at t=0, without pods. It is to be closed in the end:
+//
+//	n := ginkgokit.NewNode(ginkgokit.NodeOptions{})
+//	DeferCleanup(n.Close)
+func NewNode(o NodeOptions) *Node {
+	known := profile.Newest()
+	if o.Kubernetes != "" {
+		var ok bool
+		if known, ok = profile.Named(o.Kubernetes); !ok {
+			fail(0, "there is no profile of Kubernetes %s; known: %s", o.Kubernetes, strings.Join(profile.Names(), ", "))
+		}
+	}
+	n := &Node{options: o, pods: map[string]*Pod{}, added: map[string]int{}}
+	n.options.Kubernetes = known.Version
+	n.log = &log{kubernetes: known.Version, seed: o.Seed, internal: true}
+	// Back-offs are internal: the status and the events do not have their length.
+	recorder := &trace.Recorder{Internal: true, Sink: n.log.add}
+	n.sim = node.New(node.Options{Profile: known, Uptime: o.Uptime, Seed: o.Seed, Delays: o.Delays, Config: o.Config, Trace: recorder})
+	return n
+}
+
+// Close ends the node and frees what it holds. Its pods can still be asked about.
+func (n *Node) Close() { n.sim.Close() }
+
+// Now returns the virtual time since t=0, also while it passes: to a handler, say, or to what At calls.
+func (n *Node) Now() time.Duration { return max(0, n.sim.Now()) }
+
+// Advance lets so much virtual time pass, and everything happen that happens within it and at its end. It takes no real
+// time to speak of.
+func (n *Node) Advance(by time.Duration) {
+	if by < 0 {
+		fail(0, "time does not go back: Advance(%s)", by)
+		return
+	}
+	n.advanceTo(n.Now() + by)
+}
+
+// AdvanceTo lets virtual time pass until t.
+func (n *Node) AdvanceTo(t time.Duration) {
+	if t < n.Now() {
+		fail(0, "time does not go back: AdvanceTo(%s) at %s", t, n.Now())
+		return
+	}
+	n.advanceTo(t)
+}
+
+func (n *Node) advanceTo(t time.Duration) {
+	err := n.sim.RunUntil(t)
+	n.log.end = max(0, n.sim.Now())
+	if err != nil {
+		fail(1, "the run ended early: %s", err)
+	}
+}
+
+// At has something done to the node when the virtual time is t, or as soon as time passes if that is past: whatever
+// the node can do, such as StopKubelet or KillContainer.
+func (n *Node) At(t time.Duration, do func(*node.Node)) {
+	n.sim.At(max(t, n.Now()), func() { do(n.sim) })
+}
+
+// Do has something done to the node now, that is, before any more time passes.
+func (n *Node) Do(do func(*node.Node)) { n.At(n.Now(), do) }
