@@ -106,10 +106,10 @@ func (h *Happens[M]) happened() string {
 		text = fmt.Sprintf("It did %d times, at %s", n, listTimes(h.inside))
 	}
 	if len(h.before) > 0 {
-		text += "; before that at " + listTimes(h.before)
+		text += "; earlier at " + listTimes(h.before)
 	}
 	if len(h.behind) > 0 {
-		text += "; after that at " + listTimes(h.behind)
+		text += "; later at " + listTimes(h.behind)
 	}
 	return text
 }
