@@ -16,6 +16,10 @@ import (
 // copy, and one that the API server would not create fails the test, as does a behavior that does not fit the pod. A pod
 // of the same name may come again once the first is gone.
 func (n *Node) AddPod(pod *v1.Pod, behavior ...Behavior) *Pod {
+	if pod == nil {
+		fail(0, "there is no pod: it is nil")
+		return nil
+	}
 	merged := Behavior{}
 	for _, b := range behavior {
 		maps.Copy(merged, b)

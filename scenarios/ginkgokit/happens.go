@@ -42,6 +42,9 @@ func (h *Happens[M]) AtLeast(n int) *M {
 // look sorts what happened to a subject, and reports whether it did as often as it must.
 func (h *Happens[M]) look(s *subject, all []happening) (bool, error) {
 	from, to, err := h.span(s)
+	if err == nil && h.least != nil && *h.least < 0 {
+		err = fmt.Errorf("nothing happens %d times", *h.least)
+	}
 	if err != nil {
 		return false, err
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/scenarios/value"
 	"probesim.dev/sim/kubeletconfig"
 	"probesim.dev/sim/node"
 	"probesim.dev/sim/profile"
@@ -68,28 +69,32 @@ func (n *Node) Close() { n.sim.Close() }
 // Now returns the virtual time since t=0, also while it passes: to a handler, say, or to what At calls.
 func (n *Node) Now() time.Duration { return max(0, n.sim.Now()) }
 
+// MaxTime is how far a node goes: 30 days, as the longest scenario.
+const MaxTime = value.MaxDuration
+
 // Advance lets so much virtual time pass, and everything happen that happens within it and at its end. It takes no real
 // time to speak of.
 func (n *Node) Advance(by time.Duration) {
-	if by < 0 {
-		fail(0, "time does not go back: Advance(%s)", by)
-		return
+	if by > MaxTime {
+		by = MaxTime + 1 // which is refused, as no sum of times is too large for its type
 	}
-	n.advanceTo(n.Now() + by)
+	n.advanceTo(n.Now()+by, "Advance", by)
 }
 
 // AdvanceTo lets virtual time pass until t.
-func (n *Node) AdvanceTo(t time.Duration) {
-	if t < n.Now() {
-		fail(0, "time does not go back: AdvanceTo(%s) at %s", t, n.Now())
+func (n *Node) AdvanceTo(t time.Duration) { n.advanceTo(t, "AdvanceTo", t) }
+
+func (n *Node) advanceTo(t time.Duration, what string, arg time.Duration) {
+	switch {
+	case t < n.Now():
+		fail(1, "time does not go back: %s(%s) at %s", what, value.Format(arg), trace.FormatTime(n.Now()))
+		return
+	case t > MaxTime:
+		fail(1, "%s goes beyond %s, where a node ends", what, value.Format(MaxTime))
 		return
 	}
-	n.advanceTo(t)
-}
-
-func (n *Node) advanceTo(t time.Duration) {
 	err := n.sim.RunUntil(t)
-	n.log.end = max(0, n.sim.Now())
+	n.log.end = n.Now()
 	if err != nil {
 		fail(1, "the run ended early: %s", err)
 	}

@@ -2,6 +2,7 @@ package ginkgokit
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -49,7 +50,9 @@ func TestRefused(t *testing.T) {
 		}, []string{`behavior["app"][0].handler: a rule has a handler, or says itself what it does`}},
 		{"a pod that is there", func(n *Node) { n.AddPod(pod("web", app)); n.AddPod(pod("web", app)) }, []string{"there is a pod web on the node"}},
 		{"time that goes back", func(n *Node) { n.Advance(-time.Second) }, []string{"time does not go back: Advance(-1s)"}},
-		{"time that went back", func(n *Node) { n.Advance(time.Minute); n.AdvanceTo(0) }, []string{"time does not go back: AdvanceTo(0s) at 1m0s"}},
+		{"time that went back", func(n *Node) { n.Advance(time.Minute); n.AdvanceTo(0) }, []string{"time does not go back: AdvanceTo(0s) at 60.000s"}},
+		{"time without end", func(n *Node) { n.Advance(time.Minute); n.Advance(math.MaxInt64) }, []string{"Advance goes beyond 720h, where a node ends"}},
+		{"no pod", func(n *Node) { n.AddPod(nil) }, []string{"there is no pod: it is nil"}},
 		{"nothing to kill", func(n *Node) {
 			p := n.AddPod(pod("web", app))
 			n.Advance(time.Minute)
@@ -99,6 +102,7 @@ func TestVacuous(t *testing.T) {
 		{w.web, HaveRestarted().Within(time.Hour), "HaveRestarted: the window ends at 1h00m00.000s, and the run has only come to 120.000s: call Advance before"},
 		{w.web, HaveRestarted().After(time.Hour), "HaveRestarted: the window begins at 1h00m00.000s, and the run has only come to 120.000s: call Advance before"},
 		{w.web, HaveRestarted().Between(time.Minute, time.Second), "HaveRestarted: the window is empty: it ends at 1.000s, before it begins at 60.000s"},
+		{w.web, HaveRestarted().Times(-1), "HaveRestarted: nothing happens -1 times"},
 		{w.web, HaveReadyIntervals().Within(time.Hour), "HaveReadyIntervals: the window ends at 1h00m00.000s, and the run has only come to 120.000s: call Advance before"},
 		{w.web, HaveBackedOffFor().After(time.Hour), "HaveBackedOffFor: the window begins at 1h00m00.000s, and the run has only come to 120.000s: call Advance before"},
 	} {
