@@ -63,6 +63,6 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 )
 
-// Here it is the checkout that this folder is in. A module elsewhere leaves this line out and gets a release with
-// go get probesim.dev@latest, or has it lead to a checkout of its own.
+// Here it is the checkout that this folder is in. A module elsewhere names a checkout of its own, or, of a release, leaves
+// this line out and says go get probesim.dev@latest.
 replace probesim.dev => ../

@@ -132,11 +132,15 @@ type wholeRun struct{ *report.Run }
 
 func (r *wholeRun) String() string {
 	var b strings.Builder
+	report.Heading(&b, r.Run, report.Options{Width: width})
+	return b.String() + "\n" + timelineAndEvents(r.Run)
+}
+
+func timelineAndEvents(run *report.Run) string {
+	var b strings.Builder
 	o := report.Options{Width: width}
-	report.Heading(&b, r.Run, o)
+	report.Timeline(&b, run, o)
 	b.WriteString("\n")
-	report.Timeline(&b, r.Run, o)
-	b.WriteString("\n")
-	report.Events(&b, r.Run, o)
+	report.Events(&b, run, o)
 	return b.String()
 }

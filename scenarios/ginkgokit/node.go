@@ -1,7 +1,7 @@
 package ginkgokit
 
 import (
-	"strings"
+	"slices"
 	"time"
 
 	"probesim.dev/fakeruntime"
@@ -9,6 +9,7 @@ import (
 	"probesim.dev/sim/kubeletconfig"
 	"probesim.dev/sim/node"
 	"probesim.dev/sim/profile"
+	"probesim.dev/sim/report"
 	"probesim.dev/sim/trace"
 )
 
@@ -51,7 +52,7 @@ func NewNode(o NodeOptions) *Node {
 	if o.Kubernetes != "" {
 		var ok bool
 		if known, ok = profile.Named(o.Kubernetes); !ok {
-			fail(0, "there is no profile of Kubernetes %s; known: %s", o.Kubernetes, strings.Join(profile.Names(), ", "))
+			fail(0, "%s", unknownVersion(o.Kubernetes))
 		}
 	}
 	n := &Node{options: o, pods: map[string]*Pod{}, added: map[string]int{}}
@@ -108,3 +109,12 @@ func (n *Node) At(t time.Duration, do func(*node.Node)) {
 
 // Do has something done to the node now, that is, before any more time passes.
 func (n *Node) Do(do func(*node.Node)) { n.At(n.Now(), do) }
+
+// String shows the run as far as it has come: the timeline of all pods, and the events. As a report entry it goes with a
+// spec that fails, or with each with -v:
+//
+//	AddReportEntry("node", n, ReportEntryVisibilityFailureOrVerbose)
+func (n *Node) String() string {
+	observable := slices.DeleteFunc(slices.Clone(n.log.records), func(r trace.Record) bool { return !r.Kind.Observable() })
+	return n.log.String() + "\n\n" + timelineAndEvents(&report.Run{Records: observable, Until: n.log.end})
+}

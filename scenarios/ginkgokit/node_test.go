@@ -180,3 +180,12 @@ func TestActions(t *testing.T) {
 	message.Match(again)
 	gomega.Expect(message.FailureMessage(again)).To(gomega.HaveSuffix("Kubernetes v1.36.3, seed 7, run to 80.000s"))
 }
+
+// TestNodeString: a node shows its whole run.
+func TestNodeString(t *testing.T) {
+	w := newWorld(t)
+	golden(t, "node.txt", w.Node.String())
+	fresh := NewNode(NodeOptions{})
+	defer fresh.Close()
+	gomega.Expect(fresh.String()).To(gomega.ContainSubstring("no pod came within the run"))
+}

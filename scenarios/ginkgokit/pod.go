@@ -35,6 +35,15 @@ func (p *Pod) String() string { return trace.PodName(p.key) }
 // String is the name of the pod and the container.
 func (c *Container) String() string { return c.Pod.String() + "/" + c.Name }
 
+// Records returns the records of the trace about the pod and its containers, in order, for whatever no matcher here is for.
+func (p *Pod) Records() []trace.Record {
+	var list []trace.Record
+	for _, i := range p.indexes() {
+		list = append(list, p.log.records[i])
+	}
+	return list
+}
+
 // containers returns the names of the containers of the pod, init containers first.
 func (p *Pod) containers() []string {
 	var names []string
