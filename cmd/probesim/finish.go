@@ -11,7 +11,7 @@ import (
 func (out *output) finish(interrupted bool) error {
 	out.progress.stop()
 	interrupted = interrupted && out.complete() < len(out.jobs)
-	if interrupted && (out.format == "json" || out.format == "junit") {
+	if interrupted && (out.format == "json" || out.format == "junit" || out.format == "html") {
 		out.addUnmade()
 	}
 	var err error
@@ -20,6 +20,8 @@ func (out *output) finish(interrupted bool) error {
 		err = report.JSON(out.stdout, out.cases)
 	case "junit":
 		err = report.JUnit(out.stdout, out.cases)
+	case "html":
+		err = out.page.Write(out.stdout, out.cases)
 	case "timeline", "lines":
 		if len(out.jobs) > 1 && out.emitted > 0 {
 			err = report.Summary(out.stdout, out.cases, out.text)

@@ -14,10 +14,11 @@ import (
 
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/sim/report"
+	"probesim.dev/sim/report/html"
 )
 
 // outputs are the values of --output.
-var outputs = []string{"timeline", "lines", "jsonl", "json", "junit"}
+var outputs = []string{"timeline", "lines", "jsonl", "json", "junit", "html"}
 
 // maxTimelines is the number of runs up to which each is shown as a timeline unless told otherwise.
 const maxTimelines = 4
@@ -44,6 +45,7 @@ type output struct {
 	interrupted bool // the others are not wanted
 
 	cases []report.Case
+	page  html.Page
 	group [][]expect.Result // of the runs of the last case
 	told  map[string]*int64 // why runs of the last case failed, with the first seed of each
 }
@@ -116,6 +118,10 @@ func (out *output) show(s *simulation) made {
 		report.Timeline(&b, m.run, report.Options{Width: 120})
 		m.run.Output = b.String()
 		b.Reset()
+	case "html":
+		m.err = html.Section(&b, m.run)
+		m.run.Output = b.String()
+		b.Reset()
 	}
 	m.run.Records = nil
 	m.text = b.Bytes()
@@ -142,6 +148,9 @@ func (out *output) emit(i int, m made) error {
 		return err
 	}
 	c.Runs = append(c.Runs, m.run)
+	if out.format == "html" {
+		out.page.Add(m.run)
+	}
 	if out.format == "jsonl" {
 		if err := out.explain(m.run.Expectations, m.run.Err, m.run.Replay); err != nil {
 			return err
