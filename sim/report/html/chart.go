@@ -138,7 +138,7 @@ func exits(p *history.Pod) []*trace.Record {
 	var list []*trace.Record
 	for _, c := range p.Containers {
 		for i := range c.Runs {
-			if r := find(c.Runs[i].Records, trace.ContainerExited); r != nil {
+			if r := c.Runs[i].Record(trace.ContainerExited); r != nil {
 				list = append(list, r)
 			}
 		}
@@ -202,46 +202,17 @@ func conditionLane(label, of, kind string, pod int, flips []history.Flip, end ti
 // lifeLane shows when a container waits, runs, is to be stopped, is being stopped and exits.
 func lifeLane(c *history.Container, p *history.Pod, name, of string, pod int, end time.Duration) *lane {
 	l := &lane{Label: name, Of: of, Kind: "life", Depth: 1, Pod: pod}
-	from := p.Added
-	for i := range c.Runs {
-		run := &c.Runs[i]
-		l.wait(c, from, run.Started)
-		exited := min(run.Exited, end)
-		stopping := min(run.Stopping, exited)
-		killing := min(run.Killing, stopping)
-		l.add(run.Started, killing, "running", run.Records[0])
-		l.Bars[len(l.Bars)-1].Text = "#" + strconv.Itoa(run.Number)
-		l.add(killing, stopping, "killing", nil)
-		l.add(stopping, exited, "stopping", find(run.Records, trace.ContainerStopping))
-		l.records = append(l.records, run.Records...)
-		from = run.Exited
+	for _, s := range c.Life(p, end) {
+		text := trace.Clean(s.Reason)
+		if s.State == history.Running {
+			text = "#" + strconv.Itoa(s.Number)
+		}
+		l.Bars = append(l.Bars, bar{span: span{s.From, s.To}, State: s.State, Text: text, record: s.Record})
 	}
-	if from < end {
-		l.wait(c, from, end)
+	for i := range c.Runs {
+		l.records = append(l.records, c.Runs[i].Records...)
 	}
 	return l
-}
-
-func find(records []*trace.Record, kind trace.Kind) *trace.Record {
-	for _, r := range records {
-		if r.Kind == kind {
-			return r
-		}
-	}
-	return nil
-}
-
-func (l *lane) add(from, to time.Duration, state string, r *trace.Record) {
-	if to > from || state == "running" {
-		l.Bars = append(l.Bars, bar{span: span{from, to}, State: state, record: r})
-	}
-}
-
-// wait shows the time between two instances, with the reason that the status gives.
-func (l *lane) wait(c *history.Container, from, to time.Duration) {
-	if why := c.WaitReason(from, to); why.Name != "" && to > from {
-		l.Bars = append(l.Bars, bar{span: span{from, to}, State: why.Name, Text: trace.Clean(why.Reason), record: why.Record})
-	}
 }
 
 // flags points out the records that the failures of expectations are about.

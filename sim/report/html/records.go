@@ -1,9 +1,7 @@
 package html
 
 import (
-	"fmt"
-	"time"
-
+	"probesim.dev/sim/report"
 	"probesim.dev/sim/trace"
 )
 
@@ -57,7 +55,7 @@ func (t *table) add(text string) int64 {
 }
 
 func (t *table) point(r *trace.Record) point {
-	title, message := describe(r)
+	title, message := report.Describe(r)
 	return point{r.Step, int64(r.T), r.Cause, int64(r.Took), t.add(glyph(r)), t.add(r.Subject()), t.add(title), t.add(trace.Clean(message))}
 }
 
@@ -82,38 +80,4 @@ func glyph(r *trace.Record) string {
 		return "flip"
 	}
 	return "step"
-}
-
-// describe says for people what a record says: what happened, and what there is to say about it.
-func describe(r *trace.Record) (title, message string) {
-	switch r.Kind {
-	case trace.PodAdded:
-		return "pod added", ""
-	case trace.PodDeleteRequested:
-		return "deletion requested", ""
-	case trace.PodRemoved:
-		return "pod removed", ""
-	case trace.ContainerStarted:
-		if r.Instance > 0 {
-			return fmt.Sprintf("container started: restart %d", r.Instance), ""
-		}
-		return "container started", ""
-	case trace.ContainerStopping:
-		return "stop signal: " + trace.Clean(r.Reason), "grace period " + (time.Duration(r.GraceSeconds) * time.Second).String()
-	case trace.ContainerExited:
-		return fmt.Sprintf("container exited with %d", r.ExitCode), ""
-	case trace.ProbeExecuted:
-		return string(r.Probe) + " probe: " + string(r.Result), r.Message
-	case trace.StatusPatched:
-		return "status", r.Status.String()
-	case trace.Event:
-		return trace.Clean(r.Type + " event " + r.Reason), r.Message
-	case trace.KubeletStopped:
-		return "kubelet stopped", ""
-	case trace.KubeletStarted:
-		return "kubelet started", ""
-	case trace.Step:
-		return "step " + trace.Clean(r.Reason), r.Message
-	}
-	return r.Summary(), ""
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"probesim.dev/sim/report"
 	"probesim.dev/sim/trace"
 )
 
@@ -27,7 +28,7 @@ func tell(records []trace.Record) []happening {
 		for _, h := range t.tell(r) {
 			h.Record = r
 			if h.Cause = byStep(records, r.Cause); h.Cause != nil {
-				title, message := describe(h.Cause)
+				title, message := report.Describe(h.Cause)
 				h.Why = title
 				if message != "" && h.Cause.Kind != trace.StatusPatched {
 					h.Why += ": " + trace.Clean(message)
@@ -53,7 +54,7 @@ type teller struct {
 }
 
 func (t *teller) tell(r *trace.Record) []happening {
-	title, message := describe(r)
+	title, message := report.Describe(r)
 	switch r.Kind {
 	case trace.ContainerStarted, trace.PodAdded, trace.KubeletStarted, trace.PodRemoved:
 		return []happening{{What: title}}
