@@ -26,6 +26,7 @@ var layers = [][]string{
 	{"prober"},
 	{"sim/kubelet"},
 	{"sim/node", "sim/explore", "sim/report"},
+	{"sim/report/html", "sim/report/perfetto"},
 	{"scenarios"},
 	{"cmd", "deps", "."},
 }
