@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write into README.md and docs what thei
 const inReadme = "PROBESIM_README"
 
 // documents are the files whose commands are run.
-var documents = []string{"README.md", "docs/why.md"}
+var documents = []string{"README.md", "docs/why.md", "docs/diff.md"}
 
 // TestReadme runs the commands of README.md and of some others and compares what they print with what is shown. A block of
 // console has commands, each after a dollar, with their output below; a line of three dots in it stands for
