@@ -51,6 +51,7 @@ var (
 	}
 	testLibraries = []string{
 		"github.com/google/go-cmp", "github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/rogpeppe/go-internal",
+		"github.com/santhosh-tekuri/jsonschema/v6",
 	}
 )
 

@@ -26,6 +26,9 @@ type Options struct {
 // Schema is the file that drafts name as their schema, for editors.
 const Schema = "probesim.schema.json"
 
+// modeline tells the YAML language server. It counts for one document, and is read in each.
+const modeline = "# yaml-language-server: $schema=" + Schema + "\n"
+
 // mostWorkloads is how many workloads a draft has, so that somebody may still read it.
 const mostWorkloads = 200
 

@@ -69,7 +69,7 @@ func writeDocument(out *bytes.Buffer, n *yaml.Node) error {
 	if err := encoder.Encode(n); err != nil {
 		return fmt.Errorf("the manifest cannot be copied: %w; name its file instead", err)
 	}
-	out.WriteString("---\n")
+	out.WriteString("---\n" + modeline)
 	return nil
 }
 

@@ -26,7 +26,7 @@ func (w *writer) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", 
 // text is the file of the scenario: without expectations as long as nothing was seen.
 func (d *draft) text(s *seen) []byte {
 	w := &writer{}
-	w.line("# yaml-language-server: $schema=%s", Schema)
+	w.WriteString(modeline)
 	w.line("# Made by: %s", d.Command)
 	w.line("# Run it:  %s", d.Run)
 	w.line("# Fields:  probesim explain spec.pods.containers.behavior")

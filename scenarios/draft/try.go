@@ -72,9 +72,9 @@ func simulate(s *scenarios.Scenario) (*seen, error) {
 
 // podSeen is what became of a pod.
 type podSeen struct {
-	ready, succeeded   time.Duration
-	isReady, hasEnded  bool
-	wasReady, notReady bool
+	ready, succeeded  time.Duration
+	isReady, hasEnded bool
+	notReady          bool
 }
 
 func look(plan *scenarios.Plan, records []trace.Record) *seen {
