@@ -53,6 +53,7 @@ var (
 	}
 	testLibraries = []string{
 		"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/rogpeppe/go-internal",
+		"github.com/santhosh-tekuri/jsonschema/v6",
 	}
 )
 
