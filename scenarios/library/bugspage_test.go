@@ -11,10 +11,14 @@ import (
 func writeBugs(rows []row) []byte {
 	var b bytes.Buffer
 	runs, as, pending, n := 0, 0, 0, 0
+	waits := map[string]bool{} // the rows that are pending
+	for _, r := range rows {
+		waits[r.ID] = r.Pending != ""
+	}
 	for _, r := range rows {
 		n += len(r.scenarios)
 		switch {
-		case r.Pending != "":
+		case waits[r.ID] || waits[r.As]:
 			pending++
 		case r.As != "":
 			as++
@@ -30,7 +34,7 @@ func writeBugs(rows []row) []byte {
 		fmt.Fprintf(&b, "\n## %s\n\n| | what | versions: before / after | what the simulator shows | state |\n|---|---|---|---|---|\n", part[1])
 		for _, r := range rows {
 			if strings.HasPrefix(r.ID, part[0]) {
-				fmt.Fprintf(&b, "| <a id=%q></a>%s | %s %s | %s | %s | %s |\n", strings.ToLower(r.ID), r.link(), sentence(r.Title), r.issues(), r.Versions, r.shows(), r.stateText())
+				fmt.Fprintf(&b, "| <a id=%q></a>%s | %s %s | %s | %s | %s |\n", strings.ToLower(r.ID), r.link(), sentence(r.Title), r.issues(), r.Versions, r.shows(), r.stateText(waits))
 			}
 		}
 	}
@@ -98,10 +102,12 @@ func (r row) shows() string {
 	return strings.Join(texts, " ")
 }
 
-func (r row) stateText() string {
+func (r row) stateText(waits map[string]bool) string {
 	switch {
 	case r.Pending != "":
 		return "pending: " + r.Pending
+	case waits[r.As]:
+		return fmt.Sprintf("pending, as [%s](#%s)", r.As, strings.ToLower(r.As))
 	case r.As != "":
 		return fmt.Sprintf("shown by [%s](#%s)", r.As, strings.ToLower(r.As))
 	}
