@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write into README.md and docs what their commands print; look at the difference")
+var update = flag.Bool("update", false, "write into the documents what their commands print; look at the difference")
 
 // inReadme is set for the tests that the README's own go test runs.
 const inReadme = "PROBESIM_README"
 
 // documents are the files whose commands are run.
-var documents = []string{"README.md", "docs/why.md", "docs/diff.md"}
+var documents = []string{"README.md", "docs/authoring.md", "docs/diff.md", "docs/why.md"}
 
 // TestReadme runs the commands of README.md and of some others and compares what they print with what is shown. A block of
 // console has commands, each after a dollar, with their output below; a line of three dots in it stands for
@@ -140,12 +140,15 @@ func (r *readme) check(command string, shown []string, line int) []string {
 	// What go run does, without linking each time.
 	shell := exec.Command("sh", "-c", strings.ReplaceAll(command, "go run ./cmd/probesim", "./probesim"))
 	shell.Dir = r.dir
-	shell.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "COLUMNS=80", "NO_COLOR=1")
+	shell.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "COLUMNS=80", "NO_COLOR=1", "PATH="+r.dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	out, err := shell.CombinedOutput()
 	if err != nil && shell.ProcessState == nil {
 		r.Fatal(err)
 	}
-	got := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	var got []string // none if it prints nothing
+	if len(out) > 0 {
+		got = strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	}
 	part := shownOf(got, shown)
 	if !*update && !slices.Equal(part, shown) {
 		r.Errorf("%s:%d: %s\nprints\n%s\nIf that is right, run: go test . -run TestReadme -update", r.name, line, command, strings.Join(got, "\n"))

@@ -34,6 +34,12 @@ func (p *part[T]) UnmarshalNode(n *strict.Node) {
 	strict.Decode(n, &patched)
 }
 
+// Patched returns a value of the type that is patched, for documentation.
+func (part[T]) Patched() any {
+	var patched T
+	return patched
+}
+
 func (p *part[T]) MarshalJSON() ([]byte, error) { return p.node.JSON(), nil }
 
 // json returns the patch as it goes to the API server.
