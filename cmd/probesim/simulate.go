@@ -11,7 +11,6 @@ import (
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/scenarios/value"
 	"probesim.dev/sim/node"
-	"probesim.dev/sim/profile"
 	"probesim.dev/sim/trace"
 )
 
@@ -44,7 +43,7 @@ func (j *job) simulate(ctx context.Context, internal bool, sink func(*trace.Reco
 			s.err = fmt.Errorf("probesim is at fault, please report it with the scenario: panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	known, ok := profile.Named(j.plan.Version)
+	known, ok := j.plan.Profile()
 	if !ok {
 		s.err = fmt.Errorf("there is no profile of Kubernetes %s", j.plan.Version)
 		return s
