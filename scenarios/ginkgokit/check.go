@@ -112,12 +112,13 @@ func failureOf(run *report.Run) string {
 	o := report.Options{Width: width}
 	report.RunLine(&b, run, 0, o)
 	report.Failures(&b, run.Expectations, o)
-	if run.Err == nil {
-		for _, part := range parts(run) {
-			o.From, o.To = part.from, part.to
-			b.WriteString("\n")
-			report.Timeline(&b, run, o)
-		}
+	if run.Err != nil { // which says how to make it again
+		return b.String()
+	}
+	for _, part := range parts(run) {
+		o.From, o.To = part.from, part.to
+		b.WriteString("\n")
+		report.Timeline(&b, run, o)
 	}
 	b.WriteString("\n" + again(run.Replay))
 	return b.String()
