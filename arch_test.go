@@ -26,6 +26,7 @@ var layers = [][]string{
 	{"prober"},
 	{"sim/kubelet"},
 	{"sim/node", "sim/explore", "sim/report"},
+	{"sim/report/html", "sim/report/perfetto"},
 	{"scenarios"},
 	{"cmd", "deps", "."},
 }
@@ -52,6 +53,7 @@ var (
 	}
 	testLibraries = []string{
 		"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/rogpeppe/go-internal",
+		"github.com/santhosh-tekuri/jsonschema/v6",
 	}
 )
 

@@ -10,6 +10,7 @@ import (
 
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/podutil"
 )
 
 // Start starts the process that brings statuses to the API server.
@@ -96,13 +97,14 @@ func (m *Manager) syncPod(p *sim.Proc, s pending) bool {
 		return true
 	}
 	merged := m.merge(pod, s.status)
-	if !sameInAPI(&pod.Status, merged) {
+	if s.sent = true; !sameInAPI(&pod.Status, merged) {
 		if pod, ok = m.o.API.PatchStatus(p, s.namespace, s.name, &pod.Status, merged, s.cause); !ok {
+			s.sent = false
 			return false
 		}
 	}
 	m.apiVersions[s.uid] = s.version
-	if canBeDeleted(pod, s.versioned) && m.o.API.DeletePod(p, s.namespace, s.name) {
+	if canBeDeleted(pod, s.versioned) && m.o.API.DeletePod(p, s.namespace, s.name, s.cause) {
 		m.forget(s.uid)
 	}
 	return true
@@ -186,7 +188,7 @@ func isTrue(c *v1.PodCondition) bool { return c != nil && c.Status == v1.Conditi
 // (pkg/kubelet/types/pod_status.go at v1.37.0).
 func ConditionByKubelet(t v1.PodConditionType) bool {
 	switch t {
-	case v1.PodScheduled, v1.PodReady, v1.PodInitialized, v1.ContainersReady, v1.PodReadyToStartContainers:
+	case v1.PodScheduled, v1.PodReady, v1.PodInitialized, v1.ContainersReady, v1.PodReadyToStartContainers, podutil.AllContainersRestarting:
 		return true
 	}
 	return false

@@ -34,6 +34,8 @@ func (r *instantRuntime) PodDelay(fakeruntime.DelayKind, *v1.Pod) time.Duration 
 func (r *instantRuntime) Generation() uint64                                    { return 0 }
 func (r *instantRuntime) EventInstance(string, string, string) int              { return 0 }
 func (r *instantRuntime) Instance(string) int                                   { return 0 }
+func (r *instantRuntime) Step(string) int64                                     { return 0 }
+func (r *instantRuntime) LastStep(string, string) int64                         { return 0 }
 func (r *instantRuntime) NextAttempt(string, string) int                        { return 0 }
 
 // backOffWorld has a container that is started as often as the back-off lets it.
@@ -162,9 +164,9 @@ func TestBackOffIsSeen(t *testing.T) {
 	if diff := cmp.Diff(want, events); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	s := w.containerStatuses(w.update.pod, w.update.pod.Spec.Containers, &podStatus{containers: []fakeruntime.Container{{
+	s := w.containerStatuses(w.update.pod, &podStatus{containers: []fakeruntime.Container{{
 		Name: "app", State: fakeruntime.Exited, ExitCode: 1,
-	}}}, nil)
+	}}}, nil, false)
 	want1 := &v1.ContainerStateWaiting{
 		Reason: "CrashLoopBackOff", Message: "back-off 10s restarting failed container=app pod=web_ns(uid)",
 	}

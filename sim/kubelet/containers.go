@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/prober/results"
@@ -23,6 +24,7 @@ const (
 	killImageChanged  killReason = "ImageChanged"
 	killEvicted       killReason = "Evicted"
 	killPostStart     killReason = "FailedPostStartHook"
+	killRestartAll    killReason = "RestartAllContainers"
 )
 
 // containerKill is a running container that is not to be kept.
@@ -34,8 +36,8 @@ type containerKill struct {
 }
 
 // killForImage is the end of a container that is to have another image; what is what events call it.
-func killForImage(rc *fakeruntime.Container, what string) containerKill {
-	return containerKill{container: *rc, reason: killImageChanged, message: what + " " + rc.Name + " definition changed"}
+func (k *Kubelet) killForImage(rc *fakeruntime.Container, what string) containerKill {
+	return containerKill{*rc, killImageChanged, what + " " + rc.Name + " definition changed", k.podManager.wanted[types.UID(rc.PodUID)]}
 }
 
 // policyOf returns the restart policy of a regular container: its own, else the pod's.
@@ -64,14 +66,18 @@ type podActions struct {
 	startInit     []*v1.Container
 	start         []*v1.Container
 	kill          []containerKill
+	reset         []fakeruntime.Container // to be killed if they run, and removed
 }
 
 // syncContainers does what is to be done about a pod's sandbox and containers, as the status that the sync
 // began with shows them: a container that it kills it starts again without having seen it dead
 // (SyncPod in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
-func (k *Kubelet) syncContainers(p *sim.Proc, u podUpdate, s *podStatus) syncResult {
-	actions := k.computePodActions(u.pod, s)
-	did := syncResult{relist: actions.killPod || len(actions.kill)+len(actions.startInit)+len(actions.start) > 0}
+func (k *Kubelet) syncContainers(p *sim.Proc, u podUpdate, s *podStatus, restartAll bool) syncResult {
+	actions := k.computePodActions(u.pod, s, restartAll)
+	did := syncResult{
+		relist: actions.killPod || len(actions.kill)+len(actions.reset)+len(actions.startInit)+len(actions.start) > 0,
+		reset:  len(actions.reset) > 0,
+	}
 	if actions.createSandbox && actions.sandboxID != "" {
 		k.podEvent(u.pod, v1.EventTypeNormal, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.", u.cause)
 	}
@@ -88,6 +94,9 @@ func (k *Kubelet) syncContainers(p *sim.Proc, u podUpdate, s *podStatus) syncRes
 			if k.killContainer(p, u.pod, kill, nil, nil) != nil {
 				return syncResult{err: true}
 			}
+		}
+		if !k.resetContainers(p, u, actions.reset) {
+			return syncResult{err: true}
 		}
 	}
 	k.removeInitContainers(p, u.pod, s, containersToKeep)
@@ -116,9 +125,16 @@ func (k *Kubelet) startContainers(p *sim.Proc, u podUpdate, s *podStatus, action
 	}
 }
 
-// computePodActions decides what to do (function of that name in kuberuntime_manager.go at v1.37.0).
-func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus) podActions {
-	if sandboxChange(s) != "" {
+// computePodActions decides what to do (function of that name in kuberuntime_manager.go at v1.37.0). A pod whose containers
+// are all to start anew only loses them; they are started by the next sync.
+func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus, restartAll bool) podActions {
+	changed := sandboxChange(s) != ""
+	switch {
+	case restartAll && changed:
+		return newSandbox(s)
+	case restartAll:
+		return podActions{sandboxID: s.sandboxes[0].ID, reset: containersToReset(pod, s)}
+	case changed:
 		return sandboxActions(pod, s)
 	}
 	actions := podActions{sandboxID: s.sandboxes[0].ID}
@@ -156,10 +172,7 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus) podActions {
 // sandboxActions is for a pod that needs a sandbox: everything is stopped and started anew, beginning with the
 // first init container, unless all of it has run and is not to run again.
 func sandboxActions(pod *v1.Pod, s *podStatus) podActions {
-	actions := podActions{killPod: true, createSandbox: true}
-	if len(s.sandboxes) > 0 {
-		actions.sandboxID, actions.attempt = s.sandboxes[0].ID, s.sandboxes[0].Attempt+1
-	}
+	actions := newSandbox(s)
 	if pod.Spec.RestartPolicy == v1.RestartPolicyNever && actions.attempt != 0 && len(s.containers) > 0 {
 		actions.createSandbox = false
 		return actions
@@ -179,11 +192,20 @@ func sandboxActions(pod *v1.Pod, s *podStatus) podActions {
 	return actions
 }
 
+// newSandbox has what there is stopped, and a sandbox made.
+func newSandbox(s *podStatus) podActions {
+	actions := podActions{killPod: true, createSandbox: true}
+	if len(s.sandboxes) > 0 {
+		actions.sandboxID, actions.attempt = s.sandboxes[0].ID, s.sandboxes[0].Attempt+1
+	}
+	return actions
+}
+
 // verdict says whether a running regular container is to be killed: for another image, or for a probe, liveness
 // first.
 func (k *Kubelet) verdict(c *v1.Container, rc *fakeruntime.Container) (containerKill, bool) {
 	if rc.Image != c.Image {
-		return killForImage(rc, "Container"), true
+		return k.killForImage(rc, "Container"), true
 	}
 	if r, ok := k.results.Liveness.Get(containerIDPrefix + rc.ID); ok && r == results.Failure {
 		return k.killForProbe(rc, "Container", killLivenessProbe), true
@@ -208,8 +230,8 @@ func shouldBeRestarted(pod *v1.Pod, c *v1.Container, rc *fakeruntime.Container) 
 	return podutil.ContainerShouldRestart(c, &pod.Spec, rc.ExitCode)
 }
 
-func (k *Kubelet) podEvent(pod *v1.Pod, eventType, reason, message string, cause int64) {
-	k.ContainerEvent(pod, "", eventType, reason, message, cause)
+func (k *Kubelet) podEvent(pod *v1.Pod, eventType, reason, message string, cause int64) int64 {
+	return k.event(pod, "", eventType, reason, message, cause)
 }
 
 // backOffMessage says why a container is not started now.

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/podutil"
 	"probesim.dev/status"
 )
 
@@ -23,8 +24,8 @@ const (
 
 // generateAPIPodStatus computes the status of a pod from the runtime's, the one before and the probe
 // results. terminal says that none of its containers will run again
-// (pkg/kubelet/kubelet_pods.go at v1.37.0).
-func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, terminal bool) *v1.PodStatus {
+// (pkg/kubelet/kubelet_pods.go at v1.37.0), and says what it comes from.
+func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, terminal bool) (*v1.PodStatus, int64) {
 	old, ok := k.status.GetPodStatus(u.pod.UID)
 	if !ok {
 		old = &u.pod.Status
@@ -37,13 +38,14 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 	if u.pod.Spec.HostNetwork && api.PodIP == "" {
 		api.PodIP, api.PodIPs = hostIP, []v1.PodIP{{IP: hostIP}}
 	}
-	api.ContainerStatuses = k.containerStatuses(u.pod, u.pod.Spec.Containers, s, old.ContainerStatuses)
-	api.InitContainerStatuses = k.initContainerStatuses(u.pod, s, old.InitContainerStatuses)
+	restarting := restartsAll(u.pod, s, old)
+	api.ContainerStatuses = k.containerStatuses(u.pod, s, old.ContainerStatuses, restarting)
+	api.InitContainerStatuses = k.initContainerStatuses(u.pod, s, old.InitContainerStatuses, restarting)
 	api.Phase = mergePhase(phaseOf(u.pod, api, terminal, s.hasActiveRegular(u.pod)), old, u.pod)
 	if api.Phase == old.Phase {
 		api.Reason, api.Message = cmp.Or(old.Reason, u.pod.Status.Reason), cmp.Or(old.Message, u.pod.Status.Message)
 	}
-	k.endPastDeadline(u, api)
+	u.cause = k.endPastDeadline(u, api)
 	k.prober.UpdatePodStatus(p, u.pod, api, u.cause)
 	all := status.AllContainers(api)
 	api.Conditions = slices.DeleteFunc(slices.Clone(u.pod.Status.Conditions), func(c v1.PodCondition) bool { return status.ConditionByKubelet(c.Type) })
@@ -60,8 +62,12 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 		status.ContainersReady(u.pod, all, api.Phase),
 		v1.PodCondition{Type: v1.PodScheduled, ObservedGeneration: u.pod.Generation, Status: v1.ConditionTrue},
 	)
+	if podutil.AllContainersCouldRestart(&u.pod.Spec) {
+		api.Conditions = append(api.Conditions, restartCondition(u.pod, s, old, api.Phase))
+	}
+	cause := k.causeOfStatus(u, old, api)
 	p.Preempt("pod status generated, not stored")
-	return api
+	return api, cause
 }
 
 // mergePhase keeps a pod in its terminal phase once it has one.

@@ -80,6 +80,7 @@ func (p *podWorkers) take(w *podWorker) (podUpdate, workType) {
 type syncResult struct {
 	terminal bool           // the pod has come to its end by itself
 	relist   bool           // containers were touched: the pod is to be relisted at once
+	reset    bool           // containers were removed so that all of them start anew
 	err      bool           // something could not be done
 	expires  *time.Duration // when the back-off ends that was in the way, if one was
 	network  bool           // because there is no network
@@ -88,7 +89,7 @@ type syncResult struct {
 func (p *podWorkers) sync(proc *sim.Proc, w *podWorker, u podUpdate, work workType, s *podStatus) syncResult {
 	switch work {
 	case workTerminated:
-		p.k.syncTerminatedPod(proc, u, s)
+		p.k.syncTerminatedPod(proc, w, u, s)
 	case workTerminating:
 		return syncResult{err: !p.k.syncTerminatingPod(proc, w, u, s)}
 	default:
