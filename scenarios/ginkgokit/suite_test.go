@@ -157,7 +157,7 @@ func TestBroken(t *testing.T) {
 		"suite_test.go":    "suite_test.go:",
 	} {
 		out, ok := suite(t, path, "focus=nothing")
-		if ok || !strings.Contains(out, want) || !strings.Contains(out, "nothing was run") || strings.Contains(out, "Ran ") {
+		if ok || !strings.Contains(out, want) || !strings.Contains(out, "nothing was run") || strings.Contains(out, "Ran ") || strings.Contains(out, "\x1b") {
 			t.Errorf("%s: passed: %t\n%s", path, ok, out)
 		}
 	}
