@@ -13,13 +13,13 @@ import (
 
 var update = flag.Bool("update", false, "write into the documents what their commands print; look at the difference")
 
-// documents have commands with what they print.
-var documents = []string{"README.md", "docs/authoring.md"}
-
 // inReadme is set for the tests that the README's own go test runs.
 const inReadme = "PROBESIM_README"
 
-// TestReadme runs the commands of the documents and compares what they print with what they show. A block of
+// documents are the files whose commands are run.
+var documents = []string{"README.md", "docs/authoring.md", "docs/diff.md", "docs/why.md"}
+
+// TestReadme runs the commands of README.md and of some others and compares what they print with what is shown. A block of
 // console has commands, each after a dollar, with their output below; a line of three dots in it stands for
 // any lines. A block of yaml that begins with a comment that is a file name is that file.
 func TestReadme(t *testing.T) {
@@ -30,25 +30,26 @@ func TestReadme(t *testing.T) {
 		t.Skip("it is the README that runs this")
 	}
 	for _, name := range documents {
-		t.Run(name, func(t *testing.T) { (&readme{T: t, name: name, dir: t.TempDir()}).test() })
+		t.Run(filepath.Base(name), func(t *testing.T) { testDocument(t, name) })
 	}
 }
 
-func (r *readme) test() {
-	text, err := os.ReadFile(r.name)
+func testDocument(t *testing.T, name string) {
+	text, err := os.ReadFile(name)
 	if err != nil {
-		r.Fatal(err)
+		t.Fatal(err)
 	}
+	r := &readme{T: t, name: name, dir: t.TempDir()}
 	r.prepare()
 	result := r.document(string(text))
 	if r.commands == 0 {
-		r.Errorf("%s has no commands", r.name)
+		t.Errorf("%s has no commands", name)
 	}
 	if !*update || result == string(text) {
 		return
 	}
-	if err := os.WriteFile(r.name, []byte(result), 0o666); err != nil {
-		r.Fatal(err)
+	if err := os.WriteFile(name, []byte(result), 0o666); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -66,7 +66,7 @@ func (j *job) observe(ctx context.Context, progress *progress) sighting {
 	if s.err != nil {
 		return sighting{err: fmt.Errorf("%s: %s %s: %w", j.plan.Scenario.Pos, j.plan.Scenario.Metadata.Name, j.plan.Version, s.err)}
 	}
-	list, err := expect.Observe(j.plan, s.run())
+	list, err := expect.Observe(j.plan, expect.Run{Records: s.records, End: s.end, Internal: s.internal})
 	return sighting{list, err}
 }
 

@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,9 +13,7 @@ import (
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/scenarios/library"
-	"probesim.dev/sim/node"
-	"probesim.dev/sim/profile"
-	"probesim.dev/sim/trace"
+	"probesim.dev/scenarios/simulate"
 )
 
 // TestPublished drafts a scenario for each published manifest of the library.
@@ -134,18 +133,11 @@ var commented = regexp.MustCompile(`(?m)^( *)# (- \{|steps:|expect:|seeds:)`)
 func checkHolds(t *testing.T, s *scenarios.Scenario, text string) {
 	t.Helper()
 	for _, plan := range s.Plans() {
-		known, _ := profile.Named(plan.Version)
-		n := node.New(node.Options{Profile: known, Uptime: &plan.Uptime, Delays: plan.Delays, Config: plan.Config, Trace: &trace.Recorder{}})
-		defer n.Close()
-		driver := plan.Drive(n)
-		if err := n.RunUntil(plan.Duration); err != nil {
-			t.Fatal(err)
+		run := simulate.Run(context.Background(), plan, simulate.Options{})
+		if run.Err != nil || len(run.Unreached) > 0 {
+			t.Errorf("%v, unreached %v", run.Err, run.Unreached)
 		}
-		results, err := expect.Check(plan, expect.Run{Records: n.Trace().Records()})
-		if err != nil || len(driver.Unreached()) > 0 {
-			t.Errorf("%v, unreached %v", err, driver.Unreached())
-		}
-		for _, r := range results {
+		for _, r := range run.Results {
 			if r.Outcome != expect.Held {
 				t.Errorf("does not hold: %s in\n%s", r.Expect.Text, text)
 			}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// context is how many lines are shown around what changes.
-const context = 3
+// around is how many lines are shown before and after what changes.
+const around = 3
 
 // lineChange is lines of a file that others take the place of: those from first up to last, not included.
 type lineChange struct {
@@ -27,7 +27,7 @@ func diff(name string, data []byte, edits []edit) string {
 	shift := 0 // lines that were added so far
 	for i := 0; i < len(changes); {
 		end := i + 1
-		for end < len(changes) && changes[end].first-changes[end-1].last <= 2*context {
+		for end < len(changes) && changes[end].first-changes[end-1].last <= 2*around {
 			end++
 		}
 		shift += hunk(&b, old, changes[i:end], shift)
@@ -70,8 +70,8 @@ func lineChanges(data []byte, old []string, edits []edit) []lineChange {
 
 // hunk writes changes that are near each other, and returns how many lines they add.
 func hunk(b *strings.Builder, old []string, changes []lineChange, shift int) int {
-	from := max(changes[0].first-context, 0)
-	to := min(changes[len(changes)-1].last+context, len(old))
+	from := max(changes[0].first-around, 0)
+	to := min(changes[len(changes)-1].last+around, len(old))
 	added := 0
 	for _, c := range changes {
 		added += len(c.text) - (c.last - c.first)

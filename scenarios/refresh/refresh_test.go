@@ -1,6 +1,7 @@
 package refresh
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -8,9 +9,7 @@ import (
 
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
-	"probesim.dev/sim/node"
-	"probesim.dev/sim/profile"
-	"probesim.dev/sim/trace"
+	"probesim.dev/scenarios/simulate"
 )
 
 // observe runs a file and merges what was seen in the runs.
@@ -24,16 +23,10 @@ func observe(t *testing.T, text string) []expect.Observation {
 	for _, s := range loaded {
 		var merged []expect.Observation
 		for _, plan := range s.Plans() {
-			known, _ := profile.Named(plan.Version)
-			n := node.New(node.Options{Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, Trace: &trace.Recorder{}})
-			defer n.Close()
-			plan.Drive(n)
-			if err := n.RunUntil(plan.Duration); err != nil {
-				t.Fatal(err)
-			}
-			seen, err := expect.Observe(plan, expect.Run{Records: n.Trace().Records()})
-			if err != nil {
-				t.Fatal(err)
+			run := simulate.Run(context.Background(), plan, simulate.Options{})
+			seen, err := expect.Observe(plan, expect.Run{Records: run.Records})
+			if err != nil || run.Err != nil {
+				t.Fatal(err, run.Err)
 			}
 			for i := range merged {
 				seen[i] = expect.Merge(merged[i], seen[i])
