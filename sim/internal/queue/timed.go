@@ -14,7 +14,7 @@ type Timed[T any] struct {
 	Waits     func(item T, n uint64) bool
 	entries   []entry[T]
 	pushed    uint64 // how many there were
-	forgotten int // how many do not wait any more
+	forgotten int    // how many do not wait any more
 }
 
 type entry[T any] struct {

@@ -1,4 +1,4 @@
-package main
+package simulate
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 // A run whose trace grows past its limit ends with an error that says when, and what to do.
 func TestRecordLimit(t *testing.T) {
-	all, err := scenarios.Load(library)
+	all, err := scenarios.Load("../library/quickstart")
 	if err != nil {
 		t.Fatal(err)
 	}
