@@ -21,7 +21,7 @@ type sender[T any] struct {
 
 // Case is a channel in a Select.
 type Case interface {
-	ready() bool
+	Len() int
 	take() bool
 	know(p *Proc, index int)
 }
@@ -103,5 +103,3 @@ func (c *Chan[T]) know(p *Proc, index int) {
 
 // awaited reports whether a value sent now is handed to the receiver.
 func (c *Chan[T]) awaited() bool { return c.waiter != nil && c.waiter.open }
-
-func (c *Chan[T]) ready() bool { return c.buf.Len() > 0 }

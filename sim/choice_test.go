@@ -98,12 +98,14 @@ func TestNextCountsOnForANewProcessOfTheName(t *testing.T) {
 }
 
 // At a preemption point the process goes on, or after what is enabled now, or after all else of the
-// instant, also what that starts.
+// instant, also what that starts, or after one process alone.
 func TestPreempt(t *testing.T) {
 	for answer, want := range []string{
-		"[p goes on, other, child of other, later]",
-		"[other, p goes on, child of other, later]",
-		"[other, child of other, p goes on, later]",
+		"[p goes on, other, third, child of other, later]",
+		"[other, third, p goes on, child of other, later]",
+		"[other, third, child of other, p goes on, later]",
+		"[other, p goes on, third, child of other, later]",
+		"[third, p goes on, other, child of other, later]",
 	} {
 		a := &asker{only: choose.Preemption, answers: []int{answer}}
 		s := sim.New(sim.Options{Chooser: a})
@@ -120,8 +122,9 @@ func TestPreempt(t *testing.T) {
 			note("other")
 			s.Go("child of other", func(*sim.Proc) { note("child of other") })
 		})
+		s.Go("third", func(*sim.Proc) { note("third") })
 		run1(t, s, time.Minute)
-		if diff := cmp.Diff([]string{"status read p#0 of 3"}, a.asked); diff != "" {
+		if diff := cmp.Diff([]string{"status read p#0 of 5"}, a.asked); diff != "" {
 			t.Errorf("asked (-want +got):\n%s", diff)
 		}
 		if joined := "[" + strings.Join(got, ", ") + "]"; joined != want {

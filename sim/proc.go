@@ -19,7 +19,6 @@ type Proc struct {
 	open  bool   // waits for channels that nothing has been sent to yet
 	woken int    // the case that was
 	idle  func() bool
-	turns *int64 // how often it ran, with all others of its name
 
 	enabled bool // it was woken and has not run yet
 }
@@ -36,8 +35,8 @@ func (s *Sim) Go(name string, f func(*Proc)) *Proc {
 // Between turns it has no stack, and looks at no channel that nobody sent to if they are the same again, in the same
 // slice: this is for those that are many and wait most of the time.
 func (s *Sim) Serve(name string, turn func(p *Proc, index int) []Case) *Proc {
-	p := &Proc{sim: s, name: name, turn: turn, turns: s.meter.Turns(name), woken: -1}
-	p.sleep = Timer{name: "sleep of " + name, proc: p, turns: p.turns, group: s.group}
+	p := &Proc{sim: s, name: name, turn: turn, woken: -1}
+	p.sleep = Timer{name: "sleep of " + name, proc: p, turns: s.meter.Turns(name), group: s.group}
 	s.procs.Push(p)
 	s.meter.Alive(s.procs.Len(), s.now)
 	s.ready.Push(p)
@@ -55,10 +54,10 @@ func (p *Proc) Sim() *Sim { return p.sim }
 
 // resume runs the process until it waits or ends.
 func (p *Proc) resume() {
-	*p.turns++
+	*p.sleep.turns++
 	p.enabled = false
 	if p.idle != nil && p.idle() {
-		p.sim.spared += 2 // this turn, and the timer before it
+		p.sim.meter.Spare(2) // this turn, and the timer before it
 		return
 	}
 	p.idle, p.sim.group = nil, p.sleep.group
@@ -156,7 +155,7 @@ func (p *Proc) meet(cases []Case) {
 func (p *Proc) takeOne(cases []Case) bool {
 	ready := make([]int, 0, 8)
 	for i, c := range cases {
-		if c.ready() {
+		if c.Len() > 0 {
 			ready = append(ready, i)
 		}
 	}
@@ -169,18 +168,23 @@ func (p *Proc) takeOne(cases []Case) bool {
 
 // Preempt is a preemption point: between two statements that do not wait, the real process may be
 // interrupted here. The chooser lets it go on, or lets what is enabled now go first, or all else that
-// happens at this instant. The canonical choice is to go on.
+// happens at this instant, or one enabled process alone. The canonical choice is to go on.
 func (p *Proc) Preempt(point string) {
 	s := p.sim
 	if s.Canonical() || s.enabled()+s.last.Len() == 0 {
 		return
 	}
-	switch s.Choose(choose.Preemption, point+" "+p.name, 3) {
+	switch n := s.Choose(choose.Preemption, point+" "+p.name, 3+s.ready.Len()); n {
+	case 0:
 	case 1:
 		s.ready.Push(p)
 		p.Park()
 	case 2:
 		p.YieldToAll()
+	default:
+		s.ready.PushFront(p)
+		s.ready.PushFront(s.ready.Remove(n - 2))
+		p.Park()
 	}
 }
 

@@ -29,7 +29,6 @@ type Options struct {
 type Sim struct {
 	now    time.Duration
 	timers queue.Timed[*Timer]
-	set    uint64             // how often timers were set
 	due    queue.FIFO[*Timer] // timers of this instant that have not fired
 	ready  queue.FIFO[*Proc]  // enabled processes, in the order in which they go
 	woken  *Proc              // the process woken last
@@ -38,7 +37,6 @@ type Sim struct {
 	group  *Group             // that what is made now belongs to
 	stacks coroutine.Pool[*Proc]
 	meter  limit.Meter
-	spared int64 // events that led to nothing
 	choose.Asker
 }
 
@@ -56,7 +54,7 @@ func (s *Sim) Now() time.Duration { return s.now }
 
 // Events returns how many timers fired and processes were resumed so far, without the idle turns that ParkWhile and
 // Unless spared, which limits do count.
-func (s *Sim) Events() int64 { return s.meter.Events() - s.spared }
+func (s *Sim) Events() int64 { return s.meter.Events() }
 
 // RunUntil lets time pass until t, and everything of the instant t happen. It ends early with a
 // *limit.Error when a limit is exceeded.
@@ -115,7 +113,7 @@ func (s *Sim) candidate(i int) choose.Choice {
 		return choose.Choice{Kind: choose.Next, Key: t.name, Ordinal: *t.turns}
 	}
 	p := s.ready.At(i - s.due.Len())
-	return choose.Choice{Kind: choose.Next, Key: p.name, Ordinal: *p.turns}
+	return choose.Choice{Kind: choose.Next, Key: p.name, Ordinal: *p.sleep.turns}
 }
 
 // enable has a woken process go next, before those woken or started earlier, as Go's scheduler does with the goroutine

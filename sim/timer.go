@@ -23,9 +23,8 @@ func (s *Sim) NewTimer(name string, call func()) *Timer {
 // Set has the timer fire at time t, or at this instant if t is past, instead of when it was set to.
 func (s *Sim) Set(t *Timer, at time.Duration) {
 	s.Stop(t)
-	s.set++
-	t.at, t.set = max(at, s.now), s.set
-	s.timers.Push(t.at, t.set, t)
+	t.at = max(at, s.now)
+	t.set = s.timers.Push(t.at, t)
 }
 
 // At calls f at time t, whatever group ends until then. Other calls may have the same name.
@@ -75,7 +74,7 @@ func (s *Sim) NewTicker(name string, period time.Duration) *Ticker {
 func (t *Ticker) tick() {
 	t.sim.Set(&t.timer, t.timer.at+t.period)
 	if t.idle != nil && t.C.awaited() && t.idle() {
-		t.sim.spared++
+		t.sim.meter.Spare(1)
 		return
 	}
 	t.C.TrySend(struct{}{})

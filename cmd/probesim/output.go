@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"probesim.dev/scenarios/expect"
+	"probesim.dev/scenarios/simulate"
 	"probesim.dev/sim/report"
 	"probesim.dev/sim/report/html"
 	"probesim.dev/sim/report/perfetto"
@@ -196,7 +197,7 @@ func (out *output) addUnmade() {
 
 // endCase checks what one run of the case is enough for.
 func (out *output) endCase(c *report.Case) error {
-	c.Expectations = expectations(expect.Some(out.group))
+	c.Expectations = simulate.Expectations(expect.Some(out.group))
 	switch out.format {
 	case "timeline", "lines", "github":
 		return report.CaseLine(out.stdout, c, out.pad, out.text)

@@ -91,9 +91,12 @@ Exit codes: 0 all expectations held, 1 one failed, 2 bad usage or a bad file,
 
 // refuseEmpty refuses a flag with an empty value: --seed "$SEED" with SEED unset must not run something else.
 func refuseEmpty(cmd *cobra.Command, _ []string) error {
-	for _, name := range []string{"output", "seed", "until", "run", "kubernetes"} {
+	for _, name := range []string{"output", "seed", "until", "run", "kubernetes", "at", "pod", "container"} {
 		f := cmd.Flags().Lookup(name)
-		if text := f.Value.String(); f.Changed && (text == "" || text == "[]") {
+		if f == nil || !f.Changed {
+			continue
+		}
+		if text := f.Value.String(); text == "" || text == "[]" {
 			return fmt.Errorf("--%s has no value", name)
 		}
 	}

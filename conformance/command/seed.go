@@ -45,7 +45,7 @@ func compareSeed(t *testing.T, seed int, o seedOptions) seedResult {
 		return r
 	}
 	r.Text = first.Text()
-	r.Again = compareAgain(t, file, first, seed, o)
+	r.Again = compareAgain(first, func() (*compare.Outcome, error) { return compareFile(t, file, seed, o) })
 	r.Second = r.Again == secondExplained
 	if o.shrink > 0 {
 		r.Shrunk = shrinkFile(t, file, seed, o)
@@ -62,24 +62,6 @@ func compareFile(t *testing.T, file []byte, seed int, o seedOptions) (*compare.O
 	return compare.Plan(t, all[0].Plan(kubernetesVersion(), nil), compare.Options{
 		JitterSeed: new(int64(seed)), Procs: o.procs, Budget: o.budget, Step: o.step, Profile: o.profile,
 	})
-}
-
-// secondExplained is said of a run that the search did not follow, but another of the same scenario: the real kubelet's
-// runs differ, and the simulator does at least what it did in one.
-const secondExplained = "a second real run is explained"
-
-// compareAgain says what comes of a second run of the real kubelet.
-func compareAgain(t *testing.T, file []byte, first *compare.Outcome, seed int, o seedOptions) string {
-	switch again, err := compareFile(t, file, seed, o); {
-	case err != nil:
-		return "a second real run failed: " + err.Error()
-	case again.Equal():
-		return secondExplained
-	case again.Divergence.At == first.Divergence.At && again.Signature() == first.Signature():
-		return "so does a second real run, in the same"
-	default:
-		return "so does a second real run, in something else"
-	}
 }
 
 // shrinkFile makes a file small that differs, and says at its head how.

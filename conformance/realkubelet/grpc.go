@@ -114,8 +114,11 @@ func serveGRPC(conn net.Conn, op *pending) {
 	server := grpc.NewServer()
 	health.RegisterHealthServer(server, &healthServer{op: op, conn: conn})
 	go func() {
-		<-op.done
-		server.GracefulStop()
+		if op.wait().Reply == fakeruntime.Answered {
+			server.GracefulStop()
+		} else { // a program that is gone says no goodbye
+			server.Stop()
+		}
 	}()
 	_ = server.Serve(&onlyListener{conn: conn, stopped: make(chan struct{})})
 }

@@ -8,7 +8,7 @@ type Kind string
 const (
 	Next       Kind = "next"       // this timer or process goes first among the enabled
 	SelectCase Kind = "select"     // which of the ready cases of a select
-	Preemption Kind = "preemption" // 1: what is enabled goes first; 2: all else of the instant does
+	Preemption Kind = "preemption" // 1: what is enabled goes first; 2: all else of the instant does; from 3: one that is enabled
 	Order      Kind = "order"      // which item of a walk without an order comes next
 	Race       Kind = "race"       // how a race ends that is not worth processes of its own
 	Jitter     Kind = "jitter"     // a fraction from 0 to below 1

@@ -37,7 +37,7 @@ func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *i
 	}
 	var notStopped error
 	for _, s := range running.sandboxes {
-		if err := k.do(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID}); err != nil {
+		if err := k.do(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID, Cause: u.cause}); err != nil {
 			notStopped = failedTo("KillPodSandbox", string(u.pod.UID), "KillPodSandboxError", err)
 		}
 	}
@@ -52,9 +52,10 @@ func failedTo(action, target, reason string, err error) error {
 	return fmt.Errorf("failed to %q for %q with %s: %q", action, target, reason, err.Error())
 }
 
-// whyStopped says why the containers of a pod are stopped that is not to run any more.
+// whyStopped says why the containers of a pod are stopped that is not to run any more. A pod that was deleted since its
+// sync began is a deleted one too.
 func (k *Kubelet) whyStopped(pod *v1.Pod) killReason {
-	if pod.DeletionTimestamp != nil || !k.podManager.has(pod.UID) {
+	if now, ok := k.podManager.GetPodByUID(pod.UID); !ok || now.DeletionTimestamp != nil {
 		return killDeleted
 	}
 	if w, ok := k.workers.workers[pod.UID]; ok && w.evicted {

@@ -39,12 +39,16 @@ type Meter struct {
 	Limits  Limits
 	events  int64
 	instant int64 // events since time last moved
+	spared  int64 // events that led to nothing
 	ran     map[string]*int64
 	err     *Error
 }
 
-// Events returns how many events were counted.
-func (m *Meter) Events() int64 { return m.events }
+// Events returns how many events were counted and not spared.
+func (m *Meter) Events() int64 { return m.events - m.spared }
+
+// Spare is told that the last n events led to nothing. Limits count them.
+func (m *Meter) Spare(n int64) { m.spared += n }
 
 // Err returns a *Error once a limit was exceeded.
 func (m *Meter) Err() error {

@@ -20,16 +20,13 @@ type item struct {
 	n  uint64 // 0: it does not wait
 }
 
-// Items come out by time and then by number, also when others stop waiting in between.
+// Items come out by time and then as they were pushed, also when others stop waiting in between.
 func TestTimed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := queue.Timed[*item]{Waits: func(i *item, n uint64) bool { return i.n == n }}
 		var model []*item
-		n := uint64(0)
 		push := func(x *item) {
-			n++
-			x.n = n
-			q.Push(x.at, x.n, x)
+			x.n = q.Push(x.at, x)
 			model = append(model, x)
 			slices.SortFunc(model, func(a, b *item) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.n, b.n)) })
 		}

@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// Timed is a list by time, and among equal times by number. An item that does not wait any more stays in it until its
+// Timed is a list by time, and among equal times in the order of Push. An item that does not wait any more stays in it until its
 // time, or until it is one of many: to take it out at once, each item would have to be told where it is, and with
 // many items the time goes into waiting for memory. For the same reason it is a heap with four children a node, whose
 // keys lie side by side.
 type Timed[T any] struct {
-	// Waits reports whether an item that was pushed with number n still waits. It must be set.
+	// Waits reports whether an item still waits of which Push returned n. It must be set.
 	Waits     func(item T, n uint64) bool
 	entries   []entry[T]
-	forgotten int // how many do not wait any more
+	pushed    uint64 // how many there were
+	forgotten int    // how many do not wait any more
 }
 
 type entry[T any] struct {
@@ -24,10 +25,12 @@ type entry[T any] struct {
 
 func (e *entry[T]) before(o *entry[T]) bool { return e.at < o.at || e.at == o.at && e.n < o.n }
 
-// Push adds an item that waits for a time. Of two with the same time the one with the lower number goes first.
-func (q *Timed[T]) Push(at time.Duration, n uint64, item T) {
-	q.entries = append(q.entries, entry[T]{at, n, item})
+// Push adds an item that waits for a time, and returns its number: the first is 1.
+func (q *Timed[T]) Push(at time.Duration, item T) uint64 {
+	q.pushed++
+	q.entries = append(q.entries, entry[T]{at, q.pushed, item})
 	q.up(len(q.entries) - 1)
+	return q.pushed
 }
 
 // Next returns the earliest time that an item waits for, false if there is none.
