@@ -131,7 +131,7 @@ func TestPageGoesToTheCause(t *testing.T) {
 	b.shot("chain", "")
 	b.click(".details .causes li:nth-child(2) .jump")
 	b.want(".details > p", "45.020s liveness probe: failure")
-	b.want(".details .effects", "container started: restart 1")
+	b.want(".details .effects", "stop signal: LivenessProbe")
 	b.wantSelected(markAt("failure", "45.020"))
 
 	// Out of view it is brought there; a table row leads to it as well.

@@ -19,6 +19,7 @@ type maker struct {
 	names  []event
 	events []event
 	places map[int64]place // where records are, by step
+	starts map[int64]bool  // steps at which containers were started
 }
 
 // place is where a flow begins or ends.
@@ -108,6 +109,7 @@ func (m *maker) container(process, status int, p *history.Pod, c *history.Contai
 	}
 	for i := range c.Runs {
 		for _, r := range c.Runs[i].Records {
+			m.starts[r.Step] = m.starts[r.Step] || r.Kind == trace.ContainerStarted
 			title, _ := report.Describe(r)
 			m.instant(process, thread, "container", title, "t", r)
 		}
@@ -198,8 +200,8 @@ func (m *maker) note(process, thread int, at time.Duration, r *trace.Record) {
 func (m *maker) flow(r *trace.Record) {
 	from, shown := m.places[r.Cause]
 	to, too := m.places[r.Step]
-	if !shown || !too {
-		return
+	if !shown || !too || r.Kind == trace.ProbeExecuted && m.starts[r.Cause] {
+		return // that its container was started leads to each probe run
 	}
 	m.writer.flows++
 	e := event{Phase: "s", Name: "cause", Category: "cause", Process: from.process, Thread: from.thread, Time: micros(from.at - m.zero), ID: m.writer.flows}
