@@ -55,6 +55,9 @@ type Call struct {
 	OnlyChanged bool
 	Since       uint64
 
+	// KeepLogs: RemoveContainer: its logs stay, and count for NextAttempt.
+	KeepLogs bool
+
 	Ready   bool // ListPodSandbox: only ready sandboxes
 	Running bool // ListContainers: only running containers
 

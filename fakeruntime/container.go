@@ -107,7 +107,9 @@ func (r *Runtime) stopContainer(op *Op) {
 func (r *Runtime) removeContainer(op *Op) error {
 	if c := op.container; c != nil {
 		r.kill(c, op.Call.Cause)
-		c.config.logs = slices.DeleteFunc(c.config.logs, func(attempt int) bool { return attempt == c.Attempt })
+		if !op.Call.KeepLogs {
+			c.config.logs = slices.DeleteFunc(c.config.logs, func(attempt int) bool { return attempt == c.Attempt })
+		}
 		r.forget(c)
 		r.change(c.pod)
 	}

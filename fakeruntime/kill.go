@@ -55,7 +55,7 @@ func (r *Runtime) newest(podUID, name string) *container {
 }
 
 // NextAttempt returns the attempt that follows those of a container whose logs are there: also of one that was lost,
-// but of none that the kubelet has removed (calcRestartCountByLogDir in
+// but of none that the kubelet has removed with its logs (calcRestartCountByLogDir in
 // pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (r *Runtime) NextAttempt(podUID, container string) int {
 	p := r.pods[podUID]

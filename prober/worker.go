@@ -127,7 +127,7 @@ func (w *worker) doProbe(p *sim.Proc) bool {
 	}
 	if c.State.Running == nil {
 		w.set(p, results.Failure, w.manager.step(w.containerID))
-		return c.State.Terminated == nil || w.comesBack(c.State.Terminated.ExitCode)
+		return c.State.Terminated == nil || w.comesBack(c.State.Terminated.ExitCode) || podutil.ShouldAllContainersRestart(w.pod, status, nil)
 	}
 	if w.terminating && w.probeType != trace.Readiness {
 		w.set(p, results.Success, w.manager.step(w.containerID))

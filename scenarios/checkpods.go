@@ -86,6 +86,7 @@ func (c *checker) workload(p *Pod, n *strict.Node) *workload {
 	w.makePod()
 	c.checkReplicas(w, n)
 	c.checkSupported(w)
+	c.checkGated(w)
 	checkAt(n.Field("at"), &p.At, c.scenario.Spec.Duration)
 	checkDelays(n.Field("delays"), p.Delays)
 	w.delays = p.Delays.compile()
@@ -197,11 +198,6 @@ func checkContainerSupported(c *v1.Container, prefix string, refuse func(field, 
 	}
 	if c.Image != "" && !podspec.IsImage(c.Image) {
 		refuse(prefix+"image", "an image whose name is no reference")
-	}
-	for i := range c.RestartPolicyRules {
-		if c.RestartPolicyRules[i].Action == podspec.RestartAllContainers {
-			refuse(fmt.Sprintf("%srestartPolicyRules[%d].action", prefix, i), string(podspec.RestartAllContainers))
-		}
 	}
 	for _, p := range probesOf(c) {
 		for _, u := range unsupportedInProbes {

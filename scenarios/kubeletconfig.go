@@ -6,7 +6,6 @@ import (
 	"probesim.dev/scenarios/strict"
 	"probesim.dev/scenarios/value"
 	"probesim.dev/sim/kubeletconfig"
-	"probesim.dev/sim/profile"
 )
 
 // KubeletConfig is the part of a KubeletConfiguration that has an effect here, with the names that it has there
@@ -17,8 +16,8 @@ type KubeletConfig struct {
 	ShutdownGracePeriod              value.Duration     `json:"shutdownGracePeriod,omitempty"`
 	ShutdownGracePeriodCriticalPods  value.Duration     `json:"shutdownGracePeriodCriticalPods,omitempty"`
 	ShutdownGracePeriodByPodPriority []ShutdownPriority `json:"shutdownGracePeriodByPodPriority,omitempty"`
+	FeatureGates                     map[string]bool    `json:"featureGates,omitempty"`
 
-	FeatureGates                     later `json:"featureGates,omitempty"`
 	SerializeImagePulls              later `json:"serializeImagePulls,omitempty"`
 	MaxParallelImagePulls            later `json:"maxParallelImagePulls,omitempty"`
 	RuntimeRequestTimeout            later `json:"runtimeRequestTimeout,omitempty"`
@@ -55,6 +54,7 @@ func (c *checker) checkConfig(config *KubeletConfig, n *strict.Node) {
 	}
 	c.checkBackOff(config.CrashLoopBackOff.MaxContainerRestartPeriod, n.Field("crashLoopBackOff").Field("maxContainerRestartPeriod"))
 	c.checkShutdown(config, n)
+	c.checkGates(config.FeatureGates, n.Field("featureGates"))
 }
 
 // checkBackOff checks the maximum, which needs a feature gate in some versions.
@@ -65,9 +65,9 @@ func (c *checker) checkBackOff(longest *value.Duration, n *strict.Node) {
 	if *longest < value.Duration(time.Second) || *longest > maxBackOff {
 		n.Errorf("must be from 1s to 5m and not %s", longest)
 	}
-	for _, v := range c.versions {
-		if p, ok := profile.Named(v.String()); ok && !p.CrashLoopBackOffMaxInConfig {
-			n.Errorf("needs the feature gate KubeletCrashLoopBackOffMax in %s, and featureGates are not supported yet", v)
+	for _, p := range c.profiles() {
+		if !p.CrashLoopBackOffMaxInConfig {
+			n.Errorf("needs the feature gate KubeletCrashLoopBackOffMax, which is off in %s: see featureGates", p.Version)
 			return
 		}
 	}
@@ -122,6 +122,7 @@ func (k *KubeletConfig) compile() kubeletconfig.Config {
 	for _, p := range k.ShutdownGracePeriodByPodPriority {
 		c.ShutdownByPriority = append(c.ShutdownByPriority, kubeletconfig.ShutdownPeriod{Priority: p.Priority, Seconds: p.ShutdownGracePeriodSeconds})
 	}
+	c.FeatureGates = k.FeatureGates
 	return c
 }
 

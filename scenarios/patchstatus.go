@@ -9,12 +9,13 @@ import (
 
 	"probesim.dev/scenarios/strict"
 	"probesim.dev/sim/apiserver"
+	"probesim.dev/sim/podutil"
 )
 
 // kubeletConditions are those that a patch may not change: what the kubelet makes of it is not simulated.
 var kubeletConditions = []v1.PodConditionType{
 	v1.PodScheduled, v1.PodReady, v1.PodInitialized, v1.ContainersReady, v1.PodReadyToStartContainers,
-	v1.DisruptionTarget, v1.PodResizePending, v1.PodResizeInProgress, "AllContainersRestarting",
+	v1.DisruptionTarget, v1.PodResizePending, v1.PodResizeInProgress, podutil.AllContainersRestarting,
 }
 
 // checkStatus applies the patch to a status with all conditions of the kubelet. It may change the conditions of others

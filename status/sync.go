@@ -10,6 +10,7 @@ import (
 
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/podutil"
 )
 
 // Start starts the process that brings statuses to the API server.
@@ -187,7 +188,7 @@ func isTrue(c *v1.PodCondition) bool { return c != nil && c.Status == v1.Conditi
 // (pkg/kubelet/types/pod_status.go at v1.37.0).
 func ConditionByKubelet(t v1.PodConditionType) bool {
 	switch t {
-	case v1.PodScheduled, v1.PodReady, v1.PodInitialized, v1.ContainersReady, v1.PodReadyToStartContainers:
+	case v1.PodScheduled, v1.PodReady, v1.PodInitialized, v1.ContainersReady, v1.PodReadyToStartContainers, podutil.AllContainersRestarting:
 		return true
 	}
 	return false

@@ -73,7 +73,7 @@ func attempted(statuses []v1.ContainerStatus) []v1.ContainerStatus {
 // illegalTransition reports whether a container that has ended and is not to be restarted would run or wait
 // again (checkContainerStateTransition in status_manager.go at v1.37.0).
 func illegalTransition(pod *v1.Pod, old, status *v1.PodStatus) bool {
-	return pod.Spec.RestartPolicy != v1.RestartPolicyAlways &&
+	return pod.Spec.RestartPolicy != v1.RestartPolicyAlways && !podutil.AllContainersCouldRestart(&pod.Spec) &&
 		(leavesItsEnd(pod, pod.Spec.Containers, old.ContainerStatuses, status.ContainerStatuses) ||
 			leavesItsEnd(pod, pod.Spec.InitContainers, old.InitContainerStatuses, status.InitContainerStatuses))
 }

@@ -15,7 +15,7 @@ import (
 
 // world is a manager between a kubelet, which the test plays, and an API server that notes what it is asked.
 type world struct {
-	causes  []int64 // of the patches
+	causes []int64 // of the patches
 	*status.Manager
 	t       *testing.T
 	sim     *sim.Sim

@@ -125,8 +125,9 @@ func TestPageGoesToTheCause(t *testing.T) {
 	b.want(".details", "container exited with 137")
 	b.want(".details .causes li:nth-child(1)", "stop signal: LivenessProbe")
 	b.want(".details .causes li:nth-child(2)", "liveness probe: failure")
-	if n := b.count(".selection .chain"); n != 2 {
-		t.Errorf("%d lines to causes, want 2", n)
+	b.want(".details .causes li:nth-child(3)", "container started")
+	if n := b.count(".selection .chain"); n != 3 {
+		t.Errorf("%d lines to causes, want 3", n)
 	}
 	b.shot("chain", "")
 	b.click(".details .causes li:nth-child(2) .jump")

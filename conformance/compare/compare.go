@@ -45,7 +45,7 @@ func (o *Outcome) Equal() bool { return o.Divergence == nil }
 
 // Plan compares one run of a scenario. Its error is that of a run that could not be made.
 func Plan(t *testing.T, p *scenarios.Plan, o Options) (*Outcome, error) {
-	version, ok := profile.Named(p.Version)
+	version, ok := p.Profile()
 	switch {
 	case o.Profile != nil:
 		version = *o.Profile

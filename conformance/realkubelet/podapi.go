@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
 
-	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/sim/apiserver"
 	"probesim.dev/sim/profile"
@@ -36,11 +35,7 @@ type podAPI struct {
 	source *podSource                       // of the kubelet that runs; nil if none does
 }
 
-func newPodAPI(d *driver, r *recorder) *podAPI {
-	p, ok := profile.Named(release.Version)
-	if !ok {
-		p = profile.Newest()
-	}
+func newPodAPI(d *driver, r *recorder, p profile.Profile) *podAPI {
 	return &podAPI{
 		driver: d, recorder: r, profile: p,
 		fake: fake.NewSimpleClientset(nodeObject()), //nolint:staticcheck // managed fields are of no use here

@@ -91,13 +91,18 @@ func Run(t *testing.T, opts Options, drive func(scenarios.World)) (*Result, erro
 
 // run is a run inside the bubble.
 func run(opts Options, root string, draws *jitter, drive func(scenarios.World), result *Result) error {
+	profile, restoreGates, err := setGates(opts.Config.FeatureGates)
+	if err != nil {
+		return err
+	}
+	defer restoreGates()
 	rec := &recorder{trace: trace.Recorder{Internal: opts.Internal}}
 	d := newDriver(time.Now().Add(*opts.Uptime), fakeruntime.Options{
 		Seed: opts.Seed, Delays: opts.Delays, Record: rec.add, RecordCalls: opts.Internal,
 	})
 	rec.now, draws.now = d.now, d.now
 
-	api := newPodAPI(d, rec)
+	api := newPodAPI(d, rec, profile)
 	n := &node{driver: d, recorder: rec, api: api, root: root, seed: opts.StartSeed, config: opts.Config, mounter: mount.NewFakeMounter(nil), configs: newConfigs()}
 	w := &world{driver: d, recorder: rec, api: api, node: n}
 	draws.counts = func() bool { return !n.ofStopped() }

@@ -11,6 +11,7 @@ const (
 	stopLiveness  = "LivenessProbe"
 	stopStartup   = "StartupProbe"
 	stopPostStart = "FailedPostStartHook"
+	stopAll       = "RestartAllContainers"
 	stopImage     = "ImageChanged"
 	stopDeleted   = "Deleted"
 	stopEvicted   = "Evicted"
@@ -29,6 +30,8 @@ func (e *eventRecorder) stopReason(about *v1.ObjectReference, message string) st
 		return stopImage
 	case message == stopPostStart: // kuberuntime_container.go, startContainer
 		return stopPostStart
+	case message == "killing": // kuberuntime_manager.go, SyncPod
+		return stopAll
 	}
 	if p := e.pods.known(about.UID); p == nil || p.DeletionTimestamp != nil {
 		return stopDeleted

@@ -11,7 +11,6 @@ import (
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/scenarios/value"
 	"probesim.dev/sim/node"
-	"probesim.dev/sim/profile"
 	"probesim.dev/sim/trace"
 )
 
@@ -34,7 +33,7 @@ type options struct {
 // simulate makes the run that a plan asks for.
 func simulate(t testing.TB, plan *scenarios.Plan, o options) *run {
 	t.Helper()
-	known, ok := profile.Named(plan.Version)
+	known, ok := plan.Profile()
 	if !ok {
 		t.Fatalf("there is no profile of Kubernetes %s", plan.Version)
 	}

@@ -3,6 +3,8 @@ package podspec
 import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"probesim.dev/sim/podutil"
 )
 
 const (
@@ -43,11 +45,8 @@ func validateRestart(c *v1.Container, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// RestartAllContainers is the action of a restart rule that k8s.io/api has a name for from 1.35 on.
-const RestartAllContainers v1.ContainerRestartRuleAction = "RestartAllContainers"
-
 func validateRestartRule(rule *v1.ContainerRestartRule, path *field.Path) field.ErrorList {
-	errs := oneOf(path.Child("action"), rule.Action, v1.ContainerRestartRuleActionRestart, RestartAllContainers)
+	errs := oneOf(path.Child("action"), rule.Action, v1.ContainerRestartRuleActionRestart, podutil.RestartAllContainers)
 	codes := path.Child("exitCodes")
 	if rule.ExitCodes == nil {
 		return append(errs, field.Required(codes, "must be specified"))

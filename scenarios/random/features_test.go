@@ -32,7 +32,11 @@ var features = map[string]feature{
 			return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways && f.pods[0].Pod.Spec.RestartPolicy == v1.RestartPolicyNever
 		})
 	},
-	"a rule for exit codes":           anyContainer(func(c *v1.Container) bool { return len(c.RestartPolicyRules) > 0 }),
+	"a rule for exit codes":     anyContainer(func(c *v1.Container) bool { return len(c.RestartPolicyRules) > 0 }),
+	"a rule for all containers": matches(`action: RestartAllContainers`),
+	"a rule of a sidecar": anyContainer(func(c *v1.Container) bool {
+		return len(c.RestartPolicyRules) > 0 && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
+	}),
 	"a rule for all other exit codes": matches(`operator: NotIn, values: \[\d`),
 	"an init container that never restarts": anyContainer(func(c *v1.Container) bool {
 		return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyNever

@@ -43,7 +43,38 @@ func (g *generator) config() *yaml.Node {
 	if g.percent(20) {
 		g.putShutdown(n)
 	}
+	g.putFeatureGates(n)
 	return n
+}
+
+// gateSettings are settings of feature gates; empty for those of which a scenario has something that they do not allow.
+func (g *generator) gateSettings(config *yaml.Node) [][]string {
+	settings := [][]string{
+		{"ChangeContainerStatusOnKubeletRestart", "true"},
+		{"ReduceDefaultCrashLoopBackOffDecay", "true"},
+		{"ContainerRestartRules", "false", "RestartAllContainersOnContainerExits", "false"},
+	}
+	if !g.restartsAll() {
+		settings = append(settings, []string{"RestartAllContainersOnContainerExits", "false"})
+	}
+	if !has(config, "crashLoopBackOff") {
+		settings = append(settings, []string{"KubeletCrashLoopBackOffMax", "false"},
+			[]string{"KubeletCrashLoopBackOffMax", "false", "ReduceDefaultCrashLoopBackOffDecay", "true"})
+	}
+	return settings
+}
+
+// putFeatureGates sets some gate other than it is.
+func (g *generator) putFeatureGates(config *yaml.Node) {
+	aside := g.aside()
+	if !aside.percent(10) {
+		return
+	}
+	gates, set := inline(), one(&aside.rng, g.gateSettings(config)...)
+	for i := 0; i < len(set); i += 2 {
+		put(gates, set[i], literal(set[i+1]))
+	}
+	put(config, "featureGates", gates)
 }
 
 // putShutdown has the kubelet listen for a shutdown of its node.

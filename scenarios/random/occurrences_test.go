@@ -18,6 +18,7 @@ func of(kind trace.Kind, is records) records {
 var occurrences = map[string]records{
 	"a liveness kill":           of(trace.ContainerStopping, func(r *trace.Record) bool { return r.Reason == "LivenessProbe" }),
 	"a startup kill":            of(trace.ContainerStopping, func(r *trace.Record) bool { return r.Reason == "StartupProbe" }),
+	"a stop for all to restart": of(trace.ContainerStopping, func(r *trace.Record) bool { return r.Reason == "RestartAllContainers" }),
 	"a stop for a deletion":     of(trace.ContainerStopping, func(r *trace.Record) bool { return r.Reason == "Deleted" }),
 	"a program that is killed":  of(trace.ContainerExited, func(r *trace.Record) bool { return r.ExitCode == 137 }),
 	"a program that is stopped": of(trace.ContainerExited, func(r *trace.Record) bool { return r.ExitCode == 143 }),

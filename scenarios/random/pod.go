@@ -27,6 +27,8 @@ type container struct {
 	probes  []*probe
 	hooks   []askingHook
 	answers *yaml.Node // named answers, as they were needed
+
+	restartsAll bool // it has a rule that not all releases allow
 }
 
 var (

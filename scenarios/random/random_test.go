@@ -59,7 +59,8 @@ func TestSplitMix64(t *testing.T) {
 func run(t *testing.T, seed uint64, s *scenarios.Scenario) []trace.Record {
 	t.Helper()
 	plan := s.Plans()[0]
-	n := node.New(node.Options{Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config})
+	p, _ := plan.Profile()
+	n := node.New(node.Options{Profile: p, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config})
 	defer n.Close()
 	plan.Drive(n)
 	if err := n.RunUntil(plan.Duration); err != nil {

@@ -10,10 +10,18 @@ import (
 var containerPolicies = []weighted[string]{{35, "Always"}, {35, "OnFailure"}, {30, "Never"}}
 
 // putRestartPolicies gives some containers of the pod a restart policy of their own, and rules for some exit codes.
-// An init container that always restarts would be a sidecar, and has its policy.
+// An init container that always restarts would be a sidecar, and has its policy; its rules can only be about all
+// containers to any effect.
 func (g *generator) putRestartPolicies(p *pod) {
 	for _, c := range p.all() {
-		if c.kind == sidecar || !g.percent(g.temper.policies) {
+		if c.kind == sidecar {
+			if aside := g.aside(); aside.percent(g.temper.policies / 3) {
+				put(c.spec, "restartPolicyRules", list(aside.restartRule(c)))
+				c.restartsAll = true
+			}
+			continue
+		}
+		if !g.percent(g.temper.policies) {
 			continue
 		}
 		policy := pick(&g.rng, containerPolicies)
@@ -24,23 +32,39 @@ func (g *generator) putRestartPolicies(p *pod) {
 		if g.percent(60) {
 			rules := list()
 			for range g.between(1, 3) {
-				rules.Content = append(rules.Content, g.restartRule())
+				rules.Content = append(rules.Content, g.restartRule(c))
 			}
 			put(c.spec, "restartPolicyRules", rules)
 		}
 	}
 }
 
+// restartsAll reports whether a pod has a rule that only the gate RestartAllContainersOnContainerExits allows.
+func (g *generator) restartsAll() bool {
+	for _, p := range g.pods {
+		for _, c := range p.all() {
+			if c.restartsAll {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // restartRule is about some of the codes that programs end with, or about all others.
-func (g *generator) restartRule() *yaml.Node {
+func (g *generator) restartRule(c *container) *yaml.Node {
 	values := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
 	for range g.between(0, 3) {
 		values.Content = append(values.Content, number(pick(&g.rng, exitCodes)))
 	}
+	action, aside := "Restart", g.aside()
+	if aside.percent(25) {
+		action, c.restartsAll = "RestartAllContainers", true
+	}
 	codes, n := inline(), inline()
 	put(codes, "operator", text(one(&g.rng, "In", "In", "NotIn")))
 	put(codes, "values", values)
-	put(n, "action", text("Restart"))
+	put(n, "action", text(action))
 	put(n, "exitCodes", codes)
 	return n
 }

@@ -13,7 +13,6 @@ import (
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/scenarios/value"
 	"probesim.dev/sim/node"
-	"probesim.dev/sim/profile"
 	"probesim.dev/sim/trace"
 )
 
@@ -57,7 +56,7 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 			r.Err = fmt.Errorf("probesim is at fault, please report it with the scenario: panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	known, ok := profile.Named(plan.Version)
+	known, ok := plan.Profile()
 	if !ok {
 		r.Err = fmt.Errorf("there is no profile of Kubernetes %s", plan.Version)
 		return r

@@ -11,6 +11,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
+	"probesim.dev/sim/podutil"
 )
 
 // What a sync does about the containers a and b of a pod, by what the runtime showed at its beginning and by
@@ -63,7 +64,7 @@ func TestComputePodActions(t *testing.T) {
 			}
 			w.addContainer(s, "a", c.a)
 			w.addContainer(s, "b", c.b)
-			if got := w.computePodActions(pod, s).text(); got != c.want {
+			if got := w.computePodActions(pod, s, false).text(); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
@@ -109,6 +110,9 @@ func (a podActions) text() string {
 	}
 	for _, k := range a.kill {
 		list = append(list, fmt.Sprintf("kill %s for %s (%s)", k.container.Name, k.reason, k.message))
+	}
+	for _, c := range a.reset {
+		list = append(list, "remove "+c.Name)
 	}
 	if a.createSandbox {
 		list = append(list, fmt.Sprint("create sandbox ", a.attempt))
@@ -165,7 +169,44 @@ func TestContainerRestartPolicies(t *testing.T) {
 			s := &podStatus{sandboxes: []fakeruntime.Sandbox{{ID: "s", Ready: c.sandbox == "ready"}}}
 			w.addContainer(s, "a", c.a)
 			w.addContainer(s, "b", map[string]string{"ready": "running", "lost": "exit 1"}[c.sandbox])
-			if got := w.computePodActions(pod, s).text(); got != c.want {
+			if got := w.computePodActions(pod, s, false).text(); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// Where all containers are to start anew, a sync only removes what there is, last what asked for it; if the sandbox has gone
+// too, that comes first (computePodActions and getContainersToReset in kuberuntime_manager.go).
+func TestRestartAllContainers(t *testing.T) {
+	never := v1.ContainerRestartPolicyNever
+	rules := []v1.ContainerRestartRule{{
+		Action:    podutil.RestartAllContainers,
+		ExitCodes: &v1.ContainerRestartRuleOnExitCodes{Operator: v1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{1}},
+	}}
+	pod := &v1.Pod{Spec: v1.PodSpec{
+		RestartPolicy:  v1.RestartPolicyNever,
+		InitContainers: []v1.Container{{Name: "init"}},
+		Containers:     []v1.Container{{Name: "a", RestartPolicy: &never, RestartPolicyRules: rules}, {Name: "b"}},
+	}}
+	for _, c := range []struct {
+		sandbox    string // ready or lost
+		a, b, init string
+		want       string
+	}{
+		{"ready", "exit 1", "running", "exit 0", "remove b, remove init, remove a"},
+		{"ready", "exit 0", "running", "none", "remove a, remove b"},
+		{"ready", "none", "exit 1", "none", "remove b"},
+		{"ready", "none", "none", "none", "nothing"},
+		{"lost", "exit 1", "running", "exit 0", "kill the pod, create sandbox 1"},
+	} {
+		t.Run(fmt.Sprint(c.sandbox, ", ", c.a, ", ", c.b), func(t *testing.T) {
+			w := newBackOffWorld(t)
+			s := &podStatus{sandboxes: []fakeruntime.Sandbox{{ID: "s", Ready: c.sandbox == "ready"}}}
+			w.addContainer(s, "init", c.init)
+			w.addContainer(s, "a", c.a)
+			w.addContainer(s, "b", c.b)
+			if got := w.computePodActions(pod, s, true).text(); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})

@@ -164,9 +164,9 @@ func TestBackOffIsSeen(t *testing.T) {
 	if diff := cmp.Diff(want, events); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	s := w.containerStatuses(w.update.pod, w.update.pod.Spec.Containers, &podStatus{containers: []fakeruntime.Container{{
+	s := w.containerStatuses(w.update.pod, &podStatus{containers: []fakeruntime.Container{{
 		Name: "app", State: fakeruntime.Exited, ExitCode: 1,
-	}}}, nil)
+	}}}, nil, false)
 	want1 := &v1.ContainerStateWaiting{
 		Reason: "CrashLoopBackOff", Message: "back-off 10s restarting failed container=app pod=web_ns(uid)",
 	}

@@ -24,6 +24,7 @@ const (
 	killImageChanged  killReason = "ImageChanged"
 	killEvicted       killReason = "Evicted"
 	killPostStart     killReason = "FailedPostStartHook"
+	killRestartAll    killReason = "RestartAllContainers"
 )
 
 // containerKill is a running container that is not to be kept.
@@ -65,14 +66,18 @@ type podActions struct {
 	startInit     []*v1.Container
 	start         []*v1.Container
 	kill          []containerKill
+	reset         []fakeruntime.Container // to be killed if they run, and removed
 }
 
 // syncContainers does what is to be done about a pod's sandbox and containers, as the status that the sync
 // began with shows them: a container that it kills it starts again without having seen it dead
 // (SyncPod in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
-func (k *Kubelet) syncContainers(p *sim.Proc, u podUpdate, s *podStatus) syncResult {
-	actions := k.computePodActions(u.pod, s)
-	did := syncResult{relist: actions.killPod || len(actions.kill)+len(actions.startInit)+len(actions.start) > 0}
+func (k *Kubelet) syncContainers(p *sim.Proc, u podUpdate, s *podStatus, restartAll bool) syncResult {
+	actions := k.computePodActions(u.pod, s, restartAll)
+	did := syncResult{
+		relist: actions.killPod || len(actions.kill)+len(actions.reset)+len(actions.startInit)+len(actions.start) > 0,
+		reset:  len(actions.reset) > 0,
+	}
 	if actions.createSandbox && actions.sandboxID != "" {
 		k.podEvent(u.pod, v1.EventTypeNormal, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.", u.cause)
 	}
@@ -89,6 +94,9 @@ func (k *Kubelet) syncContainers(p *sim.Proc, u podUpdate, s *podStatus) syncRes
 			if k.killContainer(p, u.pod, kill, nil, nil) != nil {
 				return syncResult{err: true}
 			}
+		}
+		if !k.resetContainers(p, u, actions.reset) {
+			return syncResult{err: true}
 		}
 	}
 	k.removeInitContainers(p, u.pod, s, containersToKeep)
@@ -117,9 +125,16 @@ func (k *Kubelet) startContainers(p *sim.Proc, u podUpdate, s *podStatus, action
 	}
 }
 
-// computePodActions decides what to do (function of that name in kuberuntime_manager.go at v1.37.0).
-func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus) podActions {
-	if sandboxChange(s) != "" {
+// computePodActions decides what to do (function of that name in kuberuntime_manager.go at v1.37.0). A pod whose containers
+// are all to start anew only loses them; they are started by the next sync.
+func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus, restartAll bool) podActions {
+	changed := sandboxChange(s) != ""
+	switch {
+	case restartAll && changed:
+		return newSandbox(s)
+	case restartAll:
+		return podActions{sandboxID: s.sandboxes[0].ID, reset: containersToReset(pod, s)}
+	case changed:
 		return sandboxActions(pod, s)
 	}
 	actions := podActions{sandboxID: s.sandboxes[0].ID}
@@ -157,10 +172,7 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus) podActions {
 // sandboxActions is for a pod that needs a sandbox: everything is stopped and started anew, beginning with the
 // first init container, unless all of it has run and is not to run again.
 func sandboxActions(pod *v1.Pod, s *podStatus) podActions {
-	actions := podActions{killPod: true, createSandbox: true}
-	if len(s.sandboxes) > 0 {
-		actions.sandboxID, actions.attempt = s.sandboxes[0].ID, s.sandboxes[0].Attempt+1
-	}
+	actions := newSandbox(s)
 	if pod.Spec.RestartPolicy == v1.RestartPolicyNever && actions.attempt != 0 && len(s.containers) > 0 {
 		actions.createSandbox = false
 		return actions
@@ -176,6 +188,15 @@ func sandboxActions(pod *v1.Pod, s *podStatus) podActions {
 	actions.createSandbox = len(actions.start) > 0
 	if actions.createSandbox && len(pod.Spec.InitContainers) > 0 {
 		actions.startInit, actions.start = []*v1.Container{&pod.Spec.InitContainers[0]}, nil
+	}
+	return actions
+}
+
+// newSandbox has what there is stopped, and a sandbox made.
+func newSandbox(s *podStatus) podActions {
+	actions := podActions{killPod: true, createSandbox: true}
+	if len(s.sandboxes) > 0 {
+		actions.sandboxID, actions.attempt = s.sandboxes[0].ID, s.sandboxes[0].Attempt+1
 	}
 	return actions
 }

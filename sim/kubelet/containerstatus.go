@@ -24,12 +24,14 @@ const (
 )
 
 // containerStatuses converts what the runtime says of the containers. A container that waits to be started
-// again shows why (convertToAPIContainerStatuses in kubelet_pods.go at v1.37.0).
-func (k *Kubelet) containerStatuses(pod *v1.Pod, specs []v1.Container, s *podStatus, old []v1.ContainerStatus) []v1.ContainerStatus {
-	statuses := make([]v1.ContainerStatus, 0, len(specs))
-	for i := range specs {
-		c := k.containerStatus(&specs[i], s, status.Find(old, specs[i].Name), pod)
-		k.showWhyItWaits(&c, pod, &specs[i], s)
+// again shows why (convertToAPIContainerStatuses in kubelet_pods.go at v1.37.0). restarting says that all containers of
+// the pod are to start anew.
+func (k *Kubelet) containerStatuses(pod *v1.Pod, s *podStatus, old []v1.ContainerStatus, restarting bool) []v1.ContainerStatus {
+	statuses := make([]v1.ContainerStatus, 0, len(pod.Spec.Containers))
+	for i := range pod.Spec.Containers {
+		spec := &pod.Spec.Containers[i]
+		c := k.containerStatus(spec, s, status.Find(old, spec.Name), pod, restarting)
+		k.showWhyItWaits(&c, pod, spec, s)
 		statuses = append(statuses, c)
 	}
 	return statuses
@@ -38,11 +40,11 @@ func (k *Kubelet) containerStatuses(pod *v1.Pod, specs []v1.Container, s *podSta
 // initContainerStatuses does the same for the init containers, in the order of the spec. One that ended with 0
 // never shows that it waits, not even a sidecar; a regular one that the runtime has forgotten has succeeded if
 // there is a regular container.
-func (k *Kubelet) initContainerStatuses(pod *v1.Pod, s *podStatus, old []v1.ContainerStatus) []v1.ContainerStatus {
+func (k *Kubelet) initContainerStatuses(pod *v1.Pod, s *podStatus, old []v1.ContainerStatus, restarting bool) []v1.ContainerStatus {
 	var statuses []v1.ContainerStatus
 	for i := range pod.Spec.InitContainers {
 		spec := &pod.Spec.InitContainers[i]
-		c, rc := k.containerStatus(spec, s, status.Find(old, spec.Name), pod), s.find(spec.Name)
+		c, rc := k.containerStatus(spec, s, status.Find(old, spec.Name), pod, restarting), s.find(spec.Name)
 		switch {
 		case rc != nil && rc.State == fakeruntime.Exited && rc.ExitCode == 0:
 		case rc == nil && c.State.Waiting != nil && !podutil.IsRestartableInitContainer(spec) && s.hasRegular(pod):
@@ -72,7 +74,7 @@ func (k *Kubelet) showWhyItWaits(c *v1.ContainerStatus, pod *v1.Pod, spec *v1.Co
 
 // containerStatus goes by the newest container of the name, and by the one before it for how the last
 // run ended.
-func (k *Kubelet) containerStatus(spec *v1.Container, s *podStatus, old *v1.ContainerStatus, pod *v1.Pod) v1.ContainerStatus {
+func (k *Kubelet) containerStatus(spec *v1.Container, s *podStatus, old *v1.ContainerStatus, pod *v1.Pod, restarting bool) v1.ContainerStatus {
 	seen := 0
 	var c v1.ContainerStatus
 	for i := range s.containers {
@@ -87,7 +89,7 @@ func (k *Kubelet) containerStatus(spec *v1.Container, s *podStatus, old *v1.Cont
 		}
 	}
 	if seen == 0 {
-		return missingContainer(spec, old, pod)
+		return missingContainer(spec, old, pod, restarting)
 	}
 	return c
 }
@@ -140,8 +142,8 @@ func (k *Kubelet) stateOf(rc *fakeruntime.Container) v1.ContainerState {
 }
 
 // missingContainer is the status of a container that the runtime does not have: it waits, unless it
-// ended before; if it ran before it was lost.
-func missingContainer(spec *v1.Container, old *v1.ContainerStatus, pod *v1.Pod) v1.ContainerStatus {
+// ended before; if it ran before it was lost, or removed so that all containers start anew.
+func missingContainer(spec *v1.Container, old *v1.ContainerStatus, pod *v1.Pod, restarting bool) v1.ContainerStatus {
 	reason := containerCreating
 	if len(pod.Spec.InitContainers) > 0 {
 		reason = podInitializing
@@ -154,9 +156,13 @@ func missingContainer(spec *v1.Container, old *v1.ContainerStatus, pod *v1.Pod) 
 		return c
 	}
 	if old.State.Terminated != nil {
-		return *old
+		c = *old
+	} else {
+		c.RestartCount, c.LastTerminationState = old.RestartCount, old.LastTerminationState
 	}
-	c.RestartCount, c.LastTerminationState = old.RestartCount, old.LastTerminationState
+	if restarting && old.State.Waiting == nil {
+		return removedContainer(c, old)
+	}
 	if old.State.Running != nil && c.LastTerminationState.Terminated == nil {
 		c.LastTerminationState.Terminated = &v1.ContainerStateTerminated{
 			Reason: statusUnknown, Message: lostContainer, ExitCode: lostContainerCode,

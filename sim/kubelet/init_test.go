@@ -88,7 +88,7 @@ func TestInitContainerActions(t *testing.T) {
 					s.containers[len(s.containers)-1].SandboxID = "gone"
 				}
 			}
-			if got := w.computePodActions(podWithInit(c.policy, c.init), s).text(); got != c.want {
+			if got := w.computePodActions(podWithInit(c.policy, c.init), s, false).text(); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
@@ -112,7 +112,7 @@ func TestInitializedWhileOneRuns(t *testing.T) {
 				name, words, _ := strings.Cut(part, " ")
 				w.addContainer(s, name, words)
 			}
-			if got := w.computePodActions(podWithInit(v1.RestartPolicyAlways, "a+"), s).text(); got != want[i] {
+			if got := w.computePodActions(podWithInit(v1.RestartPolicyAlways, "a+"), s, false).text(); got != want[i] {
 				t.Errorf("%s, InitializedBySandbox %v: got %s, want %s", containers, initializedBySandbox, got, want[i])
 			}
 		}
@@ -129,7 +129,7 @@ func TestSandboxOfAPodWithInitContainers(t *testing.T) {
 		s := &podStatus{sandboxes: []fakeruntime.Sandbox{{ID: "s"}}}
 		w.addContainer(s, "a", "exit 0")
 		w.addContainer(s, "app", app)
-		if got := w.computePodActions(podWithInit(v1.RestartPolicyOnFailure, "a b"), s).text(); got != want {
+		if got := w.computePodActions(podWithInit(v1.RestartPolicyOnFailure, "a b"), s, false).text(); got != want {
 			t.Errorf("app %s: got %s, want %s", app, got, want)
 		}
 	}

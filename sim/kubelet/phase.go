@@ -61,7 +61,7 @@ func countStates(pod *v1.Pod, statuses []v1.ContainerStatus) states {
 
 func (n *states) stop(pod *v1.Pod, c *v1.Container, end *v1.ContainerStateTerminated) {
 	n.stopped++
-	if !podutil.ContainerShouldRestart(c, &pod.Spec, end.ExitCode) {
+	if !restartable(pod, c, end) {
 		n.stoppedForGood++
 	}
 }
@@ -99,7 +99,7 @@ func (n *initStates) countInit(pod *v1.Pod, spec *v1.Container, c *v1.ContainerS
 	switch {
 	case end == nil:
 		n.pending = true
-	case end.ExitCode != 0 && !podutil.ContainerShouldRestart(spec, &pod.Spec, end.ExitCode):
+	case end.ExitCode != 0 && !restartable(pod, spec, end):
 		n.failed = true
 	}
 }

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/podutil"
 	"probesim.dev/status"
 )
 
@@ -37,8 +38,9 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 	if u.pod.Spec.HostNetwork && api.PodIP == "" {
 		api.PodIP, api.PodIPs = hostIP, []v1.PodIP{{IP: hostIP}}
 	}
-	api.ContainerStatuses = k.containerStatuses(u.pod, u.pod.Spec.Containers, s, old.ContainerStatuses)
-	api.InitContainerStatuses = k.initContainerStatuses(u.pod, s, old.InitContainerStatuses)
+	restarting := restartsAll(u.pod, s, old)
+	api.ContainerStatuses = k.containerStatuses(u.pod, s, old.ContainerStatuses, restarting)
+	api.InitContainerStatuses = k.initContainerStatuses(u.pod, s, old.InitContainerStatuses, restarting)
 	api.Phase = mergePhase(phaseOf(u.pod, api, terminal, s.hasActiveRegular(u.pod)), old, u.pod)
 	if api.Phase == old.Phase {
 		api.Reason, api.Message = cmp.Or(old.Reason, u.pod.Status.Reason), cmp.Or(old.Message, u.pod.Status.Message)
@@ -60,6 +62,9 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 		status.ContainersReady(u.pod, all, api.Phase),
 		v1.PodCondition{Type: v1.PodScheduled, ObservedGeneration: u.pod.Generation, Status: v1.ConditionTrue},
 	)
+	if podutil.AllContainersCouldRestart(&u.pod.Spec) {
+		api.Conditions = append(api.Conditions, restartCondition(u.pod, s, old, api.Phase))
+	}
 	cause := k.causeOfStatus(u, old, api)
 	p.Preempt("pod status generated, not stored")
 	return api, cause

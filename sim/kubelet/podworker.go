@@ -80,6 +80,7 @@ func (p *podWorkers) take(w *podWorker) (podUpdate, workType) {
 type syncResult struct {
 	terminal bool           // the pod has come to its end by itself
 	relist   bool           // containers were touched: the pod is to be relisted at once
+	reset    bool           // containers were removed so that all of them start anew
 	err      bool           // something could not be done
 	expires  *time.Duration // when the back-off ends that was in the way, if one was
 	network  bool           // because there is no network

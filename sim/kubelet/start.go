@@ -20,12 +20,17 @@ import (
 // crashLoopBackOff is the reason of a container that waits for its back-off to end.
 const crashLoopBackOff = "CrashLoopBackOff"
 
+// maxContainerRestartPeriod is the longest back-off where the configuration could set another.
+const maxContainerRestartPeriod = 5 * time.Minute
+
 // newBackOff returns the crash-loop back-off. Its clock is set before each use: nothing waits on it. A maximum in the
-// configuration bounds the first delay too (newCrashLoopBackOff in pkg/kubelet/kubelet.go at v1.37.0).
+// configuration, also the one that it has by default, takes the place of that of the version and bounds the first delay
+// too (newCrashLoopBackOff in pkg/kubelet/kubelet.go and SetDefaults_KubeletConfiguration in
+// apis/config/v1beta1/defaults.go at v1.37.0).
 func newBackOff(p profile.Profile, config kubeletconfig.Config, c *clocktesting.FakeClock) *flowcontrol.Backoff {
 	longest := p.CrashLoopBackOffMax
 	if p.CrashLoopBackOffMaxInConfig {
-		longest = cmp.Or(config.MaxContainerRestartPeriod, longest)
+		longest = cmp.Or(config.MaxContainerRestartPeriod, maxContainerRestartPeriod)
 	}
 	b := flowcontrol.NewFakeBackOff(min(p.CrashLoopBackOffInitial, longest), longest, c)
 	b.HasExpiredFunc = func(event, lastUpdate time.Time, _ time.Duration) bool {

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/podutil"
 	"probesim.dev/status"
 )
 
@@ -29,7 +30,12 @@ func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) 
 		return syncResult{err: true}
 	}
 	k.prober.AddPod(u.pod)
-	return k.syncContainers(p, u, s)
+	restarting := status.FindCondition(api, podutil.AllContainersRestarting)
+	did := k.syncContainers(p, u, s, restarting != nil && restarting.Status == v1.ConditionTrue)
+	if did.reset && !did.err {
+		k.workers.update(podUpdate{typ: syncUpdate, pod: u.pod, cause: u.cause}) // they are started without delay
+	}
+	return did
 }
 
 func ipsOf(s *v1.PodStatus) []string {

@@ -20,6 +20,9 @@ type Config struct {
 	ShutdownGracePeriod, ShutdownGracePeriodCriticalPods time.Duration
 	// ShutdownByPriority takes the place of these two, in any order.
 	ShutdownByPriority []ShutdownPeriod
+	// FeatureGates are those that are not as the version has them. What they change in the simulator is in its profile:
+	// see SetGate there.
+	FeatureGates map[string]bool
 }
 
 // ShutdownPeriod is how long the pods of a priority and above have to end when the node is shut down, up to the

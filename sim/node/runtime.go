@@ -83,7 +83,9 @@ func (d *runtimeDriver) handOut(p *sim.Proc) {
 		p.Park()
 		for d.rest.Len() > 0 {
 			p.YieldToAll()
-			wake(d.rest.Remove(0))
+			if d.rest.Len() > 0 { // else the kubelet has ended meanwhile, and with it its calls
+				wake(d.rest.Remove(0))
+			}
 		}
 	}
 }

@@ -1,9 +1,10 @@
-// Package podutil says what follows from the spec of a pod alone: which of its init containers are sidecars,
-// and which containers start again once they have ended. The rules are those of pkg/api/v1/pod/util.go at
+// Package podutil says what follows from the spec of a pod: which of its init containers are sidecars,
+// and which containers start again once one has ended. The rules are those of pkg/api/v1/pod/util.go at
 // v1.37.0.
 package podutil
 
 import (
+	"iter"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -25,13 +26,24 @@ func HasRestartableInitContainer(pod *v1.Pod) bool {
 	return false
 }
 
+// Containers are the init containers of a pod and then the regular ones.
+func Containers(spec *v1.PodSpec) iter.Seq[*v1.Container] {
+	return func(yield func(*v1.Container) bool) {
+		for _, list := range [][]v1.Container{spec.InitContainers, spec.Containers} {
+			for i := range list {
+				if !yield(&list[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Find returns the container of that name, a regular one or an init container, or nil.
 func Find(pod *v1.Pod, name string) *v1.Container {
-	for _, list := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-		for i := range list {
-			if list[i].Name == name {
-				return &list[i]
-			}
+	for c := range Containers(&pod.Spec) {
+		if c.Name == name {
+			return c
 		}
 	}
 	return nil
@@ -43,12 +55,22 @@ func ContainerShouldRestart(c *v1.Container, pod *v1.PodSpec, exitCode int32) bo
 	if c.RestartPolicy == nil {
 		return restarts(string(pod.RestartPolicy), exitCode)
 	}
-	for i := range c.RestartPolicyRules {
-		if rule := &c.RestartPolicyRules[i]; fits(rule, exitCode) {
-			return rule.Action == v1.ContainerRestartRuleActionRestart || restarts(string(*c.RestartPolicy), exitCode)
-		}
+	switch actionFor(c, exitCode) {
+	case v1.ContainerRestartRuleActionRestart, RestartAllContainers:
+		return true
 	}
 	return restarts(string(*c.RestartPolicy), exitCode)
+}
+
+// actionFor returns the action of the first rule of a container that is about this exit code, or nothing
+// (FindMatchingContainerRestartRule).
+func actionFor(c *v1.Container, exitCode int32) v1.ContainerRestartRuleAction {
+	for i := range c.RestartPolicyRules {
+		if rule := &c.RestartPolicyRules[i]; fits(rule, exitCode) {
+			return rule.Action
+		}
+	}
+	return ""
 }
 
 // restarts is what a policy says, of a pod or of a container: the words are the same.

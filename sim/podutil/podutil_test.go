@@ -72,3 +72,53 @@ func TestFind(t *testing.T) {
 		t.Error("a regular init container is taken for a sidecar")
 	}
 }
+
+// All containers start anew when one has ended in a way for which a rule says so, or when the status says that they are about
+// to (ShouldAllContainersRestart in pkg/kubelet/container/helpers.go).
+func TestShouldAllContainersRestart(t *testing.T) {
+	rule := func(action v1.ContainerRestartRuleAction, code int32) v1.ContainerRestartRule {
+		return v1.ContainerRestartRule{Action: action, ExitCodes: &v1.ContainerRestartRuleOnExitCodes{
+			Operator: v1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{code},
+		}}
+	}
+	never := v1.ContainerRestartPolicyNever
+	pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Name: "app"}, {
+		Name: "watch", RestartPolicy: &never, RestartPolicyRules: []v1.ContainerRestartRule{
+			rule(v1.ContainerRestartRuleActionRestart, 1), rule(RestartAllContainers, 1), rule(RestartAllContainers, 42),
+		},
+	}}}}
+	ended := func(name string, code int32) v1.PodStatus {
+		return v1.PodStatus{ContainerStatuses: []v1.ContainerStatus{
+			{Name: name, State: v1.ContainerState{Terminated: &v1.ContainerStateTerminated{ExitCode: code}}},
+		}}
+	}
+	const runs = -1
+	for _, c := range []struct {
+		name    string
+		status  v1.PodStatus
+		runtime map[string]int32 // exit codes; nil: it is not asked
+		want    bool
+	}{
+		{"nothing has ended", v1.PodStatus{}, map[string]int32{"watch": runs}, false},
+		{"it ends in the runtime", v1.PodStatus{}, map[string]int32{"watch": 42}, true},
+		{"another rule comes first", v1.PodStatus{}, map[string]int32{"watch": 1}, false},
+		{"another container ends so", v1.PodStatus{}, map[string]int32{"app": 42}, false},
+		{"it has ended in the status", ended("watch", 42), nil, true},
+		{"another code in the status", ended("watch", 0), nil, false},
+		{"the runtime knows that it runs", ended("watch", 42), map[string]int32{"watch": runs}, false},
+		{"it has ended in both, first with 42", ended("watch", 42), map[string]int32{"watch": 0}, true},
+		{"they are about to", v1.PodStatus{Conditions: []v1.PodCondition{{Type: AllContainersRestarting, Status: v1.ConditionTrue}}}, nil, true},
+		{"they were", v1.PodStatus{Conditions: []v1.PodCondition{{Type: AllContainersRestarting, Status: v1.ConditionFalse}}}, nil, false},
+	} {
+		var exitCode func(string) (int32, bool)
+		if c.runtime != nil {
+			exitCode = func(name string) (int32, bool) {
+				code, known := c.runtime[name]
+				return code, known && code != runs
+			}
+		}
+		if got := ShouldAllContainersRestart(pod, &c.status, exitCode); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}

@@ -36,14 +36,17 @@ type Profile struct {
 	// own; before, it takes out all but those that make sidecars, and the status has a sidecar wait to be started
 	// again only if the pod's policy would have it so; 1.35 on (#134631).
 	ContainerRestartRules bool
+	// RestartAllContainers has the API server take restart rules with that action, and rules of sidecars; 1.36 on
+	// (#136681).
+	RestartAllContainers bool
 	// InitializedBySandbox takes a pod for initialized once a regular container has been started in the sandbox in use;
 	// before, only while one runs, in any sandbox, so that the restart of a sidecar holds up those that have ended;
 	// 1.37 on (#138514).
 	InitializedBySandbox bool
-	// RemovedInstanceKept keeps in the status how the run before ended, and the number of restarts, when the
+	// RemovedInstanceKept, which goes with RestartAllContainers, keeps in the status how the run before ended, and the number of restarts, when the
 	// runtime has no more instances to tell them by; 1.36 on (#136681).
 	RemovedInstanceKept bool
-	// InitializedKept leaves the condition Initialized true when a sidecar of an initialized pod has to start again
+	// InitializedKept, which goes with RestartAllContainers, leaves the condition Initialized true when a sidecar of an initialized pod has to start again
 	// and no regular container runs; 1.36 on (#136681).
 	InitializedKept bool
 	// UnknownStateInErrorEvent words the event of a probe error as "errored and resulted in unknown
@@ -110,6 +113,7 @@ var V1_36_3 = Profile{
 	KeptOnKubeletRestart:        true,
 	WorkerEndsWithLastExit:      true,
 	ContainerRestartRules:       true,
+	RestartAllContainers:        true,
 	RemovedInstanceKept:         true,
 	InitializedKept:             true,
 	UnknownStateInErrorEvent:    true,
@@ -138,6 +142,7 @@ var V1_37_0 = Profile{
 	KeptOnKubeletRestart:        true,
 	WorkerEndsWithLastExit:      true,
 	ContainerRestartRules:       true,
+	RestartAllContainers:        true,
 	RemovedInstanceKept:         true,
 	InitializedKept:             true,
 	UnknownStateInErrorEvent:    true,
