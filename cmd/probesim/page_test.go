@@ -125,9 +125,8 @@ func TestPageGoesToTheCause(t *testing.T) {
 	b.want(".details", "container exited with 137")
 	b.want(".details .causes li:nth-child(1)", "stop signal: LivenessProbe")
 	b.want(".details .causes li:nth-child(2)", "liveness probe: failure")
-	b.want(".details .causes li:nth-child(3)", "container started")
-	if n := b.count(".selection .chain"); n != 3 {
-		t.Errorf("%d lines to causes, want 3", n)
+	if n := b.count(".selection .chain"); n != 2 {
+		t.Errorf("%d lines to causes, want 2", n)
 	}
 	b.shot("chain", "")
 	b.click(".details .causes li:nth-child(2) .jump")
@@ -268,5 +267,18 @@ spec:
 	if b.eval(`document.title`, &title); strings.Contains(title, "owned") || b.count("img") > 0 {
 		t.Errorf("the page does what the file says: %q", title)
 	}
+	b.clean()
+}
+
+// It prints, and looks afterwards as before.
+func TestPagePrints(t *testing.T) {
+	b := run(t)
+	var pdf struct{ Data []byte }
+	b.call("Page.printToPDF", map[string]any{"preferCSSPageSize": true}, &pdf)
+	if !bytes.HasPrefix(pdf.Data, []byte("%PDF-")) || len(pdf.Data) < 20_000 {
+		t.Errorf("what is printed has %d bytes", len(pdf.Data))
+	}
+	b.settle()
+	b.wantTicks(whole)
 	b.clean()
 }

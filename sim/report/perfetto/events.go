@@ -19,7 +19,7 @@ type maker struct {
 	names  []event
 	events []event
 	places map[int64]place // where records are, by step
-	starts map[int64]bool  // steps at which containers were started
+	starts map[int64]bool  // steps from which on something is probed: starts, and successes of startup probes
 }
 
 // place is where a flow begins or ends.
@@ -127,6 +127,7 @@ func (m *maker) probes(process, thread int, shots []*trace.Record) {
 	for _, r := range shots {
 		from := max(r.T-r.Took, last)
 		last = r.T
+		m.starts[r.Step] = r.Probe == trace.Startup && r.Result == trace.Success
 		m.slice(process, thread, "probe", string(r.Result), from, r.T, r)
 	}
 }
@@ -201,7 +202,7 @@ func (m *maker) flow(r *trace.Record) {
 	from, shown := m.places[r.Cause]
 	to, too := m.places[r.Step]
 	if !shown || !too || r.Kind == trace.ProbeExecuted && m.starts[r.Cause] {
-		return // that its container was started leads to each probe run
+		return // there would be one to each probe run
 	}
 	m.writer.flows++
 	e := event{Phase: "s", Name: "cause", Category: "cause", Process: from.process, Thread: from.thread, Time: micros(from.at - m.zero), ID: m.writer.flows}

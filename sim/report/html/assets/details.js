@@ -73,10 +73,10 @@ function link(chart, record) {
 }
 
 // causeOf returns what led to a record. A probe run that nobody asked for, and an exit that is the program's own doing, begin
-// something: that their container was started once explains nothing.
+// something: that the container was started once, or its startup probe succeeded, explains nothing.
 function causeOf(chart, record) {
   const cause = chart.records.get(record.cause);
-  const begins = ['success', 'failure', 'warning', 'error', 'exit', 'done'].includes(record.glyph) && cause && cause.glyph === 'start';
+  const begins = ['success', 'failure', 'warning', 'error', 'exit', 'done'].includes(record.glyph) && cause && ['start', 'success'].includes(cause.glyph);
   return begins ? undefined : cause;
 }
 
