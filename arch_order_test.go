@@ -56,6 +56,8 @@ var inside = map[string]string{
 	"prober net/http":      "its client follows redirects as the kubelet's does; the transport under it is the kernel's",
 	"sim/kubelet net/http": "passes requests on",
 	"fakeruntime net/http": "programs may be handlers; nothing listens",
+
+	"sim/report/html embed": "style and script of a page are files of their own, and compiled in",
 }
 
 // Nothing below the command and the scenarios reads a file, a flag or the environment.

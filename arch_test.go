@@ -26,6 +26,7 @@ var layers = [][]string{
 	{"prober"},
 	{"sim/kubelet"},
 	{"sim/node", "sim/explore", "sim/report"},
+	{"sim/report/html", "sim/report/perfetto"},
 	{"scenarios"},
 	{"cmd", "deps", "."},
 }
@@ -48,9 +49,11 @@ var (
 	libraries = []string{
 		"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/utils", "github.com/spf13/cobra",
 		"go.yaml.in/yaml/v3", "sigs.k8s.io/json", "github.com/robfig/cron/v3",
+		"github.com/onsi/ginkgo/v2", "github.com/onsi/gomega", "github.com/google/go-cmp",
 	}
 	testLibraries = []string{
-		"github.com/google/go-cmp", "github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/rogpeppe/go-internal",
+		"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/rogpeppe/go-internal",
+		"github.com/santhosh-tekuri/jsonschema/v6",
 	}
 )
 

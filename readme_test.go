@@ -11,12 +11,15 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write into README.md what its commands print; look at the difference")
+var update = flag.Bool("update", false, "write into the documents what their commands print; look at the difference")
 
 // inReadme is set for the tests that the README's own go test runs.
 const inReadme = "PROBESIM_README"
 
-// TestReadme runs the commands of README.md and compares what they print with what it shows. A block of
+// documents are the files whose commands are run.
+var documents = []string{"README.md", "docs/authoring.md", "docs/diff.md", "docs/why.md"}
+
+// TestReadme runs the commands of README.md and of some others and compares what they print with what is shown. A block of
 // console has commands, each after a dollar, with their output below; a line of three dots in it stands for
 // any lines. A block of yaml that begins with a comment that is a file name is that file.
 func TestReadme(t *testing.T) {
@@ -26,20 +29,26 @@ func TestReadme(t *testing.T) {
 	if os.Getenv(inReadme) != "" {
 		t.Skip("it is the README that runs this")
 	}
-	text, err := os.ReadFile("README.md")
+	for _, name := range documents {
+		t.Run(filepath.Base(name), func(t *testing.T) { testDocument(t, name) })
+	}
+}
+
+func testDocument(t *testing.T, name string) {
+	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &readme{T: t, dir: t.TempDir()}
+	r := &readme{T: t, name: name, dir: t.TempDir()}
 	r.prepare()
 	result := r.document(string(text))
 	if r.commands == 0 {
-		t.Error("README.md has no commands")
+		t.Errorf("%s has no commands", name)
 	}
 	if !*update || result == string(text) {
 		return
 	}
-	if err := os.WriteFile("README.md", []byte(result), 0o666); err != nil {
+	if err := os.WriteFile(name, []byte(result), 0o666); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -47,6 +56,7 @@ func TestReadme(t *testing.T) {
 // readme runs the commands in a folder where everything is that they name.
 type readme struct {
 	*testing.T
+	name     string
 	dir      string
 	commands int
 }
@@ -77,7 +87,7 @@ func (r *readme) document(text string) string {
 		}
 		n := slices.Index(lines[i+1:], "```")
 		if n < 0 {
-			r.Fatalf("README.md:%d: the block has no end", i+1)
+			r.Fatalf("%s:%d: the block has no end", r.name, i+1)
 		}
 		block := lines[i+1 : i+1+n]
 		switch lang {
@@ -108,7 +118,7 @@ func (r *readme) console(block []string, line int) []string {
 	for i := 0; i < len(block); {
 		command, ok := strings.CutPrefix(block[i], "$ ")
 		if !ok {
-			r.Fatalf("README.md:%d: %q is output of no command", line+i, block[i])
+			r.Fatalf("%s:%d: %q is output of no command", r.name, line+i, block[i])
 		}
 		end := i + 1
 		for end < len(block) && !strings.HasPrefix(block[end], "$ ") {
@@ -130,15 +140,18 @@ func (r *readme) check(command string, shown []string, line int) []string {
 	// What go run does, without linking each time.
 	shell := exec.Command("sh", "-c", strings.ReplaceAll(command, "go run ./cmd/probesim", "./probesim"))
 	shell.Dir = r.dir
-	shell.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "COLUMNS=80", "NO_COLOR=1")
+	shell.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "COLUMNS=80", "NO_COLOR=1", "PATH="+r.dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	out, err := shell.CombinedOutput()
 	if err != nil && shell.ProcessState == nil {
 		r.Fatal(err)
 	}
-	got := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	var got []string // none if it prints nothing
+	if len(out) > 0 {
+		got = strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	}
 	part := shownOf(got, shown)
 	if !*update && !slices.Equal(part, shown) {
-		r.Errorf("README.md:%d: %s\nprints\n%s\nIf that is right, run: go test . -run TestReadme -update", line, command, strings.Join(got, "\n"))
+		r.Errorf("%s:%d: %s\nprints\n%s\nIf that is right, run: go test . -run TestReadme -update", r.name, line, command, strings.Join(got, "\n"))
 	}
 	return part
 }
@@ -160,7 +173,7 @@ func (r *readme) goTest(shown []string, line int) []string {
 		test.Env = append(os.Environ(), inReadme+"=1")
 		out, err := test.CombinedOutput()
 		if err != nil {
-			r.Errorf("README.md:%d: go test ./... fails:\n%s", line, out)
+			r.Errorf("%s:%d: go test ./... fails:\n%s", r.name, line, out)
 			return shown
 		}
 		return shownOf(strings.Split(strings.TrimSpace(string(out)), "\n"), shown)
@@ -171,7 +184,7 @@ func (r *readme) goTest(shown []string, line int) []string {
 	}
 	for _, l := range shown {
 		if fields := strings.Split(l, "\t"); l != "..." && (fields[0] != "ok  " || !slices.Contains(strings.Fields(string(out)), fields[1])) {
-			r.Errorf("README.md:%d: go test ./... does not print %q. Run: go test . -run TestReadme -update", line, l)
+			r.Errorf("%s:%d: go test ./... does not print %q. Run: go test . -run TestReadme -update", r.name, line, l)
 		}
 	}
 	return shown

@@ -79,7 +79,7 @@ func (r *Runtime) startContainer(op *Op) error {
 	c.config.running = c
 	c.instance = c.config.newInstance(c.Instance, c.pod.Replica, r.now)
 	c.exit = c.instance.exit(c.config.program.Init)
-	c.Step = r.record(c.say(r.now, trace.ContainerStarted, op.Call.Cause))
+	c.note(r.record(c.say(r.now, trace.ContainerStarted, op.Call.Cause)))
 	r.scheduleEnd(c)
 	r.change(c.pod)
 	return nil
@@ -142,9 +142,9 @@ func (r *Runtime) end(c *container) {
 	if c.ExitCode != 0 {
 		c.Reason = cmp.Or(c.killReason, "Error")
 	}
-	rec := c.say(r.now, trace.ContainerExited, c.stopping)
+	rec := c.say(r.now, trace.ContainerExited, cmp.Or(c.stopping, c.Step))
 	rec.ExitCode = c.ExitCode
-	c.Step = r.record(rec)
+	c.note(r.record(rec))
 	r.change(c.pod)
 	for _, op := range c.requests {
 		r.queue.cancel(&op.event)
@@ -174,6 +174,9 @@ func (c *container) say(now time.Duration, kind trace.Kind, cause int64) trace.R
 		Pod: c.Namespace + "/" + c.PodName, Container: c.Name, Instance: c.Instance,
 	}
 }
+
+// note keeps the step of a record about the container.
+func (c *container) note(step int64) { c.Step, c.config.step = step, step }
 
 // criState is the state as the CRI names it.
 func (c *container) criState() string {

@@ -32,6 +32,7 @@ func (r *Runtime) Kill(now time.Duration, k Kill) bool {
 		r.kill(c, step)
 	}
 	if k.Remove {
+		c.config.step = max(c.config.step, step)
 		r.forget(c)
 		r.change(c.pod)
 	}

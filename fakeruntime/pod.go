@@ -26,6 +26,7 @@ type podContainer struct {
 	latest  int        // instance of the container created last
 	running *container // the one that runs now, if one does
 	logs    []int      // attempts whose logs are there
+	step    int64      // of the last record about a container of this name
 }
 
 func newPod(p Pod, run *scope, number int) *pod {

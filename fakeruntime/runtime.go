@@ -73,6 +73,23 @@ func (r *Runtime) Generation() uint64 { return r.generation }
 // Instance returns the instance that a container is, also one that has been removed.
 func (r *Runtime) Instance(containerID string) int { return r.instances[containerID] }
 
+// Step returns the step of the last record about a container, 0 if it is gone.
+func (r *Runtime) Step(containerID string) int64 {
+	if c := r.containers[containerID]; c != nil {
+		return c.Step
+	}
+	return 0
+}
+
+// LastStep returns the step of the last record about the containers of that name: a start, an exit, or what had one
+// removed. It is 0 if there is none.
+func (r *Runtime) LastStep(podUID, name string) int64 {
+	if p := r.pods[podUID]; p != nil && p.containers[name] != nil {
+		return p.containers[name].step
+	}
+	return 0
+}
+
 // EventInstance returns the instance that an event about a container belongs to: that of the container
 // created last, or 0. What is said of its image comes before the creation of the next.
 func (r *Runtime) EventInstance(podUID, name, reason string) int {

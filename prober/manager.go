@@ -39,7 +39,8 @@ type Options struct {
 	Network  Network
 	Events   EventRecorder
 	Results  Results
-	Instance func(containerID string) int // which instance a container is
+	Instance func(containerID string) int   // which instance a container is
+	Step     func(containerID string) int64 // step of the record of what became of a container last, or of the kubelet's start
 }
 
 // Results are the result caches of the three probe types.
@@ -57,6 +58,7 @@ type Manager struct {
 	events    EventRecorder
 	results   Results
 	instance  func(containerID string) int
+	step      func(containerID string) int64
 	workers   map[key]*worker
 	pods      map[types.UID]int // how many workers a pod has
 	start     time.Duration     // virtual time at which the kubelet started
@@ -73,7 +75,7 @@ type key struct {
 func NewManager(o Options) *Manager {
 	return &Manager{
 		sim: o.Sim, trace: o.Trace, profile: o.Profile, now: o.Now,
-		status: o.Status, runner: o.Runner, network: o.Network, events: o.Events, results: o.Results, instance: o.Instance,
+		status: o.Status, runner: o.Runner, network: o.Network, events: o.Events, results: o.Results, instance: o.Instance, step: o.Step,
 		workers: map[key]*worker{}, pods: map[types.UID]int{}, start: o.Sim.Now(), startWall: o.Now(),
 	}
 }

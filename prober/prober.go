@@ -70,7 +70,7 @@ func (w *worker) probe(p *sim.Proc, podIP string) (results.Result, int64, bool) 
 	start := p.Now()
 	v := w.runWithRetries(p, podIP)
 	step := w.manager.trace.Add(trace.Record{
-		T: p.Now(), Kind: trace.ProbeExecuted, Cause: w.cause,
+		T: p.Now(), Kind: trace.ProbeExecuted, Cause: max(w.cause, w.since),
 		Pod: w.podName, Container: w.name, Instance: w.instance,
 		Probe: w.probeType, Result: v.result, Message: v.message, Took: p.Now() - start,
 	})

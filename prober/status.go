@@ -1,6 +1,7 @@
 package prober
 
 import (
+	"cmp"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -70,7 +71,7 @@ func (m *Manager) isReady(p *sim.Proc, pod *v1.Pod, c *v1.ContainerStatus, cause
 	}
 	w, probed := m.workers[key{pod.UID, c.Name, trace.Readiness}]
 	if probed && m.profile.ManualTrigger {
-		m.trigger(p, w, cause)
+		m.trigger(p, w, cmp.Or(max(m.step(c.ContainerID), m.results.Startup.Cause(c.ContainerID)), cause))
 	}
 	if m.profile.KeptOnKubeletRestart && m.startedBeforeKubelet(c) {
 		return m.isReadyAfterRestart(pod, c, known, !probed)

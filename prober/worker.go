@@ -28,7 +28,8 @@ type worker struct {
 	instance    int
 	lastResult  results.Result
 	resultRun   int32 // how many times in a row the probe came to lastResult
-	cause       int64 // of the present run
+	cause       int64 // of the present run, if somebody asked for it
+	since       int64 // what has the container probed: its start, or that it counts as started; 0 while it is not
 	wakeUps     []sim.Case
 
 	stop          *sim.Chan[struct{}]
@@ -125,15 +126,19 @@ func (w *worker) doProbe(p *sim.Proc) bool {
 		return w.skip(p, "on hold until there is a new container")
 	}
 	if c.State.Running == nil {
-		w.set(p, results.Failure, 0)
+		w.set(p, results.Failure, w.manager.step(w.containerID))
 		return c.State.Terminated == nil || w.comesBack(c.State.Terminated.ExitCode) || podutil.ShouldAllContainersRestart(w.pod, status, nil)
 	}
 	if w.terminating && w.probeType != trace.Readiness {
-		w.set(p, results.Success, 0)
+		w.set(p, results.Success, w.manager.step(w.containerID))
 		return false
 	}
 	if reason := w.notYet(c); reason != "" {
+		w.since = 0
 		return w.skip(p, reason)
+	}
+	if w.since == 0 {
+		w.since = max(w.manager.step(w.containerID), w.manager.results.Startup.Cause(w.containerID))
 	}
 	w.probeAndCount(p, status.PodIP)
 	return true
@@ -147,12 +152,13 @@ func (w *worker) meet(p *sim.Proc, c *v1.ContainerStatus) {
 	if w.containerID != "" {
 		w.results.Remove(w.containerID)
 	}
-	w.containerID, w.instance = c.ContainerID, w.manager.instance(c.ContainerID)
+	w.containerID, w.instance, w.since = c.ContainerID, w.manager.instance(c.ContainerID), 0
+	step := w.manager.step(w.containerID)
 	if w.manager.profile.KeptOnKubeletRestart && w.isSidecar() && w.probeType == trace.Startup && c.Started != nil && *c.Started {
-		w.set(p, results.Success, 0)
+		w.set(p, results.Success, step)
 	}
 	if !w.manager.profile.KeptOnKubeletRestart || c.State.Running == nil || !w.manager.startedBeforeKubelet(c) {
-		w.set(p, w.initial, 0)
+		w.set(p, w.initial, step)
 	}
 	w.onHold = false
 }

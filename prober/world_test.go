@@ -57,6 +57,7 @@ func newWorld(o worldOptions) *world {
 	w.manager = NewManager(Options{
 		Sim: w.sim, Trace: recorder, Profile: o.profile, Now: func() time.Time { return epoch.Add(w.sim.Now()) },
 		Status: w, Runner: w, Network: w, Events: w, Instance: func(id string) int { return map[string]int{"c1": 3}[id] },
+		Step: func(string) int64 { return 0 },
 		Results: Results{
 			Liveness: w.results(recorder, trace.Liveness), Readiness: w.results(recorder, trace.Readiness),
 			Startup: w.results(recorder, trace.Startup),

@@ -8,7 +8,6 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios/strict"
 	"probesim.dev/scenarios/value"
-	"probesim.dev/sim/trace"
 )
 
 // action is what a step does.
@@ -131,12 +130,10 @@ func (s *SetDelays) check(_ *checker, n *strict.Node) {
 // do changes the delays, and changes them back when the time is over. Of several steps whose time is not over
 // the last one has its way.
 func (s *SetDelays) do(d *Driver, i int) bool {
-	d.during(s.For, i, func() {
-		d.note(s, s.text)
+	d.during(s, s.text, s.For, i, func() {
 		d.delays = append(d.delays, s)
 		d.setDelays()
 	}, func() {
-		d.note(s, trace.StepOver)
 		d.delays = slices.DeleteFunc(d.delays, func(other *SetDelays) bool { return other == s })
 		d.setDelays()
 	})

@@ -143,11 +143,15 @@ func (d *Driver) note(a action, message string) int64 {
 	return d.world.Record(trace.Record{Kind: trace.Step, Reason: a.name(), Message: message})
 }
 
-// during does something now and, if there is a time to wait, something else when it is over.
-func (d *Driver) during(span *value.Draw, i int, begin, end func()) {
+// during does something now and, if there is a time to wait, something else when it is over, each with a record.
+func (d *Driver) during(a action, text string, span *value.Draw, i int, begin, end func()) {
+	step := d.note(a, text)
 	begin()
 	if span != nil {
-		d.world.At(d.now+draw(*span, d.plan.Seed, "step for", i), end)
+		d.world.At(d.now+draw(*span, d.plan.Seed, "step for", i), func() {
+			d.world.Record(trace.Record{Kind: trace.Step, Cause: step, Reason: a.name(), Message: trace.StepOver})
+			end()
+		})
 	}
 }
 

@@ -54,11 +54,11 @@ func (w *fakeWorld) KillContainer(k fakeruntime.Kill) bool {
 	return k.Container != "ended"
 }
 
-func (w *fakeWorld) PatchPod(namespace, name string, patch []byte) {
+func (w *fakeWorld) PatchPod(namespace, name string, patch []byte, _ int64) {
 	w.logf("patch %s/%s %s", namespace, name, patch)
 }
 
-func (w *fakeWorld) PatchPodStatus(namespace, name string, patch []byte) {
+func (w *fakeWorld) PatchPodStatus(namespace, name string, patch []byte, _ int64) {
 	w.logf("patch status of %s/%s %s", namespace, name, patch)
 }
 

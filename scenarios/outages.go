@@ -4,7 +4,6 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios/strict"
 	"probesim.dev/scenarios/value"
-	"probesim.dev/sim/trace"
 )
 
 // APIDown cuts the kubelet off from the API server. Other steps still reach it.
@@ -60,13 +59,11 @@ const runtimeOutage = "runtime "
 // outage has something be down for a while, which it is as long as one such step has not ended. set is called when
 // that changes.
 func (d *Driver) outage(a action, text string, span *value.Draw, i int, what string, set func()) {
-	d.during(span, i, func() {
-		d.note(a, text)
+	d.during(a, text, span, i, func() {
 		if d.outages[what]++; d.outages[what] == 1 {
 			set()
 		}
 	}, func() {
-		d.note(a, trace.StepOver)
 		if d.outages[what]--; d.outages[what] == 0 {
 			set()
 		}

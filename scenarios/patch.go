@@ -13,6 +13,15 @@ import (
 // patch is a strategic merge patch of a pod's metadata and spec.
 type patch struct{ node *strict.Node }
 
+// patchedPod is what a patch may change.
+type patchedPod = struct {
+	Metadata metav1.ObjectMeta `json:"metadata,omitempty"`
+	Spec     v1.PodSpec        `json:"spec,omitempty"`
+}
+
+// Patched returns a value of the type that is patched, for documentation.
+func (patch) Patched() any { return patchedPod{} }
+
 // UnmarshalNode checks the patch against the type of a pod and keeps it.
 func (p *patch) UnmarshalNode(n *strict.Node) {
 	p.node = n
@@ -20,10 +29,7 @@ func (p *patch) UnmarshalNode(n *strict.Node) {
 		n.Errorf("must be a mapping with metadata and spec")
 		return
 	}
-	var pod struct {
-		Metadata metav1.ObjectMeta `json:"metadata"`
-		Spec     v1.PodSpec        `json:"spec"`
-	}
+	var pod patchedPod
 	n.Ignore(isDirective)
 	strict.Decode(n, &pod)
 	p.checkName()

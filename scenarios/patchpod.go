@@ -34,6 +34,12 @@ func (p *part[T]) UnmarshalNode(n *strict.Node) {
 	strict.Decode(n, &patched)
 }
 
+// Patched returns a value of the type that is patched, for documentation.
+func (part[T]) Patched() any {
+	var patched T
+	return patched
+}
+
 func (p *part[T]) MarshalJSON() ([]byte, error) { return p.node.JSON(), nil }
 
 // json returns the patch as it goes to the API server.
@@ -101,11 +107,11 @@ func (p *PatchPod) checkPod(w *workload, n *strict.Node) {
 
 func (p *PatchPod) do(d *Driver, _ int) bool {
 	return d.eachPod(p.Pod, func(pod *PlannedPod) bool {
-		d.world.Record(trace.Record{Kind: trace.Step, Pod: pod.Pod.Namespace + "/" + pod.Pod.Name, Reason: p.name(), Message: p.text})
+		cause := d.world.Record(trace.Record{Kind: trace.Step, Pod: pod.Pod.Namespace + "/" + pod.Pod.Name, Reason: p.name(), Message: p.text})
 		if p.Status != nil {
-			d.world.PatchPodStatus(pod.Pod.Namespace, pod.Pod.Name, p.json())
+			d.world.PatchPodStatus(pod.Pod.Namespace, pod.Pod.Name, p.json(), cause)
 		} else {
-			d.world.PatchPod(pod.Pod.Namespace, pod.Pod.Name, p.json())
+			d.world.PatchPod(pod.Pod.Namespace, pod.Pod.Name, p.json(), cause)
 		}
 		return true
 	})

@@ -22,7 +22,7 @@ func Load(paths ...string) ([]*Scenario, error) {
 	var all []*Scenario
 	seen := map[string]bool{}
 	for _, path := range paths {
-		found, before := 0, l.errs.Len()
+		found, before, bare := 0, l.errs.Len(), ""
 		files, isFolder := l.list(path)
 		for _, name := range files {
 			if seen[name] {
@@ -30,16 +30,19 @@ func Load(paths ...string) ([]*Scenario, error) {
 				continue
 			}
 			seen[name] = true
-			scenarios, count := l.loadFile(name)
+			scenarios, f := l.loadFile(name)
 			all = append(all, scenarios...)
-			found += count
+			found += len(f.scenarios)
+			if bare == "" && len(f.manifests) > 0 {
+				bare = "; 'probesim init -f " + name + "' writes one"
+			}
 		}
 		switch {
 		case found > 0 || l.errs.Len() > before:
 		case isFolder:
-			l.errs.Addf(path, "there is no Scenario in this folder (in files named *.yaml or *.yml)")
+			l.errs.Addf(path, "there is no Scenario in this folder (in files named *.yaml or *.yml)%s", bare)
 		default:
-			l.errs.Addf(path, "there is no Scenario in this file")
+			l.errs.Addf(path, "there is no Scenario in this file%s", bare)
 		}
 	}
 	if err := l.errs.Err(); err != nil {
@@ -82,15 +85,15 @@ func (l *loader) list(path string) (files []string, isFolder bool) {
 	return files, true
 }
 
-// loadFile returns the scenarios of a file, and how many there are with those that are wrong.
-func (l *loader) loadFile(name string) ([]*Scenario, int) {
+// loadFile returns the scenarios of a file that are right, and what is in it.
+func (l *loader) loadFile(name string) ([]*Scenario, *file) {
 	data, err := readFile(name)
 	if err != nil {
 		l.errs.Addf(name, "cannot be read: %s", err)
-		return nil, 0
+		return nil, &file{}
 	}
 	f := l.read(name, data)
-	return l.load(f), len(f.scenarios)
+	return l.load(f), f
 }
 
 // readFile reads a file that is not larger than a scenario file may be. Devices and pipes are refused:

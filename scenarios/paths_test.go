@@ -92,7 +92,7 @@ func TestLoadErrors(t *testing.T) {
 	large.Close()
 	for _, test := range []struct{ paths, want string }{
 		{"gone", "gone: cannot be read: no such file or directory"},
-		{"none", "none: there is no Scenario in this folder (in files named *.yaml or *.yml)"},
+		{"none", "none: there is no Scenario in this folder (in files named *.yaml or *.yml); 'probesim init -f none/web.yaml' writes one"},
 		{"empty", "empty: there is no Scenario in this folder (in files named *.yaml or *.yml)"},
 		{"service.yaml", "service.yaml: there is no Scenario in this file"},
 		{"large.yaml", "large.yaml: cannot be read: it has 50 MiB, and a scenario file at most 4"},

@@ -17,6 +17,9 @@ type later struct{}
 // UnmarshalNode refuses the field.
 func (later) UnmarshalNode(n *strict.Node) { n.Errorf("%s is not supported yet", n.Name()) }
 
+// Refused tells documentation to leave the field out.
+func (later) Refused() {}
+
 // unsupportedInPods are the fields of a pod that change what a kubelet does and that this version does
 // not simulate. They are refused in the pods that a scenario runs.
 var unsupportedInPods = []struct {

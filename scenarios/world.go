@@ -19,10 +19,10 @@ type World interface {
 	DeletePod(namespace, name string, gracePeriodSeconds *int64)
 	// KillContainer ends a container of a pod with SIGKILL now, or removes one. It reports whether there was one.
 	KillContainer(fakeruntime.Kill) bool
-	// PatchPod applies a strategic merge patch to a pod's metadata and spec through the API now.
-	PatchPod(namespace, name string, patch []byte)
+	// PatchPod applies a strategic merge patch to a pod's metadata and spec through the API now, because of a record.
+	PatchPod(namespace, name string, patch []byte, cause int64)
 	// PatchPodStatus does the same with its status.
-	PatchPodStatus(namespace, name string, patch []byte)
+	PatchPodStatus(namespace, name string, patch []byte, cause int64)
 	// EvictPod has the kubelet evict a pod now, with a record of that. It reports whether it did.
 	EvictPod(namespace, name string) bool
 	// StopKubelet stops the kubelet now, with a record, and reports whether it ran. StartKubelet starts it again.

@@ -30,7 +30,7 @@ type API interface {
 	// not done.
 	PatchStatus(p *sim.Proc, namespace, name string, read, status *v1.PodStatus, cause int64) (*v1.Pod, bool)
 	// DeletePod removes the pod at once. It reports false if the API server cannot be reached.
-	DeletePod(p *sim.Proc, namespace, name string) bool
+	DeletePod(p *sim.Proc, namespace, name string, cause int64) bool
 }
 
 // Pods are the pods that the kubelet should run, as it last heard of them.
@@ -57,6 +57,8 @@ type versioned struct {
 	name      string
 	finished  bool // SyncTerminatedPod has completed
 	cause     int64
+	readyOf   bool // cause is that of a change of Ready which the API had not seen
+	sent      bool // the API has seen it or is about to
 	// reconciled is the API's pod that was last found to have this status.
 	reconciled *v1.Pod
 }
@@ -174,6 +176,7 @@ func (m *Manager) update(pod *v1.Pod, status *v1.PodStatus, force, finished bool
 	next := &versioned{status: status, version: 1, namespace: pod.Namespace, name: pod.Name, finished: finished, cause: cause}
 	if isCached {
 		next.version = cached.version + 1
+		next.keepCause(cached)
 	} else {
 		m.order = append(m.order, pod.UID)
 	}
@@ -182,6 +185,16 @@ func (m *Manager) update(pod *v1.Pod, status *v1.PodStatus, force, finished bool
 		m.changed = append(m.changed, pod.UID)
 	}
 	m.signal.TrySend(struct{}{})
+}
+
+// keepCause has a status go back to what changed Ready, where that is in a version before it that the API does not see.
+func (s *versioned) keepCause(before *versioned) {
+	switch {
+	case isTrue(FindCondition(s.status, v1.PodReady)) != isTrue(FindCondition(before.status, v1.PodReady)):
+		s.readyOf = true
+	case before.readyOf && !before.sent:
+		s.readyOf, s.cause = true, before.cause
+	}
 }
 
 // stamp sets the times that say since when: of a condition as long as its status is the same, and of

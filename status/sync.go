@@ -97,13 +97,14 @@ func (m *Manager) syncPod(p *sim.Proc, s pending) bool {
 		return true
 	}
 	merged := m.merge(pod, s.status)
-	if !sameInAPI(&pod.Status, merged) {
+	if s.sent = true; !sameInAPI(&pod.Status, merged) {
 		if pod, ok = m.o.API.PatchStatus(p, s.namespace, s.name, &pod.Status, merged, s.cause); !ok {
+			s.sent = false
 			return false
 		}
 	}
 	m.apiVersions[s.uid] = s.version
-	if canBeDeleted(pod, s.versioned) && m.o.API.DeletePod(p, s.namespace, s.name) {
+	if canBeDeleted(pod, s.versioned) && m.o.API.DeletePod(p, s.namespace, s.name, s.cause) {
 		m.forget(s.uid)
 	}
 	return true

@@ -39,6 +39,26 @@ func TestChangedStatusIsPatched(t *testing.T) {
 	}
 }
 
+// A patch has the cause of the status that it brings, or of one before it that changed Ready and was never sent.
+func TestCauseOfAPatch(t *testing.T) {
+	w := newWorld(t)
+	w.latency = time.Second
+	pod := w.pod("web")
+	another := running(pod, true)
+	status.FindCondition(another, v1.PodReady).Message = "another message is a change"
+	set := func(at time.Duration, s *v1.PodStatus, cause int64) {
+		w.sim.At(at, "set", func() { w.SetPodStatus(pod, s, cause) })
+	}
+	set(0, running(pod, false), 1)
+	set(500*time.Millisecond, running(pod, true), 2)
+	set(600*time.Millisecond, another, 3)
+	set(5*time.Second, running(pod, true), 4) // what changed Ready has been sent
+	w.until(9 * time.Second)
+	if diff := cmp.Diff([]int64{1, 2, 4}, w.causes); diff != "" {
+		t.Errorf("causes of the patches (-want +got):\n%s", diff)
+	}
+}
+
 // While the process is busy statuses pile up; it sends the newest of each pod and none in between (B55), one
 // pod after the other.
 func TestVersionsInBetweenAreNotSent(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 
 // world is a manager between a kubelet, which the test plays, and an API server that notes what it is asked.
 type world struct {
+	causes []int64 // of the patches
 	*status.Manager
 	t       *testing.T
 	sim     *sim.Sim
@@ -68,7 +69,8 @@ func (w *world) GetPod(p *sim.Proc, _, name string) (*v1.Pod, bool) {
 	return pod, ok && !w.down["GET"]
 }
 
-func (w *world) PatchStatus(p *sim.Proc, _, name string, _, s *v1.PodStatus, _ int64) (*v1.Pod, bool) {
+func (w *world) PatchStatus(p *sim.Proc, _, name string, _, s *v1.PodStatus, cause int64) (*v1.Pod, bool) {
+	w.causes = append(w.causes, cause)
 	w.note("PATCH " + name + " " + string(s.Phase))
 	p.Sleep(w.latency)
 	old, ok := w.api[name]
@@ -81,7 +83,7 @@ func (w *world) PatchStatus(p *sim.Proc, _, name string, _, s *v1.PodStatus, _ i
 	return &pod, true
 }
 
-func (w *world) DeletePod(p *sim.Proc, _, name string) bool {
+func (w *world) DeletePod(p *sim.Proc, _, name string, _ int64) bool {
 	w.note("DELETE " + name)
 	p.Sleep(w.latency)
 	if w.down["DELETE"] {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"probesim.dev/scenarios/value"
 	"probesim.dev/sim/report"
@@ -11,7 +12,7 @@ import (
 func (out *output) finish(interrupted bool) error {
 	out.progress.stop()
 	interrupted = interrupted && out.complete() < len(out.jobs)
-	if interrupted && (out.format == "json" || out.format == "junit") {
+	if interrupted && slices.Contains([]string{"json", "junit", "html", "github"}, out.format) {
 		out.addUnmade()
 	}
 	var err error
@@ -20,6 +21,14 @@ func (out *output) finish(interrupted bool) error {
 		err = report.JSON(out.stdout, out.cases)
 	case "junit":
 		err = report.JUnit(out.stdout, out.cases)
+	case "html":
+		err = out.page.Write(out.stdout, out.cases)
+	case "perfetto":
+		err = out.perfetto.Close()
+	case "github":
+		if err = report.Summary(out.stdout, out.cases, out.text); err == nil {
+			err = report.GitHub(out.stdout, out.cases, repositoryPath)
+		}
 	case "timeline", "lines":
 		if len(out.jobs) > 1 && out.emitted > 0 {
 			err = report.Summary(out.stdout, out.cases, out.text)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/simulate"
 	"probesim.dev/scenarios/value"
 )
 
@@ -101,26 +102,12 @@ func planned(scenario *scenarios.Scenario) []string {
 }
 
 func (s *selection) job(plan *scenarios.Plan, group int) *job {
-	j := &job{plan: plan, until: plan.Duration, group: group}
-	words := []string{"probesim", "run", quote(plan.Scenario.File), "--run", quote("^" + plan.Scenario.Metadata.Name + "$"), "--kubernetes", plan.Version}
-	if plan.Seed != nil {
-		words = append(words, "--seed", fmt.Sprint(*plan.Seed))
-	}
+	j := &job{plan: plan, until: plan.Duration, group: group, replay: simulate.Command(plan)}
 	if s.until != 0 {
 		j.until = s.until
-		words = append(words, "--until", value.Format(s.until))
+		j.replay += " --until " + value.Format(s.until)
 	}
-	j.replay = strings.Join(words, " ")
 	return j
 }
 
-// quote quotes a word for a POSIX shell if it has to be.
-func quote(word string) string {
-	plain := func(r rune) bool {
-		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:=@%+,", r)
-	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
+func quote(word string) string { return simulate.Quote(word) }

@@ -66,7 +66,7 @@ byte, on every machine.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newRun(), newVersion())
+	root.AddCommand(newRun(), newDiff(), newWhy(), newInit(), newExplain(), newSchema(), newVersion())
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	improveUsage(root)

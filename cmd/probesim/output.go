@@ -13,11 +13,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"probesim.dev/scenarios/expect"
+	"probesim.dev/scenarios/simulate"
 	"probesim.dev/sim/report"
+	"probesim.dev/sim/report/html"
+	"probesim.dev/sim/report/perfetto"
 )
 
 // outputs are the values of --output.
-var outputs = []string{"timeline", "lines", "jsonl", "json", "junit"}
+var outputs = []string{"timeline", "lines", "jsonl", "json", "junit", "html", "perfetto", "github"}
 
 // maxTimelines is the number of runs up to which each is shown as a timeline unless told otherwise.
 const maxTimelines = 4
@@ -43,9 +46,11 @@ type output struct {
 	emitted     int  // so many of the jobs are in cases
 	interrupted bool // the others are not wanted
 
-	cases []report.Case
-	group [][]expect.Result // of the runs of the last case
-	told  map[string]*int64 // why runs of the last case failed, with the first seed of each
+	cases    []report.Case
+	page     html.Page
+	perfetto *perfetto.Writer
+	group    [][]expect.Result // of the runs of the last case
+	told     map[string]*int64 // why runs of the last case failed, with the first seed of each
 }
 
 // made is a run with the text that is written of it.
@@ -62,7 +67,7 @@ func runJobs(cmd *cobra.Command, jobs []*job, o runOptions) error {
 	defer out.progress.stop()
 	ctx := cmd.Context()
 	ahead := 4 * o.parallel
-	if out.format == "jsonl" {
+	if out.format == "jsonl" || out.format == "perfetto" {
 		ahead = o.parallel // their text is as large as what it is made from
 	}
 	err := inOrder(ctx, len(jobs), o.parallel, ahead, func(i int) made { return out.make(ctx, jobs[i]) }, out.emit)
@@ -84,6 +89,7 @@ func newOutput(cmd *cobra.Command, jobs []*job, o runOptions) *output {
 		}
 	}
 	out.text = textOptions(out.stdout)
+	out.perfetto = perfetto.NewWriter(out.stdout)
 	for _, j := range jobs {
 		out.pad = max(out.pad, min(utf8.RuneCountInString(j.plan.Scenario.Metadata.Name), 48))
 	}
@@ -107,7 +113,7 @@ func (out *output) show(s *simulation) made {
 	switch out.format {
 	case "timeline":
 		out.timeline(&b, m.run, s)
-	case "lines":
+	case "lines", "github":
 		report.RunLine(&b, m.run, out.pad, out.text)
 		m.detail = out.detail(m.run)
 	case "jsonl":
@@ -116,8 +122,14 @@ func (out *output) show(s *simulation) made {
 		report.Timeline(&b, m.run, report.Options{Width: 120})
 		m.run.Output = b.String()
 		b.Reset()
+	case "html":
+		m.err = html.Section(&b, m.run)
+		m.run.Output = b.String()
+		b.Reset()
 	}
-	m.run.Records = nil
+	if out.format != "perfetto" {
+		m.run.Records = nil
+	}
 	m.text = b.Bytes()
 	return m
 }
@@ -142,6 +154,15 @@ func (out *output) emit(i int, m made) error {
 		return err
 	}
 	c.Runs = append(c.Runs, m.run)
+	switch out.format {
+	case "html":
+		out.page.Add(m.run)
+	case "perfetto":
+		if err := out.perfetto.Add(m.run, len(out.jobs) > 1); err != nil {
+			return err
+		}
+		m.run.Records = nil
+	}
 	if out.format == "jsonl" {
 		if err := out.explain(m.run.Expectations, m.run.Err, m.run.Replay); err != nil {
 			return err
@@ -176,9 +197,9 @@ func (out *output) addUnmade() {
 
 // endCase checks what one run of the case is enough for.
 func (out *output) endCase(c *report.Case) error {
-	c.Expectations = expectations(expect.Some(out.group))
+	c.Expectations = simulate.Expectations(expect.Some(out.group))
 	switch out.format {
-	case "timeline", "lines":
+	case "timeline", "lines", "github":
 		return report.CaseLine(out.stdout, c, out.pad, out.text)
 	case "jsonl":
 		return out.explain(c.Expectations, nil, "")

@@ -48,12 +48,15 @@ and for the life of each container, below them the events and each expectation.
 Of more runs there is a line each, and why the first few of a scenario failed.
 -o jsonl writes the trace itself, one JSON object a line; with several runs a
 line {"run": ...} before each says which it is. -o json and -o junit are for
-programs and CI.
+programs and CI. -o html writes one page that needs nothing besides itself: the
+timelines to zoom into, with what caused what. -o perfetto is for
+ui.perfetto.dev, and -o github adds annotations for GitHub Actions to the lines.
 
 Exit codes: 0 all expectations held, 1 one failed, 2 bad usage or a bad file,
 3 a limit was hit or the program is at fault, 130 interrupted.`,
 		Example: `  probesim run web.yaml                          draw the timeline
   probesim run scenarios/ -o junit > junit.xml   check a folder in CI
+  probesim run web.yaml -o html > web.html       a page for the browser
   probesim run web.yaml --seed 1..100            run it with a hundred seeds
   probesim run web.yaml --run '^slow-start$'     run one of its scenarios
   probesim run web.yaml -o jsonl --verbose       internal records too`,
@@ -73,7 +76,7 @@ Exit codes: 0 all expectations held, 1 one failed, 2 bad usage or a bad file,
 		RunE:    func(cmd *cobra.Command, args []string) error { return runFiles(cmd, args, o) },
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.output, "output", "o", "", "timeline, lines, jsonl, json or junit (default timeline, or lines for more than "+fmt.Sprint(maxTimelines)+" runs)")
+	flags.StringVarP(&o.output, "output", "o", "", "timeline, lines, jsonl, json, junit, html, perfetto or github (default timeline, or lines for more than "+fmt.Sprint(maxTimelines)+" runs)")
 	flags.StringVar(&o.seed, "seed", "", "seeds instead of those of the scenarios: one, or a range such as 1..100")
 	flags.StringVar(&o.until, "until", "", "virtual time to run, instead of the duration of the scenarios")
 	flags.StringVar(&o.pattern, "run", "", "only scenarios whose name matches this regular expression")
@@ -88,9 +91,12 @@ Exit codes: 0 all expectations held, 1 one failed, 2 bad usage or a bad file,
 
 // refuseEmpty refuses a flag with an empty value: --seed "$SEED" with SEED unset must not run something else.
 func refuseEmpty(cmd *cobra.Command, _ []string) error {
-	for _, name := range []string{"output", "seed", "until", "run", "kubernetes"} {
+	for _, name := range []string{"output", "seed", "until", "run", "kubernetes", "at", "pod", "container"} {
 		f := cmd.Flags().Lookup(name)
-		if text := f.Value.String(); f.Changed && (text == "" || text == "[]") {
+		if f == nil || !f.Changed {
+			continue
+		}
+		if text := f.Value.String(); text == "" || text == "[]" {
 			return fmt.Errorf("--%s has no value", name)
 		}
 	}
@@ -104,6 +110,9 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	}
 	all, err := scenarios.Load(paths...)
 	if err != nil {
+		if o.output == "github" {
+			annotate(cmd.OutOrStdout(), err)
+		}
 		return &exitError{exitUsage, fmt.Errorf("nothing was run\n%w", err)}
 	}
 	jobs, err := s.jobs(all)

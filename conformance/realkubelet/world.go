@@ -34,11 +34,11 @@ func (w *world) DeletePod(namespace, name string, gracePeriodSeconds *int64) {
 
 func (w *world) KillContainer(k fakeruntime.Kill) bool { return w.driver.kill(k) }
 
-func (w *world) PatchPod(namespace, name string, patch []byte) {
+func (w *world) PatchPod(namespace, name string, patch []byte, _ int64) {
 	w.failed(w.api.patch(types.NamespacedName{Namespace: namespace, Name: name}, patch, w.api.afterPatch), "patch", namespace, name)
 }
 
-func (w *world) PatchPodStatus(namespace, name string, patch []byte) {
+func (w *world) PatchPodStatus(namespace, name string, patch []byte, _ int64) {
 	w.failed(w.api.patch(types.NamespacedName{Namespace: namespace, Name: name}, patch, apiserver.AfterStatusPatch), "patch the status of", namespace, name)
 }
 

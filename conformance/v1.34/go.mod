@@ -19,6 +19,7 @@ require (
 	k8s.io/api v0.37.2
 	k8s.io/client-go v0.37.2
 	k8s.io/component-base v0.34.4
+	k8s.io/klog/v2 v2.140.0
 	k8s.io/kubernetes v1.34.4
 	probesim.dev/conformance v0.0.0
 )
@@ -156,7 +157,6 @@ require (
 	k8s.io/cri-client v0.0.0 // indirect
 	k8s.io/csi-translation-lib v0.0.0 // indirect
 	k8s.io/dynamic-resource-allocation v0.0.0 // indirect
-	k8s.io/klog/v2 v2.140.0 // indirect
 	k8s.io/kms v0.34.4 // indirect
 	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad // indirect
 	k8s.io/kube-scheduler v0.0.0 // indirect

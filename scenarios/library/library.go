@@ -5,7 +5,8 @@
 //	             with what the test asserts and, as that often is little, what it means
 //	lifecycle/   what a pod has beside its regular containers: init containers, sidecars, hooks,
 //	             restart policies of containers, readiness gates
-//	versions/    what releases of Kubernetes do in different ways
+//	bugs/        what has been reported about probes and restarts, and changed in them: one row of docs/bugs.md a file
+//	versions/    what else releases of Kubernetes do in different ways
 //	manifests/   what people run, as it is published: the files in manifests/published are not changed
 //	found/       what the comparison with the real kubelet has found: the rule, and who was wrong, the simulator,
 //	             the engine around the real kubelet (conformance), or what was written down about both
@@ -22,7 +23,7 @@ import (
 
 // FS has the files, by paths such as quickstart/exec-liveness.yaml.
 //
-//go:embed quickstart e2e lifecycle versions manifests found
+//go:embed quickstart e2e lifecycle bugs versions manifests found
 var FS embed.FS
 
 // Scenarios loads all scenarios of the library, in the order of their files. Each call returns new ones. An

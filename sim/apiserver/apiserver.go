@@ -11,6 +11,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/sim"
 	"probesim.dev/sim/profile"
@@ -36,9 +37,10 @@ const (
 
 // WatchEvent is a change of a pod, or a list of all.
 type WatchEvent struct {
-	Type EventType
-	Pod  *v1.Pod   // what was deleted is as it was last
-	Pods []*v1.Pod // by name, if they are listed
+	Type  EventType
+	Pod   *v1.Pod   // what was deleted is as it was last
+	Cause int64     // step of the trace record of the change
+	Pods  []*v1.Pod // by name, if they are listed
 }
 
 // Delays are the latencies of the calls that a kubelet makes about a pod.
@@ -61,6 +63,7 @@ type Options struct {
 type Server struct {
 	o     Options
 	pods  map[string]*v1.Pod    // by namespace/name
+	steps map[types.UID]int64   // of the records that tell why a pod is wanted as it is
 	watch *sim.Chan[WatchEvent] // nil while nobody watches
 	down  bool
 	calls []*call // under way
@@ -74,7 +77,7 @@ type call struct {
 
 // New returns a server without pods.
 func New(o Options) *Server {
-	return &Server{o: o, pods: map[string]*v1.Pod{}}
+	return &Server{o: o, pods: map[string]*v1.Pod{}, steps: map[types.UID]int64{}}
 }
 
 // Watch returns where the pods that there are now, and the changes from now on, are sent to. A watch from before has none
@@ -112,6 +115,10 @@ func (s *Server) list() {
 	s.notify(e)
 }
 
+// WantedSince returns the step of the record that tells why a pod is wanted as it is: it was added, deleted, or its spec
+// patched.
+func (s *Server) WantedSince(uid types.UID) int64 { return s.steps[uid] }
+
 // Pod returns the pod as it is now, or nil.
 func (s *Server) Pod(namespace, name string) *v1.Pod { return s.pods[namespace+"/"+name] }
 
@@ -122,8 +129,8 @@ func (s *Server) Create(pod *v1.Pod) {
 	pod.CreationTimestamp = metav1.NewTime(s.o.Now().Truncate(time.Second))
 	pod.Generation = 1
 	pod.Status = v1.PodStatus{Phase: v1.PodPending}
-	s.record(trace.PodAdded, pod, 0)
-	s.store(Added, pod)
+	s.steps[pod.UID] = s.record(trace.PodAdded, pod, 0)
+	s.store(Added, pod, s.steps[pod.UID])
 }
 
 // Delete deletes a pod as a user does: gracefully, with the given grace period in seconds or the
@@ -135,16 +142,16 @@ func (s *Server) Delete(namespace, name string, gracePeriodSeconds *int64) {
 	if old == nil {
 		return
 	}
-	s.record(trace.PodDeleteRequested, old, 0)
-	s.delete(old, gracePeriodSeconds)
+	s.steps[old.UID] = s.record(trace.PodDeleteRequested, old, 0)
+	s.delete(old, gracePeriodSeconds, s.steps[old.UID])
 }
 
-func (s *Server) delete(old *v1.Pod, gracePeriodSeconds *int64) {
+func (s *Server) delete(old *v1.Pod, gracePeriodSeconds *int64, cause int64) {
 	switch after, gone := AfterDelete(old, gracePeriodSeconds, s.o.Now()); {
 	case gone:
-		s.remove(old)
+		s.remove(old, cause)
 	case after != old:
-		s.store(Modified, after)
+		s.store(Modified, after, cause)
 	}
 }
 
@@ -168,21 +175,21 @@ func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, read, status *
 	pod := *old
 	pod.Status = *status
 	pod.Status.Conditions = mergeConditions(old.Status.Conditions, read.Conditions, status.Conditions)
-	s.o.Trace.Add(trace.Record{
+	step := s.o.Trace.Add(trace.Record{
 		T: s.o.Sim.Now(), Kind: trace.StatusPatched, Cause: cause, Pod: namespace + "/" + name, Status: Observed(&pod),
 	})
-	s.store(Modified, &pod)
+	s.store(Modified, &pod, step)
 	return &pod, true
 }
 
 // DeletePod deletes a pod without a grace period, after its latency: it is gone unless finalizers keep it. It reports
 // false if the server is down.
-func (s *Server) DeletePod(p *sim.Proc, namespace, name string) bool {
+func (s *Server) DeletePod(p *sim.Proc, namespace, name string, cause int64) bool {
 	if !s.wait(p, "APIDelete", namespace, name, s.o.Delays.APIDelete) {
 		return false
 	}
 	if pod := s.Pod(namespace, name); pod != nil {
-		s.delete(pod, new(int64))
+		s.delete(pod, new(int64), cause)
 	}
 	return true
 }
@@ -213,15 +220,15 @@ func (s *Server) sleep(p *sim.Proc, latency time.Duration) bool {
 	return !c.broken
 }
 
-func (s *Server) store(t EventType, pod *v1.Pod) {
+func (s *Server) store(t EventType, pod *v1.Pod, cause int64) {
 	s.pods[pod.Namespace+"/"+pod.Name] = pod
-	s.notify(WatchEvent{Type: t, Pod: pod})
+	s.notify(WatchEvent{Type: t, Pod: pod, Cause: cause})
 }
 
-func (s *Server) remove(pod *v1.Pod) {
+func (s *Server) remove(pod *v1.Pod, cause int64) {
 	delete(s.pods, pod.Namespace+"/"+pod.Name)
-	s.record(trace.PodRemoved, pod, 0)
-	s.notify(WatchEvent{Type: Deleted, Pod: pod})
+	step := s.record(trace.PodRemoved, pod, cause)
+	s.notify(WatchEvent{Type: Deleted, Pod: pod, Cause: step})
 }
 
 func (s *Server) notify(e WatchEvent) {

@@ -46,14 +46,17 @@ func AfterPatch(p profile.Profile, pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 
 // Patch patches the metadata and the spec of a pod, as a user does. A deleted pod that this takes the last finalizer from
 // is gone. It does nothing if there is no such pod, or if the patch is none.
-func (s *Server) Patch(namespace, name string, patch []byte) {
+func (s *Server) Patch(namespace, name string, patch []byte, cause int64) {
 	if old := s.Pod(namespace, name); old != nil {
 		switch after, err := AfterPatch(s.o.Profile, old, patch); {
 		case err != nil:
 		case Gone(after):
-			s.remove(old)
+			s.remove(old, cause)
 		default:
-			s.store(Modified, after)
+			if after.Generation != old.Generation {
+				s.steps[old.UID] = cause
+			}
+			s.store(Modified, after, cause)
 		}
 	}
 }

@@ -57,10 +57,10 @@ func findCondition(list []v1.PodCondition, t v1.PodConditionType) *v1.PodConditi
 
 // PatchPodStatus patches the status of a pod, as a controller does. It does nothing if there is no such pod, or if the
 // patch is none.
-func (s *Server) PatchPodStatus(namespace, name string, patch []byte) {
+func (s *Server) PatchPodStatus(namespace, name string, patch []byte, cause int64) {
 	if old := s.Pod(namespace, name); old != nil {
 		if after, err := AfterStatusPatch(old, patch); err == nil {
-			s.store(Modified, after)
+			s.store(Modified, after, cause)
 		}
 	}
 }

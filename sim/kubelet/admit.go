@@ -56,7 +56,7 @@ func (k *Kubelet) endRejected() {
 		}
 		ends := pod.DeletionTimestamp != nil && status.IsTerminal(pod.Status.Phase)
 		if ends {
-			k.workers.update(podUpdate{typ: syncKill, pod: pod})
+			k.workers.update(podUpdate{typ: syncKill, pod: pod, cause: k.podManager.wanted[uid]})
 		}
 		return ends
 	})

@@ -34,6 +34,8 @@ func (r *instantRuntime) PodDelay(fakeruntime.DelayKind, *v1.Pod) time.Duration 
 func (r *instantRuntime) Generation() uint64                                    { return 0 }
 func (r *instantRuntime) EventInstance(string, string, string) int              { return 0 }
 func (r *instantRuntime) Instance(string) int                                   { return 0 }
+func (r *instantRuntime) Step(string) int64                                     { return 0 }
+func (r *instantRuntime) LastStep(string, string) int64                         { return 0 }
 func (r *instantRuntime) NextAttempt(string, string) int                        { return 0 }
 
 // backOffWorld has a container that is started as often as the back-off lets it.

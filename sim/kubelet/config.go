@@ -32,6 +32,8 @@ const (
 type configUpdate struct {
 	op   configOp
 	pods []*v1.Pod // several only from a list of all
+	// cause is the step of the record of the change; 0 for a list, in which each pod has its own.
+	cause int64
 }
 
 // watchPods is the process that turns the API server's changes into updates for the sync loop
@@ -48,12 +50,12 @@ func (k *Kubelet) watchPods(p *sim.Proc) {
 		before := existing[e.Pod.UID]
 		if e.Type == apiserver.Deleted {
 			delete(existing, e.Pod.UID)
-			k.config.Send(p, configUpdate{configRemove, []*v1.Pod{before}})
+			k.config.Send(p, configUpdate{configRemove, []*v1.Pod{before}, e.Cause})
 			continue
 		}
 		existing[e.Pod.UID] = e.Pod
 		if op := configOpFor(before, e.Pod); op != "" {
-			k.config.Send(p, configUpdate{op, []*v1.Pod{e.Pod}})
+			k.config.Send(p, configUpdate{op, []*v1.Pod{e.Pod}, e.Cause})
 		}
 	}
 }
@@ -83,7 +85,7 @@ func (k *Kubelet) handleList(p *sim.Proc, existing map[types.UID]*v1.Pod, pods [
 	}
 	for _, op := range listOrder {
 		if len(byOp[op]) > 0 {
-			k.config.Send(p, configUpdate{op, byOp[op]})
+			k.config.Send(p, configUpdate{op, byOp[op], 0})
 		}
 	}
 	k.sourceReady = k.sourceReady || len(existing) == 0
@@ -116,10 +118,13 @@ func wantsSame(a, b *v1.Pod) bool {
 // (pkg/kubelet/pod/pod_manager.go at v1.37.0).
 type podManager struct {
 	pods    map[types.UID]*v1.Pod
-	limited []types.UID // those that have a deadline
+	wanted  map[types.UID]int64 // steps of the records that tell why they are as they are
+	limited []types.UID         // those that have a deadline
 }
 
-func newPodManager() *podManager { return &podManager{pods: map[types.UID]*v1.Pod{}} }
+func newPodManager() *podManager {
+	return &podManager{pods: map[types.UID]*v1.Pod{}, wanted: map[types.UID]int64{}}
+}
 
 // GetPodByUID returns the pod of that UID.
 func (m *podManager) GetPodByUID(uid types.UID) (*v1.Pod, bool) {
@@ -139,6 +144,7 @@ func (m *podManager) set(pod *v1.Pod) {
 func (m *podManager) remove(uid types.UID) {
 	m.limited = slices.DeleteFunc(m.limited, func(other types.UID) bool { return other == uid })
 	delete(m.pods, uid)
+	delete(m.wanted, uid)
 }
 
 // list returns all pods by their names.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/prober/results"
@@ -35,8 +36,8 @@ type containerKill struct {
 }
 
 // killForImage is the end of a container that is to have another image; what is what events call it.
-func killForImage(rc *fakeruntime.Container, what string) containerKill {
-	return containerKill{container: *rc, reason: killImageChanged, message: what + " " + rc.Name + " definition changed"}
+func (k *Kubelet) killForImage(rc *fakeruntime.Container, what string) containerKill {
+	return containerKill{*rc, killImageChanged, what + " " + rc.Name + " definition changed", k.podManager.wanted[types.UID(rc.PodUID)]}
 }
 
 // policyOf returns the restart policy of a regular container: its own, else the pod's.
@@ -204,7 +205,7 @@ func newSandbox(s *podStatus) podActions {
 // first.
 func (k *Kubelet) verdict(c *v1.Container, rc *fakeruntime.Container) (containerKill, bool) {
 	if rc.Image != c.Image {
-		return killForImage(rc, "Container"), true
+		return k.killForImage(rc, "Container"), true
 	}
 	if r, ok := k.results.Liveness.Get(containerIDPrefix + rc.ID); ok && r == results.Failure {
 		return k.killForProbe(rc, "Container", killLivenessProbe), true
@@ -229,8 +230,8 @@ func shouldBeRestarted(pod *v1.Pod, c *v1.Container, rc *fakeruntime.Container) 
 	return podutil.ContainerShouldRestart(c, &pod.Spec, rc.ExitCode)
 }
 
-func (k *Kubelet) podEvent(pod *v1.Pod, eventType, reason, message string, cause int64) {
-	k.ContainerEvent(pod, "", eventType, reason, message, cause)
+func (k *Kubelet) podEvent(pod *v1.Pod, eventType, reason, message string, cause int64) int64 {
+	return k.event(pod, "", eventType, reason, message, cause)
 }
 
 // backOffMessage says why a container is not started now.

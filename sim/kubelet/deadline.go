@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -46,14 +47,15 @@ func (k *Kubelet) anyPastDeadline() bool {
 }
 
 // endPastDeadline has a pod past its deadline fail, with an event at each time that its status is computed. One that the
-// API shows in a terminal phase stays in that (generateAPIPodStatus in pkg/kubelet/kubelet_pods.go at v1.37.0).
-func (k *Kubelet) endPastDeadline(u podUpdate, s *v1.PodStatus) {
+// API shows in a terminal phase stays in that. It returns what the status comes from then (generateAPIPodStatus in pkg/kubelet/kubelet_pods.go at v1.37.0).
+func (k *Kubelet) endPastDeadline(u podUpdate, s *v1.PodStatus) int64 {
 	if !k.pastDeadline(u.pod) {
-		return
+		return u.cause
 	}
-	k.podEvent(u.pod, v1.EventTypeNormal, deadlineExceeded, deadlineExceededMessage, u.cause)
+	step := k.podEvent(u.pod, v1.EventTypeNormal, deadlineExceeded, deadlineExceededMessage, cmp.Or(k.podManager.wanted[u.pod.UID], u.cause))
 	s.Reason, s.Message = deadlineExceeded, deadlineExceededMessage
 	if !status.IsTerminal(u.pod.Status.Phase) {
 		s.Phase = v1.PodFailed
 	}
+	return step
 }

@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -79,11 +80,11 @@ func (k *Kubelet) runPostStart(p *sim.Proc, u podUpdate, c *v1.Container, id str
 	if message == "" {
 		return nil
 	}
-	k.ContainerEvent(u.pod, c.Name, v1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed", u.cause)
+	step := k.event(u.pod, c.Name, v1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed", k.runtime.Step(id))
 	k.killContainer(p, u.pod, containerKill{
-		container: fakeruntime.Container{ID: id, Name: c.Name}, reason: killPostStart, message: string(killPostStart), cause: u.cause,
+		container: fakeruntime.Container{ID: id, Name: c.Name}, reason: killPostStart, message: string(killPostStart), cause: cmp.Or(step, u.cause),
 	}, nil, nil)
-	return &startReason{postStartHookError, message}
+	return &startReason{postStartHookError, message, step}
 }
 
 // runPreStop runs the hook of a container that is about to be stopped, if it has one and there is time for it,

@@ -88,7 +88,7 @@ func (p *podWorkers) terminate(r *runtimePod) {
 	pod := r.apiPod()
 	w := p.newWorker(pod)
 	w.orphan, w.deleted, w.terminating = r, true, true
-	w.pending = &podUpdate{typ: syncKill, pod: pod}
+	w.pending = &podUpdate{typ: syncKill, pod: pod, cause: p.k.started}
 	p.startWorker(w)
 	w.wake.TrySend(struct{}{})
 }

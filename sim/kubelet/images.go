@@ -59,8 +59,8 @@ func (k *Kubelet) ensureImage(p *sim.Proc, u podUpdate, c *v1.Container) *startR
 	switch {
 	case op.Err != nil:
 		message := fmt.Sprintf("Failed to inspect image %q: %v", "", op.Err) // it has no reference yet
-		k.ContainerEvent(u.pod, c.Name, v1.EventTypeWarning, "InspectFailed", message, u.cause)
-		return &startReason{imageInspectError, message}
+		step := k.event(u.pod, c.Name, v1.EventTypeWarning, "InspectFailed", message, u.cause)
+		return &startReason{imageInspectError, message, step}
 	case op.ID == "":
 		return k.pullImage(p, u, c)
 	}
@@ -74,15 +74,15 @@ func (k *Kubelet) ensureImage(p *sim.Proc, u podUpdate, c *v1.Container) *startR
 
 // pullImage has the image pulled, unless its back-off says to wait.
 func (k *Kubelet) pullImage(p *sim.Proc, u podUpdate, c *v1.Container) *startReason {
-	event := func(eventType, reason, message string) {
-		k.ContainerEvent(u.pod, c.Name, eventType, reason, message, u.cause)
+	event := func(eventType, reason, message string) int64 {
+		return k.event(u.pod, c.Name, eventType, reason, message, u.cause)
 	}
 	b, key := k.imageBackOff, string(u.pod.UID)+"_"+c.Image
 	b.clock.SetTime(k.now())
 	if b.IsInBackOffSinceUpdate(key, k.now()) {
 		message := fmt.Sprintf("Back-off pulling image %q", c.Image)
-		event(v1.EventTypeNormal, "BackOff", message)
-		return &startReason{imagePullBackOff, message + ": " + b.failed[key]}
+		step := event(v1.EventTypeNormal, "BackOff", message)
+		return &startReason{imagePullBackOff, message + ": " + b.failed[key], step}
 	}
 	delete(b.failed, key)
 	event(v1.EventTypeNormal, "Pulling", fmt.Sprintf("Pulling image %q", c.Image))
@@ -92,10 +92,10 @@ func (k *Kubelet) pullImage(p *sim.Proc, u podUpdate, c *v1.Container) *startRea
 	p.Park()
 	b.clock.SetTime(k.now())
 	if r.err != nil {
-		event(v1.EventTypeWarning, "Failed", fmt.Sprintf("Failed to pull image %q: %v", c.Image, r.err))
+		step := event(v1.EventTypeWarning, "Failed", fmt.Sprintf("Failed to pull image %q: %v", c.Image, r.err))
 		b.Next(key, k.now())
 		b.failed[key] = fmt.Sprintf("%s: %v", errImagePull, r.err)
-		return &startReason{errImagePull, r.err.Error()}
+		return &startReason{errImagePull, r.err.Error(), step}
 	}
 	waited := (p.Now() - start).Truncate(time.Millisecond)
 	event(v1.EventTypeNormal, "Pulled", fmt.Sprintf("Successfully pulled image %q in %v (%v including waiting). Image size: %d bytes.",

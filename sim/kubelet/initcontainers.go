@@ -102,7 +102,7 @@ func (p *initProgress) lookAtSidecar(i int, rc *fakeruntime.Container) {
 	}
 	p.succeed(i)
 	if rc.Image != c.Image {
-		p.restart(i, killForImage(rc, initContainer))
+		p.restart(i, p.k.killForImage(rc, initContainer))
 		return
 	}
 	if r, known := p.k.results.Liveness.Get(id); c.LivenessProbe != nil && known && r == results.Failure {

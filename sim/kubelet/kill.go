@@ -37,7 +37,7 @@ func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *i
 	}
 	var notStopped error
 	for _, s := range running.sandboxes {
-		if err := k.do(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID}); err != nil {
+		if err := k.do(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID, Cause: u.cause}); err != nil {
 			notStopped = failedTo("KillPodSandbox", string(u.pod.UID), "KillPodSandboxError", err)
 		}
 	}

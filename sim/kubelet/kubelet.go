@@ -36,6 +36,7 @@ type Options struct {
 	Runtime Runtime
 	API     *apiserver.Server
 	Disk    *Disk // nil: nothing is left from a kubelet before
+	Cause   int64 // step of the record of this start, if there is one
 }
 
 // Kubelet is one run of the kubelet, from its start on.
@@ -48,6 +49,7 @@ type Kubelet struct {
 	wall     func(time.Duration) time.Time
 	runtime  Runtime
 	api      *apiserver.Server
+	started  int64 // step of the record of this start, if there is one
 
 	podManager *podManager
 	config     *sim.Chan[configUpdate]
@@ -85,7 +87,7 @@ func New(o Options) *Kubelet {
 		o.Disk = NewDisk()
 	}
 	k := &Kubelet{
-		sim: o.Sim, trace: o.Trace, profile: o.Profile, settings: o.Config, now: o.Now, wall: o.Wall, runtime: o.Runtime, api: o.API,
+		sim: o.Sim, trace: o.Trace, profile: o.Profile, settings: o.Config, now: o.Now, wall: o.Wall, runtime: o.Runtime, api: o.API, started: o.Cause,
 		podManager: newPodManager(),
 		disk:       o.Disk,
 		config:     sim.NewChan[configUpdate](o.Sim, "pod config", configCapacity),
@@ -109,6 +111,9 @@ func New(o Options) *Kubelet {
 		Sim: o.Sim, Trace: o.Trace, Profile: o.Profile, Now: o.Now,
 		Status: k.status, Runner: k, Network: k, Events: k, Results: k.results,
 		Instance: func(containerID string) int { return o.Runtime.Instance(containerID[len(containerIDPrefix):]) },
+		Step: func(containerID string) int64 {
+			return max(o.Runtime.Step(containerID[len(containerIDPrefix):]), o.Cause)
+		},
 	})
 	k.backOffClock = clocktesting.NewFakeClock(o.Now())
 	k.backOff, k.imageBackOff = newBackOff(o.Profile, o.Config, k.backOffClock), newImageBackOff(k.backOffClock)
@@ -143,7 +148,12 @@ func (k *Kubelet) note(r trace.Record, otherwise ...int64) int64 {
 
 // ContainerEvent leaves an event about a container of a pod.
 func (k *Kubelet) ContainerEvent(pod *v1.Pod, container, eventType, reason, message string, cause int64) {
-	k.trace.Add(trace.Record{
+	k.event(pod, container, eventType, reason, message, cause)
+}
+
+// event does the same, for a container or the whole pod, and returns the step of the record.
+func (k *Kubelet) event(pod *v1.Pod, container, eventType, reason, message string, cause int64) int64 {
+	return k.trace.Add(trace.Record{
 		T: k.sim.Now(), Kind: trace.Event, Cause: cause, Pod: pod.Namespace + "/" + pod.Name, Container: container,
 		Instance: k.runtime.EventInstance(string(pod.UID), container, reason), Type: eventType, Reason: reason, Message: message,
 	})
@@ -155,5 +165,8 @@ type startKey struct {
 	name string
 }
 
-// startReason is why a container could not be started.
-type startReason struct{ reason, message string }
+// startReason is why a container could not be started, with the step of the record that says so.
+type startReason struct {
+	reason, message string
+	step            int64
+}

@@ -24,8 +24,8 @@ const (
 
 // generateAPIPodStatus computes the status of a pod from the runtime's, the one before and the probe
 // results. terminal says that none of its containers will run again
-// (pkg/kubelet/kubelet_pods.go at v1.37.0).
-func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, terminal bool) *v1.PodStatus {
+// (pkg/kubelet/kubelet_pods.go at v1.37.0), and says what it comes from.
+func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, terminal bool) (*v1.PodStatus, int64) {
 	old, ok := k.status.GetPodStatus(u.pod.UID)
 	if !ok {
 		old = &u.pod.Status
@@ -45,7 +45,7 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 	if api.Phase == old.Phase {
 		api.Reason, api.Message = cmp.Or(old.Reason, u.pod.Status.Reason), cmp.Or(old.Message, u.pod.Status.Message)
 	}
-	k.endPastDeadline(u, api)
+	u.cause = k.endPastDeadline(u, api)
 	k.prober.UpdatePodStatus(p, u.pod, api, u.cause)
 	all := status.AllContainers(api)
 	api.Conditions = slices.DeleteFunc(slices.Clone(u.pod.Status.Conditions), func(c v1.PodCondition) bool { return status.ConditionByKubelet(c.Type) })
@@ -65,8 +65,9 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 	if podutil.AllContainersCouldRestart(&u.pod.Spec) {
 		api.Conditions = append(api.Conditions, restartCondition(u.pod, s, old, api.Phase))
 	}
+	cause := k.causeOfStatus(u, old, api)
 	p.Preempt("pod status generated, not stored")
-	return api
+	return api, cause
 }
 
 // mergePhase keeps a pod in its terminal phase once it has one.

@@ -89,7 +89,7 @@ type syncResult struct {
 func (p *podWorkers) sync(proc *sim.Proc, w *podWorker, u podUpdate, work workType, s *podStatus) syncResult {
 	switch work {
 	case workTerminated:
-		p.k.syncTerminatedPod(proc, u, s)
+		p.k.syncTerminatedPod(proc, w, u, s)
 	case workTerminating:
 		return syncResult{err: !p.k.syncTerminatingPod(proc, w, u, s)}
 	default:

@@ -37,7 +37,7 @@ type podUpdate struct {
 	grace *int64 // seconds to terminate in; set once the pod is terminating
 	evict bool   // of a kill: for want of memory
 	mark  mark   // of a kill: what the status is to say; nil if nothing
-	cause int64
+	cause int64  // step of the trace record that led to it
 }
 
 // podWorker is what is known of a pod's way from its first sync to its end, and the process that syncs it
@@ -63,6 +63,7 @@ type podWorker struct {
 	mark        mark        // what its next status as a terminating pod is to say
 	killers     []*sim.Proc // wait until none of its containers runs
 	gracePeriod int64
+	cause       int64 // step of the trace record that has it terminate
 }
 
 func (w *podWorker) work() workType {
@@ -121,6 +122,7 @@ func (p *podWorkers) update(u podUpdate) {
 		w.deleted = u.pod.DeletionTimestamp != nil
 		w.evicted = u.evict && !w.deleted && !status.IsTerminal(u.pod.Status.Phase)
 		w.terminating = w.deleted || status.IsTerminal(u.pod.Status.Phase) || u.typ == syncKill
+		w.cause = u.cause
 	}
 	if u.mark != nil && w.terminating && !w.terminated {
 		w.mark = u.mark
@@ -212,7 +214,7 @@ func (p *podWorkers) removeTerminated(w *podWorker) bool {
 		w.deleted = true
 		if w.started {
 			if !w.terminating {
-				w.terminating = true
+				w.terminating, w.cause = true, w.active.cause
 				w.gracePeriod = effectiveGracePeriod(w.gracePeriod, w.active.pod, nil)
 			}
 			p.requeueLast(w)

@@ -32,6 +32,9 @@ type Runtime interface {
 	NextAttempt(podUID, container string) int
 	// Instance returns the instance that a container is.
 	Instance(containerID string) int
+	// Step returns the step of the last record about a container, LastStep of that about those of a name.
+	Step(containerID string) int64
+	LastStep(podUID, container string) int64
 	// EventInstance returns the instance that an event about a container belongs to.
 	EventInstance(podUID, container, reason string) int
 }

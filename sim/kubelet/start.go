@@ -45,15 +45,16 @@ func newBackOff(p profile.Profile, config kubeletconfig.Config, c *clocktesting.
 // of its own (GetBackoffKey in helpers.go).
 func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, sandboxID string, did *syncResult) bool {
 	key := startKey{u.pod.UID, c.Name}
+	u.cause = k.causeOfStart(u, c, s)
 	if exited := newestExited(s, c.Name); exited != nil {
 		k.backOffClock.SetTime(k.now())
 		item, finished := string(u.pod.UID)+"/"+c.Name+"/"+c.Image, k.wall(exited.FinishedAt)
 		if k.backOff.IsInBackOffSince(item, finished) {
 			delay := k.backOff.Get(item)
-			k.ContainerEvent(u.pod, c.Name, v1.EventTypeWarning, "BackOff",
+			step := k.event(u.pod, c.Name, v1.EventTypeWarning, "BackOff",
 				fmt.Sprintf("Back-off restarting failed container %s in pod %s", c.Name, formatPod(u.pod)), u.cause)
-			k.note(trace.Record{Kind: trace.BackOff, Cause: u.cause, Pod: podName(u.pod), Container: c.Name, Took: delay})
-			k.reasons[key] = startReason{crashLoopBackOff, backOffMessage(u.pod, c, delay)}
+			k.note(trace.Record{Kind: trace.BackOff, Cause: step, Pod: podName(u.pod), Container: c.Name, Instance: exited.Instance, Took: delay})
+			k.reasons[key] = startReason{crashLoopBackOff, backOffMessage(u.pod, c, delay), step}
 			did.err = true
 			if expires := exited.FinishedAt + delay; did.expires == nil || expires < *did.expires {
 				did.expires = &expires
@@ -92,7 +93,7 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 	}
 	fails := func(reason string, err error) *startReason {
 		k.failedToStart(u, c, fakeruntime.Description(err))
-		return &startReason{reason, fakeruntime.Description(err)}
+		return &startReason{reason, fakeruntime.Description(err), 0}
 	}
 	// The image's user is looked up for the container's configuration.
 	if err := k.do(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image}); err != nil {

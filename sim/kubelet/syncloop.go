@@ -84,7 +84,8 @@ func (k *Kubelet) handleConfig(u configUpdate) {
 		slices.SortStableFunc(u.pods, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	}
 	for _, pod := range u.pods {
-		step := k.note(trace.Record{Kind: trace.SyncLoop, Pod: podName(pod), Reason: string(u.op)})
+		cause := k.causeOfConfig(u, pod)
+		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: string(u.op)}, cause)
 		k.podManager.set(pod)
 		if u.op != configAdd && u.op != configRemove && k.passesOver(pod) {
 			continue
@@ -113,7 +114,8 @@ func (k *Kubelet) handleConfig(u configUpdate) {
 
 func (k *Kubelet) handlePLEG(e plegEvent) {
 	if pod, ok := k.podManager.GetPodByUID(e.uid); ok && e.typ != containerRemoved {
-		step := k.note(trace.Record{Kind: trace.SyncLoop, Pod: podName(pod), Reason: "PLEG", Message: string(e.typ) + " " + e.id})
+		cause := k.causeOfRelist(pod.UID)
+		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: "PLEG", Message: string(e.typ) + " " + e.id}, cause)
 		k.workers.update(podUpdate{typ: syncSync, pod: pod, cause: step})
 	}
 	if e.typ == containerDied {
@@ -127,7 +129,8 @@ func (k *Kubelet) handleSyncTick() {
 	choose.Shuffle(k.sim, "sync tick", due)
 	for _, uid := range due {
 		if pod, ok := k.podManager.GetPodByUID(uid); ok {
-			step := k.note(trace.Record{Kind: trace.SyncLoop, Pod: podName(pod), Reason: "SYNC"})
+			cause := k.causeOfLastSync(uid)
+			step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: "SYNC"}, cause)
 			k.workers.update(podUpdate{typ: syncSync, pod: pod, cause: step})
 		}
 	}

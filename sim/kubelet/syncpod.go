@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"cmp"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
@@ -14,11 +15,12 @@ import (
 // first time, then the probe workers, then the containers (SyncPod in pkg/kubelet/kubelet.go at
 // v1.37.0).
 func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) syncResult {
-	api := k.generateAPIPodStatus(p, u, s, false)
+	api, cause := k.generateAPIPodStatus(p, u, s, false)
 	s.ips = ipsOf(api)
 	terminal := status.IsTerminal(api.Phase)
-	k.status.SetPodStatus(u.pod, api, u.cause)
+	k.status.SetPodStatus(u.pod, api, cause)
 	if terminal {
+		w.cause = cause
 		return syncResult{terminal: true}
 	}
 	if !k.networkReady(u.pod, u.cause) {
@@ -47,11 +49,12 @@ func ipsOf(s *v1.PodStatus) []string {
 // syncTerminatingPod stops what runs of a pod and stores how it ended, and reports whether it could. Readiness is probed
 // until the containers are gone (SyncTerminatingPod in kubelet.go at v1.37.0).
 func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) bool {
-	api := k.generateAPIPodStatus(p, u, s, false)
+	u.cause = w.cause
+	api, cause := k.generateAPIPodStatus(p, u, s, false)
 	if w.mark != nil {
 		w.mark(u.pod, api)
 	}
-	k.status.SetPodStatus(u.pod, api, u.cause)
+	k.status.SetPodStatus(u.pod, api, cause)
 	k.prober.StopLivenessAndStartup(u.pod)
 	if err := k.killPod(p, u, s.running(), u.grace); err != nil {
 		k.failedToKill(u, err)
@@ -63,7 +66,8 @@ func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *
 		return false
 	}
 	stopped.ips = s.ips
-	k.status.SetPodStatus(u.pod, k.generateAPIPodStatus(p, u, stopped, true), u.cause)
+	api, cause = k.generateAPIPodStatus(p, u, stopped, true)
+	k.status.SetPodStatus(u.pod, api, cause)
 	return true
 }
 
@@ -73,8 +77,10 @@ func (k *Kubelet) failedToKill(u podUpdate, err error) {
 
 // syncTerminatedPod stores the last status of a pod that has no running container. The status manager
 // may get to the pod between the two (SyncTerminatedPod in kubelet.go at v1.37.0).
-func (k *Kubelet) syncTerminatedPod(p *sim.Proc, u podUpdate, s *podStatus) {
-	k.status.SetPodStatus(u.pod, k.generateAPIPodStatus(p, u, s, true), u.cause)
+func (k *Kubelet) syncTerminatedPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) {
+	u.cause = cmp.Or(w.cause, u.cause)
+	api, cause := k.generateAPIPodStatus(p, u, s, true)
+	k.status.SetPodStatus(u.pod, api, cause)
 	p.Preempt("pod status stored, not terminated")
 	k.volumes.waitForUnmount(p, u.pod)
 	k.volumes.forget(u.pod)

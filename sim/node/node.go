@@ -65,6 +65,7 @@ type Node struct {
 	options kubelet.Options
 	kubelet *kubelet.Kubelet // nil while none runs
 	group   *sim.Group       // of what the kubelet that runs has going on
+	stopped int64            // step of the record of the kubelet's last end
 }
 
 // New returns a node whose kubelet starts when it is first run.
@@ -128,14 +129,16 @@ func (n *Node) DeletePod(namespace, name string, gracePeriodSeconds *int64) {
 // there was one.
 func (n *Node) KillContainer(k fakeruntime.Kill) bool { return n.runtime.Kill(k) }
 
-// PatchPod applies a strategic merge patch to a pod's metadata and spec through the API now. It does nothing if
-// there is no such pod, or if the patch is none.
-func (n *Node) PatchPod(namespace, name string, patch []byte) { n.api.Patch(namespace, name, patch) }
+// PatchPod applies a strategic merge patch to a pod's metadata and spec through the API now, because of a record. It does
+// nothing if there is no such pod, or if the patch is none.
+func (n *Node) PatchPod(namespace, name string, patch []byte, cause int64) {
+	n.api.Patch(namespace, name, patch, cause)
+}
 
-// PatchPodStatus applies a strategic merge patch to a pod's status through the API now. It does nothing if there is no
-// such pod.
-func (n *Node) PatchPodStatus(namespace, name string, patch []byte) {
-	n.api.PatchPodStatus(namespace, name, patch)
+// PatchPodStatus applies a strategic merge patch to a pod's status through the API now, because of a record. It does
+// nothing if there is no such pod.
+func (n *Node) PatchPodStatus(namespace, name string, patch []byte, cause int64) {
+	n.api.PatchPodStatus(namespace, name, patch, cause)
 }
 
 // EvictPod has the kubelet evict a pod now, as for want of memory. It reports whether there was one to evict.
@@ -159,7 +162,7 @@ func (n *Node) StopKubelet() bool {
 	if n.kubelet == nil {
 		return false
 	}
-	n.Record(trace.Record{Kind: trace.KubeletStopped})
+	n.stopped = n.Record(trace.Record{Kind: trace.KubeletStopped})
 	n.sim.End(n.group)
 	n.api.Disconnect()
 	n.runtime.Disconnect()
@@ -169,7 +172,7 @@ func (n *Node) StopKubelet() bool {
 
 // StartKubelet starts the kubelet now, after StopKubelet. It knows what the API server and the runtime have.
 func (n *Node) StartKubelet() {
-	n.Record(trace.Record{Kind: trace.KubeletStarted})
+	n.options.Cause = n.Record(trace.Record{Kind: trace.KubeletStarted, Cause: n.stopped})
 	n.startKubelet()
 }
 

@@ -18,28 +18,29 @@ const maxEvents = 40
 // withFrom is the width from which on there is a From column. It says kubelet in each row.
 const withFrom = 120
 
-// eventSeries is one event and its repetitions, which the API counts up.
-type eventSeries struct {
-	first       *trace.Record
-	pods        map[string]bool
-	count       int
+// EventSeries is one event and its repetitions, which the API counts up.
+type EventSeries struct {
+	First       *trace.Record
+	Latest      *trace.Record
+	Count       int
 	since, last time.Duration
+	pods        map[string]bool
 }
 
 // Events writes the events of the run as kubectl describe lists them: the same event counted, by the time it
 // was last seen. Times count from t=0. Equal events of many pods are one row.
 func Events(w io.Writer, run *Run, o Options) error {
-	all := collectEvents(run.Records)
+	all := CollectEvents(run.Records)
 	if len(all) == 0 {
 		return nil
 	}
-	severalPods := slices.ContainsFunc(all, func(e *eventSeries) bool { return e.first.Pod != all[0].first.Pod || len(e.pods) > 1 })
-	severalContainers := slices.ContainsFunc(all, func(e *eventSeries) bool {
-		return e.first.Container != "" && e.first.Container != firstContainer(all)
+	severalPods := slices.ContainsFunc(all, func(e *EventSeries) bool { return e.First.Pod != all[0].First.Pod || len(e.pods) > 1 })
+	severalContainers := slices.ContainsFunc(all, func(e *EventSeries) bool {
+		return e.First.Container != "" && e.First.Container != firstContainer(all)
 	})
 	rows := [][]string{{"Type", "Reason", "At", "From", "Message"}, {"----", "------", "--", "----", "-------"}}
 	for _, e := range all {
-		rows = append(rows, []string{e.first.Type, e.first.Reason, e.times(), "kubelet", e.first.Message})
+		rows = append(rows, []string{e.First.Type, e.First.Reason, e.Times(), "kubelet", e.First.Message})
 	}
 	if severalPods || severalContainers {
 		withObject(rows, all)
@@ -53,36 +54,44 @@ func Events(w io.Writer, run *Run, o Options) error {
 	return err
 }
 
-func firstContainer(all []*eventSeries) string {
+func firstContainer(all []*EventSeries) string {
 	for _, e := range all {
-		if e.first.Container != "" {
-			return e.first.Container
+		if e.First.Container != "" {
+			return e.First.Container
 		}
 	}
 	return ""
 }
 
 // withObject puts a column before the messages: which pod, and which of its containers.
-func withObject(rows [][]string, all []*eventSeries) {
+func withObject(rows [][]string, all []*EventSeries) {
 	for i, row := range rows {
 		object := []string{"Object", "------"}[min(i, 1)]
 		if i > 1 {
-			object = trace.PodName(all[i-2].first.Pod)
-			if n := len(all[i-2].pods); n > 1 {
-				object = plural(n, "pod")
-			}
-			if c := all[i-2].first.Container; c != "" {
-				object += "/" + c
-			}
+			object = all[i-2].Object()
 		}
 		rows[i] = slices.Insert(row, len(row)-1, object)
 	}
 }
 
-func collectEvents(records []trace.Record) []*eventSeries {
+// Object says which pod the event is about, or how many, and which of the containers.
+func (e *EventSeries) Object() string {
+	object := trace.PodName(e.First.Pod)
+	if n := len(e.pods); n > 1 {
+		object = plural(n, "pod")
+	}
+	if c := e.First.Container; c != "" {
+		object += "/" + c
+	}
+	return object
+}
+
+// CollectEvents returns the events among records by the time at which each was last seen. Equal ones of one
+// pod are one, and where many pods have events, those of all pods.
+func CollectEvents(records []trace.Record) []*EventSeries {
 	type key struct{ pod, container, typ, reason, message string }
-	byKey := map[key]*eventSeries{}
-	var all []*eventSeries
+	byKey := map[key]*EventSeries{}
+	var all []*EventSeries
 	together := manyPods(records)
 	for i := range records {
 		r := &records[i]
@@ -95,15 +104,15 @@ func collectEvents(records []trace.Record) []*eventSeries {
 		}
 		e := byKey[k]
 		if e == nil {
-			e = &eventSeries{first: r, since: r.T, pods: map[string]bool{}}
+			e = &EventSeries{First: r, since: r.T, pods: map[string]bool{}}
 			byKey[k] = e
 			all = append(all, e)
 		}
 		e.pods[r.Pod] = true
-		e.count++
-		e.last = r.T
+		e.Count++
+		e.last, e.Latest = r.T, r
 	}
-	slices.SortStableFunc(all, func(a, b *eventSeries) int { return cmp.Compare(a.last, b.last) })
+	slices.SortStableFunc(all, func(a, b *EventSeries) int { return cmp.Compare(a.last, b.last) })
 	return all
 }
 
@@ -118,16 +127,16 @@ func manyPods(records []trace.Record) bool {
 	return len(pods) > maxPods
 }
 
-// times is the time at which the event was last seen and over how long it was counted.
-func (e *eventSeries) times() string {
-	if e.count == 1 {
+// Times says for people when the event was last seen, and over how long it was counted.
+func (e *EventSeries) Times() string {
+	if e.Count == 1 {
 		return trace.FormatTime(e.last)
 	}
 	over, unit := e.last-e.since, time.Millisecond
 	if over >= 10*time.Second {
 		unit = time.Second
 	}
-	return fmt.Sprintf("%s (x%d over %s)", trace.FormatTime(e.last), e.count, shortDuration(over.Round(unit)))
+	return fmt.Sprintf("%s (x%d over %s)", trace.FormatTime(e.last), e.Count, shortDuration(over.Round(unit)))
 }
 
 // eventTable aligns rows, of which the first two are the head; their last column is wrapped.

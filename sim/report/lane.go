@@ -5,23 +5,24 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"probesim.dev/sim/report/history"
 	"probesim.dev/sim/trace"
 )
 
 // conditionLane draws a condition from when it is first known to end. A column in which it changes
 // shows the direction, or that it had both values.
-func conditionLane(s *scale, g *glyphs, flips []flip, end time.Duration) row {
+func conditionLane(s *scale, g *glyphs, flips []history.Flip, end time.Duration) row {
 	r := make(row, s.columns())
 	was := make([]int, len(r)) // how many values the column has seen
 	for i, f := range flips {
 		to := end
 		if i+1 < len(flips) {
-			to = min(end, flips[i+1].at)
+			to = min(end, flips[i+1].At)
 		}
-		first, past := s.span(f.at, to)
+		first, past := s.span(f.At, to)
 		for c := first; c < past; c++ {
 			was[c]++
-			r[c] = conditionCell(g, f.on, was[c])
+			r[c] = conditionCell(g, f.On, was[c])
 		}
 	}
 	return r
@@ -42,16 +43,16 @@ func conditionCell(g *glyphs, on bool, values int) cell {
 }
 
 // probeLane draws a mark for each probe run; of several in a column the worst.
-func probeLane(s *scale, g *glyphs, shots []shot) row {
+func probeLane(s *scale, g *glyphs, shots []*trace.Record) row {
 	r := make(row, s.columns())
 	counts := make([]struct{ all, failed, broken, warned int }, len(r))
 	for _, p := range shots {
-		if p.at < s.from() || p.at > s.until() {
+		if p.T < s.from() || p.T > s.until() {
 			continue
 		}
-		n := &counts[s.column(p.at)]
+		n := &counts[s.column(p.T)]
 		n.all++
-		switch p.result {
+		switch p.Result {
 		case trace.Failure:
 			n.failed++
 		case trace.Error:
@@ -82,32 +83,32 @@ func probeLane(s *scale, g *glyphs, shots []shot) row {
 
 // lifeLane draws when a container waits, runs, is to be stopped, is being stopped and exits. Each instance has its number
 // where it starts, if there is room.
-func lifeLane(s *scale, g *glyphs, c *containerHistory, p *podHistory, end time.Duration) row {
+func lifeLane(s *scale, g *glyphs, c *history.Container, p *history.Pod, end time.Duration) row {
 	r := make(row, s.columns())
-	end = min(end, p.removed)
-	waitFrom := p.added
-	for i := range c.runs {
-		run := &c.runs[i]
-		r.wait(s, g, c, waitFrom, run.started)
-		waitFrom = run.exited
+	end = min(end, p.Removed)
+	waitFrom := p.Added
+	for i := range c.Runs {
+		run := &c.Runs[i]
+		r.wait(s, g, c, waitFrom, run.Started)
+		waitFrom = run.Exited
 	}
 	if waitFrom < end {
 		r.wait(s, g, c, waitFrom, end)
 	}
-	for i := range c.runs {
-		r.fill(s, c.runs[i].started, min(c.runs[i].exited, end), cell{g.running, good})
+	for i := range c.Runs {
+		r.fill(s, c.Runs[i].Started, min(c.Runs[i].Exited, end), cell{g.running, good})
 	}
-	for i := range c.runs {
+	for i := range c.Runs {
 		// The stop signal follows at once, but for hooks and turns, of which only whole seconds count.
-		if run := &c.runs[i]; run.killing != forever && min(run.stopping, run.exited, end)-run.killing >= time.Second {
-			r.fill(s, run.killing, min(run.stopping, run.exited, end), cell{g.killing, warn})
+		if run := &c.Runs[i]; run.Killing != history.Forever && min(run.Stopping, run.Exited, end)-run.Killing >= time.Second {
+			r.fill(s, run.Killing, min(run.Stopping, run.Exited, end), cell{g.killing, warn})
 		}
 	}
-	for i := range c.runs {
-		r.fill(s, c.runs[i].stopping, min(c.runs[i].exited, end), cell{g.stopping, warn})
+	for i := range c.Runs {
+		r.fill(s, c.Runs[i].Stopping, min(c.Runs[i].Exited, end), cell{g.stopping, warn})
 	}
-	r.exits(s, g, c.runs)
-	r.numbers(s, g, c.runs)
+	r.exits(s, g, c.Runs)
+	r.numbers(s, g, c.Runs)
 	return r
 }
 
@@ -119,39 +120,25 @@ func (r row) fill(s *scale, from, to time.Duration, c cell) {
 }
 
 // wait draws the time between two instances, with the reason that the status gives if there is room.
-func (r row) wait(s *scale, g *glyphs, c *containerHistory, from, to time.Duration) {
-	why := c.reasonWithin(from, to)
-	if why.name == "waiting" {
+func (r row) wait(s *scale, g *glyphs, c *history.Container, from, to time.Duration) {
+	why := c.WaitReason(from, to)
+	if why.Name == "waiting" {
 		r.fill(s, from, to, cell{g.waiting, dim})
 	}
 	first, past := s.span(from, to)
-	text := " " + trace.Clean(why.reason) + " "
-	if why.reason != "" && utf8.RuneCountInString(text)+4 <= past-first {
+	text := " " + trace.Clean(why.Reason) + " "
+	if why.Reason != "" && utf8.RuneCountInString(text)+4 <= past-first {
 		r.text(first+2, text, dim)
 	}
 }
 
-// reasonWithin returns the last state of [from, to) other than running; waiting goes before the rest.
-func (c *containerHistory) reasonWithin(from, to time.Duration) state {
-	var found state
-	for _, st := range c.states {
-		if st.at < from || st.at >= to || st.name == "running" {
-			continue
-		}
-		if st.name == "waiting" || found.name != "waiting" {
-			found = st
-		}
-	}
-	return found
-}
-
-func (r row) exits(s *scale, g *glyphs, runs []instance) {
+func (r row) exits(s *scale, g *glyphs, runs []history.Instance) {
 	for _, run := range runs {
-		if run.exited < s.from() || run.exited > s.until() {
+		if run.Exited < s.from() || run.Exited > s.until() {
 			continue
 		}
-		i := s.column(run.exited)
-		if run.code != 0 {
+		i := s.column(run.Exited)
+		if run.Code != 0 {
 			r.set(i, g.exit, bad)
 		} else if r[i].r != g.exit {
 			r.set(i, g.done, dim)
@@ -160,16 +147,16 @@ func (r row) exits(s *scale, g *glyphs, runs []instance) {
 }
 
 // numbers writes the number of each instance over the beginning of its bar.
-func (r row) numbers(s *scale, g *glyphs, runs []instance) {
+func (r row) numbers(s *scale, g *glyphs, runs []history.Instance) {
 	for _, run := range runs {
-		if run.started < s.from() || run.started > s.until() {
+		if run.Started < s.from() || run.Started > s.until() {
 			continue
 		}
-		i := s.column(run.started)
+		i := s.column(run.Started)
 		if r[i].r != g.running {
 			i++ // the last instance exited in this column
 		}
-		number := strconv.Itoa(run.number)
+		number := strconv.Itoa(run.Number)
 		if !r.all(i, i+len(number), g.running) {
 			continue
 		}

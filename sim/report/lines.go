@@ -11,7 +11,7 @@ import (
 
 // Heading writes what was run: scenario, version, seed, virtual time, restarts, and the description.
 func Heading(w io.Writer, run *Run, o Options) error {
-	name, facts := trace.Clean(run.Scenario), strings.Join(run.facts(), "  ")
+	name, facts := trace.Clean(run.Scenario), strings.Join(run.Facts(), "  ")
 	text := o.paint(bold, name) + "  " + facts + "\n"
 	if utf8.RuneCountInString(name+"  "+facts) > o.width() {
 		text = o.paint(bold, name) + "\n" + strings.Join(wrap(facts, o.width(), 40), "\n") + "\n"
@@ -35,7 +35,7 @@ func RunLine(w io.Writer, run *Run, pad int, o Options) error {
 	}
 	name := trace.Clean(run.Scenario)
 	name += strings.Repeat(" ", max(0, pad-utf8.RuneCountInString(name)))
-	text := mark + "  " + name + "  " + strings.Join(run.facts(), "  ") + "\n"
+	text := mark + "  " + name + "  " + strings.Join(run.Facts(), "  ") + "\n"
 	if run.Err != nil {
 		text += "  " + strings.ReplaceAll(strings.TrimSpace(run.Err.Error()), "\n", "\n  ") + "\n"
 	}
@@ -43,8 +43,8 @@ func RunLine(w io.Writer, run *Run, pad int, o Options) error {
 	return err
 }
 
-// facts are what tells this run from others of the scenario, and what became of it.
-func (r *Run) facts() []string {
+// Facts are what tells this run from others of the scenario, and what became of it.
+func (r *Run) Facts() []string {
 	facts := []string{r.Kubernetes}
 	if r.Seed != nil {
 		facts = append(facts, fmt.Sprintf("seed %d", *r.Seed))

@@ -56,7 +56,7 @@ type Run struct {
 	Expectations []Expectation
 	// Err says why the run ended early: a limit was hit, or the program is at fault.
 	Err error
-	// Output is text that goes with the run in JUnit: its timeline.
+	// Output is text that goes with the run: in JUnit its timeline, in a page its section.
 	Output string
 }
 

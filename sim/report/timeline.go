@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"probesim.dev/sim/report/history"
 	"probesim.dev/sim/trace"
 )
 
@@ -20,13 +21,13 @@ const maxLanes = 60
 // instances and a mark for each probe run. Long stretches without news are squeezed where that shows more
 // of the rest; the axis says so.
 func Timeline(w io.Writer, run *Run, o Options) error {
-	h := read(run.Records, run.Until)
-	lanes := h.lanes()
+	h := history.Read(run.Records, run.Until)
+	lanes := lanesOf(h)
 	if o.To == 0 {
-		o.To = h.end
+		o.To = h.End
 	}
 	d := &drawing{o: o, g: o.glyphs(), gutter: gutter(lanes, o.width()), drawn: map[cell]bool{}}
-	d.scale = newScale(o.From, o.To, o.width()-d.gutter-1, h.changes)
+	d.scale = newScale(o.From, o.To, o.width()-d.gutter-1, h.Changes)
 	for _, l := range lanes {
 		d.lane(l, l.draw(d))
 	}
@@ -79,58 +80,61 @@ func (d *drawing) write(w io.Writer) error {
 	return err
 }
 
-func (h *history) lanes() []lane {
+func lanesOf(h *history.History) []lane {
 	var all []lane
-	if len(h.marks) > 0 {
-		all = append(all, lane{label: "node", style: bold, draw: func(d *drawing) row { return markLane(d, h.marks) }})
+	if len(h.Marks) > 0 {
+		all = append(all, lane{label: "node", style: bold, draw: func(d *drawing) row { return markLane(d, h.Marks) }})
 	}
-	if len(h.kubelet) > 0 {
-		all = append(all, h.condition("kubelet", h.kubelet, h.end))
+	if len(h.Kubelet) > 0 {
+		all = append(all, condition("kubelet", h.Kubelet, h.End))
 	}
-	if len(h.pods) > maxPods {
-		return append(all, h.compact()...)
+	if len(h.Pods) > maxPods {
+		return append(all, compact(h)...)
 	}
-	for _, p := range h.pods {
-		all = append(all, h.podLanes(p)...)
+	for _, p := range h.Pods {
+		all = append(all, podLanes(h, p)...)
 	}
 	return all
 }
 
-func (h *history) condition(label string, flips []flip, end time.Duration) lane {
+func condition(label string, flips []history.Flip, end time.Duration) lane {
 	return lane{label: label, draw: func(d *drawing) row { return conditionLane(d.scale, d.g, flips, end) }}
 }
 
 // readyLane draws whether a pod is Ready, or says why that is not known.
-func (h *history) readyLane(p *podHistory, d *drawing) row {
-	if len(p.ready) > 0 {
-		return conditionLane(d.scale, d.g, p.ready, min(h.end, p.removed))
+func readyLane(h *history.History, p *history.Pod, d *drawing) row {
+	if len(p.Ready) > 0 {
+		return conditionLane(d.scale, d.g, p.Ready, min(h.End, p.Removed))
 	}
 	r, why := make(row, d.o.width()-d.gutter), "no status within the run"
-	if len(p.containers) == 0 {
+	if len(p.Containers) == 0 {
 		why = "nothing started within the run"
 	}
-	r.text(max(0, min(d.scale.column(p.added), len(r)-len(why))), why, dim)
+	r.text(max(0, min(d.scale.column(p.Added), len(r)-len(why))), why, dim)
 	return r
 }
 
-func (h *history) podLanes(p *podHistory) []lane {
-	end := min(h.end, p.removed)
+// podName is a pod's name for people.
+func podName(p *history.Pod) string { return trace.Clean(trace.PodName(p.Name)) }
+
+func podLanes(h *history.History, p *history.Pod) []lane {
+	end := min(h.End, p.Removed)
 	lanes := []lane{
-		{label: p.name, style: bold, draw: func(d *drawing) row { return markLane(d, p.marks) }},
-		{label: "  Ready", draw: func(d *drawing) row { return h.readyLane(p, d) }},
+		{label: podName(p), style: bold, draw: func(d *drawing) row { return markLane(d, p.Marks) }},
+		{label: "  Ready", draw: func(d *drawing) row { return readyLane(h, p, d) }},
 	}
-	for _, c := range p.containers {
-		lanes = append(lanes, lane{label: "  " + trace.Clean(c.name), style: bold, draw: func(d *drawing) row {
-			return lifeLane(d.scale, d.g, c, p, h.end)
+	for _, c := range p.Containers {
+		lanes = append(lanes, lane{label: "  " + trace.Clean(c.Name), style: bold, draw: func(d *drawing) row {
+			return lifeLane(d.scale, d.g, c, p, h.End)
 		}})
-		if len(c.probes[trace.Startup]) > 0 {
-			lanes = append(lanes, h.condition("    Started", c.started, end))
+		if len(c.Probes[trace.Startup]) > 0 {
+			lanes = append(lanes, condition("    Started", c.Started, end))
 		}
-		if len(p.containers) > 1 && len(c.probes[trace.Readiness]) > 0 {
-			lanes = append(lanes, h.condition("    Ready", c.ready, end))
+		if len(p.Containers) > 1 && len(c.Probes[trace.Readiness]) > 0 {
+			lanes = append(lanes, condition("    Ready", c.Ready, end))
 		}
 		for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
-			if shots := c.probes[probe]; len(shots) > 0 {
+			if shots := c.Probes[probe]; len(shots) > 0 {
 				lanes = append(lanes, lane{label: "    " + string(probe), draw: func(d *drawing) row { return probeLane(d.scale, d.g, shots) }})
 			}
 		}
@@ -139,18 +143,18 @@ func (h *history) podLanes(p *podHistory) []lane {
 }
 
 // markLane points out what was done from outside.
-func markLane(d *drawing, marks []mark) row {
+func markLane(d *drawing, marks []history.Mark) row {
 	r := make(row, d.o.width()-d.gutter) // a text may reach beyond the end of the run
 	texts := map[int]string{}            // of the marks, by column
 	var columns []int
 	for _, m := range marks {
-		if m.at < d.scale.from() || m.at > d.scale.until() {
+		if m.At < d.scale.from() || m.At > d.scale.until() {
 			continue
 		}
-		i := d.scale.column(m.at)
+		i := d.scale.column(m.At)
 		r.set(i, d.g.mark, warn)
 		if texts[i] == "" {
-			texts[i] = m.what
+			texts[i] = m.What
 			columns = append(columns, i)
 		}
 	}
@@ -167,17 +171,17 @@ func markLane(d *drawing, marks []mark) row {
 }
 
 // compact has one lane a pod: Ready, with the exits of its containers.
-func (h *history) compact() []lane {
+func compact(h *history.History) []lane {
 	var lanes []lane
-	for i, p := range h.pods {
+	for i, p := range h.Pods {
 		if i == maxLanes {
-			lanes = append(lanes, lane{label: fmt.Sprintf("%d more", len(h.pods)-i), style: dim, draw: func(*drawing) row { return nil }})
+			lanes = append(lanes, lane{label: fmt.Sprintf("%d more", len(h.Pods)-i), style: dim, draw: func(*drawing) row { return nil }})
 			break
 		}
-		lanes = append(lanes, lane{label: p.name, draw: func(d *drawing) row {
-			r := h.readyLane(p, d)
-			for _, c := range p.containers {
-				r.exits(d.scale, d.g, c.runs)
+		lanes = append(lanes, lane{label: podName(p), draw: func(d *drawing) row {
+			r := readyLane(h, p, d)
+			for _, c := range p.Containers {
+				r.exits(d.scale, d.g, c.Runs)
 			}
 			return r
 		}})

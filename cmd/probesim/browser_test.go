@@ -1,0 +1,275 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// browsers are the programs that speak the Chrome DevTools Protocol, of which the first that is there is taken.
+var browsers = []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"}
+
+// browser is a page in a real browser without a window, told what to do through a pipe.
+type browser struct {
+	t       *testing.T
+	in      *os.File
+	out     *bufio.Reader
+	session string
+	id      int
+
+	errors   []string // what the page wrote to the console, and its exceptions
+	requests []string // addresses that it asked for
+}
+
+// message is what goes through the pipe.
+type message struct {
+	ID     int             `json:"id,omitempty"`
+	Method string          `json:"method,omitempty"`
+	Params json.RawMessage `json:"params,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  *struct {
+		Message string `json:"message"`
+	} `json:"error,omitempty"`
+	Session string `json:"sessionId,omitempty"`
+}
+
+// openBrowser starts a browser with an empty page of this size, or skips the test where there is none.
+func openBrowser(t *testing.T, width, height int) *browser {
+	t.Helper()
+	path := os.Getenv("PROBESIM_BROWSER")
+	for i := 0; path == "" && i < len(browsers); i++ {
+		path, _ = exec.LookPath(browsers[i])
+	}
+	if path == "" {
+		t.Skip("there is no browser: install Chromium, or name a browser of its kind in PROBESIM_BROWSER")
+	}
+	b := &browser{t: t}
+	b.start(path)
+	var target struct{ TargetID, SessionID string }
+	b.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
+	b.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &target)
+	b.session = target.SessionID
+	for _, domain := range []string{"Page", "Runtime", "Network", "Log"} {
+		b.call(domain+".enable", nil, nil)
+	}
+	b.resize(width, height)
+	return b
+}
+
+func (b *browser) start(path string) {
+	theirIn, ourOut, err := os.Pipe()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	ourIn, theirOut, err := os.Pipe()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	// A browser that hangs must not hang the tests.
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	cmd := exec.CommandContext(ctx, path, "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
+		"--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage", "--force-color-profile=srgb", "--font-render-hinting=none",
+		"--user-data-dir="+filepath.Join(b.t.TempDir(), "profile"))
+	cmd.Env = append(os.Environ(), "HOME="+b.t.TempDir())
+	cmd.ExtraFiles = []*os.File{theirIn, theirOut}
+	if err := cmd.Start(); err != nil {
+		cancel()
+		b.t.Fatalf("%s: %v", path, err)
+	}
+	theirIn.Close()
+	theirOut.Close()
+	b.in, b.out = ourOut, bufio.NewReader(ourIn)
+	b.t.Cleanup(func() {
+		b.session = ""
+		if !b.t.Failed() {
+			b.call("Browser.close", nil, nil)
+		}
+		ourOut.Close()
+		cmd.Wait()
+		ourIn.Close()
+		cancel()
+	})
+}
+
+// call sends a command and waits for its result; events on the way are noted.
+func (b *browser) call(method string, params, result any) {
+	b.t.Helper()
+	b.id++
+	raw, err := json.Marshal(params)
+	if err == nil {
+		raw, err = json.Marshal(message{ID: b.id, Method: method, Params: raw, Session: b.session})
+	}
+	if err == nil {
+		_, err = b.in.Write(append(raw, 0))
+	}
+	for err == nil {
+		var m message
+		if m, err = b.read(); err != nil || m.ID != b.id {
+			continue
+		}
+		if m.Error != nil {
+			err = errors.New(m.Error.Message)
+		} else if result != nil {
+			err = json.Unmarshal(m.Result, result)
+		}
+		break
+	}
+	if err != nil {
+		b.t.Fatalf("the browser: %s: %v", method, err)
+	}
+}
+
+func (b *browser) read() (m message, err error) {
+	raw, err := b.out.ReadBytes(0)
+	if err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(raw[:len(raw)-1], &m); err != nil {
+		return m, err
+	}
+	switch m.Method {
+	case "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded":
+		b.errors = append(b.errors, string(m.Params))
+	case "Network.requestWillBeSent":
+		var p struct{ Request struct{ URL string } }
+		if err := json.Unmarshal(m.Params, &p); err != nil {
+			return m, err
+		}
+		b.requests = append(b.requests, p.Request.URL)
+	}
+	return m, nil
+}
+
+// open loads a page.
+func (b *browser) open(url string) {
+	b.t.Helper()
+	b.errors, b.requests = nil, nil
+	b.call("Page.navigate", map[string]any{"url": url}, nil)
+	b.eval(`new Promise((done) => { const wait = () => document.readyState === 'complete' ? requestAnimationFrame(() => requestAnimationFrame(() => done(1))) : setTimeout(wait, 5); wait(); })`, nil)
+}
+
+// eval has the page evaluate an expression, and waits for it if it is a promise.
+func (b *browser) eval(expression string, result any) {
+	b.t.Helper()
+	var r struct {
+		Result           struct{ Value json.RawMessage }
+		ExceptionDetails json.RawMessage
+	}
+	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &r)
+	if r.ExceptionDetails != nil {
+		b.t.Fatalf("%s: %s", expression, r.ExceptionDetails)
+	}
+	if result != nil {
+		if err := json.Unmarshal(r.Result.Value, result); err != nil {
+			b.t.Fatalf("%s: %v in %s", expression, err, r.Result.Value)
+		}
+	}
+}
+
+// text returns the text of the first element that a selector finds; "" if there is none or it is hidden.
+func (b *browser) text(selector string) string {
+	b.t.Helper()
+	var s string
+	b.eval(fmt.Sprintf(`(() => { const e = document.querySelector(%q); return e && e.checkVisibility() ? e.textContent : ''; })()`, selector), &s)
+	return s
+}
+
+// count returns how many elements a selector finds.
+func (b *browser) count(selector string) int {
+	b.t.Helper()
+	var n int
+	b.eval(fmt.Sprintf(`document.querySelectorAll(%q).length`, selector), &n)
+	return n
+}
+
+// place returns the middle of an element after it was scrolled to.
+func (b *browser) place(selector string) (x, y float64) {
+	b.t.Helper()
+	var at []float64
+	b.eval(fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`, selector), &at)
+	return at[0], at[1]
+}
+
+func (b *browser) mouse(kind string, x, y float64, more map[string]any) {
+	b.t.Helper()
+	params := map[string]any{"type": kind, "x": x, "y": y}
+	for k, v := range more {
+		params[k] = v
+	}
+	b.call("Input.dispatchMouseEvent", params, nil)
+	b.settle()
+}
+
+// settle waits until what was asked for is drawn.
+func (b *browser) settle() {
+	b.eval(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))`, nil)
+}
+
+func (b *browser) hover(selector string) {
+	b.t.Helper()
+	x, y := b.place(selector)
+	b.mouse("mouseMoved", x, y, nil)
+}
+
+func (b *browser) click(selector string) {
+	b.t.Helper()
+	x, y := b.place(selector)
+	b.mouse("mouseMoved", x, y, nil)
+	b.mouse("mousePressed", x, y, map[string]any{"button": "left", "buttons": 1, "clickCount": 1})
+	b.mouse("mouseReleased", x, y, map[string]any{"button": "left", "clickCount": 1})
+}
+
+// key presses a key with modifiers: 8 is Shift, 2 Ctrl.
+func (b *browser) key(key string, modifiers int) {
+	b.t.Helper()
+	params := map[string]any{"type": "keyDown", "key": key, "modifiers": modifiers}
+	if len(key) == 1 {
+		params["text"] = key
+	}
+	b.call("Input.dispatchKeyEvent", params, nil)
+	params["type"] = "keyUp"
+	delete(params, "text")
+	b.call("Input.dispatchKeyEvent", params, nil)
+	b.settle()
+}
+
+func (b *browser) resize(width, height int) {
+	b.t.Helper()
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
+}
+
+// scheme has the page shown as people who want light or dark see it.
+func (b *browser) scheme(name string) {
+	b.t.Helper()
+	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": name}}}, nil)
+	b.settle()
+}
+
+// screenshot writes what is on view, or the first element that a selector finds, as a PNG.
+func (b *browser) screenshot(file, selector string) {
+	b.t.Helper()
+	b.settle()
+	params := map[string]any{"format": "png", "optimizeForSpeed": false}
+	if selector != "" {
+		var clip map[string]any
+		b.eval(fmt.Sprintf(`(() => { const r = document.querySelector(%q).getBoundingClientRect(); return {x: r.x + scrollX, y: r.y + scrollY, width: r.width, height: r.height, scale: 1}; })()`, selector), &clip)
+		params["clip"], params["captureBeyondViewport"] = clip, true
+	}
+	var shot struct{ Data string }
+	b.call("Page.captureScreenshot", params, &shot)
+	data, err := base64.StdEncoding.DecodeString(shot.Data)
+	if err == nil {
+		err = os.WriteFile(file, data, 0o666)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/strict"
+)
+
+// readManifest reads a file of manifests.
+func readManifest(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder: name a file in it", path)
+	}
+	data, err := scenarios.ReadFile(filepath.ToSlash(path))
+	if err != nil {
+		if info, statErr := os.Stat(path); statErr == nil && !info.Mode().IsRegular() {
+			err = fmt.Errorf("%w: have it come from stdin, with -f -", err)
+		}
+		return nil, fmt.Errorf("%s: cannot be read: %w", path, err)
+	}
+	return data, nil
+}
+
+// readStdin reads no more than a scenario file may have.
+func readStdin(stdin io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(stdin, strict.MaxFileSize+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("stdin cannot be read: %w", err)
+	case len(data) > strict.MaxFileSize:
+		return nil, fmt.Errorf("stdin has more than %d MiB, the most that a scenario file may have", strict.MaxFileSize>>20)
+	}
+	return data, nil
+}
+
+// writeFile writes a file as a whole or not at all. It overwrites one only if it is told to, and then keeps its mode, and a
+// link that leads to it.
+func writeFile(path string, data []byte, overwrite bool) (err error) {
+	defer func() {
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			err = fmt.Errorf("%s: cannot be written: %w", path, pathless(err))
+		}
+	}()
+	mode := fs.FileMode(0o666)
+	target, err := filepath.EvalSymlinks(path)
+	switch {
+	case err == nil && !overwrite:
+		return fmt.Errorf("%w%w", exists(path), quiet{fs.ErrExist})
+	case err == nil:
+		info, err := os.Stat(target)
+		if err != nil {
+			return err
+		}
+		if !info.Mode().IsRegular() {
+			return errors.New("it is not a regular file")
+		}
+		mode = info.Mode().Perm()
+	default:
+		target = path
+	}
+	return replace(target, data, mode)
+}
+
+// quiet is an error that says nothing.
+type quiet struct{ error }
+
+func (quiet) Error() string   { return "" }
+func (q quiet) Unwrap() error { return q.error }
+
+// replace puts a file in the place of another one in one step.
+func replace(path string, data []byte, mode fs.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // of no effect once it is renamed
+	_, err = f.Write(data)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Chmod(f.Name(), mode)
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	return err
+}
+
+// pathless returns what an error of the file system says without the path.
+func pathless(err error) error {
+	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
+		return pathError.Err
+	}
+	if linkError, ok := errors.AsType[*os.LinkError](err); ok {
+		return linkError.Err
+	}
+	return err
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var shots = flag.String("shots", "", "folder for pictures of what the browser tests look at")
+
+const ofLibrary = "../../scenarios/library/"
+
+// page runs the command with -o html and returns the address of what it wrote.
+func page(t *testing.T, code int, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if got := execute(t.Context(), append([]string{"run", "-o", "html"}, args...), &out, &errs); got != code {
+		t.Fatalf("exit code %d, want %d: %s", got, code, errs.String())
+	}
+	file, err := filepath.Abs(filepath.Join(t.TempDir(), "page.html"))
+	if err == nil {
+		err = os.WriteFile(file, out.Bytes(), 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "file://" + filepath.ToSlash(file)
+}
+
+// clean checks that a page ran without errors and asked for nothing but itself.
+func (b *browser) clean() {
+	b.t.Helper()
+	b.settle()
+	for _, e := range b.errors {
+		b.t.Errorf("the page is not well: %s", e)
+	}
+	for _, url := range b.requests[1:] {
+		if !strings.HasPrefix(url, "data:") {
+			b.t.Errorf("the page asked for %s", url)
+		}
+	}
+}
+
+func (b *browser) shot(name, selector string) {
+	if *shots != "" {
+		b.screenshot(filepath.Join(*shots, name+".png"), selector)
+	}
+}
+
+// run is the page of the quickstart, at 45.020 s of which three liveness probes have failed.
+func run(t *testing.T) *browser {
+	b := openBrowser(t, 1280, 900)
+	b.open(page(t, 0, ofLibrary+"quickstart/exec-liveness.yaml", "--run", "^exec-liveness$"))
+	return b
+}
+
+func (b *browser) want(selector, text string) {
+	b.t.Helper()
+	if got := b.text(selector); !strings.Contains(got, text) {
+		b.t.Errorf("%s has %q, want %q in it", selector, got, text)
+	}
+}
+
+// ticks returns the labels of the axis.
+func (b *browser) ticks() string {
+	b.t.Helper()
+	var labels string
+	b.eval(`[...document.querySelectorAll('section:not([hidden]) svg.axis .tick')].map((e) => e.textContent).join(' ')`, &labels)
+	return labels
+}
+
+func (b *browser) wantTicks(labels string) {
+	b.t.Helper()
+	if got := b.ticks(); got != labels {
+		b.t.Errorf("the axis has %q, want %q", got, labels)
+	}
+}
+
+const whole = "0s 15s 30s 45s 60s 75s 90s 105s 120s 135s 150s"
+
+// markAt selects the mark of a time.
+func markAt(glyph, at string) string { return ".m-" + glyph + "[aria-label^='" + at + "s ']" }
+
+func TestPageShowsTheRun(t *testing.T) {
+	b := run(t)
+	b.wantTicks(whole)
+	for selector, n := range map[string]int{".m-failure": 6, ".m-success": 13, ".m-exit": 2, ".m-stop": 2, ".b-running": 3, ".b-stopping": 2, "svg .podname": 1} {
+		if got := b.count(".plot " + selector); got != n {
+			t.Errorf("%d of %s, want %d", got, selector, n)
+		}
+	}
+	b.want("main", "documented: the third failure in a row kills")
+	b.want("main", "120.020s (x6 over 1m25s)")
+	b.shot("light", "")
+	b.scheme("dark")
+	b.shot("dark", "")
+	b.clean()
+}
+
+func TestPageHover(t *testing.T) {
+	b := run(t)
+	b.hover(markAt("failure", "45.020"))
+	b.want(".tip", "45.020s liveness probe: failure")
+	b.want(".tip", "No such file or directory")
+	b.want(".tip", "began at 45.000s, took 20ms")
+	b.hover(markAt("stop", "45.027"))
+	b.want(".tip", "stop signal: LivenessProbe")
+	b.want(".tip", "because of liveness probe: failure")
+	b.shot("hover", "")
+	b.hover(".b-stopping")
+	b.want(".tip", "45.027s – 75.027s, 30s")
+	b.hover(".m-flip")
+	b.want(".tip", "Ready is true")
+	b.mouse("mouseMoved", 2, 2, nil)
+	if got := b.text(".tip"); got != "" {
+		t.Errorf("the details stay: %q", got)
+	}
+	b.clean()
+}
+
+func TestPageGoesToTheCause(t *testing.T) {
+	b := run(t)
+	b.click(markAt("exit", "75.027"))
+	b.want(".details", "container exited with 137")
+	b.want(".details .causes li:nth-child(1)", "stop signal: LivenessProbe")
+	b.want(".details .causes li:nth-child(2)", "liveness probe: failure")
+	b.want(".details .causes li:nth-child(3)", "container started")
+	if n := b.count(".selection .chain"); n != 3 {
+		t.Errorf("%d lines to causes, want 3", n)
+	}
+	b.shot("chain", "")
+	b.click(".details .causes li:nth-child(2) .jump")
+	b.want(".details > p", "45.020s liveness probe: failure")
+	b.want(".details .effects", "stop signal: LivenessProbe")
+	b.wantSelected(markAt("failure", "45.020"))
+
+	// Out of view it is brought there; a table row leads to it as well.
+	b.click("button[aria-label='Zoom in']")
+	b.click("button[aria-label='Zoom in']")
+	b.click("button[aria-label='Zoom in']")
+	b.click("tr:last-child .jump")
+	b.wantSelected(markAt("start", "150.116"))
+	b.clean()
+}
+
+// wantSelected checks that the ring is around a mark.
+func (b *browser) wantSelected(mark string) {
+	b.t.Helper()
+	var off float64
+	expression := `(() => { const c = (e) => { const r = document.querySelector(e).getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; };
+		const a = c("circle.selected"), b = c("` + mark + ` .hit"); return Math.hypot(a[0] - b[0], a[1] - b[1]); })()`
+	if b.eval(expression, &off); off > 2 {
+		b.t.Errorf("the ring is %f pixels off %s", off, mark)
+	}
+}
+
+func TestPageZooms(t *testing.T) {
+	b := run(t)
+	x, y := b.place("figure svg.lanes")
+	b.mouse("mouseWheel", x, y, map[string]any{"deltaX": 0, "deltaY": 100})
+	b.wantTicks(whole) // which scrolls the page
+	x, y = b.place("figure svg.lanes")
+	b.mouse("mouseWheel", x, y, map[string]any{"deltaX": 0, "deltaY": -240, "modifiers": 2})
+	if b.ticks() == whole {
+		t.Error("the wheel with Ctrl does not zoom")
+	}
+	zoomed := b.ticks()
+	b.mouse("mousePressed", x, y, map[string]any{"button": "left", "buttons": 1, "clickCount": 1})
+	b.mouse("mouseMoved", x+300, y, map[string]any{"button": "left", "buttons": 1})
+	b.mouse("mouseReleased", x+300, y, map[string]any{"button": "left", "clickCount": 1})
+	if b.ticks() == zoomed {
+		t.Error("dragging moves nothing")
+	}
+	b.click("button[aria-label='Show the whole run']")
+	b.wantTicks(whole)
+	b.click("button[aria-label='Zoom in']")
+	b.wantTicks("50s 60s 70s 80s 90s 100s 110s 120s")
+	b.click("button[aria-label='Later']")
+	b.wantTicks("90s 100s 110s 120s 130s 140s 150s 160s")
+	b.clean()
+}
+
+func TestPageKeys(t *testing.T) {
+	b := run(t)
+	b.eval(`document.querySelector('.plot').focus()`, nil)
+	b.key("ArrowRight", 0)
+	b.want(".tip", "Ready is true")
+	b.key("ArrowDown", 0)
+	b.key("ArrowRight", 0)
+	b.want(".tip", "stop signal")
+	b.key("c", 0)
+	b.want(".details > p", "45.020s liveness probe: failure")
+	b.key("ArrowLeft", 0)
+	b.want(".tip", "40.020s liveness probe: failure")
+	b.key("Enter", 0)
+	b.want(".details > p", "40.020s")
+	b.key("Escape", 0)
+	if got := b.text(".details"); got != "" {
+		t.Errorf("Escape leaves %q", got)
+	}
+	b.key("+", 0)
+	if b.ticks() == whole {
+		t.Error("+ does not zoom")
+	}
+	b.key("ArrowRight", 8)
+	b.key("0", 0)
+	b.wantTicks(whole)
+	b.clean()
+}

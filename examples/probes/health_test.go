@@ -1,0 +1,100 @@
+package probes
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	v1 "k8s.io/api/core/v1"
+
+	"example.com/shop/health"
+	. "probesim.dev/scenarios/ginkgokit"
+	"probesim.dev/sim/profile"
+	"probesim.dev/sim/trace"
+)
+
+// The endpoints of the shop, behind the probes of its Deployment.
+var _ = Describe("health", func() {
+	var (
+		n        *Node
+		database error // why it cannot be reached, if it cannot
+	)
+	ping := func() error { return database }
+
+	BeforeEach(func() {
+		database = nil
+		n = NewNode(NodeOptions{})
+		DeferCleanup(n.Close)
+	})
+
+	// outage runs two minutes, and has the database gone from 30 s to 60 s.
+	outage := func() {
+		n.AdvanceTo(30 * time.Second)
+		database = errors.New("no route to host")
+		n.AdvanceTo(60 * time.Second)
+		database = nil
+		n.AdvanceTo(2 * time.Minute)
+	}
+
+	It("takes a pod out of its Services while the database is gone, and restarts nothing", func() {
+		pod := n.AddPod(shop(), Behavior{"shop": {{Handler: health.Handler(ping)}}})
+		outage()
+
+		Expect(pod).To(HaveReadyIntervals(
+			ReadyInterval{From: BeNumerically("<", 10*time.Second), To: BeNumerically("~", 40*time.Second, 5*time.Second)},
+			ReadyInterval{From: BeNumerically("~", 60*time.Second, 5*time.Second)},
+		))
+		Expect(pod).NotTo(HaveRestarted())
+		Expect(pod).To(HaveEvent("Unhealthy").OfType(v1.EventTypeWarning).
+			WithMessage("Readiness probe failed: HTTP probe failed with statuscode: 503").AtLeast(6))
+	})
+
+	It("would be restarted for nothing if it were alive only with its database", func() {
+		pod := shop()
+		pod.Spec.Containers[0].LivenessProbe.HTTPGet.Path = "/readyz"
+		added := n.AddPod(pod, Behavior{"shop": {{Handler: health.Handler(ping)}}})
+		outage()
+
+		Expect(added).To(HaveBeenProbed(trace.Liveness).WithResult(trace.Failure).Times(3).Between(30*time.Second, 60*time.Second))
+		Expect(added).To(HaveBeenKilledBecauseOf("LivenessProbe").Times(1).Within(70 * time.Second))
+	})
+
+	It("answers requests until it is out of its Services", func() {
+		pod := n.AddPod(shop(), Behavior{"shop": {{Handler: health.Handler(ping)}, {AfterSigterm: "2s", Exit: "0"}}})
+		n.Advance(time.Minute)
+		pod.Delete()
+		n.Advance(time.Minute)
+
+		Expect(pod).To(HaveBeenKilledBecauseOf("Deleted").Between(70*time.Second, 71*time.Second)) // after preStop
+		Expect(pod).NotTo(HaveBeenProbed(trace.Liveness).After(62 * time.Second))
+	})
+
+	DescribeTable("knows only the paths of the manifest", func(version string) {
+		n := NewNode(NodeOptions{Kubernetes: version})
+		DeferCleanup(n.Close)
+		asked := map[string]int{}
+		handler := health.Handler(ping)
+		pod := n.AddPod(shop(), Behavior{"shop": {{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked[r.URL.Path]++
+			handler.ServeHTTP(w, r)
+		})}}})
+		n.Advance(time.Hour)
+
+		Expect(pod).To(HaveBecomeReady().Times(1).Within(15 * time.Second))
+		Expect(pod).NotTo(HaveBeenReadyBeforeStarted())
+		Expect(pod).To(HaveConditionTransitions(v1.PodReady, v1.ConditionFalse, v1.ConditionTrue))
+		Expect(pod).To(HaveContainerStatuses(trace.ContainerStatus{Name: "shop", State: "running", Started: true, Ready: true}))
+		Expect(asked).To(HaveLen(2))
+	}, versions())
+})
+
+// versions has an entry for each version of Kubernetes that is known.
+func versions() []TableEntry {
+	var entries []TableEntry
+	for _, name := range profile.Names() {
+		entries = append(entries, Entry(name, name))
+	}
+	return entries
+}

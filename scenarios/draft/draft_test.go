@@ -1,0 +1,182 @@
+package draft
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/expect"
+	"probesim.dev/scenarios/library"
+	"probesim.dev/sim/node"
+	"probesim.dev/sim/profile"
+	"probesim.dev/sim/trace"
+)
+
+// TestPublished drafts a scenario for each published manifest of the library.
+func TestPublished(t *testing.T) {
+	count := 0
+	err := fs.WalkDir(library.FS, "manifests/published", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || path.Ext(name) != ".yaml" && path.Ext(name) != ".yml" {
+			return err
+		}
+		data, err := library.FS.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		m, err := scenarios.ReadManifest(name, data)
+		if err != nil || len(m.Workloads) == 0 {
+			return err
+		}
+		count++
+		t.Run(path.Base(name), func(t *testing.T) { checkDraft(t, name, data) })
+		return nil
+	})
+	if err != nil || count < 15 {
+		t.Errorf("%d manifests were found: %v", count, err)
+	}
+}
+
+// odd are manifests whose drafts are not usual, and what the draft must have and run into.
+var odd = []struct{ name, manifest, want string }{
+	{"no probes", pod("web", "{containers: [{name: app, image: x}]}"), "afterSigterm: 2s"},
+	{"init containers", pod("web", `{initContainers: [{name: a, image: x}, {name: proxy, image: x, restartPolicy: Always, startupProbe: {tcpSocket: {port: 1}}}, {name: b, image: x}],
+		containers: [{name: app, image: x, readinessProbe: {grpc: {port: 5}}}]}`), "- {startup: ok in 2ms}"},
+	{"never restarted", pod("once", "{restartPolicy: Never, containers: [{name: app, image: x}]}"), "within: ..40s, status: {phase: Succeeded}"},
+	{"restarted on failure", pod("once", "{restartPolicy: OnFailure, containers: [{name: app, image: x, livenessProbe: {exec: {command: [a]}}}]}"), "phase: Succeeded"},
+	{"killed by one failure", pod("web", "{containers: [{name: app, image: x, livenessProbe: {exec: {command: [a]}, failureThreshold: 1}}]}"), "It answers at once"},
+	{"one failure after a delay", pod("web", "{containers: [{name: app, image: x, livenessProbe: {exec: {command: [a]}, failureThreshold: 1, initialDelaySeconds: 3}}]}"), "It starts in 1.5s"},
+	{"all handlers and hooks", pod("web", `{containers: [{name: app, image: x, startupProbe: {exec: {command: [a]}, periodSeconds: 1, failureThreshold: 30},
+		livenessProbe: {grpc: {port: 5}}, readinessProbe: {httpGet: {port: 80}}, lifecycle: {postStart: {exec: {command: [a]}}, preStop: {httpGet: {port: 80}}}}]}`),
+		"- {startup: 0 in 20ms, liveness: SERVING in 11ms, readiness: 200 in 9ms, postStart: 0 in 20ms, preStop: 200 in 9ms}"},
+	{"sleeping hook", pod("web", "{containers: [{name: app, image: x, lifecycle: {preStop: {sleep: {seconds: 3}}}}]}"), "no probe has"},
+	{"readiness gate", pod("web", "{readinessGates: [{conditionType: example.com/lb}], containers: [{name: app, image: x}]}"), `{type: example.com/lb, status: "True"}`},
+	{"ready after an hour", pod("web", "{containers: [{name: app, image: x, readinessProbe: {tcpSocket: {port: 1}, initialDelaySeconds: 3600}}]}"), "duration: 3h"},
+	{"ready late in the run", pod("web", "{containers: [{name: app, image: x, readinessProbe: {tcpSocket: {port: 1}, initialDelaySeconds: 10795}}]}"), "did not become ready"},
+	{"never ready", pod("web", "{containers: [{name: app, image: x, readinessProbe: {tcpSocket: {port: 1}, initialDelaySeconds: 2000000000}}]}"), "did not become ready"},
+	{"deadline", pod("web", "{activeDeadlineSeconds: 60, containers: [{name: app, image: x}]}"), "is ready at"},
+	{"names that look like something else", pod(`"123"`, `{containers: [{name: "true", image: x}, {name: "1e3", image: y}]}`), `name: "true"`},
+	{"a generated name", strings.Replace(pod("web-", "{containers: [{name: app, image: x}]}"), "name:", "generateName:", 1), "name: web-"},
+	{"a rule for one container", pod("web", `{containers: [{name: app, image: x, restartPolicy: Never}, {name: b, image: x}]}`), "after: 30s, exit: 0"},
+	{"a job", job("Job", "batch/v1", "parallelism: 5, completions: 20, template: {spec: {restartPolicy: Never, containers: [{name: a, image: x}]}}"), "replicas: 3"},
+	{"a job with a sidecar", job("Job", "batch/v1", "template: {spec: {restartPolicy: OnFailure, initContainers: [{name: s, image: x, restartPolicy: Always}], containers: [{name: a, image: x}]}}"), "phase: succeeded"},
+	{"a cron job", job("CronJob", "batch/v1", `schedule: "* * * * *", jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: x}]}}}}`), "phase: succeeded"},
+	{"a deployment of none", job("Deployment", "apps/v1", server+", replicas: 0"), "replicas: 1"},
+	{"a deployment of many", job("Deployment", "apps/v1", server+", replicas: 2000000000"), "replicas: 3"},
+	{"a daemon set", job("DaemonSet", "apps/v1", server), "first: "},
+	{"two of one name", job("Deployment", "apps/v1", server) + "---\n" + strings.Replace(job("DaemonSet", "apps/v1", server), "name: work", "name: work, namespace: b", 1), "kind: DaemonSet"},
+	{"one that cannot be simulated", pod("web", "{os: {name: windows}, containers: [{name: app, image: x}]}") + "---\n" + pod("b", "{containers: [{name: app, image: x}]}"), "web is left out"},
+	{"other objects", "{apiVersion: v1, kind: Service, metadata: {name: x}}\n---\n" + pod("web", "{containers: [{name: app, image: x}]}"), "name: web"},
+	{"a list", "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Service, metadata: {name: x}}\n- {apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: a, image: x}]}}\n", "name: web"},
+	{"a list of pods", "apiVersion: v1\nkind: PodList\nitems:\n- {metadata: {name: web}, spec: {containers: [{name: a, image: x}]}}\n- {metadata: {name: b}, spec: {containers: [{name: a, image: x}]}}\n", "pod: b,"},
+}
+
+const server = "selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: x, readinessProbe: {httpGet: {port: 80}}}]}}"
+
+func pod(name, spec string) string {
+	return fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: %s}, spec: %s}\n", name, spec)
+}
+
+func job(kind, apiVersion, spec string) string {
+	return fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: work}, spec: {%s}}\n", apiVersion, kind, spec)
+}
+
+func TestOdd(t *testing.T) {
+	for _, test := range odd {
+		t.Run(test.name, func(t *testing.T) {
+			text := checkDraft(t, "../k8s/pod.yaml", []byte(test.manifest))
+			if !strings.Contains(strings.ToLower(text), strings.ToLower(test.want)) {
+				t.Errorf("%q is not in\n%s", test.want, text)
+			}
+		})
+	}
+}
+
+// checkDraft drafts a scenario that refers to the manifest and one that has a copy of it. Both must hold, and so must what
+// is in comments be right, so that it can be tried.
+func checkDraft(t *testing.T, name string, data []byte) string {
+	t.Helper()
+	var first string
+	for _, file := range []string{name, ""} {
+		text, err := Write(Options{Manifest: name, Data: data, File: file, Command: "init", Run: "run"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == "" {
+			first = string(text)
+		}
+		readFile := func(path string) ([]byte, error) {
+			if path != name {
+				return nil, errors.New("no such file")
+			}
+			return data, nil
+		}
+		loaded, err := scenarios.LoadBytes("s.yaml", text, readFile)
+		if err != nil || len(loaded) != 1 {
+			t.Fatalf("%v in\n%s", err, text)
+		}
+		checkHolds(t, loaded[0], string(text))
+		all := commented.ReplaceAll(text, []byte("$1$2"))
+		if _, err := scenarios.LoadBytes("s.yaml", all, readFile); err != nil || string(all) == string(text) {
+			t.Errorf("with the comments: %v in\n%s", err, all)
+		}
+	}
+	return first
+}
+
+// commented matches what is in comments to be tried.
+var commented = regexp.MustCompile(`(?m)^( *)# (- \{|steps:|expect:|seeds:)`)
+
+func checkHolds(t *testing.T, s *scenarios.Scenario, text string) {
+	t.Helper()
+	for _, plan := range s.Plans() {
+		known, _ := profile.Named(plan.Version)
+		n := node.New(node.Options{Profile: known, Uptime: &plan.Uptime, Delays: plan.Delays, Config: plan.Config, Trace: &trace.Recorder{}})
+		defer n.Close()
+		driver := plan.Drive(n)
+		if err := n.RunUntil(plan.Duration); err != nil {
+			t.Fatal(err)
+		}
+		results, err := expect.Check(plan, expect.Run{Records: n.Trace().Records()})
+		if err != nil || len(driver.Unreached()) > 0 {
+			t.Errorf("%v, unreached %v", err, driver.Unreached())
+		}
+		for _, r := range results {
+			if r.Outcome != expect.Held {
+				t.Errorf("does not hold: %s in\n%s", r.Expect.Text, text)
+			}
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for _, test := range []struct{ manifest, want string }{
+		{"", "there is no workload in m.yaml: it is empty, and a scenario is about Pod, Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob"},
+		{"{apiVersion: v1, kind: Service}", "there is no workload in m.yaml: it has Service, and"},
+		{"{apiVersion: v1, kind: Pod", "m.yaml:1:1: "},
+		{pod("web", "{containers: [{name: app, imag: x}]}"), `unknown field (did you mean "image"?)`},
+		{"{apiVersion: probesim.dev/v1alpha1, kind: Scenario}", "m.yaml has a Scenario already: run it with 'probesim run'"},
+		{pod("web", "{os: {name: windows}, containers: [{name: app, image: x}]}"), "none of the workloads can be simulated\nm.yaml:1:"},
+		{many(201), "m.yaml has 201 workloads, and a draft at most 200: take them from smaller files"},
+	} {
+		_, err := Write(Options{Manifest: "m.yaml", Data: []byte(test.manifest), File: "m.yaml"})
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v, want %s", err, test.want)
+		}
+	}
+}
+
+func many(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString("---\n" + pod(fmt.Sprintf("web-%d", i), "{containers: [{name: app, image: x}]}"))
+	}
+	return b.String()
+}
+
+// TestMany: a manifest of as many workloads as there may be.
+func TestMany(t *testing.T) { checkDraft(t, "m.yaml", []byte(many(mostWorkloads))) }

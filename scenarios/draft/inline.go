@@ -1,0 +1,98 @@
+package draft
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"probesim.dev/scenarios"
+)
+
+// workloadsIn returns the workloads of manifests, each as a document of its own and followed by three dashes: beside a
+// Scenario nothing else may stand. The manifests were read before, so that they are YAML within limits.
+func workloadsIn(data []byte) ([]byte, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var out bytes.Buffer
+	for {
+		var doc yaml.Node
+		err := decoder.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			return out.Bytes(), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(doc.Content) == 1 {
+			if err := writeWorkloads(&out, doc.Content[0], "", ""); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// writeWorkloads writes an object if it is a workload, and those of a list, which may say of all its items what they are.
+func writeWorkloads(out *bytes.Buffer, n *yaml.Node, apiVersion, kind string) error {
+	if own := scalar(n, "kind"); own != "" {
+		apiVersion, kind = scalar(n, "apiVersion"), own
+	} else if kind != "" && n.Kind == yaml.MappingNode {
+		n.Content = append(text("apiVersion", apiVersion, "kind", kind), n.Content...)
+	}
+	of, isList := strings.CutSuffix(kind, "List")
+	if !isList {
+		if !scenarios.IsWorkload(apiVersion, kind) {
+			return nil
+		}
+		return writeDocument(out, n)
+	}
+	if of == "" {
+		apiVersion = ""
+	}
+	items := field(n, "items")
+	if items == nil {
+		return nil
+	}
+	for _, item := range items.Content {
+		if err := writeWorkloads(out, item, apiVersion, of); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeDocument(out *bytes.Buffer, n *yaml.Node) error {
+	encoder := yaml.NewEncoder(out)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(n); err != nil {
+		return fmt.Errorf("the manifest cannot be copied: %w; name its file instead", err)
+	}
+	out.WriteString("---\n" + modeline)
+	return nil
+}
+
+func text(words ...string) []*yaml.Node {
+	var nodes []*yaml.Node
+	for _, w := range words {
+		nodes = append(nodes, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: w})
+	}
+	return nodes
+}
+
+func field(n *yaml.Node, name string) *yaml.Node {
+	for i := 0; i+1 < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
+		if n.Content[i].Value == name {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+func scalar(n *yaml.Node, name string) string {
+	if f := field(n, name); f != nil {
+		return f.Value
+	}
+	return ""
+}

@@ -1,0 +1,178 @@
+package draft
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/value"
+)
+
+// writer writes lines.
+type writer struct {
+	strings.Builder
+	rules int // lists of them so far
+}
+
+func (w *writer) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+
+// text is the file of the scenario: without expectations as long as nothing was seen.
+func (d *draft) text(s *seen) []byte {
+	w := &writer{}
+	w.WriteString(modeline)
+	w.line("# Made by: %s", d.Command)
+	w.line("# Run it:  %s", d.Run)
+	w.line("# Fields:  probesim explain spec.pods.containers.behavior")
+	w.line("# To have an editor check and complete it: probesim schema > %s", Schema)
+	w.Write(d.inline)
+	w.line("apiVersion: %s", scenarios.APIVersion)
+	w.line("kind: Scenario")
+	w.line("metadata:")
+	w.line("  name: %s", quoted(d.name()))
+	w.line("spec:")
+	w.line("  duration: %-17s # of virtual time", value.Format(cmp.Or(d.duration, durations[0])))
+	w.line("  # seeds: 1..20              # Twenty runs, which draw from ranges such as 8s..15s.")
+	w.line("  pods:")
+	for _, e := range d.entries {
+		d.pod(w, e)
+	}
+	if s != nil {
+		d.steps(w, s)
+		d.expect(w, s)
+	} else if gates := d.gates(); len(gates) > 0 {
+		w.line("  steps:")
+		writeLines(w, "  ", gates)
+	}
+	return []byte(w.String())
+}
+
+var notOfNames = regexp.MustCompile(`[^a-z0-9]+`)
+
+// name is that of the only workload, or made of that of the manifest.
+func (d *draft) name() string {
+	name := strings.TrimSuffix(d.entries[0].Name, "-")
+	if len(d.entries) > 1 {
+		file := path.Base(d.Manifest)
+		name = notOfNames.ReplaceAllString(strings.ToLower(strings.TrimSuffix(file, path.Ext(file))), "-")
+	}
+	return cmp.Or(strings.Trim(name[:min(len(name), 200)], "-."), "scenario")
+}
+
+// quoted writes text as a YAML scalar.
+func quoted(s string) string {
+	data, err := yaml.Marshal(s)
+	if err != nil {
+		panic(err) // a string has YAML
+	}
+	return strings.TrimSuffix(string(data), "\n")
+}
+
+func (d *draft) pod(w *writer, e *entry) {
+	if e.why != "" {
+		w.line("  # %s %s is left out:", e.Kind, quoted(e.Name))
+		w.line("  #   %s", e.why)
+		return
+	}
+	w.line("  - name: %s", quoted(e.Name))
+	if e.kind {
+		w.line("    kind: %s", e.Kind)
+	}
+	if d.File != "" {
+		w.line("    file: %s", quoted(d.File))
+	}
+	switch {
+	case e.replicas > 1:
+		w.line("    replicas: %-15d # of the %d: there is one node", e.replicas, e.Replicas)
+	case e.replicas == 1:
+		w.line("    replicas: 1               # the manifest has none")
+	}
+	w.line("    containers:")
+	for i := range e.Pod.Spec.InitContainers {
+		container(w, e.Pod, &e.Pod.Spec.InitContainers[i], true)
+	}
+	for i := range e.Pod.Spec.Containers {
+		container(w, e.Pod, &e.Pod.Spec.Containers[i], false)
+	}
+}
+
+func container(w *writer, pod *v1.Pod, c *v1.Container, init bool) {
+	w.line("    - name: %s", quoted(c.Name))
+	if w.rules++; w.rules == 1 {
+		w.line("      behavior:               # Later rules win. What no rule answers is answered ok.")
+	} else {
+		w.line("      behavior:")
+	}
+	writeLines(w, "      ", behavior(pod, c, init))
+}
+
+func writeLines(w *writer, indent string, lines []string) {
+	for _, l := range lines {
+		w.line("%s%s", indent, l)
+	}
+}
+
+// gates are steps that set the conditions that readiness gates name: without them a pod is never Ready.
+func (d *draft) gates() []string {
+	var lines []string
+	for _, e := range d.entries {
+		if e.why != "" || len(e.Pod.Spec.ReadinessGates) == 0 {
+			continue
+		}
+		var conditions []string
+		for _, g := range e.Pod.Spec.ReadinessGates {
+			conditions = append(conditions, fmt.Sprintf(`{type: %s, status: "True"}`, quoted(string(g.ConditionType))))
+		}
+		lines = append(lines, "# What its readiness gates wait for.",
+			fmt.Sprintf("- {at: 20s, patch: {pod: %s, status: {conditions: [%s]}}}", quoted(e.Name), strings.Join(conditions, ", ")))
+	}
+	return lines
+}
+
+// steps writes the steps, most of them as comments.
+func (d *draft) steps(w *writer, s *seen) {
+	gates, server := d.gates(), d.server()
+	at := d.settled(s)
+	then := func(later time.Duration) string { return value.Format(at + later) }
+	tries := []string{fmt.Sprintf("# - {at: %s, restartKubelet: {downtime: 5s}}", then(30*time.Second))}
+	if server != nil {
+		name, main := quoted(server.Name), quoted(server.Pod.Spec.Containers[0].Name)
+		tries = []string{
+			fmt.Sprintf("# - {at: %s, kill: {pod: %s, container: %s}}", then(0), name, main),
+			tries[0],
+			fmt.Sprintf("# - {at: %s, delete: {pod: %s}}", then(time.Minute), name),
+		}
+	}
+	if len(gates) > 0 {
+		w.line("  steps:")
+		writeLines(w, "  ", gates)
+	} else {
+		w.line("  # steps:                    # What people and the world do.")
+	}
+	writeLines(w, "  ", tries)
+}
+
+// server is the first workload that runs until it is deleted, or nil.
+func (d *draft) server() *entry {
+	for _, e := range d.entries {
+		if e.why == "" && e.Pod.Spec.RestartPolicy == v1.RestartPolicyAlways {
+			return e
+		}
+	}
+	return nil
+}
+
+// settled is when everything is up, in whole minutes, and a minute before the end at the latest.
+func (d *draft) settled(s *seen) time.Duration {
+	last := time.Minute
+	for _, e := range d.entries {
+		last = max(last, s.ready[e.Name])
+	}
+	return min((last + time.Minute - 1).Truncate(time.Minute), d.duration-time.Minute)
+}

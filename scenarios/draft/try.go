@@ -1,0 +1,134 @@
+package draft
+
+import (
+	"time"
+
+	"probesim.dev/scenarios"
+	"probesim.dev/sim/node"
+	"probesim.dev/sim/profile"
+	"probesim.dev/sim/trace"
+)
+
+// seen is what became of the workloads of a draft, by the names of the workloads.
+type seen struct {
+	ready     map[string]time.Duration // when the last of its pods became Ready; only if all did
+	succeeded map[string]time.Duration // the same of the end of pods that end well
+	unready   map[string]bool          // one that was Ready was not any more, though it had not come to its end
+	stopped   bool                     // a probe had a container stopped
+	unhealthy time.Duration            // when a probe failed last
+}
+
+// durations are how long drafts run: the first in which everything that is going to happen does.
+var durations = []time.Duration{5 * time.Minute, 30 * time.Minute, 3 * time.Hour}
+
+// try runs the draft and says what was seen. It sets the duration.
+func (d *draft) try() (*seen, error) {
+	var first *seen
+	for _, duration := range durations {
+		d.duration = duration
+		s, err := d.load()
+		if err != nil {
+			return nil, err
+		}
+		found, err := simulate(s)
+		if err != nil {
+			return nil, err
+		}
+		if found.settled(d.entries, duration) {
+			return found, nil
+		}
+		if first == nil {
+			first = found
+		}
+	}
+	d.duration = durations[0]
+	return first, nil
+}
+
+// settled reports whether all has happened by the middle of the run.
+func (s *seen) settled(entries []*entry, duration time.Duration) bool {
+	for _, e := range entries {
+		ready, isReady := s.ready[e.Name]
+		ended, hasEnded := s.succeeded[e.Name]
+		if e.why == "" && (!isReady && !hasEnded || ready > duration/2 || ended > duration/2) {
+			return false
+		}
+	}
+	return true
+}
+
+// simulate makes the canonical run of a scenario with the newest version.
+func simulate(s *scenarios.Scenario) (*seen, error) {
+	newest := profile.Newest()
+	plan := s.Plan(newest.Version, nil)
+	n := node.New(node.Options{Profile: newest, Uptime: &plan.Uptime, Delays: plan.Delays, Config: plan.Config, Trace: &trace.Recorder{}})
+	defer n.Close()
+	plan.Drive(n)
+	if err := n.RunUntil(plan.Duration); err != nil {
+		return nil, err
+	}
+	return look(plan, n.Trace().Records()), nil
+}
+
+// podSeen is what became of a pod.
+type podSeen struct {
+	ready, succeeded  time.Duration
+	isReady, hasEnded bool
+	notReady          bool
+}
+
+func look(plan *scenarios.Plan, records []trace.Record) *seen {
+	found := &seen{ready: map[string]time.Duration{}, succeeded: map[string]time.Duration{}, unready: map[string]bool{}}
+	pods := map[string]*podSeen{}
+	for i := range records {
+		switch r := &records[i]; r.Kind {
+		case trace.StatusPatched:
+			if pods[r.Pod] == nil {
+				pods[r.Pod] = &podSeen{}
+			}
+			pods[r.Pod].patched(r)
+		case trace.ContainerStopping:
+			found.stopped = found.stopped || r.Reason == "LivenessProbe" || r.Reason == "StartupProbe"
+		case trace.Event:
+			if r.Reason == "Unhealthy" {
+				found.unhealthy = r.T
+			}
+		}
+	}
+	found.sum(plan, pods)
+	return found
+}
+
+func (p *podSeen) patched(r *trace.Record) {
+	switch {
+	case r.Status.Phase == "Succeeded" && !p.hasEnded:
+		p.hasEnded, p.succeeded = true, r.T
+	case r.Status.Ready && !p.isReady:
+		p.isReady, p.ready = true, r.T
+	case !r.Status.Ready && p.isReady && !p.hasEnded:
+		p.notReady = true
+	}
+}
+
+// sum says of each workload what is so of all its pods.
+func (s *seen) sum(plan *scenarios.Plan, pods map[string]*podSeen) {
+	missing := map[string][2]bool{}
+	for _, planned := range plan.Pods() {
+		name, p := planned.Workload, pods[planned.Pod.Namespace+"/"+planned.Pod.Name]
+		if p == nil {
+			p = &podSeen{}
+		}
+		m := missing[name]
+		missing[name] = [2]bool{m[0] || !p.isReady, m[1] || !p.hasEnded}
+		s.ready[name], s.succeeded[name] = max(s.ready[name], p.ready), max(s.succeeded[name], p.succeeded)
+		s.unready[name] = s.unready[name] || p.notReady
+	}
+	for _, planned := range plan.Pods() {
+		if missing[planned.Workload][0] {
+			delete(s.ready, planned.Workload)
+		}
+		if missing[planned.Workload][1] {
+			delete(s.succeeded, planned.Workload)
+		}
+	}
+}

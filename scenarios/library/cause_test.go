@@ -1,0 +1,49 @@
+package library
+
+import (
+	"testing"
+
+	"probesim.dev/sim/trace"
+)
+
+// begins are the kinds of records that nothing else in the trace leads to: the world acts.
+var begins = map[trace.Kind]bool{
+	trace.PodAdded: true, trace.PodDeleteRequested: true, trace.KubeletStopped: true, trace.Step: true,
+}
+
+// Every record comes, over records that are older than it, from something that the world did, whether or not internal
+// records are kept.
+func TestEachRecordHasACause(t *testing.T) {
+	for _, scenario := range load(t) {
+		for _, plan := range scenario.Plans() {
+			for _, internal := range []bool{false, true} {
+				for _, why := range uncaused(simulate(t, plan, options{internal: internal}).records) {
+					t.Errorf("%s, internal records %v: %s", name(plan), internal, why)
+				}
+			}
+		}
+	}
+}
+
+// uncaused returns what is wrong with the causes of a trace.
+func uncaused(records []trace.Record) (wrong []string) {
+	begun := make([]bool, len(records)+1) // by step: whether its causes lead to a beginning
+	for i := range records {
+		r := &records[i]
+		switch {
+		case r.Cause < 0 || r.Cause >= r.Step:
+			wrong = append(wrong, "the cause is not older: "+describe(r))
+		case r.Cause == 0 && begins[r.Kind]:
+			begun[r.Step] = true
+		case begun[r.Cause]:
+			begun[r.Step] = true
+		case r.Kind.Observable():
+			wrong = append(wrong, "nothing led to it: "+describe(r))
+		}
+	}
+	return wrong
+}
+
+func describe(r *trace.Record) string {
+	return trace.FormatTime(r.T) + " " + r.Subject() + " " + r.Summary()
+}

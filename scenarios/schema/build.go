@@ -1,0 +1,144 @@
+package schema
+
+import (
+	"reflect"
+	"strings"
+)
+
+// builder makes types of Go types, each once.
+type builder struct {
+	known map[reflect.Type]*Type
+	used  map[string]bool // entries of fields.txt
+}
+
+// swagger is how types of Kubernetes describe themselves: by field name, and themselves by none.
+type swagger interface{ SwaggerDoc() map[string]string }
+
+// patcher is a type that is a patch of what Patched returns a value of.
+type patcher interface{ Patched() any }
+
+// refuser is a field that the format has and this version does not.
+type refuser interface{ Refused() }
+
+func (b *builder) text(name string) string {
+	b.used[name] = true
+	return texts[name]
+}
+
+// of returns the type of a Go type.
+func (b *builder) of(t reflect.Type) *Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if found := b.known[t]; found != nil {
+		return found
+	}
+	if special := b.special(t); special != nil {
+		b.known[t] = special
+		return special
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		return b.object(t)
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return scalar("string", map[string]any{"type": "string", "contentEncoding": "base64"})
+		}
+		return &Type{List: true, Elem: b.of(t.Elem())}
+	case reflect.Map:
+		return &Type{Map: true, Elem: b.of(t.Elem())}
+	}
+	return b.plain(t)
+}
+
+// plain is a type of Go's own, or one that is named after what it may be.
+func (b *builder) plain(t reflect.Type) *Type {
+	switch t.Kind() {
+	case reflect.String:
+		if words := enums[t]; words != nil {
+			return enum("string", words)
+		}
+		return scalar("string", map[string]any{"type": "string"})
+	case reflect.Bool:
+		return scalar("boolean", map[string]any{"type": "boolean"})
+	case reflect.Float32, reflect.Float64:
+		return scalar("number", map[string]any{"type": "number"})
+	case reflect.Interface:
+		return scalar("Object", map[string]any{})
+	}
+	return scalar("integer", map[string]any{"type": "integer"})
+}
+
+// object is the type of a struct. It is known before its fields are: they may lead back to it.
+func (b *builder) object(t reflect.Type) *Type {
+	of, patched := t, false
+	if p, is := reflect.New(t).Interface().(patcher); is {
+		of, patched = reflect.TypeOf(p.Patched()), true
+		if of.Name() != "" { // a part of an object of Kubernetes
+			return b.of(of)
+		}
+	}
+	object := &Type{Name: t.Name(), id: definition(t), patched: patched || isKubernetes(of)}
+	b.known[t] = object
+	if doc, ok := reflect.Zero(of).Interface().(swagger); ok {
+		object.Text = doc.SwaggerDoc()[""]
+	} else {
+		object.Text = b.text(t.Name())
+	}
+	b.fields(object, of, t.Name())
+	return object
+}
+
+// fields adds the fields of a struct, those of inlined structs too. name is that of the type in fields.txt.
+func (b *builder) fields(object *Type, t reflect.Type, name string) {
+	docs := map[string]string{}
+	doc, swaggered := reflect.Zero(t).Interface().(swagger)
+	if swaggered {
+		docs = doc.SwaggerDoc()
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		key, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case key == "-" || !f.IsExported() || isRefused(f.Type):
+		case key == "" && (f.Anonymous || strings.Contains(options, "inline")):
+			b.fields(object, f.Type, f.Type.Name())
+		case object.field(key) != nil: // an outer field hides an inlined one
+		default:
+			field := &Field{Name: key, Type: b.of(f.Type), Required: isRequired(f.Type, options)}
+			if swaggered {
+				field.Text = docs[key]
+			} else {
+				field.Text = b.text(name + "." + key)
+			}
+			if words := fieldEnums[name+"."+key]; words != nil {
+				field.Type = enum("string", words)
+			}
+			object.Fields = append(object.Fields, field)
+		}
+	}
+}
+
+// isRequired reports whether a field must be there: it is always written, and it cannot be nil.
+func isRequired(t reflect.Type, options string) bool {
+	return t.Kind() != reflect.Pointer && !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero")
+}
+
+func isRefused(t reflect.Type) bool {
+	_, refused := reflect.Zero(t).Interface().(refuser)
+	return refused
+}
+
+// isKubernetes reports whether a type is one of Kubernetes' API.
+func isKubernetes(t reflect.Type) bool { return strings.HasPrefix(t.PkgPath(), "k8s.io/") }
+
+// definition is the name of a type's definition in the JSON Schema.
+func definition(t reflect.Type) string {
+	return strings.ReplaceAll(t.PkgPath(), "/", ".") + "." + t.Name()
+}
+
+func scalar(name string, value map[string]any) *Type { return &Type{Name: name, value: value} }
+
+func enum(name string, words []string) *Type {
+	return &Type{Name: name, Enum: words, value: map[string]any{"enum": words}}
+}

@@ -1,0 +1,139 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+
+	"probesim.dev/scenarios/strict"
+)
+
+// Place is where a path leads: a kind of object, and a field of it unless the path names the kind alone.
+type Place struct {
+	Kind  Kind
+	Field *Field
+}
+
+// Find returns what a path names, such as spec.pods.containers.behavior. It begins with a kind, such as pod.spec.containers,
+// or is one of a Scenario. Lists are passed through; an index, as in paths of errors, is as good as none.
+func Find(path string) (Place, error) {
+	kind, words := split(path)
+	place, t, so := Place{Kind: kind}, kind.Type, kindWord(kind)
+	for _, word := range words {
+		field := t.field(word)
+		if field == nil {
+			return place, unknown(so, word, t)
+		}
+		place.Field, t, so = field, field.Type.object(), so+"."+word
+	}
+	return place, nil
+}
+
+// split splits a path into its kind and the names of fields.
+func split(path string) (Kind, []string) {
+	path = indexes.Replace(strings.Trim(path, "."))
+	words := strings.FieldsFunc(path, func(r rune) bool { return r == '.' })
+	for i, word := range words {
+		if cut := strings.IndexByte(word, '['); cut >= 0 {
+			words[i] = word[:cut]
+		}
+	}
+	if len(words) > 0 {
+		for _, k := range Kinds() {
+			if name := strings.ToLower(words[0]); name == kindWord(k) || name == kindWord(k)+"s" {
+				return k, words[1:]
+			}
+		}
+	}
+	return Kinds()[0], words
+}
+
+var indexes = strings.NewReplacer("[].", ".", "[]", "")
+
+func kindWord(k Kind) string { return strings.ToLower(k.Name) }
+
+// unknown says that a type has no field of that name, and what may be meant.
+func unknown(so, word string, t *Type) error {
+	names := fieldNames(t)
+	if len(names) == 0 {
+		return fmt.Errorf("%s has no fields, and so no %s: it is a %s", so, strict.Quote(word), t)
+	}
+	candidates := names
+	if !strings.Contains(so, ".") {
+		for _, k := range Kinds() {
+			candidates = append(candidates, kindWord(k))
+		}
+	}
+	if meant := strict.DidYouMean(word, candidates); meant != "" {
+		return fmt.Errorf("%s has no field %s%s", so, strict.Quote(word), meant)
+	}
+	if others := named(word); len(others) > 0 {
+		return fmt.Errorf("%s has no field %s; there is %s", so, strict.Quote(word), strings.Join(others, ", "))
+	}
+	return fmt.Errorf("%s has no field %s; it has %s", so, strict.Quote(word), strings.Join(names, ", "))
+}
+
+// named returns the paths of the fields of a Scenario that have a name, or else one that is near it; as many as one may want
+// to read.
+func named(name string) []string {
+	paths, names := map[string][]string{}, []string{}
+	var walk func(t *Type, prefix string)
+	walk = func(t *Type, prefix string) {
+		for _, f := range t.Fields {
+			names = append(names, f.Name)
+			paths[f.Name] = append(paths[f.Name], prefix+f.Name)
+			if o := f.Type.object(); !o.patched {
+				walk(o, prefix+f.Name+".")
+			}
+		}
+	}
+	walk(Kinds()[0].Type, "")
+	if paths[name] == nil {
+		name = strict.Nearest(name, names)
+	}
+	return paths[name][:min(len(paths[name]), 5)]
+}
+
+func fieldNames(t *Type) []string {
+	var names []string
+	for _, f := range t.Fields {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// Complete returns the paths that begin with a prefix, up to the next dot, for shells. more tells which of them have fields.
+func Complete(prefix string) (paths []string, more map[string]bool) {
+	more = map[string]bool{}
+	add := func(path string, t *Type) {
+		if strings.HasPrefix(path, prefix) {
+			paths = append(paths, path)
+			more[path] = len(t.object().Fields) > 0
+		}
+	}
+	dot := strings.LastIndexByte(prefix, '.')
+	if dot < 0 {
+		for _, f := range Kinds()[0].Type.Fields {
+			add(f.Name, f.Type)
+		}
+		for _, k := range Kinds() {
+			add(kindWord(k), k.Type)
+		}
+		return paths, more
+	}
+	place, err := Find(prefix[:dot])
+	if err != nil {
+		return nil, nil
+	}
+	for _, f := range place.object().Fields {
+		add(prefix[:dot+1]+f.Name, f.Type)
+	}
+	return paths, more
+}
+
+// object is the type whose fields are at a place.
+func (p Place) object() *Type {
+	if p.Field == nil {
+		return p.Kind.Type
+	}
+	return p.Field.Type.object()
+}

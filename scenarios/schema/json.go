@@ -1,0 +1,174 @@
+package schema
+
+import (
+	"encoding/json"
+	"maps"
+)
+
+// JSON returns the JSON Schema (draft-07) of one document of a scenario file: a Scenario, a workload, or a list of them.
+// What a field must be beside its own form, such as the name of a container that there is, only loading says.
+func JSON() ([]byte, error) {
+	w := &writer{definitions: map[string]any{}}
+	data, err := json.MarshalIndent(w.root(Kinds()), "", " ")
+	return append(data, '\n'), err
+}
+
+// writer collects the definitions of objects.
+type writer struct{ definitions map[string]any }
+
+type object = map[string]any
+
+// root is the schema of a document, whose kind says what else is in it.
+func (w *writer) root(kinds []Kind) object {
+	var names, apiVersions []string
+	var cases []object
+	add := func(apiVersion, kind string, then object) {
+		names, apiVersions = append(names, kind), appendNew(apiVersions, apiVersion)
+		cases = append(cases, object{"if": isKind(kind), "then": then})
+	}
+	for _, k := range kinds {
+		add(k.APIVersion, k.Name, object{"allOf": []object{w.ref(k.Type), isOf(k.APIVersion)}})
+		items := object{"allOf": []object{w.ref(k.Type), optional(k)}}
+		add(k.APIVersion, k.Name+"List", list(k.APIVersion, items))
+	}
+	add("v1", "List", list("v1", object{"$ref": "#"}))
+	return object{
+		"$schema":     "http://json-schema.org/draft-07/schema#",
+		"title":       "probesim scenario file",
+		"description": "A document of a scenario file: a Scenario, or a workload that it is about.",
+		"type":        []string{"object", "null"},
+		"required":    []string{"apiVersion", "kind"},
+		"properties":  object{"apiVersion": object{"enum": apiVersions}, "kind": object{"enum": names}},
+		"allOf":       cases,
+		"definitions": w.definitions,
+	}
+}
+
+func appendNew(list []string, s string) []string {
+	for _, has := range list {
+		if has == s {
+			return list
+		}
+	}
+	return append(list, s)
+}
+
+func isKind(kind string) object {
+	return object{"type": "object", "required": []string{"kind"}, "properties": object{"kind": object{"const": kind}}}
+}
+
+func isOf(apiVersion string) object {
+	return object{"properties": object{"apiVersion": object{"const": apiVersion}}}
+}
+
+// optional has items of a list say nothing else of what they are than the list does.
+func optional(k Kind) object {
+	return object{"properties": object{"apiVersion": object{"enum": []any{k.APIVersion, nil}}, "kind": object{"enum": []any{k.Name, nil}}}}
+}
+
+func list(apiVersion string, items object) object {
+	return object{
+		"properties":           object{"apiVersion": object{"const": apiVersion}, "kind": true, "metadata": true, "items": object{"type": []string{"array", "null"}, "items": items}},
+		"additionalProperties": false,
+	}
+}
+
+// ref returns the schema of a type: that of an object is a definition.
+func (w *writer) ref(t *Type) object {
+	switch {
+	case t.List:
+		return object{"type": []string{"array", "null"}, "items": w.ref(t.Elem)}
+	case t.Map:
+		return object{"type": []string{"object", "null"}, "additionalProperties": w.ref(t.Elem)}
+	case t.id == "":
+		return orNull(t.value)
+	}
+	if _, has := w.definitions[t.id]; !has {
+		w.definitions[t.id] = object{} // for fields that lead back to it
+		w.definitions[t.id] = w.definition(t)
+	}
+	return object{"$ref": "#/definitions/" + t.id}
+}
+
+// orNull has a value be left empty too, which is as if it were not written.
+func orNull(value object) object {
+	null := object{"type": "null"}
+	if len(value) == 0 {
+		return value
+	}
+	if name, isType := value["type"].(string); isType {
+		with := maps.Clone(value)
+		with["type"] = []string{name, "null"}
+		return with
+	}
+	if options, isAny := value["anyOf"].([]object); isAny {
+		return object{"anyOf": append(options[:len(options):len(options)], null)}
+	}
+	if names, isTypes := value["type"].([]string); isTypes {
+		return object{"type": append(names[:len(names):len(names)], "null")}
+	}
+	if words, isEnum := value["enum"].([]string); isEnum {
+		all := []any{}
+		for _, word := range words {
+			all = append(all, word)
+		}
+		return object{"enum": append(all, nil)}
+	}
+	return object{"anyOf": []object{value, null}}
+}
+
+func (w *writer) definition(t *Type) object {
+	properties := object{}
+	var required []string
+	for _, f := range t.Fields {
+		properties[f.Name] = w.property(f)
+		if f.Required && !t.patched {
+			required = append(required, f.Name)
+		}
+	}
+	d := object{"type": []string{"object", "null"}, "properties": properties, "additionalProperties": false}
+	if t.Text != "" {
+		d["description"] = t.Text
+	}
+	if required != nil {
+		d["required"] = required
+	}
+	if t.patched {
+		d["patternProperties"] = object{`^\$`: object{}} // such as $patch: a directive of a strategic merge patch
+	}
+	if t.variants != nil {
+		d["allOf"] = variants(t)
+	}
+	return d
+}
+
+// property is the schema of a field. What stands beside a $ref is not looked at, and so is inside of allOf.
+func (w *writer) property(f *Field) object {
+	p := w.ref(f.Type)
+	text := f.Text
+	if f.Type.id == "" && f.Type.Text != "" {
+		text += "\n\n" + f.Type.Text
+	}
+	if text == "" {
+		return p
+	}
+	if p["$ref"] != nil {
+		return object{"description": text, "allOf": []object{p}}
+	}
+	p = maps.Clone(p)
+	p["description"] = text
+	return p
+}
+
+// variants refuse the fields that records of a kind do not have.
+func variants(t *Type) []object {
+	var list []object
+	for _, v := range t.variants {
+		has := object{"kind": true}
+		for _, name := range v.fields {
+			has[name] = true
+		}
+		list = append(list, object{"if": isKind(v.kind), "then": object{"properties": has, "additionalProperties": false}})
+	}
+	return list
+}

@@ -1,0 +1,83 @@
+package schema
+
+import (
+	"slices"
+
+	"probesim.dev/scenarios/match"
+	"probesim.dev/scenarios/value"
+)
+
+// text is what a text field must be: equal, or found by an expression between slashes.
+func textMatch(words []string) map[string]any {
+	if words == nil {
+		return map[string]any{"type": []string{"string", "number", "boolean"}}
+	}
+	return anyOf(map[string]any{"enum": words}, pattern(`/.+/`))
+}
+
+// match is what a field must be.
+func (b *builder) match(fields ...match.Described) *Type {
+	t := &Type{Name: "match", Text: b.text("match")}
+	var values []map[string]any
+	for _, f := range fields {
+		switch f.Type {
+		case value.Bool:
+			values = append(values, map[string]any{"enum": []any{true, false, "true", "false"}})
+		case value.Int:
+			values = append(values, intRange)
+		case value.Time:
+			values = append(values, pattern(rangeOf(durationPattern)))
+		default:
+			values = append(values, textMatch(f.Words))
+			t.Enum = f.Words
+		}
+	}
+	t.value = values[0]
+	if len(values) > 1 {
+		t.value = anyOf(values...)
+	}
+	return t
+}
+
+// state is what the status of a pod or of a container must be.
+func (b *builder) state() *Type {
+	t := &Type{Name: "State", Text: b.text("State"), id: "State"}
+	byName := map[string][]match.Described{}
+	var names []string
+	for _, f := range slices.Concat(match.PodFields(), match.ContainerFields()) {
+		if byName[f.Name] == nil {
+			names = append(names, f.Name)
+		}
+		if len(byName[f.Name]) == 0 || byName[f.Name][0].Type != f.Type {
+			byName[f.Name] = append(byName[f.Name], f)
+		}
+	}
+	for _, name := range names {
+		t.Fields = append(t.Fields, &Field{Name: name, Text: b.text("State." + name), Type: b.match(byName[name]...)})
+	}
+	return t
+}
+
+// record is what a record must be. Its kind says which fields it has.
+func (b *builder) record() *Type {
+	t := &Type{Name: "Record", Text: b.text("Record"), id: "Record"}
+	t.Fields = append(t.Fields, &Field{Name: "kind", Text: b.text("Record.kind"), Type: enum("string", match.RecordKinds()), Required: true})
+	for _, f := range match.RecordFields() {
+		t.Fields = append(t.Fields, &Field{Name: f.Name, Text: b.text("Record." + f.Name), Type: b.match(f)})
+	}
+	for _, kind := range match.RecordKinds() {
+		t.variants = append(t.variants, variant{kind, match.FieldsOf(kind)})
+	}
+	return t
+}
+
+// transitions are the values of one field.
+func (b *builder) transitions() *Type {
+	t := &Type{Name: "Transitions", Text: b.text("Expect.transitions"), id: "Transitions"}
+	for _, f := range b.state().Fields {
+		values := anyOf(f.Type.value, map[string]any{"enum": []string{"any"}})
+		elem := &Type{Name: f.Type.Name, Text: f.Type.Text, Enum: f.Type.Enum, value: values}
+		t.Fields = append(t.Fields, &Field{Name: f.Name, Text: f.Text, Type: &Type{List: true, Elem: elem}})
+	}
+	return t
+}

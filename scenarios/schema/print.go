@@ -1,0 +1,125 @@
+package schema
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Print writes what is to know of a place, as kubectl explain does: what it is, and the fields that it has. With recursive it
+// lists the fields of fields too, without their texts. Lines are no longer than width, but for words that are.
+func (p Place) Print(out io.Writer, width int, recursive bool) error {
+	w := &printer{out: out, width: max(width, 40)}
+	w.line("%-11s %s", "KIND:", p.Kind.Name)
+	w.line("%-11s %s", "VERSION:", p.Kind.APIVersion)
+	w.line("")
+	t := p.object()
+	if p.Field != nil {
+		w.line("FIELD: %s <%s>%s", p.Field.Name, p.Field.Type, required(p.Field))
+		if t.Enum != nil {
+			w.line("ENUM:")
+			for _, word := range t.Enum {
+				w.line("    %s", word)
+			}
+		}
+		w.line("")
+	}
+	w.line("DESCRIPTION:")
+	w.description(p, t)
+	if len(t.Fields) == 0 {
+		return w.err
+	}
+	w.line("")
+	w.line("FIELDS:")
+	w.fields(t, "  ", recursive, map[*Type]bool{t: true})
+	return w.err
+}
+
+func required(f *Field) string {
+	if f.Required {
+		return " -required-"
+	}
+	return ""
+}
+
+// printer writes lines until that fails.
+type printer struct {
+	out   io.Writer
+	width int
+	err   error
+}
+
+func (w *printer) line(format string, args ...any) {
+	if w.err == nil {
+		_, w.err = fmt.Fprintf(w.out, format+"\n", args...)
+	}
+}
+
+// description is what a field is for, and what its type is if that says more.
+func (w *printer) description(p Place, t *Type) {
+	texts := []string{t.Text}
+	if p.Field != nil && p.Field.Text != t.Text {
+		texts = []string{p.Field.Text, t.Text}
+	}
+	said := false
+	for _, text := range texts {
+		if text == "" {
+			continue
+		}
+		if said {
+			w.line("")
+		}
+		said = true
+		w.wrap(text, "    ")
+	}
+	if !said {
+		w.line("    <empty>")
+	}
+}
+
+// wrap writes text, the paragraphs of which are kept.
+func (w *printer) wrap(text, indent string) {
+	for i, paragraph := range strings.Split(text, "\n\n") {
+		if i > 0 {
+			w.line("")
+		}
+		line := ""
+		for _, word := range strings.Fields(paragraph) {
+			if line != "" && utf8.RuneCountInString(indent+line+" "+word) > w.width {
+				w.line("%s%s", indent, line)
+				line = ""
+			}
+			line = strings.TrimPrefix(line+" "+word, " ")
+		}
+		w.line("%s%s", indent, line)
+	}
+}
+
+// fields lists the fields of a type. Below are the types that it is listed in: one that leads back to itself is not
+// listed again.
+func (w *printer) fields(t *Type, indent string, recursive bool, below map[*Type]bool) {
+	for _, f := range t.Fields {
+		w.line("%s%s\t<%s>%s", indent, f.Name, f.Type, required(f))
+		if recursive {
+			if o := f.Type.object(); !below[o] {
+				below[o] = true
+				w.fields(o, indent+"  ", true, below)
+				delete(below, o)
+			}
+			continue
+		}
+		if f.Type.object().Enum != nil {
+			w.wrap("enum: "+strings.Join(f.Type.object().Enum, ", "), indent)
+		}
+		text := f.Text
+		if text == "" {
+			text = f.Type.object().Text
+		}
+		if text == "" {
+			text = "<no description>"
+		}
+		w.wrap(text, indent+"  ")
+		w.line("")
+	}
+}

@@ -1,0 +1,247 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/draft"
+	"probesim.dev/scenarios/library"
+	"probesim.dev/scenarios/random"
+)
+
+// compile compiles the schema with a validator that is not ours.
+func compile(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	text, err := JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("probesim.schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("probesim.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// validate checks each document of a file by itself, as editors do.
+func validate(t *testing.T, s *jsonschema.Schema, text []byte) error {
+	t.Helper()
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		var doc any
+		err := decoder.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := json.Marshal(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Validate(value); err != nil {
+			return err
+		}
+	}
+}
+
+func TestLibraryIsValid(t *testing.T) {
+	s, count := compile(t), 0
+	examples, err := filepath.Glob("../testdata/format/*.yaml")
+	if err != nil || len(examples) == 0 {
+		t.Errorf("there are no examples of the format: %v", err)
+	}
+	for _, name := range examples {
+		if data, err := os.ReadFile(name); err != nil {
+			t.Error(err)
+		} else if err := validate(t, s, data); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	err = fs.WalkDir(library.FS, ".", func(name string, entry fs.DirEntry, err error) error {
+		if name == "manifests/published" {
+			return fs.SkipDir
+		}
+		if err != nil || path.Ext(name) != ".yaml" {
+			return err
+		}
+		data, err := library.FS.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		count++
+		if err := validate(t, s, data); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		return nil
+	})
+	if err != nil || count < 100 {
+		t.Errorf("%d files were found: %v", count, err)
+	}
+}
+
+// TestPublishedIsValid: so are published workloads, and drafts for them.
+func TestPublishedIsValid(t *testing.T) {
+	s, count := compile(t), 0
+	err := fs.WalkDir(library.FS, "manifests/published", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || path.Ext(name) != ".yaml" {
+			return err
+		}
+		data, err := library.FS.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		text, err := draft.Write(draft.Options{Manifest: name, Data: data}) // with a copy of its workloads
+		if err != nil {
+			return nil // there are none
+		}
+		count++
+		if err := validate(t, s, text); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		return nil
+	})
+	if err != nil || count < 15 {
+		t.Errorf("%d manifests were found: %v", count, err)
+	}
+}
+
+func TestRandomIsValid(t *testing.T) {
+	s := compile(t)
+	for seed := range uint64(300) {
+		if err := validate(t, s, random.Scenario(seed)); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+	}
+}
+
+const valid = `apiVersion: v1
+kind: Pod
+metadata: {name: web, creationTimestamp: null}
+spec: {containers: [{name: app, image: x, resources: {limits: {cpu: 1, memory: 1.5Gi}}, livenessProbe: {httpGet: {path: /a, port: http}, periodSeconds: 5}}]}
+---
+---
+apiVersion: probesim.dev/v1alpha1
+kind: Scenario
+metadata: {name: a, labels: {b: c}}
+spec:
+  duration: 1m30s
+  seeds: 1..20
+  kubernetesVersions: [v1.36.., v1.34.4]
+  kubelet: {uptime: 1h, config: {syncFrequency: 1m}}
+  pods:
+  - name: web
+    patch: {spec: {containers: [{name: app, $patch: replace}]}}
+    containers:
+    - name: app
+      answers: [{name: away, code: 302, location: /b, then: fail in 1s}]
+      behavior:
+      - {instance: 1.., after: 10s..20s, for: 5s, every: 1m, chance: 5%, liveness: [ok x3, 503, away in 2s, repeat]}
+      - {replica: 0, at: 0.5s, readiness: 503}
+      - {afterSigterm: 0s, exit: never}
+  steps:
+  - {at: 30s, delete: {gracePeriodSeconds: 5}}
+  - {since: {record: {kind: ContainerStarted}}, after: 3s, patch: {status: {conditions: [{type: a, status: "True"}]}}}
+  expect:
+  - {first: 1s..2s, becomes: {ready: true}, count: 1..}
+  - {at: 5s, container: app, status: {restartCount: 1.., reason: /Err.*/, state: running}}
+  - {never: .., record: {kind: Event, type: Warning, reason: Unhealthy}}
+  - {container: app, transitions: {restartCount: [0, 1, any]}, runs: some}
+`
+
+// TestMistakes: one change to what is valid makes it invalid.
+func TestMistakes(t *testing.T) {
+	s := compile(t)
+	if err := validate(t, s, []byte(valid)); err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range [][2]string{
+		{"kind: Pod", "kind: Pot"}, {"apiVersion: v1", "apiVersion: v2"}, {"v1alpha1", "v1"}, {"kind: Scenario", "kind: Service"},
+		{"livenessProbe", "livenesProbe"}, {"periodSeconds: 5", "periodSecond: 5"}, {"periodSeconds: 5", "periodSeconds: 5s"},
+		{"memory: 1.5Gi", "memory: 1.5GB"}, {"port: http", "port: [1]"}, {"containers: [{name: app, image", "container: [{name: app, image"},
+		{"duration: 1m30s", "duration: 90"}, {"duration: 1m30s", "duration: 1 minute"}, {"duration", "durations"},
+		{"seeds: 1..20", "seeds: 1-20"}, {"v1.36..,", "1.36..,"}, {"uptime: 1h", "uptime: ..1h"}, {"syncFrequency", "syncfrequency"},
+		{"- name: web", "- nam: web"}, {"behavior:", "behaviour:"}, {"answers:", "answer:"}, {"code: 302", "code: 1302"}, {"then: fail in 1s", "then: fail after 1s"},
+		{"instance: 1..", "instance: -1"}, {"chance: 5%", "chance: 0.05"}, {"ok x3", "ok * 3"}, {"readiness: 503", "ready: 503"},
+		{"exit: never", "exit: 300"}, {"exit: never", "exit: ever"}, {"delete:", "remove:"}, {"gracePeriodSeconds: 5", "gracePeriodSeconds: 5s"},
+		{"{kind: ContainerStarted}", "{kind: ContainerStart}"}, {"{kind: ContainerStarted}", "{container: app}"}, {`"True"`, "true"},
+		{"{ready: true}", "{ready: yes}"}, {"{ready: true}", "{readyness: true}"}, {"state: running", "state: runing"}, {"restartCount: 1..", "restartCount: one"},
+		{"reason: Unhealthy}", "exitCode: 1}"}, {"type: Warning", "type: Warn"}, {"runs: some", "runs: any"}, {"[0, 1, any]", "[0, 1, all]"},
+		{"first: 1s..2s", "first: 1s-2s"}, {"metadata: {name: a,", "metadata: {"}, {"  pods:\n", "  pod:\n"},
+	} {
+		text := strings.Replace(valid, change[0], change[1], 1)
+		if text == valid {
+			t.Errorf("%s is not in it", change[0])
+		} else if validate(t, s, []byte(text)) == nil {
+			t.Errorf("%s instead of %s is valid", change[1], change[0])
+		}
+	}
+}
+
+// TestEveryFieldIsDescribed: fields.txt has all fields and no others, in sentences.
+func TestEveryFieldIsDescribed(t *testing.T) {
+	_, used := build()
+	for _, name := range slices.Sorted(maps.Keys(used)) {
+		if texts[name] == "" {
+			t.Errorf("say in fields.txt what %s is", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		if !used[name] {
+			t.Errorf("%s in fields.txt is no field", name)
+		}
+		if !regexp.MustCompile(`[.}\]]$`).MatchString(texts[name]) {
+			t.Errorf("%s: %q is no sentence", name, texts[name])
+		}
+	}
+}
+
+// TestKinds: the schema knows the kinds that are loaded.
+func TestKinds(t *testing.T) {
+	var names []string
+	for _, k := range Kinds() {
+		names = append(names, k.Name)
+		if k.Name != "Scenario" && !scenarios.IsWorkload(k.APIVersion, k.Name) {
+			t.Errorf("%s of %s is no workload", k.Name, k.APIVersion)
+		}
+	}
+	if want := append([]string{"Scenario"}, scenarios.WorkloadKinds()...); !slices.Equal(names, want) {
+		t.Errorf("%v, want %v", names, want)
+	}
+}
+
+func TestSchemaIsTheSame(t *testing.T) {
+	first, _ := JSON()
+	second, _ := JSON()
+	if !bytes.Equal(first, second) || !json.Valid(first) {
+		t.Error("it is another one each time, or no JSON")
+	}
+}

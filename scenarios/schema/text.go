@@ -1,0 +1,29 @@
+package schema
+
+import (
+	_ "embed"
+	"strings"
+)
+
+//go:embed fields.txt
+var fieldsText string
+
+// texts are the descriptions of fields.txt.
+var texts = parseTexts(fieldsText)
+
+// parseTexts reads entries: a line with a name, and lines that are indented.
+func parseTexts(file string) map[string]string {
+	entries := map[string]string{}
+	name := ""
+	for line := range strings.Lines(file) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case strings.HasPrefix(line, "  "):
+			entries[name] = strings.TrimSpace(entries[name] + " " + strings.TrimSpace(line))
+		default:
+			name = line
+		}
+	}
+	return entries
+}

@@ -1,0 +1,29 @@
+package simulate
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"probesim.dev/scenarios"
+	"probesim.dev/sim/node"
+)
+
+// A run whose trace grows past its limit ends with an error that says when, and what to do.
+func TestRecordLimit(t *testing.T) {
+	all, err := scenarios.Load("../library/quickstart")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := all[0].Plan("v1.37.0", nil)
+	for limit, want := range map[int64]string{1: "stopped at 1m: more than 1 records; fewer pods", 1000: ""} {
+		n := node.New(node.Options{})
+		plan.Drive(n)
+		err := runUntil(context.Background(), n, time.Minute, limit, func(time.Duration) {})
+		n.Close()
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("with a limit of %d records: %v, want %q", limit, err, want)
+		}
+	}
+}

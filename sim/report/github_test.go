@@ -1,0 +1,49 @@
+package report
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// Names and messages can neither end a workflow command nor begin another.
+func TestAnnotateEscapes(t *testing.T) {
+	var b strings.Builder
+	Annotate(&b, Annotation{File: "a,b:c%.yaml", Line: 3, Column: 5, Title: "x\n::warning::y,z", Message: "100%: a,b\r\n::error::c"})
+	want := "::error file=a%2Cb%3Ac%25.yaml,line=3,col=5,title=x%0A%3A%3Awarning%3A%3Ay%2Cz::100%25: a,b%0D%0A::error::c\n"
+	if b.String() != want {
+		t.Errorf("got  %swant %s", b.String(), want)
+	}
+	b.Reset()
+	Annotate(&b, Annotation{Message: "m"})
+	if b.String() != "::error::m\n" {
+		t.Errorf("got %s", b.String())
+	}
+}
+
+func TestGitHub(t *testing.T) {
+	seeds := []int64{1, 2, 3}
+	held, failed := []Expectation{{Name: "first", Outcome: OK}}, []Expectation{{Name: "first", File: "f.yaml", Line: 4, Column: 2, Outcome: Failed,
+		Failures: []Failure{{Expected: "this", Got: "that"}}, More: 1}}
+	run := func(i int, e []Expectation) *Run {
+		return &Run{Seed: &seeds[i], Replay: "run --seed " + string(rune('1'+i)), Expectations: e}
+	}
+	broken := run(2, nil)
+	broken.Err = errors.New("a limit\nwas hit")
+	all := []Case{
+		{Scenario: "s", Kubernetes: "v1", File: "f.yaml", Line: 1, Runs: []*Run{run(0, held), run(1, failed), broken}},
+		{Scenario: "ok", Kubernetes: "v1", File: "f.yaml", Line: 9, Runs: []*Run{run(0, held)}},
+		{Scenario: "some", Kubernetes: "v1", File: "f.yaml", Line: 9, Runs: []*Run{run(0, held), run(1, held)}, Expectations: failed},
+	}
+	var b strings.Builder
+	if err := GitHub(&b, all, func(file string) string { return "sub/" + file }); err != nil {
+		t.Fatal(err)
+	}
+	want := `::error file=sub/f.yaml,line=1,title=s [v1] ended early::a limit%0Awas hit%0ARun it again with: run --seed 3
+::error file=sub/f.yaml,line=4,col=2,title=s [v1] failed::first%0Aexpected  this%0Agot       that%0Aand 1 more%0AIt failed in 1 of 3 runs.%0ARun it again with: run --seed 2
+::error file=sub/f.yaml,line=4,col=2,title=some [v1] failed::first%0Aexpected  this%0Agot       that%0Aand 1 more%0AIt held in none of 2 runs.
+`
+	if b.String() != want {
+		t.Errorf("got\n%swant\n%s", b.String(), want)
+	}
+}
