@@ -8,7 +8,7 @@
 // The arrows of the module go one way:
 //
 //	cmd/probesim   the command
-//	scenarios      the scenario file: loading, steps, expectations
+//	scenarios      the scenario file: loading, steps, expectations; scenarios/ginkgokit for suites of Ginkgo
 //	sim/node       one simulated node, wired and runnable: the Go API to import
 //	sim/kubelet    sync loop, pod workers, PLEG, container lifecycle
 //	prober, status, fakeruntime

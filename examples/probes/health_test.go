@@ -38,37 +38,39 @@ var _ = Describe("health", func() {
 		n.AdvanceTo(2 * time.Minute)
 	}
 
-	It("takes a pod out of its Services while the database is gone, and restarts nothing", func() {
-		pod := n.AddPod(shop(), Behavior{"shop": {{Handler: health.Handler(ping)}}})
+	It("takes the pods out of their Service while the database is gone, and restarts none", func() {
+		pods := n.AddWorkload(shop(), Behavior{"shop": {{Handler: health.Handler(ping)}}})
 		outage()
 
-		Expect(pod).To(HaveReadyIntervals(
+		Expect(pods).To(HaveLen(3))
+		Expect(pods).To(HaveEach(HaveReadyIntervals(
 			ReadyInterval{From: BeNumerically("<", 10*time.Second), To: BeNumerically("~", 40*time.Second, 5*time.Second)},
 			ReadyInterval{From: BeNumerically("~", 60*time.Second, 5*time.Second)},
-		))
-		Expect(pod).NotTo(HaveRestarted())
-		Expect(pod).To(HaveEvent("Unhealthy").OfType(v1.EventTypeWarning).
+		)))
+		Expect(pods).To(HaveEach(Not(HaveRestarted())))
+		Expect(pods[0]).To(HaveEvent("Unhealthy").OfType(v1.EventTypeWarning).
 			WithMessage("Readiness probe failed: HTTP probe failed with statuscode: 503").AtLeast(6))
 	})
 
-	It("would be restarted for nothing if it were alive only with its database", func() {
-		pod := shop()
-		pod.Spec.Containers[0].LivenessProbe.HTTPGet.Path = "/readyz"
-		added := n.AddPod(pod, Behavior{"shop": {{Handler: health.Handler(ping)}}})
+	It("would have all pods restarted at once if they were alive only with their database", func() {
+		deployment := shop()
+		deployment.Spec.Template.Spec.Containers[0].LivenessProbe.HTTPGet.Path = "/readyz"
+		pods := n.AddWorkload(deployment, Behavior{"shop": {{Handler: health.Handler(ping)}}})
 		outage()
 
-		Expect(added).To(HaveBeenProbed(trace.Liveness).WithResult(trace.Failure).Times(3).Between(30*time.Second, 60*time.Second))
-		Expect(added).To(HaveBeenKilledBecauseOf("LivenessProbe").Times(1).Within(70 * time.Second))
+		Expect(pods).To(HaveEach(HaveBeenProbed(trace.Liveness).WithResult(trace.Failure).Times(3).Between(30*time.Second, 60*time.Second)))
+		Expect(pods).To(HaveEach(HaveBeenKilledBecauseOf("LivenessProbe").Times(1).Within(70 * time.Second)))
 	})
 
-	It("answers requests until it is out of its Services", func() {
-		pod := n.AddPod(shop(), Behavior{"shop": {{Handler: health.Handler(ping)}, {AfterSigterm: "2s", Exit: "0"}}})
+	It("is asked no more once a pod is to go", func() {
+		pods := n.AddWorkload(shop(), Behavior{"shop": {{Handler: health.Handler(ping)}, {AfterSigterm: "2s", Exit: "0"}}})
 		n.Advance(time.Minute)
-		pod.Delete()
+		pods[1].Delete()
 		n.Advance(time.Minute)
 
-		Expect(pod).To(HaveBeenKilledBecauseOf("Deleted").Between(70*time.Second, 71*time.Second)) // after preStop
-		Expect(pod).NotTo(HaveBeenProbed(trace.Liveness).After(62 * time.Second))
+		Expect(pods[1]).To(HaveBeenKilledBecauseOf("Deleted").Between(70*time.Second, 71*time.Second)) // after preStop
+		Expect(pods[1]).NotTo(HaveBeenProbed(trace.Liveness).After(62 * time.Second))
+		Expect(pods[0]).To(HaveBeenProbed(trace.Liveness).After(62 * time.Second))
 	})
 
 	DescribeTable("knows only the paths of the manifest", func(version string) {
@@ -76,16 +78,18 @@ var _ = Describe("health", func() {
 		DeferCleanup(n.Close)
 		asked := map[string]int{}
 		handler := health.Handler(ping)
-		pod := n.AddPod(shop(), Behavior{"shop": {{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		pods := n.AddWorkload(shop(), Behavior{"shop": {{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			asked[r.URL.Path]++
 			handler.ServeHTTP(w, r)
 		})}}})
 		n.Advance(time.Hour)
 
-		Expect(pod).To(HaveBecomeReady().Times(1).Within(15 * time.Second))
-		Expect(pod).NotTo(HaveBeenReadyBeforeStarted())
-		Expect(pod).To(HaveConditionTransitions(v1.PodReady, v1.ConditionFalse, v1.ConditionTrue))
-		Expect(pod).To(HaveContainerStatuses(trace.ContainerStatus{Name: "shop", State: "running", Started: true, Ready: true}))
+		Expect(pods).To(HaveEach(And(
+			HaveBecomeReady().Times(1).Within(15*time.Second),
+			Not(HaveBeenReadyBeforeStarted()),
+			HaveConditionTransitions(v1.PodReady, v1.ConditionFalse, v1.ConditionTrue),
+			HaveContainerStatuses(trace.ContainerStatus{Name: "shop", State: "running", Started: true, Ready: true}),
+		)))
 		Expect(asked).To(HaveLen(2))
 	}, versions())
 })

@@ -8,7 +8,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
-	v1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
 	"probesim.dev/scenarios/ginkgokit"
@@ -22,14 +21,12 @@ func TestProbes(t *testing.T) {
 // A spec of each scenario in the files below this folder.
 var _ = ginkgokit.DescribeScenarios("scenarios")
 
-// shop returns a pod of the Deployment, as it is applied.
-func shop() *v1.Pod {
+// shop returns the Deployment, as it is applied.
+func shop() *appsv1.Deployment {
 	GinkgoHelper()
 	text, err := os.ReadFile("../deploy/shop.yaml")
 	Expect(err).NotTo(HaveOccurred())
 	var deployment appsv1.Deployment
 	Expect(yaml.UnmarshalStrict(text, &deployment)).To(Succeed())
-	pod := &v1.Pod{ObjectMeta: deployment.Spec.Template.ObjectMeta, Spec: deployment.Spec.Template.Spec}
-	pod.Name = deployment.Name
-	return pod
+	return &deployment
 }

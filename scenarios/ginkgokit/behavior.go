@@ -1,10 +1,17 @@
 package ginkgokit
 
-import "net/http"
+import (
+	"maps"
+	"net/http"
+	"slices"
+)
 
 // Behavior says what the programs in the containers of a pod do, by the name of the container. A container that is not
 // named runs for ever and answers every probe with ok.
 type Behavior map[string][]Rule
+
+// names returns the containers that a behavior is about, sorted.
+func (b Behavior) names() []string { return slices.Sorted(maps.Keys(b)) }
 
 // Rule says who does what when, as an entry of behavior in a scenario file does, with the fields and the notation of
 // docs/format.md. Later rules win; what no rule answers is answered ok. An empty field is not set.
@@ -14,7 +21,8 @@ type Behavior map[string][]Rule
 //	{Instance: "0", After: "2m", Exit: "1"}         // the first instance crashes after two minutes
 //	{AfterSigterm: "8s", Exit: "0"}                 // it drains for 8 s
 type Rule struct {
-	Instance string `json:"instance,omitempty"` // range of integers: only these; 0 is the first run, 1 the first restart
+	Replica  string `json:"replica,omitempty"`  // range of integers: only these pods of a workload
+	Instance string `json:"instance,omitempty"` // only these runs of the container; 0 is the first, 1 the first restart
 
 	After        string `json:"after,omitempty"`        // since the start of the instance: "40s", or drawn: "40s..50s"
 	At           string `json:"at,omitempty"`           // at this time of the node

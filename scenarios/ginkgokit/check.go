@@ -36,16 +36,16 @@ func check(ctx context.Context, plans []*scenarios.Plan) {
 	if message := c.message(simulate.Expectations(expect.Some(c.results))); message != "" {
 		ginkgo.Fail(message)
 	}
-	ginkgo.AddReportEntry("timeline", c.shown, ginkgo.ReportEntryVisibilityFailureOrVerbose, location(plans[0].Scenario.Pos))
+	ginkgo.AddReportEntry("timeline", wholeRun(c.shown), ginkgo.ReportEntryVisibilityFailureOrVerbose, location(plans[0].Scenario.Pos))
 }
 
 // outcome is what became of the runs of a spec.
 type outcome struct {
 	runs    int // that there are
 	made    int
-	failed  []*int64  // seeds of those that failed
-	told    string    // of the first of them
-	shown   *wholeRun // that one, or the first
+	failed  []*int64    // seeds of those that failed
+	told    string      // of the first of them
+	shown   *report.Run // that one, or the first
 	results [][]expect.Result
 }
 
@@ -53,7 +53,7 @@ func (c *outcome) add(r *simulate.Result) {
 	run := r.Report(simulate.Command(r.Plan))
 	bad := run.Outcome() != report.OK
 	if bad && c.failed == nil || c.shown == nil {
-		c.shown = &wholeRun{run}
+		c.shown = run
 	}
 	if bad && c.failed == nil {
 		c.told = failureOf(run)
@@ -112,12 +112,13 @@ func failureOf(run *report.Run) string {
 	o := report.Options{Width: width}
 	report.RunLine(&b, run, 0, o)
 	report.Failures(&b, run.Expectations, o)
-	if run.Err == nil {
-		for _, part := range parts(run) {
-			o.From, o.To = part.from, part.to
-			b.WriteString("\n")
-			report.Timeline(&b, run, o)
-		}
+	if run.Err != nil { // which says how to make it again
+		return b.String()
+	}
+	for _, part := range parts(run) {
+		o.From, o.To = part.from, part.to
+		b.WriteString("\n")
+		report.Timeline(&b, run, o)
 	}
 	b.WriteString("\n" + again(run.Replay))
 	return b.String()
@@ -127,13 +128,11 @@ func again(command string) string {
 	return "Run it again, in the folder of the suite, with:\n  " + command + "\n"
 }
 
-// wholeRun is a run as a report of Ginkgo shows it.
-type wholeRun struct{ *report.Run }
-
-func (r *wholeRun) String() string {
+// wholeRun shows a run, as it goes into the report of its spec.
+func wholeRun(run *report.Run) string {
 	var b strings.Builder
-	report.Heading(&b, r.Run, report.Options{Width: width})
-	return b.String() + "\n" + timelineAndEvents(r.Run)
+	report.Heading(&b, run, report.Options{Width: width})
+	return b.String() + "\n" + timelineAndEvents(run)
 }
 
 func timelineAndEvents(run *report.Run) string {

@@ -82,7 +82,7 @@ func (h *Happens[M]) message(expected string) string {
 	for _, it := range slices.Concat(h.before, h.inside, h.behind) {
 		f.marks = append(f.marks, it.record)
 	}
-	return f.message(expected+h.times()+h.window.String(), h.happened())
+	return f.message(expected+h.times()+h.window.words(), h.happened())
 }
 
 func (h *Happens[M]) times() string {

@@ -109,7 +109,7 @@ func (m *HaveBackedOffForMatcher) message(what, never string) string {
 		got = "It did for " + listOf(m.got, func(b backOff) string { return value.Format(b.length) + " at " + trace.FormatTime(b.t) })
 	}
 	if len(m.expected) == 0 {
-		return m.found.message(never+m.window.String(), got)
+		return m.found.message(never+m.window.words(), got)
 	}
-	return m.found.message(what+" for "+listOf(m.expected, value.Format)+m.window.String(), got)
+	return m.found.message(what+" for "+listOf(m.expected, value.Format)+m.window.words(), got)
 }

@@ -125,6 +125,6 @@ func (m *HaveConditionTransitionsMatcher) NegatedFailureMessage(any) string {
 
 func (m *HaveConditionTransitionsMatcher) message(what string) string {
 	expected := listOf(m.expected, func(s v1.ConditionStatus) string { return string(s) })
-	return m.found.message(fmt.Sprintf("%s %s %s%s", what, m.condition, expected, m.window),
+	return m.found.message(fmt.Sprintf("%s %s %s%s", what, m.condition, expected, m.window.words()),
 		"It was "+listOf(m.got, conditionAt.String))
 }

@@ -142,7 +142,7 @@ func (m *HaveReadyIntervalsMatcher) message(what, never string) string {
 		got = "It was from " + listOf(m.got, ready.String)
 	}
 	if len(m.expected) == 0 {
-		return m.found.message(never+m.window.String(), got)
+		return m.found.message(never+m.window.words(), got)
 	}
-	return m.found.message(what+" from "+listOf(m.expected, ReadyInterval.String)+m.window.String(), got)
+	return m.found.message(what+" from "+listOf(m.expected, ReadyInterval.String)+m.window.words(), got)
 }

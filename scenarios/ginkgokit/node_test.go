@@ -36,7 +36,7 @@ func TestRefused(t *testing.T) {
 		want []string
 	}{
 		{"a pod that is not valid", func(n *Node) { n.AddPod(pod("Web", *bad)) }, []string{
-			"the pod Web cannot be added:", `metadata.name: Invalid value: "Web"`, `spec.containers[0].image: Required value`,
+			"the Pod Web cannot be added:", `metadata.name: Invalid value: "Web"`, `spec.containers[0].image: Required value`,
 			"spec.containers[0].livenessProbe.periodSeconds: Invalid value: -1"}},
 		{"a behavior that does not fit", func(n *Node) {
 			n.AddPod(pod("web", app), Behavior{"app": {{For: "20", Probes: "fial"}, {Readiness: "fail"}}, "ap": {{Exit: "1"}}})

@@ -1,9 +1,11 @@
 package ginkgokit
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"strings"
 
@@ -13,44 +15,55 @@ import (
 	"probesim.dev/scenarios/value"
 )
 
-// plan makes of a pod and its behavior what a scenario file with them would bring: the loader of scenarios sets the
-// defaults, and checks both.
-func plan(pod *v1.Pod, b Behavior, o NodeOptions) (*scenarios.PlannedPod, error) {
-	text, err := scenarioOf(pod, b)
+// plan makes of a workload and its behavior the pods that a scenario file with them would bring: the loader of scenarios
+// sets the defaults, and checks both.
+func plan(w Workload, b Behavior, o NodeOptions) ([]scenarios.PlannedPod, error) {
+	if w == nil || reflect.ValueOf(w).IsNil() {
+		return nil, errors.New("there is nothing to add: it is nil")
+	}
+	object, spec, err := identified(w)
 	if err != nil {
 		return nil, err
 	}
+	text, err := scenarioOf(object, spec, b)
+	if err != nil {
+		return nil, cannot(object, err)
+	}
 	loaded, err := scenarios.LoadBytes("", text, func(string) ([]byte, error) { return nil, errors.New("there are no files") })
 	if err != nil {
-		return nil, reworded(err, b)
+		return nil, cannot(object, reworded(err, b))
 	}
-	planned := loaded[0].Plan(o.Kubernetes, o.Seed).Pods()[0]
+	planned := loaded[0].Plan(o.Kubernetes, o.Seed).Pods()
 	for _, name := range b.names() {
 		for i, rule := range b[name] {
 			if rule.Handler != nil {
-				rule.attach(&planned.Program.Containers[name].Program.Rules[i], containerOf(planned.Pod, name))
+				rule.attach(&planned[0].Program.Containers[name].Program.Rules[i], containerOf(spec, name)) // all pods share them
 			}
 		}
 	}
-	return &planned, nil
+	return planned, nil
+}
+
+func cannot(w Workload, err error) error {
+	kind := w.GetObjectKind().GroupVersionKind().Kind
+	return fmt.Errorf("the %s %s cannot be added:\n%w", kind, cmp.Or(w.GetName(), w.GetGenerateName()), err)
 }
 
 // scenarioOf writes the scenario file: two documents, one a line.
-func scenarioOf(pod *v1.Pod, b Behavior) ([]byte, error) {
-	pod.APIVersion, pod.Kind = "v1", "Pod"
+func scenarioOf(w Workload, spec *v1.PodSpec, b Behavior) ([]byte, error) {
 	type object = map[string]any
 	containers := []object{}
 	for _, name := range b.names() {
 		rules := make([]Rule, len(b[name]))
 		for i, rule := range b[name] {
 			var err error
-			if rules[i], err = rule.asked(containerOf(pod, name)); err != nil {
+			if rules[i], err = rule.asked(containerOf(spec, name)); err != nil {
 				return nil, fmt.Errorf("behavior[%q][%d].handler: %w", name, i, err)
 			}
 		}
 		containers = append(containers, object{"name": name, "behavior": rules})
 	}
-	first, err := json.Marshal(pod)
+	first, err := json.Marshal(w)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +71,7 @@ func scenarioOf(pod *v1.Pod, b Behavior) ([]byte, error) {
 		"apiVersion": scenarios.APIVersion, "kind": "Scenario", "metadata": object{"name": "node"},
 		"spec": object{
 			"duration": value.Format(value.MaxDuration),
-			"pods":     []object{{"name": pod.Name, "containers": containers}},
+			"pods":     []object{{"name": cmp.Or(w.GetName(), w.GetGenerateName()), "containers": containers}},
 		},
 	})
 	return []byte(string(first) + "\n---\n" + string(second) + "\n"), err
@@ -66,7 +79,7 @@ func scenarioOf(pod *v1.Pod, b Behavior) ([]byte, error) {
 
 var ruleField = regexp.MustCompile(`^spec\.pods\[0\]\.containers\[(\d+)\](\.behavior)?`)
 
-// reworded returns errors about the file as errors about the pod and the behavior that it was written from.
+// reworded returns errors about the file as errors about the object and the behavior that it was written from.
 func reworded(err error, b Behavior) error {
 	list, ok := errors.AsType[scenarios.Errors](err)
 	if !ok {
@@ -82,15 +95,4 @@ func reworded(err error, b Behavior) error {
 		lines = append(lines, path+": "+e.Message)
 	}
 	return errors.New(strings.Join(lines, "\n"))
-}
-
-func containerOf(pod *v1.Pod, name string) *v1.Container {
-	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range list {
-			if list[i].Name == name {
-				return &list[i]
-			}
-		}
-	}
-	return nil
 }

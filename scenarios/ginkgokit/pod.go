@@ -35,6 +35,12 @@ func (p *Pod) String() string { return trace.PodName(p.key) }
 // String is the name of the pod and the container.
 func (c *Container) String() string { return c.Pod.String() + "/" + c.Name }
 
+// GomegaString is how messages of Gomega show the pod.
+func (p *Pod) GomegaString() string { return p.String() }
+
+// GomegaString is how messages of Gomega show the container.
+func (c *Container) GomegaString() string { return c.String() }
+
 // Records returns the records of the trace about the pod and its containers, in order, for whatever no matcher here is for.
 func (p *Pod) Records() []trace.Record {
 	var list []trace.Record
@@ -53,16 +59,6 @@ func (p *Pod) containers() []string {
 		}
 	}
 	return names
-}
-
-// gone reports whether the API server has the pod no more.
-func (p *Pod) gone() bool {
-	for _, r := range p.log.records[p.from:] {
-		if r.Pod == p.key && r.Kind == trace.PodRemoved {
-			return true
-		}
-	}
-	return false
 }
 
 // Delete deletes the pod through the API now: gracefully, in the pod's own time. A grace period in seconds may be given

@@ -47,6 +47,9 @@ func DescribeScenarios(path string, args ...any) bool {
 // refuse ends the suite before it begins, as Ginkgo does where specs are not well formed: a spec that fails would be
 // left out by --focus and --label-filter.
 func refuse(err error, caller types.CodeLocation) {
+	if _, reporter := ginkgo.GinkgoConfiguration(); reporter.NoColor {
+		formatter.SingletonFormatter.ColorMode = formatter.ColorModeNone
+	}
 	fmt.Fprint(formatter.ColorableStdErr, types.GinkgoError{Heading: "Scenario files are wrong: nothing was run", CodeLocation: caller}.Error())
 	fmt.Fprintln(formatter.ColorableStdErr, "  "+strings.ReplaceAll(err.Error(), "\n", "\n  ")+"\n")
 	os.Exit(1)

@@ -59,19 +59,20 @@ func (s *subject) one() error {
 	return nil
 }
 
-// indexes returns the records of the pod in the log: up to the next pod of that name, for containers may outlive their
-// pod in the API.
+// indexes returns the records of the pod in the log: from its addition to that of the next of its name, as containers may
+// outlive their pod in the API.
 func (p *Pod) indexes() []int {
 	var list []int
 	for i := p.from; i < len(p.log.records); i++ {
 		r := &p.log.records[i]
-		if r.Pod != p.key {
-			continue
+		added := r.Kind == trace.PodAdded
+		switch {
+		case r.Pod != p.key || !added && list == nil:
+		case added && list != nil:
+			return list
+		default:
+			list = append(list, i)
 		}
-		if r.Kind == trace.PodAdded && len(list) > 0 {
-			break
-		}
-		list = append(list, i)
 	}
 	return list
 }

@@ -66,7 +66,7 @@ func (w window) span(s *subject) (from, to time.Duration, err error) {
 	return from, to, nil
 }
 
-func (w window) String() string {
+func (w window) words() string {
 	switch {
 	case w.sinceAdded:
 		return " within " + value.Format(*w.until)
