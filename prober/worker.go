@@ -26,6 +26,8 @@ type worker struct {
 	terminating bool // the pod was when the worker was made
 	onHold      bool // no probing until there is a new container
 	instance    int
+	stored      bool           // the present container has a result
+	result      results.Result // this one
 	lastResult  results.Result
 	resultRun   int32 // how many times in a row the probe came to lastResult
 	cause       int64 // of the present run, if somebody asked for it
@@ -152,6 +154,7 @@ func (w *worker) meet(p *sim.Proc, c *v1.ContainerStatus) {
 	if w.containerID != "" {
 		w.results.Remove(w.containerID)
 	}
+	w.stored = false
 	w.containerID, w.instance, w.since = c.ContainerID, w.manager.instance(c.ContainerID), 0
 	step := w.manager.step(w.containerID)
 	if w.manager.profile.KeptOnKubeletRestart && w.isSidecar() && w.probeType == trace.Startup && c.Started != nil && *c.Started {
@@ -203,7 +206,12 @@ func (w *worker) probeAndCount(p *sim.Proc, podIP string) {
 	}
 }
 
+// set stores a result. That of its container is the worker's alone, and the same again changes nothing.
 func (w *worker) set(p *sim.Proc, r results.Result, cause int64) {
+	if w.stored && w.result == r {
+		return
+	}
+	w.stored, w.result = true, r
 	w.results.Set(p, results.Update{ContainerID: w.containerID, PodUID: w.podUID, Result: r, Cause: cause})
 }
 

@@ -47,6 +47,7 @@ func (c *checker) checkExpect() {
 			c.checkWindow(e, item)
 			c.checkMatcher(e, item)
 			c.checkWhich(e, item)
+			checkObserved(e, item)
 		}
 	}
 }

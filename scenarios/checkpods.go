@@ -191,11 +191,6 @@ func (c *checker) checkSupported(w *workload) {
 
 // checkContainerSupported does the same for a container, whose fields have this prefix.
 func checkContainerSupported(c *v1.Container, prefix string, refuse func(field, name string)) {
-	for _, u := range unsupportedInContainers {
-		if u.used(c) {
-			refuse(prefix+u.path, u.path)
-		}
-	}
 	if c.Image != "" && !podspec.IsImage(c.Image) {
 		refuse(prefix+"image", "an image whose name is no reference")
 	}

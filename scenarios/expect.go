@@ -36,6 +36,10 @@ type Expect struct {
 
 	KubernetesVersions []value.VersionRange `json:"kubernetesVersions,omitempty"` // none: every run
 	Runs               string               `json:"runs,omitempty"`               // every or some; never empty once loaded
+
+	// Observed is set if what it expects is what was seen, and is to be refreshed when that is asked for: the values of
+	// Transitions, the window First, the Count, or the fields of Status At an instant.
+	Observed bool `json:"observed,omitempty"`
 }
 
 // Values of Expect.Runs.

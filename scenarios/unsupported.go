@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"net/netip"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -35,14 +34,6 @@ var unsupportedInPods = []struct {
 	{"spec.os", func(p *v1.Pod) bool { return p.Spec.OS != nil && p.Spec.OS.Name != v1.Linux }},
 }
 
-// unsupportedInContainers are the same of a regular container.
-var unsupportedInContainers = []struct {
-	path string // of the field in the container
-	used func(*v1.Container) bool
-}{
-	{"lifecycle.stopSignal", func(c *v1.Container) bool { return c.Lifecycle != nil && c.Lifecycle.StopSignal != nil }},
-}
-
 // unsupportedInProbes are the same of a probe.
 var unsupportedInProbes = []struct {
 	path string // of the field in the probe
@@ -50,7 +41,6 @@ var unsupportedInProbes = []struct {
 	used func(*v1.Probe) bool
 }{
 	{"tcpSocket.host", "a host that has to be looked up", func(p *v1.Probe) bool { return p.TCPSocket != nil && isName(p.TCPSocket.Host) }},
-	{"grpc.mode", "mode", func(p *v1.Probe) bool { return isSet(p.GRPC, "Mode") }},
 }
 
 // unsupportedInHTTPGet are the same of an httpGet handler, of a probe or a lifecycle hook.
@@ -59,22 +49,10 @@ var unsupportedInHTTPGet = []struct {
 	what string
 	used func(*v1.HTTPGetAction) bool
 }{
-	{"protocol", "protocol", func(h *v1.HTTPGetAction) bool { return isSet(h, "Protocol") }},
 	{"host", "a host that has to be looked up", func(h *v1.HTTPGetAction) bool { return isName(h.Host) }},
 	{"httpHeaders", "a header that cannot be sent as it is", func(h *v1.HTTPGetAction) bool {
 		return slices.ContainsFunc(h.HTTPHeaders, isOddHeader)
 	}},
-}
-
-// isSet reports whether a handler has a value in a field, which only newer releases of k8s.io/api have: this package
-// is also built with those of the kubelets that it is compared with.
-func isSet(handler any, field string) bool {
-	v := reflect.ValueOf(handler)
-	if v.IsNil() {
-		return false
-	}
-	f := v.Elem().FieldByName(field)
-	return f.IsValid() && !f.IsZero()
 }
 
 // isOddHeader reports whether a request with this header could not be sent, or not as it is.

@@ -29,9 +29,7 @@ func (s *Sim) Set(t *Timer, at time.Duration) {
 
 // At calls f at time t, whatever group ends until then. Other calls may have the same name.
 func (s *Sim) At(t time.Duration, name string, f func()) {
-	turns := s.meter.Turns(name)
-	s.Set(&Timer{name: name, call: f, turns: new(*turns)}, t)
-	*turns++
+	s.Set(&Timer{name: name, call: f, turns: new(s.meter.Turn(name))}, t)
 }
 
 // Stop keeps the timer from firing.
@@ -59,13 +57,15 @@ type Ticker struct {
 	C      *Chan[struct{}]
 	sim    *Sim
 	timer  Timer
+	ticks  Chan[struct{}] // C
 	period time.Duration
 	idle   func() bool
 }
 
 // NewTicker returns a ticker whose first tick is one period away. The period must be positive.
 func (s *Sim) NewTicker(name string, period time.Duration) *Ticker {
-	t := &Ticker{C: NewChan[struct{}](s, name, 1), sim: s, period: period}
+	t := &Ticker{ticks: Chan[struct{}]{name: name, cap: 1}, sim: s, period: period}
+	t.C = &t.ticks
 	t.timer = Timer{name: name, call: t.tick, turns: s.meter.Turns(name), group: s.group}
 	s.Set(&t.timer, s.now+period)
 	return t

@@ -41,56 +41,58 @@ func readStdin(stdin io.Reader) ([]byte, error) {
 
 // writeFile writes a file as a whole or not at all. It overwrites one only if it is told to, and then keeps its mode, and a
 // link that leads to it.
-func writeFile(path string, data []byte, overwrite bool) (err error) {
-	defer func() {
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			err = fmt.Errorf("%s: cannot be written: %w", path, pathless(err))
-		}
-	}()
-	mode := fs.FileMode(0o666)
+func writeFile(path string, data []byte, overwrite bool) error {
 	target, err := filepath.EvalSymlinks(path)
 	switch {
-	case err == nil && !overwrite:
-		return fmt.Errorf("%w%w", exists(path), quiet{fs.ErrExist})
-	case err == nil:
-		info, err := os.Stat(target)
-		if err != nil {
-			return err
-		}
-		if !info.Mode().IsRegular() {
-			return errors.New("it is not a regular file")
-		}
-		mode = info.Mode().Perm()
-	default:
-		target = path
+	case err == nil && overwrite:
+		err = replace(target, data)
+	default: // also where it is there: that is an error then
+		err = create(path, data)
 	}
-	return replace(target, data, mode)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return exists(path)
+	case err != nil:
+		return fmt.Errorf("%s: cannot be written: %w", path, pathless(err))
+	}
+	return nil
 }
 
-// quiet is an error that says nothing.
-type quiet struct{ error }
+// create writes a file that is not there yet.
+func create(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(path)
+	}
+	return err
+}
 
-func (quiet) Error() string   { return "" }
-func (q quiet) Unwrap() error { return q.error }
-
-// replace puts a file in the place of another one in one step.
-func replace(path string, data []byte, mode fs.FileMode) error {
+// replace puts a file with that text in the place of another one, in one step.
+func replace(path string, data []byte) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("it is not a regular file")
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name()) // of no effect once it is renamed
 	_, err = f.Write(data)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.Chmod(f.Name(), mode)
+	if err := os.Chmod(f.Name(), info.Mode().Perm()); err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	return err
+	return os.Rename(f.Name(), path)
 }
 
 // pathless returns what an error of the file system says without the path.

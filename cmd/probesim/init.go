@@ -16,9 +16,9 @@ import (
 
 // initOptions are the flags of init.
 type initOptions struct {
-	manifest string
-	output   string
-	force    bool
+	manifests []string // one
+	output    string
+	force     bool
 }
 
 func newInit() *cobra.Command {
@@ -42,21 +42,24 @@ without --force.`,
   kubectl get deployment web -o yaml | probesim init -f - -o web.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
-			case len(args) > 0 && o.manifest == "":
+			case len(args) > 0 && len(o.manifests) == 0:
 				return fmt.Errorf("init takes its manifest with -f\nDid you mean 'probesim init -f %s'?", quote(args[0]))
 			case len(args) > 0:
 				return fmt.Errorf("init takes no arguments, and there is %s", strict.Quote(args[0]))
-			case o.manifest == "":
+			case len(o.manifests) == 0 || o.manifests[0] == "":
 				return errors.New("init needs a manifest: -f pod.yaml, or -f - for stdin")
+			case len(o.manifests) > 1:
+				return errors.New("init takes one manifest, which may have several documents: cat a.yaml b.yaml | probesim init -f -")
 			}
 			return nil
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
+		PreRunE:           refuseEmpty,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return initScenario(cmd, o) },
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.manifest, "filename", "f", "", "the manifest, or - for stdin")
-	flags.StringVarP(&o.output, "output", "o", "", "file to write the scenario to (default stdout)")
+	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "the `manifest`, or - for stdin")
+	flags.StringVarP(&o.output, "output", "o", "", "`file` to write the scenario to (default stdout)")
 	flags.BoolVar(&o.force, "force", false, "overwrite the file")
 	yamlFiles := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
@@ -101,7 +104,7 @@ func (o *initOptions) mayWrite() error {
 	switch {
 	case err == nil && info.IsDir():
 		return fmt.Errorf("%s is a folder: name a file in it", o.output)
-	case err == nil && o.manifest != "-" && sameFile(o.manifest, info):
+	case err == nil && o.manifests[0] != "-" && sameFile(o.manifests[0], info):
 		return fmt.Errorf("%s is the manifest itself: write the scenario to another file", o.output)
 	case err == nil && !o.force:
 		return exists(o.output)
@@ -120,23 +123,23 @@ func sameFile(path string, other os.FileInfo) bool {
 
 // read reads the manifest and finds how the scenario refers to it.
 func (o *initOptions) read(stdin io.Reader) (draft.Options, error) {
-	words := []string{"probesim init -f", quote(o.manifest)}
-	d := draft.Options{Manifest: filepath.ToSlash(o.manifest), Run: "probesim run FILE"}
+	words := []string{"probesim init -f", quote(o.manifests[0])}
+	d := draft.Options{Manifest: filepath.ToSlash(o.manifests[0]), Run: "probesim run FILE"}
 	if o.output != "" {
 		words = append(words, "-o", quote(o.output))
 		d.Run = "probesim run " + quote(o.output)
 	}
 	d.Command = strings.Join(words, " ")
 	var err error
-	if o.manifest == "-" {
+	if o.manifests[0] == "-" {
 		d.Manifest = "stdin"
 		d.Data, err = readStdin(stdin)
 		return d, err
 	}
-	if d.Data, err = readManifest(o.manifest); err != nil {
+	if d.Data, err = readManifest(o.manifests[0]); err != nil {
 		return d, err
 	}
-	d.File, err = relative(filepath.Dir(o.output), o.manifest)
+	d.File, err = relative(filepath.Dir(o.output), o.manifests[0])
 	return d, err
 }
 

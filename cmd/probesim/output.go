@@ -17,6 +17,7 @@ import (
 	"probesim.dev/sim/report"
 	"probesim.dev/sim/report/html"
 	"probesim.dev/sim/report/perfetto"
+	"probesim.dev/sim/why"
 )
 
 // outputs are the values of --output.
@@ -123,12 +124,13 @@ func (out *output) show(s *simulation) made {
 		m.run.Output = b.String()
 		b.Reset()
 	case "html":
+		m.run.Why = why.New(s.records, pods(s.job.plan), s.end)
 		m.err = html.Section(&b, m.run)
 		m.run.Output = b.String()
 		b.Reset()
 	}
 	if out.format != "perfetto" {
-		m.run.Records = nil
+		m.run.Records, m.run.Why = nil, nil
 	}
 	m.text = b.Bytes()
 	return m

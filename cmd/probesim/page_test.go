@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,22 +21,19 @@ func page(t *testing.T, code int, args ...string) string {
 	if got := execute(t.Context(), append([]string{"run", "-o", "html"}, args...), &out, &errs); got != code {
 		t.Fatalf("exit code %d, want %d: %s", got, code, errs.String())
 	}
-	file, err := filepath.Abs(filepath.Join(t.TempDir(), "page.html"))
-	if err == nil {
-		err = os.WriteFile(file, out.Bytes(), 0o666)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return "file://" + filepath.ToSlash(file)
+	return written(t, out.String())
 }
 
 // clean checks that a page ran without errors and asked for nothing but itself.
 func (b *browser) clean() {
 	b.t.Helper()
 	b.settle()
-	for _, e := range b.errors {
-		b.t.Errorf("the page is not well: %s", e)
+	for i, e := range b.errors {
+		if i == 3 {
+			b.t.Errorf("and %d errors more", len(b.errors)-i)
+			break
+		}
+		b.t.Errorf("the page is not well: %.600s", e)
 	}
 	for _, url := range b.requests[1:] {
 		if !strings.HasPrefix(url, "data:") {
@@ -127,9 +125,8 @@ func TestPageGoesToTheCause(t *testing.T) {
 	b.want(".details", "container exited with 137")
 	b.want(".details .causes li:nth-child(1)", "stop signal: LivenessProbe")
 	b.want(".details .causes li:nth-child(2)", "liveness probe: failure")
-	b.want(".details .causes li:nth-child(3)", "container started")
-	if n := b.count(".selection .chain"); n != 3 {
-		t.Errorf("%d lines to causes, want 3", n)
+	if n := b.count(".selection .chain"); n != 2 {
+		t.Errorf("%d lines to causes, want 2", n)
 	}
 	b.shot("chain", "")
 	b.click(".details .causes li:nth-child(2) .jump")
@@ -207,6 +204,81 @@ func TestPageKeys(t *testing.T) {
 	}
 	b.key("ArrowRight", 8)
 	b.key("0", 0)
+	b.wantTicks(whole)
+	b.clean()
+}
+
+// No page of the library has an error, none asks for anything, and each shows its timeline.
+func TestPageOfLibrary(t *testing.T) {
+	b := openBrowser(t, 1280, 900)
+	b.open(page(t, 0, ofLibrary))
+	runs := b.count("section.run")
+	if runs < 100 {
+		t.Fatalf("%d runs in the page of the library", runs)
+	}
+	every := 7
+	if os.Getenv("CI") != "" {
+		every = 1
+	}
+	var blank []string
+	b.eval(fmt.Sprintf(`(async () => { const blank = []; for (const [i, s] of document.querySelectorAll('section.run').entries()) {
+		if (i %% %d) continue;
+		location.hash = '#' + s.id; await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+		if (s.hidden || !s.querySelector('svg.lanes .m')) blank.push(s.querySelector('h2').textContent);
+	} return blank; })()`, every), &blank)
+	if len(blank) > 0 {
+		t.Errorf("without a timeline: %q", blank)
+	}
+	b.clean()
+}
+
+// A stranger's file runs nothing in the page.
+func TestPageOfHostileFile(t *testing.T) {
+	evil := `</script><img src=x onerror=\"document.title='owned'\"><svg onload=alert(1)>`
+	file := filepath.Join(t.TempDir(), "evil.yaml")
+	text := `apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - {name: app, image: "w", livenessProbe: {exec: {command: [x]}}}
+---
+apiVersion: probesim.dev/v1alpha1
+kind: Scenario
+metadata: {name: evil}
+spec:
+  duration: 40s
+  description: "` + evil + `"
+  pods: [{name: web, containers: [{name: app, answers: [{name: evil, code: 1, body: "` + evil + `"}], behavior: [{liveness: evil}]}]}]
+  expect:
+  - {name: "` + evil + `", never: .., record: {kind: ContainerStopping}}
+`
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	b := openBrowser(t, 1280, 900)
+	b.open(page(t, 1, file))
+	b.want("main", "onerror=")
+	b.hover(".m-failure")
+	b.want(".tip", "onerror=")
+	b.click(".plot .m-exit")
+	b.want(".details", "onerror=")
+	var title string
+	if b.eval(`document.title`, &title); strings.Contains(title, "owned") || b.count("img") > 0 {
+		t.Errorf("the page does what the file says: %q", title)
+	}
+	b.clean()
+}
+
+// It prints, and looks afterwards as before.
+func TestPagePrints(t *testing.T) {
+	b := run(t)
+	var pdf struct{ Data []byte }
+	b.call("Page.printToPDF", map[string]any{"preferCSSPageSize": true}, &pdf)
+	if !bytes.HasPrefix(pdf.Data, []byte("%PDF-")) || len(pdf.Data) < 20_000 {
+		t.Errorf("what is printed has %d bytes", len(pdf.Data))
+	}
+	b.settle()
 	b.wantTicks(whole)
 	b.clean()
 }

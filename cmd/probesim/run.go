@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -26,6 +27,7 @@ type runOptions struct {
 	kubernetes []string
 	parallel   int
 	verbose    bool
+	update     bool
 }
 
 // selection is what the flags say, parsed.
@@ -59,7 +61,8 @@ Exit codes: 0 all expectations held, 1 one failed, 2 bad usage or a bad file,
   probesim run web.yaml -o html > web.html       a page for the browser
   probesim run web.yaml --seed 1..100            run it with a hundred seeds
   probesim run web.yaml --run '^slow-start$'     run one of its scenarios
-  probesim run web.yaml -o jsonl --verbose       internal records too`,
+  probesim run web.yaml -o jsonl --verbose       internal records too
+  probesim run web.yaml --update                 refresh what was observed`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("run needs a scenario file or a folder")
@@ -84,6 +87,7 @@ Exit codes: 0 all expectations held, 1 one failed, 2 bad usage or a bad file,
 	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "runs at once")
 	flags.Lookup("parallel").DefValue = "the number of CPUs"
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "internal records too, in -o jsonl and around failures")
+	flags.BoolVar(&o.update, "update", false, "first write what is seen into expectations that are marked observed, and show the difference")
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.Names(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -119,11 +123,18 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.update {
+		if err := updateFiles(cmd, jobs, o); err != nil {
+			return err
+		}
+		o.update = false
+		return runFiles(cmd, paths, o) // as the files are now
+	}
 	return runJobs(cmd, jobs, o)
 }
 
 func (o *runOptions) parse() (s selection, err error) {
-	if err := o.checkOutput(); err != nil {
+	if err := cmp.Or(o.checkOutput(), o.checkUpdate()); err != nil {
 		return s, err
 	}
 	if o.parallel < 1 {

@@ -191,9 +191,7 @@ func (o *whyOptions) question(cmd *cobra.Command, j *job) (*whyQuestion, error) 
 		}
 		q.at = at
 	}
-	for _, p := range j.plan.Pods() {
-		q.pods = append(q.pods, p.Pod)
-	}
+	q.pods = pods(j.plan)
 	err := q.choosePod(j.plan, o.pod)
 	if err == nil && o.container != "" {
 		err = q.checkContainer()
@@ -202,6 +200,15 @@ func (o *whyOptions) question(cmd *cobra.Command, j *job) (*whyQuestion, error) 
 		return nil, &exitError{exitUsage, err}
 	}
 	return q, nil
+}
+
+// pods returns the pods of a run, as the API server is given them.
+func pods(plan *scenarios.Plan) []*v1.Pod {
+	var list []*v1.Pod
+	for _, p := range plan.Pods() {
+		list = append(list, p.Pod)
+	}
+	return list
 }
 
 func (q *whyQuestion) choosePod(plan *scenarios.Plan, name string) error {

@@ -111,6 +111,7 @@ func serveGRPC(conn net.Conn, op *pending) {
 		conn.Close()
 		return
 	}
+	secure, r := serveTLS(conn, op, "h2")
 	server := grpc.NewServer()
 	health.RegisterHealthServer(server, &healthServer{op: op, conn: conn})
 	go func() {
@@ -120,7 +121,7 @@ func serveGRPC(conn net.Conn, op *pending) {
 			server.Stop()
 		}
 	}()
-	_ = server.Serve(&onlyListener{conn: conn, stopped: make(chan struct{})})
+	_ = server.Serve(&onlyListener{conn: peeked{secure, r}, stopped: make(chan struct{})})
 }
 
 // onlyListener accepts one connection.

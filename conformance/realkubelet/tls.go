@@ -19,8 +19,8 @@ const recordHandshake = 0x16
 
 // serveTLS takes what a client begins with as it is meant, and returns the connection with what is to be
 // read from it. What the client sends is taken at once, as a node's kernel does it, but a program that is
-// frozen makes no handshake: if it ends like that there is nothing to be read.
-func serveTLS(conn net.Conn, op *pending) (net.Conn, *bufio.Reader) {
+// frozen makes no handshake: if it ends like that there is nothing to be read. Protocols are those that it speaks over TLS.
+func serveTLS(conn net.Conn, op *pending, protocols ...string) (net.Conn, *bufio.Reader) {
 	r := bufio.NewReader(conn)
 	first, err := r.Peek(1)
 	if err != nil || first[0] != recordHandshake {
@@ -29,7 +29,7 @@ func serveTLS(conn net.Conn, op *pending) (net.Conn, *bufio.Reader) {
 	if !op.thaws() {
 		return conn, bufio.NewReader(strings.NewReader(""))
 	}
-	secure := tls.Server(peeked{conn, r}, &tls.Config{Certificates: []tls.Certificate{certificate()}})
+	secure := tls.Server(peeked{conn, r}, &tls.Config{Certificates: []tls.Certificate{certificate()}, NextProtos: protocols})
 	return secure, bufio.NewReader(secure)
 }
 

@@ -1,20 +1,21 @@
 package draft
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/scenarios/library"
-	"probesim.dev/sim/node"
-	"probesim.dev/sim/profile"
-	"probesim.dev/sim/trace"
+	"probesim.dev/scenarios/random"
+	"probesim.dev/scenarios/simulate"
 )
 
 // TestPublished drafts a scenario for each published manifest of the library.
@@ -58,6 +59,9 @@ var odd = []struct{ name, manifest, want string }{
 	{"ready after an hour", pod("web", "{containers: [{name: app, image: x, readinessProbe: {tcpSocket: {port: 1}, initialDelaySeconds: 3600}}]}"), "duration: 3h"},
 	{"ready late in the run", pod("web", "{containers: [{name: app, image: x, readinessProbe: {tcpSocket: {port: 1}, initialDelaySeconds: 10795}}]}"), "did not become ready"},
 	{"never ready", pod("web", "{containers: [{name: app, image: x, readinessProbe: {tcpSocket: {port: 1}, initialDelaySeconds: 2000000000}}]}"), "did not become ready"},
+	{"huge numbers", pod("web", `{terminationGracePeriodSeconds: 9223372036854775807, containers: [{name: app, image: x,
+		livenessProbe: {tcpSocket: {port: 1}, failureThreshold: 2147483647, periodSeconds: 2147483647, timeoutSeconds: 2147483647}}]}`), "It starts in 10s"},
+	{"huge delays", pod("web", `{containers: [{name: app, image: x, startupProbe: {tcpSocket: {port: 1}, initialDelaySeconds: 2147483647, periodSeconds: 2147483647}}]}`), "did not become ready"},
 	{"deadline", pod("web", "{activeDeadlineSeconds: 60, containers: [{name: app, image: x}]}"), "is ready at"},
 	{"names that look like something else", pod(`"123"`, `{containers: [{name: "true", image: x}, {name: "1e3", image: y}]}`), `name: "true"`},
 	{"a generated name", strings.Replace(pod("web-", "{containers: [{name: app, image: x}]}"), "name:", "generateName:", 1), "name: web-"},
@@ -102,7 +106,7 @@ func checkDraft(t *testing.T, name string, data []byte) string {
 	t.Helper()
 	var first string
 	for _, file := range []string{name, ""} {
-		text, err := Write(Options{Manifest: name, Data: data, File: file, Command: "init", Run: "run"})
+		text, err := Write(Options{Manifest: name, Data: data, File: file, Command: "init " + name, Run: "run\n"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,22 +138,22 @@ var commented = regexp.MustCompile(`(?m)^( *)# (- \{|steps:|expect:|seeds:)`)
 func checkHolds(t *testing.T, s *scenarios.Scenario, text string) {
 	t.Helper()
 	for _, plan := range s.Plans() {
-		known, _ := profile.Named(plan.Version)
-		n := node.New(node.Options{Profile: known, Uptime: &plan.Uptime, Delays: plan.Delays, Config: plan.Config, Trace: &trace.Recorder{}})
-		defer n.Close()
-		driver := plan.Drive(n)
-		if err := n.RunUntil(plan.Duration); err != nil {
-			t.Fatal(err)
+		run := simulate.Run(context.Background(), plan, simulate.Options{})
+		if run.Err != nil || len(run.Unreached) > 0 {
+			t.Errorf("%v, unreached %v", run.Err, run.Unreached)
 		}
-		results, err := expect.Check(plan, expect.Run{Records: n.Trace().Records()})
-		if err != nil || len(driver.Unreached()) > 0 {
-			t.Errorf("%v, unreached %v", err, driver.Unreached())
-		}
-		for _, r := range results {
+		for _, r := range run.Results {
 			if r.Outcome != expect.Held {
 				t.Errorf("does not hold: %s in\n%s", r.Expect.Text, text)
 			}
 		}
+	}
+}
+
+// TestNames: odd names of files are written so that they can be read again.
+func TestNames(t *testing.T) {
+	for _, name := range []string{"a b.yaml", "it's: #1.yaml", "{x}.yaml", "Über.yaml", "a\nb.yaml", "123", "true", "-.yaml", "../../..yaml", strings.Repeat("n", 300)} {
+		checkDraft(t, name, []byte(pod("a", "{containers: [{name: app, image: x}]}")+"---\n"+pod("b", "{containers: [{name: app, image: x}]}")))
 	}
 }
 
@@ -176,6 +180,17 @@ func many(n int) string {
 		b.WriteString("---\n" + pod(fmt.Sprintf("web-%d", i), "{containers: [{name: app, image: x}]}"))
 	}
 	return b.String()
+}
+
+// TestRandom: random pods, of which some have the oddest of probes.
+func TestRandom(t *testing.T) {
+	for seed := range uint64(60) {
+		docs := strings.Split(string(random.Scenario(seed)), "\n---\n")
+		docs = slices.DeleteFunc(docs, func(doc string) bool { return strings.Contains(doc, "\nkind: Scenario") })
+		if len(docs) > 0 {
+			t.Run(fmt.Sprint(seed), func(t *testing.T) { checkDraft(t, "m.yaml", []byte(strings.Join(docs, "\n---\n"))) })
+		}
+	}
 }
 
 // TestMany: a manifest of as many workloads as there may be.

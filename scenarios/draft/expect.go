@@ -72,7 +72,7 @@ func (d *draft) wishes(s *seen) []string {
 		return lines
 	}
 	name, main := quoted(server.Name), quoted(server.Pod.Spec.Containers[0].Name)
-	grace := time.Duration(*server.Pod.Spec.TerminationGracePeriodSeconds) * time.Second
+	grace := time.Duration(min(*server.Pod.Spec.TerminationGracePeriodSeconds, 60)) * time.Second
 	return append(lines,
 		fmt.Sprintf("# - {pod: %s, container: %s, never: .., status: {restartCount: 1..}}", name, main),
 		"# With the step that deletes it:",

@@ -140,7 +140,8 @@ func patience(c *v1.Container) (time.Duration, bool) {
 	if p == nil {
 		return 0, false
 	}
-	return time.Duration(int64(p.InitialDelaySeconds)+int64(p.PeriodSeconds)*int64(p.FailureThreshold-1)) * time.Second, true
+	seconds := int64(p.InitialDelaySeconds) + int64(p.PeriodSeconds)*int64(p.FailureThreshold-1)
+	return time.Duration(min(seconds, 3600)) * time.Second, true // longer than any start here
 }
 
 // endsByItself reports whether a container is of a pod that has an end.

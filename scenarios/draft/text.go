@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 	v1 "k8s.io/api/core/v1"
@@ -27,8 +29,8 @@ func (w *writer) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", 
 func (d *draft) text(s *seen) []byte {
 	w := &writer{}
 	w.WriteString(modeline)
-	w.line("# Made by: %s", d.Command)
-	w.line("# Run it:  %s", d.Run)
+	w.line("# Made by: %s", visible(d.Command))
+	w.line("# Run it:  %s", visible(d.Run))
 	w.line("# Fields:  probesim explain spec.pods.containers.behavior")
 	w.line("# To have an editor check and complete it: probesim schema > %s", Schema)
 	w.Write(d.inline)
@@ -53,6 +55,16 @@ func (d *draft) text(s *seen) []byte {
 	return []byte(w.String())
 }
 
+// visible returns text that stays in its comment.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
 var notOfNames = regexp.MustCompile(`[^a-z0-9]+`)
 
 // name is that of the only workload, or made of that of the manifest.
@@ -65,8 +77,11 @@ func (d *draft) name() string {
 	return cmp.Or(strings.Trim(name[:min(len(name), 200)], "-."), "scenario")
 }
 
-// quoted writes text as a YAML scalar.
+// quoted writes text as a YAML scalar in one line.
 func quoted(s string) string {
+	if strings.ContainsAny(s, "\r\n") {
+		return strconv.Quote(s)
+	}
 	data, err := yaml.Marshal(s)
 	if err != nil {
 		panic(err) // a string has YAML
@@ -77,7 +92,7 @@ func quoted(s string) string {
 func (d *draft) pod(w *writer, e *entry) {
 	if e.why != "" {
 		w.line("  # %s %s is left out:", e.Kind, quoted(e.Name))
-		w.line("  #   %s", e.why)
+		w.line("  #   %s", visible(e.why))
 		return
 	}
 	w.line("  - name: %s", quoted(e.Name))

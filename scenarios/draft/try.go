@@ -1,10 +1,11 @@
 package draft
 
 import (
+	"context"
 	"time"
 
 	"probesim.dev/scenarios"
-	"probesim.dev/sim/node"
+	"probesim.dev/scenarios/simulate"
 	"probesim.dev/sim/profile"
 	"probesim.dev/sim/trace"
 )
@@ -30,10 +31,12 @@ func (d *draft) try() (*seen, error) {
 		if err != nil {
 			return nil, err
 		}
-		found, err := simulate(s)
-		if err != nil {
-			return nil, err
+		plan := s.Plan(profile.Newest().Version, nil) // the canonical run
+		run := simulate.Run(context.Background(), plan, simulate.Options{})
+		if run.Err != nil {
+			return nil, run.Err
 		}
+		found := look(plan, run.Records)
 		if found.settled(d.entries, duration) {
 			return found, nil
 		}
@@ -55,19 +58,6 @@ func (s *seen) settled(entries []*entry, duration time.Duration) bool {
 		}
 	}
 	return true
-}
-
-// simulate makes the canonical run of a scenario with the newest version.
-func simulate(s *scenarios.Scenario) (*seen, error) {
-	newest := profile.Newest()
-	plan := s.Plan(newest.Version, nil)
-	n := node.New(node.Options{Profile: newest, Uptime: &plan.Uptime, Delays: plan.Delays, Config: plan.Config, Trace: &trace.Recorder{}})
-	defer n.Close()
-	plan.Drive(n)
-	if err := n.RunUntil(plan.Duration); err != nil {
-		return nil, err
-	}
-	return look(plan, n.Trace().Records()), nil
 }
 
 // podSeen is what became of a pod.

@@ -1,6 +1,9 @@
 package podspec
 
 import (
+	"iter"
+	"reflect"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -14,10 +17,13 @@ func ValidateGated(p profile.Profile, pod *v1.Pod) field.ErrorList {
 	var errs field.ErrorList
 	path := field.NewPath("spec")
 	for i := range pod.Spec.Containers {
-		errs = append(errs, validateActions(p, &pod.Spec.Containers[i], path.Child("containers").Index(i))...)
+		c, path := &pod.Spec.Containers[i], path.Child("containers").Index(i)
+		errs = append(errs, validateActions(p, c, path)...)
+		errs = append(errs, validateModes(p, c, path)...)
 	}
 	for i := range pod.Spec.InitContainers {
 		c, path := &pod.Spec.InitContainers[i], path.Child("initContainers").Index(i)
+		errs = append(errs, validateModes(p, c, path)...)
 		if podutil.IsRestartableInitContainer(c) && len(c.RestartPolicyRules) > 0 && p.ContainerRestartRules && !p.RestartAllContainers {
 			errs = append(errs, field.Forbidden(path.Child("restartPolicyRules"),
 				"restartPolicyRules are not allowed for init containers with restart policy Always"))
@@ -37,4 +43,44 @@ func validateActions(p profile.Profile, c *v1.Container, path *field.Path) field
 		}
 	}
 	return errs
+}
+
+// validateModes checks how probes speak gRPC. (validateGRPCAction)
+func validateModes(p profile.Profile, c *v1.Container, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if !p.GRPCProbeTLS {
+		return nil
+	}
+	for name, probe := range probes(c) {
+		if mode := optional(probe.GRPC, "Mode"); mode != nil {
+			errs = append(errs, oneOf(path.Child(name, "grpc", "mode"), *mode, "Plaintext", "TLS")...)
+		}
+	}
+	return errs
+}
+
+// probes are those of a container, by their fields.
+func probes(c *v1.Container) iter.Seq2[string, *v1.Probe] {
+	return func(yield func(string, *v1.Probe) bool) {
+		for _, p := range []struct {
+			field string
+			probe *v1.Probe
+		}{{"livenessProbe", c.LivenessProbe}, {"readinessProbe", c.ReadinessProbe}, {"startupProbe", c.StartupProbe}} {
+			if p.probe != nil && !yield(p.field, p.probe) {
+				return
+			}
+		}
+	}
+}
+
+// optional returns the text in a field of a handler, nil if there is none: only newer releases of k8s.io/api have the field.
+func optional[T any](handler *T, name string) *string {
+	if handler == nil {
+		return nil
+	}
+	f := reflect.ValueOf(handler).Elem().FieldByName(name)
+	if !f.IsValid() || f.IsNil() {
+		return nil
+	}
+	return new(f.Elem().String())
 }

@@ -80,6 +80,7 @@ var features = map[string]feature{
 	"a probe's own grace period":  anyProbe(func(p *v1.Probe) bool { return p.TerminationGracePeriodSeconds != nil }),
 
 	"exec":                   anyProbe(func(p *v1.Probe) bool { return p.Exec != nil }),
+	"gRPC over TLS":          matches(`GRPCContainerProbeTLS: true(.|\n)*mode: TLS|mode: TLS(.|\n)*GRPCContainerProbeTLS: true`),
 	"httpGet":                anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil }),
 	"tcpSocket":              anyProbe(func(p *v1.Probe) bool { return p.TCPSocket != nil }),
 	"grpc":                   anyProbe(func(p *v1.Probe) bool { return p.GRPC != nil }),

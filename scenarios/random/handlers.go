@@ -24,6 +24,9 @@ func (g *generator) putHandler(c *container, probe *yaml.Node) string {
 		if g.percent(40) {
 			put(n, "service", text(one(&g.rng, "", "live")))
 		}
+		if aside := g.aside(); aside.percent(40) { // which is left out where the gate is off
+			put(n, "mode", text(one(&aside.rng, "TLS", "TLS", "Plaintext")))
+		}
 	}
 	return name
 }

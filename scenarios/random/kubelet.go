@@ -52,6 +52,7 @@ func (g *generator) gateSettings(config *yaml.Node) [][]string {
 	settings := [][]string{
 		{"ChangeContainerStatusOnKubeletRestart", "true"},
 		{"ReduceDefaultCrashLoopBackOffDecay", "true"},
+		{"GRPCContainerProbeTLS", "true"},
 		{"ContainerRestartRules", "false", "RestartAllContainersOnContainerExits", "false"},
 	}
 	if !g.restartsAll() {

@@ -107,8 +107,9 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// unseen are the flags of what no record shows, and of what the API server refuses so that no kubelet sees it.
-var unseen = []string{"SandboxReasonInCondition", "RestartAllContainers"}
+// unseen are the flags of what no record shows, and of what the API server refuses or takes out so that no kubelet
+// sees it.
+var unseen = []string{"SandboxReasonInCondition", "RestartAllContainers", "GRPCProbeTLS", "H2CProbe", "StopSignals"}
 
 // otherRules returns kubelets that differ from the newest in one rule each, by the name of its flag.
 func otherRules() map[string]profile.Profile {

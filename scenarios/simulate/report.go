@@ -71,6 +71,9 @@ func Expectations(results []expect.Result) []report.Expectation {
 		for _, f := range r.Failures {
 			list[i].Failures = append(list[i].Failures, failure(f))
 		}
+		if last := len(r.Failures) - 1; last >= 0 && r.Expect.Observed {
+			list[i].Failures[last].Got += " (if that is right, run it with --update)"
+		}
 	}
 	return list
 }

@@ -29,6 +29,11 @@ var gates = []gate{
 		set:  func(p *Profile, on bool) { p.ContainerRestartRules, p.WorkerEndsWithLastExit = on, on },
 	},
 	{
+		name: "GRPCContainerProbeTLS", from: "v1.37.0",
+		on:  func(p *Profile) bool { return p.GRPCProbeTLS },
+		set: func(p *Profile, on bool) { p.GRPCProbeTLS = on },
+	},
+	{
 		name: "KubeletCrashLoopBackOffMax",
 		on:   func(p *Profile) bool { return p.CrashLoopBackOffMaxInConfig },
 		set:  func(p *Profile, on bool) { p.CrashLoopBackOffMaxInConfig = on },

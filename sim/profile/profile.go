@@ -83,6 +83,13 @@ type Profile struct {
 	// trying to read it as a number; 1.37 on (#139791).
 	UnknownPortNotFound bool
 
+	// GRPCProbeTLS has the API server keep the mode of grpc probes, which asks over TLS; alpha in 1.37 (#137762).
+	GRPCProbeTLS bool
+	// H2CProbe has it keep the protocol of httpGet handlers, which can be HTTP/2 without TLS; alpha in 1.37 (#139429).
+	H2CProbe bool
+	// StopSignals has it keep the stop signals of containers; alpha in 1.33 (#130556).
+	StopSignals bool
+
 	// CrashLoopBackOffMaxInConfig lets the configuration of the kubelet set CrashLoopBackOffMax; 1.35 on, before behind
 	// the feature gate KubeletCrashLoopBackOffMax (#135044).
 	CrashLoopBackOffMaxInConfig bool

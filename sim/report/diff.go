@@ -89,7 +89,7 @@ func DiffText(w io.Writer, d *Diff, o Options) error {
 		b.WriteByte('\n')
 		b.WriteString(o.changedTable(d))
 	} else if !d.Same() {
-		b.WriteString("\nThe table is empty: Ready, restarts, exits and probes come to the same.\n")
+		b.WriteString("\nReady, restarts, exits and probes come to the same.\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"probesim.dev/sim/trace"
+	"probesim.dev/sim/why"
 )
 
 // Options say how text is written. The zero value is 80 columns of Unicode without colour and the
@@ -56,6 +57,8 @@ type Run struct {
 	Expectations []Expectation
 	// Err says why the run ended early: a limit was hit, or the program is at fault.
 	Err error
+	// Why tells what led to what, for the page of a run; nil if nobody asks.
+	Why *why.Run
 	// Output is text that goes with the run: in JUnit its timeline, in a page its section.
 	Output string
 }

@@ -12,7 +12,7 @@ import (
 const soon = 2 * time.Second
 
 // holdUps says what was in the way between an exit, or the end of a back-off, and the start that followed it.
-func (r *Run) holdUps(start, cause *trace.Record) []string {
+func (r *Run) holdUps(start, cause *trace.Record) string {
 	from := cause.T
 	if delay, ok := r.backOff[cause.Step]; ok {
 		if exit := r.lastExit(cause); exit != nil {
@@ -20,13 +20,13 @@ func (r *Run) holdUps(start, cause *trace.Record) []string {
 		}
 	}
 	if cause.Kind == trace.PodAdded || start.T-from <= soon {
-		return nil
+		return ""
 	}
 	what := r.inTheWay(subject{start.Pod, start.Container}, from, start.T)
 	if len(what) == 0 && cause.Kind == trace.Event {
-		what = []string{fmt.Sprintf("%s after the end of its back-off, when the kubelet looked at the pod again", span(start.T-from))}
+		return fmt.Sprintf(", %s after the end of its back-off, when the kubelet looked at the pod again", span(start.T-from))
 	}
-	return what
+	return listed(what)
 }
 
 // inTheWay says what kept the kubelet from starting a container in a part of the run.
@@ -91,7 +91,7 @@ func (r *Run) outages(from, to time.Duration, writes bool) []string {
 		begin := begun[name]
 		delete(begun, name)
 		switch {
-		case begin == nil || end != nil && end.T < from:
+		case begin == nil || end != nil && end.T <= from:
 		case end == nil:
 			what = append(what, fmt.Sprintf("%s since %s", text, at(begin.T)))
 		default:

@@ -40,6 +40,9 @@ func (r *Run) tell(rec, effect, cause *trace.Record) string {
 	case trace.PodRemoved:
 		return fmt.Sprintf("the pod was removed from the API server at %s", at(rec.T))
 	case trace.KubeletStarted:
+		if effect != nil && effect.Kind == trace.StatusPatched {
+			return fmt.Sprintf("the kubelet was started again at %s, without the probe results of the one before", at(rec.T))
+		}
 		return fmt.Sprintf("the kubelet was started again at %s", at(rec.T))
 	case trace.KubeletStopped:
 		return fmt.Sprintf("the kubelet was stopped at %s", at(rec.T))
@@ -81,7 +84,7 @@ func (r *Run) tellStart(rec, effect, cause *trace.Record) string {
 	if cause == nil {
 		return text
 	}
-	return text + listed(r.holdUps(rec, cause))
+	return text + r.holdUps(rec, cause)
 }
 
 // tellProbesOf says why Ready follows from a start alone.
@@ -104,7 +107,7 @@ func listed(what []string) string {
 	if len(what) == 0 {
 		return ""
 	}
-	return ", " + strings.Join(what, "; ")
+	return "; " + strings.Join(what, "; ")
 }
 
 // codeKilled is the exit code of what SIGKILL has ended.

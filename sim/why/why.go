@@ -161,6 +161,14 @@ func (r *Run) flips(pod string, until time.Duration) []*trace.Record {
 	return flips
 }
 
+// Chain explains any record of the run by its step; nil if there is no such record.
+func (r *Run) Chain(step int64) []Link {
+	if rec := r.at(step); rec != nil {
+		return r.chain(rec)
+	}
+	return nil
+}
+
 func (r *Run) explain(rec *trace.Record) Explanation {
 	return Explanation{Pod: rec.Pod, Container: rec.Container, Chain: r.chain(rec)}
 }

@@ -31,7 +31,7 @@ type point [8]int64
 type lane struct {
 	Label  string   `json:"label"`
 	Of     string   `json:"of"`   // whom it is about
-	Kind   string   `json:"kind"` // node, pod, ready, life, condition, probe, events or exits
+	Kind   string   `json:"kind"` // node, kubelet, pod, ready, life, condition, probe, events or exits
 	Depth  int      `json:"depth"`
 	Pod    int      `json:"pod"` // number of the pod; -1 for the node
 	Bars   []bar    `json:"bars,omitempty"`

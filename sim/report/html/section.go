@@ -40,6 +40,7 @@ func newSection(run *report.Run) *section {
 	report.Timeline(&text, run, report.Options{Width: 120})
 	s.Text = text.String()
 	s.Story, s.Left = middle(tell(run.Records))
+	explain(run, s.Story)
 	s.Events, s.LeftOut = middle(report.CollectEvents(run.Records))
 	return s
 }

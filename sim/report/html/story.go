@@ -7,6 +7,7 @@ import (
 
 	"probesim.dev/sim/report"
 	"probesim.dev/sim/trace"
+	"probesim.dev/sim/why"
 )
 
 // happening is a row of what happened, and why.
@@ -16,6 +17,8 @@ type happening struct {
 	Tone   string // good, bad, warn or nothing
 	Cause  *trace.Record
 	Why    string
+	Chain  []why.Link // from the nearest cause to the first; in sentences
+	plain  bool       // nothing can be said in sentences
 }
 
 // tell picks from a trace what an engineer wants to know first: what was done to the pods, when containers
@@ -38,6 +41,22 @@ func tell(records []trace.Record) []happening {
 		}
 	}
 	return story
+}
+
+// explain says in sentences what led to what happened, where the run can be asked.
+func explain(run *report.Run, story []happening) {
+	if run.Why == nil {
+		return
+	}
+	for i := range story {
+		h := &story[i]
+		chain := run.Why.Chain(h.Record.Step)
+		if len(chain) < 2 || h.plain || h.Record.Kind == trace.ContainerStarted && h.Record.Instance == 0 {
+			continue
+		}
+		h.Why, h.Cause = "", byStep(run.Records, chain[1].Step)
+		h.Chain = chain[1:]
+	}
 }
 
 // byStep returns the record of a step; nil if there is none. Steps rise.
@@ -91,14 +110,16 @@ func (t *teller) status(r *trace.Record) []happening {
 		c := &r.Status.Containers[i]
 		name, key := trace.Clean(c.Name), r.Pod+"/"+c.Name
 		if t.turned(key+" started", c.Started) {
-			news = append(news, condition(name+" Started", c.Started))
+			started := condition(name+" Started", c.Started)
+			started.plain = true
+			news = append(news, started)
 		}
 		if len(r.Status.Containers) > 1 && t.turned(key+" ready", c.Ready) {
 			news = append(news, condition(name+" Ready", c.Ready))
 		}
 		if c.Reason == "CrashLoopBackOff" != t.known[key+" backoff"] {
 			if t.known[key+" backoff"] = !t.known[key+" backoff"]; t.known[key+" backoff"] {
-				news = append(news, happening{What: fmt.Sprintf("%s waits: CrashLoopBackOff", name), Tone: "bad"})
+				news = append(news, happening{What: fmt.Sprintf("%s waits: CrashLoopBackOff", name), Tone: "bad", plain: true})
 			}
 		}
 	}

@@ -19,6 +19,7 @@ type maker struct {
 	names  []event
 	events []event
 	places map[int64]place // where records are, by step
+	starts map[int64]bool  // steps from which on something is probed: starts, and successes of startup probes
 }
 
 // place is where a flow begins or ends.
@@ -108,6 +109,7 @@ func (m *maker) container(process, status int, p *history.Pod, c *history.Contai
 	}
 	for i := range c.Runs {
 		for _, r := range c.Runs[i].Records {
+			m.starts[r.Step] = m.starts[r.Step] || r.Kind == trace.ContainerStarted
 			title, _ := report.Describe(r)
 			m.instant(process, thread, "container", title, "t", r)
 		}
@@ -125,6 +127,7 @@ func (m *maker) probes(process, thread int, shots []*trace.Record) {
 	for _, r := range shots {
 		from := max(r.T-r.Took, last)
 		last = r.T
+		m.starts[r.Step] = r.Probe == trace.Startup && r.Result == trace.Success
 		m.slice(process, thread, "probe", string(r.Result), from, r.T, r)
 	}
 }
@@ -198,8 +201,8 @@ func (m *maker) note(process, thread int, at time.Duration, r *trace.Record) {
 func (m *maker) flow(r *trace.Record) {
 	from, shown := m.places[r.Cause]
 	to, too := m.places[r.Step]
-	if !shown || !too {
-		return
+	if !shown || !too || r.Kind == trace.ProbeExecuted && m.starts[r.Cause] {
+		return // there would be one to each probe run
 	}
 	m.writer.flows++
 	e := event{Phase: "s", Name: "cause", Category: "cause", Process: from.process, Thread: from.thread, Time: micros(from.at - m.zero), ID: m.writer.flows}

@@ -73,7 +73,7 @@ func NewWriter(w io.Writer) *Writer {
 
 // Add writes a run. With several of them the names of its processes say which run it is.
 func (w *Writer) Add(run *report.Run, several bool) error {
-	m := &maker{writer: w, run: run, places: map[int64]place{}}
+	m := &maker{writer: w, run: run, places: map[int64]place{}, starts: map[int64]bool{}}
 	if several {
 		m.prefix = run.Scenario + " " + run.Kubernetes
 		if run.Seed != nil {

@@ -92,9 +92,9 @@ class Chart {
     this.height = y + 4;
   }
 
-  draw() {
-    const width = this.plot.clientWidth;
-    if (!width) return;
+  // draw draws the lanes for so many pixels; what is printed is scaled to the page.
+  draw(width = this.plot.clientWidth) {
+    if (!width || this.printing && width !== this.printing) return;
     const focus = this.plot.contains(document.activeElement) && document.activeElement.dataset;
     this.layout();
     const s = this.scale;
@@ -111,6 +111,15 @@ class Chart {
     this.range.textContent = formatTime(s.from) + ' – ' + formatTime(Math.min(s.to, s.last));
     this.drawLegend();
     if (focus && focus.lane) this.focusNear(+focus.lane, +focus.first);
+  }
+
+  // print draws the lanes so that they fit on a page in landscape, unless they would be too small to be read.
+  print(on) {
+    this.printing = 0;
+    if (!on) return this.draw();
+    const width = this.plot.clientWidth;
+    this.printing = Math.max(Math.min(width, 1100), Math.min(2200, (this.height + 120) / 0.6));
+    this.draw(this.printing);
   }
 
   gutter(width) {

@@ -36,7 +36,7 @@ function describeItem(chart, item) {
 
 // because says what a record is the effect of.
 function because(chart, record) {
-  const cause = record && chart.records.get(record.cause);
+  const cause = record && causeOf(chart, record);
   return cause ? [html('p', {class: 'more'}, '← because of ' + headline(cause) + ' at ' + formatTime(cause.t))] : [];
 }
 
@@ -72,16 +72,24 @@ function link(chart, record) {
   return [button, ' ' + record.subject + ' ' + headline(record)];
 }
 
+// causeOf returns what led to a record. A probe run that nobody asked for, and an exit that is the program's own doing, begin
+// something: that the container was started once, or its startup probe succeeded, explains nothing.
+function causeOf(chart, record) {
+  const cause = chart.records.get(record.cause);
+  const begins = ['success', 'failure', 'warning', 'error', 'exit', 'done'].includes(record.glyph) && cause && ['start', 'success'].includes(cause.glyph);
+  return begins ? undefined : cause;
+}
+
 // chainOf returns the causes of a record, the nearest first.
 function chainOf(chart, record) {
   const chain = [];
-  for (let r = chart.records.get(record.cause); r && chain.length < 50; r = chart.records.get(r.cause)) chain.push(r);
+  for (let r = causeOf(chart, record); r && chain.length < 50; r = causeOf(chart, r)) chain.push(r);
   return chain;
 }
 
 // fillDetails shows a record with its causes and effects.
 function fillDetails(chart, panel, record) {
-  const chain = chainOf(chart, record), effects = chart.effects.get(record.step) || [];
+  const chain = chainOf(chart, record), effects = (chart.effects.get(record.step) || []).filter((r) => causeOf(chart, r));
   const close = html('button', {type: 'button', class: 'close', 'aria-label': 'Close'}, '×');
   close.addEventListener('click', () => chart.select(0));
   panel.replaceChildren(close, ...describeItem(chart, record));

@@ -188,7 +188,7 @@ Object.assign(Chart.prototype, {
 
   toCause(m) {
     const record = m ? worst(this.data.lanes[+m.dataset.lane].items.slice(+m.dataset.first, +m.dataset.end)) : this.records.get(this.selected);
-    const cause = record && this.records.get(record.cause);
+    const cause = record && causeOf(this, record);
     if (!cause) return;
     this.jump(cause.step, false);
     const lane = this.data.lanes[cause.lane];

@@ -53,5 +53,7 @@ function find() {
 document.body.classList.add('live');
 document.body.classList.toggle('several', sections.length > 1);
 addEventListener('hashchange', show);
+addEventListener('beforeprint', () => charts.forEach((chart) => chart.print(true)));
+addEventListener('afterprint', () => charts.forEach((chart) => chart.print(false)));
 find();
 show();

@@ -1,0 +1,222 @@
+package expect
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/match"
+	"probesim.dev/scenarios/value"
+)
+
+// Observation is what was seen in a run where an expectation that is marked as observed looks.
+type Observation struct {
+	Expect *scenarios.Expect
+	// Min and Max are the first times, in nanoseconds and from since on if it has one, or the counts, of all its pods and
+	// moments. They are 0 for other matchers.
+	Min, Max int64
+	// Values are those of transitions in order, or of the fields of a status. They are the same for all pods and moments.
+	Values []value.Scalar
+	Err    error // why nothing can be said
+}
+
+// Observe looks at a run where the observed expectations of its scenario do. Those that are not about the run are left out.
+func Observe(plan *scenarios.Plan, run Run) ([]Observation, error) {
+	version, err := value.ParseVersion(plan.Version)
+	if err != nil {
+		return nil, err
+	}
+	c := newChecker(plan, run)
+	c.version, c.index = version, newIndex(run.Records)
+	var list []Observation
+	for _, e := range c.scenario.Spec.Expect {
+		if e.Observed && c.skip(e) == "" {
+			list = append(list, c.observe(e))
+		}
+	}
+	return list, nil
+}
+
+// observe looks at each pod that the expectation is about.
+func (c *checker) observe(e *scenarios.Expect) Observation {
+	var all []Observation
+	for _, key := range c.subjects(e) {
+		seen, err := c.observePod(e, key)
+		if err != nil {
+			return Observation{Expect: e, Err: fmt.Errorf("%s: %w", strings.TrimPrefix(key, "default/"), err)}
+		}
+		all = append(all, seen...)
+	}
+	o := all[0]
+	for _, seen := range all[1:] {
+		o = Merge(o, seen)
+	}
+	return o
+}
+
+// observePod looks at one pod in each window.
+func (c *checker) observePod(e *scenarios.Expect, key string) ([]Observation, error) {
+	if e.First != nil && e.Since != nil {
+		seen, err := c.firstSince(e, key)
+		return []Observation{seen}, err
+	}
+	f := &failures{checker: c, expect: e}
+	windows := c.windows(e, key, f)
+	if len(windows) == 0 {
+		return nil, errors.New(f.list[0].Got)
+	}
+	var all []Observation
+	for _, w := range windows {
+		seen, err := c.observeIn(e, key, w)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, seen)
+	}
+	return all, nil
+}
+
+// observeIn looks at one pod in one window.
+func (c *checker) observeIn(e *scenarios.Expect, key string, w window) (o Observation, err error) {
+	w.skip, o.Expect = -1, e
+	switch {
+	case e.Transitions != nil:
+		for _, t := range turnsWithin(c.turns(key, e.Container, e.Transitions.Field), max(w.from, 0), w.to) {
+			o.Values = append(o.Values, t.value)
+		}
+		if len(o.Values) == 0 {
+			err = errors.New("there is no value of " + e.Transitions.Field)
+		}
+	case e.Status != nil:
+		o.Values, err = c.statusAt(e, key, w.from)
+	default:
+		if anchorIsSame(e) {
+			w.skip = w.anchor
+		}
+		o.Min, err = c.timeOrCount(e, c.index.moments(e.Moment(), key), w)
+		o.Max = o.Min
+	}
+	return o, err
+}
+
+// statusAt returns the values that the fields of an expectation have at an instant.
+func (c *checker) statusAt(e *scenarios.Expect, key string, t time.Duration) ([]value.Scalar, error) {
+	var values []value.Scalar
+	for _, field := range e.Status {
+		v, ok := match.Lookup(c.index.stateAt(key, t), e.Container, field.Name)
+		if !ok {
+			return nil, fmt.Errorf("there is no status at %s", value.Format(t))
+		}
+		values = append(values, v)
+	}
+	return values, nil
+}
+
+// firstSince looks at one pod from each moment of since on, whatever the window is now: that is what changes. What comes after
+// the last of them may be after the run.
+func (c *checker) firstSince(e *scenarios.Expect, key string) (o Observation, err error) {
+	o.Expect = e
+	var without []time.Duration
+	found := false
+	all := c.index.moments(e.Moment(), key)
+	for _, record := range c.index.moments(e.Since, key) {
+		w := window{anchor: record, skip: -1}
+		if anchorIsSame(e) {
+			w.skip = record
+		}
+		t, err := c.timeOrCount(e, all, w)
+		switch {
+		case err != nil:
+			without = append(without, c.index.at(record))
+		case !found:
+			o.Min, o.Max, found = t, t, true
+		default:
+			o.Min, o.Max = min(o.Min, t), max(o.Max, t)
+		}
+	}
+	for _, t := range without {
+		if found && t+time.Duration(o.Max) <= c.run.End {
+			return o, fmt.Errorf("there is none after %s", value.Format(t))
+		}
+	}
+	if !found {
+		return o, errors.New("there is none")
+	}
+	return o, nil
+}
+
+// timeOrCount returns when the first moment is, or how many there are.
+func (c *checker) timeOrCount(e *scenarios.Expect, all []int, w window) (int64, error) {
+	if e.Window().Kind != scenarios.First {
+		return int64(len(without(c.inside(all, w), w.skip))), nil
+	}
+	var from time.Duration
+	if w.anchor >= 0 {
+		from = c.index.at(w.anchor)
+		all = all[c.index.search(all, from):]
+	}
+	record, found := other(all, w.skip)
+	if !found {
+		return 0, errors.New("there is none")
+	}
+	if t := c.index.at(record) - from; t >= 0 {
+		return int64(t), nil
+	}
+	return 0, errors.New("the first is before t=0")
+}
+
+// Merge returns what was seen in two places, or two runs of one version. Times and counts may differ, values may not.
+func Merge(a, b Observation) Observation {
+	switch {
+	case a.Err != nil:
+	case b.Err != nil:
+		a.Err = b.Err
+	case !slices.Equal(a.Values, b.Values):
+		a.Err = fmt.Errorf("it is %s and %s", a, b)
+	default:
+		a.Min, a.Max = min(a.Min, b.Min), max(a.Max, b.Max)
+	}
+	return a
+}
+
+// Equal reports whether the same was seen.
+func (o Observation) Equal(b Observation) bool {
+	return o.Min == b.Min && o.Max == b.Max && slices.Equal(o.Values, b.Values)
+}
+
+// Holds reports whether the expectation says already what was seen, and no more and no less.
+func (o Observation) Holds() bool {
+	e := o.Expect
+	switch {
+	case e.Transitions != nil:
+		return slices.EqualFunc(e.Transitions.Values, o.Values, func(m value.Match, v value.Scalar) bool { return m.String() == v.String() })
+	case e.Status != nil:
+		for i, f := range e.Status {
+			if f.Match.String() != o.Values[i].String() {
+				return false
+			}
+		}
+		return true
+	case e.First != nil:
+		return int64(e.First.Min) == o.Min && int64(e.First.Max) == o.Max
+	}
+	return int64(e.Count.Min) == o.Min && int64(e.Count.Max) == o.Max
+}
+
+// String writes what was seen as a scenario would: a time or a count, or a range of them, or a list of values.
+func (o Observation) String() string {
+	switch {
+	case o.Values != nil:
+		words := make([]string, len(o.Values))
+		for i, v := range o.Values {
+			words[i] = v.String()
+		}
+		return "[" + strings.Join(words, ", ") + "]"
+	case o.Expect != nil && o.Expect.First != nil:
+		return value.TimeRange{Min: time.Duration(o.Min), Max: time.Duration(o.Max)}.String()
+	}
+	return (&value.IntRange{Min: int(o.Min), Max: int(o.Max)}).String()
+}

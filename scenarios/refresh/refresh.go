@@ -1,0 +1,139 @@
+// Package refresh writes what was seen into scenario files, in place of what their observed expectations say. All else in a
+// file stays as it is, to the byte.
+package refresh
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/expect"
+	"probesim.dev/scenarios/strict"
+)
+
+// Result is a file after an update.
+type Result struct {
+	Text    []byte
+	Changed int    // expectations that say something else now
+	Diff    string // from the file before to the file after, as diff -u; empty if nothing changed
+}
+
+// File returns a file with what was seen of its observed expectations. Those that say it already are left as they are. The
+// error is of type scenarios.Errors and has everything that cannot be updated; then the file must stay as it is.
+func File(name string, data []byte, seen []expect.Observation) (Result, error) {
+	s, errs := newSource(data), &strict.Collector{}
+	var edits []edit
+	changed := 0
+	for _, o := range seen {
+		e := o.Expect
+		if o.Err != nil {
+			errs.Add(scenarios.Error{Pos: e.Pos, Path: e.Path, Message: "cannot be updated: " + o.Err.Error()})
+			continue
+		}
+		if o.Holds() {
+			continue
+		}
+		more, err := s.edits(o)
+		if err != nil {
+			errs.Add(scenarios.Error{Pos: e.Pos, Path: e.Path, Message: "cannot be updated: " + err.Error()})
+			continue
+		}
+		edits = append(edits, more...)
+		changed++
+	}
+	if err := errs.Err(); err != nil {
+		return Result{}, err
+	}
+	slices.SortFunc(edits, func(a, b edit) int { return cmp.Compare(a.from, b.from) })
+	return Result{Text: apply(data, edits), Changed: changed, Diff: diff(name, data, edits)}, nil
+}
+
+// edit puts text in the place of the bytes [from, to) of a file.
+type edit struct {
+	from, to int
+	text     string
+}
+
+// apply makes edits that are sorted and do not overlap.
+func apply(data []byte, edits []edit) []byte {
+	var out []byte
+	at := 0
+	for _, e := range edits {
+		out = append(append(out, data[at:e.from]...), e.text...)
+		at = e.to
+	}
+	return append(out, data[at:]...)
+}
+
+// edits are those that have an expectation say what was seen.
+func (s *source) edits(o expect.Observation) ([]edit, error) {
+	n, err := s.expectation(o.Expect)
+	if err != nil {
+		return nil, err
+	}
+	one := func(name, text string) ([]edit, error) {
+		at, err := field(n, name)
+		if err != nil {
+			return nil, err
+		}
+		e, err := s.replaceScalar(at, text)
+		return []edit{e}, err
+	}
+	switch e := o.Expect; {
+	case e.Transitions != nil:
+		return s.replaceList(n, o)
+	case e.Status != nil:
+		return s.replaceFields(n, o)
+	case e.First != nil:
+		return one("first", o.String())
+	}
+	return one("count", o.String())
+}
+
+// replaceFields changes those fields of a status that were seen otherwise.
+func (s *source) replaceFields(n *yaml.Node, o expect.Observation) ([]edit, error) {
+	status, err := field(n, "status")
+	if err != nil {
+		return nil, err
+	}
+	var edits []edit
+	for i, f := range o.Expect.Status {
+		if f.Match.String() == o.Values[i].String() {
+			continue
+		}
+		at, err := field(status, f.Name)
+		if err != nil {
+			return nil, err
+		}
+		e, err := s.replaceScalar(at, scalar(o.Values[i]))
+		if err != nil {
+			return nil, err
+		}
+		edits = append(edits, e)
+	}
+	return edits, nil
+}
+
+// replaceList changes the list of a field's values.
+func (s *source) replaceList(n *yaml.Node, o expect.Observation) ([]edit, error) {
+	transitions, err := field(n, "transitions")
+	if err != nil {
+		return nil, err
+	}
+	list, err := field(transitions, o.Expect.Transitions.Field)
+	if err != nil {
+		return nil, err
+	}
+	var items []string
+	for _, v := range o.Values {
+		items = append(items, scalar(v))
+	}
+	e, err := s.replaceSequence(list, items)
+	if err != nil {
+		return nil, fmt.Errorf("the list of %s %w", o.Expect.Transitions.Field, err)
+	}
+	return []edit{e}, nil
+}
