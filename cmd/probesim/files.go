@@ -80,6 +80,9 @@ func replace(path string, data []byte) error {
 	if !info.Mode().IsRegular() {
 		return errors.New("it is not a regular file")
 	}
+	if info.Mode().Perm()&0o200 == 0 { // which a rename would pass over
+		return errors.New("it is read-only")
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err

@@ -224,6 +224,29 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 	}
 }
 
+// TestDelaysAreThoseOfTheReference: the defaults are written in the reference too.
+func TestDelaysAreThoseOfTheReference(t *testing.T) {
+	reference, err := os.ReadFile("../../docs/format.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for name, text := range texts {
+		field, ok := strings.CutPrefix(name, "Delays.")
+		if !ok {
+			continue
+		}
+		count++
+		_, value, _ := strings.Cut(strings.TrimSuffix(text, "."), "Default: ")
+		if !strings.Contains(string(reference), "`"+field+"` | "+value+" |") {
+			t.Errorf("%s is not %q in docs/format.md", name, value)
+		}
+	}
+	if count < 20 {
+		t.Errorf("there are only %d delays", count)
+	}
+}
+
 // TestKinds: the schema knows the kinds that are loaded.
 func TestKinds(t *testing.T) {
 	var names []string

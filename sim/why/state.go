@@ -12,10 +12,11 @@ import (
 )
 
 // At says how a pod, or one container of it, is at a moment and why: the state of each container, and the chain of what
-// changed it last: a change of Ready of the pod, a restart, or a stop that is under way.
+// changed it last: a change of Ready of the pod, a restart, or a stop that is under way. After the end of the run all is as it
+// was then.
 func (r *Run) At(pod, container string, t time.Duration) Explanation {
 	e := Explanation{Pod: pod, Container: container}
-	m := &moment{Run: r, pod: pod, t: t}
+	m := &moment{Run: r, pod: pod, t: min(t, r.end)}
 	e.State = m.describe(container)
 	if change := m.lastChange(container); change != nil {
 		e.Chain = r.chain(change)

@@ -57,6 +57,9 @@ func middle[T any](list []T) ([]T, int) {
 // Half reports whether a row is the first after what was left out.
 func (s *section) Half(i int) bool { return i == maxRows/2 }
 
+// Changes says how many rows the story has, with those that are left out.
+func (s *section) Changes() int { return len(s.Story) + s.Left }
+
 // OK says how many of the expectations held.
 func (s *section) OK() int {
 	n := 0

@@ -178,6 +178,9 @@ func (m *maker) slice(process, thread int, category, name string, from, to time.
 	duration := micros(max(to-from, 0))
 	m.events = append(m.events, event{Phase: "X", Name: name, Category: category, Process: process, Thread: thread,
 		Time: micros(from - m.zero), Duration: &duration, Args: about(r)})
+	if r != nil && r.T < to {
+		from = max(from, r.T) // what says why a container waits comes after it began to
+	}
 	m.note(process, thread, from, r)
 }
 
@@ -207,7 +210,7 @@ func (m *maker) flow(r *trace.Record) {
 	m.writer.flows++
 	e := event{Phase: "s", Name: "cause", Category: "cause", Process: from.process, Thread: from.thread, Time: micros(from.at - m.zero), ID: m.writer.flows}
 	m.events = append(m.events, e)
-	e.Phase, e.Bind, e.Process, e.Thread, e.Time = "f", "e", to.process, to.thread, micros(to.at-m.zero)
+	e.Phase, e.Bind, e.Process, e.Thread, e.Time = "f", "e", to.process, to.thread, micros(max(from.at, to.at)-m.zero)
 	m.events = append(m.events, e)
 }
 

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"probesim.dev/scenarios/library"
+	"probesim.dev/sim/node"
+	"probesim.dev/sim/profile"
 	"probesim.dev/sim/report"
 	"probesim.dev/sim/trace"
 )
@@ -183,5 +186,32 @@ func TestEmpty(t *testing.T) {
 		}
 		w.Close()
 		check(t, b.Bytes())
+	}
+}
+
+// The runs of the library keep to the format.
+func TestLibrary(t *testing.T) {
+	all, err := library.Scenarios()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	w := NewWriter(&b)
+	for _, s := range all {
+		plan := s.Plans()[0]
+		known, _ := profile.Named(plan.Version)
+		n := node.New(node.Options{Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config})
+		plan.Drive(n)
+		if err := n.RunUntil(plan.Duration); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Add(&report.Run{Scenario: s.Metadata.Name, Until: plan.Duration, Records: n.Trace().Records()}, true); err != nil {
+			t.Fatal(err)
+		}
+		n.Close()
+	}
+	w.Close()
+	if _, phases := check(t, b.Bytes()); phases["X"] < 5000 || phases["s"] < 1000 {
+		t.Errorf("%v", phases)
 	}
 }

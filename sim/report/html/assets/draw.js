@@ -90,7 +90,7 @@ function label(g, bar, a, b, mid) {
 // groups puts the marks of a lane that would cover each other together.
 function groups(chart, lane) {
   const s = chart.scale, list = [];
-  const near = lane.kind === 'life' || lane.kind === 'pod' || lane.kind === 'node' ? 3 : 6;
+  const near = ['life', 'pod', 'node'].includes(lane.kind) ? 4 : 6;
   for (let i = firstFrom(lane.items, s.from); i < lane.items.length && lane.items[i].t <= s.to; i++) {
     const x = s.x(lane.items[i].t), last = list[list.length - 1];
     if (last && x - last.x < near) {
