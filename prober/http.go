@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/podutil"
 	"probesim.dev/sim/trace"
 )
 
@@ -37,6 +38,7 @@ func (w *worker) runHTTP(p *sim.Proc, podIP string, retry bool) verdict {
 	}
 	client := NewClient(&Transport{
 		Network: w.manager.network, Proc: p, Deadline: p.Now() + w.timeout(), Handshake: tlsHandshakeTimeout,
+		HTTP2: podutil.IsHTTP2(w.spec.HTTPGet),
 		Asker: Connection{PodUID: w.podUID, Container: w.name, Probe: w.probeType, Retry: retry},
 	})
 	res, err := client.Do(w.request)

@@ -20,6 +20,7 @@ type Transport struct {
 	Asker     Connection    // who asks: the pod and the container, the probe or hook, and whether it is a Retry
 	Deadline  time.Duration // the virtual time at which all must be over; 0 for none
 	Handshake time.Duration // how long a handshake may take; 0 for no limit
+	HTTP2     bool          // without TLS: a connection that ends early says so in other words
 
 	followed bool // there was a request before
 }
@@ -67,6 +68,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, dialError(req.URL.Hostname(), portOf(req.URL), connectionRefused)
 	case reply.TransportError != "":
 		return nil, errors.New(reply.TransportError)
+	case reply.HungUp && t.HTTP2, t.HTTP2 && reply.Code < 200:
+		return nil, io.ErrUnexpectedEOF
 	case reply.HungUp:
 		return nil, io.EOF
 	case reply.Code < 200 && reply.Code != http.StatusSwitchingProtocols:

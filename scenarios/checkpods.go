@@ -91,6 +91,7 @@ func (c *checker) workload(p *Pod, n *strict.Node) *workload {
 	checkDelays(n.Field("delays"), p.Delays)
 	w.delays = p.Delays.compile()
 	c.checkContainers(w, n.Field("containers"))
+	c.checkRedirects(w, n.Field("containers"))
 	return w
 }
 

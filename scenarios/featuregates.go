@@ -3,10 +3,12 @@ package scenarios
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"probesim.dev/scenarios/podspec"
 	"probesim.dev/scenarios/strict"
 	"probesim.dev/sim/kubeletconfig"
+	"probesim.dev/sim/podutil"
 	"probesim.dev/sim/profile"
 )
 
@@ -74,3 +76,22 @@ func (c *checker) checkGated(w *workload) {
 		}
 	}
 }
+
+// checkRedirects refuses what a probe over HTTP/2 without TLS makes of a redirect to https: unlike others it looks at the
+// certificate, and programs have none.
+func (c *checker) checkRedirects(w *workload, containers *strict.Node) {
+	kept := func(p profile.Profile) bool { return p.H2CProbe }
+	for i, listed := range w.spec.Containers {
+		container := podutil.Find(w.pod, listed.Name)
+		if container == nil || !slices.ContainsFunc(c.profiles(), kept) || !slices.ContainsFunc(probesOf(container), isHTTP2) {
+			continue
+		}
+		for j, a := range listed.Answers {
+			if location := containers.Index(i).Field("answers").Index(j).Field("location"); strings.HasPrefix(strings.ToLower(a.Location), "https:") && !location.Bad() {
+				location.Errorf("a redirect of a probe over HTTP/2 to https is not supported yet")
+			}
+		}
+	}
+}
+
+func isHTTP2(p probeOf) bool { return podutil.IsHTTP2(p.probe.HTTPGet) }

@@ -25,11 +25,16 @@ type httpProber struct {
 }
 
 func newHTTPProber(n *network, real httpprobe.Prober) *httpProber {
-	transport := reflect.ValueOf(real).FieldByName("transport")
-	if transport.Type() != reflect.TypeFor[*http.Transport]() {
-		panic("the HTTP prober has another transport")
+	for _, field := range []string{"transport", "h2cTransport"} {
+		transport := reflect.ValueOf(real).FieldByName(field)
+		if !transport.IsValid() && field == "h2cTransport" { // before 1.37
+			break
+		}
+		if transport.Type() != reflect.TypeFor[*http.Transport]() {
+			panic("the HTTP prober has another transport")
+		}
+		(*http.Transport)(unsafe.Pointer(transport.Pointer())).DialContext = dialHTTP
 	}
-	(*http.Transport)(unsafe.Pointer(transport.Pointer())).DialContext = dialHTTP
 	return &httpProber{real, n}
 }
 
@@ -43,11 +48,22 @@ type connectionsKey struct{}
 
 // Probe has the real prober make the request, and the transport know on whose behalf it dials.
 func (h *httpProber) Probe(req *http.Request, timeout time.Duration) (probe.Result, string, error) {
+	return h.ask(req, timeout, h.Prober.Probe)
+}
+
+// ProbeH2C does the same over HTTP/2 without TLS; a prober before 1.37 cannot.
+func (h *httpProber) ProbeH2C(req *http.Request, timeout time.Duration) (probe.Result, string, error) {
+	return h.ask(req, timeout, h.Prober.(interface {
+		ProbeH2C(*http.Request, time.Duration) (probe.Result, string, error)
+	}).ProbeH2C)
+}
+
+func (h *httpProber) ask(req *http.Request, timeout time.Duration, ask func(*http.Request, time.Duration) (probe.Result, string, error)) (probe.Result, string, error) {
 	a := parseAsker(req.Header.Get(tagHeader))
 	req.Header.Del(tagHeader)
 	return h.network.try(a, timeout, func(t try) (probe.Result, string, error) {
 		ctx := context.WithValue(req.Context(), connectionsKey{}, &connections{try: t})
-		result, message, err := h.Prober.Probe(req.WithContext(ctx), timeout)
+		result, message, err := ask(req.WithContext(ctx), timeout)
 		return result, t.late(message), err
 	})
 }
@@ -94,6 +110,10 @@ func dialHTTP(ctx context.Context, _, addr string) (net.Conn, error) {
 func serveHTTP(conn net.Conn, op *pending) {
 	defer conn.Close()
 	conn, r := serveTLS(conn, op)
+	if start, _ := r.Peek(len(h2Preface)); string(start) == h2Preface {
+		serveH2(peeked{conn, r}, op)
+		return
+	}
 	req, err := http.ReadRequest(r)
 	if err != nil {
 		return

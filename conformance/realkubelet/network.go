@@ -175,6 +175,16 @@ func (b breaking) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Write into a connection whose other end is closed succeeds, as into the buffer of a socket: that it is closed is found by
+// reading.
+func (b breaking) Write(p []byte) (int, error) {
+	n, err := b.Conn.Write(p)
+	if err == io.ErrClosedPipe {
+		return len(p), nil
+	}
+	return n, err
+}
+
 // dialError is what package net says of a connection that cannot be made.
 func dialError(addr string, err error) error {
 	tcp, parsed := net.ResolveTCPAddr("tcp", addr)

@@ -25,6 +25,7 @@ func TestGates(t *testing.T) {
 		{"RestartAllContainersOnContainerExits": false},
 		{"RestartAllContainersOnContainerExits": false, "ContainerRestartRules": false},
 		{"GRPCContainerProbeTLS": true},
+		{"H2CContainerProbe": true},
 	} {
 		t.Run(fmt.Sprint(gates), func(t *testing.T) {
 			p := profile.V1_37_0
@@ -37,7 +38,7 @@ func TestGates(t *testing.T) {
 			featuregatetesting.SetFeatureGatesDuringTest(t, utilfeature.DefaultFeatureGate.(featuregate.MutableVersionedFeatureGate), gates)
 			valid, different := 0, 0
 			for seed := uint64(0); seed < 3000 && different < 5; seed++ {
-				pod := defaulted(withGatedFields(seed))
+				pod := withGatedFields(seed)
 				ours, theirs := pod.DeepCopy(), dropped(t, pod)
 				apiserver.DropDisabled(p, &ours.Spec)
 				if diff := cmp.Diff(indented(t, theirs), indented(t, ours)); diff != "" {
@@ -66,13 +67,16 @@ func TestGates(t *testing.T) {
 // withGatedFields returns a random pod, some of whose fields are behind gates.
 func withGatedFields(seed uint64) *v1.Pod {
 	r := newRandomPods(seed)
-	pod := r.pod()
+	pod := defaulted(r.pod())
 	for _, containers := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		for i := range containers {
 			c := &containers[i]
 			for _, p := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
 				if p != nil && p.GRPC != nil {
 					p.GRPC.Mode = one(r, nil, new(v1.GRPCProbeModeTLS), new(v1.GRPCProbeModePlaintext), new(v1.GRPCProbeMode("tls")))
+				}
+				if p != nil && p.HTTPGet != nil {
+					p.HTTPGet.Protocol = one(r, nil, new(v1.HTTPProtocolHTTP1), new(v1.HTTPProtocolHTTP2), new(v1.HTTPProtocol("h2")))
 				}
 			}
 		}

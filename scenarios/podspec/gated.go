@@ -19,11 +19,11 @@ func ValidateGated(p profile.Profile, pod *v1.Pod) field.ErrorList {
 	for i := range pod.Spec.Containers {
 		c, path := &pod.Spec.Containers[i], path.Child("containers").Index(i)
 		errs = append(errs, validateActions(p, c, path)...)
-		errs = append(errs, validateModes(p, c, path)...)
+		errs = append(errs, validateGatedHandlers(p, c, path)...)
 	}
 	for i := range pod.Spec.InitContainers {
 		c, path := &pod.Spec.InitContainers[i], path.Child("initContainers").Index(i)
-		errs = append(errs, validateModes(p, c, path)...)
+		errs = append(errs, validateGatedHandlers(p, c, path)...)
 		if podutil.IsRestartableInitContainer(c) && len(c.RestartPolicyRules) > 0 && p.ContainerRestartRules && !p.RestartAllContainers {
 			errs = append(errs, field.Forbidden(path.Child("restartPolicyRules"),
 				"restartPolicyRules are not allowed for init containers with restart policy Always"))
@@ -45,19 +45,42 @@ func validateActions(p profile.Profile, c *v1.Container, path *field.Path) field
 	return errs
 }
 
-// validateModes checks how probes speak gRPC. (validateGRPCAction)
-func validateModes(p profile.Profile, c *v1.Container, path *field.Path) field.ErrorList {
+// validateGatedHandlers checks how probes and hooks speak gRPC and HTTP. (validateGRPCAction, validateHTTPGetAction)
+func validateGatedHandlers(p profile.Profile, c *v1.Container, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if !p.GRPCProbeTLS {
-		return nil
-	}
 	for name, probe := range probes(c) {
-		if mode := optional(probe.GRPC, "Mode"); mode != nil {
+		if mode := optional(probe.GRPC, "Mode"); mode != nil && p.GRPCProbeTLS {
 			errs = append(errs, oneOf(path.Child(name, "grpc", "mode"), *mode, "Plaintext", "TLS")...)
+		}
+		errs = append(errs, validateProtocol(p, probe.HTTPGet, path.Child(name, "httpGet"))...)
+	}
+	if c.Lifecycle != nil {
+		if h := c.Lifecycle.PostStart; h != nil {
+			errs = append(errs, validateProtocol(p, h.HTTPGet, path.Child("lifecycle", "postStart", "httpGet"))...)
+		}
+		if h := c.Lifecycle.PreStop; h != nil {
+			errs = append(errs, validateProtocol(p, h.HTTPGet, path.Child("lifecycle", "preStop", "httpGet"))...)
 		}
 	}
 	return errs
 }
+
+func validateProtocol(p profile.Profile, get *v1.HTTPGetAction, path *field.Path) field.ErrorList {
+	protocol := optional(get, "Protocol")
+	switch {
+	case !p.H2CProbe || protocol == nil:
+		return nil
+	case *protocol != http2:
+		return oneOf(path.Child("protocol"), *protocol, "HTTP1", http2)
+	case get.Scheme != v1.URISchemeHTTP:
+		return field.ErrorList{field.Invalid(path.Child("protocol"), *protocol, "is only supported with HTTP (H2C)")}
+	case get.Host != "":
+		return field.ErrorList{field.Invalid(path.Child("host"), get.Host, "must be empty when `protocol` is \"HTTP2\"")}
+	}
+	return nil
+}
+
+const http2 = "HTTP2"
 
 // probes are those of a container, by their fields.
 func probes(c *v1.Container) iter.Seq2[string, *v1.Probe] {

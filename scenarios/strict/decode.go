@@ -82,6 +82,10 @@ func decodeItself(n *Node, v reflect.Value) bool {
 	return true
 }
 
+// newer are the fields of handlers that older releases of k8s.io/api do not have, with which this package is built too: what is
+// written in them is passed over there.
+var newer = map[string][]string{"HTTPGetAction": {"protocol"}, "GRPCAction": {"mode"}}
+
 func decodeStruct(n *Node, v reflect.Value) {
 	if n.Kind != Mapping {
 		n.Errorf("must be a mapping and not %s", n.describe())
@@ -96,6 +100,9 @@ func decodeStruct(n *Node, v reflect.Value) {
 			continue
 		}
 		index, known := info.fields[n.Keys[i].Name]
+		if !known && slices.Contains(newer[v.Type().Name()], n.Keys[i].Name) {
+			continue
+		}
 		if !known {
 			n.unknownKey(i, info.names)
 			index, known = info.fields[n.Keys[i].Name]

@@ -34,6 +34,11 @@ var gates = []gate{
 		set: func(p *Profile, on bool) { p.GRPCProbeTLS = on },
 	},
 	{
+		name: "H2CContainerProbe", from: "v1.37.0",
+		on:  func(p *Profile) bool { return p.H2CProbe },
+		set: func(p *Profile, on bool) { p.H2CProbe = on },
+	},
+	{
 		name: "KubeletCrashLoopBackOffMax",
 		on:   func(p *Profile) bool { return p.CrashLoopBackOffMaxInConfig },
 		set:  func(p *Profile, on bool) { p.CrashLoopBackOffMaxInConfig = on },

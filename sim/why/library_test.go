@@ -16,7 +16,6 @@ import (
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/library"
 	"probesim.dev/sim/node"
-	"probesim.dev/sim/profile"
 	"probesim.dev/sim/report"
 	"probesim.dev/sim/trace"
 	"probesim.dev/sim/why"
@@ -93,7 +92,7 @@ func load(t *testing.T) []*scenarios.Scenario {
 
 func simulate(t *testing.T, plan *scenarios.Plan) (*why.Run, []*v1.Pod) {
 	t.Helper()
-	known, ok := profile.Named(plan.Version)
+	known, ok := plan.Profile()
 	if !ok {
 		t.Fatalf("there is no profile of Kubernetes %s", plan.Version)
 	}

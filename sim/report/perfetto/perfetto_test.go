@@ -10,7 +10,6 @@ import (
 
 	"probesim.dev/scenarios/library"
 	"probesim.dev/sim/node"
-	"probesim.dev/sim/profile"
 	"probesim.dev/sim/report"
 	"probesim.dev/sim/trace"
 )
@@ -199,7 +198,7 @@ func TestLibrary(t *testing.T) {
 	w := NewWriter(&b)
 	for _, s := range all {
 		plan := s.Plans()[0]
-		known, _ := profile.Named(plan.Version)
+		known, _ := plan.Profile()
 		n := node.New(node.Options{Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config})
 		plan.Drive(n)
 		if err := n.RunUntil(plan.Duration); err != nil {

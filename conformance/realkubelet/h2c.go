@@ -1,0 +1,60 @@
+package realkubelet
+
+import (
+	"net"
+	"net/http"
+	"strconv"
+
+	"probesim.dev/fakeruntime"
+)
+
+// h2Preface is what a client begins with who speaks HTTP/2 (RFC 9113, 3.4).
+const h2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+// serveH2 answers the request of a client that speaks HTTP/2 without having asked whether the server does. A program that is
+// frozen does not even greet.
+func serveH2(conn net.Conn, op *pending) {
+	if !op.thaws() {
+		return
+	}
+	server := &http.Server{Protocols: new(http.Protocols), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if done := op.wait(); done.Reply == fakeruntime.Answered {
+			respondH2(conn, w, done.Answer.Respond(r))
+		} else {
+			conn.Close()
+		}
+	})}
+	server.Protocols.SetUnencryptedHTTP2(true)
+	listener := &onlyListener{conn: conn, stopped: make(chan struct{})}
+	server.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			_ = listener.Close()
+		}
+	}
+	go func() {
+		if op.wait().Reply != fakeruntime.Answered { // with or without a request that waits for it
+			conn.Close()
+		}
+	}()
+	_ = server.Serve(listener) // until the connection is closed
+}
+
+// respondH2 writes the response that a program gives.
+func respondH2(conn net.Conn, w http.ResponseWriter, r fakeruntime.Response) {
+	if r.HangsUp {
+		conn.Close()
+		return
+	}
+	if r.Location != "" {
+		w.Header().Set("Location", r.Location)
+	}
+	if r.BreaksOff {
+		w.Header().Set("Content-Length", strconv.Itoa(len(r.Body)+1))
+	}
+	w.WriteHeader(r.Code)
+	_, _ = w.Write([]byte(r.Body))
+	if r.BreaksOff || r.Code < http.StatusOK {
+		_ = http.NewResponseController(w).Flush()
+		conn.Close()
+	}
+}
