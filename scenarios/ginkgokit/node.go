@@ -1,6 +1,7 @@
 package ginkgokit
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -53,6 +54,12 @@ func NewNode(o NodeOptions) *Node {
 		var ok bool
 		if known, ok = profile.Named(o.Kubernetes); !ok {
 			fail(0, "%s", unknownVersion(o.Kubernetes))
+		}
+	}
+	for _, gate := range slices.Sorted(maps.Keys(o.Config.FeatureGates)) {
+		var err error
+		if known, err = known.SetGate(gate, o.Config.FeatureGates[gate]); err != nil {
+			fail(0, "%s %v", gate, err)
 		}
 	}
 	n := &Node{options: o, pods: map[string]*Pod{}, added: map[string]int{}}

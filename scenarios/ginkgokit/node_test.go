@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"probesim.dev/sim/kubeletconfig"
 	"probesim.dev/sim/node"
 	"probesim.dev/sim/trace"
 )
@@ -79,6 +80,29 @@ func TestRefused(t *testing.T) {
 	failed := failures(t)
 	if NewNode(NodeOptions{Kubernetes: "v1.3"}).Close(); len(*failed) != 1 || !strings.Contains((*failed)[0], "there is no profile of Kubernetes v1.3; known: v1.34.4, ") {
 		t.Errorf("failed with %q", *failed)
+	}
+	NewNode(NodeOptions{Config: kubeletconfig.Config{FeatureGates: map[string]bool{"Sidecars": true}}}).Close()
+	if len(*failed) != 2 || !strings.HasPrefix((*failed)[1], "Sidecars is no feature gate of v1.37.0 that is known here: known are ") {
+		t.Errorf("failed with %q", *failed)
+	}
+}
+
+// TestFeatureGates: a feature gate is that of the kubelet and of the API server, as in a scenario file.
+func TestFeatureGates(t *testing.T) {
+	failed := failures(t)
+	always := v1.ContainerRestartPolicyAlways
+	web := v1.Container{Name: "web", Image: "a", RestartPolicy: &always, RestartPolicyRules: []v1.ContainerRestartRule{{
+		Action:    v1.ContainerRestartRuleActionRestartAllContainers,
+		ExitCodes: &v1.ContainerRestartRuleOnExitCodes{Operator: v1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{42}},
+	}}}
+	for _, on := range []bool{true, false} {
+		n := NewNode(NodeOptions{Config: kubeletconfig.Config{
+			FeatureGates: map[string]bool{"RestartAllContainersOnContainerExits": on},
+		}})
+		defer n.Close()
+		if p := n.AddPod(pod("web", web)); (p != nil) != on {
+			t.Errorf("with the gate %v the pod is %v: %q", on, p, *failed)
+		}
 	}
 }
 

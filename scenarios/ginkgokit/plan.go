@@ -25,7 +25,7 @@ func plan(w Workload, b Behavior, o NodeOptions) ([]scenarios.PlannedPod, error)
 	if err != nil {
 		return nil, err
 	}
-	text, err := scenarioOf(object, spec, b)
+	text, err := scenarioOf(object, spec, b, o)
 	if err != nil {
 		return nil, cannot(object, err)
 	}
@@ -50,7 +50,7 @@ func cannot(w Workload, err error) error {
 }
 
 // scenarioOf writes the scenario file: two documents, one a line.
-func scenarioOf(w Workload, spec *v1.PodSpec, b Behavior) ([]byte, error) {
+func scenarioOf(w Workload, spec *v1.PodSpec, b Behavior, o NodeOptions) ([]byte, error) {
 	type object = map[string]any
 	containers := []object{}
 	for _, name := range b.names() {
@@ -70,8 +70,10 @@ func scenarioOf(w Workload, spec *v1.PodSpec, b Behavior) ([]byte, error) {
 	second, err := json.Marshal(object{
 		"apiVersion": scenarios.APIVersion, "kind": "Scenario", "metadata": object{"name": "node"},
 		"spec": object{
-			"duration": value.Format(value.MaxDuration),
-			"pods":     []object{{"name": cmp.Or(w.GetName(), w.GetGenerateName()), "containers": containers}},
+			"duration":           value.Format(value.MaxDuration),
+			"kubernetesVersions": []string{o.Kubernetes + ".." + o.Kubernetes},
+			"kubelet":            object{"config": object{"featureGates": o.Config.FeatureGates}},
+			"pods":               []object{{"name": cmp.Or(w.GetName(), w.GetGenerateName()), "containers": containers}},
 		},
 	})
 	return []byte(string(first) + "\n---\n" + string(second) + "\n"), err
