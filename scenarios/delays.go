@@ -38,9 +38,9 @@ type Delays struct {
 // maxDelay is the longest that one call may take.
 const maxDelay = time.Hour
 
-// podDelays are the delays of calls that are not about one container.
+// podDelays are the delays of calls that do not name a container. Those about images name the pod.
 var podDelays = []string{"runPodSandbox", "stopPodSandbox", "removePodSandbox", "listPodSandbox", "podSandboxStatus",
-	"listContainers", "volumeMount", "apiGet", "apiPatch", "apiDelete"}
+	"listContainers", "imageStatus", "imagePull", "volumeMount", "apiGet", "apiPatch", "apiDelete"}
 
 // checkDelays refuses delays that are too long.
 func checkDelays(n *strict.Node, delays *Delays) {
@@ -55,7 +55,7 @@ func checkDelays(n *strict.Node, delays *Delays) {
 	}
 }
 
-// checkContainerDelays also refuses delays of calls that are not about one container.
+// checkContainerDelays also refuses delays of calls that do not name a container.
 func checkContainerDelays(n *strict.Node, delays *Delays) {
 	checkDelays(n, delays)
 	for i, key := range n.Keys {

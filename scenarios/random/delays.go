@@ -22,6 +22,7 @@ var nodeDelays = append([]delay{
 	{"apiGet", 5300 * time.Microsecond},
 	{"apiPatch", 7900 * time.Microsecond},
 	{"apiDelete", 6100 * time.Microsecond},
+	{"imageStatus", 600 * time.Microsecond},
 }, containerDelays...)
 
 var containerDelays = []delay{
@@ -30,7 +31,6 @@ var containerDelays = []delay{
 	{"stopContainer", 7 * time.Millisecond},
 	{"removeContainer", 13 * time.Millisecond},
 	{"containerStatus", 1700 * time.Microsecond},
-	{"imageStatus", 600 * time.Microsecond},
 	{"exec", 20 * time.Millisecond},
 	{"httpGet", 9 * time.Millisecond},
 	{"tcpSocket", 2 * time.Millisecond},

@@ -1,6 +1,7 @@
 package random
 
 import (
+	"slices"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -177,7 +178,7 @@ func (g *generator) podBehavior(p *pod) *yaml.Node {
 	if p.at > 0 {
 		put(n, "at", text(g.draw(p.at)))
 	}
-	g.putDelays(n, nodeDelays, false)
+	g.putDelays(n, nodeDelays, slices.ContainsFunc(p.all(), func(c *container) bool { return c.pulls }))
 	containers := list()
 	for _, c := range p.all() {
 		if entry := g.containerBehavior(p, c); len(entry.Content) > 2 {

@@ -23,7 +23,7 @@ func (g *generator) containerBehavior(p *pod, c *container) *yaml.Node {
 	b := &program{generator: g, pod: p, container: c}
 	n := object()
 	put(n, "name", text(c.name))
-	g.putDelays(n, containerDelays, c.pulls)
+	g.putDelays(n, containerDelays, false)
 	if len(c.probes) > 0 {
 		if g.percent(65) {
 			b.takeOwnTimes()
