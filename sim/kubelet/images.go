@@ -27,6 +27,7 @@ const (
 	imageInspectError = "ImageInspectError"
 	errImagePull      = "ErrImagePull"
 	imagePullBackOff  = "ImagePullBackOff"
+	errImageNeverPull = "ErrImageNeverPull"
 )
 
 // imageBackOff is the back-off of pulls, by pod and image, and why the last ones failed.
@@ -63,6 +64,11 @@ func (k *Kubelet) ensureImage(p *sim.Proc, u podUpdate, c *v1.Container) *startR
 		return &startReason{imageInspectError, message, step}
 	case op.ID == "":
 		return k.pullImage(p, u, c)
+	case k.isBeingPulled(c.Image) && c.ImagePullPolicy == v1.PullNever:
+		message := fmt.Sprintf("Container image %q is not present with pull policy of Never", c.Image)
+		return &startReason{errImageNeverPull, message, k.event(u.pod, c.Name, v1.EventTypeWarning, errImageNeverPull, message, u.cause)}
+	case k.isBeingPulled(c.Image):
+		return k.pullImage(p, u, c)
 	}
 	present := fmt.Sprintf("Container image %q already present on machine", c.Image)
 	if k.profile.ImageAccessInPulledEvent {
@@ -88,8 +94,10 @@ func (k *Kubelet) pullImage(p *sim.Proc, u podUpdate, c *v1.Container) *startRea
 	event(v1.EventTypeNormal, "Pulling", fmt.Sprintf("Pulling image %q", c.Image))
 	start := p.Now()
 	r := &pullRequest{podUID: string(u.pod.UID), image: c.Image, proc: p}
+	k.beginPull(c.Image)
 	k.puller.Send(p, r)
 	p.Park()
+	k.endPull(c.Image, r.err == nil)
 	b.clock.SetTime(k.now())
 	if r.err != nil {
 		step := event(v1.EventTypeWarning, "Failed", fmt.Sprintf("Failed to pull image %q: %v", c.Image, r.err))

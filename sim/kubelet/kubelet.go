@@ -66,6 +66,7 @@ type Kubelet struct {
 	logs     *sim.Chan[struct{}] // is full while somebody removes logs
 	volumes  *volumes
 	puller   *sim.Chan[*pullRequest]
+	pulls    map[string]int // under way, by image
 	disk     *Disk
 	knowsAll bool // housekeeping has met everything that ran when the kubelet started
 
@@ -95,6 +96,7 @@ func New(o Options) *Kubelet {
 		cache:      newPodCache(),
 		reasons:    map[startKey]startReason{}, runtimeState: newRuntimeState(),
 		puller: sim.NewChan[*pullRequest](o.Sim, "image pulls", maxImagePullRequests),
+		pulls:  map[string]int{},
 		logs:   sim.NewChan[struct{}](o.Sim, "container logs", 1),
 	}
 	k.workers, k.pleg, k.deletor, k.volumes = newPodWorkers(k), newPLEG(k), newDeletor(k), newVolumes(k, o.Disk)

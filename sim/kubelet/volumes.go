@@ -32,11 +32,13 @@ type volumes struct {
 type Disk struct {
 	mounted  map[types.UID]time.Duration
 	admitted map[types.UID]bool
+	pulls    map[string]bool // images of which a pull was begun and has not ended
+	pulled   map[string]bool // images that a kubelet has pulled
 }
 
 // NewDisk returns the disk of a node on which no kubelet has run.
 func NewDisk() *Disk {
-	return &Disk{mounted: map[types.UID]time.Duration{}, admitted: map[types.UID]bool{}}
+	return &Disk{mounted: map[types.UID]time.Duration{}, admitted: map[types.UID]bool{}, pulls: map[string]bool{}, pulled: map[string]bool{}}
 }
 
 func newVolumes(k *Kubelet, d *Disk) *volumes {

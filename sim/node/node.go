@@ -63,8 +63,8 @@ type Node struct {
 	runtime *runtimeDriver
 	choices *choose.Recorder
 	options kubelet.Options
-	kubelet *kubelet.Kubelet // nil while none runs
-	group   *sim.Group       // of what the kubelet that runs has going on
+	kubelet *kubelet.Kubelet // nil while none runs, or one is about to
+	group   *sim.Group       // of what the kubelet that runs has going on; nil while none does
 	stopped int64            // step of the record of the kubelet's last end
 }
 
@@ -159,7 +159,7 @@ func (n *Node) EvictPod(namespace, name string) bool {
 // StopKubelet stops the kubelet now, as if it were killed: what it was about to do does not happen, and the runtime
 // breaks off its calls. Containers go on. It reports whether the kubelet ran.
 func (n *Node) StopKubelet() bool {
-	if n.kubelet == nil {
+	if n.group == nil {
 		return false
 	}
 	n.stopped = n.Record(trace.Record{Kind: trace.KubeletStopped})
@@ -179,9 +179,20 @@ func (n *Node) StartKubelet() {
 func (n *Node) startKubelet() {
 	n.group = &sim.Group{}
 	n.sim.In(n.group, func() {
-		n.kubelet = kubelet.New(n.options)
-		n.kubelet.Start()
+		if !n.options.Disk.PullUnderWay() {
+			n.runKubelet()
+			return
+		}
+		n.sim.Go("kubelet", func(p *sim.Proc) {
+			n.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListImages})
+			n.runKubelet()
+		})
 	})
+}
+
+func (n *Node) runKubelet() {
+	n.kubelet = kubelet.New(n.options)
+	n.kubelet.Start()
 }
 
 // ShutDown tells the kubelet now that the node is about to be shut down. It reports whether the kubelet listens.

@@ -73,6 +73,10 @@ type Profile struct {
 	// ShortContainerEvents words the events as "Container created" and "Container started", without
 	// the container's name; 1.35 on (#134043).
 	ShortContainerEvents bool
+	// PullsNoted has the kubelet note on the disk what it pulls. A pod that needs the image meanwhile pulls it too, also if
+	// the node has it, and a kubelet that was killed during a pull lists the images first when it is started again; 1.35
+	// on, with the feature gate KubeletEnsureSecretPulledImages.
+	PullsNoted bool
 	// ImageAccessInPulledEvent says in the event about an image that is there that the pod can access it:
 	// the kubelet verifies that; 1.35 on (#135228).
 	ImageAccessInPulledEvent bool
@@ -130,6 +134,7 @@ var V1_36_3 = Profile{
 	InspectUsesListing:          true,
 	PodReadyToStartAtSandbox:    true,
 	ShortContainerEvents:        true,
+	PullsNoted:                  true,
 	ImageAccessInPulledEvent:    true,
 	CrashLoopBackOffMaxInConfig: true,
 	CrashLoopBackOffInitial:     10 * time.Second,
@@ -159,6 +164,7 @@ var V1_37_0 = Profile{
 	PodReadyToStartAtSandbox:    true,
 	SandboxReasonInCondition:    true,
 	ShortContainerEvents:        true,
+	PullsNoted:                  true,
 	ImageAccessInPulledEvent:    true,
 	UnknownPortNotFound:         true,
 	CrashLoopBackOffMaxInConfig: true,
