@@ -110,7 +110,8 @@ type Op struct {
 	opState
 }
 
-// Reply says what became of a request over the network that did not time out.
+// Reply says what became of a request over the network that did not time out, or that it might as well have ended with
+// NoHandshake.
 type Reply int
 
 const (

@@ -135,6 +135,9 @@ func (r *Runtime) continueRequest(op *Op) {
 	switch {
 	case q.timesOut:
 		op.TimedOut = true
+		if op.handshake() == op.deadline() {
+			op.Reply = NoHandshake
+		}
 	case q.silent:
 		op.Reply = NoHandshake
 	case q.answer.Word == Stalls:

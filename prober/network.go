@@ -43,7 +43,7 @@ type Reply struct {
 	TimedOut       bool
 	Refused        bool
 	HungUp         bool   // accepted, then closed without an answer
-	NoHandshake    bool   // accepted, but the time for a handshake was over
+	NoHandshake    bool   // accepted, but the time for a handshake was over; with TimedOut at the same instant
 	TransportError string // why it failed; with HungUp that was after it had been accepted
 	Silent         bool   // it was not accepted, or nothing was said: beside the others
 

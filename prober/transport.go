@@ -34,20 +34,23 @@ const (
 // timeoutError is what the client of package net/http says of its own timeout. With https it has two timers
 // for it, of which any goes off first: the one of the context, or the one that cancels the request and that
 // it asks whether that was a timeout. The transport of golang.org/x/net/http2 is none that it knows
-// (setRequestCancel in client.go of Go 1.26).
-func (t *Transport) timeoutError(scheme string, silent bool) error {
+// (setRequestCancel in client.go of Go 1.26). That of the handshake may go off at the same instant.
+func (t *Transport) timeoutError(scheme string, reply *Reply) error {
 	canceled := "net/http: request canceled"
-	if silent {
+	if reply.Silent {
 		canceled += " while waiting for connection"
 	}
 	ends := []string{errDeadline, canceled + clientTimeout, errDeadline + clientTimeout}
 	if scheme != "https" {
 		return errors.New(ends[2])
 	}
+	if reply.NoHandshake {
+		ends = append(ends, errHandshake)
+	}
 	return errors.New(ends[t.Proc.Sim().Race("timeout of "+t.Proc.Name(), len(ends))])
 }
 
-var errHandshake = errors.New("net/http: TLS handshake timeout")
+const errHandshake = "net/http: TLS handshake timeout"
 
 // errNoFinal is the error of an informational response after which the connection ends.
 var errNoFinal = errors.New("net/http: HTTP/1.x transport connection broken: unexpected EOF")
@@ -61,9 +64,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	t.followed = true
 	switch {
 	case reply.TimedOut:
-		return nil, t.timeoutError(req.URL.Scheme, reply.Silent)
+		return nil, t.timeoutError(req.URL.Scheme, &reply)
 	case reply.NoHandshake:
-		return nil, errHandshake
+		return nil, errors.New(errHandshake)
 	case reply.Refused:
 		return nil, dialError(req.URL.Hostname(), portOf(req.URL), connectionRefused)
 	case reply.TransportError != "":
