@@ -39,7 +39,7 @@ type configUpdate struct {
 // watchPods is the process that turns the API server's changes into updates for the sync loop
 // (pkg/kubelet/config/config.go at v1.37.0).
 func (k *Kubelet) watchPods(p *sim.Proc) {
-	existing := map[types.UID]*v1.Pod{}
+	existing := k.source
 	changes := k.api.Watch()
 	for {
 		e := changes.Recv(p)

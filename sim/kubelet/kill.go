@@ -55,7 +55,7 @@ func failedTo(action, target, reason string, err error) error {
 // whyStopped says why the containers of a pod are stopped that is not to run any more. A pod that was deleted since its
 // sync began is a deleted one too.
 func (k *Kubelet) whyStopped(pod *v1.Pod) killReason {
-	if now, ok := k.podManager.GetPodByUID(pod.UID); !ok || now.DeletionTimestamp != nil {
+	if now := k.source[pod.UID]; now == nil || now.DeletionTimestamp != nil {
 		return killDeleted
 	}
 	if w, ok := k.workers.workers[pod.UID]; ok && w.evicted {

@@ -65,6 +65,7 @@ type Kubelet struct {
 	deletor  *deletor
 	logs     *sim.Chan[struct{}] // is full while somebody removes logs
 	volumes  *volumes
+	source   map[types.UID]*v1.Pod // as the API server last told, also what the sync loop has not heard of yet
 	puller   *sim.Chan[*pullRequest]
 	pulls    map[string]int // under way, by image
 	disk     *Disk
@@ -89,6 +90,7 @@ func New(o Options) *Kubelet {
 	}
 	k := &Kubelet{
 		sim: o.Sim, trace: o.Trace, profile: o.Profile, settings: o.Config, now: o.Now, wall: o.Wall, runtime: o.Runtime, api: o.API, started: o.Cause,
+		source:     map[types.UID]*v1.Pod{},
 		podManager: newPodManager(),
 		disk:       o.Disk,
 		config:     sim.NewChan[configUpdate](o.Sim, "pod config", configCapacity),
