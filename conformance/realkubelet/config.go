@@ -18,7 +18,7 @@ func configuration(set kubeletconfig.Config) (*internal.KubeletConfiguration, er
 	if err != nil {
 		return nil, err
 	}
-	versioned := &v1beta1.KubeletConfiguration{FeatureGates: set.FeatureGates} // by which some defaults go
+	versioned := &v1beta1.KubeletConfiguration{FeatureGates: ofRelease(set.FeatureGates)} // by which some defaults go
 	types.Default(versioned)
 	c := &internal.KubeletConfiguration{}
 	if err := types.Convert(versioned, c, nil); err != nil {
