@@ -76,7 +76,7 @@ func (b *browser) start(path string) {
 	// A browser that hangs must not hang the tests.
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	cmd := exec.CommandContext(ctx, path, "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
-		"--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage", "--force-color-profile=srgb", "--font-render-hinting=none",
+		"--disable-ipc-flooding-protection", "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage", "--force-color-profile=srgb", "--font-render-hinting=none",
 		"--user-data-dir="+filepath.Join(b.t.TempDir(), "profile"))
 	cmd.Env = append(os.Environ(), "HOME="+b.t.TempDir())
 	cmd.ExtraFiles = []*os.File{theirIn, theirOut}
