@@ -7,8 +7,8 @@ import "probesim.dev/sim/internal/queue"
 type Chan[T any] struct {
 	waiter  *Proc // the process that waits to receive, or will again
 	index   int32 // the case of its Select
+	cap     int32
 	buf     queue.FIFO[T]
-	cap     int
 	got     T
 	senders queue.FIFO[sender[T]]
 	name    string
@@ -28,7 +28,7 @@ type Case interface {
 
 // NewChan returns a channel that holds up to capacity values, which must be at least 1.
 func NewChan[T any](s *Sim, name string, capacity int) *Chan[T] {
-	return &Chan[T]{name: name, cap: capacity}
+	return &Chan[T]{name: name, cap: int32(capacity)}
 }
 
 // Len returns how many values wait in the channel.
@@ -41,7 +41,7 @@ func (c *Chan[T]) TrySend(v T) bool {
 		p.Wake()
 		return true
 	}
-	if c.buf.Len() == c.cap {
+	if c.buf.Len() == int(c.cap) {
 		return false
 	}
 	c.buf.Push(v)
@@ -95,7 +95,7 @@ func (c *Chan[T]) take() bool {
 // know has a process be the one that receives, nil for none.
 func (c *Chan[T]) know(p *Proc, index int) {
 	if c.waiter != nil && p != nil {
-		panic("sim: " + p.name + " and " + c.waiter.name + " both receive from " + c.name)
+		panic("sim: " + p.Name() + " and " + c.waiter.Name() + " both receive from " + c.name)
 	}
 	c.waiter, c.index = p, int32(index)
 }

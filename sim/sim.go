@@ -96,7 +96,8 @@ func (s *Sim) step() bool {
 	i := s.Next(s.enabled(), s.candidate)
 	s.meter.Event(s.now)
 	if i < s.due.Len() {
-		s.due.Remove(i).fire(s)
+		t := s.due.Remove(i)
+		t.of.due(t, s)
 		return true
 	}
 	s.ready.Remove(i - s.due.Len()).resume()
@@ -113,7 +114,7 @@ func (s *Sim) candidate(i int) choose.Choice {
 		return choose.Choice{Kind: choose.Next, Key: t.name, Ordinal: *t.turns}
 	}
 	p := s.ready.At(i - s.due.Len())
-	return choose.Choice{Kind: choose.Next, Key: p.name, Ordinal: *p.sleep.turns}
+	return choose.Choice{Kind: choose.Next, Key: p.Name(), Ordinal: *p.sleep.turns}
 }
 
 // enable has a woken process go next, before those woken or started earlier, as Go's scheduler does with the goroutine
