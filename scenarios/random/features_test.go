@@ -81,6 +81,7 @@ var features = map[string]feature{
 
 	"exec":                   anyProbe(func(p *v1.Probe) bool { return p.Exec != nil }),
 	"gRPC over TLS":          matches(`GRPCContainerProbeTLS: true(.|\n)*mode: TLS|mode: TLS(.|\n)*GRPCContainerProbeTLS: true`),
+	"HTTP/2 without TLS":     matches(`protocol: HTTP2(.|\n)*H2CContainerProbe: true`),
 	"httpGet":                anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil }),
 	"tcpSocket":              anyProbe(func(p *v1.Probe) bool { return p.TCPSocket != nil }),
 	"grpc":                   anyProbe(func(p *v1.Probe) bool { return p.GRPC != nil }),

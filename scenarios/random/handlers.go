@@ -1,6 +1,8 @@
 package random
 
 import (
+	"strings"
+
 	"go.yaml.in/yaml/v3"
 )
 
@@ -40,12 +42,24 @@ func (g *generator) putHTTPGet(c *container, n *yaml.Node) {
 		put(n, "scheme", text("HTTPS"))
 	}
 	g.putHost(n)
+	g.putProtocol(c, n)
 	if g.percent(15) {
 		header := inline()
 		put(header, "name", text(one(&g.rng, "Host", "accept", "X-Probe")))
 		put(header, "value", text(one(&g.rng, "", "shop.example.com")))
 		put(n, "httpHeaders", list(header))
 	}
+}
+
+// putProtocol has some ask over HTTP/2 without TLS, if the feature gate is on; the API server takes no host then.
+func (g *generator) putProtocol(c *container, n *yaml.Node) {
+	aside := g.aside()
+	if has(n, "scheme") || has(n, "host") || !aside.percent(15) {
+		return
+	}
+	protocol := one(&aside.rng, "HTTP2", "HTTP2", "HTTP2", "HTTP1")
+	put(n, "protocol", text(protocol))
+	c.http2 = c.http2 || protocol == "HTTP2"
 }
 
 // putHost has a probe ask elsewhere, as far as it knows.
@@ -144,11 +158,11 @@ func (b *program) namedHTTP(name string) *yaml.Node {
 	switch name {
 	case "moved":
 		put(n, "code", number(one(&b.rng, 301, 302, 303, 307, 308)))
-		put(n, "location", text(one(&b.rng, "/up", "up/", "?again", "http://10.64.0.1/", "https://10.64.0.1:81/up", "//10.64.0.1:82")))
+		put(n, "location", b.location("/up", "up/", "?again", "http://10.64.0.1/", "https://10.64.0.1:81/up", "//10.64.0.1:82"))
 		put(n, "then", text(one(&b.rng, "ok", "fail", "hang", "down", "moved", "moved", "moved", "moved", "moved in 20ms", "ok in 900ms", "moved in 300ms", "error", "warn")))
 	case "away":
 		put(n, "code", number(one(&b.rng, 302, 307)))
-		put(n, "location", text(one(&b.rng, "http://example.com/", "https://10.9.9.9/up")))
+		put(n, "location", b.location("http://example.com/", "https://10.9.9.9/up"))
 		put(n, "body", text(b.body()))
 	case "odd":
 		put(n, "code", number(one(&b.rng, 101, 103, 204, 299, 300, 304, 399, 400, 429, 599)))
@@ -157,4 +171,13 @@ func (b *program) namedHTTP(name string) *yaml.Node {
 		put(n, "transportError", text(one(&b.rng, "read: connection reset by peer", "http: server gave HTTP response to HTTPS client")))
 	}
 	return n
+}
+
+// location returns one of these targets of a redirect; a probe over HTTP/2 without TLS has no https.
+func (b *program) location(targets ...string) *yaml.Node {
+	target := one(&b.rng, targets...)
+	if b.container.http2 {
+		target = strings.Replace(target, "https:", "http:", 1)
+	}
+	return text(target)
 }

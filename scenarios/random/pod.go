@@ -30,6 +30,7 @@ type container struct {
 	answers *yaml.Node // named answers, as they were needed
 
 	restartsAll bool // it has a rule that not all releases allow
+	http2       bool // it has a probe or hook that may ask over HTTP/2 without TLS
 }
 
 var (
