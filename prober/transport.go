@@ -60,6 +60,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Host == "" { // of a path such as mailto:somebody
 		return nil, errors.New("http: no Host in request URL")
 	}
+	if _, err := resolve(req.URL.Hostname()); err != nil {
+		return nil, err
+	}
 	reply := t.Network.Connect(t.Proc, t.connection(req))
 	t.followed = true
 	switch {

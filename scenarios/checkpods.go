@@ -196,11 +196,6 @@ func checkContainerSupported(c *v1.Container, prefix string, refuse func(field, 
 		refuse(prefix+"image", "an image whose name is no reference")
 	}
 	for _, p := range probesOf(c) {
-		for _, u := range unsupportedInProbes {
-			if u.used(p.probe) {
-				refuse(prefix+p.field+"."+u.path, u.what)
-			}
-		}
 		checkHTTPGetSupported(p.probe.HTTPGet, prefix+p.field, refuse)
 	}
 	for _, key := range hookKeys {

@@ -1,9 +1,9 @@
 package scenarios
 
 import (
-	"net/netip"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,22 +34,13 @@ var unsupportedInPods = []struct {
 	{"spec.os", func(p *v1.Pod) bool { return p.Spec.OS != nil && p.Spec.OS.Name != v1.Linux }},
 }
 
-// unsupportedInProbes are the same of a probe.
-var unsupportedInProbes = []struct {
-	path string // of the field in the probe
-	what string
-	used func(*v1.Probe) bool
-}{
-	{"tcpSocket.host", "a host that has to be looked up", func(p *v1.Probe) bool { return p.TCPSocket != nil && isName(p.TCPSocket.Host) }},
-}
-
 // unsupportedInHTTPGet are the same of an httpGet handler, of a probe or a lifecycle hook.
 var unsupportedInHTTPGet = []struct {
 	path string // of the field in the handler
 	what string
 	used func(*v1.HTTPGetAction) bool
 }{
-	{"host", "a host that has to be looked up", func(h *v1.HTTPGetAction) bool { return isName(h.Host) }},
+	{"host", "a host that is not written in ASCII", func(h *v1.HTTPGetAction) bool { return !isASCII(h.Host) }},
 	{"httpHeaders", "a header that cannot be sent as it is", func(h *v1.HTTPGetAction) bool {
 		return slices.ContainsFunc(h.HTTPHeaders, isOddHeader)
 	}},
@@ -65,8 +56,7 @@ func isOddHeader(h v1.HTTPHeader) bool {
 		strings.EqualFold(h.Name, "Host") && strings.ContainsFunc(h.Value, func(c rune) bool { return !isHost(c) })
 }
 
-// isName reports whether a host would have to be looked up.
-func isName(host string) bool {
-	_, err := netip.ParseAddr(host)
-	return host != "" && err != nil
+// isASCII reports whether a host is looked up as it is: package net/http looks others up in Punycode.
+func isASCII(host string) bool {
+	return !strings.ContainsFunc(host, func(c rune) bool { return c >= utf8.RuneSelf })
 }

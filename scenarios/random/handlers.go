@@ -64,9 +64,14 @@ func (g *generator) putProtocol(c *container, n *yaml.Node) {
 
 // putHost has a probe ask elsewhere, as far as it knows.
 func (g *generator) putHost(n *yaml.Node) {
-	if g.percent(7) {
-		put(n, "host", text(one(&g.rng, "10.0.0.9", "127.0.0.1", "::1", "::ffff:10.1.2.3")))
+	if !g.percent(7) {
+		return
 	}
+	host, aside := one(&g.rng, "10.0.0.9", "127.0.0.1", "::1", "::ffff:10.1.2.3"), g.aside()
+	if aside.percent(40) {
+		host = one(&aside.rng, "localhost", "Localhost", "localhost.", "shop.example.com", "localhost:80")
+	}
+	put(n, "host", text(host))
 }
 
 // port returns a port by its number, or by its name, which there may be none of.
