@@ -32,6 +32,7 @@ type Connection struct {
 	Hook      string      // postStart or preStop, if it is a hook
 	Protocol  Protocol
 	Request   *http.Request // of HTTPGet
+	HTTP2     bool          // it is made over HTTP/2 without TLS
 	Timeout   time.Duration // 0 for none
 	Retry     bool          // it belongs to the probe run of the one before it
 	Followed  bool          // it follows what answered the one before it, such as a redirect

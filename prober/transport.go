@@ -87,7 +87,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // connection returns what the network is to do for a request.
 func (t *Transport) connection(req *http.Request) Connection {
 	c := t.Asker
-	c.Protocol, c.Request, c.Followed = HTTPGet, req, t.followed
+	c.Protocol, c.Request, c.HTTP2, c.Followed = HTTPGet, req, t.HTTP2, t.followed
 	if t.Deadline > 0 {
 		c.Timeout = t.Deadline - t.Proc.Now()
 	}

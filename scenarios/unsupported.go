@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"probesim.dev/scenarios/strict"
+	"probesim.dev/sim/podutil"
 )
 
 // later is a field that the format has and this version does not: whatever is written in it is refused.
@@ -44,6 +46,9 @@ var unsupportedInHTTPGet = []struct {
 	{"httpHeaders", "a header that cannot be sent as it is", func(h *v1.HTTPGetAction) bool {
 		return slices.ContainsFunc(h.HTTPHeaders, isOddHeader)
 	}},
+	{"httpHeaders", "a header that HTTP/2 has none of", func(h *v1.HTTPGetAction) bool {
+		return podutil.IsHTTP2(h) && slices.ContainsFunc(h.HTTPHeaders, isOfConnection)
+	}},
 }
 
 // isOddHeader reports whether a request with this header could not be sent, or not as it is.
@@ -54,6 +59,12 @@ func isOddHeader(h v1.HTTPHeader) bool {
 	}
 	return strings.ContainsFunc(h.Value, isControl) ||
 		strings.EqualFold(h.Name, "Host") && strings.ContainsFunc(h.Value, func(c rune) bool { return !isHost(c) })
+}
+
+// isOfConnection reports whether a client of HTTP/2 may refuse to send this header, instead of leaving it out.
+func isOfConnection(h v1.HTTPHeader) bool {
+	name, value := http.CanonicalHeaderKey(h.Name), strings.ToLower(h.Value)
+	return name == "Upgrade" || name == "Transfer-Encoding" || name == "Connection" && value != "close" && value != "keep-alive"
 }
 
 // isASCII reports whether a host is looked up as it is: package net/http looks others up in Punycode.
