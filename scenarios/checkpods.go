@@ -87,6 +87,7 @@ func (c *checker) workload(p *Pod, n *strict.Node) *workload {
 	c.checkReplicas(w, n)
 	c.checkSupported(w)
 	c.checkGated(w)
+	c.checkStopSignals(w)
 	checkAt(n.Field("at"), &p.At, c.scenario.Spec.Duration)
 	checkDelays(n.Field("delays"), p.Delays)
 	w.delays = p.Delays.compile()

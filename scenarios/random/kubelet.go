@@ -66,7 +66,7 @@ func (g *generator) gateSettings(config *yaml.Node) [][]string {
 	return settings
 }
 
-// putFeatureGates sets some gate other than it is, and that of HTTP/2 where something asks so.
+// putFeatureGates sets some gate other than it is, and those of HTTP/2 and of stop signals where there are such.
 func (g *generator) putFeatureGates(config *yaml.Node) {
 	var set []string
 	aside := g.aside()
@@ -75,6 +75,9 @@ func (g *generator) putFeatureGates(config *yaml.Node) {
 	}
 	if g.speaksHTTP2() && aside.percent(75) {
 		set = append(slices.Clip(set), "H2CContainerProbe", "true")
+	}
+	if slices.ContainsFunc(g.pods, func(p *pod) bool { return p.signals }) && aside.percent(80) {
+		set = append(slices.Clip(set), "ContainerStopSignals", "true")
 	}
 	gates := inline()
 	for i := 0; i < len(set); i += 2 {

@@ -15,6 +15,7 @@ type pod struct {
 	grace      int // terminationGracePeriodSeconds
 	gated      bool
 	kept       bool // by a finalizer
+	signals    bool // some containers have a stop signal of their own
 	init       []*container
 	containers []*container
 }
@@ -107,6 +108,7 @@ func (g *generator) podManifest(p *pod) *yaml.Node {
 	}
 	g.putReadinessGate(p, spec)
 	g.putDeadline(spec)
+	g.putStopSignals(p, spec)
 	p.putContainers(spec)
 	if aside := g.aside(); aside.percent(15) {
 		tmp := inline()
