@@ -9,9 +9,13 @@ import (
 	"probesim.dev/sim/trace"
 )
 
+// Signals, and exit codes of programs that they end.
 const (
-	codeSIGTERM = 128 + 15
-	codeSIGKILL = 128 + 9
+	sigKILL = 9
+	sigTERM = 15
+
+	codeSignal  = 128 // and the signal
+	codeSIGKILL = codeSignal + sigKILL
 
 	// sigtermExit is how long a program without a rule for it takes to exit after the stop signal.
 	sigtermExit = 100 * time.Millisecond
@@ -21,20 +25,21 @@ const (
 
 // container is a container and, while it runs, its process.
 type container struct {
+	pod      *pod
+	config   *podContainer
+	requests []*Op // that the program has not answered
+	instance instance
 	Container
-	pod     *pod
 	sandbox *sandbox
-	config  *podContainer
+	signal  int // with which it is stopped
 	removed bool
 
-	instance instance
 	exit     exit          // by itself
 	killAt   time.Duration // when SIGKILL comes
 	event    event         // the earlier of both
 	stopping int64         // step of the ContainerStopping record, or of what has it killed
 	// killReason is why it was killed from outside, if it was.
 	killReason string
-	requests   []*Op // that the program has not answered
 	stops      []*Op // StopContainer calls that wait for its exit
 }
 
@@ -49,7 +54,7 @@ func (r *Runtime) createContainer(op *Op) error {
 	if config.created {
 		instance = max(instance, config.latest+1)
 	}
-	c := &container{pod: p, sandbox: s, config: config, Container: Container{
+	c := &container{pod: p, sandbox: s, config: config, signal: cmp.Or(call.StopSignal, sigTERM), Container: Container{
 		ID: p.id("_"+call.Name, call.Attempt), SandboxID: s.ID,
 		PodUID: p.UID, Namespace: p.Namespace, PodName: p.Name,
 		Name: call.Name, Image: call.Image, Attempt: call.Attempt, Instance: instance, State: Created, CreatedAt: r.now,
@@ -97,7 +102,7 @@ func (r *Runtime) stopContainer(op *Op) {
 		rec := c.say(r.now, trace.ContainerStopping, op.Call.Cause)
 		rec.GraceSeconds, rec.Reason = op.Call.GraceSeconds, op.Call.StopReason
 		c.stopping = r.record(rec)
-		c.exit = c.exit.earlier(c.instance.signal(r.now))
+		c.exit = c.exit.earlier(c.instance.signal(r.now, c.signal))
 	}
 	c.killAt = min(c.killAt, later(r.now, seconds(op.Call.GraceSeconds)))
 	c.stops = append(c.stops, op)

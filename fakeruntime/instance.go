@@ -17,11 +17,16 @@ const (
 
 // instance is one run of a program.
 type instance struct {
+	rules     []activeRule
+	askers    [askers + 1]asked
 	start     time.Duration
 	signalled bool
-	rules     []activeRule
-	runs      [askers + 1]int64   // how often each asker has asked, immediate retries not counted
-	last      [askers + 1]*Answer // that each asker got
+}
+
+// asked is what an asker has asked.
+type asked struct {
+	runs int64   // how often, immediate retries not counted
+	last *Answer // that it got
 }
 
 // activeRule is a rule that fits an instance.
@@ -87,10 +92,10 @@ func (in *instance) exit(init bool) exit {
 }
 
 // signal is the arrival of the stop signal. It returns the exit with which the program answers it: that
-// of the last rule that has one.
-func (in *instance) signal(now time.Duration) exit {
+// of the last rule that has one. SIGKILL is not answered.
+func (in *instance) signal(now time.Duration, number int) exit {
 	in.signalled = true
-	end := exit{later(now, sigtermExit), codeSIGTERM}
+	end := exit{later(now, sigtermExit), codeSignal + int32(number)}
 	for i := range in.rules {
 		s := &in.rules[i].schedule
 		if s.rule.Clock != AfterSigterm {
@@ -103,6 +108,9 @@ func (in *instance) signal(now time.Duration) exit {
 				end.at = never
 			}
 		}
+	}
+	if number == sigKILL {
+		end = exit{now, codeSIGKILL}
 	}
 	return end
 }
@@ -119,14 +127,14 @@ func (in *instance) answer(who asker, t time.Duration) (*Answer, window) {
 		if !open || !r.comesUp(who, t) {
 			continue
 		}
-		return r.positions[who].next(series, w.ordinal, in.runs[who]), w
+		return r.positions[who].next(series, w.ordinal, in.askers[who].runs), w
 	}
 	return &ok, window{}
 }
 
 // follow returns the answer to a request that follows a redirect.
 func (in *instance) follow(who asker) *Answer {
-	switch last := in.last[who]; {
+	switch last := in.askers[who].last; {
 	case last == nil:
 		return &ok
 	case last.Handler != nil:

@@ -17,7 +17,7 @@ import (
 func (m *Manager) Start() {
 	ticker := m.o.Sim.NewTicker("status sync", syncPeriod)
 	m.o.Sim.Go("status manager", func(p *sim.Proc) {
-		cases := []sim.Case{m.signal, ticker.C}
+		cases := []sim.Case{m.signal, &ticker.C}
 		for {
 			m.syncBatch(p, p.Select(cases...) == 1)
 		}
@@ -41,7 +41,7 @@ func (m *Manager) syncBatch(p *sim.Proc, all bool) {
 	var batch []pending
 	for _, uid := range candidates {
 		s, ok := m.statuses[uid]
-		if ok && (m.apiVersions[uid] < s.version || all && (m.canBeDeletedNow(uid, s) || m.needsReconcile(uid, s))) {
+		if ok && (m.apiVersions[uid] < s.version || all && m.isDue(uid, s)) {
 			batch = append(batch, pending{uid, s})
 		}
 	}
@@ -62,25 +62,25 @@ func (m *Manager) forgetOrphanedVersions() {
 	}
 }
 
-func (m *Manager) canBeDeletedNow(uid types.UID, s *versioned) bool {
+// isDue reports whether a pod without a new version is to be synced all the same.
+func (m *Manager) isDue(uid types.UID, s *versioned) bool {
 	pod, ok := m.o.Pods.GetPodByUID(uid)
-	return ok && canBeDeleted(pod, s)
+	return ok && (canBeDeleted(pod, s) || m.needsReconcile(pod, s))
 }
 
 // needsReconcile reports whether the API, as far as the kubelet heard, has another status. It makes
 // the next sync count as one of a new version.
-func (m *Manager) needsReconcile(uid types.UID, s *versioned) bool {
-	pod, ok := m.o.Pods.GetPodByUID(uid)
-	if !ok || s.reconciled == pod {
+func (m *Manager) needsReconcile(pod *v1.Pod, s *versioned) bool {
+	if s.reconciled == pod {
 		return false
 	}
 	api := pod.Status.DeepCopy()
 	normalize(api)
-	if equalByKubelet(api, s.status) {
+	if equalByKubelet(api, s.Status) {
 		s.reconciled = pod
 		return false
 	}
-	delete(m.apiVersions, uid)
+	delete(m.apiVersions, pod.UID)
 	return true
 }
 
@@ -96,7 +96,7 @@ func (m *Manager) syncPod(p *sim.Proc, s pending) bool {
 		m.forget(s.uid)
 		return true
 	}
-	merged := m.merge(pod, s.status)
+	merged := m.merge(pod, s.Status)
 	if s.sent = true; !sameInAPI(&pod.Status, merged) {
 		if pod, ok = m.o.API.PatchStatus(p, s.namespace, s.name, &pod.Status, merged, s.cause); !ok {
 			s.sent = false
@@ -126,7 +126,7 @@ func sameInAPI(a, b *v1.PodStatus) bool {
 // canBeDeleted reports whether a pod that was to be deleted has come to its end, in the kubelet and
 // in the API.
 func canBeDeleted(pod *v1.Pod, s *versioned) bool {
-	return pod.DeletionTimestamp != nil && IsTerminal(pod.Status.Phase) && s.finished
+	return s.finished && pod.DeletionTimestamp != nil && IsTerminal(pod.Status.Phase)
 }
 
 // merge returns what the API is to have: conditions of others are kept, a terminal phase is held back

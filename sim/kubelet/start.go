@@ -13,6 +13,7 @@ import (
 	"probesim.dev/prober"
 	"probesim.dev/sim"
 	"probesim.dev/sim/kubeletconfig"
+	"probesim.dev/sim/podutil"
 	"probesim.dev/sim/profile"
 	"probesim.dev/sim/trace"
 )
@@ -99,8 +100,10 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 	if err := k.do(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image}); err != nil {
 		return fails("CreateContainerConfigError", err)
 	}
+	_, stopSignal := podutil.StopSignal(c)
 	op := k.runtime.Call(p, fakeruntime.Call{
 		Method: fakeruntime.CreateContainer, SandboxID: sandboxID, PodUID: string(u.pod.UID), Name: c.Name, Image: c.Image, Attempt: attempt,
+		StopSignal: stopSignal,
 	})
 	if op.Err != nil {
 		return fails("CreateContainerError", op.Err)
