@@ -83,6 +83,13 @@ func (f *firstRuns) begin(status v1.PodStatus) {
 	f.runs[me].status = status
 }
 
+// has reports whether a goroutine is that of a worker.
+func (f *firstRuns) has(goroutine string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.runs[goroutine] != nil
+}
+
 // set notes that a worker sets a result of a container.
 func (f *firstRuns) set(probe trace.Probe, pod *v1.Pod, containerID string) {
 	f.mu.Lock()

@@ -7,8 +7,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/mount-utils"
 
+	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/sim/kubeletconfig"
 	"probesim.dev/sim/trace"
 )
@@ -60,7 +62,8 @@ func (n *node) launch() {
 	runtime := &runtimeService{
 		driver: n.conn, configs: n.configs, workers: goroutines, probes: probes, stopReason: events.killReason,
 	}
-	k, err := startKubelet(n.ctx, outside{
+	ctx := release.WithLogger(n.ctx, logr.New(triggerLog{conn: n.conn, recorder: n.recorder, workers: first}))
+	k, err := startKubelet(ctx, outside{
 		root: n.root, mounter: n.mounter, client: n.api.client(n.conn), runtime: runtime, images: &imageService{runtime: runtime},
 		config: n.config, recorder: events, pods: events.pods, network: network, workers: goroutines,
 	})
