@@ -21,20 +21,20 @@ const (
 
 // container is a container and, while it runs, its process.
 type container struct {
+	pod      *pod
+	config   *podContainer
+	requests []*Op // that the program has not answered
+	instance instance
 	Container
-	pod     *pod
 	sandbox *sandbox
-	config  *podContainer
 	removed bool
 
-	instance instance
 	exit     exit          // by itself
 	killAt   time.Duration // when SIGKILL comes
 	event    event         // the earlier of both
 	stopping int64         // step of the ContainerStopping record, or of what has it killed
 	// killReason is why it was killed from outside, if it was.
 	killReason string
-	requests   []*Op // that the program has not answered
 	stops      []*Op // StopContainer calls that wait for its exit
 }
 

@@ -6,7 +6,7 @@ import "probesim.dev/sim/internal/queue"
 // that is sent while the receiver waits is handed to it and takes no room.
 type Chan[T any] struct {
 	waiter  *Proc // the process that waits to receive, or will again
-	index   int   // the case of its Select
+	index   int32 // the case of its Select
 	buf     queue.FIFO[T]
 	cap     int
 	got     T
@@ -36,8 +36,7 @@ func (c *Chan[T]) Len() int { return c.buf.Len() }
 
 // TrySend sends v if the receiver waits or there is room, and reports whether it did.
 func (c *Chan[T]) TrySend(v T) bool {
-	if c.awaited() {
-		p := c.waiter
+	if p := c.waiter; c.awaited() {
 		c.got, p.woken, p.open = v, c.index, false
 		p.Wake()
 		return true
@@ -98,7 +97,7 @@ func (c *Chan[T]) know(p *Proc, index int) {
 	if c.waiter != nil && p != nil {
 		panic("sim: " + p.name + " and " + c.waiter.name + " both receive from " + c.name)
 	}
-	c.waiter, c.index = p, index
+	c.waiter, c.index = p, int32(index)
 }
 
 // awaited reports whether a value sent now is handed to the receiver.

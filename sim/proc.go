@@ -9,18 +9,17 @@ import (
 
 // Proc is a process: code that runs on a coroutine and waits in virtual time.
 type Proc struct {
-	sim   *Sim
-	name  string
-	turn  func(*Proc, int) []Case     // nil when it has ended
-	stack *coroutine.Coroutine[*Proc] // nil between turns
-	sleep Timer
-	known []Case // channels that know it, whether it waits for them now or not
-	sent  bool   // one of these may have a value
-	open  bool   // waits for channels that nothing has been sent to yet
-	woken int    // the case that was
-	idle  func() bool
-
-	enabled bool // it was woken and has not run yet
+	sim     *Sim
+	turn    func(*Proc, int) []Case     // nil when it has ended
+	stack   *coroutine.Coroutine[*Proc] // nil between turns
+	idle    func() bool
+	known   []Case // channels that know it, whether it waits for them now or not
+	woken   int32  // the case that was
+	sent    bool   // one of these may have a value
+	open    bool   // waits for channels that nothing has been sent to yet
+	enabled bool   // it was woken and has not run yet
+	sleep   Timer
+	name    string
 }
 
 // Go starts a process. It runs at this instant, after what is enabled now. The name
@@ -68,13 +67,12 @@ func (p *Proc) resume() {
 
 // run takes turns until one has to wait for the next.
 func (p *Proc) run() {
-	for waits := false; !waits; {
-		cases := p.turn(p, p.woken)
-		if len(cases) == 0 {
+	for waits := false; !waits && p.turn != nil; {
+		if cases := p.turn(p, int(p.woken)); len(cases) > 0 {
+			waits = p.await(cases)
+		} else {
 			p.turn = nil
-			return
 		}
-		waits = p.await(cases)
 	}
 }
 
@@ -125,7 +123,7 @@ func (p *Proc) Select(cases ...Case) int {
 		p.Park()
 		p.meet(nil)
 	}
-	return p.woken
+	return int(p.woken)
 }
 
 // await takes a value from one of the channels, or has them hand one over when there is none yet, which it reports.
@@ -162,7 +160,7 @@ func (p *Proc) takeOne(cases []Case) bool {
 	if len(ready) == 0 {
 		return false
 	}
-	p.woken = ready[p.sim.Choose(choose.SelectCase, p.name, len(ready))]
+	p.woken = int32(ready[p.sim.Choose(choose.SelectCase, p.name, len(ready))])
 	return cases[p.woken].take()
 }
 

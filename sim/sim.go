@@ -133,10 +133,9 @@ type Group struct{ _ byte }
 // In runs f. The processes, timers and tickers that are made meanwhile belong to the group, and so does what
 // these make in their turn, but for calls of At.
 func (s *Sim) In(g *Group, f func()) {
-	outer := s.group
+	defer func(outer *Group) { s.group = outer }(s.group)
 	s.group = g
 	f()
-	s.group = outer
 }
 
 // End ends the processes of a group, the one that was started first first, and stops its timers; nil is all there is.

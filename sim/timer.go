@@ -4,14 +4,14 @@ import "time"
 
 // Timer calls a function, or wakes a process, at a time.
 type Timer struct {
-	name string
-	proc *Proc
-	call func()
-	at   time.Duration
-	set  uint64 // the number under which it waits; 0: it does not
-
-	turns *int64 // how often it fired, with all others of its name
-	group *Group
+	set    uint64 // the number under which it waits; 0: it does not
+	at     time.Duration
+	proc   *Proc   // to be woken
+	ticker *Ticker // to tick
+	call   func()
+	turns  *int64 // how often it fired, with all others of its name
+	group  *Group
+	name   string
 }
 
 // NewTimer returns a timer that is not set. When it fires, call runs in the kernel: it must not wait. The
@@ -49,24 +49,26 @@ func (t *Timer) fire(s *Sim) {
 	}
 	*t.turns++
 	s.group = t.group
+	if t.ticker != nil {
+		t.ticker.tick()
+		return
+	}
 	t.call()
 }
 
 // Ticker sends on C at a fixed period; a tick finds no room while one is waiting there.
 type Ticker struct {
-	C      *Chan[struct{}]
-	sim    *Sim
 	timer  Timer
-	ticks  Chan[struct{}] // C
 	period time.Duration
 	idle   func() bool
+	sim    *Sim
+	C      Chan[struct{}]
 }
 
 // NewTicker returns a ticker whose first tick is one period away. The period must be positive.
 func (s *Sim) NewTicker(name string, period time.Duration) *Ticker {
-	t := &Ticker{ticks: Chan[struct{}]{name: name, cap: 1}, sim: s, period: period}
-	t.C = &t.ticks
-	t.timer = Timer{name: name, call: t.tick, turns: s.meter.Turns(name), group: s.group}
+	t := &Ticker{C: Chan[struct{}]{name: name, cap: 1}, sim: s, period: period}
+	t.timer = Timer{name: name, ticker: t, turns: s.meter.Turns(name), group: s.group}
 	s.Set(&t.timer, s.now+period)
 	return t
 }
@@ -75,9 +77,9 @@ func (t *Ticker) tick() {
 	t.sim.Set(&t.timer, t.timer.at+t.period)
 	if t.idle != nil && t.C.awaited() && t.idle() {
 		t.sim.meter.Spare(1)
-		return
+	} else {
+		t.C.TrySend(struct{}{})
 	}
-	t.C.TrySend(struct{}{})
 }
 
 // Unless spares ticks that would be received at once and lead to nothing: those that find the receiver
