@@ -3,6 +3,7 @@ package kubelet
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -114,7 +115,9 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 	}
 	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Created", created, u.cause)
 	if err := k.do(p, fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: id, Cause: u.cause}); err != nil {
-		return fails("RunContainerError", err)
+		// Events of one container name it in place of its ID, so that they are alike (recordContainerEvent).
+		k.failedToStart(u, c, strings.ReplaceAll(fakeruntime.Description(err), id, c.Name))
+		return &startReason{"RunContainerError", fakeruntime.Description(err), 0}
 	}
 	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Started", started, u.cause)
 	return k.runPostStart(p, u, c, id)
