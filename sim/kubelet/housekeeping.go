@@ -36,8 +36,7 @@ func (k *Kubelet) housekeep(p *sim.Proc) {
 	k.status.RemoveOrphanedStatuses(k.podManager.has)
 	k.endRejected()
 	k.killOrphans(running)
-	k.backOffClock.SetTime(k.now())
-	k.backOff.GC()
+	k.backOff.forget(k.sim.Now())
 }
 
 // listRunning lists the pods of which something runs, anew if that took so long that the listing is old already. Only
