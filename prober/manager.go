@@ -20,11 +20,12 @@ import (
 	"probesim.dev/sim/podutil"
 	"probesim.dev/sim/profile"
 	"probesim.dev/sim/trace"
+	"probesim.dev/status"
 )
 
-// StatusGetter has the statuses that the workers go by. They must not be changed.
+// StatusGetter has the statuses that the workers go by.
 type StatusGetter interface {
-	GetPodStatus(uid types.UID) (*v1.PodStatus, bool)
+	Stored(uid types.UID) (*status.Stored, bool)
 }
 
 // Options say what a Manager works with.

@@ -66,9 +66,9 @@ var errNoHandler = errors.New("missing probe handler")
 // probe runs the worker's probe once, with its retries, leaves the record and the event, and returns
 // the result and the step of the record. It is not ok when the probe itself broke, which counts as
 // nothing (pkg/kubelet/prober/prober.go at v1.37.0).
-func (w *worker) probe(p *sim.Proc, podIP string) (results.Result, int64, bool) {
+func (w *worker) probe(p *sim.Proc) (results.Result, int64, bool) {
 	start := p.Now()
-	v := w.runWithRetries(p, podIP)
+	v := w.runWithRetries(p)
 	step := w.manager.trace.Add(trace.Record{
 		T: p.Now(), Kind: trace.ProbeExecuted, Cause: max(w.cause, w.since),
 		Pod: w.podName, Container: w.name, Instance: w.instance,
@@ -99,9 +99,9 @@ func (w *worker) event(reason, message string, cause int64) {
 	w.manager.events.ContainerEvent(w.pod, w.name, v1.EventTypeWarning, reason, message, cause)
 }
 
-func (w *worker) runWithRetries(p *sim.Proc, podIP string) (v verdict) {
+func (w *worker) runWithRetries(p *sim.Proc) (v verdict) {
 	for try := range maxProbeRetries {
-		if v = w.runOnce(p, podIP, try > 0); v.result != trace.Error {
+		if v = w.runOnce(p, try > 0); v.result != trace.Error {
 			break
 		}
 	}
@@ -109,21 +109,24 @@ func (w *worker) runWithRetries(p *sim.Proc, podIP string) (v verdict) {
 }
 
 // runOnce runs the handler of the probe: the first that there is.
-func (w *worker) runOnce(p *sim.Proc, podIP string, retry bool) verdict {
+func (w *worker) runOnce(p *sim.Proc, retry bool) verdict {
 	switch {
 	case w.spec.Exec != nil:
 		return judgeExec(w.manager.runner.RunInContainer(p, Command{
 			PodUID: w.podUID, ContainerID: w.containerID, Probe: w.probeType, Args: w.command, Timeout: w.timeout(), Retry: retry,
 		}))
 	case w.spec.HTTPGet != nil:
-		return w.runHTTP(p, podIP, retry)
+		return w.runHTTP(p, w.podIP(), retry)
 	case w.spec.TCPSocket != nil:
-		return w.runTCP(p, podIP, retry)
+		return w.runTCP(p, w.podIP(), retry)
 	case w.spec.GRPC != nil:
-		return w.runGRPC(p, podIP)
+		return w.runGRPC(p, w.podIP())
 	}
 	return broken(errNoHandler)
 }
+
+// podIP is what the status says that the probe goes by.
+func (w *worker) podIP() string { return w.seen.Status.PodIP }
 
 // judgeExec says what a command's end means: exit 0 is a success, another code or the timeout a
 // failure, anything else an error of the probe (pkg/probe/exec/exec.go at v1.37.0).

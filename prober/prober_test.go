@@ -14,6 +14,7 @@ import (
 	"probesim.dev/sim"
 	"probesim.dev/sim/profile"
 	"probesim.dev/sim/trace"
+	"probesim.dev/status"
 )
 
 // References to the container's env are expanded as in ExpandContainerCommandOnlyStatic
@@ -136,7 +137,7 @@ func TestCleanupPods(t *testing.T) {
 // getter has no status and says who asks for one.
 type getter func(types.UID)
 
-func (g getter) GetPodStatus(uid types.UID) (*v1.PodStatus, bool) {
+func (g getter) Stored(uid types.UID) (*status.Stored, bool) {
 	g(uid)
 	return nil, false
 }

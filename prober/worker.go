@@ -12,26 +12,38 @@ import (
 	"probesim.dev/sim"
 	"probesim.dev/sim/podutil"
 	"probesim.dev/sim/trace"
+	"probesim.dev/status"
 )
 
 // worker runs one probe of one container again and again, from the pod's first sync until the
 // container has ended for good or it is stopped (pkg/kubelet/prober/worker.go at v1.37.0).
+//
+// With many of them a tick costs what it takes to fetch from memory, so that what each looks at lies together.
 type worker struct {
-	manager     *Manager
-	podUID      types.UID
-	containerID string
-	name        string // of the container
-	probeType   trace.Probe
-	spec        v1.Probe
-	terminating bool // the pod was when the worker was made
-	onHold      bool // no probing until there is a new container
-	instance    int
+	manager *Manager
+	seen    *status.Stored // what the fields up to startedAt were seen in; nil if they are to be looked up
+	ended   *v1.ContainerStateTerminated
+	running bool
+	started bool
+	// startedAt is when the container did, if it runs.
+	startedAt time.Time
+
+	onHold      bool           // no probing until there is a new container
+	terminating bool           // the pod was when the worker was made
 	stored      bool           // the present container has a result
 	result      results.Result // this one
 	lastResult  results.Result
 	resultRun   int32 // how many times in a row the probe came to lastResult
+	instance    int
 	cause       int64 // of the present run, if somebody asked for it
 	since       int64 // what has the container probed: its start, or that it counts as started; 0 while it is not
+	containerID string
+	podUID      types.UID
+	podName     string // namespace/name
+	name        string // of the container
+	probeType   trace.Probe
+	spec        v1.Probe
+	command     []string
 	wakeUps     []sim.Case
 
 	stop          *sim.Chan[struct{}]
@@ -39,9 +51,7 @@ type worker struct {
 	ticker        *sim.Ticker
 
 	pod       *v1.Pod // as it was when the worker was made; never renewed
-	podName   string  // namespace/name
 	container *v1.Container
-	command   []string
 	request   *http.Request // of an httpGet probe, made for the IP that the pod had last
 	requestIP string
 	results   *results.Manager
@@ -110,40 +120,55 @@ func (w *worker) key() key { return key{w.podUID, w.name, w.probeType} }
 // doProbe does what is due at a tick and reports whether the worker goes on. What it knows of the
 // container is what the status manager has, not what the API server or the runtime have.
 func (w *worker) doProbe(p *sim.Proc) bool {
-	status, ok := w.manager.status.GetPodStatus(w.podUID)
-	if !ok {
-		return w.skip(p, "the pod has no status yet")
-	}
-	if status.Phase == v1.PodFailed || status.Phase == v1.PodSucceeded {
-		return false
-	}
-	c := findContainer(status, w.name)
-	if c == nil || c.ContainerID == "" {
-		return w.skip(p, "the container is not in the pod's status yet")
-	}
-	if w.containerID != c.ContainerID {
-		w.meet(p, c)
+	if w.seen == nil || w.seen.Replaced {
+		if reason, goesOn := w.look(p); w.seen == nil {
+			return goesOn && w.skip(p, reason)
+		}
 	}
 	if w.onHold {
 		return w.skip(p, "on hold until there is a new container")
 	}
-	if c.State.Running == nil {
+	if !w.running {
 		w.set(p, results.Failure, w.manager.step(w.containerID))
-		return c.State.Terminated == nil || w.comesBack(c.State.Terminated.ExitCode) || podutil.ShouldAllContainersRestart(w.pod, status, nil)
+		return w.ended == nil || w.comesBack(w.ended.ExitCode) || podutil.ShouldAllContainersRestart(w.pod, w.seen.Status, nil)
 	}
 	if w.terminating && w.probeType != trace.Readiness {
 		w.set(p, results.Success, w.manager.step(w.containerID))
 		return false
 	}
-	if reason := w.notYet(c); reason != "" {
+	if reason := w.notYet(); reason != "" {
 		w.since = 0
 		return w.skip(p, reason)
 	}
 	if w.since == 0 {
 		w.since = max(w.manager.step(w.containerID), w.manager.results.Startup.Cause(w.containerID))
 	}
-	w.probeAndCount(p, status.PodIP)
+	w.probeAndCount(p)
 	return true
+}
+
+// look sees what the pod's status says of the container. If that is nothing it says why, and whether the worker goes on.
+func (w *worker) look(p *sim.Proc) (reason string, goesOn bool) {
+	w.seen = nil
+	stored, ok := w.manager.status.Stored(w.podUID)
+	if !ok {
+		return "the pod has no status yet", true
+	}
+	if stored.Status.Phase == v1.PodFailed || stored.Status.Phase == v1.PodSucceeded {
+		return "", false
+	}
+	c := findContainer(stored.Status, w.name)
+	if c == nil || c.ContainerID == "" {
+		return "the container is not in the pod's status yet", true
+	}
+	w.seen, w.ended, w.running, w.started = stored, c.State.Terminated, c.State.Running != nil, c.Started != nil && *c.Started
+	if w.running {
+		w.startedAt = c.State.Running.StartedAt.Time
+	}
+	if w.containerID != c.ContainerID {
+		w.meet(p, c)
+	}
+	return "", true
 }
 
 // meet begins with a new container. The count of equal results is kept: only going on hold clears it.
@@ -157,10 +182,10 @@ func (w *worker) meet(p *sim.Proc, c *v1.ContainerStatus) {
 	w.stored = false
 	w.containerID, w.instance, w.since = c.ContainerID, w.manager.instance(c.ContainerID), 0
 	step := w.manager.step(w.containerID)
-	if w.manager.profile.KeptOnKubeletRestart && w.isSidecar() && w.probeType == trace.Startup && c.Started != nil && *c.Started {
+	if w.manager.profile.KeptOnKubeletRestart && w.isSidecar() && w.probeType == trace.Startup && w.started {
 		w.set(p, results.Success, step)
 	}
-	if !w.manager.profile.KeptOnKubeletRestart || c.State.Running == nil || !w.manager.startedBeforeKubelet(c) {
+	if !w.manager.profile.KeptOnKubeletRestart || !w.running || !w.manager.startedBeforeKubelet(c) {
 		w.set(p, w.initial, step)
 	}
 	w.onHold = false
@@ -168,24 +193,22 @@ func (w *worker) meet(p *sim.Proc, c *v1.ContainerStatus) {
 
 // notYet says why a running container is not to be probed now, if it is not. Both times are cut to whole
 // seconds: the start by the status manager, the difference here.
-func (w *worker) notYet(c *v1.ContainerStatus) string {
-	running := w.manager.now().Sub(c.State.Running.StartedAt.Time)
-	if int32(running.Seconds()) < w.spec.InitialDelaySeconds {
-		return "initialDelaySeconds is not over"
-	}
-	started := c.Started != nil && *c.Started
+func (w *worker) notYet() string {
+	running := w.manager.now().Sub(w.startedAt)
 	switch {
-	case started && w.probeType == trace.Startup:
+	case int32(running.Seconds()) < w.spec.InitialDelaySeconds:
+		return "initialDelaySeconds is not over"
+	case w.started && w.probeType == trace.Startup:
 		return "the container has started"
-	case !started && w.probeType != trace.Startup:
+	case !w.started && w.probeType != trace.Startup:
 		return "the container has not started"
 	}
 	return ""
 }
 
 // probeAndCount probes and stores a result once there were enough equal ones in a row.
-func (w *worker) probeAndCount(p *sim.Proc, podIP string) {
-	result, step, ok := w.probe(p, podIP)
+func (w *worker) probeAndCount(p *sim.Proc) {
+	result, step, ok := w.probe(p)
 	if !ok {
 		return
 	}

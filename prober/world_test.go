@@ -18,6 +18,7 @@ import (
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/profile"
 	"probesim.dev/sim/trace"
+	"probesim.dev/status"
 )
 
 // world is a manager with what it needs around it: a status that somebody else stores, a runner that
@@ -91,7 +92,10 @@ func (w *world) second(t time.Duration) metav1.Time {
 	return metav1.NewTime(epoch.Add(t).Truncate(time.Second))
 }
 
-func (w *world) GetPodStatus(types.UID) (*v1.PodStatus, bool) { return w.status.DeepCopy(), w.known }
+// Stored returns the status as it is now: the next call may return another.
+func (w *world) Stored(types.UID) (*status.Stored, bool) {
+	return &status.Stored{Status: w.status.DeepCopy(), Replaced: true}, w.known
+}
 
 // answer takes the next answer to the probe, and the time that it lasts.
 func (w *world) answer(p *sim.Proc, probe trace.Probe, retry bool) string {

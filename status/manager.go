@@ -49,9 +49,15 @@ type Options struct {
 	CouldHaveRunningContainers func(uid types.UID) bool
 }
 
+// Stored is a status in the cache.
+type Stored struct {
+	Status   *v1.PodStatus // never changed once stored
+	Replaced bool          // there is a newer one, or none any more
+}
+
 // versioned is a status and what is known of it.
 type versioned struct {
-	status    *v1.PodStatus // never changed once stored
+	Stored
 	version   uint64
 	namespace string
 	name      string
@@ -86,7 +92,16 @@ func NewManager(o Options) *Manager {
 // GetPodStatus returns the cached status of a pod, which must not be changed.
 func (m *Manager) GetPodStatus(uid types.UID) (*v1.PodStatus, bool) {
 	if s, ok := m.statuses[uid]; ok {
-		return s.status, true
+		return s.Status, true
+	}
+	return nil, false
+}
+
+// Stored returns the cached status of a pod to who looks at it often: as long as it is not replaced, another call
+// would return the same.
+func (m *Manager) Stored(uid types.UID) (*Stored, bool) {
+	if s, ok := m.statuses[uid]; ok {
+		return &s.Stored, true
 	}
 	return nil, false
 }
@@ -131,11 +146,11 @@ func (m *Manager) copyForContainer(uid types.UID, containerID string) (*v1.Pod, 
 		return nil, nil, nil
 	}
 	has := func(c v1.ContainerStatus) bool { return c.ContainerID == containerID }
-	regular, init := slices.IndexFunc(cached.status.ContainerStatuses, has), slices.IndexFunc(cached.status.InitContainerStatuses, has)
+	regular, init := slices.IndexFunc(cached.Status.ContainerStatuses, has), slices.IndexFunc(cached.Status.InitContainerStatuses, has)
 	if regular < 0 && init < 0 {
 		return nil, nil, nil
 	}
-	status := cached.status.DeepCopy()
+	status := cached.Status.DeepCopy()
 	if regular < 0 {
 		return pod, status, &status.InitContainerStatuses[init]
 	}
@@ -152,6 +167,9 @@ func (m *Manager) RemoveOrphanedStatuses(known func(types.UID) bool) {
 }
 
 func (m *Manager) forget(uid types.UID) {
+	if s, ok := m.statuses[uid]; ok {
+		s.Replaced = true
+	}
 	delete(m.statuses, uid)
 	m.order = slices.DeleteFunc(m.order, func(u types.UID) bool { return u == uid })
 }
@@ -162,7 +180,7 @@ func (m *Manager) update(pod *v1.Pod, status *v1.PodStatus, force, finished bool
 	cached, isCached := m.statuses[pod.UID]
 	old := &pod.Status
 	if isCached {
-		old = cached.status
+		old = cached.Status
 		finished = finished || cached.finished
 	}
 	if illegalTransition(pod, old, status) {
@@ -170,13 +188,14 @@ func (m *Manager) update(pod *v1.Pod, status *v1.PodStatus, force, finished bool
 	}
 	m.stamp(status, old)
 	normalize(status)
-	if isCached && !force && equalByKubelet(cached.status, status) {
+	if isCached && !force && equalByKubelet(cached.Status, status) {
 		return
 	}
-	next := &versioned{status: status, version: 1, namespace: pod.Namespace, name: pod.Name, finished: finished, cause: cause}
+	next := &versioned{Stored: Stored{Status: status}, version: 1, namespace: pod.Namespace, name: pod.Name, finished: finished, cause: cause}
 	if isCached {
 		next.version = cached.version + 1
 		next.keepCause(cached)
+		cached.Replaced = true
 	} else {
 		m.order = append(m.order, pod.UID)
 	}
@@ -190,7 +209,7 @@ func (m *Manager) update(pod *v1.Pod, status *v1.PodStatus, force, finished bool
 // keepCause has a status go back to what changed Ready, where that is in a version before it that the API does not see.
 func (s *versioned) keepCause(before *versioned) {
 	switch {
-	case isTrue(FindCondition(s.status, v1.PodReady)) != isTrue(FindCondition(before.status, v1.PodReady)):
+	case isTrue(FindCondition(s.Status, v1.PodReady)) != isTrue(FindCondition(before.Status, v1.PodReady)):
 		s.readyOf = true
 	case before.readyOf && !before.sent:
 		s.readyOf, s.cause = true, before.cause

@@ -76,7 +76,7 @@ func (m *Manager) needsReconcile(uid types.UID, s *versioned) bool {
 	}
 	api := pod.Status.DeepCopy()
 	normalize(api)
-	if equalByKubelet(api, s.status) {
+	if equalByKubelet(api, s.Status) {
 		s.reconciled = pod
 		return false
 	}
@@ -96,7 +96,7 @@ func (m *Manager) syncPod(p *sim.Proc, s pending) bool {
 		m.forget(s.uid)
 		return true
 	}
-	merged := m.merge(pod, s.status)
+	merged := m.merge(pod, s.Status)
 	if s.sent = true; !sameInAPI(&pod.Status, merged) {
 		if pod, ok = m.o.API.PatchStatus(p, s.namespace, s.name, &pod.Status, merged, s.cause); !ok {
 			s.sent = false

@@ -12,7 +12,7 @@ import (
 func (m *Manager) TerminatePod(pod *v1.Pod, cause int64) {
 	status := pod.Status.DeepCopy()
 	if cached, ok := m.statuses[pod.UID]; ok {
-		status = cached.status.DeepCopy()
+		status = cached.Status.DeepCopy()
 	}
 	if hasInitialized(pod) {
 		endUnknown(status.ContainerStatuses)

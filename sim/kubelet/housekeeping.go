@@ -26,18 +26,32 @@ const (
 // housekeep clears up what is left of pods that are gone. It runs in the sync loop, which takes nothing
 // else during the two list calls. If they fail the next turn does it (HandlePodCleanups in pkg/kubelet/kubelet_pods.go at
 // v1.37.0).
+//
+// Most of the time there is nothing, and to find that out it need not look at all pods: nothing has changed since it
+// found it out before.
 func (k *Kubelet) housekeep(p *sim.Proc) {
-	k.workers.syncKnown(k.podManager.has)
+	changes := k.changes()
+	settled := k.settled == changes || k.workers.syncKnown(k.podManager.has)
 	running, err := k.listRunning(p)
 	if err != nil {
 		return
 	}
-	k.prober.CleanupPods(k.workers.couldBeProbed)
-	k.status.RemoveOrphanedStatuses(k.podManager.has)
+	if k.settled != k.changes() {
+		k.prober.CleanupPods(k.workers.couldBeProbed)
+		k.status.RemoveOrphanedStatuses(k.podManager.has)
+	}
 	k.endRejected()
 	k.killOrphans(running)
 	k.backOff.forget(k.sim.Now())
+	if settled {
+		k.settled = changes
+	}
 }
+
+// changes counts what can leave something to be cleared up: that a pod is gone, that a worker is made, that it has
+// terminated its pod, that it ends. Only pods with a worker get probe workers, and only pods that are there or have a
+// worker get a status; and a probe worker that was told to stop needs not be told again.
+func (k *Kubelet) changes() int { return k.podManager.removed + k.workers.changes }
 
 // listRunning lists the pods of which something runs, anew if that took so long that the listing is old already. Only
 // a kubelet that has just started meets pods there that it does not know of: later on nobody asks.
@@ -101,7 +115,7 @@ func (p *podWorkers) terminateOrphan(proc *sim.Proc, w *podWorker) bool {
 		p.k.failedToKill(u, err)
 		return false
 	}
-	delete(p.workers, w.uid)
+	p.forget(w)
 	p.order = slices.DeleteFunc(p.order, func(uid types.UID) bool { return uid == w.uid })
 	return true
 }

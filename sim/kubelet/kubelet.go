@@ -68,6 +68,7 @@ type Kubelet struct {
 	pulls    map[string]int // under way, by image
 	disk     *Disk
 	knowsAll bool // housekeeping has met everything that ran when the kubelet started
+	settled  int  // the changes after which it found nothing to clear up; -1: it has not looked yet
 
 	// sourceReady: the API server has said which pods there are, and the sync loop has taken them.
 	sourceReady bool
@@ -98,6 +99,7 @@ func New(o Options) *Kubelet {
 		pulls:  map[string]int{},
 		logs:   sim.NewChan[struct{}](o.Sim, "container logs", 1),
 	}
+	k.settled = -1
 	k.workers, k.pleg, k.deletor, k.volumes = newPodWorkers(k), newPLEG(k), newDeletor(k), newVolumes(k, o.Disk)
 	k.results = prober.Results{
 		Liveness:  results.NewManager(o.Sim, trace.Liveness, o.Trace),

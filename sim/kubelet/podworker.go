@@ -6,7 +6,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/sim"
 	"probesim.dev/sim/trace"
@@ -105,6 +104,7 @@ func (p *podWorkers) complete(proc *sim.Proc, w *podWorker, work workType, did s
 	switch {
 	case work == workTerminating && !did.err:
 		w.terminated, w.mark = true, nil
+		p.changes++
 		p.k.volumes.unmount(w.active.pod)
 		w.tellKillers()
 		p.requeueLast(w)
@@ -137,50 +137,4 @@ func (p *podWorkers) untilRequeue(did syncResult) time.Duration {
 
 func (p *podWorkers) jitter(w *podWorker, d time.Duration) time.Duration {
 	return d + time.Duration(p.k.sim.Fraction("requeue of pod "+w.name)*jitterFactor*float64(d))
-}
-
-// workQueue has the times from which pods are to be synced again (pkg/kubelet/util/queue at v1.37.0).
-type workQueue struct {
-	due   map[types.UID]time.Duration
-	order []types.UID // of due, in the order in which the pods were first queued
-	next  time.Duration
-}
-
-func newWorkQueue() *workQueue { return &workQueue{due: map[types.UID]time.Duration{}} }
-
-func (q *workQueue) enqueue(uid types.UID, t time.Duration) {
-	if _, ok := q.due[uid]; !ok {
-		q.order = append(q.order, uid)
-	}
-	q.due[uid] = t
-	if len(q.due) == 1 || t < q.next {
-		q.next = t
-	}
-}
-
-// ready reports whether a pod is due: its time must be past, not now.
-func (q *workQueue) ready(now time.Duration) bool { return len(q.due) > 0 && q.next < now }
-
-// take removes and returns the pods that are due.
-func (q *workQueue) take(now time.Duration) []types.UID {
-	if !q.ready(now) {
-		return nil
-	}
-	var due []types.UID
-	kept := q.order[:0]
-	first := true
-	for _, uid := range q.order {
-		t := q.due[uid]
-		if t < now {
-			due = append(due, uid)
-			delete(q.due, uid)
-			continue
-		}
-		kept = append(kept, uid)
-		if first || t < q.next {
-			q.next, first = t, false
-		}
-	}
-	q.order = kept
-	return due
 }
