@@ -21,13 +21,14 @@ const (
 
 // container is a container and, while it runs, its process.
 type container struct {
+	pod      *pod
+	config   *podContainer
+	requests []*Op // that the program has not answered
+	instance instance
 	Container
-	pod     *pod
 	sandbox *sandbox
-	config  *podContainer
 	removed bool
 
-	instance instance
 	exit     exit          // by itself
 	killAt   time.Duration // when SIGKILL comes
 	event    event         // the earlier of both
@@ -35,7 +36,6 @@ type container struct {
 	// killReason is why it was killed from outside, if it was.
 	killReason string
 	found      time.Duration // when the runtime finds that it has ended, if nobody saw it
-	requests   []*Op         // that the program has not answered
 	stops      []*Op         // StopContainer calls that wait for its exit
 }
 

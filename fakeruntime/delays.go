@@ -62,7 +62,7 @@ func (d *Delays) fields() [delayKinds]*Draw {
 // scope is the run, a pod or a container as far as delays go: all of them, and the key of its draws.
 type scope struct {
 	key    key
-	delays [delayKinds]Draw
+	delays *[delayKinds]Draw // those of the next wider scope if it has none of its own; never changed
 	// override has the delays that hold now instead, in every scope.
 	override *[delayKinds]*Draw
 }
@@ -70,11 +70,16 @@ type scope struct {
 // narrower returns the scope below s that overrides some delays.
 func (s *scope) narrower(k key, override Delays) scope {
 	narrow := scope{key: k, delays: s.delays, override: s.override}
+	if override == (Delays{}) {
+		return narrow
+	}
+	own := *s.delays
 	for kind, d := range override.fields() {
 		if d != nil {
-			narrow.delays[kind] = *d
+			own[kind] = *d
 		}
 	}
+	narrow.delays = &own
 	return narrow
 }
 

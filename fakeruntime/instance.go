@@ -17,11 +17,16 @@ const (
 
 // instance is one run of a program.
 type instance struct {
+	rules     []activeRule
+	askers    [askers + 1]asked
 	start     time.Duration
 	signalled bool
-	rules     []activeRule
-	runs      [askers + 1]int64   // how often each asker has asked, immediate retries not counted
-	last      [askers + 1]*Answer // that each asker got
+}
+
+// asked is what an asker has asked.
+type asked struct {
+	runs int64   // how often, immediate retries not counted
+	last *Answer // that it got
 }
 
 // activeRule is a rule that fits an instance.
@@ -119,14 +124,14 @@ func (in *instance) answer(who asker, t time.Duration) (*Answer, window) {
 		if !open || !r.comesUp(who, t) {
 			continue
 		}
-		return r.positions[who].next(series, w.ordinal, in.runs[who]), w
+		return r.positions[who].next(series, w.ordinal, in.askers[who].runs), w
 	}
 	return &ok, window{}
 }
 
 // follow returns the answer to a request that follows a redirect.
 func (in *instance) follow(who asker) *Answer {
-	switch last := in.last[who]; {
+	switch last := in.askers[who].last; {
 	case last == nil:
 		return &ok
 	case last.Handler != nil:

@@ -18,8 +18,8 @@ type pod struct {
 
 // podContainer is a container of a pod in all its instances.
 type podContainer struct {
-	program Program
 	scope   scope
+	program Program
 	own     key // of the draws of an instance
 	run     key // of the draws that all instances and replicas share
 	created bool

@@ -45,7 +45,7 @@ func (r *Runtime) beginRequest(op *Op) {
 	c := op.container
 	op.event.op, op.request.who = op, askerOf(&op.Call)
 	if !op.Call.Retry && !op.Call.Followed {
-		c.instance.runs[op.request.who]++
+		c.instance.askers[op.request.who].runs++
 	}
 	c.requests = append(c.requests, op)
 	r.ask(op)
@@ -144,7 +144,7 @@ func (r *Runtime) continueRequest(op *Op) {
 		r.ask(op)
 		return
 	default:
-		c.instance.last[q.who] = q.answer
+		c.instance.askers[q.who].last = q.answer
 	}
 	if op.Call.Method == ExecSync {
 		err = op.answerExec()

@@ -18,37 +18,36 @@ import (
 // worker runs one probe of one container again and again, from the pod's first sync until the
 // container has ended for good or it is stopped (pkg/kubelet/prober/worker.go at v1.37.0).
 //
-// With many of them a tick costs what it takes to fetch from memory, so that what each looks at lies together.
+// With many of them a tick costs what has to be fetched from memory: what each looks at comes first and together.
 type worker struct {
-	manager *Manager
-	seen    *status.Stored // what the fields up to startedAt were seen in; nil if they are to be looked up
-	ended   *v1.ContainerStateTerminated
-	running bool
-	started bool
-	// startedAt is when the container did, if it runs.
-	startedAt time.Time
+	manager   *Manager
+	seen      *status.Stored // what startedAt, running, started and ended were seen in; nil if they are to be looked up
+	startedAt time.Time      // when the container did, if it runs
+	running   bool
+	started   bool
+	onHold    bool  // no probing until there is a new container
+	stored    bool  // the present container has a result
+	since     int64 // what has the container probed: its start, or that it counts as started; 0 while it is not
+	cause     int64 // of the present run, if somebody asked for it
 
-	onHold      bool           // no probing until there is a new container
-	terminating bool           // the pod was when the worker was made
-	stored      bool           // the present container has a result
-	result      results.Result // this one
+	result      results.Result // of the present container
 	lastResult  results.Result
-	resultRun   int32 // how many times in a row the probe came to lastResult
-	instance    int
-	cause       int64 // of the present run, if somebody asked for it
-	since       int64 // what has the container probed: its start, or that it counts as started; 0 while it is not
 	containerID string
+	spec        v1.Probe
+	resultRun   int32 // how many times in a row the probe came to lastResult
+	terminating bool  // the pod was when the worker was made
+	instance    int
 	podUID      types.UID
 	podName     string // namespace/name
 	name        string // of the container
 	probeType   trace.Probe
-	spec        v1.Probe
-	command     []string
 	wakeUps     []sim.Case
+	command     []string
 
 	stop          *sim.Chan[struct{}]
 	manualTrigger *sim.Chan[int64] // carries the step of the record that asked for it
 	ticker        *sim.Ticker
+	ended         *v1.ContainerStateTerminated
 
 	pod       *v1.Pod // as it was when the worker was made; never renewed
 	container *v1.Container
@@ -95,7 +94,7 @@ func (w *worker) start(p *sim.Proc) {
 		p.Sleep(time.Duration(p.Sim().Fraction(StartJitter+p.Name()) * float64(w.period())))
 	}
 	w.ticker = p.Sim().NewTicker("tick of "+p.Name(), w.period())
-	w.wakeUps = []sim.Case{w.ticker.C, w.stop, w.manualTrigger}
+	w.wakeUps = []sim.Case{&w.ticker.C, w.stop, w.manualTrigger}
 }
 
 func (w *worker) period() time.Duration { return time.Duration(w.spec.PeriodSeconds) * time.Second }

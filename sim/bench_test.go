@@ -12,7 +12,7 @@ func BenchmarkTicker(b *testing.B) {
 	t := s.NewTicker("t", time.Second)
 	n := 0
 	s.Go("p", func(p *sim.Proc) {
-		cases := []sim.Case{t.C}
+		cases := []sim.Case{&t.C}
 		for {
 			p.Select(cases...)
 			n++

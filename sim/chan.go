@@ -6,9 +6,9 @@ import "probesim.dev/sim/internal/queue"
 // that is sent while the receiver waits is handed to it and takes no room.
 type Chan[T any] struct {
 	waiter  *Proc // the process that waits to receive, or will again
-	index   int   // the case of its Select
+	index   int32 // the case of its Select
+	cap     int32
 	buf     queue.FIFO[T]
-	cap     int
 	got     T
 	senders queue.FIFO[sender[T]]
 	name    string
@@ -28,7 +28,7 @@ type Case interface {
 
 // NewChan returns a channel that holds up to capacity values, which must be at least 1.
 func NewChan[T any](s *Sim, name string, capacity int) *Chan[T] {
-	return &Chan[T]{name: name, cap: capacity}
+	return &Chan[T]{name: name, cap: int32(capacity)}
 }
 
 // Len returns how many values wait in the channel.
@@ -36,13 +36,12 @@ func (c *Chan[T]) Len() int { return c.buf.Len() }
 
 // TrySend sends v if the receiver waits or there is room, and reports whether it did.
 func (c *Chan[T]) TrySend(v T) bool {
-	if c.awaited() {
-		p := c.waiter
+	if p := c.waiter; c.awaited() {
 		c.got, p.woken, p.open = v, c.index, false
 		p.Wake()
 		return true
 	}
-	if c.buf.Len() == c.cap {
+	if c.buf.Len() == int(c.cap) {
 		return false
 	}
 	c.buf.Push(v)
@@ -96,9 +95,9 @@ func (c *Chan[T]) take() bool {
 // know has a process be the one that receives, nil for none.
 func (c *Chan[T]) know(p *Proc, index int) {
 	if c.waiter != nil && p != nil {
-		panic("sim: " + p.name + " and " + c.waiter.name + " both receive from " + c.name)
+		panic("sim: " + p.Name() + " and " + c.waiter.Name() + " both receive from " + c.name)
 	}
-	c.waiter, c.index = p, index
+	c.waiter, c.index = p, int32(index)
 }
 
 // awaited reports whether a value sent now is handed to the receiver.

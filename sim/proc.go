@@ -9,19 +9,20 @@ import (
 
 // Proc is a process: code that runs on a coroutine and waits in virtual time.
 type Proc struct {
-	sim   *Sim
-	name  string
-	turn  func(*Proc, int) []Case     // nil when it has ended
-	stack *coroutine.Coroutine[*Proc] // nil between turns
-	sleep Timer
-	known []Case // channels that know it, whether it waits for them now or not
-	sent  bool   // one of these may have a value
-	open  bool   // waits for channels that nothing has been sent to yet
-	woken int    // the case that was
-	idle  func() bool
-
-	enabled bool // it was woken and has not run yet
+	sim     *Sim
+	turn    func(*Proc, int) []Case     // nil when it has ended
+	stack   *coroutine.Coroutine[*Proc] // nil between turns
+	idle    func() bool
+	known   []Case // channels that know it, whether it waits for them now or not
+	woken   int32  // the case that was
+	sent    bool   // one of these may have a value
+	open    bool   // waits for channels that nothing has been sent to yet
+	enabled bool   // it was woken and has not run yet
+	sleep   Timer
 }
+
+// sleepOf and the name of the process are the name of its sleep.
+const sleepOf = "sleep of "
 
 // Go starts a process. It runs at this instant, after what is enabled now. The name
 // identifies it in choices and errors and should be unique among what is alive.
@@ -35,8 +36,8 @@ func (s *Sim) Go(name string, f func(*Proc)) *Proc {
 // Between turns it has no stack, and looks at no channel that nobody sent to if they are the same again, in the same
 // slice: this is for those that are many and wait most of the time.
 func (s *Sim) Serve(name string, turn func(p *Proc, index int) []Case) *Proc {
-	p := &Proc{sim: s, name: name, turn: turn, woken: -1}
-	p.sleep = Timer{name: "sleep of " + name, proc: p, turns: s.meter.Turns(name), group: s.group}
+	p := &Proc{sim: s, turn: turn, woken: -1}
+	p.sleep = Timer{name: sleepOf + name, of: p, turns: s.meter.Turns(name), group: s.group}
 	s.procs.Push(p)
 	s.meter.Alive(s.procs.Len(), s.now)
 	s.ready.Push(p)
@@ -44,13 +45,15 @@ func (s *Sim) Serve(name string, turn func(p *Proc, index int) []Case) *Proc {
 }
 
 // Name returns the name that Go or Serve was given.
-func (p *Proc) Name() string { return p.name }
+func (p *Proc) Name() string { return p.sleep.name[len(sleepOf):] }
 
 // Now returns the virtual time.
 func (p *Proc) Now() time.Duration { return p.sim.now }
 
 // Sim returns the world that the process lives in.
 func (p *Proc) Sim() *Sim { return p.sim }
+
+func (p *Proc) due(*Timer, *Sim) { p.Wake() }
 
 // resume runs the process until it waits or ends.
 func (p *Proc) resume() {
@@ -68,13 +71,12 @@ func (p *Proc) resume() {
 
 // run takes turns until one has to wait for the next.
 func (p *Proc) run() {
-	for waits := false; !waits; {
-		cases := p.turn(p, p.woken)
-		if len(cases) == 0 {
+	for waits := false; !waits && p.turn != nil; {
+		if cases := p.turn(p, int(p.woken)); len(cases) > 0 {
+			waits = p.await(cases)
+		} else {
 			p.turn = nil
-			return
 		}
-		waits = p.await(cases)
 	}
 }
 
@@ -125,7 +127,7 @@ func (p *Proc) Select(cases ...Case) int {
 		p.Park()
 		p.meet(nil)
 	}
-	return p.woken
+	return int(p.woken)
 }
 
 // await takes a value from one of the channels, or has them hand one over when there is none yet, which it reports.
@@ -162,7 +164,7 @@ func (p *Proc) takeOne(cases []Case) bool {
 	if len(ready) == 0 {
 		return false
 	}
-	p.woken = ready[p.sim.Choose(choose.SelectCase, p.name, len(ready))]
+	p.woken = int32(ready[p.sim.Choose(choose.SelectCase, p.Name(), len(ready))])
 	return cases[p.woken].take()
 }
 
@@ -174,7 +176,7 @@ func (p *Proc) Preempt(point string) {
 	if s.Canonical() || s.enabled()+s.last.Len() == 0 {
 		return
 	}
-	switch n := s.Choose(choose.Preemption, point+" "+p.name, 3+s.ready.Len()); n {
+	switch n := s.Choose(choose.Preemption, point+" "+p.Name(), 3+s.ready.Len()); n {
 	case 0:
 	case 1:
 		s.ready.Push(p)

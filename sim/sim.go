@@ -96,7 +96,8 @@ func (s *Sim) step() bool {
 	i := s.Next(s.enabled(), s.candidate)
 	s.meter.Event(s.now)
 	if i < s.due.Len() {
-		s.due.Remove(i).fire(s)
+		t := s.due.Remove(i)
+		t.of.due(t, s)
 		return true
 	}
 	s.ready.Remove(i - s.due.Len()).resume()
@@ -113,7 +114,7 @@ func (s *Sim) candidate(i int) choose.Choice {
 		return choose.Choice{Kind: choose.Next, Key: t.name, Ordinal: *t.turns}
 	}
 	p := s.ready.At(i - s.due.Len())
-	return choose.Choice{Kind: choose.Next, Key: p.name, Ordinal: *p.sleep.turns}
+	return choose.Choice{Kind: choose.Next, Key: p.Name(), Ordinal: *p.sleep.turns}
 }
 
 // enable has a woken process go next, before those woken or started earlier, as Go's scheduler does with the goroutine
@@ -133,10 +134,9 @@ type Group struct{ _ byte }
 // In runs f. The processes, timers and tickers that are made meanwhile belong to the group, and so does what
 // these make in their turn, but for calls of At.
 func (s *Sim) In(g *Group, f func()) {
-	outer := s.group
+	defer func(outer *Group) { s.group = outer }(s.group)
 	s.group = g
 	f()
-	s.group = outer
 }
 
 // End ends the processes of a group, the one that was started first first, and stops its timers; nil is all there is.

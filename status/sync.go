@@ -17,7 +17,7 @@ import (
 func (m *Manager) Start() {
 	ticker := m.o.Sim.NewTicker("status sync", syncPeriod)
 	m.o.Sim.Go("status manager", func(p *sim.Proc) {
-		cases := []sim.Case{m.signal, ticker.C}
+		cases := []sim.Case{m.signal, &ticker.C}
 		for {
 			m.syncBatch(p, p.Select(cases...) == 1)
 		}

@@ -31,9 +31,9 @@ func (k *Kubelet) startSyncLoop() {
 		return !k.workQueue.ready(k.sim.Now()) && !k.anyPastDeadline() && k.runtimeHealthy()
 	})
 	cases := []sim.Case{
-		k.config, k.pleg.events, syncTicker.C,
+		k.config, k.pleg.events, &syncTicker.C,
 		k.results.Liveness.Updates(), k.results.Readiness.Updates(), k.results.Startup.Updates(),
-		housekeeping.C,
+		&housekeeping.C,
 	}
 	k.sim.Go("sync loop", func(p *sim.Proc) {
 		sleep := errorSleepBase
