@@ -131,6 +131,12 @@ func (d *runtimeDriver) Kill(k fakeruntime.Kill) bool {
 	return killed
 }
 
+// StepClock has the wall clock of the node jump now.
+func (d *runtimeDriver) StepClock(by time.Duration) {
+	d.Runtime.StepClock(d.sim.Now(), by)
+	d.arm()
+}
+
 // Answer returns what a list call answers that ends now.
 func (d *runtimeDriver) Answer(c fakeruntime.Call) *fakeruntime.Op {
 	op := d.Runtime.Answer(d.sim.Now(), c)
