@@ -102,8 +102,8 @@ type Op struct {
 
 	Conditions []Condition // Status
 	Changed    []string    // UIDs of the pods that a list call with OnlyChanged is about, gone ones too
-	Sandboxes  []Sandbox   // ListPodSandbox, PodSandboxStatus: newest first
-	Containers []Container // ListContainers, ContainerStatus: newest first
+	Sandboxes  []Sandbox   // ListPodSandbox, PodSandboxStatus: in order of creation, the last first
+	Containers []Container // ListContainers, ContainerStatus: the newest by CreatedAt first
 	Generation uint64      // of the runtime when the call ended
 
 	// Waiter belongs to whoever submitted the call.
@@ -131,7 +131,7 @@ type Sandbox struct {
 	PodName   string
 	Attempt   int
 	Ready     bool
-	CreatedAt time.Duration // virtual time since t=0
+	CreatedAt time.Duration // by the wall clock: see Runtime.Wall
 	IP        string        // empty once stopped
 }
 
@@ -156,7 +156,7 @@ type Container struct {
 	Attempt    int // as the caller counts
 	Instance   int // 0 for the first of its name in the pod, and never the same again: the Attempt, unless that starts over
 	State      ContainerState
-	CreatedAt  time.Duration // virtual times since t=0
+	CreatedAt  time.Duration // by the wall clock: see Runtime.Wall
 	StartedAt  time.Duration // if State is Running or Exited
 	FinishedAt time.Duration // if State is Exited
 	ExitCode   int32

@@ -40,7 +40,8 @@ type container struct {
 	stopping int64         // step of the ContainerStopping record, or of what has it killed
 	// killReason is why it was killed from outside, if it was.
 	killReason string
-	stops      []*Op // StopContainer calls that wait for its exit
+	found      time.Duration // when the runtime finds that it has ended, if nobody saw it
+	stops      []*Op         // StopContainer calls that wait for its exit
 }
 
 func (r *Runtime) createContainer(op *Op) error {
@@ -49,6 +50,11 @@ func (r *Runtime) createContainer(op *Op) error {
 		return rpcError("NotFound", "failed to find sandbox id %q: not found", call.SandboxID)
 	}
 	p := s.pod
+	for _, c := range p.views.containers {
+		if c.Name == call.Name && c.Attempt == call.Attempt {
+			return errReserved("container", c.Name+"_"+p.name(c.Attempt), c.ID)
+		}
+	}
 	config := p.container(call.Name)
 	instance := call.Attempt
 	if config.created {
@@ -57,7 +63,7 @@ func (r *Runtime) createContainer(op *Op) error {
 	c := &container{pod: p, sandbox: s, config: config, signal: cmp.Or(call.StopSignal, sigTERM), Container: Container{
 		ID: p.id("_"+call.Name, call.Attempt), SandboxID: s.ID,
 		PodUID: p.UID, Namespace: p.Namespace, PodName: p.Name,
-		Name: call.Name, Image: call.Image, Attempt: call.Attempt, Instance: instance, State: Created, CreatedAt: r.now,
+		Name: call.Name, Image: call.Image, Attempt: call.Attempt, Instance: instance, State: Created, CreatedAt: r.Wall(r.now),
 	}}
 	c.event.process = c
 	c.config.created, c.config.latest = true, instance
@@ -80,7 +86,7 @@ func (r *Runtime) startContainer(op *Op) error {
 	case !c.sandbox.Ready:
 		return rpcError("Unknown", "sandbox container %q is not running", c.SandboxID)
 	}
-	c.State, c.StartedAt, c.killAt = Running, r.now, never
+	c.State, c.StartedAt, c.killAt = Running, r.Wall(r.now), never
 	c.config.running = c
 	c.instance = c.config.newInstance(c.Instance, c.pod.Replica, r.now)
 	c.exit = c.instance.exit(c.config.program.Init)
@@ -140,7 +146,7 @@ func (r *Runtime) kill(c *container, cause int64) {
 
 // end is the exit of the process: by SIGKILL if that comes in the same instant.
 func (r *Runtime) end(c *container) {
-	c.State, c.FinishedAt, c.ExitCode, c.Reason = Exited, r.now, c.exit.code, "Completed"
+	c.State, c.FinishedAt, c.ExitCode, c.Reason = Exited, r.Wall(r.now), c.exit.code, "Completed"
 	if c.killAt <= c.exit.at {
 		c.ExitCode = codeSIGKILL
 	}

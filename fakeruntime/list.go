@@ -50,15 +50,16 @@ func (v *views) listContainers(running bool) []Container {
 }
 
 func (v *views) buildSandboxes(ready bool) []Sandbox {
-	items := make([]Sandbox, 0, len(v.sandboxes))
-	for _, s := range slices.Backward(v.sandboxes) {
+	sorted := slices.Clone(v.sandboxes)
+	slices.SortFunc(sorted, func(a, b *sandbox) int {
+		return cmp.Or(cmp.Compare(b.created, a.created), cmp.Compare(a.ID, b.ID))
+	})
+	items := make([]Sandbox, 0, len(sorted))
+	for _, s := range sorted {
 		if s.Ready || !ready {
 			items = append(items, s.Sandbox)
 		}
 	}
-	slices.SortFunc(items, func(a, b Sandbox) int {
-		return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(a.ID, b.ID))
-	})
 	return items
 }
 

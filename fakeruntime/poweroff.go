@@ -36,5 +36,5 @@ func (r *Runtime) lose(c *container, back time.Duration, cause int64) {
 	r.queue.cancel(&c.event)
 	c.exit, c.killAt, c.killReason, c.stopping = exit{r.now, codeUnknown}, never, reasonUnknown, cause
 	r.end(c)
-	c.FinishedAt = back
+	c.FinishedAt, c.found = r.Wall(back), back
 }

@@ -36,6 +36,7 @@ type Runtime struct {
 
 	health    Health
 	now       time.Duration
+	ahead     time.Duration // the wall clock, of virtual time
 	queue     queue
 	submitted *Op   // being submitted: it is handed back by Submit
 	done      []*Op // to be handed out by Advance

@@ -176,7 +176,8 @@ func TestInstances(t *testing.T) {
 	var got []int
 	for _, attempt := range []int{0, 1, 0, 1, 5} {
 		op := do(t, rt, now, Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: attempt})
-		got, now = append(got, rt.Instance(op.ID)), op.End
+		got = append(got, rt.Instance(op.ID))
+		now = do(t, rt, op.End, Call{Method: RemoveContainer, ContainerID: op.ID}).End
 	}
 	if !slices.Equal(got, []int{0, 1, 2, 3, 5}) {
 		t.Errorf("instances %v", got)

@@ -1,11 +1,16 @@
 package fakeruntime
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
 
 // sandbox is a pod sandbox.
 type sandbox struct {
 	Sandbox
 	pod     *pod
+	created time.Duration // virtual time
 	removed bool
 }
 
@@ -14,9 +19,14 @@ func (r *Runtime) runPodSandbox(op *Op) error {
 	if p == nil {
 		return fmt.Errorf("the container runtime does not know pod %q: AddPod must come first", op.Call.PodUID)
 	}
-	s := &sandbox{pod: p, Sandbox: Sandbox{
+	for _, s := range p.views.sandboxes {
+		if s.Attempt == op.Call.Attempt {
+			return errReserved("sandbox", p.name(s.Attempt), s.ID)
+		}
+	}
+	s := &sandbox{pod: p, created: r.now, Sandbox: Sandbox{
 		ID: p.id("", op.Call.Attempt), PodUID: p.UID, Namespace: p.Namespace, PodName: p.Name,
-		Attempt: op.Call.Attempt, Ready: true, CreatedAt: r.now, IP: p.ip,
+		Attempt: op.Call.Attempt, Ready: true, CreatedAt: r.Wall(r.now), IP: p.ip,
 	}}
 	r.sandboxes[s.ID] = s
 	r.all.sandboxes = append(r.all.sandboxes, s)
@@ -69,4 +79,16 @@ func (s *sandbox) containers() []*container {
 		}
 	}
 	return in
+}
+
+// name is what the runtime calls an attempt at the pod, or what is behind the name of a container of it.
+func (p *pod) name(attempt int) string {
+	return p.Name + "_" + p.Namespace + "_" + p.UID + "_" + strconv.Itoa(attempt)
+}
+
+// errReserved refuses a second sandbox or container of a name, which has the attempt in it. The kubelet asks for one when
+// the wall clock was set back and it takes an older one for the newest (RunPodSandbox and CreateContainer in
+// internal/cri/server of containerd 2.0).
+func errReserved(kind, name, by string) error {
+	return rpcError("Unknown", "failed to reserve %s name %q: name %q is reserved for %q", kind, name, name, by)
 }

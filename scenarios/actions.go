@@ -40,6 +40,7 @@ func (s *Step) actions() []action {
 	add(s.ShutdownNode, s.ShutdownNode != nil)
 	add(s.APIDown, s.APIDown != nil)
 	add(s.RuntimeDown, s.RuntimeDown != nil)
+	add(s.StepClock, s.StepClock != nil)
 	return list
 }
 

@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"time"
+
 	apivalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -36,6 +38,8 @@ type checker struct {
 	versions []value.Version // that the scenario runs
 	values   int             // in the manifests of its pods
 	parts    int             // pods, containers and probes
+
+	clockSteps time.Duration // all together, whatever their signs
 }
 
 // check reports everything that is wrong in the scenario. What could not be read is zero or its default,

@@ -97,6 +97,8 @@ func (w *fakeWorld) SetDelays(list ...fakeruntime.Delays) {
 
 func (w *fakeWorld) SetAPIDown(down bool) { w.logf("API down: %t", down) }
 
+func (w *fakeWorld) StepClock(by time.Duration) { w.logf("clock: %v", by) }
+
 func (w *fakeWorld) SetRuntimeHealth(h fakeruntime.Health) { w.logf("runtime: %+v", h) }
 
 func (w *fakeWorld) Record(r trace.Record) int64 {
@@ -188,7 +190,7 @@ func TestDriveWorld(t *testing.T) {
 	s := driven(t, `[{at: 10s, kill: {pod: api}}, {at: 1s, kill: {pod: api, reason: Error, remove: true}},
 		{at: 5s, setDelays: {for: 20s, delays: {exec: 1s}}}, {at: 15s, setDelays: {delays: {exec: 2s}}},
 		{at: 30s, patch: {pod: a, metadata: {labels: {x: y, z: null}}}}, {at: 31s, evict: {pod: a}},
-		{at: 32s, patch: {pod: a, status: {conditions: [{type: x/y, status: "True"}]}}}]`)
+		{at: 32s, patch: {pod: a, status: {conditions: [{type: x/y, status: "True"}]}}}, {at: 33s, stepClock: {by: -1m}}]`)
 	w := &fakeWorld{}
 	driver := s.Plan("v1.37.0", nil).Drive(w)
 	w.run()
@@ -209,6 +211,8 @@ func TestDriveWorld(t *testing.T) {
 		"31s evict default/a",
 		`32s Step patch {pod: a, status: {conditions: [{type: x/y, status: "True"}]}}`,
 		`32s patch status of default/a {"status":{"conditions":[{"status":"True","type":"x/y"}]}}`,
+		"33s Step stepClock {by: -1m}",
+		"33s clock: -1m0s",
 	}
 	if got := strings.Join(w.log, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("the world saw\n%s\nand not\n%s", got, strings.Join(want, "\n"))

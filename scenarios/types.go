@@ -130,8 +130,7 @@ type Step struct {
 	ShutdownNode   *ShutdownNode   `json:"shutdownNode,omitempty"`
 	APIDown        *APIDown        `json:"apiDown,omitempty"`
 	RuntimeDown    *RuntimeDown    `json:"runtimeDown,omitempty"`
-
-	StepClock later `json:"stepClock,omitempty"`
+	StepClock      *StepClock      `json:"stepClock,omitempty"`
 }
 
 // Kill ends a container from outside.

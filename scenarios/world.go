@@ -41,6 +41,9 @@ type World interface {
 	SetAPIDown(down bool)
 	// SetRuntimeHealth has the container runtime be well or not from now on.
 	SetRuntimeHealth(fakeruntime.Health)
+	// StepClock has the wall clock of the node jump now. Virtual time and all timers go on, and the API server's clock is
+	// another.
+	StepClock(by time.Duration)
 	// Record adds a record about now to the trace and returns its step.
 	Record(trace.Record) int64
 	// At calls do when the virtual time is t, or now if that is past.

@@ -133,6 +133,10 @@ func runFiles(t *testing.T, c *cobra.Command, out *bufio.Writer, f *flags, paths
 func plansFor(all []*scenarios.Scenario, f *flags, warnings io.Writer) []*scenarios.Plan {
 	var plans []*scenarios.Plan
 	for _, s := range all {
+		if s.StepsClock() && !realkubelet.ClockSteps {
+			fmt.Fprintf(warnings, "%s:%d: skipped %s: %v\n", s.File, s.Line, s.Metadata.Name, realkubelet.ErrStepClock)
+			continue
+		}
 		n := len(plans)
 		for _, plan := range s.Plans() {
 			switch {

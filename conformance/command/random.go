@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"probesim.dev/conformance/realkubelet"
 	"probesim.dev/scenarios/random"
 	"probesim.dev/scenarios/value"
 )
@@ -28,6 +29,7 @@ type randomFlags struct {
 	shrink   time.Duration
 	budget   int
 	parallel int
+	scenario random.Options
 }
 
 // maxSeeds is how many seeds a command takes.
@@ -40,14 +42,18 @@ func newRandom(t *testing.T, out *bufio.Writer, common *flags) *cobra.Command {
 		Use: "random", Short: "Compare random scenarios", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("print") {
-				_, err := out.Write(random.Scenario(f.print))
+				_, err := out.Write(f.scenario.Scenario(f.print))
 				return err
+			}
+			if f.scenario.StepClock && !realkubelet.ClockSteps {
+				return realkubelet.ErrStepClock
 			}
 			return runRandom(c, out, f)
 		},
 	}
 	c.Flags().StringVar(&f.seeds, "seeds", "1..100", "which: a number, or the first and the last; a seed draws the kubelet's jitters too")
 	c.Flags().Uint64Var(&f.print, "print", 0, "print the scenario file of this seed and do nothing else")
+	c.Flags().BoolVar(&f.scenario.StepClock, "step-clock", false, "have the wall clock jump in each; it takes a program that was built for it")
 	c.Flags().StringVar(&f.out, "out", "", "write a scenario file of each difference, made small, to this folder")
 	c.Flags().DurationVar(&f.shrink, "shrink", 30*time.Second, "how long to try to make such a file small; 0 leaves it as it is")
 	c.Flags().IntVar(&f.budget, "budget", 2000, budgetUsage)
@@ -84,7 +90,7 @@ func runRandom(c *cobra.Command, out *bufio.Writer, f *randomFlags) error {
 	ctx, cancel := context.WithCancel(c.Context())
 	defer cancel()
 	results, failed := w.run(ctx, first, last)
-	r := &randomReport{out: out, dir: f.out, next: first, waiting: map[int]seedResult{}, progress: newProgress(os.Stderr, last-first+1)}
+	r := &randomReport{out: out, dir: f.out, scenario: f.scenario, next: first, waiting: map[int]seedResult{}, progress: newProgress(os.Stderr, last-first+1)}
 	for result := range results {
 		if err := r.add(result); err != nil {
 			cancel()
@@ -104,6 +110,7 @@ func runRandom(c *cobra.Command, out *bufio.Writer, f *randomFlags) error {
 type randomReport struct {
 	out      *bufio.Writer
 	dir      string // for files; empty: none are written
+	scenario random.Options
 	sum      summary
 	next     int                // the seed whose turn it is
 	waiting  map[int]seedResult // for their turn
@@ -165,7 +172,7 @@ func (r *randomReport) save(result seedResult) error {
 	}
 	file := result.Shrunk
 	if file == nil {
-		file = commented(random.Scenario(uint64(result.Seed)), fmt.Sprintf("Seed %d; %s\n\n%s", result.Seed, result.Again, result.Text))
+		file = commented(r.scenario.Scenario(uint64(result.Seed)), fmt.Sprintf("Seed %d; %s\n\n%s", result.Seed, result.Again, result.Text))
 	}
 	path := filepath.Join(r.dir, fmt.Sprintf("random-%d.yaml", result.Seed))
 	fmt.Fprintf(r.out, "    written to %s (%d bytes)\n\n", path, len(file))

@@ -19,6 +19,7 @@ type seedOptions struct {
 	shrink        time.Duration // how long to try to make a file small that differs; 0: not at all
 	step          func() error  // see compare.Options
 	profile       *profile.Profile
+	scenario      random.Options
 }
 
 // seedResult is what came of one seed.
@@ -35,7 +36,7 @@ type seedResult struct {
 // compareSeed compares the random scenario of a seed. The seed draws the kubelet's jitters too.
 func compareSeed(t *testing.T, seed int, o seedOptions) seedResult {
 	r := seedResult{Seed: seed}
-	file := random.Scenario(uint64(seed))
+	file := o.scenario.Scenario(uint64(seed))
 	first, err := compareFile(t, file, seed, o)
 	if err != nil {
 		r.Fault = err.Error()

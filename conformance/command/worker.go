@@ -42,6 +42,7 @@ func newRandomWorker(t *testing.T, common *flags) *cobra.Command {
 	c.Flags().StringVar(&f.seeds, "seeds", "", "")
 	c.Flags().IntVar(&f.budget, "budget", 0, "")
 	c.Flags().DurationVar(&f.shrink, "shrink", 0, "")
+	c.Flags().BoolVar(&f.scenario.StepClock, "step-clock", false, "")
 	return c
 }
 
@@ -53,7 +54,7 @@ func work(t *testing.T, w io.Writer, f *randomFlags, first, last int) error {
 	encoder := json.NewEncoder(w)
 	for seed := first; seed <= last; seed++ {
 		var alive time.Time
-		o := seedOptions{procs: f.procs, budget: f.budget, shrink: f.shrink, step: func() error {
+		o := seedOptions{procs: f.procs, budget: f.budget, shrink: f.shrink, scenario: f.scenario, step: func() error {
 			if time.Since(alive) < lifeEvery {
 				return nil
 			}

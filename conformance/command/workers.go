@@ -41,7 +41,7 @@ func newWorkers(f *randomFlags) (*workers, error) {
 		}
 	}
 	w.command = []string{self, workerCommand, "--budget", strconv.Itoa(f.budget), "--procs", strconv.Itoa(f.procs),
-		"--shrink", shrink.String(), "--seeds"}
+		"--shrink", shrink.String(), "--step-clock=" + strconv.FormatBool(f.scenario.StepClock), "--seeds"}
 	w.temp, err = os.MkdirTemp("", "probesim-random-")
 	return w, err
 }

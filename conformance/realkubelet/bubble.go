@@ -45,6 +45,7 @@ func inBubble(t *testing.T, jitter func() func() float64, f func() error) (err e
 	synctest.Test(t, func(*testing.T) {
 		// A channel from outside the bubble would not be known to block for good.
 		stop := make(chan struct{})
+		setClock(0)
 		wait.NeverStop = stop
 		jitterRand = jitter()
 		leave = release.EnterBubble()

@@ -44,7 +44,19 @@ func newDriver(epoch time.Time, o fakeruntime.Options) *driver {
 // now returns the virtual time since t=0.
 func (d *driver) now() time.Duration { return time.Since(d.epoch) }
 
-// wallNanos returns a virtual time as the runtime tells it, in nanoseconds since 1970.
+// apiNow returns what the clock of the API server says, which is on another machine.
+func (d *driver) apiNow() time.Time { return d.epoch.Add(d.now()) }
+
+// stepClock has the wall clock of the node jump.
+func (d *driver) stepClock(by time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.runtime.StepClock(d.now(), by)
+	setClock(d.runtime.Wall(0))
+}
+
+// wallNanos returns a time by the node's wall clock (fakeruntime.Runtime.Wall) as the runtime tells it, in nanoseconds since
+// 1970.
 func (d *driver) wallNanos(t time.Duration) int64 { return d.epoch.Add(t).UnixNano() }
 
 // cancelProbes ends the commands that run for probes in a pod.

@@ -129,6 +129,7 @@ func (n *network) podStatus(a asker) v1.PodStatus {
 func (n *network) unasked(a asker, why string) {
 	rec := n.about(a)
 	rec.Kind, rec.Probe, rec.Result, rec.Message = trace.ProbeExecuted, a.probe, trace.Error, why
+	n.first.probed(&rec)
 	n.recorder.add(rec)
 }
 

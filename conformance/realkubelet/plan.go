@@ -1,11 +1,16 @@
 package realkubelet
 
 import (
+	"errors"
 	"time"
 
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/choose"
 )
+
+// ErrStepClock says that a run cannot be made in which the wall clock jumps.
+var ErrStepClock = errors.New("stepClock is not compared by this program: " +
+	"conformance/README.md says under \"Steps of the wall clock\" how to build one that does")
 
 // ForPlan returns the options with what the run of a scenario says. With a seed it also draws the kubelet's
 // jitter, unless the options say how: a draw belongs to its time, so that no order of draws changes it.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -70,7 +69,7 @@ func (a *podAPI) admitted(pod *v1.Pod) *v1.Pod {
 	if pod.UID == "" {
 		pod.UID = types.UID("uid-" + pod.Namespace + "-" + pod.Name)
 	}
-	pod.CreationTimestamp = metav1.NewTime(time.Now())
+	pod.CreationTimestamp = metav1.NewTime(a.driver.apiNow())
 	pod.Generation = 1
 	pod.Spec.NodeName = nodeName
 	pod.Status = v1.PodStatus{Phase: v1.PodPending, QOSClass: qos.GetPodQOS(pod)}
@@ -111,7 +110,7 @@ func (a *podAPI) deleteNow(key types.NamespacedName) error {
 }
 
 func (a *podAPI) delete(pod *v1.Pod, key types.NamespacedName, gracePeriodSeconds *int64) error {
-	after, gone := apiserver.AfterDelete(pod, gracePeriodSeconds, time.Now())
+	after, gone := apiserver.AfterDelete(pod, gracePeriodSeconds, a.driver.apiNow())
 	switch {
 	case gone:
 		return a.removed(key)

@@ -89,6 +89,14 @@ func (w *world) SetAPIDown(down bool) {
 
 func (w *world) SetRuntimeHealth(h fakeruntime.Health) { w.driver.setRuntimeHealth(h) }
 
+// StepClock takes a program that was built for it.
+func (w *world) StepClock(by time.Duration) {
+	if !ClockSteps && w.err == nil {
+		w.err = ErrStepClock
+	}
+	w.driver.stepClock(by)
+}
+
 func (w *world) Record(r trace.Record) int64 { return w.recorder.add(r) }
 
 func (w *world) At(t time.Duration, do func()) { w.driver.at(t, do) }

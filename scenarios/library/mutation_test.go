@@ -54,6 +54,7 @@ var mutations = []mutation{
 	{name: "there are no init containers", change: func(pod *v1.Pod) { pod.Spec.InitContainers = nil }},
 	{name: "nothing is deleted", withoutSteps: true},
 	{name: "nothing goes down", nothingDown: true},
+	{name: "nobody sets the clock", steadyClock: true},
 }
 
 func answering(a fakeruntime.Answer) *fakeruntime.Rule {

@@ -3,6 +3,7 @@ package library
 import (
 	"slices"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -66,6 +67,7 @@ type mutation struct {
 	withoutExits bool              // no program exits by its own rules
 	withoutSteps bool              // nobody deletes anything
 	nothingDown  bool              // the API server and the runtime are always there, and so is the node
+	steadyClock  bool              // nobody sets the wall clock
 }
 
 // mutated is a node in such a world.
@@ -113,6 +115,12 @@ func (w *mutated) SetAPIDown(down bool) {
 func (w *mutated) SetRuntimeHealth(h fakeruntime.Health) {
 	if !w.mutation.nothingDown {
 		w.Node.SetRuntimeHealth(h)
+	}
+}
+
+func (w *mutated) StepClock(by time.Duration) {
+	if !w.mutation.steadyClock {
+		w.Node.StepClock(by)
 	}
 }
 

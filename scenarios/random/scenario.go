@@ -15,6 +15,8 @@ type Options struct {
 	// Seeds is with how many seeds a scenario runs; then some of its times are ranges to draw from and
 	// some of its rules have a chance. 0: it has no seeds.
 	Seeds int
+	// StepClock has the wall clock of the node jump one to three times. The scenario of a seed is the same but for that.
+	StepClock bool
 }
 
 // Scenario returns the scenario file of a seed, made with zero Options.

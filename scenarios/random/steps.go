@@ -43,6 +43,9 @@ func (g *generator) steps() *yaml.Node {
 			steps.Content = append(steps.Content, g.letGo(p))
 		}
 	}
+	if g.options.StepClock {
+		steps.Content = append(steps.Content, g.stepClock()...)
+	}
 	return steps
 }
 

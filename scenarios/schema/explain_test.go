@@ -42,7 +42,7 @@ func TestUnknown(t *testing.T) {
 		"spec.duration.unit":             `scenario.spec.duration has no fields, and so no "unit": it is a duration`,
 		"pod.metadata.labels.app":        `pod.metadata.labels has no fields, and so no "app": it is a map[string]string`,
 		"spec.kubelet.x":                 `scenario.spec.kubelet has no field "x"; it has uptime, config`,
-		"spec.steps.stepClock":           `scenario.spec.steps has no field "stepClock"; it has at, since, `,
+		"spec.steps.clock":               `scenario.spec.steps has no field "clock"; it has at, since, `,
 	} {
 		if _, err := Find(path); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v", path, err)

@@ -33,6 +33,15 @@ func (d Duration) String() string { return Format(time.Duration(d)) }
 
 // ParseDuration parses a duration in Go's notation, from 0s to MaxDuration.
 func ParseDuration(s string) (time.Duration, error) {
+	d, err := parseSigned(s)
+	if d < 0 {
+		return 0, fmt.Errorf("%s is negative", strict.Quote(s))
+	}
+	return d, err
+}
+
+// parseSigned parses a duration in Go's notation, up to MaxDuration either way. One that is longer it returns with the error.
+func parseSigned(s string) (time.Duration, error) {
 	if _, err := strconv.ParseFloat(s, 64); err == nil {
 		return 0, fmt.Errorf("%s has no unit: write %ss or %sms", strict.Quote(s), s, s)
 	}
@@ -40,14 +49,12 @@ func ParseDuration(s string) (time.Duration, error) {
 	switch {
 	case s == "":
 		return 0, errors.New("a duration is missing, such as 45s or 1m30s")
-	case err != nil && strings.HasPrefix(err.Error(), "time: invalid duration") && enormous(s):
+	case err != nil && strings.HasPrefix(err.Error(), "time: invalid duration") && enormous(strings.TrimPrefix(s, "-")):
 		return 0, fmt.Errorf("%s is longer than %s (30 days)", strict.Quote(s), Format(MaxDuration))
 	case err != nil:
 		return 0, fmt.Errorf("%s is not a duration such as 45s, 1m30s or 150.337s", strict.Quote(s))
-	case d < 0:
-		return 0, fmt.Errorf("%s is negative", strict.Quote(s))
-	case d > MaxDuration:
-		return 0, fmt.Errorf("%s is longer than %s (30 days)", strict.Quote(s), Format(MaxDuration))
+	case d.Abs() > MaxDuration:
+		return d, fmt.Errorf("%s is longer than %s (30 days)", strict.Quote(s), Format(MaxDuration))
 	}
 	return d, nil
 }

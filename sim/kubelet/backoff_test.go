@@ -44,13 +44,14 @@ type backOffWorld struct {
 	sim     *sim.Sim
 	runtime *instantRuntime
 	update  podUpdate
+	ahead   time.Duration // the wall clock
 }
 
 func newBackOffWorld(t *testing.T) *backOffWorld {
 	w := &backOffWorld{sim: sim.New(sim.Options{}), runtime: &instantRuntime{}}
 	t.Cleanup(w.sim.Close)
 	wall := func(d time.Duration) time.Time { return time.Unix(0, 0).Add(d) }
-	now := func() time.Time { return wall(w.sim.Now()) }
+	now := func() time.Time { return wall(w.sim.Now() + w.ahead) }
 	w.Kubelet = New(Options{
 		Sim: w.sim, Trace: &trace.Recorder{}, Profile: profile.Newest(), Now: now, Wall: wall, Runtime: w.runtime,
 		API: apiserver.New(apiserver.Options{Sim: w.sim, Trace: &trace.Recorder{}, Now: now}),
@@ -172,5 +173,36 @@ func TestBackOffIsSeen(t *testing.T) {
 	}
 	if diff := cmp.Diff(want1, s[0].State.Waiting); diff != "" || s[0].LastTerminationState.Terminated.ExitCode != 1 {
 		t.Errorf("state %+v (-want +got):\n%s", s[0], diff)
+	}
+}
+
+// TestBackOffAndSteps: the back-off counts by the wall clock, and is forgotten by the other one.
+func TestBackOffAndSteps(t *testing.T) {
+	w := newBackOffWorld(t)
+	w.sim.Go("pod worker", func(p *sim.Proc) {
+		expect := func(finished time.Duration, started bool, expires time.Duration) {
+			t.Helper()
+			if s, e := w.try(p, finished); s != started || e != expires {
+				t.Errorf("at %v, wall clock %v ahead: started %t, or else at %v", p.Now(), w.ahead, s, e)
+			}
+		}
+		expect(0, true, 0)
+		p.Sleep(time.Second)
+		expect(time.Second, false, 11*time.Second)
+		w.ahead = time.Hour
+		w.backOff.forget(p.Now())
+		expect(time.Second, true, 0)
+		crashed := p.Now() + time.Hour
+		expect(crashed, false, crashed+20*time.Second)
+		w.ahead = -time.Hour
+		p.Sleep(600 * time.Second)
+		w.backOff.forget(p.Now())
+		expect(crashed, false, crashed+20*time.Second)
+		p.Sleep(1)
+		w.backOff.forget(p.Now())
+		expect(crashed, true, 0)
+	})
+	if err := w.sim.RunUntil(24 * time.Hour); err != nil {
+		t.Fatal(err)
 	}
 }

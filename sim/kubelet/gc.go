@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -89,13 +90,14 @@ func (k *Kubelet) collectGarbage(p *sim.Proc) {
 	}
 }
 
-// evictContainers goes through the containers that do not run, by pod and name, oldest first.
+// evictContainers goes through the containers that do not run, by pod and name, oldest first. Those made later than the
+// wall clock has it now, because it was set back, are left alone.
 func (k *Kubelet) evictContainers(p *sim.Proc) {
 	containers := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListContainers}).Containers
 	var units []startKey
 	byUnit := map[startKey][]fakeruntime.Container{}
 	for _, c := range containers {
-		if c.State == fakeruntime.Running {
+		if c.State == fakeruntime.Running || k.since(c.CreatedAt) < 0 {
 			continue
 		}
 		unit := startKey{types.UID(c.PodUID), c.Name}
@@ -125,6 +127,9 @@ func (k *Kubelet) removeOldest(p *sim.Proc, newestFirst []fakeruntime.Container,
 	}
 }
 
+// newerSandbox orders sandboxes by what the wall clock said when they were made.
+func newerSandbox(a, b fakeruntime.Sandbox) int { return cmp.Compare(b.CreatedAt, a.CreatedAt) }
+
 // evictSandboxes removes sandboxes that are not ready and hold no container: all of a pod that is gone,
 // all but the newest of another.
 func (k *Kubelet) evictSandboxes(p *sim.Proc) {
@@ -140,9 +145,10 @@ func (k *Kubelet) evictSandboxes(p *sim.Proc) {
 	pods := listing{sandboxes: sandboxes}.pods()
 	choose.Shuffle(k.sim, "sandbox GC", pods)
 	for _, pod := range pods {
-		keep := 1
-		if k.workers.shouldContentBeRemoved(pod.uid) {
-			keep = 0
+		keep := 0
+		if !k.workers.shouldContentBeRemoved(pod.uid) {
+			keep = 1
+			slices.SortStableFunc(pod.sandboxes, newerSandbox)
 		}
 		for i := len(pod.sandboxes) - 1; i >= keep; i-- {
 			if s := pod.sandboxes[i]; !s.Ready && !used[s.ID] {

@@ -42,8 +42,7 @@ func (k *Kubelet) housekeep(p *sim.Proc) {
 	}
 	k.endRejected()
 	k.killOrphans(running)
-	k.backOffClock.SetTime(k.now())
-	k.backOff.GC()
+	k.backOff.forget(k.sim.Now())
 	if settled {
 		k.settled = changes
 	}

@@ -30,14 +30,16 @@ const (
 	errImageNeverPull = "ErrImageNeverPull"
 )
 
-// imageBackOff is the back-off of pulls, by pod and image, and why the last ones failed.
+// imageBackOff is the back-off of pulls, by pod and image, and why the last ones failed. All its times are its own: it goes
+// by the monotonic clock (pkg/kubelet/images/image_manager.go at v1.37.0).
 type imageBackOff struct {
 	*flowcontrol.Backoff
 	clock  *clocktesting.FakeClock
 	failed map[string]string
 }
 
-func newImageBackOff(c *clocktesting.FakeClock) *imageBackOff {
+func newImageBackOff() *imageBackOff {
+	c := clocktesting.NewFakeClock(time.Time{})
 	return &imageBackOff{flowcontrol.NewFakeBackOff(imageBackOffPeriod, maxImageBackOff, c), c, map[string]string{}}
 }
 
@@ -84,8 +86,8 @@ func (k *Kubelet) pullImage(p *sim.Proc, u podUpdate, c *v1.Container) *startRea
 		return k.event(u.pod, c.Name, eventType, reason, message, u.cause)
 	}
 	b, key := k.imageBackOff, string(u.pod.UID)+"_"+c.Image
-	b.clock.SetTime(k.now())
-	if b.IsInBackOffSinceUpdate(key, k.now()) {
+	b.clock.SetTime(k.monotonic())
+	if b.IsInBackOffSinceUpdate(key, k.monotonic()) {
 		message := fmt.Sprintf("Back-off pulling image %q", c.Image)
 		step := event(v1.EventTypeNormal, "BackOff", message)
 		return &startReason{imagePullBackOff, message + ": " + b.failed[key], step}
@@ -98,10 +100,10 @@ func (k *Kubelet) pullImage(p *sim.Proc, u podUpdate, c *v1.Container) *startRea
 	k.puller.Send(p, r)
 	p.Park()
 	k.endPull(c.Image, r.err == nil)
-	b.clock.SetTime(k.now())
+	b.clock.SetTime(k.monotonic())
 	if r.err != nil {
 		step := event(v1.EventTypeWarning, "Failed", fmt.Sprintf("Failed to pull image %q: %v", c.Image, r.err))
-		b.Next(key, k.now())
+		b.Next(key, k.monotonic())
 		b.failed[key] = fmt.Sprintf("%s: %v", errImagePull, r.err)
 		return &startReason{errImagePull, r.err.Error(), step}
 	}

@@ -12,8 +12,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/flowcontrol"
-	clocktesting "k8s.io/utils/clock/testing"
 
 	"probesim.dev/prober"
 	"probesim.dev/prober/results"
@@ -31,8 +29,8 @@ type Options struct {
 	Trace   *trace.Recorder
 	Profile profile.Profile
 	Config  kubeletconfig.Config
-	Now     func() time.Time              // wall clock of the node
-	Wall    func(time.Duration) time.Time // the wall clock's time at a virtual time
+	Now     func() time.Time              // wall clock of the node, which steps change
+	Wall    func(time.Duration) time.Time // the time of day that a time since t=0 by a wall clock is
 	Runtime Runtime
 	API     *apiserver.Server
 	Disk    *Disk // nil: nothing is left from a kubelet before
@@ -78,8 +76,7 @@ type Kubelet struct {
 	shuttingDown bool        // the node is
 	rejected     []types.UID // pods that were not admitted and that no worker knows of, oldest first
 
-	backOff      *flowcontrol.Backoff
-	backOffClock *clocktesting.FakeClock
+	backOff      *backOff
 	imageBackOff *imageBackOff
 }
 
@@ -121,8 +118,7 @@ func New(o Options) *Kubelet {
 			return max(o.Runtime.Step(containerID[len(containerIDPrefix):]), o.Cause)
 		},
 	})
-	k.backOffClock = clocktesting.NewFakeClock(o.Now())
-	k.backOff, k.imageBackOff = newBackOff(o.Profile, o.Config, k.backOffClock), newImageBackOff(k.backOffClock)
+	k.backOff, k.imageBackOff = newBackOff(o.Profile, o.Config), newImageBackOff()
 	return k
 }
 
@@ -138,6 +134,13 @@ func (k *Kubelet) Start() {
 	k.sim.Go("pod config", k.watchPods)
 	k.startSyncLoop()
 }
+
+// monotonic is the node's other clock, which steps do not change.
+func (k *Kubelet) monotonic() time.Time { return k.wall(k.sim.Now()) }
+
+// since returns how long ago a time was that the runtime has told: by the wall clock, as such a time has no reading of
+// the other one. It is negative after the clock was set back.
+func (k *Kubelet) since(t time.Duration) time.Duration { return k.now().Sub(k.wall(t)) }
 
 // note writes an internal record about now, if those are kept, and returns its step, or else the step
 // that is to stand for it.

@@ -81,7 +81,7 @@ type syncResult struct {
 	relist   bool           // containers were touched: the pod is to be relisted at once
 	reset    bool           // containers were removed so that all of them start anew
 	err      bool           // something could not be done
-	expires  *time.Duration // when the back-off ends that was in the way, if one was
+	expires  *time.Duration // when the back-off ends that was in the way, if one was, by the wall clock
 	network  bool           // because there is no network
 }
 
@@ -130,7 +130,7 @@ func (p *podWorkers) untilRequeue(did syncResult) time.Duration {
 		return transientPeriod
 	case did.expires != nil && p.k.profile.RequeueAtBackOffExpiry:
 		// The pod workers' clock runs a nanosecond behind: see loop.
-		return min(max(*did.expires-(p.k.sim.Now()-time.Nanosecond), 0), resync)
+		return min(max(time.Nanosecond-p.k.since(*did.expires), 0), resync)
 	}
 	return backOffPeriod
 }

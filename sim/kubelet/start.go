@@ -1,57 +1,32 @@
 package kubelet
 
 import (
-	"cmp"
 	"fmt"
-	"time"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/util/flowcontrol"
-	clocktesting "k8s.io/utils/clock/testing"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/prober"
 	"probesim.dev/sim"
-	"probesim.dev/sim/kubeletconfig"
 	"probesim.dev/sim/podutil"
-	"probesim.dev/sim/profile"
 	"probesim.dev/sim/trace"
 )
 
 // crashLoopBackOff is the reason of a container that waits for its back-off to end.
 const crashLoopBackOff = "CrashLoopBackOff"
 
-// maxContainerRestartPeriod is the longest back-off where the configuration could set another.
-const maxContainerRestartPeriod = 5 * time.Minute
-
-// newBackOff returns the crash-loop back-off. Its clock is set before each use: nothing waits on it. A maximum in the
-// configuration, also the one that it has by default, takes the place of that of the version and bounds the first delay
-// too (newCrashLoopBackOff in pkg/kubelet/kubelet.go and SetDefaults_KubeletConfiguration in
-// apis/config/v1beta1/defaults.go at v1.37.0).
-func newBackOff(p profile.Profile, config kubeletconfig.Config, c *clocktesting.FakeClock) *flowcontrol.Backoff {
-	longest := p.CrashLoopBackOffMax
-	if p.CrashLoopBackOffMaxInConfig {
-		longest = cmp.Or(config.MaxContainerRestartPeriod, maxContainerRestartPeriod)
-	}
-	b := flowcontrol.NewFakeBackOff(min(p.CrashLoopBackOffInitial, longest), longest, c)
-	b.HasExpiredFunc = func(event, lastUpdate time.Time, _ time.Duration) bool {
-		return event.Sub(lastUpdate) > p.CrashLoopBackOffReset
-	}
-	return b
-}
-
 // startOrBackOff starts a container, unless its back-off says to wait, and reports whether it did. The back-off counts from the end of
-// the newest instance that the sync began with; one that was still running then does not count, and
+// the newest instance that the sync began with, by the wall clock; one that was still running then does not count, and
 // leaves no trace in the back-off (doBackOff in kuberuntime_manager.go at v1.37.0). Another image has a back-off
 // of its own (GetBackoffKey in helpers.go).
 func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, sandboxID string, did *syncResult) bool {
 	key := startKey{u.pod.UID, c.Name}
 	u.cause = k.causeOfStart(u, c, s)
 	if exited := newestExited(s, c.Name); exited != nil {
-		k.backOffClock.SetTime(k.now())
 		item, finished := string(u.pod.UID)+"/"+c.Name+"/"+c.Image, k.wall(exited.FinishedAt)
-		if k.backOff.IsInBackOffSince(item, finished) {
-			delay := k.backOff.Get(item)
+		if k.backOff.isInBackOffSince(item, finished, k.now()) {
+			delay := k.backOff.get(item)
 			step := k.event(u.pod, c.Name, v1.EventTypeWarning, "BackOff",
 				fmt.Sprintf("Back-off restarting failed container %s in pod %s", c.Name, formatPod(u.pod)), u.cause)
 			k.note(trace.Record{Kind: trace.BackOff, Cause: step, Pod: podName(u.pod), Container: c.Name, Instance: exited.Instance, Took: delay})
@@ -62,7 +37,7 @@ func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 			}
 			return false
 		}
-		k.backOff.Next(item, finished)
+		k.backOff.next(item, finished, k.now(), k.sim.Now())
 	}
 	if failed := k.startContainer(p, u, c, s, sandboxID); failed != nil {
 		k.reasons[key], did.err = *failed, true
@@ -114,7 +89,9 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 	}
 	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Created", created, u.cause)
 	if err := k.do(p, fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: id, Cause: u.cause}); err != nil {
-		return fails("RunContainerError", err)
+		// Events of one container name it in place of its ID, so that they are alike (recordContainerEvent).
+		k.failedToStart(u, c, strings.ReplaceAll(fakeruntime.Description(err), id, c.Name))
+		return &startReason{"RunContainerError", fakeruntime.Description(err), 0}
 	}
 	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Started", started, u.cause)
 	return k.runPostStart(p, u, c, id)

@@ -86,14 +86,17 @@ func New(o Options) *Node {
 	n := &Node{trace: o.Trace}
 	n.sim = sim.New(sim.Options{Start: -uptime, Chooser: n.chooser(o), Limits: o.Limits})
 	wall := func(t time.Duration) time.Time { return epoch.Add(t + uptime) }
-	now := func() time.Time { return wall(n.sim.Now()) }
 	n.runtime = newRuntimeDriver(n.sim, fakeruntime.New(fakeruntime.Options{
 		Seed: o.Seed, Delays: o.Delays, Record: o.Trace.Add, RecordCalls: o.Trace.Internal,
 	}))
-	n.api = apiserver.New(apiserver.Options{Sim: n.sim, Trace: o.Trace, Profile: o.Profile, Now: now, Delays: n.runtime})
+	n.api = apiserver.New(apiserver.Options{
+		Sim: n.sim, Trace: o.Trace, Profile: o.Profile, Delays: n.runtime,
+		Now: func() time.Time { return wall(n.sim.Now()) }, // of another machine
+	})
 	n.options = kubelet.Options{
-		Sim: n.sim, Trace: o.Trace, Profile: o.Profile, Config: o.Config, Now: now, Wall: wall, Runtime: n.runtime, API: n.api,
+		Sim: n.sim, Trace: o.Trace, Profile: o.Profile, Config: o.Config, Wall: wall, Runtime: n.runtime, API: n.api,
 		Disk: kubelet.NewDisk(),
+		Now:  func() time.Time { return wall(n.runtime.Wall(n.sim.Now())) },
 	}
 	n.startKubelet()
 	return n
@@ -228,14 +231,21 @@ func (n *Node) SetRuntimeHealth(h fakeruntime.Health) {
 	}
 }
 
+// StepClock has the wall clock of the node jump now. Timers, virtual time and the API server go on as before; the kubelet
+// and the runtime read the time from it.
+func (n *Node) StepClock(by time.Duration) { n.runtime.StepClock(by) }
+
 // Record adds a record about now to the trace and returns its step.
 func (n *Node) Record(r trace.Record) int64 {
 	r.T = n.sim.Now()
 	return n.trace.Add(r)
 }
 
-// At calls do when the virtual time is t, or at this instant if that is past.
-func (n *Node) At(t time.Duration, do func()) { n.sim.At(t, "scenario", do) }
+// At calls do when the virtual time is t, or at this instant if that is past. Where calls to the runtime end at that
+// instant one after the other, it comes after them.
+func (n *Node) At(t time.Duration, do func()) {
+	n.sim.At(t, "scenario", func() { n.runtime.afterCalls(do) })
+}
 
 // Observe calls f for each record of the trace as it is written.
 func (n *Node) Observe(f func(*trace.Record)) { n.trace.Observe(f) }

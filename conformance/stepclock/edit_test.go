@@ -1,0 +1,31 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestEdit: the time.go of this Go can be edited, once, and is Go after that.
+func TestEdit(t *testing.T) {
+	source, err := os.ReadFile(filepath.Join(runtime.GOROOT(), "src", "time", "time.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited, err := edit(string(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parser.ParseFile(token.NewFileSet(), "time.go", edited, 0); err != nil {
+		t.Error(err)
+	}
+	for name, other := range map[string]string{"edited": edited, "empty": ""} {
+		if _, err := edit(other); err == nil || !strings.Contains(err.Error(), "times, not once, in this version of Go") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package fakeruntime
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestStepClock: what the runtime tells of times follows the wall clock as it was then, and the order of containers
+// follows what it tells. Nothing else goes by that clock.
+func TestStepClock(t *testing.T) {
+	rt := New(Options{})
+	rt.AddPod(Pod{UID: "u", Name: "p"})
+	first, now := startContainer(t, rt, "u", "c")
+	rt.StepClock(now, -time.Hour)
+	if got := rt.Wall(now); got != now-time.Hour {
+		t.Errorf("the wall clock says %v at %v", got, now)
+	}
+	rt.Kill(now, Kill{PodUID: "u", Container: "c"})
+	op := do(t, rt, now, Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: 1})
+	listed := do(t, rt, op.End, Call{Method: ListContainers}).Containers
+	if len(listed) != 2 || listed[0].ID != first || listed[0].FinishedAt != now-time.Hour || listed[0].StartedAt != now {
+		t.Errorf("killed at %v, after the step: %+v", now, listed)
+	}
+	if c := listed[1]; c.ID != op.ID || c.CreatedAt != op.End-time.Hour {
+		t.Errorf("created at %v: %+v", op.End, c)
+	}
+}
+
+// TestStepClockWhileOff: the runtime tells when it found that a container had ended, by the clock that it had then.
+func TestStepClockWhileOff(t *testing.T) {
+	rt := New(Options{})
+	rt.AddPod(Pod{UID: "u", Name: "p"})
+	id, now := startContainer(t, rt, "u", "c")
+	rt.PowerOff(now, now+time.Minute, 0)
+	rt.StepClock(now+time.Second, -time.Hour)
+	rt.StepClock(now+2*time.Minute, -time.Hour)
+	op := do(t, rt, now+2*time.Minute, Call{Method: ContainerStatus, ContainerID: id})
+	if got := op.Containers[0].FinishedAt; got != now+time.Minute-time.Hour {
+		t.Errorf("found at %v, told as %v", now+time.Minute, got)
+	}
+}
+
+// TestNamesAreReserved: there is one sandbox and one container of a name and an attempt until it is removed.
+func TestNamesAreReserved(t *testing.T) {
+	rt := New(Options{})
+	rt.AddPod(Pod{UID: "u", Namespace: "ns", Name: "p"})
+	id, now := startContainer(t, rt, "u", "c")
+	for _, test := range []struct {
+		call Call
+		want string
+	}{
+		{Call{Method: CreateContainer, SandboxID: "u_0", Name: "c"}, `failed to reserve container name "c_p_ns_u_0": name "c_p_ns_u_0" is reserved for "` + id + `"`},
+		{Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: 1}, ""},
+		{Call{Method: RunPodSandbox, PodUID: "u"}, `failed to reserve sandbox name "p_ns_u_0": name "p_ns_u_0" is reserved for "u_0"`},
+		{Call{Method: RemovePodSandbox, SandboxID: "u_0"}, ""},
+		{Call{Method: RunPodSandbox, PodUID: "u"}, ""},
+	} {
+		op := rt.Submit(now, test.call)
+		now += time.Minute
+		rt.Advance(now)
+		got := ""
+		if op.Err != nil {
+			got = Description(op.Err)
+		}
+		if got != test.want {
+			t.Errorf("%s: %s; want %s", test.call.Method, fmt.Sprint(op.Err), test.want)
+		}
+	}
+}
