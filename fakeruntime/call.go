@@ -61,6 +61,8 @@ type Call struct {
 	Ready   bool // ListPodSandbox: only ready sandboxes
 	Running bool // ListContainers: only running containers
 
+	StopSignal int // CreateContainer: the number of the stop signal; 0 for SIGTERM
+
 	GraceSeconds int64  // StopContainer: whole seconds from the stop signal to SIGKILL
 	StopReason   string // StopContainer: Reason of the ContainerStopping record
 

@@ -9,9 +9,13 @@ import (
 	"probesim.dev/sim/trace"
 )
 
+// Signals, and exit codes of programs that they end.
 const (
-	codeSIGTERM = 128 + 15
-	codeSIGKILL = 128 + 9
+	sigKILL = 9
+	sigTERM = 15
+
+	codeSignal  = 128 // and the signal
+	codeSIGKILL = codeSignal + sigKILL
 
 	// sigtermExit is how long a program without a rule for it takes to exit after the stop signal.
 	sigtermExit = 100 * time.Millisecond
@@ -27,6 +31,7 @@ type container struct {
 	instance instance
 	Container
 	sandbox *sandbox
+	signal  int // with which it is stopped
 	removed bool
 
 	exit     exit          // by itself
@@ -55,7 +60,7 @@ func (r *Runtime) createContainer(op *Op) error {
 	if config.created {
 		instance = max(instance, config.latest+1)
 	}
-	c := &container{pod: p, sandbox: s, config: config, Container: Container{
+	c := &container{pod: p, sandbox: s, config: config, signal: cmp.Or(call.StopSignal, sigTERM), Container: Container{
 		ID: p.id("_"+call.Name, call.Attempt), SandboxID: s.ID,
 		PodUID: p.UID, Namespace: p.Namespace, PodName: p.Name,
 		Name: call.Name, Image: call.Image, Attempt: call.Attempt, Instance: instance, State: Created, CreatedAt: r.Wall(r.now),
@@ -103,7 +108,7 @@ func (r *Runtime) stopContainer(op *Op) {
 		rec := c.say(r.now, trace.ContainerStopping, op.Call.Cause)
 		rec.GraceSeconds, rec.Reason = op.Call.GraceSeconds, op.Call.StopReason
 		c.stopping = r.record(rec)
-		c.exit = c.exit.earlier(c.instance.signal(r.now))
+		c.exit = c.exit.earlier(c.instance.signal(r.now, c.signal))
 	}
 	c.killAt = min(c.killAt, later(r.now, seconds(op.Call.GraceSeconds)))
 	c.stops = append(c.stops, op)

@@ -28,13 +28,19 @@ func (a *Answer) Respond(req *http.Request) Response {
 	return r
 }
 
+// Client is who makes a request.
+type Client struct {
+	Hook  bool // a lifecycle hook and not a probe
+	HTTP2 bool // a probe over HTTP/2 without TLS
+}
+
 // Received returns the request that a client makes as a server has it, with what the client's transport adds: that of
 // probes keeps no connections; that of lifecycle hooks does, and takes responses that are compressed (transport.go
 // of Go 1.26). The programs of this package end the connection after each response.
-func Received(req *http.Request, hook bool) (*http.Request, error) {
+func Received(req *http.Request, c Client) (*http.Request, error) {
 	out := req.Clone(req.Context())
 	switch {
-	case hook:
+	case c.Hook:
 		if out.Header.Get("Accept-Encoding") == "" && out.Header.Get("Range") == "" {
 			out.Header.Set("Accept-Encoding", "gzip")
 		}
@@ -45,7 +51,25 @@ func Received(req *http.Request, hook bool) (*http.Request, error) {
 	if err := out.Write(&wire); err != nil {
 		return nil, err
 	}
-	return http.ReadRequest(bufio.NewReader(&wire))
+	received, err := http.ReadRequest(bufio.NewReader(&wire))
+	if err == nil && c.HTTP2 {
+		overHTTP2(received, out.Header)
+	}
+	return received, err
+}
+
+// overHTTP2 makes a request that was read as one of HTTP/1.1 one of HTTP/2, which has no headers about the connection and
+// leaves the values of others as they were sent (EncodeHeaders in internal/httpcommon of net/http of Go 1.26).
+func overHTTP2(req *http.Request, sent http.Header) {
+	req.Proto, req.ProtoMajor, req.ProtoMinor, req.Close = "HTTP/2.0", 2, 0, false
+	for _, name := range []string{"Connection", "Proxy-Connection", "Transfer-Encoding", "Upgrade", "Keep-Alive"} {
+		req.Header.Del(name)
+	}
+	for name, values := range req.Header {
+		if len(values) == len(sent[name]) {
+			req.Header[name] = sent[name]
+		}
+	}
 }
 
 // serve has a handler respond. One that aborts hangs up, as in a server of package net/http.

@@ -92,10 +92,10 @@ func (in *instance) exit(init bool) exit {
 }
 
 // signal is the arrival of the stop signal. It returns the exit with which the program answers it: that
-// of the last rule that has one.
-func (in *instance) signal(now time.Duration) exit {
+// of the last rule that has one. SIGKILL is not answered.
+func (in *instance) signal(now time.Duration, number int) exit {
 	in.signalled = true
-	end := exit{later(now, sigtermExit), codeSIGTERM}
+	end := exit{later(now, sigtermExit), codeSignal + int32(number)}
 	for i := range in.rules {
 		s := &in.rules[i].schedule
 		if s.rule.Clock != AfterSigterm {
@@ -108,6 +108,9 @@ func (in *instance) signal(now time.Duration) exit {
 				end.at = never
 			}
 		}
+	}
+	if number == sigKILL {
+		end = exit{now, codeSIGKILL}
 	}
 	return end
 }

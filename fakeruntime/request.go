@@ -83,7 +83,7 @@ func (r *Runtime) ask(op *Op) {
 	default:
 		end = later(r.now, c.config.scope.answerDelay(r.now, op, answer))
 	}
-	if answer.Word == Hangs || answer.Word == Stalls {
+	if q.frozen() {
 		op.FrozenUntil = end
 	}
 	handshake, deadline := op.handshake(), op.deadline()
@@ -114,10 +114,9 @@ func (op *Op) deadline() time.Duration {
 	return deadline
 }
 
-// frozen reports whether the program has been frozen from the beginning of the request on.
-func (q *request) frozen() bool {
-	return q.answer.Word == Hangs || q.answer.Word == Stalls && q.stalls == 1
-}
+// frozen reports whether the program has been frozen from the beginning of the request on: one that hangs, or stalls
+// again, where a window closes does not go on in between.
+func (q *request) frozen() bool { return q.answer.Word == Hangs || q.answer.Word == Stalls }
 
 // handshake is when the caller is tired of a program that says nothing.
 func (op *Op) handshake() time.Duration {

@@ -32,6 +32,7 @@ type Connection struct {
 	Hook      string      // postStart or preStop, if it is a hook
 	Protocol  Protocol
 	Request   *http.Request // of HTTPGet
+	HTTP2     bool          // it is made over HTTP/2 without TLS
 	Timeout   time.Duration // 0 for none
 	Retry     bool          // it belongs to the probe run of the one before it
 	Followed  bool          // it follows what answered the one before it, such as a redirect
@@ -81,10 +82,28 @@ const (
 	ioTimeout         = "i/o timeout"
 )
 
-// dialError is the error of package net for an address that is an IP and a port.
+// dialError is the error of package net for a host that can be dialed.
 func dialError(host string, port int, why string) error {
-	if ip, err := netip.ParseAddr(host); err == nil {
-		host = ip.Unmap().String()
+	ip, err := resolve(host)
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("dial tcp %s: %s", joinHostPort(host, port), why)
+	return fmt.Errorf("dial tcp %s: %s", joinHostPort(ip, port), why)
+}
+
+// resolve returns the IP of a host, which package net dials. The node has a hosts file with one name in it, localhost, and
+// no name server; with a dot at its end it is another name. Whether there is a server shows in the error: it would be named there (lookupStaticHost in hosts.go and
+// goLookupIPCNAMEOrder in dnsclient_unix.go of Go 1.26). No host, for want of the pod's IP, is the node itself.
+func resolve(host string) (string, error) {
+	if strings.ToLower(host) == "localhost" {
+		return "127.0.0.1", nil
+	}
+	ip, err := netip.ParseAddr(host)
+	switch {
+	case err == nil:
+		return ip.Unmap().String(), nil
+	case host == "":
+		return "", nil
+	}
+	return "", fmt.Errorf("dial tcp: lookup %s: no such host", host)
 }

@@ -17,6 +17,9 @@ func (w *worker) runTCP(p *sim.Proc, podIP string, retry bool) verdict {
 	if host == "" {
 		host = podIP
 	}
+	if _, err := resolve(host); err != nil {
+		return verdict{result: trace.Failure, message: err.Error()}
+	}
 	reply := w.connect(p, Connection{Protocol: TCPSocket, Timeout: w.timeout(), Retry: retry})
 	switch {
 	case reply.TimedOut:

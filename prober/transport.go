@@ -60,6 +60,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Host == "" { // of a path such as mailto:somebody
 		return nil, errors.New("http: no Host in request URL")
 	}
+	if _, err := resolve(req.URL.Hostname()); err != nil {
+		return nil, err
+	}
 	reply := t.Network.Connect(t.Proc, t.connection(req))
 	t.followed = true
 	switch {
@@ -84,7 +87,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // connection returns what the network is to do for a request.
 func (t *Transport) connection(req *http.Request) Connection {
 	c := t.Asker
-	c.Protocol, c.Request, c.Followed = HTTPGet, req, t.followed
+	c.Protocol, c.Request, c.HTTP2, c.Followed = HTTPGet, req, t.HTTP2, t.followed
 	if t.Deadline > 0 {
 		c.Timeout = t.Deadline - t.Proc.Now()
 	}

@@ -70,6 +70,7 @@ func (w *worker) turn(p *sim.Proc, wakeUp int) []sim.Case {
 		return w.end()
 	case byTrigger:
 		w.cause = w.manualTrigger.Got()
+		w.noteTrigger(p)
 		if w.manager.profile.ManualTriggerResetsTicker {
 			w.ticker.Reset(w.period())
 		}
@@ -235,6 +236,15 @@ func (w *worker) set(p *sim.Proc, r results.Result, cause int64) {
 	}
 	w.stored, w.result = true, r
 	w.results.Set(p, results.Update{ContainerID: w.containerID, PodUID: w.podUID, Result: r, Cause: cause})
+}
+
+// noteTrigger notes that the worker probes now because it was asked to, not at a tick.
+func (w *worker) noteTrigger(p *sim.Proc) {
+	if w.manager.trace.Wants(trace.TriggerTaken) {
+		w.manager.trace.Add(trace.Record{
+			T: p.Now(), Kind: trace.TriggerTaken, Cause: w.cause, Pod: w.podName, Container: w.name, Probe: w.probeType,
+		})
+	}
 }
 
 // skip notes why nothing was probed; the worker goes on.

@@ -87,6 +87,7 @@ func (c *checker) workload(p *Pod, n *strict.Node) *workload {
 	c.checkReplicas(w, n)
 	c.checkSupported(w)
 	c.checkGated(w)
+	c.checkStopSignals(w)
 	checkAt(n.Field("at"), &p.At, c.scenario.Spec.Duration)
 	checkDelays(n.Field("delays"), p.Delays)
 	w.delays = p.Delays.compile()
@@ -196,11 +197,6 @@ func checkContainerSupported(c *v1.Container, prefix string, refuse func(field, 
 		refuse(prefix+"image", "an image whose name is no reference")
 	}
 	for _, p := range probesOf(c) {
-		for _, u := range unsupportedInProbes {
-			if u.used(p.probe) {
-				refuse(prefix+p.field+"."+u.path, u.what)
-			}
-		}
 		checkHTTPGetSupported(p.probe.HTTPGet, prefix+p.field, refuse)
 	}
 	for _, key := range hookKeys {

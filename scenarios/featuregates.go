@@ -1,9 +1,12 @@
 package scenarios
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/scenarios/podspec"
 	"probesim.dev/scenarios/strict"
@@ -75,6 +78,22 @@ func (c *checker) checkGated(w *workload) {
 			said[e.Field] = true
 		}
 	}
+}
+
+// checkStopSignals refuses SIGSTOP, after which a program is frozen, where the feature gate lets a container have it.
+func (c *checker) checkStopSignals(w *workload) {
+	if !slices.ContainsFunc(c.profiles(), func(p profile.Profile) bool { return p.StopSignals }) {
+		return
+	}
+	check := func(field string, list []v1.Container) {
+		for i := range list {
+			if name, _ := podutil.StopSignal(&list[i]); name == v1.SIGSTOP {
+				w.errs.at(w.pod, fmt.Sprintf("spec.%s[%d].lifecycle.stopSignal", field, i)).Errorf("SIGSTOP is not supported yet")
+			}
+		}
+	}
+	check("initContainers", w.pod.Spec.InitContainers)
+	check("containers", w.pod.Spec.Containers)
 }
 
 // checkRedirects refuses what a probe over HTTP/2 without TLS makes of a redirect to https: unlike others it looks at the

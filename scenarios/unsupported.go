@@ -1,14 +1,16 @@
 package scenarios
 
 import (
-	"net/netip"
+	"net/http"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"probesim.dev/scenarios/strict"
+	"probesim.dev/sim/podutil"
 )
 
 // later is a field that the format has and this version does not: whatever is written in it is refused.
@@ -34,24 +36,18 @@ var unsupportedInPods = []struct {
 	{"spec.os", func(p *v1.Pod) bool { return p.Spec.OS != nil && p.Spec.OS.Name != v1.Linux }},
 }
 
-// unsupportedInProbes are the same of a probe.
-var unsupportedInProbes = []struct {
-	path string // of the field in the probe
-	what string
-	used func(*v1.Probe) bool
-}{
-	{"tcpSocket.host", "a host that has to be looked up", func(p *v1.Probe) bool { return p.TCPSocket != nil && isName(p.TCPSocket.Host) }},
-}
-
 // unsupportedInHTTPGet are the same of an httpGet handler, of a probe or a lifecycle hook.
 var unsupportedInHTTPGet = []struct {
 	path string // of the field in the handler
 	what string
 	used func(*v1.HTTPGetAction) bool
 }{
-	{"host", "a host that has to be looked up", func(h *v1.HTTPGetAction) bool { return isName(h.Host) }},
+	{"host", "a host that is not written in ASCII", func(h *v1.HTTPGetAction) bool { return !isASCII(h.Host) }},
 	{"httpHeaders", "a header that cannot be sent as it is", func(h *v1.HTTPGetAction) bool {
 		return slices.ContainsFunc(h.HTTPHeaders, isOddHeader)
+	}},
+	{"httpHeaders", "a header that HTTP/2 has none of", func(h *v1.HTTPGetAction) bool {
+		return podutil.IsHTTP2(h) && slices.ContainsFunc(h.HTTPHeaders, isOfConnection)
 	}},
 }
 
@@ -65,8 +61,13 @@ func isOddHeader(h v1.HTTPHeader) bool {
 		strings.EqualFold(h.Name, "Host") && strings.ContainsFunc(h.Value, func(c rune) bool { return !isHost(c) })
 }
 
-// isName reports whether a host would have to be looked up.
-func isName(host string) bool {
-	_, err := netip.ParseAddr(host)
-	return host != "" && err != nil
+// isOfConnection reports whether a client of HTTP/2 may refuse to send this header, instead of leaving it out.
+func isOfConnection(h v1.HTTPHeader) bool {
+	name, value := http.CanonicalHeaderKey(h.Name), strings.ToLower(h.Value)
+	return name == "Upgrade" || name == "Transfer-Encoding" || name == "Connection" && value != "close" && value != "keep-alive"
+}
+
+// isASCII reports whether a host is looked up as it is: package net/http looks others up in Punycode.
+func isASCII(host string) bool {
+	return !strings.ContainsFunc(host, func(c rune) bool { return c >= utf8.RuneSelf })
 }

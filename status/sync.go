@@ -41,7 +41,7 @@ func (m *Manager) syncBatch(p *sim.Proc, all bool) {
 	var batch []pending
 	for _, uid := range candidates {
 		s, ok := m.statuses[uid]
-		if ok && (m.apiVersions[uid] < s.version || all && (m.canBeDeletedNow(uid, s) || m.needsReconcile(uid, s))) {
+		if ok && (m.apiVersions[uid] < s.version || all && m.isDue(uid, s)) {
 			batch = append(batch, pending{uid, s})
 		}
 	}
@@ -62,16 +62,16 @@ func (m *Manager) forgetOrphanedVersions() {
 	}
 }
 
-func (m *Manager) canBeDeletedNow(uid types.UID, s *versioned) bool {
+// isDue reports whether a pod without a new version is to be synced all the same.
+func (m *Manager) isDue(uid types.UID, s *versioned) bool {
 	pod, ok := m.o.Pods.GetPodByUID(uid)
-	return ok && canBeDeleted(pod, s)
+	return ok && (canBeDeleted(pod, s) || m.needsReconcile(pod, s))
 }
 
 // needsReconcile reports whether the API, as far as the kubelet heard, has another status. It makes
 // the next sync count as one of a new version.
-func (m *Manager) needsReconcile(uid types.UID, s *versioned) bool {
-	pod, ok := m.o.Pods.GetPodByUID(uid)
-	if !ok || s.reconciled == pod {
+func (m *Manager) needsReconcile(pod *v1.Pod, s *versioned) bool {
+	if s.reconciled == pod {
 		return false
 	}
 	api := pod.Status.DeepCopy()
@@ -80,7 +80,7 @@ func (m *Manager) needsReconcile(uid types.UID, s *versioned) bool {
 		s.reconciled = pod
 		return false
 	}
-	delete(m.apiVersions, uid)
+	delete(m.apiVersions, pod.UID)
 	return true
 }
 
@@ -126,7 +126,7 @@ func sameInAPI(a, b *v1.PodStatus) bool {
 // canBeDeleted reports whether a pod that was to be deleted has come to its end, in the kubelet and
 // in the API.
 func canBeDeleted(pod *v1.Pod, s *versioned) bool {
-	return pod.DeletionTimestamp != nil && IsTerminal(pod.Status.Phase) && s.finished
+	return s.finished && pod.DeletionTimestamp != nil && IsTerminal(pod.Status.Phase)
 }
 
 // merge returns what the API is to have: conditions of others are kept, a terminal phase is held back

@@ -15,7 +15,9 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/podspec"
+	"probesim.dev/sim/kubeletconfig"
 	"probesim.dev/sim/node"
+	"probesim.dev/sim/profile"
 )
 
 // requests are what httpGet probes and hooks may ask.
@@ -36,17 +38,26 @@ var requests = []v1.HTTPGetAction{
 	{HTTPHeaders: []v1.HTTPHeader{{Name: "Accept", Value: ""}, {Name: "User-Agent", Value: ""}}},
 	{HTTPHeaders: []v1.HTTPHeader{{Name: "X-A", Value: "1"}, {Name: "x-a", Value: " 2 "}, {Name: "Authorization", Value: "Basic eDp5"}}},
 	{HTTPHeaders: []v1.HTTPHeader{{Name: "Connection", Value: "keep-alive"}, {Name: "Accept-Encoding", Value: "gzip"}}},
+	{Path: "/up?x", Protocol: new(v1.HTTPProtocolHTTP2)},
+	{Protocol: new(v1.HTTPProtocolHTTP2), HTTPHeaders: []v1.HTTPHeader{{Name: "Host", Value: "shop.example.com:81"}, {Name: "Connection", Value: "close"}, {Name: "keep-alive", Value: "1"}, {Name: "X-A", Value: " 2 "}}},
 }
+
+// http2 is the kubelet of these requests, whose gate changes nothing for the others.
+var http2 = kubeletconfig.Config{FeatureGates: map[string]bool{"H2CContainerProbe": true}}
 
 // TestRequests: a program that is a handler sees the same requests in both engines, redirects included.
 func TestRequests(t *testing.T) {
 	for i, action := range requests {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			want, got := &log{}, &log{}
-			if _, err := realkubelet.Run(t, realkubelet.Options{Duration: 12 * time.Second}, want.drive(&action)); err != nil {
+			if _, err := realkubelet.Run(t, realkubelet.Options{Duration: 12 * time.Second, Config: http2}, want.drive(&action)); err != nil {
 				t.Fatal(err)
 			}
-			n := node.New(node.Options{})
+			kubelet, err := profile.Newest().SetGate("H2CContainerProbe", true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := node.New(node.Options{Profile: kubelet})
 			defer n.Close()
 			got.drive(&action)(n)
 			if err := n.RunUntil(12 * time.Second); err != nil {

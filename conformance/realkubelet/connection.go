@@ -42,7 +42,7 @@ func (c *connection) submit(call fakeruntime.Call) *pending {
 			close(p.done)
 			return p
 		}
-		p.accepted, p.frozenUntil = op.Accepted, op.FrozenUntil
+		p.accepted, p.frozenUntil, p.submitted = op.Accepted, op.FrozenUntil, op
 		op.Waiter = p.waiter
 	}
 	d.waiting[p.waiter] = struct{}{}

@@ -1,26 +1,38 @@
 package realkubelet
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 
+	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	kubetypes "k8s.io/kubelet/pkg/types"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/sim/podutil"
 )
 
 func (r *runtimeService) CreateContainer(_ context.Context, sandboxID string, config *runtimeapi.ContainerConfig, sandbox *runtimeapi.PodSandboxConfig) (string, error) {
 	op := r.driver.call(fakeruntime.Call{
 		Method: fakeruntime.CreateContainer, SandboxID: sandboxID, PodUID: sandbox.Metadata.Uid,
 		Name: config.Metadata.Name, Attempt: int(config.Metadata.Attempt), Image: config.Image.GetImage(),
+		StopSignal: stopSignal(config.GetStopSignal()),
 	})
 	if op.Err != nil {
 		return "", op.Err
 	}
 	r.configs.setContainer(op.ID, config, r.driver.instance(op.ID))
 	return op.ID, writeLog(filepath.Join(sandbox.LogDirectory, config.LogPath))
+}
+
+// stopSignal returns the number of a signal; 0 where the kubelet leaves it to the runtime.
+func stopSignal(s runtimeapi.Signal) int {
+	name := strings.NewReplacer("SIGNAL_", "", "PLUS", "+", "MINUS", "-").Replace(s.String())
+	_, number := podutil.StopSignal(&v1.Container{Lifecycle: &v1.Lifecycle{StopSignal: new(v1.Signal(name))}})
+	return number
 }
 
 // writeLog makes the file of a container's log. Of a container that the runtime has lost, the logs tell the
@@ -96,6 +108,7 @@ func (r *runtimeService) ContainerStatus(_ context.Context, id string, _ bool) (
 		ImageId:     c.Image,
 		Labels:      config.GetLabels(),
 		Annotations: config.GetAnnotations(),
+		StopSignal:  cmp.Or(config.GetStopSignal(), runtimeapi.Signal_SIGNAL_SIGTERM),
 		LogPath:     filepath.Join(r.configs.sandbox(c.SandboxID).GetLogDirectory(), config.GetLogPath()),
 	}
 	if c.State != fakeruntime.Created {

@@ -31,20 +31,6 @@ type driver struct {
 	over      bool
 }
 
-// waiter is where a blocked call finds its result.
-type waiter struct {
-	done chan struct{}
-	op   fakeruntime.Op // when done is closed
-}
-
-// pending is a call under way.
-type pending struct {
-	*waiter
-	driver      *driver
-	accepted    bool          // of a connection
-	frozenUntil time.Duration // the program that is to answer; 0 if it is not
-}
-
 func newDriver(epoch time.Time, o fakeruntime.Options) *driver {
 	return &driver{
 		epoch:   epoch,
@@ -72,28 +58,6 @@ func (d *driver) stepClock(by time.Duration) {
 // wallNanos returns a time by the node's wall clock (fakeruntime.Runtime.Wall) as the runtime tells it, in nanoseconds since
 // 1970.
 func (d *driver) wallNanos(t time.Duration) int64 { return d.epoch.Add(t).UnixNano() }
-
-// wait blocks until the call is done.
-func (p *pending) wait() fakeruntime.Op {
-	<-p.done
-	return p.op
-}
-
-// thaws blocks while the program that is to answer is frozen, and reports whether that ends before the call. What
-// gives up on the program in the same instant comes first.
-func (p *pending) thaws() bool {
-	if p.frozenUntil == 0 {
-		return true
-	}
-	thawed := make(chan struct{})
-	p.driver.at(p.frozenUntil, func() { close(thawed) })
-	select {
-	case <-thawed:
-		return true
-	case <-p.done:
-		return false
-	}
-}
 
 // cancelProbes ends the commands that run for probes in a pod.
 func (d *driver) cancelProbes(podUID string) {
@@ -245,12 +209,6 @@ func (d *driver) release() *waiter {
 	w.take(op)
 	d.runtime.Release(op)
 	return w
-}
-
-// take takes over the result of a call.
-func (w *waiter) take(op *fakeruntime.Op) {
-	w.op = *op
-	w.op.Err = asStatus(op.Err)
 }
 
 // end breaks off what waits, and whatever comes later.

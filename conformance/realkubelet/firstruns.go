@@ -24,10 +24,11 @@ type FirstRun struct {
 }
 
 // firstRuns finds out when each probe worker of a kubelet ran first. A worker is known by its goroutine: it begins each
-// run by getting the status of its pod, and has to set a result sooner or later, which says whose it is
+// run by getting the status of its pod, and has to probe or to set a result sooner or later, which says whose it is
 // (pkg/kubelet/prober/worker.go). One that never does leaves no trace.
 type firstRuns struct {
-	now func() time.Duration
+	now  func() time.Duration
+	pods *podSource
 
 	mu   sync.Mutex
 	runs map[string]*workerRun // by goroutine
@@ -83,8 +84,27 @@ func (f *firstRuns) begin(status v1.PodStatus) {
 	f.runs[me].status = status
 }
 
+// has reports whether a goroutine is that of a worker.
+func (f *firstRuns) has(goroutine string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.runs[goroutine] != nil
+}
+
 // set notes that a worker sets a result of a container.
 func (f *firstRuns) set(probe trace.Probe, pod *v1.Pod, containerID string) {
+	f.is(probe, pod, func(r *workerRun, container string) bool { return r.has(container, containerID) })
+}
+
+// probed notes that a worker has run its probe.
+func (f *firstRuns) probed(rec *trace.Record) {
+	if pod := f.pods.named(rec.Pod); pod != nil {
+		f.is(rec.Probe, pod, func(_ *workerRun, container string) bool { return container == rec.Container })
+	}
+}
+
+// is notes whose worker this goroutine is: that of a probe of a container of the pod.
+func (f *firstRuns) is(probe trace.Probe, pod *v1.Pod, of func(r *workerRun, container string) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	run := f.runs[goroutine()]
@@ -95,7 +115,7 @@ func (f *firstRuns) set(probe trace.Probe, pod *v1.Pod, containerID string) {
 		spec := map[trace.Probe]*v1.Probe{
 			trace.Liveness: c.LivenessProbe, trace.Readiness: c.ReadinessProbe, trace.Startup: c.StartupProbe,
 		}[probe]
-		if spec != nil && run.has(c.Name, containerID) {
+		if spec != nil && of(run, c.Name) {
 			run.Worker = prober.WorkerName(probe, pod.Namespace+"/"+pod.Name, c.Name)
 			run.Period = time.Duration(spec.PeriodSeconds) * time.Second
 		}

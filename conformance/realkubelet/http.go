@@ -86,6 +86,9 @@ func (t *try) late(message string) string {
 
 // dialHTTP is the DialContext of the transport.
 func dialHTTP(ctx context.Context, _, addr string) (net.Conn, error) {
+	if _, err := resolve(addr); err != nil {
+		return nil, err
+	}
 	c := ctx.Value(connectionsKey{}).(*connections)
 	op := c.request(fakeruntime.Call{Method: fakeruntime.HTTPGet, Followed: c.made > 0})
 	c.made++

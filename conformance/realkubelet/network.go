@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"reflect"
 	"regexp"
@@ -128,6 +129,7 @@ func (n *network) podStatus(a asker) v1.PodStatus {
 func (n *network) unasked(a asker, why string) {
 	rec := n.about(a)
 	rec.Kind, rec.Probe, rec.Result, rec.Message = trace.ProbeExecuted, a.probe, trace.Error, why
+	n.first.probed(&rec)
 	n.recorder.add(rec)
 }
 
@@ -187,11 +189,25 @@ func (b breaking) Write(p []byte) (int, error) {
 
 // dialError is what package net says of a connection that cannot be made.
 func dialError(addr string, err error) error {
-	tcp, parsed := net.ResolveTCPAddr("tcp", addr)
-	if parsed != nil {
-		return parsed
+	tcp, unknown := resolve(addr)
+	if unknown != nil {
+		return unknown
 	}
 	return &net.OpError{Op: "dial", Net: "tcp", Addr: tcp, Err: err}
+}
+
+// resolve stands for the resolver of a node that has a hosts file with one name in it, localhost, and no name server.
+func resolve(addr string) (*net.TCPAddr, error) {
+	host, port, err := net.SplitHostPort(addr)
+	switch _, notIP := netip.ParseAddr(host); {
+	case err != nil:
+		return nil, err
+	case strings.ToLower(host) == "localhost":
+		addr = net.JoinHostPort("127.0.0.1", port)
+	case host != "" && notIP != nil:
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}}
+	}
+	return net.ResolveTCPAddr("tcp", addr)
 }
 
 var (

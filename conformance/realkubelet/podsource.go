@@ -47,6 +47,18 @@ func (s *podSource) known(uid types.UID) *v1.Pod {
 	return s.tagged[uid].stored
 }
 
+// named returns the pod of a namespace/name as it was last handed over, nil if there was none.
+func (s *podSource) named(name string) *v1.Pod {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.tagged {
+		if t.stored.Namespace+"/"+t.stored.Name == name {
+			return t.stored
+		}
+	}
+	return nil
+}
+
 // run hands every set to a kubelet until ctx is done.
 func (s *podSource) run(ctx context.Context, c *config.PodConfig) {
 	updates := reflect.ValueOf(c.Channel(ctx, kubetypes.ApiserverSource))

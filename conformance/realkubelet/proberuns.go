@@ -14,6 +14,7 @@ const maxTries = 3
 // one run.
 type probeRuns struct {
 	recorder *recorder
+	first    *firstRuns
 
 	mu   sync.Mutex
 	runs map[probeKey]*probeRun
@@ -50,6 +51,7 @@ func (p *probeRuns) end(key probeKey, rec trace.Record) {
 		return
 	}
 	rec.Kind, rec.Probe, rec.Took = trace.ProbeExecuted, key.probe, p.recorder.now()-began
+	p.first.probed(&rec)
 	p.recorder.add(rec)
 }
 

@@ -7,8 +7,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/mount-utils"
 
+	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/sim/kubeletconfig"
 	"probesim.dev/sim/trace"
 )
@@ -47,11 +49,12 @@ func (n *node) start(ctx context.Context) error {
 // launch starts a kubelet on what the one before has left.
 func (n *node) launch() {
 	n.conn = newConnection(n.driver)
-	probes := &probeRuns{recorder: n.recorder, runs: map[probeKey]*probeRun{}}
-	first := &firstRuns{now: n.driver.now, runs: map[string]*workerRun{}}
+	pods := n.api.watch()
+	first := &firstRuns{now: n.driver.now, pods: pods, runs: map[string]*workerRun{}}
+	probes := &probeRuns{recorder: n.recorder, first: first, runs: map[probeKey]*probeRun{}}
 	network := &network{driver: n.conn, recorder: n.recorder, probes: probes, first: first}
 	events := &eventRecorder{
-		driver: n.conn, recorder: n.recorder, network: network, pods: n.api.watch(), kills: map[containerKey]string{}, evicted: map[string]bool{},
+		driver: n.conn, recorder: n.recorder, network: network, pods: pods, kills: map[containerKey]string{}, evicted: map[string]bool{},
 	}
 	goroutines := &workers{conn: n.conn, pods: map[string]string{}}
 	n.mu.Lock()
@@ -60,7 +63,8 @@ func (n *node) launch() {
 	runtime := &runtimeService{
 		driver: n.conn, configs: n.configs, workers: goroutines, probes: probes, stopReason: events.killReason,
 	}
-	k, err := startKubelet(n.ctx, outside{
+	ctx := release.WithLogger(n.ctx, logr.New(triggerLog{conn: n.conn, recorder: n.recorder, workers: first}))
+	k, err := startKubelet(ctx, outside{
 		root: n.root, mounter: n.mounter, client: n.api.client(n.conn), runtime: runtime, images: &imageService{runtime: runtime},
 		config: n.config, recorder: events, pods: events.pods, network: network, workers: goroutines,
 	})

@@ -37,6 +37,8 @@ type Options struct {
 	Config kubeletconfig.Config
 	// Internal keeps a CRICall record of every call to the runtime and about pods to the API server.
 	Internal bool
+	// Triggers keeps a TriggerTaken record each time that a probe worker takes its manual trigger, as Internal does too.
+	Triggers bool
 	// Jitter returns the part of a jitter that wait.Jitter draws at time t, from 0 up to, not including,
 	// 1. Nil: always DefaultJitter.
 	Jitter func(t time.Duration) float64
@@ -97,6 +99,9 @@ func run(opts Options, root string, draws *jitter, drive func(scenarios.World), 
 	}
 	defer restoreGates()
 	rec := &recorder{trace: trace.Recorder{Internal: opts.Internal}}
+	if opts.Triggers {
+		rec.trace.Also = trace.TriggerTaken
+	}
 	d := newDriver(time.Now().Add(*opts.Uptime), fakeruntime.Options{
 		Seed: opts.Seed, Delays: opts.Delays, Record: rec.add, RecordCalls: opts.Internal,
 	})

@@ -33,6 +33,9 @@ func (p *tcpProber) Probe(host string, port int, timeout time.Duration) (probe.R
 
 // dialTCP connects and returns what a dialer says that cannot.
 func (t *try) dialTCP(addr string) error {
+	if _, err := resolve(addr); err != nil {
+		return err
+	}
 	switch op := t.request(fakeruntime.Call{Method: fakeruntime.TCPSocket}).wait(); {
 	case op.Err != nil:
 		return op.Err

@@ -26,6 +26,7 @@ func TestGates(t *testing.T) {
 		{"RestartAllContainersOnContainerExits": false, "ContainerRestartRules": false},
 		{"GRPCContainerProbeTLS": true},
 		{"H2CContainerProbe": true},
+		{"ContainerStopSignals": true},
 	} {
 		t.Run(fmt.Sprint(gates), func(t *testing.T) {
 			p := profile.V1_37_0
@@ -68,9 +69,13 @@ func TestGates(t *testing.T) {
 func withGatedFields(seed uint64) *v1.Pod {
 	r := newRandomPods(seed)
 	pod := defaulted(r.pod())
+	pod.Spec.OS = one(r, nil, &v1.PodOS{Name: v1.Linux})
 	for _, containers := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		for i := range containers {
 			c := &containers[i]
+			if c.Lifecycle != nil {
+				c.Lifecycle.StopSignal = one(r, nil, nil, new(v1.SIGUSR1), new(v1.SIGRTMAXMINUS14), new(v1.SIGKILL), new(v1.Signal("SIGUSR3")), new(v1.Signal("TERM")))
+			}
 			for _, p := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
 				if p != nil && p.GRPC != nil {
 					p.GRPC.Mode = one(r, nil, new(v1.GRPCProbeModeTLS), new(v1.GRPCProbeModePlaintext), new(v1.GRPCProbeMode("tls")))

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"probesim.dev/scenarios/match"
 	"probesim.dev/sim/trace"
 )
 
@@ -28,7 +29,7 @@ type HaveBeenKilledBecauseOfMatcher struct {
 }
 
 // stopReasons are the reasons of ContainerStopping records, and the usual one of a kill from outside.
-var stopReasons = []string{"LivenessProbe", "StartupProbe", "FailedPostStartHook", "ImageChanged", "Deleted", "Evicted", "Stopped", "OOMKilled"}
+var stopReasons = append(match.ReasonsOf(trace.ContainerStopping), "OOMKilled")
 
 func (m *HaveBeenKilledBecauseOfMatcher) Match(actual any) (bool, error) {
 	s, err := subjectOf(actual)

@@ -2,14 +2,17 @@ package ginkgokit
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/onsi/gomega/types"
 
+	"probesim.dev/scenarios/match"
+	"probesim.dev/scenarios/strict"
 	"probesim.dev/sim/trace"
 )
 
 // HaveEvent succeeds if the kubelet wrote an event about the pod or a container of it with a reason, such as Unhealthy.
-// Each time that it wrote it counts; kubectl shows them counted up.
+// Each time that it wrote it counts; kubectl shows them counted up. A reason that no event has is an error.
 //
 //	Expect(web).To(HaveEvent("Unhealthy").OfType(v1.EventTypeWarning).WithMessage(HavePrefix("Liveness")).Times(3))
 func HaveEvent(reason string) *HaveEventMatcher {
@@ -81,6 +84,9 @@ func (m *HaveEventMatcher) Match(actual any) (bool, error) {
 		}
 		return ok
 	})
+	if reasons := match.ReasonsOf(trace.Event); wrong == nil && !slices.Contains(reasons, m.reason) {
+		wrong = fmt.Errorf("the kubelet leaves no event %q%s", m.reason, strict.DidYouMean(m.reason, reasons))
+	}
 	if wrong != nil {
 		return false, named("HaveEvent", wrong)
 	}

@@ -20,6 +20,7 @@ func TestHaveEvent(t *testing.T) {
 		{name: "a part of a message", actual: app, matcher: HaveEvent("Unhealthy").WithMessage(gomega.HavePrefix("Liveness probe failed")).Times(2)},
 		{name: "no reason", actual: worker, matcher: HaveEvent("Unhealthy")},
 		{name: "another container", actual: helper, matcher: HaveEvent("BackOff")},
+		{name: "no such reason", actual: app, matcher: HaveEvent("Unhealty"), err: "the kubelet leaves no event \"Unhealty\" (did you mean \"Unhealthy\"?)"},
 		{name: "no message", actual: helper, matcher: HaveEvent("Pulled").WithMessage(3), err: "a message is a string or a matcher, not a int"},
 	})
 }

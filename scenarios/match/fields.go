@@ -80,6 +80,7 @@ var recordKinds = []struct {
 	{trace.CRICall, aboutAnything, []string{"reason", "took"}},
 	{trace.ResultChanged, aboutContainer, []string{"probe", "message"}},
 	{trace.ManualTrigger, aboutContainer, nil},
+	{trace.TriggerTaken, aboutContainer, []string{"probe"}},
 	{trace.SyncLoop, aboutAnything, []string{"reason"}},
 	{trace.PodSync, aboutPod, []string{"reason"}},
 	{trace.Relist, aboutAnything, []string{"reason"}},

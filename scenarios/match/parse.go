@@ -112,7 +112,11 @@ func (r *Record) field(n *strict.Node, name string, fields []string) {
 		return
 	}
 	f := find(recordFields, name)
-	r.Fields = append(r.Fields, Field{Name: name, Match: parseMatch(n, name, f.typ, f.words)})
+	words := f.words
+	if name == "reason" {
+		words = reasons[r.Kind]
+	}
+	r.Fields = append(r.Fields, Field{Name: name, Match: parseMatch(n, name, f.typ, words)})
 }
 
 // CheckScope refuses pod, container and instance, written in n beside a record, where records of that

@@ -19,10 +19,12 @@ func ValidateGated(p profile.Profile, pod *v1.Pod) field.ErrorList {
 	for i := range pod.Spec.Containers {
 		c, path := &pod.Spec.Containers[i], path.Child("containers").Index(i)
 		errs = append(errs, validateActions(p, c, path)...)
+		errs = append(errs, validateStopSignal(p, c, pod.Spec.OS, path)...)
 		errs = append(errs, validateGatedHandlers(p, c, path)...)
 	}
 	for i := range pod.Spec.InitContainers {
 		c, path := &pod.Spec.InitContainers[i], path.Child("initContainers").Index(i)
+		errs = append(errs, validateStopSignal(p, c, pod.Spec.OS, path)...)
 		errs = append(errs, validateGatedHandlers(p, c, path)...)
 		if podutil.IsRestartableInitContainer(c) && len(c.RestartPolicyRules) > 0 && p.ContainerRestartRules && !p.RestartAllContainers {
 			errs = append(errs, field.Forbidden(path.Child("restartPolicyRules"),
@@ -63,6 +65,21 @@ func validateGatedHandlers(p profile.Profile, c *v1.Container, path *field.Path)
 		}
 	}
 	return errs
+}
+
+// validateStopSignal checks the signal with which a container is stopped: it has to be one of the pod's system.
+func validateStopSignal(p profile.Profile, c *v1.Container, os *v1.PodOS, path *field.Path) field.ErrorList {
+	if !p.StopSignals || c.Lifecycle == nil || c.Lifecycle.StopSignal == nil {
+		return nil
+	}
+	path = path.Child("lifecycle", "stopSignal")
+	if os == nil {
+		return field.ErrorList{field.Forbidden(path, "may not be set for containers with empty `spec.os.name`")}
+	}
+	if name, number := podutil.StopSignal(c); number == 0 {
+		return field.ErrorList{field.NotSupported(path, name, podutil.Signals())}
+	}
+	return nil
 }
 
 func validateProtocol(p profile.Profile, get *v1.HTTPGetAction, path *field.Path) field.ErrorList {

@@ -81,6 +81,10 @@ var features = map[string]feature{
 
 	"exec":                   anyProbe(func(p *v1.Probe) bool { return p.Exec != nil }),
 	"gRPC over TLS":          matches(`GRPCContainerProbeTLS: true(.|\n)*mode: TLS|mode: TLS(.|\n)*GRPCContainerProbeTLS: true`),
+	"a host by its name":     matches(`host: localhost[,}]`),
+	"a host of no name":      matches(`host: shop`),
+	"a stop signal":          matches(`stopSignal: SIGQUIT(.|\n)*ContainerStopSignals: true`),
+	"HTTP/2 without TLS":     matches(`protocol: HTTP2(.|\n)*H2CContainerProbe: true`),
 	"httpGet":                anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil }),
 	"tcpSocket":              anyProbe(func(p *v1.Probe) bool { return p.TCPSocket != nil }),
 	"grpc":                   anyProbe(func(p *v1.Probe) bool { return p.GRPC != nil }),

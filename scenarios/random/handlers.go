@@ -1,6 +1,8 @@
 package random
 
 import (
+	"strings"
+
 	"go.yaml.in/yaml/v3"
 )
 
@@ -40,6 +42,7 @@ func (g *generator) putHTTPGet(c *container, n *yaml.Node) {
 		put(n, "scheme", text("HTTPS"))
 	}
 	g.putHost(n)
+	g.putProtocol(c, n)
 	if g.percent(15) {
 		header := inline()
 		put(header, "name", text(one(&g.rng, "Host", "accept", "X-Probe")))
@@ -48,11 +51,27 @@ func (g *generator) putHTTPGet(c *container, n *yaml.Node) {
 	}
 }
 
+// putProtocol has some ask over HTTP/2 without TLS, if the feature gate is on; the API server takes no host then.
+func (g *generator) putProtocol(c *container, n *yaml.Node) {
+	aside := g.aside()
+	if has(n, "scheme") || has(n, "host") || !aside.percent(15) {
+		return
+	}
+	protocol := one(&aside.rng, "HTTP2", "HTTP2", "HTTP2", "HTTP1")
+	put(n, "protocol", text(protocol))
+	c.http2 = c.http2 || protocol == "HTTP2"
+}
+
 // putHost has a probe ask elsewhere, as far as it knows.
 func (g *generator) putHost(n *yaml.Node) {
-	if g.percent(7) {
-		put(n, "host", text(one(&g.rng, "10.0.0.9", "127.0.0.1", "::1", "::ffff:10.1.2.3")))
+	if !g.percent(7) {
+		return
 	}
+	host, aside := one(&g.rng, "10.0.0.9", "127.0.0.1", "::1", "::ffff:10.1.2.3"), g.aside()
+	if aside.percent(40) {
+		host = one(&aside.rng, "localhost", "Localhost", "localhost.", "shop.example.com", "localhost:80")
+	}
+	put(n, "host", text(host))
 }
 
 // port returns a port by its number, or by its name, which there may be none of.
@@ -144,11 +163,11 @@ func (b *program) namedHTTP(name string) *yaml.Node {
 	switch name {
 	case "moved":
 		put(n, "code", number(one(&b.rng, 301, 302, 303, 307, 308)))
-		put(n, "location", text(one(&b.rng, "/up", "up/", "?again", "http://10.64.0.1/", "https://10.64.0.1:81/up", "//10.64.0.1:82")))
+		put(n, "location", b.location("/up", "up/", "?again", "http://10.64.0.1/", "https://10.64.0.1:81/up", "//10.64.0.1:82"))
 		put(n, "then", text(one(&b.rng, "ok", "fail", "hang", "down", "moved", "moved", "moved", "moved", "moved in 20ms", "ok in 900ms", "moved in 300ms", "error", "warn")))
 	case "away":
 		put(n, "code", number(one(&b.rng, 302, 307)))
-		put(n, "location", text(one(&b.rng, "http://example.com/", "https://10.9.9.9/up")))
+		put(n, "location", b.location("http://example.com/", "https://10.9.9.9/up"))
 		put(n, "body", text(b.body()))
 	case "odd":
 		put(n, "code", number(one(&b.rng, 101, 103, 204, 299, 300, 304, 399, 400, 429, 599)))
@@ -157,4 +176,13 @@ func (b *program) namedHTTP(name string) *yaml.Node {
 		put(n, "transportError", text(one(&b.rng, "read: connection reset by peer", "http: server gave HTTP response to HTTPS client")))
 	}
 	return n
+}
+
+// location returns one of these targets of a redirect; a probe over HTTP/2 without TLS has no https.
+func (b *program) location(targets ...string) *yaml.Node {
+	target := one(&b.rng, targets...)
+	if b.container.http2 {
+		target = strings.Replace(target, "https:", "http:", 1)
+	}
+	return text(target)
 }

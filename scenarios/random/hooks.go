@@ -1,6 +1,10 @@
 package random
 
-import "time"
+import (
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
 
 // hooks of containers that have some.
 var hooks = []weighted[[]string]{
@@ -63,5 +67,26 @@ func (b *program) answersHooks() {
 			continue
 		}
 		put(r, hook.key, b.answer(b.word(kind, hook.key)))
+	}
+}
+
+// putStopSignals gives containers of some pods another stop signal than SIGTERM, for which a pod must say what its system is.
+func (g *generator) putStopSignals(p *pod, spec *yaml.Node) {
+	aside := g.aside()
+	if !aside.percent(8) {
+		return
+	}
+	p.signals = true
+	os := inline()
+	put(os, "name", text("linux"))
+	put(spec, "os", os)
+	for _, c := range p.all() {
+		if c.kind == initOnce || !aside.percent(70) {
+			continue
+		}
+		if !has(c.spec, "lifecycle") {
+			put(c.spec, "lifecycle", inline())
+		}
+		put(get(c.spec, "lifecycle"), "stopSignal", text(one(&aside.rng, "SIGQUIT", "SIGUSR1", "SIGRTMIN+3", "SIGKILL", "SIGTERM")))
 	}
 }

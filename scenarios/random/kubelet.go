@@ -1,6 +1,7 @@
 package random
 
 import (
+	"slices"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -65,17 +66,32 @@ func (g *generator) gateSettings(config *yaml.Node) [][]string {
 	return settings
 }
 
-// putFeatureGates sets some gate other than it is.
+// putFeatureGates sets some gate other than it is, and those of HTTP/2 and of stop signals where there are such.
 func (g *generator) putFeatureGates(config *yaml.Node) {
+	var set []string
 	aside := g.aside()
-	if !aside.percent(10) {
-		return
+	if aside.percent(10) {
+		set = one(&aside.rng, g.gateSettings(config)...)
 	}
-	gates, set := inline(), one(&aside.rng, g.gateSettings(config)...)
+	if g.speaksHTTP2() && aside.percent(75) {
+		set = append(slices.Clip(set), "H2CContainerProbe", "true")
+	}
+	if slices.ContainsFunc(g.pods, func(p *pod) bool { return p.signals }) && aside.percent(80) {
+		set = append(slices.Clip(set), "ContainerStopSignals", "true")
+	}
+	gates := inline()
 	for i := 0; i < len(set); i += 2 {
 		put(gates, set[i], literal(set[i+1]))
 	}
-	put(config, "featureGates", gates)
+	if len(set) > 0 {
+		put(config, "featureGates", gates)
+	}
+}
+
+func (g *generator) speaksHTTP2() bool {
+	return slices.ContainsFunc(g.pods, func(p *pod) bool {
+		return slices.ContainsFunc(p.all(), func(c *container) bool { return c.http2 })
+	})
 }
 
 // putShutdown has the kubelet listen for a shutdown of its node.

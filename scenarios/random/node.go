@@ -45,13 +45,16 @@ func put(n *yaml.Node, key string, value *yaml.Node) {
 	n.Content = append(n.Content, literal(key), value)
 }
 
-func has(n *yaml.Node, key string) bool {
+func has(n *yaml.Node, key string) bool { return get(n, key) != nil }
+
+// get returns the value of a key, nil if there is none.
+func get(n *yaml.Node, key string) *yaml.Node {
 	for i := 0; i < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {
-			return true
+			return n.Content[i+1]
 		}
 	}
-	return false
+	return nil
 }
 
 // write returns documents as a file.

@@ -1,10 +1,12 @@
 package random
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"probesim.dev/scenarios/match"
 	"probesim.dev/sim/trace"
 )
 
@@ -57,6 +59,9 @@ func TestOccurrences(t *testing.T) {
 		for _, r := range run(t, seed, load(t, seed, Scenario(seed))) {
 			for name, is := range occurrences {
 				seen[name] = seen[name] || is(&r)
+			}
+			if known := match.ReasonsOf(r.Kind); known != nil && !slices.Contains(known, r.Reason) {
+				t.Errorf("seed %d: %s has a reason that expectations refuse: %s", seed, r.Kind, r.Reason)
 			}
 		}
 		for name, yes := range seen {

@@ -15,6 +15,7 @@ type pod struct {
 	grace      int // terminationGracePeriodSeconds
 	gated      bool
 	kept       bool // by a finalizer
+	signals    bool // some containers have a stop signal of their own
 	init       []*container
 	containers []*container
 }
@@ -30,6 +31,7 @@ type container struct {
 	answers *yaml.Node // named answers, as they were needed
 
 	restartsAll bool // it has a rule that not all releases allow
+	http2       bool // it has a probe or hook that may ask over HTTP/2 without TLS
 }
 
 var (
@@ -106,6 +108,7 @@ func (g *generator) podManifest(p *pod) *yaml.Node {
 	}
 	g.putReadinessGate(p, spec)
 	g.putDeadline(spec)
+	g.putStopSignals(p, spec)
 	p.putContainers(spec)
 	if aside := g.aside(); aside.percent(15) {
 		tmp := inline()

@@ -10,19 +10,30 @@ import (
 	"probesim.dev/sim/trace"
 )
 
-// improve looks for a run that goes further along the trace: with one more choice; with one and another that only
-// comes up then; with two or three of the worker whose probes differ; with all choices of one instant drawn again; with
+// improve looks for a run that goes further along the trace: with one more choice of those that are likely; with one and
+// another that only comes up then; with one of the others, of which there may be thousands; with two or three of the worker whose probes differ; with all choices of one instant drawn again; with
 // one and the end of a race, of which there are few; with two of one instant; then with any two.
 func (f *follower) improve(best attempt) (attempt, bool) {
 	options := f.alternatives(best)
 	for _, way := range []func(attempt, []option) (attempt, bool){
-		f.one, f.dependent, f.ofWorker, f.shake, f.pairs,
+		f.likely, f.dependent, f.unlikely, f.ofWorker, f.shake, f.pairs,
 	} {
 		if a, ok := way(best, options); ok {
 			return a, true
 		}
 	}
 	return attempt{}, false
+}
+
+// mostLikely is how many choices are likely, of those that are listed in this order.
+const mostLikely = 500
+
+func (f *follower) likely(best attempt, options []option) (attempt, bool) {
+	return f.one(best, options[:min(mostLikely, len(options))])
+}
+
+func (f *follower) unlikely(best attempt, options []option) (attempt, bool) {
+	return f.one(best, options[min(mostLikely, len(options)):])
 }
 
 // one tries each choice. One that only has something come a little later, such as after a housekeeping, may be in the way

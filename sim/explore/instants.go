@@ -21,12 +21,13 @@ type line struct {
 	text string
 }
 
-// instants groups what happened before until by time: the observable records, and that requeues were
-// drawn, unless only records count.
+// instants groups what happened before until by time: the observable records, and, unless these alone count, that
+// probe workers took manual triggers and that requeues were drawn.
 func (f *follower) instants(records []trace.Record, requeues []time.Duration, until time.Duration) []instant {
 	var lines []line
 	for i := range records {
-		if r := &records[i]; r.Kind.Observable() && r.T < until {
+		r := &records[i]
+		if counts := r.Kind.Observable() || r.Kind == trace.TriggerTaken && !f.onlyRecords; counts && r.T < until {
 			lines = append(lines, line{r.T, string(trace.AppendObserved(nil, r))})
 		}
 	}

@@ -43,7 +43,7 @@ func take(reply *prober.Reply, a *fakeruntime.Answer, c prober.Connection) {
 	}
 	if a.Handler != nil {
 		var err error
-		if req, err = fakeruntime.Received(req, c.Hook != ""); err != nil {
+		if req, err = fakeruntime.Received(req, fakeruntime.Client{Hook: c.Hook != "", HTTP2: c.HTTP2}); err != nil {
 			reply.TransportError = err.Error()
 			return
 		}

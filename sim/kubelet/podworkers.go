@@ -49,7 +49,7 @@ type podWorker struct {
 	wake   *sim.Chan[struct{}]
 	closed bool // the process is to end
 
-	canceled bool       // the context of its syncs was canceled: the pod was asked to terminate
+	canceled bool       // the context of its syncs was canceled: the pod was asked to terminate, or to be quicker
 	mounting *sim.Proc  // waits for volumes
 	pending  *podUpdate // the newest update; those before it are not synced
 	active   *podUpdate // the last one that the process took
@@ -128,20 +128,23 @@ func (p *podWorkers) update(u podUpdate) {
 	if u.mark != nil && w.terminating && !w.terminated {
 		w.mark = u.mark
 	}
+	shortened := false
 	if w.terminating && !w.terminated {
 		grace := effectiveGracePeriod(w.gracePeriod, u.pod, u.grace)
+		shortened = w.gracePeriod != 0 && w.gracePeriod != grace
 		w.gracePeriod, u.grace = grace, &grace
 	}
 	p.startWorker(w)
 	w.pending = &u
 	w.wake.TrySend(struct{}{})
-	if w.terminating && !was {
+	if w.terminating && !was || shortened {
 		p.cancel(w)
 	}
 }
 
 // cancel cancels the context of the pod's syncs, in which a worker waits for volumes. Probe workers that were
-// made in it may have it too.
+// made in it may have it too. A pod that has come to its end by itself is not asked to terminate: it keeps its context until
+// somebody shortens its grace period (UpdatePod and completeSync in pod_workers.go at v1.37.0).
 func (p *podWorkers) cancel(w *podWorker) {
 	w.canceled = true
 	w.stopMounting()

@@ -2,12 +2,14 @@ package kubelet
 
 import (
 	"fmt"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/prober"
 	"probesim.dev/sim"
+	"probesim.dev/sim/podutil"
 	"probesim.dev/sim/trace"
 )
 
@@ -73,8 +75,10 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 	if err := k.do(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image}); err != nil {
 		return fails("CreateContainerConfigError", err)
 	}
+	_, stopSignal := podutil.StopSignal(c)
 	op := k.runtime.Call(p, fakeruntime.Call{
 		Method: fakeruntime.CreateContainer, SandboxID: sandboxID, PodUID: string(u.pod.UID), Name: c.Name, Image: c.Image, Attempt: attempt,
+		StopSignal: stopSignal,
 	})
 	if op.Err != nil {
 		return fails("CreateContainerError", op.Err)
@@ -85,7 +89,9 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 	}
 	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Created", created, u.cause)
 	if err := k.do(p, fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: id, Cause: u.cause}); err != nil {
-		return fails("RunContainerError", err)
+		// Events of one container name it in place of its ID, so that they are alike (recordContainerEvent).
+		k.failedToStart(u, c, strings.ReplaceAll(fakeruntime.Description(err), id, c.Name))
+		return &startReason{"RunContainerError", fakeruntime.Description(err), 0}
 	}
 	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Started", started, u.cause)
 	return k.runPostStart(p, u, c, id)

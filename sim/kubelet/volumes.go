@@ -63,14 +63,19 @@ func (v *volumes) reconciledLater(pod *v1.Pod) time.Duration {
 }
 
 // waitForMount waits until the pod's volumes are mounted: the populator finds the pod, the reconciler attaches
-// its volumes and mounts them a turn later. It reports false if the wait was cancelled.
+// its volumes and mounts them a turn later, or at once if they are left from before the kubelet's start: then it has
+// found them on the disk and takes them for attached (reconstructVolumes in pkg/kubelet/volumemanager/reconciler at
+// v1.37.0). It reports false if the wait was cancelled.
 func (v *volumes) waitForMount(p *sim.Proc, w *podWorker, pod *v1.Pod) bool {
 	if !mountsVolumes(pod) {
 		return true
 	}
 	if _, ok := v.mounted[pod.UID]; !ok {
-		attached := v.nextTurn(pod) + v.reconciledLater(pod)
-		v.mounted[pod.UID] = attached + volumeLoopPeriod + v.k.runtime.PodDelay(fakeruntime.DelayVolumeMount, pod)
+		begun := v.nextTurn(pod) + v.reconciledLater(pod)
+		if !v.isLeft(pod) {
+			begun += volumeLoopPeriod
+		}
+		v.mounted[pod.UID] = begun + v.k.runtime.PodDelay(fakeruntime.DelayVolumeMount, pod)
 		if _, ok := v.disk.mounted[pod.UID]; !ok {
 			v.disk.mounted[pod.UID] = v.mounted[pod.UID]
 		}
@@ -92,6 +97,12 @@ func (v *volumes) isBefore(p *sim.Proc, t time.Duration, pod *v1.Pod) bool {
 	return p.Now() < t || p.Now() == t && v.k.sim.Race("volumes polled first: "+podName(pod), 2) == 0
 }
 
+// isLeft reports whether a kubelet before this one has mounted the volumes of a pod.
+func (v *volumes) isLeft(pod *v1.Pod) bool {
+	before, ok := v.disk.mounted[pod.UID]
+	return ok && before <= v.start
+}
+
 // mountsVolumes reports whether a container of the pod mounts a volume; what no container mounts is not
 // waited for (getExpectedVolumes in volume_manager.go at v1.37.0).
 func mountsVolumes(pod *v1.Pod) bool {
@@ -110,8 +121,7 @@ func (w *podWorker) stopMounting() {
 // unmount has the volumes of a pod without running containers unmounted: the populator finds that out, and
 // the reconciler unmounts them, also those that a kubelet before this one has mounted.
 func (v *volumes) unmount(pod *v1.Pod) {
-	before, ok := v.disk.mounted[pod.UID]
-	if _, known := v.mounted[pod.UID]; known || ok && before <= v.start {
+	if _, known := v.mounted[pod.UID]; known || v.isLeft(pod) {
 		v.unmounted[pod.UID] = v.nextTurn(pod) + v.reconciledLater(pod)
 	}
 }

@@ -241,8 +241,11 @@ func (n *Node) Record(r trace.Record) int64 {
 	return n.trace.Add(r)
 }
 
-// At calls do when the virtual time is t, or at this instant if that is past.
-func (n *Node) At(t time.Duration, do func()) { n.sim.At(t, "scenario", do) }
+// At calls do when the virtual time is t, or at this instant if that is past. Where calls to the runtime end at that
+// instant one after the other, it comes after them.
+func (n *Node) At(t time.Duration, do func()) {
+	n.sim.At(t, "scenario", func() { n.runtime.afterCalls(do) })
+}
 
 // Observe calls f for each record of the trace as it is written.
 func (n *Node) Observe(f func(*trace.Record)) { n.trace.Observe(f) }

@@ -20,6 +20,8 @@ type runtimeDriver struct {
 	armed bool
 	proc  *sim.Proc                   // hands out what ends together
 	rest  queue.FIFO[*fakeruntime.Op] // what it has not handed out yet
+	after queue.FIFO[func()]          // what comes when it has
+	busy  bool                        // it has not done all of that
 }
 
 func newRuntimeDriver(s *sim.Sim, r *fakeruntime.Runtime) *runtimeDriver {
@@ -61,7 +63,6 @@ func (d *runtimeDriver) arm() {
 // its own, whatever the runtime has to hand out.
 func (d *runtimeDriver) advance() {
 	d.armed = false
-	handsOut := d.rest.Len() > 0
 	for _, op := range d.Advance(d.sim.Now()) {
 		if op.GivenUp() {
 			wake(op)
@@ -69,9 +70,9 @@ func (d *runtimeDriver) advance() {
 		}
 		d.rest.Push(op)
 	}
-	if d.rest.Len() > 0 && !handsOut {
+	if d.rest.Len() > 0 && !d.busy {
 		wake(d.rest.Remove(0))
-		if d.rest.Len() > 0 {
+		if d.busy = d.rest.Len() > 0; d.busy {
 			d.proc.Wake()
 		}
 	}
@@ -81,13 +82,27 @@ func (d *runtimeDriver) advance() {
 func (d *runtimeDriver) handOut(p *sim.Proc) {
 	for {
 		p.Park()
-		for d.rest.Len() > 0 {
+		for d.rest.Len()+d.after.Len() > 0 {
 			p.YieldToAll()
-			if d.rest.Len() > 0 { // else the kubelet has ended meanwhile, and with it its calls
+			switch { // neither if the kubelet has ended meanwhile, and with it its calls
+			case d.rest.Len() > 0:
 				wake(d.rest.Remove(0))
+			case d.after.Len() > 0:
+				d.after.Remove(0)()
 			}
 		}
+		d.busy = false
 	}
+}
+
+// afterCalls does something now, or when the calls that have ended at this instant have returned and everything that
+// comes of them has happened.
+func (d *runtimeDriver) afterCalls(do func()) {
+	if d.busy {
+		d.after.Push(do)
+		return
+	}
+	do()
 }
 
 func wake(op *fakeruntime.Op) {

@@ -29,6 +29,11 @@ var gates = []gate{
 		set:  func(p *Profile, on bool) { p.ContainerRestartRules, p.WorkerEndsWithLastExit = on, on },
 	},
 	{
+		name: "ContainerStopSignals",
+		on:   func(p *Profile) bool { return p.StopSignals },
+		set:  func(p *Profile, on bool) { p.StopSignals = on },
+	},
+	{
 		name: "GRPCContainerProbeTLS", from: "v1.37.0",
 		on:  func(p *Profile) bool { return p.GRPCProbeTLS },
 		set: func(p *Profile, on bool) { p.GRPCProbeTLS = on },

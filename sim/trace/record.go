@@ -27,11 +27,12 @@ const (
 	Step               Kind = "Step" // somebody does something; Reason is the step of the scenario, Message what there is to say
 )
 
-// Internal kinds, written by the simulator only, and CRICall by both engines, when asked for.
+// Internal kinds, written by the simulator only, and CRICall and TriggerTaken by both engines, when asked for.
 const (
 	CRICall       Kind = "CRICall"       // a call to the container runtime or the API server has returned; Reason, Took
 	ResultChanged Kind = "ResultChanged" // the probe result cache has a new value; Probe, Message
 	ManualTrigger Kind = "ManualTrigger" // a readiness worker is asked to probe at once
+	TriggerTaken  Kind = "TriggerTaken"  // it takes that, and its period begins anew; Probe
 	SyncLoop      Kind = "SyncLoop"      // the sync loop handles one case; Reason
 	PodSync       Kind = "PodSync"       // a pod worker begins a sync; Reason is sync, terminating or terminated
 	Relist        Kind = "Relist"        // a relist that found a change has ended; Reason is global or pod

@@ -9,6 +9,8 @@ const chunk = 1 << 12
 type Recorder struct {
 	// Internal keeps the internal records too.
 	Internal bool
+	// Also, if set, is an internal kind of which the records are kept whatever Internal says.
+	Also Kind
 	// Sink, if set, is handed each record instead of keeping it in memory. The record is valid only
 	// during the call.
 	Sink func(*Record)
@@ -21,7 +23,7 @@ type Recorder struct {
 }
 
 // Wants reports whether a record of this kind would be kept, so that a caller can avoid making it.
-func (r *Recorder) Wants(k Kind) bool { return r.Internal || k.Observable() }
+func (r *Recorder) Wants(k Kind) bool { return r.Internal || k.Observable() || k == r.Also }
 
 // Add numbers a record, keeps it and returns its step, or 0 if it is not kept.
 func (r *Recorder) Add(rec Record) int64 {

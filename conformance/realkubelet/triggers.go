@@ -1,0 +1,50 @@
+package realkubelet
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/go-logr/logr"
+
+	"probesim.dev/sim/trace"
+)
+
+// triggerLog is the log of a kubelet. It makes a record of what the probe workers alone log and nothing else shows: that
+// they probe because they were asked to, and not at a tick (pkg/kubelet/prober/worker.go, run).
+type triggerLog struct {
+	conn     *connection
+	recorder *recorder
+	workers  *firstRuns
+}
+
+const (
+	triggerTaken     = "Triggered Probe by manual run"
+	triggerVerbosity = 4
+)
+
+func (l triggerLog) Info(_ int, message string, keysAndValues ...any) {
+	if message != triggerTaken || l.conn.isCut() || !l.workers.has(goroutine()) {
+		return
+	}
+	rec := trace.Record{Kind: trace.TriggerTaken}
+	for i := 0; i+1 < len(keysAndValues); i += 2 {
+		switch value := fmt.Sprint(keysAndValues[i+1]); keysAndValues[i] {
+		case "probeType":
+			rec.Probe = trace.Probe(strings.ToLower(value))
+		case "pod":
+			rec.Pod = value
+		case "containerName":
+			rec.Container = value
+		}
+	}
+	l.recorder.add(rec)
+}
+
+func (triggerLog) Enabled(verbosity int) bool { return verbosity == triggerVerbosity }
+
+// What else a logr.LogSink has.
+
+func (triggerLog) Init(logr.RuntimeInfo)            {}
+func (triggerLog) Error(error, string, ...any)      {}
+func (l triggerLog) WithValues(...any) logr.LogSink { return l }
+func (l triggerLog) WithName(string) logr.LogSink   { return l }
