@@ -35,11 +35,10 @@ func write(dir string) error {
 	if err != nil {
 		return err
 	}
-	goroot, err := exec.Command("go", "env", "GOROOT").Output()
+	original, err := timeGo()
 	if err != nil {
-		return fmt.Errorf("go env GOROOT: %w", err)
+		return err
 	}
-	original := filepath.Join(strings.TrimSpace(string(goroot)), "src", "time", "time.go")
 	source, err := os.ReadFile(original)
 	if err != nil {
 		return err
@@ -60,4 +59,13 @@ func write(dir string) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o666)
+}
+
+// timeGo returns the file that is edited.
+func timeGo() (string, error) {
+	goroot, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return "", fmt.Errorf("go env GOROOT: %w", err)
+	}
+	return filepath.Join(strings.TrimSpace(string(goroot)), "src", "time", "time.go"), nil
 }
