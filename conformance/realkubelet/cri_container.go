@@ -28,6 +28,9 @@ func (r *runtimeService) CreateContainer(_ context.Context, sandboxID string, co
 	return op.ID, writeLog(filepath.Join(sandbox.LogDirectory, config.LogPath))
 }
 
+// usualSignal is SIGTERM, which older releases name without what is before it here.
+var usualSignal = runtimeapi.Signal(cmp.Or(runtimeapi.Signal_value["SIGNAL_SIGTERM"], runtimeapi.Signal_value["SIGTERM"]))
+
 // stopSignal returns the number of a signal; 0 where the kubelet leaves it to the runtime.
 func stopSignal(s runtimeapi.Signal) int {
 	name := strings.NewReplacer("SIGNAL_", "", "PLUS", "+", "MINUS", "-").Replace(s.String())
@@ -108,7 +111,7 @@ func (r *runtimeService) ContainerStatus(_ context.Context, id string, _ bool) (
 		ImageId:     c.Image,
 		Labels:      config.GetLabels(),
 		Annotations: config.GetAnnotations(),
-		StopSignal:  cmp.Or(config.GetStopSignal(), runtimeapi.Signal_SIGNAL_SIGTERM),
+		StopSignal:  cmp.Or(config.GetStopSignal(), usualSignal),
 		LogPath:     filepath.Join(r.configs.sandbox(c.SandboxID).GetLogDirectory(), config.GetLogPath()),
 	}
 	if c.State != fakeruntime.Created {
