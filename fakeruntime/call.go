@@ -77,7 +77,15 @@ type Call struct {
 	// Handshake is how long the caller waits for a program that accepts a connection and says nothing; 0
 	// for as long as the Timeout is. Only a program that is frozen says nothing.
 	Handshake time.Duration
+	// Ref: ExecSync: what a call before it said of the container (Op.Ref); the zero Ref says nothing.
+	Ref Ref
 }
+
+// Ref is where a container is: it spares the runtime to look an ID up.
+type Ref struct{ container *container }
+
+// Ref returns where the container is that the call was about, if there is one.
+func (op *Op) Ref() Ref { return Ref{op.container} }
 
 // Op is a call under way or done. The fields after Done are valid once Done is set. The slices are
 // shared and must not be changed.

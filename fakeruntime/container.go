@@ -27,7 +27,8 @@ const (
 type container struct {
 	pod      *pod
 	config   *podContainer
-	requests []*Op // that the program has not answered
+	requests []*Op // that the program has not answered; usually there is one at most, in request
+	request  [1]*Op
 	instance instance
 	Container
 	sandbox *sandbox
@@ -65,7 +66,7 @@ func (r *Runtime) createContainer(op *Op) error {
 		PodUID: p.UID, Namespace: p.Namespace, PodName: p.Name,
 		Name: call.Name, Image: call.Image, Attempt: call.Attempt, Instance: instance, State: Created, CreatedAt: r.Wall(r.now),
 	}}
-	c.event.process = c
+	c.event.process, c.requests = c, c.request[:0]
 	c.config.created, c.config.latest = true, instance
 	c.config.logs = append(c.config.logs, c.Attempt)
 	r.containers[c.ID], r.instances[c.ID] = c, instance

@@ -14,7 +14,10 @@ const clientDeadline = 2 * time.Minute
 // reachExec finds the running container of a command. Timeouts of commands are those of the kubelet: the
 // runtime ends the command, or the kubelet stops waiting.
 func (r *Runtime) reachExec(op *Op) bool {
-	c := r.containers[op.Call.ContainerID]
+	c := op.Call.Ref.container
+	if c == nil || c.removed {
+		c = r.containers[op.Call.ContainerID]
+	}
 	if c == nil {
 		r.finish(op, errExec("NotFound", "failed to find container %q in store: not found", op.Call.ContainerID))
 		return false

@@ -30,6 +30,8 @@ type Command struct {
 	Args        []string
 	Timeout     time.Duration
 	Retry       bool // a further try of the same probe run
+	// Memo is the runner's own: what it puts there is there at the next command of the probe in the same container.
+	Memo *any
 }
 
 // Output is how a command ended.
@@ -113,7 +115,7 @@ func (w *worker) runOnce(p *sim.Proc, retry bool) verdict {
 	switch {
 	case w.spec.Exec != nil:
 		return judgeExec(w.manager.runner.RunInContainer(p, Command{
-			PodUID: w.podUID, ContainerID: w.containerID, Probe: w.probeType, Args: w.command, Timeout: w.timeout(), Retry: retry,
+			PodUID: w.podUID, ContainerID: w.containerID, Probe: w.probeType, Args: w.command, Timeout: w.timeout(), Retry: retry, Memo: &w.memo,
 		}))
 	case w.spec.HTTPGet != nil:
 		return w.runHTTP(p, w.podIP(), retry)

@@ -71,16 +71,26 @@ func TestRunnerGetsTheCommand(t *testing.T) {
 	w := newWorld(worldOptions{t: t, pod: pod, uptime: time.Hour, profile: profile.Newest()})
 	defer w.sim.Close()
 	var got []Command
+	var memos []any
 	w.manager.runner = runner(func(_ *sim.Proc, c Command) Output {
+		memos = append(memos, *c.Memo)
+		*c.Memo, c.Memo = "ran in "+c.ContainerID, nil
 		got = append(got, c)
 		return Output{}
 	})
 	w.setContainer("app", "running", []string{"c1", "started"})
 	w.manager.AddPod(pod)
-	w.runUntil(0)
-	want := []Command{{PodUID: "uid", ContainerID: "c1", Probe: trace.Readiness, Args: []string{"check", "80"}, Timeout: 7 * time.Second}}
-	if diff := cmp.Diff(want, got); diff != "" {
+	w.runUntil(10 * time.Second)
+	w.setContainer("app", "running", []string{"c2", "started"})
+	w.runUntil(20 * time.Second)
+	c1 := Command{PodUID: "uid", ContainerID: "c1", Probe: trace.Readiness, Args: []string{"check", "80"}, Timeout: 7 * time.Second}
+	c2 := c1
+	c2.ContainerID = "c2"
+	if diff := cmp.Diff([]Command{c1, c1, c2}, got); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
+	}
+	if want := []any{nil, "ran in c1", nil}; !slices.Equal(memos, want) {
+		t.Errorf("the runner finds %v of what it left, want %v", memos, want)
 	}
 }
 

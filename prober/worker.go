@@ -41,6 +41,7 @@ type worker struct {
 	podName     string // namespace/name
 	name        string // of the container
 	probeType   trace.Probe
+	memo        any // of who runs the command
 	wakeUps     []sim.Case
 	command     []string
 
@@ -179,7 +180,7 @@ func (w *worker) meet(p *sim.Proc, c *v1.ContainerStatus) {
 	if w.containerID != "" {
 		w.results.Remove(w.containerID)
 	}
-	w.stored = false
+	w.stored, w.memo = false, nil
 	w.containerID, w.instance, w.since = c.ContainerID, w.manager.instance(c.ContainerID), 0
 	step := w.manager.step(w.containerID)
 	if w.manager.profile.KeptOnKubeletRestart && w.isSidecar() && w.probeType == trace.Startup && w.started {

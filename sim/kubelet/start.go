@@ -107,10 +107,12 @@ func (k *Kubelet) RunInContainer(p *sim.Proc, c prober.Command) prober.Output {
 	if k.profile.TerminationCancelsProbes && k.workers.canceled(c.PodUID) {
 		return prober.Output{Err: fakeruntime.ErrCanceled}
 	}
+	ref, _ := (*c.Memo).(fakeruntime.Ref)
 	op := k.runtime.Call(p, fakeruntime.Call{
-		Method: fakeruntime.ExecSync, ContainerID: c.ContainerID[len(containerIDPrefix):],
+		Method: fakeruntime.ExecSync, ContainerID: c.ContainerID[len(containerIDPrefix):], Ref: ref,
 		Probe: c.Probe, Command: c.Args, Timeout: c.Timeout, Retry: c.Retry,
 	})
+	*c.Memo = op.Ref()
 	out := prober.Output{Text: op.Output, ExitCode: op.ExitCode, TimedOut: op.TimedOut, Err: op.Err}
 	k.runtime.Release(op)
 	return out
