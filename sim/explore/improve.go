@@ -11,8 +11,9 @@ import (
 )
 
 // improve looks for a run that goes further along the trace: with one more choice of those that are likely; with one and
-// another that only comes up then; with one of the others, of which there may be thousands; with two or three of the worker whose probes differ; with all choices of one instant drawn again; with
-// one and the end of a race, of which there are few; with two of one instant; then with any two.
+// another that only comes up then; with one of the others, of which there may be thousands; with two or three of the worker
+// whose probes differ; with all choices of one instant drawn again; with one and the end of a race, of which there are
+// few; with two of one instant; then with any two.
 func (f *follower) improve(best attempt) (attempt, bool) {
 	options := f.alternatives(best)
 	for _, way := range []func(attempt, []option) (attempt, bool){

@@ -22,13 +22,18 @@ type line struct {
 }
 
 // instants groups what happened before until by time: the observable records, and, unless these alone count, that
-// probe workers took manual triggers and that requeues were drawn.
+// probe workers took manual triggers and that requeues were drawn. Triggers come after the rest of their instant, so that a
+// run that has all but them right has come further than one that has not.
 func (f *follower) instants(records []trace.Record, requeues []time.Duration, until time.Duration) []instant {
 	var lines []line
 	for i := range records {
 		r := &records[i]
-		if counts := r.Kind.Observable() || r.Kind == trace.TriggerTaken && !f.onlyRecords; counts && r.T < until {
+		switch {
+		case r.T >= until:
+		case r.Kind.Observable():
 			lines = append(lines, line{r.T, string(trace.AppendObserved(nil, r))})
+		case r.Kind == trace.TriggerTaken && !f.onlyRecords:
+			lines = append(lines, line{r.T + time.Nanosecond, string(trace.AppendObserved(nil, r))})
 		}
 	}
 	for _, t := range requeues {
