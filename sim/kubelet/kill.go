@@ -58,7 +58,7 @@ func (k *Kubelet) whyStopped(pod *v1.Pod) killReason {
 	if now := k.source[pod.UID]; now == nil || now.DeletionTimestamp != nil {
 		return killDeleted
 	}
-	if w, ok := k.workers.workers[pod.UID]; ok && w.evicted {
+	if w, ok := k.workers.workers[pod.UID]; ok && w.evictedToo {
 		return killEvicted
 	}
 	return killStopped

@@ -60,6 +60,7 @@ type podWorker struct {
 	finished    bool        // nothing is left to do
 	deleted     bool        // it was deleted from the API
 	evicted     bool        // it terminates because it was evicted
+	evictedToo  bool        // it was evicted, if only when it terminated already
 	mark        mark        // what its next status as a terminating pod is to say
 	killers     []*sim.Proc // wait until none of its containers runs
 	gracePeriod int64
@@ -125,6 +126,7 @@ func (p *podWorkers) update(u podUpdate) {
 		w.terminating = w.deleted || status.IsTerminal(u.pod.Status.Phase) || u.typ == syncKill
 		w.cause = u.cause
 	}
+	w.evictedToo = w.evictedToo || u.evict
 	if u.mark != nil && w.terminating && !w.terminated {
 		w.mark = u.mark
 	}
