@@ -1,6 +1,8 @@
 package kubelet
 
 import (
+	"time"
+
 	"probesim.dev/fakeruntime"
 	"probesim.dev/prober"
 	"probesim.dev/sim"
@@ -13,6 +15,7 @@ var methods = map[prober.Protocol]fakeruntime.Method{
 
 // Connect makes a request over the network for a probe or a hook.
 func (k *Kubelet) Connect(p *sim.Proc, c prober.Connection) prober.Reply {
+	deadline := p.Now() + c.Timeout
 	op := k.runtime.Call(p, fakeruntime.Call{
 		Method: methods[c.Protocol], PodUID: string(c.PodUID), Name: c.Container,
 		Probe: c.Probe, Hook: c.Hook, Timeout: c.Timeout, Retry: c.Retry, Followed: c.Followed, Handshake: c.Handshake,
@@ -26,9 +29,17 @@ func (k *Kubelet) Connect(p *sim.Proc, c prober.Connection) prober.Reply {
 		take(&reply, op.Answer, c)
 	case reply.HungUp && op.Answer != nil:
 		reply.TransportError = op.Answer.TransportError
+	case k.timesOutToo(p, &reply, c, deadline):
+		reply.TimedOut, reply.HungUp, reply.Refused = true, false, false
 	}
 	k.runtime.Release(op)
 	return reply
+}
+
+// timesOutToo reports whether the request of a program that is gone is over time first, where both is at one instant.
+func (k *Kubelet) timesOutToo(p *sim.Proc, reply *prober.Reply, c prober.Connection, deadline time.Duration) bool {
+	lost := reply.HungUp || reply.Refused
+	return lost && c.Timeout > 0 && p.Now() == deadline && k.sim.Race("timeout or exit: "+p.Name(), 2) == 1
 }
 
 // take moves what was answered into a reply.
