@@ -52,8 +52,12 @@ func respondH2(conn net.Conn, w http.ResponseWriter, r fakeruntime.Response) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(r.Body)+1))
 	}
 	w.WriteHeader(r.Code)
+	if r.Code < http.StatusOK { // it has no body, which would begin a final response
+		conn.Close()
+		return
+	}
 	_, _ = w.Write([]byte(r.Body))
-	if r.BreaksOff || r.Code < http.StatusOK {
+	if r.BreaksOff {
 		_ = http.NewResponseController(w).Flush()
 		conn.Close()
 	}
