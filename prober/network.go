@@ -92,8 +92,9 @@ func dialError(host string, port int, why string) error {
 }
 
 // resolve returns the IP of a host, which package net dials. The node has a hosts file with one name in it, localhost, and
-// no name server; with a dot at its end it is another name. Whether there is a server shows in the error: it would be named there (lookupStaticHost in hosts.go and
-// goLookupIPCNAMEOrder in dnsclient_unix.go of Go 1.26). No host, for want of the pod's IP, is the node itself.
+// no name server; with a dot at its end it is another name. Whether there is a server shows in the error: it would be
+// named there (lookupStaticHost in hosts.go and goLookupIPCNAMEOrder in dnsclient_unix.go of Go 1.26). No host, for want of
+// the pod's IP, is the node itself.
 func resolve(host string) (string, error) {
 	if strings.ToLower(host) == "localhost" {
 		return "127.0.0.1", nil

@@ -24,9 +24,8 @@ type backOff struct {
 	updated map[string]time.Duration
 }
 
-// newBackOff returns the crash-loop back-off. A maximum in the
-// configuration, also the one that it has by default, takes the place of that of the version and bounds the first delay
-// too (newCrashLoopBackOff in pkg/kubelet/kubelet.go and SetDefaults_KubeletConfiguration in
+// newBackOff returns the crash-loop back-off. A maximum in the configuration, also the one that it has by default, takes
+// the place of that of the version and bounds the first delay too (newCrashLoopBackOff in pkg/kubelet/kubelet.go and SetDefaults_KubeletConfiguration in
 // apis/config/v1beta1/defaults.go at v1.37.0).
 func newBackOff(p profile.Profile, config kubeletconfig.Config) *backOff {
 	longest := p.CrashLoopBackOffMax

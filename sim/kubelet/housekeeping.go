@@ -50,7 +50,7 @@ func (k *Kubelet) housekeep(p *sim.Proc) {
 
 // changes counts what can leave something to be cleared up: that a pod is gone, that a worker is made, that it has
 // terminated its pod, that it ends. Only pods with a worker get probe workers, and only pods that are there or have a
-// worker get a status; and a probe worker that was told to stop needs not be told again.
+// worker get a status; and a probe worker that was told to stop need not be told again.
 func (k *Kubelet) changes() int { return k.podManager.removed + k.workers.changes }
 
 // listRunning lists the pods of which something runs, anew if that took so long that the listing is old already. Only

@@ -92,8 +92,8 @@ func (s *podStatus) unless(err error, second func() error) *podStatus {
 
 // inspectListing lists a pod's sandboxes, asks for the status of each, and then does the same with the
 // containers; up to 1.35 all inspections do. The newest sandbox is the one with the latest time of creation, and from 1.35
-// on the one with the highest attempt (GetPodStatus in kuberuntime_manager.go, podSandboxByCreated in helpers.go and updateCache in
-// pkg/kubelet/pleg/generic.go at v1.34.4).
+// on the one with the highest attempt (GetPodStatus in kuberuntime_manager.go, podSandboxByCreated in helpers.go and
+// updateCache in pkg/kubelet/pleg/generic.go at v1.34.4).
 func (k *Kubelet) inspectListing(p *sim.Proc, uid types.UID) *podStatus {
 	s := &podStatus{timestamp: p.Now()}
 	scope := fakeruntime.Call{Method: fakeruntime.ListPodSandbox, PodUID: string(uid)}

@@ -36,7 +36,8 @@ func (k *Kubelet) Connect(p *sim.Proc, c prober.Connection) prober.Reply {
 	return reply
 }
 
-// timesOutToo reports whether the request of a program that is gone is over time first, where both is at one instant.
+// timesOutToo reports whether a request whose program is gone is told to be over time, where both is at one instant: the
+// client may hear of either first (setRequestCancel in net/http/client.go of Go 1.26).
 func (k *Kubelet) timesOutToo(p *sim.Proc, reply *prober.Reply, c prober.Connection, deadline time.Duration) bool {
 	lost := reply.HungUp || reply.Refused
 	return lost && c.Timeout > 0 && p.Now() == deadline && k.sim.Race("timeout or exit: "+p.Name(), 2) == 1
