@@ -12,7 +12,7 @@ import (
 // orderless are the walks over maps whose order nobody can see, by package and function, and why.
 var orderless = map[string]string{
 	"prober.CleanupPods":            "the workers are sorted before they are stopped",
-	"sim/kubelet.forget":            "deletes only",
+	"kubelet.forget":                "deletes only",
 	"sim/limit.check":               "takes the largest, by name among equals",
 	"status.forgetOrphanedVersions": "deletes only",
 }

@@ -3,7 +3,7 @@ package fakeruntime
 import (
 	"time"
 
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // Method is a call of the container runtime interface, named as cri-api names it.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // Signals, and exit codes of programs that they end.

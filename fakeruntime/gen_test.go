@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // Random runs: pods with random programs and calls at random times, on a coarse grid so that many

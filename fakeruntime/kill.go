@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // Kill is the end of a container that comes from outside: neither its program nor the kubelet asked for it.

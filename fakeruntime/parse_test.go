@@ -9,7 +9,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // The scripts write rules in the words of the scenario file: "app: after=10s for=5s liveness=[ok x3,fail]".

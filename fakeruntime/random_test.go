@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // Each run draws the same examples, unless -rapid.seed says otherwise.

@@ -3,7 +3,7 @@ package fakeruntime
 import (
 	"time"
 
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // mostStalls is after how many windows a request that is stalled again and again never gets an answer.

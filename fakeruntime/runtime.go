@@ -3,7 +3,7 @@ package fakeruntime
 import (
 	"time"
 
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // Options configures a Runtime. The zero value is a run without a seed and with the default delays.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // do submits a call and waits for it.

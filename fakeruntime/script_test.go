@@ -9,7 +9,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // TestScripts runs the scripts in testdata/scripts, each a chapter on one side of the runtime. The commands:

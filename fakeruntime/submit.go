@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // opState is what the runtime itself keeps in an Op.

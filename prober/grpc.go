@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"probesim.dev/sim"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // How the client of google.golang.org/grpc v1.82.1, with which the kubelet asks, goes on when it cannot connect

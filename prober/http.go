@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"time"
 
+	"probesim.dev/kube/podutil"
 	"probesim.dev/sim"
-	"probesim.dev/sim/podutil"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // Like the kubelet's, this prober leaves redirects to the client of package net/http, so that both follow

@@ -15,12 +15,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"probesim.dev/kube/podutil"
+	"probesim.dev/kube/profile"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
-	"probesim.dev/sim/podutil"
-	"probesim.dev/sim/profile"
-	"probesim.dev/sim/trace"
 	"probesim.dev/status"
+	"probesim.dev/trace"
 )
 
 // StatusGetter has the statuses that the workers go by.

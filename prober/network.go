@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/sim"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // Protocol is what a probe speaks to a container over the network.

@@ -10,7 +10,7 @@ import (
 
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 const (

@@ -10,11 +10,11 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"probesim.dev/kube/profile"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
-	"probesim.dev/sim/profile"
-	"probesim.dev/sim/trace"
 	"probesim.dev/status"
+	"probesim.dev/trace"
 )
 
 // References to the container's env are expanded as in ExpandContainerCommandOnlyStatic

@@ -7,9 +7,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/kube/profile"
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
-	"probesim.dev/sim/profile"
 )
 
 // interrupt interrupts at one preemption point until all that is enabled has run.

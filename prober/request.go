@@ -11,7 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"probesim.dev/sim/profile"
+	"probesim.dev/kube/profile"
 )
 
 // NewRequest returns the request of an httpGet handler of a container, which asks the pod's IP unless it has a host.

@@ -13,8 +13,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"probesim.dev/sim/podutil"
-	"probesim.dev/sim/profile"
+	"probesim.dev/kube/podutil"
+	"probesim.dev/kube/profile"
 )
 
 // TestScripts runs the scripts in testdata, each a chapter on what probe workers and their manager do. The

@@ -6,10 +6,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/kube/podutil"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
-	"probesim.dev/sim/podutil"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // restartGracePeriod is how long before the kubelet's start a container must have started to count as

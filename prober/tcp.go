@@ -2,7 +2,7 @@ package prober
 
 import (
 	"probesim.dev/sim"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // runTCP makes a tcpSocket probe: what can be connected to is fine, and the connection is closed at once

@@ -8,11 +8,11 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"probesim.dev/kube/podutil"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
-	"probesim.dev/sim/podutil"
-	"probesim.dev/sim/trace"
 	"probesim.dev/status"
+	"probesim.dev/trace"
 )
 
 // worker runs one probe of one container again and again, from the pod's first sync until the

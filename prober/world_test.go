@@ -13,12 +13,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"probesim.dev/kube/profile"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
-	"probesim.dev/sim/profile"
-	"probesim.dev/sim/trace"
 	"probesim.dev/status"
+	"probesim.dev/trace"
 )
 
 // world is a manager with what it needs around it: a status that somebody else stores, a runner that

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/scenarios/strict"
-	"probesim.dev/scenarios/value"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
 )
 
 // action is what a step does.

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/scenarios/strict"
-	"probesim.dev/scenarios/value"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
 )
 
 // compileSeries checks answers to a handler. The nodes of the items stand in the order of the items.

@@ -7,9 +7,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/scenarios/strict"
-	"probesim.dev/scenarios/value"
-	"probesim.dev/sim/podutil"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+	"probesim.dev/kube/podutil"
 )
 
 // probeOf is a probe of a container with the names it goes by.

@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"probesim.dev/scenarios/strict"
-	"probesim.dev/scenarios/value"
-	"probesim.dev/sim/profile"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+	"probesim.dev/kube/profile"
 )
 
 // What a scenario may ask for. Durations are limited by value.MaxDuration, delays by an hour.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"probesim.dev/scenarios/match"
-	"probesim.dev/scenarios/strict"
-	"probesim.dev/scenarios/value"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+	"probesim.dev/trace/match"
 )
 
 // matcherWindows are the matchers, each with the windows that it can have.

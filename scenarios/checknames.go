@@ -3,7 +3,7 @@ package scenarios
 import (
 	"slices"
 
-	"probesim.dev/scenarios/strict"
+	"probesim.dev/internal/strict"
 )
 
 // unreadName stands for a name that is written but could not be read: it means no pod and no container.

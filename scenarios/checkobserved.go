@@ -1,6 +1,6 @@
 package scenarios
 
-import "probesim.dev/scenarios/strict"
+import "probesim.dev/internal/strict"
 
 // checkObserved refuses to refresh what has no value that can be seen.
 func checkObserved(e *Expect, n *strict.Node) {

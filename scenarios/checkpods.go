@@ -7,9 +7,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"probesim.dev/scenarios/podspec"
-	"probesim.dev/scenarios/strict"
-	"probesim.dev/scenarios/value"
+	"probesim.dev/apiserver/admission"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
 )
 
 // checkPods resolves the entries of spec.pods. One whose manifest cannot be found or is wrong is left
@@ -114,7 +114,7 @@ func (w *workload) makePod() {
 		patched.Name, patched.Namespace = w.pod.Name, w.pod.Namespace // also if metadata is replaced
 		w.pod, w.errs.patch = patched, w.spec.Patch.node
 	}
-	podspec.Default(w.pod)
+	admission.Default(w.pod)
 	if patched != nil && !w.unread {
 		w.manifest.check(&w.errs, w.pod)
 	}
@@ -193,7 +193,7 @@ func (c *checker) checkSupported(w *workload) {
 
 // checkContainerSupported does the same for a container, whose fields have this prefix.
 func checkContainerSupported(c *v1.Container, prefix string, refuse func(field, name string)) {
-	if c.Image != "" && !podspec.IsImage(c.Image) {
+	if c.Image != "" && !admission.IsImage(c.Image) {
 		refuse(prefix+"image", "an image whose name is no reference")
 	}
 	for _, p := range probesOf(c) {

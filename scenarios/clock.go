@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"probesim.dev/scenarios/strict"
-	"probesim.dev/scenarios/value"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
 )
 
 // StepClock has the wall clock of the node jump. Timers do not.

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/scenarios/strict"
-	"probesim.dev/scenarios/value"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
 )
 
 // Delays are the latencies of runtime and API calls, and the usual times to answer; nil for the default

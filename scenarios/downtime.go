@@ -3,8 +3,8 @@ package scenarios
 import (
 	"time"
 
-	"probesim.dev/scenarios/strict"
-	"probesim.dev/scenarios/value"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
 )
 
 // How long the kubelet does not run unless a step says so: while it is started again, and while the node is.

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/scenarios/value"
-	"probesim.dev/sim/trace"
+	"probesim.dev/internal/value"
+	"probesim.dev/trace"
 )
 
 // Driver does in a world what a plan says from outside: it adds the pods and does the steps.

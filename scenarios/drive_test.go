@@ -11,8 +11,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/scenarios/value"
-	"probesim.dev/sim/trace"
+	"probesim.dev/internal/value"
+	"probesim.dev/trace"
 )
 
 // fakeWorld is a world in which nothing happens by itself. It logs what is done to it.

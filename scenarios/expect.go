@@ -1,8 +1,8 @@
 package scenarios
 
 import (
-	"probesim.dev/scenarios/match"
-	"probesim.dev/scenarios/value"
+	"probesim.dev/internal/value"
+	"probesim.dev/trace/match"
 )
 
 // Expect is an expectation: what to look for (exactly one of Status, Becomes, Record, Transitions and

@@ -8,11 +8,11 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/scenarios/podspec"
-	"probesim.dev/scenarios/strict"
-	"probesim.dev/sim/kubeletconfig"
-	"probesim.dev/sim/podutil"
-	"probesim.dev/sim/profile"
+	"probesim.dev/apiserver/admission"
+	"probesim.dev/internal/strict"
+	"probesim.dev/kube/kubeletconfig"
+	"probesim.dev/kube/podutil"
+	"probesim.dev/kube/profile"
 )
 
 // checkGates refuses feature gates that a version of the scenario does not have, or that the simulator does not know.
@@ -71,7 +71,7 @@ func (c *checker) checkGated(w *workload) {
 	}
 	said := map[string]bool{}
 	for _, p := range c.profiles() {
-		for _, e := range podspec.ValidateGated(p, w.pod) {
+		for _, e := range admission.ValidateGated(p, w.pod) {
 			if !said[e.Field] {
 				w.errs.at(w.pod, e.Field).Errorf("%s, in %s with its feature gates", e.ErrorBody(), p.Version)
 			}

@@ -3,7 +3,7 @@ package scenarios
 import (
 	"slices"
 
-	"probesim.dev/scenarios/strict"
+	"probesim.dev/internal/strict"
 )
 
 // findManifest returns the workload that an entry of spec.pods names, or nil after saying why there is

@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/scenarios/value"
+	"probesim.dev/internal/value"
 )
 
 // handler is a way to ask a program, and what the program can answer to it.

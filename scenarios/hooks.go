@@ -7,8 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/scenarios/strict"
-	"probesim.dev/scenarios/value"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
 )
 
 // hookKeys are the lifecycle hooks as rules and containers name them.

@@ -3,9 +3,9 @@ package scenarios
 import (
 	"time"
 
-	"probesim.dev/scenarios/strict"
-	"probesim.dev/scenarios/value"
-	"probesim.dev/sim/kubeletconfig"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+	"probesim.dev/kube/kubeletconfig"
 )
 
 // KubeletConfig is the part of a KubeletConfiguration that has an effect here, with the names that it has there

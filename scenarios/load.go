@@ -3,8 +3,8 @@ package scenarios
 import (
 	"path"
 
-	"probesim.dev/scenarios/strict"
-	"probesim.dev/scenarios/value"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
 )
 
 // LoadBytes reads a scenario file from memory. It has readFile read the files that scenarios take

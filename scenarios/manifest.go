@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"probesim.dev/scenarios/podspec"
-	"probesim.dev/scenarios/strict"
+	"probesim.dev/apiserver/admission"
+	"probesim.dev/internal/strict"
 )
 
 // manifest is a workload in a file: a pod, or something with a pod template.
@@ -53,30 +53,30 @@ var workloadKinds = []workloadKind{
 	})},
 	{"apps/v1", "Deployment", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.Deployment) {
 		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
-		m.own = podspec.ValidateDeployment(o)
+		m.own = admission.ValidateDeployment(o)
 	})},
 	{"apps/v1", "StatefulSet", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.StatefulSet) {
 		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
 		m.pod.Spec.Volumes = withClaims(m.pod.Spec.Volumes, o.Spec.VolumeClaimTemplates)
-		m.own = podspec.ValidateStatefulSet(o)
+		m.own = admission.ValidateStatefulSet(o)
 	})},
 	{"apps/v1", "DaemonSet", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.DaemonSet) {
 		m.template(&o.ObjectMeta, &o.Spec.Template, nil) // one on each node, and there is one node
-		m.own = podspec.ValidateDaemonSet(o)
+		m.own = admission.ValidateDaemonSet(o)
 	})},
 	{"apps/v1", "ReplicaSet", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.ReplicaSet) {
 		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
-		m.own = podspec.ValidateReplicaSet(o)
+		m.own = admission.ValidateReplicaSet(o)
 	})},
 	{"batch/v1", "Job", "spec.template", restartOfJobs, read(func(m *manifest, o *batchv1.Job) {
-		podspec.DefaultJob(o)
+		admission.DefaultJob(o)
 		m.template(&o.ObjectMeta, &o.Spec.Template, atOnce(&o.Spec))
-		m.own = podspec.ValidateJob(o)
+		m.own = admission.ValidateJob(o)
 	})},
 	{"batch/v1", "CronJob", "spec.jobTemplate.spec.template", restartOfJobs, read(func(m *manifest, o *batchv1.CronJob) {
 		job := &o.Spec.JobTemplate.Spec
 		m.template(&o.ObjectMeta, &job.Template, atOnce(job))
-		m.own = podspec.ValidateCronJob(o)
+		m.own = admission.ValidateCronJob(o)
 	})},
 }
 
@@ -86,7 +86,7 @@ func read[T any](pick func(*manifest, *T)) func(*manifest) {
 		object := new(T)
 		strict.Decode(m.node, object)
 		if meta := any(object).(metav1.Object); meta.GetName() == "" && meta.GetGenerateName() != "" {
-			meta.SetName(podspec.GeneratedName(meta.GetGenerateName(), 0))
+			meta.SetName(admission.GeneratedName(meta.GetGenerateName(), 0))
 		}
 		pick(m, object)
 	}
@@ -165,7 +165,7 @@ func (m *manifest) load() {
 	m.kind.read(m)
 	m.reportOwn()
 	pod := m.newPod()
-	podspec.Default(pod)
+	admission.Default(pod)
 	if grace := m.pod.Spec.TerminationGracePeriodSeconds; m.kind.template != "" && grace != nil {
 		pod.Spec.TerminationGracePeriodSeconds = grace // also one that a pod does not keep
 	}
@@ -193,7 +193,7 @@ func (m *manifest) podName(replica int) string {
 	case "StatefulSet":
 		return m.meta.Name + "-" + strconv.Itoa(replica)
 	}
-	return podspec.GeneratedName(m.meta.Name+"-", replica)
+	return admission.GeneratedName(m.meta.Name+"-", replica)
 }
 
 // newPod returns a copy of the pod, as its replica 0, as the API server would be given it: without what it
@@ -216,7 +216,7 @@ func (m *manifest) newPod() *v1.Pod {
 
 // check reports why the API server would not create the pod, whose defaults are set.
 func (m *manifest) check(errs *podErrors, pod *v1.Pod) {
-	for _, e := range podspec.Validate(pod) {
+	for _, e := range admission.Validate(pod) {
 		if e.Field != "metadata.name" || m.kind.template == "" { // else it is made of one that was checked
 			errs.report(pod, e)
 		}

@@ -3,7 +3,7 @@ package scenarios
 import (
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/scenarios/podspec"
+	"probesim.dev/apiserver/admission"
 )
 
 // Workload is a workload of a manifest, as an entry of spec.pods names it.
@@ -33,7 +33,7 @@ func ReadManifest(name string, data []byte) (*Manifest, error) {
 			continue
 		}
 		pod := w.newPod()
-		podspec.Default(pod)
+		admission.Default(pod)
 		m.Workloads = append(m.Workloads, Workload{Pos: w.node.Pos, Kind: w.kind.kind, Name: w.name, Replicas: w.replicas, Pod: pod})
 	}
 	seen := map[string]bool{}

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/scenarios/strict"
-	"probesim.dev/scenarios/value"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
 )
 
 // namedAnswer is a named answer of a container as its handlers give it.

@@ -2,8 +2,8 @@ package scenarios
 
 import (
 	"probesim.dev/fakeruntime"
-	"probesim.dev/scenarios/strict"
-	"probesim.dev/scenarios/value"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
 )
 
 // APIDown cuts the kubelet off from the API server. Other steps still reach it.

@@ -6,8 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"probesim.dev/scenarios/strict"
-	"probesim.dev/sim/apiserver"
+	"probesim.dev/apiserver"
+	"probesim.dev/internal/strict"
 )
 
 // patch is a strategic merge patch of a pod's metadata and spec.

@@ -7,10 +7,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"probesim.dev/scenarios/podspec"
-	"probesim.dev/scenarios/strict"
-	"probesim.dev/sim/apiserver"
-	"probesim.dev/sim/trace"
+	"probesim.dev/apiserver"
+	"probesim.dev/apiserver/admission"
+	"probesim.dev/internal/strict"
+	"probesim.dev/trace"
 )
 
 // PatchPod patches pods through the API.
@@ -87,7 +87,7 @@ func (p *PatchPod) checkPod(w *workload, n *strict.Node) {
 		n.Errorf("cannot be applied: %s", err)
 		return
 	}
-	for _, e := range podspec.ValidateUpdate(patched, w.pod) {
+	for _, e := range admission.ValidateUpdate(patched, w.pod) {
 		at := n
 		if written, _ := findInPod(n, patched, e.Field); written.Written() {
 			at = written
@@ -95,7 +95,7 @@ func (p *PatchPod) checkPod(w *workload, n *strict.Node) {
 		at.Errorf("%s", e.ErrorBody())
 	}
 	for _, c := range slices.Concat(patched.Spec.InitContainers, patched.Spec.Containers) {
-		if c.Image != "" && !podspec.IsImage(c.Image) {
+		if c.Image != "" && !admission.IsImage(c.Image) {
 			n.Errorf("the image %s is not supported yet: its name is no reference", strict.Quote(c.Image))
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"probesim.dev/scenarios/strict"
-	"probesim.dev/sim/apiserver"
-	"probesim.dev/sim/podutil"
+	"probesim.dev/apiserver"
+	"probesim.dev/internal/strict"
+	"probesim.dev/kube/podutil"
 )
 
 // kubeletConditions are those that a patch may not change: what the kubelet makes of it is not simulated.

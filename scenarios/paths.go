@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"probesim.dev/scenarios/strict"
+	"probesim.dev/internal/strict"
 )
 
 // Load reads scenario files, and folders with all files below them whose names end in .yaml or .yml,

@@ -6,8 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/scenarios/value"
-	"probesim.dev/sim/kubeletconfig"
+	"probesim.dev/internal/value"
+	"probesim.dev/kube/kubeletconfig"
 )
 
 // Plan is one run of a scenario: one version of Kubernetes, and one seed or none.

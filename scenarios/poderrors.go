@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"probesim.dev/scenarios/strict"
+	"probesim.dev/internal/strict"
 )
 
 // podErrors reports what is wrong with a pod at the places where its fields were written: in the patch

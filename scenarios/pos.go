@@ -1,6 +1,6 @@
 package scenarios
 
-import "probesim.dev/scenarios/strict"
+import "probesim.dev/internal/strict"
 
 // Pos is a place in a file.
 type Pos = strict.Pos

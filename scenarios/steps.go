@@ -3,7 +3,7 @@ package scenarios
 import (
 	"strings"
 
-	"probesim.dev/scenarios/strict"
+	"probesim.dev/internal/strict"
 )
 
 // checkSteps checks what people and the world do.

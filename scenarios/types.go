@@ -6,8 +6,8 @@ package scenarios
 import (
 	"time"
 
-	"probesim.dev/scenarios/match"
-	"probesim.dev/scenarios/value"
+	"probesim.dev/internal/value"
+	"probesim.dev/trace/match"
 )
 
 // APIVersion is the apiVersion of Scenario and ScenarioList documents.

@@ -9,8 +9,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"probesim.dev/scenarios/strict"
-	"probesim.dev/sim/podutil"
+	"probesim.dev/internal/strict"
+	"probesim.dev/kube/podutil"
 )
 
 // later is a field that the format has and this version does not: whatever is written in it is refused.

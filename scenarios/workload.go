@@ -3,8 +3,8 @@ package scenarios
 import (
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/apiserver/admission"
 	"probesim.dev/fakeruntime"
-	"probesim.dev/scenarios/podspec"
 )
 
 // workload is an entry of spec.pods with its manifest found: the pods that it brings.
@@ -30,7 +30,7 @@ func (w *workload) newPod(replica int) *v1.Pod {
 	pod := w.pod.DeepCopy()
 	pod.Name = w.manifest.podName(replica)
 	if w.manifest.kind.template != "" {
-		pod.UID = podspec.UID(pod.Namespace, pod.Name)
+		pod.UID = admission.UID(pod.Namespace, pod.Name)
 	}
 	return pod
 }

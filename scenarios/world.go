@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // World is what a run of a scenario acts on: the simulated node, or the real kubelet under virtual

@@ -1,6 +1,6 @@
 package sim
 
-import "probesim.dev/sim/internal/queue"
+import "probesim.dev/internal/queue"
 
 // Chan is a buffered channel of virtual time with one receiving process at a time. As in Go, a value
 // that is sent while the receiver waits is handed to it and takes no room.

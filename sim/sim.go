@@ -12,9 +12,9 @@ package sim
 import (
 	"time"
 
+	"probesim.dev/internal/queue"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/internal/coroutine"
-	"probesim.dev/sim/internal/queue"
 	"probesim.dev/sim/limit"
 )
 

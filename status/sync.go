@@ -8,9 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"probesim.dev/kube/podutil"
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
-	"probesim.dev/sim/podutil"
 )
 
 // Start starts the process that brings statuses to the API server.

@@ -3,7 +3,7 @@ package status
 import (
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/sim/podutil"
+	"probesim.dev/kube/podutil"
 )
 
 // TerminatePod stores the last status of a pod: no container without an end that may have run, no phase but a

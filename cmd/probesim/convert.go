@@ -1,8 +1,8 @@
 package main
 
 import (
+	"probesim.dev/report"
 	"probesim.dev/scenarios/simulate"
-	"probesim.dev/sim/report"
 )
 
 // report makes of a run what is reported of it.

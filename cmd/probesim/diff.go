@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"probesim.dev/kube/profile"
+	"probesim.dev/report"
+	"probesim.dev/report/diff"
 	"probesim.dev/scenarios"
-	"probesim.dev/sim/diff"
-	"probesim.dev/sim/profile"
-	"probesim.dev/sim/report"
 )
 
 func newDiff() *cobra.Command {

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"probesim.dev/report"
 	"probesim.dev/scenarios"
-	"probesim.dev/sim/report"
 )
 
 // failing is a writer that takes so many writes and then has an error.

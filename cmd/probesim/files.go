@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/strict"
 )
 
 // readManifest reads a file of manifests.

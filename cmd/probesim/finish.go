@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"probesim.dev/scenarios/value"
-	"probesim.dev/sim/report"
+	"probesim.dev/internal/value"
+	"probesim.dev/report"
 )
 
 // finish writes what there is to say in the end, and returns the exit code as an error.

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"probesim.dev/report"
 	"probesim.dev/scenarios"
-	"probesim.dev/sim/report"
 )
 
 // annotate writes an annotation for GitHub for each thing that is wrong in files.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios/draft"
-	"probesim.dev/scenarios/strict"
 )
 
 // initOptions are the flags of init.

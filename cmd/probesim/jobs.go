@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/simulate"
-	"probesim.dev/scenarios/value"
 )
 
 // job is one run that is to be made.

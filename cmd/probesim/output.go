@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"probesim.dev/report"
+	"probesim.dev/report/html"
+	"probesim.dev/report/perfetto"
+	"probesim.dev/report/why"
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/scenarios/simulate"
-	"probesim.dev/sim/report"
-	"probesim.dev/sim/report/html"
-	"probesim.dev/sim/report/perfetto"
-	"probesim.dev/sim/why"
 )
 
 // outputs are the values of --output.

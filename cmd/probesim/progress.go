@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"probesim.dev/scenarios/value"
+	"probesim.dev/internal/value"
 )
 
 // progress tells on stderr how far long work is: how many runs are done, or of one run how much of its

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"probesim.dev/internal/value"
+	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/value"
-	"probesim.dev/sim/profile"
 )
 
 // runOptions are the flags of run.

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"probesim.dev/report"
 	"probesim.dev/scenarios"
-	"probesim.dev/sim/report"
 )
 
 var screenshots = flag.Bool("screenshots", false, "write the pictures of the documentation into docs; look at them")

@@ -7,7 +7,7 @@ import (
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/scenarios/simulate"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // simulation is a run that was made.

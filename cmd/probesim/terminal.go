@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"probesim.dev/sim/report"
+	"probesim.dev/report"
 )
 
 // textOptions says how text looks where it is written to.

@@ -8,8 +8,8 @@ import (
 	"io"
 	"time"
 
-	"probesim.dev/sim/report"
-	"probesim.dev/sim/trace"
+	"probesim.dev/report"
+	"probesim.dev/trace"
 )
 
 // timeline writes everything that people want to see of one run.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/sim/profile"
+	"probesim.dev/kube/profile"
 )
 
 func newVersion() *cobra.Command {

@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/cobra"
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/internal/value"
+	"probesim.dev/kube/profile"
+	"probesim.dev/report"
+	"probesim.dev/report/why"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/value"
-	"probesim.dev/sim/profile"
-	"probesim.dev/sim/report"
-	"probesim.dev/sim/trace"
-	"probesim.dev/sim/why"
+	"probesim.dev/trace"
 )
 
 // whyOptions are the flags of why.

@@ -15,9 +15,9 @@ import (
 
 	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/conformance/realkubelet"
+	"probesim.dev/report"
 	"probesim.dev/scenarios"
-	"probesim.dev/sim/report"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // Exit codes, as those of probesim.

@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"probesim.dev/conformance/realkubelet"
-	"probesim.dev/scenarios/random"
-	"probesim.dev/scenarios/value"
+	"probesim.dev/internal/random"
+	"probesim.dev/internal/value"
 )
 
 // randomFlags are those of the command random.

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
-	"probesim.dev/sim/profile"
 )
 
 // TestMain has the binary of the tests stand in for the command where it starts itself as a worker.

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"probesim.dev/conformance/compare"
+	"probesim.dev/explore/shrink"
+	"probesim.dev/internal/random"
+	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/random"
-	"probesim.dev/scenarios/shrink"
-	"probesim.dev/sim/profile"
 )
 
 // seedOptions say how to compare random scenarios.

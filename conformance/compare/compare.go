@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"probesim.dev/conformance/realkubelet"
+	"probesim.dev/explore"
+	"probesim.dev/kube/profile"
+	"probesim.dev/node"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/choose"
-	"probesim.dev/sim/explore"
-	"probesim.dev/sim/node"
-	"probesim.dev/sim/profile"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // Options say how to compare. The zero value works.

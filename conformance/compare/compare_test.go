@@ -10,11 +10,11 @@ import (
 
 	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/conformance/realkubelet"
+	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/scenarios/library"
-	"probesim.dev/sim/profile"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // TestLibrary: each record of the real kubelet is explained for each scenario that comes with the

@@ -12,13 +12,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"probesim.dev/apiserver/admission"
 	"probesim.dev/conformance/realkubelet"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/kube/kubeletconfig"
+	"probesim.dev/kube/profile"
+	"probesim.dev/node"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/podspec"
-	"probesim.dev/sim/kubeletconfig"
-	"probesim.dev/sim/node"
-	"probesim.dev/sim/profile"
 )
 
 // requests are what httpGet probes and hooks may ask.
@@ -105,7 +105,7 @@ func (l *log) drive(action *v1.HTTPGetAction) func(scenarios.World) {
 		Lifecycle: &v1.Lifecycle{PostStart: &v1.LifecycleHandler{HTTPGet: action.DeepCopy()}},
 	}}}}
 	pod.Name = "web"
-	podspec.Default(pod)
+	admission.Default(pod)
 	handled := &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: fakeruntime.Answer{Word: fakeruntime.Answers, Handler: l}}}}
 	program := fakeruntime.Pod{UID: string(pod.UID), Namespace: pod.Namespace, Name: pod.Name, Containers: map[string]fakeruntime.ContainerConfig{
 		"app": {Program: fakeruntime.Program{Rules: []fakeruntime.Rule{{Probes: handled, PostStart: handled}}}},

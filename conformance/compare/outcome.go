@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // Records counts the records that were compared.

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // client is the kubelet's clientset. Calls about pods take their latency before they reach the fake one,

@@ -8,7 +8,7 @@ import (
 	internal "k8s.io/kubernetes/pkg/kubelet/apis/config"
 	"k8s.io/kubernetes/pkg/kubelet/apis/config/scheme"
 
-	"probesim.dev/sim/kubeletconfig"
+	"probesim.dev/kube/kubeletconfig"
 )
 
 // configuration returns the defaults of KubeletConfiguration without all that needs a real node: ports,

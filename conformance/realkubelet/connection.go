@@ -4,8 +4,8 @@ import (
 	"errors"
 	"time"
 
+	"probesim.dev/apiserver"
 	"probesim.dev/fakeruntime"
-	"probesim.dev/sim/apiserver"
 )
 
 // connection is what one kubelet reaches the world by: its calls to the runtime and the API server, its probes over

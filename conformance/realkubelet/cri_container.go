@@ -12,7 +12,7 @@ import (
 	kubetypes "k8s.io/kubelet/pkg/types"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/sim/podutil"
+	"probesim.dev/kube/podutil"
 )
 
 func (r *runtimeService) CreateContainer(_ context.Context, sandboxID string, config *runtimeapi.ContainerConfig, sandbox *runtimeapi.PodSandboxConfig) (string, error) {

@@ -11,7 +11,7 @@ import (
 	utilexec "k8s.io/utils/exec"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // maxOutput is how much of a command's output the prober reads (pkg/probe/exec/exec.go, maxReadLength).

@@ -9,7 +9,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // deleted runs a pod that takes 5 s to stop and deletes it at 10 s and once more at 11 s, with these

@@ -12,7 +12,7 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/events"
 	"k8s.io/kubernetes/pkg/kubelet/eviction"
 
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // eventRecorder writes the kubelet's events about pods to the trace, in the instant in which they are

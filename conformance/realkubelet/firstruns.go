@@ -13,7 +13,7 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/status"
 
 	"probesim.dev/prober"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // FirstRun is the first run of a probe worker.

@@ -9,7 +9,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // execProbe returns an exec probe with the API's defaults.

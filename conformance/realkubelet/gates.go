@@ -7,7 +7,7 @@ import (
 	"k8s.io/component-base/featuregate"
 
 	"probesim.dev/conformance/kubelet/release"
-	"probesim.dev/sim/profile"
+	"probesim.dev/kube/profile"
 )
 
 // ofRelease returns those feature gates that the release has.

@@ -22,7 +22,7 @@ import (
 	"k8s.io/mount-utils"
 
 	"probesim.dev/conformance/kubelet/release"
-	"probesim.dev/sim/kubeletconfig"
+	"probesim.dev/kube/kubeletconfig"
 )
 
 const (

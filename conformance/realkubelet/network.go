@@ -25,7 +25,7 @@ import (
 	httpprobe "k8s.io/kubernetes/pkg/probe/http"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // network stands between the kubelet's probers and the programs. The probers themselves are the real ones but

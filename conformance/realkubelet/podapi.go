@@ -15,10 +15,10 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
 
+	"probesim.dev/apiserver"
 	"probesim.dev/fakeruntime"
-	"probesim.dev/sim/apiserver"
-	"probesim.dev/sim/profile"
-	"probesim.dev/sim/trace"
+	"probesim.dev/kube/profile"
+	"probesim.dev/trace"
 )
 
 // podAPI is the API server as far as pods go, over client-go's fake clientset. Whoever changes a pod here

@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // probed runs a pod with a liveness probe that gets the answer.

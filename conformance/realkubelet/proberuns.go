@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // maxTries is how often the prober runs a probe that breaks (pkg/kubelet/prober/prober.go, maxProbeRetries).

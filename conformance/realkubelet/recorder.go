@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // recorder keeps the trace of a run. The kubelet's goroutines write to it at once.

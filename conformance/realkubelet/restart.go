@@ -11,8 +11,8 @@ import (
 	"k8s.io/mount-utils"
 
 	"probesim.dev/conformance/kubelet/release"
-	"probesim.dev/sim/kubeletconfig"
-	"probesim.dev/sim/trace"
+	"probesim.dev/kube/kubeletconfig"
+	"probesim.dev/trace"
 )
 
 // node is what stays when the kubelet on it is stopped and started again, and the kubelet that runs on it. Its

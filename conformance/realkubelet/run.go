@@ -13,9 +13,9 @@ import (
 	"k8s.io/mount-utils"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/kube/kubeletconfig"
 	"probesim.dev/scenarios"
-	"probesim.dev/sim/kubeletconfig"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // DefaultUptime is the age of the kubelet at t=0 unless Options say otherwise.

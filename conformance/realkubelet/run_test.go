@@ -14,7 +14,7 @@ import (
 	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 var update = flag.Bool("update", false, "rewrite the files in testdata")

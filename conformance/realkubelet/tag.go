@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // A command that the kubelet runs in a container does not say whose it is. So each command of a probe or

@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-logr/logr"
 
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // triggerLog is the log of a kubelet. It makes a record of what the probe workers alone log and nothing else shows: that

@@ -7,10 +7,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"probesim.dev/apiserver"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios"
-	"probesim.dev/sim/apiserver"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // world is what a scenario acts on. Its methods are called by the driver, one at a time.

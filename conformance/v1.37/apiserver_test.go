@@ -31,7 +31,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/batch/job"
 	"k8s.io/kubernetes/pkg/registry/core/pod"
 
-	"probesim.dev/scenarios/podspec"
+	"probesim.dev/apiserver/admission"
 )
 
 // answer is what the API server makes of a manifest.
@@ -57,7 +57,7 @@ func ask(t *testing.T, manifest []byte, podName string) *answer {
 		t.Fatal(err)
 	}
 	if m.GetName() == "" && m.GetGenerateName() != "" {
-		m.SetName(podspec.GeneratedName(m.GetGenerateName(), 0))
+		m.SetName(admission.GeneratedName(m.GetGenerateName(), 0))
 	}
 	a := &answer{errs: create(t, object, "")}
 	if p, ok := object.(*core.Pod); ok {

@@ -13,9 +13,9 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
 
-	"probesim.dev/scenarios/podspec"
-	"probesim.dev/sim/apiserver"
-	"probesim.dev/sim/profile"
+	"probesim.dev/apiserver"
+	"probesim.dev/apiserver/admission"
+	"probesim.dev/kube/profile"
 )
 
 // TestGates: as feature gates are, the API server takes the same fields out of random pods, and takes the rest or does not.
@@ -47,7 +47,7 @@ func TestGates(t *testing.T) {
 					t.Errorf("seed %d: what is left (- API server, + simulator):\n%s", seed, diff)
 				}
 				want, got := upstreamErrors(t, theirs), podspecErrors(ours)
-				for _, err := range podspec.ValidateGated(p, ours) {
+				for _, err := range admission.ValidateGated(p, ours) {
 					got = append(got, err.Error())
 				}
 				if (len(want) == 0) != (len(got) == 0) {

@@ -9,7 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/scenarios/podspec"
+	"probesim.dev/apiserver/admission"
 )
 
 // TestImage: package podspec takes the same names for images as the kubelet, and gives them the pull policy that the API
@@ -28,11 +28,11 @@ func TestImage(t *testing.T) {
 		}
 		image := b.String()
 		_, tag, _, err := parsers.ParseImageName(image)
-		if got := podspec.IsImage(image); got != (err == nil) {
+		if got := admission.IsImage(image); got != (err == nil) {
 			t.Fatalf("%q: the kubelet says %v and podspec %t", image, err, got)
 		}
 		pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Image: image}}}}
-		podspec.Default(pod)
+		admission.Default(pod)
 		if got := pod.Spec.Containers[0].ImagePullPolicy == v1.PullAlways; got != (tag == "latest") {
 			t.Fatalf("%q has the tag %q for the API server, and is always pulled: %t", image, tag, got)
 		}

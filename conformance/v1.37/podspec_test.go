@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
 
-	"probesim.dev/scenarios/podspec"
+	"probesim.dev/apiserver/admission"
 )
 
 // TestPodspec: package podspec gives random pods the defaults that the API server gives them, and finds
@@ -24,7 +24,7 @@ func TestPodspec(t *testing.T) {
 	for seed := uint64(0); seed < pods && different < 10; seed++ {
 		pod := newRandomPods(seed).pod()
 		ours := pod.DeepCopy()
-		podspec.Default(ours)
+		admission.Default(ours)
 		theirs := defaulted(pod)
 		if diff := cmp.Diff(indented(t, theirs), indented(t, ours)); diff != "" {
 			different++
@@ -92,7 +92,7 @@ func upstreamErrors(t *testing.T, pod *v1.Pod) []string {
 
 func podspecErrors(pod *v1.Pod) []string {
 	var list []string
-	for _, err := range podspec.Validate(pod) {
+	for _, err := range admission.Validate(pod) {
 		list = append(list, err.Error())
 	}
 	return comparable(list)

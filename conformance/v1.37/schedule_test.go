@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kubernetes/pkg/util/parsers"
 
-	"probesim.dev/scenarios/podspec"
+	"probesim.dev/apiserver/admission"
 )
 
 // TestSchedule: package podspec takes the schedules of CronJobs that the API server takes.
@@ -18,7 +18,7 @@ func TestSchedule(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	check := func(schedule string) bool {
 		_, err := parsers.ParseCronScheduleWithPanicRecovery(schedule)
-		errs := podspec.ValidateSchedule(schedule, field.NewPath("spec", "schedule"))
+		errs := admission.ValidateSchedule(schedule, field.NewPath("spec", "schedule"))
 		if (err == nil) != (len(errs) == 0) {
 			t.Errorf("%q: the API server says %v and podspec %v", schedule, err, errs)
 		}

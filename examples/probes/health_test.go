@@ -10,9 +10,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"example.com/shop/health"
-	. "probesim.dev/scenarios/ginkgokit"
-	"probesim.dev/sim/profile"
-	"probesim.dev/sim/trace"
+	. "probesim.dev/ginkgokit"
+	"probesim.dev/kube/profile"
+	"probesim.dev/trace"
 )
 
 // The endpoints of the shop, behind the probes of its Deployment.

@@ -10,7 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/yaml"
 
-	"probesim.dev/scenarios/ginkgokit"
+	"probesim.dev/ginkgokit"
 )
 
 func TestProbes(t *testing.T) {

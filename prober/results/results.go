@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/sim"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // Result is a verdict on a container: what its probe runs amount to once a threshold is reached.

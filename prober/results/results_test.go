@@ -10,7 +10,7 @@ import (
 
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // Set stores, and sends if the result is the first or another one; Remove forgets and sends nothing

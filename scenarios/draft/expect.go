@@ -6,7 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/scenarios/value"
+	"probesim.dev/internal/value"
 )
 
 // expect writes what was seen as expectations, with some room, and as comments what somebody may want.

@@ -7,8 +7,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/scenarios/value"
-	"probesim.dev/sim/podutil"
+	"probesim.dev/internal/value"
+	"probesim.dev/kube/podutil"
 )
 
 // Times that are usual enough to begin with.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
+	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/simulate"
-	"probesim.dev/sim/profile"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // seen is what became of the workloads of a draft, by the names of the workloads.

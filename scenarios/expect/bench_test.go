@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // day is the trace of a pod of which a probe runs every 288 ms for 24 hours and changes readiness now

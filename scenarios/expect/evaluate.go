@@ -2,8 +2,8 @@ package expect
 
 import (
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/match"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
+	"probesim.dev/trace/match"
 )
 
 // evaluate reports to f whatever does not hold.

@@ -11,9 +11,9 @@ package expect
 import (
 	"time"
 
+	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/value"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // Run is what is needed of a run to check it.

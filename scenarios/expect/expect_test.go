@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"probesim.dev/scenarios"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // TestCheck holds each rule for expectations in the reference of the scenario file to a small trace: a

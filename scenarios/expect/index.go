@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"probesim.dev/scenarios/match"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
+	"probesim.dev/trace/match"
 )
 
 // index finds records by pod and kind. Records are named by their place in the trace.

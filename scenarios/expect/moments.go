@@ -5,8 +5,8 @@ import (
 	"reflect"
 	"slices"
 
+	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/value"
 )
 
 // moments checks changes and records in each window.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // parseTrace reads a trace in short form, a record a line:

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/match"
-	"probesim.dev/scenarios/value"
+	"probesim.dev/trace/match"
 )
 
 // Observation is what was seen in a run where an expectation that is marked as observed looks.

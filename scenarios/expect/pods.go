@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"probesim.dev/scenarios"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // soMany checks how many of the pods satisfy an expectation.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/value"
 )
 
 // signal says when the status of a pod matches.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/match"
-	"probesim.dev/scenarios/value"
+	"probesim.dev/trace/match"
 )
 
 // turn is a value that a field takes.

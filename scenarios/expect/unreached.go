@@ -1,8 +1,8 @@
 package expect
 
 import (
+	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/value"
 )
 
 // UnreachedStep says of a step that did not happen why it did not, with the records around the moment at

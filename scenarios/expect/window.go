@@ -3,8 +3,8 @@ package expect
 import (
 	"time"
 
+	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/value"
 )
 
 // window is when an expectation looks, as times of the run. Both ends are included.

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
+	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/match"
-	"probesim.dev/scenarios/value"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
+	"probesim.dev/trace/match"
 )
 
 type record = trace.Record

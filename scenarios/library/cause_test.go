@@ -3,7 +3,7 @@ package library
 import (
 	"testing"
 
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // begins are the kinds of records that nothing else in the trace leads to: the world acts.

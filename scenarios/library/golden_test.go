@@ -7,8 +7,8 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"probesim.dev/report"
 	"probesim.dev/scenarios"
-	"probesim.dev/sim/report"
 )
 
 // TestGolden compares the runs in which nothing is drawn with testdata: the hash of each, and what the

@@ -8,11 +8,11 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/value"
+	"probesim.dev/node"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
-	"probesim.dev/scenarios/value"
-	"probesim.dev/sim/node"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // run is a run that was made.

@@ -9,9 +9,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
-	"probesim.dev/scenarios/strict"
 )
 
 // Result is a file after an update.

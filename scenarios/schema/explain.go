@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"probesim.dev/scenarios/strict"
+	"probesim.dev/internal/strict"
 )
 
 // Place is where a path leads: a kind of object, and a field of it unless the path names the kind alone.

@@ -3,8 +3,8 @@ package schema
 import (
 	"slices"
 
-	"probesim.dev/scenarios/match"
-	"probesim.dev/scenarios/value"
+	"probesim.dev/internal/value"
+	"probesim.dev/trace/match"
 )
 
 // text is what a text field must be: equal, or found by an expression between slashes.

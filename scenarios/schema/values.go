@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/match"
-	"probesim.dev/scenarios/value"
+	"probesim.dev/trace/match"
 )
 
 // Regular expressions of the notations of package value.

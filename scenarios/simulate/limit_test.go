@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"probesim.dev/node"
 	"probesim.dev/scenarios"
-	"probesim.dev/sim/node"
 )
 
 // A run whose trace grows past its limit ends with an error that says when, and what to do.

@@ -3,11 +3,11 @@ package simulate
 import (
 	"fmt"
 
+	"probesim.dev/internal/value"
+	"probesim.dev/report"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
-	"probesim.dev/scenarios/value"
-	"probesim.dev/sim/report"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // Report makes of a run what is reported of it. Replay is the command that makes it again.

@@ -9,11 +9,11 @@ import (
 	"runtime/debug"
 	"time"
 
+	"probesim.dev/internal/value"
+	"probesim.dev/node"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
-	"probesim.dev/scenarios/value"
-	"probesim.dev/sim/node"
-	"probesim.dev/sim/trace"
+	"probesim.dev/trace"
 )
 
 // Options say how a run is made. The zero value is the run that the plan asks for.

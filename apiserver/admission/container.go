@@ -1,0 +1,76 @@
+package admission
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// validateContainer checks a regular container (validateContainers); names are those of the containers
+// before it, grace is the grace period of the pod in seconds.
+func validateContainer(c *v1.Container, names sets.Set[string], grace int64, path *field.Path) field.ErrorList {
+	errs := validateCommon(c, names, path)
+	errs = append(errs, validateRestart(c, path)...)
+	errs = append(errs, validateLifecycle(c.Lifecycle, grace, path.Child("lifecycle"))...)
+	return append(errs, validateProbes(c, path)...)
+}
+
+// validateInitContainer checks an init container, which has probes and hooks only if it restarts always.
+// (validateInitContainers)
+func validateInitContainer(c *v1.Container, names sets.Set[string], grace int64, path *field.Path) field.ErrorList {
+	if c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways {
+		return validateContainer(c, names, grace, path)
+	}
+	errs := append(validateCommon(c, names, path), validateInitRestart(c, path)...)
+	forbid := func(name string, set bool) {
+		if set {
+			errs = append(errs, field.Forbidden(path.Child(name), "may not be set for init containers without restartPolicy=Always"))
+		}
+	}
+	forbid("lifecycle", c.Lifecycle != nil)
+	forbid("livenessProbe", c.LivenessProbe != nil)
+	forbid("readinessProbe", c.ReadinessProbe != nil)
+	forbid("startupProbe", c.StartupProbe != nil)
+	return errs
+}
+
+// validateCommon checks what all containers have. (validateContainerCommon)
+func validateCommon(c *v1.Container, names sets.Set[string], path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if c.Name == "" {
+		errs = append(errs, field.Required(path.Child("name"), ""))
+	} else {
+		errs = append(errs, invalid(path.Child("name"), c.Name, validation.IsDNS1123Label(c.Name))...)
+	}
+	if names.Has(c.Name) {
+		errs = append(errs, field.Duplicate(path.Child("name"), c.Name))
+	}
+	names.Insert(c.Name)
+	if c.Image == "" {
+		errs = append(errs, field.Required(path.Child("image"), ""))
+	} else if !trimmed(c.Image) {
+		errs = append(errs, field.Invalid(path.Child("image"), c.Image, "must not have leading or trailing whitespace"))
+	}
+	errs = append(errs, oneOf(path.Child("imagePullPolicy"), c.ImagePullPolicy, v1.PullAlways, v1.PullIfNotPresent, v1.PullNever)...)
+	errs = append(errs, oneOf(path.Child("terminationMessagePolicy"), c.TerminationMessagePolicy,
+		v1.TerminationMessageReadFile, v1.TerminationMessageFallbackToLogsOnError)...)
+	errs = append(errs, validatePorts(c.Ports, path.Child("ports"))...)
+	return append(errs, validateEnv(c.Env, path.Child("env"))...)
+}
+
+// validateEnv is ValidateEnv for variables with a value of their own: names are relaxed since 1.34.
+func validateEnv(vars []v1.EnvVar, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, v := range vars {
+		if v.Name == "" {
+			errs = append(errs, field.Required(path.Index(i).Child("name"), ""))
+		} else {
+			errs = append(errs, invalid(path.Index(i).Child("name"), v.Name, validation.IsRelaxedEnvVarName(v.Name))...)
+		}
+		if v.ValueFrom != nil && v.Value != "" {
+			errs = append(errs, field.Invalid(path.Index(i).Child("valueFrom"), "", "may not be specified when `value` is not empty"))
+		}
+	}
+	return errs
+}

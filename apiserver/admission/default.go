@@ -1,0 +1,106 @@
+package admission
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+)
+
+// Default fills in what the API server fills in, the namespace default and a UID. Defaults of volumes and of
+// resources are left out: nothing here reads them.
+func Default(pod *v1.Pod) {
+	if pod.Namespace == "" {
+		pod.Namespace = v1.NamespaceDefault
+	}
+	if pod.UID == "" {
+		pod.UID = UID(pod.Namespace, pod.Name)
+	}
+	defaultSpec(&pod.Spec)
+	for _, containers := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			defaultContainer(&containers[i], pod.Spec.HostNetwork)
+		}
+	}
+}
+
+// defaultSpec is SetDefaults_PodSpec and the part of SetDefaults_Pod that is about the spec. A negative
+// grace period is taken for 1 s there, for historical reasons.
+func defaultSpec(spec *v1.PodSpec) {
+	setDefault(&spec.DNSPolicy, v1.DNSClusterFirst)
+	setDefault(&spec.RestartPolicy, v1.RestartPolicyAlways)
+	setDefault(&spec.SchedulerName, v1.DefaultSchedulerName)
+	setDefault(&spec.ServiceAccountName, spec.DeprecatedServiceAccount)
+	spec.DeprecatedServiceAccount = spec.ServiceAccountName
+	if spec.SecurityContext == nil {
+		spec.SecurityContext = &v1.PodSecurityContext{}
+	}
+	if spec.EnableServiceLinks == nil {
+		spec.EnableServiceLinks = ptr.To(v1.DefaultEnableServiceLinks)
+	}
+	switch grace := spec.TerminationGracePeriodSeconds; {
+	case grace == nil:
+		spec.TerminationGracePeriodSeconds = ptr.To[int64](v1.DefaultTerminationGracePeriodSeconds)
+	case *grace < 0:
+		spec.TerminationGracePeriodSeconds = ptr.To[int64](1)
+	}
+}
+
+// defaultContainer is SetDefaults_Container and what SetObjectDefaults_Pod does to a container's parts.
+func defaultContainer(c *v1.Container, hostNetwork bool) {
+	setDefault(&c.ImagePullPolicy, pullPolicy(c.Image))
+	setDefault(&c.TerminationMessagePath, v1.TerminationMessagePathDefault)
+	setDefault(&c.TerminationMessagePolicy, v1.TerminationMessageReadFile)
+	for i := range c.Ports {
+		port := &c.Ports[i]
+		setDefault(&port.Protocol, v1.ProtocolTCP)
+		if hostNetwork { // defaultHostNetworkPorts
+			setDefault(&port.HostPort, port.ContainerPort)
+		}
+	}
+	for i := range c.Env {
+		if from := c.Env[i].ValueFrom; from != nil && from.FieldRef != nil { // SetDefaults_ObjectFieldSelector
+			setDefault(&from.FieldRef.APIVersion, "v1")
+		}
+	}
+	for _, probe := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
+		if probe != nil {
+			defaultProbe(probe)
+		}
+	}
+	if c.Lifecycle != nil {
+		defaultHook(c.Lifecycle.PostStart)
+		defaultHook(c.Lifecycle.PreStop)
+	}
+}
+
+// defaultProbe is SetDefaults_Probe.
+func defaultProbe(probe *v1.Probe) {
+	setDefault(&probe.TimeoutSeconds, 1)
+	setDefault(&probe.PeriodSeconds, 10)
+	setDefault(&probe.SuccessThreshold, 1)
+	setDefault(&probe.FailureThreshold, 3)
+	defaultHTTPGet(probe.HTTPGet)
+	if probe.GRPC != nil && probe.GRPC.Service == nil { // zz_generated.defaults.go
+		probe.GRPC.Service = ptr.To("")
+	}
+}
+
+func defaultHook(hook *v1.LifecycleHandler) {
+	if hook != nil {
+		defaultHTTPGet(hook.HTTPGet)
+	}
+}
+
+// defaultHTTPGet is SetDefaults_HTTPGetAction.
+func defaultHTTPGet(action *v1.HTTPGetAction) {
+	if action != nil {
+		setDefault(&action.Path, "/")
+		setDefault(&action.Scheme, v1.URISchemeHTTP)
+	}
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

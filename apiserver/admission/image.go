@@ -1,0 +1,63 @@
+package admission
+
+import (
+	"regexp"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// The grammar of image references (github.com/distribution/reference v0.6.0), of which the kubelet starts no container
+// with another. A host that is not written is docker.io.
+var (
+	imagePath = regexp.MustCompile(`^(?:` + imageHost + `/)?(` + imageName + `(?:/` + imageName + `)*)(:[\w][\w.-]{0,127})?(@` + imageDigest + `)?$`)
+	imageID   = regexp.MustCompile(`^[a-f0-9]{64}$`) // which nothing can be pulled by
+)
+
+const (
+	imageLabel  = `(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])`
+	imageHost   = `(?:` + imageLabel + `(?:\.` + imageLabel + `)*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?`
+	imageName   = `[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*`
+	imageDigest = `(?:sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128})`
+
+	maxImagePath = 255
+)
+
+// parseImage returns the tag and the digest of an image reference, with what comes before them. It reports false if the
+// image is none.
+func parseImage(image string) (tag, digest string, ok bool) {
+	m := imagePath.FindStringSubmatch(withHost(image))
+	if m == nil || len(m[1]) > maxImagePath || imageID.MatchString(image) {
+		return "", "", false
+	}
+	return m[2], m[3], true
+}
+
+// withHost puts in the host that is meant: what comes before the first slash is one only if it looks like one.
+func withHost(image string) string {
+	host, rest, ok := strings.Cut(image, "/")
+	switch {
+	case !ok:
+		return "docker.io/library/" + image
+	case !strings.ContainsAny(host, ".:") && host != "localhost" && strings.ToLower(host) == host:
+		return "docker.io/" + image
+	case (host == "docker.io" || host == "index.docker.io") && !strings.Contains(rest, "/"):
+		return "docker.io/library/" + rest
+	}
+	return image
+}
+
+// IsImage reports whether a kubelet could start a container of an image: whether its name is a reference.
+func IsImage(image string) bool {
+	_, _, ok := parseImage(image)
+	return ok
+}
+
+// pullPolicy is Always for the tag latest, which is also that of an image without tag and digest. It is IfNotPresent for
+// what is no image. (ParseImageName in pkg/util/parsers)
+func pullPolicy(image string) v1.PullPolicy {
+	if tag, digest, ok := parseImage(image); ok && (tag == ":latest" || tag == "" && digest == "") {
+		return v1.PullAlways
+	}
+	return v1.PullIfNotPresent
+}

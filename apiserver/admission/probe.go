@@ -1,0 +1,144 @@
+package admission
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// validateProbes checks the probes of a container (validateLivenessProbe, validateReadinessProbe,
+// validateStartupProbe): only readiness may need several successes, and only it has no grace period.
+func validateProbes(c *v1.Container, path *field.Path) field.ErrorList {
+	errs := validateProbe(c.LivenessProbe, path.Child("livenessProbe"))
+	errs = append(errs, oneSuccess(c.LivenessProbe, path.Child("livenessProbe"))...)
+	errs = append(errs, validateProbe(c.StartupProbe, path.Child("startupProbe"))...)
+	errs = append(errs, oneSuccess(c.StartupProbe, path.Child("startupProbe"))...)
+	errs = append(errs, validateProbe(c.ReadinessProbe, path.Child("readinessProbe"))...)
+	if p := c.ReadinessProbe; p != nil && p.TerminationGracePeriodSeconds != nil {
+		errs = append(errs, field.Invalid(path.Child("readinessProbe", "terminationGracePeriodSeconds"),
+			*p.TerminationGracePeriodSeconds, "must not be set for readinessProbes"))
+	}
+	return errs
+}
+
+func oneSuccess(probe *v1.Probe, path *field.Path) field.ErrorList {
+	if probe == nil || probe.SuccessThreshold == 1 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path.Child("successThreshold"), probe.SuccessThreshold, "must be 1")}
+}
+
+// validateProbe checks what all probes have.
+func validateProbe(probe *v1.Probe, path *field.Path) field.ErrorList {
+	if probe == nil {
+		return nil
+	}
+	h := probe.ProbeHandler
+	errs := validateHandler(handlers{exec: h.Exec, httpGet: h.HTTPGet, tcpSocket: h.TCPSocket, grpc: h.GRPC}, path)
+	for _, number := range []struct {
+		name  string
+		value int32
+	}{
+		{"initialDelaySeconds", probe.InitialDelaySeconds},
+		{"timeoutSeconds", probe.TimeoutSeconds},
+		{"periodSeconds", probe.PeriodSeconds},
+		{"successThreshold", probe.SuccessThreshold},
+		{"failureThreshold", probe.FailureThreshold},
+	} {
+		errs = append(errs, nonNegative(path.Child(number.name), int64(number.value))...)
+	}
+	if grace := probe.TerminationGracePeriodSeconds; grace != nil && *grace <= 0 {
+		errs = append(errs, field.Invalid(path.Child("terminationGracePeriodSeconds"), *grace, "must be greater than 0"))
+	}
+	return errs
+}
+
+// validateLifecycle checks hooks, of which one that sleeps must not sleep longer than the pod has.
+// (validateSleepAction)
+func validateLifecycle(l *v1.Lifecycle, grace int64, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if l == nil {
+		return nil
+	}
+	for _, hook := range []struct {
+		name    string
+		handler *v1.LifecycleHandler
+	}{{"postStart", l.PostStart}, {"preStop", l.PreStop}} {
+		if h := hook.handler; h != nil {
+			errs = append(errs, validateHandler(handlers{exec: h.Exec, httpGet: h.HTTPGet, tcpSocket: h.TCPSocket, sleep: h.Sleep, grace: grace}, path.Child(hook.name))...)
+		}
+	}
+	return errs
+}
+
+// handlers are the ways to run a probe or a hook, of which exactly one is set.
+type handlers struct {
+	exec      *v1.ExecAction
+	httpGet   *v1.HTTPGetAction
+	tcpSocket *v1.TCPSocketAction
+	grpc      *v1.GRPCAction
+	sleep     *v1.SleepAction
+	grace     int64 // that a sleep must not exceed
+}
+
+// validateHandler checks the first handler and refuses those after it.
+func validateHandler(h handlers, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	count := 0
+	add := func(name string, set bool, check func(*field.Path) field.ErrorList) {
+		if !set {
+			return
+		}
+		if count++; count > 1 {
+			errs = append(errs, field.Forbidden(path.Child(name), "may not specify more than 1 handler type"))
+			return
+		}
+		errs = append(errs, check(path.Child(name))...)
+	}
+	add("exec", h.exec != nil, func(p *field.Path) field.ErrorList { return validateExec(h.exec, p) })
+	add("httpGet", h.httpGet != nil, func(p *field.Path) field.ErrorList { return validateHTTPGet(h.httpGet, p) })
+	add("tcpSocket", h.tcpSocket != nil, func(p *field.Path) field.ErrorList { return validatePort(h.tcpSocket.Port, p.Child("port")) })
+	add("grpc", h.grpc != nil, func(p *field.Path) field.ErrorList {
+		return validatePort(intstr.FromInt32(h.grpc.Port), p.Child("port"))
+	})
+	add("sleep", h.sleep != nil, func(p *field.Path) field.ErrorList { return validateSleep(h.sleep, h.grace, p) })
+	if count == 0 {
+		errs = append(errs, field.Required(path, "must specify a handler type"))
+	}
+	return errs
+}
+
+func validateSleep(sleep *v1.SleepAction, grace int64, path *field.Path) field.ErrorList {
+	if 0 <= sleep.Seconds && sleep.Seconds <= grace {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, sleep.Seconds, fmt.Sprintf("must be non-negative and less than terminationGracePeriodSeconds (%d)", grace))}
+}
+
+func validateExec(exec *v1.ExecAction, path *field.Path) field.ErrorList {
+	if len(exec.Command) > 0 {
+		return nil
+	}
+	return field.ErrorList{field.Required(path.Child("command"), "")}
+}
+
+// validateHTTPGet is validateHTTPGetAction without the protocol, of a feature that is off by default.
+func validateHTTPGet(get *v1.HTTPGetAction, path *field.Path) field.ErrorList {
+	errs := validatePort(get.Port, path.Child("port"))
+	errs = append(errs, oneOf(path.Child("scheme"), get.Scheme, v1.URISchemeHTTP, v1.URISchemeHTTPS)...)
+	for _, header := range get.HTTPHeaders {
+		errs = append(errs, invalid(path.Child("httpHeaders"), header.Name, validation.IsHTTPHeaderName(header.Name))...)
+	}
+	return errs
+}
+
+// validatePort is ValidatePortNumOrName.
+func validatePort(port intstr.IntOrString, path *field.Path) field.ErrorList {
+	if port.Type == intstr.String {
+		return invalid(path, port.StrVal, validation.IsValidPortName(port.StrVal))
+	}
+	return invalid(path, port.IntValue(), validation.IsValidPortNum(port.IntValue()))
+}

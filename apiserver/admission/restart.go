@@ -1,0 +1,59 @@
+package admission
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"probesim.dev/kube/podutil"
+)
+
+const (
+	maxRestartRules = 20
+	maxExitCodes    = 255
+)
+
+// validateInitRestart checks the restart policy of an init container that is no sidecar; rules without a policy
+// are not looked at. (validateInitContainerRestartPolicy)
+func validateInitRestart(c *v1.Container, path *field.Path) field.ErrorList {
+	if c.RestartPolicy == nil && len(c.RestartPolicyRules) > 0 {
+		return field.ErrorList{requirePolicy(path)}
+	}
+	return validateRestart(c, path)
+}
+
+func requirePolicy(path *field.Path) *field.Error {
+	return field.Required(path.Child("restartPolicy"), "must specify restartPolicy when restart rules are used")
+}
+
+// validateRestart checks the restart policy of a container and its rules. (validateContainerRestartPolicy)
+func validateRestart(c *v1.Container, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	switch {
+	case c.RestartPolicy != nil:
+		errs = oneOf(path.Child("restartPolicy"), *c.RestartPolicy,
+			v1.ContainerRestartPolicyAlways, v1.ContainerRestartPolicyNever, v1.ContainerRestartPolicyOnFailure)
+	case len(c.RestartPolicyRules) > 0:
+		errs = field.ErrorList{requirePolicy(path)}
+	}
+	rules := path.Child("restartPolicyRules")
+	if n := len(c.RestartPolicyRules); n > maxRestartRules {
+		errs = append(errs, field.TooMany(rules, n, maxRestartRules))
+	}
+	for i := range c.RestartPolicyRules {
+		errs = append(errs, validateRestartRule(&c.RestartPolicyRules[i], rules.Index(i))...)
+	}
+	return errs
+}
+
+func validateRestartRule(rule *v1.ContainerRestartRule, path *field.Path) field.ErrorList {
+	errs := oneOf(path.Child("action"), rule.Action, v1.ContainerRestartRuleActionRestart, podutil.RestartAllContainers)
+	codes := path.Child("exitCodes")
+	if rule.ExitCodes == nil {
+		return append(errs, field.Required(codes, "must be specified"))
+	}
+	errs = append(errs, oneOf(codes.Child("operator"), rule.ExitCodes.Operator, v1.ContainerRestartRuleOnExitCodesOpIn, v1.ContainerRestartRuleOnExitCodesOpNotIn)...)
+	if n := len(rule.ExitCodes.Values); n > maxExitCodes {
+		errs = append(errs, field.TooMany(codes.Child("values"), n, maxExitCodes))
+	}
+	return errs
+}

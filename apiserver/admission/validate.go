@@ -1,0 +1,102 @@
+package admission
+
+import (
+	"math"
+	"regexp"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+)
+
+// uidPattern is what a UID that a pod brings may look like. The API server takes none from outside, so it has no rule; a
+// kubelet makes folders of that name.
+var uidPattern = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`)
+
+// Validate returns why the API server would not create a pod whose defaults are set, as far as the
+// simulator reads the pod. Paths begin at metadata and spec. (ValidatePodCreate)
+func Validate(pod *v1.Pod) field.ErrorList {
+	errs := apivalidation.ValidateObjectMeta(&pod.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	if pod.UID != UID(pod.Namespace, pod.Name) && !uidPattern.MatchString(string(pod.UID)) {
+		errs = append(errs, field.Invalid(field.NewPath("metadata", "uid"), pod.UID, "must consist of lower case alphanumeric characters, '-' or '.'"))
+	}
+	return append(errs, validateSpec(&pod.Spec, field.NewPath("spec"))...)
+}
+
+// validateSpec is ValidatePodSpec.
+func validateSpec(spec *v1.PodSpec, path *field.Path) field.ErrorList {
+	errs := validateNames(spec, path)
+	errs = append(errs, oneOf(path.Child("restartPolicy"), spec.RestartPolicy,
+		v1.RestartPolicyAlways, v1.RestartPolicyOnFailure, v1.RestartPolicyNever)...)
+	errs = append(errs, oneOf(path.Child("dnsPolicy"), spec.DNSPolicy,
+		v1.DNSClusterFirstWithHostNet, v1.DNSClusterFirst, v1.DNSDefault, v1.DNSNone)...)
+	if deadline := spec.ActiveDeadlineSeconds; deadline != nil && (*deadline < 1 || *deadline > math.MaxInt32) {
+		errs = append(errs, field.Invalid(path.Child("activeDeadlineSeconds"), *deadline, validation.InclusiveRangeError(1, math.MaxInt32)))
+	}
+	if len(spec.Containers) == 0 {
+		errs = append(errs, field.Required(path.Child("containers"), ""))
+	}
+	if spec.TerminationGracePeriodSeconds == nil {
+		errs = append(errs, field.Required(path.Child("terminationGracePeriodSeconds"), ""))
+	}
+	grace := ptr.Deref(spec.TerminationGracePeriodSeconds, math.MaxInt64)
+	names := sets.New[string]()
+	for i := range spec.Containers {
+		errs = append(errs, validateContainer(&spec.Containers[i], names, grace, path.Child("containers").Index(i))...)
+	}
+	for i := range spec.InitContainers {
+		errs = append(errs, validateInitContainer(&spec.InitContainers[i], names, grace, path.Child("initContainers").Index(i))...)
+	}
+	if len(spec.EphemeralContainers) > 0 {
+		errs = append(errs, field.Forbidden(path.Child("ephemeralContainers"), "cannot be set on create"))
+	}
+	return append(errs, validateHostPorts(spec, path)...)
+}
+
+// validateNames checks the fields of a pod that are names of something.
+func validateNames(spec *v1.PodSpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	check := func(name, value string, valid func(string) []string) {
+		if value != "" {
+			errs = append(errs, invalid(path.Child(name), value, valid(value))...)
+		}
+	}
+	check("hostname", spec.Hostname, validation.IsDNS1123Label)
+	check("subdomain", spec.Subdomain, validation.IsDNS1123Label)
+	check("nodeName", spec.NodeName, validation.IsDNS1123Subdomain)
+	check("serviceAccountName", spec.ServiceAccountName, validation.IsDNS1123Subdomain)
+	check("priorityClassName", spec.PriorityClassName, validation.IsDNS1123Subdomain)
+	for i, gate := range spec.ReadinessGates {
+		errs = append(errs, invalid(path.Child("readinessGates").Index(i).Child("conditionType"), string(gate.ConditionType),
+			validation.IsQualifiedName(string(gate.ConditionType)))...)
+	}
+	return errs
+}
+
+// invalid makes errors of what the checks of names say.
+func invalid(path *field.Path, value any, messages []string) field.ErrorList {
+	var errs field.ErrorList
+	for _, m := range messages {
+		errs = append(errs, field.Invalid(path, value, m))
+	}
+	return errs
+}
+
+func oneOf[T ~string](path *field.Path, value T, supported ...T) field.ErrorList {
+	for _, s := range supported {
+		if value == s {
+			return nil
+		}
+	}
+	return field.ErrorList{field.NotSupported(path, value, supported)}
+}
+
+func nonNegative(path *field.Path, value int64) field.ErrorList {
+	return apivalidation.ValidateNonnegativeField(value, path)
+}
+
+func trimmed(s string) bool { return s == strings.TrimSpace(s) }

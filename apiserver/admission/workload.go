@@ -1,0 +1,87 @@
+package admission
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// ValidateDeployment returns why the API server would not create a Deployment, as far as the simulator reads it and
+// but for the spec of its pods. The rules for it and its like are in pkg/apis/apps/validation at v1.37.0.
+// (ValidateDeployment)
+func ValidateDeployment(o *appsv1.Deployment) field.ErrorList {
+	return append(validateMeta(&o.ObjectMeta, apivalidation.NameIsDNSSubdomain),
+		validateController("deployment", "ReplicaSet", o.Spec.Replicas, o.Spec.Selector, &o.Spec.Template)...)
+}
+
+// ValidateReplicaSet does the same for a ReplicaSet, whose words are those of a Deployment. (ValidateReplicaSet)
+func ValidateReplicaSet(o *appsv1.ReplicaSet) field.ErrorList {
+	return append(validateMeta(&o.ObjectMeta, apivalidation.NameIsDNSSubdomain),
+		validateController("deployment", "ReplicaSet", o.Spec.Replicas, o.Spec.Selector, &o.Spec.Template)...)
+}
+
+// ValidateStatefulSet does the same for a StatefulSet, whose name is the host name of its pods but for a number.
+// (ValidateStatefulSet)
+func ValidateStatefulSet(o *appsv1.StatefulSet) field.ErrorList {
+	return append(validateMeta(&o.ObjectMeta, apivalidation.NameIsDNSLabel),
+		validateController("statefulset", "StatefulSet", o.Spec.Replicas, o.Spec.Selector, &o.Spec.Template)...)
+}
+
+// ValidateDaemonSet does the same for a DaemonSet. (ValidateDaemonSet)
+func ValidateDaemonSet(o *appsv1.DaemonSet) field.ErrorList {
+	return append(validateMeta(&o.ObjectMeta, apivalidation.NameIsDNSSubdomain),
+		validateController("daemonset", "DaemonSet", nil, o.Spec.Selector, &o.Spec.Template)...)
+}
+
+// validateMeta checks the metadata of a workload, without what the API server does not take from its author.
+func validateMeta(meta *metav1.ObjectMeta, name apivalidation.ValidateNameFunc) field.ErrorList {
+	meta = meta.DeepCopy()
+	setDefault(&meta.Namespace, v1.NamespaceDefault)
+	meta.ManagedFields, meta.Generation = nil, 0
+	return apivalidation.ValidateObjectMeta(meta, true, name, field.NewPath("metadata"))
+}
+
+// validateController checks the number of pods and how they are selected; kind and deadlineOf are what the API
+// server's messages call the workload.
+func validateController(kind, deadlineOf string, replicas *int32, selector *metav1.LabelSelector, template *v1.PodTemplateSpec) field.ErrorList {
+	path := field.NewPath("spec")
+	errs := nonNegativeIfSet(path.Child("replicas"), replicas)
+	errs = append(errs, validateSelector(kind, selector, template.Labels, path)...)
+	if template.Spec.ActiveDeadlineSeconds != nil {
+		errs = append(errs, field.Forbidden(path.Child("template", "spec", "activeDeadlineSeconds"),
+			fmt.Sprintf("activeDeadlineSeconds in %s is not Supported", deadlineOf)))
+	}
+	return errs
+}
+
+// validateSelector refuses a selector that does not select the pods of its template. Only a DaemonSet may be without
+// one as far as that goes, but then nothing matches.
+func validateSelector(kind string, selector *metav1.LabelSelector, template map[string]string, spec *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	path := spec.Child("selector")
+	if selector == nil && kind != "daemonset" {
+		errs = append(errs, field.Required(path, ""))
+	}
+	errs = append(errs, metavalidation.ValidateLabelSelector(selector, metavalidation.LabelSelectorValidationOptions{}, path)...)
+	if selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) == 0 && kind != "job" {
+		errs = append(errs, field.Invalid(path, selector, "empty selector is invalid for "+kind))
+	}
+	matcher, err := metav1.LabelSelectorAsSelector(selector)
+	if err == nil && !matcher.Matches(labels.Set(template)) {
+		errs = append(errs, field.Invalid(spec.Child("template", "metadata", "labels"), template, "`selector` does not match template `labels`"))
+	}
+	return errs
+}
+
+func nonNegativeIfSet(path *field.Path, value *int32) field.ErrorList {
+	if value == nil {
+		return nil
+	}
+	return nonNegative(path, int64(*value))
+}

@@ -1,0 +1,56 @@
+package apiserver
+
+import (
+	"reflect"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"probesim.dev/kube/profile"
+)
+
+// TestDropDisabled: what makes a sidecar stays.
+func TestDropDisabled(t *testing.T) {
+	always, never := ptr.To(v1.ContainerRestartPolicyAlways), ptr.To(v1.ContainerRestartPolicyNever)
+	rules := []v1.ContainerRestartRule{{Action: v1.ContainerRestartRuleActionRestart}}
+	pod := func() v1.PodSpec {
+		return v1.PodSpec{
+			InitContainers: []v1.Container{{RestartPolicy: always, RestartPolicyRules: rules}, {RestartPolicy: never, RestartPolicyRules: rules}},
+			Containers:     []v1.Container{{RestartPolicy: never, RestartPolicyRules: rules}},
+		}
+	}
+	without := v1.PodSpec{InitContainers: []v1.Container{{RestartPolicy: always}, {}}, Containers: []v1.Container{{}}}
+	for version, want := range map[string]v1.PodSpec{"v1.34.4": without, "v1.36.3": pod(), "v1.37.0": pod()} {
+		p, ok := profile.Named(version)
+		got := pod()
+		if DropDisabled(p, &got); !ok || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v, want %+v", version, got, want)
+		}
+	}
+}
+
+// TestDropGated: fields of probes and hooks are kept where their gate is on, and a lifecycle that has nothing else goes too.
+func TestDropGated(t *testing.T) {
+	http := func() *v1.HTTPGetAction { return &v1.HTTPGetAction{Path: "/", Protocol: ptr.To(v1.HTTPProtocolHTTP2)} }
+	spec := func() *v1.PodSpec {
+		return &v1.PodSpec{Containers: []v1.Container{{
+			LivenessProbe:  &v1.Probe{ProbeHandler: v1.ProbeHandler{HTTPGet: http()}},
+			ReadinessProbe: &v1.Probe{ProbeHandler: v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: 1, Mode: ptr.To(v1.GRPCProbeModeTLS)}}},
+			Lifecycle:      &v1.Lifecycle{PreStop: &v1.LifecycleHandler{HTTPGet: http()}, StopSignal: ptr.To(v1.SIGUSR1)},
+		}, {Lifecycle: &v1.Lifecycle{StopSignal: ptr.To(v1.SIGUSR1)}}}}
+	}
+	got := spec()
+	DropDisabled(profile.V1_37_0, got)
+	c := got.Containers[0]
+	if c.LivenessProbe.HTTPGet.Protocol != nil || c.ReadinessProbe.GRPC.Mode != nil || c.Lifecycle.PreStop.HTTPGet.Protocol != nil ||
+		c.Lifecycle.StopSignal != nil || got.Containers[1].Lifecycle != nil {
+		t.Errorf("with all gates off %+v is left", got)
+	}
+	on := profile.V1_37_0
+	on.GRPCProbeTLS, on.H2CProbe, on.StopSignals = true, true, true
+	got = spec()
+	if DropDisabled(on, got); !reflect.DeepEqual(got, spec()) {
+		t.Errorf("with all gates on %+v is left", got)
+	}
+}

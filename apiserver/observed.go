@@ -1,0 +1,54 @@
+package apiserver
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/trace"
+)
+
+// Observed returns what the trace shows of a pod's status: its containers in the order of the spec,
+// init containers first, without those that have no status.
+func Observed(pod *v1.Pod) *trace.PodStatus {
+	s := &trace.PodStatus{Phase: string(pod.Status.Phase), Reason: pod.Status.Reason}
+	for _, c := range pod.Status.Conditions {
+		is := c.Status == v1.ConditionTrue
+		switch c.Type {
+		case v1.PodInitialized:
+			s.Initialized = is
+		case v1.ContainersReady:
+			s.ContainersReady = is
+		case v1.PodReady:
+			s.Ready = is
+		}
+	}
+	s.Containers = make([]trace.ContainerStatus, 0, len(pod.Spec.InitContainers)+len(pod.Spec.Containers))
+	s.Containers = appendObserved(s.Containers, pod.Spec.InitContainers, pod.Status.InitContainerStatuses)
+	s.Containers = appendObserved(s.Containers, pod.Spec.Containers, pod.Status.ContainerStatuses)
+	return s
+}
+
+func appendObserved(to []trace.ContainerStatus, specs []v1.Container, statuses []v1.ContainerStatus) []trace.ContainerStatus {
+	for i := range specs {
+		for j := range statuses {
+			if statuses[j].Name == specs[i].Name {
+				to = append(to, observedContainer(&statuses[j]))
+			}
+		}
+	}
+	return to
+}
+
+func observedContainer(c *v1.ContainerStatus) trace.ContainerStatus {
+	o := trace.ContainerStatus{
+		Name: c.Name, State: "waiting", Ready: c.Ready, Started: c.Started != nil && *c.Started, RestartCount: c.RestartCount,
+	}
+	switch {
+	case c.State.Running != nil:
+		o.State = "running"
+	case c.State.Terminated != nil:
+		o.State, o.Reason, o.ExitCode = "terminated", c.State.Terminated.Reason, c.State.Terminated.ExitCode
+	case c.State.Waiting != nil:
+		o.Reason = c.State.Waiting.Reason
+	}
+	return o
+}

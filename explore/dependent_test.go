@@ -1,0 +1,28 @@
+package explore_test
+
+import (
+	"testing"
+	"time"
+
+	"probesim.dev/explore"
+	"probesim.dev/sim/choose"
+	"probesim.dev/trace"
+)
+
+// A choice that comes up only where another was made is found, if neither leads further by itself.
+func TestFollowFindsWhatComesUpLater(t *testing.T) {
+	run := func(c choose.Chooser, clock func(func() time.Duration), _ time.Duration, _ bool) ([]trace.Record, error) {
+		clock(func() time.Duration { return time.Second })
+		message := "alone"
+		if c.Choose(choose.Choice{Kind: choose.Race, Key: "overtaken"}, 2) == 1 && c.Choose(choose.Choice{Kind: choose.Race, Key: "stopped"}, 3) == 2 {
+			message = "stopped"
+		}
+		return []trace.Record{{T: time.Second, Kind: trace.Event, Message: message}}, nil
+	}
+	r := explore.Follow(explore.Options{
+		Run: run, Duration: time.Minute, Want: []trace.Record{{T: time.Second, Kind: trace.Event, Message: "stopped"}},
+	})
+	if r.Divergence != nil || len(r.Made) != 2 {
+		t.Errorf("made %v: %+v", r.Made, r.Divergence)
+	}
+}

@@ -1,0 +1,175 @@
+package explore_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"probesim.dev/explore"
+	"probesim.dev/fakeruntime"
+	"probesim.dev/kube/profile"
+	"probesim.dev/node"
+	"probesim.dev/prober"
+	"probesim.dev/sim/choose"
+	"probesim.dev/trace"
+)
+
+const duration = 70 * time.Second
+
+// crashing is a pod whose probes tick together and whose containers crash, so that much depends on the
+// order of what happens at one instant.
+func crashing() (*v1.Pod, fakeruntime.Pod) {
+	probe := func(failures int32) *v1.Probe {
+		return &v1.Probe{
+			ProbeHandler:  v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"healthy"}}},
+			PeriodSeconds: 5, TimeoutSeconds: 1, SuccessThreshold: 1, FailureThreshold: failures,
+		}
+	}
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid"}}
+	pod.Spec.RestartPolicy = v1.RestartPolicyAlways
+	for _, name := range []string{"a", "b"} {
+		pod.Spec.Containers = append(pod.Spec.Containers, v1.Container{
+			Name: name, Image: "image:1", StartupProbe: probe(9), LivenessProbe: probe(2), ReadinessProbe: probe(1),
+		})
+	}
+	exit := fakeruntime.Rule{From: fakeruntime.Exactly(31 * time.Second), Exit: &fakeruntime.Exit{Code: 1}}
+	program := fakeruntime.Program{Rules: []fakeruntime.Rule{exit}}
+	return pod, fakeruntime.Pod{UID: "uid", Namespace: "default", Name: "web", Containers: map[string]fakeruntime.ContainerConfig{
+		"a": {Program: program}, "b": {Program: program},
+	}}
+}
+
+// simulate runs the pod with a version's rules.
+func simulate(p profile.Profile) explore.Run { return simulateSince(p, node.DefaultUptime) }
+
+// simulateSince runs it on a kubelet of that age.
+func simulateSince(p profile.Profile, uptime time.Duration) explore.Run {
+	return func(c choose.Chooser, clock func(func() time.Duration), until time.Duration, internal bool) ([]trace.Record, error) {
+		n := node.New(node.Options{Profile: p, Uptime: &uptime, Chooser: c, Trace: &trace.Recorder{Internal: internal}})
+		defer n.Close()
+		clock(n.Now)
+		n.At(0, func() { n.AddPod(crashing()) })
+		err := n.RunUntil(until)
+		return n.Trace().Records(), err
+	}
+}
+
+// noting is a policy that notes when jitters are drawn, as the real kubelet's engine does. It is canonical
+// half of the time, and never interrupts.
+type noting struct {
+	choose.Seeded
+	now   func() time.Duration
+	drawn []explore.Requeue
+}
+
+func (n *noting) Next(candidates []choose.Choice) int {
+	if n.Seeded.Choose(candidates[0], 2) > 0 {
+		return 0
+	}
+	return n.Seeded.Next(candidates)
+}
+
+func (n *noting) Choose(c choose.Choice, count int) int {
+	if c.Kind == choose.Preemption {
+		return 0
+	}
+	return n.Seeded.Choose(c, count)
+}
+
+func (n *noting) Fraction(c choose.Choice) float64 {
+	f := n.Seeded.Fraction(c)
+	n.drawn = append(n.drawn, explore.Requeue{T: n.now(), Fraction: f})
+	return f
+}
+
+// follow has the simulator follow a run of another one that made its choices by a seed.
+func follow(t *testing.T, seed uint64, other profile.Profile, budget int) (explore.Result, []trace.Record) {
+	t.Helper()
+	c := &noting{Seeded: choose.Seeded(seed), now: func() time.Duration { return 0 }}
+	want, err := simulate(other)(c, func(now func() time.Duration) { c.now = now }, duration, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return explore.Follow(explore.Options{
+		Run: simulate(profile.Newest()), Want: want, Duration: duration, Requeues: c.drawn, Budget: budget,
+	}), want
+}
+
+// A trace that some choices led to is followed, and the choices that were found lead along it again.
+func TestFollowExplainsWhatChoicesDid(t *testing.T) {
+	searched := false
+	for seed := range uint64(2) {
+		r, want := follow(t, seed, profile.Newest(), 0)
+		if r.Divergence != nil {
+			t.Errorf("seed %d: %s", seed, r.Divergence.Text(want))
+		}
+		searched = searched || len(r.Made) > 0
+	}
+	if !searched {
+		t.Error("each seed gave the canonical run: the test shows nothing")
+	}
+}
+
+// A kubelet with another rule is found out, at the first record in which it shows.
+func TestFollowFindsAnotherRule(t *testing.T) {
+	other := profile.Newest()
+	other.ManualTrigger = false
+	r, want := follow(t, 1, other, 100)
+	if r.Divergence == nil {
+		t.Fatal("the rule made no difference")
+	}
+	got := r.Divergence.Got
+	if len(got) == 0 || got[0].Kind != trace.ProbeExecuted || got[0].Probe != trace.Readiness {
+		t.Errorf("the first record that only the simulator has is %+v, want a readiness probe", got)
+	}
+	text := r.Divergence.Text(want)
+	for _, part := range []string{"no choice explains", "\n+ ", "ProbeExecuted readiness success"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the text has no %q:\n%s", part, text)
+		}
+	}
+}
+
+// young is a policy that notes what the probe workers of a young kubelet draw, and when they run first.
+type young struct {
+	choose.Seeded
+	now   func() time.Duration
+	start explore.Start
+}
+
+func (y *young) Fraction(c choose.Choice) float64 {
+	f := y.Seeded.Fraction(c)
+	if worker, ok := strings.CutPrefix(c.Key, prober.StartJitter); ok {
+		const period = 5 * time.Second
+		y.start.Fractions = append(y.start.Fractions, f)
+		y.start.Runs = append(y.start.Runs, explore.FirstRun{
+			Worker: worker, T: y.now() + time.Duration(f*float64(period)), Period: period,
+		})
+	}
+	return f
+}
+
+func (y *young) Choose(choose.Choice, int) int { return 0 }
+
+// Of the delays before the first runs of young probe workers it is known who drew which, however they were ordered.
+func TestFollowKnowsFirstRuns(t *testing.T) {
+	y := &young{Seeded: 3, now: func() time.Duration { return 0 }}
+	run := simulateSince(profile.Newest(), 0)
+	want, err := run(y, func(now func() time.Duration) { y.now = now }, duration, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(y.start.Fractions)
+	o := explore.Options{Run: run, Want: want, Duration: duration, Starts: []explore.Start{y.start}, Budget: 200}
+	if r := explore.Follow(o); r.Divergence != nil {
+		t.Error(r.Divergence.Text(want))
+	}
+	o.Starts[0].Runs = nil
+	if r := explore.Follow(o); r.Divergence == nil {
+		t.Error("it is followed without them too: the test shows nothing")
+	}
+}

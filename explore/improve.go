@@ -1,0 +1,182 @@
+package explore
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"probesim.dev/prober"
+	"probesim.dev/sim/choose"
+	"probesim.dev/trace"
+)
+
+// improve looks for a run that goes further along the trace: with one more choice of those that are likely; with one and
+// another that only comes up then; with one of the others, of which there may be thousands; with two or three of the worker
+// whose probes differ; with all choices of one instant drawn again; with one and the end of a race, of which there are
+// few; with two of one instant; then with any two.
+func (f *follower) improve(best attempt) (attempt, bool) {
+	options := f.alternatives(best)
+	for _, way := range []func(attempt, []option) (attempt, bool){
+		f.likely, f.dependent, f.unlikely, f.ofWorker, f.shake, f.pairs,
+	} {
+		if a, ok := way(best, options); ok {
+			return a, true
+		}
+	}
+	return attempt{}, false
+}
+
+// mostLikely is how many choices are likely, of those that are listed in this order.
+const mostLikely = 500
+
+func (f *follower) likely(best attempt, options []option) (attempt, bool) {
+	return f.one(best, options[:min(mostLikely, len(options))])
+}
+
+func (f *follower) unlikely(best attempt, options []option) (attempt, bool) {
+	return f.one(best, options[min(mostLikely, len(options)):])
+}
+
+// one tries each choice. One that only has something come a little later, such as after a housekeeping, may be in the way
+// afterwards: then others are looked at that may lead much further.
+func (f *follower) one(best attempt, options []option) (attempt, bool) {
+	for i, o := range options {
+		a, ok := f.further(best, o.made)
+		if !ok {
+			continue
+		}
+		a = f.lookAhead(best, a)
+		for _, other := range options[i+1 : min(i+1+mostOthers, len(options))] {
+			if a.parts > best.parts+aLittle || f.runs >= f.Budget {
+				break
+			}
+			if b, ok := f.further(best, other.made); ok {
+				if b = f.lookAhead(best, b); b.parts > a.parts {
+					a = b
+				}
+			}
+		}
+		return a, true
+	}
+	return attempt{}, false
+}
+
+// How far ahead, and how many other choices, one looks that has come only a little further.
+const (
+	aLittle    = 12 * time.Millisecond
+	ahead      = 2 * time.Second
+	mostOthers = 200
+)
+
+// lookAhead makes an attempt that has gone further than best again, to see how much.
+func (f *follower) lookAhead(best, a attempt) attempt {
+	return f.try(a.made, min(best.parts+ahead, f.Duration), false)
+}
+
+// mostOfWorker bounds the choices of a worker that are combined.
+const mostOfWorker = 14
+
+// ofWorker tries the latest choices of the worker in twos and threes of whose probe a record differs: what it does
+// depends on the ticks and triggers that it took before.
+func (f *follower) ofWorker(best attempt, options []option) (attempt, bool) {
+	var own []choose.Made
+	for _, o := range options {
+		if len(own) < mostOfWorker && slices.ContainsFunc(f.differing(best), func(r trace.Record) bool {
+			return r.Kind == trace.ProbeExecuted && strings.HasSuffix(o.made.Key, prober.WorkerName(r.Probe, r.Pod, r.Container))
+		}) {
+			own = append(own, o.made)
+		}
+	}
+	for i := range own {
+		for j := range i {
+			if a, ok := f.further(best, own[i], own[j]); ok {
+				return a, true
+			}
+			for k := range j {
+				if a, ok := f.further(best, own[i], own[j], own[k]); ok {
+					return a, true
+				}
+			}
+		}
+	}
+	return attempt{}, false
+}
+
+// How many of the latest instants are shaken, and how often for each choice that comes up.
+const (
+	mostShaken = 16
+	shakes     = 6
+)
+
+// shake tries other choices for all that is decided at one instant together: several may be needed for one order, and
+// some come up only when others are made.
+func (f *follower) shake(best attempt, options []option) (attempt, bool) {
+	var shaken []time.Duration
+	for _, o := range options {
+		if len(shaken) == mostShaken || f.runs >= f.Budget {
+			break
+		}
+		if slices.Contains(shaken, o.t) {
+			continue
+		}
+		shaken = append(shaken, o.t)
+		if a, ok := f.shakeAt(best, o.t); ok {
+			return a, true
+		}
+	}
+	return attempt{}, false
+}
+
+// shakeAt draws all choices of an instant, those made before too.
+func (f *follower) shakeAt(best attempt, t time.Duration) (attempt, bool) {
+	made := slices.DeleteFunc(slices.Clone(best.made), func(m choose.Made) bool {
+		return slices.ContainsFunc(best.decisions, func(d decision) bool { return d.t == t && d.about(m.Choice) })
+	})
+	until := min(best.parts+margin, f.Duration)
+	for n, seed := shakes, 0; seed < n && f.runs < f.Budget; seed++ {
+		c := f.chooser(slices.Clone(made))
+		c.shaken = &shake{choose.Seeded(seed), t}
+		a := f.run(c, until, false)
+		if a.parts > best.parts {
+			if a = f.try(a.made, until, false); a.parts > best.parts {
+				return a, true
+			}
+		}
+		n = shakes * (len(a.made) - len(made))
+	}
+	return attempt{}, false
+}
+
+// pairs tries two choices, those with the end of a race first.
+func (f *follower) pairs(best attempt, options []option) (attempt, bool) {
+	isRace := func(o option) bool { return o.made.Kind == choose.Race }
+	for _, related := range []func(a, b option) bool{
+		func(a, b option) bool { return isRace(a) != isRace(b) },
+		func(a, b option) bool { return isRace(a) == isRace(b) && a.t == b.t },
+		func(a, b option) bool { return isRace(a) == isRace(b) && a.t != b.t },
+	} {
+		for i, o := range options {
+			for _, second := range options[:i] {
+				if !related(o, second) {
+					continue
+				}
+				if a, ok := f.further(best, o.made, second.made); ok {
+					return a, true
+				}
+			}
+		}
+	}
+	return attempt{}, false
+}
+
+// margin is how far beyond the parting a trial goes: far enough to see that it got past it.
+const margin = 10 * time.Millisecond
+
+func (f *follower) further(best attempt, more ...choose.Made) (attempt, bool) {
+	if f.runs >= f.Budget {
+		return attempt{}, false
+	}
+	until := min(best.parts+margin, f.Duration)
+	a := f.try(append(slices.Clone(best.made), more...), until, false)
+	return a, a.parts > best.parts
+}

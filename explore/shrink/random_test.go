@@ -1,0 +1,198 @@
+package shrink
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path"
+	"reflect"
+	"slices"
+	"testing"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/random"
+	"probesim.dev/kube/profile"
+	"probesim.dev/scenarios"
+)
+
+func load(t *testing.T, file []byte) *scenarios.Scenario {
+	t.Helper()
+	loaded, err := scenarios.LoadBytes(fileName, file, nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, file)
+	}
+	return loaded[0]
+}
+
+// checkMinimal checks that nothing at all can be left out of a result, by trying.
+func checkMinimal(t *testing.T, r Result, differs func([]byte) (string, bool)) {
+	t.Helper()
+	if !r.Minimal {
+		t.Errorf("not minimal after %d trials", r.Trials)
+	}
+	s := &shrinker{docs: parse(r.File)}
+	if again := s.docs.write(nil).text; !bytes.Equal(again, r.File) {
+		t.Errorf("the formatting is not stable:\n%s\n%s", r.File, again)
+	}
+	for depth := 0; len(s.level(depth)) > 0; depth++ {
+		for _, part := range s.level(depth) {
+			text := s.docs.write(nodes{part: true}).text
+			if _, err := scenarios.LoadBytes(fileName, text, nil); err != nil {
+				continue
+			}
+			if signature, ok := differs(text); ok && signature == r.Signature {
+				t.Errorf("a part at depth %d can be left out of\n%s\nwhich gives\n%s", depth, r.File, text)
+			}
+		}
+	}
+}
+
+// twoProbesAndExit reports whether a container has two probes and a program that ends by itself.
+func twoProbesAndExit(s *scenarios.Scenario) bool {
+	exits := func(c fakeruntime.ContainerConfig) bool {
+		for _, r := range c.Program.Rules {
+			if r.Exit != nil {
+				return true
+			}
+		}
+		return false
+	}
+	for _, p := range s.Plans()[0].Pods() {
+		for _, c := range p.Pod.Spec.Containers {
+			l, r, u := c.LivenessProbe != nil, c.ReadinessProbe != nil, c.StartupProbe != nil
+			if (l && r || l && u || r && u) && exits(p.Program.Containers[c.Name]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TestShape: what a file looks like is kept, and nothing else is.
+func TestShape(t *testing.T) {
+	count, largest, most := 0, 0, 0
+	for seed := uint64(1); count < 12; seed++ {
+		file := random.Scenario(seed)
+		differs := func(file []byte) (string, bool) { return "", twoProbesAndExit(load(t, file)) }
+		if _, ok := differs(file); !ok {
+			continue
+		}
+		r, err := File(file, differs, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkMinimal(t, r, differs)
+		count, largest, most = count+1, max(largest, len(r.File)), max(most, r.Trials)
+	}
+	t.Logf("%d files, at most %d bytes, %d trials", count, largest, most)
+	if largest > 450 || most > 200 {
+		t.Errorf("%d bytes were left, or %d trials made", largest, most)
+	}
+}
+
+// TestProgress: what is told on the way loads and shows the same, and the last of it is the result.
+func TestProgress(t *testing.T) {
+	differs := func(file []byte) (string, bool) { return "", twoProbesAndExit(load(t, file)) }
+	var last Result
+	told := 0
+	progress := func(r Result) {
+		if _, ok := differs(r.File); !ok || r.Minimal || r.Trials < last.Trials {
+			t.Errorf("after %d trials: minimal: %v, differs: %v", r.Trials, r.Minimal, ok)
+		}
+		last, told = r, told+1
+	}
+	r, err := File(random.Scenario(1), differs, Options{Progress: progress, Comment: "Seed 1."})
+	if err != nil || told == 0 || !bytes.Equal(last.File, r.File) || !bytes.HasPrefix(r.File, []byte("# Seed 1.\n")) {
+		t.Errorf("%v, told %d times, at last of\n%s\nand the result is\n%s", err, told, last.File, r.File)
+	}
+}
+
+// unseen are the flags of what no record shows, and of what the API server refuses or takes out so that no kubelet
+// sees it.
+var unseen = []string{"SandboxReasonInCondition", "RestartAllContainers", "GRPCProbeTLS", "H2CProbe", "StopSignals"}
+
+// otherRules returns kubelets that differ from the newest in one rule each, by the name of its flag.
+func otherRules() map[string]profile.Profile {
+	others := map[string]profile.Profile{}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[profile.Profile]()) {
+		if f.Type.Kind() != reflect.Bool || slices.Contains(unseen, f.Name) {
+			continue
+		}
+		other := profile.Newest()
+		flag := reflect.ValueOf(&other).Elem().FieldByIndex(f.Index)
+		flag.SetBool(!flag.Bool())
+		others[f.Name] = other
+	}
+	return others
+}
+
+// TestOneRule: random scenarios show that two kubelets differ in one rule, and shrinking shows in what.
+// What a file shows is the kind of the first record that differs.
+func TestOneRule(t *testing.T) {
+	for name, other := range otherRules() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			differs := func(file []byte) (string, bool) {
+				s := load(t, file)
+				return firstDifference(observed(t, s, profile.Newest()), observed(t, s, other))
+			}
+			source, file := firstToDiffer(t, name, differs)
+			r, err := File(file, differs, Options{Comment: fmt.Sprintf("%s: without %s.", source, name)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d bytes of %d were left after %d trials; they show %s\n%s", len(r.File), len(file), r.Trials, r.Signature, r.File)
+			if _, ok := differs(r.File); !ok || len(r.File) > 800 || r.Trials > 400 {
+				t.Errorf("%d bytes were left, or %d trials made", len(r.File), r.Trials)
+			}
+		})
+	}
+}
+
+// rare are files that show the flags of what random scenarios hardly ever do.
+var rare = map[string]string{"UpdateNeedsAdmission": "../../scenarios/library/versions/rejected-pod.yaml"}
+
+// firstToDiffer returns a file that differs and what it is.
+func firstToDiffer(t *testing.T, flag string, differs func([]byte) (string, bool)) (string, []byte) {
+	t.Helper()
+	if name := rare[flag]; name != "" {
+		file, err := os.ReadFile(name)
+		if _, ok := differs(file); err != nil || !ok {
+			t.Fatalf("%s does not tell the two apart: %v", name, err)
+		}
+		return path.Base(name), file
+	}
+	seed, file := firstSeed(t, differs)
+	return fmt.Sprintf("Seed %d", seed), file
+}
+
+// firstSeed returns a random scenario that differs.
+func firstSeed(t *testing.T, differs func([]byte) (string, bool)) (uint64, []byte) {
+	t.Helper()
+	const most = 500
+	for seed := uint64(1); seed <= most; seed++ {
+		file := random.Scenario(seed)
+		if _, ok := differs(file); ok {
+			return seed, file
+		}
+	}
+	t.Fatalf("%d random scenarios do not tell the two apart", most)
+	return 0, nil
+}
+
+// firstDifference returns the kind of the first record that two traces do not share.
+func firstDifference(a, b []byte) (string, bool) {
+	linesA, linesB := bytes.Split(a, []byte("\n")), bytes.Split(b, []byte("\n"))
+	for i := range min(len(linesA), len(linesB)) {
+		if !bytes.Equal(linesA[i], linesB[i]) {
+			return string(kind(linesA[i])), true
+		}
+	}
+	return "end", len(linesA) != len(linesB)
+}
+
+func kind(line []byte) []byte {
+	_, after, _ := bytes.Cut(line, []byte(`"kind":"`))
+	before, _, _ := bytes.Cut(after, []byte(`"`))
+	return before
+}

@@ -1,0 +1,112 @@
+package shrink
+
+import (
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"probesim.dev/kube/profile"
+	"probesim.dev/node"
+	"probesim.dev/scenarios"
+	"probesim.dev/trace"
+)
+
+// TestShrink shrinks the files in testdata/shrink. Run it with -rewrite after a change, and read the difference.
+//
+//	file NAME               keeps a file that later ones can take workloads from
+//	shrink shows=(A, B, …)  shrinks a file as long as each of these is found: an RE2 expression, with
+//	                        trace: before it, in the trace of the first run, else in the file.
+//	                        Arguments trials=N and comment=TEXT are the options.
+func TestShrink(t *testing.T) {
+	datadriven.Walk(t, "testdata/shrink", func(t *testing.T, path string) {
+		files := map[string][]byte{}
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			switch d.Cmd {
+			case "file":
+				files[d.CmdArgs[0].Key] = []byte(d.Input)
+				return ""
+			case "shrink":
+				return shrinkCommand(t, d, files)
+			}
+			d.Fatalf(t, "unknown command %s", d.Cmd)
+			return ""
+		})
+	})
+}
+
+func shrinkCommand(t *testing.T, d *datadriven.TestData, files map[string][]byte) string {
+	o := Options{ReadFile: func(path string) ([]byte, error) {
+		if data, ok := files[path]; ok {
+			return data, nil
+		}
+		return nil, fs.ErrNotExist
+	}}
+	var shows []string
+	for _, arg := range d.CmdArgs {
+		switch arg.Key {
+		case "shows":
+			shows = arg.Vals
+		case "trials":
+			o.Trials, _ = strconv.Atoi(arg.Vals[0])
+		case "comment":
+			o.Comment = strings.Join(arg.Vals, "\n")
+		}
+	}
+	r, err := File([]byte(d.Input), func(file []byte) (string, bool) { return "", holds(t, file, o, shows) }, o)
+	if err != nil {
+		return "error: " + err.Error() + "\n"
+	}
+	how := "minimal"
+	if !r.Minimal {
+		how = "not minimal"
+	}
+	return fmt.Sprintf("%s\n%s after %d trials\n", r.File, how, r.Trials)
+}
+
+// holds reports whether a file shows something; see TestShrink.
+func holds(t *testing.T, file []byte, o Options, shows []string) bool {
+	t.Helper()
+	loaded, err := scenarios.LoadBytes(fileName, file, o.ReadFile)
+	if err != nil {
+		t.Fatalf("a file that does not load was tried: %v\n%s", err, file)
+	}
+	records := ""
+	for _, show := range shows {
+		pattern, inTrace := strings.CutPrefix(show, "trace:")
+		text := string(file)
+		if inTrace {
+			if records == "" {
+				records = string(observed(t, loaded[0], profile.Newest()))
+			}
+			text = records
+		}
+		if !regexp.MustCompile(pattern).MatchString(text) {
+			return false
+		}
+	}
+	return true
+}
+
+// observed simulates the first run of a scenario and returns its observable records, a line each.
+func observed(t *testing.T, s *scenarios.Scenario, p profile.Profile) []byte {
+	t.Helper()
+	plan := s.Plans()[0]
+	n := node.New(node.Options{Profile: p, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config})
+	defer n.Close()
+	plan.Drive(n)
+	if err := n.RunUntil(plan.Duration); err != nil {
+		t.Fatal(err)
+	}
+	var lines []byte
+	for _, r := range n.Trace().Records() {
+		if r.Kind.Observable() {
+			lines = append(trace.AppendObserved(lines, &r), '\n')
+		}
+	}
+	return lines
+}

@@ -1,0 +1,199 @@
+package shrink
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"probesim.dev/internal/value"
+)
+
+// simplifyValues puts simpler values in the place of others.
+func (s *shrinker) simplifyValues() {
+	s.eachField(func(key string, n *yaml.Node) {
+		for n.Kind == yaml.ScalarNode && s.simplify(n, key) {
+		}
+	})
+}
+
+// eachField calls do for each scalar and each list of the file with the name of its field; that of an
+// item of a list is the list's.
+func (s *shrinker) eachField(do func(key string, n *yaml.Node)) {
+	var visit func(string, *yaml.Node)
+	visit = func(key string, n *yaml.Node) {
+		if n.Kind != yaml.MappingNode {
+			do(key, n)
+		}
+		for i := 0; i < len(n.Content) && !s.exhausted(); i++ {
+			if n.Kind == yaml.MappingNode {
+				key = n.Content[i].Value
+				i++
+			}
+			visit(key, n.Content[i])
+		}
+	}
+	for _, doc := range s.docs {
+		visit("", doc)
+	}
+}
+
+// edited keeps the documents as they were just edited if they load and show the same.
+func (s *shrinker) edited() bool {
+	text := s.docs.write(nil).text
+	if s.hasFailed(text) || s.exhausted() {
+		return false
+	}
+	if s.load(text) != nil {
+		s.fail(text)
+		return false
+	}
+	if !s.shows(text) {
+		return false
+	}
+	s.keep(text)
+	return true
+}
+
+// simplify takes the first simpler value that shows the same.
+func (s *shrinker) simplify(n *yaml.Node, key string) bool {
+	was := *n
+	for _, v := range simpler(key, n) {
+		*n = yaml.Node{Kind: yaml.ScalarNode, Value: v}
+		if was.ShortTag() == "!!str" && !answerFields[key] && !isRange(was.Value) {
+			n.Tag = "!!str" // in quotes where it looks like something else
+		}
+		if s.edited() {
+			return true
+		}
+	}
+	*n = was
+	return false
+}
+
+// names are fields whose values stand for something elsewhere, or say what an object is.
+var names = map[string]bool{
+	"apiVersion": true, "kind": true, "name": true, "namespace": true, "pod": true, "container": true, "image": true, "file": true,
+	"duration": true, // which is cut
+}
+
+// simpler returns simpler values for a field, the simplest first. Each is simpler than the one there is:
+// taking one after the other comes to an end.
+func simpler(key string, n *yaml.Node) []string {
+	switch {
+	case names[key]:
+		return nil
+	case answerFields[key]:
+		a, ok := parseAnswer(n.Value)
+		if !ok || n.Value == "repeat" {
+			return nil
+		}
+		return a.simpler()
+	case n.ShortTag() == "!!int":
+		i, err := strconv.ParseInt(n.Value, 10, 64)
+		if err != nil {
+			return nil
+		}
+		var list []string
+		for _, v := range simplerNumbers(i) {
+			list = append(list, strconv.FormatInt(v, 10))
+		}
+		return list
+	case n.ShortTag() != "!!str":
+		return nil
+	}
+	if times := simplerTimes(n.Value); times != nil {
+		return times
+	}
+	if isRange(n.Value) {
+		from, to, _ := strings.Cut(n.Value, "..")
+		return []string{from, to}
+	}
+	return simplerText(n.Value)
+}
+
+var rangePattern = regexp.MustCompile(`^\d+\.\.\d+$`)
+
+// isRange reports whether text is a range of numbers with both ends.
+func isRange(text string) bool { return rangePattern.MatchString(text) }
+
+// simplerNumbers returns smaller positive numbers, the smallest first: some round ones, the half, and of
+// small numbers the one before.
+func simplerNumbers(n int64) []int64 {
+	list := []int64{1, 2, 3, 5, 10, 20, 30, 60, n / 2}
+	if n <= 20 {
+		list = append(list, n-1)
+	}
+	list = slices.DeleteFunc(list, func(v int64) bool { return v >= n || v < 1 })
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// grains are what round times are multiples of, the roundest first.
+var grains = []time.Duration{
+	time.Hour, 10 * time.Minute, time.Minute, 10 * time.Second, time.Second, 100 * time.Millisecond, 10 * time.Millisecond,
+	time.Millisecond, 100 * time.Microsecond, time.Microsecond, time.Nanosecond,
+}
+
+// simplerTimes returns rounder or smaller times than a duration, and exact times for a draw; nil if text
+// is neither. Text that is as simple as can be has none.
+func simplerTimes(text string) []string {
+	var d value.Draw
+	if d.UnmarshalText([]byte(text)) != nil {
+		return nil
+	}
+	if d.Min != d.Max {
+		middle := d.Min + (d.Max-d.Min)/2
+		return []string{value.Format(d.Max), value.Format(d.Min), value.Format(middle)}
+	}
+	list := []string{}
+	for i, t := range rounder(d.Min) {
+		if s := value.Format(t); i == 0 || s != list[len(list)-1] {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// rounder returns 0, the multiples of rounder grains next to t, and half of it in its own grain.
+func rounder(t time.Duration) []time.Duration {
+	if t == 0 {
+		return nil
+	}
+	list := []time.Duration{0}
+	for _, grain := range grains {
+		down := t / grain * grain
+		if down == t {
+			if half := t / 2 / grain * grain; half > 0 {
+				list = append(list, half)
+			}
+			return list
+		}
+		if up := down + grain; up <= 2*t { // nothing is rounded to many times what it was
+			list = append(list, up)
+		}
+		if down > 0 {
+			list = append(list, down)
+		}
+	}
+	return list
+}
+
+// shortText is how long text is that is not worth a change, in bytes.
+const shortText = 3
+
+// simplerText returns a letter and the first half.
+func simplerText(text string) []string {
+	if len(text) <= shortText {
+		return nil
+	}
+	half := len(text) / 2
+	for !utf8.RuneStart(text[half]) {
+		half--
+	}
+	return []string{"x", text[:half]}
+}

@@ -1,0 +1,68 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"probesim.dev/trace"
+)
+
+// Lines before and after the parting that Text shows.
+const (
+	linesBefore = 8
+	linesAfter  = 12
+)
+
+// Text shows where a run parts from the trace it was to follow, as a unified diff does: records of the trace
+// alone with "-", those of the simulator alone with "+".
+func (d *Divergence) Text(want []trace.Record) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "the first record that no choice explains is at %s (- real kubelet, + simulator)\n", trace.FormatTime(d.At))
+	if d.Err != nil {
+		fmt.Fprintf(&b, "the simulation ended early: %v\n", d.Err)
+	}
+	before, after := d.lines(want)
+	for _, l := range append(before[max(0, len(before)-linesBefore):], after[:min(linesAfter, len(after))]...) {
+		b.WriteString(l + "\n")
+	}
+	return b.String()
+}
+
+// lines renders both traces as one, split at the parting.
+func (d *Divergence) lines(want []trace.Record) (before, after []string) {
+	for _, t := range times(want, d.Simulated) {
+		w, g := atTime(want, t), atTime(d.Simulated, t)
+		onlyWant, onlyGot := without(w, g), without(g, w)
+		lines := slices.Concat(render(" ", without(w, onlyWant)), render("-", onlyWant), render("+", onlyGot))
+		if t < d.At {
+			before = append(before, lines...)
+		} else {
+			after = append(after, lines...)
+		}
+	}
+	return before, after
+}
+
+func times(lists ...[]trace.Record) []time.Duration {
+	var all []time.Duration
+	for _, list := range lists {
+		for i := range list {
+			if list[i].Kind.Observable() {
+				all = append(all, list[i].T)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func render(mark string, records []trace.Record) []string {
+	var lines []string
+	for i := range records {
+		r := &records[i]
+		lines = append(lines, fmt.Sprintf("%s %12s  %s  %s", mark, trace.FormatTime(r.T), r.Subject(), r.Summary()))
+	}
+	return lines
+}

@@ -1,0 +1,164 @@
+package ginkgokit_test
+
+import (
+	"encoding/xml"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+
+	"probesim.dev/ginkgokit"
+)
+
+// inSuite has the path that the suite below makes specs of, in the process that runs it.
+const inSuite = "GINKGOKIT_SUITE"
+
+var _ = ginkgokit.DescribeScenarios(os.Getenv(inSuite), ginkgo.Label("scenarios"))
+
+// TestSuite is the suite; other tests run it in a process of its own.
+func TestSuite(t *testing.T) {
+	if os.Getenv(inSuite) == "" {
+		t.Skip("it is for the other tests")
+	}
+	gomega.RegisterFailHandler(ginkgo.Fail)
+	ginkgo.RunSpecs(t, "Scenarios")
+}
+
+// suite runs the suite over a path with flags of Ginkgo, and returns what it prints and whether it passed.
+func suite(t *testing.T, path string, flags ...string) (string, bool) {
+	t.Helper()
+	args := []string{"-test.run=^TestSuite$", "-ginkgo.no-color", "-ginkgo.seed=1"}
+	for _, f := range flags {
+		args = append(args, "-ginkgo."+f)
+	}
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), inSuite+"="+path)
+	out, err := cmd.CombinedOutput()
+	if err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return string(out), err == nil
+}
+
+// report is a JUnit report.
+type report struct {
+	Cases []struct {
+		Name    string `xml:"name,attr"`
+		Status  string `xml:"status,attr"`
+		Failure *struct {
+			Text string `xml:",chardata"`
+		} `xml:"failure"`
+	} `xml:"testsuite>testcase"`
+}
+
+// TestSpecs: what there is to choose from, and how it is chosen.
+func TestSpecs(t *testing.T) {
+	const good, bad = "testdata/suite/web.yaml", "testdata/suite"
+	oldest, newest := "slow-start [v1.34.4]", "slow-start [v1.37.0]"
+	for _, test := range []struct {
+		name, path string
+		flags      []string
+		passed     []string
+		failed     []string
+	}{
+		{"all", good, nil, []string{oldest, "slow-start [v1.36.3]", newest, "seeds [v1.37.0]"}, nil},
+		{"focus", good, []string{"focus=slow-start.*v1.3[47]"}, []string{oldest, newest}, nil},
+		{"skip", good, []string{"skip=slow-start"}, []string{"seeds [v1.37.0]"}, nil},
+		{"focus-file", bad, []string{"focus-file=web.yaml:11"}, []string{oldest, "slow-start [v1.36.3]", newest}, nil},
+		{"a label", bad, []string{"label-filter=smoke && scenarios", "focus=v1.37"}, []string{newest}, nil},
+		{"a label with a value", bad, []string{"label-filter=area: containsAny liveness"}, []string{"seeds [v1.37.0]"}, nil},
+		{"a label with a slash", bad, []string{"label-filter=app.kubernetes.io.name: containsAny web", "focus=v1.37"}, []string{newest}, nil},
+		{"failures", bad, []string{"label-filter=failing: containsAny yes"}, nil, []string{"no-seed [v1.37.0]", "some-seeds [v1.37.0]", "too-late [v1.37.0]"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "junit.xml")
+			out, ok := suite(t, test.path, append(test.flags, "junit-report="+file)...)
+			if ok != (test.failed == nil) {
+				t.Errorf("the suite passed: %t\n%s", ok, out)
+			}
+			passed, failed := results(t, file, test.path)
+			if !slices.Equal(passed, sorted(test.passed)) || !slices.Equal(failed, sorted(test.failed)) {
+				t.Errorf("passed are %q and failed %q\n%s", passed, failed, out)
+			}
+		})
+	}
+}
+
+func sorted(list []string) []string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return list
+}
+
+// results returns the names of the specs that ran, by what became of them.
+func results(t *testing.T, file, path string) (passed, failed []string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r report
+	if err := xml.Unmarshal(data, &r); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range r.Cases {
+		name, isSpec := strings.CutPrefix(c.Name, "[It] "+path+" ")
+		name = regexp.MustCompile(` \[[^v].*`).ReplaceAllString(name, "") // the labels
+		switch {
+		case !isSpec || c.Status == "skipped":
+		case c.Failure != nil:
+			failed = append(failed, name)
+		default:
+			passed = append(passed, name)
+		}
+	}
+	return sorted(passed), sorted(failed)
+}
+
+// What of the output differs from run to run and from machine to machine.
+var (
+	head    = regexp.MustCompile(`(?m)^Running Suite: .*\n=+\n`)
+	folder  = regexp.MustCompile(`\S*/ginkgokit/`)
+	seconds = regexp.MustCompile(`\[[\d.]+ seconds\]|in [\d.]+ seconds|\([\d.]+s\)| @ [\d/]+ [\d:.]+`)
+)
+
+// TestFailures shows what a suite prints about scenarios that fail.
+func TestFailures(t *testing.T) {
+	out, ok := suite(t, "testdata/suite/failing.yaml", "v=false")
+	if ok {
+		t.Error("the suite passed")
+	}
+	out = seconds.ReplaceAllString(folder.ReplaceAllString(head.ReplaceAllString(out, ""), ""), "")
+	ginkgokit.Golden(t, "failures.txt", regexp.MustCompile(`(check\.go):\d+`).ReplaceAllString(out, "$1"))
+}
+
+// TestVerbose: with -v the timeline and the events of a run that passed are shown.
+func TestVerbose(t *testing.T) {
+	out, ok := suite(t, "testdata/suite/web.yaml", "v", "focus=slow-start.*v1.37")
+	for _, want := range []string{"timeline - ", "web.yaml:11 @", "slow-start  v1.37.0  1m  no restarts", "    Started", "Warning  Unhealthy"} {
+		if !ok || !strings.Contains(out, want) {
+			t.Errorf("there is no %q, or it failed\n%s", want, out)
+		}
+	}
+}
+
+// TestBroken: nothing runs if a file is wrong, whatever is in focus.
+func TestBroken(t *testing.T) {
+	for path, want := range map[string]string{
+		"testdata/broken":  "testdata/broken/bad.yaml:4:29: spec.expekt: unknown field (did you mean \"expect\"?)\n",
+		"testdata/missing": "testdata/missing: cannot be read: no such file or directory",
+		"testdata":         "testdata/broken/bad.yaml:4:29",
+		"suite_test.go":    "suite_test.go:",
+	} {
+		out, ok := suite(t, path, "focus=nothing")
+		if ok || !strings.Contains(out, want) || !strings.Contains(out, "nothing was run") || strings.Contains(out, "Ran ") || strings.Contains(out, "\x1b") {
+			t.Errorf("%s: passed: %t\n%s", path, ok, out)
+		}
+	}
+}

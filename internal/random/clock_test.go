@@ -1,0 +1,44 @@
+package random
+
+import (
+	"strings"
+	"testing"
+
+	"probesim.dev/trace"
+)
+
+// TestStepClock: with that option, and only then, the wall clock jumps, and nothing else in the file is different. It
+// changes what happens in many runs.
+func TestStepClock(t *testing.T) {
+	changed := 0
+	for seed := uint64(1); seed <= 100; seed++ {
+		file, stepped := string(Scenario(seed)), string(Options{StepClock: true}.Scenario(seed))
+		var rest []string
+		for line := range strings.Lines(stepped) {
+			if !strings.Contains(line, "stepClock: {by: ") {
+				rest = append(rest, line)
+			}
+		}
+		if got := strings.TrimSuffix(strings.Join(rest, ""), "  steps:\n"); got == stepped || got != strings.TrimSuffix(file, "  steps:\n") {
+			t.Fatalf("seed %d without its steps of the clock:\n%s\nand without the option:\n%s", seed, got, file)
+		}
+		plain := trace.Hash(run(t, seed, load(t, seed, []byte(file))))
+		if withoutSteps(run(t, seed, load(t, seed, []byte(stepped)))) != plain {
+			changed++
+		}
+	}
+	if changed < 30 {
+		t.Errorf("%d of 100 runs are different", changed)
+	}
+}
+
+// withoutSteps is the hash of a run as if it had no steps of the clock.
+func withoutSteps(records []trace.Record) string {
+	var rest []trace.Record
+	for _, r := range records {
+		if r.Kind != trace.Step || r.Reason != "stepClock" {
+			rest = append(rest, r)
+		}
+	}
+	return trace.Hash(rest)
+}

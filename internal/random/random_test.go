@@ -1,0 +1,83 @@
+package random
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"probesim.dev/node"
+	"probesim.dev/scenarios"
+	"probesim.dev/trace"
+)
+
+func load(t *testing.T, seed uint64, data []byte) *scenarios.Scenario {
+	t.Helper()
+	loaded, err := scenarios.LoadBytes("s.yaml", data, nil)
+	if err != nil {
+		t.Fatalf("seed %d: %v\n%s", seed, err, data)
+	}
+	if want := fmt.Sprintf("random-%d", seed); len(loaded) != 1 || loaded[0].Metadata.Name != want {
+		t.Fatalf("seed %d: not one scenario named %s\n%s", seed, want, data)
+	}
+	return loaded[0]
+}
+
+// TestScenariosLoad: every seed gives a file that loads, and the same file each time.
+func TestScenariosLoad(t *testing.T) {
+	for o, seeds := range map[Options]uint64{{}: 2000, {Seeds: 3}: 500} {
+		t.Run(fmt.Sprintf("%+v", o), func(t *testing.T) {
+			t.Parallel()
+			files := map[string]uint64{}
+			for seed := uint64(1); seed <= seeds; seed++ {
+				data := o.Scenario(seed)
+				load(t, seed, data)
+				if seed%20 == 0 && !bytes.Equal(data, o.Scenario(seed)) {
+					t.Errorf("seed %d gives two files", seed)
+				}
+				_, body, _ := bytes.Cut(data, []byte("\n")) // the first line names the seed
+				if other, twice := files[string(body)]; twice {
+					t.Errorf("seeds %d and %d give the same scenario", other, seed)
+				}
+				files[string(body)] = seed
+			}
+		})
+	}
+}
+
+// TestSplitMix64 compares with the numbers that the authors' C program prints, so that a seed means the
+// same everywhere and always.
+func TestSplitMix64(t *testing.T) {
+	r := rng{1234567}
+	for i, want := range []uint64{6457827717110365317, 3203168211198807973, 9817491932198370423} {
+		if got := r.next(); got != want {
+			t.Errorf("number %d is %d and not %d", i, got, want)
+		}
+	}
+}
+
+// run simulates the first run of a scenario.
+func run(t *testing.T, seed uint64, s *scenarios.Scenario) []trace.Record {
+	t.Helper()
+	plan := s.Plans()[0]
+	p, _ := plan.Profile()
+	n := node.New(node.Options{Profile: p, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config})
+	defer n.Close()
+	plan.Drive(n)
+	if err := n.RunUntil(plan.Duration); err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	return n.Trace().Records()
+}
+
+// TestScenariosRun: no limit ends a run, and each run can be repeated.
+func TestScenariosRun(t *testing.T) {
+	for _, o := range []Options{{}, {Seeds: 2}} {
+		for seed := uint64(1); seed <= 100; seed++ {
+			data := o.Scenario(seed)
+			first := trace.Hash(run(t, seed, load(t, seed, data)))
+			if again := trace.Hash(run(t, seed, load(t, seed, data))); again != first {
+				t.Errorf("seed %d of %+v runs in two ways: %s and %s", seed, o, first, again)
+			}
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package random
+
+import (
+	"fmt"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"probesim.dev/internal/value"
+	"probesim.dev/scenarios"
+)
+
+// Options say what scenarios are made. With the zero value nothing in them is drawn when they run.
+type Options struct {
+	// Seeds is with how many seeds a scenario runs; then some of its times are ranges to draw from and
+	// some of its rules have a chance. 0: it has no seeds.
+	Seeds int
+	// StepClock has the wall clock of the node jump one to three times. The scenario of a seed is the same but for that.
+	StepClock bool
+}
+
+// Scenario returns the scenario file of a seed, made with zero Options.
+func Scenario(seed uint64) []byte { return Options{}.Scenario(seed) }
+
+// Scenario returns the scenario file of a seed: the manifests of its pods and one Scenario named
+// random-SEED.
+func (o Options) Scenario(seed uint64) []byte {
+	g := &generator{rng: rng{seed}, options: o}
+	g.temper = drawTemper(&g.rng)
+	g.duration = g.runDuration()
+	g.pods = g.drawPods()
+	documents := make([]*yaml.Node, 0, len(g.pods)+1)
+	for _, p := range g.pods {
+		documents = append(documents, p.manifest)
+	}
+	documents = append(documents, g.scenario(seed))
+	documents[0].HeadComment = fmt.Sprintf("Random scenario %d.", seed)
+	return write(documents)
+}
+
+// generator makes one scenario.
+type generator struct {
+	rng
+	options  Options
+	temper   temper
+	duration time.Duration
+	pods     []*pod
+	listens  bool // the kubelet waits for a shutdown of its node
+}
+
+// aside returns a generator with a stream of its own, for what came later to the format: the other draws are what they
+// were before.
+func (g *generator) aside() *generator {
+	other := *g
+	other.state = ^g.state
+	return &other
+}
+
+// temper is how much a scenario has of what makes trouble, in percent.
+type temper struct {
+	crashes   int // of the containers exit by themselves
+	bad       int // of the containers have traits that fail probes
+	deletions int // of the pods are deleted
+	hooks     int // of the containers have lifecycle hooks
+	policies  int // of the containers have a restart policy of their own
+	odd       int // of the values are unusual, of those that may be
+}
+
+func drawTemper(r *rng) temper {
+	return temper{
+		crashes:   one(r, 0, 10, 30, 60),
+		bad:       one(r, 20, 60, 90, 100),
+		deletions: one(r, 0, 20, 50, 100),
+		odd:       one(r, 2, 5, 10, 25),
+		hooks:     one(r, 0, 0, 10, 60),
+		policies:  one(r, 0, 0, 10, 60),
+	}
+}
+
+// durations are how long scenarios run, in seconds.
+var durations = []weighted[span]{
+	{30, span{60, 180}},
+	{35, span{180, 360}},
+	{20, span{360, 600}},
+	{15, span{600, 1200}},
+}
+
+func (g *generator) runDuration() time.Duration {
+	seconds := g.number(durations)
+	if g.percent(60) {
+		seconds = seconds / 60 * 60
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// scenario returns the Scenario document.
+func (g *generator) scenario(seed uint64) *yaml.Node {
+	n, metadata, spec := object(), inline(), object()
+	put(metadata, "name", text(fmt.Sprintf("random-%d", seed)))
+	put(n, "apiVersion", text(scenarios.APIVersion))
+	put(n, "kind", text("Scenario"))
+	put(n, "metadata", metadata)
+	put(n, "spec", spec)
+	put(spec, "duration", text(value.Format(g.duration)))
+	if g.options.Seeds > 0 {
+		put(spec, "seeds", text(fmt.Sprintf("1..%d", g.options.Seeds)))
+	}
+	kubelet := g.kubelet()
+	if len(kubelet.Content) > 0 {
+		put(spec, "kubelet", kubelet)
+	}
+	g.putDelays(spec, nodeDelays, false)
+	pods := list()
+	for _, p := range g.pods {
+		pods.Content = append(pods.Content, g.podBehavior(p))
+	}
+	put(spec, "pods", pods)
+	if steps := g.steps(); len(steps.Content) > 0 {
+		put(spec, "steps", steps)
+	}
+	return n
+}

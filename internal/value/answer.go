@@ -1,0 +1,133 @@
+package value
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"probesim.dev/internal/strict"
+)
+
+// Answer is what a program does with a request, written WORD or WORD in LATENCY.
+type Answer struct {
+	Word string
+	In   *Draw // nil: the usual time to answer
+}
+
+// Words that every container knows.
+const (
+	OK    = "ok"
+	Fail  = "fail"
+	Down  = "down"
+	Hang  = "hang"
+	Stall = "stall"
+	Warn  = "warn"
+	Break = "error"
+)
+
+// Words are the words that every container knows, in the order of the reference.
+var Words = []string{OK, Fail, Down, Hang, Stall, Warn, Break}
+
+// maxWord is the longest word that may be written.
+const maxWord = 63
+
+var namePattern = regexp.MustCompile(`^[A-Za-z][-_A-Za-z0-9]*$`)
+
+// UnmarshalText parses the notation of an answer. Whether the word is known is for the caller to say.
+func (a *Answer) UnmarshalText(text []byte) error {
+	words := strings.Fields(string(text))
+	switch {
+	case len(words) == 1:
+	case len(words) == 3 && words[1] == "in":
+		a.In = new(Draw)
+		if err := a.In.UnmarshalText([]byte(words[2])); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("%s is not an answer: write a word such as ok, or ok in 2s", strict.Quote(string(text)))
+	}
+	a.Word = words[0]
+	if _, isCode := ParseCode(a.Word); !isCode && !IsName(a.Word) {
+		return fmt.Errorf("%s is not a word", strict.Quote(a.Word))
+	}
+	if a.In != nil && (a.Word == Hang || a.Word == Stall) {
+		return fmt.Errorf("%s takes no \"in\": it has no latency of its own", a.Word)
+	}
+	return nil
+}
+
+func (a Answer) String() string {
+	if a.In == nil {
+		return a.Word
+	}
+	return a.Word + " in " + a.In.String()
+}
+
+// IsName reports whether s has the form of a word.
+func IsName(s string) bool { return len(s) <= maxWord && namePattern.MatchString(s) }
+
+// Code is the code of an answer as written: a number, or the status of a gRPC health check.
+type Code string
+
+// grpcCodes are what a gRPC health check answers, and the codes a call can fail with
+// (google.golang.org/grpc/codes).
+var grpcCodes = map[string]bool{
+	"SERVING": true, "NOT_SERVING": true, "UNKNOWN": true, "SERVICE_UNKNOWN": true,
+	"CANCELLED": true, "INVALID_ARGUMENT": true, "DEADLINE_EXCEEDED": true, "NOT_FOUND": true,
+	"ALREADY_EXISTS": true, "PERMISSION_DENIED": true, "RESOURCE_EXHAUSTED": true,
+	"FAILED_PRECONDITION": true, "ABORTED": true, "OUT_OF_RANGE": true, "UNIMPLEMENTED": true,
+	"INTERNAL": true, "UNAVAILABLE": true, "DATA_LOSS": true, "UNAUTHENTICATED": true,
+}
+
+// ParseCode reports whether s has the form of a code.
+func ParseCode(s string) (Code, bool) {
+	n, err := strconv.Atoi(s)
+	isNumber := err == nil && n >= 0 && n <= 599 && strconv.Itoa(n) == s
+	return Code(s), isNumber || grpcCodes[s]
+}
+
+// UnmarshalText parses a code.
+func (c *Code) UnmarshalText(text []byte) error {
+	code, ok := ParseCode(string(text))
+	if !ok {
+		return fmt.Errorf("%s is not a code: write an exit code, an HTTP status or a gRPC status such as SERVING", strict.Quote(string(text)))
+	}
+	*c = code
+	return nil
+}
+
+// StatusCode returns the code as the status of an HTTP response; an empty one is 200.
+func (c Code) StatusCode() (int32, error) {
+	if c == "" {
+		return 200, nil
+	}
+	n, err := strconv.Atoi(string(c))
+	if err != nil || n < 100 || n > 599 {
+		return 0, fmt.Errorf("%s is not an HTTP status: those are 100 to 599", c)
+	}
+	return int32(n), nil
+}
+
+// HealthStatus returns the code as what a gRPC health check returns; an empty one is SERVING.
+func (c Code) HealthStatus() (string, error) {
+	switch {
+	case c == "":
+		return "SERVING", nil
+	case !grpcCodes[string(c)]:
+		return "", fmt.Errorf("%s is not the status of a gRPC health check, such as NOT_SERVING or UNAVAILABLE", c)
+	}
+	return string(c), nil
+}
+
+// ExitCode returns the code as an exit code of a command; an empty one is 0.
+func (c Code) ExitCode() (int32, error) {
+	if c == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(string(c))
+	if err != nil || n > 255 {
+		return 0, fmt.Errorf("%s is not an exit code: those are 0 to 255", c)
+	}
+	return int32(n), nil
+}

@@ -1,0 +1,27 @@
+package value
+
+import (
+	"fmt"
+	"time"
+
+	"probesim.dev/internal/strict"
+)
+
+// Draw is a duration that is drawn evenly from a range with both ends, written 45s or 40s..50s. Without
+// a seed it is the middle.
+type Draw struct{ Min, Max time.Duration }
+
+// UnmarshalText parses the notation of a draw.
+func (d *Draw) UnmarshalText(text []byte) error {
+	lo, hi, err := parseRange(string(text), OpenMinTime, OpenMaxTime, ParseDuration)
+	if err != nil {
+		return err
+	}
+	if lo == OpenMinTime || hi == OpenMaxTime {
+		return fmt.Errorf("%s has an open end, from which nothing can be drawn: write both", strict.Quote(string(text)))
+	}
+	d.Min, d.Max = lo, hi
+	return nil
+}
+
+func (d Draw) String() string { return TimeRange(d).String() }

@@ -1,0 +1,90 @@
+// Package value holds the notation of scenario files: durations, ranges, draws, versions, matches and
+// answers, each with its parser and the text it was written as.
+package value
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"probesim.dev/internal/strict"
+)
+
+// MaxDuration is the longest time that may be written.
+const MaxDuration = 30 * 24 * time.Hour
+
+// Duration is a length of virtual time, from 0 to MaxDuration.
+type Duration time.Duration
+
+// UnmarshalText parses Go's notation, such as 1m30s.
+func (d *Duration) UnmarshalText(text []byte) error {
+	parsed, err := ParseDuration(string(text))
+	*d = Duration(parsed)
+	return err
+}
+
+// Time returns d as a time.Duration.
+func (d Duration) Time() time.Duration { return time.Duration(d) }
+
+func (d Duration) String() string { return Format(time.Duration(d)) }
+
+// ParseDuration parses a duration in Go's notation, from 0s to MaxDuration.
+func ParseDuration(s string) (time.Duration, error) {
+	d, err := parseSigned(s)
+	if d < 0 {
+		return 0, fmt.Errorf("%s is negative", strict.Quote(s))
+	}
+	return d, err
+}
+
+// parseSigned parses a duration in Go's notation, up to MaxDuration either way. One that is longer it returns with the error.
+func parseSigned(s string) (time.Duration, error) {
+	if _, err := strconv.ParseFloat(s, 64); err == nil {
+		return 0, fmt.Errorf("%s has no unit: write %ss or %sms", strict.Quote(s), s, s)
+	}
+	d, err := time.ParseDuration(s)
+	switch {
+	case s == "":
+		return 0, errors.New("a duration is missing, such as 45s or 1m30s")
+	case err != nil && strings.HasPrefix(err.Error(), "time: invalid duration") && enormous(strings.TrimPrefix(s, "-")):
+		return 0, fmt.Errorf("%s is longer than %s (30 days)", strict.Quote(s), Format(MaxDuration))
+	case err != nil:
+		return 0, fmt.Errorf("%s is not a duration such as 45s, 1m30s or 150.337s", strict.Quote(s))
+	case d.Abs() > MaxDuration:
+		return d, fmt.Errorf("%s is longer than %s (30 days)", strict.Quote(s), Format(MaxDuration))
+	}
+	return d, nil
+}
+
+// enormous reports whether s would be a duration if it were shorter.
+func enormous(s string) bool {
+	digits := strings.IndexFunc(s, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
+	if digits < 4 {
+		return false
+	}
+	_, err := time.ParseDuration("1" + s[digits:])
+	return err == nil
+}
+
+// Format writes a duration in Go's notation without idle zeros: 1m and not 1m0s.
+func Format(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = s[:len(s)-2]
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = s[:len(s)-2]
+	}
+	return s
+}
+
+// Open ends of ranges.
+const (
+	OpenMinTime = time.Duration(math.MinInt64)
+	OpenMaxTime = time.Duration(math.MaxInt64)
+	OpenMin     = math.MinInt
+	OpenMax     = math.MaxInt
+)

@@ -1,0 +1,110 @@
+package value
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"probesim.dev/internal/strict"
+)
+
+// TimeRange is a range of times with both ends included, written 5s, 2s..4s, 2s.., ..4s or ...
+type TimeRange struct {
+	Min time.Duration // OpenMinTime if there is none
+	Max time.Duration // OpenMaxTime if there is none
+}
+
+// AllTime is the range written as two dots.
+var AllTime = TimeRange{OpenMinTime, OpenMaxTime}
+
+// Contains reports whether t is in the range.
+func (r TimeRange) Contains(t time.Duration) bool { return r.Min <= t && t <= r.Max }
+
+// UnmarshalText parses the notation of a range.
+func (r *TimeRange) UnmarshalText(text []byte) (err error) {
+	*r = AllTime
+	r.Min, r.Max, err = parseRange(string(text), OpenMinTime, OpenMaxTime, ParseDuration)
+	return err
+}
+
+func (r TimeRange) String() string {
+	return formatRange(r.Min, r.Max, OpenMinTime, OpenMaxTime, Format)
+}
+
+// IntRange is a range of integers with both ends included, written 5, 2..4, 2.., ..4 or ... A nil
+// IntRange holds every integer.
+type IntRange struct {
+	Min int // OpenMin if there is none
+	Max int // OpenMax if there is none
+}
+
+// Contains reports whether n is in the range.
+func (r *IntRange) Contains(n int) bool { return r == nil || r.Min <= n && n <= r.Max }
+
+// UnmarshalText parses the notation of a range.
+func (r *IntRange) UnmarshalText(text []byte) (err error) {
+	r.Min, r.Max, err = parseRange(string(text), OpenMin, OpenMax, parseCount)
+	return err
+}
+
+func (r *IntRange) String() string {
+	if r == nil {
+		return ".."
+	}
+	return formatRange(r.Min, r.Max, OpenMin, OpenMax, strconv.Itoa)
+}
+
+// maxCount is the largest integer that may be written.
+const maxCount = 1_000_000_000
+
+func parseCount(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	switch {
+	case err == nil && n < 0:
+		return 0, fmt.Errorf("%s is negative", strict.Quote(s))
+	case err == nil && n <= maxCount:
+		return n, nil
+	case s != "" && strings.Trim(s, "0123456789") == "":
+		return 0, fmt.Errorf("%s is larger than %d", strict.Quote(s), maxCount)
+	}
+	return 0, fmt.Errorf("%s is not a whole number", strict.Quote(s))
+}
+
+// parseRange parses the two ends of a range; a bare value is both.
+func parseRange[T int | time.Duration](s string, openMin, openMax T, parse func(string) (T, error)) (lo, hi T, err error) {
+	from, to, isRange := strings.Cut(s, "..")
+	if !isRange {
+		lo, err = parse(s)
+		return lo, lo, err
+	}
+	lo, hi = openMin, openMax
+	if from != "" {
+		if lo, err = parse(from); err != nil {
+			return lo, hi, err
+		}
+	}
+	if to != "" {
+		if hi, err = parse(to); err != nil {
+			return lo, hi, err
+		}
+	}
+	if lo > hi {
+		return lo, hi, fmt.Errorf("%s is empty: it ends before it begins", strict.Quote(s))
+	}
+	return lo, hi, nil
+}
+
+func formatRange[T int | time.Duration](lo, hi, openMin, openMax T, format func(T) string) string {
+	if lo == hi {
+		return format(lo)
+	}
+	from, to := "", ""
+	if lo != openMin {
+		from = format(lo)
+	}
+	if hi != openMax {
+		to = format(hi)
+	}
+	return from + ".." + to
+}

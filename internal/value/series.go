@@ -1,0 +1,95 @@
+package value
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"probesim.dev/internal/strict"
+)
+
+// Series is answers attempt by attempt, written as one answer or a list of them: [ok x10, fail x3, ok].
+// The last item goes on for ever; with a final repeat the list starts over.
+type Series struct {
+	Items  []Item
+	Repeat bool
+}
+
+// Item is an answer that is given Count times.
+type Item struct {
+	Answer
+	Count int // 1 if not written
+}
+
+// maxItems is the longest series that may be written.
+const maxItems = 10_000
+
+var countPattern = regexp.MustCompile(`^(.*\S)\s+x(\d+)$`)
+
+// UnmarshalNode reads an answer or a list of them.
+func (s *Series) UnmarshalNode(n *strict.Node) {
+	switch n.Kind {
+	case strict.Scalar:
+		s.add(n)
+	case strict.Sequence:
+		s.readList(n)
+	default:
+		n.Errorf("must be an answer such as ok, or a list such as [ok x3, fail]")
+	}
+}
+
+func (s *Series) readList(n *strict.Node) {
+	if len(n.Items) > maxItems {
+		n.Errorf("the series has more than %d items", maxItems)
+		return
+	}
+	items := n.Items
+	if last := len(items) - 1; last >= 0 && items[last].Kind == strict.Scalar && items[last].Value == "repeat" {
+		s.Repeat = true
+		items = items[:last]
+	}
+	if len(items) == 0 {
+		n.Errorf("the series has no answers")
+	}
+	for _, item := range items {
+		s.add(item)
+	}
+	if !s.Repeat && len(items) > 0 {
+		s.checkLast(items[len(items)-1])
+	}
+}
+
+// checkLast refuses a count that would not be kept to.
+func (s *Series) checkLast(n *strict.Node) {
+	if last := s.Items[len(s.Items)-1]; last.Count > 1 {
+		n.Errorf("the last answer goes on for ever: leave out x%d, or add what follows or repeat", last.Count)
+	}
+}
+
+// add appends an item, also a bad one, so that items keep the places of their nodes.
+func (s *Series) add(n *strict.Node) {
+	item := Item{Count: 1}
+	if err := item.parse(n); err != nil {
+		n.Errorf("%s", err)
+	}
+	s.Items = append(s.Items, item)
+}
+
+func (i *Item) parse(n *strict.Node) error {
+	if n.Kind != strict.Scalar {
+		return fmt.Errorf("must be an answer such as ok, fail x3 or ok in 2s")
+	}
+	text := strings.TrimSpace(n.Value)
+	if text == "repeat" {
+		return fmt.Errorf("repeat is the last item of a list of answers")
+	}
+	if m := countPattern.FindStringSubmatch(text); m != nil {
+		count, err := strconv.Atoi(m[2])
+		if err != nil || count < 1 || count > maxCount {
+			return fmt.Errorf("x%s is not a count from 1 to %d", m[2], maxCount)
+		}
+		text, i.Count = m[1], count
+	}
+	return i.Answer.UnmarshalText([]byte(text))
+}

@@ -1,0 +1,67 @@
+package kubelet
+
+import (
+	"cmp"
+	"time"
+
+	"k8s.io/client-go/util/flowcontrol"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"probesim.dev/kube/kubeletconfig"
+	"probesim.dev/kube/profile"
+)
+
+// maxContainerRestartPeriod is the longest back-off where the configuration could set another.
+const maxContainerRestartPeriod = 5 * time.Minute
+
+// backOff is the crash-loop back-off. It counts from the ends of containers, which the runtime tells by the wall clock;
+// but when it forgets a container goes by the other clock, as both times of that are its own (util/flowcontrol/backoff.go of
+// client-go v0.37.0, GC).
+type backOff struct {
+	of      *flowcontrol.Backoff
+	clock   *clocktesting.FakeClock // the wall clock, set before each use: nothing waits on it
+	reset   time.Duration           // after which it is forgotten
+	updated map[string]time.Duration
+}
+
+// newBackOff returns the crash-loop back-off. A maximum in the configuration, also the one that it has by default, takes
+// the place of that of the version and bounds the first delay too (newCrashLoopBackOff in pkg/kubelet/kubelet.go and SetDefaults_KubeletConfiguration in
+// apis/config/v1beta1/defaults.go at v1.37.0).
+func newBackOff(p profile.Profile, config kubeletconfig.Config) *backOff {
+	longest := p.CrashLoopBackOffMax
+	if p.CrashLoopBackOffMaxInConfig {
+		longest = cmp.Or(config.MaxContainerRestartPeriod, maxContainerRestartPeriod)
+	}
+	clock := clocktesting.NewFakeClock(time.Time{})
+	b := flowcontrol.NewFakeBackOff(min(p.CrashLoopBackOffInitial, longest), longest, clock)
+	b.HasExpiredFunc = func(event, lastUpdate time.Time, _ time.Duration) bool {
+		return event.Sub(lastUpdate) > p.CrashLoopBackOffReset
+	}
+	return &backOff{of: b, clock: clock, reset: p.CrashLoopBackOffReset, updated: map[string]time.Duration{}}
+}
+
+// get returns the delay of an item.
+func (b *backOff) get(item string) time.Duration { return b.of.Get(item) }
+
+// isInBackOffSince reports whether an item is to wait after an event; both times are of the wall clock.
+func (b *backOff) isInBackOffSince(item string, event, now time.Time) bool {
+	b.clock.SetTime(now)
+	return b.of.IsInBackOffSince(item, event)
+}
+
+// next sets or doubles the delay of an item after an event. The first two times are of the wall clock.
+func (b *backOff) next(item string, event, now time.Time, virtual time.Duration) {
+	b.clock.SetTime(now)
+	b.of.Next(item, event)
+	b.updated[item] = virtual
+}
+
+// forget drops the items that have not changed for long.
+func (b *backOff) forget(virtual time.Duration) {
+	for item, t := range b.updated {
+		if virtual-t > b.reset {
+			b.of.DeleteEntry(item)
+			delete(b.updated, item)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package kubelet
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/apiserver"
+	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
+)
+
+// configCapacity is how many updates wait for the sync loop (pkg/kubelet/config/config.go at v1.37.0).
+const configCapacity = 50
+
+// configOp says how the pods that the kubelet should run have changed.
+type configOp string
+
+const (
+	configAdd       configOp = "ADD"
+	configUpdated   configOp = "UPDATE"
+	configDelete    configOp = "DELETE" // deletion was requested
+	configRemove    configOp = "REMOVE" // the API no longer has the pod
+	configReconcile configOp = "RECONCILE"
+)
+
+type configUpdate struct {
+	op   configOp
+	pods []*v1.Pod // several only from a list of all
+	// cause is the step of the record of the change; 0 for a list, in which each pod has its own.
+	cause int64
+}
+
+// watchPods is the process that turns the API server's changes into updates for the sync loop
+// (pkg/kubelet/config/config.go at v1.37.0).
+func (k *Kubelet) watchPods(p *sim.Proc) {
+	existing := k.source
+	changes := k.api.Watch()
+	for {
+		e := changes.Recv(p)
+		if e.Type == apiserver.Listed {
+			k.handleList(p, existing, e.Pods)
+			continue
+		}
+		before := existing[e.Pod.UID]
+		if e.Type == apiserver.Deleted {
+			delete(existing, e.Pod.UID)
+			k.config.Send(p, configUpdate{configRemove, []*v1.Pod{before}, e.Cause})
+			continue
+		}
+		existing[e.Pod.UID] = e.Pod
+		if op := configOpFor(before, e.Pod); op != "" {
+			k.config.Send(p, configUpdate{op, []*v1.Pod{e.Pod}, e.Cause})
+		}
+	}
+}
+
+// listOrder is the order in which the changes between two lists are sent (Merge in config.go at v1.37.0).
+var listOrder = []configOp{configRemove, configAdd, configUpdated, configDelete, configReconcile}
+
+// handleList sends what has changed between the pods that were known and all that there are now: when the kubelet
+// starts, and when the API server is back. Several that are gone come in any order.
+func (k *Kubelet) handleList(p *sim.Proc, existing map[types.UID]*v1.Pod, pods []*v1.Pod) {
+	byOp, listed := map[configOp][]*v1.Pod{}, map[types.UID]bool{}
+	for _, pod := range pods {
+		listed[pod.UID] = true
+		if op := configOpFor(existing[pod.UID], pod); op != "" {
+			byOp[op] = append(byOp[op], pod)
+		}
+	}
+	for _, uid := range slices.Sorted(maps.Keys(existing)) {
+		if !listed[uid] {
+			byOp[configRemove] = append(byOp[configRemove], existing[uid])
+			delete(existing, uid)
+		}
+	}
+	choose.Shuffle(k.sim, "removed pods", byOp[configRemove])
+	for _, pod := range pods {
+		existing[pod.UID] = pod
+	}
+	for _, op := range listOrder {
+		if len(byOp[op]) > 0 {
+			k.config.Send(p, configUpdate{op, byOp[op], 0})
+		}
+	}
+	k.sourceReady = k.sourceReady || len(existing) == 0
+}
+
+// configOpFor tells a change of what is wanted from one of the status alone, which only brings the
+// kubelet's copy up to date.
+func configOpFor(before, pod *v1.Pod) configOp {
+	switch {
+	case before == nil:
+		return configAdd
+	case !wantsSame(before, pod) && pod.DeletionTimestamp != nil:
+		return configDelete
+	case !wantsSame(before, pod):
+		return configUpdated
+	case !reflect.DeepEqual(&before.Status, &pod.Status):
+		return configReconcile
+	}
+	return ""
+}
+
+// wantsSame reports whether two versions of a pod want the same (podsDifferSemantically in config.go at v1.37.0).
+// Another spec or deletion is another generation, and a deletion that becomes shorter another grace period.
+func wantsSame(a, b *v1.Pod) bool {
+	return a.Generation == b.Generation && reflect.DeepEqual(a.DeletionGracePeriodSeconds, b.DeletionGracePeriodSeconds) &&
+		maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations)
+}
+
+// podManager has the pods that the kubelet should run, as it last heard of them
+// (pkg/kubelet/pod/pod_manager.go at v1.37.0).
+type podManager struct {
+	pods    map[types.UID]*v1.Pod
+	wanted  map[types.UID]int64 // steps of the records that tell why they are as they are
+	limited []types.UID         // those that have a deadline
+	removed int                 // how many were
+}
+
+func newPodManager() *podManager {
+	return &podManager{pods: map[types.UID]*v1.Pod{}, wanted: map[types.UID]int64{}}
+}
+
+// GetPodByUID returns the pod of that UID.
+func (m *podManager) GetPodByUID(uid types.UID) (*v1.Pod, bool) {
+	pod, ok := m.pods[uid]
+	return pod, ok
+}
+
+// set takes a pod as it is now.
+func (m *podManager) set(pod *v1.Pod) {
+	if pod.Spec.ActiveDeadlineSeconds != nil && !slices.Contains(m.limited, pod.UID) {
+		m.limited = append(m.limited, pod.UID)
+	}
+	m.pods[pod.UID] = pod
+}
+
+// remove forgets a pod.
+func (m *podManager) remove(uid types.UID) {
+	m.limited = slices.DeleteFunc(m.limited, func(other types.UID) bool { return other == uid })
+	delete(m.pods, uid)
+	delete(m.wanted, uid)
+	m.removed++
+}
+
+// list returns all pods by their names.
+func (m *podManager) list() []*v1.Pod {
+	return slices.SortedFunc(maps.Values(m.pods), func(a, b *v1.Pod) int {
+		return cmp.Or(strings.Compare(podName(a), podName(b)), strings.Compare(string(a.UID), string(b.UID)))
+	})
+}
+
+func (m *podManager) has(uid types.UID) bool { return m.pods[uid] != nil }

@@ -1,0 +1,246 @@
+package kubelet
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
+	"probesim.dev/trace"
+)
+
+// Constants of pkg/kubelet/kubelet.go and pkg/kubelet/pleg/generic.go at v1.37.0.
+const (
+	relistPeriod    = time.Second     // from the end of a relist to the next
+	relistThreshold = 3 * time.Minute // without one the sync loop stands still
+	plegCapacity    = 1000            // events that wait for the sync loop; more are dropped
+	relistRequests  = 200             // requests that wait for the PLEG; more are dropped
+)
+
+// plegEventType says what happened to a container or sandbox.
+type plegEventType string
+
+const (
+	containerStarted plegEventType = "ContainerStarted"
+	containerDied    plegEventType = "ContainerDied"
+	containerRemoved plegEventType = "ContainerRemoved"
+	containerChanged plegEventType = "ContainerChanged" // refreshes the cache and is not sent
+	plegPodSync      plegEventType = "PodSync"          // an inspection that had failed was made up for
+)
+
+type plegEvent struct {
+	uid types.UID
+	typ plegEventType
+	id  string // of the container or sandbox
+}
+
+// plegState is what the PLEG makes of the state of a container or sandbox.
+type plegState string
+
+const (
+	plegNonExistent plegState = ""
+	plegRunning     plegState = "running"
+	plegExited      plegState = "exited"
+	plegUnknown     plegState = "unknown"
+)
+
+type relistRequest struct {
+	uid  types.UID
+	time time.Duration
+}
+
+type podRecord struct {
+	old, current *runtimePod
+	reinspect    bool // the last inspection has failed
+}
+
+// pleg is the pod lifecycle event generator: it lists what the runtime has every second, and a pod's
+// part on demand, inspects the pods that have changed, refreshes the pod cache and tells the sync loop
+// (pkg/kubelet/pleg/generic.go at v1.37.0).
+type pleg struct {
+	k          *Kubelet
+	events     *sim.Chan[plegEvent]
+	requests   *sim.Chan[relistRequest]
+	tick       *sim.Chan[struct{}]
+	timer      *sim.Timer
+	records    map[types.UID]*podRecord
+	relistTime time.Duration
+	generation uint64 // of the runtime; the records are at least as new
+	proc       *sim.Proc
+	waiting    bool        // for the next relist, in idle
+	idling     *idleRelist // the list call that is under way in idle, if one is
+}
+
+func newPLEG(k *Kubelet) *pleg {
+	g := &pleg{
+		k:          k,
+		events:     sim.NewChan[plegEvent](k.sim, "PLEG events", plegCapacity),
+		requests:   sim.NewChan[relistRequest](k.sim, "relist requests", relistRequests),
+		tick:       sim.NewChan[struct{}](k.sim, "relist timer", 1),
+		records:    map[types.UID]*podRecord{},
+		relistTime: never,
+	}
+	g.timer = k.sim.NewTimer("relist timer", func() { g.tick.TrySend(struct{}{}) })
+	return g
+}
+
+// healthy reports whether there was a relist lately.
+func (g *pleg) healthy() bool {
+	return g.relistTime != never && g.k.sim.Now()-g.relistTime <= relistThreshold
+}
+
+// requestRelist asks for a relist of one pod.
+func (g *pleg) requestRelist(uid types.UID) {
+	if !g.k.profile.OnDemandRelist {
+		return
+	}
+	g.requests.TrySend(relistRequest{uid, g.k.sim.Now()})
+	if g.waiting {
+		g.waiting = false
+		g.proc.Interrupt()
+	}
+}
+
+// run is the life of the PLEG's process. The timer of the global relist goes first, and starts anew when
+// the relist has ended.
+func (g *pleg) run(p *sim.Proc) {
+	g.proc = p
+	g.k.sim.Set(g.timer, p.Now())
+	cases := []sim.Case{g.tick, g.requests}
+	for {
+		if _, due := g.tick.TryRecv(); !due && p.Select(cases...) == 1 {
+			if r := g.requests.Got(); r.time > g.relistTime {
+				g.relistPod(p, r.uid)
+			}
+			continue
+		}
+		g.relist(p)
+		g.idle(p, p.Now()+relistPeriod)
+	}
+}
+
+// relist looks at everything. Pods that have changed are inspected one after the other; each is
+// published as soon as it is done, the others when all are. Without a list nothing is known to be newer than before.
+func (g *pleg) relist(p *sim.Proc) {
+	before := g.k.runtime.Generation()
+	if l, err := g.k.list(p, g.scope()); err == nil {
+		g.apply(p, l, before)
+	}
+}
+
+// scope leaves out the pods in which nothing has changed since the last relist: they give no events.
+func (g *pleg) scope() fakeruntime.Call {
+	if g.relistTime == never {
+		return fakeruntime.Call{}
+	}
+	return fakeruntime.Call{OnlyChanged: true, Since: g.generation}
+}
+
+// apply ends a relist that began when the runtime was at a generation.
+func (g *pleg) apply(p *sim.Proc, l listing, generation uint64) {
+	g.relistTime = l.timestamp
+	pods := l.pods()
+	for _, pod := range pods {
+		g.setCurrent(pod)
+	}
+	choose.Shuffle(g.k.sim, "relist", pods)
+	inspected := true
+	for _, pod := range pods {
+		inspected = g.reconcile(p, pod.uid, "global") && inspected
+	}
+	if inspected { // else the next relist has the same changes, and more
+		g.generation = generation
+	}
+	g.k.cache.setTime(l.timestamp)
+}
+
+// setCurrent notes what was listed of a pod. One that changed between the two calls is in the second
+// only, and has the sandboxes that it had, also if its last container is gone.
+func (g *pleg) setCurrent(pod *runtimePod) {
+	r := g.record(pod.uid)
+	if r.old != nil && pod.later {
+		pod.sandboxes = r.old.sandboxes
+	}
+	r.current = pod
+	if len(pod.sandboxes)+len(pod.containers) == 0 {
+		r.current = nil
+	}
+}
+
+// relistPod looks at one pod.
+func (g *pleg) relistPod(p *sim.Proc, uid types.UID) {
+	l, err := g.k.list(p, fakeruntime.Call{PodUID: string(uid)})
+	pods := l.pods()
+	if err != nil || len(pods) == 0 {
+		return
+	}
+	g.record(uid).current = pods[0]
+	g.reconcile(p, uid, "pod")
+	g.k.cache.setObserved(uid, pods[0].timestamp)
+}
+
+func (g *pleg) record(uid types.UID) *podRecord {
+	r, ok := g.records[uid]
+	if !ok {
+		r = &podRecord{}
+		g.records[uid] = r
+	}
+	return r
+}
+
+// reconcile inspects a pod if something about it has changed, refreshes the cache, which wakes the pod's
+// worker if it waits, and then sends the events, which has the sync loop call it. It reports false if the inspection fails:
+// then the worker gets the error, and the next relist tries again.
+func (g *pleg) reconcile(p *sim.Proc, uid types.UID, scope string) bool {
+	r := g.records[uid]
+	events, again := changes(uid, r.old, r.current), r.reinspect
+	r.reinspect = false
+	if len(events) == 0 && !again {
+		return true
+	}
+	if r.current == nil {
+		g.k.cache.delete(uid)
+		delete(g.records, uid)
+	} else {
+		status := g.inspect(p, uid, r.current)
+		g.keepIPs(uid, status)
+		g.k.cache.set(uid, status, status.timestamp)
+		if status.err != nil {
+			r.reinspect = true
+			return false
+		}
+		r.old, r.current = r.current, nil
+	}
+	if len(events) == 0 {
+		events = []plegEvent{{uid: uid, typ: plegPodSync}}
+	}
+	g.k.note(trace.Record{Kind: trace.Relist, Reason: scope, Message: string(uid)})
+	for _, e := range events {
+		if e.typ != containerChanged {
+			p.Preempt("pod cache refreshed, event not sent")
+			g.events.TrySend(e)
+		}
+	}
+	return true
+}
+
+func (g *pleg) inspect(p *sim.Proc, uid types.UID, listed *runtimePod) *podStatus {
+	if g.k.profile.InspectUsesListing {
+		return g.k.inspect(p, listed)
+	}
+	return g.k.inspectListing(p, uid)
+}
+
+// keepIPs lets a pod whose sandbox is gone keep the address it had.
+func (g *pleg) keepIPs(uid types.UID, s *podStatus) {
+	for i := range s.sandboxes {
+		if s.sandboxes[i].Ready {
+			return
+		}
+	}
+	if len(s.ips) == 0 && s.err == nil {
+		s.ips = g.k.cache.get(uid).ips
+	}
+}

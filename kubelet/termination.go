@@ -1,0 +1,81 @@
+package kubelet
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/kube/podutil"
+	"probesim.dev/sim"
+)
+
+// terminationOrder has each sidecar of a pod that is killed wait for all regular containers and for the sidecars
+// after it (pkg/kubelet/kuberuntime/kuberuntime_termination_order.go at v1.37.0). Nil is for what has no order.
+type terminationOrder struct {
+	after   map[string][]string // whom a sidecar waits for, in this order
+	running map[string]bool
+	waiting []*sim.Proc
+}
+
+// newTerminationOrder returns the order for a pod and those of its containers that run, nil if there is none.
+func newTerminationOrder(pod *v1.Pod, running []fakeruntime.Container) *terminationOrder {
+	if !podutil.HasRestartableInitContainer(pod) {
+		return nil
+	}
+	o := &terminationOrder{after: map[string][]string{}, running: map[string]bool{}}
+	for _, c := range running {
+		o.running[c.Name] = true
+	}
+	var regular []string
+	for i := range pod.Spec.Containers {
+		regular = append(regular, pod.Spec.Containers[i].Name)
+	}
+	var next []string // the sidecar that stops before this one
+	for _, c := range slices.Backward(pod.Spec.InitContainers) {
+		if podutil.IsRestartableInitContainer(&c) {
+			o.after[c.Name], next = slices.Concat(regular, next), []string{c.Name}
+		}
+	}
+	return o
+}
+
+// waitForTurn waits until all are gone whom a container waits for, but no longer than its grace period, and
+// returns the whole seconds that it took.
+func (o *terminationOrder) waitForTurn(p *sim.Proc, name string, grace int64) int64 {
+	if o == nil || grace <= 0 {
+		return 0
+	}
+	start := p.Now()
+	deadline := afterSeconds(start, grace)
+	for p.Now() < deadline && slices.ContainsFunc(o.after[name], func(n string) bool { return o.running[n] }) {
+		o.waiting = append(o.waiting, p)
+		p.WakeAt(deadline)
+		p.Park()
+		o.waiting = slices.DeleteFunc(o.waiting, func(w *sim.Proc) bool { return w == p })
+	}
+	return int64((p.Now() - start) / time.Second)
+}
+
+// terminated notes that a container is gone.
+func (o *terminationOrder) terminated(name string) {
+	if o == nil {
+		return
+	}
+	delete(o.running, name)
+	for _, p := range o.waiting {
+		p.Interrupt()
+	}
+}
+
+// afterSeconds returns a time so many seconds after t, or the end of all time if that is beyond it. More seconds than
+// a duration can have wrap around, as in the kubelet: some are none.
+func afterSeconds(t time.Duration, seconds int64) time.Duration {
+	d := time.Duration(seconds) * time.Second
+	if d > math.MaxInt64-max(t, 0) {
+		return math.MaxInt64
+	}
+	return t + d
+}

@@ -1,0 +1,104 @@
+package node_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/node"
+	"probesim.dev/trace"
+)
+
+// healthy returns a pod whose one container answers its three probes at once and for ever.
+func healthy(i int, period int32) (*v1.Pod, fakeruntime.Pod) {
+	grace := int64(30)
+	name := fmt.Sprintf("p%05d", i)
+	probe := func() *v1.Probe {
+		exec := v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"true"}}}
+		return &v1.Probe{ProbeHandler: exec, PeriodSeconds: period, FailureThreshold: 3, SuccessThreshold: 1, TimeoutSeconds: 1}
+	}
+	app := v1.Container{Name: "app", Image: "app:1", ImagePullPolicy: v1.PullIfNotPresent,
+		StartupProbe: probe(), LivenessProbe: probe(), ReadinessProbe: probe()}
+	pod := &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name)},
+		Spec:       v1.PodSpec{RestartPolicy: v1.RestartPolicyAlways, TerminationGracePeriodSeconds: &grace, Containers: []v1.Container{app}},
+	}
+	return pod, fakeruntime.Pod{UID: string(pod.UID), Namespace: pod.Namespace, Name: name}
+}
+
+// BenchmarkProbes prints probe executions a second on one core, with the trace recorded: one pod, three
+// probes with a period of 1 s, 24 virtual hours.
+func BenchmarkProbes(b *testing.B) {
+	b.ReportAllocs()
+	probes := 0
+	for range b.N {
+		n := node.New(node.Options{})
+		n.At(0, func() { n.AddPod(healthy(0, 1)) })
+		if err := n.RunUntil(24 * time.Hour); err != nil {
+			b.Fatal(err)
+		}
+		for r := range n.Trace().All() {
+			if r.Kind == trace.ProbeExecuted {
+				probes++
+			}
+		}
+		n.Close()
+	}
+	b.ReportMetric(float64(probes)/b.Elapsed().Seconds(), "probes/s")
+}
+
+// BenchmarkNode runs a full node of 250 pods with three probes each at the default period, for an hour
+// and for a day.
+func BenchmarkNode(b *testing.B) {
+	for _, hours := range []int{1, 24} {
+		b.Run(fmt.Sprintf("%dh", hours), func(b *testing.B) {
+			for range b.N {
+				n := started(b, 250)
+				if err := n.RunUntil(n.Now() + time.Duration(hours)*time.Hour); err != nil {
+					b.Fatal(err)
+				}
+				n.Close()
+			}
+		})
+	}
+}
+
+// BenchmarkEvent prints the cost of one event of the kernel on nodes of different sizes, once all pods
+// are up: a b.N-th of a second of virtual time is not enough to be exact, so run it for a second or more.
+func BenchmarkEvent(b *testing.B) {
+	for _, pods := range []int{10, 100, 1000, 10000} {
+		b.Run(fmt.Sprintf("%dpods", pods), func(b *testing.B) {
+			n := started(b, pods)
+			defer n.Close()
+			before, until := n.Events(), n.Now()
+			runtime.GC() // of what the start of the pods has left
+			b.ResetTimer()
+			for n.Events()-before < int64(b.N) {
+				until += time.Second
+				if err := n.RunUntil(until); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n.Events()-before), "ns/event")
+		})
+	}
+}
+
+// started returns a node on which so many healthy pods came, a tenth of a second apart, and are up. Its
+// records go nowhere.
+func started(b *testing.B, pods int) *node.Node {
+	n := node.New(node.Options{Trace: &trace.Recorder{Sink: func(*trace.Record) {}}})
+	for i := range pods {
+		n.At(time.Duration(i)*100*time.Millisecond, func() { n.AddPod(healthy(i, 10)) })
+	}
+	if err := n.RunUntil(time.Duration(pods)*100*time.Millisecond + time.Minute); err != nil {
+		b.Fatal(err)
+	}
+	return n
+}

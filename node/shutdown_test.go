@@ -1,0 +1,69 @@
+package node_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"probesim.dev/kube/kubeletconfig"
+	"probesim.dev/kube/profile"
+	"probesim.dev/node"
+	"probesim.dev/trace"
+)
+
+// TestShutdownRejects: while the node is being shut down a pod that comes has failed at once, and goes when it is deleted,
+// also if the API server does not know yet that it has failed.
+func TestShutdownRejects(t *testing.T) {
+	for _, p := range []profile.Profile{profile.V1_34_4, profile.V1_36_3, profile.V1_37_0} {
+		n := node.New(node.Options{Profile: p, Config: kubeletconfig.Config{ShutdownGracePeriod: 20 * time.Second}})
+		defer n.Close()
+		n.At(10*time.Second, func() {
+			if !n.ShutDown() {
+				t.Errorf("%s: the kubelet does not listen", p.Version)
+			}
+			if n.ShutDown() {
+				t.Errorf("%s: the kubelet hears of a shutdown twice", p.Version)
+			}
+		})
+		n.At(15*time.Second, func() { n.AddPod(healthy(0, 10)) })
+		n.At(20*time.Second, func() { n.AddPod(healthy(1, 10)) })
+		n.At(20*time.Second+time.Millisecond, func() { n.DeletePod("default", "p00001", nil) })
+		if err := n.RunUntil(time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for r := range n.Trace().All() {
+			switch r.Kind {
+			case trace.StatusPatched:
+				got = append(got, fmt.Sprint(r.Pod, " ", r.Status.Phase, " ", r.Status.Reason))
+			case trace.PodRemoved, trace.ContainerStarted, trace.Event:
+				got = append(got, fmt.Sprint(r.Pod, " ", r.Kind, " ", r.Reason))
+			}
+		}
+		want := []string{
+			"default/p00000 Event NodeShutdown", "default/p00000 Failed NodeShutdown",
+			"default/p00001 Event NodeShutdown", "default/p00001 Failed NodeShutdown", "default/p00001 PodRemoved ",
+		}
+		if !p.UpdateNeedsAdmission { // the deletion has it synced first
+			want = slices.Insert(want, 3, "default/p00001 Pending ")
+		}
+		if got = slices.Compact(got); !slices.Equal(got, want) {
+			t.Errorf("%s: %q and not %q", p.Version, got, want)
+		}
+	}
+}
+
+// TestShutdownNeedsConfig: a kubelet that is not configured to does not hear of a shutdown.
+func TestShutdownNeedsConfig(t *testing.T) {
+	n := node.New(node.Options{})
+	defer n.Close()
+	n.At(0, func() {
+		if n.ShutDown() {
+			t.Error("the kubelet listens")
+		}
+	})
+	if err := n.RunUntil(time.Second); err != nil {
+		t.Fatal(err)
+	}
+}

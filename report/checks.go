@@ -1,0 +1,138 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"probesim.dev/trace"
+)
+
+// Checks writes one line for each expectation, and all that is known of those that failed.
+func Checks(w io.Writer, expectations []Expectation, o Options) error {
+	return writeChecks(w, expectations, o, true)
+}
+
+// Failures writes the expectations that failed, and why.
+func Failures(w io.Writer, expectations []Expectation, o Options) error {
+	return writeChecks(w, expectations, o, false)
+}
+
+// FailedNames writes the expectations that failed, without why.
+func FailedNames(w io.Writer, expectations []Expectation, o Options) error {
+	c := newChecks(o)
+	for i := range expectations {
+		if e := &expectations[i]; e.Outcome == Failed {
+			c.hanging(o.paint(bad, "FAILED")+"   ", 9, trace.Clean(e.Name))
+		}
+	}
+	_, err := io.WriteString(w, c.b.String())
+	return err
+}
+
+func writeChecks(w io.Writer, expectations []Expectation, o Options, all bool) error {
+	c := newChecks(o)
+	for i := range expectations {
+		e := &expectations[i]
+		name := trace.Clean(e.Name)
+		switch {
+		case e.Outcome == Failed:
+			c.failed(e, name)
+		case !all:
+		case e.Outcome == OK:
+			c.hanging(o.paint(good, "ok")+"       ", 9, name)
+		default:
+			c.hanging(o.paint(dim, string(e.Outcome))+strings.Repeat(" ", 9-len(e.Outcome)), 9, join(name, parens(e.Why)))
+		}
+	}
+	_, err := io.WriteString(w, c.b.String())
+	return err
+}
+
+// checks is the text about expectations that is being written.
+type checks struct {
+	o      Options
+	margin string
+	b      strings.Builder
+}
+
+func newChecks(o Options) *checks {
+	return &checks{o: o, margin: strings.Repeat(" ", o.Indent)}
+}
+
+func (c *checks) failed(e *Expectation, name string) {
+	c.hanging(c.o.paint(bad, "FAILED")+"   ", 9, name)
+	c.hanging("  at        ", 12, fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column))
+	if e.Why != "" {
+		c.hanging("  ", 2, e.Why)
+	}
+	for i := range e.Failures {
+		f := &e.Failures[i]
+		c.hanging("  expected  ", 12, trace.Clean(f.Expected))
+		c.hanging("  got       ", 12, trace.Clean(f.Got))
+		c.around(f.Around)
+	}
+	if e.More > 0 {
+		c.hanging("  ", 2, fmt.Sprintf("and %d more", e.More))
+	}
+}
+
+// hanging writes text behind a label that takes so many columns, wrapped and indented by as many.
+func (c *checks) hanging(label string, indent int, text string) {
+	lines := wrap(text, c.o.width()-indent-c.o.Indent, 20)
+	c.b.WriteString(c.margin + label + strings.Join(lines, "\n"+c.margin+strings.Repeat(" ", indent)) + "\n")
+}
+
+// around writes records with times and subjects aligned.
+func (c *checks) around(lines []Line) {
+	times, subjects := 0, 0
+	for _, l := range lines {
+		times = max(times, len(trace.FormatTime(l.Record.T)))
+		subjects = max(subjects, utf8.RuneCountInString(l.Record.Subject()))
+	}
+	for _, l := range lines {
+		mark, st := " ", dim
+		if l.Mark {
+			mark, st = ">", bad
+		}
+		line := fmt.Sprintf("  %s %*s  %-*s  ", mark, times, trace.FormatTime(l.Record.T), subjects, l.Record.Subject())
+		for _, part := range c.record(line, l.Record.Summary()) {
+			c.b.WriteString(c.margin + c.o.paint(st, part) + "\n")
+		}
+	}
+}
+
+// record returns the lines of a record: what happened behind when and to whom, or below it if there is no room.
+func (c *checks) record(line, what string) []string {
+	var lines []string
+	room := c.o.width() - c.o.Indent
+	indent := utf8.RuneCountInString(line)
+	if room-indent < 30 {
+		lines, line, indent = []string{strings.TrimRight(line, " ")}, "      ", 6
+	}
+	for i, part := range wrap(what, room-indent, 30) {
+		if i > 0 {
+			line = strings.Repeat(" ", indent)
+		}
+		lines = append(lines, line+part)
+	}
+	return lines
+}
+
+func parens(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "(" + s + ")"
+}
+
+func join(parts ...string) string {
+	var full []string
+	for _, p := range parts {
+		if p != "" {
+			full = append(full, p)
+		}
+	}
+	return strings.Join(full, " ")
+}

@@ -1,0 +1,42 @@
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"probesim.dev/trace"
+)
+
+// Describe says for people what a record says: what happened, and what there is to say about it.
+func Describe(r *trace.Record) (title, message string) {
+	switch r.Kind {
+	case trace.PodAdded:
+		return "pod added", ""
+	case trace.PodDeleteRequested:
+		return "deletion requested", ""
+	case trace.PodRemoved:
+		return "pod removed", ""
+	case trace.ContainerStarted:
+		if r.Instance > 0 {
+			return fmt.Sprintf("container started: restart %d", r.Instance), ""
+		}
+		return "container started", ""
+	case trace.ContainerStopping:
+		return "stop signal: " + trace.Clean(r.Reason), "grace period " + (time.Duration(r.GraceSeconds) * time.Second).String()
+	case trace.ContainerExited:
+		return fmt.Sprintf("container exited with %d", r.ExitCode), ""
+	case trace.ProbeExecuted:
+		return string(r.Probe) + " probe: " + string(r.Result), r.Message
+	case trace.StatusPatched:
+		return "status", r.Status.String()
+	case trace.Event:
+		return trace.Clean(r.Type + " event " + r.Reason), r.Message
+	case trace.KubeletStopped:
+		return "kubelet stopped", ""
+	case trace.KubeletStarted:
+		return "kubelet started", ""
+	case trace.Step:
+		return "step " + trace.Clean(r.Reason), r.Message
+	}
+	return r.Summary(), ""
+}

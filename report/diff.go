@@ -1,0 +1,242 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"probesim.dev/report/diff"
+	"probesim.dev/trace"
+)
+
+// Diff is a scenario that was run several times, and how the runs differ.
+type Diff struct {
+	Scenario string
+	File     string
+	Line     int
+	Seed     *int64
+	Names    []string           // of the runs: versions
+	Pairs    []*diff.Difference // each run with the one after it
+	Changed  []diff.Row         // over all runs
+	Err      error              // why there is nothing to compare
+}
+
+// Same reports whether all runs are the same, but for the words of events.
+func (d *Diff) Same() bool {
+	for _, p := range d.Pairs {
+		if !p.Same() {
+			return false
+		}
+	}
+	return d.Err == nil
+}
+
+// DiffLine writes one line about a scenario, with its name padded to so many characters.
+func DiffLine(w io.Writer, d *Diff, pad int, o Options) error {
+	mark, what := o.paint(good, "same   "), ""
+	switch {
+	case d.Err != nil:
+		mark, what = o.paint(bad, "ERROR  "), "\n  "+strings.ReplaceAll(strings.TrimSpace(d.Err.Error()), "\n", "\n  ")
+	case !d.Same():
+		mark, what = o.paint(warn, "differs"), "  "+d.summary()
+	}
+	name := trace.Clean(d.Scenario)
+	name += strings.Repeat(" ", max(0, pad-utf8.RuneCountInString(name)))
+	seed := ""
+	if d.Seed != nil {
+		seed = fmt.Sprintf("  seed %d", *d.Seed)
+	}
+	_, err := io.WriteString(w, strings.TrimRight(mark+"  "+name+seed+what, " ")+"\n")
+	return err
+}
+
+// summary says on one line from when on runs differ, and in what.
+func (d *Diff) summary() string {
+	first, other := "", ""
+	for i, p := range d.Pairs {
+		pair := ""
+		if len(d.Pairs) > 1 {
+			pair = " (" + d.Names[i] + ", " + d.Names[i+1] + ")"
+		}
+		if first == "" && !p.Same() {
+			first = trace.FormatTime(p.First) + pair
+		}
+		if other == "" && p.OtherAt {
+			other = trace.FormatTime(p.Other) + pair
+		}
+	}
+	switch other {
+	case "":
+		return "from " + first + ", in times alone"
+	case first:
+		return "from " + first
+	}
+	return "in times from " + first + ", in more from " + other
+}
+
+// DiffText writes everything about a scenario: where its runs differ first, and what that comes to.
+func DiffText(w io.Writer, d *Diff, o Options) error {
+	var b strings.Builder
+	for i, p := range d.Pairs {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		o.pair(&b, d.Names[i], d.Names[i+1], p)
+	}
+	if len(d.Changed) > 0 {
+		b.WriteByte('\n')
+		b.WriteString(o.changedTable(d))
+	} else if !d.Same() {
+		b.WriteString("\nReady, restarts, exits and probes come to the same.\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (o Options) pair(b *strings.Builder, from, to string, p *diff.Difference) {
+	switch {
+	case p.Same() && len(p.Words) > 0:
+		b.WriteString(o.sentence("", fmt.Sprintf("%s and %s: no difference but for the words of events", from, to), bold))
+		for _, w := range p.Words {
+			b.WriteString("- " + o.paint(bad, trace.Clean(w.Reason+" "+w.A)) + "\n+ " + o.paint(good, trace.Clean(w.Reason+" "+w.B)) + "\n")
+		}
+	case p.Same():
+		b.WriteString(o.sentence("", fmt.Sprintf("%s and %s: no difference", from, to), bold))
+	default:
+		b.WriteString(o.sentence("", fmt.Sprintf("%s and %s differ from %s on", from, to, trace.FormatTime(p.First))+inTimes(p), bold))
+		b.WriteString("--- " + from + "\n+++ " + to + "\n")
+		o.diffLines(b, p.Around)
+	}
+	if len(p.AroundOther) > 0 {
+		b.WriteString(o.sentence("", fmt.Sprintf("From %s on other things happen, not only at other times:", trace.FormatTime(p.Other)), bold))
+		o.diffLines(b, p.AroundOther)
+	}
+}
+
+// inTimes says that nothing but times differs, if that is so.
+func inTimes(p *diff.Difference) string {
+	if p.OtherAt {
+		return ""
+	}
+	return ", in times alone"
+}
+
+func (o Options) diffLines(b *strings.Builder, lines []diff.Line) {
+	for _, l := range lines {
+		mark, st := map[diff.Side]string{diff.Both: "  ", diff.A: "- ", diff.B: "+ "}[l.Side], map[diff.Side]style{diff.A: bad, diff.B: good}[l.Side]
+		text := trace.FormatTime(l.Record.T) + "  " + l.Record.Subject() + "  " + l.Record.Summary()
+		for i, line := range wrap(text, o.width()-6, 20) {
+			if i > 0 {
+				line = "    " + line
+			}
+			b.WriteString(mark + o.paint(st, line) + "\n")
+		}
+	}
+}
+
+// changedTable writes what the runs come to where that differs.
+func (o Options) changedTable(d *Diff) string {
+	rows := [][]string{append([]string{"", ""}, d.Names...)}
+	for _, r := range d.Changed {
+		subject := trace.PodName(r.Pod)
+		if r.Container != "" {
+			subject += "/" + r.Container
+		}
+		row := []string{trace.Clean(subject), r.What}
+		for _, v := range r.Values {
+			if v == "" {
+				v = "-"
+			}
+			row = append(row, trace.Clean(v))
+		}
+		rows = append(rows, row)
+	}
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		line := ""
+		for i, cell := range row {
+			line += cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2)
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
+
+type jsonDiff struct {
+	Scenario string     `json:"scenario"`
+	File     string     `json:"file"`
+	Line     int        `json:"line"`
+	Seed     *int64     `json:"seed,omitempty"`
+	Versions []string   `json:"versions"`
+	Same     bool       `json:"same"`
+	Error    string     `json:"error,omitempty"`
+	Pairs    []jsonPair `json:"pairs"`
+	Changed  []jsonRow  `json:"changed"`
+}
+
+type jsonPair struct {
+	A       string         `json:"a"`
+	B       string         `json:"b"`
+	Same    bool           `json:"same"`
+	First   *int64         `json:"first,omitempty"`     // ns
+	Other   *int64         `json:"otherwise,omitempty"` // ns
+	Records []jsonDiffLine `json:"records,omitempty"`
+}
+
+type jsonDiffLine struct {
+	In     string          `json:"in"` // both, a or b
+	Record json.RawMessage `json:"record"`
+}
+
+type jsonRow struct {
+	Pod       string   `json:"pod"`
+	Container string   `json:"container,omitempty"`
+	What      string   `json:"what"`
+	Values    []string `json:"values"`
+}
+
+// DiffJSON writes comparisons as one document. Times are in nanoseconds.
+func DiffJSON(w io.Writer, all []*Diff) error {
+	docs := make([]jsonDiff, len(all))
+	for i, d := range all {
+		docs[i] = jsonDiff{Scenario: d.Scenario, File: d.File, Line: d.Line, Seed: d.Seed, Versions: d.Names, Same: d.Same(), Pairs: []jsonPair{}, Changed: []jsonRow{}}
+		if d.Err != nil {
+			docs[i].Error = d.Err.Error()
+		}
+		for j, p := range d.Pairs {
+			docs[i].Pairs = append(docs[i].Pairs, newJSONPair(d.Names[j], d.Names[j+1], p))
+		}
+		for _, r := range d.Changed {
+			docs[i].Changed = append(docs[i].Changed, jsonRow{r.Pod, r.Container, r.What, r.Values})
+		}
+	}
+	text, err := json.MarshalIndent(docs, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n", text)
+	return err
+}
+
+func newJSONPair(a, b string, p *diff.Difference) jsonPair {
+	pair := jsonPair{A: a, B: b, Same: p.Same()}
+	if !p.Same() {
+		pair.First = new(p.First.Nanoseconds())
+	}
+	if p.OtherAt {
+		pair.Other = new(p.Other.Nanoseconds())
+	}
+	for _, l := range p.Around {
+		in := map[diff.Side]string{diff.Both: "both", diff.A: "a", diff.B: "b"}[l.Side]
+		pair.Records = append(pair.Records, jsonDiffLine{in, trace.AppendJSON(nil, l.Record)})
+	}
+	return pair
+}

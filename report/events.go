@@ -1,0 +1,227 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"probesim.dev/trace"
+)
+
+// maxEvents is how many rows a table of events has at most; of more, those in the middle are left out.
+const maxEvents = 40
+
+// withFrom is the width from which on there is a From column. It says kubelet in each row.
+const withFrom = 120
+
+// EventSeries is one event and its repetitions, which the API counts up.
+type EventSeries struct {
+	First       *trace.Record
+	Latest      *trace.Record
+	Count       int
+	since, last time.Duration
+	pods        map[string]bool
+}
+
+// Events writes the events of the run as kubectl describe lists them: the same event counted, by the time it
+// was last seen. Times count from t=0. Equal events of many pods are one row.
+func Events(w io.Writer, run *Run, o Options) error {
+	all := CollectEvents(run.Records)
+	if len(all) == 0 {
+		return nil
+	}
+	severalPods := slices.ContainsFunc(all, func(e *EventSeries) bool { return e.First.Pod != all[0].First.Pod || len(e.pods) > 1 })
+	severalContainers := slices.ContainsFunc(all, func(e *EventSeries) bool {
+		return e.First.Container != "" && e.First.Container != firstContainer(all)
+	})
+	rows := [][]string{{"Type", "Reason", "At", "From", "Message"}, {"----", "------", "--", "----", "-------"}}
+	for _, e := range all {
+		rows = append(rows, []string{e.First.Type, e.First.Reason, e.Times(), "kubelet", e.First.Message})
+	}
+	if severalPods || severalContainers {
+		withObject(rows, all)
+	}
+	if o.width() < withFrom {
+		for i, row := range rows {
+			rows[i] = slices.Delete(row, 3, 4)
+		}
+	}
+	_, err := io.WriteString(w, o.paint(bold, "Events:")+"\n"+eventTable(rows, o))
+	return err
+}
+
+func firstContainer(all []*EventSeries) string {
+	for _, e := range all {
+		if e.First.Container != "" {
+			return e.First.Container
+		}
+	}
+	return ""
+}
+
+// withObject puts a column before the messages: which pod, and which of its containers.
+func withObject(rows [][]string, all []*EventSeries) {
+	for i, row := range rows {
+		object := []string{"Object", "------"}[min(i, 1)]
+		if i > 1 {
+			object = all[i-2].Object()
+		}
+		rows[i] = slices.Insert(row, len(row)-1, object)
+	}
+}
+
+// Object says which pod the event is about, or how many, and which of the containers.
+func (e *EventSeries) Object() string {
+	object := trace.PodName(e.First.Pod)
+	if n := len(e.pods); n > 1 {
+		object = plural(n, "pod")
+	}
+	if c := e.First.Container; c != "" {
+		object += "/" + c
+	}
+	return object
+}
+
+// CollectEvents returns the events among records by the time at which each was last seen. Equal ones of one
+// pod are one, and where many pods have events, those of all pods.
+func CollectEvents(records []trace.Record) []*EventSeries {
+	type key struct{ pod, container, typ, reason, message string }
+	byKey := map[key]*EventSeries{}
+	var all []*EventSeries
+	together := manyPods(records)
+	for i := range records {
+		r := &records[i]
+		if r.Kind != trace.Event {
+			continue
+		}
+		k := key{r.Pod, r.Container, r.Type, r.Reason, r.Message}
+		if together {
+			k.pod = ""
+		}
+		e := byKey[k]
+		if e == nil {
+			e = &EventSeries{First: r, since: r.T, pods: map[string]bool{}}
+			byKey[k] = e
+			all = append(all, e)
+		}
+		e.pods[r.Pod] = true
+		e.Count++
+		e.last, e.Latest = r.T, r
+	}
+	slices.SortStableFunc(all, func(a, b *EventSeries) int { return cmp.Compare(a.last, b.last) })
+	return all
+}
+
+// manyPods reports whether there are so many pods with events that a timeline has one lane for each.
+func manyPods(records []trace.Record) bool {
+	pods := map[string]bool{}
+	for i := range records {
+		if r := &records[i]; r.Kind == trace.Event && !pods[r.Pod] {
+			pods[r.Pod] = true
+		}
+	}
+	return len(pods) > maxPods
+}
+
+// Times says for people when the event was last seen, and over how long it was counted.
+func (e *EventSeries) Times() string {
+	if e.Count == 1 {
+		return trace.FormatTime(e.last)
+	}
+	over, unit := e.last-e.since, time.Millisecond
+	if over >= 10*time.Second {
+		unit = time.Second
+	}
+	return fmt.Sprintf("%s (x%d over %s)", trace.FormatTime(e.last), e.Count, shortDuration(over.Round(unit)))
+}
+
+// eventTable aligns rows, of which the first two are the head; their last column is wrapped.
+func eventTable(rows [][]string, o Options) string {
+	widths := make([]int, len(rows[0])-1)
+	indent := 2
+	for i := range widths {
+		for _, row := range rows {
+			row[i] = trace.Clean(row[i])
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+		indent += widths[i] + 2
+	}
+	text := func(row []string) string { return eventRow(row, widths, indent, o) }
+	var b strings.Builder
+	if o.width()-indent < leastMessage {
+		text = func(row []string) string { return eventItem(row, o) }
+	} else {
+		b.WriteString(text(rows[0]) + "\n" + text(rows[1]) + "\n")
+	}
+	rows = rows[2:]
+	for i, row := range rows {
+		if left := len(rows) - maxEvents; left > 1 && i >= maxEvents/2 && i < maxEvents/2+left {
+			if i == maxEvents/2 {
+				fmt.Fprintf(&b, "  %s %d more\n", o.glyphs().ellipsis, left)
+			}
+			continue
+		}
+		st := plain
+		if row[0] == "Warning" {
+			st = warn
+		}
+		b.WriteString(o.paint(st, text(row)) + "\n")
+	}
+	return b.String()
+}
+
+// leastMessage is the least width of the messages in a table.
+const leastMessage = 20
+
+// eventRow is a row of a table in which the messages begin after indent columns.
+func eventRow(row []string, widths []int, indent int, o Options) string {
+	line := "  "
+	for i, width := range widths {
+		line += row[i] + strings.Repeat(" ", width-utf8.RuneCountInString(row[i])+2)
+	}
+	message := wrap(trace.Clean(row[len(widths)]), o.width()-indent, leastMessage)
+	return strings.TrimRight(line+strings.Join(message, "\n"+strings.Repeat(" ", indent)), " ")
+}
+
+// eventItem is a row where there is no room for a table: the time, and behind it the rest.
+func eventItem(row []string, o Options) string {
+	text := trace.Clean(row[2] + "  " + strings.Join(slices.Concat(row[:2], row[3:]), " "))
+	return "  " + strings.Join(wrap(strings.TrimRight(text, " "), o.width()-4, leastMessage), "\n    ")
+}
+
+// wrap breaks text into lines of at most width characters, or at least that of least: at blanks, and within
+// words that fit into no line and would leave half of one empty.
+func wrap(text string, width, least int) []string {
+	width = max(width, least)
+	var lines []string
+	for utf8.RuneCountInString(text) > width {
+		runes := []rune(text)
+		cut := width
+		if blank := lastBlank(runes[:width+1]); blank > width/2 || blank > 0 && wordLength(runes[blank+1:]) <= width {
+			cut = blank
+		}
+		lines = append(lines, strings.TrimRight(string(runes[:cut]), " "))
+		text = strings.TrimLeft(string(runes[cut:]), " ")
+	}
+	return append(lines, text)
+}
+
+func lastBlank(text []rune) int {
+	for i := len(text) - 1; i > 0; i-- {
+		if text[i] == ' ' {
+			return i
+		}
+	}
+	return 0
+}
+
+func wordLength(text []rune) int {
+	if i := slices.Index(text, ' '); i >= 0 {
+		return i
+	}
+	return len(text)
+}

@@ -1,0 +1,135 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"probesim.dev/trace"
+)
+
+// Annotation is an error that GitHub Actions shows at a line of a file. What is empty or 0 is left out.
+type Annotation struct {
+	File         string // from the root of the repository, with slashes
+	Line, Column int
+	Title        string
+	Message      string // may have several lines
+}
+
+// Annotate writes an annotation as a workflow command.
+func Annotate(w io.Writer, a Annotation) error {
+	var properties []string
+	add := func(name, value string) {
+		if value != "" && value != "0" {
+			properties = append(properties, name+"="+propertyEscapes.Replace(value))
+		}
+	}
+	add("file", a.File)
+	add("line", fmt.Sprint(a.Line))
+	add("col", fmt.Sprint(a.Column))
+	add("title", a.Title)
+	command := "::error"
+	if len(properties) > 0 {
+		command += " " + strings.Join(properties, ",")
+	}
+	_, err := fmt.Fprintf(w, "%s::%s\n", command, dataEscapes.Replace(a.Message))
+	return err
+}
+
+// What is escaped in a workflow command, as actions/toolkit does in packages/core/src/command.ts.
+var (
+	dataEscapes     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	propertyEscapes = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)
+
+// GitHub writes an annotation for each expectation that failed, at its line, however many runs it failed in; and for each case
+// with a run that ended early. Path makes the path of a file from the root of the repository.
+func GitHub(w io.Writer, cases []Case, path func(string) string) error {
+	for i := range cases {
+		for _, a := range cases[i].annotations() {
+			a.File = path(a.File)
+			if err := Annotate(w, a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Case) annotations() []Annotation {
+	var list []Annotation
+	title := trace.Clean(c.Scenario) + " [" + c.Kubernetes + "]"
+	for _, r := range c.Runs {
+		if r.Err != nil {
+			list = append(list, Annotation{File: c.File, Line: c.Line, Title: title + " ended early", Message: withReplay(r.Err.Error(), r)})
+			break
+		}
+	}
+	for i := range c.Expectations {
+		if e := &c.Expectations[i]; e.Outcome == Failed {
+			list = append(list, e.annotation(title, fmt.Sprintf("It held in none of %s.", plural(len(c.Runs), "run"))))
+		}
+	}
+	for i := range most(c.Runs) {
+		if a, failed := c.failure(i, title); failed {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// most returns the expectations of the run that has most of them: one that ended early may have none.
+func most(runs []*Run) []Expectation {
+	var found []Expectation
+	for _, r := range runs {
+		if len(r.Expectations) > len(found) {
+			found = r.Expectations
+		}
+	}
+	return found
+}
+
+// failure says how an expectation failed in the first run in which it did, and in how many.
+func (c *Case) failure(i int, title string) (a Annotation, failed bool) {
+	var first *Run
+	n := 0
+	for _, r := range c.Runs {
+		if i < len(r.Expectations) && r.Expectations[i].Outcome == Failed {
+			if n++; first == nil {
+				first = r
+			}
+		}
+	}
+	if first == nil {
+		return a, false
+	}
+	more := ""
+	if len(c.Runs) > 1 {
+		more = fmt.Sprintf("It failed in %d of %d runs.", n, len(c.Runs))
+	}
+	return first.Expectations[i].annotation(title, withReplay(more, first)), true
+}
+
+func (e *Expectation) annotation(title, more string) Annotation {
+	lines := []string{trace.Clean(e.Name)}
+	if e.Why != "" {
+		lines = append(lines, e.Why)
+	}
+	for _, f := range e.Failures {
+		lines = append(lines, "expected  "+trace.Clean(f.Expected), "got       "+trace.Clean(f.Got))
+	}
+	if e.More > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", e.More))
+	}
+	if more != "" {
+		lines = append(lines, more)
+	}
+	return Annotation{File: e.File, Line: e.Line, Column: e.Column, Title: title + " failed", Message: strings.Join(lines, "\n")}
+}
+
+func withReplay(text string, r *Run) string {
+	if r.Replay == "" {
+		return text
+	}
+	return strings.TrimPrefix(text+"\nRun it again with: "+r.Replay, "\n")
+}

@@ -1,0 +1,234 @@
+package html
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"probesim.dev/report"
+	"probesim.dev/report/history"
+	"probesim.dev/trace"
+)
+
+// chart is what the script of the page draws of one run. Times are nanoseconds.
+type chart struct {
+	From    time.Duration `json:"from"`
+	To      time.Duration `json:"to"`
+	Open    bool          `json:"open"`  // pods show their lanes and not just when they are Ready
+	Texts   []string      `json:"texts"` // which records refer to
+	Records []point       `json:"records"`
+	Lanes   []*lane       `json:"lanes"`
+	Down    []span        `json:"down"`  // the kubelet is not there
+	Flags   []flag        `json:"flags"` // what expectations failed on
+}
+
+// point is a record: step, time, cause (a step, 0 if not known), what it took, its mark, and numbers of texts: subject, title and
+// message.
+type point [8]int64
+
+// lane is a line of the picture. The first lane of a pod has its name; what is below it can be folded away.
+type lane struct {
+	Label  string   `json:"label"`
+	Of     string   `json:"of"`   // whom it is about
+	Kind   string   `json:"kind"` // node, kubelet, pod, ready, life, condition, probe, events or exits
+	Depth  int      `json:"depth"`
+	Pod    int      `json:"pod"` // number of the pod; -1 for the node
+	Bars   []bar    `json:"bars,omitempty"`
+	Steps  []int64  `json:"steps,omitempty"`  // of the records that are its marks
+	Labels []string `json:"labels,omitempty"` // of the marks, where they have any
+	Series []series `json:"series,omitempty"`
+
+	records []*trace.Record // whose steps are Steps
+}
+
+// span is a stretch of time.
+type span struct {
+	From time.Duration `json:"from"`
+	To   time.Duration `json:"to"`
+}
+
+// bar is a state that lasts. Step is the record that says so, 0 if none does.
+type bar struct {
+	span
+	State string `json:"state"`
+	Text  string `json:"text,omitempty"`
+	Step  int64  `json:"step,omitempty"`
+
+	record *trace.Record
+}
+
+// series are equal probe runs or events in a row, of which the page has the first and the last only. Last and Count are 0
+// where the lane ends before the series does.
+type series struct {
+	First int64 `json:"first"`
+	Last  int64 `json:"last"`
+	Count int   `json:"count"`
+}
+
+// flag is a moment at which an expectation failed.
+type flag struct {
+	At   time.Duration `json:"at"`
+	Step int64         `json:"step"`
+	Text string        `json:"text"`
+}
+
+// foldedPods is the number of pods up to which each shows its lanes from the beginning.
+const foldedPods = 8
+
+// newChart sorts the records of a run into lanes, as many as there is room for; the notes say what is left out.
+func newChart(run *report.Run) (*chart, []string) {
+	h := history.Read(run.Records, run.Until)
+	c := &chart{To: max(h.End, time.Millisecond), Open: len(h.Pods) <= foldedPods,
+		Records: []point{}, Lanes: []*lane{}, Down: []span{}, Flags: []flag{}} // a script takes no null for a list
+	if len(run.Records) > 0 {
+		c.From = min(c.From, run.Records[0].T)
+	}
+	c.node(h)
+	var pods [][]*lane
+	for i, p := range h.Pods {
+		pods = append(pods, podLanes(p, i, h.End))
+	}
+	notes := fit(pods, h.End, maxRecords)
+	for _, lanes := range pods {
+		c.Lanes = append(c.Lanes, lanes...)
+	}
+	c.flags(run.Expectations)
+	c.gather(run.Records)
+	return c, notes
+}
+
+func (c *chart) node(h *history.History) {
+	if len(h.Marks) > 0 {
+		c.Lanes = append(c.Lanes, markLane("node", "node", "node", -1, h.Marks))
+	}
+	if len(h.Kubelet) == 0 {
+		return
+	}
+	l := conditionLane("kubelet", "node", "kubelet", -1, h.Kubelet, h.End)
+	for i := range l.Bars {
+		b := &l.Bars[i]
+		if b.State = map[string]string{"yes": "up", "no": "down"}[b.State]; b.State == "down" {
+			c.Down = append(c.Down, b.span)
+		}
+	}
+	c.Lanes = append(c.Lanes, l)
+}
+
+// podLanes returns the lanes of a pod, numbered.
+func podLanes(p *history.Pod, number int, end time.Duration) []*lane {
+	name := trace.Clean(trace.PodName(p.Name))
+	end = min(end, p.Removed)
+	lanes := []*lane{
+		markLane(name, name, "pod", number, p.Marks),
+		conditionLane("Ready", name, "ready", number, p.Ready, end),
+	}
+	lanes[1].Depth = 1
+	for _, c := range p.Containers {
+		lanes = append(lanes, containerLanes(c, p, name, number, end)...)
+	}
+	if len(p.Events) > 0 {
+		lanes = append(lanes, &lane{Label: "events", Of: name, Kind: "events", Depth: 1, Pod: number, records: p.Events})
+	}
+	return append(lanes, &lane{Label: name, Of: name, Kind: "exits", Pod: number, records: exits(p)})
+}
+
+// exits are what a pod shows of its containers while its lanes are folded away.
+func exits(p *history.Pod) []*trace.Record {
+	var list []*trace.Record
+	for _, c := range p.Containers {
+		for i := range c.Runs {
+			if r := c.Runs[i].Record(trace.ContainerExited); r != nil {
+				list = append(list, r)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b *trace.Record) int { return cmp.Compare(a.Step, b.Step) })
+	return list
+}
+
+func containerLanes(c *history.Container, p *history.Pod, pod string, number int, end time.Duration) []*lane {
+	name := trace.Clean(c.Name)
+	of := pod + "/" + name
+	lanes := []*lane{lifeLane(c, p, name, of, number, end)}
+	if len(c.Probes[trace.Startup]) > 0 {
+		lanes = append(lanes, conditionLane("Started", of, "condition", number, c.Started, end))
+	}
+	if len(p.Containers) > 1 && len(c.Probes[trace.Readiness]) > 0 {
+		lanes = append(lanes, conditionLane("Ready", of, "condition", number, c.Ready, end))
+	}
+	for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
+		if shots := c.Probes[probe]; len(shots) > 0 {
+			lanes = append(lanes, &lane{Label: string(probe), Of: of, Kind: "probe", Pod: number, records: shots})
+		}
+	}
+	for _, l := range lanes[1:] {
+		l.Depth = 2
+	}
+	return lanes
+}
+
+// markLane points out what was done from outside.
+func markLane(label, of, kind string, pod int, marks []history.Mark) *lane {
+	l := &lane{Label: label, Of: of, Kind: kind, Pod: pod}
+	for _, m := range marks {
+		l.records = append(l.records, m.Record)
+		l.Labels = append(l.Labels, m.What)
+	}
+	return l
+}
+
+func conditionLane(label, of, kind string, pod int, flips []history.Flip, end time.Duration) *lane {
+	l := &lane{Label: label, Of: of, Kind: kind, Pod: pod}
+	for i, f := range flips {
+		to := end
+		if i+1 < len(flips) {
+			to = min(end, flips[i+1].At)
+		}
+		state := "no"
+		if f.On {
+			state = "yes"
+		}
+		if to > f.At {
+			l.Bars = append(l.Bars, bar{span: span{f.At, to}, State: state, record: f.Record})
+		}
+		if f.Record != nil {
+			l.records = append(l.records, f.Record)
+		}
+	}
+	return l
+}
+
+// lifeLane shows when a container waits, runs, is to be stopped, is being stopped and exits.
+func lifeLane(c *history.Container, p *history.Pod, name, of string, pod int, end time.Duration) *lane {
+	l := &lane{Label: name, Of: of, Kind: "life", Depth: 1, Pod: pod}
+	for _, s := range c.Life(p, end) {
+		text := trace.Clean(s.Reason)
+		if s.State == history.Running {
+			text = "#" + strconv.Itoa(s.Number)
+		}
+		l.Bars = append(l.Bars, bar{span: span{s.From, s.To}, State: s.State, Text: text, record: s.Record})
+	}
+	for i := range c.Runs {
+		l.records = append(l.records, c.Runs[i].Records...)
+	}
+	return l
+}
+
+// flags points out the records that the failures of expectations are about.
+func (c *chart) flags(expectations []report.Expectation) {
+	for i := range expectations {
+		e := &expectations[i]
+		if e.Outcome != report.Failed {
+			continue
+		}
+		for _, f := range e.Failures {
+			for _, line := range f.Around {
+				if line.Mark {
+					c.Flags = append(c.Flags, flag{line.Record.T, line.Record.Step, trace.Clean(e.Name)})
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(c.Flags, func(a, b flag) int { return int(a.At - b.At) })
+}

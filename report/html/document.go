@@ -1,0 +1,99 @@
+package html
+
+import (
+	"fmt"
+	"html/template"
+
+	"probesim.dev/report"
+	"probesim.dev/trace"
+)
+
+// document is the whole page.
+type document struct {
+	Title   string
+	Policy  string
+	Style   template.CSS
+	Script  template.JS
+	Rows    []row
+	Several bool // runs
+	Verdict string
+	Counts  map[report.Outcome]int
+	Missing int // runs that are only listed
+}
+
+// row is a run in the list of all, or what failed over all runs of a case.
+type row struct {
+	*report.Run
+	ID      string // of the section; empty if there is none
+	Body    template.HTML
+	File    string
+	Line    int
+	Why     string // what failed
+	Over    []*report.Expectation
+	Outcome report.Outcome
+}
+
+func newDocument(cases []report.Case) *document {
+	d := &document{Counts: map[report.Outcome]int{}}
+	runs := 0
+	for i := range cases {
+		c := &cases[i]
+		for _, r := range c.Runs {
+			runs++
+			d.Counts[r.Outcome()]++
+			d.Rows = append(d.Rows, newRow(c, r, runs))
+			if r.Output == "" {
+				d.Missing++
+			}
+		}
+		if over := failed(c.Expectations); len(over) > 0 {
+			d.Rows = append(d.Rows, row{File: c.File, Line: c.Line, Over: over, Outcome: report.Failed,
+				Run: &report.Run{Scenario: c.Scenario, Kubernetes: c.Kubernetes}})
+		}
+	}
+	d.Several = len(d.Rows) > 1
+	d.Verdict = verdict(runs, d)
+	d.Title = "probesim: " + d.Verdict
+	if runs == 1 {
+		d.Title = fmt.Sprintf("%s: %s", trace.Clean(cases[0].Scenario), d.Verdict)
+	}
+	return d
+}
+
+func newRow(c *report.Case, r *report.Run, number int) row {
+	x := row{Run: r, File: c.File, Line: c.Line, Outcome: r.Outcome(), Body: template.HTML(r.Output)}
+	if r.Output != "" {
+		x.ID = fmt.Sprintf("r%d", number)
+	}
+	if list := failed(r.Expectations); len(list) > 0 {
+		x.Why = trace.Clean(list[0].Name)
+		if len(list) > 1 {
+			x.Why += fmt.Sprintf(" and %d more", len(list)-1)
+		}
+	}
+	if r.Err != nil {
+		x.Why = r.Err.Error()
+	}
+	return x
+}
+
+func failed(all []report.Expectation) []*report.Expectation {
+	var list []*report.Expectation
+	for i := range all {
+		if all[i].Outcome == report.Failed {
+			list = append(list, &all[i])
+		}
+	}
+	return list
+}
+
+func verdict(runs int, d *document) string {
+	text := fmt.Sprintf("%s, %s ok", plural(runs, "run"), thousands(d.Counts[report.OK]))
+	if n := d.Counts[report.Failed]; n > 0 {
+		text += fmt.Sprintf(", %s failed", thousands(n))
+	}
+	if n := d.Counts[report.Broken]; n > 0 {
+		text += fmt.Sprintf(", %s ended early", thousands(n))
+	}
+	return text
+}

@@ -1,0 +1,111 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+
+	"probesim.dev/trace"
+)
+
+type jsonReport struct {
+	Outcome   Outcome    `json:"outcome"`
+	Scenarios []jsonCase `json:"scenarios"`
+}
+
+type jsonCase struct {
+	Name         string            `json:"name"`
+	Description  string            `json:"description,omitempty"`
+	File         string            `json:"file"`
+	Line         int               `json:"line"`
+	Kubernetes   string            `json:"kubernetes"`
+	Outcome      Outcome           `json:"outcome"`
+	Runs         []jsonRun         `json:"runs"`
+	Expectations []jsonExpectation `json:"expectations,omitempty"` // over all runs
+}
+
+type jsonRun struct {
+	Seed         *int64            `json:"seed,omitempty"`
+	Until        string            `json:"until"`
+	Outcome      Outcome           `json:"outcome"`
+	Error        string            `json:"error,omitempty"`
+	Hash         string            `json:"hash"`
+	Records      int               `json:"records"`
+	Restarts     int               `json:"restarts"`
+	Replay       string            `json:"replay,omitempty"`
+	Expectations []jsonExpectation `json:"expectations"`
+}
+
+type jsonExpectation struct {
+	Name     string        `json:"name"`
+	File     string        `json:"file"`
+	Line     int           `json:"line"`
+	Column   int           `json:"column"`
+	Outcome  Outcome       `json:"outcome"`
+	Why      string        `json:"why,omitempty"`
+	Failures []jsonFailure `json:"failures,omitempty"`
+	More     int           `json:"moreFailures,omitempty"`
+}
+
+type jsonFailure struct {
+	Expected string     `json:"expected"`
+	Got      string     `json:"got"`
+	Around   []jsonLine `json:"around"`
+}
+
+type jsonLine struct {
+	Mark   bool            `json:"mark"`
+	Record json.RawMessage `json:"record"` // as in a trace
+}
+
+// JSON writes all cases with their runs and expectations as one document. The same cases give the same bytes.
+func JSON(w io.Writer, cases []Case) error {
+	doc := jsonReport{Outcome: OK, Scenarios: make([]jsonCase, len(cases))}
+	for i := range cases {
+		doc.Scenarios[i] = cases[i].json()
+		if o := cases[i].Outcome(); o == Broken || o == Failed && doc.Outcome == OK {
+			doc.Outcome = o
+		}
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(doc)
+}
+
+func (c *Case) json() jsonCase {
+	jc := jsonCase{Name: c.Scenario, Description: c.Description, File: c.File, Line: c.Line, Kubernetes: c.Kubernetes,
+		Outcome: c.Outcome(), Runs: make([]jsonRun, len(c.Runs)), Expectations: jsonExpectations(c.Expectations)}
+	for i, r := range c.Runs {
+		jc.Runs[i] = r.json()
+	}
+	return jc
+}
+
+func (r *Run) json() jsonRun {
+	jr := jsonRun{Seed: r.Seed, Until: shortDuration(r.Until), Outcome: r.Outcome(), Hash: r.Hash, Records: r.Steps, Restarts: r.Restarts,
+		Replay: r.Replay, Expectations: jsonExpectations(r.Expectations)}
+	if r.Err != nil {
+		jr.Error = r.Err.Error()
+	}
+	return jr
+}
+
+func jsonExpectations(all []Expectation) []jsonExpectation {
+	list := make([]jsonExpectation, len(all))
+	for i := range all {
+		e := &all[i]
+		list[i] = jsonExpectation{Name: e.Name, File: e.File, Line: e.Line, Column: e.Column, Outcome: e.Outcome, Why: e.Why, More: e.More}
+		for _, f := range e.Failures {
+			list[i].Failures = append(list[i].Failures, jsonFailure{f.Expected, f.Got, jsonLines(f.Around)})
+		}
+	}
+	return list
+}
+
+func jsonLines(lines []Line) []jsonLine {
+	list := make([]jsonLine, len(lines))
+	for i, l := range lines {
+		list[i] = jsonLine{l.Mark, trace.AppendJSON(nil, l.Record)}
+	}
+	return list
+}

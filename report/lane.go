@@ -1,0 +1,178 @@
+package report
+
+import (
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"probesim.dev/report/history"
+	"probesim.dev/trace"
+)
+
+// conditionLane draws a condition from when it is first known to end. A column in which it changes
+// shows the direction, or that it had both values.
+func conditionLane(s *scale, g *glyphs, flips []history.Flip, end time.Duration) row {
+	r := make(row, s.columns())
+	was := make([]int, len(r)) // how many values the column has seen
+	for i, f := range flips {
+		to := end
+		if i+1 < len(flips) {
+			to = min(end, flips[i+1].At)
+		}
+		first, past := s.span(f.At, to)
+		for c := first; c < past; c++ {
+			was[c]++
+			r[c] = conditionCell(g, f.On, was[c])
+		}
+	}
+	return r
+}
+
+func conditionCell(g *glyphs, on bool, values int) cell {
+	switch {
+	case values > 2:
+		return cell{g.both, warn}
+	case values == 2 && on:
+		return cell{g.up, good}
+	case values == 2:
+		return cell{g.down, warn}
+	case on:
+		return cell{g.yes, good}
+	}
+	return cell{g.no, dim}
+}
+
+// probeLane draws a mark for each probe run; of several in a column the worst.
+func probeLane(s *scale, g *glyphs, shots []*trace.Record) row {
+	r := make(row, s.columns())
+	counts := make([]struct{ all, failed, broken, warned int }, len(r))
+	for _, p := range shots {
+		if p.T < s.from() || p.T > s.until() {
+			continue
+		}
+		n := &counts[s.column(p.T)]
+		n.all++
+		switch p.Result {
+		case trace.Failure:
+			n.failed++
+		case trace.Error:
+			n.broken++
+		case trace.Warning:
+			n.warned++
+		}
+	}
+	for i, n := range counts {
+		switch {
+		case n.all == 0:
+		case n.failed == n.all:
+			r.set(i, g.failed, bad)
+		case n.failed > 0:
+			r.set(i, g.someFailed, bad)
+		case n.broken > 0:
+			r.set(i, g.broken, warn)
+		case n.warned > 0:
+			r.set(i, g.warning, warn)
+		case n.all > 1:
+			r.set(i, g.successes, good)
+		default:
+			r.set(i, g.success, good)
+		}
+	}
+	return r
+}
+
+// lifeLane draws when a container waits, runs, is to be stopped, is being stopped and exits. Each instance has its number
+// where it starts, if there is room.
+func lifeLane(s *scale, g *glyphs, c *history.Container, p *history.Pod, end time.Duration) row {
+	r := make(row, s.columns())
+	end = min(end, p.Removed)
+	waitFrom := p.Added
+	for i := range c.Runs {
+		run := &c.Runs[i]
+		r.wait(s, g, c, waitFrom, run.Started)
+		waitFrom = run.Exited
+	}
+	if waitFrom < end {
+		r.wait(s, g, c, waitFrom, end)
+	}
+	for i := range c.Runs {
+		r.fill(s, c.Runs[i].Started, min(c.Runs[i].Exited, end), cell{g.running, good})
+	}
+	for i := range c.Runs {
+		// The stop signal follows at once, but for hooks and turns, of which only whole seconds count.
+		if run := &c.Runs[i]; run.Killing != history.Forever && min(run.Stopping, run.Exited, end)-run.Killing >= time.Second {
+			r.fill(s, run.Killing, min(run.Stopping, run.Exited, end), cell{g.killing, warn})
+		}
+	}
+	for i := range c.Runs {
+		r.fill(s, c.Runs[i].Stopping, min(c.Runs[i].Exited, end), cell{g.stopping, warn})
+	}
+	r.exits(s, g, c.Runs)
+	r.numbers(s, g, c.Runs)
+	return r
+}
+
+func (r row) fill(s *scale, from, to time.Duration, c cell) {
+	first, past := s.span(from, to)
+	for i := first; i < past; i++ {
+		r[i] = c
+	}
+}
+
+// wait draws the time between two instances, with the reason that the status gives if there is room.
+func (r row) wait(s *scale, g *glyphs, c *history.Container, from, to time.Duration) {
+	why := c.WaitReason(from, to)
+	if why.Name == "waiting" {
+		r.fill(s, from, to, cell{g.waiting, dim})
+	}
+	first, past := s.span(from, to)
+	text := " " + trace.Clean(why.Reason) + " "
+	if why.Reason != "" && utf8.RuneCountInString(text)+4 <= past-first {
+		r.text(first+2, text, dim)
+	}
+}
+
+func (r row) exits(s *scale, g *glyphs, runs []history.Instance) {
+	for _, run := range runs {
+		if run.Exited < s.from() || run.Exited > s.until() {
+			continue
+		}
+		i := s.column(run.Exited)
+		if run.Code != 0 {
+			r.set(i, g.exit, bad)
+		} else if r[i].r != g.exit {
+			r.set(i, g.done, dim)
+		}
+	}
+}
+
+// numbers writes the number of each instance over the beginning of its bar.
+func (r row) numbers(s *scale, g *glyphs, runs []history.Instance) {
+	for _, run := range runs {
+		if run.Started < s.from() || run.Started > s.until() {
+			continue
+		}
+		i := s.column(run.Started)
+		if r[i].r != g.running {
+			i++ // the last instance exited in this column
+		}
+		number := strconv.Itoa(run.Number)
+		if !r.all(i, i+len(number), g.running) {
+			continue
+		}
+		r.text(i, number, bold)
+	}
+}
+
+// all reports whether the cells [from, to) are there and have all the same character; 0 is blank.
+func (r row) all(from, to int, c rune) bool {
+	if from < 0 || to > len(r) {
+		return false
+	}
+	for _, cell := range r[from:to] {
+		if cell.r != c {
+			return false
+		}
+	}
+	return true
+}

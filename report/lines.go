@@ -1,0 +1,104 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"probesim.dev/trace"
+)
+
+// Heading writes what was run: scenario, version, seed, virtual time, restarts, and the description.
+func Heading(w io.Writer, run *Run, o Options) error {
+	name, facts := trace.Clean(run.Scenario), strings.Join(run.Facts(), "  ")
+	text := o.paint(bold, name) + "  " + facts + "\n"
+	if utf8.RuneCountInString(name+"  "+facts) > o.width() {
+		text = o.paint(bold, name) + "\n" + strings.Join(wrap(facts, o.width(), 40), "\n") + "\n"
+	}
+	description := strings.Join(strings.Fields(run.Description), " ")
+	if description != "" {
+		text += strings.Join(wrap(trace.Clean(description), o.width(), 40), "\n") + "\n"
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// RunLine writes one line about a run, with its name padded to so many characters.
+func RunLine(w io.Writer, run *Run, pad int, o Options) error {
+	mark := o.paint(good, "ok    ")
+	switch run.Outcome() {
+	case Failed:
+		mark = o.paint(bad, "FAILED")
+	case Broken:
+		mark = o.paint(bad, "ERROR ")
+	}
+	name := trace.Clean(run.Scenario)
+	name += strings.Repeat(" ", max(0, pad-utf8.RuneCountInString(name)))
+	text := mark + "  " + name + "  " + strings.Join(run.Facts(), "  ") + "\n"
+	if run.Err != nil {
+		text += "  " + strings.ReplaceAll(strings.TrimSpace(run.Err.Error()), "\n", "\n  ") + "\n"
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// Facts are what tells this run from others of the scenario, and what became of it.
+func (r *Run) Facts() []string {
+	facts := []string{r.Kubernetes}
+	if r.Seed != nil {
+		facts = append(facts, fmt.Sprintf("seed %d", *r.Seed))
+	}
+	return append(facts, shortDuration(r.Until), plural(r.Restarts, "restart"))
+}
+
+// Summary writes how many runs and expectations there were and how they came out.
+func Summary(w io.Writer, cases []Case, o Options) error {
+	runs := map[Outcome]int{}
+	total, some := 0, 0
+	for i := range cases {
+		for _, r := range cases[i].Runs {
+			runs[r.Outcome()]++
+			total++
+		}
+		if worst(cases[i].Expectations) == Failed {
+			some++
+		}
+	}
+	parts := []string{o.paint(good, fmt.Sprintf("%d ok", runs[OK]))}
+	if n := runs[Failed]; n > 0 {
+		parts = append(parts, o.paint(bad, fmt.Sprintf("%d failed", n)))
+	}
+	if n := runs[Broken]; n > 0 {
+		parts = append(parts, o.paint(bad, fmt.Sprintf("%d ended early", n)))
+	}
+	if some > 0 {
+		parts = append(parts, o.paint(bad, plural(some, "scenario")+" failed over all runs"))
+	}
+	_, err := fmt.Fprintf(w, "%s: %s\n", plural(total, "run"), strings.Join(parts, ", "))
+	return err
+}
+
+func plural(n int, word string) string {
+	switch n {
+	case 0:
+		return "no " + word + "s"
+	case 1:
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// CaseLine writes what failed over all runs of a case; nothing if nothing did.
+func CaseLine(w io.Writer, c *Case, pad int, o Options) error {
+	if worst(c.Expectations) != Failed {
+		return nil
+	}
+	name := trace.Clean(c.Scenario)
+	name += strings.Repeat(" ", max(0, pad-utf8.RuneCountInString(name)))
+	if _, err := fmt.Fprintf(w, "%s  %s  %s  in each of %s\n", o.paint(bad, "FAILED"), name, c.Kubernetes, plural(len(c.Runs), "run")); err != nil {
+		return err
+	}
+	o.Indent += 2
+	return Failures(w, c.Expectations, o)
+}

@@ -1,0 +1,139 @@
+// Package perfetto writes runs in the Trace Event Format, the JSON that ui.perfetto.dev and chrome://tracing open: a process for each
+// pod, a thread for the life of each container and for each of its probes.
+package perfetto
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"probesim.dev/report"
+	"probesim.dev/trace"
+)
+
+// event is an event of the format. Those of one thread with a duration do not overlap.
+type event struct {
+	Phase    string  `json:"ph"`
+	Name     string  `json:"name"`
+	Category string  `json:"cat,omitempty"`
+	Process  int     `json:"pid"`
+	Thread   int     `json:"tid"`
+	Time     micros  `json:"ts"`
+	Duration *micros `json:"dur,omitempty"`
+	Scope    string  `json:"s,omitempty"`
+	ID       int64   `json:"id,omitempty"`
+	Bind     string  `json:"bp,omitempty"`
+	Args     *args   `json:"args,omitempty"`
+}
+
+// args is what the viewer shows beside an event.
+type args struct {
+	Name      string `json:"name,omitempty"`
+	SortIndex *int   `json:"sort_index,omitempty"`
+	Value     *int   `json:"value,omitempty"`
+	Subject   string `json:"subject,omitempty"`
+	Message   string `json:"message,omitempty"`
+	Step      int64  `json:"step,omitempty"`
+	Cause     int64  `json:"cause,omitempty"`
+}
+
+// micros is a time in nanoseconds, which is written in microseconds.
+type micros time.Duration
+
+func (m micros) MarshalJSON() ([]byte, error) {
+	sign, n := "", int64(m)
+	if n < 0 {
+		sign, n = "-", -n
+	}
+	text := sign + strconv.FormatInt(n/1000, 10)
+	if rest := n % 1000; rest != 0 {
+		text += fmt.Sprintf(".%03d", rest)
+	}
+	return []byte(text), nil
+}
+
+// Writer writes a file of several runs. Begin it with NewWriter.
+type Writer struct {
+	w     *bufio.Writer
+	first bool
+	last  int   // number of a process or thread; all have different ones
+	flows int64 // from cause to effect
+	err   error
+}
+
+// NewWriter begins a file. What Add and Close write is on w when they return.
+func NewWriter(w io.Writer) *Writer {
+	return &Writer{w: bufio.NewWriterSize(w, 1<<16), first: true}
+}
+
+// Add writes a run. With several of them the names of its processes say which run it is.
+func (w *Writer) Add(run *report.Run, several bool) error {
+	m := &maker{writer: w, run: run, places: map[int64]place{}, starts: map[int64]bool{}}
+	if several {
+		m.prefix = run.Scenario + " " + run.Kubernetes
+		if run.Seed != nil {
+			m.prefix += " seed " + strconv.FormatInt(*run.Seed, 10)
+		}
+		m.prefix = trace.Clean(m.prefix) + ": "
+	}
+	if len(run.Records) > 0 {
+		m.zero = min(0, run.Records[0].T)
+	}
+	m.make()
+	slices.SortStableFunc(m.events, func(a, b event) int { return cmp.Compare(a.Time, b.Time) })
+	for i := range m.names {
+		w.write(&m.names[i])
+	}
+	for i := range m.events {
+		w.write(&m.events[i])
+	}
+	return w.flush()
+}
+
+// Close ends the file.
+func (w *Writer) Close() error {
+	if w.first {
+		w.print(head)
+	}
+	w.print("\n]}\n")
+	return w.flush()
+}
+
+const head = `{"displayTimeUnit":"ms","traceEvents":[`
+
+func (w *Writer) write(e *event) {
+	text, err := json.Marshal(e)
+	if err != nil && w.err == nil {
+		w.err = err
+	}
+	if w.first {
+		w.print(head + "\n")
+	} else {
+		w.print(",\n")
+	}
+	w.first = false
+	w.print(string(text))
+}
+
+func (w *Writer) print(text string) {
+	if _, err := w.w.WriteString(text); err != nil && w.err == nil {
+		w.err = err
+	}
+}
+
+func (w *Writer) flush() error {
+	if err := w.w.Flush(); err != nil && w.err == nil {
+		w.err = err
+	}
+	return w.err
+}
+
+func (w *Writer) number() int {
+	w.last++
+	return w.last
+}

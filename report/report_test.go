@@ -1,0 +1,191 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/cockroachdb/datadriven"
+
+	"probesim.dev/trace"
+)
+
+// TestText compares what is drawn with testdata. If it fails after a change that was meant, run
+//
+//	go test ./report -rewrite
+//
+// and look at the difference: this is what people see first.
+func TestText(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			run, o := scan(t, d)
+			var b bytes.Buffer
+			if err := writers[d.Cmd](&b, run, o); err != nil {
+				t.Fatal(err)
+			}
+			// An escape can be read in the file, and a trailing blank seen.
+			return strings.ReplaceAll(strings.ReplaceAll(b.String(), "\x1b", "^"), " \n", "$\n")
+		})
+	})
+}
+
+var writers = map[string]func(io.Writer, *Run, Options) error{
+	"timeline": Timeline, "events": Events, "heading": Heading,
+	"checks":   func(w io.Writer, r *Run, o Options) error { return Checks(w, r.Expectations, o) },
+	"failures": func(w io.Writer, r *Run, o Options) error { return Failures(w, r.Expectations, o) },
+	"lines": func(w io.Writer, r *Run, o Options) error {
+		for _, run := range cases()[0].Runs {
+			RunLine(w, run, 12, o)
+		}
+		return Summary(w, cases(), o)
+	},
+	"junit": func(w io.Writer, r *Run, o Options) error { return JUnit(w, cases()) },
+	"json":  func(w io.Writer, r *Run, o Options) error { return JSON(w, cases()) },
+}
+
+func scan(t *testing.T, d *datadriven.TestData) (*Run, Options) {
+	var o Options
+	var name, until, from, to string
+	d.MaybeScanArgs(t, "run", &name)
+	d.MaybeScanArgs(t, "until", &until)
+	d.MaybeScanArgs(t, "width", &o.Width)
+	d.MaybeScanArgs(t, "from", &from)
+	d.MaybeScanArgs(t, "to", &to)
+	o.ASCII, o.Color = d.HasArg("ascii"), d.HasArg("color")
+	o.From, o.To = duration(t, from), duration(t, to)
+	run := &Run{Scenario: "web", Kubernetes: "v1.37.0", Until: duration(t, until), Expectations: expectations()}
+	switch name {
+	case "restart":
+		run.Records = restart(run.Until.Seconds())
+	case "crash-loop":
+		run.Records = crashLoop(run.Until.Seconds())
+	case "sidecar":
+		run.Records = sidecar()
+	case "unborn":
+		run.Records = unborn()
+	case "stepped":
+		run.Records = stepped()
+	case "replicas":
+		run.Records = replicas(12)
+	case "three":
+		run.Records = replicas(3)
+	}
+	run.Restarts = CountRestarts(run.Records)
+	return run, o
+}
+
+func duration(t *testing.T, s string) time.Duration {
+	if s == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func expectations() []Expectation {
+	around := []Line{
+		{&trace.Record{T: 30 * time.Second, Kind: trace.ProbeExecuted, Pod: web, Container: "app", Probe: trace.Liveness, Result: trace.Failure,
+			Message: "Get \"http://10.1.2.3:8080/healthz\": context deadline exceeded (Client.Timeout exceeded while awaiting headers)", Took: time.Second}, false},
+		{&trace.Record{T: 36020 * time.Millisecond, Kind: trace.ContainerStopping, Pod: web, Container: "app", GraceSeconds: 30, Reason: "LivenessProbe"}, true},
+	}
+	return []Expectation{
+		{Name: "{always: 40s.., status: {ready: true}}", File: "web.yaml", Line: 20, Column: 5, Outcome: OK},
+		{Name: "the first kill comes in time", File: "web.yaml", Line: 21, Column: 5, Outcome: Failed, More: 2, Failures: []Failure{
+			{"web/app: the first ContainerStopping in 25s..35s", "the first at 36.020s", around}}},
+		{Name: "{kubernetesVersions: [..v1.34], never: .., status: {ready: true}}", File: "web.yaml", Line: 22, Column: 5, Outcome: Skipped, Why: "only for ..v1.34"},
+	}
+}
+
+func cases() []Case {
+	seeds := []int64{1, 2, 3}
+	run := func(seed *int64, expectations []Expectation, err error) *Run {
+		return &Run{Scenario: "web", Kubernetes: "v1.37.0", Seed: seed, Until: 90 * time.Second, Hash: "abc", Steps: 70, Restarts: 1,
+			Replay: "probesim run web.yaml --seed 2", Expectations: expectations, Err: err, Output: "a timeline <\x1b>\n"}
+	}
+	return []Case{
+		{Scenario: "web", File: "web.yaml", Line: 9, Kubernetes: "v1.37.0", Runs: []*Run{
+			run(&seeds[0], expectations()[:1], nil), run(&seeds[1], expectations(), nil), run(&seeds[2], nil, errors.New("more than 1000000 events\nmost of them of web"))}},
+		{Scenario: "db", Description: "A & B", File: "web.yaml", Line: 30, Kubernetes: "v1.37.0", Runs: []*Run{run(nil, expectations()[1:2], nil)}},
+		{Scenario: "some", File: "z.yaml", Line: 2, Kubernetes: "v1.37.0", Runs: []*Run{run(&seeds[0], nil, nil), run(&seeds[1], nil, nil)},
+			Expectations: expectations()[1:2]},
+	}
+}
+
+// No line about a run is wider than the terminal.
+func TestTextFits(t *testing.T) {
+	for width := 40; width < 130; width += 3 {
+		run := &Run{Scenario: "a-stall-of-the-database", Kubernetes: "v1.37.0", Seed: new(int64(100)), Until: 90 * time.Minute,
+			Description: "A & B", Records: sidecar(), Expectations: expectations()}
+		for i, records := range [][]trace.Record{run.Records, restart(120), replicas(3)} {
+			var b strings.Builder
+			run.Records = records
+			o := Options{Width: width}
+			Heading(&b, run, o)
+			Events(&b, run, o)
+			Checks(&b, run.Expectations, o)
+			o.Indent = 2
+			Failures(&b, run.Expectations, o)
+			for line := range strings.Lines(b.String()) {
+				if n := utf8.RuneCountInString(line) - 1; n > width {
+					t.Errorf("run %d: %d columns in %d:\n%s", i, n, width, line)
+				}
+			}
+		}
+	}
+}
+
+// No line of a timeline is wider than the terminal, whatever its width and the part of the run.
+func TestTimelineFits(t *testing.T) {
+	run := &Run{Records: restart(86400), Until: 24 * time.Hour}
+	for width := 40; width < 250; width += 7 {
+		for _, to := range []time.Duration{time.Second, 7 * time.Second, time.Minute, 31 * time.Minute, 24 * time.Hour} {
+			var b strings.Builder
+			if err := Timeline(&b, run, Options{Width: width, To: to}); err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(b.String()) {
+				if n := len([]rune(line)) - 1; n > width {
+					t.Errorf("%d columns in %d:\n%s", n, width, line)
+				}
+			}
+		}
+	}
+}
+
+// Text from a program cannot reach the terminal as control characters.
+func TestNoEscapesGetThrough(t *testing.T) {
+	evil := "\x1b]0;owned\x07\r\n\x9b"
+	r := &Run{Scenario: evil, Description: evil, Until: time.Minute, Records: []trace.Record{
+		{Kind: trace.PodAdded, Pod: evil},
+		{Kind: trace.Event, Pod: evil, Container: evil, Type: evil, Reason: evil, Message: evil},
+		{Kind: trace.ProbeExecuted, Pod: evil, Container: evil, Probe: trace.Liveness, Message: evil},
+		{Kind: trace.StatusPatched, Pod: evil, Status: &trace.PodStatus{Reason: evil, Containers: []trace.ContainerStatus{{Name: evil, State: "waiting", Reason: evil}}}},
+	}}
+	for i := range r.Records {
+		r.Expectations = append(r.Expectations, Expectation{Name: evil, Outcome: Failed,
+			Failures: []Failure{{evil, evil, []Line{{&r.Records[i], true}}}}})
+	}
+	var b strings.Builder
+	Heading(&b, r, Options{})
+	Timeline(&b, r, Options{})
+	Events(&b, r, Options{})
+	Checks(&b, r.Expectations, Options{})
+	if i := strings.IndexAny(b.String(), "\x1b\x07\r\u009b"); i >= 0 || !utf8.ValidString(b.String()) {
+		t.Errorf("at byte %d of %q", i, b.String())
+	}
+}
+
+func BenchmarkTimeline24h(b *testing.B) {
+	run := &Run{Records: restart(86400), Until: 24 * time.Hour}
+	b.ReportMetric(float64(len(run.Records)), "records")
+	for b.Loop() {
+		Timeline(io.Discard, run, Options{})
+	}
+}

@@ -1,0 +1,190 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"probesim.dev/report/history"
+	"probesim.dev/trace"
+)
+
+// maxPods is the number of pods up to which a timeline has a lane for each probe. With more of them
+// each pod has one lane.
+const maxPods = 8
+
+// maxLanes is the number of pods that a timeline shows at all.
+const maxLanes = 60
+
+// Timeline writes the run as lanes over virtual time: for each pod when it is Ready, for each container its
+// instances and a mark for each probe run. Long stretches without news are squeezed where that shows more
+// of the rest; the axis says so.
+func Timeline(w io.Writer, run *Run, o Options) error {
+	h := history.Read(run.Records, run.Until)
+	lanes := lanesOf(h)
+	if o.To == 0 {
+		o.To = h.End
+	}
+	d := &drawing{o: o, g: o.glyphs(), gutter: gutter(lanes, o.width()), drawn: map[cell]bool{}}
+	d.scale = newScale(o.From, o.To, o.width()-d.gutter-1, h.Changes)
+	for _, l := range lanes {
+		d.lane(l, l.draw(d))
+	}
+	if len(lanes) == 0 {
+		fmt.Fprintln(&d.body, "  "+o.paint(dim, "no pod came within the run"))
+	}
+	return d.write(w)
+}
+
+// lane is a line of the timeline before it has a width.
+type lane struct {
+	label string
+	style style
+	draw  func(*drawing) row
+}
+
+type drawing struct {
+	o      Options
+	g      *glyphs
+	scale  *scale
+	gutter int
+	body   strings.Builder
+	drawn  map[cell]bool // what the legend has to explain
+}
+
+func gutter(lanes []lane, width int) int {
+	n := 0
+	for _, l := range lanes {
+		n = max(n, len(l.label))
+	}
+	return min(n, max(width/4, 13)) + 2 // 13: "    readiness"
+}
+
+func (d *drawing) lane(l lane, r row) {
+	for _, c := range r {
+		d.drawn[c] = true
+	}
+	label := d.o.shorten(l.label, d.gutter-2)
+	fmt.Fprintln(&d.body, strings.TrimRight(d.o.paint(l.style, label)+strings.Repeat(" ", d.gutter-len([]rune(label)))+r.render(d.o), " "))
+}
+
+func (d *drawing) write(w io.Writer) error {
+	labels, line := d.scale.axis(d.o, d.o.width()-d.gutter)
+	margin := strings.Repeat(" ", d.gutter)
+	legend := d.legend()
+	if legend != "" {
+		legend = "\n" + legend
+	}
+	_, err := fmt.Fprintf(w, "%s%s\n%s%s\n%s%s", margin, labels.render(d.o), margin, line.render(d.o), d.body.String(), legend)
+	return err
+}
+
+func lanesOf(h *history.History) []lane {
+	var all []lane
+	if len(h.Marks) > 0 {
+		all = append(all, lane{label: "node", style: bold, draw: func(d *drawing) row { return markLane(d, h.Marks) }})
+	}
+	if len(h.Kubelet) > 0 {
+		all = append(all, condition("kubelet", h.Kubelet, h.End))
+	}
+	if len(h.Pods) > maxPods {
+		return append(all, compact(h)...)
+	}
+	for _, p := range h.Pods {
+		all = append(all, podLanes(h, p)...)
+	}
+	return all
+}
+
+func condition(label string, flips []history.Flip, end time.Duration) lane {
+	return lane{label: label, draw: func(d *drawing) row { return conditionLane(d.scale, d.g, flips, end) }}
+}
+
+// readyLane draws whether a pod is Ready, or says why that is not known.
+func readyLane(h *history.History, p *history.Pod, d *drawing) row {
+	if len(p.Ready) > 0 {
+		return conditionLane(d.scale, d.g, p.Ready, min(h.End, p.Removed))
+	}
+	r, why := make(row, d.o.width()-d.gutter), "no status within the run"
+	if len(p.Containers) == 0 {
+		why = "nothing started within the run"
+	}
+	r.text(max(0, min(d.scale.column(p.Added), len(r)-len(why))), why, dim)
+	return r
+}
+
+// podName is a pod's name for people.
+func podName(p *history.Pod) string { return trace.Clean(trace.PodName(p.Name)) }
+
+func podLanes(h *history.History, p *history.Pod) []lane {
+	end := min(h.End, p.Removed)
+	lanes := []lane{
+		{label: podName(p), style: bold, draw: func(d *drawing) row { return markLane(d, p.Marks) }},
+		{label: "  Ready", draw: func(d *drawing) row { return readyLane(h, p, d) }},
+	}
+	for _, c := range p.Containers {
+		lanes = append(lanes, lane{label: "  " + trace.Clean(c.Name), style: bold, draw: func(d *drawing) row {
+			return lifeLane(d.scale, d.g, c, p, h.End)
+		}})
+		if len(c.Probes[trace.Startup]) > 0 {
+			lanes = append(lanes, condition("    Started", c.Started, end))
+		}
+		if len(p.Containers) > 1 && len(c.Probes[trace.Readiness]) > 0 {
+			lanes = append(lanes, condition("    Ready", c.Ready, end))
+		}
+		for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
+			if shots := c.Probes[probe]; len(shots) > 0 {
+				lanes = append(lanes, lane{label: "    " + string(probe), draw: func(d *drawing) row { return probeLane(d.scale, d.g, shots) }})
+			}
+		}
+	}
+	return lanes
+}
+
+// markLane points out what was done from outside.
+func markLane(d *drawing, marks []history.Mark) row {
+	r := make(row, d.o.width()-d.gutter) // a text may reach beyond the end of the run
+	texts := map[int]string{}            // of the marks, by column
+	var columns []int
+	for _, m := range marks {
+		if m.At < d.scale.from() || m.At > d.scale.until() {
+			continue
+		}
+		i := d.scale.column(m.At)
+		r.set(i, d.g.mark, warn)
+		if texts[i] == "" {
+			texts[i] = m.What
+			columns = append(columns, i)
+		}
+	}
+	for _, i := range columns {
+		what := texts[i]
+		for _, at := range []int{i + 2, i - 1 - len(what)} {
+			if end := at + len(what); end <= len(r) && r.all(at-1, min(end+1, len(r)), 0) {
+				r.text(at, what, dim)
+				break
+			}
+		}
+	}
+	return r
+}
+
+// compact has one lane a pod: Ready, with the exits of its containers.
+func compact(h *history.History) []lane {
+	var lanes []lane
+	for i, p := range h.Pods {
+		if i == maxLanes {
+			lanes = append(lanes, lane{label: fmt.Sprintf("%d more", len(h.Pods)-i), style: dim, draw: func(*drawing) row { return nil }})
+			break
+		}
+		lanes = append(lanes, lane{label: podName(p), draw: func(d *drawing) row {
+			r := readyLane(h, p, d)
+			for _, c := range p.Containers {
+				r.exits(d.scale, d.g, c.Runs)
+			}
+			return r
+		}})
+	}
+	return lanes
+}

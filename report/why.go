@@ -1,0 +1,90 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"probesim.dev/report/why"
+	"probesim.dev/trace"
+)
+
+// Why writes explanations in sentences: how things are, and what happened with a line for each cause.
+func Why(w io.Writer, all []why.Explanation, o Options) error {
+	for i := range all {
+		text := ""
+		if i > 0 {
+			text = "\n"
+		}
+		for _, line := range all[i].State {
+			text += o.sentence("", line, plain)
+		}
+		if len(all[i].State) > 0 && len(all[i].Chain) > 0 {
+			text += "\n"
+		}
+		for j, link := range all[i].Chain {
+			if j == 0 {
+				text += o.sentence("", link.Text, bold)
+			} else {
+				text += o.sentence("  because ", link.Text, plain)
+			}
+		}
+		if _, err := io.WriteString(w, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sentence writes a line, and below it what does not fit, a little to the right.
+func (o Options) sentence(begin, text string, st style) string {
+	const indent = "    "
+	out := ""
+	for i, line := range wrap(begin+text, o.width()-len(indent), 20) {
+		if i > 0 {
+			out += indent
+		}
+		out += o.paint(st, line) + "\n"
+	}
+	return out
+}
+
+type jsonWhy struct {
+	Scenario     string            `json:"scenario"`
+	Kubernetes   string            `json:"kubernetes"`
+	Seed         *int64            `json:"seed,omitempty"`
+	Explanations []jsonExplanation `json:"explanations"`
+}
+
+type jsonExplanation struct {
+	Pod       string     `json:"pod"`
+	Container string     `json:"container,omitempty"`
+	State     []string   `json:"state,omitempty"`
+	Chain     []jsonLink `json:"chain"`
+}
+
+type jsonLink struct {
+	T    int64      `json:"t"` // ns
+	Step int64      `json:"step"`
+	Kind trace.Kind `json:"kind"`
+	Text string     `json:"text"`
+	Root why.Root   `json:"root,omitempty"`
+}
+
+// WhyJSON writes explanations of a run as one document. Steps are those of a trace with internal records.
+func WhyJSON(w io.Writer, run *Run, all []why.Explanation) error {
+	doc := jsonWhy{Scenario: run.Scenario, Kubernetes: run.Kubernetes, Seed: run.Seed, Explanations: []jsonExplanation{}}
+	for _, e := range all {
+		je := jsonExplanation{Pod: e.Pod, Container: e.Container, State: e.State, Chain: []jsonLink{}}
+		for _, l := range e.Chain {
+			je.Chain = append(je.Chain, jsonLink{T: l.T.Nanoseconds(), Step: l.Step, Kind: l.Kind, Text: l.Text, Root: l.Root})
+		}
+		doc.Explanations = append(doc.Explanations, je)
+	}
+	text, err := json.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n", text)
+	return err
+}

@@ -1,0 +1,211 @@
+package why_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/node"
+	"probesim.dev/report"
+	"probesim.dev/report/why"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/library"
+	"probesim.dev/trace"
+)
+
+var update = flag.Bool("update", false, "write the explanations into testdata; look at the difference")
+
+// Each restart and each change of Ready in the library comes, over older records, from something that the world or a
+// program did, and each link of the way is told.
+func TestEachChainHasARoot(t *testing.T) {
+	explained := 0
+	for _, scenario := range load(t) {
+		for _, plan := range scenario.Plans() {
+			run, pods := simulate(t, plan)
+			for _, pod := range pods {
+				for _, e := range all(run, pod) {
+					explained++
+					if wrong := broken(e.Chain); wrong != "" {
+						t.Errorf("%s [%s]: %s:\n%s", scenario.Metadata.Name, plan.Version, wrong, text(t, e))
+					}
+				}
+			}
+		}
+	}
+	if explained < 500 {
+		t.Errorf("only %d things were explained", explained)
+	}
+}
+
+// broken says what is wrong with a chain.
+func broken(chain []why.Link) string {
+	for i, l := range chain {
+		switch {
+		case l.Text == "" || strings.ContainsAny(l.Text, "\n\t") || strings.Contains(l.Text, "%!"):
+			return fmt.Sprintf("link %d is told as %q", i, l.Text)
+		case i > 0 && (l.Step >= chain[i-1].Step || l.T > chain[i-1].T):
+			return fmt.Sprintf("link %d is no older than what it led to", i)
+		case (l.Root != "") != (i == len(chain)-1):
+			return fmt.Sprintf("link %d has the root %q", i, l.Root)
+		}
+	}
+	if len(chain) < 2 {
+		return "it has no cause"
+	}
+	return ""
+}
+
+// all explains what there is to explain of a pod.
+func all(run *why.Run, pod *v1.Pod) []why.Explanation {
+	name := pod.Namespace + "/" + pod.Name
+	list := run.Ready(name, 1<<62)
+	for _, containers := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for _, c := range containers {
+			for i := range run.Restarts(name, c.Name) {
+				if e, ok := run.Restart(name, c.Name, i+1); ok {
+					list = append(list, e)
+				}
+			}
+		}
+	}
+	return list
+}
+
+var loaded = sync.OnceValues(library.Scenarios)
+
+func load(t *testing.T) []*scenarios.Scenario {
+	t.Helper()
+	all, err := loaded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func simulate(t *testing.T, plan *scenarios.Plan) (*why.Run, []*v1.Pod) {
+	t.Helper()
+	known, ok := plan.Profile()
+	if !ok {
+		t.Fatalf("there is no profile of Kubernetes %s", plan.Version)
+	}
+	n := node.New(node.Options{
+		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, Trace: &trace.Recorder{Internal: true},
+	})
+	defer n.Close()
+	plan.Drive(n)
+	if err := n.RunUntil(plan.Duration); err != nil {
+		t.Fatal(err)
+	}
+	var pods []*v1.Pod
+	for _, p := range plan.Pods() {
+		pods = append(pods, p.Pod)
+	}
+	return why.New(n.Trace().Records(), pods, plan.Duration), pods
+}
+
+func text(t *testing.T, e ...why.Explanation) string {
+	t.Helper()
+	var b strings.Builder
+	if err := report.Why(&b, e, report.Options{Width: 120}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestSentences shows what is told of scenarios of the library: run it with -update to write what is told now.
+func TestSentences(t *testing.T) {
+	const golden = "testdata/library.txt"
+	var b strings.Builder
+	for _, q := range questions {
+		fmt.Fprintf(&b, "# %s\n%s\n", q, ask(t, q))
+	}
+	if *update {
+		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Errorf("told otherwise (-want +got):\n%s", diff)
+	}
+}
+
+// questions are a scenario, a version, a pod, and what is asked: a restart of a container, the changes of Ready, or a
+// moment.
+var questions = []string{
+	"exec-liveness v1.37.0 default/liveness-exec restart liveness 1",
+	"exec-liveness v1.37.0 default/liveness-exec at 75s",
+	"exec-liveness v1.37.0 default/liveness-exec at 90s",
+	"slow-start-with-startup-probe v1.37.0 default/shop ready",
+	"slow-start-with-startup-probe v1.37.0 default/shop at 20s",
+	"back-off-requeue v1.34.4 default/shop restart app 2",
+	"back-off-requeue v1.37.0 default/shop restart app 2",
+	"back-off-requeue v1.37.0 default/shop at 8s",
+	"sidecars-start-in-order-and-stop-in-reverse v1.37.0 default/mesh at 2s",
+	"sidecars-start-in-order-and-stop-in-reverse v1.37.0 default/mesh at 6s",
+	"sidecars-start-in-order-and-stop-in-reverse v1.37.0 default/mesh ready",
+	"new-sandbox-counts-from-zero v1.37.0 default/batch restart job 1",
+	"kubelet-restart v1.34.4 default/shop ready",
+	"kubelet-restart-ends-a-start v1.37.0 default/shop ready",
+	"kubelet-restart-without-the-api v1.37.0 default/shop restart app 1",
+	"kubelet-restart-without-the-api v1.37.0 default/shop at 120s",
+	"sidecar-image-waits-for-startup v1.37.0 default/mesh ready",
+	"post-start-fails v1.37.0 default/api restart app 1",
+	"pre-stop-takes-too-long v1.37.0 default/api ready",
+	"evicted-in-any-release v1.37.0 default/shop ready",
+	"active-deadline-ends-the-pod v1.37.0 default/report-0 ready",
+	"readiness-gate-opens-and-closes v1.37.0 default/gated ready",
+	"node-reboot v1.37.0 default/shop ready",
+	"long-runtime-outage-stops-the-sync-loop v1.37.0 default/shop restart app 1",
+	"removed-run-is-remembered v1.37.0 default/shop ready",
+	"redis-ha-post-start-blocks-the-pod v1.37.0 argocd/argocd-redis-ha-server-0 ready",
+	"redis-ha-post-start-blocks-the-pod v1.37.0 argocd/argocd-redis-ha-server-0 at 20s",
+	"finalizer-keeps-the-pod v1.37.0 default/worker at 60s",
+}
+
+func ask(t *testing.T, question string) string {
+	words := strings.Fields(question)
+	plan := planned(t, words[0], words[1])
+	run, _ := simulate(t, plan)
+	switch words[3] {
+	case "restart":
+		n, err := strconv.Atoi(words[5])
+		e, ok := run.Restart(words[2], words[4], n)
+		if err != nil || !ok {
+			t.Errorf("%s: there was none (%v)", question, err)
+		}
+		return text(t, e)
+	case "at":
+		at, err := time.ParseDuration(words[4])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text(t, run.At(words[2], "", at))
+	}
+	all := run.Ready(words[2], plan.Duration)
+	if len(all) == 0 {
+		t.Errorf("%s: Ready never changed", question)
+	}
+	return text(t, all...)
+}
+
+func planned(t *testing.T, name, version string) *scenarios.Plan {
+	for _, s := range load(t) {
+		if s.Metadata.Name == name {
+			return s.Plans()[0].Scenario.Plan(version, s.Plans()[0].Seed)
+		}
+	}
+	t.Fatalf("there is no scenario %s in the library", name)
+	return nil
+}

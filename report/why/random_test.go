@@ -1,0 +1,36 @@
+package why_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"probesim.dev/internal/random"
+	"probesim.dev/scenarios"
+)
+
+// Random scenarios meet what nobody thought of: there too each restart and each change of Ready has a root.
+func TestEachChainOfRandomScenariosHasARoot(t *testing.T) {
+	for seed := range uint64(60) {
+		file := filepath.Join(t.TempDir(), fmt.Sprintf("%d.yaml", seed))
+		if err := os.WriteFile(file, random.Scenario(seed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		loaded, err := scenarios.Load(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, plan := range loaded[0].Plans() {
+			run, pods := simulate(t, plan)
+			for _, pod := range pods {
+				for _, e := range all(run, pod) {
+					if wrong := broken(e.Chain); wrong != "" {
+						t.Errorf("random scenario %d [%s]: %s:\n%s", seed, plan.Version, wrong, text(t, e))
+					}
+				}
+				run.At(pod.Namespace+"/"+pod.Name, "", plan.Duration/3) // says anything
+			}
+		}
+	}
+}

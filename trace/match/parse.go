@@ -1,0 +1,204 @@
+package match
+
+import (
+	"slices"
+
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+	"probesim.dev/trace"
+)
+
+// UnmarshalNode reads FIELD: match, …. What the fields may be depends on whom they are about; see Check.
+func (f *Fields) UnmarshalNode(n *strict.Node) {
+	if n.Kind != strict.Mapping {
+		n.Errorf("must be a mapping of fields, as in {ready: true}")
+		return
+	}
+	if len(n.Keys) == 0 {
+		n.Errorf("names no field")
+	}
+	for i, key := range n.Keys {
+		item := n.Items[i]
+		if item.Kind != strict.Scalar || !item.Written() {
+			item.Errorf("must be a single value, such as true, 1.. or /text/")
+		}
+		*f = append(*f, Field{Name: key.Name})
+	}
+}
+
+// Check gives the fields of a status or of becomes, read from n, their meaning: they are about a
+// container, or about the pod if container is empty.
+func (f Fields) Check(n *strict.Node, container string) {
+	for i := range f {
+		typ, words, ok := statusField(n.Items[i], f[i].Name, container)
+		if ok {
+			f[i].Match = parseMatch(n.Items[i], f[i].Name, typ, words)
+		}
+	}
+}
+
+// statusField finds the type of a field, or reports that there is none.
+func statusField(n *strict.Node, name, container string) (value.Type, []string, bool) {
+	ofPod, ofContainer := find(podFields, name), find(containerFields, name)
+	switch {
+	case container == "" && ofPod != nil:
+		return ofPod.typ, ofPod.words, true
+	case container != "" && ofContainer != nil:
+		return ofContainer.typ, ofContainer.words, true
+	case ofContainer != nil:
+		n.Errorf("%s is a field of a container: say which with container", name)
+	case ofPod != nil:
+		n.Errorf("%s is a field of the pod: leave out container", name)
+	case container == "":
+		n.Errorf("unknown field of a pod%s", strict.DidYouMean(name, names(podFields)))
+	default:
+		n.Errorf("unknown field of a container%s", strict.DidYouMean(name, names(containerFields)))
+	}
+	return 0, nil, false
+}
+
+// maxExitCode is the highest exit code that a program can have.
+const maxExitCode = 255
+
+// parseMatch reads what a field must be. What it never is is refused: with never it would always hold.
+func parseMatch(n *strict.Node, name string, typ value.Type, words []string) value.Match {
+	m, err := value.ParseMatch(typ, n.Value)
+	matches := func(word string) bool { return m.Matches(value.TextOf(word)) }
+	switch {
+	case err != nil:
+		n.Errorf("%s", err)
+	case words != nil && !slices.ContainsFunc(words, matches):
+		n.Errorf("%s is never %s%s", name, strict.Quote(n.Value), strict.DidYouMean(n.Value, words))
+	case name == "exitCode" && m.Above(maxExitCode):
+		n.Errorf("exitCode is never %s: the highest is %d", m, maxExitCode)
+	}
+	return m
+}
+
+// UnmarshalNode reads {kind: KIND, FIELD: match, …}.
+func (r *Record) UnmarshalNode(n *strict.Node) {
+	if n.Kind != strict.Mapping {
+		n.Errorf("must be a mapping with the kind of record, as in {kind: ContainerStarted}")
+		return
+	}
+	kind := n.Field("kind")
+	fields, known := fieldsOf(trace.Kind(kind.Value))
+	switch {
+	case kind.Kind != strict.Scalar || kind.Value == "":
+		kind.Errorf("is required: the kind of record, such as ContainerStarted")
+		return
+	case !known:
+		kind.Errorf("unknown kind of record %s%s", strict.Quote(kind.Value), strict.DidYouMean(kind.Value, kinds()))
+		return
+	}
+	r.Kind = trace.Kind(kind.Value)
+	for i, key := range n.Keys {
+		if key.Name != "kind" {
+			r.field(n.Items[i], key.Name, fields)
+		}
+	}
+}
+
+func (r *Record) field(n *strict.Node, name string, fields []string) {
+	switch {
+	case name == "pod" || name == "container" || name == "instance":
+		n.Errorf("write %s beside record and not in it", name)
+		return
+	case !slices.Contains(fields, name):
+		n.Errorf("unknown field of %s%s", r.Kind, strict.DidYouMean(name, fields))
+		return
+	case n.Kind != strict.Scalar || !n.Written():
+		n.Errorf("must be a single value, such as failure, 1.. or /text/")
+		return
+	}
+	f := find(recordFields, name)
+	words := f.words
+	if name == "reason" {
+		words = reasons[r.Kind]
+	}
+	r.Fields = append(r.Fields, Field{Name: name, Match: parseMatch(n, name, f.typ, words)})
+}
+
+// CheckScope refuses pod, container and instance, written in n beside a record, where records of that
+// kind have none.
+func (r *Record) CheckScope(n *strict.Node) {
+	refuse := func(of string, names ...string) {
+		for _, name := range names {
+			if field := n.Field(name); field.Written() {
+				field.Errorf("%s is about %s: leave out %s", r.Kind, of, name)
+			}
+		}
+	}
+	for _, k := range recordKinds {
+		switch {
+		case k.kind != r.Kind:
+		case k.about == aboutNode:
+			refuse("the node", "pod", "container", "instance")
+		case k.about == aboutPod:
+			refuse("a pod", "container", "instance")
+		}
+	}
+}
+
+// UnmarshalNode reads {FIELD: [v, …]}.
+func (t *Transitions) UnmarshalNode(n *strict.Node) {
+	if n.Kind != strict.Mapping || len(n.Keys) != 1 {
+		n.Errorf("must be a mapping of one field to the list of its values, as in {restartCount: [0, 1, any]}")
+		return
+	}
+	t.Field = n.Keys[0].Name
+	items := n.Items[0].Items
+	if n.Items[0].Kind != strict.Sequence || len(items) == 0 {
+		n.Items[0].Errorf("must be the list of its values, as in [0, 1, any]")
+		return
+	}
+	if last := items[len(items)-1]; len(items) > 1 && last.Value == "any" {
+		t.Any = true
+		items = items[:len(items)-1]
+	}
+	for _, item := range items {
+		switch {
+		case item.Kind != strict.Scalar || !item.Written():
+			item.Errorf("must be a single value, such as true or 1")
+		case item.Value == "any":
+			item.Errorf("any is the last of several values: it stands for all that follow")
+		}
+	}
+	t.Values = make([]value.Match, len(items))
+}
+
+// Check gives the values their meaning: they are of a container, or of the pod if container is empty.
+func (t *Transitions) Check(n *strict.Node, container string) {
+	list := n.Field(t.Field)
+	typ, words, ok := statusField(list, t.Field, container)
+	for i := range t.Values {
+		if ok {
+			t.Values[i] = parseMatch(list.Index(i), t.Field, typ, words)
+		}
+	}
+}
+
+func fieldsOf(kind trace.Kind) ([]string, bool) {
+	for _, k := range recordKinds {
+		if k.kind == kind {
+			return k.fields, true
+		}
+	}
+	return nil, false
+}
+
+func kinds() []string {
+	var list []string
+	for _, k := range recordKinds {
+		list = append(list, string(k.kind))
+	}
+	return list
+}
+
+func names[T any](fields []field[T]) []string {
+	var list []string
+	for _, f := range fields {
+		list = append(list, f.name)
+	}
+	return list
+}
