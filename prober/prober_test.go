@@ -57,7 +57,7 @@ func TestExpandCommand(t *testing.T) {
 func TestOutputIsCut(t *testing.T) {
 	text := strings.Repeat("x", 10<<10)
 	for _, o := range []Output{{Text: text}, {Text: text + "y"}, {Text: text + "y", ExitCode: 7}} {
-		if v := judgeExec(o); v.message != text {
+		if v := execOutcome(o); v.message != text {
 			t.Errorf("of %d bytes with exit code %d %d are kept, want 10240", len(o.Text), o.ExitCode, len(v.message))
 		}
 	}
@@ -144,10 +144,10 @@ func TestCleanupPods(t *testing.T) {
 	}
 }
 
-// getter has no status and says who asks for one.
+// getter has no statuses and reports each pod that a worker looks up.
 type getter func(types.UID)
 
-func (g getter) Stored(uid types.UID) (*status.Stored, bool) {
+func (g getter) Snapshot(uid types.UID) (*status.Snapshot, bool) {
 	g(uid)
 	return nil, false
 }

@@ -97,14 +97,14 @@ func (w *world) do(f []string) {
 // setContainer stores what a line says of a container.
 func (w *world) setContainer(name, state string, args []string) {
 	w.known = true
-	c := findContainer(&w.status, name)
+	c := findContainerStatus(&w.status, name)
 	if c == nil {
 		list := &w.status.ContainerStatuses
 		if name == "sidecar" {
 			list = &w.status.InitContainerStatuses
 		}
 		*list = append(*list, v1.ContainerStatus{Name: name})
-		c = findContainer(&w.status, name)
+		c = findContainerStatus(&w.status, name)
 	}
 	*c = v1.ContainerStatus{Name: name}
 	if len(args) > 0 {

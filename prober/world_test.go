@@ -92,9 +92,9 @@ func (w *world) second(t time.Duration) metav1.Time {
 	return metav1.NewTime(epoch.Add(t).Truncate(time.Second))
 }
 
-// Stored returns the status as it is now: the next call may return another.
-func (w *world) Stored(types.UID) (*status.Stored, bool) {
-	return &status.Stored{Status: w.status.DeepCopy(), Replaced: true}, w.known
+// Snapshot returns the present status. It is outdated immediately, because a script can change the status at any time.
+func (w *world) Snapshot(types.UID) (*status.Snapshot, bool) {
+	return &status.Snapshot{Status: w.status.DeepCopy(), Outdated: true}, w.known
 }
 
 // answer takes the next answer to the probe, and the time that it lasts.
@@ -129,8 +129,8 @@ func (w *world) Connect(p *sim.Proc, c Connection) Reply {
 		return Reply{Status: answer}
 	}
 	reply, known := map[string]Reply{
-		"ok": {Code: 200, Status: "SERVING", Body: "fine"}, "timeout": {TimedOut: true}, "hang": {TimedOut: true, Silent: true}, "silent": {NoHandshake: true, Silent: true},
-		"refused": {Refused: true, Silent: true}, "closed": {HungUp: true}, "broken": {Code: 200, BreaksOff: true}, "reset": {TransportError: "reset"},
+		"ok": {Code: 200, Status: "SERVING", Body: "fine"}, "timeout": {TimedOut: true}, "hang": {TimedOut: true, Unanswered: true}, "silent": {HandshakeTimeout: true, Unanswered: true},
+		"refused": {Refused: true, Unanswered: true}, "closed": {HungUp: true}, "broken": {Code: 200, BodyTruncated: true}, "reset": {TransportError: "reset"},
 	}[answer]
 	if !known {
 		w.t.Fatalf("unknown answer %q", answer)

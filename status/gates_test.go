@@ -31,11 +31,11 @@ func TestReadinessGates(t *testing.T) {
 		},
 		{"app running", nil, "ContainersNotReady", unready},
 	} {
-		got := status.Ready(pod, statusesOf(c.app), v1.PodRunning, c.conditions)
+		got := status.GeneratePodReadyCondition(pod, c.conditions, statusesOf(c.app), v1.PodRunning)
 		if got.Reason != c.reason || got.Message != c.message || (got.Status == v1.ConditionTrue) != (c.reason == "") {
 			t.Errorf("%s, %v: %s %s %q, want %s %q", c.app, c.conditions, got.Status, got.Reason, got.Message, c.reason, c.message)
 		}
-		if ready := status.ContainersReady(pod, statusesOf(c.app), v1.PodRunning); (ready.Status == v1.ConditionTrue) != (c.message != unready) {
+		if ready := status.GenerateContainersReadyCondition(pod, statusesOf(c.app), v1.PodRunning); (ready.Status == v1.ConditionTrue) != (c.message != unready) {
 			t.Errorf("%s: ContainersReady is %s", c.app, ready.Status)
 		}
 	}
@@ -61,7 +61,7 @@ func TestNeedToReconcilePodReadiness(t *testing.T) {
 			Containers: []v1.Container{{Name: "app"}}, ReadinessGates: []v1.PodReadinessGate{{ConditionType: "a"}},
 		}}
 		pod.Status.Phase, pod.Status.ContainerStatuses = v1.PodRunning, statusesOf("app running ready")
-		pod.Status.Conditions = []v1.PodCondition{status.Ready(pod, pod.Status.ContainerStatuses, v1.PodRunning, nil)}
+		pod.Status.Conditions = []v1.PodCondition{status.GeneratePodReadyCondition(pod, nil, pod.Status.ContainerStatuses, v1.PodRunning)}
 		c.with(pod)
 		if got := status.NeedToReconcilePodReadiness(pod); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)

@@ -42,11 +42,11 @@ func TestReadyConditions(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			want := v1.PodCondition{Type: v1.ContainersReady, ObservedGeneration: 3, Status: c.want, Reason: c.reason, Message: c.message}
-			if diff := cmp.Diff(want, status.ContainersReady(pod, c.statuses, c.phase)); diff != "" {
+			if diff := cmp.Diff(want, status.GenerateContainersReadyCondition(pod, c.statuses, c.phase)); diff != "" {
 				t.Errorf("ContainersReady (-want +got):\n%s", diff)
 			}
 			want.Type = v1.PodReady
-			if diff := cmp.Diff(want, status.Ready(pod, c.statuses, c.phase, nil)); diff != "" {
+			if diff := cmp.Diff(want, status.GeneratePodReadyCondition(pod, nil, c.statuses, c.phase)); diff != "" {
 				t.Errorf("Ready (-want +got):\n%s", diff)
 			}
 		})
@@ -56,7 +56,7 @@ func TestReadyConditions(t *testing.T) {
 func TestInitializedWithoutInitContainers(t *testing.T) {
 	pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Name: "a"}}}}
 	for phase, reason := range map[v1.PodPhase]string{v1.PodPending: "", v1.PodFailed: "", v1.PodSucceeded: "PodCompleted"} {
-		if c := status.Initialized(pod, nil, phase, nil); c.Status != v1.ConditionTrue || c.Reason != reason {
+		if c := status.GeneratePodInitializedCondition(pod, nil, nil, phase); c.Status != v1.ConditionTrue || c.Reason != reason {
 			t.Errorf("%s: %s for %q, want True for %q", phase, c.Status, c.Reason, reason)
 		}
 	}

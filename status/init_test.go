@@ -66,7 +66,7 @@ func TestInitialized(t *testing.T) {
 		if c.was {
 			before = []v1.PodCondition{{Type: v1.PodInitialized, Status: v1.ConditionTrue}}
 		}
-		got := status.Initialized(initPod(), statusesOf(c.statuses), c.phase, before)
+		got := status.GeneratePodInitializedCondition(initPod(), before, statusesOf(c.statuses), c.phase)
 		if text := strings.TrimSpace(string(got.Status) + " " + got.Reason + " " + got.Message); text != c.want {
 			t.Errorf("%s, %s: %s, want %s", c.statuses, c.phase, text, c.want)
 		}
@@ -80,7 +80,7 @@ func TestSidecarsAreReadyToo(t *testing.T) {
 		"setup exit 0, proxy running, app running ready":       "containers with unready status: [proxy]",
 		"setup exit 0, app running":                            "containers with unknown status: [proxy], containers with unready status: [app]",
 	} {
-		if c := status.ContainersReady(initPod(), statusesOf(statuses), v1.PodRunning); c.Message != want || (c.Status == v1.ConditionTrue) != (want == "") {
+		if c := status.GenerateContainersReadyCondition(initPod(), statusesOf(statuses), v1.PodRunning); c.Message != want || (c.Status == v1.ConditionTrue) != (want == "") {
 			t.Errorf("%s: %s %q, want %q", statuses, c.Status, c.Message, want)
 		}
 	}
@@ -106,7 +106,7 @@ func TestTerminatePodWithInitContainers(t *testing.T) {
 		w.TerminatePod(pod, 0)
 		s := w.cached(pod)
 		var ends []string
-		for _, s := range status.AllContainers(s) {
+		for _, s := range status.AllContainerStatuses(s) {
 			end := "-"
 			if s.State.Terminated != nil {
 				end = map[int32]string{0: "0", 1: "1", 137: "137"}[s.State.Terminated.ExitCode]

@@ -149,9 +149,9 @@ func exited(pod *v1.Pod, code int32) *v1.PodStatus {
 
 func withConditions(pod *v1.Pod, s *v1.PodStatus) *v1.PodStatus {
 	s.Conditions = []v1.PodCondition{
-		status.Initialized(pod, s.ContainerStatuses, s.Phase, nil),
-		status.Ready(pod, s.ContainerStatuses, s.Phase, nil),
-		status.ContainersReady(pod, s.ContainerStatuses, s.Phase),
+		status.GeneratePodInitializedCondition(pod, nil, s.ContainerStatuses, s.Phase),
+		status.GeneratePodReadyCondition(pod, nil, s.ContainerStatuses, s.Phase),
+		status.GenerateContainersReadyCondition(pod, s.ContainerStatuses, s.Phase),
 	}
 	return s
 }
