@@ -17,7 +17,7 @@ func initPod() *v1.Pod {
 	}}
 }
 
-// statusesOf returns statuses as text says: NAME waiting, running, started, exit 0 or exit 1, and ready.
+// statusesOf parses a list of statuses, each NAME waiting, running, exit 0 or exit 1, and optionally started and ready.
 func statusesOf(text string) []v1.ContainerStatus {
 	var list []v1.ContainerStatus
 	for part := range strings.SplitSeq(text, ", ") {
@@ -42,8 +42,8 @@ func statusesOf(text string) []v1.ContainerStatus {
 	return list
 }
 
-// A pod is initialized when its init containers have done what the regular ones wait for, and once it is it
-// stays so (GeneratePodInitializedCondition in pkg/kubelet/status/generate.go).
+// A pod becomes Initialized when its regular init containers have succeeded and its sidecars have started, and it stays
+// Initialized (GeneratePodInitializedCondition in pkg/kubelet/status/generate.go).
 func TestInitialized(t *testing.T) {
 	for _, c := range []struct {
 		statuses string
@@ -73,8 +73,8 @@ func TestInitialized(t *testing.T) {
 	}
 }
 
-// Sidecars must be ready for the pod to be; regular init containers need not.
-func TestSidecarsAreReadyToo(t *testing.T) {
+// The ContainersReady condition requires ready sidecars. It ignores regular init containers.
+func TestContainersReadyWithSidecars(t *testing.T) {
 	for statuses, want := range map[string]string{
 		"setup exit 0, proxy running ready, app running ready": "",
 		"setup exit 0, proxy running, app running ready":       "containers with unready status: [proxy]",
@@ -86,8 +86,8 @@ func TestSidecarsAreReadyToo(t *testing.T) {
 	}
 }
 
-// Of a pod that is terminated every container that may have run has an end. Init containers that were never
-// started, and what comes after them, may wait for ever (TerminatePod in pkg/kubelet/status/status_manager.go).
+// TerminatePod marks every container that may have run as terminated. Containers after an init container that never started
+// stay in their waiting state (pkg/kubelet/status/status_manager.go).
 func TestTerminatePodWithInitContainers(t *testing.T) {
 	for _, c := range []struct{ init, regular, want string }{
 		{"setup waiting, proxy waiting", "app waiting", "137 - -"},
@@ -119,8 +119,8 @@ func TestTerminatePodWithInitContainers(t *testing.T) {
 	}
 }
 
-// A status in which a container leaves its end for good is dropped; a sidecar never ends for good
-// (checkContainerStateTransition in status_manager.go).
+// The manager drops a status in which an init container that must not restart leaves its terminated state. Sidecars always
+// restart (checkContainerStateTransition in pkg/kubelet/status/status_manager.go).
 func TestIllegalTransitionsOfInitContainers(t *testing.T) {
 	for _, c := range []struct {
 		policy     v1.RestartPolicy
