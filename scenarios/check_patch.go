@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"probesim.dev/apiserver"
+	"probesim.dev/apiserver/admission"
 	"probesim.dev/internal/strict"
 	"probesim.dev/kube/podutil"
 )
@@ -16,6 +17,52 @@ import (
 var kubeletConditions = []v1.PodConditionType{
 	v1.PodScheduled, v1.PodReady, v1.PodInitialized, v1.ContainersReady, v1.PodReadyToStartContainers,
 	v1.DisruptionTarget, v1.PodResizePending, v1.PodResizeInProgress, podutil.AllContainersRestarting,
+}
+
+// check applies the patch to the pods as they are at first: what other patches change is nothing that this one
+// could run into.
+func (p *PatchPod) check(c *checker, n *strict.Node) {
+	p.text = n.Text()
+	c.checkTarget(p.Pod, n)
+	switch {
+	case n.Bad():
+	case p.Metadata == nil && p.Spec == nil && p.Status == nil:
+		n.Errorf("changes nothing: write metadata, spec or status")
+	case p.Status != nil && (p.Metadata != nil || p.Spec != nil):
+		n.Errorf("patches the status and more: the API takes the status by itself, so write a step for each")
+	case p.Status != nil:
+		p.checkStatus(n)
+		return
+	}
+	for _, w := range c.scenario.workloads {
+		if _, count := w.named(p.Pod); count > 0 && !n.Bad() && c.affordable(w.manifest, n) {
+			p.checkPod(w, n)
+		}
+	}
+}
+
+func (p *PatchPod) checkPod(w *workload, n *strict.Node) {
+	patched, err := apiserver.Merge(w.pod, p.json())
+	if err != nil {
+		n.Errorf("cannot be applied: %s", err)
+		return
+	}
+	for _, e := range admission.ValidateUpdate(patched, w.pod) {
+		at := n
+		if written, _ := findInPod(n, patched, e.Field); written.Written() {
+			at = written
+		}
+		at.Errorf("%s", e.ErrorBody())
+	}
+	for _, c := range slices.Concat(patched.Spec.InitContainers, patched.Spec.Containers) {
+		if c.Image != "" && !admission.IsImage(c.Image) {
+			n.Errorf("the image %s is not supported yet: its name is no reference", strict.Quote(c.Image))
+		}
+	}
+	isNew := func(f string) bool { return !slices.Contains(w.pod.Finalizers, f) }
+	if slices.ContainsFunc(patched.Finalizers, isNew) {
+		n.Find("metadata.finalizers").Errorf("a new finalizer is not supported yet: those of the manifest can be taken away")
+	}
 }
 
 // checkStatus applies the patch to a status with all conditions of the kubelet. It may change the conditions of others

@@ -4,35 +4,11 @@ import (
 	"strings"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/podutil"
 )
-
-// probeOf is a probe of a container with the names it goes by.
-type probeOf struct {
-	key   string // in a rule
-	field string // in the container
-	probe *v1.Probe
-}
-
-// probesOf returns the probes that a container has.
-func probesOf(c *v1.Container) []probeOf {
-	var has []probeOf
-	for _, p := range []probeOf{
-		{"liveness", "livenessProbe", c.LivenessProbe},
-		{"readiness", "readinessProbe", c.ReadinessProbe},
-		{"startup", "startupProbe", c.StartupProbe},
-	} {
-		if p.probe != nil {
-			has = append(has, p)
-		}
-	}
-	return has
-}
 
 // checkContainers checks and compiles what the containers of a workload do.
 func (c *checker) checkContainers(w *workload, n *strict.Node) {
@@ -68,61 +44,6 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 			w.containers[init.Name] = config
 		}
 	}
-}
-
-// behavior compiles what one container does.
-type behavior struct {
-	*checker
-	workload  *workload
-	spec      *Container
-	container *v1.Container
-	names     []*namedAnswer
-	unread    bool // there are more, whose names could not be read
-}
-
-func (b *behavior) compile(n *strict.Node) fakeruntime.ContainerConfig {
-	config := fakeruntime.ContainerConfig{Delays: b.spec.Delays.compile()}
-	rules := n.Field("behavior")
-	if !b.fits(rules) || !b.fits(n.Field("answers")) {
-		return config
-	}
-	b.compileAnswers(n.Field("answers"))
-	for i := range b.spec.Behavior {
-		config.Program.Rules = append(config.Program.Rules, b.compileRule(&b.spec.Behavior[i], rules.Index(i)))
-	}
-	return config
-}
-
-// compileRule checks a rule.
-func (b *behavior) compileRule(r *Rule, n *strict.Node) fakeruntime.Rule {
-	b.checkWho(r, n)
-	checkWindow(r, n)
-	b.checkOpening(r, n)
-	b.checkWhat(r, n)
-	rule := fakeruntime.Rule{
-		Replica: intRange(r.Replica), Instance: intRange(r.Instance),
-		For: (*fakeruntime.Draw)(r.For), Every: (*fakeruntime.Draw)(r.Every), Chance: (*float64)(r.Chance),
-		Exit: (*fakeruntime.Exit)(r.Exit),
-	}
-	switch {
-	case r.At != nil:
-		rule.Clock, rule.From = fakeruntime.AtScenario, fakeruntime.Draw(*r.At)
-	case r.AfterSigterm != nil:
-		rule.Clock, rule.From = fakeruntime.AfterSigterm, fakeruntime.Draw(*r.AfterSigterm)
-	case r.After != nil:
-		rule.From = fakeruntime.Draw(*r.After)
-	}
-	b.compileProbes(&rule, r, n)
-	rule.PostStart = b.compileHook("postStart", r.PostStart, r, n.Field("postStart"))
-	rule.PreStop = b.compileHook("preStop", r.PreStop, r, n.Field("preStop"))
-	return rule
-}
-
-func intRange(r *value.IntRange) fakeruntime.Range {
-	if r == nil {
-		return fakeruntime.Range{}
-	}
-	return fakeruntime.Range{Min: r.Min, Max: r.Max, Set: true}
 }
 
 // checkWho refuses rules for replicas that there are none of.
@@ -211,16 +132,26 @@ func (b *behavior) checkWhat(r *Rule, n *strict.Node) {
 	}
 }
 
-// whoAndWhen are the fields of a rule that do nothing by themselves.
-var whoAndWhen = []string{"replica", "instance", "after", "at", "afterSigterm", "for", "every", "chance"}
-
-var probeKeys = []string{"liveness", "readiness", "startup"}
-
-func hasProbe(probes []probeOf, key string) bool {
-	for _, p := range probes {
-		if p.key == key {
-			return true
+// checkHooks refuses answers to hooks that there are none of, and returns how many answers there are.
+func (b *behavior) checkHooks(n *strict.Node) int {
+	answers := 0
+	for _, key := range hookKeys {
+		field := n.Field(key)
+		if !field.Written() {
+			continue
+		}
+		answers++
+		switch hook := hookOf(b.container, key); {
+		case hook == nil:
+			field.Errorf("the container %s has no %s hook", b.spec.Name, key)
+		case hook.TCPSocket != nil:
+			field.Errorf("the %s hook of %s is a tcpSocket, which the kubelet does not run: it asks the program nothing", key, b.spec.Name)
+		case hook.Sleep != nil:
+			field.Errorf("the %s hook of %s sleeps: it asks the program nothing", key, b.spec.Name)
 		}
 	}
-	return false
+	return answers
 }
+
+// whoAndWhen are the fields of a rule that do nothing by themselves.
+var whoAndWhen = []string{"replica", "instance", "after", "at", "afterSigterm", "for", "every", "chance"}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
@@ -176,4 +178,14 @@ func (b *behavior) linkRedirects() {
 	for _, link := range copies {
 		link()
 	}
+}
+
+// asksAgain reports whether an answer is that of a server of plain HTTP to a hook that means HTTPS, with what it answers
+// when the hook asks again.
+func (b *behavior) asksAgain(a *namedAnswer) bool {
+	secure := slices.ContainsFunc(hookKeys, func(key string) bool {
+		h := hookOf(b.container, key)
+		return h != nil && h.HTTPGet != nil && h.HTTPGet.Scheme == v1.URISchemeHTTPS
+	})
+	return secure && slices.Equal(a.fields(), []string{"then", "transportError"}) && strings.Contains(a.spec.TransportError, fakeruntime.HTTPToHTTPS)
 }

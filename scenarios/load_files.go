@@ -13,44 +13,6 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// Load reads scenario files, and folders with all files below them whose names end in .yaml or .yml,
-// sorted by path; hidden ones are left out. In a folder files without a Scenario may stand beside those
-// with one: the manifests that scenarios take workloads from. The error is of type Errors and has
-// everything that is wrong in all files; then there are no scenarios.
-func Load(paths ...string) ([]*Scenario, error) {
-	l := newLoader(readFile)
-	var all []*Scenario
-	seen := map[string]bool{}
-	for _, path := range paths {
-		found, before, bare := 0, l.errs.Len(), ""
-		files, isFolder := l.list(path)
-		for _, name := range files {
-			if seen[name] {
-				found++
-				continue
-			}
-			seen[name] = true
-			scenarios, f := l.loadFile(name)
-			all = append(all, scenarios...)
-			found += len(f.scenarios)
-			if bare == "" && len(f.manifests) > 0 {
-				bare = "; 'probesim init -f " + name + "' writes one"
-			}
-		}
-		switch {
-		case found > 0 || l.errs.Len() > before:
-		case isFolder:
-			l.errs.Addf(path, "there is no Scenario in this folder (in files named *.yaml or *.yml)%s", bare)
-		default:
-			l.errs.Addf(path, "there is no Scenario in this file%s", bare)
-		}
-	}
-	if err := l.errs.Err(); err != nil {
-		return nil, err
-	}
-	return all, nil
-}
-
 // list returns the files that a path stands for.
 func (l *loader) list(path string) (files []string, isFolder bool) {
 	if path == "" {
@@ -135,3 +97,7 @@ func reason(err error) error {
 	}
 	return err
 }
+
+// ReadFile reads a scenario file or a manifest: a regular file that is not larger than such a file may be. Its error says
+// why it cannot be read, without the path.
+func ReadFile(path string) ([]byte, error) { return readFile(path) }

@@ -1,6 +1,8 @@
 package scenarios
 
-import "probesim.dev/internal/strict"
+import (
+	"probesim.dev/internal/strict"
+)
 
 // Pos is a place in a file.
 type Pos = strict.Pos

@@ -135,3 +135,64 @@ func (h *handler) setCode(a *fakeruntime.Answer, c value.Code) error {
 	}
 	return h.code(a, c)
 }
+
+// probeOf is a probe of a container with the names it goes by.
+type probeOf struct {
+	key   string // in a rule
+	field string // in the container
+	probe *v1.Probe
+}
+
+// probesOf returns the probes that a container has.
+func probesOf(c *v1.Container) []probeOf {
+	var has []probeOf
+	for _, p := range []probeOf{
+		{"liveness", "livenessProbe", c.LivenessProbe},
+		{"readiness", "readinessProbe", c.ReadinessProbe},
+		{"startup", "startupProbe", c.StartupProbe},
+	} {
+		if p.probe != nil {
+			has = append(has, p)
+		}
+	}
+	return has
+}
+
+var probeKeys = []string{"liveness", "readiness", "startup"}
+
+func hasProbe(probes []probeOf, key string) bool {
+	for _, p := range probes {
+		if p.key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// hookKeys are the lifecycle hooks as rules and containers name them.
+var hookKeys = []string{"postStart", "preStop"}
+
+// hookOf returns a lifecycle hook of a container, or nil.
+func hookOf(c *v1.Container, key string) *v1.LifecycleHandler {
+	switch {
+	case c.Lifecycle == nil:
+		return nil
+	case key == "postStart":
+		return c.Lifecycle.PostStart
+	}
+	return c.Lifecycle.PreStop
+}
+
+// hookHandler returns the handler of a hook that asks the program, nil if it asks nothing. The kubelet takes the
+// first, and knows no TCP sockets (pkg/kubelet/lifecycle/handlers.go at v1.37.0).
+func hookHandler(h *v1.LifecycleHandler) *handler {
+	switch {
+	case h == nil:
+		return nil
+	case h.Exec != nil:
+		return execHandler
+	case h.HTTPGet != nil:
+		return httpHandler
+	}
+	return nil
+}

@@ -1,13 +1,9 @@
-// Package scenarios reads scenario files: ordinary Kubernetes manifests and Scenario documents that say
-// what the programs in their containers do, what people do to them and what must hold. It refuses what
-// it does not know, all at once and with positions, and compiles the rest to plans: one run each.
 package scenarios
 
 import (
 	"time"
 
 	"probesim.dev/internal/value"
-	"probesim.dev/trace/match"
 )
 
 // APIVersion is the apiVersion of Scenario and ScenarioList documents.
@@ -109,66 +105,28 @@ type Answer struct {
 	TransportError string        `json:"transportError,omitempty"`
 }
 
-// Step is one action and its time: At, or so long After the first moment that Since names. Exactly one
-// action is set.
-type Step struct {
-	Pos   `json:"-"`
-	Path  string        `json:"-"` // of the field, as in spec.steps[0]
-	Text  string        `json:"-"` // as written
-	At    *value.Draw   `json:"at,omitempty"`
-	Since *match.Moment `json:"since,omitempty"`
-	After *value.Draw   `json:"after,omitempty"` // nil: 0s
-
-	Delete    *Delete    `json:"delete,omitempty"`
-	Kill      *Kill      `json:"kill,omitempty"`
-	SetDelays *SetDelays `json:"setDelays,omitempty"`
-	Patch     *PatchPod  `json:"patch,omitempty"`
-	Evict     *Evict     `json:"evict,omitempty"`
-
-	RestartKubelet *RestartKubelet `json:"restartKubelet,omitempty"`
-	RebootNode     *RebootNode     `json:"rebootNode,omitempty"`
-	ShutdownNode   *ShutdownNode   `json:"shutdownNode,omitempty"`
-	APIDown        *APIDown        `json:"apiDown,omitempty"`
-	RuntimeDown    *RuntimeDown    `json:"runtimeDown,omitempty"`
-	StepClock      *StepClock      `json:"stepClock,omitempty"`
-}
-
-// Kill ends a container from outside.
-type Kill struct {
-	Pod       string `json:"pod,omitempty"`       // as in Delete
-	Container string `json:"container,omitempty"` // empty where each of the pods has only one
-	Reason    string `json:"reason,omitempty"`    // OOMKilled if not given
-	Remove    bool   `json:"remove,omitempty"`    // gone from the runtime too
-}
-
-// Evict has the kubelet evict pods, as it does when the node is short of memory.
-type Evict struct {
-	Pod string `json:"pod,omitempty"` // as in Delete
-}
-
-// RestartKubelet stops the kubelet and starts it again. Containers go on.
-type RestartKubelet struct {
-	Downtime *value.Draw `json:"downtime,omitempty"` // nil: 3s
-}
-
-// RebootNode ends all containers and the kubelet, and starts the kubelet again.
-type RebootNode struct {
-	Downtime *value.Draw `json:"downtime,omitempty"` // nil: 60s
-}
-
-// ShutdownNode tells the kubelet that its node is about to be shut down.
-type ShutdownNode struct{}
-
-// SetDelays has other delays hold for a while.
-type SetDelays struct {
-	For    *value.Draw `json:"for,omitempty"` // nil: for good
-	Delays *Delays     `json:"delays"`
-
-	text string // as written
-}
-
-// Delete deletes pods through the API.
-type Delete struct {
-	Pod                string `json:"pod,omitempty"`                // a pod or workload; empty where there is only one
-	GracePeriodSeconds *int64 `json:"gracePeriodSeconds,omitempty"` // nil: the pod's own; 0 forces
+// Delays are the latencies of runtime and API calls, and the usual times to answer; nil for the default
+// or that of the next wider scope.
+type Delays struct {
+	RunPodSandbox    *value.Draw `json:"runPodSandbox,omitempty"`
+	StopPodSandbox   *value.Draw `json:"stopPodSandbox,omitempty"`
+	RemovePodSandbox *value.Draw `json:"removePodSandbox,omitempty"`
+	CreateContainer  *value.Draw `json:"createContainer,omitempty"`
+	StartContainer   *value.Draw `json:"startContainer,omitempty"`
+	StopContainer    *value.Draw `json:"stopContainer,omitempty"`
+	RemoveContainer  *value.Draw `json:"removeContainer,omitempty"`
+	ListPodSandbox   *value.Draw `json:"listPodSandbox,omitempty"`
+	ListContainers   *value.Draw `json:"listContainers,omitempty"`
+	PodSandboxStatus *value.Draw `json:"podSandboxStatus,omitempty"`
+	ContainerStatus  *value.Draw `json:"containerStatus,omitempty"`
+	ImageStatus      *value.Draw `json:"imageStatus,omitempty"`
+	ImagePull        *value.Draw `json:"imagePull,omitempty"`
+	VolumeMount      *value.Draw `json:"volumeMount,omitempty"`
+	APIGet           *value.Draw `json:"apiGet,omitempty"`
+	APIPatch         *value.Draw `json:"apiPatch,omitempty"`
+	APIDelete        *value.Draw `json:"apiDelete,omitempty"`
+	Exec             *value.Draw `json:"exec,omitempty"`
+	HTTPGet          *value.Draw `json:"httpGet,omitempty"`
+	TCPSocket        *value.Draw `json:"tcpSocket,omitempty"`
+	GRPC             *value.Draw `json:"grpc,omitempty"`
 }

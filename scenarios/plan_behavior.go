@@ -3,10 +3,67 @@ package scenarios
 import (
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 )
+
+// behavior compiles what one container does.
+type behavior struct {
+	*checker
+	workload  *workload
+	spec      *Container
+	container *v1.Container
+	names     []*namedAnswer
+	unread    bool // there are more, whose names could not be read
+}
+
+func (b *behavior) compile(n *strict.Node) fakeruntime.ContainerConfig {
+	config := fakeruntime.ContainerConfig{Delays: b.spec.Delays.compile()}
+	rules := n.Field("behavior")
+	if !b.fits(rules) || !b.fits(n.Field("answers")) {
+		return config
+	}
+	b.compileAnswers(n.Field("answers"))
+	for i := range b.spec.Behavior {
+		config.Program.Rules = append(config.Program.Rules, b.compileRule(&b.spec.Behavior[i], rules.Index(i)))
+	}
+	return config
+}
+
+// compileRule checks a rule.
+func (b *behavior) compileRule(r *Rule, n *strict.Node) fakeruntime.Rule {
+	b.checkWho(r, n)
+	checkWindow(r, n)
+	b.checkOpening(r, n)
+	b.checkWhat(r, n)
+	rule := fakeruntime.Rule{
+		Replica: intRange(r.Replica), Instance: intRange(r.Instance),
+		For: (*fakeruntime.Draw)(r.For), Every: (*fakeruntime.Draw)(r.Every), Chance: (*float64)(r.Chance),
+		Exit: (*fakeruntime.Exit)(r.Exit),
+	}
+	switch {
+	case r.At != nil:
+		rule.Clock, rule.From = fakeruntime.AtScenario, fakeruntime.Draw(*r.At)
+	case r.AfterSigterm != nil:
+		rule.Clock, rule.From = fakeruntime.AfterSigterm, fakeruntime.Draw(*r.AfterSigterm)
+	case r.After != nil:
+		rule.From = fakeruntime.Draw(*r.After)
+	}
+	b.compileProbes(&rule, r, n)
+	rule.PostStart = b.compileHook("postStart", r.PostStart, r, n.Field("postStart"))
+	rule.PreStop = b.compileHook("preStop", r.PreStop, r, n.Field("preStop"))
+	return rule
+}
+
+func intRange(r *value.IntRange) fakeruntime.Range {
+	if r == nil {
+		return fakeruntime.Range{}
+	}
+	return fakeruntime.Range{Min: r.Min, Max: r.Max, Set: true}
+}
 
 // compileSeries checks answers to a handler. The nodes of the items stand in the order of the items.
 func (b *behavior) compileSeries(h *handler, s *value.Series, r *Rule, n *strict.Node) *fakeruntime.Series {
@@ -50,6 +107,15 @@ func (b *behavior) compileProbes(rule *fakeruntime.Rule, r *Rule, n *strict.Node
 		}
 	}
 	rule.Liveness, rule.Readiness, rule.Startup = series["liveness"], series["readiness"], series["startup"]
+}
+
+// compileHook checks the answer to a hook, which is asked once an instance.
+func (b *behavior) compileHook(key string, a *value.Answer, r *Rule, n *strict.Node) *fakeruntime.Series {
+	h := hookHandler(hookOf(b.container, key))
+	if a == nil || h == nil || n.Bad() {
+		return nil
+	}
+	return b.compileItems(h, &value.Series{Items: []value.Item{{Answer: *a, Count: 1}}}, r, n)
 }
 
 // answer compiles one answer to a handler, or says why it cannot be given.
