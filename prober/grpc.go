@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 	"probesim.dev/trace"
 )
 
@@ -19,8 +20,8 @@ const (
 	minConnectTimeout = 20 * time.Second
 )
 
-// ConnectJitter is the prefix of the choice key for the jitter of a gRPC connection back-off. The worker's name follows.
-const ConnectJitter = "connect of "
+// ConnectJitter is the jitter of the back-off between two connections of a gRPC probe. The worker draws it.
+const ConnectJitter choose.JitterSource = "connect of "
 
 // runGRPC runs a grpc probe: it retries to connect until it succeeds, and then requests the health of a service, all
 // within one timeout (pkg/probe/grpc/grpc.go at v1.37.0).
@@ -48,7 +49,7 @@ func (w *worker) jittered(p *sim.Proc, backOff time.Duration, retry bool) time.D
 	if !retry {
 		return backOff
 	}
-	return time.Duration(float64(backOff) * (1 + backOffJitter*(2*p.Sim().Fraction(ConnectJitter+p.Name())-1)))
+	return time.Duration(float64(backOff) * (1 + backOffJitter*(2*p.Sim().Fraction(ConnectJitter, p.Name())-1)))
 }
 
 // grpcCodes maps the names of status codes in the gRPC specification to their spelling in grpc-go.

@@ -134,7 +134,7 @@ func (m *Manager) addWorker(pod *v1.Pod, c *v1.Container, probeType trace.Probe,
 	w := newWorker(m, pod, c, probeType, spec)
 	m.workers[k] = w
 	m.pods[pod.UID]++
-	m.sim.Serve(WorkerName(probeType, w.recorder.pod, c.Name), w.turn)
+	m.sim.Go(WorkerName(probeType, w.recorder.pod, c.Name), w.run)
 	return true
 }
 

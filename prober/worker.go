@@ -11,6 +11,7 @@ import (
 	"probesim.dev/kube/podutil"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 	"probesim.dev/trace"
 )
 
@@ -36,7 +37,6 @@ type worker struct {
 	resultRun  int32
 	recorder   recorder
 	spec       v1.Probe
-	wakeUps    []sim.Case
 	probeType  trace.Probe
 	podUID     types.UID
 	name       string // of the container
@@ -55,9 +55,9 @@ type worker struct {
 	initialValue   results.Result
 }
 
-// StartJitter is the prefix of the choice key for the delay of a worker's first run on a kubelet that has just
-// started, a fraction of the period. The worker's name follows.
-const StartJitter = "start of "
+// StartJitter is the delay of a worker's first run on a kubelet that has just started, as a fraction of the period. The
+// worker draws it.
+const StartJitter choose.JitterSource = "start of "
 
 func newWorker(m *Manager, pod *v1.Pod, c *v1.Container, probeType trace.Probe, spec *v1.Probe) *worker {
 	w := &worker{
@@ -83,56 +83,48 @@ func newWorker(m *Manager, pod *v1.Pod, c *v1.Container, probeType trace.Probe, 
 	return w
 }
 
-// The wake-ups of a worker, as indices of wakeUps.
-const (
-	byStart   = -1
-	byStop    = 1
-	byTrigger = 2
-)
-
-// turn handles one wake-up and returns the channels to wait for next, nil when the worker ends.
-func (w *worker) turn(p *sim.Proc, wakeUp int) []sim.Case {
-	switch wakeUp {
-	case byStart:
-		w.start(p)
-	case byStop:
-		return w.end()
-	case byTrigger:
-		w.recorder.triggered(p, w.manualTrigger.Got())
-		if w.manager.profile.ManualTriggerResetsTicker {
-			w.ticker.Reset(w.period())
-		}
-	}
-	keepGoing := w.doProbe(p)
-	w.recorder.endTurn()
-	if !keepGoing {
-		return w.end()
-	}
-	return w.wakeUps
-}
-
-// start delays the first run by a random fraction of the period if the kubelet started less than a period ago, so that a
-// restarted kubelet does not run all its probes at the same moment. The ticker starts after the delay.
-func (w *worker) start(p *sim.Proc) {
+// run is the start of the worker's process: it probes once, and then at each tick and each manual trigger. If the kubelet
+// started less than a period ago, run first waits for a random fraction of the period, so that a restarted kubelet does
+// not run all its probes at the same moment.
+func (w *worker) run(p *sim.Proc) {
 	if w.period() > p.Now()-w.manager.start {
-		p.Sleep(time.Duration(p.Sim().Fraction(StartJitter+p.Name()) * float64(w.period())))
+		p.Sleep(time.Duration(p.Sim().Fraction(StartJitter, p.Name()) * float64(w.period())))
 	}
 	w.ticker = p.Sim().NewTicker("tick of "+p.Name(), w.period())
-	w.wakeUps = []sim.Case{&w.ticker.C, w.stop, w.manualTrigger}
+	p.Serve(sim.OnTick(w.ticker, w.onTick), sim.On(w.stop, w.onStop), sim.On(w.manualTrigger, w.onManualTrigger))
+	w.onTick(p)
 }
+
+func (w *worker) onTick(p *sim.Proc) {
+	if keepGoing := w.doProbe(p); !keepGoing {
+		w.end(p)
+	}
+	w.recorder.endTurn()
+}
+
+// onManualTrigger probes between two ticks. The period starts again from the trigger.
+func (w *worker) onManualTrigger(p *sim.Proc, cause int64) {
+	w.recorder.triggered(p, cause)
+	if w.manager.profile.ManualTriggerResetsTicker {
+		w.ticker.Reset(w.period())
+	}
+	w.onTick(p)
+}
+
+func (w *worker) onStop(p *sim.Proc, _ struct{}) { w.end(p) }
 
 func (w *worker) period() time.Duration { return time.Duration(w.spec.PeriodSeconds) * time.Second }
 
 func (w *worker) timeout() time.Duration { return time.Duration(w.spec.TimeoutSeconds) * time.Second }
 
-// end removes the worker and its container's result.
-func (w *worker) end() []sim.Case {
+// end ends the process and removes the worker and its container's result.
+func (w *worker) end(p *sim.Proc) {
+	p.Exit()
 	w.ticker.Stop()
 	if w.containerID != "" {
 		w.resultsManager.Remove(w.containerID)
 	}
 	w.manager.removeWorker(w)
-	return nil
 }
 
 func (w *worker) key() key { return key{w.podUID, w.name, w.probeType} }

@@ -148,12 +148,16 @@ func PodConditionByKubelet(t v1.PodConditionType) bool {
 func (m *Manager) Start() {
 	ticker := m.o.Sim.NewTicker("status sync", syncPeriod)
 	m.o.Sim.Go("status manager", func(p *sim.Proc) {
-		cases := []sim.Case{m.podStatusChannel, &ticker.C}
+		cases := []sim.Case{sim.On(m.podStatusChannel, m.onChange), sim.OnTick(ticker, m.onTick)}
 		for {
-			m.syncBatch(p, p.Select(cases...) == 1)
+			p.Select(cases...)
 		}
 	})
 }
+
+func (m *Manager) onChange(p *sim.Proc, _ struct{}) { m.syncBatch(p, false) }
+
+func (m *Manager) onTick(p *sim.Proc) { m.syncBatch(p, true) }
 
 // GetPodStatus returns the stored status of a pod, false if there is none. Do not change the status.
 func (m *Manager) GetPodStatus(uid types.UID) (*v1.PodStatus, bool) {
