@@ -20,6 +20,7 @@ const module = "probesim.dev"
 // layers lists the packages, lowest first. A package imports packages of lower layers and its own subpackages,
 // and nothing else of this module. An entry also stands for the packages below it that have no entry of their own.
 var layers = [][]string{
+	{"sim/virtual"},
 	{"internal/queue", "internal/strict", "sim/choose", "sim/limit", "trace", "kube"},
 	{"sim", "internal/value"},
 	{"trace/match", "status", "fakeruntime", "apiserver", "prober/results", "report"},
@@ -34,14 +35,15 @@ var layers = [][]string{
 
 // leaves lists packages that may import only what stands here, of this module and of others.
 var leaves = map[string][]string{
-	"sim":            {module + "/sim/choose", module + "/sim/limit", module + "/internal/queue"},
+	"sim":            {module + "/sim/virtual", module + "/sim/choose", module + "/sim/limit", module + "/internal/queue"},
 	"sim/choose":     nil,
-	"sim/limit":      nil,
-	"internal/queue": nil,
-	"trace":          nil,
+	"sim/virtual":    nil,
+	"sim/limit":      {module + "/sim/virtual"},
+	"internal/queue": {module + "/sim/virtual"},
+	"trace":          {module + "/sim/virtual"},
 	"kube/profile":   nil,
 	"kube/podutil":   {"k8s.io/api/core/v1"},
-	"fakeruntime":    {module + "/trace"},
+	"fakeruntime":    {module + "/trace", module + "/sim/virtual"},
 
 	"kube/kubeletconfig": nil,
 }

@@ -199,7 +199,7 @@ func (s *Server) wait(p *sim.Proc, method, namespace, name string, latency func(
 	start := p.Now()
 	reached := !s.down && s.sleep(p, latency(s.Pod(namespace, name)))
 	if s.o.Trace.Wants(trace.CRICall) {
-		rec := trace.Record{T: p.Now(), Kind: trace.CRICall, Pod: namespace + "/" + name, Reason: method, Took: p.Now() - start}
+		rec := trace.Record{T: p.Now(), Kind: trace.CRICall, Pod: namespace + "/" + name, Reason: method, Took: p.Now().Sub(start)}
 		if !reached {
 			rec.Message = Refused
 		}

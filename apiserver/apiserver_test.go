@@ -11,6 +11,7 @@ import (
 
 	"probesim.dev/apiserver"
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -34,7 +35,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{sim: sim.New(sim.Options{}), trace: &trace.Recorder{}, t: t}
 	start := time.Date(2000, 1, 1, 0, 0, 0, 400e6, time.UTC)
 	w.Server = apiserver.New(apiserver.Options{
-		Sim: w.sim, Trace: w.trace, Now: func() time.Time { return start.Add(w.sim.Now()) },
+		Sim: w.sim, Trace: w.trace, Now: func() time.Time { return start.Add(w.sim.Now().Offset()) },
 		Delays: latencies{time.Millisecond, 2 * time.Millisecond, 3 * time.Millisecond},
 	})
 	w.watch = w.Watch()
@@ -45,7 +46,7 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) until(t time.Duration) {
 	w.t.Helper()
-	if err := w.sim.RunUntil(t); err != nil {
+	if err := w.sim.RunUntil(virtual.At(t)); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -72,7 +73,7 @@ func (w *world) patch(phase v1.PodPhase) {
 	w.sim.Go("status manager", func(p *sim.Proc) {
 		w.PatchStatus(p, "ns", "web", &v1.PodStatus{}, &v1.PodStatus{Phase: phase}, 0)
 	})
-	w.until(w.sim.Now() + time.Second)
+	w.until(w.sim.Now().Add(time.Second).Offset())
 }
 
 // deletion says until which second a pod has how many seconds, or that it is gone.
@@ -228,7 +229,7 @@ func TestDown(t *testing.T) {
 		_, ok = w.GetPod(p, "ns", "web")
 		note("get", ok)
 	})
-	w.sim.At(2*time.Millisecond, "down", func() { w.SetDown(true) })
+	w.sim.At(virtual.At(2*time.Millisecond), "down", func() { w.SetDown(true) })
 	w.until(5 * time.Millisecond)
 	w.changes()
 	w.Delete("ns", "web", nil)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -27,7 +28,7 @@ type band struct{ from, to time.Duration }
 
 // option is a choice that could have been made at a time.
 type option struct {
-	t    time.Duration
+	t    virtual.Time
 	made choose.Made
 }
 
@@ -38,7 +39,7 @@ func (f *follower) alternatives(a attempt) []option {
 	var list []option
 	within := func(b band) {
 		for _, d := range slices.Backward(a.decisions) {
-			if ago := a.parts - d.t; !d.start && b.from <= ago && ago < b.to {
+			if ago := a.parts.Sub(d.t); !d.start && b.from <= ago && ago < b.to {
 				list = append(list, d.others()...)
 			}
 		}

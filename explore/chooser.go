@@ -2,15 +2,15 @@ package explore
 
 import (
 	"slices"
-	"time"
 
 	"probesim.dev/prober"
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
 )
 
 // decision is a choice that came up in a run, with what was picked and what else there was.
 type decision struct {
-	t          time.Duration
+	t          virtual.Time
 	choice     choose.Choice
 	n, picked  int
 	start      bool            // of which start delay a worker got: shows as late as the period is long
@@ -46,9 +46,9 @@ type chooser struct {
 	*choose.Replay
 	made      []choose.Made
 	shaken    *shake // nil for none
-	now       func() time.Duration
-	fractions map[time.Duration]float64
-	requeues  []time.Duration // when one of them was asked for
+	now       func() virtual.Time
+	fractions map[virtual.Time]float64
+	requeues  []virtual.Time // when one of them was asked for
 	starts    []Start
 	started   []int // how many of each were asked for
 	decisions []decision
@@ -79,7 +79,7 @@ func (c *chooser) Next(candidates []choose.Choice) int {
 // shake draws all choices of one instant from a seed.
 type shake struct {
 	choose.Seeded
-	t time.Duration
+	t virtual.Time
 }
 
 func (c *chooser) shakes() bool { return c.shaken != nil && c.now() == c.shaken.t }

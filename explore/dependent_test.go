@@ -6,21 +6,22 @@ import (
 
 	"probesim.dev/explore"
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
 // A choice that comes up only where another was made is found, if neither leads further by itself.
 func TestFollowFindsWhatComesUpLater(t *testing.T) {
-	run := func(c choose.Chooser, clock func(func() time.Duration), _ time.Duration, _ bool) ([]trace.Record, error) {
-		clock(func() time.Duration { return time.Second })
+	run := func(c choose.Chooser, clock func(func() virtual.Time), _ virtual.Time, _ bool) ([]trace.Record, error) {
+		clock(func() virtual.Time { return virtual.At(time.Second) })
 		message := "alone"
 		if c.Choose(choose.Choice{Kind: choose.Race, Key: "overtaken"}, 2) == 1 && c.Choose(choose.Choice{Kind: choose.Race, Key: "stopped"}, 3) == 2 {
 			message = "stopped"
 		}
-		return []trace.Record{{T: time.Second, Kind: trace.Event, Message: message}}, nil
+		return []trace.Record{{T: virtual.At(time.Second), Kind: trace.Event, Message: message}}, nil
 	}
 	r := explore.Follow(explore.Options{
-		Run: run, Duration: time.Minute, Want: []trace.Record{{T: time.Second, Kind: trace.Event, Message: "stopped"}},
+		Run: run, Duration: time.Minute, Want: []trace.Record{{T: virtual.At(time.Second), Kind: trace.Event, Message: "stopped"}},
 	})
 	if r.Divergence != nil || len(r.Made) != 2 {
 		t.Errorf("made %v: %+v", r.Made, r.Divergence)

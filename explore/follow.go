@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
 // Run simulates until a virtual time with the choices of a policy, and returns the trace, with internal
 // records if wanted. Before the first choice is made it hands clock what tells the virtual time.
-type Run func(c choose.Chooser, clock func(now func() time.Duration), until time.Duration, internal bool) ([]trace.Record, error)
+type Run func(c choose.Chooser, clock func(now func() virtual.Time), until virtual.Time, internal bool) ([]trace.Record, error)
 
 // Options say what to follow.
 type Options struct {
@@ -34,7 +35,7 @@ type Options struct {
 
 // Requeue is a jitter drawn at the end of a sync of a pod.
 type Requeue struct {
-	T        time.Duration
+	T        virtual.Time
 	Fraction float64 // from 0 to below 1
 }
 
@@ -47,7 +48,7 @@ type Result struct {
 
 // Divergence is where the best run parts from the trace.
 type Divergence struct {
-	At        time.Duration
+	At        virtual.Time
 	Want, Got []trace.Record // the records of that instant that only the trace, only the run has
 	Simulated []trace.Record // the best run, to the end, with internal records
 	Err       error          // the run ended early
@@ -57,24 +58,24 @@ const defaultBudget = 3000
 
 // Follow looks for choices with which the simulator does what a trace says.
 func Follow(o Options) Result {
-	f := &follower{Options: o, fractions: map[time.Duration]float64{}}
+	f := &follower{Options: o, fractions: map[virtual.Time]float64{}}
 	for _, r := range o.Requeues {
 		f.fractions[r.T] = r.Fraction
 	}
-	f.want = f.instants(o.Want, requeueTimes(o.Requeues), o.Duration)
+	f.want = f.instants(o.Want, requeueTimes(o.Requeues), virtual.At(o.Duration))
 	if f.Budget == 0 {
 		f.Budget = defaultBudget
 	}
-	best := f.search(f.try(nil, f.Duration, false))
-	if best.parts < f.Duration {
+	best := f.search(f.try(nil, virtual.At(f.Duration), false))
+	if best.parts < virtual.At(f.Duration) {
 		// Who was synced when may not matter: go by the records alone.
 		f.onlyRecords = true
-		f.want = f.instants(o.Want, nil, o.Duration)
-		best = f.search(f.try(best.made, f.Duration, false))
+		f.want = f.instants(o.Want, nil, virtual.At(o.Duration))
+		best = f.search(f.try(best.made, virtual.At(f.Duration), false))
 	}
 	r := Result{Made: best.made, Runs: f.runs}
-	if best.parts < f.Duration || best.err != nil {
-		r.Divergence = f.divergence(f.try(best.made, f.Duration, true))
+	if best.parts < virtual.At(f.Duration) || best.err != nil {
+		r.Divergence = f.divergence(f.try(best.made, virtual.At(f.Duration), true))
 	}
 	return r
 }
@@ -82,25 +83,25 @@ func Follow(o Options) Result {
 type follower struct {
 	Options
 	want        []instant
-	fractions   map[time.Duration]float64
+	fractions   map[virtual.Time]float64
 	onlyRecords bool
 	runs        int
 }
 
 // search goes on from a run as far along the trace as it can.
 func (f *follower) search(best attempt) attempt {
-	for best.parts < f.Duration && f.runs < f.Budget {
+	for best.parts < virtual.At(f.Duration) && f.runs < f.Budget {
 		next, ok := f.improve(best)
 		if !ok {
 			break
 		}
-		best = f.try(next.made, f.Duration, false)
+		best = f.try(next.made, virtual.At(f.Duration), false)
 	}
 	return best
 }
 
-func requeueTimes(requeues []Requeue) []time.Duration {
-	var times []time.Duration
+func requeueTimes(requeues []Requeue) []virtual.Time {
+	var times []virtual.Time
 	for _, r := range requeues {
 		times = append(times, r.T)
 	}
@@ -110,38 +111,38 @@ func requeueTimes(requeues []Requeue) []time.Duration {
 // attempt is one run: where it parts from the trace and the decisions that were made on the way.
 type attempt struct {
 	made      []choose.Made
-	parts     time.Duration // Duration if it does not
+	parts     virtual.Time // Duration if it does not
 	decisions []decision
 	records   []trace.Record
 	err       error
 }
 
 // try runs with some choices made and the others canonical.
-func (f *follower) try(made []choose.Made, until time.Duration, internal bool) attempt {
+func (f *follower) try(made []choose.Made, until virtual.Time, internal bool) attempt {
 	return f.run(f.chooser(made), until, internal)
 }
 
 func (f *follower) chooser(made []choose.Made) *chooser {
 	return &chooser{
 		Replay: choose.NewReplay(made), made: made, fractions: f.fractions,
-		starts: f.Starts, started: make([]int, len(f.Starts)), now: func() time.Duration { return 0 },
+		starts: f.Starts, started: make([]int, len(f.Starts)), now: func() virtual.Time { return 0 },
 	}
 }
 
-func (f *follower) run(c *chooser, until time.Duration, internal bool) attempt {
+func (f *follower) run(c *chooser, until virtual.Time, internal bool) attempt {
 	f.runs++
-	records, err := f.Run(c, func(now func() time.Duration) { c.now = now }, until, internal)
+	records, err := f.Run(c, func(now func() virtual.Time) { c.now = now }, until, internal)
 	a := attempt{made: c.made, decisions: c.decisions, records: records, err: err}
 	a.parts = f.parting(f.instants(records, c.requeues, until), until)
 	return a
 }
 
 // parting returns the first instant before until at which a run and the trace differ.
-func (f *follower) parting(got []instant, until time.Duration) time.Duration {
+func (f *follower) parting(got []instant, until virtual.Time) virtual.Time {
 	for i := 0; ; i++ {
 		w, g := at(f.want, i, until), at(got, i, until)
 		if w.t >= until && g.t >= until {
-			return f.Duration
+			return virtual.At(f.Duration)
 		}
 		if w.t != g.t || w.text != g.text {
 			return min(w.t, g.t)
@@ -149,7 +150,7 @@ func (f *follower) parting(got []instant, until time.Duration) time.Duration {
 	}
 }
 
-func at(list []instant, i int, until time.Duration) instant {
+func at(list []instant, i int, until virtual.Time) instant {
 	if i < len(list) && list[i].t < until {
 		return list[i]
 	}
@@ -164,8 +165,8 @@ func (f *follower) divergence(best attempt) *Divergence {
 	return d
 }
 
-func atTime(records []trace.Record, t time.Duration) []trace.Record {
-	from, _ := slices.BinarySearchFunc(records, t, func(r trace.Record, t time.Duration) int { return cmp.Compare(r.T, t) })
+func atTime(records []trace.Record, t virtual.Time) []trace.Record {
+	from, _ := slices.BinarySearchFunc(records, t, func(r trace.Record, t virtual.Time) int { return cmp.Compare(r.T, t) })
 	var list []trace.Record
 	for _, r := range records[from:] {
 		if r.T != t {

@@ -15,6 +15,7 @@ import (
 	"probesim.dev/node"
 	"probesim.dev/prober"
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -48,7 +49,7 @@ func simulate(p profile.Profile) explore.Run { return simulateSince(p, node.Defa
 
 // simulateSince runs it on a kubelet of that age.
 func simulateSince(p profile.Profile, uptime time.Duration) explore.Run {
-	return func(c choose.Chooser, clock func(func() time.Duration), until time.Duration, internal bool) ([]trace.Record, error) {
+	return func(c choose.Chooser, clock func(func() virtual.Time), until virtual.Time, internal bool) ([]trace.Record, error) {
 		n := node.New(node.Options{Profile: p, Uptime: &uptime, Chooser: c, Trace: &trace.Recorder{Internal: internal}})
 		defer n.Close()
 		clock(n.Now)
@@ -62,7 +63,7 @@ func simulateSince(p profile.Profile, uptime time.Duration) explore.Run {
 // half of the time, and never interrupts.
 type noting struct {
 	choose.Seeded
-	now   func() time.Duration
+	now   func() virtual.Time
 	drawn []explore.Requeue
 }
 
@@ -89,8 +90,8 @@ func (n *noting) Fraction(c choose.Choice) float64 {
 // follow has the simulator follow a run of another one that made its choices by a seed.
 func follow(t *testing.T, seed uint64, other profile.Profile, budget int) (explore.Result, []trace.Record) {
 	t.Helper()
-	c := &noting{Seeded: choose.Seeded(seed), now: func() time.Duration { return 0 }}
-	want, err := simulate(other)(c, func(now func() time.Duration) { c.now = now }, duration, false)
+	c := &noting{Seeded: choose.Seeded(seed), now: func() virtual.Time { return 0 }}
+	want, err := simulate(other)(c, func(now func() virtual.Time) { c.now = now }, virtual.At(duration), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func TestFollowFindsAnotherRule(t *testing.T) {
 // young is a policy that notes what the probe workers of a young kubelet draw, and when they run first.
 type young struct {
 	choose.Seeded
-	now   func() time.Duration
+	now   func() virtual.Time
 	start explore.Start
 }
 
@@ -147,7 +148,7 @@ func (y *young) Fraction(c choose.Choice) float64 {
 		const period = 5 * time.Second
 		y.start.Fractions = append(y.start.Fractions, f)
 		y.start.Runs = append(y.start.Runs, explore.FirstRun{
-			Worker: worker, T: y.now() + time.Duration(f*float64(period)), Period: period,
+			Worker: worker, T: y.now().Add(time.Duration(f * float64(period))), Period: period,
 		})
 	}
 	return f
@@ -157,9 +158,9 @@ func (y *young) Choose(choose.Choice, int) int { return 0 }
 
 // Of the delays before the first runs of young probe workers it is known who drew which, however they were ordered.
 func TestFollowKnowsFirstRuns(t *testing.T) {
-	y := &young{Seeded: 3, now: func() time.Duration { return 0 }}
+	y := &young{Seeded: 3, now: func() virtual.Time { return 0 }}
 	run := simulateSince(profile.Newest(), 0)
-	want, err := run(y, func(now func() time.Duration) { y.now = now }, duration, false)
+	want, err := run(y, func(now func() virtual.Time) { y.now = now }, virtual.At(duration), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"probesim.dev/prober"
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -47,7 +48,7 @@ func (f *follower) one(best attempt, options []option) (attempt, bool) {
 		}
 		a = f.lookAhead(best, a)
 		for _, other := range options[i+1 : min(i+1+mostOthers, len(options))] {
-			if a.parts > best.parts+aLittle || f.runs >= f.Budget {
+			if a.parts > best.parts.Add(aLittle) || f.runs >= f.Budget {
 				break
 			}
 			if b, ok := f.further(best, other.made); ok {
@@ -70,7 +71,7 @@ const (
 
 // lookAhead makes an attempt that has gone further than best again, to see how much.
 func (f *follower) lookAhead(best, a attempt) attempt {
-	return f.try(a.made, min(best.parts+ahead, f.Duration), false)
+	return f.try(a.made, min(best.parts.Add(ahead), virtual.At(f.Duration)), false)
 }
 
 // mostOfWorker bounds the choices of a worker that are combined.
@@ -111,7 +112,7 @@ const (
 // shake tries other choices for all that is decided at one instant together: several may be needed for one order, and
 // some come up only when others are made.
 func (f *follower) shake(best attempt, options []option) (attempt, bool) {
-	var shaken []time.Duration
+	var shaken []virtual.Time
 	for _, o := range options {
 		if len(shaken) == mostShaken || f.runs >= f.Budget {
 			break
@@ -128,11 +129,11 @@ func (f *follower) shake(best attempt, options []option) (attempt, bool) {
 }
 
 // shakeAt draws all choices of an instant, those made before too.
-func (f *follower) shakeAt(best attempt, t time.Duration) (attempt, bool) {
+func (f *follower) shakeAt(best attempt, t virtual.Time) (attempt, bool) {
 	made := slices.DeleteFunc(slices.Clone(best.made), func(m choose.Made) bool {
 		return slices.ContainsFunc(best.decisions, func(d decision) bool { return d.t == t && d.about(m.Choice) })
 	})
-	until := min(best.parts+margin, f.Duration)
+	until := min(best.parts.Add(margin), virtual.At(f.Duration))
 	for n, seed := shakes, 0; seed < n && f.runs < f.Budget; seed++ {
 		c := f.chooser(slices.Clone(made))
 		c.shaken = &shake{choose.Seeded(seed), t}
@@ -176,7 +177,7 @@ func (f *follower) further(best attempt, more ...choose.Made) (attempt, bool) {
 	if f.runs >= f.Budget {
 		return attempt{}, false
 	}
-	until := min(best.parts+margin, f.Duration)
+	until := min(best.parts.Add(margin), virtual.At(f.Duration))
 	a := f.try(append(slices.Clone(best.made), more...), until, false)
 	return a, a.parts > best.parts
 }

@@ -6,25 +6,26 @@ import (
 	"strings"
 	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
 // instant is what happened at one time, whatever the order.
 type instant struct {
-	t    time.Duration
+	t    virtual.Time
 	text string
 }
 
 // line is one thing that happened.
 type line struct {
-	t    time.Duration
+	t    virtual.Time
 	text string
 }
 
 // instants groups what happened before until by time: the observable records, and, unless these alone count, that
 // probe workers took manual triggers and that requeues were drawn. Triggers come after the rest of their instant, so that a
 // run that has all but them right has come further than one that has not.
-func (f *follower) instants(records []trace.Record, requeues []time.Duration, until time.Duration) []instant {
+func (f *follower) instants(records []trace.Record, requeues []virtual.Time, until virtual.Time) []instant {
 	var lines []line
 	for i := range records {
 		r := &records[i]
@@ -33,7 +34,7 @@ func (f *follower) instants(records []trace.Record, requeues []time.Duration, un
 		case r.Kind.Observable():
 			lines = append(lines, line{r.T, string(trace.AppendObserved(nil, r))})
 		case r.Kind == trace.TriggerTaken && !f.onlyRecords:
-			lines = append(lines, line{r.T + time.Nanosecond, string(trace.AppendObserved(nil, r))})
+			lines = append(lines, line{r.T.Add(time.Nanosecond), string(trace.AppendObserved(nil, r))})
 		}
 	}
 	for _, t := range requeues {

@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
 )
 
 // Start is what the young probe workers of a kubelet drew that was started at T.
 type Start struct {
-	T         time.Duration
+	T         virtual.Time
 	Fractions []float64 // from 0 to below 1
 	// Runs are the first runs of the workers as far as they are known: they say which of them drew which.
 	Runs []FirstRun
@@ -18,15 +19,15 @@ type Start struct {
 // FirstRun is the first run of a probe worker, which the simulator's process of that name makes.
 type FirstRun struct {
 	Worker string
-	T      time.Duration
+	T      virtual.Time
 	Period time.Duration // of the probe
 }
 
 // known returns which of the start delays this worker got, if that is known by its first run.
-func (s *Start) known(worker string, now time.Duration) (fraction float64, ok bool) {
+func (s *Start) known(worker string, now virtual.Time) (fraction float64, ok bool) {
 	for _, r := range s.Runs {
 		for _, f := range s.Fractions {
-			if r.Worker == worker && now+time.Duration(f*float64(r.Period)) == r.T {
+			if r.Worker == worker && now.Add(time.Duration(f*float64(r.Period))) == r.T {
 				return f, true
 			}
 		}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -45,8 +45,8 @@ func (d *Divergence) lines(want []trace.Record) (before, after []string) {
 	return before, after
 }
 
-func times(lists ...[]trace.Record) []time.Duration {
-	var all []time.Duration
+func times(lists ...[]trace.Record) []virtual.Time {
+	var all []virtual.Time
 	for _, list := range lists {
 		for i := range list {
 			if list[i].Kind.Observable() {

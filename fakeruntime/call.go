@@ -3,6 +3,7 @@ package fakeruntime
 import (
 	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -91,8 +92,8 @@ func (op *Op) Ref() Ref { return Ref{op.container} }
 // shared and must not be changed.
 type Op struct {
 	Call  Call
-	Start time.Duration // when it was submitted
-	End   time.Duration // when it is known to end; meaningless while that depends on what happens
+	Start virtual.Time // when it was submitted
+	End   virtual.Time // when it is known to end; meaningless while that depends on what happens
 	Done  bool
 
 	Err      error  // the runtime could not do it
@@ -103,7 +104,7 @@ type Op struct {
 	// The network: whether the connection was accepted, which is known at once, and until when the program
 	// has been frozen since, 0 if it never was. Silent: nothing was accepted, or nothing said, to the end.
 	Accepted    bool
-	FrozenUntil time.Duration
+	FrozenUntil virtual.Time
 	Silent      bool
 	Reply       Reply   // the network
 	Answer      *Answer // the network: what was answered; not to be changed
@@ -139,7 +140,7 @@ type Sandbox struct {
 	PodName   string
 	Attempt   int
 	Ready     bool
-	CreatedAt time.Duration // by the wall clock: see Runtime.Wall
+	CreatedAt virtual.Wall // by the wall clock: see Runtime.Wall
 	IP        string        // empty once stopped
 }
 
@@ -164,9 +165,9 @@ type Container struct {
 	Attempt    int // as the caller counts
 	Instance   int // 0 for the first of its name in the pod, and never the same again: the Attempt, unless that starts over
 	State      ContainerState
-	CreatedAt  time.Duration // by the wall clock: see Runtime.Wall
-	StartedAt  time.Duration // if State is Running or Exited
-	FinishedAt time.Duration // if State is Exited
+	CreatedAt  virtual.Wall // by the wall clock: see Runtime.Wall
+	StartedAt  virtual.Wall // if State is Running or Exited
+	FinishedAt virtual.Wall // if State is Exited
 	ExitCode   int32
 	Reason     string // of an exited container: Completed or Error
 	Step       int64  // of the trace record of its start or exit, the later one; 0 if there is none

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"probesim.dev/sim/virtual"
 )
 
 // TestStepClock: what the runtime tells of times follows the wall clock as it was then, and the order of containers
@@ -12,17 +14,17 @@ func TestStepClock(t *testing.T) {
 	rt := New(Options{})
 	rt.AddPod(Pod{UID: "u", Name: "p"})
 	first, now := startContainer(t, rt, "u", "c")
-	rt.StepClock(now, -time.Hour)
-	if got := rt.Wall(now); got != now-time.Hour {
+	rt.StepClock(virtual.At(now), -time.Hour)
+	if got := rt.Wall(virtual.At(now)); got != virtual.Wall(now-time.Hour) {
 		t.Errorf("the wall clock says %v at %v", got, now)
 	}
-	rt.Kill(now, Kill{PodUID: "u", Container: "c"})
+	rt.Kill(virtual.At(now), Kill{PodUID: "u", Container: "c"})
 	op := do(t, rt, now, Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: 1})
-	listed := do(t, rt, op.End, Call{Method: ListContainers}).Containers
-	if len(listed) != 2 || listed[0].ID != first || listed[0].FinishedAt != now-time.Hour || listed[0].StartedAt != now {
+	listed := do(t, rt, op.End.Offset(), Call{Method: ListContainers}).Containers
+	if len(listed) != 2 || listed[0].ID != first || listed[0].FinishedAt != virtual.Wall(now-time.Hour) || listed[0].StartedAt != virtual.Wall(now) {
 		t.Errorf("killed at %v, after the step: %+v", now, listed)
 	}
-	if c := listed[1]; c.ID != op.ID || c.CreatedAt != op.End-time.Hour {
+	if c := listed[1]; c.ID != op.ID || c.CreatedAt != virtual.Wall(op.End).Add(-time.Hour) {
 		t.Errorf("created at %v: %+v", op.End, c)
 	}
 }
@@ -32,11 +34,11 @@ func TestStepClockWhileOff(t *testing.T) {
 	rt := New(Options{})
 	rt.AddPod(Pod{UID: "u", Name: "p"})
 	id, now := startContainer(t, rt, "u", "c")
-	rt.PowerOff(now, now+time.Minute, 0)
-	rt.StepClock(now+time.Second, -time.Hour)
-	rt.StepClock(now+2*time.Minute, -time.Hour)
+	rt.PowerOff(virtual.At(now), virtual.At(now+time.Minute), 0)
+	rt.StepClock(virtual.At(now+time.Second), -time.Hour)
+	rt.StepClock(virtual.At(now+2*time.Minute), -time.Hour)
 	op := do(t, rt, now+2*time.Minute, Call{Method: ContainerStatus, ContainerID: id})
-	if got := op.Containers[0].FinishedAt; got != now+time.Minute-time.Hour {
+	if got := op.Containers[0].FinishedAt; got != virtual.Wall(now+time.Minute-time.Hour) {
 		t.Errorf("found at %v, told as %v", now+time.Minute, got)
 	}
 }
@@ -56,9 +58,9 @@ func TestNamesAreReserved(t *testing.T) {
 		{Call{Method: RemovePodSandbox, SandboxID: "u_0"}, ""},
 		{Call{Method: RunPodSandbox, PodUID: "u"}, ""},
 	} {
-		op := rt.Submit(now, test.call)
+		op := rt.Submit(virtual.At(now), test.call)
 		now += time.Minute
-		rt.Advance(now)
+		rt.Advance(virtual.At(now))
 		got := ""
 		if op.Err != nil {
 			got = Description(op.Err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -35,14 +36,14 @@ type container struct {
 	signal  int // with which it is stopped
 	removed bool
 
-	exit     exit          // by itself
-	killAt   time.Duration // when SIGKILL comes
-	event    event         // the earlier of both
-	stopping int64         // step of the ContainerStopping record, or of what has it killed
+	exit     exit         // by itself
+	killAt   virtual.Time // when SIGKILL comes
+	event    event        // the earlier of both
+	stopping int64        // step of the ContainerStopping record, or of what has it killed
 	// killReason is why it was killed from outside, if it was.
 	killReason string
-	found      time.Duration // when the runtime finds that it has ended, if nobody saw it
-	stops      []*Op         // StopContainer calls that wait for its exit
+	found      virtual.Time // when the runtime finds that it has ended, if nobody saw it
+	stops      []*Op        // StopContainer calls that wait for its exit
 }
 
 func (r *Runtime) createContainer(op *Op) error {
@@ -180,7 +181,7 @@ func (r *Runtime) forget(c *container) {
 	c.pod.views.containers = without(c.pod.views.containers, c)
 }
 
-func (c *container) say(now time.Duration, kind trace.Kind, cause int64) trace.Record {
+func (c *container) say(now virtual.Time, kind trace.Kind, cause int64) trace.Record {
 	return trace.Record{
 		T: now, Kind: kind, Cause: cause,
 		Pod: c.Namespace + "/" + c.PodName, Container: c.Name, Instance: c.Instance,
@@ -197,10 +198,10 @@ func (c *container) criState() string {
 	}[c.State]
 }
 
-// seconds returns n seconds, none if n is negative and never if that is too long.
+// seconds returns n seconds, none if n is negative and the longest duration if n is too large.
 func seconds(n int64) time.Duration {
 	if n > math.MaxInt64/int64(time.Second) {
-		return never
+		return math.MaxInt64
 	}
 	return time.Duration(max(0, n)) * time.Second
 }

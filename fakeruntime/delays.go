@@ -1,6 +1,10 @@
 package fakeruntime
 
-import "time"
+import (
+	"time"
+
+	"probesim.dev/sim/virtual"
+)
 
 // DelayKind names one of the Delays.
 type DelayKind int
@@ -85,7 +89,7 @@ func (s *scope) narrower(k key, override Delays) scope {
 
 // delay draws the latency of what begins now. The time makes the draw its own: unlike a count it does
 // not shift all later draws when one engine makes a call more.
-func (s *scope) delay(now time.Duration, kind DelayKind) time.Duration {
+func (s *scope) delay(now virtual.Time, kind DelayKind) time.Duration {
 	return s.draw(now, kind, 0, s.usual(kind))
 }
 
@@ -111,7 +115,7 @@ func (r *Runtime) SetDelays(list ...Delays) {
 }
 
 // draw draws a latency from d. The asker tells requests apart that begin at one instant.
-func (s *scope) draw(now time.Duration, kind DelayKind, who asker, d Draw) time.Duration {
+func (s *scope) draw(now virtual.Time, kind DelayKind, who asker, d Draw) time.Duration {
 	if d.Min != d.Max {
 		return max(0, s.key.with(int64(kind)).with(int64(who)).with(int64(now)).draw(d))
 	}
@@ -120,7 +124,7 @@ func (s *scope) draw(now time.Duration, kind DelayKind, who asker, d Draw) time.
 
 // Delay draws a latency that is not the runtime's own, such as DelayAPIGet, for something that begins
 // now: of a container, of a pod if container is empty, of the run if the pod is not known.
-func (r *Runtime) Delay(now time.Duration, kind DelayKind, podUID, container string) time.Duration {
+func (r *Runtime) Delay(now virtual.Time, kind DelayKind, podUID, container string) time.Duration {
 	return r.scopeOf(r.pods[podUID], container).delay(now, kind)
 }
 
@@ -135,8 +139,8 @@ func (r *Runtime) scopeOf(p *pod, container string) *scope {
 }
 
 // later returns t+d, or never if that is beyond all time.
-func later(t, d time.Duration) time.Duration {
-	if sum := t + d; d < 0 || sum >= t {
+func later(t virtual.Time, d time.Duration) virtual.Time {
+	if sum := t.Add(d); d < 0 || sum >= t {
 		return sum
 	}
 	return never

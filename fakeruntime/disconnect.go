@@ -2,13 +2,14 @@ package fakeruntime
 
 import (
 	"slices"
-	"time"
+
+	"probesim.dev/sim/virtual"
 )
 
 // Disconnect breaks off the calls under way at time now, as when the kubelet dies that made them. What is due up to
 // now happens first, but nobody hears of it: no call of before is handed out any more. What has not taken
 // effect does not; commands and requests end, and nobody sends SIGKILL at the end of a grace period.
-func (r *Runtime) Disconnect(now time.Duration) {
+func (r *Runtime) Disconnect(now virtual.Time) {
 	r.run(now)
 	for _, q := range slices.Clone(r.queue.heap) {
 		if q.op != nil {

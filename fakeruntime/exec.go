@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"probesim.dev/sim/virtual"
 )
 
 // clientDeadline is how long after its timeout the kubelet waits for the runtime to report it
@@ -48,7 +50,7 @@ var ErrCanceled = rpcError("Canceled", "context canceled")
 
 // CancelProbes ends the commands that run for probes in a pod: those who wait for them have given up, and
 // then the runtime kills the commands.
-func (r *Runtime) CancelProbes(now time.Duration, podUID string) {
+func (r *Runtime) CancelProbes(now virtual.Time, podUID string) {
 	r.run(now)
 	for _, c := range r.all.containers {
 		if c.PodUID != podUID {

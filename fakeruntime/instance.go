@@ -1,6 +1,8 @@
 package fakeruntime
 
-import "time"
+import (
+	"probesim.dev/sim/virtual"
+)
 
 // asker is who makes a request to a program.
 type asker int
@@ -19,7 +21,7 @@ const (
 type instance struct {
 	rules     []activeRule
 	askers    [askers + 1]asked
-	start     time.Duration
+	start     virtual.Time
 	signalled bool
 }
 
@@ -37,7 +39,7 @@ type activeRule struct {
 }
 
 // newInstance starts the program.
-func (c *podContainer) newInstance(attempt, replica int, start time.Duration) instance {
+func (c *podContainer) newInstance(attempt, replica int, start virtual.Time) instance {
 	in := instance{start: start}
 	own := c.own.with(int64(attempt))
 	for i := range c.program.Rules {
@@ -63,7 +65,7 @@ func (c *podContainer) newInstance(attempt, replica int, start time.Duration) in
 
 // exit is an end of a program by itself.
 type exit struct {
-	at   time.Duration
+	at   virtual.Time
 	code int32
 }
 
@@ -93,7 +95,7 @@ func (in *instance) exit(init bool) exit {
 
 // signal is the arrival of the stop signal. It returns the exit with which the program answers it: that
 // of the last rule that has one. SIGKILL is not answered.
-func (in *instance) signal(now time.Duration, number int) exit {
+func (in *instance) signal(now virtual.Time, number int) exit {
 	in.signalled = true
 	end := exit{later(now, sigtermExit), codeSignal + int32(number)}
 	for i := range in.rules {
@@ -116,7 +118,7 @@ func (in *instance) signal(now time.Duration, number int) exit {
 }
 
 // answer chooses the answer to a request that arrives at t, and the window of the rule that gives it.
-func (in *instance) answer(who asker, t time.Duration) (*Answer, window) {
+func (in *instance) answer(who asker, t virtual.Time) (*Answer, window) {
 	for i := len(in.rules) - 1; i >= 0; i-- {
 		r := &in.rules[i]
 		series := r.rule.series(who)
@@ -149,7 +151,7 @@ func (in *instance) follow(who asker) *Answer {
 // ok is the answer of a program without rules.
 var ok = Answer{Word: Answers}
 
-func (r *activeRule) comesUp(who asker, t time.Duration) bool {
+func (r *activeRule) comesUp(who asker, t virtual.Time) bool {
 	chance := r.rule.Chance
 	return chance == nil || r.own.with(drawChance).with(int64(who)).with(int64(t)).happens(*chance)
 }

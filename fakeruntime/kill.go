@@ -2,8 +2,8 @@ package fakeruntime
 
 import (
 	"slices"
-	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -18,7 +18,7 @@ type Kill struct {
 // Kill ends a running container with SIGKILL at time now, or only removes the newest of its name if it has
 // ended and is to be removed. It reports whether there was anything to do it to. What is due up to now
 // happens first, as in Submit.
-func (r *Runtime) Kill(now time.Duration, k Kill) bool {
+func (r *Runtime) Kill(now virtual.Time, k Kill) bool {
 	r.run(now)
 	c := r.newest(k.PodUID, k.Container)
 	if c == nil || c.State != Running && !k.Remove {

@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
+
+	"probesim.dev/sim/virtual"
 )
 
 // Health is how the runtime is; the zero value is well.
@@ -55,7 +56,7 @@ var (
 // SetHealth has the runtime be well or not from time now on. What is due up to now happens first. When it goes down,
 // calls under way break off: what has not taken effect does not, commands have no result, and nobody sends SIGKILL at
 // the end of a grace period. Requests over the network go on. As long as it is down calls fail at once.
-func (r *Runtime) SetHealth(now time.Duration, h Health) {
+func (r *Runtime) SetHealth(now virtual.Time, h Health) {
 	r.run(now)
 	if h.Down && !r.health.Down {
 		r.breakOff()

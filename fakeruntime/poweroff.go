@@ -2,7 +2,8 @@ package fakeruntime
 
 import (
 	"slices"
-	"time"
+
+	"probesim.dev/sim/virtual"
 )
 
 // What containerd says of a container that ran before it and of which it finds no process
@@ -15,7 +16,7 @@ const (
 // PowerOff ends all processes and sandboxes at time now, as when the node goes down, because of a record. What is due
 // up to now happens first; calls must have been broken off (Disconnect). The runtime finds at time back, when it is started
 // again, that what ran has ended: nobody was there to see how. Containers that were not started stay as they are.
-func (r *Runtime) PowerOff(now, back time.Duration, cause int64) {
+func (r *Runtime) PowerOff(now, back virtual.Time, cause int64) {
 	r.run(now)
 	for _, s := range slices.Clone(r.all.sandboxes) {
 		if !s.Ready {
@@ -32,7 +33,7 @@ func (r *Runtime) PowerOff(now, back time.Duration, cause int64) {
 }
 
 // lose is the exit of a process that nobody sees.
-func (r *Runtime) lose(c *container, back time.Duration, cause int64) {
+func (r *Runtime) lose(c *container, back virtual.Time, cause int64) {
 	r.queue.cancel(&c.event)
 	c.exit, c.killAt, c.killReason, c.stopping = exit{r.now, codeUnknown}, never, reasonUnknown, cause
 	r.end(c)

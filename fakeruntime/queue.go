@@ -2,11 +2,12 @@ package fakeruntime
 
 import (
 	"math"
-	"time"
+
+	"probesim.dev/sim/virtual"
 )
 
 // never is later than everything.
-const never time.Duration = math.MaxInt64
+const never virtual.Time = math.MaxInt64
 
 // class orders what is due at one instant; see the package documentation.
 type class uint64
@@ -27,7 +28,7 @@ type event struct {
 
 // queued is an event with its place in the order: time, class and then sequence of scheduling.
 type queued struct {
-	at   time.Duration
+	at   virtual.Time
 	rank uint64
 	*event
 }
@@ -43,7 +44,7 @@ type queue struct {
 }
 
 // schedule queues e for a time, or moves it there; what is due never is not queued.
-func (q *queue) schedule(e *event, at time.Duration, c class) {
+func (q *queue) schedule(e *event, at virtual.Time, c class) {
 	q.cancel(e)
 	if at == never {
 		return
@@ -71,7 +72,7 @@ func (q *queue) cancel(e *event) {
 }
 
 // next returns when the first event is due.
-func (q *queue) next() time.Duration {
+func (q *queue) next() virtual.Time {
 	if len(q.heap) == 0 {
 		return never
 	}

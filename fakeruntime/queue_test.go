@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"probesim.dev/sim/virtual"
 )
 
 // TestQueue: events come out by time, class and order of scheduling, however they are moved and cancelled.
@@ -32,8 +34,8 @@ func TestQueue(t *testing.T) {
 				delete(due, e)
 			default:
 				at, c := time.Duration(rapid.IntRange(0, 9).Draw(t, "at")), class(rapid.IntRange(0, 3).Draw(t, "class"))
-				q.schedule(e, at, c)
-				due[e] = queued{at, uint64(c)<<32 | turn, e}
+				q.schedule(e, virtual.At(at), c)
+				due[e] = queued{virtual.At(at), uint64(c)<<32 | turn, e}
 			}
 			if want := earliest(due); q.next() != want.at {
 				t.Fatalf("next is %v, want %v", q.next(), want.at)

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -31,7 +32,7 @@ func outcomeOf(t *rapid.T, run randomRun, step time.Duration, release bool) (log
 	for i, c := range run.calls {
 		d.advance(c.at, step)
 		d.now = c.at
-		op := rt.Submit(c.at, c.call)
+		op := rt.Submit(virtual.At(c.at), c.call)
 		op.Waiter = i
 		d.open[op] = true
 		if op.Done {
@@ -57,13 +58,13 @@ type driver struct {
 func (d *driver) advance(to, step time.Duration) {
 	for step > 0 {
 		next, ok := d.rt.Next()
-		if !ok || next > to {
+		if !ok || next > virtual.At(to) {
 			break
 		}
-		if next < d.now {
+		if next < virtual.At(d.now) {
 			d.t.Fatalf("at %v the next time is %v", d.now, next)
 		}
-		d.now = min(to, max(next, d.now+step))
+		d.now = min(to, max(next.Offset(), d.now+step))
 		d.handOut()
 	}
 	if step == 0 && to < time.Hour {
@@ -74,13 +75,13 @@ func (d *driver) advance(to, step time.Duration) {
 }
 
 func (d *driver) handOut() {
-	for _, op := range d.rt.Advance(d.now) {
+	for _, op := range d.rt.Advance(virtual.At(d.now)) {
 		d.done(op)
 	}
 }
 
 func (d *driver) done(op *Op) {
-	if !d.open[op] || !op.Done || op.End < op.Start || op.End > d.now {
+	if !d.open[op] || !op.Done || op.End < op.Start || op.End > virtual.At(d.now) {
 		d.t.Fatalf("at %v: a call is not done, or done twice or in the future: %+v", d.now, op)
 	}
 	delete(d.open, op)
@@ -88,8 +89,8 @@ func (d *driver) done(op *Op) {
 	if op.Call.Method.isNetwork() {
 		d.checkReply(op)
 	}
-	if limit := op.Call.Timeout; op.Call.Method == ExecSync && limit > 0 && op.End-op.Start > limit+clientDeadline {
-		d.t.Fatalf("a command took %v with a timeout of %v", op.End-op.Start, limit)
+	if limit := op.Call.Timeout; op.Call.Method == ExecSync && limit > 0 && op.End.Sub(op.Start) > limit+clientDeadline {
+		d.t.Fatalf("a command took %v with a timeout of %v", op.End.Sub(op.Start), limit)
 	}
 	if d.release {
 		d.rt.Release(op)
@@ -98,7 +99,7 @@ func (d *driver) done(op *Op) {
 
 // checkReply: a request over the network is answered, refused, lost or too late, and each is what it says.
 func (d *driver) checkReply(op *Op) {
-	took, limit := op.End-op.Start, op.Call.Timeout
+	took, limit := op.End.Sub(op.Start), op.Call.Timeout
 	wrong := false
 	switch {
 	case op.TimedOut:
@@ -165,9 +166,9 @@ func recordsOf(t *rapid.T, run randomRun) (records []string) {
 		rt.AddPod(p)
 	}
 	for _, c := range run.calls {
-		rt.Submit(c.at, c.call)
+		rt.Submit(virtual.At(c.at), c.call)
 	}
-	rt.Advance(time.Hour)
+	rt.Advance(virtual.At(time.Hour))
 	return records
 }
 
@@ -189,10 +190,10 @@ func TestLives(t *testing.T) {
 			rt.AddPod(p)
 		}
 		for _, c := range run.calls {
-			rt.Submit(c.at, c.call)
+			rt.Submit(virtual.At(c.at), c.call)
 		}
-		list := rt.Submit(time.Hour, Call{Method: ListContainers, Running: true})
-		rt.Advance(time.Hour + time.Minute)
+		list := rt.Submit(virtual.At(time.Hour), Call{Method: ListContainers, Running: true})
+		rt.Advance(virtual.At(time.Hour + time.Minute))
 		listed := map[string]bool{}
 		for _, c := range list.Containers {
 			listed[fmt.Sprintf("%s/%s/%s#%d", c.Namespace, c.PodName, c.Name, c.Instance)] = true

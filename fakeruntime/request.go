@@ -3,6 +3,7 @@ package fakeruntime
 import (
 	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -95,7 +96,7 @@ func (r *Runtime) ask(op *Op) {
 }
 
 // answerTo chooses the answer to a request that arrives at t.
-func (in *instance) answerTo(op *Op, t time.Duration) (*Answer, window) {
+func (in *instance) answerTo(op *Op, t virtual.Time) (*Answer, window) {
 	if op.Call.Followed {
 		return in.follow(op.request.who), window{}
 	}
@@ -103,7 +104,7 @@ func (in *instance) answerTo(op *Op, t time.Duration) (*Answer, window) {
 }
 
 // deadline is when the call ends without an answer.
-func (op *Op) deadline() time.Duration {
+func (op *Op) deadline() virtual.Time {
 	if op.Call.Timeout <= 0 {
 		return never
 	}
@@ -119,7 +120,7 @@ func (op *Op) deadline() time.Duration {
 func (q *request) frozen() bool { return q.answer.Word == Hangs || q.answer.Word == Stalls }
 
 // handshake is when the caller is tired of a program that says nothing.
-func (op *Op) handshake() time.Duration {
+func (op *Op) handshake() virtual.Time {
 	if op.Call.Handshake <= 0 || !op.request.frozen() {
 		return never
 	}
@@ -195,7 +196,7 @@ func (op *Op) containerID() string {
 }
 
 // answerDelay draws how long the program takes to answer.
-func (s *scope) answerDelay(now time.Duration, op *Op, a *Answer) time.Duration {
+func (s *scope) answerDelay(now virtual.Time, op *Op, a *Answer) time.Duration {
 	kind := op.Call.Method.answerDelay()
 	d := s.usual(kind)
 	if a.Latency != nil {

@@ -3,6 +3,7 @@ package fakeruntime
 import (
 	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -35,7 +36,7 @@ type Runtime struct {
 	changes    []*pod // the pod that made each generation
 
 	health    Health
-	now       time.Duration
+	now       virtual.Time
 	ahead     time.Duration // the wall clock, of virtual time
 	queue     queue
 	submitted *Op   // being submitted: it is handed back by Submit

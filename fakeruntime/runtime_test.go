@@ -5,13 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
 // do submits a call and waits for it.
 func do(t testing.TB, rt *Runtime, now time.Duration, c Call) *Op {
 	t.Helper()
-	op := rt.Submit(now, c)
+	op := rt.Submit(virtual.At(now), c)
 	for !op.Done {
 		next, ok := rt.Next()
 		if !ok {
@@ -29,8 +30,8 @@ func do(t testing.TB, rt *Runtime, now time.Duration, c Call) *Op {
 func startContainer(t testing.TB, rt *Runtime, pod, name string) (id string, now time.Duration) {
 	t.Helper()
 	sandbox := do(t, rt, 0, Call{Method: RunPodSandbox, PodUID: pod})
-	c := do(t, rt, sandbox.End, Call{Method: CreateContainer, SandboxID: sandbox.ID, Name: name})
-	return c.ID, do(t, rt, c.End, Call{Method: StartContainer, ContainerID: c.ID}).End
+	c := do(t, rt, sandbox.End.Offset(), Call{Method: CreateContainer, SandboxID: sandbox.ID, Name: name})
+	return c.ID, do(t, rt, c.End.Offset(), Call{Method: StartContainer, ContainerID: c.ID}).End.Offset()
 }
 
 // TestGeneration: a list of an unchanged runtime is the same slice; a probe changes nothing.
@@ -39,13 +40,13 @@ func TestGeneration(t *testing.T) {
 	rt.AddPod(Pod{UID: "u", Name: "p"})
 	id, now := startContainer(t, rt, "u", "c")
 	first := do(t, rt, now, Call{Method: ListContainers})
-	probed := do(t, rt, first.End, Call{Method: ExecSync, ContainerID: id})
-	second := do(t, rt, probed.End, Call{Method: ListContainers})
+	probed := do(t, rt, first.End.Offset(), Call{Method: ExecSync, ContainerID: id})
+	second := do(t, rt, probed.End.Offset(), Call{Method: ListContainers})
 	if &first.Containers[0] != &second.Containers[0] || first.Generation != second.Generation || rt.Generation() != second.Generation {
 		t.Error("the list was made anew although nothing changed")
 	}
-	stopped := do(t, rt, second.End, Call{Method: StopContainer, ContainerID: id})
-	third := do(t, rt, stopped.End, Call{Method: ListContainers})
+	stopped := do(t, rt, second.End.Offset(), Call{Method: StopContainer, ContainerID: id})
+	third := do(t, rt, stopped.End.Offset(), Call{Method: ListContainers})
 	if third.Generation == second.Generation || first.Containers[0].State != Running || third.Containers[0].State != Exited {
 		t.Error("the new list is not new, or the old one has changed")
 	}
@@ -68,7 +69,7 @@ func TestEventInstance(t *testing.T) {
 	check("Pulled", 1)
 	check("Pulling", 1)
 	check("Killing", 0)
-	now = do(t, rt, now, Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: 1}).End
+	now = do(t, rt, now, Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: 1}).End.Offset()
 	check("Created", 1)
 	check("Pulled", 2)
 	do(t, rt, now, Call{Method: RemoveContainer, ContainerID: id})
@@ -92,14 +93,14 @@ func TestCauses(t *testing.T) {
 	do(t, rt, 3*time.Second, Call{Method: StopContainer, ContainerID: "u_c_0", Cause: 8, GraceSeconds: 30, StopReason: "Deleted"})
 	list := do(t, rt, 4*time.Second, Call{Method: ListContainers, Cause: 9})
 	want := []trace.Record{
-		{T: 211 * time.Millisecond, Kind: trace.CRICall, Pod: "ns/p", Reason: "RunPodSandbox", Took: 211 * time.Millisecond},
-		{T: 1031 * time.Millisecond, Kind: trace.CRICall, Pod: "ns/p", Container: "c", Reason: "CreateContainer", Took: 31 * time.Millisecond},
-		{T: 2057 * time.Millisecond, Kind: trace.ContainerStarted, Cause: 7, Pod: "ns/p", Container: "c"},
-		{T: 2057 * time.Millisecond, Kind: trace.CRICall, Cause: 7, Pod: "ns/p", Container: "c", Reason: "StartContainer", Took: 57 * time.Millisecond},
-		{T: 3007 * time.Millisecond, Kind: trace.ContainerStopping, Cause: 8, Pod: "ns/p", Container: "c", GraceSeconds: 30, Reason: "Deleted"},
-		{T: 3107 * time.Millisecond, Kind: trace.ContainerExited, Cause: 105, Pod: "ns/p", Container: "c", ExitCode: 143},
-		{T: 3107 * time.Millisecond, Kind: trace.CRICall, Cause: 8, Pod: "ns/p", Container: "c", Reason: "StopContainer", Took: 107 * time.Millisecond},
-		{T: 4003100 * time.Microsecond, Kind: trace.CRICall, Cause: 9, Reason: "ListContainers", Took: 3100 * time.Microsecond},
+		{T: virtual.At(211 * time.Millisecond), Kind: trace.CRICall, Pod: "ns/p", Reason: "RunPodSandbox", Took: 211 * time.Millisecond},
+		{T: virtual.At(1031 * time.Millisecond), Kind: trace.CRICall, Pod: "ns/p", Container: "c", Reason: "CreateContainer", Took: 31 * time.Millisecond},
+		{T: virtual.At(2057 * time.Millisecond), Kind: trace.ContainerStarted, Cause: 7, Pod: "ns/p", Container: "c"},
+		{T: virtual.At(2057 * time.Millisecond), Kind: trace.CRICall, Cause: 7, Pod: "ns/p", Container: "c", Reason: "StartContainer", Took: 57 * time.Millisecond},
+		{T: virtual.At(3007 * time.Millisecond), Kind: trace.ContainerStopping, Cause: 8, Pod: "ns/p", Container: "c", GraceSeconds: 30, Reason: "Deleted"},
+		{T: virtual.At(3107 * time.Millisecond), Kind: trace.ContainerExited, Cause: 105, Pod: "ns/p", Container: "c", ExitCode: 143},
+		{T: virtual.At(3107 * time.Millisecond), Kind: trace.CRICall, Cause: 8, Pod: "ns/p", Container: "c", Reason: "StopContainer", Took: 107 * time.Millisecond},
+		{T: virtual.At(4003100 * time.Microsecond), Kind: trace.CRICall, Cause: 9, Reason: "ListContainers", Took: 3100 * time.Microsecond},
 	}
 	for i := range max(len(want), len(records)) {
 		if i >= len(want) || i >= len(records) || records[i] != want[i] {
@@ -129,7 +130,7 @@ func BenchmarkExecSync(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				now += time.Second
-				rt.Submit(now, call)
+				rt.Submit(virtual.At(now), call)
 				next, _ := rt.Next()
 				for _, op := range rt.Advance(next) {
 					rt.Release(op)
@@ -155,14 +156,14 @@ func BenchmarkList(b *testing.B) {
 	rt.AddPod(Pod{UID: "u", Name: "p"})
 	_, now := startContainer(b, rt, "u", "c")
 	for i := range 10_000 {
-		rt.Submit(now, Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: i + 1})
+		rt.Submit(virtual.At(now), Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: i + 1})
 	}
-	rt.Advance(now + time.Second)
+	rt.Advance(virtual.At(now + time.Second))
 	b.ReportAllocs()
 	for b.Loop() {
 		now += 2 * time.Second
-		rt.Submit(now, Call{Method: ListContainers})
-		for _, op := range rt.Advance(now + time.Second) {
+		rt.Submit(virtual.At(now), Call{Method: ListContainers})
+		for _, op := range rt.Advance(virtual.At(now + time.Second)) {
 			rt.Release(op)
 		}
 	}
@@ -175,9 +176,9 @@ func TestInstances(t *testing.T) {
 	now := do(t, rt, 0, Call{Method: RunPodSandbox, PodUID: "u"}).End
 	var got []int
 	for _, attempt := range []int{0, 1, 0, 1, 5} {
-		op := do(t, rt, now, Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: attempt})
+		op := do(t, rt, now.Offset(), Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: attempt})
 		got = append(got, rt.Instance(op.ID))
-		now = do(t, rt, op.End, Call{Method: RemoveContainer, ContainerID: op.ID}).End
+		now = do(t, rt, op.End.Offset(), Call{Method: RemoveContainer, ContainerID: op.ID}).End
 	}
 	if !slices.Equal(got, []int{0, 1, 2, 3, 5}) {
 		t.Errorf("instances %v", got)

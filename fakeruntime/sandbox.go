@@ -3,14 +3,15 @@ package fakeruntime
 import (
 	"fmt"
 	"strconv"
-	"time"
+
+	"probesim.dev/sim/virtual"
 )
 
 // sandbox is a pod sandbox.
 type sandbox struct {
 	Sandbox
 	pod     *pod
-	created time.Duration // virtual time
+	created virtual.Time // virtual time
 	removed bool
 }
 

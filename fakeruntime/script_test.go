@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -72,17 +73,17 @@ func (s *script) run(d *datadriven.TestData) string {
 	case "probe":
 		s.probe(d)
 	case "cancel":
-		s.rt.CancelProbes(timeArg(d, "at", 0), d.CmdArgs[0].Key)
+		s.rt.CancelProbes(virtual.At(timeArg(d, "at", 0)), d.CmdArgs[0].Key)
 	case "advance":
 		s.advance(timeArg(d, "to", 0))
 	case "kill":
 		s.kill(d)
 	case "disconnect":
-		s.rt.Disconnect(timeArg(d, "at", 0))
+		s.rt.Disconnect(virtual.At(timeArg(d, "at", 0)))
 	case "poweroff":
-		s.rt.PowerOff(timeArg(d, "at", 0), timeArg(d, "back", 0), 0)
+		s.rt.PowerOff(virtual.At(timeArg(d, "at", 0)), virtual.At(timeArg(d, "back", 0)), 0)
 	case "health":
-		s.rt.SetHealth(timeArg(d, "at", 0), Health{
+		s.rt.SetHealth(virtual.At(timeArg(d, "at", 0)), Health{
 			Down: d.HasArg("down"), RuntimeNotReady: d.HasArg(RuntimeReady), NetworkNotReady: d.HasArg(NetworkReady),
 		})
 	case "delays":
@@ -114,7 +115,7 @@ func (s *script) up(d *datadriven.TestData) {
 	at, pod := timeArg(d, "at", 0), d.CmdArgs[0].Key
 	if s.sandbox[pod] == "" {
 		op := s.wait(at, Call{Method: RunPodSandbox, PodUID: pod})
-		s.sandbox[pod], at = op.ID, op.End
+		s.sandbox[pod], at = op.ID, op.End.Offset()
 	}
 	for _, arg := range d.CmdArgs[1:] {
 		if arg.Key == "at" {
@@ -124,7 +125,7 @@ func (s *script) up(d *datadriven.TestData) {
 		op := s.wait(at, Call{Method: CreateContainer, SandboxID: s.sandbox[pod], Name: arg.Key, Attempt: s.attempt[name]})
 		s.attempt[name]++
 		s.newest[name] = op.ID
-		at = s.wait(op.End, Call{Method: StartContainer, ContainerID: op.ID}).End
+		at = s.wait(op.End.Offset(), Call{Method: StartContainer, ContainerID: op.ID}).End.Offset()
 	}
 }
 
@@ -142,7 +143,7 @@ func (s *script) probe(d *datadriven.TestData) {
 	s.quiet = true
 	for range n {
 		op := s.wait(at, call)
-		fmt.Fprintf(&s.out, "%v %s in %v\n", at, outcome(op), op.End-op.Start)
+		fmt.Fprintf(&s.out, "%v %s in %v\n", at, outcome(op), op.End.Sub(op.Start))
 		at += every
 	}
 	s.quiet = false
@@ -152,7 +153,7 @@ func (s *script) kill(d *datadriven.TestData) {
 	pod, name, _ := strings.Cut(d.CmdArgs[0].Key, "/")
 	k := Kill{PodUID: pod, Container: name, Reason: "OOMKilled", Remove: d.HasArg("remove")}
 	d.MaybeScanArgs(s.t, "reason", &k.Reason)
-	if !s.rt.Kill(timeArg(d, "at", 0), k) {
+	if !s.rt.Kill(virtual.At(timeArg(d, "at", 0)), k) {
 		s.out.WriteString("nothing to kill\n")
 	}
 	fmt.Fprintf(&s.out, "the next attempt is %d\n", s.rt.NextAttempt(pod, name))
@@ -161,7 +162,7 @@ func (s *script) kill(d *datadriven.TestData) {
 // submit makes a call and shows its number, and its end if it is done at once.
 func (s *script) submit(at time.Duration, c Call) *Op {
 	s.calls++
-	op := s.rt.Submit(at, c)
+	op := s.rt.Submit(virtual.At(at), c)
 	op.Waiter = s.calls
 	if !s.quiet {
 		if op.Done {
@@ -181,13 +182,13 @@ func (s *script) wait(at time.Duration, c Call) *Op {
 		if !ok {
 			s.t.Fatalf("%s does not end", c.Method)
 		}
-		s.advance(next)
+		s.advance(next.Offset())
 	}
 	return op
 }
 
 func (s *script) advance(to time.Duration) {
-	for _, op := range s.rt.Advance(to) {
+	for _, op := range s.rt.Advance(virtual.At(to)) {
 		s.show(op)
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -20,7 +20,7 @@ type opState struct {
 
 // Submit hands the runtime a call at time now. What is due up to now happens first. If the returned Op
 // is Done it is not handed out by Advance. Time never goes back: an earlier now counts as the latest.
-func (r *Runtime) Submit(now time.Duration, c Call) *Op {
+func (r *Runtime) Submit(now virtual.Time, c Call) *Op {
 	r.run(now)
 	op := r.newOp(c)
 	r.submitted = op
@@ -40,7 +40,7 @@ func (r *Runtime) Submit(now time.Duration, c Call) *Op {
 
 // Next returns when Advance must be called next: a time not before the latest one, false for never. Every
 // Submit and Advance can change it.
-func (r *Runtime) Next() (at time.Duration, ok bool) {
+func (r *Runtime) Next() (at virtual.Time, ok bool) {
 	if len(r.done) > 0 {
 		return r.now, true
 	}
@@ -50,7 +50,7 @@ func (r *Runtime) Next() (at time.Duration, ok bool) {
 
 // Advance lets everything happen that is due up to now and returns the calls that are done since the
 // last Advance, in the order in which they ended. The slice is valid until the next Advance.
-func (r *Runtime) Advance(now time.Duration) []*Op {
+func (r *Runtime) Advance(now virtual.Time) []*Op {
 	r.run(now)
 	clear(r.handed)
 	r.done, r.handed = r.handed[:0], r.done
@@ -102,7 +102,7 @@ func (r *Runtime) newOp(c Call) *Op {
 }
 
 // run lets everything happen up to a time.
-func (r *Runtime) run(now time.Duration) {
+func (r *Runtime) run(now virtual.Time) {
 	now = min(now, never-1)
 	for at := r.queue.next(); at <= now; at = r.queue.next() {
 		r.now = at
@@ -136,7 +136,7 @@ func (r *Runtime) finish(op *Op, err error) {
 func (r *Runtime) recordCall(op *Op) {
 	rec := trace.Record{
 		T: op.End, Kind: trace.CRICall, Cause: op.Call.Cause,
-		Reason: string(op.Call.Method), Probe: op.Call.Probe, Took: op.End - op.Start,
+		Reason: string(op.Call.Method), Probe: op.Call.Probe, Took: op.End.Sub(op.Start),
 	}
 	if op.Err != nil {
 		rec.Message = op.Err.Error()
@@ -167,7 +167,7 @@ const rpcPrefix = "rpc error: code = "
 
 // Answer returns what a list or status call answers that ends now: for who has seen to its latency
 // (Delay) in another way.
-func (r *Runtime) Answer(now time.Duration, c Call) *Op {
+func (r *Runtime) Answer(now virtual.Time, c Call) *Op {
 	r.run(now)
 	op := r.newOp(c)
 	r.submitted = op

@@ -1,11 +1,15 @@
 package fakeruntime
 
-import "time"
+import (
+	"time"
+
+	"probesim.dev/sim/virtual"
+)
 
 // window is one opening of a rule.
 type window struct {
 	ordinal     int64 // 0 for the first
-	open, close time.Duration
+	open, close virtual.Time
 }
 
 // Draws of a rule, apart from those of its requests.
@@ -27,7 +31,7 @@ const longestWalk = 1 << 20
 type schedule struct {
 	rule  *Rule
 	key   key           // of the draws of the rule
-	first time.Duration // the first opening; never while what it counts from has not happened
+	first virtual.Time  // the first opening; never while what it counts from has not happened
 	every time.Duration // from opening to opening; 0: once, or drawn
 	drawn bool          // every period is drawn anew
 	last  window        // drawn: the opening that was current when last asked; its close is not set
@@ -50,13 +54,13 @@ func newSchedule(rule *Rule, k key) schedule {
 }
 
 // count sets the moment from which the rule counts.
-func (s *schedule) count(from time.Duration) {
+func (s *schedule) count(from virtual.Time) {
 	s.first = later(from, max(0, s.key.with(drawFrom).draw(s.rule.From)))
 	s.last.open = s.first
 }
 
 // at returns the window that is open at t, if one is. With drawn periods t must not go back.
-func (s *schedule) at(t time.Duration) (window, bool) {
+func (s *schedule) at(t virtual.Time) (window, bool) {
 	if t < s.first || s.first == never {
 		return window{}, false
 	}
@@ -69,22 +73,22 @@ func (s *schedule) at(t time.Duration) (window, bool) {
 }
 
 // opening returns the last opening up to t, which is not before the first.
-func (s *schedule) opening(t time.Duration) window {
+func (s *schedule) opening(t virtual.Time) window {
 	switch {
 	case s.drawn:
 		return s.walk(t)
 	case s.every > 0:
-		n := int64((t - s.first) / s.every)
-		return window{ordinal: n, open: s.first + time.Duration(n)*s.every}
+		n := int64((t.Sub(s.first)) / s.every)
+		return window{ordinal: n, open: s.first.Add(time.Duration(n) * s.every)}
 	}
 	return window{open: s.first}
 }
 
 // walk goes from opening to opening; over a run each is passed once.
-func (s *schedule) walk(t time.Duration) window {
-	if middle := (key{}).draw(*s.rule.Every); (t-s.last.open)/middle > longestWalk {
-		n := int64((t - s.last.open) / middle)
-		s.last = window{ordinal: s.last.ordinal + n, open: s.last.open + time.Duration(n)*middle}
+func (s *schedule) walk(t virtual.Time) window {
+	if middle := (key{}).draw(*s.rule.Every); (t.Sub(s.last.open))/middle > longestWalk {
+		n := int64((t.Sub(s.last.open)) / middle)
+		s.last = window{ordinal: s.last.ordinal + n, open: s.last.open.Add(time.Duration(n) * middle)}
 	}
 	for {
 		next := later(s.last.open, s.key.with(drawEvery).with(s.last.ordinal).draw(*s.rule.Every))

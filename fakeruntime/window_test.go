@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"probesim.dev/sim/virtual"
 )
 
 // TestWindowsAreWalked: the arithmetic gives the windows that one gets by going from opening to opening.
@@ -19,7 +21,7 @@ func TestWindowsAreWalked(t *testing.T) {
 		k := newKey(rapid.Ptr(rapid.Int64(), true).Draw(t, "seed"))
 		s := newSchedule(&rule, k)
 		start := genTime(40).Draw(t, "start")
-		s.count(start)
+		s.count(virtual.At(start))
 		now, asked := time.Duration(0), time.Duration(0)
 		for range 20 {
 			now += time.Duration(rapid.Int64Range(0, int64(20*time.Second)).Draw(t, "step"))
@@ -27,12 +29,12 @@ func TestWindowsAreWalked(t *testing.T) {
 			case 0:
 				now = (now + grid - 1).Truncate(grid)
 			case 1: // just when it opens, which is later than the last question if it opens at all
-				if w, _ := walkedWindow(&rule, k, start, now); w.open > asked {
-					now = w.open
+				if w, _ := walkedWindow(&rule, k, start, now); w.open > virtual.At(asked) {
+					now = w.open.Offset()
 				}
 			}
 			asked = now
-			got, open := s.at(now)
+			got, open := s.at(virtual.At(now))
 			want, wantOpen := walkedWindow(&rule, k, start, now)
 			if open != wantOpen || open && got != want {
 				t.Fatalf("at %v: got %+v %v, want %+v %v", now, got, open, want, wantOpen)
@@ -49,8 +51,8 @@ func walkedWindow(rule *Rule, k key, start, t time.Duration) (w window, open boo
 		}
 		return k.with(what).with(ordinal).draw(d)
 	}
-	w.open = start + k.with(drawFrom).draw(rule.From)
-	if t < w.open {
+	w.open = virtual.At(start + k.with(drawFrom).draw(rule.From))
+	if virtual.At(t) < w.open {
 		return w, false
 	}
 	for rule.Every != nil {
@@ -58,17 +60,17 @@ func walkedWindow(rule *Rule, k key, start, t time.Duration) (w window, open boo
 		if rule.Every.Min < finestDraw && rule.Every.Max > rule.Every.Min && rule.Clock != AtScenario {
 			period = rule.Every.Min + (rule.Every.Max-rule.Every.Min)/2
 		}
-		if period <= 0 || w.open+period > t {
+		if period <= 0 || w.open.Add(period) > virtual.At(t) {
 			break
 		}
-		w.open += period
+		w.open = w.open.Add(period)
 		w.ordinal++
 	}
 	w.close = never
 	if rule.For != nil {
-		w.close = w.open + draw(drawFor, w.ordinal, *rule.For)
+		w.close = w.open.Add(draw(drawFor, w.ordinal, *rule.For))
 	}
-	return w, t < w.close
+	return w, virtual.At(t) < w.close
 }
 
 // TestSeriesIsTheListWrittenOut: a position steps through the items as if each were written Count times.
@@ -110,8 +112,8 @@ func TestLongWalk(t *testing.T) {
 	const century = 100 * 365 * 24 * time.Hour
 	var last window
 	for now := century; now < century+time.Second; now += time.Millisecond {
-		w, _ := s.at(now)
-		if w.open > now || now-w.open > every.Max || w.ordinal < last.ordinal || w.open < last.open {
+		w, _ := s.at(virtual.At(now))
+		if w.open > virtual.At(now) || virtual.At(now).Sub(w.open) > every.Max || w.ordinal < last.ordinal || w.open < last.open {
 			t.Fatalf("at %v the opening is %+v, before it was %+v", now, w, last)
 		}
 		last = w

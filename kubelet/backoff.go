@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/kube/kubeletconfig"
 	"probesim.dev/kube/profile"
+	"probesim.dev/sim/virtual"
 )
 
 // maxContainerRestartPeriod is the longest back-off where the configuration could set another.
@@ -21,7 +22,7 @@ type backOff struct {
 	of      *flowcontrol.Backoff
 	clock   *clocktesting.FakeClock // the wall clock, set before each use: nothing waits on it
 	reset   time.Duration           // after which it is forgotten
-	updated map[string]time.Duration
+	updated map[string]virtual.Time
 }
 
 // newBackOff returns the crash-loop back-off. A maximum in the configuration, also the one that it has by default, takes
@@ -37,7 +38,7 @@ func newBackOff(p profile.Profile, config kubeletconfig.Config) *backOff {
 	b.HasExpiredFunc = func(event, lastUpdate time.Time, _ time.Duration) bool {
 		return event.Sub(lastUpdate) > p.CrashLoopBackOffReset
 	}
-	return &backOff{of: b, clock: clock, reset: p.CrashLoopBackOffReset, updated: map[string]time.Duration{}}
+	return &backOff{of: b, clock: clock, reset: p.CrashLoopBackOffReset, updated: map[string]virtual.Time{}}
 }
 
 // get returns the delay of an item.
@@ -50,16 +51,16 @@ func (b *backOff) isInBackOffSince(item string, event, now time.Time) bool {
 }
 
 // next sets or doubles the delay of an item after an event. The first two times are of the wall clock.
-func (b *backOff) next(item string, event, now time.Time, virtual time.Duration) {
+func (b *backOff) next(item string, event, now time.Time, t virtual.Time) {
 	b.clock.SetTime(now)
 	b.of.Next(item, event)
-	b.updated[item] = virtual
+	b.updated[item] = t
 }
 
 // forget drops the items that have not changed for long.
-func (b *backOff) forget(virtual time.Duration) {
-	for item, t := range b.updated {
-		if virtual-t > b.reset {
+func (b *backOff) forget(t virtual.Time) {
+	for item, updated := range b.updated {
+		if t.Sub(updated) > b.reset {
 			b.of.DeleteEntry(item)
 			delete(b.updated, item)
 		}

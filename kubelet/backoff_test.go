@@ -12,6 +12,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/profile"
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -50,8 +51,8 @@ type backOffWorld struct {
 func newBackOffWorld(t *testing.T) *backOffWorld {
 	w := &backOffWorld{sim: sim.New(sim.Options{}), runtime: &instantRuntime{}}
 	t.Cleanup(w.sim.Close)
-	wall := func(d time.Duration) time.Time { return time.Unix(0, 0).Add(d) }
-	now := func() time.Time { return wall(w.sim.Now() + w.ahead) }
+	wall := func(w virtual.Wall) time.Time { return time.Unix(0, 0).Add(w.Offset()) }
+	now := func() time.Time { return wall(virtual.Wall(w.sim.Now()).Add(w.ahead)) }
 	w.Kubelet = New(Options{
 		Sim: w.sim, Trace: &trace.Recorder{}, Profile: profile.Newest(), Now: now, Wall: wall, Runtime: w.runtime,
 		API: apiserver.New(apiserver.Options{Sim: w.sim, Trace: &trace.Recorder{}, Now: now}),
@@ -68,12 +69,12 @@ func newBackOffWorld(t *testing.T) *backOffWorld {
 func (w *backOffWorld) try(p *sim.Proc, finished ...time.Duration) (bool, time.Duration) {
 	s := &podStatus{}
 	for i := len(finished) - 1; i >= 0; i-- { // newest first
-		s.containers = append(s.containers, fakeruntime.Container{Name: "app", Attempt: i, State: fakeruntime.Exited, FinishedAt: finished[i]})
+		s.containers = append(s.containers, fakeruntime.Container{Name: "app", Attempt: i, State: fakeruntime.Exited, FinishedAt: virtual.Wall(finished[i])})
 	}
 	var did syncResult
 	w.startOrBackOff(p, w.update, &w.update.pod.Spec.Containers[0], s, "sandbox", &did)
 	if did.err {
-		return false, *did.expires
+		return false, did.expires.Offset()
 	}
 	return true, 0
 }
@@ -84,15 +85,15 @@ func (w *backOffWorld) crashes(p *sim.Proc, ran time.Duration, n int) []time.Dur
 	for range n {
 		p.Sleep(ran)
 		finished := p.Now()
-		if started, expires := w.try(p, finished); !started {
-			p.Sleep(expires - 1 - p.Now())
-			if started, _ := w.try(p, finished); started {
+		if started, expires := w.try(p, finished.Offset()); !started {
+			p.Sleep(virtual.At(expires - 1).Sub(p.Now()))
+			if started, _ := w.try(p, finished.Offset()); started {
 				delays = append(delays, -1) // too early
 			}
 			p.Sleep(1)
-			w.try(p, finished)
+			w.try(p, finished.Offset())
 		}
-		delays = append(delays, p.Now()-finished)
+		delays = append(delays, p.Now().Sub(finished))
 	}
 	return delays
 }
@@ -109,7 +110,7 @@ func TestBackOffSequence(t *testing.T) {
 		anew = w.crashes(p, 600*time.Second+1, 1)
 		anew = append(anew, w.crashes(p, time.Second, 2)...)
 	})
-	if err := w.sim.RunUntil(24 * time.Hour); err != nil {
+	if err := w.sim.RunUntil(virtual.At(24 * time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	if want := "[0s 10s 20s 40s 1m20s 2m40s 5m0s 5m0s 5m0s]"; fmt.Sprint(got) != want {
@@ -135,7 +136,7 @@ func TestBackOffGoesByWhatTheSyncSaw(t *testing.T) {
 		p.Sleep(3 * time.Second)
 		note(w.try(p, 0, 2*time.Second)) // the newest ended at 2 s
 	})
-	if err := w.sim.RunUntil(time.Hour); err != nil {
+	if err := w.sim.RunUntil(virtual.At(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"0s true 0s", "0s true 0s", "0s true 0s", "3s false 12s"}, got); diff != "" {
@@ -192,17 +193,17 @@ func TestBackOffAndSteps(t *testing.T) {
 		w.ahead = time.Hour
 		w.backOff.forget(p.Now())
 		expect(time.Second, true, 0)
-		crashed := p.Now() + time.Hour
-		expect(crashed, false, crashed+20*time.Second)
+		crashed := p.Now().Add(time.Hour)
+		expect(crashed.Offset(), false, crashed.Add(20*time.Second).Offset())
 		w.ahead = -time.Hour
 		p.Sleep(600 * time.Second)
 		w.backOff.forget(p.Now())
-		expect(crashed, false, crashed+20*time.Second)
+		expect(crashed.Offset(), false, crashed.Add(20*time.Second).Offset())
 		p.Sleep(1)
 		w.backOff.forget(p.Now())
-		expect(crashed, true, 0)
+		expect(crashed.Offset(), true, 0)
 	})
-	if err := w.sim.RunUntil(24 * time.Hour); err != nil {
+	if err := w.sim.RunUntil(virtual.At(24 * time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,35 +1,34 @@
 package kubelet
 
 import (
-	"math"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 )
 
 // never is before all times.
-const never = time.Duration(math.MinInt64)
+const never = virtual.Min
 
 // podCache has the newest status of each pod that the PLEG got from the runtime, and lets pod workers
 // wait for one that is newer than their last sync (pkg/kubelet/container/cache.go at v1.37.0).
 type podCache struct {
 	entries     map[types.UID]*cacheEntry
-	timestamp   time.Duration // everything is at least as new
+	timestamp   virtual.Time // everything is at least as new
 	subscribers []*subscriber
 }
 
 type cacheEntry struct {
 	status   *podStatus
-	modified time.Duration
-	observed time.Duration // when it was last confirmed without having changed
+	modified virtual.Time
+	observed virtual.Time // when it was last confirmed without having changed
 }
 
 type subscriber struct {
 	uid    types.UID
-	newer  time.Duration
+	newer  virtual.Time
 	proc   *sim.Proc
 	status *podStatus
 }
@@ -47,7 +46,7 @@ func (c *podCache) get(uid types.UID) *podStatus {
 }
 
 // getNewerThan waits for a status that is newer than a time.
-func (c *podCache) getNewerThan(p *sim.Proc, uid types.UID, t time.Duration) *podStatus {
+func (c *podCache) getNewerThan(p *sim.Proc, uid types.UID, t virtual.Time) *podStatus {
 	e, ok := c.entries[uid]
 	if c.timestamp > t || ok && (e.modified > t || e.observed > t) {
 		return c.get(uid)
@@ -58,12 +57,12 @@ func (c *podCache) getNewerThan(p *sim.Proc, uid types.UID, t time.Duration) *po
 	return s.status
 }
 
-func (c *podCache) set(uid types.UID, s *podStatus, t time.Duration) {
+func (c *podCache) set(uid types.UID, s *podStatus, t virtual.Time) {
 	c.entries[uid] = &cacheEntry{status: s, modified: t, observed: t}
 	c.notify(t, func(sub *subscriber) bool { return sub.uid == uid })
 }
 
-func (c *podCache) setObserved(uid types.UID, t time.Duration) {
+func (c *podCache) setObserved(uid types.UID, t virtual.Time) {
 	if e, ok := c.entries[uid]; ok {
 		e.observed = t
 	}
@@ -73,14 +72,14 @@ func (c *podCache) setObserved(uid types.UID, t time.Duration) {
 func (c *podCache) delete(uid types.UID) { delete(c.entries, uid) }
 
 // setTime says that all entries are as new as t.
-func (c *podCache) setTime(t time.Duration) {
+func (c *podCache) setTime(t virtual.Time) {
 	c.timestamp = t
 	c.notify(t, func(*subscriber) bool { return true })
 }
 
 // notify wakes those who wait for a time up to t; being as new is enough here, unlike at the start of
 // a wait.
-func (c *podCache) notify(t time.Duration, concerns func(*subscriber) bool) {
+func (c *podCache) notify(t virtual.Time, concerns func(*subscriber) bool) {
 	if len(c.subscribers) == 0 {
 		return
 	}

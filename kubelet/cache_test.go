@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 )
 
 // Each run draws the same examples, unless -rapid.seed says otherwise.
@@ -29,19 +30,19 @@ func TestNewerThan(t *testing.T) {
 		want  string
 	}{
 		{"nothing is known", nil, nil, "waits for ever"},
-		{"older", func(c *podCache) { c.set("a", &podStatus{}, before); c.setTime(before) }, nil, "waits for ever"},
-		{"as new", func(c *podCache) { c.set("a", &podStatus{}, same); c.setTime(same) }, nil, "waits for ever"},
-		{"newer", func(c *podCache) { c.set("a", &podStatus{}, after) }, nil, "0s"},
-		{"observed, newer", func(c *podCache) { c.set("a", &podStatus{}, before); c.setObserved("a", after) }, nil, "0s"},
-		{"observed, as new", func(c *podCache) { c.set("a", &podStatus{}, before); c.setObserved("a", same) }, nil, "waits for ever"},
-		{"all newer, the pod unknown", func(c *podCache) { c.setTime(after) }, nil, "0s"},
-		{"all newer, the pod older", func(c *podCache) { c.set("a", &podStatus{}, before); c.setTime(after) }, nil, "0s"},
-		{"observed, the pod unknown", func(c *podCache) { c.setObserved("a", after) }, nil, "waits for ever"},
-		{"another pod", nil, func(c *podCache) { c.set("b", &podStatus{}, after); c.setObserved("b", after) }, "waits for ever"},
-		{"then older", nil, func(c *podCache) { c.set("a", &podStatus{}, before) }, "waits for ever"},
-		{"then as new", nil, func(c *podCache) { c.set("a", &podStatus{}, same) }, "1s"},
-		{"then observed as new", nil, func(c *podCache) { c.setObserved("a", same) }, "1s"},
-		{"then all as new", nil, func(c *podCache) { c.setTime(same) }, "1s"},
+		{"older", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(before)); c.setTime(virtual.At(before)) }, nil, "waits for ever"},
+		{"as new", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(same)); c.setTime(virtual.At(same)) }, nil, "waits for ever"},
+		{"newer", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(after)) }, nil, "0s"},
+		{"observed, newer", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(before)); c.setObserved("a", virtual.At(after)) }, nil, "0s"},
+		{"observed, as new", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(before)); c.setObserved("a", virtual.At(same)) }, nil, "waits for ever"},
+		{"all newer, the pod unknown", func(c *podCache) { c.setTime(virtual.At(after)) }, nil, "0s"},
+		{"all newer, the pod older", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(before)); c.setTime(virtual.At(after)) }, nil, "0s"},
+		{"observed, the pod unknown", func(c *podCache) { c.setObserved("a", virtual.At(after)) }, nil, "waits for ever"},
+		{"another pod", nil, func(c *podCache) { c.set("b", &podStatus{}, virtual.At(after)); c.setObserved("b", virtual.At(after)) }, "waits for ever"},
+		{"then older", nil, func(c *podCache) { c.set("a", &podStatus{}, virtual.At(before)) }, "waits for ever"},
+		{"then as new", nil, func(c *podCache) { c.set("a", &podStatus{}, virtual.At(same)) }, "1s"},
+		{"then observed as new", nil, func(c *podCache) { c.setObserved("a", virtual.At(same)) }, "1s"},
+		{"then all as new", nil, func(c *podCache) { c.setTime(virtual.At(same)) }, "1s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := sim.New(sim.Options{})
@@ -51,17 +52,17 @@ func TestNewerThan(t *testing.T) {
 				c.known(cache)
 			}
 			s.Go("pod worker", func(p *sim.Proc) {
-				if cache.getNewerThan(p, "a", asked) == nil {
+				if cache.getNewerThan(p, "a", virtual.At(asked)) == nil {
 					t.Error("no status at all, want an empty one")
 				}
 				got = fmt.Sprint(p.Now())
 			})
-			s.At(time.Second, "PLEG", func() {
+			s.At(virtual.At(time.Second), "PLEG", func() {
 				if c.later != nil {
 					c.later(cache)
 				}
 			})
-			if err := s.RunUntil(time.Minute); err != nil {
+			if err := s.RunUntil(virtual.At(time.Minute)); err != nil {
 				t.Fatal(err)
 			}
 			if got != c.want {
@@ -80,16 +81,16 @@ func TestNewerThanGetsTheNewest(t *testing.T) {
 	got := map[string]string{}
 	for name, asked := range map[string]time.Duration{"early": time.Second, "late": 3 * time.Second} {
 		s.Go(name, func(p *sim.Proc) {
-			ips := cache.getNewerThan(p, "a", asked).ips
+			ips := cache.getNewerThan(p, "a", virtual.At(asked)).ips
 			got[name] = fmt.Sprint(p.Now(), " ", ips)
 		})
 	}
 	for i := range 4 {
-		s.At(time.Duration(i)*time.Second, "PLEG", func() {
+		s.At(virtual.At(time.Duration(i)*time.Second), "PLEG", func() {
 			cache.set("a", &podStatus{ips: []string{fmt.Sprint(i)}}, s.Now())
 		})
 	}
-	if err := s.RunUntil(time.Minute); err != nil {
+	if err := s.RunUntil(virtual.At(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]string{"early": "1s [1]", "late": "3s [3]"}, got); diff != "" {
@@ -111,7 +112,7 @@ func TestWorkQueue(t *testing.T) {
 			"enqueue": func(t *rapid.T) {
 				uid := types.UID(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "pod"))
 				at := now + time.Duration(rapid.IntRange(0, 5).Draw(t, "in"))
-				q.enqueue(uid, at)
+				q.enqueue(uid, virtual.At(at))
 				model[uid] = at
 			},
 			"take": func(t *rapid.T) {
@@ -123,10 +124,10 @@ func TestWorkQueue(t *testing.T) {
 						delete(model, uid)
 					}
 				}
-				if len(want) > 0 && !q.ready(now) {
+				if len(want) > 0 && !q.ready(virtual.At(now)) {
 					t.Fatalf("%v are due at %d and the queue says that it is not ready", want, now)
 				}
-				got := q.take(now)
+				got := q.take(virtual.At(now))
 				slices.Sort(want)
 				slices.Sort(got)
 				if !slices.Equal(got, want) {

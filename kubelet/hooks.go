@@ -46,7 +46,7 @@ func (k *Kubelet) runHook(p *sim.Proc, h hookRun) string {
 		}
 		return ""
 	case h.handler.Sleep != nil:
-		p.Sleep(afterSeconds(p.Now(), h.handler.Sleep.Seconds) - p.Now())
+		p.Sleep(afterSeconds(p.Now(), h.handler.Sleep.Seconds).Sub(p.Now()))
 		return ""
 	}
 	return fmt.Sprintf("Cannot run handler: invalid handler: %v", h.handler)
@@ -107,5 +107,5 @@ func (k *Kubelet) runPreStop(p *sim.Proc, pod *v1.Pod, kill containerKill, grace
 	p.WakeAt(afterSeconds(start, grace))
 	p.Park()
 	waiting = false
-	return int64((p.Now() - start) / time.Second)
+	return int64(p.Now().Sub(start) / time.Second)
 }

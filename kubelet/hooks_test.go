@@ -12,6 +12,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -97,7 +98,7 @@ func TestPreStop(t *testing.T) {
 				kill := containerKill{container: fakeruntime.Container{ID: "id", Name: container.Name}, reason: killDeleted}
 				w.killContainer(p, w.update.pod, kill, &c.grace, nil)
 			})
-			w.sim.RunUntil(time.Hour)
+			w.sim.RunUntil(virtual.At(time.Hour))
 			if got := strings.Join(r.stops, ", "); got != c.stop || w.events() != c.events {
 				t.Errorf("got  %s (%s)\nwant %s (%s)", got, w.events(), c.stop, c.events)
 			}
@@ -137,7 +138,7 @@ func TestHTTPHook(t *testing.T) {
 					t.Errorf("got  %s\nwant %s", got, c.want)
 				}
 			})
-			w.sim.RunUntil(time.Hour)
+			w.sim.RunUntil(virtual.At(time.Hour))
 		})
 	}
 }
@@ -182,9 +183,9 @@ func TestPostStart(t *testing.T) {
 			var ended time.Duration
 			w.sim.Go("pod worker", func(p *sim.Proc) {
 				w.startOrBackOff(p, w.update, &w.update.pod.Spec.Containers[0], &podStatus{}, "sandbox", &did)
-				ended = p.Now()
+				ended = p.Now().Offset()
 			})
-			w.sim.RunUntil(time.Hour)
+			w.sim.RunUntil(virtual.At(time.Hour))
 			if got := strings.Join(r.stops, ", "); got != c.stops || w.events() != c.events {
 				t.Errorf("got  %q (%s)\nwant %q (%s)", got, w.events(), c.stops, c.events)
 			}

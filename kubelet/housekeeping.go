@@ -61,7 +61,7 @@ func (k *Kubelet) listRunning(p *sim.Proc) ([]*runtimePod, error) {
 		scope.OnlyChanged, scope.Since = true, k.runtime.Generation()
 	}
 	running, err := k.list(p, scope)
-	if err == nil && p.Now()-start > runtimeCachePeriod {
+	if err == nil && p.Now().Sub(start) > runtimeCachePeriod {
 		running, err = k.list(p, scope)
 	}
 	if err != nil || k.knowsAll {

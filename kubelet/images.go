@@ -107,7 +107,7 @@ func (k *Kubelet) pullImage(p *sim.Proc, u podUpdate, c *v1.Container) *startRea
 		b.failed[key] = fmt.Sprintf("%s: %v", errImagePull, r.err)
 		return &startReason{errImagePull, r.err.Error(), step}
 	}
-	waited := (p.Now() - start).Truncate(time.Millisecond)
+	waited := (p.Now().Sub(start)).Truncate(time.Millisecond)
 	event(v1.EventTypeNormal, "Pulled", fmt.Sprintf("Successfully pulled image %q in %v (%v including waiting). Image size: %d bytes.",
 		c.Image, r.took.Truncate(time.Millisecond), waited, fakeruntime.ImageSize))
 	b.GC()
@@ -123,7 +123,7 @@ func (k *Kubelet) pullImages(p *sim.Proc) {
 		if r.err == nil {
 			k.do(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, Image: r.image})
 		}
-		r.took = p.Now() - start
+		r.took = p.Now().Sub(start)
 		r.proc.Wake()
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 )
 
 // podWithInit returns a pod with the regular container app and init containers as words say; those with a + are
@@ -229,7 +230,7 @@ func TestTerminationOrder(t *testing.T) {
 				order.terminated(r.Name)
 			})
 		}
-		if err := w.RunUntil(time.Hour); err != nil {
+		if err := w.RunUntil(virtual.At(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 		w.Close()

@@ -2,12 +2,12 @@ package kubelet
 
 import (
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 )
 
 // listing is what the two list calls returned.
@@ -16,7 +16,7 @@ type listing struct {
 	sooner     []string // those of them that the first of the two calls was about
 	sandboxes  []fakeruntime.Sandbox
 	containers []fakeruntime.Container
-	timestamp  time.Duration
+	timestamp  virtual.Time
 }
 
 // list makes the two list calls, one after the other, over what scope says. The time is taken before

@@ -2,11 +2,11 @@ package kubelet
 
 import (
 	"slices"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/status"
 )
 
@@ -39,7 +39,7 @@ func (k *Kubelet) killPodNow(name string, kill podKill, done func(*sim.Proc)) {
 }
 
 // waitUntilTerminated waits until none of the pod's containers runs, and reports whether that was so before the deadline.
-func (w *podWorker) waitUntilTerminated(p *sim.Proc, deadline time.Duration) bool {
+func (w *podWorker) waitUntilTerminated(p *sim.Proc, deadline virtual.Time) bool {
 	if w.terminated {
 		return true
 	}

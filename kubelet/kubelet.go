@@ -19,6 +19,7 @@ import (
 	"probesim.dev/prober"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/status"
 	"probesim.dev/trace"
 )
@@ -30,7 +31,7 @@ type Options struct {
 	Profile profile.Profile
 	Config  kubeletconfig.Config
 	Now     func() time.Time              // wall clock of the node, which steps change
-	Wall    func(time.Duration) time.Time // the time of day that a time since t=0 by a wall clock is
+	Wall    func(virtual.Wall) time.Time // the time of day that a time since t=0 by a wall clock is
 	Runtime Runtime
 	API     *apiserver.Server
 	Disk    *Disk // nil: nothing is left from a kubelet before
@@ -44,7 +45,7 @@ type Kubelet struct {
 	profile  profile.Profile
 	settings kubeletconfig.Config
 	now      func() time.Time
-	wall     func(time.Duration) time.Time
+	wall     func(virtual.Wall) time.Time
 	runtime  Runtime
 	api      *apiserver.Server
 	started  int64 // step of the record of this start, if there is one
@@ -136,11 +137,11 @@ func (k *Kubelet) Start() {
 }
 
 // monotonic is the node's other clock, which steps do not change.
-func (k *Kubelet) monotonic() time.Time { return k.wall(k.sim.Now()) }
+func (k *Kubelet) monotonic() time.Time { return k.wall(virtual.Wall(k.sim.Now())) }
 
 // since returns how long ago a time was that the runtime has told: by the wall clock, as such a time has no reading of
 // the other one. It is negative after the clock was set back.
-func (k *Kubelet) since(t time.Duration) time.Duration { return k.now().Sub(k.wall(t)) }
+func (k *Kubelet) since(t virtual.Wall) time.Duration { return k.now().Sub(k.wall(t)) }
 
 // note writes an internal record about now, if those are kept, and returns its step, or else the step
 // that is to stand for it.

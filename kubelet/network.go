@@ -1,11 +1,10 @@
 package kubelet
 
 import (
-	"time"
-
 	"probesim.dev/fakeruntime"
 	"probesim.dev/prober"
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 )
 
 // methods are the requests to the runtime's programs by protocol.
@@ -15,7 +14,7 @@ var methods = map[prober.Protocol]fakeruntime.Method{
 
 // Connect makes a request over the network for a probe or a hook.
 func (k *Kubelet) Connect(p *sim.Proc, c prober.Connection) prober.Reply {
-	deadline := p.Now() + c.Timeout
+	deadline := p.Now().Add(c.Timeout)
 	op := k.runtime.Call(p, fakeruntime.Call{
 		Method: methods[c.Protocol], PodUID: string(c.PodUID), Name: c.Container,
 		Probe: c.Probe, Hook: c.Hook, Timeout: c.Timeout, Retry: c.Retry, Followed: c.Followed, Handshake: c.Handshake,
@@ -38,7 +37,7 @@ func (k *Kubelet) Connect(p *sim.Proc, c prober.Connection) prober.Reply {
 
 // timesOutToo reports whether a request whose program is gone is told to be over time, where both is at one instant: the
 // client may hear of either first (setRequestCancel in net/http/client.go of Go 1.26).
-func (k *Kubelet) timesOutToo(p *sim.Proc, reply *prober.Reply, c prober.Connection, deadline time.Duration) bool {
+func (k *Kubelet) timesOutToo(p *sim.Proc, reply *prober.Reply, c prober.Connection, deadline virtual.Time) bool {
 	lost := reply.HungUp || reply.Refused
 	return lost && c.Timeout > 0 && p.Now() == deadline && k.sim.Race("timeout or exit: "+p.Name(), 2) == 1
 }

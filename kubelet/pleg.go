@@ -8,6 +8,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -48,7 +49,7 @@ const (
 
 type relistRequest struct {
 	uid  types.UID
-	time time.Duration
+	time virtual.Time
 }
 
 type podRecord struct {
@@ -66,7 +67,7 @@ type pleg struct {
 	tick       *sim.Chan[struct{}]
 	timer      *sim.Timer
 	records    map[types.UID]*podRecord
-	relistTime time.Duration
+	relistTime virtual.Time
 	generation uint64 // of the runtime; the records are at least as new
 }
 
@@ -85,7 +86,7 @@ func newPLEG(k *Kubelet) *pleg {
 
 // healthy reports whether there was a relist lately.
 func (g *pleg) healthy() bool {
-	return g.relistTime != never && g.k.sim.Now()-g.relistTime <= relistThreshold
+	return g.relistTime != never && g.k.sim.Now().Sub(g.relistTime) <= relistThreshold
 }
 
 // requestRelist asks for a relist of one pod.
@@ -113,7 +114,7 @@ func (g *pleg) run(p *sim.Proc) {
 // handleTick makes a global relist and starts the timer of the next one.
 func (g *pleg) handleTick(p *sim.Proc, _ struct{}) {
 	g.relist(p)
-	g.k.sim.Set(g.timer, p.Now()+relistPeriod)
+	g.k.sim.Set(g.timer, p.Now().Add(relistPeriod))
 }
 
 // handleRequest relists one pod unless a relist since the request has covered it.

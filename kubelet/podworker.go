@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -50,7 +51,7 @@ func (p *podWorkers) loop(proc *sim.Proc, w *podWorker) {
 		} else {
 			did = p.sync(proc, w, u, work, podStatus)
 			// The relist that is asked for next takes its time stamp after this one.
-			lastSync = proc.Now() - time.Nanosecond
+			lastSync = proc.Now().Add(-time.Nanosecond)
 		}
 		if did.relist {
 			p.k.pleg.requestRelist(w.uid)
@@ -80,12 +81,12 @@ func (p *podWorkers) take(w *podWorker) (podUpdate, workType) {
 
 // syncResult is what came of a sync.
 type syncResult struct {
-	terminal bool           // the pod has come to its end by itself
-	relist   bool           // containers were touched: the pod is to be relisted at once
-	reset    bool           // containers were removed so that all of them start anew
-	err      bool           // something could not be done
-	expires  *time.Duration // when the back-off ends that was in the way, if one was, by the wall clock
-	network  bool           // because there is no network
+	terminal bool          // the pod has come to its end by itself
+	relist   bool          // containers were touched: the pod is to be relisted at once
+	reset    bool          // containers were removed so that all of them start anew
+	err      bool          // something could not be done
+	expires  *virtual.Wall // when the back-off ends that was in the way, if one was, by the wall clock
+	network  bool          // because there is no network
 }
 
 func (p *podWorkers) sync(proc *sim.Proc, w *podWorker, u podUpdate, work workType, s *podStatus) syncResult {
@@ -117,7 +118,7 @@ func (p *podWorkers) complete(proc *sim.Proc, w *podWorker, work workType, did s
 	default:
 		delay = p.jitter(w, p.untilRequeue(did))
 	}
-	p.k.workQueue.enqueue(w.uid, proc.Now()+delay)
+	p.k.workQueue.enqueue(w.uid, proc.Now().Add(delay))
 	if w.pending != nil {
 		w.wake.TrySend(struct{}{})
 	}

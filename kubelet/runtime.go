@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 )
 
 // Runtime is the container runtime, as the kubelet calls it.
@@ -43,8 +44,8 @@ type runtimePod struct {
 	uid        types.UID
 	containers []fakeruntime.Container
 	sandboxes  []fakeruntime.Sandbox
-	timestamp  time.Duration // when the listing began
-	later      bool          // it has changed since its sandboxes were listed, and not before
+	timestamp  virtual.Time // when the listing began
+	later      bool         // it has changed since its sandboxes were listed, and not before
 }
 
 // podStatus is what the runtime says of a pod's sandboxes and containers, newest first.
@@ -52,7 +53,7 @@ type podStatus struct {
 	sandboxes  []fakeruntime.Sandbox
 	containers []fakeruntime.Container
 	ips        []string
-	timestamp  time.Duration
+	timestamp  virtual.Time
 	err        error // of a runtime that could not be asked; nothing else is known then
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 )
 
 const (
@@ -21,9 +22,9 @@ const (
 
 // runtimeState is how the runtime was when it was last asked (pkg/kubelet/runtime.go at v1.37.0).
 type runtimeState struct {
-	lastReady    time.Duration // when it was found ready; never at first
-	notReady     bool          // it answered that it is not ready
-	networkError string        // why pods cannot have a network; empty if they can
+	lastReady    virtual.Time // when it was found ready; never at first
+	notReady     bool         // it answered that it is not ready
+	networkError string       // why pods cannot have a network; empty if they can
 }
 
 func newRuntimeState() runtimeState {
@@ -33,7 +34,7 @@ func newRuntimeState() runtimeState {
 // runtimeHealthy reports whether the sync loop may go on (runtimeErrors in runtime.go at v1.37.0).
 func (k *Kubelet) runtimeHealthy() bool {
 	s := &k.runtimeState
-	return s.lastReady != never && k.sim.Now() < s.lastReady+runtimeThreshold && !s.notReady && k.pleg.healthy()
+	return s.lastReady != never && k.sim.Now() < s.lastReady.Add(runtimeThreshold) && !s.notReady && k.pleg.healthy()
 }
 
 // startRuntimeCheck asks the runtime now and every five seconds how it is. Without an answer all is as it was before
@@ -46,13 +47,13 @@ func (k *Kubelet) startRuntimeCheck() {
 			k.runtimeState.take(k.sim.Now(), op.Conditions)
 		}
 		k.runtime.Release(op)
-		k.sim.Set(timer, k.sim.Now()+runtimeCheckPeriod)
+		k.sim.Set(timer, k.sim.Now().Add(runtimeCheckPeriod))
 	}
 	timer = k.sim.NewTimer("runtime check", check)
 	check()
 }
 
-func (s *runtimeState) take(now time.Duration, conditions []fakeruntime.Condition) {
+func (s *runtimeState) take(now virtual.Time, conditions []fakeruntime.Condition) {
 	for _, c := range conditions {
 		switch {
 		case c.Type == fakeruntime.RuntimeReady:

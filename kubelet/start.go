@@ -32,7 +32,7 @@ func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 			k.note(trace.Record{Kind: trace.BackOff, Cause: step, Pod: podName(u.pod), Container: c.Name, Instance: exited.Instance, Took: delay})
 			k.reasons[key] = startReason{crashLoopBackOff, backOffMessage(u.pod, c, delay), step}
 			did.err = true
-			if expires := exited.FinishedAt + delay; did.expires == nil || expires < *did.expires {
+			if expires := exited.FinishedAt.Add(delay); did.expires == nil || expires < *did.expires {
 				did.expires = &expires
 			}
 			return false

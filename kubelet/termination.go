@@ -1,7 +1,6 @@
 package kubelet
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 )
 
 // terminationOrder has each sidecar of a pod that is killed wait for all regular containers and for the sidecars
@@ -56,7 +56,7 @@ func (o *terminationOrder) waitForTurn(p *sim.Proc, name string, grace int64) in
 		p.Park()
 		o.waiting = slices.DeleteFunc(o.waiting, func(w *sim.Proc) bool { return w == p })
 	}
-	return int64((p.Now() - start) / time.Second)
+	return int64(p.Now().Sub(start) / time.Second)
 }
 
 // terminated notes that a container is gone.
@@ -72,10 +72,10 @@ func (o *terminationOrder) terminated(name string) {
 
 // afterSeconds returns a time so many seconds after t, or the end of all time if that is beyond it. More seconds than
 // a duration can have wrap around, as in the kubelet: some are none.
-func afterSeconds(t time.Duration, seconds int64) time.Duration {
+func afterSeconds(t virtual.Time, seconds int64) virtual.Time {
 	d := time.Duration(seconds) * time.Second
-	if d > math.MaxInt64-max(t, 0) {
-		return math.MaxInt64
+	if d > virtual.Max.Sub(max(t, 0)) {
+		return virtual.Max
 	}
-	return t + d
+	return t.Add(d)
 }

@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 )
 
 // Periods of the volume manager (pkg/kubelet/volumemanager/volume_manager.go at v1.37.0).
@@ -21,16 +22,16 @@ const (
 // whatever their kind they take as long as an emptyDir and the delay of the scenario.
 type volumes struct {
 	k         *Kubelet
-	start     time.Duration
+	start     virtual.Time
 	disk      *Disk
-	mounted   map[types.UID]time.Duration
-	unmounted map[types.UID]time.Duration
+	mounted   map[types.UID]virtual.Time
+	unmounted map[types.UID]virtual.Time
 }
 
 // Disk is what a kubelet leaves on the disk of its node for the next one: the volumes that it has mounted, and which pods
 // it has admitted.
 type Disk struct {
-	mounted  map[types.UID]time.Duration
+	mounted  map[types.UID]virtual.Time
 	admitted map[types.UID]bool
 	pulls    map[string]bool // images of which a pull was begun and has not ended
 	pulled   map[string]bool // images that a kubelet has pulled
@@ -38,22 +39,22 @@ type Disk struct {
 
 // NewDisk returns the disk of a node on which no kubelet has run.
 func NewDisk() *Disk {
-	return &Disk{mounted: map[types.UID]time.Duration{}, admitted: map[types.UID]bool{}, pulls: map[string]bool{}, pulled: map[string]bool{}}
+	return &Disk{mounted: map[types.UID]virtual.Time{}, admitted: map[types.UID]bool{}, pulls: map[string]bool{}, pulled: map[string]bool{}}
 }
 
 func newVolumes(k *Kubelet, d *Disk) *volumes {
-	return &volumes{k: k, start: k.sim.Now(), disk: d, mounted: map[types.UID]time.Duration{}, unmounted: map[types.UID]time.Duration{}}
+	return &volumes{k: k, start: k.sim.Now(), disk: d, mounted: map[types.UID]virtual.Time{}, unmounted: map[types.UID]virtual.Time{}}
 }
 
 // nextTurn returns the next turn of the volume manager's loops that sees what happens now. One at this
 // very instant may come after it.
-func (v *volumes) nextTurn(pod *v1.Pod) time.Duration {
+func (v *volumes) nextTurn(pod *v1.Pod) virtual.Time {
 	now := v.k.sim.Now()
-	past := (now - v.start) % volumeLoopPeriod
+	past := (now.Sub(v.start)) % volumeLoopPeriod
 	if past == 0 && v.k.sim.Race("volumes seen in this turn: "+podName(pod), 2) == 1 {
 		return now
 	}
-	return now + volumeLoopPeriod - past
+	return now.Add(volumeLoopPeriod).Add(-past)
 }
 
 // reconciledLater returns after how many turns of its own the reconciler sees what the populator has
@@ -71,18 +72,18 @@ func (v *volumes) waitForMount(p *sim.Proc, w *podWorker, pod *v1.Pod) bool {
 		return true
 	}
 	if _, ok := v.mounted[pod.UID]; !ok {
-		begun := v.nextTurn(pod) + v.reconciledLater(pod)
+		begun := v.nextTurn(pod).Add(v.reconciledLater(pod))
 		if !v.isLeft(pod) {
-			begun += volumeLoopPeriod
+			begun = begun.Add(volumeLoopPeriod)
 		}
-		v.mounted[pod.UID] = begun + v.k.runtime.PodDelay(fakeruntime.DelayVolumeMount, pod)
+		v.mounted[pod.UID] = begun.Add(v.k.runtime.PodDelay(fakeruntime.DelayVolumeMount, pod))
 		if _, ok := v.disk.mounted[pod.UID]; !ok {
 			v.disk.mounted[pod.UID] = v.mounted[pod.UID]
 		}
 	}
 	for v.isBefore(p, v.mounted[pod.UID], pod) {
 		w.mounting = p
-		p.WakeAt(p.Now() + volumePollPeriod)
+		p.WakeAt(p.Now().Add(volumePollPeriod))
 		p.Park()
 		if w.mounting == nil {
 			return false
@@ -93,7 +94,7 @@ func (v *volumes) waitForMount(p *sim.Proc, w *podWorker, pod *v1.Pod) bool {
 }
 
 // isBefore reports whether something that happens at t has not happened yet; at t it may have or not.
-func (v *volumes) isBefore(p *sim.Proc, t time.Duration, pod *v1.Pod) bool {
+func (v *volumes) isBefore(p *sim.Proc, t virtual.Time, pod *v1.Pod) bool {
 	return p.Now() < t || p.Now() == t && v.k.sim.Race("volumes polled first: "+podName(pod), 2) == 0
 }
 
@@ -122,7 +123,7 @@ func (w *podWorker) stopMounting() {
 // the reconciler unmounts them, also those that a kubelet before this one has mounted.
 func (v *volumes) unmount(pod *v1.Pod) {
 	if _, known := v.mounted[pod.UID]; known || v.isLeft(pod) {
-		v.unmounted[pod.UID] = v.nextTurn(pod) + v.reconciledLater(pod)
+		v.unmounted[pod.UID] = v.nextTurn(pod).Add(v.reconciledLater(pod))
 	}
 }
 

@@ -3,11 +3,11 @@ package kubelet
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/internal/queue"
+	"probesim.dev/sim/virtual"
 )
 
 // workQueue has the times from which pods are to be synced again (pkg/kubelet/util/queue at v1.37.0).
@@ -31,7 +31,7 @@ func newWorkQueue() *workQueue {
 }
 
 // enqueue has a pod wait for a time, in place of the one that it waits for if it is queued.
-func (q *workQueue) enqueue(uid types.UID, t time.Duration) {
+func (q *workQueue) enqueue(uid types.UID, t virtual.Time) {
 	pod, ok := q.pods[uid]
 	if !ok {
 		q.queued++
@@ -45,13 +45,13 @@ func (q *workQueue) enqueue(uid types.UID, t time.Duration) {
 }
 
 // ready reports whether a pod is due: its time must be past, not now.
-func (q *workQueue) ready(now time.Duration) bool {
+func (q *workQueue) ready(now virtual.Time) bool {
 	at, ok := q.times.Next()
 	return ok && at < now
 }
 
 // take removes and returns the pods that are due, in the order in which they were queued.
-func (q *workQueue) take(now time.Duration) []types.UID {
+func (q *workQueue) take(now virtual.Time) []types.UID {
 	var due []*queuedPod
 	for pod, ok := q.times.Pop(now - 1); ok; pod, ok = q.times.Pop(now - 1) {
 		pod.set = 0

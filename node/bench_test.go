@@ -12,6 +12,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/node"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -40,7 +41,7 @@ func BenchmarkProbes(b *testing.B) {
 	for range b.N {
 		n := node.New(node.Options{})
 		n.At(0, func() { n.AddPod(healthy(0, 1)) })
-		if err := n.RunUntil(24 * time.Hour); err != nil {
+		if err := n.RunUntil(virtual.At(24 * time.Hour)); err != nil {
 			b.Fatal(err)
 		}
 		for r := range n.Trace().All() {
@@ -60,7 +61,7 @@ func BenchmarkNode(b *testing.B) {
 		b.Run(fmt.Sprintf("%dh", hours), func(b *testing.B) {
 			for range b.N {
 				n := started(b, 250)
-				if err := n.RunUntil(n.Now() + time.Duration(hours)*time.Hour); err != nil {
+				if err := n.RunUntil(n.Now().Add(time.Duration(hours) * time.Hour)); err != nil {
 					b.Fatal(err)
 				}
 				n.Close()
@@ -80,7 +81,7 @@ func BenchmarkEvent(b *testing.B) {
 			runtime.GC() // of what the start of the pods has left
 			b.ResetTimer()
 			for n.Events()-before < int64(b.N) {
-				until += time.Second
+				until = until.Add(time.Second)
 				if err := n.RunUntil(until); err != nil {
 					b.Fatal(err)
 				}
@@ -95,9 +96,9 @@ func BenchmarkEvent(b *testing.B) {
 func started(b *testing.B, pods int) *node.Node {
 	n := node.New(node.Options{Trace: &trace.Recorder{Sink: func(*trace.Record) {}}})
 	for i := range pods {
-		n.At(time.Duration(i)*100*time.Millisecond, func() { n.AddPod(healthy(i, 10)) })
+		n.At(virtual.At(time.Duration(i)*100*time.Millisecond), func() { n.AddPod(healthy(i, 10)) })
 	}
-	if err := n.RunUntil(time.Duration(pods)*100*time.Millisecond + time.Minute); err != nil {
+	if err := n.RunUntil(virtual.At(time.Duration(pods)*100*time.Millisecond + time.Minute)); err != nil {
 		b.Fatal(err)
 	}
 	return n

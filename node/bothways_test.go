@@ -12,6 +12,7 @@ import (
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/library"
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -104,7 +105,7 @@ func hashRun(plan *scenarios.Plan, o node.Options) hashed {
 	n := node.New(o)
 	defer n.Close()
 	plan.Drive(n)
-	if err := n.RunUntil(plan.Duration); err != nil {
+	if err := n.RunUntil(virtual.At(plan.Duration)); err != nil {
 		h.err = err.Error()
 	}
 	h.sum = sum.Sum32()

@@ -12,6 +12,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/node"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -42,7 +43,7 @@ func TestHandler(t *testing.T) {
 	n := node.New(node.Options{})
 	defer n.Close()
 	n.At(0, func() { n.AddPod(pod, program) })
-	if err := n.RunUntil(45 * time.Second); err != nil {
+	if err := n.RunUntil(virtual.At(45 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	var got []string

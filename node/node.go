@@ -23,6 +23,7 @@ import (
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/limit"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -36,7 +37,7 @@ var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // DefaultLimits end runs that would not end by themselves in reasonable time: some hundred million events,
 // a million of them without time passing, or a year.
-var DefaultLimits = limit.Limits{Events: 500_000_000, Processes: 200_000, AtOneInstant: 1_000_000, Time: 365 * 24 * time.Hour}
+var DefaultLimits = limit.Limits{Events: 500_000_000, Processes: 200_000, AtOneInstant: 1_000_000, Time: virtual.At(365 * 24 * time.Hour)}
 
 // Options say what a node is like. The zero value is a node of the newest known version with default
 // delays, on which nothing is drawn.
@@ -84,14 +85,14 @@ func New(o Options) *Node {
 		o.Trace = &trace.Recorder{}
 	}
 	n := &Node{trace: o.Trace}
-	n.sim = sim.New(sim.Options{Start: -uptime, Chooser: n.chooser(o), Limits: o.Limits})
-	wall := func(t time.Duration) time.Time { return epoch.Add(t + uptime) }
+	n.sim = sim.New(sim.Options{Start: virtual.At(-uptime), Chooser: n.chooser(o), Limits: o.Limits})
+	wall := func(t virtual.Wall) time.Time { return epoch.Add(t.Offset() + uptime) }
 	n.runtime = newRuntimeDriver(n.sim, fakeruntime.New(fakeruntime.Options{
 		Seed: o.Seed, Delays: o.Delays, Record: o.Trace.Add, RecordCalls: o.Trace.Internal,
 	}))
 	n.api = apiserver.New(apiserver.Options{
 		Sim: n.sim, Trace: o.Trace, Profile: o.Profile, Delays: n.runtime,
-		Now: func() time.Time { return wall(n.sim.Now()) }, // of another machine
+		Now: func() time.Time { return wall(virtual.Wall(n.sim.Now())) }, // of another machine
 	})
 	n.options = kubelet.Options{
 		Sim: n.sim, Trace: o.Trace, Profile: o.Profile, Config: o.Config, Wall: wall, Runtime: n.runtime, API: n.api,
@@ -210,7 +211,7 @@ func (n *Node) ShutDown() bool {
 
 // PowerOff ends all containers and sandboxes now, because of a record, as when the node goes down; the kubelet must have
 // been stopped. The runtime is started again at time back and finds then how things are; see fakeruntime.PowerOff.
-func (n *Node) PowerOff(back time.Duration, cause int64) {
+func (n *Node) PowerOff(back virtual.Time, cause int64) {
 	n.runtime.PowerOff(n.sim.Now(), back, cause)
 	n.runtime.arm()
 }
@@ -239,7 +240,7 @@ func (n *Node) Record(r trace.Record) int64 {
 
 // At calls do when the virtual time is t, or at this instant if that is past. Where calls to the runtime end at that
 // instant one after the other, it comes after them.
-func (n *Node) At(t time.Duration, do func()) {
+func (n *Node) At(t virtual.Time, do func()) {
 	n.sim.At(t, "scenario", func() { n.runtime.afterCalls(do) })
 }
 
@@ -248,10 +249,10 @@ func (n *Node) Observe(f func(*trace.Record)) { n.trace.Observe(f) }
 
 // RunUntil lets time pass until t and everything of that instant happen. A *limit.Error says that
 // the run was ended early.
-func (n *Node) RunUntil(t time.Duration) error { return n.sim.RunUntil(t) }
+func (n *Node) RunUntil(t virtual.Time) error { return n.sim.RunUntil(t) }
 
 // Now returns the virtual time.
-func (n *Node) Now() time.Duration { return n.sim.Now() }
+func (n *Node) Now() virtual.Time { return n.sim.Now() }
 
 // Trace returns the recorder of the node.
 func (n *Node) Trace() *trace.Recorder { return n.trace }

@@ -6,6 +6,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/node"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -28,11 +29,11 @@ func TestKubeletEndsWithItsCalls(t *testing.T) {
 			if r.Kind == trace.ContainerExited && !stopped {
 				stopped = true
 				n.At(r.T, func() { n.StopKubelet() })
-				n.At(r.T+time.Second, n.StartKubelet)
+				n.At(r.T.Add(time.Second), n.StartKubelet)
 			}
 		})
 		n.At(0, func() { n.AddPod(pod, program) })
-		if err := n.RunUntil(2 * time.Minute); err != nil || !stopped {
+		if err := n.RunUntil(virtual.At(2 * time.Minute)); err != nil || !stopped {
 			t.Errorf("seed %d: %v, the kubelet was stopped: %t", seed, err, stopped)
 		}
 		n.Close()

@@ -8,6 +8,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/queue"
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 )
 
 // runtimeDriver has the kernel drive the runtime: who calls waits as a process, and a timer looks at
@@ -16,7 +17,7 @@ type runtimeDriver struct {
 	*fakeruntime.Runtime
 	sim   *sim.Sim
 	timer *sim.Timer
-	set   time.Duration // what the timer is set to, if it is
+	set   virtual.Time // what the timer is set to, if it is
 	armed bool
 	proc  *sim.Proc                   // hands out what ends together
 	rest  queue.FIFO[*fakeruntime.Op] // what it has not handed out yet

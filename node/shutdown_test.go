@@ -9,6 +9,7 @@ import (
 	"probesim.dev/kube/kubeletconfig"
 	"probesim.dev/kube/profile"
 	"probesim.dev/node"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -18,7 +19,7 @@ func TestShutdownRejects(t *testing.T) {
 	for _, p := range []profile.Profile{profile.V1_34_4, profile.V1_36_3, profile.V1_37_0} {
 		n := node.New(node.Options{Profile: p, Config: kubeletconfig.Config{ShutdownGracePeriod: 20 * time.Second}})
 		defer n.Close()
-		n.At(10*time.Second, func() {
+		n.At(virtual.At(10*time.Second), func() {
 			if !n.ShutDown() {
 				t.Errorf("%s: the kubelet does not listen", p.Version)
 			}
@@ -26,10 +27,10 @@ func TestShutdownRejects(t *testing.T) {
 				t.Errorf("%s: the kubelet hears of a shutdown twice", p.Version)
 			}
 		})
-		n.At(15*time.Second, func() { n.AddPod(healthy(0, 10)) })
-		n.At(20*time.Second, func() { n.AddPod(healthy(1, 10)) })
-		n.At(20*time.Second+time.Millisecond, func() { n.DeletePod("default", "p00001", nil) })
-		if err := n.RunUntil(time.Minute); err != nil {
+		n.At(virtual.At(15*time.Second), func() { n.AddPod(healthy(0, 10)) })
+		n.At(virtual.At(20*time.Second), func() { n.AddPod(healthy(1, 10)) })
+		n.At(virtual.At(20*time.Second+time.Millisecond), func() { n.DeletePod("default", "p00001", nil) })
+		if err := n.RunUntil(virtual.At(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
@@ -63,7 +64,7 @@ func TestShutdownNeedsConfig(t *testing.T) {
 			t.Error("the kubelet listens")
 		}
 	})
-	if err := n.RunUntil(time.Second); err != nil {
+	if err := n.RunUntil(virtual.At(time.Second)); err != nil {
 		t.Fatal(err)
 	}
 }

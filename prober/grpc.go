@@ -26,17 +26,17 @@ const ConnectJitter choose.JitterSource = "connect of "
 // runGRPC runs a grpc probe: it retries to connect until it succeeds, and then requests the health of a service, all
 // within one timeout (pkg/probe/grpc/grpc.go at v1.37.0).
 func (w *worker) runGRPC(p *sim.Proc, podIP string) outcome {
-	deadline, retry := p.Now()+w.timeout(), false
+	deadline, retry := p.Now().Add(w.timeout()), false
 	for backOff := backOffBase; ; backOff = min(time.Duration(float64(backOff)*backOffMultiplier), backOffMax) {
 		wait := w.jittered(p, backOff, retry)
 		reply := w.connect(p, Connection{
-			Protocol: GRPC, Timeout: deadline - p.Now(), Retry: retry, Handshake: max(minConnectTimeout, wait),
+			Protocol: GRPC, Timeout: deadline.Sub(p.Now()), Retry: retry, Handshake: max(minConnectTimeout, wait),
 		})
 		if connected := !reply.Unanswered && (reply.TransportError == "" || reply.HungUp); connected {
 			return w.healthOutcome(&reply)
 		}
 		retry = true
-		p.Sleep(min(wait, deadline-p.Now()))
+		p.Sleep(min(wait, deadline.Sub(p.Now())))
 		if p.Now() == deadline {
 			addr := joinHostPort(podIP, int(w.spec.GRPC.Port))
 			return failure(fmt.Sprintf("timeout: failed to connect service %q within %v: context deadline exceeded", addr, w.timeout()))

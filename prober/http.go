@@ -37,7 +37,7 @@ func (w *worker) runHTTP(p *sim.Proc, podIP string, retry bool) outcome {
 		w.request, w.requestIP = req, podIP
 	}
 	client := NewClient(&Transport{
-		Network: w.manager.network, Proc: p, Deadline: p.Now() + w.timeout(), Handshake: tlsHandshakeTimeout,
+		Network: w.manager.network, Proc: p, Deadline: p.Now().Add(w.timeout()), Handshake: tlsHandshakeTimeout,
 		HTTP2:     podutil.IsHTTP2(w.spec.HTTPGet),
 		Requester: Connection{PodUID: w.podUID, Container: w.name, Probe: w.probeType, Retry: retry},
 	})

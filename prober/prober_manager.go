@@ -29,6 +29,7 @@ import (
 	"probesim.dev/kube/profile"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -69,7 +70,7 @@ type Manager struct {
 	step      func(containerID string) int64
 	workers   map[key]*worker
 	pods      map[types.UID]int // number of workers of each pod
-	start     time.Duration     // virtual time of the kubelet's start
+	start     virtual.Time      // virtual time of the kubelet's start
 	startWall time.Time         // wall time of the kubelet's start
 }
 

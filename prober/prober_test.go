@@ -13,6 +13,7 @@ import (
 	"probesim.dev/kube/profile"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/status"
 	"probesim.dev/trace"
 )
@@ -172,7 +173,7 @@ func TestProbeRecord(t *testing.T) {
 		}
 	})
 	w.manager.AddPod(pod)
-	w.sim.At(10*time.Second, "sync", w.syncPod)
+	w.sim.At(virtual.At(10*time.Second), "sync", w.syncPod)
 	w.runUntil(time.Minute)
 	want := []trace.Record{
 		{
@@ -180,7 +181,7 @@ func TestProbeRecord(t *testing.T) {
 			Result: trace.Failure, Message: "broken",
 		},
 		{
-			T: 12 * time.Second, Kind: trace.ProbeExecuted, Pod: "ns/web", Container: "app", Instance: 3, Probe: trace.Readiness,
+			T: virtual.At(12 * time.Second), Kind: trace.ProbeExecuted, Pod: "ns/web", Container: "app", Instance: 3, Probe: trace.Readiness,
 			Result: trace.Success, Message: "fine", Took: 2 * time.Second,
 		},
 	}

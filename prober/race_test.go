@@ -10,6 +10,7 @@ import (
 	"probesim.dev/kube/profile"
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
 )
 
 // interrupt interrupts processes at one preemption point until all other enabled processes have run.
@@ -48,12 +49,12 @@ func TestTriggerRacesStoredStatus(t *testing.T) {
 			first := time.Duration(-1)
 			w.manager.runner = runner(func(p *sim.Proc, _ Command) Output {
 				if first < 0 {
-					first = p.Now()
+					first = p.Now().Offset()
 				}
 				return Output{}
 			})
 			w.sim.At(0, "add", func() { w.manager.AddPod(pod) })
-			w.sim.At(2*time.Second, "start", func() {
+			w.sim.At(virtual.At(2*time.Second), "start", func() {
 				w.sim.Go("pod worker", func(p *sim.Proc) {
 					w.setContainer("app", "running", []string{"c1"})
 					generated := w.status

@@ -1,9 +1,8 @@
 package prober
 
 import (
-	"time"
-
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -65,11 +64,11 @@ func (r *recorder) startRun() {
 }
 
 // endRun records a probe run that began at start.
-func (r *recorder) endRun(p *sim.Proc, start time.Duration, o outcome) {
+func (r *recorder) endRun(p *sim.Proc, start virtual.Time, o outcome) {
 	r.runCause = r.manager.trace.Add(trace.Record{
 		T: p.Now(), Kind: trace.ProbeExecuted, Cause: max(r.triggerCause, r.eligibleCause),
 		Pod: r.pod, Container: r.container, Instance: r.instance,
-		Probe: r.probe, Result: o.result, Message: o.message, Took: p.Now() - start,
+		Probe: r.probe, Result: o.result, Message: o.message, Took: p.Now().Sub(start),
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"probesim.dev/kube/podutil"
 	"probesim.dev/kube/profile"
+	"probesim.dev/sim/virtual"
 )
 
 // TestScripts runs the scripts in testdata, which document the behaviour of workers and of their manager. The command is
@@ -65,7 +66,7 @@ func runScript(t *testing.T, d *datadriven.TestData) string {
 		if err != nil {
 			d.Fatalf(t, "%q: begin with a time", line)
 		}
-		w.sim.At(at, "line", func() { w.do(f[1:]) })
+		w.sim.At(virtual.At(at), "line", func() { w.do(f[1:]) })
 	}
 	w.runUntil(duration(t, d, "until", 0))
 	return w.out.String()
@@ -113,7 +114,7 @@ func (w *world) setContainer(name, state string, args []string) {
 	}
 	switch state {
 	case "running":
-		start := w.sim.Now()
+		start := w.sim.Now().Offset()
 		for _, a := range args[1:] {
 			if at, ok := strings.CutPrefix(a, "at="); ok {
 				start, _ = time.ParseDuration(at)

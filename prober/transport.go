@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 )
 
 // Transport is an http.RoundTripper that connects in virtual time. It serves the requests of one try of a probe or one
@@ -18,7 +19,7 @@ type Transport struct {
 	Network   Network
 	Proc      *sim.Proc
 	Requester Connection    // template of the connections: the pod, the container, the probe or hook, and Retry
-	Deadline  time.Duration // virtual time at which all requests must have ended; 0 for none
+	Deadline  virtual.Time  // virtual time at which all requests must have ended; 0 for none
 	Handshake time.Duration // limit of a TLS handshake; 0 for none
 	HTTP2     bool          // over HTTP/2 without TLS
 
@@ -88,7 +89,7 @@ func (t *Transport) connection(req *http.Request) Connection {
 	c := t.Requester
 	c.Protocol, c.Request, c.HTTP2, c.Followed = HTTPGet, req, t.HTTP2, t.followed
 	if t.Deadline > 0 {
-		c.Timeout = t.Deadline - t.Proc.Now()
+		c.Timeout = t.Deadline.Sub(t.Proc.Now())
 	}
 	if req.URL.Scheme == "https" {
 		c.Handshake = t.Handshake

@@ -87,7 +87,7 @@ func newWorker(m *Manager, pod *v1.Pod, c *v1.Container, probeType trace.Probe, 
 // started less than a period ago, run first waits for a random fraction of the period, so that a restarted kubelet does
 // not run all its probes at the same moment.
 func (w *worker) run(p *sim.Proc) {
-	if w.period() > p.Now()-w.manager.start {
+	if w.period() > p.Now().Sub(w.manager.start) {
 		p.Sleep(time.Duration(p.Sim().Fraction(StartJitter, p.Name()) * float64(w.period())))
 	}
 	w.ticker = p.Sim().NewTicker("tick of "+p.Name(), w.period())

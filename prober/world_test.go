@@ -17,6 +17,7 @@ import (
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/status"
 	"probesim.dev/trace"
 )
@@ -51,12 +52,12 @@ func epochTime() metav1.Time { return metav1.NewTime(epoch) }
 // newWorld returns a world at 0 s.
 func newWorld(o worldOptions) *world {
 	w := &world{t: o.t, pod: o.pod, verbose: o.verbose, answers: map[string][]string{}}
-	w.sim = sim.New(sim.Options{Start: -o.uptime, Chooser: o.chooser})
+	w.sim = sim.New(sim.Options{Start: virtual.At(-o.uptime), Chooser: o.chooser})
 	w.status.Phase, w.status.PodIP = v1.PodRunning, "10.64.0.1"
 	recorder := &trace.Recorder{Internal: true}
 	recorder.Observe(w.observe)
 	w.manager = NewManager(Options{
-		Sim: w.sim, Trace: recorder, Profile: o.profile, Now: func() time.Time { return epoch.Add(w.sim.Now()) },
+		Sim: w.sim, Trace: recorder, Profile: o.profile, Now: func() time.Time { return epoch.Add(w.sim.Now().Offset()) },
 		Status: w, Runner: w, Network: w, Events: w, Instance: func(id string) int { return map[string]int{"c1": 3}[id] },
 		Step: func(string) int64 { return 0 },
 		Results: Results{
@@ -70,7 +71,7 @@ func newWorld(o worldOptions) *world {
 
 func (w *world) runUntil(t time.Duration) {
 	w.t.Helper()
-	if err := w.sim.RunUntil(t); err != nil {
+	if err := w.sim.RunUntil(virtual.At(t)); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -63,7 +63,7 @@ func (n *Node) addPlanned(key string, p *scenarios.PlannedPod) *Pod {
 	n.added[key]++
 	pod := &Pod{Object: p.Pod, node: n, log: n.log, key: key, from: len(n.log.records)}
 	n.pods[key] = pod
-	n.sim.At(n.Now()+p.At, func() { n.sim.AddPod(p.Pod, p.Program) })
+	n.sim.At(p.At.Add(n.Now()), func() { n.sim.AddPod(p.Pod, p.Program) })
 	return pod
 }
 

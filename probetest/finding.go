@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/internal/check"
 	"probesim.dev/report"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -28,9 +29,9 @@ func (f *finding) message(expected, got string) string {
 	}
 	l := f.subject.pod.log
 	o := report.Options{Width: check.Width}
-	o.From, o.To = check.Around(f.center, l.end)
+	o.From, o.To = check.Around(virtual.At(f.center), virtual.At(l.end))
 	b.WriteString("\n")
-	report.Timeline(&b, &report.Run{Records: f.shown(), Until: l.end}, o)
+	report.Timeline(&b, &report.Run{Records: f.shown(), Until: virtual.At(l.end)}, o)
 	b.WriteString("\n" + l.String())
 	return strings.TrimRight(b.String(), "\n")
 }
@@ -76,12 +77,12 @@ func (f *finding) around() []string {
 	s, own := f.subject, f.own()
 	center := 0 // place in own of the first record at the moment or after it
 	for n, i := range own {
-		if s.record(i).T < f.center {
+		if s.record(i).T < virtual.At(f.center) {
 			center = n + 1
 		}
 	}
 	for n, i := range own {
-		if s.record(i).T == f.center && slices.Contains(f.marks, i) {
+		if s.record(i).T == virtual.At(f.center) && slices.Contains(f.marks, i) {
 			center = n
 			break
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -128,7 +129,7 @@ func listTimes(list []happening) string {
 			words = append(words, fmt.Sprintf("and %d more", len(list)-few))
 			break
 		}
-		words = append(words, trace.FormatTime(it.t))
+		words = append(words, trace.FormatTime(virtual.At(it.t)))
 	}
 	return strings.Join(words, ", ")
 }

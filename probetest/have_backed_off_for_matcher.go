@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"probesim.dev/internal/value"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -88,7 +89,7 @@ func (s *subject) backOffs() []backOff {
 			waiting = false
 		case r.Kind == trace.BackOff && !waiting:
 			waiting = true
-			list = append(list, backOff{happening{r.T, i}, r.Took})
+			list = append(list, backOff{happening{r.T.Offset(), i}, r.Took})
 		}
 	}
 	return list
@@ -106,7 +107,7 @@ func (m *HaveBackedOffForMatcher) NegatedFailureMessage(any) string {
 func (m *HaveBackedOffForMatcher) message(what, never string) string {
 	got := "It never did"
 	if len(m.got) > 0 {
-		got = "It did for " + listOf(m.got, func(b backOff) string { return value.Format(b.length) + " at " + trace.FormatTime(b.t) })
+		got = "It did for " + listOf(m.got, func(b backOff) string { return value.Format(b.length) + " at " + trace.FormatTime(virtual.At(b.t)) })
 	}
 	if len(m.expected) == 0 {
 		return m.found.message(never+m.window.words(), got)

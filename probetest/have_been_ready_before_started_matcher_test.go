@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -17,9 +18,9 @@ func readyBeforeStarted() *Pod {
 	}
 	return &Pod{key: "default/web", Object: pod("web", v1.Container{Name: "app"}), log: &log{kubernetes: "v0.0.0", end: 10 * time.Second, records: []trace.Record{
 		{T: 0, Kind: trace.PodAdded, Pod: "default/web"},
-		{T: 2 * time.Second, Kind: trace.StatusPatched, Pod: "default/web", Status: status(false, false)},
-		{T: 3 * time.Second, Kind: trace.StatusPatched, Pod: "default/web", Status: status(false, true)},
-		{T: 4 * time.Second, Kind: trace.StatusPatched, Pod: "default/web", Status: status(true, true)},
+		{T: virtual.At(2 * time.Second), Kind: trace.StatusPatched, Pod: "default/web", Status: status(false, false)},
+		{T: virtual.At(3 * time.Second), Kind: trace.StatusPatched, Pod: "default/web", Status: status(false, true)},
+		{T: virtual.At(4 * time.Second), Kind: trace.StatusPatched, Pod: "default/web", Status: status(true, true)},
 	}}}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -35,7 +36,9 @@ type conditionAt struct {
 	status v1.ConditionStatus
 }
 
-func (c conditionAt) String() string { return string(c.status) + " from " + trace.FormatTime(c.t) }
+func (c conditionAt) String() string {
+	return string(c.status) + " from " + trace.FormatTime(virtual.At(c.t))
+}
 
 func (m *HaveConditionTransitionsMatcher) Match(actual any) (bool, error) {
 	s, err := subjectOf(actual)

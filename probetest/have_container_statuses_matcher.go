@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -54,7 +55,7 @@ func (m *HaveContainerStatusesMatcher) look(s *subject) error {
 		t = *m.at
 	}
 	if t > s.pod.log.end {
-		return fmt.Errorf("the run has only come to %s: call Advance before", trace.FormatTime(s.pod.log.end))
+		return fmt.Errorf("the run has only come to %s: call Advance before", trace.FormatTime(virtual.At(s.pod.log.end)))
 	}
 	if len(m.expected) == 0 {
 		return errors.New("say the statuses of the containers")
@@ -67,7 +68,7 @@ func (m *HaveContainerStatusesMatcher) look(s *subject) error {
 		}
 	}
 	if status == nil {
-		return fmt.Errorf("the API server does not have the pod %s at %s", s.pod, trace.FormatTime(t))
+		return fmt.Errorf("the API server does not have the pod %s at %s", s.pod, trace.FormatTime(virtual.At(t)))
 	}
 	for _, c := range status.Containers {
 		if s.container == "" || c.Name == s.container {
@@ -88,5 +89,5 @@ func (m *HaveContainerStatusesMatcher) NegatedFailureMessage(any) string {
 
 func (m *HaveContainerStatusesMatcher) expectation() string {
 	words := listOf(m.expected, func(c trace.ContainerStatus) string { return "[" + c.String() + "]" })
-	return words + " at " + trace.FormatTime(m.found.center)
+	return words + " at " + trace.FormatTime(virtual.At(m.found.center))
 }

@@ -3,6 +3,7 @@ package probetest
 import (
 	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -43,9 +44,9 @@ type ready struct {
 
 func (r ready) String() string {
 	if r.open {
-		return trace.FormatTime(r.from) + " on"
+		return trace.FormatTime(virtual.At(r.from)) + " on"
 	}
-	return trace.FormatTime(r.from) + " to " + trace.FormatTime(r.to)
+	return trace.FormatTime(virtual.At(r.from)) + " to " + trace.FormatTime(virtual.At(r.to))
 }
 
 func (i ReadyInterval) String() string {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"probesim.dev/internal/check"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -31,7 +32,7 @@ func (l *log) String() string {
 	if l.seed != nil {
 		text += fmt.Sprintf(", seed %d", *l.seed)
 	}
-	text += ", run to " + trace.FormatTime(l.end)
+	text += ", run to " + trace.FormatTime(virtual.At(l.end))
 	if l.again != "" {
 		text += "\n" + check.RunAgain(l.again)
 	}

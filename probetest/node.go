@@ -12,6 +12,7 @@ import (
 	"probesim.dev/kube/profile"
 	"probesim.dev/node"
 	"probesim.dev/report"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -76,7 +77,7 @@ func NewNode(o NodeOptions) *Node {
 func (n *Node) Close() { n.sim.Close() }
 
 // Now returns the virtual time since t=0, also while it passes: to a handler, say, or to what At calls.
-func (n *Node) Now() time.Duration { return max(0, n.sim.Now()) }
+func (n *Node) Now() time.Duration { return max(0, n.sim.Now()).Offset() }
 
 // MaxTime is how far a node goes: 30 days, as the longest scenario.
 const MaxTime = value.MaxDuration
@@ -96,13 +97,13 @@ func (n *Node) AdvanceTo(t time.Duration) { n.advanceTo(t, "AdvanceTo", t) }
 func (n *Node) advanceTo(t time.Duration, what string, arg time.Duration) {
 	switch {
 	case t < n.Now():
-		fail(1, "time does not go back: %s(%s) at %s", what, value.Format(arg), trace.FormatTime(n.Now()))
+		fail(1, "time does not go back: %s(%s) at %s", what, value.Format(arg), trace.FormatTime(virtual.At(n.Now())))
 		return
 	case t > MaxTime:
 		fail(1, "%s goes beyond %s, where a node ends", what, value.Format(MaxTime))
 		return
 	}
-	err := n.sim.RunUntil(t)
+	err := n.sim.RunUntil(virtual.At(t))
 	n.log.end = n.Now()
 	if err != nil {
 		fail(1, "the run ended early: %s", err)
@@ -112,7 +113,7 @@ func (n *Node) advanceTo(t time.Duration, what string, arg time.Duration) {
 // At has something done to the node when the virtual time is t, or as soon as time passes if that is past: whatever
 // the node can do, such as StopKubelet or KillContainer.
 func (n *Node) At(t time.Duration, do func(*node.Node)) {
-	n.sim.At(max(t, n.Now()), func() { do(n.sim) })
+	n.sim.At(virtual.At(max(t, n.Now())), func() { do(n.sim) })
 }
 
 // Do has something done to the node now, that is, before any more time passes.
@@ -124,5 +125,5 @@ func (n *Node) Do(do func(*node.Node)) { n.At(n.Now(), do) }
 //	AddReportEntry("node", n, ReportEntryVisibilityFailureOrVerbose)
 func (n *Node) String() string {
 	observable := slices.DeleteFunc(slices.Clone(n.log.records), func(r trace.Record) bool { return !r.Kind.Observable() })
-	return n.log.String() + "\n\n" + check.TimelineAndEvents(&report.Run{Records: observable, Until: n.log.end})
+	return n.log.String() + "\n\n" + check.TimelineAndEvents(&report.Run{Records: observable, Until: virtual.At(n.log.end)})
 }

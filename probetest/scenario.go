@@ -64,7 +64,7 @@ func (o ScenarioOptions) run(s *scenarios.Scenario) (*Scenario, error) {
 		plan = s.Plan(version, seed)
 	}
 	r := simulate.Run(context.Background(), plan, simulate.Options{Internal: true})
-	l := &log{kubernetes: plan.Version, seed: plan.Seed, again: simulate.Command(plan), internal: true, end: r.End}
+	l := &log{kubernetes: plan.Version, seed: plan.Seed, again: simulate.Command(plan), internal: true, end: r.End.Offset()}
 	for i := range r.Records {
 		l.add(&r.Records[i])
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/onsi/gomega/types"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 	"probesim.dev/trace/match"
 )
@@ -30,10 +31,10 @@ func (s *subject) statuses() []statusAt {
 			continue
 		}
 		state.Apply(r)
-		if n := len(list); n > 0 && list[n-1].t == r.T {
+		if n := len(list); n > 0 && virtual.At(list[n-1].t) == r.T {
 			list = list[:n-1]
 		}
-		list = append(list, statusAt{happening{r.T, i}, state.Status(r.Pod)})
+		list = append(list, statusAt{happening{r.T.Offset(), i}, state.Status(r.Pod)})
 	}
 	return list
 }
@@ -74,7 +75,7 @@ func matchesTime(expected any, t time.Duration) (bool, error) {
 
 func timeText(expected any) string {
 	if d, ok := expected.(time.Duration); ok {
-		return trace.FormatTime(d)
+		return trace.FormatTime(virtual.At(d))
 	}
 	return "a time that matches"
 }

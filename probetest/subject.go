@@ -84,7 +84,7 @@ func (s *subject) records(meant func(*trace.Record) bool) []happening {
 	var list []happening
 	for _, i := range s.pod.indexes() {
 		if r := s.record(i); s.about(r) && meant(r) {
-			list = append(list, happening{r.T, i})
+			list = append(list, happening{r.T.Offset(), i})
 		}
 	}
 	return list

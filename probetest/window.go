@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"probesim.dev/internal/value"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -41,7 +42,7 @@ type window struct {
 
 // span returns the virtual times that a window means for a pod.
 func (w window) span(s *subject) (from, to time.Duration, err error) {
-	from, to = s.record(s.pod.indexes()[0]).T, s.pod.log.end
+	from, to = s.record(s.pod.indexes()[0]).T.Offset(), s.pod.log.end
 	added := from
 	if w.from != nil {
 		from = *w.from
@@ -55,13 +56,13 @@ func (w window) span(s *subject) (from, to time.Duration, err error) {
 	end := s.pod.log.end
 	switch {
 	case to > end:
-		return 0, 0, fmt.Errorf("the window ends at %s, and the run has only come to %s: call Advance before", trace.FormatTime(to), trace.FormatTime(end))
+		return 0, 0, fmt.Errorf("the window ends at %s, and the run has only come to %s: call Advance before", trace.FormatTime(virtual.At(to)), trace.FormatTime(virtual.At(end)))
 	case from > to && w.until == nil:
-		return 0, 0, fmt.Errorf("the window begins at %s, and the run has only come to %s: call Advance before", trace.FormatTime(from), trace.FormatTime(end))
+		return 0, 0, fmt.Errorf("the window begins at %s, and the run has only come to %s: call Advance before", trace.FormatTime(virtual.At(from)), trace.FormatTime(virtual.At(end)))
 	case from > to:
-		return 0, 0, fmt.Errorf("the window is empty: it ends at %s, before it begins at %s", trace.FormatTime(to), trace.FormatTime(from))
+		return 0, 0, fmt.Errorf("the window is empty: it ends at %s, before it begins at %s", trace.FormatTime(virtual.At(to)), trace.FormatTime(virtual.At(from)))
 	case to < added:
-		return 0, 0, fmt.Errorf("the window is over at %s, before the pod %s was added at %s", trace.FormatTime(to), s.pod, trace.FormatTime(added))
+		return 0, 0, fmt.Errorf("the window is over at %s, before the pod %s was added at %s", trace.FormatTime(virtual.At(to)), s.pod, trace.FormatTime(virtual.At(added)))
 	}
 	return from, to, nil
 }

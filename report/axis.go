@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"probesim.dev/sim/virtual"
 )
 
 // ticks are the distances between labels on the axis, in milliseconds.
@@ -39,11 +41,11 @@ func (s *scale) axis(o Options, width int) (labels, line row) {
 }
 
 func (s *scale) drawTicks(labels, line row, tick rune) {
-	inSeconds := s.end <= 10*time.Minute
+	inSeconds := s.end <= virtual.At(10*time.Minute)
 	distance := tickStep(s.step, 8)
 	free := 0 // the first column where a label may begin
 	for i, t := range s.edges {
-		if (i > 0 && t%distance != 0) || s.inGap(i) {
+		if (i > 0 && t.Offset()%distance != 0) || s.inGap(i) {
 			continue
 		}
 		if i > 0 && i < s.columns() {
@@ -73,20 +75,20 @@ func (s *scale) drawGap(line row, q gap, g *glyphs) {
 		line.set(i, g.gap, dim)
 	}
 	unit := time.Second
-	if q.to-q.from >= time.Hour {
+	if q.to.Sub(q.from) >= time.Hour {
 		unit = time.Minute
 	}
-	label := " " + shortDuration((q.to - q.from).Round(unit)) + " "
+	label := " " + shortDuration((q.to.Sub(q.from)).Round(unit)) + " "
 	if width := utf8.RuneCountInString(label); width < q.end-q.first {
 		line.text(q.first+(q.end-q.first-width+1)/2, label, dim)
 	}
 }
 
-func axisLabel(t time.Duration, inSeconds bool) string {
+func axisLabel(t virtual.Time, inSeconds bool) string {
 	if inSeconds {
-		return strconv.FormatFloat(t.Seconds(), 'f', -1, 64) + "s"
+		return strconv.FormatFloat(t.Offset().Seconds(), 'f', -1, 64) + "s"
 	}
-	return shortDuration(t)
+	return shortDuration(t.Offset())
 }
 
 // shortDuration is Go's notation without idle zeros: 10m and not 10m0s.

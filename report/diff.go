@@ -228,10 +228,10 @@ func DiffJSON(w io.Writer, all []*Diff) error {
 func newJSONPair(a, b string, p *diff.Difference) jsonPair {
 	pair := jsonPair{A: a, B: b, Same: p.Same()}
 	if !p.Same() {
-		pair.First = new(p.First.Nanoseconds())
+		pair.First = new(int64(p.First))
 	}
 	if p.Diverges {
-		pair.Diverge = new(p.Divergence.Nanoseconds())
+		pair.Diverge = new(int64(p.Divergence))
 	}
 	for _, l := range p.Around {
 		in := map[diff.Side]string{diff.Both: "both", diff.A: "a", diff.B: "b"}[l.Side]

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -23,7 +24,7 @@ type EventSeries struct {
 	First       *trace.Record
 	Latest      *trace.Record
 	Count       int
-	since, last time.Duration
+	since, last virtual.Time
 	pods        map[string]bool
 }
 
@@ -132,7 +133,7 @@ func (e *EventSeries) Times() string {
 	if e.Count == 1 {
 		return trace.FormatTime(e.last)
 	}
-	over, unit := e.last-e.since, time.Millisecond
+	over, unit := e.last.Sub(e.since), time.Millisecond
 	if over >= 10*time.Second {
 		unit = time.Second
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -15,7 +16,7 @@ type script struct {
 }
 
 func (s *script) add(t float64, r trace.Record) {
-	r.T = time.Duration(t * float64(time.Second)).Round(time.Millisecond)
+	r.T = virtual.At(time.Duration(t * float64(time.Second)).Round(time.Millisecond))
 	s.rec.Add(r)
 }
 

@@ -82,7 +82,7 @@ func (c *Case) json() jsonCase {
 }
 
 func (r *Run) json() jsonRun {
-	jr := jsonRun{Seed: r.Seed, Until: shortDuration(r.Until), Outcome: r.Outcome(), Hash: r.Hash, Records: r.Steps, Restarts: r.Restarts,
+	jr := jsonRun{Seed: r.Seed, Until: shortDuration(r.Until.Offset()), Outcome: r.Outcome(), Hash: r.Hash, Records: r.Steps, Restarts: r.Restarts,
 		Replay: r.Replay, Expectations: jsonExpectations(r.Expectations)}
 	if r.Err != nil {
 		jr.Error = r.Err.Error()

@@ -6,12 +6,13 @@ import (
 	"unicode/utf8"
 
 	"probesim.dev/report/history"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
 // conditionLane draws a condition from when it is first known to end. A column in which it changes
 // shows the direction, or that it had both values.
-func conditionLane(s *scale, g *glyphs, flips []history.Flip, end time.Duration) row {
+func conditionLane(s *scale, g *glyphs, flips []history.Flip, end virtual.Time) row {
 	r := make(row, s.columns())
 	was := make([]int, len(r)) // how many values the column has seen
 	for i, f := range flips {
@@ -83,7 +84,7 @@ func probeLane(s *scale, g *glyphs, shots []*trace.Record) row {
 
 // lifeLane draws when a container waits, runs, is to be stopped, is being stopped and exits. Each instance has its number
 // where it starts, if there is room.
-func lifeLane(s *scale, g *glyphs, c *history.Container, p *history.Pod, end time.Duration) row {
+func lifeLane(s *scale, g *glyphs, c *history.Container, p *history.Pod, end virtual.Time) row {
 	r := make(row, s.columns())
 	end = min(end, p.Removed)
 	waitFrom := p.Added
@@ -100,7 +101,7 @@ func lifeLane(s *scale, g *glyphs, c *history.Container, p *history.Pod, end tim
 	}
 	for i := range c.Runs {
 		// The stop signal follows at once, but for hooks and turns, of which only whole seconds count.
-		if run := &c.Runs[i]; run.Killing != history.Forever && min(run.Stopping, run.Exited, end)-run.Killing >= time.Second {
+		if run := &c.Runs[i]; run.Killing != history.Forever && min(run.Stopping, run.Exited, end).Sub(run.Killing) >= time.Second {
 			r.fill(s, run.Killing, min(run.Stopping, run.Exited, end), cell{g.killing, warn})
 		}
 	}
@@ -112,7 +113,7 @@ func lifeLane(s *scale, g *glyphs, c *history.Container, p *history.Pod, end tim
 	return r
 }
 
-func (r row) fill(s *scale, from, to time.Duration, c cell) {
+func (r row) fill(s *scale, from, to virtual.Time, c cell) {
 	first, past := s.span(from, to)
 	for i := first; i < past; i++ {
 		r[i] = c
@@ -120,7 +121,7 @@ func (r row) fill(s *scale, from, to time.Duration, c cell) {
 }
 
 // wait draws the time between two instances, with the reason that the status gives if there is room.
-func (r row) wait(s *scale, g *glyphs, c *history.Container, from, to time.Duration) {
+func (r row) wait(s *scale, g *glyphs, c *history.Container, from, to virtual.Time) {
 	why := c.WaitReason(from, to)
 	if why.Name == "waiting" {
 		r.fill(s, from, to, cell{g.waiting, dim})

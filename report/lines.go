@@ -49,7 +49,7 @@ func (r *Run) Facts() []string {
 	if r.Seed != nil {
 		facts = append(facts, fmt.Sprintf("seed %d", *r.Seed))
 	}
-	return append(facts, shortDuration(r.Until), plural(r.Restarts, "restart"))
+	return append(facts, shortDuration(r.Until.Offset()), plural(r.Restarts, "restart"))
 }
 
 // Summary writes how many runs and expectations there were and how they came out.

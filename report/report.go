@@ -4,9 +4,8 @@
 package report
 
 import (
-	"time"
-
 	"probesim.dev/report/why"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -19,7 +18,7 @@ type Options struct {
 	Indent int  // blanks before each line of expectations
 
 	// From and To are the part of a run that the timeline shows; a zero To is the end of the run.
-	From, To time.Duration
+	From, To virtual.Time
 }
 
 func (o Options) width() int {
@@ -47,7 +46,7 @@ type Run struct {
 	Description string
 	Kubernetes  string // version, such as v1.37.0
 	Seed        *int64 // nil: nothing was drawn
-	Until       time.Duration
+	Until       virtual.Time
 	Replay      string // command that runs this again
 
 	Records      []trace.Record // may be dropped once they were drawn

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -56,13 +57,13 @@ func scan(t *testing.T, d *datadriven.TestData) (*Run, Options) {
 	d.MaybeScanArgs(t, "from", &from)
 	d.MaybeScanArgs(t, "to", &to)
 	o.ASCII, o.Color = d.HasArg("ascii"), d.HasArg("color")
-	o.From, o.To = duration(t, from), duration(t, to)
-	run := &Run{Scenario: "web", Kubernetes: "v1.37.0", Until: duration(t, until), Expectations: expectations()}
+	o.From, o.To = virtual.At(duration(t, from)), virtual.At(duration(t, to))
+	run := &Run{Scenario: "web", Kubernetes: "v1.37.0", Until: virtual.At(duration(t, until)), Expectations: expectations()}
 	switch name {
 	case "restart":
-		run.Records = restart(run.Until.Seconds())
+		run.Records = restart(run.Until.Offset().Seconds())
 	case "crash-loop":
-		run.Records = crashLoop(run.Until.Seconds())
+		run.Records = crashLoop(run.Until.Offset().Seconds())
 	case "sidecar":
 		run.Records = sidecar()
 	case "unborn":
@@ -91,9 +92,9 @@ func duration(t *testing.T, s string) time.Duration {
 
 func expectations() []Expectation {
 	around := []Line{
-		{&trace.Record{T: 30 * time.Second, Kind: trace.ProbeExecuted, Pod: web, Container: "app", Probe: trace.Liveness, Result: trace.Failure,
+		{&trace.Record{T: virtual.At(30 * time.Second), Kind: trace.ProbeExecuted, Pod: web, Container: "app", Probe: trace.Liveness, Result: trace.Failure,
 			Message: "Get \"http://10.1.2.3:8080/healthz\": context deadline exceeded (Client.Timeout exceeded while awaiting headers)", Took: time.Second}, false},
-		{&trace.Record{T: 36020 * time.Millisecond, Kind: trace.ContainerStopping, Pod: web, Container: "app", GraceSeconds: 30, Reason: "LivenessProbe"}, true},
+		{&trace.Record{T: virtual.At(36020 * time.Millisecond), Kind: trace.ContainerStopping, Pod: web, Container: "app", GraceSeconds: 30, Reason: "LivenessProbe"}, true},
 	}
 	return []Expectation{
 		{Name: "{always: 40s.., status: {ready: true}}", File: "web.yaml", Line: 20, Column: 5, Outcome: OK},
@@ -106,7 +107,7 @@ func expectations() []Expectation {
 func cases() []Case {
 	seeds := []int64{1, 2, 3}
 	run := func(seed *int64, expectations []Expectation, err error) *Run {
-		return &Run{Scenario: "web", Kubernetes: "v1.37.0", Seed: seed, Until: 90 * time.Second, Hash: "abc", Steps: 70, Restarts: 1,
+		return &Run{Scenario: "web", Kubernetes: "v1.37.0", Seed: seed, Until: virtual.At(90 * time.Second), Hash: "abc", Steps: 70, Restarts: 1,
 			Replay: "probesim run web.yaml --seed 2", Expectations: expectations, Err: err, Output: "a timeline <\x1b>\n"}
 	}
 	return []Case{
@@ -121,7 +122,7 @@ func cases() []Case {
 // No line about a run is wider than the terminal.
 func TestTextFits(t *testing.T) {
 	for width := 40; width < 130; width += 3 {
-		run := &Run{Scenario: "a-stall-of-the-database", Kubernetes: "v1.37.0", Seed: new(int64(100)), Until: 90 * time.Minute,
+		run := &Run{Scenario: "a-stall-of-the-database", Kubernetes: "v1.37.0", Seed: new(int64(100)), Until: virtual.At(90 * time.Minute),
 			Description: "A & B", Records: sidecar(), Expectations: expectations()}
 		for i, records := range [][]trace.Record{run.Records, restart(120), replicas(3)} {
 			var b strings.Builder
@@ -143,11 +144,11 @@ func TestTextFits(t *testing.T) {
 
 // No line of a timeline is wider than the terminal, whatever its width and the part of the run.
 func TestTimelineFits(t *testing.T) {
-	run := &Run{Records: restart(86400), Until: 24 * time.Hour}
+	run := &Run{Records: restart(86400), Until: virtual.At(24 * time.Hour)}
 	for width := 40; width < 250; width += 7 {
 		for _, to := range []time.Duration{time.Second, 7 * time.Second, time.Minute, 31 * time.Minute, 24 * time.Hour} {
 			var b strings.Builder
-			if err := Timeline(&b, run, Options{Width: width, To: to}); err != nil {
+			if err := Timeline(&b, run, Options{Width: width, To: virtual.At(to)}); err != nil {
 				t.Fatal(err)
 			}
 			for line := range strings.Lines(b.String()) {
@@ -162,7 +163,7 @@ func TestTimelineFits(t *testing.T) {
 // Text from a program cannot reach the terminal as control characters.
 func TestNoEscapesGetThrough(t *testing.T) {
 	evil := "\x1b]0;owned\x07\r\n\x9b"
-	r := &Run{Scenario: evil, Description: evil, Until: time.Minute, Records: []trace.Record{
+	r := &Run{Scenario: evil, Description: evil, Until: virtual.At(time.Minute), Records: []trace.Record{
 		{Kind: trace.PodAdded, Pod: evil},
 		{Kind: trace.Event, Pod: evil, Container: evil, Type: evil, Reason: evil, Message: evil},
 		{Kind: trace.ProbeExecuted, Pod: evil, Container: evil, Probe: trace.Liveness, Message: evil},
@@ -183,7 +184,7 @@ func TestNoEscapesGetThrough(t *testing.T) {
 }
 
 func BenchmarkTimeline24h(b *testing.B) {
-	run := &Run{Records: restart(86400), Until: 24 * time.Hour}
+	run := &Run{Records: restart(86400), Until: virtual.At(24 * time.Hour)}
 	b.ReportMetric(float64(len(run.Records)), "records")
 	for b.Loop() {
 		Timeline(io.Discard, run, Options{})

@@ -3,13 +3,15 @@ package report
 import (
 	"slices"
 	"time"
+
+	"probesim.dev/sim/virtual"
 )
 
 // scale maps time to columns. Column i shows [edges[i], edges[i+1]); the last one shows its end too.
 // Columns have one width in time, except in gaps, where long stretches without news are squeezed.
 type scale struct {
-	edges []time.Duration
-	end   time.Duration // the last column may reach beyond
+	edges []virtual.Time
+	end   virtual.Time  // the last column may reach beyond
 	step  time.Duration // time in a column outside of the gaps
 	gaps  []gap
 }
@@ -17,7 +19,7 @@ type scale struct {
 // gap is a range of columns with a stretch of time that is squeezed.
 type gap struct {
 	first, end int // columns [first, end)
-	from, to   time.Duration
+	from, to   virtual.Time
 }
 
 const (
@@ -31,8 +33,8 @@ const (
 
 // newScale spreads [from, to] over at most columns. Where changes have long quiet stretches between them,
 // and three times as much can be seen by it, the quiet stretches are squeezed.
-func newScale(from, to time.Duration, columns int, changes []time.Duration) *scale {
-	to = max(to, from+shortest)
+func newScale(from, to virtual.Time, columns int, changes []virtual.Time) *scale {
+	to = max(to, from.Add(shortest))
 	linear := even(from, to, columns)
 	quiet := quietStretches(from, to, linear.step*gapColumns, changes)
 	quiet = longest(quiet, columns/20)
@@ -45,29 +47,29 @@ func newScale(from, to time.Duration, columns int, changes []time.Duration) *sca
 	return linear
 }
 
-func even(from, to time.Duration, columns int) *scale {
-	s := &scale{step: niceStep(to-from, columns), edges: []time.Duration{from}, end: to}
+func even(from, to virtual.Time, columns int) *scale {
+	s := &scale{step: niceStep(to.Sub(from), columns), edges: []virtual.Time{from}, end: to}
 	s.grow(to)
 	return s
 }
 
 // grow appends full-scale columns up to t.
-func (s *scale) grow(t time.Duration) {
+func (s *scale) grow(t virtual.Time) {
 	for at := s.edges[len(s.edges)-1]; at < t; {
-		at += s.step
+		at = at.Add(s.step)
 		s.edges = append(s.edges, at)
 	}
 }
 
 // stretch is a range of time.
-type stretch struct{ from, to time.Duration }
+type stretch struct{ from, to virtual.Time }
 
 // quietStretches returns the stretches without a change that are at least so long after something was kept
 // around each change.
-func quietStretches(from, to, least time.Duration, changes []time.Duration) []stretch {
+func quietStretches(from, to virtual.Time, least time.Duration, changes []virtual.Time) []stretch {
 	var quiet []stretch
-	add := func(a, b time.Duration) {
-		if b-a >= least {
+	add := func(a, b virtual.Time) {
+		if b.Sub(a) >= least {
 			quiet = append(quiet, stretch{a, b})
 		}
 	}
@@ -76,8 +78,8 @@ func quietStretches(from, to, least time.Duration, changes []time.Duration) []st
 		if t < from || t > to {
 			continue
 		}
-		add(last, t-around)
-		last = max(last, t+around)
+		add(last, t.Add(-around))
+		last = max(last, t.Add(around))
 	}
 	add(last, to)
 	return quiet
@@ -89,54 +91,54 @@ func longest(all []stretch, n int) []stretch {
 		return all
 	}
 	bySize := slices.Clone(all)
-	slices.SortStableFunc(bySize, func(a, b stretch) int { return int(b.to - b.from - (a.to - a.from)) })
+	slices.SortStableFunc(bySize, func(a, b stretch) int { return int(b.to.Sub(b.from) - (a.to.Sub(a.from))) })
 	kept := bySize[:n]
-	slices.SortFunc(kept, func(a, b stretch) int { return int(a.from - b.from) })
+	slices.SortFunc(kept, func(a, b stretch) int { return int(a.from.Sub(b.from)) })
 	return kept
 }
 
 // squeeze gives the quiet stretches what the others leave of the columns, or returns nil if there is
 // too little.
-func squeeze(from, to time.Duration, columns int, quiet []stretch) *scale {
+func squeeze(from, to virtual.Time, columns int, quiet []stretch) *scale {
 	silent := time.Duration(0)
 	for _, q := range quiet {
-		silent += q.to - q.from
+		silent += q.to.Sub(q.from)
 	}
 	room := columns - (gapColumns+2)*len(quiet) // 2: each ends on whole columns of the others
 	if room < columns/3 {
 		return nil
 	}
-	step := max(niceStep(to-from-silent, room), time.Second)
-	s := &scale{step: step, edges: []time.Duration{from - from%step}, end: to}
-	used := int((to-from-silent)/step) + 2*len(quiet)
+	step := max(niceStep(to.Sub(from)-silent, room), time.Second)
+	s := &scale{step: step, edges: []virtual.Time{from.Add(-(from.Offset() % step))}, end: to}
+	used := int((to.Sub(from)-silent)/step) + 2*len(quiet)
 	for _, q := range quiet {
 		s.grow(q.from)
-		share := int(float64(columns-used) * float64(q.to-q.from) / float64(silent))
-		s.addGap(q.to-q.to%step, min(max(share, gapColumns), 3*gapColumns))
+		share := int(float64(columns-used) * float64(q.to.Sub(q.from)) / float64(silent))
+		s.addGap(q.to.Add(-(q.to.Offset() % step)), min(max(share, gapColumns), 3*gapColumns))
 	}
 	s.grow(to)
 	return s
 }
 
 // addGap appends n columns that reach to t.
-func (s *scale) addGap(t time.Duration, n int) {
+func (s *scale) addGap(t virtual.Time, n int) {
 	from := s.edges[len(s.edges)-1]
 	if t <= from {
 		return
 	}
 	first := len(s.edges) - 1
 	for i := 1; i <= n; i++ {
-		s.edges = append(s.edges, from+(t-from)*time.Duration(i)/time.Duration(n))
+		s.edges = append(s.edges, from.Add((t.Sub(from))*time.Duration(i)/time.Duration(n)))
 	}
 	s.gaps = append(s.gaps, gap{first, first + n, from, t})
 }
 
-func (s *scale) columns() int         { return len(s.edges) - 1 }
-func (s *scale) from() time.Duration  { return s.edges[0] }
-func (s *scale) until() time.Duration { return s.edges[len(s.edges)-1] }
+func (s *scale) columns() int        { return len(s.edges) - 1 }
+func (s *scale) from() virtual.Time  { return s.edges[0] }
+func (s *scale) until() virtual.Time { return s.edges[len(s.edges)-1] }
 
 // column returns the column that shows t; the first or last one for a time outside.
-func (s *scale) column(t time.Duration) int {
+func (s *scale) column(t virtual.Time) int {
 	i, found := slices.BinarySearch(s.edges, t)
 	if !found {
 		i--
@@ -145,7 +147,7 @@ func (s *scale) column(t time.Duration) int {
 }
 
 // span returns the columns [first, end) that show a part of [from, to); none if it is out of sight.
-func (s *scale) span(from, to time.Duration) (first, end int) {
+func (s *scale) span(from, to virtual.Time) (first, end int) {
 	if to <= s.from() || from > s.until() || to <= from {
 		return 0, 0
 	}

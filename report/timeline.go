@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"probesim.dev/report/history"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -97,7 +97,7 @@ func lanesOf(h *history.History) []lane {
 	return all
 }
 
-func condition(label string, flips []history.Flip, end time.Duration) lane {
+func condition(label string, flips []history.Flip, end virtual.Time) lane {
 	return lane{label: label, draw: func(d *drawing) row { return conditionLane(d.scale, d.g, flips, end) }}
 }
 

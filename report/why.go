@@ -77,7 +77,7 @@ func WhyJSON(w io.Writer, run *Run, all []why.Explanation) error {
 	for _, e := range all {
 		je := jsonExplanation{Pod: e.Pod, Container: e.Container, State: e.State, Chain: []jsonLink{}}
 		for _, l := range e.Chain {
-			je.Chain = append(je.Chain, jsonLink{T: l.T.Nanoseconds(), Step: l.Step, Kind: l.Kind, Text: l.Text, Root: l.Root})
+			je.Chain = append(je.Chain, jsonLink{T: int64(l.T), Step: l.Step, Kind: l.Kind, Text: l.Text, Root: l.Root})
 		}
 		doc.Explanations = append(doc.Explanations, je)
 	}

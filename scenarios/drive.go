@@ -2,9 +2,8 @@ package scenarios
 
 import (
 	"slices"
-	"time"
 
-	"probesim.dev/internal/value"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -17,14 +16,14 @@ type Driver struct {
 	delays  []*SetDelays           // that hold now, the newest last
 	outages map[string]int         // under way, by what is down
 	stopped bool                   // the kubelet waits for the runtime to be started
-	now     time.Duration          // of the step that is being done
+	now     virtual.Time           // of the step that is being done
 	waiting []*waitingStep
 	steps   []stepState // by index of the step
 }
 
 // stepState is how far a step has come.
 type stepState struct {
-	due  time.Duration // value.OpenMaxTime until its moment has come
+	due  virtual.Time // virtual.Max until its moment has come
 	done bool
 }
 
@@ -56,7 +55,7 @@ func (p *Plan) Drive(w World) *Driver {
 // there was nothing left to do it to.
 type Unreached struct {
 	Step *Step
-	Due  time.Duration // value.OpenMaxTime if its moment never came
+	Due  virtual.Time // virtual.Max if its moment never came
 }
 
 // Unreached returns the steps that did not happen, after the run.
@@ -72,10 +71,10 @@ func (d *Driver) Unreached() []Unreached {
 
 func (d *Driver) schedule(i int, step *Step) {
 	if step.At != nil {
-		d.at(draw(*step.At, d.plan.Seed, "step at", i), i, step)
+		d.at(virtual.At(draw(*step.At, d.plan.Seed, "step at", i)), i, step)
 		return
 	}
-	d.steps[i].due = value.OpenMaxTime
+	d.steps[i].due = virtual.Max
 	var pods func(string) bool
 	if step.Since.Pod != "" {
 		keys := d.plan.Scenario.PodKeys(step.Since.Pod)
@@ -106,16 +105,16 @@ func (d *Driver) observe(r *trace.Record) {
 }
 
 // after schedules a step whose moment was at t.
-func (d *Driver) after(t time.Duration, i int) {
+func (d *Driver) after(t virtual.Time, i int) {
 	step := d.plan.Scenario.Spec.Steps[i]
 	if step.After != nil {
-		t += draw(*step.After, d.plan.Seed, "step after", i)
+		t = t.Add(draw(*step.After, d.plan.Seed, "step after", i))
 	}
 	d.at(t, i, step)
 }
 
 // at has a step done at t, if there is something to do it to.
-func (d *Driver) at(t time.Duration, i int, step *Step) {
+func (d *Driver) at(t virtual.Time, i int, step *Step) {
 	d.steps[i].due = t
 	d.world.At(t, func() {
 		d.now = t

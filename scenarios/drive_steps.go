@@ -7,6 +7,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/value"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -54,24 +55,24 @@ const (
 )
 
 func (r *RestartKubelet) do(d *Driver, i int) bool {
-	return d.stopKubelet(r.Downtime, restartDowntime, i, func(time.Duration) {})
+	return d.stopKubelet(r.Downtime, restartDowntime, i, func(virtual.Time) {})
 }
 
 func (r *RebootNode) do(d *Driver, i int) bool {
-	return d.stopKubelet(r.Downtime, rebootDowntime, i, func(back time.Duration) {
+	return d.stopKubelet(r.Downtime, rebootDowntime, i, func(back virtual.Time) {
 		d.world.PowerOff(back, d.note(r, ""))
 	})
 }
 
 // stopKubelet stops the kubelet, has more happen that is told when it will be back, and has it started again then. It
 // does nothing while the kubelet is down.
-func (d *Driver) stopKubelet(downtime *value.Draw, usual time.Duration, i int, more func(back time.Duration)) bool {
+func (d *Driver) stopKubelet(downtime *value.Draw, usual time.Duration, i int, more func(back virtual.Time)) bool {
 	if !d.world.StopKubelet() {
 		return false
 	}
-	back := d.now + usual
+	back := d.now.Add(usual)
 	if downtime != nil {
-		back = d.now + draw(*downtime, d.plan.Seed, "step for", i)
+		back = d.now.Add(draw(*downtime, d.plan.Seed, "step for", i))
 	}
 	more(back)
 	d.world.At(back, d.startKubelet)
@@ -179,7 +180,7 @@ func (d *Driver) during(a action, text string, span *value.Draw, i int, begin, e
 	step := d.note(a, text)
 	begin()
 	if span != nil {
-		d.world.At(d.now+draw(*span, d.plan.Seed, "step for", i), func() {
+		d.world.At(d.now.Add(draw(*span, d.plan.Seed, "step for", i)), func() {
 			d.world.Record(trace.Record{Kind: trace.Step, Cause: step, Reason: a.name(), Message: trace.StepOver})
 			end()
 		})

@@ -12,12 +12,13 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/value"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
 // fakeWorld is a world in which nothing happens by itself. It logs what is done to it.
 type fakeWorld struct {
-	now       time.Duration
+	now       virtual.Time
 	queue     []call
 	observers []func(*trace.Record)
 	log       []string
@@ -25,11 +26,11 @@ type fakeWorld struct {
 }
 
 type call struct {
-	at time.Duration
+	at virtual.Time
 	do func()
 }
 
-func (w *fakeWorld) At(t time.Duration, do func()) {
+func (w *fakeWorld) At(t virtual.Time, do func()) {
 	w.queue = append(w.queue, call{max(t, w.now), do})
 }
 
@@ -85,7 +86,7 @@ func (w *fakeWorld) ShutDown() bool {
 	return listens
 }
 
-func (w *fakeWorld) PowerOff(back time.Duration, _ int64) { w.logf("power off until %s", back) }
+func (w *fakeWorld) PowerOff(back virtual.Time, _ int64) { w.logf("power off until %s", back) }
 
 func (w *fakeWorld) SetDelays(list ...fakeruntime.Delays) {
 	var all []string
@@ -162,7 +163,7 @@ func TestDrive(t *testing.T) {
 		{since: {pod: api-1, becomes: {ready: true}}, after: 2s, delete: {pod: a}}, {at: 500ms, delete: {pod: a}}]`)
 	w := &fakeWorld{}
 	driver := s.Plan("v1.37.0", nil).Drive(w)
-	w.At(30*time.Second, func() {
+	w.At(virtual.At(30*time.Second), func() {
 		for _, name := range []string{"default/api-0", "default/api-1"} {
 			w.record(trace.Record{Kind: trace.StatusPatched, Pod: name, Status: &trace.PodStatus{Ready: true}})
 		}
@@ -180,7 +181,7 @@ func TestDrive(t *testing.T) {
 	if got := strings.Join(w.log, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("the world saw\n%s\nand not\n%s", got, strings.Join(want, "\n"))
 	}
-	if missed := driver.Unreached(); len(missed) != 1 || missed[0].Step.Path != "spec.steps[3]" || missed[0].Due != 500*time.Millisecond {
+	if missed := driver.Unreached(); len(missed) != 1 || missed[0].Step.Path != "spec.steps[3]" || missed[0].Due != virtual.At(500*time.Millisecond) {
 		t.Errorf("unreached is %v and not the step before there is a pod", missed)
 	}
 }
@@ -297,10 +298,10 @@ func TestUnreachedSteps(t *testing.T) {
 	s := driven(t, `[{since: {becomes: {ready: true}}, delete: {pod: a}}, {since: {record: {kind: PodRemoved}}, after: 5s, delete: {pod: a}}]`)
 	w := &fakeWorld{}
 	driver := s.Plan("v1.37.0", nil).Drive(w)
-	w.At(30*time.Second, func() { w.record(trace.Record{Kind: trace.PodRemoved, Pod: "default/a"}) })
+	w.At(virtual.At(30*time.Second), func() { w.record(trace.Record{Kind: trace.PodRemoved, Pod: "default/a"}) })
 	w.run()
 	missed := driver.Unreached()
-	if len(missed) != 2 || missed[0].Due != value.OpenMaxTime || missed[1].Due != 35*time.Second {
+	if len(missed) != 2 || missed[0].Due != virtual.At(value.OpenMaxTime) || missed[1].Due != virtual.At(35*time.Second) {
 		t.Errorf("%v are unreached and not both: one moment never came, and after the other there was no pod left", missed)
 	}
 }

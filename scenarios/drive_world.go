@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -33,7 +34,7 @@ type World interface {
 	ShutDown() bool
 	// PowerOff ends all containers and sandboxes now, after StopKubelet, because of a record; the runtime is started
 	// again at time back.
-	PowerOff(back time.Duration, cause int64)
+	PowerOff(back virtual.Time, cause int64)
 	// SetDelays has these delays hold from now on in place of all others, of several the last; what none of them
 	// names is as the scenario says.
 	SetDelays(...fakeruntime.Delays)
@@ -47,7 +48,7 @@ type World interface {
 	// Record adds a record about now to the trace and returns its step.
 	Record(trace.Record) int64
 	// At calls do when the virtual time is t, or now if that is past.
-	At(t time.Duration, do func())
+	At(t virtual.Time, do func())
 	// Observe calls f for each record of the trace as it is written.
 	Observe(f func(*trace.Record))
 }

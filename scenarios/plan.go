@@ -11,6 +11,7 @@ import (
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/kubeletconfig"
 	"probesim.dev/kube/profile"
+	"probesim.dev/sim/virtual"
 )
 
 // Plan is one run of a scenario: one version of Kubernetes, and one seed or none.
@@ -26,9 +27,9 @@ type Plan struct {
 
 // PlannedPod is a pod of a run.
 type PlannedPod struct {
-	Workload string        // the name in spec.pods
-	At       time.Duration // when the API server hands it to the kubelet
-	Pod      *v1.Pod       // with defaults set, without what this version has not, and the caller's own
+	Workload string       // the name in spec.pods
+	At       virtual.Time // when the API server hands it to the kubelet
+	Pod      *v1.Pod      // with defaults set, without what this version has not, and the caller's own
 	Program  fakeruntime.Pod
 }
 
@@ -70,7 +71,7 @@ func (p *Plan) Pods() []PlannedPod {
 			if replica > 0 {
 				at += draw(w.stagger(), p.Seed, "stagger "+name, replica)
 			}
-			pods = append(pods, PlannedPod{Workload: w.manifest.name, At: at, Pod: w.newPod(replica), Program: w.program(replica)})
+			pods = append(pods, PlannedPod{Workload: w.manifest.name, At: virtual.At(at), Pod: w.newPod(replica), Program: w.program(replica)})
 		}
 	}
 	return pods

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 )
 
 func BenchmarkTicker(b *testing.B) {
@@ -18,7 +19,7 @@ func BenchmarkTicker(b *testing.B) {
 		}
 	})
 	b.ReportAllocs()
-	s.RunUntil(time.Duration(b.N) * time.Second)
+	s.RunUntil(virtual.At(time.Duration(b.N) * time.Second))
 	if n != b.N {
 		b.Fatal(n)
 	}
@@ -32,14 +33,14 @@ func BenchmarkSleep(b *testing.B) {
 		}
 	})
 	b.ReportAllocs()
-	s.RunUntil(time.Duration(b.N) * time.Second)
+	s.RunUntil(virtual.At(time.Duration(b.N) * time.Second))
 }
 
 func BenchmarkTimer(b *testing.B) {
 	s := sim.New(sim.Options{})
 	var t *sim.Timer
-	t = s.NewTimer("t", func() { s.Set(t, s.Now()+time.Second) })
+	t = s.NewTimer("t", func() { s.Set(t, s.Now().Add(time.Second)) })
 	s.Set(t, 0)
 	b.ReportAllocs()
-	s.RunUntil(time.Duration(b.N) * time.Second)
+	s.RunUntil(virtual.At(time.Duration(b.N) * time.Second))
 }

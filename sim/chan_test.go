@@ -8,6 +8,7 @@ import (
 
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
 )
 
 // anyChooser draws a policy: none, which is the canonical one, or a seed.
@@ -110,14 +111,14 @@ func TestTwoReceiversAreRefused(t *testing.T) {
 		}
 		s.Close()
 	}()
-	s.RunUntil(time.Second)
+	s.RunUntil(virtual.At(time.Second))
 }
 
 // run1 runs a world until t and ends it.
 func run1(t testing.TB, s *sim.Sim, until time.Duration) {
 	t.Helper()
 	defer s.Close()
-	if err := s.RunUntil(until); err != nil {
+	if err := s.RunUntil(virtual.At(until)); err != nil {
 		t.Error(err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
 )
 
 // asker notes what it is asked and gives the answers of a list, then canonical ones.
@@ -62,8 +63,8 @@ func TestNextIsAskedWithStableKeys(t *testing.T) {
 			got = append(got, name)
 		})
 	}
-	s.At(time.Second, "callback", func() { got = append(got, "callback") })
-	s.At(time.Second, "callback", func() { got = append(got, "second callback") })
+	s.At(virtual.At(time.Second), "callback", func() { got = append(got, "callback") })
+	s.At(virtual.At(time.Second), "callback", func() { got = append(got, "second callback") })
 	run1(t, s, time.Second)
 	wantAsked := []string{
 		"[a#0 b#0]", // b
@@ -86,7 +87,7 @@ func TestNextCountsOnForANewProcessOfTheName(t *testing.T) {
 	a := &asker{only: choose.Next}
 	s := sim.New(sim.Options{Chooser: a})
 	for at := range 2 {
-		s.At(time.Duration(at)*time.Second, "start", func() {
+		s.At(virtual.At(time.Duration(at)*time.Second), "start", func() {
 			s.Go("worker", func(*sim.Proc) {})
 			s.Go("other", func(*sim.Proc) {})
 		})

@@ -7,6 +7,7 @@ import (
 
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
 )
 
 // A group ends with all that was made in it, wherever it waits, and nothing else does.
@@ -22,7 +23,7 @@ func TestGroupEnds(t *testing.T) {
 			defer say("parent ends")
 			s.Go("child", func(p *sim.Proc) {
 				defer say("child ends")
-				s.At(4*time.Second, "outlives", func() { say("call of At") })
+				s.At(virtual.At(4*time.Second), "outlives", func() { say("call of At") })
 				p.Park()
 			})
 			for {
@@ -30,7 +31,7 @@ func TestGroupEnds(t *testing.T) {
 				say("tick")
 			}
 		})
-		s.Set(s.NewTimer("timer", func() { say("timer") }), 5*time.Second)
+		s.Set(s.NewTimer("timer", func() { say("timer") }), virtual.At(5*time.Second))
 		s.Go("sleeper", func(p *sim.Proc) {
 			p.Sleep(time.Hour)
 			say("slept")
@@ -42,8 +43,8 @@ func TestGroupEnds(t *testing.T) {
 			say("other")
 		}
 	})
-	s.At(2500*time.Millisecond, "end", func() { s.End(&g) })
-	if err := s.RunUntil(time.Minute); err != nil {
+	s.At(virtual.At(2500*time.Millisecond), "end", func() { s.End(&g) })
+	if err := s.RunUntil(virtual.At(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"1s tick", "2s tick", "2.5s parent ends", "2.5s child ends", "3s other", "4s call of At", "6s other"}
@@ -66,10 +67,10 @@ func TestGroupEndsWhatIsEnabled(t *testing.T) {
 					ran++
 				})
 			}
-			s.Set(s.NewTimer("timer", func() {}), time.Second)
+			s.Set(s.NewTimer("timer", func() {}), virtual.At(time.Second))
 		})
-		s.At(time.Second, "end", func() { s.End(&g) })
-		if err := s.RunUntil(time.Minute); err != nil {
+		s.At(virtual.At(time.Second), "end", func() { s.End(&g) })
+		if err := s.RunUntil(virtual.At(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		if ran != 0 {
@@ -102,10 +103,10 @@ func TestGroupEndsWithItsDeferredCalls(t *testing.T) {
 			p.Park()
 		})
 	})
-	s.At(time.Second, "end", func() { s.End(&g) })
-	s.At(2*time.Second, "wake-up", func() { parked.Wake() })
-	s.At(3*time.Second, "start", func() { s.Go("other", count) })
-	if err := s.RunUntil(time.Minute); err != nil {
+	s.At(virtual.At(time.Second), "end", func() { s.End(&g) })
+	s.At(virtual.At(2*time.Second), "wake-up", func() { parked.Wake() })
+	s.At(virtual.At(3*time.Second), "start", func() { s.Go("other", count) })
+	if err := s.RunUntil(virtual.At(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	if ran != 1 {

@@ -10,6 +10,7 @@ import (
 
 	"probesim.dev/sim"
 	"probesim.dev/sim/limit"
+	"probesim.dev/sim/virtual"
 )
 
 // A limit ends a run with an error that says what ran away.
@@ -42,7 +43,7 @@ func TestLimits(t *testing.T) {
 		{"a timer that sets itself", limit.Limits{AtOneInstant: 100}, func(s *sim.Sim) {
 			var timer *sim.Timer
 			timer = s.NewTimer("runtime", func() { s.Set(timer, s.Now()) })
-			s.Set(timer, time.Second)
+			s.Set(timer, virtual.At(time.Second))
 		}, `stopped at 1s: more than 100 events at one instant; "runtime" ran 100 times`},
 		{"callbacks that call for more", limit.Limits{AtOneInstant: 100}, func(s *sim.Sim) {
 			var again func()
@@ -57,7 +58,7 @@ func TestLimits(t *testing.T) {
 				}
 			})
 		}, `stopped at 9s: more than 10 processes; "parent" ran 10 times`},
-		{"virtual time", limit.Limits{Time: time.Minute}, func(s *sim.Sim) {
+		{"virtual time", limit.Limits{Time: virtual.At(time.Minute)}, func(s *sim.Sim) {
 			s.Go("clock", func(p *sim.Proc) { every(p, 25*time.Second) })
 		}, `stopped at 50s: the limit of virtual time is 1m0s; "clock" ran 3 times`},
 	} {
@@ -65,11 +66,11 @@ func TestLimits(t *testing.T) {
 			s := sim.New(sim.Options{Limits: c.limits})
 			defer s.Close()
 			c.build(s)
-			err := s.RunUntil(time.Hour)
+			err := s.RunUntil(virtual.At(time.Hour))
 			if limit := (*limit.Error)(nil); !errors.As(err, &limit) || err.Error() != c.want {
 				t.Errorf("got  %v\nwant %s", err, c.want)
 			}
-			if again := s.RunUntil(2 * time.Hour); again != err {
+			if again := s.RunUntil(virtual.At(2 * time.Hour)); again != err {
 				t.Errorf("the run goes on after its limit: %v", again)
 			}
 		})
@@ -121,7 +122,7 @@ func TestCloseUnwindsEverything(t *testing.T) {
 			t.Errorf("%s comes back", w.name)
 		})
 	}
-	if err := s.RunUntil(time.Second); err != nil {
+	if err := s.RunUntil(virtual.At(time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	s.Go("never runs", func(*sim.Proc) { t.Error("a process runs after Close") })
@@ -144,5 +145,5 @@ func TestPanicReachesTheCaller(t *testing.T) {
 			t.Errorf("recovered %v, want broken", got)
 		}
 	}()
-	s.RunUntil(time.Minute)
+	s.RunUntil(virtual.At(time.Minute))
 }

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 )
 
 // TestCallbacksRunInOrder sets, moves and stops timers, also from within callbacks: those that are not
@@ -32,14 +33,14 @@ func TestCallbacksRunInOrder(t *testing.T) {
 				return
 			}
 			at := instant(t)
-			s.Set(timers[name], at)
+			s.Set(timers[name], virtual.At(at))
 			order++
-			due[name] = set{max(at, s.Now()), order}
+			due[name] = set{max(at, s.Now().Offset()), order}
 		}
 		for _, name := range []string{"a", "b", "c", "d", "e"} {
 			timers[name] = s.NewTimer(name, func() {
 				me, ok := due[name]
-				if !ok || me.at != s.Now() {
+				if !ok || virtual.At(me.at) != s.Now() {
 					t.Fatalf("%s runs at %v, was to run: %v at %v", name, s.Now(), ok, me.at)
 				}
 				delete(due, name)
@@ -56,7 +57,7 @@ func TestCallbacksRunInOrder(t *testing.T) {
 		for range rapid.IntRange(0, 10).Draw(t, "changes") {
 			change(timers)
 		}
-		if err := s.RunUntil(10 * time.Second); err != nil {
+		if err := s.RunUntil(virtual.At(10 * time.Second)); err != nil {
 			t.Fatal(err)
 		}
 		if len(due) > 0 {
@@ -81,7 +82,7 @@ func TestSleepersWakeInOrder(t *testing.T) {
 				}
 			})
 		}
-		if err := s.RunUntil(time.Hour); err != nil {
+		if err := s.RunUntil(virtual.At(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(wakeUps(sleeps), got); diff != "" {
@@ -151,7 +152,7 @@ func TestCanonicalOrderIsThatOfGo(t *testing.T) {
 		sleeper.Wake()
 	})
 	s.Go("second", func(p *sim.Proc) { p.Sleep(time.Second); note("second") })
-	s.At(time.Second, "callback", func() { note("callback") })
+	s.At(virtual.At(time.Second), "callback", func() { note("callback") })
 	run1(t, s, time.Second)
 	want := []string{"callback", "second", "first", "callback of first", "sleeper", "child"}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -161,16 +162,16 @@ func TestCanonicalOrderIsThatOfGo(t *testing.T) {
 
 // RunUntil does everything of the last instant and leaves what is later to the next call.
 func TestRunUntilEndsWithTheInstant(t *testing.T) {
-	s := sim.New(sim.Options{Start: -3 * time.Second})
+	s := sim.New(sim.Options{Start: virtual.At(-3 * time.Second)})
 	var got []time.Duration
 	s.Go("p", func(p *sim.Proc) {
 		for {
-			got = append(got, p.Now())
+			got = append(got, p.Now().Offset())
 			p.Sleep(time.Second)
 		}
 	})
 	for _, until := range []time.Duration{-1, 0, 1500 * time.Millisecond} {
-		if err := s.RunUntil(until); err != nil || s.Now() != until {
+		if err := s.RunUntil(virtual.At(until)); err != nil || s.Now() != virtual.At(until) {
 			t.Errorf("RunUntil(%v): now %v, error %v", until, s.Now(), err)
 		}
 	}

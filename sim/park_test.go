@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 )
 
 // Interrupt ends the wait immediately and cancels the wake-up that was due later.
@@ -23,7 +24,7 @@ func TestInterrupt(t *testing.T) {
 			s := sim.New(sim.Options{})
 			messages := sim.NewChan[time.Duration](s, "messages", 1)
 			waiter := s.Go("waiter", func(p *sim.Proc) {
-				p.WakeAt(time.Second)
+				p.WakeAt(virtual.At(time.Second))
 				p.Park()
 				got = append(got, fmt.Sprint("back at ", p.Now()))
 				got = append(got, fmt.Sprint("received ", messages.Recv(p)))
@@ -32,7 +33,7 @@ func TestInterrupt(t *testing.T) {
 				p.Sleep(c.at)
 				waiter.Interrupt()
 				p.Sleep(2*time.Second - c.at)
-				messages.Send(p, p.Now())
+				messages.Send(p, p.Now().Offset())
 			})
 			run1(t, s, time.Minute)
 			if fmt.Sprint(got) != c.want {

@@ -5,6 +5,7 @@ import (
 
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/internal/coroutine"
+	"probesim.dev/sim/virtual"
 )
 
 // Proc is a process: code that runs on a coroutine and waits in virtual time.
@@ -49,7 +50,7 @@ func (p *Proc) Exit() { p.serves = nil }
 func (p *Proc) Name() string { return p.sleep.name[len(sleepOf):] }
 
 // Now returns the virtual time.
-func (p *Proc) Now() time.Duration { return p.sim.now }
+func (p *Proc) Now() virtual.Time { return p.sim.now }
 
 // Sim returns the world that the process lives in.
 func (p *Proc) Sim() *Sim { return p.sim }
@@ -104,12 +105,12 @@ func (p *Proc) Interrupt() {
 func (p *Proc) Wake() { p.sim.enable(p) }
 
 // WakeAt enables the process at time t. Call it right before Park.
-func (p *Proc) WakeAt(t time.Duration) { p.sim.Set(&p.sleep, t) }
+func (p *Proc) WakeAt(t virtual.Time) { p.sim.Set(&p.sleep, t) }
 
 // Sleep waits for d; not at all if d is not positive.
 func (p *Proc) Sleep(d time.Duration) {
 	if d > 0 {
-		p.WakeAt(p.sim.now + d)
+		p.WakeAt(p.sim.now.Add(d))
 		p.Park()
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 )
 
 // Each run draws the same examples, unless -rapid.seed says otherwise.
@@ -119,7 +120,7 @@ func start(t *rapid.T, p program, o sim.Options) *run {
 		r.chans = append(r.chans, sim.NewChan[int](r.Sim, fmt.Sprint("channel ", c), capacity))
 	}
 	for _, timer := range p.Timers {
-		r.At(timer.At, "callback", func() { r.trySend("callback", timer.Chan) })
+		r.At(virtual.At(timer.At), "callback", func() { r.trySend("callback", timer.Chan) })
 	}
 	for i, ops := range p.Procs {
 		if p.Serves {
@@ -139,7 +140,7 @@ func start(t *rapid.T, p program, o sim.Options) *run {
 
 // end runs the program until nothing happens any more.
 func (r *run) end() *run {
-	if err := r.RunUntil(time.Hour); err != nil {
+	if err := r.RunUntil(virtual.At(time.Hour)); err != nil {
 		r.t.Fatal(err)
 	}
 	return r
@@ -150,23 +151,23 @@ func (r *run) do(p *sim.Proc, o op) {
 	switch o.Kind {
 	case "sleep":
 		p.Sleep(o.For)
-		r.same("sleep of "+p.Name()+" returns at", p.Now(), before+o.For)
+		r.same("sleep of "+p.Name()+" returns at", p.Now().Offset(), before.Add(o.For).Offset())
 	case "send":
 		m := r.note(p.Name(), o.Chans[0])
 		m.blocks = true
 		r.chans[o.Chans[0]].Send(p, m.value)
-		m.returned = p.Now()
+		m.returned = p.Now().Offset()
 	case "try":
 		r.trySend(p.Name(), o.Chans[0])
 	case "preempt":
 		p.Preempt("in between")
-		r.same("preemption takes", p.Now(), before)
+		r.same("preemption takes", p.Now().Offset(), before.Offset())
 	case "recv":
 		order := len(r.notes)
-		r.receive(p, o, order, before, 0, r.chans[o.Chans[0]].Recv(p))
+		r.receive(p, o, order, before.Offset(), 0, r.chans[o.Chans[0]].Recv(p))
 	case "select":
 		order := len(r.notes)
-		p.Select(r.cases(o, func(p *sim.Proc, i, v int) { r.receive(p, o, order, before, i, v) })...)
+		p.Select(r.cases(o, func(p *sim.Proc, i, v int) { r.receive(p, o, order, before.Offset(), i, v) })...)
 	}
 }
 
@@ -181,7 +182,7 @@ func (r *run) cases(o op, handle func(p *sim.Proc, i, v int)) []sim.Case {
 
 // note notes a message that is about to be sent.
 func (r *run) note(who string, c int) *message {
-	m := &message{value: 1 + len(r.notes), order: len(r.notes), sent: r.Now()}
+	m := &message{value: 1 + len(r.notes), order: len(r.notes), sent: r.Now().Offset()}
 	r.messages[c] = append(r.messages[c], m)
 	r.log("%s sends %d to %d", who, m.value, c)
 	return m
@@ -211,8 +212,8 @@ func (r *run) receive(p *sim.Proc, o op, began int, since time.Duration, i, valu
 	m := r.messages[c][r.taken[c]]
 	r.taken[c]++
 	r.same(fmt.Sprintf("next from channel %d", c), time.Duration(value), time.Duration(m.value))
-	r.same(fmt.Sprintf("%s receives %d at", p.Name(), value), p.Now(), max(since, m.sent))
-	m.received, m.at = true, p.Now()
+	r.same(fmt.Sprintf("%s receives %d at", p.Name(), value), p.Now().Offset(), max(since, m.sent))
+	m.received, m.at = true, p.Now().Offset()
 	if m.order < began {
 		return // it was there already
 	}

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 )
 
 // A process that serves behaves like one that calls Select, with any chooser.
@@ -41,7 +42,7 @@ func (r *run) server(i int, ops []op) func(*sim.Proc) {
 		for ; k < len(ops); k++ {
 			r.waits[i] = &ops[k]
 			if ops[k].Kind == "recv" || ops[k].Kind == "select" {
-				order, since = len(r.notes), p.Now()
+				order, since = len(r.notes), p.Now().Offset()
 				key := fmt.Sprint(ops[k].Chans)
 				if cases[key] == nil {
 					cases[key] = r.cases(ops[k], received)
@@ -67,9 +68,9 @@ func TestGroupEndsServingProcess(t *testing.T) {
 			p.Serve(sim.On(c, func(_ *sim.Proc, v int) { got = append(got, v) }))
 		})
 	})
-	s.At(time.Second, "send", func() { c.TrySend(1) })
-	s.At(2*time.Second, "end", func() { s.End(group) })
-	s.At(3*time.Second, "send to nobody", func() { c.TrySend(2) })
+	s.At(virtual.At(time.Second), "send", func() { c.TrySend(1) })
+	s.At(virtual.At(2*time.Second), "end", func() { s.End(group) })
+	s.At(virtual.At(3*time.Second), "send to nobody", func() { c.TrySend(2) })
 	run1(t, s, time.Minute)
 	if want := "[1]"; fmt.Sprint(got) != want {
 		t.Errorf("received %v, want %s: only the value sent before the end", got, want)
@@ -97,7 +98,7 @@ func TestHandlerMayWait(t *testing.T) {
 			})
 			for i := range 3 {
 				s.At(0, "request", func() { requests.TrySend(i) })
-				s.At(time.Duration(i+1)*time.Second, "reply", func() { replies.TrySend(10 * i) })
+				s.At(virtual.At(time.Duration(i+1)*time.Second), "reply", func() { replies.TrySend(10 * i) })
 			}
 			run1(t, s, time.Minute)
 			want := []string{"request 0, reply 0 at 1s", "request 1, reply 10 at 2s", "request 2, reply 20 at 3s"}

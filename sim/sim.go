@@ -10,24 +10,23 @@
 package sim
 
 import (
-	"time"
-
 	"probesim.dev/internal/queue"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/internal/coroutine"
 	"probesim.dev/sim/limit"
+	"probesim.dev/sim/virtual"
 )
 
 // Options configure a Sim. The zero value starts at time 0 with canonical choices and no limits.
 type Options struct {
-	Start   time.Duration  // virtual time at the beginning; may be negative
+	Start   virtual.Time   // virtual time at the beginning; may be negative
 	Chooser choose.Chooser // nil: the canonical choices
 	Limits  limit.Limits
 }
 
 // Sim is one simulated world. It must be used from one goroutine.
 type Sim struct {
-	now    time.Duration
+	now    virtual.Time
 	timers queue.Timed[*Timer]
 	due    queue.FIFO[*Timer] // timers of this instant that have not fired
 	ready  queue.FIFO[*Proc]  // enabled processes, in the order in which they go
@@ -50,7 +49,7 @@ func New(o Options) *Sim {
 }
 
 // Now returns the virtual time.
-func (s *Sim) Now() time.Duration { return s.now }
+func (s *Sim) Now() virtual.Time { return s.now }
 
 // Events returns how many timers have fired and processes have run. Ticks that Unless spared do not count here,
 // but they count toward limits.
@@ -58,7 +57,7 @@ func (s *Sim) Events() int64 { return s.meter.Events() }
 
 // RunUntil lets time pass until t, and everything of the instant t happen. It ends early with a
 // *limit.Error when a limit is exceeded.
-func (s *Sim) RunUntil(t time.Duration) error {
+func (s *Sim) RunUntil(t virtual.Time) error {
 	for s.meter.Err() == nil {
 		if s.step() {
 			continue

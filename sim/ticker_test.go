@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 )
 
 // TestTickerDropsTicks has a receiver that is busy for a while after each tick. One tick waits for it;
@@ -20,7 +21,7 @@ func TestTickerDropsTicks(t *testing.T) {
 		s := sim.New(sim.Options{})
 		ticker := s.NewTicker("ticker", period)
 		s.Go("p", func(p *sim.Proc) {
-			next := period // the first tick that was not dropped and not received
+			next := virtual.At(period) // the first tick that was not dropped and not received
 			for _, ms := range busy {
 				before := p.Now()
 				ticker.C.Recv(p)
@@ -28,11 +29,11 @@ func TestTickerDropsTicks(t *testing.T) {
 					t.Errorf("tick received at %v, want %v", p.Now(), want)
 				}
 				// A tick that comes while one waits is dropped: the next one is the first after now.
-				next = (p.Now()/period + 1) * period
+				next = virtual.At((p.Now().Offset()/period + 1) * period)
 				p.Sleep(time.Duration(ms) * time.Millisecond)
 			}
 		})
-		if err := s.RunUntil(time.Hour); err != nil {
+		if err := s.RunUntil(virtual.At(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 		s.Close()
@@ -46,14 +47,14 @@ func TestTickerDoesNotCatchUp(t *testing.T) {
 	ticker := s.NewTicker("ticker", time.Second)
 	s.Go("p", func(p *sim.Proc) {
 		for range 3 {
-			got = append(got, p.Now())
+			got = append(got, p.Now().Offset())
 			p.Sleep(3500 * time.Millisecond)
 			ticker.C.Recv(p)
 		}
 		p.Sleep(0)
-		got = append(got, p.Now())
+		got = append(got, p.Now().Offset())
 		ticker.C.Recv(p)
-		got = append(got, p.Now())
+		got = append(got, p.Now().Offset())
 	})
 	run1(t, s, time.Minute)
 	if want := "[0s 3.5s 7s 10.5s 11s]"; fmt.Sprint(got) != want {
@@ -90,13 +91,13 @@ func TestTickerReset(t *testing.T) {
 func TestTickerResetAtTheTick(t *testing.T) {
 	s := sim.New(sim.Options{})
 	ticker := s.NewTicker("ticker", time.Second)
-	s.At(time.Second, "too late", func() { ticker.Reset(time.Second) })
-	s.At(2*time.Second, "early", func() {}) // the tick of 2 s is set after this
+	s.At(virtual.At(time.Second), "too late", func() { ticker.Reset(time.Second) })
+	s.At(virtual.At(2*time.Second), "early", func() {}) // the tick of 2 s is set after this
 	var got []time.Duration
 	s.Go("p", func(p *sim.Proc) {
 		for {
 			ticker.C.Recv(p)
-			got = append(got, p.Now())
+			got = append(got, p.Now().Offset())
 		}
 	})
 	run1(t, s, 1500*time.Millisecond)
@@ -113,14 +114,14 @@ func TestTickerUnless(t *testing.T) {
 	s := sim.New(sim.Options{})
 	ticker := s.NewTicker("ticker", time.Second)
 	ticker.Unless(func() bool { asked++; return idle })
-	s.At(2500*time.Millisecond, "something to do", func() { idle = false })
-	s.At(3500*time.Millisecond, "nothing to do", func() { idle = true })
+	s.At(virtual.At(2500*time.Millisecond), "something to do", func() { idle = false })
+	s.At(virtual.At(3500*time.Millisecond), "nothing to do", func() { idle = true })
 	s.Go("p", func(p *sim.Proc) {
 		ticker.C.Recv(p) // 1 s and 2 s are spared
-		got = append(got, p.Now())
+		got = append(got, p.Now().Offset())
 		p.Sleep(2500 * time.Millisecond) // the tick of 4 s waits
 		ticker.C.Recv(p)
-		got = append(got, p.Now())
+		got = append(got, p.Now().Offset())
 		ticker.C.Recv(p) // idle for ever
 	})
 	run1(t, s, 10*time.Second)

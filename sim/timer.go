@@ -1,11 +1,15 @@
 package sim
 
-import "time"
+import (
+	"time"
+
+	"probesim.dev/sim/virtual"
+)
 
 // Timer calls a function, ticks or wakes a process, at a time.
 type Timer struct {
 	set   uint64 // the number under which it waits; 0: it does not
-	at    time.Duration
+	at    virtual.Time
 	of    interface{ due(t *Timer, s *Sim) }
 	turns *int64 // how often it fired, with all others of its name
 	group *Group
@@ -32,14 +36,14 @@ func (s *Sim) NewTimer(name string, f func()) *Timer {
 }
 
 // Set has the timer fire at time t, or at this instant if t is past, instead of when it was set to.
-func (s *Sim) Set(t *Timer, at time.Duration) {
+func (s *Sim) Set(t *Timer, at virtual.Time) {
 	s.Stop(t)
 	t.at = max(at, s.now)
 	t.set = s.timers.Push(t.at, t)
 }
 
 // At calls f at time t, whatever group ends until then. Other calls may have the same name.
-func (s *Sim) At(t time.Duration, name string, f func()) {
+func (s *Sim) At(t virtual.Time, name string, f func()) {
 	s.Set(&Timer{name: name, of: call(f), turns: new(s.meter.Turn(name))}, t)
 }
 
@@ -66,13 +70,13 @@ type Ticker struct {
 func (s *Sim) NewTicker(name string, period time.Duration) *Ticker {
 	t := &Ticker{C: Chan[struct{}]{name: name, cap: 1}, sim: s, period: period}
 	t.timer = Timer{name: name, of: t, turns: s.meter.Turns(name), group: s.group}
-	s.Set(&t.timer, s.now+period)
+	s.Set(&t.timer, s.now.Add(period))
 	return t
 }
 
 func (t *Ticker) due(timer *Timer, s *Sim) {
 	timer.count(s)
-	s.Set(&t.timer, t.timer.at+t.period)
+	s.Set(&t.timer, t.timer.at.Add(t.period))
 	if t.idle != nil && t.C.awaited() && t.idle() {
 		s.meter.Spare(1)
 	} else {
@@ -88,7 +92,7 @@ func (t *Ticker) Unless(idle func() bool) { t.idle = idle }
 func (t *Ticker) Reset(period time.Duration) {
 	t.period = period
 	t.C.buf.Clear()
-	t.sim.Set(&t.timer, t.sim.now+period)
+	t.sim.Set(&t.timer, t.sim.now.Add(period))
 }
 
 // Stop ends the ticks.

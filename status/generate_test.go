@@ -128,7 +128,7 @@ func TestOtherOwnersConditionsAreNoChange(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
 	w.SetPodStatus(pod, running(pod, true), 0)
-	w.until(w.sim.Now())
+	w.until(w.sim.Now().Offset())
 	s := running(pod, true)
 	s.Conditions = append(s.Conditions, v1.PodCondition{Type: "a", Status: v1.ConditionTrue})
 	w.SetPodStatus(pod, s, 0)

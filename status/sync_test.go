@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/status"
 )
 
@@ -47,7 +48,7 @@ func TestCauseOfAPatch(t *testing.T) {
 	another := running(pod, true)
 	status.FindCondition(another, v1.PodReady).Message = "another message is a change"
 	set := func(at time.Duration, s *v1.PodStatus, cause int64) {
-		w.sim.At(at, "set", func() { w.SetPodStatus(pod, s, cause) })
+		w.sim.At(virtual.At(at), "set", func() { w.SetPodStatus(pod, s, cause) })
 	}
 	set(0, running(pod, false), 1)
 	set(500*time.Millisecond, running(pod, true), 2)
@@ -67,7 +68,7 @@ func TestOnlyTheNewestVersionIsSent(t *testing.T) {
 	a, b := w.pod("a"), w.pod("b")
 	w.SetPodStatus(a, running(a, false), 0)
 	for i := range 5 {
-		w.sim.At(500*time.Millisecond, "set", func() {
+		w.sim.At(virtual.At(500*time.Millisecond), "set", func() {
 			w.SetPodStatus(b, running(b, i%2 == 0), 0)
 			w.SetPodStatus(a, running(a, i%2 == 0), 0)
 		})
@@ -136,7 +137,7 @@ func TestPodMissingInTheAPI(t *testing.T) {
 	w.until(time.Second)
 	delete(w.api, "a")
 	w.SetPodStatus(a, running(a, false), 0)
-	w.sim.At(1005*time.Millisecond, "set", func() { w.SetPodStatus(a, running(a, true), 0) }) // during the GET
+	w.sim.At(virtual.At(1005*time.Millisecond), "set", func() { w.SetPodStatus(a, running(a, true), 0) }) // during the GET
 	w.expect(w.until(2*time.Second), "1s GET a", "1.01s GET a")
 	w.SetPodStatus(b, running(b, true), 0)
 	w.expect(w.until(3*time.Second), "2s GET a", "2.01s GET b", "2.02s PATCH b Running")

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/status"
 )
 
@@ -42,12 +43,12 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) now() time.Time { return start.Add(w.sim.Now()) }
+func (w *world) now() time.Time { return start.Add(w.sim.Now().Offset()) }
 
 // until runs the simulation until t and returns the calls since the last until.
 func (w *world) until(t time.Duration) []string {
 	w.t.Helper()
-	if err := w.sim.RunUntil(t); err != nil {
+	if err := w.sim.RunUntil(virtual.At(t)); err != nil {
 		w.t.Fatal(err)
 	}
 	calls := w.calls

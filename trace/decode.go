@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"probesim.dev/sim/virtual"
 )
 
 // MaxLine is the longest line, in bytes, that a Reader takes.
@@ -63,7 +65,7 @@ func (l *line) record() (Record, error) {
 
 func (l *line) fields() Record {
 	r := Record{
-		Step: l.Step, T: time.Duration(*l.T), Kind: l.Kind, Cause: l.Cause,
+		Step: l.Step, T: virtual.Time(*l.T), Kind: l.Kind, Cause: l.Cause,
 		Pod: l.Pod, Container: l.Container, Instance: l.Instance,
 		Probe: l.Probe, Result: l.Result, Took: time.Duration(l.Took),
 		GraceSeconds: l.GraceSeconds, ExitCode: l.ExitCode,

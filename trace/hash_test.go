@@ -3,10 +3,12 @@ package trace
 import (
 	"testing"
 	"time"
+
+	"probesim.dev/sim/virtual"
 )
 
 // run writes a small run to a recorder, with an internal record in between that later ones name as cause.
-func run(r *Recorder, t time.Duration) {
+func run(r *Recorder, t virtual.Time) {
 	added := r.Add(Record{Kind: PodAdded, Pod: "default/web"})
 	sync := r.Add(Record{Kind: PodSync, Pod: "default/web", Reason: "sync", Cause: added})
 	r.Add(Record{T: t, Kind: ContainerStarted, Pod: "default/web", Container: "app", Cause: sync})
@@ -15,9 +17,9 @@ func run(r *Recorder, t time.Duration) {
 func TestHashIsOfTheObservableRecords(t *testing.T) {
 	var observable, all, later Recorder
 	all.Internal = true
-	run(&observable, time.Second)
-	run(&all, time.Second)
-	run(&later, time.Second+1)
+	run(&observable, virtual.At(time.Second))
+	run(&all, virtual.At(time.Second))
+	run(&later, virtual.At(time.Second+1))
 
 	want := Hash(observable.Records())
 	if got := Hash(all.Records()); got != want {
@@ -31,7 +33,7 @@ func TestHashIsOfTheObservableRecords(t *testing.T) {
 // The hash of a run is what people compare between machines and releases: it changes only on purpose.
 func TestHashIsStable(t *testing.T) {
 	var r Recorder
-	run(&r, time.Second)
+	run(&r, virtual.At(time.Second))
 	const want = "a113f89d47a2ca0fbdad6b09e04bc40ae8554ad7d58d1b66461aa603a21fcd2c"
 	if got := Hash(r.Records()); got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -42,8 +44,8 @@ func TestHasherSinkEqualsHash(t *testing.T) {
 	var kept Recorder
 	var h Hasher
 	streamed := Recorder{Sink: h.Add}
-	run(&kept, time.Second)
-	run(&streamed, time.Second)
+	run(&kept, virtual.At(time.Second))
+	run(&streamed, virtual.At(time.Second))
 	sum := h.Sum()
 	if sum != Hash(kept.Records()) || h.Sum() != sum {
 		t.Error("a hash taken record by record differs from the hash of the records")

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"probesim.dev/sim/virtual"
 )
 
 // Each run draws the same examples, unless -rapid.seed says otherwise.
@@ -23,9 +25,9 @@ func TestAppendJSON(t *testing.T) {
 	}{
 		{"of a pod", Record{Step: 1, Kind: PodAdded, Pod: "default/web"},
 			`{"step":1,"t":0,"kind":"PodAdded","pod":"default/web"}`},
-		{"of the node, before t=0", Record{Step: 2, T: -time.Second, Kind: KubeletStarted},
+		{"of the node, before t=0", Record{Step: 2, T: virtual.At(-time.Second), Kind: KubeletStarted},
 			`{"step":2,"t":-1000000000,"kind":"KubeletStarted"}`},
-		{"instance 0 is written", Record{Step: 3, T: 300 * time.Millisecond, Kind: ContainerStarted, Cause: 1, Pod: "default/web", Container: "app"},
+		{"instance 0 is written", Record{Step: 3, T: virtual.At(300 * time.Millisecond), Kind: ContainerStarted, Cause: 1, Pod: "default/web", Container: "app"},
 			`{"step":3,"t":300000000,"kind":"ContainerStarted","cause":1,"pod":"default/web","container":"app","instance":0}`},
 		{"stopping", Record{Step: 4, Kind: ContainerStopping, Pod: "p", Container: "c", Instance: 2, GraceSeconds: 30, Reason: "LivenessProbe"},
 			`{"step":4,"t":0,"kind":"ContainerStopping","pod":"p","container":"c","instance":2,"graceSeconds":30,"reason":"LivenessProbe"}`},
@@ -74,7 +76,7 @@ var kinds = []Kind{PodAdded, PodDeleteRequested, PodRemoved, ContainerStarted, C
 func genRecord(t *rapid.T) Record {
 	text := func(label string) string { return strings.ToValidUTF8(rapid.String().Draw(t, label), "\ufffd") }
 	r := Record{
-		Step: rapid.Int64().Draw(t, "step"), T: time.Duration(rapid.Int64().Draw(t, "t")),
+		Step: rapid.Int64().Draw(t, "step"), T: virtual.Time(rapid.Int64().Draw(t, "t")),
 		Kind: rapid.SampledFrom(kinds).Draw(t, "kind"), Cause: rapid.Int64().Draw(t, "cause"), Pod: text("pod"),
 	}
 	if r.Container = text("container"); r.Container != "" {

@@ -6,7 +6,11 @@
 // time. Internal records say how the simulator got there and are written only when asked for.
 package trace
 
-import "time"
+import (
+	"time"
+
+	"probesim.dev/sim/virtual"
+)
 
 // Kind says what a record is about.
 type Kind string
@@ -75,8 +79,8 @@ const (
 
 // Record is one thing that happened. Which fields are set depends on Kind; see the constants.
 type Record struct {
-	Step  int64         // number of the record in its run, from 1
-	T     time.Duration // virtual time since t=0 of the scenario; negative before it
+	Step  int64        // number of the record in its run, from 1
+	T     virtual.Time // virtual time since t=0 of the scenario; negative before it
 	Kind  Kind
 	Cause int64 // Step of the record that caused this one; 0 if not known
 

@@ -6,12 +6,14 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"probesim.dev/sim/virtual"
 )
 
 // FormatTime writes a virtual time for people, to the millisecond: in seconds below ten minutes
 // ("85.027s"), with minutes and hours from there on ("1h02m03.400s").
-func FormatTime(t time.Duration) string {
-	ms := t.Round(time.Millisecond).Milliseconds()
+func FormatTime(t virtual.Time) string {
+	ms := t.Offset().Round(time.Millisecond).Milliseconds()
 	sign := ""
 	if ms < 0 {
 		sign, ms = "-", -ms

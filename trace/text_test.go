@@ -3,16 +3,18 @@ package trace
 import (
 	"testing"
 	"time"
+
+	"probesim.dev/sim/virtual"
 )
 
 func TestFormatTime(t *testing.T) {
-	for in, want := range map[time.Duration]string{
-		0:                                   "0.000s",
-		-1500 * time.Millisecond:            "-1.500s",
-		85027 * time.Millisecond:            "85.027s",
-		10*time.Minute - time.Nanosecond:    "10m00.000s",
-		12*time.Minute + 3*time.Second:      "12m03.000s",
-		25*time.Hour + 61*time.Second + 1e6: "25h01m01.001s",
+	for in, want := range map[virtual.Time]string{
+		0:                                    "0.000s",
+		virtual.At(-1500 * time.Millisecond): "-1.500s",
+		virtual.At(85027 * time.Millisecond): "85.027s",
+		virtual.At(10*time.Minute - time.Nanosecond):    "10m00.000s",
+		virtual.At(12*time.Minute + 3*time.Second):      "12m03.000s",
+		virtual.At(25*time.Hour + 61*time.Second + 1e6): "25h01m01.001s",
 	} {
 		if got := FormatTime(in); got != want {
 			t.Errorf("%d: got %s, want %s", in, got, want)

@@ -10,6 +10,7 @@ import (
 
 	"probesim.dev/report"
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/virtual"
 )
 
 // failing is a writer that fails after a number of writes.
@@ -66,7 +67,7 @@ func TestPanicIsCaught(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := (&selection{}).job(all[0].Plan("v1.37.0", new(int64(3))), 0)
-	s := j.simulate(context.Background(), false, nil, func(time.Duration) { panic("a bug") })
+	s := j.simulate(context.Background(), false, nil, func(virtual.Time) { panic("a bug") })
 	run := s.report()
 	if run.Outcome() != report.Broken {
 		t.Fatalf("the outcome is %s", run.Outcome())

@@ -46,7 +46,7 @@ func (out *output) finish(interrupted bool) error {
 // interruption says how many runs completed.
 func (out *output) interruption() error {
 	if j := out.jobs[0]; len(out.jobs) == 1 && out.emitted == 1 {
-		return fmt.Errorf("interrupted at %s of %s", value.Format(out.cases[0].Runs[0].Until), value.Format(j.until))
+		return fmt.Errorf("interrupted at %s of %s", value.Format(out.cases[0].Runs[0].Until.Offset()), value.Format(j.until.Offset()))
 	}
 	return fmt.Errorf("interrupted: %d of %d runs completed", out.completed(), len(out.jobs))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/virtual"
 )
 
 const library = "../../scenarios/library/quickstart"
@@ -41,8 +42,8 @@ func TestInterruptedRun(t *testing.T) {
 	cmd := newRoot(&stdout, &stderr)
 	out := newOutput(cmd, []*job{j}, runOptions{})
 	ctx, cancel := context.WithCancel(context.Background())
-	s := j.simulate(ctx, false, nil, func(now time.Duration) {
-		if now == time.Hour {
+	s := j.simulate(ctx, false, nil, func(now virtual.Time) {
+		if now == virtual.At(time.Hour) {
 			cancel()
 		}
 	})

@@ -5,17 +5,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/simulate"
+	"probesim.dev/sim/virtual"
 )
 
 // job is one run to simulate.
 type job struct {
 	plan   *scenarios.Plan
-	until  time.Duration
+	until  virtual.Time
 	group  int    // the same for all runs of one scenario and version
 	alone  bool   // the only run of its group
 	replay string // command that repeats this run
@@ -102,9 +102,9 @@ func planned(scenario *scenarios.Scenario) []string {
 }
 
 func (s *selection) job(plan *scenarios.Plan, group int) *job {
-	j := &job{plan: plan, until: plan.Duration, group: group, replay: simulate.Command(plan)}
+	j := &job{plan: plan, until: virtual.At(plan.Duration), group: group, replay: simulate.Command(plan)}
 	if s.until != 0 {
-		j.until = s.until
+		j.until = virtual.At(s.until)
 		j.replay += " --until " + value.Format(s.until)
 	}
 	return j

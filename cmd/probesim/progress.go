@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"probesim.dev/internal/value"
+	"probesim.dev/sim/virtual"
 )
 
 // progress reports on stderr how many runs are done, or how much virtual time of a single run has passed. On a terminal it
@@ -31,7 +32,7 @@ type progress struct {
 func newProgress(w io.Writer, jobs []*job) *progress {
 	p := &progress{w: w, terminal: isTerminal(w), total: len(jobs), quit: make(chan struct{})}
 	for _, j := range jobs {
-		p.until += j.until.Milliseconds()
+		p.until += j.until.Offset().Milliseconds()
 	}
 	return p
 }
@@ -82,11 +83,11 @@ func (p *progress) String() string {
 }
 
 // virtual returns a function that records the virtual time of one run.
-func (p *progress) virtual() func(time.Duration) {
+func (p *progress) virtual() func(virtual.Time) {
 	last := int64(0)
-	return func(t time.Duration) {
-		p.now.Add(t.Milliseconds() - last)
-		last = t.Milliseconds()
+	return func(t virtual.Time) {
+		p.now.Add(t.Offset().Milliseconds() - last)
+		last = t.Offset().Milliseconds()
 	}
 }
 

@@ -5,12 +5,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"probesim.dev/sim/virtual"
 )
 
 // TestProgress: a terminal shows one line that changes, other outputs get separate lines.
 func TestProgress(t *testing.T) {
-	day := &job{until: 24 * time.Hour}
-	month := &job{until: 30 * 24 * time.Hour}
+	day := &job{until: virtual.At(24 * time.Hour)}
+	month := &job{until: virtual.At(30 * 24 * time.Hour)}
 	for _, test := range []struct {
 		name     string
 		terminal bool
@@ -25,14 +27,14 @@ func TestProgress(t *testing.T) {
 		var b strings.Builder
 		p := newProgress(&b, test.jobs)
 		p.terminal = test.terminal
-		virtual := p.virtual()
-		virtual(time.Hour)
-		virtual(90 * time.Minute)
+		advance := p.virtual()
+		advance(virtual.At(time.Hour))
+		advance(virtual.At(90 * time.Minute))
 		p.show()
 		p.done(1)
 		p.show() // hidden while output is written
 		p.resume()
-		p.virtual()(90 * time.Minute)
+		p.virtual()(virtual.At(90 * time.Minute))
 		p.show()
 		p.stop()
 		p.show()

@@ -9,9 +9,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
+
+	"time"
 
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"

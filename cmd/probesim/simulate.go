@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/scenarios/simulate"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -15,7 +15,7 @@ type simulation struct {
 	job       *job
 	records   []trace.Record
 	internal  bool
-	end       time.Duration // before job.until if the run ended early
+	end       virtual.Time // before job.until if the run ended early
 	unreached []scenarios.Unreached
 	results   []expect.Result
 	err       error // why the run ended early
@@ -26,7 +26,7 @@ var errInterrupted = simulate.ErrInterrupted
 
 // simulate runs a job. It passes each new record to sink unless sink is nil, and the virtual time to progress now and then. A
 // panic becomes the error of the run.
-func (j *job) simulate(ctx context.Context, internal bool, sink func(*trace.Record), progress func(time.Duration)) *simulation {
+func (j *job) simulate(ctx context.Context, internal bool, sink func(*trace.Record), progress func(virtual.Time)) *simulation {
 	r := simulate.Run(ctx, j.plan, simulate.Options{Until: j.until, Internal: internal, Sink: sink, Progress: progress})
 	if j.alone {
 		r.Alone()

@@ -6,9 +6,9 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
 
 	"probesim.dev/report"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -89,9 +89,9 @@ func (out *output) stream(ctx context.Context, j *job) finished {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	virtual := out.progress.virtual()
-	s := j.simulate(ctx, out.verbose, sink, func(t time.Duration) {
-		virtual(t)
+	advance := out.progress.virtual()
+	s := j.simulate(ctx, out.verbose, sink, func(t virtual.Time) {
+		advance(t)
 		if err := w.Flush(); err != nil {
 			failed = err
 			cancel() // the reader is gone

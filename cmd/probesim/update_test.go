@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/virtual"
 )
 
 const observedScenario = `{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: app, image: x}]}}
@@ -45,7 +46,7 @@ func TestUpdateOfBrokenRuns(t *testing.T) {
 		jobs := []*job{}
 		for _, version := range []string{"v1.37.0", test.version} {
 			plan := all[0].Plan(version, nil)
-			jobs = append(jobs, &job{plan: plan, until: plan.Duration})
+			jobs = append(jobs, &job{plan: plan, until: virtual.At(plan.Duration)})
 		}
 		cmd := newRoot(&bytes.Buffer{}, &bytes.Buffer{})
 		cmd.SetContext(test.ctx)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	v1 "k8s.io/api/core/v1"
@@ -17,6 +16,7 @@ import (
 	"probesim.dev/report"
 	"probesim.dev/report/why"
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -181,7 +181,7 @@ type whyQuestion struct {
 	container string // empty: all containers
 	restart   *int
 	ready     bool
-	at        time.Duration
+	at        virtual.Time
 	pods      []*v1.Pod
 }
 
@@ -194,12 +194,13 @@ func (o *whyOptions) question(cmd *cobra.Command, j *job) (*whyQuestion, error) 
 		}
 	}
 	if o.at != "" {
-		at, err := value.ParseDuration(o.at)
+		after, err := value.ParseDuration(o.at)
 		if err != nil {
 			return nil, fmt.Errorf("--at: %w", err)
 		}
+		at := virtual.At(after)
 		if at > j.until {
-			return nil, fmt.Errorf("--at: the run ends at %s, before %s", value.Format(j.until), value.Format(at))
+			return nil, fmt.Errorf("--at: the run ends at %s, before %s", value.Format(j.until.Offset()), value.Format(at.Offset()))
 		}
 		q.at = at
 	}

@@ -17,6 +17,7 @@ import (
 	"probesim.dev/conformance/realkubelet"
 	"probesim.dev/report"
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -163,7 +164,7 @@ func runPlan(t *testing.T, plan *scenarios.Plan, f *flags) (*report.Run, error) 
 	}
 	return &report.Run{
 		Scenario: plan.Scenario.Metadata.Name, Description: plan.Scenario.Spec.Description,
-		Kubernetes: plan.Version, Seed: plan.Seed, Until: plan.Duration,
+		Kubernetes: plan.Version, Seed: plan.Seed, Until: virtual.At(plan.Duration),
 		Records: r.Records, Steps: len(r.Records), Restarts: report.CountRestarts(r.Records), Hash: trace.Hash(r.Records),
 	}, nil
 }

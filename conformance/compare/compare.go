@@ -12,6 +12,7 @@ import (
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -89,7 +90,7 @@ func (c *comparison) real(t *testing.T) (*realkubelet.Result, time.Duration, err
 	if c.JitterSeed != nil {
 		seed := choose.Seeded(*c.JitterSeed)
 		opts.StartSeed = *c.JitterSeed
-		opts.Jitter = func(t time.Duration) float64 {
+		opts.Jitter = func(t virtual.Time) float64 {
 			return seed.Fraction(choose.Choice{Kind: choose.Jitter, Key: t.String()})
 		}
 	}
@@ -125,7 +126,7 @@ func (c *comparison) follow(real *realkubelet.Result) explore.Options {
 }
 
 // simulate is an explore.Run.
-func (c *comparison) simulate(ch choose.Chooser, clock func(func() time.Duration), until time.Duration, internal bool) ([]trace.Record, error) {
+func (c *comparison) simulate(ch choose.Chooser, clock func(func() virtual.Time), until virtual.Time, internal bool) ([]trace.Record, error) {
 	if err := c.step(); err != nil {
 		return nil, err
 	}
@@ -143,7 +144,7 @@ func (c *comparison) once() time.Duration {
 	n := c.node(nil, false)
 	defer n.Close()
 	c.plan.Drive(n)
-	_ = n.RunUntil(c.plan.Duration) // a run that ends early shows when it is followed
+	_ = n.RunUntil(virtual.At(c.plan.Duration)) // a run that ends early shows when it is followed
 	return time.Since(start)
 }
 

@@ -14,6 +14,7 @@ import (
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/scenarios/library"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -113,7 +114,7 @@ func TestWrongRule(t *testing.T) {
 			if o.Equal() {
 				t.Fatal("no difference was found")
 			}
-			if got := o.Divergence.At.Truncate(time.Second); got != test.at || o.Signature() != test.signature {
+			if got := o.Divergence.At.Offset().Truncate(time.Second); got != test.at || o.Signature() != test.signature {
 				t.Errorf("at %v: %s; want at %v: %s\n%s", o.Divergence.At, o.Signature(), test.at, test.signature, o.Text())
 			}
 			if c := o.Calls(); !strings.Contains(c, "ExecSync") && !strings.Contains(c, "CreateContainer") && !strings.Contains(c, "APIPatch") {
@@ -144,7 +145,7 @@ func TestStepEndsTheComparison(t *testing.T) {
 
 func TestMergeCalls(t *testing.T) {
 	call := func(t time.Duration, method string) trace.Record {
-		return trace.Record{T: t, Kind: trace.CRICall, Pod: "default/web", Reason: method}
+		return trace.Record{T: virtual.At(t), Kind: trace.CRICall, Pod: "default/web", Reason: method}
 	}
 	real := calls([]trace.Record{call(1, "b"), call(1, "a"), {T: 1, Kind: trace.PodAdded}, call(3, "c")})
 	simulated := calls([]trace.Record{call(1, "a"), call(2, "x"), call(3, "c"), call(4, "y")})

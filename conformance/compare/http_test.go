@@ -19,6 +19,7 @@ import (
 	"probesim.dev/kube/profile"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/virtual"
 )
 
 // requests are what httpGet probes and hooks may ask.
@@ -70,7 +71,7 @@ func TestRequests(t *testing.T) {
 			n := node.New(node.Options{Profile: kubelet})
 			defer n.Close()
 			got.drive(&action)(n)
-			if err := n.RunUntil(12 * time.Second); err != nil {
+			if err := n.RunUntil(virtual.At(12 * time.Second)); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(want.seen, got.seen); diff != "" || len(want.seen) < 6 {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -13,7 +13,7 @@ import (
 func (o *Outcome) Records() int {
 	n := 0
 	for i := range o.Real {
-		if o.Real[i].Kind.Observable() && o.Real[i].T < o.Plan.Duration {
+		if o.Real[i].Kind.Observable() && o.Real[i].T < virtual.At(o.Plan.Duration) {
 			n++
 		}
 	}
@@ -56,7 +56,7 @@ const (
 // records. There must be a divergence, and Options.Internal must have been set.
 func (o *Outcome) Calls() string {
 	lines := mergeCalls(calls(o.Real), calls(o.Divergence.Simulated))
-	at, _ := slices.BinarySearchFunc(lines, o.Divergence.At, func(l callLine, t time.Duration) int { return int(l.t - t) })
+	at, _ := slices.BinarySearchFunc(lines, o.Divergence.At, func(l callLine, t virtual.Time) int { return int(l.t.Sub(t)) })
 	var b strings.Builder
 	b.WriteString("calls around it (- real kubelet, + simulator)\n")
 	for _, l := range lines[max(0, at-callsBefore):min(len(lines), at+callsAfter)] {
@@ -67,7 +67,7 @@ func (o *Outcome) Calls() string {
 
 // callLine is a call of one side or both.
 type callLine struct {
-	t          time.Duration
+	t          virtual.Time
 	text, mark string
 }
 
@@ -85,7 +85,7 @@ func calls(records []trace.Record) []callLine {
 
 func byTimeAndText(a, b callLine) int {
 	if a.t != b.t {
-		return int(a.t - b.t)
+		return int(a.t.Sub(b.t))
 	}
 	return strings.Compare(a.text, b.text)
 }

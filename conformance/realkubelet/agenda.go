@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"container/heap"
 	"sync"
-	"time"
+
+	"probesim.dev/sim/virtual"
 )
 
 // agenda is what is to happen, by time and then in the order in which it was added.
@@ -15,12 +16,12 @@ type agenda struct {
 }
 
 type item struct {
-	t   time.Duration
+	t   virtual.Time
 	seq int
 	do  func()
 }
 
-func (a *agenda) add(t time.Duration, do func()) {
+func (a *agenda) add(t virtual.Time, do func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.added++
@@ -28,7 +29,7 @@ func (a *agenda) add(t time.Duration, do func()) {
 }
 
 // next returns when the first item is due, but not later than until.
-func (a *agenda) next(until time.Duration) time.Duration {
+func (a *agenda) next(until virtual.Time) virtual.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.items) == 0 {
@@ -38,7 +39,7 @@ func (a *agenda) next(until time.Duration) time.Duration {
 }
 
 // pop takes out the first item if it is due.
-func (a *agenda) pop(now time.Duration) func() {
+func (a *agenda) pop(now virtual.Time) func() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.items) == 0 || a.items[0].t > now {

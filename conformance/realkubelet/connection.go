@@ -92,9 +92,9 @@ func (c *connection) sleep(kind fakeruntime.DelayKind, podUID string) (time.Dura
 	}
 	d.waiting[w], c.apiCalls[w] = struct{}{}, struct{}{}
 	d.mu.Unlock()
-	d.at(start+latency, func() { c.wake(w) })
+	d.at(start.Add(latency), func() { c.wake(w) })
 	<-w.done
-	return d.now() - start, w.op.Err
+	return d.now().Sub(start), w.op.Err
 }
 
 // wake ends a sleep.

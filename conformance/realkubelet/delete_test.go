@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -18,7 +19,7 @@ func deleted(t *testing.T, grace ...*int64) *Result {
 	stops := fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, From: seconds(5), Exit: &fakeruntime.Exit{Code: 143}}
 	return mustRun(t, Options{Duration: 60 * time.Second}, addAt0(newPod("p", v1.Container{}), program(stops), func(w scenarios.World) {
 		for i, g := range grace {
-			w.At(time.Duration(10+i)*time.Second, func() { w.DeletePod("default", "p", g) })
+			w.At(virtual.At(time.Duration(10+i)*time.Second), func() { w.DeletePod("default", "p", g) })
 		}
 	}))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/sim/virtual"
 )
 
 // driver makes a fakeruntime wait: the kubelet's goroutines block in call until the runtime says that
@@ -42,22 +43,22 @@ func newDriver(epoch time.Time, o fakeruntime.Options) *driver {
 }
 
 // now returns the virtual time since t=0.
-func (d *driver) now() time.Duration { return time.Since(d.epoch) }
+func (d *driver) now() virtual.Time { return virtual.At(time.Since(d.epoch)) }
 
 // apiNow returns what the clock of the API server says, which is on another machine.
-func (d *driver) apiNow() time.Time { return d.epoch.Add(d.now()) }
+func (d *driver) apiNow() time.Time { return d.epoch.Add(d.now().Offset()) }
 
 // stepClock has the wall clock of the node jump.
 func (d *driver) stepClock(by time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.runtime.StepClock(d.now(), by)
-	setClock(d.runtime.Wall(0))
+	setClock(d.runtime.Wall(0).Offset())
 }
 
 // wallNanos returns a time by the node's wall clock (fakeruntime.Runtime.Wall) as the runtime tells it, in nanoseconds since
 // 1970.
-func (d *driver) wallNanos(t time.Duration) int64 { return d.epoch.Add(t).UnixNano() }
+func (d *driver) wallNanos(t virtual.Wall) int64 { return d.epoch.Add(t.Offset()).UnixNano() }
 
 // cancelProbes ends the commands that run for probes in a pod.
 func (d *driver) cancelProbes(podUID string) {
@@ -70,7 +71,7 @@ func (d *driver) cancelProbes(podUID string) {
 }
 
 // at puts do on the agenda. do must not block.
-func (d *driver) at(t time.Duration, do func()) {
+func (d *driver) at(t virtual.Time, do func()) {
 	d.agenda.add(t, do)
 	d.poke()
 }
@@ -90,7 +91,7 @@ func (d *driver) kill(k fakeruntime.Kill) bool {
 }
 
 // powerOff ends all containers.
-func (d *driver) powerOff(back time.Duration, cause int64) {
+func (d *driver) powerOff(back virtual.Time, cause int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.runtime.PowerOff(d.now(), back, cause)
@@ -152,7 +153,7 @@ func (d *driver) poke() {
 
 // run lets things happen until the time is over, and then closes ended. It is the only goroutine of the
 // bubble that may call synctest.Wait.
-func (d *driver) run(until time.Duration) {
+func (d *driver) run(until virtual.Time) {
 	for {
 		synctest.Wait()
 		if do := d.due(); do != nil {
@@ -168,14 +169,14 @@ func (d *driver) run(until time.Duration) {
 }
 
 // wait blocks until something is due or comes up.
-func (d *driver) wait(until time.Duration) {
+func (d *driver) wait(until virtual.Time) {
 	next := d.agenda.next(until)
 	d.mu.Lock()
 	if at, ok := d.runtime.Next(); ok {
 		next = min(next, at)
 	}
 	d.mu.Unlock()
-	timer := time.NewTimer(next - d.now())
+	timer := time.NewTimer(next.Sub(d.now()))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

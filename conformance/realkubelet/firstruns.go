@@ -13,13 +13,14 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/status"
 
 	"probesim.dev/prober"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
 // FirstRun is the first run of a probe worker.
 type FirstRun struct {
 	Worker string // such as "liveness worker default/web/app"
-	T      time.Duration
+	T      virtual.Time
 	Period time.Duration // of the probe
 }
 
@@ -27,7 +28,7 @@ type FirstRun struct {
 // run by getting the status of its pod, and has to probe or to set a result sooner or later, which says whose it is
 // (pkg/kubelet/prober/worker.go). One that never does leaves no trace.
 type firstRuns struct {
-	now  func() time.Duration
+	now  func() virtual.Time
 	pods *podSource
 
 	mu   sync.Mutex

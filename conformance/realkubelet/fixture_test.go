@@ -110,4 +110,4 @@ func of(r *Result, k trace.Kind) []trace.Record {
 }
 
 // ms returns the time of a record in milliseconds.
-func ms(rec trace.Record) float64 { return float64(rec.T.Microseconds()) / 1000 }
+func ms(rec trace.Record) float64 { return float64(rec.T.Offset().Microseconds()) / 1000 }

@@ -5,10 +5,11 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"time"
 	_ "unsafe" // for linkname
 
 	_ "k8s.io/apimachinery/pkg/util/wait"
+
+	"probesim.dev/sim/virtual"
 )
 
 // DefaultJitter is the part of every jitter that is drawn when Options say nothing: the middle.
@@ -16,8 +17,8 @@ const DefaultJitter = 0.5
 
 // Draw is a random number that the kubelet drew with wait.Jitter.
 type Draw struct {
-	T     time.Duration // virtual time since t=0
-	Value float64       // from 0 up to, not including, 1
+	T     virtual.Time // virtual time since t=0
+	Value float64      // from 0 up to, not including, 1
 	// Requeue says that a pod worker drew it at the end of a sync; the other draws decide nothing that a
 	// trace shows.
 	Requeue bool
@@ -32,8 +33,8 @@ var jitterRand func() float64
 
 // jitter is a source of random numbers that remembers what it gave.
 type jitter struct {
-	draw func(t time.Duration) float64
-	now  func() time.Duration
+	draw func(t virtual.Time) float64
+	now  func() virtual.Time
 	// counts reports whether what draws now is not part of a kubelet that was stopped.
 	counts func() bool
 

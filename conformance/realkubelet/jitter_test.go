@@ -9,16 +9,17 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
 func TestJitter(t *testing.T) {
-	var asked []time.Duration
-	r := mustRun(t, Options{Duration: 3 * time.Minute, Jitter: func(t time.Duration) float64 {
+	var asked []virtual.Time
+	r := mustRun(t, Options{Duration: 3 * time.Minute, Jitter: func(t virtual.Time) float64 {
 		asked = append(asked, t)
 		return 0.25
 	}}, addAt0(base("p00")))
-	var recorded []time.Duration
+	var recorded []virtual.Time
 	for _, d := range r.Draws {
 		if d.Value != 0.25 {
 			t.Fatalf("drew %v, want 0.25", d.Value)
@@ -46,7 +47,7 @@ func TestYoungKubelet(t *testing.T) {
 		t.Errorf("draws %v, again %v, with another seed %v", startsOf(one), startsOf(again), startsOf(two))
 	}
 	for _, r := range one.StartDraws[0].Runs {
-		if !slices.ContainsFunc(startsOf(one), func(f float64) bool { return time.Duration(f*float64(r.Period)) == r.T }) {
+		if !slices.ContainsFunc(startsOf(one), func(f float64) bool { return virtual.At(time.Duration(f*float64(r.Period))) == r.T }) {
 			t.Errorf("%+v: no worker drew that", r)
 		}
 	}

@@ -25,6 +25,7 @@ import (
 	httpprobe "k8s.io/kubernetes/pkg/probe/http"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -87,7 +88,7 @@ func (n *network) attach(k *kubelet.Kubelet) {
 type try struct {
 	*network
 	asker
-	deadline time.Duration // 0 for none
+	deadline virtual.Time // 0 for none
 	retry    bool
 }
 
@@ -95,7 +96,7 @@ type try struct {
 func (n *network) try(a asker, timeout time.Duration, run func(try) (probe.Result, string, error)) (probe.Result, string, error) {
 	n.driver.hold()
 	rec := n.about(a)
-	t := try{network: n, asker: a, deadline: n.driver.now() + timeout, retry: n.probes.begin(a.key())}
+	t := try{network: n, asker: a, deadline: n.driver.now().Add(timeout), retry: n.probes.begin(a.key())}
 	result, message, err := run(t)
 	n.driver.hold()
 	rec.Result, rec.Message = trace.Result(result), message
@@ -149,7 +150,7 @@ func unaskedProbe(event string) (p trace.Probe, why string, ok bool) {
 func (t *try) request(c fakeruntime.Call) *pending {
 	c.PodUID, c.Name, c.Probe, c.Hook = string(t.uid), t.container, t.probe, t.hook
 	if t.deadline > 0 {
-		c.Timeout = t.deadline - t.driver.now()
+		c.Timeout = t.deadline.Sub(t.driver.now())
 	}
 	c.Retry = c.Retry || t.retry
 	return t.driver.submit(c)

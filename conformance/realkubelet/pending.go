@@ -1,9 +1,8 @@
 package realkubelet
 
 import (
-	"time"
-
 	"probesim.dev/fakeruntime"
+	"probesim.dev/sim/virtual"
 )
 
 // waiter is where a blocked call finds its result.
@@ -17,7 +16,7 @@ type pending struct {
 	*waiter
 	driver      *driver
 	accepted    bool            // of a connection
-	frozenUntil time.Duration   // the program that is to answer; 0 if it is not
+	frozenUntil virtual.Time    // the program that is to answer; 0 if it is not
 	submitted   *fakeruntime.Op // while it is waited for
 }
 

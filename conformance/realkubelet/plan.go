@@ -2,10 +2,10 @@ package realkubelet
 
 import (
 	"errors"
-	"time"
 
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
 )
 
 // ErrStepClock says that a run cannot be made in which the wall clock jumps.
@@ -20,7 +20,7 @@ func ForPlan(p *scenarios.Plan, o Options) Options {
 		o.StartSeed = *p.Seed
 		if o.Jitter == nil {
 			seeded := choose.Seeded(*p.Seed)
-			o.Jitter = func(t time.Duration) float64 {
+			o.Jitter = func(t virtual.Time) float64 {
 				return seeded.Fraction(choose.Choice{Kind: choose.Jitter, Key: t.String()})
 			}
 		}

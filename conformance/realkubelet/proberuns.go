@@ -2,8 +2,8 @@ package realkubelet
 
 import (
 	"sync"
-	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -28,7 +28,7 @@ type probeKey struct {
 
 type probeRun struct {
 	tries int
-	began time.Duration
+	began virtual.Time
 }
 
 // begin notes the begin of a try and reports whether it is not the first of its run.
@@ -50,13 +50,13 @@ func (p *probeRuns) end(key probeKey, rec trace.Record) {
 	if !over {
 		return
 	}
-	rec.Kind, rec.Probe, rec.Took = trace.ProbeExecuted, key.probe, p.recorder.now()-began
+	rec.Kind, rec.Probe, rec.Took = trace.ProbeExecuted, key.probe, p.recorder.now().Sub(began)
 	p.first.probed(&rec)
 	p.recorder.add(rec)
 }
 
 // ended reports whether the run is over with this try, and when it began.
-func (p *probeRuns) ended(key probeKey, broken bool) (began time.Duration, over bool) {
+func (p *probeRuns) ended(key probeKey, broken bool) (began virtual.Time, over bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	run := p.runs[key]

@@ -2,14 +2,14 @@ package realkubelet
 
 import (
 	"sync"
-	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
 // recorder keeps the trace of a run. The kubelet's goroutines write to it at once.
 type recorder struct {
-	now func() time.Duration
+	now func() virtual.Time
 
 	mu     sync.Mutex
 	trace  trace.Recorder

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/mount-utils"
 
 	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/kube/kubeletconfig"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -34,9 +34,9 @@ type node struct {
 	err     error           // the first
 
 	seed    int64
-	started time.Duration // when the kubelet was
-	first   *firstRuns    // of its probe workers
-	drawn   []StartDraws  // by the kubelets before this one
+	started virtual.Time // when the kubelet was
+	first   *firstRuns   // of its probe workers
+	drawn   []StartDraws // by the kubelets before this one
 }
 
 // start starts the first kubelet.
@@ -86,7 +86,7 @@ func (n *node) stop() bool {
 }
 
 // powerOff has the node go down, after stop. What is on its disk stays, but nothing is mounted any more.
-func (n *node) powerOff(back time.Duration, cause int64) {
+func (n *node) powerOff(back virtual.Time, cause int64) {
 	n.driver.powerOff(back, cause)
 	n.mounter = mount.NewFakeMounter(nil)
 }

@@ -15,6 +15,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/kubeletconfig"
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -41,7 +42,7 @@ type Options struct {
 	Triggers bool
 	// Jitter returns the part of a jitter that wait.Jitter draws at time t, from 0 up to, not including,
 	// 1. Nil: always DefaultJitter.
-	Jitter func(t time.Duration) float64
+	Jitter func(t virtual.Time) float64
 	// Procs is how many of the kubelet's goroutines run at once. 0 means 1, with which each runs until it
 	// blocks and runs repeat; with more, other orders of what happens at one instant come up.
 	Procs int
@@ -62,7 +63,7 @@ type Result struct {
 // StartDraws are the parts of their period, from 0 to 1, that the young probe workers of a kubelet waited for before
 // their first run, in the order in which they drew them, and when each of its workers, young or not, ran first.
 type StartDraws struct {
-	T      time.Duration // when the kubelet was started
+	T      virtual.Time // when the kubelet was started
 	Values []float64
 	Runs   []FirstRun
 }
@@ -119,7 +120,7 @@ func run(opts Options, root string, draws *jitter, drive func(scenarios.World), 
 	if err := n.start(ctx); err != nil {
 		return err
 	}
-	go d.run(opts.Duration)
+	go d.run(virtual.At(opts.Duration))
 	<-d.ended
 	defer d.end()
 

@@ -14,6 +14,7 @@ import (
 	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -26,7 +27,7 @@ func TestBase(t *testing.T) {
 	r := mustRun(t, Options{
 		Duration: 100 * time.Second,
 		Delays:   fakeruntime.Delays{ImageStatus: zero, APIGet: zero, APIPatch: zero, APIDelete: zero},
-		Jitter:   func(time.Duration) float64 { return 0 },
+		Jitter:   func(virtual.Time) float64 { return 0 },
 	}, addAt0(base("p00")))
 	got := jsonl(r.Records) + "\n"
 	if diff := cmp.Diff(sorted(golden(t, "base.jsonl", got)), sorted(got)); diff != "" {
@@ -78,11 +79,11 @@ func TestRunsRepeat(t *testing.T) {
 
 func TestRecordsAreInOrder(t *testing.T) {
 	r := mustRun(t, Options{Duration: 100 * time.Second, Internal: true}, addAt0(base("p00")))
-	if !slices.IsSortedFunc(r.Records, func(a, b trace.Record) int { return int(a.T - b.T) }) {
+	if !slices.IsSortedFunc(r.Records, func(a, b trace.Record) int { return int(a.T.Sub(b.T)) }) {
 		t.Error("the records are not in the order of time")
 	}
 	first, last := r.Records[0], r.Records[len(r.Records)-1]
-	if first.T != -DefaultUptime || last.T > 100*time.Second {
+	if first.T != virtual.At(-DefaultUptime) || last.T > virtual.At(100*time.Second) {
 		t.Errorf("records from %v to %v, want from the start of the kubelet to the end of the run", first.T, last.T)
 	}
 }

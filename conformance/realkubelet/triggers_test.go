@@ -24,8 +24,8 @@ func TestTriggers(t *testing.T) {
 		t.Errorf("who took it: %+v", last)
 	}
 	for i, p := range probed {
-		if want := last.T + 20*time.Second*time.Duration(i); p.T-p.Took != want {
-			t.Errorf("probe %d began at %v, want %v", i, p.T-p.Took, want)
+		if want := last.T.Add(20 * time.Second * time.Duration(i)); p.T.Add(-p.Took) != want {
+			t.Errorf("probe %d began at %v, want %v", i, p.T.Add(-p.Took), want)
 		}
 	}
 	if r := mustRun(t, Options{Duration: 50 * time.Second}, addAt0(newPod("p", app), program(fakeruntime.Rule{}))); len(of(r, trace.TriggerTaken)) != 0 {

@@ -10,6 +10,7 @@ import (
 	"probesim.dev/apiserver"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -73,7 +74,7 @@ func (w *world) ShutDown() bool {
 	return true
 }
 
-func (w *world) PowerOff(back time.Duration, cause int64) { w.node.powerOff(back, cause) }
+func (w *world) PowerOff(back virtual.Time, cause int64) { w.node.powerOff(back, cause) }
 
 func (w *world) SetDelays(d ...fakeruntime.Delays) { w.driver.setDelays(d) }
 
@@ -99,7 +100,7 @@ func (w *world) StepClock(by time.Duration) {
 
 func (w *world) Record(r trace.Record) int64 { return w.recorder.add(r) }
 
-func (w *world) At(t time.Duration, do func()) { w.driver.at(t, do) }
+func (w *world) At(t virtual.Time, do func()) { w.driver.at(t, do) }
 
 // Observe calls f under the lock of the trace: of the world, f may use At only.
 func (w *world) Observe(f func(*trace.Record)) { w.recorder.observe(f) }

@@ -5,19 +5,20 @@ import (
 	"time"
 
 	"probesim.dev/report"
+	"probesim.dev/sim/virtual"
 )
 
 // shown is the time that a timeline shows before a failure, and at least as much after.
 const shown = 40 * time.Second
 
 // Around returns the part of a run to show around a moment. The run ends at end.
-func Around(t, end time.Duration) (from, to time.Duration) {
-	from = max(0, min(t, end)-shown).Truncate(time.Second)
-	return from, min(end, from+2*shown)
+func Around(t, end virtual.Time) (from, to virtual.Time) {
+	from = virtual.At(max(0, min(t, end).Add(-shown)).Offset().Truncate(time.Second))
+	return from, min(end, from.Add(2*shown))
 }
 
 // part is a part of a run that a message shows.
-type part struct{ from, to time.Duration }
+type part struct{ from, to virtual.Time }
 
 // maxParts is the number of parts of a run that a message shows.
 const maxParts = 3
@@ -36,8 +37,8 @@ func parts(run *report.Run) []part {
 }
 
 // moments returns the virtual times of failures: the time of the marked record, or of the middle one of those around it.
-func moments(all []report.Expectation) []time.Duration {
-	var list []time.Duration
+func moments(all []report.Expectation) []virtual.Time {
+	var list []virtual.Time
 	for i := range all {
 		for _, f := range all[i].Failures {
 			if len(f.Around) == 0 {

@@ -5,18 +5,18 @@ import (
 	"flag"
 	"slices"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
 	"probesim.dev/internal/queue"
+	"probesim.dev/sim/virtual"
 )
 
 // Each run draws the same examples, unless -rapid.seed says otherwise.
 var _ = flag.Set("rapid.seed", "1")
 
 type item struct {
-	at time.Duration
+	at virtual.Time
 	n  uint64 // 0: it does not wait
 }
 
@@ -44,10 +44,10 @@ func TestTimed(t *testing.T) {
 				forget()
 			case do < 4 && len(model) > 0:
 				again := forget()
-				again.at = time.Duration(rapid.IntRange(0, 5).Draw(t, "again at"))
+				again.at = virtual.Time(rapid.IntRange(0, 5).Draw(t, "again at"))
 				push(again)
 			case do == 4:
-				until := time.Duration(rapid.IntRange(0, 5).Draw(t, "until"))
+				until := virtual.Time(rapid.IntRange(0, 5).Draw(t, "until"))
 				got, ok := q.Pop(until)
 				if want := len(model) > 0 && model[0].at <= until; ok != want || ok && got != model[0] {
 					t.Fatalf("popped %v, %v, want the first of %v until %v", got, ok, model, until)
@@ -56,12 +56,12 @@ func TestTimed(t *testing.T) {
 					model = model[1:]
 				}
 			case do == 5:
-				at := time.Duration(rapid.IntRange(0, 5).Draw(t, "dropped"))
+				at := virtual.Time(rapid.IntRange(0, 5).Draw(t, "dropped"))
 				dropped := func(i *item) bool { return i.at == at }
 				q.Drop(dropped)
 				model = slices.DeleteFunc(model, dropped)
 			default:
-				push(&item{at: time.Duration(rapid.IntRange(0, 5).Draw(t, "at"))})
+				push(&item{at: virtual.Time(rapid.IntRange(0, 5).Draw(t, "at"))})
 			}
 			if at, ok := q.Next(); ok != (len(model) > 0) || ok && at != model[0].at {
 				t.Fatalf("next is %v %v", at, ok)

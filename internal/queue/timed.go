@@ -2,7 +2,8 @@ package queue
 
 import (
 	"slices"
-	"time"
+
+	"probesim.dev/sim/virtual"
 )
 
 // Timed is a list by time, and among equal times in the order of Push. An item that does not wait any more stays in it until its
@@ -18,7 +19,7 @@ type Timed[T any] struct {
 }
 
 type entry[T any] struct {
-	at   time.Duration
+	at   virtual.Time
 	n    uint64
 	item T
 }
@@ -26,7 +27,7 @@ type entry[T any] struct {
 func (e *entry[T]) before(o *entry[T]) bool { return e.at < o.at || e.at == o.at && e.n < o.n }
 
 // Push adds an item that waits for a time, and returns its number: the first is 1.
-func (q *Timed[T]) Push(at time.Duration, item T) uint64 {
+func (q *Timed[T]) Push(at virtual.Time, item T) uint64 {
 	q.pushed++
 	q.entries = append(q.entries, entry[T]{at, q.pushed, item})
 	q.up(len(q.entries) - 1)
@@ -34,7 +35,7 @@ func (q *Timed[T]) Push(at time.Duration, item T) uint64 {
 }
 
 // Next returns the earliest time that an item waits for, false if there is none.
-func (q *Timed[T]) Next() (time.Duration, bool) {
+func (q *Timed[T]) Next() (virtual.Time, bool) {
 	for len(q.entries) > 0 && !q.waits(q.entries[0]) {
 		q.removeFirst()
 		q.forgotten--
@@ -46,10 +47,10 @@ func (q *Timed[T]) Next() (time.Duration, bool) {
 }
 
 // Due reports whether there is something to Pop at t.
-func (q *Timed[T]) Due(t time.Duration) bool { return len(q.entries) > 0 && q.entries[0].at <= t }
+func (q *Timed[T]) Due(t virtual.Time) bool { return len(q.entries) > 0 && q.entries[0].at <= t }
 
 // Pop takes out the first item if its time is not after t, and what does not wait any more.
-func (q *Timed[T]) Pop(t time.Duration) (item T, ok bool) {
+func (q *Timed[T]) Pop(t virtual.Time) (item T, ok bool) {
 	if at, ok := q.Next(); !ok || at > t {
 		return item, false
 	}

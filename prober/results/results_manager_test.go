@@ -10,6 +10,7 @@ import (
 
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -50,15 +51,15 @@ func TestThe21stUpdateBlocks(t *testing.T) {
 	returned := map[string]time.Duration{}
 	for i := range 22 {
 		id := fmt.Sprintf("c%02d", i)
-		s.At(time.Duration(i), "start", func() {
+		s.At(virtual.At(time.Duration(i)), "start", func() {
 			s.Go("worker of "+id, func(p *sim.Proc) {
 				m.Set(p, Update{ContainerID: id, Result: Failure})
-				returned[id] = p.Now()
+				returned[id] = p.Now().Offset()
 			})
 		})
 	}
 	var got []string
-	s.At(time.Second, "sync loop", func() {
+	s.At(virtual.At(time.Second), "sync loop", func() {
 		if _, stored := m.Get("c21"); len(returned) != 20 || !stored {
 			t.Errorf("%d of 22 calls have returned, want 20; the last result is stored: %v, want true", len(returned), stored)
 		}
@@ -137,7 +138,7 @@ func TestChangesHaveRecords(t *testing.T) {
 func run(t *testing.T, s *sim.Sim) {
 	t.Helper()
 	defer s.Close()
-	if err := s.RunUntil(time.Hour); err != nil {
+	if err := s.RunUntil(virtual.At(time.Hour)); err != nil {
 		t.Error(err)
 	}
 }

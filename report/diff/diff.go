@@ -8,15 +8,15 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
-	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
 // Run is one run to compare.
 type Run struct {
 	Records []trace.Record // oldest first; Compare ignores internal records
-	End     time.Duration  // virtual time at which the run ended
+	End     virtual.Time   // virtual time at which the run ended
 }
 
 // Side names the runs that contain a record.
@@ -38,14 +38,14 @@ type Line struct {
 // which change with each release, status patches without a visible change, and the order of records at one instant.
 type Difference struct {
 	// First is the virtual time of the first difference.
-	First time.Duration
+	First virtual.Time
 	// Around holds the records around First, oldest first. It is empty if the runs are the same.
 	Around []Line
 
 	// Diverges is true if the runs differ in more than timing: one has a record that the other does not have at any time.
 	Diverges bool
 	// Divergence is the virtual time of the first such record.
-	Divergence time.Duration
+	Divergence virtual.Time
 	// AroundDivergence holds the records around Divergence. It is empty unless Divergence is later than First.
 	AroundDivergence []Line
 
@@ -79,7 +79,7 @@ func Compare(a, b Run) *Difference {
 	return d
 }
 
-func firstTime(x, y []item) time.Duration {
+func firstTime(x, y []item) virtual.Time {
 	switch {
 	case len(x) == 0:
 		return y[0].record.T
@@ -136,8 +136,8 @@ func untimedKey(r trace.Record) []byte {
 const context = 3
 
 // firstFrom returns the index of the first item at or after a time.
-func firstFrom(items []item, t time.Duration) int {
-	n, _ := slices.BinarySearchFunc(items, t, func(i item, t time.Duration) int { return cmp.Compare(i.record.T, t) })
+func firstFrom(items []item, t virtual.Time) int {
+	n, _ := slices.BinarySearchFunc(items, t, func(i item, t virtual.Time) int { return cmp.Compare(i.record.T, t) })
 	return n
 }
 

@@ -7,19 +7,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
 // web returns a run with records of one pod, each written as "TIME KIND ARGUMENT".
 func web(lines ...string) Run {
-	r := Run{End: time.Minute}
+	r := Run{End: virtual.At(time.Minute)}
 	for i, line := range lines {
 		f := strings.Fields(line)
 		t, err := time.ParseDuration(f[0])
 		if err != nil {
 			panic(err)
 		}
-		rec := trace.Record{Step: int64(i + 1), T: t, Kind: trace.Kind(f[1]), Pod: "default/web"}
+		rec := trace.Record{Step: int64(i + 1), T: virtual.At(t), Kind: trace.Kind(f[1]), Pod: "default/web"}
 		switch rec.Kind {
 		case trace.StatusPatched:
 			rec.Status = &trace.PodStatus{Phase: "Running", Ready: f[2] == "ready"}

@@ -2,8 +2,8 @@ package diff
 
 import (
 	"bytes"
-	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -29,7 +29,7 @@ func sequenceOf(r *trace.Record) sequence {
 
 // divergence returns the first time at which one run has a record that the other run does not have, at any time, at the same
 // place of its sequence.
-func divergence(x, y []item) (first time.Duration, found bool) {
+func divergence(x, y []item) (first virtual.Time, found bool) {
 	a, b := sequencesOf(x), sequencesOf(y)
 	compare := func(own, other []*trace.Record) {
 		for i, r := range own {

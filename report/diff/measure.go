@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -31,11 +32,11 @@ func (r Run) Measures() []Measure {
 type tally struct {
 	pod     string
 	status  *trace.PodStatus
-	first   time.Duration // first became Ready, or never
-	since   time.Duration // last change of Ready
+	first   virtual.Time // first became Ready, or never
+	since   virtual.Time // last change of Ready
 	unready time.Duration
 	lost    int // number of times the pod stopped being Ready
-	removed time.Duration
+	removed virtual.Time
 
 	containers []*containerTally
 }
@@ -50,7 +51,7 @@ type containerTally struct {
 
 type probeTally struct{ runs, failures int }
 
-const never = time.Duration(-1 << 63)
+const never = virtual.Min
 
 func (r Run) tallies() []*tally {
 	var order []*tally
@@ -92,13 +93,13 @@ func (t *tally) add(r *trace.Record) {
 }
 
 // setReady counts a status of the pod.
-func (t *tally) setReady(ready bool, now time.Duration) {
+func (t *tally) setReady(ready bool, now virtual.Time) {
 	was := t.status != nil && t.status.Ready
 	switch {
 	case ready && t.first == never:
 		t.first = now
 	case ready && !was:
-		t.unready += now - t.since
+		t.unready += now.Sub(t.since)
 	case !ready && was:
 		t.lost++
 	}
@@ -130,17 +131,17 @@ func (c *containerTally) addProbe(r *trace.Record) {
 	}
 }
 
-func (t *tally) measures(end time.Duration) []Measure {
+func (t *tally) measures(end virtual.Time) []Measure {
 	if t.removed != never {
 		end = t.removed
 	}
 	unready, ready := t.unready, t.status != nil && t.status.Ready
 	if t.first != never && !ready {
-		unready += max(0, end-t.since)
+		unready += max(0, end.Sub(t.since))
 	}
 	list := []Measure{
 		{What: "first Ready", Value: moment(t.first)},
-		{What: "not Ready afterwards", Value: trace.FormatTime(unready)},
+		{What: "not Ready afterwards", Value: trace.FormatTime(virtual.At(unready))},
 		{What: "lost Ready (times)", Value: fmt.Sprint(t.lost)},
 		{What: "removed", Value: moment(t.removed)},
 	}
@@ -163,7 +164,7 @@ func (t *tally) measures(end time.Duration) []Measure {
 	return list
 }
 
-func moment(t time.Duration) string {
+func moment(t virtual.Time) string {
 	if t == never {
 		return "never"
 	}

@@ -4,8 +4,8 @@ package history
 
 import (
 	"slices"
-	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -16,8 +16,8 @@ type History struct {
 	Marks   []Mark // what was done to the node
 	// Changes are the times at which something new happened: not one more probe with the same result, nor
 	// an event that is counted up. They are sorted.
-	Changes []time.Duration
-	End     time.Duration
+	Changes []virtual.Time
+	End     virtual.Time
 
 	byName map[string]*Pod
 	seen   map[string]bool
@@ -26,9 +26,9 @@ type History struct {
 // Pod is what a trace says about one pod.
 type Pod struct {
 	Name       string // namespace/name, as the records have it
-	Added      time.Duration
-	Removed    time.Duration // Forever if it never was
-	Marks      []Mark        // what was done to it
+	Added      virtual.Time
+	Removed    virtual.Time // Forever if it never was
+	Marks      []Mark       // what was done to it
 	Ready      []Flip
 	Containers []*Container    // in the order in which the status has them
 	Events     []*trace.Record // about the pod and its containers
@@ -48,7 +48,7 @@ type Container struct {
 
 // Mark points out that something was done from outside.
 type Mark struct {
-	At     time.Duration
+	At     virtual.Time
 	What   string
 	Record *trace.Record
 }
@@ -56,7 +56,7 @@ type Mark struct {
 // Flip is a value that a condition takes at a time and keeps. Record is what says so; nil for what was so from
 // the beginning.
 type Flip struct {
-	At     time.Duration
+	At     virtual.Time
 	On     bool
 	Record *trace.Record
 }
@@ -64,24 +64,24 @@ type Flip struct {
 // Instance is one run of a container. The times are Forever if it did not happen.
 type Instance struct {
 	Number                    int
-	Started, Stopping, Exited time.Duration
-	Killing                   time.Duration // the kubelet says that it will stop it
-	Code                      int32         // of the exit
+	Started, Stopping, Exited virtual.Time
+	Killing                   virtual.Time // the kubelet says that it will stop it
+	Code                      int32        // of the exit
 	Records                   []*trace.Record
 }
 
 // State is the state that the status gives a container from a time on: waiting, running or terminated.
 type State struct {
-	At           time.Duration
+	At           virtual.Time
 	Name, Reason string
 	Record       *trace.Record
 }
 
 // Forever is the time of what never comes.
-const Forever = time.Duration(1<<63 - 1)
+const Forever = virtual.Max
 
 // Read sorts the records of a run that ends at end, or with the last record if end is 0.
-func Read(records []trace.Record, end time.Duration) *History {
+func Read(records []trace.Record, end virtual.Time) *History {
 	h := &History{End: end, byName: map[string]*Pod{}, seen: map[string]bool{}}
 	if end == 0 && len(records) > 0 {
 		h.End = records[len(records)-1].T
@@ -124,7 +124,7 @@ func (h *History) pod(r *trace.Record) *Pod {
 }
 
 // news notes a change at t, but for what was seen before.
-func (h *History) news(t time.Duration, key string) {
+func (h *History) news(t virtual.Time, key string) {
 	if key != "" {
 		if h.seen[key] {
 			return
@@ -248,7 +248,7 @@ func (c *Container) addKill(r *trace.Record) {
 }
 
 // WaitReason returns the last state within [from, to) other than running; waiting goes before the rest.
-func (c *Container) WaitReason(from, to time.Duration) State {
+func (c *Container) WaitReason(from, to virtual.Time) State {
 	var found State
 	for _, st := range c.States {
 		if st.At < from || st.At >= to || st.Name == "running" {

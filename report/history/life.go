@@ -1,8 +1,7 @@
 package history
 
 import (
-	"time"
-
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -15,7 +14,7 @@ const (
 
 // Stretch is a time in which a container is in one state. Record says so; nil if none does.
 type Stretch struct {
-	From, To time.Duration
+	From, To virtual.Time
 	State    string
 	Reason   string // of waiting and terminated, as the status gives it
 	Number   int    // of the instance; 0 of waiting and terminated
@@ -24,10 +23,10 @@ type Stretch struct {
 
 // Life returns what becomes of a container until end, or until its pod is removed: stretches that do not overlap, one after the
 // other. Each instance has one in which it runs, if only for a moment.
-func (c *Container) Life(p *Pod, end time.Duration) []Stretch {
+func (c *Container) Life(p *Pod, end virtual.Time) []Stretch {
 	end = min(end, p.Removed)
 	var list []Stretch
-	wait := func(from, to time.Duration) {
+	wait := func(from, to virtual.Time) {
 		if why := c.WaitReason(from, to); why.Name != "" && to > from {
 			list = append(list, Stretch{From: from, To: to, State: why.Name, Reason: why.Reason, Record: why.Record})
 		}

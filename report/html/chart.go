@@ -8,19 +8,20 @@ import (
 
 	"probesim.dev/report"
 	"probesim.dev/report/history"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
 // chart is what the script of the page draws of one run. Times are nanoseconds.
 type chart struct {
-	From    time.Duration `json:"from"`
-	To      time.Duration `json:"to"`
-	Open    bool          `json:"open"`  // pods show their lanes and not just when they are Ready
-	Texts   []string      `json:"texts"` // which records refer to
-	Records []point       `json:"records"`
-	Lanes   []*lane       `json:"lanes"`
-	Down    []span        `json:"down"`  // the kubelet is not there
-	Flags   []flag        `json:"flags"` // what expectations failed on
+	From    virtual.Time `json:"from"`
+	To      virtual.Time `json:"to"`
+	Open    bool         `json:"open"`  // pods show their lanes and not just when they are Ready
+	Texts   []string     `json:"texts"` // which records refer to
+	Records []point      `json:"records"`
+	Lanes   []*lane      `json:"lanes"`
+	Down    []span       `json:"down"`  // the kubelet is not there
+	Flags   []flag       `json:"flags"` // what expectations failed on
 }
 
 // point is a record: step, time, cause (a step, 0 if not known), what it took, its mark, and numbers of texts: subject, title and
@@ -44,8 +45,8 @@ type lane struct {
 
 // span is a stretch of time.
 type span struct {
-	From time.Duration `json:"from"`
-	To   time.Duration `json:"to"`
+	From virtual.Time `json:"from"`
+	To   virtual.Time `json:"to"`
 }
 
 // bar is a state that lasts. Step is the record that says so, 0 if none does.
@@ -68,9 +69,9 @@ type series struct {
 
 // flag is a moment at which an expectation failed.
 type flag struct {
-	At   time.Duration `json:"at"`
-	Step int64         `json:"step"`
-	Text string        `json:"text"`
+	At   virtual.Time `json:"at"`
+	Step int64        `json:"step"`
+	Text string       `json:"text"`
 }
 
 // foldedPods is the number of pods up to which each shows its lanes from the beginning.
@@ -79,7 +80,7 @@ const foldedPods = 8
 // newChart sorts the records of a run into lanes, as many as there is room for; the notes say what is left out.
 func newChart(run *report.Run) (*chart, []string) {
 	h := history.Read(run.Records, run.Until)
-	c := &chart{To: max(h.End, time.Millisecond), Open: len(h.Pods) <= foldedPods,
+	c := &chart{To: max(h.End, virtual.At(time.Millisecond)), Open: len(h.Pods) <= foldedPods,
 		Records: []point{}, Lanes: []*lane{}, Down: []span{}, Flags: []flag{}} // a script takes no null for a list
 	if len(run.Records) > 0 {
 		c.From = min(c.From, run.Records[0].T)
@@ -116,7 +117,7 @@ func (c *chart) node(h *history.History) {
 }
 
 // podLanes returns the lanes of a pod, numbered.
-func podLanes(p *history.Pod, number int, end time.Duration) []*lane {
+func podLanes(p *history.Pod, number int, end virtual.Time) []*lane {
 	name := trace.Clean(trace.PodName(p.Name))
 	end = min(end, p.Removed)
 	lanes := []*lane{
@@ -147,7 +148,7 @@ func exits(p *history.Pod) []*trace.Record {
 	return list
 }
 
-func containerLanes(c *history.Container, p *history.Pod, pod string, number int, end time.Duration) []*lane {
+func containerLanes(c *history.Container, p *history.Pod, pod string, number int, end virtual.Time) []*lane {
 	name := trace.Clean(c.Name)
 	of := pod + "/" + name
 	lanes := []*lane{lifeLane(c, p, name, of, number, end)}
@@ -178,7 +179,7 @@ func markLane(label, of, kind string, pod int, marks []history.Mark) *lane {
 	return l
 }
 
-func conditionLane(label, of, kind string, pod int, flips []history.Flip, end time.Duration) *lane {
+func conditionLane(label, of, kind string, pod int, flips []history.Flip, end virtual.Time) *lane {
 	l := &lane{Label: label, Of: of, Kind: kind, Pod: pod}
 	for i, f := range flips {
 		to := end
@@ -200,7 +201,7 @@ func conditionLane(label, of, kind string, pod int, flips []history.Flip, end ti
 }
 
 // lifeLane shows when a container waits, runs, is to be stopped, is being stopped and exits.
-func lifeLane(c *history.Container, p *history.Pod, name, of string, pod int, end time.Duration) *lane {
+func lifeLane(c *history.Container, p *history.Pod, name, of string, pod int, end virtual.Time) *lane {
 	l := &lane{Label: name, Of: of, Kind: "life", Depth: 1, Pod: pod}
 	for _, s := range c.Life(p, end) {
 		text := trace.Clean(s.Reason)
@@ -230,5 +231,5 @@ func (c *chart) flags(expectations []report.Expectation) {
 			}
 		}
 	}
-	slices.SortStableFunc(c.Flags, func(a, b flag) int { return int(a.At - b.At) })
+	slices.SortStableFunc(c.Flags, func(a, b flag) int { return int(a.At.Sub(b.At)) })
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -18,7 +18,7 @@ const leastSeries = 4
 // fit leaves out what there is no room for, and says so. First it makes one of equal probe runs and events in a
 // row. Where that is not enough, the lanes of the largest pods end early: all pods have the same room, and what a small
 // one does not need is for the others.
-func fit(pods [][]*lane, end time.Duration, room int) []string {
+func fit(pods [][]*lane, end virtual.Time, room int) []string {
 	if total(pods) <= room {
 		return nil
 	}
@@ -135,8 +135,8 @@ func same(a, b *trace.Record) bool {
 }
 
 // cutLanes ends lanes where there is more than so much in them, and returns when that is.
-func cutLanes(lanes []*lane, most int, end time.Duration) time.Duration {
-	var times []time.Duration
+func cutLanes(lanes []*lane, most int, end virtual.Time) virtual.Time {
+	var times []virtual.Time
 	for _, l := range lanes {
 		for _, r := range l.records {
 			times = append(times, r.T)
@@ -153,7 +153,7 @@ func cutLanes(lanes []*lane, most int, end time.Duration) time.Duration {
 	return at
 }
 
-func (l *lane) cut(at, end time.Duration) {
+func (l *lane) cut(at, end virtual.Time) {
 	n := len(l.records)
 	for n > 0 && l.records[n-1].T >= at {
 		n--

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"probesim.dev/report"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -75,7 +76,7 @@ func TestHostileNames(t *testing.T) {
 }
 
 func hostile(evil string) *report.Run {
-	r := &report.Run{Scenario: evil, Description: evil, Kubernetes: evil, Replay: evil, Until: time.Minute, Err: errors.New(evil), Records: []trace.Record{
+	r := &report.Run{Scenario: evil, Description: evil, Kubernetes: evil, Replay: evil, Until: virtual.At(time.Minute), Err: errors.New(evil), Records: []trace.Record{
 		{Kind: trace.PodAdded, Pod: evil},
 		{Kind: trace.ContainerStarted, Pod: evil, Container: evil},
 		{Kind: trace.Event, Pod: evil, Container: evil, Type: evil, Reason: evil, Message: evil},
@@ -86,7 +87,7 @@ func hostile(evil string) *report.Run {
 		{Kind: trace.StatusPatched, Pod: evil, Status: &trace.PodStatus{Phase: evil, Reason: evil, Containers: []trace.ContainerStatus{{Name: evil, State: "waiting", Reason: evil}}}},
 	}}
 	for i := range r.Records {
-		r.Records[i].Step, r.Records[i].T = int64(i+1), time.Duration(i)*time.Second
+		r.Records[i].Step, r.Records[i].T = int64(i+1), virtual.At(time.Duration(i)*time.Second)
 		r.Records[i].Cause = int64(i)
 		r.Expectations = append(r.Expectations, report.Expectation{Name: evil, File: evil, Outcome: report.Failed, Why: evil,
 			Failures: []report.Failure{{Expected: evil, Got: evil, Around: []report.Line{{Record: &r.Records[i], Mark: true}}}}})
@@ -122,10 +123,10 @@ func big(pods, seconds, fails int) *report.Run {
 			if fails > 0 && (t+1)%fails == 0 {
 				result = trace.Failure
 			}
-			rec.Add(trace.Record{T: at, Kind: trace.ProbeExecuted, Pod: pod, Container: "c", Probe: trace.Liveness, Result: result})
+			rec.Add(trace.Record{T: virtual.At(at), Kind: trace.ProbeExecuted, Pod: pod, Container: "c", Probe: trace.Liveness, Result: result})
 		}
 	}
-	return &report.Run{Scenario: "big", Kubernetes: "v1.37.0", Until: time.Duration(seconds) * time.Second, Records: rec.Records()}
+	return &report.Run{Scenario: "big", Kubernetes: "v1.37.0", Until: virtual.At(time.Duration(seconds) * time.Second), Records: rec.Records()}
 }
 
 // What is too much for a page is counted, or left out, and the page says so.

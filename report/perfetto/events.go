@@ -1,10 +1,9 @@
 package perfetto
 
 import (
-	"time"
-
 	"probesim.dev/report"
 	"probesim.dev/report/history"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -13,8 +12,8 @@ type maker struct {
 	writer *Writer
 	run    *report.Run
 	prefix string
-	zero   time.Duration // of the file: t=0, or the first record if that is before
-	end    time.Duration
+	zero   virtual.Time // of the file: t=0, or the first record if that is before
+	end    virtual.Time
 
 	names  []event
 	events []event
@@ -25,7 +24,7 @@ type maker struct {
 // place is where a flow begins or ends.
 type place struct {
 	process, thread int
-	at              time.Duration
+	at              virtual.Time
 }
 
 func (m *maker) make() {
@@ -125,7 +124,7 @@ func (m *maker) container(process, status int, p *history.Pod, c *history.Contai
 func (m *maker) probes(process, thread int, shots []*trace.Record) {
 	last := m.zero
 	for _, r := range shots {
-		from := max(r.T-r.Took, last)
+		from := max(r.T.Add(-r.Took), last)
 		last = r.T
 		m.starts[r.Step] = r.Probe == trace.Startup && r.Result == trace.Success
 		m.slice(process, thread, "probe", string(r.Result), from, r.T, r)
@@ -139,7 +138,7 @@ func (m *maker) condition(process int, name string, flips []history.Flip) {
 		if f.On {
 			value = 1
 		}
-		m.events = append(m.events, event{Phase: "C", Name: name, Process: process, Time: micros(f.At - m.zero), Args: &args{Value: &value}})
+		m.events = append(m.events, event{Phase: "C", Name: name, Process: process, Time: micros(f.At.Sub(m.zero)), Args: &args{Value: &value}})
 	}
 }
 
@@ -174,10 +173,10 @@ func (m *maker) name(what string, process, thread int, name string) {
 		event{Phase: "M", Name: what + "_sort_index", Process: process, Thread: thread, Args: &args{SortIndex: &order}})
 }
 
-func (m *maker) slice(process, thread int, category, name string, from, to time.Duration, r *trace.Record) {
-	duration := micros(max(to-from, 0))
+func (m *maker) slice(process, thread int, category, name string, from, to virtual.Time, r *trace.Record) {
+	duration := micros(max(to.Sub(from), 0))
 	m.events = append(m.events, event{Phase: "X", Name: name, Category: category, Process: process, Thread: thread,
-		Time: micros(from - m.zero), Duration: &duration, Args: about(r)})
+		Time: micros(from.Sub(m.zero)), Duration: &duration, Args: about(r)})
 	if r != nil && r.T < to {
 		from = max(from, r.T) // what says why a container waits comes after it began to
 	}
@@ -186,12 +185,12 @@ func (m *maker) slice(process, thread int, category, name string, from, to time.
 
 func (m *maker) instant(process, thread int, category, name, scope string, r *trace.Record) {
 	m.events = append(m.events, event{Phase: "i", Name: name, Category: category, Process: process, Thread: thread,
-		Time: micros(r.T - m.zero), Scope: scope, Args: about(r)})
+		Time: micros(r.T.Sub(m.zero)), Scope: scope, Args: about(r)})
 	m.note(process, thread, r.T, r)
 }
 
 // note remembers where a record is shown first.
-func (m *maker) note(process, thread int, at time.Duration, r *trace.Record) {
+func (m *maker) note(process, thread int, at virtual.Time, r *trace.Record) {
 	if r == nil {
 		return
 	}
@@ -208,9 +207,9 @@ func (m *maker) flow(r *trace.Record) {
 		return // there would be one to each probe run
 	}
 	m.writer.flows++
-	e := event{Phase: "s", Name: "cause", Category: "cause", Process: from.process, Thread: from.thread, Time: micros(from.at - m.zero), ID: m.writer.flows}
+	e := event{Phase: "s", Name: "cause", Category: "cause", Process: from.process, Thread: from.thread, Time: micros(from.at.Sub(m.zero)), ID: m.writer.flows}
 	m.events = append(m.events, e)
-	e.Phase, e.Bind, e.Process, e.Thread, e.Time = "f", "e", to.process, to.thread, micros(max(from.at, to.at)-m.zero)
+	e.Phase, e.Bind, e.Process, e.Thread, e.Time = "f", "e", to.process, to.thread, micros(max(from.at, to.at).Sub(m.zero))
 	m.events = append(m.events, e)
 }
 

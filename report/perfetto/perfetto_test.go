@@ -11,6 +11,7 @@ import (
 	"probesim.dev/node"
 	"probesim.dev/report"
 	"probesim.dev/scenarios/library"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -116,7 +117,7 @@ func restart(zero time.Duration) *report.Run {
 	const pod = "default/web"
 	var rec trace.Recorder
 	at := func(s float64, r trace.Record) int64 {
-		r.T = zero + time.Duration(s*1e9)
+		r.T = virtual.At(zero + time.Duration(s*1e9))
 		if r.Kind != trace.KubeletStopped && r.Kind != trace.KubeletStarted {
 			r.Pod = pod
 		}
@@ -141,7 +142,7 @@ func restart(zero time.Duration) *report.Run {
 	at(10, trace.Record{Kind: trace.KubeletStopped})
 	at(12, trace.Record{Kind: trace.KubeletStarted})
 	at(13, trace.Record{Kind: trace.Step, Reason: "evict"})
-	return &report.Run{Scenario: "s", Kubernetes: "v1.37.0", Seed: new(int64(4)), Until: zero + 20*time.Second, Records: rec.Records()}
+	return &report.Run{Scenario: "s", Kubernetes: "v1.37.0", Seed: new(int64(4)), Until: virtual.At(zero + 20*time.Second), Records: rec.Records()}
 }
 
 func TestWriter(t *testing.T) {
@@ -201,10 +202,10 @@ func TestLibrary(t *testing.T) {
 		known, _ := plan.Profile()
 		n := node.New(node.Options{Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config})
 		plan.Drive(n)
-		if err := n.RunUntil(plan.Duration); err != nil {
+		if err := n.RunUntil(virtual.At(plan.Duration)); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Add(&report.Run{Scenario: s.Metadata.Name, Until: plan.Duration, Records: n.Trace().Records()}, true); err != nil {
+		if err := w.Add(&report.Run{Scenario: s.Metadata.Name, Until: virtual.At(plan.Duration), Records: n.Trace().Records()}, true); err != nil {
 			t.Fatal(err)
 		}
 		n.Close()

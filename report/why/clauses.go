@@ -7,11 +7,12 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
 // at formats a virtual time.
-func at(t time.Duration) string { return trace.FormatTime(t) }
+func at(t virtual.Time) string { return trace.FormatTime(t) }
 
 // span formats a duration, rounded to milliseconds.
 func span(d time.Duration) string { return d.Round(time.Millisecond).String() }
@@ -62,7 +63,7 @@ func (r *Run) statusClause(rec, effect, cause *trace.Record) string {
 		verb = "became"
 	}
 	text := fmt.Sprintf("%s %s Ready at %s", trace.Clean(trace.PodName(rec.Pod)), verb, at(rec.T))
-	if cause != nil && rec.T-cause.T > noticeable {
+	if cause != nil && rec.T.Sub(cause.T) > noticeable {
 		text += appended(r.outages(cause.T, rec.T, true))
 	}
 	return text
@@ -126,13 +127,13 @@ func (r *Run) exitClause(rec, cause *trace.Record) string {
 	case cause == nil:
 		return "the program in " + exited
 	case cause.Kind == trace.ContainerStarted:
-		return fmt.Sprintf("the program in %s, %s after it started", exited, span(rec.T-cause.T))
+		return fmt.Sprintf("the program in %s, %s after it started", exited, span(rec.T.Sub(cause.T)))
 	case cause.Kind != trace.ContainerStopping:
 		return exited
-	case rec.ExitCode == exitCodeSIGKILL && rec.T-cause.T >= time.Duration(cause.GraceSeconds)*time.Second:
+	case rec.ExitCode == exitCodeSIGKILL && rec.T.Sub(cause.T) >= time.Duration(cause.GraceSeconds)*time.Second:
 		return fmt.Sprintf("%s was killed at %s, when its %ds grace period ended", name, at(rec.T), cause.GraceSeconds)
 	}
-	return fmt.Sprintf("%s, %s into its %ds grace period", exited, span(rec.T-cause.T), cause.GraceSeconds)
+	return fmt.Sprintf("%s, %s into its %ds grace period", exited, span(rec.T.Sub(cause.T)), cause.GraceSeconds)
 }
 
 // stopReasons explain the reasons of ContainerStopping.
@@ -156,10 +157,10 @@ func (r *Run) stopClause(rec, cause *trace.Record) string {
 	if killing == nil {
 		return text
 	}
-	if rec.T-killing.T > time.Second/10 {
+	if rec.T.Sub(killing.T) > time.Second/10 {
 		text += fmt.Sprintf(" (decided at %s%s)", at(killing.T), stopDelay(r.spec(subject{rec.Pod, rec.Container})))
 	}
-	if cause != nil && cause.Kind == trace.ProbeExecuted && killing.T-cause.T > noticeable {
+	if cause != nil && cause.Kind == trace.ProbeExecuted && killing.T.Sub(cause.T) > noticeable {
 		text += appended(r.obstacles(subject{rec.Pod, rec.Container}, cause.T, killing.T))
 	}
 	return text
@@ -223,7 +224,7 @@ func (r *Run) backOffClause(rec *trace.Record) string {
 	if !known || exit == nil {
 		return fmt.Sprintf("the kubelet was backing off at %s: %s", at(rec.T), trace.Clean(rec.Message))
 	}
-	return fmt.Sprintf("the %s back-off after its exit lasted until %s", span(delay), at(exit.T+delay))
+	return fmt.Sprintf("the %s back-off after its exit lasted until %s", span(delay), at(exit.T.Add(delay)))
 }
 
 // lastExit returns the last exit of the record's container before the record, or nil.

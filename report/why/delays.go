@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -16,21 +17,21 @@ func (r *Run) startDelay(start, cause *trace.Record) string {
 	from := cause.T
 	if delay, ok := r.backOff[cause.Step]; ok {
 		if exit := r.lastExit(cause); exit != nil {
-			from = exit.T + delay
+			from = exit.T.Add(delay)
 		}
 	}
-	if cause.Kind == trace.PodAdded || start.T-from <= noticeable {
+	if cause.Kind == trace.PodAdded || start.T.Sub(from) <= noticeable {
 		return ""
 	}
 	reasons := r.obstacles(subject{start.Pod, start.Container}, from, start.T)
 	if len(reasons) == 0 && cause.Kind == trace.Event {
-		return fmt.Sprintf(", %s after its back-off ended, when the kubelet next synced the pod", span(start.T-from))
+		return fmt.Sprintf(", %s after its back-off ended, when the kubelet next synced the pod", span(start.T.Sub(from)))
 	}
 	return appended(reasons)
 }
 
 // obstacles lists what kept the kubelet from starting a container between two moments.
-func (r *Run) obstacles(c subject, from, to time.Duration) []string {
+func (r *Run) obstacles(c subject, from, to virtual.Time) []string {
 	reasons := append(r.outages(from, to, false), r.postStartHooks(c, from, to)...)
 	for _, rec := range r.records {
 		if rec.T > to {
@@ -45,7 +46,7 @@ func (r *Run) obstacles(c subject, from, to time.Duration) []string {
 				reasons = append(reasons, fmt.Sprintf("the pod worker was busy stopping %s until %s", trace.Clean(rec.Container), at(rec.T)))
 			}
 		case rec.Kind == trace.Event && rec.Container == c.container && rec.Reason == "Pulled":
-			if pulling := r.pullStart(rec); pulling != nil && rec.T-pulling.T > time.Second {
+			if pulling := r.pullStart(rec); pulling != nil && rec.T.Sub(pulling.T) > time.Second {
 				reasons = append(reasons, fmt.Sprintf("its image was being pulled from %s to %s", at(pulling.T), at(rec.T)))
 			}
 		}
@@ -54,14 +55,14 @@ func (r *Run) obstacles(c subject, from, to time.Duration) []string {
 }
 
 // postStartHooks lists the postStart hooks of other containers that kept the pod worker busy between two moments.
-func (r *Run) postStartHooks(c subject, from, to time.Duration) []string {
+func (r *Run) postStartHooks(c subject, from, to virtual.Time) []string {
 	syncs := r.syncs[c.pod]
 	i, _ := slices.BinarySearch(syncs, from+1)
 	next, over := to, i < len(syncs) && syncs[i] <= to
 	if over {
 		next = syncs[i]
 	}
-	if i == 0 || next-from <= noticeable {
+	if i == 0 || next.Sub(from) <= noticeable {
 		return nil
 	}
 	var reasons []string
@@ -91,7 +92,7 @@ const (
 
 // outages lists what the kubelet lacked between two moments: the kubelet itself, the container runtime or the API server. The
 // API server counts for status writes, and for a restarted kubelet, which does not know its pods yet.
-func (r *Run) outages(from, to time.Duration, writes bool) []string {
+func (r *Run) outages(from, to virtual.Time, writes bool) []string {
 	var reasons []string
 	begun := map[string]*trace.Record{}
 	restarted := false // the kubelet, during an outage of the API server

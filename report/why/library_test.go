@@ -18,6 +18,7 @@ import (
 	"probesim.dev/report/why"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/library"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -101,14 +102,14 @@ func simulate(t *testing.T, plan *scenarios.Plan) (*why.Run, []*v1.Pod) {
 	})
 	defer n.Close()
 	plan.Drive(n)
-	if err := n.RunUntil(plan.Duration); err != nil {
+	if err := n.RunUntil(virtual.At(plan.Duration)); err != nil {
 		t.Fatal(err)
 	}
 	var pods []*v1.Pod
 	for _, p := range plan.Pods() {
 		pods = append(pods, p.Pod)
 	}
-	return why.New(n.Trace().Records(), pods, plan.Duration), pods
+	return why.New(n.Trace().Records(), pods, virtual.At(plan.Duration)), pods
 }
 
 func text(t *testing.T, e ...why.Explanation) string {
@@ -191,9 +192,9 @@ func ask(t *testing.T, question string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return text(t, run.At(words[2], "", at))
+		return text(t, run.At(words[2], "", virtual.At(at)))
 	}
-	all := run.Ready(words[2], plan.Duration)
+	all := run.Ready(words[2], virtual.At(plan.Duration))
 	if len(all) == 0 {
 		t.Errorf("%s: Ready never changed", question)
 	}

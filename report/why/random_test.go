@@ -8,6 +8,7 @@ import (
 
 	"probesim.dev/internal/random"
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/virtual"
 )
 
 // TestEachChainOfRandomScenariosHasARoot covers combinations that nobody has thought of: random scenarios.
@@ -29,7 +30,7 @@ func TestEachChainOfRandomScenariosHasARoot(t *testing.T) {
 						t.Errorf("random scenario %d [%s]: %s:\n%s", seed, plan.Version, wrong, text(t, e))
 					}
 				}
-				run.At(pod.Namespace+"/"+pod.Name, "", plan.Duration/3) // must not panic
+				run.At(pod.Namespace+"/"+pod.Name, "", virtual.At(plan.Duration/3)) // must not panic
 			}
 		}
 	}

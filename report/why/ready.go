@@ -36,7 +36,7 @@ func (m *moment) probeStates(c *v1.Container, start *trace.Record) string {
 		return text
 	}
 	last := m.lastProbe(c.Name, trace.Readiness)
-	delay := start.T + time.Duration(c.ReadinessProbe.InitialDelaySeconds)*time.Second
+	delay := start.T.Add(time.Duration(c.ReadinessProbe.InitialDelaySeconds) * time.Second)
 	switch {
 	case (last == nil || last.Instance != start.Instance) && m.t < delay:
 		return text + fmt.Sprintf("; its readiness probe does not run before %s (initialDelaySeconds %d)", at(delay), c.ReadinessProbe.InitialDelaySeconds)

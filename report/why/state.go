@@ -8,12 +8,13 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
 // At describes the state of a pod at virtual time t, and explains its last change: a change of Ready, a restart, or a stop in
 // progress. If container is not empty, At describes only that container. A time after the end of the run counts as the end.
-func (r *Run) At(pod, container string, t time.Duration) Explanation {
+func (r *Run) At(pod, container string, t virtual.Time) Explanation {
 	e := Explanation{Pod: pod, Container: container}
 	m := &moment{Run: r, pod: pod, t: min(t, r.end)}
 	e.State = m.describe(container)
@@ -27,7 +28,7 @@ func (r *Run) At(pod, container string, t time.Duration) Explanation {
 type moment struct {
 	*Run
 	pod string
-	t   time.Duration
+	t   virtual.Time
 }
 
 // lastChange returns the record of the last change of the pod or container, or nil.
@@ -154,7 +155,7 @@ func (m *moment) containerLine(c *v1.Container) string {
 		text += fmt.Sprintf(" (restart %d)", start.Instance)
 	}
 	if life.Kind == trace.ContainerStopping {
-		text += fmt.Sprintf("; the kubelet told it to stop at %s and kills it at %s unless it exits first", at(life.T), at(life.T+time.Duration(life.GraceSeconds)*time.Second))
+		text += fmt.Sprintf("; the kubelet told it to stop at %s and kills it at %s unless it exits first", at(life.T), at(life.T.Add(time.Duration(life.GraceSeconds)*time.Second)))
 	}
 	return text + m.probeStates(c, start)
 }
@@ -177,7 +178,7 @@ func (m *moment) startBlockedBy(c *v1.Container) string {
 			return fmt.Sprintf(": it waits for the init container %s to succeed", trace.Clean(before.Name))
 		}
 	}
-	if hooks := m.postStartHooks(subject{m.pod, c.Name}, m.t-noticeable-1, m.t); len(hooks) > 0 {
+	if hooks := m.postStartHooks(subject{m.pod, c.Name}, m.t.Add(-noticeable)-1, m.t); len(hooks) > 0 {
 		return ": " + strings.Join(hooks, "; ")
 	}
 	return m.lastWarning(c.Name, 0)
@@ -214,10 +215,10 @@ func (m *moment) exitedLine(c *v1.Container, name string, exit *trace.Record) st
 	switch {
 	case backOff != nil:
 		if delay, known := m.backOff[backOff.Step]; known {
-			if exit.T+delay < m.t {
-				return text + fmt.Sprintf(": its %s back-off ended at %s, and the kubelet has not synced the pod since", span(delay), at(exit.T+delay))
+			if exit.T.Add(delay) < m.t {
+				return text + fmt.Sprintf(": its %s back-off ended at %s, and the kubelet has not synced the pod since", span(delay), at(exit.T.Add(delay)))
 			}
-			return text + fmt.Sprintf(": its %s back-off ends at %s", span(delay), at(exit.T+delay))
+			return text + fmt.Sprintf(": its %s back-off ends at %s", span(delay), at(exit.T.Add(delay)))
 		}
 		return text + ": it is in back-off"
 	case m.last("", trace.PodDeleteRequested) != nil:

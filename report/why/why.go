@@ -13,6 +13,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -24,8 +25,8 @@ type Run struct {
 	probes  map[probe][]*trace.Record   // runs of a probe, oldest first
 	lives   map[subject][]*trace.Record // starts, stops, exits and events of a container
 	status  map[string][]*trace.Record  // status patches of a pod
-	syncs   map[string][]time.Duration  // when the worker of a pod began a sync; only internal records say
-	end     time.Duration
+	syncs   map[string][]virtual.Time   // when the worker of a pod began a sync; only internal records say
+	end     virtual.Time
 }
 
 // subject is a container of a pod.
@@ -40,10 +41,10 @@ type probe struct {
 // New returns a Run over records, oldest first, of a run that ended at virtual time end. Explanations take thresholds and
 // container types from the specs in pods, and leave them out for pods that are missing. They name the length of back-offs only
 // if records include internal records. New keeps references to records and pods.
-func New(records []trace.Record, pods []*v1.Pod, end time.Duration) *Run {
+func New(records []trace.Record, pods []*v1.Pod, end virtual.Time) *Run {
 	r := &Run{
 		pods: map[string]*v1.Pod{}, backOff: map[int64]time.Duration{}, probes: map[probe][]*trace.Record{},
-		lives: map[subject][]*trace.Record{}, status: map[string][]*trace.Record{}, syncs: map[string][]time.Duration{}, end: end,
+		lives: map[subject][]*trace.Record{}, status: map[string][]*trace.Record{}, syncs: map[string][]virtual.Time{}, end: end,
 	}
 	for _, pod := range pods {
 		r.pods[pod.Namespace+"/"+pod.Name] = pod
@@ -105,8 +106,8 @@ const (
 
 // Link is one record of a chain of causes.
 type Link struct {
-	T    time.Duration // virtual time of the record
-	Step int64         // number of the record in the trace
+	T    virtual.Time // virtual time of the record
+	Step int64        // number of the record in the trace
 	Kind trace.Kind
 	Text string // a clause that can follow "because", without a period
 	Root Root   // set in the last link of a chain only
@@ -145,7 +146,7 @@ func (r *Run) Restart(pod, container string, instance int) (Explanation, bool) {
 }
 
 // Ready explains each change of Ready of a pod up to virtual time until, oldest first.
-func (r *Run) Ready(pod string, until time.Duration) []Explanation {
+func (r *Run) Ready(pod string, until virtual.Time) []Explanation {
 	var all []Explanation
 	for _, rec := range r.flips(pod, until) {
 		all = append(all, r.explain(rec))
@@ -154,7 +155,7 @@ func (r *Run) Ready(pod string, until time.Duration) []Explanation {
 }
 
 // flips returns the status patches that changed Ready of a pod up to a moment.
-func (r *Run) flips(pod string, until time.Duration) []*trace.Record {
+func (r *Run) flips(pod string, until virtual.Time) []*trace.Record {
 	var flips []*trace.Record
 	ready := false
 	for _, rec := range r.status[pod] {

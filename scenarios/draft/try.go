@@ -81,7 +81,7 @@ func look(plan *scenarios.Plan, records []trace.Record) *seen {
 			found.stopped = found.stopped || r.Reason == "LivenessProbe" || r.Reason == "StartupProbe"
 		case trace.Event:
 			if r.Reason == "Unhealthy" {
-				found.unhealthy = r.T
+				found.unhealthy = r.T.Offset()
 			}
 		}
 	}
@@ -92,9 +92,9 @@ func look(plan *scenarios.Plan, records []trace.Record) *seen {
 func (p *podSeen) patched(r *trace.Record) {
 	switch {
 	case r.Status.Phase == "Succeeded" && !p.hasEnded:
-		p.hasEnded, p.succeeded = true, r.T
+		p.hasEnded, p.succeeded = true, r.T.Offset()
 	case r.Status.Ready && !p.isReady:
-		p.isReady, p.ready = true, r.T
+		p.isReady, p.ready = true, r.T.Offset()
 	case !r.Status.Ready && p.isReady && !p.hasEnded:
 		p.notReady = true
 	}

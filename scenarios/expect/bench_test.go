@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -21,10 +22,10 @@ func day() []trace.Record {
 		if i%1000 == 999 {
 			result = trace.Failure
 		}
-		rec.Add(trace.Record{T: t, Kind: trace.ProbeExecuted, Pod: "default/web", Container: "app", Probe: trace.Readiness, Result: result})
+		rec.Add(trace.Record{T: virtual.At(t), Kind: trace.ProbeExecuted, Pod: "default/web", Container: "app", Probe: trace.Readiness, Result: result})
 		if ready != (result == trace.Success) {
 			ready = !ready
-			rec.Add(trace.Record{T: t, Kind: trace.StatusPatched, Pod: "default/web", Status: &trace.PodStatus{Phase: "Running", Ready: ready}})
+			rec.Add(trace.Record{T: virtual.At(t), Kind: trace.StatusPatched, Pod: "default/web", Status: &trace.PodStatus{Phase: "Running", Ready: ready}})
 		}
 	}
 	return rec.Records()

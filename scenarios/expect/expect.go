@@ -13,6 +13,7 @@ import (
 
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -21,7 +22,7 @@ type Run struct {
 	Records []trace.Record
 	// End is the virtual time at which the run ended; 0 is the duration of the scenario. In a run that was
 	// cut short, what fails for want of time is skipped.
-	End time.Duration
+	End virtual.Time
 	// Internal is set if the internal records were kept. Expectations about them are skipped otherwise.
 	Internal bool
 }
@@ -106,12 +107,12 @@ type checker struct {
 
 func newChecker(plan *scenarios.Plan, run Run) *checker {
 	if run.End == 0 {
-		run.End = plan.Duration
+		run.End = virtual.At(plan.Duration)
 	}
 	return &checker{scenario: plan.Scenario, duration: plan.Duration, run: run}
 }
 
-func (c *checker) cut() bool { return c.run.End < c.duration }
+func (c *checker) cut() bool { return c.run.End < virtual.At(c.duration) }
 
 func (c *checker) check(e *scenarios.Expect) Result {
 	r := Result{Expect: e}
@@ -124,7 +125,7 @@ func (c *checker) check(e *scenarios.Expect) Result {
 	switch {
 	case f.count == 0:
 	case f.undecided && c.cut():
-		r.Outcome, r.Why = Skipped, "the run was cut short at "+value.Format(c.run.End)
+		r.Outcome, r.Why = Skipped, "the run was cut short at "+value.Format(c.run.End.Offset())
 	case e.Runs == scenarios.SomeRun:
 		r.Outcome, r.Failures, r.More = Unmet, f.list, f.count-len(f.list)
 	default:

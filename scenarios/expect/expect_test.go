@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -92,10 +93,11 @@ func (h *harness) results(d *datadriven.TestData, records []trace.Record) []Resu
 	d.MaybeScanArgs(h.t, "end", &end)
 	run := Run{Records: records, Internal: d.HasArg("internal")}
 	if end != "" {
-		var err error
-		if run.End, err = time.ParseDuration(end); err != nil {
+		d, err := time.ParseDuration(end)
+		if err != nil {
 			h.t.Fatal(err)
 		}
+		run.End = virtual.At(d)
 	}
 	results, err := Check(h.scenario(d.Input).Plan(version, nil), run)
 	if err != nil {

@@ -2,9 +2,9 @@ package expect
 
 import (
 	"slices"
-	"time"
 
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/virtual"
 )
 
 // failure is a failure before it is put into words.
@@ -12,9 +12,9 @@ type failure struct {
 	key       string   // of the pod
 	keys      []string // of the pods, where it is about several together
 	window    window
-	center    time.Duration // around this the records are shown
-	marks     []int         // records that are the failure
-	undecided bool          // with more time it might have held
+	center    virtual.Time // around this the records are shown
+	marks     []int        // records that are the failure
+	undecided bool         // with more time it might have held
 	got       func() string
 }
 
@@ -94,7 +94,7 @@ func (c *checker) place(fail *failure) int {
 			return m
 		}
 	}
-	i, _ := slices.BinarySearchFunc(c.index.records, fail.center, func(r record, t time.Duration) int {
+	i, _ := slices.BinarySearchFunc(c.index.records, fail.center, func(r record, t virtual.Time) int {
 		if r.T <= t {
 			return -1
 		}

@@ -3,8 +3,8 @@ package expect
 import (
 	"cmp"
 	"slices"
-	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 	"probesim.dev/trace/match"
 )
@@ -24,7 +24,7 @@ type podIndex struct {
 
 // state is the status of a pod from a time on; nil if it has none.
 type state struct {
-	t      time.Duration
+	t      virtual.Time
 	status *trace.PodStatus
 	record int
 }
@@ -73,9 +73,9 @@ func (ix *index) pod(key string) *podIndex {
 }
 
 // stateAt returns the status of a pod at t; nil if it has none.
-func (ix *index) stateAt(key string, t time.Duration) *trace.PodStatus {
+func (ix *index) stateAt(key string, t virtual.Time) *trace.PodStatus {
 	states := ix.pod(key).states
-	i, found := slices.BinarySearchFunc(states, t, func(s state, t time.Duration) int { return cmp.Compare(s.t, t) })
+	i, found := slices.BinarySearchFunc(states, t, func(s state, t virtual.Time) int { return cmp.Compare(s.t, t) })
 	if !found {
 		i--
 	}
@@ -114,11 +114,11 @@ func merge(a, b []int) []int {
 	return all
 }
 
-func (ix *index) at(record int) time.Duration { return ix.records[record].T }
+func (ix *index) at(record int) virtual.Time { return ix.records[record].T }
 
 // search returns the place in a list of records of the first one at or after t.
-func (ix *index) search(list []int, t time.Duration) int {
-	i, _ := slices.BinarySearchFunc(list, t, func(record int, t time.Duration) int {
+func (ix *index) search(list []int, t virtual.Time) int {
+	i, _ := slices.BinarySearchFunc(list, t, func(record int, t virtual.Time) int {
 		if ix.at(record) < t {
 			return -1
 		}

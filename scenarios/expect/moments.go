@@ -7,6 +7,7 @@ import (
 
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/virtual"
 )
 
 // moments checks changes and records in each window.
@@ -42,7 +43,7 @@ func anchorIsSame(e *scenarios.Expect) bool {
 // inside returns the moments within a window, the one that it counts from included.
 func (c *checker) inside(all []int, w window) []int {
 	lo := c.index.search(all, w.from)
-	if w.to == value.OpenMaxTime {
+	if w.to == virtual.Max {
 		return all[lo:]
 	}
 	return all[lo:max(lo, c.index.search(all, w.to+1))]
@@ -128,7 +129,7 @@ func (c *checker) elsewhere(all []int, w window) string {
 	if lo > 0 {
 		text += "; the last before at " + at(c.index.at(all[lo-1]))
 	}
-	if w.to < value.OpenMaxTime {
+	if w.to < virtual.Max {
 		if hi := c.index.search(all, w.to+1); hi < len(all) {
 			text += "; the next at " + at(c.index.at(all[hi]))
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -40,9 +41,11 @@ func parseTrace(t *testing.T, text string) []trace.Record {
 }
 
 func parseRecord(words []string) (r trace.Record, err error) {
-	if r.T, err = time.ParseDuration(words[0]); err != nil {
+	t, err := time.ParseDuration(words[0])
+	if err != nil {
 		return r, err
 	}
+	r.T = virtual.At(t)
 	if err := parseSubject(&r, words[1]); err != nil {
 		return r, err
 	}

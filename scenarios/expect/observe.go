@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace/match"
 )
 
@@ -103,12 +104,12 @@ func (c *checker) observeIn(e *scenarios.Expect, key string, w window) (o Observ
 }
 
 // statusAt returns the values that the fields of an expectation have at an instant.
-func (c *checker) statusAt(e *scenarios.Expect, key string, t time.Duration) ([]value.Scalar, error) {
+func (c *checker) statusAt(e *scenarios.Expect, key string, t virtual.Time) ([]value.Scalar, error) {
 	var values []value.Scalar
 	for _, field := range e.Status {
 		v, ok := match.Lookup(c.index.stateAt(key, t), e.Container, field.Name)
 		if !ok {
-			return nil, fmt.Errorf("there is no status at %s", value.Format(t))
+			return nil, fmt.Errorf("there is no status at %s", value.Format(t.Offset()))
 		}
 		values = append(values, v)
 	}
@@ -119,7 +120,7 @@ func (c *checker) statusAt(e *scenarios.Expect, key string, t time.Duration) ([]
 // the last of them may be after the run.
 func (c *checker) firstSince(e *scenarios.Expect, key string) (o Observation, err error) {
 	o.Expect = e
-	var without []time.Duration
+	var without []virtual.Time
 	found := false
 	all := c.index.moments(e.Moment(), key)
 	for _, record := range c.index.moments(e.Since, key) {
@@ -138,8 +139,8 @@ func (c *checker) firstSince(e *scenarios.Expect, key string) (o Observation, er
 		}
 	}
 	for _, t := range without {
-		if found && t+time.Duration(o.Max) <= c.run.End {
-			return o, fmt.Errorf("there is none after %s", value.Format(t))
+		if found && t.Add(time.Duration(o.Max)) <= c.run.End {
+			return o, fmt.Errorf("there is none after %s", value.Format(t.Offset()))
 		}
 	}
 	if !found {
@@ -153,7 +154,7 @@ func (c *checker) timeOrCount(e *scenarios.Expect, all []int, w window) (int64, 
 	if e.Window().Kind != scenarios.First {
 		return int64(len(without(c.inside(all, w), w.skip))), nil
 	}
-	var from time.Duration
+	var from virtual.Time
 	if w.anchor >= 0 {
 		from = c.index.at(w.anchor)
 		all = all[c.index.search(all, from):]
@@ -162,7 +163,7 @@ func (c *checker) timeOrCount(e *scenarios.Expect, all []int, w window) (int64, 
 	if !found {
 		return 0, errors.New("there is none")
 	}
-	if t := c.index.at(record) - from; t >= 0 {
+	if t := c.index.at(record).Sub(from); t >= 0 {
 		return int64(t), nil
 	}
 	return 0, errors.New("the first is before t=0")

@@ -3,7 +3,8 @@ package expect
 import (
 	"cmp"
 	"slices"
-	"time"
+
+	"probesim.dev/sim/virtual"
 )
 
 // signal is something that holds or does not at each instant.
@@ -14,12 +15,12 @@ type signal struct {
 
 // edge is a change of a signal; record is what made it.
 type edge struct {
-	t      time.Duration
+	t      virtual.Time
 	on     bool
 	record int
 }
 
-func (s *signal) set(t time.Duration, on bool, record int) {
+func (s *signal) set(t virtual.Time, on bool, record int) {
 	if s.last() != on {
 		s.edges = append(s.edges, edge{t, on, record})
 	}
@@ -33,8 +34,8 @@ func (s *signal) last() bool {
 }
 
 // after returns the place of the first edge later than t.
-func (s *signal) after(t time.Duration) int {
-	i, found := slices.BinarySearchFunc(s.edges, t, func(e edge, t time.Duration) int { return cmp.Compare(e.t, t) })
+func (s *signal) after(t virtual.Time) int {
+	i, found := slices.BinarySearchFunc(s.edges, t, func(e edge, t virtual.Time) int { return cmp.Compare(e.t, t) })
 	if found {
 		i++
 	}
@@ -42,7 +43,7 @@ func (s *signal) after(t time.Duration) int {
 }
 
 // at reports whether the signal holds at t.
-func (s *signal) at(t time.Duration) bool {
+func (s *signal) at(t virtual.Time) bool {
 	if i := s.after(t); i > 0 {
 		return s.edges[i-1].on
 	}
@@ -51,7 +52,7 @@ func (s *signal) at(t time.Duration) bool {
 
 // first returns the first instant of [from, to] at which the signal is on, or off, and the record that made
 // it so; -1 if it was so from the beginning.
-func (s *signal) first(on bool, from, to time.Duration) (t time.Duration, record int, found bool) {
+func (s *signal) first(on bool, from, to virtual.Time) (t virtual.Time, record int, found bool) {
 	i := s.after(from)
 	if s.at(from) == on {
 		if i == 0 {
@@ -66,7 +67,7 @@ func (s *signal) first(on bool, from, to time.Duration) (t time.Duration, record
 }
 
 // until returns when the value that the signal has at t ends; false if it lasts.
-func (s *signal) until(t time.Duration) (time.Duration, bool) {
+func (s *signal) until(t virtual.Time) (virtual.Time, bool) {
 	if i := s.after(t); i < len(s.edges) {
 		return s.edges[i].t, true
 	}

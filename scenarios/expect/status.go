@@ -3,10 +3,9 @@ package expect
 import (
 	"fmt"
 	"slices"
-	"time"
 
-	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/virtual"
 )
 
 // signal says when the status of a pod matches.
@@ -65,7 +64,7 @@ func (c *checker) status(e *scenarios.Expect, keys []string, s signal, windows [
 }
 
 // stateFailure tells of a state at t that must not be, and how long it or others that must not be lasted.
-func (c *checker) stateFailure(e *scenarios.Expect, keys []string, s *signal, w window, t time.Duration, record int) failure {
+func (c *checker) stateFailure(e *scenarios.Expect, keys []string, s *signal, w window, t virtual.Time, record int) failure {
 	return failure{key: keys[0], keys: keys, window: w, center: t, marks: marks(record), got: func() string {
 		last, until := c.run.End, " to the end of the run"
 		if end, ends := s.until(t); ends {
@@ -80,13 +79,13 @@ func (c *checker) stateFailure(e *scenarios.Expect, keys []string, s *signal, w 
 }
 
 // nowhere tells that the state is not met in [from, to], and when it is.
-func (c *checker) nowhere(e *scenarios.Expect, keys []string, s *signal, w window, from, to time.Duration) failure {
+func (c *checker) nowhere(e *scenarios.Expect, keys []string, s *signal, w window, from, to virtual.Time) failure {
 	return failure{key: keys[0], keys: keys, window: w, center: to, undecided: w.open, got: func() string {
 		text := c.stateWords(e, keys, from) + " at " + at(from)
 		if to > from {
 			text += fmt.Sprintf(" and no match until %s", at(to))
 		}
-		if next, _, later := s.first(true, to, value.OpenMaxTime); later {
+		if next, _, later := s.first(true, to, virtual.Max); later {
 			return text + "; the next match is at " + at(next)
 		}
 		if i := s.after(from); i > 0 && len(s.edges) > 0 && from > 0 {

@@ -3,16 +3,16 @@ package expect
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace/match"
 )
 
 // turn is a value that a field takes.
 type turn struct {
-	t      time.Duration
+	t      virtual.Time
 	value  value.Scalar
 	record int
 }
@@ -49,9 +49,9 @@ func (c *checker) transitions(e *scenarios.Expect, key string, windows []window,
 	}
 }
 
-func turnsWithin(all []turn, from, to time.Duration) []turn {
-	later := func(t time.Duration) int {
-		i, _ := slices.BinarySearchFunc(all, t, func(x turn, t time.Duration) int {
+func turnsWithin(all []turn, from, to virtual.Time) []turn {
+	later := func(t virtual.Time) int {
+		i, _ := slices.BinarySearchFunc(all, t, func(x turn, t virtual.Time) int {
 			if x.t <= t {
 				return -1
 			}

@@ -1,8 +1,8 @@
 package expect
 
 import (
-	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/virtual"
 )
 
 // UnreachedStep says of a step that did not happen why it did not, with the records around the moment at
@@ -13,7 +13,7 @@ func UnreachedStep(plan *scenarios.Plan, run Run, u scenarios.Unreached) (Failur
 	fail := failure{keys: plan.Scenario.PodKeys(u.Step.Target()), window: window{anchor: -1}, center: min(u.Due, c.run.End)}
 	var got string
 	switch {
-	case u.Due == value.OpenMaxTime:
+	case u.Due == virtual.Max:
 		fail.keys = plan.Scenario.PodKeys(u.Step.Since.Pod)
 		got = "no " + momentWords(u.Step.Since) + " in the run, which the step waits for"
 	case u.Due > c.run.End:

@@ -1,27 +1,26 @@
 package expect
 
 import (
-	"time"
-
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/virtual"
 )
 
 // window is when an expectation looks, as times of the run. Both ends are included.
 type window struct {
-	from, to time.Duration // open ends are value.OpenMinTime and the end of the run
-	open     bool          // it has no end of its own, or one after the run
-	anchor   int           // the record of since it counts from; -1 without since
-	skip     int           // the record in it that does not count; -1 if all do
+	from, to virtual.Time // open ends are value.OpenMinTime and the end of the run
+	open     bool         // it has no end of its own, or one after the run
+	anchor   int          // the record of since it counts from; -1 without since
+	skip     int          // the record in it that does not count; -1 if all do
 }
 
 // instants returns the window for states, which there are from t=0 on.
-func (w window) instants() (from, to time.Duration) { return max(w.from, 0), w.to }
+func (w window) instants() (from, to virtual.Time) { return max(w.from, 0), w.to }
 
 // window resolves the window of an expectation without since.
 func (c *checker) window(e *scenarios.Expect) window {
 	w := e.Window()
-	return window{from: w.Min, to: min(w.Max, c.run.End), open: w.Max > c.run.End, anchor: -1}
+	return window{from: virtual.At(w.Min), to: min(virtual.At(w.Max), c.run.End), open: virtual.At(w.Max) > c.run.End, anchor: -1}
 }
 
 // windowSince resolves the window that counts from a record, and reports false if the run ended before it
@@ -29,11 +28,11 @@ func (c *checker) window(e *scenarios.Expect) window {
 func (c *checker) windowSince(e *scenarios.Expect, record int) (window, bool) {
 	w := e.Window()
 	t := c.index.at(record)
-	from := t + max(w.Min, 0)
+	from := t.Add(max(w.Min, 0))
 	if w.Max == value.OpenMaxTime {
 		return window{from: from, to: c.run.End, open: true, anchor: record}, from <= c.run.End
 	}
-	return window{from: from, to: t + w.Max, anchor: record}, t+w.Max <= c.run.End
+	return window{from: from, to: t.Add(w.Max), anchor: record}, t.Add(w.Max) <= c.run.End
 }
 
 // windows returns the windows of an expectation for a pod, one for each moment of since. If there is none,

@@ -7,6 +7,7 @@ import (
 
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 	"probesim.dev/trace/match"
 )
@@ -14,13 +15,13 @@ import (
 type record = trace.Record
 
 // at writes a time of the run as traces do, with more digits where a millisecond is too coarse.
-func at(t time.Duration) string {
-	rest := t % time.Millisecond
+func at(t virtual.Time) string {
+	rest := t.Offset() % time.Millisecond
 	if rest == 0 {
 		return trace.FormatTime(t)
 	}
 	digits := strings.TrimRight(fmt.Sprintf("%06d", rest.Abs()), "0")
-	return strings.TrimSuffix(trace.FormatTime(t-rest), "s") + digits + "s"
+	return strings.TrimSuffix(trace.FormatTime(t.Add(-rest)), "s") + digits + "s"
 }
 
 // expected says in words what an expectation wants of a pod in a window.
@@ -157,7 +158,7 @@ func transitionWords(t *match.Transitions) string {
 }
 
 // stateWords says what the fields of an expectation are at t, of one pod; of several, which pods match.
-func (c *checker) stateWords(e *scenarios.Expect, keys []string, t time.Duration) string {
+func (c *checker) stateWords(e *scenarios.Expect, keys []string, t virtual.Time) string {
 	if e.Pods != nil {
 		var good, bad []string
 		for _, key := range keys {
@@ -199,11 +200,11 @@ func (c *checker) times(records []int) string {
 }
 
 // sinceAnchor says how long after the moment of since t is.
-func (c *checker) sinceAnchor(w window, t time.Duration) string {
+func (c *checker) sinceAnchor(w window, t virtual.Time) string {
 	if w.anchor < 0 {
 		return ""
 	}
-	return ", " + value.Format((t - c.index.at(w.anchor)).Round(time.Millisecond)) + " after"
+	return ", " + value.Format((t.Sub(c.index.at(w.anchor))).Round(time.Millisecond)) + " after"
 }
 
 func versions(ranges []value.VersionRange) string {

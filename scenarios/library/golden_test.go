@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/report"
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/virtual"
 )
 
 // TestGolden compares the runs in which nothing is drawn with testdata: the hash of each, and what the
@@ -65,7 +66,7 @@ func timeline(t *testing.T, all []*scenarios.Scenario, scenario string) string {
 		plan := s.Plans()[0]
 		r := simulate(t, plan, options{})
 		var b bytes.Buffer
-		run := &report.Run{Scenario: scenario, Kubernetes: plan.Version, Until: plan.Duration, Records: r.records}
+		run := &report.Run{Scenario: scenario, Kubernetes: plan.Version, Until: virtual.At(plan.Duration), Records: r.records}
 		if err := report.Timeline(&b, run, report.Options{}); err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -43,7 +44,7 @@ func simulate(t testing.TB, plan *scenarios.Plan, o options) *run {
 	})
 	defer n.Close()
 	driver := plan.Drive(&mutated{Node: n, mutation: o.mutation})
-	if err := n.RunUntil(plan.Duration); err != nil {
+	if err := n.RunUntil(virtual.At(plan.Duration)); err != nil {
 		t.Fatal(err)
 	}
 	version, err := value.ParseVersion(plan.Version)

@@ -8,6 +8,7 @@ import (
 
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
+	"probesim.dev/sim/virtual"
 )
 
 // A run whose trace grows past its limit ends with an error that says when, and what to do.
@@ -20,7 +21,7 @@ func TestRecordLimit(t *testing.T) {
 	for limit, want := range map[int64]string{1: "stopped at 1m: more than 1 records; fewer pods", 1000: ""} {
 		n := node.New(node.Options{})
 		plan.Drive(n)
-		err := runUntil(context.Background(), n, time.Minute, limit, func(time.Duration) {})
+		err := runUntil(context.Background(), n, virtual.At(time.Minute), limit, func(virtual.Time) {})
 		n.Close()
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("with a limit of %d records: %v, want %q", limit, err, want)

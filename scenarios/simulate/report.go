@@ -53,7 +53,7 @@ func (r *Result) unreachedStep(u scenarios.Unreached) report.Expectation {
 	if decided {
 		e.Outcome, e.Failures = report.Failed, []report.Failure{failure(why)}
 	} else {
-		e.Outcome, e.Why = report.Skipped, "the run was cut short at "+value.Format(r.End)
+		e.Outcome, e.Why = report.Skipped, "the run was cut short at "+value.Format(r.End.Offset())
 	}
 	return e
 }

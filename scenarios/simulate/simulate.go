@@ -13,23 +13,24 @@ import (
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
 // Options say how a run is made. The zero value is the run that the plan asks for.
 type Options struct {
-	Until    time.Duration       // virtual time at which the run ends; 0: the duration of the scenario
+	Until    virtual.Time        // virtual time at which the run ends; 0: the duration of the scenario
 	Internal bool                // keep the internal records too
 	Sink     func(*trace.Record) // is handed each record as it is written; nil: nothing is
-	Progress func(time.Duration) // is told the virtual time now and then; nil: nothing is
+	Progress func(virtual.Time)  // is told the virtual time now and then; nil: nothing is
 }
 
 // Result is a run that was made.
 type Result struct {
 	Plan      *scenarios.Plan
 	Records   []trace.Record
-	Internal  bool          // the internal records were kept, as Options or an expectation asked for
-	End       time.Duration // before the end of the run if it ended early
+	Internal  bool         // the internal records were kept, as Options or an expectation asked for
+	End       virtual.Time // before the end of the run if it ended early
 	Unreached []scenarios.Unreached
 	Results   []expect.Result
 	Err       error // why it ended early: a limit was hit, the program is at fault, or ErrInterrupted
@@ -48,7 +49,7 @@ const maxRecords = 20_000_000
 // the run.
 func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 	if o.Until == 0 {
-		o.Until = plan.Duration
+		o.Until = virtual.At(plan.Duration)
 	}
 	r = &Result{Plan: plan, Internal: o.Internal || expect.Internal(plan.Scenario)}
 	defer func() {
@@ -85,8 +86,8 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 	return r
 }
 
-func runUntil(ctx context.Context, n *node.Node, until time.Duration, records int64, progress func(time.Duration)) error {
-	for t := min(chunk, until); ; t = min(t+chunk, until) {
+func runUntil(ctx context.Context, n *node.Node, until virtual.Time, records int64, progress func(virtual.Time)) error {
+	for t := min(virtual.At(chunk), until); ; t = min(t.Add(chunk), until) {
 		if err := n.RunUntil(t); err != nil {
 			return err
 		}
@@ -95,7 +96,7 @@ func runUntil(ctx context.Context, n *node.Node, until time.Duration, records in
 		}
 		switch {
 		case n.Trace().Len() > records:
-			return fmt.Errorf("stopped at %s: more than %d records; fewer pods or a shorter duration make a smaller trace", value.Format(t), records)
+			return fmt.Errorf("stopped at %s: more than %d records; fewer pods or a shorter duration make a smaller trace", value.Format(t.Offset()), records)
 		case t == until:
 			return nil
 		case ctx.Err() != nil:

@@ -3,7 +3,8 @@ package limit
 
 import (
 	"fmt"
-	"time"
+
+	"probesim.dev/sim/virtual"
 )
 
 // Limits bound a run. A zero field has no limit.
@@ -13,7 +14,7 @@ type Limits struct {
 	// AtOneInstant bounds the events during which time stands still.
 	AtOneInstant int64
 	// Time is the latest virtual time that may be reached.
-	Time time.Duration
+	Time virtual.Time
 }
 
 const virtualTime = "virtual time"
@@ -22,14 +23,14 @@ const virtualTime = "virtual time"
 type Error struct {
 	Limit string // events, processes, events at one instant or virtual time
 	Max   int64
-	Now   time.Duration
+	Now   virtual.Time
 	Name  string // the process or timer that ran most often
 	Runs  int64
 }
 
 func (e *Error) Error() string {
 	if e.Limit == virtualTime {
-		return fmt.Sprintf("stopped at %v: the limit of virtual time is %v; %q ran %d times", e.Now, time.Duration(e.Max), e.Name, e.Runs)
+		return fmt.Sprintf("stopped at %v: the limit of virtual time is %v; %q ran %d times", e.Now, virtual.Time(e.Max), e.Name, e.Runs)
 	}
 	return fmt.Sprintf("stopped at %v: more than %d %s; %q ran %d times", e.Now, e.Max, e.Limit, e.Name, e.Runs)
 }
@@ -60,7 +61,7 @@ func (m *Meter) Err() error {
 }
 
 // Event counts an event at time now.
-func (m *Meter) Event(now time.Duration) {
+func (m *Meter) Event(now virtual.Time) {
 	m.events++
 	m.instant++
 	m.check("events", m.events, m.Limits.Events, now)
@@ -68,12 +69,12 @@ func (m *Meter) Event(now time.Duration) {
 }
 
 // Alive is told how many processes there are at time now.
-func (m *Meter) Alive(processes int, now time.Duration) {
+func (m *Meter) Alive(processes int, now virtual.Time) {
 	m.check("processes", int64(processes), int64(m.Limits.Processes), now)
 }
 
 // Move is told that time is about to move from now to then, and reports whether it may.
-func (m *Meter) Move(now, then time.Duration) bool {
+func (m *Meter) Move(now, then virtual.Time) bool {
 	m.instant = 0
 	m.check(virtualTime, int64(then), int64(m.Limits.Time), now)
 	return m.err == nil
@@ -104,7 +105,7 @@ func (m *Meter) Turn(name string) int64 {
 }
 
 // check notes the first limit that is exceeded.
-func (m *Meter) check(limit string, n, most int64, now time.Duration) {
+func (m *Meter) check(limit string, n, most int64, now virtual.Time) {
 	if most <= 0 || n <= most || m.err != nil {
 		return
 	}
