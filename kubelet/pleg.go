@@ -68,9 +68,6 @@ type pleg struct {
 	records    map[types.UID]*podRecord
 	relistTime time.Duration
 	generation uint64 // of the runtime; the records are at least as new
-	proc       *sim.Proc
-	waiting    bool        // for the next relist, in idle
-	idling     *idleRelist // the list call that is under way in idle, if one is
 }
 
 func newPLEG(k *Kubelet) *pleg {
@@ -97,16 +94,11 @@ func (g *pleg) requestRelist(uid types.UID) {
 		return
 	}
 	g.requests.TrySend(relistRequest{uid, g.k.sim.Now()})
-	if g.waiting {
-		g.waiting = false
-		g.proc.Interrupt()
-	}
 }
 
 // run is the life of the PLEG's process. The timer of the global relist goes first, and starts anew when
 // the relist has ended.
 func (g *pleg) run(p *sim.Proc) {
-	g.proc = p
 	g.k.sim.Set(g.timer, p.Now())
 	cases := []sim.Case{g.tick, g.requests}
 	for {
@@ -117,7 +109,7 @@ func (g *pleg) run(p *sim.Proc) {
 			continue
 		}
 		g.relist(p)
-		g.idle(p, p.Now()+relistPeriod)
+		g.k.sim.Set(g.timer, p.Now()+relistPeriod)
 	}
 }
 

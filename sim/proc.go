@@ -12,12 +12,11 @@ type Proc struct {
 	sim     *Sim
 	turn    func(*Proc, int) []Case     // nil when it has ended
 	stack   *coroutine.Coroutine[*Proc] // nil between turns
-	idle    func() bool
-	known   []Case // channels that know it, whether it waits for them now or not
-	woken   int32  // the case that was
-	sent    bool   // one of these may have a value
-	open    bool   // waits for channels that nothing has been sent to yet
-	enabled bool   // it was woken and has not run yet
+	known   []Case                      // channels that know it, whether it waits for them now or not
+	woken   int32                       // the case that was
+	sent    bool                        // one of these may have a value
+	open    bool                        // waits for channels that nothing has been sent to yet
+	enabled bool                        // it was woken and has not run yet
 	sleep   Timer
 }
 
@@ -59,11 +58,7 @@ func (p *Proc) due(*Timer, *Sim) { p.Wake() }
 func (p *Proc) resume() {
 	*p.sleep.turns++
 	p.enabled = false
-	if p.idle != nil && p.idle() {
-		p.sim.meter.Spare(2) // this turn, and the timer before it
-		return
-	}
-	p.idle, p.sim.group = nil, p.sleep.group
+	p.sim.group = p.sleep.group
 	if p.turn != nil && p.sim.stacks.Run(&p.stack, p) && p.turn == nil {
 		p.sim.procs.Drop(func(o *Proc) bool { return o == p })
 	}
@@ -88,27 +83,18 @@ func (p *Proc) stop() {
 // Park waits until Wake is called.
 func (p *Proc) Park() { p.stack.Wait() }
 
-// ParkWhile waits like Park, but each time that it would run again it asks idle first, and waits on
-// if that is true. idle runs in the kernel without a switch of coroutines, must not wait, and sees to
-// the next wake-up itself (WakeAt): idle periodic work costs its virtual time and next to no real time.
-func (p *Proc) ParkWhile(idle func() bool) {
-	p.idle = idle
-	p.Park()
-}
-
-// Interrupt ends a ParkWhile without asking.
+// Interrupt enables a process that waits in Park until the time of WakeAt. The timer of WakeAt stops.
 func (p *Proc) Interrupt() {
 	p.sim.Stop(&p.sleep)
-	p.idle = nil
 	if !p.enabled { // the wake-up may have come at this very instant
 		p.Wake()
 	}
 }
 
-// Wake enables a process that waits in Park, ParkWhile or Sleep.
+// Wake enables a process that waits in Park or Sleep.
 func (p *Proc) Wake() { p.sim.enable(p) }
 
-// WakeAt enables the process at time t; only for a process that is about to Park or is in ParkWhile.
+// WakeAt enables the process at time t. Call it right before Park.
 func (p *Proc) WakeAt(t time.Duration) { p.sim.Set(&p.sleep, t) }
 
 // Sleep waits for d; not at all if d is not positive.
