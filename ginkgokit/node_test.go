@@ -82,7 +82,7 @@ func TestRefused(t *testing.T) {
 		t.Errorf("failed with %q", *failed)
 	}
 	NewNode(NodeOptions{Config: kubeletconfig.Config{FeatureGates: map[string]bool{"Sidecars": true}}}).Close()
-	if len(*failed) != 2 || !strings.HasPrefix((*failed)[1], "Sidecars is no feature gate of v1.37.0 that is known here: known are ") {
+	if len(*failed) != 2 || !strings.HasPrefix((*failed)[1], "Sidecars is not a feature gate that can be set in v1.37.0; known are ") {
 		t.Errorf("failed with %q", *failed)
 	}
 }

@@ -54,7 +54,7 @@ func (m *Manager) isStarted(pod *v1.Pod, c *v1.ContainerStatus) bool {
 	if r, ok := m.results.Startup.Get(c.ContainerID); ok {
 		return r == results.Success
 	}
-	if m.profile.StartedCarriedOver && c.Started != nil && *c.Started {
+	if !m.profile.ChangeContainerStatusOnKubeletRestart && c.Started != nil && *c.Started {
 		return true
 	}
 	_, probed := m.workers[key{pod.UID, c.Name, trace.Startup}]
@@ -73,7 +73,7 @@ func (m *Manager) isReady(p *sim.Proc, pod *v1.Pod, c *v1.ContainerStatus, cause
 	if probed && m.profile.ManualTrigger {
 		m.trigger(p, w, cmp.Or(max(m.step(c.ContainerID), m.results.Startup.Cause(c.ContainerID)), cause))
 	}
-	if m.profile.KeptOnKubeletRestart && m.startedBeforeKubelet(c) {
+	if !m.profile.ChangeContainerStatusOnKubeletRestart && m.startedBeforeKubelet(c) {
 		return m.isReadyAfterRestart(pod, c, known, !probed)
 	}
 	return !probed

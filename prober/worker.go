@@ -183,10 +183,10 @@ func (w *worker) meet(p *sim.Proc, c *v1.ContainerStatus) {
 	w.stored, w.memo = false, nil
 	w.containerID, w.instance, w.since = c.ContainerID, w.manager.instance(c.ContainerID), 0
 	step := w.manager.step(w.containerID)
-	if w.manager.profile.KeptOnKubeletRestart && w.isSidecar() && w.probeType == trace.Startup && w.started {
+	if !w.manager.profile.ChangeContainerStatusOnKubeletRestart && w.isSidecar() && w.probeType == trace.Startup && w.started {
 		w.set(p, results.Success, step)
 	}
-	if !w.manager.profile.KeptOnKubeletRestart || !w.running || !w.manager.startedBeforeKubelet(c) {
+	if w.manager.profile.ChangeContainerStatusOnKubeletRestart || !w.running || !w.manager.startedBeforeKubelet(c) {
 		w.set(p, w.initial, step)
 	}
 	w.onHold = false
@@ -272,7 +272,7 @@ func findContainer(status *v1.PodStatus, name string) *v1.ContainerStatus {
 // comesBack reports whether there will be a new container after one that ended with this code, as far as
 // a worker knows: up to 1.34 it looked only for pods that restart nothing, and for sidecars.
 func (w *worker) comesBack(exitCode int32) bool {
-	if !w.manager.profile.WorkerEndsWithLastExit {
+	if !w.manager.profile.ContainerRestartRules {
 		return w.pod.Spec.RestartPolicy != v1.RestartPolicyNever || w.isSidecar()
 	}
 	return podutil.ContainerShouldRestart(w.container, &w.pod.Spec, exitCode)
