@@ -27,7 +27,9 @@ var layers = [][]string{
 	{"kubelet"},
 	{"node"},
 	{"scenarios"},
-	{"cmd", "explore", "ginkgokit", "internal/random", "deps", "."},
+	{"internal/check"},
+	{"probetest"},
+	{"cmd", "explore", "ginkgokit", "internal/random", "."},
 }
 
 // leaves lists packages that may import only what stands here, of this module and of others.
@@ -44,7 +46,7 @@ var leaves = map[string][]string{
 	"kube/kubeletconfig": nil,
 }
 
-// libraries are the modules of others that the module may use; those in testLibraries in tests only.
+// libraries lists the modules that this module may use. Only tests may use testLibraries.
 var (
 	libraries = []string{
 		"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/utils", "github.com/spf13/cobra",
@@ -57,7 +59,7 @@ var (
 	}
 )
 
-// source is a Go file of the module. Nested modules are not part of it.
+// source is a Go file of this module, not of the modules nested in it.
 type source struct {
 	name string // with slashes, from the root of the module
 	dir  string
@@ -88,12 +90,12 @@ func sources(t *testing.T) []*source {
 		list = append(list, s)
 	})
 	if len(list) < 50 {
-		t.Fatalf("found %d Go files; the rules below would hold of nothing: mend walk in arch_test.go", len(list))
+		t.Fatalf("found %d Go files; the rules in this file would check nothing: fix walk in arch_test.go", len(list))
 	}
 	return list
 }
 
-// walk goes through the files of the module, and of the modules nested in it if they are wanted too.
+// walk visits the files of the module and, if nested is true, those of the modules nested in it.
 func walk(t *testing.T, nested bool, visit func(name string, text []byte)) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
@@ -106,7 +108,7 @@ func walk(t *testing.T, nested bool, visit func(name string, text []byte)) {
 				return fs.SkipDir
 			}
 			return nil
-		case !d.Type().IsRegular():
+		case !d.Type().IsRegular() || d.Name() == ".git": // a file in a worktree
 			return nil
 		}
 		text, err := os.ReadFile(name)
@@ -118,7 +120,7 @@ func walk(t *testing.T, nested bool, visit func(name string, text []byte)) {
 	}
 }
 
-// layerOf returns the layer of a package by the longest entry that it lies under, -1 if there is none.
+// layerOf returns the layer of the longest entry that contains a package, or -1 if there is none.
 func layerOf(pkg string) int {
 	layer, longest := -1, -1
 	for i, entries := range layers {
@@ -131,7 +133,7 @@ func layerOf(pkg string) int {
 	return layer
 }
 
-// under reports whether a path is that of a folder or lies in it.
+// under reports whether name is the folder or lies in it.
 func under(name, folder string) bool { return name == folder || strings.HasPrefix(name, folder+"/") }
 
 func (s *source) imports() map[string]*ast.ImportSpec {
@@ -147,14 +149,14 @@ func TestArrowsGoOneWay(t *testing.T) {
 	for _, s := range sources(t) {
 		layer := layerOf(s.dir)
 		if layer < 0 {
-			t.Errorf("%s: package %s is in no layer; say in layers of arch_test.go where it belongs", s.name, s.dir)
+			t.Errorf("%s: package %s is in no layer; add it to layers in arch_test.go", s.name, s.dir)
 		}
 		for name, spec := range s.imports() {
 			pkg, ours := strings.CutPrefix(name, module+"/")
 			switch {
 			case !ours || s.test || under(pkg, s.dir) || under(s.dir, "scenarios") && under(pkg, "scenarios"):
 			case layerOf(pkg) >= layer:
-				t.Errorf("%s: %s must not import %s, which is not below it; move what both need down, or have %s declare the interface that it needs",
+				t.Errorf("%s: %s must not import %s, which is not in a lower layer; move the shared code down, or declare the interface that %s needs there",
 					s.at(spec), s.dir, pkg, s.dir)
 			}
 		}
@@ -170,7 +172,7 @@ func TestLeavesStayLeaves(t *testing.T) {
 		for name, spec := range s.imports() {
 			ours := strings.HasPrefix(name, module+"/"+s.dir+"/internal/")
 			if strings.Contains(name, ".") && !ours && !slices.Contains(allowed, name) {
-				t.Errorf("%s: %s is a leaf and must not import %s; what needs it belongs into the package above", s.at(spec), s.dir, name)
+				t.Errorf("%s: %s is a leaf and must not import %s; move the code that needs it to the package above", s.at(spec), s.dir, name)
 			}
 		}
 	}
@@ -185,21 +187,21 @@ func TestLibraries(t *testing.T) {
 			switch {
 			case !strings.Contains(strings.Split(name, "/")[0], ".") || under(name, module) || in(libraries):
 			case !in(testLibraries):
-				t.Errorf("%s: %s is no library of this module; do without it, or add it to the design and to libraries in arch_test.go", s.at(spec), name)
-			case !s.test && s.dir != "deps": // which pins libraries
-				t.Errorf("%s: %s is for tests; do without it here", s.at(spec), name)
+				t.Errorf("%s: %s is not a library of this module; avoid it, or add it to libraries in arch_test.go", s.at(spec), name)
+			case !s.test:
+				t.Errorf("%s: only tests may use %s", s.at(spec), name)
 			}
 		}
 	}
 }
 
-// The kubelet itself is a dependency of the nested modules below conformance alone.
+// Only the nested modules below conformance depend on the kubelet itself.
 func TestMainModuleDoesNotNeedTheKubelet(t *testing.T) {
 	text, err := os.ReadFile("go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if regexp.MustCompile(`(?m)^\s*(require\s+)?k8s\.io/kubernetes\s`).Match(text) {
-		t.Error("go.mod requires k8s.io/kubernetes; only the modules below conformance may: move what needs it there and run go mod tidy")
+		t.Error("go.mod requires k8s.io/kubernetes; only the modules below conformance may; move the code that needs it there and run go mod tidy")
 	}
 }
