@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 	"probesim.dev/trace"
 )
 
@@ -19,9 +20,8 @@ const (
 	minConnectTimeout = 20 * time.Second
 )
 
-// ConnectJitter begins the key of the choice of how far a back-off between two connections of a gRPC probe is
-// from its middle; the worker's name follows.
-const ConnectJitter = "connect of "
+// ConnectJitter is the jitter of the back-off between two connections of a gRPC probe. The worker draws it.
+const ConnectJitter choose.JitterSource = "connect of "
 
 // runGRPC makes a grpc probe: it connects, again and again while that fails, and asks for the health of a
 // service, all in one timeout (pkg/probe/grpc/grpc.go at v1.37.0).
@@ -49,7 +49,7 @@ func (w *worker) jittered(p *sim.Proc, backOff time.Duration, retry bool) time.D
 	if !retry {
 		return backOff
 	}
-	return time.Duration(float64(backOff) * (1 + backOffJitter*(2*p.Sim().Fraction(ConnectJitter+p.Name())-1)))
+	return time.Duration(float64(backOff) * (1 + backOffJitter*(2*p.Sim().Fraction(ConnectJitter, p.Name())-1)))
 }
 
 // grpcCodes are the codes of a call that fails, as the status of Go writes them, by their names in the

@@ -139,7 +139,7 @@ func (m *Manager) addWorker(pod *v1.Pod, c *v1.Container, t trace.Probe, spec *v
 	}
 	m.workers[w.key()] = w
 	m.pods[pod.UID]++
-	m.sim.Serve(name, w.turn)
+	m.sim.Go(name, w.run)
 	return true
 }
 

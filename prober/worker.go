@@ -11,6 +11,7 @@ import (
 	"probesim.dev/kube/podutil"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 	"probesim.dev/status"
 	"probesim.dev/trace"
 )
@@ -42,7 +43,6 @@ type worker struct {
 	name        string // of the container
 	probeType   trace.Probe
 	memo        any // of who runs the command
-	wakeUps     []sim.Case
 	command     []string
 
 	stop          *sim.Chan[struct{}]
@@ -58,57 +58,51 @@ type worker struct {
 	initial   results.Result
 }
 
-// StartJitter begins the key of the choice of how long a young kubelet's worker waits before its first
-// run, as a part of the period; the worker's name follows.
-const StartJitter = "start of "
+// StartJitter is how long the worker of a young kubelet waits before its first run, as a part of the period. The
+// worker draws it.
+const StartJitter choose.JitterSource = "start of "
 
-// turn does what is due when the worker wakes up, and returns what wakes it up next.
-func (w *worker) turn(p *sim.Proc, wakeUp int) []sim.Case {
-	switch wakeUp {
-	case byStart:
-		w.start(p)
-	case byStop:
-		return w.end()
-	case byTrigger:
-		w.cause = w.manualTrigger.Got()
-		w.noteTrigger(p)
-		if w.manager.profile.ManualTriggerResetsTicker {
-			w.ticker.Reset(w.period())
-		}
-	}
-	if !w.doProbe(p) {
-		return w.end()
-	}
-	w.cause = 0
-	return w.wakeUps
-}
-
-// What wakes up a worker, by the place in its wakeUps.
-const (
-	byStart   = -1
-	byStop    = 1
-	byTrigger = 2
-)
-
-// start waits for a random part of the period while the kubelet is younger than it. The ticker starts after that.
-func (w *worker) start(p *sim.Proc) {
+// run starts the worker: while the kubelet is younger than the period, it waits for a random part of the period. It
+// then probes once, and again at each tick and trigger.
+func (w *worker) run(p *sim.Proc) {
 	if w.period() > p.Now()-w.manager.start {
-		p.Sleep(time.Duration(p.Sim().Fraction(StartJitter+p.Name()) * float64(w.period())))
+		p.Sleep(time.Duration(p.Sim().Fraction(StartJitter, p.Name()) * float64(w.period())))
 	}
 	w.ticker = p.Sim().NewTicker("tick of "+p.Name(), w.period())
-	w.wakeUps = []sim.Case{&w.ticker.C, w.stop, w.manualTrigger}
+	p.Serve(sim.OnTick(w.ticker, w.onTick), sim.On(w.stop, w.onStop), sim.On(w.manualTrigger, w.onManualTrigger))
+	w.onTick(p)
 }
+
+// onTick probes the container. The worker ends when doProbe says so.
+func (w *worker) onTick(p *sim.Proc) {
+	if !w.doProbe(p) {
+		w.end(p)
+	}
+	w.cause = 0
+}
+
+// onManualTrigger probes outside the beat of the ticker because another probe's result asks for it.
+func (w *worker) onManualTrigger(p *sim.Proc, cause int64) {
+	w.cause = cause
+	w.noteTrigger(p)
+	if w.manager.profile.ManualTriggerResetsTicker {
+		w.ticker.Reset(w.period())
+	}
+	w.onTick(p)
+}
+
+func (w *worker) onStop(p *sim.Proc, _ struct{}) { w.end(p) }
 
 func (w *worker) period() time.Duration { return time.Duration(w.spec.PeriodSeconds) * time.Second }
 
-// end leaves nothing to wait for.
-func (w *worker) end() []sim.Case {
+// end ends the worker's process and removes the container's result.
+func (w *worker) end(p *sim.Proc) {
+	p.Exit()
 	w.ticker.Stop()
 	if w.containerID != "" {
 		w.results.Remove(w.containerID)
 	}
 	w.manager.remove(w)
-	return nil
 }
 
 // isSidecar reports whether the container is an init container; those that have probes are sidecars.

@@ -17,12 +17,18 @@ import (
 func (m *Manager) Start() {
 	ticker := m.o.Sim.NewTicker("status sync", syncPeriod)
 	m.o.Sim.Go("status manager", func(p *sim.Proc) {
-		cases := []sim.Case{m.signal, &ticker.C}
+		cases := []sim.Case{sim.On(m.signal, m.syncChanged), sim.OnTick(ticker, m.syncAll)}
 		for {
-			m.syncBatch(p, p.Select(cases...) == 1)
+			p.Select(cases...)
 		}
 	})
 }
+
+// syncChanged syncs the pods with a new version.
+func (m *Manager) syncChanged(p *sim.Proc, _ struct{}) { m.syncBatch(p, false) }
+
+// syncAll syncs every pod that needs it.
+func (m *Manager) syncAll(p *sim.Proc) { m.syncBatch(p, true) }
 
 // pending is a status that was newest when its batch began.
 type pending struct {
