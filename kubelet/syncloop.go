@@ -27,9 +27,11 @@ const (
 func (k *Kubelet) startSyncLoop() {
 	syncTicker := k.sim.NewTicker("sync ticker", syncPeriod)
 	housekeeping := k.sim.NewTicker("housekeeping ticker", housekeepingPeriod)
-	syncTicker.Unless(func() bool {
-		return !k.workQueue.ready(k.sim.Now()) && !k.anyPastDeadline() && k.runtimeHealthy()
-	})
+	if !k.ticks {
+		syncTicker.Unless(func() bool {
+			return !k.workQueue.ready(k.sim.Now()) && !k.anyPastDeadline() && k.runtimeHealthy()
+		})
+	}
 	cases := []sim.Case{
 		k.config, k.pleg.events, &syncTicker.C,
 		k.results.Liveness.Updates(), k.results.Readiness.Updates(), k.results.Startup.Updates(),
@@ -71,7 +73,7 @@ func (k *Kubelet) syncLoopIteration(p *sim.Proc, chosen int) {
 		k.handleProbe(u, "startup")
 	case 6:
 		if k.sourceReady {
-			k.housekeep(p)
+			k.handlePodCleanups(p)
 		}
 	}
 }
