@@ -102,16 +102,26 @@ func (g *pleg) requestRelist(uid types.UID) {
 // the relist has ended.
 func (g *pleg) run(p *sim.Proc) {
 	g.k.sim.Set(g.timer, p.Now())
-	cases := []sim.Case{g.tick, g.requests}
+	cases := []sim.Case{sim.On(g.tick, g.handleTick), sim.On(g.requests, g.handleRequest)}
 	for {
-		if _, due := g.tick.TryRecv(); !due && p.Select(cases...) == 1 {
-			if r := g.requests.Got(); r.time > g.relistTime {
-				g.relistPod(p, r.uid)
-			}
+		if tick, due := g.tick.TryRecv(); due {
+			g.handleTick(p, tick)
 			continue
 		}
-		g.relist(p)
-		g.k.sim.Set(g.timer, p.Now()+relistPeriod)
+		p.Select(cases...)
+	}
+}
+
+// handleTick makes a global relist and starts the timer of the next one.
+func (g *pleg) handleTick(p *sim.Proc, _ struct{}) {
+	g.relist(p)
+	g.k.sim.Set(g.timer, p.Now()+relistPeriod)
+}
+
+// handleRequest relists one pod unless a relist since the request has covered it.
+func (g *pleg) handleRequest(p *sim.Proc, r relistRequest) {
+	if r.time > g.relistTime {
+		g.relistPod(p, r.uid)
 	}
 }
 
