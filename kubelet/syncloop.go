@@ -137,7 +137,7 @@ func (k *Kubelet) handleStartup(_ *sim.Proc, u results.Update) {
 // handleHousekeeping cleans up, once the API server has sent the pods of the node.
 func (k *Kubelet) handleHousekeeping(p *sim.Proc) {
 	if k.sourceReady {
-		k.housekeep(p)
+		k.handlePodCleanups(p)
 	}
 }
 
