@@ -123,8 +123,8 @@ func (s nodes) removeIn(n *yaml.Node) {
 // written is a file as text, with the data to map a place in the text to a node of the documents.
 type written struct {
 	text  []byte
-	roots []*yaml.Node // copies of the documents that remain
-	lines []int        // the first line of each root
+	roots []*yaml.Node              // copies of the documents that remain
+	lines []int                     // the first line of each root
 	of    map[*yaml.Node]*yaml.Node // from a copy to the original
 }
 
