@@ -2,10 +2,8 @@ package explore
 
 import (
 	"slices"
-	"strings"
 	"time"
 
-	"probesim.dev/prober"
 	"probesim.dev/sim/choose"
 )
 
@@ -47,8 +45,8 @@ func (c *chooser) kubelet() int {
 
 // startFraction picks one of the start delays of a kubelet for a worker: the known one; otherwise the one that the
 // replayed choice names, counted from 1, or the next in turn.
-func (c *chooser) startFraction(id choose.Choice, kubelet int) float64 {
-	if f, ok := c.starts[kubelet].known(strings.TrimPrefix(id.Key, prober.StartJitter), c.now()); ok {
+func (c *chooser) startFraction(id choose.Choice, worker string, kubelet int) float64 {
+	if f, ok := c.starts[kubelet].known(worker, c.now()); ok {
 		return f
 	}
 	fractions := c.starts[kubelet].Fractions

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/value"
 	"probesim.dev/trace"
 )
@@ -124,42 +123,4 @@ func (d *Driver) at(t time.Duration, i int, step *Step) {
 			d.steps[i].done = true
 		}
 	})
-}
-
-// eachPod does something to each pod that a name means and that the API server has, and reports whether it
-// was done to one.
-func (d *Driver) eachPod(name string, do func(*PlannedPod) bool) bool {
-	done := false
-	for _, key := range d.plan.Scenario.PodKeys(name) {
-		if d.present[key] && do(d.pods[key]) {
-			done = true
-		}
-	}
-	return done
-}
-
-// note adds a record about the node of what a step does, and returns the step of the record.
-func (d *Driver) note(a action, message string) int64 {
-	return d.world.Record(trace.Record{Kind: trace.Step, Reason: a.name(), Message: message})
-}
-
-// during does something now and, if there is a time to wait, something else when it is over, each with a record.
-func (d *Driver) during(a action, text string, span *value.Draw, i int, begin, end func()) {
-	step := d.note(a, text)
-	begin()
-	if span != nil {
-		d.world.At(d.now+draw(*span, d.plan.Seed, "step for", i), func() {
-			d.world.Record(trace.Record{Kind: trace.Step, Cause: step, Reason: a.name(), Message: trace.StepOver})
-			end()
-		})
-	}
-}
-
-// setDelays tells the world of the delays that hold now.
-func (d *Driver) setDelays() {
-	var all []fakeruntime.Delays
-	for _, s := range d.delays {
-		all = append(all, s.Delays.compile())
-	}
-	d.world.SetDelays(all...)
 }

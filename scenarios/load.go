@@ -7,6 +7,44 @@ import (
 	"probesim.dev/internal/value"
 )
 
+// Load reads scenario files, and folders with all files below them whose names end in .yaml or .yml,
+// sorted by path; hidden ones are left out. In a folder files without a Scenario may stand beside those
+// with one: the manifests that scenarios take workloads from. The error is of type Errors and has
+// everything that is wrong in all files; then there are no scenarios.
+func Load(paths ...string) ([]*Scenario, error) {
+	l := newLoader(readFile)
+	var all []*Scenario
+	seen := map[string]bool{}
+	for _, path := range paths {
+		found, before, bare := 0, l.errs.Len(), ""
+		files, isFolder := l.list(path)
+		for _, name := range files {
+			if seen[name] {
+				found++
+				continue
+			}
+			seen[name] = true
+			scenarios, f := l.loadFile(name)
+			all = append(all, scenarios...)
+			found += len(f.scenarios)
+			if bare == "" && len(f.manifests) > 0 {
+				bare = "; 'probesim init -f " + name + "' writes one"
+			}
+		}
+		switch {
+		case found > 0 || l.errs.Len() > before:
+		case isFolder:
+			l.errs.Addf(path, "there is no Scenario in this folder (in files named *.yaml or *.yml)%s", bare)
+		default:
+			l.errs.Addf(path, "there is no Scenario in this file%s", bare)
+		}
+	}
+	if err := l.errs.Err(); err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
 // LoadBytes reads a scenario file from memory. It has readFile read the files that scenarios take
 // workloads from: paths with slashes, relative to the folder that name is in. The error is of type
 // Errors and has everything that is wrong; then there are no scenarios.

@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -8,6 +10,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/kubeletconfig"
+	"probesim.dev/kube/profile"
 )
 
 // Plan is one run of a scenario: one version of Kubernetes, and one seed or none.
@@ -73,24 +76,65 @@ func (p *Plan) Pods() []PlannedPod {
 	return pods
 }
 
-func (w *workload) stagger() value.Draw {
-	if w.spec.Stagger != nil {
-		return *w.spec.Stagger
-	}
-	return value.Draw{Min: defaultStagger, Max: defaultStagger}
-}
-
-// program returns what the runtime must know of the pod of a replica. Replicas share what does not
-// differ between them.
-func (w *workload) program(replica int) fakeruntime.Pod {
-	pod := w.newPod(replica)
-	return fakeruntime.Pod{
-		UID: string(pod.UID), Namespace: pod.Namespace, Name: pod.Name,
-		Workload: w.manifest.name, Replica: replica, HostNetwork: pod.Spec.HostNetwork,
-		Delays: w.delays, Containers: w.containers,
-	}
-}
-
 func draw(d value.Draw, seed *int64, name string, ordinal int) time.Duration {
 	return fakeruntime.Draw(d).Drawn(seed, name, int64(ordinal))
+}
+
+// Profile returns the behaviour of the version of the run, with the feature gates of the scenario. It reports false if
+// the version is not known.
+func (p *Plan) Profile() (profile.Profile, bool) {
+	known, ok := profile.Named(p.Version)
+	return withGates(known, p.Config), ok
+}
+
+// compile returns the delays as the runtime takes them; of nil, none.
+func (d *Delays) compile() fakeruntime.Delays {
+	if d == nil {
+		return fakeruntime.Delays{}
+	}
+	draw := func(v *value.Draw) *fakeruntime.Draw { return (*fakeruntime.Draw)(v) }
+	return fakeruntime.Delays{
+		RunPodSandbox: draw(d.RunPodSandbox), StopPodSandbox: draw(d.StopPodSandbox),
+		RemovePodSandbox: draw(d.RemovePodSandbox), PodSandboxStatus: draw(d.PodSandboxStatus),
+		ListPodSandbox: draw(d.ListPodSandbox), CreateContainer: draw(d.CreateContainer),
+		StartContainer: draw(d.StartContainer), StopContainer: draw(d.StopContainer),
+		RemoveContainer: draw(d.RemoveContainer), ListContainers: draw(d.ListContainers),
+		ContainerStatus: draw(d.ContainerStatus), ImageStatus: draw(d.ImageStatus),
+		ImagePull: draw(d.ImagePull), VolumeMount: draw(d.VolumeMount),
+		APIGet: draw(d.APIGet), APIPatch: draw(d.APIPatch), APIDelete: draw(d.APIDelete),
+		Exec: draw(d.Exec), HTTPGet: draw(d.HTTPGet), TCPSocket: draw(d.TCPSocket), GRPC: draw(d.GRPC),
+	}
+}
+
+// withGates leaves out gates that are refused.
+func withGates(p profile.Profile, config kubeletconfig.Config) profile.Profile {
+	for _, name := range slices.Sorted(maps.Keys(config.FeatureGates)) {
+		p, _ = p.SetGate(name, config.FeatureGates[name])
+	}
+	return p
+}
+
+// compile returns the settings for a run.
+func (k *KubeletConfig) compile() kubeletconfig.Config {
+	var c kubeletconfig.Config
+	if k == nil {
+		return c
+	}
+	if k.SyncFrequency != nil {
+		c.SyncFrequency = k.SyncFrequency.Time()
+	}
+	if m := k.CrashLoopBackOff.MaxContainerRestartPeriod; m != nil {
+		c.MaxContainerRestartPeriod = m.Time()
+	}
+	c.ShutdownGracePeriod, c.ShutdownGracePeriodCriticalPods = k.ShutdownGracePeriod.Time(), k.ShutdownGracePeriodCriticalPods.Time()
+	for _, p := range k.ShutdownGracePeriodByPodPriority {
+		c.ShutdownByPriority = append(c.ShutdownByPriority, kubeletconfig.ShutdownPeriod{Priority: p.Priority, Seconds: p.ShutdownGracePeriodSeconds})
+	}
+	c.FeatureGates = k.FeatureGates
+	return c
+}
+
+// StepsClock reports whether the wall clock of the node jumps in a scenario.
+func (s *Scenario) StepsClock() bool {
+	return slices.ContainsFunc(s.Spec.Steps, func(s *Step) bool { return s.StepClock != nil })
 }

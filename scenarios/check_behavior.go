@@ -1,0 +1,157 @@
+package scenarios
+
+import (
+	"strings"
+	"time"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+	"probesim.dev/kube/podutil"
+)
+
+// checkContainers checks and compiles what the containers of a workload do.
+func (c *checker) checkContainers(w *workload, n *strict.Node) {
+	w.containers = map[string]fakeruntime.ContainerConfig{}
+	for i := range w.spec.Containers {
+		item, spec := n.Index(i), &w.spec.Containers[i]
+		checkContainerDelays(item.Field("delays"), spec.Delays)
+		if item.Kind != strict.Mapping || item.Field("name").Bad() {
+			continue
+		}
+		container := w.container(spec.Name)
+		_, twice := w.containers[spec.Name]
+		switch {
+		case spec.Name == "":
+			item.Field("name").Errorf("is required")
+		case container == nil && w.unread: // it may be one of those
+		case container == nil:
+			item.Field("name").Errorf("%s has no container %s%s", w.manifest.name, strict.Quote(spec.Name), strict.DidYouMean(spec.Name, w.containerNames()))
+			if meant := w.container(strict.Nearest(spec.Name, w.containerNames())); meant != nil {
+				(&behavior{checker: c, workload: w, spec: spec, container: meant}).compile(item)
+			}
+		case twice:
+			item.Field("name").Errorf("the container %s is already listed above", spec.Name)
+		default:
+			b := &behavior{checker: c, workload: w, spec: spec, container: container}
+			w.containers[spec.Name] = b.compile(item)
+		}
+	}
+	for i := range w.pod.Spec.InitContainers {
+		if init := &w.pod.Spec.InitContainers[i]; !podutil.IsRestartableInitContainer(init) {
+			config := w.containers[init.Name]
+			config.Program.Init = true
+			w.containers[init.Name] = config
+		}
+	}
+}
+
+// checkWho refuses rules for replicas that there are none of.
+func (b *behavior) checkWho(r *Rule, n *strict.Node) {
+	if last := b.workload.replicas - 1; r.Replica != nil && r.Replica.Min > last && !b.workload.uncounted {
+		n.Field("replica").Errorf("there is no replica %s: the last one is %d", r.Replica, last)
+	}
+}
+
+// checkWindow refuses rules whose windows cannot be.
+func checkWindow(r *Rule, n *strict.Node) {
+	var clocks []string
+	for _, clock := range []string{"after", "at", "afterSigterm"} {
+		if n.Field(clock).Written() {
+			clocks = append(clocks, clock)
+		}
+	}
+	if len(clocks) > 1 {
+		n.Errorf("has two clocks, %s: a rule counts from one", strings.Join(clocks, " and "))
+	}
+	if r.For != nil && r.For.Min == 0 {
+		n.Field("for").Errorf("%s may be empty: a window is longer than 0s", r.For)
+	}
+	switch {
+	case r.Every == nil:
+	case r.For == nil:
+		n.Field("every").Errorf("needs a for: how long each window stays open")
+	case r.For.Max >= r.Every.Min:
+		n.Field("every").Errorf("windows would overlap: every %s must be longer than for %s", r.Every, r.For)
+	}
+}
+
+// checkOpening refuses a window that cannot open before the run ends. A container starts after its pod was
+// added, and is stopped later still; an exit so long after the stop signal says that it does not end before.
+func (b *behavior) checkOpening(r *Rule, n *strict.Node) {
+	check := func(clock string, from *value.Draw, start time.Duration) {
+		field, duration := n.Field(clock), b.scenario.Spec.Duration
+		switch {
+		case from == nil || field.Bad() || start+from.Min <= duration.Time():
+		case start > 0:
+			field.Errorf("%s is after the end of the run at %s, as the pod is added at %s", from, duration, value.Format(start))
+		default:
+			field.Errorf("%s is after the end of the run at %s", from, duration)
+		}
+	}
+	added := b.workload.spec.At.Min
+	check("at", r.At, 0)
+	check("after", r.After, added)
+	if r.Exit == nil {
+		check("afterSigterm", r.AfterSigterm, added)
+	}
+}
+
+// checkWhat refuses rules that do nothing, and answers to probes and hooks that there are none of.
+func (b *behavior) checkWhat(r *Rule, n *strict.Node) {
+	answers := b.checkHooks(n)
+	probes := probesOf(b.container)
+	for _, p := range []probeOf{{key: "liveness", field: "livenessProbe"}, {key: "readiness", field: "readinessProbe"}, {key: "startup", field: "startupProbe"}} {
+		if field := n.Field(p.key); field.Written() {
+			answers++
+			if !hasProbe(probes, p.key) {
+				field.Errorf("the container %s has no %s", b.spec.Name, p.field)
+			}
+		}
+	}
+	if field := n.Field("probes"); field.Written() {
+		answers++
+		if len(probes) == 0 {
+			field.Errorf("the container %s has no probes", b.spec.Name)
+		}
+	}
+	exit := n.Field("exit")
+	switch {
+	case r.Exit == nil && answers == 0:
+		if writtenBeside(n, whoAndWhen...) {
+			return // it is refused elsewhere
+		}
+		n.Errorf("does nothing: say what it answers, as in probes: fail, or exit")
+	case r.Exit == nil:
+	case answers > 0:
+		exit.Errorf("a rule either answers or exits")
+	case r.For != nil || r.Every != nil || r.Chance != nil:
+		exit.Errorf("takes no for, every or chance: a program exits once, at the opening of the window")
+	case r.Exit.Never && r.AfterSigterm == nil:
+		exit.Errorf("never is for a rule with afterSigterm: a program runs on until something ends it")
+	}
+}
+
+// checkHooks refuses answers to hooks that there are none of, and returns how many answers there are.
+func (b *behavior) checkHooks(n *strict.Node) int {
+	answers := 0
+	for _, key := range hookKeys {
+		field := n.Field(key)
+		if !field.Written() {
+			continue
+		}
+		answers++
+		switch hook := hookOf(b.container, key); {
+		case hook == nil:
+			field.Errorf("the container %s has no %s hook", b.spec.Name, key)
+		case hook.TCPSocket != nil:
+			field.Errorf("the %s hook of %s is a tcpSocket, which the kubelet does not run: it asks the program nothing", key, b.spec.Name)
+		case hook.Sleep != nil:
+			field.Errorf("the %s hook of %s sleeps: it asks the program nothing", key, b.spec.Name)
+		}
+	}
+	return answers
+}
+
+// whoAndWhen are the fields of a rule that do nothing by themselves.
+var whoAndWhen = []string{"replica", "instance", "after", "at", "afterSigterm", "for", "every", "chance"}

@@ -1,0 +1,110 @@
+package scenarios
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+	"probesim.dev/kube/profile"
+)
+
+const maxBackOff = value.Duration(5 * time.Minute)
+
+// checkConfig checks what the kubelet checks when it starts (ValidateKubeletConfiguration in
+// pkg/kubelet/apis/config/validation/validation.go, NewMainKubelet in pkg/kubelet/kubelet.go at v1.37.0).
+func (c *checker) checkConfig(config *KubeletConfig, n *strict.Node) {
+	if config == nil {
+		return
+	}
+	if f := n.Field("syncFrequency"); config.SyncFrequency != nil && !f.Bad() && *config.SyncFrequency == 0 {
+		f.Errorf("must be more than 0s")
+	}
+	c.checkBackOff(config.CrashLoopBackOff.MaxContainerRestartPeriod, n.Field("crashLoopBackOff").Field("maxContainerRestartPeriod"))
+	c.checkShutdown(config, n)
+	c.checkGates(config.FeatureGates, n.Field("featureGates"))
+}
+
+// checkBackOff checks the maximum, which needs a feature gate in some versions.
+func (c *checker) checkBackOff(longest *value.Duration, n *strict.Node) {
+	if longest == nil || n.Bad() {
+		return
+	}
+	if *longest < value.Duration(time.Second) || *longest > maxBackOff {
+		n.Errorf("must be from 1s to 5m and not %s", longest)
+	}
+	for _, p := range c.profiles() {
+		if !p.CrashLoopBackOffMaxInConfig {
+			n.Errorf("needs the feature gate KubeletCrashLoopBackOffMax, which is off in %s: see featureGates", p.Version)
+			return
+		}
+	}
+}
+
+func (c *checker) checkShutdown(config *KubeletConfig, n *strict.Node) {
+	grace, critical, by := n.Field("shutdownGracePeriod"), n.Field("shutdownGracePeriodCriticalPods"), n.Field("shutdownGracePeriodByPodPriority")
+	checkShutdownPeriod(config.ShutdownGracePeriod, grace)
+	checkShutdownPeriod(config.ShutdownGracePeriodCriticalPods, critical)
+	if !grace.Bad() && !critical.Bad() && config.ShutdownGracePeriodCriticalPods > config.ShutdownGracePeriod {
+		critical.Errorf("%s is a part of shutdownGracePeriod, which is %s", config.ShutdownGracePeriodCriticalPods, config.ShutdownGracePeriod)
+	}
+	if len(config.ShutdownGracePeriodByPodPriority) > 0 && config.ShutdownGracePeriod > 0 {
+		by.Errorf("takes the place of shutdownGracePeriod: write one of them")
+	}
+	if !c.fits(by) {
+		return
+	}
+	priorities := map[int32]bool{}
+	for i, p := range config.ShutdownGracePeriodByPodPriority {
+		seconds := by.Index(i).Field("shutdownGracePeriodSeconds")
+		if longest := int64(value.MaxDuration.Seconds()); p.ShutdownGracePeriodSeconds < 0 || p.ShutdownGracePeriodSeconds > longest {
+			seconds.Errorf("must be from 0 to %d and not %d", longest, p.ShutdownGracePeriodSeconds)
+		}
+		if priorities[p.Priority] {
+			by.Index(i).Field("priority").Errorf("%d is there twice", p.Priority)
+		}
+		priorities[p.Priority] = true
+	}
+}
+
+// checkShutdownPeriod refuses a part of a second.
+func checkShutdownPeriod(d value.Duration, n *strict.Node) {
+	if d > 0 && d < value.Duration(time.Second) && !n.Bad() {
+		n.Errorf("must be 0s or at least 1s and not %s", d)
+	}
+}
+
+// checkGates refuses feature gates that a version of the scenario does not have, or that the simulator does not know.
+func (c *checker) checkGates(set map[string]bool, n *strict.Node) {
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		for _, v := range c.versions {
+			p, _ := profile.Named(v.String())
+			if _, err := p.SetGate(name, set[name]); err != nil {
+				n.Field(name).Errorf("%s", err)
+				break
+			}
+		}
+	}
+	for _, p := range c.profiles() {
+		if on, off := p.CheckGates(); on != "" {
+			at := n.Field(on)
+			if !at.Written() {
+				at = n.Field(off)
+			}
+			at.Errorf("%s needs %s, which is off in %s: set both", on, off, p.Version)
+			break
+		}
+	}
+}
+
+// profiles are the behaviours of the versions that the scenario runs, with its feature gates.
+func (c *checker) profiles() []profile.Profile {
+	var profiles []profile.Profile
+	for _, v := range c.versions {
+		if p, ok := profile.Named(v.String()); ok {
+			profiles = append(profiles, withGates(p, c.scenario.Spec.Kubelet.Config.compile()))
+		}
+	}
+	return profiles
+}

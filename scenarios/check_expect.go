@@ -1,0 +1,267 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+	"probesim.dev/trace/match"
+)
+
+// matcherWindows are the matchers, each with the windows that it can have.
+var matcherWindows = []struct {
+	name    string
+	windows []string
+}{
+	{"status", []string{"at", "within", "always", "never"}},
+	{"becomes", []string{"within", "first", "never"}},
+	{"record", []string{"within", "first", "never"}},
+	{"transitions", []string{"within"}},
+	{"order", nil},
+}
+
+var allWindows = []string{"at", "within", "first", "always", "never"}
+
+// checkExpect checks what must hold.
+func (c *checker) checkExpect() {
+	n := c.spec.Field("expect")
+	if !c.fits(n) {
+		return
+	}
+	for i, e := range c.scenario.Spec.Expect {
+		item := n.Index(i)
+		if e == nil {
+			continue
+		}
+		standIn(&e.Pod, item.Field("pod"))
+		standIn(&e.Container, item.Field("container"))
+		e.Path, e.Text = item.Path(), item.Text("name")
+		if e.Runs == "" {
+			e.Runs = EveryRun
+		}
+		if matcher := c.checkForm(item); matcher != "" {
+			c.checkWhere(e, item, matcher)
+			c.checkWindow(e, item)
+			c.checkMatcher(e, item)
+			c.checkWhich(e, item)
+			checkObserved(e, item)
+		}
+	}
+}
+
+// checkForm returns the only matcher of an expectation, or empty after saying what is wrong with it and
+// its window.
+func (c *checker) checkForm(n *strict.Node) string {
+	var matchers []string
+	var possible []string
+	for _, m := range matcherWindows {
+		if n.Field(m.name).Written() {
+			matchers, possible = append(matchers, m.name), m.windows
+		}
+	}
+	switch len(matchers) {
+	case 0:
+		n.Errorf("looks for nothing: write one of status, becomes, record, transitions and order")
+		return ""
+	case 1:
+	default:
+		n.Errorf("has several matchers, %s: write an expectation for each", strings.Join(matchers, " and "))
+		return ""
+	}
+	windows := written(n, allWindows)
+	switch {
+	case len(windows) > 1:
+		n.Errorf("has several windows, %s: write an expectation for each", strings.Join(windows, " and "))
+	case len(windows) == 1 && !slices.Contains(possible, windows[0]):
+		n.Field(windows[0]).Errorf("%s does not go with %s%s", windows[0], matchers[0], possibleWindows(possible))
+	case len(windows) == 0 && matchers[0] == "status":
+		n.Errorf("status needs a window: one of at, within, always and never")
+	}
+	return matchers[0]
+}
+
+func written(n *strict.Node, names []string) []string {
+	var found []string
+	for _, name := range names {
+		if n.Field(name).Written() {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+func possibleWindows(possible []string) string {
+	if len(possible) == 0 {
+		return ", which has no window"
+	}
+	return ", which has " + strings.Join(possible, ", ")
+}
+
+// checkWhere checks whom an expectation is about, and how many.
+func (c *checker) checkWhere(e *Expect, n *strict.Node, matcher string) {
+	c.checkPodName(e.Pod, n.Field("pod"))
+	if matcher == "order" {
+		if e.Container != "" {
+			n.Field("container").Errorf("write the container in the items of order")
+		}
+		if e.Since != nil {
+			n.Field("since").Errorf("does not go with order, which has no window")
+		}
+	}
+	if !n.Field("pod").Bad() {
+		c.checkContainerName(e.Pod, e.Container, n.Field("container"))
+	}
+	if e.Instance != nil && matcher != "record" {
+		n.Field("instance").Errorf("does not go with %s: only a record has an instance", matcher)
+	}
+	if e.Count != nil && (e.Window().Kind != Within || matcher != "becomes" && matcher != "record") {
+		n.Field("count").Errorf("goes with becomes or record, and within")
+	}
+	if e.Pods != nil && c.known(e.Pod) {
+		if pods := c.scenario.podCount(e.Pod); pods > 0 && e.Pods.Min > pods {
+			n.Field("pods").Errorf("there %s", onlyPods(pods))
+		}
+	}
+}
+
+func onlyPods(count int) string {
+	if count == 1 {
+		return "is only 1 pod"
+	}
+	return fmt.Sprintf("are only %d pods", count)
+}
+
+// checkWindow refuses windows that are not over when the run is.
+func (c *checker) checkWindow(e *Expect, n *strict.Node) {
+	window := e.Window()
+	field := n.Field(string(window.Kind))
+	duration := c.scenario.Spec.Duration.Time()
+	late := func(t time.Duration) bool {
+		return t != value.OpenMaxTime && t != value.OpenMinTime && t > duration
+	}
+	if field.Written() && !field.Bad() && (late(window.Max) || late(window.Min)) {
+		field.Errorf("%s reaches beyond the end of the run at %s", window.TimeRange, value.Format(duration))
+	}
+}
+
+// checkMatcher gives the fields of the matchers their meaning.
+func (c *checker) checkMatcher(e *Expect, n *strict.Node) {
+	if e.Status != nil {
+		e.Status.Check(n.Field("status"), e.Container)
+	}
+	if e.Becomes != nil {
+		e.Becomes.Check(n.Field("becomes"), e.Container)
+	}
+	if e.Record != nil {
+		e.Record.CheckScope(n)
+		c.checkProbe(e.Pod, e.Container, n.Field("record").Field("probe"))
+	}
+	if e.Transitions != nil {
+		e.Transitions.Check(n.Field("transitions"), e.Container)
+	}
+	if e.Since != nil {
+		c.checkMoment(e.Since, e.Pod, n.Field("since"))
+		refusePod(n.Field("since"))
+	}
+	order := n.Field("order")
+	if e.Order != nil && len(e.Order) < 2 {
+		order.Errorf("needs at least two items")
+	}
+	for i, m := range e.Order {
+		if m != nil {
+			c.checkMoment(m, e.Pod, order.Index(i))
+			refusePod(order.Index(i))
+		}
+	}
+}
+
+func refusePod(n *strict.Node) {
+	if pod := n.Field("pod"); pod.Written() {
+		pod.Errorf("is that of the expectation: write it there")
+	}
+}
+
+// checkMoment checks what names moments: the matcher of since, or an item of order. It looks at the
+// pods that go by the name pod.
+func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
+	matchers := written(n, []string{"becomes", "record"})
+	if len(matchers) != 1 {
+		n.Errorf("must have either becomes or record")
+		return
+	}
+	standIn(&m.Container, n.Field("container"))
+	if m.Instance != nil && m.Record == nil {
+		n.Field("instance").Errorf("does not go with becomes: only a record has an instance")
+	}
+	c.checkContainerName(pod, m.Container, n.Field("container"))
+	if m.Record != nil {
+		m.Record.CheckScope(n)
+		c.checkProbe(pod, m.Container, n.Field("record").Field("probe"))
+	}
+	if m.Becomes != nil {
+		m.Becomes.Check(n.Field("becomes"), m.Container)
+	}
+}
+
+// checkProbe refuses to look for runs of a probe that no container has: never would hold whatever happens.
+func (c *checker) checkProbe(pod, container string, n *strict.Node) {
+	if n.Bad() || n.Kind != strict.Scalar || !slices.Contains(probeKeys, n.Value) || !c.known(pod) {
+		return
+	}
+	meant := false // containers; names that mean nothing are reported elsewhere
+	for _, w := range c.scenario.workloads {
+		if _, count := w.named(pod); count == 0 {
+			continue
+		}
+		if w.unread {
+			return
+		}
+		for _, spec := range w.allContainers() {
+			switch {
+			case container != "" && spec.Name != container:
+			case hasProbe(probesOf(spec), n.Value):
+				return
+			default:
+				meant = true
+			}
+		}
+	}
+	if meant {
+		n.Errorf("there is no container with a %sProbe that this could be about", n.Value)
+	}
+}
+
+// checkWhich checks the runs that an expectation is checked in.
+func (c *checker) checkWhich(e *Expect, n *strict.Node) {
+	if e.Runs != EveryRun && e.Runs != SomeRun {
+		n.Field("runs").Errorf("%s is neither every nor some%s", strict.Quote(e.Runs), strict.DidYouMean(e.Runs, []string{EveryRun, SomeRun}))
+	}
+	if len(e.KubernetesVersions) > 0 && !n.Field("kubernetesVersions").Bad() && len(c.versions) > 0 && !anyIn(c.versions, e.KubernetesVersions) {
+		n.Field("kubernetesVersions").Errorf("the scenario runs none of these versions, only %s", listVersions(c.versions))
+	}
+}
+
+// checkObserved refuses to refresh what has no value that can be seen.
+func checkObserved(e *Expect, n *strict.Node) {
+	field := n.Field("observed")
+	if !e.Observed || field.Bad() {
+		return
+	}
+	refuse := func(why string) { field.Errorf("%s", why) }
+	switch kind := e.Window().Kind; {
+	case e.Pods != nil:
+		refuse("does not go with pods: how many there are is not refreshed")
+	case e.Runs == SomeRun:
+		refuse("does not go with runs: some: what was seen is so in every run")
+	case e.Transitions != nil && e.Transitions.Any:
+		refuse("does not go with any, which leaves open what follows: all values are refreshed")
+	case e.Transitions != nil, e.Moment() != nil && kind == First, e.Moment() != nil && e.Count != nil, e.Status != nil && kind == At:
+	case e.Moment() != nil && kind == Within:
+		refuse("needs a count: that is what is refreshed")
+	default:
+		refuse("has nothing to refresh: it goes with transitions, first, count, and status with at")
+	}
+}

@@ -1,0 +1,117 @@
+package scenarios
+
+import (
+	"reflect"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"probesim.dev/apiserver"
+	"probesim.dev/apiserver/admission"
+	"probesim.dev/internal/strict"
+	"probesim.dev/kube/podutil"
+)
+
+// kubeletConditions are those that a patch may not change: what the kubelet makes of it is not simulated.
+var kubeletConditions = []v1.PodConditionType{
+	v1.PodScheduled, v1.PodReady, v1.PodInitialized, v1.ContainersReady, v1.PodReadyToStartContainers,
+	v1.DisruptionTarget, v1.PodResizePending, v1.PodResizeInProgress, podutil.AllContainersRestarting,
+}
+
+// check applies the patch to the pods as they are at first: what other patches change is nothing that this one
+// could run into.
+func (p *PatchPod) check(c *checker, n *strict.Node) {
+	p.text = n.Text()
+	c.checkTarget(p.Pod, n)
+	switch {
+	case n.Bad():
+	case p.Metadata == nil && p.Spec == nil && p.Status == nil:
+		n.Errorf("changes nothing: write metadata, spec or status")
+	case p.Status != nil && (p.Metadata != nil || p.Spec != nil):
+		n.Errorf("patches the status and more: the API takes the status by itself, so write a step for each")
+	case p.Status != nil:
+		p.checkStatus(n)
+		return
+	}
+	for _, w := range c.scenario.workloads {
+		if _, count := w.named(p.Pod); count > 0 && !n.Bad() && c.affordable(w.manifest, n) {
+			p.checkPod(w, n)
+		}
+	}
+}
+
+func (p *PatchPod) checkPod(w *workload, n *strict.Node) {
+	patched, err := apiserver.Merge(w.pod, p.json())
+	if err != nil {
+		n.Errorf("cannot be applied: %s", err)
+		return
+	}
+	for _, e := range admission.ValidateUpdate(patched, w.pod) {
+		at := n
+		if written, _ := findInPod(n, patched, e.Field); written.Written() {
+			at = written
+		}
+		at.Errorf("%s", e.ErrorBody())
+	}
+	for _, c := range slices.Concat(patched.Spec.InitContainers, patched.Spec.Containers) {
+		if c.Image != "" && !admission.IsImage(c.Image) {
+			n.Errorf("the image %s is not supported yet: its name is no reference", strict.Quote(c.Image))
+		}
+	}
+	isNew := func(f string) bool { return !slices.Contains(w.pod.Finalizers, f) }
+	if slices.ContainsFunc(patched.Finalizers, isNew) {
+		n.Find("metadata.finalizers").Errorf("a new finalizer is not supported yet: those of the manifest can be taken away")
+	}
+}
+
+// checkStatus applies the patch to a status with all conditions of the kubelet. It may change the conditions of others
+// and nothing else (ValidatePodStatusUpdate in pkg/apis/core/validation/validation.go at v1.37.0).
+func (p *PatchPod) checkStatus(n *strict.Node) {
+	pod := &v1.Pod{}
+	for _, t := range kubeletConditions {
+		pod.Status.Conditions = append(pod.Status.Conditions, v1.PodCondition{Type: t, Status: v1.ConditionUnknown})
+	}
+	patched, err := apiserver.Merge(pod, p.json())
+	if err != nil {
+		n.Errorf("cannot be applied: %s", err)
+		return
+	}
+	conditions := n.Find("status.conditions")
+	var others []v1.PodCondition
+	for i, c := range patched.Status.Conditions {
+		if !slices.Contains(kubeletConditions, c.Type) {
+			checkCondition(c, conditionNode(conditions, c.Type))
+			others = append(others, patched.Status.Conditions[i])
+		}
+	}
+	rest := patched.Status.DeepCopy()
+	rest.Conditions = slices.DeleteFunc(rest.Conditions, func(c v1.PodCondition) bool { return slices.Contains(others, c) })
+	byType := func(a, b v1.PodCondition) int {
+		return slices.Index(kubeletConditions, a.Type) - slices.Index(kubeletConditions, b.Type)
+	}
+	slices.SortFunc(rest.Conditions, byType)
+	if !reflect.DeepEqual(rest, &pod.Status) {
+		n.Field("status").Errorf("a patch of anything but conditions that the kubelet does not set is not supported yet")
+	}
+}
+
+// checkCondition refuses what the API server does, and a status that no reader knows.
+func checkCondition(c v1.PodCondition, n *strict.Node) {
+	for _, why := range validation.IsQualifiedName(string(c.Type)) {
+		n.Field("type").Errorf("%s", why)
+	}
+	if c.Status != v1.ConditionTrue && c.Status != v1.ConditionFalse && c.Status != v1.ConditionUnknown {
+		n.Field("status").Errorf("%s is not a status of a condition: write \"True\", \"False\" or \"Unknown\"", strict.Quote(string(c.Status)))
+	}
+}
+
+// conditionNode returns the condition of that type as it is written in a list.
+func conditionNode(list *strict.Node, t v1.PodConditionType) *strict.Node {
+	for i, item := range list.Items {
+		if item.Field("type").Value == string(t) {
+			return list.Index(i)
+		}
+	}
+	return list
+}

@@ -1,0 +1,254 @@
+package scenarios
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"probesim.dev/internal/strict"
+)
+
+// checkPods resolves the entries of spec.pods. One whose manifest cannot be found or is wrong is left
+// out of what follows.
+func (c *checker) checkPods() {
+	n := c.spec.Field("pods")
+	if n.Kind != strict.Sequence || len(n.Items) == 0 {
+		if !n.Bad() {
+			n.Errorf("is required: say which pods the scenario has")
+		}
+		return
+	}
+	if !c.fits(n) {
+		return
+	}
+	names := taken{pods: map[string]bool{}, uids: map[types.UID]bool{}}
+	for i := range c.scenario.Spec.Pods {
+		w := c.workload(&c.scenario.Spec.Pods[i], n.Index(i))
+		if w == nil {
+			continue
+		}
+		names.add(w, n.Index(i))
+		c.scenario.workloads = append(c.scenario.workloads, w)
+		c.values += w.replicas * w.manifest.size
+		c.parts += w.replicas * w.parts()
+		switch {
+		case len(names.pods) > MaxPods:
+			n.Errorf("are more than %d pods", MaxPods)
+			return
+		case c.parts > maxParts:
+			n.Errorf("have more than %d pods, containers and probes, counted together: have fewer replicas", maxParts)
+			return
+		case c.values > maxPodValues:
+			n.Errorf("have manifests with more than %d values, counted for each pod", maxPodValues)
+			return
+		}
+	}
+}
+
+// taken are the names that no further pod can have.
+type taken struct {
+	pods map[string]bool // namespace/name
+	uids map[types.UID]bool
+}
+
+// add refuses pods that there are already.
+func (t *taken) add(w *workload, n *strict.Node) {
+	for replica := range w.replicas {
+		if t.pods[w.key(replica)] {
+			n.Field("name").Errorf("there would be two pods named %s", w.key(replica))
+			return
+		}
+		t.pods[w.key(replica)] = true
+	}
+	if t.uids[w.pod.UID] {
+		w.errs.at(w.pod, "metadata.uid").Errorf("another pod of the scenario has the same uid")
+	}
+	t.uids[w.pod.UID] = true
+}
+
+// workload resolves one entry, or returns nil after saying what is wrong.
+func (c *checker) workload(p *Pod, n *strict.Node) *workload {
+	if n.Kind != strict.Mapping {
+		return nil
+	}
+	m := c.findManifest(p, n)
+	if m == nil {
+		return nil
+	}
+	if m.load(); !c.affordable(m, n) {
+		return nil
+	}
+	w := &workload{spec: p, manifest: m, errs: podErrors{manifest: m}}
+	w.makePod()
+	c.checkReplicas(w, n)
+	c.checkSupported(w)
+	c.checkGated(w)
+	c.checkStopSignals(w)
+	checkAt(n.Field("at"), &p.At, c.scenario.Spec.Duration)
+	checkDelays(n.Field("delays"), p.Delays)
+	w.delays = p.Delays.compile()
+	c.checkContainers(w, n.Field("containers"))
+	c.checkRedirects(w, n.Field("containers"))
+	return w
+}
+
+// findManifest returns the workload that an entry of spec.pods names, or nil after saying why there is
+// none.
+func (c *checker) findManifest(p *Pod, n *strict.Node) *manifest {
+	for _, name := range []string{"name", "kind", "file"} {
+		if n.Field(name).Bad() {
+			return nil
+		}
+	}
+	for _, name := range []string{"kind", "file"} {
+		if field := n.Field(name); field.Written() && field.Value == "" {
+			field.Errorf("is empty: leave it out")
+			return nil
+		}
+	}
+	if p.Name == "" {
+		n.Field("name").Errorf("is required: the metadata.name of a workload")
+		return nil
+	}
+	if p.Kind != "" && kindNamed(p.Kind) == nil {
+		n.Field("kind").Errorf("unknown kind %s%s", strict.Quote(p.Kind), strict.DidYouMean(p.Kind, kindNames()))
+		return nil
+	}
+	f, where := c.file, "in this file"
+	if p.File != "" {
+		if f, where = c.manifestFile(c.file, n.Field("file"), p.File), "in "+p.File; f == nil {
+			return nil
+		}
+	}
+	return pick(f, where, p, n)
+}
+
+// pick returns the only workload of a file that an entry names.
+func pick(f *file, where string, p *Pod, n *strict.Node) *manifest {
+	var found []*manifest
+	for _, m := range f.byName[""] {
+		m.load() // says that it has no name, for which none is called unknown
+	}
+	for _, m := range f.byName[p.Name] {
+		if p.Kind == "" || p.Kind == m.kind.kind {
+			found = append(found, m)
+		}
+	}
+	kind := p.Kind
+	if kind == "" {
+		kind = "workload"
+	}
+	switch {
+	case len(found) == 0 && f.unsure(p.Name):
+		return nil
+	case len(found) == 0:
+		n.Field("name").Errorf("there is no %s %s %s%s", kind, strict.Quote(p.Name), where, strict.DidYouMean(p.Name, f.workloadNames(p.Kind)))
+		return nil
+	case len(found) > 1 && slices.ContainsFunc(found, func(m *manifest) bool { return m.kind != found[0].kind }):
+		n.Field("name").Errorf("there are a %s and a %s named %s %s: say which with kind", found[0].kind.kind, found[1].kind.kind, p.Name, where)
+		return nil
+	case len(found) > 1:
+		n.Field("name").Errorf("there are %d of kind %s named %s %s", len(found), found[0].kind.kind, p.Name, where)
+		return nil
+	}
+	return found[0]
+}
+
+// workloadNames are the names of the workloads of a kind, or of all if it is empty.
+func (f *file) workloadNames(kind string) []string {
+	var names []string
+	for _, m := range f.manifests {
+		if kind == "" || kind == m.kind.kind {
+			names = append(names, m.name)
+		}
+	}
+	return names
+}
+
+// affordable refuses to copy large manifests again and again.
+func (c *checker) affordable(m *manifest, n *strict.Node) bool {
+	if c.loader.values += m.size; c.loader.values <= maxFileValues {
+		return true
+	}
+	n.Errorf("the manifests that the scenarios of this file use have more than %d values, counted each time", maxFileValues)
+	return false
+}
+
+// checkReplicas finds how many pods there are.
+func (c *checker) checkReplicas(w *workload, n *strict.Node) {
+	w.replicas = w.manifest.replicas
+	if w.manifest.kind.template == "" {
+		for _, name := range []string{"replicas", "stagger"} {
+			if field := n.Field(name); field.Written() {
+				field.Errorf("is for what has a pod template, and %s is a Pod", w.manifest.name)
+			}
+		}
+		return
+	}
+	field := n.Field("replicas")
+	if w.spec.Replicas != nil {
+		w.replicas = *w.spec.Replicas
+	} else if w.manifest.uncounted() {
+		w.replicas, w.uncounted = 1, true
+	}
+	if w.replicas < 1 || w.replicas > MaxPods {
+		field.Errorf("must be from 1 to %d and not %d", MaxPods, w.replicas)
+		w.replicas = 1
+	}
+	w.uncounted = w.uncounted || field.Bad()
+}
+
+// podErrors reports what is wrong with a pod at the places where its fields were written: in the patch
+// if it has the field, else in the manifest.
+type podErrors struct {
+	manifest *manifest
+	patch    *strict.Node // nil if there is none
+}
+
+func (p *podErrors) report(pod *v1.Pod, e *field.Error) {
+	p.at(pod, e.Field).Errorf("%s", e.ErrorBody())
+}
+
+// at returns the node of a field of the pod, or the missing node that stands for it.
+func (p *podErrors) at(pod *v1.Pod, path string) *strict.Node {
+	if path == "metadata.name" || path == "metadata.namespace" {
+		return p.manifest.node.Find(path)
+	}
+	written, known := findInPod(p.manifest.root(), pod, path)
+	if p.patch != nil {
+		if patched, _ := findInPod(p.patch, pod, path); patched.Written() || !known {
+			return patched
+		}
+	}
+	return written
+}
+
+var containerPath = regexp.MustCompile(`^spec\.(containers|initContainers)\[(\d+)\]\.?(.*)$`)
+
+// findInPod is like Find, with containers found by name: a patch lists only some of them. It reports
+// false if the container is not there.
+func findInPod(root *strict.Node, pod *v1.Pod, path string) (*strict.Node, bool) {
+	m := containerPath.FindStringSubmatch(path)
+	if m == nil {
+		return root.Find(path), true
+	}
+	index, _ := strconv.Atoi(m[2])
+	containers := pod.Spec.Containers
+	if m[1] == "initContainers" {
+		containers = pod.Spec.InitContainers
+	}
+	list := root.Field("spec").Field(m[1])
+	named := func(i int) bool {
+		return i < len(list.Items) && list.Items[i].Field("name").Value == containers[index].Name
+	}
+	for i := 0; !named(index) && i < len(list.Items); i++ {
+		if named(i) {
+			index = i
+		}
+	}
+	return list.Index(index).Find(m[3]), named(index)
+}

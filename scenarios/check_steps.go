@@ -1,0 +1,156 @@
+package scenarios
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+)
+
+// checkSteps checks what people and the world do.
+func (c *checker) checkSteps() {
+	n := c.spec.Field("steps")
+	if !c.fits(n) {
+		return
+	}
+	for i, s := range c.scenario.Spec.Steps {
+		item := n.Index(i)
+		if s == nil {
+			continue
+		}
+		s.Path, s.Text = item.Path(), item.Text()
+		c.checkStepTime(s, item)
+		c.checkAction(s, item)
+	}
+}
+
+// checkAction checks that a step does one thing, and that.
+func (c *checker) checkAction(s *Step, n *strict.Node) {
+	switch actions := s.actions(); len(actions) {
+	case 0:
+		if !writtenBeside(n, "at", "since", "after") {
+			n.Errorf("does nothing: say what happens, as in delete: {}")
+		}
+	case 1:
+		actions[0].check(c, n.Field(actions[0].name()))
+	default:
+		var names []string
+		for _, a := range actions {
+			names = append(names, a.name())
+		}
+		n.Errorf("has several actions, %s: write a step for each", strings.Join(names, " and "))
+	}
+}
+
+func (c *checker) checkStepTime(s *Step, n *strict.Node) {
+	at, since, after := n.Field("at"), n.Field("since"), n.Field("after")
+	switch {
+	case s.At == nil && s.Since == nil:
+		n.Errorf("has no time: say when it happens with at, or with since and after")
+	case s.At != nil && (s.Since != nil || s.After != nil):
+		n.Errorf("has two clocks: a step has at, or since and after")
+	case s.At != nil:
+		checkAt(at, s.At, c.scenario.Spec.Duration)
+	default:
+		standIn(&s.Since.Pod, since.Field("pod"))
+		c.checkPodName(s.Since.Pod, since.Field("pod"))
+		c.checkMoment(s.Since, s.Since.Pod, since)
+		if s.After != nil {
+			checkAt(after, s.After, c.scenario.Spec.Duration)
+		}
+	}
+}
+
+// checkTarget checks which pods an action is about.
+func (c *checker) checkTarget(pod string, n *strict.Node) {
+	c.checkPodName(pod, n.Field("pod"))
+	if count := c.scenario.podCount(""); !n.Field("pod").Written() && count > 1 {
+		n.Errorf("there are %d pods: say which with pod", count)
+	}
+}
+
+// isReason matches what the API takes for the reason of a condition; reasons of containers look the same.
+var isReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]{0,255}[A-Za-z0-9_])?$`)
+
+func (d *Delete) check(c *checker, n *strict.Node) {
+	c.checkTarget(d.Pod, n)
+	longest := int64(value.MaxDuration.Seconds())
+	if g := d.GracePeriodSeconds; g != nil && (*g < 0 || *g > longest) {
+		n.Field("gracePeriodSeconds").Errorf("must be from 0 to %d and not %d", longest, *g)
+	}
+}
+
+func (k *Kill) check(c *checker, n *strict.Node) {
+	c.checkTarget(k.Pod, n)
+	if n.Bad() || n.Field("pod").Bad() {
+		return
+	}
+	c.checkContainerName(k.Pod, k.Container, n.Field("container"))
+	if k.Container == "" && slices.ContainsFunc(c.scenario.workloads, func(w *workload) bool {
+		_, count := w.named(k.Pod)
+		return count > 0 && len(w.containerNames()) > 1
+	}) {
+		n.Errorf("there are several containers: say which with container")
+	}
+	if reason := n.Field("reason"); reason.Written() && !isReason.MatchString(k.Reason) {
+		reason.Errorf("%s is not a reason of a status, such as OOMKilled", strict.Quote(k.Reason))
+	}
+}
+
+func (e *Evict) check(c *checker, n *strict.Node) { c.checkTarget(e.Pod, n) }
+
+func (s *SetDelays) check(_ *checker, n *strict.Node) {
+	s.text = n.Text()
+	checkDelays(n.Field("delays"), s.Delays)
+	checkFor(s.For, n.Field("for"))
+	if s.Delays == nil && !n.Field("delays").Bad() {
+		n.Field("delays").Errorf("is required: say which delays change")
+	}
+}
+
+func (a *APIDown) check(_ *checker, n *strict.Node) {
+	a.text = n.Text()
+	checkFor(a.For, n.Field("for"))
+}
+
+func (r *RuntimeDown) check(_ *checker, n *strict.Node) {
+	r.text = n.Text()
+	checkFor(r.For, n.Field("for"))
+	condition := n.Field("condition")
+	if condition.Written() && !condition.Bad() && r.Condition != fakeruntime.RuntimeReady && r.Condition != fakeruntime.NetworkReady {
+		condition.Errorf("%s is not a condition of a runtime: write %s or %s", strict.Quote(r.Condition), fakeruntime.RuntimeReady, fakeruntime.NetworkReady)
+	}
+}
+
+func (r *RestartKubelet) check(_ *checker, n *strict.Node) { checkFor(r.Downtime, n.Field("downtime")) }
+
+func (r *RebootNode) check(_ *checker, n *strict.Node) { checkFor(r.Downtime, n.Field("downtime")) }
+
+// check refuses the step where the kubelet does not wait for a shutdown.
+func (*ShutdownNode) check(c *checker, n *strict.Node) {
+	config := c.scenario.Spec.Kubelet.Config.compile()
+	if !c.spec.Field("kubelet").Field("config").Bad() && len(config.ShutdownPeriods()) == 0 {
+		n.Errorf("needs shutdownGracePeriod in kubelet.config: without it the kubelet does not notice (see rebootNode)")
+	}
+}
+
+// maxClockSteps bounds how far the steps of a scenario, added up whatever their signs, move the wall clock, so that it stays near
+// the year 2000, in which runs begin.
+const maxClockSteps = 365 * 24 * time.Hour
+
+func (s *StepClock) check(c *checker, n *strict.Node) {
+	s.text = n.Text()
+	by := n.Field("by")
+	if s.By == 0 && !n.Bad() && !by.Bad() {
+		by.Errorf("is required: say how far the wall clock jumps, as in by: -1m")
+		return
+	}
+	before := c.clockSteps
+	if c.clockSteps += s.By.Time().Abs(); before <= maxClockSteps && c.clockSteps > maxClockSteps {
+		by.Errorf("the wall clock jumps by more than 365 days in all")
+	}
+}

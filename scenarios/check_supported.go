@@ -1,0 +1,164 @@
+package scenarios
+
+import (
+	"fmt"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"probesim.dev/apiserver/admission"
+	"probesim.dev/internal/strict"
+	"probesim.dev/kube/podutil"
+	"probesim.dev/kube/profile"
+)
+
+// unsupportedInPods are the fields of a pod that change what a kubelet does and that this version does
+// not simulate. They are refused in the pods that a scenario runs.
+var unsupportedInPods = []struct {
+	path string // of the field in the pod
+	used func(*v1.Pod) bool
+}{
+	{"metadata.finalizers", func(p *v1.Pod) bool {
+		return slices.Contains(p.Finalizers, metav1.FinalizerOrphanDependents) || slices.Contains(p.Finalizers, metav1.FinalizerDeleteDependents)
+	}},
+	{"spec.schedulingGates", func(p *v1.Pod) bool { return len(p.Spec.SchedulingGates) > 0 }},
+	{"spec.resourceClaims", func(p *v1.Pod) bool { return len(p.Spec.ResourceClaims) > 0 }},
+	{"spec.os", func(p *v1.Pod) bool { return p.Spec.OS != nil && p.Spec.OS.Name != v1.Linux }},
+}
+
+// unsupportedInHTTPGet are the same of an httpGet handler, of a probe or a lifecycle hook.
+var unsupportedInHTTPGet = []struct {
+	path string // of the field in the handler
+	what string
+	used func(*v1.HTTPGetAction) bool
+}{
+	{"host", "a host that is not written in ASCII", func(h *v1.HTTPGetAction) bool { return !isASCII(h.Host) }},
+	{"httpHeaders", "a header that cannot be sent as it is", func(h *v1.HTTPGetAction) bool {
+		return slices.ContainsFunc(h.HTTPHeaders, isOddHeader)
+	}},
+	{"httpHeaders", "a header that HTTP/2 has none of", func(h *v1.HTTPGetAction) bool {
+		return podutil.IsHTTP2(h) && slices.ContainsFunc(h.HTTPHeaders, isOfConnection)
+	}},
+}
+
+// checkSupported refuses what the pod has and this version does not simulate.
+func (c *checker) checkSupported(w *workload) {
+	refuse := func(field, name string) {
+		w.errs.at(w.pod, field).Errorf("%s is not supported yet", name)
+	}
+	for _, u := range unsupportedInPods {
+		if u.used(w.pod) {
+			refuse(u.path, path.Ext(u.path)[1:])
+		}
+	}
+	for i := range w.pod.Spec.InitContainers {
+		checkContainerSupported(&w.pod.Spec.InitContainers[i], fmt.Sprintf("spec.initContainers[%d].", i), refuse)
+	}
+	for i := range w.pod.Spec.Containers {
+		checkContainerSupported(&w.pod.Spec.Containers[i], fmt.Sprintf("spec.containers[%d].", i), refuse)
+	}
+}
+
+// checkContainerSupported does the same for a container, whose fields have this prefix.
+func checkContainerSupported(c *v1.Container, prefix string, refuse func(field, name string)) {
+	if c.Image != "" && !admission.IsImage(c.Image) {
+		refuse(prefix+"image", "an image whose name is no reference")
+	}
+	for _, p := range probesOf(c) {
+		checkHTTPGetSupported(p.probe.HTTPGet, prefix+p.field, refuse)
+	}
+	for _, key := range hookKeys {
+		if hook := hookOf(c, key); hook != nil {
+			checkHTTPGetSupported(hook.HTTPGet, prefix+"lifecycle."+key, refuse)
+		}
+	}
+}
+
+// checkHTTPGetSupported does the same for an httpGet handler, if there is one.
+func checkHTTPGetSupported(h *v1.HTTPGetAction, of string, refuse func(field, name string)) {
+	if h == nil {
+		return
+	}
+	for _, u := range unsupportedInHTTPGet {
+		if u.used(h) {
+			refuse(of+".httpGet."+u.path, u.what)
+		}
+	}
+}
+
+// isOddHeader reports whether a request with this header could not be sent, or not as it is.
+func isOddHeader(h v1.HTTPHeader) bool {
+	isControl := func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
+	isHost := func(c rune) bool {
+		return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || strings.ContainsRune("-.:[]", c)
+	}
+	return strings.ContainsFunc(h.Value, isControl) ||
+		strings.EqualFold(h.Name, "Host") && strings.ContainsFunc(h.Value, func(c rune) bool { return !isHost(c) })
+}
+
+// isOfConnection reports whether a client of HTTP/2 may refuse to send this header, instead of leaving it out.
+func isOfConnection(h v1.HTTPHeader) bool {
+	name, value := http.CanonicalHeaderKey(h.Name), strings.ToLower(h.Value)
+	return name == "Upgrade" || name == "Transfer-Encoding" || name == "Connection" && value != "close" && value != "keep-alive"
+}
+
+// isASCII reports whether a host is looked up as it is: package net/http looks others up in Punycode.
+func isASCII(host string) bool {
+	return !strings.ContainsFunc(host, func(c rune) bool { return c >= utf8.RuneSelf })
+}
+
+// checkGated reports what the API server of a version would not take of a pod as its feature gates are.
+func (c *checker) checkGated(w *workload) {
+	if w.unread {
+		return
+	}
+	said := map[string]bool{}
+	for _, p := range c.profiles() {
+		for _, e := range admission.ValidateGated(p, w.pod) {
+			if !said[e.Field] {
+				w.errs.at(w.pod, e.Field).Errorf("%s, in %s with its feature gates", e.ErrorBody(), p.Version)
+			}
+			said[e.Field] = true
+		}
+	}
+}
+
+// checkStopSignals refuses SIGSTOP, after which a program is frozen, where the feature gate lets a container have it.
+func (c *checker) checkStopSignals(w *workload) {
+	if !slices.ContainsFunc(c.profiles(), func(p profile.Profile) bool { return p.StopSignals }) {
+		return
+	}
+	check := func(field string, list []v1.Container) {
+		for i := range list {
+			if name, _ := podutil.StopSignal(&list[i]); name == v1.SIGSTOP {
+				w.errs.at(w.pod, fmt.Sprintf("spec.%s[%d].lifecycle.stopSignal", field, i)).Errorf("SIGSTOP is not supported yet")
+			}
+		}
+	}
+	check("initContainers", w.pod.Spec.InitContainers)
+	check("containers", w.pod.Spec.Containers)
+}
+
+// checkRedirects refuses what a probe over HTTP/2 without TLS makes of a redirect to https: unlike others it looks at the
+// certificate, and programs have none.
+func (c *checker) checkRedirects(w *workload, containers *strict.Node) {
+	kept := func(p profile.Profile) bool { return p.H2CProbe }
+	for i, listed := range w.spec.Containers {
+		container := podutil.Find(w.pod, listed.Name)
+		if container == nil || !slices.ContainsFunc(c.profiles(), kept) || !slices.ContainsFunc(probesOf(container), isHTTP2) {
+			continue
+		}
+		for j, a := range listed.Answers {
+			if location := containers.Index(i).Field("answers").Index(j).Field("location"); strings.HasPrefix(strings.ToLower(a.Location), "https:") && !location.Bad() {
+				location.Errorf("a redirect of a probe over HTTP/2 to https is not supported yet")
+			}
+		}
+	}
+}
+
+func isHTTP2(p probeOf) bool { return podutil.IsHTTP2(p.probe.HTTPGet) }

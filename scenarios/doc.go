@@ -1,0 +1,18 @@
+// Package scenarios loads scenario files and runs them: ordinary Kubernetes manifests beside Scenario documents that
+// script what the containers do, which steps people take and what must hold. The reference of the format is
+// docs/format.md.
+//
+// A file takes four steps, and the names of this package's source files begin with the step that they belong to:
+//
+//   - load: [Load] reads files, finds manifests and scenarios in them, and decodes both.
+//   - check: every name, reference, time and expectation is checked. Invalid files are rejected before anything runs,
+//     with all errors listed; see [Errors].
+//   - plan: [Scenario.Plans] compiles a scenario to its runs, one for each Kubernetes version and seed. A [Plan] holds
+//     the pods as the API server stores them, and the programs that package fakeruntime runs in their containers.
+//   - drive: [Plan.Drive] executes a plan in a [World]: it adds the pods and takes the steps at their times. Package
+//     scenarios/simulate drives a simulated node, and package conformance/realkubelet drives the real kubelet.
+//
+// The files that begin with format declare the types of the format, such as [Spec], [Step] and [Expect].
+//
+// All times are virtual. Unless its comment says otherwise, a time counts from t=0, when the run starts.
+package scenarios

@@ -1,0 +1,187 @@
+package scenarios
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/value"
+	"probesim.dev/trace"
+)
+
+// defaultKillReason is how a container ends that uses more memory than it may.
+const defaultKillReason = "OOMKilled"
+
+func (d *Delete) do(driver *Driver, _ int) bool {
+	return driver.eachPod(d.Pod, func(p *PlannedPod) bool {
+		driver.world.DeletePod(p.Pod.Namespace, p.Pod.Name, d.GracePeriodSeconds)
+		return true
+	})
+}
+
+// do kills the container in each of the pods in which it runs.
+func (k *Kill) do(d *Driver, i int) bool {
+	return d.eachPod(k.Pod, func(p *PlannedPod) bool {
+		kill := fakeruntime.Kill{PodUID: string(p.Pod.UID), Container: k.Container, Reason: cmp.Or(k.Reason, defaultKillReason), Remove: k.Remove}
+		if k.Container == "" {
+			kill.Container = p.Pod.Spec.Containers[0].Name
+		}
+		return d.world.KillContainer(kill)
+	})
+}
+
+func (e *Evict) do(d *Driver, _ int) bool {
+	return d.eachPod(e.Pod, func(p *PlannedPod) bool { return d.world.EvictPod(p.Pod.Namespace, p.Pod.Name) })
+}
+
+func (p *PatchPod) do(d *Driver, _ int) bool {
+	return d.eachPod(p.Pod, func(pod *PlannedPod) bool {
+		cause := d.world.Record(trace.Record{Kind: trace.Step, Pod: pod.Pod.Namespace + "/" + pod.Pod.Name, Reason: p.name(), Message: p.text})
+		if p.Status != nil {
+			d.world.PatchPodStatus(pod.Pod.Namespace, pod.Pod.Name, p.json(), cause)
+		} else {
+			d.world.PatchPod(pod.Pod.Namespace, pod.Pod.Name, p.json(), cause)
+		}
+		return true
+	})
+}
+
+// How long the kubelet does not run unless a step says so: while it is started again, and while the node is.
+const (
+	restartDowntime = 3 * time.Second
+	rebootDowntime  = time.Minute
+)
+
+func (r *RestartKubelet) do(d *Driver, i int) bool {
+	return d.stopKubelet(r.Downtime, restartDowntime, i, func(time.Duration) {})
+}
+
+func (r *RebootNode) do(d *Driver, i int) bool {
+	return d.stopKubelet(r.Downtime, rebootDowntime, i, func(back time.Duration) {
+		d.world.PowerOff(back, d.note(r, ""))
+	})
+}
+
+// stopKubelet stops the kubelet, has more happen that is told when it will be back, and has it started again then. It
+// does nothing while the kubelet is down.
+func (d *Driver) stopKubelet(downtime *value.Draw, usual time.Duration, i int, more func(back time.Duration)) bool {
+	if !d.world.StopKubelet() {
+		return false
+	}
+	back := d.now + usual
+	if downtime != nil {
+		back = d.now + draw(*downtime, d.plan.Seed, "step for", i)
+	}
+	more(back)
+	d.world.At(back, d.startKubelet)
+	return true
+}
+
+func (*ShutdownNode) do(d *Driver, _ int) bool { return d.world.ShutDown() }
+
+// startKubelet starts the kubelet, which cannot start without its runtime: then as soon as that is back.
+func (d *Driver) startKubelet() {
+	d.stopped = d.outages[runtimeOutage] > 0
+	if !d.stopped {
+		d.world.StartKubelet()
+	}
+}
+
+// do changes the delays, and changes them back when the time is over. Of several steps whose time is not over
+// the last one has its way.
+func (s *SetDelays) do(d *Driver, i int) bool {
+	d.during(s, s.text, s.For, i, func() {
+		d.delays = append(d.delays, s)
+		d.setDelays()
+	}, func() {
+		d.delays = slices.DeleteFunc(d.delays, func(other *SetDelays) bool { return other == s })
+		d.setDelays()
+	})
+	return true
+}
+
+// setDelays tells the world of the delays that hold now.
+func (d *Driver) setDelays() {
+	var all []fakeruntime.Delays
+	for _, s := range d.delays {
+		all = append(all, s.Delays.compile())
+	}
+	d.world.SetDelays(all...)
+}
+
+func (a *APIDown) do(d *Driver, i int) bool {
+	d.outage(a, a.text, a.For, i, a.name(), func() { d.world.SetAPIDown(d.outages[a.name()] > 0) })
+	return true
+}
+
+func (r *RuntimeDown) do(d *Driver, i int) bool {
+	d.outage(r, r.text, r.For, i, runtimeOutage+r.Condition, d.setRuntimeHealth)
+	return true
+}
+
+// runtimeOutage and the name of a condition, none if calls fail, is what is down.
+const runtimeOutage = "runtime "
+
+// outage has something be down for a while, which it is as long as one such step has not ended. set is called when
+// that changes.
+func (d *Driver) outage(a action, text string, span *value.Draw, i int, what string, set func()) {
+	d.during(a, text, span, i, func() {
+		if d.outages[what]++; d.outages[what] == 1 {
+			set()
+		}
+	}, func() {
+		if d.outages[what]--; d.outages[what] == 0 {
+			set()
+		}
+	})
+}
+
+// setRuntimeHealth tells the world how the runtime is now, and starts a kubelet that has waited for it.
+func (d *Driver) setRuntimeHealth() {
+	down := d.outages[runtimeOutage] > 0
+	d.world.SetRuntimeHealth(fakeruntime.Health{
+		Down:            down,
+		RuntimeNotReady: d.outages[runtimeOutage+fakeruntime.RuntimeReady] > 0,
+		NetworkNotReady: d.outages[runtimeOutage+fakeruntime.NetworkReady] > 0,
+	})
+	if d.stopped && !down {
+		d.startKubelet()
+	}
+}
+
+// do notes the step before its consequences.
+func (s *StepClock) do(d *Driver, _ int) bool {
+	d.note(s, s.text)
+	d.world.StepClock(s.By.Time())
+	return true
+}
+
+// eachPod does something to each pod that a name means and that the API server has, and reports whether it
+// was done to one.
+func (d *Driver) eachPod(name string, do func(*PlannedPod) bool) bool {
+	done := false
+	for _, key := range d.plan.Scenario.PodKeys(name) {
+		if d.present[key] && do(d.pods[key]) {
+			done = true
+		}
+	}
+	return done
+}
+
+// note adds a record about the node of what a step does, and returns the step of the record.
+func (d *Driver) note(a action, message string) int64 {
+	return d.world.Record(trace.Record{Kind: trace.Step, Reason: a.name(), Message: message})
+}
+
+// during does something now and, if there is a time to wait, something else when it is over, each with a record.
+func (d *Driver) during(a action, text string, span *value.Draw, i int, begin, end func()) {
+	step := d.note(a, text)
+	begin()
+	if span != nil {
+		d.world.At(d.now+draw(*span, d.plan.Seed, "step for", i), func() {
+			d.world.Record(trace.Record{Kind: trace.Step, Cause: step, Reason: a.name(), Message: trace.StepOver})
+			end()
+		})
+	}
+}

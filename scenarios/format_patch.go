@@ -1,0 +1,89 @@
+package scenarios
+
+import (
+	"encoding/json"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"probesim.dev/internal/strict"
+)
+
+// PatchPod patches pods through the API.
+type PatchPod struct {
+	Pod      string                   `json:"pod,omitempty"` // as in Delete
+	Metadata *part[metav1.ObjectMeta] `json:"metadata,omitempty"`
+	Spec     *part[v1.PodSpec]        `json:"spec,omitempty"`
+	Status   *part[v1.PodStatus]      `json:"status,omitempty"`
+
+	text string // as written
+}
+
+// json returns the patch as it goes to the API server.
+func (p *PatchPod) json() []byte {
+	data, err := json.Marshal(struct {
+		Metadata *part[metav1.ObjectMeta] `json:"metadata,omitempty"`
+		Spec     *part[v1.PodSpec]        `json:"spec,omitempty"`
+		Status   *part[v1.PodStatus]      `json:"status,omitempty"`
+	}{p.Metadata, p.Spec, p.Status})
+	if err != nil {
+		panic(err) // its parts are JSON
+	}
+	return data
+}
+
+// part is a part of a strategic merge patch that patches a T.
+type part[T any] struct{ node *strict.Node }
+
+// UnmarshalNode checks the patch against the type that it patches and keeps it.
+func (p *part[T]) UnmarshalNode(n *strict.Node) {
+	p.node = n
+	var patched T
+	n.Ignore(isDirective)
+	strict.Decode(n, &patched)
+}
+
+// Patched returns a value of the type that is patched, for documentation.
+func (part[T]) Patched() any {
+	var patched T
+	return patched
+}
+
+func (p *part[T]) MarshalJSON() ([]byte, error) { return p.node.JSON(), nil }
+
+// patch is a strategic merge patch of a pod's metadata and spec.
+type patch struct{ node *strict.Node }
+
+// patchedPod is what a patch may change.
+type patchedPod = struct {
+	Metadata metav1.ObjectMeta `json:"metadata,omitempty"`
+	Spec     v1.PodSpec        `json:"spec,omitempty"`
+}
+
+// Patched returns a value of the type that is patched, for documentation.
+func (patch) Patched() any { return patchedPod{} }
+
+// UnmarshalNode checks the patch against the type of a pod and keeps it.
+func (p *patch) UnmarshalNode(n *strict.Node) {
+	p.node = n
+	if n.Kind != strict.Mapping {
+		n.Errorf("must be a mapping with metadata and spec")
+		return
+	}
+	var pod patchedPod
+	n.Ignore(isDirective)
+	strict.Decode(n, &pod)
+	p.checkName()
+}
+
+func (p *patch) checkName() {
+	for _, name := range []string{"name", "namespace"} {
+		if field := p.node.Field("metadata").Field(name); field.Written() {
+			field.Errorf("a patch cannot change the %s of a pod", name)
+		}
+	}
+}
+
+// isDirective reports whether a key says how to merge, such as $patch.
+func isDirective(key string) bool { return strings.HasPrefix(key, "$") }

@@ -1,0 +1,281 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"probesim.dev/apiserver/admission"
+	"probesim.dev/internal/strict"
+)
+
+// Workload is a workload of a manifest, as an entry of spec.pods names it.
+type Workload struct {
+	Pos
+	Kind     string
+	Name     string  // metadata.name, or the generateName that it has instead
+	Replicas int     // pods that it asks for; 1 of a Pod
+	Pod      *v1.Pod // as the API server has it: replica 0, with defaults
+}
+
+// Manifest is what a file of manifests has.
+type Manifest struct {
+	Workloads []Workload
+	Others    []string // kinds of the other objects, in the order of the file, each once
+	Scenarios int
+}
+
+// ReadManifest reads a file of manifests from memory, and checks its workloads as LoadBytes does. The error is of type
+// Errors. That a workload is right does not mean that this version can simulate it.
+func ReadManifest(name string, data []byte) (*Manifest, error) {
+	l := newLoader(nil)
+	f := l.read(name, data)
+	m := &Manifest{Scenarios: len(f.scenarios)}
+	for _, w := range f.manifests {
+		if w.load(); w.node.Bad() {
+			continue
+		}
+		pod := w.newPod()
+		admission.Default(pod)
+		m.Workloads = append(m.Workloads, Workload{Pos: w.node.Pos, Kind: w.kind.kind, Name: w.name, Replicas: w.replicas, Pod: pod})
+	}
+	seen := map[string]bool{}
+	for _, n := range f.others {
+		if kind := n.Field("kind").Value; !seen[kind] {
+			seen[kind] = true
+			m.Others = append(m.Others, kind)
+		}
+	}
+	return m, l.errs.Err()
+}
+
+// WorkloadKinds are the kinds of objects that bring pods.
+func WorkloadKinds() []string { return kindNames() }
+
+// IsWorkload reports whether an object of that apiVersion and kind brings pods.
+func IsWorkload(apiVersion, kind string) bool {
+	w := kindNamed(kind)
+	return w != nil && w.apiVersion == apiVersion
+}
+
+// manifest is a workload in a file: a pod, or something with a pod template.
+type manifest struct {
+	kind *workloadKind
+	node *strict.Node // the object
+	name string       // what scenarios call it: its name, or the generateName that it has instead
+
+	loaded   bool
+	size     int // values in it
+	meta     *metav1.ObjectMeta
+	pod      *v1.Pod // as written; that of a template has no name
+	replicas int
+	own      field.ErrorList // why the API server would not create the object, but for its pods
+}
+
+// workloadKind is a kind of object that brings pods.
+type workloadKind struct {
+	apiVersion, kind string
+	// template is the path of the pod template; empty if the object is the pod.
+	template string
+	// restarts are the restart policies that the API server accepts in the template; nil for all.
+	restarts []v1.RestartPolicy
+	read     func(m *manifest)
+}
+
+var (
+	restartAlways = []v1.RestartPolicy{v1.RestartPolicyAlways}
+	restartOfJobs = []v1.RestartPolicy{v1.RestartPolicyOnFailure, v1.RestartPolicyNever}
+)
+
+// workloadKinds are all kinds of objects that bring pods. What their fields default to, and which restart
+// policies they accept, is in pkg/apis/apps and pkg/apis/batch at v1.37.0.
+var workloadKinds = []workloadKind{
+	{"v1", "Pod", "", nil, read(func(m *manifest, o *v1.Pod) {
+		m.meta, m.pod, m.replicas = &o.ObjectMeta, o, 1
+	})},
+	{"apps/v1", "Deployment", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.Deployment) {
+		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
+		m.own = admission.ValidateDeployment(o)
+	})},
+	{"apps/v1", "StatefulSet", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.StatefulSet) {
+		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
+		m.pod.Spec.Volumes = withClaims(m.pod.Spec.Volumes, o.Spec.VolumeClaimTemplates)
+		m.own = admission.ValidateStatefulSet(o)
+	})},
+	{"apps/v1", "DaemonSet", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.DaemonSet) {
+		m.template(&o.ObjectMeta, &o.Spec.Template, nil) // one on each node, and there is one node
+		m.own = admission.ValidateDaemonSet(o)
+	})},
+	{"apps/v1", "ReplicaSet", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.ReplicaSet) {
+		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
+		m.own = admission.ValidateReplicaSet(o)
+	})},
+	{"batch/v1", "Job", "spec.template", restartOfJobs, read(func(m *manifest, o *batchv1.Job) {
+		admission.DefaultJob(o)
+		m.template(&o.ObjectMeta, &o.Spec.Template, atOnce(&o.Spec))
+		m.own = admission.ValidateJob(o)
+	})},
+	{"batch/v1", "CronJob", "spec.jobTemplate.spec.template", restartOfJobs, read(func(m *manifest, o *batchv1.CronJob) {
+		job := &o.Spec.JobTemplate.Spec
+		m.template(&o.ObjectMeta, &job.Template, atOnce(job))
+		m.own = admission.ValidateCronJob(o)
+	})},
+}
+
+// read makes the read function of a kind from one that picks the parts of an object, whose name may have to be generated.
+func read[T any](pick func(*manifest, *T)) func(*manifest) {
+	return func(m *manifest) {
+		object := new(T)
+		strict.Decode(m.node, object)
+		if meta := any(object).(metav1.Object); meta.GetName() == "" && meta.GetGenerateName() != "" {
+			meta.SetName(admission.GeneratedName(meta.GetGenerateName(), 0))
+		}
+		pick(m, object)
+	}
+}
+
+func (m *manifest) template(meta *metav1.ObjectMeta, template *v1.PodTemplateSpec, replicas *int32) {
+	m.meta, m.replicas = meta, 1
+	m.pod = &v1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+	if replicas != nil {
+		m.replicas = int(*replicas)
+	}
+}
+
+// withClaims returns volumes and those of claim templates, which come first and take the place of volumes that have the
+// same name (updateStorage in pkg/controller/statefulset).
+func withClaims(volumes []v1.Volume, templates []v1.PersistentVolumeClaim) []v1.Volume {
+	var all []v1.Volume
+	for _, t := range templates {
+		claim := &v1.PersistentVolumeClaimVolumeSource{ClaimName: t.Name}
+		all = append(all, v1.Volume{Name: t.Name, VolumeSource: v1.VolumeSource{PersistentVolumeClaim: claim}})
+	}
+	for _, v := range volumes {
+		if !slices.ContainsFunc(templates, func(t v1.PersistentVolumeClaim) bool { return t.Name == v.Name }) {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// atOnce returns how many pods of a job run at a time.
+func atOnce(job *batchv1.JobSpec) *int32 {
+	if job.Parallelism != nil && job.Completions != nil {
+		return new(min(*job.Parallelism, *job.Completions))
+	}
+	return job.Parallelism
+}
+
+// uncounted reports whether the object says how many pods it has in a way that could not be read.
+func (m *manifest) uncounted() bool {
+	spec := m.node.Find(strings.TrimSuffix(m.kind.template, ".template"))
+	for _, name := range []string{"replicas", "parallelism", "completions"} {
+		if spec.Field(name).Unread() {
+			return true
+		}
+	}
+	return false
+}
+
+func kindNamed(name string) *workloadKind {
+	for i := range workloadKinds {
+		if workloadKinds[i].kind == name {
+			return &workloadKinds[i]
+		}
+	}
+	return nil
+}
+
+func kindNames() []string {
+	var names []string
+	for _, k := range workloadKinds {
+		names = append(names, k.kind)
+	}
+	return names
+}
+
+// root is the node that has the pod's metadata and spec.
+func (m *manifest) root() *strict.Node { return m.node.Find(m.kind.template) }
+
+// load reads the object, as far as it can be read, and reports why the API server would not create its
+// pods.
+func (m *manifest) load() {
+	if m.loaded {
+		return
+	}
+	m.loaded, m.size = true, m.node.Size()
+	m.kind.read(m)
+	m.reportOwn()
+	pod := m.newPod()
+	admission.Default(pod)
+	if grace := m.pod.Spec.TerminationGracePeriodSeconds; m.kind.template != "" && grace != nil {
+		pod.Spec.TerminationGracePeriodSeconds = grace // also one that a pod does not keep
+	}
+	m.check(&podErrors{manifest: m}, pod)
+}
+
+// reportOwn reports why the API server would not create the object, as far as it could be read: what a
+// selector selects is not known if a part of it or of the labels is wrong.
+func (m *manifest) reportOwn() {
+	selector, labels := m.node.Find("spec.selector"), m.root().Find("metadata.labels")
+	unknown := selector.Bad() || labels.Bad()
+	for _, e := range m.own {
+		if at := m.node.Find(e.Field); !unknown || at.Path() != labels.Path() && !strings.HasPrefix(at.Path(), selector.Path()) {
+			at.Errorf("%s", e.ErrorBody())
+		}
+	}
+}
+
+// podName returns the name of the pod of a replica. All names that controllers generate are those of a StatefulSet as
+// long as they are short enough.
+func (m *manifest) podName(replica int) string {
+	switch m.kind.kind {
+	case "Pod":
+		return m.meta.Name
+	case "StatefulSet":
+		return m.meta.Name + "-" + strconv.Itoa(replica)
+	}
+	return admission.GeneratedName(m.meta.Name+"-", replica)
+}
+
+// newPod returns a copy of the pod, as its replica 0, as the API server would be given it: without what it
+// does not take from whoever creates a pod. It takes no UID either, but one that a pod has is kept.
+func (m *manifest) newPod() *v1.Pod {
+	pod := m.pod.DeepCopy()
+	pod.Status = v1.PodStatus{}
+	pod.Namespace, pod.Name = m.meta.Namespace, m.podName(0)
+	if m.kind.template != "" {
+		pod.UID, pod.GenerateName, pod.OwnerReferences = "", "", nil
+	}
+	if m.kind.kind == "StatefulSet" { // whose controller sets them (initIdentity in pkg/controller/statefulset)
+		pod.Spec.Hostname, pod.Spec.Subdomain = "", ""
+	}
+	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = nil, nil
+	pod.CreationTimestamp = metav1.Time{}
+	pod.ManagedFields, pod.ResourceVersion, pod.Generation = nil, "", 0
+	return pod
+}
+
+// check reports why the API server would not create the pod, whose defaults are set.
+func (m *manifest) check(errs *podErrors, pod *v1.Pod) {
+	for _, e := range admission.Validate(pod) {
+		if e.Field != "metadata.name" || m.kind.template == "" { // else it is made of one that was checked
+			errs.report(pod, e)
+		}
+	}
+	path, policy := field.NewPath("spec", "restartPolicy"), pod.Spec.RestartPolicy
+	switch {
+	case m.kind.restarts == nil || slices.Contains(m.kind.restarts, policy):
+	case policy == v1.RestartPolicyAlways: // also by default
+		errs.report(pod, field.Required(path, fmt.Sprintf("valid values: %q, %q", m.kind.restarts[0], m.kind.restarts[1])))
+	default:
+		errs.report(pod, field.NotSupported(path, policy, m.kind.restarts))
+	}
+}

@@ -1,0 +1,191 @@
+package scenarios
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+)
+
+// namedAnswer is a named answer of a container as its handlers give it.
+type namedAnswer struct {
+	spec *Answer
+	node *strict.Node
+	by   map[*handler]*fakeruntime.Answer // a handler that cannot give it has none
+}
+
+// fields are the fields that are written and that not every handler has.
+func (a *namedAnswer) fields() []string {
+	var list []string
+	for _, name := range []string{"code", "body", "ignoreTimeout", "location", "then", "transportError"} {
+		if a.node.Field(name).Written() {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// hinders returns the first field that a handler cannot give, or none.
+func (a *namedAnswer) hinders(h *handler) string {
+	for _, name := range a.fields() {
+		if !h.fields[name] {
+			return name
+		}
+	}
+	return ""
+}
+
+// named returns the named answer for a word, or nil.
+func (b *behavior) named(word string) *namedAnswer {
+	for _, a := range b.names {
+		if a.spec.Name == word {
+			return a
+		}
+	}
+	return nil
+}
+
+// compileAnswers checks the named answers of a container.
+func (b *behavior) compileAnswers(n *strict.Node) {
+	b.unread = n.Unread()
+	for i := range b.spec.Answers {
+		a := &namedAnswer{spec: &b.spec.Answers[i], node: n.Index(i), by: map[*handler]*fakeruntime.Answer{}}
+		name := a.node.Field("name")
+		if a.node.Kind != strict.Mapping || name.Bad() {
+			b.unread = true
+			continue
+		}
+		b.checkName(a.spec.Name, name)
+		b.names = append(b.names, a)
+	}
+	handlers := answerersOf(b.container)
+	for _, a := range b.names {
+		b.compileNamed(a, handlers)
+	}
+	b.linkRedirects()
+}
+
+func (b *behavior) checkName(word string, n *strict.Node) {
+	_, isCode := value.ParseCode(word)
+	switch {
+	case word == "":
+		n.Errorf("is required: the word that stands for the answer")
+	case !value.IsName(word) || word == "repeat" || word == "in":
+		n.Errorf("%s cannot be a word: use letters, digits, - and _, beginning with a letter", strict.Quote(word))
+	case slices.Contains(value.Words, word) || isCode:
+		n.Errorf("%s has a meaning already", word)
+	case b.named(word) != nil:
+		n.Errorf("the answer %s is already above", word)
+	}
+}
+
+// compileNamed compiles the answer for each handler that can give it. One of them must.
+func (b *behavior) compileNamed(a *namedAnswer, handlers []*handler) {
+	for _, name := range a.fields() {
+		if !slices.ContainsFunc(handlers, func(h *handler) bool { return h.fields[name] }) {
+			a.node.Field(name).Errorf("no probe or hook of the container %s has answers with %s", b.spec.Name, name)
+		}
+	}
+	var wrong error
+	for _, h := range handlers {
+		answer := &fakeruntime.Answer{
+			Word: fakeruntime.Answers, Body: a.spec.Body, IgnoreTimeout: a.spec.IgnoreTimeout,
+			Location: a.spec.Location, TransportError: a.spec.TransportError,
+		}
+		if a.hinders(h) != "" {
+			continue
+		}
+		if h.code != nil {
+			if err := h.code(answer, a.spec.Code); err != nil {
+				wrong = err
+				continue
+			}
+		}
+		a.by[h] = answer
+	}
+	if code := a.node.Field("code"); len(a.by) == 0 && wrong != nil && !code.Bad() {
+		code.Errorf("%s", wrong)
+	}
+	if !b.asksAgain(a) {
+		a.checkRedirect()
+	}
+	if text := a.node.Field("transportError"); !text.Bad() && text.Written() && len(a.fields()) > 1 && !b.asksAgain(a) {
+		text.Errorf("stands alone: a connection that fails has no answer")
+	}
+}
+
+// checkRedirect checks what redirects.
+func (a *namedAnswer) checkRedirect() {
+	location, then := a.node.Field("location"), a.node.Field("then")
+	redirects := a.by[httpHandler] != nil && a.by[httpHandler].Code/100 == 3
+	switch {
+	case location.Bad():
+	case location.Written() && !redirects && !a.node.Field("code").Bad():
+		location.Errorf("is for a redirect: give the answer a code from 300 to 399")
+	case location.Written():
+		checkLocation(a.spec.Location, location)
+	case then.Written():
+		then.Errorf("needs a location: it is the answer to the request that follows a redirect")
+	}
+}
+
+// checkLocation refuses what could not stand in the header, or leads to what no probe speaks.
+func checkLocation(text string, n *strict.Node) {
+	u, err := url.Parse(text)
+	visible := text != "" && strings.IndexFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
+	switch {
+	case err != nil || !visible:
+		n.Errorf("%s is not a URL or path of visible ASCII characters", strict.Quote(text))
+	case u.Scheme != "" && u.Scheme != "http" && u.Scheme != "https":
+		n.Errorf("%s is neither http nor https", u.Scheme)
+	case u.Port() != "":
+		if port, err := strconv.Atoi(u.Port()); err != nil || port < 1 || port > 65535 {
+			n.Errorf("%s is not a port from 1 to 65535", u.Port())
+		}
+	}
+}
+
+// linkRedirects finds what answers the requests that follow redirects. Answers may follow each other in
+// a ring: what has a latency of its own is a copy, made when all are linked.
+func (b *behavior) linkRedirects() {
+	var copies []func()
+	for _, a := range b.names {
+		from, n := a.by[httpHandler], a.node.Field("then")
+		if a.spec.Then == nil || from == nil || n.Bad() {
+			continue
+		}
+		if a.spec.Then.Word == value.Stall {
+			n.Errorf("stall is for rules: it lasts until the window closes")
+			continue
+		}
+		then, ok := b.answer(httpHandler, *a.spec.Then, n)
+		if !ok {
+			continue
+		}
+		from.Then = &then
+		if named := b.named(a.spec.Then.Word); named != nil && a.spec.Then.In == nil {
+			from.Then = named.by[httpHandler]
+		} else if named != nil {
+			copies = append(copies, func() { then.Then = named.by[httpHandler].Then })
+		}
+	}
+	for _, link := range copies {
+		link()
+	}
+}
+
+// asksAgain reports whether an answer is that of a server of plain HTTP to a hook that means HTTPS, with what it answers
+// when the hook asks again.
+func (b *behavior) asksAgain(a *namedAnswer) bool {
+	secure := slices.ContainsFunc(hookKeys, func(key string) bool {
+		h := hookOf(b.container, key)
+		return h != nil && h.HTTPGet != nil && h.HTTPGet.Scheme == v1.URISchemeHTTPS
+	})
+	return secure && slices.Equal(a.fields(), []string{"then", "transportError"}) && strings.Contains(a.spec.TransportError, fakeruntime.HTTPToHTTPS)
+}

@@ -1,0 +1,164 @@
+package scenarios
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+)
+
+// behavior compiles what one container does.
+type behavior struct {
+	*checker
+	workload  *workload
+	spec      *Container
+	container *v1.Container
+	names     []*namedAnswer
+	unread    bool // there are more, whose names could not be read
+}
+
+func (b *behavior) compile(n *strict.Node) fakeruntime.ContainerConfig {
+	config := fakeruntime.ContainerConfig{Delays: b.spec.Delays.compile()}
+	rules := n.Field("behavior")
+	if !b.fits(rules) || !b.fits(n.Field("answers")) {
+		return config
+	}
+	b.compileAnswers(n.Field("answers"))
+	for i := range b.spec.Behavior {
+		config.Program.Rules = append(config.Program.Rules, b.compileRule(&b.spec.Behavior[i], rules.Index(i)))
+	}
+	return config
+}
+
+// compileRule checks a rule.
+func (b *behavior) compileRule(r *Rule, n *strict.Node) fakeruntime.Rule {
+	b.checkWho(r, n)
+	checkWindow(r, n)
+	b.checkOpening(r, n)
+	b.checkWhat(r, n)
+	rule := fakeruntime.Rule{
+		Replica: intRange(r.Replica), Instance: intRange(r.Instance),
+		For: (*fakeruntime.Draw)(r.For), Every: (*fakeruntime.Draw)(r.Every), Chance: (*float64)(r.Chance),
+		Exit: (*fakeruntime.Exit)(r.Exit),
+	}
+	switch {
+	case r.At != nil:
+		rule.Clock, rule.From = fakeruntime.AtScenario, fakeruntime.Draw(*r.At)
+	case r.AfterSigterm != nil:
+		rule.Clock, rule.From = fakeruntime.AfterSigterm, fakeruntime.Draw(*r.AfterSigterm)
+	case r.After != nil:
+		rule.From = fakeruntime.Draw(*r.After)
+	}
+	b.compileProbes(&rule, r, n)
+	rule.PostStart = b.compileHook("postStart", r.PostStart, r, n.Field("postStart"))
+	rule.PreStop = b.compileHook("preStop", r.PreStop, r, n.Field("preStop"))
+	return rule
+}
+
+func intRange(r *value.IntRange) fakeruntime.Range {
+	if r == nil {
+		return fakeruntime.Range{}
+	}
+	return fakeruntime.Range{Min: r.Min, Max: r.Max, Set: true}
+}
+
+// compileSeries checks answers to a handler. The nodes of the items stand in the order of the items.
+func (b *behavior) compileSeries(h *handler, s *value.Series, r *Rule, n *strict.Node) *fakeruntime.Series {
+	if s == nil || h == nil {
+		return nil
+	}
+	return b.compileItems(h, s, r, n)
+}
+
+// compileItems checks answers to a handler, one by one.
+func (b *behavior) compileItems(h *handler, s *value.Series, r *Rule, n *strict.Node) *fakeruntime.Series {
+	series := &fakeruntime.Series{Repeat: s.Repeat}
+	for i, item := range s.Items {
+		at := n
+		if n.Kind == strict.Sequence {
+			at = n.Index(i)
+		}
+		answer, ok := b.answer(h, item.Answer, at)
+		if ok && item.Answer.Word == value.Stall && r.For == nil {
+			at.Errorf("stall needs a for: it is answered when the window closes")
+		}
+		series.Items = append(series.Items, fakeruntime.Item{Answer: answer, Count: item.Count})
+	}
+	return series
+}
+
+// compileProbes gives each probe of the container its answers: those under its own key, else those of
+// probes, which are different ones for different handlers.
+func (b *behavior) compileProbes(rule *fakeruntime.Rule, r *Rule, n *strict.Node) {
+	shared := map[*handler]*fakeruntime.Series{}
+	for _, h := range handlersOf(b.container) {
+		shared[h] = b.compileSeries(h, r.Probes, r, n.Field("probes"))
+	}
+	own := map[string]*value.Series{"liveness": r.Liveness, "readiness": r.Readiness, "startup": r.Startup}
+	series := map[string]*fakeruntime.Series{}
+	for _, p := range probesOf(b.container) {
+		h := handlerOf(p.probe)
+		series[p.key] = b.compileSeries(h, own[p.key], r, n.Field(p.key))
+		if own[p.key] == nil {
+			series[p.key] = shared[h]
+		}
+	}
+	rule.Liveness, rule.Readiness, rule.Startup = series["liveness"], series["readiness"], series["startup"]
+}
+
+// compileHook checks the answer to a hook, which is asked once an instance.
+func (b *behavior) compileHook(key string, a *value.Answer, r *Rule, n *strict.Node) *fakeruntime.Series {
+	h := hookHandler(hookOf(b.container, key))
+	if a == nil || h == nil || n.Bad() {
+		return nil
+	}
+	return b.compileItems(h, &value.Series{Items: []value.Item{{Answer: *a, Count: 1}}}, r, n)
+}
+
+// answer compiles one answer to a handler, or says why it cannot be given.
+func (b *behavior) answer(h *handler, a value.Answer, n *strict.Node) (fakeruntime.Answer, bool) {
+	answer, known := h.words[a.Word]
+	code, isCode := value.ParseCode(a.Word)
+	named := b.named(a.Word)
+	switch {
+	case known:
+	case named != nil:
+		compiled := named.by[h]
+		if compiled == nil {
+			n.Errorf("%s cannot answer %s, which has the field %s", h.name, a.Word, named.hinders(h))
+			return answer, false
+		}
+		answer = *compiled
+	case isCode:
+		answer.Word = fakeruntime.Answers
+		if err := h.setCode(&answer, code); err != nil {
+			n.Errorf("%s", err)
+			return answer, false
+		}
+	case slices.Contains(value.Words, a.Word):
+		n.Errorf("%s cannot answer %s", h.name, a.Word)
+		return answer, false
+	default:
+		if b.unread {
+			return answer, false // it may be one of those
+		}
+		n.Errorf("unknown word %s%s", strict.Quote(a.Word), strict.DidYouMean(a.Word, b.words()))
+		return answer, false
+	}
+	if a.In != nil {
+		answer.Latency = (*fakeruntime.Draw)(a.In)
+	}
+	return answer, true
+}
+
+// words are the words that the rules of the container may use.
+func (b *behavior) words() []string {
+	words := slices.Clone(value.Words)
+	for _, a := range b.spec.Answers {
+		words = append(words, a.Name)
+	}
+	return words
+}

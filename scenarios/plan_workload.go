@@ -1,0 +1,209 @@
+package scenarios
+
+import (
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/apiserver"
+	"probesim.dev/apiserver/admission"
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+)
+
+// workload is an entry of spec.pods with its manifest found: the pods that it brings.
+type workload struct {
+	spec       *Pod
+	manifest   *manifest
+	errs       podErrors
+	pod        *v1.Pod // patched, with defaults, as replica 0
+	replicas   int
+	unread     bool // some of the containers or their names could not be read, as was reported
+	uncounted  bool // so it was with the number of replicas
+	containers map[string]fakeruntime.ContainerConfig
+	delays     fakeruntime.Delays
+}
+
+// key returns namespace/name of the pod of a replica.
+func (w *workload) key(replica int) string {
+	return w.pod.Namespace + "/" + w.manifest.podName(replica)
+}
+
+// newPod returns the pod of a replica.
+func (w *workload) newPod(replica int) *v1.Pod {
+	pod := w.pod.DeepCopy()
+	pod.Name = w.manifest.podName(replica)
+	if w.manifest.kind.template != "" {
+		pod.UID = admission.UID(pod.Namespace, pod.Name)
+	}
+	return pod
+}
+
+// allContainers returns the containers of the pod, init containers first.
+func (w *workload) allContainers() []*v1.Container {
+	var all []*v1.Container
+	for _, list := range [][]v1.Container{w.pod.Spec.InitContainers, w.pod.Spec.Containers} {
+		for i := range list {
+			all = append(all, &list[i])
+		}
+	}
+	return all
+}
+
+// container returns a container of the pod, an init container too, or nil.
+func (w *workload) container(name string) *v1.Container {
+	for _, c := range w.allContainers() {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// parts counts a pod of the workload, its containers and their probes.
+func (w *workload) parts() int {
+	parts := 1 + len(w.pod.Spec.InitContainers)
+	for i := range w.pod.Spec.Containers {
+		parts += 1 + len(probesOf(&w.pod.Spec.Containers[i]))
+	}
+	return parts
+}
+
+func (w *workload) containerNames() []string {
+	var names []string
+	for _, c := range w.allContainers() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// makePod applies the patch and the defaults, and checks the pod again if it was patched.
+func (w *workload) makePod() {
+	w.pod = w.manifest.newPod()
+	w.unread = !containersRead(w.manifest.root())
+	patched := w.patched()
+	if patched != nil {
+		patched.Name, patched.Namespace = w.pod.Name, w.pod.Namespace // also if metadata is replaced
+		w.pod, w.errs.patch = patched, w.spec.Patch.node
+	}
+	admission.Default(w.pod)
+	if patched != nil && !w.unread {
+		w.manifest.check(&w.errs, w.pod)
+	}
+}
+
+// patched returns the pod with the patch applied, or nil.
+func (w *workload) patched() *v1.Pod {
+	if w.spec.Patch == nil {
+		return nil
+	}
+	patched := w.spec.Patch.apply(w.pod)
+	w.unread = w.unread || patched == nil || !containersRead(w.spec.Patch.node)
+	return patched
+}
+
+// containersRead reports whether the containers in a pod or patch, and their names, could be read.
+func containersRead(root *strict.Node) bool {
+	if !root.Bad() {
+		return true
+	}
+	for _, field := range []string{"initContainers", "containers"} {
+		list := root.Field("spec").Field(field)
+		if list.Unread() {
+			return false
+		}
+		for _, item := range list.Items {
+			if name := item.Field("name"); name.Unread() || name.Value == "" {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// apply returns the patched pod, or nil after saying why it cannot be. What is wrong in the patch is left
+// out.
+func (p *patch) apply(pod *v1.Pod) *v1.Pod {
+	if p.node.Kind != strict.Mapping {
+		return nil
+	}
+	patched, err := apiserver.Merge(pod, p.node.JSON())
+	if err != nil {
+		if !p.node.Bad() { // it may fail for what is left out
+			p.node.Errorf("cannot be applied: %s", err)
+		}
+		return nil
+	}
+	return patched
+}
+
+func (w *workload) stagger() value.Draw {
+	if w.spec.Stagger != nil {
+		return *w.spec.Stagger
+	}
+	return value.Draw{Min: defaultStagger, Max: defaultStagger}
+}
+
+// program returns what the runtime must know of the pod of a replica. Replicas share what does not
+// differ between them.
+func (w *workload) program(replica int) fakeruntime.Pod {
+	pod := w.newPod(replica)
+	return fakeruntime.Pod{
+		UID: string(pod.UID), Namespace: pod.Namespace, Name: pod.Name,
+		Workload: w.manifest.name, Replica: replica, HostNetwork: pod.Spec.HostNetwork,
+		Delays: w.delays, Containers: w.containers,
+	}
+}
+
+// PodKeys returns the pods, as namespace/name, that a name in the scenario means: a pod, all pods of a
+// workload, or with an empty name all pods there are. They are in the order of the scenario.
+func (s *Scenario) PodKeys(name string) []string {
+	var keys []string
+	for _, w := range s.workloads {
+		first, count := w.named(name)
+		for replica := first; replica < first+count; replica++ {
+			keys = append(keys, w.key(replica))
+		}
+	}
+	return keys
+}
+
+// podCount returns how many pods a name means.
+func (s *Scenario) podCount(name string) int {
+	total := 0
+	for _, w := range s.workloads {
+		_, count := w.named(name)
+		total += count
+	}
+	return total
+}
+
+// named returns the replicas of the workload that a name means: the first, and how many.
+func (w *workload) named(name string) (first, count int) {
+	own := w.manifest.name
+	if name == "" || name == own {
+		return 0, w.replicas
+	}
+	number, ok := strings.CutPrefix(name, strings.TrimSuffix(w.manifest.podName(0), "0"))
+	replica, err := strconv.Atoi(number)
+	if !ok || err != nil || replica < 0 || replica >= w.replicas || name != w.manifest.podName(replica) {
+		return 0, 0
+	}
+	return replica, 1
+}
+
+// podNames are the names of the workloads, and of their first pods.
+func (s *Scenario) podNames() []string {
+	var names []string
+	for _, w := range s.workloads {
+		names = append(names, w.manifest.name)
+		if w.manifest.kind.template != "" {
+			for replica := range min(w.replicas, 10) {
+				names = append(names, w.manifest.podName(replica))
+			}
+		}
+	}
+	return names
+}
