@@ -109,7 +109,7 @@ func TestCloseUnwindsEverything(t *testing.T) {
 		{"sleeps", func(p *sim.Proc) { p.Sleep(time.Hour) }},
 		{"parks", (*sim.Proc).Park},
 		{"sends", func(p *sim.Proc) { full.Send(p, 2) }},
-		{"selects", func(p *sim.Proc) { p.Select(empty) }},
+		{"selects", func(p *sim.Proc) { p.Select(sim.On(empty, func(*sim.Proc, int) {})) }},
 	} {
 		s.Go(w.name, func(p *sim.Proc) {
 			defer func() {

@@ -13,8 +13,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// Set stores, and sends if the result is the first or another one; Remove forgets and sends nothing
-// (pkg/kubelet/prober/results/results_manager.go).
+// Set sends the first result and each change. Remove sends no update (pkg/kubelet/prober/results/results_manager.go).
 func TestOnlyChangesAreSent(t *testing.T) {
 	s := sim.New(sim.Options{})
 	m := NewManager(s, trace.Readiness, &trace.Recorder{})
@@ -36,15 +35,15 @@ func TestOnlyChangesAreSent(t *testing.T) {
 		t.Errorf("updates (-want +got):\n%s", diff)
 	}
 	if r, ok := m.Get("a"); r != Failure || !ok || m.Cause("a") != 9 {
-		t.Errorf("a has %v, %v, because of %d", r, ok, m.Cause("a"))
+		t.Errorf("a has the result %v, %v with cause %d, want Failure, true with cause 9", r, ok, m.Cause("a"))
 	}
 	if _, ok := m.Get("c"); ok || m.Cause("c") != 0 {
-		t.Error("a container that nothing was said of has a result")
+		t.Error("a container without a result has one")
 	}
 }
 
-// Twenty updates wait for the sync loop; who brings the 21st is blocked, its result already stored, until
-// the loop takes one (B53).
+// The channel holds 20 updates. A worker with the 21st update has stored its result and blocks until the sync loop
+// receives an update (B53).
 func TestThe21stUpdateBlocks(t *testing.T) {
 	s := sim.New(sim.Options{})
 	m := NewManager(s, trace.Readiness, &trace.Recorder{})
@@ -61,7 +60,7 @@ func TestThe21stUpdateBlocks(t *testing.T) {
 	var got []string
 	s.At(time.Second, "sync loop", func() {
 		if _, stored := m.Get("c21"); len(returned) != 20 || !stored {
-			t.Errorf("%d of 22 have returned, want 20; the last result is stored: %v", len(returned), stored)
+			t.Errorf("%d of 22 calls have returned, want 20; the last result is stored: %v, want true", len(returned), stored)
 		}
 		s.Go("sync loop", func(p *sim.Proc) {
 			for {
@@ -72,21 +71,21 @@ func TestThe21stUpdateBlocks(t *testing.T) {
 	})
 	run(t, s)
 	if returned["c19"] != 19 || returned["c20"] != time.Second || returned["c21"] != 2*time.Second {
-		t.Errorf("the 20th, 21st and 22nd returned at %v, %v, %v, want 19ns, 1s, 2s", returned["c19"], returned["c20"], returned["c21"])
+		t.Errorf("calls 20, 21 and 22 returned at %v, %v, %v, want 19ns, 1s, 2s", returned["c19"], returned["c20"], returned["c21"])
 	}
 	if len(got) != 22 || got[0] != "c00" || got[21] != "c21" {
-		t.Errorf("received in another order than sent: %v", got)
+		t.Errorf("updates in another order than sent: %v", got)
 	}
 }
 
-// interrupt interrupts everywhere.
+// interrupt interrupts processes at every preemption point.
 type interrupt struct{ choose.Chooser }
 
 func (interrupt) Choose(choose.Choice, int) int { return 1 }
 func (interrupt) Next([]choose.Choice) int      { return 0 }
 
-// Between the result and its update somebody else may look: the sync of the pod sees a result that
-// nobody has been told of.
+// A sync of the pod can run after a worker stores a result and before it sends the update: the sync then reads a result
+// that the sync loop does not know yet.
 func TestResultIsStoredBeforeItIsSent(t *testing.T) {
 	for _, c := range []struct {
 		chooser choose.Chooser
@@ -114,8 +113,8 @@ func TestResultIsStoredBeforeItIsSent(t *testing.T) {
 	}
 }
 
-// With internal records the change is one, and the cause of what follows.
-func TestChangesAreRecorded(t *testing.T) {
+// With internal records, a change of a result has a record, and the record is the cause of the update.
+func TestChangesHaveRecords(t *testing.T) {
 	s := sim.New(sim.Options{})
 	recorder := &trace.Recorder{Internal: true}
 	m := NewManager(s, trace.Startup, recorder)
@@ -131,7 +130,7 @@ func TestChangesAreRecorded(t *testing.T) {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
 	if m.Cause("a") != 1 {
-		t.Errorf("the cause is %d, want the step of the record", m.Cause("a"))
+		t.Errorf("the cause is %d, want 1, the step of the record", m.Cause("a"))
 	}
 }
 

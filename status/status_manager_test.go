@@ -13,7 +13,7 @@ import (
 	"probesim.dev/status"
 )
 
-// All times are cut to whole seconds and containers are sorted by name: what the API server would keep.
+// The stored status has times in whole seconds, as the API server keeps them, and containers in the order of their names.
 func TestStatusIsNormalized(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
@@ -29,27 +29,27 @@ func TestStatusIsNormalized(t *testing.T) {
 	s := w.cached(pod)
 	a, b := s.ContainerStatuses[0], s.ContainerStatuses[1]
 	if a.Name != "a" || b.Name != "b" {
-		t.Errorf("containers in the order %s, %s", a.Name, b.Name)
+		t.Errorf("containers in the order %s, %s, want a, b", a.Name, b.Name)
 	}
 	second := start.Truncate(time.Second)
 	for what, got := range map[string][2]time.Time{
-		"the pod's start":           {s.StartTime.Time, second},
-		"a condition's transition":  {s.Conditions[0].LastTransitionTime.Time, second},
-		"a container's start":       {b.State.Running.StartedAt.Time, second.Add(time.Second)},
-		"an ended container's end":  {a.LastTerminationState.Terminated.FinishedAt.Time, second.Add(time.Second)},
-		"an ended container's life": {a.LastTerminationState.Terminated.StartedAt.Time, second.Add(time.Second)},
+		"the pod's start":            {s.StartTime.Time, second},
+		"a condition's transition":   {s.Conditions[0].LastTransitionTime.Time, second},
+		"a container's start":        {b.State.Running.StartedAt.Time, second.Add(time.Second)},
+		"a container's end":          {a.LastTerminationState.Terminated.FinishedAt.Time, second.Add(time.Second)},
+		"an ended container's start": {a.LastTerminationState.Terminated.StartedAt.Time, second.Add(time.Second)},
 	} {
 		if !got[0].Equal(got[1]) {
 			t.Errorf("%s is %v, want %v", what, got[0], got[1])
 		}
 	}
 	if later.Nanosecond() == 0 {
-		t.Error("the time that was handed in has been changed")
+		t.Error("the manager changed the time of the caller")
 	}
 }
 
-// lastTransitionTime says since when the condition has its status: another reason or message does not
-// change it. The pod's start time never changes.
+// lastTransitionTime changes with the status of a condition, and not with its reason or message. The pod's start time never
+// changes.
 func TestLastTransitionTime(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
@@ -70,12 +70,12 @@ func TestLastTransitionTime(t *testing.T) {
 		t.Errorf("seconds of the last transition (-want +got):\n%s", diff)
 	}
 	if s := w.cached(pod).StartTime.Second(); s != 1 {
-		t.Errorf("the pod's start is at second %d, want 1, when it was first stored", s)
+		t.Errorf("the pod's start is at second %d, want 1, the time of the first stored status", s)
 	}
 }
 
-// A pod that is being deleted is synced by every status, changed or not: the API may be ready to let it go.
-func TestStatusOfADeletedPodIsForced(t *testing.T) {
+// Every stored status of a pod with a deletion timestamp is synced, changed or not: the API may be able to delete the pod.
+func TestUnchangedStatusOfADeletedPodIsSynced(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
 	w.SetPodStatus(pod, running(pod, true), 0)
@@ -85,8 +85,7 @@ func TestStatusOfADeletedPodIsForced(t *testing.T) {
 	w.expect(w.until(2*time.Second), "1s GET web")
 }
 
-// A container that has ended for good stays so: a status in which it runs or waits again is dropped
-// altogether.
+// The manager drops a status in which a container that must not restart leaves its terminated state.
 func TestIllegalTransitions(t *testing.T) {
 	for _, c := range []struct {
 		policy v1.RestartPolicy
@@ -109,14 +108,13 @@ func TestIllegalTransitions(t *testing.T) {
 			}
 			w.SetPodStatus(pod, &v1.PodStatus{Phase: v1.PodRunning}, 0)
 			if n := len(w.cached(pod).ContainerStatuses); n != 0 {
-				t.Error("a status without the container was dropped")
+				t.Error("the manager dropped a status without the container")
 			}
 		})
 	}
 }
 
-// SetContainerReadiness changes the container and the two conditions that follow from it, at once and
-// without a sync of the pod.
+// SetContainerReadiness changes the container and its pod's Ready and ContainersReady conditions, without a sync of the pod.
 func TestSetContainerReadiness(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
@@ -124,11 +122,11 @@ func TestSetContainerReadiness(t *testing.T) {
 	before := w.cached(pod)
 	w.until(2 * time.Second)
 
-	w.SetContainerReadiness(pod.UID, "id of web", false, 0) // as it is
+	w.SetContainerReadiness(pod.UID, "id of web", false, 0) // unchanged
 	w.SetContainerReadiness(pod.UID, "id of another", true, 0)
 	w.SetContainerReadiness("uid of another", "id of web", true, 0)
 	if w.cached(pod) != before {
-		t.Error("a status was stored for nothing")
+		t.Error("the manager stored a status without a change")
 	}
 	w.SetContainerReadiness(pod.UID, "id of web", true, 0)
 	after := w.cached(pod)
@@ -136,7 +134,7 @@ func TestSetContainerReadiness(t *testing.T) {
 		t.Errorf("got %+v", after)
 	}
 	if before.ContainerStatuses[0].Ready {
-		t.Error("the status that others may hold was changed")
+		t.Error("the manager changed a stored status")
 	}
 	if got := status.FindCondition(after, v1.PodReady).LastTransitionTime.Second(); got != 2 {
 		t.Errorf("ready since second %d, want 2", got)
@@ -144,7 +142,7 @@ func TestSetContainerReadiness(t *testing.T) {
 	w.expect(w.until(3*time.Second), "2s GET web", "2.01s PATCH web Running")
 }
 
-// SetContainerStartup changes Started and nothing else: a pod that was ready stays so until its next sync.
+// SetContainerStartup changes Started and nothing else: a ready pod stays ready until its next sync.
 func TestSetContainerStartup(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
@@ -158,19 +156,19 @@ func TestSetContainerStartup(t *testing.T) {
 		}
 		after.ContainerStatuses[0].Started = nil
 		if diff := cmp.Diff(before, after); diff != "" {
-			t.Errorf("more than started has changed (-before +after):\n%s", diff)
+			t.Errorf("SetContainerStartup changed more than Started (-before +after):\n%s", diff)
 		}
 	}
 	known := w.cached(pod)
-	w.SetContainerStartup(pod.UID, "id of web", false, 0) // as it is
+	w.SetContainerStartup(pod.UID, "id of web", false, 0) // unchanged
 	w.SetContainerStartup(pod.UID, "id of another", true, 0)
 	w.SetContainerStartup("uid of another", "id of web", true, 0)
 	if w.cached(pod) != known {
-		t.Error("a status was stored for nothing")
+		t.Error("the manager stored a status without a change")
 	}
 }
 
-// TerminatePod leaves no container without an end and no phase but a terminal one.
+// TerminatePod marks all containers as terminated and sets a terminal phase.
 func TestTerminatePod(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
@@ -193,8 +191,8 @@ func TestTerminatePod(t *testing.T) {
 	}
 }
 
-// A pod of which the manager knows nothing ends as the API shows it.
-func TestTerminatePodWithoutAStatus(t *testing.T) {
+// TerminatePod starts from the API's status if none is stored.
+func TestTerminatePodWithoutAStoredStatus(t *testing.T) {
 	w := newWorld(t)
 	pod := w.change(w.pod("web"), func(p *v1.Pod) { p.Status = *running(p, true) })
 	w.TerminatePod(pod, 0)
@@ -203,7 +201,7 @@ func TestTerminatePodWithoutAStatus(t *testing.T) {
 	}
 }
 
-// RemoveOrphanedStatuses forgets the pods that are not known, and no other.
+// RemoveOrphanedStatuses forgets the statuses of unknown pods only.
 func TestRemoveOrphanedStatuses(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range []string{"a", "b", "c", "d"} {
@@ -213,7 +211,7 @@ func TestRemoveOrphanedStatuses(t *testing.T) {
 	w.RemoveOrphanedStatuses(func(uid types.UID) bool { return uid == "uid of b" })
 	for _, name := range []string{"a", "b", "c", "d"} {
 		if _, ok := w.GetPodStatus(types.UID("uid of " + name)); ok != (name == "b") {
-			t.Errorf("the status of %s is there: %v", name, ok)
+			t.Errorf("the status of %s is stored: %v, want %v", name, ok, name == "b")
 		}
 	}
 	w.expect(w.until(time.Second), "0s GET b", "10ms PATCH b Running")

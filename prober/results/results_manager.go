@@ -1,5 +1,7 @@
-// Package results is the kubelet's cache of probe results and the channel on which its changes reach
-// the sync loop. There is one manager for each probe type.
+// Package results caches probe results and sends their changes to the sync loop. The kubelet has one Manager for each
+// probe type.
+//
+// The rules are those of pkg/kubelet/prober/results/results_manager.go at v1.37.0.
 package results
 
 import (
@@ -9,27 +11,29 @@ import (
 	"probesim.dev/trace"
 )
 
-// Result is a verdict on a container: what its probe runs amount to once a threshold is reached.
+// Result is the kubelet's opinion of a container. A worker changes it when enough probe runs in a row agree.
 type Result int
 
 const (
+	// Unknown is the result of a startup probe that has not reached a threshold.
 	Unknown Result = iota
+	// Success makes a container alive, ready or started, depending on the probe type.
 	Success
+	// Failure makes the kubelet kill the container, or makes the container unready.
 	Failure
 )
 
 func (r Result) String() string { return [...]string{"Unknown", "Success", "Failure"}[r] }
 
-// Update says that the result of a container has changed.
+// Update is a change of a container's result.
 type Update struct {
 	ContainerID string
 	PodUID      types.UID
 	Result      Result
-	Cause       int64 // step of the trace record that led to it
+	Cause       int64 // step of the trace record that led to the change
 }
 
-// updatesCapacity is how many updates wait for the sync loop before a probe worker blocks
-// (pkg/kubelet/prober/results/results_manager.go at v1.37.0).
+// updatesCapacity is the number of updates that wait for the sync loop before a worker blocks.
 const updatesCapacity = 20
 
 type entry struct {
@@ -45,7 +49,7 @@ type Manager struct {
 	updates *sim.Chan[Update]
 }
 
-// NewManager returns an empty cache for the results of a probe type.
+// NewManager returns a Manager without results.
 func NewManager(s *sim.Sim, probe trace.Probe, recorder *trace.Recorder) *Manager {
 	return &Manager{
 		probe:   probe,
@@ -55,18 +59,17 @@ func NewManager(s *sim.Sim, probe trace.Probe, recorder *trace.Recorder) *Manage
 	}
 }
 
-// Get returns the result of a container, if there is one.
+// Get returns the result of a container, false if there is none.
 func (m *Manager) Get(containerID string) (Result, bool) {
 	e, ok := m.cache[containerID]
 	return e.result, ok
 }
 
-// Cause returns the step of the record that led to the present result of a container, or 0.
+// Cause returns the step of the trace record that led to the present result of a container, 0 if there is no result.
 func (m *Manager) Cause(containerID string) int64 { return m.cache[containerID].cause }
 
-// Set stores a result. If it is the first or differs from the last it also sends an update, and waits
-// while the channel is full. The sync of a pod may see the new result before its update is received,
-// or the other way round (results_manager.go at v1.37.0).
+// Set stores a result. If the result is new or has changed, Set also sends an update, and waits while the channel is full.
+// A sync of the pod can read the new result before the sync loop receives the update.
 func (m *Manager) Set(p *sim.Proc, u Update) {
 	before, ok := m.cache[u.ContainerID]
 	if ok && before.result == u.Result {
@@ -82,8 +85,8 @@ func (m *Manager) Set(p *sim.Proc, u Update) {
 	m.updates.Send(p, u)
 }
 
-// Remove forgets the result of a container and sends nothing.
+// Remove forgets the result of a container. It sends no update.
 func (m *Manager) Remove(containerID string) { delete(m.cache, containerID) }
 
-// Updates is the channel of changes.
+// Updates returns the channel that the sync loop receives updates from.
 func (m *Manager) Updates() *sim.Chan[Update] { return m.updates }
