@@ -12,8 +12,15 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// maxContainerRestartPeriod is the longest back-off where the configuration could set another.
-const maxContainerRestartPeriod = 5 * time.Minute
+// The bounds of the crash-loop back-off (pkg/kubelet/kubelet.go and apis/config/v1beta1/defaults.go at v1.37.0).
+const (
+	initialBackOff            = 10 * time.Second
+	maxBackOff                = 5 * time.Minute
+	reducedInitialBackOff     = time.Second
+	reducedMaxBackOff         = time.Minute
+	maxContainerRestartPeriod = 5 * time.Minute  // the default of the configuration
+	backOffReset              = 10 * time.Minute // an item is forgotten after this time without a restart
+)
 
 // backOff is the crash-loop back-off. It counts from the ends of containers, which the runtime tells by the wall clock;
 // but when it forgets a container goes by the other clock, as both times of that are its own (util/flowcontrol/backoff.go of
@@ -21,7 +28,6 @@ const maxContainerRestartPeriod = 5 * time.Minute
 type backOff struct {
 	of      *flowcontrol.Backoff
 	clock   *clocktesting.FakeClock // the wall clock, set before each use: nothing waits on it
-	reset   time.Duration           // after which it is forgotten
 	updated map[string]virtual.Time
 }
 
@@ -29,16 +35,19 @@ type backOff struct {
 // the place of that of the version and bounds the first delay too (newCrashLoopBackOff in pkg/kubelet/kubelet.go and SetDefaults_KubeletConfiguration in
 // apis/config/v1beta1/defaults.go at v1.37.0).
 func newBackOff(p profile.Profile, config kubeletconfig.Config) *backOff {
-	longest := p.CrashLoopBackOffMax
-	if p.CrashLoopBackOffMaxInConfig {
+	initial, longest := initialBackOff, maxBackOff
+	if p.ReduceDefaultCrashLoopBackOffDecay {
+		initial, longest = reducedInitialBackOff, reducedMaxBackOff
+	}
+	if p.KubeletCrashLoopBackOffMax {
 		longest = cmp.Or(config.MaxContainerRestartPeriod, maxContainerRestartPeriod)
 	}
 	clock := clocktesting.NewFakeClock(time.Time{})
-	b := flowcontrol.NewFakeBackOff(min(p.CrashLoopBackOffInitial, longest), longest, clock)
+	b := flowcontrol.NewFakeBackOff(min(initial, longest), longest, clock)
 	b.HasExpiredFunc = func(event, lastUpdate time.Time, _ time.Duration) bool {
-		return event.Sub(lastUpdate) > p.CrashLoopBackOffReset
+		return event.Sub(lastUpdate) > backOffReset
 	}
-	return &backOff{of: b, clock: clock, reset: p.CrashLoopBackOffReset, updated: map[string]virtual.Time{}}
+	return &backOff{of: b, clock: clock, updated: map[string]virtual.Time{}}
 }
 
 // get returns the delay of an item.
@@ -58,9 +67,9 @@ func (b *backOff) next(item string, event, now time.Time, t virtual.Time) {
 }
 
 // forget drops the items that have not changed for long.
-func (b *backOff) forget(t virtual.Time) {
-	for item, updated := range b.updated {
-		if t.Sub(updated) > b.reset {
+func (b *backOff) forget(now virtual.Time) {
+	for item, t := range b.updated {
+		if now.Sub(t) > backOffReset {
 			b.of.DeleteEntry(item)
 			delete(b.updated, item)
 		}
