@@ -3,6 +3,7 @@ package ginkgokit
 import (
 	"fmt"
 
+	"probesim.dev/kube/podutil"
 	"probesim.dev/trace"
 )
 
@@ -44,7 +45,7 @@ func (m *HaveBeenProbedMatcher) WithResult(r trace.Result) *HaveBeenProbedMatche
 // hasProbe refuses a probe that there is none of.
 func (m *HaveBeenProbedMatcher) hasProbe(s *subject) error {
 	for _, name := range s.pod.containers() {
-		c := containerOf(&s.pod.Object.Spec, name)
+		c := podutil.Find(s.pod.Object, name)
 		has := map[trace.Probe]bool{
 			trace.Liveness: c.LivenessProbe != nil, trace.Readiness: c.ReadinessProbe != nil, trace.Startup: c.StartupProbe != nil,
 		}

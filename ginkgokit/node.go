@@ -38,6 +38,7 @@ type NodeOptions struct {
 // Expect does.
 type Node struct {
 	sim     *node.Node
+	profile profile.Profile
 	options NodeOptions
 	log     *log
 	pods    map[string]*Pod // the last of each namespace/name
@@ -62,7 +63,7 @@ func NewNode(o NodeOptions) *Node {
 			fail(0, "%s %v", gate, err)
 		}
 	}
-	n := &Node{options: o, pods: map[string]*Pod{}, added: map[string]int{}}
+	n := &Node{profile: known, options: o, pods: map[string]*Pod{}, added: map[string]int{}}
 	n.options.Kubernetes = known.Version
 	n.log = &log{kubernetes: known.Version, seed: o.Seed, internal: true}
 	// Back-offs are internal: the status and the events do not have their length.

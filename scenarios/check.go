@@ -35,9 +35,11 @@ type checker struct {
 	scenario *Scenario
 	root     *strict.Node // the document
 	spec     *strict.Node
-	versions []value.Version // that the scenario runs
-	values   int             // in the manifests of its pods
-	parts    int             // pods, containers and probes
+	versions []value.Version   // that the scenario runs
+	given    []profile.Profile // the behaviours to check against; nil: those of versions
+	pods     int
+	values   int // in the manifests of its pods
+	parts    int // pods, containers and probes
 
 	clockSteps time.Duration // all together, whatever their signs
 }

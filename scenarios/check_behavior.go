@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -117,6 +118,12 @@ func (b *behavior) checkWhat(r *Rule, n *strict.Node) {
 	}
 	exit := n.Field("exit")
 	switch {
+	case r.Handler != nil && (answers > 0 || exit.Written()):
+		n.Field("handler").Errorf("a rule has either a handler or answers and exit")
+	case r.Handler != nil:
+		if !slices.Contains(answerersOf(b.container), httpHandler) {
+			n.Field("handler").Errorf("the container %s has no httpGet probe or hook", b.spec.Name)
+		}
 	case r.Exit == nil && answers == 0:
 		if writtenBeside(n, whoAndWhen...) {
 			return // it is refused elsewhere

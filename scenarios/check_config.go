@@ -100,6 +100,9 @@ func (c *checker) checkGates(set map[string]bool, n *strict.Node) {
 
 // profiles are the behaviours of the versions that the scenario runs, with its feature gates.
 func (c *checker) profiles() []profile.Profile {
+	if c.given != nil {
+		return c.given
+	}
 	var profiles []profile.Profile
 	for _, v := range c.versions {
 		if p, ok := profile.Named(v.String()); ok {

@@ -27,26 +27,42 @@ func (c *checker) checkPods() {
 	}
 	names := taken{pods: map[string]bool{}, uids: map[types.UID]bool{}}
 	for i := range c.scenario.Spec.Pods {
-		w := c.workload(&c.scenario.Spec.Pods[i], n.Index(i))
+		entry, item := &c.scenario.Spec.Pods[i], n.Index(i)
+		if item.Kind != strict.Mapping {
+			continue
+		}
+		m := c.findManifest(entry, item)
+		if m == nil {
+			continue
+		}
+		w := c.workload(m, entry, item)
 		if w == nil {
 			continue
 		}
-		names.add(w, n.Index(i))
-		c.scenario.workloads = append(c.scenario.workloads, w)
-		c.values += w.replicas * w.manifest.size
-		c.parts += w.replicas * w.parts()
-		switch {
-		case len(names.pods) > MaxPods:
-			n.Errorf("are more than %d pods", MaxPods)
-			return
-		case c.parts > maxParts:
-			n.Errorf("have more than %d pods, containers and probes, counted together: have fewer replicas", maxParts)
-			return
-		case c.values > maxPodValues:
-			n.Errorf("have manifests with more than %d values, counted for each pod", maxPodValues)
+		names.add(w, item)
+		if !c.add(w, n) {
 			return
 		}
 	}
+}
+
+// add adds the pods of a workload to the scenario. It returns false if there are too many, after reporting that at n.
+func (c *checker) add(w *workload, n *strict.Node) bool {
+	c.scenario.workloads = append(c.scenario.workloads, w)
+	c.pods += w.replicas
+	c.values += w.replicas * w.manifest.size
+	c.parts += w.replicas * w.parts()
+	switch {
+	case c.pods > MaxPods:
+		n.Errorf("are more than %d pods", MaxPods)
+	case c.parts > maxParts:
+		n.Errorf("have more than %d pods, containers and probes, counted together: have fewer replicas", maxParts)
+	case c.values > maxPodValues:
+		n.Errorf("have manifests with more than %d values, counted for each pod", maxPodValues)
+	default:
+		return true
+	}
+	return false
 }
 
 // taken are the names that no further pod can have.
@@ -70,15 +86,9 @@ func (t *taken) add(w *workload, n *strict.Node) {
 	t.uids[w.pod.UID] = true
 }
 
-// workload resolves one entry, or returns nil after saying what is wrong.
-func (c *checker) workload(p *Pod, n *strict.Node) *workload {
-	if n.Kind != strict.Mapping {
-		return nil
-	}
-	m := c.findManifest(p, n)
-	if m == nil {
-		return nil
-	}
+// workload compiles the pods of a manifest and the programs in their containers. p is the entry of spec.pods, n its node.
+// It returns nil if the scenario uses too many manifests, after reporting that.
+func (c *checker) workload(m *manifest, p *Pod, n *strict.Node) *workload {
 	if m.load(); !c.affordable(m, n) {
 		return nil
 	}

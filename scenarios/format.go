@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"net/http"
 	"time"
 
 	"probesim.dev/internal/value"
@@ -92,6 +93,9 @@ type Rule struct {
 	PostStart *value.Answer `json:"postStart,omitempty"`
 	PreStop   *value.Answer `json:"preStop,omitempty"`
 	Exit      *value.Exit   `json:"exit,omitempty"`
+
+	// Handler answers the httpGet probes and hooks in place of the fields above; see BehaviorRule. A file has none.
+	Handler http.Handler `json:"-"`
 }
 
 // Answer is a named answer: one more word for the rules of its container.

@@ -10,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"probesim.dev/apiserver/admission"
@@ -65,28 +66,46 @@ func IsWorkload(apiVersion, kind string) bool {
 	return w != nil && w.apiVersion == apiVersion
 }
 
-// manifest is a workload in a file: a pod, or something with a pod template.
-type manifest struct {
-	kind *workloadKind
-	node *strict.Node // the object
-	name string       // what scenarios call it: its name, or the generateName that it has instead
-
-	loaded   bool
-	size     int // values in it
-	meta     *metav1.ObjectMeta
-	pod      *v1.Pod // as written; that of a template has no name
-	replicas int
-	own      field.ErrorList // why the API server would not create the object, but for its pods
+// Object is an API object that creates pods: a *Pod of core/v1, a *Deployment, *StatefulSet, *DaemonSet or *ReplicaSet of
+// apps/v1, or a *Job or *CronJob of batch/v1.
+type Object interface {
+	metav1.Object
+	runtime.Object
 }
 
-// workloadKind is a kind of object that brings pods.
+// manifest is a workload: a pod, or an object with a pod template. It comes from a file or from a Go program.
+type manifest struct {
+	kind   *workloadKind
+	node   *strict.Node // where errors about the object are reported; empty if the object comes from a Go program
+	name   string       // the name that scenarios use: metadata.name, or else metadata.generateName
+	object Object       // nil until load decodes it from node
+
+	loaded   bool
+	size     int // number of values in the file
+	meta     *metav1.ObjectMeta
+	pod      *v1.Pod // as written; the pod of a template has no name
+	replicas int
+	own      field.ErrorList // why the API server would reject the object, without errors about its pods
+}
+
+// workloadKind is a kind of object that creates pods.
 type workloadKind struct {
 	apiVersion, kind string
 	// template is the path of the pod template; empty if the object is the pod.
 	template string
+	// count is the path of the field with the number of pods; empty if there is none.
+	count string
 	// restarts are the restart policies that the API server accepts in the template; nil for all.
 	restarts []v1.RestartPolicy
-	read     func(m *manifest)
+	goType
+}
+
+// goType is the Go type of a kind of object.
+type goType struct {
+	make func() Object
+	is   func(Object) bool
+	// pick sets the fields of a manifest from its object.
+	pick func(*manifest)
 }
 
 var (
@@ -97,47 +116,47 @@ var (
 // workloadKinds are all kinds of objects that bring pods. What their fields default to, and which restart
 // policies they accept, is in pkg/apis/apps and pkg/apis/batch at v1.37.0.
 var workloadKinds = []workloadKind{
-	{"v1", "Pod", "", nil, read(func(m *manifest, o *v1.Pod) {
+	{"v1", "Pod", "", "", nil, typed(func(m *manifest, o *v1.Pod) {
 		m.meta, m.pod, m.replicas = &o.ObjectMeta, o, 1
 	})},
-	{"apps/v1", "Deployment", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.Deployment) {
+	{"apps/v1", "Deployment", "spec.template", "spec.replicas", restartAlways, typed(func(m *manifest, o *appsv1.Deployment) {
 		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
 		m.own = admission.ValidateDeployment(o)
 	})},
-	{"apps/v1", "StatefulSet", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.StatefulSet) {
+	{"apps/v1", "StatefulSet", "spec.template", "spec.replicas", restartAlways, typed(func(m *manifest, o *appsv1.StatefulSet) {
 		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
 		m.pod.Spec.Volumes = withClaims(m.pod.Spec.Volumes, o.Spec.VolumeClaimTemplates)
 		m.own = admission.ValidateStatefulSet(o)
 	})},
-	{"apps/v1", "DaemonSet", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.DaemonSet) {
+	{"apps/v1", "DaemonSet", "spec.template", "", restartAlways, typed(func(m *manifest, o *appsv1.DaemonSet) {
 		m.template(&o.ObjectMeta, &o.Spec.Template, nil) // one on each node, and there is one node
 		m.own = admission.ValidateDaemonSet(o)
 	})},
-	{"apps/v1", "ReplicaSet", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.ReplicaSet) {
+	{"apps/v1", "ReplicaSet", "spec.template", "spec.replicas", restartAlways, typed(func(m *manifest, o *appsv1.ReplicaSet) {
 		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
 		m.own = admission.ValidateReplicaSet(o)
 	})},
-	{"batch/v1", "Job", "spec.template", restartOfJobs, read(func(m *manifest, o *batchv1.Job) {
+	{"batch/v1", "Job", "spec.template", "spec.parallelism", restartOfJobs, typed(func(m *manifest, o *batchv1.Job) {
 		admission.DefaultJob(o)
 		m.template(&o.ObjectMeta, &o.Spec.Template, atOnce(&o.Spec))
 		m.own = admission.ValidateJob(o)
 	})},
-	{"batch/v1", "CronJob", "spec.jobTemplate.spec.template", restartOfJobs, read(func(m *manifest, o *batchv1.CronJob) {
+	{"batch/v1", "CronJob", "spec.jobTemplate.spec.template", "spec.jobTemplate.spec.parallelism", restartOfJobs, typed(func(m *manifest, o *batchv1.CronJob) {
 		job := &o.Spec.JobTemplate.Spec
 		m.template(&o.ObjectMeta, &job.Template, atOnce(job))
 		m.own = admission.ValidateCronJob(o)
 	})},
 }
 
-// read makes the read function of a kind from one that picks the parts of an object, whose name may have to be generated.
-func read[T any](pick func(*manifest, *T)) func(*manifest) {
-	return func(m *manifest) {
-		object := new(T)
-		strict.Decode(m.node, object)
-		if meta := any(object).(metav1.Object); meta.GetName() == "" && meta.GetGenerateName() != "" {
-			meta.SetName(admission.GeneratedName(meta.GetGenerateName(), 0))
-		}
-		pick(m, object)
+// typed returns the Go type of a kind from the function that picks the parts of an object.
+func typed[T any, P interface {
+	*T
+	Object
+}](pick func(*manifest, P)) goType {
+	return goType{
+		make: func() Object { return P(new(T)) },
+		is:   func(o Object) bool { _, is := o.(P); return is },
+		pick: func(m *manifest) { pick(m, m.object.(P)) },
 	}
 }
 
@@ -211,7 +230,14 @@ func (m *manifest) load() {
 		return
 	}
 	m.loaded, m.size = true, m.node.Size()
-	m.kind.read(m)
+	if m.object == nil {
+		m.object = m.kind.make()
+		strict.Decode(m.node, m.object)
+	}
+	if m.object.GetName() == "" && m.object.GetGenerateName() != "" {
+		m.object.SetName(admission.GeneratedName(m.object.GetGenerateName(), 0))
+	}
+	m.kind.pick(m)
 	m.reportOwn()
 	pod := m.newPod()
 	admission.Default(pod)

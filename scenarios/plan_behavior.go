@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"net/http"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -52,10 +53,33 @@ func (b *behavior) compileRule(r *Rule, n *strict.Node) fakeruntime.Rule {
 	case r.After != nil:
 		rule.From = fakeruntime.Draw(*r.After)
 	}
+	if r.Handler != nil {
+		b.compileHandler(&rule, r.Handler)
+		return rule
+	}
 	b.compileProbes(&rule, r, n)
 	rule.PostStart = b.compileHook("postStart", r.PostStart, r, n.Field("postStart"))
 	rule.PreStop = b.compileHook("preStop", r.PreStop, r, n.Field("preStop"))
 	return rule
+}
+
+// compileHandler makes a handler answer each httpGet probe and hook of the container.
+func (b *behavior) compileHandler(rule *fakeruntime.Rule, h http.Handler) {
+	answers := func(asks *handler) *fakeruntime.Series {
+		if asks != httpHandler {
+			return nil
+		}
+		answer := httpHandler.words[value.OK]
+		answer.Handler = h
+		return &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: answer, Count: 1}}}
+	}
+	series := map[string]*fakeruntime.Series{}
+	for _, p := range probesOf(b.container) {
+		series[p.key] = answers(handlerOf(p.probe))
+	}
+	rule.Liveness, rule.Readiness, rule.Startup = series["liveness"], series["readiness"], series["startup"]
+	rule.PostStart = answers(hookHandler(hookOf(b.container, "postStart")))
+	rule.PreStop = answers(hookHandler(hookOf(b.container, "preStop")))
 }
 
 func intRange(r *value.IntRange) fakeruntime.Range {
