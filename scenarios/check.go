@@ -77,10 +77,10 @@ func (c *checker) fits(n *strict.Node) bool {
 func (c *checker) checkMetadata() {
 	n, m := c.root.Field("metadata"), c.scenario.Metadata
 	if name := n.Field("name"); m.Name == "" && !name.Bad() {
-		name.Errorf("is required: a scenario has a name")
+		name.Errorf("is required: the name of the scenario")
 	} else if !name.Bad() {
 		for _, message := range validation.IsDNS1123Subdomain(m.Name) {
-			name.Errorf("%s is not a name: %s", strict.Quote(m.Name), message)
+			name.Errorf("%s is not a valid name: %s", strict.Quote(m.Name), message)
 		}
 	}
 	for _, e := range apivalidation.ValidateLabels(m.Labels, field.NewPath("labels")) {
@@ -92,14 +92,14 @@ func (c *checker) checkMetadata() {
 func (c *checker) checkRun() {
 	s := &c.scenario.Spec
 	if n := c.spec.Field("duration"); s.Duration == 0 && !n.Bad() {
-		n.Errorf("nothing happens in 0s")
+		n.Errorf("must be longer than 0s")
 	}
 	if s.Seeds != nil && !c.spec.Field("seeds").Bad() {
 		switch n := c.spec.Field("seeds"); {
 		case s.Seeds.Min == value.OpenMin || s.Seeds.Max == value.OpenMax:
-			n.Errorf("has an open end: there is a run for each seed, so write both")
+			n.Errorf("has an open end: every seed is a run, so write both ends")
 		case s.Seeds.Max-s.Seeds.Min >= MaxSeeds:
-			n.Errorf("are more than %d", MaxSeeds)
+			n.Errorf("contains more than %d seeds", MaxSeeds)
 		}
 	}
 	c.checkVersions()
@@ -111,7 +111,7 @@ func (c *checker) checkVersions() {
 	known := knownVersions()
 	for i, r := range ranges {
 		if !anyIn(known, []value.VersionRange{r}) {
-			n.Index(i).Errorf("%s is not supported yet: the known versions are %s", r, listVersions(known))
+			n.Index(i).Errorf("%s is not supported yet: the supported versions are %s", r, listVersions(known))
 		}
 	}
 	if !n.Bad() {

@@ -63,15 +63,15 @@ func checkWindow(r *Rule, n *strict.Node) {
 		}
 	}
 	if len(clocks) > 1 {
-		n.Errorf("has two clocks, %s: a rule counts from one", strings.Join(clocks, " and "))
+		n.Errorf("has two clocks, %s: use only one", strings.Join(clocks, " and "))
 	}
 	if r.For != nil && r.For.Min == 0 {
-		n.Field("for").Errorf("%s may be empty: a window is longer than 0s", r.For)
+		n.Field("for").Errorf("must be longer than 0s, not %s", r.For)
 	}
 	switch {
 	case r.Every == nil:
 	case r.For == nil:
-		n.Field("every").Errorf("needs a for: how long each window stays open")
+		n.Field("every").Errorf("needs for: the time that each window stays open")
 	case r.For.Max >= r.Every.Min:
 		n.Field("every").Errorf("windows would overlap: every %s must be longer than for %s", r.Every, r.For)
 	}
@@ -85,7 +85,7 @@ func (b *behavior) checkOpening(r *Rule, n *strict.Node) {
 		switch {
 		case from == nil || field.Bad() || start+from.Min <= duration.Time():
 		case start > 0:
-			field.Errorf("%s is after the end of the run at %s, as the pod is added at %s", from, duration, value.Format(start))
+			field.Errorf("%s is after the end of the run at %s, because the pod is added at %s", from, duration, value.Format(start))
 		default:
 			field.Errorf("%s is after the end of the run at %s", from, duration)
 		}
@@ -128,14 +128,14 @@ func (b *behavior) checkWhat(r *Rule, n *strict.Node) {
 		if writtenBeside(n, whoAndWhen...) {
 			return // it is refused elsewhere
 		}
-		n.Errorf("does nothing: say what it answers, as in probes: fail, or exit")
+		n.Errorf("does nothing: write an answer, such as probes: fail, or exit")
 	case r.Exit == nil:
 	case answers > 0:
 		exit.Errorf("a rule either answers or exits")
 	case r.For != nil || r.Every != nil || r.Chance != nil:
-		exit.Errorf("takes no for, every or chance: a program exits once, at the opening of the window")
+		exit.Errorf("cannot be used with for, every or chance: a program exits once, when the window opens")
 	case r.Exit.Never && r.AfterSigterm == nil:
-		exit.Errorf("never is for a rule with afterSigterm: a program runs on until something ends it")
+		exit.Errorf("never needs afterSigterm: without it, a program already runs until it is stopped")
 	}
 }
 
@@ -152,9 +152,9 @@ func (b *behavior) checkHooks(n *strict.Node) int {
 		case hook == nil:
 			field.Errorf("the container %s has no %s hook", b.spec.Name, key)
 		case hook.TCPSocket != nil:
-			field.Errorf("the %s hook of %s is a tcpSocket, which the kubelet does not run: it asks the program nothing", key, b.spec.Name)
+			field.Errorf("the %s hook of %s is a tcpSocket, which the kubelet does not run: the program gets no request", key, b.spec.Name)
 		case hook.Sleep != nil:
-			field.Errorf("the %s hook of %s sleeps: it asks the program nothing", key, b.spec.Name)
+			field.Errorf("the %s hook of %s sleeps: the program gets no request", key, b.spec.Name)
 		}
 	}
 	return answers

@@ -32,7 +32,7 @@ func (c *checker) checkBackOff(longest *value.Duration, n *strict.Node) {
 		return
 	}
 	if *longest < value.Duration(time.Second) || *longest > maxBackOff {
-		n.Errorf("must be from 1s to 5m and not %s", longest)
+		n.Errorf("must be from 1s to 5m, not %s", longest)
 	}
 	for _, p := range c.profiles() {
 		if !p.CrashLoopBackOffMaxInConfig {
@@ -47,10 +47,10 @@ func (c *checker) checkShutdown(config *KubeletConfig, n *strict.Node) {
 	checkShutdownPeriod(config.ShutdownGracePeriod, grace)
 	checkShutdownPeriod(config.ShutdownGracePeriodCriticalPods, critical)
 	if !grace.Bad() && !critical.Bad() && config.ShutdownGracePeriodCriticalPods > config.ShutdownGracePeriod {
-		critical.Errorf("%s is a part of shutdownGracePeriod, which is %s", config.ShutdownGracePeriodCriticalPods, config.ShutdownGracePeriod)
+		critical.Errorf("%s is longer than shutdownGracePeriod, which is %s", config.ShutdownGracePeriodCriticalPods, config.ShutdownGracePeriod)
 	}
 	if len(config.ShutdownGracePeriodByPodPriority) > 0 && config.ShutdownGracePeriod > 0 {
-		by.Errorf("takes the place of shutdownGracePeriod: write one of them")
+		by.Errorf("cannot be combined with shutdownGracePeriod: write only one of them")
 	}
 	if !c.fits(by) {
 		return
@@ -59,10 +59,10 @@ func (c *checker) checkShutdown(config *KubeletConfig, n *strict.Node) {
 	for i, p := range config.ShutdownGracePeriodByPodPriority {
 		seconds := by.Index(i).Field("shutdownGracePeriodSeconds")
 		if longest := int64(value.MaxDuration.Seconds()); p.ShutdownGracePeriodSeconds < 0 || p.ShutdownGracePeriodSeconds > longest {
-			seconds.Errorf("must be from 0 to %d and not %d", longest, p.ShutdownGracePeriodSeconds)
+			seconds.Errorf("must be from 0 to %d, not %d", longest, p.ShutdownGracePeriodSeconds)
 		}
 		if priorities[p.Priority] {
-			by.Index(i).Field("priority").Errorf("%d is there twice", p.Priority)
+			by.Index(i).Field("priority").Errorf("%d is listed twice", p.Priority)
 		}
 		priorities[p.Priority] = true
 	}
@@ -71,7 +71,7 @@ func (c *checker) checkShutdown(config *KubeletConfig, n *strict.Node) {
 // checkShutdownPeriod refuses a part of a second.
 func checkShutdownPeriod(d value.Duration, n *strict.Node) {
 	if d > 0 && d < value.Duration(time.Second) && !n.Bad() {
-		n.Errorf("must be 0s or at least 1s and not %s", d)
+		n.Errorf("must be 0s or at least 1s, not %s", d)
 	}
 }
 

@@ -64,19 +64,19 @@ func (c *checker) checkForm(n *strict.Node) string {
 	}
 	switch len(matchers) {
 	case 0:
-		n.Errorf("looks for nothing: write one of status, becomes, record, transitions and order")
+		n.Errorf("has no matcher: write one of status, becomes, record, transitions and order")
 		return ""
 	case 1:
 	default:
-		n.Errorf("has several matchers, %s: write an expectation for each", strings.Join(matchers, " and "))
+		n.Errorf("has several matchers, %s: write one expectation for each", strings.Join(matchers, " and "))
 		return ""
 	}
 	windows := written(n, allWindows)
 	switch {
 	case len(windows) > 1:
-		n.Errorf("has several windows, %s: write an expectation for each", strings.Join(windows, " and "))
+		n.Errorf("has several windows, %s: write one expectation for each", strings.Join(windows, " and "))
 	case len(windows) == 1 && !slices.Contains(possible, windows[0]):
-		n.Field(windows[0]).Errorf("%s does not go with %s%s", windows[0], matchers[0], possibleWindows(possible))
+		n.Field(windows[0]).Errorf("%s cannot be used with %s%s", windows[0], matchers[0], possibleWindows(possible))
 	case len(windows) == 0 && matchers[0] == "status":
 		n.Errorf("status needs a window: one of at, within, always and never")
 	}
@@ -97,7 +97,7 @@ func possibleWindows(possible []string) string {
 	if len(possible) == 0 {
 		return ", which has no window"
 	}
-	return ", which has " + strings.Join(possible, ", ")
+	return ", which takes " + strings.Join(possible, ", ")
 }
 
 // checkWhere checks whom an expectation is about, and how many.
@@ -105,20 +105,20 @@ func (c *checker) checkWhere(e *Expect, n *strict.Node, matcher string) {
 	c.checkPodName(e.Pod, n.Field("pod"))
 	if matcher == "order" {
 		if e.Container != "" {
-			n.Field("container").Errorf("write the container in the items of order")
+			n.Field("container").Errorf("set container in the items of order instead")
 		}
 		if e.Since != nil {
-			n.Field("since").Errorf("does not go with order, which has no window")
+			n.Field("since").Errorf("cannot be used with order, which has no window")
 		}
 	}
 	if !n.Field("pod").Bad() {
 		c.checkContainerName(e.Pod, e.Container, n.Field("container"))
 	}
 	if e.Instance != nil && matcher != "record" {
-		n.Field("instance").Errorf("does not go with %s: only a record has an instance", matcher)
+		n.Field("instance").Errorf("cannot be used with %s: only a record has an instance", matcher)
 	}
 	if e.Count != nil && (e.Window().Kind != Within || matcher != "becomes" && matcher != "record") {
-		n.Field("count").Errorf("goes with becomes or record, and within")
+		n.Field("count").Errorf("can be used only with within and one of becomes and record")
 	}
 	if e.Pods != nil && c.known(e.Pod) {
 		if pods := c.scenario.podCount(e.Pod); pods > 0 && e.Pods.Min > pods {
@@ -143,7 +143,7 @@ func (c *checker) checkWindow(e *Expect, n *strict.Node) {
 		return t != value.OpenMaxTime && t != value.OpenMinTime && t > duration
 	}
 	if field.Written() && !field.Bad() && (late(window.Max) || late(window.Min)) {
-		field.Errorf("%s reaches beyond the end of the run at %s", window.TimeRange, value.Format(duration))
+		field.Errorf("%s extends beyond the end of the run at %s", window.TimeRange, value.Format(duration))
 	}
 }
 
@@ -180,7 +180,7 @@ func (c *checker) checkMatcher(e *Expect, n *strict.Node) {
 
 func refusePod(n *strict.Node) {
 	if pod := n.Field("pod"); pod.Written() {
-		pod.Errorf("is that of the expectation: write it there")
+		pod.Errorf("applies to the whole expectation: set it there")
 	}
 }
 
@@ -194,7 +194,7 @@ func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
 	}
 	standIn(&m.Container, n.Field("container"))
 	if m.Instance != nil && m.Record == nil {
-		n.Field("instance").Errorf("does not go with becomes: only a record has an instance")
+		n.Field("instance").Errorf("cannot be used with becomes: only a record has an instance")
 	}
 	c.checkContainerName(pod, m.Container, n.Field("container"))
 	if m.Record != nil {
@@ -230,7 +230,7 @@ func (c *checker) checkProbe(pod, container string, n *strict.Node) {
 		}
 	}
 	if meant {
-		n.Errorf("there is no container with a %sProbe that this could be about", n.Value)
+		n.Errorf("no container that this matches has a %sProbe", n.Value)
 	}
 }
 
@@ -253,15 +253,15 @@ func checkObserved(e *Expect, n *strict.Node) {
 	refuse := func(why string) { field.Errorf("%s", why) }
 	switch kind := e.Window().Kind; {
 	case e.Pods != nil:
-		refuse("does not go with pods: how many there are is not refreshed")
+		refuse("cannot be used with pods: the number of pods is not refreshed")
 	case e.Runs == SomeRun:
-		refuse("does not go with runs: some: what was seen is so in every run")
+		refuse("cannot be used with runs: some: observed values hold in every run")
 	case e.Transitions != nil && e.Transitions.Any:
-		refuse("does not go with any, which leaves open what follows: all values are refreshed")
+		refuse("cannot be used with any: all values are refreshed")
 	case e.Transitions != nil, e.Moment() != nil && kind == First, e.Moment() != nil && e.Count != nil, e.Status != nil && kind == At:
 	case e.Moment() != nil && kind == Within:
-		refuse("needs a count: that is what is refreshed")
+		refuse("needs count, the value to refresh")
 	default:
-		refuse("has nothing to refresh: it goes with transitions, first, count, and status with at")
+		refuse("has nothing to refresh: use it with transitions, first, count, or status with at")
 	}
 }

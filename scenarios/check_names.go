@@ -30,7 +30,7 @@ func writtenBeside(n *strict.Node, names ...string) bool {
 func (c *checker) checkPodName(name string, n *strict.Node) {
 	switch {
 	case name == "" && n.Written():
-		n.Errorf("is empty: leave it out, or say which")
+		n.Errorf("is empty: name a pod or workload, or leave the field out")
 	case name != "" && c.resolved() && c.scenario.podCount(name) == 0:
 		n.Errorf("the scenario has no pod or workload %s%s", strict.Quote(name), strict.DidYouMean(name, c.scenario.podNames()))
 	}
@@ -55,7 +55,7 @@ func (c *checker) known(name string) bool {
 func (c *checker) checkContainerName(pod, container string, n *strict.Node) {
 	if container == "" {
 		if n.Written() {
-			n.Errorf("is empty: leave it out, or say which")
+			n.Errorf("is empty: name a container, or leave the field out")
 		}
 		return
 	}
@@ -63,7 +63,7 @@ func (c *checker) checkContainerName(pod, container string, n *strict.Node) {
 		if _, count := w.named(pod); count > 0 && !w.unread && w.container(container) == nil {
 			hint := ""
 			if pod == "" && len(c.scenario.Spec.Pods) > 1 {
-				hint = ": say which pods are meant with pod"
+				hint = ": name the pods you mean with pod"
 			}
 			n.Errorf("%s has no container %s%s%s", w.manifest.name, strict.Quote(container), strict.DidYouMean(container, w.containerNames()), hint)
 			return

@@ -29,7 +29,7 @@ func (p *PatchPod) check(c *checker, n *strict.Node) {
 	case p.Metadata == nil && p.Spec == nil && p.Status == nil:
 		n.Errorf("changes nothing: write metadata, spec or status")
 	case p.Status != nil && (p.Metadata != nil || p.Spec != nil):
-		n.Errorf("patches the status and more: the API takes the status by itself, so write a step for each")
+		n.Errorf("patches the status and more: the API updates the status separately, so write a step for each")
 	case p.Status != nil:
 		p.checkStatus(n)
 		return
@@ -56,12 +56,12 @@ func (p *PatchPod) checkPod(w *workload, n *strict.Node) {
 	}
 	for _, c := range slices.Concat(patched.Spec.InitContainers, patched.Spec.Containers) {
 		if c.Image != "" && !admission.IsImage(c.Image) {
-			n.Errorf("the image %s is not supported yet: its name is no reference", strict.Quote(c.Image))
+			n.Errorf("the image %s is not supported yet: its name is not a valid reference", strict.Quote(c.Image))
 		}
 	}
 	isNew := func(f string) bool { return !slices.Contains(w.pod.Finalizers, f) }
 	if slices.ContainsFunc(patched.Finalizers, isNew) {
-		n.Find("metadata.finalizers").Errorf("a new finalizer is not supported yet: those of the manifest can be taken away")
+		n.Find("metadata.finalizers").Errorf("a new finalizer is not supported yet: a patch can only remove finalizers")
 	}
 }
 
@@ -92,7 +92,7 @@ func (p *PatchPod) checkStatus(n *strict.Node) {
 	}
 	slices.SortFunc(rest.Conditions, byType)
 	if !reflect.DeepEqual(rest, &pod.Status) {
-		n.Field("status").Errorf("a patch of anything but conditions that the kubelet does not set is not supported yet")
+		n.Field("status").Errorf("is supported only for conditions that the kubelet does not set")
 	}
 }
 
@@ -102,7 +102,7 @@ func checkCondition(c v1.PodCondition, n *strict.Node) {
 		n.Field("type").Errorf("%s", why)
 	}
 	if c.Status != v1.ConditionTrue && c.Status != v1.ConditionFalse && c.Status != v1.ConditionUnknown {
-		n.Field("status").Errorf("%s is not a status of a condition: write \"True\", \"False\" or \"Unknown\"", strict.Quote(string(c.Status)))
+		n.Field("status").Errorf("%s is not a condition status: write \"True\", \"False\" or \"Unknown\"", strict.Quote(string(c.Status)))
 	}
 }
 

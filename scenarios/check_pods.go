@@ -18,7 +18,7 @@ func (c *checker) checkPods() {
 	n := c.spec.Field("pods")
 	if n.Kind != strict.Sequence || len(n.Items) == 0 {
 		if !n.Bad() {
-			n.Errorf("is required: say which pods the scenario has")
+			n.Errorf("is required: list the pods of the scenario")
 		}
 		return
 	}
@@ -54,11 +54,11 @@ func (c *checker) add(w *workload, n *strict.Node) bool {
 	c.parts += w.replicas * w.parts()
 	switch {
 	case c.pods > MaxPods:
-		n.Errorf("are more than %d pods", MaxPods)
+		n.Errorf("contains more than %d pods", MaxPods)
 	case c.parts > maxParts:
-		n.Errorf("have more than %d pods, containers and probes, counted together: have fewer replicas", maxParts)
+		n.Errorf("contains more than %d pods, containers and probes in total: use fewer replicas", maxParts)
 	case c.values > maxPodValues:
-		n.Errorf("have manifests with more than %d values, counted for each pod", maxPodValues)
+		n.Errorf("uses manifests with more than %d values in total, counted for each pod", maxPodValues)
 	default:
 		return true
 	}
@@ -116,7 +116,7 @@ func (c *checker) findManifest(p *Pod, n *strict.Node) *manifest {
 	}
 	for _, name := range []string{"kind", "file"} {
 		if field := n.Field(name); field.Written() && field.Value == "" {
-			field.Errorf("is empty: leave it out")
+			field.Errorf("is empty: leave the field out")
 			return nil
 		}
 	}
@@ -159,10 +159,10 @@ func pick(f *file, where string, p *Pod, n *strict.Node) *manifest {
 		n.Field("name").Errorf("there is no %s %s %s%s", kind, strict.Quote(p.Name), where, strict.DidYouMean(p.Name, f.workloadNames(p.Kind)))
 		return nil
 	case len(found) > 1 && slices.ContainsFunc(found, func(m *manifest) bool { return m.kind != found[0].kind }):
-		n.Field("name").Errorf("there are a %s and a %s named %s %s: say which with kind", found[0].kind.kind, found[1].kind.kind, p.Name, where)
+		n.Field("name").Errorf("there are a %s and a %s named %s %s: set kind", found[0].kind.kind, found[1].kind.kind, p.Name, where)
 		return nil
 	case len(found) > 1:
-		n.Field("name").Errorf("there are %d of kind %s named %s %s", len(found), found[0].kind.kind, p.Name, where)
+		n.Field("name").Errorf("there are %d objects of kind %s named %s %s", len(found), found[0].kind.kind, p.Name, where)
 		return nil
 	}
 	return found[0]
@@ -184,7 +184,7 @@ func (c *checker) affordable(m *manifest, n *strict.Node) bool {
 	if c.loader.values += m.size; c.loader.values <= maxFileValues {
 		return true
 	}
-	n.Errorf("the manifests that the scenarios of this file use have more than %d values, counted each time", maxFileValues)
+	n.Errorf("the manifests that the scenarios of this file use have more than %d values in total, counted at each use", maxFileValues)
 	return false
 }
 
@@ -194,7 +194,7 @@ func (c *checker) checkReplicas(w *workload, n *strict.Node) {
 	if w.manifest.kind.template == "" {
 		for _, name := range []string{"replicas", "stagger"} {
 			if field := n.Field(name); field.Written() {
-				field.Errorf("is for what has a pod template, and %s is a Pod", w.manifest.name)
+				field.Errorf("needs a workload with a pod template, and %s is a Pod", w.manifest.name)
 			}
 		}
 		return
@@ -206,7 +206,7 @@ func (c *checker) checkReplicas(w *workload, n *strict.Node) {
 		w.replicas, w.uncounted = 1, true
 	}
 	if w.replicas < 1 || w.replicas > MaxPods {
-		field.Errorf("must be from 1 to %d and not %d", MaxPods, w.replicas)
+		field.Errorf("must be from 1 to %d, not %d", MaxPods, w.replicas)
 		w.replicas = 1
 	}
 	w.uncounted = w.uncounted || field.Bad()

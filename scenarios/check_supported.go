@@ -37,11 +37,11 @@ var unsupportedInHTTPGet = []struct {
 	what string
 	used func(*v1.HTTPGetAction) bool
 }{
-	{"host", "a host that is not written in ASCII", func(h *v1.HTTPGetAction) bool { return !isASCII(h.Host) }},
-	{"httpHeaders", "a header that cannot be sent as it is", func(h *v1.HTTPGetAction) bool {
+	{"host", "a host with characters outside ASCII", func(h *v1.HTTPGetAction) bool { return !isASCII(h.Host) }},
+	{"httpHeaders", "a header that cannot be sent unchanged", func(h *v1.HTTPGetAction) bool {
 		return slices.ContainsFunc(h.HTTPHeaders, isOddHeader)
 	}},
-	{"httpHeaders", "a header that HTTP/2 has none of", func(h *v1.HTTPGetAction) bool {
+	{"httpHeaders", "a header that HTTP/2 forbids", func(h *v1.HTTPGetAction) bool {
 		return podutil.IsHTTP2(h) && slices.ContainsFunc(h.HTTPHeaders, isOfConnection)
 	}},
 }
@@ -67,7 +67,7 @@ func (c *checker) checkSupported(w *workload) {
 // checkContainerSupported does the same for a container, whose fields have this prefix.
 func checkContainerSupported(c *v1.Container, prefix string, refuse func(field, name string)) {
 	if c.Image != "" && !admission.IsImage(c.Image) {
-		refuse(prefix+"image", "an image whose name is no reference")
+		refuse(prefix+"image", "an image name that is not a valid reference")
 	}
 	for _, p := range probesOf(c) {
 		checkHTTPGetSupported(p.probe.HTTPGet, prefix+p.field, refuse)
@@ -121,7 +121,7 @@ func (c *checker) checkGated(w *workload) {
 	for _, p := range c.profiles() {
 		for _, e := range admission.ValidateGated(p, w.pod) {
 			if !said[e.Field] {
-				w.errs.at(w.pod, e.Field).Errorf("%s, in %s with its feature gates", e.ErrorBody(), p.Version)
+				w.errs.at(w.pod, e.Field).Errorf("%s (in %s with its feature gates)", e.ErrorBody(), p.Version)
 			}
 			said[e.Field] = true
 		}
@@ -155,7 +155,7 @@ func (c *checker) checkRedirects(w *workload, containers *strict.Node) {
 		}
 		for j, a := range listed.Answers {
 			if location := containers.Index(i).Field("answers").Index(j).Field("location"); strings.HasPrefix(strings.ToLower(a.Location), "https:") && !location.Bad() {
-				location.Errorf("a redirect of a probe over HTTP/2 to https is not supported yet")
+				location.Errorf("a redirect from HTTP/2 without TLS to https is not supported yet")
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // checkFor refuses a time that is over at once.
 func checkFor(d *value.Draw, n *strict.Node) {
 	if d != nil && !n.Bad() && d.Min <= 0 {
-		n.Errorf("%s may be over at once", d)
+		n.Errorf("must be longer than 0s, not %s", d)
 	}
 }
 
@@ -37,7 +37,7 @@ func checkDelays(n *strict.Node, delays *Delays) {
 	for i := range n.Keys {
 		var d value.Draw
 		if err := d.UnmarshalText([]byte(n.Items[i].Value)); err == nil && d.Max > maxDelay {
-			n.Items[i].Errorf("%s is longer than %s, the most that a call may take", d, value.Format(maxDelay))
+			n.Items[i].Errorf("%s is longer than %s, the limit for one call", d, value.Format(maxDelay))
 		}
 	}
 }
@@ -47,7 +47,7 @@ func checkContainerDelays(n *strict.Node, delays *Delays) {
 	checkDelays(n, delays)
 	for i, key := range n.Keys {
 		if slices.Contains(podDelays, key.Name) {
-			n.Items[i].Errorf("is not a delay of a container: write it in the delays of the pod or of the scenario")
+			n.Items[i].Errorf("does not apply to a container: set it in the delays of the pod or of the scenario")
 		}
 	}
 }

@@ -97,7 +97,7 @@ func (l *loader) load(f *file) []*Scenario {
 				f.refuse(n)
 				continue
 			}
-			n.Field("kind").Errorf("unknown kind %s%s: a scenario file has workloads and Scenario documents",
+			n.Field("kind").Errorf("unknown kind %s%s: a scenario file contains only workloads and Scenario documents",
 				strict.Quote(n.Field("kind").Value), strict.DidYouMean(n.Field("kind").Value, append(kindNames(), "Scenario")))
 			f.refuse(n)
 		}
@@ -108,7 +108,7 @@ func (l *loader) load(f *file) []*Scenario {
 	for _, n := range f.scenarios {
 		s := readScenario(n)
 		if first, twice := names[s.Metadata.Name]; twice && s.Metadata.Name != "" {
-			n.Find("metadata.name").Errorf("the Scenario %s is already in line %d", s.Metadata.Name, first.Line)
+			n.Find("metadata.name").Errorf("the Scenario %s is already defined in line %d", s.Metadata.Name, first.Line)
 		}
 		names[s.Metadata.Name] = s.Pos
 		(&checker{loader: l, file: f, scenario: s, root: n, spec: n.Field("spec")}).check()
@@ -144,7 +144,7 @@ func (l *loader) manifestFile(f *file, n *strict.Node, name string) *file {
 		return known
 	}
 	if len(l.files) >= maxFiles {
-		n.Errorf("cannot be read: workloads are taken from more than %d files", maxFiles)
+		n.Errorf("cannot be read: the scenarios use manifests from more than %d files", maxFiles)
 		return nil
 	}
 	data, err := l.readFile(full)

@@ -16,7 +16,7 @@ import (
 // list returns the files that a path stands for.
 func (l *loader) list(path string) (files []string, isFolder bool) {
 	if path == "" {
-		l.errs.Addf(`""`, "is no path of a file or folder")
+		l.errs.Addf(`""`, "is not the path of a file or folder")
 		return nil, false
 	}
 	info, err := os.Stat(path)
@@ -87,7 +87,7 @@ func readFile(name string) ([]byte, error) {
 }
 
 func tooLarge(size int64) error {
-	return fmt.Errorf("it has %d MiB, and a scenario file at most %d", size>>20, strict.MaxFileSize>>20)
+	return fmt.Errorf("it has %d MiB, and the limit is %d MiB", size>>20, strict.MaxFileSize>>20)
 }
 
 // reason returns what an error of the file system says without the path.

@@ -99,7 +99,7 @@ func identified(n, apiVersion, kind *strict.Node) bool {
 	says := true
 	for _, field := range []*strict.Node{apiVersion, kind} {
 		if field.Kind != strict.Scalar || valueOf(field) == "" {
-			field.Errorf("is required: every document says what it is, as in apiVersion: v1, kind: Pod")
+			field.Errorf("is required: every document names its type, as in apiVersion: v1, kind: Pod")
 			says = false
 		}
 	}
@@ -110,7 +110,7 @@ func apiVersionIs(apiVersion, kind *strict.Node, want string) bool {
 	if apiVersion.Value == want {
 		return true
 	}
-	apiVersion.Errorf("there is no %s in %q: write %s", kind.Value, apiVersion.Value, want)
+	apiVersion.Errorf("%q has no kind %s: write %s", apiVersion.Value, kind.Value, want)
 	return false
 }
 
@@ -133,12 +133,12 @@ func (f *file) items(n, apiVersion, kind *strict.Node) {
 			continue
 		}
 		if given := item.Field("kind"); given.Written() && given.Value != kind.Value {
-			given.Errorf("must be %s as the list is a %sList", kind.Value, kind.Value)
+			given.Errorf("must be %s, because the list is a %sList", kind.Value, kind.Value)
 			f.refuse(item)
 			continue
 		}
 		if given := item.Field("apiVersion"); given.Written() && given.Value != apiVersion.Value {
-			given.Errorf("must be %s as that of the list", apiVersion.Value)
+			given.Errorf("must be %s, like the apiVersion of the list", apiVersion.Value)
 			f.refuse(item)
 			continue
 		}
@@ -162,7 +162,7 @@ func (f *file) manifest(n *strict.Node, kind *workloadKind) {
 	namespace := valueOf(n.Find("metadata.namespace"))
 	id := kind.kind + "/" + cmp.Or(namespace, v1.NamespaceDefault) + "/" + m.name
 	if first, twice := f.names[id]; twice && valueOf(name) != "" {
-		name.Errorf("the %s %s is already in line %d", kind.kind, m.name, first.Line)
+		name.Errorf("the %s %s is already defined in line %d", kind.kind, m.name, first.Line)
 		return
 	}
 	f.names[id] = n.Pos

@@ -75,13 +75,13 @@ func (b *behavior) checkName(word string, n *strict.Node) {
 	_, isCode := value.ParseCode(word)
 	switch {
 	case word == "":
-		n.Errorf("is required: the word that stands for the answer")
+		n.Errorf("is required: the word that rules use for the answer")
 	case !value.IsName(word) || word == "repeat" || word == "in":
 		n.Errorf("%s cannot be a word: use letters, digits, - and _, beginning with a letter", strict.Quote(word))
 	case slices.Contains(value.Words, word) || isCode:
-		n.Errorf("%s has a meaning already", word)
+		n.Errorf("%s is a built-in word", word)
 	case b.named(word) != nil:
-		n.Errorf("the answer %s is already above", word)
+		n.Errorf("the answer %s is already listed above", word)
 	}
 }
 
@@ -89,7 +89,7 @@ func (b *behavior) checkName(word string, n *strict.Node) {
 func (b *behavior) compileNamed(a *namedAnswer, handlers []*handler) {
 	for _, name := range a.fields() {
 		if !slices.ContainsFunc(handlers, func(h *handler) bool { return h.fields[name] }) {
-			a.node.Field(name).Errorf("no probe or hook of the container %s has answers with %s", b.spec.Name, name)
+			a.node.Field(name).Errorf("no probe or hook of the container %s uses %s", b.spec.Name, name)
 		}
 	}
 	var wrong error
@@ -116,7 +116,7 @@ func (b *behavior) compileNamed(a *namedAnswer, handlers []*handler) {
 		a.checkRedirect()
 	}
 	if text := a.node.Field("transportError"); !text.Bad() && text.Written() && len(a.fields()) > 1 && !b.asksAgain(a) {
-		text.Errorf("stands alone: a connection that fails has no answer")
+		text.Errorf("cannot be combined with other fields: a failed connection has no answer")
 	}
 }
 
@@ -127,11 +127,11 @@ func (a *namedAnswer) checkRedirect() {
 	switch {
 	case location.Bad():
 	case location.Written() && !redirects && !a.node.Field("code").Bad():
-		location.Errorf("is for a redirect: give the answer a code from 300 to 399")
+		location.Errorf("needs a redirect: set code to a value from 300 to 399")
 	case location.Written():
 		checkLocation(a.spec.Location, location)
 	case then.Written():
-		then.Errorf("needs a location: it is the answer to the request that follows a redirect")
+		then.Errorf("needs location: it answers the request that follows a redirect")
 	}
 }
 
@@ -161,7 +161,7 @@ func (b *behavior) linkRedirects() {
 			continue
 		}
 		if a.spec.Then.Word == value.Stall {
-			n.Errorf("stall is for rules: it lasts until the window closes")
+			n.Errorf("stall can be used only in rules: it lasts until the window closes")
 			continue
 		}
 		then, ok := b.answer(httpHandler, *a.spec.Then, n)

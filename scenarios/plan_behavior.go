@@ -107,7 +107,7 @@ func (b *behavior) compileItems(h *handler, s *value.Series, r *Rule, n *strict.
 		}
 		answer, ok := b.answer(h, item.Answer, at)
 		if ok && item.Answer.Word == value.Stall && r.For == nil {
-			at.Errorf("stall needs a for: it is answered when the window closes")
+			at.Errorf("stall needs for: the answer comes when the window closes")
 		}
 		series.Items = append(series.Items, fakeruntime.Item{Answer: answer, Count: item.Count})
 	}
@@ -152,7 +152,7 @@ func (b *behavior) answer(h *handler, a value.Answer, n *strict.Node) (fakerunti
 	case named != nil:
 		compiled := named.by[h]
 		if compiled == nil {
-			n.Errorf("%s cannot answer %s, which has the field %s", h.name, a.Word, named.hinders(h))
+			n.Errorf("%s cannot answer %s, which sets %s", h.name, a.Word, named.hinders(h))
 			return answer, false
 		}
 		answer = *compiled

@@ -134,7 +134,7 @@ behavior["app"][0].for: "20" has no unit: write 20s or 20ms
 behavior["app"][0].probes[1]: unknown word "fial" (did you mean "fail"?)
 behavior["app"][1].readiness: the container app has no readinessProbe
 behavior["app"][2].handler: a rule has either a handler or answers and exit
-behavior["app"][3]: does nothing: say what it answers, as in probes: fail, or exit
+behavior["app"][3]: does nothing: write an answer, such as probes: fail, or exit
 behavior["sidecar"][0].handler: the container sidecar has no httpGet probe or hook
 spec.containers[0].image: Required value
 spec.schedulingGates: schedulingGates is not supported yet`
