@@ -11,7 +11,7 @@ import (
 	"probesim.dev/kube/podutil"
 )
 
-// checkContainers checks and compiles what the containers of a workload do.
+// checkContainers checks and compiles the programs in the containers of a workload.
 func (c *checker) checkContainers(w *workload, n *strict.Node) {
 	w.containers = map[string]fakeruntime.ContainerConfig{}
 	for i := range w.spec.Containers {
@@ -25,7 +25,7 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 		switch {
 		case spec.Name == "":
 			item.Field("name").Errorf("is required")
-		case container == nil && w.unread: // it may be one of those
+		case container == nil && w.unread: // it may be one that could not be read
 		case container == nil:
 			item.Field("name").Errorf("%s has no container %s%s", w.manifest.name, strict.Quote(spec.Name), strict.DidYouMean(spec.Name, w.containerNames()))
 			if meant := w.container(strict.Nearest(spec.Name, w.containerNames())); meant != nil {
@@ -47,14 +47,14 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 	}
 }
 
-// checkWho refuses rules for replicas that there are none of.
-func (b *behavior) checkWho(r *Rule, n *strict.Node) {
-	if last := b.workload.replicas - 1; r.Replica != nil && r.Replica.Min > last && !b.workload.uncounted {
+// checkReplica reports a rule for a replica that does not exist.
+func (b *behavior) checkReplica(r *Rule, n *strict.Node) {
+	if last := b.workload.replicas - 1; r.Replica != nil && r.Replica.Min > last && !b.workload.replicasUnread {
 		n.Field("replica").Errorf("there is no replica %s: the last one is %d", r.Replica, last)
 	}
 }
 
-// checkWindow refuses rules whose windows cannot be.
+// checkWindow reports a window that cannot exist.
 func checkWindow(r *Rule, n *strict.Node) {
 	var clocks []string
 	for _, clock := range []string{"after", "at", "afterSigterm"} {
@@ -77,9 +77,10 @@ func checkWindow(r *Rule, n *strict.Node) {
 	}
 }
 
-// checkOpening refuses a window that cannot open before the run ends. A container starts after its pod was
-// added, and is stopped later still; an exit so long after the stop signal says that it does not end before.
-func (b *behavior) checkOpening(r *Rule, n *strict.Node) {
+// checkStart reports a window that cannot open before the run ends. A container starts after its pod is added,
+// and gets the stop signal later still. An exit long after the stop signal is allowed: it means that the program
+// does not exit before.
+func (b *behavior) checkStart(r *Rule, n *strict.Node) {
 	check := func(clock string, from *value.Draw, start time.Duration) {
 		field, duration := n.Field(clock), b.scenario.Spec.Duration
 		switch {
@@ -98,8 +99,8 @@ func (b *behavior) checkOpening(r *Rule, n *strict.Node) {
 	}
 }
 
-// checkWhat refuses rules that do nothing, and answers to probes and hooks that there are none of.
-func (b *behavior) checkWhat(r *Rule, n *strict.Node) {
+// checkEffect reports rules without an effect, and answers to probes and hooks that do not exist.
+func (b *behavior) checkEffect(r *Rule, n *strict.Node) {
 	answers := b.checkHooks(n)
 	probes := probesOf(b.container)
 	for _, p := range []probeOf{{key: "liveness", field: "livenessProbe"}, {key: "readiness", field: "readinessProbe"}, {key: "startup", field: "startupProbe"}} {
@@ -121,12 +122,12 @@ func (b *behavior) checkWhat(r *Rule, n *strict.Node) {
 	case r.Handler != nil && (answers > 0 || exit.Written()):
 		n.Field("handler").Errorf("a rule has either a handler or answers and exit")
 	case r.Handler != nil:
-		if !slices.Contains(answerersOf(b.container), httpHandler) {
+		if !slices.Contains(requestHandlersOf(b.container), httpHandler) {
 			n.Field("handler").Errorf("the container %s has no httpGet probe or hook", b.spec.Name)
 		}
 	case r.Exit == nil && answers == 0:
-		if writtenBeside(n, whoAndWhen...) {
-			return // it is refused elsewhere
+		if writtenBeside(n, conditionFields...) {
+			return // an unknown field, which is reported elsewhere
 		}
 		n.Errorf("does nothing: write an answer, such as probes: fail, or exit")
 	case r.Exit == nil:
@@ -139,7 +140,7 @@ func (b *behavior) checkWhat(r *Rule, n *strict.Node) {
 	}
 }
 
-// checkHooks refuses answers to hooks that there are none of, and returns how many answers there are.
+// checkHooks reports answers to hooks that do not exist or send no request, and returns the number of answers.
 func (b *behavior) checkHooks(n *strict.Node) int {
 	answers := 0
 	for _, key := range hookKeys {
@@ -160,5 +161,5 @@ func (b *behavior) checkHooks(n *strict.Node) int {
 	return answers
 }
 
-// whoAndWhen are the fields of a rule that do nothing by themselves.
-var whoAndWhen = []string{"replica", "instance", "after", "at", "afterSigterm", "for", "every", "chance"}
+// conditionFields are the fields of a rule that have no effect by themselves.
+var conditionFields = []string{"replica", "instance", "after", "at", "afterSigterm", "for", "every", "chance"}

@@ -12,8 +12,8 @@ import (
 
 const maxBackOff = value.Duration(5 * time.Minute)
 
-// checkConfig checks what the kubelet checks when it starts (ValidateKubeletConfiguration in
-// pkg/kubelet/apis/config/validation/validation.go, NewMainKubelet in pkg/kubelet/kubelet.go at v1.37.0).
+// checkConfig makes the checks that the kubelet makes when it starts (ValidateKubeletConfiguration in
+// pkg/kubelet/apis/config/validation/validation.go and NewMainKubelet in pkg/kubelet/kubelet.go at v1.37.0).
 func (c *checker) checkConfig(config *KubeletConfig, n *strict.Node) {
 	if config == nil {
 		return
@@ -26,7 +26,7 @@ func (c *checker) checkConfig(config *KubeletConfig, n *strict.Node) {
 	c.checkGates(config.FeatureGates, n.Field("featureGates"))
 }
 
-// checkBackOff checks the maximum, which needs a feature gate in some versions.
+// checkBackOff checks the maximum back-off, which needs a feature gate in some versions.
 func (c *checker) checkBackOff(longest *value.Duration, n *strict.Node) {
 	if longest == nil || n.Bad() {
 		return
@@ -68,14 +68,14 @@ func (c *checker) checkShutdown(config *KubeletConfig, n *strict.Node) {
 	}
 }
 
-// checkShutdownPeriod refuses a part of a second.
+// checkShutdownPeriod reports periods between 0s and 1s.
 func checkShutdownPeriod(d value.Duration, n *strict.Node) {
 	if d > 0 && d < value.Duration(time.Second) && !n.Bad() {
 		n.Errorf("must be 0s or at least 1s, not %s", d)
 	}
 }
 
-// checkGates refuses feature gates that a version of the scenario does not have, or that the simulator does not know.
+// checkGates reports feature gates that a version does not have, or that the simulator does not know.
 func (c *checker) checkGates(set map[string]bool, n *strict.Node) {
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		for _, v := range c.versions {
@@ -98,7 +98,7 @@ func (c *checker) checkGates(set map[string]bool, n *strict.Node) {
 	}
 }
 
-// profiles are the behaviours of the versions that the scenario runs, with its feature gates.
+// profiles returns the profiles of the versions that the scenario runs, with its feature gates.
 func (c *checker) profiles() []profile.Profile {
 	if c.given != nil {
 		return c.given

@@ -11,7 +11,7 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// matcherWindows are the matchers, each with the windows that it can have.
+// matcherWindows lists the windows that each matcher takes.
 var matcherWindows = []struct {
 	name    string
 	windows []string
@@ -25,7 +25,7 @@ var matcherWindows = []struct {
 
 var allWindows = []string{"at", "within", "first", "always", "never"}
 
-// checkExpect checks what must hold.
+// checkExpect checks the expectations.
 func (c *checker) checkExpect() {
 	n := c.spec.Field("expect")
 	if !c.fits(n) {
@@ -36,25 +36,25 @@ func (c *checker) checkExpect() {
 		if e == nil {
 			continue
 		}
-		standIn(&e.Pod, item.Field("pod"))
-		standIn(&e.Container, item.Field("container"))
+		markUnread(&e.Pod, item.Field("pod"))
+		markUnread(&e.Container, item.Field("container"))
 		e.Path, e.Text = item.Path(), item.Text("name")
 		if e.Runs == "" {
 			e.Runs = EveryRun
 		}
-		if matcher := c.checkForm(item); matcher != "" {
-			c.checkWhere(e, item, matcher)
+		if matcher := c.checkMatcherCount(item); matcher != "" {
+			c.checkScope(e, item, matcher)
 			c.checkWindow(e, item)
 			c.checkMatcher(e, item)
-			c.checkWhich(e, item)
+			c.checkRuns(e, item)
 			checkObserved(e, item)
 		}
 	}
 }
 
-// checkForm returns the only matcher of an expectation, or empty after saying what is wrong with it and
-// its window.
-func (c *checker) checkForm(n *strict.Node) string {
+// checkMatcherCount returns the matcher of an expectation. It returns an empty string after reporting that there is not
+// exactly one.
+func (c *checker) checkMatcherCount(n *strict.Node) string {
 	var matchers []string
 	var possible []string
 	for _, m := range matcherWindows {
@@ -100,8 +100,8 @@ func possibleWindows(possible []string) string {
 	return ", which takes " + strings.Join(possible, ", ")
 }
 
-// checkWhere checks whom an expectation is about, and how many.
-func (c *checker) checkWhere(e *Expect, n *strict.Node, matcher string) {
+// checkScope checks the pods and containers that an expectation applies to.
+func (c *checker) checkScope(e *Expect, n *strict.Node, matcher string) {
 	c.checkPodName(e.Pod, n.Field("pod"))
 	if matcher == "order" {
 		if e.Container != "" {
@@ -134,7 +134,7 @@ func onlyPods(count int) string {
 	return fmt.Sprintf("are only %d pods", count)
 }
 
-// checkWindow refuses windows that are not over when the run is.
+// checkWindow reports windows that extend beyond the end of the run.
 func (c *checker) checkWindow(e *Expect, n *strict.Node) {
 	window := e.Window()
 	field := n.Field(string(window.Kind))
@@ -147,7 +147,7 @@ func (c *checker) checkWindow(e *Expect, n *strict.Node) {
 	}
 }
 
-// checkMatcher gives the fields of the matchers their meaning.
+// checkMatcher checks the fields of the matchers and gives them their types.
 func (c *checker) checkMatcher(e *Expect, n *strict.Node) {
 	if e.Status != nil {
 		e.Status.Check(n.Field("status"), e.Container)
@@ -184,15 +184,15 @@ func refusePod(n *strict.Node) {
 	}
 }
 
-// checkMoment checks what names moments: the matcher of since, or an item of order. It looks at the
-// pods that go by the name pod.
+// checkMoment checks a matcher of moments: that of since, or an item of order. pod is the pod or workload that it
+// applies to.
 func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
 	matchers := written(n, []string{"becomes", "record"})
 	if len(matchers) != 1 {
 		n.Errorf("must have either becomes or record")
 		return
 	}
-	standIn(&m.Container, n.Field("container"))
+	markUnread(&m.Container, n.Field("container"))
 	if m.Instance != nil && m.Record == nil {
 		n.Field("instance").Errorf("cannot be used with becomes: only a record has an instance")
 	}
@@ -206,12 +206,12 @@ func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
 	}
 }
 
-// checkProbe refuses to look for runs of a probe that no container has: never would hold whatever happens.
+// checkProbe reports matchers for a probe that no container has. With never they would always hold.
 func (c *checker) checkProbe(pod, container string, n *strict.Node) {
 	if n.Bad() || n.Kind != strict.Scalar || !slices.Contains(probeKeys, n.Value) || !c.known(pod) {
 		return
 	}
-	meant := false // containers; names that mean nothing are reported elsewhere
+	meant := false // at least one container matches; unknown names are reported elsewhere
 	for _, w := range c.scenario.workloads {
 		if _, count := w.named(pod); count == 0 {
 			continue
@@ -234,8 +234,8 @@ func (c *checker) checkProbe(pod, container string, n *strict.Node) {
 	}
 }
 
-// checkWhich checks the runs that an expectation is checked in.
-func (c *checker) checkWhich(e *Expect, n *strict.Node) {
+// checkRuns checks the runs and versions that an expectation applies to.
+func (c *checker) checkRuns(e *Expect, n *strict.Node) {
 	if e.Runs != EveryRun && e.Runs != SomeRun {
 		n.Field("runs").Errorf("%s is neither every nor some%s", strict.Quote(e.Runs), strict.DidYouMean(e.Runs, []string{EveryRun, SomeRun}))
 	}
@@ -244,7 +244,7 @@ func (c *checker) checkWhich(e *Expect, n *strict.Node) {
 	}
 }
 
-// checkObserved refuses to refresh what has no value that can be seen.
+// checkObserved reports observed expectations that have no value to refresh.
 func checkObserved(e *Expect, n *strict.Node) {
 	field := n.Field("observed")
 	if !e.Observed || field.Bad() {

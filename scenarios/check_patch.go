@@ -13,14 +13,15 @@ import (
 	"probesim.dev/kube/podutil"
 )
 
-// kubeletConditions are those that a patch may not change: what the kubelet makes of it is not simulated.
+// kubeletConditions are the conditions that the kubelet sets. A patch must not change them: the simulator does
+// not model the effect.
 var kubeletConditions = []v1.PodConditionType{
 	v1.PodScheduled, v1.PodReady, v1.PodInitialized, v1.ContainersReady, v1.PodReadyToStartContainers,
 	v1.DisruptionTarget, v1.PodResizePending, v1.PodResizeInProgress, podutil.AllContainersRestarting,
 }
 
-// check applies the patch to the pods as they are at first: what other patches change is nothing that this one
-// could run into.
+// check applies the patch to the pods in their initial state. It does not consider what other patches change
+// before.
 func (p *PatchPod) check(c *checker, n *strict.Node) {
 	p.text = n.Text()
 	c.checkTarget(p.Pod, n)
@@ -35,7 +36,7 @@ func (p *PatchPod) check(c *checker, n *strict.Node) {
 		return
 	}
 	for _, w := range c.scenario.workloads {
-		if _, count := w.named(p.Pod); count > 0 && !n.Bad() && c.affordable(w.manifest, n) {
+		if _, count := w.named(p.Pod); count > 0 && !n.Bad() && c.withinValueLimit(w.manifest, n) {
 			p.checkPod(w, n)
 		}
 	}
@@ -65,8 +66,8 @@ func (p *PatchPod) checkPod(w *workload, n *strict.Node) {
 	}
 }
 
-// checkStatus applies the patch to a status with all conditions of the kubelet. It may change the conditions of others
-// and nothing else (ValidatePodStatusUpdate in pkg/apis/core/validation/validation.go at v1.37.0).
+// checkStatus applies the patch to a status with all conditions of the kubelet. The patch may change other
+// conditions and nothing else (ValidatePodStatusUpdate in pkg/apis/core/validation/validation.go at v1.37.0).
 func (p *PatchPod) checkStatus(n *strict.Node) {
 	pod := &v1.Pod{}
 	for _, t := range kubeletConditions {
@@ -96,7 +97,7 @@ func (p *PatchPod) checkStatus(n *strict.Node) {
 	}
 }
 
-// checkCondition refuses what the API server does, and a status that no reader knows.
+// checkCondition reports conditions that the API server rejects, and unknown condition statuses.
 func checkCondition(c v1.PodCondition, n *strict.Node) {
 	for _, why := range validation.IsQualifiedName(string(c.Type)) {
 		n.Field("type").Errorf("%s", why)
@@ -106,7 +107,7 @@ func checkCondition(c v1.PodCondition, n *strict.Node) {
 	}
 }
 
-// conditionNode returns the condition of that type as it is written in a list.
+// conditionNode returns the node of the condition of this type in a list.
 func conditionNode(list *strict.Node, t v1.PodConditionType) *strict.Node {
 	for i, item := range list.Items {
 		if item.Field("type").Value == string(t) {

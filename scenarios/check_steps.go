@@ -11,7 +11,7 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// checkSteps checks what people and the world do.
+// checkSteps checks the steps.
 func (c *checker) checkSteps() {
 	n := c.spec.Field("steps")
 	if !c.fits(n) {
@@ -28,7 +28,7 @@ func (c *checker) checkSteps() {
 	}
 }
 
-// checkAction checks that a step does one thing, and that.
+// checkAction checks that a step has exactly one action, and checks the action.
 func (c *checker) checkAction(s *Step, n *strict.Node) {
 	switch actions := s.actions(); len(actions) {
 	case 0:
@@ -56,7 +56,7 @@ func (c *checker) checkStepTime(s *Step, n *strict.Node) {
 	case s.At != nil:
 		checkAt(at, s.At, c.scenario.Spec.Duration)
 	default:
-		standIn(&s.Since.Pod, since.Field("pod"))
+		markUnread(&s.Since.Pod, since.Field("pod"))
 		c.checkPodName(s.Since.Pod, since.Field("pod"))
 		c.checkMoment(s.Since, s.Since.Pod, since)
 		if s.After != nil {
@@ -65,7 +65,7 @@ func (c *checker) checkStepTime(s *Step, n *strict.Node) {
 	}
 }
 
-// checkTarget checks which pods an action is about.
+// checkTarget checks the name of the pods that an action applies to.
 func (c *checker) checkTarget(pod string, n *strict.Node) {
 	c.checkPodName(pod, n.Field("pod"))
 	if count := c.scenario.podCount(""); !n.Field("pod").Written() && count > 1 {
@@ -73,7 +73,7 @@ func (c *checker) checkTarget(pod string, n *strict.Node) {
 	}
 }
 
-// isReason matches what the API takes for the reason of a condition; reasons of containers look the same.
+// isReason matches reasons that the API accepts for conditions. Reasons of containers have the same form.
 var isReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]{0,255}[A-Za-z0-9_])?$`)
 
 func (d *Delete) check(c *checker, n *strict.Node) {
@@ -130,7 +130,7 @@ func (r *RestartKubelet) check(_ *checker, n *strict.Node) { checkFor(r.Downtime
 
 func (r *RebootNode) check(_ *checker, n *strict.Node) { checkFor(r.Downtime, n.Field("downtime")) }
 
-// check refuses the step where the kubelet does not wait for a shutdown.
+// check reports that the kubelet would ignore the shutdown.
 func (*ShutdownNode) check(c *checker, n *strict.Node) {
 	config := c.scenario.Spec.Kubelet.Config.compile()
 	if !c.spec.Field("kubelet").Field("config").Bad() && len(config.ShutdownPeriods()) == 0 {
@@ -138,8 +138,8 @@ func (*ShutdownNode) check(c *checker, n *strict.Node) {
 	}
 }
 
-// maxClockSteps bounds how far the steps of a scenario, added up whatever their signs, move the wall clock, so that it stays near
-// the year 2000, in which runs begin.
+// maxClockSteps limits the sum of all clock steps, regardless of their signs. It keeps the wall clock near the
+// year 2000, in which runs begin.
 const maxClockSteps = 365 * 24 * time.Hour
 
 func (s *StepClock) check(c *checker, n *strict.Node) {
