@@ -15,7 +15,7 @@ var orderless = map[string]string{
 	"kubelet.(*backOff).forget":                "only deletes",
 	"prober.(*Manager).CleanupPods":            "sorts the workers before it stops them",
 	"sim/limit.(*Meter).check":                 "takes the largest value, and the first name among equals",
-	"status.(*Manager).forgetOrphanedVersions": "only deletes",
+	"status.(*Manager).removeOrphanedVersions": "only deletes",
 }
 
 // TestMapOrderReachesNoResult finds every walk over a map outside the command. It does not know the maps that other

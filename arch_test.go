@@ -27,6 +27,8 @@ var layers = [][]string{
 	{"kubelet"},
 	{"node"},
 	{"scenarios"},
+	{"internal/check"},
+	{"probetest"},
 	{"cmd", "explore", "ginkgokit", "internal/random", "."},
 }
 

@@ -2,7 +2,6 @@ package explore
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"probesim.dev/prober"
@@ -86,12 +85,12 @@ type shake struct {
 func (c *chooser) shakes() bool { return c.shaken != nil && c.now() == c.shaken.t }
 
 func (c *chooser) Fraction(id choose.Choice) float64 {
-	if strings.HasPrefix(id.Key, prober.StartJitter) {
+	if worker, ok := prober.StartJitter.Drawer(id); ok {
 		if kubelet := c.kubelet(); kubelet >= 0 && len(c.starts[kubelet].Fractions) > 0 {
-			return c.startFraction(id, kubelet)
+			return c.startFraction(id, worker, kubelet)
 		}
 	}
-	if strings.HasPrefix(id.Key, prober.ConnectJitter) {
+	if _, ok := prober.ConnectJitter.Drawer(id); ok {
 		return c.Replay.Fraction(id)
 	}
 	c.requeues = append(c.requeues, c.now())

@@ -143,7 +143,7 @@ type young struct {
 
 func (y *young) Fraction(c choose.Choice) float64 {
 	f := y.Seeded.Fraction(c)
-	if worker, ok := strings.CutPrefix(c.Key, prober.StartJitter); ok {
+	if worker, ok := prober.StartJitter.Drawer(c); ok {
 		const period = 5 * time.Second
 		y.start.Fractions = append(y.start.Fractions, f)
 		y.start.Runs = append(y.start.Runs, explore.FirstRun{

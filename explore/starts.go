@@ -2,10 +2,8 @@ package explore
 
 import (
 	"slices"
-	"strings"
 	"time"
 
-	"probesim.dev/prober"
 	"probesim.dev/sim/choose"
 )
 
@@ -47,8 +45,8 @@ func (c *chooser) kubelet() int {
 
 // startFraction picks which of the start delays that a kubelet drew this worker got: the one that is known; or the next
 // in turn, or the one that is asked for, counted from 1.
-func (c *chooser) startFraction(id choose.Choice, kubelet int) float64 {
-	if f, ok := c.starts[kubelet].known(strings.TrimPrefix(id.Key, prober.StartJitter), c.now()); ok {
+func (c *chooser) startFraction(id choose.Choice, worker string, kubelet int) float64 {
+	if f, ok := c.starts[kubelet].known(worker, c.now()); ok {
 		return f
 	}
 	fractions := c.starts[kubelet].Fractions

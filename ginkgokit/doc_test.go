@@ -9,8 +9,8 @@ import (
 // TestDocumentation: the code and the output that docs/ginkgo.md shows are in the tests, where they run.
 func TestDocumentation(t *testing.T) {
 	shown := map[string][]string{ // where a block of a language may be
-		"go":   {"example_test.go", "../examples/probes/suite_test.go"},
-		"text": {"example_test.go", "testdata/failures.txt", "specs.go"},
+		"go":   {"../probetest/example_test.go", "../examples/probes/suite_test.go"},
+		"text": {"../probetest/example_test.go", "testdata/failures.txt", "specs.go"},
 	}
 	blocks := strings.Split("\n"+read(t, "../docs/ginkgo.md"), "\n```")
 	for i := 1; i+1 < len(blocks); i += 2 {

@@ -12,6 +12,7 @@ import (
 	"github.com/onsi/ginkgo/v2/formatter"
 	"github.com/onsi/ginkgo/v2/types"
 
+	"probesim.dev/internal/check"
 	"probesim.dev/scenarios"
 )
 
@@ -57,23 +58,16 @@ func refuse(err error, caller types.CodeLocation) {
 
 // describe makes the specs of a scenario.
 func describe(s *scenarios.Scenario) {
-	for _, plans := range byVersion(s.Plans()) {
+	for _, plans := range check.ByVersion(s.Plans()) {
 		ginkgo.It(s.Metadata.Name+" ["+plans[0].Version+"]", location(s.Pos), ginkgo.Label(labels(s.Metadata.Labels)...),
-			func(ctx ginkgo.SpecContext) { check(ctx, plans) })
+			func(ctx ginkgo.SpecContext) {
+				v := check.Plans(ctx, plans)
+				if v.Failure != "" {
+					ginkgo.Fail(v.Failure)
+				}
+				ginkgo.AddReportEntry("timeline", v.Timeline, ginkgo.ReportEntryVisibilityFailureOrVerbose, location(s.Pos))
+			})
 	}
-}
-
-// byVersion groups the runs of a scenario, which come version by version.
-func byVersion(plans []*scenarios.Plan) [][]*scenarios.Plan {
-	var groups [][]*scenarios.Plan
-	for i, p := range plans {
-		if i == 0 || plans[i-1].Version != p.Version {
-			groups = append(groups, nil)
-		}
-		last := &groups[len(groups)-1]
-		*last = append(*last, p)
-	}
-	return groups
 }
 
 // location returns a place in a file as Ginkgo has it: with an absolute path, as those of Go files are.

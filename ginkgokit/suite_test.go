@@ -2,6 +2,7 @@ package ginkgokit_test
 
 import (
 	"encoding/xml"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +29,26 @@ func TestSuite(t *testing.T) {
 	}
 	gomega.RegisterFailHandler(ginkgo.Fail)
 	ginkgo.RunSpecs(t, "Scenarios")
+}
+
+var update = flag.Bool("update", false, "write the output of the suite into testdata; read the difference")
+
+// golden compares a text with a file.
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("the output differs from %s; if the new output is right, run go test ./ginkgokit -update:\n%s", path, got)
+	}
 }
 
 // suite runs the suite over a path with flags of Ginkgo, and returns what it prints and whether it passed.
@@ -135,7 +156,7 @@ func TestFailures(t *testing.T) {
 		t.Error("the suite passed")
 	}
 	out = seconds.ReplaceAllString(folder.ReplaceAllString(head.ReplaceAllString(out, ""), ""), "")
-	ginkgokit.Golden(t, "failures.txt", regexp.MustCompile(`(check\.go):\d+`).ReplaceAllString(out, "$1"))
+	golden(t, "testdata/failures.txt", regexp.MustCompile(`(specs\.go):\d+`).ReplaceAllString(out, "$1"))
 }
 
 // TestVerbose: with -v the timeline and the events of a run that passed are shown.

@@ -82,10 +82,10 @@ func (k *Kubelet) causeOfStatus(u podUpdate, old, api *v1.PodStatus) int64 {
 	if isReady(old) == isReady(api) {
 		return u.cause
 	}
-	for _, c := range status.AllContainers(api) {
-		before := status.Find(old.ContainerStatuses, c.Name)
+	for _, c := range status.AllContainerStatuses(api) {
+		before := status.FindContainerStatus(old.ContainerStatuses, c.Name)
 		if before == nil {
-			before = status.Find(old.InitContainerStatuses, c.Name)
+			before = status.FindContainerStatus(old.InitContainerStatuses, c.Name)
 		}
 		if c.Ready == (before != nil && before.Ready) {
 			continue

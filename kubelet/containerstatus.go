@@ -30,7 +30,7 @@ func (k *Kubelet) containerStatuses(pod *v1.Pod, s *podStatus, old []v1.Containe
 	statuses := make([]v1.ContainerStatus, 0, len(pod.Spec.Containers))
 	for i := range pod.Spec.Containers {
 		spec := &pod.Spec.Containers[i]
-		c := k.containerStatus(spec, s, status.Find(old, spec.Name), pod, restarting)
+		c := k.containerStatus(spec, s, status.FindContainerStatus(old, spec.Name), pod, restarting)
 		k.showWhyItWaits(&c, pod, spec, s)
 		statuses = append(statuses, c)
 	}
@@ -44,7 +44,7 @@ func (k *Kubelet) initContainerStatuses(pod *v1.Pod, s *podStatus, old []v1.Cont
 	var statuses []v1.ContainerStatus
 	for i := range pod.Spec.InitContainers {
 		spec := &pod.Spec.InitContainers[i]
-		c, rc := k.containerStatus(spec, s, status.Find(old, spec.Name), pod, restarting), s.find(spec.Name)
+		c, rc := k.containerStatus(spec, s, status.FindContainerStatus(old, spec.Name), pod, restarting), s.find(spec.Name)
 		switch {
 		case rc != nil && rc.State == fakeruntime.Exited && rc.ExitCode == 0:
 		case rc == nil && c.State.Waiting != nil && !podutil.IsRestartableInitContainer(spec) && s.hasRegular(pod):

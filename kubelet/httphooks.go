@@ -21,7 +21,7 @@ func (k *Kubelet) runHTTPHook(p *sim.Proc, h hookRun) error {
 		return err
 	}
 	client := prober.NewClient(&prober.Transport{
-		Network: k, Proc: p, Asker: prober.Connection{PodUID: h.pod.UID, Container: h.container.Name, Hook: h.hook},
+		Network: k, Proc: p, Requester: prober.Connection{PodUID: h.pod.UID, Container: h.container.Name, Hook: h.hook},
 	})
 	if _, err = client.Do(req); err == nil || !strings.Contains(err.Error(), fakeruntime.HTTPToHTTPS) {
 		return err

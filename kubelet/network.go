@@ -22,7 +22,7 @@ func (k *Kubelet) Connect(p *sim.Proc, c prober.Connection) prober.Reply {
 	})
 	reply := prober.Reply{
 		TimedOut: op.TimedOut, Refused: op.Reply == fakeruntime.Refused, HungUp: op.Reply == fakeruntime.HungUp,
-		NoHandshake: op.Reply == fakeruntime.NoHandshake, Silent: op.Silent,
+		HandshakeTimeout: op.Reply == fakeruntime.NoHandshake, Unanswered: op.Silent,
 	}
 	switch {
 	case op.Reply == fakeruntime.Answered:
@@ -62,5 +62,5 @@ func take(reply *prober.Reply, a *fakeruntime.Answer, c prober.Connection) {
 	}
 	r := a.Respond(req)
 	reply.HungUp = r.HangsUp
-	reply.Code, reply.Location, reply.Body, reply.BreaksOff = r.Code, r.Location, r.Body, r.BreaksOff
+	reply.Code, reply.Location, reply.Body, reply.BodyTruncated = r.Code, r.Location, r.Body, r.BreaksOff
 }

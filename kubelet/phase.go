@@ -37,7 +37,7 @@ func countStates(pod *v1.Pod, statuses []v1.ContainerStatus) states {
 	var n states
 	for i := range pod.Spec.Containers {
 		spec := &pod.Spec.Containers[i]
-		c := status.Find(statuses, spec.Name)
+		c := status.FindContainerStatus(statuses, spec.Name)
 		switch {
 		case c == nil:
 			n.unknown++
@@ -79,7 +79,7 @@ func initPhase(pod *v1.Pod, statuses []v1.ContainerStatus) initStates {
 	var n initStates
 	for i := range pod.Spec.InitContainers {
 		spec := &pod.Spec.InitContainers[i]
-		if c := status.Find(statuses, spec.Name); podutil.IsRestartableInitContainer(spec) {
+		if c := status.FindContainerStatus(statuses, spec.Name); podutil.IsRestartableInitContainer(spec) {
 			n.countSidecar(c)
 		} else {
 			n.countInit(pod, spec, c)

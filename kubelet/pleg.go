@@ -68,9 +68,6 @@ type pleg struct {
 	records    map[types.UID]*podRecord
 	relistTime time.Duration
 	generation uint64 // of the runtime; the records are at least as new
-	proc       *sim.Proc
-	waiting    bool        // for the next relist, in idle
-	idling     *idleRelist // the list call that is under way in idle, if one is
 }
 
 func newPLEG(k *Kubelet) *pleg {
@@ -97,27 +94,32 @@ func (g *pleg) requestRelist(uid types.UID) {
 		return
 	}
 	g.requests.TrySend(relistRequest{uid, g.k.sim.Now()})
-	if g.waiting {
-		g.waiting = false
-		g.proc.Interrupt()
-	}
 }
 
 // run is the life of the PLEG's process. The timer of the global relist goes first, and starts anew when
 // the relist has ended.
 func (g *pleg) run(p *sim.Proc) {
-	g.proc = p
 	g.k.sim.Set(g.timer, p.Now())
-	cases := []sim.Case{g.tick, g.requests}
+	cases := []sim.Case{sim.On(g.tick, g.handleTick), sim.On(g.requests, g.handleRequest)}
 	for {
-		if _, due := g.tick.TryRecv(); !due && p.Select(cases...) == 1 {
-			if r := g.requests.Got(); r.time > g.relistTime {
-				g.relistPod(p, r.uid)
-			}
+		if tick, due := g.tick.TryRecv(); due {
+			g.handleTick(p, tick)
 			continue
 		}
-		g.relist(p)
-		g.idle(p, p.Now()+relistPeriod)
+		p.Select(cases...)
+	}
+}
+
+// handleTick makes a global relist and starts the timer of the next one.
+func (g *pleg) handleTick(p *sim.Proc, _ struct{}) {
+	g.relist(p)
+	g.k.sim.Set(g.timer, p.Now()+relistPeriod)
+}
+
+// handleRequest relists one pod unless a relist since the request has covered it.
+func (g *pleg) handleRequest(p *sim.Proc, r relistRequest) {
+	if r.time > g.relistTime {
+		g.relistPod(p, r.uid)
 	}
 }
 

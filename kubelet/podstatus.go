@@ -47,8 +47,8 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 	}
 	u.cause = k.endPastDeadline(u, api)
 	k.prober.UpdatePodStatus(p, u.pod, api, u.cause)
-	all := status.AllContainers(api)
-	api.Conditions = slices.DeleteFunc(slices.Clone(u.pod.Status.Conditions), func(c v1.PodCondition) bool { return status.ConditionByKubelet(c.Type) })
+	all := status.AllContainerStatuses(api)
+	api.Conditions = slices.DeleteFunc(slices.Clone(u.pod.Status.Conditions), func(c v1.PodCondition) bool { return status.PodConditionByKubelet(c.Type) })
 	if disrupted := status.FindCondition(old, v1.DisruptionTarget); disrupted != nil {
 		status.SetCondition(api, *disrupted)
 	}
@@ -56,10 +56,10 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 	if k.profile.InitializedKept {
 		kept = old.Conditions
 	}
-	api.Conditions = append(api.Conditions, k.readyToStartContainers(u.pod, s), status.Initialized(u.pod, all, api.Phase, kept))
+	api.Conditions = append(api.Conditions, k.readyToStartContainers(u.pod, s), status.GeneratePodInitializedCondition(u.pod, kept, all, api.Phase))
 	api.Conditions = append(api.Conditions,
-		status.Ready(u.pod, all, api.Phase, api.Conditions),
-		status.ContainersReady(u.pod, all, api.Phase),
+		status.GeneratePodReadyCondition(u.pod, api.Conditions, all, api.Phase),
+		status.GenerateContainersReadyCondition(u.pod, all, api.Phase),
 		v1.PodCondition{Type: v1.PodScheduled, ObservedGeneration: u.pod.Generation, Status: v1.ConditionTrue},
 	)
 	if podutil.AllContainersCouldRestart(&u.pod.Spec) {

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 	"probesim.dev/trace"
 )
 
@@ -18,6 +19,8 @@ const (
 	// transientPeriod is for what may be over soon.
 	transientPeriod = time.Second
 	jitterFactor    = 0.5 // requeues are up to this part late
+
+	requeueJitter choose.JitterSource = "requeue of pod " // drawn by the pod
 )
 
 // loop is the life of a pod worker's process: wait for an update, then for a status from the PLEG that
@@ -136,5 +139,5 @@ func (p *podWorkers) untilRequeue(did syncResult) time.Duration {
 }
 
 func (p *podWorkers) jitter(w *podWorker, d time.Duration) time.Duration {
-	return d + time.Duration(p.k.sim.Fraction("requeue of pod "+w.name)*jitterFactor*float64(d))
+	return d + time.Duration(p.k.sim.Fraction(requeueJitter, w.name)*jitterFactor*float64(d))
 }

@@ -17,9 +17,8 @@ type Runtime interface {
 	Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op
 	// Release hands back what Call returned once nobody looks at it any more. The slices in it stay valid.
 	Release(op *fakeruntime.Op)
-	// Answer returns what a list or status call answers that ends now; Delay draws how long one took.
+	// Answer returns the answer of a list or status call that ends now.
 	Answer(c fakeruntime.Call) *fakeruntime.Op
-	Delay(kind fakeruntime.DelayKind) time.Duration
 	// PodDelay draws a latency that has to do with a pod.
 	PodDelay(kind fakeruntime.DelayKind, pod *v1.Pod) time.Duration
 	// CancelProbes ends the calls that run commands for probes of a pod.

@@ -78,6 +78,3 @@ func (k *Kubelet) networkReady(pod *v1.Pod, cause int64) bool {
 	k.podEvent(pod, v1.EventTypeWarning, "NetworkNotReady", networkNotReady+": "+why, cause)
 	return false
 }
-
-// RuntimeLost tells the kubelet that the runtime has gone down: a list call that runs in the kernel breaks off as others do.
-func (k *Kubelet) RuntimeLost() { k.pleg.breakOff() }

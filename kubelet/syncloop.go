@@ -31,9 +31,13 @@ func (k *Kubelet) startSyncLoop() {
 		return !k.workQueue.ready(k.sim.Now()) && !k.anyPastDeadline() && k.runtimeHealthy()
 	})
 	cases := []sim.Case{
-		k.config, k.pleg.events, &syncTicker.C,
-		k.results.Liveness.Updates(), k.results.Readiness.Updates(), k.results.Startup.Updates(),
-		&housekeeping.C,
+		sim.On(k.config, k.handleConfig),
+		sim.On(k.pleg.events, k.handlePLEG),
+		sim.OnTick(syncTicker, k.handleSyncTick),
+		sim.On(k.results.Liveness.Updates(), k.handleLiveness),
+		sim.On(k.results.Readiness.Updates(), k.handleReadiness),
+		sim.On(k.results.Startup.Updates(), k.handleStartup),
+		sim.OnTick(housekeeping, k.handleHousekeeping),
 	}
 	k.sim.Go("sync loop", func(p *sim.Proc) {
 		sleep := errorSleepBase
@@ -44,41 +48,14 @@ func (k *Kubelet) startSyncLoop() {
 				continue
 			}
 			sleep = errorSleepBase
-			k.syncLoopIteration(p, p.Select(cases...))
+			p.Select(cases...)
 		}
 	})
 }
 
-func (k *Kubelet) syncLoopIteration(p *sim.Proc, chosen int) {
-	switch chosen {
-	case 0:
-		k.handleConfig(k.config.Got())
-	case 1:
-		k.handlePLEG(k.pleg.events.Got())
-	case 2:
-		k.handleSyncTick()
-	case 3:
-		if u := k.results.Liveness.Updates().Got(); u.Result == results.Failure {
-			k.handleProbe(u, "liveness")
-		}
-	case 4:
-		u := k.results.Readiness.Updates().Got()
-		k.status.SetContainerReadiness(u.PodUID, u.ContainerID, u.Result == results.Success, u.Cause)
-		k.handleProbe(u, "readiness")
-	case 5:
-		u := k.results.Startup.Updates().Got()
-		k.status.SetContainerStartup(u.PodUID, u.ContainerID, u.Result == results.Success, u.Cause)
-		k.handleProbe(u, "startup")
-	case 6:
-		if k.sourceReady {
-			k.housekeep(p)
-		}
-	}
-}
-
 // handleConfig does what a change of the wanted pods asks for (the Handle functions of kubelet.go at
 // v1.37.0). Several are added in the order of their creation.
-func (k *Kubelet) handleConfig(u configUpdate) {
+func (k *Kubelet) handleConfig(_ *sim.Proc, u configUpdate) {
 	k.sourceReady = true
 	if u.op == configAdd {
 		slices.SortStableFunc(u.pods, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
@@ -112,7 +89,7 @@ func (k *Kubelet) handleConfig(u configUpdate) {
 	}
 }
 
-func (k *Kubelet) handlePLEG(e plegEvent) {
+func (k *Kubelet) handlePLEG(_ *sim.Proc, e plegEvent) {
 	if pod, ok := k.podManager.GetPodByUID(e.uid); ok && e.typ != containerRemoved {
 		cause := k.causeOfRelist(pod.UID)
 		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: "PLEG", Message: string(e.typ) + " " + e.id}, cause)
@@ -124,7 +101,7 @@ func (k *Kubelet) handlePLEG(e plegEvent) {
 }
 
 // handleSyncTick hands the pods whose time has come to their workers.
-func (k *Kubelet) handleSyncTick() {
+func (k *Kubelet) handleSyncTick(*sim.Proc) {
 	due := k.withPastDeadline(k.workQueue.take(k.sim.Now()))
 	choose.Shuffle(k.sim, "sync tick", due)
 	for _, uid := range due {
@@ -136,7 +113,33 @@ func (k *Kubelet) handleSyncTick() {
 	}
 }
 
-// handleProbe has a pod synced whose probe result has changed.
+// handleLiveness syncs a pod whose liveness probe has failed.
+func (k *Kubelet) handleLiveness(_ *sim.Proc, u results.Update) {
+	if u.Result == results.Failure {
+		k.handleProbe(u, "liveness")
+	}
+}
+
+// handleReadiness stores the result of a readiness probe in the pod's status and syncs the pod.
+func (k *Kubelet) handleReadiness(_ *sim.Proc, u results.Update) {
+	k.status.SetContainerReadiness(u.PodUID, u.ContainerID, u.Result == results.Success, u.Cause)
+	k.handleProbe(u, "readiness")
+}
+
+// handleStartup stores the result of a startup probe in the pod's status and syncs the pod.
+func (k *Kubelet) handleStartup(_ *sim.Proc, u results.Update) {
+	k.status.SetContainerStartup(u.PodUID, u.ContainerID, u.Result == results.Success, u.Cause)
+	k.handleProbe(u, "startup")
+}
+
+// handleHousekeeping cleans up, once the API server has sent the pods of the node.
+func (k *Kubelet) handleHousekeeping(p *sim.Proc) {
+	if k.sourceReady {
+		k.housekeep(p)
+	}
+}
+
+// handleProbe syncs a pod whose probe result has changed.
 func (k *Kubelet) handleProbe(u results.Update, probe string) {
 	if pod, ok := k.podManager.GetPodByUID(u.PodUID); ok {
 		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: u.Cause, Pod: podName(pod), Reason: probe, Message: u.Result.String()}, u.Cause)

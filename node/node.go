@@ -224,11 +224,7 @@ func (n *Node) SetAPIDown(down bool) { n.api.SetDown(down) }
 
 // SetRuntimeHealth has the container runtime be well or not from now on.
 func (n *Node) SetRuntimeHealth(h fakeruntime.Health) {
-	lost := h.Down && !n.runtime.Down()
 	n.runtime.SetHealth(h)
-	if lost && n.kubelet != nil {
-		n.kubelet.RuntimeLost()
-	}
 }
 
 // StepClock has the wall clock of the node jump now. Timers, virtual time and the API server go on as before; the kubelet

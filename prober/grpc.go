@@ -6,54 +6,53 @@ import (
 	"time"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 	"probesim.dev/trace"
 )
 
-// How the client of google.golang.org/grpc v1.82.1, with which the kubelet asks, goes on when it cannot connect
-// (backoff/backoff.go, internal/backoff/backoff.go, clientconn.go).
+// The connection back-off of google.golang.org/grpc v1.82.1, the kubelet's gRPC client (backoff/backoff.go,
+// internal/backoff/backoff.go, clientconn.go).
 const (
 	backOffBase       = time.Second
 	backOffMax        = 120 * time.Second
 	backOffMultiplier = 1.6
-	backOffJitter     = 0.2 // to either side, but for the first
+	backOffJitter     = 0.2 // to either side; the first back-off has none
 	minConnectTimeout = 20 * time.Second
 )
 
-// ConnectJitter begins the key of the choice of how far a back-off between two connections of a gRPC probe is
-// from its middle; the worker's name follows.
-const ConnectJitter = "connect of "
+// ConnectJitter is the jitter of the back-off between two connections of a gRPC probe. The worker draws it.
+const ConnectJitter choose.JitterSource = "connect of "
 
-// runGRPC makes a grpc probe: it connects, again and again while that fails, and asks for the health of a
-// service, all in one timeout (pkg/probe/grpc/grpc.go at v1.37.0).
-func (w *worker) runGRPC(p *sim.Proc, podIP string) verdict {
+// runGRPC runs a grpc probe: it retries to connect until it succeeds, and then requests the health of a service, all
+// within one timeout (pkg/probe/grpc/grpc.go at v1.37.0).
+func (w *worker) runGRPC(p *sim.Proc, podIP string) outcome {
 	deadline, retry := p.Now()+w.timeout(), false
 	for backOff := backOffBase; ; backOff = min(time.Duration(float64(backOff)*backOffMultiplier), backOffMax) {
 		wait := w.jittered(p, backOff, retry)
 		reply := w.connect(p, Connection{
 			Protocol: GRPC, Timeout: deadline - p.Now(), Retry: retry, Handshake: max(minConnectTimeout, wait),
 		})
-		if connected := !reply.Silent && (reply.TransportError == "" || reply.HungUp); connected {
-			return w.judgeGRPC(&reply)
+		if connected := !reply.Unanswered && (reply.TransportError == "" || reply.HungUp); connected {
+			return w.healthOutcome(&reply)
 		}
 		retry = true
 		p.Sleep(min(wait, deadline-p.Now()))
 		if p.Now() == deadline {
 			addr := joinHostPort(podIP, int(w.spec.GRPC.Port))
-			return failed("timeout: failed to connect service %q within %v: context deadline exceeded", addr, w.timeout())
+			return failure(fmt.Sprintf("timeout: failed to connect service %q within %v: context deadline exceeded", addr, w.timeout()))
 		}
 	}
 }
 
-// jittered draws a back-off. The first is exact.
+// jittered returns a back-off with jitter. The first back-off has none.
 func (w *worker) jittered(p *sim.Proc, backOff time.Duration, retry bool) time.Duration {
 	if !retry {
 		return backOff
 	}
-	return time.Duration(float64(backOff) * (1 + backOffJitter*(2*p.Sim().Fraction(ConnectJitter+p.Name())-1)))
+	return time.Duration(float64(backOff) * (1 + backOffJitter*(2*p.Sim().Fraction(ConnectJitter, p.Name())-1)))
 }
 
-// grpcCodes are the codes of a call that fails, as the status of Go writes them, by their names in the
-// specification of gRPC.
+// grpcCodes maps the names of status codes in the gRPC specification to their spelling in grpc-go.
 var grpcCodes = map[string]string{
 	"CANCELLED": "Canceled", "INVALID_ARGUMENT": "InvalidArgument", "NOT_FOUND": "NotFound",
 	"ALREADY_EXISTS": "AlreadyExists", "PERMISSION_DENIED": "PermissionDenied",
@@ -62,23 +61,19 @@ var grpcCodes = map[string]string{
 	"UNAUTHENTICATED": "Unauthenticated",
 }
 
-// judgeGRPC says what the end of a health check means.
-func (w *worker) judgeGRPC(reply *Reply) verdict {
+// healthOutcome returns the outcome of a health check.
+func (w *worker) healthOutcome(reply *Reply) outcome {
 	switch {
 	case reply.TimedOut, reply.Status == "DEADLINE_EXCEEDED":
-		return failed("timeout: health rpc did not complete within %v", w.timeout())
+		return failure(fmt.Sprintf("timeout: health rpc did not complete within %v", w.timeout()))
 	case reply.HungUp:
-		return failed("error: health rpc probe failed: rpc error: code = Unavailable desc = error reading from server: %s", cmp.Or(reply.TransportError, "EOF"))
+		return failure(fmt.Sprintf("error: health rpc probe failed: rpc error: code = Unavailable desc = error reading from server: %s", cmp.Or(reply.TransportError, "EOF")))
 	case reply.Status == "SERVING":
-		return verdict{result: trace.Success, message: "service healthy"}
+		return outcome{result: trace.Success, message: "service healthy"}
 	case reply.Status == "UNIMPLEMENTED":
-		return failed("error: this server does not implement the grpc health protocol (grpc.health.v1.Health): %s", reply.Body)
+		return failure(fmt.Sprintf("error: this server does not implement the grpc health protocol (grpc.health.v1.Health): %s", reply.Body))
 	case grpcCodes[reply.Status] != "":
-		return failed("error: health rpc probe failed: rpc error: code = %s desc = %s", grpcCodes[reply.Status], reply.Body)
+		return failure(fmt.Sprintf("error: health rpc probe failed: rpc error: code = %s desc = %s", grpcCodes[reply.Status], reply.Body))
 	}
-	return failed("service unhealthy (responded with %q)", reply.Status)
-}
-
-func failed(format string, args ...any) verdict {
-	return verdict{result: trace.Failure, message: fmt.Sprintf(format, args...)}
+	return failure(fmt.Sprintf("service unhealthy (responded with %q)", reply.Status))
 }

@@ -12,59 +12,59 @@ import (
 	"probesim.dev/trace"
 )
 
-// Like the kubelet's, this prober leaves redirects to the client of package net/http, so that both follow
-// what they follow for the same reasons. Its transport is no network: a process waits for the runtime.
+// HTTP probes use the client of package net/http as the kubelet does, so redirects follow exactly the same rules. Only
+// the transport differs: it waits in virtual time for an answer of the simulated program.
 
-// maxRedirects is how many requests are made to be redirected from (pkg/probe/http/http.go at v1.37.0).
+// maxRedirects is the number of redirects that a probe follows (pkg/probe/http/http.go at v1.37.0).
 const maxRedirects = 10
 
-// A handshake has a timeout of its own, which is shorter than that of some probes (SetTransportDefaults in
-// k8s.io/apimachinery v0.37.0 pkg/util/net/http.go, transport.go of Go 1.26).
+// tlsHandshakeTimeout is separate from the timeout of the probe, and can be the shorter one (SetTransportDefaults in
+// pkg/util/net/http.go of k8s.io/apimachinery v0.37.0, net/http/transport.go of Go 1.26).
 const tlsHandshakeTimeout = 10 * time.Second
 
-// NewClient returns the client that makes the requests of one try of a probe or one run of a lifecycle hook.
+// NewClient returns the HTTP client for one try of a probe or one run of a lifecycle hook.
 func NewClient(t *Transport) *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: checkRedirect}
 }
 
-// runHTTP makes an httpGet probe (pkg/probe/http/http.go at v1.37.0).
-func (w *worker) runHTTP(p *sim.Proc, podIP string, retry bool) verdict {
+// runHTTP runs an httpGet probe (pkg/probe/http/http.go at v1.37.0).
+func (w *worker) runHTTP(p *sim.Proc, podIP string, retry bool) outcome {
 	if w.request == nil || w.requestIP != podIP {
 		req, err := NewRequest(w.spec.HTTPGet, w.container, podIP, "probe", w.manager.profile)
 		if err != nil {
-			return broken(err)
+			return probeError(err)
 		}
 		w.request, w.requestIP = req, podIP
 	}
 	client := NewClient(&Transport{
 		Network: w.manager.network, Proc: p, Deadline: p.Now() + w.timeout(), Handshake: tlsHandshakeTimeout,
-		HTTP2: podutil.IsHTTP2(w.spec.HTTPGet),
-		Asker: Connection{PodUID: w.podUID, Container: w.name, Probe: w.probeType, Retry: retry},
+		HTTP2:     podutil.IsHTTP2(w.spec.HTTPGet),
+		Requester: Connection{PodUID: w.podUID, Container: w.name, Probe: w.probeType, Retry: retry},
 	})
 	res, err := client.Do(w.request)
 	if err != nil {
-		return verdict{result: trace.Failure, message: err.Error()}
+		return failure(err.Error())
 	}
-	return judgeHTTP(res)
+	return responseOutcome(res)
 }
 
-// judgeHTTP says what a response means: 2xx is a success, a redirect that was not followed a warning, any
-// other status a failure. A body that cannot be read breaks the probe.
-func judgeHTTP(res *http.Response) verdict {
+// responseOutcome returns the outcome of a response: a 2xx status is a success, a redirect that the client did not follow
+// is a warning, and any other status is a failure. A body that cannot be read is an error of the probe.
+func responseOutcome(res *http.Response) outcome {
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxReadLength))
 	switch code := res.StatusCode; {
 	case err != nil:
-		return verdict{result: trace.Error, message: err.Error(), state: trace.Failure}
+		return outcome{result: trace.Error, message: err.Error(), errorState: trace.Failure}
 	case code >= 200 && code < 300:
-		return verdict{result: trace.Success, message: string(body)}
+		return outcome{result: trace.Success, message: string(body)}
 	case code >= 300 && code < 400:
-		return verdict{result: trace.Warning, message: "Probe terminated redirects, Response body: " + string(body)}
+		return outcome{result: trace.Warning, message: "Probe terminated redirects, Response body: " + string(body)}
 	default:
-		return verdict{result: trace.Failure, message: "HTTP probe failed with statuscode: " + strconv.Itoa(code)}
+		return failure("HTTP probe failed with statuscode: " + strconv.Itoa(code))
 	}
 }
 
-// checkRedirect follows redirects to the same host, whatever its port, up to a limit.
+// checkRedirect allows redirects to any port of the same host, up to maxRedirects.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	switch {
 	case req.URL.Hostname() != via[0].URL.Hostname():

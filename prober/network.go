@@ -14,7 +14,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// Protocol is what a probe speaks to a container over the network.
+// Protocol is the protocol of a probe or a hook that reaches a container over the network.
 type Protocol string
 
 const (
@@ -23,52 +23,53 @@ const (
 	GRPC      Protocol = "grpc"
 )
 
-// Connection is a request that a probe or a lifecycle hook makes of a container over the network: what listens
-// there may be a newer instance than the one that the status knows.
+// Connection is a network request of a probe or a lifecycle hook to a container. The program that answers can belong to
+// a newer instance of the container than the stored status shows.
 type Connection struct {
 	PodUID    types.UID
 	Container string
 	Probe     trace.Probe // empty for a hook
-	Hook      string      // postStart or preStop, if it is a hook
+	Hook      string      // postStart or preStop; empty for a probe
 	Protocol  Protocol
 	Request   *http.Request // of HTTPGet
-	HTTP2     bool          // it is made over HTTP/2 without TLS
+	HTTP2     bool          // over HTTP/2 without TLS
 	Timeout   time.Duration // 0 for none
-	Retry     bool          // it belongs to the probe run of the one before it
-	Followed  bool          // it follows what answered the one before it, such as a redirect
-	Handshake time.Duration // how long the handshake may take; 0 for no limit
+	Retry     bool          // a further try within one probe run
+	Followed  bool          // follows the answer to the request before it, for example a redirect
+	Handshake time.Duration // limit of the TLS or HTTP/2 handshake; 0 for none
 }
 
-// Reply is what became of a connection. Without any of the first five it was answered.
+// Reply is the outcome of a connection. The program answered if none of the first five fields is set.
 type Reply struct {
-	TimedOut       bool
-	Refused        bool
-	HungUp         bool   // accepted, then closed without an answer
-	NoHandshake    bool   // accepted, but the time for a handshake was over; with TimedOut at the same instant
-	TransportError string // why it failed; with HungUp that was after it had been accepted
-	Silent         bool   // it was not accepted, or nothing was said: beside the others
+	TimedOut         bool
+	Refused          bool
+	HungUp           bool   // accepted, then closed without an answer
+	HandshakeTimeout bool   // accepted, but without a handshake in time; set together with TimedOut if both end at the same instant
+	TransportError   string // why the transport failed; with HungUp, after the connection was accepted
+	// Unanswered reports that the program did not accept the connection, or accepted it and sent nothing. It accompanies
+	// the other fields.
+	Unanswered bool
 
-	Code      int // of HTTP
-	Location  string
-	Status    string // of a gRPC health check: a serving status or the name of a code
-	Body      string // of HTTP; the message of a gRPC error
-	BreaksOff bool   // the body does
+	Code          int // of HTTP
+	Location      string
+	Status        string // of a gRPC health check: the serving status, or the name of a status code
+	Body          string // of HTTP; the message of a gRPC error
+	BodyTruncated bool   // the connection ends before the body does
 }
 
-// Network connects to containers and waits for what becomes of it.
+// Network connects to containers.
 type Network interface {
+	// Connect makes a request and waits for its outcome.
 	Connect(p *sim.Proc, c Connection) Reply
 }
 
-// connect asks the container of the worker's probe.
+// connect connects to the worker's container.
 func (w *worker) connect(p *sim.Proc, c Connection) Reply {
 	c.PodUID, c.Container, c.Probe = w.podUID, w.name, w.probeType
 	return w.manager.network.Connect(p, c)
 }
 
-func (w *worker) timeout() time.Duration { return time.Duration(w.spec.TimeoutSeconds) * time.Second }
-
-// joinHostPort is what package net makes of both.
+// joinHostPort joins a host and a port as package net does.
 func joinHostPort(host string, port int) string {
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
@@ -76,13 +77,13 @@ func joinHostPort(host string, port int) string {
 	return host + ":" + strconv.Itoa(port)
 }
 
-// Why a connection cannot be made, as package net says it of a TCP socket.
+// The reasons of failed TCP connections, in the words of package net.
 const (
 	connectionRefused = "connect: connection refused"
 	ioTimeout         = "i/o timeout"
 )
 
-// dialError is the error of package net for a host that can be dialed.
+// dialError returns the error of package net for a failed connection to a host.
 func dialError(host string, port int, why string) error {
 	ip, err := resolve(host)
 	if err != nil {
@@ -91,10 +92,9 @@ func dialError(host string, port int, why string) error {
 	return fmt.Errorf("dial tcp %s: %s", joinHostPort(ip, port), why)
 }
 
-// resolve returns the IP of a host, which package net dials. The node has a hosts file with one name in it, localhost, and
-// no name server; with a dot at its end it is another name. Whether there is a server shows in the error: it would be
-// named there (lookupStaticHost in hosts.go and goLookupIPCNAMEOrder in dnsclient_unix.go of Go 1.26). No host, for want of
-// the pod's IP, is the node itself.
+// resolve returns the IP address of a host. The node's hosts file has one name, localhost, and the node has no name
+// server: the error of a failed lookup would name the server (lookupStaticHost in net/hosts.go and goLookupIPCNAMEOrder in
+// net/dnsclient_unix.go of Go 1.26). An empty host, of a pod without an IP, is the node itself.
 func resolve(host string) (string, error) {
 	if strings.ToLower(host) == "localhost" {
 		return "127.0.0.1", nil

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// maxProbeRetries is how often a probe is tried at once while the probe itself breaks
+	// maxProbeRetries is the number of tries of a probe run that ends with an error of the probe
 	// (pkg/kubelet/prober/prober.go at v1.37.0).
 	maxProbeRetries = 3
-	// maxReadLength caps the output of an exec probe and the body of a response, in bytes
+	// maxReadLength limits the output of an exec probe and the body of an HTTP response, in bytes
 	// (pkg/probe/exec/exec.go and pkg/probe/http/http.go at v1.37.0).
 	maxReadLength = 10 << 10
 )
@@ -29,122 +29,124 @@ type Command struct {
 	Probe       trace.Probe
 	Args        []string
 	Timeout     time.Duration
-	Retry       bool // a further try of the same probe run
-	// Memo is the runner's own: what it puts there is there at the next command of the probe in the same container.
+	Retry       bool // a second or third try within one probe run
+	// Memo belongs to the runner. The next command of the same probe in the same container finds the value that the runner
+	// stores here; the first command finds nil.
 	Memo *any
 }
 
-// Output is how a command ended.
+// Output is the outcome of a command.
 type Output struct {
 	Text     string
 	ExitCode int32
-	TimedOut bool  // it was still running at the timeout; Err is set
-	Err      error // it could not be run to its end
+	TimedOut bool  // the command still ran at the timeout; Err is set
+	Err      error // why the command did not run to its end
 }
 
-// CommandRunner runs a command in a container and waits until it ends.
+// CommandRunner runs commands in containers.
 type CommandRunner interface {
+	// RunInContainer runs a command and waits until it ends.
 	RunInContainer(p *sim.Proc, c Command) Output
 }
 
-// EventRecorder leaves an event about a container.
+// EventRecorder publishes events about containers.
 type EventRecorder interface {
+	// ContainerEvent publishes an event. The cause is the step of the trace record that led to it.
 	ContainerEvent(pod *v1.Pod, container, eventType, reason, message string, cause int64)
 }
 
-// verdict is what one probe run came to.
-type verdict struct {
+// outcome is the outcome of one probe run.
+type outcome struct {
 	result  trace.Result
 	message string
-	state   trace.Result // that an error comes with: failure if the probe had an answer before it broke
+	// errorState is the result that accompanies an error: Failure if the probe had an answer before the error, otherwise
+	// empty for unknown. It appears in the event.
+	errorState trace.Result
 }
 
-// broken is the verdict of a probe that came to nothing.
-func broken(err error) verdict { return verdict{result: trace.Error, message: err.Error()} }
+// probeError returns the outcome of a probe that could not run.
+func probeError(err error) outcome { return outcome{result: trace.Error, message: err.Error()} }
 
-// errNoHandler is the error of a probe that has no handler the simulator knows.
+// failure returns the outcome of a probe that ran and failed.
+func failure(message string) outcome { return outcome{result: trace.Failure, message: message} }
+
+// errNoHandler is the error of a probe without a handler that the simulator knows.
 var errNoHandler = errors.New("missing probe handler")
 
-// probe runs the worker's probe once, with its retries, leaves the record and the event, and returns
-// the result and the step of the record. It is not ok when the probe itself broke, which counts as
-// nothing (pkg/kubelet/prober/prober.go at v1.37.0).
-func (w *worker) probe(p *sim.Proc) (results.Result, int64, bool) {
+// probe runs the probe once, with retries, and publishes the event of a run that did not succeed. It returns false if the
+// probe itself ended with an error: such a run has no result (probe in pkg/kubelet/prober/prober.go at v1.37.0).
+func (w *worker) probe(p *sim.Proc) (results.Result, bool) {
 	start := p.Now()
-	v := w.runWithRetries(p)
-	step := w.manager.trace.Add(trace.Record{
-		T: p.Now(), Kind: trace.ProbeExecuted, Cause: max(w.cause, w.since),
-		Pod: w.podName, Container: w.name, Instance: w.instance,
-		Probe: w.probeType, Result: v.result, Message: v.message, Took: p.Now() - start,
-	})
-	switch v.result {
+	w.recorder.startRun()
+	o := w.runProbeWithRetries(p)
+	w.recorder.endRun(p, start, o)
+	switch o.result {
 	case trace.Success:
-		return results.Success, step, true
+		return results.Success, true
 	case trace.Warning:
-		w.event("ProbeWarning", title[w.probeType]+" probe warning: "+v.message, step)
-		return results.Success, step, true
+		w.recordContainerEvent("ProbeWarning", title[w.probeType]+" probe warning: "+o.message)
+		return results.Success, true
 	case trace.Failure:
-		w.event("Unhealthy", title[w.probeType]+" probe failed: "+v.message, step)
-		return results.Failure, step, true
+		w.recordContainerEvent("Unhealthy", title[w.probeType]+" probe failed: "+o.message)
+		return results.Failure, true
 	}
 	words := " probe errored: "
 	if w.manager.profile.UnknownStateInErrorEvent {
-		words = " probe errored and resulted in " + string(cmp.Or(v.state, "unknown")) + " state: "
+		words = " probe errored and resulted in " + string(cmp.Or(o.errorState, "unknown")) + " state: "
 	}
-	w.event("Unhealthy", title[w.probeType]+words+v.message, step)
-	return results.Failure, step, false
+	w.recordContainerEvent("Unhealthy", title[w.probeType]+words+o.message)
+	return results.Failure, false
 }
 
-// title is how events write the probe types.
+// title spells the probe types as events do.
 var title = map[trace.Probe]string{trace.Liveness: "Liveness", trace.Readiness: "Readiness", trace.Startup: "Startup"}
 
-func (w *worker) event(reason, message string, cause int64) {
-	w.manager.events.ContainerEvent(w.pod, w.name, v1.EventTypeWarning, reason, message, cause)
+func (w *worker) recordContainerEvent(reason, message string) {
+	w.manager.events.ContainerEvent(w.pod, w.name, v1.EventTypeWarning, reason, message, w.recorder.runCause)
 }
 
-func (w *worker) runWithRetries(p *sim.Proc) (v verdict) {
+// runProbeWithRetries tries the probe until a try ends without an error of the probe, at most maxProbeRetries times.
+func (w *worker) runProbeWithRetries(p *sim.Proc) (o outcome) {
 	for try := range maxProbeRetries {
-		if v = w.runOnce(p, try > 0); v.result != trace.Error {
+		if o = w.runProbe(p, try > 0); o.result != trace.Error {
 			break
 		}
 	}
-	return v
+	return o
 }
 
-// runOnce runs the handler of the probe: the first that there is.
-func (w *worker) runOnce(p *sim.Proc, retry bool) verdict {
+// runProbe runs the handler of the probe.
+func (w *worker) runProbe(p *sim.Proc, retry bool) outcome {
 	switch {
 	case w.spec.Exec != nil:
-		return judgeExec(w.manager.runner.RunInContainer(p, Command{
+		return execOutcome(w.manager.runner.RunInContainer(p, Command{
 			PodUID: w.podUID, ContainerID: w.containerID, Probe: w.probeType, Args: w.command, Timeout: w.timeout(), Retry: retry, Memo: &w.memo,
 		}))
 	case w.spec.HTTPGet != nil:
-		return w.runHTTP(p, w.podIP(), retry)
+		return w.runHTTP(p, w.cachedStatus.podIP(), retry)
 	case w.spec.TCPSocket != nil:
-		return w.runTCP(p, w.podIP(), retry)
+		return w.runTCP(p, w.cachedStatus.podIP(), retry)
 	case w.spec.GRPC != nil:
-		return w.runGRPC(p, w.podIP())
+		return w.runGRPC(p, w.cachedStatus.podIP())
 	}
-	return broken(errNoHandler)
+	return probeError(errNoHandler)
 }
 
-// podIP is what the status says that the probe goes by.
-func (w *worker) podIP() string { return w.seen.Status.PodIP }
-
-// judgeExec says what a command's end means: exit 0 is a success, another code or the timeout a
-// failure, anything else an error of the probe (pkg/probe/exec/exec.go at v1.37.0).
-func judgeExec(o Output) verdict {
+// execOutcome returns the outcome of an exec probe: exit code 0 is a success, any other code or a timeout is a failure,
+// and everything else is an error of the probe (pkg/probe/exec/exec.go at v1.37.0).
+func execOutcome(o Output) outcome {
 	switch {
 	case o.TimedOut:
-		return verdict{result: trace.Failure, message: o.Err.Error()}
+		return failure(o.Err.Error())
 	case o.Err != nil:
-		return broken(o.Err)
+		return probeError(o.Err)
 	}
 	text := o.Text
 	if len(text) > maxReadLength {
 		text = text[:maxReadLength]
 	}
 	if o.ExitCode != 0 {
-		return verdict{result: trace.Failure, message: text}
+		return failure(text)
 	}
-	return verdict{result: trace.Success, message: text}
+	return outcome{result: trace.Success, message: text}
 }

@@ -17,8 +17,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// References to the container's env are expanded as in ExpandContainerCommandOnlyStatic
-// (pkg/kubelet/container/helpers.go) and third_party/forked/golang/expansion.
+// The expansion follows ExpandContainerCommandOnlyStatic (pkg/kubelet/container/helpers.go) and
+// third_party/forked/golang/expansion.
 func TestExpandCommand(t *testing.T) {
 	env := []v1.EnvVar{
 		{Name: "PORT", Value: "80"}, {Name: "EMPTY"}, {Name: "PORT2", Value: "$(PORT)"},
@@ -29,10 +29,10 @@ func TestExpandCommand(t *testing.T) {
 		"plain":              "plain",
 		"$(PORT)":            "80",
 		"a$(PORT)b$(PORT)c":  "a80b80c",
-		"$(PORT2)":           "$(PORT)", // not again
+		"$(PORT2)":           "$(PORT)", // a value is not expanded again
 		"$(TWICE)":           "2",
 		"[$(EMPTY)]":         "[]",
-		"[$(POD_IP)]":        "[]", // from elsewhere: not known
+		"[$(POD_IP)]":        "[]", // from another source
 		"$(UNKNOWN)":         "$(UNKNOWN)",
 		"$()":                "$()",
 		"$$(PORT)":           "$(PORT)",
@@ -45,7 +45,7 @@ func TestExpandCommand(t *testing.T) {
 		"$ü(PORT)":           "$ü(PORT)",
 	} {
 		if got := expandCommand([]string{arg}, env)[0]; got != want {
-			t.Errorf("%q becomes %q, want %q", arg, got, want)
+			t.Errorf("%q expands to %q, want %q", arg, got, want)
 		}
 	}
 	if got := expandCommand([]string{"sh", "-c", "check $(PORT)"}, env); !slices.Equal(got, []string{"sh", "-c", "check 80"}) {
@@ -53,18 +53,19 @@ func TestExpandCommand(t *testing.T) {
 	}
 }
 
-// What a command wrote is known up to 10 KiB (pkg/probe/exec/exec.go).
-func TestOutputIsCut(t *testing.T) {
+// The kubelet reads up to 10 KiB of a command's output (pkg/probe/exec/exec.go).
+func TestExecOutputIsTruncated(t *testing.T) {
 	text := strings.Repeat("x", 10<<10)
 	for _, o := range []Output{{Text: text}, {Text: text + "y"}, {Text: text + "y", ExitCode: 7}} {
-		if v := judgeExec(o); v.message != text {
-			t.Errorf("of %d bytes with exit code %d %d are kept, want 10240", len(o.Text), o.ExitCode, len(v.message))
+		if v := execOutcome(o); v.message != text {
+			t.Errorf("an output of %d bytes with exit code %d is truncated to %d bytes, want 10240", len(o.Text), o.ExitCode, len(v.message))
 		}
 	}
 }
 
-// What the runner is asked for: the container's ID, the expanded command, the timeout of the probe.
-func TestRunnerGetsTheCommand(t *testing.T) {
+// The runner receives the container's ID, the expanded command and the probe's timeout. Its memo survives until there is a
+// new container.
+func TestCommandOfTheRunner(t *testing.T) {
 	pod := podWith(&v1.Probe{TimeoutSeconds: 7, PeriodSeconds: 10, SuccessThreshold: 1, FailureThreshold: 1})
 	pod.Spec.Containers[0].Env = []v1.EnvVar{{Name: "PORT", Value: "80"}}
 	pod.Spec.Containers[0].ReadinessProbe.Exec = &v1.ExecAction{Command: []string{"check", "$(PORT)"}}
@@ -90,7 +91,7 @@ func TestRunnerGetsTheCommand(t *testing.T) {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}
 	if want := []any{nil, "ran in c1", nil}; !slices.Equal(memos, want) {
-		t.Errorf("the runner finds %v of what it left, want %v", memos, want)
+		t.Errorf("memos %v, want %v", memos, want)
 	}
 }
 
@@ -106,7 +107,7 @@ func podWith(p *v1.Probe) *v1.Pod {
 	return pod
 }
 
-// A probe without a handler that is known is an error of the probe, and no verdict.
+// A probe without a known handler is an error of the probe and has no result.
 func TestMissingHandler(t *testing.T) {
 	pod := podWith(&v1.Probe{PeriodSeconds: 10, SuccessThreshold: 1, FailureThreshold: 1})
 	w := newWorld(worldOptions{t: t, pod: pod, uptime: time.Hour, profile: profile.Newest()})
@@ -123,7 +124,7 @@ func TestMissingHandler(t *testing.T) {
 	}
 }
 
-// CleanupPods stops the workers of pods that are not to be kept.
+// CleanupPods stops the workers of the pods that the caller does not keep.
 func TestCleanupPods(t *testing.T) {
 	w := newWorld(worldOptions{t: t, uptime: time.Hour, profile: profile.Newest()})
 	defer w.sim.Close()
@@ -140,20 +141,20 @@ func TestCleanupPods(t *testing.T) {
 	w.runUntil(2 * time.Minute)
 	slices.Sort(ended)
 	if got := slices.Compact(ended); !slices.Equal(got, []string{"kept"}) || len(w.manager.workers) != 1 {
-		t.Errorf("after the clean-up these pods are looked at: %v, and there are %d workers", got, len(w.manager.workers))
+		t.Errorf("after the clean-up the workers look up the pods %v, and %d workers are left; want [kept] and 1", got, len(w.manager.workers))
 	}
 }
 
-// getter has no status and says who asks for one.
+// getter has no statuses and reports each pod that a worker looks up.
 type getter func(types.UID)
 
-func (g getter) Stored(uid types.UID) (*status.Stored, bool) {
+func (g getter) Snapshot(uid types.UID) (*status.Snapshot, bool) {
 	g(uid)
 	return nil, false
 }
 
-// The record of a probe run says what led to it, of which instance it was, and how long it took. What it led
-// to refers to it.
+// The record of a probe run names its cause, the instance of the container and the duration. The result that follows has
+// the record as its cause.
 func TestProbeRecord(t *testing.T) {
 	pod := podWith(&v1.Probe{PeriodSeconds: 60, SuccessThreshold: 1, FailureThreshold: 1})
 	pod.Spec.Containers[0].ReadinessProbe.Exec = &v1.ExecAction{}
@@ -189,12 +190,12 @@ func TestProbeRecord(t *testing.T) {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
 	if last := changes[len(changes)-1]; last.Message != "Success" || last.Cause != runs[1].Step {
-		t.Errorf("the last change is %+v, want a success because of the last run", last)
+		t.Errorf("the last change is %+v, want a success caused by step %d", last, runs[1].Step)
 	}
 }
 
-// Of a worker that has ended nothing goes on.
-func TestEndedWorkerLeavesNothing(t *testing.T) {
+// A worker that has ended leaves no ticker behind.
+func TestStoppedWorkerHasNoEvents(t *testing.T) {
 	pod := podWith(&v1.Probe{PeriodSeconds: 1})
 	w := newWorld(worldOptions{t: t, pod: pod, uptime: time.Hour, profile: profile.Newest()})
 	defer w.sim.Close()
@@ -205,12 +206,12 @@ func TestEndedWorkerLeavesNothing(t *testing.T) {
 	before := w.sim.Events()
 	w.runUntil(time.Hour)
 	if n := w.sim.Events() - before; n > 0 {
-		t.Errorf("%d events after the end of the only worker", n)
+		t.Errorf("%d events after the only worker has ended, want none", n)
 	}
 }
 
-// A container that has ended is not triggered, whatever its results.
-func TestEndedContainerIsNotReady(t *testing.T) {
+// A terminated container is neither started nor ready, whatever its results.
+func TestTerminatedContainerIsNotReady(t *testing.T) {
 	pod := podWith(&v1.Probe{PeriodSeconds: 10})
 	w := newWorld(worldOptions{t: t, pod: pod, uptime: time.Hour, profile: profile.Newest()})
 	defer w.sim.Close()
@@ -223,6 +224,6 @@ func TestEndedContainerIsNotReady(t *testing.T) {
 	})
 	w.runUntil(0)
 	if c := w.status.ContainerStatuses[0]; *c.Started || c.Ready {
-		t.Errorf("an exited container is started=%v ready=%v", *c.Started, c.Ready)
+		t.Errorf("a terminated container has started=%v ready=%v, want false and false", *c.Started, c.Ready)
 	}
 }

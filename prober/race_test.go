@@ -12,7 +12,7 @@ import (
 	"probesim.dev/sim/choose"
 )
 
-// interrupt interrupts at one preemption point until all that is enabled has run.
+// interrupt interrupts processes at one preemption point until all other enabled processes have run.
 type interrupt string
 
 func (i interrupt) Choose(c choose.Choice, _ int) int {
@@ -24,19 +24,19 @@ func (i interrupt) Choose(c choose.Choice, _ int) int {
 func (interrupt) Next([]choose.Choice) int       { return 0 }
 func (interrupt) Fraction(choose.Choice) float64 { return 0.5 }
 
-// The readiness worker is triggered before the status is stored (B6). If it runs first it does not find the
-// container, the trigger is wasted, and its period has begun anew: the first probe comes at 7 s. If the
-// status is stored first it comes at 2 s; without the reset it would have come at 5 s.
-func TestTriggerRacesTheStatus(t *testing.T) {
+// The kubelet triggers the readiness worker before it stores the status (B6). If the kubelet stores the status first, the
+// first probe is at 2 s. If the worker runs first, it does not find the container, so the trigger has no effect but to
+// restart the period: the first probe is at 7 s. Without the restart of the period it would be at 5 s.
+func TestTriggerRacesStoredStatus(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		chooser choose.Chooser
 		reset   bool
 		want    time.Duration
 	}{
-		{"stored first", nil, true, 2 * time.Second},
-		{"worker first", interrupt("readiness triggered, status not stored"), true, 7 * time.Second},
-		{"worker first, no reset", interrupt("readiness triggered, status not stored"), false, 5 * time.Second},
+		{"status stored first", nil, true, 2 * time.Second},
+		{"worker runs first", interrupt("readiness triggered, status not stored"), true, 7 * time.Second},
+		{"worker runs first, ticker not reset", interrupt("readiness triggered, status not stored"), false, 5 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pod := podWith(&v1.Probe{PeriodSeconds: 5, SuccessThreshold: 1, FailureThreshold: 3})
@@ -57,7 +57,7 @@ func TestTriggerRacesTheStatus(t *testing.T) {
 				w.sim.Go("pod worker", func(p *sim.Proc) {
 					w.setContainer("app", "running", []string{"c1"})
 					generated := w.status
-					w.status, w.known = v1.PodStatus{}, false // nothing is stored yet
+					w.status, w.known = v1.PodStatus{}, false // not stored yet
 					w.manager.UpdatePodStatus(p, pod, &generated, 0)
 					w.status, w.known = generated, true
 				})

@@ -14,9 +14,9 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// NewRequest returns the request of an httpGet handler of a container, which asks the pod's IP unless it has a host.
-// The purpose, "probe" or "lifecycle", is part of how the kubelet names itself. An error is what a probe or a
-// hook comes to that cannot ask (pkg/probe/http/request.go at v1.37.0).
+// NewRequest returns the request of an httpGet handler of a container. The request goes to the handler's host, or to the
+// pod's IP if the handler has none. The purpose, "probe" or "lifecycle", is part of the User-Agent. An unknown port name
+// and an invalid header are errors (pkg/probe/http/request.go at v1.37.0).
 func NewRequest(get *v1.HTTPGetAction, c *v1.Container, podIP, purpose string, p profile.Profile) (*http.Request, error) {
 	port, err := resolvePort(get.Port, c, p)
 	if err != nil {
@@ -40,7 +40,7 @@ func NewRequest(get *v1.HTTPGetAction, c *v1.Container, podIP, purpose string, p
 	return req, nil
 }
 
-// httpHeader adds what the kubelet adds to the headers of a handler. An Accept that is empty is left out.
+// httpHeader returns the headers of a handler with the kubelet's defaults. An empty Accept header removes the default.
 func httpHeader(list []v1.HTTPHeader, userAgent string) http.Header {
 	h := http.Header{}
 	for _, header := range list {
@@ -57,12 +57,12 @@ func httpHeader(list []v1.HTTPHeader, userAgent string) http.Header {
 	return h
 }
 
-// userAgent is how a kubelet names itself (pkg/probe/http/request.go at v1.37.0).
+// userAgent returns the User-Agent of the kubelet (pkg/probe/http/request.go at v1.37.0).
 func userAgent(purpose string, p profile.Profile) string {
 	return "kube-" + purpose + "/" + strings.TrimSuffix(strings.TrimPrefix(p.Version, "v"), path.Ext(p.Version))
 }
 
-// resolvePort finds a port that is written as a name among those of the container
+// resolvePort returns a port's number. It looks up a port's name among the ports of the container
 // (pkg/probe/util.go at v1.37.0).
 func resolvePort(port intstr.IntOrString, c *v1.Container, p profile.Profile) (int, error) {
 	if port.Type == intstr.Int {

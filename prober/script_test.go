@@ -17,29 +17,30 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// TestScripts runs the scripts in testdata, each a chapter on what probe workers and their manager do. The
-// one command is
+// TestScripts runs the scripts in testdata, which document the behaviour of workers and of their manager. The command is
 //
 //	run [CONTAINER.]PROBE=(FIELD:N, FIELD:N...) [FIELD=VALUE...] until=T
 //
-// CONTAINER is app if it is left out; sidecar is a restartable init container.
-// A pod with these probes (period, delay, success, failure, timeout; of a command, or with http, https, tcp or
-// grpc of a port or its name) comes to a kubelet at 0 s. The input says what happens to it, a line each, T CONTAINER WHAT... or
-// T WHAT...:
+// The default CONTAINER is app. The container sidecar is a restartable init container. The fields of a probe are period,
+// delay, success, failure and timeout. A probe runs a command, unless it has the field http, https, tcp or grpc with a port
+// number or port name. The kubelet adds the pod at 0 s. Each line of the input is an action at a time:
 //
-//	T CONTAINER running ID [at=T] [started] [ready]   the stored status shows it so from T on
-//	T CONTAINER waiting [ID]        T CONTAINER exited ID CODE
-//	T phase PHASE                   T no status
-//	T answers PROBE ANSWER...       what its next runs come to: ok, fail, timeout, error, and /TIME if they
-//	                                last; the last one goes on for ever. Over the network:
-//	                                ok, CODE, CODE>LOCATION, refused, timeout, hang, silent, closed, reset, broken
-//	T sync                          the kubelet generates the pod's status and stores it
-//	T add                           AddPod once more, as each sync does
-//	T stop                          StopLivenessAndStartup       T remove   RemovePod
-//	T workers                       which there are, and the results that are stored
+//	T CONTAINER running ID [at=T] [started] [ready]   store a status in which the container runs
+//	T CONTAINER waiting [ID]        store a status in which the container waits
+//	T CONTAINER exited ID CODE      store a status in which the container has terminated
+//	T phase PHASE                   store a phase
+//	T no status                     remove the stored status
+//	T answers PROBE ANSWER...       set the outcomes of the next runs; the last outcome repeats. A command has ok, fail,
+//	                                timeout or error. A network probe has ok, CODE, CODE>LOCATION, refused, timeout,
+//	                                hang, silent, closed, reset or broken. /TIME sets the duration.
+//	T sync                          generate the pod's status and store it
+//	T add                           call AddPod again, as each sync does
+//	T stop                          call StopLivenessAndStartup
+//	T remove                        call RemovePod
+//	T workers                       print the workers and the stored results
 //
-// Shown is what can be seen: probe runs when they end, results as the sync loop receives them, events,
-// with verbose also why nothing was probed.
+// The output has the probe runs when they end, the results when the sync loop receives them, and the events. With verbose
+// it also has the reasons why a worker skips a probe.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -57,7 +58,7 @@ func runScript(t *testing.T, d *datadriven.TestData) string {
 	})
 	defer w.sim.Close()
 	w.sim.At(0, "add", func() { w.manager.AddPod(w.pod) })
-	// What is said of an instant is so before the worker looks.
+	// The actions of an instant come before the workers of that instant.
 	for line := range strings.Lines(d.Input) {
 		f := strings.Fields(line)
 		at, err := time.ParseDuration(f[0])
@@ -70,7 +71,7 @@ func runScript(t *testing.T, d *datadriven.TestData) string {
 	return w.out.String()
 }
 
-// do does what a line of a script says.
+// do executes one line of a script, without its time.
 func (w *world) do(f []string) {
 	switch f[0] {
 	case "phase":
@@ -94,17 +95,17 @@ func (w *world) do(f []string) {
 	}
 }
 
-// setContainer stores what a line says of a container.
+// setContainer stores a status of a container.
 func (w *world) setContainer(name, state string, args []string) {
 	w.known = true
-	c := findContainer(&w.status, name)
+	c := findContainerStatus(&w.status, name)
 	if c == nil {
 		list := &w.status.ContainerStatuses
 		if name == "sidecar" {
 			list = &w.status.InitContainerStatuses
 		}
 		*list = append(*list, v1.ContainerStatus{Name: name})
-		c = findContainer(&w.status, name)
+		c = findContainerStatus(&w.status, name)
 	}
 	*c = v1.ContainerStatus{Name: name}
 	if len(args) > 0 {
@@ -127,11 +128,11 @@ func (w *world) setContainer(name, state string, args []string) {
 		code, _ := strconv.Atoi(args[1])
 		c.State.Terminated = &v1.ContainerStateTerminated{ExitCode: int32(code)}
 	default:
-		w.t.Fatalf("%s cannot be %q", name, state)
+		w.t.Fatalf("container %s: unknown state %q", name, state)
 	}
 }
 
-// podOf returns the pod with the probes that the arguments give it.
+// podOf returns a pod with the probes in the arguments.
 func podOf(t *testing.T, d *datadriven.TestData) *v1.Pod {
 	pod := &v1.Pod{}
 	pod.Namespace, pod.Name, pod.UID = "ns", "web", "uid"
@@ -174,7 +175,7 @@ func containerOf(pod *v1.Pod, name string) *v1.Container {
 	return &(*list)[len(*list)-1]
 }
 
-// probeOf returns a probe with the defaults of the API and what FIELD:N says.
+// probeOf returns a probe with the defaults of the API and the given fields, each FIELD:N.
 func probeOf(t *testing.T, fields []string) *v1.Probe {
 	p := &v1.Probe{PeriodSeconds: 10, SuccessThreshold: 1, FailureThreshold: 3, TimeoutSeconds: 1}
 	p.Exec = &v1.ExecAction{Command: []string{"check"}}
@@ -190,14 +191,14 @@ func probeOf(t *testing.T, fields []string) *v1.Probe {
 			"failure": &p.FailureThreshold, "timeout": &p.TimeoutSeconds,
 		}[name]
 		if !ok || err != nil {
-			t.Fatalf("%q is no field of a probe", f)
+			t.Fatalf("unknown field %q of a probe", f)
 		}
 		*to = int32(n)
 	}
 	return p
 }
 
-// networkHandler returns the handler of that name that asks a port, or nil.
+// networkHandler returns a network handler for a port, nil if the name is not a network handler.
 func networkHandler(name string, port intstr.IntOrString) *v1.ProbeHandler {
 	switch name {
 	case "http", "https":
@@ -212,7 +213,7 @@ func networkHandler(name string, port intstr.IntOrString) *v1.ProbeHandler {
 	return nil
 }
 
-// profileOf returns the newest profile without the flag that an argument names.
+// profileOf returns the newest profile, without the flag in the argument "without".
 func profileOf(t *testing.T, d *datadriven.TestData) profile.Profile {
 	p := profile.Newest()
 	if d.HasArg("without") {

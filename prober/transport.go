@@ -12,39 +12,38 @@ import (
 	"probesim.dev/sim"
 )
 
-// Transport is the http.RoundTripper of the requests of one try of a probe or one run of a lifecycle hook, which a
-// process makes one after the other.
+// Transport is an http.RoundTripper that connects in virtual time. It serves the requests of one try of a probe or one
+// run of a lifecycle hook, which a process makes one after the other.
 type Transport struct {
 	Network   Network
 	Proc      *sim.Proc
-	Asker     Connection    // who asks: the pod and the container, the probe or hook, and whether it is a Retry
-	Deadline  time.Duration // the virtual time at which all must be over; 0 for none
-	Handshake time.Duration // how long a handshake may take; 0 for no limit
-	HTTP2     bool          // without TLS: a connection that ends early says so in other words
+	Requester Connection    // template of the connections: the pod, the container, the probe or hook, and Retry
+	Deadline  time.Duration // virtual time at which all requests must have ended; 0 for none
+	Handshake time.Duration // limit of a TLS handshake; 0 for none
+	HTTP2     bool          // over HTTP/2 without TLS
 
-	followed bool // there was a request before
+	followed bool // the next request is not the first
 }
 
-// errDeadline is how a request ends when its time is over, whatever it waits for.
+// The error messages of requests that reach their deadline.
 const (
 	errDeadline   = "context deadline exceeded"
 	clientTimeout = " (Client.Timeout exceeded while awaiting headers)"
 )
 
-// timeoutError is what the client of package net/http says of its own timeout. With https it has two timers
-// for it, of which any goes off first: the one of the context, or the one that cancels the request and that
-// it asks whether that was a timeout. The transport of golang.org/x/net/http2 is none that it knows
-// (setRequestCancel in client.go of Go 1.26). That of the handshake may go off at the same instant.
+// timeoutError returns the error of a request that reaches its deadline. For https, several timers of the client fire at
+// the same instant and race: the deadline of the context, the timer that cancels the request, and possibly the handshake
+// timeout. The error depends on the winner (setRequestCancel in net/http/client.go of Go 1.26).
 func (t *Transport) timeoutError(scheme string, reply *Reply) error {
 	canceled := "net/http: request canceled"
-	if reply.Silent {
+	if reply.Unanswered {
 		canceled += " while waiting for connection"
 	}
 	ends := []string{errDeadline, canceled + clientTimeout, errDeadline + clientTimeout}
 	if scheme != "https" {
 		return errors.New(ends[2])
 	}
-	if reply.NoHandshake {
+	if reply.HandshakeTimeout {
 		ends = append(ends, errHandshake)
 	}
 	return errors.New(ends[t.Proc.Sim().Race("timeout of "+t.Proc.Name(), len(ends))])
@@ -52,12 +51,12 @@ func (t *Transport) timeoutError(scheme string, reply *Reply) error {
 
 const errHandshake = "net/http: TLS handshake timeout"
 
-// errNoFinal is the error of an informational response after which the connection ends.
-var errNoFinal = errors.New("net/http: HTTP/1.x transport connection broken: unexpected EOF")
+// errNoFinalResponse is the error of a connection that ends after an informational response.
+var errNoFinalResponse = errors.New("net/http: HTTP/1.x transport connection broken: unexpected EOF")
 
-// RoundTrip is that of an http.RoundTripper.
+// RoundTrip makes a request and waits for the response. It implements http.RoundTripper.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL.Host == "" { // of a path such as mailto:somebody
+	if req.URL.Host == "" { // for example of the path mailto:somebody
 		return nil, errors.New("http: no Host in request URL")
 	}
 	if _, err := resolve(req.URL.Hostname()); err != nil {
@@ -68,7 +67,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	case reply.TimedOut:
 		return nil, t.timeoutError(req.URL.Scheme, &reply)
-	case reply.NoHandshake:
+	case reply.HandshakeTimeout:
 		return nil, errors.New(errHandshake)
 	case reply.Refused:
 		return nil, dialError(req.URL.Hostname(), portOf(req.URL), connectionRefused)
@@ -79,14 +78,14 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	case reply.HungUp:
 		return nil, io.EOF
 	case reply.Code < 200 && reply.Code != http.StatusSwitchingProtocols:
-		return nil, errNoFinal
+		return nil, errNoFinalResponse
 	}
 	return response(req, &reply), nil
 }
 
-// connection returns what the network is to do for a request.
+// connection returns the connection for a request.
 func (t *Transport) connection(req *http.Request) Connection {
-	c := t.Asker
+	c := t.Requester
 	c.Protocol, c.Request, c.HTTP2, c.Followed = HTTPGet, req, t.HTTP2, t.followed
 	if t.Deadline > 0 {
 		c.Timeout = t.Deadline - t.Proc.Now()
@@ -103,18 +102,18 @@ func response(req *http.Request, reply *Reply) *http.Response {
 		res.Header.Set("Location", reply.Location)
 	}
 	switch {
-	case reply.BreaksOff:
-		res.Body = io.NopCloser(brokenBody{})
+	case reply.BodyTruncated:
+		res.Body = io.NopCloser(truncatedBody{})
 	case reply.Code >= 200 && reply.Code != http.StatusNoContent && reply.Code != http.StatusNotModified:
 		res.Body = io.NopCloser(strings.NewReader(reply.Body))
 	}
 	return res
 }
 
-// brokenBody is a body that ends before its Content-Length.
-type brokenBody struct{}
+// truncatedBody is a body that ends before its Content-Length.
+type truncatedBody struct{}
 
-func (brokenBody) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+func (truncatedBody) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 func portOf(u *url.URL) int {
 	if port, err := strconv.Atoi(u.Port()); err == nil {

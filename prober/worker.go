@@ -11,269 +11,273 @@ import (
 	"probesim.dev/kube/podutil"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
-	"probesim.dev/status"
+	"probesim.dev/sim/choose"
 	"probesim.dev/trace"
 )
 
-// worker runs one probe of one container again and again, from the pod's first sync until the
-// container has ended for good or it is stopped (pkg/kubelet/prober/worker.go at v1.37.0).
+// worker runs one probe of one container periodically, from the pod's first sync until the container has terminated for
+// good or the manager stops the worker (pkg/kubelet/prober/worker.go at v1.37.0).
 //
-// With many of them a tick costs what has to be fetched from memory: what each looks at comes first and together.
+// A node has hundreds of workers, and most ticks do nothing. The fields read on every tick come first, for cache locality.
 type worker struct {
-	manager   *Manager
-	seen      *status.Stored // what startedAt, running, started and ended were seen in; nil if they are to be looked up
-	startedAt time.Time      // when the container did, if it runs
-	running   bool
-	started   bool
-	onHold    bool  // no probing until there is a new container
-	stored    bool  // the present container has a result
-	since     int64 // what has the container probed: its start, or that it counts as started; 0 while it is not
-	cause     int64 // of the present run, if somebody asked for it
-
-	result      results.Result // of the present container
-	lastResult  results.Result
+	manager      *Manager
+	cachedStatus containerStatus
+	// containerID is the container that the worker last found in the status.
 	containerID string
-	spec        v1.Probe
-	resultRun   int32 // how many times in a row the probe came to lastResult
-	terminating bool  // the pod was when the worker was made
-	instance    int
-	podUID      types.UID
-	podName     string // namespace/name
-	name        string // of the container
-	probeType   trace.Probe
-	memo        any // of who runs the command
-	wakeUps     []sim.Case
-	command     []string
+	// onHold skips probes until the status shows a new container.
+	onHold bool
+	// podDeleted reports whether the pod had a deletion timestamp when the worker was created. The kubelet never updates
+	// the worker's copy of the pod, so a worker does not learn of a later deletion.
+	podDeleted bool
+	// hasResult reports whether the container has a result, and result is that result.
+	hasResult bool
+	result    results.Result
+	// lastResult is the result of the last probe run, and resultRun how many runs in a row had it.
+	lastResult results.Result
+	resultRun  int32
+	recorder   recorder
+	spec       v1.Probe
+	probeType  trace.Probe
+	podUID     types.UID
+	name       string // of the container
+	command    []string
+	memo       any // see Command
 
 	stop          *sim.Chan[struct{}]
-	manualTrigger *sim.Chan[int64] // carries the step of the record that asked for it
+	manualTrigger *sim.Chan[int64] // carries the step of the record that requested the run
 	ticker        *sim.Ticker
-	ended         *v1.ContainerStateTerminated
 
-	pod       *v1.Pod // as it was when the worker was made; never renewed
-	container *v1.Container
-	request   *http.Request // of an httpGet probe, made for the IP that the pod had last
-	requestIP string
-	results   *results.Manager
-	initial   results.Result
+	pod            *v1.Pod // as of the creation of the worker
+	container      *v1.Container
+	request        *http.Request // of an httpGet probe, reused while the pod's IP stays the same
+	requestIP      string
+	resultsManager *results.Manager
+	initialValue   results.Result
 }
 
-// StartJitter begins the key of the choice of how long a young kubelet's worker waits before its first
-// run, as a part of the period; the worker's name follows.
-const StartJitter = "start of "
+// StartJitter is the delay of a worker's first run on a kubelet that has just started, as a fraction of the period. The
+// worker draws it.
+const StartJitter choose.JitterSource = "start of "
 
-// turn does what is due when the worker wakes up, and returns what wakes it up next.
-func (w *worker) turn(p *sim.Proc, wakeUp int) []sim.Case {
-	switch wakeUp {
-	case byStart:
-		w.start(p)
-	case byStop:
-		return w.end()
-	case byTrigger:
-		w.cause = w.manualTrigger.Got()
-		w.noteTrigger(p)
-		if w.manager.profile.ManualTriggerResetsTicker {
-			w.ticker.Reset(w.period())
-		}
+func newWorker(m *Manager, pod *v1.Pod, c *v1.Container, probeType trace.Probe, spec *v1.Probe) *worker {
+	w := &worker{
+		manager: m, pod: pod, podUID: pod.UID, podDeleted: pod.DeletionTimestamp != nil, container: c, name: c.Name,
+		probeType: probeType, spec: *spec,
 	}
-	if !w.doProbe(p) {
-		return w.end()
+	switch probeType {
+	case trace.Readiness:
+		w.resultsManager, w.initialValue = m.results.Readiness, results.Failure
+	case trace.Liveness:
+		w.resultsManager, w.initialValue = m.results.Liveness, results.Success
+	case trace.Startup:
+		w.resultsManager, w.initialValue = m.results.Startup, results.Unknown
 	}
-	w.cause = 0
-	return w.wakeUps
+	podName := pod.Namespace + "/" + pod.Name
+	w.recorder = recorder{manager: m, pod: podName, container: c.Name, probe: probeType}
+	name := WorkerName(probeType, podName, c.Name)
+	w.stop = sim.NewChan[struct{}](m.sim, "stop of "+name, 1)
+	w.manualTrigger = sim.NewChan[int64](m.sim, "manual trigger of "+name, 1)
+	if spec.Exec != nil {
+		w.command = expandCommand(spec.Exec.Command, c.Env)
+	}
+	return w
 }
 
-// What wakes up a worker, by the place in its wakeUps.
-const (
-	byStart   = -1
-	byStop    = 1
-	byTrigger = 2
-)
-
-// start waits for a random part of the period while the kubelet is younger than it. The ticker starts after that.
-func (w *worker) start(p *sim.Proc) {
+// run is the start of the worker's process: it probes once, and then at each tick and each manual trigger. If the kubelet
+// started less than a period ago, run first waits for a random fraction of the period, so that a restarted kubelet does
+// not run all its probes at the same moment.
+func (w *worker) run(p *sim.Proc) {
 	if w.period() > p.Now()-w.manager.start {
-		p.Sleep(time.Duration(p.Sim().Fraction(StartJitter+p.Name()) * float64(w.period())))
+		p.Sleep(time.Duration(p.Sim().Fraction(StartJitter, p.Name()) * float64(w.period())))
 	}
 	w.ticker = p.Sim().NewTicker("tick of "+p.Name(), w.period())
-	w.wakeUps = []sim.Case{&w.ticker.C, w.stop, w.manualTrigger}
+	p.Serve(sim.OnTick(w.ticker, w.onTick), sim.On(w.stop, w.onStop), sim.On(w.manualTrigger, w.onManualTrigger))
+	w.onTick(p)
 }
+
+func (w *worker) onTick(p *sim.Proc) {
+	if keepGoing := w.doProbe(p); !keepGoing {
+		w.end(p)
+	}
+	w.recorder.endTurn()
+}
+
+// onManualTrigger probes between two ticks. The period starts again from the trigger.
+func (w *worker) onManualTrigger(p *sim.Proc, cause int64) {
+	w.recorder.triggered(p, cause)
+	if w.manager.profile.ManualTriggerResetsTicker {
+		w.ticker.Reset(w.period())
+	}
+	w.onTick(p)
+}
+
+func (w *worker) onStop(p *sim.Proc, _ struct{}) { w.end(p) }
 
 func (w *worker) period() time.Duration { return time.Duration(w.spec.PeriodSeconds) * time.Second }
 
-// end leaves nothing to wait for.
-func (w *worker) end() []sim.Case {
+func (w *worker) timeout() time.Duration { return time.Duration(w.spec.TimeoutSeconds) * time.Second }
+
+// end ends the process and removes the worker and its container's result.
+func (w *worker) end(p *sim.Proc) {
+	p.Exit()
 	w.ticker.Stop()
 	if w.containerID != "" {
-		w.results.Remove(w.containerID)
+		w.resultsManager.Remove(w.containerID)
 	}
-	w.manager.remove(w)
-	return nil
-}
-
-// isSidecar reports whether the container is an init container; those that have probes are sidecars.
-func (w *worker) isSidecar() bool {
-	return slices.ContainsFunc(w.pod.Spec.InitContainers, func(c v1.Container) bool { return c.Name == w.name })
+	w.manager.removeWorker(w)
 }
 
 func (w *worker) key() key { return key{w.podUID, w.name, w.probeType} }
 
-// doProbe does what is due at a tick and reports whether the worker goes on. What it knows of the
-// container is what the status manager has, not what the API server or the runtime have.
-func (w *worker) doProbe(p *sim.Proc) bool {
-	if w.seen == nil || w.seen.Replaced {
-		if reason, goesOn := w.look(p); w.seen == nil {
-			return goesOn && w.skip(p, reason)
-		}
+// doProbe probes the container once, if it can be probed now, and stores the result. It reports whether the worker
+// continues. The cases are those of doProbe in pkg/kubelet/prober/worker.go at v1.37.0, in the same order.
+func (w *worker) doProbe(p *sim.Proc) (keepGoing bool) {
+	c := w.refreshStatus()
+	if !c.podHasStatus() {
+		// No sync has stored a status yet, or the pod is gone and its status removed.
+		w.recorder.skipped(p, "the pod has no stored status")
+		return true
 	}
-	if w.onHold {
-		return w.skip(p, "on hold until there is a new container")
-	}
-	if !w.running {
-		w.set(p, results.Failure, w.manager.step(w.containerID))
-		return w.ended == nil || w.comesBack(w.ended.ExitCode) || podutil.ShouldAllContainersRestart(w.pod, w.seen.Status, nil)
-	}
-	if w.terminating && w.probeType != trace.Readiness {
-		w.set(p, results.Success, w.manager.step(w.containerID))
+
+	if c.phase == v1.PodFailed || c.phase == v1.PodSucceeded {
+		// The pod has terminated: its containers never run again.
 		return false
 	}
-	if reason := w.notYet(); reason != "" {
-		w.since = 0
-		return w.skip(p, reason)
+
+	if c.containerID == "" {
+		// The runtime has not created the container, or no sync has stored its status since.
+		w.recorder.skipped(p, "the stored status does not show the container")
+		return true
 	}
-	if w.since == 0 {
-		w.since = max(w.manager.step(w.containerID), w.manager.results.Startup.Cause(w.containerID))
+
+	if w.containerID != c.containerID {
+		w.onNewContainer(p, c)
 	}
-	w.probeAndCount(p)
+
+	if w.onHold {
+		w.recorder.skipped(p, "on hold until the status shows a new container")
+		return true
+	}
+
+	if c.running == nil {
+		// A container that does not run is not ready and not alive, whatever its last probe found.
+		w.setResult(p, results.Failure)
+		return c.terminated == nil || w.willRestart(c)
+	}
+
+	if w.podDeleted && w.probeType != trace.Readiness {
+		// Liveness and startup failures must not disturb the graceful shutdown of the pod. The last result is therefore
+		// a success. Readiness probes continue: endpoints depend on them.
+		w.setResult(p, results.Success)
+		return false
+	}
+
+	// The status manager truncates the start to whole seconds, and the kubelet truncates the difference again. The
+	// first probe can run up to one second before the delay has passed.
+	if int32(w.manager.now().Sub(c.startedAt).Seconds()) < w.spec.InitialDelaySeconds {
+		w.recorder.ineligible(p, "initialDelaySeconds has not passed")
+		return true
+	}
+
+	if c.started {
+		// The startup probe is done. Its worker continues, because a restarted container needs it again.
+		if w.probeType == trace.Startup {
+			w.recorder.ineligible(p, "the container has started")
+			return true
+		}
+	} else {
+		// The startup probe protects a slow container from the other probes until it has started.
+		if w.probeType != trace.Startup {
+			w.recorder.ineligible(p, "the container has not started")
+			return true
+		}
+	}
+
+	result, ok := w.probe(p)
+	if !ok {
+		// An error of the probe itself says nothing about the container.
+		return true
+	}
+
+	if w.lastResult == result {
+		w.resultRun++
+	} else {
+		w.lastResult = result
+		w.resultRun = 1
+	}
+
+	if result == results.Failure && w.resultRun < w.spec.FailureThreshold ||
+		result == results.Success && w.resultRun < w.spec.SuccessThreshold {
+		// Below the threshold the stored result stays as it is.
+		return true
+	}
+
+	w.setResult(p, result)
+
+	if result == results.Failure && w.probeType != trace.Readiness || w.probeType == trace.Startup && w.holdsAfterStartupSuccess() {
+		// After a liveness or startup failure the kubelet kills the container. Probing a container while the runtime
+		// stops it could corrupt its state (kubernetes/kubernetes#21751). After a startup success, the status takes a
+		// moment to show that the container has started, and the probe must not run again (kubernetes/kubernetes#117153).
+		w.onHold = true
+		w.resultRun = 0
+	}
 	return true
 }
 
-// look sees what the pod's status says of the container. If that is nothing it says why, and whether the worker goes on.
-func (w *worker) look(p *sim.Proc) (reason string, goesOn bool) {
-	w.seen = nil
-	stored, ok := w.manager.status.Stored(w.podUID)
-	if !ok {
-		return "the pod has no status yet", true
-	}
-	if stored.Status.Phase == v1.PodFailed || stored.Status.Phase == v1.PodSucceeded {
-		return "", false
-	}
-	c := findContainer(stored.Status, w.name)
-	if c == nil || c.ContainerID == "" {
-		return "the container is not in the pod's status yet", true
-	}
-	w.seen, w.ended, w.running, w.started = stored, c.State.Terminated, c.State.Running != nil, c.Started != nil && *c.Started
-	if w.running {
-		w.startedAt = c.State.Running.StartedAt.Time
-	}
-	if w.containerID != c.ContainerID {
-		w.meet(p, c)
-	}
-	return "", true
-}
+// holdsAfterStartupSuccess reports whether the fix for kubernetes/kubernetes#117153 is in.
+func (w *worker) holdsAfterStartupSuccess() bool { return w.manager.profile.StartupOnHoldAfterSuccess }
 
-// meet begins with a new container. The count of equal results is kept: only going on hold clears it.
-// A container that ran before the kubelet started keeps its state until it has been probed. The startup
-// probe of a sidecar that counts as started has succeeded then; where the sidecar is new, and only counts so by
-// its name, this is said and taken back at once.
-func (w *worker) meet(p *sim.Proc, c *v1.ContainerStatus) {
+// onNewContainer stores the initial result of a new container and ends a hold. The count of equal results in a row
+// continues across containers; only a hold resets it.
+func (w *worker) onNewContainer(p *sim.Proc, c *containerStatus) {
 	if w.containerID != "" {
-		w.results.Remove(w.containerID)
+		w.resultsManager.Remove(w.containerID)
 	}
-	w.stored, w.memo = false, nil
-	w.containerID, w.instance, w.since = c.ContainerID, w.manager.instance(c.ContainerID), 0
-	step := w.manager.step(w.containerID)
-	if w.manager.profile.KeptOnKubeletRestart && w.isSidecar() && w.probeType == trace.Startup && w.started {
-		w.set(p, results.Success, step)
-	}
-	if !w.manager.profile.KeptOnKubeletRestart || !w.running || !w.manager.startedBeforeKubelet(c) {
-		w.set(p, w.initial, step)
+	w.containerID, w.hasResult, w.memo = c.containerID, false, nil
+	w.recorder.newContainer(c.containerID)
+
+	if w.manager.profile.KeptOnKubeletRestart {
+		// The kubelet needs a startup result to see that a sidecar has started before a restart of the kubelet
+		// (kubernetes/kubernetes#136910). A restarted sidecar can count as started too, because the kubelet carries
+		// Started over to the next container of the same name: this success is then followed by the initial value.
+		if w.isSidecar() && w.probeType == trace.Startup && c.started {
+			w.setResult(p, results.Success)
+		}
+		// A container that ran before the kubelet started keeps its readiness until its first probe. An initial failure
+		// would make a ready container unready.
+		if c.running == nil || !w.manager.startedBeforeKubelet(c.running) {
+			w.setResult(p, w.initialValue)
+		}
+	} else {
+		w.setResult(p, w.initialValue)
 	}
 	w.onHold = false
 }
 
-// notYet says why a running container is not to be probed now, if it is not. Both times are cut to whole
-// seconds: the start by the status manager, the difference here.
-func (w *worker) notYet() string {
-	running := w.manager.now().Sub(w.startedAt)
-	switch {
-	case int32(running.Seconds()) < w.spec.InitialDelaySeconds:
-		return "initialDelaySeconds is not over"
-	case w.started && w.probeType == trace.Startup:
-		return "the container has started"
-	case !w.started && w.probeType != trace.Startup:
-		return "the container has not started"
-	}
-	return ""
+// isSidecar reports whether the container is an init container. Validation allows probes only for init containers that
+// restart, the sidecars.
+func (w *worker) isSidecar() bool {
+	return slices.ContainsFunc(w.pod.Spec.InitContainers, func(c v1.Container) bool { return c.Name == w.name })
 }
 
-// probeAndCount probes and stores a result once there were enough equal ones in a row.
-func (w *worker) probeAndCount(p *sim.Proc) {
-	result, step, ok := w.probe(p)
-	if !ok {
-		return
-	}
-	if w.lastResult == result {
-		w.resultRun++
-	} else {
-		w.lastResult, w.resultRun = result, 1
-	}
-	if result == results.Failure && w.resultRun < w.spec.FailureThreshold ||
-		result == results.Success && w.resultRun < w.spec.SuccessThreshold {
-		return
-	}
-	w.set(p, result, step)
-	hold := result == results.Failure && w.probeType != trace.Readiness ||
-		w.probeType == trace.Startup && w.manager.profile.StartupOnHoldAfterSuccess
-	if hold {
-		w.onHold, w.resultRun = true, 0
-	}
-}
-
-// set stores a result. That of its container is the worker's alone, and the same again changes nothing.
-func (w *worker) set(p *sim.Proc, r results.Result, cause int64) {
-	if w.stored && w.result == r {
-		return
-	}
-	w.stored, w.result = true, r
-	w.results.Set(p, results.Update{ContainerID: w.containerID, PodUID: w.podUID, Result: r, Cause: cause})
-}
-
-// noteTrigger notes that the worker probes now because it was asked to, not at a tick.
-func (w *worker) noteTrigger(p *sim.Proc) {
-	if w.manager.trace.Wants(trace.TriggerTaken) {
-		w.manager.trace.Add(trace.Record{
-			T: p.Now(), Kind: trace.TriggerTaken, Cause: w.cause, Pod: w.podName, Container: w.name, Probe: w.probeType,
-		})
-	}
-}
-
-// skip notes why nothing was probed; the worker goes on.
-func (w *worker) skip(p *sim.Proc, reason string) bool {
-	if w.manager.trace.Wants(trace.ProbeSkipped) {
-		w.manager.trace.Add(trace.Record{
-			T: p.Now(), Kind: trace.ProbeSkipped, Pod: w.podName, Container: w.name, Probe: w.probeType, Reason: reason,
-		})
-	}
-	return true
-}
-
-func findContainer(status *v1.PodStatus, name string) *v1.ContainerStatus {
-	for _, statuses := range [][]v1.ContainerStatus{status.ContainerStatuses, status.InitContainerStatuses} {
-		for i := range statuses {
-			if statuses[i].Name == name {
-				return &statuses[i]
-			}
-		}
-	}
-	return nil
-}
-
-// comesBack reports whether there will be a new container after one that ended with this code, as far as
-// a worker knows: up to 1.34 it looked only for pods that restart nothing, and for sidecars.
-func (w *worker) comesBack(exitCode int32) bool {
+// willRestart reports whether a terminated container restarts, as far as a worker knows. Up to 1.34 a worker looks at the
+// pod's restart policy alone, so in pods with OnFailure it outlives a container that exited with code 0.
+func (w *worker) willRestart(c *containerStatus) bool {
 	if !w.manager.profile.WorkerEndsWithLastExit {
 		return w.pod.Spec.RestartPolicy != v1.RestartPolicyNever || w.isSidecar()
 	}
-	return podutil.ContainerShouldRestart(w.container, &w.pod.Spec, exitCode)
+	return podutil.ContainerShouldRestart(w.container, &w.pod.Spec, c.terminated.ExitCode) ||
+		podutil.ShouldAllContainersRestart(w.pod, c.snapshot.Status, nil)
+}
+
+// setResult stores the result of the container. The results manager ignores an unchanged result too; the check here
+// spares its lookup on every tick.
+func (w *worker) setResult(p *sim.Proc, r results.Result) {
+	if w.hasResult && w.result == r {
+		return
+	}
+	w.hasResult, w.result = true, r
+	w.resultsManager.Set(p, results.Update{
+		ContainerID: w.containerID, PodUID: w.podUID, Result: r, Cause: w.recorder.resultCause(),
+	})
 }

@@ -21,15 +21,15 @@ import (
 	"probesim.dev/trace"
 )
 
-// world is a manager with what it needs around it: a status that somebody else stores, a runner that
-// answers from a list, and a sync loop that takes the results.
+// world is a manager in a scripted environment: a stored status, a runner that answers from a list, and a sync loop that
+// receives the results.
 type world struct {
 	t       testing.TB
 	sim     *sim.Sim
 	manager *Manager
 	pod     *v1.Pod
 	status  v1.PodStatus // as stored
-	known   bool         // whether a status is stored
+	known   bool         // a status is stored
 	answers map[string][]string
 	verbose bool
 	out     strings.Builder
@@ -75,7 +75,7 @@ func (w *world) runUntil(t time.Duration) {
 	}
 }
 
-// results returns a result cache and has somebody take what it sends.
+// results returns a results manager, and starts a process that receives its updates.
 func (w *world) results(recorder *trace.Recorder, probe trace.Probe) *results.Manager {
 	m := results.NewManager(w.sim, probe, recorder)
 	w.sim.Go(string(probe)+" updates", func(p *sim.Proc) {
@@ -87,17 +87,17 @@ func (w *world) results(recorder *trace.Recorder, probe trace.Probe) *results.Ma
 	return m
 }
 
-// second returns a time as the status manager stores it: without what is less than a second.
+// second returns a time in whole seconds, as the status manager stores it.
 func (w *world) second(t time.Duration) metav1.Time {
 	return metav1.NewTime(epoch.Add(t).Truncate(time.Second))
 }
 
-// Stored returns the status as it is now: the next call may return another.
-func (w *world) Stored(types.UID) (*status.Stored, bool) {
-	return &status.Stored{Status: w.status.DeepCopy(), Replaced: true}, w.known
+// Snapshot returns the present status. It is outdated immediately, because a script can change the status at any time.
+func (w *world) Snapshot(types.UID) (*status.Snapshot, bool) {
+	return &status.Snapshot{Status: w.status.DeepCopy(), Outdated: true}, w.known
 }
 
-// answer takes the next answer to the probe, and the time that it lasts.
+// answer waits for the duration of the next answer of a probe and returns the answer.
 func (w *world) answer(p *sim.Proc, probe trace.Probe, retry bool) string {
 	answer := "ok"
 	if list := w.answers[string(probe)]; len(list) > 0 {
@@ -118,7 +118,7 @@ func (w *world) answer(p *sim.Proc, probe trace.Probe, retry bool) string {
 	return answer
 }
 
-// Connect takes the next answer to the probe.
+// Connect returns the next answer of the probe.
 func (w *world) Connect(p *sim.Proc, c Connection) Reply {
 	answer := w.answer(p, c.Probe, c.Retry)
 	code, location, _ := strings.Cut(answer, ">")
@@ -129,8 +129,8 @@ func (w *world) Connect(p *sim.Proc, c Connection) Reply {
 		return Reply{Status: answer}
 	}
 	reply, known := map[string]Reply{
-		"ok": {Code: 200, Status: "SERVING", Body: "fine"}, "timeout": {TimedOut: true}, "hang": {TimedOut: true, Silent: true}, "silent": {NoHandshake: true, Silent: true},
-		"refused": {Refused: true, Silent: true}, "closed": {HungUp: true}, "broken": {Code: 200, BreaksOff: true}, "reset": {TransportError: "reset"},
+		"ok": {Code: 200, Status: "SERVING", Body: "fine"}, "timeout": {TimedOut: true}, "hang": {TimedOut: true, Unanswered: true}, "silent": {HandshakeTimeout: true, Unanswered: true},
+		"refused": {Refused: true, Unanswered: true}, "closed": {HungUp: true}, "broken": {Code: 200, BodyTruncated: true}, "reset": {TransportError: "reset"},
 	}[answer]
 	if !known {
 		w.t.Fatalf("unknown answer %q", answer)
@@ -138,7 +138,7 @@ func (w *world) Connect(p *sim.Proc, c Connection) Reply {
 	return reply
 }
 
-// RunInContainer takes the next answer to the probe.
+// RunInContainer returns the next answer of the probe.
 func (w *world) RunInContainer(p *sim.Proc, c Command) Output {
 	answer := w.answer(p, c.Probe, c.Retry)
 	switch answer {
@@ -170,7 +170,7 @@ func (w *world) observe(r *trace.Record) {
 	}
 }
 
-// syncPod does what a sync of the pod does about the probes: it generates the status and then stores it.
+// syncPod generates the pod's status and then stores it, as a sync of the pod does.
 func (w *world) syncPod() {
 	w.sim.Go("pod worker", func(p *sim.Proc) {
 		status := w.status.DeepCopy()
@@ -182,7 +182,7 @@ func (w *world) syncPod() {
 	})
 }
 
-// workers returns what workers there are, and which results they have left.
+// workers lists the workers and the stored results.
 func (w *world) workers() string {
 	var list, stored []string
 	for k := range w.manager.workers {

@@ -11,19 +11,19 @@ import (
 	"probesim.dev/trace"
 )
 
-// Diff is a scenario that was run several times, and how the runs differ.
+// Diff compares the runs of one scenario with several versions of Kubernetes.
 type Diff struct {
 	Scenario string
 	File     string
 	Line     int
-	Seed     *int64
-	Names    []string           // of the runs: versions
-	Pairs    []*diff.Difference // each run with the one after it
-	Changed  []diff.Row         // over all runs
-	Err      error              // why there is nothing to compare
+	Seed     *int64             // nil for a run without a seed
+	Names    []string           // version of each run
+	Pairs    []*diff.Difference // each run compared with the next one
+	Changed  []diff.Row         // compares all runs
+	Err      error              // set if a run failed, so that there is no comparison
 }
 
-// Same reports whether all runs are the same, but for the words of events.
+// Same reports whether all runs are the same, except for messages of events.
 func (d *Diff) Same() bool {
 	for _, p := range d.Pairs {
 		if !p.Same() {
@@ -33,7 +33,7 @@ func (d *Diff) Same() bool {
 	return d.Err == nil
 }
 
-// DiffLine writes one line about a scenario, with its name padded to so many characters.
+// DiffLine writes one line about a comparison, with the scenario name padded to pad characters.
 func DiffLine(w io.Writer, d *Diff, pad int, o Options) error {
 	mark, what := o.paint(good, "same   "), ""
 	switch {
@@ -52,9 +52,9 @@ func DiffLine(w io.Writer, d *Diff, pad int, o Options) error {
 	return err
 }
 
-// summary says on one line from when on runs differ, and in what.
+// summary says when runs first differ in timing and in behavior.
 func (d *Diff) summary() string {
-	first, other := "", ""
+	first, behavior := "", ""
 	for i, p := range d.Pairs {
 		pair := ""
 		if len(d.Pairs) > 1 {
@@ -63,20 +63,20 @@ func (d *Diff) summary() string {
 		if first == "" && !p.Same() {
 			first = trace.FormatTime(p.First) + pair
 		}
-		if other == "" && p.OtherAt {
-			other = trace.FormatTime(p.Other) + pair
+		if behavior == "" && p.Diverges {
+			behavior = trace.FormatTime(p.Divergence) + pair
 		}
 	}
-	switch other {
+	switch behavior {
 	case "":
-		return "from " + first + ", in times alone"
+		return "timing from " + first
 	case first:
-		return "from " + first
+		return "behavior from " + first
 	}
-	return "in times from " + first + ", in more from " + other
+	return "timing from " + first + ", behavior from " + behavior
 }
 
-// DiffText writes everything about a scenario: where its runs differ first, and what that comes to.
+// DiffText writes a comparison in full: the records around the first difference, and a table of the measures that changed.
 func DiffText(w io.Writer, d *Diff, o Options) error {
 	var b strings.Builder
 	for i, p := range d.Pairs {
@@ -89,7 +89,7 @@ func DiffText(w io.Writer, d *Diff, o Options) error {
 		b.WriteByte('\n')
 		b.WriteString(o.changedTable(d))
 	} else if !d.Same() {
-		b.WriteString("\nReady, restarts, exits and probes come to the same.\n")
+		b.WriteString("\nReadiness, restarts, exits and numbers of probes are the same.\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -97,30 +97,29 @@ func DiffText(w io.Writer, d *Diff, o Options) error {
 
 func (o Options) pair(b *strings.Builder, from, to string, p *diff.Difference) {
 	switch {
-	case p.Same() && len(p.Words) > 0:
-		b.WriteString(o.sentence("", fmt.Sprintf("%s and %s: no difference but for the words of events", from, to), bold))
-		for _, w := range p.Words {
+	case p.Same() && len(p.Messages) > 0:
+		b.WriteString(o.sentence("", fmt.Sprintf("%s and %s: no difference except in event messages", from, to), bold))
+		for _, w := range p.Messages {
 			b.WriteString("- " + o.paint(bad, trace.Clean(w.Reason+" "+w.A)) + "\n+ " + o.paint(good, trace.Clean(w.Reason+" "+w.B)) + "\n")
 		}
 	case p.Same():
 		b.WriteString(o.sentence("", fmt.Sprintf("%s and %s: no difference", from, to), bold))
 	default:
-		b.WriteString(o.sentence("", fmt.Sprintf("%s and %s differ from %s on", from, to, trace.FormatTime(p.First))+inTimes(p), bold))
+		b.WriteString(o.sentence("", fmt.Sprintf("%s and %s differ from %s%s", from, to, trace.FormatTime(p.First), timingOnly(p)), bold))
 		b.WriteString("--- " + from + "\n+++ " + to + "\n")
 		o.diffLines(b, p.Around)
 	}
-	if len(p.AroundOther) > 0 {
-		b.WriteString(o.sentence("", fmt.Sprintf("From %s on other things happen, not only at other times:", trace.FormatTime(p.Other)), bold))
-		o.diffLines(b, p.AroundOther)
+	if len(p.AroundDivergence) > 0 {
+		b.WriteString(o.sentence("", fmt.Sprintf("Their behavior, not only their timing, differs from %s:", trace.FormatTime(p.Divergence)), bold))
+		o.diffLines(b, p.AroundDivergence)
 	}
 }
 
-// inTimes says that nothing but times differs, if that is so.
-func inTimes(p *diff.Difference) string {
-	if p.OtherAt {
+func timingOnly(p *diff.Difference) string {
+	if p.Diverges {
 		return ""
 	}
-	return ", in times alone"
+	return ", in timing only"
 }
 
 func (o Options) diffLines(b *strings.Builder, lines []diff.Line) {
@@ -136,7 +135,7 @@ func (o Options) diffLines(b *strings.Builder, lines []diff.Line) {
 	}
 }
 
-// changedTable writes what the runs come to where that differs.
+// changedTable returns a table of the measures that differ, with a column for each run.
 func (o Options) changedTable(d *Diff) string {
 	rows := [][]string{append([]string{"", ""}, d.Names...)}
 	for _, r := range d.Changed {
@@ -187,7 +186,7 @@ type jsonPair struct {
 	B       string         `json:"b"`
 	Same    bool           `json:"same"`
 	First   *int64         `json:"first,omitempty"`     // ns
-	Other   *int64         `json:"otherwise,omitempty"` // ns
+	Diverge *int64         `json:"otherwise,omitempty"` // ns
 	Records []jsonDiffLine `json:"records,omitempty"`
 }
 
@@ -203,7 +202,7 @@ type jsonRow struct {
 	Values    []string `json:"values"`
 }
 
-// DiffJSON writes comparisons as one document. Times are in nanoseconds.
+// DiffJSON writes comparisons as one JSON array. Times are in nanoseconds.
 func DiffJSON(w io.Writer, all []*Diff) error {
 	docs := make([]jsonDiff, len(all))
 	for i, d := range all {
@@ -231,8 +230,8 @@ func newJSONPair(a, b string, p *diff.Difference) jsonPair {
 	if !p.Same() {
 		pair.First = new(p.First.Nanoseconds())
 	}
-	if p.OtherAt {
-		pair.Other = new(p.Other.Nanoseconds())
+	if p.Diverges {
+		pair.Diverge = new(p.Divergence.Nanoseconds())
 	}
 	for _, l := range p.Around {
 		in := map[diff.Side]string{diff.Both: "both", diff.A: "a", diff.B: "b"}[l.Side]

@@ -9,7 +9,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// Why writes explanations in sentences: how things are, and what happened with a line for each cause.
+// Why writes explanations as text: the sentences of the state, then the explained record and a line for each cause.
 func Why(w io.Writer, all []why.Explanation, o Options) error {
 	for i := range all {
 		text := ""
@@ -36,7 +36,7 @@ func Why(w io.Writer, all []why.Explanation, o Options) error {
 	return nil
 }
 
-// sentence writes a line, and below it what does not fit, a little to the right.
+// sentence wraps text to the width of the output. It indents the second and later lines.
 func (o Options) sentence(begin, text string, st style) string {
 	const indent = "    "
 	out := ""
@@ -71,7 +71,7 @@ type jsonLink struct {
 	Root why.Root   `json:"root,omitempty"`
 }
 
-// WhyJSON writes explanations of a run as one document. Steps are those of a trace with internal records.
+// WhyJSON writes explanations of a run as one JSON object. Its steps number the records of a trace with internal records.
 func WhyJSON(w io.Writer, run *Run, all []why.Explanation) error {
 	doc := jsonWhy{Scenario: run.Scenario, Kubernetes: run.Kubernetes, Seed: run.Seed, Explanations: []jsonExplanation{}}
 	for _, e := range all {

@@ -12,10 +12,9 @@ func BenchmarkTicker(b *testing.B) {
 	t := s.NewTicker("t", time.Second)
 	n := 0
 	s.Go("p", func(p *sim.Proc) {
-		cases := []sim.Case{&t.C}
+		cases := []sim.Case{sim.OnTick(t, func(*sim.Proc) { n++ })}
 		for {
 			p.Select(cases...)
-			n++
 		}
 	})
 	b.ReportAllocs()

@@ -19,12 +19,27 @@ type sender[T any] struct {
 	value T
 }
 
-// Case is a channel in a Select.
-type Case interface {
+// Case is a channel that a Select waits for, with the handler of its values. On and OnTick return cases. To build the
+// cases of a process once, and not at each Select, saves their allocation.
+type Case struct {
+	channel receivable
+	handle  func(*Proc) // nil: the value stays in the channel's got
+}
+
+// receivable is a Chan of any type.
+type receivable interface {
 	Len() int
 	take() bool
-	know(p *Proc, index int)
+	setReceiver(p *Proc, index int)
 }
+
+// On returns the case in which c has a value. The handler gets that value, and may wait.
+func On[T any](c *Chan[T], handler func(*Proc, T)) Case {
+	return Case{c, func(p *Proc) { handler(p, c.received()) }}
+}
+
+// OnTick returns the case in which t ticks.
+func OnTick(t *Ticker, handler func(*Proc)) Case { return Case{&t.C, handler} }
 
 // NewChan returns a channel that holds up to capacity values, which must be at least 1.
 func NewChan[T any](s *Sim, name string, capacity int) *Chan[T] {
@@ -61,18 +76,18 @@ func (c *Chan[T]) Send(p *Proc, v T) {
 
 // Recv waits for a value and returns it.
 func (c *Chan[T]) Recv(p *Proc) T {
-	p.Select(c)
-	return c.Got()
+	p.Select(Case{channel: c})
+	return c.received()
 }
 
 // TryRecv returns a value if one waits.
 func (c *Chan[T]) TryRecv() (T, bool) {
 	ok := c.take()
-	return c.Got(), ok
+	return c.received(), ok
 }
 
-// Got returns the value of this channel's case after Select chose it.
-func (c *Chan[T]) Got() T {
+// received returns the value that take or a sender left in got.
+func (c *Chan[T]) received() T {
 	v := c.got
 	c.got = *new(T)
 	return v
@@ -92,8 +107,9 @@ func (c *Chan[T]) take() bool {
 	return true
 }
 
-// know has a process be the one that receives, nil for none.
-func (c *Chan[T]) know(p *Proc, index int) {
+// setReceiver makes p the process that receives, as the case with this index of its Select. A nil p removes the
+// present receiver.
+func (c *Chan[T]) setReceiver(p *Proc, index int) {
 	if c.waiter != nil && p != nil {
 		panic("sim: " + p.Name() + " and " + c.waiter.Name() + " both receive from " + c.name)
 	}

@@ -142,14 +142,16 @@ func TestCanonicalChoices(t *testing.T) {
 		a.TrySend(1)
 		b.TrySend(2)
 		p.Preempt("point")
-		got = append(got, fmt.Sprint("case ", p.Select(b, a)), fmt.Sprint("jitter ", s.Fraction("requeue")))
+		receive := func(_ *sim.Proc, v int) { got = append(got, fmt.Sprint("received ", v)) }
+		p.Select(sim.On(b, receive), sim.On(a, receive))
+		got = append(got, fmt.Sprint("jitter ", s.Fraction("requeue of ", "p")))
 		items := []int{1, 2, 3}
 		choose.Shuffle(s, "batch", items)
 		got = append(got, fmt.Sprint(items))
 	})
 	s.Go("other", func(*sim.Proc) { got = append(got, "other") })
 	run1(t, s, 0)
-	if want := "[case 0 jitter 0.5 [1 2 3] other]"; fmt.Sprint(got) != want {
+	if want := "[received 2 jitter 0.5 [1 2 3] other]"; fmt.Sprint(got) != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
@@ -166,10 +168,13 @@ func TestSelectAsksAmongReadyCases(t *testing.T) {
 	chans[2].TrySend(2)
 	chans[2].TrySend(3)
 	var got []int
+	var cases []sim.Case
+	for _, c := range chans {
+		cases = append(cases, sim.On(c, func(_ *sim.Proc, v int) { got = append(got, v) }))
+	}
 	s.Go("sync loop", func(p *sim.Proc) {
 		for range 3 {
-			i := p.Select(chans[0], chans[1], chans[2])
-			got = append(got, chans[i].Got())
+			p.Select(cases...)
 		}
 	})
 	run1(t, s, 0)
@@ -204,8 +209,8 @@ func TestShuffleReachesEveryOrder(t *testing.T) {
 func TestFractionAsks(t *testing.T) {
 	a := &asker{only: choose.Jitter, answers: []int{3, 1}}
 	s := sim.New(sim.Options{Chooser: a})
-	got := []float64{s.Fraction("start"), s.Fraction("start"), s.Fraction("requeue")}
-	if !slices.Equal(got, []float64{0.75, 0.25, 0}) || fmt.Sprint(a.asked) != "[start#0 start#1 requeue#0]" {
+	got := []float64{s.Fraction("start of ", "a"), s.Fraction("start of ", "a"), s.Fraction("requeue of ", "a")}
+	if !slices.Equal(got, []float64{0.75, 0.25, 0}) || fmt.Sprint(a.asked) != "[start of a#0 start of a#1 requeue of a#0]" {
 		t.Errorf("got %v after being asked %v", got, a.asked)
 	}
 }

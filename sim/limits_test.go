@@ -109,8 +109,7 @@ func TestCloseUnwindsEverything(t *testing.T) {
 		{"sleeps", func(p *sim.Proc) { p.Sleep(time.Hour) }},
 		{"parks", (*sim.Proc).Park},
 		{"sends", func(p *sim.Proc) { full.Send(p, 2) }},
-		{"selects", func(p *sim.Proc) { p.Select(empty) }},
-		{"idles", func(p *sim.Proc) { p.ParkWhile(func() bool { return true }) }},
+		{"selects", func(p *sim.Proc) { p.Select(sim.On(empty, func(*sim.Proc, int) {})) }},
 	} {
 		s.Go(w.name, func(p *sim.Proc) {
 			defer func() {
@@ -128,7 +127,7 @@ func TestCloseUnwindsEverything(t *testing.T) {
 	s.Go("never runs", func(*sim.Proc) { t.Error("a process runs after Close") })
 	s.Close()
 	s.Close()
-	if diff := cmp.Diff([]string{"sleeps", "parks", "sends", "selects", "idles"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"sleeps", "parks", "sends", "selects"}, got); diff != "" {
 		t.Errorf("unwound (-want +got):\n%s", diff)
 	}
 }

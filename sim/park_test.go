@@ -5,34 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"probesim.dev/sim"
 )
 
-// ParkWhile asks at each wake-up, without a switch to the process, and waits on while it is idle.
-func TestParkWhile(t *testing.T) {
-	var got []string
-	s := sim.New(sim.Options{})
-	s.Go("p", func(p *sim.Proc) {
-		p.WakeAt(time.Second)
-		p.ParkWhile(func() bool {
-			got = append(got, fmt.Sprint("asked at ", p.Now()))
-			p.WakeAt(p.Now() + time.Second)
-			return p.Now() < 3*time.Second
-		})
-		got = append(got, fmt.Sprint("back at ", p.Now()))
-		p.Park() // the wake-up that was set last
-		got = append(got, fmt.Sprint("woken at ", p.Now()))
-	})
-	run1(t, s, time.Minute)
-	want := []string{"asked at 1s", "asked at 2s", "asked at 3s", "back at 3s", "woken at 4s"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// Interrupt ends the wait at once, and the wake-up that was due later does not come.
+// Interrupt ends the wait immediately and cancels the wake-up that was due later.
 func TestInterrupt(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -48,7 +24,7 @@ func TestInterrupt(t *testing.T) {
 			messages := sim.NewChan[time.Duration](s, "messages", 1)
 			waiter := s.Go("waiter", func(p *sim.Proc) {
 				p.WakeAt(time.Second)
-				p.ParkWhile(func() bool { t.Error("asked although it was interrupted"); return true })
+				p.Park()
 				got = append(got, fmt.Sprint("back at ", p.Now()))
 				got = append(got, fmt.Sprint("received ", messages.Recv(p)))
 			})

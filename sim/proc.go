@@ -10,14 +10,15 @@ import (
 // Proc is a process: code that runs on a coroutine and waits in virtual time.
 type Proc struct {
 	sim     *Sim
-	turn    func(*Proc, int) []Case     // nil when it has ended
+	start   func(*Proc)                 // nil once it has begun
+	serves  []Case                      // the cases it waits for when the present function returns
 	stack   *coroutine.Coroutine[*Proc] // nil between turns
-	idle    func() bool
-	known   []Case // channels that know it, whether it waits for them now or not
-	woken   int32  // the case that was
-	sent    bool   // one of these may have a value
-	open    bool   // waits for channels that nothing has been sent to yet
-	enabled bool   // it was woken and has not run yet
+	known   []Case                      // cases whose channels have it as their receiver, whether it waits for them now or not
+	woken   int32                       // the index of the case that was chosen last
+	sent    bool                        // one of these may have a value
+	open    bool                        // waits for channels that nothing has been sent to yet
+	enabled bool                        // it was woken and has not run yet
+	ended   bool
 	sleep   Timer
 }
 
@@ -27,16 +28,7 @@ const sleepOf = "sleep of "
 // Go starts a process. It runs at this instant, after what is enabled now. The name
 // identifies it in choices and errors and should be unique among what is alive.
 func (s *Sim) Go(name string, f func(*Proc)) *Proc {
-	return s.Serve(name, func(p *Proc, _ int) []Case { f(p); return nil })
-}
-
-// Serve starts a process that takes turns. A turn does what is due and returns the channels to wait for, as a Select
-// does; the next one gets the index of that which had a value, the first -1. The process ends when there are none.
-//
-// Between turns it has no stack, and looks at no channel that nobody sent to if they are the same again, in the same
-// slice: this is for those that are many and wait most of the time.
-func (s *Sim) Serve(name string, turn func(p *Proc, index int) []Case) *Proc {
-	p := &Proc{sim: s, turn: turn, woken: -1}
+	p := &Proc{sim: s, start: f}
 	p.sleep = Timer{name: sleepOf + name, of: p, turns: s.meter.Turns(name), group: s.group}
 	s.procs.Push(p)
 	s.meter.Alive(s.procs.Len(), s.now)
@@ -44,7 +36,16 @@ func (s *Sim) Serve(name string, turn func(p *Proc, index int) []Case) *Proc {
 	return p
 }
 
-// Name returns the name that Go or Serve was given.
+// Serve makes the process go on when its function, or the handler that runs now, returns: it then waits for one of
+// the cases, runs the handler, waits again, and so on until a handler calls Exit. It behaves like a process that calls
+// Select in a loop, but needs no stack while it waits; use it for processes that are many and mostly wait.
+// A handler may call Serve again to wait for other cases.
+func (p *Proc) Serve(cases ...Case) { p.serves = cases }
+
+// Exit ends a process that serves when its present handler returns.
+func (p *Proc) Exit() { p.serves = nil }
+
+// Name returns the name that Go was given.
 func (p *Proc) Name() string { return p.sleep.name[len(sleepOf):] }
 
 // Now returns the virtual time.
@@ -59,56 +60,50 @@ func (p *Proc) due(*Timer, *Sim) { p.Wake() }
 func (p *Proc) resume() {
 	*p.sleep.turns++
 	p.enabled = false
-	if p.idle != nil && p.idle() {
-		p.sim.meter.Spare(2) // this turn, and the timer before it
-		return
-	}
-	p.idle, p.sim.group = nil, p.sleep.group
-	if p.turn != nil && p.sim.stacks.Run(&p.stack, p) && p.turn == nil {
+	p.sim.group = p.sleep.group
+	if !p.ended && p.sim.stacks.Run(&p.stack, p) && p.ended {
 		p.sim.procs.Drop(func(o *Proc) bool { return o == p })
 	}
 }
 
-// run takes turns until one has to wait for the next.
+// run runs the function of the process, or the handler of the case that was chosen, and further handlers until it has
+// to wait or ends.
 func (p *Proc) run() {
-	for waits := false; !waits && p.turn != nil; {
-		if cases := p.turn(p, int(p.woken)); len(cases) > 0 {
-			waits = p.await(cases)
-		} else {
-			p.turn = nil
-		}
+	if start := p.start; start != nil {
+		p.start = nil
+		start(p)
+	} else {
+		p.serves[p.woken].handle(p)
 	}
+	for len(p.serves) > 0 {
+		if p.await(p.serves) {
+			return
+		}
+		p.serves[p.woken].handle(p)
+	}
+	p.ended = true
 }
 
 func (p *Proc) stop() {
-	p.turn = nil
+	p.ended = true
 	p.stack.Stop()
 }
 
 // Park waits until Wake is called.
 func (p *Proc) Park() { p.stack.Wait() }
 
-// ParkWhile waits like Park, but each time that it would run again it asks idle first, and waits on
-// if that is true. idle runs in the kernel without a switch of coroutines, must not wait, and sees to
-// the next wake-up itself (WakeAt): idle periodic work costs its virtual time and next to no real time.
-func (p *Proc) ParkWhile(idle func() bool) {
-	p.idle = idle
-	p.Park()
-}
-
-// Interrupt ends a ParkWhile without asking.
+// Interrupt enables a process that waits in Park until the time of WakeAt. The timer of WakeAt stops.
 func (p *Proc) Interrupt() {
 	p.sim.Stop(&p.sleep)
-	p.idle = nil
 	if !p.enabled { // the wake-up may have come at this very instant
 		p.Wake()
 	}
 }
 
-// Wake enables a process that waits in Park, ParkWhile or Sleep.
+// Wake enables a process that waits in Park or Sleep.
 func (p *Proc) Wake() { p.sim.enable(p) }
 
-// WakeAt enables the process at time t; only for a process that is about to Park or is in ParkWhile.
+// WakeAt enables the process at time t. Call it right before Park.
 func (p *Proc) WakeAt(t time.Duration) { p.sim.Set(&p.sleep, t) }
 
 // Sleep waits for d; not at all if d is not positive.
@@ -119,36 +114,39 @@ func (p *Proc) Sleep(d time.Duration) {
 	}
 }
 
-// Select waits until one of the channels has a value, receives it and returns the index of the
-// channel, whose Got then has the value. When several have one, the chooser picks; when none has, the
-// first to be sent to counts, as in Go.
-func (p *Proc) Select(cases ...Case) int {
+// Select waits until the channel of one of the cases has a value, receives the value and runs the handler of the case.
+// When several channels have a value, the chooser picks one; when none has, the first channel to be sent to wins,
+// as in Go.
+func (p *Proc) Select(cases ...Case) {
 	if p.await(cases) {
 		p.Park()
-		p.meet(nil)
+		p.register(nil)
 	}
-	return int(p.woken)
+	if handle := cases[p.woken].handle; handle != nil {
+		handle(p)
+	}
 }
 
-// await takes a value from one of the channels, or has them hand one over when there is none yet, which it reports.
+// await takes a value from one of the channels and returns false. When there is none, it returns true, and the first
+// value that is sent is handed to the process. Reusing the slice of cases skips polling channels without new sends.
 func (p *Proc) await(cases []Case) bool {
 	if known := len(p.known) > 0 && &p.known[0] == &cases[0]; !known || p.sent {
 		if p.takeOne(cases) {
 			return false
 		}
-		p.meet(cases)
+		p.register(cases)
 	}
 	p.open = true
 	return true
 }
 
-// meet has these channels know the process, in place of others.
-func (p *Proc) meet(cases []Case) {
+// register makes the process the receiver of the channels of these cases, and no longer of others.
+func (p *Proc) register(cases []Case) {
 	for _, c := range p.known {
-		c.know(nil, 0)
+		c.channel.setReceiver(nil, 0)
 	}
 	for i, c := range cases {
-		c.know(p, i)
+		c.channel.setReceiver(p, i)
 	}
 	p.known, p.sent = cases, false
 }
@@ -157,7 +155,7 @@ func (p *Proc) meet(cases []Case) {
 func (p *Proc) takeOne(cases []Case) bool {
 	ready := make([]int, 0, 8)
 	for i, c := range cases {
-		if c.Len() > 0 {
+		if c.channel.Len() > 0 {
 			ready = append(ready, i)
 		}
 	}
@@ -165,7 +163,7 @@ func (p *Proc) takeOne(cases []Case) bool {
 		return false
 	}
 	p.woken = int32(ready[p.sim.Choose(choose.SelectCase, p.Name(), len(ready))])
-	return cases[p.woken].take()
+	return cases[p.woken].channel.take()
 }
 
 // Preempt is a preemption point: between two statements that do not wait, the real process may be

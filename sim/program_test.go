@@ -22,7 +22,7 @@ type program struct {
 	Owner  []int   // the process that receives from each channel
 	Procs  [][]op  // what each process does
 	Timers []timed // what is sent by callbacks
-	Turns  bool    // processes take turns between which they receive
+	Serves bool    // processes receive through Serve instead of Recv and Select
 }
 
 type op struct {
@@ -122,8 +122,8 @@ func start(t *rapid.T, p program, o sim.Options) *run {
 		r.At(timer.At, "callback", func() { r.trySend("callback", timer.Chan) })
 	}
 	for i, ops := range p.Procs {
-		if p.Turns {
-			r.Serve(fmt.Sprint("process ", i), r.turns(i, ops))
+		if p.Serves {
+			r.Go(fmt.Sprint("process ", i), r.server(i, ops))
 			continue
 		}
 		r.Go(fmt.Sprint("process ", i), func(p *sim.Proc) {
@@ -166,15 +166,15 @@ func (r *run) do(p *sim.Proc, o op) {
 		r.receive(p, o, order, before, 0, r.chans[o.Chans[0]].Recv(p))
 	case "select":
 		order := len(r.notes)
-		i := p.Select(r.cases(o)...)
-		r.receive(p, o, order, before, i, r.chans[o.Chans[i]].Got())
+		p.Select(r.cases(o, func(p *sim.Proc, i, v int) { r.receive(p, o, order, before, i, v) })...)
 	}
 }
 
-func (r *run) cases(o op) []sim.Case {
+// cases returns the cases of a select. The handler gets the index of the case too.
+func (r *run) cases(o op, handle func(p *sim.Proc, i, v int)) []sim.Case {
 	cases := make([]sim.Case, len(o.Chans))
 	for i, c := range o.Chans {
-		cases[i] = r.chans[c]
+		cases[i] = sim.On(r.chans[c], func(p *sim.Proc, v int) { handle(p, i, v) })
 	}
 	return cases
 }

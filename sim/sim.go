@@ -52,8 +52,8 @@ func New(o Options) *Sim {
 // Now returns the virtual time.
 func (s *Sim) Now() time.Duration { return s.now }
 
-// Events returns how many timers fired and processes were resumed so far, without the idle turns that ParkWhile and
-// Unless spared, which limits do count.
+// Events returns how many timers have fired and processes have run. Ticks that Unless spared do not count here,
+// but they count toward limits.
 func (s *Sim) Events() int64 { return s.meter.Events() }
 
 // RunUntil lets time pass until t, and everything of the instant t happen. It ends early with a

@@ -17,7 +17,7 @@ func initPod() *v1.Pod {
 	}}
 }
 
-// statusesOf returns statuses as text says: NAME waiting, running, started, exit 0 or exit 1, and ready.
+// statusesOf parses a list of statuses, each NAME waiting, running, exit 0 or exit 1, and optionally started and ready.
 func statusesOf(text string) []v1.ContainerStatus {
 	var list []v1.ContainerStatus
 	for part := range strings.SplitSeq(text, ", ") {
@@ -42,8 +42,8 @@ func statusesOf(text string) []v1.ContainerStatus {
 	return list
 }
 
-// A pod is initialized when its init containers have done what the regular ones wait for, and once it is it
-// stays so (GeneratePodInitializedCondition in pkg/kubelet/status/generate.go).
+// A pod becomes Initialized when its regular init containers have succeeded and its sidecars have started, and it stays
+// Initialized (GeneratePodInitializedCondition in pkg/kubelet/status/generate.go).
 func TestInitialized(t *testing.T) {
 	for _, c := range []struct {
 		statuses string
@@ -66,28 +66,28 @@ func TestInitialized(t *testing.T) {
 		if c.was {
 			before = []v1.PodCondition{{Type: v1.PodInitialized, Status: v1.ConditionTrue}}
 		}
-		got := status.Initialized(initPod(), statusesOf(c.statuses), c.phase, before)
+		got := status.GeneratePodInitializedCondition(initPod(), before, statusesOf(c.statuses), c.phase)
 		if text := strings.TrimSpace(string(got.Status) + " " + got.Reason + " " + got.Message); text != c.want {
 			t.Errorf("%s, %s: %s, want %s", c.statuses, c.phase, text, c.want)
 		}
 	}
 }
 
-// Sidecars must be ready for the pod to be; regular init containers need not.
-func TestSidecarsAreReadyToo(t *testing.T) {
+// The ContainersReady condition requires ready sidecars. It ignores regular init containers.
+func TestContainersReadyWithSidecars(t *testing.T) {
 	for statuses, want := range map[string]string{
 		"setup exit 0, proxy running ready, app running ready": "",
 		"setup exit 0, proxy running, app running ready":       "containers with unready status: [proxy]",
 		"setup exit 0, app running":                            "containers with unknown status: [proxy], containers with unready status: [app]",
 	} {
-		if c := status.ContainersReady(initPod(), statusesOf(statuses), v1.PodRunning); c.Message != want || (c.Status == v1.ConditionTrue) != (want == "") {
+		if c := status.GenerateContainersReadyCondition(initPod(), statusesOf(statuses), v1.PodRunning); c.Message != want || (c.Status == v1.ConditionTrue) != (want == "") {
 			t.Errorf("%s: %s %q, want %q", statuses, c.Status, c.Message, want)
 		}
 	}
 }
 
-// Of a pod that is terminated every container that may have run has an end. Init containers that were never
-// started, and what comes after them, may wait for ever (TerminatePod in pkg/kubelet/status/status_manager.go).
+// TerminatePod marks every container that may have run as terminated. Containers after an init container that never started
+// stay in their waiting state (pkg/kubelet/status/status_manager.go).
 func TestTerminatePodWithInitContainers(t *testing.T) {
 	for _, c := range []struct{ init, regular, want string }{
 		{"setup waiting, proxy waiting", "app waiting", "137 - -"},
@@ -106,7 +106,7 @@ func TestTerminatePodWithInitContainers(t *testing.T) {
 		w.TerminatePod(pod, 0)
 		s := w.cached(pod)
 		var ends []string
-		for _, s := range status.AllContainers(s) {
+		for _, s := range status.AllContainerStatuses(s) {
 			end := "-"
 			if s.State.Terminated != nil {
 				end = map[int32]string{0: "0", 1: "1", 137: "137"}[s.State.Terminated.ExitCode]
@@ -119,8 +119,8 @@ func TestTerminatePodWithInitContainers(t *testing.T) {
 	}
 }
 
-// A status in which a container leaves its end for good is dropped; a sidecar never ends for good
-// (checkContainerStateTransition in status_manager.go).
+// The manager drops a status in which an init container that must not restart leaves its terminated state. Sidecars always
+// restart (checkContainerStateTransition in pkg/kubelet/status/status_manager.go).
 func TestIllegalTransitionsOfInitContainers(t *testing.T) {
 	for _, c := range []struct {
 		policy     v1.RestartPolicy

@@ -19,8 +19,8 @@ func (w *world) expect(got []string, want ...string) {
 	}
 }
 
-// A stored status goes to the API server at once, in a GET and a PATCH; the same status again does not
-// (pkg/kubelet/status/status_manager.go, like all rules here).
+// The manager writes a new status to the API immediately, with a GET and a PATCH. It ignores an unchanged status
+// (pkg/kubelet/status/status_manager.go, as all rules in this file).
 func TestChangedStatusIsPatched(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
@@ -39,7 +39,7 @@ func TestChangedStatusIsPatched(t *testing.T) {
 	}
 }
 
-// A patch has the cause of the status that it brings, or of one before it that changed Ready and was never sent.
+// A patch has the cause of its status, or of an earlier status that changed Ready and was never sent.
 func TestCauseOfAPatch(t *testing.T) {
 	w := newWorld(t)
 	w.latency = time.Second
@@ -52,16 +52,16 @@ func TestCauseOfAPatch(t *testing.T) {
 	set(0, running(pod, false), 1)
 	set(500*time.Millisecond, running(pod, true), 2)
 	set(600*time.Millisecond, another, 3)
-	set(5*time.Second, running(pod, true), 4) // what changed Ready has been sent
+	set(5*time.Second, running(pod, true), 4) // the change of Ready has been sent
 	w.until(9 * time.Second)
 	if diff := cmp.Diff([]int64{1, 2, 4}, w.causes); diff != "" {
 		t.Errorf("causes of the patches (-want +got):\n%s", diff)
 	}
 }
 
-// While the process is busy statuses pile up; it sends the newest of each pod and none in between (B55), one
-// pod after the other.
-func TestVersionsInBetweenAreNotSent(t *testing.T) {
+// Statuses stored during a sync wait for its end. The next batch sends the newest status of each pod and skips the versions
+// before it (B55).
+func TestOnlyTheNewestVersionIsSent(t *testing.T) {
 	w := newWorld(t)
 	w.latency = time.Second
 	a, b := w.pod("a"), w.pod("b")
@@ -76,13 +76,13 @@ func TestVersionsInBetweenAreNotSent(t *testing.T) {
 		"2s GET b", "3s PATCH b Running", "4s GET a", "5s PATCH a Running")
 	for _, pod := range []*v1.Pod{a, b} {
 		if !w.api[pod.Name].Status.ContainerStatuses[0].Ready {
-			t.Errorf("%s is not ready in the API, the last status says it is", pod.Name)
+			t.Errorf("%s is not ready in the API, want ready as in the last status", pod.Name)
 		}
 	}
 }
 
-// A status that the API has already is looked at and not patched.
-func TestStatusThatTheAPIHasIsNotPatched(t *testing.T) {
+// The manager does not patch a status that the API already has.
+func TestEqualStatusIsNotPatched(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
 	w.SetPodStatus(pod, running(pod, true), 0)
@@ -93,9 +93,8 @@ func TestStatusThatTheAPIHasIsNotPatched(t *testing.T) {
 	w.expect(w.until(2*time.Second), "1s GET web")
 }
 
-// Every ten seconds statuses are compared with what the kubelet heard from the API, and sent again if they
-// differ.
-func TestEveryTenSecondsTheAPIIsReconciled(t *testing.T) {
+// Every ten seconds, the manager compares all statuses with the kubelet's view of the API, and sends those that differ.
+func TestFullSyncReconciles(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
 	w.SetPodStatus(pod, running(pod, true), 0)
@@ -105,8 +104,8 @@ func TestEveryTenSecondsTheAPIIsReconciled(t *testing.T) {
 	w.expect(w.until(39*time.Second), "20s GET web", "20.01s PATCH web Running")
 }
 
-// A difference that could not be mended is tried again as soon as there is any other status to send.
-func TestFailedReconcileIsTriedAgain(t *testing.T) {
+// The manager repeats a failed reconcile as soon as there is any other status to send.
+func TestFailedReconcileIsRepeated(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.pod("a"), w.pod("b")
 	w.SetPodStatus(a, running(a, true), 0)
@@ -119,8 +118,9 @@ func TestFailedReconcileIsTriedAgain(t *testing.T) {
 	w.expect(w.until(12*time.Second), "11s GET a", "11.01s PATCH a Running", "11.02s GET b", "11.03s PATCH b Running")
 }
 
-// A kubelet that has not heard of its own patch sends it again, and finds that it need not.
-func TestReconcileGoesByWhatTheKubeletHeard(t *testing.T) {
+// A reconcile compares with the last pod that the kubelet received. A kubelet that receives no updates tries to send its
+// status again, and finds that the API has it.
+func TestReconcileUsesTheKubeletsViewOfTheAPI(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
 	w.deaf = true
@@ -128,8 +128,8 @@ func TestReconcileGoesByWhatTheKubeletHeard(t *testing.T) {
 	w.expect(w.until(25*time.Second), "0s GET web", "10ms PATCH web Running", "10s GET web", "20s GET web")
 }
 
-// A pod that the API does not have is tried once in each batch until its status is forgotten.
-func TestPodThatTheAPIDoesNotHave(t *testing.T) {
+// Each batch tries once to sync a pod that is missing in the API, until the kubelet removes its status.
+func TestPodMissingInTheAPI(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.pod("a"), w.pod("b")
 	w.SetPodStatus(b, running(b, false), 0)
@@ -144,24 +144,24 @@ func TestPodThatTheAPIDoesNotHave(t *testing.T) {
 	w.remove(a)
 	w.RemoveOrphanedStatuses(func(uid types.UID) bool { return uid == b.UID })
 	if _, ok := w.GetPodStatus(a.UID); ok {
-		t.Error("the status of a pod that is gone is still there")
+		t.Error("the status of a removed pod is still stored")
 	}
 	w.expect(w.until(30 * time.Second))
 }
 
-// Another pod of the same name is not touched, and the status of the old one is forgotten.
-func TestPodOfTheSameName(t *testing.T) {
+// The manager forgets the status of a pod if another pod has taken its name, and leaves the other pod alone.
+func TestAnotherPodOfTheSameName(t *testing.T) {
 	w := newWorld(t)
 	old := w.pod("web")
 	w.SetPodStatus(old, running(old, true), 0)
 	w.change(old, func(p *v1.Pod) { p.UID = "another" })
 	w.expect(w.until(30*time.Second), "0s GET web")
 	if _, ok := w.GetPodStatus(old.UID); ok {
-		t.Error("the status of the old pod is still there")
+		t.Error("the status of the old pod is still stored")
 	}
 }
 
-// A pod that was to be deleted is removed when it has come to its end, in the kubelet and in the API.
+// The manager deletes a pod with a deletion timestamp when the kubelet has finished it and the API shows a terminal phase.
 func TestFinishedPodIsDeleted(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
@@ -173,11 +173,11 @@ func TestFinishedPodIsDeleted(t *testing.T) {
 	w.TerminatePod(pod, 0)
 	w.expect(w.until(30*time.Second), "2s GET web", "2.01s DELETE web")
 	if _, ok := w.GetPodStatus(pod.UID); ok {
-		t.Error("the status of a deleted pod is still there")
+		t.Error("the status of a deleted pod is still stored")
 	}
 }
 
-// What is finished stays finished, whatever status comes after.
+// A later status does not make a finished pod unfinished.
 func TestFinishedStaysFinished(t *testing.T) {
 	w := newWorld(t)
 	pod := w.change(w.pod("web"), func(p *v1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} })
@@ -186,7 +186,7 @@ func TestFinishedStaysFinished(t *testing.T) {
 	w.expect(w.until(time.Second), "0s GET web", "10ms PATCH web Succeeded", "20ms DELETE web")
 }
 
-// A finished pod whose terminal phase is held back is not deleted before the API has the phase.
+// The manager deletes a finished pod only after the API shows its terminal phase.
 func TestDeleteWaitsForTheTerminalPhase(t *testing.T) {
 	w := newWorld(t)
 	w.running = true
@@ -198,7 +198,7 @@ func TestDeleteWaitsForTheTerminalPhase(t *testing.T) {
 	w.expect(w.until(30*time.Second), "10s GET web", "10.01s PATCH web Succeeded", "10.02s DELETE web")
 }
 
-// A pod that ended by itself and is deleted later is found by the pass of ten seconds.
+// The full sync deletes a pod that terminated before it got a deletion timestamp.
 func TestFinishedPodIsDeletedLater(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
@@ -209,8 +209,8 @@ func TestFinishedPodIsDeletedLater(t *testing.T) {
 	w.expect(w.until(30*time.Second), "20s GET web", "20.01s DELETE web")
 }
 
-// While the API server is down a status waits for the next one of any pod, and for the pass of ten seconds.
-func TestFailedCallsAreTriedAgain(t *testing.T) {
+// The manager repeats a failed call with the next status of any pod, and with the next full sync.
+func TestFailedCallsAreRepeated(t *testing.T) {
 	w := newWorld(t)
 	w.down = map[string]bool{"GET": true}
 	a, b := w.pod("a"), w.pod("b")
@@ -224,8 +224,8 @@ func TestFailedCallsAreTriedAgain(t *testing.T) {
 	w.expect(w.until(45*time.Second), "30s GET a", "30.01s PATCH a Running", "30.02s GET b", "30.03s PATCH b Running")
 }
 
-// A DELETE that fails is tried again by the pass of ten seconds alone: the status is there already.
-func TestFailedDeleteIsTriedAgain(t *testing.T) {
+// Only the full sync repeats a failed DELETE, because the API already has the status.
+func TestFailedDeleteIsRepeated(t *testing.T) {
 	w := newWorld(t)
 	w.down = map[string]bool{"DELETE": true}
 	pod := w.change(w.pod("web"), func(p *v1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} })
@@ -238,7 +238,7 @@ func TestFailedDeleteIsTriedAgain(t *testing.T) {
 	w.expect(w.until(45*time.Second), "20s GET web", "20.01s DELETE web")
 }
 
-// As long as containers could be running the API does not see a terminal phase.
+// The manager holds a terminal phase back while containers could be running.
 func TestTerminalPhaseIsHeldBack(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
@@ -250,14 +250,14 @@ func TestTerminalPhaseIsHeldBack(t *testing.T) {
 	w.SetPodStatus(pod, failed, 0)
 	w.expect(w.until(9*time.Second), "1s GET web") // nothing but the phase would change
 	if s := w.api["web"].Status; s.Phase != v1.PodRunning || s.Reason != "" {
-		t.Errorf("the API has phase %s, reason %q", s.Phase, s.Reason)
+		t.Errorf("the API has phase %s and reason %q, want Running without a reason", s.Phase, s.Reason)
 	}
 	w.running = false
 	w.expect(w.until(19*time.Second), "10s GET web", "10.01s PATCH web Failed")
 }
 
-// From one terminal phase to another there is nothing to hold back.
-func TestOtherTerminalPhaseIsNotHeldBack(t *testing.T) {
+// The manager does not hold back a change from one terminal phase to another.
+func TestChangeOfTerminalPhaseIsNotHeldBack(t *testing.T) {
 	w := newWorld(t)
 	w.running = true
 	pod := w.change(w.pod("web"), func(p *v1.Pod) { p.Status.Phase = v1.PodFailed })
@@ -265,7 +265,7 @@ func TestOtherTerminalPhaseIsNotHeldBack(t *testing.T) {
 	w.expect(w.until(time.Second), "0s GET web", "10ms PATCH web Succeeded")
 }
 
-// With a terminal phase nothing is ready, whatever the status says (B44).
+// A pod with a terminal phase is not ready in the API, whatever its stored status (B44).
 func TestTerminalPhaseIsNeverReady(t *testing.T) {
 	for phase, reason := range map[v1.PodPhase]string{v1.PodSucceeded: "PodCompleted", v1.PodFailed: "PodFailed"} {
 		w := newWorld(t)
@@ -279,14 +279,14 @@ func TestTerminalPhaseIsNeverReady(t *testing.T) {
 		api := w.api["web"].Status
 		for _, typ := range []v1.PodConditionType{v1.PodReady, v1.ContainersReady} {
 			if c := status.FindCondition(&api, typ); c.Status != v1.ConditionFalse || c.Reason != reason || c.LastTransitionTime.Second() != 5 {
-				t.Errorf("%s: %s is %s for %s since %v, want False for %s since second 5", phase, typ, c.Status, c.Reason, c.LastTransitionTime, reason)
+				t.Errorf("%s: %s is %s with reason %s since %v, want False with reason %s since second 5", phase, typ, c.Status, c.Reason, c.LastTransitionTime, reason)
 			}
 		}
 	}
 }
 
-// Conditions that belong to somebody else are left alone.
-func TestConditionsOfOthersAreKept(t *testing.T) {
+// A patch leaves conditions alone that the kubelet does not own.
+func TestOtherOwnersConditionsAreKept(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
 	w.change(pod, func(p *v1.Pod) {
@@ -296,6 +296,6 @@ func TestConditionsOfOthersAreKept(t *testing.T) {
 	w.until(time.Second)
 	api := w.api["web"].Status
 	if conditionIs(&api, "example.com/gate") != v1.ConditionTrue || conditionIs(&api, v1.PodReady) != v1.ConditionTrue || len(api.Conditions) != 4 {
-		t.Errorf("conditions %v", api.Conditions)
+		t.Errorf("conditions %v, want the gate and the three of the kubelet, all True", api.Conditions)
 	}
 }

@@ -13,22 +13,22 @@ import (
 	"probesim.dev/status"
 )
 
-// world is a manager between a kubelet, which the test plays, and an API server that notes what it is asked.
+// world is a Manager between a kubelet, whose calls the test makes, and an API server that logs its calls.
 type world struct {
-	causes []int64 // of the patches
 	*status.Manager
+	causes  []int64 // of the patches
 	t       *testing.T
 	sim     *sim.Sim
 	api     map[string]*v1.Pod    // by name
-	kubelet map[types.UID]*v1.Pod // the pods that the kubelet knows, as it last heard of them
-	deaf    bool                  // the kubelet does not hear of patches
+	kubelet map[types.UID]*v1.Pod // the kubelet's view of the API
+	deaf    bool                  // the kubelet receives no updates from the API
 	latency time.Duration         // of each call
 	running bool                  // containers could be running
 	down    map[string]bool       // which calls fail: GET, PATCH, DELETE
 	calls   []string
 }
 
-// start is a time that is no whole second.
+// start is the time at 0 s, with a fraction of a second.
 var start = time.Date(2000, 1, 1, 0, 0, 0, 300e6, time.UTC)
 
 func newWorld(t *testing.T) *world {
@@ -44,7 +44,7 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) now() time.Time { return start.Add(w.sim.Now()) }
 
-// until lets time pass and returns the calls since the last time.
+// until runs the simulation until t and returns the calls since the last until.
 func (w *world) until(t time.Duration) []string {
 	w.t.Helper()
 	if err := w.sim.RunUntil(t); err != nil {
@@ -93,7 +93,7 @@ func (w *world) DeletePod(p *sim.Proc, _, name string, _ int64) bool {
 	return true
 }
 
-// store puts a pod into the API, from where the kubelet hears of it.
+// store puts a pod into the API and, unless the kubelet is deaf, into the kubelet's view.
 func (w *world) store(pod *v1.Pod) {
 	w.api[pod.Name] = pod
 	if !w.deaf {
@@ -101,7 +101,7 @@ func (w *world) store(pod *v1.Pod) {
 	}
 }
 
-// pod makes a pod with one container and puts it into the API.
+// pod creates a pod with one container in the API.
 func (w *world) pod(name string) *v1.Pod {
 	pod := &v1.Pod{}
 	pod.Namespace, pod.Name, pod.UID, pod.Generation = "ns", name, types.UID("uid of "+name), 1
@@ -112,7 +112,7 @@ func (w *world) pod(name string) *v1.Pod {
 	return pod
 }
 
-// change puts a changed copy of a pod into the API and returns it.
+// change stores a changed copy of a pod in the API and returns it.
 func (w *world) change(pod *v1.Pod, f func(*v1.Pod)) *v1.Pod {
 	pod = pod.DeepCopy()
 	f(pod)
@@ -125,7 +125,7 @@ func (w *world) remove(pod *v1.Pod) {
 	delete(w.kubelet, pod.UID)
 }
 
-// running returns the status of a pod whose one container runs.
+// running returns the status of a pod with a running container.
 func running(pod *v1.Pod, ready bool) *v1.PodStatus {
 	s := &v1.PodStatus{Phase: v1.PodRunning, ContainerStatuses: []v1.ContainerStatus{{
 		Name: "app", ContainerID: "id of " + pod.Name, Ready: ready,
@@ -134,7 +134,7 @@ func running(pod *v1.Pod, ready bool) *v1.PodStatus {
 	return withConditions(pod, s)
 }
 
-// exited returns the status of a pod whose one container has ended.
+// exited returns the status of a pod with a terminated container.
 func exited(pod *v1.Pod, code int32) *v1.PodStatus {
 	s := running(pod, false)
 	s.Phase = v1.PodSucceeded
@@ -149,14 +149,14 @@ func exited(pod *v1.Pod, code int32) *v1.PodStatus {
 
 func withConditions(pod *v1.Pod, s *v1.PodStatus) *v1.PodStatus {
 	s.Conditions = []v1.PodCondition{
-		status.Initialized(pod, s.ContainerStatuses, s.Phase, nil),
-		status.Ready(pod, s.ContainerStatuses, s.Phase, nil),
-		status.ContainersReady(pod, s.ContainerStatuses, s.Phase),
+		status.GeneratePodInitializedCondition(pod, nil, s.ContainerStatuses, s.Phase),
+		status.GeneratePodReadyCondition(pod, nil, s.ContainerStatuses, s.Phase),
+		status.GenerateContainersReadyCondition(pod, s.ContainerStatuses, s.Phase),
 	}
 	return s
 }
 
-// cached returns the status that the manager has.
+// cached returns the stored status.
 func (w *world) cached(pod *v1.Pod) *v1.PodStatus {
 	w.t.Helper()
 	s, ok := w.GetPodStatus(pod.UID)

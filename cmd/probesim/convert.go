@@ -5,7 +5,7 @@ import (
 	"probesim.dev/scenarios/simulate"
 )
 
-// report makes of a run what is reported of it.
+// report converts a run for package report.
 func (s *simulation) report() *report.Run {
 	r := simulate.Result{
 		Plan: s.job.plan, Records: s.records, Internal: s.internal, End: s.end, Unreached: s.unreached, Results: s.results, Err: s.err,

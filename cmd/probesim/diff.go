@@ -22,47 +22,56 @@ func newDiff() *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
 		Use:   "diff PATH...",
-		Short: "Say what differs between versions of Kubernetes",
-		Long: `Run scenarios with two or more versions of Kubernetes and say how the runs
-differ: the first record that differs with those around it, and a table of what
-that comes to, such as when pods became Ready and how often containers were
-restarted. Of several scenarios or seeds there is a line each.
+		Short: "Compare runs of scenarios with several Kubernetes versions",
+		Long: `Run scenarios with two or more Kubernetes versions and show how the runs differ:
+the records around the first difference, and a table of what changed, such as
+the time of the first Ready and the number of restarts. With several scenarios
+or seeds, the output is one line for each.
 
-Versions are those of --kubernetes, else the oldest and the newest that the
-scenario allows (kubernetesVersions), else that are known. A scenario that
-allows one version only is passed over, unless --kubernetes names others.
+By default, diff compares the oldest and the newest version that the scenario
+allows in kubernetesVersions, or that probesim supports. It skips scenarios that
+allow only one version. --kubernetes overrides both.
 
-The words of events, which every release changes, and status patches in which
-nothing changes that a trace shows, are no difference.
+These do not count as differences: event messages, status patches without a
+visible change, and the order of records at the same instant.
 
-Exit codes, as those of diff: 0 no difference, 1 some runs differ, 2 bad usage
-or a bad file, 3 a limit was hit or the program is at fault, 130 interrupted.`,
-		Example: `  probesim diff web.yaml                            oldest and newest version
-  probesim diff web.yaml --kubernetes v1.34,v1.37   these two
-  probesim diff scenarios/ --run restart            a line for each scenario`,
+Exit codes:
+  0    no difference
+  1    some runs differ
+  2    invalid usage or an invalid file
+  3    a limit was exceeded, or probesim itself failed
+  130  interrupted`,
+		Example: `  # Compare the oldest and the newest version
+  probesim diff web.yaml
+
+  # Compare two versions
+  probesim diff web.yaml --kubernetes v1.34,v1.37
+
+  # Compare all scenarios of a directory whose name contains "restart"
+  probesim diff scenarios/ --run restart`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || slices.Contains(args, "") {
-				return errors.New("diff needs a scenario file or a folder")
+				return errors.New("diff requires a scenario file or directory")
 			}
 			return nil
 		},
-		PreRunE: refuseEmpty,
+		PreRunE: rejectEmptyFlags,
 		RunE:    func(cmd *cobra.Command, args []string) error { return diffFiles(cmd, args, o) },
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "versions to compare, such as v1.34,v1.37 or v1.34..")
-	flags.StringVar(&o.pattern, "run", "", "only scenarios whose name matches this regular expression")
-	flags.StringVar(&o.seed, "seed", "", "seeds instead of those of the scenarios: one, or a range such as 1..100")
-	flags.StringVar(&o.until, "until", "", "virtual time to run, instead of the duration of the scenarios")
-	flags.StringVarP(&o.output, "output", "o", "text", "text or json")
-	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "comparisons at once")
-	flags.Lookup("parallel").DefValue = "the number of CPUs"
+	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to compare, for example v1.34,v1.37 or v1.34..")
+	flags.StringVar(&o.pattern, "run", "", patternUsage)
+	flags.StringVar(&o.seed, "seed", "", seedUsage)
+	flags.StringVar(&o.until, "until", "", untilUsage)
+	flags.StringVarP(&o.output, "output", "o", "text", "Output `format`: text or json")
+	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "Maximum `number` of comparisons at the same time")
+	flags.Lookup("parallel").DefValue = "number of CPUs"
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.Names(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-// comparison is a scenario, with one seed or none, that is run with several versions.
+// comparison holds the runs of a scenario that differ in their version only.
 type comparison struct{ jobs []*job }
 
 func (c comparison) names() []string {
@@ -89,7 +98,7 @@ func diffFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 		}
 	}
 	if len(s.versions) == 1 {
-		return fmt.Errorf("--kubernetes: %s alone cannot be compared; known: %s", s.versions[0], strings.Join(profile.Names(), ", "))
+		return fmt.Errorf("--kubernetes: diff requires at least two versions, not only %s; supported versions: %s", s.versions[0], strings.Join(profile.Names(), ", "))
 	}
 	all, err := scenarios.Load(paths...)
 	if err != nil {
@@ -102,13 +111,13 @@ func diffFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	return runDiffs(cmd, list, o)
 }
 
-// comparisons returns what is to be compared, and tells of scenarios that are passed over.
+// comparisons returns the comparisons to make. It notes skipped scenarios on stderr.
 func (s *selection) comparisons(all []*scenarios.Scenario, stderr io.Writer) ([]comparison, error) {
 	if _, err := s.jobs(all); err != nil {
-		return nil, err // nothing has the name
+		return nil, err // no scenario matches
 	}
 	var list []comparison
-	var passed, asked []string
+	var skipped, excluded []string
 	for _, scenario := range all {
 		if s.pattern != nil && !s.pattern.MatchString(scenario.Metadata.Name) {
 			continue
@@ -116,19 +125,19 @@ func (s *selection) comparisons(all []*scenarios.Scenario, stderr io.Writer) ([]
 		one := *s
 		one.versions = s.comparable(scenario)
 		if len(one.versions) < 2 {
-			passed = append(passed, scenario.Metadata.Name)
+			skipped = append(skipped, scenario.Metadata.Name)
 			continue
 		}
-		if leavesOut(scenario, one.versions) {
-			asked = append(asked, scenario.Metadata.Name)
+		if excludes(scenario, one.versions) {
+			excluded = append(excluded, scenario.Metadata.Name)
 		}
 		list = append(list, one.bySeed(scenario)...)
 	}
-	if len(passed) > 0 {
-		fmt.Fprintf(stderr, "probesim: passed over, as their kubernetesVersions allow one version alone: %s; --kubernetes compares them all the same\n", few(passed))
+	if len(skipped) > 0 {
+		fmt.Fprintf(stderr, "probesim: skipped scenarios that allow only one version: %s; use --kubernetes to compare them anyway\n", few(skipped))
 	}
-	if len(asked) > 0 {
-		fmt.Fprintf(stderr, "probesim: with versions that their kubernetesVersions leave out: %s\n", few(asked))
+	if len(excluded) > 0 {
+		fmt.Fprintf(stderr, "probesim: scenarios run with versions that their kubernetesVersions exclude: %s\n", few(excluded))
 	}
 	if len(list) == 0 {
 		return nil, &exitError{exitUsage, errors.New("there is nothing to compare")}
@@ -136,7 +145,7 @@ func (s *selection) comparisons(all []*scenarios.Scenario, stderr io.Writer) ([]
 	return list, nil
 }
 
-// comparable returns the versions that a scenario is compared with.
+// comparable returns the versions to compare a scenario with.
 func (s *selection) comparable(scenario *scenarios.Scenario) []string {
 	if s.versions != nil {
 		return s.versions
@@ -151,8 +160,8 @@ func (s *selection) comparable(scenario *scenarios.Scenario) []string {
 	return []string{versions[0], versions[len(versions)-1]}
 }
 
-// leavesOut reports whether a scenario says that it is not for one of these versions.
-func leavesOut(scenario *scenarios.Scenario, versions []string) bool {
+// excludes reports whether kubernetesVersions of a scenario excludes one of these versions.
+func excludes(scenario *scenarios.Scenario, versions []string) bool {
 	if len(scenario.Spec.KubernetesVersions) == 0 {
 		return false
 	}
@@ -160,7 +169,7 @@ func leavesOut(scenario *scenarios.Scenario, versions []string) bool {
 	return slices.ContainsFunc(versions, func(v string) bool { return !slices.Contains(allowed, v) })
 }
 
-// bySeed returns the comparisons of a scenario: one for each seed.
+// bySeed returns the comparisons of a scenario, one for each seed.
 func (s *selection) bySeed(scenario *scenarios.Scenario) []comparison {
 	plans := s.plans(scenario)
 	seeds := len(plans) / len(s.versions)
@@ -172,7 +181,7 @@ func (s *selection) bySeed(scenario *scenarios.Scenario) []comparison {
 	return list
 }
 
-// runDiffs makes the comparisons and writes them in order.
+// runDiffs runs the comparisons and writes them in order.
 func runDiffs(cmd *cobra.Command, list []comparison, o runOptions) error {
 	var jobs []*job
 	pad := 0
@@ -193,12 +202,12 @@ func runDiffs(cmd *cobra.Command, list []comparison, o runOptions) error {
 		return writeError(err)
 	}
 	if ctx.Err() != nil && len(out.all) < len(list) {
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d of %d comparisons were made", len(out.all), len(list))}
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d of %d comparisons completed", len(out.all), len(list))}
 	}
-	return out.verdict()
+	return out.summarize()
 }
 
-// compare makes the runs of a comparison.
+// compare runs the simulations of a comparison.
 func (c comparison) compare(ctx context.Context, p *progress) *report.Diff {
 	scenario := c.jobs[0].plan.Scenario
 	d := &report.Diff{Scenario: scenario.Metadata.Name, File: scenario.File, Line: scenario.Line, Seed: c.jobs[0].plan.Seed, Names: c.names()}
@@ -227,7 +236,7 @@ type diffOutput struct {
 	many     bool
 	progress *progress
 	all      []*report.Diff
-	stopped  bool // the others are not wanted
+	stopped  bool // ignore the remaining comparisons
 }
 
 func (out *diffOutput) emit(i int, d *report.Diff) error {
@@ -247,8 +256,8 @@ func (out *diffOutput) emit(i int, d *report.Diff) error {
 	return report.DiffText(out.stdout, d, out.text)
 }
 
-// verdict ends many with how many differ, and returns the exit code as an error.
-func (out *diffOutput) verdict() error {
+// summarize writes a summary of several comparisons, and returns the exit code as an error.
+func (out *diffOutput) summarize() error {
 	differ, broken := 0, 0
 	for _, d := range out.all {
 		switch {
@@ -259,7 +268,7 @@ func (out *diffOutput) verdict() error {
 		}
 	}
 	if out.many && out.o.output != "json" {
-		if _, err := fmt.Fprintf(out.stdout, "%d compared: %d the same, %d differ\n", len(out.all), len(out.all)-differ-broken, differ); err != nil {
+		if _, err := fmt.Fprintf(out.stdout, "%d compared: %d same, %d differ\n", len(out.all), len(out.all)-differ-broken, differ); err != nil {
 			return writeError(err)
 		}
 	}

@@ -11,13 +11,13 @@ import (
 const (
 	exitOK          = 0
 	exitFailed      = 1   // an expectation failed
-	exitUsage       = 2   // bad usage, or a bad file
-	exitBroken      = 3   // a limit was hit, or the program is at fault
-	exitInterrupted = 130 // as shells report it
-	exitPipe        = 141 // stdout was closed, as shells report it
+	exitUsage       = 2   // invalid usage or an invalid file
+	exitBroken      = 3   // a limit was exceeded, or probesim itself failed
+	exitInterrupted = 130 // 128 + SIGINT
+	exitPipe        = 141 // 128 + SIGPIPE: the reader closed stdout
 )
 
-// exitError ends the program with a code, and a message if there is one.
+// exitError ends the program with an exit code, and a message unless err is nil.
 type exitError struct {
 	code int
 	err  error
@@ -25,7 +25,7 @@ type exitError struct {
 
 func (e *exitError) Error() string { return fmt.Sprint(e.err) }
 
-// checkedWriter remembers the first error of writing. Cobra forgets those of help.
+// checkedWriter remembers the first write error, because cobra ignores write errors of help texts.
 type checkedWriter struct {
 	io.Writer
 	err error
@@ -39,7 +39,7 @@ func (w *checkedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// writeError ends the program because of an error of writing: quietly if nobody reads any more.
+// writeError returns the exit for a write error. It is silent if the reader closed the pipe.
 func writeError(err error) error {
 	if errors.Is(err, syscall.EPIPE) {
 		return &exitError{code: exitPipe}

@@ -12,7 +12,7 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// failing is a writer that takes so many writes and then has an error.
+// failing is a writer that fails after a number of writes.
 type failing struct {
 	writes int
 	err    error
@@ -25,7 +25,7 @@ func (w *failing) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A reader that went away ends the command quietly; a full disk does not.
+// TestWriteErrors: a closed pipe ends the command silently, a full disk with an error.
 func TestWriteErrors(t *testing.T) {
 	commands := [][]string{{"version"}, {"completion", "bash"}, {"completion", "zsh"}, {"completion"}, {"--help"}, {"help", "run"}, {}}
 	for _, format := range outputs {
@@ -42,7 +42,7 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// A trace that nobody reads is not written to its end, nor the run made to its end.
+// TestStreamStopsWithItsReader: a long run stops when the reader of its trace closes the pipe.
 func TestStreamStopsWithItsReader(t *testing.T) {
 	args := []string{"run", library, "--run", "^exec-liveness$", "-o", "jsonl", "--until", "720h"}
 	done := make(chan int, 1)
@@ -55,11 +55,11 @@ func TestStreamStopsWithItsReader(t *testing.T) {
 			t.Errorf("exit code %d", code)
 		}
 	case <-time.After(20 * time.Second):
-		t.Error("it went on")
+		t.Error("the run did not stop")
 	}
 }
 
-// A panic within a run is caught, names the run and is the program's fault.
+// TestPanicIsCaught: a panic in a run becomes an error that names the command to repeat the run.
 func TestPanicIsCaught(t *testing.T) {
 	all, err := scenarios.Load(library)
 	if err != nil {
@@ -77,7 +77,7 @@ func TestPanicIsCaught(t *testing.T) {
 		}
 	}
 	out := &output{cases: []report.Case{{Runs: []*report.Run{run}}}}
-	if err := out.verdict(); err == nil || err.(*exitError).code != exitBroken {
-		t.Errorf("the verdict is %v", err)
+	if err := out.exitCode(); err == nil || err.(*exitError).code != exitBroken {
+		t.Errorf("the exit is %v", err)
 	}
 }

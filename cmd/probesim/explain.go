@@ -14,18 +14,26 @@ func newExplain() *cobra.Command {
 	recursive := false
 	cmd := &cobra.Command{
 		Use:   "explain [PATH]",
-		Short: "Say what a field of a scenario or of a manifest means",
-		Long: `Say what a field of a scenario file means, what type it has and which fields are
-in it. PATH are the names of the fields that lead to it, with dots; it may begin
-with the kind of object, which is scenario if it is left out. Lists need no
-index; the paths that errors give will do.`,
-		Example: `  probesim explain                                  a Scenario
-  probesim explain spec.pods.containers.behavior    the rules of a container
-  probesim explain spec.expect --recursive          all fields below
+		Short: "Get documentation for a field of a scenario or manifest",
+		Long: `Describe a field of a scenario file: its meaning, its type and the fields in it.
+
+PATH is the path of the field, with dots between the names. It may start with
+the kind of object; the default kind is scenario. Lists need no index. You can
+also paste the path from an error message.`,
+		Example: `  # Describe the Scenario object
+  probesim explain
+
+  # Describe the rules for the behavior of a container
+  probesim explain spec.pods.containers.behavior
+
+  # List all fields of an expectation
+  probesim explain spec.expect --recursive
+
+  # Describe a field of a Pod
   probesim explain pod.spec.containers.livenessProbe`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return fmt.Errorf("explain takes one path, and there are %d", len(args))
+				return fmt.Errorf("explain takes at most one path, not %d", len(args))
 			}
 			return nil
 		},
@@ -38,7 +46,7 @@ index; the paths that errors give will do.`,
 			return place.Print(cmd.OutOrStdout(), min(cmp.Or(textOptions(cmd.OutOrStdout()).Width, 80), 100), recursive)
 		},
 	}
-	cmd.Flags().BoolVar(&recursive, "recursive", false, "all fields below, without what they mean")
+	cmd.Flags().BoolVar(&recursive, "recursive", false, "List all fields below, without their descriptions.")
 	return cmd
 }
 
@@ -58,16 +66,17 @@ func completePath(_ *cobra.Command, args []string, prefix string) ([]string, cob
 func newSchema() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
-		Short: "Print the JSON Schema of scenario files, for editors",
-		Long: `Print the JSON Schema (draft-07) of a document of a scenario file, a Scenario or
-a workload, for editors that check and complete YAML. With the YAML language
-server, a file names its schema in its first line:
+		Short: "Print the JSON Schema of scenario files",
+		Long: `Print the JSON Schema (draft-07) of scenario files, for editors that validate
+and complete YAML. It describes one document of a file: a Scenario or a
+workload. With the YAML language server, name the schema in the first line of
+the scenario file:
 
   # yaml-language-server: $schema=probesim.schema.json
 
-What is right for the schema may be wrong in other ways, such as the name of a
-container that the pod does not have: that is what 'probesim run' says.`,
-		Example: "  probesim schema > probesim.schema.json",
+The schema does not find every error. For example, 'probesim run' also reports
+the name of a container that the pod does not have.`,
+		Example: "  # Write the schema to a file\n  probesim schema > probesim.schema.json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			text, err := schema.JSON()

@@ -15,38 +15,38 @@ import (
 // readManifest reads a file of manifests.
 func readManifest(path string) ([]byte, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("%s is a folder: name a file in it", path)
+		return nil, fmt.Errorf("%s is a directory: specify a file in it", path)
 	}
 	data, err := scenarios.ReadFile(filepath.ToSlash(path))
 	if err != nil {
 		if info, statErr := os.Stat(path); statErr == nil && !info.Mode().IsRegular() {
-			err = fmt.Errorf("%w: have it come from stdin, with -f -", err)
+			err = fmt.Errorf("%w: pass it through stdin with -f -", err)
 		}
 		return nil, fmt.Errorf("%s: cannot be read: %w", path, err)
 	}
 	return data, nil
 }
 
-// readStdin reads no more than a scenario file may have.
+// readStdin reads stdin up to the maximum size of a scenario file.
 func readStdin(stdin io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(stdin, strict.MaxFileSize+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("stdin cannot be read: %w", err)
 	case len(data) > strict.MaxFileSize:
-		return nil, fmt.Errorf("stdin has more than %d MiB, the most that a scenario file may have", strict.MaxFileSize>>20)
+		return nil, fmt.Errorf("stdin is larger than %d MiB, the maximum size of a scenario file", strict.MaxFileSize>>20)
 	}
 	return data, nil
 }
 
-// writeFile writes a file as a whole or not at all. It overwrites one only if it is told to, and then keeps its mode, and a
-// link that leads to it.
+// writeFile writes a file completely or not at all. It replaces an existing file only if overwrite is set, and then keeps its
+// mode and follows symbolic links.
 func writeFile(path string, data []byte, overwrite bool) error {
 	target, err := filepath.EvalSymlinks(path)
 	switch {
 	case err == nil && overwrite:
 		err = replace(target, data)
-	default: // also where it is there: that is an error then
+	default: // fails if the file exists
 		err = create(path, data)
 	}
 	switch {
@@ -58,7 +58,7 @@ func writeFile(path string, data []byte, overwrite bool) error {
 	return nil
 }
 
-// create writes a file that is not there yet.
+// create writes a new file.
 func create(path string, data []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
@@ -71,23 +71,23 @@ func create(path string, data []byte) error {
 	return err
 }
 
-// replace puts a file with that text in the place of another one, in one step.
+// replace atomically replaces a file.
 func replace(path string, data []byte) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return errors.New("it is not a regular file")
+		return errors.New("not a regular file")
 	}
-	if info.Mode().Perm()&0o200 == 0 { // which a rename would pass over
-		return errors.New("it is read-only")
+	if info.Mode().Perm()&0o200 == 0 { // a rename would ignore this
+		return errors.New("file is read-only")
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // of no effect once it is renamed
+	defer os.Remove(f.Name()) // has no effect after the rename
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
@@ -98,7 +98,7 @@ func replace(path string, data []byte) error {
 	return os.Rename(f.Name(), path)
 }
 
-// pathless returns what an error of the file system says without the path.
+// pathless strips the path from an error of the file system.
 func pathless(err error) error {
 	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathError.Err

@@ -8,12 +8,12 @@ import (
 	"probesim.dev/report"
 )
 
-// finish writes what there is to say in the end, and returns the exit code as an error.
+// finish writes reports over all runs, and returns the exit code as an error.
 func (out *output) finish(interrupted bool) error {
 	out.progress.stop()
-	interrupted = interrupted && out.complete() < len(out.jobs)
+	interrupted = interrupted && out.completed() < len(out.jobs)
 	if interrupted && slices.Contains([]string{"json", "junit", "html", "github"}, out.format) {
-		out.addUnmade()
+		out.addSkipped()
 	}
 	var err error
 	switch out.format {
@@ -40,18 +40,18 @@ func (out *output) finish(interrupted bool) error {
 	if interrupted {
 		return &exitError{exitInterrupted, out.interruption()}
 	}
-	return out.verdict()
+	return out.exitCode()
 }
 
-// interruption says how far it came.
+// interruption says how many runs completed.
 func (out *output) interruption() error {
 	if j := out.jobs[0]; len(out.jobs) == 1 && out.emitted == 1 {
 		return fmt.Errorf("interrupted at %s of %s", value.Format(out.cases[0].Runs[0].Until), value.Format(j.until))
 	}
-	return fmt.Errorf("interrupted: %d of %d runs were made", out.complete(), len(out.jobs))
+	return fmt.Errorf("interrupted: %d of %d runs completed", out.completed(), len(out.jobs))
 }
 
-func (out *output) complete() int {
+func (out *output) completed() int {
 	n := 0
 	for i := range out.cases {
 		for _, r := range out.cases[i].Runs {
@@ -63,7 +63,7 @@ func (out *output) complete() int {
 	return n
 }
 
-func (out *output) verdict() error {
+func (out *output) exitCode() error {
 	code := exitOK
 	for i := range out.cases {
 		switch out.cases[i].Outcome() {

@@ -11,7 +11,7 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// annotate writes an annotation for GitHub for each thing that is wrong in files.
+// annotate writes a GitHub annotation for each error in scenario files.
 func annotate(w io.Writer, err error) {
 	var all scenarios.Errors
 	if !errors.As(err, &all) {
@@ -23,12 +23,12 @@ func annotate(w io.Writer, err error) {
 		if e.Path != "" {
 			message = e.Path + ": " + message
 		}
-		report.Annotate(w, report.Annotation{File: repositoryPath(e.File), Line: e.Line, Column: e.Column, Title: "bad scenario file", Message: message})
+		report.Annotate(w, report.Annotation{File: repositoryPath(e.File), Line: e.Line, Column: e.Column, Title: "invalid scenario file", Message: message})
 	}
 }
 
-// repositoryPath returns the path of a file from the root of the repository that a workflow of GitHub Actions has
-// checked out, which is what annotations need; elsewhere the path as it is.
+// repositoryPath returns the path of a file relative to the repository that a GitHub Actions workflow has checked out, as
+// annotations need it. It returns files outside the repository unchanged.
 func repositoryPath(file string) string {
 	root := os.Getenv("GITHUB_WORKSPACE")
 	if root == "" {

@@ -16,7 +16,7 @@ import (
 
 // initOptions are the flags of init.
 type initOptions struct {
-	manifests []string // one
+	manifests []string // exactly one; a slice detects repeated flags
 	output    string
 	force     bool
 }
@@ -25,42 +25,45 @@ func newInit() *cobra.Command {
 	var o initOptions
 	cmd := &cobra.Command{
 		Use:   "init -f MANIFEST",
-		Short: "Write a scenario for a manifest, to begin with",
-		Long: `Write a scenario for a manifest, to begin with: for each container how long it
-takes to start, what it answers to its probes and how it ends; what is expected
-then, which holds as written; and as comments what to try next.
+		Short: "Write a first scenario for a manifest",
+		Long: `Write a first scenario for a manifest. For each container the scenario says how
+long it takes to start, how it answers its probes and how it exits. It contains
+expectations that hold, and comments with ideas for what to try next.
 
-The manifest may have Pods, Deployments, StatefulSets, DaemonSets, ReplicaSets,
-Jobs and CronJobs, several of them and in lists. Objects of other kinds are
-passed over. The scenario refers to the manifest by its path; what comes from
-stdin is copied into the scenario.
+The manifest may contain Pods, Deployments, StatefulSets, DaemonSets,
+ReplicaSets, Jobs and CronJobs, also in lists. Objects of other kinds are
+ignored. The scenario refers to the manifest by its path. A manifest from stdin
+is copied into the scenario.
 
-Without -o the scenario goes to stdout. A file that is there is not overwritten
-without --force.`,
-		Example: `  probesim init -f pod.yaml -o scenario.yaml      write it, then
-  probesim run scenario.yaml                      run it
+The scenario is written to stdout unless you specify a file with -o. An existing
+file is overwritten only with --force.`,
+		Example: `  # Write a scenario for a manifest, then run it
+  probesim init -f pod.yaml -o scenario.yaml
+  probesim run scenario.yaml
+
+  # Write a scenario for a Deployment in a cluster
   kubectl get deployment web -o yaml | probesim init -f - -o web.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 0 && len(o.manifests) == 0:
-				return fmt.Errorf("init takes its manifest with -f\nDid you mean 'probesim init -f %s'?", quote(args[0]))
+				return fmt.Errorf("init requires -f before the manifest\nDid you mean 'probesim init -f %s'?", quote(args[0]))
 			case len(args) > 0:
-				return fmt.Errorf("init takes no arguments, and there is %s", strict.Quote(args[0]))
+				return fmt.Errorf("init takes no arguments: unexpected %s", strict.Quote(args[0]))
 			case len(o.manifests) == 0 || o.manifests[0] == "":
-				return errors.New("init needs a manifest: -f pod.yaml, or -f - for stdin")
+				return errors.New("init requires a manifest: -f pod.yaml, or -f - for stdin")
 			case len(o.manifests) > 1:
-				return errors.New("init takes one manifest, which may have several documents: cat a.yaml b.yaml | probesim init -f -")
+				return errors.New("init takes only one manifest, which may have several documents: cat a.yaml b.yaml | probesim init -f -")
 			}
 			return nil
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
-		PreRunE:           refuseEmpty,
+		PreRunE:           rejectEmptyFlags,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return initScenario(cmd, o) },
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "the `manifest`, or - for stdin")
-	flags.StringVarP(&o.output, "output", "o", "", "`file` to write the scenario to (default stdout)")
-	flags.BoolVar(&o.force, "force", false, "overwrite the file")
+	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "File with the `manifest`, or - for stdin.")
+	flags.StringVarP(&o.output, "output", "o", "", "Write the scenario to this `file` (default stdout).")
+	flags.BoolVar(&o.force, "force", false, "Overwrite an existing file.")
 	yamlFiles := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 	}
@@ -73,7 +76,7 @@ func initScenario(cmd *cobra.Command, o initOptions) error {
 	if o.output == "-" {
 		o.output = ""
 	}
-	if err := o.mayWrite(); err != nil {
+	if err := o.checkTarget(); err != nil {
 		return &exitError{exitUsage, err}
 	}
 	d, err := o.read(cmd.InOrStdin())
@@ -95,17 +98,17 @@ func initScenario(cmd *cobra.Command, o initOptions) error {
 	return err
 }
 
-// mayWrite refuses what is there before any work is done.
-func (o *initOptions) mayWrite() error {
+// checkTarget rejects an existing file before any work starts.
+func (o *initOptions) checkTarget() error {
 	if o.output == "" {
 		return nil
 	}
 	info, err := os.Stat(o.output)
 	switch {
 	case err == nil && info.IsDir():
-		return fmt.Errorf("%s is a folder: name a file in it", o.output)
+		return fmt.Errorf("%s is a directory: specify a file in it", o.output)
 	case err == nil && o.manifests[0] != "-" && sameFile(o.manifests[0], info):
-		return fmt.Errorf("%s is the manifest itself: write the scenario to another file", o.output)
+		return fmt.Errorf("%s is the manifest itself: specify another file", o.output)
 	case err == nil && !o.force:
 		return exists(o.output)
 	}
@@ -113,7 +116,7 @@ func (o *initOptions) mayWrite() error {
 }
 
 func exists(path string) error {
-	return fmt.Errorf("%s is there already: name another file, or overwrite it with --force", path)
+	return fmt.Errorf("%s already exists: specify another file, or overwrite it with --force", path)
 }
 
 func sameFile(path string, other os.FileInfo) bool {
@@ -121,7 +124,7 @@ func sameFile(path string, other os.FileInfo) bool {
 	return err == nil && os.SameFile(info, other)
 }
 
-// read reads the manifest and finds how the scenario refers to it.
+// read reads the manifest, and determines the path by which the scenario refers to it.
 func (o *initOptions) read(stdin io.Reader) (draft.Options, error) {
 	words := []string{"probesim init -f", quote(o.manifests[0])}
 	d := draft.Options{Manifest: filepath.ToSlash(o.manifests[0]), Run: "probesim run FILE"}
@@ -143,9 +146,9 @@ func (o *initOptions) read(stdin io.Reader) (draft.Options, error) {
 	return d, err
 }
 
-// relative returns the path of a file from a folder, with slashes.
-func relative(folder, file string) (string, error) {
-	from, err := filepath.Abs(folder)
+// relative returns the path of a file relative to a directory, with slashes.
+func relative(dir, file string) (string, error) {
+	from, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
 	}

@@ -12,8 +12,7 @@ import (
 
 const library = "../../scenarios/library/quickstart"
 
-// A report of an interrupted command lists the runs that were not made as errors: a report without them
-// would read as a success.
+// TestInterrupted: a report of an interrupted command lists the missing runs as errors. Without them it would read as a success.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -25,13 +24,13 @@ func TestInterrupted(t *testing.T) {
 		if !strings.Contains(stdout.String(), want) || !strings.Contains(stdout.String(), "interrupted") {
 			t.Errorf("%s: no %q in\n%.600s", format, want, stdout.String())
 		}
-		if got := stderr.String(); !strings.Contains(got, "of 200 runs were made") {
+		if got := stderr.String(); !strings.Contains(got, "of 200 runs completed") {
 			t.Errorf("%s: stderr is %q", format, got)
 		}
 	}
 }
 
-// An interrupted run shows what is known of it, and checks what it came to.
+// TestInterruptedRun: an interrupted run shows its records so far, and checks expectations that need no more.
 func TestInterruptedRun(t *testing.T) {
 	all, err := scenarios.Load(library)
 	if err != nil {
@@ -47,11 +46,11 @@ func TestInterruptedRun(t *testing.T) {
 			cancel()
 		}
 	})
-	if err := out.emit(0, out.show(s)); err != nil {
+	if err := out.emit(0, out.render(s)); err != nil {
 		t.Fatal(err)
 	}
 	if err := out.finish(true); err == nil || err.Error() != "interrupted at 1h of 24h" || err.(*exitError).code != exitInterrupted {
-		t.Errorf("it ends with %v", err)
+		t.Errorf("got error %v", err)
 	}
 	for _, want := range []string{"exec-liveness  v1.37.0  1h  ", "liveness-exec\n", "Events:", "ok       documented", "ERROR    interrupted"} {
 		if !strings.Contains(stdout.String(), want) {

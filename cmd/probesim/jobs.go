@@ -12,16 +12,16 @@ import (
 	"probesim.dev/scenarios/simulate"
 )
 
-// job is one run that is to be made.
+// job is one run to simulate.
 type job struct {
 	plan   *scenarios.Plan
 	until  time.Duration
-	group  int // runs of one scenario and version have the same
-	alone  bool
-	replay string // command that makes this run again
+	group  int    // the same for all runs of one scenario and version
+	alone  bool   // the only run of its group
+	replay string // command that repeats this run
 }
 
-// jobs returns the runs of the scenarios that are selected, in the order of the files.
+// jobs returns the selected runs, in the order of the files.
 func (s *selection) jobs(all []*scenarios.Scenario) ([]*job, error) {
 	var jobs []*job
 	group := 0
@@ -37,7 +37,7 @@ func (s *selection) jobs(all []*scenarios.Scenario) ([]*job, error) {
 		}
 	}
 	if len(jobs) == 0 {
-		return nil, &exitError{exitUsage, fmt.Errorf("no scenario has a name that matches %s; there are: %s", strconv.Quote(s.pattern.String()), few(names(all)))}
+		return nil, &exitError{exitUsage, fmt.Errorf("no scenario name matches %s; the scenarios are: %s", strconv.Quote(s.pattern.String()), few(names(all)))}
 	}
 	for i, j := range jobs {
 		j.alone = (i == 0 || jobs[i-1].group != j.group) && (i+1 == len(jobs) || jobs[i+1].group != j.group)
@@ -45,7 +45,7 @@ func (s *selection) jobs(all []*scenarios.Scenario) ([]*job, error) {
 	return jobs, nil
 }
 
-// names returns the names of scenarios, each once, in the order of the files.
+// names returns the distinct names of scenarios, in the order of the files.
 func names(all []*scenarios.Scenario) []string {
 	var list []string
 	for _, scenario := range all {
@@ -56,16 +56,16 @@ func names(all []*scenarios.Scenario) []string {
 	return list
 }
 
-// few lists names, the first of them where there are many.
+// few lists up to 20 names, and says how many more there are.
 func few(names []string) string {
-	const most = 20
-	if more := len(names) - most; more > 1 {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", more)
+	const limit = 20
+	if more := len(names) - limit; more > 1 {
+		return strings.Join(names[:limit], ", ") + fmt.Sprintf(" and %d more", more)
 	}
 	return strings.Join(names, ", ")
 }
 
-// plans returns the runs of one scenario with what the flags say instead.
+// plans returns the runs of a scenario, with the versions and seeds of the flags if there are any.
 func (s *selection) plans(scenario *scenarios.Scenario) []*scenarios.Plan {
 	if s.seeds == nil && s.versions == nil {
 		return scenario.Plans()
@@ -90,7 +90,7 @@ func (s *selection) plans(scenario *scenarios.Scenario) []*scenarios.Plan {
 	return plans
 }
 
-// planned returns the versions that a scenario has runs of.
+// planned returns the versions that a scenario runs with.
 func planned(scenario *scenarios.Scenario) []string {
 	var versions []string
 	for _, p := range scenario.Plans() {

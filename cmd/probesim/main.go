@@ -1,5 +1,4 @@
-// Command probesim runs the liveness, readiness and startup probes of Pods through kubelet logic on a
-// virtual clock and says what the kubelet does.
+// Command probesim simulates how the kubelet reacts to the liveness, readiness and startup probes of Pods, on a virtual clock.
 package main
 
 import (
@@ -16,7 +15,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second one ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal ends the process immediately
 	os.Exit(execute(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -42,27 +41,38 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return coded.code
 }
 
-// hint says what to do after bad usage.
+// hint suggests what to type instead after a usage error.
 func hint(command *cobra.Command, args []string) string {
 	if !command.HasParent() && len(args) > 0 {
 		if _, err := os.Stat(args[0]); err == nil {
 			return "Did you mean 'probesim run " + quote(args[0]) + "'?"
 		}
 	}
-	return "Run '" + command.CommandPath() + " --help' for usage"
+	return "See '" + command.CommandPath() + " --help' for usage"
 }
 
 func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "probesim",
-		Short: "Say what a kubelet makes of your probes",
-		Long: `probesim runs the liveness, readiness and startup probes of Pods through
-kubelet logic on a virtual clock, against containers whose programs follow a
-script, and says what the kubelet does: when each probe runs, when the pod
-becomes Ready, when a container is killed, restarted, backed off. An hour of
-node time takes milliseconds, and the same input gives the same trace, byte for
-byte, on every machine.`,
-		Example:       "  probesim run scenarios/library/quickstart\n  probesim run my-scenario.yaml -o jsonl",
+		Short: "Simulate how the kubelet reacts to your probes",
+		Long: `probesim shows how the kubelet reacts to the liveness, readiness and startup
+probes of your Pods, without a cluster.
+
+You write a scenario: your manifest, and how its containers behave, such as slow
+starts, garbage collection pauses and outages. probesim simulates the kubelet on
+a virtual clock and shows when each probe runs, when the Pod becomes Ready, and
+when the kubelet kills, restarts or backs off a container.
+
+An hour of node time takes milliseconds. The same input gives the same trace,
+byte for byte, on every machine.`,
+		Example: `  # Write a first scenario for a manifest
+  probesim init -f pod.yaml -o scenario.yaml
+
+  # Run the scenario and draw its timeline
+  probesim run scenario.yaml
+
+  # Explain the first restart of a container
+  probesim why scenario.yaml --restart 1`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}

@@ -23,7 +23,7 @@ import (
 // outputs are the values of --output.
 var outputs = []string{"timeline", "lines", "jsonl", "json", "junit", "html", "perfetto", "github"}
 
-// maxTimelines is the number of runs up to which each is shown as a timeline unless told otherwise.
+// maxTimelines is the largest number of runs for which timeline is the default output.
 const maxTimelines = 4
 
 func (o *runOptions) checkOutput() error {
@@ -33,7 +33,7 @@ func (o *runOptions) checkOutput() error {
 	return nil
 }
 
-// output writes what became of the runs.
+// output writes the results of runs.
 type output struct {
 	format   string
 	verbose  bool
@@ -41,26 +41,26 @@ type output struct {
 	stderr   io.Writer
 	text     report.Options
 	jobs     []*job
-	pad      int // width of the names in lines
+	pad      int // width of the name column in lines
 	progress *progress
 
-	emitted     int  // so many of the jobs are in cases
-	interrupted bool // the others are not wanted
+	emitted     int  // number of jobs in cases
+	interrupted bool // ignore the remaining jobs
 
 	cases    []report.Case
 	page     html.Page
 	perfetto *perfetto.Writer
-	group    [][]expect.Result // of the runs of the last case
-	told     map[string]*int64 // why runs of the last case failed, with the first seed of each
+	group    [][]expect.Result // results of the runs of the last case
+	shown    map[string]*int64 // failure details of the last case that were written, with the first seed of each
 }
 
-// made is a run with the text that is written of it.
-type made struct {
+// finished is a completed run and its output.
+type finished struct {
 	run     *report.Run
 	results []expect.Result
 	text    []byte
-	detail  []byte // why it failed, in lines
-	err     error  // of writing
+	detail  []byte // why the run failed, for lines
+	err     error  // write error
 }
 
 func runJobs(cmd *cobra.Command, jobs []*job, o runOptions) error {
@@ -69,9 +69,9 @@ func runJobs(cmd *cobra.Command, jobs []*job, o runOptions) error {
 	ctx := cmd.Context()
 	ahead := 4 * o.parallel
 	if out.format == "jsonl" || out.format == "perfetto" {
-		ahead = o.parallel // their text is as large as what it is made from
+		ahead = o.parallel // their output is as large as the trace
 	}
-	err := inOrder(ctx, len(jobs), o.parallel, ahead, func(i int) made { return out.make(ctx, jobs[i]) }, out.emit)
+	err := inOrder(ctx, len(jobs), o.parallel, ahead, func(i int) finished { return out.run(ctx, jobs[i]) }, out.emit)
 	if err == nil {
 		err = out.finish(ctx.Err() != nil)
 	}
@@ -99,17 +99,17 @@ func newOutput(cmd *cobra.Command, jobs []*job, o runOptions) *output {
 	return out
 }
 
-// make makes a run and its text. It is called from several goroutines.
-func (out *output) make(ctx context.Context, j *job) made {
+// run runs a job and renders its output. Several goroutines call it.
+func (out *output) run(ctx context.Context, j *job) finished {
 	if out.format == "jsonl" && len(out.jobs) == 1 {
 		return out.stream(ctx, j)
 	}
-	return out.show(j.simulate(ctx, out.verbose, nil, out.progress.virtual()))
+	return out.render(j.simulate(ctx, out.verbose, nil, out.progress.virtual()))
 }
 
-// show makes the text of a run.
-func (out *output) show(s *simulation) made {
-	m := made{run: s.report(), results: s.results}
+// render renders the output of a run.
+func (out *output) render(s *simulation) finished {
+	m := finished{run: s.report(), results: s.results}
 	var b bytes.Buffer
 	switch out.format {
 	case "timeline":
@@ -136,8 +136,8 @@ func (out *output) show(s *simulation) made {
 	return m
 }
 
-// emit takes the runs in order.
-func (out *output) emit(i int, m made) error {
+// emit writes the output of the next run, in the order of the jobs.
+func (out *output) emit(i int, m finished) error {
 	if m.err != nil {
 		return m.err
 	}
@@ -152,7 +152,7 @@ func (out *output) emit(i int, m made) error {
 		return err
 	}
 	j, c := out.jobs[i], out.caseOf(i)
-	if err := out.tell(m); err != nil {
+	if err := out.writeDetail(m); err != nil {
 		return err
 	}
 	c.Runs = append(c.Runs, m.run)
@@ -166,7 +166,7 @@ func (out *output) emit(i int, m made) error {
 		m.run.Records = nil
 	}
 	if out.format == "jsonl" {
-		if err := out.explain(m.run.Expectations, m.run.Err, m.run.Replay); err != nil {
+		if err := out.writeFailures(m.run.Expectations, m.run.Err, m.run.Replay); err != nil {
 			return err
 		}
 	}
@@ -180,31 +180,31 @@ func (out *output) emit(i int, m made) error {
 	return nil
 }
 
-// caseOf returns the case of a job, a new one if the job before is of another case.
+// caseOf returns the case of a job. It adds a case if the previous job belongs to another one.
 func (out *output) caseOf(i int) *report.Case {
 	if i == 0 || out.jobs[i-1].group != out.jobs[i].group {
 		out.cases = append(out.cases, newCase(out.jobs[i]))
-		out.group, out.told = nil, map[string]*int64{}
+		out.group, out.shown = nil, map[string]*int64{}
 	}
 	return &out.cases[len(out.cases)-1]
 }
 
-// addUnmade lists the runs that were not made: a report without them would read as a success.
-func (out *output) addUnmade() {
+// addSkipped adds the runs that did not complete as interrupted. A report without them would read as a success.
+func (out *output) addSkipped() {
 	for i := out.emitted; i < len(out.jobs); i++ {
 		j, c := out.jobs[i], out.caseOf(i)
 		c.Runs = append(c.Runs, (&simulation{job: j, err: errInterrupted}).report())
 	}
 }
 
-// endCase checks what one run of the case is enough for.
+// endCase checks the expectations that need to hold in only some runs of the case.
 func (out *output) endCase(c *report.Case) error {
 	c.Expectations = simulate.Expectations(expect.Some(out.group))
 	switch out.format {
 	case "timeline", "lines", "github":
 		return report.CaseLine(out.stdout, c, out.pad, out.text)
 	case "jsonl":
-		return out.explain(c.Expectations, nil, "")
+		return out.writeFailures(c.Expectations, nil, "")
 	}
 	return nil
 }

@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// inOrder works on n things, so many at once, and hands over the results in order. It begins none that is more
-// than so many ahead of the first that was not handed over: that bounds the results that wait. When ctx is done it begins nothing new and hands over what is done, up to the
-// first that is not. It stops when emit returns an error.
-func inOrder[T any](ctx context.Context, n, parallel, most int, work func(int) T, emit func(int, T) error) error {
+// inOrder calls work for 0 to n-1 in parallel, and passes the results to emit in order. To bound the number of waiting results,
+// no more than ahead calls of work start before the result of the first of them is emitted. When ctx is done, inOrder starts no
+// more work and emits the results up to the first missing one. It stops when emit returns an error.
+func inOrder[T any](ctx context.Context, n, parallel, ahead int, work func(int) T, emit func(int, T) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	results := make([]chan T, n)
 	for i := range results {
 		results[i] = make(chan T, 1)
 	}
-	ahead := make(chan struct{}, most) // begun and not handed over
+	started := make(chan struct{}, ahead) // started and not yet emitted
 	next := make(chan int)
-	go deal(ctx, n, ahead, next)
+	go deal(ctx, n, started, next)
 
 	var workers sync.WaitGroup
 	for range min(parallel, n) {
@@ -40,7 +40,7 @@ func inOrder[T any](ctx context.Context, n, parallel, most int, work func(int) T
 		if !ok {
 			return nil
 		}
-		<-ahead
+		<-started
 		if err := emit(i, r); err != nil {
 			return err
 		}
@@ -48,12 +48,12 @@ func inOrder[T any](ctx context.Context, n, parallel, most int, work func(int) T
 	return nil
 }
 
-// deal hands out the numbers below n as long as there is room ahead.
-func deal(ctx context.Context, n int, ahead chan<- struct{}, next chan<- int) {
+// deal sends the numbers below n to next, while started has room.
+func deal(ctx context.Context, n int, started chan<- struct{}, next chan<- int) {
 	defer close(next)
 	for i := range n {
 		select {
-		case ahead <- struct{}{}:
+		case started <- struct{}{}:
 		case <-ctx.Done():
 			return
 		}
@@ -65,7 +65,7 @@ func deal(ctx context.Context, n int, ahead chan<- struct{}, next chan<- int) {
 	}
 }
 
-// receive waits for a result, or for the end of all work without one.
+// receive waits for a result. It reports false if all work finished without one.
 func receive[T any](result <-chan T, finished <-chan struct{}) (T, bool) {
 	select {
 	case r := <-result:

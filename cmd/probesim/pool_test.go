@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The results come in order however many are worked on at once.
+// TestInOrder: results arrive in order, whatever the parallelism.
 func TestInOrder(t *testing.T) {
 	for _, parallel := range []int{1, 3, 200} {
 		var got []int
@@ -17,17 +17,17 @@ func TestInOrder(t *testing.T) {
 			return nil
 		})
 		if err != nil || len(got) != 100 || !slices.IsSorted(got) {
-			t.Errorf("%d at once: %v, %v", parallel, got, err)
+			t.Errorf("parallel %d: %v, %v", parallel, got, err)
 		}
 	}
 }
 
-// It does not run further ahead of what was handed over than it is told to.
+// TestInOrderWaits: work starts at most the given number of calls ahead of emit.
 func TestInOrderWaits(t *testing.T) {
-	var begun, emitted atomic.Int64
+	var started, emitted atomic.Int64
 	err := inOrder(context.Background(), 100, 8, 3, func(i int) int {
-		if n := begun.Add(1) - emitted.Load(); n > 3+1 { // 1: the one that is being handed over
-			t.Errorf("%d are under way", n)
+		if n := started.Add(1) - emitted.Load(); n > 3+1 { // 1: the result that emit is working on
+			t.Errorf("%d calls are in progress", n)
 		}
 		return i
 	}, func(int, int) error {
@@ -35,11 +35,11 @@ func TestInOrderWaits(t *testing.T) {
 		return nil
 	})
 	if err != nil || emitted.Load() != 100 {
-		t.Errorf("%d were emitted, %v", emitted.Load(), err)
+		t.Errorf("%d results emitted, %v", emitted.Load(), err)
 	}
 }
 
-// An error of emit ends it, and the work with it.
+// TestInOrderStops: an error of emit ends inOrder and its workers.
 func TestInOrderStops(t *testing.T) {
 	full := errors.New("disk full")
 	emitted := 0
@@ -51,11 +51,11 @@ func TestInOrderStops(t *testing.T) {
 		return nil
 	})
 	if err != full || emitted != 6 {
-		t.Errorf("%d were emitted, then %v", emitted, err)
+		t.Errorf("%d results emitted, then %v", emitted, err)
 	}
 }
 
-// When it is cancelled, what is handed over is a beginning of the results without a hole.
+// TestInOrderCancelled: after a cancellation, the emitted results have no gap.
 func TestInOrderCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -10,17 +10,16 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// progress tells on stderr how far long work is: how many runs are done, or of one run how much of its
-// virtual time is over. On a terminal it is a line that changes, from half a second on. Elsewhere it is a
-// line each minute: enough to tell a long run from one that hangs, and for CI systems that end a job
-// which has been silent for some minutes.
+// progress reports on stderr how many runs are done, or how much virtual time of a single run has passed. On a terminal it
+// updates one line, starting after half a second. Elsewhere it prints a line each minute: some CI systems end jobs that are
+// silent for minutes.
 type progress struct {
 	w        io.Writer
 	terminal bool
 	total    int
-	until    int64 // milliseconds of all runs together, which as nanoseconds might be too many
+	until    int64 // virtual milliseconds of all runs together; nanoseconds might overflow
 
-	now   atomic.Int64 // milliseconds of virtual time of all runs together
+	now   atomic.Int64 // virtual milliseconds of all runs so far
 	runs  atomic.Int64
 	quiet atomic.Bool
 	mu    sync.Mutex
@@ -79,10 +78,10 @@ func (p *progress) String() string {
 	if p.total == 1 {
 		return value.Format(time.Duration(now)*time.Millisecond) + " of " + value.Format(time.Duration(p.until)*time.Millisecond)
 	}
-	return fmt.Sprintf("%d of %d runs, %d%% of their virtual time", p.runs.Load(), p.total, 100*now/max(p.until, 1))
+	return fmt.Sprintf("%d of %d runs, %d%% of virtual time", p.runs.Load(), p.total, 100*now/max(p.until, 1))
 }
 
-// virtual returns what notes the virtual time of a run.
+// virtual returns a function that records the virtual time of one run.
 func (p *progress) virtual() func(time.Duration) {
 	last := int64(0)
 	return func(t time.Duration) {
@@ -91,7 +90,7 @@ func (p *progress) virtual() func(time.Duration) {
 	}
 }
 
-// done notes how many runs are done and makes room for output, until resume.
+// done records how many runs are done, and hides the progress line until resume.
 func (p *progress) done(runs int) {
 	p.runs.Store(int64(runs))
 	p.quiet.Store(true)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// On a terminal there is one line that changes; elsewhere each is a line of its own.
+// TestProgress: a terminal shows one line that changes, other outputs get separate lines.
 func TestProgress(t *testing.T) {
 	day := &job{until: 24 * time.Hour}
 	month := &job{until: 30 * 24 * time.Hour}
@@ -18,8 +18,8 @@ func TestProgress(t *testing.T) {
 		want     string
 	}{
 		{"one run", false, []*job{day}, "probesim: 1h30m of 24h\nprobesim: 3h of 24h\n"},
-		{"two runs", false, []*job{day, day}, "probesim: 0 of 2 runs, 3% of their virtual time\nprobesim: 1 of 2 runs, 6% of their virtual time\n"},
-		{"months", false, slices.Repeat([]*job{month}, 100_000), "probesim: 0 of 100000 runs, 0% of their virtual time\nprobesim: 1 of 100000 runs, 0% of their virtual time\n"},
+		{"two runs", false, []*job{day, day}, "probesim: 0 of 2 runs, 3% of virtual time\nprobesim: 1 of 2 runs, 6% of virtual time\n"},
+		{"months", false, slices.Repeat([]*job{month}, 100_000), "probesim: 0 of 100000 runs, 0% of virtual time\nprobesim: 1 of 100000 runs, 0% of virtual time\n"},
 		{"terminal", true, []*job{day}, "\r\x1b[K1h30m of 24h\r\x1b[K\r\x1b[K3h of 24h\r\x1b[K"},
 	} {
 		var b strings.Builder
@@ -30,7 +30,7 @@ func TestProgress(t *testing.T) {
 		virtual(90 * time.Minute)
 		p.show()
 		p.done(1)
-		p.show() // not into output that is being written
+		p.show() // hidden while output is written
 		p.resume()
 		p.virtual()(90 * time.Minute)
 		p.show()

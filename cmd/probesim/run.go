@@ -18,6 +18,13 @@ import (
 	"probesim.dev/scenarios"
 )
 
+// Usages of flags that several commands have.
+const (
+	patternUsage = "Run only scenarios whose name matches this regular `expression`."
+	seedUsage    = "Use these `seeds` instead of the seeds in the scenarios: a number, or a range such as 1..100."
+	untilUsage   = "Run for this virtual `duration` instead of the duration in the scenarios, for example 90s."
+)
+
 // runOptions are the flags of run.
 type runOptions struct {
 	output     string
@@ -30,71 +37,93 @@ type runOptions struct {
 	update     bool
 }
 
-// selection is what the flags say, parsed.
+// selection holds the parsed flags.
 type selection struct {
-	seeds    *value.IntRange // nil: those of the scenario
+	seeds    *value.IntRange // nil: the seeds of the scenario
 	until    time.Duration   // 0: the duration of the scenario
 	pattern  *regexp.Regexp
-	versions []string // nil: those of the scenario
+	versions []string // nil: the versions of the scenario
 }
 
 func newRun() *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
 		Use:   "run PATH...",
-		Short: "Run scenario files and check what they expect",
-		Long: `Run scenario files, or all files below folders, and check what they expect.
+		Short: "Run scenarios and check their expectations",
+		Long: `Run scenarios and check their expectations. PATH is a scenario file, or a
+directory to search for scenario files.
 
-A few runs are shown as timelines: a lane for each probe, for Started and Ready
-and for the life of each container, below them the events and each expectation.
-Of more runs there is a line each, and why the first few of a scenario failed.
--o jsonl writes the trace itself, one JSON object a line; with several runs a
-line {"run": ...} before each says which it is. -o json and -o junit are for
-programs and CI. -o html writes one page that needs nothing besides itself: the
-timelines to zoom into, with what caused what. -o perfetto is for
-ui.perfetto.dev, and -o github adds annotations for GitHub Actions to the lines.
+Output formats:
+  timeline   a chart of probes, containers and Ready, with events and
+             expectations (default for up to 4 runs)
+  lines      one line for each run, with details of failures (default for
+             more runs)
+  jsonl      the trace, one JSON object a line; a {"run": ...} line starts each
+             of several runs
+  json       the outcome of every run and expectation
+  junit      a JUnit report for CI
+  html       a self-contained page with zoomable timelines and causes
+  perfetto   a trace file for https://ui.perfetto.dev
+  github     lines, and annotations for GitHub Actions
 
-Exit codes: 0 all expectations held, 1 one failed, 2 bad usage or a bad file,
-3 a limit was hit or the program is at fault, 130 interrupted.`,
-		Example: `  probesim run web.yaml                          draw the timeline
-  probesim run scenarios/ -o junit > junit.xml   check a folder in CI
-  probesim run web.yaml -o html > web.html       a page for the browser
-  probesim run web.yaml --seed 1..100            run it with a hundred seeds
-  probesim run web.yaml --run '^slow-start$'     run one of its scenarios
-  probesim run web.yaml -o jsonl --verbose       internal records too
-  probesim run web.yaml --update                 refresh what was observed`,
+Exit codes:
+  0    all expectations held
+  1    an expectation failed
+  2    invalid usage or an invalid file
+  3    a limit was exceeded, or probesim itself failed
+  130  interrupted`,
+		Example: `  # Draw the timeline of a scenario
+  probesim run web.yaml
+
+  # Check all scenarios of a directory in CI
+  probesim run scenarios/ -o junit > junit.xml
+
+  # Write a page for the browser
+  probesim run web.yaml -o html > web.html
+
+  # Run a scenario with 100 seeds
+  probesim run web.yaml --seed 1..100
+
+  # Run one scenario of a file
+  probesim run web.yaml --run '^slow-start$'
+
+  # Print the trace, with internal records
+  probesim run web.yaml -o jsonl --verbose
+
+  # Write the observed values into the expectations
+  probesim run web.yaml --update`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("run needs a scenario file or a folder")
+				return errors.New("run requires a scenario file or directory")
 			}
 			if slices.Contains(args, "") {
-				return errors.New("a path is empty: an unset variable, perhaps?")
+				return errors.New("a path is empty; is a shell variable unset?")
 			}
 			return nil
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 		},
-		PreRunE: refuseEmpty,
+		PreRunE: rejectEmptyFlags,
 		RunE:    func(cmd *cobra.Command, args []string) error { return runFiles(cmd, args, o) },
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.output, "output", "o", "", "timeline, lines, jsonl, json, junit, html, perfetto or github (default timeline, or lines for more than "+fmt.Sprint(maxTimelines)+" runs)")
-	flags.StringVar(&o.seed, "seed", "", "seeds instead of those of the scenarios: one, or a range such as 1..100")
-	flags.StringVar(&o.until, "until", "", "virtual time to run, instead of the duration of the scenarios")
-	flags.StringVar(&o.pattern, "run", "", "only scenarios whose name matches this regular expression")
-	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "versions instead of those of the scenarios, such as v1.37.0 or v1.34..")
-	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "runs at once")
-	flags.Lookup("parallel").DefValue = "the number of CPUs"
-	flags.BoolVarP(&o.verbose, "verbose", "v", false, "internal records too, in -o jsonl and around failures")
-	flags.BoolVar(&o.update, "update", false, "first write what is seen into expectations that are marked observed, and show the difference")
+	flags.StringVarP(&o.output, "output", "o", "", "Output `format`: timeline, lines, jsonl, json, junit, html, perfetto or github.")
+	flags.StringVar(&o.seed, "seed", "", seedUsage)
+	flags.StringVar(&o.until, "until", "", untilUsage)
+	flags.StringVar(&o.pattern, "run", "", patternUsage)
+	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to simulate instead of the versions in the scenarios, for example v1.37.0 or v1.34..")
+	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "Maximum `number` of runs at the same time")
+	flags.Lookup("parallel").DefValue = "number of CPUs"
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "Include internal records in -o jsonl and around failures.")
+	flags.BoolVar(&o.update, "update", false, "Write observed values into expectations marked observed, show the diff, then run the scenarios.")
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.Names(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-// refuseEmpty refuses a flag with an empty value: --seed "$SEED" with SEED unset must not run something else.
-func refuseEmpty(cmd *cobra.Command, _ []string) error {
+// rejectEmptyFlags rejects flags with an empty value: --seed "$SEED" with SEED unset must not run other seeds.
+func rejectEmptyFlags(cmd *cobra.Command, _ []string) error {
 	for _, name := range []string{"output", "seed", "until", "run", "kubernetes", "at", "pod", "container"} {
 		f := cmd.Flags().Lookup(name)
 		if f == nil || !f.Changed {
@@ -128,7 +157,7 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 			return err
 		}
 		o.update = false
-		return runFiles(cmd, paths, o) // as the files are now
+		return runFiles(cmd, paths, o) // with the updated files
 	}
 	return runJobs(cmd, jobs, o)
 }
@@ -147,7 +176,7 @@ func (o *runOptions) parse() (s selection, err error) {
 	}
 	if o.until != "" {
 		if s.until, err = value.ParseDuration(o.until); err == nil && s.until == 0 {
-			err = errors.New("0s is no time to run")
+			err = errors.New("must be greater than 0s")
 		}
 		if err != nil {
 			return s, fmt.Errorf("--until: %w", err)
@@ -172,14 +201,14 @@ func parseSeeds(text string) (*value.IntRange, error) {
 	}
 	switch {
 	case r.Min == value.OpenMin || r.Max == value.OpenMax:
-		return nil, fmt.Errorf("%s has an open end: write both", strconv.Quote(text))
+		return nil, fmt.Errorf("%s has an open end: specify both ends", strconv.Quote(text))
 	case r.Max-r.Min >= scenarios.MaxSeeds:
-		return nil, fmt.Errorf("%s are more than %d seeds", strconv.Quote(text), scenarios.MaxSeeds)
+		return nil, fmt.Errorf("%s has more than %d seeds", strconv.Quote(text), scenarios.MaxSeeds)
 	}
 	return &r, nil
 }
 
-// parseVersions returns the known versions in any of the ranges, oldest first.
+// parseVersions returns the supported versions in any of the ranges, oldest first.
 func parseVersions(texts []string) ([]string, error) {
 	var ranges []value.VersionRange
 	for _, text := range texts {
@@ -203,7 +232,7 @@ func parseVersions(texts []string) ([]string, error) {
 		}
 	}
 	if len(texts) > 0 && len(found) == 0 {
-		return nil, fmt.Errorf("no known version is in %s; known: %s", strings.Join(texts, ", "), strings.Join(profile.Names(), ", "))
+		return nil, fmt.Errorf("no supported version matches %s; supported versions: %s", strings.Join(texts, ", "), strings.Join(profile.Names(), ", "))
 	}
 	return found, nil
 }

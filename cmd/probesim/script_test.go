@@ -7,7 +7,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-var update = flag.Bool("update", false, "write what the commands print into the scripts; look at the difference")
+var update = flag.Bool("update", false, "write the current output of the commands to the scripts; review the diff")
 
 func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"probesim": main}) }
 

@@ -10,22 +10,22 @@ import (
 	"probesim.dev/trace"
 )
 
-// simulation is a run that was made.
+// simulation is a completed or interrupted run.
 type simulation struct {
 	job       *job
 	records   []trace.Record
 	internal  bool
-	end       time.Duration // before job.until if it ended early
+	end       time.Duration // before job.until if the run ended early
 	unreached []scenarios.Unreached
 	results   []expect.Result
-	err       error // why it ended early
+	err       error // why the run ended early
 }
 
-// errInterrupted ends a run that someone does not want to wait for.
+// errInterrupted is the error of a run that a signal interrupted.
 var errInterrupted = simulate.ErrInterrupted
 
-// simulate makes a run. Each record goes to sink, if there is one, as it is written. Progress is told the
-// virtual time now and then. A panic becomes the error of the run.
+// simulate runs a job. It passes each new record to sink unless sink is nil, and the virtual time to progress now and then. A
+// panic becomes the error of the run.
 func (j *job) simulate(ctx context.Context, internal bool, sink func(*trace.Record), progress func(time.Duration)) *simulation {
 	r := simulate.Run(ctx, j.plan, simulate.Options{Until: j.until, Internal: internal, Sink: sink, Progress: progress})
 	if j.alone {

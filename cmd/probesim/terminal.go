@@ -9,20 +9,20 @@ import (
 	"probesim.dev/report"
 )
 
-// textOptions says how text looks where it is written to.
+// textOptions returns the width, colors and characters for text written to w.
 func textOptions(w io.Writer) report.Options {
 	terminal := isTerminal(w)
-	o := report.Options{Width: width(w, terminal), Color: terminal && wantsColor(os.Getenv), ASCII: !speaksUnicode(os.Getenv)}
+	o := report.Options{Width: width(w, terminal), Color: terminal && wantsColor(os.Getenv), ASCII: !supportsUnicode(os.Getenv)}
 	return o
 }
 
-// wantsColor holds to NO_COLOR (no-color.org) and to terminals without colours.
+// wantsColor respects NO_COLOR (https://no-color.org) and terminals without colors.
 func wantsColor(getenv func(string) string) bool {
 	return getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
 }
 
-// speaksUnicode reports whether the locale is one of UTF-8, or none is set.
-func speaksUnicode(getenv func(string) string) bool {
+// supportsUnicode reports whether the locale uses UTF-8. It assumes so if no locale is set.
+func supportsUnicode(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if locale := strings.ToLower(getenv(name)); locale != "" {
 			return strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
@@ -31,7 +31,7 @@ func speaksUnicode(getenv func(string) string) bool {
 	return true
 }
 
-// width returns the columns of a terminal; elsewhere COLUMNS, or 0 if that is not set.
+// width returns the width of the terminal, or the value of COLUMNS, or 0 if neither is known.
 func width(w io.Writer, terminal bool) int {
 	if f, ok := file(w); ok && terminal {
 		if n := columns(f); n > 0 {
@@ -54,7 +54,7 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && hasWindow(f)
 }
 
-// file returns the file that w writes to.
+// file returns the file that w writes to, if any.
 func file(w io.Writer) (*os.File, bool) {
 	if checked, ok := w.(*checkedWriter); ok {
 		w = checked.Writer

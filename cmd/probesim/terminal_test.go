@@ -18,8 +18,8 @@ func TestColorAndCharacters(t *testing.T) {
 		{map[string]string{"LC_CTYPE": "de_DE.UTF-8", "LANG": "de_DE.ISO-8859-1"}, true, true},
 	} {
 		getenv := func(name string) string { return test.env[name] }
-		if wantsColor(getenv) != test.color || speaksUnicode(getenv) != test.unicode {
-			t.Errorf("%v: colour %v, Unicode %v", test.env, wantsColor(getenv), speaksUnicode(getenv))
+		if wantsColor(getenv) != test.color || supportsUnicode(getenv) != test.unicode {
+			t.Errorf("%v: color %v, Unicode %v", test.env, wantsColor(getenv), supportsUnicode(getenv))
 		}
 	}
 }

@@ -16,7 +16,7 @@ func window(f *os.File) (size windowSize, ok bool) {
 	return size, errno == 0
 }
 
-// hasWindow tells a terminal from other character devices.
+// hasWindow distinguishes a terminal from other character devices.
 func hasWindow(f *os.File) bool {
 	_, ok := window(f)
 	return ok

@@ -12,7 +12,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// timeline writes everything that people want to see of one run.
+// timeline writes the heading, timeline, events and expectations of a run.
 func (out *output) timeline(b *bytes.Buffer, run *report.Run, s *simulation) {
 	report.Heading(b, run, out.text)
 	var parts [3]bytes.Buffer
@@ -33,7 +33,7 @@ func (out *output) timeline(b *bytes.Buffer, run *report.Run, s *simulation) {
 	}
 }
 
-// detail is everything about what failed in a run, to stand below its line.
+// detail returns a description of all failures of a run, to write below its line.
 func (out *output) detail(run *report.Run) []byte {
 	if run.Outcome() != report.Failed {
 		return nil
@@ -45,38 +45,39 @@ func (out *output) detail(run *report.Run) []byte {
 	return b.Bytes()
 }
 
-// maxTold is how many runs of a case are told in full why they failed. Of the others it is said what did.
-const maxTold = 3
+// maxDetails is the number of runs of a case whose failures are described in full. For other runs, the names of the failed
+// expectations have to do.
+const maxDetails = 3
 
-// tell writes why a run failed, unless that was told of another of the case or enough was told of it.
-func (out *output) tell(m made) error {
+// writeDetail writes why a run failed, unless another run of the case failed in the same way or enough runs were described.
+func (out *output) writeDetail(m finished) error {
 	if len(m.detail) == 0 {
 		return nil
 	}
 	o := out.text
 	o.Indent = 2
-	if seed, same := out.told[string(m.detail)]; same {
-		_, err := fmt.Fprintf(out.stdout, "  as with seed %d\n", *seed)
+	if seed, same := out.shown[string(m.detail)]; same {
+		_, err := fmt.Fprintf(out.stdout, "  same as seed %d\n", *seed)
 		return err
 	}
-	if len(out.told) == maxTold {
+	if len(out.shown) == maxDetails {
 		return report.FailedNames(out.stdout, m.run.Expectations, o)
 	}
-	out.told[string(m.detail)] = m.run.Seed
-	_, err := fmt.Fprintf(out.stdout, "%s  run it again with: %s\n", m.detail, m.run.Replay)
+	out.shown[string(m.detail)] = m.run.Seed
+	_, err := fmt.Fprintf(out.stdout, "%s  to repeat this run: %s\n", m.detail, m.run.Replay)
 	return err
 }
 
-// explain says on stderr what failed, where stdout has a trace.
-func (out *output) explain(expectations []report.Expectation, err error, replay string) error {
+// writeFailures writes failures to stderr, because stdout has the trace.
+func (out *output) writeFailures(expectations []report.Expectation, err error, replay string) error {
 	if err != nil && err != errInterrupted {
 		fmt.Fprintf(out.stderr, "ERROR    %v\n", err)
 	}
 	return report.Failures(out.stderr, expectations, report.Options{})
 }
 
-// stream makes the only run and writes its trace as it goes.
-func (out *output) stream(ctx context.Context, j *job) made {
+// stream runs the only job and writes its trace while it runs.
+func (out *output) stream(ctx context.Context, j *job) finished {
 	w := bufio.NewWriterSize(out.stdout, 1<<16)
 	var line []byte
 	var failed error
@@ -93,18 +94,18 @@ func (out *output) stream(ctx context.Context, j *job) made {
 		virtual(t)
 		if err := w.Flush(); err != nil {
 			failed = err
-			cancel() // nobody reads it
+			cancel() // the reader is gone
 		}
 	})
 	if failed == nil {
 		failed = w.Flush()
 	}
-	m := made{run: s.report(), results: s.results, err: failed}
+	m := finished{run: s.report(), results: s.results, err: failed}
 	m.run.Records = nil
 	return m
 }
 
-// writeTrace writes the trace of a run, with a header before it where there are several.
+// writeTrace writes the trace of a run, with a header before it if there are several runs.
 func writeTrace(w io.Writer, s *simulation, header bool) {
 	var line []byte
 	if header {

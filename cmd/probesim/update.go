@@ -13,34 +13,33 @@ import (
 	"probesim.dev/scenarios/refresh"
 )
 
-// checkUpdate refuses what would have files say what was seen in other runs than their own, or hide what changed.
+// checkUpdate rejects flags that would write the results of other runs than those of the files, or hide the changes.
 func (o *runOptions) checkUpdate() error {
 	switch {
 	case !o.update:
 		return nil
 	case o.seed != "" || o.until != "" || len(o.kubernetes) > 0:
-		return errors.New("--update goes without --seed, --until and --kubernetes: files say what is seen in the runs that they ask for")
+		return errors.New("--update cannot be combined with --seed, --until or --kubernetes: files record the results of their own runs")
 	case o.output == "":
 		o.output = "lines"
 	case o.output != "lines" && o.output != "timeline":
-		return fmt.Errorf("--update shows what changes, and goes with -o lines and timeline, not %s", o.output)
+		return fmt.Errorf("--update requires -o lines or -o timeline, not %s", o.output)
 	}
 	return nil
 }
 
-// updateFiles makes the runs and writes what was seen into their files: into all of them, or into none if anything is
-// wrong.
+// updateFiles runs the jobs and writes the observations into their files: into all files, or into none if there is an error.
 func updateFiles(cmd *cobra.Command, jobs []*job, o runOptions) error {
-	seen := &sightings{of: map[*scenarios.Expect][]versionSighting{}}
+	seen := &observations{of: map[*scenarios.Expect][]versionObservation{}}
 	progress := newProgress(cmd.ErrOrStderr(), jobs)
 	go progress.loop()
 	defer progress.stop()
 	ctx := cmd.Context()
-	err := inOrder(ctx, len(jobs), o.parallel, 4*o.parallel, func(i int) sighting {
+	err := inOrder(ctx, len(jobs), o.parallel, 4*o.parallel, func(i int) observed {
 		return jobs[i].observe(ctx, progress)
-	}, func(i int, s sighting) error {
+	}, func(i int, o observed) error {
 		progress.done(i + 1)
-		return seen.add(jobs[i], s)
+		return seen.add(jobs[i], o)
 	})
 	progress.stop()
 	switch {
@@ -49,45 +48,45 @@ func updateFiles(cmd *cobra.Command, jobs []*job, o runOptions) error {
 	case err != nil:
 		return &exitError{exitBroken, fmt.Errorf("nothing was updated\n%w", err)}
 	case len(seen.order) == 0:
-		return &exitError{exitUsage, errors.New("nothing was updated: there is no observed expectation; mark those that say what was seen with observed: true\n" +
+		return &exitError{exitUsage, errors.New("nothing was updated: there is no observed expectation; mark expectations to update with observed: true\n" +
 			"See 'probesim explain spec.expect.observed'")}
 	}
 	return seen.write(cmd)
 }
 
-// sighting is what was seen in a run.
-type sighting struct {
+// observed holds the observations of one run.
+type observed struct {
 	list []expect.Observation
 	err  error
 }
 
-func (j *job) observe(ctx context.Context, progress *progress) sighting {
+func (j *job) observe(ctx context.Context, progress *progress) observed {
 	s := j.simulate(ctx, false, nil, progress.virtual())
 	if s.err != nil {
-		return sighting{err: fmt.Errorf("%s: %s %s: %w", j.plan.Scenario.Pos, j.plan.Scenario.Metadata.Name, j.plan.Version, s.err)}
+		return observed{err: fmt.Errorf("%s: %s %s: %w", j.plan.Scenario.Pos, j.plan.Scenario.Metadata.Name, j.plan.Version, s.err)}
 	}
 	list, err := expect.Observe(j.plan, expect.Run{Records: s.records, End: s.end, Internal: s.internal})
-	return sighting{list, err}
+	return observed{list, err}
 }
 
-// sightings are what was seen of expectations, in the order in which they were met.
-type sightings struct {
-	order []*scenarios.Expect
-	of    map[*scenarios.Expect][]versionSighting
+// observations are the observations of all runs, by expectation.
+type observations struct {
+	order []*scenarios.Expect // by first observation
+	of    map[*scenarios.Expect][]versionObservation
 }
 
-// versionSighting is what was seen in the runs of one version.
-type versionSighting struct {
+// versionObservation merges the observations of one version.
+type versionObservation struct {
 	version string
 	expect.Observation
 }
 
-// add takes the next run. Those of one version are together.
-func (all *sightings) add(j *job, s sighting) error {
-	if s.err != nil {
-		return s.err
+// add adds the observations of the next run. Runs of one version follow each other.
+func (all *observations) add(j *job, run observed) error {
+	if run.err != nil {
+		return run.err
 	}
-	for _, o := range s.list {
+	for _, o := range run.list {
 		list := all.of[o.Expect]
 		if list == nil {
 			all.order = append(all.order, o.Expect)
@@ -96,13 +95,13 @@ func (all *sightings) add(j *job, s sighting) error {
 			list[last].Observation = expect.Merge(list[last].Observation, o)
 			continue
 		}
-		all.of[o.Expect] = append(list, versionSighting{j.plan.Version, o})
+		all.of[o.Expect] = append(list, versionObservation{j.plan.Version, o})
 	}
 	return nil
 }
 
-// agreed returns what was seen in all versions, or an observation that says how they differ.
-func (all *sightings) agreed(e *scenarios.Expect) expect.Observation {
+// agreed returns the observation that all versions agree on, or an observation with an error that says how they differ.
+func (all *observations) agreed(e *scenarios.Expect) expect.Observation {
 	list := all.of[e]
 	first := list[0].Observation
 	for _, other := range list[1:] {
@@ -111,7 +110,7 @@ func (all *sightings) agreed(e *scenarios.Expect) expect.Observation {
 		case other.Err != nil:
 			first.Err = other.Err
 		case !first.Equal(other.Observation):
-			first.Err = fmt.Errorf("it is %s in %s and %s in %s: write an expectation for each, with kubernetesVersions",
+			first.Err = fmt.Errorf("it is %s in %s and %s in %s: write one expectation for each version, with kubernetesVersions",
 				first, list[0].version, other.Observation, other.version)
 		}
 	}
@@ -119,7 +118,7 @@ func (all *sightings) agreed(e *scenarios.Expect) expect.Observation {
 }
 
 // write updates the files.
-func (all *sightings) write(cmd *cobra.Command) error {
+func (all *observations) write(cmd *cobra.Command) error {
 	var files []string
 	byFile := map[string][]expect.Observation{}
 	for _, e := range all.order {
@@ -147,7 +146,7 @@ func (all *sightings) write(cmd *cobra.Command) error {
 	return writeUpdates(cmd, files, results, len(all.order))
 }
 
-// writeUpdates shows what changes and writes it.
+// writeUpdates writes the changed files and prints the diffs.
 func writeUpdates(cmd *cobra.Command, files []string, results []refresh.Result, observed int) error {
 	changed, out := 0, cmd.OutOrStdout()
 	for i, r := range results {

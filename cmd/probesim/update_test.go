@@ -21,7 +21,7 @@ spec:
   expect: [{observed: true, first: .., becomes: {ready: true}}]
 `
 
-// TestUpdateOfBrokenRuns: a run that breaks off, or is not wanted any more, has no file written.
+// TestUpdateOfBrokenRuns: --update writes no file if a run fails or is interrupted.
 func TestUpdateOfBrokenRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "web.yaml")
 	if err := os.WriteFile(path, []byte(observedScenario), 0o666); err != nil {

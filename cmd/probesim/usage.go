@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// improveUsage has cobra keep to 80 columns and refuse what it would answer with help and exit code 0.
+// improveUsage wraps flag usages at 80 columns, and turns unknown help topics and completion arguments into errors: cobra
+// answers them with help and exit code 0.
 func improveUsage(root *cobra.Command) {
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
 	root.SetFlagErrorFunc(flagError)
@@ -19,13 +20,13 @@ func improveUsage(root *cobra.Command) {
 		switch c.Name() {
 		case "help":
 			c.Args = knownTopic
-		case "completion": // arguments of a command that does nothing are not looked at
+		case "completion": // cobra ignores the arguments of a command without RunE
 			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 		}
 	}
 }
 
-// knownTopic refuses what there is no help about.
+// knownTopic rejects help topics that do not exist.
 func knownTopic(c *cobra.Command, args []string) error {
 	if _, rest, err := c.Root().Find(args); err != nil || len(rest) > 0 {
 		return fmt.Errorf("unknown help topic %q", strings.Join(args, " "))
@@ -33,7 +34,7 @@ func knownTopic(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// flagError says without the words of strconv what is wrong with a flag.
+// flagError rewords errors of strconv about flag values.
 func flagError(_ *cobra.Command, err error) error {
 	var parse *strconv.NumError
 	if !errors.As(err, &parse) {

@@ -13,7 +13,7 @@ import (
 func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the version, and the versions of Kubernetes that are known",
+		Short: "Print the version and the supported Kubernetes versions",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "probesim %s\nKubernetes %s\n", version(), strings.Join(profile.Names(), ", "))
@@ -22,7 +22,7 @@ func newVersion() *cobra.Command {
 	}
 }
 
-// version is that of the module, or the commit where it was built in a checkout.
+// version returns the version of the module, or the commit of the checkout it was built from.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

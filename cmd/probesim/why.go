@@ -22,7 +22,7 @@ import (
 
 // whyOptions are the flags of why.
 type whyOptions struct {
-	run       runOptions // those that it shares with run
+	run       runOptions // the flags that run has too
 	at        string
 	restart   int
 	ready     bool
@@ -34,44 +34,56 @@ func newWhy() *cobra.Command {
 	var o whyOptions
 	cmd := &cobra.Command{
 		Use:   "why FILE",
-		Short: "Say why a container was restarted, or a pod is not Ready",
-		Long: `Run a scenario and say why something happened in it: what led to what, in
-sentences with their times, back to what a program answered or somebody did.
+		Short: "Explain why a container restarted or a pod is not Ready",
+		Long: `Run a scenario and explain what happened, as a chain of causes with times. The
+chain ends at its root: the answer of a program, or an action from outside such
+as a deletion.
 
---restart N asks for a restart of a container, --ready for each time that a pod
-became Ready or stopped being it, --at for how a pod is at a moment of virtual
-time and why: what its containers wait for, and how often a probe has failed so
-far. Without any of these it says how things are at the end of the run.
+What to explain:
+  --restart N   a restart of a container
+  --ready       each time the pod became Ready or stopped being Ready
+  --at TIME     the state of the pod and its containers at a virtual time
+  (none)        the state at the end of the run
 
-Where the file has several scenarios, pods or containers, --run, --pod and
---container say which. Of several versions of Kubernetes and several seeds, the
-newest and the first are taken.
+If the file has several scenarios, pods or containers, choose one with --run,
+--pod and --container. If the scenario has several Kubernetes versions or seeds,
+the newest version and the first seed are used.
 
-Exit codes: 0 explained, 2 bad usage, a bad file, or there is no such restart,
-3 a limit was hit or the program is at fault, 130 interrupted.`,
-		Example: `  probesim why web.yaml --restart 1            why was it restarted?
-  probesim why web.yaml --ready                why did it become Ready, or not?
-  probesim why web.yaml --at 85s               how is it at 85s, and why?
+Exit codes:
+  0    explained
+  2    invalid usage, an invalid file, or no such restart
+  3    a limit was exceeded, or probesim itself failed
+  130  interrupted`,
+		Example: `  # Explain the first restart of the container
+  probesim why web.yaml --restart 1
+
+  # Explain each change of Ready
+  probesim why web.yaml --ready
+
+  # Explain the state of the pod 85 seconds into the run
+  probesim why web.yaml --at 85s
+
+  # Explain the state of one container
   probesim why web.yaml --run slow --pod web-1 --container app --at 2m`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 || args[0] == "" {
-				return errors.New("why needs one scenario file")
+				return errors.New("why requires exactly one scenario file")
 			}
 			return nil
 		},
-		PreRunE: refuseEmpty,
+		PreRunE: rejectEmptyFlags,
 		RunE:    func(cmd *cobra.Command, args []string) error { return o.why(cmd, args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.at, "at", "", "virtual time to look at, such as 85s (default the end of the run)")
-	flags.IntVar(&o.restart, "restart", 0, "number of a restart: 1 is the first, 0 the first start")
-	flags.BoolVar(&o.ready, "ready", false, "explain the changes of Ready, up to --at")
-	flags.StringVar(&o.pod, "pod", "", "pod, where there are several: its name, or namespace/name")
-	flags.StringVar(&o.container, "container", "", "container, where there are several")
-	flags.StringVar(&o.run.pattern, "run", "", "the scenario whose name matches this regular expression")
-	flags.StringSliceVar(&o.run.kubernetes, "kubernetes", nil, "version instead of that of the scenario, such as v1.34.4")
-	flags.StringVar(&o.run.seed, "seed", "", "seed instead of that of the scenario")
-	flags.StringVarP(&o.run.output, "output", "o", "text", "text or json")
+	flags.StringVar(&o.at, "at", "", "Explain the state at this virtual `time`, for example 85s (default the end of the run).")
+	flags.IntVar(&o.restart, "restart", 0, "Explain the restart with this `number`: 1 is the first restart, 0 the first start.")
+	flags.BoolVar(&o.ready, "ready", false, "Explain each change of Ready, up to the time of --at.")
+	flags.StringVar(&o.pod, "pod", "", "Choose the pod with this `name`, or namespace/name.")
+	flags.StringVar(&o.container, "container", "", "Choose the container with this `name`.")
+	flags.StringVar(&o.run.pattern, "run", "", "Choose the scenario whose name matches this regular `expression`.")
+	flags.StringSliceVar(&o.run.kubernetes, "kubernetes", nil, "Kubernetes `version` to simulate instead of the version in the scenario, for example v1.34.4.")
+	flags.StringVar(&o.run.seed, "seed", "", "Use this `seed` instead of the seeds in the scenario.")
+	flags.StringVarP(&o.run.output, "output", "o", "text", "Output `format`: text or json")
 	cmd.MarkFlagsMutuallyExclusive("restart", "ready")
 	cmd.MarkFlagsMutuallyExclusive("restart", "at")
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
@@ -117,7 +129,7 @@ func (o *whyOptions) why(cmd *cobra.Command, file string) error {
 	return nil
 }
 
-// job returns the run that is asked about: of one scenario, with the newest version and the first seed.
+// job returns the run to explain: of one scenario, with the newest version and the first seed.
 func (o *whyOptions) job(file string, stderr io.Writer) (*job, error) {
 	run := o.run
 	run.parallel, run.output = 1, ""
@@ -141,21 +153,21 @@ func (o *whyOptions) job(file string, stderr io.Writer) (*job, error) {
 	}
 	switch {
 	case len(chosen) > 1:
-		return nil, &exitError{exitUsage, fmt.Errorf("there are several scenarios: say which with --run: %s", few(names(chosen)))}
+		return nil, &exitError{exitUsage, fmt.Errorf("there are several scenarios; choose one with --run: %s", few(names(chosen)))}
 	case len(s.versions) > 1:
-		return nil, &exitError{exitUsage, fmt.Errorf("--kubernetes must be one version, not %s", few(s.versions))}
+		return nil, &exitError{exitUsage, fmt.Errorf("--kubernetes must match exactly one version, not %s", few(s.versions))}
 	case s.seeds != nil && s.seeds.Min != s.seeds.Max:
-		return nil, &exitError{exitUsage, errors.New("--seed must be one seed")}
+		return nil, &exitError{exitUsage, errors.New("--seed must be a single seed")}
 	}
 	last := jobs[len(jobs)-1].plan.Version
 	j := jobs[slices.IndexFunc(jobs, func(j *job) bool { return j.plan.Version == last })]
 	if len(jobs) > 1 {
-		fmt.Fprintf(stderr, "probesim: this is %s; %d others can be chosen with --kubernetes and --seed\n", j.runName(), len(jobs)-1)
+		fmt.Fprintf(stderr, "probesim: explaining %s; choose one of %d other runs with --kubernetes and --seed\n", j.runName(), len(jobs)-1)
 	}
 	return j, nil
 }
 
-// runName says which run of its scenario a job is.
+// runName describes the version and seed of a run.
 func (j *job) runName() string {
 	if j.plan.Seed == nil {
 		return "the run of " + j.plan.Version
@@ -163,17 +175,17 @@ func (j *job) runName() string {
 	return fmt.Sprintf("the run of %s with seed %d", j.plan.Version, *j.plan.Seed)
 }
 
-// whyQuestion is what is asked of a run.
+// whyQuestion is a parsed question about a run.
 type whyQuestion struct {
 	pod       string
-	container string // empty: any
+	container string // empty: all containers
 	restart   *int
 	ready     bool
 	at        time.Duration
 	pods      []*v1.Pod
 }
 
-// question looks up the names, and says what is wrong with them before anything is run.
+// question parses the flags. It reports unknown names before the scenario runs.
 func (o *whyOptions) question(cmd *cobra.Command, j *job) (*whyQuestion, error) {
 	q := &whyQuestion{container: o.container, ready: o.ready, at: j.until}
 	if cmd.Flags().Changed("restart") {
@@ -202,7 +214,7 @@ func (o *whyOptions) question(cmd *cobra.Command, j *job) (*whyQuestion, error) 
 	return q, nil
 }
 
-// pods returns the pods of a run, as the API server is given them.
+// pods returns the pods of a run.
 func pods(plan *scenarios.Plan) []*v1.Pod {
 	var list []*v1.Pod
 	for _, p := range plan.Pods() {
@@ -228,9 +240,9 @@ func (q *whyQuestion) choosePod(plan *scenarios.Plan, name string) error {
 		q.pod = found[0]
 		return nil
 	case len(found) == 0:
-		return fmt.Errorf("--pod: there is no pod %s; there are: %s", strconv.Quote(name), few(keys))
+		return fmt.Errorf("--pod: there is no pod %s; the pods are: %s", strconv.Quote(name), few(keys))
 	}
-	return fmt.Errorf("there are several pods: say which with --pod: %s", few(keys))
+	return fmt.Errorf("there are several pods; choose one with --pod: %s", few(keys))
 }
 
 // containers returns the names of the containers of the pod, init containers first.
@@ -249,7 +261,7 @@ func (q *whyQuestion) containers() []string {
 
 func (q *whyQuestion) checkContainer() error {
 	if list := q.containers(); !slices.Contains(list, q.container) {
-		return fmt.Errorf("--container: there is no container %s in %s; there are: %s", strconv.Quote(q.container), trace.PodName(q.pod), few(list))
+		return fmt.Errorf("--container: there is no container %s in pod %s; its containers are: %s", strconv.Quote(q.container), trace.PodName(q.pod), few(list))
 	}
 	return nil
 }
@@ -269,7 +281,7 @@ func (q *whyQuestion) answer(s *simulation) ([]why.Explanation, error) {
 	return []why.Explanation{run.At(q.pod, q.container, q.at)}, nil
 }
 
-// answerRestart explains a restart of the one container that had so many.
+// answerRestart explains a restart. The container must be given if several have a restart with this number.
 func (q *whyQuestion) answerRestart(run *why.Run) ([]why.Explanation, error) {
 	var had, of []string
 	for _, c := range q.containers() {
@@ -281,9 +293,9 @@ func (q *whyQuestion) answerRestart(run *why.Run) ([]why.Explanation, error) {
 	}
 	switch {
 	case len(of) > 1:
-		return nil, fmt.Errorf("several containers have a restart %d: say which with --container: %s", *q.restart, few(of))
+		return nil, fmt.Errorf("several containers have a restart %d; choose one with --container: %s", *q.restart, few(of))
 	case len(of) == 0:
-		return nil, fmt.Errorf("there was no restart %d; restarts of %s: %s", *q.restart, trace.PodName(q.pod), strings.Join(had, ", "))
+		return nil, fmt.Errorf("there is no restart %d; restarts of the containers of %s: %s", *q.restart, trace.PodName(q.pod), strings.Join(had, ", "))
 	}
 	e, _ := run.Restart(q.pod, of[0], *q.restart)
 	return []why.Explanation{e}, nil

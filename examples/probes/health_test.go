@@ -10,8 +10,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"example.com/shop/health"
-	. "probesim.dev/ginkgokit"
 	"probesim.dev/kube/profile"
+	. "probesim.dev/probetest"
 	"probesim.dev/trace"
 )
 

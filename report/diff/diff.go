@@ -1,5 +1,7 @@
-// Package diff says how two runs of a scenario differ, such as with two versions of Kubernetes: the first record that one
-// has and the other has not, and what the differences come to.
+// Package diff compares runs of one scenario, for example with two versions of Kubernetes.
+//
+// [Compare] finds the first record that differs between two runs, and the first difference that is more than a shift in time.
+// [Changed] compares summaries of runs: first Ready, restarts, exits and numbers of probes.
 package diff
 
 import (
@@ -11,13 +13,13 @@ import (
 	"probesim.dev/trace"
 )
 
-// Run is a run to be compared.
+// Run is one run to compare.
 type Run struct {
-	Records []trace.Record
-	End     time.Duration
+	Records []trace.Record // oldest first; Compare ignores internal records
+	End     time.Duration  // virtual time at which the run ended
 }
 
-// Side says whose a record is.
+// Side names the runs that contain a record.
 type Side int
 
 const (
@@ -26,49 +28,53 @@ const (
 	B
 )
 
-// Line is a record near a difference. Where it is of both sides it is that of the first.
+// Line is a record near a difference. If both runs contain it, Record belongs to the first run.
 type Line struct {
 	Side   Side
 	Record *trace.Record
 }
 
-// Difference says how the second run differs from the first. Texts of events, which every release words anew, and status
-// patches that change nothing that a trace shows are left out.
+// Difference describes how the second run differs from the first. These do not count as differences: the messages of events,
+// which change with each release, status patches without a visible change, and the order of records at one instant.
 type Difference struct {
-	// First is the time of the first difference, and Around the records near it, oldest first. Both are empty if there is none.
-	First  time.Duration
+	// First is the virtual time of the first difference.
+	First time.Duration
+	// Around holds the records around First, oldest first. It is empty if the runs are the same.
 	Around []Line
-	// Other is the time of the first thing that happens in one of them and not in the other, at whatever time; OtherAt is
-	// false if the same things happen at other times. AroundOther are the records near it, if it is later than First.
-	Other       time.Duration
-	OtherAt     bool
-	AroundOther []Line
-	// Words are texts of events that differ and nothing else about them.
-	Words []Words
+
+	// Diverges is true if the runs differ in more than timing: one has a record that the other does not have at any time.
+	Diverges bool
+	// Divergence is the virtual time of the first such record.
+	Divergence time.Duration
+	// AroundDivergence holds the records around Divergence. It is empty unless Divergence is later than First.
+	AroundDivergence []Line
+
+	// Messages lists events that differ in their message only. Compare sets it only if the runs are the same otherwise.
+	Messages []Message
 }
 
-// Words are the texts of an event.
-type Words struct{ Reason, A, B string }
+// Message is an event whose message differs between two runs.
+type Message struct{ Reason, A, B string }
 
-// Same reports whether nothing differs but words.
+// Same reports whether the runs are the same, except for messages of events.
 func (d *Difference) Same() bool { return len(d.Around) == 0 }
 
-// Compare compares two runs.
+// Compare returns how run b differs from run a.
 func Compare(a, b Run) *Difference {
 	d := &Difference{}
-	x, y := seen(a), seen(b)
+	x, y := visible(a), visible(b)
 	n := 0
 	for n < len(x) && n < len(y) && bytes.Equal(x[n].key, y[n].key) {
 		n++
 	}
 	if n == len(x) && n == len(y) {
-		d.Words = words(x, y)
+		d.Messages = messages(x, y)
 		return d
 	}
 	d.First = firstTime(x[n:], y[n:])
-	d.Around = around(x, y, n, n, sameTimed)
-	if d.Other, d.OtherAt = otherwise(x, y); d.OtherAt && d.Other > d.First {
-		d.AroundOther = around(x, y, from(x, d.Other), from(y, d.Other), same)
+	d.Around = around(x, y, n, n, equal)
+	if d.Divergence, d.Diverges = divergence(x, y); d.Diverges && d.Divergence > d.First {
+		d.AroundDivergence = around(x, y, firstFrom(x, d.Divergence), firstFrom(y, d.Divergence), equalUntimed)
 	}
 	return d
 }
@@ -83,16 +89,16 @@ func firstTime(x, y []item) time.Duration {
 	return min(x[0].record.T, y[0].record.T)
 }
 
-// item is a record with what is compared of it.
+// item is a record with the part of it that Compare compares.
 type item struct {
 	record *trace.Record
 	key    []byte
 }
 
-// seen returns what is compared of a run. What happens at one instant is compared in any order.
-func seen(r Run) []item {
+// visible returns the records of a run to compare. It sorts records of one instant, so that their order does not matter.
+func visible(r Run) []item {
 	var items []item
-	status := map[string][]byte{} // of pods
+	status := map[string][]byte{} // last status of each pod
 	for i := range r.Records {
 		rec := &r.Records[i]
 		if !rec.Kind.Observable() {
@@ -100,7 +106,7 @@ func seen(r Run) []item {
 		}
 		key := keyOf(*rec)
 		if rec.Kind == trace.StatusPatched {
-			untimed := timeless(*rec)
+			untimed := untimedKey(*rec)
 			if bytes.Equal(status[rec.Pod], untimed) {
 				continue
 			}
@@ -112,7 +118,7 @@ func seen(r Run) []item {
 	return items
 }
 
-// keyOf is what is compared of a record: not the words of an event.
+// keyOf returns the part of a record to compare: everything except the message of an event.
 func keyOf(r trace.Record) []byte {
 	if r.Kind == trace.Event {
 		r.Message = ""
@@ -120,28 +126,28 @@ func keyOf(r trace.Record) []byte {
 	return trace.AppendObserved(nil, &r)
 }
 
-// timeless is what is compared of a record without its times.
-func timeless(r trace.Record) []byte {
+// untimedKey returns the part of a record to compare regardless of time.
+func untimedKey(r trace.Record) []byte {
 	r.T, r.Took = 0, 0
 	return keyOf(r)
 }
 
-// context is how many records are shown before a difference, and of each run after it.
+// context is the number of records to show before a difference, and from each run after it.
 const context = 3
 
-// from returns the index of the first item at or after a time.
-func from(items []item, t time.Duration) int {
+// firstFrom returns the index of the first item at or after a time.
+func firstFrom(items []item, t time.Duration) int {
 	n, _ := slices.BinarySearchFunc(items, t, func(i item, t time.Duration) int { return cmp.Compare(i.record.T, t) })
 	return n
 }
 
-func sameTimed(a, b item) bool { return bytes.Equal(a.key, b.key) }
+func equal(a, b item) bool { return bytes.Equal(a.key, b.key) }
 
-func same(a, b item) bool { return bytes.Equal(timeless(*a.record), timeless(*b.record)) }
+func equalUntimed(a, b item) bool { return bytes.Equal(untimedKey(*a.record), untimedKey(*b.record)) }
 
-// around returns the records before the n-th of one run and the m-th of the other, where they differ, and the next ones of
-// both.
-func around(x, y []item, n, m int, equal func(a, b item) bool) []Line {
+// around returns the records around a difference: the items before the n-th of x, and the next items from the n-th of x and the
+// m-th of y.
+func around(x, y []item, n, m int, same func(a, b item) bool) []Line {
 	var lines []Line
 	for _, i := range x[max(0, n-context):n] {
 		lines = append(lines, Line{Both, i.record})
@@ -150,13 +156,13 @@ func around(x, y []item, n, m int, equal func(a, b item) bool) []Line {
 	var next []Line
 	for _, i := range x {
 		side := A
-		if slices.ContainsFunc(y, func(j item) bool { return equal(i, j) }) {
+		if slices.ContainsFunc(y, func(j item) bool { return same(i, j) }) {
 			side = Both
 		}
 		next = append(next, Line{side, i.record})
 	}
 	for _, i := range y {
-		if !slices.ContainsFunc(x, func(j item) bool { return equal(i, j) }) {
+		if !slices.ContainsFunc(x, func(j item) bool { return same(i, j) }) {
 			next = append(next, Line{B, i.record})
 		}
 	}
@@ -164,11 +170,11 @@ func around(x, y []item, n, m int, equal func(a, b item) bool) []Line {
 	return append(lines, next...)
 }
 
-// words returns the texts of events that differ, each pair once, of runs that are the same but for them.
-func words(x, y []item) []Words {
-	var list []Words
+// messages returns the messages of events that differ, each pair once. Both runs have the same records otherwise.
+func messages(x, y []item) []Message {
+	var list []Message
 	for i := range x {
-		w := Words{x[i].record.Reason, x[i].record.Message, y[i].record.Message}
+		w := Message{x[i].record.Reason, x[i].record.Message, y[i].record.Message}
 		if x[i].record.Kind == trace.Event && w.A != w.B && !slices.Contains(list, w) {
 			list = append(list, w)
 		}

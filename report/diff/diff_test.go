@@ -10,7 +10,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// web returns records of one pod, each as "SECONDS KIND ARGUMENT".
+// web returns a run with records of one pod, each written as "TIME KIND ARGUMENT".
 func web(lines ...string) Run {
 	r := Run{End: time.Minute}
 	for i, line := range lines {
@@ -41,49 +41,48 @@ func TestCompare(t *testing.T) {
 		b    Run
 		want string
 	}{
-		"the same":              {base, ""},
-		"a patch of nothing":    {web("0s PodAdded", "1s ContainerStarted", "2s StatusPatched ready", "2.5s StatusPatched ready", "3s ProbeExecuted success"), ""},
-		"an internal record":    {web("0s PodAdded", "0s PodSync", "1s ContainerStarted", "2s StatusPatched ready", "3s ProbeExecuted success"), ""},
-		"a later status":        {web("0s PodAdded", "1s ContainerStarted", "2.5s StatusPatched ready", "3s ProbeExecuted success"), "2s"},
-		"another result":        {web("0s PodAdded", "1s ContainerStarted", "2s StatusPatched ready", "3s ProbeExecuted failure"), "3s otherwise 3s"},
-		"one record less":       {web("0s PodAdded", "1s ContainerStarted", "2s StatusPatched ready"), "3s otherwise 3s"},
-		"one record more":       {web("0s PodAdded", "1s ContainerStarted", "2s StatusPatched ready", "3s ProbeExecuted success", "9s PodRemoved"), "9s otherwise 9s"},
-		"later, and then other": {web("0s PodAdded", "1s ContainerStarted", "2.5s StatusPatched ready", "3s ProbeExecuted failure"), "2s otherwise 3s"},
-		"nothing at all":        {Run{}, "0s otherwise 0s"},
+		"equal":                         {base, ""},
+		"status patch without a change": {web("0s PodAdded", "1s ContainerStarted", "2s StatusPatched ready", "2.5s StatusPatched ready", "3s ProbeExecuted success"), ""},
+		"internal record":               {web("0s PodAdded", "0s PodSync", "1s ContainerStarted", "2s StatusPatched ready", "3s ProbeExecuted success"), ""},
+		"later status":                  {web("0s PodAdded", "1s ContainerStarted", "2.5s StatusPatched ready", "3s ProbeExecuted success"), "2s"},
+		"different result":              {web("0s PodAdded", "1s ContainerStarted", "2s StatusPatched ready", "3s ProbeExecuted failure"), "3s diverges 3s"},
+		"one record fewer":              {web("0s PodAdded", "1s ContainerStarted", "2s StatusPatched ready"), "3s diverges 3s"},
+		"one record more":               {web("0s PodAdded", "1s ContainerStarted", "2s StatusPatched ready", "3s ProbeExecuted success", "9s PodRemoved"), "9s diverges 9s"},
+		"later, then different":         {web("0s PodAdded", "1s ContainerStarted", "2.5s StatusPatched ready", "3s ProbeExecuted failure"), "2s diverges 3s"},
+		"empty run":                     {Run{}, "0s diverges 0s"},
 	} {
 		for _, pair := range [][2]Run{{base, c.b}, {c.b, base}} {
-			if got := said(Compare(pair[0], pair[1])); got != c.want {
+			if got := describe(Compare(pair[0], pair[1])); got != c.want {
 				t.Errorf("%s: got %q, want %q", name, got, c.want)
 			}
 		}
 	}
 }
 
-func said(d *Difference) string {
+func describe(d *Difference) string {
 	if d.Same() {
 		return ""
 	}
 	text := d.First.String()
-	if d.OtherAt {
-		text += " otherwise " + d.Other.String()
+	if d.Diverges {
+		text += " diverges " + d.Divergence.String()
 	}
 	return text
 }
 
-// What happens at one instant is the same in any order.
-func TestOrderWithinAnInstant(t *testing.T) {
+func TestCompareIgnoresTheOrderWithinAnInstant(t *testing.T) {
 	a, b := web("1s PodAdded", "1s ContainerStarted"), web("1s ContainerStarted", "1s PodAdded")
 	if d := Compare(a, b); !d.Same() {
-		t.Errorf("they differ from %v on", d.First)
+		t.Errorf("the runs differ from %v", d.First)
 	}
 }
 
-func TestWords(t *testing.T) {
+func TestMessages(t *testing.T) {
 	a, b := web("1s Event Created Created container: app", "2s Event Created Created container: app"), web("1s Event Created Container created", "2s Event Created Container created")
 	d := Compare(a, b)
-	want := []Words{{"Created", "Created container: app", "Container created"}}
-	if !d.Same() || cmp.Diff(want, d.Words) != "" {
-		t.Errorf("same: %v, words (-want +got):\n%s", d.Same(), cmp.Diff(want, d.Words))
+	want := []Message{{"Created", "Created container: app", "Container created"}}
+	if !d.Same() || cmp.Diff(want, d.Messages) != "" {
+		t.Errorf("same: %v, messages (-want +got):\n%s", d.Same(), cmp.Diff(want, d.Messages))
 	}
 }
 
@@ -105,10 +104,10 @@ func TestChanged(t *testing.T) {
 	c := web("0s PodAdded", "30s PodRemoved")
 	want := []Row{
 		{"default/web", "", "first Ready", []string{"2.000s", "2.000s", "never"}},
-		{"default/web", "", "not Ready since then", []string{"5.000s", "50.000s", "0.000s"}},
-		{"default/web", "", "times that Ready was lost", []string{"1", "1", "0"}},
+		{"default/web", "", "not Ready afterwards", []string{"5.000s", "50.000s", "0.000s"}},
+		{"default/web", "", "lost Ready (times)", []string{"1", "1", "0"}},
 		{"default/web", "", "removed", []string{"never", "never", "30.000s"}},
-		{"default/web", "", "phase in the end", []string{"Running", "Running", ""}},
+		{"default/web", "", "final phase", []string{"Running", "Running", ""}},
 		{"default/web", "app", "restarts", []string{"0", "1", ""}},
 		{"default/web", "app", "stops by the kubelet", []string{"0", "0", ""}},
 		{"default/web", "app", "last exit", []string{"none", "none", ""}},

@@ -8,15 +8,16 @@ import (
 	"probesim.dev/trace"
 )
 
-// Measure is what a run comes to in one respect, for a pod or one of its containers.
+// Measure is one number or fact that summarizes a run, about a pod or one of its containers.
 type Measure struct {
-	Pod, Container string
-	What           string
-	Value          string
+	Pod       string // namespace/name
+	Container string // empty if the measure is about the pod
+	What      string // label for people, for example "restarts"
+	Value     string
 }
 
-// Measures returns what a run comes to, pod by pod in the order in which they came: when it became Ready first, how long it
-// was not Ready since, restarts of containers, runs of probes, and how all ended.
+// Measures summarizes a run, pod by pod in the order of their first records: when the pod first became Ready and for how long it
+// was not Ready afterwards, the restarts and exits of its containers, and their numbers of probes.
 func (r Run) Measures() []Measure {
 	var all []Measure
 	tallies := r.tallies()
@@ -26,14 +27,14 @@ func (r Run) Measures() []Measure {
 	return all
 }
 
-// tally is what is counted of a pod.
+// tally counts what happens to a pod.
 type tally struct {
 	pod     string
 	status  *trace.PodStatus
-	first   time.Duration // Ready; never if it was not
-	since   time.Duration // the last change of Ready
+	first   time.Duration // first became Ready, or never
+	since   time.Duration // last change of Ready
 	unready time.Duration
-	lost    int // how often it stopped being Ready
+	lost    int // number of times the pod stopped being Ready
 	removed time.Duration
 
 	containers []*containerTally
@@ -75,7 +76,7 @@ func (t *tally) add(r *trace.Record) {
 	case trace.PodRemoved:
 		t.removed = r.T
 	case trace.StatusPatched:
-		t.turn(r.Status.Ready, r.T)
+		t.setReady(r.Status.Ready, r.T)
 		t.status = r.Status
 	case trace.ContainerStarted:
 		if r.Instance > 0 {
@@ -90,8 +91,8 @@ func (t *tally) add(r *trace.Record) {
 	}
 }
 
-// turn notes that the pod is Ready or not from now on.
-func (t *tally) turn(ready bool, now time.Duration) {
+// setReady counts a status of the pod.
+func (t *tally) setReady(ready bool, now time.Duration) {
 	was := t.status != nil && t.status.Ready
 	switch {
 	case ready && t.first == never:
@@ -139,12 +140,12 @@ func (t *tally) measures(end time.Duration) []Measure {
 	}
 	list := []Measure{
 		{What: "first Ready", Value: moment(t.first)},
-		{What: "not Ready since then", Value: trace.FormatTime(unready)},
-		{What: "times that Ready was lost", Value: fmt.Sprint(t.lost)},
+		{What: "not Ready afterwards", Value: trace.FormatTime(unready)},
+		{What: "lost Ready (times)", Value: fmt.Sprint(t.lost)},
 		{What: "removed", Value: moment(t.removed)},
 	}
 	if t.status != nil {
-		list = append(list, Measure{What: "phase in the end", Value: strings.TrimSpace(t.status.Phase + " " + t.status.Reason)})
+		list = append(list, Measure{What: "final phase", Value: strings.TrimSpace(t.status.Phase + " " + t.status.Reason)})
 	}
 	for _, c := range t.containers {
 		list = append(list, Measure{Container: c.name, What: "restarts", Value: fmt.Sprint(c.restarts)},
@@ -169,14 +170,14 @@ func moment(t time.Duration) string {
 	return trace.FormatTime(t)
 }
 
-// Row is one respect in which runs were measured, with what each came to.
+// Row compares one measure over several runs.
 type Row struct {
 	Pod, Container string
 	What           string
-	Values         []string // by run; empty where there was nothing to measure
+	Values         []string // one for each run; empty if the run does not have the measure
 }
 
-// Changed returns the respects in which runs come to something else, in the order of the first run that has them.
+// Changed returns the measures that differ between runs, in the order in which the runs list them.
 func Changed(runs ...Run) []Row {
 	var rows []*Row
 	index := map[Measure]*Row{}

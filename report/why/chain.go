@@ -8,13 +8,13 @@ import (
 	"probesim.dev/trace"
 )
 
-// chain goes from a record back to what the world or a program did.
+// chain follows causes from a record back to the root.
 func (r *Run) chain(rec *trace.Record) []Link {
 	var chain []Link
 	for effect := (*trace.Record)(nil); rec != nil; {
 		next := r.cause(rec)
 		root := r.root(rec, next)
-		if text := r.tell(rec, effect, next); text != "" {
+		if text := r.clause(rec, effect, next); text != "" {
 			chain = append(chain, Link{T: rec.T, Step: rec.Step, Kind: rec.Kind, Text: text, Root: root})
 			effect = rec
 		}
@@ -26,10 +26,10 @@ func (r *Run) chain(rec *trace.Record) []Link {
 	return chain
 }
 
-// root says what begins with a record that has this cause, if something does.
+// root returns the kind of root that a record with this cause is, or "" if the chain goes on.
 func (r *Run) root(rec, cause *trace.Record) Root {
 	switch {
-	case rec.Kind == trace.ProbeExecuted && r.answersAnew(rec), rec.Kind == trace.ContainerExited && exitsByItself(cause) && !r.isStepOfInit(rec):
+	case rec.Kind == trace.ProbeExecuted && r.endsChain(rec), rec.Kind == trace.ContainerExited && exitsOnItsOwn(cause) && !r.isInitSuccess(rec):
 		return Program
 	case rec.Kind == trace.PodAdded:
 		return PodAdded
@@ -43,21 +43,21 @@ func (r *Run) root(rec, cause *trace.Record) Root {
 	return ""
 }
 
-// isStepOfInit reports whether an exit is the success of an init container: it leads on to what comes next.
-func (r *Run) isStepOfInit(exit *trace.Record) bool {
+// isInitSuccess reports whether an exit is the success of an init container, which lets the next container start.
+func (r *Run) isInitSuccess(exit *trace.Record) bool {
 	pod := r.pods[exit.Pod]
 	return exit.ExitCode == 0 && pod != nil && slices.ContainsFunc(pod.Spec.InitContainers, func(c v1.Container) bool {
 		return c.Name == exit.Container && !isSidecar(&c)
 	})
 }
 
-// exitsByItself reports whether an exit that has this cause is the program's own doing.
-func exitsByItself(cause *trace.Record) bool {
+// exitsOnItsOwn reports whether a program exits without being stopped, given the cause of the exit.
+func exitsOnItsOwn(cause *trace.Record) bool {
 	return cause == nil || cause.Kind == trace.ContainerStarted
 }
 
-// answersAnew reports whether a probe run came to what it did because the program began to answer so. A probe that succeeds
-// whenever it is made succeeds because it is made.
-func (r *Run) answersAnew(rec *trace.Record) bool {
+// endsChain reports whether a probe result is the root of its chain: a failure, or a success after failures, is due to the
+// program. A success without earlier failures is due to whatever made the kubelet probe.
+func (r *Run) endsChain(rec *trace.Record) bool {
 	return !succeeded(rec) || len(r.failuresBefore(rec)) > 0
 }

@@ -21,19 +21,19 @@ import (
 	"probesim.dev/trace"
 )
 
-var update = flag.Bool("update", false, "write the explanations into testdata; look at the difference")
+var update = flag.Bool("update", false, "write the current explanations to testdata; review the diff")
 
-// Each restart and each change of Ready in the library comes, over older records, from something that the world or a
-// program did, and each link of the way is told.
+// TestEachChainHasARoot explains every restart and every change of Ready in the library. Each chain of causes runs over ever
+// older records to a root, and each link has a text.
 func TestEachChainHasARoot(t *testing.T) {
 	explained := 0
 	for _, scenario := range load(t) {
 		for _, plan := range scenario.Plans() {
 			run, pods := simulate(t, plan)
 			for _, pod := range pods {
-				for _, e := range all(run, pod) {
+				for _, e := range explainAll(run, pod) {
 					explained++
-					if wrong := broken(e.Chain); wrong != "" {
+					if wrong := chainError(e.Chain); wrong != "" {
 						t.Errorf("%s [%s]: %s:\n%s", scenario.Metadata.Name, plan.Version, wrong, text(t, e))
 					}
 				}
@@ -41,30 +41,30 @@ func TestEachChainHasARoot(t *testing.T) {
 		}
 	}
 	if explained < 500 {
-		t.Errorf("only %d things were explained", explained)
+		t.Errorf("the library has only %d explanations", explained)
 	}
 }
 
-// broken says what is wrong with a chain.
-func broken(chain []why.Link) string {
+// chainError describes a defect of a chain, or returns "".
+func chainError(chain []why.Link) string {
 	for i, l := range chain {
 		switch {
 		case l.Text == "" || strings.ContainsAny(l.Text, "\n\t") || strings.Contains(l.Text, "%!"):
-			return fmt.Sprintf("link %d is told as %q", i, l.Text)
+			return fmt.Sprintf("link %d has the text %q", i, l.Text)
 		case i > 0 && (l.Step >= chain[i-1].Step || l.T > chain[i-1].T):
-			return fmt.Sprintf("link %d is no older than what it led to", i)
+			return fmt.Sprintf("link %d is not older than its effect", i)
 		case (l.Root != "") != (i == len(chain)-1):
 			return fmt.Sprintf("link %d has the root %q", i, l.Root)
 		}
 	}
 	if len(chain) < 2 {
-		return "it has no cause"
+		return "the chain has no cause"
 	}
 	return ""
 }
 
-// all explains what there is to explain of a pod.
-func all(run *why.Run, pod *v1.Pod) []why.Explanation {
+// explainAll explains every restart and every change of Ready of a pod.
+func explainAll(run *why.Run, pod *v1.Pod) []why.Explanation {
 	name := pod.Namespace + "/" + pod.Name
 	list := run.Ready(name, 1<<62)
 	for _, containers := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
@@ -120,7 +120,7 @@ func text(t *testing.T, e ...why.Explanation) string {
 	return b.String()
 }
 
-// TestSentences shows what is told of scenarios of the library: run it with -update to write what is told now.
+// TestSentences compares explanations of library scenarios with testdata. Run it with -update to rewrite the file.
 func TestSentences(t *testing.T) {
 	const golden = "testdata/library.txt"
 	var b strings.Builder
@@ -137,12 +137,12 @@ func TestSentences(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("told otherwise (-want +got):\n%s", diff)
+		t.Errorf("explanations differ (-want +got):\n%s", diff)
 	}
 }
 
-// questions are a scenario, a version, a pod, and what is asked: a restart of a container, the changes of Ready, or a
-// moment.
+// questions name a scenario, a version, a pod, and the thing to explain: a restart of a container, the changes of Ready, or the
+// state at a moment.
 var questions = []string{
 	"exec-liveness v1.37.0 default/liveness-exec restart liveness 1",
 	"exec-liveness v1.37.0 default/liveness-exec at 75s",
@@ -183,7 +183,7 @@ func ask(t *testing.T, question string) string {
 		n, err := strconv.Atoi(words[5])
 		e, ok := run.Restart(words[2], words[4], n)
 		if err != nil || !ok {
-			t.Errorf("%s: there was none (%v)", question, err)
+			t.Errorf("%s: there was no such restart (%v)", question, err)
 		}
 		return text(t, e)
 	case "at":

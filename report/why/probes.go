@@ -10,7 +10,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// spec returns the container of a record as it is meant to be, or nil.
+// spec returns the spec of a container, or nil if it is unknown.
 func (r *Run) spec(c subject) *v1.Container {
 	pod := r.pods[c.pod]
 	if pod == nil {
@@ -26,7 +26,7 @@ func (r *Run) spec(c subject) *v1.Container {
 	return nil
 }
 
-// probeSpec returns a probe as it is meant to be, or nil.
+// probeSpec returns the spec of a probe, or nil if it is unknown.
 func (r *Run) probeSpec(p probe) *v1.Probe {
 	c := r.spec(p.subject)
 	if c == nil {
@@ -39,8 +39,8 @@ func succeeded(rec *trace.Record) bool {
 	return rec.Result == trace.Success || rec.Result == trace.Warning
 }
 
-// before returns the runs of the probe of a record up to it that count, newest first: what broke counts as nothing.
-func (r *Run) before(rec *trace.Record) []*trace.Record {
+// runsUpTo returns the runs of a probe up to a record, newest first. Runs with an error do not count: the kubelet ignores them.
+func (r *Run) runsUpTo(rec *trace.Record) []*trace.Record {
 	var runs []*trace.Record
 	for _, p := range slices.Backward(r.probes[probe{subject{rec.Pod, rec.Container}, rec.Probe}]) {
 		if p.Step <= rec.Step && p.Result != trace.Error {
@@ -50,26 +50,25 @@ func (r *Run) before(rec *trace.Record) []*trace.Record {
 	return runs
 }
 
-// streak returns the runs up to a record that came to the same one after the other, oldest first and no more than a
-// number of them, and the run before them, if there is one.
-func (r *Run) streak(rec *trace.Record, most int) ([]*trace.Record, *trace.Record) {
-	var runs []*trace.Record
-	for _, p := range r.before(rec) {
+// streak returns the last consecutive runs up to a record with its result, oldest first and at most limit of them, and the
+// last run before the streak, or nil.
+func (r *Run) streak(rec *trace.Record, limit int) (runs []*trace.Record, before *trace.Record) {
+	for _, p := range r.runsUpTo(rec) {
 		if succeeded(p) != succeeded(rec) {
 			return runs, p
 		}
-		if len(runs) < most {
+		if len(runs) < limit {
 			runs = slices.Insert(runs, 0, p)
 		}
 	}
 	return runs, nil
 }
 
-// failuresBefore returns the failed runs right before those that succeeded up to a record, in the same instance,
+// failuresBefore returns the consecutive failures of the same instance right before the successes that end with a record,
 // oldest first.
 func (r *Run) failuresBefore(rec *trace.Record) []*trace.Record {
 	var failures []*trace.Record
-	for _, p := range r.before(rec) {
+	for _, p := range r.runsUpTo(rec) {
 		switch {
 		case p.Instance != rec.Instance || succeeded(p) && len(failures) > 0:
 			return failures
@@ -80,38 +79,36 @@ func (r *Run) failuresBefore(rec *trace.Record) []*trace.Record {
 	return failures
 }
 
-// tellFailure says how a probe came to fail for good.
-func (r *Run) tellFailure(rec *trace.Record) string {
+// failureDetails says when a probe failed, how often in a row, and with which message.
+func (r *Run) failureDetails(rec *trace.Record) string {
 	threshold := 1
 	spec := r.probeSpec(probe{subject{rec.Pod, rec.Container}, rec.Probe})
 	if spec != nil {
 		threshold = int(spec.FailureThreshold)
 	}
 	runs, last := r.streak(rec, threshold)
-	text := fmt.Sprintf("%s failed %s", rec.Probe, times(runs))
+	text := times(runs)
 	if spec != nil {
 		text += fmt.Sprintf(", failureThreshold %d", threshold)
 	}
 	if n := slices.IndexFunc(runs, func(p *trace.Record) bool { return p.Instance == rec.Instance }); n > 0 {
-		text += fmt.Sprintf(", %d of them in the instance before, which the kubelet counts on", n)
+		text += fmt.Sprintf(", %d of them in the previous instance, which the kubelet also counts", n)
 	}
 	if last != nil && last.Instance == rec.Instance {
 		text += ", after its last success at " + at(last.T)
 	}
-	return text + said(rec)
+	return text + quotedMessage(rec)
 }
 
-// tellSuccess says how a probe came to succeed.
-func (r *Run) tellSuccess(rec *trace.Record) string {
-	text := fmt.Sprintf("%s succeeded ", rec.Probe)
+// successDetails says when a probe succeeded, and how often it failed before.
+func (r *Run) successDetails(rec *trace.Record) string {
+	text := "at " + at(rec.T)
 	threshold := 1
 	if spec := r.probeSpec(probe{subject{rec.Pod, rec.Container}, rec.Probe}); spec != nil {
 		threshold = int(spec.SuccessThreshold)
 	}
 	if runs, _ := r.streak(rec, threshold); threshold > 1 {
-		text += times(runs) + fmt.Sprintf(", successThreshold %d", threshold)
-	} else {
-		text += "at " + at(rec.T)
+		text = times(runs) + fmt.Sprintf(", successThreshold %d", threshold)
 	}
 	if failures := r.failuresBefore(rec); len(failures) > 0 {
 		text += fmt.Sprintf(", after %s since %s", plural(len(failures), "failure"), at(failures[0].T))
@@ -119,7 +116,7 @@ func (r *Run) tellSuccess(rec *trace.Record) string {
 	return text
 }
 
-// times says when runs of a probe ended, the first and the last of them where there are many.
+// times lists when probe runs ended. Of more than five runs it lists the first two and the last.
 func times(runs []*trace.Record) string {
 	var list []string
 	for i, p := range runs {
@@ -139,7 +136,7 @@ func times(runs []*trace.Record) string {
 	return number(len(runs)) + " times in a row (" + strings.Join(list, ", ") + ")"
 }
 
-// number writes small numbers out.
+// number writes numbers below ten as words.
 func number(n int) string {
 	if n < 10 {
 		return [...]string{"no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"}[n]
@@ -154,8 +151,8 @@ func plural(n int, word string) string {
 	return number(n) + " " + word + "s"
 }
 
-// said is what a probe run came back with.
-func said(rec *trace.Record) string {
+// quotedMessage returns the first line of the message of a probe run, quoted, or "".
+func quotedMessage(rec *trace.Record) string {
 	message := strings.TrimSpace(rec.Message)
 	if first, _, more := strings.Cut(message, "\n"); more {
 		message = first + " ..."

@@ -10,7 +10,7 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// Random scenarios meet what nobody thought of: there too each restart and each change of Ready has a root.
+// TestEachChainOfRandomScenariosHasARoot covers combinations that nobody has thought of: random scenarios.
 func TestEachChainOfRandomScenariosHasARoot(t *testing.T) {
 	for seed := range uint64(60) {
 		file := filepath.Join(t.TempDir(), fmt.Sprintf("%d.yaml", seed))
@@ -24,12 +24,12 @@ func TestEachChainOfRandomScenariosHasARoot(t *testing.T) {
 		for _, plan := range loaded[0].Plans() {
 			run, pods := simulate(t, plan)
 			for _, pod := range pods {
-				for _, e := range all(run, pod) {
-					if wrong := broken(e.Chain); wrong != "" {
+				for _, e := range explainAll(run, pod) {
+					if wrong := chainError(e.Chain); wrong != "" {
 						t.Errorf("random scenario %d [%s]: %s:\n%s", seed, plan.Version, wrong, text(t, e))
 					}
 				}
-				run.At(pod.Namespace+"/"+pod.Name, "", plan.Duration/3) // says anything
+				run.At(pod.Namespace+"/"+pod.Name, "", plan.Duration/3) // must not panic
 			}
 		}
 	}

@@ -10,13 +10,13 @@ import (
 	"probesim.dev/trace"
 )
 
-// hasStarted reports whether the startup probe of an instance has succeeded by now.
+// hasStarted reports whether the startup probe of an instance has succeeded.
 func (m *moment) hasStarted(c *v1.Container, start *trace.Record) bool {
 	p := m.lastProbe(c.Name, trace.Startup)
 	return p != nil && p.Instance == start.Instance && succeeded(p)
 }
 
-// lastProbe returns the last run of a probe that counts, up to now, or nil.
+// lastProbe returns the last run of a probe other than errors, or nil.
 func (m *moment) lastProbe(container string, kind trace.Probe) *trace.Record {
 	for _, p := range slices.Backward(m.probes[probe{subject{m.pod, container}, kind}]) {
 		if p.T <= m.t && p.Result != trace.Error {
@@ -26,11 +26,11 @@ func (m *moment) lastProbe(container string, kind trace.Probe) *trace.Record {
 	return nil
 }
 
-// notReady says why a running container is not ready, or is about to be stopped for its liveness probe.
-func (m *moment) notReady(c *v1.Container, start *trace.Record) string {
-	text := m.failing(c, start, trace.Liveness, c.LivenessProbe)
+// probeStates says which probes of a running container fail, have not succeeded or have not run.
+func (m *moment) probeStates(c *v1.Container, start *trace.Record) string {
+	text := m.failingProbe(c, start, trace.Liveness, c.LivenessProbe)
 	if c.StartupProbe != nil && !m.hasStarted(c, start) {
-		return text + m.notStarted(c, start)
+		return text + m.startupState(c, start)
 	}
 	if c.ReadinessProbe == nil {
 		return text
@@ -39,23 +39,23 @@ func (m *moment) notReady(c *v1.Container, start *trace.Record) string {
 	delay := start.T + time.Duration(c.ReadinessProbe.InitialDelaySeconds)*time.Second
 	switch {
 	case (last == nil || last.Instance != start.Instance) && m.t < delay:
-		return text + fmt.Sprintf("; readiness is not probed before %s, for initialDelaySeconds is %d", at(delay), c.ReadinessProbe.InitialDelaySeconds)
+		return text + fmt.Sprintf("; its readiness probe does not run before %s (initialDelaySeconds %d)", at(delay), c.ReadinessProbe.InitialDelaySeconds)
 	case last == nil || last.Instance != start.Instance:
-		return text + "; readiness has not been probed yet"
+		return text + "; its readiness probe has not run yet"
 	}
-	return text + m.failing(c, start, trace.Readiness, c.ReadinessProbe) + m.succeeding(last, c.ReadinessProbe)
+	return text + m.failingProbe(c, start, trace.Readiness, c.ReadinessProbe) + m.readinessSuccess(last, c.ReadinessProbe)
 }
 
-// notStarted says how far an instance has come whose startup probe has not succeeded.
-func (m *moment) notStarted(c *v1.Container, start *trace.Record) string {
-	text := fmt.Sprintf("; startup has not succeeded: %s of %d", plural(m.failures(c.Name, start, trace.Startup), "failure"), c.StartupProbe.FailureThreshold)
+// startupState describes a startup probe that has not succeeded yet.
+func (m *moment) startupState(c *v1.Container, start *trace.Record) string {
+	text := fmt.Sprintf("; its startup probe has not succeeded yet (%s, failureThreshold %d)", plural(m.failures(c.Name, start, trace.Startup), "failure"), c.StartupProbe.FailureThreshold)
 	if c.LivenessProbe != nil || c.ReadinessProbe != nil {
-		text += ", and until then no other probe is made"
+		text += ", so its other probes do not run"
 	}
 	return text
 }
 
-// failures counts how often a probe of an instance has failed in a row by now.
+// failures counts the consecutive failures of a probe of an instance.
 func (m *moment) failures(container string, start *trace.Record, kind trace.Probe) int {
 	n := 0
 	for _, p := range slices.Backward(m.probes[probe{subject{m.pod, container}, kind}]) {
@@ -70,36 +70,32 @@ func (m *moment) failures(container string, start *trace.Record, kind trace.Prob
 	return n
 }
 
-// failing says how often a probe has failed in a row, if it has.
-func (m *moment) failing(c *v1.Container, start *trace.Record, kind trace.Probe, spec *v1.Probe) string {
+// failingProbe says how often a probe has failed in a row, if it fails.
+func (m *moment) failingProbe(c *v1.Container, start *trace.Record, kind trace.Probe, spec *v1.Probe) string {
 	n := m.failures(c.Name, start, kind)
 	if spec == nil || n == 0 {
 		return ""
 	}
 	last := m.lastProbe(c.Name, kind)
 	runs, before := m.streak(last, n)
-	text := fmt.Sprintf("; %s has failed since %s: %s, failureThreshold %d", kind, at(runs[0].T), inARow(n), spec.FailureThreshold)
+	text := fmt.Sprintf("; its %s probe failed at %s (failureThreshold %d", kind, at(runs[0].T), spec.FailureThreshold)
+	if n > 1 {
+		text = fmt.Sprintf("; its %s probe has failed since %s (%s in a row, failureThreshold %d", kind, at(runs[0].T), plural(n, "failure"), spec.FailureThreshold)
+	}
 	if before != nil && before.Instance == start.Instance {
-		text += ", the last success at " + at(before.T)
+		text += ", last success at " + at(before.T)
 	}
-	return text
+	return text + ")"
 }
 
-func inARow(n int) string {
-	if n == 1 {
-		return "one failure"
-	}
-	return plural(n, "failure") + " in a row"
-}
-
-// succeeding says that a probe succeeds, but not often enough yet.
-func (m *moment) succeeding(last *trace.Record, spec *v1.Probe) string {
+// readinessSuccess describes a readiness probe whose last run succeeded.
+func (m *moment) readinessSuccess(last *trace.Record, spec *v1.Probe) string {
 	if !succeeded(last) {
 		return ""
 	}
 	n := int(spec.SuccessThreshold)
 	if runs, before := m.streak(last, n); len(runs) < n && before != nil {
-		return fmt.Sprintf("; readiness has succeeded %s, successThreshold %d", times(runs), n)
+		return fmt.Sprintf("; its readiness probe has succeeded %s (successThreshold %d)", times(runs), n)
 	}
-	return fmt.Sprintf("; readiness succeeded last at %s", at(last.T))
+	return fmt.Sprintf("; its readiness probe last succeeded at %s", at(last.T))
 }

@@ -11,9 +11,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// At says how a pod, or one container of it, is at a moment and why: the state of each container, and the chain of what
-// changed it last: a change of Ready of the pod, a restart, or a stop that is under way. After the end of the run all is as it
-// was then.
+// At describes the state of a pod at virtual time t, and explains its last change: a change of Ready, a restart, or a stop in
+// progress. If container is not empty, At describes only that container. A time after the end of the run counts as the end.
 func (r *Run) At(pod, container string, t time.Duration) Explanation {
 	e := Explanation{Pod: pod, Container: container}
 	m := &moment{Run: r, pod: pod, t: min(t, r.end)}
@@ -24,14 +23,14 @@ func (r *Run) At(pod, container string, t time.Duration) Explanation {
 	return e
 }
 
-// moment is a pod at a time.
+// moment is a pod at a virtual time. Its methods ignore later records.
 type moment struct {
 	*Run
 	pod string
 	t   time.Duration
 }
 
-// lastChange returns the record of what changed the pod or container last, or nil.
+// lastChange returns the record of the last change of the pod or container, or nil.
 func (m *moment) lastChange(container string) *trace.Record {
 	var change *trace.Record
 	if flips := m.flips(m.pod, m.t); container == "" && len(flips) > 0 {
@@ -48,17 +47,17 @@ func (m *moment) lastChange(container string) *trace.Record {
 	return change
 }
 
-// find returns the last record about the pod up to now that fits, or nil.
-func (m *moment) find(fits func(*trace.Record) bool) *trace.Record {
+// find returns the last matching record about the pod, or nil.
+func (m *moment) find(matches func(*trace.Record) bool) *trace.Record {
 	for _, rec := range slices.Backward(m.records) {
-		if rec.T <= m.t && rec.Pod == m.pod && fits(rec) {
+		if rec.T <= m.t && rec.Pod == m.pod && matches(rec) {
 			return rec
 		}
 	}
 	return nil
 }
 
-// last returns the last record of a kind about a container up to now, or nil.
+// last returns the last record of these kinds about a container, or nil. An empty name stands for the pod itself.
 func (m *moment) last(container string, kinds ...trace.Kind) *trace.Record {
 	return m.find(func(rec *trace.Record) bool { return rec.Container == container && slices.Contains(kinds, rec.Kind) })
 }
@@ -66,17 +65,17 @@ func (m *moment) last(container string, kinds ...trace.Kind) *trace.Record {
 func (m *moment) describe(container string) []string {
 	name := trace.Clean(trace.PodName(m.pod))
 	if m.last("", trace.PodAdded) == nil {
-		return []string{fmt.Sprintf("%s has not been added yet", name)}
+		return []string{fmt.Sprintf("%s does not exist yet", name)}
 	}
 	if gone := m.last("", trace.PodRemoved); gone != nil {
-		return []string{fmt.Sprintf("%s has been gone since %s", name, at(gone.T))}
+		return []string{fmt.Sprintf("%s was removed at %s", name, at(gone.T))}
 	}
 	lines := []string{m.podLine(name)}
 	if deleted := m.last("", trace.PodDeleteRequested); deleted != nil {
-		lines = append(lines, fmt.Sprintf("the deletion of %s was requested at %s", name, at(deleted.T)))
+		lines = append(lines, fmt.Sprintf("%s has been terminating since %s", name, at(deleted.T)))
 	}
 	if down := m.kubeletDown(); down != nil {
-		lines = append(lines, fmt.Sprintf("the kubelet has not run since %s", at(down.T)))
+		lines = append(lines, fmt.Sprintf("the kubelet has been down since %s", at(down.T)))
 	}
 	for _, c := range m.containers() {
 		if container == "" || c.Name == container {
@@ -111,11 +110,11 @@ func (m *moment) kubeletDown() *trace.Record {
 	return nil
 }
 
-// podLine says what the API server has of the pod.
+// podLine describes the status of the pod in the API server.
 func (m *moment) podLine(name string) string {
 	status := m.apiStatus()
 	if status == nil {
-		return fmt.Sprintf("%s has no status yet", name)
+		return fmt.Sprintf("%s has no status from the kubelet yet", name)
 	}
 	text := fmt.Sprintf("%s is %s", name, status.Phase)
 	if status.Reason != "" {
@@ -124,14 +123,14 @@ func (m *moment) podLine(name string) string {
 	flips := m.flips(m.pod, m.t)
 	switch {
 	case status.Ready:
-		return text + " and Ready since " + at(flips[len(flips)-1].T)
+		return text + ", Ready since " + at(flips[len(flips)-1].T)
 	case len(flips) > 0:
-		return text + " and not Ready since " + at(flips[len(flips)-1].T)
+		return text + ", not Ready since " + at(flips[len(flips)-1].T)
 	}
-	return text + " and has not been Ready yet"
+	return text + ", not Ready yet"
 }
 
-// apiStatus returns the status of the pod as the API server has it, or nil.
+// apiStatus returns the status of the pod in the API server, or nil.
 func (m *moment) apiStatus() *trace.PodStatus {
 	if rec := m.last("", trace.StatusPatched); rec != nil {
 		return rec.Status
@@ -139,29 +138,29 @@ func (m *moment) apiStatus() *trace.PodStatus {
 	return nil
 }
 
-// containerLine says what a container does, and why it is not ready if it is not.
+// containerLine describes a container: running, stopping, exited or waiting, and why it is not ready.
 func (m *moment) containerLine(c *v1.Container) string {
 	name := trace.Clean(c.Name)
 	life := m.last(c.Name, trace.ContainerStarted, trace.ContainerStopping, trace.ContainerExited)
 	switch {
 	case life == nil:
-		return name + " has not been started yet" + m.waitsFor(c)
+		return name + " has not started yet" + m.startBlockedBy(c)
 	case life.Kind == trace.ContainerExited:
 		return m.exitedLine(c, name, life)
 	}
 	start := m.last(c.Name, trace.ContainerStarted)
-	text := fmt.Sprintf("%s has run since %s", name, at(start.T))
+	text := fmt.Sprintf("%s has been running since %s", name, at(start.T))
 	if start.Instance > 0 {
 		text += fmt.Sprintf(" (restart %d)", start.Instance)
 	}
 	if life.Kind == trace.ContainerStopping {
-		text += fmt.Sprintf("; it was told to stop at %s and is killed at %s unless it exits before", at(life.T), at(life.T+time.Duration(life.GraceSeconds)*time.Second))
+		text += fmt.Sprintf("; the kubelet told it to stop at %s and kills it at %s unless it exits first", at(life.T), at(life.T+time.Duration(life.GraceSeconds)*time.Second))
 	}
-	return text + m.notReady(c, start)
+	return text + m.probeStates(c, start)
 }
 
-// waitsFor says what a container that has not been started waits for, if that is another.
-func (m *moment) waitsFor(c *v1.Container) string {
+// startBlockedBy says what a container that has not started waits for.
+func (m *moment) startBlockedBy(c *v1.Container) string {
 	for _, before := range m.containers() {
 		if before.Name == c.Name {
 			break
@@ -173,13 +172,13 @@ func (m *moment) waitsFor(c *v1.Container) string {
 		sidecar := isSidecar(before)
 		switch {
 		case sidecar && (start == nil || before.StartupProbe != nil && !m.hasStarted(before, start)):
-			return fmt.Sprintf(": the sidecar %s has not started up before it", trace.Clean(before.Name))
+			return fmt.Sprintf(": it waits for the sidecar %s to start", trace.Clean(before.Name))
 		case !sidecar && (exit == nil || exit.ExitCode != 0 || start != nil && start.Step > exit.Step):
-			return fmt.Sprintf(": the init container %s has not succeeded before it", trace.Clean(before.Name))
+			return fmt.Sprintf(": it waits for the init container %s to succeed", trace.Clean(before.Name))
 		}
 	}
-	if what := m.postStart(subject{m.pod, c.Name}, m.t-soon-1, m.t); len(what) > 0 {
-		return ": " + strings.Join(what, "; ")
+	if hooks := m.postStartHooks(subject{m.pod, c.Name}, m.t-noticeable-1, m.t); len(hooks) > 0 {
+		return ": " + strings.Join(hooks, "; ")
 	}
 	return m.lastWarning(c.Name, 0)
 }
@@ -192,7 +191,7 @@ func (m *moment) isInit(name string) bool {
 	return slices.ContainsFunc(m.pods[m.pod].Spec.InitContainers, func(c v1.Container) bool { return c.Name == name })
 }
 
-// lastWarning says what was the matter with a container since a step, if anything was.
+// lastWarning quotes the last warning about a container, or about the pod, since a step.
 func (m *moment) lastWarning(container string, since int64) string {
 	warning := m.find(func(rec *trace.Record) bool {
 		return rec.Kind == trace.Event && rec.Type == "Warning" && (rec.Container == container || rec.Container == "") && rec.Step > since && rec.Reason != "Unhealthy"
@@ -200,49 +199,48 @@ func (m *moment) lastWarning(container string, since int64) string {
 	if warning == nil {
 		return ""
 	}
-	return fmt.Sprintf(": %s at %s, %s", warning.Reason, at(warning.T), trace.Clean(warning.Message))
+	return fmt.Sprintf(": %s at %s: %s", warning.Reason, at(warning.T), trace.Clean(warning.Message))
 }
 
-// exitedLine says why a container that has ended is not started again.
+// exitedLine says why a container that has exited is not running again.
 func (m *moment) exitedLine(c *v1.Container, name string, exit *trace.Record) string {
 	if exit.ExitCode == 0 && m.isInit(c.Name) && !isSidecar(c) {
-		return fmt.Sprintf("%s, an init container, succeeded at %s", name, at(exit.T))
+		return fmt.Sprintf("%s (init container) succeeded at %s", name, at(exit.T))
 	}
-	text := fmt.Sprintf("%s exited at %s with code %d and has not been started again", name, at(exit.T), exit.ExitCode)
+	text := fmt.Sprintf("%s exited with code %d at %s and has not restarted", name, exit.ExitCode, at(exit.T))
 	backOff := m.find(func(rec *trace.Record) bool {
 		return rec.Kind == trace.Event && rec.Reason == "BackOff" && rec.Container == c.Name && rec.Step > exit.Step
 	})
 	switch {
 	case backOff != nil:
 		if delay, known := m.backOff[backOff.Step]; known {
-			text += fmt.Sprintf(": its back-off of %s is over at %s", span(delay), at(exit.T+delay))
 			if exit.T+delay < m.t {
-				text += ", and the kubelet has not looked at the pod since"
+				return text + fmt.Sprintf(": its %s back-off ended at %s, and the kubelet has not synced the pod since", span(delay), at(exit.T+delay))
 			}
-			return text
+			return text + fmt.Sprintf(": its %s back-off ends at %s", span(delay), at(exit.T+delay))
 		}
-		return text + ": it waits for its back-off"
+		return text + ": it is in back-off"
 	case m.last("", trace.PodDeleteRequested) != nil:
-		return text + ", as the pod is being deleted"
+		return text + ": the pod is being deleted"
 	}
-	if what := m.inTheWay(subject{m.pod, c.Name}, exit.T, m.t); len(what) > 0 {
-		return text + ": " + strings.Join(what, "; ")
+	if reasons := m.obstacles(subject{m.pod, c.Name}, exit.T, m.t); len(reasons) > 0 {
+		return text + ": " + strings.Join(reasons, "; ")
 	}
-	if busy := m.stoppingOther(c.Name); busy != "" {
-		return text + busy
+	if stop := m.stoppingOther(c.Name); stop != "" {
+		return text + stop
 	}
 	if status := m.apiStatus(); status != nil && (status.Phase == "Succeeded" || status.Phase == "Failed") {
-		return text + fmt.Sprintf(", as the pod has come to its end (%s)", status.Phase)
+		return text + ": the pod has " + strings.ToLower(status.Phase)
 	}
 	return text + m.lastWarning(c.Name, exit.Step)
 }
 
-// stoppingOther says that the pod's worker waits for the end of another container, if it does.
+// stoppingOther says which other container the pod worker is stopping, if any.
 func (m *moment) stoppingOther(container string) string {
 	for _, c := range m.containers() {
 		life := m.last(c.Name, trace.ContainerStarted, trace.ContainerStopping, trace.ContainerExited)
 		if c.Name != container && life != nil && life.Kind == trace.ContainerStopping {
-			return fmt.Sprintf(": the pod's worker has been stopping %s since %s, with a grace of %ds", trace.Clean(c.Name), at(life.T), life.GraceSeconds)
+			return fmt.Sprintf(": the pod worker has been stopping %s since %s (%ds grace period)", trace.Clean(c.Name), at(life.T), life.GraceSeconds)
 		}
 	}
 	return ""

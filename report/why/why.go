@@ -1,6 +1,9 @@
-// Package why tells in sentences why a container was restarted, a pod became or stopped being Ready, or something is as
-// it is at a moment. It only reads a trace: it goes from a record to its cause, and on to what the world or a program did
-// first.
+// Package why explains a run in sentences: why a container restarted, why a pod became Ready or stopped being Ready, or what
+// state a pod is in at a given moment.
+//
+// Records of a trace name their cause. An [Explanation] follows the causes from the thing to explain, such as a restart, back
+// to the root: an answer of the program, or an action from outside such as a deletion. Make a [Run] from the records of a
+// trace with [New], and ask it with [Run.Restart], [Run.Ready] or [Run.At].
 package why
 
 import (
@@ -13,29 +16,30 @@ import (
 	"probesim.dev/trace"
 )
 
-// Run is a run that can be asked. Make one with New.
+// Run answers questions about one run. Create it with New.
 type Run struct {
 	records []*trace.Record
 	pods    map[string]*v1.Pod          // by namespace/name
-	backOff map[int64]time.Duration     // by the step of the event that tells of it
+	backOff map[int64]time.Duration     // by the step of the BackOff event
 	probes  map[probe][]*trace.Record   // runs of a probe, oldest first
-	lives   map[subject][]*trace.Record // starts, stops and exits of a container, and events about it
-	status  map[string][]*trace.Record  // of a pod
-	syncs   map[string][]time.Duration  // of a pod, if internal records say when its worker began one
+	lives   map[subject][]*trace.Record // starts, stops, exits and events of a container
+	status  map[string][]*trace.Record  // status patches of a pod
+	syncs   map[string][]time.Duration  // when the worker of a pod began a sync; only internal records say
 	end     time.Duration
 }
 
 // subject is a container of a pod.
 type subject struct{ pod, container string }
 
-// probe is one of its probes.
+// probe is a probe of a container.
 type probe struct {
 	subject
 	kind trace.Probe
 }
 
-// New returns a run with these records, oldest first, that ended at end. The pods say what the containers are meant to do;
-// what they do not have is not told. How long a back-off is, only internal records say.
+// New returns a Run over records, oldest first, of a run that ended at virtual time end. Explanations take thresholds and
+// container types from the specs in pods, and leave them out for pods that are missing. They name the length of back-offs only
+// if records include internal records. New keeps references to records and pods.
 func New(records []trace.Record, pods []*v1.Pod, end time.Duration) *Run {
 	r := &Run{
 		pods: map[string]*v1.Pod{}, backOff: map[int64]time.Duration{}, probes: map[probe][]*trace.Record{},
@@ -70,8 +74,8 @@ func (r *Run) add(rec *trace.Record) {
 	}
 }
 
-// at returns the record with a step, or nil.
-func (r *Run) at(step int64) *trace.Record {
+// record returns the record with a step, or nil.
+func (r *Run) record(step int64) *trace.Record {
 	i, ok := slices.BinarySearchFunc(r.records, step, func(rec *trace.Record, step int64) int { return cmp.Compare(rec.Step, step) })
 	if !ok {
 		return nil
@@ -79,45 +83,46 @@ func (r *Run) at(step int64) *trace.Record {
 	return r.records[i]
 }
 
-// cause returns the observable record that led to one, or nil if nothing did.
+// cause returns the nearest observable cause of a record, or nil.
 func (r *Run) cause(rec *trace.Record) *trace.Record {
 	for {
-		if rec = r.at(rec.Cause); rec == nil || rec.Kind.Observable() {
+		if rec = r.record(rec.Cause); rec == nil || rec.Kind.Observable() {
 			return rec
 		}
 	}
 }
 
-// Root is what a chain of causes begins with.
+// Root classifies the first cause of a chain.
 type Root string
 
 const (
-	Program  Root = "program"  // it answered a probe so, or exited by itself
-	PodAdded Root = "podAdded" // somebody added the pod
-	Deletion Root = "deletion" // somebody requested its deletion
-	Step     Root = "step"     // a step of the scenario
-	Kubelet  Root = "kubelet"  // the kubelet was stopped
+	Program  Root = "program"  // the program answered a probe, or exited
+	PodAdded Root = "podAdded" // the pod was added
+	Deletion Root = "deletion" // the deletion of the pod was requested
+	Step     Root = "step"     // a step of the scenario ran
+	Kubelet  Root = "kubelet"  // the kubelet stopped
 )
 
-// Link is one thing that happened.
+// Link is one record of a chain of causes.
 type Link struct {
-	T    time.Duration
-	Step int64 // of its record
+	T    time.Duration // virtual time of the record
+	Step int64         // number of the record in the trace
 	Kind trace.Kind
-	Text string // a clause without a period
-	Root Root   // of the last link of a chain
+	Text string // a clause that can follow "because", without a period
+	Root Root   // set in the last link of a chain only
 }
 
-// Explanation says why something happened, or is as it is.
+// Explanation says why something happened, or what state a pod is in.
 type Explanation struct {
-	Pod, Container string // Container is empty if it is about the pod
-	// Chain begins with what happened; each link has the next as its cause.
+	Pod       string // namespace/name
+	Container string // empty if the explanation is about the pod
+	// Chain starts with the explained record. The cause of each link is the next link.
 	Chain []Link
-	// State says, of a moment, how things were: a sentence each.
+	// State describes the pod and its containers at a moment, one sentence each. Only At sets it.
 	State []string
 }
 
-// Restarts returns how many instances of a container were started after the first, by the number of the last.
+// Restarts returns the number of restarts of a container. The pod is named namespace/name.
 func (r *Run) Restarts(pod, container string) int {
 	n := 0
 	for _, rec := range r.lives[subject{pod, container}] {
@@ -128,8 +133,8 @@ func (r *Run) Restarts(pod, container string) int {
 	return n
 }
 
-// Restart explains the start of an instance of a container: 1 is the first restart, 0 the first start. It reports false if
-// there was none.
+// Restart explains the start of an instance of a container: instance 0 is the first start, 1 the first restart. It reports
+// false if there was no such start.
 func (r *Run) Restart(pod, container string, instance int) (Explanation, bool) {
 	for _, rec := range r.lives[subject{pod, container}] {
 		if rec.Kind == trace.ContainerStarted && rec.Instance == instance {
@@ -139,7 +144,7 @@ func (r *Run) Restart(pod, container string, instance int) (Explanation, bool) {
 	return Explanation{}, false
 }
 
-// Ready explains each time that a pod became Ready or stopped being it, up to a moment, oldest first.
+// Ready explains each change of Ready of a pod up to virtual time until, oldest first.
 func (r *Run) Ready(pod string, until time.Duration) []Explanation {
 	var all []Explanation
 	for _, rec := range r.flips(pod, until) {
@@ -148,7 +153,7 @@ func (r *Run) Ready(pod string, until time.Duration) []Explanation {
 	return all
 }
 
-// flips returns the statuses up to a moment with which Ready of a pod changed.
+// flips returns the status patches that changed Ready of a pod up to a moment.
 func (r *Run) flips(pod string, until time.Duration) []*trace.Record {
 	var flips []*trace.Record
 	ready := false
@@ -161,9 +166,9 @@ func (r *Run) flips(pod string, until time.Duration) []*trace.Record {
 	return flips
 }
 
-// Chain explains any record of the run by its step; nil if there is no such record.
+// Chain returns the chain of causes of the record with a step, or nil if there is no such record.
 func (r *Run) Chain(step int64) []Link {
-	if rec := r.at(step); rec != nil {
+	if rec := r.record(step); rec != nil {
 		return r.chain(rec)
 	}
 	return nil

@@ -43,12 +43,12 @@ func Shuffle[T any, A interface{ Choose(Kind, string, int) int }](a A, key strin
 	}
 }
 
-// Fraction picks the size of a jitter, from 0 to below 1; 0.5 without a chooser.
-func (a *Asker) Fraction(key string) float64 {
+// Fraction picks the size of a jitter that the drawer draws from a source, from 0 to below 1; 0.5 without a chooser.
+func (a *Asker) Fraction(source JitterSource, drawer string) float64 {
 	if a.Canonical() {
 		return 0.5
 	}
-	return a.Chooser.Fraction(a.identify(Jitter, key))
+	return a.Chooser.Fraction(a.identify(Jitter, string(source)+drawer))
 }
 
 // identify returns the choice with the ordinal that is its turn.

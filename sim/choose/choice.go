@@ -2,6 +2,8 @@
 // from a seed, replayed from a list, and recorded. No policy at all is the canonical one.
 package choose
 
+import "strings"
+
 // Kind says what is chosen.
 type Kind string
 
@@ -20,6 +22,16 @@ type Choice struct {
 	Kind    Kind
 	Key     string // a process, a timer, a preemption point, …
 	Ordinal int64  // how many choices of this kind and key came before; for Next: how often Key ran before
+}
+
+// JitterSource is a reason to draw a jitter, as "start of ". The key of the choice is the source followed by its
+// drawer: the name of the process or object that draws.
+type JitterSource string
+
+// Drawer returns the drawer in the key of a choice, and false if the choice is no jitter of this source.
+func (s JitterSource) Drawer(c Choice) (string, bool) {
+	drawer, ok := strings.CutPrefix(c.Key, string(s))
+	return drawer, ok && c.Kind == Jitter
 }
 
 // Chooser decides. It must be a function of what it is asked, in order, alone.

@@ -1,0 +1,307 @@
+// Package prober probes containers as the kubelet does.
+//
+// A worker runs one probe of one container. It wakes up on the ticks of the probe's period, which start with the first
+// sync of the pod and ignore when the container starts. At each tick it reads the container's status from the status
+// manager, decides whether to probe, runs the probe, and stores a result once enough equal runs in a row reach a
+// threshold.
+//
+// A result is the kubelet's opinion of a container (package results): what the last runs add up to. A change of a result
+// reaches the sync loop, which updates the pod's status or kills the container.
+//
+// A manual trigger wakes a readiness worker between two ticks. The kubelet sends one whenever it generates the status of
+// a started container that is not ready, so a container that has just started need not wait for the next tick.
+//
+// The Manager creates and stops workers, and derives from their results which containers are started and ready.
+//
+// The rules are those of pkg/kubelet/prober and pkg/probe at v1.37.0. Where versions differ, a profile decides.
+package prober
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/kube/podutil"
+	"probesim.dev/kube/profile"
+	"probesim.dev/prober/results"
+	"probesim.dev/sim"
+	"probesim.dev/trace"
+)
+
+// Options are the dependencies of a Manager. All fields are required.
+type Options struct {
+	Sim     *sim.Sim
+	Trace   *trace.Recorder
+	Profile profile.Profile
+	Now     func() time.Time // wall clock of the node
+
+	Status  StatusGetter
+	Runner  CommandRunner
+	Network Network
+	Events  EventRecorder
+	Results Results
+
+	// Instance returns the instance of a container: 0 for the first run, 1 after the first restart, and so on.
+	Instance func(containerID string) int
+	// Step returns the step of the trace record of the container's last change, or of the kubelet's start if that is later.
+	Step func(containerID string) int64
+}
+
+// Results are the results managers of the three probe types.
+type Results struct{ Liveness, Readiness, Startup *results.Manager }
+
+// Manager creates and stops the probe workers of pods (pkg/kubelet/prober/prober_manager.go at v1.37.0).
+type Manager struct {
+	sim       *sim.Sim
+	trace     *trace.Recorder
+	profile   profile.Profile
+	now       func() time.Time
+	status    StatusGetter
+	runner    CommandRunner
+	network   Network
+	events    EventRecorder
+	results   Results
+	instance  func(containerID string) int
+	step      func(containerID string) int64
+	workers   map[key]*worker
+	pods      map[types.UID]int // number of workers of each pod
+	start     time.Duration     // virtual time of the kubelet's start
+	startWall time.Time         // wall time of the kubelet's start
+}
+
+type key struct {
+	podUID    types.UID
+	container string
+	probeType trace.Probe
+}
+
+// NewManager returns a manager without workers, for a kubelet that starts now.
+func NewManager(o Options) *Manager {
+	return &Manager{
+		sim: o.Sim, trace: o.Trace, profile: o.Profile, now: o.Now,
+		status: o.Status, runner: o.Runner, network: o.Network, events: o.Events, results: o.Results, instance: o.Instance, step: o.Step,
+		workers: map[key]*worker{}, pods: map[types.UID]int{}, start: o.Sim.Now(), startWall: o.Now(),
+	}
+}
+
+// AddPod starts the missing workers of a pod: startup, readiness and liveness of each regular container, then of each
+// sidecar. If a worker exists already, AddPod skips the other probes of the same container. Before 1.37 it also skips the
+// containers after it (pkg/kubelet/prober/prober_manager.go at v1.36.3 and v1.37.0).
+func (m *Manager) AddPod(pod *v1.Pod) {
+	for c := range probeableContainers(pod) {
+		if !m.addContainer(pod, c) && !m.profile.AddPodSkipsOnlyContainer {
+			return
+		}
+	}
+}
+
+// probeableContainers returns the containers that can have probes: regular containers, then sidecars.
+func probeableContainers(pod *v1.Pod) iter.Seq[*v1.Container] {
+	return func(yield func(*v1.Container) bool) {
+		for i := range pod.Spec.Containers {
+			if !yield(&pod.Spec.Containers[i]) {
+				return
+			}
+		}
+		for i := range pod.Spec.InitContainers {
+			if c := &pod.Spec.InitContainers[i]; podutil.IsRestartableInitContainer(c) && !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+// addContainer starts the workers of a container. It stops and returns false if it finds one that exists.
+func (m *Manager) addContainer(pod *v1.Pod, c *v1.Container) bool {
+	return m.addWorker(pod, c, trace.Startup, c.StartupProbe) &&
+		m.addWorker(pod, c, trace.Readiness, c.ReadinessProbe) &&
+		m.addWorker(pod, c, trace.Liveness, c.LivenessProbe)
+}
+
+// addWorker starts a worker if the container has the probe. It returns false if the worker exists already.
+func (m *Manager) addWorker(pod *v1.Pod, c *v1.Container, probeType trace.Probe, spec *v1.Probe) bool {
+	if spec == nil {
+		return true
+	}
+	k := key{pod.UID, c.Name, probeType}
+	if _, ok := m.workers[k]; ok {
+		return false
+	}
+	w := newWorker(m, pod, c, probeType, spec)
+	m.workers[k] = w
+	m.pods[pod.UID]++
+	m.sim.Go(WorkerName(probeType, w.recorder.pod, c.Name), w.run)
+	return true
+}
+
+// WorkerName returns the name of a worker's process. The pod is namespace/name.
+func WorkerName(probe trace.Probe, pod, container string) string {
+	return string(probe) + " worker " + pod + "/" + container
+}
+
+// removeWorker forgets a worker that has ended.
+func (m *Manager) removeWorker(w *worker) {
+	delete(m.workers, w.key())
+	if m.pods[w.podUID]--; m.pods[w.podUID] == 0 {
+		delete(m.pods, w.podUID)
+	}
+}
+
+// StopLivenessAndStartup stops the liveness and startup workers of the regular containers of a pod that starts to
+// terminate. Readiness workers and all workers of sidecars continue, and a running probe runs to its end.
+func (m *Manager) StopLivenessAndStartup(pod *v1.Pod) {
+	for i := range pod.Spec.Containers {
+		m.stopWorkers(pod, &pod.Spec.Containers[i], trace.Liveness, trace.Startup)
+	}
+}
+
+// RemovePod stops all workers of a pod.
+func (m *Manager) RemovePod(pod *v1.Pod) {
+	for c := range probeableContainers(pod) {
+		m.stopWorkers(pod, c, trace.Readiness, trace.Liveness, trace.Startup)
+	}
+}
+
+func (m *Manager) stopWorkers(pod *v1.Pod, c *v1.Container, probes ...trace.Probe) {
+	for _, t := range probes {
+		if w, ok := m.workers[key{pod.UID, c.Name, t}]; ok {
+			w.stop.TrySend(struct{}{})
+		}
+	}
+}
+
+// CleanupPods stops the workers of pods for which keep returns false.
+func (m *Manager) CleanupPods(keep func(types.UID) bool) {
+	gone := map[types.UID]bool{}
+	for uid := range m.pods {
+		if !keep(uid) {
+			gone[uid] = true
+		}
+	}
+	if len(gone) == 0 {
+		return
+	}
+	var stopped []*worker
+	for k, w := range m.workers {
+		if gone[k.podUID] {
+			stopped = append(stopped, w)
+		}
+	}
+	slices.SortFunc(stopped, func(a, b *worker) int {
+		return cmp.Or(cmp.Compare(a.recorder.pod, b.recorder.pod), cmp.Compare(a.name, b.name), cmp.Compare(a.probeType, b.probeType))
+	})
+	for _, w := range stopped {
+		w.stop.TrySend(struct{}{})
+	}
+}
+
+// restartGracePeriod is the minimum time between the start of a container and the start of the kubelet for the container
+// to count as running before the kubelet (kubeletRestartGracePeriod in pkg/kubelet/prober/prober_manager.go at v1.37.0).
+const restartGracePeriod = 10 * time.Second
+
+// UpdatePodStatus sets Started and Ready of the containers in a status that the kubelet generates. The status lists the
+// init containers in the order of the spec. The cause is the step of the trace record that led to the sync, 0 if unknown.
+//
+// A started container that is not ready gets a manual trigger of its readiness worker. The kubelet stores the status only
+// afterwards, so the worker can run first and read the old status
+// (pkg/kubelet/prober/prober_manager.go at v1.37.0).
+func (m *Manager) UpdatePodStatus(p *sim.Proc, pod *v1.Pod, status *v1.PodStatus, cause int64) {
+	for i := range status.ContainerStatuses {
+		m.updateContainerStatus(p, pod, &status.ContainerStatuses[i], cause)
+	}
+	for i := range status.InitContainerStatuses {
+		c := &status.InitContainerStatuses[i]
+		if podutil.IsRestartableInitContainer(&pod.Spec.InitContainers[i]) {
+			m.updateContainerStatus(p, pod, c, cause)
+			continue
+		}
+		started := m.isContainerStarted(pod, c)
+		c.Started = &started
+		// A regular init container is ready once it has succeeded.
+		c.Ready = c.Ready || c.State.Terminated != nil && c.State.Terminated.ExitCode == 0
+	}
+}
+
+// updateContainerStatus sets Started and Ready of a regular container or a sidecar.
+func (m *Manager) updateContainerStatus(p *sim.Proc, pod *v1.Pod, c *v1.ContainerStatus, cause int64) {
+	started := m.isContainerStarted(pod, c)
+	c.Started = &started
+	if started {
+		c.Ready = m.isContainerReady(p, pod, c, cause)
+	}
+}
+
+// isContainerStarted reports whether a container runs and its startup probe, if it has one, has succeeded.
+func (m *Manager) isContainerStarted(pod *v1.Pod, c *v1.ContainerStatus) bool {
+	if c.State.Running == nil {
+		return false
+	}
+	if r, ok := m.results.Startup.Get(c.ContainerID); ok {
+		return r == results.Success
+	}
+	if m.profile.StartedCarriedOver && c.Started != nil && *c.Started {
+		return true
+	}
+	_, hasWorker := m.workers[key{pod.UID, c.Name, trace.Startup}]
+	return !hasWorker
+}
+
+// isContainerReady reports whether a started container runs and its readiness probe, if it has one, has succeeded. If the
+// probe has not succeeded yet, isContainerReady triggers its worker.
+func (m *Manager) isContainerReady(p *sim.Proc, pod *v1.Pod, c *v1.ContainerStatus, cause int64) bool {
+	if c.State.Running == nil {
+		return false
+	}
+	result, hasResult := m.results.Readiness.Get(c.ContainerID)
+	if hasResult && result == results.Success {
+		return true
+	}
+	w, hasWorker := m.workers[key{pod.UID, c.Name, trace.Readiness}]
+	if hasWorker && m.profile.ManualTrigger {
+		m.trigger(p, w, cmp.Or(m.causeOfEligibility(c.ContainerID), cause))
+	}
+	if m.profile.KeptOnKubeletRestart && m.startedBeforeKubelet(c.State.Running) {
+		return m.isReadyAfterKubeletRestart(pod, c, !hasResult || !hasWorker)
+	}
+	return !hasWorker
+}
+
+// isReadyAfterKubeletRestart keeps the readiness that the container had before the kubelet restarted, until its first
+// result. A container with a readiness probe was ready only if its pod was (setReadyStateOnKubeletRestart in
+// pkg/kubelet/prober/prober_manager.go at v1.37.0).
+func (m *Manager) isReadyAfterKubeletRestart(pod *v1.Pod, c *v1.ContainerStatus, ready bool) bool {
+	if spec := podutil.Find(pod, c.Name); spec != nil && spec.ReadinessProbe != nil && !isPodReady(pod) {
+		return false
+	}
+	return ready
+}
+
+func isPodReady(pod *v1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == v1.PodReady {
+			return c.Status == v1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// startedBeforeKubelet reports whether a container ran before the kubelet started, on the wall clock.
+func (m *Manager) startedBeforeKubelet(c *v1.ContainerStateRunning) bool {
+	start := c.StartedAt.Time
+	return !start.IsZero() && start.Before(m.startWall.Add(-restartGracePeriod))
+}
+
+// trigger wakes a readiness worker before its next tick. A trigger is lost if one is waiting already.
+func (m *Manager) trigger(p *sim.Proc, w *worker, cause int64) {
+	if m.trace.Wants(trace.ManualTrigger) {
+		cause = m.trace.Add(trace.Record{
+			T: p.Now(), Kind: trace.ManualTrigger, Cause: cause, Pod: w.recorder.pod, Container: w.name, Probe: w.probeType,
+		})
+	}
+	w.manualTrigger.TrySend(cause)
+	p.Preempt("readiness triggered, status not stored")
+}

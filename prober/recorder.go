@@ -1,0 +1,91 @@
+package prober
+
+import (
+	"time"
+
+	"probesim.dev/sim"
+	"probesim.dev/trace"
+)
+
+// recorder writes the trace records of one worker and keeps their causes. A cause is the step of the record that led to
+// another one; 0 is none. The kubelet has no counterpart.
+type recorder struct {
+	manager *Manager
+	// eligibleCause is the cause that made the container eligible for probing: its start, or the success of its startup
+	// probe. It is 0 while the container is not eligible.
+	eligibleCause int64
+	// triggerCause is the manual trigger of the present turn, 0 if a tick woke the worker.
+	triggerCause int64
+	// runCause is the probe run of the present turn, 0 before there is one.
+	runCause int64
+
+	pod       string // namespace/name
+	container string
+	probe     trace.Probe
+	// containerID and instance identify the container in the status that the worker acts on.
+	containerID string
+	instance    int
+}
+
+// newContainer makes the records that follow records of another container.
+func (r *recorder) newContainer(id string) {
+	r.containerID, r.instance, r.eligibleCause = id, r.manager.instance(id), 0
+}
+
+// triggered records that a manual trigger woke the worker.
+func (r *recorder) triggered(p *sim.Proc, cause int64) {
+	r.triggerCause = cause
+	if r.manager.trace.Wants(trace.TriggerTaken) {
+		r.manager.trace.Add(trace.Record{
+			T: p.Now(), Kind: trace.TriggerTaken, Cause: cause, Pod: r.pod, Container: r.container, Probe: r.probe,
+		})
+	}
+}
+
+// skipped records why the worker does not probe at this tick.
+func (r *recorder) skipped(p *sim.Proc, reason string) {
+	if r.manager.trace.Wants(trace.ProbeSkipped) {
+		r.manager.trace.Add(trace.Record{
+			T: p.Now(), Kind: trace.ProbeSkipped, Pod: r.pod, Container: r.container, Probe: r.probe, Reason: reason,
+		})
+	}
+}
+
+// ineligible records why the container is running and not eligible for probing.
+func (r *recorder) ineligible(p *sim.Proc, reason string) {
+	r.eligibleCause = 0
+	r.skipped(p, reason)
+}
+
+// startRun notes what made the container eligible, before the run can change it.
+func (r *recorder) startRun() {
+	if r.eligibleCause == 0 {
+		r.eligibleCause = r.manager.causeOfEligibility(r.containerID)
+	}
+}
+
+// endRun records a probe run that began at start.
+func (r *recorder) endRun(p *sim.Proc, start time.Duration, o outcome) {
+	r.runCause = r.manager.trace.Add(trace.Record{
+		T: p.Now(), Kind: trace.ProbeExecuted, Cause: max(r.triggerCause, r.eligibleCause),
+		Pod: r.pod, Container: r.container, Instance: r.instance,
+		Probe: r.probe, Result: o.result, Message: o.message, Took: p.Now() - start,
+	})
+}
+
+// resultCause returns the cause of a result stored now: the probe run of this turn, or before the run the last change of
+// the container.
+func (r *recorder) resultCause() int64 {
+	if r.runCause != 0 {
+		return r.runCause
+	}
+	return r.manager.step(r.containerID)
+}
+
+// endTurn forgets the causes that belong to one turn of the worker.
+func (r *recorder) endTurn() { r.triggerCause, r.runCause = 0, 0 }
+
+// causeOfEligibility returns the later of the last change of a container and its startup result.
+func (m *Manager) causeOfEligibility(containerID string) int64 {
+	return max(m.step(containerID), m.results.Startup.Cause(containerID))
+}

@@ -1,0 +1,92 @@
+// Package results caches probe results and sends their changes to the sync loop. The kubelet has one Manager for each
+// probe type.
+//
+// The rules are those of pkg/kubelet/prober/results/results_manager.go at v1.37.0.
+package results
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/sim"
+	"probesim.dev/trace"
+)
+
+// Result is the kubelet's opinion of a container. A worker changes it when enough probe runs in a row agree.
+type Result int
+
+const (
+	// Unknown is the result of a startup probe that has not reached a threshold.
+	Unknown Result = iota
+	// Success makes a container alive, ready or started, depending on the probe type.
+	Success
+	// Failure makes the kubelet kill the container, or makes the container unready.
+	Failure
+)
+
+func (r Result) String() string { return [...]string{"Unknown", "Success", "Failure"}[r] }
+
+// Update is a change of a container's result.
+type Update struct {
+	ContainerID string
+	PodUID      types.UID
+	Result      Result
+	Cause       int64 // step of the trace record that led to the change
+}
+
+// updatesCapacity is the number of updates that wait for the sync loop before a worker blocks.
+const updatesCapacity = 20
+
+type entry struct {
+	result Result
+	cause  int64
+}
+
+// Manager holds the results of one probe type by container ID.
+type Manager struct {
+	probe   trace.Probe
+	trace   *trace.Recorder
+	cache   map[string]entry
+	updates *sim.Chan[Update]
+}
+
+// NewManager returns a Manager without results.
+func NewManager(s *sim.Sim, probe trace.Probe, recorder *trace.Recorder) *Manager {
+	return &Manager{
+		probe:   probe,
+		trace:   recorder,
+		cache:   map[string]entry{},
+		updates: sim.NewChan[Update](s, string(probe)+" updates", updatesCapacity),
+	}
+}
+
+// Get returns the result of a container, false if there is none.
+func (m *Manager) Get(containerID string) (Result, bool) {
+	e, ok := m.cache[containerID]
+	return e.result, ok
+}
+
+// Cause returns the step of the trace record that led to the present result of a container, 0 if there is no result.
+func (m *Manager) Cause(containerID string) int64 { return m.cache[containerID].cause }
+
+// Set stores a result. If the result is new or has changed, Set also sends an update, and waits while the channel is full.
+// A sync of the pod can read the new result before the sync loop receives the update.
+func (m *Manager) Set(p *sim.Proc, u Update) {
+	before, ok := m.cache[u.ContainerID]
+	if ok && before.result == u.Result {
+		return
+	}
+	if m.trace.Wants(trace.ResultChanged) {
+		u.Cause = m.trace.Add(trace.Record{
+			T: p.Now(), Kind: trace.ResultChanged, Cause: u.Cause, Probe: m.probe, Reason: u.ContainerID, Message: u.Result.String(),
+		})
+	}
+	m.cache[u.ContainerID] = entry{u.Result, u.Cause}
+	p.Preempt("result stored, not sent")
+	m.updates.Send(p, u)
+}
+
+// Remove forgets the result of a container. It sends no update.
+func (m *Manager) Remove(containerID string) { delete(m.cache, containerID) }
+
+// Updates returns the channel that the sync loop receives updates from.
+func (m *Manager) Updates() *sim.Chan[Update] { return m.updates }

@@ -1,0 +1,116 @@
+package probetest
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+var update = flag.Bool("update", false, "write the messages of the matchers into testdata; look at the difference")
+
+// probe returns a probe with a command and a period of 5 s.
+func probe() *v1.Probe {
+	return &v1.Probe{ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"healthy"}}}, PeriodSeconds: 5}
+}
+
+func pod(name string, containers ...v1.Container) *v1.Pod {
+	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1.PodSpec{Containers: containers}}
+}
+
+// world is a run of two minutes: the pod web starts slowly, then its liveness fails and it is restarted, with
+// little time to stop; the pod crash has two containers, of which the program of worker exits after a second.
+type world struct {
+	*Node
+	web, crash *Pod
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	gomega.RegisterTestingT(t)
+	n := NewNode(NodeOptions{})
+	t.Cleanup(n.Close)
+	web := pod("web", v1.Container{Name: "app", Image: "example.com/web:1", StartupProbe: probe(), LivenessProbe: probe(), ReadinessProbe: probe()})
+	web.Spec.TerminationGracePeriodSeconds = new(int64(5))
+	w := &world{Node: n}
+	w.web = n.AddPod(web, Behavior{"app": {
+		{For: "12s", Probes: "fail"},
+		{Instance: "0", After: "40s", Liveness: "fail"},
+	}})
+	w.crash = n.AddPod(pod("crash", v1.Container{Name: "worker", Image: "w"}, v1.Container{Name: "helper", Image: "h"}),
+		Behavior{"worker": {{After: "1s", Exit: "1"}}})
+	n.Advance(2 * time.Minute)
+	return w
+}
+
+// attempt is a matcher on something, and what becomes of it.
+type attempt struct {
+	name    string
+	actual  any
+	matcher types.GomegaMatcher
+	ok      bool
+	err     string // that it ends with; empty: none
+}
+
+// try makes attempts, and compares what the matcher says when a test fails on it with a file in testdata.
+func try(t *testing.T, attempts []attempt) {
+	t.Helper()
+	var b strings.Builder
+	for _, a := range attempts {
+		ok, err := a.matcher.Match(a.actual)
+		switch {
+		case a.err != "":
+			if err == nil || !strings.HasSuffix(err.Error(), a.err) {
+				t.Errorf("%s: the error is %v and not %q", a.name, err, a.err)
+			}
+			if err != nil && !strings.HasPrefix(err.Error(), strings.TrimPrefix(t.Name(), "Test")+": ") {
+				t.Errorf("%s: the error %q does not begin with the name of the matcher", a.name, err)
+			}
+			continue
+		case err != nil:
+			t.Errorf("%s: %v", a.name, err)
+			continue
+		case ok != a.ok:
+			t.Errorf("%s: matches: %t", a.name, ok)
+		}
+		if !ok {
+			fmt.Fprintf(&b, "== %s, and must\n%s\n\n", a.name, withoutTimeline(a.matcher.FailureMessage(a.actual)))
+		} else {
+			fmt.Fprintf(&b, "== %s, and must not\n%s\n\n", a.name, withoutTimeline(a.matcher.NegatedFailureMessage(a.actual)))
+		}
+	}
+	golden(t, strings.TrimPrefix(t.Name(), "Test")+".txt", b.String())
+}
+
+// withoutTimeline leaves of a message what was expected, what there was, and the records.
+func withoutTimeline(message string) string {
+	parts := strings.SplitN(message, "\n\n", 3)
+	return strings.Join(parts[:min(2, len(parts))], "\n\n")
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	got = strings.ReplaceAll(got, "\u00a0", " ") // which go-cmp uses at random
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s is not as it was; if it is right, run go test ./probetest -update. It is now\n%s", path, got)
+	}
+}

@@ -1,0 +1,18 @@
+package probetest
+
+import (
+	"testing"
+	"time"
+)
+
+func TestHaveBeenKilledBecauseOf(t *testing.T) {
+	w := newWorld(t)
+	app, worker, helper := w.web.Container("app"), w.crash.Container("worker"), w.crash.Container("helper")
+	try(t, []attempt{
+		{name: "liveness", actual: app, matcher: HaveBeenKilledBecauseOf("LivenessProbe").Times(1).Within(time.Minute), ok: true},
+		{name: "another reason", actual: app, matcher: HaveBeenKilledBecauseOf("StartupProbe")},
+		{name: "another container", actual: helper, matcher: HaveBeenKilledBecauseOf("LivenessProbe")},
+		{name: "no reason", actual: worker, matcher: HaveBeenKilledBecauseOf("Liveness"),
+			err: "nothing was killed because of \"Liveness\"; the kubelet stops containers because of LivenessProbe, StartupProbe, FailedPostStartHook, ImageChanged, RestartAllContainers, Deleted, Evicted, Stopped, OOMKilled"},
+	})
+}

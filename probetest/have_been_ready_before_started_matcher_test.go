@@ -1,0 +1,34 @@
+package probetest
+
+import (
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/trace"
+)
+
+// readyBeforeStarted returns a pod in a run as no kubelet should make it.
+func readyBeforeStarted() *Pod {
+	status := func(started, ready bool) *trace.PodStatus {
+		return &trace.PodStatus{Phase: "Running", Ready: ready, ContainersReady: ready, Initialized: true,
+			Containers: []trace.ContainerStatus{{Name: "app", State: "running", Started: started, Ready: ready}}}
+	}
+	return &Pod{key: "default/web", Object: pod("web", v1.Container{Name: "app"}), log: &log{kubernetes: "v0.0.0", end: 10 * time.Second, records: []trace.Record{
+		{T: 0, Kind: trace.PodAdded, Pod: "default/web"},
+		{T: 2 * time.Second, Kind: trace.StatusPatched, Pod: "default/web", Status: status(false, false)},
+		{T: 3 * time.Second, Kind: trace.StatusPatched, Pod: "default/web", Status: status(false, true)},
+		{T: 4 * time.Second, Kind: trace.StatusPatched, Pod: "default/web", Status: status(true, true)},
+	}}}
+}
+
+func TestHaveBeenReadyBeforeStarted(t *testing.T) {
+	w := newWorld(t)
+	app := w.web.Container("app")
+	try(t, []attempt{
+		{name: "it was not", actual: w.web, matcher: HaveBeenReadyBeforeStarted()},
+		{name: "not within", actual: app, matcher: HaveBeenReadyBeforeStarted().Within(time.Minute)},
+		{name: "it was", actual: readyBeforeStarted(), matcher: HaveBeenReadyBeforeStarted(), ok: true},
+	})
+}

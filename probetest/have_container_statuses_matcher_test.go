@@ -1,0 +1,25 @@
+package probetest
+
+import (
+	"testing"
+	"time"
+
+	"probesim.dev/trace"
+)
+
+func TestHaveContainerStatuses(t *testing.T) {
+	w := newWorld(t)
+	app, worker, helper := w.web.Container("app"), w.crash.Container("worker"), w.crash.Container("helper")
+	try(t, []attempt{
+		{name: "now", actual: w.web, ok: true,
+			matcher: HaveContainerStatuses(trace.ContainerStatus{Name: "app", State: "running", Started: true, Ready: true, RestartCount: 1})},
+		{name: "before", actual: w.web, matcher: HaveContainerStatuses(trace.ContainerStatus{Name: "app", State: "running"}).At(5 * time.Second), ok: true},
+		{name: "another", actual: app, matcher: HaveContainerStatuses(trace.ContainerStatus{Name: "app", State: "running", Ready: true}).At(5 * time.Second)},
+		{name: "one of two", actual: helper, matcher: HaveContainerStatuses(trace.ContainerStatus{Name: "helper", State: "running", Started: true, Ready: true}), ok: true},
+		{name: "both", actual: w.crash, matcher: HaveContainerStatuses(trace.ContainerStatus{Name: "helper", State: "running", Started: true, Ready: true})},
+		{name: "waiting", actual: worker, ok: true,
+			matcher: HaveContainerStatuses(trace.ContainerStatus{Name: "worker", State: "waiting", Reason: "CrashLoopBackOff", RestartCount: 3}).At(92680 * time.Millisecond)},
+		{name: "later", actual: w.web, matcher: HaveContainerStatuses(trace.ContainerStatus{Name: "app"}).At(time.Hour), err: "the run has only come to 120.000s: call Advance before"},
+		{name: "nothing", actual: w.web, matcher: HaveContainerStatuses(), err: "say the statuses of the containers"},
+	})
+}

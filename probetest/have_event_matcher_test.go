@@ -1,0 +1,26 @@
+package probetest
+
+import (
+	"testing"
+
+	"github.com/onsi/gomega"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+func TestHaveEvent(t *testing.T) {
+	w := newWorld(t)
+	app, worker, helper := w.web.Container("app"), w.crash.Container("worker"), w.crash.Container("helper")
+	try(t, []attempt{
+		{name: "a reason", actual: app, matcher: HaveEvent("Killing").Times(1), ok: true},
+		{name: "a type", actual: w.web, matcher: HaveEvent("Unhealthy").OfType(v1.EventTypeWarning).AtLeast(5), ok: true},
+		{name: "another type", actual: w.web, matcher: HaveEvent("Unhealthy").OfType(v1.EventTypeNormal)},
+		{name: "a message", actual: app, matcher: HaveEvent("Killing").WithMessage("Container app failed liveness probe, will be restarted"), ok: true},
+		{name: "another message", actual: app, matcher: HaveEvent("Killing").WithMessage("Container app failed")},
+		{name: "a part of a message", actual: app, matcher: HaveEvent("Unhealthy").WithMessage(gomega.HavePrefix("Liveness probe failed")).Times(2)},
+		{name: "no reason", actual: worker, matcher: HaveEvent("Unhealthy")},
+		{name: "another container", actual: helper, matcher: HaveEvent("BackOff")},
+		{name: "no such reason", actual: app, matcher: HaveEvent("Unhealty"), err: "the kubelet leaves no event \"Unhealty\" (did you mean \"Unhealthy\"?)"},
+		{name: "no message", actual: helper, matcher: HaveEvent("Pulled").WithMessage(3), err: "a message is a string or a matcher, not a int"},
+	})
+}

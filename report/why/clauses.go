@@ -1,0 +1,258 @@
+package why
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/trace"
+)
+
+// at formats a virtual time.
+func at(t time.Duration) string { return trace.FormatTime(t) }
+
+// span formats a duration, rounded to milliseconds.
+func span(d time.Duration) string { return d.Round(time.Millisecond).String() }
+
+// clause describes a record in words that can follow "because". The effect is the previous link of the chain, nil for the
+// first one; the cause is the next record. A record that only passes its cause on has an empty clause.
+func (r *Run) clause(rec, effect, cause *trace.Record) string {
+	switch rec.Kind {
+	case trace.StatusPatched:
+		return r.statusClause(rec, effect, cause)
+	case trace.ContainerStarted:
+		return r.startClause(rec, effect, cause)
+	case trace.ContainerExited:
+		return r.exitClause(rec, cause)
+	case trace.ContainerStopping:
+		return r.stopClause(rec, cause)
+	case trace.ProbeExecuted:
+		return r.probeClause(rec)
+	case trace.Event:
+		return r.eventClause(rec, effect)
+	case trace.Step:
+		return stepClause(rec)
+	case trace.PodAdded:
+		return "the pod was added at " + at(rec.T)
+	case trace.PodDeleteRequested:
+		return "the deletion of the pod was requested at " + at(rec.T)
+	case trace.PodRemoved:
+		return "the pod was removed from the API server at " + at(rec.T)
+	case trace.KubeletStarted:
+		text := "the kubelet restarted at " + at(rec.T)
+		if effect != nil && effect.Kind == trace.StatusPatched {
+			text += " without its earlier probe results"
+		}
+		return text
+	case trace.KubeletStopped:
+		return "the kubelet stopped at " + at(rec.T)
+	}
+	return ""
+}
+
+// statusClause describes a change of Ready if it is the first link. Later links need no status patch: its cause says more.
+func (r *Run) statusClause(rec, effect, cause *trace.Record) string {
+	if effect != nil {
+		return ""
+	}
+	verb := "stopped being"
+	if rec.Status.Ready {
+		verb = "became"
+	}
+	text := fmt.Sprintf("%s %s Ready at %s", trace.Clean(trace.PodName(rec.Pod)), verb, at(rec.T))
+	if cause != nil && rec.T-cause.T > noticeable {
+		text += appended(r.outages(cause.T, rec.T, true))
+	}
+	return text
+}
+
+func (r *Run) startClause(rec, effect, cause *trace.Record) string {
+	if effect != nil && effect.Kind == trace.ContainerExited && r.isInitSuccess(effect) {
+		return "" // the success of the init container says enough
+	}
+	name := trace.Clean(rec.Container)
+	text := fmt.Sprintf("%s started at %s", name, at(rec.T))
+	if rec.Instance > 0 {
+		text = fmt.Sprintf("%s restarted (restart %d) at %s", name, rec.Instance, at(rec.T))
+	}
+	if effect == nil && rec.Instance > 0 {
+		text = fmt.Sprintf("restart %d of %s at %s", rec.Instance, trace.Clean(trace.PodName(rec.Pod))+"/"+name, at(rec.T))
+	}
+	if effect != nil && effect.Kind == trace.StatusPatched {
+		text += r.readinessAfterStart(rec, effect.Status.Ready)
+	}
+	if cause == nil {
+		return text
+	}
+	return text + r.startDelay(rec, cause)
+}
+
+// readinessAfterStart says why the start alone changed Ready.
+func (r *Run) readinessAfterStart(start *trace.Record, ready bool) string {
+	c := r.spec(subject{start.Pod, start.Container})
+	switch {
+	case c == nil:
+	case c.ReadinessProbe == nil && c.StartupProbe == nil:
+		return " and has no startup or readiness probe"
+	case !ready && c.StartupProbe != nil:
+		return " and its startup probe had not succeeded yet"
+	case !ready:
+		return " and its readiness probe had not succeeded yet"
+	}
+	return ""
+}
+
+// appended joins parts to the clause before them.
+func appended(parts []string) string {
+	if len(parts) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(parts, "; ")
+}
+
+// exitCodeSIGKILL is the exit code of a process that SIGKILL ended.
+const exitCodeSIGKILL = 137
+
+func (r *Run) exitClause(rec, cause *trace.Record) string {
+	name := trace.Clean(rec.Container)
+	exited := fmt.Sprintf("%s exited with code %d at %s", name, rec.ExitCode, at(rec.T))
+	switch {
+	case cause != nil && cause.Kind == trace.Step && cause.Reason == "kill" && cause.T == rec.T:
+		return "" // the clause of the step describes the exit
+	case exitsOnItsOwn(cause) && r.isInitSuccess(rec):
+		return fmt.Sprintf("the init container %s succeeded at %s", name, at(rec.T))
+	case cause == nil:
+		return "the program in " + exited
+	case cause.Kind == trace.ContainerStarted:
+		return fmt.Sprintf("the program in %s, %s after it started", exited, span(rec.T-cause.T))
+	case cause.Kind != trace.ContainerStopping:
+		return exited
+	case rec.ExitCode == exitCodeSIGKILL && rec.T-cause.T >= time.Duration(cause.GraceSeconds)*time.Second:
+		return fmt.Sprintf("%s was killed at %s, when its %ds grace period ended", name, at(rec.T), cause.GraceSeconds)
+	}
+	return fmt.Sprintf("%s, %s into its %ds grace period", exited, span(rec.T-cause.T), cause.GraceSeconds)
+}
+
+// stopReasons explain the reasons of ContainerStopping.
+var stopReasons = map[string]string{
+	"LivenessProbe":        "after its liveness probe failed",
+	"StartupProbe":         "after its startup probe failed",
+	"FailedPostStartHook":  "after its postStart hook failed",
+	"ImageChanged":         "to change its image",
+	"RestartAllContainers": "to restart all containers of the pod",
+	"Deleted":              "to delete the pod",
+	"Evicted":              "to evict the pod",
+	"Stopped":              "along with its pod",
+}
+
+func (r *Run) stopClause(rec, cause *trace.Record) string {
+	text := fmt.Sprintf("the kubelet told %s to stop at %s", trace.Clean(rec.Container), at(rec.T))
+	if reason, ok := stopReasons[rec.Reason]; ok {
+		text += " " + reason
+	}
+	killing := r.killingEvent(rec)
+	if killing == nil {
+		return text
+	}
+	if rec.T-killing.T > time.Second/10 {
+		text += fmt.Sprintf(" (decided at %s%s)", at(killing.T), stopDelay(r.spec(subject{rec.Pod, rec.Container})))
+	}
+	if cause != nil && cause.Kind == trace.ProbeExecuted && killing.T-cause.T > noticeable {
+		text += appended(r.obstacles(subject{rec.Pod, rec.Container}, cause.T, killing.T))
+	}
+	return text
+}
+
+// stopDelay says why the kubelet does not send the stop signal as soon as it decides to.
+func stopDelay(c *v1.Container) string {
+	switch {
+	case c == nil:
+		return ""
+	case c.Lifecycle != nil && c.Lifecycle.PreStop != nil:
+		return "; the preStop hook runs first"
+	case isSidecar(c):
+		return "; sidecars stop last"
+	}
+	return ""
+}
+
+// killingEvent returns the event that announces the stop of an instance, or nil.
+func (r *Run) killingEvent(stop *trace.Record) *trace.Record {
+	for _, rec := range r.lives[subject{stop.Pod, stop.Container}] {
+		if rec.Kind == trace.Event && rec.Reason == "Killing" && rec.Instance == stop.Instance {
+			return rec
+		}
+	}
+	return nil
+}
+
+func (r *Run) probeClause(rec *trace.Record) string {
+	name := fmt.Sprintf("the %s probe", rec.Probe)
+	if p := r.pods[rec.Pod]; p != nil && len(p.Spec.Containers)+len(p.Spec.InitContainers) > 1 {
+		name += " of " + trace.Clean(rec.Container)
+	}
+	if succeeded(rec) {
+		return name + " succeeded " + r.successDetails(rec)
+	}
+	return name + " failed " + r.failureDetails(rec)
+}
+
+// eventClause describes events that delay or end something. Of several back-offs in a row it describes the last.
+func (r *Run) eventClause(rec, effect *trace.Record) string {
+	switch {
+	case rec.Reason == "BackOff" && effect != nil && effect.Kind == trace.Event && effect.Reason == "BackOff":
+		return ""
+	case rec.Reason == "BackOff":
+		return r.backOffClause(rec)
+	case rec.Reason == "FailedPostStartHook":
+		return fmt.Sprintf("the postStart hook of %s failed at %s", trace.Clean(rec.Container), at(rec.T))
+	case rec.Reason == "DeadlineExceeded":
+		return "the pod reached its activeDeadlineSeconds at " + at(rec.T)
+	case rec.Type == "Warning" && rec.Reason != "Unhealthy" && rec.Reason != "Evicted":
+		return fmt.Sprintf("the kubelet reported %s at %s: %s", rec.Reason, at(rec.T), trace.Clean(rec.Message))
+	}
+	return ""
+}
+
+// backOffClause says how long the kubelet waits before it starts a container or pulls an image again.
+func (r *Run) backOffClause(rec *trace.Record) string {
+	exit := r.lastExit(rec)
+	delay, known := r.backOff[rec.Step]
+	if !known || exit == nil {
+		return fmt.Sprintf("the kubelet was backing off at %s: %s", at(rec.T), trace.Clean(rec.Message))
+	}
+	return fmt.Sprintf("the %s back-off after its exit lasted until %s", span(delay), at(exit.T+delay))
+}
+
+// lastExit returns the last exit of the record's container before the record, or nil.
+func (r *Run) lastExit(before *trace.Record) *trace.Record {
+	var exit *trace.Record
+	for _, rec := range r.lives[subject{before.Pod, before.Container}] {
+		if rec.Kind == trace.ContainerExited && rec.Step < before.Step {
+			exit = rec
+		}
+	}
+	return exit
+}
+
+func stepClause(rec *trace.Record) string {
+	when, message := at(rec.T), trace.Clean(rec.Message)
+	if message == trace.StepOver {
+		return fmt.Sprintf("the %s step ended at %s", rec.Reason, when)
+	}
+	switch rec.Reason {
+	case "kill":
+		return fmt.Sprintf("a kill step killed %s at %s (%s)", trace.Clean(rec.Container), when, message)
+	case "evict":
+		return "the node ran short of memory at " + when
+	case "patch":
+		return fmt.Sprintf("the pod was patched at %s: %s", when, message)
+	case "rebootNode":
+		return "the node went down to reboot at " + when
+	case "shutdownNode":
+		return "the node began a graceful shutdown at " + when
+	}
+	return strings.TrimSpace(fmt.Sprintf("the %s step ran at %s", rec.Reason, when) + " " + message)
+}

@@ -1,0 +1,157 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"probesim.dev/trace"
+)
+
+// noticeable is the longest delay that needs no explanation: noticing an exit and starting the next instance take less.
+const noticeable = 2 * time.Second
+
+// startDelay explains a long delay between an exit, or the end of a back-off, and the start that follows it.
+func (r *Run) startDelay(start, cause *trace.Record) string {
+	from := cause.T
+	if delay, ok := r.backOff[cause.Step]; ok {
+		if exit := r.lastExit(cause); exit != nil {
+			from = exit.T + delay
+		}
+	}
+	if cause.Kind == trace.PodAdded || start.T-from <= noticeable {
+		return ""
+	}
+	reasons := r.obstacles(subject{start.Pod, start.Container}, from, start.T)
+	if len(reasons) == 0 && cause.Kind == trace.Event {
+		return fmt.Sprintf(", %s after its back-off ended, when the kubelet next synced the pod", span(start.T-from))
+	}
+	return appended(reasons)
+}
+
+// obstacles lists what kept the kubelet from starting a container between two moments.
+func (r *Run) obstacles(c subject, from, to time.Duration) []string {
+	reasons := append(r.outages(from, to, false), r.postStartHooks(c, from, to)...)
+	for _, rec := range r.records {
+		if rec.T > to {
+			break
+		}
+		if rec.Pod != c.pod || rec.T < from {
+			continue
+		}
+		switch {
+		case rec.Kind == trace.ContainerExited && rec.Container != c.container && rec.T > from:
+			if stop := r.cause(rec); stop != nil && stop.Kind == trace.ContainerStopping {
+				reasons = append(reasons, fmt.Sprintf("the pod worker was busy stopping %s until %s", trace.Clean(rec.Container), at(rec.T)))
+			}
+		case rec.Kind == trace.Event && rec.Container == c.container && rec.Reason == "Pulled":
+			if pulling := r.pullStart(rec); pulling != nil && rec.T-pulling.T > time.Second {
+				reasons = append(reasons, fmt.Sprintf("its image was being pulled from %s to %s", at(pulling.T), at(rec.T)))
+			}
+		}
+	}
+	return reasons
+}
+
+// postStartHooks lists the postStart hooks of other containers that kept the pod worker busy between two moments.
+func (r *Run) postStartHooks(c subject, from, to time.Duration) []string {
+	syncs := r.syncs[c.pod]
+	i, _ := slices.BinarySearch(syncs, from+1)
+	next, over := to, i < len(syncs) && syncs[i] <= to
+	if over {
+		next = syncs[i]
+	}
+	if i == 0 || next-from <= noticeable {
+		return nil
+	}
+	var reasons []string
+	for _, rec := range r.records {
+		if rec.T < syncs[i-1] || rec.T > next || rec.Kind != trace.ContainerStarted || rec.Pod != c.pod || rec.Container == c.container {
+			continue
+		}
+		other := r.spec(subject{rec.Pod, rec.Container})
+		switch {
+		case other == nil || other.Lifecycle == nil || other.Lifecycle.PostStart == nil:
+		case over:
+			reasons = append(reasons, fmt.Sprintf("the pod worker was running the postStart hook of %s until %s", trace.Clean(rec.Container), at(next)))
+		default:
+			reasons = append(reasons, fmt.Sprintf("the pod worker has been running the postStart hook of %s since %s", trace.Clean(rec.Container), at(rec.T)))
+		}
+	}
+	return reasons
+}
+
+// Descriptions of outages that have ended, and of outages that go on.
+const (
+	kubeletWasDown = "the kubelet was down"
+	kubeletIsDown  = "the kubelet has been down"
+	runtimeWasDown = "the container runtime was unhealthy"
+	runtimeIsDown  = "the container runtime has been unhealthy"
+)
+
+// outages lists what the kubelet lacked between two moments: the kubelet itself, the container runtime or the API server. The
+// API server counts for status writes, and for a restarted kubelet, which does not know its pods yet.
+func (r *Run) outages(from, to time.Duration, writes bool) []string {
+	var reasons []string
+	begun := map[string]*trace.Record{}
+	restarted := false // the kubelet, during an outage of the API server
+	add := func(name, past, present string, end *trace.Record) {
+		begin := begun[name]
+		delete(begun, name)
+		switch {
+		case begin == nil || end != nil && end.T <= from:
+		case end == nil:
+			reasons = append(reasons, fmt.Sprintf("%s since %s", present, at(begin.T)))
+		default:
+			reasons = append(reasons, fmt.Sprintf("%s from %s to %s", past, at(begin.T), at(end.T)))
+		}
+	}
+	api := func(end *trace.Record) {
+		if writes || restarted {
+			kubelet := "the kubelet"
+			if restarted {
+				kubelet = "the restarted kubelet"
+			}
+			add("apiDown", kubelet+" could not reach the API server", kubelet+" has not reached the API server", end)
+		}
+		delete(begun, "apiDown")
+	}
+	for _, rec := range r.records {
+		if rec.T > to {
+			break
+		}
+		switch {
+		case rec.Kind == trace.KubeletStopped:
+			begun["kubelet"] = rec
+		case rec.Kind == trace.KubeletStarted:
+			restarted = begun["apiDown"] != nil
+			add("kubelet", kubeletWasDown, kubeletIsDown, rec)
+		case rec.Kind != trace.Step:
+		case rec.Message != trace.StepOver:
+			begun[rec.Reason] = rec
+			restarted = restarted && rec.Reason != "apiDown"
+		case rec.Reason == "runtimeDown":
+			add(rec.Reason, runtimeWasDown, runtimeIsDown, rec)
+		case rec.Reason == "apiDown":
+			api(rec)
+		}
+	}
+	add("kubelet", kubeletWasDown, kubeletIsDown, nil)
+	add("runtimeDown", runtimeWasDown, runtimeIsDown, nil)
+	api(nil)
+	return reasons
+}
+
+// pullStart returns the Pulling event of the pull that ends with the given Pulled event, or nil.
+func (r *Run) pullStart(pulled *trace.Record) *trace.Record {
+	var begin *trace.Record
+	for _, rec := range r.lives[subject{pulled.Pod, pulled.Container}] {
+		if rec.Kind == trace.Event && rec.Step < pulled.Step && (rec.Reason == "Pulling" || rec.Reason == "Pulled") {
+			begin = rec
+		}
+	}
+	if begin != nil && begin.Reason == "Pulling" {
+		return begin
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package sim_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"probesim.dev/sim"
+)
+
+// A process that serves behaves like one that calls Select, with any chooser.
+func TestServeBehavesLikeSelect(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, o := programs.Draw(t, "program"), sim.Options{Chooser: anyChooser.Draw(t, "chooser")}
+		selects := start(t, p, o).end()
+		defer selects.Close()
+		p.Serves = true
+		serves := start(t, p, o).end()
+		defer serves.Close()
+		if diff := cmp.Diff(selects.notes, serves.notes); diff != "" || selects.Events() != serves.Events() {
+			t.Errorf("%d and %d events (-selects +serves):\n%s", selects.Events(), serves.Events(), diff)
+		}
+	})
+}
+
+// server returns a process that does the ops and serves wherever they receive. It uses the same slice of cases
+// whenever it waits for the same channels.
+func (r *run) server(i int, ops []op) func(*sim.Proc) {
+	k, order, since := 0, 0, time.Duration(0)
+	cases := map[string][]sim.Case{}
+	var resume func(*sim.Proc)
+	received := func(p *sim.Proc, index, v int) {
+		r.receive(p, ops[k], order, since, index, v)
+		k++
+		resume(p)
+	}
+	resume = func(p *sim.Proc) {
+		for ; k < len(ops); k++ {
+			r.waits[i] = &ops[k]
+			if ops[k].Kind == "recv" || ops[k].Kind == "select" {
+				order, since = len(r.notes), p.Now()
+				key := fmt.Sprint(ops[k].Chans)
+				if cases[key] == nil {
+					cases[key] = r.cases(ops[k], received)
+				}
+				p.Serve(cases[key]...)
+				return
+			}
+			r.do(p, ops[k])
+		}
+		r.waits[i], r.done[i] = nil, true
+		p.Exit()
+	}
+	return resume
+}
+
+// A process that waits in Serve ends with its group, and a later send does not wake it.
+func TestGroupEndsServingProcess(t *testing.T) {
+	s := sim.New(sim.Options{})
+	c, group := sim.NewChan[int](s, "c", 2), &sim.Group{}
+	var got []int
+	s.In(group, func() {
+		s.Go("p", func(p *sim.Proc) {
+			p.Serve(sim.On(c, func(_ *sim.Proc, v int) { got = append(got, v) }))
+		})
+	})
+	s.At(time.Second, "send", func() { c.TrySend(1) })
+	s.At(2*time.Second, "end", func() { s.End(group) })
+	s.At(3*time.Second, "send to nobody", func() { c.TrySend(2) })
+	run1(t, s, time.Minute)
+	if want := "[1]"; fmt.Sprint(got) != want {
+		t.Errorf("received %v, want %s: only the value sent before the end", got, want)
+	}
+}
+
+// A handler that waits for a channel itself does not disturb the cases that the process serves.
+func TestHandlerMayWait(t *testing.T) {
+	for name, serve := range map[string]func(*sim.Proc, []sim.Case){
+		"Serve": func(p *sim.Proc, cases []sim.Case) { p.Serve(cases...) },
+		"Select": func(p *sim.Proc, cases []sim.Case) {
+			for {
+				p.Select(cases...)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sim.New(sim.Options{})
+			requests, replies := sim.NewChan[int](s, "requests", 3), sim.NewChan[int](s, "replies", 1)
+			var got []string
+			s.Go("server", func(p *sim.Proc) {
+				serve(p, []sim.Case{sim.On(requests, func(p *sim.Proc, v int) {
+					got = append(got, fmt.Sprint("request ", v, ", reply ", replies.Recv(p), " at ", p.Now()))
+				})})
+			})
+			for i := range 3 {
+				s.At(0, "request", func() { requests.TrySend(i) })
+				s.At(time.Duration(i+1)*time.Second, "reply", func() { replies.TrySend(10 * i) })
+			}
+			run1(t, s, time.Minute)
+			want := []string{"request 0, reply 0 at 1s", "request 1, reply 10 at 2s", "request 2, reply 20 at 3s"}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
