@@ -1,9 +1,9 @@
-// The module of a team that has a Deployment and tests its probes: what it needs of probesim is the package ginkgokit.
+// The module of a team that tests the probes of its Deployment with the packages probetest and ginkgokit.
 module example.com/shop
 
 go 1.26.0
 
-// go tool ginkgo is the command of the same version as the package.
+// go tool ginkgo runs the command in the version of the package.
 tool github.com/onsi/ginkgo/v2/ginkgo
 
 require (
@@ -63,6 +63,6 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 )
 
-// Here it is the checkout that this folder is in. A module elsewhere names a checkout of its own, or, of a release, leaves
-// this line out and says go get probesim.dev@latest.
+// The replacement is the checkout that contains this folder. In another module, name your own checkout; once a release exists,
+// drop the line and run go get probesim.dev@latest.
 replace probesim.dev => ../

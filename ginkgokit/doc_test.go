@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// TestDocumentation: the code and the output that docs/ginkgo.md shows are in the tests, where they run.
+// The code and output in docs/ginkgo.md are copies of tested code and output.
 func TestDocumentation(t *testing.T) {
-	shown := map[string][]string{ // where a block of a language may be
-		"go":   {"../probetest/example_test.go", "../examples/probes/suite_test.go"},
+	shown := map[string][]string{ // the files that can contain a block, by language
+		"go":   {"../probetest/example_test.go", "../examples/probes/suite_test.go", "../examples/plain/plain_test.go"},
 		"text": {"../probetest/example_test.go", "testdata/failures.txt", "specs.go"},
 	}
 	blocks := strings.Split("\n"+read(t, "../docs/ginkgo.md"), "\n```")
@@ -21,15 +21,15 @@ func TestDocumentation(t *testing.T) {
 		found := false
 		for _, file := range shown[lang] {
 			text := strings.ReplaceAll(strings.ReplaceAll(read(t, file), "\n\t// ", "\n"), "\n\t//\n", "\n\n")
-			text = strings.ReplaceAll(text, "\n\t//\n", "\n\n") // of two in a row
+			text = strings.ReplaceAll(text, "\n\t//\n", "\n\n") // the second of two in a row
 			found = found || strings.Contains(text, block)
 		}
 		if !found {
-			t.Errorf("docs/ginkgo.md shows what is in none of %s:\n%s", strings.Join(shown[lang], ", "), block)
+			t.Errorf("docs/ginkgo.md shows a block that none of %s contains:\n%s", strings.Join(shown[lang], ", "), block)
 		}
 	}
 	if len(blocks) < 12 {
-		t.Errorf("docs/ginkgo.md has only %d blocks", len(blocks)/2)
+		t.Errorf("docs/ginkgo.md has %d blocks, fewer than expected", len(blocks)/2)
 	}
 }
 

@@ -16,28 +16,29 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// DescribeScenarios makes a spec of each scenario in a file, or in all files below a folder, and each version of
-// Kubernetes that it runs: NAME [v1.37.0]. Further arguments are decorators of the container that the specs are in:
+// DescribeScenarios makes a Ginkgo container with a spec NAME [VERSION] for each scenario in a file, or in all files below a
+// folder, and for each version of Kubernetes of the scenario. The arguments after the path are decorators of the container:
 //
 //	var _ = ginkgokit.DescribeScenarios("scenarios", Label("probes"))
 //
-// The path is relative to the folder of the suite, where go test and ginkgo run it. Each spec is located at its
-// scenario in the YAML file, so that --focus-file finds it too, and has the labels of the scenario as "key: value"; a
-// slash in a key, which no label of Ginkgo may have, is a dot. A scenario with seeds is one spec, which makes all its
-// runs.
+// The path is relative to the directory of the suite. A scenario with seeds is one spec that makes all its runs. The location
+// of a spec is the line of its scenario in the YAML file, for --focus-file too. The labels of a scenario become labels
+// "key: value" of its specs, with a dot for each slash in the key, since Ginkgo forbids slashes.
 //
-// A spec fails if an expectation does not hold, and then tells of each that does not where it stands, what was
-// expected and what there was, with the records and the timeline around the moment, and the command that runs it again.
-// With -v the whole timeline of a run is shown.
+// A spec fails if an expectation does not hold. Its message contains the position of the expectation, what it expected, what
+// happened, the records and the timeline around the moment, and the command that repeats the run. With -v, specs that
+// pass show their whole timeline.
 //
-// If there is no scenario, or anything is wrong in a file, the suite does not run, and all errors are shown.
+// If a file is invalid, or the path contains no scenario, the suite ends before any spec runs, with all errors listed.
+//
+// The result is always true, for the assignment to a package variable.
 func DescribeScenarios(path string, args ...any) bool {
 	ginkgo.GinkgoHelper()
 	caller := types.NewCodeLocation(1)
 	return ginkgo.Describe(filepath.ToSlash(path), append(slices.Clone(args), func() {
 		all, err := scenarios.Load(path)
 		if err != nil {
-			refuse(err, caller)
+			exit(err, caller)
 		}
 		for _, s := range all {
 			describe(s)
@@ -45,18 +46,18 @@ func DescribeScenarios(path string, args ...any) bool {
 	})...)
 }
 
-// refuse ends the suite before it begins, as Ginkgo does where specs are not well formed: a spec that fails would be
-// left out by --focus and --label-filter.
-func refuse(err error, caller types.CodeLocation) {
+// exit ends the process before the suite begins, as Ginkgo does for malformed specs. A spec that fails would not do: --focus
+// and --label-filter could exclude it.
+func exit(err error, caller types.CodeLocation) {
 	if _, reporter := ginkgo.GinkgoConfiguration(); reporter.NoColor {
 		formatter.SingletonFormatter.ColorMode = formatter.ColorModeNone
 	}
-	fmt.Fprint(formatter.ColorableStdErr, types.GinkgoError{Heading: "Scenario files are wrong: nothing was run", CodeLocation: caller}.Error())
+	fmt.Fprint(formatter.ColorableStdErr, types.GinkgoError{Heading: "Invalid scenario files; no spec ran", CodeLocation: caller}.Error())
 	fmt.Fprintln(formatter.ColorableStdErr, "  "+strings.ReplaceAll(err.Error(), "\n", "\n  ")+"\n")
 	os.Exit(1)
 }
 
-// describe makes the specs of a scenario.
+// describe makes the specs of a scenario, one for each version of Kubernetes.
 func describe(s *scenarios.Scenario) {
 	for _, plans := range check.ByVersion(s.Plans()) {
 		ginkgo.It(s.Metadata.Name+" ["+plans[0].Version+"]", location(s.Pos), ginkgo.Label(labels(s.Metadata.Labels)...),
@@ -70,7 +71,7 @@ func describe(s *scenarios.Scenario) {
 	}
 }
 
-// location returns a place in a file as Ginkgo has it: with an absolute path, as those of Go files are.
+// location converts a position to a code location of Ginkgo, whose paths are absolute.
 func location(p scenarios.Pos) types.CodeLocation {
 	name := filepath.FromSlash(p.File)
 	if full, err := filepath.Abs(name); err == nil {
@@ -79,7 +80,7 @@ func location(p scenarios.Pos) types.CodeLocation {
 	return types.CodeLocation{FileName: name, LineNumber: p.Line}
 }
 
-// labels returns labels as Ginkgo has them, sorted by key.
+// labels converts labels of a scenario to labels of Ginkgo, sorted by key.
 func labels(all map[string]string) []string {
 	var list []string
 	for _, key := range slices.Sorted(maps.Keys(all)) {

@@ -17,15 +17,15 @@ import (
 	"probesim.dev/ginkgokit"
 )
 
-// inSuite has the path that the suite below makes specs of, in the process that runs it.
+// inSuite is the environment variable with the path whose scenarios become specs, in the process that runs the suite.
 const inSuite = "GINKGOKIT_SUITE"
 
 var _ = ginkgokit.DescribeScenarios(os.Getenv(inSuite), ginkgo.Label("scenarios"))
 
-// TestSuite is the suite; other tests run it in a process of its own.
+// TestSuite is the suite. The other tests run it in a separate process.
 func TestSuite(t *testing.T) {
 	if os.Getenv(inSuite) == "" {
-		t.Skip("it is for the other tests")
+		t.Skip("runs only in the processes that the other tests start")
 	}
 	gomega.RegisterFailHandler(ginkgo.Fail)
 	ginkgo.RunSpecs(t, "Scenarios")
@@ -51,7 +51,7 @@ func golden(t *testing.T, path, got string) {
 	}
 }
 
-// suite runs the suite over a path with flags of Ginkgo, and returns what it prints and whether it passed.
+// suite runs the suite over a path with flags of Ginkgo. It returns the output and whether the suite passed.
 func suite(t *testing.T, path string, flags ...string) (string, bool) {
 	t.Helper()
 	args := []string{"-test.run=^TestSuite$", "-ginkgo.no-color", "-ginkgo.seed=1"}
@@ -78,7 +78,7 @@ type report struct {
 	} `xml:"testsuite>testcase"`
 }
 
-// TestSpecs: what there is to choose from, and how it is chosen.
+// The flags of Ginkgo select specs of scenarios.
 func TestSpecs(t *testing.T) {
 	const good, bad = "testdata/suite/web.yaml", "testdata/suite"
 	oldest, newest := "slow-start [v1.34.4]", "slow-start [v1.37.0]"
@@ -117,7 +117,7 @@ func sorted(list []string) []string {
 	return list
 }
 
-// results returns the names of the specs that ran, by what became of them.
+// results returns the names of the specs that passed and failed, from a JUnit report.
 func results(t *testing.T, file, path string) (passed, failed []string) {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -142,14 +142,13 @@ func results(t *testing.T, file, path string) (passed, failed []string) {
 	return sorted(passed), sorted(failed)
 }
 
-// What of the output differs from run to run and from machine to machine.
+// The parts of the output that differ from run to run and from machine to machine.
 var (
 	head    = regexp.MustCompile(`(?m)^Running Suite: .*\n=+\n`)
 	folder  = regexp.MustCompile(`\S*/ginkgokit/`)
 	seconds = regexp.MustCompile(`\[[\d.]+ seconds\]|in [\d.]+ seconds|\([\d.]+s\)| @ [\d/]+ [\d:.]+`)
 )
 
-// TestFailures shows what a suite prints about scenarios that fail.
 func TestFailures(t *testing.T) {
 	out, ok := suite(t, "testdata/suite/failing.yaml", "v=false")
 	if ok {
@@ -159,7 +158,7 @@ func TestFailures(t *testing.T) {
 	golden(t, "testdata/failures.txt", regexp.MustCompile(`(specs\.go):\d+`).ReplaceAllString(out, "$1"))
 }
 
-// TestVerbose: with -v the timeline and the events of a run that passed are shown.
+// With -v, a spec that passes shows its timeline and events.
 func TestVerbose(t *testing.T) {
 	out, ok := suite(t, "testdata/suite/web.yaml", "v", "focus=slow-start.*v1.37")
 	for _, want := range []string{"timeline - ", "web.yaml:11 @", "slow-start  v1.37.0  1m  no restarts", "    Started", "Warning  Unhealthy"} {
@@ -169,7 +168,7 @@ func TestVerbose(t *testing.T) {
 	}
 }
 
-// TestBroken: nothing runs if a file is wrong, whatever is in focus.
+// No spec runs if a file is invalid, whatever --focus selects.
 func TestBroken(t *testing.T) {
 	for path, want := range map[string]string{
 		"testdata/broken":  "testdata/broken/bad.yaml:4:29: spec.expekt: unknown field (did you mean \"expect\"?)\n",
@@ -178,7 +177,7 @@ func TestBroken(t *testing.T) {
 		"suite_test.go":    "suite_test.go:",
 	} {
 		out, ok := suite(t, path, "focus=nothing")
-		if ok || !strings.Contains(out, want) || !strings.Contains(out, "nothing was run") || strings.Contains(out, "Ran ") || strings.Contains(out, "\x1b") {
+		if ok || !strings.Contains(out, want) || !strings.Contains(out, "no spec ran") || strings.Contains(out, "Ran ") || strings.Contains(out, "\x1b") {
 			t.Errorf("%s: passed: %t\n%s", path, ok, out)
 		}
 	}

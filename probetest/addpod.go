@@ -12,12 +12,16 @@ import (
 	"probesim.dev/trace"
 )
 
-// AddPod has the API server hand a pod to the kubelet now. The pod is not changed: it gets the defaults of the API in a
-// copy, and one that the API server would not create fails the test, as does a behavior that does not fit the pod. A pod
-// of the same name may come again once the first is gone.
+// AddPod creates a pod through the API at the present virtual time. The API server sets defaults in a copy, so the argument
+// stays unchanged.
+//
+// The optional behaviors say what the programs in the containers do; of several behaviors of one container, the last
+// applies. The test fails if the API server would reject the pod, if a behavior does not fit the pod, or if the node
+// still has a pod of the same name.
 func (n *Node) AddPod(pod *v1.Pod, behavior ...Behavior) *Pod {
+	n.t.Helper()
 	if pod == nil {
-		fail(0, "there is no pod: it is nil")
+		n.t.Fatalf("AddPod: the pod is nil")
 		return nil
 	}
 	added := n.add(pod, behavior)
@@ -27,18 +31,23 @@ func (n *Node) AddPod(pod *v1.Pod, behavior ...Behavior) *Pod {
 	return added[0]
 }
 
-// AddWorkload adds the pods of a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job or CronJob, as many as it has
-// replicas, 100 ms apart. They are named NAME-0, NAME-1, and so on. No controller is simulated: nothing replaces a pod.
-func (n *Node) AddWorkload(w Workload, behavior ...Behavior) []*Pod { return n.add(w, behavior) }
+// AddWorkload adds the pods of a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job or CronJob, one for each replica, 100 ms
+// apart. Their names are NAME-0, NAME-1, and so on. Errors fail the test, as those of AddPod do. No controller is
+// simulated: nothing replaces a pod.
+func (n *Node) AddWorkload(w Workload, behavior ...Behavior) []*Pod {
+	n.t.Helper()
+	return n.add(w, behavior)
+}
 
 func (n *Node) add(w Workload, behavior []Behavior) []*Pod {
+	n.t.Helper()
 	merged := Behavior{}
 	for _, b := range behavior {
 		maps.Copy(merged, b)
 	}
 	planned, err := n.compile(w, merged)
 	if err != nil {
-		fail(1, "%s", err)
+		n.t.Fatalf("%s", err)
 		return nil
 	}
 	var added []*Pod
@@ -46,7 +55,7 @@ func (n *Node) add(w Workload, behavior []Behavior) []*Pod {
 		p := &planned[i]
 		key := p.Pod.Namespace + "/" + p.Pod.Name
 		if last := n.pods[key]; last != nil && !last.gone() {
-			fail(1, "there is a pod %s on the node", last)
+			n.t.Fatalf("the node already has a pod %s: delete it and call Advance first, or use another name", last)
 			return nil
 		}
 		added = append(added, n.addPlanned(key, p))
@@ -54,20 +63,21 @@ func (n *Node) add(w Workload, behavior []Behavior) []*Pod {
 	return added
 }
 
-// addPlanned adds a pod. As the API server does, it gives each a UID of its own, also the second of a name.
+// addPlanned adds a pod. Like the API server, it gives each pod a new UID, also if an earlier pod had the same name.
 func (n *Node) addPlanned(key string, p *scenarios.PlannedPod) *Pod {
 	if again := n.added[key]; again > 0 {
 		p.Pod.UID += types.UID(fmt.Sprintf("-%d", again))
 		p.Program.UID = string(p.Pod.UID)
 	}
 	n.added[key]++
-	pod := &Pod{Object: p.Pod, node: n, log: n.log, key: key, from: len(n.log.records)}
+	pod := &Pod{Object: p.Pod, t: n.t, node: n, log: n.log, key: key, from: len(n.log.records)}
 	n.pods[key] = pod
-	n.sim.At(n.Now()+p.At, func() { n.sim.AddPod(p.Pod, p.Program) })
+	program := n.guarded(pod, p.Program)
+	n.sim.At(n.Now()+p.At, func() { n.sim.AddPod(p.Pod, program) })
 	return pod
 }
 
-// gone reports whether the API server has the pod no more.
+// gone reports whether the API server has removed the pod.
 func (p *Pod) gone() bool {
 	return slices.ContainsFunc(p.indexes(), func(i int) bool { return p.log.records[i].Kind == trace.PodRemoved })
 }

@@ -12,17 +12,20 @@ import (
 	"probesim.dev/trace"
 )
 
-// finding is what a matcher found.
+// finding is what a matcher found in a run.
 type finding struct {
 	subject *subject
-	marks   []int         // records that it is about
-	center  time.Duration // around this the run is shown
+	marks   []int         // indexes of the records that the result depends on
+	center  time.Duration // the message shows the run around this moment
 }
 
-// message says what was expected and what there was, and shows the run around the moment.
+// message describes the expectation and the result, and shows the run around the moment.
 func (f *finding) message(expected, got string) string {
+	if f.subject == nil {
+		return expected + ": the matcher has not examined anything yet"
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Expected\n    %s\n%s.\n%s\n", f.subject, expected, sentence(got))
+	fmt.Fprintf(&b, "Expected\n    %s\n%s.\n%s\n", f.subject, expected, f.sentence(got))
 	if lines := f.around(); len(lines) > 0 {
 		b.WriteString("\n" + strings.Join(lines, "\n") + "\n")
 	}
@@ -35,15 +38,19 @@ func (f *finding) message(expected, got string) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// sentence ends a text of one line with a full stop.
-func sentence(text string) string {
+// sentence ends a text of one line with a full stop. It says when the pod was added if that was after t=0, since the times
+// in the text and in the timeline are virtual times of the node.
+func (f *finding) sentence(text string) string {
 	if strings.Contains(text, "\n") {
 		return strings.TrimRight(text, "\n")
+	}
+	if added := f.subject.added(); added > 0 {
+		return text + ". The pod was added at " + trace.FormatTime(added) + "."
 	}
 	return text + "."
 }
 
-// shown returns the records of the pod, and of the node, that a timeline is drawn of.
+// shown returns the records of the pod and the node, for the timeline.
 func (f *finding) shown() []trace.Record {
 	var list []trace.Record
 	for _, i := range f.own() {
@@ -52,7 +59,7 @@ func (f *finding) shown() []trace.Record {
 	return list
 }
 
-// own returns the records of the pod, and of the node, that are observable or marked.
+// own returns the indexes of the records of the pod and the node that are observable or marked.
 func (f *finding) own() []int {
 	s := f.subject
 	var own []int
@@ -68,13 +75,13 @@ func (f *finding) own() []int {
 	return own
 }
 
-// before and behind are the numbers of records that are shown around a moment.
+// A message shows this many records before the moment, and this many from the moment on.
 const before, behind = 5, 4
 
-// around returns the records of the pod, and of the node, around the moment, with those marked that are meant.
+// around returns lines with the records around the moment. A ">" marks the records that the result depends on.
 func (f *finding) around() []string {
 	s, own := f.subject, f.own()
-	center := 0 // place in own of the first record at the moment or after it
+	center := 0 // index in own of the first record that is not earlier than the moment
 	for n, i := range own {
 		if s.record(i).T < f.center {
 			center = n + 1
@@ -87,10 +94,10 @@ func (f *finding) around() []string {
 		}
 	}
 	own = own[max(0, center-before):min(len(own), center+behind)]
-	times, who := 0, 0
+	timeWidth, subjectWidth := 0, 0
 	for _, i := range own {
-		times = max(times, len(trace.FormatTime(s.record(i).T)))
-		who = max(who, utf8.RuneCountInString(s.record(i).Subject()))
+		timeWidth = max(timeWidth, len(trace.FormatTime(s.record(i).T)))
+		subjectWidth = max(subjectWidth, utf8.RuneCountInString(s.record(i).Subject()))
 	}
 	var lines []string
 	for _, i := range own {
@@ -98,7 +105,7 @@ func (f *finding) around() []string {
 		if slices.Contains(f.marks, i) {
 			mark = ">"
 		}
-		lines = append(lines, fmt.Sprintf("  %s %*s  %-*s  %s", mark, times, trace.FormatTime(r.T), who, r.Subject(), r.Summary()))
+		lines = append(lines, fmt.Sprintf("  %s %*s  %-*s  %s", mark, timeWidth, trace.FormatTime(r.T), subjectWidth, r.Subject(), r.Summary()))
 	}
 	return lines
 }

@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-var update = flag.Bool("update", false, "write the messages of the matchers into testdata; look at the difference")
+var update = flag.Bool("update", false, "write the messages of the matchers into testdata; read the difference")
 
 // probe returns a probe with a command and a period of 5 s.
 func probe() *v1.Probe {
@@ -26,8 +26,25 @@ func pod(name string, containers ...v1.Container) *v1.Pod {
 	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1.PodSpec{Containers: containers}}
 }
 
-// world is a run of two minutes: the pod web starts slowly, then its liveness fails and it is restarted, with
-// little time to stop; the pod crash has two containers, of which the program of worker exits after a second.
+// fakeT is a testing.TB that collects failures.
+type fakeT struct {
+	testing.TB
+	failures []string
+}
+
+func newFakeT(t *testing.T) *fakeT { return &fakeT{TB: t} }
+
+func (t *fakeT) Helper() {}
+
+func (t *fakeT) Fatalf(format string, args ...any) {
+	t.failures = append(t.failures, fmt.Sprintf(format, args...))
+}
+
+// FailGoroutine ends the goroutine, as FailNow of testing.T does.
+func (t *fakeT) FailGoroutine() { runtime.Goexit() }
+
+// world is a run of two minutes. The pod web starts slowly; later its liveness probe fails and it restarts, with a short
+// grace period. The pod crash has two containers; the program of worker exits after a second.
 type world struct {
 	*Node
 	web, crash *Pod
@@ -35,9 +52,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	gomega.RegisterTestingT(t)
-	n := NewNode(NodeOptions{})
-	t.Cleanup(n.Close)
+	n := NewNode(t, NodeOptions{})
 	web := pod("web", v1.Container{Name: "app", Image: "example.com/web:1", StartupProbe: probe(), LivenessProbe: probe(), ReadinessProbe: probe()})
 	web.Spec.TerminationGracePeriodSeconds = new(int64(5))
 	w := &world{Node: n}
@@ -51,16 +66,16 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// attempt is a matcher on something, and what becomes of it.
+// attempt is an assertion and its result.
 type attempt struct {
 	name    string
 	actual  any
 	matcher types.GomegaMatcher
 	ok      bool
-	err     string // that it ends with; empty: none
+	err     string // the end of the error; empty: none
 }
 
-// try makes attempts, and compares what the matcher says when a test fails on it with a file in testdata.
+// try makes attempts and compares the failure messages of the matcher with a file in testdata.
 func try(t *testing.T, attempts []attempt) {
 	t.Helper()
 	var b strings.Builder
@@ -90,7 +105,7 @@ func try(t *testing.T, attempts []attempt) {
 	golden(t, strings.TrimPrefix(t.Name(), "Test")+".txt", b.String())
 }
 
-// withoutTimeline leaves of a message what was expected, what there was, and the records.
+// withoutTimeline returns the part of a message with the expectation, the result and the records.
 func withoutTimeline(message string) string {
 	parts := strings.SplitN(message, "\n\n", 3)
 	return strings.Join(parts[:min(2, len(parts))], "\n\n")
@@ -98,7 +113,7 @@ func withoutTimeline(message string) string {
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	got = strings.ReplaceAll(got, "\u00a0", " ") // which go-cmp uses at random
+	got = strings.ReplaceAll(got, "\u00a0", " ") // go-cmp uses them at random
 	path := filepath.Join("testdata", name)
 	if *update {
 		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
@@ -111,6 +126,6 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("%s is not as it was; if it is right, run go test ./probetest -update. It is now\n%s", path, got)
+		t.Errorf("the output differs from %s; if the new output is right, run go test ./probetest -update:\n%s", path, got)
 	}
 }

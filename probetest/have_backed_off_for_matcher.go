@@ -1,82 +1,100 @@
 package probetest
 
 import (
-	"errors"
 	"time"
 
 	"probesim.dev/internal/value"
 	"probesim.dev/trace"
 )
 
-// HaveBackedOffFor succeeds if the crash-loop back-offs of the container are these, in order. A back-off is how long the
-// kubelet has a container wait from its end to its next start; it happens when the kubelet first refuses to start the
-// instance because of it. A pod stands for its only container.
+// HaveBackedOffFor succeeds if the crash-loop back-offs of the container are exactly these, in order. A back-off is the time
+// from the end of an instance until the kubelet may start the next one. It counts at the time when the kubelet first
+// refuses to start the container because of it. A pod stands for its only container; a pod with several is an error.
 //
 //	Expect(web).To(HaveBackedOffFor(10*time.Second, 20*time.Second, 40*time.Second))
 //	Expect(web).To(HaveBackedOffFor(5 * time.Minute).Between(20*time.Minute, 25*time.Minute))
-//	Expect(web).To(HaveBackedOffFor()) // there was none
+//	Expect(web).To(HaveBackedOffFor()) // no back-off
 func HaveBackedOffFor(backOffs ...time.Duration) *HaveBackedOffForMatcher {
-	m := &HaveBackedOffForMatcher{expected: backOffs}
-	m.matcher = m
-	return m
+	return &HaveBackedOffForMatcher{expected: backOffs}
 }
 
-// HaveBackedOffForMatcher is what HaveBackedOffFor returns; its methods narrow it down.
+// HaveBackedOffForMatcher is the type of HaveBackedOffFor. The zero value expects no back-off in the whole run.
 type HaveBackedOffForMatcher struct {
-	static
-	Window[HaveBackedOffForMatcher]
+	settled
+	window
 	expected []time.Duration
 	found    finding
 	got      []backOff
 }
 
-// backOff is that of one instance.
+// backOff is the back-off before one instance.
 type backOff struct {
-	happening
+	occurrence
 	length time.Duration
 }
 
+// Within limits the matcher to the time from the addition of the pod until d later.
+func (m *HaveBackedOffForMatcher) Within(d time.Duration) *HaveBackedOffForMatcher {
+	m.setWithin(d)
+	return m
+}
+
+// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of the pod.
+func (m *HaveBackedOffForMatcher) Between(from, until time.Duration) *HaveBackedOffForMatcher {
+	m.setBetween(from, until)
+	return m
+}
+
+// After limits the matcher to the time from d after the addition of the pod until now.
+func (m *HaveBackedOffForMatcher) After(d time.Duration) *HaveBackedOffForMatcher {
+	m.setAfter(d)
+	return m
+}
+
+// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
 func (m *HaveBackedOffForMatcher) Match(actual any) (bool, error) {
+	ok, err := m.match(actual)
+	return ok, named("HaveBackedOffFor", err)
+}
+
+// FailureMessage returns the message of a failed To.
+func (m *HaveBackedOffForMatcher) FailureMessage(any) string {
+	return m.message("to have backed off", "never to have backed off")
+}
+
+// NegatedFailureMessage returns the message of a failed NotTo.
+func (m *HaveBackedOffForMatcher) NegatedFailureMessage(any) string {
+	return m.message("not to have backed off", "to have backed off")
+}
+
+func (m *HaveBackedOffForMatcher) match(actual any) (bool, error) {
 	s, err := subjectOf(actual)
 	if err == nil {
-		err = s.one()
-	}
-	if err == nil && !s.pod.log.internal {
-		err = errors.New("the run has no records of back-offs")
+		err = s.requireOneContainer()
 	}
 	if err != nil {
-		return false, named("HaveBackedOffFor", err)
+		return false, err
 	}
 	from, to, err := m.span(s)
 	if err != nil {
-		return false, named("HaveBackedOffFor", err)
+		return false, err
 	}
 	m.got, m.found = nil, finding{subject: s, center: to}
+	same := true
 	for _, b := range s.backOffs() {
 		if b.t < from || b.t > to {
 			continue
 		}
-		if n := len(m.got); m.found.center == to && (n >= len(m.expected) || m.expected[n] != b.length) {
-			m.found.center = b.t
+		n := len(m.got)
+		if same && (n >= len(m.expected) || m.expected[n] != b.length) {
+			same, m.found.center = false, b.t
 		}
 		m.got, m.found.marks = append(m.got, b), append(m.found.marks, b.record)
 	}
-	return m.same(), nil
+	return same && len(m.got) == len(m.expected), nil
 }
 
-func (m *HaveBackedOffForMatcher) same() bool {
-	if len(m.got) != len(m.expected) {
-		return false
-	}
-	for i, b := range m.got {
-		if b.length != m.expected[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// backOffs returns the back-offs of a container. The kubelet comes to each of them in several syncs.
+// backOffs returns the back-offs of a container. The kubelet records each of them in several syncs.
 func (s *subject) backOffs() []backOff {
 	var list []backOff
 	waiting := false
@@ -88,28 +106,20 @@ func (s *subject) backOffs() []backOff {
 			waiting = false
 		case r.Kind == trace.BackOff && !waiting:
 			waiting = true
-			list = append(list, backOff{happening{r.T, i}, r.Took})
+			list = append(list, backOff{occurrence{r.T, i}, r.Took})
 		}
 	}
 	return list
 }
 
-func (m *HaveBackedOffForMatcher) FailureMessage(any) string {
-	return m.message("to have backed off", "never to have backed off")
-}
-
-func (m *HaveBackedOffForMatcher) NegatedFailureMessage(any) string {
-	return m.message("not to have backed off", "to have backed off")
-}
-
-// message has other words for no back-off at all.
-func (m *HaveBackedOffForMatcher) message(what, never string) string {
+// message has its own words for an empty list of back-offs.
+func (m *HaveBackedOffForMatcher) message(expected, none string) string {
 	got := "It never did"
 	if len(m.got) > 0 {
 		got = "It did for " + listOf(m.got, func(b backOff) string { return value.Format(b.length) + " at " + trace.FormatTime(b.t) })
 	}
 	if len(m.expected) == 0 {
-		return m.found.message(never+m.window.words(), got)
+		return m.found.message(none+m.window.words(), got)
 	}
-	return m.found.message(what+" for "+listOf(m.expected, value.Format)+m.window.words(), got)
+	return m.found.message(expected+" for "+listOf(m.expected, value.Format)+m.window.words(), got)
 }

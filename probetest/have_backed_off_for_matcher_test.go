@@ -16,7 +16,7 @@ func TestHaveBackedOffFor(t *testing.T) {
 		{name: "never", actual: w.web, matcher: HaveBackedOffFor(), ok: true},
 		{name: "never, and should", actual: app, matcher: HaveBackedOffFor(10 * time.Second)},
 		{name: "never, but did", actual: worker, matcher: HaveBackedOffFor()},
-		{name: "which container", actual: w.crash, matcher: HaveBackedOffFor(10 * time.Second), err: "say which container of the pod crash: worker, helper"},
+		{name: "which container", actual: w.crash, matcher: HaveBackedOffFor(10 * time.Second), err: "the pod crash has several containers: assert about one of them with Container: worker, helper"},
 		{name: "not the other", actual: helper, matcher: HaveBackedOffFor(), ok: true},
 	})
 }

@@ -4,53 +4,92 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"probesim.dev/internal/strict"
 	"probesim.dev/trace"
 	"probesim.dev/trace/match"
 )
 
-// HaveBeenKilledBecauseOf succeeds if the container, or one of the pod, has been stopped for a reason: LivenessProbe,
-// StartupProbe, FailedPostStartHook, ImageChanged, Deleted, Evicted or Stopped (the pod or its sandbox has ended), when the
-// stop signal is sent; or that with which it was killed from outside, such as OOMKilled.
+// HaveBeenKilledBecauseOf succeeds if the container, or a container of the pod, was stopped for a reason. The reasons of the
+// kubelet are LivenessProbe, StartupProbe, FailedPostStartHook, ImageChanged, RestartAllContainers, Deleted, Evicted and Stopped
+// (the pod or its sandbox ended); they count when the kubelet sends the stop signal. A kill from outside has the reason
+// OOMKilled, or the reason given to node.KillContainer.
 //
 //	Expect(web.Container("app")).To(HaveBeenKilledBecauseOf("LivenessProbe").Times(1).Within(2 * time.Minute))
+//
+// Any other reason is an error, also with NotTo.
 func HaveBeenKilledBecauseOf(reason string) *HaveBeenKilledBecauseOfMatcher {
-	m := &HaveBeenKilledBecauseOfMatcher{reason: reason}
-	m.matcher = m
-	return m
+	return &HaveBeenKilledBecauseOfMatcher{reason: reason}
 }
 
-// HaveBeenKilledBecauseOfMatcher is what HaveBeenKilledBecauseOf returns; its methods narrow it down.
+// HaveBeenKilledBecauseOfMatcher is the type of HaveBeenKilledBecauseOf. The zero value has no reason, which is an error.
 type HaveBeenKilledBecauseOfMatcher struct {
-	static
-	Happens[HaveBeenKilledBecauseOfMatcher]
-
+	settled
+	occurrences
 	reason string
 }
 
-// stopReasons are the reasons of ContainerStopping records, and the usual one of a kill from outside.
+// stopReasons are the reasons of ContainerStopping records and the usual reason of a kill from outside.
 var stopReasons = append(match.ReasonsOf(trace.ContainerStopping), "OOMKilled")
 
+// Times sets the exact number of kills that the matcher expects. Times(0) expects none.
+func (m *HaveBeenKilledBecauseOfMatcher) Times(n int) *HaveBeenKilledBecauseOfMatcher {
+	m.setTimes(n)
+	return m
+}
+
+// AtLeast sets the least number of kills that the matcher expects, 1 or more.
+func (m *HaveBeenKilledBecauseOfMatcher) AtLeast(n int) *HaveBeenKilledBecauseOfMatcher {
+	m.setAtLeast(n)
+	return m
+}
+
+// Within limits the matcher to the time from the addition of the pod until d later.
+func (m *HaveBeenKilledBecauseOfMatcher) Within(d time.Duration) *HaveBeenKilledBecauseOfMatcher {
+	m.setWithin(d)
+	return m
+}
+
+// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of the pod.
+func (m *HaveBeenKilledBecauseOfMatcher) Between(from, until time.Duration) *HaveBeenKilledBecauseOfMatcher {
+	m.setBetween(from, until)
+	return m
+}
+
+// After limits the matcher to the time from d after the addition of the pod until now.
+func (m *HaveBeenKilledBecauseOfMatcher) After(d time.Duration) *HaveBeenKilledBecauseOfMatcher {
+	m.setAfter(d)
+	return m
+}
+
+// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
 func (m *HaveBeenKilledBecauseOfMatcher) Match(actual any) (bool, error) {
+	ok, err := m.match(actual)
+	return ok, named("HaveBeenKilledBecauseOf", err)
+}
+
+// FailureMessage returns the message of a failed To.
+func (m *HaveBeenKilledBecauseOfMatcher) FailureMessage(any) string {
+	return m.message("to have been killed because of " + m.reason)
+}
+
+// NegatedFailureMessage returns the message of a failed NotTo.
+func (m *HaveBeenKilledBecauseOfMatcher) NegatedFailureMessage(any) string {
+	return m.message("not to have been killed because of " + m.reason)
+}
+
+func (m *HaveBeenKilledBecauseOfMatcher) match(actual any) (bool, error) {
 	s, err := subjectOf(actual)
 	if err != nil {
-		return false, named("HaveBeenKilledBecauseOf", err)
+		return false, err
 	}
 	killed := s.records(func(r *trace.Record) bool {
 		return r.Kind == trace.ContainerStopping && r.Reason == m.reason || r.Kind == trace.Step && r.Reason == "kill" && r.Message == m.reason
 	})
 	if len(killed) == 0 && !slices.Contains(stopReasons, m.reason) {
-		return false, fmt.Errorf("HaveBeenKilledBecauseOf: nothing was killed because of %q; the kubelet stops containers because of %s",
-			m.reason, strings.Join(stopReasons, ", "))
+		return false, fmt.Errorf("no container is ever killed because of %q%s; the reasons are %s",
+			m.reason, strict.DidYouMean(m.reason, stopReasons), strings.Join(stopReasons, ", "))
 	}
-	ok, err := m.look(s, killed)
-	return ok, named("HaveBeenKilledBecauseOf", err)
-}
-
-func (m *HaveBeenKilledBecauseOfMatcher) FailureMessage(any) string {
-	return m.message("to have been killed because of " + m.reason)
-}
-
-func (m *HaveBeenKilledBecauseOfMatcher) NegatedFailureMessage(any) string {
-	return m.message("not to have been killed because of " + m.reason)
+	return m.check(s, killed)
 }

@@ -13,6 +13,6 @@ func TestHaveBeenKilledBecauseOf(t *testing.T) {
 		{name: "another reason", actual: app, matcher: HaveBeenKilledBecauseOf("StartupProbe")},
 		{name: "another container", actual: helper, matcher: HaveBeenKilledBecauseOf("LivenessProbe")},
 		{name: "no reason", actual: worker, matcher: HaveBeenKilledBecauseOf("Liveness"),
-			err: "nothing was killed because of \"Liveness\"; the kubelet stops containers because of LivenessProbe, StartupProbe, FailedPostStartHook, ImageChanged, RestartAllContainers, Deleted, Evicted, Stopped, OOMKilled"},
+			err: "no container is ever killed because of \"Liveness\"; the reasons are LivenessProbe, StartupProbe, FailedPostStartHook, ImageChanged, RestartAllContainers, Deleted, Evicted, Stopped, OOMKilled"},
 	})
 }

@@ -2,48 +2,127 @@ package probetest
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
+	"probesim.dev/internal/strict"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/trace"
 )
 
-// HaveBeenProbed succeeds if a probe of the container, or of one of the pod, has run: trace.Liveness, trace.Readiness or
-// trace.Startup. A run counts when it begins.
+// HaveBeenProbed succeeds if a probe of the container, or of a container of the pod, ran: trace.Liveness, trace.Readiness or
+// trace.Startup. A run counts at the time when it began.
 //
 //	Expect(web).To(HaveBeenProbed(trace.Liveness).At(10*time.Second, 20*time.Second))
 //	Expect(web).To(HaveBeenProbed(trace.Liveness).WithResult(trace.Failure).Times(3).Between(time.Minute, 2*time.Minute))
+//
+// A probe that the subject does not have is an error, also with NotTo.
 func HaveBeenProbed(probe trace.Probe) *HaveBeenProbedMatcher {
-	m := &HaveBeenProbedMatcher{probe: probe}
-	m.matcher = m
-	return m
+	return &HaveBeenProbedMatcher{probe: probe}
 }
 
-// HaveBeenProbedMatcher is what HaveBeenProbed returns; its methods narrow it down.
+// HaveBeenProbedMatcher is the type of HaveBeenProbed. The zero value has no probe, which is an error.
 type HaveBeenProbedMatcher struct {
-	static
-	Happens[HaveBeenProbedMatcher]
-
+	settled
+	occurrences
 	probe  trace.Probe
 	result trace.Result // empty: any
 	at     []any        // durations and matchers
-	missed []any        // of at, in the last Match
 }
 
-// At has the matcher look for runs that began at these virtual times, of which there may be more: each a time.Duration,
-// which is compared to the millisecond, or a matcher of Gomega for one.
+// At requires a run at each of these times, which count from the addition of the pod. Other runs may happen too. Each time is
+// a time.Duration, compared to the millisecond, or a Gomega matcher of a time.Duration.
 func (m *HaveBeenProbedMatcher) At(times ...any) *HaveBeenProbedMatcher {
 	m.at = times
 	return m
 }
 
-// WithResult has the matcher look for runs with a result: trace.Success, trace.Failure, trace.Warning or trace.Error.
+// WithResult limits the matcher to runs with a result: trace.Success, trace.Failure, trace.Warning or trace.Error. Any other
+// result is an error.
 func (m *HaveBeenProbedMatcher) WithResult(r trace.Result) *HaveBeenProbedMatcher {
 	m.result = r
 	return m
 }
 
-// hasProbe refuses a probe that there is none of.
-func (m *HaveBeenProbedMatcher) hasProbe(s *subject) error {
+// Times sets the exact number of runs that the matcher expects. Times(0) expects none.
+func (m *HaveBeenProbedMatcher) Times(n int) *HaveBeenProbedMatcher {
+	m.setTimes(n)
+	return m
+}
+
+// AtLeast sets the least number of runs that the matcher expects, 1 or more.
+func (m *HaveBeenProbedMatcher) AtLeast(n int) *HaveBeenProbedMatcher {
+	m.setAtLeast(n)
+	return m
+}
+
+// Within limits the matcher to the time from the addition of the pod until d later.
+func (m *HaveBeenProbedMatcher) Within(d time.Duration) *HaveBeenProbedMatcher {
+	m.setWithin(d)
+	return m
+}
+
+// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of the pod.
+func (m *HaveBeenProbedMatcher) Between(from, until time.Duration) *HaveBeenProbedMatcher {
+	m.setBetween(from, until)
+	return m
+}
+
+// After limits the matcher to the time from d after the addition of the pod until now.
+func (m *HaveBeenProbedMatcher) After(d time.Duration) *HaveBeenProbedMatcher {
+	m.setAfter(d)
+	return m
+}
+
+// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
+func (m *HaveBeenProbedMatcher) Match(actual any) (bool, error) {
+	ok, err := m.match(actual)
+	return ok, named("HaveBeenProbed", err)
+}
+
+// FailureMessage returns the message of a failed To.
+func (m *HaveBeenProbedMatcher) FailureMessage(any) string {
+	return m.message("to have been probed for " + m.run())
+}
+
+// NegatedFailureMessage returns the message of a failed NotTo.
+func (m *HaveBeenProbedMatcher) NegatedFailureMessage(any) string {
+	return m.message("not to have been probed for " + m.run())
+}
+
+func (m *HaveBeenProbedMatcher) match(actual any) (bool, error) {
+	s, err := subjectOf(actual)
+	if err == nil {
+		err = m.possible(s)
+	}
+	if err != nil {
+		return false, err
+	}
+	runs := s.records(func(r *trace.Record) bool {
+		return r.Kind == trace.ProbeExecuted && r.Probe == m.probe && (m.result == "" || r.Result == m.result)
+	})
+	for i := range runs {
+		runs[i].t -= s.record(runs[i].record).Took
+	}
+	ok, err := m.check(s, runs)
+	if err != nil {
+		return false, err
+	}
+	hit, err := hitsAll(m.at, m.inside, s.added())
+	return ok && hit, err
+}
+
+// possible returns an error if no run of a probe can match.
+func (m *HaveBeenProbedMatcher) possible(s *subject) error {
+	if results := []string{string(trace.Success), string(trace.Failure), string(trace.Warning), string(trace.Error)}; m.result != "" && !slices.Contains(results, string(m.result)) {
+		return fmt.Errorf("a probe never has the result %q%s", m.result, strict.DidYouMean(string(m.result), results))
+	}
+	for _, t := range m.at {
+		if d, ok := t.(time.Duration); ok && s.added()+d > s.pod.log.end {
+			return fmt.Errorf("the run has only reached %s, which is less than %s after the pod was added: call Advance first",
+				trace.FormatTime(s.pod.log.end), trace.FormatTime(d))
+		}
+	}
 	for _, name := range s.pod.containers() {
 		c := podutil.Find(s.pod.Object, name)
 		has := map[trace.Probe]bool{
@@ -56,64 +135,32 @@ func (m *HaveBeenProbedMatcher) hasProbe(s *subject) error {
 	return fmt.Errorf("%s has no %s probe", s, m.probe)
 }
 
-// notAt returns the times at which nothing happened.
-func notAt(times []any, inside []happening) ([]any, error) {
-	var missed []any
+// hitsAll reports whether an occurrence matches each of the times.
+func hitsAll(times []any, all []occurrence, added time.Duration) (bool, error) {
 	for _, expected := range times {
 		hit := false
-		for _, it := range inside {
-			ok, err := matchesTime(expected, it.t)
+		for _, it := range all {
+			ok, err := matchesTime(expected, it.t-added)
 			if err != nil {
-				return nil, err
+				return false, err
 			}
 			hit = hit || ok
 		}
 		if !hit {
-			missed = append(missed, expected)
+			return false, nil
 		}
 	}
-	return missed, nil
+	return true, nil
 }
 
-func (m *HaveBeenProbedMatcher) what() string {
+// run describes the expected run.
+func (m *HaveBeenProbedMatcher) run() string {
 	text := string(m.probe)
 	if m.result != "" {
 		text += " with the result " + string(m.result)
 	}
 	if len(m.at) > 0 {
-		text += " at " + listOf(m.at, timeText)
+		text += " at " + listOf(m.at, timeText) + " after the pod was added"
 	}
 	return text
-}
-
-func (m *HaveBeenProbedMatcher) Match(actual any) (bool, error) {
-	s, err := subjectOf(actual)
-	if err == nil {
-		err = m.hasProbe(s)
-	}
-	if err != nil {
-		return false, named("HaveBeenProbed", err)
-	}
-	runs := s.records(func(r *trace.Record) bool {
-		return r.Kind == trace.ProbeExecuted && r.Probe == m.probe && (m.result == "" || r.Result == m.result)
-	})
-	for i := range runs {
-		runs[i].t -= s.record(runs[i].record).Took
-	}
-	ok, err := m.look(s, runs)
-	if err != nil {
-		return false, named("HaveBeenProbed", err)
-	}
-	if m.missed, err = notAt(m.at, m.inside); err != nil {
-		return false, named("HaveBeenProbed", err)
-	}
-	return ok && len(m.missed) == 0, nil
-}
-
-func (m *HaveBeenProbedMatcher) FailureMessage(any) string {
-	return m.message("to have been probed for " + m.what())
-}
-
-func (m *HaveBeenProbedMatcher) NegatedFailureMessage(any) string {
-	return m.message("not to have been probed for " + m.what())
 }

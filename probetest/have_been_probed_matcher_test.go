@@ -20,6 +20,8 @@ func TestHaveBeenProbed(t *testing.T) {
 		{name: "no such result", actual: w.web, matcher: HaveBeenProbed(trace.Startup).WithResult(trace.Error)},
 		{name: "no such probe", actual: helper, matcher: HaveBeenProbed(trace.Liveness), err: "crash/helper has no liveness probe"},
 		{name: "no such probe in the pod", actual: w.crash, matcher: HaveBeenProbed("lively"), err: "crash has no lively probe"},
-		{name: "no time", actual: app, matcher: HaveBeenProbed(trace.Liveness).At("20s"), err: "a time is a time.Duration or a matcher, not a string"},
+		{name: "no time", actual: app, matcher: HaveBeenProbed(trace.Liveness).At("20s"), err: "a time is a time.Duration or a matcher, not a value of type string"},
+		{name: "a time to come", actual: app, matcher: HaveBeenProbed(trace.Liveness).At(time.Hour), err: "the run has only reached 120.000s, which is less than 1h00m00.000s after the pod was added: call Advance first"},
+		{name: "a result that no probe has", actual: app, matcher: HaveBeenProbed(trace.Liveness).WithResult("sucess"), err: `a probe never has the result "sucess" (did you mean "success"?)`},
 	})
 }

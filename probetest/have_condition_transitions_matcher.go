@@ -3,58 +3,90 @@ package probetest
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/trace"
 )
 
-// HaveConditionTransitions succeeds if a condition of the pod had these statuses, all of them in order, beginning with the
-// one that it had at the beginning of the window: v1.PodInitialized, v1.ContainersReady or v1.PodReady.
+// HaveConditionTransitions succeeds if a condition of the pod had exactly these statuses in order, from the status at the
+// beginning of the window on. The condition is v1.PodInitialized, v1.ContainersReady or v1.PodReady; the statuses are
+// v1.ConditionTrue and v1.ConditionFalse. Anything else is an error, and so is a container.
 //
 //	Expect(web).To(HaveConditionTransitions(v1.PodReady, v1.ConditionFalse, v1.ConditionTrue, v1.ConditionFalse))
 func HaveConditionTransitions(condition v1.PodConditionType, statuses ...v1.ConditionStatus) *HaveConditionTransitionsMatcher {
-	m := &HaveConditionTransitionsMatcher{condition: condition, expected: statuses}
-	m.matcher = m
-	return m
+	return &HaveConditionTransitionsMatcher{condition: condition, expected: statuses}
 }
 
-// HaveConditionTransitionsMatcher is what HaveConditionTransitions returns; its methods narrow it down.
+// HaveConditionTransitionsMatcher is the type of HaveConditionTransitions. The zero value has no condition, which is an error.
 type HaveConditionTransitionsMatcher struct {
-	static
-	Window[HaveConditionTransitionsMatcher]
+	settled
+	window
 	condition v1.PodConditionType
 	expected  []v1.ConditionStatus
 	found     finding
 	got       []conditionAt
 }
 
-// conditionAt is the status of a condition from a time on.
+// conditionAt is the status of a condition from a moment on.
 type conditionAt struct {
-	happening
+	occurrence
 	status v1.ConditionStatus
 }
 
 func (c conditionAt) String() string { return string(c.status) + " from " + trace.FormatTime(c.t) }
 
+// Within limits the matcher to the time from the addition of the pod until d later.
+func (m *HaveConditionTransitionsMatcher) Within(d time.Duration) *HaveConditionTransitionsMatcher {
+	m.setWithin(d)
+	return m
+}
+
+// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of the pod.
+func (m *HaveConditionTransitionsMatcher) Between(from, until time.Duration) *HaveConditionTransitionsMatcher {
+	m.setBetween(from, until)
+	return m
+}
+
+// After limits the matcher to the time from d after the addition of the pod until now.
+func (m *HaveConditionTransitionsMatcher) After(d time.Duration) *HaveConditionTransitionsMatcher {
+	m.setAfter(d)
+	return m
+}
+
+// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
 func (m *HaveConditionTransitionsMatcher) Match(actual any) (bool, error) {
+	ok, err := m.match(actual)
+	return ok, named("HaveConditionTransitions", err)
+}
+
+// FailureMessage returns the message of a failed To.
+func (m *HaveConditionTransitionsMatcher) FailureMessage(any) string { return m.message("to have had") }
+
+// NegatedFailureMessage returns the message of a failed NotTo.
+func (m *HaveConditionTransitionsMatcher) NegatedFailureMessage(any) string {
+	return m.message("not to have had")
+}
+
+func (m *HaveConditionTransitionsMatcher) match(actual any) (bool, error) {
 	s, err := subjectOf(actual)
 	if err == nil {
-		err = m.check(s)
+		err = m.possible(s)
 	}
 	if err != nil {
-		return false, named("HaveConditionTransitions", err)
+		return false, err
 	}
 	from, to, err := m.span(s)
 	if err != nil {
-		return false, named("HaveConditionTransitions", err)
+		return false, err
 	}
 	m.got, m.found = nil, finding{subject: s, center: to}
 	for _, c := range s.conditions(m.condition) {
 		if c.t > to {
 			break
 		}
-		if c.t <= from { // what it was before does not matter
+		if c.t <= from { // only the last status before the window matters
 			m.got, m.found.marks = nil, nil
 		}
 		m.got, m.found.marks = append(m.got, c), append(m.found.marks, c.record)
@@ -68,26 +100,26 @@ func (m *HaveConditionTransitionsMatcher) Match(actual any) (bool, error) {
 	return len(m.got) == len(m.expected), nil
 }
 
-// check refuses what no run can show.
-func (m *HaveConditionTransitionsMatcher) check(s *subject) error {
+// possible returns an error if no run can match.
+func (m *HaveConditionTransitionsMatcher) possible(s *subject) error {
 	if s.container != "" {
-		return errors.New("conditions are those of a pod")
+		return errors.New("only pods have conditions: assert about the pod and not about a container")
 	}
 	if _, known := conditionOf(&trace.PodStatus{}, m.condition); !known {
-		return fmt.Errorf("a run does not show the condition %q, only Initialized, ContainersReady and Ready", m.condition)
+		return fmt.Errorf("a trace does not contain the condition %q; it contains Initialized, ContainersReady and Ready", m.condition)
 	}
 	if len(m.expected) == 0 {
-		return errors.New("say the statuses that the condition has")
+		return errors.New("the expected statuses are missing: give v1.ConditionTrue or v1.ConditionFalse, once or more")
 	}
 	for _, status := range m.expected {
 		if status != v1.ConditionTrue && status != v1.ConditionFalse {
-			return fmt.Errorf("the condition is never %q, only True or False", status)
+			return fmt.Errorf("the status of a condition is True or False, and never %q", status)
 		}
 	}
 	return nil
 }
 
-// conditions returns the statuses that a condition takes, without repetitions.
+// conditions returns the successive statuses of a condition, without repetitions.
 func (s *subject) conditions(condition v1.PodConditionType) []conditionAt {
 	var list []conditionAt
 	for _, st := range s.statuses() {
@@ -99,7 +131,7 @@ func (s *subject) conditions(condition v1.PodConditionType) []conditionAt {
 			status = v1.ConditionTrue
 		}
 		if n := len(list); n == 0 || list[n-1].status != status {
-			list = append(list, conditionAt{st.happening, status})
+			list = append(list, conditionAt{st.occurrence, status})
 		}
 	}
 	return list
@@ -117,14 +149,8 @@ func conditionOf(s *trace.PodStatus, condition v1.PodConditionType) (on, known b
 	return false, false
 }
 
-func (m *HaveConditionTransitionsMatcher) FailureMessage(any) string { return m.message("to have had") }
-
-func (m *HaveConditionTransitionsMatcher) NegatedFailureMessage(any) string {
-	return m.message("not to have had")
-}
-
-func (m *HaveConditionTransitionsMatcher) message(what string) string {
-	expected := listOf(m.expected, func(s v1.ConditionStatus) string { return string(s) })
-	return m.found.message(fmt.Sprintf("%s %s %s%s", what, m.condition, expected, m.window.words()),
+func (m *HaveConditionTransitionsMatcher) message(expected string) string {
+	statuses := listOf(m.expected, func(s v1.ConditionStatus) string { return string(s) })
+	return m.found.message(fmt.Sprintf("%s %s %s%s", expected, m.condition, statuses, m.window.words()),
 		"It was "+listOf(m.got, conditionAt.String))
 }

@@ -4,60 +4,97 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"probesim.dev/internal/strict"
 	"probesim.dev/trace"
 )
 
-// HaveContainerStatuses succeeds if the statuses of the containers, as the API server has them, are these: init
-// containers first, in the order of the spec. Of a container it looks at that one only. It looks at the present moment,
-// unless At says otherwise.
+// HaveContainerStatuses succeeds if the API server has exactly these container statuses: init containers first, in the order
+// of the spec. For a container, it compares the status of that container only. It examines the present moment; At selects
+// another.
 //
 //	Expect(web).To(HaveContainerStatuses(
 //		trace.ContainerStatus{Name: "app", State: "running", Started: true, Ready: true, RestartCount: 1},
 //	).At(85 * time.Second))
+//
+// A container that the pod does not have and a state other than waiting, running and terminated are errors, also with NotTo.
 func HaveContainerStatuses(statuses ...trace.ContainerStatus) *HaveContainerStatusesMatcher {
 	return &HaveContainerStatusesMatcher{expected: statuses}
 }
 
-// HaveContainerStatusesMatcher is what HaveContainerStatuses returns.
+// HaveContainerStatusesMatcher is the type of HaveContainerStatuses. The zero value has no statuses, which is an error.
 type HaveContainerStatusesMatcher struct {
-	static
+	settled
 	expected []trace.ContainerStatus
-	at       *time.Duration
+	at       *time.Duration // since the pod was added; nil: now
 	got      []trace.ContainerStatus
 	found    finding
 }
 
-// At has the matcher look at how things were at a virtual time since t=0, after everything of that instant.
+// At selects the moment that the matcher examines, which counts from the addition of the pod. The matcher sees the last
+// status of that instant.
 func (m *HaveContainerStatusesMatcher) At(t time.Duration) *HaveContainerStatusesMatcher {
 	m.at = &t
 	return m
 }
 
+// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
 func (m *HaveContainerStatusesMatcher) Match(actual any) (bool, error) {
-	s, err := subjectOf(actual)
-	if err == nil {
-		err = m.look(s)
-	}
-	if err != nil {
-		return false, named("HaveContainerStatuses", err)
-	}
-	return slices.Equal(m.got, m.expected), nil
+	ok, err := m.match(actual)
+	return ok, named("HaveContainerStatuses", err)
 }
 
-func (m *HaveContainerStatusesMatcher) look(s *subject) error {
+// FailureMessage returns the message of a failed To.
+func (m *HaveContainerStatusesMatcher) FailureMessage(any) string {
+	return m.found.message("to have the container statuses "+m.expectation(),
+		"The difference is (- expected, + actual):\n"+cmp.Diff(m.expected, m.got))
+}
+
+// NegatedFailureMessage returns the message of a failed NotTo.
+func (m *HaveContainerStatusesMatcher) NegatedFailureMessage(any) string {
+	return m.found.message("not to have the container statuses "+m.expectation(), "It has")
+}
+
+func (m *HaveContainerStatusesMatcher) match(actual any) (bool, error) {
+	s, err := subjectOf(actual)
+	if err == nil {
+		err = m.possible(s)
+	}
+	if err == nil {
+		err = m.find(s)
+	}
+	return err == nil && slices.Equal(m.got, m.expected), err
+}
+
+// possible returns an error if no statuses can match.
+func (m *HaveContainerStatusesMatcher) possible(s *subject) error {
+	if len(m.expected) == 0 {
+		return errors.New("the expected container statuses are missing: give one for each container")
+	}
+	states := []string{"waiting", "running", "terminated"}
+	for _, status := range m.expected {
+		switch names := s.pod.containers(); {
+		case !slices.Contains(names, status.Name):
+			return fmt.Errorf("the pod %s has no container %q; its containers are: %s", s.pod, status.Name, strings.Join(names, ", "))
+		case !slices.Contains(states, status.State):
+			return fmt.Errorf("the state of a container is waiting, running or terminated, and never %q%s", status.State, strict.DidYouMean(status.State, states))
+		}
+	}
+	return nil
+}
+
+// find looks up the statuses at the moment that the matcher examines.
+func (m *HaveContainerStatusesMatcher) find(s *subject) error {
 	t := s.pod.log.end
 	if m.at != nil {
-		t = *m.at
+		t = s.added() + *m.at
 	}
 	if t > s.pod.log.end {
-		return fmt.Errorf("the run has only come to %s: call Advance before", trace.FormatTime(s.pod.log.end))
-	}
-	if len(m.expected) == 0 {
-		return errors.New("say the statuses of the containers")
+		return fmt.Errorf("the run has only reached %s: call Advance first", trace.FormatTime(s.pod.log.end))
 	}
 	m.got, m.found = nil, finding{subject: s, center: t}
 	var status *trace.PodStatus
@@ -75,15 +112,6 @@ func (m *HaveContainerStatusesMatcher) look(s *subject) error {
 		}
 	}
 	return nil
-}
-
-func (m *HaveContainerStatusesMatcher) FailureMessage(any) string {
-	return m.found.message("to have the container statuses "+m.expectation(),
-		"The difference is (- expected, + actual):\n"+cmp.Diff(m.expected, m.got))
-}
-
-func (m *HaveContainerStatusesMatcher) NegatedFailureMessage(any) string {
-	return m.found.message("not to have the container statuses "+m.expectation(), "It has")
 }
 
 func (m *HaveContainerStatusesMatcher) expectation() string {

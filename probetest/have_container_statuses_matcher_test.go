@@ -19,7 +19,9 @@ func TestHaveContainerStatuses(t *testing.T) {
 		{name: "both", actual: w.crash, matcher: HaveContainerStatuses(trace.ContainerStatus{Name: "helper", State: "running", Started: true, Ready: true})},
 		{name: "waiting", actual: worker, ok: true,
 			matcher: HaveContainerStatuses(trace.ContainerStatus{Name: "worker", State: "waiting", Reason: "CrashLoopBackOff", RestartCount: 3}).At(92680 * time.Millisecond)},
-		{name: "later", actual: w.web, matcher: HaveContainerStatuses(trace.ContainerStatus{Name: "app"}).At(time.Hour), err: "the run has only come to 120.000s: call Advance before"},
-		{name: "nothing", actual: w.web, matcher: HaveContainerStatuses(), err: "say the statuses of the containers"},
+		{name: "later", actual: w.web, matcher: HaveContainerStatuses(trace.ContainerStatus{Name: "app", State: "running"}).At(time.Hour), err: "the run has only reached 120.000s: call Advance first"},
+		{name: "nothing", actual: w.web, matcher: HaveContainerStatuses(), err: "the expected container statuses are missing: give one for each container"},
+		{name: "no such container", actual: w.web, matcher: HaveContainerStatuses(trace.ContainerStatus{Name: "ap", State: "running"}), err: `the pod web has no container "ap"; its containers are: app`},
+		{name: "no such state", actual: w.web, matcher: HaveContainerStatuses(trace.ContainerStatus{Name: "app", State: "runing"}), err: `never "runing" (did you mean "running"?)`},
 	})
 }

@@ -1,45 +1,128 @@
 package probetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/onsi/gomega/types"
+	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/strict"
 	"probesim.dev/trace"
 	"probesim.dev/trace/match"
 )
 
-// HaveEvent succeeds if the kubelet wrote an event about the pod or a container of it with a reason, such as Unhealthy.
-// Each time that it wrote it counts; kubectl shows them counted up. A reason that no event has is an error.
+// HaveEvent succeeds if the kubelet emitted an event with a reason, such as Unhealthy, about the pod or its containers, or
+// about the container. Each emission counts; kubectl shows repeated ones as one event with a count.
 //
 //	Expect(web).To(HaveEvent("Unhealthy").OfType(v1.EventTypeWarning).WithMessage(HavePrefix("Liveness")).Times(3))
-func HaveEvent(reason string) *HaveEventMatcher {
-	m := &HaveEventMatcher{reason: reason}
-	m.matcher = m
-	return m
-}
+//
+// A reason that the kubelet never uses is an error, also with NotTo.
+func HaveEvent(reason string) *HaveEventMatcher { return &HaveEventMatcher{reason: reason} }
 
-// HaveEventMatcher is what HaveEvent returns; its methods narrow it down.
+// HaveEventMatcher is the type of HaveEvent. The zero value has no reason, which is an error.
 type HaveEventMatcher struct {
-	static
-	Happens[HaveEventMatcher]
-
-	reason, eventType string
-	text              any // string or matcher; nil: any
+	settled
+	occurrences
+	reason    string
+	eventType string
+	text      any // string or matcher; nil: any
 }
 
-// OfType has the matcher look for events of a type: Normal or Warning.
+// OfType limits the matcher to events of a type: v1.EventTypeNormal or v1.EventTypeWarning. Any other type is an error.
 func (m *HaveEventMatcher) OfType(eventType string) *HaveEventMatcher {
 	m.eventType = eventType
 	return m
 }
 
-// WithMessage has the matcher look for events with a message: a string that it is, or a matcher of Gomega.
+// WithMessage limits the matcher to events with a message: the exact string, or one that a Gomega matcher accepts.
 func (m *HaveEventMatcher) WithMessage(message any) *HaveEventMatcher {
 	m.text = message
 	return m
+}
+
+// Times sets the exact number of events that the matcher expects. Times(0) expects none.
+func (m *HaveEventMatcher) Times(n int) *HaveEventMatcher {
+	m.setTimes(n)
+	return m
+}
+
+// AtLeast sets the least number of events that the matcher expects, 1 or more.
+func (m *HaveEventMatcher) AtLeast(n int) *HaveEventMatcher {
+	m.setAtLeast(n)
+	return m
+}
+
+// Within limits the matcher to the time from the addition of the pod until d later.
+func (m *HaveEventMatcher) Within(d time.Duration) *HaveEventMatcher {
+	m.setWithin(d)
+	return m
+}
+
+// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of the pod.
+func (m *HaveEventMatcher) Between(from, until time.Duration) *HaveEventMatcher {
+	m.setBetween(from, until)
+	return m
+}
+
+// After limits the matcher to the time from d after the addition of the pod until now.
+func (m *HaveEventMatcher) After(d time.Duration) *HaveEventMatcher {
+	m.setAfter(d)
+	return m
+}
+
+// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
+func (m *HaveEventMatcher) Match(actual any) (bool, error) {
+	ok, err := m.match(actual)
+	return ok, named("HaveEvent", err)
+}
+
+// FailureMessage returns the message of a failed To.
+func (m *HaveEventMatcher) FailureMessage(any) string { return m.message("to have " + m.event()) }
+
+// NegatedFailureMessage returns the message of a failed NotTo.
+func (m *HaveEventMatcher) NegatedFailureMessage(any) string {
+	return m.message("not to have " + m.event())
+}
+
+func (m *HaveEventMatcher) match(actual any) (bool, error) {
+	s, err := subjectOf(actual)
+	if err == nil {
+		err = m.possible()
+	}
+	if err != nil {
+		return false, err
+	}
+	events := s.records(func(r *trace.Record) bool {
+		if err != nil || r.Kind != trace.Event || r.Reason != m.reason || m.eventType != "" && r.Type != m.eventType {
+			return false
+		}
+		var ok bool
+		ok, err = matchesText(m.text, r.Message)
+		return ok
+	})
+	if err != nil {
+		return false, err
+	}
+	return m.check(s, events)
+}
+
+// possible returns an error if no event can match.
+func (m *HaveEventMatcher) possible() error {
+	types := []string{v1.EventTypeNormal, v1.EventTypeWarning}
+	if m.eventType != "" && !slices.Contains(types, m.eventType) {
+		return fmt.Errorf("events have the type Normal or Warning, and never %q%s", m.eventType, strict.DidYouMean(m.eventType, types))
+	}
+	if m.reason == "" {
+		return errors.New("the reason of the event is missing")
+	}
+	if reasons := match.ReasonsOf(trace.Event); !slices.Contains(reasons, m.reason) {
+		return fmt.Errorf("the kubelet emits no event with the reason %q%s", m.reason, strict.DidYouMean(m.reason, reasons))
+	}
+	_, err := matchesText(m.text, "")
+	return err
 }
 
 func matchesText(expected any, text string) (bool, error) {
@@ -51,9 +134,10 @@ func matchesText(expected any, text string) (bool, error) {
 	case types.GomegaMatcher:
 		return e.Match(text)
 	}
-	return false, fmt.Errorf("a message is a string or a matcher, not a %T", expected)
+	return false, fmt.Errorf("a message is a string or a matcher, not a value of type %T", expected)
 }
 
+// event describes the expected event.
 func (m *HaveEventMatcher) event() string {
 	text := "an event " + m.reason
 	if m.eventType != "" {
@@ -63,39 +147,7 @@ func (m *HaveEventMatcher) event() string {
 	case string:
 		text += fmt.Sprintf(" with the message %q", e)
 	case types.GomegaMatcher:
-		text += " with a message that matches"
+		text += " with a message that the matcher accepts"
 	}
 	return text
-}
-
-func (m *HaveEventMatcher) Match(actual any) (bool, error) {
-	s, err := subjectOf(actual)
-	if err != nil {
-		return false, named("HaveEvent", err)
-	}
-	var wrong error
-	events := s.records(func(r *trace.Record) bool {
-		if r.Kind != trace.Event || r.Reason != m.reason || m.eventType != "" && r.Type != m.eventType {
-			return false
-		}
-		ok, err := matchesText(m.text, r.Message)
-		if err != nil {
-			wrong = err
-		}
-		return ok
-	})
-	if reasons := match.ReasonsOf(trace.Event); wrong == nil && !slices.Contains(reasons, m.reason) {
-		wrong = fmt.Errorf("the kubelet leaves no event %q%s", m.reason, strict.DidYouMean(m.reason, reasons))
-	}
-	if wrong != nil {
-		return false, named("HaveEvent", wrong)
-	}
-	ok, err := m.look(s, events)
-	return ok, named("HaveEvent", err)
-}
-
-func (m *HaveEventMatcher) FailureMessage(any) string { return m.message("to have " + m.event()) }
-
-func (m *HaveEventMatcher) NegatedFailureMessage(any) string {
-	return m.message("not to have " + m.event())
 }

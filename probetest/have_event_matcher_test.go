@@ -20,7 +20,8 @@ func TestHaveEvent(t *testing.T) {
 		{name: "a part of a message", actual: app, matcher: HaveEvent("Unhealthy").WithMessage(gomega.HavePrefix("Liveness probe failed")).Times(2)},
 		{name: "no reason", actual: worker, matcher: HaveEvent("Unhealthy")},
 		{name: "another container", actual: helper, matcher: HaveEvent("BackOff")},
-		{name: "no such reason", actual: app, matcher: HaveEvent("Unhealty"), err: "the kubelet leaves no event \"Unhealty\" (did you mean \"Unhealthy\"?)"},
-		{name: "no message", actual: helper, matcher: HaveEvent("Pulled").WithMessage(3), err: "a message is a string or a matcher, not a int"},
+		{name: "no such reason", actual: app, matcher: HaveEvent("Unhealty"), err: "the kubelet emits no event with the reason \"Unhealty\" (did you mean \"Unhealthy\"?)"},
+		{name: "no message", actual: helper, matcher: HaveEvent("Pulled").WithMessage(3), err: "a message is a string or a matcher, not a value of type int"},
+		{name: "no such type", actual: helper, matcher: HaveEvent("Pulled").OfType("Warn"), err: `events have the type Normal or Warning, and never "Warn"`},
 	})
 }

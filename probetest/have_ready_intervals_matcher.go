@@ -6,39 +6,37 @@ import (
 	"probesim.dev/trace"
 )
 
-// ReadyInterval is a time over which something was ready: from From on, and no more at To. Each is a time.Duration since
-// t=0, which is compared to the millisecond, or a matcher of Gomega for one; a To of nil means that it was ready still at
-// the end of the run, or of the window.
+// ReadyInterval is a time during which a pod or container was Ready: from From until it was no longer Ready at To. Both
+// count from the addition of the pod. Each is a time.Duration, compared to the millisecond, or a Gomega matcher of a
+// time.Duration. A nil To means that it was still Ready at the end of the window or run; a nil From is an error.
 type ReadyInterval struct{ From, To any }
 
-// HaveReadyIntervals succeeds if the pod, or the container, was ready over these intervals and at no other time. An
-// interval that reaches into the window counts from its beginning.
+// HaveReadyIntervals succeeds if the pod or container was Ready during exactly these intervals. An interval that began before
+// the window counts from the beginning of the window.
 //
 //	Expect(web).To(HaveReadyIntervals(
 //		ReadyInterval{From: 5 * time.Second, To: BeNumerically("<", time.Minute)},
 //		ReadyInterval{From: BeNumerically("~", 70*time.Second, time.Second)},
 //	))
-//	Expect(web).To(HaveReadyIntervals()) // it was never ready
+//	Expect(web).To(HaveReadyIntervals()) // never Ready
 func HaveReadyIntervals(intervals ...ReadyInterval) *HaveReadyIntervalsMatcher {
-	m := &HaveReadyIntervalsMatcher{expected: intervals}
-	m.matcher = m
-	return m
+	return &HaveReadyIntervalsMatcher{expected: intervals}
 }
 
-// HaveReadyIntervalsMatcher is what HaveReadyIntervals returns; its methods narrow it down.
+// HaveReadyIntervalsMatcher is the type of HaveReadyIntervals. The zero value expects no interval in the whole run.
 type HaveReadyIntervalsMatcher struct {
-	static
-	Window[HaveReadyIntervalsMatcher]
+	settled
+	window
 	expected []ReadyInterval
 	found    finding
 	got      []ready
 }
 
-// ready is a time over which something was ready.
+// ready is an interval of a run in virtual times.
 type ready struct {
 	from, to time.Duration
-	open     bool  // it is ready still
-	records  []int // that made it so, and not so
+	open     bool  // still ready
+	records  []int // indexes of the records that begin and end it
 }
 
 func (r ready) String() string {
@@ -48,6 +46,7 @@ func (r ready) String() string {
 	return trace.FormatTime(r.from) + " to " + trace.FormatTime(r.to)
 }
 
+// String returns the interval in words, such as "5.000s to 60.000s".
 func (i ReadyInterval) String() string {
 	if i.To == nil {
 		return timeText(i.From) + " on"
@@ -55,14 +54,48 @@ func (i ReadyInterval) String() string {
 	return timeText(i.From) + " to " + timeText(i.To)
 }
 
+// Within limits the matcher to the time from the addition of the pod until d later.
+func (m *HaveReadyIntervalsMatcher) Within(d time.Duration) *HaveReadyIntervalsMatcher {
+	m.setWithin(d)
+	return m
+}
+
+// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of the pod.
+func (m *HaveReadyIntervalsMatcher) Between(from, until time.Duration) *HaveReadyIntervalsMatcher {
+	m.setBetween(from, until)
+	return m
+}
+
+// After limits the matcher to the time from d after the addition of the pod until now.
+func (m *HaveReadyIntervalsMatcher) After(d time.Duration) *HaveReadyIntervalsMatcher {
+	m.setAfter(d)
+	return m
+}
+
+// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
 func (m *HaveReadyIntervalsMatcher) Match(actual any) (bool, error) {
+	ok, err := m.match(actual)
+	return ok, named("HaveReadyIntervals", err)
+}
+
+// FailureMessage returns the message of a failed To.
+func (m *HaveReadyIntervalsMatcher) FailureMessage(any) string {
+	return m.message("to have been ready", "never to have been ready")
+}
+
+// NegatedFailureMessage returns the message of a failed NotTo.
+func (m *HaveReadyIntervalsMatcher) NegatedFailureMessage(any) string {
+	return m.message("not to have been ready", "to have been ready")
+}
+
+func (m *HaveReadyIntervalsMatcher) match(actual any) (bool, error) {
 	s, err := subjectOf(actual)
 	if err != nil {
-		return false, named("HaveReadyIntervals", err)
+		return false, err
 	}
 	from, to, err := m.span(s)
 	if err != nil {
-		return false, named("HaveReadyIntervals", err)
+		return false, err
 	}
 	m.got, m.found = within(s.readyTimes(), from, to), finding{subject: s, center: to}
 	for i, r := range m.got {
@@ -71,29 +104,29 @@ func (m *HaveReadyIntervalsMatcher) Match(actual any) (bool, error) {
 			m.found.center = r.from
 			return false, nil
 		}
-		ok, at, err := m.expected[i].matches(r)
+		ok, at, err := m.expected[i].matches(r, s.added())
 		if err != nil || !ok {
 			m.found.center = at
-			return false, named("HaveReadyIntervals", err)
+			return false, err
 		}
 	}
 	return len(m.got) == len(m.expected), nil
 }
 
-// matches compares an interval, and returns where it differs.
-func (i ReadyInterval) matches(r ready) (bool, time.Duration, error) {
-	ok, err := matchesTime(i.From, r.from)
+// matches compares an interval of a run, and returns the virtual time of the difference.
+func (i ReadyInterval) matches(r ready, added time.Duration) (bool, time.Duration, error) {
+	ok, err := matchesTime(i.From, r.from-added)
 	if err != nil || !ok {
 		return false, r.from, err
 	}
 	if i.To == nil || r.open {
 		return i.To == nil && r.open, r.to, nil
 	}
-	ok, err = matchesTime(i.To, r.to)
+	ok, err = matchesTime(i.To, r.to-added)
 	return ok, r.to, err
 }
 
-// readyTimes returns when the subject was ready.
+// readyTimes returns the intervals during which the subject was ready.
 func (s *subject) readyTimes() []ready {
 	var list []ready
 	was := false
@@ -111,7 +144,7 @@ func (s *subject) readyTimes() []ready {
 	return list
 }
 
-// within returns the parts of intervals that are in a window.
+// within returns the parts of intervals that are inside a window.
 func within(all []ready, from, to time.Duration) []ready {
 	var list []ready
 	for _, r := range all {
@@ -127,22 +160,14 @@ func within(all []ready, from, to time.Duration) []ready {
 	return list
 }
 
-func (m *HaveReadyIntervalsMatcher) FailureMessage(any) string {
-	return m.message("to have been ready", "never to have been ready")
-}
-
-func (m *HaveReadyIntervalsMatcher) NegatedFailureMessage(any) string {
-	return m.message("not to have been ready", "to have been ready")
-}
-
-// message has other words for no interval at all.
-func (m *HaveReadyIntervalsMatcher) message(what, never string) string {
+// message has its own words for an empty list of intervals.
+func (m *HaveReadyIntervalsMatcher) message(expected, none string) string {
 	got := "It never was"
 	if len(m.got) > 0 {
 		got = "It was from " + listOf(m.got, ready.String)
 	}
 	if len(m.expected) == 0 {
-		return m.found.message(never+m.window.words(), got)
+		return m.found.message(none+m.window.words(), got)
 	}
-	return m.found.message(what+" from "+listOf(m.expected, ReadyInterval.String)+m.window.words(), got)
+	return m.found.message(expected+" from "+listOf(m.expected, ReadyInterval.String)+m.window.words(), got)
 }

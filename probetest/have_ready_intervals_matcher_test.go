@@ -25,6 +25,6 @@ func TestHaveReadyIntervals(t *testing.T) {
 		{name: "never", actual: w.web, matcher: HaveReadyIntervals().Within(10 * time.Second), ok: true},
 		{name: "from before the window", actual: helper, matcher: HaveReadyIntervals(ReadyInterval{From: time.Minute}).After(time.Minute), ok: true},
 		{name: "often", actual: worker, matcher: HaveReadyIntervals()},
-		{name: "no time", actual: app, matcher: HaveReadyIntervals(ReadyInterval{From: 15}), err: "a time is a time.Duration or a matcher, not a int"},
+		{name: "no time", actual: app, matcher: HaveReadyIntervals(ReadyInterval{From: 15}), err: "a time is a time.Duration or a matcher, not a value of type int"},
 	})
 }

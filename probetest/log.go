@@ -8,32 +8,32 @@ import (
 	"probesim.dev/trace"
 )
 
-// log is what is known of a run so far.
+// log is the trace of a run so far.
 type log struct {
 	kubernetes string
 	seed       *int64
-	again      string // command that makes the run again, if there is one
-	internal   bool   // there are records of back-offs
+	command    string // repeats the run; empty if no command does
 	records    []trace.Record
-	end        time.Duration // how far it has come
+	end        time.Duration // the virtual time that the run has reached
 }
 
-// add keeps a record that matchers look at.
+// add keeps a record if matchers examine it. Back-offs are internal records: neither the status nor the events contain
+// their length.
 func (l *log) add(r *trace.Record) {
 	if r.Kind.Observable() || r.Kind == trace.BackOff {
 		l.records = append(l.records, *r)
 	}
 }
 
-// String says which run it is.
+// String identifies the run.
 func (l *log) String() string {
 	text := "Kubernetes " + l.kubernetes
 	if l.seed != nil {
 		text += fmt.Sprintf(", seed %d", *l.seed)
 	}
 	text += ", run to " + trace.FormatTime(l.end)
-	if l.again != "" {
-		text += "\n" + check.RunAgain(l.again)
+	if l.command != "" {
+		text += "\n" + check.RunAgain(l.command)
 	}
 	return text
 }

@@ -1,8 +1,10 @@
 package probetest
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"testing"
 	"time"
 
 	"probesim.dev/fakeruntime"
@@ -15,112 +17,160 @@ import (
 	"probesim.dev/trace"
 )
 
-// NodeOptions say what a node is like. The zero value is a node of the newest known version of Kubernetes on which
-// nothing is drawn.
+// NodeOptions configure a node. The zero value is a node of the newest supported version of Kubernetes without randomness.
 type NodeOptions struct {
-	// Kubernetes is a version that profile.Names lists, such as v1.37.0; empty: the newest.
+	// Kubernetes is a version that profile.Names lists, such as "v1.37.0". Empty: the newest.
 	Kubernetes string
-	// Seed draws what is to be drawn, the jitter of the kubelet and the order of what happens at one instant. Nil: the
-	// middle of every range, no chance comes up, the canonical order.
+	// Seed determines all random choices: the kubelet's jitter, the ranges and chances in behaviors, and the order of
+	// events at one instant. Nil: ranges yield their middle, chances never come true, and the order is canonical.
 	Seed *int64
-	// Uptime is the age of the kubelet at t=0, with which its tickers are in phase; nil: node.DefaultUptime.
+	// Uptime is the age of the kubelet at t=0, which sets the phase of its periodic work. Nil: node.DefaultUptime.
 	Uptime *time.Duration
-	// Delays are the latencies of the calls to the container runtime and the API server, as far as they are not the
-	// usual ones.
+	// Delays are the latencies of calls to the container runtime and the API server. A nil field: the default.
 	Delays fakeruntime.Delays
-	// Config is the part of the kubelet's configuration that has an effect.
+	// Config is the part of the kubelet configuration that affects probes and restarts.
 	Config kubeletconfig.Config
+	// HandlerTimeout limits the real time that an http.Handler of a Rule may take to respond to one request; the test
+	// fails when a handler takes longer. Zero: DefaultHandlerTimeout. Negative: no limit, as a debugger needs.
+	HandlerTimeout time.Duration
 }
 
-// Node is a simulated node: a kubelet, an API server and a container runtime on a virtual clock, which stands still
-// but for Advance. It must be used from one goroutine.
+// DefaultHandlerTimeout is the real time after which a handler that has not responded fails the test.
+const DefaultHandlerTimeout = 10 * time.Second
+
+// MaxTime is the virtual time at which every node ends: 30 days after t=0.
+const MaxTime = value.MaxDuration
+
+// Node is a simulated node: a kubelet, an API server and a container runtime on a virtual clock that only Advance and
+// AdvanceTo move. Use a node from one goroutine only. Create nodes with NewNode; the zero value is not usable.
 //
-// What the test has wrong, such as a pod that the API server would not create, fails the test through Gomega, as
-// Expect does.
+// Mistakes in a test, such as a pod that the API server would reject, fail the test with t.Fatalf.
 type Node struct {
+	t       testing.TB
 	sim     *node.Node
 	profile profile.Profile
 	options NodeOptions
 	log     *log
-	pods    map[string]*Pod // the last of each namespace/name
-	added   map[string]int  // how many of that name were added
+	pods    map[string]*Pod // the last pod of each namespace/name
+	added   map[string]int  // the number of pods that were added, by namespace/name
+	failure string          // why the run ended early; empty: it did not
 }
 
-// NewNode returns a node at t=0, without pods. It is to be closed in the end:
+// NewNode returns a node at t=0 without pods. The node is closed when the test ends. In a Ginkgo spec, pass GinkgoTB():
 //
-//	n := ginkgokit.NewNode(ginkgokit.NodeOptions{})
-//	DeferCleanup(n.Close)
-func NewNode(o NodeOptions) *Node {
+//	n := NewNode(GinkgoTB(), NodeOptions{})
+//
+// An unknown version or feature gate fails the test.
+func NewNode(t testing.TB, o NodeOptions) *Node {
+	t.Helper()
 	known := profile.Newest()
 	if o.Kubernetes != "" {
 		var ok bool
 		if known, ok = profile.Named(o.Kubernetes); !ok {
-			fail(0, "%s", unknownVersion(o.Kubernetes))
+			t.Fatalf("NewNode: %s", unknownVersion(o.Kubernetes))
+			return nil
 		}
 	}
 	for _, gate := range slices.Sorted(maps.Keys(o.Config.FeatureGates)) {
 		var err error
 		if known, err = known.SetGate(gate, o.Config.FeatureGates[gate]); err != nil {
-			fail(0, "%s %v", gate, err)
+			t.Fatalf("NewNode: feature gate %s: %v", gate, err)
+			return nil
 		}
 	}
-	n := &Node{profile: known, options: o, pods: map[string]*Pod{}, added: map[string]int{}}
+	n := &Node{t: t, profile: known, options: o, pods: map[string]*Pod{}, added: map[string]int{}}
 	n.options.Kubernetes = known.Version
-	n.log = &log{kubernetes: known.Version, seed: o.Seed, internal: true}
-	// Back-offs are internal: the status and the events do not have their length.
-	recorder := &trace.Recorder{Internal: true, Sink: n.log.add}
+	n.log = &log{kubernetes: known.Version, seed: o.Seed}
+	recorder := &trace.Recorder{Internal: true, Sink: n.record}
 	n.sim = node.New(node.Options{Profile: known, Uptime: o.Uptime, Seed: o.Seed, Delays: o.Delays, Config: o.Config, Trace: recorder})
+	t.Cleanup(n.sim.Close)
 	return n
 }
 
-// Close ends the node and frees what it holds. Its pods can still be asked about.
-func (n *Node) Close() { n.sim.Close() }
+// record keeps a record, unless the run has ended early.
+func (n *Node) record(r *trace.Record) {
+	if n.failure == "" {
+		n.log.add(r)
+	}
+}
 
-// Now returns the virtual time since t=0, also while it passes: to a handler, say, or to what At calls.
+// Now returns the virtual time since t=0. Handlers and functions that At runs can call it too.
 func (n *Node) Now() time.Duration { return max(0, n.sim.Now()) }
 
-// MaxTime is how far a node goes: 30 days, as the longest scenario.
-const MaxTime = value.MaxDuration
-
-// Advance lets so much virtual time pass, and everything happen that happens within it and at its end. It takes no real
-// time to speak of.
+// Advance lets virtual time pass, in almost no real time. Everything that is due until then happens, including the events
+// of the last instant. Advance(0) runs what is due now. A negative duration and a time later than MaxTime fail the test.
 func (n *Node) Advance(by time.Duration) {
+	n.t.Helper()
 	if by > MaxTime {
-		by = MaxTime + 1 // which is refused, as no sum of times is too large for its type
+		by = MaxTime + 1 // avoids an overflow of the sum
 	}
 	n.advanceTo(n.Now()+by, "Advance", by)
 }
 
-// AdvanceTo lets virtual time pass until t.
-func (n *Node) AdvanceTo(t time.Duration) { n.advanceTo(t, "AdvanceTo", t) }
+// AdvanceTo lets virtual time pass until t, which counts from t=0. It fails the test if t is in the past or later than
+// MaxTime.
+func (n *Node) AdvanceTo(t time.Duration) {
+	n.t.Helper()
+	n.advanceTo(t, "AdvanceTo", t)
+}
 
-func (n *Node) advanceTo(t time.Duration, what string, arg time.Duration) {
+// chunk is the virtual time after which advanceTo checks for a failure.
+const chunk = time.Minute
+
+func (n *Node) advanceTo(t time.Duration, call string, arg time.Duration) {
+	n.t.Helper()
 	switch {
+	case n.failure != "":
+		n.t.Fatalf("the run has ended early: %s", n.failure)
+		return
 	case t < n.Now():
-		fail(1, "time does not go back: %s(%s) at %s", what, value.Format(arg), trace.FormatTime(n.Now()))
+		n.t.Fatalf("%s(%s): virtual time cannot go back: the node is at %s", call, value.Format(arg), trace.FormatTime(n.Now()))
 		return
 	case t > MaxTime:
-		fail(1, "%s goes beyond %s, where a node ends", what, value.Format(MaxTime))
+		n.t.Fatalf("%s: every node ends at %s of virtual time", call, value.Format(MaxTime))
 		return
 	}
-	err := n.sim.RunUntil(t)
-	n.log.end = n.Now()
-	if err != nil {
-		fail(1, "the run ended early: %s", err)
+	for {
+		if err := n.sim.RunUntil(min(t, n.Now()+chunk)); err != nil {
+			n.fail("the run ended early: %s", err)
+		}
+		if n.failure != "" {
+			n.t.Fatalf("%s", n.failure)
+			return
+		}
+		n.log.end = n.Now()
+		if n.Now() >= t {
+			return
+		}
 	}
 }
 
-// At has something done to the node when the virtual time is t, or as soon as time passes if that is past: whatever
-// the node can do, such as StopKubelet or KillContainer.
+// fail ends the run at the present virtual time. Code that the simulation calls must use it in place of t.Fatalf, which
+// would report a line of the simulator as the place of the failure.
+func (n *Node) fail(format string, args ...any) {
+	if n.failure == "" {
+		n.failure, n.log.end = fmt.Sprintf(format, args...), n.Now()
+	}
+}
+
+// At calls do when the virtual time is t, or when time next passes if t is in the past. Use it for actions that Node has
+// no method for, such as StopKubelet, at an exact time.
 func (n *Node) At(t time.Duration, do func(*node.Node)) {
 	n.sim.At(max(t, n.Now()), func() { do(n.sim) })
 }
 
-// Do has something done to the node now, that is, before any more time passes.
+// Do calls do at the present virtual time: when Advance is called next, before time passes.
 func (n *Node) Do(do func(*node.Node)) { n.At(n.Now(), do) }
 
-// String shows the run as far as it has come: the timeline of all pods, and the events. As a report entry it goes with a
-// spec that fails, or with each with -v:
+// String shows the run so far: the timeline of all pods, and the events. To see it when a test fails:
+//
+//	t.Cleanup(func() {
+//		if t.Failed() {
+//			t.Log(n)
+//		}
+//	})
+//
+// In a Ginkgo spec, add it to the report:
 //
 //	AddReportEntry("node", n, ReportEntryVisibilityFailureOrVerbose)
 func (n *Node) String() string {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -17,16 +18,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// failures has Gomega hand what fails to the test, and returns it.
-func failures(t *testing.T) *[]string {
-	t.Helper()
-	var list []string
-	gomega.RegisterFailHandler(func(message string, _ ...int) { list = append(list, message) })
-	t.Cleanup(func() { gomega.RegisterFailHandler(nil) })
-	return &list
-}
-
-// TestRefused: what is wrong with a pod or its behavior is said, all of it, in the words of who wrote it.
+// A mistake in a test fails the test once, with all errors in terms of the API of this package.
 func TestRefused(t *testing.T) {
 	app := v1.Container{Name: "app", Image: "a", LivenessProbe: probe()}
 	bad := app.DeepCopy()
@@ -49,86 +41,87 @@ func TestRefused(t *testing.T) {
 		{"a handler and answers", func(n *Node) {
 			n.AddPod(pod("web", app), Behavior{"app": {{Handler: http.NotFoundHandler(), Probes: "ok"}}})
 		}, []string{`behavior["app"][0].handler: a rule has either a handler or answers and exit`}},
-		{"a pod that is there", func(n *Node) { n.AddPod(pod("web", app)); n.AddPod(pod("web", app)) }, []string{"there is a pod web on the node"}},
-		{"time that goes back", func(n *Node) { n.Advance(-time.Second) }, []string{"time does not go back: Advance(-1s)"}},
-		{"time that went back", func(n *Node) { n.Advance(time.Minute); n.AdvanceTo(0) }, []string{"time does not go back: AdvanceTo(0s) at 60.000s"}},
-		{"time without end", func(n *Node) { n.Advance(time.Minute); n.Advance(math.MaxInt64) }, []string{"Advance goes beyond 720h, where a node ends"}},
-		{"no pod", func(n *Node) { n.AddPod(nil) }, []string{"there is no pod: it is nil"}},
+		{"a pod that is there", func(n *Node) { n.AddPod(pod("web", app)); n.AddPod(pod("web", app)) }, []string{"the node already has a pod web: delete it and call Advance first, or use another name"}},
+		{"time that goes back", func(n *Node) { n.Advance(-time.Second) }, []string{"Advance(-1s): virtual time cannot go back: the node is at 0.000s"}},
+		{"time that went back", func(n *Node) { n.Advance(time.Minute); n.AdvanceTo(0) }, []string{"AdvanceTo(0s): virtual time cannot go back: the node is at 60.000s"}},
+		{"time without end", func(n *Node) { n.Advance(time.Minute); n.Advance(math.MaxInt64) }, []string{"Advance: every node ends at 720h of virtual time"}},
+		{"no pod", func(n *Node) { n.AddPod(nil) }, []string{"AddPod: the pod is nil"}},
 		{"nothing to kill", func(n *Node) {
 			p := n.AddPod(pod("web", app))
 			n.Advance(time.Minute)
 			p.Container("ap").Kill()
 			n.Advance(0)
-		}, []string{"no container web/ap runs that could be killed at 60.000s"}},
+		}, []string{"Kill: the container web/ap is not running at 60.000s"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			failed := failures(t)
-			n := NewNode(NodeOptions{})
-			defer n.Close()
-			test.do(n)
-			got := strings.Join(*failed, "\n")
+			fake := newFakeT(t)
+			test.do(NewNode(fake, NodeOptions{}))
+			got := strings.Join(fake.failures, "\n")
 			for _, want := range test.want {
 				if !strings.Contains(got, want) {
 					t.Errorf("there is no %q in\n%s", want, got)
 				}
 			}
-			if len(*failed) != 1 {
-				t.Errorf("failed %d times", len(*failed))
+			if len(fake.failures) != 1 {
+				t.Errorf("failed %d times", len(fake.failures))
 			}
 		})
 	}
-	failed := failures(t)
-	if NewNode(NodeOptions{Kubernetes: "v1.3"}).Close(); len(*failed) != 1 || !strings.Contains((*failed)[0], "there is no profile of Kubernetes v1.3; known: v1.34.4, ") {
-		t.Errorf("failed with %q", *failed)
-	}
-	NewNode(NodeOptions{Config: kubeletconfig.Config{FeatureGates: map[string]bool{"Sidecars": true}}}).Close()
-	if len(*failed) != 2 || !strings.HasPrefix((*failed)[1], "Sidecars is no feature gate of v1.37.0 that is known here: known are ") {
-		t.Errorf("failed with %q", *failed)
+	fake := newFakeT(t)
+	NewNode(fake, NodeOptions{Kubernetes: "v1.3"})
+	NewNode(fake, NodeOptions{Config: kubeletconfig.Config{FeatureGates: map[string]bool{"Sidecars": true}}})
+	if len(fake.failures) != 2 || !strings.HasPrefix(fake.failures[0], `NewNode: unknown version of Kubernetes "v1.3"; the supported versions are: v1.34.4, `) ||
+		!strings.HasPrefix(fake.failures[1], "NewNode: feature gate Sidecars: ") {
+		t.Errorf("failed with %q", fake.failures)
 	}
 }
 
-// TestFeatureGates: a feature gate is that of the kubelet and of the API server, as in a scenario file.
+// A feature gate applies to the kubelet and the API server.
 func TestFeatureGates(t *testing.T) {
-	failed := failures(t)
+	fake := newFakeT(t)
 	always := v1.ContainerRestartPolicyAlways
 	web := v1.Container{Name: "web", Image: "a", RestartPolicy: &always, RestartPolicyRules: []v1.ContainerRestartRule{{
 		Action:    v1.ContainerRestartRuleActionRestartAllContainers,
 		ExitCodes: &v1.ContainerRestartRuleOnExitCodes{Operator: v1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{42}},
 	}}}
 	for _, on := range []bool{true, false} {
-		n := NewNode(NodeOptions{Config: kubeletconfig.Config{
+		n := NewNode(fake, NodeOptions{Config: kubeletconfig.Config{
 			FeatureGates: map[string]bool{"RestartAllContainersOnContainerExits": on},
 		}})
-		defer n.Close()
 		if p := n.AddPod(pod("web", web)); (p != nil) != on {
-			t.Errorf("with the gate %v the pod is %v: %q", on, p, *failed)
+			t.Errorf("with the gate %v the pod is %v: %q", on, p, fake.failures)
 		}
 	}
 }
 
-// TestVacuous: an assertion that says nothing fails, whatever it is about, and with NotTo too.
+// An assertion that cannot fail, or cannot hold, is an error, also with NotTo.
 func TestVacuous(t *testing.T) {
 	w := newWorld(t)
-	fresh := NewNode(NodeOptions{})
-	defer fresh.Close()
+	fresh := NewNode(t, NodeOptions{})
 	late := w.AddPod(pod("late", v1.Container{Name: "app", Image: "a"}))
 	for _, test := range []struct {
 		actual  any
 		matcher interface{ Match(any) (bool, error) }
 		want    string
 	}{
-		{w.web.Container("ap"), HaveRestarted(), `HaveRestarted: the pod web has no container "ap"; there are: app`},
-		{w.web.Container(""), HaveEvent("Killing"), `HaveEvent: the pod web has no container ""; there are: app`},
-		{"web", HaveBecomeReady(), "HaveBecomeReady: expects a *probetest.Pod or a *probetest.Container, not a string"},
-		{(*Pod)(nil), HaveReadyIntervals(), "HaveReadyIntervals: there is no such pod: it is nil"},
-		{fresh.AddPod(pod("web", v1.Container{Name: "app", Image: "a"})), HaveRestarted(), "HaveRestarted: no virtual time has passed yet: call Advance before"},
-		{late, HaveRestarted(), "HaveRestarted: the pod late has not been added in the time that has passed"},
-		{w.web, HaveRestarted().Within(time.Hour), "HaveRestarted: the window ends at 1h00m00.000s, and the run has only come to 120.000s: call Advance before"},
-		{w.web, HaveRestarted().After(time.Hour), "HaveRestarted: the window begins at 1h00m00.000s, and the run has only come to 120.000s: call Advance before"},
-		{w.web, HaveRestarted().Between(time.Minute, time.Second), "HaveRestarted: the window is empty: it ends at 1.000s, before it begins at 60.000s"},
-		{w.web, HaveRestarted().Times(-1), "HaveRestarted: nothing happens -1 times"},
-		{w.web, HaveReadyIntervals().Within(time.Hour), "HaveReadyIntervals: the window ends at 1h00m00.000s, and the run has only come to 120.000s: call Advance before"},
-		{w.web, HaveBackedOffFor().After(time.Hour), "HaveBackedOffFor: the window begins at 1h00m00.000s, and the run has only come to 120.000s: call Advance before"},
+		{w.web.Container("ap"), HaveRestarted(), `HaveRestarted: the pod web has no container "ap"; its containers are: app`},
+		{w.web.Container(""), HaveEvent("Killing"), `HaveEvent: the pod web has no container ""; its containers are: app`},
+		{"web", HaveBecomeReady(), "HaveBecomeReady: expected a *probetest.Pod or a *probetest.Container, got a string"},
+		{(*Pod)(nil), HaveReadyIntervals(), "HaveReadyIntervals: the pod is nil: use a pod that AddPod, AddWorkload or RunScenario returned"},
+		{&Container{}, HaveRestarted(), "HaveRestarted: the pod is nil: use a pod that AddPod, AddWorkload or RunScenario returned"},
+		{fresh.AddPod(pod("web", v1.Container{Name: "app", Image: "a"})), HaveRestarted(), "HaveRestarted: no virtual time has passed yet: call Advance first"},
+		{late, HaveRestarted(), "HaveRestarted: the pod late is added later than the time that the run has reached: call Advance first"},
+		{w.web, HaveRestarted().Within(time.Hour), "HaveRestarted: the window ends 1h after the pod was added, at 1h00m00.000s, but the run has only reached 120.000s: call Advance first"},
+		{w.web, HaveRestarted().After(time.Hour), "HaveRestarted: the window begins 1h after the pod was added, at 1h00m00.000s, but the run has only reached 120.000s: call Advance first"},
+		{w.web, HaveRestarted().Between(time.Minute, time.Second), "HaveRestarted: the window is empty: it ends 1s after the pod was added and begins after 1m"},
+		{w.web, HaveRestarted().Between(-time.Minute, time.Second), "HaveRestarted: the window begins 1m before the pod was added: the start must not be negative"},
+		{w.web, HaveRestarted().Within(-time.Second), "HaveRestarted: the window is empty: it ends -1s after the pod was added and begins after 0s"},
+		{w.web, HaveRestarted().Times(-1), "HaveRestarted: the expected number must not be negative, and it is -1"},
+		{w.web, HaveRestarted().AtLeast(0), "HaveRestarted: AtLeast(0) holds for every run: use AtLeast(1), or Times(0) for none"},
+		{w.web, HaveReadyIntervals().Within(time.Hour), "HaveReadyIntervals: the window ends 1h after the pod was added, at 1h00m00.000s, but the run has only reached 120.000s: call Advance first"},
+		{w.web, HaveBackedOffFor().After(time.Hour), "HaveBackedOffFor: the window begins 1h after the pod was added, at 1h00m00.000s, but the run has only reached 120.000s: call Advance first"},
+		{w.web, &HaveEventMatcher{}, "HaveEvent: the reason of the event is missing"},
+		{w.web, &HaveBeenProbedMatcher{}, "HaveBeenProbed: web has no  probe"},
 	} {
 		if _, err := test.matcher.Match(test.actual); err == nil || err.Error() != test.want {
 			t.Errorf("the error is %v and not %q", err, test.want)
@@ -136,21 +129,20 @@ func TestVacuous(t *testing.T) {
 	}
 }
 
-// TestEventually: real time changes nothing, so Eventually does not wait for it.
+// Real time does not change a run, so Eventually gives up immediately.
 func TestEventually(t *testing.T) {
 	w := newWorld(t)
-	failed := failures(t)
-	gomega.Eventually(w.web).WithTimeout(time.Hour).Should(HaveRestarted().Times(7))
-	if len(*failed) != 1 {
-		t.Errorf("failed %d times", len(*failed))
+	fake := newFakeT(t)
+	gomega.NewWithT(fake).Eventually(w.web).WithTimeout(time.Hour).Should(HaveRestarted().Times(7))
+	if len(fake.failures) != 1 {
+		t.Errorf("failed %d times", len(fake.failures))
 	}
 }
 
-// TestHandler: an http.Handler of the test answers the probes, at virtual times.
+// An http.Handler of the test answers the probes, at virtual times.
 func TestHandler(t *testing.T) {
 	gomega.RegisterTestingT(t)
-	n := NewNode(NodeOptions{})
-	defer n.Close()
+	n := NewNode(t, NodeOptions{})
 	var asked []string
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, fmt.Sprint(r.URL.Path, " ", n.Now()))
@@ -172,11 +164,9 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// TestActions: what tests do to pods.
 func TestActions(t *testing.T) {
 	gomega.RegisterTestingT(t)
-	n := NewNode(NodeOptions{Kubernetes: "v1.36.3", Seed: new(int64(7))})
-	defer n.Close()
+	n := NewNode(t, NodeOptions{Kubernetes: "v1.36.3", Seed: new(int64(7))})
 	object := pod("web", v1.Container{Name: "app", Image: "a"})
 	first := n.AddPod(object)
 	n.Advance(10 * time.Second)
@@ -205,11 +195,58 @@ func TestActions(t *testing.T) {
 	gomega.Expect(message.FailureMessage(again)).To(gomega.HaveSuffix("Kubernetes v1.36.3, seed 7, run to 80.000s"))
 }
 
-// TestNodeString: a node shows its whole run.
 func TestNodeString(t *testing.T) {
 	w := newWorld(t)
 	golden(t, "node.txt", w.Node.String())
-	fresh := NewNode(NodeOptions{})
-	defer fresh.Close()
-	gomega.Expect(fresh.String()).To(gomega.ContainSubstring("no pod came within the run"))
+	fresh := NewNode(t, NodeOptions{})
+	gomega.NewWithT(t).Expect(fresh.String()).To(gomega.ContainSubstring("no pod came within the run"))
+}
+
+// All times of matchers count from the addition of the pod, also for a pod that is added later.
+func TestTimesCountFromAddition(t *testing.T) {
+	g := gomega.NewWithT(t)
+	n := NewNode(t, NodeOptions{})
+	n.Advance(time.Hour)
+	app := v1.Container{Name: "app", Image: "a", LivenessProbe: probe()}
+	app.LivenessProbe.InitialDelaySeconds = 8
+	late := n.AddPod(pod("late", app), Behavior{"app": {{Instance: "0", After: "30s", Exit: "1"}}})
+	n.Advance(2 * time.Minute)
+
+	g.Expect(late).To(HaveBecomeReady().Within(5 * time.Second))
+	g.Expect(late).To(HaveRestarted().Times(1).Between(30*time.Second, 40*time.Second))
+	g.Expect(late).To(HaveRestarted().After(30 * time.Second))
+	g.Expect(late).NotTo(HaveRestarted().After(40 * time.Second))
+	g.Expect(late).To(HaveBeenProbed(trace.Liveness).At(gomega.BeNumerically("~", 10*time.Second, 3*time.Second)))
+	g.Expect(late).To(HaveReadyIntervals(
+		ReadyInterval{From: gomega.BeNumerically("<", 5*time.Second), To: gomega.BeNumerically("~", 31*time.Second, 2*time.Second)},
+		ReadyInterval{From: gomega.BeNumerically("<", 40*time.Second)},
+	))
+	g.Expect(late).To(HaveContainerStatuses(trace.ContainerStatus{Name: "app", State: "running", Ready: true, Started: true}).At(20 * time.Second))
+
+	m := HaveRestarted().Within(10 * time.Second)
+	g.Expect(m.Match(late)).To(gomega.BeFalse())
+	g.Expect(m.FailureMessage(late)).To(gomega.MatchRegexp(
+		`^Expected\n    late\nto have restarted within 10s after the pod was added\.\nIt did not; later at 1h00m3\d\.\d{3}s\. The pod was added at 1h00m00\.000s\.\n`))
+}
+
+// A matcher of the zero value works, and its messages do too.
+func TestZeroMatchers(t *testing.T) {
+	w := newWorld(t)
+	for _, m := range []types.GomegaMatcher{
+		&HaveRestartedMatcher{}, &HaveBecomeReadyMatcher{}, &HaveBeenReadyBeforeStartedMatcher{}, &HaveBeenKilledBecauseOfMatcher{},
+		&HaveEventMatcher{}, &HaveBeenProbedMatcher{}, &HaveBackedOffForMatcher{}, &HaveConditionTransitionsMatcher{},
+		&HaveReadyIntervalsMatcher{}, &HaveContainerStatusesMatcher{},
+	} {
+		if m.FailureMessage(w.web) == "" || m.NegatedFailureMessage(w.web) == "" {
+			t.Errorf("%T has no message before it has examined anything", m)
+		}
+		m.Match(w.web)
+		if m.FailureMessage(w.web) == "" || m.NegatedFailureMessage(w.web) == "" {
+			t.Errorf("%T has no message", m)
+		}
+	}
+	if ok, err := new(HaveRestartedMatcher).Within(time.Minute).Times(1).Match(w.web); !ok || err != nil {
+		t.Errorf("the zero value matches: %t, %v", ok, err)
+	}
+	_ = (&Pod{}).String() + (&Container{}).String() + (&ReadyInterval{}).String()
 }

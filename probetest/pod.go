@@ -1,6 +1,8 @@
 package probetest
 
 import (
+	"testing"
+
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
@@ -8,40 +10,48 @@ import (
 	"probesim.dev/trace"
 )
 
-// Pod is a pod of a run, from its creation to its removal. Matchers look at its records.
+// Pod is a pod of a run, from its addition to its removal. AddPod, AddWorkload and RunScenario return pods; the zero value
+// is a pod of no run, and every matcher returns an error for it.
 type Pod struct {
-	// Object is the pod as the API server was given it, with its defaults.
+	// Object is the pod that the API server stored when the pod was added, with API defaults.
 	Object *v1.Pod
 
-	node *Node // nil for a run that is over
+	t    testing.TB
+	node *Node // nil for a pod of RunScenario, whose run is complete
 	log  *log
 	key  string // namespace/name
-	from int    // the records before that one are older than the pod
+	from int    // index of the first record that can be about the pod
 }
 
-// Container is a container of a pod in all its instances.
+// Container is a container of a pod, with all its restarts. Get one from Pod.Container.
 type Container struct {
-	Pod  *Pod
-	Name string
+	pod  *Pod
+	name string
 }
 
-// Container returns a container of the pod, an init container too. That there is one of that name is seen by the matchers,
-// which fail if not.
+// Container returns the container or init container with a name. If the pod does not have one, every matcher returns an
+// error that lists the names of the containers.
 func (p *Pod) Container(name string) *Container { return &Container{p, name} }
 
-// String is the name of the pod, with its namespace if that is not default.
-func (p *Pod) String() string { return trace.PodName(p.key) }
+// String returns the name of the pod, as namespace/name unless the namespace is default.
+func (p *Pod) String() string {
+	if p == nil || p.key == "" {
+		return "<no pod>"
+	}
+	return trace.PodName(p.key)
+}
 
-// String is the name of the pod and the container.
-func (c *Container) String() string { return c.Pod.String() + "/" + c.Name }
+// String returns the name of the pod and the container, such as web/app.
+func (c *Container) String() string { return c.pod.String() + "/" + c.name }
 
-// GomegaString is how messages of Gomega show the pod.
+// GomegaString returns the name of the pod. Gomega prints it in messages in place of the fields.
 func (p *Pod) GomegaString() string { return p.String() }
 
-// GomegaString is how messages of Gomega show the container.
+// GomegaString returns the name of the container. Gomega prints it in messages in place of the fields.
 func (c *Container) GomegaString() string { return c.String() }
 
-// Records returns the records of the trace about the pod and its containers, in order, for whatever no matcher here is for.
+// Records returns the trace records about the pod and its containers, in order, for assertions that no matcher of this
+// package covers. Their times are virtual times of the node: they count from t=0 and not from the addition of the pod.
 func (p *Pod) Records() []trace.Record {
 	var list []trace.Record
 	for _, i := range p.indexes() {
@@ -50,7 +60,7 @@ func (p *Pod) Records() []trace.Record {
 	return list
 }
 
-// containers returns the names of the containers of the pod, init containers first.
+// containers returns the names of the pod's containers, init containers first.
 func (p *Pod) containers() []string {
 	var names []string
 	for _, list := range [][]v1.Container{p.Object.Spec.InitContainers, p.Object.Spec.Containers} {
@@ -61,9 +71,10 @@ func (p *Pod) containers() []string {
 	return names
 }
 
-// Delete deletes the pod through the API now: gracefully, in the pod's own time. A grace period in seconds may be given
-// instead; 0 forces.
+// Delete deletes the pod through the API at the present virtual time. The optional argument is the grace period in
+// seconds; 0 forces the deletion. Without it, the pod's terminationGracePeriodSeconds applies.
 func (p *Pod) Delete(gracePeriodSeconds ...int64) {
+	p.t.Helper()
 	var grace *int64
 	if len(gracePeriodSeconds) > 0 {
 		grace = &gracePeriodSeconds[0]
@@ -71,19 +82,22 @@ func (p *Pod) Delete(gracePeriodSeconds ...int64) {
 	p.do(func(n *node.Node) { n.DeletePod(p.Object.Namespace, p.Object.Name, grace) })
 }
 
-// Kill ends the container with SIGKILL now, as the kernel does when memory is short: with exit code 137 and the reason
-// OOMKilled.
+// Kill ends the container with SIGKILL at the present virtual time, as the OOM killer does: with exit code 137 and the
+// reason OOMKilled. If the container is not running, the next call of Advance fails the test.
 func (c *Container) Kill() {
-	c.Pod.do(func(n *node.Node) {
-		if !n.KillContainer(fakeruntime.Kill{PodUID: string(c.Pod.Object.UID), Container: c.Name, Reason: "OOMKilled"}) {
-			fail(0, "no container %s runs that could be killed at %s", c, trace.FormatTime(n.Now()))
+	p := c.pod
+	p.t.Helper()
+	p.do(func(n *node.Node) {
+		if !n.KillContainer(fakeruntime.Kill{PodUID: string(p.Object.UID), Container: c.name, Reason: "OOMKilled"}) {
+			p.node.fail("Kill: the container %s is not running at %s", c, trace.FormatTime(n.Now()))
 		}
 	})
 }
 
 func (p *Pod) do(f func(*node.Node)) {
+	p.t.Helper()
 	if p.node == nil {
-		fail(2, "the run of %s is over", p)
+		p.t.Fatalf("the run of the pod %s is complete: RunScenario runs a scenario to its end. Add a step to the scenario, or use NewNode and AddPod.", p)
 		return
 	}
 	p.node.Do(f)

@@ -5,50 +5,94 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"testing"
 
+	"probesim.dev/internal/check"
+	"probesim.dev/internal/strict"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/simulate"
 )
 
-// ScenarioOptions say how a scenario is run. The zero value is its first run.
-type ScenarioOptions struct {
-	Kubernetes string // a version that profile.Names lists; empty: the first of the scenario
-	Seed       *int64 // nil: the first seed of the scenario, or none if it has none
+// RunScenarios runs each scenario in a file, or in all files below a folder, as a subtest NAME/VERSION for each version of
+// Kubernetes of the scenario:
+//
+//	func TestProbes(t *testing.T) {
+//		probetest.RunScenarios(t, "scenarios")
+//	}
+//
+// To run one of them, use go test -run 'TestProbes/cold-start/v1.37.0'. The path is relative to the directory of the test. A
+// scenario with seeds is one subtest that makes all its runs.
+//
+// A subtest fails if an expectation does not hold. Its message contains the position of the expectation, what it expected,
+// what happened, the records and the timeline around the moment, and the command that repeats the run. With -v, subtests
+// that pass show their whole timeline.
+//
+// An invalid file, or a path without a scenario, fails the test before any scenario runs, with all errors listed.
+func RunScenarios(t *testing.T, path string) {
+	t.Helper()
+	all, err := scenarios.Load(path)
+	if err != nil {
+		t.Fatalf("Invalid scenario files; no scenario ran:\n%s", err)
+	}
+	for _, s := range all {
+		t.Run(s.Metadata.Name, func(t *testing.T) {
+			for _, plans := range check.ByVersion(s.Plans()) {
+				t.Run(plans[0].Version, func(t *testing.T) {
+					v := check.Plans(t.Context(), plans)
+					if v.Failure != "" {
+						t.Errorf("%s:%d: %s", s.Pos.File, s.Pos.Line, v.Failure)
+					} else if testing.Verbose() {
+						t.Log("\n" + v.Timeline)
+					}
+				})
+			}
+		})
+	}
 }
 
-// Scenario is a run of a scenario that was made.
-type Scenario struct {
+// ScenarioOptions select a run of a scenario. The zero value is its first run.
+type ScenarioOptions struct {
+	Kubernetes string // a version that profile.Names lists; empty: the first version of the scenario
+	Seed       *int64 // nil: the first seed of the scenario, or no seed if it has none
+}
+
+// ScenarioRun is a complete run of a scenario.
+type ScenarioRun struct {
+	t    testing.TB
 	pods []*Pod
 }
 
-// RunScenario makes one run of the scenario of that name in a file, or below a folder, so that a test can assert more about
-// its pods than the file expects. The expectations of the file are not looked at.
+// RunScenario makes one run of a scenario in a file, or below a folder, for assertions beyond the expectations of the file. It
+// does not check those expectations; RunScenarios does.
 //
-//	run := RunScenario("scenarios/rollout.yaml", "cold-start", ScenarioOptions{})
+//	run := RunScenario(t, "scenarios/rollout.yaml", "cold-start", ScenarioOptions{})
 //	Expect(run.Pod("shop-1")).To(HaveBecomeReady().Within(time.Minute))
-func RunScenario(path, name string, o ScenarioOptions) *Scenario {
+//
+// An invalid file, or the name of no scenario, fails the test.
+func RunScenario(t testing.TB, path, name string, o ScenarioOptions) *ScenarioRun {
+	t.Helper()
 	all, err := scenarios.Load(path)
 	if err != nil {
-		fail(0, "nothing was run\n%s", err)
+		t.Fatalf("Invalid scenario files; no scenario ran:\n%s", err)
 		return nil
 	}
 	var names []string
 	for _, s := range all {
 		if s.Metadata.Name == name {
-			run, err := o.run(s)
+			run, err := o.run(t, s)
 			if err != nil {
-				fail(0, "%s", err)
+				t.Fatalf("RunScenario: %s", err)
 			}
 			return run
 		}
 		names = append(names, s.Metadata.Name)
 	}
-	fail(0, "there is no scenario %q in %s; there are: %s", name, path, strings.Join(names, ", "))
+	t.Fatalf("RunScenario: %s has no scenario %q%s; its scenarios are: %s", path, name, strict.DidYouMean(name, names), strings.Join(names, ", "))
 	return nil
 }
 
-func (o ScenarioOptions) run(s *scenarios.Scenario) (*Scenario, error) {
+func (o ScenarioOptions) run(t testing.TB, s *scenarios.Scenario) (*ScenarioRun, error) {
 	plan := s.Plans()[0]
 	if o.Kubernetes != "" || o.Seed != nil {
 		version, seed := plan.Version, plan.Seed
@@ -64,41 +108,42 @@ func (o ScenarioOptions) run(s *scenarios.Scenario) (*Scenario, error) {
 		plan = s.Plan(version, seed)
 	}
 	r := simulate.Run(context.Background(), plan, simulate.Options{Internal: true})
-	l := &log{kubernetes: plan.Version, seed: plan.Seed, again: simulate.Command(plan), internal: true, end: r.End}
+	l := &log{kubernetes: plan.Version, seed: plan.Seed, command: simulate.Command(plan), end: r.End}
 	for i := range r.Records {
 		l.add(&r.Records[i])
 	}
-	run := &Scenario{}
+	run := &ScenarioRun{t: t}
 	for _, planned := range plan.Pods() {
-		run.pods = append(run.pods, &Pod{Object: planned.Pod, log: l, key: planned.Pod.Namespace + "/" + planned.Pod.Name})
+		run.pods = append(run.pods, &Pod{Object: planned.Pod, t: t, log: l, key: planned.Pod.Namespace + "/" + planned.Pod.Name})
 	}
 	return run, r.Err
 }
 
 func unknownVersion(version string) error {
-	return fmt.Errorf("there is no profile of Kubernetes %s; known: %s", version, strings.Join(profile.Names(), ", "))
+	return fmt.Errorf("unknown version of Kubernetes %q; the supported versions are: %s", version, strings.Join(profile.Names(), ", "))
 }
 
-// Pod returns a pod of the run by its name, with its namespace where that is not default: web, shop-0, kube-system/dns.
-func (s *Scenario) Pod(name string) *Pod {
-	if s == nil {
-		return nil // the run has failed
+// Pod returns a pod of the run by its name, such as web or shop-0, or by namespace/name. The name of no pod fails the test.
+func (r *ScenarioRun) Pod(name string) *Pod {
+	if r == nil {
+		return nil // the test has failed already
 	}
+	r.t.Helper()
 	var names []string
-	for _, p := range s.pods {
+	for _, p := range r.pods {
 		if p.String() == name || p.key == name {
 			return p
 		}
 		names = append(names, p.String())
 	}
-	fail(0, "the scenario has no pod %q; there are: %s", name, strings.Join(names, ", "))
+	r.t.Fatalf("the scenario has no pod %q; its pods are: %s", name, strings.Join(names, ", "))
 	return nil
 }
 
 // Pods returns the pods of the run in the order of the scenario.
-func (s *Scenario) Pods() []*Pod {
-	if s == nil {
+func (r *ScenarioRun) Pods() []*Pod {
+	if r == nil {
 		return nil
 	}
-	return slices.Clone(s.pods)
+	return slices.Clone(r.pods)
 }

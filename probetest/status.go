@@ -12,13 +12,13 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// statusAt is the status of a pod from a time on; nil if the API server has the pod no more.
+// statusAt is the status of a pod from a moment on; nil if the API server has removed the pod.
 type statusAt struct {
-	happening
+	occurrence
 	status *trace.PodStatus
 }
 
-// statuses returns the statuses of the pod in order; of those of one instant the last.
+// statuses returns the statuses of the pod in order. Of several statuses at one instant, it returns the last.
 func (s *subject) statuses() []statusAt {
 	var state match.State
 	var list []statusAt
@@ -33,12 +33,12 @@ func (s *subject) statuses() []statusAt {
 		if n := len(list); n > 0 && list[n-1].t == r.T {
 			list = list[:n-1]
 		}
-		list = append(list, statusAt{happening{r.T, i}, state.Status(r.Pod)})
+		list = append(list, statusAt{occurrence{r.T, i}, state.Status(r.Pod)})
 	}
 	return list
 }
 
-// ready reports whether the pod, or the container, is ready in a status.
+// ready reports whether the pod or container is ready in a status.
 func (s *subject) ready(status *trace.PodStatus) bool {
 	if s.container == "" {
 		return status != nil && status.Ready
@@ -46,20 +46,20 @@ func (s *subject) ready(status *trace.PodStatus) bool {
 	return s.hasContainer(status, func(c *trace.ContainerStatus) bool { return c.Ready })
 }
 
-// hasContainer reports whether a status has a container of the subject that is so.
-func (s *subject) hasContainer(status *trace.PodStatus, is func(*trace.ContainerStatus) bool) bool {
+// hasContainer reports whether a status contains a container of the subject that satisfies a predicate.
+func (s *subject) hasContainer(status *trace.PodStatus, wanted func(*trace.ContainerStatus) bool) bool {
 	if status == nil {
 		return false
 	}
 	for i := range status.Containers {
-		if c := &status.Containers[i]; (s.container == "" || c.Name == s.container) && is(c) {
+		if c := &status.Containers[i]; (s.container == "" || c.Name == s.container) && wanted(c) {
 			return true
 		}
 	}
 	return false
 }
 
-// matchesTime compares a virtual time with a time.Duration, to the millisecond, or with a matcher.
+// matchesTime compares a time since the addition of the pod with a time.Duration, to the millisecond, or with a matcher.
 func matchesTime(expected any, t time.Duration) (bool, error) {
 	switch e := expected.(type) {
 	case time.Duration:
@@ -67,19 +67,19 @@ func matchesTime(expected any, t time.Duration) (bool, error) {
 	case types.GomegaMatcher:
 		return e.Match(t)
 	case nil:
-		return false, errors.New("a time is missing")
+		return false, errors.New("a time is missing: give a time.Duration or a matcher")
 	}
-	return false, fmt.Errorf("a time is a time.Duration or a matcher, not a %T", expected)
+	return false, fmt.Errorf("a time is a time.Duration or a matcher, not a value of type %T", expected)
 }
 
 func timeText(expected any) string {
 	if d, ok := expected.(time.Duration); ok {
 		return trace.FormatTime(d)
 	}
-	return "a time that matches"
+	return "a time that the matcher accepts"
 }
 
-// listOf lists items in words.
+// listOf lists items, separated by commas.
 func listOf[T any](items []T, word func(T) string) string {
 	var words []string
 	for _, it := range items {

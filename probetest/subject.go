@@ -5,17 +5,18 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"probesim.dev/trace"
 )
 
-// subject is a pod, or a container of it, that a matcher looks at.
+// subject is the pod or container that a matcher examines.
 type subject struct {
 	pod       *Pod
-	container string // empty: the pod, with all its containers
+	container string // empty: the pod with all its containers
 }
 
-// subjectOf returns what is asserted about. It refuses what would make an assertion vacuous.
+// subjectOf returns the subject of an assertion. It returns an error if every assertion about the subject would be vacuous.
 func subjectOf(actual any) (*subject, error) {
 	s := &subject{}
 	switch a := actual.(type) {
@@ -23,20 +24,20 @@ func subjectOf(actual any) (*subject, error) {
 		s.pod = a
 	case *Container:
 		if a != nil {
-			s.pod, s.container = a.Pod, a.Name
+			s.pod, s.container = a.pod, a.name
 		}
 	default:
-		return nil, fmt.Errorf("expects a *probetest.Pod or a *probetest.Container, not a %T", actual)
+		return nil, fmt.Errorf("expected a *probetest.Pod or a *probetest.Container, got a %T", actual)
 	}
 	switch {
-	case s.pod == nil:
-		return nil, errors.New("there is no such pod: it is nil")
+	case s.pod == nil || s.pod.log == nil:
+		return nil, errors.New("the pod is nil: use a pod that AddPod, AddWorkload or RunScenario returned")
 	case isContainer(actual) && !slices.Contains(s.pod.containers(), s.container):
-		return nil, fmt.Errorf("the pod %s has no container %q; there are: %s", s.pod, s.container, strings.Join(s.pod.containers(), ", "))
+		return nil, fmt.Errorf("the pod %s has no container %q; its containers are: %s", s.pod, s.container, strings.Join(s.pod.containers(), ", "))
 	case s.pod.log.end == 0:
-		return nil, errors.New("no virtual time has passed yet: call Advance before")
+		return nil, errors.New("no virtual time has passed yet: call Advance first")
 	case len(s.pod.indexes()) == 0:
-		return nil, fmt.Errorf("the pod %s has not been added in the time that has passed", s.pod)
+		return nil, fmt.Errorf("the pod %s is added later than the time that the run has reached: call Advance first", s.pod)
 	}
 	return s, nil
 }
@@ -46,21 +47,21 @@ func isContainer(actual any) bool {
 	return ok
 }
 
-// one has a pod stand for its only container, and refuses one with several.
-func (s *subject) one() error {
+// requireOneContainer replaces a pod by its only container. A pod with several containers is an error.
+func (s *subject) requireOneContainer() error {
 	if s.container != "" {
 		return nil
 	}
 	names := s.pod.containers()
 	if len(names) > 1 {
-		return fmt.Errorf("say which container of the pod %s: %s", s.pod, strings.Join(names, ", "))
+		return fmt.Errorf("the pod %s has several containers: assert about one of them with Container: %s", s.pod, strings.Join(names, ", "))
 	}
 	s.container = names[0]
 	return nil
 }
 
-// indexes returns the records of the pod in the log: from its addition to that of the next of its name, as containers may
-// outlive their pod in the API.
+// indexes returns the indexes of the pod's records in the log. They end where the next pod of the same name is added, since
+// containers can outlive their pod in the API.
 func (p *Pod) indexes() []int {
 	var list []int
 	for i := p.from; i < len(p.log.records); i++ {
@@ -77,14 +78,17 @@ func (p *Pod) indexes() []int {
 	return list
 }
 
+// added returns the virtual time at which the pod was added.
+func (s *subject) added() time.Duration { return s.record(s.pod.indexes()[0]).T }
+
 func (s *subject) record(i int) *trace.Record { return &s.pod.log.records[i] }
 
-// records returns the records of the subject that are meant, each at its time.
-func (s *subject) records(meant func(*trace.Record) bool) []happening {
-	var list []happening
+// records returns the occurrences of the subject's records that satisfy a predicate.
+func (s *subject) records(wanted func(*trace.Record) bool) []occurrence {
+	var list []occurrence
 	for _, i := range s.pod.indexes() {
-		if r := s.record(i); s.about(r) && meant(r) {
-			list = append(list, happening{r.T, i})
+		if r := s.record(i); s.about(r) && wanted(r) {
+			list = append(list, occurrence{r.T, i})
 		}
 	}
 	return list

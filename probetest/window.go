@@ -8,72 +8,52 @@ import (
 	"probesim.dev/trace"
 )
 
-// Window is the part of a run that a matcher looks at: all of it, unless Within, Between or After says otherwise. Times
-// are virtual, and both ends are included. A window must be over when it is looked at: what the rest of it brings is not
-// known.
-type Window[M any] struct {
-	matcher *M
-	window
-}
-
-// Within has the matcher look no further than so long after the pod was added.
-func (w *Window[M]) Within(d time.Duration) *M {
-	w.window = window{until: &d, sinceAdded: true}
-	return w.matcher
-}
-
-// Between has the matcher look at the time between two virtual times since t=0.
-func (w *Window[M]) Between(from, to time.Duration) *M {
-	w.window = window{from: &from, until: &to}
-	return w.matcher
-}
-
-// After has the matcher look from a virtual time since t=0 on.
-func (w *Window[M]) After(t time.Duration) *M {
-	w.window = window{from: &t}
-	return w.matcher
-}
-
+// window is the part of a run that a matcher examines. Both ends are inclusive and count from the addition of the pod.
+// The zero value is the whole run.
 type window struct {
 	from, until *time.Duration // nil: open
-	sinceAdded  bool           // until counts from the addition of the pod
 }
 
-// span returns the virtual times that a window means for a pod.
+func (w *window) setWithin(d time.Duration) { *w = window{until: &d} }
+
+func (w *window) setBetween(from, until time.Duration) { *w = window{from: &from, until: &until} }
+
+func (w *window) setAfter(d time.Duration) { *w = window{from: &d} }
+
+// span returns the virtual times at which the window begins and ends for a subject. A window that extends past the end of
+// the run is an error, because the rest of the run could change the result.
 func (w window) span(s *subject) (from, to time.Duration, err error) {
-	from, to = s.record(s.pod.indexes()[0]).T, s.pod.log.end
-	added := from
+	added, end := s.added(), s.pod.log.end
+	from, to = added, end
 	if w.from != nil {
-		from = *w.from
+		from += *w.from
 	}
 	if w.until != nil {
-		to = *w.until
+		to = added + *w.until
 	}
-	if w.sinceAdded {
-		to += added
-	}
-	end := s.pod.log.end
+	const tooEarly = "the window %s %s after the pod was added, at %s, but the run has only reached %s: call Advance first"
 	switch {
+	case w.from != nil && *w.from < 0:
+		return 0, 0, fmt.Errorf("the window begins %s before the pod was added: the start must not be negative", value.Format(-*w.from))
+	case w.until != nil && from > to:
+		return 0, 0, fmt.Errorf("the window is empty: it ends %s after the pod was added and begins after %s", value.Format(*w.until), value.Format(from-added))
 	case to > end:
-		return 0, 0, fmt.Errorf("the window ends at %s, and the run has only come to %s: call Advance before", trace.FormatTime(to), trace.FormatTime(end))
-	case from > to && w.until == nil:
-		return 0, 0, fmt.Errorf("the window begins at %s, and the run has only come to %s: call Advance before", trace.FormatTime(from), trace.FormatTime(end))
+		return 0, 0, fmt.Errorf(tooEarly, "ends", value.Format(*w.until), trace.FormatTime(to), trace.FormatTime(end))
 	case from > to:
-		return 0, 0, fmt.Errorf("the window is empty: it ends at %s, before it begins at %s", trace.FormatTime(to), trace.FormatTime(from))
-	case to < added:
-		return 0, 0, fmt.Errorf("the window is over at %s, before the pod %s was added at %s", trace.FormatTime(to), s.pod, trace.FormatTime(added))
+		return 0, 0, fmt.Errorf(tooEarly, "begins", value.Format(*w.from), trace.FormatTime(from), trace.FormatTime(end))
 	}
 	return from, to, nil
 }
 
+// words describes the window as the end of a sentence.
 func (w window) words() string {
 	switch {
-	case w.sinceAdded:
-		return " within " + value.Format(*w.until)
+	case w.until != nil && w.from == nil:
+		return " within " + value.Format(*w.until) + " after the pod was added"
 	case w.until != nil:
-		return " between " + value.Format(*w.from) + " and " + value.Format(*w.until)
+		return " between " + value.Format(*w.from) + " and " + value.Format(*w.until) + " after the pod was added"
 	case w.from != nil:
-		return " after " + value.Format(*w.from)
+		return ", " + value.Format(*w.from) + " or more after the pod was added"
 	}
 	return ""
 }

@@ -24,11 +24,10 @@ func deployment(replicas int32) *appsv1.Deployment {
 	}}
 }
 
-// TestAddWorkload: the pods of a workload share a handler, and a rule may be for one of them.
+// The pods of a workload share a handler, and a rule can apply to one of them.
 func TestAddWorkload(t *testing.T) {
 	gomega.RegisterTestingT(t)
-	n := NewNode(NodeOptions{})
-	defer n.Close()
+	n := NewNode(t, NodeOptions{})
 	asked := 0
 	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ })
 	pods := n.AddWorkload(deployment(3), Behavior{"app": {{Handler: handler}, {Replica: "1", After: "30s", Exit: "2"}}})
@@ -47,11 +46,10 @@ func TestAddWorkload(t *testing.T) {
 	gomega.Expect(len(message.FailureMessage(pods))).To(gomega.BeNumerically("<", 5000))
 }
 
-// A workload that goes and comes again has other pods of the same names.
+// A workload that is deleted and added again has new pods with the same names.
 func TestAddWorkloadAgain(t *testing.T) {
 	gomega.RegisterTestingT(t)
-	n := NewNode(NodeOptions{})
-	defer n.Close()
+	n := NewNode(t, NodeOptions{})
 	first := n.AddWorkload(deployment(2), Behavior{"app": {{Liveness: "fail"}}})
 	n.Advance(time.Minute)
 	for _, p := range first {
@@ -81,13 +79,11 @@ func TestWorkloadsRefused(t *testing.T) {
 		{func(n *Node) { n.AddWorkload(&v1.Service{}) }, "a *v1.Service creates no pods: the kinds that do are Pod, "},
 		{func(n *Node) { n.AddWorkload(deployment(0)) }, "the Deployment web cannot be added:\nspec.replicas: must be from 1 to "},
 		{func(n *Node) { n.AddWorkload(job) }, "the Job job cannot be added:\nspec.template.spec.containers: Required value"},
-		{twice, "there is a pod web-1 on the node"},
+		{twice, "the node already has a pod web-1: "},
 	} {
-		failed := failures(t)
-		n := NewNode(NodeOptions{})
-		test.do(n)
-		n.Close()
-		if got := strings.Join(*failed, "\n"); !strings.HasPrefix(got, test.want) {
+		fake := newFakeT(t)
+		test.do(NewNode(fake, NodeOptions{}))
+		if got := strings.Join(fake.failures, "\n"); !strings.HasPrefix(got, test.want) {
 			t.Errorf("failed with %q, want %q", got, test.want)
 		}
 	}

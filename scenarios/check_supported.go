@@ -129,7 +129,7 @@ func (c *checker) checkGated(w *workload) {
 
 // checkStopSignals reports SIGSTOP, which freezes a program, in versions whose feature gates allow stop signals.
 func (c *checker) checkStopSignals(w *workload) {
-	if !slices.ContainsFunc(c.profiles(), func(p profile.Profile) bool { return p.StopSignals }) {
+	if !slices.ContainsFunc(c.profiles(), func(p profile.Profile) bool { return p.ContainerStopSignals }) {
 		return
 	}
 	check := func(field string, list []v1.Container) {
@@ -146,7 +146,7 @@ func (c *checker) checkStopSignals(w *workload) {
 // checkRedirects reports redirects from HTTP/2 without TLS to https. Unlike other probes, such a probe verifies
 // the certificate, and simulated programs have none.
 func (c *checker) checkRedirects(w *workload, containers *strict.Node) {
-	kept := func(p profile.Profile) bool { return p.H2CProbe }
+	kept := func(p profile.Profile) bool { return p.H2CContainerProbe }
 	for i, listed := range w.spec.Containers {
 		container := podutil.Find(w.pod, listed.Name)
 		if container == nil || !slices.ContainsFunc(c.profiles(), kept) || !slices.ContainsFunc(probesOf(container), isHTTP2) {

@@ -16,40 +16,44 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// Behavior scripts the programs in the containers of a pod, by container name. A container without an entry runs
-// forever and answers every probe with success.
+// Behavior scripts the programs in the containers of a pod. The keys are container names. A container without rules runs
+// forever and answers every probe with ok.
 type Behavior map[string][]BehaviorRule
 
-// BehaviorRule scripts what a program does and when, as an entry of behavior in a scenario file does. The fields have
-// the names and the notation of docs/format.md; an empty field is not set. Later rules win over earlier ones, and a
-// request that no rule answers succeeds.
+// BehaviorRule is one statement about a program: which instances it applies to, when, and what the program does then. The
+// fields and their notation are those of behavior in a scenario file (docs/format.md); durations have units, such as
+// "40s" or "1m30s". Of several rules that apply, the last wins. A request that no rule covers gets the answer ok. An empty
+// field is not set.
 //
 //	{For: "40s", Probes: "down"}                    // nothing listens in the first 40 s of each instance
-//	{After: "60s", For: "6s", Liveness: "stall"}    // a full GC, a minute after each start
+//	{After: "60s", For: "6s", Liveness: "stall"}    // a garbage collection pauses the program for 6 s
 //	{Instance: "0", After: "2m", Exit: "1"}         // the first instance crashes after two minutes
-//	{AfterSigterm: "8s", Exit: "0"}                 // it drains for 8 s
+//	{AfterSigterm: "8s", Exit: "0"}                 // the program takes 8 s to shut down
 type BehaviorRule struct {
-	Replica  string // range of integers: only these pods of a workload, such as "0..2"
-	Instance string // only these runs of the container; "0" is the first, "1" the first restart
+	Replica  string // the pods of a workload, such as "1" or "0..2"; empty: all
+	Instance string // the instances of the container: "0" is the first, "1.." every restart; empty: all
 
-	After        string // since the start of the instance: "40s", or drawn from a range: "40s..50s"
-	At           string // since t=0
-	AfterSigterm string // since the stop signal
-	For          string // length of the window; empty: it stays open
-	Every        string // the window opens again at this interval; needs For
-	Chance       string // of each request, such as "5%"; without a seed the rule never answers
+	After        string // time since the start of the instance: "40s", or with a seed a random one: "40s..50s"
+	At           string // time since t=0
+	AfterSigterm string // time since the stop signal
+	For          string // how long the rule applies; empty: until the end
+	Every        string // period in which the rule repeats; needs For
+	Chance       string // probability for each request, such as "10%"; without a seed the rule never applies
 
-	Liveness  string // answers to this probe: "fail", "ok in 2s", "[ok x3, hang, repeat]"
+	Liveness  string // answers to the probe: "fail", "ok in 2s", "[ok x3, hang, repeat]"
 	Readiness string
 	Startup   string
-	Probes    string // answers to every probe that has no answers of its own in this rule
-	PostStart string // answer to this hook
+	Probes    string // answers to each probe that has no answers of its own in this rule
+	PostStart string
 	PreStop   string
-	Exit      string // an exit code, or "never" with AfterSigterm
+	Exit      string // exit code, or "never" with AfterSigterm
 
-	// Handler answers the httpGet probes and hooks of the container, in place of the answers above and of Exit. The
-	// simulator calls it at the virtual time of the answer, on the goroutine that advances the node. It must not block,
-	// and its response must depend only on the request and the requests before it: otherwise runs do not repeat.
+	// Handler responds to the httpGet probes and hooks of the container. A rule with a handler has no answers and no
+	// Exit in the fields above.
+	//
+	// The simulator calls the handler at the virtual time of the response and waits for it. The handler must respond
+	// without waiting. Its responses must depend only on the requests and on state that the program controls;
+	// otherwise runs are not repeatable.
 	Handler http.Handler
 }
 

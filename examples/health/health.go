@@ -1,10 +1,9 @@
-// Package health has the endpoints that the shop is probed at.
+// Package health serves the health endpoints of the shop.
 package health
 
 import "net/http"
 
-// Handler answers /livez and /readyz. The shop is alive as long as it answers at all; it is ready while it reaches its
-// database, which ping tells.
+// Handler serves /livez, which always succeeds, and /readyz, which succeeds while ping reaches the database.
 func Handler(ping func() error) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(http.ResponseWriter, *http.Request) {})

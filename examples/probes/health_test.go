@@ -15,21 +15,20 @@ import (
 	"probesim.dev/trace"
 )
 
-// The endpoints of the shop, behind the probes of its Deployment.
+// The endpoints of the shop answer the probes of its Deployment.
 var _ = Describe("health", func() {
 	var (
 		n        *Node
-		database error // why it cannot be reached, if it cannot
+		database error // why the database is unreachable; nil: it is reachable
 	)
 	ping := func() error { return database }
 
 	BeforeEach(func() {
 		database = nil
-		n = NewNode(NodeOptions{})
-		DeferCleanup(n.Close)
+		n = NewNode(GinkgoTB(), NodeOptions{})
 	})
 
-	// outage runs two minutes, and has the database gone from 30 s to 60 s.
+	// outage lets two minutes pass. The database is unreachable from 30 s to 60 s.
 	outage := func() {
 		n.AdvanceTo(30 * time.Second)
 		database = errors.New("no route to host")
@@ -38,7 +37,7 @@ var _ = Describe("health", func() {
 		n.AdvanceTo(2 * time.Minute)
 	}
 
-	It("takes the pods out of their Service while the database is gone, and restarts none", func() {
+	It("is not ready during a database outage, and does not restart", func() {
 		pods := n.AddWorkload(shop(), Behavior{"shop": {{Handler: health.Handler(ping)}}})
 		outage()
 
@@ -52,7 +51,7 @@ var _ = Describe("health", func() {
 			WithMessage("Readiness probe failed: HTTP probe failed with statuscode: 503").AtLeast(6))
 	})
 
-	It("would have all pods restarted at once if they were alive only with their database", func() {
+	It("restarts all pods during a database outage if the liveness probe depends on the database", func() {
 		deployment := shop()
 		deployment.Spec.Template.Spec.Containers[0].LivenessProbe.HTTPGet.Path = "/readyz"
 		pods := n.AddWorkload(deployment, Behavior{"shop": {{Handler: health.Handler(ping)}}})
@@ -62,20 +61,19 @@ var _ = Describe("health", func() {
 		Expect(pods).To(HaveEach(HaveBeenKilledBecauseOf("LivenessProbe").Times(1).Within(70 * time.Second)))
 	})
 
-	It("is asked no more once a pod is to go", func() {
+	It("gets no probes after its pod is deleted", func() {
 		pods := n.AddWorkload(shop(), Behavior{"shop": {{Handler: health.Handler(ping)}, {AfterSigterm: "2s", Exit: "0"}}})
 		n.Advance(time.Minute)
 		pods[1].Delete()
 		n.Advance(time.Minute)
 
-		Expect(pods[1]).To(HaveBeenKilledBecauseOf("Deleted").Between(70*time.Second, 71*time.Second)) // after preStop
+		Expect(pods[1]).To(HaveBeenKilledBecauseOf("Deleted").Between(69*time.Second, 71*time.Second)) // after its preStop hook
 		Expect(pods[1]).NotTo(HaveBeenProbed(trace.Liveness).After(62 * time.Second))
 		Expect(pods[0]).To(HaveBeenProbed(trace.Liveness).After(62 * time.Second))
 	})
 
-	DescribeTable("knows only the paths of the manifest", func(version string) {
-		n := NewNode(NodeOptions{Kubernetes: version})
-		DeferCleanup(n.Close)
+	DescribeTable("gets requests for the paths in the manifest only", func(version string) {
+		n := NewNode(GinkgoTB(), NodeOptions{Kubernetes: version})
 		asked := map[string]int{}
 		handler := health.Handler(ping)
 		pods := n.AddWorkload(shop(), Behavior{"shop": {{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -94,7 +92,7 @@ var _ = Describe("health", func() {
 	}, versions())
 })
 
-// versions has an entry for each version of Kubernetes that is known.
+// versions returns a table entry for each supported version of Kubernetes.
 func versions() []TableEntry {
 	var entries []TableEntry
 	for _, name := range profile.Names() {

@@ -1,4 +1,4 @@
-// Package probes tests that the probes of the shop fit what the shop does. Nothing of it needs a cluster or waits.
+// Package probes tests that the probes of the shop fit its behaviour. No test needs a cluster or waits in real time.
 package probes
 
 import (
@@ -18,10 +18,10 @@ func TestProbes(t *testing.T) {
 	RunSpecs(t, "Probes")
 }
 
-// A spec of each scenario in the files below this folder.
+// A spec for each scenario in the files below the folder.
 var _ = ginkgokit.DescribeScenarios("scenarios")
 
-// shop returns the Deployment, as it is applied.
+// shop returns the Deployment from the manifest of the team.
 func shop() *appsv1.Deployment {
 	GinkgoHelper()
 	text, err := os.ReadFile("../deploy/shop.yaml")

@@ -1,0 +1,36 @@
+package ginkgokit_test
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"probesim.dev/ginkgokit"
+	. "probesim.dev/probetest"
+)
+
+// A suite with a spec for each scenario file below scenarios, and a spec in Go.
+func Example() {
+	_ = ginkgokit.DescribeScenarios("scenarios", Label("probes"))
+
+	_ = Describe("the pod web", func() {
+		It("restarts once after a crash", func() {
+			n := NewNode(GinkgoTB(), NodeOptions{})
+			pod := n.AddPod(&v1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Name: "web"},
+				Spec:       v1.PodSpec{Containers: []v1.Container{{Name: "app", Image: "example.com/web:1.4"}}},
+			}, Behavior{"app": {{Instance: "0", After: "30s", Exit: "1"}}})
+			n.Advance(time.Minute)
+			Expect(pod).To(HaveRestarted().Times(1))
+		})
+	})
+
+	_ = func(t *testing.T) { // func TestProbes
+		RegisterFailHandler(Fail)
+		RunSpecs(t, "Probes")
+	}
+}

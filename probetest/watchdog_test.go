@@ -1,0 +1,149 @@
+package probetest
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/onsi/gomega"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// handled adds a pod whose probes the handler answers, and lets a minute pass. It returns the failures of the test.
+func handled(t *testing.T, o NodeOptions, handler http.HandlerFunc) (*Pod, []string) {
+	t.Helper()
+	get := func(path string) *v1.Probe {
+		return &v1.Probe{ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: path, Port: intstr.FromInt32(80), Scheme: v1.URISchemeHTTPS}}}
+	}
+	fake := newFakeT(t)
+	n := NewNode(fake, o)
+	p := n.AddPod(pod("web", v1.Container{Name: "app", Image: "a", LivenessProbe: get("/live?full=1"), ReadinessProbe: get("/ready")}),
+		Behavior{"app": {{Handler: handler}}})
+	n.Advance(time.Minute)
+	return p, fake.failures
+}
+
+// dereference panics, as a bug in a handler does.
+func dereference(p *int) int { return *p }
+
+func TestHandlerPanics(t *testing.T) {
+	requests := 0
+	p, failures := handled(t, NodeOptions{}, func(_ http.ResponseWriter, r *http.Request) {
+		if requests++; r.URL.Path == "/live" {
+			dereference(nil)
+		}
+	})
+	if len(failures) != 1 {
+		t.Fatalf("failed %d times: %q", len(failures), failures)
+	}
+	for _, want := range []string{
+		"The handler of the container web/app panicked: runtime error: invalid memory address or nil pointer dereference\n",
+		"The request is from its liveness probe at 10.009s of virtual time: GET https://10.64.0.1:80/live?full=1\n\n",
+		"    probesim.dev/probetest.dereference\n", "/probetest/watchdog_test.go:", "    probesim.dev/probetest.TestHandlerPanics.func1\n",
+	} {
+		if !strings.Contains(failures[0], want) {
+			t.Errorf("the failure does not contain %q:\n%s", want, failures[0])
+		}
+	}
+	for _, inside := range []string{"watchdog)", "probesim.dev/sim", "runtime.gopanic", "iter.Pull", "kubelet"} {
+		if strings.Contains(failures[0], inside) {
+			t.Errorf("the failure contains %q, which is not of the handler:\n%s", inside, failures[0])
+		}
+	}
+	if end := p.log.end; end != 10009*time.Millisecond || requests > 3 {
+		t.Errorf("the run ended at %s after %d requests, and not when the handler panicked", end, requests)
+	}
+}
+
+// A handler that panics again while it handles a panic reports the last one, as a Go program does.
+func TestHandlerPanicsTwice(t *testing.T) {
+	_, failures := handled(t, NodeOptions{}, func(http.ResponseWriter, *http.Request) {
+		defer func() { panic("second") }()
+		panic("first")
+	})
+	if len(failures) != 1 || !strings.Contains(failures[0], "panicked: second\n") || !strings.Contains(failures[0], "TestHandlerPanicsTwice.func1") {
+		t.Errorf("failed with %q", failures)
+	}
+}
+
+// hang blocks until the test ends.
+func hang(until chan struct{}) { <-until }
+
+func TestHandlerHangs(t *testing.T) {
+	until := make(chan struct{})
+	defer close(until)
+	p, failures := handled(t, NodeOptions{HandlerTimeout: 20 * time.Millisecond}, func(http.ResponseWriter, *http.Request) { hang(until) })
+	if len(failures) != 1 {
+		t.Fatalf("failed %d times: %q", len(failures), failures)
+	}
+	for _, want := range []string{
+		"The handler of the container web/app did not respond within 20ms of real time.\n",
+		"The request is from its readiness probe at 0.", " of virtual time: GET https://10.64.0.1:80/ready\n",
+		"set NodeOptions.HandlerTimeout", "[chan receive]:\n", "probesim.dev/probetest.hang(", "/probetest/watchdog_test.go:",
+	} {
+		if !strings.Contains(failures[0], want) {
+			t.Errorf("the failure does not contain %q:\n%s", want, failures[0])
+		}
+	}
+	if strings.Contains(failures[0], "watchdog)") {
+		t.Errorf("the failure contains frames of the watchdog:\n%s", failures[0])
+	}
+	if p.log.end >= time.Second {
+		t.Errorf("the run went on to %s", p.log.end)
+	}
+}
+
+// A negative timeout lets a handler take any time, such as the time at a breakpoint.
+func TestHandlerTimeoutOff(t *testing.T) {
+	slow := true
+	_, failures := handled(t, NodeOptions{HandlerTimeout: -1}, func(http.ResponseWriter, *http.Request) {
+		if slow {
+			slow = false
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
+	if slow || len(failures) > 0 {
+		t.Errorf("called: %t; failures: %q", !slow, failures)
+	}
+}
+
+// A handler that fails the test ends the run.
+func TestHandlerFailsTest(t *testing.T) {
+	fake := newFakeT(t)
+	_, failures := handled(t, NodeOptions{}, func(http.ResponseWriter, *http.Request) { fake.FailGoroutine() })
+	if len(failures) != 1 || !strings.HasPrefix(failures[0], "The handler of the container web/app ended its goroutine, as t.FailNow and t.Fatal do.\nThe request is from its readiness probe at ") {
+		t.Errorf("failed with %q", failures)
+	}
+}
+
+// http.ErrAbortHandler closes the connection, as in a server of net/http.
+func TestHandlerAborts(t *testing.T) {
+	p, failures := handled(t, NodeOptions{}, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	if len(failures) > 0 {
+		t.Errorf("failed with %q", failures)
+	}
+	gomega.NewWithT(t).Expect(p).To(HaveEvent("Unhealthy").WithMessage(gomega.HaveSuffix(": EOF")))
+}
+
+// Two runs with the same handler produce the same records, although each request runs on its own goroutine.
+func TestHandlerRunsRepeat(t *testing.T) {
+	run := func() []string {
+		requests := 0
+		p, _ := handled(t, NodeOptions{Seed: new(int64(3))}, func(w http.ResponseWriter, _ *http.Request) {
+			if requests++; requests%3 == 0 {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		})
+		var lines []string
+		for _, r := range p.Records() {
+			lines = append(lines, r.Summary())
+		}
+		return lines
+	}
+	first := run()
+	for range 5 {
+		gomega.NewWithT(t).Expect(run()).To(gomega.Equal(first))
+	}
+}
