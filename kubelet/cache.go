@@ -63,7 +63,7 @@ func (c *podCache) set(uid types.UID, s *podStatus, t time.Duration) {
 	c.notify(t, func(sub *subscriber) bool { return sub.uid == uid })
 }
 
-func (c *podCache) setObserved(uid types.UID, t time.Duration) {
+func (c *podCache) setObservedTime(uid types.UID, t time.Duration) {
 	if e, ok := c.entries[uid]; ok {
 		e.observed = t
 	}
@@ -72,8 +72,8 @@ func (c *podCache) setObserved(uid types.UID, t time.Duration) {
 
 func (c *podCache) delete(uid types.UID) { delete(c.entries, uid) }
 
-// setTime says that all entries are as new as t.
-func (c *podCache) setTime(t time.Duration) {
+// updateTime says that all entries are as new as t.
+func (c *podCache) updateTime(t time.Duration) {
 	c.timestamp = t
 	c.notify(t, func(*subscriber) bool { return true })
 }

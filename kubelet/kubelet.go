@@ -72,7 +72,7 @@ type Kubelet struct {
 	prober     *prober.Manager
 	results    prober.Results
 	runtimeState
-	reasons  map[startKey]startReason
+	reasons  map[containerKey]startReason
 	deletor  *deletor
 	logs     *sim.Chan[struct{}] // is full while somebody removes logs
 	volumes  *volumes
@@ -106,7 +106,7 @@ func New(o Options) *Kubelet {
 		config:     sim.NewChan[configUpdate](o.Sim, "pod config", configCapacity),
 		workQueue:  newWorkQueue(),
 		cache:      newPodCache(),
-		reasons:    map[startKey]startReason{}, runtimeState: newRuntimeState(),
+		reasons:    map[containerKey]startReason{}, runtimeState: newRuntimeState(),
 		puller: sim.NewChan[*pullRequest](o.Sim, "image pulls", maxImagePullRequests),
 		pulls:  map[string]int{},
 		logs:   sim.NewChan[struct{}](o.Sim, "container logs", 1),
@@ -135,10 +135,10 @@ func New(o Options) *Kubelet {
 
 // Start starts the kubelet's processes. All its tickers begin at this instant.
 func (k *Kubelet) Start() {
-	k.sim.Go("container GC", k.collectGarbage)
+	k.sim.Go("container GC", k.garbageCollect)
 	k.sim.Go("image puller", k.pullImages)
 	k.sim.Go("container deletor", k.deletor.run)
-	k.startRuntimeCheck()
+	k.updateRuntimeUp()
 	k.sim.Go("image list", k.listImages)
 	k.status.Start()
 	k.sim.Go("PLEG", k.pleg.run)
@@ -158,15 +158,13 @@ const (
 // (pkg/kubelet/apis/config/v1beta1/defaults.go at v1.37.0).
 const syncFrequency = time.Minute
 
-// startSyncLoop starts the process that everything comes together in. It takes one thing at a time; of
-// several that are ready it takes any. While the runtime or the PLEG is not healthy, which it looks at after each thing,
-// it sleeps and takes nothing, the first time right at the start (syncLoop in kubelet.go at v1.37.0).
+// startSyncLoop starts the tickers and the process of the sync loop.
 func (k *Kubelet) startSyncLoop() {
 	syncTicker := k.sim.NewTicker("sync ticker", syncPeriod)
 	housekeeping := k.sim.NewTicker("housekeeping ticker", housekeepingPeriod)
 	if !k.ticks {
 		syncTicker.Unless(func() bool {
-			return !k.workQueue.ready(k.sim.Now()) && !k.anyPastDeadline() && k.runtimeHealthy()
+			return !k.workQueue.ready(k.sim.Now()) && !k.anyPastActiveDeadline() && k.runtimeHealthy()
 		})
 	}
 	cases := []sim.Case{
@@ -178,19 +176,28 @@ func (k *Kubelet) startSyncLoop() {
 		sim.On(k.results.Startup.Updates(), k.handleStartup),
 		sim.OnTick(housekeeping, k.handleHousekeeping),
 	}
-	k.sim.Go("sync loop", func(p *sim.Proc) {
-		sleep := errorSleepBase
-		for {
-			if !k.runtimeHealthy() {
-				p.Sleep(sleep)
-				sleep = min(2*sleep, errorSleepMax)
-				continue
-			}
-			sleep = errorSleepBase
-			p.Select(cases...)
-		}
-	})
+	k.sim.Go("sync loop", func(p *sim.Proc) { k.syncLoop(p, cases) })
 }
+
+// syncLoop runs one iteration after the other. While the container runtime or the PLEG is unhealthy it sleeps instead,
+// from 100 ms up to 5 s. A kubelet that starts always sleeps once, because its first relist has not ended (syncLoop in
+// pkg/kubelet/kubelet.go at v1.37.0).
+func (k *Kubelet) syncLoop(p *sim.Proc, cases []sim.Case) {
+	sleep := errorSleepBase
+	for {
+		if !k.runtimeHealthy() {
+			p.Sleep(sleep)
+			sleep = min(2*sleep, errorSleepMax)
+			continue
+		}
+		sleep = errorSleepBase
+		k.syncLoopIteration(p, cases)
+	}
+}
+
+// syncLoopIteration waits for a value of one of the channels and calls the channel's handler. If several channels have
+// a value, the chooser picks one (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0).
+func (k *Kubelet) syncLoopIteration(p *sim.Proc, cases []sim.Case) { p.Select(cases...) }
 
 // handleConfig does what a change of the wanted pods asks for (the Handle functions of kubelet.go at
 // v1.37.0). Several are added in the order of their creation.
@@ -203,12 +210,12 @@ func (k *Kubelet) handleConfig(_ *sim.Proc, u configUpdate) {
 		cause := k.causeOfConfig(u, pod)
 		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: string(u.op)}, cause)
 		k.podManager.set(pod)
-		if u.op != configAdd && u.op != configRemove && k.passesOver(pod) {
+		if u.op != configAdd && u.op != configRemove && k.isNotAdmitted(pod) {
 			continue
 		}
 		switch u.op {
 		case configAdd:
-			if k.admit(pod, step) {
+			if k.canAdmit(pod, step) {
 				k.workers.update(podUpdate{typ: syncCreate, pod: pod, cause: step})
 			}
 		case configUpdated, configDelete:
@@ -235,13 +242,13 @@ func (k *Kubelet) handlePLEG(_ *sim.Proc, e plegEvent) {
 		k.workers.update(podUpdate{typ: syncSync, pod: pod, cause: step})
 	}
 	if e.typ == containerDied {
-		k.deletor.cleanUp(e.uid, e.id)
+		k.deletor.cleanUpContainersInPod(e.uid, e.id)
 	}
 }
 
 // handleSyncTick hands the pods whose time has come to their workers.
 func (k *Kubelet) handleSyncTick(*sim.Proc) {
-	due := k.withPastDeadline(k.workQueue.take(k.sim.Now()))
+	due := k.getPodsToSync()
 	choose.Shuffle(k.sim, "sync tick", due)
 	for _, uid := range due {
 		if pod, ok := k.podManager.GetPodByUID(uid); ok {
@@ -252,11 +259,12 @@ func (k *Kubelet) handleSyncTick(*sim.Proc) {
 	}
 }
 
-// withPastDeadline adds the pods past their deadline to those that are due: they are synced at each tick, also when they
-// have come to their end (getPodsToSync in pkg/kubelet/kubelet.go at v1.37.0).
-func (k *Kubelet) withPastDeadline(due []types.UID) []types.UID {
+// getPodsToSync returns the pods whose time in the work queue has passed, and the pods past their active deadline: these
+// are synced at every tick (getPodsToSync in pkg/kubelet/kubelet.go at v1.37.0).
+func (k *Kubelet) getPodsToSync() []types.UID {
+	due := k.workQueue.getWork(k.sim.Now())
 	for _, uid := range k.podManager.limited {
-		if !slices.Contains(due, uid) && k.pastDeadline(k.podManager.pods[uid]) {
+		if !slices.Contains(due, uid) && k.pastActiveDeadline(k.podManager.pods[uid]) {
 			due = append(due, uid)
 		}
 	}
@@ -266,20 +274,20 @@ func (k *Kubelet) withPastDeadline(due []types.UID) []types.UID {
 // handleLiveness syncs a pod whose liveness probe has failed.
 func (k *Kubelet) handleLiveness(_ *sim.Proc, u results.Update) {
 	if u.Result == results.Failure {
-		k.handleProbe(u, "liveness")
+		k.handleProbeSync(u, "liveness")
 	}
 }
 
 // handleReadiness stores the result of a readiness probe in the pod's status and syncs the pod.
 func (k *Kubelet) handleReadiness(_ *sim.Proc, u results.Update) {
 	k.status.SetContainerReadiness(u.PodUID, u.ContainerID, u.Result == results.Success, u.Cause)
-	k.handleProbe(u, "readiness")
+	k.handleProbeSync(u, "readiness")
 }
 
 // handleStartup stores the result of a startup probe in the pod's status and syncs the pod.
 func (k *Kubelet) handleStartup(_ *sim.Proc, u results.Update) {
 	k.status.SetContainerStartup(u.PodUID, u.ContainerID, u.Result == results.Success, u.Cause)
-	k.handleProbe(u, "startup")
+	k.handleProbeSync(u, "startup")
 }
 
 // handleHousekeeping cleans up, once the API server has sent the pods of the node.
@@ -289,8 +297,8 @@ func (k *Kubelet) handleHousekeeping(p *sim.Proc) {
 	}
 }
 
-// handleProbe syncs a pod whose probe result has changed.
-func (k *Kubelet) handleProbe(u results.Update, probe string) {
+// handleProbeSync syncs a pod whose probe result has changed.
+func (k *Kubelet) handleProbeSync(u results.Update, probe string) {
 	if pod, ok := k.podManager.GetPodByUID(u.PodUID); ok {
 		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: u.Cause, Pod: podName(pod), Reason: probe, Message: u.Result.String()}, u.Cause)
 		k.workers.update(podUpdate{typ: syncSync, pod: pod, cause: step})
@@ -304,22 +312,22 @@ const (
 	notAdmittedWhy    = "Pod was rejected as the node is shutting down."
 )
 
-// admit reports whether a new pod may run. The node takes none while it is shutting down; one that was rejected has failed
+// canAdmit reports whether a new pod may run. The node takes none while it is shutting down; one that was rejected has failed
 // (HandlePodAdditions and rejectPod in pkg/kubelet/kubelet.go at v1.37.0).
-func (k *Kubelet) admit(pod *v1.Pod, cause int64) bool {
+func (k *Kubelet) canAdmit(pod *v1.Pod, cause int64) bool {
 	w, known := k.workers.workers[pod.UID]
 	if known && w.terminating || status.IsTerminal(pod.Status.Phase) {
 		return true
 	}
 	if k.shuttingDown {
-		k.reject(pod, cause)
+		k.rejectPod(pod, cause)
 		return false
 	}
 	k.disk.admitted[pod.UID] = true
 	return true
 }
 
-func (k *Kubelet) reject(pod *v1.Pod, cause int64) {
+func (k *Kubelet) rejectPod(pod *v1.Pod, cause int64) {
 	k.rejected = append(k.rejected, pod.UID)
 	k.podEvent(pod, v1.EventTypeWarning, notAdmittedReason, notAdmittedWhy, cause)
 	k.status.SetPodStatus(pod, &v1.PodStatus{
@@ -327,9 +335,9 @@ func (k *Kubelet) reject(pod *v1.Pod, cause int64) {
 	}, cause)
 }
 
-// passesOver reports whether changes of a pod do not matter as it was not admitted (HandlePodUpdates and HandlePodReconcile
+// isNotAdmitted reports whether changes of a pod do not matter as it was not admitted (HandlePodUpdates and HandlePodReconcile
 // in pkg/kubelet/kubelet.go at v1.37.0).
-func (k *Kubelet) passesOver(pod *v1.Pod) bool {
+func (k *Kubelet) isNotAdmitted(pod *v1.Pod) bool {
 	return k.profile.UpdateNeedsAdmission && !k.disk.admitted[pod.UID]
 }
 
@@ -348,12 +356,12 @@ func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) 
 	if !k.networkReady(u.pod, u.cause) {
 		return syncResult{err: true, network: true}
 	}
-	if !k.volumes.waitForMount(p, w, u.pod) {
+	if !k.volumes.waitForAttachAndMount(p, w, u.pod) {
 		return syncResult{err: true}
 	}
 	k.prober.AddPod(u.pod)
 	restarting := status.FindCondition(api, podutil.AllContainersRestarting)
-	did := k.syncContainers(p, u, s, restarting != nil && restarting.Status == v1.ConditionTrue)
+	did := k.syncPodContainers(p, u, s, restarting != nil && restarting.Status == v1.ConditionTrue)
 	if did.reset && !did.err {
 		k.workers.update(podUpdate{typ: syncUpdate, pod: u.pod, cause: u.cause}) // they are started without delay
 	}
@@ -394,7 +402,7 @@ func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *
 		return false
 	}
 	k.prober.RemovePod(u.pod)
-	stopped := k.inspectNow(p, u.pod.UID)
+	stopped := k.getPodStatusNow(p, u.pod.UID)
 	if stopped.err != nil {
 		return false
 	}
@@ -411,9 +419,9 @@ func (k *Kubelet) failedToKill(u podUpdate, err error) {
 // orphanGrace is the grace period of a pod that the kubelet has no specification of.
 const orphanGrace = int64(1)
 
-// terminateOrphan ends what runs of such a pod, and forgets it. If that fails, the next housekeeping has it tried again
+// syncTerminatingRuntimePod ends what runs of such a pod, and forgets it. If that fails, the next housekeeping has it tried again
 // (SyncTerminatingRuntimePod in kubelet.go at v1.37.0).
-func (p *podWorkers) terminateOrphan(proc *sim.Proc, w *podWorker) bool {
+func (p *podWorkers) syncTerminatingRuntimePod(proc *sim.Proc, w *podWorker) bool {
 	grace := orphanGrace
 	u, _ := p.take(w)
 	if err := p.k.killPod(proc, u, *w.orphan, &grace); err != nil {
@@ -468,9 +476,9 @@ const (
 	networkNotReady = "network is not ready"
 )
 
-// startRuntimeCheck asks the runtime now and every five seconds how it is. Without an answer all is as it was before
+// updateRuntimeUp asks the runtime now and every five seconds how it is. Without an answer all is as it was before
 // (updateRuntimeUp in kubelet.go at v1.37.0). The call takes no time and so needs no process.
-func (k *Kubelet) startRuntimeCheck() {
+func (k *Kubelet) updateRuntimeUp() {
 	var timer *sim.Timer
 	check := func() {
 		op := k.runtime.Answer(fakeruntime.Call{Method: fakeruntime.Status})

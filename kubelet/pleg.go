@@ -156,12 +156,12 @@ func (g *pleg) apply(p *sim.Proc, l listing, generation uint64) {
 	choose.Shuffle(g.k.sim, "relist", changed)
 	inspected := true
 	for _, pod := range pods {
-		inspected = g.reconcile(p, pod.uid, "global") && inspected
+		inspected = g.reconcilePodRecord(p, pod.uid, "global") && inspected
 	}
 	if inspected { // else the next relist has the same changes, and more
 		g.generation = generation
 	}
-	g.k.cache.setTime(l.timestamp)
+	g.k.cache.updateTime(l.timestamp)
 }
 
 // setCurrent notes what was listed of a pod. One that changed between the two calls is in the second
@@ -196,8 +196,8 @@ func (g *pleg) relistPod(p *sim.Proc, uid types.UID) {
 		return
 	}
 	g.record(uid).current = pods[0]
-	g.reconcile(p, uid, "pod")
-	g.k.cache.setObserved(uid, pods[0].timestamp)
+	g.reconcilePodRecord(p, uid, "pod")
+	g.k.cache.setObservedTime(uid, pods[0].timestamp)
 }
 
 func (g *pleg) record(uid types.UID) *podRecord {
@@ -209,12 +209,12 @@ func (g *pleg) record(uid types.UID) *podRecord {
 	return r
 }
 
-// reconcile inspects a pod if something about it has changed, refreshes the cache, which wakes the pod's
+// reconcilePodRecord inspects a pod if something about it has changed, refreshes the cache, which wakes the pod's
 // worker if it waits, and then sends the events, which has the sync loop call it. It reports false if the inspection fails:
 // then the worker gets the error, and the next relist tries again.
-func (g *pleg) reconcile(p *sim.Proc, uid types.UID, scope string) bool {
+func (g *pleg) reconcilePodRecord(p *sim.Proc, uid types.UID, scope string) bool {
 	r := g.records[uid]
-	events, again := changes(uid, r.old, r.current), r.reinspect
+	events, again := computeEvents(uid, r.old, r.current), r.reinspect
 	r.reinspect = false
 	if len(events) == 0 && !again {
 		return true
@@ -223,8 +223,8 @@ func (g *pleg) reconcile(p *sim.Proc, uid types.UID, scope string) bool {
 		g.k.cache.delete(uid)
 		delete(g.records, uid)
 	} else {
-		status := g.inspect(p, uid, r.current)
-		g.keepIPs(uid, status)
+		status := g.updateCache(p, uid, r.current)
+		g.keepPodIPs(uid, status)
 		g.k.cache.set(uid, status, status.timestamp)
 		if status.err != nil {
 			r.reinspect = true
@@ -245,15 +245,15 @@ func (g *pleg) reconcile(p *sim.Proc, uid types.UID, scope string) bool {
 	return true
 }
 
-func (g *pleg) inspect(p *sim.Proc, uid types.UID, listed *runtimePod) *podStatus {
+func (g *pleg) updateCache(p *sim.Proc, uid types.UID, listed *runtimePod) *podStatus {
 	if g.k.profile.InspectUsesListing {
-		return g.k.inspect(p, listed)
+		return g.k.getPodStatus(p, listed)
 	}
-	return g.k.inspectListing(p, uid)
+	return g.k.listAndInspect(p, uid)
 }
 
-// keepIPs lets a pod whose sandbox is gone keep the address it had.
-func (g *pleg) keepIPs(uid types.UID, s *podStatus) {
+// keepPodIPs lets a pod whose sandbox is gone keep the address it had.
+func (g *pleg) keepPodIPs(uid types.UID, s *podStatus) {
 	for i := range s.sandboxes {
 		if s.sandboxes[i].Ready {
 			return
@@ -266,21 +266,21 @@ func (g *pleg) keepIPs(uid types.UID, s *podStatus) {
 
 // changes returns the events that lead from one listing of a pod to the next: for the containers and
 // then the sandboxes of the old, then those that are new.
-func changes(uid types.UID, old, current *runtimePod) []plegEvent {
+func computeEvents(uid types.UID, old, current *runtimePod) []plegEvent {
 	var events []plegEvent
 	seen := map[string]bool{}
 	for _, pod := range []*runtimePod{old, current} {
 		for _, id := range pod.ids() {
 			if !seen[id] {
 				seen[id] = true
-				events = appendChange(events, uid, id, old.state(id), current.state(id))
+				events = generateEvents(events, uid, id, old.state(id), current.state(id))
 			}
 		}
 	}
 	return events
 }
 
-func appendChange(events []plegEvent, uid types.UID, id string, from, to plegState) []plegEvent {
+func generateEvents(events []plegEvent, uid types.UID, id string, from, to plegState) []plegEvent {
 	switch {
 	case from == to:
 	case to == plegRunning:

@@ -70,17 +70,17 @@ type podWorker struct {
 	pending  *podUpdate // the newest update; those before it are not synced
 	active   *podUpdate // the last one that the process took
 
-	started     bool
-	terminating bool        // it has been asked to terminate
-	terminated  bool        // none of its containers runs
-	finished    bool        // nothing is left to do
-	deleted     bool        // it was deleted from the API
-	evicted     bool        // it terminates because it was evicted
-	evictedToo  bool        // it was evicted, if only when it terminated already
-	mark        mark        // what its next status as a terminating pod is to say
-	killers     []*sim.Proc // wait until none of its containers runs
-	gracePeriod int64
-	cause       int64 // step of the trace record that has it terminate
+	started            bool
+	terminating        bool        // it has been asked to terminate
+	terminated         bool        // none of its containers runs
+	finished           bool        // nothing is left to do
+	deleted            bool        // it was deleted from the API
+	evicted            bool        // it terminates because it was evicted
+	evictedToo         bool        // it was evicted, if only when it terminated already
+	mark               mark        // what its next status as a terminating pod is to say
+	terminationWaiters []*sim.Proc // wait until none of its containers runs
+	gracePeriod        int64
+	cause              int64 // step of the trace record that has it terminate
 }
 
 func (w *podWorker) work() workType {
@@ -147,7 +147,7 @@ func (p *podWorkers) update(u podUpdate) {
 	}
 	shortened := false
 	if w.terminating && !w.terminated {
-		grace := effectiveGracePeriod(w.gracePeriod, u.pod, u.grace)
+		grace := calculateEffectiveGracePeriod(w.gracePeriod, u.pod, u.grace)
 		shortened = w.gracePeriod != 0 && w.gracePeriod != grace
 		w.gracePeriod, u.grace = grace, &grace
 	}
@@ -191,10 +191,10 @@ func (p *podWorkers) newWorker(pod *v1.Pod) *podWorker {
 	return w
 }
 
-// effectiveGracePeriod returns the shortest of what was known and what the API server or the kubelet
+// calculateEffectiveGracePeriod returns the shortest of what was known and what the API server or the kubelet
 // ask for, else the pod's own; at least one second (calculateEffectiveGracePeriod in pod_workers.go
 // at v1.37.0).
-func effectiveGracePeriod(known int64, pod *v1.Pod, asked *int64) int64 {
+func calculateEffectiveGracePeriod(known int64, pod *v1.Pod, asked *int64) int64 {
 	grace, overridden := known, false
 	for _, override := range []*int64{pod.DeletionGracePeriodSeconds, asked} {
 		if override != nil && (grace == 0 || *override < grace) {
@@ -207,8 +207,8 @@ func effectiveGracePeriod(known int64, pod *v1.Pod, asked *int64) int64 {
 	return max(grace, 1)
 }
 
-// requeueLast has the worker sync once more with what it had last, unless an update waits.
-func (p *podWorkers) requeueLast(w *podWorker) {
+// requeueLastPodUpdate has the worker sync once more with what it had last, unless an update waits.
+func (p *podWorkers) requeueLastPodUpdate(w *podWorker) {
 	if w.pending != nil || w.active == nil {
 		return
 	}
@@ -223,7 +223,7 @@ func (p *podWorkers) syncKnownPods(desired func(types.UID) bool) {
 	p.synced = true
 	kept := p.order[:0]
 	for _, uid := range p.order {
-		if desired(uid) || !p.removeTerminated(p.workers[uid]) {
+		if desired(uid) || !p.removeTerminatedWorker(p.workers[uid]) {
 			kept = append(kept, uid)
 		}
 	}
@@ -235,15 +235,15 @@ func (p *podWorkers) forget(w *podWorker) {
 	delete(p.workers, w.uid)
 }
 
-func (p *podWorkers) removeTerminated(w *podWorker) bool {
+func (p *podWorkers) removeTerminatedWorker(w *podWorker) bool {
 	if !w.finished {
 		w.deleted = true
 		if w.started {
 			if !w.terminating {
 				w.terminating, w.cause = true, w.active.cause
-				w.gracePeriod = effectiveGracePeriod(w.gracePeriod, w.active.pod, nil)
+				w.gracePeriod = calculateEffectiveGracePeriod(w.gracePeriod, w.active.pod, nil)
 			}
-			p.requeueLast(w)
+			p.requeueLastPodUpdate(w)
 			return false
 		}
 		w.closed = true
@@ -259,9 +259,9 @@ func (p *podWorkers) couldBeProbed(uid types.UID) bool {
 	return ok && !w.terminated
 }
 
-// terminate has a worker of its own end a pod that only the runtime knows.
-func (p *podWorkers) terminate(r *runtimePod) {
-	pod := r.apiPod()
+// terminateRuntimePod has a worker of its own end a pod that only the runtime knows.
+func (p *podWorkers) terminateRuntimePod(r *runtimePod) {
+	pod := r.toAPIPod()
 	w := p.newWorker(pod)
 	w.orphan, w.deleted, w.terminating = r, true, true
 	w.pending = &podUpdate{typ: syncKill, pod: pod, cause: p.k.started}
@@ -282,7 +282,7 @@ func (p *podWorkers) loop(proc *sim.Proc, w *podWorker) {
 			continue
 		}
 		if w.orphan != nil {
-			if p.terminateOrphan(proc, w) {
+			if p.syncTerminatingRuntimePod(proc, w) {
 				return
 			}
 			continue
@@ -354,13 +354,13 @@ func (p *podWorkers) complete(proc *sim.Proc, w *podWorker, work workType, did s
 	case work == workTerminating && !did.err:
 		w.terminated, w.mark = true, nil
 		p.k.volumes.unmount(w.active.pod)
-		w.tellKillers()
-		p.requeueLast(w)
+		w.notifyTerminated()
+		p.requeueLastPodUpdate(w)
 	case did.terminal:
 		w.terminating = true
-		p.requeueLast(w)
+		p.requeueLastPodUpdate(w)
 	default:
-		delay = p.jitter(w, p.untilRequeue(did))
+		delay = p.jitter(w, p.requeueDelay(did))
 	}
 	p.k.workQueue.enqueue(w.uid, proc.Now()+delay)
 	if w.pending != nil {
@@ -368,8 +368,8 @@ func (p *podWorkers) complete(proc *sim.Proc, w *podWorker, work workType, did s
 	}
 }
 
-// untilRequeue returns after which time the pod is synced even if nothing happens.
-func (p *podWorkers) untilRequeue(did syncResult) time.Duration {
+// requeueDelay returns after which time the pod is synced even if nothing happens.
+func (p *podWorkers) requeueDelay(did syncResult) time.Duration {
 	resync := cmp.Or(p.k.settings.SyncFrequency, syncFrequency)
 	switch {
 	case !did.err:
@@ -420,16 +420,16 @@ func (w *podWorker) waitUntilTerminated(p *sim.Proc, deadline time.Duration) boo
 	if w.terminated {
 		return true
 	}
-	w.killers = append(w.killers, p)
+	w.terminationWaiters = append(w.terminationWaiters, p)
 	p.WakeAt(deadline)
 	p.Park()
-	w.killers = slices.DeleteFunc(w.killers, func(k *sim.Proc) bool { return k == p })
+	w.terminationWaiters = slices.DeleteFunc(w.terminationWaiters, func(k *sim.Proc) bool { return k == p })
 	return w.terminated
 }
 
-// tellKillers wakes those who wait until the pod has terminated.
-func (w *podWorker) tellKillers() {
-	for _, p := range w.killers {
+// notifyTerminated wakes those who wait until the pod has terminated.
+func (w *podWorker) notifyTerminated() {
+	for _, p := range w.terminationWaiters {
 		p.Interrupt()
 	}
 }
@@ -441,8 +441,8 @@ func priorityOf(pod *v1.Pod) int32 {
 	return *pod.Spec.Priority
 }
 
-// setDisrupted says in the status of a pod why the kubelet ends it.
-func setDisrupted(pod *v1.Pod, s *v1.PodStatus, reason, message string) {
+// setDisruptionTarget says in the status of a pod why the kubelet ends it.
+func setDisruptionTarget(pod *v1.Pod, s *v1.PodStatus, reason, message string) {
 	s.Reason, s.Message = reason, message
 	status.SetCondition(s, v1.PodCondition{
 		Type: v1.DisruptionTarget, ObservedGeneration: pod.Generation, Status: v1.ConditionTrue,

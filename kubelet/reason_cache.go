@@ -4,8 +4,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// startKey is a container of a pod.
-type startKey struct {
+// containerKey is a container of a pod.
+type containerKey struct {
 	uid  types.UID
 	name string
 }

@@ -122,8 +122,8 @@ func (s *podStatus) running() runtimePod {
 	return r
 }
 
-// apiPod returns what can be said of the pod.
-func (r *runtimePod) apiPod() *v1.Pod {
+// toAPIPod returns what can be said of the pod.
+func (r *runtimePod) toAPIPod() *v1.Pod {
 	pod := &v1.Pod{}
 	pod.UID = r.uid
 	for _, s := range r.sandboxes {
