@@ -119,9 +119,9 @@ func (k *Kubelet) pullImages(p *sim.Proc) {
 	for {
 		r := k.puller.Recv(p)
 		start := p.Now()
-		r.err = k.do(p, fakeruntime.Call{Method: fakeruntime.PullImage, PodUID: r.podUID, Image: r.image})
+		r.err = k.call(p, fakeruntime.Call{Method: fakeruntime.PullImage, PodUID: r.podUID, Image: r.image})
 		if r.err == nil {
-			k.do(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, Image: r.image})
+			k.call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, Image: r.image})
 		}
 		r.took = p.Now() - start
 		r.proc.Wake()
@@ -135,7 +135,7 @@ const imageListPeriod = 30 * time.Second
 // listImages is the image manager's refresh of its list of images; nothing waits for it.
 func (k *Kubelet) listImages(p *sim.Proc) {
 	for {
-		k.do(p, fakeruntime.Call{Method: fakeruntime.ListImages})
+		k.call(p, fakeruntime.Call{Method: fakeruntime.ListImages})
 		p.Sleep(imageListPeriod)
 	}
 }

@@ -29,7 +29,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// Options say what a Kubelet works with.
+// Options configure a Kubelet. Sim, Trace, Now, Wall, Runtime and API must be set.
 type Options struct {
 	Sim     *sim.Sim
 	Trace   *trace.Recorder
@@ -48,7 +48,7 @@ type Options struct {
 	FullLists, EveryTick bool
 }
 
-// Kubelet is one run of the kubelet, from its start on.
+// Kubelet is one run of the kubelet, from its start until its processes end.
 type Kubelet struct {
 	sim      *sim.Sim
 	trace    *trace.Recorder
@@ -92,8 +92,7 @@ type Kubelet struct {
 	imageBackOff *imageBackOff
 }
 
-// New returns a kubelet that starts now: its tickers have their phase from this moment. Start starts
-// its processes.
+// New returns a kubelet. Start starts its processes, which must happen at the same instant.
 func New(o Options) *Kubelet {
 	if o.Disk == nil {
 		o.Disk = NewDisk()
@@ -133,7 +132,7 @@ func New(o Options) *Kubelet {
 	return k
 }
 
-// Start starts the kubelet's processes. All its tickers begin at this instant.
+// Start starts the processes of the kubelet. All tickers begin at this instant.
 func (k *Kubelet) Start() {
 	k.sim.Go("container GC", k.garbageCollect)
 	k.sim.Go("image puller", k.pullImages)
@@ -199,8 +198,9 @@ func (k *Kubelet) syncLoop(p *sim.Proc, cases []sim.Case) {
 // a value, the chooser picks one (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) syncLoopIteration(p *sim.Proc, cases []sim.Case) { p.Select(cases...) }
 
-// handleConfig does what a change of the wanted pods asks for (the Handle functions of kubelet.go at
-// v1.37.0). Several are added in the order of their creation.
+// handleConfig handles a change of the pods that should run. Added pods are handled in the order of their creation
+// (HandlePodAdditions, HandlePodUpdates, HandlePodRemoves and HandlePodReconcile in pkg/kubelet/kubelet.go at
+// v1.37.0).
 func (k *Kubelet) handleConfig(_ *sim.Proc, u configUpdate) {
 	k.sourceReady = true
 	if u.op == configAdd {
@@ -216,17 +216,17 @@ func (k *Kubelet) handleConfig(_ *sim.Proc, u configUpdate) {
 		switch u.op {
 		case configAdd:
 			if k.canAdmit(pod, step) {
-				k.workers.update(podUpdate{typ: syncCreate, pod: pod, cause: step})
+				k.workers.updatePod(podUpdate{typ: syncCreate, pod: pod, cause: step})
 			}
 		case configUpdated, configDelete:
-			k.workers.update(podUpdate{typ: syncUpdate, pod: pod, cause: step})
+			k.workers.updatePod(podUpdate{typ: syncUpdate, pod: pod, cause: step})
 		case configRemove:
 			k.podManager.remove(pod.UID)
 			delete(k.disk.admitted, pod.UID)
-			k.workers.update(podUpdate{typ: syncKill, pod: pod, cause: step})
+			k.workers.updatePod(podUpdate{typ: syncKill, pod: pod, cause: step})
 		case configReconcile:
 			if status.NeedToReconcilePodReadiness(pod) {
-				k.workers.update(podUpdate{typ: syncSync, pod: pod, cause: step})
+				k.workers.updatePod(podUpdate{typ: syncSync, pod: pod, cause: step})
 			}
 			if isEvicted(pod) {
 				k.deletor.remove(k.cache.get(pod.UID), "", 0)
@@ -235,18 +235,21 @@ func (k *Kubelet) handleConfig(_ *sim.Proc, u configUpdate) {
 	}
 }
 
+// handlePLEG syncs the pod that an event of the PLEG is about, and queues its dead containers for removal
+// (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) handlePLEG(_ *sim.Proc, e plegEvent) {
 	if pod, ok := k.podManager.GetPodByUID(e.uid); ok && e.typ != containerRemoved {
 		cause := k.causeOfRelist(pod.UID)
 		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: "PLEG", Message: string(e.typ) + " " + e.id}, cause)
-		k.workers.update(podUpdate{typ: syncSync, pod: pod, cause: step})
+		k.workers.updatePod(podUpdate{typ: syncSync, pod: pod, cause: step})
 	}
 	if e.typ == containerDied {
 		k.deletor.cleanUpContainersInPod(e.uid, e.id)
 	}
 }
 
-// handleSyncTick hands the pods whose time has come to their workers.
+// handleSyncTick hands the pods that are due to their workers, in any order (HandlePodSyncs in
+// pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) handleSyncTick(*sim.Proc) {
 	due := k.getPodsToSync()
 	choose.Shuffle(k.sim, "sync tick", due)
@@ -254,7 +257,7 @@ func (k *Kubelet) handleSyncTick(*sim.Proc) {
 		if pod, ok := k.podManager.GetPodByUID(uid); ok {
 			cause := k.causeOfLastSync(uid)
 			step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: "SYNC"}, cause)
-			k.workers.update(podUpdate{typ: syncSync, pod: pod, cause: step})
+			k.workers.updatePod(podUpdate{typ: syncSync, pod: pod, cause: step})
 		}
 	}
 }
@@ -290,30 +293,32 @@ func (k *Kubelet) handleStartup(_ *sim.Proc, u results.Update) {
 	k.handleProbeSync(u, "startup")
 }
 
-// handleHousekeeping cleans up, once the API server has sent the pods of the node.
+// handleHousekeeping cleans up after pods that are gone. It does nothing until the sync loop has handled the first
+// list of pods.
 func (k *Kubelet) handleHousekeeping(p *sim.Proc) {
 	if k.sourceReady {
 		k.handlePodCleanups(p)
 	}
 }
 
-// handleProbeSync syncs a pod whose probe result has changed.
+// handleProbeSync syncs the pod of a probe result that has changed (function of that name in pkg/kubelet/kubelet.go
+// at v1.37.0).
 func (k *Kubelet) handleProbeSync(u results.Update, probe string) {
 	if pod, ok := k.podManager.GetPodByUID(u.PodUID); ok {
 		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: u.Cause, Pod: podName(pod), Reason: probe, Message: u.Result.String()}, u.Cause)
-		k.workers.update(podUpdate{typ: syncSync, pod: pod, cause: step})
+		k.workers.updatePod(podUpdate{typ: syncSync, pod: pod, cause: step})
 	}
 }
 
-// What is said of a pod that comes while the node is shut down
+// The status and event of a pod that arrives while the node shuts down
 // (pkg/kubelet/nodeshutdown/nodeshutdown_manager.go at v1.37.0).
 const (
 	notAdmittedReason = "NodeShutdown"
 	notAdmittedWhy    = "Pod was rejected as the node is shutting down."
 )
 
-// canAdmit reports whether a new pod may run. The node takes none while it is shutting down; one that was rejected has failed
-// (HandlePodAdditions and rejectPod in pkg/kubelet/kubelet.go at v1.37.0).
+// canAdmit reports whether a new pod may run. A node that shuts down rejects new pods, and a rejected pod fails
+// (HandlePodAdditions in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) canAdmit(pod *v1.Pod, cause int64) bool {
 	w, known := k.workers.workers[pod.UID]
 	if known && w.terminating || status.IsTerminal(pod.Status.Phase) {
@@ -327,6 +332,7 @@ func (k *Kubelet) canAdmit(pod *v1.Pod, cause int64) bool {
 	return true
 }
 
+// rejectPod sets the status of a pod to Failed (function of that name in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) rejectPod(pod *v1.Pod, cause int64) {
 	k.rejected = append(k.rejected, pod.UID)
 	k.podEvent(pod, v1.EventTypeWarning, notAdmittedReason, notAdmittedWhy, cause)
@@ -335,15 +341,15 @@ func (k *Kubelet) rejectPod(pod *v1.Pod, cause int64) {
 	}, cause)
 }
 
-// isNotAdmitted reports whether changes of a pod do not matter as it was not admitted (HandlePodUpdates and HandlePodReconcile
-// in pkg/kubelet/kubelet.go at v1.37.0).
+// isNotAdmitted reports whether the kubelet ignores changes of a pod because it did not admit the pod
+// (HandlePodUpdates and HandlePodReconcile in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) isNotAdmitted(pod *v1.Pod) bool {
 	return k.profile.UpdateNeedsAdmission && !k.disk.admitted[pod.UID]
 }
 
-// syncPod brings a pod towards what is wanted: status first, computed before probe workers exist the
-// first time, then the probe workers, then the containers (SyncPod in pkg/kubelet/kubelet.go at
-// v1.37.0).
+// syncPod moves a pod towards its specification: it computes and stores the status, adds the probe workers, and
+// then starts and stops containers. The first status of a pod is computed before its probe workers exist (SyncPod
+// in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) syncResult {
 	api, cause := k.generateAPIPodStatus(p, u, s, false)
 	s.ips = ipsOf(api)
@@ -363,13 +369,13 @@ func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) 
 	restarting := status.FindCondition(api, podutil.AllContainersRestarting)
 	did := k.syncPodContainers(p, u, s, restarting != nil && restarting.Status == v1.ConditionTrue)
 	if did.reset && !did.err {
-		k.workers.update(podUpdate{typ: syncUpdate, pod: u.pod, cause: u.cause}) // they are started without delay
+		k.workers.updatePod(podUpdate{typ: syncUpdate, pod: u.pod, cause: u.cause}) // they are started without delay
 	}
 	return did
 }
 
-// networkReady reports whether a pod can have a network, and leaves an event if not. A pod in the node's network needs
-// none (SyncPod in kubelet.go at v1.37.0).
+// networkReady reports whether the network of a pod is ready, and records an event if it is not. Pods in the
+// network of the host are always ready (SyncPod in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) networkReady(pod *v1.Pod, cause int64) bool {
 	why := k.runtimeState.networkError
 	if why == "" || pod.Spec.HostNetwork {
@@ -379,6 +385,7 @@ func (k *Kubelet) networkReady(pod *v1.Pod, cause int64) bool {
 	return false
 }
 
+// ipsOf returns the IP addresses in a pod status.
 func ipsOf(s *v1.PodStatus) []string {
 	var ips []string
 	for _, ip := range s.PodIPs {
@@ -387,8 +394,9 @@ func ipsOf(s *v1.PodStatus) []string {
 	return ips
 }
 
-// syncTerminatingPod stops what runs of a pod and stores how it ended, and reports whether it could. Readiness is probed
-// until the containers are gone (SyncTerminatingPod in kubelet.go at v1.37.0).
+// syncTerminatingPod stops the containers of a pod and stores how they ended. It reports false if a container could
+// not be stopped or inspected. Readiness probes go on until the containers have stopped (SyncTerminatingPod in
+// pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) bool {
 	u.cause = w.cause
 	api, cause := k.generateAPIPodStatus(p, u, s, false)
@@ -412,18 +420,21 @@ func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *
 	return true
 }
 
+// failedToKill records the event of a pod that could not be stopped.
 func (k *Kubelet) failedToKill(u podUpdate, err error) {
 	k.podEvent(u.pod, v1.EventTypeWarning, "FailedKillPod", fmt.Sprintf("error killing pod: %v", err), u.cause)
 }
 
-// orphanGrace is the grace period of a pod that the kubelet has no specification of.
+// orphanGrace is the grace period, in seconds, of a pod that only the runtime knows (SyncTerminatingRuntimePod in
+// pkg/kubelet/kubelet.go at v1.37.0).
 const orphanGrace = int64(1)
 
-// syncTerminatingRuntimePod ends what runs of such a pod, and forgets it. If that fails, the next housekeeping has it tried again
-// (SyncTerminatingRuntimePod in kubelet.go at v1.37.0).
+// syncTerminatingRuntimePod stops a pod that only the runtime knows, and removes its worker. If this fails, it
+// returns false and the next housekeeping tries again (SyncTerminatingRuntimePod in pkg/kubelet/kubelet.go at
+// v1.37.0).
 func (p *podWorkers) syncTerminatingRuntimePod(proc *sim.Proc, w *podWorker) bool {
 	grace := orphanGrace
-	u, _ := p.take(w)
+	u, _ := p.startPodSync(w)
 	if err := p.k.killPod(proc, u, *w.orphan, &grace); err != nil {
 		p.k.failedToKill(u, err)
 		return false
@@ -433,8 +444,8 @@ func (p *podWorkers) syncTerminatingRuntimePod(proc *sim.Proc, w *podWorker) boo
 	return true
 }
 
-// syncTerminatedPod stores the last status of a pod that has no running container. The status manager
-// may get to the pod between the two (SyncTerminatedPod in kubelet.go at v1.37.0).
+// syncTerminatedPod stores the final status of a pod without running containers. The status manager can sync the
+// pod between the two writes (SyncTerminatedPod in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) syncTerminatedPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) {
 	u.cause = cmp.Or(w.cause, u.cause)
 	api, cause := k.generateAPIPodStatus(p, u, s, true)
@@ -445,8 +456,9 @@ func (k *Kubelet) syncTerminatedPod(p *sim.Proc, w *podWorker, u podUpdate, s *p
 	k.status.TerminatePod(u.pod, u.cause)
 }
 
-// onPodSandboxReady is a read and a write of the stored status that nothing keeps together: what is
-// stored in between is lost until the next sync (OnPodSandboxReady in kubelet.go at v1.37.0).
+// onPodSandboxReady sets the condition PodReadyToStartContainers in the stored status. It reads and writes the
+// status without a lock around both, so a status that is stored in between is lost until the next sync
+// (OnPodSandboxReady in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) onPodSandboxReady(p *sim.Proc, u podUpdate) {
 	stored, ok := k.status.GetPodStatus(u.pod.UID)
 	if !ok {
@@ -467,6 +479,7 @@ func (k *Kubelet) onPodSandboxReady(p *sim.Proc, u podUpdate) {
 	k.status.SetPodStatus(u.pod, s, u.cause)
 }
 
+// Checks of the container runtime.
 const (
 	// runtimeCheckPeriod is from one look at the runtime's status to the next, and runtimeThreshold how long it may
 	// not have been well (pkg/kubelet/kubelet.go at v1.37.0).
@@ -476,14 +489,15 @@ const (
 	networkNotReady = "network is not ready"
 )
 
-// updateRuntimeUp asks the runtime now and every five seconds how it is. Without an answer all is as it was before
-// (updateRuntimeUp in kubelet.go at v1.37.0). The call takes no time and so needs no process.
+// updateRuntimeUp checks the status of the container runtime now and every five seconds. If the call fails, the
+// previous status stays (updateRuntimeUp in pkg/kubelet/kubelet.go at v1.37.0). The call takes no virtual time, so
+// a timer is enough.
 func (k *Kubelet) updateRuntimeUp() {
 	var timer *sim.Timer
 	check := func() {
 		op := k.runtime.Answer(fakeruntime.Call{Method: fakeruntime.Status})
 		if op.Err == nil {
-			k.runtimeState.take(k.sim.Now(), op.Conditions)
+			k.runtimeState.update(k.sim.Now(), op.Conditions)
 		}
 		k.runtime.Release(op)
 		k.sim.Set(timer, k.sim.Now()+runtimeCheckPeriod)
@@ -492,15 +506,15 @@ func (k *Kubelet) updateRuntimeUp() {
 	check()
 }
 
-// monotonic is the node's other clock, which steps do not change.
+// monotonic returns the time of the node's monotonic clock, which clock steps do not change.
 func (k *Kubelet) monotonic() time.Time { return k.wall(k.sim.Now()) }
 
-// since returns how long ago a time was that the runtime has told: by the wall clock, as such a time has no reading of
-// the other one. It is negative after the clock was set back.
+// since returns the time that has passed since a timestamp of the runtime. Runtime timestamps have no monotonic
+// reading, so the result follows the wall clock and is negative after the clock was set back.
 func (k *Kubelet) since(t time.Duration) time.Duration { return k.now().Sub(k.wall(t)) }
 
-// note writes an internal record about now, if those are kept, and returns its step, or else the step
-// that is to stand for it.
+// note writes an internal record about the present instant and returns its step. If the recorder does not keep
+// records of this kind, note returns the first of the other steps, or 0.
 func (k *Kubelet) note(r trace.Record, otherwise ...int64) int64 {
 	if k.trace.Wants(r.Kind) {
 		r.T = k.sim.Now()
@@ -512,12 +526,13 @@ func (k *Kubelet) note(r trace.Record, otherwise ...int64) int64 {
 	return 0
 }
 
-// ContainerEvent leaves an event about a container of a pod.
+// ContainerEvent records an event about a container of a pod.
 func (k *Kubelet) ContainerEvent(pod *v1.Pod, container, eventType, reason, message string, cause int64) {
 	k.event(pod, container, eventType, reason, message, cause)
 }
 
-// event does the same, for a container or the whole pod, and returns the step of the record.
+// event records an event about a container, or about the whole pod if container is empty, and returns the step of
+// the record.
 func (k *Kubelet) event(pod *v1.Pod, container, eventType, reason, message string, cause int64) int64 {
 	return k.trace.Add(trace.Record{
 		T: k.sim.Now(), Kind: trace.Event, Cause: cause, Pod: pod.Namespace + "/" + pod.Name, Container: container,
@@ -525,11 +540,13 @@ func (k *Kubelet) event(pod *v1.Pod, container, eventType, reason, message strin
 	})
 }
 
+// podEvent records an event about a pod and returns the step of the record.
 func (k *Kubelet) podEvent(pod *v1.Pod, eventType, reason, message string, cause int64) int64 {
 	return k.event(pod, "", eventType, reason, message, cause)
 }
 
+// podName returns NAMESPACE/NAME of a pod.
 func podName(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
 
-// formatPod names a pod as messages do (pkg/kubelet/util/format/pod.go at v1.37.0).
+// formatPod returns the name of a pod as messages show it (pkg/kubelet/util/format/pod.go at v1.37.0).
 func formatPod(pod *v1.Pod) string { return fmt.Sprintf("%s_%s(%s)", pod.Name, pod.Namespace, pod.UID) }

@@ -44,9 +44,9 @@ func (k *Kubelet) listRunning(p *sim.Proc) ([]*runtimePod, error) {
 	if k.knowsAll {
 		scope.OnlyChanged, scope.Since, scope.AndOthers = true, k.runtime.Generation(), k.full
 	}
-	running, err := k.list(p, scope)
+	running, err := k.getPods(p, scope)
 	if err == nil && p.Now()-start > runtimeCachePeriod {
-		running, err = k.list(p, scope)
+		running, err = k.getPods(p, scope)
 	}
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (k *Kubelet) finishRejectedPods() {
 		}
 		ends := pod.DeletionTimestamp != nil && status.IsTerminal(pod.Status.Phase)
 		if ends {
-			k.workers.update(podUpdate{typ: syncKill, pod: pod, cause: k.podManager.wanted[uid]})
+			k.workers.updatePod(podUpdate{typ: syncKill, pod: pod, cause: k.podManager.wanted[uid]})
 		}
 		return ends
 	})

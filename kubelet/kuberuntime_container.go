@@ -69,7 +69,7 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 		return &startReason{reason, fakeruntime.Description(err), 0}
 	}
 	// The image's user is looked up for the container's configuration.
-	if err := k.do(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image}); err != nil {
+	if err := k.call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image}); err != nil {
 		return fails("CreateContainerConfigError", err)
 	}
 	_, stopSignal := podutil.StopSignal(c)
@@ -85,7 +85,7 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 		created, started = "Container created", "Container started"
 	}
 	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Created", created, u.cause)
-	if err := k.do(p, fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: id, Cause: u.cause}); err != nil {
+	if err := k.call(p, fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: id, Cause: u.cause}); err != nil {
 		// Events of one container name it in place of its ID, so that they are alike (recordContainerEvent).
 		k.failedToStart(u, c, strings.ReplaceAll(fakeruntime.Description(err), id, c.Name))
 		return &startReason{"RunContainerError", fakeruntime.Description(err), 0}
@@ -161,7 +161,7 @@ func (k *Kubelet) killContainer(p *sim.Proc, pod *v1.Pod, kill containerKill, ov
 	}
 	grace -= k.executePreStopHook(p, pod, kill, grace)
 	grace -= order.waitForTurn(p, kill.container.Name, grace)
-	err := k.do(p, fakeruntime.Call{
+	err := k.call(p, fakeruntime.Call{
 		Method: fakeruntime.StopContainer, ContainerID: kill.container.ID, GraceSeconds: max(grace, minimumGracePeriod),
 		StopReason: string(kill.reason), Cause: kill.cause,
 	})
@@ -346,5 +346,5 @@ func (k *Kubelet) removeContainer(p *sim.Proc, id string) {
 	if err != nil || k.runtime.Call(p, status).Err != nil {
 		return
 	}
-	k.do(p, fakeruntime.Call{Method: fakeruntime.RemoveContainer, ContainerID: id})
+	k.call(p, fakeruntime.Call{Method: fakeruntime.RemoveContainer, ContainerID: id})
 }

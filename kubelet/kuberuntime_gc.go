@@ -93,8 +93,8 @@ func (k *Kubelet) evictSandboxes(p *sim.Proc) {
 		}
 		for i := len(pod.sandboxes) - 1; i >= keep; i-- {
 			if s := pod.sandboxes[i]; !s.Ready && !used[s.ID] {
-				if k.do(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID}) == nil {
-					k.do(p, fakeruntime.Call{Method: fakeruntime.RemovePodSandbox, SandboxID: s.ID})
+				if k.call(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID}) == nil {
+					k.call(p, fakeruntime.Call{Method: fakeruntime.RemovePodSandbox, SandboxID: s.ID})
 				}
 			}
 		}

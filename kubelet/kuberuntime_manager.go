@@ -30,20 +30,20 @@ type listing struct {
 	timestamp  time.Duration
 }
 
-// list makes the two list calls, one after the other, over what scope says. The time is taken before
+// getPods makes the two list calls, one after the other, over what scope says. The time is taken before
 // them (getPods in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
-func (k *Kubelet) list(p *sim.Proc, scope fakeruntime.Call) (listing, error) {
+func (k *Kubelet) getPods(p *sim.Proc, scope fakeruntime.Call) (listing, error) {
 	l := listing{timestamp: p.Now()}
 	scope.Method = fakeruntime.ListPodSandbox
-	if err := l.take(k, k.runtime.Call(p, scope)); err != nil {
+	if err := l.add(k, k.runtime.Call(p, scope)); err != nil {
 		return l, err
 	}
 	scope.Method = fakeruntime.ListContainers
-	return l, l.take(k, k.runtime.Call(p, scope))
+	return l, l.add(k, k.runtime.Call(p, scope))
 }
 
-// take moves the answer of one of the calls into the listing.
-func (l *listing) take(k *Kubelet, op *fakeruntime.Op) error {
+// add moves the answer of one of the calls into the listing.
+func (l *listing) add(k *Kubelet, op *fakeruntime.Op) error {
 	if op.Call.Method == fakeruntime.ListPodSandbox {
 		l.sandboxes, l.sooner = op.Sandboxes, op.Changed
 	} else {
@@ -82,8 +82,8 @@ func (l listing) pods() []*runtimePod {
 	return pods
 }
 
-// do makes a call of whose answer only the error matters.
-func (k *Kubelet) do(p *sim.Proc, c fakeruntime.Call) error {
+// call makes a call of whose answer only the error matters.
+func (k *Kubelet) call(p *sim.Proc, c fakeruntime.Call) error {
 	op := k.runtime.Call(p, c)
 	err := op.Err
 	k.runtime.Release(op)
@@ -289,7 +289,7 @@ func (k *Kubelet) resetContainers(p *sim.Proc, u podUpdate, containers []fakerun
 				return false
 			}
 		}
-		if k.do(p, fakeruntime.Call{Method: fakeruntime.RemoveContainer, ContainerID: c.ID, KeepLogs: true}) != nil {
+		if k.call(p, fakeruntime.Call{Method: fakeruntime.RemoveContainer, ContainerID: c.ID, KeepLogs: true}) != nil {
 			return false
 		}
 	}
@@ -379,7 +379,7 @@ func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *i
 	}
 	var notStopped error
 	for _, s := range running.sandboxes {
-		if err := k.do(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID, Cause: u.cause}); err != nil {
+		if err := k.call(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID, Cause: u.cause}); err != nil {
 			notStopped = syncResultError("KillPodSandbox", string(u.pod.UID), "KillPodSandboxError", err)
 		}
 	}
@@ -433,13 +433,13 @@ func (k *Kubelet) listAndInspect(p *sim.Proc, uid types.UID) *podStatus {
 	s := &podStatus{timestamp: p.Now()}
 	scope := fakeruntime.Call{Method: fakeruntime.ListPodSandbox, PodUID: string(uid)}
 	l := listing{}
-	err := l.take(k, k.runtime.Call(p, scope))
+	err := l.add(k, k.runtime.Call(p, scope))
 	if err == nil {
 		err = k.getSandboxStatuses(p, s, slices.SortedStableFunc(slices.Values(l.sandboxes), newerSandbox))
 	}
 	return s.unless(err, func() error {
 		scope.Method = fakeruntime.ListContainers
-		if err := l.take(k, k.runtime.Call(p, scope)); err != nil {
+		if err := l.add(k, k.runtime.Call(p, scope)); err != nil {
 			return err
 		}
 		return k.getPodContainerStatuses(p, s, l.containers)
@@ -479,7 +479,7 @@ func (k *Kubelet) getPodStatusNow(p *sim.Proc, uid types.UID) *podStatus {
 	if !k.profile.InspectUsesListing {
 		return k.listAndInspect(p, uid)
 	}
-	l, err := k.list(p, fakeruntime.Call{PodUID: string(uid)})
+	l, err := k.getPods(p, fakeruntime.Call{PodUID: string(uid)})
 	if err != nil {
 		return &podStatus{err: err}
 	}

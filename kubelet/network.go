@@ -26,7 +26,7 @@ func (k *Kubelet) Connect(p *sim.Proc, c prober.Connection) prober.Reply {
 	}
 	switch {
 	case op.Reply == fakeruntime.Answered:
-		take(&reply, op.Answer, c)
+		fillReply(&reply, op.Answer, c)
 	case reply.HungUp && op.Answer != nil:
 		reply.TransportError = op.Answer.TransportError
 	case k.timesOutFirst(p, &reply, c, deadline):
@@ -43,8 +43,8 @@ func (k *Kubelet) timesOutFirst(p *sim.Proc, reply *prober.Reply, c prober.Conne
 	return lost && c.Timeout > 0 && p.Now() == deadline && k.sim.Race("timeout or exit: "+p.Name(), 2) == 1
 }
 
-// take moves what was answered into a reply.
-func take(reply *prober.Reply, a *fakeruntime.Answer, c prober.Connection) {
+// fillReply moves what was answered into a reply.
+func fillReply(reply *prober.Reply, a *fakeruntime.Answer, c prober.Connection) {
 	if reply.TransportError = a.TransportError; reply.TransportError != "" {
 		return
 	}
