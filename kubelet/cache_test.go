@@ -30,19 +30,28 @@ func TestNewerThan(t *testing.T) {
 		want  string
 	}{
 		{"nothing is known", nil, nil, "waits for ever"},
-		{"older", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(before)); c.setTime(virtual.At(before)) }, nil, "waits for ever"},
-		{"as new", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(same)); c.setTime(virtual.At(same)) }, nil, "waits for ever"},
+		{"older", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(before)); c.updateTime(virtual.At(before)) }, nil, "waits for ever"},
+		{"as new", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(same)); c.updateTime(virtual.At(same)) }, nil, "waits for ever"},
 		{"newer", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(after)) }, nil, "0s"},
-		{"observed, newer", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(before)); c.setObserved("a", virtual.At(after)) }, nil, "0s"},
-		{"observed, as new", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(before)); c.setObserved("a", virtual.At(same)) }, nil, "waits for ever"},
-		{"all newer, the pod unknown", func(c *podCache) { c.setTime(virtual.At(after)) }, nil, "0s"},
-		{"all newer, the pod older", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(before)); c.setTime(virtual.At(after)) }, nil, "0s"},
-		{"observed, the pod unknown", func(c *podCache) { c.setObserved("a", virtual.At(after)) }, nil, "waits for ever"},
-		{"another pod", nil, func(c *podCache) { c.set("b", &podStatus{}, virtual.At(after)); c.setObserved("b", virtual.At(after)) }, "waits for ever"},
+		{"observed, newer", func(c *podCache) {
+			c.set("a", &podStatus{}, virtual.At(before))
+			c.setObservedTime("a", virtual.At(after))
+		}, nil, "0s"},
+		{"observed, as new", func(c *podCache) {
+			c.set("a", &podStatus{}, virtual.At(before))
+			c.setObservedTime("a", virtual.At(same))
+		}, nil, "waits for ever"},
+		{"all newer, the pod unknown", func(c *podCache) { c.updateTime(virtual.At(after)) }, nil, "0s"},
+		{"all newer, the pod older", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(before)); c.updateTime(virtual.At(after)) }, nil, "0s"},
+		{"observed, the pod unknown", func(c *podCache) { c.setObservedTime("a", virtual.At(after)) }, nil, "waits for ever"},
+		{"another pod", nil, func(c *podCache) {
+			c.set("b", &podStatus{}, virtual.At(after))
+			c.setObservedTime("b", virtual.At(after))
+		}, "waits for ever"},
 		{"then older", nil, func(c *podCache) { c.set("a", &podStatus{}, virtual.At(before)) }, "waits for ever"},
 		{"then as new", nil, func(c *podCache) { c.set("a", &podStatus{}, virtual.At(same)) }, "1s"},
-		{"then observed as new", nil, func(c *podCache) { c.setObserved("a", virtual.At(same)) }, "1s"},
-		{"then all as new", nil, func(c *podCache) { c.setTime(virtual.At(same)) }, "1s"},
+		{"then observed as new", nil, func(c *podCache) { c.setObservedTime("a", virtual.At(same)) }, "1s"},
+		{"then all as new", nil, func(c *podCache) { c.updateTime(virtual.At(same)) }, "1s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := sim.New(sim.Options{})
@@ -112,7 +121,7 @@ func TestWorkQueue(t *testing.T) {
 			"enqueue": func(t *rapid.T) {
 				uid := types.UID(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "pod"))
 				at := now + time.Duration(rapid.IntRange(0, 5).Draw(t, "in"))
-				q.enqueue(uid, virtual.At(at))
+				q.enqueue(uid, at)
 				model[uid] = at
 			},
 			"take": func(t *rapid.T) {
@@ -127,7 +136,7 @@ func TestWorkQueue(t *testing.T) {
 				if len(want) > 0 && !q.ready(virtual.At(now)) {
 					t.Fatalf("%v are due at %d and the queue says that it is not ready", want, now)
 				}
-				got := q.take(virtual.At(now))
+				got := q.getWork(virtual.At(now))
 				slices.Sort(want)
 				slices.Sort(got)
 				if !slices.Equal(got, want) {
@@ -141,10 +150,10 @@ func TestWorkQueue(t *testing.T) {
 func TestWorkQueueIsStrict(t *testing.T) {
 	q := newWorkQueue()
 	q.enqueue("a", 5)
-	if q.ready(5) || q.take(5) != nil {
+	if q.ready(5) || q.getWork(5) != nil {
 		t.Error("a pod is due at its very time, want after it")
 	}
-	if !q.ready(6) || len(q.take(6)) != 1 || q.ready(7) {
+	if !q.ready(6) || len(q.getWork(6)) != 1 || q.ready(7) {
 		t.Error("a pod is not due once after its time")
 	}
 }

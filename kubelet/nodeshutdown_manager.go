@@ -5,7 +5,6 @@ import (
 
 	"probesim.dev/kube/kubeletconfig"
 	"probesim.dev/sim"
-	"probesim.dev/sim/choose"
 )
 
 // What the node shutdown manager says (pkg/kubelet/nodeshutdown/nodeshutdown_manager.go at v1.37.0).
@@ -53,18 +52,6 @@ func (k *Kubelet) shutdownGroups() []shutdownGroup {
 	return groups
 }
 
-// activePods returns the pods that have not come to their end, in any order.
-func (k *Kubelet) activePods() []*v1.Pod {
-	var active []*v1.Pod
-	for _, pod := range k.podManager.list() {
-		if !k.isPodInactive(pod) {
-			active = append(active, pod)
-		}
-	}
-	choose.Shuffle(k.sim, "active pods", active)
-	return active
-}
-
 // killGroup ends the pods of a group, each in its own grace period if that is shorter, and waits until all are gone and
 // their volumes unmounted, but no longer than the grace period of the group (killPods in nodeshutdown_manager.go at
 // v1.37.0).
@@ -75,7 +62,7 @@ func (k *Kubelet) killGroup(p *sim.Proc, g shutdownGroup, cause int64) {
 		if own := pod.Spec.TerminationGracePeriodSeconds; own != nil {
 			grace = min(grace, *own)
 		}
-		k.killPodNow("node shutdown", podKill{pod: pod, grace: grace, mark: setShutDown, cause: cause}, func(killer *sim.Proc) {
+		k.killPodNow("node shutdown", podKill{pod: pod, grace: grace, mark: setShutdownStatus, cause: cause}, func(killer *sim.Proc) {
 			if waiting--; waiting > 0 {
 				return
 			}
@@ -92,10 +79,10 @@ func (k *Kubelet) killGroup(p *sim.Proc, g shutdownGroup, cause int64) {
 	over = true
 }
 
-// setShutDown is what the shutdown manager makes of the status of a pod that begins to terminate.
-func setShutDown(pod *v1.Pod, s *v1.PodStatus) {
+// setShutdownStatus is what the shutdown manager makes of the status of a pod that begins to terminate.
+func setShutdownStatus(pod *v1.Pod, s *v1.PodStatus) {
 	if s.Phase != v1.PodSucceeded {
 		s.Phase = v1.PodFailed
 	}
-	setDisrupted(pod, s, shutdownReason, shutdownMessage)
+	setDisruptionTarget(pod, s, shutdownReason, shutdownMessage)
 }

@@ -18,16 +18,6 @@ const (
 	volumePollPeriod = 300 * time.Millisecond // of whoever waits for volumes
 )
 
-// volumes are when the volumes of pods are mounted and unmounted. All volumes of a pod go together, and
-// whatever their kind they take as long as an emptyDir and the delay of the scenario.
-type volumes struct {
-	k         *Kubelet
-	start     virtual.Time
-	disk      *Disk
-	mounted   map[types.UID]virtual.Time
-	unmounted map[types.UID]virtual.Time
-}
-
 // Disk is what a kubelet leaves on the disk of its node for the next one: the volumes that it has mounted, and which pods
 // it has admitted.
 type Disk struct {
@@ -42,13 +32,23 @@ func NewDisk() *Disk {
 	return &Disk{mounted: map[types.UID]virtual.Time{}, admitted: map[types.UID]bool{}, pulls: map[string]bool{}, pulled: map[string]bool{}}
 }
 
+// volumes are when the volumes of pods are mounted and unmounted. All volumes of a pod go together, and
+// whatever their kind they take as long as an emptyDir and the delay of the scenario.
+type volumes struct {
+	k         *Kubelet
+	start     virtual.Time
+	disk      *Disk
+	mounted   map[types.UID]virtual.Time
+	unmounted map[types.UID]virtual.Time
+}
+
 func newVolumes(k *Kubelet, d *Disk) *volumes {
 	return &volumes{k: k, start: k.sim.Now(), disk: d, mounted: map[types.UID]virtual.Time{}, unmounted: map[types.UID]virtual.Time{}}
 }
 
-// nextTurn returns the next turn of the volume manager's loops that sees what happens now. One at this
+// nextLoop returns the next turn of the volume manager's loops that sees what happens now. One at this
 // very instant may come after it.
-func (v *volumes) nextTurn(pod *v1.Pod) virtual.Time {
+func (v *volumes) nextLoop(pod *v1.Pod) virtual.Time {
 	now := v.k.sim.Now()
 	past := (now.Sub(v.start)) % volumeLoopPeriod
 	if past == 0 && v.k.sim.Race("volumes seen in this turn: "+podName(pod), 2) == 1 {
@@ -63,17 +63,17 @@ func (v *volumes) reconciledLater(pod *v1.Pod) time.Duration {
 	return time.Duration(1-v.k.sim.Race("reconciler after populator: "+podName(pod), 2)) * volumeLoopPeriod
 }
 
-// waitForMount waits until the pod's volumes are mounted: the populator finds the pod, the reconciler attaches
+// waitForAttachAndMount waits until the pod's volumes are mounted: the populator finds the pod, the reconciler attaches
 // its volumes and mounts them a turn later, or at once if they are left from before the kubelet's start: then it has
 // found them on the disk and takes them for attached (reconstructVolumes in pkg/kubelet/volumemanager/reconciler at
 // v1.37.0). It reports false if the wait was cancelled.
-func (v *volumes) waitForMount(p *sim.Proc, w *podWorker, pod *v1.Pod) bool {
+func (v *volumes) waitForAttachAndMount(p *sim.Proc, w *podWorker, pod *v1.Pod) bool {
 	if !mountsVolumes(pod) {
 		return true
 	}
 	if _, ok := v.mounted[pod.UID]; !ok {
-		begun := v.nextTurn(pod).Add(v.reconciledLater(pod))
-		if !v.isLeft(pod) {
+		begun := v.nextLoop(pod).Add(v.reconciledLater(pod))
+		if !v.isReconstructed(pod) {
 			begun = begun.Add(volumeLoopPeriod)
 		}
 		v.mounted[pod.UID] = begun.Add(v.k.runtime.PodDelay(fakeruntime.DelayVolumeMount, pod))
@@ -98,8 +98,8 @@ func (v *volumes) isBefore(p *sim.Proc, t virtual.Time, pod *v1.Pod) bool {
 	return p.Now() < t || p.Now() == t && v.k.sim.Race("volumes polled first: "+podName(pod), 2) == 0
 }
 
-// isLeft reports whether a kubelet before this one has mounted the volumes of a pod.
-func (v *volumes) isLeft(pod *v1.Pod) bool {
+// isReconstructed reports whether a kubelet before this one has mounted the volumes of a pod.
+func (v *volumes) isReconstructed(pod *v1.Pod) bool {
 	before, ok := v.disk.mounted[pod.UID]
 	return ok && before <= v.start
 }
@@ -122,8 +122,8 @@ func (w *podWorker) stopMounting() {
 // unmount has the volumes of a pod without running containers unmounted: the populator finds that out, and
 // the reconciler unmounts them, also those that a kubelet before this one has mounted.
 func (v *volumes) unmount(pod *v1.Pod) {
-	if _, known := v.mounted[pod.UID]; known || v.isLeft(pod) {
-		v.unmounted[pod.UID] = v.nextTurn(pod).Add(v.reconciledLater(pod))
+	if _, known := v.mounted[pod.UID]; known || v.isReconstructed(pod) {
+		v.unmounted[pod.UID] = v.nextLoop(pod).Add(v.reconciledLater(pod))
 	}
 }
 
