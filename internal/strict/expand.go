@@ -3,7 +3,7 @@ package strict
 import (
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // expander turns YAML nodes into Nodes, aliases and merges written out, within the limits.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // Parse reads a stream of YAML documents. Empty ones are left out. What is wrong with the text goes to
@@ -17,7 +17,7 @@ func Parse(name string, data []byte, errs *Collector) (docs []*Node, whole bool)
 		errs.Addf(name, "the file is larger than %d MiB and was not read", MaxFileSize>>20)
 		return nil, false
 	}
-	p := &parser{expander: expander{file: name, errs: errs}, budget: locateBudget, whole: true}
+	p := &parser{expander: expander{file: name, errs: errs}, whole: true}
 	for _, part := range split(data) {
 		if !p.part(part) {
 			return p.docs, false
@@ -29,10 +29,9 @@ func Parse(name string, data []byte, errs *Collector) (docs []*Node, whole bool)
 // parser parses the parts of a stream.
 type parser struct {
 	expander
-	docs   []*Node
-	count  int // of documents, empty and broken ones too
-	budget int // bytes that may still be parsed to find the places of errors
-	whole  bool
+	docs  []*Node
+	count int // of documents, empty and broken ones too
+	whole bool
 }
 
 // part parses a part of the stream, which usually is one document. It returns false if a limit was hit.
