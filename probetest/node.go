@@ -39,7 +39,7 @@ type NodeOptions struct {
 const DefaultHandlerTimeout = 10 * time.Second
 
 // MaxTime is the virtual time at which every node ends: 30 days after t=0.
-const MaxTime = value.MaxDuration
+const MaxTime = 30 * 24 * time.Hour
 
 // Node is a simulated node: a kubelet, an API server and a container runtime on a virtual clock that only Advance and
 // AdvanceTo move. Use a node from one goroutine only. Create nodes with NewNode; the zero value is not usable.

@@ -63,6 +63,9 @@ func (s *subject) requireOneContainer() error {
 // indexes returns the indexes of the pod's records in the log. They end where the next pod of the same name is added, since
 // containers can outlive their pod in the API.
 func (p *Pod) indexes() []int {
+	if p.log == nil {
+		return nil // the zero value
+	}
 	var list []int
 	for i := p.from; i < len(p.log.records); i++ {
 		r := &p.log.records[i]
