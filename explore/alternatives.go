@@ -9,12 +9,12 @@ import (
 	"probesim.dev/trace"
 )
 
-// atOnce is how long before a parting a choice lies that led to it directly.
+// atOnce bounds how long before the first difference a choice lies that led to it directly.
 const atOnce = 50 * time.Millisecond
 
-// bands are how long before the parting the choice that matters may lie, likeliest first: just before;
-// a requeue ago, which is 60 to 90 s after the sync that drew it; at any other time in between; before that, as when
-// the sync loop has slept since.
+// bands are the ranges, likeliest first, of how long before the first difference the choice that matters may lie: just
+// before it; one requeue before it, which comes 60 to 90 s after the sync that drew it; between the two; earlier, for
+// example if the sync loop slept in between.
 var bands = []band{
 	{atOnce, 3 * time.Second},
 	{59 * time.Second, 92 * time.Second},
@@ -22,18 +22,18 @@ var bands = []band{
 	{92 * time.Second, math.MaxInt64},
 }
 
-// band is a time before the parting.
+// band is a range of times before the first difference.
 type band struct{ from, to time.Duration }
 
-// option is a choice that could have been made at a time.
+// option is a choice that a run could have made at a time.
 type option struct {
 	t    time.Duration
 	made choose.Made
 }
 
-// alternatives lists the choices that could have been made otherwise before the run parted from the trace: those
-// just before, those about start delays that no other worker got, those just before something began of which the record
-// is at the parting, then the others, latest first within each band.
+// alternatives lists the choices that the run could have made differently before its first difference from the trace:
+// choices just before it; start delays that no other worker got; choices just before the start of an operation whose
+// record differs; then the others, latest first within each band.
 func (f *follower) alternatives(a attempt) []option {
 	var list []option
 	within := func(b band) {
@@ -63,7 +63,7 @@ func (f *follower) alternatives(a attempt) []option {
 	return list
 }
 
-// took returns how long before the parting began what is recorded there on one side only: longer ago than at once.
+// took returns how long the differing operations took, if they began more than atOnce before the first difference.
 func (f *follower) took(a attempt) []time.Duration {
 	var list []time.Duration
 	for _, r := range f.differing(a) {
@@ -74,7 +74,7 @@ func (f *follower) took(a attempt) []time.Duration {
 	return list
 }
 
-// differing returns what is recorded at the parting on one side only.
+// differing returns the records at the first difference that only one side has.
 func (f *follower) differing(a attempt) []trace.Record {
 	want, got := atTime(f.Want, a.parts), atTime(a.records, a.parts)
 	return slices.Concat(without(want, got), without(got, want))

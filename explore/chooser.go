@@ -8,22 +8,22 @@ import (
 	"probesim.dev/sim/choose"
 )
 
-// decision is a choice that came up in a run, with what was picked and what else there was.
+// decision is a choice that came up in a run, with the value that was picked and the alternatives.
 type decision struct {
 	t          time.Duration
 	choice     choose.Choice
 	n, picked  int
-	start      bool            // of which start delay a worker got: shows as late as the period is long
-	kubelet    int             // of which kubelet the worker is; for start
-	candidates []choose.Choice // of a choice of the next to go
+	start      bool            // the choice of a start delay of a worker, whose effect may show a whole period later
+	kubelet    int             // the index of the kubelet that the worker belongs to, if start is true
+	candidates []choose.Choice // set if the choice is which process goes next
 }
 
-// about reports whether the choice is this one.
+// about reports whether the decision is about c.
 func (d decision) about(c choose.Choice) bool {
 	return d.choice == c || slices.Contains(d.candidates, c)
 }
 
-// others returns what could have been picked instead.
+// others returns the alternatives that were not picked.
 func (d decision) others() []option {
 	var list []option
 	add := func(m choose.Made) { list = append(list, option{d.t, m}) }
@@ -41,16 +41,16 @@ func (d decision) others() []option {
 	return list
 }
 
-// chooser replays choices, and the jitters that were drawn at a time, and notes all that comes up.
+// chooser replays choices and recorded jitters, and notes every decision that comes up.
 type chooser struct {
 	*choose.Replay
 	made      []choose.Made
-	shaken    *shake // nil for none
+	shaken    *shake // nil if no instant is drawn from a seed
 	now       func() time.Duration
 	fractions map[time.Duration]float64
-	requeues  []time.Duration // when one of them was asked for
+	requeues  []time.Duration // the times at which the run asked for a requeue jitter
 	starts    []Start
-	started   []int // how many of each were asked for
+	started   []int // how many delays of each kubelet the run asked for
 	decisions []decision
 }
 

@@ -6,9 +6,9 @@ import (
 	"probesim.dev/sim/choose"
 )
 
-// dependent looks for a run that goes further with two choices, of which the second comes up only where the first is
-// made: a worker that is overtaken, say, finds two cases of its select ready and not one. Both are about what happens
-// just before the parting, as else there would be too many.
+// dependent tries pairs of choices whose second comes up only after the first. For example, a worker that is overtaken
+// finds two ready cases in its select instead of one. Both choices lie just before the first difference; otherwise
+// there are too many pairs.
 func (f *follower) dependent(best attempt, options []option) (attempt, bool) {
 	known := map[choose.Made]bool{}
 	for _, o := range options {
@@ -28,7 +28,7 @@ func (f *follower) dependent(best attempt, options []option) (attempt, bool) {
 	return attempt{}, false
 }
 
-// news lists the choices just before the parting of the best run that come up in another for the first time.
+// news lists the alternatives just before the first difference that come up in a and are not known yet.
 func (f *follower) news(a, best attempt, known map[choose.Made]bool) []option {
 	var list []option
 	for _, d := range a.decisions {

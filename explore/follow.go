@@ -1,8 +1,10 @@
-// Package explore looks for choices with which a simulated run does what is asked for.
+// Package explore searches the choices of a simulated run.
 //
-// Follow has the simulator do what a trace of the real kubelet says. Where the two part, it tries the
-// choices that were made shortly before, one at a time and then in pairs, and keeps those that lead
-// further. If none does, the trace is one that the simulator cannot produce.
+// Follow searches for choices under which the simulator produces a given trace, usually a trace of the real kubelet.
+// It runs the simulator, finds the first instant at which the run and the trace differ, and tries other values for
+// the choices made shortly before, first one at a time, then in pairs. It keeps each choice that makes the run agree
+// with the trace for longer. If no choice helps, the simulator cannot produce the trace: either the simulator is
+// wrong, or the search budget was too small.
 package explore
 
 import (
@@ -14,48 +16,48 @@ import (
 	"probesim.dev/trace"
 )
 
-// Run simulates until a virtual time with the choices of a policy, and returns the trace, with internal
-// records if wanted. Before the first choice is made it hands clock what tells the virtual time.
+// Run simulates until a virtual time, makes the choices of c, and returns the trace, with the internal records if
+// internal is true. Before the first choice it passes clock a function that returns the current virtual time.
 type Run func(c choose.Chooser, clock func(now func() time.Duration), until time.Duration, internal bool) ([]trace.Record, error)
 
-// Options say what to follow.
+// Options configure Follow. Run, Want and Duration are required.
 type Options struct {
 	Run      Run
-	Want     []trace.Record // the trace to follow, in order of time
-	Duration time.Duration  // what the runs last; records of the last instant do not count
-	// Requeues are the jitters that were drawn at the ends of syncs. A run is led along them too: that a
-	// pod was synced shows in no record, but decides when it is synced again.
+	Want     []trace.Record // the trace to follow, ordered by time
+	Duration time.Duration  // length of the runs; Follow ignores records at the last instant
+	// Requeues are the jitters that the real run drew at the ends of pod syncs. Follow matches them too: no record
+	// shows a sync, but its jitter determines when the pod is synced next.
 	Requeues []Requeue
-	// Starts are the parts of their period that young probe workers waited for before their first run, of each
-	// kubelet that was started, in order of time.
+	// Starts has an entry for each start of the kubelet, ordered by time: the random delays before the first runs
+	// of its probe workers.
 	Starts []Start
-	Budget int // how many runs to spend; 0: 3000
+	Budget int // the number of runs to spend; 0 means 3000
 }
 
-// Requeue is a jitter drawn at the end of a sync of a pod.
+// Requeue is a jitter that the kubelet drew at the end of a pod sync.
 type Requeue struct {
 	T        time.Duration
 	Fraction float64 // from 0 to below 1
 }
 
-// Result says whether the trace could be followed, and how.
+// Result is the outcome of Follow.
 type Result struct {
-	Made       []choose.Made // the choices other than canonical ones that lead along the trace
+	Made       []choose.Made // the choices, other than canonical ones, of the best run
 	Runs       int
-	Divergence *Divergence // nil: every record is explained
+	Divergence *Divergence // nil if the best run explains every record
 }
 
-// Divergence is where the best run parts from the trace.
+// Divergence describes the first difference between the best run and the trace.
 type Divergence struct {
 	At        time.Duration
-	Want, Got []trace.Record // the records of that instant that only the trace, only the run has
-	Simulated []trace.Record // the best run, to the end, with internal records
-	Err       error          // the run ended early
+	Want, Got []trace.Record // the records at that instant that only the trace has, and only the run has
+	Simulated []trace.Record // the whole best run, with internal records
+	Err       error          // not nil if the run ended early
 }
 
 const defaultBudget = 3000
 
-// Follow looks for choices with which the simulator does what a trace says.
+// Follow searches for choices under which the simulator produces o.Want.
 func Follow(o Options) Result {
 	f := &follower{Options: o, fractions: map[time.Duration]float64{}}
 	for _, r := range o.Requeues {
@@ -67,7 +69,7 @@ func Follow(o Options) Result {
 	}
 	best := f.search(f.try(nil, f.Duration, false))
 	if best.parts < f.Duration {
-		// Who was synced when may not matter: go by the records alone.
+		// The times of syncs may not matter: match the records alone.
 		f.onlyRecords = true
 		f.want = f.instants(o.Want, nil, o.Duration)
 		best = f.search(f.try(best.made, f.Duration, false))
@@ -87,7 +89,7 @@ type follower struct {
 	runs        int
 }
 
-// search goes on from a run as far along the trace as it can.
+// search improves a run until it agrees with the whole trace, nothing helps, or the budget is spent.
 func (f *follower) search(best attempt) attempt {
 	for best.parts < f.Duration && f.runs < f.Budget {
 		next, ok := f.improve(best)
@@ -107,16 +109,16 @@ func requeueTimes(requeues []Requeue) []time.Duration {
 	return times
 }
 
-// attempt is one run: where it parts from the trace and the decisions that were made on the way.
+// attempt is one run: the instant of its first difference from the trace, and the decisions before it.
 type attempt struct {
 	made      []choose.Made
-	parts     time.Duration // Duration if it does not
+	parts     time.Duration // the first difference; Duration if there is none
 	decisions []decision
 	records   []trace.Record
 	err       error
 }
 
-// try runs with some choices made and the others canonical.
+// try runs with the given choices and canonical ones elsewhere.
 func (f *follower) try(made []choose.Made, until time.Duration, internal bool) attempt {
 	return f.run(f.chooser(made), until, internal)
 }
@@ -136,7 +138,7 @@ func (f *follower) run(c *chooser, until time.Duration, internal bool) attempt {
 	return a
 }
 
-// parting returns the first instant before until at which a run and the trace differ.
+// parting returns the first instant before until at which a run and the trace differ, or Duration.
 func (f *follower) parting(got []instant, until time.Duration) time.Duration {
 	for i := 0; ; i++ {
 		w, g := at(f.want, i, until), at(got, i, until)
@@ -156,7 +158,7 @@ func at(list []instant, i int, until time.Duration) instant {
 	return instant{t: until}
 }
 
-// divergence says how the records of the instant differ at which the best run parts.
+// divergence compares the records of the best run and of the trace at the first difference.
 func (f *follower) divergence(best attempt) *Divergence {
 	d := &Divergence{At: best.parts, Simulated: best.records, Err: best.err}
 	want, got := atTime(f.Want, best.parts), atTime(best.records, best.parts)
@@ -178,7 +180,7 @@ func atTime(records []trace.Record, t time.Duration) []trace.Record {
 	return list
 }
 
-// without returns the records that have no equal among the others.
+// without returns the records that have no equal in others.
 func without(records, others []trace.Record) []trace.Record {
 	count := map[string]int{}
 	for i := range others {

@@ -10,10 +10,14 @@ import (
 	"probesim.dev/trace"
 )
 
-// improve looks for a run that goes further along the trace: with one more choice of those that are likely; with one and
-// another that only comes up then; with one of the others, of which there may be thousands; with two or three of the worker
-// whose probes differ; with all choices of one instant drawn again; with one and the end of a race, of which there are
-// few; with two of one instant; then with any two.
+// improve searches for a run that agrees with the trace for longer. It tries, in this order:
+//
+//   - one of the likely choices
+//   - one choice, and a second one that only comes up after it
+//   - one of the other choices, of which there may be thousands
+//   - two or three choices of the worker whose probe differs
+//   - all choices of one instant, drawn from a seed
+//   - pairs: with the end of a race, of one instant, then any
 func (f *follower) improve(best attempt) (attempt, bool) {
 	options := f.alternatives(best)
 	for _, way := range []func(attempt, []option) (attempt, bool){
@@ -26,7 +30,7 @@ func (f *follower) improve(best attempt) (attempt, bool) {
 	return attempt{}, false
 }
 
-// mostLikely is how many choices are likely, of those that are listed in this order.
+// mostLikely is the number of alternatives, in their order, that count as likely.
 const mostLikely = 500
 
 func (f *follower) likely(best attempt, options []option) (attempt, bool) {
@@ -37,8 +41,8 @@ func (f *follower) unlikely(best attempt, options []option) (attempt, bool) {
 	return f.one(best, options[min(mostLikely, len(options)):])
 }
 
-// one tries each choice. One that only has something come a little later, such as after a housekeeping, may be in the way
-// afterwards: then others are looked at that may lead much further.
+// one tries each choice alone. If a choice only moves the first difference by a little, for example past the next
+// housekeeping, it may block progress later, and one looks for another choice that leads much further.
 func (f *follower) one(best attempt, options []option) (attempt, bool) {
 	for i, o := range options {
 		a, ok := f.further(best, o.made)
@@ -61,22 +65,22 @@ func (f *follower) one(best attempt, options []option) (attempt, bool) {
 	return attempt{}, false
 }
 
-// How far ahead, and how many other choices, one looks that has come only a little further.
+// Bounds on the search for a better choice after one that leads only a little further.
 const (
 	aLittle    = 12 * time.Millisecond
 	ahead      = 2 * time.Second
 	mostOthers = 200
 )
 
-// lookAhead makes an attempt that has gone further than best again, to see how much.
+// lookAhead repeats an attempt with more time, to measure how much further it leads than best.
 func (f *follower) lookAhead(best, a attempt) attempt {
 	return f.try(a.made, min(best.parts+ahead, f.Duration), false)
 }
 
-// mostOfWorker bounds the choices of a worker that are combined.
+// mostOfWorker bounds the number of choices of a worker that ofWorker combines.
 const mostOfWorker = 14
 
-// ofWorker tries the latest choices of the worker in twos and threes of whose probe a record differs: what it does
+// ofWorker tries pairs and triples of the latest choices of the worker whose probe record differs. What a worker does
 // depends on the ticks and triggers that it took before.
 func (f *follower) ofWorker(best attempt, options []option) (attempt, bool) {
 	var own []choose.Made
@@ -102,14 +106,14 @@ func (f *follower) ofWorker(best attempt, options []option) (attempt, bool) {
 	return attempt{}, false
 }
 
-// How many of the latest instants are shaken, and how often for each choice that comes up.
+// shake draws at this many of the latest instants, and this often for each choice that comes up.
 const (
 	mostShaken = 16
 	shakes     = 6
 )
 
-// shake tries other choices for all that is decided at one instant together: several may be needed for one order, and
-// some come up only when others are made.
+// shake draws all choices of one instant together. One order may need several choices, and some choices come up only
+// after others.
 func (f *follower) shake(best attempt, options []option) (attempt, bool) {
 	var shaken []time.Duration
 	for _, o := range options {
@@ -127,7 +131,7 @@ func (f *follower) shake(best attempt, options []option) (attempt, bool) {
 	return attempt{}, false
 }
 
-// shakeAt draws all choices of an instant, those made before too.
+// shakeAt draws all choices of an instant, including those that best has fixed.
 func (f *follower) shakeAt(best attempt, t time.Duration) (attempt, bool) {
 	made := slices.DeleteFunc(slices.Clone(best.made), func(m choose.Made) bool {
 		return slices.ContainsFunc(best.decisions, func(d decision) bool { return d.t == t && d.about(m.Choice) })
@@ -147,7 +151,7 @@ func (f *follower) shakeAt(best attempt, t time.Duration) (attempt, bool) {
 	return attempt{}, false
 }
 
-// pairs tries two choices, those with the end of a race first.
+// pairs tries two choices together, pairs with the end of a race first.
 func (f *follower) pairs(best attempt, options []option) (attempt, bool) {
 	isRace := func(o option) bool { return o.made.Kind == choose.Race }
 	for _, related := range []func(a, b option) bool{
@@ -169,7 +173,7 @@ func (f *follower) pairs(best attempt, options []option) (attempt, bool) {
 	return attempt{}, false
 }
 
-// margin is how far beyond the parting a trial goes: far enough to see that it got past it.
+// margin is how long a trial runs beyond the first difference: long enough to show that it got past it.
 const margin = 10 * time.Millisecond
 
 func (f *follower) further(best attempt, more ...choose.Made) (attempt, bool) {

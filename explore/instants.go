@@ -9,21 +9,21 @@ import (
 	"probesim.dev/trace"
 )
 
-// instant is what happened at one time, whatever the order.
+// instant is everything that happened at one time, in a canonical order.
 type instant struct {
 	t    time.Duration
 	text string
 }
 
-// line is one thing that happened.
+// line is one record or event in an instant.
 type line struct {
 	t    time.Duration
 	text string
 }
 
-// instants groups what happened before until by time: the observable records, and, unless these alone count, that
-// probe workers took manual triggers and that requeues were drawn. Triggers come after the rest of their instant, so that a
-// run that has all but them right has come further than one that has not.
+// instants groups the observable records before until by time. Unless only records count, it adds the manual triggers
+// that probe workers took and the requeues. Triggers sort after the rest of their instant: a run that has everything
+// right except for a trigger gets further than one that does not.
 func (f *follower) instants(records []trace.Record, requeues []time.Duration, until time.Duration) []instant {
 	var lines []line
 	for i := range records {

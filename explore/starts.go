@@ -7,22 +7,22 @@ import (
 	"probesim.dev/sim/choose"
 )
 
-// Start is what the young probe workers of a kubelet drew that was started at T.
+// Start holds the random start delays that the probe workers of one kubelet drew. The kubelet started at T.
 type Start struct {
 	T         time.Duration
 	Fractions []float64 // from 0 to below 1
-	// Runs are the first runs of the workers as far as they are known: they say which of them drew which.
+	// Runs are the known first runs of the workers. They show which worker drew which delay.
 	Runs []FirstRun
 }
 
-// FirstRun is the first run of a probe worker, which the simulator's process of that name makes.
+// FirstRun is the first run of a probe worker. Worker is the name of its process in the simulator.
 type FirstRun struct {
 	Worker string
 	T      time.Duration
-	Period time.Duration // of the probe
+	Period time.Duration // periodSeconds of the probe
 }
 
-// known returns which of the start delays this worker got, if that is known by its first run.
+// known returns the start delay of a worker if its first run shows it.
 func (s *Start) known(worker string, now time.Duration) (fraction float64, ok bool) {
 	for _, r := range s.Runs {
 		for _, f := range s.Fractions {
@@ -34,7 +34,7 @@ func (s *Start) known(worker string, now time.Duration) (fraction float64, ok bo
 	return 0, false
 }
 
-// kubelet returns which of the kubelets that were started runs now, -1 if that is not known.
+// kubelet returns the index in starts of the kubelet that runs now, or -1.
 func (c *chooser) kubelet() int {
 	i := len(c.starts) - 1
 	for i >= 0 && c.starts[i].T > c.now() {
@@ -43,8 +43,8 @@ func (c *chooser) kubelet() int {
 	return i
 }
 
-// startFraction picks which of the start delays that a kubelet drew this worker got: the one that is known; or the next
-// in turn, or the one that is asked for, counted from 1.
+// startFraction picks one of the start delays of a kubelet for a worker: the known one; otherwise the one that the
+// replayed choice names, counted from 1, or the next in turn.
 func (c *chooser) startFraction(id choose.Choice, worker string, kubelet int) float64 {
 	if f, ok := c.starts[kubelet].known(worker, c.now()); ok {
 		return f
@@ -61,7 +61,7 @@ func (c *chooser) startFraction(id choose.Choice, worker string, kubelet int) fl
 	return fractions[turn%n]
 }
 
-// taken reports whether a start delay was chosen for another worker of the same kubelet.
+// taken reports whether another worker of the same kubelet got this start delay.
 func taken(a attempt, d decision, value int) bool {
 	return slices.ContainsFunc(a.decisions, func(o decision) bool {
 		return o.start && o.kubelet == d.kubelet && o.choice != d.choice && o.picked == value && value > 0

@@ -9,17 +9,17 @@ import (
 	"probesim.dev/trace"
 )
 
-// Lines before and after the parting that Text shows.
+// The number of lines that Text shows before and after the first difference.
 const (
 	linesBefore = 8
 	linesAfter  = 12
 )
 
-// Text shows where a run parts from the trace it was to follow, as a unified diff does: records of the trace
-// alone with "-", those of the simulator alone with "+".
+// Text renders the difference as a unified diff does: "-" marks records that only the trace has, "+" marks records
+// that only the simulator has.
 func (d *Divergence) Text(want []trace.Record) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "the first record that no choice explains is at %s (- real kubelet, + simulator)\n", trace.FormatTime(d.At))
+	fmt.Fprintf(&b, "first record that no choice explains: at %s (- real kubelet, + simulator)\n", trace.FormatTime(d.At))
 	if d.Err != nil {
 		fmt.Fprintf(&b, "the simulation ended early: %v\n", d.Err)
 	}
@@ -30,7 +30,7 @@ func (d *Divergence) Text(want []trace.Record) string {
 	return b.String()
 }
 
-// lines renders both traces as one, split at the parting.
+// lines merges both traces into one list, split at the first difference.
 func (d *Divergence) lines(want []trace.Record) (before, after []string) {
 	for _, t := range times(want, d.Simulated) {
 		w, g := atTime(want, t), atTime(d.Simulated, t)

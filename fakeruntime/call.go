@@ -50,10 +50,13 @@ type Call struct {
 	Name        string // CreateContainer: the container's name in the pod; image calls: whose delays; the network: who listens
 	Image       string // CreateContainer, ImageStatus, PullImage
 
-	// OnlyChanged has a list call of all pods leave out those in which nothing has changed after the
-	// Generation Since: a caller that knows the rest spares the runtime the work.
+	// OnlyChanged limits a list call of all pods to the pods that changed after the Generation Since. A caller that
+	// remembers the other pods gets a short answer from a node with many pods.
 	OnlyChanged bool
 	Since       uint64
+	// AndOthers: with OnlyChanged: the answer also lists the pods that did not change. Op.Changed names only those
+	// that did.
+	AndOthers bool
 
 	// KeepLogs: RemoveContainer: its logs stay, and count for NextAttempt.
 	KeepLogs bool
@@ -109,7 +112,7 @@ type Op struct {
 	Answer      *Answer // the network: what was answered; not to be changed
 
 	Conditions []Condition // Status
-	Changed    []string    // UIDs of the pods that a list call with OnlyChanged is about, gone ones too
+	Changed    []string    // UIDs of the pods that changed, for a list call with OnlyChanged; removed pods included
 	Sandboxes  []Sandbox   // ListPodSandbox, PodSandboxStatus: in order of creation, the last first
 	Containers []Container // ListContainers, ContainerStatus: the newest by CreatedAt first
 	Generation uint64      // of the runtime when the call ended

@@ -84,10 +84,14 @@ func without[T comparable](list []T, item T) []T {
 	return list
 }
 
-// readChanged answers a list call that is only about the pods that have changed, in the order in which
-// they first did.
+// readChanged answers a list call with OnlyChanged. The pods are in the order of their first change after Since.
 func (r *Runtime) readChanged(op *Op) {
 	c := &op.Call
+	if c.AndOthers && c.Method == ListPodSandbox {
+		op.Sandboxes = r.all.listSandboxes(c.Ready)
+	} else if c.AndOthers {
+		op.Containers = r.all.listContainers(c.Running)
+	}
 	if c.Since >= r.generation {
 		return
 	}
@@ -98,9 +102,11 @@ func (r *Runtime) readChanged(op *Op) {
 		}
 		seen[p] = true
 		op.Changed = append(op.Changed, p.UID)
-		if c.Method == ListPodSandbox {
+		switch {
+		case c.AndOthers:
+		case c.Method == ListPodSandbox:
 			op.Sandboxes = append(op.Sandboxes, p.views.listSandboxes(c.Ready)...)
-		} else {
+		default:
 			op.Containers = append(op.Containers, p.views.listContainers(c.Running)...)
 		}
 	}

@@ -120,7 +120,6 @@ type podManager struct {
 	pods    map[types.UID]*v1.Pod
 	wanted  map[types.UID]int64 // steps of the records that tell why they are as they are
 	limited []types.UID         // those that have a deadline
-	removed int                 // how many were
 }
 
 func newPodManager() *podManager {
@@ -146,7 +145,6 @@ func (m *podManager) remove(uid types.UID) {
 	m.limited = slices.DeleteFunc(m.limited, func(other types.UID) bool { return other == uid })
 	delete(m.pods, uid)
 	delete(m.wanted, uid)
-	m.removed++
 }
 
 // list returns all pods by their names.

@@ -23,52 +23,43 @@ const (
 	imageListPeriod = 30 * time.Second
 )
 
-// housekeep clears up what is left of pods that are gone. It runs in the sync loop, which takes nothing
-// else during the two list calls. If they fail the next turn does it (HandlePodCleanups in pkg/kubelet/kubelet_pods.go at
-// v1.37.0).
-//
-// Most of the time there is nothing, and to find that out it need not look at all pods: nothing has changed since it
-// found it out before.
-func (k *Kubelet) housekeep(p *sim.Proc) {
-	changes := k.changes()
-	settled := k.settled == changes || k.workers.syncKnown(k.podManager.has)
+// handlePodCleanups removes what is left of pods that are gone. It runs in the sync loop, which handles nothing else
+// during the two list calls. If a call fails, the next housekeeping tick tries again (HandlePodCleanups in
+// pkg/kubelet/kubelet_pods.go at v1.37.0).
+func (k *Kubelet) handlePodCleanups(p *sim.Proc) {
+	k.workers.syncKnownPods(k.podManager.has)
 	running, err := k.listRunning(p)
 	if err != nil {
 		return
 	}
-	if k.settled != k.changes() {
-		k.prober.CleanupPods(k.workers.couldBeProbed)
-		k.status.RemoveOrphanedStatuses(k.podManager.has)
-	}
+	k.prober.CleanupPods(k.workers.couldBeProbed)
+	k.status.RemoveOrphanedStatuses(k.podManager.has)
 	k.endRejected()
 	k.killOrphans(running)
 	k.backOff.forget(k.sim.Now())
-	if settled {
-		k.settled = changes
-	}
 }
 
-// changes counts what can leave something to be cleared up: that a pod is gone, that a worker is made, that it has
-// terminated its pod, that it ends. Only pods with a worker get probe workers, and only pods that are there or have a
-// worker get a status; and a probe worker that was told to stop need not be told again.
-func (k *Kubelet) changes() int { return k.podManager.removed + k.workers.changes }
-
-// listRunning lists the pods of which something runs, anew if that took so long that the listing is old already. Only
-// a kubelet that has just started meets pods there that it does not know of: later on nobody asks.
+// listRunning lists the pods that have a running container or a ready sandbox. It lists them again if the calls took
+// so long that the answer is outdated (pkg/kubelet/container/runtime_cache.go at v1.37.0). Only the first list of a
+// kubelet can contain pods without a worker, so later lists ask for nothing.
 func (k *Kubelet) listRunning(p *sim.Proc) ([]*runtimePod, error) {
 	scope, start := fakeruntime.Call{Ready: true, Running: true}, p.Now()
 	if k.knowsAll {
-		scope.OnlyChanged, scope.Since = true, k.runtime.Generation()
+		scope.OnlyChanged, scope.Since, scope.AndOthers = true, k.runtime.Generation(), k.full
 	}
 	running, err := k.list(p, scope)
 	if err == nil && p.Now()-start > runtimeCachePeriod {
 		running, err = k.list(p, scope)
 	}
-	if err != nil || k.knowsAll {
+	if err != nil {
 		return nil, err
 	}
+	pods := running.pods()
+	if k.knowsAll {
+		pods = slices.DeleteFunc(pods, func(r *runtimePod) bool { return k.workers.workers[r.uid] != nil })
+	}
 	k.knowsAll = true
-	return running.pods(), nil
+	return pods, nil
 }
 
 // couldBeProbed reports whether a container of the pod may run as far as its worker knows.

@@ -35,6 +35,11 @@ type Options struct {
 	API     *apiserver.Server
 	Disk    *Disk // nil: nothing is left from a kubelet before
 	Cause   int64 // step of the record of this start, if there is one
+
+	// FullLists makes each relist and each housekeeping list all pods, instead of the pods that changed.
+	// EveryTick makes the sync loop receive the ticks for which it has no work. Both slow a run down and do not
+	// change it; tests compare such runs with normal ones.
+	FullLists, EveryTick bool
 }
 
 // Kubelet is one run of the kubelet, from its start on.
@@ -48,6 +53,8 @@ type Kubelet struct {
 	runtime  Runtime
 	api      *apiserver.Server
 	started  int64 // step of the record of this start, if there is one
+	full     bool  // see Options.FullLists
+	ticks    bool  // see Options.EveryTick
 
 	podManager *podManager
 	config     *sim.Chan[configUpdate]
@@ -68,7 +75,6 @@ type Kubelet struct {
 	pulls    map[string]int // under way, by image
 	disk     *Disk
 	knowsAll bool // housekeeping has met everything that ran when the kubelet started
-	settled  int  // the changes after which it found nothing to clear up; -1: it has not looked yet
 
 	// sourceReady: the API server has said which pods there are, and the sync loop has taken them.
 	sourceReady bool
@@ -87,7 +93,7 @@ func New(o Options) *Kubelet {
 		o.Disk = NewDisk()
 	}
 	k := &Kubelet{
-		sim: o.Sim, trace: o.Trace, profile: o.Profile, settings: o.Config, now: o.Now, wall: o.Wall, runtime: o.Runtime, api: o.API, started: o.Cause,
+		sim: o.Sim, trace: o.Trace, profile: o.Profile, settings: o.Config, now: o.Now, wall: o.Wall, runtime: o.Runtime, api: o.API, started: o.Cause, full: o.FullLists, ticks: o.EveryTick,
 		source:     map[types.UID]*v1.Pod{},
 		podManager: newPodManager(),
 		disk:       o.Disk,
@@ -99,7 +105,6 @@ func New(o Options) *Kubelet {
 		pulls:  map[string]int{},
 		logs:   sim.NewChan[struct{}](o.Sim, "container logs", 1),
 	}
-	k.settled = -1
 	k.workers, k.pleg, k.deletor, k.volumes = newPodWorkers(k), newPLEG(k), newDeletor(k), newVolumes(k, o.Disk)
 	k.results = prober.Results{
 		Liveness:  results.NewManager(o.Sim, trace.Liveness, o.Trace),

@@ -1,6 +1,8 @@
 package kubelet
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -132,22 +134,26 @@ func (g *pleg) relist(p *sim.Proc) {
 	}
 }
 
-// scope leaves out the pods in which nothing has changed since the last relist: they give no events.
+// scope limits a relist to the pods that changed since the last one. The other pods have no events.
 func (g *pleg) scope() fakeruntime.Call {
 	if g.relistTime == never {
 		return fakeruntime.Call{}
 	}
-	return fakeruntime.Call{OnlyChanged: true, Since: g.generation}
+	return fakeruntime.Call{OnlyChanged: true, Since: g.generation, AndOthers: g.k.full}
 }
 
 // apply ends a relist that began when the runtime was at a generation.
 func (g *pleg) apply(p *sim.Proc, l listing, generation uint64) {
-	g.relistTime = l.timestamp
 	pods := l.pods()
 	for _, pod := range pods {
 		g.setCurrent(pod)
 	}
-	choose.Shuffle(g.k.sim, "relist", pods)
+	changed := pods
+	if g.k.full && g.relistTime != never {
+		pods, changed = g.withRemoved(pods), pods[:len(l.changed)]
+	}
+	g.relistTime = l.timestamp
+	choose.Shuffle(g.k.sim, "relist", changed)
 	inspected := true
 	for _, pod := range pods {
 		inspected = g.reconcile(p, pod.uid, "global") && inspected
@@ -162,13 +168,24 @@ func (g *pleg) apply(p *sim.Proc, l listing, generation uint64) {
 // only, and has the sandboxes that it had, also if its last container is gone.
 func (g *pleg) setCurrent(pod *runtimePod) {
 	r := g.record(pod.uid)
-	if r.old != nil && pod.later {
+	if r.old != nil && pod.later && !g.k.full {
 		pod.sandboxes = r.old.sandboxes
 	}
 	r.current = pod
 	if len(pod.sandboxes)+len(pod.containers) == 0 {
 		r.current = nil
 	}
+}
+
+// withRemoved adds the pods that an earlier relist listed and this one did not, for a run without short cuts.
+func (g *pleg) withRemoved(pods []*runtimePod) []*runtimePod {
+	for _, uid := range slices.Sorted(maps.Keys(g.records)) {
+		if !slices.ContainsFunc(pods, func(p *runtimePod) bool { return p.uid == uid }) {
+			g.records[uid].current = nil
+			pods = append(pods, &runtimePod{uid: uid})
+		}
+	}
+	return pods
 }
 
 // relistPod looks at one pod.

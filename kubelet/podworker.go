@@ -107,7 +107,6 @@ func (p *podWorkers) complete(proc *sim.Proc, w *podWorker, work workType, did s
 	switch {
 	case work == workTerminating && !did.err:
 		w.terminated, w.mark = true, nil
-		p.changes++
 		p.k.volumes.unmount(w.active.pod)
 		w.tellKillers()
 		p.requeueLast(w)

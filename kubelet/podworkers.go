@@ -83,7 +83,6 @@ type podWorkers struct {
 	workers map[types.UID]*podWorker
 	order   []types.UID // of workers, oldest first
 	synced  bool        // housekeeping has run once
-	changes int         // how often a worker was made, has terminated its pod, or was forgotten
 }
 
 func newPodWorkers(k *Kubelet) *podWorkers {
@@ -172,7 +171,6 @@ func (p *podWorkers) startWorker(w *podWorker) {
 func (p *podWorkers) newWorker(pod *v1.Pod) *podWorker {
 	w := &podWorker{uid: pod.UID, name: pod.Namespace + "/" + pod.Name}
 	p.workers[w.uid] = w
-	p.changes++
 	p.order = append(p.order, w.uid)
 	return w
 }
@@ -203,27 +201,22 @@ func (p *podWorkers) requeueLast(w *podWorker) {
 	w.wake.TrySend(struct{}{})
 }
 
-// syncKnown forgets the workers of pods that are gone and have come to their end, and has the others of
-// such pods go on with their termination (SyncKnownPods in pod_workers.go at v1.37.0). It reports whether there
-// are no such pods any more.
-func (p *podWorkers) syncKnown(desired func(types.UID) bool) (settled bool) {
-	p.synced, settled = true, true
+// syncKnownPods forgets the workers of pods that are not desired any more and have finished. A worker of such a pod that
+// has not finished terminates it (SyncKnownPods in pod_workers.go at v1.37.0).
+func (p *podWorkers) syncKnownPods(desired func(types.UID) bool) {
+	p.synced = true
 	kept := p.order[:0]
 	for _, uid := range p.order {
-		wanted := desired(uid)
-		if wanted || !p.removeTerminated(p.workers[uid]) {
+		if desired(uid) || !p.removeTerminated(p.workers[uid]) {
 			kept = append(kept, uid)
-			settled = settled && wanted
 		}
 	}
 	p.order = kept
-	return settled
 }
 
 // forget is told that a worker has ended, or will before it does anything.
 func (p *podWorkers) forget(w *podWorker) {
 	delete(p.workers, w.uid)
-	p.changes++
 }
 
 func (p *podWorkers) removeTerminated(w *podWorker) bool {

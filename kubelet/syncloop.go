@@ -27,9 +27,11 @@ const (
 func (k *Kubelet) startSyncLoop() {
 	syncTicker := k.sim.NewTicker("sync ticker", syncPeriod)
 	housekeeping := k.sim.NewTicker("housekeeping ticker", housekeepingPeriod)
-	syncTicker.Unless(func() bool {
-		return !k.workQueue.ready(k.sim.Now()) && !k.anyPastDeadline() && k.runtimeHealthy()
-	})
+	if !k.ticks {
+		syncTicker.Unless(func() bool {
+			return !k.workQueue.ready(k.sim.Now()) && !k.anyPastDeadline() && k.runtimeHealthy()
+		})
+	}
 	cases := []sim.Case{
 		sim.On(k.config, k.handleConfig),
 		sim.On(k.pleg.events, k.handlePLEG),
@@ -135,7 +137,7 @@ func (k *Kubelet) handleStartup(_ *sim.Proc, u results.Update) {
 // handleHousekeeping cleans up, once the API server has sent the pods of the node.
 func (k *Kubelet) handleHousekeeping(p *sim.Proc) {
 	if k.sourceReady {
-		k.housekeep(p)
+		k.handlePodCleanups(p)
 	}
 }
 

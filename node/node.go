@@ -53,6 +53,8 @@ type Options struct {
 	Chooser choose.Chooser
 	// Trace takes the records; nil: a recorder of the node's own that keeps observable records in memory.
 	Trace *trace.Recorder
+
+	fullLists, everyTick bool // see kubelet.Options
 }
 
 // Node is a simulated node. It must be used from one goroutine.
@@ -95,8 +97,8 @@ func New(o Options) *Node {
 	})
 	n.options = kubelet.Options{
 		Sim: n.sim, Trace: o.Trace, Profile: o.Profile, Config: o.Config, Wall: wall, Runtime: n.runtime, API: n.api,
-		Disk: kubelet.NewDisk(),
-		Now:  func() time.Time { return wall(n.runtime.Wall(n.sim.Now())) },
+		Disk: kubelet.NewDisk(), FullLists: o.fullLists, EveryTick: o.everyTick,
+		Now: func() time.Time { return wall(n.runtime.Wall(n.sim.Now())) },
 	}
 	n.startKubelet()
 	return n

@@ -7,12 +7,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// answerFields are the fields that have answers.
+// answerFields lists the fields that hold answers.
 var answerFields = map[string]bool{
 	"liveness": true, "readiness": true, "startup": true, "probes": true, "postStart": true, "preStop": true, "then": true,
 }
 
-// unfoldAnswers puts one answer in the place of each list of them.
+// unfoldAnswers replaces each list of answers by one of its answers.
 func (s *shrinker) unfoldAnswers() {
 	s.eachField(func(key string, n *yaml.Node) {
 		if !answerFields[key] || n.Kind != yaml.SequenceNode {
@@ -34,7 +34,7 @@ func (s *shrinker) unfoldAnswers() {
 	})
 }
 
-// answer is an answer as written: WORD, in LATENCY, xCOUNT.
+// answer is an answer in the notation of the file: WORD in LATENCY xCOUNT.
 type answer struct {
 	word, latency string
 	count         int
@@ -65,7 +65,7 @@ func (a answer) String() string {
 	return s
 }
 
-// wordRank is how simple words are.
+// wordRank orders words from simple to complex.
 func wordRank(word string) int {
 	switch word {
 	case "ok":

@@ -9,7 +9,7 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// specs returns what is in the scenarios of the file.
+// specs returns the specs of the scenarios in the file.
 func (s *shrinker) specs() []*yaml.Node {
 	var specs []*yaml.Node
 	add := func(n *yaml.Node, kind string) {
@@ -22,7 +22,7 @@ func (s *shrinker) specs() []*yaml.Node {
 		if items := field(doc, "items"); items != nil {
 			for _, item := range items.Content {
 				if text(field(doc, "kind")) == "ScenarioList" {
-					add(item, "Scenario") // which the item need not say
+					add(item, "Scenario") // the kind of an item is optional
 				} else {
 					add(item, text(field(item, "kind")))
 				}
@@ -39,7 +39,7 @@ func text(n *yaml.Node) string {
 	return n.Value
 }
 
-// durations returns the durations of runs that are in the file. Without them runs would last longer.
+// durations returns the duration fields of the file. Removing one would make its run longer.
 func (s *shrinker) durations() nodes {
 	durations := nodes{}
 	for _, spec := range s.specs() {
@@ -50,7 +50,7 @@ func (s *shrinker) durations() nodes {
 	return durations
 }
 
-// defaultDuration is how long a run is that does not say so.
+// defaultDuration is the duration of a scenario without one.
 const defaultDuration = 10 * time.Minute
 
 func duration(spec *yaml.Node) time.Duration {
@@ -60,8 +60,7 @@ func duration(spec *yaml.Node) time.Duration {
 	return defaultDuration
 }
 
-// shortenRuns makes runs shorter, with some time to spare: without what is still in the file things may
-// come later.
+// shortenRuns makes runs shorter and leaves some spare time: after more removals the problem may come later.
 func (s *shrinker) shortenRuns() {
 	for _, spec := range s.specs() {
 		was := duration(spec)
@@ -72,14 +71,14 @@ func (s *shrinker) shortenRuns() {
 	}
 }
 
-// cutRuns makes each run as short as can be, to the second.
+// cutRuns makes each run as short as possible, to the second.
 func (s *shrinker) cutRuns() {
 	for _, spec := range s.specs() {
 		s.cut(spec)
 	}
 }
 
-// cut looks for the shortest run, as if what is shown took some time to come and then stayed.
+// cut searches for the shortest run. It assumes that the problem appears at some time and then stays.
 func (s *shrinker) cut(spec *yaml.Node) {
 	enough, less := duration(spec), time.Duration(0)
 	for enough-less > time.Second && !s.exhausted() {
@@ -92,7 +91,7 @@ func (s *shrinker) cut(spec *yaml.Node) {
 	}
 }
 
-// setDuration tries another duration. What is to happen after the end of the run is left out.
+// setDuration tries another duration and removes the steps and expectations after the new end.
 func (s *shrinker) setDuration(spec *yaml.Node, d time.Duration) bool {
 	was := spec.Content
 	n := &yaml.Node{Kind: yaml.ScalarNode, Value: value.Format(d)}

@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// removeParts leaves parts out, level by level: documents, their fields, what is in those, and so on.
+// removeParts removes parts level by level: documents, then their fields, then the fields below.
 func (s *shrinker) removeParts() {
 	for depth := 0; ; depth++ {
 		level := s.level(depth)
@@ -19,7 +19,7 @@ func (s *shrinker) removeParts() {
 	}
 }
 
-// removeChunks tries each so many neighbours at a time, and returns what is left of the level.
+// removeChunks tries to remove size neighbours at a time, and returns the rest of the level.
 func (s *shrinker) removeChunks(level []*yaml.Node, depth, size int) []*yaml.Node {
 	for start := 0; start < len(level) && !s.exhausted(); {
 		chunk := level[start:min(start+size, len(level))]
@@ -36,7 +36,7 @@ func (s *shrinker) removeChunks(level []*yaml.Node, depth, size int) []*yaml.Nod
 	return level
 }
 
-// level returns all parts of a depth, in the order of the file: 0 for documents.
+// level returns all parts at a depth, in the order of the file. The documents are at depth 0.
 func (s *shrinker) level(depth int) []*yaml.Node {
 	level := slices.Clone(s.docs)
 	durations := s.durations()
@@ -54,7 +54,7 @@ func (s *shrinker) level(depth int) []*yaml.Node {
 	return level
 }
 
-// remove leaves out as many of the parts as it can at once, and reports whether it was any.
+// remove removes as many of the parts as it can together, and reports whether it removed any.
 func (s *shrinker) remove(unwanted []*yaml.Node) bool {
 	r := repair{wish: nodes{}}
 	for _, n := range unwanted {
@@ -63,7 +63,7 @@ func (s *shrinker) remove(unwanted []*yaml.Node) bool {
 	return s.try(&r)
 }
 
-// try keeps the file that a repair comes to if it shows the same.
+// try keeps the file that a repair produces if the file shows the same problem.
 func (s *shrinker) try(r *repair) bool {
 	out, text, ok := r.run(s)
 	if !ok || !s.shows(text) {

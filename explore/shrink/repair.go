@@ -11,17 +11,17 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// maxRepairs is how often the loader is asked what else is to be left out.
+// maxRepairs bounds how often a repair asks the loader what else is wrong.
 const maxRepairs = 20
 
-// repair finds a file that loads after a change, by leaving out what the loader finds wrong.
+// repair makes a file load again after a change, by removing the parts that the loader rejects.
 type repair struct {
-	wish  nodes      // parts to leave out, as far as the file can do without them
-	fixed *yaml.Node // a part that is to stay
-	items bool       // leave out whole list items, such as a step for its time
+	wish  nodes      // parts to remove, unless the file needs them
+	fixed *yaml.Node // a part that must stay
+	items bool       // remove whole list items, for example a step because of its time
 }
 
-// run returns the parts that are left out and the file without them. It is not ok if there is no such file.
+// run returns the removed parts and the file without them. ok is false if there is no such file.
 func (r *repair) run(s *shrinker) (out nodes, text []byte, ok bool) {
 	wished := len(r.wish) > 0
 	out = nodes{}
@@ -48,8 +48,8 @@ func (r *repair) run(s *shrinker) (out nodes, text []byte, ok bool) {
 	return nil, nil, false
 }
 
-// blame returns the parts that the loader finds wrong. If one of them is wrong because it lacks what
-// is wished out, these wishes are given up instead, and nil is returned.
+// blame returns the parts that the loader rejects. If it rejects one because a part in wish is missing, blame gives up
+// that wish instead and returns nil.
 func (r *repair) blame(w written, err error) (more nodes, possible bool) {
 	var wrong scenarios.Errors
 	if !errors.As(err, &wrong) {
@@ -78,14 +78,14 @@ func (r *repair) blame(w written, err error) (more nodes, possible bool) {
 	return more, true
 }
 
-// place is where something is wrong.
+// place is the place of a loader error.
 type place struct {
-	part    *yaml.Node // that is wrong, or that lacks something
-	item    *yaml.Node // the list item that it is in or is itself; nil if it is in none
-	lacking *yaml.Node // the field that was left out and must not be; nil if there was none
+	part    *yaml.Node // the part that is wrong or incomplete
+	item    *yaml.Node // the list item that contains the part or is the part; nil if there is none
+	lacking *yaml.Node // the removed field that the part needs; nil if there is none
 }
 
-// locate finds what an error is about. It is not ok if that is the file as a whole, or another file.
+// locate finds the part that an error is about. ok is false for errors about the whole file or another file.
 func (w *written) locate(e scenarios.Error) (place, bool) {
 	if e.File != fileName || e.Line == 0 {
 		return place{}, false
@@ -113,8 +113,8 @@ func (w *written) locate(e scenarios.Error) (place, bool) {
 	return at, true
 }
 
-// step goes one step down a path such as spec.pods[0].name, and returns the rest of the path. Field names
-// may have dots in them: of several that fit it takes the longest.
+// step follows one element of a path such as spec.pods[0].name, and returns the rest of the path. Field names may contain
+// dots: of several names that match, step takes the longest.
 func step(n *yaml.Node, path string) (*yaml.Node, string) {
 	if n.Kind == yaml.SequenceNode {
 		index, rest, _ := strings.Cut(strings.TrimPrefix(path, "["), "]")

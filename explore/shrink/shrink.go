@@ -1,14 +1,14 @@
-// Package shrink makes scenario files small that show something, such as a difference between two
-// engines: what is left is what it takes to show it.
+// Package shrink reduces a scenario file that shows a problem, such as a difference between the simulator and the real
+// kubelet, to the parts that the problem needs.
 //
-// A file is changed step by step, and a change is kept if the file still loads and still shows the same.
-// First the run is cut short. Then parts are left out, from whole documents down to single fields, many
-// at once as long as that goes well and then one by one (Zeller, Hildebrandt: Simplifying and Isolating
-// Failure-Inducing Input, 2002; Misherghi, Su: HDD, 2006). Then lists of answers become one answer, and
-// values become rounder and smaller. All of that is done again until nothing more can be done.
+// Shrinking changes the file step by step and keeps a change if the file still loads and still shows the same problem.
+// First it shortens the run. Then it removes parts, from whole documents down to single fields: many parts together as
+// long as that works, then one by one (Zeller, Hildebrandt: Simplifying and Isolating Failure-Inducing Input, 2002;
+// Misherghi, Su: HDD, 2006). Then it replaces lists of answers by one answer, and values by rounder and smaller ones.
+// It repeats all of these until no step changes the file.
 //
-// What depends on a part goes with it, such as the answers to a probe with the probe: whatever the
-// loader finds wrong in a file once something is left out, is left out too.
+// If a part goes, the parts that depend on it go too, for example the answers to a probe together with the probe: shrink
+// also removes whatever the loader rejects after a removal.
 package shrink
 
 import (
@@ -20,42 +20,41 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// Options say how to shrink. The zero value is ready.
+// Options configure File. The zero value is ready to use.
 type Options struct {
-	// Trials is how often to look whether a file differs, the most; 0: 2000.
+	// Trials is the maximum number of calls of differs; 0 means 2000.
 	Trials int
-	// ReadFile reads the files that scenarios take workloads from, as for scenarios.LoadBytes. They are
-	// not changed. Nil: there are none.
+	// ReadFile reads the files that scenarios take workloads from, as for scenarios.LoadBytes. File does not change
+	// them. Nil means that there are none.
 	ReadFile func(path string) ([]byte, error)
-	// Comment is written at the head of the result, such as where the file is from. Comments in the file
-	// are left out: they speak of the file as it was.
+	// Comment becomes the comment at the head of the result, for example the origin of the file. File drops the
+	// comments of the original file, because they describe what is no longer there.
 	Comment string
-	// Progress is told of each smaller file on the way, so that the best one is known if shrinking is
-	// broken off. Nil: nobody is.
+	// Progress, if not nil, receives each smaller file. A caller that stops early still has the best file so far.
 	Progress func(Result)
 }
 
-// Result is a file that still differs.
+// Result is a smaller file that shows the same problem.
 type Result struct {
 	File      []byte
-	Signature string // what it shows
-	Trials    int    // that were made
-	// Minimal says that there were trials enough: no document, list item or field can be left out of
-	// the file, together with what depends on it. (A run's duration is cut and not left out.)
+	Signature string // what the file shows, as differs returned it
+	Trials    int    // the number of calls of differs
+	// Minimal reports that no document, list item or field can be removed together with the parts that depend on it.
+	// (The duration of a run is shortened and never removed.) It is false if the trials ran out first.
 	Minimal bool
 }
 
 const (
 	defaultTrials = 2000
-	// bytesPerTrial is how much is read for each trial, the most: a bound for monstrous files.
+	// bytesPerTrial bounds the bytes that the loader reads for each trial, for very large files.
 	bytesPerTrial = 256 << 10
 )
 
-// File makes a scenario file as small as it can. differs says whether a file, which loads, shows
-// something, and what: only a file that shows the same as the first is kept. It must always say the same
-// of the same file.
+// File shrinks a scenario file. differs reports whether a file that loads shows the problem, and a signature of the
+// problem: File keeps only files with the signature of the original file. differs must return the same for the same
+// file.
 //
-// The error is that of a file that does not load, or that does not differ.
+// File returns an error if the file does not load, or does not show a problem.
 func File(data []byte, differs func(file []byte) (signature string, ok bool), o Options) (Result, error) {
 	s := &shrinker{differs: differs, options: o, failed: map[[sha256.Size]byte]bool{}}
 	if s.options.Trials <= 0 {
@@ -81,7 +80,7 @@ func File(data []byte, differs func(file []byte) (signature string, ok bool), o 
 	return r, nil
 }
 
-// repeat takes the steps again and again until they change nothing.
+// repeat runs the steps until none of them changes the file.
 func (s *shrinker) repeat(steps ...func()) {
 	for before := ""; before != string(s.text); {
 		before = string(s.text)
@@ -97,7 +96,7 @@ type shrinker struct {
 	differs   func([]byte) (string, bool)
 	signature string
 	docs      documents // the smallest file so far
-	text      []byte    // docs as written
+	text      []byte    // docs as text
 	failed    map[[sha256.Size]byte]bool
 	trials    int
 	loaded    int // bytes
@@ -113,10 +112,10 @@ func (s *shrinker) load(text []byte) error {
 	return err
 }
 
-// fileName is what the file is called in errors of the loader.
+// fileName is the name of the file in errors of the loader.
 const fileName = "scenario.yaml"
 
-// shows reports whether a file that loads shows the same as the first one.
+// shows reports whether a file that loads shows the same problem as the original.
 func (s *shrinker) shows(text []byte) bool {
 	if s.hasFailed(text) || s.exhausted() {
 		return false
@@ -130,12 +129,12 @@ func (s *shrinker) shows(text []byte) bool {
 	return true
 }
 
-// fail notes that a file does not load or shows something else, so that it is not tried again.
+// fail remembers a file that does not load or shows something else. It is not tried again.
 func (s *shrinker) fail(text []byte) { s.failed[sha256.Sum256(text)] = true }
 
 func (s *shrinker) hasFailed(text []byte) bool { return s.failed[sha256.Sum256(text)] }
 
-// keep takes a smaller file for the best one; the documents have been changed to it.
+// keep makes text the best file so far. The caller has already changed the documents.
 func (s *shrinker) keep(text []byte) {
 	s.text = text
 	if s.options.Progress != nil {

@@ -11,8 +11,7 @@ import (
 // documents are the roots of the documents of a file.
 type documents []*yaml.Node
 
-// parse reads a file that has been found right, writes out its aliases and merges and leaves out its
-// comments.
+// parse reads a valid file, expands its aliases and merge keys, and drops its comments.
 func parse(data []byte) documents {
 	var docs documents
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
@@ -23,7 +22,7 @@ func parse(data []byte) documents {
 			return docs
 		}
 		if err != nil {
-			panic(err) // the loader has read it
+			panic(err) // the loader has accepted the file
 		}
 		if len(doc.Content) > 0 && doc.Content[0].ShortTag() != "!!null" {
 			docs = append(docs, plain(doc.Content[0]))
@@ -47,12 +46,12 @@ func plain(n *yaml.Node) *yaml.Node {
 	return c
 }
 
-// addFields adds the fields of a mapping that c does not have, merged ones last.
+// addFields adds the fields of a mapping that c does not have yet, merged fields last.
 func addFields(c, from *yaml.Node) {
 	if from.Kind == yaml.AliasNode {
 		from = from.Alias
 	}
-	if from.Kind == yaml.SequenceNode { // of merged mappings
+	if from.Kind == yaml.SequenceNode { // a list of merged mappings
 		for _, item := range from.Content {
 			addFields(c, item)
 		}
@@ -85,7 +84,7 @@ func field(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// parts returns the nodes that can be left out of n: the items of a list, the values of a mapping.
+// parts returns the nodes of n that can be removed: the items of a list, the values of a mapping.
 func parts(n *yaml.Node) []*yaml.Node {
 	if n.Kind != yaml.MappingNode {
 		return n.Content
@@ -100,7 +99,7 @@ func parts(n *yaml.Node) []*yaml.Node {
 // nodes is a set of parts.
 type nodes map[*yaml.Node]bool
 
-// contains reports whether n or something in it is in the set.
+// contains reports whether the set contains n or a node below n.
 func (s nodes) contains(n *yaml.Node) bool {
 	if s[n] {
 		return true
@@ -113,7 +112,7 @@ func (s nodes) contains(n *yaml.Node) bool {
 	return false
 }
 
-// removeIn removes from the set what is in n.
+// removeIn removes n and the nodes below n from the set.
 func (s nodes) removeIn(n *yaml.Node) {
 	delete(s, n)
 	for _, part := range parts(n) {
@@ -121,15 +120,15 @@ func (s nodes) removeIn(n *yaml.Node) {
 	}
 }
 
-// written is a file as text, with what tells where in the documents a place in the text is.
+// written is a file as text, with the data to map a place in the text to a node of the documents.
 type written struct {
 	text  []byte
-	roots []*yaml.Node // copies of the documents that were not left out
-	lines []int        // the line in which each begins
-	of    map[*yaml.Node]*yaml.Node
+	roots []*yaml.Node              // copies of the documents that remain
+	lines []int                     // the first line of each root
+	of    map[*yaml.Node]*yaml.Node // from a copy to the original
 }
 
-// write writes the documents as a file, without some parts.
+// write writes the documents to a file without the given parts.
 func (d documents) write(without nodes) written {
 	w := written{of: map[*yaml.Node]*yaml.Node{}}
 	var b bytes.Buffer
@@ -153,11 +152,11 @@ func encode(b *bytes.Buffer, root *yaml.Node) {
 	encoder := yaml.NewEncoder(b)
 	encoder.SetIndent(2)
 	if err := errors.Join(encoder.Encode(root), encoder.Close()); err != nil {
-		panic(err) // the buffer takes everything, and the nodes came from a file
+		panic(err) // a buffer accepts every write, and the nodes come from a file
 	}
 }
 
-// copy copies a node without some parts.
+// copy copies a node without the given parts.
 func (w *written) copy(n *yaml.Node, without nodes) *yaml.Node {
 	c := *n
 	c.Content = nil
@@ -172,7 +171,7 @@ func (w *written) copy(n *yaml.Node, without nodes) *yaml.Node {
 	return &c
 }
 
-// drop leaves parts out for good.
+// drop removes parts from the documents.
 func (d documents) drop(without nodes) documents {
 	var left documents
 	for _, doc := range d {

@@ -13,7 +13,7 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// simplifyValues puts simpler values in the place of others.
+// simplifyValues replaces values by simpler ones.
 func (s *shrinker) simplifyValues() {
 	s.eachField(func(key string, n *yaml.Node) {
 		for n.Kind == yaml.ScalarNode && s.simplify(n, key) {
@@ -21,8 +21,8 @@ func (s *shrinker) simplifyValues() {
 	})
 }
 
-// eachField calls do for each scalar and each list of the file with the name of its field; that of an
-// item of a list is the list's.
+// eachField calls do for each scalar and each list of the file with the name of its field. The items of a list have the
+// name of the list.
 func (s *shrinker) eachField(do func(key string, n *yaml.Node)) {
 	var visit func(string, *yaml.Node)
 	visit = func(key string, n *yaml.Node) {
@@ -42,7 +42,7 @@ func (s *shrinker) eachField(do func(key string, n *yaml.Node)) {
 	}
 }
 
-// edited keeps the documents as they were just edited if they load and show the same.
+// edited keeps the edited documents if they load and show the same problem.
 func (s *shrinker) edited() bool {
 	text := s.docs.write(nil).text
 	if s.hasFailed(text) || s.exhausted() {
@@ -59,13 +59,13 @@ func (s *shrinker) edited() bool {
 	return true
 }
 
-// simplify takes the first simpler value that shows the same.
+// simplify takes the first simpler value with which the file shows the same problem.
 func (s *shrinker) simplify(n *yaml.Node, key string) bool {
 	was := *n
 	for _, v := range simpler(key, n) {
 		*n = yaml.Node{Kind: yaml.ScalarNode, Value: v}
 		if was.ShortTag() == "!!str" && !answerFields[key] && !isRange(was.Value) {
-			n.Tag = "!!str" // in quotes where it looks like something else
+			n.Tag = "!!str" // quoted if the text looks like another type
 		}
 		if s.edited() {
 			return true
@@ -75,14 +75,14 @@ func (s *shrinker) simplify(n *yaml.Node, key string) bool {
 	return false
 }
 
-// names are fields whose values stand for something elsewhere, or say what an object is.
+// names lists fields whose values refer to other parts or identify an object.
 var names = map[string]bool{
 	"apiVersion": true, "kind": true, "name": true, "namespace": true, "pod": true, "container": true, "image": true, "file": true,
-	"duration": true, // which is cut
+	"duration": true, // shortened by cut
 }
 
-// simpler returns simpler values for a field, the simplest first. Each is simpler than the one there is:
-// taking one after the other comes to an end.
+// simpler returns simpler values for a field, the simplest first. Each is simpler than the present value, which is why
+// repeating simplify ends.
 func simpler(key string, n *yaml.Node) []string {
 	switch {
 	case names[key]:
@@ -121,8 +121,7 @@ var rangePattern = regexp.MustCompile(`^\d+\.\.\d+$`)
 // isRange reports whether text is a range of numbers with both ends.
 func isRange(text string) bool { return rangePattern.MatchString(text) }
 
-// simplerNumbers returns smaller positive numbers, the smallest first: some round ones, the half, and of
-// small numbers the one before.
+// simplerNumbers returns smaller positive numbers, the smallest first: some round ones, half of n, and n-1 for small n.
 func simplerNumbers(n int64) []int64 {
 	list := []int64{1, 2, 3, 5, 10, 20, 30, 60, n / 2}
 	if n <= 20 {
@@ -133,14 +132,14 @@ func simplerNumbers(n int64) []int64 {
 	return slices.Compact(list)
 }
 
-// grains are what round times are multiples of, the roundest first.
+// grains are the units of round times, the roundest first.
 var grains = []time.Duration{
 	time.Hour, 10 * time.Minute, time.Minute, 10 * time.Second, time.Second, 100 * time.Millisecond, 10 * time.Millisecond,
 	time.Millisecond, 100 * time.Microsecond, time.Microsecond, time.Nanosecond,
 }
 
-// simplerTimes returns rounder or smaller times than a duration, and exact times for a draw; nil if text
-// is neither. Text that is as simple as can be has none.
+// simplerTimes returns rounder or smaller times for a duration and exact times for a range. It returns nil if text is
+// neither, and an empty list if there is no simpler time.
 func simplerTimes(text string) []string {
 	var d value.Draw
 	if d.UnmarshalText([]byte(text)) != nil {
@@ -159,7 +158,7 @@ func simplerTimes(text string) []string {
 	return list
 }
 
-// rounder returns 0, the multiples of rounder grains next to t, and half of it in its own grain.
+// rounder returns 0, the multiples of rounder grains next to t, and half of t in its own grain.
 func rounder(t time.Duration) []time.Duration {
 	if t == 0 {
 		return nil
@@ -173,7 +172,7 @@ func rounder(t time.Duration) []time.Duration {
 			}
 			return list
 		}
-		if up := down + grain; up <= 2*t { // nothing is rounded to many times what it was
+		if up := down + grain; up <= 2*t { // never round up to more than twice the value
 			list = append(list, up)
 		}
 		if down > 0 {
@@ -183,10 +182,10 @@ func rounder(t time.Duration) []time.Duration {
 	return list
 }
 
-// shortText is how long text is that is not worth a change, in bytes.
+// shortText is the length in bytes up to which text is not worth simplifying.
 const shortText = 3
 
-// simplerText returns a letter and the first half.
+// simplerText returns a single letter and the first half of the text.
 func simplerText(text string) []string {
 	if len(text) <= shortText {
 		return nil
