@@ -6,16 +6,17 @@ import (
 	"slices"
 )
 
-// Behavior says what the programs in the containers of a pod do. The keys are names of containers. A container without rules
-// runs forever and answers every probe with ok.
+// Behavior says what the programs in the containers of a pod do. The keys are names of containers. A
+// container without rules runs forever and answers every probe with ok.
 type Behavior map[string][]Rule
 
 // names returns the names of the containers, sorted.
 func (b Behavior) names() []string { return slices.Sorted(maps.Keys(b)) }
 
-// Rule is one statement about a program: which instances it applies to, when, and what the program does then. The fields and
-// their notation are those of behavior in a scenario file (docs/format.md); durations have units, such as "40s" or "1m30s".
-// Of several rules that apply, the last wins. A request that no rule covers gets the answer ok. An empty field is not set.
+// Rule is one statement about a program: which instances it applies to, when, and what the program does then.
+// The fields and their notation are those of behavior in a scenario file (docs/format.md); durations have
+// units, such as "40s" or "1m30s". Of several rules that apply, the last wins. A request that no rule covers
+// gets the answer ok. An empty field is not set.
 //
 //	{For: "40s", Probes: "down"}                    // nothing listens in the first 40 s of each instance
 //	{After: "60s", For: "6s", Liveness: "stall"}    // a garbage collection pauses the program for 6 s
@@ -40,13 +41,13 @@ type Rule struct {
 	PreStop   string `json:"preStop,omitempty"`
 	Exit      string `json:"exit,omitempty"` // exit code, or "never" with AfterSigterm
 
-	// Handler responds to the httpGet probes and hooks of the container. A rule with a handler has no answers in the fields
-	// above.
+	// Handler responds to the httpGet probes and hooks of the container. A rule with a handler has no answers
+	// in the fields above.
 	//
-	// The simulation calls the handler at the virtual time of the response, on another goroutine than the test, and waits for
-	// it. The handler must respond without waiting. Its responses must depend only on the requests and on state that the
-	// test controls; otherwise runs are not repeatable. A handler that panics fails the test with the frames of the handler;
-	// a handler that exceeds NodeOptions.HandlerTimeout fails it with its stack. http.ErrAbortHandler closes the
-	// connection and is no failure.
+	// The simulation calls the handler at the virtual time of the response, on another goroutine than the
+	// test, and waits for it. The handler must respond without waiting. Its responses must depend only on the
+	// requests and on state that the test controls; otherwise runs are not repeatable. A handler that panics
+	// fails the test with the frames of the handler; a handler that exceeds NodeOptions.HandlerTimeout fails
+	// it with its stack. http.ErrAbortHandler closes the connection and is no failure.
 	Handler http.Handler `json:"-"`
 }

@@ -15,8 +15,8 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// plan makes of a workload and its behavior the pods that a scenario file with them would bring: the loader of scenarios
-// sets the defaults, and checks both.
+// plan makes of a workload and its behavior the pods that a scenario file with them would bring: the loader
+// of scenarios sets the defaults, and checks both.
 func plan(w Workload, b Behavior, o NodeOptions) ([]scenarios.PlannedPod, error) {
 	if w == nil || reflect.ValueOf(w).IsNil() {
 		return nil, errors.New("there is nothing to add: it is nil")

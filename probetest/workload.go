@@ -17,7 +17,8 @@ type Workload interface {
 	runtime.Object
 }
 
-// identified returns a copy of an object that says what it is, as objects of Go need not, and the spec of its pods.
+// identified returns a copy of an object that says what it is, as objects of Go need not, and the spec of its
+// pods.
 func identified(w Workload) (Workload, *v1.PodSpec, error) {
 	var version, kind string
 	var spec *v1.PodSpec
