@@ -43,11 +43,11 @@ type Call struct {
 	Method Method
 	Cause  int64 // step of the trace record that caused the call; 0: unknown
 
-	PodUID      string // RunPodSandbox; lists: only this pod; image calls: the pod whose delays apply; network: the pod to connect to
+	PodUID      string // RunPodSandbox, network, lists (only this pod), image calls (whose delays apply)
 	Attempt     int    // RunPodSandbox, CreateContainer: 0 for the first
 	SandboxID   string // PodSandboxStatus, StopPodSandbox, RemovePodSandbox, CreateContainer
 	ContainerID string // StartContainer, StopContainer, RemoveContainer, ContainerStatus, ExecSync
-	Name        string // CreateContainer: name in the pod; image calls: the container whose delays apply; network: the container that listens
+	Name        string // CreateContainer, network (the container that listens), image calls (whose delays apply)
 	Image       string // CreateContainer, ImageStatus, PullImage
 
 	// OnlyChanged limits a list call of all pods to the pods that changed after the Generation Since. A
@@ -131,7 +131,7 @@ type Reply int
 const (
 	Answered    Reply = iota + 1 // see Op.Answer
 	Refused                      // nothing listens
-	HungUp                       // accepted, then closed without an answer; with Op.Answer, for the reason in its TransportError
+	HungUp                       // accepted, then closed without an answer; a TransportError is in Op.Answer
 	NoHandshake                  // the handshake timeout expired
 )
 
@@ -166,7 +166,7 @@ type Container struct {
 	Name       string
 	Image      string
 	Attempt    int // the attempt of the CreateContainer call
-	Instance   int // unique number among the containers of this name in the pod: the Attempt, or the next free number if attempts start over
+	Instance   int // unique in the pod for this name: the Attempt, or the next free number
 	State      ContainerState
 	CreatedAt  time.Duration // wall time, see Runtime.Wall
 	StartedAt  time.Duration // if State is Running or Exited

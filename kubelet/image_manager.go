@@ -73,7 +73,7 @@ func (k *Kubelet) ensureImage(p *sim.Proc, u podUpdate, c *v1.Container) *startR
 		return k.pullImage(p, u, c)
 	}
 	present := fmt.Sprintf("Container image %q already present on machine", c.Image)
-	if k.profile.ImageAccessInPulledEvent {
+	if k.profile.KubeletEnsureSecretPulledImages {
 		present += " and can be accessed by the pod"
 	}
 	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Pulled", present, u.cause)
@@ -125,5 +125,17 @@ func (k *Kubelet) pullImages(p *sim.Proc) {
 		}
 		r.took = p.Now() - start
 		r.proc.Wake()
+	}
+}
+
+// imageListPeriod is the time between two refreshes of the list of images
+// (pkg/kubelet/images/image_gc_manager.go at v1.37.0).
+const imageListPeriod = 30 * time.Second
+
+// listImages is the image manager's refresh of its list of images; nothing waits for it.
+func (k *Kubelet) listImages(p *sim.Proc) {
+	for {
+		k.do(p, fakeruntime.Call{Method: fakeruntime.ListImages})
+		p.Sleep(imageListPeriod)
 	}
 }
