@@ -24,8 +24,8 @@ func DropDisabled(p profile.Profile, spec *v1.PodSpec) {
 func dropGated(p profile.Profile, c *v1.Container) {
 	for _, probe := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
 		if probe != nil {
-			unset(probe.HTTPGet, "Protocol", p.H2CProbe)
-			unset(probe.GRPC, "Mode", p.GRPCProbeTLS)
+			unset(probe.HTTPGet, "Protocol", p.H2CContainerProbe)
+			unset(probe.GRPC, "Mode", p.GRPCContainerProbeTLS)
 		}
 	}
 	if c.Lifecycle == nil {
@@ -33,10 +33,10 @@ func dropGated(p profile.Profile, c *v1.Container) {
 	}
 	for _, hook := range []*v1.LifecycleHandler{c.Lifecycle.PostStart, c.Lifecycle.PreStop} {
 		if hook != nil {
-			unset(hook.HTTPGet, "Protocol", p.H2CProbe)
+			unset(hook.HTTPGet, "Protocol", p.H2CContainerProbe)
 		}
 	}
-	if c.Lifecycle.StopSignal != nil && !p.StopSignals {
+	if c.Lifecycle.StopSignal != nil && !p.ContainerStopSignals {
 		if c.Lifecycle.StopSignal = nil; *c.Lifecycle == (v1.Lifecycle{}) {
 			c.Lifecycle = nil
 		}

@@ -48,7 +48,7 @@ func TestDropGated(t *testing.T) {
 		t.Errorf("with all gates off %+v is left", got)
 	}
 	on := profile.V1_37_0
-	on.GRPCProbeTLS, on.H2CProbe, on.StopSignals = true, true, true
+	on.GRPCContainerProbeTLS, on.H2CContainerProbe, on.ContainerStopSignals = true, true, true
 	got = spec()
 	if DropDisabled(on, got); !reflect.DeepEqual(got, spec()) {
 		t.Errorf("with all gates on %+v is left", got)

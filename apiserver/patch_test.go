@@ -54,7 +54,9 @@ func TestAfterPatchWithoutRestartRules(t *testing.T) {
 		kept       bool
 		generation int64
 	}{{false, 3}, {true, 4}} {
-		after, err := AfterPatch(profile.Profile{ContainerRestartRules: test.kept}, pod, patch)
+		p := profile.Newest()
+		p.ContainerRestartRules = test.kept
+		after, err := AfterPatch(p, pod, patch)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,8 +11,15 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// maxContainerRestartPeriod is the longest back-off where the configuration could set another.
-const maxContainerRestartPeriod = 5 * time.Minute
+// The bounds of the crash-loop back-off (pkg/kubelet/kubelet.go and apis/config/v1beta1/defaults.go at v1.37.0).
+const (
+	initialBackOff            = 10 * time.Second
+	maxBackOff                = 5 * time.Minute
+	reducedInitialBackOff     = time.Second
+	reducedMaxBackOff         = time.Minute
+	maxContainerRestartPeriod = 5 * time.Minute  // the default of the configuration
+	backOffReset              = 10 * time.Minute // an item is forgotten after this time without a restart
+)
 
 // backOff is the crash-loop back-off. It counts from the ends of containers, which the runtime tells by the wall clock;
 // but when it forgets a container goes by the other clock, as both times of that are its own (util/flowcontrol/backoff.go of
@@ -20,7 +27,6 @@ const maxContainerRestartPeriod = 5 * time.Minute
 type backOff struct {
 	of      *flowcontrol.Backoff
 	clock   *clocktesting.FakeClock // the wall clock, set before each use: nothing waits on it
-	reset   time.Duration           // after which it is forgotten
 	updated map[string]time.Duration
 }
 
@@ -28,16 +34,19 @@ type backOff struct {
 // the place of that of the version and bounds the first delay too (newCrashLoopBackOff in pkg/kubelet/kubelet.go and SetDefaults_KubeletConfiguration in
 // apis/config/v1beta1/defaults.go at v1.37.0).
 func newBackOff(p profile.Profile, config kubeletconfig.Config) *backOff {
-	longest := p.CrashLoopBackOffMax
-	if p.CrashLoopBackOffMaxInConfig {
+	initial, longest := initialBackOff, maxBackOff
+	if p.ReduceDefaultCrashLoopBackOffDecay {
+		initial, longest = reducedInitialBackOff, reducedMaxBackOff
+	}
+	if p.KubeletCrashLoopBackOffMax {
 		longest = cmp.Or(config.MaxContainerRestartPeriod, maxContainerRestartPeriod)
 	}
 	clock := clocktesting.NewFakeClock(time.Time{})
-	b := flowcontrol.NewFakeBackOff(min(p.CrashLoopBackOffInitial, longest), longest, clock)
+	b := flowcontrol.NewFakeBackOff(min(initial, longest), longest, clock)
 	b.HasExpiredFunc = func(event, lastUpdate time.Time, _ time.Duration) bool {
-		return event.Sub(lastUpdate) > p.CrashLoopBackOffReset
+		return event.Sub(lastUpdate) > backOffReset
 	}
-	return &backOff{of: b, clock: clock, reset: p.CrashLoopBackOffReset, updated: map[string]time.Duration{}}
+	return &backOff{of: b, clock: clock, updated: map[string]time.Duration{}}
 }
 
 // get returns the delay of an item.
@@ -59,7 +68,7 @@ func (b *backOff) next(item string, event, now time.Time, virtual time.Duration)
 // forget drops the items that have not changed for long.
 func (b *backOff) forget(virtual time.Duration) {
 	for item, t := range b.updated {
-		if virtual-t > b.reset {
+		if virtual-t > backOffReset {
 			b.of.DeleteEntry(item)
 			delete(b.updated, item)
 		}

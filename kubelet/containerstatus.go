@@ -105,10 +105,10 @@ func (k *Kubelet) convert(spec *v1.Container, rc *fakeruntime.Container, old *v1
 	if old == nil {
 		return c
 	}
-	if k.profile.RemovedInstanceKept {
+	if k.profile.RestartAllContainersOnContainerExits {
 		keepRemoved(&c, old)
 	}
-	if k.profile.StartedCarriedOver && rc.State == fakeruntime.Running {
+	if !k.profile.ChangeContainerStatusOnKubeletRestart && rc.State == fakeruntime.Running {
 		c.Started = old.Started
 	}
 	return c

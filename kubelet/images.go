@@ -73,7 +73,7 @@ func (k *Kubelet) ensureImage(p *sim.Proc, u podUpdate, c *v1.Container) *startR
 		return k.pullImage(p, u, c)
 	}
 	present := fmt.Sprintf("Container image %q already present on machine", c.Image)
-	if k.profile.ImageAccessInPulledEvent {
+	if k.profile.KubeletEnsureSecretPulledImages {
 		present += " and can be accessed by the pod"
 	}
 	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Pulled", present, u.cause)

@@ -92,7 +92,7 @@ func (g *pleg) healthy() bool {
 
 // requestRelist asks for a relist of one pod.
 func (g *pleg) requestRelist(uid types.UID) {
-	if !g.k.profile.OnDemandRelist {
+	if !g.k.profile.PLEGOnDemandRelist {
 		return
 	}
 	g.requests.TrySend(relistRequest{uid, g.k.sim.Now()})

@@ -53,7 +53,7 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 		status.SetCondition(api, *disrupted)
 	}
 	var kept []v1.PodCondition
-	if k.profile.InitializedKept {
+	if k.profile.RestartAllContainersOnContainerExits {
 		kept = old.Conditions
 	}
 	api.Conditions = append(api.Conditions, k.readyToStartContainers(u.pod, s), status.GeneratePodInitializedCondition(u.pod, kept, all, api.Phase))

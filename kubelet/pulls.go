@@ -3,7 +3,7 @@ package kubelet
 // beginPull notes on the disk that an image is pulled (RecordPullIntent in
 // pkg/kubelet/images/pullmanager/image_pull_manager.go at v1.37.0).
 func (k *Kubelet) beginPull(image string) {
-	if k.profile.PullsNoted {
+	if k.profile.KubeletEnsureSecretPulledImages {
 		k.pulls[image]++
 		k.disk.pulls[image] = true
 	}

@@ -243,7 +243,7 @@ func (m *Manager) isContainerStarted(pod *v1.Pod, c *v1.ContainerStatus) bool {
 	if r, ok := m.results.Startup.Get(c.ContainerID); ok {
 		return r == results.Success
 	}
-	if m.profile.StartedCarriedOver && c.Started != nil && *c.Started {
+	if !m.profile.ChangeContainerStatusOnKubeletRestart && c.Started != nil && *c.Started {
 		return true
 	}
 	_, hasWorker := m.workers[key{pod.UID, c.Name, trace.Startup}]
@@ -264,7 +264,7 @@ func (m *Manager) isContainerReady(p *sim.Proc, pod *v1.Pod, c *v1.ContainerStat
 	if hasWorker && m.profile.ManualTrigger {
 		m.trigger(p, w, cmp.Or(m.causeOfEligibility(c.ContainerID), cause))
 	}
-	if m.profile.KeptOnKubeletRestart && m.startedBeforeKubelet(c.State.Running) {
+	if !m.profile.ChangeContainerStatusOnKubeletRestart && m.startedBeforeKubelet(c.State.Running) {
 		return m.isReadyAfterKubeletRestart(pod, c, !hasResult || !hasWorker)
 	}
 	return !hasWorker

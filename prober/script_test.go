@@ -213,13 +213,15 @@ func networkHandler(name string, port intstr.IntOrString) *v1.ProbeHandler {
 	return nil
 }
 
-// profileOf returns the newest profile, without the flag in the argument "without".
+// profileOf returns the newest profile, with the fields in the arguments "with" and "without" set to true and false.
 func profileOf(t *testing.T, d *datadriven.TestData) profile.Profile {
 	p := profile.Newest()
-	if d.HasArg("without") {
-		var flag string
-		d.ScanArgs(t, "without", &flag)
-		reflect.ValueOf(&p).Elem().FieldByName(flag).SetBool(false)
+	for key, on := range map[string]bool{"with": true, "without": false} {
+		if d.HasArg(key) {
+			var name string
+			d.ScanArgs(t, key, &name)
+			reflect.ValueOf(&p).Elem().FieldByName(name).SetBool(on)
+		}
 	}
 	return p
 }

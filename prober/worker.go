@@ -236,7 +236,7 @@ func (w *worker) onNewContainer(p *sim.Proc, c *containerStatus) {
 	w.containerID, w.hasResult, w.memo = c.containerID, false, nil
 	w.recorder.newContainer(c.containerID)
 
-	if w.manager.profile.KeptOnKubeletRestart {
+	if !w.manager.profile.ChangeContainerStatusOnKubeletRestart {
 		// The kubelet needs a startup result to see that a sidecar has started before a restart of the kubelet
 		// (kubernetes/kubernetes#136910). A restarted sidecar can count as started too, because the kubelet carries
 		// Started over to the next container of the same name: this success is then followed by the initial value.
@@ -263,7 +263,7 @@ func (w *worker) isSidecar() bool {
 // willRestart reports whether a terminated container restarts, as far as a worker knows. Up to 1.34 a worker looks at the
 // pod's restart policy alone, so in pods with OnFailure it outlives a container that exited with code 0.
 func (w *worker) willRestart(c *containerStatus) bool {
-	if !w.manager.profile.WorkerEndsWithLastExit {
+	if !w.manager.profile.ContainerRestartRules {
 		return w.pod.Spec.RestartPolicy != v1.RestartPolicyNever || w.isSidecar()
 	}
 	return podutil.ContainerShouldRestart(w.container, &w.pod.Spec, c.terminated.ExitCode) ||

@@ -35,7 +35,7 @@ func (c *checker) checkBackOff(longest *value.Duration, n *strict.Node) {
 		n.Errorf("must be from 1s to 5m and not %s", longest)
 	}
 	for _, p := range c.profiles() {
-		if !p.CrashLoopBackOffMaxInConfig {
+		if !p.KubeletCrashLoopBackOffMax {
 			n.Errorf("needs the feature gate KubeletCrashLoopBackOffMax, which is off in %s: see featureGates", p.Version)
 			return
 		}

@@ -130,7 +130,7 @@ func (c *checker) checkGated(w *workload) {
 
 // checkStopSignals refuses SIGSTOP, after which a program is frozen, where the feature gate lets a container have it.
 func (c *checker) checkStopSignals(w *workload) {
-	if !slices.ContainsFunc(c.profiles(), func(p profile.Profile) bool { return p.StopSignals }) {
+	if !slices.ContainsFunc(c.profiles(), func(p profile.Profile) bool { return p.ContainerStopSignals }) {
 		return
 	}
 	check := func(field string, list []v1.Container) {
@@ -147,7 +147,7 @@ func (c *checker) checkStopSignals(w *workload) {
 // checkRedirects refuses what a probe over HTTP/2 without TLS makes of a redirect to https: unlike others it looks at the
 // certificate, and programs have none.
 func (c *checker) checkRedirects(w *workload, containers *strict.Node) {
-	kept := func(p profile.Profile) bool { return p.H2CProbe }
+	kept := func(p profile.Profile) bool { return p.H2CContainerProbe }
 	for i, listed := range w.spec.Containers {
 		container := podutil.Find(w.pod, listed.Name)
 		if container == nil || !slices.ContainsFunc(c.profiles(), kept) || !slices.ContainsFunc(probesOf(container), isHTTP2) {

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// MaxLine is the longest line, in bytes, that a Reader takes.
+// MaxLine is the maximum length of a line for a Reader, in bytes.
 const MaxLine = 4 << 20
 
-// line is a record as it is written. Fields of all kinds share it, as they share Record.
+// line is the JSON form of a record of any kind, or of a header.
 type line struct {
 	Step      int64  `json:"step"`
 	T         *int64 `json:"t"`
@@ -41,8 +41,8 @@ type line struct {
 	Run *Header `json:"run"`
 }
 
-// Decode reads a record that AppendJSON wrote. Fields it does not know are left out, so that a trace with
-// more than this version writes can be read.
+// Decode parses a record that AppendJSON wrote. It ignores unknown fields, so that it can read traces of later versions. It
+// returns an error if data is not a JSON object, or has no kind or no t.
 func Decode(data []byte) (Record, error) {
 	var l line
 	if err := json.Unmarshal(data, &l); err != nil {
@@ -54,9 +54,9 @@ func Decode(data []byte) (Record, error) {
 func (l *line) record() (Record, error) {
 	switch {
 	case l.Kind == "":
-		return Record{}, errors.New("a record has no kind")
+		return Record{}, errors.New("record has no kind")
 	case l.T == nil:
-		return Record{}, fmt.Errorf("the %s record has no t", l.Kind)
+		return Record{}, fmt.Errorf("%s record has no t", l.Kind)
 	}
 	return l.fields(), nil
 }
@@ -70,7 +70,7 @@ func (l *line) fields() Record {
 		Type: l.Type, Reason: l.Reason, Message: l.Message,
 	}
 	if l.Kind == StatusPatched {
-		r.Reason = "" // the pod's
+		r.Reason = "" // belongs to the status
 		r.Status = &PodStatus{
 			Phase: l.Phase, Reason: l.Reason, Initialized: l.Initialized,
 			ContainersReady: l.ContainersReady, Ready: l.Ready, Containers: l.Containers,
@@ -79,25 +79,24 @@ func (l *line) fields() Record {
 	return r
 }
 
-// Reader reads records from JSON lines, of one run or, with headers between them, of several. Empty lines
-// are skipped.
+// Reader reads records from a file with one JSON object on each line. It skips empty lines.
 type Reader struct {
 	lines  *bufio.Scanner
 	number int
 	header *Header
 }
 
-// NewReader returns a Reader of r.
+// NewReader returns a Reader that reads from r.
 func NewReader(r io.Reader) *Reader {
 	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 0, 64<<10), MaxLine)
 	return &Reader{lines: s}
 }
 
-// Header returns the header of the run that the last record belongs to; nil if there was none.
+// Header returns the header of the run of the last record, or nil if the file has no header before it.
 func (r *Reader) Header() *Header { return r.header }
 
-// Read returns the next record, or io.EOF after the last. Errors name the line.
+// Read returns the next record. After the last record it returns io.EOF. Other errors start with the line number.
 func (r *Reader) Read() (Record, error) {
 	for r.lines.Scan() {
 		r.number++
@@ -126,7 +125,7 @@ func (r *Reader) Read() (Record, error) {
 	return Record{}, io.EOF
 }
 
-// ReadAll returns all records of r, of whatever runs.
+// ReadAll reads all records from r. It does not separate several runs; use Reader.Header for that.
 func ReadAll(r io.Reader) ([]Record, error) {
 	var records []Record
 	for in := NewReader(r); ; {

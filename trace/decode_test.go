@@ -12,7 +12,7 @@ import (
 func TestReadAll(t *testing.T) {
 	in := `{"step":1,"t":0,"kind":"PodAdded","pod":"default/web"}
 
-{"step":2,"t":7,"kind":"FromALaterVersion","pod":"default/web","color":"blue"}` // without a last newline
+{"step":2,"t":7,"kind":"FromALaterVersion","pod":"default/web","color":"blue"}` // no newline at the end
 	got, err := ReadAll(strings.NewReader(in))
 	if err != nil {
 		t.Fatal(err)
@@ -48,11 +48,11 @@ func TestReadSeveralRuns(t *testing.T) {
 
 func TestReadErrors(t *testing.T) {
 	for name, test := range map[string]struct{ in, want string }{
-		"not JSON":       {"\nstep 1\n", "line 2: invalid character 's'"},
-		"wrong type":     {`{"t":"0s","kind":"Event"}`, "line 1: json: cannot unmarshal string"},
-		"no kind":        {`{"t":1}`, "line 1: a record has no kind"},
-		"no time":        {`{"kind":"Event"}`, "line 1: the Event record has no t"},
-		"a line too far": {strings.Repeat(" ", MaxLine+1), "line 1: bufio.Scanner: token too long"},
+		"not JSON":      {"\nstep 1\n", "line 2: invalid character 's'"},
+		"wrong type":    {`{"t":"0s","kind":"Event"}`, "line 1: json: cannot unmarshal string"},
+		"no kind":       {`{"t":1}`, "line 1: record has no kind"},
+		"no time":       {`{"kind":"Event"}`, "line 1: Event record has no t"},
+		"line too long": {strings.Repeat(" ", MaxLine+1), "line 1: bufio.Scanner: token too long"},
 	} {
 		if _, err := ReadAll(strings.NewReader(test.in)); err == nil || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %s", name, err, test.want)
@@ -60,7 +60,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// What can be read is written and read again as the same record.
+// FuzzDecode writes each decoded record and decodes it again: the record is the same.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"step":1,"t":-5,"kind":"StatusPatched","pod":"default/web","phase":"Running","ready":true,"containers":[{"name":"c"}]}`))
 	f.Add([]byte(`{"step":1,"t":0,"kind":"Event","type":"Warning","reason":"Unhealthy","message":"\ud800"}`))

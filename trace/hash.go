@@ -6,26 +6,25 @@ import (
 	"hash"
 )
 
-// Hasher takes the hash of a run record by record. The zero value is ready.
+// Hasher computes the hash of a run from its records. The zero value is ready to use.
 //
-// The hash is over the observable records in their order, each as AppendJSON writes it but without step
-// and cause: both change when internal records are kept too, and the real kubelet knows no causes. So a
-// run has one hash, whatever was kept and whichever engine wrote it.
+// The hash is the SHA-256 of the observable records in order, each as [AppendObserved] writes it and followed by a newline. It
+// does not depend on the presence of internal records, nor on whether the simulator or the real kubelet wrote the trace.
 type Hasher struct {
 	sum hash.Hash
 	buf []byte
 }
 
-// Add takes in one record.
+// Add adds the next record to the hash. It ignores internal records.
 func (h *Hasher) Add(r *Record) {
 	if !r.Kind.Observable() {
 		return
 	}
-	h.buf = append(appendObserved(h.buf[:0], r), '\n')
+	h.buf = append(AppendObserved(h.buf[:0], r), '\n')
 	h.digest().Write(h.buf)
 }
 
-// Sum returns the hash of what was added so far: SHA-256 in lower-case hexadecimal.
+// Sum returns the hash of the records added so far, in lower-case hexadecimal.
 func (h *Hasher) Sum() string { return hex.EncodeToString(h.digest().Sum(nil)) }
 
 func (h *Hasher) digest() hash.Hash {
@@ -35,7 +34,7 @@ func (h *Hasher) digest() hash.Hash {
 	return h.sum
 }
 
-// Hash returns the hash of a run that has these records; see Hasher.
+// Hash returns the hash of a run with these records. See [Hasher].
 func Hash(records []Record) string {
 	var h Hasher
 	for i := range records {
@@ -43,6 +42,3 @@ func Hash(records []Record) string {
 	}
 	return h.Sum()
 }
-
-// AppendObserved appends what two engines must agree on of a record: AppendJSON without step and cause.
-func AppendObserved(dst []byte, r *Record) []byte { return appendObserved(dst, r) }

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// run writes a small run to a recorder, with an internal record in between that later ones name as cause.
+// run adds a small run to a recorder, with an internal record that causes a later one.
 func run(r *Recorder, t time.Duration) {
 	added := r.Add(Record{Kind: PodAdded, Pod: "default/web"})
 	sync := r.Add(Record{Kind: PodSync, Pod: "default/web", Reason: "sync", Cause: added})
 	r.Add(Record{T: t, Kind: ContainerStarted, Pod: "default/web", Container: "app", Cause: sync})
 }
 
-func TestHashIsOfTheObservableRecords(t *testing.T) {
+func TestHashIgnoresInternalRecords(t *testing.T) {
 	var observable, all, later Recorder
 	all.Internal = true
 	run(&observable, time.Second)
@@ -28,7 +28,7 @@ func TestHashIsOfTheObservableRecords(t *testing.T) {
 	}
 }
 
-// The hash of a run is what people compare between machines and releases: it changes only on purpose.
+// TestHashIsStable protects users who compare hashes between machines and releases.
 func TestHashIsStable(t *testing.T) {
 	var r Recorder
 	run(&r, time.Second)
@@ -38,7 +38,7 @@ func TestHashIsStable(t *testing.T) {
 	}
 }
 
-func TestHasherSinkEqualsHash(t *testing.T) {
+func TestHasherEqualsHash(t *testing.T) {
 	var kept Recorder
 	var h Hasher
 	streamed := Recorder{Sink: h.Add}

@@ -2,17 +2,17 @@ package trace
 
 import "strconv"
 
-// Header says which run the records after it belong to. A file with the trace of one run has none; in a
-// file with several, each trace has a line before it that holds an object with the one field run.
+// Header identifies the run of the records that follow it in a file with several runs. It is a JSON object with the only field
+// run. A file with a single run has no header.
 type Header struct {
 	Scenario   string `json:"scenario"`
-	Kubernetes string `json:"kubernetes"`     // version
-	Seed       *int64 `json:"seed,omitempty"` // nil: nothing was drawn
-	File       string `json:"file"`           // of the scenario, and the line it begins on
-	Line       int    `json:"line"`
+	Kubernetes string `json:"kubernetes"`     // version, for example v1.37.0
+	Seed       *int64 `json:"seed,omitempty"` // nil for a run without a seed
+	File       string `json:"file"`           // scenario file
+	Line       int    `json:"line"`           // line on which the scenario starts
 }
 
-// AppendHeader appends the header as one JSON object, without a newline, and returns the longer slice.
+// AppendHeader appends the header to dst as one JSON object, without a newline, and returns the extended slice.
 func AppendHeader(dst []byte, h *Header) []byte {
 	dst = appendText(dst, `{"run":{"scenario":`, h.Scenario)
 	dst = appendText(dst, `,"kubernetes":`, h.Kubernetes)

@@ -5,12 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// AppendJSON appends the record as one JSON object, without a newline, and returns the longer slice.
+// AppendJSON appends the record to dst as one JSON object, without a newline, and returns the extended slice.
 //
-// The fields come in a fixed order: step, t (nanoseconds), kind, cause (if known), pod (if set),
-// container and instance (if a container is set), and then the fields of the kind. An observable kind
-// always has all of its fields; an internal one has those that are not zero. Text that is not valid UTF-8
-// has U+FFFD in place of each bad byte. Nothing is allocated if dst has room.
+// The fields have a fixed order: step, t (nanoseconds), kind, cause (if known), pod (if set), container and instance (if a
+// container is set), then the fields of the kind. An observable kind always has all its fields, an internal kind only those that
+// are not zero. Each byte that is not valid UTF-8 becomes U+FFFD. AppendJSON does not allocate if dst has enough capacity.
 func AppendJSON(dst []byte, r *Record) []byte {
 	dst = append(dst, `{"step":`...)
 	dst = strconv.AppendInt(dst, r.Step, 10)
@@ -24,8 +23,9 @@ func AppendJSON(dst []byte, r *Record) []byte {
 	return append(dst, '}')
 }
 
-// appendObserved is AppendJSON without step and cause: what the hash of a run is taken over.
-func appendObserved(dst []byte, r *Record) []byte {
+// AppendObserved is like [AppendJSON] but omits step and cause. It writes the part of a record that the simulator and the real
+// kubelet have in common: steps also count internal records, and the real kubelet knows no causes.
+func AppendObserved(dst []byte, r *Record) []byte {
 	dst = append(dst, '{')
 	dst = appendWhen(dst, r)
 	dst = appendWhere(dst, r)
@@ -77,7 +77,7 @@ func appendWhat(dst []byte, r *Record) []byte {
 	return appendNonZero(dst, r)
 }
 
-// appendNonZero writes what is set of an internal record, whose kinds come and go.
+// appendNonZero appends all non-zero fields, because the kinds of internal records may change.
 func appendNonZero(dst []byte, r *Record) []byte {
 	dst = appendTextIf(dst, `,"probe":`, string(r.Probe))
 	dst = appendTextIf(dst, `,"result":`, string(r.Result))
@@ -143,7 +143,7 @@ func appendTextIf(dst []byte, key, s string) []byte {
 
 func appendText(dst []byte, key, s string) []byte {
 	dst = append(append(dst, key...), '"')
-	plain := 0 // s[plain:i] needs no escape and is copied at once
+	plain := 0 // s[plain:i] needs no escape
 	for i := 0; i < len(s); {
 		size := plainSize(s, i)
 		if size > 0 {
@@ -157,7 +157,7 @@ func appendText(dst []byte, key, s string) []byte {
 	return append(append(dst, s[plain:]...), '"')
 }
 
-// plainSize returns the length of the character at s[i] if it can stand in JSON text as it is, else 0.
+// plainSize returns the length of the character at s[i], or 0 if it needs an escape in JSON.
 func plainSize(s string, i int) int {
 	c := s[i]
 	switch {

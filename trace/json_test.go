@@ -52,8 +52,7 @@ func TestAppendJSON(t *testing.T) {
 	}
 }
 
-// A record of any kind, with the fields of that kind and any text, comes back as it was written, except
-// that bad UTF-8 becomes U+FFFD.
+// TestRoundTrip writes and decodes records of any kind with any text. Only invalid UTF-8 changes: it becomes U+FFFD.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := genRecord(t)
@@ -118,7 +117,7 @@ func genStatus(t *rapid.T, text func(string) string) *PodStatus {
 	return s
 }
 
-// Whatever the bytes of a message are, the line is JSON, valid UTF-8 and one line.
+// FuzzAppendJSON checks that any message results in one line of valid JSON and UTF-8.
 func FuzzAppendJSON(f *testing.F) {
 	f.Add("plain", "default/web")
 	f.Add("\x00\x1f\x7f\xff\u2028\"\\\n", "p\xc3")
@@ -140,7 +139,7 @@ func FuzzAppendJSON(f *testing.F) {
 	})
 }
 
-func TestAppendJSONAllocatesNothing(t *testing.T) {
+func TestAppendJSONDoesNotAllocate(t *testing.T) {
 	rec := Record{Step: 1, Kind: ProbeExecuted, Pod: "default/web", Container: "app", Probe: Liveness, Result: Failure, Message: "a\tb"}
 	buf := make([]byte, 0, 1024)
 	if n := testing.AllocsPerRun(100, func() { buf = AppendJSON(buf[:0], &rec) }); n != 0 {

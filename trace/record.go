@@ -1,44 +1,50 @@
-// Package trace holds the records of a run: what the kubelet was seen to do, in the order of virtual
-// time. The trace is the contract between the engines and everything that reads them: timelines,
-// expectations, reports and the comparison with the real kubelet are all computed from it.
+// Package trace defines the records of a run, and reads, writes and hashes them.
 //
-// Observable records are written by both engines, the simulator and the real kubelet under virtual
-// time. Internal records say how the simulator got there and are written only when asked for.
+// A trace lists what the kubelet does, in the order of virtual time: one [Record] for each start of a container, each probe
+// result, each status patch, and so on. Timelines, expectations, reports and the comparison with the real kubelet are all
+// computed from it.
+//
+// The simulator and the real kubelet under virtual time both write observable records. Internal
+// records describe the inside of the simulator and exist only on request; see [Recorder].
+//
+// In a file, a trace has one JSON object on each line. [AppendJSON] writes one, [Reader] reads them. [Hash] identifies a run by
+// its observable records. The page docs/trace.md lists the fields of each kind.
 package trace
 
 import "time"
 
-// Kind says what a record is about.
+// Kind is the type of a record.
 type Kind string
 
-// Observable kinds, written by both engines.
+// Observable kinds, which the simulator and the real kubelet write. The comments name the fields of each kind.
 const (
-	PodAdded           Kind = "PodAdded"           // the API server has the pod
-	PodDeleteRequested Kind = "PodDeleteRequested" // deletionTimestamp is set
-	PodRemoved         Kind = "PodRemoved"         // the API server no longer has the pod
-	ContainerStarted   Kind = "ContainerStarted"   // StartContainer has returned
-	ContainerStopping  Kind = "ContainerStopping"  // the stop signal is sent; GraceSeconds, Reason
-	ContainerExited    Kind = "ContainerExited"    // the process is gone; ExitCode
-	ProbeExecuted      Kind = "ProbeExecuted"      // a probe run has ended; Probe, Result, Message, Took
-	StatusPatched      Kind = "StatusPatched"      // the API server has applied a status patch; Status
-	Event              Kind = "Event"              // Type, Reason, Message
-	KubeletStopped     Kind = "KubeletStopped"
-	KubeletStarted     Kind = "KubeletStarted"
-	Step               Kind = "Step" // somebody does something; Reason is the step of the scenario, Message what there is to say
+	PodAdded           Kind = "PodAdded"           // the API server stores the pod
+	PodDeleteRequested Kind = "PodDeleteRequested" // the API server sets deletionTimestamp
+	PodRemoved         Kind = "PodRemoved"         // the API server removes the pod
+	ContainerStarted   Kind = "ContainerStarted"   // StartContainer of the container runtime returns
+	ContainerStopping  Kind = "ContainerStopping"  // the runtime sends the stop signal; GraceSeconds, Reason
+	ContainerExited    Kind = "ContainerExited"    // the process ends; ExitCode
+	ProbeExecuted      Kind = "ProbeExecuted"      // a probe run ends; Probe, Result, Message, Took
+	StatusPatched      Kind = "StatusPatched"      // the API server applies a status patch; Status
+	Event              Kind = "Event"              // the kubelet emits an event; Type, Reason, Message
+	KubeletStopped     Kind = "KubeletStopped"     // the kubelet process ends
+	KubeletStarted     Kind = "KubeletStarted"     // the kubelet process starts again
+	Step               Kind = "Step"               // a step of the scenario runs; Reason is its action, Message its details
 )
 
-// Internal kinds, written by the simulator only, and CRICall and TriggerTaken by both engines, when asked for.
+// Internal kinds. The simulator writes them on request, the real kubelet only CRICall and TriggerTaken. They may change with any
+// version.
 const (
-	CRICall       Kind = "CRICall"       // a call to the container runtime or the API server has returned; Reason, Took
-	ResultChanged Kind = "ResultChanged" // the probe result cache has a new value; Probe, Message
-	ManualTrigger Kind = "ManualTrigger" // a readiness worker is asked to probe at once
-	TriggerTaken  Kind = "TriggerTaken"  // it takes that, and its period begins anew; Probe
-	SyncLoop      Kind = "SyncLoop"      // the sync loop handles one case; Reason
-	PodSync       Kind = "PodSync"       // a pod worker begins a sync; Reason is sync, terminating or terminated
-	Relist        Kind = "Relist"        // a relist that found a change has ended; Reason is global or pod
-	BackOff       Kind = "BackOff"       // a start is refused by the crash-loop back-off; Took is the back-off
-	ProbeSkipped  Kind = "ProbeSkipped"  // a worker ticked and did not probe; Probe, Reason
-	Choice        Kind = "Choice"        // a choice other than the canonical one; Reason is its key, Message its value
+	CRICall       Kind = "CRICall"       // a call to the container runtime or the API server returns; Reason is the method, Took
+	ResultChanged Kind = "ResultChanged" // the cache of probe results changes; Probe, Message is the new value
+	ManualTrigger Kind = "ManualTrigger" // the kubelet triggers a readiness worker to probe immediately; Probe
+	TriggerTaken  Kind = "TriggerTaken"  // the worker handles the trigger and resets its ticker; Probe
+	SyncLoop      Kind = "SyncLoop"      // the sync loop handles one item; Reason is its source, Message
+	PodSync       Kind = "PodSync"       // a pod worker starts a sync; Reason is sync, terminating or terminated
+	Relist        Kind = "Relist"        // a relist that found a change ends; Reason is global or pod
+	BackOff       Kind = "BackOff"       // the crash-loop back-off refuses a start; Took is the back-off
+	ProbeSkipped  Kind = "ProbeSkipped"  // a probe worker ticks without probing; Probe, Reason says why
+	Choice        Kind = "Choice"        // the simulator deviates from its default order; Reason is the key of the choice, Message its value
 )
 
 var observable = map[Kind]bool{
@@ -48,13 +54,13 @@ var observable = map[Kind]bool{
 	KubeletStopped: true, KubeletStarted: true, Step: true,
 }
 
-// StepOver is the message of a record about a step whose time is over.
+// StepOver is the Message of the Step record at the end of a step that lasts, such as a delay.
 const StepOver = "over"
 
-// Observable reports whether both engines write records of this kind.
+// Observable reports whether both the simulator and the real kubelet write records of this kind.
 func (k Kind) Observable() bool { return observable[k] }
 
-// Probe is the type of a probe: liveness, readiness or startup.
+// Probe is the type of a probe.
 type Probe string
 
 const (
@@ -63,47 +69,46 @@ const (
 	Startup   Probe = "startup"
 )
 
-// Result is what the prober makes of one probe run.
+// Result is the result of one probe run, after its immediate retries.
 type Result string
 
 const (
 	Success Result = "success"
 	Failure Result = "failure"
-	Warning Result = "warning" // counts as a success and leaves an event
-	Error   Result = "error"   // the probe itself broke: the run counts as nothing
+	Warning Result = "warning" // counts as a success, with a warning event
+	Error   Result = "error"   // the probe could not run; the kubelet ignores the result
 )
 
-// Record is one thing that happened. Which fields are set depends on Kind; see the constants.
+// Record is one entry of a trace. Its Kind determines which of the later fields are set; see the constants of Kind.
 type Record struct {
-	Step  int64         // number of the record in its run, from 1
-	T     time.Duration // virtual time since t=0 of the scenario; negative before it
+	Step  int64         // number of the record in its run, starting at 1
+	T     time.Duration // virtual time since t=0 of the scenario; may be negative
 	Kind  Kind
-	Cause int64 // Step of the record that caused this one; 0 if not known
+	Cause int64 // Step of an earlier record that caused this one; 0 if unknown
 
 	Pod       string // namespace/name; empty for records about the node
 	Container string // container name; empty for records about a pod
-	Instance  int    // of Container: 0 is its first run in the pod, 1 the first restart, …
+	Instance  int    // 0 for the first run of the container, 1 after the first restart
 
 	Probe        Probe
 	Result       Result
-	Took         time.Duration // how long what ends at T lasted
-	GraceSeconds int64
+	Took         time.Duration // duration of the probe run or call that ends at T
+	GraceSeconds int64         // grace period of a ContainerStopping
 	ExitCode     int32
-	Type         string // of an Event: Normal or Warning
+	Type         string // Normal or Warning, of an Event
 	Reason       string
 	Message      string
-	Status       *PodStatus // of StatusPatched
+	Status       *PodStatus // of a StatusPatched; nil counts as the zero status
 }
 
-// PodStatus is the part of a pod's status that the trace shows, as the API server has it.
-// Statuses in a trace are shared and must not be changed.
+// PodStatus is the part of the pod status in the API server that traces contain. Records share statuses: do not modify them.
 type PodStatus struct {
-	Phase           string            `json:"phase"`
+	Phase           string            `json:"phase"` // Pending, Running, Succeeded or Failed
 	Reason          string            `json:"reason,omitempty"`
 	Initialized     bool              `json:"initialized"`
 	ContainersReady bool              `json:"containersReady"`
 	Ready           bool              `json:"ready"`
-	Containers      []ContainerStatus `json:"containers"` // init containers first, then regular ones, in spec order
+	Containers      []ContainerStatus `json:"containers"` // init containers, then regular containers, in the order of the spec
 }
 
 // ContainerStatus is the state of one container in a PodStatus.
@@ -111,8 +116,8 @@ type ContainerStatus struct {
 	Name         string `json:"name"`
 	State        string `json:"state"` // waiting, running or terminated
 	Reason       string `json:"reason,omitempty"`
-	ExitCode     int32  `json:"exitCode"` // of a terminated container; 0 otherwise
+	ExitCode     int32  `json:"exitCode"` // 0 unless the container is terminated
 	Ready        bool   `json:"ready"`
-	Started      bool   `json:"started"` // nil counts as false
+	Started      bool   `json:"started"` // false if the API has no value
 	RestartCount int32  `json:"restartCount"`
 }

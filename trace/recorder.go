@@ -2,30 +2,31 @@ package trace
 
 import "iter"
 
-// chunk is how many records are kept together, so that a long trace is never copied as it grows.
+// chunk is the number of records in one slice. A long trace uses several slices, so that growing it does not copy it.
 const chunk = 1 << 12
 
-// Recorder numbers records and keeps them. The zero value keeps the observable ones in memory.
+// Recorder numbers records and keeps them in memory or passes them on. The zero value keeps observable records in memory. A
+// Recorder is not safe for concurrent use.
 type Recorder struct {
-	// Internal keeps the internal records too.
+	// Internal includes internal records.
 	Internal bool
-	// Also, if set, is an internal kind of which the records are kept whatever Internal says.
+	// Also, if set, is an internal kind to include even if Internal is false.
 	Also Kind
-	// Sink, if set, is handed each record instead of keeping it in memory. The record is valid only
-	// during the call.
+	// Sink, if set, receives each record, and the Recorder keeps none in memory. The record is valid only during the call.
 	Sink func(*Record)
 
 	steps     int64
 	chunks    [][]Record
-	all       []Record // what Records returned last
+	all       []Record // cache of Records
 	observers []func(*Record)
-	handed    Record // to Sink
+	passed    Record // the record passed to Sink
 }
 
-// Wants reports whether a record of this kind would be kept, so that a caller can avoid making it.
+// Wants reports whether Add includes records of a kind. Callers can skip building other records.
 func (r *Recorder) Wants(k Kind) bool { return r.Internal || k.Observable() || k == r.Also }
 
-// Add numbers a record, keeps it and returns its step, or 0 if it is not kept.
+// Add sets the step of a record, keeps or passes on the record, and returns the step. It returns 0 for a kind that the Recorder
+// does not include.
 func (r *Recorder) Add(rec Record) int64 {
 	if !r.Wants(rec.Kind) {
 		return 0
@@ -41,13 +42,13 @@ func (r *Recorder) Add(rec Record) int64 {
 
 func (r *Recorder) keep(rec Record) *Record {
 	if r.Sink != nil {
-		r.handed = rec
-		r.Sink(&r.handed)
-		return &r.handed
+		r.passed = rec
+		r.Sink(&r.passed)
+		return &r.passed
 	}
 	n := len(r.chunks)
 	if n == 0 || len(r.chunks[n-1]) == cap(r.chunks[n-1]) {
-		// The first chunk grows as slices do: most traces are short.
+		// The first chunks are smaller, because most traces are short.
 		r.chunks = append(r.chunks, make([]Record, 0, min(chunk, 64<<(2*n))))
 		n++
 	}
@@ -56,10 +57,10 @@ func (r *Recorder) keep(rec Record) *Record {
 	return &(*last)[len(*last)-1]
 }
 
-// Observe calls f for each record from now on, after it was kept.
+// Observe calls f for each later record, after the Recorder has kept it or passed it to Sink.
 func (r *Recorder) Observe(f func(*Record)) { r.observers = append(r.observers, f) }
 
-// All goes over what was kept, in order, without copying it.
+// All returns an iterator over the records in memory, in order, without copying them.
 func (r *Recorder) All() iter.Seq[*Record] {
 	return func(yield func(*Record) bool) {
 		for _, c := range r.chunks {
@@ -72,7 +73,7 @@ func (r *Recorder) All() iter.Seq[*Record] {
 	}
 }
 
-// Records returns what was kept, in order. It copies a long trace; All does not.
+// Records returns the records in memory, in order. It copies a long trace; use All to avoid that.
 func (r *Recorder) Records() []Record {
 	if len(r.chunks) == 1 {
 		return r.chunks[0]
@@ -94,5 +95,5 @@ func (r *Recorder) kept() int {
 	return n
 }
 
-// Len returns how many records were added.
+// Len returns the number of records that Add has included.
 func (r *Recorder) Len() int64 { return r.steps }

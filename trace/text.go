@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// FormatTime writes a virtual time for people, to the millisecond: in seconds below ten minutes
-// ("85.027s"), with minutes and hours from there on ("1h02m03.400s").
+// FormatTime formats a virtual time for people, rounded to milliseconds: in seconds up to ten minutes ("85.027s"), then with
+// minutes and hours ("1h02m03.400s").
 func FormatTime(t time.Duration) string {
 	ms := t.Round(time.Millisecond).Milliseconds()
 	sign := ""
@@ -26,10 +26,11 @@ func FormatTime(t time.Duration) string {
 	return fmt.Sprintf("%s%dh%02dm%02d.%03ds", sign, h, m, s/1000, s%1000)
 }
 
-// PodName writes the pod of a record for people: without the namespace where that is default.
+// PodName formats the pod of a record for people: it omits the namespace "default".
 func PodName(pod string) string { return strings.TrimPrefix(pod, "default/") }
 
-// Subject says for people whom the record is about: "web", "web/app#1" (container and instance) or "node".
+// Subject formats the subject of the record for people: a pod such as "web", an instance of a container such as "web/app#1", or
+// "node".
 func (r *Record) Subject() string {
 	switch {
 	case r.Pod == "":
@@ -40,7 +41,7 @@ func (r *Record) Subject() string {
 	return Clean(PodName(r.Pod) + "/" + r.Container + "#" + strconv.Itoa(r.Instance))
 }
 
-// Summary says for people, on one line, what the record says: its kind and the fields of the kind.
+// Summary formats the kind of the record and the fields of the kind for people, on one line.
 func (r *Record) Summary() string {
 	var what string
 	switch r.Kind {
@@ -68,8 +69,8 @@ func (r *Record) internalSummary() string {
 	return join(string(r.Probe), string(r.Result), r.Reason, quoted(r.Message), took)
 }
 
-// String says the status for people on one line: initialized and containersReady only where they are not
-// what one expects. A nil status is "no status".
+// String formats the status for people, on one line. It omits initialized if true, and containersReady if equal to ready. A nil
+// status is "no status".
 func (s *PodStatus) String() string {
 	if s == nil {
 		return "no status"
@@ -88,7 +89,7 @@ func (s *PodStatus) String() string {
 	return join(parts...)
 }
 
-// String says the status for people on one line.
+// String formats the status for people, on one line.
 func (c *ContainerStatus) String() string {
 	state := join(c.State, c.Reason)
 	if c.State == "terminated" {
@@ -121,8 +122,7 @@ func join(parts ...string) string {
 	return strings.Join(full, " ")
 }
 
-// Clean makes text from a run safe to print on one line of a terminal: control and other characters that
-// do not print are written as Go escapes.
+// Clean makes text from a run safe to print on one line of a terminal. It replaces unprintable characters by Go escapes.
 func Clean(s string) string {
 	if strings.IndexFunc(s, unprintable) < 0 && strings.ToValidUTF8(s, "") == s {
 		return s

@@ -26,7 +26,7 @@ func ValidateGated(p profile.Profile, pod *v1.Pod) field.ErrorList {
 		c, path := &pod.Spec.InitContainers[i], path.Child("initContainers").Index(i)
 		errs = append(errs, validateStopSignal(p, c, pod.Spec.OS, path)...)
 		errs = append(errs, validateGatedHandlers(p, c, path)...)
-		if podutil.IsRestartableInitContainer(c) && len(c.RestartPolicyRules) > 0 && p.ContainerRestartRules && !p.RestartAllContainers {
+		if podutil.IsRestartableInitContainer(c) && len(c.RestartPolicyRules) > 0 && p.ContainerRestartRules && !p.RestartAllContainersOnContainerExits {
 			errs = append(errs, field.Forbidden(path.Child("restartPolicyRules"),
 				"restartPolicyRules are not allowed for init containers with restart policy Always"))
 			continue
@@ -40,7 +40,7 @@ func ValidateGated(p profile.Profile, pod *v1.Pod) field.ErrorList {
 func validateActions(p profile.Profile, c *v1.Container, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i := range c.RestartPolicyRules {
-		if p.ContainerRestartRules && !p.RestartAllContainers && c.RestartPolicyRules[i].Action == podutil.RestartAllContainers {
+		if p.ContainerRestartRules && !p.RestartAllContainersOnContainerExits && c.RestartPolicyRules[i].Action == podutil.RestartAllContainers {
 			errs = append(errs, oneOf(path.Child("restartPolicyRules").Index(i).Child("action"), podutil.RestartAllContainers, v1.ContainerRestartRuleActionRestart)...)
 		}
 	}
@@ -51,7 +51,7 @@ func validateActions(p profile.Profile, c *v1.Container, path *field.Path) field
 func validateGatedHandlers(p profile.Profile, c *v1.Container, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for name, probe := range probes(c) {
-		if mode := optional(probe.GRPC, "Mode"); mode != nil && p.GRPCProbeTLS {
+		if mode := optional(probe.GRPC, "Mode"); mode != nil && p.GRPCContainerProbeTLS {
 			errs = append(errs, oneOf(path.Child(name, "grpc", "mode"), *mode, "Plaintext", "TLS")...)
 		}
 		errs = append(errs, validateProtocol(p, probe.HTTPGet, path.Child(name, "httpGet"))...)
@@ -69,7 +69,7 @@ func validateGatedHandlers(p profile.Profile, c *v1.Container, path *field.Path)
 
 // validateStopSignal checks the signal with which a container is stopped: it has to be one of the pod's system.
 func validateStopSignal(p profile.Profile, c *v1.Container, os *v1.PodOS, path *field.Path) field.ErrorList {
-	if !p.StopSignals || c.Lifecycle == nil || c.Lifecycle.StopSignal == nil {
+	if !p.ContainerStopSignals || c.Lifecycle == nil || c.Lifecycle.StopSignal == nil {
 		return nil
 	}
 	path = path.Child("lifecycle", "stopSignal")
@@ -85,7 +85,7 @@ func validateStopSignal(p profile.Profile, c *v1.Container, os *v1.PodOS, path *
 func validateProtocol(p profile.Profile, get *v1.HTTPGetAction, path *field.Path) field.ErrorList {
 	protocol := optional(get, "Protocol")
 	switch {
-	case !p.H2CProbe || protocol == nil:
+	case !p.H2CContainerProbe || protocol == nil:
 		return nil
 	case *protocol != http2:
 		return oneOf(path.Child("protocol"), *protocol, "HTTP1", http2)

@@ -107,11 +107,11 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// unseen are the flags of what no record shows, and of what the API server refuses or takes out so that no kubelet
-// sees it.
-var unseen = []string{"SandboxReasonInCondition", "RestartAllContainers", "GRPCProbeTLS", "H2CProbe", "StopSignals"}
+// unseen are the fields of profiles that change no record of a random scenario: a condition's reason is in no record, and
+// random scenarios do not use the fields that these gates keep.
+var unseen = []string{"SandboxReasonInCondition", "GRPCContainerProbeTLS", "H2CContainerProbe", "ContainerStopSignals"}
 
-// otherRules returns kubelets that differ from the newest in one rule each, by the name of its flag.
+// otherRules returns profiles that differ from the newest in one field each, by the name of the field.
 func otherRules() map[string]profile.Profile {
 	others := map[string]profile.Profile{}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[profile.Profile]()) {
@@ -149,7 +149,7 @@ func TestOneRule(t *testing.T) {
 	}
 }
 
-// rare are files that show the flags of what random scenarios hardly ever do.
+// rare are files that show the effect of fields that random scenarios hardly ever show.
 var rare = map[string]string{"UpdateNeedsAdmission": "../../scenarios/library/versions/rejected-pod.yaml"}
 
 // firstToDiffer returns a file that differs and what it is.

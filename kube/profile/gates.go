@@ -4,115 +4,170 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
+
+	"k8s.io/apimachinery/pkg/util/version"
 )
 
-// gate is a feature gate of Kubernetes (pkg/features/kube_features.go), and what is set with it.
-type gate struct {
-	name     string
-	from, to string // the oldest and the newest release that has it and lets it be set; empty: as far as is known
-	needs    string // the gate that must be on for this one to be, where the release has that too
-	on       func(*Profile) bool
-	set      func(*Profile, bool)
+// Stage is the maturity of a feature gate in a release, in the words of k8s.io/component-base/featuregate.
+type Stage string
+
+// The stages of feature gates.
+const (
+	Alpha      Stage = "ALPHA"
+	Beta       Stage = "BETA"
+	GA         Stage = ""
+	Deprecated Stage = "DEPRECATED"
+)
+
+// Gate is a feature gate as one release has it.
+type Gate struct {
+	Name    string
+	Stage   Stage
+	Default bool
+	// Locked means that the release does not let you change the gate.
+	Locked bool
+	// Settable means that SetGate changes the gate: the release allows it and the simulator models both states.
+	Settable bool
 }
 
-// gates are all that can be set, by name.
+// gate is a row of the table of feature gates.
+type gate struct {
+	name   string
+	field  func(*FeatureGates) *bool
+	needs  string // the gate that must be on for this one to be on, in releases that have it
+	before bool   // how releases without the gate behave
+	fixed  bool   // the simulator models only the default of each release
+	stages []stage
+}
+
+// stage is what a gate is from a release on.
+type stage struct {
+	from   string
+	stage  Stage
+	on     bool
+	locked bool
+}
+
+// gates are all feature gates whose effect is modelled, by name. The stages are those of pkg/features/kube_features.go at
+// v1.37.0. That file also lists stages of releases in which the gate did not exist yet; they are not here.
 var gates = []gate{
 	{
-		name: "ChangeContainerStatusOnKubeletRestart", from: "v1.36.3",
-		on:  func(p *Profile) bool { return !p.KeptOnKubeletRestart },
-		set: func(p *Profile, on bool) { p.KeptOnKubeletRestart, p.StartedCarriedOver = !on, !on },
+		name:   "ChangeContainerStatusOnKubeletRestart",
+		field:  func(f *FeatureGates) *bool { return &f.ChangeContainerStatusOnKubeletRestart },
+		before: true,
+		stages: []stage{{from: "v1.35", stage: Deprecated}},
 	},
 	{
-		name: "ContainerRestartRules",
-		on:   func(p *Profile) bool { return p.ContainerRestartRules },
-		set:  func(p *Profile, on bool) { p.ContainerRestartRules, p.WorkerEndsWithLastExit = on, on },
+		name:   "ContainerRestartRules",
+		field:  func(f *FeatureGates) *bool { return &f.ContainerRestartRules },
+		stages: []stage{{from: "v1.34", stage: Alpha}, {from: "v1.35", stage: Beta, on: true}},
 	},
 	{
-		name: "ContainerStopSignals",
-		on:   func(p *Profile) bool { return p.StopSignals },
-		set:  func(p *Profile, on bool) { p.StopSignals = on },
+		name:   "ContainerStopSignals",
+		field:  func(f *FeatureGates) *bool { return &f.ContainerStopSignals },
+		stages: []stage{{from: "v1.33", stage: Alpha}},
 	},
 	{
-		name: "GRPCContainerProbeTLS", from: "v1.37.0",
-		on:  func(p *Profile) bool { return p.GRPCProbeTLS },
-		set: func(p *Profile, on bool) { p.GRPCProbeTLS = on },
+		name:   "GRPCContainerProbeTLS",
+		field:  func(f *FeatureGates) *bool { return &f.GRPCContainerProbeTLS },
+		stages: []stage{{from: "v1.37", stage: Alpha}},
 	},
 	{
-		name: "H2CContainerProbe", from: "v1.37.0",
-		on:  func(p *Profile) bool { return p.H2CProbe },
-		set: func(p *Profile, on bool) { p.H2CProbe = on },
+		name:   "H2CContainerProbe",
+		field:  func(f *FeatureGates) *bool { return &f.H2CContainerProbe },
+		stages: []stage{{from: "v1.37", stage: Alpha}},
 	},
 	{
-		name: "KubeletCrashLoopBackOffMax",
-		on:   func(p *Profile) bool { return p.CrashLoopBackOffMaxInConfig },
-		set:  func(p *Profile, on bool) { p.CrashLoopBackOffMaxInConfig = on },
+		name:   "KubeletCrashLoopBackOffMax",
+		field:  func(f *FeatureGates) *bool { return &f.KubeletCrashLoopBackOffMax },
+		stages: []stage{{from: "v1.32", stage: Alpha}, {from: "v1.35", stage: Beta, on: true}},
 	},
 	{
-		name: "PLEGOnDemandRelist", from: "v1.36.3", to: "v1.36.3",
-		on:  func(p *Profile) bool { return p.OnDemandRelist },
-		set: func(p *Profile, on bool) { p.OnDemandRelist = on },
+		name:   "KubeletEnsureSecretPulledImages",
+		field:  func(f *FeatureGates) *bool { return &f.KubeletEnsureSecretPulledImages },
+		fixed:  true,
+		stages: []stage{{from: "v1.33", stage: Alpha}, {from: "v1.35", stage: Beta, on: true}},
 	},
 	{
-		name: "ReduceDefaultCrashLoopBackOffDecay",
-		on:   func(p *Profile) bool { return p.CrashLoopBackOffInitial == time.Second },
-		set: func(p *Profile, on bool) {
-			p.CrashLoopBackOffInitial, p.CrashLoopBackOffMax = 10*time.Second, 300*time.Second
-			if on {
-				p.CrashLoopBackOffInitial, p.CrashLoopBackOffMax = time.Second, time.Minute
-			}
-		},
+		name:   "PLEGOnDemandRelist",
+		field:  func(f *FeatureGates) *bool { return &f.PLEGOnDemandRelist },
+		stages: []stage{{from: "v1.36", stage: Beta, on: true}, {from: "v1.37", stage: GA, on: true, locked: true}},
 	},
 	{
-		name: "RestartAllContainersOnContainerExits", from: "v1.36.3", needs: "ContainerRestartRules",
-		on: func(p *Profile) bool { return p.RestartAllContainers },
-		set: func(p *Profile, on bool) {
-			p.RestartAllContainers, p.RemovedInstanceKept, p.InitializedKept = on, on, on
-		},
+		name:   "ReduceDefaultCrashLoopBackOffDecay",
+		field:  func(f *FeatureGates) *bool { return &f.ReduceDefaultCrashLoopBackOffDecay },
+		stages: []stage{{from: "v1.33", stage: Alpha}},
+	},
+	{
+		name:   "RestartAllContainersOnContainerExits",
+		field:  func(f *FeatureGates) *bool { return &f.RestartAllContainersOnContainerExits },
+		needs:  "ContainerRestartRules",
+		stages: []stage{{from: "v1.35", stage: Alpha}, {from: "v1.36", stage: Beta, on: true}},
 	},
 }
 
-// in reports whether a release has the gate.
-func (g *gate) in(version string) bool {
-	names := Names()
-	i := slices.Index(names, version)
-	if i < 0 {
-		i = len(names) - 1
+// at returns the stage of the gate in a release, nil if the release does not have the gate.
+func (g *gate) at(v *version.Version) *stage {
+	var found *stage
+	for i := range g.stages {
+		if v.AtLeast(version.MustParse(g.stages[i].from)) {
+			found = &g.stages[i]
+		}
 	}
-	return (g.from == "" || i >= slices.Index(names, g.from)) && (g.to == "" || i <= slices.Index(names, g.to))
+	return found
 }
 
-// Gates returns the names of the feature gates of the version that SetGate knows, in order.
-func (p Profile) Gates() []string {
-	var names []string
+// Gates returns the feature gates that the release has and whose effect is modelled, by name.
+func (p Profile) Gates() []Gate {
+	var all []Gate
+	v, err := version.Parse(p.Version)
+	if err != nil {
+		return nil // no release
+	}
 	for _, g := range gates {
-		if g.in(p.Version) {
-			names = append(names, g.name)
+		if s := g.at(v); s != nil {
+			all = append(all, Gate{Name: g.name, Stage: s.stage, Default: s.on, Locked: s.locked, Settable: !s.locked && !g.fixed})
+		}
+	}
+	return all
+}
+
+// settable returns the names of the gates that SetGate changes.
+func (p Profile) settable() []string {
+	var names []string
+	for _, g := range p.Gates() {
+		if g.Settable {
+			names = append(names, g.Name)
 		}
 	}
 	return names
 }
 
-// SetGate returns the behaviour with a feature gate turned on or off. It fails if the version does not have the gate, or if
-// the simulator cannot do without what it does, or with it.
+// SetGate returns the behaviour with a feature gate turned on or off. It returns an error if the release does not have
+// the gate, does not let you change it, or if the simulator models only one of its states.
 func (p Profile) SetGate(name string, on bool) (Profile, error) {
-	if !slices.Contains(p.Gates(), name) {
-		return p, fmt.Errorf("is no feature gate of %s that is known here: known are %s", p.Version, strings.Join(p.Gates(), ", "))
+	settable := p.settable()
+	if !slices.Contains(settable, name) {
+		return p, fmt.Errorf("is not a feature gate that can be set in %s; known are %s", p.Version, strings.Join(settable, ", "))
 	}
 	for _, g := range gates {
 		if g.name == name {
-			g.set(&p, on)
+			*g.field(&p.FeatureGates) = on
 		}
 	}
 	return p, nil
 }
 
-// CheckGates returns the gate that is on and the one that is off although the first needs it, if there are two such: a
-// kubelet does not start with them.
+// CheckGates returns a gate that is on and the gate it needs, if that one is off: a kubelet does not start with such
+// gates. Otherwise both names are empty.
 func (p Profile) CheckGates() (on, off string) {
+	v, err := version.Parse(p.Version)
+	if err != nil {
+		return "", ""
+	}
 	for _, g := range gates {
 		for _, needed := range gates {
-			if g.needs == needed.name && g.in(p.Version) && g.on(&p) && !needed.on(&p) {
+			if g.needs == needed.name && g.at(v) != nil && *g.field(&p.FeatureGates) && !*needed.field(&p.FeatureGates) {
 				return g.name, needed.name
 			}
 		}

@@ -6,27 +6,28 @@ import (
 	"testing"
 )
 
-// TestSetGate: every gate of every version can be turned on and off, which is another behaviour, and back to what it was.
+// TestSetGate turns every gate of every release off and on.
 func TestSetGate(t *testing.T) {
 	for _, p := range profiles {
 		for _, g := range gates {
-			if !g.in(p.Version) {
-				if _, err := p.SetGate(g.name, true); err == nil {
-					t.Errorf("%s has %s", p.Version, g.name)
+			field := func(p *Profile) bool { return *g.field(&p.FeatureGates) }
+			if !slices.Contains(p.settable(), g.name) {
+				if changed, err := p.SetGate(g.name, !field(&p)); err == nil || changed != p {
+					t.Errorf("%s: %s changes, error %v", p.Version, g.name, err)
 				}
 				continue
 			}
-			was := g.on(&p)
-			same, err := p.SetGate(g.name, was)
+			def := field(&p)
+			same, err := p.SetGate(g.name, def)
 			if err != nil || same != p {
-				t.Errorf("%s: %s is %t, and setting it so makes it other: %v", p.Version, g.name, was, err)
+				t.Errorf("%s: setting %s to its default %t changes the profile, error %v", p.Version, g.name, def, err)
 			}
-			other, _ := p.SetGate(g.name, !was)
-			if other == p || g.on(&other) == was {
-				t.Errorf("%s: setting %s to %t changes nothing", p.Version, g.name, !was)
+			other, _ := p.SetGate(g.name, !def)
+			if other == p || field(&other) == def {
+				t.Errorf("%s: setting %s to %t changes nothing", p.Version, g.name, !def)
 			}
-			if back, _ := other.SetGate(g.name, was); back != p {
-				t.Errorf("%s: %s cannot be set back to %t", p.Version, g.name, was)
+			if back, _ := other.SetGate(g.name, def); back != p {
+				t.Errorf("%s: %s cannot be set back to %t", p.Version, g.name, def)
 			}
 		}
 		if on, off := p.CheckGates(); on != "" {
@@ -35,15 +36,38 @@ func TestSetGate(t *testing.T) {
 	}
 }
 
+func TestSetGateUnknown(t *testing.T) {
+	if _, err := V1_37_0.SetGate("X", true); err == nil || !strings.Contains(err.Error(), "ContainerRestartRules, ") {
+		t.Errorf("error of an unknown gate: %v", err)
+	}
+	if _, err := (Profile{}).SetGate("ContainerRestartRules", true); err == nil {
+		t.Error("the zero Profile has gates")
+	}
+}
+
 func TestGates(t *testing.T) {
 	for _, p := range profiles {
-		if names := p.Gates(); !slices.IsSorted(names) || slices.Contains(names, "RestartAllContainersOnContainerExits") != (p.Version != "v1.34.4") {
-			t.Errorf("%s has the gates %q", p.Version, names)
+		list := p.Gates()
+		if !slices.IsSortedFunc(list, func(a, b Gate) int { return strings.Compare(a.Name, b.Name) }) {
+			t.Errorf("%s: the gates are not sorted: %+v", p.Version, list)
+		}
+		has := slices.ContainsFunc(list, func(g Gate) bool { return g.Name == "RestartAllContainersOnContainerExits" })
+		if has != (p.Version != "v1.34.4") {
+			t.Errorf("%s has the gates %+v", p.Version, list)
 		}
 	}
-	if _, err := V1_37_0.SetGate("X", true); err == nil || !strings.Contains(err.Error(), "ContainerRestartRules, ") {
-		t.Errorf("of an unknown gate: %v", err)
+	for _, want := range []Gate{
+		{Name: "PLEGOnDemandRelist", Stage: GA, Default: true, Locked: true},
+		{Name: "KubeletEnsureSecretPulledImages", Stage: Beta, Default: true},
+		{Name: "ContainerStopSignals", Stage: Alpha, Settable: true},
+	} {
+		if !slices.Contains(V1_37_0.Gates(), want) {
+			t.Errorf("v1.37.0 has not %+v: %+v", want, V1_37_0.Gates())
+		}
 	}
+}
+
+func TestCheckGates(t *testing.T) {
 	p, _ := V1_37_0.SetGate("ContainerRestartRules", false)
 	if on, off := p.CheckGates(); on != "RestartAllContainersOnContainerExits" || off != "ContainerRestartRules" {
 		t.Errorf("%q needs %q", on, off)

@@ -1,183 +1,129 @@
-// Package profile says how the kubelets of different Kubernetes versions behave, as flags. A flag is
-// a rule that is known to differ between versions; nothing else in the simulator compares versions.
+// Package profile describes how Kubernetes releases differ in the behaviour that the simulator models.
+//
+// A [Profile] is the behaviour of one release: the state of its feature gates, and the changes that pull requests made
+// without a gate. Two tables say which release does what: the feature gates with their stages and defaults, and the
+// changes with their pull requests. The rest of the simulator reads the fields of a Profile and never compares versions.
 package profile
 
-import "time"
+import "k8s.io/apimachinery/pkg/util/version"
 
-// Profile is the behaviour of one Kubernetes version. It is passed by value. Where a comment names no
-// version, all known profiles agree so far; the numbers in brackets are pull requests of
-// kubernetes/kubernetes.
+// Profile is the behaviour of one Kubernetes release. Pass it by value and compare it with ==. The zero Profile is no
+// release: start from [Newest] or [Named].
+//
+// Numbers with # in the comments are pull requests of kubernetes/kubernetes.
 type Profile struct {
-	// Version is the release, as in v1.37.0.
+	// Version is the release, such as v1.37.0.
 	Version string
 
-	// ManualTrigger has the readiness worker of a started container that is not ready probe at once
-	// each time the pod's status is generated; 1.21 on (#98376, #101738).
-	ManualTrigger bool
-	// ManualTriggerResetsTicker starts the period anew at such a run; 1.32 on (#119089).
-	ManualTriggerResetsTicker bool
-	// StartupOnHoldAfterSuccess stops the startup probe once it has succeeded; 1.32 on (#121206).
-	StartupOnHoldAfterSuccess bool
-	// AddPodSkipsOnlyContainer goes on with the next container when a worker exists already, instead
-	// of leaving the rest of the pod out; 1.37 on (#138930).
-	AddPodSkipsOnlyContainer bool
-	// StartedCarriedOver publishes a running container as started if a container of its name was;
-	// 1.35.0 to 1.37.0 (#134746, #141342).
-	StartedCarriedOver bool
-	// KeptOnKubeletRestart leaves a container that started 10 s before the kubelet or earlier as it was until it is
-	// probed: its workers store no first result, it stays ready if the pod was and not ready otherwise, and the
-	// startup probe of a sidecar that counts as started has succeeded. Before, all begins as with a new container;
-	// 1.35 on (#134746, and #137146 in 1.35.4 and 1.36.0; KEP-4781).
-	KeptOnKubeletRestart bool
-	// WorkerEndsWithLastExit ends a worker as soon as its container has ended and is not restarted after such
-	// an exit, instead of only in pods whose restart policy is Never; 1.35 on (#134631).
-	WorkerEndsWithLastExit bool
-	// ContainerRestartRules has the API server keep the restart policies and rules that containers have of their
-	// own; before, it takes out all but those that make sidecars, and the status has a sidecar wait to be started
-	// again only if the pod's policy would have it so; 1.35 on (#134631).
+	FeatureGates
+	Changes
+}
+
+// FeatureGates are the feature gates whose effect is modelled. A field has the name of its gate and is true while the
+// gate is on (pkg/features/kube_features.go).
+type FeatureGates struct {
+	// ChangeContainerStatusOnKubeletRestart makes a kubelet that starts treat all containers as new: their probes start
+	// over. When it is off, a container that started more than 10 s before the kubelet keeps its readiness until its
+	// first probe, the startup probe of a started sidecar counts as successful, and a running container counts as
+	// started if an instance before it was. KEP-4781; #134746, #137146.
+	ChangeContainerStatusOnKubeletRestart bool
+	// ContainerRestartRules gives containers a restart policy and restart rules. When it is off, the API server drops
+	// these fields except from sidecars, probe workers end with the last exit only in pods whose restart policy is Never,
+	// and the status shows a sidecar as waiting for a restart only if the pod's restart policy allows one. #134631.
 	ContainerRestartRules bool
-	// RestartAllContainers has the API server take restart rules with that action, and rules of sidecars; 1.36 on
-	// (#136681).
-	RestartAllContainers bool
-	// InitializedBySandbox takes a pod for initialized once a regular container has been started in the sandbox in use;
-	// before, only while one runs, in any sandbox, so that the restart of a sidecar holds up those that have ended;
-	// 1.37 on (#138514).
+	// ContainerStopSignals keeps lifecycle.stopSignal of containers. When it is off, the API server drops the field.
+	// #130556.
+	ContainerStopSignals bool
+	// GRPCContainerProbeTLS keeps the mode of grpc probes, which selects TLS. When it is off, the API server drops the
+	// field. #137762.
+	GRPCContainerProbeTLS bool
+	// H2CContainerProbe keeps the protocol of httpGet handlers, which selects HTTP/2 without TLS. When it is off, the
+	// API server drops the field. #139429.
+	H2CContainerProbe bool
+	// KubeletCrashLoopBackOffMax lets the kubelet configuration set the longest crash-loop back-off. #135044.
+	KubeletCrashLoopBackOffMax bool
+	// KubeletEnsureSecretPulledImages makes the kubelet record image pulls on disk. A pod that needs an image while the
+	// kubelet pulls it for another pod pulls it too, a kubelet that was killed during a pull lists the images first when
+	// it starts again, and the event about an image that is present says that the pod can access it. #135228.
+	KubeletEnsureSecretPulledImages bool
+	// PLEGOnDemandRelist makes the PLEG relist a pod right after a sync that changed something. #137362.
+	PLEGOnDemandRelist bool
+	// ReduceDefaultCrashLoopBackOffDecay starts the crash-loop back-off at 1 s instead of 10 s and ends it at 1 min
+	// instead of 5 min.
+	ReduceDefaultCrashLoopBackOffDecay bool
+	// RestartAllContainersOnContainerExits accepts restart rules with the action RestartAllContainers, and rules of
+	// sidecars. The status then keeps the last exit and the restart count of a container that the runtime has removed,
+	// and the condition Initialized stays true while a sidecar of an initialized pod restarts. #136681.
+	RestartAllContainersOnContainerExits bool
+}
+
+// Changes are changes of behaviour without a feature gate. A field is true in the releases that behave as it says.
+type Changes struct {
+	// AddPodSkipsOnlyContainer continues with the next container of a pod when a probe worker exists already. Older
+	// kubelets skip the rest of the pod. #138930.
+	AddPodSkipsOnlyContainer bool
+	// InitializedBySandbox takes a pod for initialized once a regular container has started in its current sandbox. Older
+	// kubelets do so only while a regular container runs, in any sandbox: the restart of a sidecar then delays the
+	// restart of containers that have exited. #138514.
 	InitializedBySandbox bool
-	// RemovedInstanceKept, which goes with RestartAllContainers, keeps in the status how the run before ended, and the number of restarts, when the
-	// runtime has no more instances to tell them by; 1.36 on (#136681).
-	RemovedInstanceKept bool
-	// InitializedKept, which goes with RestartAllContainers, leaves the condition Initialized true when a sidecar of an initialized pod has to start again
-	// and no regular container runs; 1.36 on (#136681).
-	InitializedKept bool
-	// UnknownStateInErrorEvent words the event of a probe error as "errored and resulted in unknown
-	// state"; 1.33 on (#125901).
-	UnknownStateInErrorEvent bool
-	// TerminationCancelsProbes cancels the exec probes of a pod that is asked to terminate: the one under way
-	// and all later ones end with an error, so that the pod stays as ready as it was; 1.35 (#130487) and from
-	// 1.36.3 on, until 1.37.0 (#140882).
-	TerminationCancelsProbes bool
-	// RequeueAtBackOffExpiry requeues a pod in crash-loop back-off for the moment when it ends, instead
-	// of every 10 to 15 s; 1.35 on (#133066).
-	RequeueAtBackOffExpiry bool
-	// OnDemandRelist has the PLEG look at a pod right after a sync that did something; 1.36 on (#137362).
-	OnDemandRelist bool
-	// InspectUsesListing has the PLEG inspect the sandboxes and containers that it has listed, instead of
-	// listing those of a changed pod once more in between; 1.36 on (#137471).
+	// InspectUsesListing makes the PLEG inspect the sandboxes and containers that it has just listed. Older kubelets list
+	// those of a changed pod again. #137471.
 	InspectUsesListing bool
-	// PodReadyToStartAtSandbox patches PodReadyToStartContainers as soon as the sandbox is ready; 1.36 on
-	// (#134660).
+	// ManualTrigger makes the readiness worker of a started container that is not ready probe immediately whenever the
+	// kubelet generates the pod's status. #98376, #101738.
+	ManualTrigger bool
+	// ManualTriggerResetsTicker restarts the probe period at such a probe. #119089.
+	ManualTriggerResetsTicker bool
+	// PodReadyToStartAtSandbox patches the condition PodReadyToStartContainers as soon as the sandbox is ready. #134660.
 	PodReadyToStartAtSandbox bool
-	// SandboxReasonInCondition says in the condition PodReadyToStartContainers what is missing; 1.37 on
-	// (#135300).
+	// RequeueAtBackOffExpiry syncs a pod in crash-loop back-off when the back-off ends. Older kubelets sync it every 10
+	// to 15 s. #133066.
+	RequeueAtBackOffExpiry bool
+	// SandboxReasonInCondition gives the reason why PodReadyToStartContainers is false. #135300.
 	SandboxReasonInCondition bool
-	// ShortContainerEvents words the events as "Container created" and "Container started", without
-	// the container's name; 1.35 on (#134043).
+	// ShortContainerEvents words events as "Container created" and "Container started", without the container's name.
+	// #134043.
 	ShortContainerEvents bool
-	// PullsNoted has the kubelet note on the disk what it pulls. A pod that needs the image meanwhile pulls it too, also if
-	// the node has it, and a kubelet that was killed during a pull lists the images first when it is started again; 1.35
-	// on, with the feature gate KubeletEnsureSecretPulledImages.
-	PullsNoted bool
-	// ImageAccessInPulledEvent says in the event about an image that is there that the pod can access it:
-	// the kubelet verifies that; 1.35 on (#135228).
-	ImageAccessInPulledEvent bool
-
-	// UpdateNeedsAdmission passes over updates of a pod that was not admitted; before, such a pod is synced; 1.37 on (#139522).
-	UpdateNeedsAdmission bool
-	// UnknownPortNotFound says of a port's name that the container does not have that it is not found, instead of
-	// trying to read it as a number; 1.37 on (#139791).
+	// StartupOnHoldAfterSuccess stops the startup probe once it has succeeded. #121206.
+	StartupOnHoldAfterSuccess bool
+	// TerminationCancelsProbes cancels the exec probes of a pod that is asked to terminate. The running probe and all
+	// later ones end with an error, and the pod stays as ready as it was. #130487, #140509; reverted by #140882.
+	TerminationCancelsProbes bool
+	// UnknownPortNotFound reports a port name that the container does not have as not found. Older kubelets report that
+	// the name is not a number. #139791.
 	UnknownPortNotFound bool
-
-	// GRPCProbeTLS has the API server keep the mode of grpc probes, which asks over TLS; alpha in 1.37 (#137762).
-	GRPCProbeTLS bool
-	// H2CProbe has it keep the protocol of httpGet handlers, which can be HTTP/2 without TLS; alpha in 1.37 (#139429).
-	H2CProbe bool
-	// StopSignals has it keep the stop signals of containers; alpha in 1.33 (#130556).
-	StopSignals bool
-
-	// CrashLoopBackOffMaxInConfig lets the configuration of the kubelet set CrashLoopBackOffMax; 1.35 on, before behind
-	// the feature gate KubeletCrashLoopBackOffMax (#135044).
-	CrashLoopBackOffMaxInConfig bool
-	// CrashLoopBackOffInitial and CrashLoopBackOffMax bound the delay before a crashed container is
-	// started again; CrashLoopBackOffReset is the time without a restart that ends it.
-	CrashLoopBackOffInitial, CrashLoopBackOffMax, CrashLoopBackOffReset time.Duration
+	// UnknownStateInErrorEvent words the event of a probe error as "errored and resulted in unknown state". #125901.
+	UnknownStateInErrorEvent bool
+	// UpdateNeedsAdmission ignores updates of a pod that the kubelet did not admit. Older kubelets sync the pod. #139522.
+	UpdateNeedsAdmission bool
 }
 
-// V1_34_4 is the behaviour of Kubernetes v1.34.4.
-var V1_34_4 = Profile{
-	Version:                   "v1.34.4",
-	ManualTrigger:             true,
-	ManualTriggerResetsTicker: true,
-	StartupOnHoldAfterSuccess: true,
-	UnknownStateInErrorEvent:  true,
-	CrashLoopBackOffInitial:   10 * time.Second,
-	CrashLoopBackOffMax:       300 * time.Second,
-	CrashLoopBackOffReset:     600 * time.Second,
-}
+// The releases that are compared with the real kubelet.
+var (
+	V1_34_4 = of("v1.34.4")
+	V1_36_3 = of("v1.36.3")
+	V1_37_0 = of("v1.37.0")
+)
 
-// V1_36_3 is the behaviour of Kubernetes v1.36.3.
-var V1_36_3 = Profile{
-	Version:                     "v1.36.3",
-	ManualTrigger:               true,
-	ManualTriggerResetsTicker:   true,
-	StartupOnHoldAfterSuccess:   true,
-	StartedCarriedOver:          true,
-	KeptOnKubeletRestart:        true,
-	WorkerEndsWithLastExit:      true,
-	ContainerRestartRules:       true,
-	RestartAllContainers:        true,
-	RemovedInstanceKept:         true,
-	InitializedKept:             true,
-	UnknownStateInErrorEvent:    true,
-	TerminationCancelsProbes:    true,
-	RequeueAtBackOffExpiry:      true,
-	OnDemandRelist:              true,
-	InspectUsesListing:          true,
-	PodReadyToStartAtSandbox:    true,
-	ShortContainerEvents:        true,
-	PullsNoted:                  true,
-	ImageAccessInPulledEvent:    true,
-	CrashLoopBackOffMaxInConfig: true,
-	CrashLoopBackOffInitial:     10 * time.Second,
-	CrashLoopBackOffMax:         300 * time.Second,
-	CrashLoopBackOffReset:       600 * time.Second,
-}
-
-// V1_37_0 is the behaviour of Kubernetes v1.37.0.
-var V1_37_0 = Profile{
-	Version:                     "v1.37.0",
-	ManualTrigger:               true,
-	ManualTriggerResetsTicker:   true,
-	StartupOnHoldAfterSuccess:   true,
-	AddPodSkipsOnlyContainer:    true,
-	InitializedBySandbox:        true,
-	StartedCarriedOver:          true,
-	KeptOnKubeletRestart:        true,
-	WorkerEndsWithLastExit:      true,
-	ContainerRestartRules:       true,
-	RestartAllContainers:        true,
-	RemovedInstanceKept:         true,
-	InitializedKept:             true,
-	UnknownStateInErrorEvent:    true,
-	RequeueAtBackOffExpiry:      true,
-	OnDemandRelist:              true,
-	InspectUsesListing:          true,
-	PodReadyToStartAtSandbox:    true,
-	SandboxReasonInCondition:    true,
-	ShortContainerEvents:        true,
-	PullsNoted:                  true,
-	ImageAccessInPulledEvent:    true,
-	UnknownPortNotFound:         true,
-	CrashLoopBackOffMaxInConfig: true,
-	UpdateNeedsAdmission:        true,
-	CrashLoopBackOffInitial:     10 * time.Second,
-	CrashLoopBackOffMax:         300 * time.Second,
-	CrashLoopBackOffReset:       600 * time.Second,
-}
-
-// profiles are all of them, oldest first.
+// profiles are all releases, oldest first.
 var profiles = []Profile{V1_34_4, V1_36_3, V1_37_0}
 
-// Names returns the known versions, oldest first.
+// of returns the behaviour of a release according to the tables.
+func of(release string) Profile {
+	p, v := Profile{Version: release}, version.MustParse(release)
+	for _, g := range gates {
+		*g.field(&p.FeatureGates) = g.before
+		if s := g.at(v); s != nil {
+			*g.field(&p.FeatureGates) = s.on
+		}
+	}
+	for _, c := range changes {
+		*c.field(&p.Changes) = c.in(v)
+	}
+	return p
+}
+
+// Names returns the known releases, oldest first.
 func Names() []string {
 	var names []string
 	for _, p := range profiles {
@@ -186,10 +132,10 @@ func Names() []string {
 	return names
 }
 
-// Newest returns the profile of the newest known version.
+// Newest returns the behaviour of the newest known release.
 func Newest() Profile { return profiles[len(profiles)-1] }
 
-// Named returns the profile of a version.
+// Named returns the behaviour of a release such as v1.37.0. It reports false if the release is unknown.
 func Named(version string) (Profile, bool) {
 	for _, p := range profiles {
 		if p.Version == version {

@@ -1,0 +1,45 @@
+package profile
+
+import "k8s.io/apimachinery/pkg/util/version"
+
+// change is a row of the table of changes without a feature gate.
+type change struct {
+	name  string
+	pulls []int // the pull requests of kubernetes/kubernetes that made it
+	field func(*Changes) *bool
+	since []span
+}
+
+// span are the releases from one on, and before another if that is not empty.
+type span struct{ from, before string }
+
+// changes are all changes without a feature gate, by name.
+var changes = []change{
+	{"AddPodSkipsOnlyContainer", []int{138930}, func(c *Changes) *bool { return &c.AddPodSkipsOnlyContainer }, []span{{from: "v1.37"}}},
+	{"InitializedBySandbox", []int{138514}, func(c *Changes) *bool { return &c.InitializedBySandbox }, []span{{from: "v1.37"}}},
+	{"InspectUsesListing", []int{137471}, func(c *Changes) *bool { return &c.InspectUsesListing }, []span{{from: "v1.36"}}},
+	{"ManualTrigger", []int{98376, 101738}, func(c *Changes) *bool { return &c.ManualTrigger }, []span{{from: "v1.21"}}},
+	{"ManualTriggerResetsTicker", []int{119089}, func(c *Changes) *bool { return &c.ManualTriggerResetsTicker }, []span{{from: "v1.32"}}},
+	{"PodReadyToStartAtSandbox", []int{134660}, func(c *Changes) *bool { return &c.PodReadyToStartAtSandbox }, []span{{from: "v1.36"}}},
+	{"RequeueAtBackOffExpiry", []int{133066}, func(c *Changes) *bool { return &c.RequeueAtBackOffExpiry }, []span{{from: "v1.35"}}},
+	{"SandboxReasonInCondition", []int{135300}, func(c *Changes) *bool { return &c.SandboxReasonInCondition }, []span{{from: "v1.37"}}},
+	{"ShortContainerEvents", []int{134043}, func(c *Changes) *bool { return &c.ShortContainerEvents }, []span{{from: "v1.35"}}},
+	{"StartupOnHoldAfterSuccess", []int{121206}, func(c *Changes) *bool { return &c.StartupOnHoldAfterSuccess }, []span{{from: "v1.32"}}},
+	{
+		"TerminationCancelsProbes", []int{130487, 140509, 140882}, func(c *Changes) *bool { return &c.TerminationCancelsProbes },
+		[]span{{"v1.35", "v1.36"}, {"v1.36.3", "v1.37"}},
+	},
+	{"UnknownPortNotFound", []int{139791}, func(c *Changes) *bool { return &c.UnknownPortNotFound }, []span{{from: "v1.37"}}},
+	{"UnknownStateInErrorEvent", []int{125901}, func(c *Changes) *bool { return &c.UnknownStateInErrorEvent }, []span{{from: "v1.33"}}},
+	{"UpdateNeedsAdmission", []int{139522}, func(c *Changes) *bool { return &c.UpdateNeedsAdmission }, []span{{from: "v1.37"}}},
+}
+
+// in reports whether a release behaves as the change says.
+func (c *change) in(v *version.Version) bool {
+	for _, s := range c.since {
+		if v.AtLeast(version.MustParse(s.from)) && (s.before == "" || v.LessThan(version.MustParse(s.before))) {
+			return true
+		}
+	}
+	return false
+}
