@@ -160,6 +160,11 @@ func (k *Kubelet) note(r trace.Record, otherwise ...int64) int64 {
 	return 0
 }
 
+// RecordContainerEvent publishes an event about a container of a pod, with the cause of the process.
+func (k *Kubelet) RecordContainerEvent(p *sim.Proc, pod *v1.Pod, container, eventType, reason, message string) {
+	k.event(pod, container, eventType, reason, message, p.Cause())
+}
+
 // ContainerEvent leaves an event about a container of a pod.
 func (k *Kubelet) ContainerEvent(pod *v1.Pod, container, eventType, reason, message string, cause int64) {
 	k.event(pod, container, eventType, reason, message, cause)

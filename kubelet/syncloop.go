@@ -116,22 +116,22 @@ func (k *Kubelet) handleSyncTick(*sim.Proc) {
 }
 
 // handleLiveness syncs a pod whose liveness probe has failed.
-func (k *Kubelet) handleLiveness(_ *sim.Proc, u results.Update) {
+func (k *Kubelet) handleLiveness(p *sim.Proc, u results.Update) {
 	if u.Result == results.Failure {
-		k.handleProbe(u, "liveness")
+		k.handleProbe(p, u, "liveness")
 	}
 }
 
 // handleReadiness stores the result of a readiness probe in the pod's status and syncs the pod.
-func (k *Kubelet) handleReadiness(_ *sim.Proc, u results.Update) {
-	k.status.SetContainerReadiness(u.PodUID, u.ContainerID, u.Result == results.Success, u.Cause)
-	k.handleProbe(u, "readiness")
+func (k *Kubelet) handleReadiness(p *sim.Proc, u results.Update) {
+	k.status.SetContainerReadiness(u.PodUID, u.ContainerID, u.Result == results.Success)
+	k.handleProbe(p, u, "readiness")
 }
 
 // handleStartup stores the result of a startup probe in the pod's status and syncs the pod.
-func (k *Kubelet) handleStartup(_ *sim.Proc, u results.Update) {
-	k.status.SetContainerStartup(u.PodUID, u.ContainerID, u.Result == results.Success, u.Cause)
-	k.handleProbe(u, "startup")
+func (k *Kubelet) handleStartup(p *sim.Proc, u results.Update) {
+	k.status.SetContainerStartup(u.PodUID, u.ContainerID, u.Result == results.Success)
+	k.handleProbe(p, u, "startup")
 }
 
 // handleHousekeeping cleans up, once the API server has sent the pods of the node.
@@ -142,9 +142,9 @@ func (k *Kubelet) handleHousekeeping(p *sim.Proc) {
 }
 
 // handleProbe syncs a pod whose probe result has changed.
-func (k *Kubelet) handleProbe(u results.Update, probe string) {
+func (k *Kubelet) handleProbe(p *sim.Proc, u results.Update, probe string) {
 	if pod, ok := k.podManager.GetPodByUID(u.PodUID); ok {
-		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: u.Cause, Pod: podName(pod), Reason: probe, Message: u.Result.String()}, u.Cause)
+		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: p.Cause(), Pod: podName(pod), Reason: probe, Message: u.Result.String()}, p.Cause())
 		k.workers.update(podUpdate{typ: syncSync, pod: pod, cause: step})
 	}
 }
