@@ -9,45 +9,46 @@ import (
 	"probesim.dev/trace"
 )
 
-// World is what a run of a scenario acts on: the simulated node, or the real kubelet under virtual
-// time. Times are virtual times since t=0 of the scenario.
+// World is a node on which a scenario runs: the simulated node, or the real kubelet on a virtual clock. Times are virtual
+// times since t=0 of the scenario. Methods act at the current time.
 type World interface {
-	// AddPod has the API server hand a pod to the kubelet now.
-	AddPod(pod *v1.Pod, program fakeruntime.Pod)
-	// DeletePod deletes a pod through the API now, gracefully; nil takes the pod's own grace period
-	// and 0 forces.
-	DeletePod(namespace, name string, gracePeriodSeconds *int64)
-	// KillContainer ends a container of a pod with SIGKILL now, or removes one. It reports whether there was one.
+	// AddPod creates a pod through the API.
+	AddPod(pod *v1.Pod, program fakeruntime.Pod) error
+	// DeletePod deletes a pod through the API. Nil means the grace period of the pod; 0 removes the pod immediately.
+	DeletePod(namespace, name string, gracePeriodSeconds *int64) error
+	// KillContainer ends a container with SIGKILL, or removes it. It reports false if there is no such container.
 	KillContainer(fakeruntime.Kill) bool
-	// PatchPod applies a strategic merge patch to a pod's metadata and spec through the API now, because of a record.
-	PatchPod(namespace, name string, patch []byte, cause int64)
-	// PatchPodStatus does the same with its status.
-	PatchPodStatus(namespace, name string, patch []byte, cause int64)
-	// EvictPod has the kubelet evict a pod now, with a record of that. It reports whether it did.
-	EvictPod(namespace, name string) bool
-	// StopKubelet stops the kubelet now, with a record, and reports whether it ran. StartKubelet starts it again.
+	// PatchPod applies a strategic merge patch to the metadata and spec of a pod through the API. The last Step record of the
+	// pod is the cause.
+	PatchPod(namespace, name string, patch []byte) error
+	// PatchPodStatus applies a strategic merge patch to the status of a pod, as PatchPod does.
+	PatchPodStatus(namespace, name string, patch []byte) error
+	// EvictPod makes the kubelet evict a pod, and records it. It returns an error if the kubelet cannot evict the pod.
+	EvictPod(namespace, name string) error
+	// StopKubelet kills the kubelet, and records it. It reports false if the kubelet is stopped already. StartKubelet starts
+	// the kubelet again.
 	StopKubelet() bool
 	StartKubelet()
-	// ShutDown tells the kubelet now that its node is about to be shut down, with a record. It reports whether the kubelet
-	// listens.
+	// ShutDown announces a shutdown of the node to the kubelet, and records it. It reports false if the kubelet does not
+	// listen.
 	ShutDown() bool
-	// PowerOff ends all containers and sandboxes now, after StopKubelet, because of a record; the runtime is started
-	// again at time back.
-	PowerOff(back time.Duration, cause int64)
-	// SetDelays has these delays hold from now on in place of all others, of several the last; what none of them
-	// names is as the scenario says.
+	// PowerOff ends all containers and sandboxes, after StopKubelet. The runtime starts again at the time back. The last Step
+	// record is the cause.
+	PowerOff(back time.Duration)
+	// SetDelays replaces the delays of the last SetDelays. Of several Delays, the last that sets a delay wins; a delay that
+	// none of them sets is that of the scenario.
 	SetDelays(...fakeruntime.Delays)
-	// SetAPIDown has the kubelet reach the API server no longer from now on, or again. The world still does.
+	// SetAPIDown starts or ends an outage of the API server for the kubelet. The methods of the World still reach it.
 	SetAPIDown(down bool)
-	// SetRuntimeHealth has the container runtime be well or not from now on.
+	// SetRuntimeHealth changes the health of the container runtime.
 	SetRuntimeHealth(fakeruntime.Health)
-	// StepClock has the wall clock of the node jump now. Virtual time and all timers go on, and the API server's clock is
-	// another.
+	// StepClock sets the wall clock of the node forward, or back if by is negative. Virtual time, timers and the clock of the
+	// API server do not change.
 	StepClock(by time.Duration)
-	// Record adds a record about now to the trace and returns its step.
+	// Record adds a record with the current time to the trace and returns its step.
 	Record(trace.Record) int64
-	// At calls do when the virtual time is t, or now if that is past.
+	// At schedules a call of do for the virtual time t, or for now if t has passed.
 	At(t time.Duration, do func())
-	// Observe calls f for each record of the trace as it is written.
+	// Observe registers f, which is called for each record when it is added to the trace.
 	Observe(f func(*trace.Record))
 }
