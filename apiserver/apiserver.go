@@ -239,7 +239,7 @@ func (s *Server) GetPod(p *sim.Proc, namespace, name string) (*v1.Pod, bool) {
 
 // PatchStatus is the kubelet's call that replaces the status it has read by another. It takes the latency of the call.
 // Conditions that others have written since the read stay. It reports false if the pod does not exist or the server is down.
-func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, read, status *v1.PodStatus, cause int64) (*v1.Pod, bool) {
+func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, read, status *v1.PodStatus) (*v1.Pod, bool) {
 	reached := s.wait(p, "APIPatch", namespace, name, s.o.Delays.APIPatch)
 	old := s.Pod(namespace, name)
 	if !reached || old == nil {
@@ -249,7 +249,7 @@ func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, read, status *
 	pod.Status = *status
 	pod.Status.Conditions = admission.MergeConditions(old.Status.Conditions, read.Conditions, status.Conditions)
 	step := s.o.Trace.Add(trace.Record{
-		T: s.o.Sim.Now(), Kind: trace.StatusPatched, Cause: cause, Pod: namespace + "/" + name, Status: Observed(&pod),
+		T: s.o.Sim.Now(), Kind: trace.StatusPatched, Cause: p.Cause(), Pod: namespace + "/" + name, Status: Observed(&pod),
 	})
 	s.store(Modified, &pod, step)
 	return &pod, true
@@ -257,12 +257,12 @@ func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, read, status *
 
 // DeletePod is the kubelet's call that removes a terminated pod: it deletes the pod with a grace period of 0, after the
 // latency of the call. Finalizers keep the pod. It reports false if the server is down.
-func (s *Server) DeletePod(p *sim.Proc, namespace, name string, cause int64) bool {
+func (s *Server) DeletePod(p *sim.Proc, namespace, name string) bool {
 	if !s.wait(p, "APIDelete", namespace, name, s.o.Delays.APIDelete) {
 		return false
 	}
 	if pod := s.Pod(namespace, name); pod != nil {
-		s.delete(pod, new(int64), cause)
+		s.delete(pod, new(int64), p.Cause())
 	}
 	return true
 }

@@ -12,8 +12,9 @@ import (
 	"probesim.dev/status"
 )
 
-// What follows says which record of the trace led to something. A sync may come for any reason: what it finds to do has
-// the cause that the decision goes by, and only where there is none that of the sync.
+// The functions in this file find the step of the trace record that led to an action. A sync can have many triggers, so
+// the cause of an action is the record that its decision depends on. An action without such a record has the cause of
+// the sync.
 
 // causeOfConfig says why the wanted pods change, and remembers why this one is wanted as it is. What a kubelet finds when
 // it starts, it finds because of that.
@@ -42,7 +43,7 @@ func (k *Kubelet) causeOfStart(u podUpdate, c *v1.Container, s *podStatus) int64
 	if !slices.ContainsFunc(s.active(), func(rc fakeruntime.Container) bool { return rc.Name == c.Name }) {
 		last = max(last, k.causeOfTurn(u.pod, c.Name, s))
 	}
-	return cmp.Or(max(last, k.reasons[startKey{u.pod.UID, c.Name}].step), k.podManager.wanted[u.pod.UID], u.cause)
+	return cmp.Or(max(last, k.reasons[containerKey{u.pod.UID, c.Name}].step), k.podManager.wanted[u.pod.UID], u.cause)
 }
 
 // causeOfTurn says why the turn of a container has come that has not been started in its sandbox: what became of the

@@ -14,10 +14,10 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// bugsPage is made of the scenarios with the label bug and of bugs/rows.json.
+// bugsPage is generated from the scenarios with the label bug and from bugs/rows.json.
 const bugsPage = "../../docs/bugs.md"
 
-// row is a row of the page. It is shown by scenarios, or by those of the row As, or waits for what Pending says.
+// row is a row of the page. Scenarios show the row, or the scenarios of the row As do, or Pending says why none can.
 type row struct {
 	ID       string `json:"row"`
 	Title    string `json:"title"`
@@ -30,14 +30,14 @@ type row struct {
 	scenarios []*scenarios.Scenario
 }
 
-// states are those of a row that has scenarios, with what they assert.
+// states are the possible states of a row with scenarios, with the assertion of each.
 var states = map[string]string{
-	"open":    "v1.37.0 does it. Where the row came with a later version than v1.34.4, both sides are asserted",
-	"changed": "the simulated versions differ, and v1.37.0 has the newer side. Both are asserted",
-	"held":    "the change is older than the oldest simulated version, or the faulty patch releases are not simulated: what every simulated version does now is asserted, and what was before cannot be shown",
+	"open":    "v1.37.0 has this behaviour. If it began after v1.34.4, the scenario asserts both sides",
+	"changed": "the simulated versions differ, and v1.37.0 has the newer side. The scenario asserts both sides",
+	"held":    "the change is older than the oldest simulated version, or in a patch release that is not simulated. The scenario asserts the newer side, which all simulated versions have",
 }
 
-// TestBugsPage holds docs/bugs.md to the files that it is made of; -rewrite writes it.
+// TestBugsPage checks that docs/bugs.md is up to date; -rewrite writes the page.
 func TestBugsPage(t *testing.T) {
 	page := writeBugs(bugRows(t))
 	if rewrite := flag.Lookup("rewrite"); rewrite != nil && rewrite.Value.String() == "true" {
@@ -46,11 +46,11 @@ func TestBugsPage(t *testing.T) {
 		}
 	}
 	if got, err := os.ReadFile(bugsPage); err != nil || !bytes.Equal(got, page) {
-		t.Errorf("%s is not what its files say (%v): go test ./scenarios/library -rewrite", bugsPage, err)
+		t.Errorf("%s is not up to date (%v). Run: go test ./scenarios/library -rewrite", bugsPage, err)
 	}
 }
 
-// TestBugRows: each row is there once, B1 to B69 with B13a and C1 to C31, and says what it must.
+// TestBugRows checks that each row exists once, B1 to B69 with B13a and C1 to C31, and is complete.
 func TestBugRows(t *testing.T) {
 	rows, shown := bugRows(t), map[string]bool{}
 	var got []string
@@ -58,7 +58,7 @@ func TestBugRows(t *testing.T) {
 		got = append(got, r.ID)
 		shown[r.ID] = r.scenarios != nil || r.Pending != ""
 		if n := count(r.scenarios != nil, r.As != "", r.Pending != ""); n != 1 {
-			t.Errorf("%s: is shown by a scenario, by another row, or pending; here %d of these", r.ID, n)
+			t.Errorf("%s: needs exactly one of a scenario, another row, and a reason why it is pending; it has %d", r.ID, n)
 		}
 		if r.Title == "" || r.Issue == "" || r.Versions == "" || r.scenarios != nil && states[r.state] == "" {
 			t.Errorf("%s: needs a title, an issue, versions, and a state if it runs: %+v", r.ID, r)
@@ -71,7 +71,7 @@ func TestBugRows(t *testing.T) {
 	}
 	for _, r := range rows {
 		if r.As != "" && !shown[r.As] {
-			t.Errorf("%s: there is no row %s that it could be shown by", r.ID, r.As)
+			t.Errorf("%s: refers to the row %s, which no scenario shows", r.ID, r.As)
 		}
 	}
 	if want := allRows(); !slices.Equal(got, want) {
@@ -79,23 +79,23 @@ func TestBugRows(t *testing.T) {
 	}
 }
 
-// TestBugComments: a file in bugs is about one row, and its comment names the issue, the trigger, what is
-// observed, and the reason with a file of Kubernetes and a version.
+// TestBugComments checks that each file in bugs has one row, and that its comment has the issue, the trigger, the
+// observation, and the reason with a file and a version of Kubernetes.
 func TestBugComments(t *testing.T) {
 	rows := map[string]string{}
 	for _, s := range load(t) {
 		id := s.Metadata.Labels["bug"]
 		if strings.HasPrefix(s.File, "bugs/") && id == "" || rows[s.File] != "" && rows[s.File] != id {
-			t.Errorf("%s:%d: the label bug is %q, and %q of the scenario before", s.File, s.Line, id, rows[s.File])
+			t.Errorf("%s:%d: the label bug is %q; the previous scenario of the file has %q", s.File, s.Line, id, rows[s.File])
 		}
 		if rows[s.File] = id; !strings.HasPrefix(s.File, "bugs/") {
 			continue
 		}
 		if !strings.HasPrefix(s.File, "bugs/"+fileOf(id)+"-") {
-			t.Errorf("%s: the name of a file about %s begins with %s-", s.File, id, fileOf(id))
+			t.Errorf("%s: the name of a file with the row %s begins with %s-", s.File, id, fileOf(id))
 		}
 		if text := comment(t, s.File); !commentForm.MatchString(text) {
-			t.Errorf("%s: the comment is not as in the other files:\n%s", s.File, text)
+			t.Errorf("%s: the comment lacks an issue, Trigger, Observed or Reason:\n%s", s.File, text)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func allRows() []string {
 	return ids
 }
 
-// fileOf returns how a file about a row begins: b07 for B7, b13a for B13a.
+// fileOf returns the prefix of the files of a row: b07 for B7, b13a for B13a.
 func fileOf(id string) string {
 	letter, digits := id[:1], id[1:]
 	if len(strings.TrimRight(digits, "a")) == 1 {
@@ -134,7 +134,7 @@ func fileOf(id string) string {
 	return strings.ToLower(letter) + digits
 }
 
-// comment returns the words of the comment at the head of a file.
+// comment returns the comment at the top of a file, with single spaces.
 func comment(t *testing.T, file string) string {
 	t.Helper()
 	data, err := FS.ReadFile(file)
@@ -151,7 +151,7 @@ func comment(t *testing.T, file string) string {
 	return strings.Join(words, " ")
 }
 
-// bugRows returns the rows in their order, those of rows.json and those with scenarios.
+// bugRows returns all rows in order, from rows.json and from the scenarios.
 func bugRows(t *testing.T) []row {
 	t.Helper()
 	var rows []row
@@ -174,7 +174,7 @@ func bugRows(t *testing.T) []row {
 	return rows
 }
 
-// addScenario adds a scenario to its row, which its first scenario makes.
+// addScenario adds a scenario to its row. The first scenario of a row creates the row.
 func addScenario(t *testing.T, rows []row, id string, s *scenarios.Scenario) []row {
 	t.Helper()
 	r := row{ID: id, Issue: strings.Join(strings.Fields(s.Metadata.Annotations["issue"]), " "), Versions: s.Metadata.Annotations["versions"], state: s.Metadata.Labels["state"]}
@@ -187,7 +187,7 @@ func addScenario(t *testing.T, rows []row, id string, s *scenarios.Scenario) []r
 			continue
 		}
 		if same.Title != r.Title || same.Issue != r.Issue || same.Versions != r.Versions || same.state != r.state || same.scenarios[0].File != s.File {
-			t.Errorf("%s:%d: says something else about %s than %s", s.File, s.Line, id, same.scenarios[0].File)
+			t.Errorf("%s:%d: disagrees about %s with %s", s.File, s.Line, id, same.scenarios[0].File)
 		}
 		same.scenarios = append(same.scenarios, s)
 		return rows

@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 )
 
-// writeBugs returns the page about the rows.
+// writeBugs returns the page with the rows.
 func writeBugs(rows []row) []byte {
 	var b bytes.Buffer
 	runs, as, pending, n := 0, 0, 0, 0
-	waits := map[string]bool{} // the rows that are pending
+	waits := map[string]bool{} // the pending rows
 	for _, r := range rows {
 		waits[r.ID] = r.Pending != ""
 	}
@@ -30,55 +31,69 @@ func writeBugs(rows []row) []byte {
 	for _, state := range []string{"open", "changed", "held"} {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", state, states[state])
 	}
-	for _, part := range [][2]string{{"B", "What was changed, and what was found"}, {"C", "What users complain about"}} {
-		fmt.Fprintf(&b, "\n## %s\n\n| | what | versions: before / after | what the simulator shows | state |\n|---|---|---|---|---|\n", part[1])
+	titles := map[string]string{}
+	for _, r := range rows {
+		titles[r.ID] = sentence(r.Title)
+	}
+	for _, part := range [][2]string{{"B", "Changes and bugs"}, {"C", "Complaints of users"}} {
+		fmt.Fprintf(&b, "\n## %s\n\n| what | upstream | versions: before / after | what the simulator shows | state | id |\n|---|---|---|---|---|---|\n", part[1])
 		for _, r := range rows {
 			if strings.HasPrefix(r.ID, part[0]) {
-				fmt.Fprintf(&b, "| <a id=%q></a>%s | %s %s | %s | %s | %s |\n", strings.ToLower(r.ID), r.link(), sentence(r.Title), r.issues(), r.Versions, r.shows(), r.stateText(waits))
+				fmt.Fprintf(&b, "| <a id=%q></a>%s | %s | %s | %s | %s | %s |\n", strings.ToLower(r.ID), r.link(), r.issues(),
+					linkRows(r.Versions, titles), r.shows(), r.stateText(waits, titles), r.ID)
 			}
 		}
 	}
 	return b.Bytes()
 }
 
-// bugsHead has places for the numbers of rows, of those that run, of scenarios, of rows shown by others, and of pending ones.
-const bugsHead = `# Bugs and changes that can be replayed
+// bugsHead has places for the numbers of rows, of rows that run, of scenarios, of rows that another row shows, and of pending rows.
+const bugsHead = `# Bugs and changes that you can replay
 
-This page is made by a test from [library/bugs](../scenarios/library/bugs) and from the scenarios elsewhere in the library
-that have the label ` + "`bug`" + `; ` + "`go test ./scenarios/library -rewrite`" + ` writes it. It lists what is known about the timing of probes,
-restarts and terminations in Kubernetes from v1.19 on. The numbers are our own:
-
-- **B1** to **B69** (and B13a) are changes and bugs, from the changelogs, from pull requests, and from reading the kubelet.
-- **C1** to **C31** are complaints of users in issues, most of them open. Many are about the same as a B, whose scenario shows them.
-
-Of %d rows %d run, in %d scenarios; %d are shown by the scenarios of another row, and %d are pending: they cannot be
-shown yet, for the reason given.
+This page lists known bugs and changes in the timing of probes, restarts and terminations, in Kubernetes v1.19 and later.
+They come from changelogs, pull requests, issues, and from reading the kubelet. Each title links to a scenario that you can run:
 
 ` + "```" + `
-probesim run scenarios/library/bugs                            # all of them
+probesim run scenarios/library/bugs                            # all scenarios
 probesim run scenarios/library/bugs/b18-started-carried-over.yaml
 ` + "```" + `
 
-The comment at the head of each file says what triggers it, what is observed, and why: in which file of the kubelet the
-reason is. *Compared* is followed by the versions for which the scenario runs. Each such run is compared with the real kubelet of that
-release, record by record, by the tests of [conformance](../conformance), which also check that what the scenario expects
-holds there: v1.37.0 with each change of probesim, the others when their rules change.
+Of %d rows %d run, in %d scenarios. The scenarios of another row show %d more. %d are pending: no scenario can show
+them yet, for the reason given.
 
-| state | |
+The comment at the top of each file describes the trigger, the observation, and the reason with a file of the kubelet.
+*Compared* lists the versions for which the scenario runs. The tests of [conformance](../conformance) compare each such run with
+the real kubelet of that release, record by record, and check that the expectations of the scenario hold there: v1.37.0 with each
+change of probesim, the others when their rules change.
+
+A test generates this page from [library/bugs](../scenarios/library/bugs) and from the other scenarios of the library with the label
+` + "`bug`" + `: ` + "`go test ./scenarios/library -rewrite`" + `. The id in the last column is the value of this label.
+
+| state | meaning |
 |---|---|
 `
 
-func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+// rowID is the id of a row in a text.
+var rowID = regexp.MustCompile(`\b[BC]\d+a?\b`)
 
-// link is the row's number, with a link to its file if it has one.
-func (r row) link() string {
-	if r.scenarios == nil {
-		return r.ID
-	}
-	return fmt.Sprintf("[%s](../scenarios/library/%s)", r.ID, r.scenarios[0].File)
+// linkRows replaces the ids of rows in a text by links with the titles of the rows.
+func linkRows(text string, titles map[string]string) string {
+	return rowID.ReplaceAllStringFunc(text, func(id string) string {
+		return fmt.Sprintf("[%s](#%s)", titles[id], strings.ToLower(id))
+	})
 }
 
-// issues are links to issues and pull requests by their numbers, and to files by their names.
+func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// link is the row's title, with a link to its file if the row has a file.
+func (r row) link() string {
+	if r.scenarios == nil {
+		return sentence(r.Title)
+	}
+	return fmt.Sprintf("[%s](../scenarios/library/%s)", sentence(r.Title), r.scenarios[0].File)
+}
+
+// issues are links: issues and pull requests by number, files by name.
 func (r row) issues() string {
 	var links []string
 	for _, url := range strings.Fields(r.Issue) {
@@ -102,14 +117,14 @@ func (r row) shows() string {
 	return strings.Join(texts, " ")
 }
 
-func (r row) stateText(waits map[string]bool) string {
+func (r row) stateText(waits map[string]bool, titles map[string]string) string {
 	switch {
 	case r.Pending != "":
-		return "pending: " + r.Pending
+		return "pending: " + linkRows(r.Pending, titles)
 	case waits[r.As]:
-		return fmt.Sprintf("pending, as [%s](#%s)", r.As, strings.ToLower(r.As))
+		return "pending, as " + linkRows(r.As, titles)
 	case r.As != "":
-		return fmt.Sprintf("shown by [%s](#%s)", r.As, strings.ToLower(r.As))
+		return "shown by " + linkRows(r.As, titles)
 	}
-	return fmt.Sprintf("`%s`. Runs; compared: %s", r.state, strings.Join(versions(r.scenarios[0]), ", "))
+	return fmt.Sprintf("`%s`; compared: %s", r.state, strings.Join(versions(r.scenarios[0]), ", "))
 }

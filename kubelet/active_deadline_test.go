@@ -1,0 +1,36 @@
+package kubelet
+
+import (
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A pod's deadline counts from the start in the stored status, else from that in the API; a pod that has none has no end
+// (pastActiveDeadline in pkg/kubelet/active_deadline.go).
+func TestPastDeadline(t *testing.T) {
+	w := newBackOffWorld(t)
+	for _, c := range []struct {
+		name     string
+		deadline *int64
+		ago      time.Duration // since the start in the API; negative: it has not started
+		past     bool
+	}{
+		{"no deadline", nil, time.Hour, false},
+		{"not started", seconds(5), -1, false},
+		{"in time", seconds(5), 5*time.Second - 1, false},
+		{"just now", seconds(5), 5 * time.Second, true},
+		{"long ago", seconds(5), time.Hour, true},
+	} {
+		pod := &v1.Pod{Spec: v1.PodSpec{ActiveDeadlineSeconds: c.deadline}}
+		if c.ago >= 0 {
+			start := metav1.NewTime(w.now().Add(-c.ago))
+			pod.Status.StartTime = &start
+		}
+		if got := w.pastActiveDeadline(pod); got != c.past {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package kubelet
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/prober"
+	"probesim.dev/sim"
+)
+
+// hookRun is a run of a hook in a container.
+type hookRun struct {
+	pod         *v1.Pod
+	container   *v1.Container
+	containerID string
+	hook        string
+	handler     *v1.LifecycleHandler
+}
+
+// runHandler runs a hook to its end, however long that takes: it has no timeout of its own, and the end of its
+// container ends a command or a request, but no sleep. It returns why the hook failed, nothing if it did not. The
+// kubelet knows no TCP sockets in hooks, which the API takes: those fail at once (Run in
+// pkg/kubelet/lifecycle/handlers.go at v1.37.0).
+func (k *Kubelet) runHandler(p *sim.Proc, h hookRun) string {
+	switch {
+	case h.handler.Exec != nil:
+		return k.runExecHandler(p, h)
+	case h.handler.HTTPGet != nil:
+		if err := k.runHTTPHandler(p, h); err != nil {
+			return fmt.Sprintf("HTTP lifecycle hook (%s) for Container %q in Pod %q failed - error: %v",
+				h.handler.HTTPGet.Path, h.container.Name, formatPod(h.pod), err)
+		}
+		return ""
+	case h.handler.Sleep != nil:
+		p.Sleep(afterSeconds(p.Now(), h.handler.Sleep.Seconds) - p.Now())
+		return ""
+	}
+	return fmt.Sprintf("Cannot run handler: invalid handler: %v", h.handler)
+}
+
+// runExecHandler runs the command of a hook.
+func (k *Kubelet) runExecHandler(p *sim.Proc, h hookRun) string {
+	op := k.runtime.Call(p, fakeruntime.Call{
+		Method: fakeruntime.ExecSync, ContainerID: h.containerID, Hook: h.hook, Command: h.handler.Exec.Command,
+	})
+	err := op.Err
+	if err == nil && op.ExitCode != 0 {
+		err = fmt.Errorf("command exited with %d", op.ExitCode)
+	}
+	output := op.Output
+	k.runtime.Release(op)
+	if err == nil {
+		return ""
+	}
+	return fmt.Sprintf("Exec lifecycle hook (%v) for Container %q in Pod %q failed - error: %v, message: %q",
+		h.handler.Exec.Command, h.container.Name, formatPod(h.pod), err, output)
+}
+
+// runHTTPHandler makes the request of a hook: whatever the response is, it is a success. A server that speaks plain
+// HTTP where HTTPS is meant is asked again in plain HTTP (runHTTPHandler in pkg/kubelet/lifecycle/handlers.go at v1.37.0).
+// The client has no timeouts (NewMainKubelet in pkg/kubelet/kubelet.go). The event LifecycleHTTPFallback, which is about the
+// pod, never leaves the kubelet: its recorder takes only those about containers (FilterEventRecorder in
+// pkg/kubelet/container/helpers.go).
+func (k *Kubelet) runHTTPHandler(p *sim.Proc, h hookRun) error {
+	req, err := k.newHookRequest(p, h)
+	if err != nil {
+		return err
+	}
+	client := prober.NewClient(&prober.Transport{
+		Network: k, Proc: p, Requester: prober.Connection{PodUID: h.pod.UID, Container: h.container.Name, Hook: h.hook},
+	})
+	if _, err = client.Do(req); err == nil || !strings.Contains(err.Error(), fakeruntime.HTTPToHTTPS) {
+		return err
+	}
+	if _, again := client.Do(inPlainHTTP(req)); again != nil {
+		return err
+	}
+	return nil
+}
+
+// newHookRequest makes the request. Without a host it is for the IP that the runtime says the pod has: none if it has
+// that of the node.
+func (k *Kubelet) newHookRequest(p *sim.Proc, h hookRun) (*http.Request, error) {
+	podIP := ""
+	if h.handler.HTTPGet.Host == "" {
+		s := k.getPodStatusNow(p, h.pod.UID)
+		if len(s.ips) == 0 {
+			return nil, errors.New("failed to find networking container")
+		}
+		podIP = s.ips[0]
+	}
+	return prober.NewRequest(h.handler.HTTPGet, h.container, podIP, "lifecycle", k.profile)
+}
+
+// inPlainHTTP returns a copy of a request that is not encrypted and gives away no credentials.
+func inPlainHTTP(req *http.Request) *http.Request {
+	again := req.Clone(req.Context())
+	again.URL.Scheme = "http"
+	again.Header.Del("Authorization")
+	return again
+}

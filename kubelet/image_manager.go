@@ -1,0 +1,141 @@
+package kubelet
+
+import (
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/flowcontrol"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/sim"
+)
+
+const (
+	// maxImagePullRequests is how many pulls wait for the one that is under way (pkg/kubelet/images/puller.go at
+	// v1.37.0).
+	maxImagePullRequests = 10
+	// imageBackOffPeriod is how long an image is not pulled after a pull has failed; it is doubled each time up to
+	// maxImageBackOff (pkg/kubelet/kubelet.go at v1.37.0).
+	imageBackOffPeriod = 10 * time.Second
+	maxImageBackOff    = 300 * time.Second
+)
+
+// Why there is no image (pkg/kubelet/images/types.go at v1.37.0).
+const (
+	imageInspectError = "ImageInspectError"
+	errImagePull      = "ErrImagePull"
+	imagePullBackOff  = "ImagePullBackOff"
+	errImageNeverPull = "ErrImageNeverPull"
+)
+
+// imageBackOff is the back-off of pulls, by pod and image, and why the last ones failed. All its times are its own: it goes
+// by the monotonic clock (pkg/kubelet/images/image_manager.go at v1.37.0).
+type imageBackOff struct {
+	*flowcontrol.Backoff
+	clock  *clocktesting.FakeClock
+	failed map[string]string
+}
+
+func newImageBackOff() *imageBackOff {
+	c := clocktesting.NewFakeClock(time.Time{})
+	return &imageBackOff{flowcontrol.NewFakeBackOff(imageBackOffPeriod, maxImageBackOff, c), c, map[string]string{}}
+}
+
+// pullRequest asks the image puller for an image.
+type pullRequest struct {
+	podUID string
+	image  string
+	proc   *sim.Proc
+	took   time.Duration
+	err    error
+}
+
+// ensureImageExists pulls the image if the policy asks for it or the node does not have it, and returns why there is none
+// (pkg/kubelet/images/image_manager.go at v1.37.0).
+func (k *Kubelet) ensureImageExists(p *sim.Proc, u podUpdate, c *v1.Container) *startReason {
+	if c.ImagePullPolicy == v1.PullAlways {
+		return k.pullImage(p, u, c)
+	}
+	op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image})
+	switch {
+	case op.Err != nil:
+		message := fmt.Sprintf("Failed to inspect image %q: %v", "", op.Err) // it has no reference yet
+		step := k.event(u.pod, c.Name, v1.EventTypeWarning, "InspectFailed", message, u.cause)
+		return &startReason{imageInspectError, message, step}
+	case op.ID == "":
+		return k.pullImage(p, u, c)
+	case k.mustAttemptPull(c.Image) && c.ImagePullPolicy == v1.PullNever:
+		message := fmt.Sprintf("Container image %q is not present with pull policy of Never", c.Image)
+		return &startReason{errImageNeverPull, message, k.event(u.pod, c.Name, v1.EventTypeWarning, errImageNeverPull, message, u.cause)}
+	case k.mustAttemptPull(c.Image):
+		return k.pullImage(p, u, c)
+	}
+	present := fmt.Sprintf("Container image %q already present on machine", c.Image)
+	if k.profile.KubeletEnsureSecretPulledImages {
+		present += " and can be accessed by the pod"
+	}
+	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Pulled", present, u.cause)
+	return nil
+}
+
+// pullImage has the image pulled, unless its back-off says to wait.
+func (k *Kubelet) pullImage(p *sim.Proc, u podUpdate, c *v1.Container) *startReason {
+	event := func(eventType, reason, message string) int64 {
+		return k.event(u.pod, c.Name, eventType, reason, message, u.cause)
+	}
+	b, key := k.imageBackOff, string(u.pod.UID)+"_"+c.Image
+	b.clock.SetTime(k.monotonic())
+	if b.IsInBackOffSinceUpdate(key, k.monotonic()) {
+		message := fmt.Sprintf("Back-off pulling image %q", c.Image)
+		step := event(v1.EventTypeNormal, "BackOff", message)
+		return &startReason{imagePullBackOff, message + ": " + b.failed[key], step}
+	}
+	delete(b.failed, key)
+	event(v1.EventTypeNormal, "Pulling", fmt.Sprintf("Pulling image %q", c.Image))
+	start := p.Now()
+	r := &pullRequest{podUID: string(u.pod.UID), image: c.Image, proc: p}
+	k.recordPullIntent(c.Image)
+	k.puller.Send(p, r)
+	p.Park()
+	k.recordPullEnd(c.Image, r.err == nil)
+	b.clock.SetTime(k.monotonic())
+	if r.err != nil {
+		step := event(v1.EventTypeWarning, "Failed", fmt.Sprintf("Failed to pull image %q: %v", c.Image, r.err))
+		b.Next(key, k.monotonic())
+		b.failed[key] = fmt.Sprintf("%s: %v", errImagePull, r.err)
+		return &startReason{errImagePull, r.err.Error(), step}
+	}
+	waited := (p.Now() - start).Truncate(time.Millisecond)
+	event(v1.EventTypeNormal, "Pulled", fmt.Sprintf("Successfully pulled image %q in %v (%v including waiting). Image size: %d bytes.",
+		c.Image, r.took.Truncate(time.Millisecond), waited, fakeruntime.ImageSize))
+	b.GC()
+	return nil
+}
+
+// pullImages pulls one image after the other, for all pods of the node, and looks up the size of each.
+func (k *Kubelet) pullImages(p *sim.Proc) {
+	for {
+		r := k.puller.Recv(p)
+		start := p.Now()
+		r.err = k.call(p, fakeruntime.Call{Method: fakeruntime.PullImage, PodUID: r.podUID, Image: r.image})
+		if r.err == nil {
+			k.call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, Image: r.image})
+		}
+		r.took = p.Now() - start
+		r.proc.Wake()
+	}
+}
+
+// imageListPeriod is the time between two refreshes of the list of images
+// (pkg/kubelet/images/image_gc_manager.go at v1.37.0).
+const imageListPeriod = 30 * time.Second
+
+// listImages is the image manager's refresh of its list of images; nothing waits for it.
+func (k *Kubelet) listImages(p *sim.Proc) {
+	for {
+		k.call(p, fakeruntime.Call{Method: fakeruntime.ListImages})
+		p.Sleep(imageListPeriod)
+	}
+}

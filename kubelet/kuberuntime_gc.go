@@ -1,0 +1,102 @@
+package kubelet
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
+)
+
+const (
+	// gcPeriod is the time from the end of one container garbage collection to the next; dead
+	// containers may go at any age (pkg/kubelet/kubelet.go and cmd/kubelet/app/options/options.go at
+	// v1.37.0).
+	gcPeriod = time.Minute
+	// containersToKeep is how many dead containers of each name are kept.
+	containersToKeep = 1
+)
+
+// garbageCollect removes what the deletor left, and the sandboxes of pods that are gone
+// (pkg/kubelet/kuberuntime/kuberuntime_gc.go at v1.37.0).
+func (k *Kubelet) garbageCollect(p *sim.Proc) {
+	for {
+		k.evictContainers(p)
+		k.evictSandboxes(p)
+		p.Sleep(gcPeriod)
+	}
+}
+
+// evictContainers goes through the containers that do not run, by pod and name, oldest first. Those made later than the
+// wall clock has it now, because it was set back, are left alone.
+func (k *Kubelet) evictContainers(p *sim.Proc) {
+	containers := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListContainers}).Containers
+	var units []containerKey
+	byUnit := map[containerKey][]fakeruntime.Container{}
+	for _, c := range containers {
+		if c.State == fakeruntime.Running || k.since(c.CreatedAt) < 0 {
+			continue
+		}
+		unit := containerKey{types.UID(c.PodUID), c.Name}
+		if byUnit[unit] == nil {
+			units = append(units, unit)
+		}
+		byUnit[unit] = append(byUnit[unit], c)
+	}
+	choose.Shuffle(k.sim, "container GC", units)
+	var rest []containerKey
+	for _, unit := range units {
+		if k.workers.shouldContentBeRemoved(unit.uid) {
+			k.removeOldestN(p, byUnit[unit], 0)
+		} else {
+			rest = append(rest, unit)
+		}
+	}
+	for _, unit := range rest {
+		k.removeOldestN(p, byUnit[unit], containersToKeep)
+	}
+}
+
+// removeOldestN removes all but the newest.
+func (k *Kubelet) removeOldestN(p *sim.Proc, newestFirst []fakeruntime.Container, keep int) {
+	for i := len(newestFirst) - 1; i >= keep; i-- {
+		k.removeContainer(p, newestFirst[i].ID)
+	}
+}
+
+// newerSandbox orders sandboxes by what the wall clock said when they were made.
+func newerSandbox(a, b fakeruntime.Sandbox) int { return cmp.Compare(b.CreatedAt, a.CreatedAt) }
+
+// evictSandboxes removes sandboxes that are not ready and hold no container: all of a pod that is gone,
+// all but the newest of another.
+func (k *Kubelet) evictSandboxes(p *sim.Proc) {
+	listed := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListContainers})
+	if listed.Err != nil {
+		return
+	}
+	sandboxes := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListPodSandbox}).Sandboxes
+	used := map[string]bool{}
+	for _, c := range listed.Containers {
+		used[c.SandboxID] = true
+	}
+	pods := listing{sandboxes: sandboxes}.pods()
+	choose.Shuffle(k.sim, "sandbox GC", pods)
+	for _, pod := range pods {
+		keep := 0
+		if !k.workers.shouldContentBeRemoved(pod.uid) {
+			keep = 1
+			slices.SortStableFunc(pod.sandboxes, newerSandbox)
+		}
+		for i := len(pod.sandboxes) - 1; i >= keep; i-- {
+			if s := pod.sandboxes[i]; !s.Ready && !used[s.ID] {
+				if k.call(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID}) == nil {
+					k.call(p, fakeruntime.Call{Method: fakeruntime.RemovePodSandbox, SandboxID: s.ID})
+				}
+			}
+		}
+	}
+}

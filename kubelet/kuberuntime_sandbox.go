@@ -1,0 +1,35 @@
+package kubelet
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/sim"
+)
+
+// createSandbox creates a sandbox, looks at it, and has the status say so at once. It returns nothing if that fails,
+// which is no error if the pod is not wanted any more (kuberuntime_manager.go at v1.37.0).
+func (k *Kubelet) createSandbox(p *sim.Proc, u podUpdate, actions podActions, did *syncResult) string {
+	op := k.runtime.Call(p, fakeruntime.Call{
+		Method: fakeruntime.RunPodSandbox, PodUID: string(u.pod.UID), Attempt: actions.attempt, Cause: u.cause,
+	})
+	if op.Err != nil {
+		if !k.workers.workers[u.pod.UID].terminating {
+			did.err = true
+			k.podEvent(u.pod, v1.EventTypeWarning, "FailedCreatePodSandBox", fmt.Sprintf("Failed to create pod sandbox: %v", op.Err), u.cause)
+		}
+		return ""
+	}
+	id := op.ID
+	if err := k.call(p, fakeruntime.Call{Method: fakeruntime.PodSandboxStatus, SandboxID: id}); err != nil {
+		did.err = true
+		k.podEvent(u.pod, v1.EventTypeWarning, "FailedPodSandBoxStatus", fmt.Sprintf("Unable to get pod sandbox status: %v", err), u.cause)
+		return ""
+	}
+	if k.profile.PodReadyToStartAtSandbox {
+		k.sim.Go("sandbox ready of pod "+podName(u.pod), func(p *sim.Proc) { k.onPodSandboxReady(p, u) })
+	}
+	return id
+}

@@ -1,0 +1,466 @@
+package kubelet
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
+	"probesim.dev/status"
+	"probesim.dev/trace"
+)
+
+// How soon a pod is synced again after a sync that failed (pkg/kubelet/pod_workers.go and kubelet.go at v1.37.0).
+const (
+	backOffPeriod   = 10 * time.Second
+	transientPeriod = time.Second // while the network is not ready
+	jitterFactor    = 0.5         // requeues are up to this part late
+
+	requeueJitter choose.JitterSource = "requeue of pod " // drawn by the pod
+)
+
+// updateType says why a pod is handed to its worker (SyncPodType in pkg/kubelet/types/pod_update.go at v1.37.0).
+type updateType string
+
+const (
+	syncCreate updateType = "create"
+	syncUpdate updateType = "update"
+	syncSync   updateType = "sync"
+	syncKill   updateType = "kill"
+)
+
+// workType is the phase that a pod worker is in (PodWorkerState in pkg/kubelet/pod_workers.go at v1.37.0).
+type workType string
+
+const (
+	workSync        workType = "sync"
+	workTerminating workType = "terminating"
+	workTerminated  workType = "terminated"
+)
+
+// mark writes the reason for a termination into the status of the pod (PodStatusFunc in pkg/kubelet/pod_workers.go
+// at v1.37.0).
+type mark func(*v1.Pod, *v1.PodStatus)
+
+// podUpdate tells a pod worker what to do (UpdatePodOptions in pkg/kubelet/pod_workers.go at v1.37.0).
+type podUpdate struct {
+	typ   updateType
+	pod   *v1.Pod
+	grace *int64 // seconds to terminate in; set once the pod is terminating
+	evict bool   // of a kill: for want of memory
+	mark  mark   // of a kill: what the status is to say; nil if nothing
+	cause int64  // step of the trace record that led to it
+}
+
+// podWorker is the state of a pod from its first sync to its end, and the process that syncs it (podSyncStatus in
+// pkg/kubelet/pod_workers.go at v1.37.0).
+type podWorker struct {
+	uid    types.UID
+	name   string      // namespace/name
+	orphan *runtimePod // what the runtime has of a pod that the kubelet knows nothing else of
+	wake   *sim.Chan[struct{}]
+	closed bool // the process is to end
+
+	canceled bool       // the context of its syncs was canceled: the pod was asked to terminate, or to be quicker
+	mounting *sim.Proc  // waits for volumes
+	pending  *podUpdate // the newest update; those before it are not synced
+	active   *podUpdate // the last one that the process took
+
+	started            bool
+	terminating        bool        // it has been asked to terminate
+	terminated         bool        // none of its containers runs
+	finished           bool        // nothing is left to do
+	deleted            bool        // it was deleted from the API
+	evicted            bool        // it terminates because it was evicted
+	evictedToo         bool        // it was evicted, if only when it terminated already
+	mark               mark        // what its next status as a terminating pod is to say
+	terminationWaiters []*sim.Proc // wait until none of its containers runs
+	gracePeriod        int64
+	cause              int64 // step of the trace record that has it terminate
+}
+
+// work returns the phase of the worker (WorkType in pkg/kubelet/pod_workers.go at v1.37.0).
+func (w *podWorker) work() workType {
+	switch {
+	case w.terminated:
+		return workTerminated
+	case w.terminating:
+		return workTerminating
+	}
+	return workSync
+}
+
+// podWorkers has a worker for each pod (pkg/kubelet/pod_workers.go at v1.37.0).
+type podWorkers struct {
+	k       *Kubelet
+	workers map[types.UID]*podWorker
+	order   []types.UID // of workers, oldest first
+	synced  bool        // housekeeping has run once
+}
+
+func newPodWorkers(k *Kubelet) *podWorkers {
+	return &podWorkers{k: k, workers: map[types.UID]*podWorker{}}
+}
+
+// couldHaveRunningContainers reports whether containers of the pod may be running. It is true for unknown pods
+// until the first housekeeping.
+func (p *podWorkers) couldHaveRunningContainers(uid types.UID) bool {
+	if w, ok := p.workers[uid]; ok {
+		return !w.terminated
+	}
+	return !p.synced
+}
+
+// shouldContentBeRemoved reports whether all dead containers of the pod can be removed: the pod was evicted, or it
+// was deleted and has terminated (ShouldPodContentBeRemoved in pkg/kubelet/pod_workers.go at v1.37.0).
+func (p *podWorkers) shouldContentBeRemoved(uid types.UID) bool {
+	if w, ok := p.workers[uid]; ok {
+		return w.evicted || w.deleted && w.terminated
+	}
+	return p.synced
+}
+
+// updatePod hands an update to the worker of the pod, and starts a worker if there is none. Once a pod terminates,
+// every update is a kill, and the grace period can only become shorter (UpdatePod in pkg/kubelet/pod_workers.go at
+// v1.37.0).
+func (p *podWorkers) updatePod(u podUpdate) {
+	w, known := p.workers[u.pod.UID]
+	if !known {
+		w = p.newWorker(u.pod)
+		if status.IsTerminal(u.pod.Status.Phase) && p.k.cache.get(u.pod.UID).ended() {
+			w.terminating, w.terminated = true, true
+		}
+	} else if w.terminating && u.typ == syncCreate || w.finished {
+		return
+	}
+	was := w.terminating
+	if !was {
+		w.deleted = u.pod.DeletionTimestamp != nil
+		w.evicted = u.evict && !w.deleted && !status.IsTerminal(u.pod.Status.Phase)
+		w.terminating = w.deleted || status.IsTerminal(u.pod.Status.Phase) || u.typ == syncKill
+		w.cause = u.cause
+	}
+	w.evictedToo = w.evictedToo || u.evict
+	if u.mark != nil && w.terminating && !w.terminated {
+		w.mark = u.mark
+	}
+	shortened := false
+	if w.terminating && !w.terminated {
+		grace := calculateEffectiveGracePeriod(w.gracePeriod, u.pod, u.grace)
+		shortened = w.gracePeriod != 0 && w.gracePeriod != grace
+		w.gracePeriod, u.grace = grace, &grace
+	}
+	p.startWorker(w)
+	w.pending = &u
+	w.wake.TrySend(struct{}{})
+	if w.terminating && !was || shortened {
+		p.cancel(w)
+	}
+}
+
+// cancel cancels the context of the pod's syncs. A worker that waits for volumes stops waiting. In some versions,
+// probes that run in this context are canceled too. The context of a pod that terminates by itself is canceled only
+// when its grace period becomes shorter (UpdatePod and completeSync in pkg/kubelet/pod_workers.go at v1.37.0).
+func (p *podWorkers) cancel(w *podWorker) {
+	w.canceled = true
+	w.stopMounting()
+	if p.k.profile.TerminationCancelsProbes {
+		p.k.runtime.CancelProbes(string(w.uid))
+	}
+}
+
+// canceled reports whether the context of the pod's syncs is canceled.
+func (p *podWorkers) canceled(uid types.UID) bool {
+	w, ok := p.workers[uid]
+	return ok && w.canceled
+}
+
+// startWorker starts the process of a worker, if it does not run yet.
+func (p *podWorkers) startWorker(w *podWorker) {
+	if w.wake == nil {
+		w.wake = sim.NewChan[struct{}](p.k.sim, "updates of pod "+w.name, 1)
+		p.k.sim.Go("pod worker "+w.name, func(proc *sim.Proc) { p.podWorkerLoop(proc, w) })
+	}
+}
+
+// newWorker adds a worker for a pod, without a process.
+func (p *podWorkers) newWorker(pod *v1.Pod) *podWorker {
+	w := &podWorker{uid: pod.UID, name: pod.Namespace + "/" + pod.Name}
+	p.workers[w.uid] = w
+	p.order = append(p.order, w.uid)
+	return w
+}
+
+// calculateEffectiveGracePeriod returns the grace period of a terminating pod in seconds, at least 1: the shortest
+// of the known one, the one of the deletion and the one that the kubelet asks for, otherwise the pod's own
+// (function of that name in pkg/kubelet/pod_workers.go at v1.37.0).
+func calculateEffectiveGracePeriod(known int64, pod *v1.Pod, asked *int64) int64 {
+	grace, overridden := known, false
+	for _, override := range []*int64{pod.DeletionGracePeriodSeconds, asked} {
+		if override != nil && (grace == 0 || *override < grace) {
+			grace, overridden = *override, true
+		}
+	}
+	if !overridden && grace == 0 && pod.Spec.TerminationGracePeriodSeconds != nil {
+		grace = *pod.Spec.TerminationGracePeriodSeconds
+	}
+	return max(grace, 1)
+}
+
+// requeueLastPodUpdate makes the worker sync with its last update again, unless a newer update waits (function of
+// that name in pkg/kubelet/pod_workers.go at v1.37.0).
+func (p *podWorkers) requeueLastPodUpdate(w *podWorker) {
+	if w.pending != nil || w.active == nil {
+		return
+	}
+	u := *w.active
+	w.pending = &u
+	w.wake.TrySend(struct{}{})
+}
+
+// syncKnownPods removes the workers of pods that are no longer desired and have finished. Workers of such pods that
+// have not finished terminate them (SyncKnownPods in pkg/kubelet/pod_workers.go at v1.37.0).
+func (p *podWorkers) syncKnownPods(desired func(types.UID) bool) {
+	p.synced = true
+	kept := p.order[:0]
+	for _, uid := range p.order {
+		if desired(uid) || !p.removeTerminatedWorker(p.workers[uid]) {
+			kept = append(kept, uid)
+		}
+	}
+	p.order = kept
+}
+
+// forget removes a worker whose process has ended or is about to end.
+func (p *podWorkers) forget(w *podWorker) {
+	delete(p.workers, w.uid)
+}
+
+// removeTerminatedWorker removes the worker of a pod that is no longer desired, or makes it terminate the pod. It
+// reports whether the worker is gone (function of that name in pkg/kubelet/pod_workers.go at v1.37.0).
+func (p *podWorkers) removeTerminatedWorker(w *podWorker) bool {
+	if !w.finished {
+		w.deleted = true
+		if w.started {
+			if !w.terminating {
+				w.terminating, w.cause = true, w.active.cause
+				w.gracePeriod = calculateEffectiveGracePeriod(w.gracePeriod, w.active.pod, nil)
+			}
+			p.requeueLastPodUpdate(w)
+			return false
+		}
+		w.closed = true
+		w.wake.TrySend(struct{}{})
+	}
+	p.forget(w)
+	return true
+}
+
+// couldBeProbed reports whether the pod has a worker and may have running containers.
+func (p *podWorkers) couldBeProbed(uid types.UID) bool {
+	w, ok := p.workers[uid]
+	return ok && !w.terminated
+}
+
+// terminateRuntimePod starts a worker that terminates a pod that only the runtime knows.
+func (p *podWorkers) terminateRuntimePod(r *runtimePod) {
+	pod := r.toAPIPod()
+	w := p.newWorker(pod)
+	w.orphan, w.deleted, w.terminating = r, true, true
+	w.pending = &podUpdate{typ: syncKill, pod: pod, cause: p.k.started}
+	p.startWorker(w)
+	w.wake.TrySend(struct{}{})
+}
+
+// podWorkerLoop is the process of a pod worker. It waits for an update, then for a pod status that the PLEG has
+// taken after the last sync, and then syncs, terminates or cleans up the pod (podWorkerLoop in
+// pkg/kubelet/pod_workers.go at v1.37.0).
+func (p *podWorkers) podWorkerLoop(proc *sim.Proc, w *podWorker) {
+	lastSync := never
+	for {
+		w.wake.Recv(proc)
+		if w.closed {
+			return
+		}
+		if w.pending == nil {
+			continue
+		}
+		if w.orphan != nil {
+			if p.syncTerminatingRuntimePod(proc, w) {
+				return
+			}
+			continue
+		}
+		u, work := p.startPodSync(w)
+		podStatus := p.k.cache.getNewerThan(proc, w.uid, lastSync)
+		u.cause = p.k.note(trace.Record{Kind: trace.PodSync, Cause: u.cause, Pod: w.name, Reason: string(work)}, u.cause)
+		did := syncResult{err: podStatus.err != nil}
+		if did.err {
+			p.k.podEvent(u.pod, v1.EventTypeWarning, "FailedSync", fmt.Sprintf("error determining status: %v", podStatus.err), u.cause)
+		} else {
+			did = p.syncWork(proc, w, u, work, podStatus)
+			// The relist that is asked for next takes its time stamp after this one.
+			lastSync = proc.Now() - time.Nanosecond
+		}
+		if did.relist {
+			p.k.pleg.requestRelist(w.uid)
+		}
+		proc.Preempt("pod synced, work not completed")
+		if work == workTerminated && !did.err {
+			w.finished = true
+			return
+		}
+		p.completeWork(proc, w, work, did)
+	}
+}
+
+// startPodSync makes the pending update the active one and returns it (function of that name in
+// pkg/kubelet/pod_workers.go at v1.37.0).
+func (p *podWorkers) startPodSync(w *podWorker) (podUpdate, workType) {
+	u := *w.pending
+	w.pending = nil
+	w.wake.TryRecv()
+	w.started = true
+	active := u
+	if active.grace == nil && w.active != nil {
+		active.grace = w.active.grace
+	}
+	w.active = &active
+	return u, w.work()
+}
+
+// syncResult is the outcome of a sync.
+type syncResult struct {
+	terminal bool           // the pod has come to its end by itself
+	relist   bool           // containers were touched: the pod is to be relisted at once
+	reset    bool           // containers were removed so that all of them start anew
+	err      bool           // something could not be done
+	expires  *time.Duration // when the back-off ends that was in the way, if one was, by the wall clock
+	network  bool           // because there is no network
+}
+
+// syncWork calls the sync function of the worker's phase.
+func (p *podWorkers) syncWork(proc *sim.Proc, w *podWorker, u podUpdate, work workType, s *podStatus) syncResult {
+	switch work {
+	case workTerminated:
+		p.k.syncTerminatedPod(proc, w, u, s)
+	case workTerminating:
+		return syncResult{err: !p.k.syncTerminatingPod(proc, w, u, s)}
+	default:
+		return p.k.syncPod(proc, w, u, s)
+	}
+	return syncResult{}
+}
+
+// completeWork moves the worker to its next phase and queues the next sync. An update that waits is synced
+// immediately (completeWork in pkg/kubelet/pod_workers.go at v1.37.0).
+func (p *podWorkers) completeWork(proc *sim.Proc, w *podWorker, work workType, did syncResult) {
+	delay := time.Duration(0)
+	switch {
+	case work == workTerminating && !did.err:
+		w.terminated, w.mark = true, nil
+		p.k.volumes.unmount(w.active.pod)
+		w.notifyTerminated()
+		p.requeueLastPodUpdate(w)
+	case did.terminal:
+		w.terminating = true
+		p.requeueLastPodUpdate(w)
+	default:
+		delay = p.jitter(w, p.requeueDelay(did))
+	}
+	p.k.workQueue.enqueue(w.uid, proc.Now()+delay)
+	if w.pending != nil {
+		w.wake.TrySend(struct{}{})
+	}
+}
+
+// requeueDelay returns the time until the next sync of a pod without updates, before jitter.
+func (p *podWorkers) requeueDelay(did syncResult) time.Duration {
+	resync := cmp.Or(p.k.settings.SyncFrequency, syncFrequency)
+	switch {
+	case !did.err:
+		return resync
+	case did.network:
+		return transientPeriod
+	case did.expires != nil && p.k.profile.RequeueAtBackOffExpiry:
+		// The pod workers' clock runs a nanosecond behind: see loop.
+		return min(max(time.Nanosecond-p.k.since(*did.expires), 0), resync)
+	}
+	return backOffPeriod
+}
+
+// jitter lengthens the delay of a requeue by up to a half.
+func (p *podWorkers) jitter(w *podWorker, d time.Duration) time.Duration {
+	return d + time.Duration(p.k.sim.Fraction(requeueJitter, w.name)*jitterFactor*float64(d))
+}
+
+// The timeout of killPodNow (pkg/kubelet/pod_workers.go at v1.37.0).
+const (
+	minKillTimeout     = int64(10) // seconds
+	killTimeoutMessage = "Container runtime did not kill the pod within specified grace period."
+)
+
+// podKill describes a pod that the kubelet itself terminates.
+type podKill struct {
+	pod   *v1.Pod
+	grace int64 // seconds
+	evict bool
+	mark  mark
+	cause int64
+}
+
+// killPodNow terminates a pod. It calls done when the containers have stopped, or after 1.5 times the grace period,
+// which also records an event. The name says which part of the kubelet kills the pod (killPodNow in
+// pkg/kubelet/pod_workers.go at v1.37.0).
+func (k *Kubelet) killPodNow(name string, kill podKill, done func(*sim.Proc)) {
+	k.workers.updatePod(podUpdate{typ: syncKill, pod: kill.pod, grace: &kill.grace, evict: kill.evict, mark: kill.mark, cause: kill.cause})
+	timeout := max(kill.grace+kill.grace/2, minKillTimeout)
+	k.sim.Go(name+" of pod "+podName(kill.pod), func(p *sim.Proc) {
+		if w, ok := k.workers.workers[kill.pod.UID]; ok && !w.waitUntilTerminated(p, afterSeconds(p.Now(), timeout)) {
+			k.podEvent(kill.pod, v1.EventTypeWarning, "ExceededGracePeriod", killTimeoutMessage, kill.cause)
+		}
+		done(p)
+	})
+}
+
+// waitUntilTerminated waits until no container of the pod runs, and reports whether that happened before the
+// deadline.
+func (w *podWorker) waitUntilTerminated(p *sim.Proc, deadline time.Duration) bool {
+	if w.terminated {
+		return true
+	}
+	w.terminationWaiters = append(w.terminationWaiters, p)
+	p.WakeAt(deadline)
+	p.Park()
+	w.terminationWaiters = slices.DeleteFunc(w.terminationWaiters, func(k *sim.Proc) bool { return k == p })
+	return w.terminated
+}
+
+// notifyTerminated wakes the processes that wait until the pod has terminated.
+func (w *podWorker) notifyTerminated() {
+	for _, p := range w.terminationWaiters {
+		p.Interrupt()
+	}
+}
+
+// priorityOf returns the priority of a pod, 0 if it has none.
+func priorityOf(pod *v1.Pod) int32 {
+	if pod.Spec.Priority == nil {
+		return 0
+	}
+	return *pod.Spec.Priority
+}
+
+// setDisruptionTarget adds the condition DisruptionTarget to a pod that the kubelet terminates.
+func setDisruptionTarget(pod *v1.Pod, s *v1.PodStatus, reason, message string) {
+	s.Reason, s.Message = reason, message
+	status.SetCondition(s, v1.PodCondition{
+		Type: v1.DisruptionTarget, ObservedGeneration: pod.Generation, Status: v1.ConditionTrue,
+		Reason: v1.PodReasonTerminationByKubelet, Message: message,
+	})
+}

@@ -1,0 +1,67 @@
+package kubelet
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/internal/queue"
+)
+
+// workQueue has the times from which pods are to be synced again (pkg/kubelet/util/queue at v1.37.0).
+type workQueue struct {
+	pods   map[types.UID]*queuedPod
+	times  queue.Timed[*queuedPod]
+	queued uint64 // how many there were
+}
+
+type queuedPod struct {
+	uid    types.UID
+	number uint64 // in the order in which they were queued, whatever their times became then
+	set    uint64 // the number under which it waits for its time
+}
+
+func newWorkQueue() *workQueue {
+	return &workQueue{
+		pods:  map[types.UID]*queuedPod{},
+		times: queue.Timed[*queuedPod]{Waits: func(pod *queuedPod, set uint64) bool { return pod.set == set }},
+	}
+}
+
+// enqueue has a pod wait for a time, in place of the one that it waits for if it is queued.
+func (q *workQueue) enqueue(uid types.UID, t time.Duration) {
+	pod, ok := q.pods[uid]
+	if !ok {
+		q.queued++
+		pod = &queuedPod{uid: uid, number: q.queued}
+		q.pods[uid] = pod
+	} else {
+		pod.set = 0
+		q.times.Forget()
+	}
+	pod.set = q.times.Push(t, pod)
+}
+
+// ready reports whether a pod is due: its time must be past, not now.
+func (q *workQueue) ready(now time.Duration) bool {
+	at, ok := q.times.Next()
+	return ok && at < now
+}
+
+// getWork removes and returns the pods that are due, in the order in which they were queued.
+func (q *workQueue) getWork(now time.Duration) []types.UID {
+	var due []*queuedPod
+	for pod, ok := q.times.Pop(now - 1); ok; pod, ok = q.times.Pop(now - 1) {
+		pod.set = 0
+		delete(q.pods, pod.uid)
+		due = append(due, pod)
+	}
+	slices.SortFunc(due, func(a, b *queuedPod) int { return cmp.Compare(a.number, b.number) })
+	var uids []types.UID
+	for _, pod := range due {
+		uids = append(uids, pod.uid)
+	}
+	return uids
+}
