@@ -146,15 +146,15 @@ func ExampleNode_PatchPod() {
 		case trace.Step:
 			fmt.Println(trace.FormatTime(r.T), r.Kind, r.Reason, r.Message)
 		case trace.ContainerStarted, trace.ContainerStopping, trace.ContainerExited:
-			fmt.Println(trace.FormatTime(r.T), r.Kind, "instance", r.Instance, r.Reason)
+			fmt.Printf("%s %s %d\n", trace.FormatTime(r.T), r.Kind, r.Instance)
 		}
 	}
 	// Output:
-	// 0.302s ContainerStarted instance 0
+	// 0.302s ContainerStarted 0
 	// 20.000s Step patch {"spec": {"containers": [{"name": "app", "image": "web:2"}]}}
-	// 20.007s ContainerStopping instance 0 ImageChanged
-	// 20.107s ContainerExited instance 0
-	// 20.196s ContainerStarted instance 1
+	// 20.007s ContainerStopping 0
+	// 20.107s ContainerExited 0
+	// 20.196s ContainerStarted 1
 }
 
 // While the kubelet is stopped nobody probes the container: the pod stays Ready although its server is down.
