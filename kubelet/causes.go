@@ -12,8 +12,9 @@ import (
 	"probesim.dev/status"
 )
 
-// What follows says which record of the trace led to something. A sync may come for any reason: what it finds to do has
-// the cause that the decision goes by, and only where there is none that of the sync.
+// The functions in this file find the step of the trace record that led to an action. A sync can have many triggers, so
+// the cause of an action is the record that its decision depends on. An action without such a record has the cause of
+// the sync.
 
 // causeOfConfig says why the wanted pods change, and remembers why this one is wanted as it is. What a kubelet finds when
 // it starts, it finds because of that.

@@ -1,11 +1,9 @@
 package kubelet
 
 import (
-	"cmp"
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -113,45 +111,3 @@ func wantsSame(a, b *v1.Pod) bool {
 	return a.Generation == b.Generation && reflect.DeepEqual(a.DeletionGracePeriodSeconds, b.DeletionGracePeriodSeconds) &&
 		maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations)
 }
-
-// podManager has the pods that the kubelet should run, as it last heard of them
-// (pkg/kubelet/pod/pod_manager.go at v1.37.0).
-type podManager struct {
-	pods    map[types.UID]*v1.Pod
-	wanted  map[types.UID]int64 // steps of the records that tell why they are as they are
-	limited []types.UID         // those that have a deadline
-}
-
-func newPodManager() *podManager {
-	return &podManager{pods: map[types.UID]*v1.Pod{}, wanted: map[types.UID]int64{}}
-}
-
-// GetPodByUID returns the pod of that UID.
-func (m *podManager) GetPodByUID(uid types.UID) (*v1.Pod, bool) {
-	pod, ok := m.pods[uid]
-	return pod, ok
-}
-
-// set takes a pod as it is now.
-func (m *podManager) set(pod *v1.Pod) {
-	if pod.Spec.ActiveDeadlineSeconds != nil && !slices.Contains(m.limited, pod.UID) {
-		m.limited = append(m.limited, pod.UID)
-	}
-	m.pods[pod.UID] = pod
-}
-
-// remove forgets a pod.
-func (m *podManager) remove(uid types.UID) {
-	m.limited = slices.DeleteFunc(m.limited, func(other types.UID) bool { return other == uid })
-	delete(m.pods, uid)
-	delete(m.wanted, uid)
-}
-
-// list returns all pods by their names.
-func (m *podManager) list() []*v1.Pod {
-	return slices.SortedFunc(maps.Values(m.pods), func(a, b *v1.Pod) int {
-		return cmp.Or(strings.Compare(podName(a), podName(b)), strings.Compare(string(a.UID), string(b.UID)))
-	})
-}
-
-func (m *podManager) has(uid types.UID) bool { return m.pods[uid] != nil }

@@ -8,17 +8,23 @@
 package kubelet
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/apiserver"
+	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/kubeletconfig"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/kube/profile"
 	"probesim.dev/prober"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 	"probesim.dev/status"
 	"probesim.dev/trace"
 )
@@ -140,6 +146,344 @@ func (k *Kubelet) Start() {
 	k.startSyncLoop()
 }
 
+// Periods of the sync loop (pkg/kubelet/kubelet.go at v1.37.0).
+const (
+	syncPeriod         = time.Second
+	housekeepingPeriod = 2 * time.Second
+	errorSleepBase     = 100 * time.Millisecond
+	errorSleepMax      = 5 * time.Second
+)
+
+// syncFrequency is the time from a sync that succeeds to the next one, unless the configuration sets another
+// (pkg/kubelet/apis/config/v1beta1/defaults.go at v1.37.0).
+const syncFrequency = time.Minute
+
+// startSyncLoop starts the process that everything comes together in. It takes one thing at a time; of
+// several that are ready it takes any. While the runtime or the PLEG is not healthy, which it looks at after each thing,
+// it sleeps and takes nothing, the first time right at the start (syncLoop in kubelet.go at v1.37.0).
+func (k *Kubelet) startSyncLoop() {
+	syncTicker := k.sim.NewTicker("sync ticker", syncPeriod)
+	housekeeping := k.sim.NewTicker("housekeeping ticker", housekeepingPeriod)
+	if !k.ticks {
+		syncTicker.Unless(func() bool {
+			return !k.workQueue.ready(k.sim.Now()) && !k.anyPastDeadline() && k.runtimeHealthy()
+		})
+	}
+	cases := []sim.Case{
+		sim.On(k.config, k.handleConfig),
+		sim.On(k.pleg.events, k.handlePLEG),
+		sim.OnTick(syncTicker, k.handleSyncTick),
+		sim.On(k.results.Liveness.Updates(), k.handleLiveness),
+		sim.On(k.results.Readiness.Updates(), k.handleReadiness),
+		sim.On(k.results.Startup.Updates(), k.handleStartup),
+		sim.OnTick(housekeeping, k.handleHousekeeping),
+	}
+	k.sim.Go("sync loop", func(p *sim.Proc) {
+		sleep := errorSleepBase
+		for {
+			if !k.runtimeHealthy() {
+				p.Sleep(sleep)
+				sleep = min(2*sleep, errorSleepMax)
+				continue
+			}
+			sleep = errorSleepBase
+			p.Select(cases...)
+		}
+	})
+}
+
+// handleConfig does what a change of the wanted pods asks for (the Handle functions of kubelet.go at
+// v1.37.0). Several are added in the order of their creation.
+func (k *Kubelet) handleConfig(_ *sim.Proc, u configUpdate) {
+	k.sourceReady = true
+	if u.op == configAdd {
+		slices.SortStableFunc(u.pods, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	}
+	for _, pod := range u.pods {
+		cause := k.causeOfConfig(u, pod)
+		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: string(u.op)}, cause)
+		k.podManager.set(pod)
+		if u.op != configAdd && u.op != configRemove && k.passesOver(pod) {
+			continue
+		}
+		switch u.op {
+		case configAdd:
+			if k.admit(pod, step) {
+				k.workers.update(podUpdate{typ: syncCreate, pod: pod, cause: step})
+			}
+		case configUpdated, configDelete:
+			k.workers.update(podUpdate{typ: syncUpdate, pod: pod, cause: step})
+		case configRemove:
+			k.podManager.remove(pod.UID)
+			delete(k.disk.admitted, pod.UID)
+			k.workers.update(podUpdate{typ: syncKill, pod: pod, cause: step})
+		case configReconcile:
+			if status.NeedToReconcilePodReadiness(pod) {
+				k.workers.update(podUpdate{typ: syncSync, pod: pod, cause: step})
+			}
+			if isEvicted(pod) {
+				k.deletor.remove(k.cache.get(pod.UID), "", 0)
+			}
+		}
+	}
+}
+
+func (k *Kubelet) handlePLEG(_ *sim.Proc, e plegEvent) {
+	if pod, ok := k.podManager.GetPodByUID(e.uid); ok && e.typ != containerRemoved {
+		cause := k.causeOfRelist(pod.UID)
+		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: "PLEG", Message: string(e.typ) + " " + e.id}, cause)
+		k.workers.update(podUpdate{typ: syncSync, pod: pod, cause: step})
+	}
+	if e.typ == containerDied {
+		k.deletor.cleanUp(e.uid, e.id)
+	}
+}
+
+// handleSyncTick hands the pods whose time has come to their workers.
+func (k *Kubelet) handleSyncTick(*sim.Proc) {
+	due := k.withPastDeadline(k.workQueue.take(k.sim.Now()))
+	choose.Shuffle(k.sim, "sync tick", due)
+	for _, uid := range due {
+		if pod, ok := k.podManager.GetPodByUID(uid); ok {
+			cause := k.causeOfLastSync(uid)
+			step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: "SYNC"}, cause)
+			k.workers.update(podUpdate{typ: syncSync, pod: pod, cause: step})
+		}
+	}
+}
+
+// withPastDeadline adds the pods past their deadline to those that are due: they are synced at each tick, also when they
+// have come to their end (getPodsToSync in pkg/kubelet/kubelet.go at v1.37.0).
+func (k *Kubelet) withPastDeadline(due []types.UID) []types.UID {
+	for _, uid := range k.podManager.limited {
+		if !slices.Contains(due, uid) && k.pastDeadline(k.podManager.pods[uid]) {
+			due = append(due, uid)
+		}
+	}
+	return due
+}
+
+// handleLiveness syncs a pod whose liveness probe has failed.
+func (k *Kubelet) handleLiveness(_ *sim.Proc, u results.Update) {
+	if u.Result == results.Failure {
+		k.handleProbe(u, "liveness")
+	}
+}
+
+// handleReadiness stores the result of a readiness probe in the pod's status and syncs the pod.
+func (k *Kubelet) handleReadiness(_ *sim.Proc, u results.Update) {
+	k.status.SetContainerReadiness(u.PodUID, u.ContainerID, u.Result == results.Success, u.Cause)
+	k.handleProbe(u, "readiness")
+}
+
+// handleStartup stores the result of a startup probe in the pod's status and syncs the pod.
+func (k *Kubelet) handleStartup(_ *sim.Proc, u results.Update) {
+	k.status.SetContainerStartup(u.PodUID, u.ContainerID, u.Result == results.Success, u.Cause)
+	k.handleProbe(u, "startup")
+}
+
+// handleHousekeeping cleans up, once the API server has sent the pods of the node.
+func (k *Kubelet) handleHousekeeping(p *sim.Proc) {
+	if k.sourceReady {
+		k.handlePodCleanups(p)
+	}
+}
+
+// handleProbe syncs a pod whose probe result has changed.
+func (k *Kubelet) handleProbe(u results.Update, probe string) {
+	if pod, ok := k.podManager.GetPodByUID(u.PodUID); ok {
+		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: u.Cause, Pod: podName(pod), Reason: probe, Message: u.Result.String()}, u.Cause)
+		k.workers.update(podUpdate{typ: syncSync, pod: pod, cause: step})
+	}
+}
+
+// What is said of a pod that comes while the node is shut down
+// (pkg/kubelet/nodeshutdown/nodeshutdown_manager.go at v1.37.0).
+const (
+	notAdmittedReason = "NodeShutdown"
+	notAdmittedWhy    = "Pod was rejected as the node is shutting down."
+)
+
+// admit reports whether a new pod may run. The node takes none while it is shutting down; one that was rejected has failed
+// (HandlePodAdditions and rejectPod in pkg/kubelet/kubelet.go at v1.37.0).
+func (k *Kubelet) admit(pod *v1.Pod, cause int64) bool {
+	w, known := k.workers.workers[pod.UID]
+	if known && w.terminating || status.IsTerminal(pod.Status.Phase) {
+		return true
+	}
+	if k.shuttingDown {
+		k.reject(pod, cause)
+		return false
+	}
+	k.disk.admitted[pod.UID] = true
+	return true
+}
+
+func (k *Kubelet) reject(pod *v1.Pod, cause int64) {
+	k.rejected = append(k.rejected, pod.UID)
+	k.podEvent(pod, v1.EventTypeWarning, notAdmittedReason, notAdmittedWhy, cause)
+	k.status.SetPodStatus(pod, &v1.PodStatus{
+		QOSClass: pod.Status.QOSClass, Phase: v1.PodFailed, Reason: notAdmittedReason, Message: "Pod was rejected: " + notAdmittedWhy,
+	}, cause)
+}
+
+// passesOver reports whether changes of a pod do not matter as it was not admitted (HandlePodUpdates and HandlePodReconcile
+// in pkg/kubelet/kubelet.go at v1.37.0).
+func (k *Kubelet) passesOver(pod *v1.Pod) bool {
+	return k.profile.UpdateNeedsAdmission && !k.disk.admitted[pod.UID]
+}
+
+// syncPod brings a pod towards what is wanted: status first, computed before probe workers exist the
+// first time, then the probe workers, then the containers (SyncPod in pkg/kubelet/kubelet.go at
+// v1.37.0).
+func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) syncResult {
+	api, cause := k.generateAPIPodStatus(p, u, s, false)
+	s.ips = ipsOf(api)
+	terminal := status.IsTerminal(api.Phase)
+	k.status.SetPodStatus(u.pod, api, cause)
+	if terminal {
+		w.cause = cause
+		return syncResult{terminal: true}
+	}
+	if !k.networkReady(u.pod, u.cause) {
+		return syncResult{err: true, network: true}
+	}
+	if !k.volumes.waitForMount(p, w, u.pod) {
+		return syncResult{err: true}
+	}
+	k.prober.AddPod(u.pod)
+	restarting := status.FindCondition(api, podutil.AllContainersRestarting)
+	did := k.syncContainers(p, u, s, restarting != nil && restarting.Status == v1.ConditionTrue)
+	if did.reset && !did.err {
+		k.workers.update(podUpdate{typ: syncUpdate, pod: u.pod, cause: u.cause}) // they are started without delay
+	}
+	return did
+}
+
+// networkReady reports whether a pod can have a network, and leaves an event if not. A pod in the node's network needs
+// none (SyncPod in kubelet.go at v1.37.0).
+func (k *Kubelet) networkReady(pod *v1.Pod, cause int64) bool {
+	why := k.runtimeState.networkError
+	if why == "" || pod.Spec.HostNetwork {
+		return true
+	}
+	k.podEvent(pod, v1.EventTypeWarning, "NetworkNotReady", networkNotReady+": "+why, cause)
+	return false
+}
+
+func ipsOf(s *v1.PodStatus) []string {
+	var ips []string
+	for _, ip := range s.PodIPs {
+		ips = append(ips, ip.IP)
+	}
+	return ips
+}
+
+// syncTerminatingPod stops what runs of a pod and stores how it ended, and reports whether it could. Readiness is probed
+// until the containers are gone (SyncTerminatingPod in kubelet.go at v1.37.0).
+func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) bool {
+	u.cause = w.cause
+	api, cause := k.generateAPIPodStatus(p, u, s, false)
+	if w.mark != nil {
+		w.mark(u.pod, api)
+	}
+	k.status.SetPodStatus(u.pod, api, cause)
+	k.prober.StopLivenessAndStartup(u.pod)
+	if err := k.killPod(p, u, s.running(), u.grace); err != nil {
+		k.failedToKill(u, err)
+		return false
+	}
+	k.prober.RemovePod(u.pod)
+	stopped := k.inspectNow(p, u.pod.UID)
+	if stopped.err != nil {
+		return false
+	}
+	stopped.ips = s.ips
+	api, cause = k.generateAPIPodStatus(p, u, stopped, true)
+	k.status.SetPodStatus(u.pod, api, cause)
+	return true
+}
+
+func (k *Kubelet) failedToKill(u podUpdate, err error) {
+	k.podEvent(u.pod, v1.EventTypeWarning, "FailedKillPod", fmt.Sprintf("error killing pod: %v", err), u.cause)
+}
+
+// orphanGrace is the grace period of a pod that the kubelet has no specification of.
+const orphanGrace = int64(1)
+
+// terminateOrphan ends what runs of such a pod, and forgets it. If that fails, the next housekeeping has it tried again
+// (SyncTerminatingRuntimePod in kubelet.go at v1.37.0).
+func (p *podWorkers) terminateOrphan(proc *sim.Proc, w *podWorker) bool {
+	grace := orphanGrace
+	u, _ := p.take(w)
+	if err := p.k.killPod(proc, u, *w.orphan, &grace); err != nil {
+		p.k.failedToKill(u, err)
+		return false
+	}
+	p.forget(w)
+	p.order = slices.DeleteFunc(p.order, func(uid types.UID) bool { return uid == w.uid })
+	return true
+}
+
+// syncTerminatedPod stores the last status of a pod that has no running container. The status manager
+// may get to the pod between the two (SyncTerminatedPod in kubelet.go at v1.37.0).
+func (k *Kubelet) syncTerminatedPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) {
+	u.cause = cmp.Or(w.cause, u.cause)
+	api, cause := k.generateAPIPodStatus(p, u, s, true)
+	k.status.SetPodStatus(u.pod, api, cause)
+	p.Preempt("pod status stored, not terminated")
+	k.volumes.waitForUnmount(p, u.pod)
+	k.volumes.forget(u.pod)
+	k.status.TerminatePod(u.pod, u.cause)
+}
+
+// onPodSandboxReady is a read and a write of the stored status that nothing keeps together: what is
+// stored in between is lost until the next sync (OnPodSandboxReady in kubelet.go at v1.37.0).
+func (k *Kubelet) onPodSandboxReady(p *sim.Proc, u podUpdate) {
+	stored, ok := k.status.GetPodStatus(u.pod.UID)
+	if !ok {
+		stored = &u.pod.Status
+	}
+	s := stored.DeepCopy()
+	ready := v1.PodCondition{Type: v1.PodReadyToStartContainers, Status: v1.ConditionTrue, ObservedGeneration: u.pod.Generation}
+	replaced := false
+	for i := range s.Conditions {
+		if s.Conditions[i].Type == ready.Type {
+			s.Conditions[i], replaced = ready, true
+		}
+	}
+	if !replaced {
+		s.Conditions = append(s.Conditions, ready)
+	}
+	p.Preempt("pod status read, not written back")
+	k.status.SetPodStatus(u.pod, s, u.cause)
+}
+
+const (
+	// runtimeCheckPeriod is from one look at the runtime's status to the next, and runtimeThreshold how long it may
+	// not have been well (pkg/kubelet/kubelet.go at v1.37.0).
+	runtimeCheckPeriod = 5 * time.Second
+	runtimeThreshold   = 30 * time.Second
+	// networkNotReady is what events and errors call it (pkg/kubelet/errors.go at v1.37.0).
+	networkNotReady = "network is not ready"
+)
+
+// startRuntimeCheck asks the runtime now and every five seconds how it is. Without an answer all is as it was before
+// (updateRuntimeUp in kubelet.go at v1.37.0). The call takes no time and so needs no process.
+func (k *Kubelet) startRuntimeCheck() {
+	var timer *sim.Timer
+	check := func() {
+		op := k.runtime.Answer(fakeruntime.Call{Method: fakeruntime.Status})
+		if op.Err == nil {
+			k.runtimeState.take(k.sim.Now(), op.Conditions)
+		}
+		k.runtime.Release(op)
+		k.sim.Set(timer, k.sim.Now()+runtimeCheckPeriod)
+	}
+	timer = k.sim.NewTimer("runtime check", check)
+	check()
+}
+
 // monotonic is the node's other clock, which steps do not change.
 func (k *Kubelet) monotonic() time.Time { return k.wall(k.sim.Now()) }
 
@@ -173,14 +517,11 @@ func (k *Kubelet) event(pod *v1.Pod, container, eventType, reason, message strin
 	})
 }
 
-// startKey is a container of a pod.
-type startKey struct {
-	uid  types.UID
-	name string
+func (k *Kubelet) podEvent(pod *v1.Pod, eventType, reason, message string, cause int64) int64 {
+	return k.event(pod, "", eventType, reason, message, cause)
 }
 
-// startReason is why a container could not be started, with the step of the record that says so.
-type startReason struct {
-	reason, message string
-	step            int64
-}
+func podName(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
+
+// formatPod names a pod as messages do (pkg/kubelet/util/format/pod.go at v1.37.0).
+func formatPod(pod *v1.Pod) string { return fmt.Sprintf("%s_%s(%s)", pod.Name, pod.Namespace, pod.UID) }

@@ -121,3 +121,17 @@ func (s *podStatus) running() runtimePod {
 	}
 	return r
 }
+
+// apiPod returns what can be said of the pod.
+func (r *runtimePod) apiPod() *v1.Pod {
+	pod := &v1.Pod{}
+	pod.UID = r.uid
+	for _, s := range r.sandboxes {
+		pod.Namespace, pod.Name = s.Namespace, s.PodName
+	}
+	for _, c := range r.containers {
+		pod.Namespace, pod.Name = c.Namespace, c.PodName
+		pod.Spec.Containers = append(pod.Spec.Containers, v1.Container{Name: c.Name, Image: c.Image})
+	}
+	return pod
+}

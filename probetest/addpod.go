@@ -45,7 +45,7 @@ func (n *Node) add(w Workload, behavior []Behavior) []*Pod {
 	for _, b := range behavior {
 		maps.Copy(merged, b)
 	}
-	planned, err := plan(w, merged, n.options)
+	planned, err := n.compile(w, merged)
 	if err != nil {
 		n.t.Fatalf("%s", err)
 		return nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"probesim.dev/internal/strict"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/trace"
 )
 
@@ -123,7 +124,7 @@ func (m *HaveBeenProbedMatcher) possible(s *subject) error {
 		}
 	}
 	for _, name := range s.pod.containers() {
-		c := containerOf(&s.pod.Object.Spec, name)
+		c := podutil.Find(s.pod.Object, name)
 		has := map[trace.Probe]bool{
 			trace.Liveness: c.LivenessProbe != nil, trace.Readiness: c.ReadinessProbe != nil, trace.Startup: c.StartupProbe != nil,
 		}

@@ -48,6 +48,7 @@ const MaxTime = value.MaxDuration
 type Node struct {
 	t       testing.TB
 	sim     *node.Node
+	profile profile.Profile
 	options NodeOptions
 	log     *log
 	pods    map[string]*Pod // the last pod of each namespace/name
@@ -77,7 +78,7 @@ func NewNode(t testing.TB, o NodeOptions) *Node {
 			return nil
 		}
 	}
-	n := &Node{t: t, options: o, pods: map[string]*Pod{}, added: map[string]int{}}
+	n := &Node{t: t, profile: known, options: o, pods: map[string]*Pod{}, added: map[string]int{}}
 	n.options.Kubernetes = known.Version
 	n.log = &log{kubernetes: known.Version, seed: o.Seed}
 	recorder := &trace.Recorder{Internal: true, Sink: n.record}

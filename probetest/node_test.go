@@ -34,13 +34,13 @@ func TestRefused(t *testing.T) {
 		{"a behavior that does not fit", func(n *Node) {
 			n.AddPod(pod("web", app), Behavior{"app": {{For: "20", Probes: "fial"}, {Readiness: "fail"}}, "ap": {{Exit: "1"}}})
 		}, []string{`behavior["app"][0].for: "20" has no unit`, `behavior["app"][0].probes: unknown word "fial" (did you mean "fail"?)`,
-			`behavior["app"][1].readiness: the container app has no readinessProbe`, `behavior["ap"].name: web has no container "ap" (did you mean "app"?)`}},
+			`behavior["app"][1].readiness: the container app has no readinessProbe`, `behavior["ap"]: web has no container "ap" (did you mean "app"?)`}},
 		{"a handler that nobody asks", func(n *Node) {
 			n.AddPod(pod("web", app), Behavior{"app": {{Handler: http.NotFoundHandler()}}})
 		}, []string{`behavior["app"][0].handler: the container app has no httpGet probe or hook`}},
 		{"a handler and answers", func(n *Node) {
 			n.AddPod(pod("web", app), Behavior{"app": {{Handler: http.NotFoundHandler(), Probes: "ok"}}})
-		}, []string{`behavior["app"][0].handler: a rule has a handler, or says itself what it does`}},
+		}, []string{`behavior["app"][0].handler: a rule has either a handler or answers and exit`}},
 		{"a pod that is there", func(n *Node) { n.AddPod(pod("web", app)); n.AddPod(pod("web", app)) }, []string{"the node already has a pod web: delete it and call Advance first, or use another name"}},
 		{"time that goes back", func(n *Node) { n.Advance(-time.Second) }, []string{"Advance(-1s): virtual time cannot go back: the node is at 0.000s"}},
 		{"time that went back", func(n *Node) { n.Advance(time.Minute); n.AdvanceTo(0) }, []string{"AdvanceTo(0s): virtual time cannot go back: the node is at 60.000s"}},

@@ -13,6 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/trace"
 )
 
@@ -21,7 +22,7 @@ import (
 func (n *Node) guarded(pod *Pod, program fakeruntime.Pod) fakeruntime.Pod {
 	program.Containers = maps.Clone(program.Containers)
 	for _, name := range slices.Sorted(maps.Keys(program.Containers)) {
-		config, c := program.Containers[name], containerOf(&pod.Object.Spec, name)
+		config, c := program.Containers[name], podutil.Find(pod.Object, name)
 		if c == nil {
 			continue
 		}
@@ -242,4 +243,25 @@ func (b *buffered) copyTo(w http.ResponseWriter) {
 	if b.body.Len() > 0 {
 		w.Write(b.body.Bytes())
 	}
+}
+
+func ofProbe(p *v1.Probe) *v1.HTTPGetAction {
+	if p == nil {
+		return nil
+	}
+	return p.HTTPGet
+}
+
+func ofHook(h *v1.LifecycleHandler) *v1.HTTPGetAction {
+	if h == nil {
+		return nil
+	}
+	return h.HTTPGet
+}
+
+func hooks(c *v1.Container) v1.Lifecycle {
+	if c.Lifecycle == nil {
+		return v1.Lifecycle{}
+	}
+	return *c.Lifecycle
 }

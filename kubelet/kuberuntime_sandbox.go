@@ -33,25 +33,3 @@ func (k *Kubelet) createSandbox(p *sim.Proc, u podUpdate, actions podActions, di
 	}
 	return id
 }
-
-// onPodSandboxReady is a read and a write of the stored status that nothing keeps together: what is
-// stored in between is lost until the next sync (OnPodSandboxReady in kubelet.go at v1.37.0).
-func (k *Kubelet) onPodSandboxReady(p *sim.Proc, u podUpdate) {
-	stored, ok := k.status.GetPodStatus(u.pod.UID)
-	if !ok {
-		stored = &u.pod.Status
-	}
-	s := stored.DeepCopy()
-	ready := v1.PodCondition{Type: v1.PodReadyToStartContainers, Status: v1.ConditionTrue, ObservedGeneration: u.pod.Generation}
-	replaced := false
-	for i := range s.Conditions {
-		if s.Conditions[i].Type == ready.Type {
-			s.Conditions[i], replaced = ready, true
-		}
-	}
-	if !replaced {
-		s.Conditions = append(s.Conditions, ready)
-	}
-	p.Preempt("pod status read, not written back")
-	k.status.SetPodStatus(u.pod, s, u.cause)
-}

@@ -30,17 +30,6 @@ func (k *Kubelet) pastDeadline(pod *v1.Pod) bool {
 	return s.StartTime != nil && k.now().Sub(s.StartTime.Time) >= time.Duration(*pod.Spec.ActiveDeadlineSeconds)*time.Second
 }
 
-// withPastDeadline adds the pods past their deadline to those that are due: they are synced at each tick, also when they
-// have come to their end (getPodsToSync in pkg/kubelet/kubelet.go at v1.37.0).
-func (k *Kubelet) withPastDeadline(due []types.UID) []types.UID {
-	for _, uid := range k.podManager.limited {
-		if !slices.Contains(due, uid) && k.pastDeadline(k.podManager.pods[uid]) {
-			due = append(due, uid)
-		}
-	}
-	return due
-}
-
 // anyPastDeadline reports whether a pod is past its deadline.
 func (k *Kubelet) anyPastDeadline() bool {
 	return slices.ContainsFunc(k.podManager.limited, func(uid types.UID) bool { return k.pastDeadline(k.podManager.pods[uid]) })

@@ -19,66 +19,7 @@ const (
 	gcPeriod = time.Minute
 	// containersToKeep is how many dead containers of each name are kept.
 	containersToKeep = 1
-	// deletorCapacity is how many dead containers wait for removal; more are left to the garbage
-	// collection (pkg/kubelet/pod_container_deletor.go at v1.37.0).
-	deletorCapacity = 50
 )
-
-// deletor removes dead containers that are no longer wanted as soon as a newer one is seen dead.
-type deletor struct {
-	k   *Kubelet
-	ids *sim.Chan[string]
-}
-
-func newDeletor(k *Kubelet) *deletor {
-	return &deletor{k: k, ids: sim.NewChan[string](k.sim, "containers to delete", deletorCapacity)}
-}
-
-func (d *deletor) run(p *sim.Proc) {
-	for {
-		d.k.removeContainer(p, d.ids.Recv(p))
-	}
-}
-
-// cleanUp queues the dead containers of the name that this one has, save the newest; those of all names
-// without exception once the pod is deleted and has come to its end.
-func (d *deletor) cleanUp(uid types.UID, id string) {
-	s, keep, name := d.k.cache.get(uid), containersToKeep, ""
-	if d.k.workers.shouldContentBeRemoved(uid) {
-		keep = 0
-	} else if i := slices.IndexFunc(s.containers, func(c fakeruntime.Container) bool { return c.ID == id }); i >= 0 {
-		name = s.containers[i].Name
-	} else {
-		return
-	}
-	d.remove(s, name, keep)
-}
-
-// remove queues the dead containers of a name, or of all, but for the newest ones.
-func (d *deletor) remove(s *podStatus, name string, keep int) {
-	for _, c := range s.containers {
-		if c.State != fakeruntime.Exited || name != "" && c.Name != name {
-			continue
-		}
-		if keep--; keep < 0 {
-			d.ids.TrySend(c.ID)
-		}
-	}
-}
-
-// removeContainer removes the logs of a container, which asks for its status twice, and the container. The logs
-// of one container of the node are removed at a time (removeContainer in
-// pkg/kubelet/kuberuntime/kuberuntime_container.go and Clean in logs/container_log_manager.go at v1.37.0).
-func (k *Kubelet) removeContainer(p *sim.Proc, id string) {
-	status := fakeruntime.Call{Method: fakeruntime.ContainerStatus, ContainerID: id}
-	k.logs.Send(p, struct{}{})
-	err := k.runtime.Call(p, status).Err
-	k.logs.TryRecv()
-	if err != nil || k.runtime.Call(p, status).Err != nil {
-		return
-	}
-	k.do(p, fakeruntime.Call{Method: fakeruntime.RemoveContainer, ContainerID: id})
-}
 
 // collectGarbage removes what the deletor left, and the sandboxes of pods that are gone
 // (pkg/kubelet/kuberuntime/kuberuntime_gc.go at v1.37.0).

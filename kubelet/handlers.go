@@ -2,13 +2,64 @@ package kubelet
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
+
+	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/prober"
 	"probesim.dev/sim"
 )
+
+// hookRun is a run of a hook in a container.
+type hookRun struct {
+	pod         *v1.Pod
+	container   *v1.Container
+	containerID string
+	hook        string
+	handler     *v1.LifecycleHandler
+}
+
+// runHook runs a hook to its end, however long that takes: it has no timeout of its own, and the end of its
+// container ends a command or a request, but no sleep. It returns why the hook failed, nothing if it did not. The
+// kubelet knows no TCP sockets in hooks, which the API takes: those fail at once (Run in
+// pkg/kubelet/lifecycle/handlers.go at v1.37.0).
+func (k *Kubelet) runHook(p *sim.Proc, h hookRun) string {
+	switch {
+	case h.handler.Exec != nil:
+		return k.runExecHook(p, h)
+	case h.handler.HTTPGet != nil:
+		if err := k.runHTTPHook(p, h); err != nil {
+			return fmt.Sprintf("HTTP lifecycle hook (%s) for Container %q in Pod %q failed - error: %v",
+				h.handler.HTTPGet.Path, h.container.Name, formatPod(h.pod), err)
+		}
+		return ""
+	case h.handler.Sleep != nil:
+		p.Sleep(afterSeconds(p.Now(), h.handler.Sleep.Seconds) - p.Now())
+		return ""
+	}
+	return fmt.Sprintf("Cannot run handler: invalid handler: %v", h.handler)
+}
+
+// runExecHook runs the command of a hook.
+func (k *Kubelet) runExecHook(p *sim.Proc, h hookRun) string {
+	op := k.runtime.Call(p, fakeruntime.Call{
+		Method: fakeruntime.ExecSync, ContainerID: h.containerID, Hook: h.hook, Command: h.handler.Exec.Command,
+	})
+	err := op.Err
+	if err == nil && op.ExitCode != 0 {
+		err = fmt.Errorf("command exited with %d", op.ExitCode)
+	}
+	output := op.Output
+	k.runtime.Release(op)
+	if err == nil {
+		return ""
+	}
+	return fmt.Sprintf("Exec lifecycle hook (%v) for Container %q in Pod %q failed - error: %v, message: %q",
+		h.handler.Exec.Command, h.container.Name, formatPod(h.pod), err, output)
+}
 
 // runHTTPHook makes the request of a hook: whatever the response is, it is a success. A server that speaks plain
 // HTTP where HTTPS is meant is asked again in plain HTTP (runHTTPHandler in pkg/kubelet/lifecycle/handlers.go at v1.37.0).

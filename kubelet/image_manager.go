@@ -127,3 +127,15 @@ func (k *Kubelet) pullImages(p *sim.Proc) {
 		r.proc.Wake()
 	}
 }
+
+// imageListPeriod is the time between two refreshes of the list of images
+// (pkg/kubelet/images/image_gc_manager.go at v1.37.0).
+const imageListPeriod = 30 * time.Second
+
+// listImages is the image manager's refresh of its list of images; nothing waits for it.
+func (k *Kubelet) listImages(p *sim.Proc) {
+	for {
+		k.do(p, fakeruntime.Call{Method: fakeruntime.ListImages})
+		p.Sleep(imageListPeriod)
+	}
+}

@@ -1,11 +1,27 @@
 package kubelet
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 	"probesim.dev/status"
+	"probesim.dev/trace"
+)
+
+// How soon a pod is synced again after a sync that failed (pkg/kubelet/pod_workers.go and kubelet.go at v1.37.0).
+const (
+	backOffPeriod   = 10 * time.Second
+	transientPeriod = time.Second // while the network is not ready
+	jitterFactor    = 0.5         // requeues are up to this part late
+
+	requeueJitter choose.JitterSource = "requeue of pod " // drawn by the pod
 )
 
 // updateType says why a pod is handed to its worker.
@@ -235,4 +251,201 @@ func (p *podWorkers) removeTerminated(w *podWorker) bool {
 	}
 	p.forget(w)
 	return true
+}
+
+// couldBeProbed reports whether a container of the pod may run as far as its worker knows.
+func (p *podWorkers) couldBeProbed(uid types.UID) bool {
+	w, ok := p.workers[uid]
+	return ok && !w.terminated
+}
+
+// terminate has a worker of its own end a pod that only the runtime knows.
+func (p *podWorkers) terminate(r *runtimePod) {
+	pod := r.apiPod()
+	w := p.newWorker(pod)
+	w.orphan, w.deleted, w.terminating = r, true, true
+	w.pending = &podUpdate{typ: syncKill, pod: pod, cause: p.k.started}
+	p.startWorker(w)
+	w.wake.TrySend(struct{}{})
+}
+
+// loop is the life of a pod worker's process: wait for an update, then for a status from the PLEG that
+// is newer than the end of the last sync, then sync, terminate or clean up.
+func (p *podWorkers) loop(proc *sim.Proc, w *podWorker) {
+	lastSync := never
+	for {
+		w.wake.Recv(proc)
+		if w.closed {
+			return
+		}
+		if w.pending == nil {
+			continue
+		}
+		if w.orphan != nil {
+			if p.terminateOrphan(proc, w) {
+				return
+			}
+			continue
+		}
+		u, work := p.take(w)
+		podStatus := p.k.cache.getNewerThan(proc, w.uid, lastSync)
+		u.cause = p.k.note(trace.Record{Kind: trace.PodSync, Cause: u.cause, Pod: w.name, Reason: string(work)}, u.cause)
+		did := syncResult{err: podStatus.err != nil}
+		if did.err {
+			p.k.podEvent(u.pod, v1.EventTypeWarning, "FailedSync", fmt.Sprintf("error determining status: %v", podStatus.err), u.cause)
+		} else {
+			did = p.sync(proc, w, u, work, podStatus)
+			// The relist that is asked for next takes its time stamp after this one.
+			lastSync = proc.Now() - time.Nanosecond
+		}
+		if did.relist {
+			p.k.pleg.requestRelist(w.uid)
+		}
+		proc.Preempt("pod synced, work not completed")
+		if work == workTerminated && !did.err {
+			w.finished = true
+			return
+		}
+		p.complete(proc, w, work, did)
+	}
+}
+
+// take moves the pending update to the active one.
+func (p *podWorkers) take(w *podWorker) (podUpdate, workType) {
+	u := *w.pending
+	w.pending = nil
+	w.wake.TryRecv()
+	w.started = true
+	active := u
+	if active.grace == nil && w.active != nil {
+		active.grace = w.active.grace
+	}
+	w.active = &active
+	return u, w.work()
+}
+
+// syncResult is what came of a sync.
+type syncResult struct {
+	terminal bool           // the pod has come to its end by itself
+	relist   bool           // containers were touched: the pod is to be relisted at once
+	reset    bool           // containers were removed so that all of them start anew
+	err      bool           // something could not be done
+	expires  *time.Duration // when the back-off ends that was in the way, if one was, by the wall clock
+	network  bool           // because there is no network
+}
+
+func (p *podWorkers) sync(proc *sim.Proc, w *podWorker, u podUpdate, work workType, s *podStatus) syncResult {
+	switch work {
+	case workTerminated:
+		p.k.syncTerminatedPod(proc, w, u, s)
+	case workTerminating:
+		return syncResult{err: !p.k.syncTerminatingPod(proc, w, u, s)}
+	default:
+		return p.k.syncPod(proc, w, u, s)
+	}
+	return syncResult{}
+}
+
+// complete moves the pod on to its next state, requeues it, and has a pending update synced right away
+// (completeWork in pod_workers.go at v1.37.0).
+func (p *podWorkers) complete(proc *sim.Proc, w *podWorker, work workType, did syncResult) {
+	delay := time.Duration(0)
+	switch {
+	case work == workTerminating && !did.err:
+		w.terminated, w.mark = true, nil
+		p.k.volumes.unmount(w.active.pod)
+		w.tellKillers()
+		p.requeueLast(w)
+	case did.terminal:
+		w.terminating = true
+		p.requeueLast(w)
+	default:
+		delay = p.jitter(w, p.untilRequeue(did))
+	}
+	p.k.workQueue.enqueue(w.uid, proc.Now()+delay)
+	if w.pending != nil {
+		w.wake.TrySend(struct{}{})
+	}
+}
+
+// untilRequeue returns after which time the pod is synced even if nothing happens.
+func (p *podWorkers) untilRequeue(did syncResult) time.Duration {
+	resync := cmp.Or(p.k.settings.SyncFrequency, syncFrequency)
+	switch {
+	case !did.err:
+		return resync
+	case did.network:
+		return transientPeriod
+	case did.expires != nil && p.k.profile.RequeueAtBackOffExpiry:
+		// The pod workers' clock runs a nanosecond behind: see loop.
+		return min(max(time.Nanosecond-p.k.since(*did.expires), 0), resync)
+	}
+	return backOffPeriod
+}
+
+func (p *podWorkers) jitter(w *podWorker, d time.Duration) time.Duration {
+	return d + time.Duration(p.k.sim.Fraction(requeueJitter, w.name)*jitterFactor*float64(d))
+}
+
+// Of killPodNow in pkg/kubelet/pod_workers.go at v1.37.0.
+const (
+	minKillTimeout     = int64(10) // seconds
+	killTimeoutMessage = "Container runtime did not kill the pod within specified grace period."
+)
+
+// podKill is what the kubelet itself wants of a pod that is to end.
+type podKill struct {
+	pod   *v1.Pod
+	grace int64 // seconds
+	evict bool
+	mark  mark
+	cause int64
+}
+
+// killPodNow has a pod end, and then, or when it takes too long, which leaves an event, calls done. The name is that of
+// who kills it.
+func (k *Kubelet) killPodNow(name string, kill podKill, done func(*sim.Proc)) {
+	k.workers.update(podUpdate{typ: syncKill, pod: kill.pod, grace: &kill.grace, evict: kill.evict, mark: kill.mark, cause: kill.cause})
+	timeout := max(kill.grace+kill.grace/2, minKillTimeout)
+	k.sim.Go(name+" of pod "+podName(kill.pod), func(p *sim.Proc) {
+		if w, ok := k.workers.workers[kill.pod.UID]; ok && !w.waitUntilTerminated(p, afterSeconds(p.Now(), timeout)) {
+			k.podEvent(kill.pod, v1.EventTypeWarning, "ExceededGracePeriod", killTimeoutMessage, kill.cause)
+		}
+		done(p)
+	})
+}
+
+// waitUntilTerminated waits until none of the pod's containers runs, and reports whether that was so before the deadline.
+func (w *podWorker) waitUntilTerminated(p *sim.Proc, deadline time.Duration) bool {
+	if w.terminated {
+		return true
+	}
+	w.killers = append(w.killers, p)
+	p.WakeAt(deadline)
+	p.Park()
+	w.killers = slices.DeleteFunc(w.killers, func(k *sim.Proc) bool { return k == p })
+	return w.terminated
+}
+
+// tellKillers wakes those who wait until the pod has terminated.
+func (w *podWorker) tellKillers() {
+	for _, p := range w.killers {
+		p.Interrupt()
+	}
+}
+
+func priorityOf(pod *v1.Pod) int32 {
+	if pod.Spec.Priority == nil {
+		return 0
+	}
+	return *pod.Spec.Priority
+}
+
+// setDisrupted says in the status of a pod why the kubelet ends it.
+func setDisrupted(pod *v1.Pod, s *v1.PodStatus, reason, message string) {
+	s.Reason, s.Message = reason, message
+	status.SetCondition(s, v1.PodCondition{
+		Type: v1.DisruptionTarget, ObservedGeneration: pod.Generation, Status: v1.ConditionTrue,
+		Reason: v1.PodReasonTerminationByKubelet, Message: message,
+	})
 }

@@ -5,7 +5,6 @@ import (
 
 	"probesim.dev/kube/kubeletconfig"
 	"probesim.dev/sim"
-	"probesim.dev/sim/choose"
 )
 
 // What the node shutdown manager says (pkg/kubelet/nodeshutdown/nodeshutdown_manager.go at v1.37.0).
@@ -51,18 +50,6 @@ func (k *Kubelet) shutdownGroups() []shutdownGroup {
 		g.pods = append(g.pods, pod)
 	}
 	return groups
-}
-
-// activePods returns the pods that have not come to their end, in any order.
-func (k *Kubelet) activePods() []*v1.Pod {
-	var active []*v1.Pod
-	for _, pod := range k.podManager.list() {
-		if !k.isPodInactive(pod) {
-			active = append(active, pod)
-		}
-	}
-	choose.Shuffle(k.sim, "active pods", active)
-	return active
 }
 
 // killGroup ends the pods of a group, each in its own grace period if that is shorter, and waits until all are gone and

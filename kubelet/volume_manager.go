@@ -17,16 +17,6 @@ const (
 	volumePollPeriod = 300 * time.Millisecond // of whoever waits for volumes
 )
 
-// volumes are when the volumes of pods are mounted and unmounted. All volumes of a pod go together, and
-// whatever their kind they take as long as an emptyDir and the delay of the scenario.
-type volumes struct {
-	k         *Kubelet
-	start     time.Duration
-	disk      *Disk
-	mounted   map[types.UID]time.Duration
-	unmounted map[types.UID]time.Duration
-}
-
 // Disk is what a kubelet leaves on the disk of its node for the next one: the volumes that it has mounted, and which pods
 // it has admitted.
 type Disk struct {
@@ -39,6 +29,16 @@ type Disk struct {
 // NewDisk returns the disk of a node on which no kubelet has run.
 func NewDisk() *Disk {
 	return &Disk{mounted: map[types.UID]time.Duration{}, admitted: map[types.UID]bool{}, pulls: map[string]bool{}, pulled: map[string]bool{}}
+}
+
+// volumes are when the volumes of pods are mounted and unmounted. All volumes of a pod go together, and
+// whatever their kind they take as long as an emptyDir and the delay of the scenario.
+type volumes struct {
+	k         *Kubelet
+	start     time.Duration
+	disk      *Disk
+	mounted   map[types.UID]time.Duration
+	unmounted map[types.UID]time.Duration
 }
 
 func newVolumes(k *Kubelet, d *Disk) *volumes {

@@ -1,0 +1,541 @@
+package kubelet
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/kube/podutil"
+	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
+	"probesim.dev/status"
+)
+
+// runtimeCachePeriod is the age at which the pods that housekeeping has listed are outdated, so that it lists them
+// again (pkg/kubelet/container/runtime_cache.go at v1.37.0).
+const runtimeCachePeriod = 3 * time.Second
+
+// handlePodCleanups removes what is left of pods that are gone. It runs in the sync loop, which handles nothing else
+// during the two list calls. If a call fails, the next housekeeping tick tries again (HandlePodCleanups in
+// pkg/kubelet/kubelet_pods.go at v1.37.0).
+func (k *Kubelet) handlePodCleanups(p *sim.Proc) {
+	k.workers.syncKnownPods(k.podManager.has)
+	running, err := k.listRunning(p)
+	if err != nil {
+		return
+	}
+	k.prober.CleanupPods(k.workers.couldBeProbed)
+	k.status.RemoveOrphanedStatuses(k.podManager.has)
+	k.endRejected()
+	k.killOrphans(running)
+	k.backOff.forget(k.sim.Now())
+}
+
+// listRunning lists the pods that have a running container or a ready sandbox. It lists them again if the calls took
+// so long that the answer is outdated (pkg/kubelet/container/runtime_cache.go at v1.37.0). Only the first list of a
+// kubelet can contain pods without a worker, so later lists ask for nothing.
+func (k *Kubelet) listRunning(p *sim.Proc) ([]*runtimePod, error) {
+	scope, start := fakeruntime.Call{Ready: true, Running: true}, p.Now()
+	if k.knowsAll {
+		scope.OnlyChanged, scope.Since, scope.AndOthers = true, k.runtime.Generation(), k.full
+	}
+	running, err := k.list(p, scope)
+	if err == nil && p.Now()-start > runtimeCachePeriod {
+		running, err = k.list(p, scope)
+	}
+	if err != nil {
+		return nil, err
+	}
+	pods := running.pods()
+	if k.knowsAll {
+		pods = slices.DeleteFunc(pods, func(r *runtimePod) bool { return k.workers.workers[r.uid] != nil })
+	}
+	k.knowsAll = true
+	return pods, nil
+}
+
+// endRejected has pods end that were rejected and have been deleted: no worker knows of them
+// (filterTerminalPodsToDelete in pkg/kubelet/kubelet_pods.go at v1.37.0).
+func (k *Kubelet) endRejected() {
+	k.rejected = slices.DeleteFunc(k.rejected, func(uid types.UID) bool {
+		pod, desired := k.podManager.GetPodByUID(uid)
+		_, known := k.workers.workers[uid]
+		if !desired || known {
+			return true
+		}
+		ends := pod.DeletionTimestamp != nil && status.IsTerminal(pod.Status.Phase)
+		if ends {
+			k.workers.update(podUpdate{typ: syncKill, pod: pod, cause: k.podManager.wanted[uid]})
+		}
+		return ends
+	})
+}
+
+// killOrphans has the pods terminated that run and that the kubelet knows nothing else of: they were deleted by
+// force while it did not run (HandlePodCleanups in kubelet_pods.go at v1.37.0).
+func (k *Kubelet) killOrphans(running []*runtimePod) {
+	choose.Shuffle(k.sim, "orphaned pods", running)
+	for _, r := range running {
+		if _, known := k.workers.workers[r.uid]; !known {
+			k.workers.terminate(r)
+		}
+	}
+}
+
+// isPodInactive reports whether a pod has come to its end (isPodInactive in pkg/kubelet/kubelet_pods.go at v1.37.0).
+func (k *Kubelet) isPodInactive(pod *v1.Pod) bool {
+	w, known := k.workers.workers[pod.UID]
+	if known && w.terminated {
+		return true
+	}
+	stored, _ := k.status.GetPodStatus(pod.UID)
+	terminal := status.IsTerminal(pod.Status.Phase) || stored != nil && status.IsTerminal(stored.Phase)
+	return terminal && (!known || !w.terminating)
+}
+
+// activePods returns the pods that have not come to their end, in any order.
+func (k *Kubelet) activePods() []*v1.Pod {
+	var active []*v1.Pod
+	for _, pod := range k.podManager.list() {
+		if !k.isPodInactive(pod) {
+			active = append(active, pod)
+		}
+	}
+	choose.Shuffle(k.sim, "active pods", active)
+	return active
+}
+
+// hostIP is the address of the simulated node.
+const hostIP = "10.0.0.1"
+
+// Reasons and messages of the condition PodReadyToStartContainers (pkg/kubelet/types/constants.go and
+// kuberuntime/util/util.go at v1.37.0).
+const (
+	sandboxNotReady  = "PodSandboxNotReady"
+	noSandboxMessage = "no pod sandbox exists"
+	notReadyMessage  = "pod sandbox is not ready"
+)
+
+// generateAPIPodStatus computes the status of a pod from the runtime's, the one before and the probe
+// results. terminal says that none of its containers will run again
+// (pkg/kubelet/kubelet_pods.go at v1.37.0), and says what it comes from.
+func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, terminal bool) (*v1.PodStatus, int64) {
+	old, ok := k.status.GetPodStatus(u.pod.UID)
+	if !ok {
+		old = &u.pod.Status
+	}
+	api := &v1.PodStatus{HostIP: hostIP, HostIPs: []v1.HostIP{{IP: hostIP}}, QOSClass: u.pod.Status.QOSClass}
+	for _, ip := range s.ips {
+		api.PodIP = s.ips[0]
+		api.PodIPs = append(api.PodIPs, v1.PodIP{IP: ip})
+	}
+	if u.pod.Spec.HostNetwork && api.PodIP == "" {
+		api.PodIP, api.PodIPs = hostIP, []v1.PodIP{{IP: hostIP}}
+	}
+	restarting := restartsAll(u.pod, s, old)
+	api.ContainerStatuses = k.containerStatuses(u.pod, s, old.ContainerStatuses, restarting)
+	api.InitContainerStatuses = k.initContainerStatuses(u.pod, s, old.InitContainerStatuses, restarting)
+	api.Phase = mergePhase(phaseOf(u.pod, api, terminal, s.hasActiveRegular(u.pod)), old, u.pod)
+	if api.Phase == old.Phase {
+		api.Reason, api.Message = cmp.Or(old.Reason, u.pod.Status.Reason), cmp.Or(old.Message, u.pod.Status.Message)
+	}
+	u.cause = k.endPastDeadline(u, api)
+	k.prober.UpdatePodStatus(p, u.pod, api, u.cause)
+	all := status.AllContainerStatuses(api)
+	api.Conditions = slices.DeleteFunc(slices.Clone(u.pod.Status.Conditions), func(c v1.PodCondition) bool { return status.PodConditionByKubelet(c.Type) })
+	if disrupted := status.FindCondition(old, v1.DisruptionTarget); disrupted != nil {
+		status.SetCondition(api, *disrupted)
+	}
+	var kept []v1.PodCondition
+	if k.profile.RestartAllContainersOnContainerExits {
+		kept = old.Conditions
+	}
+	api.Conditions = append(api.Conditions, k.readyToStartContainers(u.pod, s), status.GeneratePodInitializedCondition(u.pod, kept, all, api.Phase))
+	api.Conditions = append(api.Conditions,
+		status.GeneratePodReadyCondition(u.pod, api.Conditions, all, api.Phase),
+		status.GenerateContainersReadyCondition(u.pod, all, api.Phase),
+		v1.PodCondition{Type: v1.PodScheduled, ObservedGeneration: u.pod.Generation, Status: v1.ConditionTrue},
+	)
+	if podutil.AllContainersCouldRestart(&u.pod.Spec) {
+		api.Conditions = append(api.Conditions, restartCondition(u.pod, s, old, api.Phase))
+	}
+	cause := k.causeOfStatus(u, old, api)
+	p.Preempt("pod status generated, not stored")
+	return api, cause
+}
+
+// mergePhase keeps a pod in its terminal phase once it has one.
+func mergePhase(phase v1.PodPhase, old *v1.PodStatus, pod *v1.Pod) v1.PodPhase {
+	switch {
+	case status.IsTerminal(pod.Status.Phase):
+		return pod.Status.Phase
+	case status.IsTerminal(phase):
+		return phase
+	case status.IsTerminal(old.Phase):
+		return old.Phase
+	}
+	return phase
+}
+
+// readyToStartContainers is the condition that the pod has a sandbox
+// (GeneratePodReadyToStartContainersCondition in pkg/kubelet/status/generate.go at v1.37.0).
+func (k *Kubelet) readyToStartContainers(pod *v1.Pod, s *podStatus) v1.PodCondition {
+	c := v1.PodCondition{Type: v1.PodReadyToStartContainers, ObservedGeneration: pod.Generation, Status: v1.ConditionTrue}
+	if change := sandboxChange(s); change != "" {
+		c.Status = v1.ConditionFalse
+		if k.profile.SandboxReasonInCondition {
+			c.Reason, c.Message = sandboxNotReady, change
+		}
+	}
+	return c
+}
+
+// sandboxChange says why the pod needs a new sandbox, or nothing
+// (PodSandboxChanged in pkg/kubelet/kuberuntime/util/util.go at v1.37.0).
+func sandboxChange(s *podStatus) string {
+	switch {
+	case len(s.sandboxes) == 0:
+		return noSandboxMessage
+	case !s.sandboxes[0].Ready:
+		return notReadyMessage
+	}
+	return ""
+}
+
+// phaseOf returns the phase of a pod by the states of its containers. terminal says that none of them will run
+// again, initialized that a regular one has been started in this sandbox (getPhase in kubelet_pods.go at
+// v1.37.0).
+func phaseOf(pod *v1.Pod, s *v1.PodStatus, terminal, initialized bool) v1.PodPhase {
+	init := initPhase(pod, s.InitContainerStatuses)
+	n := countStates(pod, s.ContainerStatuses)
+	n.running, n.unknown, n.waiting = n.running+init.running, n.unknown+init.unknown, n.waiting+init.waiting
+	switch {
+	case init.failed:
+		return v1.PodFailed
+	case init.pending || init.sidecarPending && !initialized || n.waiting > 0 || n.unknown > 0 || n.running+n.stopped == 0:
+		return v1.PodPending
+	case n.running > 0:
+		return v1.PodRunning
+	case !terminal && n.stopped != n.stoppedForGood:
+		return v1.PodRunning
+	case n.stopped == n.succeeded:
+		return v1.PodSucceeded
+	}
+	return v1.PodFailed
+}
+
+// states counts containers by what they do.
+type states struct{ unknown, running, waiting, stopped, stoppedForGood, succeeded int }
+
+// countStates is about regular containers.
+func countStates(pod *v1.Pod, statuses []v1.ContainerStatus) states {
+	var n states
+	for i := range pod.Spec.Containers {
+		spec := &pod.Spec.Containers[i]
+		c := status.FindContainerStatus(statuses, spec.Name)
+		switch {
+		case c == nil:
+			n.unknown++
+		case c.State.Running != nil:
+			n.running++
+		case c.State.Terminated != nil:
+			n.stop(pod, spec, c.State.Terminated)
+			if c.State.Terminated.ExitCode == 0 {
+				n.succeeded++
+			}
+		case c.State.Waiting != nil && c.LastTerminationState.Terminated != nil:
+			n.stop(pod, spec, c.LastTerminationState.Terminated)
+		case c.State.Waiting != nil:
+			n.waiting++
+		default:
+			n.unknown++
+		}
+	}
+	return n
+}
+
+func (n *states) stop(pod *v1.Pod, c *v1.Container, end *v1.ContainerStateTerminated) {
+	n.stopped++
+	if !restartable(pod, c, end) {
+		n.stoppedForGood++
+	}
+}
+
+// initStates is what the init containers have to say about the phase. What has become of a sidecar that was
+// started once has no say.
+type initStates struct {
+	pending        bool // a regular one has not succeeded yet
+	failed         bool // a regular one has failed for good
+	sidecarPending bool // a sidecar has not started yet
+	states              // of sidecars
+}
+
+func initPhase(pod *v1.Pod, statuses []v1.ContainerStatus) initStates {
+	var n initStates
+	for i := range pod.Spec.InitContainers {
+		spec := &pod.Spec.InitContainers[i]
+		if c := status.FindContainerStatus(statuses, spec.Name); podutil.IsRestartableInitContainer(spec) {
+			n.countSidecar(c)
+		} else {
+			n.countInit(pod, spec, c)
+		}
+	}
+	return n
+}
+
+func (n *initStates) countInit(pod *v1.Pod, spec *v1.Container, c *v1.ContainerStatus) {
+	var end *v1.ContainerStateTerminated
+	if c != nil {
+		end = c.State.Terminated
+		if c.State.Waiting != nil {
+			end = c.LastTerminationState.Terminated
+		}
+	}
+	switch {
+	case end == nil:
+		n.pending = true
+	case end.ExitCode != 0 && !restartable(pod, spec, end):
+		n.failed = true
+	}
+}
+
+func (n *initStates) countSidecar(c *v1.ContainerStatus) {
+	switch {
+	case c == nil:
+		n.unknown++
+	case c.State.Running != nil:
+		n.running++
+		n.sidecarPending = n.sidecarPending || c.Started == nil || !*c.Started
+	case c.State.Terminated != nil:
+	case c.State.Waiting == nil:
+		n.unknown++
+		n.sidecarPending = true
+	case c.LastTerminationState.Terminated == nil:
+		n.waiting++
+		n.sidecarPending = true
+	}
+}
+
+// Reason and messages of what is removed so that all containers of a pod start anew, and of the condition that they
+// are about to (pkg/kubelet/kubelet_pods.go and status/generate.go at v1.37.0).
+const (
+	restartingAllContainers = "RestartingAllContainers"
+	removedForRestart       = "The container is removed because RestartAllContainers in place"
+	restartAllStarted       = "RestartAllContainersStarted"
+	restartAllMessage       = "container exited with restart policy rule"
+	killedForRestart        = "killing" // what the event of it says
+)
+
+// containerIDPrefix is put before the runtime's ID in a status.
+const containerIDPrefix = "containerd://"
+
+// Reasons and messages of a container's status (pkg/kubelet/kubelet_pods.go and container/runtime.go at v1.37.0).
+const (
+	containerCreating  = "ContainerCreating"
+	podInitializing    = "PodInitializing"
+	statusUnknown      = "ContainerStatusUnknown"
+	lostContainer      = "The container could not be located when the pod was deleted.  The container used to be Running"
+	lostContainerCode  = 137
+	lostInitContainer  = "Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally"
+	instancesPerStatus = 2 // the newest container of a name and the one before it
+)
+
+// containerStatuses converts what the runtime says of the containers. A container that waits to be started
+// again shows why (convertToAPIContainerStatuses in kubelet_pods.go at v1.37.0). restarting says that all containers of
+// the pod are to start anew.
+func (k *Kubelet) containerStatuses(pod *v1.Pod, s *podStatus, old []v1.ContainerStatus, restarting bool) []v1.ContainerStatus {
+	statuses := make([]v1.ContainerStatus, 0, len(pod.Spec.Containers))
+	for i := range pod.Spec.Containers {
+		spec := &pod.Spec.Containers[i]
+		c := k.containerStatus(spec, s, status.FindContainerStatus(old, spec.Name), pod, restarting)
+		k.showWhyItWaits(&c, pod, spec, s)
+		statuses = append(statuses, c)
+	}
+	return statuses
+}
+
+// initContainerStatuses does the same for the init containers, in the order of the spec. One that ended with 0
+// never shows that it waits, not even a sidecar; a regular one that the runtime has forgotten has succeeded if
+// there is a regular container.
+func (k *Kubelet) initContainerStatuses(pod *v1.Pod, s *podStatus, old []v1.ContainerStatus, restarting bool) []v1.ContainerStatus {
+	var statuses []v1.ContainerStatus
+	for i := range pod.Spec.InitContainers {
+		spec := &pod.Spec.InitContainers[i]
+		c, rc := k.containerStatus(spec, s, status.FindContainerStatus(old, spec.Name), pod, restarting), s.find(spec.Name)
+		switch {
+		case rc != nil && rc.State == fakeruntime.Exited && rc.ExitCode == 0:
+		case rc == nil && c.State.Waiting != nil && !podutil.IsRestartableInitContainer(spec) && s.hasRegular(pod):
+			c.State = v1.ContainerState{Terminated: &v1.ContainerStateTerminated{Reason: "Completed", Message: lostInitContainer}}
+		default:
+			k.showWhyItWaits(&c, pod, spec, s)
+		}
+		statuses = append(statuses, c)
+	}
+	return statuses
+}
+
+// showWhyItWaits has a container wait that is to be started again and could not be the last time.
+func (k *Kubelet) showWhyItWaits(c *v1.ContainerStatus, pod *v1.Pod, spec *v1.Container, s *podStatus) {
+	reason, ok := k.reasons[startKey{pod.UID, spec.Name}]
+	if !k.profile.ContainerRestartRules {
+		spec = &v1.Container{Name: spec.Name} // by the pod's policy (pkg/kubelet/container/helpers.go at v1.34.4)
+	}
+	if !ok || !shouldBeRestarted(pod, spec, s.find(spec.Name)) {
+		return
+	}
+	if c.State.Terminated != nil {
+		c.LastTerminationState = c.State
+	}
+	c.State = v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: reason.reason, Message: reason.message}}
+}
+
+// containerStatus goes by the newest container of the name, and by the one before it for how the last
+// run ended.
+func (k *Kubelet) containerStatus(spec *v1.Container, s *podStatus, old *v1.ContainerStatus, pod *v1.Pod, restarting bool) v1.ContainerStatus {
+	seen := 0
+	var c v1.ContainerStatus
+	for i := range s.containers {
+		if s.containers[i].Name != spec.Name {
+			continue
+		}
+		if seen++; seen == 1 {
+			c = k.convert(spec, &s.containers[i], old)
+		} else if seen == instancesPerStatus {
+			c.LastTerminationState = k.stateOf(&s.containers[i])
+			break
+		}
+	}
+	if seen == 0 {
+		return missingContainer(spec, old, pod, restarting)
+	}
+	return c
+}
+
+// convert converts one container. What was known of an instance that the runtime no longer has is
+// carried on in some versions, and in some is Started, whatever instance it was said of.
+func (k *Kubelet) convert(spec *v1.Container, rc *fakeruntime.Container, old *v1.ContainerStatus) v1.ContainerStatus {
+	c := v1.ContainerStatus{
+		Name: spec.Name, Image: rc.Image, ImageID: rc.Image, ContainerID: containerIDPrefix + rc.ID,
+		RestartCount: int32(rc.Attempt), State: k.stateOf(rc),
+		AllocatedResources: spec.Resources.Requests, Resources: spec.Resources.DeepCopy(),
+	}
+	if old == nil {
+		return c
+	}
+	if k.profile.RestartAllContainersOnContainerExits {
+		keepRemoved(&c, old)
+	}
+	if !k.profile.ChangeContainerStatusOnKubeletRestart && rc.State == fakeruntime.Running {
+		c.Started = old.Started
+	}
+	return c
+}
+
+// keepRemoved carries on how the last run ended and how often the container was restarted.
+func keepRemoved(c, old *v1.ContainerStatus) {
+	attempt := c.RestartCount
+	c.RestartCount = max(attempt, old.RestartCount)
+	if old.ContainerID != c.ContainerID && old.State.Terminated != nil {
+		c.LastTerminationState.Terminated = old.State.Terminated
+	} else if old.LastTerminationState.Terminated != nil {
+		c.LastTerminationState.Terminated = old.LastTerminationState.Terminated
+	}
+	if c.State.Running != nil && old.State.Terminated != nil && old.RestartCount >= attempt {
+		c.RestartCount = old.RestartCount + 1
+	}
+}
+
+func (k *Kubelet) stateOf(rc *fakeruntime.Container) v1.ContainerState {
+	switch rc.State {
+	case fakeruntime.Running:
+		return v1.ContainerState{Running: &v1.ContainerStateRunning{StartedAt: metav1.NewTime(k.wall(rc.StartedAt))}}
+	case fakeruntime.Exited:
+		return v1.ContainerState{Terminated: &v1.ContainerStateTerminated{
+			ExitCode: rc.ExitCode, Reason: rc.Reason, ContainerID: containerIDPrefix + rc.ID,
+			StartedAt: metav1.NewTime(k.wall(rc.StartedAt)), FinishedAt: metav1.NewTime(k.wall(rc.FinishedAt)),
+		}}
+	}
+	return v1.ContainerState{Waiting: &v1.ContainerStateWaiting{}}
+}
+
+// missingContainer is the status of a container that the runtime does not have: it waits, unless it
+// ended before; if it ran before it was lost, or removed so that all containers start anew.
+func missingContainer(spec *v1.Container, old *v1.ContainerStatus, pod *v1.Pod, restarting bool) v1.ContainerStatus {
+	reason := containerCreating
+	if len(pod.Spec.InitContainers) > 0 {
+		reason = podInitializing
+	}
+	c := v1.ContainerStatus{
+		Name: spec.Name, Image: spec.Image,
+		State: v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: reason}},
+	}
+	if old == nil {
+		return c
+	}
+	if old.State.Terminated != nil {
+		c = *old
+	} else {
+		c.RestartCount, c.LastTerminationState = old.RestartCount, old.LastTerminationState
+	}
+	if restarting && old.State.Waiting == nil {
+		return removedContainer(c, old)
+	}
+	if old.State.Running != nil && c.LastTerminationState.Terminated == nil {
+		c.LastTerminationState.Terminated = &v1.ContainerStateTerminated{
+			Reason: statusUnknown, Message: lostContainer, ExitCode: lostContainerCode,
+		}
+		if pod.DeletionTimestamp == nil {
+			c.RestartCount++
+		}
+	}
+	return c
+}
+
+// restartsAll reports whether all containers of a pod are to start anew, by the status before and what the runtime says.
+func restartsAll(pod *v1.Pod, s *podStatus, old *v1.PodStatus) bool {
+	return podutil.ShouldAllContainersRestart(pod, old, func(name string) (int32, bool) {
+		c := s.find(name)
+		if c == nil || c.State != fakeruntime.Exited {
+			return 0, false
+		}
+		return c.ExitCode, true
+	})
+}
+
+// removedContainer is the status of a container that has been removed so that all of them start anew, made from the one
+// that a lost container would have (convertToAPIContainerStatuses in kubelet_pods.go at v1.37.0).
+func removedContainer(c v1.ContainerStatus, old *v1.ContainerStatus) v1.ContainerStatus {
+	c.State = v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: restartingAllContainers, Message: removedForRestart}}
+	c.LastTerminationState.Terminated = &v1.ContainerStateTerminated{
+		Reason: restartingAllContainers, Message: removedForRestart, ExitCode: lostContainerCode,
+	}
+	c.RestartCount = old.RestartCount + 1
+	return c
+}
+
+// restartable reports whether a container is to be started again after this end.
+func restartable(pod *v1.Pod, c *v1.Container, end *v1.ContainerStateTerminated) bool {
+	return podutil.ContainerShouldRestart(c, &pod.Spec, end.ExitCode) || end.Reason == restartingAllContainers
+}
+
+// restartCondition is the condition that all containers are about to start anew: from the end of one that asks for it until
+// none of them is left in the runtime (GenerateAllContainersRestartingCondition in pkg/kubelet/status/generate.go at
+// v1.37.0).
+func restartCondition(pod *v1.Pod, s *podStatus, old *v1.PodStatus, phase v1.PodPhase) v1.PodCondition {
+	c := v1.PodCondition{Type: podutil.AllContainersRestarting, Status: v1.ConditionFalse}
+	left := func(rc fakeruntime.Container) bool { return podutil.Find(pod, rc.Name) != nil }
+	switch {
+	case phase == v1.PodSucceeded:
+		c.Reason = "PodCompleted"
+	case phase == v1.PodFailed:
+		c.Reason = "PodFailed"
+	case restartsAll(pod, s, old) && slices.ContainsFunc(s.containers, left):
+		c.Status, c.Reason, c.Message = v1.ConditionTrue, restartAllStarted, restartAllMessage
+	}
+	return c
+}

@@ -1,0 +1,350 @@
+package kubelet
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/kube/podutil"
+	"probesim.dev/prober"
+	"probesim.dev/prober/results"
+	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
+)
+
+// killReason says why a container is stopped, as ContainerStopping records do.
+type killReason string
+
+const (
+	killDeleted       killReason = "Deleted"
+	killStopped       killReason = "Stopped" // the pod has come to its end, or its sandbox has
+	killLivenessProbe killReason = "LivenessProbe"
+	killStartupProbe  killReason = "StartupProbe"
+	killImageChanged  killReason = "ImageChanged"
+	killEvicted       killReason = "Evicted"
+	killPostStart     killReason = "FailedPostStartHook"
+	killRestartAll    killReason = "RestartAllContainers"
+)
+
+// containerKill is a running container that is not to be kept.
+type containerKill struct {
+	container fakeruntime.Container
+	reason    killReason
+	message   string
+	cause     int64
+}
+
+// killForImage is the end of a container that is to have another image; what is what events call it.
+func (k *Kubelet) killForImage(rc *fakeruntime.Container, what string) containerKill {
+	return containerKill{*rc, killImageChanged, what + " " + rc.Name + " definition changed", k.podManager.wanted[types.UID(rc.PodUID)]}
+}
+
+// killForProbe is the end of a container whose probe has failed for good; what is what events call it.
+func (k *Kubelet) killForProbe(rc *fakeruntime.Container, what string, reason killReason) containerKill {
+	probe, from := "liveness", k.results.Liveness
+	if reason == killStartupProbe {
+		probe, from = "startup", k.results.Startup
+	}
+	return containerKill{*rc, reason, what + " " + rc.Name + " failed " + probe + " probe", from.Cause(containerIDPrefix + rc.ID)}
+}
+
+// startContainer gets the image, creates the container and starts it, or returns why it could not
+// (pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, sandboxID string) *startReason {
+	if failed := k.ensureImage(p, u, c); failed != nil {
+		k.failedToStart(u, c, failed.reason)
+		return failed
+	}
+	attempt := k.runtime.NextAttempt(string(u.pod.UID), c.Name)
+	if before := s.find(c.Name); before != nil {
+		attempt = before.Attempt + 1
+	}
+	fails := func(reason string, err error) *startReason {
+		k.failedToStart(u, c, fakeruntime.Description(err))
+		return &startReason{reason, fakeruntime.Description(err), 0}
+	}
+	// The image's user is looked up for the container's configuration.
+	if err := k.do(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image}); err != nil {
+		return fails("CreateContainerConfigError", err)
+	}
+	_, stopSignal := podutil.StopSignal(c)
+	op := k.runtime.Call(p, fakeruntime.Call{
+		Method: fakeruntime.CreateContainer, SandboxID: sandboxID, PodUID: string(u.pod.UID), Name: c.Name, Image: c.Image, Attempt: attempt,
+		StopSignal: stopSignal,
+	})
+	if op.Err != nil {
+		return fails("CreateContainerError", op.Err)
+	}
+	id, created, started := op.ID, "Created container: "+c.Name, "Started container "+c.Name
+	if k.profile.ShortContainerEvents {
+		created, started = "Container created", "Container started"
+	}
+	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Created", created, u.cause)
+	if err := k.do(p, fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: id, Cause: u.cause}); err != nil {
+		// Events of one container name it in place of its ID, so that they are alike (recordContainerEvent).
+		k.failedToStart(u, c, strings.ReplaceAll(fakeruntime.Description(err), id, c.Name))
+		return &startReason{"RunContainerError", fakeruntime.Description(err), 0}
+	}
+	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Started", started, u.cause)
+	return k.runPostStart(p, u, c, id)
+}
+
+// failedToStart leaves an event about a container that could not be started.
+func (k *Kubelet) failedToStart(u podUpdate, c *v1.Container, why string) {
+	k.ContainerEvent(u.pod, c.Name, v1.EventTypeWarning, "Failed", "Error: "+why, u.cause)
+}
+
+// Lifecycle hooks, as the runtime is told of them.
+const (
+	postStart = "postStart"
+	preStop   = "preStop"
+)
+
+// postStartHookError is the reason of a container that waits because its hook has failed
+// (pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+const postStartHookError = "PostStartHookError"
+
+// runPostStart runs the hook of a container that has just been started, if it has one. One that fails has the
+// container killed; then the reason is returned.
+func (k *Kubelet) runPostStart(p *sim.Proc, u podUpdate, c *v1.Container, id string) *startReason {
+	if c.Lifecycle == nil || c.Lifecycle.PostStart == nil {
+		return nil
+	}
+	message := k.runHook(p, hookRun{u.pod, c, id, postStart, c.Lifecycle.PostStart})
+	if message == "" {
+		return nil
+	}
+	step := k.event(u.pod, c.Name, v1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed", k.runtime.Step(id))
+	k.killContainer(p, u.pod, containerKill{
+		container: fakeruntime.Container{ID: id, Name: c.Name}, reason: killPostStart, message: string(killPostStart), cause: cmp.Or(step, u.cause),
+	}, nil, nil)
+	return &startReason{postStartHookError, message, step}
+}
+
+// runPreStop runs the hook of a container that is about to be stopped, if it has one and there is time for it,
+// and returns the whole seconds that it took. When the grace period is over it is waited for no longer, but
+// goes on (executePreStopHook in kuberuntime_container.go at v1.37.0).
+func (k *Kubelet) runPreStop(p *sim.Proc, pod *v1.Pod, kill containerKill, grace int64) int64 {
+	c := podutil.Find(pod, kill.container.Name)
+	if c == nil || c.Lifecycle == nil || c.Lifecycle.PreStop == nil || grace <= 0 {
+		return 0
+	}
+	start, waiting := p.Now(), true
+	k.sim.Go("preStop hook of "+podName(pod)+"/"+c.Name, func(hook *sim.Proc) {
+		if k.runHook(hook, hookRun{pod, c, kill.container.ID, preStop, c.Lifecycle.PreStop}) != "" {
+			k.ContainerEvent(pod, c.Name, v1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed", kill.cause)
+		}
+		if waiting {
+			p.Interrupt()
+		}
+	})
+	p.WakeAt(afterSeconds(start, grace))
+	p.Park()
+	waiting = false
+	return int64((p.Now() - start) / time.Second)
+}
+
+// killContainer runs the preStop hook of a container, waits for its turn, stops it, and waits until its process is
+// gone. The whole seconds that the hook and the wait take count against its grace period, of which some is left
+// in any case. Who waits for a container that could not be stopped waits in vain (killContainer in
+// kuberuntime_container.go at v1.37.0).
+func (k *Kubelet) killContainer(p *sim.Proc, pod *v1.Pod, kill containerKill, override *int64, order *terminationOrder) error {
+	k.ContainerEvent(pod, kill.container.Name, v1.EventTypeNormal, "Killing", kill.message, kill.cause)
+	grace := gracePeriod(pod, kill)
+	if override != nil {
+		grace = *override
+	}
+	grace -= k.runPreStop(p, pod, kill, grace)
+	grace -= order.waitForTurn(p, kill.container.Name, grace)
+	err := k.do(p, fakeruntime.Call{
+		Method: fakeruntime.StopContainer, ContainerID: kill.container.ID, GraceSeconds: max(grace, minimumGracePeriod),
+		StopReason: string(kill.reason), Cause: kill.cause,
+	})
+	if err == nil {
+		order.terminated(kill.container.Name)
+	}
+	return err
+}
+
+// gracePeriod returns the seconds that a container gets: the deletion's, else for a probe its own, else
+// the pod's (setTerminationGracePeriod in kuberuntime_container.go at v1.37.0).
+func gracePeriod(pod *v1.Pod, kill containerKill) int64 {
+	if pod.DeletionGracePeriodSeconds != nil {
+		return *pod.DeletionGracePeriodSeconds
+	}
+	if pod.Spec.TerminationGracePeriodSeconds == nil {
+		return minimumGracePeriod
+	}
+	if c := podutil.Find(pod, kill.container.Name); c != nil {
+		probe := map[killReason]*v1.Probe{killLivenessProbe: c.LivenessProbe, killStartupProbe: c.StartupProbe}[kill.reason]
+		if probe != nil && probe.TerminationGracePeriodSeconds != nil {
+			return *probe.TerminationGracePeriodSeconds
+		}
+	}
+	return *pod.Spec.TerminationGracePeriodSeconds
+}
+
+// removeInitContainers removes all but the newest of the init containers of each name that have ended, or with
+// keep 0 all init containers, which have been stopped before (pruneInitContainersBeforeStart and
+// purgeInitContainers in kuberuntime_container.go at v1.37.0).
+func (k *Kubelet) removeInitContainers(p *sim.Proc, pod *v1.Pod, s *podStatus, keep int) {
+	var names [][]string // IDs to remove
+	for i := range pod.Spec.InitContainers {
+		var ids []string
+		for _, c := range s.containers {
+			if c.Name == pod.Spec.InitContainers[i].Name && (c.State == fakeruntime.Exited || keep == 0) {
+				ids = append(ids, c.ID)
+			}
+		}
+		if len(ids) > keep {
+			names = append(names, ids[keep:])
+		}
+	}
+	choose.Shuffle(k.sim, "init containers to remove of pod "+podName(pod), names)
+	for _, ids := range names {
+		for _, id := range ids {
+			k.removeContainer(p, id)
+		}
+	}
+}
+
+// initProgress is how far a pod has come with its init containers, found from the last one to the first.
+type initProgress struct {
+	k       *Kubelet
+	pod     *v1.Pod
+	actions *podActions
+	start   []int // last first
+
+	initialized bool // nothing keeps the regular containers from being started
+	begun       bool // a later init container, or a regular one, has been started
+}
+
+// computeInitContainerActions decides about the init containers, by what the sandbox in use has of them: which
+// of them comes next, and which sidecars are to be killed and started again. It reports whether the regular
+// containers are to be looked at: the pod is initialized (function of that name in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+func (k *Kubelet) computeInitContainerActions(pod *v1.Pod, s *podStatus, actions *podActions) bool {
+	if len(pod.Spec.InitContainers) == 0 {
+		return true
+	}
+	seen, ready := s, s.hasRunningRegular(pod)
+	if k.profile.InitializedBySandbox {
+		seen, ready = &podStatus{containers: s.active()}, s.hasActiveRegular(pod)
+	}
+	p := &initProgress{k: k, pod: pod, actions: actions, initialized: ready, begun: ready}
+	for i := range slices.Backward(pod.Spec.InitContainers) {
+		p.look(i, seen.find(pod.Spec.InitContainers[i].Name))
+		if actions.killPod {
+			return false
+		}
+	}
+	if !p.begun {
+		p.start = append(p.start, 0)
+	}
+	for _, i := range slices.Backward(p.start) {
+		actions.startInit = append(actions.startInit, &pod.Spec.InitContainers[i])
+	}
+	return p.initialized
+}
+
+// look decides about one init container; rc is nil if it has not been started in this sandbox, or if it is gone.
+func (p *initProgress) look(i int, rc *fakeruntime.Container) {
+	sidecar := podutil.IsRestartableInitContainer(&p.pod.Spec.InitContainers[i])
+	switch {
+	case p.begun && !sidecar:
+		return // its work is done
+	case rc == nil:
+		if p.begun {
+			p.start = append(p.start, i)
+		}
+		return
+	case rc.State == fakeruntime.Created, rc.State == fakeruntime.Exited && sidecar:
+		p.start = append(p.start, i)
+	case sidecar:
+		p.lookAtSidecar(i, rc)
+	case rc.State == fakeruntime.Running:
+	case rc.ExitCode == 0:
+		p.succeed(i)
+	case shouldBeRestarted(p.pod, &p.pod.Spec.InitContainers[i], rc):
+		p.start = append(p.start, i)
+	default:
+		p.actions.killPod = true
+	}
+	p.begun = true
+}
+
+// succeed has what comes after init container i begin, if that has not begun before.
+func (p *initProgress) succeed(i int) {
+	switch {
+	case i == len(p.pod.Spec.InitContainers)-1:
+		p.initialized = true
+	case !p.begun:
+		p.start = append(p.start, i+1)
+	}
+}
+
+// lookAtSidecar decides about a running sidecar: its startup probe holds up what comes after it, also a restart for
+// another image, and its other probes do not.
+func (p *initProgress) lookAtSidecar(i int, rc *fakeruntime.Container) {
+	c, id := &p.pod.Spec.InitContainers[i], containerIDPrefix+rc.ID
+	if c.StartupProbe != nil {
+		r, known := p.k.results.Startup.Get(id)
+		if known && r == results.Failure {
+			p.restart(i, p.k.killForProbe(rc, initContainer, killStartupProbe))
+		}
+		if !known || r != results.Success {
+			return
+		}
+	}
+	p.succeed(i)
+	if rc.Image != c.Image {
+		p.restart(i, p.k.killForImage(rc, initContainer))
+		return
+	}
+	if r, known := p.k.results.Liveness.Get(id); c.LivenessProbe != nil && known && r == results.Failure {
+		p.restart(i, p.k.killForProbe(rc, initContainer, killLivenessProbe))
+	}
+}
+
+// initContainer is what events call a sidecar, too.
+const initContainer = "Init container"
+
+func (p *initProgress) restart(i int, kill containerKill) {
+	p.actions.kill = append(p.actions.kill, kill)
+	p.start = append(p.start, i)
+}
+
+// RunInContainer runs the command of an exec probe.
+func (k *Kubelet) RunInContainer(p *sim.Proc, c prober.Command) prober.Output {
+	if k.profile.TerminationCancelsProbes && k.workers.canceled(c.PodUID) {
+		return prober.Output{Err: fakeruntime.ErrCanceled}
+	}
+	ref, _ := (*c.Memo).(fakeruntime.Ref)
+	op := k.runtime.Call(p, fakeruntime.Call{
+		Method: fakeruntime.ExecSync, ContainerID: c.ContainerID[len(containerIDPrefix):], Ref: ref,
+		Probe: c.Probe, Command: c.Args, Timeout: c.Timeout, Retry: c.Retry,
+	})
+	*c.Memo = op.Ref()
+	out := prober.Output{Text: op.Output, ExitCode: op.ExitCode, TimedOut: op.TimedOut, Err: op.Err}
+	k.runtime.Release(op)
+	return out
+}
+
+// removeContainer removes the logs of a container, which asks for its status twice, and the container. The logs
+// of one container of the node are removed at a time (removeContainer in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go and Clean in logs/container_log_manager.go at v1.37.0).
+func (k *Kubelet) removeContainer(p *sim.Proc, id string) {
+	status := fakeruntime.Call{Method: fakeruntime.ContainerStatus, ContainerID: id}
+	k.logs.Send(p, struct{}{})
+	err := k.runtime.Call(p, status).Err
+	k.logs.TryRecv()
+	if err != nil || k.runtime.Call(p, status).Err != nil {
+		return
+	}
+	k.do(p, fakeruntime.Call{Method: fakeruntime.RemoveContainer, ContainerID: id})
+}

@@ -1,0 +1,490 @@
+package kubelet
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/kube/podutil"
+	"probesim.dev/prober/results"
+	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
+	"probesim.dev/trace"
+)
+
+// minimumGracePeriod is the least number of seconds that a container gets to stop
+// (pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+const minimumGracePeriod = 2
+
+// listing is what the two list calls returned.
+type listing struct {
+	changed    []string // UIDs of the pods that it is about, if it is about those that have changed
+	sooner     []string // those of them that the first of the two calls was about
+	sandboxes  []fakeruntime.Sandbox
+	containers []fakeruntime.Container
+	timestamp  time.Duration
+}
+
+// list makes the two list calls, one after the other, over what scope says. The time is taken before
+// them (getPods in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+func (k *Kubelet) list(p *sim.Proc, scope fakeruntime.Call) (listing, error) {
+	l := listing{timestamp: p.Now()}
+	scope.Method = fakeruntime.ListPodSandbox
+	if err := l.take(k, k.runtime.Call(p, scope)); err != nil {
+		return l, err
+	}
+	scope.Method = fakeruntime.ListContainers
+	return l, l.take(k, k.runtime.Call(p, scope))
+}
+
+// take moves the answer of one of the calls into the listing.
+func (l *listing) take(k *Kubelet, op *fakeruntime.Op) error {
+	if op.Call.Method == fakeruntime.ListPodSandbox {
+		l.sandboxes, l.sooner = op.Sandboxes, op.Changed
+	} else {
+		l.containers = op.Containers
+	}
+	l.changed = op.Changed
+	err := op.Err
+	k.runtime.Release(op)
+	return err
+}
+
+// pods groups a listing by pod, in the order in which the runtime first names them.
+func (l listing) pods() []*runtimePod {
+	var pods []*runtimePod
+	byUID := map[string]*runtimePod{}
+	at := func(uid string) *runtimePod {
+		r, ok := byUID[uid]
+		if !ok {
+			r = &runtimePod{uid: types.UID(uid), timestamp: l.timestamp}
+			byUID[uid] = r
+			pods = append(pods, r)
+		}
+		return r
+	}
+	for _, uid := range l.changed {
+		at(uid).later = !slices.Contains(l.sooner, uid)
+	}
+	for _, s := range l.sandboxes {
+		r := at(s.PodUID)
+		r.sandboxes = append(r.sandboxes, s)
+	}
+	for _, c := range l.containers {
+		r := at(c.PodUID)
+		r.containers = append(r.containers, c)
+	}
+	return pods
+}
+
+// do makes a call of whose answer only the error matters.
+func (k *Kubelet) do(p *sim.Proc, c fakeruntime.Call) error {
+	op := k.runtime.Call(p, c)
+	err := op.Err
+	k.runtime.Release(op)
+	return err
+}
+
+// podActions is what a sync has to do about the containers of a pod.
+type podActions struct {
+	killPod       bool
+	createSandbox bool
+	sandboxID     string
+	attempt       int
+	startInit     []*v1.Container
+	start         []*v1.Container
+	kill          []containerKill
+	reset         []fakeruntime.Container // to be killed if they run, and removed
+}
+
+// computePodActions decides what to do (function of that name in kuberuntime_manager.go at v1.37.0). A pod whose containers
+// are all to start anew only loses them; they are started by the next sync.
+func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus, restartAll bool) podActions {
+	changed := sandboxChange(s) != ""
+	switch {
+	case restartAll && changed:
+		return newSandbox(s)
+	case restartAll:
+		return podActions{sandboxID: s.sandboxes[0].ID, reset: containersToReset(pod, s)}
+	case changed:
+		return sandboxActions(pod, s)
+	}
+	actions := podActions{sandboxID: s.sandboxes[0].ID}
+	if !k.computeInitContainerActions(pod, s, &actions) {
+		return actions
+	}
+	keep := 0
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		rc := s.find(c.Name)
+		if rc == nil || rc.State != fakeruntime.Running {
+			if shouldBeRestarted(pod, c, rc) {
+				actions.start = append(actions.start, c)
+			}
+			continue
+		}
+		kill, ok := k.verdict(c, rc)
+		if !ok {
+			keep++
+			continue
+		}
+		// Its rules are about exit codes, and it has none. With another image it is started in any case.
+		if policyOf(pod, c) != v1.ContainerRestartPolicyNever || kill.reason == killImageChanged {
+			kill.message += ", will be restarted"
+			actions.start = append(actions.start, c)
+		}
+		actions.kill = append(actions.kill, kill)
+	}
+	if keep == 0 && len(actions.start) == 0 {
+		actions.killPod, actions.startInit = true, nil // sidecars do not keep a pod alive
+	}
+	return actions
+}
+
+// policyOf returns the restart policy of a regular container: its own, else the pod's.
+func policyOf(pod *v1.Pod, c *v1.Container) v1.ContainerRestartPolicy {
+	if c.RestartPolicy != nil {
+		return *c.RestartPolicy
+	}
+	return v1.ContainerRestartPolicy(pod.Spec.RestartPolicy)
+}
+
+// sandboxActions is for a pod that needs a sandbox: everything is stopped and started anew, beginning with the
+// first init container, unless all of it has run and is not to run again.
+func sandboxActions(pod *v1.Pod, s *podStatus) podActions {
+	actions := newSandbox(s)
+	if pod.Spec.RestartPolicy == v1.RestartPolicyNever && actions.attempt != 0 && len(s.containers) > 0 {
+		actions.createSandbox = false
+		return actions
+	}
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		rc := s.find(c.Name)
+		succeeded := rc != nil && rc.State == fakeruntime.Exited && rc.ExitCode == 0
+		if policyOf(pod, c) != v1.ContainerRestartPolicyOnFailure || !succeeded {
+			actions.start = append(actions.start, c)
+		}
+	}
+	actions.createSandbox = len(actions.start) > 0
+	if actions.createSandbox && len(pod.Spec.InitContainers) > 0 {
+		actions.startInit, actions.start = []*v1.Container{&pod.Spec.InitContainers[0]}, nil
+	}
+	return actions
+}
+
+// newSandbox has what there is stopped, and a sandbox made.
+func newSandbox(s *podStatus) podActions {
+	actions := podActions{killPod: true, createSandbox: true}
+	if len(s.sandboxes) > 0 {
+		actions.sandboxID, actions.attempt = s.sandboxes[0].ID, s.sandboxes[0].Attempt+1
+	}
+	return actions
+}
+
+// verdict says whether a running regular container is to be killed: for another image, or for a probe, liveness
+// first.
+func (k *Kubelet) verdict(c *v1.Container, rc *fakeruntime.Container) (containerKill, bool) {
+	if rc.Image != c.Image {
+		return k.killForImage(rc, "Container"), true
+	}
+	if r, ok := k.results.Liveness.Get(containerIDPrefix + rc.ID); ok && r == results.Failure {
+		return k.killForProbe(rc, "Container", killLivenessProbe), true
+	}
+	if r, ok := k.results.Startup.Get(containerIDPrefix + rc.ID); ok && r == results.Failure {
+		return k.killForProbe(rc, "Container", killStartupProbe), true
+	}
+	return containerKill{}, false
+}
+
+// shouldBeRestarted reports whether a container that does not run is to be started; rc is nil if it
+// never ran (ShouldContainerBeRestarted in pkg/kubelet/container/helpers.go at v1.37.0).
+func shouldBeRestarted(pod *v1.Pod, c *v1.Container, rc *fakeruntime.Container) bool {
+	switch {
+	case pod.DeletionTimestamp != nil:
+		return false
+	case rc == nil || rc.State == fakeruntime.Created:
+		return true
+	case rc.State == fakeruntime.Running:
+		return false
+	}
+	return podutil.ContainerShouldRestart(c, &pod.Spec, rc.ExitCode)
+}
+
+// containersToReset returns what the runtime has of the containers of a pod, in the order in which it is removed: regular
+// containers and then init containers, and after both those that have ended in a way for which a rule has all start anew
+// (getContainersToReset in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+func containersToReset(pod *v1.Pod, s *podStatus) []fakeruntime.Container {
+	var victims, sources []fakeruntime.Container
+	for _, list := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range list {
+			for _, rc := range s.containers {
+				switch {
+				case rc.Name != list[i].Name:
+				case rc.State == fakeruntime.Exited && podutil.RestartsAllContainers(&list[i], rc.ExitCode):
+					sources = append(sources, rc)
+				default:
+					victims = append(victims, rc)
+				}
+			}
+		}
+	}
+	return append(victims, sources...)
+}
+
+// syncContainers does what is to be done about a pod's sandbox and containers, as the status that the sync
+// began with shows them: a container that it kills it starts again without having seen it dead
+// (SyncPod in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+func (k *Kubelet) syncContainers(p *sim.Proc, u podUpdate, s *podStatus, restartAll bool) syncResult {
+	actions := k.computePodActions(u.pod, s, restartAll)
+	did := syncResult{
+		relist: actions.killPod || len(actions.kill)+len(actions.reset)+len(actions.startInit)+len(actions.start) > 0,
+		reset:  len(actions.reset) > 0,
+	}
+	if actions.createSandbox && actions.sandboxID != "" {
+		k.podEvent(u.pod, v1.EventTypeNormal, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.", u.cause)
+	}
+	if actions.killPod {
+		if k.killPod(p, u, s.running(), nil) != nil {
+			return syncResult{err: true}
+		}
+		if actions.createSandbox {
+			k.removeInitContainers(p, u.pod, s, 0)
+		}
+	} else {
+		choose.Shuffle(k.sim, "containers to kill of pod "+podName(u.pod), actions.kill)
+		for _, kill := range actions.kill {
+			if k.killContainer(p, u.pod, kill, nil, nil) != nil {
+				return syncResult{err: true}
+			}
+		}
+		if !k.resetContainers(p, u, actions.reset) {
+			return syncResult{err: true}
+		}
+	}
+	k.removeInitContainers(p, u.pod, s, containersToKeep)
+	if actions.createSandbox {
+		actions.sandboxID = k.createSandbox(p, u, actions, &did)
+	}
+	if actions.sandboxID != "" {
+		k.startContainers(p, u, s, actions, &did)
+	}
+	if did.err {
+		did.relist = false
+	}
+	return did
+}
+
+// resetContainers kills what runs without a preStop hook and in the shortest time, and removes all, but not their logs. It
+// reports whether it could (SyncPod in kuberuntime_manager.go at v1.37.0).
+func (k *Kubelet) resetContainers(p *sim.Proc, u podUpdate, containers []fakeruntime.Container) bool {
+	for _, c := range containers {
+		if c.State != fakeruntime.Exited {
+			kill := containerKill{container: c, reason: killRestartAll, message: killedForRestart, cause: u.cause}
+			if k.killContainer(p, u.pod, kill, new(int64(0)), nil) != nil {
+				return false
+			}
+		}
+		if k.do(p, fakeruntime.Call{Method: fakeruntime.RemoveContainer, ContainerID: c.ID, KeepLogs: true}) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// startContainers starts init containers and then regular ones, one after the other. After a regular init
+// container that cannot be started nothing else is; a sidecar holds nobody up.
+func (k *Kubelet) startContainers(p *sim.Proc, u podUpdate, s *podStatus, actions podActions, did *syncResult) {
+	for _, c := range actions.startInit {
+		if !k.startOrBackOff(p, u, c, s, actions.sandboxID, did) && !podutil.IsRestartableInitContainer(c) {
+			return
+		}
+	}
+	for _, c := range actions.start {
+		k.startOrBackOff(p, u, c, s, actions.sandboxID, did)
+	}
+}
+
+// crashLoopBackOff is the reason of a container that waits for its back-off to end.
+const crashLoopBackOff = "CrashLoopBackOff"
+
+// startOrBackOff starts a container, unless its back-off says to wait, and reports whether it did. The back-off counts from the end of
+// the newest instance that the sync began with, by the wall clock; one that was still running then does not count, and
+// leaves no trace in the back-off (doBackOff in kuberuntime_manager.go at v1.37.0). Another image has a back-off
+// of its own (GetBackoffKey in helpers.go).
+func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, sandboxID string, did *syncResult) bool {
+	key := startKey{u.pod.UID, c.Name}
+	u.cause = k.causeOfStart(u, c, s)
+	if exited := newestExited(s, c.Name); exited != nil {
+		item, finished := string(u.pod.UID)+"/"+c.Name+"/"+c.Image, k.wall(exited.FinishedAt)
+		if k.backOff.isInBackOffSince(item, finished, k.now()) {
+			delay := k.backOff.get(item)
+			step := k.event(u.pod, c.Name, v1.EventTypeWarning, "BackOff",
+				fmt.Sprintf("Back-off restarting failed container %s in pod %s", c.Name, formatPod(u.pod)), u.cause)
+			k.note(trace.Record{Kind: trace.BackOff, Cause: step, Pod: podName(u.pod), Container: c.Name, Instance: exited.Instance, Took: delay})
+			k.reasons[key] = startReason{crashLoopBackOff, backOffMessage(u.pod, c, delay), step}
+			did.err = true
+			if expires := exited.FinishedAt + delay; did.expires == nil || expires < *did.expires {
+				did.expires = &expires
+			}
+			return false
+		}
+		k.backOff.next(item, finished, k.now(), k.sim.Now())
+	}
+	if failed := k.startContainer(p, u, c, s, sandboxID); failed != nil {
+		k.reasons[key], did.err = *failed, true
+		return false
+	}
+	delete(k.reasons, key)
+	return true
+}
+
+func newestExited(s *podStatus, name string) *fakeruntime.Container {
+	for i := range s.containers {
+		if s.containers[i].Name == name && s.containers[i].State == fakeruntime.Exited {
+			return &s.containers[i]
+		}
+	}
+	return nil
+}
+
+// backOffMessage says why a container is not started now.
+func backOffMessage(pod *v1.Pod, c *v1.Container, backOff fmt.Stringer) string {
+	return fmt.Sprintf("back-off %s restarting failed container=%s pod=%s", backOff, c.Name, formatPod(pod))
+}
+
+// killPod stops all running containers at once, sidecars in their turn, waits for the last, and then stops the
+// sandboxes, whatever fails (killPodWithSyncResult in kuberuntime_manager.go at v1.37.0).
+func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *int64) error {
+	var failed []error
+	order := newTerminationOrder(u.pod, running.containers)
+	waiting := len(running.containers)
+	for _, c := range running.containers {
+		kill := containerKill{container: c, reason: k.whyStopped(u.pod), message: "Stopping container " + c.Name, cause: u.cause}
+		k.sim.Go("killer of "+podName(u.pod)+"/"+c.Name, func(killer *sim.Proc) {
+			if err := k.killContainer(killer, u.pod, kill, grace, order); err != nil {
+				failed = append(failed, failedTo("KillContainer", c.Name, "KillContainerError", err))
+			}
+			if waiting--; waiting == 0 {
+				p.Wake()
+			}
+		})
+	}
+	if waiting > 0 {
+		p.Park()
+	}
+	var notStopped error
+	for _, s := range running.sandboxes {
+		if err := k.do(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID, Cause: u.cause}); err != nil {
+			notStopped = failedTo("KillPodSandbox", string(u.pod.UID), "KillPodSandboxError", err)
+		}
+	}
+	if notStopped != nil {
+		failed = append(failed, notStopped)
+	}
+	return utilerrors.NewAggregate(failed)
+}
+
+// failedTo words what could not be done (Error of PodSyncResult in pkg/kubelet/container/sync_result.go at v1.37.0).
+func failedTo(action, target, reason string, err error) error {
+	return fmt.Errorf("failed to %q for %q with %s: %q", action, target, reason, err.Error())
+}
+
+// whyStopped says why the containers of a pod are stopped that is not to run any more. A pod that was deleted since its
+// sync began is a deleted one too.
+func (k *Kubelet) whyStopped(pod *v1.Pod) killReason {
+	if now := k.source[pod.UID]; now == nil || now.DeletionTimestamp != nil {
+		return killDeleted
+	}
+	if w, ok := k.workers.workers[pod.UID]; ok && w.evictedToo {
+		return killEvicted
+	}
+	return killStopped
+}
+
+// inspect asks for the status of each sandbox and then of each container. What has been removed since
+// the listing is left out (GetPodStatus in kuberuntime_manager.go at v1.37.0).
+func (k *Kubelet) inspect(p *sim.Proc, pod *runtimePod) *podStatus {
+	s := &podStatus{timestamp: pod.timestamp}
+	return s.unless(k.inspectSandboxes(p, s, pod.sandboxes), func() error { return k.inspectContainers(p, s, pod.containers) })
+}
+
+// unless returns the status if neither the first part nor the second had an error, and else that alone. After one the
+// second is left out.
+func (s *podStatus) unless(err error, second func() error) *podStatus {
+	if err == nil {
+		err = second()
+	}
+	if err != nil {
+		return &podStatus{timestamp: s.timestamp, err: err}
+	}
+	return s
+}
+
+// inspectListing lists a pod's sandboxes, asks for the status of each, and then does the same with the
+// containers; up to 1.35 all inspections do. The newest sandbox is the one with the latest time of creation, and from 1.35
+// on the one with the highest attempt (GetPodStatus in kuberuntime_manager.go, podSandboxByCreated in helpers.go and
+// updateCache in pkg/kubelet/pleg/generic.go at v1.34.4).
+func (k *Kubelet) inspectListing(p *sim.Proc, uid types.UID) *podStatus {
+	s := &podStatus{timestamp: p.Now()}
+	scope := fakeruntime.Call{Method: fakeruntime.ListPodSandbox, PodUID: string(uid)}
+	l := listing{}
+	err := l.take(k, k.runtime.Call(p, scope))
+	if err == nil {
+		err = k.inspectSandboxes(p, s, slices.SortedStableFunc(slices.Values(l.sandboxes), newerSandbox))
+	}
+	return s.unless(err, func() error {
+		scope.Method = fakeruntime.ListContainers
+		if err := l.take(k, k.runtime.Call(p, scope)); err != nil {
+			return err
+		}
+		return k.inspectContainers(p, s, l.containers)
+	})
+}
+
+func (k *Kubelet) inspectSandboxes(p *sim.Proc, s *podStatus, sandboxes []fakeruntime.Sandbox) error {
+	for i, sandbox := range sandboxes {
+		op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.PodSandboxStatus, SandboxID: sandbox.ID})
+		if fakeruntime.IsNotFound(op.Err) {
+			continue
+		}
+		if op.Err != nil {
+			return op.Err
+		}
+		s.sandboxes = append(s.sandboxes, op.Sandboxes...)
+		if found := op.Sandboxes[0]; i == 0 && found.Ready && found.IP != "" {
+			s.ips = []string{found.IP}
+		}
+	}
+	return nil
+}
+
+func (k *Kubelet) inspectContainers(p *sim.Proc, s *podStatus, containers []fakeruntime.Container) error {
+	for _, c := range containers {
+		op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ContainerStatus, ContainerID: c.ID})
+		if op.Err != nil && !fakeruntime.IsNotFound(op.Err) {
+			return op.Err
+		}
+		s.containers = append(s.containers, op.Containers...)
+	}
+	return nil
+}
+
+// inspectNow asks for the present status of a pod, whatever was listed before.
+func (k *Kubelet) inspectNow(p *sim.Proc, uid types.UID) *podStatus {
+	if !k.profile.InspectUsesListing {
+		return k.inspectListing(p, uid)
+	}
+	l, err := k.list(p, fakeruntime.Call{PodUID: string(uid)})
+	if err != nil {
+		return &podStatus{err: err}
+	}
+	if pods := l.pods(); len(pods) > 0 {
+		return k.inspect(p, pods[0])
+	}
+	return &podStatus{}
+}
