@@ -165,7 +165,7 @@ func TestBackOffIsSeen(t *testing.T) {
 	if diff := cmp.Diff(want, events); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	s := w.containerStatuses(w.update.pod, &podStatus{containers: []fakeruntime.Container{{
+	s := w.convertToAPIContainerStatuses(w.update.pod, &podStatus{containers: []fakeruntime.Container{{
 		Name: "app", State: fakeruntime.Exited, ExitCode: 1,
 	}}}, nil, false)
 	want1 := &v1.ContainerStateWaiting{

@@ -43,7 +43,7 @@ func (k *Kubelet) causeOfStart(u podUpdate, c *v1.Container, s *podStatus) int64
 	if !slices.ContainsFunc(s.active(), func(rc fakeruntime.Container) bool { return rc.Name == c.Name }) {
 		last = max(last, k.causeOfTurn(u.pod, c.Name, s))
 	}
-	return cmp.Or(max(last, k.reasons[startKey{u.pod.UID, c.Name}].step), k.podManager.wanted[u.pod.UID], u.cause)
+	return cmp.Or(max(last, k.reasons[containerKey{u.pod.UID, c.Name}].step), k.podManager.wanted[u.pod.UID], u.cause)
 }
 
 // causeOfTurn says why the turn of a container has come that has not been started in its sandbox: what became of the

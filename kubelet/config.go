@@ -95,9 +95,9 @@ func configOpFor(before, pod *v1.Pod) configOp {
 	switch {
 	case before == nil:
 		return configAdd
-	case !wantsSame(before, pod) && pod.DeletionTimestamp != nil:
+	case !samePodSemantics(before, pod) && pod.DeletionTimestamp != nil:
 		return configDelete
-	case !wantsSame(before, pod):
+	case !samePodSemantics(before, pod):
 		return configUpdated
 	case !reflect.DeepEqual(&before.Status, &pod.Status):
 		return configReconcile
@@ -105,9 +105,9 @@ func configOpFor(before, pod *v1.Pod) configOp {
 	return ""
 }
 
-// wantsSame reports whether two versions of a pod want the same (podsDifferSemantically in config.go at v1.37.0).
+// samePodSemantics reports whether two versions of a pod want the same (podsDifferSemantically in config.go at v1.37.0).
 // Another spec or deletion is another generation, and a deletion that becomes shorter another grace period.
-func wantsSame(a, b *v1.Pod) bool {
+func samePodSemantics(a, b *v1.Pod) bool {
 	return a.Generation == b.Generation && reflect.DeepEqual(a.DeletionGracePeriodSeconds, b.DeletionGracePeriodSeconds) &&
 		maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations)
 }

@@ -28,13 +28,13 @@ func (k *Kubelet) Evictable(uid types.UID) *v1.Pod {
 // Evict evicts a pod for want of memory. Its status says so at once; the API sees it when the containers are gone.
 func (k *Kubelet) Evict(pod *v1.Pod, cause int64) {
 	k.podEvent(pod, v1.EventTypeWarning, evictedReason, evictionMessage, cause)
-	k.killPodNow("eviction", podKill{pod: pod, grace: evictionGrace, evict: true, mark: setEvicted, cause: cause}, func(*sim.Proc) {})
+	k.killPodNow("eviction", podKill{pod: pod, grace: evictionGrace, evict: true, mark: setEvictedStatus, cause: cause}, func(*sim.Proc) {})
 }
 
-// setEvicted is what the eviction manager makes of the status of a pod that begins to terminate.
-func setEvicted(pod *v1.Pod, s *v1.PodStatus) {
+// setEvictedStatus is what the eviction manager makes of the status of a pod that begins to terminate.
+func setEvictedStatus(pod *v1.Pod, s *v1.PodStatus) {
 	s.Phase = v1.PodFailed
-	setDisrupted(pod, s, evictedReason, evictionMessage)
+	setDisruptionTarget(pod, s, evictedReason, evictionMessage)
 }
 
 // isEvicted reports whether the API shows the pod as evicted.

@@ -52,9 +52,9 @@ type pullRequest struct {
 	err    error
 }
 
-// ensureImage pulls the image if the policy asks for it or the node does not have it, and returns why there is none
+// ensureImageExists pulls the image if the policy asks for it or the node does not have it, and returns why there is none
 // (pkg/kubelet/images/image_manager.go at v1.37.0).
-func (k *Kubelet) ensureImage(p *sim.Proc, u podUpdate, c *v1.Container) *startReason {
+func (k *Kubelet) ensureImageExists(p *sim.Proc, u podUpdate, c *v1.Container) *startReason {
 	if c.ImagePullPolicy == v1.PullAlways {
 		return k.pullImage(p, u, c)
 	}
@@ -66,10 +66,10 @@ func (k *Kubelet) ensureImage(p *sim.Proc, u podUpdate, c *v1.Container) *startR
 		return &startReason{imageInspectError, message, step}
 	case op.ID == "":
 		return k.pullImage(p, u, c)
-	case k.isBeingPulled(c.Image) && c.ImagePullPolicy == v1.PullNever:
+	case k.mustAttemptPull(c.Image) && c.ImagePullPolicy == v1.PullNever:
 		message := fmt.Sprintf("Container image %q is not present with pull policy of Never", c.Image)
 		return &startReason{errImageNeverPull, message, k.event(u.pod, c.Name, v1.EventTypeWarning, errImageNeverPull, message, u.cause)}
-	case k.isBeingPulled(c.Image):
+	case k.mustAttemptPull(c.Image):
 		return k.pullImage(p, u, c)
 	}
 	present := fmt.Sprintf("Container image %q already present on machine", c.Image)
@@ -96,10 +96,10 @@ func (k *Kubelet) pullImage(p *sim.Proc, u podUpdate, c *v1.Container) *startRea
 	event(v1.EventTypeNormal, "Pulling", fmt.Sprintf("Pulling image %q", c.Image))
 	start := p.Now()
 	r := &pullRequest{podUID: string(u.pod.UID), image: c.Image, proc: p}
-	k.beginPull(c.Image)
+	k.recordPullIntent(c.Image)
 	k.puller.Send(p, r)
 	p.Park()
-	k.endPull(c.Image, r.err == nil)
+	k.recordPullEnd(c.Image, r.err == nil)
 	b.clock.SetTime(k.monotonic())
 	if r.err != nil {
 		step := event(v1.EventTypeWarning, "Failed", fmt.Sprintf("Failed to pull image %q: %v", c.Image, r.err))
@@ -119,9 +119,9 @@ func (k *Kubelet) pullImages(p *sim.Proc) {
 	for {
 		r := k.puller.Recv(p)
 		start := p.Now()
-		r.err = k.do(p, fakeruntime.Call{Method: fakeruntime.PullImage, PodUID: r.podUID, Image: r.image})
+		r.err = k.call(p, fakeruntime.Call{Method: fakeruntime.PullImage, PodUID: r.podUID, Image: r.image})
 		if r.err == nil {
-			k.do(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, Image: r.image})
+			k.call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, Image: r.image})
 		}
 		r.took = p.Now() - start
 		r.proc.Wake()
@@ -135,7 +135,7 @@ const imageListPeriod = 30 * time.Second
 // listImages is the image manager's refresh of its list of images; nothing waits for it.
 func (k *Kubelet) listImages(p *sim.Proc) {
 	for {
-		k.do(p, fakeruntime.Call{Method: fakeruntime.ListImages})
+		k.call(p, fakeruntime.Call{Method: fakeruntime.ListImages})
 		p.Sleep(imageListPeriod)
 	}
 }

@@ -1,17 +1,17 @@
 package kubelet
 
-// beginPull notes on the disk that an image is pulled (RecordPullIntent in
+// recordPullIntent notes on the disk that an image is pulled (RecordPullIntent in
 // pkg/kubelet/images/pullmanager/image_pull_manager.go at v1.37.0).
-func (k *Kubelet) beginPull(image string) {
+func (k *Kubelet) recordPullIntent(image string) {
 	if k.profile.KubeletEnsureSecretPulledImages {
 		k.pulls[image]++
 		k.disk.pulls[image] = true
 	}
 }
 
-// endPull takes the note away once no pull of the image is under way, and keeps that one has succeeded (RecordImagePulled
+// recordPullEnd takes the note away once no pull of the image is under way, and keeps that one has succeeded (RecordImagePulled
 // and RecordImagePullFailed there).
-func (k *Kubelet) endPull(image string, ok bool) {
+func (k *Kubelet) recordPullEnd(image string, ok bool) {
 	if ok {
 		k.disk.pulled[image] = true
 	}
@@ -21,10 +21,10 @@ func (k *Kubelet) endPull(image string, ok bool) {
 	}
 }
 
-// isBeingPulled reports whether the kubelet pulls an image, or was killed when it did, and never has to the end. An image
+// mustAttemptPull reports whether the kubelet pulls an image, or was killed when it did, and never has to the end. An image
 // that is there all the same may then be one that the pod has no right to, and so the pod has to pull it too
 // (MustAttemptImagePull there).
-func (k *Kubelet) isBeingPulled(image string) bool {
+func (k *Kubelet) mustAttemptPull(image string) bool {
 	return k.disk.pulls[image] && !k.disk.pulled[image]
 }
 

@@ -56,7 +56,7 @@ func (k *Kubelet) killForProbe(rc *fakeruntime.Container, what string, reason ki
 // startContainer gets the image, creates the container and starts it, or returns why it could not
 // (pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, sandboxID string) *startReason {
-	if failed := k.ensureImage(p, u, c); failed != nil {
+	if failed := k.ensureImageExists(p, u, c); failed != nil {
 		k.failedToStart(u, c, failed.reason)
 		return failed
 	}
@@ -69,7 +69,7 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 		return &startReason{reason, fakeruntime.Description(err), 0}
 	}
 	// The image's user is looked up for the container's configuration.
-	if err := k.do(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image}); err != nil {
+	if err := k.call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image}); err != nil {
 		return fails("CreateContainerConfigError", err)
 	}
 	_, stopSignal := podutil.StopSignal(c)
@@ -85,13 +85,13 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 		created, started = "Container created", "Container started"
 	}
 	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Created", created, u.cause)
-	if err := k.do(p, fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: id, Cause: u.cause}); err != nil {
+	if err := k.call(p, fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: id, Cause: u.cause}); err != nil {
 		// Events of one container name it in place of its ID, so that they are alike (recordContainerEvent).
 		k.failedToStart(u, c, strings.ReplaceAll(fakeruntime.Description(err), id, c.Name))
 		return &startReason{"RunContainerError", fakeruntime.Description(err), 0}
 	}
 	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Started", started, u.cause)
-	return k.runPostStart(p, u, c, id)
+	return k.executePostStartHook(p, u, c, id)
 }
 
 // failedToStart leaves an event about a container that could not be started.
@@ -109,13 +109,13 @@ const (
 // (pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 const postStartHookError = "PostStartHookError"
 
-// runPostStart runs the hook of a container that has just been started, if it has one. One that fails has the
+// executePostStartHook runs the hook of a container that has just been started, if it has one. One that fails has the
 // container killed; then the reason is returned.
-func (k *Kubelet) runPostStart(p *sim.Proc, u podUpdate, c *v1.Container, id string) *startReason {
+func (k *Kubelet) executePostStartHook(p *sim.Proc, u podUpdate, c *v1.Container, id string) *startReason {
 	if c.Lifecycle == nil || c.Lifecycle.PostStart == nil {
 		return nil
 	}
-	message := k.runHook(p, hookRun{u.pod, c, id, postStart, c.Lifecycle.PostStart})
+	message := k.runHandler(p, hookRun{u.pod, c, id, postStart, c.Lifecycle.PostStart})
 	if message == "" {
 		return nil
 	}
@@ -126,17 +126,17 @@ func (k *Kubelet) runPostStart(p *sim.Proc, u podUpdate, c *v1.Container, id str
 	return &startReason{postStartHookError, message, step}
 }
 
-// runPreStop runs the hook of a container that is about to be stopped, if it has one and there is time for it,
+// executePreStopHook runs the hook of a container that is about to be stopped, if it has one and there is time for it,
 // and returns the whole seconds that it took. When the grace period is over it is waited for no longer, but
 // goes on (executePreStopHook in kuberuntime_container.go at v1.37.0).
-func (k *Kubelet) runPreStop(p *sim.Proc, pod *v1.Pod, kill containerKill, grace int64) int64 {
+func (k *Kubelet) executePreStopHook(p *sim.Proc, pod *v1.Pod, kill containerKill, grace int64) int64 {
 	c := podutil.Find(pod, kill.container.Name)
 	if c == nil || c.Lifecycle == nil || c.Lifecycle.PreStop == nil || grace <= 0 {
 		return 0
 	}
 	start, waiting := p.Now(), true
 	k.sim.Go("preStop hook of "+podName(pod)+"/"+c.Name, func(hook *sim.Proc) {
-		if k.runHook(hook, hookRun{pod, c, kill.container.ID, preStop, c.Lifecycle.PreStop}) != "" {
+		if k.runHandler(hook, hookRun{pod, c, kill.container.ID, preStop, c.Lifecycle.PreStop}) != "" {
 			k.ContainerEvent(pod, c.Name, v1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed", kill.cause)
 		}
 		if waiting {
@@ -155,13 +155,13 @@ func (k *Kubelet) runPreStop(p *sim.Proc, pod *v1.Pod, kill containerKill, grace
 // kuberuntime_container.go at v1.37.0).
 func (k *Kubelet) killContainer(p *sim.Proc, pod *v1.Pod, kill containerKill, override *int64, order *terminationOrder) error {
 	k.ContainerEvent(pod, kill.container.Name, v1.EventTypeNormal, "Killing", kill.message, kill.cause)
-	grace := gracePeriod(pod, kill)
+	grace := terminationGracePeriod(pod, kill)
 	if override != nil {
 		grace = *override
 	}
-	grace -= k.runPreStop(p, pod, kill, grace)
+	grace -= k.executePreStopHook(p, pod, kill, grace)
 	grace -= order.waitForTurn(p, kill.container.Name, grace)
-	err := k.do(p, fakeruntime.Call{
+	err := k.call(p, fakeruntime.Call{
 		Method: fakeruntime.StopContainer, ContainerID: kill.container.ID, GraceSeconds: max(grace, minimumGracePeriod),
 		StopReason: string(kill.reason), Cause: kill.cause,
 	})
@@ -173,7 +173,7 @@ func (k *Kubelet) killContainer(p *sim.Proc, pod *v1.Pod, kill containerKill, ov
 
 // gracePeriod returns the seconds that a container gets: the deletion's, else for a probe its own, else
 // the pod's (setTerminationGracePeriod in kuberuntime_container.go at v1.37.0).
-func gracePeriod(pod *v1.Pod, kill containerKill) int64 {
+func terminationGracePeriod(pod *v1.Pod, kill containerKill) int64 {
 	if pod.DeletionGracePeriodSeconds != nil {
 		return *pod.DeletionGracePeriodSeconds
 	}
@@ -189,10 +189,10 @@ func gracePeriod(pod *v1.Pod, kill containerKill) int64 {
 	return *pod.Spec.TerminationGracePeriodSeconds
 }
 
-// removeInitContainers removes all but the newest of the init containers of each name that have ended, or with
+// pruneInitContainers removes all but the newest of the init containers of each name that have ended, or with
 // keep 0 all init containers, which have been stopped before (pruneInitContainersBeforeStart and
 // purgeInitContainers in kuberuntime_container.go at v1.37.0).
-func (k *Kubelet) removeInitContainers(p *sim.Proc, pod *v1.Pod, s *podStatus, keep int) {
+func (k *Kubelet) pruneInitContainers(p *sim.Proc, pod *v1.Pod, s *podStatus, keep int) {
 	var names [][]string // IDs to remove
 	for i := range pod.Spec.InitContainers {
 		var ids []string
@@ -238,7 +238,7 @@ func (k *Kubelet) computeInitContainerActions(pod *v1.Pod, s *podStatus, actions
 	}
 	p := &initProgress{k: k, pod: pod, actions: actions, initialized: ready, begun: ready}
 	for i := range slices.Backward(pod.Spec.InitContainers) {
-		p.look(i, seen.find(pod.Spec.InitContainers[i].Name))
+		p.decide(i, seen.find(pod.Spec.InitContainers[i].Name))
 		if actions.killPod {
 			return false
 		}
@@ -252,8 +252,8 @@ func (k *Kubelet) computeInitContainerActions(pod *v1.Pod, s *podStatus, actions
 	return p.initialized
 }
 
-// look decides about one init container; rc is nil if it has not been started in this sandbox, or if it is gone.
-func (p *initProgress) look(i int, rc *fakeruntime.Container) {
+// decide decides about one init container; rc is nil if it has not been started in this sandbox, or if it is gone.
+func (p *initProgress) decide(i int, rc *fakeruntime.Container) {
 	sidecar := podutil.IsRestartableInitContainer(&p.pod.Spec.InitContainers[i])
 	switch {
 	case p.begun && !sidecar:
@@ -266,11 +266,11 @@ func (p *initProgress) look(i int, rc *fakeruntime.Container) {
 	case rc.State == fakeruntime.Created, rc.State == fakeruntime.Exited && sidecar:
 		p.start = append(p.start, i)
 	case sidecar:
-		p.lookAtSidecar(i, rc)
+		p.decideSidecar(i, rc)
 	case rc.State == fakeruntime.Running:
 	case rc.ExitCode == 0:
 		p.succeed(i)
-	case shouldBeRestarted(p.pod, &p.pod.Spec.InitContainers[i], rc):
+	case shouldContainerBeRestarted(p.pod, &p.pod.Spec.InitContainers[i], rc):
 		p.start = append(p.start, i)
 	default:
 		p.actions.killPod = true
@@ -288,9 +288,9 @@ func (p *initProgress) succeed(i int) {
 	}
 }
 
-// lookAtSidecar decides about a running sidecar: its startup probe holds up what comes after it, also a restart for
+// decideSidecar decides about a running sidecar: its startup probe holds up what comes after it, also a restart for
 // another image, and its other probes do not.
-func (p *initProgress) lookAtSidecar(i int, rc *fakeruntime.Container) {
+func (p *initProgress) decideSidecar(i int, rc *fakeruntime.Container) {
 	c, id := &p.pod.Spec.InitContainers[i], containerIDPrefix+rc.ID
 	if c.StartupProbe != nil {
 		r, known := p.k.results.Startup.Get(id)
@@ -346,5 +346,5 @@ func (k *Kubelet) removeContainer(p *sim.Proc, id string) {
 	if err != nil || k.runtime.Call(p, status).Err != nil {
 		return
 	}
-	k.do(p, fakeruntime.Call{Method: fakeruntime.RemoveContainer, ContainerID: id})
+	k.call(p, fakeruntime.Call{Method: fakeruntime.RemoveContainer, ContainerID: id})
 }

@@ -21,9 +21,9 @@ const (
 	containersToKeep = 1
 )
 
-// collectGarbage removes what the deletor left, and the sandboxes of pods that are gone
+// garbageCollect removes what the deletor left, and the sandboxes of pods that are gone
 // (pkg/kubelet/kuberuntime/kuberuntime_gc.go at v1.37.0).
-func (k *Kubelet) collectGarbage(p *sim.Proc) {
+func (k *Kubelet) garbageCollect(p *sim.Proc) {
 	for {
 		k.evictContainers(p)
 		k.evictSandboxes(p)
@@ -35,34 +35,34 @@ func (k *Kubelet) collectGarbage(p *sim.Proc) {
 // wall clock has it now, because it was set back, are left alone.
 func (k *Kubelet) evictContainers(p *sim.Proc) {
 	containers := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListContainers}).Containers
-	var units []startKey
-	byUnit := map[startKey][]fakeruntime.Container{}
+	var units []containerKey
+	byUnit := map[containerKey][]fakeruntime.Container{}
 	for _, c := range containers {
 		if c.State == fakeruntime.Running || k.since(c.CreatedAt) < 0 {
 			continue
 		}
-		unit := startKey{types.UID(c.PodUID), c.Name}
+		unit := containerKey{types.UID(c.PodUID), c.Name}
 		if byUnit[unit] == nil {
 			units = append(units, unit)
 		}
 		byUnit[unit] = append(byUnit[unit], c)
 	}
 	choose.Shuffle(k.sim, "container GC", units)
-	var rest []startKey
+	var rest []containerKey
 	for _, unit := range units {
 		if k.workers.shouldContentBeRemoved(unit.uid) {
-			k.removeOldest(p, byUnit[unit], 0)
+			k.removeOldestN(p, byUnit[unit], 0)
 		} else {
 			rest = append(rest, unit)
 		}
 	}
 	for _, unit := range rest {
-		k.removeOldest(p, byUnit[unit], containersToKeep)
+		k.removeOldestN(p, byUnit[unit], containersToKeep)
 	}
 }
 
-// removeOldest removes all but the newest.
-func (k *Kubelet) removeOldest(p *sim.Proc, newestFirst []fakeruntime.Container, keep int) {
+// removeOldestN removes all but the newest.
+func (k *Kubelet) removeOldestN(p *sim.Proc, newestFirst []fakeruntime.Container, keep int) {
 	for i := len(newestFirst) - 1; i >= keep; i-- {
 		k.removeContainer(p, newestFirst[i].ID)
 	}
@@ -93,8 +93,8 @@ func (k *Kubelet) evictSandboxes(p *sim.Proc) {
 		}
 		for i := len(pod.sandboxes) - 1; i >= keep; i-- {
 			if s := pod.sandboxes[i]; !s.Ready && !used[s.ID] {
-				if k.do(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID}) == nil {
-					k.do(p, fakeruntime.Call{Method: fakeruntime.RemovePodSandbox, SandboxID: s.ID})
+				if k.call(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID}) == nil {
+					k.call(p, fakeruntime.Call{Method: fakeruntime.RemovePodSandbox, SandboxID: s.ID})
 				}
 			}
 		}

@@ -30,20 +30,20 @@ type listing struct {
 	timestamp  time.Duration
 }
 
-// list makes the two list calls, one after the other, over what scope says. The time is taken before
+// getPods makes the two list calls, one after the other, over what scope says. The time is taken before
 // them (getPods in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
-func (k *Kubelet) list(p *sim.Proc, scope fakeruntime.Call) (listing, error) {
+func (k *Kubelet) getPods(p *sim.Proc, scope fakeruntime.Call) (listing, error) {
 	l := listing{timestamp: p.Now()}
 	scope.Method = fakeruntime.ListPodSandbox
-	if err := l.take(k, k.runtime.Call(p, scope)); err != nil {
+	if err := l.add(k, k.runtime.Call(p, scope)); err != nil {
 		return l, err
 	}
 	scope.Method = fakeruntime.ListContainers
-	return l, l.take(k, k.runtime.Call(p, scope))
+	return l, l.add(k, k.runtime.Call(p, scope))
 }
 
-// take moves the answer of one of the calls into the listing.
-func (l *listing) take(k *Kubelet, op *fakeruntime.Op) error {
+// add moves the answer of one of the calls into the listing.
+func (l *listing) add(k *Kubelet, op *fakeruntime.Op) error {
 	if op.Call.Method == fakeruntime.ListPodSandbox {
 		l.sandboxes, l.sooner = op.Sandboxes, op.Changed
 	} else {
@@ -82,8 +82,8 @@ func (l listing) pods() []*runtimePod {
 	return pods
 }
 
-// do makes a call of whose answer only the error matters.
-func (k *Kubelet) do(p *sim.Proc, c fakeruntime.Call) error {
+// call makes a call of whose answer only the error matters.
+func (k *Kubelet) call(p *sim.Proc, c fakeruntime.Call) error {
 	op := k.runtime.Call(p, c)
 	err := op.Err
 	k.runtime.Release(op)
@@ -110,7 +110,7 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus, restartAll bool) 
 	case restartAll && changed:
 		return newSandbox(s)
 	case restartAll:
-		return podActions{sandboxID: s.sandboxes[0].ID, reset: containersToReset(pod, s)}
+		return podActions{sandboxID: s.sandboxes[0].ID, reset: getContainersToReset(pod, s)}
 	case changed:
 		return sandboxActions(pod, s)
 	}
@@ -123,18 +123,18 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus, restartAll bool) 
 		c := &pod.Spec.Containers[i]
 		rc := s.find(c.Name)
 		if rc == nil || rc.State != fakeruntime.Running {
-			if shouldBeRestarted(pod, c, rc) {
+			if shouldContainerBeRestarted(pod, c, rc) {
 				actions.start = append(actions.start, c)
 			}
 			continue
 		}
-		kill, ok := k.verdict(c, rc)
+		kill, ok := k.shouldKill(c, rc)
 		if !ok {
 			keep++
 			continue
 		}
 		// Its rules are about exit codes, and it has none. With another image it is started in any case.
-		if policyOf(pod, c) != v1.ContainerRestartPolicyNever || kill.reason == killImageChanged {
+		if restartPolicyOf(pod, c) != v1.ContainerRestartPolicyNever || kill.reason == killImageChanged {
 			kill.message += ", will be restarted"
 			actions.start = append(actions.start, c)
 		}
@@ -146,8 +146,8 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus, restartAll bool) 
 	return actions
 }
 
-// policyOf returns the restart policy of a regular container: its own, else the pod's.
-func policyOf(pod *v1.Pod, c *v1.Container) v1.ContainerRestartPolicy {
+// restartPolicyOf returns the restart policy of a regular container: its own, else the pod's.
+func restartPolicyOf(pod *v1.Pod, c *v1.Container) v1.ContainerRestartPolicy {
 	if c.RestartPolicy != nil {
 		return *c.RestartPolicy
 	}
@@ -166,7 +166,7 @@ func sandboxActions(pod *v1.Pod, s *podStatus) podActions {
 		c := &pod.Spec.Containers[i]
 		rc := s.find(c.Name)
 		succeeded := rc != nil && rc.State == fakeruntime.Exited && rc.ExitCode == 0
-		if policyOf(pod, c) != v1.ContainerRestartPolicyOnFailure || !succeeded {
+		if restartPolicyOf(pod, c) != v1.ContainerRestartPolicyOnFailure || !succeeded {
 			actions.start = append(actions.start, c)
 		}
 	}
@@ -186,9 +186,9 @@ func newSandbox(s *podStatus) podActions {
 	return actions
 }
 
-// verdict says whether a running regular container is to be killed: for another image, or for a probe, liveness
+// shouldKill says whether a running regular container is to be killed: for another image, or for a probe, liveness
 // first.
-func (k *Kubelet) verdict(c *v1.Container, rc *fakeruntime.Container) (containerKill, bool) {
+func (k *Kubelet) shouldKill(c *v1.Container, rc *fakeruntime.Container) (containerKill, bool) {
 	if rc.Image != c.Image {
 		return k.killForImage(rc, "Container"), true
 	}
@@ -201,9 +201,9 @@ func (k *Kubelet) verdict(c *v1.Container, rc *fakeruntime.Container) (container
 	return containerKill{}, false
 }
 
-// shouldBeRestarted reports whether a container that does not run is to be started; rc is nil if it
+// shouldContainerBeRestarted reports whether a container that does not run is to be started; rc is nil if it
 // never ran (ShouldContainerBeRestarted in pkg/kubelet/container/helpers.go at v1.37.0).
-func shouldBeRestarted(pod *v1.Pod, c *v1.Container, rc *fakeruntime.Container) bool {
+func shouldContainerBeRestarted(pod *v1.Pod, c *v1.Container, rc *fakeruntime.Container) bool {
 	switch {
 	case pod.DeletionTimestamp != nil:
 		return false
@@ -215,10 +215,10 @@ func shouldBeRestarted(pod *v1.Pod, c *v1.Container, rc *fakeruntime.Container) 
 	return podutil.ContainerShouldRestart(c, &pod.Spec, rc.ExitCode)
 }
 
-// containersToReset returns what the runtime has of the containers of a pod, in the order in which it is removed: regular
+// getContainersToReset returns what the runtime has of the containers of a pod, in the order in which it is removed: regular
 // containers and then init containers, and after both those that have ended in a way for which a rule has all start anew
 // (getContainersToReset in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
-func containersToReset(pod *v1.Pod, s *podStatus) []fakeruntime.Container {
+func getContainersToReset(pod *v1.Pod, s *podStatus) []fakeruntime.Container {
 	var victims, sources []fakeruntime.Container
 	for _, list := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		for i := range list {
@@ -236,10 +236,10 @@ func containersToReset(pod *v1.Pod, s *podStatus) []fakeruntime.Container {
 	return append(victims, sources...)
 }
 
-// syncContainers does what is to be done about a pod's sandbox and containers, as the status that the sync
+// syncPodContainers does what is to be done about a pod's sandbox and containers, as the status that the sync
 // began with shows them: a container that it kills it starts again without having seen it dead
 // (SyncPod in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
-func (k *Kubelet) syncContainers(p *sim.Proc, u podUpdate, s *podStatus, restartAll bool) syncResult {
+func (k *Kubelet) syncPodContainers(p *sim.Proc, u podUpdate, s *podStatus, restartAll bool) syncResult {
 	actions := k.computePodActions(u.pod, s, restartAll)
 	did := syncResult{
 		relist: actions.killPod || len(actions.kill)+len(actions.reset)+len(actions.startInit)+len(actions.start) > 0,
@@ -253,7 +253,7 @@ func (k *Kubelet) syncContainers(p *sim.Proc, u podUpdate, s *podStatus, restart
 			return syncResult{err: true}
 		}
 		if actions.createSandbox {
-			k.removeInitContainers(p, u.pod, s, 0)
+			k.pruneInitContainers(p, u.pod, s, 0)
 		}
 	} else {
 		choose.Shuffle(k.sim, "containers to kill of pod "+podName(u.pod), actions.kill)
@@ -266,7 +266,7 @@ func (k *Kubelet) syncContainers(p *sim.Proc, u podUpdate, s *podStatus, restart
 			return syncResult{err: true}
 		}
 	}
-	k.removeInitContainers(p, u.pod, s, containersToKeep)
+	k.pruneInitContainers(p, u.pod, s, containersToKeep)
 	if actions.createSandbox {
 		actions.sandboxID = k.createSandbox(p, u, actions, &did)
 	}
@@ -289,7 +289,7 @@ func (k *Kubelet) resetContainers(p *sim.Proc, u podUpdate, containers []fakerun
 				return false
 			}
 		}
-		if k.do(p, fakeruntime.Call{Method: fakeruntime.RemoveContainer, ContainerID: c.ID, KeepLogs: true}) != nil {
+		if k.call(p, fakeruntime.Call{Method: fakeruntime.RemoveContainer, ContainerID: c.ID, KeepLogs: true}) != nil {
 			return false
 		}
 	}
@@ -317,9 +317,9 @@ const crashLoopBackOff = "CrashLoopBackOff"
 // leaves no trace in the back-off (doBackOff in kuberuntime_manager.go at v1.37.0). Another image has a back-off
 // of its own (GetBackoffKey in helpers.go).
 func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, sandboxID string, did *syncResult) bool {
-	key := startKey{u.pod.UID, c.Name}
+	key := containerKey{u.pod.UID, c.Name}
 	u.cause = k.causeOfStart(u, c, s)
-	if exited := newestExited(s, c.Name); exited != nil {
+	if exited := newestExitedContainer(s, c.Name); exited != nil {
 		item, finished := string(u.pod.UID)+"/"+c.Name+"/"+c.Image, k.wall(exited.FinishedAt)
 		if k.backOff.isInBackOffSince(item, finished, k.now()) {
 			delay := k.backOff.get(item)
@@ -343,7 +343,7 @@ func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 	return true
 }
 
-func newestExited(s *podStatus, name string) *fakeruntime.Container {
+func newestExitedContainer(s *podStatus, name string) *fakeruntime.Container {
 	for i := range s.containers {
 		if s.containers[i].Name == name && s.containers[i].State == fakeruntime.Exited {
 			return &s.containers[i]
@@ -364,10 +364,10 @@ func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *i
 	order := newTerminationOrder(u.pod, running.containers)
 	waiting := len(running.containers)
 	for _, c := range running.containers {
-		kill := containerKill{container: c, reason: k.whyStopped(u.pod), message: "Stopping container " + c.Name, cause: u.cause}
+		kill := containerKill{container: c, reason: k.killReasonOf(u.pod), message: "Stopping container " + c.Name, cause: u.cause}
 		k.sim.Go("killer of "+podName(u.pod)+"/"+c.Name, func(killer *sim.Proc) {
 			if err := k.killContainer(killer, u.pod, kill, grace, order); err != nil {
-				failed = append(failed, failedTo("KillContainer", c.Name, "KillContainerError", err))
+				failed = append(failed, syncResultError("KillContainer", c.Name, "KillContainerError", err))
 			}
 			if waiting--; waiting == 0 {
 				p.Wake()
@@ -379,8 +379,8 @@ func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *i
 	}
 	var notStopped error
 	for _, s := range running.sandboxes {
-		if err := k.do(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID, Cause: u.cause}); err != nil {
-			notStopped = failedTo("KillPodSandbox", string(u.pod.UID), "KillPodSandboxError", err)
+		if err := k.call(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID, Cause: u.cause}); err != nil {
+			notStopped = syncResultError("KillPodSandbox", string(u.pod.UID), "KillPodSandboxError", err)
 		}
 	}
 	if notStopped != nil {
@@ -389,14 +389,14 @@ func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *i
 	return utilerrors.NewAggregate(failed)
 }
 
-// failedTo words what could not be done (Error of PodSyncResult in pkg/kubelet/container/sync_result.go at v1.37.0).
-func failedTo(action, target, reason string, err error) error {
+// syncResultError words what could not be done (Error of PodSyncResult in pkg/kubelet/container/sync_result.go at v1.37.0).
+func syncResultError(action, target, reason string, err error) error {
 	return fmt.Errorf("failed to %q for %q with %s: %q", action, target, reason, err.Error())
 }
 
-// whyStopped says why the containers of a pod are stopped that is not to run any more. A pod that was deleted since its
+// killReasonOf says why the containers of a pod are stopped that is not to run any more. A pod that was deleted since its
 // sync began is a deleted one too.
-func (k *Kubelet) whyStopped(pod *v1.Pod) killReason {
+func (k *Kubelet) killReasonOf(pod *v1.Pod) killReason {
 	if now := k.source[pod.UID]; now == nil || now.DeletionTimestamp != nil {
 		return killDeleted
 	}
@@ -408,9 +408,9 @@ func (k *Kubelet) whyStopped(pod *v1.Pod) killReason {
 
 // inspect asks for the status of each sandbox and then of each container. What has been removed since
 // the listing is left out (GetPodStatus in kuberuntime_manager.go at v1.37.0).
-func (k *Kubelet) inspect(p *sim.Proc, pod *runtimePod) *podStatus {
+func (k *Kubelet) getPodStatus(p *sim.Proc, pod *runtimePod) *podStatus {
 	s := &podStatus{timestamp: pod.timestamp}
-	return s.unless(k.inspectSandboxes(p, s, pod.sandboxes), func() error { return k.inspectContainers(p, s, pod.containers) })
+	return s.unless(k.getSandboxStatuses(p, s, pod.sandboxes), func() error { return k.getPodContainerStatuses(p, s, pod.containers) })
 }
 
 // unless returns the status if neither the first part nor the second had an error, and else that alone. After one the
@@ -425,28 +425,28 @@ func (s *podStatus) unless(err error, second func() error) *podStatus {
 	return s
 }
 
-// inspectListing lists a pod's sandboxes, asks for the status of each, and then does the same with the
+// listAndInspect lists a pod's sandboxes, asks for the status of each, and then does the same with the
 // containers; up to 1.35 all inspections do. The newest sandbox is the one with the latest time of creation, and from 1.35
 // on the one with the highest attempt (GetPodStatus in kuberuntime_manager.go, podSandboxByCreated in helpers.go and
 // updateCache in pkg/kubelet/pleg/generic.go at v1.34.4).
-func (k *Kubelet) inspectListing(p *sim.Proc, uid types.UID) *podStatus {
+func (k *Kubelet) listAndInspect(p *sim.Proc, uid types.UID) *podStatus {
 	s := &podStatus{timestamp: p.Now()}
 	scope := fakeruntime.Call{Method: fakeruntime.ListPodSandbox, PodUID: string(uid)}
 	l := listing{}
-	err := l.take(k, k.runtime.Call(p, scope))
+	err := l.add(k, k.runtime.Call(p, scope))
 	if err == nil {
-		err = k.inspectSandboxes(p, s, slices.SortedStableFunc(slices.Values(l.sandboxes), newerSandbox))
+		err = k.getSandboxStatuses(p, s, slices.SortedStableFunc(slices.Values(l.sandboxes), newerSandbox))
 	}
 	return s.unless(err, func() error {
 		scope.Method = fakeruntime.ListContainers
-		if err := l.take(k, k.runtime.Call(p, scope)); err != nil {
+		if err := l.add(k, k.runtime.Call(p, scope)); err != nil {
 			return err
 		}
-		return k.inspectContainers(p, s, l.containers)
+		return k.getPodContainerStatuses(p, s, l.containers)
 	})
 }
 
-func (k *Kubelet) inspectSandboxes(p *sim.Proc, s *podStatus, sandboxes []fakeruntime.Sandbox) error {
+func (k *Kubelet) getSandboxStatuses(p *sim.Proc, s *podStatus, sandboxes []fakeruntime.Sandbox) error {
 	for i, sandbox := range sandboxes {
 		op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.PodSandboxStatus, SandboxID: sandbox.ID})
 		if fakeruntime.IsNotFound(op.Err) {
@@ -463,7 +463,7 @@ func (k *Kubelet) inspectSandboxes(p *sim.Proc, s *podStatus, sandboxes []fakeru
 	return nil
 }
 
-func (k *Kubelet) inspectContainers(p *sim.Proc, s *podStatus, containers []fakeruntime.Container) error {
+func (k *Kubelet) getPodContainerStatuses(p *sim.Proc, s *podStatus, containers []fakeruntime.Container) error {
 	for _, c := range containers {
 		op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ContainerStatus, ContainerID: c.ID})
 		if op.Err != nil && !fakeruntime.IsNotFound(op.Err) {
@@ -474,17 +474,17 @@ func (k *Kubelet) inspectContainers(p *sim.Proc, s *podStatus, containers []fake
 	return nil
 }
 
-// inspectNow asks for the present status of a pod, whatever was listed before.
-func (k *Kubelet) inspectNow(p *sim.Proc, uid types.UID) *podStatus {
+// getPodStatusNow asks for the present status of a pod, whatever was listed before.
+func (k *Kubelet) getPodStatusNow(p *sim.Proc, uid types.UID) *podStatus {
 	if !k.profile.InspectUsesListing {
-		return k.inspectListing(p, uid)
+		return k.listAndInspect(p, uid)
 	}
-	l, err := k.list(p, fakeruntime.Call{PodUID: string(uid)})
+	l, err := k.getPods(p, fakeruntime.Call{PodUID: string(uid)})
 	if err != nil {
 		return &podStatus{err: err}
 	}
 	if pods := l.pods(); len(pods) > 0 {
-		return k.inspect(p, pods[0])
+		return k.getPodStatus(p, pods[0])
 	}
 	return &podStatus{}
 }

@@ -23,7 +23,7 @@ func (k *Kubelet) createSandbox(p *sim.Proc, u podUpdate, actions podActions, di
 		return ""
 	}
 	id := op.ID
-	if err := k.do(p, fakeruntime.Call{Method: fakeruntime.PodSandboxStatus, SandboxID: id}); err != nil {
+	if err := k.call(p, fakeruntime.Call{Method: fakeruntime.PodSandboxStatus, SandboxID: id}); err != nil {
 		did.err = true
 		k.podEvent(u.pod, v1.EventTypeWarning, "FailedPodSandBoxStatus", fmt.Sprintf("Unable to get pod sandbox status: %v", err), u.cause)
 		return ""

@@ -26,25 +26,25 @@ func (k *Kubelet) Connect(p *sim.Proc, c prober.Connection) prober.Reply {
 	}
 	switch {
 	case op.Reply == fakeruntime.Answered:
-		take(&reply, op.Answer, c)
+		fillReply(&reply, op.Answer, c)
 	case reply.HungUp && op.Answer != nil:
 		reply.TransportError = op.Answer.TransportError
-	case k.timesOutToo(p, &reply, c, deadline):
+	case k.timesOutFirst(p, &reply, c, deadline):
 		reply.TimedOut, reply.HungUp, reply.Refused = true, false, false
 	}
 	k.runtime.Release(op)
 	return reply
 }
 
-// timesOutToo reports whether a request whose program is gone is told to be over time, where both is at one instant: the
+// timesOutFirst reports whether a request whose program is gone is told to be over time, where both is at one instant: the
 // client may hear of either first (setRequestCancel in net/http/client.go of Go 1.26).
-func (k *Kubelet) timesOutToo(p *sim.Proc, reply *prober.Reply, c prober.Connection, deadline time.Duration) bool {
+func (k *Kubelet) timesOutFirst(p *sim.Proc, reply *prober.Reply, c prober.Connection, deadline time.Duration) bool {
 	lost := reply.HungUp || reply.Refused
 	return lost && c.Timeout > 0 && p.Now() == deadline && k.sim.Race("timeout or exit: "+p.Name(), 2) == 1
 }
 
-// take moves what was answered into a reply.
-func take(reply *prober.Reply, a *fakeruntime.Answer, c prober.Connection) {
+// fillReply moves what was answered into a reply.
+func fillReply(reply *prober.Reply, a *fakeruntime.Answer, c prober.Connection) {
 	if reply.TransportError = a.TransportError; reply.TransportError != "" {
 		return
 	}

@@ -62,7 +62,7 @@ func (k *Kubelet) killGroup(p *sim.Proc, g shutdownGroup, cause int64) {
 		if own := pod.Spec.TerminationGracePeriodSeconds; own != nil {
 			grace = min(grace, *own)
 		}
-		k.killPodNow("node shutdown", podKill{pod: pod, grace: grace, mark: setShutDown, cause: cause}, func(killer *sim.Proc) {
+		k.killPodNow("node shutdown", podKill{pod: pod, grace: grace, mark: setShutdownStatus, cause: cause}, func(killer *sim.Proc) {
 			if waiting--; waiting > 0 {
 				return
 			}
@@ -79,10 +79,10 @@ func (k *Kubelet) killGroup(p *sim.Proc, g shutdownGroup, cause int64) {
 	over = true
 }
 
-// setShutDown is what the shutdown manager makes of the status of a pod that begins to terminate.
-func setShutDown(pod *v1.Pod, s *v1.PodStatus) {
+// setShutdownStatus is what the shutdown manager makes of the status of a pod that begins to terminate.
+func setShutdownStatus(pod *v1.Pod, s *v1.PodStatus) {
 	if s.Phase != v1.PodSucceeded {
 		s.Phase = v1.PodFailed
 	}
-	setDisrupted(pod, s, shutdownReason, shutdownMessage)
+	setDisruptionTarget(pod, s, shutdownReason, shutdownMessage)
 }

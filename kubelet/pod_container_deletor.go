@@ -29,9 +29,9 @@ func (d *deletor) run(p *sim.Proc) {
 	}
 }
 
-// cleanUp queues the dead containers of the name that this one has, save the newest; those of all names
+// cleanUpContainersInPod queues the dead containers of the name that this one has, save the newest; those of all names
 // without exception once the pod is deleted and has come to its end.
-func (d *deletor) cleanUp(uid types.UID, id string) {
+func (d *deletor) cleanUpContainersInPod(uid types.UID, id string) {
 	s, keep, name := d.k.cache.get(uid), containersToKeep, ""
 	if d.k.workers.shouldContentBeRemoved(uid) {
 		keep = 0

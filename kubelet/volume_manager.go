@@ -45,9 +45,9 @@ func newVolumes(k *Kubelet, d *Disk) *volumes {
 	return &volumes{k: k, start: k.sim.Now(), disk: d, mounted: map[types.UID]time.Duration{}, unmounted: map[types.UID]time.Duration{}}
 }
 
-// nextTurn returns the next turn of the volume manager's loops that sees what happens now. One at this
+// nextLoop returns the next turn of the volume manager's loops that sees what happens now. One at this
 // very instant may come after it.
-func (v *volumes) nextTurn(pod *v1.Pod) time.Duration {
+func (v *volumes) nextLoop(pod *v1.Pod) time.Duration {
 	now := v.k.sim.Now()
 	past := (now - v.start) % volumeLoopPeriod
 	if past == 0 && v.k.sim.Race("volumes seen in this turn: "+podName(pod), 2) == 1 {
@@ -62,17 +62,17 @@ func (v *volumes) reconciledLater(pod *v1.Pod) time.Duration {
 	return time.Duration(1-v.k.sim.Race("reconciler after populator: "+podName(pod), 2)) * volumeLoopPeriod
 }
 
-// waitForMount waits until the pod's volumes are mounted: the populator finds the pod, the reconciler attaches
+// waitForAttachAndMount waits until the pod's volumes are mounted: the populator finds the pod, the reconciler attaches
 // its volumes and mounts them a turn later, or at once if they are left from before the kubelet's start: then it has
 // found them on the disk and takes them for attached (reconstructVolumes in pkg/kubelet/volumemanager/reconciler at
 // v1.37.0). It reports false if the wait was cancelled.
-func (v *volumes) waitForMount(p *sim.Proc, w *podWorker, pod *v1.Pod) bool {
+func (v *volumes) waitForAttachAndMount(p *sim.Proc, w *podWorker, pod *v1.Pod) bool {
 	if !mountsVolumes(pod) {
 		return true
 	}
 	if _, ok := v.mounted[pod.UID]; !ok {
-		begun := v.nextTurn(pod) + v.reconciledLater(pod)
-		if !v.isLeft(pod) {
+		begun := v.nextLoop(pod) + v.reconciledLater(pod)
+		if !v.isReconstructed(pod) {
 			begun += volumeLoopPeriod
 		}
 		v.mounted[pod.UID] = begun + v.k.runtime.PodDelay(fakeruntime.DelayVolumeMount, pod)
@@ -97,8 +97,8 @@ func (v *volumes) isBefore(p *sim.Proc, t time.Duration, pod *v1.Pod) bool {
 	return p.Now() < t || p.Now() == t && v.k.sim.Race("volumes polled first: "+podName(pod), 2) == 0
 }
 
-// isLeft reports whether a kubelet before this one has mounted the volumes of a pod.
-func (v *volumes) isLeft(pod *v1.Pod) bool {
+// isReconstructed reports whether a kubelet before this one has mounted the volumes of a pod.
+func (v *volumes) isReconstructed(pod *v1.Pod) bool {
 	before, ok := v.disk.mounted[pod.UID]
 	return ok && before <= v.start
 }
@@ -121,8 +121,8 @@ func (w *podWorker) stopMounting() {
 // unmount has the volumes of a pod without running containers unmounted: the populator finds that out, and
 // the reconciler unmounts them, also those that a kubelet before this one has mounted.
 func (v *volumes) unmount(pod *v1.Pod) {
-	if _, known := v.mounted[pod.UID]; known || v.isLeft(pod) {
-		v.unmounted[pod.UID] = v.nextTurn(pod) + v.reconciledLater(pod)
+	if _, known := v.mounted[pod.UID]; known || v.isReconstructed(pod) {
+		v.unmounted[pod.UID] = v.nextLoop(pod) + v.reconciledLater(pod)
 	}
 }
 

@@ -50,8 +50,8 @@ func (q *workQueue) ready(now time.Duration) bool {
 	return ok && at < now
 }
 
-// take removes and returns the pods that are due, in the order in which they were queued.
-func (q *workQueue) take(now time.Duration) []types.UID {
+// getWork removes and returns the pods that are due, in the order in which they were queued.
+func (q *workQueue) getWork(now time.Duration) []types.UID {
 	var due []*queuedPod
 	for pod, ok := q.times.Pop(now - 1); ok; pod, ok = q.times.Pop(now - 1) {
 		pod.set = 0

@@ -199,7 +199,7 @@ func TestNodeString(t *testing.T) {
 	w := newWorld(t)
 	golden(t, "node.txt", w.Node.String())
 	fresh := NewNode(t, NodeOptions{})
-	gomega.NewWithT(t).Expect(fresh.String()).To(gomega.ContainSubstring("no pod came within the run"))
+	gomega.NewWithT(t).Expect(fresh.String()).To(gomega.ContainSubstring("no pod was added during the run"))
 }
 
 // All times of matchers count from the addition of the pod, also for a pod that is added later.
