@@ -29,7 +29,7 @@ func TestPastDeadline(t *testing.T) {
 			start := metav1.NewTime(w.now().Add(-c.ago))
 			pod.Status.StartTime = &start
 		}
-		if got := w.pastDeadline(pod); got != c.past {
+		if got := w.pastActiveDeadline(pod); got != c.past {
 			t.Errorf("%s: %t", c.name, got)
 		}
 	}

@@ -10,21 +10,21 @@ import (
 	"probesim.dev/sim"
 )
 
-// never is before all times.
+// never is the earliest time. It stands for a time that has not been set.
 const never = time.Duration(math.MinInt64)
 
-// podCache has the newest status of each pod that the PLEG got from the runtime, and lets pod workers
-// wait for one that is newer than their last sync (pkg/kubelet/container/cache.go at v1.37.0).
+// podCache holds the newest status of each pod, and lets pod workers wait for a status that is newer than their
+// last sync (pkg/kubelet/container/cache.go at v1.37.0).
 type podCache struct {
 	entries     map[types.UID]*cacheEntry
-	timestamp   time.Duration // everything is at least as new
+	timestamp   time.Duration // all entries are at least as new
 	subscribers []*subscriber
 }
 
 type cacheEntry struct {
 	status   *podStatus
 	modified time.Duration
-	observed time.Duration // when it was last confirmed without having changed
+	observed time.Duration // time of the last list that confirmed the status
 }
 
 type subscriber struct {
@@ -38,7 +38,7 @@ func newPodCache() *podCache {
 	return &podCache{entries: map[types.UID]*cacheEntry{}, timestamp: never}
 }
 
-// get returns the status of a pod, an empty one if the runtime knows nothing of it.
+// get returns the status of a pod, an empty one for an unknown pod.
 func (c *podCache) get(uid types.UID) *podStatus {
 	if e, ok := c.entries[uid]; ok {
 		return e.status
@@ -46,7 +46,7 @@ func (c *podCache) get(uid types.UID) *podStatus {
 	return &podStatus{}
 }
 
-// getNewerThan waits for a status that is newer than a time.
+// getNewerThan waits for a status of the pod that is newer than t.
 func (c *podCache) getNewerThan(p *sim.Proc, uid types.UID, t time.Duration) *podStatus {
 	e, ok := c.entries[uid]
 	if c.timestamp > t || ok && (e.modified > t || e.observed > t) {
@@ -63,7 +63,7 @@ func (c *podCache) set(uid types.UID, s *podStatus, t time.Duration) {
 	c.notify(t, func(sub *subscriber) bool { return sub.uid == uid })
 }
 
-func (c *podCache) setObserved(uid types.UID, t time.Duration) {
+func (c *podCache) setObservedTime(uid types.UID, t time.Duration) {
 	if e, ok := c.entries[uid]; ok {
 		e.observed = t
 	}
@@ -72,14 +72,15 @@ func (c *podCache) setObserved(uid types.UID, t time.Duration) {
 
 func (c *podCache) delete(uid types.UID) { delete(c.entries, uid) }
 
-// setTime says that all entries are as new as t.
-func (c *podCache) setTime(t time.Duration) {
+// updateTime records that all entries are at least as new as t.
+func (c *podCache) updateTime(t time.Duration) {
 	c.timestamp = t
 	c.notify(t, func(*subscriber) bool { return true })
 }
 
-// notify wakes those who wait for a time up to t; being as new is enough here, unlike at the start of
-// a wait.
+// notify wakes the subscribers that wait for a time up to t. A status that is as new as the time they wait for is
+// enough here, whereas getNewerThan returns immediately only for a newer one (notify and getIfNewerThan in
+// pkg/kubelet/container/cache.go at v1.37.0).
 func (c *podCache) notify(t time.Duration, concerns func(*subscriber) bool) {
 	if len(c.subscribers) == 0 {
 		return

@@ -29,19 +29,19 @@ func TestNewerThan(t *testing.T) {
 		want  string
 	}{
 		{"nothing is known", nil, nil, "waits for ever"},
-		{"older", func(c *podCache) { c.set("a", &podStatus{}, before); c.setTime(before) }, nil, "waits for ever"},
-		{"as new", func(c *podCache) { c.set("a", &podStatus{}, same); c.setTime(same) }, nil, "waits for ever"},
+		{"older", func(c *podCache) { c.set("a", &podStatus{}, before); c.updateTime(before) }, nil, "waits for ever"},
+		{"as new", func(c *podCache) { c.set("a", &podStatus{}, same); c.updateTime(same) }, nil, "waits for ever"},
 		{"newer", func(c *podCache) { c.set("a", &podStatus{}, after) }, nil, "0s"},
-		{"observed, newer", func(c *podCache) { c.set("a", &podStatus{}, before); c.setObserved("a", after) }, nil, "0s"},
-		{"observed, as new", func(c *podCache) { c.set("a", &podStatus{}, before); c.setObserved("a", same) }, nil, "waits for ever"},
-		{"all newer, the pod unknown", func(c *podCache) { c.setTime(after) }, nil, "0s"},
-		{"all newer, the pod older", func(c *podCache) { c.set("a", &podStatus{}, before); c.setTime(after) }, nil, "0s"},
-		{"observed, the pod unknown", func(c *podCache) { c.setObserved("a", after) }, nil, "waits for ever"},
-		{"another pod", nil, func(c *podCache) { c.set("b", &podStatus{}, after); c.setObserved("b", after) }, "waits for ever"},
+		{"observed, newer", func(c *podCache) { c.set("a", &podStatus{}, before); c.setObservedTime("a", after) }, nil, "0s"},
+		{"observed, as new", func(c *podCache) { c.set("a", &podStatus{}, before); c.setObservedTime("a", same) }, nil, "waits for ever"},
+		{"all newer, the pod unknown", func(c *podCache) { c.updateTime(after) }, nil, "0s"},
+		{"all newer, the pod older", func(c *podCache) { c.set("a", &podStatus{}, before); c.updateTime(after) }, nil, "0s"},
+		{"observed, the pod unknown", func(c *podCache) { c.setObservedTime("a", after) }, nil, "waits for ever"},
+		{"another pod", nil, func(c *podCache) { c.set("b", &podStatus{}, after); c.setObservedTime("b", after) }, "waits for ever"},
 		{"then older", nil, func(c *podCache) { c.set("a", &podStatus{}, before) }, "waits for ever"},
 		{"then as new", nil, func(c *podCache) { c.set("a", &podStatus{}, same) }, "1s"},
-		{"then observed as new", nil, func(c *podCache) { c.setObserved("a", same) }, "1s"},
-		{"then all as new", nil, func(c *podCache) { c.setTime(same) }, "1s"},
+		{"then observed as new", nil, func(c *podCache) { c.setObservedTime("a", same) }, "1s"},
+		{"then all as new", nil, func(c *podCache) { c.updateTime(same) }, "1s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := sim.New(sim.Options{})
@@ -126,7 +126,7 @@ func TestWorkQueue(t *testing.T) {
 				if len(want) > 0 && !q.ready(now) {
 					t.Fatalf("%v are due at %d and the queue says that it is not ready", want, now)
 				}
-				got := q.take(now)
+				got := q.getWork(now)
 				slices.Sort(want)
 				slices.Sort(got)
 				if !slices.Equal(got, want) {
@@ -140,10 +140,10 @@ func TestWorkQueue(t *testing.T) {
 func TestWorkQueueIsStrict(t *testing.T) {
 	q := newWorkQueue()
 	q.enqueue("a", 5)
-	if q.ready(5) || q.take(5) != nil {
+	if q.ready(5) || q.getWork(5) != nil {
 		t.Error("a pod is due at its very time, want after it")
 	}
-	if !q.ready(6) || len(q.take(6)) != 1 || q.ready(7) {
+	if !q.ready(6) || len(q.getWork(6)) != 1 || q.ready(7) {
 		t.Error("a pod is not due once after its time")
 	}
 }

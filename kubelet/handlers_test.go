@@ -23,8 +23,6 @@ type hookRuntime struct {
 	stops []string // when StopContainer was called, and with what grace period
 }
 
-func (*hookRuntime) Down() bool { return false }
-
 func (r *hookRuntime) Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op {
 	op := r.instantRuntime.Call(p, c)
 	switch c.Method {
@@ -133,7 +131,7 @@ func TestHTTPHook(t *testing.T) {
 			container := &w.update.pod.Spec.Containers[0]
 			container.Ports = []v1.ContainerPort{{Name: "web", ContainerPort: 80}}
 			w.sim.Go("pod worker", func(p *sim.Proc) {
-				if got := w.runHook(p, hookRun{w.update.pod, container, "id", preStop, &c.hook}); got != c.want {
+				if got := w.runHandler(p, hookRun{w.update.pod, container, "id", preStop, &c.hook}); got != c.want {
 					t.Errorf("got  %s\nwant %s", got, c.want)
 				}
 			})
@@ -188,7 +186,7 @@ func TestPostStart(t *testing.T) {
 			if got := strings.Join(r.stops, ", "); got != c.stops || w.events() != c.events {
 				t.Errorf("got  %q (%s)\nwant %q (%s)", got, w.events(), c.stops, c.events)
 			}
-			if reason := w.reasons[startKey{"uid", "app"}]; reason.reason != c.waiting || did.err != (c.code != 0) {
+			if reason := w.reasons[containerKey{"uid", "app"}]; reason.reason != c.waiting || did.err != (c.code != 0) {
 				t.Errorf("reason %+v, error %v", reason, did.err)
 			}
 			if ended < 3*time.Second {

@@ -12,17 +12,18 @@ import (
 	"probesim.dev/sim"
 )
 
+// Limits of image pulls.
 const (
-	// maxImagePullRequests is how many pulls wait for the one that is under way (pkg/kubelet/images/puller.go at
-	// v1.37.0).
+	// maxImagePullRequests is the number of pulls that can wait for the current one (pkg/kubelet/images/puller.go
+	// at v1.37.0).
 	maxImagePullRequests = 10
-	// imageBackOffPeriod is how long an image is not pulled after a pull has failed; it is doubled each time up to
+	// imageBackOffPeriod is the delay of the next pull after a pull that failed. Each failure doubles it, up to
 	// maxImageBackOff (pkg/kubelet/kubelet.go at v1.37.0).
 	imageBackOffPeriod = 10 * time.Second
 	maxImageBackOff    = 300 * time.Second
 )
 
-// Why there is no image (pkg/kubelet/images/types.go at v1.37.0).
+// Reasons why an image is missing (pkg/kubelet/images/types.go at v1.37.0).
 const (
 	imageInspectError = "ImageInspectError"
 	errImagePull      = "ErrImagePull"
@@ -30,8 +31,8 @@ const (
 	errImageNeverPull = "ErrImageNeverPull"
 )
 
-// imageBackOff is the back-off of pulls, by pod and image, and why the last ones failed. All its times are its own: it goes
-// by the monotonic clock (pkg/kubelet/images/image_manager.go at v1.37.0).
+// imageBackOff is the back-off of pulls, by pod and image, with the last error of each. It follows the monotonic
+// clock (pkg/kubelet/images/image_manager.go at v1.37.0).
 type imageBackOff struct {
 	*flowcontrol.Backoff
 	clock  *clocktesting.FakeClock
@@ -52,24 +53,25 @@ type pullRequest struct {
 	err    error
 }
 
-// ensureImage pulls the image if the policy asks for it or the node does not have it, and returns why there is none
-// (pkg/kubelet/images/image_manager.go at v1.37.0).
-func (k *Kubelet) ensureImage(p *sim.Proc, u podUpdate, c *v1.Container) *startReason {
+// ensureImageExists pulls the image if the pull policy is Always or the node does not have the image. It returns
+// nil, or the reason why the image is missing (EnsureImageExists in pkg/kubelet/images/image_manager.go at
+// v1.37.0).
+func (k *Kubelet) ensureImageExists(p *sim.Proc, u podUpdate, c *v1.Container) *startReason {
 	if c.ImagePullPolicy == v1.PullAlways {
 		return k.pullImage(p, u, c)
 	}
 	op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image})
 	switch {
 	case op.Err != nil:
-		message := fmt.Sprintf("Failed to inspect image %q: %v", "", op.Err) // it has no reference yet
+		message := fmt.Sprintf("Failed to inspect image %q: %v", "", op.Err) // the image has no reference yet
 		step := k.event(u.pod, c.Name, v1.EventTypeWarning, "InspectFailed", message, u.cause)
 		return &startReason{imageInspectError, message, step}
 	case op.ID == "":
 		return k.pullImage(p, u, c)
-	case k.isBeingPulled(c.Image) && c.ImagePullPolicy == v1.PullNever:
+	case k.mustAttemptPull(c.Image) && c.ImagePullPolicy == v1.PullNever:
 		message := fmt.Sprintf("Container image %q is not present with pull policy of Never", c.Image)
 		return &startReason{errImageNeverPull, message, k.event(u.pod, c.Name, v1.EventTypeWarning, errImageNeverPull, message, u.cause)}
-	case k.isBeingPulled(c.Image):
+	case k.mustAttemptPull(c.Image):
 		return k.pullImage(p, u, c)
 	}
 	present := fmt.Sprintf("Container image %q already present on machine", c.Image)
@@ -80,7 +82,7 @@ func (k *Kubelet) ensureImage(p *sim.Proc, u podUpdate, c *v1.Container) *startR
 	return nil
 }
 
-// pullImage has the image pulled, unless its back-off says to wait.
+// pullImage pulls an image, unless the image is in its back-off.
 func (k *Kubelet) pullImage(p *sim.Proc, u podUpdate, c *v1.Container) *startReason {
 	event := func(eventType, reason, message string) int64 {
 		return k.event(u.pod, c.Name, eventType, reason, message, u.cause)
@@ -96,10 +98,10 @@ func (k *Kubelet) pullImage(p *sim.Proc, u podUpdate, c *v1.Container) *startRea
 	event(v1.EventTypeNormal, "Pulling", fmt.Sprintf("Pulling image %q", c.Image))
 	start := p.Now()
 	r := &pullRequest{podUID: string(u.pod.UID), image: c.Image, proc: p}
-	k.beginPull(c.Image)
+	k.recordPullIntent(c.Image)
 	k.puller.Send(p, r)
 	p.Park()
-	k.endPull(c.Image, r.err == nil)
+	k.recordPullEnd(c.Image, r.err == nil)
 	b.clock.SetTime(k.monotonic())
 	if r.err != nil {
 		step := event(v1.EventTypeWarning, "Failed", fmt.Sprintf("Failed to pull image %q: %v", c.Image, r.err))
@@ -114,14 +116,15 @@ func (k *Kubelet) pullImage(p *sim.Proc, u podUpdate, c *v1.Container) *startRea
 	return nil
 }
 
-// pullImages pulls one image after the other, for all pods of the node, and looks up the size of each.
+// pullImages is the process that pulls images for all pods of the node, one at a time, and asks for the size of
+// each (pkg/kubelet/images/puller.go at v1.37.0).
 func (k *Kubelet) pullImages(p *sim.Proc) {
 	for {
 		r := k.puller.Recv(p)
 		start := p.Now()
-		r.err = k.do(p, fakeruntime.Call{Method: fakeruntime.PullImage, PodUID: r.podUID, Image: r.image})
+		r.err = k.call(p, fakeruntime.Call{Method: fakeruntime.PullImage, PodUID: r.podUID, Image: r.image})
 		if r.err == nil {
-			k.do(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, Image: r.image})
+			k.call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, Image: r.image})
 		}
 		r.took = p.Now() - start
 		r.proc.Wake()
@@ -132,10 +135,10 @@ func (k *Kubelet) pullImages(p *sim.Proc) {
 // (pkg/kubelet/images/image_gc_manager.go at v1.37.0).
 const imageListPeriod = 30 * time.Second
 
-// listImages is the image manager's refresh of its list of images; nothing waits for it.
+// listImages is the process that refreshes the image manager's list of images. Nothing depends on the result.
 func (k *Kubelet) listImages(p *sim.Proc) {
 	for {
-		k.do(p, fakeruntime.Call{Method: fakeruntime.ListImages})
+		k.call(p, fakeruntime.Call{Method: fakeruntime.ListImages})
 		p.Sleep(imageListPeriod)
 	}
 }

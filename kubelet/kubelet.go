@@ -1,10 +1,39 @@
-// Package kubelet is the kubelet of one simulated node: the sync loop, the pod workers, the pod
-// lifecycle event generator (PLEG) with its pod cache, and the container lifecycle, around the status
-// manager of package status and the probes of package prober.
+// Package kubelet simulates the kubelet of one node: the sync loop, the pod workers, the pod lifecycle event generator
+// (PLEG) with its pod cache, and the container lifecycle. The status manager is in package status and the probe manager
+// in package prober. The rules are those of pkg/kubelet at v1.37.0. A profile switches the rules that differ between
+// versions. Files and functions have the names of their counterparts in pkg/kubelet.
 //
-// Each goroutine of the real kubelet is a process here, and each place where the real one is not
-// determined is a choice of package sim. The rules are those of pkg/kubelet at v1.37.0; where versions
-// differ, a profile decides. Everything between two calls that take time takes none.
+// # Processes
+//
+// Each goroutine of the real kubelet is a process of package sim here:
+//
+//   - "sync loop" handles one value at a time: changes of the desired pods, events of the PLEG, probe results and ticks.
+//     It hands pods to their workers and removes what is left of pods that are gone.
+//   - "pod worker NAMESPACE/NAME" syncs one pod: it computes the status and starts and stops containers.
+//   - "PLEG" lists the containers of the runtime every second, and those of a single pod on request. It updates the pod
+//     cache and sends events to the sync loop.
+//   - "pod config" watches the API server.
+//   - The status manager writes statuses to the API server. Each probe of a container has a worker.
+//   - "image puller", "container deletor", "container GC" and "image list" do what their names say. Hooks and kills of
+//     containers have processes that end when they are done.
+//
+// Calls to the container runtime, to the API server and to programs take virtual time. The code between them takes none.
+//
+// # From a probe result to the API
+//
+// A probe worker runs a probe and stores the result once the threshold is reached. The results manager sends a changed
+// result to the sync loop (handleLiveness, handleReadiness, handleStartup). A readiness or startup result goes into the
+// stored status immediately. Then handleProbeSync hands the pod to its worker. The worker computes the status
+// (generateAPIPodStatus), which the status manager patches into the API, and computes the actions for the containers
+// (computePodActions). After a failed liveness or startup probe these are a kill and a start. A sync that changes
+// containers requests a relist, and the worker waits for its result before the next sync.
+//
+// # Choices
+//
+// Some outcomes in the real kubelet depend on the scheduler or on chance: which of two goroutines runs first, which
+// ready case a select takes, the order of a map iteration, the size of a jitter. Each is a choice of package sim. Without
+// a chooser, a run takes the canonical choices. A seed or a recorded list takes others. All runs take the same path
+// through this package.
 package kubelet
 
 import (
@@ -29,18 +58,18 @@ import (
 	"probesim.dev/trace"
 )
 
-// Options say what a Kubelet works with.
+// Options configure a Kubelet. Sim, Trace, Now, Wall, Runtime and API must be set.
 type Options struct {
 	Sim     *sim.Sim
 	Trace   *trace.Recorder
 	Profile profile.Profile
 	Config  kubeletconfig.Config
-	Now     func() time.Time              // wall clock of the node, which steps change
-	Wall    func(time.Duration) time.Time // the time of day that a time since t=0 by a wall clock is
+	Now     func() time.Time              // wall clock of the node, which clock steps change
+	Wall    func(time.Duration) time.Time // converts a time since t=0 on the wall clock
 	Runtime Runtime
 	API     *apiserver.Server
-	Disk    *Disk // nil: nothing is left from a kubelet before
-	Cause   int64 // step of the record of this start, if there is one
+	Disk    *Disk // nil: a new disk
+	Cause   int64 // step of the record of this start; 0 for none
 
 	// FullLists makes each relist and each housekeeping list all pods, instead of the pods that changed.
 	// EveryTick makes the sync loop receive the ticks for which it has no work. Both slow a run down and do not
@@ -48,7 +77,7 @@ type Options struct {
 	FullLists, EveryTick bool
 }
 
-// Kubelet is one run of the kubelet, from its start on.
+// Kubelet is one run of the kubelet, from its start until its processes end.
 type Kubelet struct {
 	sim      *sim.Sim
 	trace    *trace.Recorder
@@ -58,9 +87,9 @@ type Kubelet struct {
 	wall     func(time.Duration) time.Time
 	runtime  Runtime
 	api      *apiserver.Server
-	started  int64 // step of the record of this start, if there is one
-	full     bool  // see Options.FullLists
-	ticks    bool  // see Options.EveryTick
+	started  int64 // step of the record of this start; 0 for none
+	full     bool  // Options.FullLists
+	ticks    bool  // Options.EveryTick
 
 	podManager *podManager
 	config     *sim.Chan[configUpdate]
@@ -72,28 +101,27 @@ type Kubelet struct {
 	prober     *prober.Manager
 	results    prober.Results
 	runtimeState
-	reasons  map[startKey]startReason
+	reasons  map[containerKey]startReason
 	deletor  *deletor
-	logs     *sim.Chan[struct{}] // is full while somebody removes logs
+	logs     *sim.Chan[struct{}] // full while the logs of a container are being removed
 	volumes  *volumes
-	source   map[types.UID]*v1.Pod // as the API server last told, also what the sync loop has not heard of yet
+	source   map[types.UID]*v1.Pod // the newest pods of the API server, which the sync loop may not know yet
 	puller   *sim.Chan[*pullRequest]
-	pulls    map[string]int // under way, by image
+	pulls    map[string]int // pulls in progress, by image
 	disk     *Disk
-	knowsAll bool // housekeeping has met everything that ran when the kubelet started
+	knowsAll bool // housekeeping has listed the pods that ran when the kubelet started
 
-	// sourceReady: the API server has said which pods there are, and the sync loop has taken them.
+	// sourceReady: the sync loop has handled the first list of pods.
 	sourceReady bool
 
-	shuttingDown bool        // the node is
-	rejected     []types.UID // pods that were not admitted and that no worker knows of, oldest first
+	shuttingDown bool        // the node shuts down
+	rejected     []types.UID // rejected pods, which have no worker, oldest first
 
 	backOff      *backOff
 	imageBackOff *imageBackOff
 }
 
-// New returns a kubelet that starts now: its tickers have their phase from this moment. Start starts
-// its processes.
+// New returns a kubelet. Start starts its processes, which must happen at the same instant.
 func New(o Options) *Kubelet {
 	if o.Disk == nil {
 		o.Disk = NewDisk()
@@ -106,7 +134,7 @@ func New(o Options) *Kubelet {
 		config:     sim.NewChan[configUpdate](o.Sim, "pod config", configCapacity),
 		workQueue:  newWorkQueue(),
 		cache:      newPodCache(),
-		reasons:    map[startKey]startReason{}, runtimeState: newRuntimeState(),
+		reasons:    map[containerKey]startReason{}, runtimeState: newRuntimeState(),
 		puller: sim.NewChan[*pullRequest](o.Sim, "image pulls", maxImagePullRequests),
 		pulls:  map[string]int{},
 		logs:   sim.NewChan[struct{}](o.Sim, "container logs", 1),
@@ -133,12 +161,12 @@ func New(o Options) *Kubelet {
 	return k
 }
 
-// Start starts the kubelet's processes. All its tickers begin at this instant.
+// Start starts the processes of the kubelet. All tickers begin at this instant.
 func (k *Kubelet) Start() {
-	k.sim.Go("container GC", k.collectGarbage)
+	k.sim.Go("container GC", k.garbageCollect)
 	k.sim.Go("image puller", k.pullImages)
 	k.sim.Go("container deletor", k.deletor.run)
-	k.startRuntimeCheck()
+	k.updateRuntimeUp()
 	k.sim.Go("image list", k.listImages)
 	k.status.Start()
 	k.sim.Go("PLEG", k.pleg.run)
@@ -158,15 +186,13 @@ const (
 // (pkg/kubelet/apis/config/v1beta1/defaults.go at v1.37.0).
 const syncFrequency = time.Minute
 
-// startSyncLoop starts the process that everything comes together in. It takes one thing at a time; of
-// several that are ready it takes any. While the runtime or the PLEG is not healthy, which it looks at after each thing,
-// it sleeps and takes nothing, the first time right at the start (syncLoop in kubelet.go at v1.37.0).
+// startSyncLoop starts the tickers and the process of the sync loop.
 func (k *Kubelet) startSyncLoop() {
 	syncTicker := k.sim.NewTicker("sync ticker", syncPeriod)
 	housekeeping := k.sim.NewTicker("housekeeping ticker", housekeepingPeriod)
 	if !k.ticks {
 		syncTicker.Unless(func() bool {
-			return !k.workQueue.ready(k.sim.Now()) && !k.anyPastDeadline() && k.runtimeHealthy()
+			return !k.workQueue.ready(k.sim.Now()) && !k.anyPastActiveDeadline() && k.runtimeHealthy()
 		})
 	}
 	cases := []sim.Case{
@@ -178,22 +204,32 @@ func (k *Kubelet) startSyncLoop() {
 		sim.On(k.results.Startup.Updates(), k.handleStartup),
 		sim.OnTick(housekeeping, k.handleHousekeeping),
 	}
-	k.sim.Go("sync loop", func(p *sim.Proc) {
-		sleep := errorSleepBase
-		for {
-			if !k.runtimeHealthy() {
-				p.Sleep(sleep)
-				sleep = min(2*sleep, errorSleepMax)
-				continue
-			}
-			sleep = errorSleepBase
-			p.Select(cases...)
-		}
-	})
+	k.sim.Go("sync loop", func(p *sim.Proc) { k.syncLoop(p, cases) })
 }
 
-// handleConfig does what a change of the wanted pods asks for (the Handle functions of kubelet.go at
-// v1.37.0). Several are added in the order of their creation.
+// syncLoop runs one iteration after the other. While the container runtime or the PLEG is unhealthy it sleeps instead,
+// from 100 ms up to 5 s. A kubelet that starts always sleeps once, because its first relist has not ended (syncLoop in
+// pkg/kubelet/kubelet.go at v1.37.0).
+func (k *Kubelet) syncLoop(p *sim.Proc, cases []sim.Case) {
+	sleep := errorSleepBase
+	for {
+		if !k.runtimeHealthy() {
+			p.Sleep(sleep)
+			sleep = min(2*sleep, errorSleepMax)
+			continue
+		}
+		sleep = errorSleepBase
+		k.syncLoopIteration(p, cases)
+	}
+}
+
+// syncLoopIteration waits for a value of one of the channels and calls the channel's handler. If several channels have
+// a value, the chooser picks one (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0).
+func (k *Kubelet) syncLoopIteration(p *sim.Proc, cases []sim.Case) { p.Select(cases...) }
+
+// handleConfig handles a change of the pods that should run. Added pods are handled in the order of their creation
+// (HandlePodAdditions, HandlePodUpdates, HandlePodRemoves and HandlePodReconcile in pkg/kubelet/kubelet.go at
+// v1.37.0).
 func (k *Kubelet) handleConfig(_ *sim.Proc, u configUpdate) {
 	k.sourceReady = true
 	if u.op == configAdd {
@@ -203,23 +239,23 @@ func (k *Kubelet) handleConfig(_ *sim.Proc, u configUpdate) {
 		cause := k.causeOfConfig(u, pod)
 		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: string(u.op)}, cause)
 		k.podManager.set(pod)
-		if u.op != configAdd && u.op != configRemove && k.passesOver(pod) {
+		if u.op != configAdd && u.op != configRemove && k.isNotAdmitted(pod) {
 			continue
 		}
 		switch u.op {
 		case configAdd:
-			if k.admit(pod, step) {
-				k.workers.update(podUpdate{typ: syncCreate, pod: pod, cause: step})
+			if k.canAdmit(pod, step) {
+				k.workers.updatePod(podUpdate{typ: syncCreate, pod: pod, cause: step})
 			}
 		case configUpdated, configDelete:
-			k.workers.update(podUpdate{typ: syncUpdate, pod: pod, cause: step})
+			k.workers.updatePod(podUpdate{typ: syncUpdate, pod: pod, cause: step})
 		case configRemove:
 			k.podManager.remove(pod.UID)
 			delete(k.disk.admitted, pod.UID)
-			k.workers.update(podUpdate{typ: syncKill, pod: pod, cause: step})
+			k.workers.updatePod(podUpdate{typ: syncKill, pod: pod, cause: step})
 		case configReconcile:
 			if status.NeedToReconcilePodReadiness(pod) {
-				k.workers.update(podUpdate{typ: syncSync, pod: pod, cause: step})
+				k.workers.updatePod(podUpdate{typ: syncSync, pod: pod, cause: step})
 			}
 			if isEvicted(pod) {
 				k.deletor.remove(k.cache.get(pod.UID), "", 0)
@@ -228,35 +264,39 @@ func (k *Kubelet) handleConfig(_ *sim.Proc, u configUpdate) {
 	}
 }
 
+// handlePLEG syncs the pod that an event of the PLEG is about, and queues its dead containers for removal
+// (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) handlePLEG(_ *sim.Proc, e plegEvent) {
 	if pod, ok := k.podManager.GetPodByUID(e.uid); ok && e.typ != containerRemoved {
 		cause := k.causeOfRelist(pod.UID)
 		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: "PLEG", Message: string(e.typ) + " " + e.id}, cause)
-		k.workers.update(podUpdate{typ: syncSync, pod: pod, cause: step})
+		k.workers.updatePod(podUpdate{typ: syncSync, pod: pod, cause: step})
 	}
 	if e.typ == containerDied {
-		k.deletor.cleanUp(e.uid, e.id)
+		k.deletor.cleanUpContainersInPod(e.uid, e.id)
 	}
 }
 
-// handleSyncTick hands the pods whose time has come to their workers.
+// handleSyncTick hands the pods that are due to their workers, in any order (HandlePodSyncs in
+// pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) handleSyncTick(*sim.Proc) {
-	due := k.withPastDeadline(k.workQueue.take(k.sim.Now()))
+	due := k.getPodsToSync()
 	choose.Shuffle(k.sim, "sync tick", due)
 	for _, uid := range due {
 		if pod, ok := k.podManager.GetPodByUID(uid); ok {
 			cause := k.causeOfLastSync(uid)
 			step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: "SYNC"}, cause)
-			k.workers.update(podUpdate{typ: syncSync, pod: pod, cause: step})
+			k.workers.updatePod(podUpdate{typ: syncSync, pod: pod, cause: step})
 		}
 	}
 }
 
-// withPastDeadline adds the pods past their deadline to those that are due: they are synced at each tick, also when they
-// have come to their end (getPodsToSync in pkg/kubelet/kubelet.go at v1.37.0).
-func (k *Kubelet) withPastDeadline(due []types.UID) []types.UID {
+// getPodsToSync returns the pods whose time in the work queue has passed, and the pods past their active deadline: these
+// are synced at every tick (getPodsToSync in pkg/kubelet/kubelet.go at v1.37.0).
+func (k *Kubelet) getPodsToSync() []types.UID {
+	due := k.workQueue.getWork(k.sim.Now())
 	for _, uid := range k.podManager.limited {
-		if !slices.Contains(due, uid) && k.pastDeadline(k.podManager.pods[uid]) {
+		if !slices.Contains(due, uid) && k.pastActiveDeadline(k.podManager.pods[uid]) {
 			due = append(due, uid)
 		}
 	}
@@ -264,62 +304,65 @@ func (k *Kubelet) withPastDeadline(due []types.UID) []types.UID {
 }
 
 // handleLiveness syncs a pod whose liveness probe has failed.
-func (k *Kubelet) handleLiveness(_ *sim.Proc, u results.Update) {
+func (k *Kubelet) handleLiveness(p *sim.Proc, u results.Update) {
 	if u.Result == results.Failure {
-		k.handleProbe(u, "liveness")
+		k.handleProbeSync(p, u, "liveness")
 	}
 }
 
 // handleReadiness stores the result of a readiness probe in the pod's status and syncs the pod.
-func (k *Kubelet) handleReadiness(_ *sim.Proc, u results.Update) {
-	k.status.SetContainerReadiness(u.PodUID, u.ContainerID, u.Result == results.Success, u.Cause)
-	k.handleProbe(u, "readiness")
+func (k *Kubelet) handleReadiness(p *sim.Proc, u results.Update) {
+	k.status.SetContainerReadiness(u.PodUID, u.ContainerID, u.Result == results.Success)
+	k.handleProbeSync(p, u, "readiness")
 }
 
 // handleStartup stores the result of a startup probe in the pod's status and syncs the pod.
-func (k *Kubelet) handleStartup(_ *sim.Proc, u results.Update) {
-	k.status.SetContainerStartup(u.PodUID, u.ContainerID, u.Result == results.Success, u.Cause)
-	k.handleProbe(u, "startup")
+func (k *Kubelet) handleStartup(p *sim.Proc, u results.Update) {
+	k.status.SetContainerStartup(u.PodUID, u.ContainerID, u.Result == results.Success)
+	k.handleProbeSync(p, u, "startup")
 }
 
-// handleHousekeeping cleans up, once the API server has sent the pods of the node.
+// handleHousekeeping cleans up after pods that are gone. It does nothing until the sync loop has handled the first
+// list of pods.
 func (k *Kubelet) handleHousekeeping(p *sim.Proc) {
 	if k.sourceReady {
 		k.handlePodCleanups(p)
 	}
 }
 
-// handleProbe syncs a pod whose probe result has changed.
-func (k *Kubelet) handleProbe(u results.Update, probe string) {
+// handleProbeSync syncs the pod of a probe result that has changed (function of that name in pkg/kubelet/kubelet.go
+// at v1.37.0).
+func (k *Kubelet) handleProbeSync(p *sim.Proc, u results.Update, probe string) {
 	if pod, ok := k.podManager.GetPodByUID(u.PodUID); ok {
-		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: u.Cause, Pod: podName(pod), Reason: probe, Message: u.Result.String()}, u.Cause)
-		k.workers.update(podUpdate{typ: syncSync, pod: pod, cause: step})
+		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: p.Cause(), Pod: podName(pod), Reason: probe, Message: u.Result.String()}, p.Cause())
+		k.workers.updatePod(podUpdate{typ: syncSync, pod: pod, cause: step})
 	}
 }
 
-// What is said of a pod that comes while the node is shut down
+// The status and event of a pod that arrives while the node shuts down
 // (pkg/kubelet/nodeshutdown/nodeshutdown_manager.go at v1.37.0).
 const (
 	notAdmittedReason = "NodeShutdown"
 	notAdmittedWhy    = "Pod was rejected as the node is shutting down."
 )
 
-// admit reports whether a new pod may run. The node takes none while it is shutting down; one that was rejected has failed
-// (HandlePodAdditions and rejectPod in pkg/kubelet/kubelet.go at v1.37.0).
-func (k *Kubelet) admit(pod *v1.Pod, cause int64) bool {
+// canAdmit reports whether a new pod may run. A node that shuts down rejects new pods, and a rejected pod fails
+// (HandlePodAdditions in pkg/kubelet/kubelet.go at v1.37.0).
+func (k *Kubelet) canAdmit(pod *v1.Pod, cause int64) bool {
 	w, known := k.workers.workers[pod.UID]
 	if known && w.terminating || status.IsTerminal(pod.Status.Phase) {
 		return true
 	}
 	if k.shuttingDown {
-		k.reject(pod, cause)
+		k.rejectPod(pod, cause)
 		return false
 	}
 	k.disk.admitted[pod.UID] = true
 	return true
 }
 
-func (k *Kubelet) reject(pod *v1.Pod, cause int64) {
+// rejectPod sets the status of a pod to Failed (function of that name in pkg/kubelet/kubelet.go at v1.37.0).
+func (k *Kubelet) rejectPod(pod *v1.Pod, cause int64) {
 	k.rejected = append(k.rejected, pod.UID)
 	k.podEvent(pod, v1.EventTypeWarning, notAdmittedReason, notAdmittedWhy, cause)
 	k.status.SetPodStatus(pod, &v1.PodStatus{
@@ -327,15 +370,15 @@ func (k *Kubelet) reject(pod *v1.Pod, cause int64) {
 	}, cause)
 }
 
-// passesOver reports whether changes of a pod do not matter as it was not admitted (HandlePodUpdates and HandlePodReconcile
-// in pkg/kubelet/kubelet.go at v1.37.0).
-func (k *Kubelet) passesOver(pod *v1.Pod) bool {
+// isNotAdmitted reports whether the kubelet ignores changes of a pod because it did not admit the pod
+// (HandlePodUpdates and HandlePodReconcile in pkg/kubelet/kubelet.go at v1.37.0).
+func (k *Kubelet) isNotAdmitted(pod *v1.Pod) bool {
 	return k.profile.UpdateNeedsAdmission && !k.disk.admitted[pod.UID]
 }
 
-// syncPod brings a pod towards what is wanted: status first, computed before probe workers exist the
-// first time, then the probe workers, then the containers (SyncPod in pkg/kubelet/kubelet.go at
-// v1.37.0).
+// syncPod moves a pod towards its specification: it computes and stores the status, adds the probe workers, and
+// then starts and stops containers. The first status of a pod is computed before its probe workers exist (SyncPod
+// in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) syncResult {
 	api, cause := k.generateAPIPodStatus(p, u, s, false)
 	s.ips = ipsOf(api)
@@ -348,20 +391,20 @@ func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) 
 	if !k.networkReady(u.pod, u.cause) {
 		return syncResult{err: true, network: true}
 	}
-	if !k.volumes.waitForMount(p, w, u.pod) {
+	if !k.volumes.waitForAttachAndMount(p, w, u.pod) {
 		return syncResult{err: true}
 	}
 	k.prober.AddPod(u.pod)
 	restarting := status.FindCondition(api, podutil.AllContainersRestarting)
-	did := k.syncContainers(p, u, s, restarting != nil && restarting.Status == v1.ConditionTrue)
+	did := k.syncPodContainers(p, u, s, restarting != nil && restarting.Status == v1.ConditionTrue)
 	if did.reset && !did.err {
-		k.workers.update(podUpdate{typ: syncUpdate, pod: u.pod, cause: u.cause}) // they are started without delay
+		k.workers.updatePod(podUpdate{typ: syncUpdate, pod: u.pod, cause: u.cause}) // the next sync starts the containers
 	}
 	return did
 }
 
-// networkReady reports whether a pod can have a network, and leaves an event if not. A pod in the node's network needs
-// none (SyncPod in kubelet.go at v1.37.0).
+// networkReady reports whether the network of a pod is ready, and records an event if it is not. Pods in the
+// network of the host are always ready (SyncPod in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) networkReady(pod *v1.Pod, cause int64) bool {
 	why := k.runtimeState.networkError
 	if why == "" || pod.Spec.HostNetwork {
@@ -371,6 +414,7 @@ func (k *Kubelet) networkReady(pod *v1.Pod, cause int64) bool {
 	return false
 }
 
+// ipsOf returns the IP addresses in a pod status.
 func ipsOf(s *v1.PodStatus) []string {
 	var ips []string
 	for _, ip := range s.PodIPs {
@@ -379,8 +423,9 @@ func ipsOf(s *v1.PodStatus) []string {
 	return ips
 }
 
-// syncTerminatingPod stops what runs of a pod and stores how it ended, and reports whether it could. Readiness is probed
-// until the containers are gone (SyncTerminatingPod in kubelet.go at v1.37.0).
+// syncTerminatingPod stops the containers of a pod and stores how they ended. It reports false if a container could
+// not be stopped or inspected. Readiness probes go on until the containers have stopped (SyncTerminatingPod in
+// pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) bool {
 	u.cause = w.cause
 	api, cause := k.generateAPIPodStatus(p, u, s, false)
@@ -394,7 +439,7 @@ func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *
 		return false
 	}
 	k.prober.RemovePod(u.pod)
-	stopped := k.inspectNow(p, u.pod.UID)
+	stopped := k.getPodStatusNow(p, u.pod.UID)
 	if stopped.err != nil {
 		return false
 	}
@@ -404,18 +449,21 @@ func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *
 	return true
 }
 
+// failedToKill records the event of a pod that could not be stopped.
 func (k *Kubelet) failedToKill(u podUpdate, err error) {
 	k.podEvent(u.pod, v1.EventTypeWarning, "FailedKillPod", fmt.Sprintf("error killing pod: %v", err), u.cause)
 }
 
-// orphanGrace is the grace period of a pod that the kubelet has no specification of.
+// orphanGrace is the grace period, in seconds, of a pod that only the runtime knows (SyncTerminatingRuntimePod in
+// pkg/kubelet/kubelet.go at v1.37.0).
 const orphanGrace = int64(1)
 
-// terminateOrphan ends what runs of such a pod, and forgets it. If that fails, the next housekeeping has it tried again
-// (SyncTerminatingRuntimePod in kubelet.go at v1.37.0).
-func (p *podWorkers) terminateOrphan(proc *sim.Proc, w *podWorker) bool {
+// syncTerminatingRuntimePod stops a pod that only the runtime knows, and removes its worker. If this fails, it
+// returns false and the next housekeeping tries again (SyncTerminatingRuntimePod in pkg/kubelet/kubelet.go at
+// v1.37.0).
+func (p *podWorkers) syncTerminatingRuntimePod(proc *sim.Proc, w *podWorker) bool {
 	grace := orphanGrace
-	u, _ := p.take(w)
+	u, _ := p.startPodSync(w)
 	if err := p.k.killPod(proc, u, *w.orphan, &grace); err != nil {
 		p.k.failedToKill(u, err)
 		return false
@@ -425,8 +473,8 @@ func (p *podWorkers) terminateOrphan(proc *sim.Proc, w *podWorker) bool {
 	return true
 }
 
-// syncTerminatedPod stores the last status of a pod that has no running container. The status manager
-// may get to the pod between the two (SyncTerminatedPod in kubelet.go at v1.37.0).
+// syncTerminatedPod stores the final status of a pod without running containers. The status manager can sync the
+// pod between the two writes (SyncTerminatedPod in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) syncTerminatedPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) {
 	u.cause = cmp.Or(w.cause, u.cause)
 	api, cause := k.generateAPIPodStatus(p, u, s, true)
@@ -437,8 +485,9 @@ func (k *Kubelet) syncTerminatedPod(p *sim.Proc, w *podWorker, u podUpdate, s *p
 	k.status.TerminatePod(u.pod, u.cause)
 }
 
-// onPodSandboxReady is a read and a write of the stored status that nothing keeps together: what is
-// stored in between is lost until the next sync (OnPodSandboxReady in kubelet.go at v1.37.0).
+// onPodSandboxReady sets the condition PodReadyToStartContainers in the stored status. It reads and writes the
+// status without a lock around both, so a status that is stored in between is lost until the next sync
+// (OnPodSandboxReady in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) onPodSandboxReady(p *sim.Proc, u podUpdate) {
 	stored, ok := k.status.GetPodStatus(u.pod.UID)
 	if !ok {
@@ -459,23 +508,25 @@ func (k *Kubelet) onPodSandboxReady(p *sim.Proc, u podUpdate) {
 	k.status.SetPodStatus(u.pod, s, u.cause)
 }
 
+// Checks of the container runtime.
 const (
-	// runtimeCheckPeriod is from one look at the runtime's status to the next, and runtimeThreshold how long it may
-	// not have been well (pkg/kubelet/kubelet.go at v1.37.0).
+	// runtimeCheckPeriod is the time between two checks. The runtime is unhealthy when the last check that found it
+	// ready is older than runtimeThreshold (pkg/kubelet/kubelet.go at v1.37.0).
 	runtimeCheckPeriod = 5 * time.Second
 	runtimeThreshold   = 30 * time.Second
-	// networkNotReady is what events and errors call it (pkg/kubelet/errors.go at v1.37.0).
+	// networkNotReady begins the messages of pods that wait for the network (pkg/kubelet/errors.go at v1.37.0).
 	networkNotReady = "network is not ready"
 )
 
-// startRuntimeCheck asks the runtime now and every five seconds how it is. Without an answer all is as it was before
-// (updateRuntimeUp in kubelet.go at v1.37.0). The call takes no time and so needs no process.
-func (k *Kubelet) startRuntimeCheck() {
+// updateRuntimeUp checks the status of the container runtime now and every five seconds. If the call fails, the
+// previous status stays (updateRuntimeUp in pkg/kubelet/kubelet.go at v1.37.0). The call takes no virtual time, so
+// a timer is enough.
+func (k *Kubelet) updateRuntimeUp() {
 	var timer *sim.Timer
 	check := func() {
 		op := k.runtime.Answer(fakeruntime.Call{Method: fakeruntime.Status})
 		if op.Err == nil {
-			k.runtimeState.take(k.sim.Now(), op.Conditions)
+			k.runtimeState.update(k.sim.Now(), op.Conditions)
 		}
 		k.runtime.Release(op)
 		k.sim.Set(timer, k.sim.Now()+runtimeCheckPeriod)
@@ -484,15 +535,15 @@ func (k *Kubelet) startRuntimeCheck() {
 	check()
 }
 
-// monotonic is the node's other clock, which steps do not change.
+// monotonic returns the time of the node's monotonic clock, which clock steps do not change.
 func (k *Kubelet) monotonic() time.Time { return k.wall(k.sim.Now()) }
 
-// since returns how long ago a time was that the runtime has told: by the wall clock, as such a time has no reading of
-// the other one. It is negative after the clock was set back.
+// since returns the time that has passed since a timestamp of the runtime. Runtime timestamps have no monotonic
+// reading, so the result follows the wall clock and is negative after the clock was set back.
 func (k *Kubelet) since(t time.Duration) time.Duration { return k.now().Sub(k.wall(t)) }
 
-// note writes an internal record about now, if those are kept, and returns its step, or else the step
-// that is to stand for it.
+// note writes an internal record about the present instant and returns its step. If the recorder does not keep
+// records of this kind, note returns the first of the other steps, or 0.
 func (k *Kubelet) note(r trace.Record, otherwise ...int64) int64 {
 	if k.trace.Wants(r.Kind) {
 		r.T = k.sim.Now()
@@ -504,12 +555,18 @@ func (k *Kubelet) note(r trace.Record, otherwise ...int64) int64 {
 	return 0
 }
 
-// ContainerEvent leaves an event about a container of a pod.
+// RecordContainerEvent records an event about a container of a pod, with the cause of the process.
+func (k *Kubelet) RecordContainerEvent(p *sim.Proc, pod *v1.Pod, container, eventType, reason, message string) {
+	k.event(pod, container, eventType, reason, message, p.Cause())
+}
+
+// ContainerEvent records an event about a container of a pod.
 func (k *Kubelet) ContainerEvent(pod *v1.Pod, container, eventType, reason, message string, cause int64) {
 	k.event(pod, container, eventType, reason, message, cause)
 }
 
-// event does the same, for a container or the whole pod, and returns the step of the record.
+// event records an event about a container, or about the whole pod if container is empty, and returns the step of
+// the record.
 func (k *Kubelet) event(pod *v1.Pod, container, eventType, reason, message string, cause int64) int64 {
 	return k.trace.Add(trace.Record{
 		T: k.sim.Now(), Kind: trace.Event, Cause: cause, Pod: pod.Namespace + "/" + pod.Name, Container: container,
@@ -517,11 +574,13 @@ func (k *Kubelet) event(pod *v1.Pod, container, eventType, reason, message strin
 	})
 }
 
+// podEvent records an event about a pod and returns the step of the record.
 func (k *Kubelet) podEvent(pod *v1.Pod, eventType, reason, message string, cause int64) int64 {
 	return k.event(pod, "", eventType, reason, message, cause)
 }
 
+// podName returns NAMESPACE/NAME of a pod.
 func podName(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
 
-// formatPod names a pod as messages do (pkg/kubelet/util/format/pod.go at v1.37.0).
+// formatPod returns the name of a pod as messages show it (pkg/kubelet/util/format/pod.go at v1.37.0).
 func formatPod(pod *v1.Pod) string { return fmt.Sprintf("%s_%s(%s)", pod.Name, pod.Namespace, pod.UID) }

@@ -36,7 +36,7 @@ func TestEffectiveGracePeriod(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			pod := &v1.Pod{}
 			pod.DeletionGracePeriodSeconds, pod.Spec.TerminationGracePeriodSeconds = c.deletion, c.spec
-			if got := effectiveGracePeriod(c.known, pod, c.asked); got != c.want {
+			if got := calculateEffectiveGracePeriod(c.known, pod, c.asked); got != c.want {
 				t.Errorf("got %d, want %d", got, c.want)
 			}
 		})
@@ -67,7 +67,7 @@ func TestGracePeriod(t *testing.T) {
 			pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Name: "other", LivenessProbe: probeWith(99)}, app}}}
 			pod.DeletionGracePeriodSeconds, pod.Spec.TerminationGracePeriodSeconds = c.deletion, c.spec
 			kill := containerKill{container: fakeruntime.Container{Name: "app"}, reason: c.reason}
-			if got := gracePeriod(pod, kill); got != c.want {
+			if got := terminationGracePeriod(pod, kill); got != c.want {
 				t.Errorf("got %d, want %d", got, c.want)
 			}
 		})
@@ -135,7 +135,7 @@ func TestPhaseOf(t *testing.T) {
 				states[c.states[i]](&statuses[len(statuses)-1])
 			}
 		}
-		if got := phaseOf(pod, &v1.PodStatus{ContainerStatuses: statuses}, c.terminal, false); got != c.want {
+		if got := getPhase(pod, &v1.PodStatus{ContainerStatuses: statuses}, c.terminal, false); got != c.want {
 			t.Errorf("%s, terminal %v, %q: %s, want %s", c.policy, c.terminal, c.states, got, c.want)
 		}
 	}
@@ -187,7 +187,7 @@ func TestPLEGEvents(t *testing.T) {
 		for _, typ := range c.want {
 			want = append(want, plegEvent{"uid", typ, "c"})
 		}
-		got := changes("uid", pod(c.from), pod(c.to))
+		got := computeEvents("uid", pod(c.from), pod(c.to))
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(plegEvent{})); diff != "" {
 			t.Errorf("from %q to %q (-want +got):\n%s", c.from, c.to, diff)
 		}
@@ -209,10 +209,10 @@ func TestPLEGEventOrder(t *testing.T) {
 		{"uid", containerDied, "c2"}, {"uid", containerRemoved, "c1"}, {"uid", containerDied, "s1"},
 		{"uid", containerStarted, "c3"}, {"uid", containerStarted, "s2"},
 	}
-	if diff := cmp.Diff(want, changes("uid", old, current), cmp.AllowUnexported(plegEvent{})); diff != "" {
+	if diff := cmp.Diff(want, computeEvents("uid", old, current), cmp.AllowUnexported(plegEvent{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := changes("uid", nil, nil); got != nil {
+	if got := computeEvents("uid", nil, nil); got != nil {
 		t.Errorf("of a pod that is in neither listing: %v", got)
 	}
 }

@@ -169,7 +169,7 @@ func TestPhaseOfInitContainers(t *testing.T) {
 		}
 		n := len(all) - 1
 		s := &v1.PodStatus{InitContainerStatuses: all[:n], ContainerStatuses: all[n:]}
-		if got := phaseOf(pod, s, c.end, c.initialized); got != c.want {
+		if got := getPhase(pod, s, c.end, c.initialized); got != c.want {
 			t.Errorf("%s, %s: %s: %s, want %s", c.policy, c.init, c.states, got, c.want)
 		}
 	}

@@ -13,32 +13,34 @@ import (
 	"probesim.dev/trace"
 )
 
-// Constants of pkg/kubelet/kubelet.go and pkg/kubelet/pleg/generic.go at v1.37.0.
+// Constants of the PLEG (pkg/kubelet/kubelet.go and pkg/kubelet/pleg/generic.go at v1.37.0).
 const (
-	relistPeriod    = time.Second     // from the end of a relist to the next
-	relistThreshold = 3 * time.Minute // without one the sync loop stands still
-	plegCapacity    = 1000            // events that wait for the sync loop; more are dropped
-	relistRequests  = 200             // requests that wait for the PLEG; more are dropped
+	relistPeriod    = time.Second     // from the end of a relist to the start of the next
+	relistThreshold = 3 * time.Minute // age of the last relist at which the sync loop pauses
+	plegCapacity    = 1000            // events that can wait for the sync loop; others are dropped
+	relistRequests  = 200             // requests that can wait for the PLEG; others are dropped
 )
 
-// plegEventType says what happened to a container or sandbox.
+// plegEventType says what happened to a container or sandbox (PodLifeCycleEventType in pkg/kubelet/pleg/pleg.go at
+// v1.37.0).
 type plegEventType string
 
 const (
 	containerStarted plegEventType = "ContainerStarted"
 	containerDied    plegEventType = "ContainerDied"
 	containerRemoved plegEventType = "ContainerRemoved"
-	containerChanged plegEventType = "ContainerChanged" // refreshes the cache and is not sent
-	plegPodSync      plegEventType = "PodSync"          // an inspection that had failed was made up for
+	containerChanged plegEventType = "ContainerChanged" // updates the cache only; the sync loop does not get it
+	plegPodSync      plegEventType = "PodSync"          // an inspection succeeded after a failed one
 )
 
+// plegEvent is a change that the PLEG reports to the sync loop.
 type plegEvent struct {
 	uid types.UID
 	typ plegEventType
-	id  string // of the container or sandbox
+	id  string // container or sandbox ID
 }
 
-// plegState is what the PLEG makes of the state of a container or sandbox.
+// plegState is the state of a container or sandbox from the point of view of the PLEG.
 type plegState string
 
 const (
@@ -48,19 +50,21 @@ const (
 	plegUnknown     plegState = "unknown"
 )
 
+// relistRequest asks for a relist of one pod.
 type relistRequest struct {
 	uid  types.UID
 	time time.Duration
 }
 
+// podRecord holds the last two lists of a pod.
 type podRecord struct {
 	old, current *runtimePod
-	reinspect    bool // the last inspection has failed
+	reinspect    bool // the last inspection failed
 }
 
-// pleg is the pod lifecycle event generator: it lists what the runtime has every second, and a pod's
-// part on demand, inspects the pods that have changed, refreshes the pod cache and tells the sync loop
-// (pkg/kubelet/pleg/generic.go at v1.37.0).
+// pleg is the pod lifecycle event generator. It lists the containers of the runtime every second, and those of a
+// single pod on request. It inspects the pods that changed, updates the pod cache, and sends events to the sync
+// loop (pkg/kubelet/pleg/generic.go at v1.37.0).
 type pleg struct {
 	k          *Kubelet
 	events     *sim.Chan[plegEvent]
@@ -69,7 +73,7 @@ type pleg struct {
 	timer      *sim.Timer
 	records    map[types.UID]*podRecord
 	relistTime time.Duration
-	generation uint64 // of the runtime; the records are at least as new
+	generation uint64 // of the runtime, which the records are at least as new as
 }
 
 func newPLEG(k *Kubelet) *pleg {
@@ -85,12 +89,12 @@ func newPLEG(k *Kubelet) *pleg {
 	return g
 }
 
-// healthy reports whether there was a relist lately.
+// healthy reports whether the last relist is at most three minutes old.
 func (g *pleg) healthy() bool {
 	return g.relistTime != never && g.k.sim.Now()-g.relistTime <= relistThreshold
 }
 
-// requestRelist asks for a relist of one pod.
+// requestRelist asks for a relist of one pod. The request is dropped if the queue is full.
 func (g *pleg) requestRelist(uid types.UID) {
 	if !g.k.profile.PLEGOnDemandRelist {
 		return
@@ -98,8 +102,8 @@ func (g *pleg) requestRelist(uid types.UID) {
 	g.requests.TrySend(relistRequest{uid, g.k.sim.Now()})
 }
 
-// run is the life of the PLEG's process. The timer of the global relist goes first, and starts anew when
-// the relist has ended.
+// run is the process of the PLEG. The timer of the global relist has priority over requests (workerLoopIteration in
+// pkg/kubelet/pleg/generic.go at v1.37.0).
 func (g *pleg) run(p *sim.Proc) {
 	g.k.sim.Set(g.timer, p.Now())
 	cases := []sim.Case{sim.On(g.tick, g.handleTick), sim.On(g.requests, g.handleRequest)}
@@ -112,25 +116,25 @@ func (g *pleg) run(p *sim.Proc) {
 	}
 }
 
-// handleTick makes a global relist and starts the timer of the next one.
+// handleTick makes a global relist. The timer of the next one starts when the relist has ended.
 func (g *pleg) handleTick(p *sim.Proc, _ struct{}) {
 	g.relist(p)
 	g.k.sim.Set(g.timer, p.Now()+relistPeriod)
 }
 
-// handleRequest relists one pod unless a relist since the request has covered it.
+// handleRequest relists one pod, unless a relist after the request has covered it.
 func (g *pleg) handleRequest(p *sim.Proc, r relistRequest) {
 	if r.time > g.relistTime {
 		g.relistPod(p, r.uid)
 	}
 }
 
-// relist looks at everything. Pods that have changed are inspected one after the other; each is
-// published as soon as it is done, the others when all are. Without a list nothing is known to be newer than before.
+// relist lists all pods and updates their records. If a list call fails, nothing changes (Relist in
+// pkg/kubelet/pleg/generic.go at v1.37.0).
 func (g *pleg) relist(p *sim.Proc) {
 	before := g.k.runtime.Generation()
-	if l, err := g.k.list(p, g.scope()); err == nil {
-		g.apply(p, l, before)
+	if l, err := g.k.getPods(p, g.scope()); err == nil {
+		g.updateRecords(p, l, before)
 	}
 }
 
@@ -142,8 +146,10 @@ func (g *pleg) scope() fakeruntime.Call {
 	return fakeruntime.Call{OnlyChanged: true, Since: g.generation, AndOthers: g.k.full}
 }
 
-// apply ends a relist that began when the runtime was at a generation.
-func (g *pleg) apply(p *sim.Proc, l listing, generation uint64) {
+// updateRecords takes in the list of a global relist that began at a generation of the runtime. It inspects the
+// changed pods one after the other, in any order, and publishes each as soon as it is inspected. The unchanged pods
+// are published last.
+func (g *pleg) updateRecords(p *sim.Proc, l listing, generation uint64) {
 	pods := l.pods()
 	for _, pod := range pods {
 		g.setCurrent(pod)
@@ -156,16 +162,16 @@ func (g *pleg) apply(p *sim.Proc, l listing, generation uint64) {
 	choose.Shuffle(g.k.sim, "relist", changed)
 	inspected := true
 	for _, pod := range pods {
-		inspected = g.reconcile(p, pod.uid, "global") && inspected
+		inspected = g.reconcilePodRecord(p, pod.uid, "global") && inspected
 	}
-	if inspected { // else the next relist has the same changes, and more
+	if inspected { // otherwise the next relist must see these changes again
 		g.generation = generation
 	}
-	g.k.cache.setTime(l.timestamp)
+	g.k.cache.updateTime(l.timestamp)
 }
 
-// setCurrent notes what was listed of a pod. One that changed between the two calls is in the second
-// only, and has the sandboxes that it had, also if its last container is gone.
+// setCurrent stores the new list of a pod. If the pod changed between the two list calls, only the second call
+// contains it, so its sandboxes are the previous ones.
 func (g *pleg) setCurrent(pod *runtimePod) {
 	r := g.record(pod.uid)
 	if r.old != nil && pod.later && !g.k.full {
@@ -177,7 +183,8 @@ func (g *pleg) setCurrent(pod *runtimePod) {
 	}
 }
 
-// withRemoved adds the pods that an earlier relist listed and this one did not, for a run without short cuts.
+// withRemoved adds the pods that an earlier relist listed and this one did not. Only runs with Options.FullLists
+// need it.
 func (g *pleg) withRemoved(pods []*runtimePod) []*runtimePod {
 	for _, uid := range slices.Sorted(maps.Keys(g.records)) {
 		if !slices.ContainsFunc(pods, func(p *runtimePod) bool { return p.uid == uid }) {
@@ -188,18 +195,19 @@ func (g *pleg) withRemoved(pods []*runtimePod) []*runtimePod {
 	return pods
 }
 
-// relistPod looks at one pod.
+// relistPod lists and updates one pod (function of that name in pkg/kubelet/pleg/generic.go at v1.37.0).
 func (g *pleg) relistPod(p *sim.Proc, uid types.UID) {
-	l, err := g.k.list(p, fakeruntime.Call{PodUID: string(uid)})
+	l, err := g.k.getPods(p, fakeruntime.Call{PodUID: string(uid)})
 	pods := l.pods()
 	if err != nil || len(pods) == 0 {
 		return
 	}
 	g.record(uid).current = pods[0]
-	g.reconcile(p, uid, "pod")
-	g.k.cache.setObserved(uid, pods[0].timestamp)
+	g.reconcilePodRecord(p, uid, "pod")
+	g.k.cache.setObservedTime(uid, pods[0].timestamp)
 }
 
+// record returns the record of a pod, a new one for an unknown pod.
 func (g *pleg) record(uid types.UID) *podRecord {
 	r, ok := g.records[uid]
 	if !ok {
@@ -209,12 +217,13 @@ func (g *pleg) record(uid types.UID) *podRecord {
 	return r
 }
 
-// reconcile inspects a pod if something about it has changed, refreshes the cache, which wakes the pod's
-// worker if it waits, and then sends the events, which has the sync loop call it. It reports false if the inspection fails:
-// then the worker gets the error, and the next relist tries again.
-func (g *pleg) reconcile(p *sim.Proc, uid types.UID, scope string) bool {
+// reconcilePodRecord inspects a pod if it has changed, updates the cache, and then sends the events. The cache
+// update wakes a pod worker that waits for it; the events make the sync loop call the worker. If the inspection
+// fails, the worker gets the error, reconcilePodRecord returns false, and the next relist tries again (function of
+// that name in pkg/kubelet/pleg/generic.go at v1.37.0).
+func (g *pleg) reconcilePodRecord(p *sim.Proc, uid types.UID, scope string) bool {
 	r := g.records[uid]
-	events, again := changes(uid, r.old, r.current), r.reinspect
+	events, again := computeEvents(uid, r.old, r.current), r.reinspect
 	r.reinspect = false
 	if len(events) == 0 && !again {
 		return true
@@ -223,8 +232,8 @@ func (g *pleg) reconcile(p *sim.Proc, uid types.UID, scope string) bool {
 		g.k.cache.delete(uid)
 		delete(g.records, uid)
 	} else {
-		status := g.inspect(p, uid, r.current)
-		g.keepIPs(uid, status)
+		status := g.updateCache(p, uid, r.current)
+		g.keepPodIPs(uid, status)
 		g.k.cache.set(uid, status, status.timestamp)
 		if status.err != nil {
 			r.reinspect = true
@@ -245,15 +254,18 @@ func (g *pleg) reconcile(p *sim.Proc, uid types.UID, scope string) bool {
 	return true
 }
 
-func (g *pleg) inspect(p *sim.Proc, uid types.UID, listed *runtimePod) *podStatus {
+// updateCache inspects a pod for the cache. Up to 1.35, an inspection lists the pod again (updateCache in
+// pkg/kubelet/pleg/generic.go at v1.37.0 and v1.34.4).
+func (g *pleg) updateCache(p *sim.Proc, uid types.UID, listed *runtimePod) *podStatus {
 	if g.k.profile.InspectUsesListing {
-		return g.k.inspect(p, listed)
+		return g.k.getPodStatus(p, listed)
 	}
-	return g.k.inspectListing(p, uid)
+	return g.k.listAndInspect(p, uid)
 }
 
-// keepIPs lets a pod whose sandbox is gone keep the address it had.
-func (g *pleg) keepIPs(uid types.UID, s *podStatus) {
+// keepPodIPs keeps the IP addresses of a pod whose sandboxes have stopped (getPodIPs in pkg/kubelet/pleg/generic.go
+// at v1.37.0).
+func (g *pleg) keepPodIPs(uid types.UID, s *podStatus) {
 	for i := range s.sandboxes {
 		if s.sandboxes[i].Ready {
 			return
@@ -264,23 +276,25 @@ func (g *pleg) keepIPs(uid types.UID, s *podStatus) {
 	}
 }
 
-// changes returns the events that lead from one listing of a pod to the next: for the containers and
-// then the sandboxes of the old, then those that are new.
-func changes(uid types.UID, old, current *runtimePod) []plegEvent {
+// computeEvents returns the events between two lists of a pod: first those of the containers and sandboxes in the
+// old list, then those of the new ones (Relist and computeEvents in pkg/kubelet/pleg/generic.go at v1.37.0).
+func computeEvents(uid types.UID, old, current *runtimePod) []plegEvent {
 	var events []plegEvent
 	seen := map[string]bool{}
 	for _, pod := range []*runtimePod{old, current} {
 		for _, id := range pod.ids() {
 			if !seen[id] {
 				seen[id] = true
-				events = appendChange(events, uid, id, old.state(id), current.state(id))
+				events = generateEvents(events, uid, id, old.state(id), current.state(id))
 			}
 		}
 	}
 	return events
 }
 
-func appendChange(events []plegEvent, uid types.UID, id string, from, to plegState) []plegEvent {
+// generateEvents appends the events of a container or sandbox whose state changed (function of that name in
+// pkg/kubelet/pleg/generic.go at v1.37.0).
+func generateEvents(events []plegEvent, uid types.UID, id string, from, to plegState) []plegEvent {
 	switch {
 	case from == to:
 	case to == plegRunning:

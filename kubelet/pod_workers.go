@@ -19,12 +19,12 @@ import (
 const (
 	backOffPeriod   = 10 * time.Second
 	transientPeriod = time.Second // while the network is not ready
-	jitterFactor    = 0.5         // requeues are up to this part late
+	jitterFactor    = 0.5         // requeues are late by up to this fraction
 
-	requeueJitter choose.JitterSource = "requeue of pod " // drawn by the pod
+	requeueJitter choose.JitterSource = "requeue of pod " // one for each pod
 )
 
-// updateType says why a pod is handed to its worker.
+// updateType says why a pod is handed to its worker (SyncPodType in pkg/kubelet/types/pod_update.go at v1.37.0).
 type updateType string
 
 const (
@@ -34,7 +34,7 @@ const (
 	syncKill   updateType = "kill"
 )
 
-// workType is what a worker does with its pod.
+// workType is the phase that a pod worker is in (PodWorkerState in pkg/kubelet/pod_workers.go at v1.37.0).
 type workType string
 
 const (
@@ -43,46 +43,48 @@ const (
 	workTerminated  workType = "terminated"
 )
 
-// mark writes into the status of a pod that begins to terminate why it does.
+// mark writes the reason for a termination into the status of the pod (PodStatusFunc in pkg/kubelet/pod_workers.go
+// at v1.37.0).
 type mark func(*v1.Pod, *v1.PodStatus)
 
-// podUpdate is what a worker is asked to do next.
+// podUpdate tells a pod worker what to do (UpdatePodOptions in pkg/kubelet/pod_workers.go at v1.37.0).
 type podUpdate struct {
 	typ   updateType
 	pod   *v1.Pod
-	grace *int64 // seconds to terminate in; set once the pod is terminating
-	evict bool   // of a kill: for want of memory
-	mark  mark   // of a kill: what the status is to say; nil if nothing
-	cause int64  // step of the trace record that led to it
+	grace *int64 // grace period in seconds; set once the pod terminates
+	evict bool   // the pod is evicted
+	mark  mark   // writes the reason of a kill into the status; may be nil
+	cause int64  // step of the trace record that caused the update
 }
 
-// podWorker is what is known of a pod's way from its first sync to its end, and the process that syncs it
-// (podSyncStatus in pkg/kubelet/pod_workers.go at v1.37.0).
+// podWorker is the state of a pod from its first sync to its end, and the process that syncs it (podSyncStatus in
+// pkg/kubelet/pod_workers.go at v1.37.0).
 type podWorker struct {
 	uid    types.UID
 	name   string      // namespace/name
-	orphan *runtimePod // what the runtime has of a pod that the kubelet knows nothing else of
+	orphan *runtimePod // the pod in the runtime, if only the runtime knows the pod
 	wake   *sim.Chan[struct{}]
-	closed bool // the process is to end
+	closed bool // tells the process to end
 
-	canceled bool       // the context of its syncs was canceled: the pod was asked to terminate, or to be quicker
-	mounting *sim.Proc  // waits for volumes
-	pending  *podUpdate // the newest update; those before it are not synced
-	active   *podUpdate // the last one that the process took
+	canceled bool       // the context of the syncs is canceled
+	mounting *sim.Proc  // the process while it waits for volumes
+	pending  *podUpdate // the newest update, which replaces older ones
+	active   *podUpdate // the update that the process works on or worked on last
 
-	started     bool
-	terminating bool        // it has been asked to terminate
-	terminated  bool        // none of its containers runs
-	finished    bool        // nothing is left to do
-	deleted     bool        // it was deleted from the API
-	evicted     bool        // it terminates because it was evicted
-	evictedToo  bool        // it was evicted, if only when it terminated already
-	mark        mark        // what its next status as a terminating pod is to say
-	killers     []*sim.Proc // wait until none of its containers runs
-	gracePeriod int64
-	cause       int64 // step of the trace record that has it terminate
+	started            bool
+	terminating        bool        // termination was requested
+	terminated         bool        // no container runs any more
+	finished           bool        // the worker has nothing left to do
+	deleted            bool        // the pod was deleted in the API
+	evicted            bool        // an eviction started the termination
+	evictedToo         bool        // the pod was evicted, possibly after the termination had started
+	mark               mark        // writes the reason of the termination into the next status
+	terminationWaiters []*sim.Proc // processes that wait until the pod has terminated
+	gracePeriod        int64
+	cause              int64 // step of the trace record that caused the termination
 }
 
+// work returns the phase of the worker (WorkType in pkg/kubelet/pod_workers.go at v1.37.0).
 func (w *podWorker) work() workType {
 	switch {
 	case w.terminated:
@@ -97,7 +99,7 @@ func (w *podWorker) work() workType {
 type podWorkers struct {
 	k       *Kubelet
 	workers map[types.UID]*podWorker
-	order   []types.UID // of workers, oldest first
+	order   []types.UID // UIDs of the workers, oldest first
 	synced  bool        // housekeeping has run once
 }
 
@@ -105,7 +107,8 @@ func newPodWorkers(k *Kubelet) *podWorkers {
 	return &podWorkers{k: k, workers: map[types.UID]*podWorker{}}
 }
 
-// couldHaveRunningContainers reports whether a container of the pod may run.
+// couldHaveRunningContainers reports whether containers of the pod may be running. It is true for unknown pods
+// until the first housekeeping.
 func (p *podWorkers) couldHaveRunningContainers(uid types.UID) bool {
 	if w, ok := p.workers[uid]; ok {
 		return !w.terminated
@@ -113,8 +116,8 @@ func (p *podWorkers) couldHaveRunningContainers(uid types.UID) bool {
 	return !p.synced
 }
 
-// shouldContentBeRemoved reports whether the pod is evicted, or deleted and has come to its end, so that what is
-// left of its containers can go.
+// shouldContentBeRemoved reports whether all dead containers of the pod can be removed: the pod was evicted, or it
+// was deleted and has terminated (ShouldPodContentBeRemoved in pkg/kubelet/pod_workers.go at v1.37.0).
 func (p *podWorkers) shouldContentBeRemoved(uid types.UID) bool {
 	if w, ok := p.workers[uid]; ok {
 		return w.evicted || w.deleted && w.terminated
@@ -122,9 +125,10 @@ func (p *podWorkers) shouldContentBeRemoved(uid types.UID) bool {
 	return p.synced
 }
 
-// update hands an update to the pod's worker and makes the worker if there is none. Once a pod is
-// terminating every update is a kill, and the grace period can only become shorter.
-func (p *podWorkers) update(u podUpdate) {
+// updatePod hands an update to the worker of the pod, and starts a worker if there is none. Once a pod terminates,
+// every update is a kill, and the grace period can only become shorter (UpdatePod in pkg/kubelet/pod_workers.go at
+// v1.37.0).
+func (p *podWorkers) updatePod(u podUpdate) {
 	w, known := p.workers[u.pod.UID]
 	if !known {
 		w = p.newWorker(u.pod)
@@ -147,7 +151,7 @@ func (p *podWorkers) update(u podUpdate) {
 	}
 	shortened := false
 	if w.terminating && !w.terminated {
-		grace := effectiveGracePeriod(w.gracePeriod, u.pod, u.grace)
+		grace := calculateEffectiveGracePeriod(w.gracePeriod, u.pod, u.grace)
 		shortened = w.gracePeriod != 0 && w.gracePeriod != grace
 		w.gracePeriod, u.grace = grace, &grace
 	}
@@ -159,9 +163,9 @@ func (p *podWorkers) update(u podUpdate) {
 	}
 }
 
-// cancel cancels the context of the pod's syncs, in which a worker waits for volumes. Probe workers that were
-// made in it may have it too. A pod that has come to its end by itself is not asked to terminate: it keeps its context until
-// somebody shortens its grace period (UpdatePod and completeSync in pod_workers.go at v1.37.0).
+// cancel cancels the context of the pod's syncs. A worker that waits for volumes stops waiting. In some versions,
+// probes that run in this context are canceled too. The context of a pod that terminates by itself is canceled only
+// when its grace period becomes shorter (UpdatePod and completeSync in pkg/kubelet/pod_workers.go at v1.37.0).
 func (p *podWorkers) cancel(w *podWorker) {
 	w.canceled = true
 	w.stopMounting()
@@ -170,20 +174,21 @@ func (p *podWorkers) cancel(w *podWorker) {
 	}
 }
 
-// canceled reports whether the context of the pod's syncs was canceled.
+// canceled reports whether the context of the pod's syncs is canceled.
 func (p *podWorkers) canceled(uid types.UID) bool {
 	w, ok := p.workers[uid]
 	return ok && w.canceled
 }
 
-// startWorker starts the worker's process if that has not been done.
+// startWorker starts the process of a worker, if it does not run yet.
 func (p *podWorkers) startWorker(w *podWorker) {
 	if w.wake == nil {
 		w.wake = sim.NewChan[struct{}](p.k.sim, "updates of pod "+w.name, 1)
-		p.k.sim.Go("pod worker "+w.name, func(proc *sim.Proc) { p.loop(proc, w) })
+		p.k.sim.Go("pod worker "+w.name, func(proc *sim.Proc) { p.podWorkerLoop(proc, w) })
 	}
 }
 
+// newWorker adds a worker for a pod, without a process.
 func (p *podWorkers) newWorker(pod *v1.Pod) *podWorker {
 	w := &podWorker{uid: pod.UID, name: pod.Namespace + "/" + pod.Name}
 	p.workers[w.uid] = w
@@ -191,10 +196,10 @@ func (p *podWorkers) newWorker(pod *v1.Pod) *podWorker {
 	return w
 }
 
-// effectiveGracePeriod returns the shortest of what was known and what the API server or the kubelet
-// ask for, else the pod's own; at least one second (calculateEffectiveGracePeriod in pod_workers.go
-// at v1.37.0).
-func effectiveGracePeriod(known int64, pod *v1.Pod, asked *int64) int64 {
+// calculateEffectiveGracePeriod returns the grace period of a terminating pod in seconds, at least 1: the shortest
+// of the known one, the one of the deletion and the one that the kubelet asks for, otherwise the pod's own
+// (function of that name in pkg/kubelet/pod_workers.go at v1.37.0).
+func calculateEffectiveGracePeriod(known int64, pod *v1.Pod, asked *int64) int64 {
 	grace, overridden := known, false
 	for _, override := range []*int64{pod.DeletionGracePeriodSeconds, asked} {
 		if override != nil && (grace == 0 || *override < grace) {
@@ -207,8 +212,9 @@ func effectiveGracePeriod(known int64, pod *v1.Pod, asked *int64) int64 {
 	return max(grace, 1)
 }
 
-// requeueLast has the worker sync once more with what it had last, unless an update waits.
-func (p *podWorkers) requeueLast(w *podWorker) {
+// requeueLastPodUpdate makes the worker sync with its last update again, unless a newer update waits (function of
+// that name in pkg/kubelet/pod_workers.go at v1.37.0).
+func (p *podWorkers) requeueLastPodUpdate(w *podWorker) {
 	if w.pending != nil || w.active == nil {
 		return
 	}
@@ -217,33 +223,35 @@ func (p *podWorkers) requeueLast(w *podWorker) {
 	w.wake.TrySend(struct{}{})
 }
 
-// syncKnownPods forgets the workers of pods that are not desired any more and have finished. A worker of such a pod that
-// has not finished terminates it (SyncKnownPods in pod_workers.go at v1.37.0).
+// syncKnownPods removes the workers of pods that are no longer desired and have finished. Workers of such pods that
+// have not finished terminate them (SyncKnownPods in pkg/kubelet/pod_workers.go at v1.37.0).
 func (p *podWorkers) syncKnownPods(desired func(types.UID) bool) {
 	p.synced = true
 	kept := p.order[:0]
 	for _, uid := range p.order {
-		if desired(uid) || !p.removeTerminated(p.workers[uid]) {
+		if desired(uid) || !p.removeTerminatedWorker(p.workers[uid]) {
 			kept = append(kept, uid)
 		}
 	}
 	p.order = kept
 }
 
-// forget is told that a worker has ended, or will before it does anything.
+// forget removes a worker whose process has ended or is about to end.
 func (p *podWorkers) forget(w *podWorker) {
 	delete(p.workers, w.uid)
 }
 
-func (p *podWorkers) removeTerminated(w *podWorker) bool {
+// removeTerminatedWorker removes the worker of a pod that is no longer desired, or makes it terminate the pod. It
+// reports whether the worker is gone (function of that name in pkg/kubelet/pod_workers.go at v1.37.0).
+func (p *podWorkers) removeTerminatedWorker(w *podWorker) bool {
 	if !w.finished {
 		w.deleted = true
 		if w.started {
 			if !w.terminating {
 				w.terminating, w.cause = true, w.active.cause
-				w.gracePeriod = effectiveGracePeriod(w.gracePeriod, w.active.pod, nil)
+				w.gracePeriod = calculateEffectiveGracePeriod(w.gracePeriod, w.active.pod, nil)
 			}
-			p.requeueLast(w)
+			p.requeueLastPodUpdate(w)
 			return false
 		}
 		w.closed = true
@@ -253,15 +261,15 @@ func (p *podWorkers) removeTerminated(w *podWorker) bool {
 	return true
 }
 
-// couldBeProbed reports whether a container of the pod may run as far as its worker knows.
+// couldBeProbed reports whether the pod has a worker and may have running containers.
 func (p *podWorkers) couldBeProbed(uid types.UID) bool {
 	w, ok := p.workers[uid]
 	return ok && !w.terminated
 }
 
-// terminate has a worker of its own end a pod that only the runtime knows.
-func (p *podWorkers) terminate(r *runtimePod) {
-	pod := r.apiPod()
+// terminateRuntimePod starts a worker that terminates a pod that only the runtime knows.
+func (p *podWorkers) terminateRuntimePod(r *runtimePod) {
+	pod := r.toAPIPod()
 	w := p.newWorker(pod)
 	w.orphan, w.deleted, w.terminating = r, true, true
 	w.pending = &podUpdate{typ: syncKill, pod: pod, cause: p.k.started}
@@ -269,9 +277,10 @@ func (p *podWorkers) terminate(r *runtimePod) {
 	w.wake.TrySend(struct{}{})
 }
 
-// loop is the life of a pod worker's process: wait for an update, then for a status from the PLEG that
-// is newer than the end of the last sync, then sync, terminate or clean up.
-func (p *podWorkers) loop(proc *sim.Proc, w *podWorker) {
+// podWorkerLoop is the process of a pod worker. It waits for an update, then for a pod status that the PLEG has
+// taken after the last sync, and then syncs, terminates or cleans up the pod (podWorkerLoop in
+// pkg/kubelet/pod_workers.go at v1.37.0).
+func (p *podWorkers) podWorkerLoop(proc *sim.Proc, w *podWorker) {
 	lastSync := never
 	for {
 		w.wake.Recv(proc)
@@ -282,20 +291,20 @@ func (p *podWorkers) loop(proc *sim.Proc, w *podWorker) {
 			continue
 		}
 		if w.orphan != nil {
-			if p.terminateOrphan(proc, w) {
+			if p.syncTerminatingRuntimePod(proc, w) {
 				return
 			}
 			continue
 		}
-		u, work := p.take(w)
+		u, work := p.startPodSync(w)
 		podStatus := p.k.cache.getNewerThan(proc, w.uid, lastSync)
 		u.cause = p.k.note(trace.Record{Kind: trace.PodSync, Cause: u.cause, Pod: w.name, Reason: string(work)}, u.cause)
 		did := syncResult{err: podStatus.err != nil}
 		if did.err {
 			p.k.podEvent(u.pod, v1.EventTypeWarning, "FailedSync", fmt.Sprintf("error determining status: %v", podStatus.err), u.cause)
 		} else {
-			did = p.sync(proc, w, u, work, podStatus)
-			// The relist that is asked for next takes its time stamp after this one.
+			did = p.syncWork(proc, w, u, work, podStatus)
+			// The timestamp of the relist that this sync requests must be newer.
 			lastSync = proc.Now() - time.Nanosecond
 		}
 		if did.relist {
@@ -306,12 +315,13 @@ func (p *podWorkers) loop(proc *sim.Proc, w *podWorker) {
 			w.finished = true
 			return
 		}
-		p.complete(proc, w, work, did)
+		p.completeWork(proc, w, work, did)
 	}
 }
 
-// take moves the pending update to the active one.
-func (p *podWorkers) take(w *podWorker) (podUpdate, workType) {
+// startPodSync makes the pending update the active one and returns it (function of that name in
+// pkg/kubelet/pod_workers.go at v1.37.0).
+func (p *podWorkers) startPodSync(w *podWorker) (podUpdate, workType) {
 	u := *w.pending
 	w.pending = nil
 	w.wake.TryRecv()
@@ -324,17 +334,18 @@ func (p *podWorkers) take(w *podWorker) (podUpdate, workType) {
 	return u, w.work()
 }
 
-// syncResult is what came of a sync.
+// syncResult is the outcome of a sync.
 type syncResult struct {
-	terminal bool           // the pod has come to its end by itself
-	relist   bool           // containers were touched: the pod is to be relisted at once
-	reset    bool           // containers were removed so that all of them start anew
-	err      bool           // something could not be done
-	expires  *time.Duration // when the back-off ends that was in the way, if one was, by the wall clock
-	network  bool           // because there is no network
+	terminal bool           // the pod has reached a terminal phase
+	relist   bool           // containers changed, so the pod needs a relist
+	reset    bool           // containers were removed for an in-place restart
+	err      bool           // the sync failed
+	expires  *time.Duration // earliest end of a back-off, in wall-clock time; nil for none
+	network  bool           // the sync failed because the network is not ready
 }
 
-func (p *podWorkers) sync(proc *sim.Proc, w *podWorker, u podUpdate, work workType, s *podStatus) syncResult {
+// syncWork calls the sync function of the worker's phase.
+func (p *podWorkers) syncWork(proc *sim.Proc, w *podWorker, u podUpdate, work workType, s *podStatus) syncResult {
 	switch work {
 	case workTerminated:
 		p.k.syncTerminatedPod(proc, w, u, s)
@@ -346,21 +357,21 @@ func (p *podWorkers) sync(proc *sim.Proc, w *podWorker, u podUpdate, work workTy
 	return syncResult{}
 }
 
-// complete moves the pod on to its next state, requeues it, and has a pending update synced right away
-// (completeWork in pod_workers.go at v1.37.0).
-func (p *podWorkers) complete(proc *sim.Proc, w *podWorker, work workType, did syncResult) {
+// completeWork moves the worker to its next phase and queues the next sync. An update that waits is synced
+// immediately (completeWork in pkg/kubelet/pod_workers.go at v1.37.0).
+func (p *podWorkers) completeWork(proc *sim.Proc, w *podWorker, work workType, did syncResult) {
 	delay := time.Duration(0)
 	switch {
 	case work == workTerminating && !did.err:
 		w.terminated, w.mark = true, nil
 		p.k.volumes.unmount(w.active.pod)
-		w.tellKillers()
-		p.requeueLast(w)
+		w.notifyTerminated()
+		p.requeueLastPodUpdate(w)
 	case did.terminal:
 		w.terminating = true
-		p.requeueLast(w)
+		p.requeueLastPodUpdate(w)
 	default:
-		delay = p.jitter(w, p.untilRequeue(did))
+		delay = p.jitter(w, p.requeueDelay(did))
 	}
 	p.k.workQueue.enqueue(w.uid, proc.Now()+delay)
 	if w.pending != nil {
@@ -368,8 +379,8 @@ func (p *podWorkers) complete(proc *sim.Proc, w *podWorker, work workType, did s
 	}
 }
 
-// untilRequeue returns after which time the pod is synced even if nothing happens.
-func (p *podWorkers) untilRequeue(did syncResult) time.Duration {
+// requeueDelay returns the time until the next sync of a pod without updates, before jitter.
+func (p *podWorkers) requeueDelay(did syncResult) time.Duration {
 	resync := cmp.Or(p.k.settings.SyncFrequency, syncFrequency)
 	switch {
 	case !did.err:
@@ -377,23 +388,24 @@ func (p *podWorkers) untilRequeue(did syncResult) time.Duration {
 	case did.network:
 		return transientPeriod
 	case did.expires != nil && p.k.profile.RequeueAtBackOffExpiry:
-		// The pod workers' clock runs a nanosecond behind: see loop.
+		// The clock of the pod workers runs a nanosecond behind; see podWorkerLoop.
 		return min(max(time.Nanosecond-p.k.since(*did.expires), 0), resync)
 	}
 	return backOffPeriod
 }
 
+// jitter lengthens the delay of a requeue by up to a half.
 func (p *podWorkers) jitter(w *podWorker, d time.Duration) time.Duration {
 	return d + time.Duration(p.k.sim.Fraction(requeueJitter, w.name)*jitterFactor*float64(d))
 }
 
-// Of killPodNow in pkg/kubelet/pod_workers.go at v1.37.0.
+// The timeout of killPodNow (pkg/kubelet/pod_workers.go at v1.37.0).
 const (
 	minKillTimeout     = int64(10) // seconds
 	killTimeoutMessage = "Container runtime did not kill the pod within specified grace period."
 )
 
-// podKill is what the kubelet itself wants of a pod that is to end.
+// podKill describes a pod that the kubelet itself terminates.
 type podKill struct {
 	pod   *v1.Pod
 	grace int64 // seconds
@@ -402,10 +414,11 @@ type podKill struct {
 	cause int64
 }
 
-// killPodNow has a pod end, and then, or when it takes too long, which leaves an event, calls done. The name is that of
-// who kills it.
+// killPodNow terminates a pod. It calls done when the containers have stopped, or after 1.5 times the grace period,
+// which also records an event. The name says which part of the kubelet kills the pod (killPodNow in
+// pkg/kubelet/pod_workers.go at v1.37.0).
 func (k *Kubelet) killPodNow(name string, kill podKill, done func(*sim.Proc)) {
-	k.workers.update(podUpdate{typ: syncKill, pod: kill.pod, grace: &kill.grace, evict: kill.evict, mark: kill.mark, cause: kill.cause})
+	k.workers.updatePod(podUpdate{typ: syncKill, pod: kill.pod, grace: &kill.grace, evict: kill.evict, mark: kill.mark, cause: kill.cause})
 	timeout := max(kill.grace+kill.grace/2, minKillTimeout)
 	k.sim.Go(name+" of pod "+podName(kill.pod), func(p *sim.Proc) {
 		if w, ok := k.workers.workers[kill.pod.UID]; ok && !w.waitUntilTerminated(p, afterSeconds(p.Now(), timeout)) {
@@ -415,25 +428,27 @@ func (k *Kubelet) killPodNow(name string, kill podKill, done func(*sim.Proc)) {
 	})
 }
 
-// waitUntilTerminated waits until none of the pod's containers runs, and reports whether that was so before the deadline.
+// waitUntilTerminated waits until no container of the pod runs, and reports whether that happened before the
+// deadline.
 func (w *podWorker) waitUntilTerminated(p *sim.Proc, deadline time.Duration) bool {
 	if w.terminated {
 		return true
 	}
-	w.killers = append(w.killers, p)
+	w.terminationWaiters = append(w.terminationWaiters, p)
 	p.WakeAt(deadline)
 	p.Park()
-	w.killers = slices.DeleteFunc(w.killers, func(k *sim.Proc) bool { return k == p })
+	w.terminationWaiters = slices.DeleteFunc(w.terminationWaiters, func(k *sim.Proc) bool { return k == p })
 	return w.terminated
 }
 
-// tellKillers wakes those who wait until the pod has terminated.
-func (w *podWorker) tellKillers() {
-	for _, p := range w.killers {
+// notifyTerminated wakes the processes that wait until the pod has terminated.
+func (w *podWorker) notifyTerminated() {
+	for _, p := range w.terminationWaiters {
 		p.Interrupt()
 	}
 }
 
+// priorityOf returns the priority of a pod, 0 if it has none.
 func priorityOf(pod *v1.Pod) int32 {
 	if pod.Spec.Priority == nil {
 		return 0
@@ -441,8 +456,8 @@ func priorityOf(pod *v1.Pod) int32 {
 	return *pod.Spec.Priority
 }
 
-// setDisrupted says in the status of a pod why the kubelet ends it.
-func setDisrupted(pod *v1.Pod, s *v1.PodStatus, reason, message string) {
+// setDisruptionTarget adds the condition DisruptionTarget to a pod that the kubelet terminates.
+func setDisruptionTarget(pod *v1.Pod, s *v1.PodStatus, reason, message string) {
 	s.Reason, s.Message = reason, message
 	status.SetCondition(s, v1.PodCondition{
 		Type: v1.DisruptionTarget, ObservedGeneration: pod.Generation, Status: v1.ConditionTrue,

@@ -4,13 +4,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// startKey is a container of a pod.
-type startKey struct {
+// containerKey identifies a container of a pod.
+type containerKey struct {
 	uid  types.UID
 	name string
 }
 
-// startReason is why a container could not be started, with the step of the record that says so.
+// startReason says why a container could not be started (reasonItem in pkg/kubelet/reason_cache.go at v1.37.0).
 type startReason struct {
 	reason, message string
 	step            int64

@@ -11,49 +11,47 @@ import (
 	"probesim.dev/sim"
 )
 
-// Runtime is the container runtime, as the kubelet calls it.
+// Runtime is the container runtime, as the kubelet sees it.
 type Runtime interface {
 	// Call makes a call and waits until it returns.
 	Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op
-	// Release hands back what Call returned once nobody looks at it any more. The slices in it stay valid.
+	// Release returns a result of Call for reuse. The slices in the result stay valid.
 	Release(op *fakeruntime.Op)
 	// Answer returns the answer of a list or status call that ends now.
 	Answer(c fakeruntime.Call) *fakeruntime.Op
-	// PodDelay draws a latency that has to do with a pod.
+	// PodDelay draws a latency of a pod.
 	PodDelay(kind fakeruntime.DelayKind, pod *v1.Pod) time.Duration
-	// CancelProbes ends the calls that run commands for probes of a pod.
+	// CancelProbes ends the commands of a pod's exec probes.
 	CancelProbes(podUID string)
-	// Down reports whether calls fail.
-	Down() bool
-	// Generation changes whenever a sandbox or container does.
+	// Generation returns a number that grows with each change of a sandbox or container.
 	Generation() uint64
-	// NextAttempt returns the attempt after those that the logs of a container tell of.
+	// NextAttempt returns the attempt after the last one for which a container has logs.
 	NextAttempt(podUID, container string) int
-	// Instance returns the instance that a container is.
+	// Instance returns the instance number of a container.
 	Instance(containerID string) int
-	// Step returns the step of the last record about a container, LastStep of that about those of a name.
+	// Step returns the step of the last record about a container; LastStep covers all instances of a name.
 	Step(containerID string) int64
 	LastStep(podUID, container string) int64
-	// EventInstance returns the instance that an event about a container belongs to.
+	// EventInstance returns the instance number of an event about a container.
 	EventInstance(podUID, container, reason string) int
 }
 
-// runtimePod is a pod as the runtime lists it. Lists are newest first.
+// runtimePod is a pod in a list of the runtime. Its containers and sandboxes are in the order newest first.
 type runtimePod struct {
 	uid        types.UID
 	containers []fakeruntime.Container
 	sandboxes  []fakeruntime.Sandbox
-	timestamp  time.Duration // when the listing began
-	later      bool          // it has changed since its sandboxes were listed, and not before
+	timestamp  time.Duration // time before the list calls
+	later      bool          // the pod first changed after its sandboxes were listed
 }
 
-// podStatus is what the runtime says of a pod's sandboxes and containers, newest first.
+// podStatus is the status of a pod's sandboxes and containers in the runtime, newest first.
 type podStatus struct {
 	sandboxes  []fakeruntime.Sandbox
 	containers []fakeruntime.Container
 	ips        []string
 	timestamp  time.Duration
-	err        error // of a runtime that could not be asked; nothing else is known then
+	err        error // error of a call; the other fields are empty then
 }
 
 // find returns the newest container of that name, or nil.
@@ -66,8 +64,8 @@ func (s *podStatus) find(name string) *fakeruntime.Container {
 	return nil
 }
 
-// active returns the containers of the sandbox that is in use, newest first; none if it is not ready (GetPodStatus
-// in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+// active returns the containers of the current sandbox, newest first. There are none if the sandbox is not ready
+// (GetPodStatus in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (s *podStatus) active() []fakeruntime.Container {
 	if sandboxChange(s) != "" {
 		return nil
@@ -79,14 +77,15 @@ func (s *podStatus) active() []fakeruntime.Container {
 	return s.containers
 }
 
-// hasActiveRegular reports whether the sandbox in use has a regular container: then all init containers have
-// done their work (HasAnyActiveRegularContainerStarted in pkg/kubelet/container/helpers.go at v1.37.0).
+// hasActiveRegular reports whether the current sandbox has a regular container. If so, the init containers have
+// completed (HasAnyActiveRegularContainerStarted in pkg/kubelet/container/helpers.go at v1.37.0).
 func (s *podStatus) hasActiveRegular(pod *v1.Pod) bool {
 	return slices.ContainsFunc(s.active(), func(c fakeruntime.Container) bool { return isRegular(pod, c.Name) })
 }
 
-// hasRunningRegular reports whether the newest container of a regular one's name runs, or is about to: that was it
-// before 1.37 (computeInitContainerActions in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.36.3).
+// hasRunningRegular reports whether the newest instance of a regular container is running or created. Versions
+// before 1.37 use it in place of hasActiveRegular (computeInitContainerActions in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.36.3).
 func (s *podStatus) hasRunningRegular(pod *v1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Containers, func(c v1.Container) bool {
 		rc := s.find(c.Name)
@@ -94,7 +93,7 @@ func (s *podStatus) hasRunningRegular(pod *v1.Pod) bool {
 	})
 }
 
-// hasRegular reports whether there is a regular container in any sandbox (HasAnyRegularContainerCreated in
+// hasRegular reports whether any sandbox has a regular container (HasAnyRegularContainerCreated in
 // pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (s *podStatus) hasRegular(pod *v1.Pod) bool {
 	return slices.ContainsFunc(s.containers, func(c fakeruntime.Container) bool { return isRegular(pod, c.Name) })
@@ -104,13 +103,14 @@ func isRegular(pod *v1.Pod, name string) bool {
 	return slices.ContainsFunc(pod.Spec.Containers, func(c v1.Container) bool { return c.Name == name })
 }
 
-// ended reports whether it is known that nothing of the pod runs.
+// ended reports whether the status is known and no container or sandbox runs (isPodStatusCacheTerminal in
+// pkg/kubelet/pod_workers.go at v1.37.0).
 func (s *podStatus) ended() bool {
 	return s.err == nil && !slices.ContainsFunc(s.containers, func(c fakeruntime.Container) bool { return c.State == fakeruntime.Running }) &&
 		!slices.ContainsFunc(s.sandboxes, func(s fakeruntime.Sandbox) bool { return s.Ready })
 }
 
-// running returns the running containers and all sandboxes, as what has to be stopped
+// running returns the running containers and all sandboxes: what a kill of the pod has to stop
 // (ConvertPodStatusToRunningPod in pkg/kubelet/container/helpers.go at v1.37.0).
 func (s *podStatus) running() runtimePod {
 	r := runtimePod{sandboxes: s.sandboxes}
@@ -122,8 +122,9 @@ func (s *podStatus) running() runtimePod {
 	return r
 }
 
-// apiPod returns what can be said of the pod.
-func (r *runtimePod) apiPod() *v1.Pod {
+// toAPIPod returns an API pod with the fields that the runtime knows (ToAPIPod in pkg/kubelet/container/runtime.go
+// at v1.37.0).
+func (r *runtimePod) toAPIPod() *v1.Pod {
 	pod := &v1.Pod{}
 	pod.UID = r.uid
 	for _, s := range r.sandboxes {

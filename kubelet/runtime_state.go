@@ -7,24 +7,27 @@ import (
 	"probesim.dev/fakeruntime"
 )
 
-// runtimeState is how the runtime was when it was last asked (pkg/kubelet/runtime.go at v1.37.0).
+// runtimeState is the last known status of the container runtime (pkg/kubelet/runtime.go at v1.37.0).
 type runtimeState struct {
-	lastReady    time.Duration // when it was found ready; never at first
-	notReady     bool          // it answered that it is not ready
-	networkError string        // why pods cannot have a network; empty if they can
+	lastReady    time.Duration // time of the last check that found the runtime ready
+	notReady     bool          // the last check found the runtime not ready
+	networkError string        // why the network is not ready; empty if it is
 }
 
+// newRuntimeState returns the state before the first check.
 func newRuntimeState() runtimeState {
 	return runtimeState{lastReady: never, networkError: "network state unknown"}
 }
 
-// runtimeHealthy reports whether the sync loop may go on (runtimeErrors in runtime.go at v1.37.0).
+// runtimeHealthy reports whether the sync loop may run: the runtime was ready within 30 s, and the last relist is
+// recent enough (runtimeErrors in pkg/kubelet/runtime.go at v1.37.0).
 func (k *Kubelet) runtimeHealthy() bool {
 	s := &k.runtimeState
 	return s.lastReady != never && k.sim.Now() < s.lastReady+runtimeThreshold && !s.notReady && k.pleg.healthy()
 }
 
-func (s *runtimeState) take(now time.Duration, conditions []fakeruntime.Condition) {
+// update takes in the conditions that a status call returned.
+func (s *runtimeState) update(now time.Duration, conditions []fakeruntime.Condition) {
 	for _, c := range conditions {
 		switch {
 		case c.Type == fakeruntime.RuntimeReady:
