@@ -157,7 +157,7 @@ func (n *Node) EvictPod(namespace, name string) bool {
 		return false
 	}
 	step := n.Record(trace.Record{Kind: trace.Step, Pod: namespace + "/" + name, Reason: "evict"})
-	n.sim.In(n.group, func() { n.kubelet.Evict(pod, step) })
+	n.sim.In(n.group, func() { n.sim.Because(step, func() { n.kubelet.Evict(pod) }) })
 	return true
 }
 
@@ -206,7 +206,7 @@ func (n *Node) ShutDown() bool {
 		return false
 	}
 	step := n.Record(trace.Record{Kind: trace.Step, Reason: "shutdownNode"})
-	n.sim.In(n.group, func() { n.kubelet.ShutDown(step) })
+	n.sim.In(n.group, func() { n.sim.Because(step, n.kubelet.ShutDown) })
 	return true
 }
 
