@@ -147,7 +147,7 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 		api.Reason, api.Message = cmp.Or(old.Reason, u.pod.Status.Reason), cmp.Or(old.Message, u.pod.Status.Message)
 	}
 	u.cause = k.failPastActiveDeadline(u, api)
-	k.prober.UpdatePodStatus(p, u.pod, api, u.cause)
+	p.Because(u.cause, func() { k.prober.UpdatePodStatus(p, u.pod, api) })
 	all := status.AllContainerStatuses(api)
 	api.Conditions = slices.DeleteFunc(slices.Clone(u.pod.Status.Conditions), func(c v1.PodCondition) bool { return status.PodConditionByKubelet(c.Type) })
 	if disrupted := status.FindCondition(old, v1.DisruptionTarget); disrupted != nil {

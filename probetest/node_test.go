@@ -13,6 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"probesim.dev/internal/value"
 	"probesim.dev/kube/kubeletconfig"
 	"probesim.dev/node"
 	"probesim.dev/trace"
@@ -34,13 +35,13 @@ func TestRefused(t *testing.T) {
 		{"a behavior that does not fit", func(n *Node) {
 			n.AddPod(pod("web", app), Behavior{"app": {{For: "20", Probes: "fial"}, {Readiness: "fail"}}, "ap": {{Exit: "1"}}})
 		}, []string{`behavior["app"][0].for: "20" has no unit`, `behavior["app"][0].probes: unknown word "fial" (did you mean "fail"?)`,
-			`behavior["app"][1].readiness: the container app has no readinessProbe`, `behavior["ap"].name: web has no container "ap" (did you mean "app"?)`}},
+			`behavior["app"][1].readiness: the container app has no readinessProbe`, `behavior["ap"]: web has no container "ap" (did you mean "app"?)`}},
 		{"a handler that nobody asks", func(n *Node) {
 			n.AddPod(pod("web", app), Behavior{"app": {{Handler: http.NotFoundHandler()}}})
 		}, []string{`behavior["app"][0].handler: the container app has no httpGet probe or hook`}},
 		{"a handler and answers", func(n *Node) {
 			n.AddPod(pod("web", app), Behavior{"app": {{Handler: http.NotFoundHandler(), Probes: "ok"}}})
-		}, []string{`behavior["app"][0].handler: a rule has a handler, or says itself what it does`}},
+		}, []string{`behavior["app"][0].handler: a rule has either a handler or answers and exit`}},
 		{"a pod that is there", func(n *Node) { n.AddPod(pod("web", app)); n.AddPod(pod("web", app)) }, []string{"the node already has a pod web: delete it and call Advance first, or use another name"}},
 		{"time that goes back", func(n *Node) { n.Advance(-time.Second) }, []string{"Advance(-1s): virtual time cannot go back: the node is at 0.000s"}},
 		{"time that went back", func(n *Node) { n.Advance(time.Minute); n.AdvanceTo(0) }, []string{"AdvanceTo(0s): virtual time cannot go back: the node is at 60.000s"}},
@@ -199,7 +200,7 @@ func TestNodeString(t *testing.T) {
 	w := newWorld(t)
 	golden(t, "node.txt", w.Node.String())
 	fresh := NewNode(t, NodeOptions{})
-	gomega.NewWithT(t).Expect(fresh.String()).To(gomega.ContainSubstring("no pod came within the run"))
+	gomega.NewWithT(t).Expect(fresh.String()).To(gomega.ContainSubstring("no pod was added during the run"))
 }
 
 // All times of matchers count from the addition of the pod, also for a pod that is added later.
@@ -247,6 +248,12 @@ func TestZeroMatchers(t *testing.T) {
 	}
 	if ok, err := new(HaveRestartedMatcher).Within(time.Minute).Times(1).Match(w.web); !ok || err != nil {
 		t.Errorf("the zero value matches: %t, %v", ok, err)
+	}
+	if MaxTime != value.MaxDuration {
+		t.Errorf("nodes end at %s, and scenarios at %s", MaxTime, value.MaxDuration)
+	}
+	if records := (&Pod{}).Records(); len(records) > 0 {
+		t.Errorf("a pod of no run has %d records", len(records))
 	}
 	_ = (&Pod{}).String() + (&Container{}).String() + (&ReadyInterval{}).String()
 }

@@ -74,11 +74,11 @@ func TestWorkloadsRefused(t *testing.T) {
 		do   func(*Node)
 		want string
 	}{
-		{func(n *Node) { n.AddWorkload(nil) }, "there is nothing to add: it is nil"},
-		{func(n *Node) { n.AddWorkload((*appsv1.Deployment)(nil)) }, "there is nothing to add: it is nil"},
-		{func(n *Node) { n.AddWorkload(&v1.Service{}) }, "a *v1.Service brings no pods: add a Pod, "},
-		{func(n *Node) { n.AddWorkload(deployment(0)) }, "the Deployment web cannot be added:\nspec.pods[0].replicas: must be from 1 to "},
-		{func(n *Node) { n.AddWorkload(job) }, "the Job job cannot be added:\nspec.template.spec.restartPolicy: Required value"},
+		{func(n *Node) { n.AddWorkload(nil) }, "there is no object: it is nil"},
+		{func(n *Node) { n.AddWorkload((*appsv1.Deployment)(nil)) }, "there is no object: it is nil"},
+		{func(n *Node) { n.AddWorkload(&v1.Service{}) }, "a *v1.Service creates no pods: the kinds that do are Pod, "},
+		{func(n *Node) { n.AddWorkload(deployment(0)) }, "the Deployment web cannot be added:\nspec.replicas: must be from 1 to "},
+		{func(n *Node) { n.AddWorkload(job) }, "the Job job cannot be added:\nspec.template.spec.containers: Required value"},
 		{twice, "the node already has a pod web-1: "},
 	} {
 		fake := newFakeT(t)

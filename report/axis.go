@@ -7,21 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// ticks are the distances between labels on the axis, in milliseconds.
+// ticks are the possible distances between labels on the axis, in milliseconds.
 var ticks = []time.Duration{10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 20_000, 30_000, 50_000, 60_000, 100_000, 120_000,
 	180_000, 300_000, 600_000, 900_000, 1_200_000, 1_800_000, 3_600_000, 7_200_000, 10_800_000, 14_400_000, 21_600_000, 43_200_000, 86_400_000}
 
-// tickStep returns the distance between labels: at least so many columns, and a whole number of them.
-func tickStep(step time.Duration, least int) time.Duration {
+// tickStep returns the distance between labels: a multiple of step, and at least minColumns columns.
+func tickStep(step time.Duration, minColumns int) time.Duration {
 	for _, s := range ticks {
-		if t := s * time.Millisecond; t%step == 0 && t/step >= time.Duration(least) {
+		if t := s * time.Millisecond; t%step == 0 && t/step >= time.Duration(minColumns) {
 			return t
 		}
 	}
-	return step * time.Duration(least)
+	return step * time.Duration(minColumns)
 }
 
-// axis returns the labels and the line of the axis; the labels in at most so many columns.
+// axis returns the labels of the axis, in at most width columns, and its line.
 func (s *scale) axis(o Options, width int) (labels, line row) {
 	g := o.glyphs()
 	n := s.columns()
@@ -41,7 +41,7 @@ func (s *scale) axis(o Options, width int) (labels, line row) {
 func (s *scale) drawTicks(labels, line row, tick rune) {
 	inSeconds := s.end <= 10*time.Minute
 	distance := tickStep(s.step, 8)
-	free := 0 // the first column where a label may begin
+	free := 0 // first column for the next label
 	for i, t := range s.edges {
 		if (i > 0 && t%distance != 0) || s.inGap(i) {
 			continue
@@ -58,7 +58,7 @@ func (s *scale) drawTicks(labels, line row, tick rune) {
 	}
 }
 
-// inGap reports whether edge i lies within a squeezed stretch.
+// inGap reports whether edge i lies within a compressed stretch.
 func (s *scale) inGap(i int) bool {
 	for _, q := range s.gaps {
 		if q.first < i && i < q.end {
@@ -89,7 +89,7 @@ func axisLabel(t time.Duration, inSeconds bool) string {
 	return shortDuration(t)
 }
 
-// shortDuration is Go's notation without idle zeros: 10m and not 10m0s.
+// shortDuration formats d without trailing zero units: 10m instead of 10m0s.
 func shortDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {

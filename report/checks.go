@@ -9,17 +9,17 @@ import (
 	"probesim.dev/trace"
 )
 
-// Checks writes one line for each expectation, and all that is known of those that failed.
+// Checks writes one line for each expectation, and the details of failed ones.
 func Checks(w io.Writer, expectations []Expectation, o Options) error {
 	return writeChecks(w, expectations, o, true)
 }
 
-// Failures writes the expectations that failed, and why.
+// Failures writes the failed expectations with details.
 func Failures(w io.Writer, expectations []Expectation, o Options) error {
 	return writeChecks(w, expectations, o, false)
 }
 
-// FailedNames writes the expectations that failed, without why.
+// FailedNames writes the names of the failed expectations.
 func FailedNames(w io.Writer, expectations []Expectation, o Options) error {
 	c := newChecks(o)
 	for i := range expectations {
@@ -50,7 +50,7 @@ func writeChecks(w io.Writer, expectations []Expectation, o Options, all bool) e
 	return err
 }
 
-// checks is the text about expectations that is being written.
+// checks builds text about expectations.
 type checks struct {
 	o      Options
 	margin string
@@ -78,13 +78,13 @@ func (c *checks) failed(e *Expectation, name string) {
 	}
 }
 
-// hanging writes text behind a label that takes so many columns, wrapped and indented by as many.
+// hanging writes a label and wrapped text. It indents the second and later lines to the column after the label.
 func (c *checks) hanging(label string, indent int, text string) {
 	lines := wrap(text, c.o.width()-indent-c.o.Indent, 20)
 	c.b.WriteString(c.margin + label + strings.Join(lines, "\n"+c.margin+strings.Repeat(" ", indent)) + "\n")
 }
 
-// around writes records with times and subjects aligned.
+// around writes records, with aligned times and subjects.
 func (c *checks) around(lines []Line) {
 	times, subjects := 0, 0
 	for _, l := range lines {
@@ -103,7 +103,7 @@ func (c *checks) around(lines []Line) {
 	}
 }
 
-// record returns the lines of a record: what happened behind when and to whom, or below it if there is no room.
+// record returns the lines of a record. In narrow output, the summary starts on a line below the time and the subject.
 func (c *checks) record(line, what string) []string {
 	var lines []string
 	room := c.o.width() - c.o.Indent

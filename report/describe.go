@@ -7,7 +7,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// Describe says for people what a record says: what happened, and what there is to say about it.
+// Describe describes a record for people: a title, and a message that may be empty.
 func Describe(r *trace.Record) (title, message string) {
 	switch r.Kind {
 	case trace.PodAdded:

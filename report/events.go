@@ -12,13 +12,13 @@ import (
 	"probesim.dev/trace"
 )
 
-// maxEvents is how many rows a table of events has at most; of more, those in the middle are left out.
+// maxEvents is the maximum number of rows of a table of events. Longer tables omit rows in the middle.
 const maxEvents = 40
 
-// withFrom is the width from which on there is a From column. It says kubelet in each row.
+// withFrom is the minimum width for the From column, which contains "kubelet" in each row.
 const withFrom = 120
 
-// EventSeries is one event and its repetitions, which the API counts up.
+// EventSeries is an event with its repetitions.
 type EventSeries struct {
 	First       *trace.Record
 	Latest      *trace.Record
@@ -27,8 +27,8 @@ type EventSeries struct {
 	pods        map[string]bool
 }
 
-// Events writes the events of the run as kubectl describe lists them: the same event counted, by the time it
-// was last seen. Times count from t=0. Equal events of many pods are one row.
+// Events writes the events of the run like kubectl describe: one row for equal events, with a count, sorted by the latest
+// occurrence. Times count from t=0. If many pods have events, equal events of all pods share a row.
 func Events(w io.Writer, run *Run, o Options) error {
 	all := CollectEvents(run.Records)
 	if len(all) == 0 {
@@ -63,7 +63,7 @@ func firstContainer(all []*EventSeries) string {
 	return ""
 }
 
-// withObject puts a column before the messages: which pod, and which of its containers.
+// withObject inserts a column with the pod and container before the messages.
 func withObject(rows [][]string, all []*EventSeries) {
 	for i, row := range rows {
 		object := []string{"Object", "------"}[min(i, 1)]
@@ -74,7 +74,7 @@ func withObject(rows [][]string, all []*EventSeries) {
 	}
 }
 
-// Object says which pod the event is about, or how many, and which of the containers.
+// Object returns the pod or the number of pods, and the container of the event, for display.
 func (e *EventSeries) Object() string {
 	object := trace.PodName(e.First.Pod)
 	if n := len(e.pods); n > 1 {
@@ -86,8 +86,8 @@ func (e *EventSeries) Object() string {
 	return object
 }
 
-// CollectEvents returns the events among records by the time at which each was last seen. Equal ones of one
-// pod are one, and where many pods have events, those of all pods.
+// CollectEvents returns the events among records, sorted by the latest occurrence. Equal events of a pod form a series. If many
+// pods have events, equal events of all pods form a series.
 func CollectEvents(records []trace.Record) []*EventSeries {
 	type key struct{ pod, container, typ, reason, message string }
 	byKey := map[key]*EventSeries{}
@@ -116,7 +116,7 @@ func CollectEvents(records []trace.Record) []*EventSeries {
 	return all
 }
 
-// manyPods reports whether there are so many pods with events that a timeline has one lane for each.
+// manyPods reports whether more than maxPods pods have events.
 func manyPods(records []trace.Record) bool {
 	pods := map[string]bool{}
 	for i := range records {
@@ -127,7 +127,7 @@ func manyPods(records []trace.Record) bool {
 	return len(pods) > maxPods
 }
 
-// Times says for people when the event was last seen, and over how long it was counted.
+// Times formats the latest occurrence of the event, its count and the time between the first and latest occurrence.
 func (e *EventSeries) Times() string {
 	if e.Count == 1 {
 		return trace.FormatTime(e.last)
@@ -139,7 +139,7 @@ func (e *EventSeries) Times() string {
 	return fmt.Sprintf("%s (x%d over %s)", trace.FormatTime(e.last), e.Count, shortDuration(over.Round(unit)))
 }
 
-// eventTable aligns rows, of which the first two are the head; their last column is wrapped.
+// eventTable aligns rows and wraps the last column. The first two rows are the header.
 func eventTable(rows [][]string, o Options) string {
 	widths := make([]int, len(rows[0])-1)
 	indent := 2
@@ -152,7 +152,7 @@ func eventTable(rows [][]string, o Options) string {
 	}
 	text := func(row []string) string { return eventRow(row, widths, indent, o) }
 	var b strings.Builder
-	if o.width()-indent < leastMessage {
+	if o.width()-indent < minMessage {
 		text = func(row []string) string { return eventItem(row, o) }
 	} else {
 		b.WriteString(text(rows[0]) + "\n" + text(rows[1]) + "\n")
@@ -174,27 +174,27 @@ func eventTable(rows [][]string, o Options) string {
 	return b.String()
 }
 
-// leastMessage is the least width of the messages in a table.
-const leastMessage = 20
+// minMessage is the minimum width of the messages in a table.
+const minMessage = 20
 
-// eventRow is a row of a table in which the messages begin after indent columns.
+// eventRow formats a row of a table whose messages start at column indent.
 func eventRow(row []string, widths []int, indent int, o Options) string {
 	line := "  "
 	for i, width := range widths {
 		line += row[i] + strings.Repeat(" ", width-utf8.RuneCountInString(row[i])+2)
 	}
-	message := wrap(trace.Clean(row[len(widths)]), o.width()-indent, leastMessage)
+	message := wrap(trace.Clean(row[len(widths)]), o.width()-indent, minMessage)
 	return strings.TrimRight(line+strings.Join(message, "\n"+strings.Repeat(" ", indent)), " ")
 }
 
-// eventItem is a row where there is no room for a table: the time, and behind it the rest.
+// eventItem formats a row of output that is too narrow for a table.
 func eventItem(row []string, o Options) string {
 	text := trace.Clean(row[2] + "  " + strings.Join(slices.Concat(row[:2], row[3:]), " "))
-	return "  " + strings.Join(wrap(strings.TrimRight(text, " "), o.width()-4, leastMessage), "\n    ")
+	return "  " + strings.Join(wrap(strings.TrimRight(text, " "), o.width()-4, minMessage), "\n    ")
 }
 
-// wrap breaks text into lines of at most width characters, or at least that of least: at blanks, and within
-// words that fit into no line and would leave half of one empty.
+// wrap breaks text into lines of at most max(width, least) characters. It breaks at spaces, and within words that are longer than
+// a line and would leave half a line empty.
 func wrap(text string, width, least int) []string {
 	width = max(width, least)
 	var lines []string

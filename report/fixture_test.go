@@ -9,7 +9,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// script writes records as a kubelet would, without being one.
+// script builds the records of a run by hand.
 type script struct {
 	rec trace.Recorder
 }
@@ -67,7 +67,7 @@ func (s *script) start(t float64, instance int) {
 	s.status(t+0.009, web, false, running("app", false, false, int32(instance)))
 }
 
-// restart is the run of a pod whose startup probe needs 9 s and whose liveness probe fails from 60 s on.
+// restart returns the run of a pod whose startup probe succeeds after 9 s and whose liveness probe fails from 60 s.
 func restart(until float64) []trace.Record {
 	s := &script{}
 	s.pod(0, trace.PodAdded, web)
@@ -107,7 +107,7 @@ func restart(until float64) []trace.Record {
 	return s.rec.Records()
 }
 
-// crashLoop is the run of a pod whose program exits 20 s after each start.
+// crashLoop returns the run of a pod whose program exits 20 s after each start.
 func crashLoop(until float64) []trace.Record {
 	s := &script{}
 	s.pod(0, trace.PodAdded, web)
@@ -132,7 +132,7 @@ func crashLoop(until float64) []trace.Record {
 	return s.rec.Records()
 }
 
-// sidecar is the run of a pod with two containers that is deleted at 40 s.
+// sidecar returns the run of a pod with two containers that is deleted at 40 s.
 func sidecar() []trace.Record {
 	s := &script{}
 	s.pod(2, trace.PodAdded, web)
@@ -160,8 +160,8 @@ func sidecar() []trace.Record {
 	return s.rec.Records()
 }
 
-// unborn is the run of three pods of which the API server hears nothing: of the first at all, of the second
-// though it runs, and of the third because it comes so late.
+// unborn returns the run of three pods without a status: nothing happens to the first, the second runs, and the third is added
+// late.
 func unborn() []trace.Record {
 	s := &script{}
 	s.pod(0, trace.PodAdded, web)
@@ -171,7 +171,7 @@ func unborn() []trace.Record {
 	return s.rec.Records()
 }
 
-// stepped is a run in which things are done to the node and to one of its containers.
+// stepped returns a run with steps on the node and on a container.
 func stepped() []trace.Record {
 	s := &script{}
 	s.pod(0, trace.PodAdded, web)
@@ -185,8 +185,8 @@ func stepped() []trace.Record {
 	return s.rec.Records()
 }
 
-// replicas is the run of n pods that become ready one after the other, of which each third crashes once, and
-// of a kubelet that is down for 10 s.
+// replicas returns the run of n pods that become ready one after the other. Every third pod crashes once, and the kubelet is down
+// for 10 s.
 func replicas(n int) []trace.Record {
 	s := &script{}
 	var records []trace.Record

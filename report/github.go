@@ -8,15 +8,15 @@ import (
 	"probesim.dev/trace"
 )
 
-// Annotation is an error that GitHub Actions shows at a line of a file. What is empty or 0 is left out.
+// Annotation is an error that GitHub Actions displays at a line of a file. Zero fields are omitted.
 type Annotation struct {
-	File         string // from the root of the repository, with slashes
+	File         string // relative to the root of the repository, with slashes
 	Line, Column int
 	Title        string
 	Message      string // may have several lines
 }
 
-// Annotate writes an annotation as a workflow command.
+// Annotate writes an annotation as a workflow command of GitHub Actions.
 func Annotate(w io.Writer, a Annotation) error {
 	var properties []string
 	add := func(name, value string) {
@@ -36,14 +36,14 @@ func Annotate(w io.Writer, a Annotation) error {
 	return err
 }
 
-// What is escaped in a workflow command, as actions/toolkit does in packages/core/src/command.ts.
+// Escapes of workflow commands, from packages/core/src/command.ts of actions/toolkit.
 var (
 	dataEscapes     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	propertyEscapes = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
-// GitHub writes an annotation for each expectation that failed, at its line, however many runs it failed in; and for each case
-// with a run that ended early. Path makes the path of a file from the root of the repository.
+// GitHub writes one annotation for each failed expectation, even if it failed in several runs, and one for each case with a run
+// that ended early. The function path converts file names to paths relative to the root of the repository.
 func GitHub(w io.Writer, cases []Case, path func(string) string) error {
 	for i := range cases {
 		for _, a := range cases[i].annotations() {
@@ -67,10 +67,10 @@ func (c *Case) annotations() []Annotation {
 	}
 	for i := range c.Expectations {
 		if e := &c.Expectations[i]; e.Outcome == Failed {
-			list = append(list, e.annotation(title, fmt.Sprintf("It held in none of %s.", plural(len(c.Runs), "run"))))
+			list = append(list, e.annotation(title, fmt.Sprintf("It did not hold in any of %s.", plural(len(c.Runs), "run"))))
 		}
 	}
-	for i := range most(c.Runs) {
+	for i := range fullest(c.Runs) {
 		if a, failed := c.failure(i, title); failed {
 			list = append(list, a)
 		}
@@ -78,8 +78,8 @@ func (c *Case) annotations() []Annotation {
 	return list
 }
 
-// most returns the expectations of the run that has most of them: one that ended early may have none.
-func most(runs []*Run) []Expectation {
+// fullest returns the expectations of the run that has the most: a run that ended early may have none.
+func fullest(runs []*Run) []Expectation {
 	var found []Expectation
 	for _, r := range runs {
 		if len(r.Expectations) > len(found) {
@@ -89,7 +89,7 @@ func most(runs []*Run) []Expectation {
 	return found
 }
 
-// failure says how an expectation failed in the first run in which it did, and in how many.
+// failure returns an annotation about the first failure of an expectation, and the number of runs in which it failed.
 func (c *Case) failure(i int, title string) (a Annotation, failed bool) {
 	var first *Run
 	n := 0
@@ -131,5 +131,5 @@ func withReplay(text string, r *Run) string {
 	if r.Replay == "" {
 		return text
 	}
-	return strings.TrimPrefix(text+"\nRun it again with: "+r.Replay, "\n")
+	return strings.TrimPrefix(text+"\nTo repeat this run: "+r.Replay, "\n")
 }

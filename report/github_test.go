@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Names and messages can neither end a workflow command nor begin another.
+// TestAnnotateEscapes: names and messages can neither end a workflow command nor start another.
 func TestAnnotateEscapes(t *testing.T) {
 	var b strings.Builder
 	Annotate(&b, Annotation{File: "a,b:c%.yaml", Line: 3, Column: 5, Title: "x\n::warning::y,z", Message: "100%: a,b\r\n::error::c"})
@@ -39,9 +39,9 @@ func TestGitHub(t *testing.T) {
 	if err := GitHub(&b, all, func(file string) string { return "sub/" + file }); err != nil {
 		t.Fatal(err)
 	}
-	want := `::error file=sub/f.yaml,line=1,title=s [v1] ended early::a limit%0Awas hit%0ARun it again with: run --seed 3
-::error file=sub/f.yaml,line=4,col=2,title=s [v1] failed::first%0Aexpected  this%0Agot       that%0Aand 1 more%0AIt failed in 1 of 3 runs.%0ARun it again with: run --seed 2
-::error file=sub/f.yaml,line=4,col=2,title=some [v1] failed::first%0Aexpected  this%0Agot       that%0Aand 1 more%0AIt held in none of 2 runs.
+	want := `::error file=sub/f.yaml,line=1,title=s [v1] ended early::a limit%0Awas hit%0ATo repeat this run: run --seed 3
+::error file=sub/f.yaml,line=4,col=2,title=s [v1] failed::first%0Aexpected  this%0Agot       that%0Aand 1 more%0AIt failed in 1 of 3 runs.%0ATo repeat this run: run --seed 2
+::error file=sub/f.yaml,line=4,col=2,title=some [v1] failed::first%0Aexpected  this%0Agot       that%0Aand 1 more%0AIt did not hold in any of 2 runs.
 `
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", b.String(), want)

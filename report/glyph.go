@@ -2,14 +2,14 @@ package report
 
 // glyphs are the characters of a timeline.
 type glyphs struct {
-	success, successes rune // one probe run in a column, several
-	failed, someFailed rune // all runs in the column, some of several
+	success, successes rune // one success in the column, several
+	failed, someFailed rune // all probe runs in the column failed, some failed
 	warning, broken    rune
 
 	running, killing, stopping, waiting rune
-	exit, done                          rune // with another code than 0, with 0
+	exit, done                          rune // exit code other than 0, exit code 0
 
-	yes, no, both, up, down rune // of a condition; up and down: it changes in this column
+	yes, no, both, up, down rune // condition; up and down: it changes in this column
 
 	axis, tick, first, last, gap rune
 	mark                         rune

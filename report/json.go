@@ -20,7 +20,7 @@ type jsonCase struct {
 	Kubernetes   string            `json:"kubernetes"`
 	Outcome      Outcome           `json:"outcome"`
 	Runs         []jsonRun         `json:"runs"`
-	Expectations []jsonExpectation `json:"expectations,omitempty"` // over all runs
+	Expectations []jsonExpectation `json:"expectations,omitempty"` // across all runs
 }
 
 type jsonRun struct {
@@ -57,7 +57,7 @@ type jsonLine struct {
 	Record json.RawMessage `json:"record"` // as in a trace
 }
 
-// JSON writes all cases with their runs and expectations as one document. The same cases give the same bytes.
+// JSON writes all cases as one JSON object. The same cases give the same bytes.
 func JSON(w io.Writer, cases []Case) error {
 	doc := jsonReport{Outcome: OK, Scenarios: make([]jsonCase, len(cases))}
 	for i := range cases {

@@ -55,7 +55,7 @@ type junitOutput struct {
 	Text string `xml:",cdata"`
 }
 
-// xmlText replaces what XML cannot hold. CDATA is written as it is.
+// xmlText replaces characters that XML does not allow, because encoding/xml does not check CDATA.
 func xmlText(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || r >= ' ' && r != 0xFFFE && r != 0xFFFF {
@@ -65,9 +65,9 @@ func xmlText(s string) string {
 	}, s)
 }
 
-// JUnit writes one test suite a file and one test case a scenario and version, in the order given. A case has
-// the properties of the run that says most, the first that did not come out well: its seed, hash and
-// the command that runs it again. No times are written: the same cases give the same bytes.
+// JUnit writes a JUnit report with one test suite for each file and one test case for each case, in the given order. The
+// properties of a test case are the seed, hash and replay command of its first unsuccessful run, or of its first run. The report
+// contains no durations: the same cases give the same bytes.
 func JUnit(w io.Writer, cases []Case) error {
 	suites := junitSuites{Name: "probesim"}
 	for i := range cases {
@@ -111,7 +111,7 @@ func (s *junitSuite) add(c *Case) {
 	s.Cases = append(s.Cases, jc)
 }
 
-// shown returns the first run that did not come out well, or the first.
+// shown returns the first unsuccessful run, or the first run.
 func (c *Case) shown() *Run {
 	for _, r := range c.Runs {
 		if r.Outcome() != OK {
@@ -135,7 +135,7 @@ func (r *Run) properties() []junitProperty {
 	return properties
 }
 
-// headline says on one line what is wrong with a case.
+// headline summarizes the failures of a case on one line.
 func (c *Case) headline() string {
 	for _, r := range c.Runs {
 		if r.Err != nil {
@@ -158,7 +158,7 @@ func (c *Case) headline() string {
 	return fmt.Sprintf("%d of %d runs failed", failed, len(c.Runs))
 }
 
-// failureText tells everything that is wrong with a case, run by run.
+// failureText describes all failures of a case, run by run.
 func (c *Case) failureText() string {
 	var b strings.Builder
 	o := Options{Width: 120}
@@ -168,7 +168,7 @@ func (c *Case) failureText() string {
 		}
 		RunLine(&b, r, 0, o)
 		if r.Replay != "" {
-			fmt.Fprintf(&b, "run it again with: %s\n", r.Replay)
+			fmt.Fprintf(&b, "to repeat this run: %s\n", r.Replay)
 		}
 		Failures(&b, r.Expectations, o)
 	}

@@ -9,11 +9,11 @@ import (
 	"probesim.dev/trace"
 )
 
-// conditionLane draws a condition from when it is first known to end. A column in which it changes
-// shows the direction, or that it had both values.
+// conditionLane draws a condition from its first known value to end. A column with a change shows its direction, or that there
+// are several changes.
 func conditionLane(s *scale, g *glyphs, flips []history.Flip, end time.Duration) row {
 	r := make(row, s.columns())
-	was := make([]int, len(r)) // how many values the column has seen
+	values := make([]int, len(r)) // number of values in each column
 	for i, f := range flips {
 		to := end
 		if i+1 < len(flips) {
@@ -21,8 +21,8 @@ func conditionLane(s *scale, g *glyphs, flips []history.Flip, end time.Duration)
 		}
 		first, past := s.span(f.At, to)
 		for c := first; c < past; c++ {
-			was[c]++
-			r[c] = conditionCell(g, f.On, was[c])
+			values[c]++
+			r[c] = conditionCell(g, f.On, values[c])
 		}
 	}
 	return r
@@ -42,11 +42,11 @@ func conditionCell(g *glyphs, on bool, values int) cell {
 	return cell{g.no, dim}
 }
 
-// probeLane draws a mark for each probe run; of several in a column the worst.
-func probeLane(s *scale, g *glyphs, shots []*trace.Record) row {
+// probeLane draws a mark for each probe run. If a column has several, the worst result counts.
+func probeLane(s *scale, g *glyphs, runs []*trace.Record) row {
 	r := make(row, s.columns())
 	counts := make([]struct{ all, failed, broken, warned int }, len(r))
-	for _, p := range shots {
+	for _, p := range runs {
 		if p.T < s.from() || p.T > s.until() {
 			continue
 		}
@@ -81,8 +81,8 @@ func probeLane(s *scale, g *glyphs, shots []*trace.Record) row {
 	return r
 }
 
-// lifeLane draws when a container waits, runs, is to be stopped, is being stopped and exits. Each instance has its number
-// where it starts, if there is room.
+// lifeLane draws the life of a container: waiting, running, stop pending, stopping and exits. The number of each instance
+// appears at its start if there is room.
 func lifeLane(s *scale, g *glyphs, c *history.Container, p *history.Pod, end time.Duration) row {
 	r := make(row, s.columns())
 	end = min(end, p.Removed)
@@ -99,7 +99,7 @@ func lifeLane(s *scale, g *glyphs, c *history.Container, p *history.Pod, end tim
 		r.fill(s, c.Runs[i].Started, min(c.Runs[i].Exited, end), cell{g.running, good})
 	}
 	for i := range c.Runs {
-		// The stop signal follows at once, but for hooks and turns, of which only whole seconds count.
+		// Usually the stop signal follows immediately. Draw only delays of at least a second, such as those of preStop hooks.
 		if run := &c.Runs[i]; run.Killing != history.Forever && min(run.Stopping, run.Exited, end)-run.Killing >= time.Second {
 			r.fill(s, run.Killing, min(run.Stopping, run.Exited, end), cell{g.killing, warn})
 		}
@@ -119,7 +119,7 @@ func (r row) fill(s *scale, from, to time.Duration, c cell) {
 	}
 }
 
-// wait draws the time between two instances, with the reason that the status gives if there is room.
+// wait draws the time between two instances, with the reason from the status if there is room.
 func (r row) wait(s *scale, g *glyphs, c *history.Container, from, to time.Duration) {
 	why := c.WaitReason(from, to)
 	if why.Name == "waiting" {
@@ -146,7 +146,7 @@ func (r row) exits(s *scale, g *glyphs, runs []history.Instance) {
 	}
 }
 
-// numbers writes the number of each instance over the beginning of its bar.
+// numbers writes the number of each instance at the start of its bar.
 func (r row) numbers(s *scale, g *glyphs, runs []history.Instance) {
 	for _, run := range runs {
 		if run.Started < s.from() || run.Started > s.until() {
@@ -154,7 +154,7 @@ func (r row) numbers(s *scale, g *glyphs, runs []history.Instance) {
 		}
 		i := s.column(run.Started)
 		if r[i].r != g.running {
-			i++ // the last instance exited in this column
+			i++ // the previous instance exited in this column
 		}
 		number := strconv.Itoa(run.Number)
 		if !r.all(i, i+len(number), g.running) {
@@ -164,7 +164,7 @@ func (r row) numbers(s *scale, g *glyphs, runs []history.Instance) {
 	}
 }
 
-// all reports whether the cells [from, to) are there and have all the same character; 0 is blank.
+// all reports whether the cells [from, to) exist and all contain the character c; 0 stands for blank.
 func (r row) all(from, to int, c rune) bool {
 	if from < 0 || to > len(r) {
 		return false

@@ -2,7 +2,7 @@ package report
 
 import "strings"
 
-// legend explains the characters that were drawn, as many lines as needed.
+// legend explains the characters that the timeline contains.
 func (d *drawing) legend() string {
 	g := d.g
 	entries := []struct {
@@ -10,14 +10,14 @@ func (d *drawing) legend() string {
 		st    style
 		text  string
 	}{
-		{g.success, good, "success"}, {g.successes, good, "several"},
-		{g.failed, bad, "failure"}, {g.someFailed, bad, "also success"},
+		{g.success, good, "success"}, {g.successes, good, "several successes"},
+		{g.failed, bad, "failure"}, {g.someFailed, bad, "failures and successes"},
 		{g.broken, warn, "probe error"}, {g.warning, warn, "warning"},
 		{g.running, good, "running, numbered by restarts"},
-		{g.killing, warn, "to be stopped: preStop hook, or not its turn yet"}, {g.stopping, warn, "stopping"},
-		{g.exit, bad, "exit"}, {g.done, dim, "exit with 0"}, {g.waiting, dim, "waiting"},
-		{g.yes, good, "true"}, {g.no, dim, "false"}, {g.both, warn, "changes back and forth"},
-		{g.gap, dim, "squeezed"},
+		{g.killing, warn, "stop pending: preStop hook, or other containers first"}, {g.stopping, warn, "stopping"},
+		{g.exit, bad, "exit"}, {g.done, dim, "exit code 0"}, {g.waiting, dim, "waiting"},
+		{g.yes, good, "true"}, {g.no, dim, "false"}, {g.both, warn, "several changes"},
+		{g.gap, dim, "compressed"},
 	}
 	d.drawn[cell{g.gap, dim}] = len(d.scale.gaps) > 0
 	var b strings.Builder

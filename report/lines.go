@@ -9,7 +9,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// Heading writes what was run: scenario, version, seed, virtual time, restarts, and the description.
+// Heading writes the scenario name, the facts of the run, and the description.
 func Heading(w io.Writer, run *Run, o Options) error {
 	name, facts := trace.Clean(run.Scenario), strings.Join(run.Facts(), "  ")
 	text := o.paint(bold, name) + "  " + facts + "\n"
@@ -24,7 +24,7 @@ func Heading(w io.Writer, run *Run, o Options) error {
 	return err
 }
 
-// RunLine writes one line about a run, with its name padded to so many characters.
+// RunLine writes one line about a run, with the scenario name padded to pad characters.
 func RunLine(w io.Writer, run *Run, pad int, o Options) error {
 	mark := o.paint(good, "ok    ")
 	switch run.Outcome() {
@@ -43,7 +43,7 @@ func RunLine(w io.Writer, run *Run, pad int, o Options) error {
 	return err
 }
 
-// Facts are what tells this run from others of the scenario, and what became of it.
+// Facts returns the version, seed, virtual time and restarts of the run, for display.
 func (r *Run) Facts() []string {
 	facts := []string{r.Kubernetes}
 	if r.Seed != nil {
@@ -52,7 +52,7 @@ func (r *Run) Facts() []string {
 	return append(facts, shortDuration(r.Until), plural(r.Restarts, "restart"))
 }
 
-// Summary writes how many runs and expectations there were and how they came out.
+// Summary writes the number of runs with each outcome.
 func Summary(w io.Writer, cases []Case, o Options) error {
 	runs := map[Outcome]int{}
 	total, some := 0, 0
@@ -73,7 +73,7 @@ func Summary(w io.Writer, cases []Case, o Options) error {
 		parts = append(parts, o.paint(bad, fmt.Sprintf("%d ended early", n)))
 	}
 	if some > 0 {
-		parts = append(parts, o.paint(bad, plural(some, "scenario")+" failed over all runs"))
+		parts = append(parts, o.paint(bad, plural(some, "scenario")+" failed across all runs"))
 	}
 	_, err := fmt.Fprintf(w, "%s: %s\n", plural(total, "run"), strings.Join(parts, ", "))
 	return err
@@ -89,14 +89,14 @@ func plural(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// CaseLine writes what failed over all runs of a case; nothing if nothing did.
+// CaseLine writes the failed expectations of a case that need to hold in at least one run. It writes nothing if none failed.
 func CaseLine(w io.Writer, c *Case, pad int, o Options) error {
 	if worst(c.Expectations) != Failed {
 		return nil
 	}
 	name := trace.Clean(c.Scenario)
 	name += strings.Repeat(" ", max(0, pad-utf8.RuneCountInString(name)))
-	if _, err := fmt.Fprintf(w, "%s  %s  %s  in each of %s\n", o.paint(bad, "FAILED"), name, c.Kubernetes, plural(len(c.Runs), "run")); err != nil {
+	if _, err := fmt.Fprintf(w, "%s  %s  %s  across %s\n", o.paint(bad, "FAILED"), name, c.Kubernetes, plural(len(c.Runs), "run")); err != nil {
 		return err
 	}
 	o.Indent += 2

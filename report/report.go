@@ -1,6 +1,9 @@
-// Package report makes of a trace what people and CI systems read: a timeline, the events as kubectl
-// describe lists them, the outcome of expectations, JUnit and JSON. It only reads traces: whatever
-// wrote one, the simulator or the real kubelet, is drawn alike.
+// Package report presents runs to people and CI systems: as a timeline, as a list of events like that of kubectl describe, as
+// outcomes of expectations, JUnit, JSON and GitHub annotations.
+//
+// A [Run] holds the trace of a run and the outcomes of its expectations; a [Case] holds the runs of one scenario with one version
+// of Kubernetes. Each function writes one format. The subpackages html and perfetto write pages and trace files, why explains
+// runs, and diff compares them. All of them read traces only, so they work for the simulator and the real kubelet alike.
 package report
 
 import (
@@ -10,15 +13,14 @@ import (
 	"probesim.dev/trace"
 )
 
-// Options say how text is written. The zero value is 80 columns of Unicode without colour and the
-// whole run.
+// Options control text output. The zero value means 80 columns, Unicode, no colors, and the whole run.
 type Options struct {
-	Width  int  // columns of the terminal; 0 is 80, less than 40 is 40
-	Color  bool // ANSI colours
-	ASCII  bool // nothing but ASCII in what is drawn
-	Indent int  // blanks before each line of expectations
+	Width  int  // columns; 0 means 80, and the minimum is 40
+	Color  bool // use ANSI colors
+	ASCII  bool // draw with ASCII characters only
+	Indent int  // spaces before each line about expectations
 
-	// From and To are the part of a run that the timeline shows; a zero To is the end of the run.
+	// From and To limit the timeline to a part of the run. A zero To means the end of the run.
 	From, To time.Duration
 }
 
@@ -29,61 +31,60 @@ func (o Options) width() int {
 	return max(o.Width, 40)
 }
 
-// Case is a scenario with one version of Kubernetes: one run, or one for each seed.
+// Case is a scenario with one version of Kubernetes. It has one run, or one run for each seed.
 type Case struct {
 	Scenario    string
 	Description string
-	File        string // of the scenario, with the line it begins on
-	Line        int
-	Kubernetes  string // version, such as v1.37.0
+	File        string // scenario file
+	Line        int    // line on which the scenario starts
+	Kubernetes  string // version, for example v1.37.0
 	Runs        []*Run
-	// Expectations are those that are about all runs together: one of them is enough.
+	// Expectations need to hold in at least one of the runs.
 	Expectations []Expectation
 }
 
-// Run is one run of a scenario and what became of its expectations.
+// Run is one run of a scenario, with the outcomes of its expectations.
 type Run struct {
 	Scenario    string
 	Description string
-	Kubernetes  string // version, such as v1.37.0
-	Seed        *int64 // nil: nothing was drawn
-	Until       time.Duration
-	Replay      string // command that runs this again
+	Kubernetes  string        // version, for example v1.37.0
+	Seed        *int64        // nil for a run without a seed
+	Until       time.Duration // virtual time at which the run ended
+	Replay      string        // command that repeats the run
 
-	Records      []trace.Record // may be dropped once they were drawn
-	Steps        int            // number of observable records, of which Hash is
-	Restarts     int            // of containers; see CountRestarts
-	Hash         string
+	Records      []trace.Record // may be nil after the run has been drawn
+	Steps        int            // number of observable records
+	Restarts     int            // number of restarts of containers; see CountRestarts
+	Hash         string         // see trace.Hash
 	Expectations []Expectation
-	// Err says why the run ended early: a limit was hit, or the program is at fault.
+	// Err says why the run ended early: a limit was exceeded, or probesim itself failed.
 	Err error
-	// Why tells what led to what, for the page of a run; nil if nobody asks.
+	// Why explains the run on its page. It may be nil.
 	Why *why.Run
-	// Output is text that goes with the run: in JUnit its timeline, in a page its section.
+	// Output is text about the run: its timeline for JUnit, its section for a page.
 	Output string
 }
 
-// Outcome is what became of a run, a case or an expectation.
+// Outcome is the outcome of a run, a case or an expectation.
 type Outcome string
 
 const (
 	OK      Outcome = "ok"
 	Failed  Outcome = "failed"
-	Skipped Outcome = "skipped" // of an expectation
-	Unmet   Outcome = "unmet"   // of an expectation for which one run is enough: not this one
-	Broken  Outcome = "error"   // of a run that ended early, or its case
+	Skipped Outcome = "skipped" // expectation that does not apply to the run
+	Unmet   Outcome = "unmet"   // expectation that need not hold in every run and did not hold in this one
+	Broken  Outcome = "error"   // run that ended early, or its case
 )
 
 // Expectation is an expectation of the scenario and its outcome.
 type Expectation struct {
-	Name    string // as the scenario has it
+	Name    string // name in the scenario
 	File    string
 	Line    int
 	Column  int
 	Outcome Outcome
-	Why     string // of a skipped one
-	// Failures are the ways in which it failed, one for each pod or match of since, the first few of them;
-	// More is the number of the others.
+	Why     string // why it was skipped, or what kind of failure it is
+	// Failures describes the first few failures, one for each pod or match of since. More is the number of further failures.
 	Failures []Failure
 	More     int
 }
@@ -95,7 +96,7 @@ type Failure struct {
 	Around   []Line
 }
 
-// Line is a record near the moment of a failure. Mark is set for the records that are the failure.
+// Line is a record around a failure. Mark is set for records that the failure is about.
 type Line struct {
 	Record *trace.Record
 	Mark   bool
@@ -109,7 +110,7 @@ func (r *Run) Outcome() Outcome {
 	return worst(r.Expectations)
 }
 
-// Outcome returns the worst outcome of the case's runs and expectations: Broken, Failed or OK.
+// Outcome returns the worst outcome of the runs and expectations of the case: Broken, Failed or OK.
 func (c *Case) Outcome() Outcome {
 	result := worst(c.Expectations)
 	for _, r := range c.Runs {
@@ -132,7 +133,7 @@ func worst(all []Expectation) Outcome {
 	return OK
 }
 
-// CountRestarts returns the number of starts of an instance other than the first.
+// CountRestarts returns the number of restarts of containers.
 func CountRestarts(records []trace.Record) int {
 	n := 0
 	for i := range records {

@@ -14,11 +14,11 @@ import (
 	"probesim.dev/trace"
 )
 
-// TestText compares what is drawn with testdata. If it fails after a change that was meant, run
+// TestText compares output with testdata. After an intended change, run
 //
 //	go test ./report -rewrite
 //
-// and look at the difference: this is what people see first.
+// and review the diff.
 func TestText(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -118,7 +118,7 @@ func cases() []Case {
 	}
 }
 
-// No line about a run is wider than the terminal.
+// TestTextFits: no line about a run is wider than the terminal.
 func TestTextFits(t *testing.T) {
 	for width := 40; width < 130; width += 3 {
 		run := &Run{Scenario: "a-stall-of-the-database", Kubernetes: "v1.37.0", Seed: new(int64(100)), Until: 90 * time.Minute,
@@ -141,7 +141,7 @@ func TestTextFits(t *testing.T) {
 	}
 }
 
-// No line of a timeline is wider than the terminal, whatever its width and the part of the run.
+// TestTimelineFits: no line of a timeline is wider than the terminal, for any width and any part of a run.
 func TestTimelineFits(t *testing.T) {
 	run := &Run{Records: restart(86400), Until: 24 * time.Hour}
 	for width := 40; width < 250; width += 7 {
@@ -159,7 +159,7 @@ func TestTimelineFits(t *testing.T) {
 	}
 }
 
-// Text from a program cannot reach the terminal as control characters.
+// TestNoEscapesGetThrough: control characters of a program do not reach the terminal.
 func TestNoEscapesGetThrough(t *testing.T) {
 	evil := "\x1b]0;owned\x07\r\n\x9b"
 	r := &Run{Scenario: evil, Description: evil, Until: time.Minute, Records: []trace.Record{

@@ -6,31 +6,31 @@ import (
 )
 
 // scale maps time to columns. Column i shows [edges[i], edges[i+1]); the last one shows its end too.
-// Columns have one width in time, except in gaps, where long stretches without news are squeezed.
+// Outside gaps, all columns cover the same time. Gaps compress long stretches without changes.
 type scale struct {
 	edges []time.Duration
-	end   time.Duration // the last column may reach beyond
-	step  time.Duration // time in a column outside of the gaps
+	end   time.Duration // the last column may extend beyond it
+	step  time.Duration // time of a column outside gaps
 	gaps  []gap
 }
 
-// gap is a range of columns with a stretch of time that is squeezed.
+// gap is a compressed stretch of time.
 type gap struct {
 	first, end int // columns [first, end)
 	from, to   time.Duration
 }
 
 const (
-	// around is kept at full scale before and after each change.
+	// around is the time before and after each change that stays at full scale.
 	around = 10 * time.Second
-	// gapColumns is the least width of a squeezed stretch, which has to hold its label.
+	// gapColumns is the minimum width of a gap, which contains a label.
 	gapColumns = 9
-	// shortest is the least time that is shown, so that the axis has room for its labels.
+	// shortest is the minimum time of a timeline, which leaves room for the labels of the axis.
 	shortest = 20 * time.Millisecond
 )
 
-// newScale spreads [from, to] over at most columns. Where changes have long quiet stretches between them,
-// and three times as much can be seen by it, the quiet stretches are squeezed.
+// newScale returns a scale for [from, to] with at most the given number of columns. It compresses long stretches without changes
+// if that makes the rest at least three times as detailed.
 func newScale(from, to time.Duration, columns int, changes []time.Duration) *scale {
 	to = max(to, from+shortest)
 	linear := even(from, to, columns)
@@ -39,8 +39,8 @@ func newScale(from, to time.Duration, columns int, changes []time.Duration) *sca
 	if len(quiet) == 0 {
 		return linear
 	}
-	if squeezed := squeeze(from, to, columns, quiet); squeezed != nil && 3*squeezed.step <= linear.step {
-		return squeezed
+	if compressed := compress(from, to, columns, quiet); compressed != nil && 3*compressed.step <= linear.step {
+		return compressed
 	}
 	return linear
 }
@@ -62,8 +62,7 @@ func (s *scale) grow(t time.Duration) {
 // stretch is a range of time.
 type stretch struct{ from, to time.Duration }
 
-// quietStretches returns the stretches without a change that are at least so long after something was kept
-// around each change.
+// quietStretches returns the stretches of at least the given length that are not near a change.
 func quietStretches(from, to, least time.Duration, changes []time.Duration) []stretch {
 	var quiet []stretch
 	add := func(a, b time.Duration) {
@@ -95,14 +94,14 @@ func longest(all []stretch, n int) []stretch {
 	return kept
 }
 
-// squeeze gives the quiet stretches what the others leave of the columns, or returns nil if there is
-// too little.
-func squeeze(from, to time.Duration, columns int, quiet []stretch) *scale {
+// compress returns a scale in which quiet stretches share the columns that the rest does not need, or nil if there are too few
+// columns.
+func compress(from, to time.Duration, columns int, quiet []stretch) *scale {
 	silent := time.Duration(0)
 	for _, q := range quiet {
 		silent += q.to - q.from
 	}
-	room := columns - (gapColumns+2)*len(quiet) // 2: each ends on whole columns of the others
+	room := columns - (gapColumns+2)*len(quiet) // 2: each gap ends on a whole column
 	if room < columns/3 {
 		return nil
 	}
@@ -118,7 +117,7 @@ func squeeze(from, to time.Duration, columns int, quiet []stretch) *scale {
 	return s
 }
 
-// addGap appends n columns that reach to t.
+// addGap appends a gap of n columns that ends at t.
 func (s *scale) addGap(t time.Duration, n int) {
 	from := s.edges[len(s.edges)-1]
 	if t <= from {
@@ -135,7 +134,7 @@ func (s *scale) columns() int         { return len(s.edges) - 1 }
 func (s *scale) from() time.Duration  { return s.edges[0] }
 func (s *scale) until() time.Duration { return s.edges[len(s.edges)-1] }
 
-// column returns the column that shows t; the first or last one for a time outside.
+// column returns the column of t. For a time outside the scale, it returns the first or last column.
 func (s *scale) column(t time.Duration) int {
 	i, found := slices.BinarySearch(s.edges, t)
 	if !found {
@@ -144,7 +143,7 @@ func (s *scale) column(t time.Duration) int {
 	return min(max(i, 0), s.columns()-1)
 }
 
-// span returns the columns [first, end) that show a part of [from, to); none if it is out of sight.
+// span returns the columns [first, end) of [from, to), or an empty range if it lies outside the scale.
 func (s *scale) span(from, to time.Duration) (first, end int) {
 	if to <= s.from() || from > s.until() || to <= from {
 		return 0, 0
@@ -152,12 +151,12 @@ func (s *scale) span(from, to time.Duration) (first, end int) {
 	return s.column(from), s.column(to-1) + 1
 }
 
-// steps are the times that a column may show: people count in them, and periods divide by them.
+// steps are the possible times of a column: round numbers that divide common probe periods.
 var steps = []time.Duration{1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, // milliseconds
 	1000, 1500, 2000, 2500, 3000, 4000, 5000, 6000, 7500, 10_000, 12_000, 15_000, 20_000, 25_000, 30_000, 40_000,
 	60_000, 90_000, 120_000, 150_000, 180_000, 240_000, 300_000, 360_000, 450_000, 600_000, 720_000, 900_000, 1_200_000, 1_800_000, 3_600_000}
 
-// niceStep returns the shortest of the steps with which span fits into so many columns.
+// niceStep returns the shortest step with which span fits into the columns.
 func niceStep(span time.Duration, columns int) time.Duration {
 	for _, ms := range steps {
 		if step := ms * time.Millisecond; span <= step*time.Duration(columns) {

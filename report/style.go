@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// style is how a piece of text looks on a colour terminal; elsewhere it changes nothing.
+// style is the appearance of text on a terminal with colors.
 type style uint8
 
 const (
@@ -21,7 +21,7 @@ var escapes = map[style]string{bold: "\x1b[1m", dim: "\x1b[2m", good: "\x1b[32m"
 
 const reset = "\x1b[0m"
 
-// paint returns s in a style, if o has colour.
+// paint returns s in a style if colors are on.
 func (o Options) paint(st style, s string) string {
 	if !o.Color || st == plain || s == "" {
 		return s
@@ -29,13 +29,13 @@ func (o Options) paint(st style, s string) string {
 	return escapes[st] + s + reset
 }
 
-// cell is one character of a row.
+// cell is one character of a row, with its style.
 type cell struct {
 	r  rune
 	st style
 }
 
-// row is a line of the timeline. Cells that were never set are blank.
+// row is a line of the timeline. Zero cells are blank.
 type row []cell
 
 func (r row) set(i int, c rune, st style) {
@@ -51,7 +51,7 @@ func (r row) text(i int, s string, st style) {
 	}
 }
 
-// String returns the row without trailing blanks.
+// render returns the text of the row without trailing spaces.
 func (r row) render(o Options) string {
 	end := len(r)
 	for end > 0 && (r[end-1].r == 0 || r[end-1].r == ' ') {
@@ -70,7 +70,7 @@ func (r row) render(o Options) string {
 	return b.String()
 }
 
-// shorten cuts s to n characters, with an ellipsis in its middle.
+// shorten limits s to n characters, with an ellipsis in the middle.
 func (o Options) shorten(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s

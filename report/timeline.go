@@ -10,16 +10,14 @@ import (
 	"probesim.dev/trace"
 )
 
-// maxPods is the number of pods up to which a timeline has a lane for each probe. With more of them
-// each pod has one lane.
+// maxPods is the maximum number of pods for which a timeline has a lane for each probe. With more pods, each pod has one lane.
 const maxPods = 8
 
-// maxLanes is the number of pods that a timeline shows at all.
+// maxLanes is the maximum number of pods in a timeline.
 const maxLanes = 60
 
-// Timeline writes the run as lanes over virtual time: for each pod when it is Ready, for each container its
-// instances and a mark for each probe run. Long stretches without news are squeezed where that shows more
-// of the rest; the axis says so.
+// Timeline draws the run as lanes over virtual time: Ready for each pod, and for each container its instances and a mark for each
+// probe run. It compresses long stretches without changes if that makes the rest more detailed, and marks them on the axis.
 func Timeline(w io.Writer, run *Run, o Options) error {
 	h := history.Read(run.Records, run.Until)
 	lanes := lanesOf(h)
@@ -32,12 +30,12 @@ func Timeline(w io.Writer, run *Run, o Options) error {
 		d.lane(l, l.draw(d))
 	}
 	if len(lanes) == 0 {
-		fmt.Fprintln(&d.body, "  "+o.paint(dim, "no pod came within the run"))
+		fmt.Fprintln(&d.body, "  "+o.paint(dim, "no pod was added during the run"))
 	}
 	return d.write(w)
 }
 
-// lane is a line of the timeline before it has a width.
+// lane is a line of the timeline.
 type lane struct {
 	label string
 	style style
@@ -50,7 +48,7 @@ type drawing struct {
 	scale  *scale
 	gutter int
 	body   strings.Builder
-	drawn  map[cell]bool // what the legend has to explain
+	drawn  map[cell]bool // cells for the legend to explain
 }
 
 func gutter(lanes []lane, width int) int {
@@ -101,20 +99,20 @@ func condition(label string, flips []history.Flip, end time.Duration) lane {
 	return lane{label: label, draw: func(d *drawing) row { return conditionLane(d.scale, d.g, flips, end) }}
 }
 
-// readyLane draws whether a pod is Ready, or says why that is not known.
+// readyLane draws Ready of a pod, or says why it is unknown.
 func readyLane(h *history.History, p *history.Pod, d *drawing) row {
 	if len(p.Ready) > 0 {
 		return conditionLane(d.scale, d.g, p.Ready, min(h.End, p.Removed))
 	}
-	r, why := make(row, d.o.width()-d.gutter), "no status within the run"
+	r, why := make(row, d.o.width()-d.gutter), "no status during the run"
 	if len(p.Containers) == 0 {
-		why = "nothing started within the run"
+		why = "no container started during the run"
 	}
 	r.text(max(0, min(d.scale.column(p.Added), len(r)-len(why))), why, dim)
 	return r
 }
 
-// podName is a pod's name for people.
+// podName returns the name of a pod for display.
 func podName(p *history.Pod) string { return trace.Clean(trace.PodName(p.Name)) }
 
 func podLanes(h *history.History, p *history.Pod) []lane {
@@ -134,18 +132,18 @@ func podLanes(h *history.History, p *history.Pod) []lane {
 			lanes = append(lanes, condition("    Ready", c.Ready, end))
 		}
 		for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
-			if shots := c.Probes[probe]; len(shots) > 0 {
-				lanes = append(lanes, lane{label: "    " + string(probe), draw: func(d *drawing) row { return probeLane(d.scale, d.g, shots) }})
+			if runs := c.Probes[probe]; len(runs) > 0 {
+				lanes = append(lanes, lane{label: "    " + string(probe), draw: func(d *drawing) row { return probeLane(d.scale, d.g, runs) }})
 			}
 		}
 	}
 	return lanes
 }
 
-// markLane points out what was done from outside.
+// markLane draws actions from outside, such as steps of the scenario.
 func markLane(d *drawing, marks []history.Mark) row {
-	r := make(row, d.o.width()-d.gutter) // a text may reach beyond the end of the run
-	texts := map[int]string{}            // of the marks, by column
+	r := make(row, d.o.width()-d.gutter) // texts may extend beyond the end of the run
+	texts := map[int]string{}            // text of the first mark in each column
 	var columns []int
 	for _, m := range marks {
 		if m.At < d.scale.from() || m.At > d.scale.until() {
@@ -170,7 +168,7 @@ func markLane(d *drawing, marks []history.Mark) row {
 	return r
 }
 
-// compact has one lane a pod: Ready, with the exits of its containers.
+// compact returns one lane for each pod: Ready, with the exits of its containers.
 func compact(h *history.History) []lane {
 	var lanes []lane
 	for i, p := range h.Pods {

@@ -12,38 +12,40 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// What a scenario may ask for. Durations are limited by value.MaxDuration, delays by an hour.
+// Limits of a scenario. Durations are limited by value.MaxDuration, delays by an hour.
 const (
-	MaxPods  = 10_000  // in a scenario
-	MaxSeeds = 100_000 // in a scenario
+	MaxPods  = 10_000  // per scenario
+	MaxSeeds = 100_000 // per scenario
 
-	maxEntries = 1000 // of spec.pods, steps, expect, and of a container's behavior and answers
+	maxEntries = 1000 // in spec.pods, steps and expect, and in behavior and answers of a container
 
-	// maxParts bounds pods, containers and probes together. For each the simulator has a process at some
-	// time, and it stops at node.DefaultLimits of them.
+	// maxParts is the limit of pods, containers and probes in total. Each needs a process of the simulator, and
+	// node.DefaultLimits bounds those.
 	maxParts = 150_000
 
-	maxFiles      = 1000      // that workloads are taken from
-	maxPodValues  = 2_000_000 // in the manifests of all pods of a scenario, one by one
-	maxFileValues = 4_000_000 // in the manifests that the scenarios of a file use
+	maxFiles      = 1000      // files that the scenarios of a file use manifests from
+	maxPodValues  = 2_000_000 // values in the manifests of a scenario, counted for each pod
+	maxFileValues = 4_000_000 // values in the manifests that the scenarios of a file use
 )
 
-// checker checks one scenario against its file and resolves the names in it.
+// checker checks a scenario and resolves the names in it.
 type checker struct {
 	*loader
 	file     *file
 	scenario *Scenario
-	root     *strict.Node // the document
+	root     *strict.Node // of the document
 	spec     *strict.Node
-	versions []value.Version // that the scenario runs
-	values   int             // in the manifests of its pods
-	parts    int             // pods, containers and probes
+	versions []value.Version   // versions that the scenario runs
+	given    []profile.Profile // profiles to check against; nil: those of versions
+	pods     int
+	values   int // in the manifests of all pods
+	parts    int // number of pods, containers and probes
 
-	clockSteps time.Duration // all together, whatever their signs
+	clockSteps time.Duration // sum of all clock steps, regardless of their signs
 }
 
-// check reports everything that is wrong in the scenario. What could not be read is zero or its default,
-// and its nodes take no further errors; see strict.Node.Unread.
+// check reports all errors in the scenario. Fields that could not be read are zero or have their default, and
+// their nodes take no further errors; see strict.Node.Unread.
 func (c *checker) check() {
 	c.checkMetadata()
 	if c.spec.Kind != strict.Mapping {
@@ -55,7 +57,7 @@ func (c *checker) check() {
 	c.checkRun()
 	c.checkConfig(c.scenario.Spec.Kubelet.Config, c.spec.Field("kubelet").Field("config"))
 	if c.spec.Field("duration").Bad() {
-		c.scenario.Spec.Duration = value.Duration(value.MaxDuration) // nothing can be called too late
+		c.scenario.Spec.Duration = value.Duration(value.MaxDuration) // so that no time is reported as too late
 	}
 	checkDelays(c.spec.Field("delays"), c.scenario.Spec.Delays)
 	c.checkPods()
@@ -63,7 +65,7 @@ func (c *checker) check() {
 	c.checkExpect()
 }
 
-// fits reports whether a list is not too long to be looked at.
+// fits reports whether a list is within the limit of entries.
 func (c *checker) fits(n *strict.Node) bool {
 	if len(n.Items) <= maxEntries {
 		return true
@@ -75,10 +77,10 @@ func (c *checker) fits(n *strict.Node) bool {
 func (c *checker) checkMetadata() {
 	n, m := c.root.Field("metadata"), c.scenario.Metadata
 	if name := n.Field("name"); m.Name == "" && !name.Bad() {
-		name.Errorf("is required: a scenario has a name")
+		name.Errorf("is required: the name of the scenario")
 	} else if !name.Bad() {
 		for _, message := range validation.IsDNS1123Subdomain(m.Name) {
-			name.Errorf("%s is not a name: %s", strict.Quote(m.Name), message)
+			name.Errorf("%s is not a valid name: %s", strict.Quote(m.Name), message)
 		}
 	}
 	for _, e := range apivalidation.ValidateLabels(m.Labels, field.NewPath("labels")) {
@@ -86,30 +88,30 @@ func (c *checker) checkMetadata() {
 	}
 }
 
-// checkRun checks what is about the run as a whole.
+// checkRun checks the duration, the seeds and the versions.
 func (c *checker) checkRun() {
 	s := &c.scenario.Spec
 	if n := c.spec.Field("duration"); s.Duration == 0 && !n.Bad() {
-		n.Errorf("nothing happens in 0s")
+		n.Errorf("must be longer than 0s")
 	}
 	if s.Seeds != nil && !c.spec.Field("seeds").Bad() {
 		switch n := c.spec.Field("seeds"); {
 		case s.Seeds.Min == value.OpenMin || s.Seeds.Max == value.OpenMax:
-			n.Errorf("has an open end: there is a run for each seed, so write both")
+			n.Errorf("has an open end: every seed is a run, so write both ends")
 		case s.Seeds.Max-s.Seeds.Min >= MaxSeeds:
-			n.Errorf("are more than %d", MaxSeeds)
+			n.Errorf("contains more than %d seeds", MaxSeeds)
 		}
 	}
 	c.checkVersions()
 }
 
-// checkVersions finds the versions that the scenario runs.
+// checkVersions selects the versions that the scenario runs.
 func (c *checker) checkVersions() {
 	ranges, n := c.scenario.Spec.KubernetesVersions, c.spec.Field("kubernetesVersions")
 	known := knownVersions()
 	for i, r := range ranges {
 		if !anyIn(known, []value.VersionRange{r}) {
-			n.Index(i).Errorf("%s is not supported yet: the known versions are %s", r, listVersions(known))
+			n.Index(i).Errorf("%s is not supported yet: the supported versions are %s", r, listVersions(known))
 		}
 	}
 	if !n.Bad() {
@@ -117,21 +119,21 @@ func (c *checker) checkVersions() {
 	}
 }
 
-// knownVersions are the versions with a behaviour profile, oldest first.
+// knownVersions returns the versions with a profile, oldest first.
 func knownVersions() []value.Version {
 	var versions []value.Version
 	for _, name := range profile.Names() {
 		v, err := value.ParseVersion(name)
 		if err != nil {
-			panic(err) // a profile without a proper version is a mistake in the program
+			panic(err) // the profiles are part of this module
 		}
 		versions = append(versions, v)
 	}
 	return versions
 }
 
-// selectVersions returns the known versions in any of the ranges, oldest first; the newest of all if
-// there are none.
+// selectVersions returns the known versions in any of the ranges, oldest first. Without ranges it returns the
+// newest known version.
 func selectVersions(ranges []value.VersionRange) []value.Version {
 	known := knownVersions()
 	if len(ranges) == 0 {

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 	"probesim.dev/kube/podutil"
 )
 
-// checkContainers checks and compiles what the containers of a workload do.
+// checkContainers checks and compiles the programs in the containers of a workload.
 func (c *checker) checkContainers(w *workload, n *strict.Node) {
 	w.containers = map[string]fakeruntime.ContainerConfig{}
 	for i := range w.spec.Containers {
@@ -24,7 +25,7 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 		switch {
 		case spec.Name == "":
 			item.Field("name").Errorf("is required")
-		case container == nil && w.unread: // it may be one of those
+		case container == nil && w.unread: // it may be one that could not be read
 		case container == nil:
 			item.Field("name").Errorf("%s has no container %s%s", w.manifest.name, strict.Quote(spec.Name), strict.DidYouMean(spec.Name, w.containerNames()))
 			if meant := w.container(strict.Nearest(spec.Name, w.containerNames())); meant != nil {
@@ -46,14 +47,14 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 	}
 }
 
-// checkWho refuses rules for replicas that there are none of.
-func (b *behavior) checkWho(r *Rule, n *strict.Node) {
-	if last := b.workload.replicas - 1; r.Replica != nil && r.Replica.Min > last && !b.workload.uncounted {
+// checkReplica reports a rule for a replica that does not exist.
+func (b *behavior) checkReplica(r *Rule, n *strict.Node) {
+	if last := b.workload.replicas - 1; r.Replica != nil && r.Replica.Min > last && !b.workload.replicasUnread {
 		n.Field("replica").Errorf("there is no replica %s: the last one is %d", r.Replica, last)
 	}
 }
 
-// checkWindow refuses rules whose windows cannot be.
+// checkWindow reports a window that cannot exist.
 func checkWindow(r *Rule, n *strict.Node) {
 	var clocks []string
 	for _, clock := range []string{"after", "at", "afterSigterm"} {
@@ -62,29 +63,30 @@ func checkWindow(r *Rule, n *strict.Node) {
 		}
 	}
 	if len(clocks) > 1 {
-		n.Errorf("has two clocks, %s: a rule counts from one", strings.Join(clocks, " and "))
+		n.Errorf("has two clocks, %s: use only one", strings.Join(clocks, " and "))
 	}
 	if r.For != nil && r.For.Min == 0 {
-		n.Field("for").Errorf("%s may be empty: a window is longer than 0s", r.For)
+		n.Field("for").Errorf("must be longer than 0s, not %s", r.For)
 	}
 	switch {
 	case r.Every == nil:
 	case r.For == nil:
-		n.Field("every").Errorf("needs a for: how long each window stays open")
+		n.Field("every").Errorf("needs for: the time that each window stays open")
 	case r.For.Max >= r.Every.Min:
 		n.Field("every").Errorf("windows would overlap: every %s must be longer than for %s", r.Every, r.For)
 	}
 }
 
-// checkOpening refuses a window that cannot open before the run ends. A container starts after its pod was
-// added, and is stopped later still; an exit so long after the stop signal says that it does not end before.
-func (b *behavior) checkOpening(r *Rule, n *strict.Node) {
+// checkStart reports a window that cannot open before the run ends. A container starts after its pod is added,
+// and gets the stop signal later still. An exit long after the stop signal is allowed: it means that the program
+// does not exit before.
+func (b *behavior) checkStart(r *Rule, n *strict.Node) {
 	check := func(clock string, from *value.Draw, start time.Duration) {
 		field, duration := n.Field(clock), b.scenario.Spec.Duration
 		switch {
 		case from == nil || field.Bad() || start+from.Min <= duration.Time():
 		case start > 0:
-			field.Errorf("%s is after the end of the run at %s, as the pod is added at %s", from, duration, value.Format(start))
+			field.Errorf("%s is after the end of the run at %s, because the pod is added at %s", from, duration, value.Format(start))
 		default:
 			field.Errorf("%s is after the end of the run at %s", from, duration)
 		}
@@ -97,8 +99,8 @@ func (b *behavior) checkOpening(r *Rule, n *strict.Node) {
 	}
 }
 
-// checkWhat refuses rules that do nothing, and answers to probes and hooks that there are none of.
-func (b *behavior) checkWhat(r *Rule, n *strict.Node) {
+// checkEffect reports rules without an effect, and answers to probes and hooks that do not exist.
+func (b *behavior) checkEffect(r *Rule, n *strict.Node) {
 	answers := b.checkHooks(n)
 	probes := probesOf(b.container)
 	for _, p := range []probeOf{{key: "liveness", field: "livenessProbe"}, {key: "readiness", field: "readinessProbe"}, {key: "startup", field: "startupProbe"}} {
@@ -117,22 +119,28 @@ func (b *behavior) checkWhat(r *Rule, n *strict.Node) {
 	}
 	exit := n.Field("exit")
 	switch {
-	case r.Exit == nil && answers == 0:
-		if writtenBeside(n, whoAndWhen...) {
-			return // it is refused elsewhere
+	case r.Handler != nil && (answers > 0 || exit.Written()):
+		n.Field("handler").Errorf("a rule has either a handler or answers and exit")
+	case r.Handler != nil:
+		if !slices.Contains(requestHandlersOf(b.container), httpHandler) {
+			n.Field("handler").Errorf("the container %s has no httpGet probe or hook", b.spec.Name)
 		}
-		n.Errorf("does nothing: say what it answers, as in probes: fail, or exit")
+	case r.Exit == nil && answers == 0:
+		if writtenBeside(n, conditionFields...) {
+			return // an unknown field, which is reported elsewhere
+		}
+		n.Errorf("does nothing: write an answer, such as probes: fail, or exit")
 	case r.Exit == nil:
 	case answers > 0:
 		exit.Errorf("a rule either answers or exits")
 	case r.For != nil || r.Every != nil || r.Chance != nil:
-		exit.Errorf("takes no for, every or chance: a program exits once, at the opening of the window")
+		exit.Errorf("cannot be used with for, every or chance: a program exits once, when the window opens")
 	case r.Exit.Never && r.AfterSigterm == nil:
-		exit.Errorf("never is for a rule with afterSigterm: a program runs on until something ends it")
+		exit.Errorf("never needs afterSigterm: without it, a program already runs until it is stopped")
 	}
 }
 
-// checkHooks refuses answers to hooks that there are none of, and returns how many answers there are.
+// checkHooks reports answers to hooks that do not exist or send no request, and returns the number of answers.
 func (b *behavior) checkHooks(n *strict.Node) int {
 	answers := 0
 	for _, key := range hookKeys {
@@ -145,13 +153,13 @@ func (b *behavior) checkHooks(n *strict.Node) int {
 		case hook == nil:
 			field.Errorf("the container %s has no %s hook", b.spec.Name, key)
 		case hook.TCPSocket != nil:
-			field.Errorf("the %s hook of %s is a tcpSocket, which the kubelet does not run: it asks the program nothing", key, b.spec.Name)
+			field.Errorf("the %s hook of %s is a tcpSocket, which the kubelet does not run: the program gets no request", key, b.spec.Name)
 		case hook.Sleep != nil:
-			field.Errorf("the %s hook of %s sleeps: it asks the program nothing", key, b.spec.Name)
+			field.Errorf("the %s hook of %s sleeps: the program gets no request", key, b.spec.Name)
 		}
 	}
 	return answers
 }
 
-// whoAndWhen are the fields of a rule that do nothing by themselves.
-var whoAndWhen = []string{"replica", "instance", "after", "at", "afterSigterm", "for", "every", "chance"}
+// conditionFields are the fields of a rule that have no effect by themselves.
+var conditionFields = []string{"replica", "instance", "after", "at", "afterSigterm", "for", "every", "chance"}

@@ -12,8 +12,8 @@ import (
 
 const maxBackOff = value.Duration(5 * time.Minute)
 
-// checkConfig checks what the kubelet checks when it starts (ValidateKubeletConfiguration in
-// pkg/kubelet/apis/config/validation/validation.go, NewMainKubelet in pkg/kubelet/kubelet.go at v1.37.0).
+// checkConfig makes the checks that the kubelet makes when it starts (ValidateKubeletConfiguration in
+// pkg/kubelet/apis/config/validation/validation.go and NewMainKubelet in pkg/kubelet/kubelet.go at v1.37.0).
 func (c *checker) checkConfig(config *KubeletConfig, n *strict.Node) {
 	if config == nil {
 		return
@@ -26,13 +26,13 @@ func (c *checker) checkConfig(config *KubeletConfig, n *strict.Node) {
 	c.checkGates(config.FeatureGates, n.Field("featureGates"))
 }
 
-// checkBackOff checks the maximum, which needs a feature gate in some versions.
+// checkBackOff checks the maximum back-off, which needs a feature gate in some versions.
 func (c *checker) checkBackOff(longest *value.Duration, n *strict.Node) {
 	if longest == nil || n.Bad() {
 		return
 	}
 	if *longest < value.Duration(time.Second) || *longest > maxBackOff {
-		n.Errorf("must be from 1s to 5m and not %s", longest)
+		n.Errorf("must be from 1s to 5m, not %s", longest)
 	}
 	for _, p := range c.profiles() {
 		if !p.KubeletCrashLoopBackOffMax {
@@ -47,10 +47,10 @@ func (c *checker) checkShutdown(config *KubeletConfig, n *strict.Node) {
 	checkShutdownPeriod(config.ShutdownGracePeriod, grace)
 	checkShutdownPeriod(config.ShutdownGracePeriodCriticalPods, critical)
 	if !grace.Bad() && !critical.Bad() && config.ShutdownGracePeriodCriticalPods > config.ShutdownGracePeriod {
-		critical.Errorf("%s is a part of shutdownGracePeriod, which is %s", config.ShutdownGracePeriodCriticalPods, config.ShutdownGracePeriod)
+		critical.Errorf("%s is longer than shutdownGracePeriod, which is %s", config.ShutdownGracePeriodCriticalPods, config.ShutdownGracePeriod)
 	}
 	if len(config.ShutdownGracePeriodByPodPriority) > 0 && config.ShutdownGracePeriod > 0 {
-		by.Errorf("takes the place of shutdownGracePeriod: write one of them")
+		by.Errorf("cannot be combined with shutdownGracePeriod: write only one of them")
 	}
 	if !c.fits(by) {
 		return
@@ -59,23 +59,23 @@ func (c *checker) checkShutdown(config *KubeletConfig, n *strict.Node) {
 	for i, p := range config.ShutdownGracePeriodByPodPriority {
 		seconds := by.Index(i).Field("shutdownGracePeriodSeconds")
 		if longest := int64(value.MaxDuration.Seconds()); p.ShutdownGracePeriodSeconds < 0 || p.ShutdownGracePeriodSeconds > longest {
-			seconds.Errorf("must be from 0 to %d and not %d", longest, p.ShutdownGracePeriodSeconds)
+			seconds.Errorf("must be from 0 to %d, not %d", longest, p.ShutdownGracePeriodSeconds)
 		}
 		if priorities[p.Priority] {
-			by.Index(i).Field("priority").Errorf("%d is there twice", p.Priority)
+			by.Index(i).Field("priority").Errorf("%d is listed twice", p.Priority)
 		}
 		priorities[p.Priority] = true
 	}
 }
 
-// checkShutdownPeriod refuses a part of a second.
+// checkShutdownPeriod reports periods between 0s and 1s.
 func checkShutdownPeriod(d value.Duration, n *strict.Node) {
 	if d > 0 && d < value.Duration(time.Second) && !n.Bad() {
-		n.Errorf("must be 0s or at least 1s and not %s", d)
+		n.Errorf("must be 0s or at least 1s, not %s", d)
 	}
 }
 
-// checkGates refuses feature gates that a version of the scenario does not have, or that the simulator does not know.
+// checkGates reports feature gates that a version does not have, or that the simulator does not know.
 func (c *checker) checkGates(set map[string]bool, n *strict.Node) {
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		for _, v := range c.versions {
@@ -98,8 +98,11 @@ func (c *checker) checkGates(set map[string]bool, n *strict.Node) {
 	}
 }
 
-// profiles are the behaviours of the versions that the scenario runs, with its feature gates.
+// profiles returns the profiles of the versions that the scenario runs, with its feature gates.
 func (c *checker) profiles() []profile.Profile {
+	if c.given != nil {
+		return c.given
+	}
 	var profiles []profile.Profile
 	for _, v := range c.versions {
 		if p, ok := profile.Named(v.String()); ok {

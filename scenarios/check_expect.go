@@ -11,7 +11,7 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// matcherWindows are the matchers, each with the windows that it can have.
+// matcherWindows lists the windows that each matcher takes.
 var matcherWindows = []struct {
 	name    string
 	windows []string
@@ -25,7 +25,7 @@ var matcherWindows = []struct {
 
 var allWindows = []string{"at", "within", "first", "always", "never"}
 
-// checkExpect checks what must hold.
+// checkExpect checks the expectations.
 func (c *checker) checkExpect() {
 	n := c.spec.Field("expect")
 	if !c.fits(n) {
@@ -36,25 +36,25 @@ func (c *checker) checkExpect() {
 		if e == nil {
 			continue
 		}
-		standIn(&e.Pod, item.Field("pod"))
-		standIn(&e.Container, item.Field("container"))
+		markUnread(&e.Pod, item.Field("pod"))
+		markUnread(&e.Container, item.Field("container"))
 		e.Path, e.Text = item.Path(), item.Text("name")
 		if e.Runs == "" {
 			e.Runs = EveryRun
 		}
-		if matcher := c.checkForm(item); matcher != "" {
-			c.checkWhere(e, item, matcher)
+		if matcher := c.checkMatcherCount(item); matcher != "" {
+			c.checkScope(e, item, matcher)
 			c.checkWindow(e, item)
 			c.checkMatcher(e, item)
-			c.checkWhich(e, item)
+			c.checkRuns(e, item)
 			checkObserved(e, item)
 		}
 	}
 }
 
-// checkForm returns the only matcher of an expectation, or empty after saying what is wrong with it and
-// its window.
-func (c *checker) checkForm(n *strict.Node) string {
+// checkMatcherCount returns the matcher of an expectation. It returns an empty string after reporting that there is not
+// exactly one.
+func (c *checker) checkMatcherCount(n *strict.Node) string {
 	var matchers []string
 	var possible []string
 	for _, m := range matcherWindows {
@@ -64,19 +64,19 @@ func (c *checker) checkForm(n *strict.Node) string {
 	}
 	switch len(matchers) {
 	case 0:
-		n.Errorf("looks for nothing: write one of status, becomes, record, transitions and order")
+		n.Errorf("has no matcher: write one of status, becomes, record, transitions and order")
 		return ""
 	case 1:
 	default:
-		n.Errorf("has several matchers, %s: write an expectation for each", strings.Join(matchers, " and "))
+		n.Errorf("has several matchers, %s: write one expectation for each", strings.Join(matchers, " and "))
 		return ""
 	}
 	windows := written(n, allWindows)
 	switch {
 	case len(windows) > 1:
-		n.Errorf("has several windows, %s: write an expectation for each", strings.Join(windows, " and "))
+		n.Errorf("has several windows, %s: write one expectation for each", strings.Join(windows, " and "))
 	case len(windows) == 1 && !slices.Contains(possible, windows[0]):
-		n.Field(windows[0]).Errorf("%s does not go with %s%s", windows[0], matchers[0], possibleWindows(possible))
+		n.Field(windows[0]).Errorf("%s cannot be used with %s%s", windows[0], matchers[0], possibleWindows(possible))
 	case len(windows) == 0 && matchers[0] == "status":
 		n.Errorf("status needs a window: one of at, within, always and never")
 	}
@@ -97,28 +97,28 @@ func possibleWindows(possible []string) string {
 	if len(possible) == 0 {
 		return ", which has no window"
 	}
-	return ", which has " + strings.Join(possible, ", ")
+	return ", which takes " + strings.Join(possible, ", ")
 }
 
-// checkWhere checks whom an expectation is about, and how many.
-func (c *checker) checkWhere(e *Expect, n *strict.Node, matcher string) {
+// checkScope checks the pods and containers that an expectation applies to.
+func (c *checker) checkScope(e *Expect, n *strict.Node, matcher string) {
 	c.checkPodName(e.Pod, n.Field("pod"))
 	if matcher == "order" {
 		if e.Container != "" {
-			n.Field("container").Errorf("write the container in the items of order")
+			n.Field("container").Errorf("set container in the items of order instead")
 		}
 		if e.Since != nil {
-			n.Field("since").Errorf("does not go with order, which has no window")
+			n.Field("since").Errorf("cannot be used with order, which has no window")
 		}
 	}
 	if !n.Field("pod").Bad() {
 		c.checkContainerName(e.Pod, e.Container, n.Field("container"))
 	}
 	if e.Instance != nil && matcher != "record" {
-		n.Field("instance").Errorf("does not go with %s: only a record has an instance", matcher)
+		n.Field("instance").Errorf("cannot be used with %s: only a record has an instance", matcher)
 	}
 	if e.Count != nil && (e.Window().Kind != Within || matcher != "becomes" && matcher != "record") {
-		n.Field("count").Errorf("goes with becomes or record, and within")
+		n.Field("count").Errorf("can be used only with within and one of becomes and record")
 	}
 	if e.Pods != nil && c.known(e.Pod) {
 		if pods := c.scenario.podCount(e.Pod); pods > 0 && e.Pods.Min > pods {
@@ -134,7 +134,7 @@ func onlyPods(count int) string {
 	return fmt.Sprintf("are only %d pods", count)
 }
 
-// checkWindow refuses windows that are not over when the run is.
+// checkWindow reports windows that extend beyond the end of the run.
 func (c *checker) checkWindow(e *Expect, n *strict.Node) {
 	window := e.Window()
 	field := n.Field(string(window.Kind))
@@ -143,11 +143,11 @@ func (c *checker) checkWindow(e *Expect, n *strict.Node) {
 		return t != value.OpenMaxTime && t != value.OpenMinTime && t > duration
 	}
 	if field.Written() && !field.Bad() && (late(window.Max) || late(window.Min)) {
-		field.Errorf("%s reaches beyond the end of the run at %s", window.TimeRange, value.Format(duration))
+		field.Errorf("%s extends beyond the end of the run at %s", window.TimeRange, value.Format(duration))
 	}
 }
 
-// checkMatcher gives the fields of the matchers their meaning.
+// checkMatcher checks the fields of the matchers and gives them their types.
 func (c *checker) checkMatcher(e *Expect, n *strict.Node) {
 	if e.Status != nil {
 		e.Status.Check(n.Field("status"), e.Container)
@@ -180,21 +180,21 @@ func (c *checker) checkMatcher(e *Expect, n *strict.Node) {
 
 func refusePod(n *strict.Node) {
 	if pod := n.Field("pod"); pod.Written() {
-		pod.Errorf("is that of the expectation: write it there")
+		pod.Errorf("applies to the whole expectation: set it there")
 	}
 }
 
-// checkMoment checks what names moments: the matcher of since, or an item of order. It looks at the
-// pods that go by the name pod.
+// checkMoment checks a matcher of moments: that of since, or an item of order. pod is the pod or workload that it
+// applies to.
 func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
 	matchers := written(n, []string{"becomes", "record"})
 	if len(matchers) != 1 {
 		n.Errorf("must have either becomes or record")
 		return
 	}
-	standIn(&m.Container, n.Field("container"))
+	markUnread(&m.Container, n.Field("container"))
 	if m.Instance != nil && m.Record == nil {
-		n.Field("instance").Errorf("does not go with becomes: only a record has an instance")
+		n.Field("instance").Errorf("cannot be used with becomes: only a record has an instance")
 	}
 	c.checkContainerName(pod, m.Container, n.Field("container"))
 	if m.Record != nil {
@@ -206,12 +206,12 @@ func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
 	}
 }
 
-// checkProbe refuses to look for runs of a probe that no container has: never would hold whatever happens.
+// checkProbe reports matchers for a probe that no container has. With never they would always hold.
 func (c *checker) checkProbe(pod, container string, n *strict.Node) {
 	if n.Bad() || n.Kind != strict.Scalar || !slices.Contains(probeKeys, n.Value) || !c.known(pod) {
 		return
 	}
-	meant := false // containers; names that mean nothing are reported elsewhere
+	meant := false // at least one container matches; unknown names are reported elsewhere
 	for _, w := range c.scenario.workloads {
 		if _, count := w.named(pod); count == 0 {
 			continue
@@ -230,12 +230,12 @@ func (c *checker) checkProbe(pod, container string, n *strict.Node) {
 		}
 	}
 	if meant {
-		n.Errorf("there is no container with a %sProbe that this could be about", n.Value)
+		n.Errorf("no container that this matches has a %sProbe", n.Value)
 	}
 }
 
-// checkWhich checks the runs that an expectation is checked in.
-func (c *checker) checkWhich(e *Expect, n *strict.Node) {
+// checkRuns checks the runs and versions that an expectation applies to.
+func (c *checker) checkRuns(e *Expect, n *strict.Node) {
 	if e.Runs != EveryRun && e.Runs != SomeRun {
 		n.Field("runs").Errorf("%s is neither every nor some%s", strict.Quote(e.Runs), strict.DidYouMean(e.Runs, []string{EveryRun, SomeRun}))
 	}
@@ -244,7 +244,7 @@ func (c *checker) checkWhich(e *Expect, n *strict.Node) {
 	}
 }
 
-// checkObserved refuses to refresh what has no value that can be seen.
+// checkObserved reports observed expectations that have no value to refresh.
 func checkObserved(e *Expect, n *strict.Node) {
 	field := n.Field("observed")
 	if !e.Observed || field.Bad() {
@@ -253,15 +253,15 @@ func checkObserved(e *Expect, n *strict.Node) {
 	refuse := func(why string) { field.Errorf("%s", why) }
 	switch kind := e.Window().Kind; {
 	case e.Pods != nil:
-		refuse("does not go with pods: how many there are is not refreshed")
+		refuse("cannot be used with pods: the number of pods is not refreshed")
 	case e.Runs == SomeRun:
-		refuse("does not go with runs: some: what was seen is so in every run")
+		refuse("cannot be used with runs: some: observed values hold in every run")
 	case e.Transitions != nil && e.Transitions.Any:
-		refuse("does not go with any, which leaves open what follows: all values are refreshed")
+		refuse("cannot be used with any: all values are refreshed")
 	case e.Transitions != nil, e.Moment() != nil && kind == First, e.Moment() != nil && e.Count != nil, e.Status != nil && kind == At:
 	case e.Moment() != nil && kind == Within:
-		refuse("needs a count: that is what is refreshed")
+		refuse("needs count, the value to refresh")
 	default:
-		refuse("has nothing to refresh: it goes with transitions, first, count, and status with at")
+		refuse("has nothing to refresh: use it with transitions, first, count, or status with at")
 	}
 }

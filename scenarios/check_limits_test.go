@@ -31,16 +31,16 @@ func TestRequests(t *testing.T) {
 		{"objects", manyScenarios(maxObjects+1, func(int) string { return "" }), "items[10000]: the file has more than 10000 objects"},
 		{"files", strings.ReplaceAll(scenarioHead, "pods: [{name: web}]", "pods: [{name: web, file: a}]") + manyScenarios(maxFiles, func(i int) string {
 			return fmt.Sprintf("{name: web, file: f%d}", i)
-		}), "items[999].spec.pods[0].file: cannot be read: workloads are taken from more than 1000 files"},
-		{"copies of a large pod", large + strings.ReplaceAll(scenarioHead, "{name: web}", "{name: rs, replicas: 2000}"), "spec.pods: have manifests with more than 2000000 values, counted for each pod"},
+		}), "items[999].spec.pods[0].file: cannot be read: the scenarios use manifests from more than 1000 files"},
+		{"copies of a large pod", large + strings.ReplaceAll(scenarioHead, "{name: web}", "{name: rs, replicas: 2000}"), "spec.pods: uses manifests with more than 2000000 values in total, counted for each pod"},
 		{"pods with many probes", `
 apiVersion: apps/v1
 kind: ReplicaSet
 metadata: {name: rs}
 spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [` + strings.Join(probed[:], ", ") + "]}}}\n" +
-			strings.ReplaceAll(scenarioHead, "{name: web}", "{name: rs, replicas: 10000}"), "spec.pods: have more than 150000 pods, containers and probes, counted together"},
+			strings.ReplaceAll(scenarioHead, "{name: web}", "{name: rs, replicas: 10000}"), "spec.pods: contains more than 150000 pods, containers and probes in total"},
 		{"uses of a large pod", large + manyScenarios(4000, func(int) string { return "{name: rs}" }),
-			"spec.pods[0]: the manifests that the scenarios of this file use have more than 4000000 values, counted each time"},
+			"spec.pods[0]: the manifests that the scenarios of this file use have more than 4000000 values in total, counted at each use"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := LoadBytes("s.yaml", []byte(test.text), func(string) ([]byte, error) { return []byte(podYAML), nil })

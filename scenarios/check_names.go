@@ -6,17 +6,17 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// unreadName stands for a name that is written but could not be read: it means no pod and no container.
+// unreadName replaces a name that is written but could not be read. It matches no pod and no container.
 const unreadName = "?"
 
-// standIn puts unreadName for a name that could not be read.
-func standIn(name *string, n *strict.Node) {
+// markUnread sets unreadName if the name could not be read.
+func markUnread(name *string, n *strict.Node) {
 	if n.Unread() {
 		*name = unreadName
 	}
 }
 
-// writtenBeside reports whether a mapping has a field other than these, also one that nobody knows.
+// writtenBeside reports whether a mapping has fields other than these, including unknown ones.
 func writtenBeside(n *strict.Node, names ...string) bool {
 	for i, key := range n.Keys {
 		if n.Items[i].Written() && !slices.Contains(names, key.Name) {
@@ -26,36 +26,37 @@ func writtenBeside(n *strict.Node, names ...string) bool {
 	return false
 }
 
-// checkPodName refuses a pod or workload that the scenario does not have.
+// checkPodName reports names of pods and workloads that the scenario does not have.
 func (c *checker) checkPodName(name string, n *strict.Node) {
 	switch {
 	case name == "" && n.Written():
-		n.Errorf("is empty: leave it out, or say which")
+		n.Errorf("is empty: name a pod or workload, or leave the field out")
 	case name != "" && c.resolved() && c.scenario.podCount(name) == 0:
 		n.Errorf("the scenario has no pod or workload %s%s", strict.Quote(name), strict.DidYouMean(name, c.scenario.podNames()))
 	}
 }
 
-// resolved reports whether all pods of the scenario are known, so that a name can be called unknown.
+// resolved reports whether all pods of the scenario are known. Otherwise an unknown name may belong to one that
+// could not be read.
 func (c *checker) resolved() bool {
 	for _, w := range c.scenario.workloads {
-		if w.uncounted {
+		if w.replicasUnread {
 			return false
 		}
 	}
 	return len(c.scenario.workloads) == len(c.scenario.Spec.Pods) && !c.spec.Field("pods").Unread()
 }
 
-// known reports whether all pods that a name means are known.
+// known reports whether all pods that a name matches are known.
 func (c *checker) known(name string) bool {
 	return c.resolved() || name != "" && c.scenario.podCount(name) > 0
 }
 
-// checkContainerName refuses a container that one of the pods does not have.
+// checkContainerName reports a container that one of the pods does not have.
 func (c *checker) checkContainerName(pod, container string, n *strict.Node) {
 	if container == "" {
 		if n.Written() {
-			n.Errorf("is empty: leave it out, or say which")
+			n.Errorf("is empty: name a container, or leave the field out")
 		}
 		return
 	}
@@ -63,7 +64,7 @@ func (c *checker) checkContainerName(pod, container string, n *strict.Node) {
 		if _, count := w.named(pod); count > 0 && !w.unread && w.container(container) == nil {
 			hint := ""
 			if pod == "" && len(c.scenario.Spec.Pods) > 1 {
-				hint = ": say which pods are meant with pod"
+				hint = ": name the pods you mean with pod"
 			}
 			n.Errorf("%s has no container %s%s%s", w.manifest.name, strict.Quote(container), strict.DidYouMean(container, w.containerNames()), hint)
 			return

@@ -13,14 +13,15 @@ import (
 	"probesim.dev/kube/podutil"
 )
 
-// kubeletConditions are those that a patch may not change: what the kubelet makes of it is not simulated.
+// kubeletConditions are the conditions that the kubelet sets. A patch must not change them: the simulator does
+// not model the effect.
 var kubeletConditions = []v1.PodConditionType{
 	v1.PodScheduled, v1.PodReady, v1.PodInitialized, v1.ContainersReady, v1.PodReadyToStartContainers,
 	v1.DisruptionTarget, v1.PodResizePending, v1.PodResizeInProgress, podutil.AllContainersRestarting,
 }
 
-// check applies the patch to the pods as they are at first: what other patches change is nothing that this one
-// could run into.
+// check applies the patch to the pods in their initial state. It does not consider what other patches change
+// before.
 func (p *PatchPod) check(c *checker, n *strict.Node) {
 	p.text = n.Text()
 	c.checkTarget(p.Pod, n)
@@ -29,13 +30,13 @@ func (p *PatchPod) check(c *checker, n *strict.Node) {
 	case p.Metadata == nil && p.Spec == nil && p.Status == nil:
 		n.Errorf("changes nothing: write metadata, spec or status")
 	case p.Status != nil && (p.Metadata != nil || p.Spec != nil):
-		n.Errorf("patches the status and more: the API takes the status by itself, so write a step for each")
+		n.Errorf("patches the status and more: the API updates the status separately, so write a step for each")
 	case p.Status != nil:
 		p.checkStatus(n)
 		return
 	}
 	for _, w := range c.scenario.workloads {
-		if _, count := w.named(p.Pod); count > 0 && !n.Bad() && c.affordable(w.manifest, n) {
+		if _, count := w.named(p.Pod); count > 0 && !n.Bad() && c.withinValueLimit(w.manifest, n) {
 			p.checkPod(w, n)
 		}
 	}
@@ -56,17 +57,17 @@ func (p *PatchPod) checkPod(w *workload, n *strict.Node) {
 	}
 	for _, c := range slices.Concat(patched.Spec.InitContainers, patched.Spec.Containers) {
 		if c.Image != "" && !admission.IsImage(c.Image) {
-			n.Errorf("the image %s is not supported yet: its name is no reference", strict.Quote(c.Image))
+			n.Errorf("the image %s is not supported yet: its name is not a valid reference", strict.Quote(c.Image))
 		}
 	}
 	isNew := func(f string) bool { return !slices.Contains(w.pod.Finalizers, f) }
 	if slices.ContainsFunc(patched.Finalizers, isNew) {
-		n.Find("metadata.finalizers").Errorf("a new finalizer is not supported yet: those of the manifest can be taken away")
+		n.Find("metadata.finalizers").Errorf("a new finalizer is not supported yet: a patch can only remove finalizers")
 	}
 }
 
-// checkStatus applies the patch to a status with all conditions of the kubelet. It may change the conditions of others
-// and nothing else (ValidatePodStatusUpdate in pkg/apis/core/validation/validation.go at v1.37.0).
+// checkStatus applies the patch to a status with all conditions of the kubelet. The patch may change other
+// conditions and nothing else (ValidatePodStatusUpdate in pkg/apis/core/validation/validation.go at v1.37.0).
 func (p *PatchPod) checkStatus(n *strict.Node) {
 	pod := &v1.Pod{}
 	for _, t := range kubeletConditions {
@@ -92,21 +93,21 @@ func (p *PatchPod) checkStatus(n *strict.Node) {
 	}
 	slices.SortFunc(rest.Conditions, byType)
 	if !reflect.DeepEqual(rest, &pod.Status) {
-		n.Field("status").Errorf("a patch of anything but conditions that the kubelet does not set is not supported yet")
+		n.Field("status").Errorf("is supported only for conditions that the kubelet does not set")
 	}
 }
 
-// checkCondition refuses what the API server does, and a status that no reader knows.
+// checkCondition reports conditions that the API server rejects, and unknown condition statuses.
 func checkCondition(c v1.PodCondition, n *strict.Node) {
 	for _, why := range validation.IsQualifiedName(string(c.Type)) {
 		n.Field("type").Errorf("%s", why)
 	}
 	if c.Status != v1.ConditionTrue && c.Status != v1.ConditionFalse && c.Status != v1.ConditionUnknown {
-		n.Field("status").Errorf("%s is not a status of a condition: write \"True\", \"False\" or \"Unknown\"", strict.Quote(string(c.Status)))
+		n.Field("status").Errorf("%s is not a condition status: write \"True\", \"False\" or \"Unknown\"", strict.Quote(string(c.Status)))
 	}
 }
 
-// conditionNode returns the condition of that type as it is written in a list.
+// conditionNode returns the node of the condition of this type in a list.
 func conditionNode(list *strict.Node, t v1.PodConditionType) *strict.Node {
 	for i, item := range list.Items {
 		if item.Field("type").Value == string(t) {

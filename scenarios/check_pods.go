@@ -12,13 +12,12 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// checkPods resolves the entries of spec.pods. One whose manifest cannot be found or is wrong is left
-// out of what follows.
+// checkPods resolves the entries of spec.pods. Later checks skip entries whose manifest is missing or invalid.
 func (c *checker) checkPods() {
 	n := c.spec.Field("pods")
 	if n.Kind != strict.Sequence || len(n.Items) == 0 {
 		if !n.Bad() {
-			n.Errorf("is required: say which pods the scenario has")
+			n.Errorf("is required: list the pods of the scenario")
 		}
 		return
 	}
@@ -27,35 +26,51 @@ func (c *checker) checkPods() {
 	}
 	names := taken{pods: map[string]bool{}, uids: map[types.UID]bool{}}
 	for i := range c.scenario.Spec.Pods {
-		w := c.workload(&c.scenario.Spec.Pods[i], n.Index(i))
+		entry, item := &c.scenario.Spec.Pods[i], n.Index(i)
+		if item.Kind != strict.Mapping {
+			continue
+		}
+		m := c.findManifest(entry, item)
+		if m == nil {
+			continue
+		}
+		w := c.workload(m, entry, item)
 		if w == nil {
 			continue
 		}
-		names.add(w, n.Index(i))
-		c.scenario.workloads = append(c.scenario.workloads, w)
-		c.values += w.replicas * w.manifest.size
-		c.parts += w.replicas * w.parts()
-		switch {
-		case len(names.pods) > MaxPods:
-			n.Errorf("are more than %d pods", MaxPods)
-			return
-		case c.parts > maxParts:
-			n.Errorf("have more than %d pods, containers and probes, counted together: have fewer replicas", maxParts)
-			return
-		case c.values > maxPodValues:
-			n.Errorf("have manifests with more than %d values, counted for each pod", maxPodValues)
+		names.add(w, item)
+		if !c.add(w, n) {
 			return
 		}
 	}
 }
 
-// taken are the names that no further pod can have.
+// add adds the pods of a workload to the scenario. It returns false if there are too many, after reporting that at n.
+func (c *checker) add(w *workload, n *strict.Node) bool {
+	c.scenario.workloads = append(c.scenario.workloads, w)
+	c.pods += w.replicas
+	c.values += w.replicas * w.manifest.size
+	c.parts += w.replicas * w.parts()
+	switch {
+	case c.pods > MaxPods:
+		n.Errorf("contains more than %d pods", MaxPods)
+	case c.parts > maxParts:
+		n.Errorf("contains more than %d pods, containers and probes in total: use fewer replicas", maxParts)
+	case c.values > maxPodValues:
+		n.Errorf("uses manifests with more than %d values in total, counted for each pod", maxPodValues)
+	default:
+		return true
+	}
+	return false
+}
+
+// taken are the names and UIDs that are in use.
 type taken struct {
-	pods map[string]bool // namespace/name
+	pods map[string]bool // by namespace/name
 	uids map[types.UID]bool
 }
 
-// add refuses pods that there are already.
+// add reports pods whose name or UID is in use.
 func (t *taken) add(w *workload, n *strict.Node) {
 	for replica := range w.replicas {
 		if t.pods[w.key(replica)] {
@@ -70,16 +85,10 @@ func (t *taken) add(w *workload, n *strict.Node) {
 	t.uids[w.pod.UID] = true
 }
 
-// workload resolves one entry, or returns nil after saying what is wrong.
-func (c *checker) workload(p *Pod, n *strict.Node) *workload {
-	if n.Kind != strict.Mapping {
-		return nil
-	}
-	m := c.findManifest(p, n)
-	if m == nil {
-		return nil
-	}
-	if m.load(); !c.affordable(m, n) {
+// workload compiles the pods of a manifest and the programs in their containers. p is the entry of spec.pods, n its node.
+// It returns nil if the scenario uses too many manifests, after reporting that.
+func (c *checker) workload(m *manifest, p *Pod, n *strict.Node) *workload {
+	if m.load(); !c.withinValueLimit(m, n) {
 		return nil
 	}
 	w := &workload{spec: p, manifest: m, errs: podErrors{manifest: m}}
@@ -96,8 +105,7 @@ func (c *checker) workload(p *Pod, n *strict.Node) *workload {
 	return w
 }
 
-// findManifest returns the workload that an entry of spec.pods names, or nil after saying why there is
-// none.
+// findManifest returns the workload that an entry of spec.pods names, or nil after reporting why there is none.
 func (c *checker) findManifest(p *Pod, n *strict.Node) *manifest {
 	for _, name := range []string{"name", "kind", "file"} {
 		if n.Field(name).Bad() {
@@ -106,7 +114,7 @@ func (c *checker) findManifest(p *Pod, n *strict.Node) *manifest {
 	}
 	for _, name := range []string{"kind", "file"} {
 		if field := n.Field(name); field.Written() && field.Value == "" {
-			field.Errorf("is empty: leave it out")
+			field.Errorf("is empty: leave the field out")
 			return nil
 		}
 	}
@@ -131,7 +139,7 @@ func (c *checker) findManifest(p *Pod, n *strict.Node) *manifest {
 func pick(f *file, where string, p *Pod, n *strict.Node) *manifest {
 	var found []*manifest
 	for _, m := range f.byName[""] {
-		m.load() // says that it has no name, for which none is called unknown
+		m.load() // reports the missing name; an unknown name may then belong to this object
 	}
 	for _, m := range f.byName[p.Name] {
 		if p.Kind == "" || p.Kind == m.kind.kind {
@@ -143,22 +151,22 @@ func pick(f *file, where string, p *Pod, n *strict.Node) *manifest {
 		kind = "workload"
 	}
 	switch {
-	case len(found) == 0 && f.unsure(p.Name):
+	case len(found) == 0 && f.mayContain(p.Name):
 		return nil
 	case len(found) == 0:
 		n.Field("name").Errorf("there is no %s %s %s%s", kind, strict.Quote(p.Name), where, strict.DidYouMean(p.Name, f.workloadNames(p.Kind)))
 		return nil
 	case len(found) > 1 && slices.ContainsFunc(found, func(m *manifest) bool { return m.kind != found[0].kind }):
-		n.Field("name").Errorf("there are a %s and a %s named %s %s: say which with kind", found[0].kind.kind, found[1].kind.kind, p.Name, where)
+		n.Field("name").Errorf("there are a %s and a %s named %s %s: set kind", found[0].kind.kind, found[1].kind.kind, p.Name, where)
 		return nil
 	case len(found) > 1:
-		n.Field("name").Errorf("there are %d of kind %s named %s %s", len(found), found[0].kind.kind, p.Name, where)
+		n.Field("name").Errorf("there are %d objects of kind %s named %s %s", len(found), found[0].kind.kind, p.Name, where)
 		return nil
 	}
 	return found[0]
 }
 
-// workloadNames are the names of the workloads of a kind, or of all if it is empty.
+// workloadNames returns the names of the workloads of a kind, or of all workloads if kind is empty.
 func (f *file) workloadNames(kind string) []string {
 	var names []string
 	for _, m := range f.manifests {
@@ -169,22 +177,23 @@ func (f *file) workloadNames(kind string) []string {
 	return names
 }
 
-// affordable refuses to copy large manifests again and again.
-func (c *checker) affordable(m *manifest, n *strict.Node) bool {
+// withinValueLimit reports whether the manifests of the file are within the limit of values, which bounds the copies of
+// large manifests.
+func (c *checker) withinValueLimit(m *manifest, n *strict.Node) bool {
 	if c.loader.values += m.size; c.loader.values <= maxFileValues {
 		return true
 	}
-	n.Errorf("the manifests that the scenarios of this file use have more than %d values, counted each time", maxFileValues)
+	n.Errorf("the manifests that the scenarios of this file use have more than %d values in total, counted at each use", maxFileValues)
 	return false
 }
 
-// checkReplicas finds how many pods there are.
+// checkReplicas sets the number of pods.
 func (c *checker) checkReplicas(w *workload, n *strict.Node) {
 	w.replicas = w.manifest.replicas
 	if w.manifest.kind.template == "" {
 		for _, name := range []string{"replicas", "stagger"} {
 			if field := n.Field(name); field.Written() {
-				field.Errorf("is for what has a pod template, and %s is a Pod", w.manifest.name)
+				field.Errorf("needs a workload with a pod template, and %s is a Pod", w.manifest.name)
 			}
 		}
 		return
@@ -192,28 +201,28 @@ func (c *checker) checkReplicas(w *workload, n *strict.Node) {
 	field := n.Field("replicas")
 	if w.spec.Replicas != nil {
 		w.replicas = *w.spec.Replicas
-	} else if w.manifest.uncounted() {
-		w.replicas, w.uncounted = 1, true
+	} else if w.manifest.replicasUnread() {
+		w.replicas, w.replicasUnread = 1, true
 	}
 	if w.replicas < 1 || w.replicas > MaxPods {
-		field.Errorf("must be from 1 to %d and not %d", MaxPods, w.replicas)
+		field.Errorf("must be from 1 to %d, not %d", MaxPods, w.replicas)
 		w.replicas = 1
 	}
-	w.uncounted = w.uncounted || field.Bad()
+	w.replicasUnread = w.replicasUnread || field.Bad()
 }
 
-// podErrors reports what is wrong with a pod at the places where its fields were written: in the patch
-// if it has the field, else in the manifest.
+// podErrors reports errors about a pod where its fields are written: in the patch if it has the field, otherwise
+// in the manifest.
 type podErrors struct {
 	manifest *manifest
-	patch    *strict.Node // nil if there is none
+	patch    *strict.Node // nil if there is no patch
 }
 
 func (p *podErrors) report(pod *v1.Pod, e *field.Error) {
 	p.at(pod, e.Field).Errorf("%s", e.ErrorBody())
 }
 
-// at returns the node of a field of the pod, or the missing node that stands for it.
+// at returns the node of a field of the pod. A field that is not written has a missing node.
 func (p *podErrors) at(pod *v1.Pod, path string) *strict.Node {
 	if path == "metadata.name" || path == "metadata.namespace" {
 		return p.manifest.node.Find(path)
@@ -229,8 +238,8 @@ func (p *podErrors) at(pod *v1.Pod, path string) *strict.Node {
 
 var containerPath = regexp.MustCompile(`^spec\.(containers|initContainers)\[(\d+)\]\.?(.*)$`)
 
-// findInPod is like Find, with containers found by name: a patch lists only some of them. It reports
-// false if the container is not there.
+// findInPod is like Find, but finds containers by name, because a patch lists only some of them. It returns false
+// if the container is not there.
 func findInPod(root *strict.Node, pod *v1.Pod, path string) (*strict.Node, bool) {
 	m := containerPath.FindStringSubmatch(path)
 	if m == nil {

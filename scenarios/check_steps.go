@@ -11,7 +11,7 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// checkSteps checks what people and the world do.
+// checkSteps checks the steps.
 func (c *checker) checkSteps() {
 	n := c.spec.Field("steps")
 	if !c.fits(n) {
@@ -28,12 +28,12 @@ func (c *checker) checkSteps() {
 	}
 }
 
-// checkAction checks that a step does one thing, and that.
+// checkAction checks that a step has exactly one action, and checks the action.
 func (c *checker) checkAction(s *Step, n *strict.Node) {
 	switch actions := s.actions(); len(actions) {
 	case 0:
 		if !writtenBeside(n, "at", "since", "after") {
-			n.Errorf("does nothing: say what happens, as in delete: {}")
+			n.Errorf("does nothing: write an action, such as delete: {}")
 		}
 	case 1:
 		actions[0].check(c, n.Field(actions[0].name()))
@@ -50,13 +50,13 @@ func (c *checker) checkStepTime(s *Step, n *strict.Node) {
 	at, since, after := n.Field("at"), n.Field("since"), n.Field("after")
 	switch {
 	case s.At == nil && s.Since == nil:
-		n.Errorf("has no time: say when it happens with at, or with since and after")
+		n.Errorf("has no time: write at, or since and after")
 	case s.At != nil && (s.Since != nil || s.After != nil):
-		n.Errorf("has two clocks: a step has at, or since and after")
+		n.Errorf("has two clocks: write either at, or since and after")
 	case s.At != nil:
 		checkAt(at, s.At, c.scenario.Spec.Duration)
 	default:
-		standIn(&s.Since.Pod, since.Field("pod"))
+		markUnread(&s.Since.Pod, since.Field("pod"))
 		c.checkPodName(s.Since.Pod, since.Field("pod"))
 		c.checkMoment(s.Since, s.Since.Pod, since)
 		if s.After != nil {
@@ -65,22 +65,22 @@ func (c *checker) checkStepTime(s *Step, n *strict.Node) {
 	}
 }
 
-// checkTarget checks which pods an action is about.
+// checkTarget checks the name of the pods that an action applies to.
 func (c *checker) checkTarget(pod string, n *strict.Node) {
 	c.checkPodName(pod, n.Field("pod"))
 	if count := c.scenario.podCount(""); !n.Field("pod").Written() && count > 1 {
-		n.Errorf("there are %d pods: say which with pod", count)
+		n.Errorf("there are %d pods: name the ones you mean with pod", count)
 	}
 }
 
-// isReason matches what the API takes for the reason of a condition; reasons of containers look the same.
+// isReason matches reasons that the API accepts for conditions. Reasons of containers have the same form.
 var isReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]{0,255}[A-Za-z0-9_])?$`)
 
 func (d *Delete) check(c *checker, n *strict.Node) {
 	c.checkTarget(d.Pod, n)
 	longest := int64(value.MaxDuration.Seconds())
 	if g := d.GracePeriodSeconds; g != nil && (*g < 0 || *g > longest) {
-		n.Field("gracePeriodSeconds").Errorf("must be from 0 to %d and not %d", longest, *g)
+		n.Field("gracePeriodSeconds").Errorf("must be from 0 to %d, not %d", longest, *g)
 	}
 }
 
@@ -94,10 +94,10 @@ func (k *Kill) check(c *checker, n *strict.Node) {
 		_, count := w.named(k.Pod)
 		return count > 0 && len(w.containerNames()) > 1
 	}) {
-		n.Errorf("there are several containers: say which with container")
+		n.Errorf("there are several containers: name the one you mean with container")
 	}
 	if reason := n.Field("reason"); reason.Written() && !isReason.MatchString(k.Reason) {
-		reason.Errorf("%s is not a reason of a status, such as OOMKilled", strict.Quote(k.Reason))
+		reason.Errorf("%s is not a valid reason: write one such as OOMKilled", strict.Quote(k.Reason))
 	}
 }
 
@@ -108,7 +108,7 @@ func (s *SetDelays) check(_ *checker, n *strict.Node) {
 	checkDelays(n.Field("delays"), s.Delays)
 	checkFor(s.For, n.Field("for"))
 	if s.Delays == nil && !n.Field("delays").Bad() {
-		n.Field("delays").Errorf("is required: say which delays change")
+		n.Field("delays").Errorf("is required: list the delays to change")
 	}
 }
 
@@ -122,7 +122,7 @@ func (r *RuntimeDown) check(_ *checker, n *strict.Node) {
 	checkFor(r.For, n.Field("for"))
 	condition := n.Field("condition")
 	if condition.Written() && !condition.Bad() && r.Condition != fakeruntime.RuntimeReady && r.Condition != fakeruntime.NetworkReady {
-		condition.Errorf("%s is not a condition of a runtime: write %s or %s", strict.Quote(r.Condition), fakeruntime.RuntimeReady, fakeruntime.NetworkReady)
+		condition.Errorf("%s is not a runtime condition: write %s or %s", strict.Quote(r.Condition), fakeruntime.RuntimeReady, fakeruntime.NetworkReady)
 	}
 }
 
@@ -130,27 +130,27 @@ func (r *RestartKubelet) check(_ *checker, n *strict.Node) { checkFor(r.Downtime
 
 func (r *RebootNode) check(_ *checker, n *strict.Node) { checkFor(r.Downtime, n.Field("downtime")) }
 
-// check refuses the step where the kubelet does not wait for a shutdown.
+// check reports that the kubelet would ignore the shutdown.
 func (*ShutdownNode) check(c *checker, n *strict.Node) {
 	config := c.scenario.Spec.Kubelet.Config.compile()
 	if !c.spec.Field("kubelet").Field("config").Bad() && len(config.ShutdownPeriods()) == 0 {
-		n.Errorf("needs shutdownGracePeriod in kubelet.config: without it the kubelet does not notice (see rebootNode)")
+		n.Errorf("needs shutdownGracePeriod in kubelet.config: without it the kubelet ignores the shutdown (see rebootNode)")
 	}
 }
 
-// maxClockSteps bounds how far the steps of a scenario, added up whatever their signs, move the wall clock, so that it stays near
-// the year 2000, in which runs begin.
+// maxClockSteps limits the sum of all clock steps, regardless of their signs. It keeps the wall clock near the
+// year 2000, in which runs begin.
 const maxClockSteps = 365 * 24 * time.Hour
 
 func (s *StepClock) check(c *checker, n *strict.Node) {
 	s.text = n.Text()
 	by := n.Field("by")
 	if s.By == 0 && !n.Bad() && !by.Bad() {
-		by.Errorf("is required: say how far the wall clock jumps, as in by: -1m")
+		by.Errorf("is required: how far the wall clock jumps, as in by: -1m")
 		return
 	}
 	before := c.clockSteps
 	if c.clockSteps += s.By.Time().Abs(); before <= maxClockSteps && c.clockSteps > maxClockSteps {
-		by.Errorf("the wall clock jumps by more than 365 days in all")
+		by.Errorf("the wall clock jumps by more than 365 days in total")
 	}
 }

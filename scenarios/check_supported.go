@@ -17,10 +17,9 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// unsupportedInPods are the fields of a pod that change what a kubelet does and that this version does
-// not simulate. They are refused in the pods that a scenario runs.
+// unsupportedInPods are fields that change the behaviour of the kubelet and that this version does not simulate.
 var unsupportedInPods = []struct {
-	path string // of the field in the pod
+	path string // path in the pod
 	used func(*v1.Pod) bool
 }{
 	{"metadata.finalizers", func(p *v1.Pod) bool {
@@ -31,22 +30,22 @@ var unsupportedInPods = []struct {
 	{"spec.os", func(p *v1.Pod) bool { return p.Spec.OS != nil && p.Spec.OS.Name != v1.Linux }},
 }
 
-// unsupportedInHTTPGet are the same of an httpGet handler, of a probe or a lifecycle hook.
+// unsupportedInHTTPGet are the unsupported fields of an httpGet handler of a probe or hook.
 var unsupportedInHTTPGet = []struct {
-	path string // of the field in the handler
+	path string // path in the handler
 	what string
 	used func(*v1.HTTPGetAction) bool
 }{
-	{"host", "a host that is not written in ASCII", func(h *v1.HTTPGetAction) bool { return !isASCII(h.Host) }},
-	{"httpHeaders", "a header that cannot be sent as it is", func(h *v1.HTTPGetAction) bool {
-		return slices.ContainsFunc(h.HTTPHeaders, isOddHeader)
+	{"host", "a host with characters outside ASCII", func(h *v1.HTTPGetAction) bool { return !isASCII(h.Host) }},
+	{"httpHeaders", "a header that cannot be sent unchanged", func(h *v1.HTTPGetAction) bool {
+		return slices.ContainsFunc(h.HTTPHeaders, isUnsendable)
 	}},
-	{"httpHeaders", "a header that HTTP/2 has none of", func(h *v1.HTTPGetAction) bool {
-		return podutil.IsHTTP2(h) && slices.ContainsFunc(h.HTTPHeaders, isOfConnection)
+	{"httpHeaders", "a header that HTTP/2 forbids", func(h *v1.HTTPGetAction) bool {
+		return podutil.IsHTTP2(h) && slices.ContainsFunc(h.HTTPHeaders, isConnectionHeader)
 	}},
 }
 
-// checkSupported refuses what the pod has and this version does not simulate.
+// checkSupported reports fields of the pod that this version does not simulate.
 func (c *checker) checkSupported(w *workload) {
 	refuse := func(field, name string) {
 		w.errs.at(w.pod, field).Errorf("%s is not supported yet", name)
@@ -64,10 +63,10 @@ func (c *checker) checkSupported(w *workload) {
 	}
 }
 
-// checkContainerSupported does the same for a container, whose fields have this prefix.
+// checkContainerSupported reports the unsupported fields of a container, whose paths begin with prefix.
 func checkContainerSupported(c *v1.Container, prefix string, refuse func(field, name string)) {
 	if c.Image != "" && !admission.IsImage(c.Image) {
-		refuse(prefix+"image", "an image whose name is no reference")
+		refuse(prefix+"image", "an image name that is not a valid reference")
 	}
 	for _, p := range probesOf(c) {
 		checkHTTPGetSupported(p.probe.HTTPGet, prefix+p.field, refuse)
@@ -79,7 +78,7 @@ func checkContainerSupported(c *v1.Container, prefix string, refuse func(field, 
 	}
 }
 
-// checkHTTPGetSupported does the same for an httpGet handler, if there is one.
+// checkHTTPGetSupported reports the unsupported fields of an httpGet handler at path of.
 func checkHTTPGetSupported(h *v1.HTTPGetAction, of string, refuse func(field, name string)) {
 	if h == nil {
 		return
@@ -91,8 +90,8 @@ func checkHTTPGetSupported(h *v1.HTTPGetAction, of string, refuse func(field, na
 	}
 }
 
-// isOddHeader reports whether a request with this header could not be sent, or not as it is.
-func isOddHeader(h v1.HTTPHeader) bool {
+// isUnsendable reports whether net/http refuses to send this header or changes it.
+func isUnsendable(h v1.HTTPHeader) bool {
 	isControl := func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
 	isHost := func(c rune) bool {
 		return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || strings.ContainsRune("-.:[]", c)
@@ -101,18 +100,18 @@ func isOddHeader(h v1.HTTPHeader) bool {
 		strings.EqualFold(h.Name, "Host") && strings.ContainsFunc(h.Value, func(c rune) bool { return !isHost(c) })
 }
 
-// isOfConnection reports whether a client of HTTP/2 may refuse to send this header, instead of leaving it out.
-func isOfConnection(h v1.HTTPHeader) bool {
+// isConnectionHeader reports whether an HTTP/2 client may refuse to send this header, instead of leaving it out.
+func isConnectionHeader(h v1.HTTPHeader) bool {
 	name, value := http.CanonicalHeaderKey(h.Name), strings.ToLower(h.Value)
 	return name == "Upgrade" || name == "Transfer-Encoding" || name == "Connection" && value != "close" && value != "keep-alive"
 }
 
-// isASCII reports whether a host is looked up as it is: package net/http looks others up in Punycode.
+// isASCII reports whether a host consists of ASCII characters. Package net/http looks up other hosts in Punycode.
 func isASCII(host string) bool {
 	return !strings.ContainsFunc(host, func(c rune) bool { return c >= utf8.RuneSelf })
 }
 
-// checkGated reports what the API server of a version would not take of a pod as its feature gates are.
+// checkGated reports fields of the pod that the API server rejects because of the feature gates of a version.
 func (c *checker) checkGated(w *workload) {
 	if w.unread {
 		return
@@ -121,14 +120,14 @@ func (c *checker) checkGated(w *workload) {
 	for _, p := range c.profiles() {
 		for _, e := range admission.ValidateGated(p, w.pod) {
 			if !said[e.Field] {
-				w.errs.at(w.pod, e.Field).Errorf("%s, in %s with its feature gates", e.ErrorBody(), p.Version)
+				w.errs.at(w.pod, e.Field).Errorf("%s (in %s with its feature gates)", e.ErrorBody(), p.Version)
 			}
 			said[e.Field] = true
 		}
 	}
 }
 
-// checkStopSignals refuses SIGSTOP, after which a program is frozen, where the feature gate lets a container have it.
+// checkStopSignals reports SIGSTOP, which freezes a program, in versions whose feature gates allow stop signals.
 func (c *checker) checkStopSignals(w *workload) {
 	if !slices.ContainsFunc(c.profiles(), func(p profile.Profile) bool { return p.ContainerStopSignals }) {
 		return
@@ -144,8 +143,8 @@ func (c *checker) checkStopSignals(w *workload) {
 	check("containers", w.pod.Spec.Containers)
 }
 
-// checkRedirects refuses what a probe over HTTP/2 without TLS makes of a redirect to https: unlike others it looks at the
-// certificate, and programs have none.
+// checkRedirects reports redirects from HTTP/2 without TLS to https. Unlike other probes, such a probe verifies
+// the certificate, and simulated programs have none.
 func (c *checker) checkRedirects(w *workload, containers *strict.Node) {
 	kept := func(p profile.Profile) bool { return p.H2CContainerProbe }
 	for i, listed := range w.spec.Containers {
@@ -155,7 +154,7 @@ func (c *checker) checkRedirects(w *workload, containers *strict.Node) {
 		}
 		for j, a := range listed.Answers {
 			if location := containers.Index(i).Field("answers").Index(j).Field("location"); strings.HasPrefix(strings.ToLower(a.Location), "https:") && !location.Bad() {
-				location.Errorf("a redirect of a probe over HTTP/2 to https is not supported yet")
+				location.Errorf("a redirect from HTTP/2 without TLS to https is not supported yet")
 			}
 		}
 	}

@@ -8,28 +8,28 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// checkFor refuses a time that is over at once.
+// checkFor reports a length of time that can be 0s.
 func checkFor(d *value.Draw, n *strict.Node) {
 	if d != nil && !n.Bad() && d.Min <= 0 {
-		n.Errorf("%s may be over at once", d)
+		n.Errorf("must be longer than 0s, not %s", d)
 	}
 }
 
-// checkAt refuses what would come after the end of the run.
+// checkAt reports a time after the end of the run.
 func checkAt(n *strict.Node, at *value.Draw, duration value.Duration) {
 	if n.Written() && !n.Bad() && at.Min > duration.Time() {
 		n.Errorf("%s is after the end of the run at %s", at, duration)
 	}
 }
 
-// maxDelay is the longest that one call may take.
+// maxDelay is the limit for one call.
 const maxDelay = time.Hour
 
-// podDelays are the delays of calls that do not name a container. Those about images name the pod.
+// podDelays are the delays of calls that apply to a pod. The image calls name the pod, not the container.
 var podDelays = []string{"runPodSandbox", "stopPodSandbox", "removePodSandbox", "listPodSandbox", "podSandboxStatus",
 	"listContainers", "imageStatus", "imagePull", "volumeMount", "apiGet", "apiPatch", "apiDelete"}
 
-// checkDelays refuses delays that are too long.
+// checkDelays reports delays above the limit.
 func checkDelays(n *strict.Node, delays *Delays) {
 	if delays == nil {
 		return
@@ -37,17 +37,17 @@ func checkDelays(n *strict.Node, delays *Delays) {
 	for i := range n.Keys {
 		var d value.Draw
 		if err := d.UnmarshalText([]byte(n.Items[i].Value)); err == nil && d.Max > maxDelay {
-			n.Items[i].Errorf("%s is longer than %s, the most that a call may take", d, value.Format(maxDelay))
+			n.Items[i].Errorf("%s is longer than %s, the limit for one call", d, value.Format(maxDelay))
 		}
 	}
 }
 
-// checkContainerDelays also refuses delays of calls that do not name a container.
+// checkContainerDelays also reports delays of calls that do not apply to a container.
 func checkContainerDelays(n *strict.Node, delays *Delays) {
 	checkDelays(n, delays)
 	for i, key := range n.Keys {
 		if slices.Contains(podDelays, key.Name) {
-			n.Items[i].Errorf("is not a delay of a container: write it in the delays of the pod or of the scenario")
+			n.Items[i].Errorf("does not apply to a container: set it in the delays of the pod or of the scenario")
 		}
 	}
 }

@@ -8,34 +8,33 @@ import (
 	"probesim.dev/trace"
 )
 
-// Driver does in a world what a plan says from outside: it adds the pods and does the steps.
+// Driver executes a plan's steps and pod additions.
 type Driver struct {
 	plan    *Plan
 	world   World
 	pods    map[string]*PlannedPod // by namespace/name
 	present map[string]bool        // pods that the API server has, by namespace/name
-	delays  []*SetDelays           // that hold now, the newest last
-	outages map[string]int         // under way, by what is down
-	stopped bool                   // the kubelet waits for the runtime to be started
-	now     time.Duration          // of the step that is being done
+	delays  []*SetDelays           // steps in effect, the newest last
+	outages map[string]int         // number of outages in effect, by kind
+	stopped bool                   // the kubelet waits for the runtime before it starts
+	now     time.Duration          // time of the current step
 	waiting []*waitingStep
-	steps   []stepState // by index of the step
+	steps   []stepState // by index in spec.steps
 }
 
-// stepState is how far a step has come.
+// stepState is the progress of a step.
 type stepState struct {
-	due  time.Duration // value.OpenMaxTime until its moment has come
+	due  time.Duration // value.OpenMaxTime until the moment of the step occurs
 	done bool
 }
 
-// waitingStep is a step whose moment has not come.
+// waitingStep is a step whose moment has not occurred.
 type waitingStep struct {
 	index int
 	watch func(*trace.Record) bool
 }
 
-// Drive has the world do what the plan says: pods come at their times, and steps at theirs or after
-// their moment. It is called before the run begins.
+// Drive schedules the pod additions and the steps of the plan in a world. Call it before the run begins.
 func (p *Plan) Drive(w World) *Driver {
 	d := &Driver{
 		plan: p, world: w, pods: map[string]*PlannedPod{}, present: map[string]bool{}, steps: make([]stepState, len(p.Scenario.Spec.Steps)),
@@ -52,14 +51,14 @@ func (p *Plan) Drive(w World) *Driver {
 	return d
 }
 
-// Unreached is a step that did not happen: its moment never came or is later than the end of the run, or
-// there was nothing left to do it to.
+// Unreached is a step that was not executed: its moment did not occur or is after the end of the run, or the pods
+// that it applies to no longer existed.
 type Unreached struct {
 	Step *Step
-	Due  time.Duration // value.OpenMaxTime if its moment never came
+	Due  time.Duration // value.OpenMaxTime if the moment did not occur
 }
 
-// Unreached returns the steps that did not happen, after the run.
+// Unreached returns the steps that were not executed. Call it after the run.
 func (d *Driver) Unreached() []Unreached {
 	var steps []Unreached
 	for i, step := range d.plan.Scenario.Spec.Steps {
@@ -84,7 +83,7 @@ func (d *Driver) schedule(i int, step *Step) {
 	d.waiting = append(d.waiting, &waitingStep{index: i, watch: step.Since.NewWatcher(pods).Observe})
 }
 
-// observe looks for the moments that steps wait for.
+// observe finds the moments that steps wait for.
 func (d *Driver) observe(r *trace.Record) {
 	switch r.Kind {
 	case trace.PodAdded:
@@ -105,7 +104,7 @@ func (d *Driver) observe(r *trace.Record) {
 	}
 }
 
-// after schedules a step whose moment was at t.
+// after schedules a step whose moment occurred at t.
 func (d *Driver) after(t time.Duration, i int) {
 	step := d.plan.Scenario.Spec.Steps[i]
 	if step.After != nil {
@@ -114,7 +113,7 @@ func (d *Driver) after(t time.Duration, i int) {
 	d.at(t, i, step)
 }
 
-// at has a step done at t, if there is something to do it to.
+// at schedules a step at t.
 func (d *Driver) at(t time.Duration, i int, step *Step) {
 	d.steps[i].due = t
 	d.world.At(t, func() {

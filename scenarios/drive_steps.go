@@ -10,7 +10,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// defaultKillReason is how a container ends that uses more memory than it may.
+// defaultKillReason is the reason of the kernel's OOM killer.
 const defaultKillReason = "OOMKilled"
 
 func (d *Delete) do(driver *Driver, _ int) bool {
@@ -20,7 +20,7 @@ func (d *Delete) do(driver *Driver, _ int) bool {
 	})
 }
 
-// do kills the container in each of the pods in which it runs.
+// do kills the container in each of the pods.
 func (k *Kill) do(d *Driver, i int) bool {
 	return d.eachPod(k.Pod, func(p *PlannedPod) bool {
 		kill := fakeruntime.Kill{PodUID: string(p.Pod.UID), Container: k.Container, Reason: cmp.Or(k.Reason, defaultKillReason), Remove: k.Remove}
@@ -47,7 +47,7 @@ func (p *PatchPod) do(d *Driver, _ int) bool {
 	})
 }
 
-// How long the kubelet does not run unless a step says so: while it is started again, and while the node is.
+// Downtimes of the kubelet if a step does not set one: for a restart of the kubelet, and of the node.
 const (
 	restartDowntime = 3 * time.Second
 	rebootDowntime  = time.Minute
@@ -63,8 +63,8 @@ func (r *RebootNode) do(d *Driver, i int) bool {
 	})
 }
 
-// stopKubelet stops the kubelet, has more happen that is told when it will be back, and has it started again then. It
-// does nothing while the kubelet is down.
+// stopKubelet stops the kubelet, calls more with the time of the next start, and schedules the start. If the
+// kubelet is not running, it only returns false.
 func (d *Driver) stopKubelet(downtime *value.Draw, usual time.Duration, i int, more func(back time.Duration)) bool {
 	if !d.world.StopKubelet() {
 		return false
@@ -80,7 +80,7 @@ func (d *Driver) stopKubelet(downtime *value.Draw, usual time.Duration, i int, m
 
 func (*ShutdownNode) do(d *Driver, _ int) bool { return d.world.ShutDown() }
 
-// startKubelet starts the kubelet, which cannot start without its runtime: then as soon as that is back.
+// startKubelet starts the kubelet. While the runtime is down, the kubelet waits for it.
 func (d *Driver) startKubelet() {
 	d.stopped = d.outages[runtimeOutage] > 0
 	if !d.stopped {
@@ -88,8 +88,8 @@ func (d *Driver) startKubelet() {
 	}
 }
 
-// do changes the delays, and changes them back when the time is over. Of several steps whose time is not over
-// the last one has its way.
+// do changes the delays and restores them when the time is over. If several such steps overlap, the last one
+// wins.
 func (s *SetDelays) do(d *Driver, i int) bool {
 	d.during(s, s.text, s.For, i, func() {
 		d.delays = append(d.delays, s)
@@ -101,7 +101,7 @@ func (s *SetDelays) do(d *Driver, i int) bool {
 	return true
 }
 
-// setDelays tells the world of the delays that hold now.
+// setDelays passes the delays in effect to the world.
 func (d *Driver) setDelays() {
 	var all []fakeruntime.Delays
 	for _, s := range d.delays {
@@ -120,11 +120,11 @@ func (r *RuntimeDown) do(d *Driver, i int) bool {
 	return true
 }
 
-// runtimeOutage and the name of a condition, none if calls fail, is what is down.
+// runtimeOutage is the key of outages of the runtime. A condition is appended; without one, calls fail.
 const runtimeOutage = "runtime "
 
-// outage has something be down for a while, which it is as long as one such step has not ended. set is called when
-// that changes.
+// outage starts an outage of a kind and ends it after a time. Outages of one kind can overlap; set is called when
+// the first begins and when the last ends.
 func (d *Driver) outage(a action, text string, span *value.Draw, i int, what string, set func()) {
 	d.during(a, text, span, i, func() {
 		if d.outages[what]++; d.outages[what] == 1 {
@@ -137,7 +137,8 @@ func (d *Driver) outage(a action, text string, span *value.Draw, i int, what str
 	})
 }
 
-// setRuntimeHealth tells the world how the runtime is now, and starts a kubelet that has waited for it.
+// setRuntimeHealth passes the health of the runtime to the world, and starts a kubelet that waits for the
+// runtime.
 func (d *Driver) setRuntimeHealth() {
 	down := d.outages[runtimeOutage] > 0
 	d.world.SetRuntimeHealth(fakeruntime.Health{
@@ -150,15 +151,15 @@ func (d *Driver) setRuntimeHealth() {
 	}
 }
 
-// do notes the step before its consequences.
+// do records the step before its consequences.
 func (s *StepClock) do(d *Driver, _ int) bool {
 	d.note(s, s.text)
 	d.world.StepClock(s.By.Time())
 	return true
 }
 
-// eachPod does something to each pod that a name means and that the API server has, and reports whether it
-// was done to one.
+// eachPod calls do for each pod that a name matches and that the API server has, and reports whether any call
+// returned true.
 func (d *Driver) eachPod(name string, do func(*PlannedPod) bool) bool {
 	done := false
 	for _, key := range d.plan.Scenario.PodKeys(name) {
@@ -169,12 +170,12 @@ func (d *Driver) eachPod(name string, do func(*PlannedPod) bool) bool {
 	return done
 }
 
-// note adds a record about the node of what a step does, and returns the step of the record.
+// note adds a record of a step to the trace and returns its number.
 func (d *Driver) note(a action, message string) int64 {
 	return d.world.Record(trace.Record{Kind: trace.Step, Reason: a.name(), Message: message})
 }
 
-// during does something now and, if there is a time to wait, something else when it is over, each with a record.
+// during calls begin now and end after a time, with a record for each. Without a time it never calls end.
 func (d *Driver) during(a action, text string, span *value.Draw, i int, begin, end func()) {
 	step := d.note(a, text)
 	begin()

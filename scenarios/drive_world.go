@@ -9,45 +9,47 @@ import (
 	"probesim.dev/trace"
 )
 
-// World is what a run of a scenario acts on: the simulated node, or the real kubelet under virtual
-// time. Times are virtual times since t=0 of the scenario.
+// World is the environment of a run: the simulated node, or the real kubelet under virtual time. "Now" is the
+// current virtual time.
 type World interface {
-	// AddPod has the API server hand a pod to the kubelet now.
+	// AddPod passes a pod from the API server to the kubelet now.
 	AddPod(pod *v1.Pod, program fakeruntime.Pod)
-	// DeletePod deletes a pod through the API now, gracefully; nil takes the pod's own grace period
-	// and 0 forces.
+	// DeletePod deletes a pod through the API now. A nil grace period means the pod's own, 0 forces the deletion.
 	DeletePod(namespace, name string, gracePeriodSeconds *int64)
-	// KillContainer ends a container of a pod with SIGKILL now, or removes one. It reports whether there was one.
+	// KillContainer ends a container with SIGKILL now, or removes it. It reports whether the container was there.
 	KillContainer(fakeruntime.Kill) bool
-	// PatchPod applies a strategic merge patch to a pod's metadata and spec through the API now, because of a record.
+	// PatchPod applies a strategic merge patch to the metadata and spec of a pod through the API now. Cause is a
+	// step of the trace.
 	PatchPod(namespace, name string, patch []byte, cause int64)
-	// PatchPodStatus does the same with its status.
+	// PatchPodStatus applies a strategic merge patch to the status of a pod.
 	PatchPodStatus(namespace, name string, patch []byte, cause int64)
-	// EvictPod has the kubelet evict a pod now, with a record of that. It reports whether it did.
+	// EvictPod makes the kubelet evict a pod now and records it. It reports whether the kubelet evicts the pod.
 	EvictPod(namespace, name string) bool
-	// StopKubelet stops the kubelet now, with a record, and reports whether it ran. StartKubelet starts it again.
+	// StopKubelet stops the kubelet now and records it. It reports whether the kubelet was running. StartKubelet
+	// starts it again.
 	StopKubelet() bool
 	StartKubelet()
-	// ShutDown tells the kubelet now that its node is about to be shut down, with a record. It reports whether the kubelet
-	// listens.
+	// ShutDown tells the kubelet now that the node is about to shut down, and records it. It reports whether the
+	// kubelet handles shutdowns.
 	ShutDown() bool
-	// PowerOff ends all containers and sandboxes now, after StopKubelet, because of a record; the runtime is started
-	// again at time back.
+	// PowerOff ends all containers and sandboxes now; call it after StopKubelet. The runtime starts again at time
+	// back. Cause is a step of the trace.
 	PowerOff(back time.Duration, cause int64)
-	// SetDelays has these delays hold from now on in place of all others, of several the last; what none of them
-	// names is as the scenario says.
+	// SetDelays replaces all delays set before. Of several values for a delay the last one wins; a delay without
+	// a value is as in the scenario.
 	SetDelays(...fakeruntime.Delays)
-	// SetAPIDown has the kubelet reach the API server no longer from now on, or again. The world still does.
+	// SetAPIDown cuts the kubelet off from the API server, or reconnects it. The world still reaches the API
+	// server.
 	SetAPIDown(down bool)
-	// SetRuntimeHealth has the container runtime be well or not from now on.
+	// SetRuntimeHealth sets the health of the container runtime.
 	SetRuntimeHealth(fakeruntime.Health)
-	// StepClock has the wall clock of the node jump now. Virtual time and all timers go on, and the API server's clock is
-	// another.
+	// StepClock makes the wall clock of the node jump now. Virtual time, timers and the clock of the API server
+	// are not affected.
 	StepClock(by time.Duration)
-	// Record adds a record about now to the trace and returns its step.
+	// Record adds a record with the current time to the trace and returns its step.
 	Record(trace.Record) int64
-	// At calls do when the virtual time is t, or now if that is past.
+	// At calls do at virtual time t, or now if t is past.
 	At(t time.Duration, do func())
-	// Observe calls f for each record of the trace as it is written.
+	// Observe calls f for each record of the trace when it is written.
 	Observe(f func(*trace.Record))
 }

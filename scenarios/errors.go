@@ -4,12 +4,12 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// Pos is a place in a file.
+// Pos is a position in a file.
 type Pos = strict.Pos
 
-// Error is one thing that is wrong in a scenario file, and where.
+// Error is an error in a scenario file or manifest, with its position and field path.
 type Error = strict.Error
 
-// Errors is everything that is wrong in the files that were loaded, sorted by place, one to a line:
+// Errors are all errors in the loaded files, sorted by position. The text has one error a line, in the form
 // file:line:column: field.path: message.
 type Errors = strict.Errors

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"net/http"
 	"time"
 
 	"probesim.dev/internal/value"
@@ -9,7 +10,7 @@ import (
 // APIVersion is the apiVersion of Scenario and ScenarioList documents.
 const APIVersion = "probesim.dev/v1alpha1"
 
-// Scenario is a document that was read from a file and found right.
+// Scenario is a Scenario document that was loaded from a file and is valid.
 type Scenario struct {
 	Pos      `json:"-"`
 	Metadata Metadata `json:"metadata"`
@@ -18,19 +19,19 @@ type Scenario struct {
 	workloads []*workload // of Spec.Pods
 }
 
-// Metadata is who a scenario is.
+// Metadata identifies a scenario.
 type Metadata struct {
 	Name        string            `json:"name"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// Spec is what a scenario says.
+// Spec is the specification of a scenario. docs/format.md describes every field.
 type Spec struct {
 	Description        string               `json:"description,omitempty"`
-	KubernetesVersions []value.VersionRange `json:"kubernetesVersions,omitempty"` // none: the newest
-	Duration           value.Duration       `json:"duration,omitempty"`           // 10m if not given
-	Seeds              *value.IntRange      `json:"seeds,omitempty"`              // nil: one run in which nothing is drawn
+	KubernetesVersions []value.VersionRange `json:"kubernetesVersions,omitempty"` // empty: the newest version
+	Duration           value.Duration       `json:"duration,omitempty"`           // length of the run; 10m if not given
+	Seeds              *value.IntRange      `json:"seeds,omitempty"`              // one run for each seed; nil: a single run without a seed
 	Kubelet            Kubelet              `json:"kubelet,omitempty"`
 	Delays             *Delays              `json:"delays,omitempty"`
 	Pods               []Pod                `json:"pods"`
@@ -38,9 +39,9 @@ type Spec struct {
 	Expect             []*Expect            `json:"expect,omitempty"`
 }
 
-// Kubelet is what is special about the kubelet.
+// Kubelet configures the kubelet.
 type Kubelet struct {
-	Uptime value.Draw     `json:"uptime,omitempty"` // its age at t=0; 150.337s if not given
+	Uptime value.Draw     `json:"uptime,omitempty"` // age of the kubelet at t=0; 150.337s if not given
 	Config *KubeletConfig `json:"config,omitempty"` // nil: the defaults
 }
 
@@ -50,21 +51,21 @@ const (
 	defaultStagger  = 100 * time.Millisecond
 )
 
-// Pod is one workload of a scenario: a pod, or the pods of a template.
+// Pod is an entry of spec.pods: a pod, or a workload with a pod template.
 type Pod struct {
 	Pos        `json:"-"`
 	Name       string      `json:"name"`
 	Kind       string      `json:"kind,omitempty"`
-	File       string      `json:"file,omitempty"` // relative to the scenario's
+	File       string      `json:"file,omitempty"` // path relative to the folder of the scenario file
 	Patch      *patch      `json:"patch,omitempty"`
 	At         value.Draw  `json:"at,omitempty"`
-	Replicas   *int        `json:"replicas,omitempty"` // nil: as in the manifest
+	Replicas   *int        `json:"replicas,omitempty"` // nil: as many as the manifest says
 	Stagger    *value.Draw `json:"stagger,omitempty"`  // nil: 100ms
 	Delays     *Delays     `json:"delays,omitempty"`
 	Containers []Container `json:"containers,omitempty"`
 }
 
-// Container is what the program in a container does.
+// Container scripts the program in a container.
 type Container struct {
 	Pos      `json:"-"`
 	Name     string   `json:"name"`
@@ -73,7 +74,7 @@ type Container struct {
 	Delays   *Delays  `json:"delays,omitempty"`
 }
 
-// Rule says who does what when; see fakeruntime.Rule, which it becomes.
+// Rule scripts what a program does and when. It compiles to a fakeruntime.Rule.
 type Rule struct {
 	Replica  *value.IntRange `json:"replica,omitempty"`
 	Instance *value.IntRange `json:"instance,omitempty"`
@@ -92,9 +93,13 @@ type Rule struct {
 	PostStart *value.Answer `json:"postStart,omitempty"`
 	PreStop   *value.Answer `json:"preStop,omitempty"`
 	Exit      *value.Exit   `json:"exit,omitempty"`
+
+	// Handler answers the httpGet probes and hooks in place of the fields above; see BehaviorRule. Files cannot
+	// set it.
+	Handler http.Handler `json:"-"`
 }
 
-// Answer is a named answer: one more word for the rules of its container.
+// Answer is a named answer, which the rules of its container can use like a built-in word.
 type Answer struct {
 	Name           string        `json:"name"`
 	Code           value.Code    `json:"code,omitempty"` // empty: success
@@ -105,8 +110,8 @@ type Answer struct {
 	TransportError string        `json:"transportError,omitempty"`
 }
 
-// Delays are the latencies of runtime and API calls, and the usual times to answer; nil for the default
-// or that of the next wider scope.
+// Delays are the latencies of runtime and API calls, and the usual response times of programs. A nil field takes
+// the value of the next wider scope (container, pod, scenario), and then the default.
 type Delays struct {
 	RunPodSandbox    *value.Draw `json:"runPodSandbox,omitempty"`
 	StopPodSandbox   *value.Draw `json:"stopPodSandbox,omitempty"`

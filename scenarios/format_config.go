@@ -5,10 +5,10 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// KubeletConfig is the part of a KubeletConfiguration that has an effect here, with the names that it has there
-// (staging/src/k8s.io/kubelet/config/v1beta1/types.go at v1.37.0).
+// KubeletConfig is the part of a KubeletConfiguration that the simulator supports. The fields have their upstream
+// names (staging/src/k8s.io/kubelet/config/v1beta1/types.go at v1.37.0).
 type KubeletConfig struct {
-	SyncFrequency                    *value.Duration    `json:"syncFrequency,omitempty"` // nil: a minute
+	SyncFrequency                    *value.Duration    `json:"syncFrequency,omitempty"` // nil: 1m
 	CrashLoopBackOff                 CrashLoopBackOff   `json:"crashLoopBackOff,omitempty"`
 	ShutdownGracePeriod              value.Duration     `json:"shutdownGracePeriod,omitempty"`
 	ShutdownGracePeriodCriticalPods  value.Duration     `json:"shutdownGracePeriodCriticalPods,omitempty"`
@@ -27,22 +27,22 @@ type KubeletConfig struct {
 	EvictionMaxPodGracePeriod        later `json:"evictionMaxPodGracePeriod,omitempty"`
 }
 
-// CrashLoopBackOff bounds the crash-loop back-off.
+// CrashLoopBackOff limits the crash-loop back-off.
 type CrashLoopBackOff struct {
 	MaxContainerRestartPeriod *value.Duration `json:"maxContainerRestartPeriod,omitempty"` // nil: 5m
 }
 
-// ShutdownPriority is how long the pods of a priority and above have to end when the node is shut down.
+// ShutdownPriority sets how long pods of this priority and above have to terminate when the node shuts down.
 type ShutdownPriority struct {
 	Priority                   int32 `json:"priority"`
 	ShutdownGracePeriodSeconds int64 `json:"shutdownGracePeriodSeconds"`
 }
 
-// later is a field that the format has and this version does not: whatever is written in it is refused.
+// later is the type of fields that this version does not support yet. A file that sets one is rejected.
 type later struct{}
 
-// UnmarshalNode refuses the field.
+// UnmarshalNode reports that the field is not supported.
 func (later) UnmarshalNode(n *strict.Node) { n.Errorf("%s is not supported yet", n.Name()) }
 
-// Refused tells documentation to leave the field out.
+// Refused tells the generator of the documentation to leave the field out.
 func (later) Refused() {}

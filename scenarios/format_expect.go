@@ -5,20 +5,20 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// Expect is an expectation: what to look for (exactly one of Status, Becomes, Record, Transitions and
-// Order), when (at most one of At, Within, First, Always and Never: see Window), and where. What was
-// loaded holds to the table of matchers and windows in the reference of the scenario file.
+// Expect is an expectation. Exactly one matcher is set: Status, Becomes, Record, Transitions or Order. At most
+// one window is set: At, Within, First, Always or Never; see Window. docs/format.md lists the windows that each
+// matcher takes.
 type Expect struct {
 	Pos  `json:"-"`
-	Path string `json:"-"`              // of the field, as in spec.expect[0]
-	Text string `json:"-"`              // as written, on one line and without Name
-	Name string `json:"name,omitempty"` // empty: show Text
+	Path string `json:"-"`              // path of the expectation, as in spec.expect[0]
+	Text string `json:"-"`              // source text on one line, without Name
+	Name string `json:"name,omitempty"` // empty: reports show Text
 
 	Status      match.Fields       `json:"status,omitempty"`
 	Becomes     match.Fields       `json:"becomes,omitempty"`
 	Record      *match.Record      `json:"record,omitempty"`
 	Transitions *match.Transitions `json:"transitions,omitempty"`
-	Order       []*match.Moment    `json:"order,omitempty"` // at least two; Pod is not set in them
+	Order       []*match.Moment    `json:"order,omitempty"` // at least two; their Pod is empty
 
 	At     *value.Duration  `json:"at,omitempty"`
 	Within *value.TimeRange `json:"within,omitempty"`
@@ -26,19 +26,19 @@ type Expect struct {
 	Always *value.TimeRange `json:"always,omitempty"`
 	Never  *value.TimeRange `json:"never,omitempty"`
 
-	Count *value.IntRange `json:"count,omitempty"` // with Becomes or Record and Within; nil: 1..
-	Since *match.Moment   `json:"since,omitempty"` // Pod is not set in it
+	Count *value.IntRange `json:"count,omitempty"` // only with Within and one of Becomes and Record; nil: 1..
+	Since *match.Moment   `json:"since,omitempty"` // its Pod is empty
 
 	Pod       string          `json:"pod,omitempty"`       // a pod or workload, see Scenario.PodKeys; empty: each pod
-	Container string          `json:"container,omitempty"` // empty: a state is the pod's, a record any container's
-	Instance  *value.IntRange `json:"instance,omitempty"`  // for Record; nil: any
-	Pods      *value.IntRange `json:"pods,omitempty"`      // nil: every pod is checked by itself
+	Container string          `json:"container,omitempty"` // empty: the status of the pod, or a record about any container
+	Instance  *value.IntRange `json:"instance,omitempty"`  // only with Record; nil: any
+	Pods      *value.IntRange `json:"pods,omitempty"`      // how many pods must meet the expectation; nil: each of them
 
-	KubernetesVersions []value.VersionRange `json:"kubernetesVersions,omitempty"` // none: every run
-	Runs               string               `json:"runs,omitempty"`               // every or some; never empty once loaded
+	KubernetesVersions []value.VersionRange `json:"kubernetesVersions,omitempty"` // empty: all versions
+	Runs               string               `json:"runs,omitempty"`               // EveryRun or SomeRun; never empty after loading
 
-	// Observed is set if what it expects is what was seen, and is to be refreshed when that is asked for: the values of
-	// Transitions, the window First, the Count, or the fields of Status At an instant.
+	// Observed marks values that were observed in a run, so that 'probesim run --update' may refresh them: the
+	// values of Transitions, the window of First, the Count, or the fields of Status with At.
 	Observed bool `json:"observed,omitempty"`
 }
 
@@ -52,20 +52,20 @@ const (
 type WindowKind string
 
 const (
-	At     WindowKind = "at" // the window is one instant
+	At     WindowKind = "at" // the window is a single instant
 	Within WindowKind = "within"
 	First  WindowKind = "first"
 	Always WindowKind = "always"
 	Never  WindowKind = "never"
 )
 
-// Window is when an expectation looks. Its times count from t=0, or from each moment of Since.
+// Window is the time in which an expectation applies. Its bounds count from t=0, or from each moment of Since.
 type Window struct {
 	Kind WindowKind
 	value.TimeRange
 }
 
-// Window returns the window of an expectation; Within everything where none is written.
+// Window returns the window of the expectation. Without one it is Within all times.
 func (e *Expect) Window() Window {
 	switch {
 	case e.At != nil:
@@ -83,7 +83,7 @@ func (e *Expect) Window() Window {
 	return Window{Within, value.AllTime}
 }
 
-// Moment returns what a Becomes or Record expectation looks for, as one; nil for the other matchers.
+// Moment returns the moments that a Becomes or Record expectation looks for, or nil for the other matchers.
 func (e *Expect) Moment() *match.Moment {
 	if e.Becomes == nil && e.Record == nil {
 		return nil
@@ -91,7 +91,7 @@ func (e *Expect) Moment() *match.Moment {
 	return &match.Moment{Pos: e.Pos, Pod: e.Pod, Container: e.Container, Instance: e.Instance, Becomes: e.Becomes, Record: e.Record}
 }
 
-// AppliesTo reports whether the expectation is checked in runs of a version.
+// AppliesTo reports whether runs of a version check the expectation.
 func (e *Expect) AppliesTo(v value.Version) bool {
 	return len(e.KubernetesVersions) == 0 || inAny(e.KubernetesVersions, v)
 }

@@ -17,10 +17,10 @@ type PatchPod struct {
 	Spec     *part[v1.PodSpec]        `json:"spec,omitempty"`
 	Status   *part[v1.PodStatus]      `json:"status,omitempty"`
 
-	text string // as written
+	text string // source text on one line
 }
 
-// json returns the patch as it goes to the API server.
+// json returns the patch for the API server.
 func (p *PatchPod) json() []byte {
 	data, err := json.Marshal(struct {
 		Metadata *part[metav1.ObjectMeta] `json:"metadata,omitempty"`
@@ -28,15 +28,15 @@ func (p *PatchPod) json() []byte {
 		Status   *part[v1.PodStatus]      `json:"status,omitempty"`
 	}{p.Metadata, p.Spec, p.Status})
 	if err != nil {
-		panic(err) // its parts are JSON
+		panic(err) // the parts are valid JSON
 	}
 	return data
 }
 
-// part is a part of a strategic merge patch that patches a T.
+// part is the part of a strategic merge patch that patches a T.
 type part[T any] struct{ node *strict.Node }
 
-// UnmarshalNode checks the patch against the type that it patches and keeps it.
+// UnmarshalNode checks the patch against T and keeps the node.
 func (p *part[T]) UnmarshalNode(n *strict.Node) {
 	p.node = n
 	var patched T
@@ -44,7 +44,7 @@ func (p *part[T]) UnmarshalNode(n *strict.Node) {
 	strict.Decode(n, &patched)
 }
 
-// Patched returns a value of the type that is patched, for documentation.
+// Patched returns a T, for the generator of the documentation.
 func (part[T]) Patched() any {
 	var patched T
 	return patched
@@ -52,19 +52,19 @@ func (part[T]) Patched() any {
 
 func (p *part[T]) MarshalJSON() ([]byte, error) { return p.node.JSON(), nil }
 
-// patch is a strategic merge patch of a pod's metadata and spec.
+// patch is a strategic merge patch of the metadata and spec of a pod.
 type patch struct{ node *strict.Node }
 
-// patchedPod is what a patch may change.
+// patchedPod has the fields that a patch can change.
 type patchedPod = struct {
 	Metadata metav1.ObjectMeta `json:"metadata,omitempty"`
 	Spec     v1.PodSpec        `json:"spec,omitempty"`
 }
 
-// Patched returns a value of the type that is patched, for documentation.
+// Patched returns a patchedPod, for the generator of the documentation.
 func (patch) Patched() any { return patchedPod{} }
 
-// UnmarshalNode checks the patch against the type of a pod and keeps it.
+// UnmarshalNode checks the patch against the type of a pod and keeps the node.
 func (p *patch) UnmarshalNode(n *strict.Node) {
 	p.node = n
 	if n.Kind != strict.Mapping {
@@ -85,5 +85,5 @@ func (p *patch) checkName() {
 	}
 }
 
-// isDirective reports whether a key says how to merge, such as $patch.
+// isDirective reports whether a key is a merge directive, such as $patch.
 func isDirective(key string) bool { return strings.HasPrefix(key, "$") }

@@ -6,19 +6,19 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// action is what a step does.
+// action is the action of a step.
 type action interface {
-	// name is that of the field.
+	// name is the field name of the action.
 	name() string
-	// target is the pod or workload that it is about, empty for all or the node.
+	// target is the pod or workload that the action applies to; empty for all pods and for the node.
 	target() string
-	// check reports what is wrong with it.
+	// check reports errors at n.
 	check(c *checker, n *strict.Node)
-	// do does it, and reports whether there was something to do it to.
+	// do executes the action of step i and reports whether it had an effect.
 	do(d *Driver, i int) bool
 }
 
-// actions returns what a step does: one action if it is right.
+// actions returns the actions of a step. A valid step has exactly one.
 func (s *Step) actions() []action {
 	var list []action
 	add := func(a action, given bool) {
@@ -40,16 +40,16 @@ func (s *Step) actions() []action {
 	return list
 }
 
-// Target returns the name of the pod or workload that the step is about; it is empty if that is the only one, or
-// the node.
+// Target returns the pod or workload that the step applies to. It is empty if the scenario has only one, or if
+// the step applies to the node.
 func (s *Step) Target() string { return s.actions()[0].target() }
 
-// Step is one action and its time: At, or so long After the first moment that Since names. Exactly one
-// action is set.
+// Step is an action and its time: either At, or After the first moment that Since matches. Exactly one action is
+// set.
 type Step struct {
 	Pos   `json:"-"`
-	Path  string        `json:"-"` // of the field, as in spec.steps[0]
-	Text  string        `json:"-"` // as written
+	Path  string        `json:"-"` // path of the step, as in spec.steps[0]
+	Text  string        `json:"-"` // source text on one line
 	At    *value.Draw   `json:"at,omitempty"`
 	Since *match.Moment `json:"since,omitempty"`
 	After *value.Draw   `json:"after,omitempty"` // nil: 0s
@@ -74,27 +74,27 @@ func (d *Delete) name() string { return "delete" }
 
 // Delete deletes pods through the API.
 type Delete struct {
-	Pod                string `json:"pod,omitempty"`                // a pod or workload; empty where there is only one
-	GracePeriodSeconds *int64 `json:"gracePeriodSeconds,omitempty"` // nil: the pod's own; 0 forces
+	Pod                string `json:"pod,omitempty"`                // a pod or workload; empty if the scenario has only one pod
+	GracePeriodSeconds *int64 `json:"gracePeriodSeconds,omitempty"` // nil: the grace period of the pod; 0: force
 }
 
 func (k *Kill) target() string { return k.Pod }
 
 func (k *Kill) name() string { return "kill" }
 
-// Kill ends a container from outside.
+// Kill ends a container with SIGKILL.
 type Kill struct {
 	Pod       string `json:"pod,omitempty"`       // as in Delete
-	Container string `json:"container,omitempty"` // empty where each of the pods has only one
+	Container string `json:"container,omitempty"` // empty if each of the pods has only one
 	Reason    string `json:"reason,omitempty"`    // OOMKilled if not given
-	Remove    bool   `json:"remove,omitempty"`    // gone from the runtime too
+	Remove    bool   `json:"remove,omitempty"`    // remove the container from the runtime too
 }
 
 func (e *Evict) target() string { return e.Pod }
 
 func (e *Evict) name() string { return "evict" }
 
-// Evict has the kubelet evict pods, as it does when the node is short of memory.
+// Evict makes the kubelet evict pods, as it does when the node is short of memory.
 type Evict struct {
 	Pod string `json:"pod,omitempty"` // as in Delete
 }
@@ -107,19 +107,19 @@ func (*SetDelays) target() string { return "" }
 
 func (s *SetDelays) name() string { return "setDelays" }
 
-// SetDelays has other delays hold for a while.
+// SetDelays changes delays for a time.
 type SetDelays struct {
-	For    *value.Draw `json:"for,omitempty"` // nil: for good
+	For    *value.Draw `json:"for,omitempty"` // nil: until the end of the run
 	Delays *Delays     `json:"delays"`
 
-	text string // as written
+	text string // source text on one line
 }
 
 func (*RestartKubelet) target() string { return "" }
 
 func (*RestartKubelet) name() string { return "restartKubelet" }
 
-// RestartKubelet stops the kubelet and starts it again. Containers go on.
+// RestartKubelet stops the kubelet and starts it again. Containers keep running.
 type RestartKubelet struct {
 	Downtime *value.Draw `json:"downtime,omitempty"` // nil: 3s
 }
@@ -137,37 +137,37 @@ func (*ShutdownNode) target() string { return "" }
 
 func (*ShutdownNode) name() string { return "shutdownNode" }
 
-// ShutdownNode tells the kubelet that its node is about to be shut down.
+// ShutdownNode tells the kubelet that the node is about to shut down.
 type ShutdownNode struct{}
 
-// APIDown cuts the kubelet off from the API server. Other steps still reach it.
+// APIDown cuts the kubelet off from the API server. Other steps still reach the API server.
 type APIDown struct {
-	For *value.Draw `json:"for,omitempty"` // nil: for good
+	For *value.Draw `json:"for,omitempty"` // nil: until the end of the run
 
-	text string // as written
+	text string // source text on one line
 }
 
 func (*APIDown) target() string { return "" }
 
 func (*APIDown) name() string { return "apiDown" }
 
-// RuntimeDown has calls to the container runtime fail, or its status say that a condition is false.
+// RuntimeDown makes calls to the container runtime fail, or makes a runtime condition false.
 type RuntimeDown struct {
-	For       *value.Draw `json:"for,omitempty"`       // nil: for good
-	Condition string      `json:"condition,omitempty"` // the one that is false; empty: calls fail
+	For       *value.Draw `json:"for,omitempty"`       // nil: until the end of the run
+	Condition string      `json:"condition,omitempty"` // the condition that is false; empty: calls fail
 
-	text string // as written
+	text string // source text on one line
 }
 
 func (*RuntimeDown) target() string { return "" }
 
 func (*RuntimeDown) name() string { return "runtimeDown" }
 
-// StepClock has the wall clock of the node jump. Timers do not.
+// StepClock makes the wall clock of the node jump. Timers are not affected.
 type StepClock struct {
 	By value.Offset `json:"by"`
 
-	text string // as written
+	text string // source text on one line
 }
 
 func (*StepClock) target() string { return "" }

@@ -7,10 +7,12 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// Load reads scenario files, and folders with all files below them whose names end in .yaml or .yml,
-// sorted by path; hidden ones are left out. In a folder files without a Scenario may stand beside those
-// with one: the manifests that scenarios take workloads from. The error is of type Errors and has
-// everything that is wrong in all files; then there are no scenarios.
+// Load loads the scenarios of files and folders. In a folder it loads all files below it that end in .yaml or
+// .yml, sorted by path, except hidden ones. A folder may also contain files without a Scenario, such as the
+// manifests that scenarios use; a file that is named must contain one.
+//
+// If anything is wrong in any file, Load returns no scenarios and an error of type Errors with everything that is
+// wrong.
 func Load(paths ...string) ([]*Scenario, error) {
 	l := newLoader(readFile)
 	var all []*Scenario
@@ -45,12 +47,11 @@ func Load(paths ...string) ([]*Scenario, error) {
 	return all, nil
 }
 
-// LoadBytes reads a scenario file from memory. It has readFile read the files that scenarios take
-// workloads from: paths with slashes, relative to the folder that name is in. The error is of type
-// Errors and has everything that is wrong; then there are no scenarios.
+// LoadBytes loads the scenarios of a file in memory. It calls readFile for the manifests that the scenarios use,
+// with paths that have slashes and are relative to the same folder as name. If anything is wrong, LoadBytes
+// returns no scenarios and an error of type Errors with everything that is wrong.
 //
-// A file has a limited size, depth and number of documents, and so has what it asks for; see the
-// constants that begin with Max here and in package strict.
+// Files have limits, such as MaxPods and MaxSeeds, and a maximum size of 4 MiB.
 func LoadBytes(name string, data []byte, readFile func(path string) ([]byte, error)) ([]*Scenario, error) {
 	l := newLoader(readFile)
 	f := l.read(name, data)
@@ -64,19 +65,19 @@ func LoadBytes(name string, data []byte, readFile func(path string) ([]byte, err
 	return scenarios, nil
 }
 
-// loader reads files and keeps what is wrong with them.
+// loader reads files and collects their errors.
 type loader struct {
 	errs     *strict.Collector
 	readFile func(path string) ([]byte, error)
-	files    map[string]*file // that workloads are taken from, by path
-	values   int              // in the manifests that were used so far
+	files    map[string]*file // files with manifests, by path
+	values   int              // number of values in the manifests used so far
 }
 
 func newLoader(readFile func(path string) ([]byte, error)) *loader {
 	return &loader{errs: &strict.Collector{}, readFile: readFile, files: map[string]*file{}}
 }
 
-// read finds the objects in a file.
+// read parses a file and sorts its objects.
 func (l *loader) read(name string, data []byte) *file {
 	f := &file{name: name}
 	docs, whole := strict.Parse(name, data, l.errs)
@@ -85,7 +86,7 @@ func (l *loader) read(name string, data []byte) *file {
 	return f
 }
 
-// load reads the scenarios of a file and its manifests, those that no scenario uses too.
+// load checks all manifests of a file, including those that no scenario uses, and loads its scenarios.
 func (l *loader) load(f *file) []*Scenario {
 	for _, m := range f.manifests {
 		m.load()
@@ -97,7 +98,7 @@ func (l *loader) load(f *file) []*Scenario {
 				f.refuse(n)
 				continue
 			}
-			n.Field("kind").Errorf("unknown kind %s%s: a scenario file has workloads and Scenario documents",
+			n.Field("kind").Errorf("unknown kind %s%s: a scenario file contains only workloads and Scenario documents",
 				strict.Quote(n.Field("kind").Value), strict.DidYouMean(n.Field("kind").Value, append(kindNames(), "Scenario")))
 			f.refuse(n)
 		}
@@ -108,7 +109,7 @@ func (l *loader) load(f *file) []*Scenario {
 	for _, n := range f.scenarios {
 		s := readScenario(n)
 		if first, twice := names[s.Metadata.Name]; twice && s.Metadata.Name != "" {
-			n.Find("metadata.name").Errorf("the Scenario %s is already in line %d", s.Metadata.Name, first.Line)
+			n.Find("metadata.name").Errorf("the Scenario %s is already defined in line %d", s.Metadata.Name, first.Line)
 		}
 		names[s.Metadata.Name] = s.Pos
 		(&checker{loader: l, file: f, scenario: s, root: n, spec: n.Field("spec")}).check()
@@ -117,7 +118,7 @@ func (l *loader) load(f *file) []*Scenario {
 	return scenarios
 }
 
-// readScenario decodes a scenario onto its defaults.
+// readScenario decodes a scenario on top of the defaults.
 func readScenario(n *strict.Node) *Scenario {
 	document := struct {
 		APIVersion string `json:"apiVersion"`
@@ -131,9 +132,9 @@ func readScenario(n *strict.Node) *Scenario {
 	return &document.Scenario
 }
 
-// manifestFile returns the file that a scenario in f takes a workload from, or nil after saying why not.
-// Its path is relative to f, and may lead out of the folder: manifests commonly live elsewhere in a
-// repository. Absolute paths are refused, as they mean something else on every machine.
+// manifestFile returns the file that a scenario in f uses a workload from, or nil after reporting why it cannot.
+// The path is relative to f and may lead out of its folder, because manifests often live elsewhere in a
+// repository. Absolute paths are rejected: they differ between machines.
 func (l *loader) manifestFile(f *file, n *strict.Node, name string) *file {
 	if path.IsAbs(name) {
 		n.Errorf("must be relative to the folder of this file")
@@ -144,7 +145,7 @@ func (l *loader) manifestFile(f *file, n *strict.Node, name string) *file {
 		return known
 	}
 	if len(l.files) >= maxFiles {
-		n.Errorf("cannot be read: workloads are taken from more than %d files", maxFiles)
+		n.Errorf("cannot be read: the scenarios use manifests from more than %d files", maxFiles)
 		return nil
 	}
 	data, err := l.readFile(full)

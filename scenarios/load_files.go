@@ -16,7 +16,7 @@ import (
 // list returns the files that a path stands for.
 func (l *loader) list(path string) (files []string, isFolder bool) {
 	if path == "" {
-		l.errs.Addf(`""`, "is no path of a file or folder")
+		l.errs.Addf(`""`, "is not the path of a file or folder")
 		return nil, false
 	}
 	info, err := os.Stat(path)
@@ -47,7 +47,7 @@ func (l *loader) list(path string) (files []string, isFolder bool) {
 	return files, true
 }
 
-// loadFile returns the scenarios of a file that are right, and what is in it.
+// loadFile returns the scenarios of a file and everything else in it.
 func (l *loader) loadFile(name string) ([]*Scenario, *file) {
 	data, err := readFile(name)
 	if err != nil {
@@ -58,8 +58,7 @@ func (l *loader) loadFile(name string) ([]*Scenario, *file) {
 	return l.load(f), f
 }
 
-// readFile reads a file that is not larger than a scenario file may be. Devices and pipes are refused:
-// they may have no end.
+// readFile reads a file within the size limit. It rejects devices and pipes, which may never end.
 func readFile(name string) ([]byte, error) {
 	path := filepath.FromSlash(name)
 	info, err := os.Stat(path)
@@ -87,10 +86,10 @@ func readFile(name string) ([]byte, error) {
 }
 
 func tooLarge(size int64) error {
-	return fmt.Errorf("it has %d MiB, and a scenario file at most %d", size>>20, strict.MaxFileSize>>20)
+	return fmt.Errorf("it has %d MiB, and the limit is %d MiB", size>>20, strict.MaxFileSize>>20)
 }
 
-// reason returns what an error of the file system says without the path.
+// reason returns the text of a file system error without the path.
 func reason(err error) error {
 	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathError.Err
@@ -98,6 +97,6 @@ func reason(err error) error {
 	return err
 }
 
-// ReadFile reads a scenario file or a manifest: a regular file that is not larger than such a file may be. Its error says
-// why it cannot be read, without the path.
+// ReadFile reads a scenario file or a manifest. It rejects what is not a regular file, and files above the size
+// limit of 4 MiB. The error does not contain the path.
 func ReadFile(path string) ([]byte, error) { return readFile(path) }

@@ -95,13 +95,13 @@ func TestLoadErrors(t *testing.T) {
 		{"none", "none: there is no Scenario in this folder (in files named *.yaml or *.yml); 'probesim init -f none/web.yaml' writes one"},
 		{"empty", "empty: there is no Scenario in this folder (in files named *.yaml or *.yml)"},
 		{"service.yaml", "service.yaml: there is no Scenario in this file"},
-		{"large.yaml", "large.yaml: cannot be read: it has 50 MiB, and a scenario file at most 4"},
+		{"large.yaml", "large.yaml: cannot be read: it has 50 MiB, and the limit is 4 MiB"},
 		{"bad", `bad/one.yaml:5:22: spec.pods[0].name: there is no workload "web" in this file
 bad/two.yaml:1:4: not valid YAML: did not find expected node content: the document ends in a list or mapping in brackets
-bad/values.yaml:1:1: apiVersion: is required: every document says what it is, as in apiVersion: v1, kind: Pod
-bad/values.yaml:1:1: kind: is required: every document says what it is, as in apiVersion: v1, kind: Pod`},
+bad/values.yaml:1:1: apiVersion: is required: every document names its type, as in apiVersion: v1, kind: Pod
+bad/values.yaml:1:1: kind: is required: every document names its type, as in apiVersion: v1, kind: Pod`},
 		{"good.yaml bad/one.yaml", `bad/one.yaml:5:22: spec.pods[0].name: there is no workload "web" in this file`},
-		{"takes.yaml", `takes.yaml:5:33: spec.pods[0].file: cannot be read: it has 50 MiB, and a scenario file at most 4
+		{"takes.yaml", `takes.yaml:5:33: spec.pods[0].file: cannot be read: it has 50 MiB, and the limit is 4 MiB
 takes.yaml:5:64: spec.pods[1].file: cannot be read: it is not a regular file
 takes.yaml:5:96: spec.pods[2].file: cannot be read: no such file or directory`},
 	} {

@@ -10,30 +10,31 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/internal/strict"
 )
 
-// Workload is a workload of a manifest, as an entry of spec.pods names it.
+// Workload is an object in a manifest that creates pods.
 type Workload struct {
 	Pos
 	Kind     string
-	Name     string  // metadata.name, or the generateName that it has instead
-	Replicas int     // pods that it asks for; 1 of a Pod
-	Pod      *v1.Pod // as the API server has it: replica 0, with defaults
+	Name     string  // metadata.name, or else metadata.generateName
+	Replicas int     // number of pods; 1 for a Pod
+	Pod      *v1.Pod // the first pod, as the API server stores it, with defaults
 }
 
-// Manifest is what a file of manifests has.
+// Manifest is the content of a file of manifests.
 type Manifest struct {
 	Workloads []Workload
-	Others    []string // kinds of the other objects, in the order of the file, each once
+	Others    []string // kinds of the other objects, in the order of the file, without repetition
 	Scenarios int
 }
 
-// ReadManifest reads a file of manifests from memory, and checks its workloads as LoadBytes does. The error is of type
-// Errors. That a workload is right does not mean that this version can simulate it.
+// ReadManifest reads a file of manifests in memory and checks its workloads as LoadBytes does. The error is of
+// type Errors. A valid workload may still use fields that the simulator does not support.
 func ReadManifest(name string, data []byte) (*Manifest, error) {
 	l := newLoader(nil)
 	f := l.read(name, data)
@@ -56,37 +57,55 @@ func ReadManifest(name string, data []byte) (*Manifest, error) {
 	return m, l.errs.Err()
 }
 
-// WorkloadKinds are the kinds of objects that bring pods.
+// WorkloadKinds returns the kinds of objects that create pods.
 func WorkloadKinds() []string { return kindNames() }
 
-// IsWorkload reports whether an object of that apiVersion and kind brings pods.
+// IsWorkload reports whether objects with this apiVersion and kind create pods.
 func IsWorkload(apiVersion, kind string) bool {
 	w := kindNamed(kind)
 	return w != nil && w.apiVersion == apiVersion
 }
 
-// manifest is a workload in a file: a pod, or something with a pod template.
-type manifest struct {
-	kind *workloadKind
-	node *strict.Node // the object
-	name string       // what scenarios call it: its name, or the generateName that it has instead
-
-	loaded   bool
-	size     int // values in it
-	meta     *metav1.ObjectMeta
-	pod      *v1.Pod // as written; that of a template has no name
-	replicas int
-	own      field.ErrorList // why the API server would not create the object, but for its pods
+// Object is an API object that creates pods: a *Pod of core/v1, a *Deployment, *StatefulSet, *DaemonSet or *ReplicaSet of
+// apps/v1, or a *Job or *CronJob of batch/v1.
+type Object interface {
+	metav1.Object
+	runtime.Object
 }
 
-// workloadKind is a kind of object that brings pods.
+// manifest is a workload: a pod, or an object with a pod template. It comes from a file or from a Go program.
+type manifest struct {
+	kind   *workloadKind
+	node   *strict.Node // where errors about the object are reported; empty if the object comes from a Go program
+	name   string       // the name that scenarios use: metadata.name, or else metadata.generateName
+	object Object       // nil until load decodes it from node
+
+	loaded   bool
+	size     int // number of values in the file
+	meta     *metav1.ObjectMeta
+	pod      *v1.Pod // as written; the pod of a template has no name
+	replicas int
+	own      field.ErrorList // why the API server would reject the object, without errors about its pods
+}
+
+// workloadKind is a kind of object that creates pods.
 type workloadKind struct {
 	apiVersion, kind string
 	// template is the path of the pod template; empty if the object is the pod.
 	template string
+	// count is the path of the field with the number of pods; empty if there is none.
+	count string
 	// restarts are the restart policies that the API server accepts in the template; nil for all.
 	restarts []v1.RestartPolicy
-	read     func(m *manifest)
+	goType
+}
+
+// goType is the Go type of a kind of object.
+type goType struct {
+	make func() Object
+	is   func(Object) bool
+	// pick sets the fields of a manifest from its object.
+	pick func(*manifest)
 }
 
 var (
@@ -94,50 +113,50 @@ var (
 	restartOfJobs = []v1.RestartPolicy{v1.RestartPolicyOnFailure, v1.RestartPolicyNever}
 )
 
-// workloadKinds are all kinds of objects that bring pods. What their fields default to, and which restart
-// policies they accept, is in pkg/apis/apps and pkg/apis/batch at v1.37.0.
+// workloadKinds are the kinds of objects that create pods. Their defaults and the restart policies that they
+// accept are in pkg/apis/apps and pkg/apis/batch at v1.37.0.
 var workloadKinds = []workloadKind{
-	{"v1", "Pod", "", nil, read(func(m *manifest, o *v1.Pod) {
+	{"v1", "Pod", "", "", nil, typed(func(m *manifest, o *v1.Pod) {
 		m.meta, m.pod, m.replicas = &o.ObjectMeta, o, 1
 	})},
-	{"apps/v1", "Deployment", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.Deployment) {
+	{"apps/v1", "Deployment", "spec.template", "spec.replicas", restartAlways, typed(func(m *manifest, o *appsv1.Deployment) {
 		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
 		m.own = admission.ValidateDeployment(o)
 	})},
-	{"apps/v1", "StatefulSet", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.StatefulSet) {
+	{"apps/v1", "StatefulSet", "spec.template", "spec.replicas", restartAlways, typed(func(m *manifest, o *appsv1.StatefulSet) {
 		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
-		m.pod.Spec.Volumes = withClaims(m.pod.Spec.Volumes, o.Spec.VolumeClaimTemplates)
+		m.pod.Spec.Volumes = withClaimVolumes(m.pod.Spec.Volumes, o.Spec.VolumeClaimTemplates)
 		m.own = admission.ValidateStatefulSet(o)
 	})},
-	{"apps/v1", "DaemonSet", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.DaemonSet) {
-		m.template(&o.ObjectMeta, &o.Spec.Template, nil) // one on each node, and there is one node
+	{"apps/v1", "DaemonSet", "spec.template", "", restartAlways, typed(func(m *manifest, o *appsv1.DaemonSet) {
+		m.template(&o.ObjectMeta, &o.Spec.Template, nil) // one pod a node, and there is one node
 		m.own = admission.ValidateDaemonSet(o)
 	})},
-	{"apps/v1", "ReplicaSet", "spec.template", restartAlways, read(func(m *manifest, o *appsv1.ReplicaSet) {
+	{"apps/v1", "ReplicaSet", "spec.template", "spec.replicas", restartAlways, typed(func(m *manifest, o *appsv1.ReplicaSet) {
 		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
 		m.own = admission.ValidateReplicaSet(o)
 	})},
-	{"batch/v1", "Job", "spec.template", restartOfJobs, read(func(m *manifest, o *batchv1.Job) {
+	{"batch/v1", "Job", "spec.template", "spec.parallelism", restartOfJobs, typed(func(m *manifest, o *batchv1.Job) {
 		admission.DefaultJob(o)
-		m.template(&o.ObjectMeta, &o.Spec.Template, atOnce(&o.Spec))
+		m.template(&o.ObjectMeta, &o.Spec.Template, parallelPods(&o.Spec))
 		m.own = admission.ValidateJob(o)
 	})},
-	{"batch/v1", "CronJob", "spec.jobTemplate.spec.template", restartOfJobs, read(func(m *manifest, o *batchv1.CronJob) {
+	{"batch/v1", "CronJob", "spec.jobTemplate.spec.template", "spec.jobTemplate.spec.parallelism", restartOfJobs, typed(func(m *manifest, o *batchv1.CronJob) {
 		job := &o.Spec.JobTemplate.Spec
-		m.template(&o.ObjectMeta, &job.Template, atOnce(job))
+		m.template(&o.ObjectMeta, &job.Template, parallelPods(job))
 		m.own = admission.ValidateCronJob(o)
 	})},
 }
 
-// read makes the read function of a kind from one that picks the parts of an object, whose name may have to be generated.
-func read[T any](pick func(*manifest, *T)) func(*manifest) {
-	return func(m *manifest) {
-		object := new(T)
-		strict.Decode(m.node, object)
-		if meta := any(object).(metav1.Object); meta.GetName() == "" && meta.GetGenerateName() != "" {
-			meta.SetName(admission.GeneratedName(meta.GetGenerateName(), 0))
-		}
-		pick(m, object)
+// typed returns the Go type of a kind from the function that picks the parts of an object.
+func typed[T any, P interface {
+	*T
+	Object
+}](pick func(*manifest, P)) goType {
+	return goType{
+		make: func() Object { return P(new(T)) },
+		is:   func(o Object) bool { _, is := o.(P); return is },
+		pick: func(m *manifest) { pick(m, m.object.(P)) },
 	}
 }
 
@@ -149,9 +168,9 @@ func (m *manifest) template(meta *metav1.ObjectMeta, template *v1.PodTemplateSpe
 	}
 }
 
-// withClaims returns volumes and those of claim templates, which come first and take the place of volumes that have the
-// same name (updateStorage in pkg/controller/statefulset).
-func withClaims(volumes []v1.Volume, templates []v1.PersistentVolumeClaim) []v1.Volume {
+// withClaimVolumes adds the volumes of claim templates in front of the others. They replace volumes of the same name
+// (updateStorage in pkg/controller/statefulset at v1.37.0).
+func withClaimVolumes(volumes []v1.Volume, templates []v1.PersistentVolumeClaim) []v1.Volume {
 	var all []v1.Volume
 	for _, t := range templates {
 		claim := &v1.PersistentVolumeClaimVolumeSource{ClaimName: t.Name}
@@ -165,16 +184,16 @@ func withClaims(volumes []v1.Volume, templates []v1.PersistentVolumeClaim) []v1.
 	return all
 }
 
-// atOnce returns how many pods of a job run at a time.
-func atOnce(job *batchv1.JobSpec) *int32 {
+// parallelPods returns how many pods of a job run at the same time.
+func parallelPods(job *batchv1.JobSpec) *int32 {
 	if job.Parallelism != nil && job.Completions != nil {
 		return new(min(*job.Parallelism, *job.Completions))
 	}
 	return job.Parallelism
 }
 
-// uncounted reports whether the object says how many pods it has in a way that could not be read.
-func (m *manifest) uncounted() bool {
+// replicasUnread reports whether the number of pods is written but could not be read.
+func (m *manifest) replicasUnread() bool {
 	spec := m.node.Find(strings.TrimSuffix(m.kind.template, ".template"))
 	for _, name := range []string{"replicas", "parallelism", "completions"} {
 		if spec.Field(name).Unread() {
@@ -201,29 +220,35 @@ func kindNames() []string {
 	return names
 }
 
-// root is the node that has the pod's metadata and spec.
+// root returns the node that has the metadata and spec of the pod.
 func (m *manifest) root() *strict.Node { return m.node.Find(m.kind.template) }
 
-// load reads the object, as far as it can be read, and reports why the API server would not create its
-// pods.
+// load decodes the object as far as possible, and reports why the API server would reject it or its pods.
 func (m *manifest) load() {
 	if m.loaded {
 		return
 	}
 	m.loaded, m.size = true, m.node.Size()
-	m.kind.read(m)
-	m.reportOwn()
+	if m.object == nil {
+		m.object = m.kind.make()
+		strict.Decode(m.node, m.object)
+	}
+	if m.object.GetName() == "" && m.object.GetGenerateName() != "" {
+		m.object.SetName(admission.GeneratedName(m.object.GetGenerateName(), 0))
+	}
+	m.kind.pick(m)
+	m.reportObjectErrors()
 	pod := m.newPod()
 	admission.Default(pod)
 	if grace := m.pod.Spec.TerminationGracePeriodSeconds; m.kind.template != "" && grace != nil {
-		pod.Spec.TerminationGracePeriodSeconds = grace // also one that a pod does not keep
+		pod.Spec.TerminationGracePeriodSeconds = grace // check the written value, even if pods of this kind replace it
 	}
 	m.check(&podErrors{manifest: m}, pod)
 }
 
-// reportOwn reports why the API server would not create the object, as far as it could be read: what a
-// selector selects is not known if a part of it or of the labels is wrong.
-func (m *manifest) reportOwn() {
+// reportObjectErrors reports why the API server would reject the object. It leaves out errors about a selector if a part
+// of the selector or of the labels could not be read.
+func (m *manifest) reportObjectErrors() {
 	selector, labels := m.node.Find("spec.selector"), m.root().Find("metadata.labels")
 	unknown := selector.Bad() || labels.Bad()
 	for _, e := range m.own {
@@ -233,8 +258,8 @@ func (m *manifest) reportOwn() {
 	}
 }
 
-// podName returns the name of the pod of a replica. All names that controllers generate are those of a StatefulSet as
-// long as they are short enough.
+// podName returns the name of the pod of a replica. Pods of all controllers are named like those of a
+// StatefulSet, shortened where the name would be too long.
 func (m *manifest) podName(replica int) string {
 	switch m.kind.kind {
 	case "Pod":
@@ -245,8 +270,8 @@ func (m *manifest) podName(replica int) string {
 	return admission.GeneratedName(m.meta.Name+"-", replica)
 }
 
-// newPod returns a copy of the pod, as its replica 0, as the API server would be given it: without what it
-// does not take from whoever creates a pod. It takes no UID either, but one that a pod has is kept.
+// newPod returns a copy of the pod, as replica 0, as a client sends it to the API server: without the fields that
+// the API server sets. The UID of a pod is kept.
 func (m *manifest) newPod() *v1.Pod {
 	pod := m.pod.DeepCopy()
 	pod.Status = v1.PodStatus{}
@@ -254,7 +279,7 @@ func (m *manifest) newPod() *v1.Pod {
 	if m.kind.template != "" {
 		pod.UID, pod.GenerateName, pod.OwnerReferences = "", "", nil
 	}
-	if m.kind.kind == "StatefulSet" { // whose controller sets them (initIdentity in pkg/controller/statefulset)
+	if m.kind.kind == "StatefulSet" { // the StatefulSet controller sets both (initIdentity in pkg/controller/statefulset at v1.37.0)
 		pod.Spec.Hostname, pod.Spec.Subdomain = "", ""
 	}
 	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = nil, nil
@@ -263,17 +288,17 @@ func (m *manifest) newPod() *v1.Pod {
 	return pod
 }
 
-// check reports why the API server would not create the pod, whose defaults are set.
+// check reports why the API server would reject the pod, whose defaults are set.
 func (m *manifest) check(errs *podErrors, pod *v1.Pod) {
 	for _, e := range admission.Validate(pod) {
-		if e.Field != "metadata.name" || m.kind.template == "" { // else it is made of one that was checked
+		if e.Field != "metadata.name" || m.kind.template == "" { // the name of the object, which was checked, is the source of other names
 			errs.report(pod, e)
 		}
 	}
 	path, policy := field.NewPath("spec", "restartPolicy"), pod.Spec.RestartPolicy
 	switch {
 	case m.kind.restarts == nil || slices.Contains(m.kind.restarts, policy):
-	case policy == v1.RestartPolicyAlways: // also by default
+	case policy == v1.RestartPolicyAlways: // written, or by default
 		errs.report(pod, field.Required(path, fmt.Sprintf("valid values: %q, %q", m.kind.restarts[0], m.kind.restarts[1])))
 	default:
 		errs.report(pod, field.NotSupported(path, policy, m.kind.restarts))

@@ -9,31 +9,31 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// file is what was found in one file.
+// file holds the objects of one file.
 type file struct {
 	name      string
 	scenarios []*strict.Node
 	manifests []*manifest
 	byName    map[string][]*manifest
 	others    []*strict.Node // objects of other kinds
-	names     map[string]Pos // of manifests by kind, namespace and name
+	names     map[string]Pos // positions of manifests by kind, namespace and name
 
-	// What keeps a name from being called unknown: it may be that of an object that is not understood.
-	broken  bool            // a part could not be read, or the name of a workload
-	refused map[string]bool // names of the objects that were refused as a whole
+	// If one of these is set, an unknown name may belong to an object that could not be read.
+	broken  bool            // a part of the file, or the name of a workload, could not be read
+	refused map[string]bool // names of rejected objects
 }
 
-// unsure reports whether a workload of that name may be in the file although none was found.
-func (f *file) unsure(name string) bool { return f.broken || f.refused[name] }
+// mayContain reports whether a workload of this name may be in the file although none was found.
+func (f *file) mayContain(name string) bool { return f.broken || f.refused[name] }
 
-// refuse notes an object that was refused.
+// refuse remembers a rejected object.
 func (f *file) refuse(n *strict.Node) { f.refused[n.Find("metadata.name").Value] = true }
 
-// maxObjects is how many objects a file may have, items of lists counted one by one.
+// maxObjects is the limit of objects in a file, including the items of lists.
 const maxObjects = 10_000
 
-// sort tells the objects of a file apart. Objects of other kinds are kept, not refused: that depends on
-// what the file is for.
+// sort tells the objects of a file apart. It keeps objects of other kinds: whether they are an error depends on
+// the use of the file.
 func (f *file) sort(docs []*strict.Node) {
 	f.names, f.byName, f.refused = map[string]Pos{}, map[string][]*manifest{}, map[string]bool{}
 	for _, doc := range docs {
@@ -53,7 +53,7 @@ func (f *file) full(n *strict.Node) bool {
 }
 
 func (f *file) object(n, apiVersion, kind *strict.Node) {
-	if !identified(n, apiVersion, kind) {
+	if !hasType(n, apiVersion, kind) {
 		f.refuse(n)
 		return
 	}
@@ -67,7 +67,7 @@ func (f *file) object(n, apiVersion, kind *strict.Node) {
 		f.items(n, apiVersion, scalar("Scenario"))
 	case isList && w != nil && apiVersionIs(apiVersion, kind, w.apiVersion):
 		f.items(n, apiVersion, scalar(list))
-	case isList && (kind.Value == "List" || list == "Scenario" || w != nil): // and apiVersion is wrong
+	case isList && (kind.Value == "List" || list == "Scenario" || w != nil): // with a wrong apiVersion, which is reported
 	case kind.Value == "Scenario":
 		if apiVersionIs(apiVersion, kind, APIVersion) {
 			f.scenarios = append(f.scenarios, n)
@@ -83,15 +83,15 @@ func (f *file) object(n, apiVersion, kind *strict.Node) {
 	}
 }
 
-// isForeign reports whether an apiVersion is that of custom resources, whose groups are domain names. Their kinds may have
-// any name.
+// isForeign reports whether an apiVersion belongs to custom resources, whose groups are domain names. Their kinds
+// may have any name.
 func isForeign(apiVersion string) bool {
 	group, _, ok := strings.Cut(apiVersion, "/")
 	return ok && strings.Contains(group, ".")
 }
 
-// identified reports whether an object says what it is.
-func identified(n, apiVersion, kind *strict.Node) bool {
+// hasType reports whether an object has an apiVersion and a kind.
+func hasType(n, apiVersion, kind *strict.Node) bool {
 	if n.Kind != strict.Mapping {
 		n.Errorf("must be a Kubernetes object, a mapping with apiVersion and kind")
 		return false
@@ -99,7 +99,7 @@ func identified(n, apiVersion, kind *strict.Node) bool {
 	says := true
 	for _, field := range []*strict.Node{apiVersion, kind} {
 		if field.Kind != strict.Scalar || valueOf(field) == "" {
-			field.Errorf("is required: every document says what it is, as in apiVersion: v1, kind: Pod")
+			field.Errorf("is required: every document names its type, as in apiVersion: v1, kind: Pod")
 			says = false
 		}
 	}
@@ -110,14 +110,14 @@ func apiVersionIs(apiVersion, kind *strict.Node, want string) bool {
 	if apiVersion.Value == want {
 		return true
 	}
-	apiVersion.Errorf("there is no %s in %q: write %s", kind.Value, apiVersion.Value, want)
+	apiVersion.Errorf("%q has no kind %s: write %s", apiVersion.Value, kind.Value, want)
 	return false
 }
 
-// scalar is a node for what a list says of its items.
+// scalar returns a node for a value that a list gives to all its items.
 func scalar(v string) *strict.Node { return &strict.Node{Kind: strict.Scalar, Tag: "!!str", Value: v} }
 
-// items takes the objects of a list. Where the list says what they are, they need not say it again.
+// items adds the objects of a list. Items may omit the kind and apiVersion that the list implies.
 func (f *file) items(n, apiVersion, kind *strict.Node) {
 	strict.CheckKeys(n, "apiVersion", "kind", "metadata", "items")
 	items := n.Field("items")
@@ -133,12 +133,12 @@ func (f *file) items(n, apiVersion, kind *strict.Node) {
 			continue
 		}
 		if given := item.Field("kind"); given.Written() && given.Value != kind.Value {
-			given.Errorf("must be %s as the list is a %sList", kind.Value, kind.Value)
+			given.Errorf("must be %s, because the list is a %sList", kind.Value, kind.Value)
 			f.refuse(item)
 			continue
 		}
 		if given := item.Field("apiVersion"); given.Written() && given.Value != apiVersion.Value {
-			given.Errorf("must be %s as that of the list", apiVersion.Value)
+			given.Errorf("must be %s, like the apiVersion of the list", apiVersion.Value)
 			f.refuse(item)
 			continue
 		}
@@ -146,7 +146,7 @@ func (f *file) items(n, apiVersion, kind *strict.Node) {
 	}
 }
 
-// valueOf returns the value of a field, of which null is none.
+// valueOf returns the value of a field, or an empty string for null.
 func valueOf(n *strict.Node) string {
 	if !n.Written() {
 		return ""
@@ -154,7 +154,7 @@ func valueOf(n *strict.Node) string {
 	return n.Value
 }
 
-// manifest notes a workload.
+// manifest adds a workload.
 func (f *file) manifest(n *strict.Node, kind *workloadKind) {
 	name := n.Find("metadata.name")
 	m := &manifest{kind: kind, node: n, name: cmp.Or(valueOf(name), valueOf(n.Find("metadata.generateName")))}
@@ -162,7 +162,7 @@ func (f *file) manifest(n *strict.Node, kind *workloadKind) {
 	namespace := valueOf(n.Find("metadata.namespace"))
 	id := kind.kind + "/" + cmp.Or(namespace, v1.NamespaceDefault) + "/" + m.name
 	if first, twice := f.names[id]; twice && valueOf(name) != "" {
-		name.Errorf("the %s %s is already in line %d", kind.kind, m.name, first.Line)
+		name.Errorf("the %s %s is already defined in line %d", kind.kind, m.name, first.Line)
 		return
 	}
 	f.names[id] = n.Pos

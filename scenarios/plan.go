@@ -13,26 +13,26 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// Plan is one run of a scenario: one version of Kubernetes, and one seed or none.
+// Plan is one run of a scenario, with one version of Kubernetes and at most one seed.
 type Plan struct {
 	Scenario *Scenario
 	Version  string // such as v1.37.0
-	Seed     *int64 // nil: nothing is drawn
+	Seed     *int64 // nil: a run without a seed, which takes the middle of each range
 	Duration time.Duration
 	Uptime   time.Duration        // age of the kubelet at t=0
-	Delays   fakeruntime.Delays   // of the node; those of pods are in their programs
-	Config   kubeletconfig.Config // of the kubelet
+	Delays   fakeruntime.Delays   // of the node; the programs of pods contain the delays of pods
+	Config   kubeletconfig.Config // configuration of the kubelet
 }
 
 // PlannedPod is a pod of a run.
 type PlannedPod struct {
 	Workload string        // the name in spec.pods
-	At       time.Duration // when the API server hands it to the kubelet
-	Pod      *v1.Pod       // with defaults set, without what this version has not, and the caller's own
+	At       time.Duration // virtual time at which the API server passes the pod to the kubelet
+	Pod      *v1.Pod       // with defaults set; a copy that the caller owns
 	Program  fakeruntime.Pod
 }
 
-// Plans returns all runs of a scenario: every version, oldest first, with every seed.
+// Plans returns all runs of a scenario: each version, oldest first, with each seed.
 func (s *Scenario) Plans() []*Plan {
 	var plans []*Plan
 	for _, version := range selectVersions(s.Spec.KubernetesVersions) {
@@ -47,7 +47,8 @@ func (s *Scenario) Plans() []*Plan {
 	return plans
 }
 
-// Plan returns the run of a scenario with a version and a seed, whether or not it is one of Plans.
+// Plan returns the run of a scenario with a version and a seed, which need not be among Plans. A nil seed means a
+// run without a seed.
 func (s *Scenario) Plan(version string, seed *int64) *Plan {
 	return &Plan{
 		Scenario: s,
@@ -80,14 +81,14 @@ func draw(d value.Draw, seed *int64, name string, ordinal int) time.Duration {
 	return fakeruntime.Draw(d).Drawn(seed, name, int64(ordinal))
 }
 
-// Profile returns the behaviour of the version of the run, with the feature gates of the scenario. It reports false if
-// the version is not known.
+// Profile returns the profile of the version of the run, with the feature gates of the scenario. It returns false
+// if the version has no profile.
 func (p *Plan) Profile() (profile.Profile, bool) {
 	known, ok := profile.Named(p.Version)
 	return withGates(known, p.Config), ok
 }
 
-// compile returns the delays as the runtime takes them; of nil, none.
+// compile returns the delays for the runtime; none if d is nil.
 func (d *Delays) compile() fakeruntime.Delays {
 	if d == nil {
 		return fakeruntime.Delays{}
@@ -106,7 +107,7 @@ func (d *Delays) compile() fakeruntime.Delays {
 	}
 }
 
-// withGates leaves out gates that are refused.
+// withGates sets the feature gates and skips those that the version rejects.
 func withGates(p profile.Profile, config kubeletconfig.Config) profile.Profile {
 	for _, name := range slices.Sorted(maps.Keys(config.FeatureGates)) {
 		p, _ = p.SetGate(name, config.FeatureGates[name])
@@ -114,7 +115,7 @@ func withGates(p profile.Profile, config kubeletconfig.Config) profile.Profile {
 	return p
 }
 
-// compile returns the settings for a run.
+// compile returns the configuration for a run.
 func (k *KubeletConfig) compile() kubeletconfig.Config {
 	var c kubeletconfig.Config
 	if k == nil {
@@ -134,7 +135,7 @@ func (k *KubeletConfig) compile() kubeletconfig.Config {
 	return c
 }
 
-// StepsClock reports whether the wall clock of the node jumps in a scenario.
+// StepsClock reports whether the scenario makes the wall clock of the node jump.
 func (s *Scenario) StepsClock() bool {
 	return slices.ContainsFunc(s.Spec.Steps, func(s *Step) bool { return s.StepClock != nil })
 }

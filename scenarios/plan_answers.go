@@ -13,14 +13,14 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// namedAnswer is a named answer of a container as its handlers give it.
+// namedAnswer is a named answer, compiled for the handlers of its container.
 type namedAnswer struct {
 	spec *Answer
 	node *strict.Node
-	by   map[*handler]*fakeruntime.Answer // a handler that cannot give it has none
+	by   map[*handler]*fakeruntime.Answer // without the handlers that cannot give the answer
 }
 
-// fields are the fields that are written and that not every handler has.
+// fields returns the written fields that some handlers do not support.
 func (a *namedAnswer) fields() []string {
 	var list []string
 	for _, name := range []string{"code", "body", "ignoreTimeout", "location", "then", "transportError"} {
@@ -31,8 +31,8 @@ func (a *namedAnswer) fields() []string {
 	return list
 }
 
-// hinders returns the first field that a handler cannot give, or none.
-func (a *namedAnswer) hinders(h *handler) string {
+// unsupportedField returns the first field that a handler does not support, or an empty string.
+func (a *namedAnswer) unsupportedField(h *handler) string {
 	for _, name := range a.fields() {
 		if !h.fields[name] {
 			return name
@@ -51,7 +51,7 @@ func (b *behavior) named(word string) *namedAnswer {
 	return nil
 }
 
-// compileAnswers checks the named answers of a container.
+// compileAnswers checks and compiles the named answers of a container.
 func (b *behavior) compileAnswers(n *strict.Node) {
 	b.unread = n.Unread()
 	for i := range b.spec.Answers {
@@ -64,7 +64,7 @@ func (b *behavior) compileAnswers(n *strict.Node) {
 		b.checkName(a.spec.Name, name)
 		b.names = append(b.names, a)
 	}
-	handlers := answerersOf(b.container)
+	handlers := requestHandlersOf(b.container)
 	for _, a := range b.names {
 		b.compileNamed(a, handlers)
 	}
@@ -75,21 +75,21 @@ func (b *behavior) checkName(word string, n *strict.Node) {
 	_, isCode := value.ParseCode(word)
 	switch {
 	case word == "":
-		n.Errorf("is required: the word that stands for the answer")
+		n.Errorf("is required: the word that rules use for the answer")
 	case !value.IsName(word) || word == "repeat" || word == "in":
 		n.Errorf("%s cannot be a word: use letters, digits, - and _, beginning with a letter", strict.Quote(word))
 	case slices.Contains(value.Words, word) || isCode:
-		n.Errorf("%s has a meaning already", word)
+		n.Errorf("%s is a built-in word", word)
 	case b.named(word) != nil:
-		n.Errorf("the answer %s is already above", word)
+		n.Errorf("the answer %s is already listed above", word)
 	}
 }
 
-// compileNamed compiles the answer for each handler that can give it. One of them must.
+// compileNamed compiles the answer for each handler that can give it, and reports an error if none can.
 func (b *behavior) compileNamed(a *namedAnswer, handlers []*handler) {
 	for _, name := range a.fields() {
 		if !slices.ContainsFunc(handlers, func(h *handler) bool { return h.fields[name] }) {
-			a.node.Field(name).Errorf("no probe or hook of the container %s has answers with %s", b.spec.Name, name)
+			a.node.Field(name).Errorf("no probe or hook of the container %s uses %s", b.spec.Name, name)
 		}
 	}
 	var wrong error
@@ -98,7 +98,7 @@ func (b *behavior) compileNamed(a *namedAnswer, handlers []*handler) {
 			Word: fakeruntime.Answers, Body: a.spec.Body, IgnoreTimeout: a.spec.IgnoreTimeout,
 			Location: a.spec.Location, TransportError: a.spec.TransportError,
 		}
-		if a.hinders(h) != "" {
+		if a.unsupportedField(h) != "" {
 			continue
 		}
 		if h.code != nil {
@@ -112,30 +112,30 @@ func (b *behavior) compileNamed(a *namedAnswer, handlers []*handler) {
 	if code := a.node.Field("code"); len(a.by) == 0 && wrong != nil && !code.Bad() {
 		code.Errorf("%s", wrong)
 	}
-	if !b.asksAgain(a) {
+	if !b.retriesOverHTTP(a) {
 		a.checkRedirect()
 	}
-	if text := a.node.Field("transportError"); !text.Bad() && text.Written() && len(a.fields()) > 1 && !b.asksAgain(a) {
-		text.Errorf("stands alone: a connection that fails has no answer")
+	if text := a.node.Field("transportError"); !text.Bad() && text.Written() && len(a.fields()) > 1 && !b.retriesOverHTTP(a) {
+		text.Errorf("cannot be combined with other fields: a failed connection has no answer")
 	}
 }
 
-// checkRedirect checks what redirects.
+// checkRedirect checks location and then.
 func (a *namedAnswer) checkRedirect() {
 	location, then := a.node.Field("location"), a.node.Field("then")
 	redirects := a.by[httpHandler] != nil && a.by[httpHandler].Code/100 == 3
 	switch {
 	case location.Bad():
 	case location.Written() && !redirects && !a.node.Field("code").Bad():
-		location.Errorf("is for a redirect: give the answer a code from 300 to 399")
+		location.Errorf("needs a redirect: set code to a value from 300 to 399")
 	case location.Written():
 		checkLocation(a.spec.Location, location)
 	case then.Written():
-		then.Errorf("needs a location: it is the answer to the request that follows a redirect")
+		then.Errorf("needs location: it answers the request that follows a redirect")
 	}
 }
 
-// checkLocation refuses what could not stand in the header, or leads to what no probe speaks.
+// checkLocation reports a location that an HTTP header cannot have, or that no probe can follow.
 func checkLocation(text string, n *strict.Node) {
 	u, err := url.Parse(text)
 	visible := text != "" && strings.IndexFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
@@ -151,8 +151,8 @@ func checkLocation(text string, n *strict.Node) {
 	}
 }
 
-// linkRedirects finds what answers the requests that follow redirects. Answers may follow each other in
-// a ring: what has a latency of its own is a copy, made when all are linked.
+// linkRedirects links each redirect to the answer to the next request. Answers may form a cycle, so answers with
+// a latency are copied and the copies are linked at the end.
 func (b *behavior) linkRedirects() {
 	var copies []func()
 	for _, a := range b.names {
@@ -161,7 +161,7 @@ func (b *behavior) linkRedirects() {
 			continue
 		}
 		if a.spec.Then.Word == value.Stall {
-			n.Errorf("stall is for rules: it lasts until the window closes")
+			n.Errorf("stall can be used only in rules: it lasts until the window closes")
 			continue
 		}
 		then, ok := b.answer(httpHandler, *a.spec.Then, n)
@@ -180,9 +180,9 @@ func (b *behavior) linkRedirects() {
 	}
 }
 
-// asksAgain reports whether an answer is that of a server of plain HTTP to a hook that means HTTPS, with what it answers
-// when the hook asks again.
-func (b *behavior) asksAgain(a *namedAnswer) bool {
+// retriesOverHTTP reports whether an answer is that of a plain HTTP server to an https hook: the kubelet repeats the
+// request over HTTP, and then is the answer to the second request.
+func (b *behavior) retriesOverHTTP(a *namedAnswer) bool {
 	secure := slices.ContainsFunc(hookKeys, func(key string) bool {
 		h := hookOf(b.container, key)
 		return h != nil && h.HTTPGet != nil && h.HTTPGet.Scheme == v1.URISchemeHTTPS

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"net/http"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -10,14 +11,14 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// behavior compiles what one container does.
+// behavior compiles the program in a container.
 type behavior struct {
 	*checker
 	workload  *workload
 	spec      *Container
 	container *v1.Container
 	names     []*namedAnswer
-	unread    bool // there are more, whose names could not be read
+	unread    bool // some named answers could not be read
 }
 
 func (b *behavior) compile(n *strict.Node) fakeruntime.ContainerConfig {
@@ -33,12 +34,12 @@ func (b *behavior) compile(n *strict.Node) fakeruntime.ContainerConfig {
 	return config
 }
 
-// compileRule checks a rule.
+// compileRule checks and compiles a rule.
 func (b *behavior) compileRule(r *Rule, n *strict.Node) fakeruntime.Rule {
-	b.checkWho(r, n)
+	b.checkReplica(r, n)
 	checkWindow(r, n)
-	b.checkOpening(r, n)
-	b.checkWhat(r, n)
+	b.checkStart(r, n)
+	b.checkEffect(r, n)
 	rule := fakeruntime.Rule{
 		Replica: intRange(r.Replica), Instance: intRange(r.Instance),
 		For: (*fakeruntime.Draw)(r.For), Every: (*fakeruntime.Draw)(r.Every), Chance: (*float64)(r.Chance),
@@ -52,10 +53,33 @@ func (b *behavior) compileRule(r *Rule, n *strict.Node) fakeruntime.Rule {
 	case r.After != nil:
 		rule.From = fakeruntime.Draw(*r.After)
 	}
+	if r.Handler != nil {
+		b.compileHandler(&rule, r.Handler)
+		return rule
+	}
 	b.compileProbes(&rule, r, n)
 	rule.PostStart = b.compileHook("postStart", r.PostStart, r, n.Field("postStart"))
 	rule.PreStop = b.compileHook("preStop", r.PreStop, r, n.Field("preStop"))
 	return rule
+}
+
+// compileHandler makes a handler answer each httpGet probe and hook of the container.
+func (b *behavior) compileHandler(rule *fakeruntime.Rule, h http.Handler) {
+	answers := func(asks *handler) *fakeruntime.Series {
+		if asks != httpHandler {
+			return nil
+		}
+		answer := httpHandler.words[value.OK]
+		answer.Handler = h
+		return &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: answer, Count: 1}}}
+	}
+	series := map[string]*fakeruntime.Series{}
+	for _, p := range probesOf(b.container) {
+		series[p.key] = answers(handlerOf(p.probe))
+	}
+	rule.Liveness, rule.Readiness, rule.Startup = series["liveness"], series["readiness"], series["startup"]
+	rule.PostStart = answers(hookHandler(hookOf(b.container, "postStart")))
+	rule.PreStop = answers(hookHandler(hookOf(b.container, "preStop")))
 }
 
 func intRange(r *value.IntRange) fakeruntime.Range {
@@ -65,7 +89,7 @@ func intRange(r *value.IntRange) fakeruntime.Range {
 	return fakeruntime.Range{Min: r.Min, Max: r.Max, Set: true}
 }
 
-// compileSeries checks answers to a handler. The nodes of the items stand in the order of the items.
+// compileSeries compiles the answers to the requests of a handler. It returns nil if either is nil.
 func (b *behavior) compileSeries(h *handler, s *value.Series, r *Rule, n *strict.Node) *fakeruntime.Series {
 	if s == nil || h == nil {
 		return nil
@@ -73,7 +97,7 @@ func (b *behavior) compileSeries(h *handler, s *value.Series, r *Rule, n *strict
 	return b.compileItems(h, s, r, n)
 }
 
-// compileItems checks answers to a handler, one by one.
+// compileItems compiles the answers one by one. If n is a list, its items are in the same order.
 func (b *behavior) compileItems(h *handler, s *value.Series, r *Rule, n *strict.Node) *fakeruntime.Series {
 	series := &fakeruntime.Series{Repeat: s.Repeat}
 	for i, item := range s.Items {
@@ -83,15 +107,15 @@ func (b *behavior) compileItems(h *handler, s *value.Series, r *Rule, n *strict.
 		}
 		answer, ok := b.answer(h, item.Answer, at)
 		if ok && item.Answer.Word == value.Stall && r.For == nil {
-			at.Errorf("stall needs a for: it is answered when the window closes")
+			at.Errorf("stall needs for: the answer comes when the window closes")
 		}
 		series.Items = append(series.Items, fakeruntime.Item{Answer: answer, Count: item.Count})
 	}
 	return series
 }
 
-// compileProbes gives each probe of the container its answers: those under its own key, else those of
-// probes, which are different ones for different handlers.
+// compileProbes compiles the answers to each probe: those under its own key, otherwise those under probes.
+// Different handlers compile the same answers differently.
 func (b *behavior) compileProbes(rule *fakeruntime.Rule, r *Rule, n *strict.Node) {
 	shared := map[*handler]*fakeruntime.Series{}
 	for _, h := range handlersOf(b.container) {
@@ -109,7 +133,7 @@ func (b *behavior) compileProbes(rule *fakeruntime.Rule, r *Rule, n *strict.Node
 	rule.Liveness, rule.Readiness, rule.Startup = series["liveness"], series["readiness"], series["startup"]
 }
 
-// compileHook checks the answer to a hook, which is asked once an instance.
+// compileHook compiles the answer to a hook, which sends one request in each instance.
 func (b *behavior) compileHook(key string, a *value.Answer, r *Rule, n *strict.Node) *fakeruntime.Series {
 	h := hookHandler(hookOf(b.container, key))
 	if a == nil || h == nil || n.Bad() {
@@ -118,7 +142,7 @@ func (b *behavior) compileHook(key string, a *value.Answer, r *Rule, n *strict.N
 	return b.compileItems(h, &value.Series{Items: []value.Item{{Answer: *a, Count: 1}}}, r, n)
 }
 
-// answer compiles one answer to a handler, or says why it cannot be given.
+// answer compiles one answer to a handler. It returns false after reporting an error.
 func (b *behavior) answer(h *handler, a value.Answer, n *strict.Node) (fakeruntime.Answer, bool) {
 	answer, known := h.words[a.Word]
 	code, isCode := value.ParseCode(a.Word)
@@ -128,7 +152,7 @@ func (b *behavior) answer(h *handler, a value.Answer, n *strict.Node) (fakerunti
 	case named != nil:
 		compiled := named.by[h]
 		if compiled == nil {
-			n.Errorf("%s cannot answer %s, which has the field %s", h.name, a.Word, named.hinders(h))
+			n.Errorf("%s cannot answer %s, which sets %s", h.name, a.Word, named.unsupportedField(h))
 			return answer, false
 		}
 		answer = *compiled
@@ -143,7 +167,7 @@ func (b *behavior) answer(h *handler, a value.Answer, n *strict.Node) (fakerunti
 		return answer, false
 	default:
 		if b.unread {
-			return answer, false // it may be one of those
+			return answer, false // it may be a named answer that could not be read
 		}
 		n.Errorf("unknown word %s%s", strict.Quote(a.Word), strict.DidYouMean(a.Word, b.words()))
 		return answer, false
@@ -154,7 +178,7 @@ func (b *behavior) answer(h *handler, a value.Answer, n *strict.Node) (fakerunti
 	return answer, true
 }
 
-// words are the words that the rules of the container may use.
+// words returns the words that the rules of the container can use.
 func (b *behavior) words() []string {
 	words := slices.Clone(value.Words)
 	for _, a := range b.spec.Answers {

@@ -10,12 +10,12 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// handler is a way to ask a program, and what the program can answer to it.
+// handler is a kind of request to a program, with the answers that the program can give.
 type handler struct {
-	name   string // of such a probe in messages
+	name   string // name in messages
 	words  map[string]fakeruntime.Answer
-	code   func(*fakeruntime.Answer, value.Code) error // sets the code; nil: there are none
-	fields map[string]bool                             // of named answers
+	code   func(*fakeruntime.Answer, value.Code) error // sets the code; nil: answers have no code
+	fields map[string]bool                             // supported fields of named answers
 }
 
 var execHandler = &handler{
@@ -35,8 +35,8 @@ var execHandler = &handler{
 	fields: map[string]bool{"code": true, "body": true, "ignoreTimeout": true},
 }
 
-// elsewhere is where the word warn redirects to: a host that is not the pod.
-const elsewhere = "http://0.0.0.0/"
+// redirectTarget is the target of the redirect of warn: a host that is not the pod.
+const redirectTarget = "http://0.0.0.0/"
 
 var httpHandler = &handler{
 	name: "an httpGet handler",
@@ -46,7 +46,7 @@ var httpHandler = &handler{
 		value.Down:  {Word: fakeruntime.Refuses},
 		value.Hang:  {Word: fakeruntime.Hangs},
 		value.Stall: {Word: fakeruntime.Stalls},
-		value.Warn:  {Word: fakeruntime.Answers, Code: 302, Location: elsewhere},
+		value.Warn:  {Word: fakeruntime.Answers, Code: 302, Location: redirectTarget},
 		value.Break: {Word: fakeruntime.Breaks},
 	},
 	code: func(a *fakeruntime.Answer, c value.Code) (err error) {
@@ -56,7 +56,7 @@ var httpHandler = &handler{
 	fields: map[string]bool{"code": true, "body": true, "location": true, "then": true, "transportError": true},
 }
 
-// A socket is open or not; the kernel of the node accepts for a program that is frozen.
+// A TCP probe only connects. The kernel of the node accepts connections even while the program stalls.
 var tcpHandler = &handler{
 	name: "a tcpSocket probe",
 	words: map[string]fakeruntime.Answer{
@@ -84,8 +84,8 @@ var grpcHandler = &handler{
 	fields: map[string]bool{"code": true, "transportError": true},
 }
 
-// handlerOf returns the handler of a probe, nil if there is none that is known. The kubelet takes the
-// first (pkg/kubelet/prober/prober.go at v1.37.0).
+// handlerOf returns the handler of a probe, or nil if the probe has none. Of several the kubelet uses the first
+// (pkg/kubelet/prober/prober.go at v1.37.0).
 func handlerOf(p *v1.Probe) *handler {
 	switch {
 	case p.Exec != nil:
@@ -100,7 +100,7 @@ func handlerOf(p *v1.Probe) *handler {
 	return nil
 }
 
-// handlersOf returns the different handlers of a container's probes.
+// handlersOf returns the different handlers of the probes of a container.
 func handlersOf(c *v1.Container) []*handler {
 	var list []*handler
 	seen := map[*handler]bool{}
@@ -113,9 +113,9 @@ func handlersOf(c *v1.Container) []*handler {
 	return list
 }
 
-// answerersOf returns the different handlers of what may ask a container's program: its probes, then its hooks. A
-// container that has none is asked as by a command.
-func answerersOf(c *v1.Container) []*handler {
+// requestHandlersOf returns the different handlers of the probes and hooks of a container, or the exec handler if there
+// are none.
+func requestHandlersOf(c *v1.Container) []*handler {
 	list := handlersOf(c)
 	for _, key := range hookKeys {
 		if h := hookHandler(hookOf(c, key)); h != nil && !slices.Contains(list, h) {
@@ -128,7 +128,7 @@ func answerersOf(c *v1.Container) []*handler {
 	return list
 }
 
-// setCode sets the code of an answer, or says why it cannot have it.
+// setCode sets the code of an answer, or returns why the answer cannot have it.
 func (h *handler) setCode(a *fakeruntime.Answer, c value.Code) error {
 	if h.code == nil {
 		return fmt.Errorf("%s has no codes", h.name)
@@ -136,14 +136,14 @@ func (h *handler) setCode(a *fakeruntime.Answer, c value.Code) error {
 	return h.code(a, c)
 }
 
-// probeOf is a probe of a container with the names it goes by.
+// probeOf is a probe of a container.
 type probeOf struct {
-	key   string // in a rule
-	field string // in the container
+	key   string // field name in a rule
+	field string // field name in the container
 	probe *v1.Probe
 }
 
-// probesOf returns the probes that a container has.
+// probesOf returns the probes of a container.
 func probesOf(c *v1.Container) []probeOf {
 	var has []probeOf
 	for _, p := range []probeOf{
@@ -169,7 +169,7 @@ func hasProbe(probes []probeOf, key string) bool {
 	return false
 }
 
-// hookKeys are the lifecycle hooks as rules and containers name them.
+// hookKeys are the field names of the lifecycle hooks, in rules and in containers.
 var hookKeys = []string{"postStart", "preStop"}
 
 // hookOf returns a lifecycle hook of a container, or nil.
@@ -183,8 +183,8 @@ func hookOf(c *v1.Container, key string) *v1.LifecycleHandler {
 	return c.Lifecycle.PreStop
 }
 
-// hookHandler returns the handler of a hook that asks the program, nil if it asks nothing. The kubelet takes the
-// first, and knows no TCP sockets (pkg/kubelet/lifecycle/handlers.go at v1.37.0).
+// hookHandler returns the handler of a hook, or nil if the hook sends no request. Of several the kubelet uses the
+// first, and it does not support TCP sockets (pkg/kubelet/lifecycle/handlers.go at v1.37.0).
 func hookHandler(h *v1.LifecycleHandler) *handler {
 	switch {
 	case h == nil:

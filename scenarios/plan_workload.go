@@ -13,20 +13,20 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// workload is an entry of spec.pods with its manifest found: the pods that it brings.
+// workload is an entry of spec.pods with its manifest and compiled programs.
 type workload struct {
-	spec       *Pod
-	manifest   *manifest
-	errs       podErrors
-	pod        *v1.Pod // patched, with defaults, as replica 0
-	replicas   int
-	unread     bool // some of the containers or their names could not be read, as was reported
-	uncounted  bool // so it was with the number of replicas
-	containers map[string]fakeruntime.ContainerConfig
-	delays     fakeruntime.Delays
+	spec           *Pod
+	manifest       *manifest
+	errs           podErrors
+	pod            *v1.Pod // replica 0, patched, with defaults
+	replicas       int
+	unread         bool // some containers or their names could not be read
+	replicasUnread bool // the number of replicas could not be read
+	containers     map[string]fakeruntime.ContainerConfig
+	delays         fakeruntime.Delays
 }
 
-// key returns namespace/name of the pod of a replica.
+// key returns the namespace/name of a replica.
 func (w *workload) key(replica int) string {
 	return w.pod.Namespace + "/" + w.manifest.podName(replica)
 }
@@ -52,7 +52,7 @@ func (w *workload) allContainers() []*v1.Container {
 	return all
 }
 
-// container returns a container of the pod, an init container too, or nil.
+// container returns a container or init container of the pod, or nil.
 func (w *workload) container(name string) *v1.Container {
 	for _, c := range w.allContainers() {
 		if c.Name == name {
@@ -62,7 +62,7 @@ func (w *workload) container(name string) *v1.Container {
 	return nil
 }
 
-// parts counts a pod of the workload, its containers and their probes.
+// parts returns the number of pods, containers and probes of one replica.
 func (w *workload) parts() int {
 	parts := 1 + len(w.pod.Spec.InitContainers)
 	for i := range w.pod.Spec.Containers {
@@ -79,13 +79,13 @@ func (w *workload) containerNames() []string {
 	return names
 }
 
-// makePod applies the patch and the defaults, and checks the pod again if it was patched.
+// makePod applies the patch and sets the defaults. It checks a patched pod again.
 func (w *workload) makePod() {
 	w.pod = w.manifest.newPod()
 	w.unread = !containersRead(w.manifest.root())
 	patched := w.patched()
 	if patched != nil {
-		patched.Name, patched.Namespace = w.pod.Name, w.pod.Namespace // also if metadata is replaced
+		patched.Name, patched.Namespace = w.pod.Name, w.pod.Namespace // even if the patch replaces the metadata
 		w.pod, w.errs.patch = patched, w.spec.Patch.node
 	}
 	admission.Default(w.pod)
@@ -94,7 +94,7 @@ func (w *workload) makePod() {
 	}
 }
 
-// patched returns the pod with the patch applied, or nil.
+// patched returns the pod with the patch applied, or nil if there is none or it cannot be applied.
 func (w *workload) patched() *v1.Pod {
 	if w.spec.Patch == nil {
 		return nil
@@ -123,15 +123,15 @@ func containersRead(root *strict.Node) bool {
 	return true
 }
 
-// apply returns the patched pod, or nil after saying why it cannot be. What is wrong in the patch is left
-// out.
+// apply returns the patched pod, or nil after reporting why the patch cannot be applied. Invalid parts of the
+// patch are left out.
 func (p *patch) apply(pod *v1.Pod) *v1.Pod {
 	if p.node.Kind != strict.Mapping {
 		return nil
 	}
 	patched, err := apiserver.Merge(pod, p.node.JSON())
 	if err != nil {
-		if !p.node.Bad() { // it may fail for what is left out
+		if !p.node.Bad() { // otherwise the invalid parts may be the reason
 			p.node.Errorf("cannot be applied: %s", err)
 		}
 		return nil
@@ -146,8 +146,7 @@ func (w *workload) stagger() value.Draw {
 	return value.Draw{Min: defaultStagger, Max: defaultStagger}
 }
 
-// program returns what the runtime must know of the pod of a replica. Replicas share what does not
-// differ between them.
+// program returns the program of a replica. Replicas share the parts that are equal.
 func (w *workload) program(replica int) fakeruntime.Pod {
 	pod := w.newPod(replica)
 	return fakeruntime.Pod{
@@ -157,8 +156,9 @@ func (w *workload) program(replica int) fakeruntime.Pod {
 	}
 }
 
-// PodKeys returns the pods, as namespace/name, that a name in the scenario means: a pod, all pods of a
-// workload, or with an empty name all pods there are. They are in the order of the scenario.
+// PodKeys returns the pods that a name matches, as namespace/name in the order of the scenario. The name of a pod
+// matches the pod, the name of a workload matches all its pods, and an empty name matches all pods of the
+// scenario.
 func (s *Scenario) PodKeys(name string) []string {
 	var keys []string
 	for _, w := range s.workloads {
@@ -170,7 +170,7 @@ func (s *Scenario) PodKeys(name string) []string {
 	return keys
 }
 
-// podCount returns how many pods a name means.
+// podCount returns the number of pods that a name matches.
 func (s *Scenario) podCount(name string) int {
 	total := 0
 	for _, w := range s.workloads {
@@ -180,7 +180,7 @@ func (s *Scenario) podCount(name string) int {
 	return total
 }
 
-// named returns the replicas of the workload that a name means: the first, and how many.
+// named returns the replicas of the workload that a name matches: the first, and their number.
 func (w *workload) named(name string) (first, count int) {
 	own := w.manifest.name
 	if name == "" || name == own {
@@ -194,7 +194,7 @@ func (w *workload) named(name string) (first, count int) {
 	return replica, 1
 }
 
-// podNames are the names of the workloads, and of their first pods.
+// podNames returns the names of the workloads, and of the first ten pods of each.
 func (s *Scenario) podNames() []string {
 	var names []string
 	for _, w := range s.workloads {

@@ -105,7 +105,7 @@ func TestPageHover(t *testing.T) {
 	b.want(".tip", "began at 45.000s, took 20ms")
 	b.hover(markAt("stop", "45.027"))
 	b.want(".tip", "stop signal: LivenessProbe")
-	b.want(".tip", "because of liveness probe: failure")
+	b.want(".tip", "caused by liveness probe: failure")
 	b.shot("hover", "")
 	b.hover(".b-stopping")
 	b.want(".tip", "45.027s – 75.027s, 30s")

@@ -136,7 +136,7 @@ var (
 		`|^spec\.(concurrencyPolicy|revisionHistoryLimit|strategy|updateStrategy|serviceName|podManagementPolicy|volumeClaimTemplates|minReadySeconds|progressDeadlineSeconds)\b` +
 		`|^spec\.(jobTemplate\.|spec\.|template\.)*(affinity|hostAliases|nodeSelector|securityContext|tolerations|topologySpreadConstraints|volumes|priority|preemptionPolicy)\b` +
 		`|^spec\.(jobTemplate\.|spec\.|template\.)*(initContainers|containers)\[\d+\]\.(resources|securityContext|volumeMounts|env\[\d+\]\.valueFrom|envFrom)\b` +
-		`|^spec\.template\.metadata\.labels(: Invalid value: \{.*|\[(batch\.kubernetes\.io/)?)controller-uid|^spec\.selector: .*not auto-generated|(is not supported yet|an item of a list must not be empty)$`)
+		`|^spec\.template\.metadata\.labels(: Invalid value: \{.*|\[(batch\.kubernetes\.io/)?)controller-uid|^spec\.selector: .*not auto-generated|(is not supported yet|a list item must not be empty)$`)
 	// noSelector is what is said of a selector beside what is wrong in it.
 	noSelector = regexp.MustCompile(`^spec\.selector: Invalid value: \{.*\}(: invalid label selector)?$`)
 	// jobLabel is what is said of a label of the pods of a Job, with all that were given and generated.

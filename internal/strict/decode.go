@@ -65,12 +65,12 @@ func decodeItself(n *Node, v reflect.Value) bool {
 		pointer.Interface().(Unmarshaler).UnmarshalNode(n)
 	case t.Implements(jsonUnmarshalerType):
 		if err := pointer.Interface().(json.Unmarshaler).UnmarshalJSON(n.JSON()); err != nil {
-			n.Errorf("%s does not fit: %s", n.describe(), err)
+			n.Errorf("%s is invalid: %s", n.describe(), err)
 		}
 	case t.Implements(textUnmarshalerType):
 		fresh := reflect.New(v.Type())
 		if n.Kind != Scalar {
-			n.Errorf("must be a single value and not %s", n.describe())
+			n.Errorf("must be a single value, not %s", n.describe())
 		} else if err := fresh.Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(n.Value)); err != nil {
 			n.Errorf("%s", err)
 		} else {
@@ -88,7 +88,7 @@ var newer = map[string][]string{"HTTPGetAction": {"protocol"}, "GRPCAction": {"m
 
 func decodeStruct(n *Node, v reflect.Value) {
 	if n.Kind != Mapping {
-		n.Errorf("must be a mapping and not %s", n.describe())
+		n.Errorf("must be a mapping, not %s", n.describe())
 		return
 	}
 	info := structOf(v.Type())
@@ -139,7 +139,7 @@ func (n *Node) unknownKey(i int, known []string) {
 
 func decodeMap(n *Node, v reflect.Value) {
 	if n.Kind != Mapping {
-		n.Errorf("must be a mapping and not %s", n.describe())
+		n.Errorf("must be a mapping, not %s", n.describe())
 		return
 	}
 	t := v.Type()
@@ -160,14 +160,14 @@ func decodeSlice(n *Node, v reflect.Value) {
 		return
 	}
 	if n.Kind != Sequence {
-		n.Errorf("must be a list and not %s", n.describe())
+		n.Errorf("must be a list, not %s", n.describe())
 		return
 	}
 	list := reflect.MakeSlice(v.Type(), len(n.Items), len(n.Items))
 	for i, item := range n.Items {
 		if !item.Written() {
 			if !item.Bad() {
-				item.Errorf("an item of a list must not be empty")
+				item.Errorf("a list item must not be empty")
 			}
 			continue
 		}

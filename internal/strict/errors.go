@@ -34,10 +34,14 @@ type Error struct {
 }
 
 func (e Error) Error() string {
-	if e.Path == "" {
-		return fmt.Sprintf("%s: %s", e.Pos, e.Message)
+	text := e.Message
+	if e.Path != "" {
+		text = e.Path + ": " + text
 	}
-	return fmt.Sprintf("%s: %s: %s", e.Pos, e.Path, e.Message)
+	if e.Pos != (Pos{}) {
+		text = e.Pos.String() + ": " + text
+	}
+	return text
 }
 
 // Errors is everything that is wrong, sorted by place, without repetition.

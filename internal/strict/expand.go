@@ -33,10 +33,10 @@ func (x *expander) expand(y *yaml.Node, n *Node, depth int) *Node {
 		return x.alias(y, n, depth)
 	}
 	if x.nodes++; x.nodes > MaxNodes {
-		x.giveUp(n, "with its aliases written out the file has more than %d values", MaxNodes)
+		x.giveUp(n, "with all aliases expanded, the file has more than %d values", MaxNodes)
 	}
 	if depth > MaxDepth {
-		x.giveUp(n, "mappings and lists are nested deeper than %d", MaxDepth)
+		x.giveUp(n, "mappings and lists are nested more than %d levels deep", MaxDepth)
 	}
 	if x.full {
 		return n
@@ -71,7 +71,7 @@ func (x *expander) giveUp(n *Node, format string, args ...any) {
 func (x *expander) alias(y *yaml.Node, n *Node, depth int) *Node {
 	target := y.Alias
 	if x.open[target] {
-		n.Errorf("the alias *%s is inside of what it stands for", y.Value)
+		n.Errorf("the alias *%s is inside the value that it stands for", y.Value)
 		return n
 	}
 	return x.expand(target, n, depth)
@@ -108,7 +108,7 @@ func (x *expander) mapping(y *yaml.Node, n *Node, depth int) {
 		switch first, twice := seen[key.Value]; {
 		case key.Kind != yaml.ScalarNode:
 			n.wrong = true
-			n.errorAt(pos, "a key must be text and not a mapping or list")
+			n.errorAt(pos, "a key must be text, not a mapping or list")
 		case key.ShortTag() == "!!merge":
 		case twice:
 			(&Node{parent: n, step: step(key.Value)}).errorAt(pos, "this key is already set in line %d", first.Line)
@@ -141,7 +141,7 @@ func (x *expander) merge(from *yaml.Node, n *Node, seen map[string]firstKey, dep
 	for _, source := range sources {
 		if source.Kind != Mapping {
 			if !x.full && !source.Bad() {
-				source.Errorf("a merge needs a mapping, and this is %s", source.describe())
+				source.Errorf("a merge needs a mapping, not %s", source.describe())
 			}
 			continue
 		}

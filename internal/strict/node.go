@@ -46,6 +46,25 @@ type Key struct {
 	ignored bool // by Decode
 }
 
+// NewMapping returns an empty mapping for values that come from a Go program instead of a file. Errors about it and the
+// nodes in it have a path and no position, and go to errs.
+func NewMapping(errs *Collector) *Node { return &Node{Kind: Mapping, errs: errs} }
+
+// Put adds a node to a mapping, or to a list, where name is not used, and returns the new node. Step is the part that the node adds to
+// paths: usually the name or an index in brackets. A node without a step has the path of its parent. Value is the text
+// of a scalar.
+func (n *Node) Put(name, step string, kind Kind, value string) *Node {
+	item := &Node{Kind: kind, Value: value, parent: n, step: step}
+	if kind == Scalar {
+		item.Tag, item.quoted = "!!str", true
+	}
+	if n.Kind == Mapping {
+		n.Keys = append(n.Keys, Key{Name: name})
+	}
+	n.Items = append(n.Items, item)
+	return item
+}
+
 // Field returns the value of a field; where it is not written, a missing node that stands where the
 // mapping begins.
 func (n *Node) Field(name string) *Node {
@@ -103,7 +122,7 @@ func (n *Node) Path() string {
 		return n.step
 	}
 	prefix := n.parent.Path()
-	if prefix == "" || strings.HasPrefix(n.step, "[") {
+	if n.step == "" || prefix == "" || strings.HasPrefix(n.step, "[") {
 		return prefix + n.step
 	}
 	return prefix + "." + n.step

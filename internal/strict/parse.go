@@ -70,7 +70,7 @@ func (p *parser) part(part part) bool {
 func decode(d *yaml.Decoder, doc *yaml.Node) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("the YAML parser gave up: %v", r)
+			err = fmt.Errorf("the YAML parser failed: %v", r)
 		}
 	}()
 	return d.Decode(doc)

@@ -9,7 +9,7 @@ import (
 
 func decodeScalar(n *Node, v reflect.Value) {
 	if n.Kind != Scalar {
-		n.Errorf("must be %s and not %s", wanted(v.Type()), n.describe())
+		n.Errorf("must be %s, not %s", wanted(v.Type()), n.describe())
 		return
 	}
 	switch v.Kind() {
@@ -17,14 +17,14 @@ func decodeScalar(n *Node, v reflect.Value) {
 		decodeString(n, v)
 	case reflect.Bool:
 		if n.Tag != "!!bool" {
-			n.Errorf("must be true or false and not %s", n.describe())
+			n.Errorf("must be true or false, not %s", n.describe())
 			return
 		}
 		v.SetBool(strings.EqualFold(n.Value, "true"))
 	case reflect.Float32, reflect.Float64:
 		f, err := strconv.ParseFloat(n.Value, 64)
 		if err != nil || n.Tag != "!!float" && n.Tag != "!!int" {
-			n.Errorf("must be a number and not %s", n.describe())
+			n.Errorf("must be a number, not %s", n.describe())
 			return
 		}
 		v.SetFloat(f)
@@ -38,13 +38,13 @@ func decodeString(n *Node, v reflect.Value) {
 	case "!!str", "!!timestamp":
 		v.SetString(n.Value)
 	default:
-		n.Errorf("must be a string and not %s: put it in quotes", n.describe())
+		n.Errorf("must be a string, not %s: put it in quotes", n.describe())
 	}
 }
 
 func decodeInt(n *Node, v reflect.Value) {
 	if n.Tag != "!!int" {
-		n.Errorf("must be a whole number and not %s", n.describe())
+		n.Errorf("must be a whole number, not %s", n.describe())
 		return
 	}
 	digits := strings.ReplaceAll(n.Value, "_", "")
@@ -66,7 +66,7 @@ func decodeInt(n *Node, v reflect.Value) {
 // decodeBytes reads bytes as Kubernetes writes them: base64.
 func decodeBytes(n *Node, v reflect.Value) {
 	if n.Kind != Scalar || n.Tag != "!!str" {
-		n.Errorf("must be text in base64 and not %s", n.describe())
+		n.Errorf("must be text in base64, not %s", n.describe())
 		return
 	}
 	data, err := base64.StdEncoding.DecodeString(n.Value)

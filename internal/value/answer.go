@@ -52,7 +52,7 @@ func (a *Answer) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%s is not a word", strict.Quote(a.Word))
 	}
 	if a.In != nil && (a.Word == Hang || a.Word == Stall) {
-		return fmt.Errorf("%s takes no \"in\": it has no latency of its own", a.Word)
+		return fmt.Errorf("%s cannot be used with \"in\": it has no latency", a.Word)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func (d *Draw) UnmarshalText(text []byte) error {
 		return err
 	}
 	if lo == OpenMinTime || hi == OpenMaxTime {
-		return fmt.Errorf("%s has an open end, from which nothing can be drawn: write both", strict.Quote(string(text)))
+		return fmt.Errorf("%s has an open end: write both ends, to draw a time between them", strict.Quote(string(text)))
 	}
 	d.Min, d.Max = lo, hi
 	return nil

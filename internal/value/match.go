@@ -109,7 +109,7 @@ func (m *Match) parseText() error {
 	case !closed:
 		return fmt.Errorf("%s begins with a slash but does not end with one", strict.Quote(m.text))
 	case inner == "":
-		return errors.New("// is found in every text: leave the field out")
+		return errors.New("// matches every text: leave the field out")
 	case len(inner) > maxPattern:
 		return fmt.Errorf("the regular expression is longer than %d bytes", maxPattern)
 	}

@@ -53,7 +53,7 @@ func TestMatchErrors(t *testing.T) {
 		{Int, "2..1", `"2..1" is empty: it ends before it begins`},
 		{Time, "5", `"5" has no unit: write 5s or 5ms`},
 		{Text, "/", `"/" begins with a slash but does not end with one`},
-		{Text, "//", `// is found in every text: leave the field out`},
+		{Text, "//", `// matches every text: leave the field out`},
 		{Text, "/a", `"/a" begins with a slash but does not end with one`},
 		{Text, "/[/", "\"/[/\" is not an RE2 expression: missing closing ]: `[`"},
 	} {

@@ -15,7 +15,7 @@ func (o *Offset) UnmarshalText(text []byte) error {
 	case err != nil:
 		return err
 	case d == 0:
-		return errors.New("0s is no difference")
+		return errors.New("must not be 0s")
 	}
 	*o = Offset(d)
 	return nil

@@ -20,7 +20,7 @@ func (p *Percent) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%s is not a percentage such as 5%%", strict.Quote(s))
 	}
 	if !(f > 0 && f <= 100) {
-		return fmt.Errorf("%s is not above 0%% and up to 100%%", strict.Quote(s))
+		return fmt.Errorf("%s is not above 0%% and at most 100%%", strict.Quote(s))
 	}
 	*p = Percent(f / 100)
 	return nil

@@ -83,8 +83,8 @@ func TestIntRange(t *testing.T) {
 func TestDraw(t *testing.T) {
 	check[Draw](t, []notation{
 		{"45s", "45s"}, {"40s..50s", "40s..50s"},
-		{"40s..", `error: "40s.." has an open end, from which nothing can be drawn: write both`},
-		{"..", `error: ".." has an open end, from which nothing can be drawn: write both`},
+		{"40s..", `error: "40s.." has an open end: write both ends, to draw a time between them`},
+		{"..", `error: ".." has an open end: write both ends, to draw a time between them`},
 		{"5s..4s", `error: "5s..4s" is empty: it ends before it begins`},
 	})
 }
@@ -92,9 +92,9 @@ func TestDraw(t *testing.T) {
 func TestPercent(t *testing.T) {
 	check[Percent](t, []notation{
 		{"5%", "5%"}, {"0.5%", "0.5%"}, {"100%", "100%"},
-		{"0%", `error: "0%" is not above 0% and up to 100%`},
-		{"100.1%", `error: "100.1%" is not above 0% and up to 100%`},
-		{"NaN%", `error: "NaN%" is not above 0% and up to 100%`},
+		{"0%", `error: "0%" is not above 0% and at most 100%`},
+		{"100.1%", `error: "100.1%" is not above 0% and at most 100%`},
+		{"NaN%", `error: "NaN%" is not above 0% and at most 100%`},
 		{"5", `error: "5" is not a percentage such as 5%`},
 		{"%", `error: "%" is not a percentage such as 5%`},
 	})
@@ -116,6 +116,6 @@ func TestAnswer(t *testing.T) {
 		{"600", `error: "600" is not a word`},
 		{"007", `error: "007" is not a word`},
 		{"ok!", `error: "ok!" is not a word`},
-		{"stall in 2s", `error: stall takes no "in": it has no latency of its own`},
+		{"stall in 2s", `error: stall cannot be used with "in": it has no latency`},
 	})
 }

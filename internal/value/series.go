@@ -63,7 +63,7 @@ func (s *Series) readList(n *strict.Node) {
 // checkLast refuses a count that would not be kept to.
 func (s *Series) checkLast(n *strict.Node) {
 	if last := s.Items[len(s.Items)-1]; last.Count > 1 {
-		n.Errorf("the last answer goes on for ever: leave out x%d, or add what follows or repeat", last.Count)
+		n.Errorf("the last answer repeats forever: leave out x%d, or add another answer or repeat", last.Count)
 	}
 }
 
@@ -82,7 +82,7 @@ func (i *Item) parse(n *strict.Node) error {
 	}
 	text := strings.TrimSpace(n.Value)
 	if text == "repeat" {
-		return fmt.Errorf("repeat is the last item of a list of answers")
+		return fmt.Errorf("repeat must be the last item of a list of answers")
 	}
 	if m := countPattern.FindStringSubmatch(text); m != nil {
 		count, err := strconv.Atoi(m[2])

@@ -1,5 +1,5 @@
-// Package history sorts the records of a run by whom they are about: each pod with its containers, when each
-// condition held, when each instance ran and what each probe found. It is what every picture of a run is drawn from.
+// Package history groups the records of a run by pod and container: the conditions, instances, probe runs and events of each.
+// Timelines, pages and Perfetto files are drawn from a [History].
 package history
 
 import (
@@ -9,13 +9,12 @@ import (
 	"probesim.dev/trace"
 )
 
-// History is what a trace says. It holds on to the records that it was read from.
+// History is a trace grouped by pod. It keeps references to the records.
 type History struct {
-	Pods    []*Pod // in the order in which they came
-	Kubelet []Flip // up and down; empty if the kubelet was never stopped
-	Marks   []Mark // what was done to the node
-	// Changes are the times at which something new happened: not one more probe with the same result, nor
-	// an event that is counted up. They are sorted.
+	Pods    []*Pod // in the order of their first records
+	Kubelet []Flip // whether the kubelet runs; empty if it never stopped
+	Marks   []Mark // actions on the node
+	// Changes are the times of changes, sorted. Repeated probe results and repeated events are not changes.
 	Changes []time.Duration
 	End     time.Duration
 
@@ -23,20 +22,20 @@ type History struct {
 	seen   map[string]bool
 }
 
-// Pod is what a trace says about one pod.
+// Pod is the history of one pod.
 type Pod struct {
-	Name       string // namespace/name, as the records have it
+	Name       string // namespace/name
 	Added      time.Duration
-	Removed    time.Duration // Forever if it never was
-	Marks      []Mark        // what was done to it
+	Removed    time.Duration // Forever if it was not removed
+	Marks      []Mark        // actions on the pod
 	Ready      []Flip
-	Containers []*Container    // in the order in which the status has them
-	Events     []*trace.Record // about the pod and its containers
+	Containers []*Container    // in the order of the status
+	Events     []*trace.Record // of the pod and its containers
 
 	byName map[string]*Container
 }
 
-// Container is what a trace says about one container of a pod, in all its instances.
+// Container is the history of one container, over all its instances.
 type Container struct {
 	Name    string
 	Runs    []Instance
@@ -46,41 +45,40 @@ type Container struct {
 	Probes  map[trace.Probe][]*trace.Record // probe runs
 }
 
-// Mark points out that something was done from outside.
+// Mark is an action from outside, such as a step of the scenario.
 type Mark struct {
 	At     time.Duration
 	What   string
 	Record *trace.Record
 }
 
-// Flip is a value that a condition takes at a time and keeps. Record is what says so; nil for what was so from
-// the beginning.
+// Flip is a new value of a condition, which holds until the next Flip. Record is nil for an initial value.
 type Flip struct {
 	At     time.Duration
 	On     bool
 	Record *trace.Record
 }
 
-// Instance is one run of a container. The times are Forever if it did not happen.
+// Instance is one run of a container. A time is Forever if the event did not occur.
 type Instance struct {
 	Number                    int
 	Started, Stopping, Exited time.Duration
-	Killing                   time.Duration // the kubelet says that it will stop it
-	Code                      int32         // of the exit
+	Killing                   time.Duration // time of the Killing event, with which the kubelet announces the stop
+	Code                      int32         // exit code
 	Records                   []*trace.Record
 }
 
-// State is the state that the status gives a container from a time on: waiting, running or terminated.
+// State is the state of a container in the pod status from a time on: waiting, running or terminated.
 type State struct {
 	At           time.Duration
 	Name, Reason string
 	Record       *trace.Record
 }
 
-// Forever is the time of what never comes.
+// Forever is the time of an event that does not occur.
 const Forever = time.Duration(1<<63 - 1)
 
-// Read sorts the records of a run that ends at end, or with the last record if end is 0.
+// Read returns the history of a run that ends at end, or with its last record if end is 0.
 func Read(records []trace.Record, end time.Duration) *History {
 	h := &History{End: end, byName: map[string]*Pod{}, seen: map[string]bool{}}
 	if end == 0 && len(records) > 0 {
@@ -93,7 +91,7 @@ func Read(records []trace.Record, end time.Duration) *History {
 			h.addKubelet(r)
 		case r.Kind == trace.Step && r.Pod == "":
 			h.Marks = append(h.Marks, stepMark(r))
-			h.news(r.T, "")
+			h.changed(r.T, "")
 		case r.Kind.Observable() && r.Pod != "":
 			h.pod(r).add(r, h)
 		}
@@ -104,7 +102,7 @@ func Read(records []trace.Record, end time.Duration) *History {
 
 func (h *History) addKubelet(r *trace.Record) {
 	if len(h.Kubelet) == 0 && r.Kind == trace.KubeletStarted {
-		return // it has run from the beginning
+		return // the first start is not a change
 	}
 	if len(h.Kubelet) == 0 {
 		h.Kubelet = []Flip{{0, true, nil}}
@@ -123,8 +121,8 @@ func (h *History) pod(r *trace.Record) *Pod {
 	return p
 }
 
-// news notes a change at t, but for what was seen before.
-func (h *History) news(t time.Duration, key string) {
+// changed records a change at t. If key is not empty, only the first change with the key counts.
+func (h *History) changed(t time.Duration, key string) {
 	if key != "" {
 		if h.seen[key] {
 			return
@@ -140,22 +138,22 @@ func (p *Pod) add(r *trace.Record, h *History) {
 		if r.T > 0 {
 			p.Marks = append(p.Marks, Mark{r.T, "added", r})
 		}
-		h.news(r.T, "")
+		h.changed(r.T, "")
 	case trace.PodDeleteRequested:
 		p.Marks = append(p.Marks, Mark{r.T, "deleted", r})
-		h.news(r.T, "")
+		h.changed(r.T, "")
 	case trace.PodRemoved:
 		p.Removed = r.T
 		p.Marks = append(p.Marks, Mark{r.T, "removed", r})
-		h.news(r.T, "")
+		h.changed(r.T, "")
 	case trace.Step:
 		p.Marks = append(p.Marks, stepMark(r))
-		h.news(r.T, "")
+		h.changed(r.T, "")
 	case trace.StatusPatched:
 		p.addStatus(r, h)
 	case trace.Event:
 		p.Events = append(p.Events, r)
-		h.news(r.T, r.Pod+"\x00"+r.Container+"\x00"+r.Reason+"\x00"+r.Message)
+		h.changed(r.T, r.Pod+"\x00"+r.Container+"\x00"+r.Reason+"\x00"+r.Message)
 		if r.Reason == "Killing" && r.Container != "" {
 			p.container(r.Container).addKill(r)
 		}
@@ -163,11 +161,11 @@ func (p *Pod) add(r *trace.Record, h *History) {
 		p.container(r.Container).addProbe(r, h)
 	case trace.ContainerStarted, trace.ContainerStopping, trace.ContainerExited:
 		p.container(r.Container).addLife(r)
-		h.news(r.T, "")
+		h.changed(r.T, "")
 	}
 }
 
-// stepMark names a step, and the container that it is about. The end of a step says so in its message.
+// stepMark returns a mark for a step with its action and container. The record at the end of a step has a message.
 func stepMark(r *trace.Record) Mark {
 	what := trace.Clean(r.Reason)
 	switch {
@@ -193,24 +191,24 @@ func (p *Pod) addStatus(r *trace.Record, h *History) {
 	if r.Status == nil {
 		return
 	}
-	changed := turn(&p.Ready, r, r.Status.Ready)
+	changed := appendFlip(&p.Ready, r, r.Status.Ready)
 	for i := range r.Status.Containers {
 		cs := &r.Status.Containers[i]
 		c := p.container(cs.Name)
-		changed = turn(&c.Ready, r, cs.Ready) || changed
-		changed = turn(&c.Started, r, cs.Started) || changed
+		changed = appendFlip(&c.Ready, r, cs.Ready) || changed
+		changed = appendFlip(&c.Started, r, cs.Started) || changed
 		if n := len(c.States); n == 0 || c.States[n-1].Name != cs.State || c.States[n-1].Reason != cs.Reason {
 			c.States = append(c.States, State{r.T, cs.State, cs.Reason, r})
 			changed = true
 		}
 	}
 	if changed {
-		h.news(r.T, "")
+		h.changed(r.T, "")
 	}
 }
 
-// turn appends a value if it is a new one.
-func turn(flips *[]Flip, r *trace.Record, on bool) bool {
+// appendFlip appends a value if it differs from the last one.
+func appendFlip(flips *[]Flip, r *trace.Record, on bool) bool {
 	if n := len(*flips); n > 0 && (*flips)[n-1].On == on {
 		return false
 	}
@@ -219,11 +217,11 @@ func turn(flips *[]Flip, r *trace.Record, on bool) bool {
 }
 
 func (c *Container) addProbe(r *trace.Record, h *History) {
-	shots := c.Probes[r.Probe]
-	if n := len(shots); n == 0 || shots[n-1].Result != r.Result {
-		h.news(r.T, "")
+	runs := c.Probes[r.Probe]
+	if n := len(runs); n == 0 || runs[n-1].Result != r.Result {
+		h.changed(r.T, "")
 	}
-	c.Probes[r.Probe] = append(shots, r)
+	c.Probes[r.Probe] = append(runs, r)
 }
 
 func (c *Container) addLife(r *trace.Record) {
@@ -240,14 +238,14 @@ func (c *Container) addLife(r *trace.Record) {
 	}
 }
 
-// addKill notes the kubelet's word that it stops the container.
+// addKill records the Killing event of an instance.
 func (c *Container) addKill(r *trace.Record) {
 	if n := len(c.Runs); n > 0 && c.Runs[n-1].Number == r.Instance && c.Runs[n-1].Killing == Forever {
 		c.Runs[n-1].Killing = r.T
 	}
 }
 
-// WaitReason returns the last state within [from, to) other than running; waiting goes before the rest.
+// WaitReason returns the last state other than running within [from, to). It prefers waiting to terminated.
 func (c *Container) WaitReason(from, to time.Duration) State {
 	var found State
 	for _, st := range c.States {

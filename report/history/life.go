@@ -6,24 +6,24 @@ import (
 	"probesim.dev/trace"
 )
 
-// States of a stretch besides those that a status gives to a container that does not run: waiting and terminated.
+// States of a stretch, in addition to the states waiting and terminated of the pod status.
 const (
 	Running  = "running"
-	Killing  = "killing"  // the kubelet says that it will stop it
+	Killing  = "killing"  // between the Killing event and the stop signal
 	Stopping = "stopping" // between the stop signal and the exit
 )
 
-// Stretch is a time in which a container is in one state. Record says so; nil if none does.
+// Stretch is a period during which a container is in one state. Record may be nil.
 type Stretch struct {
 	From, To time.Duration
 	State    string
-	Reason   string // of waiting and terminated, as the status gives it
-	Number   int    // of the instance; 0 of waiting and terminated
+	Reason   string // of waiting and terminated, from the pod status
+	Number   int    // of the instance; 0 for waiting and terminated
 	Record   *trace.Record
 }
 
-// Life returns what becomes of a container until end, or until its pod is removed: stretches that do not overlap, one after the
-// other. Each instance has one in which it runs, if only for a moment.
+// Life returns the states of a container until end, or until the removal of its pod. Stretches are in order and do not overlap.
+// Each instance has a Running stretch, which may be empty.
 func (c *Container) Life(p *Pod, end time.Duration) []Stretch {
 	end = min(end, p.Removed)
 	var list []Stretch
@@ -54,7 +54,7 @@ func (c *Container) Life(p *Pod, end time.Duration) []Stretch {
 	return list
 }
 
-// Record returns the first record of the instance of a kind; nil if there is none.
+// Record returns the first record of a kind of the instance, or nil.
 func (i *Instance) Record(kind trace.Kind) *trace.Record {
 	for _, r := range i.Records {
 		if r.Kind == kind {

@@ -11,35 +11,35 @@ import (
 	"probesim.dev/trace"
 )
 
-// chart is what the script of the page draws of one run. Times are nanoseconds.
+// chart is the data of one run for the script of the page. Times are in nanoseconds.
 type chart struct {
 	From    time.Duration `json:"from"`
 	To      time.Duration `json:"to"`
-	Open    bool          `json:"open"`  // pods show their lanes and not just when they are Ready
-	Texts   []string      `json:"texts"` // which records refer to
+	Open    bool          `json:"open"`  // whether pods start unfolded
+	Texts   []string      `json:"texts"` // texts of records, by number
 	Records []point       `json:"records"`
 	Lanes   []*lane       `json:"lanes"`
-	Down    []span        `json:"down"`  // the kubelet is not there
-	Flags   []flag        `json:"flags"` // what expectations failed on
+	Down    []span        `json:"down"`  // outages of the kubelet
+	Flags   []flag        `json:"flags"` // failures of expectations
 }
 
-// point is a record: step, time, cause (a step, 0 if not known), what it took, its mark, and numbers of texts: subject, title and
+// point is a record: step, time, cause (a step, or 0 if unknown), duration, and the numbers of its texts: glyph, subject, title and
 // message.
 type point [8]int64
 
-// lane is a line of the picture. The first lane of a pod has its name; what is below it can be folded away.
+// lane is a line of the timeline. The first lane of a pod has its name. The user can fold the others.
 type lane struct {
 	Label  string   `json:"label"`
-	Of     string   `json:"of"`   // whom it is about
+	Of     string   `json:"of"`   // subject
 	Kind   string   `json:"kind"` // node, kubelet, pod, ready, life, condition, probe, events or exits
 	Depth  int      `json:"depth"`
 	Pod    int      `json:"pod"` // number of the pod; -1 for the node
 	Bars   []bar    `json:"bars,omitempty"`
-	Steps  []int64  `json:"steps,omitempty"`  // of the records that are its marks
-	Labels []string `json:"labels,omitempty"` // of the marks, where they have any
+	Steps  []int64  `json:"steps,omitempty"`  // records of the marks
+	Labels []string `json:"labels,omitempty"` // labels of the marks, if any
 	Series []series `json:"series,omitempty"`
 
-	records []*trace.Record // whose steps are Steps
+	records []*trace.Record // records of Steps
 }
 
 // span is a stretch of time.
@@ -48,7 +48,7 @@ type span struct {
 	To   time.Duration `json:"to"`
 }
 
-// bar is a state that lasts. Step is the record that says so, 0 if none does.
+// bar is a state during a span. Step is the record that started it, or 0.
 type bar struct {
 	span
 	State string `json:"state"`
@@ -58,8 +58,8 @@ type bar struct {
 	record *trace.Record
 }
 
-// series are equal probe runs or events in a row, of which the page has the first and the last only. Last and Count are 0
-// where the lane ends before the series does.
+// series stands for consecutive equal probe runs or events. The page contains only the first and the last. Last and Count are 0 if
+// the lane ends before the series.
 type series struct {
 	First int64 `json:"first"`
 	Last  int64 `json:"last"`
@@ -73,14 +73,14 @@ type flag struct {
 	Text string        `json:"text"`
 }
 
-// foldedPods is the number of pods up to which each shows its lanes from the beginning.
-const foldedPods = 8
+// maxUnfolded is the maximum number of pods for which pods start unfolded.
+const maxUnfolded = 8
 
-// newChart sorts the records of a run into lanes, as many as there is room for; the notes say what is left out.
+// newChart returns the chart of a run, and notes about omitted records.
 func newChart(run *report.Run) (*chart, []string) {
 	h := history.Read(run.Records, run.Until)
-	c := &chart{To: max(h.End, time.Millisecond), Open: len(h.Pods) <= foldedPods,
-		Records: []point{}, Lanes: []*lane{}, Down: []span{}, Flags: []flag{}} // a script takes no null for a list
+	c := &chart{To: max(h.End, time.Millisecond), Open: len(h.Pods) <= maxUnfolded,
+		Records: []point{}, Lanes: []*lane{}, Down: []span{}, Flags: []flag{}} // the script expects lists instead of null
 	if len(run.Records) > 0 {
 		c.From = min(c.From, run.Records[0].T)
 	}
@@ -89,7 +89,7 @@ func newChart(run *report.Run) (*chart, []string) {
 	for i, p := range h.Pods {
 		pods = append(pods, podLanes(p, i, h.End))
 	}
-	notes := fit(pods, h.End, maxRecords)
+	notes := limit(pods, h.End, maxRecords)
 	for _, lanes := range pods {
 		c.Lanes = append(c.Lanes, lanes...)
 	}
@@ -133,7 +133,7 @@ func podLanes(p *history.Pod, number int, end time.Duration) []*lane {
 	return append(lanes, &lane{Label: name, Of: name, Kind: "exits", Pod: number, records: exits(p)})
 }
 
-// exits are what a pod shows of its containers while its lanes are folded away.
+// exits returns the exits of all containers, which a folded pod shows.
 func exits(p *history.Pod) []*trace.Record {
 	var list []*trace.Record
 	for _, c := range p.Containers {
@@ -158,8 +158,8 @@ func containerLanes(c *history.Container, p *history.Pod, pod string, number int
 		lanes = append(lanes, conditionLane("Ready", of, "condition", number, c.Ready, end))
 	}
 	for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
-		if shots := c.Probes[probe]; len(shots) > 0 {
-			lanes = append(lanes, &lane{Label: string(probe), Of: of, Kind: "probe", Pod: number, records: shots})
+		if runs := c.Probes[probe]; len(runs) > 0 {
+			lanes = append(lanes, &lane{Label: string(probe), Of: of, Kind: "probe", Pod: number, records: runs})
 		}
 	}
 	for _, l := range lanes[1:] {
@@ -168,7 +168,7 @@ func containerLanes(c *history.Container, p *history.Pod, pod string, number int
 	return lanes
 }
 
-// markLane points out what was done from outside.
+// markLane shows actions from outside.
 func markLane(label, of, kind string, pod int, marks []history.Mark) *lane {
 	l := &lane{Label: label, Of: of, Kind: kind, Pod: pod}
 	for _, m := range marks {
@@ -199,7 +199,7 @@ func conditionLane(label, of, kind string, pod int, flips []history.Flip, end ti
 	return l
 }
 
-// lifeLane shows when a container waits, runs, is to be stopped, is being stopped and exits.
+// lifeLane shows the life of a container: waiting, running, stop pending, stopping and exits.
 func lifeLane(c *history.Container, p *history.Pod, name, of string, pod int, end time.Duration) *lane {
 	l := &lane{Label: name, Of: of, Kind: "life", Depth: 1, Pod: pod}
 	for _, s := range c.Life(p, end) {
@@ -215,7 +215,7 @@ func lifeLane(c *history.Container, p *history.Pod, name, of string, pod int, en
 	return l
 }
 
-// flags points out the records that the failures of expectations are about.
+// flags adds a flag for each marked record of a failure.
 func (c *chart) flags(expectations []report.Expectation) {
 	for i := range expectations {
 		e := &expectations[i]

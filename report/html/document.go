@@ -8,27 +8,27 @@ import (
 	"probesim.dev/trace"
 )
 
-// document is the whole page.
+// document is the data of the page for the template.
 type document struct {
 	Title   string
 	Policy  string
 	Style   template.CSS
 	Script  template.JS
 	Rows    []row
-	Several bool // runs
+	Several bool // whether there are several rows
 	Verdict string
 	Counts  map[report.Outcome]int
-	Missing int // runs that are only listed
+	Missing int // number of runs without a section
 }
 
-// row is a run in the list of all, or what failed over all runs of a case.
+// row is a run in the list of runs, or a failure across all runs of a case.
 type row struct {
 	*report.Run
-	ID      string // of the section; empty if there is none
+	ID      string // ID of the section, or empty
 	Body    template.HTML
 	File    string
 	Line    int
-	Why     string // what failed
+	Why     string // summary of the failures
 	Over    []*report.Expectation
 	Outcome report.Outcome
 }

@@ -1,6 +1,8 @@
-// Package html makes of runs one page that needs nothing besides itself: a picture of each run that can be
-// zoomed, with what happened, why, the events and the expectations. It loads nothing and runs no script but its own,
-// whatever the names and messages in the traces are.
+// Package html writes a self-contained page about runs. For each run it has a zoomable timeline, a list of changes with their
+// causes, the events, and the expectations.
+//
+// Write the [Section] of each run to its Output, add the runs to a [Page], and call [Page.Write]. Names and messages in traces
+// cannot inject markup or scripts, and the page loads nothing.
 package html
 
 import (
@@ -17,33 +19,33 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// scripts are the parts of the page's script, in their order.
+// scripts are the parts of the script of the page, in order.
 var scripts = []string{"scale.js", "draw.js", "details.js", "chart.js", "input.js", "page.js"}
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"time": trace.FormatTime, "clean": trace.Clean, "plural": plural,
 }).ParseFS(assets, "assets/*.gohtml"))
 
-// Section writes the part of a page about one run, which Page.Add takes as its Output.
+// Section writes the part of a page about one run, for the Output of the run.
 func Section(w io.Writer, run *report.Run) error {
 	s := newSection(run)
 	return templates.ExecuteTemplate(w, "section.gohtml", s)
 }
 
-// most is how many bytes of sections a page has, and mostFailed with those of runs that did not come out well.
+// maxSize limits the sections of a page, in bytes. Sections of unsuccessful runs may extend the page to maxSizeFailed.
 const (
-	most       = 16 << 20
-	mostFailed = 2 * most
+	maxSize       = 16 << 20
+	maxSizeFailed = 2 * maxSize
 )
 
-// Page is a page about several runs. The zero value is an empty one.
+// Page collects the runs of a page. The zero value is an empty page.
 type Page struct{ size int }
 
-// Add takes a run whose Output is its section. Where there is no room the run loses it, and is listed only.
+// Add adds a run whose Output is its section. If the page is full, Add clears the Output, and the page only lists the run.
 func (p *Page) Add(run *report.Run) {
-	room := most
+	room := maxSize
 	if run.Outcome() != report.OK {
-		room = mostFailed
+		room = maxSizeFailed
 	}
 	if p.size+len(run.Output) > room {
 		run.Output = ""
@@ -52,7 +54,7 @@ func (p *Page) Add(run *report.Run) {
 	p.size += len(run.Output)
 }
 
-// Write writes the page about the cases whose runs were added. The same cases give the same bytes.
+// Write writes the page about cases, whose runs must have been added. The same cases give the same bytes.
 func (p *Page) Write(w io.Writer, cases []report.Case) error {
 	style := asset("page.css")
 	script := "(() => {\n'use strict';\n"
@@ -66,16 +68,16 @@ func (p *Page) Write(w io.Writer, cases []report.Case) error {
 	return templates.ExecuteTemplate(w, "page.gohtml", doc)
 }
 
-// asset returns a file of the page. Its comments are for those who read the source.
+// asset returns an embedded file.
 func asset(name string) string {
 	text, err := assets.ReadFile("assets/" + name)
 	if err != nil {
-		panic(err) // it is in the program
+		panic(err) // the file is embedded
 	}
 	return string(text)
 }
 
-// digest is how a content security policy names what is written between two tags.
+// digest returns the source expression for inline text in a content security policy.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

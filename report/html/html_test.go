@@ -14,7 +14,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// write returns a page with these runs.
+// write returns a page with the runs.
 func write(t *testing.T, runs ...*report.Run) string {
 	t.Helper()
 	c := report.Case{Scenario: runs[0].Scenario, File: runs[0].Scenario, Kubernetes: "v1.37.0", Runs: runs}
@@ -38,7 +38,7 @@ var tags, quoted = regexp.MustCompile(`<[a-zA-Z][^<>]*>`), regexp.MustCompile(`"
 
 var scriptOf = regexp.MustCompile(`(?s)<script type="application/json" class="data">(.*?)</script>`)
 
-// chartOf returns what the script of a page draws.
+// chartOf returns the chart data of a page.
 func chartOf(t *testing.T, page string) chart {
 	t.Helper()
 	var c chart
@@ -48,7 +48,7 @@ func chartOf(t *testing.T, page string) chart {
 	return c
 }
 
-// Names and messages come from strangers: none can become markup or script, wherever it is shown.
+// TestHostileNames: names and messages cannot become markup or scripts, wherever the page shows them.
 func TestHostileNames(t *testing.T) {
 	for _, evil := range []string{
 		`</script><script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `"><svg onload=alert(1)>`, `' onmouseover='alert(1)`,
@@ -94,7 +94,7 @@ func hostile(evil string) *report.Run {
 	return r
 }
 
-// A page needs nothing from elsewhere, and may not ask for it.
+// TestNothingIsLoaded: the page is self-contained, and its policy forbids downloads.
 func TestNothingIsLoaded(t *testing.T) {
 	page := write(t, hostile("name"))
 	for _, bad := range []string{`src="http`, `href="http`, "@import", "url(http", "fetch(", "XMLHttpRequest", "import("} {
@@ -103,11 +103,11 @@ func TestNothingIsLoaded(t *testing.T) {
 		}
 	}
 	if !strings.Contains(page, `content="default-src &#39;none&#39;;`) {
-		t.Error("the page may load what it likes")
+		t.Error("the page has no policy against downloads")
 	}
 }
 
-// big is a run of pods whose one probe runs each second and fails each so many times.
+// big returns a run of pods with one probe that runs each second. Every fails-th run fails.
 func big(pods, seconds, fails int) *report.Run {
 	var rec trace.Recorder
 	for t := range seconds {
@@ -128,7 +128,7 @@ func big(pods, seconds, fails int) *report.Run {
 	return &report.Run{Scenario: "big", Kubernetes: "v1.37.0", Until: time.Duration(seconds) * time.Second, Records: rec.Records()}
 }
 
-// What is too much for a page is counted, or left out, and the page says so.
+// TestBigRuns: pages of big runs omit records, and say so.
 func TestBigRuns(t *testing.T) {
 	for _, test := range []struct {
 		name                 string
@@ -136,7 +136,7 @@ func TestBigRuns(t *testing.T) {
 		notes                []string
 	}{
 		{"all", 3, 10_000, 2, nil},
-		{"counted", 2, 50_000, 10_000, []string{"99,970 others are counted"}},
+		{"counted", 2, 50_000, 10_000, []string{"99,970 of them are only counted"}},
 		{"cut", 8, 10_000, 2, []string{"The lanes of 8 of 8 pods end early, the first at 2h"}},
 	} {
 		run := big(test.pods, test.seconds, test.fails)
@@ -194,12 +194,12 @@ func TestShareOf(t *testing.T) {
 	}
 }
 
-// Runs for which there is no room are listed, with how to see them; those that failed come first.
+// TestManyRuns: runs beyond the size limit are listed with a command to show them; failed runs have priority.
 func TestManyRuns(t *testing.T) {
 	c := report.Case{Scenario: "many", Kubernetes: "v1.37.0"}
 	var page Page
 	for seed := range int64(5) {
-		r := &report.Run{Scenario: "many", Kubernetes: "v1.37.0", Seed: &seed, Replay: fmt.Sprintf("probesim run --seed %d", seed), Output: strings.Repeat("x", most/2)}
+		r := &report.Run{Scenario: "many", Kubernetes: "v1.37.0", Seed: &seed, Replay: fmt.Sprintf("probesim run --seed %d", seed), Output: strings.Repeat("x", maxSize/2)}
 		if seed == 4 {
 			r.Expectations = []report.Expectation{{Name: "e", Outcome: report.Failed}}
 		}
@@ -210,7 +210,7 @@ func TestManyRuns(t *testing.T) {
 	if err := page.Write(&b, []report.Case{c}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"2 runs of 5 have no page here", "probesim run --seed 2 -o html", "probesim run --seed 3 -o html", `<section class="run" id="r5"`} {
+	for _, want := range []string{"2 runs of 5 not shown", "probesim run --seed 2 -o html", "probesim run --seed 3 -o html", `<section class="run" id="r5"`} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the page does not have %q", want)
 		}

@@ -5,7 +5,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// gather puts into the chart the records that lanes refer to, and their causes, and the causes of those.
+// gather adds to the chart the records of its lanes, with all their direct and indirect causes.
 func (c *chart) gather(all []trace.Record) {
 	wanted := map[int64]bool{}
 	for _, l := range c.Lanes {
@@ -23,7 +23,7 @@ func (c *chart) gather(all []trace.Record) {
 	for _, f := range c.Flags {
 		wanted[f.Step] = true
 	}
-	// A cause comes before its effect.
+	// Go backwards, because causes precede their effects.
 	for i := len(all) - 1; i >= 0; i-- {
 		if wanted[all[i].Step] {
 			wanted[all[i].Cause] = true
@@ -38,7 +38,7 @@ func (c *chart) gather(all []trace.Record) {
 	c.Texts = texts.list
 }
 
-// table numbers texts, most of which come again and again.
+// table numbers texts, because most of them occur often.
 type table struct {
 	list []string
 	at   map[string]int64
@@ -59,7 +59,7 @@ func (t *table) point(r *trace.Record) point {
 	return point{r.Step, int64(r.T), r.Cause, int64(r.Took), t.add(glyph(r)), t.add(r.Subject()), t.add(title), t.add(trace.Clean(message))}
 }
 
-// glyph names the mark of a record.
+// glyph returns the name of the mark of a record.
 func glyph(r *trace.Record) string {
 	switch {
 	case r.Kind == trace.ProbeExecuted:

@@ -7,22 +7,22 @@ import (
 	"probesim.dev/trace"
 )
 
-// section is what the page says of one run.
+// section is the data of one run for the template.
 type section struct {
 	*report.Run
 	Failed   []*report.Expectation
 	Notes    []string
 	Chart    *chart
-	Text     string // the timeline for those without scripts
-	Story    []happening
-	Left     int // how much of the story is left out after the first half
+	Text     string // timeline for browsers without scripts
+	Story    []change
+	Left     int // number of changes omitted after the first half
 	Events   []*report.EventSeries
-	LeftOut  int // how many events are left out after the first half
+	LeftOut  int // number of events omitted after the first half
 	ErrorIs  string
 	Describe string
 }
 
-// maxRows is how many rows a table has at most. Of more, those in the middle are left out.
+// maxRows is the maximum number of rows of a table. Longer tables omit rows in the middle.
 const maxRows = 400
 
 func newSection(run *report.Run) *section {
@@ -39,14 +39,14 @@ func newSection(run *report.Run) *section {
 	var text strings.Builder
 	report.Timeline(&text, run, report.Options{Width: 120})
 	s.Text = text.String()
-	s.Story, s.Left = middle(tell(run.Records))
+	s.Story, s.Left = trimMiddle(changes(run.Records))
 	explain(run, s.Story)
-	s.Events, s.LeftOut = middle(report.CollectEvents(run.Records))
+	s.Events, s.LeftOut = trimMiddle(report.CollectEvents(run.Records))
 	return s
 }
 
-// middle leaves out the middle of a long list and says how much.
-func middle[T any](list []T) ([]T, int) {
+// trimMiddle omits the middle of a long list. It returns the number of omitted elements.
+func trimMiddle[T any](list []T) ([]T, int) {
 	left := len(list) - maxRows
 	if left <= 0 {
 		return list, 0
@@ -54,13 +54,13 @@ func middle[T any](list []T) ([]T, int) {
 	return append(list[:maxRows/2:maxRows/2], list[len(list)-maxRows/2:]...), left
 }
 
-// Half reports whether a row is the first after what was left out.
+// Half reports whether row i is the first after the omitted rows.
 func (s *section) Half(i int) bool { return i == maxRows/2 }
 
-// Changes says how many rows the story has, with those that are left out.
+// Changes returns the number of changes, including omitted ones.
 func (s *section) Changes() int { return len(s.Story) + s.Left }
 
-// OK says how many of the expectations held.
+// OK returns the number of expectations that held.
 func (s *section) OK() int {
 	n := 0
 	for i := range s.Expectations {

@@ -10,25 +10,25 @@ import (
 	"probesim.dev/trace"
 )
 
-// happening is a row of what happened, and why.
-type happening struct {
+// change is a row of the table "What happened".
+type change struct {
 	Record *trace.Record
 	What   string
-	Tone   string // good, bad, warn or nothing
+	Tone   string // good, bad, warn or empty
 	Cause  *trace.Record
 	Why    string
-	Chain  []why.Link // from the nearest cause to the first; in sentences
-	plain  bool       // nothing can be said in sentences
+	Chain  []why.Link // sentences from the nearest cause to the root
+	plain  bool       // has no chain
 }
 
-// tell picks from a trace what an engineer wants to know first: what was done to the pods, when containers
-// started, were killed and exited, and each change of Started and Ready.
-func tell(records []trace.Record) []happening {
-	t := teller{known: map[string]bool{}}
-	var story []happening
+// changes returns the most important changes of a run: actions from outside, starts, stops and exits of containers, and each
+// change of Started and Ready.
+func changes(records []trace.Record) []change {
+	t := conditions{known: map[string]bool{}}
+	var story []change
 	for i := range records {
 		r := &records[i]
-		for _, h := range t.tell(r) {
+		for _, h := range t.changes(r) {
 			h.Record = r
 			if h.Cause = byStep(records, r.Cause); h.Cause != nil {
 				title, message := report.Describe(h.Cause)
@@ -43,8 +43,8 @@ func tell(records []trace.Record) []happening {
 	return story
 }
 
-// explain says in sentences what led to what happened, where the run can be asked.
-func explain(run *report.Run, story []happening) {
+// explain adds the chains of causes, if the run has explanations.
+func explain(run *report.Run, story []change) {
 	if run.Why == nil {
 		return
 	}
@@ -59,7 +59,7 @@ func explain(run *report.Run, story []happening) {
 	}
 }
 
-// byStep returns the record of a step; nil if there is none. Steps rise.
+// byStep returns the record with a step, or nil. Records are sorted by step.
 func byStep(records []trace.Record, step int64) *trace.Record {
 	i, found := slices.BinarySearchFunc(records, step, func(r trace.Record, step int64) int { return cmp.Compare(r.Step, step) })
 	if !found {
@@ -68,25 +68,26 @@ func byStep(records []trace.Record, step int64) *trace.Record {
 	return &records[i]
 }
 
-type teller struct {
-	known map[string]bool // of conditions, by whom they are about
+// conditions tracks the values of conditions.
+type conditions struct {
+	known map[string]bool // by subject and name
 }
 
-func (t *teller) tell(r *trace.Record) []happening {
+func (t *conditions) changes(r *trace.Record) []change {
 	title, message := report.Describe(r)
 	switch r.Kind {
 	case trace.ContainerStarted, trace.PodAdded, trace.KubeletStarted, trace.PodRemoved:
-		return []happening{{What: title}}
+		return []change{{What: title}}
 	case trace.ContainerStopping, trace.KubeletStopped:
-		return []happening{{What: join(title, message), Tone: "warn"}}
+		return []change{{What: join(title, message), Tone: "warn"}}
 	case trace.ContainerExited:
 		tone := "bad"
 		if r.ExitCode == 0 {
 			tone = ""
 		}
-		return []happening{{What: title, Tone: tone}}
+		return []change{{What: title, Tone: tone}}
 	case trace.PodDeleteRequested, trace.Step:
-		return []happening{{What: join(title, trace.Clean(message)), Tone: "warn"}}
+		return []change{{What: join(title, trace.Clean(message)), Tone: "warn"}}
 	case trace.StatusPatched:
 		return t.status(r)
 	}
@@ -100,37 +101,37 @@ func join(title, message string) string {
 	return title + ", " + message
 }
 
-// status tells what is new in a status.
-func (t *teller) status(r *trace.Record) []happening {
-	var news []happening
+// status returns the changes of conditions in a status patch.
+func (t *conditions) status(r *trace.Record) []change {
+	var news []change
 	if r.Status == nil {
 		return nil
 	}
 	for i := range r.Status.Containers {
 		c := &r.Status.Containers[i]
 		name, key := trace.Clean(c.Name), r.Pod+"/"+c.Name
-		if t.turned(key+" started", c.Started) {
+		if t.flipped(key+" started", c.Started) {
 			started := condition(name+" Started", c.Started)
 			started.plain = true
 			news = append(news, started)
 		}
-		if len(r.Status.Containers) > 1 && t.turned(key+" ready", c.Ready) {
+		if len(r.Status.Containers) > 1 && t.flipped(key+" ready", c.Ready) {
 			news = append(news, condition(name+" Ready", c.Ready))
 		}
 		if c.Reason == "CrashLoopBackOff" != t.known[key+" backoff"] {
 			if t.known[key+" backoff"] = !t.known[key+" backoff"]; t.known[key+" backoff"] {
-				news = append(news, happening{What: fmt.Sprintf("%s waits: CrashLoopBackOff", name), Tone: "bad", plain: true})
+				news = append(news, change{What: fmt.Sprintf("%s waits: CrashLoopBackOff", name), Tone: "bad", plain: true})
 			}
 		}
 	}
-	if t.turned(r.Pod, r.Status.Ready) {
+	if t.flipped(r.Pod, r.Status.Ready) {
 		news = append(news, condition("Ready", r.Status.Ready))
 	}
 	return news
 }
 
-// turned reports whether a condition, false before it is known, has another value.
-func (t *teller) turned(key string, on bool) bool {
+// flipped records the value of a condition, and reports whether it changed. Conditions are false initially.
+func (t *conditions) flipped(key string, on bool) bool {
 	if t.known[key] == on {
 		return false
 	}
@@ -138,9 +139,9 @@ func (t *teller) turned(key string, on bool) bool {
 	return true
 }
 
-func condition(name string, on bool) happening {
+func condition(name string, on bool) change {
 	if on {
-		return happening{What: name + " is true", Tone: "good"}
+		return change{What: name + " is true", Tone: "good"}
 	}
-	return happening{What: name + " is false", Tone: "bad"}
+	return change{What: name + " is false", Tone: "bad"}
 }

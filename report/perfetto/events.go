@@ -8,21 +8,21 @@ import (
 	"probesim.dev/trace"
 )
 
-// maker makes the events of one run.
+// maker collects the events of one run.
 type maker struct {
 	writer *Writer
 	run    *report.Run
 	prefix string
-	zero   time.Duration // of the file: t=0, or the first record if that is before
+	zero   time.Duration // start of the file: t=0, or the first record if that is earlier
 	end    time.Duration
 
 	names  []event
 	events []event
-	places map[int64]place // where records are, by step
-	starts map[int64]bool  // steps from which on something is probed: starts, and successes of startup probes
+	places map[int64]place // places of records, by step
+	starts map[int64]bool  // steps that start probing: container starts and successes of startup probes
 }
 
-// place is where a flow begins or ends.
+// place is an end of a flow.
 type place struct {
 	process, thread int
 	at              time.Duration
@@ -61,7 +61,7 @@ func (m *maker) node(h *history.History) {
 	m.marks(process, h.Marks, "g")
 }
 
-// marks shows what was done from outside.
+// marks adds actions from outside.
 func (m *maker) marks(process int, marks []history.Mark, scope string) {
 	if len(marks) == 0 {
 		return
@@ -121,7 +121,7 @@ func (m *maker) container(process, status int, p *history.Pod, c *history.Contai
 	}
 }
 
-// probes shows each probe run for as long as it took.
+// probes adds a slice for each probe run.
 func (m *maker) probes(process, thread int, shots []*trace.Record) {
 	last := m.zero
 	for _, r := range shots {
@@ -132,7 +132,7 @@ func (m *maker) probes(process, thread int, shots []*trace.Record) {
 	}
 }
 
-// condition makes a counter of 0 and 1, which the viewer draws as a line.
+// condition adds a counter with the values 0 and 1.
 func (m *maker) condition(process int, name string, flips []history.Flip) {
 	for _, f := range flips {
 		value := 0
@@ -143,7 +143,7 @@ func (m *maker) condition(process int, name string, flips []history.Flip) {
 	}
 }
 
-// changes shows each change of a condition, for flows to lead to.
+// changes adds an instant for each change of a condition, as an end for flows.
 func (m *maker) changes(process, thread int, name string, flips []history.Flip) {
 	for _, f := range flips {
 		what := name + " is false"
@@ -166,7 +166,7 @@ func (m *maker) thread(process int, name string) int {
 	return thread
 }
 
-// name names a process or thread, and keeps them in the order in which they come.
+// name sets the name and the order of a process or thread.
 func (m *maker) name(what string, process, thread int, name string) {
 	order := max(process, thread)
 	m.names = append(m.names,
@@ -179,7 +179,7 @@ func (m *maker) slice(process, thread int, category, name string, from, to time.
 	m.events = append(m.events, event{Phase: "X", Name: name, Category: category, Process: process, Thread: thread,
 		Time: micros(from - m.zero), Duration: &duration, Args: about(r)})
 	if r != nil && r.T < to {
-		from = max(from, r.T) // what says why a container waits comes after it began to
+		from = max(from, r.T) // the record with the reason of waiting follows the start of waiting
 	}
 	m.note(process, thread, from, r)
 }
@@ -190,7 +190,7 @@ func (m *maker) instant(process, thread int, category, name, scope string, r *tr
 	m.note(process, thread, r.T, r)
 }
 
-// note remembers where a record is shown first.
+// note stores the first place of a record.
 func (m *maker) note(process, thread int, at time.Duration, r *trace.Record) {
 	if r == nil {
 		return
@@ -200,12 +200,12 @@ func (m *maker) note(process, thread int, at time.Duration, r *trace.Record) {
 	}
 }
 
-// flow leads from the cause of a record to the record, if both are shown.
+// flow adds a flow from the cause of a record to the record, if both have a place.
 func (m *maker) flow(r *trace.Record) {
 	from, shown := m.places[r.Cause]
 	to, too := m.places[r.Step]
 	if !shown || !too || r.Kind == trace.ProbeExecuted && m.starts[r.Cause] {
-		return // there would be one to each probe run
+		return // avoid a flow to each probe run
 	}
 	m.writer.flows++
 	e := event{Phase: "s", Name: "cause", Category: "cause", Process: from.process, Thread: from.thread, Time: micros(from.at - m.zero), ID: m.writer.flows}

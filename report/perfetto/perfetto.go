@@ -1,5 +1,5 @@
-// Package perfetto writes runs in the Trace Event Format, the JSON that ui.perfetto.dev and chrome://tracing open: a process for each
-// pod, a thread for the life of each container and for each of its probes.
+// Package perfetto writes runs in the Trace Event Format, a JSON format that ui.perfetto.dev and chrome://tracing open. Each pod is
+// a process; the life of each container and each probe is a thread.
 package perfetto
 
 import (
@@ -16,7 +16,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// event is an event of the format. Those of one thread with a duration do not overlap.
+// event is an event of the format. Events of one thread with a duration do not overlap.
 type event struct {
 	Phase    string  `json:"ph"`
 	Name     string  `json:"name"`
@@ -31,7 +31,7 @@ type event struct {
 	Args     *args   `json:"args,omitempty"`
 }
 
-// args is what the viewer shows beside an event.
+// args are the details of an event in the viewer.
 type args struct {
 	Name      string `json:"name,omitempty"`
 	SortIndex *int   `json:"sort_index,omitempty"`
@@ -42,7 +42,7 @@ type args struct {
 	Cause     int64  `json:"cause,omitempty"`
 }
 
-// micros is a time in nanoseconds, which is written in microseconds.
+// micros is a time in nanoseconds that marshals to microseconds.
 type micros time.Duration
 
 func (m micros) MarshalJSON() ([]byte, error) {
@@ -57,21 +57,21 @@ func (m micros) MarshalJSON() ([]byte, error) {
 	return []byte(text), nil
 }
 
-// Writer writes a file of several runs. Begin it with NewWriter.
+// Writer writes runs to a file. Create it with NewWriter.
 type Writer struct {
 	w     *bufio.Writer
 	first bool
-	last  int   // number of a process or thread; all have different ones
-	flows int64 // from cause to effect
+	last  int   // last number of a process or thread; all numbers differ
+	flows int64 // number of flows
 	err   error
 }
 
-// NewWriter begins a file. What Add and Close write is on w when they return.
+// NewWriter returns a Writer to w. Add and Close do not buffer data after they return.
 func NewWriter(w io.Writer) *Writer {
 	return &Writer{w: bufio.NewWriterSize(w, 1<<16), first: true}
 }
 
-// Add writes a run. With several of them the names of its processes say which run it is.
+// Add writes a run. If several is true, the names of its processes contain the run.
 func (w *Writer) Add(run *report.Run, several bool) error {
 	m := &maker{writer: w, run: run, places: map[int64]place{}, starts: map[int64]bool{}}
 	if several {
@@ -95,7 +95,7 @@ func (w *Writer) Add(run *report.Run, several bool) error {
 	return w.flush()
 }
 
-// Close ends the file.
+// Close completes the file. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	if w.first {
 		w.print(head)

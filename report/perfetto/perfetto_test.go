@@ -14,7 +14,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// file is what the format documents: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+// file has the structure of the format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 type file struct {
 	DisplayTimeUnit string
 	TraceEvents     []struct {
@@ -27,7 +27,7 @@ type file struct {
 	}
 }
 
-// check reads a file and returns how many events it has of each phase, or what breaks the format.
+// check parses a file, reports violations of the format, and counts the events of each phase.
 func check(t *testing.T, text []byte) (file, map[string]int) {
 	t.Helper()
 	var f file
@@ -65,7 +65,7 @@ func check(t *testing.T, text []byte) (file, map[string]int) {
 		switch e.Ph {
 		case "X":
 			if at < ends[e.Tid] {
-				t.Errorf("event %d: %s at %d begins before what was last on %s ends, at %d", i, e.Name, at, named[e.Tid], ends[e.Tid])
+				t.Errorf("event %d: %s at %d starts before the previous event on %s ends, at %d", i, e.Name, at, named[e.Tid], ends[e.Tid])
 			}
 			ends[e.Tid] = at + nanoseconds(t, e.Dur)
 		case "i":
@@ -80,19 +80,19 @@ func check(t *testing.T, text []byte) (file, map[string]int) {
 			begun[e.ID] = at
 		case "f":
 			if from, ok := begun[e.ID]; !ok || from > at || e.BP != "e" {
-				t.Errorf("event %d: a flow ends that began nowhere", i)
+				t.Errorf("event %d: a flow ends without a start", i)
 			}
 		default:
 			t.Errorf("event %d: phase %q", i, e.Ph)
 		}
 	}
 	if phases["s"] != phases["f"] {
-		t.Errorf("%d flows begin and %d end", phases["s"], phases["f"])
+		t.Errorf("%d flows start and %d end", phases["s"], phases["f"])
 	}
 	return f, phases
 }
 
-// nanoseconds reads a time in microseconds with at most three decimals.
+// nanoseconds parses a time in microseconds with at most three decimals.
 func nanoseconds(t *testing.T, n *json.Number) int64 {
 	t.Helper()
 	if n == nil {
@@ -111,7 +111,7 @@ func nanoseconds(t *testing.T, n *json.Number) int64 {
 	return int64(d)
 }
 
-// restart is the run of a container that is killed once, and of a kubelet that stops.
+// restart returns a run with a killed container and a kubelet that stops.
 func restart(zero time.Duration) *report.Run {
 	const pod = "default/web"
 	var rec trace.Recorder
@@ -156,7 +156,7 @@ func TestWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, phases := check(t, b.Bytes())
-	// Of each run: the kubelet up, down and up; two probes and one more; the container twice, to be stopped and stopping.
+	// In each run: the kubelet up, down and up; three probe runs; the container running twice, stop pending, and stopping.
 	if phases["X"] != 2*(3+3+4) || phases["C"] != 2*4 || phases["s"] != 2*5 {
 		t.Errorf("%v", phases)
 	}
@@ -175,7 +175,7 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// A file without runs is one that can be opened.
+// TestEmpty: a file without runs is valid.
 func TestEmpty(t *testing.T) {
 	for _, runs := range [][]*report.Run{nil, {{}}} {
 		var b bytes.Buffer
@@ -188,7 +188,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// The runs of the library keep to the format.
+// TestLibrary: the runs of the library result in a valid file.
 func TestLibrary(t *testing.T) {
 	all, err := library.Scenarios()
 	if err != nil {

@@ -26,7 +26,7 @@ func (r *Result) Report(replay string) *report.Run {
 		Err:         r.Err,
 	}
 	if r.Err != nil && r.Err != ErrInterrupted {
-		run.Err = fmt.Errorf("%w\nRun it again with: %s", r.Err, replay)
+		run.Err = fmt.Errorf("%w\nTo repeat this run: %s", r.Err, replay)
 	}
 	for _, step := range r.Unreached {
 		run.Expectations = append(run.Expectations, r.unreachedStep(step))

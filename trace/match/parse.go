@@ -15,7 +15,7 @@ func (f *Fields) UnmarshalNode(n *strict.Node) {
 		return
 	}
 	if len(n.Keys) == 0 {
-		n.Errorf("names no field")
+		n.Errorf("is empty: write at least one field")
 	}
 	for i, key := range n.Keys {
 		item := n.Items[i]
@@ -46,7 +46,7 @@ func statusField(n *strict.Node, name, container string) (value.Type, []string, 
 	case container != "" && ofContainer != nil:
 		return ofContainer.typ, ofContainer.words, true
 	case ofContainer != nil:
-		n.Errorf("%s is a field of a container: say which with container", name)
+		n.Errorf("%s is a field of a container: set container", name)
 	case ofPod != nil:
 		n.Errorf("%s is a field of the pod: leave out container", name)
 	case container == "":
@@ -102,7 +102,7 @@ func (r *Record) UnmarshalNode(n *strict.Node) {
 func (r *Record) field(n *strict.Node, name string, fields []string) {
 	switch {
 	case name == "pod" || name == "container" || name == "instance":
-		n.Errorf("write %s beside record and not in it", name)
+		n.Errorf("write %s next to record, not in it", name)
 		return
 	case !slices.Contains(fields, name):
 		n.Errorf("unknown field of %s%s", r.Kind, strict.DidYouMean(name, fields))
@@ -161,7 +161,7 @@ func (t *Transitions) UnmarshalNode(n *strict.Node) {
 		case item.Kind != strict.Scalar || !item.Written():
 			item.Errorf("must be a single value, such as true or 1")
 		case item.Value == "any":
-			item.Errorf("any is the last of several values: it stands for all that follow")
+			item.Errorf("any must be the last of several values: it stands for all values that follow")
 		}
 	}
 	t.Values = make([]value.Match, len(items))

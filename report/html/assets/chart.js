@@ -1,4 +1,4 @@
-// Chart draws the lanes of one run and answers to mouse, wheel and keys.
+// Chart draws the lanes of one run.
 class Chart {
   constructor(figure, data) {
     this.figure = figure;
@@ -12,7 +12,7 @@ class Chart {
     new ResizeObserver(() => this.draw()).observe(this.plot);
   }
 
-  // read unpacks the records and gives each lane its items.
+  // read unpacks the records and assigns them to lanes.
   read() {
     const {texts, lanes} = this.data;
     this.records = new Map();
@@ -52,15 +52,15 @@ class Chart {
       return b;
     };
     const s = this.scale;
-    this.range = html('output', {'aria-live': 'polite', 'aria-label': 'On view'});
+    this.range = html('output', {'aria-live': 'polite', 'aria-label': 'Visible time'});
     const tools = html('div', {class: 'toolbar', role: 'toolbar', 'aria-label': 'Timeline'},
       button('−', 'Zoom out', () => s.zoom(2)), button('+', 'Zoom in', () => s.zoom(0.5)), button('Fit', 'Show the whole run', () => s.fit()),
       button('◂', 'Earlier', () => s.pan(-0.5)), button('▸', 'Later', () => s.pan(0.5)), this.range);
     if (this.data.lanes.some((lane) => lane.kind === 'pod')) {
       tools.append(button('Fold', 'Fold or unfold all pods', () => this.foldAll()));
     }
-    tools.append(html('span', {class: 'hint'}, 'Ctrl + wheel zooms, also a plain wheel on the axis · drag to move · arrow keys walk, C to the cause'));
-    this.plot = html('div', {class: 'plot', tabindex: 0, role: 'group', 'aria-label': 'Timeline. Arrow keys go from mark to mark, Enter shows one, C goes to its cause, plus and minus zoom, 0 shows all, Shift with an arrow moves.'});
+    tools.append(html('span', {class: 'hint'}, 'Ctrl + wheel zooms (on the axis, the wheel alone) · drag to move · arrow keys select marks · C goes to the cause'));
+    this.plot = html('div', {class: 'plot', tabindex: 0, role: 'group', 'aria-label': 'Timeline. Arrow keys go from mark to mark, Enter shows details, C goes to the cause, plus and minus zoom, 0 shows the whole run, Shift with an arrow key moves.'});
     this.tip = html('div', {class: 'tip', role: 'tooltip', hidden: ''});
     this.details = html('aside', {class: 'details', 'aria-live': 'polite', 'aria-label': 'Details', hidden: ''});
     this.legend = html('div', {class: 'legend', 'aria-hidden': 'true'});
@@ -74,7 +74,7 @@ class Chart {
     if (this.closed.size) this.closed.clear(); else pods.forEach((pod) => this.closed.add(pod));
   }
 
-  // rows are the lanes on view with their place. A folded pod shows when it is Ready beside its name.
+  // rows returns the visible lanes with their positions. A folded pod shows Ready beside its name.
   layout() {
     let y = 2;
     this.rows = [];
@@ -92,7 +92,7 @@ class Chart {
     this.height = y + 4;
   }
 
-  // draw draws the lanes for so many pixels; what is printed is scaled to the page.
+  // draw draws the visible part in the given width. Printing scales it to the page.
   draw(width = this.plot.clientWidth) {
     if (!width || this.printing && width !== this.printing) return;
     const focus = this.plot.contains(document.activeElement) && document.activeElement.dataset;
@@ -113,7 +113,7 @@ class Chart {
     if (focus && focus.lane) this.focusNear(+focus.lane, +focus.first);
   }
 
-  // print draws the lanes so that they fit on a page in landscape, unless they would be too small to be read.
+  // print draws the lanes so that they fit on a landscape page, unless they become too small to read.
   print(on) {
     this.printing = 0;
     if (!on) return this.draw();
@@ -156,7 +156,7 @@ class Chart {
         build(text, {tabindex: 0, role: 'button', 'aria-expanded': String(!this.closed.has(lane.pod)), 'aria-label': 'pod ' + lane.label, 'data-fold': lane.pod}, []);
       }
       g.append(text);
-      if (!lane.bars.length && lane.kind === 'ready') g.append(svg('text', {class: 'waittext', x: this.scale.left + 4, y: y + h / 2 + 4}, 'no status within the run'));
+      if (!lane.bars.length && lane.kind === 'ready') g.append(svg('text', {class: 'waittext', x: this.scale.left + 4, y: y + h / 2 + 4}, 'no status during the run'));
     }
     for (const item of lane.kind === 'pod' || lane.kind === 'node' ? lane.items : []) {
       if (this.scale.sees(item.t)) g.append(svg('path', {class: 'stepline', d: `M${this.scale.x(item.t)} ${y + h / 2}V${this.endOf(lane)}`}));
@@ -166,7 +166,7 @@ class Chart {
     body.append(g);
   }
 
-  // endOf returns how far down the lanes of a pod, or of all, reach.
+  // endOf returns the lower end of the lanes of a pod, or of all lanes.
   endOf(lane) {
     const last = this.rows.filter((r) => lane.pod < 0 || r.lane.pod === lane.pod).pop();
     return last.y + heights[last.lane.kind];
@@ -182,7 +182,7 @@ class Chart {
     }
   }
 
-  // rowOf returns where a record is drawn: in its lane, or beside the name of its folded pod.
+  // rowOf returns the row of a record: its lane, or the name of its folded pod.
   rowOf(record) {
     const lane = this.data.lanes[record.lane];
     return lane && (this.rows.find((r) => r.n === record.lane && !r.beside) || this.rows.find((r) => r.lane.pod === lane.pod));
@@ -214,8 +214,8 @@ class Chart {
   }
 
   drawLegend() {
-    const names = [['m-success', 'success', 'probe succeeded'], ['m-failure', 'failure', 'failed'], ['m-error', 'error', 'probe error: counts as nothing'], ['m-warning', 'warning', 'warning'],
-      ['m-stop', 'stop', 'stop signal'], ['m-exit', 'exit', 'exit'], ['m-done', 'done', 'exit with 0'], ['m-flip', 'flip', 'condition changes'], ['m-fall', 'fall', 'to false'], ['m-event', 'event', 'event'], ['m-alert', 'alert', 'warning event'], ['m-step', 'step', 'step']];
+    const names = [['m-success', 'success', 'probe succeeded'], ['m-failure', 'failure', 'failed'], ['m-error', 'error', 'probe error (ignored)'], ['m-warning', 'warning', 'warning'],
+      ['m-stop', 'stop', 'stop signal'], ['m-exit', 'exit', 'exit'], ['m-done', 'done', 'exit code 0'], ['m-flip', 'flip', 'condition changes'], ['m-fall', 'fall', 'to false'], ['m-event', 'event', 'event'], ['m-alert', 'alert', 'warning event'], ['m-step', 'step', 'step']];
     const glyphs = new Set(), states = new Set();
     for (const {lane} of this.rows) {
       lane.items.forEach((item) => glyphs.add(item.glyph));
@@ -223,7 +223,7 @@ class Chart {
     }
     const entry = (sample, text) => html('span', {}, svg('svg', {viewBox: '-9 -7 18 14'}, sample), text);
     const list = names.filter(([, glyph]) => glyphs.has(glyph)).map(([c, glyph, text]) => entry(svg('g', {class: 'm ' + c}, svg('path', {class: 'shape', d: shapes[glyph]})), text));
-    const bars = [['running', 'running, numbered by restarts'], ['killing', 'to be stopped'], ['stopping', 'stopping'], ['waiting', 'waiting'], ['yes', 'true'], ['no', 'false'], ['mixed', 'back and forth'], ['down', 'kubelet down'], ['cut', 'not on this page']];
+    const bars = [['running', 'running, numbered by restarts'], ['killing', 'stop pending'], ['stopping', 'stopping'], ['waiting', 'waiting'], ['yes', 'true'], ['no', 'false'], ['mixed', 'several changes'], ['down', 'kubelet down'], ['cut', 'not on this page']];
     for (const [state, text] of bars) {
       if (states.has(state)) list.push(entry(drawBar({}, {state}, 0, -9, 18, 0), text));
     }

@@ -1,11 +1,11 @@
-// What there is to say about a mark, a bar or a series.
+// Descriptions of marks, bars and series.
 
 const countOf = (n, word) => n.toLocaleString('en') + ' ' + word + (n === 1 ? '' : 's');
 
-// fewMarks are so many that each is told of.
+// fewMarks is the maximum number of marks to describe one by one.
 const fewMarks = 4;
 
-// headline says in one line what a mark is.
+// headline describes a mark on one line.
 function headline(item) {
   return (item.news || item.title) + (item.message && !item.news ? ': ' + item.message : '');
 }
@@ -16,7 +16,7 @@ function groupTitle(lane, first, end) {
   return countOf(end - first, 'mark') + ' from ' + formatTime(lane.items[first].t) + ' to ' + formatTime(lane.items[end - 1].t) + ': ' + tally(lane, first, end);
 }
 
-// tally counts what is in a group.
+// tally counts the marks of a group by title.
 function tally(lane, first, end) {
   const counts = new Map();
   for (let i = first; i < end; i++) {
@@ -30,14 +30,14 @@ function tally(lane, first, end) {
 function describeItem(chart, item) {
   const parts = [html('p', {}, html('b', {}, formatTime(item.t)), ' ', item.news || item.title), html('p', {class: 'who'}, item.subject)];
   if (item.message) parts.push(html('p', {class: 'message'}, item.message));
-  if (item.took) parts.push(html('p', {class: 'who'}, 'began at ' + formatTime(item.t - item.took) + ', took ' + formatSpan(item.took)));
+  if (item.took) parts.push(html('p', {class: 'who'}, 'started at ' + formatTime(item.t - item.took) + ', took ' + formatSpan(item.took)));
   return parts;
 }
 
-// because says what a record is the effect of.
-function because(chart, record) {
+// causeNote describes the cause of a record.
+function causeNote(chart, record) {
   const cause = record && causeOf(chart, record);
-  return cause ? [html('p', {class: 'more'}, '← because of ' + headline(cause) + ' at ' + formatTime(cause.t))] : [];
+  return cause ? [html('p', {class: 'more'}, '← caused by ' + headline(cause) + ' at ' + formatTime(cause.t))] : [];
 }
 
 function describeGroup(chart, lane, first, end) {
@@ -45,42 +45,42 @@ function describeGroup(chart, lane, first, end) {
     return [html('p', {}, html('b', {}, formatTime(lane.items[first].t) + ' – ' + formatTime(lane.items[end - 1].t)), ' ', lane.of + ' ' + lane.label),
       html('p', {}, tally(lane, first, end)), html('p', {class: 'more'}, 'click to zoom in')];
   }
-  return lane.items.slice(first, end).flatMap((item) => [...describeItem(chart, item), ...because(chart, item)]);
+  return lane.items.slice(first, end).flatMap((item) => [...describeItem(chart, item), ...causeNote(chart, item)]);
 }
 
-const stateNames = {yes: 'true', no: 'false', up: 'running', down: 'down', killing: 'to be stopped: preStop hook, or not its turn yet',
+const stateNames = {yes: 'true', no: 'false', up: 'running', down: 'down', killing: 'stop pending: preStop hook, or other containers first',
   running: 'running', stopping: 'stopping: between the stop signal and the exit', waiting: 'waiting', terminated: 'terminated', cut: 'not on this page'};
 
 function describeBar(chart, lane, bar) {
   const parts = [html('p', {}, html('b', {}, lane.of + (lane.label !== lane.of && lane.kind !== 'life' ? ' ' + lane.label : '')), ' ', stateNames[bar.state] || bar.state, bar.text && bar.state !== 'cut' ? ' ' + bar.text : ''),
     html('p', {class: 'who'}, formatTime(bar.from) + ' – ' + formatTime(bar.to) + ', ' + formatSpan(bar.to - bar.from))];
-  return [...parts, ...because(chart, chart.records.get(bar.step))];
+  return [...parts, ...causeNote(chart, chart.records.get(bar.step))];
 }
 
 function describeSeries(chart, lane, series) {
   const first = chart.records.get(series.first), last = chart.records.get(series.last);
   const to = last ? last.t : chart.cutOf(lane);
   const parts = [html('p', {}, html('b', {}, formatTime(first.t) + ' – ' + formatTime(to)), ' ', lane.of + ' ' + lane.label)];
-  parts.push(html('p', {}, last ? series.count.toLocaleString('en') + ' in a row: ' + first.title + ', one each ' + formatSpan((to - first.t) / (series.count - 1)) : 'in a row: ' + first.title));
+  parts.push(html('p', {}, last ? series.count.toLocaleString('en') + ' consecutive: ' + first.title + ', one every ' + formatSpan((to - first.t) / (series.count - 1)) : 'consecutive: ' + first.title));
   if (first.message) parts.push(html('p', {class: 'message'}, first.message));
   return parts;
 }
 
-// link jumps to a record.
+// link returns a button that jumps to a record, and its description.
 function link(chart, record) {
   const button = html('button', {type: 'button', class: 'jump', 'data-step': record.step}, formatTime(record.t));
   return [button, ' ' + record.subject + ' ' + headline(record)];
 }
 
-// causeOf returns what led to a record. A probe run that nobody asked for, and an exit that is the program's own doing, begin
-// something: that the container was started once, or its startup probe succeeded, explains nothing.
+// causeOf returns the cause of a record to display. Periodic probe runs, and exits of a program on its own, have none: the start of
+// their container, or the success of its startup probe, does not explain them.
 function causeOf(chart, record) {
   const cause = chart.records.get(record.cause);
   const begins = ['success', 'failure', 'warning', 'error', 'exit', 'done'].includes(record.glyph) && cause && ['start', 'success'].includes(cause.glyph);
   return begins ? undefined : cause;
 }
 
-// chainOf returns the causes of a record, the nearest first.
+// chainOf returns the chain of causes of a record, nearest first.
 function chainOf(chart, record) {
   const chain = [];
   for (let r = causeOf(chart, record); r && chain.length < 50; r = causeOf(chart, r)) chain.push(r);

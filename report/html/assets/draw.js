@@ -1,4 +1,4 @@
-// The marks and bars of lanes. Everything is made as elements and text, never as markup.
+// Marks and bars of lanes. All functions create elements and text nodes, never markup.
 
 function svg(name, attributes = {}, ...children) {
   return build(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children);
@@ -16,7 +16,7 @@ function build(element, attributes, children) {
   return element;
 }
 
-// shapes are drawn around 0, 0.
+// shapes are paths around the origin.
 const shapes = {
   success: 'M-2.6 0a2.6 2.6 0 1 0 5.2 0a2.6 2.6 0 1 0-5.2 0',
   failure: 'M-3.5-3.5L3.5 3.5M-3.5 3.5L3.5-3.5',
@@ -34,7 +34,7 @@ const shapes = {
   step: 'M-4-4H4L0 4Z',
 };
 
-// rank says which of several marks in one place is shown.
+// rank determines which of several overlapping marks is visible.
 const rank = {exit: 9, failure: 8, error: 7, alert: 6, warning: 5, step: 5, stop: 4, start: 3, done: 3, fall: 4, flip: 2, event: 1, success: 0};
 
 const worst = (items) => items.reduce((a, b) => rank[b.glyph] > rank[a.glyph] ? b : a);
@@ -52,7 +52,7 @@ function drawBars(chart, lane, y) {
   lane.bars.forEach((bar, i) => {
     if (bar.to < s.from || bar.from > s.to) return;
     const a = Math.max(s.x(bar.from), s.left), b = Math.min(s.x(bar.to), s.left + s.width);
-    // What changes faster than can be shown is one bar.
+    // Combine bars that are too narrow to draw.
     if (b - a < 1.5 && lane.kind !== 'life') {
       if (mixed && a - mixed.to < 1.5) mixed.to = Math.max(b, mixed.to);
       else { flush(); mixed = {x: a, to: b}; }
@@ -87,7 +87,7 @@ function label(g, bar, a, b, mid) {
   g.append(svg('text', {class: 'bartext', x: a + 6, y: mid + 4}, text));
 }
 
-// groups puts the marks of a lane that would cover each other together.
+// groups combines marks of a lane that would overlap.
 function groups(chart, lane) {
   const s = chart.scale, list = [];
   const near = ['life', 'pod', 'node'].includes(lane.kind) ? 4 : 6;
@@ -103,7 +103,7 @@ function groups(chart, lane) {
   return list;
 }
 
-// firstFrom returns the number of the first item that is not before t.
+// firstFrom returns the index of the first item at or after t.
 function firstFrom(items, t) {
   let a = 0, b = items.length;
   while (a < b) {
@@ -162,7 +162,7 @@ function textWidth(text, size = 12, weight = 400) {
   return widths.get(key);
 }
 
-// fitText shortens text in its middle, or returns nothing if there is no room for any.
+// fitText shortens text in the middle. It returns an empty string if there is no room.
 function fitText(text, room, size = 12, weight = 400) {
   if (room < size) return '';
   if (textWidth(text, size, weight) <= room) return text;

@@ -1,4 +1,4 @@
-// Mouse, wheel, keys, and the way from an effect to its cause.
+// Mouse, wheel and keyboard input, and navigation from effects to causes.
 Object.assign(Chart.prototype, {
   listen() {
     const p = this.plot;
@@ -17,7 +17,7 @@ Object.assign(Chart.prototype, {
     return this.scale.t(e.clientX - this.plot.getBoundingClientRect().left);
   },
 
-  // wheel zooms with Ctrl, and on the axis; moves with Shift or sideways; and else scrolls the page.
+  // wheel zooms with Ctrl or on the axis, moves with Shift or sideways, and otherwise scrolls the page.
   wheel(e) {
     const onAxis = e.target.closest('svg.axis');
     const sideways = e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY);
@@ -85,7 +85,7 @@ Object.assign(Chart.prototype, {
     this.plot.querySelector(`[data-fold="${pod}"]`).focus({preventScroll: true});
   },
 
-  // open selects a mark, the one that matters most of a few; or zooms in on many.
+  // open selects the most important of a few marks, or zooms in on many.
   open(m) {
     const lane = this.data.lanes[+m.dataset.lane], first = +m.dataset.first, end = +m.dataset.end;
     const a = lane.items[first].t, b = lane.items[end - 1].t;
@@ -117,7 +117,7 @@ Object.assign(Chart.prototype, {
 
   hideTip() { this.tip.hidden = true; },
 
-  // select shows a record with its causes; 0 shows none.
+  // select shows a record with its causes. Step 0 clears the selection.
   select(step) {
     const record = this.records.get(step);
     this.selected = record ? step : 0;
@@ -128,7 +128,7 @@ Object.assign(Chart.prototype, {
     this.draw();
   },
 
-  // jump selects a record and brings it on view.
+  // jump selects a record and makes it visible.
   jump(step, scroll) {
     const record = this.records.get(step);
     if (!record) return this.missing(step);
@@ -169,7 +169,7 @@ Object.assign(Chart.prototype, {
     e.preventDefault();
   },
 
-  // walk moves the focus to the next mark of the lane, or to the nearest of the lane above or below.
+  // walk moves the focus to the next mark in the lane, or to the nearest mark in the lane above or below.
   walk(m, down, right) {
     const marks = [...this.plot.querySelectorAll('.m')];
     if (!m) return marks.length && marks[0].focus();
@@ -195,7 +195,7 @@ Object.assign(Chart.prototype, {
     if (lane) this.focusNear(cause.lane, lane.items.findIndex((item) => item.step === cause.step));
   },
 
-  // focusNear gives the focus to the mark that has an item of a lane.
+  // focusNear moves the focus to the mark of an item.
   focusNear(lane, i) {
     for (const m of this.plot.querySelectorAll(`.m[data-lane="${lane}"]`)) {
       if (+m.dataset.first <= i && i < +m.dataset.end) return m.focus({preventScroll: true});

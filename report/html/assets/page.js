@@ -1,4 +1,4 @@
-// The runs of the page, and what is shown of them.
+// The list of runs, and the visible runs.
 
 const charts = new Map();
 
@@ -17,7 +17,7 @@ function open(section) {
 
 const sections = [...document.querySelectorAll('section.run')];
 
-// show opens the run that the address names, or the first that failed.
+// show opens the run in the address, or the first failed run.
 function show() {
   const [, id, step] = location.hash.match(/^#(r\d+)(?:s(\d+))?$/) || [];
   const named = sections.find((s) => s.id === id) || sections.find((s) => s.querySelector('h2 .badge:not(.ok)')) || sections[0];
@@ -33,7 +33,7 @@ function show() {
   if (id && sections.length > 1) named.scrollIntoView();
 }
 
-// find hides the runs in the list that are not looked for.
+// find filters the list of runs.
 function find() {
   const nav = document.querySelector('#runs');
   const tools = nav && nav.querySelector('.tools');

@@ -1,8 +1,8 @@
-// Times, their labels, and the part of a run that is on view.
+// Times, their labels, and the visible part of a run.
 
 const ms = 1e6, second = 1e9, minute = 60 * second, hour = 60 * minute;
 
-// formatTime writes a time as the timeline of the terminal does: to the millisecond.
+// formatTime formats a time with milliseconds, like trace.FormatTime.
 function formatTime(t) {
   const sign = t < 0 ? '-' : '';
   const all = Math.round(Math.abs(t) / ms);
@@ -25,7 +25,7 @@ const trim = (x) => String(+x.toFixed(3));
 const tickSteps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 2e4, 3e4, 6e4, 12e4, 3e5, 6e5, 9e5, 12e5, 18e5, 36e5, 72e5,
   108e5, 144e5, 216e5, 432e5, 864e5, 1728e5, 4320e5].map((x) => x * ms);
 
-// Scale maps times to places, and moves.
+// Scale maps times to horizontal positions.
 class Scale {
   constructor(from, to) {
     this.first = from;
@@ -40,7 +40,7 @@ class Scale {
     this.show(this.first, this.last + margin);
   }
 
-  // show puts a part on view, of at least ten milliseconds and within the run.
+  // show makes a part of the run visible, at least ten milliseconds long.
   show(from, to) {
     const room = (this.last - this.first) * 1.005;
     const length = Math.min(Math.max(to - from, 10 * ms), room);

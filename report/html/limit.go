@@ -9,22 +9,21 @@ import (
 	"probesim.dev/trace"
 )
 
-// maxRecords is how many marks and bars of a run a page has: some 6 MB of it.
+// maxRecords is the maximum number of marks and bars of a run, which take about 6 MB.
 const maxRecords = 60_000
 
-// leastSeries is how many equal records in a row are shown as a series where there are too many.
-const leastSeries = 4
+// minSeries is the minimum number of records of a series.
+const minSeries = 4
 
-// fit leaves out what there is no room for, and says so. First it makes one of equal probe runs and events in a
-// row. Where that is not enough, the lanes of the largest pods end early: all pods have the same room, and what a small
-// one does not need is for the others.
-func fit(pods [][]*lane, end time.Duration, room int) []string {
+// limit reduces the lanes to room marks and bars, and returns notes about omitted records. First it combines consecutive equal
+// probe runs and events to series. If that is not enough, the lanes of the largest pods end early.
+func limit(pods [][]*lane, end time.Duration, room int) []string {
 	if total(pods) <= room {
 		return nil
 	}
 	var notes []string
 	if n := foldAll(pods); n > 0 {
-		notes = append(notes, fmt.Sprintf("Of equal probe runs and events in a row only the first and the last are here; %s others are counted.", thousands(n)))
+		notes = append(notes, fmt.Sprintf("Consecutive equal probe runs and events are shown as one mark: %s of them are only counted.", thousands(n)))
 	}
 	if total(pods) <= room {
 		return notes
@@ -37,7 +36,7 @@ func fit(pods [][]*lane, end time.Duration, room int) []string {
 			cut++
 		}
 	}
-	return append(notes, fmt.Sprintf("The lanes of %s of %s end early, the first at %s, as there is too much for one page. See the rest with a shorter --until, fewer pods, or -o jsonl.",
+	return append(notes, fmt.Sprintf("The lanes of %s of %s end early, the first at %s, because the run is too large for one page. To see everything, use a shorter --until, fewer pods, or -o jsonl.",
 		thousands(cut), podCount(len(pods)), trace.FormatTime(first)))
 }
 
@@ -64,7 +63,7 @@ func size(lanes []*lane) int {
 	return n
 }
 
-// shareOf returns how much each pod may have so that all fit.
+// shareOf returns the maximum size of a pod with which all pods fit. Small pods leave their unused share to the others.
 func shareOf(pods [][]*lane, room int) int {
 	sizes := make([]int, len(pods))
 	for i, lanes := range pods {
@@ -81,8 +80,8 @@ func shareOf(pods [][]*lane, room int) int {
 	return room
 }
 
-// foldAll makes series of equal records in a row and returns how many it left out. What something else is the
-// effect of stays.
+// foldAll replaces consecutive equal records by series, and returns the number of omitted records. It keeps records that are
+// causes.
 func foldAll(pods [][]*lane) int {
 	causes := map[int64]bool{}
 	for _, lanes := range pods {
@@ -114,7 +113,7 @@ func (l *lane) fold(causes map[int64]bool) int {
 		}
 		row := l.records[i:end]
 		i = end
-		if len(row) < leastSeries {
+		if len(row) < minSeries {
 			kept = append(kept, row...)
 			continue
 		}
@@ -134,8 +133,8 @@ func same(a, b *trace.Record) bool {
 	return a.Instance == b.Instance && a.Container == b.Container && a.Result == b.Result && a.Reason == b.Reason && a.Message == b.Message
 }
 
-// cutLanes ends lanes where there is more than so much in them, and returns when that is.
-func cutLanes(lanes []*lane, most int, end time.Duration) time.Duration {
+// cutLanes ends lanes after maxSize of their marks and bars, and returns the time of the end.
+func cutLanes(lanes []*lane, maxSize int, end time.Duration) time.Duration {
 	var times []time.Duration
 	for _, l := range lanes {
 		for _, r := range l.records {
@@ -146,7 +145,7 @@ func cutLanes(lanes []*lane, most int, end time.Duration) time.Duration {
 		}
 	}
 	slices.Sort(times)
-	at := times[most]
+	at := times[maxSize]
 	for _, l := range lanes {
 		l.cut(at, end)
 	}
@@ -182,7 +181,7 @@ func (l *lane) has(step int64) bool {
 	return found
 }
 
-// thousands writes a number with commas.
+// thousands formats a number with commas.
 func thousands(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

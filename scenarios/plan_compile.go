@@ -1,0 +1,169 @@
+package scenarios
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+	"probesim.dev/kube/profile"
+)
+
+// Behavior scripts the programs in the containers of a pod. The keys are container names. A container without rules runs
+// forever and answers every probe with ok.
+type Behavior map[string][]BehaviorRule
+
+// BehaviorRule is one statement about a program: which instances it applies to, when, and what the program does then. The
+// fields and their notation are those of behavior in a scenario file (docs/format.md); durations have units, such as
+// "40s" or "1m30s". Of several rules that apply, the last wins. A request that no rule covers gets the answer ok. An empty
+// field is not set.
+//
+//	{For: "40s", Probes: "down"}                    // nothing listens in the first 40 s of each instance
+//	{After: "60s", For: "6s", Liveness: "stall"}    // a garbage collection pauses the program for 6 s
+//	{Instance: "0", After: "2m", Exit: "1"}         // the first instance crashes after two minutes
+//	{AfterSigterm: "8s", Exit: "0"}                 // the program takes 8 s to shut down
+type BehaviorRule struct {
+	Replica  string // the pods of a workload, such as "1" or "0..2"; empty: all
+	Instance string // the instances of the container: "0" is the first, "1.." every restart; empty: all
+
+	After        string // time since the start of the instance: "40s", or with a seed a random one: "40s..50s"
+	At           string // time since t=0
+	AfterSigterm string // time since the stop signal
+	For          string // how long the rule applies; empty: until the end
+	Every        string // period in which the rule repeats; needs For
+	Chance       string // probability for each request, such as "10%"; without a seed the rule never applies
+
+	Liveness  string // answers to the probe: "fail", "ok in 2s", "[ok x3, hang, repeat]"
+	Readiness string
+	Startup   string
+	Probes    string // answers to each probe that has no answers of its own in this rule
+	PostStart string
+	PreStop   string
+	Exit      string // exit code, or "never" with AfterSigterm
+
+	// Handler responds to the httpGet probes and hooks of the container. A rule with a handler has no answers and no
+	// Exit in the fields above.
+	//
+	// The simulator calls the handler at the virtual time of the response and waits for it. The handler must respond
+	// without waiting. Its responses must depend only on the requests and on state that the program controls;
+	// otherwise runs are not repeatable.
+	Handler http.Handler
+}
+
+// fields returns the fields of the rule that have text, with their names in the format.
+func (r *BehaviorRule) fields() []struct{ name, text string } {
+	return []struct{ name, text string }{
+		{"replica", r.Replica}, {"instance", r.Instance},
+		{"after", r.After}, {"at", r.At}, {"afterSigterm", r.AfterSigterm}, {"for", r.For}, {"every", r.Every}, {"chance", r.Chance},
+		{"liveness", r.Liveness}, {"readiness", r.Readiness}, {"startup", r.Startup}, {"probes", r.Probes},
+		{"postStart", r.PostStart}, {"preStop", r.PreStop}, {"exit", r.Exit},
+	}
+}
+
+// CompileOptions say which node pods are compiled for. The zero value is the newest version of Kubernetes, without
+// a seed.
+type CompileOptions struct {
+	// Profile is the version of Kubernetes with its feature gates; the zero value is profile.Newest.
+	Profile profile.Profile
+	// Seed decides the times at which the pods of a workload are added, as far as they are drawn; nil: the middle of
+	// each range.
+	Seed *int64
+}
+
+// Compile returns the pods that an API object creates, each with the programs in its containers. It sets the same
+// defaults as loading a file does, and makes the same checks. The pods of a workload are named NAME-0, NAME-1 and so
+// on, and are added 100 ms apart. Compile does not change the object.
+//
+// If the API server would reject the object, or if the behavior does not fit it, the error is of type Errors and has
+// everything that is wrong. The path of each error is a field of the object, as in spec.containers[0].image, or of the
+// behavior, as in behavior["app"][0].for.
+func Compile(object Object, behavior Behavior, o CompileOptions) ([]PlannedPod, error) {
+	if object == nil || reflect.ValueOf(object).IsNil() {
+		return nil, errors.New("there is no object: it is nil")
+	}
+	kind := kindOf(object)
+	if kind == nil {
+		return nil, fmt.Errorf("a %T creates no pods: the kinds that do are %s", object, strings.Join(kindNames(), ", "))
+	}
+	if o.Profile.Version == "" {
+		o.Profile = profile.Newest()
+	}
+	errs := &strict.Collector{}
+	m := &manifest{
+		kind: kind, node: strict.NewMapping(errs), object: object.DeepCopyObject().(Object),
+		name: cmp.Or(object.GetName(), object.GetGenerateName()),
+	}
+	entry := strict.NewMapping(errs)
+	entry.Put("replicas", kind.count, strict.Missing, "")
+	c := &checker{
+		loader:   &loader{errs: errs},
+		scenario: &Scenario{Spec: Spec{Duration: value.Duration(value.MaxDuration), Pods: []Pod{{Name: m.name}}}},
+		given:    []profile.Profile{o.Profile},
+	}
+	pods := &c.scenario.Spec.Pods[0]
+	pods.Containers = behavior.decode(entry)
+	if w := c.workload(m, pods, entry); w != nil {
+		c.add(w, m.node)
+	}
+	if err := errs.Err(); err != nil {
+		return nil, err
+	}
+	return c.scenario.Plan(o.Profile.Version, o.Seed).Pods(), nil
+}
+
+// kindOf returns the kind of an object by its Go type, or nil if it creates no pods.
+func kindOf(object Object) *workloadKind {
+	for i := range workloadKinds {
+		if workloadKinds[i].is(object) {
+			return &workloadKinds[i]
+		}
+	}
+	return nil
+}
+
+// decode reads the rules and adds their nodes to an entry of spec.pods.
+func (b Behavior) decode(entry *strict.Node) []Container {
+	list := entry.Put("containers", "behavior", strict.Sequence, "")
+	var containers []Container
+	for _, name := range slices.Sorted(maps.Keys(b)) {
+		n := list.Put("", "["+strconv.Quote(name)+"]", strict.Mapping, "")
+		n.Put("name", "", strict.Scalar, name)
+		rules := n.Put("behavior", "", strict.Sequence, "")
+		for i := range b[name] {
+			b[name][i].put(rules, i)
+		}
+		var c Container
+		strict.Decode(n, &c)
+		for i := range c.Behavior {
+			c.Behavior[i].Handler = b[name][i].Handler
+		}
+		containers = append(containers, c)
+	}
+	return containers
+}
+
+// put adds the node of a rule to a list.
+func (r *BehaviorRule) put(list *strict.Node, i int) {
+	n := list.Put("", "["+strconv.Itoa(i)+"]", strict.Mapping, "")
+	for _, f := range r.fields() {
+		inner, isList := strings.CutPrefix(f.text, "[")
+		inner, closed := strings.CutSuffix(inner, "]")
+		switch {
+		case f.text == "":
+		case isList && closed:
+			series := n.Put(f.name, f.name, strict.Sequence, "")
+			for i, item := range strings.Split(inner, ",") {
+				series.Put("", "["+strconv.Itoa(i)+"]", strict.Scalar, strings.TrimSpace(item))
+			}
+		default:
+			n.Put(f.name, f.name, strict.Scalar, f.text)
+		}
+	}
+}
