@@ -166,7 +166,7 @@ func (s *Server) GetPod(p *sim.Proc, namespace, name string) (*v1.Pod, bool) {
 
 // PatchStatus has the kubelet put a status in the place of the one that it has read, after its latency. Conditions of
 // others that have changed meanwhile stay. It reports false if there is no such pod or the server is down.
-func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, read, status *v1.PodStatus, cause int64) (*v1.Pod, bool) {
+func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, read, status *v1.PodStatus) (*v1.Pod, bool) {
 	reached := s.wait(p, "APIPatch", namespace, name, s.o.Delays.APIPatch)
 	old := s.Pod(namespace, name)
 	if !reached || old == nil {
@@ -176,7 +176,7 @@ func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, read, status *
 	pod.Status = *status
 	pod.Status.Conditions = mergeConditions(old.Status.Conditions, read.Conditions, status.Conditions)
 	step := s.o.Trace.Add(trace.Record{
-		T: s.o.Sim.Now(), Kind: trace.StatusPatched, Cause: cause, Pod: namespace + "/" + name, Status: Observed(&pod),
+		T: s.o.Sim.Now(), Kind: trace.StatusPatched, Cause: p.Cause(), Pod: namespace + "/" + name, Status: Observed(&pod),
 	})
 	s.store(Modified, &pod, step)
 	return &pod, true
@@ -184,12 +184,12 @@ func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, read, status *
 
 // DeletePod deletes a pod without a grace period, after its latency: it is gone unless finalizers keep it. It reports
 // false if the server is down.
-func (s *Server) DeletePod(p *sim.Proc, namespace, name string, cause int64) bool {
+func (s *Server) DeletePod(p *sim.Proc, namespace, name string) bool {
 	if !s.wait(p, "APIDelete", namespace, name, s.o.Delays.APIDelete) {
 		return false
 	}
 	if pod := s.Pod(namespace, name); pod != nil {
-		s.delete(pod, new(int64), cause)
+		s.delete(pod, new(int64), p.Cause())
 	}
 	return true
 }

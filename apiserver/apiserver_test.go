@@ -70,7 +70,7 @@ func (w *world) create(grace int64) {
 // patch sets the phase.
 func (w *world) patch(phase v1.PodPhase) {
 	w.sim.Go("status manager", func(p *sim.Proc) {
-		w.PatchStatus(p, "ns", "web", &v1.PodStatus{}, &v1.PodStatus{Phase: phase}, 0)
+		w.PatchStatus(p, "ns", "web", &v1.PodStatus{}, &v1.PodStatus{Phase: phase})
 	})
 	w.until(w.sim.Now() + time.Second)
 }
@@ -175,13 +175,15 @@ func TestCallsTakeTime(t *testing.T) {
 		note := func(call string, ok bool) { got = append(got, fmt.Sprint(p.Now(), " ", call, " ", ok)) }
 		_, ok := w.GetPod(p, "ns", "web")
 		note("get", ok)
-		pod, ok := w.PatchStatus(p, "ns", "web", &v1.PodStatus{}, &v1.PodStatus{Phase: v1.PodRunning}, 7)
+		p.SetCause(7)
+		pod, ok := w.PatchStatus(p, "ns", "web", &v1.PodStatus{}, &v1.PodStatus{Phase: v1.PodRunning})
 		note("patch to "+string(pod.Status.Phase), ok)
-		w.DeletePod(p, "ns", "web", 0)
+		p.SetCause(8)
+		w.DeletePod(p, "ns", "web")
 		note("delete", true)
-		w.DeletePod(p, "ns", "web", 0)
+		w.DeletePod(p, "ns", "web")
 		note("delete", true)
-		_, ok = w.PatchStatus(p, "ns", "web", &v1.PodStatus{}, &v1.PodStatus{}, 0)
+		_, ok = w.PatchStatus(p, "ns", "web", &v1.PodStatus{}, &v1.PodStatus{})
 		note("patch", ok)
 		_, ok = w.GetPod(p, "ns", "web")
 		note("get", ok)
@@ -203,7 +205,7 @@ func TestCallsTakeTime(t *testing.T) {
 	for _, r := range w.trace.Records() {
 		kinds = append(kinds, fmt.Sprintf("%v %s %s %d", r.T, r.Kind, r.Pod, r.Cause))
 	}
-	wantKinds := []string{"0s PodAdded ns/web 0", "3ms StatusPatched ns/web 7", "6ms PodRemoved ns/web 0"}
+	wantKinds := []string{"0s PodAdded ns/web 0", "3ms StatusPatched ns/web 7", "6ms PodRemoved ns/web 8"}
 	if diff := cmp.Diff(wantKinds, kinds); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
@@ -219,11 +221,11 @@ func TestDown(t *testing.T) {
 		note := func(call string, ok bool) { got = append(got, fmt.Sprint(p.Now(), " ", call, " ", ok)) }
 		_, ok := w.GetPod(p, "ns", "web")
 		note("get", ok)
-		_, ok = w.PatchStatus(p, "ns", "web", &v1.PodStatus{}, &v1.PodStatus{Phase: v1.PodRunning}, 0)
+		_, ok = w.PatchStatus(p, "ns", "web", &v1.PodStatus{}, &v1.PodStatus{Phase: v1.PodRunning})
 		note("patch", ok)
 		_, ok = w.GetPod(p, "ns", "web")
 		note("get", ok)
-		note("delete", w.DeletePod(p, "ns", "web", 0))
+		note("delete", w.DeletePod(p, "ns", "web"))
 		p.Sleep(8 * time.Millisecond)
 		_, ok = w.GetPod(p, "ns", "web")
 		note("get", ok)

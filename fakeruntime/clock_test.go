@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestStepClock: what the runtime tells of times follows the wall clock as it was then, and the order of containers
-// follows what it tells. Nothing else goes by that clock.
+// Timestamps follow the wall clock at their time, and the order of containers follows the timestamps. Nothing else depends on
+// the wall clock.
 func TestStepClock(t *testing.T) {
 	rt := New(Options{})
 	rt.AddPod(Pod{UID: "u", Name: "p"})
@@ -27,7 +27,7 @@ func TestStepClock(t *testing.T) {
 	}
 }
 
-// TestStepClockWhileOff: the runtime tells when it found that a container had ended, by the clock that it had then.
+// The end of a container during a power-off has the time at which the runtime found it, on the wall clock of that time.
 func TestStepClockWhileOff(t *testing.T) {
 	rt := New(Options{})
 	rt.AddPod(Pod{UID: "u", Name: "p"})
@@ -41,7 +41,7 @@ func TestStepClockWhileOff(t *testing.T) {
 	}
 }
 
-// TestNamesAreReserved: there is one sandbox and one container of a name and an attempt until it is removed.
+// The name and attempt of a sandbox or container stay reserved until its removal.
 func TestNamesAreReserved(t *testing.T) {
 	rt := New(Options{})
 	rt.AddPod(Pod{UID: "u", Namespace: "ns", Name: "p"})

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestDrawBounds: a draw is in its range, both ends included; without a seed it is the middle.
+// A random duration lies in its range, both ends included. Without a seed it is the middle.
 func TestDrawBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ends := []int64{rapid.Int64().Draw(t, "a"), rapid.Int64().Draw(t, "b")}
@@ -27,8 +27,7 @@ func TestDrawBounds(t *testing.T) {
 	})
 }
 
-// TestDrawsAreEven: over keys that differ in one small number only, as those of successive requests do,
-// every value of a range comes up as often as any other.
+// Over keys that differ in one small number only, like the keys of successive requests, all values of a range are equally frequent.
 func TestDrawsAreEven(t *testing.T) {
 	seed := int64(42)
 	k := newKey(&seed).named("default").named("web")
@@ -71,7 +70,7 @@ func checkShare(t *testing.T, name string, value, count, of int, p float64) {
 	}
 }
 
-// TestKeysDiffer: different names of draws give different draws.
+// Different names yield different values.
 func TestKeysDiffer(t *testing.T) {
 	seed, other := int64(1), int64(2)
 	k := newKey(&seed)
@@ -91,7 +90,7 @@ func TestKeysDiffer(t *testing.T) {
 	}
 }
 
-// TestDrawn: the same name and ordinal draw the same, others something else; without a seed it is the middle.
+// The same name and ordinal yield the same value, and others a different one. Without a seed, the value is the middle.
 func TestDrawn(t *testing.T) {
 	seed, d := int64(5), Draw{time.Second, time.Hour}
 	first := d.Drawn(&seed, "pods.web.at", 0)
@@ -103,8 +102,7 @@ func TestDrawn(t *testing.T) {
 	}
 }
 
-// TestDelays: the fields by kind are in the order of the struct, and each has a default; the narrowest
-// scope wins.
+// The delays by kind are in the order of the fields, each has a default, and the narrowest scope wins.
 func TestDelays(t *testing.T) {
 	defaults := DefaultDelays()
 	fields := reflect.ValueOf(defaults)

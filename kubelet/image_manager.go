@@ -12,6 +12,7 @@ import (
 	"probesim.dev/sim"
 )
 
+// Limits of image pulls.
 const (
 	// maxImagePullRequests is how many pulls wait for the one that is under way (pkg/kubelet/images/puller.go at
 	// v1.37.0).
@@ -22,7 +23,7 @@ const (
 	maxImageBackOff    = 300 * time.Second
 )
 
-// Why there is no image (pkg/kubelet/images/types.go at v1.37.0).
+// Reasons why an image is missing (pkg/kubelet/images/types.go at v1.37.0).
 const (
 	imageInspectError = "ImageInspectError"
 	errImagePull      = "ErrImagePull"
@@ -30,8 +31,8 @@ const (
 	errImageNeverPull = "ErrImageNeverPull"
 )
 
-// imageBackOff is the back-off of pulls, by pod and image, and why the last ones failed. All its times are its own: it goes
-// by the monotonic clock (pkg/kubelet/images/image_manager.go at v1.37.0).
+// imageBackOff is the back-off of pulls, by pod and image, with the last error of each. It follows the monotonic
+// clock (pkg/kubelet/images/image_manager.go at v1.37.0).
 type imageBackOff struct {
 	*flowcontrol.Backoff
 	clock  *clocktesting.FakeClock
@@ -52,8 +53,9 @@ type pullRequest struct {
 	err    error
 }
 
-// ensureImageExists pulls the image if the policy asks for it or the node does not have it, and returns why there is none
-// (pkg/kubelet/images/image_manager.go at v1.37.0).
+// ensureImageExists pulls the image if the pull policy is Always or the node does not have the image. It returns
+// nil, or the reason why the image is missing (EnsureImageExists in pkg/kubelet/images/image_manager.go at
+// v1.37.0).
 func (k *Kubelet) ensureImageExists(p *sim.Proc, u podUpdate, c *v1.Container) *startReason {
 	if c.ImagePullPolicy == v1.PullAlways {
 		return k.pullImage(p, u, c)
@@ -80,7 +82,7 @@ func (k *Kubelet) ensureImageExists(p *sim.Proc, u podUpdate, c *v1.Container) *
 	return nil
 }
 
-// pullImage has the image pulled, unless its back-off says to wait.
+// pullImage pulls an image, unless the image is in its back-off.
 func (k *Kubelet) pullImage(p *sim.Proc, u podUpdate, c *v1.Container) *startReason {
 	event := func(eventType, reason, message string) int64 {
 		return k.event(u.pod, c.Name, eventType, reason, message, u.cause)
@@ -114,7 +116,8 @@ func (k *Kubelet) pullImage(p *sim.Proc, u podUpdate, c *v1.Container) *startRea
 	return nil
 }
 
-// pullImages pulls one image after the other, for all pods of the node, and looks up the size of each.
+// pullImages is the process that pulls images for all pods of the node, one at a time, and asks for the size of
+// each (pkg/kubelet/images/puller.go at v1.37.0).
 func (k *Kubelet) pullImages(p *sim.Proc) {
 	for {
 		r := k.puller.Recv(p)
@@ -132,7 +135,7 @@ func (k *Kubelet) pullImages(p *sim.Proc) {
 // (pkg/kubelet/images/image_gc_manager.go at v1.37.0).
 const imageListPeriod = 30 * time.Second
 
-// listImages is the image manager's refresh of its list of images; nothing waits for it.
+// listImages is the process that refreshes the image manager's list of images. Nothing depends on the result.
 func (k *Kubelet) listImages(p *sim.Proc) {
 	for {
 		k.call(p, fakeruntime.Call{Method: fakeruntime.ListImages})

@@ -275,22 +275,22 @@ func (k *Kubelet) getPodsToSync() []types.UID {
 }
 
 // handleLiveness syncs a pod whose liveness probe has failed.
-func (k *Kubelet) handleLiveness(_ *sim.Proc, u results.Update) {
+func (k *Kubelet) handleLiveness(p *sim.Proc, u results.Update) {
 	if u.Result == results.Failure {
-		k.handleProbeSync(u, "liveness")
+		k.handleProbeSync(p, u, "liveness")
 	}
 }
 
 // handleReadiness stores the result of a readiness probe in the pod's status and syncs the pod.
-func (k *Kubelet) handleReadiness(_ *sim.Proc, u results.Update) {
-	k.status.SetContainerReadiness(u.PodUID, u.ContainerID, u.Result == results.Success, u.Cause)
-	k.handleProbeSync(u, "readiness")
+func (k *Kubelet) handleReadiness(p *sim.Proc, u results.Update) {
+	k.status.SetContainerReadiness(u.PodUID, u.ContainerID, u.Result == results.Success)
+	k.handleProbeSync(p, u, "readiness")
 }
 
 // handleStartup stores the result of a startup probe in the pod's status and syncs the pod.
-func (k *Kubelet) handleStartup(_ *sim.Proc, u results.Update) {
-	k.status.SetContainerStartup(u.PodUID, u.ContainerID, u.Result == results.Success, u.Cause)
-	k.handleProbeSync(u, "startup")
+func (k *Kubelet) handleStartup(p *sim.Proc, u results.Update) {
+	k.status.SetContainerStartup(u.PodUID, u.ContainerID, u.Result == results.Success)
+	k.handleProbeSync(p, u, "startup")
 }
 
 // handleHousekeeping cleans up after pods that are gone. It does nothing until the sync loop has handled the first
@@ -303,9 +303,9 @@ func (k *Kubelet) handleHousekeeping(p *sim.Proc) {
 
 // handleProbeSync syncs the pod of a probe result that has changed (function of that name in pkg/kubelet/kubelet.go
 // at v1.37.0).
-func (k *Kubelet) handleProbeSync(u results.Update, probe string) {
+func (k *Kubelet) handleProbeSync(p *sim.Proc, u results.Update, probe string) {
 	if pod, ok := k.podManager.GetPodByUID(u.PodUID); ok {
-		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: u.Cause, Pod: podName(pod), Reason: probe, Message: u.Result.String()}, u.Cause)
+		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: p.Cause(), Pod: podName(pod), Reason: probe, Message: u.Result.String()}, p.Cause())
 		k.workers.updatePod(podUpdate{typ: syncSync, pod: pod, cause: step})
 	}
 }
@@ -524,6 +524,11 @@ func (k *Kubelet) note(r trace.Record, otherwise ...int64) int64 {
 		return step
 	}
 	return 0
+}
+
+// RecordContainerEvent records an event about a container of a pod, with the cause of the process.
+func (k *Kubelet) RecordContainerEvent(p *sim.Proc, pod *v1.Pod, container, eventType, reason, message string) {
+	k.event(pod, container, eventType, reason, message, p.Cause())
 }
 
 // ContainerEvent records an event about a container of a pod.

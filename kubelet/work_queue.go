@@ -10,7 +10,7 @@ import (
 	"probesim.dev/internal/queue"
 )
 
-// workQueue has the times from which pods are to be synced again (pkg/kubelet/util/queue at v1.37.0).
+// workQueue holds the times of the next syncs of pods (pkg/kubelet/util/queue/work_queue.go at v1.37.0).
 type workQueue struct {
 	pods   map[types.UID]*queuedPod
 	times  queue.Timed[*queuedPod]
@@ -30,7 +30,7 @@ func newWorkQueue() *workQueue {
 	}
 }
 
-// enqueue has a pod wait for a time, in place of the one that it waits for if it is queued.
+// enqueue sets the time of the next sync of a pod, in place of an earlier setting.
 func (q *workQueue) enqueue(uid types.UID, t time.Duration) {
 	pod, ok := q.pods[uid]
 	if !ok {
@@ -44,13 +44,13 @@ func (q *workQueue) enqueue(uid types.UID, t time.Duration) {
 	pod.set = q.times.Push(t, pod)
 }
 
-// ready reports whether a pod is due: its time must be past, not now.
+// ready reports whether a pod is due. A pod is due after its time, and not at it.
 func (q *workQueue) ready(now time.Duration) bool {
 	at, ok := q.times.Next()
 	return ok && at < now
 }
 
-// getWork removes and returns the pods that are due, in the order in which they were queued.
+// getWork removes and returns the pods that are due, in the order in which they were first queued.
 func (q *workQueue) getWork(now time.Duration) []types.UID {
 	var due []*queuedPod
 	for pod, ok := q.times.Pop(now - 1); ok; pod, ok = q.times.Pop(now - 1) {

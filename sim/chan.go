@@ -8,9 +8,10 @@ type Chan[T any] struct {
 	waiter  *Proc // the process that waits to receive, or will again
 	index   int32 // the case of its Select
 	cap     int32
-	buf     queue.FIFO[T]
+	buf     queue.FIFO[caused[T]]
 	got     T
 	senders queue.FIFO[sender[T]]
+	sim     *Sim
 	name    string
 }
 
@@ -43,7 +44,7 @@ func OnTick(t *Ticker, handler func(*Proc)) Case { return Case{&t.C, handler} }
 
 // NewChan returns a channel that holds up to capacity values, which must be at least 1.
 func NewChan[T any](s *Sim, name string, capacity int) *Chan[T] {
-	return &Chan[T]{name: name, cap: int32(capacity)}
+	return &Chan[T]{sim: s, name: name, cap: int32(capacity)}
 }
 
 // Len returns how many values wait in the channel.
@@ -53,13 +54,14 @@ func (c *Chan[T]) Len() int { return c.buf.Len() }
 func (c *Chan[T]) TrySend(v T) bool {
 	if p := c.waiter; c.awaited() {
 		c.got, p.woken, p.open = v, c.index, false
+		p.cause = c.sim.cause
 		p.Wake()
 		return true
 	}
 	if c.buf.Len() == int(c.cap) {
 		return false
 	}
-	c.buf.Push(v)
+	c.buf.Push(caused[T]{v, c.sim.cause})
 	if c.waiter != nil {
 		c.waiter.sent = true
 	}
@@ -98,10 +100,11 @@ func (c *Chan[T]) take() bool {
 	if c.buf.Len() == 0 {
 		return false
 	}
-	c.got = c.buf.Remove(0)
+	first := c.buf.Remove(0)
+	c.got, c.sim.cause = first.value, first.cause
 	if c.senders.Len() > 0 {
 		s := c.senders.Remove(0)
-		c.buf.Push(s.value)
+		c.buf.Push(caused[T]{s.value, s.proc.cause})
 		s.proc.Wake()
 	}
 	return true

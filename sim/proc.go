@@ -19,6 +19,7 @@ type Proc struct {
 	open    bool                        // waits for channels that nothing has been sent to yet
 	enabled bool                        // it was woken and has not run yet
 	ended   bool
+	cause   int64 // while the process does not run; Sim has the cause of the one that runs
 	sleep   Timer
 }
 
@@ -28,7 +29,7 @@ const sleepOf = "sleep of "
 // Go starts a process. It runs at this instant, after what is enabled now. The name
 // identifies it in choices and errors and should be unique among what is alive.
 func (s *Sim) Go(name string, f func(*Proc)) *Proc {
-	p := &Proc{sim: s, start: f}
+	p := &Proc{sim: s, start: f, cause: s.cause}
 	p.sleep = Timer{name: sleepOf + name, of: p, turns: s.meter.Turns(name), group: s.group}
 	s.procs.Push(p)
 	s.meter.Alive(s.procs.Len(), s.now)
@@ -60,10 +61,11 @@ func (p *Proc) due(*Timer, *Sim) { p.Wake() }
 func (p *Proc) resume() {
 	*p.sleep.turns++
 	p.enabled = false
-	p.sim.group = p.sleep.group
+	p.sim.group, p.sim.cause = p.sleep.group, p.cause
 	if !p.ended && p.sim.stacks.Run(&p.stack, p) && p.ended {
 		p.sim.procs.Drop(func(o *Proc) bool { return o == p })
 	}
+	p.cause = p.sim.cause
 }
 
 // run runs the function of the process, or the handler of the case that was chosen, and further handlers until it has

@@ -35,6 +35,7 @@ type Sim struct {
 	last   queue.FIFO[*Proc]  // processes that let everything else of the instant go first
 	procs  queue.FIFO[*Proc]  // all that are alive, in the order in which they were started
 	group  *Group             // that what is made now belongs to
+	cause  int64              // of what runs now
 	stacks coroutine.Pool[*Proc]
 	meter  limit.Meter
 	choose.Asker
@@ -65,7 +66,7 @@ func (s *Sim) RunUntil(t time.Duration) error {
 		}
 		at, ok := s.timers.Next()
 		if !ok || at > t {
-			s.now, s.group = max(s.now, t), nil
+			s.now, s.group, s.cause = max(s.now, t), nil, 0
 			return nil
 		}
 		if s.meter.Move(s.now, at) {

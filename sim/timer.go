@@ -22,7 +22,7 @@ func (f call) due(t *Timer, s *Sim) {
 // count is the turn of a timer that is not the sleep of a process, which has its turn when it runs.
 func (t *Timer) count(s *Sim) {
 	*t.turns++
-	s.group = t.group
+	s.group, s.cause = t.group, 0
 }
 
 // NewTimer returns a timer that is not set. When it fires, f runs in the kernel: it must not wait. The
@@ -64,7 +64,7 @@ type Ticker struct {
 
 // NewTicker returns a ticker whose first tick is one period away. The period must be positive.
 func (s *Sim) NewTicker(name string, period time.Duration) *Ticker {
-	t := &Ticker{C: Chan[struct{}]{name: name, cap: 1}, sim: s, period: period}
+	t := &Ticker{C: Chan[struct{}]{sim: s, name: name, cap: 1}, sim: s, period: period}
 	t.timer = Timer{name: name, of: t, turns: s.meter.Turns(name), group: s.group}
 	s.Set(&t.timer, s.now+period)
 	return t

@@ -122,13 +122,13 @@ func TestSetContainerReadiness(t *testing.T) {
 	before := w.cached(pod)
 	w.until(2 * time.Second)
 
-	w.SetContainerReadiness(pod.UID, "id of web", false, 0) // unchanged
-	w.SetContainerReadiness(pod.UID, "id of another", true, 0)
-	w.SetContainerReadiness("uid of another", "id of web", true, 0)
+	w.SetContainerReadiness(pod.UID, "id of web", false) // unchanged
+	w.SetContainerReadiness(pod.UID, "id of another", true)
+	w.SetContainerReadiness("uid of another", "id of web", true)
 	if w.cached(pod) != before {
 		t.Error("the manager stored a status without a change")
 	}
-	w.SetContainerReadiness(pod.UID, "id of web", true, 0)
+	w.SetContainerReadiness(pod.UID, "id of web", true)
 	after := w.cached(pod)
 	if !after.ContainerStatuses[0].Ready || conditionIs(after, v1.PodReady) != v1.ConditionTrue || conditionIs(after, v1.ContainersReady) != v1.ConditionTrue {
 		t.Errorf("got %+v", after)
@@ -149,7 +149,7 @@ func TestSetContainerStartup(t *testing.T) {
 	w.SetPodStatus(pod, running(pod, true), 0)
 	before := w.cached(pod)
 	for _, started := range []bool{true, false} {
-		w.SetContainerStartup(pod.UID, "id of web", started, 0)
+		w.SetContainerStartup(pod.UID, "id of web", started)
 		after := w.cached(pod).DeepCopy()
 		if c := &after.ContainerStatuses[0]; c.Started == nil || *c.Started != started {
 			t.Errorf("started is %v, want %v", c.Started, started)
@@ -160,9 +160,9 @@ func TestSetContainerStartup(t *testing.T) {
 		}
 	}
 	known := w.cached(pod)
-	w.SetContainerStartup(pod.UID, "id of web", false, 0) // unchanged
-	w.SetContainerStartup(pod.UID, "id of another", true, 0)
-	w.SetContainerStartup("uid of another", "id of web", true, 0)
+	w.SetContainerStartup(pod.UID, "id of web", false) // unchanged
+	w.SetContainerStartup(pod.UID, "id of another", true)
+	w.SetContainerStartup("uid of another", "id of web", true)
 	if w.cached(pod) != known {
 		t.Error("the manager stored a status without a change")
 	}
