@@ -27,8 +27,8 @@ func name(plan *scenarios.Plan) string {
 	return text
 }
 
-// TestScenarios runs every plan of every scenario twice, and once more with internal records: what is
-// expected holds, in each run or in some of a version, and the three runs are the same.
+// TestScenarios runs every plan of every scenario twice, and once more with internal records. It checks that the
+// expectations hold, in each run or in some run of a version, and that the three runs are equal.
 func TestScenarios(t *testing.T) {
 	for _, s := range load(t) {
 		runs := map[string][][]expect.Result{}
@@ -54,8 +54,8 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// TestSeeds runs the scenarios with draws, jitter and simultaneous events in random order: what they
-// expect must not depend on luck.
+// TestSeeds runs the scenarios with random draws, jitter and order of simultaneous events. The expectations must hold
+// in every run.
 func TestSeeds(t *testing.T) {
 	for _, s := range load(t) {
 		for _, version := range versions(s) {
@@ -67,7 +67,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// versions returns what the scenario runs, oldest first.
+// versions returns the versions of a scenario's runs, oldest first.
 func versions(s *scenarios.Scenario) []string {
 	var all []string
 	for _, plan := range s.Plans() {
@@ -96,8 +96,8 @@ func holds(t *testing.T, r *run) {
 	}
 }
 
-// TestForm looks at what readers rely on: names that are unique, what a scenario shows, expectations with
-// names, the row of the catalogue of upstream tests that one is about, and who was wrong where the comparison found it.
+// TestForm checks the form of the scenarios: unique names, descriptions, named expectations, the label of upstream tests,
+// and the side that was wrong in scenarios that the comparison found.
 func TestForm(t *testing.T) {
 	files := map[string]string{}
 	for _, s := range load(t) {
@@ -112,7 +112,7 @@ func TestForm(t *testing.T) {
 			t.Errorf("%s:%d: the label e2e is for the files in e2e, which all have one", s.File, s.Line)
 		}
 		if text, err := FS.ReadFile(s.File); strings.HasPrefix(s.File, "found/") && (err != nil || !strings.Contains(strings.ToLower(string(text)), "wrong")) {
-			t.Errorf("%s: needs to say who was wrong", s.File)
+			t.Errorf("%s: the comment does not say which side was wrong", s.File)
 		}
 		for _, e := range s.Spec.Expect {
 			if e.Name == "" {

@@ -10,7 +10,7 @@ import (
 	"probesim.dev/scenarios/expect"
 )
 
-// mutations are other worlds.
+// mutations are changed worlds.
 var mutations = []mutation{
 	{name: "every probe succeeds", rule: answering(fakeruntime.Answer{Word: fakeruntime.Answers})},
 	{name: "every probe fails", rule: answering(fakeruntime.Answer{Word: fakeruntime.Refuses, Code: 1})},
@@ -73,8 +73,8 @@ func always(a fakeruntime.Answer) *fakeruntime.Series {
 	return &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: a, Count: 1}}}
 }
 
-// TestExpectationsCanFail runs the scenarios in other worlds: each expectation fails in one of them, or it
-// says nothing.
+// TestExpectationsCanFail runs the scenarios in changed worlds. Each expectation must fail in one of them, or it
+// checks nothing.
 func TestExpectationsCanFail(t *testing.T) {
 	for _, s := range load(t) {
 		t.Run(s.Metadata.Name, func(t *testing.T) {
