@@ -1,15 +1,14 @@
-// Package library holds the scenario files that come with probesim.
+// Package library contains the scenario files that come with probesim.
 //
-//	quickstart/  what to run and read first: each explains the format line by line
-//	e2e/         probe tests of Kubernetes' own end-to-end suite (test/e2e/common/node/container_probe.go), one a file,
-//	             with what the test asserts and, as that often is little, what it means
-//	lifecycle/   what a pod has beside its regular containers: init containers, sidecars, hooks,
-//	             restart policies of containers, readiness gates
-//	bugs/        what has been reported about probes and restarts, and changed in them: one row of docs/bugs.md a file
-//	versions/    what else releases of Kubernetes do in different ways
-//	manifests/   what people run, as it is published: the files in manifests/published are not changed
-//	found/       what the comparison with the real kubelet has found: the rule, and who was wrong, the simulator,
-//	             the engine around the real kubelet (conformance), or what was written down about both
+//	quickstart/  start here: scenarios with line-by-line explanations of the format
+//	e2e/         the probe tests of the end-to-end suite of Kubernetes (test/e2e/common/node/container_probe.go), one in each
+//	             file, with the assertions of the test and further ones
+//	lifecycle/   init containers, sidecars, hooks, restart policies of containers, and readiness gates
+//	bugs/        reported bugs and changes of probes and restarts: one row of docs/bugs.md in each file
+//	versions/    other differences between releases of Kubernetes
+//	manifests/   widely used published manifests; the files in manifests/published are unchanged
+//	found/       findings of the comparison with the real kubelet: the rule, and which side was wrong, the simulator, the
+//	             driver of the real kubelet (conformance) or the specification of both
 package library
 
 import (
@@ -21,13 +20,13 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// FS has the files, by paths such as quickstart/exec-liveness.yaml.
+// FS contains the files, with paths such as quickstart/exec-liveness.yaml.
 //
 //go:embed quickstart e2e lifecycle bugs versions manifests found
 var FS embed.FS
 
-// Scenarios loads all scenarios of the library, in the order of their files. Each call returns new ones. An
-// error means that the library itself is broken.
+// Scenarios loads all scenarios of the library, in the order of their files. Each call returns new scenarios. An error means that
+// the library itself is invalid.
 func Scenarios() ([]*scenarios.Scenario, error) {
 	var all []*scenarios.Scenario
 	err := fs.WalkDir(FS, ".", func(name string, entry fs.DirEntry, err error) error {
