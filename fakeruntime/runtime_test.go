@@ -8,7 +8,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// do submits a call and waits for it.
+// do submits a call and advances until it is done.
 func do(t testing.TB, rt *Runtime, now time.Duration, c Call) *Op {
 	t.Helper()
 	op := rt.Submit(now, c)
@@ -33,7 +33,7 @@ func startContainer(t testing.TB, rt *Runtime, pod, name string) (id string, now
 	return c.ID, do(t, rt, c.End, Call{Method: StartContainer, ContainerID: c.ID}).End
 }
 
-// TestGeneration: a list of an unchanged runtime is the same slice; a probe changes nothing.
+// Lists of an unchanged runtime share one slice, and a probe changes nothing.
 func TestGeneration(t *testing.T) {
 	rt := New(Options{})
 	rt.AddPod(Pod{UID: "u", Name: "p"})
@@ -42,16 +42,16 @@ func TestGeneration(t *testing.T) {
 	probed := do(t, rt, first.End, Call{Method: ExecSync, ContainerID: id})
 	second := do(t, rt, probed.End, Call{Method: ListContainers})
 	if &first.Containers[0] != &second.Containers[0] || first.Generation != second.Generation || rt.Generation() != second.Generation {
-		t.Error("the list was made anew although nothing changed")
+		t.Error("the list was rebuilt although nothing changed")
 	}
 	stopped := do(t, rt, second.End, Call{Method: StopContainer, ContainerID: id})
 	third := do(t, rt, stopped.End, Call{Method: ListContainers})
 	if third.Generation == second.Generation || first.Containers[0].State != Running || third.Containers[0].State != Exited {
-		t.Error("the new list is not new, or the old one has changed")
+		t.Error("the list was not rebuilt after a change, or the earlier list changed")
 	}
 }
 
-// TestEventInstance: an event belongs to the container created last, an image event to the next.
+// An event belongs to the newest container, and an event about the image to the next one.
 func TestEventInstance(t *testing.T) {
 	rt := New(Options{})
 	rt.AddPod(Pod{UID: "u", Name: "p"})
@@ -78,7 +78,7 @@ func TestEventInstance(t *testing.T) {
 	}
 }
 
-// TestCauses: records name what caused them, and containers the record of their last change.
+// Records have causes, and containers have the step of their latest record.
 func TestCauses(t *testing.T) {
 	var records []trace.Record
 	rt := New(Options{RecordCalls: true, Record: func(r trace.Record) int64 {
@@ -111,7 +111,7 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// BenchmarkExecSync is what one exec probe costs the runtime.
+// BenchmarkExecSync measures one exec probe.
 func BenchmarkExecSync(b *testing.B) {
 	for _, c := range []struct {
 		name  string
@@ -149,7 +149,7 @@ func benchRules() []Rule {
 	}
 }
 
-// BenchmarkList is an idle relist of many containers.
+// BenchmarkList measures an idle relist of many containers.
 func BenchmarkList(b *testing.B) {
 	rt := New(Options{})
 	rt.AddPod(Pod{UID: "u", Name: "p"})
@@ -168,8 +168,8 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// An instance is never the same again, also when the caller counts its attempts from the beginning.
-func TestInstances(t *testing.T) {
+// Instance numbers are unique, also when the attempts of the caller start over.
+func TestInstanceNumbersAreUnique(t *testing.T) {
 	rt := New(Options{})
 	rt.AddPod(Pod{UID: "u", Name: "p"})
 	now := do(t, rt, 0, Call{Method: RunPodSandbox, PodUID: "u"}).End

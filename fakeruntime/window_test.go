@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestWindowsAreWalked: the arithmetic gives the windows that one gets by going from opening to opening.
-func TestWindowsAreWalked(t *testing.T) {
+// The arithmetic yields the same windows as walking from opening to opening.
+func TestWindowArithmetic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rule := Rule{
 			Clock: Clock(rapid.IntRange(0, 2).Draw(t, "clock")),
@@ -41,7 +41,7 @@ func TestWindowsAreWalked(t *testing.T) {
 	})
 }
 
-// walkedWindow says it as the reference of the format does.
+// walkedWindow computes a window as docs/format.md describes it.
 func walkedWindow(rule *Rule, k key, start, t time.Duration) (w window, open bool) {
 	draw := func(what int64, ordinal int64, d Draw) time.Duration {
 		if rule.Clock == AtScenario {
@@ -55,7 +55,7 @@ func walkedWindow(rule *Rule, k key, start, t time.Duration) (w window, open boo
 	}
 	for rule.Every != nil {
 		period := draw(drawEvery, w.ordinal, *rule.Every)
-		if rule.Every.Min < finestDraw && rule.Every.Max > rule.Every.Min && rule.Clock != AtScenario {
+		if rule.Every.Min < minDrawnPeriod && rule.Every.Max > rule.Every.Min && rule.Clock != AtScenario {
 			period = rule.Every.Min + (rule.Every.Max-rule.Every.Min)/2
 		}
 		if period <= 0 || w.open+period > t {
@@ -71,8 +71,8 @@ func walkedWindow(rule *Rule, k key, start, t time.Duration) (w window, open boo
 	return w, t < w.close
 }
 
-// TestSeriesIsTheListWrittenOut: a position steps through the items as if each were written Count times.
-func TestSeriesIsTheListWrittenOut(t *testing.T) {
+// A position steps through a series as if each item were repeated Count times.
+func TestSeriesRepeatsItems(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Series{Repeat: rapid.Bool().Draw(t, "repeat")}
 		var written []int32
@@ -101,10 +101,10 @@ func TestSeriesIsTheListWrittenOut(t *testing.T) {
 	})
 }
 
-// TestLongWalk: a drawn period after a very long silence costs a bounded time and stays in order.
+// A random period after a very long time without requests costs bounded time and keeps the order.
 func TestLongWalk(t *testing.T) {
 	seed := int64(1)
-	every, open := Draw{finestDraw, 2 * finestDraw}, Exactly(5*time.Millisecond)
+	every, open := Draw{minDrawnPeriod, 2 * minDrawnPeriod}, Exactly(5*time.Millisecond)
 	s := newSchedule(&Rule{Every: &every, For: &open}, newKey(&seed))
 	s.count(0)
 	const century = 100 * 365 * 24 * time.Hour

@@ -22,7 +22,7 @@ func (k *Kubelet) Connect(p *sim.Proc, c prober.Connection) prober.Reply {
 	})
 	reply := prober.Reply{
 		TimedOut: op.TimedOut, Refused: op.Reply == fakeruntime.Refused, HungUp: op.Reply == fakeruntime.HungUp,
-		HandshakeTimeout: op.Reply == fakeruntime.NoHandshake, Unanswered: op.Silent,
+		HandshakeTimeout: op.Reply == fakeruntime.NoHandshake, Unanswered: op.Unanswered,
 	}
 	switch {
 	case op.Reply == fakeruntime.Answered:

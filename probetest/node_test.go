@@ -13,6 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"probesim.dev/internal/value"
 	"probesim.dev/kube/kubeletconfig"
 	"probesim.dev/node"
 	"probesim.dev/trace"
@@ -247,6 +248,12 @@ func TestZeroMatchers(t *testing.T) {
 	}
 	if ok, err := new(HaveRestartedMatcher).Within(time.Minute).Times(1).Match(w.web); !ok || err != nil {
 		t.Errorf("the zero value matches: %t, %v", ok, err)
+	}
+	if MaxTime != value.MaxDuration {
+		t.Errorf("nodes end at %s, and scenarios at %s", MaxTime, value.MaxDuration)
+	}
+	if records := (&Pod{}).Records(); len(records) > 0 {
+		t.Errorf("a pod of no run has %d records", len(records))
 	}
 	_ = (&Pod{}).String() + (&Container{}).String() + (&ReadyInterval{}).String()
 }

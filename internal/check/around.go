@@ -35,7 +35,8 @@ func parts(run *report.Run) []part {
 	return list
 }
 
-// moments returns the virtual times of failures: the time of the marked record, or of the middle one of those around it.
+// moments returns the virtual times of failures: the time of the marked record, or of the middle one of those
+// around it.
 func moments(all []report.Expectation) []time.Duration {
 	var list []time.Duration
 	for i := range all {

@@ -1,14 +1,14 @@
-// Package library contains the scenario files that come with probesim.
+// Package library holds the scenario files that come with probesim.
 //
-//	quickstart/  start here: scenarios with line-by-line explanations of the format
-//	e2e/         the probe tests of the end-to-end suite of Kubernetes (test/e2e/common/node/container_probe.go), one in each
-//	             file, with the assertions of the test and further ones
-//	lifecycle/   init containers, sidecars, hooks, restart policies of containers, and readiness gates
-//	bugs/        reported bugs and changes of probes and restarts: one row of docs/bugs.md in each file
+//	quickstart/  the scenarios to run and read first, with explanations of the format
+//	e2e/         probe tests of Kubernetes' end-to-end suite (test/e2e/common/node/container_probe.go), one per file, with
+//	             the assertions of the test and, because they are often weak, its intention
+//	lifecycle/   init containers, sidecars, hooks, restart policies of containers, readiness gates, restarts and outages
+//	bugs/        known bugs and changes around probes and restarts: one row of docs/bugs.md per file
 //	versions/    other differences between releases of Kubernetes
-//	manifests/   widely used published manifests; the files in manifests/published are unchanged
-//	found/       findings of the comparison with the real kubelet: the rule, and which side was wrong, the simulator, the
-//	             driver of the real kubelet (conformance) or the specification of both
+//	manifests/   published manifests of well-known projects; the files in manifests/published are unchanged copies
+//	found/       differences that the comparison with the real kubelet found: the rule, and the side that was wrong: the
+//	             simulator, the code around the real kubelet (conformance), or our notes
 package library
 
 import (
@@ -20,13 +20,13 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// FS contains the files, with paths such as quickstart/exec-liveness.yaml.
+// FS has the files of the library, with paths such as quickstart/exec-liveness.yaml.
 //
 //go:embed quickstart e2e lifecycle bugs versions manifests found
 var FS embed.FS
 
-// Scenarios loads all scenarios of the library, in the order of their files. Each call returns new scenarios. An error means that
-// the library itself is invalid.
+// Scenarios loads all scenarios of the library, in the order of their files. Each call returns new values. An
+// error means that the library itself is broken.
 func Scenarios() ([]*scenarios.Scenario, error) {
 	var all []*scenarios.Scenario
 	err := fs.WalkDir(FS, ".", func(name string, entry fs.DirEntry, err error) error {
