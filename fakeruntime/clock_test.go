@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Timestamps follow the wall clock at their time, and the order of containers follows the timestamps. Nothing else depends on
-// the wall clock.
+// Timestamps follow the wall clock at their time, and the order of containers follows the timestamps. Nothing
+// else depends on the wall clock.
 func TestStepClock(t *testing.T) {
 	rt := New(Options{})
 	rt.AddPod(Pod{UID: "u", Name: "p"})
 	first, now := startContainer(t, rt, "u", "c")
 	rt.StepClock(now, -time.Hour)
 	if got := rt.Wall(now); got != now-time.Hour {
-		t.Errorf("the wall clock says %v at %v", got, now)
+		t.Errorf("the wall clock shows %v at %v", got, now)
 	}
 	rt.Kill(now, Kill{PodUID: "u", Container: "c"})
 	op := do(t, rt, now, Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: 1})
@@ -27,7 +27,8 @@ func TestStepClock(t *testing.T) {
 	}
 }
 
-// The end of a container during a power-off has the time at which the runtime found it, on the wall clock of that time.
+// The end of a container during a power-off has the time at which the runtime found it, on the wall clock of
+// that time.
 func TestStepClockWhileOff(t *testing.T) {
 	rt := New(Options{})
 	rt.AddPod(Pod{UID: "u", Name: "p"})
@@ -37,12 +38,12 @@ func TestStepClockWhileOff(t *testing.T) {
 	rt.StepClock(now+2*time.Minute, -time.Hour)
 	op := do(t, rt, now+2*time.Minute, Call{Method: ContainerStatus, ContainerID: id})
 	if got := op.Containers[0].FinishedAt; got != now+time.Minute-time.Hour {
-		t.Errorf("found at %v, told as %v", now+time.Minute, got)
+		t.Errorf("found at %v, reported as %v", now+time.Minute, got)
 	}
 }
 
 // The name and attempt of a sandbox or container stay reserved until its removal.
-func TestNamesAreReserved(t *testing.T) {
+func TestReservedNames(t *testing.T) {
 	rt := New(Options{})
 	rt.AddPod(Pod{UID: "u", Namespace: "ns", Name: "p"})
 	id, now := startContainer(t, rt, "u", "c")

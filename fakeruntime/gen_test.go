@@ -10,7 +10,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// Random runs: pods with random programs, and calls at random times on a coarse grid so that many events share an instant.
+// Random runs: pods with random programs, and calls at random times on a coarse grid so that many events
+// share an instant.
 
 const grid = 250 * time.Millisecond
 

@@ -15,8 +15,8 @@ import (
 // Each run uses the same examples, unless -rapid.seed selects others.
 var _ = flag.Set("rapid.seed", "1")
 
-// outcomeOf drives a run to its end and returns everything observable. Before each call it advances the time in steps: to each Next, or
-// if step is 0 directly to the call.
+// outcomeOf drives a run to its end and returns everything observable. Before each call it advances the time
+// in steps: to each Next, or if step is 0 directly to the call.
 func outcomeOf(t *rapid.T, run randomRun, step time.Duration, release bool) (log []string) {
 	run.options.Record = func(r trace.Record) int64 {
 		log = append(log, fmt.Sprintf("%+v", r))
@@ -64,16 +64,16 @@ func (d *driver) advance(to, step time.Duration) {
 			d.t.Fatalf("at %v the next time is %v", d.now, next)
 		}
 		d.now = min(to, max(next, d.now+step))
-		d.handOut()
+		d.deliver()
 	}
 	if step == 0 && to < time.Hour {
 		return
 	}
 	d.now = to
-	d.handOut()
+	d.deliver()
 }
 
-func (d *driver) handOut() {
+func (d *driver) deliver() {
 	for _, op := range d.rt.Advance(d.now) {
 		d.done(op)
 	}
@@ -116,12 +116,13 @@ func (d *driver) checkReply(op *Op) {
 		d.t.Fatalf("a request has an error of the runtime: %v", op.Err)
 	}
 	if wrong {
-		d.t.Fatalf("not what a request can come to: %+v", op)
+		d.t.Fatalf("impossible result of a request: %+v", op)
 	}
 }
 
-// The steps in which time advances, and the reuse of Ops, have no effect on the events, their times and their order.
-func TestAnySteps(t *testing.T) { rapid.Check(t, anySteps) }
+// The steps in which time advances, and the reuse of Ops, have no effect on the events, their times and their
+// order.
+func TestStepsHaveNoEffect(t *testing.T) { rapid.Check(t, anySteps) }
 
 func FuzzAnySteps(f *testing.F) { f.Fuzz(rapid.MakeFuzz(anySteps)) }
 
@@ -137,7 +138,7 @@ func anySteps(t *rapid.T) {
 }
 
 // The events of one pod, including its random values, do not depend on other pods.
-func TestPodsAreApart(t *testing.T) {
+func TestPodsAreIndependent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run := genRun.Draw(t, "run")
 		alone := run
@@ -171,7 +172,7 @@ func recordsOf(t *rapid.T, run randomRun) (records []string) {
 }
 
 // Each instance starts once and exits at most once, and lists agree with the records.
-func TestLives(t *testing.T) {
+func TestInstancesStartAndExitOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run := genRun.Draw(t, "run")
 		running := map[string]bool{}

@@ -42,12 +42,12 @@ func TestGeneration(t *testing.T) {
 	probed := do(t, rt, first.End, Call{Method: ExecSync, ContainerID: id})
 	second := do(t, rt, probed.End, Call{Method: ListContainers})
 	if &first.Containers[0] != &second.Containers[0] || first.Generation != second.Generation || rt.Generation() != second.Generation {
-		t.Error("the list was made anew although nothing changed")
+		t.Error("the list was rebuilt although nothing changed")
 	}
 	stopped := do(t, rt, second.End, Call{Method: StopContainer, ContainerID: id})
 	third := do(t, rt, stopped.End, Call{Method: ListContainers})
 	if third.Generation == second.Generation || first.Containers[0].State != Running || third.Containers[0].State != Exited {
-		t.Error("the new list is not new, or the old one has changed")
+		t.Error("the list was not rebuilt after a change, or the earlier list changed")
 	}
 }
 
@@ -169,7 +169,7 @@ func BenchmarkList(b *testing.B) {
 }
 
 // Instance numbers are unique, also when the attempts of the caller start over.
-func TestInstances(t *testing.T) {
+func TestInstanceNumbersAreUnique(t *testing.T) {
 	rt := New(Options{})
 	rt.AddPod(Pod{UID: "u", Name: "p"})
 	now := do(t, rt, 0, Call{Method: RunPodSandbox, PodUID: "u"}).End

@@ -14,20 +14,20 @@ import (
 
 // TestScripts runs the scripts in testdata/scripts. The commands:
 //
-//	new [seed=N] [KIND=DRAW...]        a new runtime; KIND is one of the delays of the scenario
+//	new [seed=N] [KIND=DRAW...]        a new runtime; KIND is a delay of the scenario file
 //	pod NAME [replica=N] [workload=W]  adds a pod; the input has a line for each rule or delay:
 //	                                     CONTAINER: WHEN... WHAT...    CONTAINER: KIND=DRAW
 //	up POD CONTAINER... at=T           RunPodSandbox, then CreateContainer and StartContainer of each
-//	submit METHOD at=T FIELD=VALUE...  one call; container=POD/NAME means the newest of that name
+//	submit METHOD at=T FIELD=VALUE...  one call; container=POD/NAME means the newest container of that name
 //	probe POD/NAME PROBE at=T [n=N every=D] [timeout=D] [by=HTTPGet|TCPSocket|GRPC [followed] [handshake=D]]
-//	                                   N probe runs in turn, each waited for; only their outcome is shown
-//	cancel POD at=T                    nobody waits for the probes of the pod any more
-//	advance to=T                       lets time pass
-//	next                               when something is due
+//	                                   N successive probe runs; only their results are shown
+//	cancel POD at=T                    cancels the probes of the pod
+//	advance to=T                       advances the time
+//	next                               shows the result of Next
 //	kill POD/NAME at=T [reason=R] [remove]
-//	disconnect at=T                    breaks off the calls under way
-//	poweroff at=T back=T               ends everything; the runtime is there again later
-//	delays KIND=DRAW...                from now on these in place of all others
+//	disconnect at=T                    cancels all calls
+//	poweroff at=T back=T               ends everything; the runtime restarts at back
+//	delays KIND=DRAW...                sets delays that replace all others from now on
 //
 // The output shows all events in order: records with a mark, and ends of calls with their number.
 func TestScripts(t *testing.T) {

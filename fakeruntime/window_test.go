@@ -8,7 +8,7 @@ import (
 )
 
 // The arithmetic yields the same windows as walking from opening to opening.
-func TestWindowsAreWalked(t *testing.T) {
+func TestWindowArithmetic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rule := Rule{
 			Clock: Clock(rapid.IntRange(0, 2).Draw(t, "clock")),
@@ -72,7 +72,7 @@ func walkedWindow(rule *Rule, k key, start, t time.Duration) (w window, open boo
 }
 
 // A position steps through a series as if each item were repeated Count times.
-func TestSeriesIsTheListWrittenOut(t *testing.T) {
+func TestSeriesRepeatsItems(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Series{Repeat: rapid.Bool().Draw(t, "repeat")}
 		var written []int32
