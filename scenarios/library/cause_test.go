@@ -6,12 +6,13 @@ import (
 	"probesim.dev/trace"
 )
 
-// begins are the kinds of records without a cause in the trace, because the world acts.
+// begins are the kinds of records without a cause: actions from outside.
 var begins = map[trace.Kind]bool{
 	trace.PodAdded: true, trace.PodDeleteRequested: true, trace.KubeletStopped: true, trace.Step: true,
 }
 
-// The causes of every record lead, over older records, to an action of the world, with and without internal records.
+// TestEachRecordHasACause follows the causes of every record, over ever older records, to an action from outside, with and without internal
+// records.
 func TestEachRecordHasACause(t *testing.T) {
 	for _, scenario := range load(t) {
 		for _, plan := range scenario.Plans() {
@@ -24,9 +25,9 @@ func TestEachRecordHasACause(t *testing.T) {
 	}
 }
 
-// uncaused returns the errors in the causes of a trace.
+// uncaused describes a defect of the causes of a trace, or returns "".
 func uncaused(records []trace.Record) (wrong []string) {
-	begun := make([]bool, len(records)+1) // by step: whether its causes lead to an action of the world
+	begun := make([]bool, len(records)+1) // by step: whether the causes lead to an action from outside
 	for i := range records {
 		r := &records[i]
 		switch {

@@ -27,8 +27,8 @@ func name(plan *scenarios.Plan) string {
 	return text
 }
 
-// TestScenarios runs every plan of every scenario twice, and once more with internal records. It checks that the
-// expectations hold, in each run or in some run of a version, and that the three runs are equal.
+// TestScenarios runs each plan of each scenario twice, and once more with internal records. The expectations hold, in each run or
+// in some run of a version, and the three runs are the same.
 func TestScenarios(t *testing.T) {
 	for _, s := range load(t) {
 		runs := map[string][][]expect.Result{}
@@ -54,8 +54,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// TestSeeds runs the scenarios with random draws, jitter and order of simultaneous events. The expectations must hold
-// in every run.
+// TestSeeds runs the scenarios with random delays, jitter and orders of simultaneous events. Expectations must not depend on luck.
 func TestSeeds(t *testing.T) {
 	for _, s := range load(t) {
 		for _, version := range versions(s) {
@@ -67,7 +66,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// versions returns the versions of a scenario's runs, oldest first.
+// versions returns the versions of the plans of a scenario, oldest first.
 func versions(s *scenarios.Scenario) []string {
 	var all []string
 	for _, plan := range s.Plans() {
@@ -96,8 +95,8 @@ func holds(t *testing.T, r *run) {
 	}
 }
 
-// TestForm checks the form of the scenarios: unique names, descriptions, named expectations, the label of upstream tests,
-// and the side that was wrong in scenarios that the comparison found.
+// TestForm checks what readers rely on: unique names, descriptions, named expectations, the labels of upstream tests, and for
+// findings of the comparison with the real kubelet, which side was wrong.
 func TestForm(t *testing.T) {
 	files := map[string]string{}
 	for _, s := range load(t) {
@@ -112,7 +111,7 @@ func TestForm(t *testing.T) {
 			t.Errorf("%s:%d: the label e2e is for the files in e2e, which all have one", s.File, s.Line)
 		}
 		if text, err := FS.ReadFile(s.File); strings.HasPrefix(s.File, "found/") && (err != nil || !strings.Contains(strings.ToLower(string(text)), "wrong")) {
-			t.Errorf("%s: the comment does not say which side was wrong", s.File)
+			t.Errorf("%s: needs to say who was wrong", s.File)
 		}
 		for _, e := range s.Spec.Expect {
 			if e.Name == "" {

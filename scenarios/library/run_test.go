@@ -15,7 +15,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// run is a finished run.
+// run is a completed run.
 type run struct {
 	version   value.Version
 	records   []trace.Record
@@ -25,7 +25,7 @@ type run struct {
 
 func (r *run) hash() string { return trace.Hash(r.records) }
 
-// options change a run of a scenario.
+// options change a run.
 type options struct {
 	internal bool // keep internal records
 	mutation mutation
@@ -36,7 +36,7 @@ func simulate(t testing.TB, plan *scenarios.Plan, o options) *run {
 	t.Helper()
 	known, ok := plan.Profile()
 	if !ok {
-		t.Fatalf("there is no profile for Kubernetes %s", plan.Version)
+		t.Fatalf("there is no profile of Kubernetes %s", plan.Version)
 	}
 	n := node.New(node.Options{
 		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, Trace: &trace.Recorder{Internal: o.internal},
@@ -59,15 +59,15 @@ func simulate(t testing.TB, plan *scenarios.Plan, o options) *run {
 	return r
 }
 
-// mutation is a change of a scenario's world. The zero value changes nothing.
+// mutation changes the world of a scenario. The zero value changes nothing.
 type mutation struct {
 	name         string
-	rule         *fakeruntime.Rule // last rule of every program
-	change       func(*v1.Pod)     // changes every pod, unless nil
-	withoutExits bool              // programs never exit by their rules
-	withoutSteps bool              // no steps
+	rule         *fakeruntime.Rule // added to every program as its last rule
+	change       func(*v1.Pod)     // applied to every pod unless nil
+	withoutExits bool              // programs do not exit on their own
+	withoutSteps bool              // deletions do not happen
 	nothingDown  bool              // no outages of the API server, the runtime or the node
-	steadyClock  bool              // no steps of the wall clock
+	steadyClock  bool              // the wall clock does not step
 }
 
 // mutated is a node with a mutation.
