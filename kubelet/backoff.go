@@ -18,7 +18,7 @@ const (
 	reducedInitialBackOff     = time.Second
 	reducedMaxBackOff         = time.Minute
 	maxContainerRestartPeriod = 5 * time.Minute  // the default of the configuration
-	backOffReset              = 10 * time.Minute // an item is forgotten after this time without a restart
+	backOffReset              = 10 * time.Minute // an item expires after this time without a restart
 )
 
 // backOff is the crash-loop back-off. Delays count from the exits of containers, in wall-clock time. The expiry of
@@ -26,7 +26,7 @@ const (
 // util/flowcontrol/backoff.go of client-go v0.37.0).
 type backOff struct {
 	of      *flowcontrol.Backoff
-	clock   *clocktesting.FakeClock // the wall clock, set before each use: nothing waits on it
+	clock   *clocktesting.FakeClock // the wall clock, which is set before each use
 	updated map[string]time.Duration
 }
 

@@ -18,8 +18,6 @@ import (
 // instantRuntime does everything at once and keeps nothing.
 type instantRuntime struct{ calls []fakeruntime.Method }
 
-func (*instantRuntime) Down() bool { return false }
-
 func (r *instantRuntime) Call(_ *sim.Proc, c fakeruntime.Call) *fakeruntime.Op {
 	r.calls = append(r.calls, c.Method)
 	return &fakeruntime.Op{Call: c, Done: true, ID: "id"}
@@ -29,7 +27,6 @@ func (r *instantRuntime) CancelProbes(string)     {}
 func (r *instantRuntime) Answer(c fakeruntime.Call) *fakeruntime.Op {
 	return &fakeruntime.Op{Call: c, Done: true}
 }
-func (r *instantRuntime) Delay(fakeruntime.DelayKind) time.Duration             { return 0 }
 func (r *instantRuntime) PodDelay(fakeruntime.DelayKind, *v1.Pod) time.Duration { return 0 }
 func (r *instantRuntime) Generation() uint64                                    { return 0 }
 func (r *instantRuntime) EventInstance(string, string, string) int              { return 0 }

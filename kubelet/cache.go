@@ -17,14 +17,14 @@ const never = time.Duration(math.MinInt64)
 // last sync (pkg/kubelet/container/cache.go at v1.37.0).
 type podCache struct {
 	entries     map[types.UID]*cacheEntry
-	timestamp   time.Duration // everything is at least as new
+	timestamp   time.Duration // all entries are at least as new
 	subscribers []*subscriber
 }
 
 type cacheEntry struct {
 	status   *podStatus
 	modified time.Duration
-	observed time.Duration // when it was last confirmed without having changed
+	observed time.Duration // time of the last list that confirmed the status
 }
 
 type subscriber struct {

@@ -23,16 +23,16 @@ type configOp string
 const (
 	configAdd       configOp = "ADD"
 	configUpdated   configOp = "UPDATE"
-	configDelete    configOp = "DELETE" // deletion was requested
-	configRemove    configOp = "REMOVE" // the API no longer has the pod
+	configDelete    configOp = "DELETE" // the pod has a deletion timestamp
+	configRemove    configOp = "REMOVE" // the pod is gone from the API
 	configReconcile configOp = "RECONCILE"
 )
 
 // configUpdate is a change of the desired pods (PodUpdate in pkg/kubelet/types/pod_update.go at v1.37.0).
 type configUpdate struct {
 	op   configOp
-	pods []*v1.Pod // several only from a list of all
-	// cause is the step of the record of the change; 0 for a list, in which each pod has its own.
+	pods []*v1.Pod // more than one only after a list of all pods
+	// cause is the step of the record of the change. It is 0 for a list, in which each pod has its own cause.
 	cause int64
 }
 

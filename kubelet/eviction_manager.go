@@ -11,7 +11,7 @@ import (
 // The status of an evicted pod (pkg/kubelet/eviction/eviction_manager.go and helpers.go at v1.37.0).
 const (
 	evictedReason   = "Evicted"
-	evictionGrace   = int64(1) // of a hard eviction, whatever the pod's own grace period
+	evictionGrace   = int64(1) // of a hard eviction, in seconds; the pod's own does not count
 	evictionMessage = "The node was low on resource: memory. "
 )
 

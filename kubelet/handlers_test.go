@@ -23,8 +23,6 @@ type hookRuntime struct {
 	stops []string // when StopContainer was called, and with what grace period
 }
 
-func (*hookRuntime) Down() bool { return false }
-
 func (r *hookRuntime) Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op {
 	op := r.instantRuntime.Call(p, c)
 	switch c.Method {

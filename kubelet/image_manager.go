@@ -14,10 +14,10 @@ import (
 
 // Limits of image pulls.
 const (
-	// maxImagePullRequests is how many pulls wait for the one that is under way (pkg/kubelet/images/puller.go at
-	// v1.37.0).
+	// maxImagePullRequests is the number of pulls that can wait for the current one (pkg/kubelet/images/puller.go
+	// at v1.37.0).
 	maxImagePullRequests = 10
-	// imageBackOffPeriod is how long an image is not pulled after a pull has failed; it is doubled each time up to
+	// imageBackOffPeriod is the delay of the next pull after a pull that failed. Each failure doubles it, up to
 	// maxImageBackOff (pkg/kubelet/kubelet.go at v1.37.0).
 	imageBackOffPeriod = 10 * time.Second
 	maxImageBackOff    = 300 * time.Second
@@ -63,7 +63,7 @@ func (k *Kubelet) ensureImageExists(p *sim.Proc, u podUpdate, c *v1.Container) *
 	op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image})
 	switch {
 	case op.Err != nil:
-		message := fmt.Sprintf("Failed to inspect image %q: %v", "", op.Err) // it has no reference yet
+		message := fmt.Sprintf("Failed to inspect image %q: %v", "", op.Err) // the image has no reference yet
 		step := k.event(u.pod, c.Name, v1.EventTypeWarning, "InspectFailed", message, u.cause)
 		return &startReason{imageInspectError, message, step}
 	case op.ID == "":

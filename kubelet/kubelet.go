@@ -1,10 +1,39 @@
-// Package kubelet is the kubelet of one simulated node: the sync loop, the pod workers, the pod
-// lifecycle event generator (PLEG) with its pod cache, and the container lifecycle, around the status
-// manager of package status and the probes of package prober.
+// Package kubelet simulates the kubelet of one node: the sync loop, the pod workers, the pod lifecycle event generator
+// (PLEG) with its pod cache, and the container lifecycle. The status manager is in package status and the probe manager
+// in package prober. The rules are those of pkg/kubelet at v1.37.0. A profile switches the rules that differ between
+// versions. Files and functions have the names of their counterparts in pkg/kubelet.
 //
-// Each goroutine of the real kubelet is a process here, and each place where the real one is not
-// determined is a choice of package sim. The rules are those of pkg/kubelet at v1.37.0; where versions
-// differ, a profile decides. Everything between two calls that take time takes none.
+// # Processes
+//
+// Each goroutine of the real kubelet is a process of package sim here:
+//
+//   - "sync loop" handles one value at a time: changes of the desired pods, events of the PLEG, probe results and ticks.
+//     It hands pods to their workers and removes what is left of pods that are gone.
+//   - "pod worker NAMESPACE/NAME" syncs one pod: it computes the status and starts and stops containers.
+//   - "PLEG" lists the containers of the runtime every second, and those of a single pod on request. It updates the pod
+//     cache and sends events to the sync loop.
+//   - "pod config" watches the API server.
+//   - The status manager writes statuses to the API server. Each probe of a container has a worker.
+//   - "image puller", "container deletor", "container GC" and "image list" do what their names say. Hooks and kills of
+//     containers have processes that end when they are done.
+//
+// Calls to the container runtime, to the API server and to programs take virtual time. The code between them takes none.
+//
+// # From a probe result to the API
+//
+// A probe worker runs a probe and stores the result once the threshold is reached. The results manager sends a changed
+// result to the sync loop (handleLiveness, handleReadiness, handleStartup). A readiness or startup result goes into the
+// stored status immediately. Then handleProbeSync hands the pod to its worker. The worker computes the status
+// (generateAPIPodStatus), which the status manager patches into the API, and computes the actions for the containers
+// (computePodActions). After a failed liveness or startup probe these are a kill and a start. A sync that changes
+// containers requests a relist, and the worker waits for its result before the next sync.
+//
+// # Choices
+//
+// Some outcomes in the real kubelet depend on the scheduler or on chance: which of two goroutines runs first, which
+// ready case a select takes, the order of a map iteration, the size of a jitter. Each is a choice of package sim. Without
+// a chooser, a run takes the canonical choices. A seed or a recorded list takes others. All runs take the same path
+// through this package.
 package kubelet
 
 import (
@@ -35,12 +64,12 @@ type Options struct {
 	Trace   *trace.Recorder
 	Profile profile.Profile
 	Config  kubeletconfig.Config
-	Now     func() time.Time              // wall clock of the node, which steps change
-	Wall    func(time.Duration) time.Time // the time of day that a time since t=0 by a wall clock is
+	Now     func() time.Time              // wall clock of the node, which clock steps change
+	Wall    func(time.Duration) time.Time // converts a time since t=0 on the wall clock
 	Runtime Runtime
 	API     *apiserver.Server
-	Disk    *Disk // nil: nothing is left from a kubelet before
-	Cause   int64 // step of the record of this start, if there is one
+	Disk    *Disk // nil: a new disk
+	Cause   int64 // step of the record of this start; 0 for none
 
 	// FullLists makes each relist and each housekeeping list all pods, instead of the pods that changed.
 	// EveryTick makes the sync loop receive the ticks for which it has no work. Both slow a run down and do not
@@ -58,9 +87,9 @@ type Kubelet struct {
 	wall     func(time.Duration) time.Time
 	runtime  Runtime
 	api      *apiserver.Server
-	started  int64 // step of the record of this start, if there is one
-	full     bool  // see Options.FullLists
-	ticks    bool  // see Options.EveryTick
+	started  int64 // step of the record of this start; 0 for none
+	full     bool  // Options.FullLists
+	ticks    bool  // Options.EveryTick
 
 	podManager *podManager
 	config     *sim.Chan[configUpdate]
@@ -74,19 +103,19 @@ type Kubelet struct {
 	runtimeState
 	reasons  map[containerKey]startReason
 	deletor  *deletor
-	logs     *sim.Chan[struct{}] // is full while somebody removes logs
+	logs     *sim.Chan[struct{}] // full while the logs of a container are being removed
 	volumes  *volumes
-	source   map[types.UID]*v1.Pod // as the API server last told, also what the sync loop has not heard of yet
+	source   map[types.UID]*v1.Pod // the newest pods of the API server, which the sync loop may not know yet
 	puller   *sim.Chan[*pullRequest]
-	pulls    map[string]int // under way, by image
+	pulls    map[string]int // pulls in progress, by image
 	disk     *Disk
-	knowsAll bool // housekeeping has met everything that ran when the kubelet started
+	knowsAll bool // housekeeping has listed the pods that ran when the kubelet started
 
-	// sourceReady: the API server has said which pods there are, and the sync loop has taken them.
+	// sourceReady: the sync loop has handled the first list of pods.
 	sourceReady bool
 
-	shuttingDown bool        // the node is
-	rejected     []types.UID // pods that were not admitted and that no worker knows of, oldest first
+	shuttingDown bool        // the node shuts down
+	rejected     []types.UID // rejected pods, which have no worker, oldest first
 
 	backOff      *backOff
 	imageBackOff *imageBackOff
@@ -369,7 +398,7 @@ func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) 
 	restarting := status.FindCondition(api, podutil.AllContainersRestarting)
 	did := k.syncPodContainers(p, u, s, restarting != nil && restarting.Status == v1.ConditionTrue)
 	if did.reset && !did.err {
-		k.workers.updatePod(podUpdate{typ: syncUpdate, pod: u.pod, cause: u.cause}) // they are started without delay
+		k.workers.updatePod(podUpdate{typ: syncUpdate, pod: u.pod, cause: u.cause}) // the next sync starts the containers
 	}
 	return did
 }
@@ -481,11 +510,11 @@ func (k *Kubelet) onPodSandboxReady(p *sim.Proc, u podUpdate) {
 
 // Checks of the container runtime.
 const (
-	// runtimeCheckPeriod is from one look at the runtime's status to the next, and runtimeThreshold how long it may
-	// not have been well (pkg/kubelet/kubelet.go at v1.37.0).
+	// runtimeCheckPeriod is the time between two checks. The runtime is unhealthy when the last check that found it
+	// ready is older than runtimeThreshold (pkg/kubelet/kubelet.go at v1.37.0).
 	runtimeCheckPeriod = 5 * time.Second
 	runtimeThreshold   = 30 * time.Second
-	// networkNotReady is what events and errors call it (pkg/kubelet/errors.go at v1.37.0).
+	// networkNotReady begins the messages of pods that wait for the network (pkg/kubelet/errors.go at v1.37.0).
 	networkNotReady = "network is not ready"
 )
 

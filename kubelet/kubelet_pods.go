@@ -270,9 +270,9 @@ func (n *states) stop(pod *v1.Pod, c *v1.Container, end *v1.ContainerStateTermin
 // initStates is the part of the init containers in the phase of a pod. A sidecar that has started once and then
 // stopped does not count.
 type initStates struct {
-	pending        bool // a regular one has not succeeded yet
-	failed         bool // a regular one has failed for good
-	sidecarPending bool // a sidecar has not started yet
+	pending        bool // a regular init container has not completed
+	failed         bool // a regular init container failed and will not restart
+	sidecarPending bool // a sidecar has not started
 	states              // of sidecars
 }
 
@@ -329,7 +329,7 @@ const (
 	removedForRestart       = "The container is removed because RestartAllContainers in place"
 	restartAllStarted       = "RestartAllContainersStarted"
 	restartAllMessage       = "container exited with restart policy rule"
-	killedForRestart        = "killing" // what the event of it says
+	killedForRestart        = "killing" // the message of the event
 )
 
 // containerIDPrefix precedes the ID of the runtime in a container status.
@@ -343,7 +343,7 @@ const (
 	lostContainer      = "The container could not be located when the pod was deleted.  The container used to be Running"
 	lostContainerCode  = 137
 	lostInitContainer  = "Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally"
-	instancesPerStatus = 2 // the newest container of a name and the one before it
+	instancesPerStatus = 2 // the newest instance and the one before it
 )
 
 // convertToAPIContainerStatuses returns the API statuses of the regular containers. A container that waits for a
@@ -385,7 +385,7 @@ func (k *Kubelet) convertToAPIInitContainerStatuses(pod *v1.Pod, s *podStatus, o
 func (k *Kubelet) setWaitingReason(c *v1.ContainerStatus, pod *v1.Pod, spec *v1.Container, s *podStatus) {
 	reason, ok := k.reasons[containerKey{pod.UID, spec.Name}]
 	if !k.profile.ContainerRestartRules {
-		spec = &v1.Container{Name: spec.Name} // by the pod's policy (pkg/kubelet/container/helpers.go at v1.34.4)
+		spec = &v1.Container{Name: spec.Name} // the pod's policy decides (pkg/kubelet/container/helpers.go at v1.34.4)
 	}
 	if !ok || !shouldContainerBeRestarted(pod, spec, s.find(spec.Name)) {
 		return

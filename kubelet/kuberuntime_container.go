@@ -22,7 +22,7 @@ type killReason string
 
 const (
 	killDeleted       killReason = "Deleted"
-	killStopped       killReason = "Stopped" // the pod has come to its end, or its sandbox has
+	killStopped       killReason = "Stopped" // the pod or its sandbox has terminated
 	killLivenessProbe killReason = "LivenessProbe"
 	killStartupProbe  killReason = "StartupProbe"
 	killImageChanged  killReason = "ImageChanged"
@@ -69,7 +69,7 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 		k.failedToStart(u, c, fakeruntime.Description(err))
 		return &startReason{reason, fakeruntime.Description(err), 0}
 	}
-	// The image's user is looked up for the container's configuration.
+	// The configuration of the container needs the user of the image.
 	if err := k.call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image}); err != nil {
 		return fails("CreateContainerConfigError", err)
 	}
@@ -87,7 +87,7 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 	}
 	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Created", created, u.cause)
 	if err := k.call(p, fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: id, Cause: u.cause}); err != nil {
-		// Events of one container name it in place of its ID, so that they are alike (recordContainerEvent).
+		// The event contains the name instead of the ID, so that repeated events are the same (recordContainerEvent).
 		k.failedToStart(u, c, strings.ReplaceAll(fakeruntime.Description(err), id, c.Name))
 		return &startReason{"RunContainerError", fakeruntime.Description(err), 0}
 	}
@@ -221,10 +221,10 @@ type initProgress struct {
 	k       *Kubelet
 	pod     *v1.Pod
 	actions *podActions
-	start   []int // last first
+	start   []int // indexes of init containers to start, last first
 
-	initialized bool // nothing keeps the regular containers from being started
-	begun       bool // a later init container, or a regular one, has been started
+	initialized bool // the regular containers can start
+	begun       bool // a later init container or a regular container has started
 }
 
 // computeInitContainerActions decides which init containers a sync starts, and which sidecars it restarts. It
@@ -259,7 +259,7 @@ func (p *initProgress) decide(i int, rc *fakeruntime.Container) {
 	sidecar := podutil.IsRestartableInitContainer(&p.pod.Spec.InitContainers[i])
 	switch {
 	case p.begun && !sidecar:
-		return // its work is done
+		return // the container has completed
 	case rc == nil:
 		if p.begun {
 			p.start = append(p.start, i)

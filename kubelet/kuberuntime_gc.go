@@ -13,11 +13,10 @@ import (
 )
 
 const (
-	// gcPeriod is the time from the end of one container garbage collection to the next; dead
-	// containers may go at any age (pkg/kubelet/kubelet.go and cmd/kubelet/app/options/options.go at
-	// v1.37.0).
+	// gcPeriod is the time from the end of a container garbage collection to the start of the next. Dead containers
+	// have no minimum age (pkg/kubelet/kubelet.go and cmd/kubelet/app/options/options.go at v1.37.0).
 	gcPeriod = time.Minute
-	// containersToKeep is how many dead containers of each name are kept.
+	// containersToKeep is the number of dead containers of each name that stay.
 	containersToKeep = 1
 )
 

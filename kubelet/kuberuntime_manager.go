@@ -23,8 +23,8 @@ const minimumGracePeriod = 2
 
 // listing is the result of the two list calls of a relist.
 type listing struct {
-	changed    []string // UIDs of the pods that it is about, if it is about those that have changed
-	sooner     []string // those of them that the first of the two calls was about
+	changed    []string // UIDs of the changed pods, if the calls asked for those
+	sooner     []string // UIDs of the changed pods in the first of the two calls
 	sandboxes  []fakeruntime.Sandbox
 	containers []fakeruntime.Container
 	timestamp  time.Duration
@@ -99,7 +99,7 @@ type podActions struct {
 	startInit     []*v1.Container
 	start         []*v1.Container
 	kill          []containerKill
-	reset         []fakeruntime.Container // to be killed if they run, and removed
+	reset         []fakeruntime.Container // containers to kill if they run, and to remove
 }
 
 // computePodActions decides what a sync does. In an in-place restart, a sync only removes the containers and the
@@ -133,7 +133,7 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus, restartAll bool) 
 			keep++
 			continue
 		}
-		// Its rules are about exit codes, and it has none. With another image it is started in any case.
+		// Restart rules need an exit code, and a running container has none. A changed image always restarts.
 		if restartPolicyOf(pod, c) != v1.ContainerRestartPolicyNever || kill.reason == killImageChanged {
 			kill.message += ", will be restarted"
 			actions.start = append(actions.start, c)
@@ -141,7 +141,7 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus, restartAll bool) 
 		actions.kill = append(actions.kill, kill)
 	}
 	if keep == 0 && len(actions.start) == 0 {
-		actions.killPod, actions.startInit = true, nil // sidecars do not keep a pod alive
+		actions.killPod, actions.startInit = true, nil // sidecars alone do not keep a pod running
 	}
 	return actions
 }

@@ -15,7 +15,7 @@ import (
 // terminationOrder makes each sidecar of a pod wait for the regular containers and for the sidecars after it. A nil
 // order makes no container wait (pkg/kubelet/kuberuntime/kuberuntime_termination_order.go at v1.37.0).
 type terminationOrder struct {
-	after   map[string][]string // whom a sidecar waits for, in this order
+	after   map[string][]string // the containers that each sidecar waits for, in this order
 	running map[string]bool
 	waiting []*sim.Proc
 }
@@ -33,7 +33,7 @@ func newTerminationOrder(pod *v1.Pod, running []fakeruntime.Container) *terminat
 	for i := range pod.Spec.Containers {
 		regular = append(regular, pod.Spec.Containers[i].Name)
 	}
-	var next []string // the sidecar that stops before this one
+	var next []string // the sidecar that stops before the current one
 	for _, c := range slices.Backward(pod.Spec.InitContainers) {
 		if podutil.IsRestartableInitContainer(&c) {
 			o.after[c.Name], next = slices.Concat(regular, next), []string{c.Name}

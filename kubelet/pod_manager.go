@@ -13,8 +13,8 @@ import (
 // podManager holds the desired pods that the sync loop knows (pkg/kubelet/pod/pod_manager.go at v1.37.0).
 type podManager struct {
 	pods    map[types.UID]*v1.Pod
-	wanted  map[types.UID]int64 // steps of the records that tell why they are as they are
-	limited []types.UID         // those that have a deadline
+	wanted  map[types.UID]int64 // steps of the records that caused the current specifications
+	limited []types.UID         // pods with an activeDeadlineSeconds
 }
 
 func newPodManager() *podManager {

@@ -19,9 +19,9 @@ import (
 const (
 	backOffPeriod   = 10 * time.Second
 	transientPeriod = time.Second // while the network is not ready
-	jitterFactor    = 0.5         // requeues are up to this part late
+	jitterFactor    = 0.5         // requeues are late by up to this fraction
 
-	requeueJitter choose.JitterSource = "requeue of pod " // drawn by the pod
+	requeueJitter choose.JitterSource = "requeue of pod " // one for each pod
 )
 
 // updateType says why a pod is handed to its worker (SyncPodType in pkg/kubelet/types/pod_update.go at v1.37.0).
@@ -51,10 +51,10 @@ type mark func(*v1.Pod, *v1.PodStatus)
 type podUpdate struct {
 	typ   updateType
 	pod   *v1.Pod
-	grace *int64 // seconds to terminate in; set once the pod is terminating
-	evict bool   // of a kill: for want of memory
-	mark  mark   // of a kill: what the status is to say; nil if nothing
-	cause int64  // step of the trace record that led to it
+	grace *int64 // grace period in seconds; set once the pod terminates
+	evict bool   // the pod is evicted
+	mark  mark   // writes the reason of a kill into the status; may be nil
+	cause int64  // step of the trace record that caused the update
 }
 
 // podWorker is the state of a pod from its first sync to its end, and the process that syncs it (podSyncStatus in
@@ -62,26 +62,26 @@ type podUpdate struct {
 type podWorker struct {
 	uid    types.UID
 	name   string      // namespace/name
-	orphan *runtimePod // what the runtime has of a pod that the kubelet knows nothing else of
+	orphan *runtimePod // the pod in the runtime, if only the runtime knows the pod
 	wake   *sim.Chan[struct{}]
-	closed bool // the process is to end
+	closed bool // tells the process to end
 
-	canceled bool       // the context of its syncs was canceled: the pod was asked to terminate, or to be quicker
-	mounting *sim.Proc  // waits for volumes
-	pending  *podUpdate // the newest update; those before it are not synced
-	active   *podUpdate // the last one that the process took
+	canceled bool       // the context of the syncs is canceled
+	mounting *sim.Proc  // the process while it waits for volumes
+	pending  *podUpdate // the newest update, which replaces older ones
+	active   *podUpdate // the update that the process works on or worked on last
 
 	started            bool
-	terminating        bool        // it has been asked to terminate
-	terminated         bool        // none of its containers runs
-	finished           bool        // nothing is left to do
-	deleted            bool        // it was deleted from the API
-	evicted            bool        // it terminates because it was evicted
-	evictedToo         bool        // it was evicted, if only when it terminated already
-	mark               mark        // what its next status as a terminating pod is to say
-	terminationWaiters []*sim.Proc // wait until none of its containers runs
+	terminating        bool        // termination was requested
+	terminated         bool        // no container runs any more
+	finished           bool        // the worker has nothing left to do
+	deleted            bool        // the pod was deleted in the API
+	evicted            bool        // an eviction started the termination
+	evictedToo         bool        // the pod was evicted, possibly after the termination had started
+	mark               mark        // writes the reason of the termination into the next status
+	terminationWaiters []*sim.Proc // processes that wait until the pod has terminated
 	gracePeriod        int64
-	cause              int64 // step of the trace record that has it terminate
+	cause              int64 // step of the trace record that caused the termination
 }
 
 // work returns the phase of the worker (WorkType in pkg/kubelet/pod_workers.go at v1.37.0).
@@ -99,7 +99,7 @@ func (w *podWorker) work() workType {
 type podWorkers struct {
 	k       *Kubelet
 	workers map[types.UID]*podWorker
-	order   []types.UID // of workers, oldest first
+	order   []types.UID // UIDs of the workers, oldest first
 	synced  bool        // housekeeping has run once
 }
 
@@ -304,7 +304,7 @@ func (p *podWorkers) podWorkerLoop(proc *sim.Proc, w *podWorker) {
 			p.k.podEvent(u.pod, v1.EventTypeWarning, "FailedSync", fmt.Sprintf("error determining status: %v", podStatus.err), u.cause)
 		} else {
 			did = p.syncWork(proc, w, u, work, podStatus)
-			// The relist that is asked for next takes its time stamp after this one.
+			// The timestamp of the relist that this sync requests must be newer.
 			lastSync = proc.Now() - time.Nanosecond
 		}
 		if did.relist {
@@ -336,12 +336,12 @@ func (p *podWorkers) startPodSync(w *podWorker) (podUpdate, workType) {
 
 // syncResult is the outcome of a sync.
 type syncResult struct {
-	terminal bool           // the pod has come to its end by itself
-	relist   bool           // containers were touched: the pod is to be relisted at once
-	reset    bool           // containers were removed so that all of them start anew
-	err      bool           // something could not be done
-	expires  *time.Duration // when the back-off ends that was in the way, if one was, by the wall clock
-	network  bool           // because there is no network
+	terminal bool           // the pod has reached a terminal phase
+	relist   bool           // containers changed, so the pod needs a relist
+	reset    bool           // containers were removed for an in-place restart
+	err      bool           // the sync failed
+	expires  *time.Duration // earliest end of a back-off, in wall-clock time; nil for none
+	network  bool           // the sync failed because the network is not ready
 }
 
 // syncWork calls the sync function of the worker's phase.
@@ -388,7 +388,7 @@ func (p *podWorkers) requeueDelay(did syncResult) time.Duration {
 	case did.network:
 		return transientPeriod
 	case did.expires != nil && p.k.profile.RequeueAtBackOffExpiry:
-		// The pod workers' clock runs a nanosecond behind: see loop.
+		// The clock of the pod workers runs a nanosecond behind; see podWorkerLoop.
 		return min(max(time.Nanosecond-p.k.since(*did.expires), 0), resync)
 	}
 	return backOffPeriod

@@ -13,16 +13,16 @@ import (
 
 // Periods of the volume manager (pkg/kubelet/volumemanager/volume_manager.go at v1.37.0).
 const (
-	volumeLoopPeriod = 100 * time.Millisecond // of the populator and the reconciler, from the kubelet's start
-	volumePollPeriod = 300 * time.Millisecond // of whoever waits for volumes
+	volumeLoopPeriod = 100 * time.Millisecond // of the populator and the reconciler, from the start of the kubelet
+	volumePollPeriod = 300 * time.Millisecond // of a process that waits for volumes
 )
 
 // Disk is the state on the disk of a node that outlives a kubelet: mounted volumes, admitted pods and image pulls.
 type Disk struct {
 	mounted  map[types.UID]time.Duration
 	admitted map[types.UID]bool
-	pulls    map[string]bool // images of which a pull was begun and has not ended
-	pulled   map[string]bool // images that a kubelet has pulled
+	pulls    map[string]bool // images with a pull that has not ended
+	pulled   map[string]bool // images that a kubelet has pulled on this node
 }
 
 // NewDisk returns the disk of a node on which no kubelet has run.

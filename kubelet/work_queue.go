@@ -14,13 +14,13 @@ import (
 type workQueue struct {
 	pods   map[types.UID]*queuedPod
 	times  queue.Timed[*queuedPod]
-	queued uint64 // how many there were
+	queued uint64 // number of pods ever queued
 }
 
 type queuedPod struct {
 	uid    types.UID
-	number uint64 // in the order in which they were queued, whatever their times became then
-	set    uint64 // the number under which it waits for its time
+	number uint64 // rank in the order of queueing, which later changes of the time keep
+	set    uint64 // ticket of the pod in times
 }
 
 func newWorkQueue() *workQueue {
