@@ -35,18 +35,20 @@ func (w *fakeWorld) At(t time.Duration, do func()) {
 
 func (w *fakeWorld) Observe(f func(*trace.Record)) { w.observers = append(w.observers, f) }
 
-func (w *fakeWorld) AddPod(pod *v1.Pod, program fakeruntime.Pod) {
+func (w *fakeWorld) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
 	w.logf("add %s/%s replica %d of %s", pod.Namespace, program.Name, program.Replica, program.Workload)
 	w.record(trace.Record{Kind: trace.PodAdded, Pod: pod.Namespace + "/" + pod.Name})
+	return nil
 }
 
-func (w *fakeWorld) DeletePod(namespace, name string, grace *int64) {
+func (w *fakeWorld) DeletePod(namespace, name string, grace *int64) error {
 	text := "own grace"
 	if grace != nil {
 		text = fmt.Sprintf("grace %d", *grace)
 	}
 	w.logf("delete %s/%s, %s", namespace, name, text)
 	w.record(trace.Record{Kind: trace.PodDeleteRequested, Pod: namespace + "/" + name})
+	return nil
 }
 
 func (w *fakeWorld) KillContainer(k fakeruntime.Kill) bool {
@@ -54,17 +56,19 @@ func (w *fakeWorld) KillContainer(k fakeruntime.Kill) bool {
 	return k.Container != "ended"
 }
 
-func (w *fakeWorld) PatchPod(namespace, name string, patch []byte, _ int64) {
+func (w *fakeWorld) PatchPod(namespace, name string, patch []byte) error {
 	w.logf("patch %s/%s %s", namespace, name, patch)
+	return nil
 }
 
-func (w *fakeWorld) PatchPodStatus(namespace, name string, patch []byte, _ int64) {
+func (w *fakeWorld) PatchPodStatus(namespace, name string, patch []byte) error {
 	w.logf("patch status of %s/%s %s", namespace, name, patch)
+	return nil
 }
 
-func (w *fakeWorld) EvictPod(namespace, name string) bool {
+func (w *fakeWorld) EvictPod(namespace, name string) error {
 	w.logf("evict %s/%s", namespace, name)
-	return true
+	return nil
 }
 
 func (w *fakeWorld) StopKubelet() bool {
@@ -85,7 +89,7 @@ func (w *fakeWorld) ShutDown() bool {
 	return listens
 }
 
-func (w *fakeWorld) PowerOff(back time.Duration, _ int64) { w.logf("power off until %s", back) }
+func (w *fakeWorld) PowerOff(back time.Duration) { w.logf("power off until %s", back) }
 
 func (w *fakeWorld) SetDelays(list ...fakeruntime.Delays) {
 	var all []string

@@ -76,7 +76,7 @@ type mutated struct {
 	mutation mutation
 }
 
-func (w *mutated) AddPod(pod *v1.Pod, program fakeruntime.Pod) {
+func (w *mutated) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
 	containers := map[string]fakeruntime.ContainerConfig{}
 	for _, c := range containersOf(pod) {
 		config := program.Containers[c.Name]
@@ -93,7 +93,7 @@ func (w *mutated) AddPod(pod *v1.Pod, program fakeruntime.Pod) {
 	if w.mutation.change != nil {
 		w.mutation.change(pod)
 	}
-	w.Node.AddPod(pod, program)
+	return w.Node.AddPod(pod, program)
 }
 
 func containersOf(pod *v1.Pod) []*v1.Container {
@@ -126,8 +126,9 @@ func (w *mutated) StepClock(by time.Duration) {
 
 func (w *mutated) ShutDown() bool { return !w.mutation.nothingDown && w.Node.ShutDown() }
 
-func (w *mutated) DeletePod(namespace, name string, gracePeriodSeconds *int64) {
-	if !w.mutation.withoutSteps {
-		w.Node.DeletePod(namespace, name, gracePeriodSeconds)
+func (w *mutated) DeletePod(namespace, name string, gracePeriodSeconds *int64) error {
+	if w.mutation.withoutSteps {
+		return nil
 	}
+	return w.Node.DeletePod(namespace, name, gracePeriodSeconds)
 }
