@@ -127,7 +127,8 @@ func New(o Options) *Kubelet {
 		o.Disk = NewDisk()
 	}
 	k := &Kubelet{
-		sim: o.Sim, trace: o.Trace, profile: o.Profile, settings: o.Config, now: o.Now, wall: o.Wall, runtime: o.Runtime, api: o.API, started: o.Cause, full: o.FullLists, ticks: o.EveryTick,
+		sim: o.Sim, trace: o.Trace, profile: o.Profile, settings: o.Config, now: o.Now, wall: o.Wall,
+		runtime: o.Runtime, api: o.API, started: o.Cause, full: o.FullLists, ticks: o.EveryTick,
 		source:     map[types.UID]*v1.Pod{},
 		podManager: newPodManager(),
 		disk:       o.Disk,
