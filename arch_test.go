@@ -39,7 +39,7 @@ var leaves = map[string][]string{
 	"sim/limit":      nil,
 	"internal/queue": nil,
 	"trace":          nil,
-	"kube/profile":   nil,
+	"kube/profile":   {"k8s.io/apimachinery/pkg/util/version"},
 	"kube/podutil":   {"k8s.io/api/core/v1"},
 	"fakeruntime":    {module + "/trace"},
 
