@@ -35,15 +35,15 @@ var layers = [][]string{
 
 // leaves lists packages that may import only what stands here, of this module and of others.
 var leaves = map[string][]string{
-	"sim":            {module + "/sim/virtual", module + "/sim/choose", module + "/sim/limit", module + "/internal/queue"},
+	"sim":            {module + "/sim/choose", module + "/sim/limit", module + "/sim/virtual", module + "/internal/queue"},
 	"sim/choose":     nil,
-	"sim/virtual":    nil,
 	"sim/limit":      {module + "/sim/virtual"},
+	"sim/virtual":    nil,
 	"internal/queue": {module + "/sim/virtual"},
 	"trace":          {module + "/sim/virtual"},
-	"kube/profile":   nil,
+	"kube/profile":   {"k8s.io/apimachinery/pkg/util/version"},
 	"kube/podutil":   {"k8s.io/api/core/v1"},
-	"fakeruntime":    {module + "/trace", module + "/sim/virtual"},
+	"fakeruntime":    {module + "/sim/virtual", module + "/trace"},
 
 	"kube/kubeletconfig": nil,
 }
@@ -52,7 +52,7 @@ var leaves = map[string][]string{
 var (
 	libraries = []string{
 		"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/utils", "github.com/spf13/cobra",
-		"go.yaml.in/yaml/v3", "sigs.k8s.io/json", "github.com/robfig/cron/v3",
+		"go.yaml.in/yaml/v3", "go.yaml.in/yaml/v4", "sigs.k8s.io/json", "github.com/robfig/cron/v3",
 		"github.com/onsi/ginkgo/v2", "github.com/onsi/gomega", "github.com/google/go-cmp",
 	}
 	testLibraries = []string{

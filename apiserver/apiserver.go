@@ -1,46 +1,51 @@
-// Package apiserver is the part of a Kubernetes API server that a kubelet and its user meet: the pods of
-// one node in memory, with the latency of each call, and a watch that tells of every change.
+// Package apiserver simulates the pods API of a Kubernetes API server for one node: it stores pods in memory, gives each
+// call of the kubelet a latency, and sends changes to the kubelet's watch. Package admission has the rules for new pods and
+// patches.
 //
-// Pods are never changed in place: who holds one may keep it, and must not change it.
+// The server replaces a stored pod and never changes it in place. You can keep a pod that a method returns; do not change
+// it.
 package apiserver
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"probesim.dev/apiserver/admission"
 	"probesim.dev/kube/profile"
 	"probesim.dev/sim"
 	"probesim.dev/trace"
 )
 
-// Refused is why a call fails while the server is down.
+// Refused is the error text of the kubelet's calls while the server is down.
 const Refused = "connection refused"
 
-// watchCapacity is how many changes wait for the kubelet; more than any run makes at one instant.
+// watchCapacity is the number of changes that can wait for the kubelet. No run makes so many at one instant.
 const watchCapacity = 1 << 16
 
-// EventType says what happened to a pod.
+// EventType is the kind of a watch event.
 type EventType string
 
 const (
 	Added    EventType = "ADDED"
 	Modified EventType = "MODIFIED"
 	Deleted  EventType = "DELETED"
-	// Listed comes at the beginning of a watch and after an outage, with all pods that there are.
+	// Listed starts a watch, and follows an outage. The event has all stored pods.
 	Listed EventType = "LISTED"
 )
 
-// WatchEvent is a change of a pod, or a list of all.
+// WatchEvent is a change of one pod, or the list of all pods.
 type WatchEvent struct {
 	Type  EventType
-	Pod   *v1.Pod   // what was deleted is as it was last
+	Pod   *v1.Pod   // the pod after the change; a deleted pod in its last state
 	Cause int64     // step of the trace record of the change
-	Pods  []*v1.Pod // by name, if they are listed
+	Pods  []*v1.Pod // of Listed: all pods, by name
 }
 
 // Delays are the latencies of the calls that a kubelet makes about a pod.
@@ -50,7 +55,7 @@ type Delays interface {
 	APIDelete(pod *v1.Pod) time.Duration
 }
 
-// Options say what a Server works with.
+// Options configure a Server.
 type Options struct {
 	Sim     *sim.Sim
 	Trace   *trace.Recorder
@@ -59,17 +64,19 @@ type Options struct {
 	Delays  Delays
 }
 
-// Server has the pods.
+// Server stores the pods of a node.
 type Server struct {
 	o     Options
 	pods  map[string]*v1.Pod    // by namespace/name
-	steps map[types.UID]int64   // of the records that tell why a pod is wanted as it is
-	watch *sim.Chan[WatchEvent] // nil while nobody watches
+	names map[string]int        // number of pods created, by namespace/name
+	uids  map[types.UID]bool    // of all pods created
+	steps map[types.UID]int64   // of the last record that changed the desired state of the pod
+	watch *sim.Chan[WatchEvent] // nil without a watch
 	down  bool
-	calls []*call // under way
+	calls []*call // in progress
 }
 
-// call is a call of the kubelet.
+// call is a call of the kubelet in progress.
 type call struct {
 	proc   *sim.Proc
 	broken bool
@@ -77,22 +84,21 @@ type call struct {
 
 // New returns a server without pods.
 func New(o Options) *Server {
-	return &Server{o: o, pods: map[string]*v1.Pod{}, steps: map[types.UID]int64{}}
+	return &Server{o: o, pods: map[string]*v1.Pod{}, names: map[string]int{}, uids: map[types.UID]bool{}, steps: map[types.UID]int64{}}
 }
 
-// Watch returns where the pods that there are now, and the changes from now on, are sent to. A watch from before has none
-// any more.
+// Watch starts a watch: the channel receives the list of all pods, then every change. It replaces the previous watch.
 func (s *Server) Watch() *sim.Chan[WatchEvent] {
 	s.watch = sim.NewChan[WatchEvent](s.o.Sim, "watch", watchCapacity)
 	s.list()
 	return s.watch
 }
 
-// Disconnect ends the watch and forgets the calls under way, of a kubelet that has ended.
+// Disconnect ends the watch and the calls of a kubelet that has stopped.
 func (s *Server) Disconnect() { s.watch, s.calls = nil, nil }
 
-// SetDown has the kubelet reach the server no longer, or again: calls under way break off, others fail at once, and
-// of what changes meanwhile it sees at the end what has come of it. Users still reach the server.
+// SetDown starts or ends an outage for the kubelet: calls in progress are interrupted, new calls fail immediately, and the
+// watch is silent. When the outage ends, the watch receives the list of all pods. The methods of users still work.
 func (s *Server) SetDown(down bool) {
 	s.down = down
 	if !down {
@@ -106,7 +112,7 @@ func (s *Server) SetDown(down bool) {
 	s.calls = nil
 }
 
-// list sends all pods to whoever watches.
+// list sends all pods to the watch.
 func (s *Server) list() {
 	e := WatchEvent{Type: Listed}
 	for _, name := range slices.Sorted(maps.Keys(s.pods)) {
@@ -115,35 +121,54 @@ func (s *Server) list() {
 	s.notify(e)
 }
 
-// WantedSince returns the step of the record that tells why a pod is wanted as it is: it was added, deleted, or its spec
-// patched.
+// WantedSince returns the step of the last record that changed the desired state of the pod: its creation, its deletion or
+// a patch of its spec.
 func (s *Server) WantedSince(uid types.UID) int64 { return s.steps[uid] }
 
-// Pod returns the pod as it is now, or nil.
+// Pod returns the stored pod, or nil.
 func (s *Server) Pod(namespace, name string) *v1.Pod { return s.pods[namespace+"/"+name] }
 
-// Create adds a pod that is bound to the node. A pod of that name must not exist.
-func (s *Server) Create(pod *v1.Pod) {
-	pod = pod.DeepCopy()
-	DropDisabled(s.o.Profile, &pod.Spec)
+// Create stores a new pod, bound to the node, and returns it. It works on a copy, sets the defaults and generates the UID
+// if the pod has none. It returns an Invalid error that lists all invalid fields, or an AlreadyExists error (see
+// k8s.io/apimachinery/pkg/api/errors).
+func (s *Server) Create(pod *v1.Pod) (*v1.Pod, error) {
+	generate := pod.UID == ""
+	pod, err := admission.Admit(s.o.Profile, pod)
+	if err != nil {
+		return nil, err
+	}
+	key := pod.Namespace + "/" + pod.Name
+	if s.pods[key] != nil {
+		return nil, apierrors.NewAlreadyExists(v1.Resource("pods"), pod.Name)
+	}
+	if again := s.names[key]; generate && again > 0 {
+		pod.UID += types.UID(fmt.Sprintf("-%d", again))
+	}
+	if s.uids[pod.UID] {
+		return nil, apierrors.NewConflict(v1.Resource("pods"), pod.Name, fmt.Errorf("another pod has had the UID %s", pod.UID))
+	}
+	s.names[key]++
+	s.uids[pod.UID] = true
 	pod.CreationTimestamp = metav1.NewTime(s.o.Now().Truncate(time.Second))
 	pod.Generation = 1
 	pod.Status = v1.PodStatus{Phase: v1.PodPending}
 	s.steps[pod.UID] = s.record(trace.PodAdded, pod, 0)
 	s.store(Added, pod, s.steps[pod.UID])
+	return pod, nil
 }
 
-// Delete deletes a pod as a user does: gracefully, with the given grace period in seconds or the
-// pod's own; 0 removes it at once, and so does any for a pod that has come to its end. A second
-// delete can only shorten the first (pkg/registry/core/pod/strategy.go and apiserver's
-// pkg/registry/rest/delete.go at v1.37.0). It does nothing if there is no such pod.
-func (s *Server) Delete(namespace, name string, gracePeriodSeconds *int64) {
-	old := s.Pod(namespace, name)
-	if old == nil {
-		return
+// Delete deletes a pod as a user does, with a grace period in seconds; nil means the grace period of the pod. With 0, and
+// if the pod has terminated, the pod is removed immediately. A further Delete can only shorten the grace period
+// (pkg/registry/core/pod/strategy.go and apiserver's pkg/registry/rest/delete.go at v1.37.0). Delete returns a NotFound
+// error if the pod does not exist.
+func (s *Server) Delete(namespace, name string, gracePeriodSeconds *int64) error {
+	old, err := s.get(namespace, name)
+	if err != nil {
+		return err
 	}
 	s.steps[old.UID] = s.record(trace.PodDeleteRequested, old, 0)
 	s.delete(old, gracePeriodSeconds, s.steps[old.UID])
+	return nil
 }
 
 func (s *Server) delete(old *v1.Pod, gracePeriodSeconds *int64, cause int64) {
@@ -155,7 +180,55 @@ func (s *Server) delete(old *v1.Pod, gracePeriodSeconds *int64, cause int64) {
 	}
 }
 
-// GetPod returns a pod, after its latency; false if there is none or the server is down.
+// Patch applies a user's strategic merge patch to the metadata and the spec of a pod. It calls cause for the step of the
+// record that caused the patch, unless it returns an error. A deleted pod that loses its last finalizer is removed. Patch returns a NotFound error if the pod does not exist,
+// a BadRequest error if the patch is unreadable, and an Invalid error if it changes a field that cannot change.
+func (s *Server) Patch(namespace, name string, patch []byte, cause func() int64) error {
+	old, err := s.get(namespace, name)
+	if err != nil {
+		return err
+	}
+	after, err := admission.Patch(s.o.Profile, old, patch)
+	switch {
+	case err != nil:
+		return err
+	case Gone(after):
+		s.remove(old, cause())
+		return nil
+	}
+	step := cause()
+	if after.Generation != old.Generation {
+		s.steps[old.UID] = step
+	}
+	s.store(Modified, after, step)
+	return nil
+}
+
+// PatchPodStatus applies a controller's strategic merge patch to the conditions of a pod, with the cause and the errors of
+// Patch.
+func (s *Server) PatchPodStatus(namespace, name string, patch []byte, cause func() int64) error {
+	old, err := s.get(namespace, name)
+	if err != nil {
+		return err
+	}
+	after, err := admission.PatchStatus(old, patch)
+	if err != nil {
+		return err
+	}
+	s.store(Modified, after, cause())
+	return nil
+}
+
+// get returns a stored pod, or a NotFound error.
+func (s *Server) get(namespace, name string) (*v1.Pod, error) {
+	if pod := s.Pod(namespace, name); pod != nil {
+		return pod, nil
+	}
+	return nil, apierrors.NewNotFound(v1.Resource("pods"), name)
+}
+
+// GetPod is the kubelet's call that reads a pod. It takes the latency of the call, and reports false if the pod does not
+// exist or the server is down.
 func (s *Server) GetPod(p *sim.Proc, namespace, name string) (*v1.Pod, bool) {
 	if !s.wait(p, "APIGet", namespace, name, s.o.Delays.APIGet) {
 		return nil, false
@@ -164,9 +237,9 @@ func (s *Server) GetPod(p *sim.Proc, namespace, name string) (*v1.Pod, bool) {
 	return pod, pod != nil
 }
 
-// PatchStatus has the kubelet put a status in the place of the one that it has read, after its latency. Conditions of
-// others that have changed meanwhile stay. It reports false if there is no such pod or the server is down.
-func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, read, status *v1.PodStatus, cause int64) (*v1.Pod, bool) {
+// PatchStatus is the kubelet's call that replaces the status it has read by another. It takes the latency of the call.
+// Conditions that others have written since the read stay. It reports false if the pod does not exist or the server is down.
+func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, read, status *v1.PodStatus) (*v1.Pod, bool) {
 	reached := s.wait(p, "APIPatch", namespace, name, s.o.Delays.APIPatch)
 	old := s.Pod(namespace, name)
 	if !reached || old == nil {
@@ -174,27 +247,27 @@ func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, read, status *
 	}
 	pod := *old
 	pod.Status = *status
-	pod.Status.Conditions = mergeConditions(old.Status.Conditions, read.Conditions, status.Conditions)
+	pod.Status.Conditions = admission.MergeConditions(old.Status.Conditions, read.Conditions, status.Conditions)
 	step := s.o.Trace.Add(trace.Record{
-		T: s.o.Sim.Now(), Kind: trace.StatusPatched, Cause: cause, Pod: namespace + "/" + name, Status: Observed(&pod),
+		T: s.o.Sim.Now(), Kind: trace.StatusPatched, Cause: p.Cause(), Pod: namespace + "/" + name, Status: Observed(&pod),
 	})
 	s.store(Modified, &pod, step)
 	return &pod, true
 }
 
-// DeletePod deletes a pod without a grace period, after its latency: it is gone unless finalizers keep it. It reports
-// false if the server is down.
-func (s *Server) DeletePod(p *sim.Proc, namespace, name string, cause int64) bool {
+// DeletePod is the kubelet's call that removes a terminated pod: it deletes the pod with a grace period of 0, after the
+// latency of the call. Finalizers keep the pod. It reports false if the server is down.
+func (s *Server) DeletePod(p *sim.Proc, namespace, name string) bool {
 	if !s.wait(p, "APIDelete", namespace, name, s.o.Delays.APIDelete) {
 		return false
 	}
 	if pod := s.Pod(namespace, name); pod != nil {
-		s.delete(pod, new(int64), cause)
+		s.delete(pod, new(int64), p.Cause())
 	}
 	return true
 }
 
-// wait lets the latency of a call pass, notes the call, and reports whether it reaches the server.
+// wait waits for the latency of a call, records the call, and reports whether it reaches the server.
 func (s *Server) wait(p *sim.Proc, method, namespace, name string, latency func(*v1.Pod) time.Duration) bool {
 	start := p.Now()
 	reached := !s.down && s.sleep(p, latency(s.Pod(namespace, name)))
@@ -208,7 +281,7 @@ func (s *Server) wait(p *sim.Proc, method, namespace, name string, latency func(
 	return reached
 }
 
-// sleep lets the latency of a call pass, and reports false if an outage comes first.
+// sleep waits for the latency of a call. It reports false if an outage interrupts the call.
 func (s *Server) sleep(p *sim.Proc, latency time.Duration) bool {
 	if latency <= 0 {
 		return true

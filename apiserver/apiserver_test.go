@@ -8,14 +8,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"probesim.dev/apiserver"
+	"probesim.dev/kube/profile"
 	"probesim.dev/sim"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
-// latencies are those of the calls in milliseconds.
+// latencies are constant delays.
 type latencies struct{ get, patch, del time.Duration }
 
 func (l latencies) APIGet(*v1.Pod) time.Duration    { return l.get }
@@ -30,13 +32,13 @@ type world struct {
 	t     *testing.T
 }
 
-// The clock shows 0.4 s past a second.
+// newWorld returns a server whose clock starts 0.4 s past a second.
 func newWorld(t *testing.T) *world {
 	w := &world{sim: sim.New(sim.Options{}), trace: &trace.Recorder{}, t: t}
 	start := time.Date(2000, 1, 1, 0, 0, 0, 400e6, time.UTC)
 	w.Server = apiserver.New(apiserver.Options{
 		Sim: w.sim, Trace: w.trace, Now: func() time.Time { return start.Add(w.sim.Now().Offset()) },
-		Delays: latencies{time.Millisecond, 2 * time.Millisecond, 3 * time.Millisecond},
+		Profile: profile.Newest(), Delays: latencies{time.Millisecond, 2 * time.Millisecond, 3 * time.Millisecond},
 	})
 	w.watch = w.Watch()
 	w.changes()
@@ -51,7 +53,7 @@ func (w *world) until(t time.Duration) {
 	}
 }
 
-// changes returns what the watch has to say since the last time.
+// changes returns the events that the watch has received since the last call.
 func (w *world) changes() string {
 	var list []string
 	for e, ok := w.watch.TryRecv(); ok; e, ok = w.watch.TryRecv() {
@@ -60,23 +62,44 @@ func (w *world) changes() string {
 	return strings.Join(list, " ")
 }
 
-// create adds a pod with a grace period.
-func (w *world) create(grace int64) {
+// none is the cause of a change without a record.
+func none() int64 { return 0 }
+
+// web returns the pod ns/web.
+func web() *v1.Pod {
 	pod := &v1.Pod{}
 	pod.Namespace, pod.Name = "ns", "web"
-	pod.Spec.TerminationGracePeriodSeconds = &grace
-	w.Create(pod)
+	pod.Spec.Containers = []v1.Container{{Name: "app", Image: "web:1"}}
+	return pod
 }
 
-// patch sets the phase.
+// create adds the pod ns/web with a grace period in seconds.
+func (w *world) create(grace int64) {
+	w.t.Helper()
+	pod := web()
+	pod.Spec.TerminationGracePeriodSeconds = &grace
+	if _, err := w.Create(pod); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// remove deletes the pod ns/web as a user does.
+func (w *world) remove(grace *int64) {
+	w.t.Helper()
+	if err := w.Delete("ns", "web", grace); err != nil {
+		w.t.Error(err)
+	}
+}
+
+// patch sets the phase as the kubelet does.
 func (w *world) patch(phase v1.PodPhase) {
 	w.sim.Go("status manager", func(p *sim.Proc) {
-		w.PatchStatus(p, "ns", "web", &v1.PodStatus{}, &v1.PodStatus{Phase: phase}, 0)
+		w.PatchStatus(p, "ns", "web", &v1.PodStatus{}, &v1.PodStatus{Phase: phase})
 	})
 	w.until(w.sim.Now().Add(time.Second).Offset())
 }
 
-// deletion says until which second a pod has how many seconds, or that it is gone.
+// deletion describes the deletion of ns/web: its grace period, its deletion timestamp and the generation.
 func (w *world) deletion() string {
 	pod := w.Pod("ns", "web")
 	switch {
@@ -89,8 +112,8 @@ func (w *world) deletion() string {
 	return fmt.Sprintf("%d s until %d.%03d, generation %d", *pod.DeletionGracePeriodSeconds, at.Second(), at.Nanosecond()/1e6, pod.Generation)
 }
 
-// Deletes as the API server treats them (pkg/registry/core/pod/strategy.go, pkg/registry/rest/delete.go): each
-// is a time in seconds and a grace period, own for the pod's.
+// Delete follows pkg/registry/core/pod/strategy.go and pkg/registry/rest/delete.go at v1.37.0. Each delete is a time and a
+// grace period in seconds; own is the grace period of the pod.
 func TestDelete(t *testing.T) {
 	const own = -100
 	for _, c := range []struct {
@@ -106,13 +129,13 @@ func TestDelete(t *testing.T) {
 		{"a negative one is a second", v1.PodRunning, [][2]int64{{1, -5}}, "1 s until 2.000, generation 2", "MODIFIED"},
 		{"a pod that has succeeded", v1.PodSucceeded, [][2]int64{{1, own}}, "gone", "DELETED"},
 		{"a pod that has failed, with a grace period", v1.PodFailed, [][2]int64{{1, 20}}, "gone", "DELETED"},
-		{"shorter, from the first on", v1.PodRunning, [][2]int64{{1, own}, {5, 10}}, "10 s until 11.000, generation 2", "MODIFIED MODIFIED"},
-		{"shorter than has passed", v1.PodRunning, [][2]int64{{1, own}, {21, 10}}, "1 s until 21.000, generation 2", "MODIFIED MODIFIED"},
-		{"longer", v1.PodRunning, [][2]int64{{1, own}, {5, 45}}, "30 s until 31.000, generation 2", "MODIFIED"},
-		{"as long", v1.PodRunning, [][2]int64{{1, own}, {5, 30}}, "30 s until 31.000, generation 2", "MODIFIED"},
-		{"once more without one", v1.PodRunning, [][2]int64{{1, 10}, {5, own}}, "10 s until 11.000, generation 2", "MODIFIED"},
-		{"then force", v1.PodRunning, [][2]int64{{1, own}, {5, 0}}, "gone", "MODIFIED DELETED"},
-		{"of what is gone", v1.PodRunning, [][2]int64{{1, 0}, {5, 0}}, "gone", "DELETED"},
+		{"a shorter one counts from the first delete", v1.PodRunning, [][2]int64{{1, own}, {5, 10}}, "10 s until 11.000, generation 2", "MODIFIED MODIFIED"},
+		{"a shorter one that has passed already", v1.PodRunning, [][2]int64{{1, own}, {21, 10}}, "1 s until 21.000, generation 2", "MODIFIED MODIFIED"},
+		{"a second, longer one", v1.PodRunning, [][2]int64{{1, own}, {5, 45}}, "30 s until 31.000, generation 2", "MODIFIED"},
+		{"a second one of equal length", v1.PodRunning, [][2]int64{{1, own}, {5, 30}}, "30 s until 31.000, generation 2", "MODIFIED"},
+		{"a second delete without a grace period", v1.PodRunning, [][2]int64{{1, 10}, {5, own}}, "10 s until 11.000, generation 2", "MODIFIED"},
+		{"a second delete by force", v1.PodRunning, [][2]int64{{1, own}, {5, 0}}, "gone", "MODIFIED DELETED"},
+		{"a pod that is gone", v1.PodRunning, [][2]int64{{1, 0}, {5, 0}}, "gone", "DELETED"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
@@ -125,48 +148,111 @@ func TestDelete(t *testing.T) {
 				if *grace == own {
 					grace = nil
 				}
-				w.Delete("ns", "web", grace)
+				if err := w.Delete("ns", "web", grace); err != nil && !apierrors.IsNotFound(err) {
+					t.Error(err)
+				}
 			}
 			if got := w.deletion(); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 			if got := w.changes(); got != c.watch {
-				t.Errorf("the watch says %q, want %q", got, c.watch)
+				t.Errorf("the watch received %q, want %q", got, c.watch)
 			}
 		})
 	}
 }
 
-// A pod that is being deleted and has come to its end meanwhile waits for the kubelet; a user's second
-// delete changes nothing.
-func TestSecondDeleteOfAFinishedPod(t *testing.T) {
+// A second delete does not remove a pod that has terminated since the first one: the kubelet removes it.
+func TestSecondDeleteOfTerminatedPod(t *testing.T) {
 	w := newWorld(t)
 	w.create(30)
-	w.Delete("ns", "web", nil)
+	w.remove(nil)
 	w.patch(v1.PodSucceeded)
-	w.Delete("ns", "web", nil)
+	w.remove(nil)
 	if got := w.deletion(); got != "30 s until 30.000, generation 2" {
 		t.Errorf("got %s", got)
 	}
 }
 
-// A new pod is pending, and its times are whole seconds. What is handed in stays the caller's.
+// A new pod is pending, its times are whole seconds, and Create does not change its argument.
 func TestCreate(t *testing.T) {
 	w := newWorld(t)
-	pod := &v1.Pod{}
-	pod.Namespace, pod.Name = "ns", "web"
+	pod := web()
 	pod.Status.Phase = v1.PodRunning
-	w.Create(pod)
+	created, err := w.Create(pod)
+	if err != nil {
+		t.Fatal(err)
+	}
 	got := w.Pod("ns", "web")
+	if got != created || got.Spec.RestartPolicy != v1.RestartPolicyAlways || got.UID == "" {
+		t.Errorf("got %+v", got)
+	}
 	if got.Status.Phase != v1.PodPending || got.Generation != 1 || got.CreationTimestamp.Nanosecond() != 0 {
 		t.Errorf("got phase %s, generation %d, created at %v", got.Status.Phase, got.Generation, got.CreationTimestamp)
 	}
 	if pod.Status.Phase != v1.PodRunning || pod.Generation != 0 {
-		t.Error("the pod that was handed in was changed")
+		t.Error("Create changed its argument")
 	}
 }
 
-// Calls take their latency, see what is there when it is over, and never change a pod in place.
+// A second pod of a name gets another UID.
+func TestCreateAgain(t *testing.T) {
+	w := newWorld(t)
+	first, err := w.Create(web())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Create(web()); !apierrors.IsAlreadyExists(err) {
+		t.Errorf("a second pod of the same name: error %v", err)
+	}
+	w.remove(new(int64))
+	second, err := w.Create(web())
+	if err != nil || second.UID == first.UID {
+		t.Errorf("created again as %+v, error %v", second, err)
+	}
+	w.remove(new(int64))
+	same := web()
+	same.UID = first.UID
+	if _, err := w.Create(same); !apierrors.IsConflict(err) {
+		t.Errorf("a pod with the UID of another: error %v", err)
+	}
+}
+
+// Methods of users return the errors of the API server, and a failed call changes nothing.
+func TestErrors(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.Create(&v1.Pod{}); !apierrors.IsInvalid(err) {
+		t.Errorf("an invalid pod: error %v", err)
+	}
+	w.create(30)
+	w.changes()
+	cause := func() int64 {
+		t.Error("a patch that fails has a cause")
+		return 0
+	}
+	label := []byte(`{"metadata": {"labels": {"a": "b"}}}`)
+	for _, test := range []struct {
+		name string
+		err  error
+		is   func(error) bool
+	}{
+		{"delete an unknown pod", w.Delete("ns", "db", nil), apierrors.IsNotFound},
+		{"patch an unknown pod", w.Patch("ns", "db", label, cause), apierrors.IsNotFound},
+		{"patch the status of an unknown pod", w.PatchPodStatus("ns", "db", label, cause), apierrors.IsNotFound},
+		{"an unreadable patch", w.Patch("ns", "web", []byte("{"), cause), apierrors.IsBadRequest},
+		{"a patch of a fixed field", w.Patch("ns", "web", []byte(`{"spec": {"restartPolicy": "Never"}}`), cause), apierrors.IsInvalid},
+		{"a patch of the phase", w.PatchPodStatus("ns", "web", []byte(`{"status": {"phase": "Failed"}}`), cause), apierrors.IsInvalid},
+	} {
+		if !test.is(test.err) {
+			t.Errorf("%s: error %v", test.name, test.err)
+		}
+	}
+	if got := w.changes(); got != "" {
+		t.Errorf("the watch received %q", got)
+	}
+}
+
+// Calls take their latency, act on the pod at its end, and never change a pod in place.
 func TestCallsTakeTime(t *testing.T) {
 	w := newWorld(t)
 	w.create(30)
@@ -176,13 +262,15 @@ func TestCallsTakeTime(t *testing.T) {
 		note := func(call string, ok bool) { got = append(got, fmt.Sprint(p.Now(), " ", call, " ", ok)) }
 		_, ok := w.GetPod(p, "ns", "web")
 		note("get", ok)
-		pod, ok := w.PatchStatus(p, "ns", "web", &v1.PodStatus{}, &v1.PodStatus{Phase: v1.PodRunning}, 7)
+		p.SetCause(7)
+		pod, ok := w.PatchStatus(p, "ns", "web", &v1.PodStatus{}, &v1.PodStatus{Phase: v1.PodRunning})
 		note("patch to "+string(pod.Status.Phase), ok)
-		w.DeletePod(p, "ns", "web", 0)
+		p.SetCause(8)
+		w.DeletePod(p, "ns", "web")
 		note("delete", true)
-		w.DeletePod(p, "ns", "web", 0)
+		w.DeletePod(p, "ns", "web")
 		note("delete", true)
-		_, ok = w.PatchStatus(p, "ns", "web", &v1.PodStatus{}, &v1.PodStatus{}, 0)
+		_, ok = w.PatchStatus(p, "ns", "web", &v1.PodStatus{}, &v1.PodStatus{})
 		note("patch", ok)
 		_, ok = w.GetPod(p, "ns", "web")
 		note("get", ok)
@@ -195,23 +283,23 @@ func TestCallsTakeTime(t *testing.T) {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 	if held.Status.Phase != v1.PodPending {
-		t.Error("a pod that somebody holds was changed")
+		t.Error("a stored pod was changed in place")
 	}
 	if got := w.changes(); got != "ADDED MODIFIED DELETED" {
-		t.Errorf("the watch says %q", got)
+		t.Errorf("the watch received %q", got)
 	}
 	var kinds []string
 	for _, r := range w.trace.Records() {
 		kinds = append(kinds, fmt.Sprintf("%v %s %s %d", r.T, r.Kind, r.Pod, r.Cause))
 	}
-	wantKinds := []string{"0s PodAdded ns/web 0", "3ms StatusPatched ns/web 7", "6ms PodRemoved ns/web 0"}
+	wantKinds := []string{"0s PodAdded ns/web 0", "3ms StatusPatched ns/web 7", "6ms PodRemoved ns/web 8"}
 	if diff := cmp.Diff(wantKinds, kinds); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
 }
 
-// While the server is down the kubelet's calls fail at once, one under way breaks off, and the watch is silent; a
-// list says at the end what has come of the changes. Users are not concerned.
+// While the server is down, calls of the kubelet fail immediately, the call in progress is interrupted, and the watch is
+// silent. Calls of users work. When the server is back, the watch receives the list of all pods.
 func TestDown(t *testing.T) {
 	w := newWorld(t)
 	w.create(30)
@@ -220,11 +308,11 @@ func TestDown(t *testing.T) {
 		note := func(call string, ok bool) { got = append(got, fmt.Sprint(p.Now(), " ", call, " ", ok)) }
 		_, ok := w.GetPod(p, "ns", "web")
 		note("get", ok)
-		_, ok = w.PatchStatus(p, "ns", "web", &v1.PodStatus{}, &v1.PodStatus{Phase: v1.PodRunning}, 0)
+		_, ok = w.PatchStatus(p, "ns", "web", &v1.PodStatus{}, &v1.PodStatus{Phase: v1.PodRunning})
 		note("patch", ok)
 		_, ok = w.GetPod(p, "ns", "web")
 		note("get", ok)
-		note("delete", w.DeletePod(p, "ns", "web", 0))
+		note("delete", w.DeletePod(p, "ns", "web"))
 		p.Sleep(8 * time.Millisecond)
 		_, ok = w.GetPod(p, "ns", "web")
 		note("get", ok)
@@ -232,14 +320,16 @@ func TestDown(t *testing.T) {
 	w.sim.At(virtual.At(2*time.Millisecond), "down", func() { w.SetDown(true) })
 	w.until(5 * time.Millisecond)
 	w.changes()
-	w.Delete("ns", "web", nil)
-	w.Patch("ns", "web", []byte(`{"metadata": {"labels": {"a": "b"}}}`), 0)
-	if told := w.changes(); told != "" {
-		t.Errorf("the watch says %q while the server is down", told)
+	w.remove(nil)
+	if err := w.Patch("ns", "web", []byte(`{"metadata": {"labels": {"a": "b"}}}`), none); err != nil {
+		t.Error(err)
+	}
+	if got := w.changes(); got != "" {
+		t.Errorf("the watch received %q while the server is down", got)
 	}
 	w.SetDown(false)
-	if told := w.changes(); told != "LISTED" {
-		t.Errorf("the watch says %q when the server is back", told)
+	if got := w.changes(); got != "LISTED" {
+		t.Errorf("the watch received %q when the server is back", got)
 	}
 	w.until(time.Second)
 	want := []string{"1ms get true", "2ms patch false", "2ms get false", "2ms delete false", "11ms get true"}
@@ -251,28 +341,28 @@ func TestDown(t *testing.T) {
 	}
 }
 
-// A kubelet that starts while the server is down has no list before it is back; one that has ended is told nothing.
+// A watch that starts while the server is down receives the list when the server is back. The watch that it replaces
+// receives nothing more.
 func TestWatchWhileDown(t *testing.T) {
 	w := newWorld(t)
 	w.create(30)
 	w.SetDown(true)
 	before := w.watch
 	w.watch = w.Watch()
-	if told := w.changes(); told != "" {
-		t.Errorf("the new watch says %q", told)
+	if got := w.changes(); got != "" {
+		t.Errorf("the new watch received %q", got)
 	}
 	w.SetDown(false)
 	if e, ok := w.watch.TryRecv(); !ok || e.Type != apiserver.Listed || len(e.Pods) != 1 || e.Pods[0].Name != "web" {
-		t.Errorf("the new watch says %+v", e)
+		t.Errorf("the new watch received %+v", e)
 	}
 	w.watch = before
-	if told := w.changes(); told != "ADDED" {
-		t.Errorf("the watch from before says %q", told)
+	if got := w.changes(); got != "ADDED" {
+		t.Errorf("the old watch received %q", got)
 	}
 }
 
-// Observed has the containers in the order of the spec, init containers first, whatever the order of the
-// statuses, and leaves out those that have none.
+// Observed lists the containers in the order of the spec, init containers first, and leaves out those without a status.
 func TestObserved(t *testing.T) {
 	yes := true
 	pod := &v1.Pod{

@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AfterDelete returns the pod as a delete request leaves it at a wall time: unchanged (the same pod) if a deletion that is
-// under way does not become shorter, or gone (pkg/registry/core/pod/strategy.go and apiserver's
+// AfterDelete returns the pod after a delete request at the wall time now, and whether the pod is gone. It returns the same
+// pod if the request does not shorten a deletion in progress (pkg/registry/core/pod/strategy.go and apiserver's
 // pkg/registry/rest/delete.go at v1.37.0).
 func AfterDelete(pod *v1.Pod, gracePeriodSeconds *int64, now time.Time) (after *v1.Pod, gone bool) {
 	if pod.DeletionTimestamp != nil {
@@ -20,8 +20,8 @@ func AfterDelete(pod *v1.Pod, gracePeriodSeconds *int64, now time.Time) (after *
 	return mark(&marked, grace, now.Add(time.Duration(grace)*time.Second))
 }
 
-// shortened is for a further request: counted from the first, but not into the past. What is left of a
-// grace period that would have ended already is a second.
+// shortened applies a further request. The grace period counts from the first request; if it has passed already, one second
+// is left.
 func shortened(pod *v1.Pod, given *int64, now time.Time) (*v1.Pod, bool) {
 	if given == nil || atLeastOne(*given) >= *pod.DeletionGracePeriodSeconds {
 		return pod, false
@@ -35,21 +35,21 @@ func shortened(pod *v1.Pod, given *int64, now time.Time) (*v1.Pod, bool) {
 	return mark(&marked, grace, at)
 }
 
-// mark notes until when a pod is to be gone, or says that this is now.
+// mark sets the deletion timestamp and the grace period, and reports whether the pod is gone.
 func mark(pod *v1.Pod, grace int64, until time.Time) (*v1.Pod, bool) {
 	at := metav1.NewTime(until.Truncate(time.Second))
 	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &at, &grace
 	return pod, Gone(pod)
 }
 
-// Gone reports whether a pod is deleted for good: it has no grace period left, and no finalizer keeps it
+// Gone reports whether a pod leaves the API: it is deleted, has no grace period left, and no finalizer keeps it
 // (updateForGracefulDeletionAndFinalizers and ShouldDeleteDuringUpdate in apiserver's
 // pkg/registry/generic/registry/store.go at v1.37.0).
 func Gone(pod *v1.Pod) bool {
 	return pod.DeletionTimestamp != nil && *pod.DeletionGracePeriodSeconds == 0 && len(pod.Finalizers) == 0
 }
 
-// graceOf returns the grace period of a pod's first delete: none for a pod that has come to its end.
+// graceOf returns the grace period in seconds of a pod's first delete: 0 for a pod that has terminated.
 func graceOf(pod *v1.Pod, given *int64) int64 {
 	switch {
 	case pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed:
@@ -62,7 +62,7 @@ func graceOf(pod *v1.Pod, given *int64) int64 {
 	return v1.DefaultTerminationGracePeriodSeconds
 }
 
-// atLeastOne makes one second of a negative grace period.
+// atLeastOne returns one second for a negative grace period.
 func atLeastOne(grace int64) int64 {
 	if grace < 0 {
 		return 1

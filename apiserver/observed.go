@@ -6,8 +6,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// Observed returns what the trace shows of a pod's status: its containers in the order of the spec,
-// init containers first, without those that have no status.
+// Observed returns the part of a pod's status that the trace records. Containers are in the order of the spec, init
+// containers first; those without a status are left out.
 func Observed(pod *v1.Pod) *trace.PodStatus {
 	s := &trace.PodStatus{Phase: string(pod.Status.Phase), Reason: pod.Status.Reason}
 	for _, c := range pod.Status.Conditions {

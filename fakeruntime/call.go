@@ -7,7 +7,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// Method is a call of the container runtime interface, named as cri-api names it.
+// Method is the name of a call of the container runtime interface, as in cri-api, or a network request.
 type Method string
 
 const (
@@ -29,7 +29,7 @@ const (
 	Status           Method = "Status"
 )
 
-// What a kubelet asks of the program in a container over the network; these are no calls of the CRI.
+// Network requests of probes and hooks to the program in a container. They are not part of the CRI.
 const (
 	HTTPGet   Method = "HTTPGet"
 	TCPSocket Method = "TCPSocket"
@@ -39,103 +39,104 @@ const (
 // ImageSize is the size in bytes of every image, as events about pulls show it.
 const ImageSize = 1 << 20
 
-// Call is a call to the runtime. Which fields are read depends on Method.
+// Call is a call to the runtime. Method determines which fields apply.
 type Call struct {
 	Method Method
-	Cause  int64 // step of the trace record that caused the call, 0 if not known
+	Cause  int64 // step of the trace record that caused the call; 0: unknown
 
-	PodUID      string // RunPodSandbox; List calls: only this pod's; image calls: whose delays; the network: whose IP
+	PodUID      string // RunPodSandbox, network, lists (only this pod), image calls (whose delays apply)
 	Attempt     int    // RunPodSandbox, CreateContainer: 0 for the first
 	SandboxID   string // PodSandboxStatus, StopPodSandbox, RemovePodSandbox, CreateContainer
 	ContainerID string // StartContainer, StopContainer, RemoveContainer, ContainerStatus, ExecSync
-	Name        string // CreateContainer: the container's name in the pod; image calls: whose delays; the network: who listens
+	Name        string // CreateContainer, network (the container that listens), image calls (whose delays apply)
 	Image       string // CreateContainer, ImageStatus, PullImage
 
-	// OnlyChanged limits a list call of all pods to the pods that changed after the Generation Since. A caller that
-	// remembers the other pods gets a short answer from a node with many pods.
+	// OnlyChanged limits a list call of all pods to the pods that changed after the Generation Since. A
+	// caller that remembers the other pods gets a short answer from a node with many pods.
 	OnlyChanged bool
 	Since       uint64
-	// AndOthers: with OnlyChanged: the answer also lists the pods that did not change. Op.Changed names only those
-	// that did.
+	// AndOthers: with OnlyChanged: the answer also lists the pods that did not change. Op.Changed names only
+	// those that did.
 	AndOthers bool
 
-	// KeepLogs: RemoveContainer: its logs stay, and count for NextAttempt.
+	// KeepLogs: RemoveContainer keeps the logs, which count for NextAttempt.
 	KeepLogs bool
 
 	Ready   bool // ListPodSandbox: only ready sandboxes
 	Running bool // ListContainers: only running containers
 
-	StopSignal int // CreateContainer: the number of the stop signal; 0 for SIGTERM
+	StopSignal int // CreateContainer: number of the stop signal; 0: SIGTERM
 
 	GraceSeconds int64  // StopContainer: whole seconds from the stop signal to SIGKILL
 	StopReason   string // StopContainer: Reason of the ContainerStopping record
 
-	Probe   trace.Probe   // ExecSync, the network: whose it is; empty for a lifecycle hook
-	Hook    string        // ExecSync, HTTPGet: postStart or preStop, if it is a hook
+	Probe   trace.Probe   // ExecSync, network: the probe that makes the request; empty for a lifecycle hook
+	Hook    string        // ExecSync, HTTPGet: postStart or preStop; empty for a probe
 	Command []string      // ExecSync: for error messages only
-	Timeout time.Duration // ExecSync, the network: 0 for none
-	// Retry: the request belongs to the probe run of the one before it, which broke or could not connect.
+	Timeout time.Duration // ExecSync, network: 0: none
+	// Retry: the request repeats the previous request of the same probe run, which broke or could not connect.
 	Retry bool
-	// Followed: HTTPGet: the request follows what answered the one before it: a redirect, or HTTP where HTTPS was meant.
+	// Followed: HTTPGet follows the previous answer: a redirect, or HTTP in place of HTTPS.
 	Followed bool
-	// Handshake is how long the caller waits for a program that accepts a connection and says nothing; 0
-	// for as long as the Timeout is. Only a program that is frozen says nothing.
+	// Handshake is the handshake timeout: how long the caller waits for the first byte after the connection
+	// is accepted. Only a frozen program sends nothing. 0: no limit besides Timeout.
 	Handshake time.Duration
-	// Ref: ExecSync: what a call before it said of the container (Op.Ref); the zero Ref says nothing.
+	// Ref: ExecSync: the result of Op.Ref of an earlier call, which saves a lookup by ID. Optional.
 	Ref Ref
 }
 
-// Ref is where a container is: it spares the runtime to look an ID up.
+// Ref refers to a container. It saves the runtime a lookup by ID. The zero value refers to none.
 type Ref struct{ container *container }
 
-// Ref returns where the container is that the call was about, if there is one.
+// Ref returns a reference to the container of the call. It is zero if the call has no container.
 func (op *Op) Ref() Ref { return Ref{op.container} }
 
-// Op is a call under way or done. The fields after Done are valid once Done is set. The slices are
-// shared and must not be changed.
+// Op is a call in progress or done. The fields after Done are valid when Done is true. Slices are shared:
+// callers must not modify them.
 type Op struct {
 	Call  Call
-	Start virtual.Time // when it was submitted
-	End   virtual.Time // when it is known to end; meaningless while that depends on what happens
+	Start virtual.Time // time of submission
+	End   virtual.Time // expected end; undefined while the end depends on other events
 	Done  bool
 
-	Err      error  // the runtime could not do it
-	ID       string // what was created; image calls: the reference of the image
+	Err      error  // the call failed
+	ID       string // ID of the created object; image calls: the reference of the image
 	ExitCode int32  // ExecSync
-	Output   string // ExecSync: what the command wrote
-	TimedOut bool   // ExecSync, the network: there was no answer when Timeout was over; of ExecSync Err is set too
-	// The network: whether the connection was accepted, which is known at once, and until when the program
-	// has been frozen since, 0 if it never was. Silent: nothing was accepted, or nothing said, to the end.
+	Output   string // ExecSync: output of the command
+	TimedOut bool   // ExecSync, network: no answer within Timeout; ExecSync sets Err too
+	// Network: Accepted is true once the connection is accepted, which Submit determines. FrozenUntil is the
+	// end of the time for which the program has been frozen since then; 0: it was not frozen. Unanswered is
+	// true if the program never accepted the connection or never sent a byte.
 	Accepted    bool
 	FrozenUntil virtual.Time
-	Silent      bool
-	Reply       Reply   // the network
-	Answer      *Answer // the network: what was answered; not to be changed
+	Unanswered  bool
+	Reply       Reply   // network
+	Answer      *Answer // network: the answer; read only
 
 	Conditions []Condition // Status
 	Changed    []string    // UIDs of the pods that changed, for a list call with OnlyChanged; removed pods included
-	Sandboxes  []Sandbox   // ListPodSandbox, PodSandboxStatus: in order of creation, the last first
-	Containers []Container // ListContainers, ContainerStatus: the newest by CreatedAt first
-	Generation uint64      // of the runtime when the call ended
+	Sandboxes  []Sandbox   // ListPodSandbox, PodSandboxStatus: newest first
+	Containers []Container // ListContainers, ContainerStatus: newest CreatedAt first
+	Generation uint64      // Runtime.Generation at the end of the call
 
-	// Waiter belongs to whoever submitted the call.
+	// Waiter is for the caller. The runtime does not use it.
 	Waiter any
 
 	opState
 }
 
-// Reply says what became of a request over the network that did not time out, or that it might as well have ended with
-// NoHandshake.
+// Reply is the result of a network request that did not time out. If both timeouts expire at the same
+// instant, it is NoHandshake.
 type Reply int
 
 const (
 	Answered    Reply = iota + 1 // see Op.Answer
 	Refused                      // nothing listens
-	HungUp                       // accepted, then closed without an answer; with Op.Answer in the way of its TransportError
-	NoHandshake                  // the time for it was over
+	HungUp                       // accepted, then closed without an answer; a TransportError is in Op.Answer
+	NoHandshake                  // the handshake timeout expired
 )
 
-// Sandbox is what the runtime says of a pod sandbox.
+// Sandbox is the status of a pod sandbox.
 type Sandbox struct {
 	ID        string
 	PodUID    string
@@ -143,11 +144,11 @@ type Sandbox struct {
 	PodName   string
 	Attempt   int
 	Ready     bool
-	CreatedAt virtual.Wall // by the wall clock: see Runtime.Wall
+	CreatedAt virtual.Wall // wall time, see Runtime.Wall
 	IP        string       // empty once stopped
 }
 
-// ContainerState is the state of a container as the runtime has it.
+// ContainerState is the state of a container in the runtime.
 type ContainerState string
 
 const (
@@ -156,7 +157,7 @@ const (
 	Exited  ContainerState = "exited"
 )
 
-// Container is what the runtime says of a container.
+// Container is the status of a container.
 type Container struct {
 	ID         string
 	SandboxID  string
@@ -165,13 +166,13 @@ type Container struct {
 	PodName    string
 	Name       string
 	Image      string
-	Attempt    int // as the caller counts
-	Instance   int // 0 for the first of its name in the pod, and never the same again: the Attempt, unless that starts over
+	Attempt    int // the attempt of the CreateContainer call
+	Instance   int // unique in the pod for this name: the Attempt, or the next free number
 	State      ContainerState
-	CreatedAt  virtual.Wall // by the wall clock: see Runtime.Wall
+	CreatedAt  virtual.Wall // wall time, see Runtime.Wall
 	StartedAt  virtual.Wall // if State is Running or Exited
 	FinishedAt virtual.Wall // if State is Exited
 	ExitCode   int32
-	Reason     string // of an exited container: Completed or Error
-	Step       int64  // of the trace record of its start or exit, the later one; 0 if there is none
+	Reason     string // if State is Exited: Completed, Error, or the reason of a kill from outside
+	Step       int64  // step of the latest record about its start or exit; 0: none
 }

@@ -2,7 +2,7 @@ package fakeruntime
 
 import "fmt"
 
-// kind is how long calls of a method take and when they end within an instant.
+// kind is the latency of a method and its place in the order of one instant.
 type kind struct {
 	delay DelayKind
 	class class
@@ -24,12 +24,12 @@ var kinds = map[Method]kind{
 	PullImage:        {DelayImagePull, reads},
 }
 
-// begin starts a call that takes a latency. Status takes none: the kubelet holds a lock across it.
+// begin starts a CRI call. All methods have a latency except Status, during which the kubelet holds a lock.
 func (r *Runtime) begin(op *Op) {
 	k, known := kinds[op.Call.Method]
 	switch {
 	case known:
-		op.End = later(r.now, r.aim(op).delay(r.now, k.delay))
+		op.End = later(r.now, r.resolve(op).delay(r.now, k.delay))
 	case op.Call.Method == ListImages:
 		k.class, op.End = reads, later(r.now, listImages)
 	case op.Call.Method == Status:
@@ -44,8 +44,8 @@ func (r *Runtime) begin(op *Op) {
 	r.queue.schedule(&op.event, op.End, k.class)
 }
 
-// aim finds what a call is about and whose delays it has.
-func (r *Runtime) aim(op *Op) *scope {
+// resolve finds the objects of a call, and returns the scope whose delays apply.
+func (r *Runtime) resolve(op *Op) *scope {
 	c := &op.Call
 	op.container, op.sandbox, op.pod = r.containers[c.ContainerID], r.sandboxes[c.SandboxID], r.pods[c.PodUID]
 	name := ""
@@ -61,7 +61,8 @@ func (r *Runtime) aim(op *Op) *scope {
 	return r.scopeOf(op.pod, name)
 }
 
-// complete has a call take effect at its end. An object that is gone by then counts as not found.
+// complete applies the effect of a call at its end. Objects that were removed during the call count as not
+// found.
 func (r *Runtime) complete(op *Op) {
 	if op.container != nil && op.container.removed {
 		op.container = nil

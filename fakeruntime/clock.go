@@ -6,16 +6,17 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// Wall returns what the wall clock of the node says at a virtual time: the time since t=0 by the clock as it was then. It
-// is the virtual time plus all steps of the clock up to now.
-func (r *Runtime) Wall(t virtual.Time) virtual.Wall { return virtual.Wall(t).Add(r.ahead) }
+// Wall converts a virtual time to the wall time on the node. It is the
+// virtual time plus all steps of the clock until now.
+func (r *Runtime) Wall(t virtual.Time) virtual.Wall { return virtual.Wall(t).Add(r.clockOffset) }
 
-// StepClock has the wall clock of the node jump at time now. Times that the runtime has told stay as they are.
+// StepClock moves the wall clock of the node by an amount at time now. Timestamps that the runtime has
+// reported do not change.
 func (r *Runtime) StepClock(now virtual.Time, by time.Duration) {
 	r.run(now)
-	r.ahead += by
+	r.clockOffset += by
 	for _, c := range r.all.containers {
-		if c.found > r.now {
+		if c.foundAt > r.now {
 			c.FinishedAt = c.FinishedAt.Add(by)
 		}
 	}

@@ -8,20 +8,20 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// TestStepClock: what the runtime tells of times follows the wall clock as it was then, and the order of containers
-// follows what it tells. Nothing else goes by that clock.
+// Timestamps follow the wall clock at their time, and the order of containers follows the timestamps. Nothing
+// else depends on the wall clock.
 func TestStepClock(t *testing.T) {
 	rt := New(Options{})
 	rt.AddPod(Pod{UID: "u", Name: "p"})
 	first, now := startContainer(t, rt, "u", "c")
-	rt.StepClock(virtual.At(now), -time.Hour)
-	if got := rt.Wall(virtual.At(now)); got != virtual.Wall(now-time.Hour) {
-		t.Errorf("the wall clock says %v at %v", got, now)
+	rt.StepClock(now, -time.Hour)
+	if got := rt.Wall(now); got != virtual.Wall(now).Add(-time.Hour) {
+		t.Errorf("the wall clock shows %v at %v", got, now)
 	}
-	rt.Kill(virtual.At(now), Kill{PodUID: "u", Container: "c"})
+	rt.Kill(now, Kill{PodUID: "u", Container: "c"})
 	op := do(t, rt, now, Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: 1})
-	listed := do(t, rt, op.End.Offset(), Call{Method: ListContainers}).Containers
-	if len(listed) != 2 || listed[0].ID != first || listed[0].FinishedAt != virtual.Wall(now-time.Hour) || listed[0].StartedAt != virtual.Wall(now) {
+	listed := do(t, rt, op.End, Call{Method: ListContainers}).Containers
+	if len(listed) != 2 || listed[0].ID != first || listed[0].FinishedAt != virtual.Wall(now).Add(-time.Hour) || listed[0].StartedAt != virtual.Wall(now) {
 		t.Errorf("killed at %v, after the step: %+v", now, listed)
 	}
 	if c := listed[1]; c.ID != op.ID || c.CreatedAt != virtual.Wall(op.End).Add(-time.Hour) {
@@ -29,22 +29,23 @@ func TestStepClock(t *testing.T) {
 	}
 }
 
-// TestStepClockWhileOff: the runtime tells when it found that a container had ended, by the clock that it had then.
+// The end of a container during a power-off has the time at which the runtime found it, on the wall clock of
+// that time.
 func TestStepClockWhileOff(t *testing.T) {
 	rt := New(Options{})
 	rt.AddPod(Pod{UID: "u", Name: "p"})
 	id, now := startContainer(t, rt, "u", "c")
-	rt.PowerOff(virtual.At(now), virtual.At(now+time.Minute), 0)
-	rt.StepClock(virtual.At(now+time.Second), -time.Hour)
-	rt.StepClock(virtual.At(now+2*time.Minute), -time.Hour)
-	op := do(t, rt, now+2*time.Minute, Call{Method: ContainerStatus, ContainerID: id})
-	if got := op.Containers[0].FinishedAt; got != virtual.Wall(now+time.Minute-time.Hour) {
-		t.Errorf("found at %v, told as %v", now+time.Minute, got)
+	rt.PowerOff(now, now.Add(time.Minute), 0)
+	rt.StepClock(now.Add(time.Second), -time.Hour)
+	rt.StepClock(now.Add(2*time.Minute), -time.Hour)
+	op := do(t, rt, now.Add(2*time.Minute), Call{Method: ContainerStatus, ContainerID: id})
+	if got := op.Containers[0].FinishedAt; got != virtual.Wall(now).Add(time.Minute-time.Hour) {
+		t.Errorf("found at %v, reported as %v", now.Add(time.Minute), got)
 	}
 }
 
-// TestNamesAreReserved: there is one sandbox and one container of a name and an attempt until it is removed.
-func TestNamesAreReserved(t *testing.T) {
+// The name and attempt of a sandbox or container stay reserved until its removal.
+func TestReservedNames(t *testing.T) {
 	rt := New(Options{})
 	rt.AddPod(Pod{UID: "u", Namespace: "ns", Name: "p"})
 	id, now := startContainer(t, rt, "u", "c")
@@ -58,9 +59,9 @@ func TestNamesAreReserved(t *testing.T) {
 		{Call{Method: RemovePodSandbox, SandboxID: "u_0"}, ""},
 		{Call{Method: RunPodSandbox, PodUID: "u"}, ""},
 	} {
-		op := rt.Submit(virtual.At(now), test.call)
-		now += time.Minute
-		rt.Advance(virtual.At(now))
+		op := rt.Submit(now, test.call)
+		now = now.Add(time.Minute)
+		rt.Advance(now)
 		got := ""
 		if op.Err != nil {
 			got = Description(op.Err)

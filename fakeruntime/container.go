@@ -10,17 +10,17 @@ import (
 	"probesim.dev/trace"
 )
 
-// Signals, and exit codes of programs that they end.
+// Signals, and the exit codes of programs that end by them.
 const (
 	sigKILL = 9
 	sigTERM = 15
 
-	codeSignal  = 128 // and the signal
+	codeSignal  = 128 // plus the number of the signal
 	codeSIGKILL = codeSignal + sigKILL
 
-	// sigtermExit is how long a program without a rule for it takes to exit after the stop signal.
+	// sigtermExit is the time from the stop signal to the exit of a program without a rule for it.
 	sigtermExit = 100 * time.Millisecond
-	// initExit is how long a regular init container runs without a rule for its exit.
+	// initExit is the running time of a regular init container without a rule for its exit.
 	initExit = time.Second
 )
 
@@ -28,22 +28,22 @@ const (
 type container struct {
 	pod      *pod
 	config   *podContainer
-	requests []*Op // that the program has not answered; usually there is one at most, in request
+	requests []*Op // unanswered requests; usually one at most, stored in request
 	request  [1]*Op
 	instance instance
 	Container
 	sandbox *sandbox
-	signal  int // with which it is stopped
+	signal  int // stop signal
 	removed bool
 
-	exit     exit         // by itself
-	killAt   virtual.Time // when SIGKILL comes
-	event    event        // the earlier of both
-	stopping int64        // step of the ContainerStopping record, or of what has it killed
-	// killReason is why it was killed from outside, if it was.
+	exit     exit         // the end of the program by itself
+	killAt   virtual.Time // time of SIGKILL
+	event    event        // the earlier of exit and killAt
+	stopping int64        // step of the record that explains the stop or kill
+	// killReason is the reason of a kill from outside; empty: none.
 	killReason string
-	found      virtual.Time // when the runtime finds that it has ended, if nobody saw it
-	stops      []*Op        // StopContainer calls that wait for its exit
+	foundAt    virtual.Time // when the runtime finds that the process has ended, after a power-off
+	stops      []*Op        // StopContainer calls that wait for the exit
 }
 
 func (r *Runtime) createContainer(op *Op) error {
@@ -73,7 +73,7 @@ func (r *Runtime) createContainer(op *Op) error {
 	r.containers[c.ID], r.instances[c.ID] = c, instance
 	r.all.containers = append(r.all.containers, c)
 	p.views.containers = append(p.views.containers, c)
-	r.change(p)
+	r.markChanged(p)
 	op.container, op.ID = c, c.ID
 	return nil
 }
@@ -92,14 +92,14 @@ func (r *Runtime) startContainer(op *Op) error {
 	c.config.running = c
 	c.instance = c.config.newInstance(c.Instance, c.pod.Replica, r.now)
 	c.exit = c.instance.exit(c.config.program.Init)
-	c.note(r.record(c.say(r.now, trace.ContainerStarted, op.Call.Cause)))
+	c.setStep(r.record(c.newRecord(r.now, trace.ContainerStarted, op.Call.Cause)))
 	r.scheduleEnd(c)
-	r.change(c.pod)
+	r.markChanged(c.pod)
 	return nil
 }
 
-// stopContainer sends the stop signal when the latency of the call is over, and finishes it when the
-// process is gone. A second call can only shorten the grace period.
+// stopContainer sends the stop signal at the end of the latency. The call ends when the process does. A
+// second call can only shorten the grace period.
 func (r *Runtime) stopContainer(op *Op) {
 	c := op.container
 	if c == nil || c.State != Running {
@@ -107,7 +107,7 @@ func (r *Runtime) stopContainer(op *Op) {
 		return
 	}
 	if !c.instance.signalled {
-		rec := c.say(r.now, trace.ContainerStopping, op.Call.Cause)
+		rec := c.newRecord(r.now, trace.ContainerStopping, op.Call.Cause)
 		rec.GraceSeconds, rec.Reason = op.Call.GraceSeconds, op.Call.StopReason
 		c.stopping = r.record(rec)
 		c.exit = c.exit.earlier(c.instance.signal(r.now, c.signal))
@@ -124,7 +124,7 @@ func (r *Runtime) removeContainer(op *Op) error {
 			c.config.logs = slices.DeleteFunc(c.config.logs, func(attempt int) bool { return attempt == c.Attempt })
 		}
 		r.forget(c)
-		r.change(c.pod)
+		r.markChanged(c.pod)
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (r *Runtime) scheduleEnd(c *container) {
 	r.queue.schedule(&c.event, min(c.exit.at, c.killAt), ends)
 }
 
-// kill ends the process now, if there is one.
+// kill ends a running process now.
 func (r *Runtime) kill(c *container, cause int64) {
 	if c.State != Running {
 		return
@@ -146,7 +146,7 @@ func (r *Runtime) kill(c *container, cause int64) {
 	r.end(c)
 }
 
-// end is the exit of the process: by SIGKILL if that comes in the same instant.
+// end ends the process. SIGKILL wins over an exit at the same instant.
 func (r *Runtime) end(c *container) {
 	c.State, c.FinishedAt, c.ExitCode, c.Reason = Exited, r.Wall(r.now), c.exit.code, "Completed"
 	if c.killAt <= c.exit.at {
@@ -155,13 +155,13 @@ func (r *Runtime) end(c *container) {
 	if c.ExitCode != 0 {
 		c.Reason = cmp.Or(c.killReason, "Error")
 	}
-	rec := c.say(r.now, trace.ContainerExited, cmp.Or(c.stopping, c.Step))
+	rec := c.newRecord(r.now, trace.ContainerExited, cmp.Or(c.stopping, c.Step))
 	rec.ExitCode = c.ExitCode
-	c.note(r.record(rec))
-	r.change(c.pod)
+	c.setStep(r.record(rec))
+	r.markChanged(c.pod)
 	for _, op := range c.requests {
 		r.queue.cancel(&op.event)
-		op.lose()
+		op.onProcessExit()
 		r.finish(op, nil)
 	}
 	for _, op := range c.stops {
@@ -173,7 +173,7 @@ func (r *Runtime) end(c *container) {
 	}
 }
 
-// forget removes a container whose process is gone.
+// forget removes a container whose process has ended.
 func (r *Runtime) forget(c *container) {
 	c.removed = true
 	delete(r.containers, c.ID)
@@ -181,24 +181,24 @@ func (r *Runtime) forget(c *container) {
 	c.pod.views.containers = without(c.pod.views.containers, c)
 }
 
-func (c *container) say(now virtual.Time, kind trace.Kind, cause int64) trace.Record {
+func (c *container) newRecord(now virtual.Time, kind trace.Kind, cause int64) trace.Record {
 	return trace.Record{
 		T: now, Kind: kind, Cause: cause,
 		Pod: c.Namespace + "/" + c.PodName, Container: c.Name, Instance: c.Instance,
 	}
 }
 
-// note keeps the step of a record about the container.
-func (c *container) note(step int64) { c.Step, c.config.step = step, step }
+// setStep stores the step of the latest record about the container.
+func (c *container) setStep(step int64) { c.Step, c.config.step = step, step }
 
-// criState is the state as the CRI names it.
+// criState returns the name of the state in the CRI.
 func (c *container) criState() string {
 	return map[ContainerState]string{
 		Created: "CONTAINER_CREATED", Running: "CONTAINER_RUNNING", Exited: "CONTAINER_EXITED",
 	}[c.State]
 }
 
-// seconds returns n seconds, none if n is negative and the longest duration if n is too large.
+// seconds returns n seconds: 0 if n is negative, and the longest duration if the result overflows.
 func seconds(n int64) time.Duration {
 	if n > math.MaxInt64/int64(time.Second) {
 		return math.MaxInt64

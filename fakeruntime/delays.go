@@ -35,11 +35,11 @@ const (
 	delayKinds
 )
 
-// listImages has no name in the scenario file: the kubelet lists images every 30 s and nothing waits for it.
+// listImages is the latency of ListImages. Scenario files cannot set it, because nothing waits for the call.
 const listImages = 800 * time.Microsecond
 
-// DefaultDelays returns the delays of a scenario that says nothing. They are distinct and realistic on
-// purpose: equal or zero delays make ties that no node has.
+// DefaultDelays returns the delays of a scenario that sets none. They are distinct and realistic, because
+// equal or zero delays would cause ties that no real node has.
 func DefaultDelays() Delays {
 	us := func(n int) *Draw { d := Exactly(time.Duration(n) * time.Microsecond); return &d }
 	ms := func(n int) *Draw { return us(1000 * n) }
@@ -63,15 +63,16 @@ func (d *Delays) fields() [delayKinds]*Draw {
 	}
 }
 
-// scope is the run, a pod or a container as far as delays go: all of them, and the key of its draws.
+// scope is a level at which delays can be set, the run, a pod or a container: all its delays, and the key of
+// its random values.
 type scope struct {
 	key    key
-	delays *[delayKinds]Draw // those of the next wider scope if it has none of its own; never changed
-	// override has the delays that hold now instead, in every scope.
+	delays *[delayKinds]Draw // shared with the wider scope if this scope sets none; immutable
+	// override contains the delays of SetDelays, which replace the delays of every scope.
 	override *[delayKinds]*Draw
 }
 
-// narrower returns the scope below s that overrides some delays.
+// narrower returns a scope below s with some delays of its own.
 func (s *scope) narrower(k key, override Delays) scope {
 	narrow := scope{key: k, delays: s.delays, override: s.override}
 	if override == (Delays{}) {
@@ -87,22 +88,23 @@ func (s *scope) narrower(k key, override Delays) scope {
 	return narrow
 }
 
-// delay draws the latency of what begins now. The time makes the draw its own: unlike a count it does
-// not shift all later draws when one engine makes a call more.
+// delay returns the latency of a call that begins now. The time is part of the key of the random value. A
+// counter would not do, because one additional call would then change all later values.
 func (s *scope) delay(now virtual.Time, kind DelayKind) time.Duration {
-	return s.draw(now, kind, 0, s.usual(kind))
+	return s.draw(now, kind, 0, s.current(kind))
 }
 
-// usual returns the delay of a kind as it is now.
-func (s *scope) usual(kind DelayKind) Draw {
+// current returns the range of a delay, with the effect of SetDelays.
+func (s *scope) current(kind DelayKind) Draw {
 	if d := s.override[kind]; d != nil {
 		return *d
 	}
 	return s.delays[kind]
 }
 
-// SetDelays has these delays hold from now on in place of those of the run, the pods and the containers, of
-// several the last. What none of them names is as it was at first. Calls under way keep their latency.
+// SetDelays replaces delays of the run, the pods and the containers from now on. Of several delays of one
+// kind, the last applies. Delays that the list does not set return to their original values. Calls in
+// progress keep their latency.
 func (r *Runtime) SetDelays(list ...Delays) {
 	clear(r.scope.override[:])
 	for _, delays := range list {
@@ -114,16 +116,17 @@ func (r *Runtime) SetDelays(list ...Delays) {
 	}
 }
 
-// draw draws a latency from d. The asker tells requests apart that begin at one instant.
-func (s *scope) draw(now virtual.Time, kind DelayKind, who asker, d Draw) time.Duration {
+// draw returns a random latency from d. The requester distinguishes requests that begin at one instant.
+func (s *scope) draw(now virtual.Time, kind DelayKind, from requester, d Draw) time.Duration {
 	if d.Min != d.Max {
-		return max(0, s.key.with(int64(kind)).with(int64(who)).with(int64(now)).draw(d))
+		return max(0, s.key.with(int64(kind)).with(int64(from)).with(int64(now)).draw(d))
 	}
 	return max(0, d.Min)
 }
 
-// Delay draws a latency that is not the runtime's own, such as DelayAPIGet, for something that begins
-// now: of a container, of a pod if container is empty, of the run if the pod is not known.
+// Delay returns a latency that the runtime does not use itself, such as DelayAPIGet, for an operation that
+// begins now. The range is the range of the container; of the pod if container is empty; of the run if the
+// pod is unknown.
 func (r *Runtime) Delay(now virtual.Time, kind DelayKind, podUID, container string) time.Duration {
 	return r.scopeOf(r.pods[podUID], container).delay(now, kind)
 }
@@ -138,7 +141,7 @@ func (r *Runtime) scopeOf(p *pod, container string) *scope {
 	return &p.container(container).scope
 }
 
-// later returns t+d, or never if that is beyond all time.
+// later returns t+d, or never if the sum overflows.
 func later(t virtual.Time, d time.Duration) virtual.Time {
 	if sum := t.Add(d); d < 0 || sum >= t {
 		return sum

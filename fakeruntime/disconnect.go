@@ -6,9 +6,9 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// Disconnect breaks off the calls under way at time now, as when the kubelet dies that made them. What is due up to
-// now happens first, but nobody hears of it: no call of before is handed out any more. What has not taken
-// effect does not; commands and requests end, and nobody sends SIGKILL at the end of a grace period.
+// Disconnect cancels all calls at time now, as when the kubelet dies. Events that are due until now happen
+// first, but Advance no longer returns the calls. Calls that have not taken effect have none. Commands and
+// requests end. No SIGKILL follows the grace period of a stop.
 func (r *Runtime) Disconnect(now virtual.Time) {
 	r.run(now)
 	for _, q := range slices.Clone(r.queue.heap) {
@@ -18,7 +18,7 @@ func (r *Runtime) Disconnect(now virtual.Time) {
 	}
 	for _, c := range r.all.containers {
 		c.requests = nil
-		r.abandon(c)
+		r.abandonStops(c)
 	}
 	clear(r.done)
 	r.done = r.done[:0]

@@ -1,58 +1,66 @@
-// Package fakeruntime is a container runtime without containers: it answers the calls that a kubelet
-// makes of one (the container runtime interface, CRI), and behind each container stands a Program, a
-// script of what the application in it does and when.
+// Package fakeruntime is a container runtime without containers. It answers the calls that a kubelet makes
+// over the container runtime interface (CRI). Behind each container stands a Program, a script of what the
+// application does and when.
 //
-// # A state machine that is told the time
+// # A sans-IO state machine
 //
-// The package waits for nothing and reads no clock. Whoever drives it, the simulator's kernel or timers
-// around the real kubelet, hands it calls and the time, and both get the same answers:
+// The package does no input or output, starts no goroutine and reads no clock. A driver passes calls and the
+// time to it. The simulator drives it from its kernel; the real kubelet drives it with timers. Both get the
+// same answers:
 //
-//	op := rt.Submit(now, call)      // op.Done already, or later
-//	at, ok := rt.Next()             // when something happens next, if nothing else is submitted
+//	op := rt.Submit(now, call)      // begins a call; op.Done may be true already
+//	at, ok := rt.Next()             // when to call Advance next, unless another call comes first
 //	for _, op := range rt.Advance(at) {
-//		// op.Done: hand it back to op.Waiter
+//		// op.Done is true: return the result to op.Waiter
 //	}
 //
-// Times are virtual, since t=0 of the scenario; a kubelet that is older than its scenario makes calls at
-// negative times. An Op is delivered once: Done when Submit returns it, or else by one Advance.
+// A complete call looks like this: Submit begins an ExecSync of a probe at 10 s and returns an Op that is not
+// done. Next returns 10.02 s, when the command ends. Advance(10.02 s) returns the Op with its exit code. If
+// the container dies at 10.01 s, Next returns 10.01 s instead, and Advance returns the Op with the exit code
+// of a killed command.
+//
+// Times are virtual times since t=0 of the scenario. They are negative while the kubelet starts before its
+// scenario. Each Op is delivered once: Submit returns it with Done set, or one Advance returns it later.
 //
 // # Calls
 //
-// Every call takes the latency of its kind (Delays) and takes effect at its end: a container that
-// StartContainer starts runs from the end of that call on, and a list shows what there is when it
-// returns. Lists have the newest first. StopContainer sends the stop signal at the end of its latency
-// and then returns when the process is gone. ExecSync acts when it is submitted: the program
-// answers as it is at that instant, after a latency; a container that is not running refuses at once. So
-// do requests over the network, which are no calls of the CRI and go to the instance that runs under the
-// IP of the pod.
-// Images are always on the node.
+// Every call takes the latency of its kind (Delays) and takes effect at its end. A container runs from the
+// end of its StartContainer call on, and a list shows the state at its return, newest first. StopContainer
+// sends the stop signal at the end of its latency and returns when the process has ended.
+//
+// ExecSync acts when it is submitted: the program chooses its answer at that instant and gives it after a
+// latency. A container that is not running fails the call immediately. Network requests of probes and hooks
+// behave likewise. They are not part of the CRI, and they reach the instance that runs under the IP of the
+// pod.
+//
+// Images are always present on the node.
 //
 // # One instant
 //
-// Virtual time makes many things fall together that a real node keeps apart. What happens at one
-// instant happens in this order, whatever the size of the steps in which time is advanced:
+// In virtual time, many events share an instant that a real node would keep apart. The events of one instant
+// happen in this order, whatever the steps in which the driver advances the time:
 //
-//  1. processes end, by SIGKILL before by themselves;
-//  2. calls that change something take effect, in the order in which they were submitted;
-//  3. commands that run in containers and requests time out or are answered;
+//  1. processes end, by SIGKILL first and then by themselves;
+//  2. calls that change something take effect, in the order of their submission;
+//  3. commands in containers and network requests time out or get answers;
 //  4. calls that only read return;
-//  5. what is submitted at this instant begins, having seen all of that.
+//  5. calls that are submitted at this instant begin, and see the effects of all of the above.
 //
-// So what ends something wins over what it ends: an answer due in the instant in which its process ends
-// or its timeout is over comes too late. Windows include their opening and exclude their end.
+// So the end of a process or a timeout wins over an answer that is due at the same instant. The window of a
+// rule includes its opening and excludes its end.
 //
-// # Draws
+// # Random numbers
 //
-// With a seed, delays and the numbers of a program are drawn from their ranges. A draw is a hash of the
-// seed and of what it is for, never the next number of a stream: one more call, or another order of
-// calls, changes no other draw, so both engines and a shrunk scenario draw the same. Without a seed
-// every range gives its middle and no chance comes up.
+// With a seed, delays and the numbers of a program are random values from their ranges. Each value is a hash
+// of the seed and of its purpose, and not the next number of a stream. An additional call, or another order
+// of calls, therefore changes no other value: the simulator and the real kubelet see the same values, and so
+// does a shrunk scenario. Without a seed, every range yields its middle and chances never come true.
 //
 // # Programs
 //
 // An instance is one run of a container, from the end of StartContainer to the exit of the process. Each
-// has the rules of its program afresh. The last rule that has an answer for the request and whose
-// window is open answers it; a stalled request is put again when the window closes. Rules that exit act
-// at the opening of their window, and the earliest counts, also one that does not count from the stop
-// signal and opens after it. See Program and the reference of the scenario file.
+// instance starts the rules of its program again. The last rule that has an answer for the request, and whose
+// window is open, answers. A request that stalls gets its answer when the window closes, from the rules of
+// that instant. A rule with an exit ends the program when its window opens; the earliest exit applies. See
+// Program, and the reference of the scenario file (docs/format.md).
 package fakeruntime

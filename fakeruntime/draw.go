@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// key names one draw: a hash of the seed and of everything that tells the draw from others. Keys are
-// values; each step to a narrower name gives a new one, and order of use means nothing.
+// key identifies one random value: a hash of the seed and of the purpose of the value. Keys are immutable,
+// and the order in which they are used has no effect.
 type key struct {
 	hash   uint64
-	seeded bool // false: nothing is drawn
+	seeded bool // false: ranges yield their middle
 }
 
 func newKey(seed *int64) key {
@@ -20,7 +20,7 @@ func newKey(seed *int64) key {
 	return key{hash: mix(uint64(*seed)), seeded: true}
 }
 
-// with returns the key of the part n of k.
+// with returns the key of part n of k.
 func (k key) with(n int64) key {
 	if k.seeded {
 		k.hash = mix(k.hash*0x9fb21c651e98df25 + uint64(n))
@@ -28,19 +28,19 @@ func (k key) with(n int64) key {
 	return k
 }
 
-// named returns the key of the part of k with that name.
+// named returns the key of the part of k with a name.
 func (k key) named(name string) key {
 	if !k.seeded {
 		return k
 	}
-	k.hash = ^k.hash // a name is not a number
+	k.hash = ^k.hash // distinguishes names from numbers
 	for i := range len(name) {
 		k.hash = (k.hash ^ uint64(name[i])) * 0x100000001b3 // FNV-1a
 	}
 	return k.with(int64(len(name)))
 }
 
-// mix is one step of SplitMix64: every bit of n decides about half of the bits of the result.
+// mix is one step of SplitMix64: each bit of n affects about half of the bits of the result.
 func mix(n uint64) uint64 {
 	n += 0x9e3779b97f4a7c15
 	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
@@ -48,7 +48,7 @@ func mix(n uint64) uint64 {
 	return n ^ n>>31
 }
 
-// draw gives a duration of d, evenly with both ends included, or its middle.
+// draw returns a uniform random duration from d, both ends included, or without a seed the middle.
 func (k key) draw(d Draw) time.Duration {
 	if d.Max <= d.Min {
 		return d.Min
@@ -64,7 +64,7 @@ func (k key) draw(d Draw) time.Duration {
 	return d.Min + time.Duration(n)
 }
 
-// happens reports whether something with this chance, from 0 to 1, comes up.
+// happens reports whether a chance from 0 to 1 comes true. Without a seed, it never does.
 func (k key) happens(chance float64) bool {
 	return k.seeded && float64(k.hash>>11)/(1<<53) < chance
 }

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestDrawBounds: a draw is in its range, both ends included; without a seed it is the middle.
+// A random duration lies in its range, both ends included. Without a seed it is the middle.
 func TestDrawBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ends := []int64{rapid.Int64().Draw(t, "a"), rapid.Int64().Draw(t, "b")}
@@ -27,9 +27,9 @@ func TestDrawBounds(t *testing.T) {
 	})
 }
 
-// TestDrawsAreEven: over keys that differ in one small number only, as those of successive requests do,
-// every value of a range comes up as often as any other.
-func TestDrawsAreEven(t *testing.T) {
+// Over keys that differ in one small number only, like the keys of successive requests, all values of a range
+// are equally frequent.
+func TestDrawsAreUniform(t *testing.T) {
 	seed := int64(42)
 	k := newKey(&seed).named("default").named("web")
 	keys := map[string]func(i int64) key{
@@ -67,11 +67,11 @@ func checkShare(t *testing.T, name string, value, count, of int, p float64) {
 	t.Helper()
 	mean, deviation := float64(of)*p, math.Sqrt(float64(of)*p*(1-p))
 	if math.Abs(float64(count)-mean) > 5*deviation {
-		t.Errorf("%s: %d came up %d times of %d, expected %.0f", name, value, count, of, mean)
+		t.Errorf("%s: the value %d occurred %d times in %d, expected %.0f", name, value, count, of, mean)
 	}
 }
 
-// TestKeysDiffer: different names of draws give different draws.
+// Different names yield different values.
 func TestKeysDiffer(t *testing.T) {
 	seed, other := int64(1), int64(2)
 	k := newKey(&seed)
@@ -87,24 +87,24 @@ func TestKeysDiffer(t *testing.T) {
 		seen[key.hash] = i
 	}
 	if !k.happens(1) || k.happens(0) || newKey(nil).happens(1) {
-		t.Error("a chance of 1 always comes up, of 0 never, and without a seed none does")
+		t.Error("a chance of 1 must always come true, a chance of 0 never, and without a seed none")
 	}
 }
 
-// TestDrawn: the same name and ordinal draw the same, others something else; without a seed it is the middle.
+// The same name and ordinal yield the same value, and others a different one. Without a seed, the value is
+// the middle.
 func TestDrawn(t *testing.T) {
 	seed, d := int64(5), Draw{time.Second, time.Hour}
 	first := d.Drawn(&seed, "pods.web.at", 0)
 	if d.Drawn(&seed, "pods.web.at", 0) != first || d.Drawn(&seed, "pods.web.at", 1) == first || d.Drawn(&seed, "pods.api.at", 0) == first {
-		t.Error("draws do not go by name and ordinal")
+		t.Error("random durations do not depend on the name and ordinal alone")
 	}
 	if got := d.Drawn(nil, "pods.web.at", 0); got != (time.Second+time.Hour)/2 {
 		t.Errorf("the middle is %v", got)
 	}
 }
 
-// TestDelays: the fields by kind are in the order of the struct, and each has a default; the narrowest
-// scope wins.
+// The delays by kind are in the order of the fields, each has a default, and the narrowest scope wins.
 func TestDelays(t *testing.T) {
 	defaults := DefaultDelays()
 	fields := reflect.ValueOf(defaults)

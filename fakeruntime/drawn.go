@@ -2,8 +2,8 @@ package fakeruntime
 
 import "time"
 
-// Drawn returns the duration that is drawn from d for what the name and ordinal stand for: always the
-// same one for the same seed, name and ordinal, whatever else is drawn. Without a seed it is the middle.
+// Drawn returns a uniform random duration from d, both ends included. The seed, name and ordinal determine
+// it, whatever other values are drawn. Without a seed, it is the middle of the range.
 func (d Draw) Drawn(seed *int64, name string, ordinal int64) time.Duration {
 	return newKey(seed).named(name).with(ordinal).draw(d)
 }

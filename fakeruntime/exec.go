@@ -9,13 +9,13 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// clientDeadline is how long after its timeout the kubelet waits for the runtime to report it
-// (k8s.io/cri-client v0.37.0 pkg/remote_runtime.go, ExecSync).
+// clientDeadline is the time after the timeout of a command for which the kubelet waits for the report of the
+// runtime (k8s.io/cri-client v0.37.0 pkg/remote_runtime.go, ExecSync).
 const clientDeadline = 2 * time.Minute
 
-// reachExec finds the running container of a command. Timeouts of commands are those of the kubelet: the
-// runtime ends the command, or the kubelet stops waiting.
-func (r *Runtime) reachExec(op *Op) bool {
+// findExecTarget finds the running container of a command. If there is none, it fails the call and reports
+// false.
+func (r *Runtime) findExecTarget(op *Op) bool {
 	c := op.Call.Ref.container
 	if c == nil || c.removed {
 		c = r.containers[op.Call.ContainerID]
@@ -32,7 +32,7 @@ func (r *Runtime) reachExec(op *Op) bool {
 	return true
 }
 
-// answerExec says what the end of a command is.
+// answerExec sets the result of a command, and returns its error.
 func (op *Op) answerExec() error {
 	answer := op.request.answer
 	switch {
@@ -45,11 +45,11 @@ func (op *Op) answerExec() error {
 	return nil
 }
 
-// ErrCanceled is the error of a call whose caller does not wait for its end any more.
+// ErrCanceled is the error of a call that its caller has cancelled.
 var ErrCanceled = rpcError("Canceled", "context canceled")
 
-// CancelProbes ends the commands that run for probes in a pod: those who wait for them have given up, and
-// then the runtime kills the commands.
+// CancelProbes cancels the commands of probes in a pod at time now. The runtime kills the commands, and the
+// calls end with ErrCanceled.
 func (r *Runtime) CancelProbes(now virtual.Time, podUID string) {
 	r.run(now)
 	for _, c := range r.all.containers {
@@ -66,13 +66,13 @@ func (r *Runtime) CancelProbes(now virtual.Time, podUID string) {
 	}
 }
 
-// errTimedOut is the error that the kubelet's CRI client makes of a timeout (k8s.io/cri-client v0.37.0
+// errTimedOut is the error of the kubelet's CRI client for a timeout (k8s.io/cri-client v0.37.0
 // pkg/remote_runtime.go, execSyncV1); it becomes the message of the probe.
 func errTimedOut(c *Call) error {
 	return fmt.Errorf("command timed out: %q timed out after %s", strings.Join(c.Command, " "), c.Timeout)
 }
 
-// errExec is an error as containerd words those of ExecSync.
+// errExec is an error of ExecSync in the words of containerd.
 func errExec(code, format string, args ...any) error {
 	return rpcError(code, "failed to exec in container: "+format, args...)
 }

@@ -7,11 +7,12 @@ import (
 
 	"pgregory.net/rapid"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
-// Random runs: pods with random programs and calls at random times, on a coarse grid so that many
-// things fall together.
+// Random runs: pods with random programs, and calls at random times on a coarse grid so that many events
+// share an instant.
 
 const grid = 250 * time.Millisecond
 
@@ -22,7 +23,7 @@ type randomRun struct {
 }
 
 type timedCall struct {
-	at   time.Duration
+	at   virtual.Time
 	pod  string
 	call Call
 }
@@ -116,7 +117,7 @@ var genRun = rapid.Custom(func(t *rapid.T) randomRun {
 			for attempt := range 2 {
 				at := time.Duration(1+5*attempt) * time.Second
 				run.calls = append(run.calls,
-					timedCall{at, uid, Call{Method: CreateContainer, SandboxID: uid + "_0", Name: name, Attempt: attempt}},
+					timedCall{virtual.At(at), uid, Call{Method: CreateContainer, SandboxID: uid + "_0", Name: name, Attempt: attempt}},
 					timedCall{at + time.Second, uid, Call{Method: StartContainer, ContainerID: idOf(uid, name, attempt)}})
 			}
 		}

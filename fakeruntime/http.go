@@ -7,16 +7,18 @@ import (
 	"strings"
 )
 
-// Response is what a program responds to an HTTP request.
+// Response is the response of a program to an HTTP request.
 type Response struct {
 	Code      int
 	Location  string
 	Body      string
-	BreaksOff bool // the connection ends before the body does
-	HangsUp   bool // there is none: the connection ends
+	BreaksOff bool // the connection closes before the end of the body
+	HangsUp   bool // the connection closes without a response
 }
 
-// Respond returns the response to a request, as Received returns it.
+// Respond returns the response to a request, which must be a result of Received. It calls the Handler of the
+// answer if there is one. A panic of the handler other than http.ErrAbortHandler is a bug in the handler and
+// continues to the caller; package probetest guards handlers of tests against it.
 func (a *Answer) Respond(req *http.Request) Response {
 	if a.Handler != nil && a.Word == Answers {
 		return serve(a.Handler, req)
@@ -28,15 +30,16 @@ func (a *Answer) Respond(req *http.Request) Response {
 	return r
 }
 
-// Client is who makes a request.
+// Client is the kind of client that makes a request.
 type Client struct {
-	Hook  bool // a lifecycle hook and not a probe
+	Hook  bool // a lifecycle hook; false: a probe
 	HTTP2 bool // a probe over HTTP/2 without TLS
 }
 
-// Received returns the request that a client makes as a server has it, with what the client's transport adds: that of
-// probes keeps no connections; that of lifecycle hooks does, and takes responses that are compressed (transport.go
-// of Go 1.26). The programs of this package end the connection after each response.
+// Received converts a request of a client to the request that the server receives, with the headers that the
+// client's transport adds. The transport of probes does not reuse connections; the transport of lifecycle
+// hooks does, and accepts compressed responses (transport.go of Go 1.26). The programs of this package close
+// the connection after each response.
 func Received(req *http.Request, c Client) (*http.Request, error) {
 	out := req.Clone(req.Context())
 	switch {
@@ -58,8 +61,9 @@ func Received(req *http.Request, c Client) (*http.Request, error) {
 	return received, err
 }
 
-// overHTTP2 makes a request that was read as one of HTTP/1.1 one of HTTP/2, which has no headers about the connection and
-// leaves the values of others as they were sent (EncodeHeaders in internal/httpcommon of net/http of Go 1.26).
+// overHTTP2 converts a request that was read as HTTP/1.1 to HTTP/2, which has no headers about the connection
+// and transmits the values of other headers unchanged (EncodeHeaders in internal/httpcommon of net/http of Go
+// 1.26).
 func overHTTP2(req *http.Request, sent http.Header) {
 	req.Proto, req.ProtoMajor, req.ProtoMinor, req.Close = "HTTP/2.0", 2, 0, false
 	for _, name := range []string{"Connection", "Proxy-Connection", "Transfer-Encoding", "Upgrade", "Keep-Alive"} {
@@ -72,7 +76,8 @@ func overHTTP2(req *http.Request, sent http.Header) {
 	}
 }
 
-// serve has a handler respond. One that aborts hangs up, as in a server of package net/http.
+// serve returns the response of a handler. http.ErrAbortHandler closes the connection, as in a server of
+// net/http.
 func serve(h http.Handler, req *http.Request) (r Response) {
 	w := responseWriter{header: http.Header{}}
 	defer func() {
@@ -89,7 +94,7 @@ func serve(h http.Handler, req *http.Request) (r Response) {
 	return Response{Code: w.code, Location: w.header.Get("Location"), Body: w.body.String()}
 }
 
-// responseWriter takes the response of a handler.
+// responseWriter collects the response of a handler.
 type responseWriter struct {
 	header http.Header
 	code   int
@@ -98,7 +103,7 @@ type responseWriter struct {
 
 func (w *responseWriter) Header() http.Header { return w.header }
 
-// WriteHeader takes the first code that is not informational.
+// WriteHeader keeps the first code that is not informational.
 func (w *responseWriter) WriteHeader(code int) {
 	if w.code == 0 && (code >= 200 || code == http.StatusSwitchingProtocols) {
 		w.code = code

@@ -4,41 +4,41 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// asker is who makes a request to a program.
-type asker int
+// requester is the probe or hook that makes a request to a program.
+type requester int
 
 const (
-	byLiveness asker = iota
+	byLiveness requester = iota
 	byReadiness
 	byStartup
 	byPostStart
 	byPreStop
-	askers
-	byNobody = askers // nobody the program has answers for
+	requesters
+	byOther = requesters // programs have no answers for it
 )
 
 // instance is one run of a program.
 type instance struct {
 	rules     []activeRule
-	askers    [askers + 1]asked
+	histories [requesters + 1]history
 	start     virtual.Time
 	signalled bool
 }
 
-// asked is what an asker has asked.
-type asked struct {
-	runs int64   // how often, immediate retries not counted
-	last *Answer // that it got
+// history is the history of the requests of one requester.
+type history struct {
+	runs int64   // number of probe runs; immediate retries do not count
+	last *Answer // the latest answer
 }
 
-// activeRule is a rule that fits an instance.
+// activeRule is a rule that applies to an instance.
 type activeRule struct {
 	schedule
-	own       key // of the draws of requests
-	positions [askers]position
+	own       key // of random values for requests
+	positions [requesters]position
 }
 
-// newInstance starts the program.
+// newInstance starts the program of a container.
 func (c *podContainer) newInstance(attempt, replica int, start virtual.Time) instance {
 	in := instance{start: start}
 	own := c.own.with(int64(attempt))
@@ -63,13 +63,13 @@ func (c *podContainer) newInstance(attempt, replica int, start virtual.Time) ins
 	return in
 }
 
-// exit is an end of a program by itself.
+// exit is the end of a program by itself.
 type exit struct {
 	at   virtual.Time
 	code int32
 }
 
-// earlier returns the earlier of two exits, o if they are at once.
+// earlier returns the earlier of two exits, and o if both are at the same time.
 func (e exit) earlier(o exit) exit {
 	if o.at <= e.at {
 		return o
@@ -77,8 +77,8 @@ func (e exit) earlier(o exit) exit {
 	return e
 }
 
-// exit returns the end that the program comes to if it is not stopped. An event of the scenario that
-// came before the start of this instance has ended another one.
+// exit returns the end of the program if nothing stops it. A rule of the scenario clock that opened before
+// the start of this instance has ended an earlier one.
 func (in *instance) exit(init bool) exit {
 	end := exit{at: never}
 	for i := range in.rules {
@@ -93,8 +93,8 @@ func (in *instance) exit(init bool) exit {
 	return end
 }
 
-// signal is the arrival of the stop signal. It returns the exit with which the program answers it: that
-// of the last rule that has one. SIGKILL is not answered.
+// signal delivers the stop signal. It returns the resulting exit, from the last rule that has one. A program
+// cannot handle SIGKILL.
 func (in *instance) signal(now virtual.Time, number int) exit {
 	in.signalled = true
 	end := exit{later(now, sigtermExit), codeSignal + int32(number)}
@@ -117,26 +117,26 @@ func (in *instance) signal(now virtual.Time, number int) exit {
 	return end
 }
 
-// answer chooses the answer to a request that arrives at t, and the window of the rule that gives it.
-func (in *instance) answer(who asker, t virtual.Time) (*Answer, window) {
+// answer returns the answer to a request that arrives at t, and the window of the rule that gives it.
+func (in *instance) answer(from requester, t virtual.Time) (*Answer, window) {
 	for i := len(in.rules) - 1; i >= 0; i-- {
 		r := &in.rules[i]
-		series := r.rule.series(who)
+		series := r.rule.series(from)
 		if series == nil || len(series.Items) == 0 {
 			continue
 		}
 		w, open := r.at(t)
-		if !open || !r.comesUp(who, t) {
+		if !open || !r.applies(from, t) {
 			continue
 		}
-		return r.positions[who].next(series, w.ordinal, in.askers[who].runs), w
+		return r.positions[from].next(series, w.ordinal, in.histories[from].runs), w
 	}
 	return &ok, window{}
 }
 
 // follow returns the answer to a request that follows a redirect.
-func (in *instance) follow(who asker) *Answer {
-	switch last := in.askers[who].last; {
+func (in *instance) follow(from requester) *Answer {
+	switch last := in.histories[from].last; {
 	case last == nil:
 		return &ok
 	case last.Handler != nil:
@@ -151,29 +151,29 @@ func (in *instance) follow(who asker) *Answer {
 // ok is the answer of a program without rules.
 var ok = Answer{Word: Answers}
 
-func (r *activeRule) comesUp(who asker, t virtual.Time) bool {
+func (r *activeRule) applies(from requester, t virtual.Time) bool {
 	chance := r.rule.Chance
-	return chance == nil || r.own.with(drawChance).with(int64(who)).with(int64(t)).happens(*chance)
+	return chance == nil || r.own.with(drawChance).with(int64(from)).with(int64(t)).happens(*chance)
 }
 
-// series returns the answers of a rule to an asker, nil if it has none.
-func (r *Rule) series(who asker) *Series {
-	own := [askers + 1]*Series{r.Liveness, r.Readiness, r.Startup, r.PostStart, r.PreStop, nil}[who]
-	if own == nil && who <= byStartup {
+// series returns the answers of a rule to a requester, or nil.
+func (r *Rule) series(from requester) *Series {
+	own := [requesters + 1]*Series{r.Liveness, r.Readiness, r.Startup, r.PostStart, r.PreStop, nil}[from]
+	if own == nil && from <= byStartup {
 		return r.Probes
 	}
 	return own
 }
 
-// position is how far an asker has come in a series.
+// position is the place of a requester in a series.
 type position struct {
-	opening int64 // 1 + ordinal of the opening, 0 at first
-	run     int64 // the run that was answered last
+	opening int64 // 1 + ordinal of the opening; 0: not used yet
+	run     int64 // the probe run that was answered last
 	item    int
-	used    int // attempts that the item has answered
+	used    int // number of runs that the item has answered
 }
 
-// next returns the answer to the next attempt, or the same again for the same run.
+// next returns the answer to the next run. A request of the same run gets the same answer again.
 func (p *position) next(s *Series, opening, run int64) *Answer {
 	switch last := len(s.Items) - 1; {
 	case p.opening != opening+1:

@@ -7,24 +7,24 @@ import (
 	"probesim.dev/trace"
 )
 
-// Kill is the end of a container that comes from outside: neither its program nor the kubelet asked for it.
+// Kill describes a kill of a container from outside, such as by the OOM killer.
 type Kill struct {
 	PodUID    string
 	Container string
-	Reason    string // as the status of the container gives it, such as OOMKilled
-	Remove    bool   // the container is gone from the runtime too, also one that has ended
+	Reason    string // reason in the status of the container, such as OOMKilled
+	Remove    bool   // remove the container from the runtime too, also if it has ended already
 }
 
-// Kill ends a running container with SIGKILL at time now, or only removes the newest of its name if it has
-// ended and is to be removed. It reports whether there was anything to do it to. What is due up to now
-// happens first, as in Submit.
+// Kill ends the newest container of a name with SIGKILL at time now. With Remove, it also removes the
+// container. It reports false if the container does not exist, or has ended and Remove is not set. Events
+// that are due until now happen first, as in Submit.
 func (r *Runtime) Kill(now virtual.Time, k Kill) bool {
 	r.run(now)
 	c := r.newest(k.PodUID, k.Container)
 	if c == nil || c.State != Running && !k.Remove {
 		return false
 	}
-	rec := c.say(r.now, trace.Step, 0)
+	rec := c.newRecord(r.now, trace.Step, 0)
 	rec.Reason, rec.Message = "kill", k.Reason
 	step := r.record(rec)
 	if c.State == Running {
@@ -34,12 +34,12 @@ func (r *Runtime) Kill(now virtual.Time, k Kill) bool {
 	if k.Remove {
 		c.config.step = max(c.config.step, step)
 		r.forget(c)
-		r.change(c.pod)
+		r.markChanged(c.pod)
 	}
 	return true
 }
 
-// newest returns the container of that name that was created last, or nil.
+// newest returns the last created container of a name, or nil.
 func (r *Runtime) newest(podUID, name string) *container {
 	p := r.pods[podUID]
 	if p == nil {
@@ -54,9 +54,9 @@ func (r *Runtime) newest(podUID, name string) *container {
 	return found
 }
 
-// NextAttempt returns the attempt that follows those of a container whose logs are there: also of one that was lost,
-// but of none that the kubelet has removed with its logs (calcRestartCountByLogDir in
-// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+// NextAttempt returns the attempt after the highest one whose logs are on disk, or 0. Logs outlive a
+// container that the runtime lost, but not one that the kubelet removed with its logs
+// (calcRestartCountByLogDir in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (r *Runtime) NextAttempt(podUID, container string) int {
 	p := r.pods[podUID]
 	if p == nil || p.containers[container] == nil || len(p.containers[container].logs) == 0 {

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// view is the result of a list call, kept while nothing changes.
+// view is the cached result of a list call. It is valid until something changes.
 type view[T any] struct {
 	fresh bool
 	items []T
 }
 
-// get returns the kept result, or makes it.
+// get returns the cached result, or builds it.
 func (v *view[T]) get(build func() []T) []T {
 	if !v.fresh {
 		v.items, v.fresh = build(), true
@@ -19,7 +19,7 @@ func (v *view[T]) get(build func() []T) []T {
 	return v.items
 }
 
-// views are what there is, of all pods or of one, and the results of list calls over it.
+// views contains the sandboxes and containers of all pods or of one, with the cached results of list calls.
 type views struct {
 	sandboxes         []*sandbox // in order of creation
 	containers        []*container
@@ -29,7 +29,7 @@ type views struct {
 	runningContainers view[Container]
 }
 
-// changed drops the kept results.
+// changed invalidates the cached results.
 func (v *views) changed() {
 	v.allSandboxes.fresh, v.readySandboxes.fresh = false, false
 	v.allContainers.fresh, v.runningContainers.fresh = false, false
@@ -76,7 +76,7 @@ func (v *views) buildContainers(running bool) []Container {
 	return items
 }
 
-// without returns the list without one item.
+// without returns a list without an item. It modifies the list.
 func without[T comparable](list []T, item T) []T {
 	if i := slices.Index(list, item); i >= 0 {
 		return slices.Delete(list, i, i+1)

@@ -8,11 +8,11 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// Health is how the runtime is; the zero value is well.
+// Health is the health of the runtime. The zero value is healthy.
 type Health struct {
-	// Down: nothing answers at the runtime's socket. Containers go on.
+	// Down: the socket of the runtime refuses connections. Containers keep running.
 	Down bool
-	// It answers and does what it is asked to, but its status says that this condition is false.
+	// The runtime works, but its status reports that the condition is false.
 	RuntimeNotReady, NetworkNotReady bool
 }
 
@@ -20,7 +20,7 @@ type Health struct {
 type Condition struct {
 	Type    string
 	Status  bool
-	Reason  string // of a condition that is false, as containerd words it
+	Reason  string // of a false condition, in the words of containerd
 	Message string
 }
 
@@ -30,15 +30,15 @@ const (
 	NetworkReady = "NetworkReady"
 )
 
-// well are the conditions of a runtime with which nothing is the matter.
-var well = []Condition{{Type: RuntimeReady, Status: true}, {Type: NetworkReady, Status: true}}
+// healthyConditions are the conditions of a healthy runtime.
+var healthyConditions = []Condition{{Type: RuntimeReady, Status: true}, {Type: NetworkReady, Status: true}}
 
-// conditions returns those that the status has, which must not be changed.
+// conditions returns the conditions in the status. Callers must not modify the slice.
 func (h Health) conditions() []Condition {
 	if !h.RuntimeNotReady && !h.NetworkNotReady {
-		return well
+		return healthyConditions
 	}
-	list := slices.Clone(well)
+	list := slices.Clone(healthyConditions)
 	if h.RuntimeNotReady {
 		list[0] = Condition{RuntimeReady, false, "ContainerdNotReady", "containerd is not ready"}
 	}
@@ -53,13 +53,14 @@ var (
 	errLost = rpcError("Unavailable", "error reading from server: EOF")
 )
 
-// SetHealth has the runtime be well or not from time now on. What is due up to now happens first. When it goes down,
-// calls under way break off: what has not taken effect does not, commands have no result, and nobody sends SIGKILL at
-// the end of a grace period. Requests over the network go on. As long as it is down calls fail at once.
+// SetHealth sets the health of the runtime from time now on. Events that are due until now happen first. When
+// the runtime goes down, calls in progress fail: calls that have not taken effect have none, commands have no
+// result, and no SIGKILL follows the grace period of a stop. Network requests continue. While the runtime is
+// down, calls fail immediately.
 func (r *Runtime) SetHealth(now virtual.Time, h Health) {
 	r.run(now)
 	if h.Down && !r.health.Down {
-		r.breakOff()
+		r.failCalls()
 	}
 	r.health = h
 }
@@ -67,8 +68,8 @@ func (r *Runtime) SetHealth(now virtual.Time, h Health) {
 // Down reports whether the runtime is down.
 func (r *Runtime) Down() bool { return r.health.Down }
 
-// breakOff ends the calls under way, the oldest first.
-func (r *Runtime) breakOff() {
+// failCalls fails all calls in progress, oldest first.
+func (r *Runtime) failCalls() {
 	list := slices.DeleteFunc(slices.Clone(r.queue.heap), func(q queued) bool { return q.op == nil || q.op.Call.Method.isNetwork() })
 	slices.SortFunc(list, func(a, b queued) int { return cmp.Compare(a.rank, b.rank) })
 	var ops []*Op
@@ -82,12 +83,12 @@ func (r *Runtime) breakOff() {
 				continue
 			}
 			c.requests = without(c.requests, op)
-			if !slices.Contains(ops, op) { // it hangs
+			if !slices.Contains(ops, op) { // a hanging command is not in the queue
 				ops = append(ops, op)
 			}
 		}
 		ops = append(ops, c.stops...)
-		r.abandon(c)
+		r.abandonStops(c)
 	}
 	slices.SortStableFunc(ops, func(a, b *Op) int { return cmp.Compare(a.Start, b.Start) })
 	for _, op := range ops {
@@ -95,21 +96,21 @@ func (r *Runtime) breakOff() {
 	}
 }
 
-// abandon has nobody wait for the stop of a container: then nobody sends SIGKILL, because that is what StopContainer
-// waits for in containerd.
-func (r *Runtime) abandon(c *container) {
+// abandonStops cancels the StopContainer calls of a container. No SIGKILL follows, because containerd sends
+// SIGKILL only while StopContainer waits.
+func (r *Runtime) abandonStops(c *container) {
 	if len(c.stops) > 0 {
 		c.stops, c.killAt = nil, never
 		r.scheduleEnd(c)
 	}
 }
 
-// IsNotFound reports whether an error of a call says that what it is about is not there.
+// IsNotFound reports whether an error of a call means that its object does not exist.
 func IsNotFound(err error) bool {
 	return err != nil && strings.HasPrefix(err.Error(), rpcPrefix+"NotFound ")
 }
 
-// Description returns the text of an error of a call without its code.
+// Description returns the text of an error of a call without the gRPC code.
 func Description(err error) string {
 	text := err.Error()
 	if rest, isRPC := strings.CutPrefix(text, rpcPrefix); isRPC {

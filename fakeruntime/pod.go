@@ -5,28 +5,28 @@ import (
 	"strconv"
 )
 
-// pod is what the runtime knows of a pod.
+// pod is a pod in the runtime.
 type pod struct {
 	Pod
 	scope      scope
 	root       key // of the run
 	ip         string
 	containers map[string]*podContainer
-	ids        map[string]int // how often an ID was given
+	ids        map[string]int // number of uses of each ID
 	views      views
 }
 
-// podContainer is a container of a pod in all its instances.
+// podContainer is a container of a pod, with the state that all its instances share.
 type podContainer struct {
 	scope   scope
 	program Program
-	own     key // of the draws of an instance
-	run     key // of the draws that all instances and replicas share
+	own     key // of random values of one instance
+	run     key // of random values that all instances and replicas share
 	created bool
-	latest  int        // instance of the container created last
-	running *container // the one that runs now, if one does
-	logs    []int      // attempts whose logs are there
-	step    int64      // of the last record about a container of this name
+	latest  int        // instance of the newest container
+	running *container // the running container; nil: none
+	logs    []int      // attempts whose logs exist
+	step    int64      // of the latest record about a container of this name
 }
 
 func newPod(p Pod, run *scope, number int) *pod {
@@ -47,7 +47,7 @@ func newPod(p Pod, run *scope, number int) *pod {
 	}
 }
 
-// container returns the container of that name; every name has at least the zero program.
+// container returns the container with a name. A name without a configuration has the zero program.
 func (p *pod) container(name string) *podContainer {
 	c := p.containers[name]
 	if c == nil {
@@ -64,8 +64,8 @@ func (p *pod) container(name string) *podContainer {
 	return c
 }
 
-// id returns an ID that was never given before. It is made of what it is for and not of the order of
-// calls, so that both engines have the same IDs and the same order of lists.
+// id returns a unique ID. It depends on the object and not on the order of calls, so that the simulator and
+// the real kubelet get the same IDs and the same order of lists.
 func (p *pod) id(of string, attempt int) string {
 	id := p.UID + of + "_" + strconv.Itoa(attempt)
 	p.ids[id]++

@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// Range is a range of integers with both ends included. The zero value holds every integer.
+// Range is a range of integers, both ends included. The zero value contains every integer.
 type Range struct {
 	Min, Max int
-	Set      bool // false: everything
+	Set      bool // false: the range contains every integer
 }
 
 // Contains reports whether n is in the range.
 func (r Range) Contains(n int) bool { return !r.Set || r.Min <= n && n <= r.Max }
 
-// Draw is a duration that is drawn evenly from a range with both ends included; without a seed it is
-// the middle. A single value has Min equal to Max.
+// Draw is a random duration, uniform over a range with both ends included. Without a seed it is the middle of
+// the range. A fixed duration has Min equal to Max.
 type Draw struct{ Min, Max time.Duration }
 
-// Exactly returns the draw that always gives d.
+// Exactly returns the Draw that always yields d.
 func Exactly(d time.Duration) Draw { return Draw{d, d} }
 
-// Clock says what the window of a rule counts from.
+// Clock is the moment from which the window of a rule counts.
 type Clock int
 
 const (
@@ -30,17 +30,19 @@ const (
 	AfterSigterm              // the stop signal to the instance
 )
 
-// Program is the script of what runs in a container: a list of rules of which later ones win.
-// The zero value runs for ever and answers every probe with success.
+// Program is the script of the program in a container: a list of rules, of which the last that applies wins.
+// The zero value runs forever and answers every probe with success.
 type Program struct {
 	Rules []Rule
-	// Init is set for a regular init container, which exits with 0 one second after its start unless
-	// a rule says otherwise.
+	// Init marks a regular init container. Without a rule for its exit, it exits with code 0 one second after
+	// its start.
 	Init bool
 }
 
-// Rule says who does what when. Who: Replica and Instance. When: from From on Clock, for For (nil: for
-// good), again every Every (nil: once), with a chance. What: answers to probes and hooks, or an exit.
+// Rule is one statement about a program. Replica and Instance select the instances it applies to. Its window
+// opens From after Clock, stays open for For (nil: until the end), and opens again every Every (nil: once).
+// Inside the window, the rule applies to a request with a Chance. It gives answers to probes and hooks, or
+// ends the program.
 type Rule struct {
 	Replica  Range
 	Instance Range
@@ -49,10 +51,10 @@ type Rule struct {
 	From   Draw
 	For    *Draw
 	Every  *Draw
-	Chance *float64 // 0 to 1; nil: always. Without a seed a rule with a chance never applies.
+	Chance *float64 // 0 to 1; nil: always. Without a seed, a rule with a chance never applies.
 
 	Liveness, Readiness, Startup *Series
-	Probes                       *Series // each probe of the container without a series of its own here
+	Probes                       *Series // each probe without a series of its own in this rule
 	PostStart, PreStop           *Series
 
 	Exit *Exit
@@ -61,56 +63,57 @@ type Rule struct {
 // Exit is the end of a program by itself.
 type Exit struct {
 	Code  int32
-	Never bool // with AfterSigterm: waits for SIGKILL
+	Never bool // with AfterSigterm: the program ignores the stop signal until SIGKILL
 }
 
-// Series answers attempt by attempt. The last item goes on for ever, or the list starts over.
+// Series is a list of answers to successive probe runs. The last item applies forever, or the list repeats.
 type Series struct {
 	Items  []Item
 	Repeat bool
 }
 
-// Item is an answer that is given Count times; the Count of a last item without Repeat has no end.
+// Item is an answer for Count successive runs. The last item of a series without Repeat has no limit.
 type Item struct {
 	Answer Answer
 	Count  int
 }
 
-// Word is what a program does with a request.
+// Word is the reaction of a program to a request.
 type Word string
 
 const (
 	Answers Word = "answers" // Code, Status, Body, after Latency
-	Refuses Word = "down"    // nothing listens: not for exec
+	Refuses Word = "down"    // nothing listens; not for exec
 	Hangs   Word = "hang"    // never answers
-	Stalls  Word = "stall"   // frozen until the window of the rule closes, then answers as at that time
-	Breaks  Word = "error"   // the probe itself breaks: a runtime error for exec, a body that breaks off for HTTP
+	Stalls  Word = "stall"   // frozen until the window of the rule closes; then the rules of that time answer
+	Breaks  Word = "error"   // the probe itself fails: a runtime error for exec, an incomplete body for HTTP
 )
 
-// Answer is what a program does with one request.
+// Answer is the reaction of a program to one request.
 type Answer struct {
 	Word          Word
 	Code          int32  // of Answers: the exit code for exec, the status code for HTTP
-	Status        string // of Answers: what a gRPC health check returns, a serving status or the name of a code
-	Body          string // what a command writes, or the body of an HTTP response
-	Latency       *Draw  // nil: the container's usual delay
-	IgnoreTimeout bool   // exec: the runtime does not end the process at the timeout
+	Status        string // of Answers: the result of a gRPC health check: a serving status or the name of a code
+	Body          string // output of a command, or body of an HTTP response
+	Latency       *Draw  // nil: the delay of the container
+	IgnoreTimeout bool   // exec: the runtime does not kill the process at the timeout
 
 	Location       string  // HTTP: the header, for a redirect
-	Then           *Answer // HTTP: to the request that follows the redirect on the same host, or a failure; nil: a plain 200
-	TransportError string  // HTTP, gRPC: the connection fails with this text instead
-	// Handler makes the response to an HTTP request, in place of Code, Body, Location and Then. It is called
-	// when the answer is given, has no time of its own and must not wait. What it responds must follow from
-	// the request and from what it was asked before, or runs do not repeat.
+	Then           *Answer // HTTP: answer to the request that follows a redirect or a TransportError; nil: status 200
+	TransportError string  // HTTP, gRPC: the connection fails with this error in place of a response
+	// Handler responds to an HTTP request, in place of Code, Body, Location and Then. The driver calls it at
+	// the time of the answer. It must return without waiting. Its response must depend only on the request
+	// and on earlier requests; otherwise runs are not repeatable.
 	Handler http.Handler
 }
 
-// HTTPToHTTPS is in the error of a client that means HTTPS and is answered in plain HTTP (net/http/transport.go of Go
-// 1.26). The kubelet's lifecycle hooks then ask once more, in plain HTTP; that request has the answer Then.
+// HTTPToHTTPS is part of the error of an HTTPS client that gets a response in plain HTTP
+// (net/http/transport.go of Go 1.26). The kubelet's lifecycle hooks then repeat the request in plain HTTP,
+// which gets the answer Then.
 const HTTPToHTTPS = "server gave HTTP response to HTTPS client"
 
-// Delays are the latencies of the runtime and API calls and the usual times to answer. A nil field
-// has the default of DefaultDelays, or the value of the next wider scope.
+// Delays are the latencies of runtime and API calls, and the times that programs take to answer. A nil field
+// has the value of the next wider scope; of the run, the value of DefaultDelays.
 type Delays struct {
 	RunPodSandbox, StopPodSandbox, RemovePodSandbox, PodSandboxStatus, ListPodSandbox *Draw
 	CreateContainer, StartContainer, StopContainer, RemoveContainer                   *Draw
@@ -120,21 +123,22 @@ type Delays struct {
 	Exec, HTTPGet, TCPSocket, GRPC                                                    *Draw
 }
 
-// Pod is what the runtime must know of a pod before its first call: who it is and what its containers do.
+// Pod describes a pod to the runtime before the first call about it: its identity and the programs of its
+// containers.
 type Pod struct {
 	UID       string
 	Namespace string
 	Name      string
-	Workload  string // whose replica it is; all replicas share the events of rules AtScenario. Empty: Name
+	Workload  string // the workload of the pod, whose replicas share the random values of AtScenario rules; empty: Name
 	Replica   int
-	// HostNetwork: the pod has the node's IP, and the runtime none for it.
+	// HostNetwork: the pod uses the IP of the node, and the runtime reports none.
 	HostNetwork bool
 	Delays      Delays
-	// Containers by name; one that is missing has the zero Program.
+	// Containers by name. A container that is missing has the zero Program.
 	Containers map[string]ContainerConfig
 }
 
-// ContainerConfig is the program of a container and the delays that are its own.
+// ContainerConfig is the program of a container and its delays.
 type ContainerConfig struct {
 	Program Program
 	Delays  Delays

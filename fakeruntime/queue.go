@@ -6,10 +6,10 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// never is later than everything.
+// never is later than every other time.
 const never virtual.Time = math.MaxInt64
 
-// class orders what is due at one instant; see the package documentation.
+// class is the place of an event in the order of one instant; see the package documentation.
 type class uint64
 
 const (
@@ -19,14 +19,14 @@ const (
 	reads
 )
 
-// event is something that will happen: the end of a process or a call. It is part of what it happens to.
+// event is the end of a process or of a call. It is embedded in the container or Op.
 type event struct {
-	process *container // whose process ends; nil if op is set
+	process *container // the container whose process ends; nil if op is set
 	op      *Op
-	slot    int // 1 + index in the queue, 0 if not queued
+	slot    int // 1 + index in the queue; 0: not queued
 }
 
-// queued is an event with its place in the order: time, class and then sequence of scheduling.
+// queued is an event with its place in the order: time, then class, then order of scheduling.
 type queued struct {
 	at   virtual.Time
 	rank uint64
@@ -37,13 +37,13 @@ func (q queued) before(o queued) bool {
 	return q.at < o.at || q.at == o.at && q.rank < o.rank
 }
 
-// queue is a binary heap of events whose events know where they are.
+// queue is a binary heap of events. Each event stores its index.
 type queue struct {
 	heap []queued
 	seq  uint64
 }
 
-// schedule queues e for a time, or moves it there; what is due never is not queued.
+// schedule queues an event for a time, or moves it there. An event at never is not queued.
 func (q *queue) schedule(e *event, at virtual.Time, c class) {
 	q.cancel(e)
 	if at == never {
@@ -54,7 +54,7 @@ func (q *queue) schedule(e *event, at virtual.Time, c class) {
 	q.up(len(q.heap) - 1)
 }
 
-// cancel takes e out if it is queued.
+// cancel removes an event from the queue. An event that is not queued stays so.
 func (q *queue) cancel(e *event) {
 	if e.slot == 0 {
 		return
@@ -71,7 +71,7 @@ func (q *queue) cancel(e *event) {
 	}
 }
 
-// next returns when the first event is due.
+// next returns the time of the first event.
 func (q *queue) next() virtual.Time {
 	if len(q.heap) == 0 {
 		return never
@@ -79,7 +79,7 @@ func (q *queue) next() virtual.Time {
 	return q.heap[0].at
 }
 
-// pop takes out the first event.
+// pop removes and returns the first event.
 func (q *queue) pop() *event {
 	e := q.heap[0].event
 	q.cancel(e)

@@ -9,7 +9,7 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// TestQueue: events come out by time, class and order of scheduling, however they are moved and cancelled.
+// The queue returns events by time, class and order of scheduling, after any moves and cancellations.
 func TestQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var q queue

@@ -13,11 +13,11 @@ import (
 	"probesim.dev/trace"
 )
 
-// Each run draws the same examples, unless -rapid.seed says otherwise.
+// Each run uses the same examples, unless -rapid.seed selects others.
 var _ = flag.Set("rapid.seed", "1")
 
-// outcomeOf drives a run to its end and tells all that is to be seen of it. Before each call it
-// advances the time as step says, to each Next or just to the call if step is 0.
+// outcomeOf drives a run to its end and returns everything observable. Before each call it advances the time
+// in steps: to each Next, or if step is 0 directly to the call.
 func outcomeOf(t *rapid.T, run randomRun, step time.Duration, release bool) (log []string) {
 	run.options.Record = func(r trace.Record) int64 {
 		log = append(log, fmt.Sprintf("%+v", r))
@@ -32,56 +32,59 @@ func outcomeOf(t *rapid.T, run randomRun, step time.Duration, release bool) (log
 	for i, c := range run.calls {
 		d.advance(c.at, step)
 		d.now = c.at
-		op := rt.Submit(virtual.At(c.at), c.call)
+		op := rt.Submit(c.at, c.call)
 		op.Waiter = i
 		d.open[op] = true
 		if op.Done {
 			d.done(op)
 		}
 	}
-	d.advance(time.Hour, step)
+	d.advance(lastInstant, step)
 	for i := range run.calls {
 		log = append(log, fmt.Sprintf("%d %s", i, d.ends[i]))
 	}
 	return log
 }
 
+// lastInstant is later than all calls of a random run.
+const lastInstant = virtual.Time(time.Hour)
+
 type driver struct {
 	t       *rapid.T
 	rt      *Runtime
-	now     time.Duration
+	now     virtual.Time
 	open    map[*Op]bool
 	ends    map[int]string
 	release bool
 }
 
-func (d *driver) advance(to, step time.Duration) {
+func (d *driver) advance(to virtual.Time, step time.Duration) {
 	for step > 0 {
 		next, ok := d.rt.Next()
-		if !ok || next > virtual.At(to) {
+		if !ok || next > to {
 			break
 		}
-		if next < virtual.At(d.now) {
+		if next < d.now {
 			d.t.Fatalf("at %v the next time is %v", d.now, next)
 		}
-		d.now = min(to, max(next.Offset(), d.now+step))
-		d.handOut()
+		d.now = min(to, max(next, d.now.Add(step)))
+		d.deliver()
 	}
-	if step == 0 && to < time.Hour {
+	if step == 0 && to < lastInstant {
 		return
 	}
 	d.now = to
-	d.handOut()
+	d.deliver()
 }
 
-func (d *driver) handOut() {
-	for _, op := range d.rt.Advance(virtual.At(d.now)) {
+func (d *driver) deliver() {
+	for _, op := range d.rt.Advance(d.now) {
 		d.done(op)
 	}
 }
 
 func (d *driver) done(op *Op) {
-	if !d.open[op] || !op.Done || op.End < op.Start || op.End > virtual.At(d.now) {
+	if !d.open[op] || !op.Done || op.End < op.Start || op.End > d.now {
 		d.t.Fatalf("at %v: a call is not done, or done twice or in the future: %+v", d.now, op)
 	}
 	delete(d.open, op)
@@ -97,7 +100,7 @@ func (d *driver) done(op *Op) {
 	}
 }
 
-// checkReply: a request over the network is answered, refused, lost or too late, and each is what it says.
+// checkReply checks the fields of the result of a network request against each other.
 func (d *driver) checkReply(op *Op) {
 	took, limit := op.End.Sub(op.Start), op.Call.Timeout
 	wrong := false
@@ -105,11 +108,11 @@ func (d *driver) checkReply(op *Op) {
 	case op.TimedOut:
 		wrong = op.Reply != 0 || took != limit || op.Answer != nil
 	case op.Reply == NoHandshake:
-		wrong = took != op.Call.Handshake || !op.Silent || !op.Accepted || limit > 0 && took >= limit
+		wrong = took != op.Call.Handshake || !op.Unanswered || !op.Accepted || limit > 0 && took >= limit
 	case op.Reply == Answered:
-		wrong = op.Answer == nil || op.Silent || limit > 0 && took >= limit
+		wrong = op.Answer == nil || op.Unanswered || limit > 0 && took >= limit
 	case op.Reply == Refused:
-		wrong = (op.Accepted || !op.Silent) && op.Call.Method != TCPSocket
+		wrong = (op.Accepted || !op.Unanswered) && op.Call.Method != TCPSocket
 	default:
 		wrong = op.Reply != HungUp || !op.Accepted
 	}
@@ -117,13 +120,13 @@ func (d *driver) checkReply(op *Op) {
 		d.t.Fatalf("a request has an error of the runtime: %v", op.Err)
 	}
 	if wrong {
-		d.t.Fatalf("not what a request can come to: %+v", op)
+		d.t.Fatalf("impossible result of a request: %+v", op)
 	}
 }
 
-// TestAnySteps: however time is advanced, and with ops reused or not, the same happens at the same
-// times in the same order.
-func TestAnySteps(t *testing.T) { rapid.Check(t, anySteps) }
+// The steps in which time advances, and the reuse of Ops, have no effect on the events, their times and their
+// order.
+func TestStepsHaveNoEffect(t *testing.T) { rapid.Check(t, anySteps) }
 
 func FuzzAnySteps(f *testing.F) { f.Fuzz(rapid.MakeFuzz(anySteps)) }
 
@@ -138,8 +141,8 @@ func anySteps(t *rapid.T) {
 	}
 }
 
-// TestPodsAreApart: what happens to one pod, draws included, does not depend on others.
-func TestPodsAreApart(t *testing.T) {
+// The events of one pod, including its random values, do not depend on other pods.
+func TestPodsAreIndependent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run := genRun.Draw(t, "run")
 		alone := run
@@ -166,14 +169,14 @@ func recordsOf(t *rapid.T, run randomRun) (records []string) {
 		rt.AddPod(p)
 	}
 	for _, c := range run.calls {
-		rt.Submit(virtual.At(c.at), c.call)
+		rt.Submit(c.at, c.call)
 	}
-	rt.Advance(virtual.At(time.Hour))
+	rt.Advance(lastInstant)
 	return records
 }
 
-// TestLives: each instance starts once and exits at most once, and lists show what records say.
-func TestLives(t *testing.T) {
+// Each instance starts once and exits at most once, and lists agree with the records.
+func TestInstancesStartAndExitOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run := genRun.Draw(t, "run")
 		running := map[string]bool{}
@@ -190,10 +193,10 @@ func TestLives(t *testing.T) {
 			rt.AddPod(p)
 		}
 		for _, c := range run.calls {
-			rt.Submit(virtual.At(c.at), c.call)
+			rt.Submit(c.at, c.call)
 		}
-		list := rt.Submit(virtual.At(time.Hour), Call{Method: ListContainers, Running: true})
-		rt.Advance(virtual.At(time.Hour + time.Minute))
+		list := rt.Submit(lastInstant, Call{Method: ListContainers, Running: true})
+		rt.Advance(lastInstant.Add(time.Minute))
 		listed := map[string]bool{}
 		for _, c := range list.Containers {
 			listed[fmt.Sprintf("%s/%s/%s#%d", c.Namespace, c.PodName, c.Name, c.Instance)] = true
@@ -206,7 +209,7 @@ func TestLives(t *testing.T) {
 	})
 }
 
-// firstDifference returns where a and b differ first, or -1.
+// firstDifference returns the index of the first difference of a and b, or -1.
 func firstDifference(a, b []string) int {
 	for i := range max(len(a), len(b)) {
 		if i >= len(a) || i >= len(b) || a[i] != b[i] {
@@ -216,5 +219,5 @@ func firstDifference(a, b []string) int {
 	return -1
 }
 
-// tail returns what follows the first i of a list.
+// tail returns a list without its first i items.
 func tail(list []string, i int) []string { return list[min(i, len(list)):] }

@@ -7,10 +7,10 @@ import (
 	"probesim.dev/trace"
 )
 
-// mostStalls is after how many windows a request that is stalled again and again never gets an answer.
-const mostStalls = 1000
+// maxStalls is the number of successive windows in which a request can stall. After that it hangs.
+const maxStalls = 1000
 
-// answerDelay is the usual time to answer of what asks the program in a container.
+// answerDelay returns the kind of delay of the answers to a method.
 func (m Method) answerDelay() DelayKind {
 	switch m {
 	case HTTPGet:
@@ -23,53 +23,54 @@ func (m Method) answerDelay() DelayKind {
 	return DelayExec
 }
 
-// asksProgram reports whether a program answers and not the runtime.
+// asksProgram reports whether the program in a container answers, and not the runtime.
 func (m Method) asksProgram() bool { return m == ExecSync || m.isNetwork() }
 
-// isNetwork reports whether it is a request over the network, which does not pass the runtime.
+// isNetwork reports whether a method is a network request, which does not pass through the runtime.
 func (m Method) isNetwork() bool { return m == HTTPGet || m == TCPSocket || m == GRPC }
 
-// request is what the program in a container is to answer.
+// request is the state of a request to the program in a container.
 type request struct {
-	who      asker
-	answer   *Answer
-	timesOut bool // the timeout comes before what the answer says
-	silent   bool // that of the handshake does
-	stalls   int
+	from             requester
+	answer           *Answer
+	timesOut         bool // the timeout expires before the answer
+	handshakeExpired bool // the handshake timeout does
+	stalls           int
 }
 
-// beginRequest has the program choose its answer.
+// beginRequest starts a request: the program chooses its answer.
 func (r *Runtime) beginRequest(op *Op) {
-	if !r.reach(op) {
+	if !r.findProgram(op) {
 		return
 	}
 	c := op.container
-	op.event.op, op.request.who = op, askerOf(&op.Call)
+	op.event.op, op.request.from = op, requesterOf(&op.Call)
 	if !op.Call.Retry && !op.Call.Followed {
-		c.instance.askers[op.request.who].runs++
+		c.instance.histories[op.request.from].runs++
 	}
 	c.requests = append(c.requests, op)
 	r.ask(op)
 }
 
-// reach finds the program: for a command in the container that is named, for a connection in the one that
-// runs now under the pod's IP. It ends the request if there is none.
-func (r *Runtime) reach(op *Op) bool {
+// findProgram finds the program that answers: for a command, in the container of the call; for a connection,
+// in the container that runs under the IP of the pod. If there is none, it ends the request and reports
+// false.
+func (r *Runtime) findProgram(op *Op) bool {
 	if !op.Call.Method.isNetwork() {
-		return r.reachExec(op)
+		return r.findExecTarget(op)
 	}
 	op.pod = r.pods[op.Call.PodUID]
 	if op.pod != nil {
 		op.container = op.pod.container(op.Call.Name).running
 	}
 	if op.container == nil {
-		op.Reply, op.Silent = Refused, true
+		op.Reply, op.Unanswered = Refused, true
 		r.finish(op, nil)
 	}
 	return op.container != nil
 }
 
-// ask puts the request to the program, at first or when the window of a stall has closed.
+// ask delivers the request to the program, and again each time when the window of a stall closes.
 func (r *Runtime) ask(op *Op) {
 	q, c := &op.request, op.container
 	answer, w := c.instance.answerTo(op, r.now)
@@ -78,7 +79,7 @@ func (r *Runtime) ask(op *Op) {
 	switch answer.Word {
 	case Hangs:
 	case Stalls:
-		if q.stalls++; q.stalls <= mostStalls {
+		if q.stalls++; q.stalls <= maxStalls {
 			end = w.close
 		}
 	default:
@@ -89,21 +90,21 @@ func (r *Runtime) ask(op *Op) {
 	}
 	handshake, deadline := op.handshake(), op.deadline()
 	q.timesOut = deadline <= end && deadline <= handshake
-	q.silent = !q.timesOut && handshake <= end
+	q.handshakeExpired = !q.timesOut && handshake <= end
 	op.Accepted = op.Accepted || answer.Word != Refuses && answer.TransportError == ""
 	op.End = min(end, deadline, handshake)
 	r.queue.schedule(&op.event, op.End, answers)
 }
 
-// answerTo chooses the answer to a request that arrives at t.
+// answerTo returns the answer to a request that arrives at t.
 func (in *instance) answerTo(op *Op, t virtual.Time) (*Answer, window) {
 	if op.Call.Followed {
-		return in.follow(op.request.who), window{}
+		return in.follow(op.request.from), window{}
 	}
-	return in.answer(op.request.who, t)
+	return in.answer(op.request.from, t)
 }
 
-// deadline is when the call ends without an answer.
+// deadline returns the time at which the call ends without an answer.
 func (op *Op) deadline() virtual.Time {
 	if op.Call.Timeout <= 0 {
 		return never
@@ -115,11 +116,11 @@ func (op *Op) deadline() virtual.Time {
 	return deadline
 }
 
-// frozen reports whether the program has been frozen from the beginning of the request on: one that hangs, or stalls
-// again, where a window closes does not go on in between.
+// frozen reports whether the program has been frozen since the beginning of the request. A program that hangs
+// or stalls again when the window of a stall closes does not resume in between.
 func (q *request) frozen() bool { return q.answer.Word == Hangs || q.answer.Word == Stalls }
 
-// handshake is when the caller is tired of a program that says nothing.
+// handshake returns the time at which the handshake timeout expires against a frozen server.
 func (op *Op) handshake() virtual.Time {
 	if op.Call.Handshake <= 0 || !op.request.frozen() {
 		return never
@@ -127,50 +128,50 @@ func (op *Op) handshake() virtual.Time {
 	return later(op.Start, op.Call.Handshake)
 }
 
-// continueRequest does what was due: a timeout, the end of a stall, an answer.
+// continueRequest handles the event of a request: a timeout, the end of a stall, or an answer.
 func (r *Runtime) continueRequest(op *Op) {
 	q, c := &op.request, op.container
 	var err error
-	op.Silent = !op.Accepted || q.frozen()
+	op.Unanswered = !op.Accepted || q.frozen()
 	switch {
 	case q.timesOut:
 		op.TimedOut = true
 		if op.handshake() == op.deadline() {
 			op.Reply = NoHandshake
 		}
-	case q.silent:
+	case q.handshakeExpired:
 		op.Reply = NoHandshake
 	case q.answer.Word == Stalls:
 		r.ask(op)
 		return
 	default:
-		c.instance.askers[q.who].last = q.answer
+		c.instance.histories[q.from].last = q.answer
 	}
 	if op.Call.Method == ExecSync {
 		err = op.answerExec()
-	} else if !op.TimedOut && !q.silent {
+	} else if !op.TimedOut && !q.handshakeExpired {
 		op.answerConnection()
 	}
 	c.requests = without(c.requests, op)
 	r.finish(op, err)
 }
 
-// answerConnection says what an answer means over the network. What was accepted while the program was frozen is not
-// refused any more: the connection ends.
+// answerConnection sets the result of a network request from its answer. A connection that the kernel
+// accepted for a frozen program cannot be refused any more; it closes.
 func (op *Op) answerConnection() {
-	op.Answer, op.Reply, op.Silent = op.request.answer, Answered, false
+	op.Answer, op.Reply, op.Unanswered = op.request.answer, Answered, false
 	refused := op.Answer.Word == Refuses
 	switch {
 	case op.Accepted && (refused || op.Answer.TransportError != ""):
 		op.Reply = HungUp
 	case refused:
-		op.Reply, op.Silent = Refused, true
+		op.Reply, op.Unanswered = Refused, true
 	}
 }
 
-// lose is the end of the process that was to answer.
-func (op *Op) lose() {
-	op.Silent = !op.Accepted || op.request.frozen()
+// onProcessExit sets the result of a request whose process ends before it answers.
+func (op *Op) onProcessExit() {
+	op.Unanswered = !op.Accepted || op.request.frozen()
 	switch {
 	case op.Call.Method == ExecSync:
 		op.ExitCode = codeSIGKILL
@@ -181,13 +182,13 @@ func (op *Op) lose() {
 	}
 }
 
-// GivenUp reports whether the caller of a request over the network has ended it, as its time was over, and nothing that
-// came from the program. Commands are ended by the runtime.
+// GivenUp reports whether a network request ended because its caller gave up after a timeout. The runtime,
+// and not the caller, ends commands.
 func (op *Op) GivenUp() bool {
 	return op.Call.Method.isNetwork() && (op.TimedOut || op.Reply == NoHandshake)
 }
 
-// containerID returns the ID of the container that a request went to.
+// containerID returns the ID of the container that received the request.
 func (op *Op) containerID() string {
 	if op.container != nil {
 		return op.container.ID
@@ -195,17 +196,17 @@ func (op *Op) containerID() string {
 	return op.Call.ContainerID
 }
 
-// answerDelay draws how long the program takes to answer.
+// answerDelay returns the time that the program takes to answer.
 func (s *scope) answerDelay(now virtual.Time, op *Op, a *Answer) time.Duration {
 	kind := op.Call.Method.answerDelay()
-	d := s.usual(kind)
+	d := s.current(kind)
 	if a.Latency != nil {
 		d = *a.Latency
 	}
-	return s.draw(now, kind, op.request.who, d)
+	return s.draw(now, kind, op.request.from, d)
 }
 
-func askerOf(c *Call) asker {
+func requesterOf(c *Call) requester {
 	switch {
 	case c.Probe == trace.Liveness:
 		return byLiveness
@@ -218,5 +219,5 @@ func askerOf(c *Call) asker {
 	case c.Hook == "preStop":
 		return byPreStop
 	}
-	return byNobody
+	return byOther
 }

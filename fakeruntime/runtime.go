@@ -7,20 +7,20 @@ import (
 	"probesim.dev/trace"
 )
 
-// Options configures a Runtime. The zero value is a run without a seed and with the default delays.
+// Options configures a Runtime. The zero value has no seed and the default delays.
 type Options struct {
-	// Seed of all draws. Nil: every range gives its middle and no chance comes up.
+	// Seed of all random values. Nil: every range yields its middle, and chances never come true.
 	Seed *int64
-	// Delays of the whole scenario, unless a pod or container has its own.
+	// Delays of the run. Pods and containers can have delays of their own.
 	Delays Delays
-	// Record is handed ContainerStarted, ContainerStopping and ContainerExited records as they
-	// happen; it returns the step of the record.
+	// Record is called with each ContainerStarted, ContainerStopping and ContainerExited record. It returns
+	// the step of the record. Nil: no records.
 	Record func(trace.Record) int64
-	// RecordCalls has Record handed a CRICall record too for each call when it returns.
+	// RecordCalls adds a CRICall record for each call when it returns.
 	RecordCalls bool
 }
 
-// Runtime is a container runtime. It is not safe for use by several goroutines.
+// Runtime is a container runtime. Use New to create one. It must be used from one goroutine at a time.
 type Runtime struct {
 	record      func(trace.Record) int64
 	recordCalls bool
@@ -29,20 +29,20 @@ type Runtime struct {
 	pods       map[string]*pod // by UID
 	sandboxes  map[string]*sandbox
 	containers map[string]*container
-	instances  map[string]int // of all containers that there ever were, by ID
+	instances  map[string]int // of all containers, including removed ones, by ID
 
 	all        views // of all pods
 	generation uint64
-	changes    []*pod // the pod that made each generation
+	changes    []*pod // the pod that changed in each generation
 
-	health    Health
-	now       virtual.Time
-	ahead     time.Duration // the wall clock, of virtual time
-	queue     queue
-	submitted *Op   // being submitted: it is handed back by Submit
-	done      []*Op // to be handed out by Advance
-	handed    []*Op // handed out by the last Advance
-	free      []*Op
+	health      Health
+	now         virtual.Time
+	clockOffset time.Duration // wall time minus virtual time
+	queue       queue
+	submitted   *Op   // the call of the present Submit, which returns it
+	done        []*Op // for the next Advance to return
+	handed      []*Op // returned by the last Advance
+	free        []*Op
 }
 
 // New returns a runtime without pods.
@@ -62,20 +62,20 @@ func New(o Options) *Runtime {
 	}
 }
 
-// AddPod says who a pod is and what its containers do. It comes before the first call about the pod.
-// Pods get their IPs in the order in which they are added.
+// AddPod adds a pod with the programs of its containers. The driver must call it before the first call about
+// the pod. Pods get their IPs in the order of their addition.
 func (r *Runtime) AddPod(p Pod) {
 	r.pods[p.UID] = newPod(p, &r.scope, len(r.pods)+1)
 }
 
-// Generation returns a number that changes whenever a sandbox or container is created, changes its
-// state or is removed.
+// Generation returns a number that grows whenever a sandbox or container is created, changes its state or is
+// removed.
 func (r *Runtime) Generation() uint64 { return r.generation }
 
-// Instance returns the instance that a container is, also one that has been removed.
+// Instance returns the instance number of a container, also after its removal. It is 0 for an unknown ID.
 func (r *Runtime) Instance(containerID string) int { return r.instances[containerID] }
 
-// Step returns the step of the last record about a container, 0 if it is gone.
+// Step returns the step of the latest record about a container, or 0 if the container does not exist.
 func (r *Runtime) Step(containerID string) int64 {
 	if c := r.containers[containerID]; c != nil {
 		return c.Step
@@ -83,8 +83,8 @@ func (r *Runtime) Step(containerID string) int64 {
 	return 0
 }
 
-// LastStep returns the step of the last record about the containers of that name: a start, an exit, or what had one
-// removed. It is 0 if there is none.
+// LastStep returns the step of the latest record about the containers of a name: a start, an exit, or the
+// cause of a removal. It is 0 if there is none.
 func (r *Runtime) LastStep(podUID, name string) int64 {
 	if p := r.pods[podUID]; p != nil && p.containers[name] != nil {
 		return p.containers[name].step
@@ -92,8 +92,9 @@ func (r *Runtime) LastStep(podUID, name string) int64 {
 	return 0
 }
 
-// EventInstance returns the instance that an event about a container belongs to: that of the container
-// created last, or 0. What is said of its image comes before the creation of the next.
+// EventInstance returns the instance that an event about a container belongs to: the newest instance, or 0 if
+// there is none. Events about the image precede the creation of a container, so they belong to the next
+// instance.
 func (r *Runtime) EventInstance(podUID, name, reason string) int {
 	p := r.pods[podUID]
 	if p == nil {

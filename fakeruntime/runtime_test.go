@@ -9,10 +9,10 @@ import (
 	"probesim.dev/trace"
 )
 
-// do submits a call and waits for it.
-func do(t testing.TB, rt *Runtime, now time.Duration, c Call) *Op {
+// do submits a call and advances until it is done.
+func do(t testing.TB, rt *Runtime, now virtual.Time, c Call) *Op {
 	t.Helper()
-	op := rt.Submit(virtual.At(now), c)
+	op := rt.Submit(now, c)
 	for !op.Done {
 		next, ok := rt.Next()
 		if !ok {
@@ -27,32 +27,32 @@ func do(t testing.TB, rt *Runtime, now time.Duration, c Call) *Op {
 }
 
 // startContainer starts a container in a new sandbox.
-func startContainer(t testing.TB, rt *Runtime, pod, name string) (id string, now time.Duration) {
+func startContainer(t testing.TB, rt *Runtime, pod, name string) (id string, now virtual.Time) {
 	t.Helper()
 	sandbox := do(t, rt, 0, Call{Method: RunPodSandbox, PodUID: pod})
-	c := do(t, rt, sandbox.End.Offset(), Call{Method: CreateContainer, SandboxID: sandbox.ID, Name: name})
-	return c.ID, do(t, rt, c.End.Offset(), Call{Method: StartContainer, ContainerID: c.ID}).End.Offset()
+	c := do(t, rt, sandbox.End, Call{Method: CreateContainer, SandboxID: sandbox.ID, Name: name})
+	return c.ID, do(t, rt, c.End, Call{Method: StartContainer, ContainerID: c.ID}).End
 }
 
-// TestGeneration: a list of an unchanged runtime is the same slice; a probe changes nothing.
+// Lists of an unchanged runtime share one slice, and a probe changes nothing.
 func TestGeneration(t *testing.T) {
 	rt := New(Options{})
 	rt.AddPod(Pod{UID: "u", Name: "p"})
 	id, now := startContainer(t, rt, "u", "c")
 	first := do(t, rt, now, Call{Method: ListContainers})
-	probed := do(t, rt, first.End.Offset(), Call{Method: ExecSync, ContainerID: id})
-	second := do(t, rt, probed.End.Offset(), Call{Method: ListContainers})
+	probed := do(t, rt, first.End, Call{Method: ExecSync, ContainerID: id})
+	second := do(t, rt, probed.End, Call{Method: ListContainers})
 	if &first.Containers[0] != &second.Containers[0] || first.Generation != second.Generation || rt.Generation() != second.Generation {
-		t.Error("the list was made anew although nothing changed")
+		t.Error("the list was rebuilt although nothing changed")
 	}
-	stopped := do(t, rt, second.End.Offset(), Call{Method: StopContainer, ContainerID: id})
-	third := do(t, rt, stopped.End.Offset(), Call{Method: ListContainers})
+	stopped := do(t, rt, second.End, Call{Method: StopContainer, ContainerID: id})
+	third := do(t, rt, stopped.End, Call{Method: ListContainers})
 	if third.Generation == second.Generation || first.Containers[0].State != Running || third.Containers[0].State != Exited {
-		t.Error("the new list is not new, or the old one has changed")
+		t.Error("the list was not rebuilt after a change, or the earlier list changed")
 	}
 }
 
-// TestEventInstance: an event belongs to the container created last, an image event to the next.
+// An event belongs to the newest container, and an event about the image to the next one.
 func TestEventInstance(t *testing.T) {
 	rt := New(Options{})
 	rt.AddPod(Pod{UID: "u", Name: "p"})
@@ -79,7 +79,7 @@ func TestEventInstance(t *testing.T) {
 	}
 }
 
-// TestCauses: records name what caused them, and containers the record of their last change.
+// Records have causes, and containers have the step of their latest record.
 func TestCauses(t *testing.T) {
 	var records []trace.Record
 	rt := New(Options{RecordCalls: true, Record: func(r trace.Record) int64 {
@@ -112,7 +112,7 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// BenchmarkExecSync is what one exec probe costs the runtime.
+// BenchmarkExecSync measures one exec probe.
 func BenchmarkExecSync(b *testing.B) {
 	for _, c := range []struct {
 		name  string
@@ -129,8 +129,8 @@ func BenchmarkExecSync(b *testing.B) {
 			call := Call{Method: ExecSync, ContainerID: id, Probe: trace.Liveness, Timeout: time.Second}
 			b.ReportAllocs()
 			for b.Loop() {
-				now += time.Second
-				rt.Submit(virtual.At(now), call)
+				now = now.Add(time.Second)
+				rt.Submit(now, call)
 				next, _ := rt.Next()
 				for _, op := range rt.Advance(next) {
 					rt.Release(op)
@@ -150,27 +150,27 @@ func benchRules() []Rule {
 	}
 }
 
-// BenchmarkList is an idle relist of many containers.
+// BenchmarkList measures an idle relist of many containers.
 func BenchmarkList(b *testing.B) {
 	rt := New(Options{})
 	rt.AddPod(Pod{UID: "u", Name: "p"})
 	_, now := startContainer(b, rt, "u", "c")
 	for i := range 10_000 {
-		rt.Submit(virtual.At(now), Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: i + 1})
+		rt.Submit(now, Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: i + 1})
 	}
 	rt.Advance(virtual.At(now + time.Second))
 	b.ReportAllocs()
 	for b.Loop() {
 		now += 2 * time.Second
-		rt.Submit(virtual.At(now), Call{Method: ListContainers})
+		rt.Submit(now, Call{Method: ListContainers})
 		for _, op := range rt.Advance(virtual.At(now + time.Second)) {
 			rt.Release(op)
 		}
 	}
 }
 
-// An instance is never the same again, also when the caller counts its attempts from the beginning.
-func TestInstances(t *testing.T) {
+// Instance numbers are unique, also when the attempts of the caller start over.
+func TestInstanceNumbersAreUnique(t *testing.T) {
 	rt := New(Options{})
 	rt.AddPod(Pod{UID: "u", Name: "p"})
 	now := do(t, rt, 0, Call{Method: RunPodSandbox, PodUID: "u"}).End
@@ -178,7 +178,7 @@ func TestInstances(t *testing.T) {
 	for _, attempt := range []int{0, 1, 0, 1, 5} {
 		op := do(t, rt, now.Offset(), Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: attempt})
 		got = append(got, rt.Instance(op.ID))
-		now = do(t, rt, op.End.Offset(), Call{Method: RemoveContainer, ContainerID: op.ID}).End
+		now = do(t, rt, op.End, Call{Method: RemoveContainer, ContainerID: op.ID}).End
 	}
 	if !slices.Equal(got, []int{0, 1, 2, 3, 5}) {
 		t.Errorf("instances %v", got)

@@ -32,22 +32,23 @@ func (r *Runtime) runPodSandbox(op *Op) error {
 	r.sandboxes[s.ID] = s
 	r.all.sandboxes = append(r.all.sandboxes, s)
 	p.views.sandboxes = append(p.views.sandboxes, s)
-	r.change(p)
+	r.markChanged(p)
 	op.sandbox, op.ID = s, s.ID
 	return nil
 }
 
-// stopPodSandbox kills what still runs. Like containerd's it is content with a sandbox that is gone.
+// stopPodSandbox kills the running containers of a sandbox. As in containerd, a sandbox that does not exist
+// is no error.
 func (r *Runtime) stopPodSandbox(op *Op) error {
 	if s := op.sandbox; s != nil && s.Ready {
 		r.killAll(s, op.Call.Cause)
 		s.Ready, s.IP = false, ""
-		r.change(s.pod)
+		r.markChanged(s.pod)
 	}
 	return nil
 }
 
-// removePodSandbox removes a sandbox and all that is in it.
+// removePodSandbox removes a sandbox and all its containers.
 func (r *Runtime) removePodSandbox(op *Op) error {
 	s := op.sandbox
 	if s == nil {
@@ -61,7 +62,7 @@ func (r *Runtime) removePodSandbox(op *Op) error {
 	delete(r.sandboxes, s.ID)
 	r.all.sandboxes = without(r.all.sandboxes, s)
 	s.pod.views.sandboxes = without(s.pod.views.sandboxes, s)
-	r.change(s.pod)
+	r.markChanged(s.pod)
 	return nil
 }
 
@@ -71,7 +72,7 @@ func (r *Runtime) killAll(s *sandbox, cause int64) {
 	}
 }
 
-// containers returns the containers in a sandbox in order of their creation.
+// containers returns the containers of a sandbox in the order of their creation.
 func (s *sandbox) containers() []*container {
 	var in []*container
 	for _, c := range s.pod.views.containers {
@@ -82,14 +83,14 @@ func (s *sandbox) containers() []*container {
 	return in
 }
 
-// name is what the runtime calls an attempt at the pod, or what is behind the name of a container of it.
+// name returns the name of a sandbox in the runtime, which is also the suffix of the names of its containers.
 func (p *pod) name(attempt int) string {
 	return p.Name + "_" + p.Namespace + "_" + p.UID + "_" + strconv.Itoa(attempt)
 }
 
-// errReserved refuses a second sandbox or container of a name, which has the attempt in it. The kubelet asks for one when
-// the wall clock was set back and it takes an older one for the newest (RunPodSandbox and CreateContainer in
-// internal/cri/server of containerd 2.0).
+// errReserved is the error for a second sandbox or container with the same name and attempt. The kubelet
+// requests one after the wall clock is set back, because it then mistakes an older one for the newest
+// (RunPodSandbox and CreateContainer in internal/cri/server of containerd 2.0).
 func errReserved(kind, name, by string) error {
 	return rpcError("Unknown", "failed to reserve %s name %q: name %q is reserved for %q", kind, name, name, by)
 }

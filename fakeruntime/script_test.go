@@ -13,24 +13,24 @@ import (
 	"probesim.dev/trace"
 )
 
-// TestScripts runs the scripts in testdata/scripts, each a chapter on one side of the runtime. The commands:
+// TestScripts runs the scripts in testdata/scripts. The commands:
 //
-//	new [seed=N] [KIND=DRAW...]        a new runtime; KIND is one of the delays of the scenario
+//	new [seed=N] [KIND=DRAW...]        a new runtime; KIND is a delay of the scenario file
 //	pod NAME [replica=N] [workload=W]  adds a pod; the input has a line for each rule or delay:
 //	                                     CONTAINER: WHEN... WHAT...    CONTAINER: KIND=DRAW
 //	up POD CONTAINER... at=T           RunPodSandbox, then CreateContainer and StartContainer of each
-//	submit METHOD at=T FIELD=VALUE...  one call; container=POD/NAME means the newest of that name
+//	submit METHOD at=T FIELD=VALUE...  one call; container=POD/NAME means the newest container of that name
 //	probe POD/NAME PROBE at=T [n=N every=D] [timeout=D] [by=HTTPGet|TCPSocket|GRPC [followed] [handshake=D]]
-//	                                   N probe runs in turn, each waited for; only their outcome is shown
-//	cancel POD at=T                    nobody waits for the probes of the pod any more
-//	advance to=T                       lets time pass
-//	next                               when something is due
+//	                                   N successive probe runs; only their results are shown
+//	cancel POD at=T                    cancels the probes of the pod
+//	advance to=T                       advances the time
+//	next                               shows the result of Next
 //	kill POD/NAME at=T [reason=R] [remove]
-//	disconnect at=T                    breaks off the calls under way
-//	poweroff at=T back=T               ends everything; the runtime is there again later
-//	delays KIND=DRAW...                from now on these in place of all others
+//	disconnect at=T                    cancels all calls
+//	poweroff at=T back=T               ends everything; the runtime restarts at back
+//	delays KIND=DRAW...                sets delays that replace all others from now on
 //
-// Everything that happens is shown in its order: records with a mark, ends of calls with their number.
+// The output shows all events in order: records with a mark, and ends of calls with their number.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
 		s := &script{t: t}
@@ -159,7 +159,7 @@ func (s *script) kill(d *datadriven.TestData) {
 	fmt.Fprintf(&s.out, "the next attempt is %d\n", s.rt.NextAttempt(pod, name))
 }
 
-// submit makes a call and shows its number, and its end if it is done at once.
+// submit makes a call and shows its number, and its end if Submit completes it.
 func (s *script) submit(at time.Duration, c Call) *Op {
 	s.calls++
 	op := s.rt.Submit(virtual.At(at), c)
@@ -174,7 +174,7 @@ func (s *script) submit(at time.Duration, c Call) *Op {
 	return op
 }
 
-// wait submits a call and lets time pass until it is done.
+// wait submits a call and advances until it is done.
 func (s *script) wait(at time.Duration, c Call) *Op {
 	op := s.submit(at, c)
 	for !op.Done {
@@ -219,13 +219,13 @@ func outcome(op *Op) string {
 	return "done"
 }
 
-// reply says what became of a request over the network.
+// reply describes the result of a network request.
 func reply(op *Op) string {
 	text := map[Reply]string{0: "", Answered: "answered", Refused: "refused", HungUp: "hung up", NoHandshake: "no handshake"}[op.Reply]
 	if op.TimedOut {
 		text = "timed out"
 	}
-	if op.Silent {
+	if op.Unanswered {
 		text += " silent"
 	}
 	if a := op.Answer; op.Reply == Answered {

@@ -9,24 +9,25 @@ import (
 	"probesim.dev/trace"
 )
 
-// opState is what the runtime itself keeps in an Op.
+// opState is the part of an Op that only the runtime uses.
 type opState struct {
 	event     event
-	pod       *pod       // that the call is about, if it is known
-	sandbox   *sandbox   // that the call is about, if it exists
-	container *container // that the call is about, if it exists
+	pod       *pod       // the pod of the call; nil: unknown
+	sandbox   *sandbox   // nil: none
+	container *container // nil: none
 	request   request
 }
 
-// Submit hands the runtime a call at time now. What is due up to now happens first. If the returned Op
-// is Done it is not handed out by Advance. Time never goes back: an earlier now counts as the latest.
+// Submit begins a call at time now. Events that are due until now happen first. If Done is true in the
+// result, Advance does not return the Op again. Time does not go back: a now before the latest time counts as
+// the latest time.
 func (r *Runtime) Submit(now virtual.Time, c Call) *Op {
 	r.run(now)
 	op := r.newOp(c)
 	r.submitted = op
 	switch {
 	case r.health.Down && !c.Method.isNetwork():
-		r.aim(op)
+		r.resolve(op)
 		r.finish(op, errDown)
 	case c.Method.asksProgram():
 		r.beginRequest(op)
@@ -38,8 +39,8 @@ func (r *Runtime) Submit(now virtual.Time, c Call) *Op {
 	return op
 }
 
-// Next returns when Advance must be called next: a time not before the latest one, false for never. Every
-// Submit and Advance can change it.
+// Next returns the time at which the driver must call Advance next, or false if there is no such time. It is
+// not before the latest time. Every Submit and Advance can change it.
 func (r *Runtime) Next() (at virtual.Time, ok bool) {
 	if len(r.done) > 0 {
 		return r.now, true
@@ -48,8 +49,8 @@ func (r *Runtime) Next() (at virtual.Time, ok bool) {
 	return at, at != never
 }
 
-// Advance lets everything happen that is due up to now and returns the calls that are done since the
-// last Advance, in the order in which they ended. The slice is valid until the next Advance.
+// Advance moves the time to now, lets everything happen that is due until then, and returns the calls that
+// ended since the last Advance, in the order of their ends. The slice is valid until the next Advance.
 func (r *Runtime) Advance(now virtual.Time) []*Op {
 	r.run(now)
 	clear(r.handed)
@@ -58,8 +59,8 @@ func (r *Runtime) Advance(now virtual.Time) []*Op {
 	return r.handed
 }
 
-// sortRequests orders the requests that end at one instant by container and probe: those who began them
-// ticked at one instant too, in an order that means nothing.
+// sortRequests sorts the requests that end at one instant by container and probe, because the order in which
+// they began at one instant has no meaning.
 func sortRequests(ops []*Op) {
 	for len(ops) > 1 {
 		n := 0
@@ -75,11 +76,11 @@ func sortRequests(ops []*Op) {
 	}
 }
 
-// probeOrder is the order in which the kubelet makes the workers of a container.
+// probeOrder is the order in which the kubelet creates the probe workers of a container.
 var probeOrder = map[trace.Probe]int{trace.Startup: 0, trace.Readiness: 1, trace.Liveness: 2}
 
-// Release hands back an Op that Submit or Advance has handed out as Done and that nobody will look at
-// again, to be used for a later call. The slices in it stay valid. Nothing has to be released.
+// Release returns an Op that is done for reuse by a later call. The caller must not use the Op again; its
+// slices stay valid. Calling Release is optional.
 func (r *Runtime) Release(op *Op) {
 	if op.Done && len(r.free) < maxFree {
 		*op = Op{}
@@ -87,7 +88,7 @@ func (r *Runtime) Release(op *Op) {
 	}
 }
 
-// maxFree is how many ops are kept for reuse.
+// maxFree is the number of Ops that the runtime keeps for reuse.
 const maxFree = 1 << 12
 
 func (r *Runtime) newOp(c Call) *Op {
@@ -101,17 +102,17 @@ func (r *Runtime) newOp(c Call) *Op {
 	return op
 }
 
-// run lets everything happen up to a time.
+// run handles all events until a time.
 func (r *Runtime) run(now virtual.Time) {
 	now = min(now, never-1)
 	for at := r.queue.next(); at <= now; at = r.queue.next() {
 		r.now = at
-		r.happen(r.queue.pop())
+		r.handle(r.queue.pop())
 	}
 	r.now = max(r.now, now)
 }
 
-func (r *Runtime) happen(e *event) {
+func (r *Runtime) handle(e *event) {
 	switch {
 	case e.process != nil:
 		r.end(e.process)
@@ -150,35 +151,35 @@ func (r *Runtime) recordCall(op *Op) {
 	r.record(rec)
 }
 
-// change notes that a sandbox or container of a pod is not what it was.
-func (r *Runtime) change(p *pod) {
+// markChanged notes a change of a sandbox or container of a pod.
+func (r *Runtime) markChanged(p *pod) {
 	r.generation++
 	r.changes = append(r.changes, p)
 	r.all.changed()
 	p.views.changed()
 }
 
-// rpcError is an error as a gRPC client shows it to the kubelet.
+// rpcError is an error with the text that a gRPC client shows.
 func rpcError(code, format string, args ...any) error {
 	return fmt.Errorf(rpcPrefix+"%s desc = %s", code, fmt.Sprintf(format, args...))
 }
 
 const rpcPrefix = "rpc error: code = "
 
-// Answer returns what a list or status call answers that ends now: for who has seen to its latency
-// (Delay) in another way.
+// Answer returns the result of a list or status call that ends now. It is for drivers that handle the latency
+// (Delay) of the call themselves.
 func (r *Runtime) Answer(now virtual.Time, c Call) *Op {
 	r.run(now)
 	op := r.newOp(c)
 	r.submitted = op
-	r.aim(op)
+	r.resolve(op)
 	switch {
 	case r.health.Down:
 		r.finish(op, errDown)
 	case c.Method == Status:
 		r.begin(op)
 	default:
-		op.Done, op.End, op.Generation, op.Err = true, r.now, r.generation, r.read(op) // who asks notes the call
+		op.Done, op.End, op.Generation, op.Err = true, r.now, r.generation, r.read(op) // the driver records the call
 	}
 	r.submitted = nil
 	return op

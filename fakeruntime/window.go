@@ -6,13 +6,13 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// window is one opening of a rule.
+// window is one time during which a rule is open.
 type window struct {
 	ordinal     int64 // 0 for the first
 	open, close virtual.Time
 }
 
-// Draws of a rule, apart from those of its requests.
+// The purposes of the random values of a rule.
 const (
 	drawFrom int64 = iota
 	drawFor
@@ -20,32 +20,32 @@ const (
 	drawChance
 )
 
-// finestDraw is the least period that is drawn anew at each opening: walking finer openings one by one
-// would take for ever. A rule with a finer one always has the middle.
-const finestDraw = 10 * time.Millisecond
+// minDrawnPeriod is the shortest period that can be random at each opening, because walking through shorter
+// periods one by one would take too long. A rule with a shorter period always uses the middle of its range.
+const minDrawnPeriod = 10 * time.Millisecond
 
-// longestWalk is how many openings are walked for one request. A longer way is jumped.
-const longestWalk = 1 << 20
+// maxWalk is the number of openings to walk through for one request. A longer distance is skipped in one step.
+const maxWalk = 1 << 20
 
-// schedule says when one rule is open for one instance.
+// schedule determines when a rule is open for one instance.
 type schedule struct {
 	rule  *Rule
-	key   key           // of the draws of the rule
-	first virtual.Time  // the first opening; never while what it counts from has not happened
-	every time.Duration // from opening to opening; 0: once, or drawn
-	drawn bool          // every period is drawn anew
-	last  window        // drawn: the opening that was current when last asked; its close is not set
+	key   key           // of the random values of the rule
+	first virtual.Time  // the first opening; never while the clock of the rule has not started
+	every time.Duration // fixed period; 0: none, or a random one
+	drawn bool          // each period is random
+	last  window        // if drawn: the latest opening; its close is not set
 }
 
-// newSchedule makes the schedule of a rule. The key is that of the instance, or for a rule AtScenario
-// that of the run, for which everything is drawn just once.
+// newSchedule returns the schedule of a rule. The key belongs to the instance, or for an AtScenario rule to
+// the run, so that all instances share its random values.
 func newSchedule(rule *Rule, k key) schedule {
 	s := schedule{rule: rule, key: k, first: never}
 	switch every := rule.Every; {
 	case every == nil || every.Max <= 0:
 	case rule.Clock == AtScenario || every.Max <= every.Min || !k.seeded:
 		s.every = k.with(drawEvery).with(0).draw(*every)
-	case every.Min < finestDraw:
+	case every.Min < minDrawnPeriod:
 		s.every = key{}.draw(*every)
 	default:
 		s.drawn = true
@@ -53,13 +53,14 @@ func newSchedule(rule *Rule, k key) schedule {
 	return s
 }
 
-// count sets the moment from which the rule counts.
+// count starts the clock of the rule.
 func (s *schedule) count(from virtual.Time) {
 	s.first = later(from, max(0, s.key.with(drawFrom).draw(s.rule.From)))
 	s.last.open = s.first
 }
 
-// at returns the window that is open at t, if one is. With drawn periods t must not go back.
+// at returns the window that is open at t, and whether one is open. With random periods, t must not decrease
+// from call to call.
 func (s *schedule) at(t virtual.Time) (window, bool) {
 	if t < s.first || s.first == never {
 		return window{}, false
@@ -72,7 +73,7 @@ func (s *schedule) at(t virtual.Time) (window, bool) {
 	return w, t < w.close
 }
 
-// opening returns the last opening up to t, which is not before the first.
+// opening returns the latest opening until t. t must not be before the first opening.
 func (s *schedule) opening(t virtual.Time) window {
 	switch {
 	case s.drawn:
@@ -84,9 +85,9 @@ func (s *schedule) opening(t virtual.Time) window {
 	return window{open: s.first}
 }
 
-// walk goes from opening to opening; over a run each is passed once.
+// walk goes from opening to opening until t. It passes each opening once in a run.
 func (s *schedule) walk(t virtual.Time) window {
-	if middle := (key{}).draw(*s.rule.Every); (t.Sub(s.last.open))/middle > longestWalk {
+	if middle := (key{}).draw(*s.rule.Every); (t.Sub(s.last.open))/middle > maxWalk {
 		n := int64((t.Sub(s.last.open)) / middle)
 		s.last = window{ordinal: s.last.ordinal + n, open: s.last.open.Add(time.Duration(n) * middle)}
 	}
@@ -99,7 +100,7 @@ func (s *schedule) walk(t virtual.Time) window {
 	}
 }
 
-// drawOrdinal is what tells the draws of one opening from those of the next.
+// drawOrdinal distinguishes the random values of successive openings.
 func (s *schedule) drawOrdinal(w window) int64 {
 	if s.rule.Clock == AtScenario {
 		return 0

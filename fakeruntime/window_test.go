@@ -9,8 +9,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// TestWindowsAreWalked: the arithmetic gives the windows that one gets by going from opening to opening.
-func TestWindowsAreWalked(t *testing.T) {
+// The arithmetic yields the same windows as walking from opening to opening.
+func TestWindowArithmetic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rule := Rule{
 			Clock: Clock(rapid.IntRange(0, 2).Draw(t, "clock")),
@@ -34,7 +34,7 @@ func TestWindowsAreWalked(t *testing.T) {
 				}
 			}
 			asked = now
-			got, open := s.at(virtual.At(now))
+			got, open := s.at(now)
 			want, wantOpen := walkedWindow(&rule, k, start, now)
 			if open != wantOpen || open && got != want {
 				t.Fatalf("at %v: got %+v %v, want %+v %v", now, got, open, want, wantOpen)
@@ -43,7 +43,7 @@ func TestWindowsAreWalked(t *testing.T) {
 	})
 }
 
-// walkedWindow says it as the reference of the format does.
+// walkedWindow computes a window as docs/format.md describes it.
 func walkedWindow(rule *Rule, k key, start, t time.Duration) (w window, open bool) {
 	draw := func(what int64, ordinal int64, d Draw) time.Duration {
 		if rule.Clock == AtScenario {
@@ -57,7 +57,7 @@ func walkedWindow(rule *Rule, k key, start, t time.Duration) (w window, open boo
 	}
 	for rule.Every != nil {
 		period := draw(drawEvery, w.ordinal, *rule.Every)
-		if rule.Every.Min < finestDraw && rule.Every.Max > rule.Every.Min && rule.Clock != AtScenario {
+		if rule.Every.Min < minDrawnPeriod && rule.Every.Max > rule.Every.Min && rule.Clock != AtScenario {
 			period = rule.Every.Min + (rule.Every.Max-rule.Every.Min)/2
 		}
 		if period <= 0 || w.open.Add(period) > virtual.At(t) {
@@ -73,8 +73,8 @@ func walkedWindow(rule *Rule, k key, start, t time.Duration) (w window, open boo
 	return w, virtual.At(t) < w.close
 }
 
-// TestSeriesIsTheListWrittenOut: a position steps through the items as if each were written Count times.
-func TestSeriesIsTheListWrittenOut(t *testing.T) {
+// A position steps through a series as if each item were repeated Count times.
+func TestSeriesRepeatsItems(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Series{Repeat: rapid.Bool().Draw(t, "repeat")}
 		var written []int32
@@ -103,17 +103,17 @@ func TestSeriesIsTheListWrittenOut(t *testing.T) {
 	})
 }
 
-// TestLongWalk: a drawn period after a very long silence costs a bounded time and stays in order.
+// A random period after a very long time without requests costs bounded time and keeps the order.
 func TestLongWalk(t *testing.T) {
 	seed := int64(1)
-	every, open := Draw{finestDraw, 2 * finestDraw}, Exactly(5*time.Millisecond)
+	every, open := Draw{minDrawnPeriod, 2 * minDrawnPeriod}, Exactly(5*time.Millisecond)
 	s := newSchedule(&Rule{Every: &every, For: &open}, newKey(&seed))
 	s.count(0)
 	const century = 100 * 365 * 24 * time.Hour
 	var last window
 	for now := century; now < century+time.Second; now += time.Millisecond {
-		w, _ := s.at(virtual.At(now))
-		if w.open > virtual.At(now) || virtual.At(now).Sub(w.open) > every.Max || w.ordinal < last.ordinal || w.open < last.open {
+		w, _ := s.at(now)
+		if w.open > now || now.Sub(w.open) > every.Max || w.ordinal < last.ordinal || w.open < last.open {
 			t.Fatalf("at %v the opening is %+v, before it was %+v", now, w, last)
 		}
 		last = w

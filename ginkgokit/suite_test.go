@@ -17,7 +17,8 @@ import (
 	"probesim.dev/ginkgokit"
 )
 
-// inSuite is the environment variable with the path whose scenarios become specs, in the process that runs the suite.
+// inSuite is the environment variable with the path whose scenarios become specs, in the process that runs
+// the suite.
 const inSuite = "GINKGOKIT_SUITE"
 
 var _ = ginkgokit.DescribeScenarios(os.Getenv(inSuite), ginkgo.Label("scenarios"))

@@ -11,14 +11,15 @@ import (
 	"probesim.dev/status"
 )
 
-// What a pod is ended with that has run longer than its activeDeadlineSeconds (pkg/kubelet/active_deadline.go at v1.37.0).
+// The status of a pod that has exceeded its activeDeadlineSeconds (pkg/kubelet/active_deadline.go at v1.37.0).
 const (
 	deadlineExceeded        = "DeadlineExceeded"
 	deadlineExceededMessage = "Pod was active on the node longer than the specified deadline"
 )
 
-// pastActiveDeadline reports whether a pod has been active for longer than it may be, from its start as the kubelet has it,
-// which is cut to the second, and whatever it has come to since.
+// pastActiveDeadline reports whether a pod has been active for longer than its activeDeadlineSeconds. The time
+// counts from the start in the stored status, which has whole seconds, and goes on after the pod has terminated
+// (pastActiveDeadline in pkg/kubelet/active_deadline.go at v1.37.0).
 func (k *Kubelet) pastActiveDeadline(pod *v1.Pod) bool {
 	if pod.Spec.ActiveDeadlineSeconds == nil {
 		return false
@@ -30,18 +31,22 @@ func (k *Kubelet) pastActiveDeadline(pod *v1.Pod) bool {
 	return s.StartTime != nil && k.now().Sub(s.StartTime.Time) >= time.Duration(*pod.Spec.ActiveDeadlineSeconds)*time.Second
 }
 
-// anyPastActiveDeadline reports whether a pod is past its deadline.
+// anyPastActiveDeadline reports whether a pod is past its active deadline.
 func (k *Kubelet) anyPastActiveDeadline() bool {
 	return slices.ContainsFunc(k.podManager.limited, func(uid types.UID) bool { return k.pastActiveDeadline(k.podManager.pods[uid]) })
 }
 
-// failPastActiveDeadline has a pod past its deadline fail, with an event at each time that its status is computed. One that the
-// API shows in a terminal phase stays in that. It returns what the status comes from then (generateAPIPodStatus in pkg/kubelet/kubelet_pods.go at v1.37.0).
+// failPastActiveDeadline sets the phase of a pod past its active deadline to Failed, unless its phase in the API is
+// terminal. It records an event each time that the status is computed, and returns the cause of the status
+// (generateAPIPodStatus in pkg/kubelet/kubelet_pods.go at v1.37.0).
 func (k *Kubelet) failPastActiveDeadline(u podUpdate, s *v1.PodStatus) int64 {
 	if !k.pastActiveDeadline(u.pod) {
-		return u.cause
+		return k.sim.Cause()
 	}
-	step := k.podEvent(u.pod, v1.EventTypeNormal, deadlineExceeded, deadlineExceededMessage, cmp.Or(k.podManager.wanted[u.pod.UID], u.cause))
+	var step int64
+	k.sim.Because(cmp.Or(k.podManager.wanted[u.pod.UID], k.sim.Cause()), func() {
+		step = k.podEvent(u.pod, v1.EventTypeNormal, deadlineExceeded, deadlineExceededMessage)
+	})
 	s.Reason, s.Message = deadlineExceeded, deadlineExceededMessage
 	if !status.IsTerminal(u.pod.Status.Phase) {
 		s.Phase = v1.PodFailed

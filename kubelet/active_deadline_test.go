@@ -8,14 +8,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A pod's deadline counts from the start in the stored status, else from that in the API; a pod that has none has no end
-// (pastActiveDeadline in pkg/kubelet/active_deadline.go).
-func TestPastDeadline(t *testing.T) {
+// The deadline of a pod counts from the start in the stored status, otherwise from the start in the API. A pod
+// without a deadline is never past it (pastActiveDeadline in pkg/kubelet/active_deadline.go at v1.37.0).
+func TestPastActiveDeadline(t *testing.T) {
 	w := newBackOffWorld(t)
 	for _, c := range []struct {
 		name     string
 		deadline *int64
-		ago      time.Duration // since the start in the API; negative: it has not started
+		ago      time.Duration // since the start in the API; negative: not started
 		past     bool
 	}{
 		{"no deadline", nil, time.Hour, false},

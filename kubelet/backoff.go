@@ -19,21 +19,22 @@ const (
 	reducedInitialBackOff     = time.Second
 	reducedMaxBackOff         = time.Minute
 	maxContainerRestartPeriod = 5 * time.Minute  // the default of the configuration
-	backOffReset              = 10 * time.Minute // an item is forgotten after this time without a restart
+	backOffReset              = 10 * time.Minute // an item expires after this time without a restart
 )
 
-// backOff is the crash-loop back-off. It counts from the ends of containers, which the runtime tells by the wall clock;
-// but when it forgets a container goes by the other clock, as both times of that are its own (util/flowcontrol/backoff.go of
-// client-go v0.37.0, GC).
+// backOff is the crash-loop back-off. Delays count from the exits of containers, in wall-clock time. The expiry of
+// an item follows the monotonic clock, because the kubelet takes both of its times itself (GC in
+// util/flowcontrol/backoff.go of client-go v0.37.0).
 type backOff struct {
 	of      *flowcontrol.Backoff
-	clock   *clocktesting.FakeClock // the wall clock, set before each use: nothing waits on it
+	clock   *clocktesting.FakeClock // the wall clock, which is set before each use
 	updated map[string]virtual.Time
 }
 
-// newBackOff returns the crash-loop back-off. A maximum in the configuration, also the one that it has by default, takes
-// the place of that of the version and bounds the first delay too (newCrashLoopBackOff in pkg/kubelet/kubelet.go and SetDefaults_KubeletConfiguration in
-// apis/config/v1beta1/defaults.go at v1.37.0).
+// newBackOff returns the crash-loop back-off. In versions with a configurable maximum, that maximum or its default
+// replaces the maximum of the version and also bounds the first delay (newCrashLoopBackOff in
+// pkg/kubelet/kubelet.go and SetDefaults_KubeletConfiguration in pkg/kubelet/apis/config/v1beta1/defaults.go at
+// v1.37.0).
 func newBackOff(p profile.Profile, config kubeletconfig.Config) *backOff {
 	initial, longest := initialBackOff, maxBackOff
 	if p.ReduceDefaultCrashLoopBackOffDecay {
@@ -53,20 +54,20 @@ func newBackOff(p profile.Profile, config kubeletconfig.Config) *backOff {
 // get returns the delay of an item.
 func (b *backOff) get(item string) time.Duration { return b.of.Get(item) }
 
-// isInBackOffSince reports whether an item is to wait after an event; both times are of the wall clock.
+// isInBackOffSince reports whether an item must wait after an event. Both times are wall-clock times.
 func (b *backOff) isInBackOffSince(item string, event, now time.Time) bool {
 	b.clock.SetTime(now)
 	return b.of.IsInBackOffSince(item, event)
 }
 
-// next sets or doubles the delay of an item after an event. The first two times are of the wall clock.
+// next sets or doubles the delay of an item after an event. event and now are wall-clock times.
 func (b *backOff) next(item string, event, now time.Time, t virtual.Time) {
 	b.clock.SetTime(now)
 	b.of.Next(item, event)
 	b.updated[item] = t
 }
 
-// forget drops the items that have not changed for long.
+// forget drops the items that have not changed for backOffReset.
 func (b *backOff) forget(now virtual.Time) {
 	for item, t := range b.updated {
 		if now.Sub(t) > backOffReset {

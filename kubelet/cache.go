@@ -9,21 +9,21 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// never is the earliest time. It stands for a time that has not been set.
+// never is the earliest instant. It stands for an instant that has not been set.
 const never = virtual.Min
 
 // podCache holds the newest status of each pod, and lets pod workers wait for a status that is newer than their
 // last sync (pkg/kubelet/container/cache.go at v1.37.0).
 type podCache struct {
 	entries     map[types.UID]*cacheEntry
-	timestamp   virtual.Time // everything is at least as new
+	timestamp   virtual.Time // all entries are at least as new
 	subscribers []*subscriber
 }
 
 type cacheEntry struct {
 	status   *podStatus
 	modified virtual.Time
-	observed virtual.Time // when it was last confirmed without having changed
+	observed virtual.Time // time of the last list that confirmed the status
 }
 
 type subscriber struct {

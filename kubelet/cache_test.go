@@ -3,24 +3,22 @@ package kubelet
 import (
 	"flag"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/types"
-	"pgregory.net/rapid"
 
 	"probesim.dev/sim"
 	"probesim.dev/sim/virtual"
 )
 
-// Each run draws the same examples, unless -rapid.seed says otherwise.
+// Each run draws the same examples, unless -rapid.seed is set.
 var _ = flag.Set("rapid.seed", "1")
 
-// A pod worker that asks for a status newer than a time gets one at once only if what is known is newer,
-// not as new. Once it waits, as new will do (getIfNewerThan and notify in pkg/kubelet/container/cache.go).
-func TestNewerThan(t *testing.T) {
+// A pod worker that asks for a status newer than a time gets it immediately only if the known status is newer. Once
+// the worker waits, a status that is as new is enough (getIfNewerThan and notify in pkg/kubelet/container/cache.go
+// at v1.37.0).
+func TestGetNewerThan(t *testing.T) {
 	const asked = 10 * time.Second
 	before, same, after := asked-1, asked, asked+1
 	for _, c := range []struct {
@@ -29,9 +27,9 @@ func TestNewerThan(t *testing.T) {
 		later func(*podCache) // at 1 s
 		want  string
 	}{
-		{"nothing is known", nil, nil, "waits for ever"},
-		{"older", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(before)); c.updateTime(virtual.At(before)) }, nil, "waits for ever"},
-		{"as new", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(same)); c.updateTime(virtual.At(same)) }, nil, "waits for ever"},
+		{"no status", nil, nil, "waits forever"},
+		{"older", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(before)); c.updateTime(virtual.At(before)) }, nil, "waits forever"},
+		{"as new", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(same)); c.updateTime(virtual.At(same)) }, nil, "waits forever"},
 		{"newer", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(after)) }, nil, "0s"},
 		{"observed, newer", func(c *podCache) {
 			c.set("a", &podStatus{}, virtual.At(before))
@@ -40,15 +38,15 @@ func TestNewerThan(t *testing.T) {
 		{"observed, as new", func(c *podCache) {
 			c.set("a", &podStatus{}, virtual.At(before))
 			c.setObservedTime("a", virtual.At(same))
-		}, nil, "waits for ever"},
+		}, nil, "waits forever"},
 		{"all newer, the pod unknown", func(c *podCache) { c.updateTime(virtual.At(after)) }, nil, "0s"},
 		{"all newer, the pod older", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(before)); c.updateTime(virtual.At(after)) }, nil, "0s"},
-		{"observed, the pod unknown", func(c *podCache) { c.setObservedTime("a", virtual.At(after)) }, nil, "waits for ever"},
+		{"observed, the pod unknown", func(c *podCache) { c.setObservedTime("a", virtual.At(after)) }, nil, "waits forever"},
 		{"another pod", nil, func(c *podCache) {
 			c.set("b", &podStatus{}, virtual.At(after))
 			c.setObservedTime("b", virtual.At(after))
-		}, "waits for ever"},
-		{"then older", nil, func(c *podCache) { c.set("a", &podStatus{}, virtual.At(before)) }, "waits for ever"},
+		}, "waits forever"},
+		{"then older", nil, func(c *podCache) { c.set("a", &podStatus{}, virtual.At(before)) }, "waits forever"},
 		{"then as new", nil, func(c *podCache) { c.set("a", &podStatus{}, virtual.At(same)) }, "1s"},
 		{"then observed as new", nil, func(c *podCache) { c.setObservedTime("a", virtual.At(same)) }, "1s"},
 		{"then all as new", nil, func(c *podCache) { c.updateTime(virtual.At(same)) }, "1s"},
@@ -56,13 +54,13 @@ func TestNewerThan(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := sim.New(sim.Options{})
 			defer s.Close()
-			cache, got := newPodCache(), "waits for ever"
+			cache, got := newPodCache(), "waits forever"
 			if c.known != nil {
 				c.known(cache)
 			}
 			s.Go("pod worker", func(p *sim.Proc) {
 				if cache.getNewerThan(p, "a", virtual.At(asked)) == nil {
-					t.Error("no status at all, want an empty one")
+					t.Error("got nil, want an empty status")
 				}
 				got = fmt.Sprint(p.Now())
 			})
@@ -81,8 +79,8 @@ func TestNewerThan(t *testing.T) {
 	}
 }
 
-// The waiting worker gets what is known then; several wait independently.
-func TestNewerThanGetsTheNewest(t *testing.T) {
+// A waiting worker gets the newest status at the time it is woken. Several workers wait independently.
+func TestGetNewerThanReturnsNewest(t *testing.T) {
 	s := sim.New(sim.Options{})
 	defer s.Close()
 	cache, old := newPodCache(), &podStatus{ips: []string{"old"}}
@@ -107,53 +105,6 @@ func TestNewerThanGetsTheNewest(t *testing.T) {
 	}
 	cache.delete("a")
 	if s := cache.get("a"); len(s.ips) != 0 {
-		t.Errorf("of a deleted entry there is %v", s)
-	}
-}
-
-// TestWorkQueue compares the queue with a plain map: a pod is due when its time is past, not when it is now
-// (pkg/kubelet/util/queue/work_queue.go), and the last time that it was queued for counts.
-func TestWorkQueue(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		q, model := newWorkQueue(), map[types.UID]time.Duration{}
-		now := time.Duration(0)
-		t.Repeat(map[string]func(*rapid.T){
-			"enqueue": func(t *rapid.T) {
-				uid := types.UID(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "pod"))
-				at := now + time.Duration(rapid.IntRange(0, 5).Draw(t, "in"))
-				q.enqueue(uid, at)
-				model[uid] = at
-			},
-			"take": func(t *rapid.T) {
-				now += time.Duration(rapid.IntRange(0, 3).Draw(t, "later"))
-				var want []types.UID
-				for uid, at := range model {
-					if at < now {
-						want = append(want, uid)
-						delete(model, uid)
-					}
-				}
-				if len(want) > 0 && !q.ready(virtual.At(now)) {
-					t.Fatalf("%v are due at %d and the queue says that it is not ready", want, now)
-				}
-				got := q.getWork(virtual.At(now))
-				slices.Sort(want)
-				slices.Sort(got)
-				if !slices.Equal(got, want) {
-					t.Fatalf("at %d the queue gives %v, want %v", now, got, want)
-				}
-			},
-		})
-	})
-}
-
-func TestWorkQueueIsStrict(t *testing.T) {
-	q := newWorkQueue()
-	q.enqueue("a", 5)
-	if q.ready(5) || q.getWork(5) != nil {
-		t.Error("a pod is due at its very time, want after it")
-	}
-	if !q.ready(6) || len(q.getWork(6)) != 1 || q.ready(7) {
-		t.Error("a pod is not due once after its time")
+		t.Errorf("got %v for a deleted entry, want an empty status", s)
 	}
 }

@@ -16,8 +16,8 @@ import (
 // the cause of an action is the record that its decision depends on. An action without such a record has the cause of
 // the sync.
 
-// causeOfConfig says why the wanted pods change, and remembers why this one is wanted as it is. What a kubelet finds when
-// it starts, it finds because of that.
+// causeOfConfig returns the cause of a change of the desired pods, and stores it as the cause of the pod's
+// specification. The changes that a kubelet finds when it starts are caused by its start.
 func (k *Kubelet) causeOfConfig(u configUpdate, pod *v1.Pod) int64 {
 	if u.op == configAdd || u.op == configUpdated || u.op == configDelete {
 		k.podManager.wanted[pod.UID] = k.api.WantedSince(pod.UID)
@@ -28,7 +28,7 @@ func (k *Kubelet) causeOfConfig(u configUpdate, pod *v1.Pod) int64 {
 	return max(k.api.WantedSince(pod.UID), k.started)
 }
 
-// causeOfLastSync says why a pod was synced last: if nothing else happens it is synced again because of that.
+// causeOfLastSync returns the cause of the last sync of a pod, which is also the cause of a periodic sync.
 func (k *Kubelet) causeOfLastSync(uid types.UID) int64 {
 	if w, ok := k.workers.workers[uid]; ok && w.active != nil {
 		return w.active.cause
@@ -36,18 +36,18 @@ func (k *Kubelet) causeOfLastSync(uid types.UID) int64 {
 	return max(k.podManager.wanted[uid], k.started)
 }
 
-// causeOfStart says why a container is started now: what ended the one before it, or had it wait, or else what it waited
-// for in the order of the init containers, or else what the pod is there for.
+// causeOfStart returns the cause of the start of a container: the end of the previous instance or of its back-off,
+// otherwise the completion of the init container before it, otherwise the change of the pod's specification.
 func (k *Kubelet) causeOfStart(u podUpdate, c *v1.Container, s *podStatus) int64 {
 	last := k.runtime.LastStep(string(u.pod.UID), c.Name)
 	if !slices.ContainsFunc(s.active(), func(rc fakeruntime.Container) bool { return rc.Name == c.Name }) {
 		last = max(last, k.causeOfTurn(u.pod, c.Name, s))
 	}
-	return cmp.Or(max(last, k.reasons[containerKey{u.pod.UID, c.Name}].step), k.podManager.wanted[u.pod.UID], u.cause)
+	return cmp.Or(max(last, k.reasons[containerKey{u.pod.UID, c.Name}].step), k.podManager.wanted[u.pod.UID], k.sim.Cause())
 }
 
-// causeOfTurn says why the turn of a container has come that has not been started in its sandbox: what became of the
-// init container before it, or of all that ran in the sandbox before.
+// causeOfTurn returns the cause of the first start of a container in its sandbox: the result of the init container
+// before it, or the end of all containers in the previous sandbox.
 func (k *Kubelet) causeOfTurn(pod *v1.Pod, name string, s *podStatus) (cause int64) {
 	inits := pod.Spec.InitContainers
 	i := slices.IndexFunc(inits, func(c v1.Container) bool { return c.Name == name })
@@ -69,7 +69,7 @@ func (k *Kubelet) causeOfTurn(pod *v1.Pod, name string, s *podStatus) (cause int
 	return k.runtime.LastStep(string(pod.UID), before.Name)
 }
 
-// causeOfRelist says why a pod is synced of which a relist has seen a change: what became last of one of its containers.
+// causeOfRelist returns the cause of a sync that a relist triggers: the last change of one of the pod's containers.
 func (k *Kubelet) causeOfRelist(uid types.UID) (cause int64) {
 	for _, c := range k.cache.get(uid).containers {
 		cause = max(cause, c.Step)
@@ -77,11 +77,11 @@ func (k *Kubelet) causeOfRelist(uid types.UID) (cause int64) {
 	return cmp.Or(cause, k.causeOfLastSync(uid))
 }
 
-// causeOfStatus says what a status comes from that is about to be stored: if Ready changes, what became of the first
-// container whose own Ready does.
-func (k *Kubelet) causeOfStatus(u podUpdate, old, api *v1.PodStatus) int64 {
+// causeOfStatus returns the cause of a status. If the condition Ready changes, that is the cause of the first
+// container whose own readiness changed, otherwise the given one.
+func (k *Kubelet) causeOfStatus(pod *v1.Pod, old, api *v1.PodStatus, otherwise int64) int64 {
 	if isReady(old) == isReady(api) {
-		return u.cause
+		return otherwise
 	}
 	for _, c := range status.AllContainerStatuses(api) {
 		before := status.FindContainerStatus(old.ContainerStatuses, c.Name)
@@ -91,15 +91,15 @@ func (k *Kubelet) causeOfStatus(u podUpdate, old, api *v1.PodStatus) int64 {
 		if c.Ready == (before != nil && before.Ready) {
 			continue
 		}
-		if cause := k.causeOfReady(u.pod, &c); cause != 0 {
+		if cause := k.causeOfReady(pod, &c); cause != 0 {
 			return cause
 		}
 	}
-	return u.cause
+	return otherwise
 }
 
-// causeOfReady says what Ready of a container comes from: the end of the container, or a probe result, or else its start
-// or that of the kubelet.
+// causeOfReady returns the cause of the readiness of a container: its exit, otherwise a probe result, otherwise its
+// start or the start of the kubelet.
 func (k *Kubelet) causeOfReady(pod *v1.Pod, c *v1.ContainerStatus) int64 {
 	last := k.runtime.LastStep(string(pod.UID), c.Name)
 	if c.State.Running == nil {
@@ -115,6 +115,7 @@ func (k *Kubelet) causeOfReady(pod *v1.Pod, c *v1.ContainerStatus) int64 {
 	return cmp.Or(readiness, startup, max(last, k.started))
 }
 
+// isReady reports whether the pod condition Ready is true.
 func isReady(s *v1.PodStatus) bool {
 	c := status.FindCondition(s, v1.PodReady)
 	return c != nil && c.Status == v1.ConditionTrue

@@ -13,28 +13,30 @@ import (
 	"probesim.dev/sim/choose"
 )
 
-// configCapacity is how many updates wait for the sync loop (pkg/kubelet/config/config.go at v1.37.0).
+// configCapacity is the number of updates that can wait for the sync loop (pkg/kubelet/config/config.go at
+// v1.37.0).
 const configCapacity = 50
 
-// configOp says how the pods that the kubelet should run have changed.
+// configOp says how the desired pods have changed (PodOperation in pkg/kubelet/types/pod_update.go at v1.37.0).
 type configOp string
 
 const (
 	configAdd       configOp = "ADD"
 	configUpdated   configOp = "UPDATE"
-	configDelete    configOp = "DELETE" // deletion was requested
-	configRemove    configOp = "REMOVE" // the API no longer has the pod
+	configDelete    configOp = "DELETE" // the pod has a deletion timestamp
+	configRemove    configOp = "REMOVE" // the pod is gone from the API
 	configReconcile configOp = "RECONCILE"
 )
 
+// configUpdate is a change of the desired pods (PodUpdate in pkg/kubelet/types/pod_update.go at v1.37.0).
 type configUpdate struct {
 	op   configOp
-	pods []*v1.Pod // several only from a list of all
-	// cause is the step of the record of the change; 0 for a list, in which each pod has its own.
+	pods []*v1.Pod // more than one only after a list of all pods
+	// cause is the step of the record of the change. It is 0 for a list, in which each pod has its own cause.
 	cause int64
 }
 
-// watchPods is the process that turns the API server's changes into updates for the sync loop
+// watchPods is the process that turns changes of the API server into updates for the sync loop
 // (pkg/kubelet/config/config.go at v1.37.0).
 func (k *Kubelet) watchPods(p *sim.Proc) {
 	existing := k.source
@@ -58,11 +60,12 @@ func (k *Kubelet) watchPods(p *sim.Proc) {
 	}
 }
 
-// listOrder is the order in which the changes between two lists are sent (Merge in config.go at v1.37.0).
+// listOrder is the order in which a list of pods sends its updates (Merge in pkg/kubelet/config/config.go at
+// v1.37.0).
 var listOrder = []configOp{configRemove, configAdd, configUpdated, configDelete, configReconcile}
 
-// handleList sends what has changed between the pods that were known and all that there are now: when the kubelet
-// starts, and when the API server is back. Several that are gone come in any order.
+// handleList compares a list of all pods with the known pods and sends the differences. The API server sends a list
+// when the kubelet starts and when a connection is restored. Removed pods are in any order.
 func (k *Kubelet) handleList(p *sim.Proc, existing map[types.UID]*v1.Pod, pods []*v1.Pod) {
 	byOp, listed := map[configOp][]*v1.Pod{}, map[types.UID]bool{}
 	for _, pod := range pods {
@@ -89,8 +92,8 @@ func (k *Kubelet) handleList(p *sim.Proc, existing map[types.UID]*v1.Pod, pods [
 	k.sourceReady = k.sourceReady || len(existing) == 0
 }
 
-// configOpFor tells a change of what is wanted from one of the status alone, which only brings the
-// kubelet's copy up to date.
+// configOpFor returns how a pod changed, or an empty string. If only the status changed, the operation is
+// configReconcile, which refreshes the kubelet's copy of the pod.
 func configOpFor(before, pod *v1.Pod) configOp {
 	switch {
 	case before == nil:
@@ -105,8 +108,9 @@ func configOpFor(before, pod *v1.Pod) configOp {
 	return ""
 }
 
-// samePodSemantics reports whether two versions of a pod want the same (podsDifferSemantically in config.go at v1.37.0).
-// Another spec or deletion is another generation, and a deletion that becomes shorter another grace period.
+// samePodSemantics reports whether two versions of a pod have the same specification. A change of the spec or a
+// deletion changes the generation, and a shorter deletion changes the grace period (podsDifferSemantically in
+// pkg/kubelet/config/config.go at v1.37.0).
 func samePodSemantics(a, b *v1.Pod) bool {
 	return a.Generation == b.Generation && reflect.DeepEqual(a.DeletionGracePeriodSeconds, b.DeletionGracePeriodSeconds) &&
 		maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations)

@@ -8,15 +8,15 @@ import (
 	"probesim.dev/sim"
 )
 
-// What the eviction manager does when the node is short of memory (pkg/kubelet/eviction at v1.37.0).
+// The status of an evicted pod (pkg/kubelet/eviction/eviction_manager.go and helpers.go at v1.37.0).
 const (
 	evictedReason   = "Evicted"
-	evictionGrace   = int64(1) // of a hard eviction, whatever the pod's own grace period
+	evictionGrace   = int64(1) // of a hard eviction, in seconds; the pod's own does not count
 	evictionMessage = "The node was low on resource: memory. "
 )
 
-// Evictable returns the pod if it is there to be evicted: one that has not come to its end and is not critical
-// (evictPod in pkg/kubelet/eviction/eviction_manager.go at v1.37.0).
+// Evictable returns the pod if it can be evicted, otherwise nil. Pods that are critical or inactive cannot be
+// evicted (evictPod in pkg/kubelet/eviction/eviction_manager.go at v1.37.0).
 func (k *Kubelet) Evictable(uid types.UID) *v1.Pod {
 	pod, ok := k.podManager.GetPodByUID(uid)
 	if !ok || priorityOf(pod) >= kubeletconfig.SystemCriticalPriority || k.isPodInactive(pod) {
@@ -25,19 +25,20 @@ func (k *Kubelet) Evictable(uid types.UID) *v1.Pod {
 	return pod
 }
 
-// Evict evicts a pod for want of memory. Its status says so at once; the API sees it when the containers are gone.
-func (k *Kubelet) Evict(pod *v1.Pod, cause int64) {
-	k.podEvent(pod, v1.EventTypeWarning, evictedReason, evictionMessage, cause)
-	k.killPodNow("eviction", podKill{pod: pod, grace: evictionGrace, evict: true, mark: setEvictedStatus, cause: cause}, func(*sim.Proc) {})
+// Evict evicts a pod because the node is low on memory. The kubelet's status of the pod changes immediately; the
+// API server gets it when the containers have stopped.
+func (k *Kubelet) Evict(pod *v1.Pod) {
+	k.podEvent(pod, v1.EventTypeWarning, evictedReason, evictionMessage)
+	k.killPodNow("eviction", podKill{pod: pod, grace: evictionGrace, evict: true, mark: setEvictedStatus}, func(*sim.Proc) {})
 }
 
-// setEvictedStatus is what the eviction manager makes of the status of a pod that begins to terminate.
+// setEvictedStatus sets the status of an evicted pod.
 func setEvictedStatus(pod *v1.Pod, s *v1.PodStatus) {
 	s.Phase = v1.PodFailed
 	setDisruptionTarget(pod, s, evictedReason, evictionMessage)
 }
 
-// isEvicted reports whether the API shows the pod as evicted.
+// isEvicted reports whether the pod is evicted according to the API.
 func isEvicted(pod *v1.Pod) bool {
 	return pod.Status.Phase == v1.PodFailed && pod.Status.Reason == evictedReason
 }

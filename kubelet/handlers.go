@@ -22,10 +22,9 @@ type hookRun struct {
 	handler     *v1.LifecycleHandler
 }
 
-// runHandler runs a hook to its end, however long that takes: it has no timeout of its own, and the end of its
-// container ends a command or a request, but no sleep. It returns why the hook failed, nothing if it did not. The
-// kubelet knows no TCP sockets in hooks, which the API takes: those fail at once (Run in
-// pkg/kubelet/lifecycle/handlers.go at v1.37.0).
+// runHandler runs a hook to its end and returns an error message, or an empty string. Hooks have no timeout. When
+// the container exits, a command or a request ends, but a sleep goes on. TCP sockets, which the API accepts, fail
+// immediately (Run in pkg/kubelet/lifecycle/handlers.go at v1.37.0).
 func (k *Kubelet) runHandler(p *sim.Proc, h hookRun) string {
 	switch {
 	case h.handler.Exec != nil:
@@ -61,10 +60,10 @@ func (k *Kubelet) runExecHandler(p *sim.Proc, h hookRun) string {
 		h.handler.Exec.Command, h.container.Name, formatPod(h.pod), err, output)
 }
 
-// runHTTPHandler makes the request of a hook: whatever the response is, it is a success. A server that speaks plain
-// HTTP where HTTPS is meant is asked again in plain HTTP (runHTTPHandler in pkg/kubelet/lifecycle/handlers.go at v1.37.0).
-// The client has no timeouts (NewMainKubelet in pkg/kubelet/kubelet.go). The event LifecycleHTTPFallback, which is about the
-// pod, never leaves the kubelet: its recorder takes only those about containers (FilterEventRecorder in
+// runHTTPHandler sends the request of a hook. Any response is a success. If a server answers HTTPS with plain HTTP,
+// the request is repeated in plain HTTP (runHTTPHandler in pkg/kubelet/lifecycle/handlers.go at v1.37.0). The
+// client has no timeout (NewMainKubelet in pkg/kubelet/kubelet.go). The event LifecycleHTTPFallback concerns the
+// pod and never leaves the kubelet, because its recorder accepts only events of containers (FilterEventRecorder in
 // pkg/kubelet/container/helpers.go).
 func (k *Kubelet) runHTTPHandler(p *sim.Proc, h hookRun) error {
 	req, err := k.newHookRequest(p, h)
@@ -83,8 +82,8 @@ func (k *Kubelet) runHTTPHandler(p *sim.Proc, h hookRun) error {
 	return nil
 }
 
-// newHookRequest makes the request. Without a host it is for the IP that the runtime says the pod has: none if it has
-// that of the node.
+// newHookRequest returns the request of a hook. Without a host it goes to the IP address that the runtime reports
+// for the pod. Pods in the network of the host have none.
 func (k *Kubelet) newHookRequest(p *sim.Proc, h hookRun) (*http.Request, error) {
 	podIP := ""
 	if h.handler.HTTPGet.Host == "" {
@@ -97,7 +96,7 @@ func (k *Kubelet) newHookRequest(p *sim.Proc, h hookRun) (*http.Request, error) 
 	return prober.NewRequest(h.handler.HTTPGet, h.container, podIP, "lifecycle", k.profile)
 }
 
-// inPlainHTTP returns a copy of a request that is not encrypted and gives away no credentials.
+// inPlainHTTP returns a copy of a request with the scheme http and without credentials.
 func inPlainHTTP(req *http.Request) *http.Request {
 	again := req.Clone(req.Context())
 	again.URL.Scheme = "http"

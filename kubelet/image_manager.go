@@ -12,17 +12,18 @@ import (
 	"probesim.dev/sim"
 )
 
+// Limits of image pulls.
 const (
-	// maxImagePullRequests is how many pulls wait for the one that is under way (pkg/kubelet/images/puller.go at
-	// v1.37.0).
+	// maxImagePullRequests is the number of pulls that can wait for the current one (pkg/kubelet/images/puller.go
+	// at v1.37.0).
 	maxImagePullRequests = 10
-	// imageBackOffPeriod is how long an image is not pulled after a pull has failed; it is doubled each time up to
+	// imageBackOffPeriod is the delay of the next pull after a pull that failed. Each failure doubles it, up to
 	// maxImageBackOff (pkg/kubelet/kubelet.go at v1.37.0).
 	imageBackOffPeriod = 10 * time.Second
 	maxImageBackOff    = 300 * time.Second
 )
 
-// Why there is no image (pkg/kubelet/images/types.go at v1.37.0).
+// Reasons why an image is missing (pkg/kubelet/images/types.go at v1.37.0).
 const (
 	imageInspectError = "ImageInspectError"
 	errImagePull      = "ErrImagePull"
@@ -30,8 +31,8 @@ const (
 	errImageNeverPull = "ErrImageNeverPull"
 )
 
-// imageBackOff is the back-off of pulls, by pod and image, and why the last ones failed. All its times are its own: it goes
-// by the monotonic clock (pkg/kubelet/images/image_manager.go at v1.37.0).
+// imageBackOff is the back-off of pulls, by pod and image, with the last error of each. It follows the monotonic
+// clock (pkg/kubelet/images/image_manager.go at v1.37.0).
 type imageBackOff struct {
 	*flowcontrol.Backoff
 	clock  *clocktesting.FakeClock
@@ -52,8 +53,9 @@ type pullRequest struct {
 	err    error
 }
 
-// ensureImageExists pulls the image if the policy asks for it or the node does not have it, and returns why there is none
-// (pkg/kubelet/images/image_manager.go at v1.37.0).
+// ensureImageExists pulls the image if the pull policy is Always or the node does not have the image. It returns
+// nil, or the reason why the image is missing (EnsureImageExists in pkg/kubelet/images/image_manager.go at
+// v1.37.0).
 func (k *Kubelet) ensureImageExists(p *sim.Proc, u podUpdate, c *v1.Container) *startReason {
 	if c.ImagePullPolicy == v1.PullAlways {
 		return k.pullImage(p, u, c)
@@ -61,14 +63,14 @@ func (k *Kubelet) ensureImageExists(p *sim.Proc, u podUpdate, c *v1.Container) *
 	op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image})
 	switch {
 	case op.Err != nil:
-		message := fmt.Sprintf("Failed to inspect image %q: %v", "", op.Err) // it has no reference yet
-		step := k.event(u.pod, c.Name, v1.EventTypeWarning, "InspectFailed", message, u.cause)
+		message := fmt.Sprintf("Failed to inspect image %q: %v", "", op.Err) // the image has no reference yet
+		step := k.event(u.pod, c.Name, v1.EventTypeWarning, "InspectFailed", message)
 		return &startReason{imageInspectError, message, step}
 	case op.ID == "":
 		return k.pullImage(p, u, c)
 	case k.mustAttemptPull(c.Image) && c.ImagePullPolicy == v1.PullNever:
 		message := fmt.Sprintf("Container image %q is not present with pull policy of Never", c.Image)
-		return &startReason{errImageNeverPull, message, k.event(u.pod, c.Name, v1.EventTypeWarning, errImageNeverPull, message, u.cause)}
+		return &startReason{errImageNeverPull, message, k.event(u.pod, c.Name, v1.EventTypeWarning, errImageNeverPull, message)}
 	case k.mustAttemptPull(c.Image):
 		return k.pullImage(p, u, c)
 	}
@@ -76,14 +78,14 @@ func (k *Kubelet) ensureImageExists(p *sim.Proc, u podUpdate, c *v1.Container) *
 	if k.profile.KubeletEnsureSecretPulledImages {
 		present += " and can be accessed by the pod"
 	}
-	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Pulled", present, u.cause)
+	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Pulled", present)
 	return nil
 }
 
-// pullImage has the image pulled, unless its back-off says to wait.
+// pullImage pulls an image, unless the image is in its back-off.
 func (k *Kubelet) pullImage(p *sim.Proc, u podUpdate, c *v1.Container) *startReason {
 	event := func(eventType, reason, message string) int64 {
-		return k.event(u.pod, c.Name, eventType, reason, message, u.cause)
+		return k.event(u.pod, c.Name, eventType, reason, message)
 	}
 	b, key := k.imageBackOff, string(u.pod.UID)+"_"+c.Image
 	b.clock.SetTime(k.monotonic())
@@ -114,7 +116,8 @@ func (k *Kubelet) pullImage(p *sim.Proc, u podUpdate, c *v1.Container) *startRea
 	return nil
 }
 
-// pullImages pulls one image after the other, for all pods of the node, and looks up the size of each.
+// pullImages is the process that pulls images for all pods of the node, one at a time, and asks for the size of
+// each (pkg/kubelet/images/puller.go at v1.37.0).
 func (k *Kubelet) pullImages(p *sim.Proc) {
 	for {
 		r := k.puller.Recv(p)
@@ -132,7 +135,7 @@ func (k *Kubelet) pullImages(p *sim.Proc) {
 // (pkg/kubelet/images/image_gc_manager.go at v1.37.0).
 const imageListPeriod = 30 * time.Second
 
-// listImages is the image manager's refresh of its list of images; nothing waits for it.
+// listImages is the process that refreshes the image manager's list of images. Nothing depends on the result.
 func (k *Kubelet) listImages(p *sim.Proc) {
 	for {
 		k.call(p, fakeruntime.Call{Method: fakeruntime.ListImages})

@@ -1,6 +1,6 @@
 package kubelet
 
-// recordPullIntent notes on the disk that an image is pulled (RecordPullIntent in
+// recordPullIntent stores on disk that an image is being pulled (RecordPullIntent in
 // pkg/kubelet/images/pullmanager/image_pull_manager.go at v1.37.0).
 func (k *Kubelet) recordPullIntent(image string) {
 	if k.profile.KubeletEnsureSecretPulledImages {
@@ -9,8 +9,8 @@ func (k *Kubelet) recordPullIntent(image string) {
 	}
 }
 
-// recordPullEnd takes the note away once no pull of the image is under way, and keeps that one has succeeded (RecordImagePulled
-// and RecordImagePullFailed there).
+// recordPullEnd stores the outcome of a pull, and removes the intent when no pull of the image is left
+// (RecordImagePulled and RecordImagePullFailed in pkg/kubelet/images/pullmanager/image_pull_manager.go at v1.37.0).
 func (k *Kubelet) recordPullEnd(image string, ok bool) {
 	if ok {
 		k.disk.pulled[image] = true
@@ -21,13 +21,14 @@ func (k *Kubelet) recordPullEnd(image string, ok bool) {
 	}
 }
 
-// mustAttemptPull reports whether the kubelet pulls an image, or was killed when it did, and never has to the end. An image
-// that is there all the same may then be one that the pod has no right to, and so the pod has to pull it too
-// (MustAttemptImagePull there).
+// mustAttemptPull reports whether a pull of the image has begun and none has ever succeeded, for example because
+// the kubelet was killed during the pull. The pod may have no access to such an image, even if it is on the node,
+// and so has to pull it (MustAttemptImagePull in pkg/kubelet/images/pullmanager/image_pull_manager.go at v1.37.0).
 func (k *Kubelet) mustAttemptPull(image string) bool {
 	return k.disk.pulls[image] && !k.disk.pulled[image]
 }
 
-// PullUnderWay reports whether a kubelet was killed while it pulled an image that has not been pulled since. The next one
-// lists the images before it does anything else (initialize there).
+// PullUnderWay reports whether the previous kubelet was killed during a pull of an image. The next kubelet then
+// lists the images before anything else (initialize in pkg/kubelet/images/pullmanager/image_pull_manager.go at
+// v1.37.0).
 func (d *Disk) PullUnderWay() bool { return len(d.pulls) > 0 }

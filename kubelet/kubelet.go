@@ -1,10 +1,39 @@
-// Package kubelet is the kubelet of one simulated node: the sync loop, the pod workers, the pod
-// lifecycle event generator (PLEG) with its pod cache, and the container lifecycle, around the status
-// manager of package status and the probes of package prober.
+// Package kubelet simulates the kubelet of one node: the sync loop, the pod workers, the pod lifecycle event generator
+// (PLEG) with its pod cache, and the container lifecycle. The status manager is in package status and the probe manager
+// in package prober. The rules are those of pkg/kubelet at v1.37.0. A profile switches the rules that differ between
+// versions. Files and functions have the names of their counterparts in pkg/kubelet.
 //
-// Each goroutine of the real kubelet is a process here, and each place where the real one is not
-// determined is a choice of package sim. The rules are those of pkg/kubelet at v1.37.0; where versions
-// differ, a profile decides. Everything between two calls that take time takes none.
+// # Processes
+//
+// Each goroutine of the real kubelet is a process of package sim here:
+//
+//   - "sync loop" handles one value at a time: changes of the desired pods, events of the PLEG, probe results and ticks.
+//     It hands pods to their workers and removes what is left of pods that are gone.
+//   - "pod worker NAMESPACE/NAME" syncs one pod: it computes the status and starts and stops containers.
+//   - "PLEG" lists the containers of the runtime every second, and those of a single pod on request. It updates the pod
+//     cache and sends events to the sync loop.
+//   - "pod config" watches the API server.
+//   - The status manager writes statuses to the API server. Each probe of a container has a worker.
+//   - "image puller", "container deletor", "container GC" and "image list" do what their names say. Hooks and kills of
+//     containers have processes that end when they are done.
+//
+// Calls to the container runtime, to the API server and to programs take virtual time. The code between them takes none.
+//
+// # From a probe result to the API
+//
+// A probe worker runs a probe and stores the result once the threshold is reached. The results manager sends a changed
+// result to the sync loop (handleLiveness, handleReadiness, handleStartup). A readiness or startup result goes into the
+// stored status immediately. Then handleProbeSync hands the pod to its worker. The worker computes the status
+// (generateAPIPodStatus), which the status manager patches into the API, and computes the actions for the containers
+// (computePodActions). After a failed liveness or startup probe these are a kill and a start. A sync that changes
+// containers requests a relist, and the worker waits for its result before the next sync.
+//
+// # Choices
+//
+// Some outcomes in the real kubelet depend on the scheduler or on chance: which of two goroutines runs first, which
+// ready case a select takes, the order of a map iteration, the size of a jitter. Each is a choice of package sim. Without
+// a chooser, a run takes the canonical choices. A seed or a recorded list takes others. All runs take the same path
+// through this package.
 package kubelet
 
 import (
@@ -36,12 +65,12 @@ type Options struct {
 	Trace   *trace.Recorder
 	Profile profile.Profile
 	Config  kubeletconfig.Config
-	Now     func() time.Time             // wall clock of the node, which steps change
-	Wall    func(virtual.Wall) time.Time // the time of day that a time since t=0 by a wall clock is
+	Now     func() time.Time             // wall clock of the node, which clock steps change
+	Wall    func(virtual.Wall) time.Time // converts a time since t=0 on the wall clock
 	Runtime Runtime
 	API     *apiserver.Server
-	Disk    *Disk // nil: nothing is left from a kubelet before
-	Cause   int64 // step of the record of this start, if there is one
+	Disk    *Disk // nil: a new disk
+	Cause   int64 // step of the record of this start; 0 for none
 
 	// FullLists makes each relist and each housekeeping list all pods, instead of the pods that changed.
 	// EveryTick makes the sync loop receive the ticks for which it has no work. Both slow a run down and do not
@@ -59,9 +88,9 @@ type Kubelet struct {
 	wall     func(virtual.Wall) time.Time
 	runtime  Runtime
 	api      *apiserver.Server
-	started  int64 // step of the record of this start, if there is one
-	full     bool  // see Options.FullLists
-	ticks    bool  // see Options.EveryTick
+	started  int64 // step of the record of this start; 0 for none
+	full     bool  // Options.FullLists
+	ticks    bool  // Options.EveryTick
 
 	podManager *podManager
 	config     *sim.Chan[configUpdate]
@@ -75,19 +104,19 @@ type Kubelet struct {
 	runtimeState
 	reasons  map[containerKey]startReason
 	deletor  *deletor
-	logs     *sim.Chan[struct{}] // is full while somebody removes logs
+	logs     *sim.Chan[struct{}] // full while the logs of a container are being removed
 	volumes  *volumes
-	source   map[types.UID]*v1.Pod // as the API server last told, also what the sync loop has not heard of yet
+	source   map[types.UID]*v1.Pod // the newest pods of the API server, which the sync loop may not know yet
 	puller   *sim.Chan[*pullRequest]
-	pulls    map[string]int // under way, by image
+	pulls    map[string]int // pulls in progress, by image
 	disk     *Disk
-	knowsAll bool // housekeeping has met everything that ran when the kubelet started
+	knowsAll bool // housekeeping has listed the pods that ran when the kubelet started
 
-	// sourceReady: the API server has said which pods there are, and the sync loop has taken them.
+	// sourceReady: the sync loop has handled the first list of pods.
 	sourceReady bool
 
-	shuttingDown bool        // the node is
-	rejected     []types.UID // pods that were not admitted and that no worker knows of, oldest first
+	shuttingDown bool        // the node shuts down
+	rejected     []types.UID // rejected pods, which have no worker, oldest first
 
 	backOff      *backOff
 	imageBackOff *imageBackOff
@@ -99,7 +128,8 @@ func New(o Options) *Kubelet {
 		o.Disk = NewDisk()
 	}
 	k := &Kubelet{
-		sim: o.Sim, trace: o.Trace, profile: o.Profile, settings: o.Config, now: o.Now, wall: o.Wall, runtime: o.Runtime, api: o.API, started: o.Cause, full: o.FullLists, ticks: o.EveryTick,
+		sim: o.Sim, trace: o.Trace, profile: o.Profile, settings: o.Config, now: o.Now, wall: o.Wall,
+		runtime: o.Runtime, api: o.API, started: o.Cause, full: o.FullLists, ticks: o.EveryTick,
 		source:     map[types.UID]*v1.Pod{},
 		podManager: newPodManager(),
 		disk:       o.Disk,
@@ -202,32 +232,32 @@ func (k *Kubelet) syncLoopIteration(p *sim.Proc, cases []sim.Case) { p.Select(ca
 // handleConfig handles a change of the pods that should run. Added pods are handled in the order of their creation
 // (HandlePodAdditions, HandlePodUpdates, HandlePodRemoves and HandlePodReconcile in pkg/kubelet/kubelet.go at
 // v1.37.0).
-func (k *Kubelet) handleConfig(_ *sim.Proc, u configUpdate) {
+func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 	k.sourceReady = true
 	if u.op == configAdd {
 		slices.SortStableFunc(u.pods, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	}
 	for _, pod := range u.pods {
 		cause := k.causeOfConfig(u, pod)
-		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: string(u.op)}, cause)
+		p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: string(u.op)}, cause))
 		k.podManager.set(pod)
 		if u.op != configAdd && u.op != configRemove && k.isNotAdmitted(pod) {
 			continue
 		}
 		switch u.op {
 		case configAdd:
-			if k.canAdmit(pod, step) {
-				k.workers.updatePod(podUpdate{typ: syncCreate, pod: pod, cause: step})
+			if k.canAdmit(pod) {
+				k.workers.updatePod(podUpdate{typ: syncCreate, pod: pod})
 			}
 		case configUpdated, configDelete:
-			k.workers.updatePod(podUpdate{typ: syncUpdate, pod: pod, cause: step})
+			k.workers.updatePod(podUpdate{typ: syncUpdate, pod: pod})
 		case configRemove:
 			k.podManager.remove(pod.UID)
 			delete(k.disk.admitted, pod.UID)
-			k.workers.updatePod(podUpdate{typ: syncKill, pod: pod, cause: step})
+			k.workers.updatePod(podUpdate{typ: syncKill, pod: pod})
 		case configReconcile:
 			if status.NeedToReconcilePodReadiness(pod) {
-				k.workers.updatePod(podUpdate{typ: syncSync, pod: pod, cause: step})
+				k.workers.updatePod(podUpdate{typ: syncSync, pod: pod})
 			}
 			if isEvicted(pod) {
 				k.deletor.remove(k.cache.get(pod.UID), "", 0)
@@ -238,11 +268,11 @@ func (k *Kubelet) handleConfig(_ *sim.Proc, u configUpdate) {
 
 // handlePLEG syncs the pod that an event of the PLEG is about, and queues its dead containers for removal
 // (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0).
-func (k *Kubelet) handlePLEG(_ *sim.Proc, e plegEvent) {
+func (k *Kubelet) handlePLEG(p *sim.Proc, e plegEvent) {
 	if pod, ok := k.podManager.GetPodByUID(e.uid); ok && e.typ != containerRemoved {
 		cause := k.causeOfRelist(pod.UID)
-		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: "PLEG", Message: string(e.typ) + " " + e.id}, cause)
-		k.workers.updatePod(podUpdate{typ: syncSync, pod: pod, cause: step})
+		p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: "PLEG", Message: string(e.typ) + " " + e.id}, cause))
+		k.workers.updatePod(podUpdate{typ: syncSync, pod: pod})
 	}
 	if e.typ == containerDied {
 		k.deletor.cleanUpContainersInPod(e.uid, e.id)
@@ -251,14 +281,14 @@ func (k *Kubelet) handlePLEG(_ *sim.Proc, e plegEvent) {
 
 // handleSyncTick hands the pods that are due to their workers, in any order (HandlePodSyncs in
 // pkg/kubelet/kubelet.go at v1.37.0).
-func (k *Kubelet) handleSyncTick(*sim.Proc) {
+func (k *Kubelet) handleSyncTick(p *sim.Proc) {
 	due := k.getPodsToSync()
 	choose.Shuffle(k.sim, "sync tick", due)
 	for _, uid := range due {
 		if pod, ok := k.podManager.GetPodByUID(uid); ok {
 			cause := k.causeOfLastSync(uid)
-			step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: "SYNC"}, cause)
-			k.workers.updatePod(podUpdate{typ: syncSync, pod: pod, cause: step})
+			p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: "SYNC"}, cause))
+			k.workers.updatePod(podUpdate{typ: syncSync, pod: pod})
 		}
 	}
 }
@@ -276,22 +306,22 @@ func (k *Kubelet) getPodsToSync() []types.UID {
 }
 
 // handleLiveness syncs a pod whose liveness probe has failed.
-func (k *Kubelet) handleLiveness(_ *sim.Proc, u results.Update) {
+func (k *Kubelet) handleLiveness(p *sim.Proc, u results.Update) {
 	if u.Result == results.Failure {
-		k.handleProbeSync(u, "liveness")
+		k.handleProbeSync(p, u, "liveness")
 	}
 }
 
 // handleReadiness stores the result of a readiness probe in the pod's status and syncs the pod.
-func (k *Kubelet) handleReadiness(_ *sim.Proc, u results.Update) {
-	k.status.SetContainerReadiness(u.PodUID, u.ContainerID, u.Result == results.Success, u.Cause)
-	k.handleProbeSync(u, "readiness")
+func (k *Kubelet) handleReadiness(p *sim.Proc, u results.Update) {
+	k.status.SetContainerReadiness(u.PodUID, u.ContainerID, u.Result == results.Success)
+	k.handleProbeSync(p, u, "readiness")
 }
 
 // handleStartup stores the result of a startup probe in the pod's status and syncs the pod.
-func (k *Kubelet) handleStartup(_ *sim.Proc, u results.Update) {
-	k.status.SetContainerStartup(u.PodUID, u.ContainerID, u.Result == results.Success, u.Cause)
-	k.handleProbeSync(u, "startup")
+func (k *Kubelet) handleStartup(p *sim.Proc, u results.Update) {
+	k.status.SetContainerStartup(u.PodUID, u.ContainerID, u.Result == results.Success)
+	k.handleProbeSync(p, u, "startup")
 }
 
 // handleHousekeeping cleans up after pods that are gone. It does nothing until the sync loop has handled the first
@@ -304,10 +334,10 @@ func (k *Kubelet) handleHousekeeping(p *sim.Proc) {
 
 // handleProbeSync syncs the pod of a probe result that has changed (function of that name in pkg/kubelet/kubelet.go
 // at v1.37.0).
-func (k *Kubelet) handleProbeSync(u results.Update, probe string) {
+func (k *Kubelet) handleProbeSync(p *sim.Proc, u results.Update, probe string) {
 	if pod, ok := k.podManager.GetPodByUID(u.PodUID); ok {
-		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: u.Cause, Pod: podName(pod), Reason: probe, Message: u.Result.String()}, u.Cause)
-		k.workers.updatePod(podUpdate{typ: syncSync, pod: pod, cause: step})
+		p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: p.Cause(), Pod: podName(pod), Reason: probe, Message: u.Result.String()}, p.Cause()))
+		k.workers.updatePod(podUpdate{typ: syncSync, pod: pod})
 	}
 }
 
@@ -320,13 +350,13 @@ const (
 
 // canAdmit reports whether a new pod may run. A node that shuts down rejects new pods, and a rejected pod fails
 // (HandlePodAdditions in pkg/kubelet/kubelet.go at v1.37.0).
-func (k *Kubelet) canAdmit(pod *v1.Pod, cause int64) bool {
+func (k *Kubelet) canAdmit(pod *v1.Pod) bool {
 	w, known := k.workers.workers[pod.UID]
 	if known && w.terminating || status.IsTerminal(pod.Status.Phase) {
 		return true
 	}
 	if k.shuttingDown {
-		k.rejectPod(pod, cause)
+		k.rejectPod(pod)
 		return false
 	}
 	k.disk.admitted[pod.UID] = true
@@ -334,12 +364,12 @@ func (k *Kubelet) canAdmit(pod *v1.Pod, cause int64) bool {
 }
 
 // rejectPod sets the status of a pod to Failed (function of that name in pkg/kubelet/kubelet.go at v1.37.0).
-func (k *Kubelet) rejectPod(pod *v1.Pod, cause int64) {
+func (k *Kubelet) rejectPod(pod *v1.Pod) {
 	k.rejected = append(k.rejected, pod.UID)
-	k.podEvent(pod, v1.EventTypeWarning, notAdmittedReason, notAdmittedWhy, cause)
+	k.podEvent(pod, v1.EventTypeWarning, notAdmittedReason, notAdmittedWhy)
 	k.status.SetPodStatus(pod, &v1.PodStatus{
 		QOSClass: pod.Status.QOSClass, Phase: v1.PodFailed, Reason: notAdmittedReason, Message: "Pod was rejected: " + notAdmittedWhy,
-	}, cause)
+	})
 }
 
 // isNotAdmitted reports whether the kubelet ignores changes of a pod because it did not admit the pod
@@ -355,12 +385,12 @@ func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) 
 	api, cause := k.generateAPIPodStatus(p, u, s, false)
 	s.ips = ipsOf(api)
 	terminal := status.IsTerminal(api.Phase)
-	k.status.SetPodStatus(u.pod, api, cause)
+	k.setPodStatus(p, u.pod, api, cause)
 	if terminal {
 		w.cause = cause
 		return syncResult{terminal: true}
 	}
-	if !k.networkReady(u.pod, u.cause) {
+	if !k.networkReady(u.pod) {
 		return syncResult{err: true, network: true}
 	}
 	if !k.volumes.waitForAttachAndMount(p, w, u.pod) {
@@ -370,20 +400,25 @@ func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) 
 	restarting := status.FindCondition(api, podutil.AllContainersRestarting)
 	did := k.syncPodContainers(p, u, s, restarting != nil && restarting.Status == v1.ConditionTrue)
 	if did.reset && !did.err {
-		k.workers.updatePod(podUpdate{typ: syncUpdate, pod: u.pod, cause: u.cause}) // they are started without delay
+		k.workers.updatePod(podUpdate{typ: syncUpdate, pod: u.pod}) // the next sync starts the containers
 	}
 	return did
 }
 
 // networkReady reports whether the network of a pod is ready, and records an event if it is not. Pods in the
 // network of the host are always ready (SyncPod in pkg/kubelet/kubelet.go at v1.37.0).
-func (k *Kubelet) networkReady(pod *v1.Pod, cause int64) bool {
+func (k *Kubelet) networkReady(pod *v1.Pod) bool {
 	why := k.runtimeState.networkError
 	if why == "" || pod.Spec.HostNetwork {
 		return true
 	}
-	k.podEvent(pod, v1.EventTypeWarning, "NetworkNotReady", networkNotReady+": "+why, cause)
+	k.podEvent(pod, v1.EventTypeWarning, "NetworkNotReady", networkNotReady+": "+why)
 	return false
+}
+
+// setPodStatus stores a status with a cause that differs from the cause of the sync.
+func (k *Kubelet) setPodStatus(p *sim.Proc, pod *v1.Pod, api *v1.PodStatus, cause int64) {
+	p.Because(cause, func() { k.status.SetPodStatus(pod, api) })
 }
 
 // ipsOf returns the IP addresses in a pod status.
@@ -399,12 +434,12 @@ func ipsOf(s *v1.PodStatus) []string {
 // not be stopped or inspected. Readiness probes go on until the containers have stopped (SyncTerminatingPod in
 // pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) bool {
-	u.cause = w.cause
+	p.SetCause(w.cause)
 	api, cause := k.generateAPIPodStatus(p, u, s, false)
 	if w.mark != nil {
 		w.mark(u.pod, api)
 	}
-	k.status.SetPodStatus(u.pod, api, cause)
+	k.setPodStatus(p, u.pod, api, cause)
 	k.prober.StopLivenessAndStartup(u.pod)
 	if err := k.killPod(p, u, s.running(), u.grace); err != nil {
 		k.failedToKill(u, err)
@@ -417,13 +452,13 @@ func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *
 	}
 	stopped.ips = s.ips
 	api, cause = k.generateAPIPodStatus(p, u, stopped, true)
-	k.status.SetPodStatus(u.pod, api, cause)
+	k.setPodStatus(p, u.pod, api, cause)
 	return true
 }
 
 // failedToKill records the event of a pod that could not be stopped.
 func (k *Kubelet) failedToKill(u podUpdate, err error) {
-	k.podEvent(u.pod, v1.EventTypeWarning, "FailedKillPod", fmt.Sprintf("error killing pod: %v", err), u.cause)
+	k.podEvent(u.pod, v1.EventTypeWarning, "FailedKillPod", fmt.Sprintf("error killing pod: %v", err))
 }
 
 // orphanGrace is the grace period, in seconds, of a pod that only the runtime knows (SyncTerminatingRuntimePod in
@@ -435,7 +470,7 @@ const orphanGrace = int64(1)
 // v1.37.0).
 func (p *podWorkers) syncTerminatingRuntimePod(proc *sim.Proc, w *podWorker) bool {
 	grace := orphanGrace
-	u, _ := p.startPodSync(w)
+	u, _ := p.startPodSync(proc, w)
 	if err := p.k.killPod(proc, u, *w.orphan, &grace); err != nil {
 		p.k.failedToKill(u, err)
 		return false
@@ -448,13 +483,13 @@ func (p *podWorkers) syncTerminatingRuntimePod(proc *sim.Proc, w *podWorker) boo
 // syncTerminatedPod stores the final status of a pod without running containers. The status manager can sync the
 // pod between the two writes (SyncTerminatedPod in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) syncTerminatedPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) {
-	u.cause = cmp.Or(w.cause, u.cause)
+	p.SetCause(cmp.Or(w.cause, p.Cause()))
 	api, cause := k.generateAPIPodStatus(p, u, s, true)
-	k.status.SetPodStatus(u.pod, api, cause)
+	k.setPodStatus(p, u.pod, api, cause)
 	p.Preempt("pod status stored, not terminated")
 	k.volumes.waitForUnmount(p, u.pod)
 	k.volumes.forget(u.pod)
-	k.status.TerminatePod(u.pod, u.cause)
+	k.status.TerminatePod(u.pod)
 }
 
 // onPodSandboxReady sets the condition PodReadyToStartContainers in the stored status. It reads and writes the
@@ -477,16 +512,16 @@ func (k *Kubelet) onPodSandboxReady(p *sim.Proc, u podUpdate) {
 		s.Conditions = append(s.Conditions, ready)
 	}
 	p.Preempt("pod status read, not written back")
-	k.status.SetPodStatus(u.pod, s, u.cause)
+	k.status.SetPodStatus(u.pod, s)
 }
 
 // Checks of the container runtime.
 const (
-	// runtimeCheckPeriod is from one look at the runtime's status to the next, and runtimeThreshold how long it may
-	// not have been well (pkg/kubelet/kubelet.go at v1.37.0).
+	// runtimeCheckPeriod is the time between two checks. The runtime is unhealthy when the last check that found it
+	// ready is older than runtimeThreshold (pkg/kubelet/kubelet.go at v1.37.0).
 	runtimeCheckPeriod = 5 * time.Second
 	runtimeThreshold   = 30 * time.Second
-	// networkNotReady is what events and errors call it (pkg/kubelet/errors.go at v1.37.0).
+	// networkNotReady begins the messages of pods that wait for the network (pkg/kubelet/errors.go at v1.37.0).
 	networkNotReady = "network is not ready"
 )
 
@@ -527,23 +562,23 @@ func (k *Kubelet) note(r trace.Record, otherwise ...int64) int64 {
 	return 0
 }
 
-// ContainerEvent records an event about a container of a pod.
-func (k *Kubelet) ContainerEvent(pod *v1.Pod, container, eventType, reason, message string, cause int64) {
-	k.event(pod, container, eventType, reason, message, cause)
+// ContainerEvent records an event about a container of a pod. Like all events it has the cause of the running process.
+func (k *Kubelet) ContainerEvent(pod *v1.Pod, container, eventType, reason, message string) {
+	k.event(pod, container, eventType, reason, message)
 }
 
 // event records an event about a container, or about the whole pod if container is empty, and returns the step of
 // the record.
-func (k *Kubelet) event(pod *v1.Pod, container, eventType, reason, message string, cause int64) int64 {
+func (k *Kubelet) event(pod *v1.Pod, container, eventType, reason, message string) int64 {
 	return k.trace.Add(trace.Record{
-		T: k.sim.Now(), Kind: trace.Event, Cause: cause, Pod: pod.Namespace + "/" + pod.Name, Container: container,
+		T: k.sim.Now(), Kind: trace.Event, Cause: k.sim.Cause(), Pod: pod.Namespace + "/" + pod.Name, Container: container,
 		Instance: k.runtime.EventInstance(string(pod.UID), container, reason), Type: eventType, Reason: reason, Message: message,
 	})
 }
 
 // podEvent records an event about a pod and returns the step of the record.
-func (k *Kubelet) podEvent(pod *v1.Pod, eventType, reason, message string, cause int64) int64 {
-	return k.event(pod, "", eventType, reason, message, cause)
+func (k *Kubelet) podEvent(pod *v1.Pod, eventType, reason, message string) int64 {
+	return k.event(pod, "", eventType, reason, message)
 }
 
 // podName returns NAMESPACE/NAME of a pod.

@@ -16,12 +16,12 @@ import (
 	"probesim.dev/status"
 )
 
-// runtimeCachePeriod is the age at which the pods that housekeeping has listed are outdated, so that it lists them
-// again (pkg/kubelet/container/runtime_cache.go at v1.37.0).
+// runtimeCachePeriod is the age at which the list of running pods is outdated
+// (pkg/kubelet/container/runtime_cache.go at v1.37.0).
 const runtimeCachePeriod = 3 * time.Second
 
-// handlePodCleanups removes what is left of pods that are gone. It runs in the sync loop, which handles nothing else
-// during the two list calls. If a call fails, the next housekeeping tick tries again (HandlePodCleanups in
+// handlePodCleanups removes what is left of pods that are gone. It runs in the sync loop, which handles nothing
+// else during the two list calls. If a call fails, the next housekeeping tries again (HandlePodCleanups in
 // pkg/kubelet/kubelet_pods.go at v1.37.0).
 func (k *Kubelet) handlePodCleanups(p *sim.Proc) {
 	k.workers.syncKnownPods(k.podManager.has)
@@ -36,9 +36,9 @@ func (k *Kubelet) handlePodCleanups(p *sim.Proc) {
 	k.backOff.forget(k.sim.Now())
 }
 
-// listRunning lists the pods that have a running container or a ready sandbox. It lists them again if the calls took
-// so long that the answer is outdated (pkg/kubelet/container/runtime_cache.go at v1.37.0). Only the first list of a
-// kubelet can contain pods without a worker, so later lists ask for nothing.
+// listRunning lists the pods that have a running container or a ready sandbox. It lists them again if the calls
+// took so long that the result is outdated (pkg/kubelet/container/runtime_cache.go at v1.37.0). Only the first list
+// of a kubelet can contain pods without a worker, so later lists leave out all pods.
 func (k *Kubelet) listRunning(p *sim.Proc) ([]*runtimePod, error) {
 	scope, start := fakeruntime.Call{Ready: true, Running: true}, p.Now()
 	if k.knowsAll {
@@ -59,7 +59,7 @@ func (k *Kubelet) listRunning(p *sim.Proc) ([]*runtimePod, error) {
 	return pods, nil
 }
 
-// finishRejectedPods has pods end that were rejected and have been deleted: no worker knows of them
+// finishRejectedPods terminates the rejected pods that have been deleted. They have no worker that could do so
 // (filterTerminalPodsToDelete in pkg/kubelet/kubelet_pods.go at v1.37.0).
 func (k *Kubelet) finishRejectedPods() {
 	k.rejected = slices.DeleteFunc(k.rejected, func(uid types.UID) bool {
@@ -70,14 +70,14 @@ func (k *Kubelet) finishRejectedPods() {
 		}
 		ends := pod.DeletionTimestamp != nil && status.IsTerminal(pod.Status.Phase)
 		if ends {
-			k.workers.updatePod(podUpdate{typ: syncKill, pod: pod, cause: k.podManager.wanted[uid]})
+			k.sim.Because(k.podManager.wanted[uid], func() { k.workers.updatePod(podUpdate{typ: syncKill, pod: pod}) })
 		}
 		return ends
 	})
 }
 
-// terminateOrphans has the pods terminated that run and that the kubelet knows nothing else of: they were deleted by
-// force while it did not run (HandlePodCleanups in kubelet_pods.go at v1.37.0).
+// terminateOrphans terminates running pods without a worker: pods that were force-deleted while the kubelet was
+// down (HandlePodCleanups in pkg/kubelet/kubelet_pods.go at v1.37.0).
 func (k *Kubelet) terminateOrphans(running []*runtimePod) {
 	choose.Shuffle(k.sim, "orphaned pods", running)
 	for _, r := range running {
@@ -87,7 +87,8 @@ func (k *Kubelet) terminateOrphans(running []*runtimePod) {
 	}
 }
 
-// isPodInactive reports whether a pod has come to its end (isPodInactive in pkg/kubelet/kubelet_pods.go at v1.37.0).
+// isPodInactive reports whether no container of the pod can run any more (function of that name in
+// pkg/kubelet/kubelet_pods.go at v1.37.0).
 func (k *Kubelet) isPodInactive(pod *v1.Pod) bool {
 	w, known := k.workers.workers[pod.UID]
 	if known && w.terminated {
@@ -98,7 +99,8 @@ func (k *Kubelet) isPodInactive(pod *v1.Pod) bool {
 	return terminal && (!known || !w.terminating)
 }
 
-// activePods returns the pods that have not come to their end, in any order.
+// activePods returns the pods that are not inactive, in any order (GetActivePods in pkg/kubelet/kubelet_pods.go at
+// v1.37.0).
 func (k *Kubelet) activePods() []*v1.Pod {
 	var active []*v1.Pod
 	for _, pod := range k.podManager.list() {
@@ -121,9 +123,9 @@ const (
 	notReadyMessage  = "pod sandbox is not ready"
 )
 
-// generateAPIPodStatus computes the status of a pod from the runtime's, the one before and the probe
-// results. terminal says that none of its containers will run again
-// (pkg/kubelet/kubelet_pods.go at v1.37.0), and says what it comes from.
+// generateAPIPodStatus computes the API status of a pod from its runtime status, its previous status and the probe
+// results, together with the cause of the status. If terminal is set, no container of the pod will run again
+// (function of that name in pkg/kubelet/kubelet_pods.go at v1.37.0).
 func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, terminal bool) (*v1.PodStatus, int64) {
 	old, ok := k.status.GetPodStatus(u.pod.UID)
 	if !ok {
@@ -144,8 +146,8 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 	if api.Phase == old.Phase {
 		api.Reason, api.Message = cmp.Or(old.Reason, u.pod.Status.Reason), cmp.Or(old.Message, u.pod.Status.Message)
 	}
-	u.cause = k.failPastActiveDeadline(u, api)
-	k.prober.UpdatePodStatus(p, u.pod, api, u.cause)
+	cause := k.failPastActiveDeadline(u, api)
+	p.Because(cause, func() { k.prober.UpdatePodStatus(p, u.pod, api) })
 	all := status.AllContainerStatuses(api)
 	api.Conditions = slices.DeleteFunc(slices.Clone(u.pod.Status.Conditions), func(c v1.PodCondition) bool { return status.PodConditionByKubelet(c.Type) })
 	if disrupted := status.FindCondition(old, v1.DisruptionTarget); disrupted != nil {
@@ -164,12 +166,12 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 	if podutil.AllContainersCouldRestart(&u.pod.Spec) {
 		api.Conditions = append(api.Conditions, allContainersRestartingCondition(u.pod, s, old, api.Phase))
 	}
-	cause := k.causeOfStatus(u, old, api)
+	cause = k.causeOfStatus(u.pod, old, api, cause)
 	p.Preempt("pod status generated, not stored")
 	return api, cause
 }
 
-// mergePhase keeps a pod in its terminal phase once it has one.
+// mergePhase returns the new phase of a pod. A terminal phase never changes.
 func mergePhase(phase v1.PodPhase, old *v1.PodStatus, pod *v1.Pod) v1.PodPhase {
 	switch {
 	case status.IsTerminal(pod.Status.Phase):
@@ -182,7 +184,7 @@ func mergePhase(phase v1.PodPhase, old *v1.PodStatus, pod *v1.Pod) v1.PodPhase {
 	return phase
 }
 
-// podReadyToStartContainersCondition is the condition that the pod has a sandbox
+// podReadyToStartContainersCondition returns the condition of a pod whose sandbox is ready
 // (GeneratePodReadyToStartContainersCondition in pkg/kubelet/status/generate.go at v1.37.0).
 func (k *Kubelet) podReadyToStartContainersCondition(pod *v1.Pod, s *podStatus) v1.PodCondition {
 	c := v1.PodCondition{Type: v1.PodReadyToStartContainers, ObservedGeneration: pod.Generation, Status: v1.ConditionTrue}
@@ -195,8 +197,8 @@ func (k *Kubelet) podReadyToStartContainersCondition(pod *v1.Pod, s *podStatus) 
 	return c
 }
 
-// sandboxChange says why the pod needs a new sandbox, or nothing
-// (PodSandboxChanged in pkg/kubelet/kuberuntime/util/util.go at v1.37.0).
+// sandboxChange returns the reason why a pod needs a new sandbox, or an empty string (PodSandboxChanged in
+// pkg/kubelet/kuberuntime/util/util.go at v1.37.0).
 func sandboxChange(s *podStatus) string {
 	switch {
 	case len(s.sandboxes) == 0:
@@ -207,9 +209,8 @@ func sandboxChange(s *podStatus) string {
 	return ""
 }
 
-// getPhase returns the phase of a pod by the states of its containers. terminal says that none of them will run
-// again, initialized that a regular one has been started in this sandbox (getPhase in kubelet_pods.go at
-// v1.37.0).
+// getPhase returns the phase of a pod. If terminal is set, no container will run again. If initialized is set, a
+// regular container has started in the current sandbox (getPhase in pkg/kubelet/kubelet_pods.go at v1.37.0).
 func getPhase(pod *v1.Pod, s *v1.PodStatus, terminal, initialized bool) v1.PodPhase {
 	init := countInitContainers(pod, s.InitContainerStatuses)
 	n := countContainers(pod, s.ContainerStatuses)
@@ -229,10 +230,10 @@ func getPhase(pod *v1.Pod, s *v1.PodStatus, terminal, initialized bool) v1.PodPh
 	return v1.PodFailed
 }
 
-// states counts containers by what they do.
+// states counts containers by their state.
 type states struct{ unknown, running, waiting, stopped, stoppedForGood, succeeded int }
 
-// countContainers is about regular containers.
+// countContainers counts the regular containers of a pod.
 func countContainers(pod *v1.Pod, statuses []v1.ContainerStatus) states {
 	var n states
 	for i := range pod.Spec.Containers {
@@ -266,12 +267,12 @@ func (n *states) stop(pod *v1.Pod, c *v1.Container, end *v1.ContainerStateTermin
 	}
 }
 
-// initStates is what the init containers have to say about the phase. What has become of a sidecar that was
-// started once has no say.
+// initStates is the part of the init containers in the phase of a pod. A sidecar that has started once and then
+// stopped does not count.
 type initStates struct {
-	pending        bool // a regular one has not succeeded yet
-	failed         bool // a regular one has failed for good
-	sidecarPending bool // a sidecar has not started yet
+	pending        bool // a regular init container has not completed
+	failed         bool // a regular init container failed and will not restart
+	sidecarPending bool // a sidecar has not started
 	states              // of sidecars
 }
 
@@ -321,17 +322,17 @@ func (n *initStates) countSidecar(c *v1.ContainerStatus) {
 	}
 }
 
-// Reason and messages of what is removed so that all containers of a pod start anew, and of the condition that they
-// are about to (pkg/kubelet/kubelet_pods.go and status/generate.go at v1.37.0).
+// Reasons and messages of an in-place restart of all containers (pkg/kubelet/kubelet_pods.go and status/generate.go
+// at v1.37.0).
 const (
 	restartingAllContainers = "RestartingAllContainers"
 	removedForRestart       = "The container is removed because RestartAllContainers in place"
 	restartAllStarted       = "RestartAllContainersStarted"
 	restartAllMessage       = "container exited with restart policy rule"
-	killedForRestart        = "killing" // what the event of it says
+	killedForRestart        = "killing" // the message of the event
 )
 
-// containerIDPrefix is put before the runtime's ID in a status.
+// containerIDPrefix precedes the ID of the runtime in a container status.
 const containerIDPrefix = "containerd://"
 
 // Reasons and messages of a container's status (pkg/kubelet/kubelet_pods.go and container/runtime.go at v1.37.0).
@@ -342,12 +343,12 @@ const (
 	lostContainer      = "The container could not be located when the pod was deleted.  The container used to be Running"
 	lostContainerCode  = 137
 	lostInitContainer  = "Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally"
-	instancesPerStatus = 2 // the newest container of a name and the one before it
+	instancesPerStatus = 2 // the newest instance and the one before it
 )
 
-// convertToAPIContainerStatuses converts what the runtime says of the containers. A container that waits to be started
-// again shows why (convertToAPIContainerStatuses in kubelet_pods.go at v1.37.0). restarting says that all containers of
-// the pod are to start anew.
+// convertToAPIContainerStatuses returns the API statuses of the regular containers. A container that waits for a
+// restart shows the reason. If restarting is set, all containers of the pod are about to restart (function of that
+// name in pkg/kubelet/kubelet_pods.go at v1.37.0).
 func (k *Kubelet) convertToAPIContainerStatuses(pod *v1.Pod, s *podStatus, old []v1.ContainerStatus, restarting bool) []v1.ContainerStatus {
 	statuses := make([]v1.ContainerStatus, 0, len(pod.Spec.Containers))
 	for i := range pod.Spec.Containers {
@@ -359,9 +360,9 @@ func (k *Kubelet) convertToAPIContainerStatuses(pod *v1.Pod, s *podStatus, old [
 	return statuses
 }
 
-// convertToAPIInitContainerStatuses does the same for the init containers, in the order of the spec. One that ended with 0
-// never shows that it waits, not even a sidecar; a regular one that the runtime has forgotten has succeeded if
-// there is a regular container.
+// convertToAPIInitContainerStatuses returns the API statuses of the init containers in the order of the spec. A
+// container that exited with code 0 never shows that it waits. A regular init container that the runtime has
+// removed counts as completed if the pod has a regular container.
 func (k *Kubelet) convertToAPIInitContainerStatuses(pod *v1.Pod, s *podStatus, old []v1.ContainerStatus, restarting bool) []v1.ContainerStatus {
 	var statuses []v1.ContainerStatus
 	for i := range pod.Spec.InitContainers {
@@ -379,11 +380,12 @@ func (k *Kubelet) convertToAPIInitContainerStatuses(pod *v1.Pod, s *podStatus, o
 	return statuses
 }
 
-// setWaitingReason has a container wait that is to be started again and could not be the last time.
+// setWaitingReason changes the status of a container that should restart and could not be started the last time to
+// Waiting, with the reason.
 func (k *Kubelet) setWaitingReason(c *v1.ContainerStatus, pod *v1.Pod, spec *v1.Container, s *podStatus) {
 	reason, ok := k.reasons[containerKey{pod.UID, spec.Name}]
 	if !k.profile.ContainerRestartRules {
-		spec = &v1.Container{Name: spec.Name} // by the pod's policy (pkg/kubelet/container/helpers.go at v1.34.4)
+		spec = &v1.Container{Name: spec.Name} // the pod's policy decides (pkg/kubelet/container/helpers.go at v1.34.4)
 	}
 	if !ok || !shouldContainerBeRestarted(pod, spec, s.find(spec.Name)) {
 		return
@@ -394,8 +396,8 @@ func (k *Kubelet) setWaitingReason(c *v1.ContainerStatus, pod *v1.Pod, spec *v1.
 	c.State = v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: reason.reason, Message: reason.message}}
 }
 
-// toAPIContainerStatus goes by the newest container of the name, and by the one before it for how the last
-// run ended.
+// toAPIContainerStatus returns the status of the newest instance of a container. The last termination state comes
+// from the instance before it.
 func (k *Kubelet) toAPIContainerStatus(spec *v1.Container, s *podStatus, old *v1.ContainerStatus, pod *v1.Pod, restarting bool) v1.ContainerStatus {
 	seen := 0
 	var c v1.ContainerStatus
@@ -416,8 +418,8 @@ func (k *Kubelet) toAPIContainerStatus(spec *v1.Container, s *podStatus, old *v1
 	return c
 }
 
-// convertContainerStatus converts one container. What was known of an instance that the runtime no longer has is
-// carried on in some versions, and in some is Started, whatever instance it was said of.
+// convertContainerStatus converts the status of one instance. Depending on the version, it carries over the state
+// of an instance that the runtime has removed, or the value of started of any previous instance.
 func (k *Kubelet) convertContainerStatus(spec *v1.Container, rc *fakeruntime.Container, old *v1.ContainerStatus) v1.ContainerStatus {
 	c := v1.ContainerStatus{
 		Name: spec.Name, Image: rc.Image, ImageID: rc.Image, ContainerID: containerIDPrefix + rc.ID,
@@ -436,7 +438,8 @@ func (k *Kubelet) convertContainerStatus(spec *v1.Container, rc *fakeruntime.Con
 	return c
 }
 
-// keepRemovedInstance carries on how the last run ended and how often the container was restarted.
+// keepRemovedInstance carries over the last termination state and the restart count of an instance that the runtime
+// has removed.
 func keepRemovedInstance(c, old *v1.ContainerStatus) {
 	attempt := c.RestartCount
 	c.RestartCount = max(attempt, old.RestartCount)
@@ -450,6 +453,7 @@ func keepRemovedInstance(c, old *v1.ContainerStatus) {
 	}
 }
 
+// toContainerState converts the state of a container.
 func (k *Kubelet) toContainerState(rc *fakeruntime.Container) v1.ContainerState {
 	switch rc.State {
 	case fakeruntime.Running:
@@ -463,8 +467,8 @@ func (k *Kubelet) toContainerState(rc *fakeruntime.Container) v1.ContainerState 
 	return v1.ContainerState{Waiting: &v1.ContainerStateWaiting{}}
 }
 
-// missingContainerStatus is the status of a container that the runtime does not have: it waits, unless it
-// ended before; if it ran before it was lost, or removed so that all containers start anew.
+// missingContainerStatus is the status of a container without an instance in the runtime. It waits, unless its
+// previous status is terminated. A container that was running is lost, or was removed for an in-place restart.
 func missingContainerStatus(spec *v1.Container, old *v1.ContainerStatus, pod *v1.Pod, restarting bool) v1.ContainerStatus {
 	reason := containerCreating
 	if len(pod.Spec.InitContainers) > 0 {
@@ -496,7 +500,7 @@ func missingContainerStatus(spec *v1.Container, old *v1.ContainerStatus, pod *v1
 	return c
 }
 
-// shouldAllContainersRestart reports whether all containers of a pod are to start anew, by the status before and what the runtime says.
+// shouldAllContainersRestart reports whether an exit of a container has triggered an in-place restart of the pod.
 func shouldAllContainersRestart(pod *v1.Pod, s *podStatus, old *v1.PodStatus) bool {
 	return podutil.ShouldAllContainersRestart(pod, old, func(name string) (int32, bool) {
 		c := s.find(name)
@@ -507,8 +511,8 @@ func shouldAllContainersRestart(pod *v1.Pod, s *podStatus, old *v1.PodStatus) bo
 	})
 }
 
-// removedContainerStatus is the status of a container that has been removed so that all of them start anew, made from the one
-// that a lost container would have (convertToAPIContainerStatuses in kubelet_pods.go at v1.37.0).
+// removedContainerStatus is the status of a container that was removed for an in-place restart. It is based on the
+// status of a lost container (convertToAPIContainerStatuses in pkg/kubelet/kubelet_pods.go at v1.37.0).
 func removedContainerStatus(c v1.ContainerStatus, old *v1.ContainerStatus) v1.ContainerStatus {
 	c.State = v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: restartingAllContainers, Message: removedForRestart}}
 	c.LastTerminationState.Terminated = &v1.ContainerStateTerminated{
@@ -518,14 +522,13 @@ func removedContainerStatus(c v1.ContainerStatus, old *v1.ContainerStatus) v1.Co
 	return c
 }
 
-// restartable reports whether a container is to be started again after this end.
+// restartable reports whether a container that terminated in this way will restart.
 func restartable(pod *v1.Pod, c *v1.Container, end *v1.ContainerStateTerminated) bool {
 	return podutil.ContainerShouldRestart(c, &pod.Spec, end.ExitCode) || end.Reason == restartingAllContainers
 }
 
-// allContainersRestartingCondition is the condition that all containers are about to start anew: from the end of one that asks for it until
-// none of them is left in the runtime (GenerateAllContainersRestartingCondition in pkg/kubelet/status/generate.go at
-// v1.37.0).
+// allContainersRestartingCondition is true from the exit that triggers an in-place restart until the runtime has
+// removed all containers (GenerateAllContainersRestartingCondition in pkg/kubelet/status/generate.go at v1.37.0).
 func allContainersRestartingCondition(pod *v1.Pod, s *podStatus, old *v1.PodStatus, phase v1.PodPhase) v1.PodCondition {
 	c := v1.PodCondition{Type: podutil.AllContainersRestarting, Status: v1.ConditionFalse}
 	left := func(rc fakeruntime.Container) bool { return podutil.Find(pod, rc.Name) != nil }

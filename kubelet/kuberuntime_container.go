@@ -17,12 +17,12 @@ import (
 	"probesim.dev/sim/choose"
 )
 
-// killReason says why a container is stopped, as ContainerStopping records do.
+// killReason is the reason in a ContainerStopping record.
 type killReason string
 
 const (
 	killDeleted       killReason = "Deleted"
-	killStopped       killReason = "Stopped" // the pod has come to its end, or its sandbox has
+	killStopped       killReason = "Stopped" // the pod or its sandbox has terminated
 	killLivenessProbe killReason = "LivenessProbe"
 	killStartupProbe  killReason = "StartupProbe"
 	killImageChanged  killReason = "ImageChanged"
@@ -31,7 +31,7 @@ const (
 	killRestartAll    killReason = "RestartAllContainers"
 )
 
-// containerKill is a running container that is not to be kept.
+// containerKill is a running container that must be stopped.
 type containerKill struct {
 	container fakeruntime.Container
 	reason    killReason
@@ -39,22 +39,23 @@ type containerKill struct {
 	cause     int64
 }
 
-// killForImage is the end of a container that is to have another image; what is what events call it.
-func (k *Kubelet) killForImage(rc *fakeruntime.Container, what string) containerKill {
-	return containerKill{*rc, killImageChanged, what + " " + rc.Name + " definition changed", k.podManager.wanted[types.UID(rc.PodUID)]}
+// killForImage returns the kill of a container whose image changed. kind names the kind of container in the event.
+func (k *Kubelet) killForImage(rc *fakeruntime.Container, kind string) containerKill {
+	return containerKill{*rc, killImageChanged, kind + " " + rc.Name + " definition changed", k.podManager.wanted[types.UID(rc.PodUID)]}
 }
 
-// killForProbe is the end of a container whose probe has failed for good; what is what events call it.
-func (k *Kubelet) killForProbe(rc *fakeruntime.Container, what string, reason killReason) containerKill {
+// killForProbe returns the kill of a container whose probe failed. kind names the kind of container in the event.
+func (k *Kubelet) killForProbe(rc *fakeruntime.Container, kind string, reason killReason) containerKill {
 	probe, from := "liveness", k.results.Liveness
 	if reason == killStartupProbe {
 		probe, from = "startup", k.results.Startup
 	}
-	return containerKill{*rc, reason, what + " " + rc.Name + " failed " + probe + " probe", from.Cause(containerIDPrefix + rc.ID)}
+	return containerKill{*rc, reason, kind + " " + rc.Name + " failed " + probe + " probe", from.Cause(containerIDPrefix + rc.ID)}
 }
 
-// startContainer gets the image, creates the container and starts it, or returns why it could not
-// (pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+// startContainer pulls the image, creates the container, starts it and runs its postStart hook. It returns nil, or
+// the reason why one of these failed (startContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go at
+// v1.37.0).
 func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, sandboxID string) *startReason {
 	if failed := k.ensureImageExists(p, u, c); failed != nil {
 		k.failedToStart(u, c, failed.reason)
@@ -68,7 +69,7 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 		k.failedToStart(u, c, fakeruntime.Description(err))
 		return &startReason{reason, fakeruntime.Description(err), 0}
 	}
-	// The image's user is looked up for the container's configuration.
+	// The configuration of the container needs the user of the image.
 	if err := k.call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image}); err != nil {
 		return fails("CreateContainerConfigError", err)
 	}
@@ -84,33 +85,34 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 	if k.profile.ShortContainerEvents {
 		created, started = "Container created", "Container started"
 	}
-	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Created", created, u.cause)
-	if err := k.call(p, fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: id, Cause: u.cause}); err != nil {
-		// Events of one container name it in place of its ID, so that they are alike (recordContainerEvent).
+	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Created", created)
+	if err := k.call(p, fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: id, Cause: p.Cause()}); err != nil {
+		// The event contains the name instead of the ID, so that repeated events are the same (recordContainerEvent).
 		k.failedToStart(u, c, strings.ReplaceAll(fakeruntime.Description(err), id, c.Name))
 		return &startReason{"RunContainerError", fakeruntime.Description(err), 0}
 	}
-	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Started", started, u.cause)
+	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Started", started)
 	return k.executePostStartHook(p, u, c, id)
 }
 
-// failedToStart leaves an event about a container that could not be started.
+// failedToStart records the event of a container that could not be started.
 func (k *Kubelet) failedToStart(u podUpdate, c *v1.Container, why string) {
-	k.ContainerEvent(u.pod, c.Name, v1.EventTypeWarning, "Failed", "Error: "+why, u.cause)
+	k.ContainerEvent(u.pod, c.Name, v1.EventTypeWarning, "Failed", "Error: "+why)
 }
 
-// Lifecycle hooks, as the runtime is told of them.
+// The names of lifecycle hooks in calls to the runtime.
 const (
 	postStart = "postStart"
 	preStop   = "preStop"
 )
 
-// postStartHookError is the reason of a container that waits because its hook has failed
+// postStartHookError is the waiting reason of a container whose postStart hook failed
 // (pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 const postStartHookError = "PostStartHookError"
 
-// executePostStartHook runs the hook of a container that has just been started, if it has one. One that fails has the
-// container killed; then the reason is returned.
+// executePostStartHook runs the postStart hook of a container that has just started. If the hook fails, it kills
+// the container and returns the reason (startContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go at
+// v1.37.0).
 func (k *Kubelet) executePostStartHook(p *sim.Proc, u podUpdate, c *v1.Container, id string) *startReason {
 	if c.Lifecycle == nil || c.Lifecycle.PostStart == nil {
 		return nil
@@ -119,16 +121,19 @@ func (k *Kubelet) executePostStartHook(p *sim.Proc, u podUpdate, c *v1.Container
 	if message == "" {
 		return nil
 	}
-	step := k.event(u.pod, c.Name, v1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed", k.runtime.Step(id))
+	var step int64
+	p.Because(k.runtime.Step(id), func() {
+		step = k.event(u.pod, c.Name, v1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed")
+	})
 	k.killContainer(p, u.pod, containerKill{
-		container: fakeruntime.Container{ID: id, Name: c.Name}, reason: killPostStart, message: string(killPostStart), cause: cmp.Or(step, u.cause),
+		container: fakeruntime.Container{ID: id, Name: c.Name}, reason: killPostStart, message: string(killPostStart), cause: cmp.Or(step, p.Cause()),
 	}, nil, nil)
 	return &startReason{postStartHookError, message, step}
 }
 
-// executePreStopHook runs the hook of a container that is about to be stopped, if it has one and there is time for it,
-// and returns the whole seconds that it took. When the grace period is over it is waited for no longer, but
-// goes on (executePreStopHook in kuberuntime_container.go at v1.37.0).
+// executePreStopHook runs the preStop hook of a container that is about to stop, if the grace period is positive.
+// It returns the whole seconds that this took. When the grace period ends, the kubelet no longer waits, and the
+// hook goes on (executePreStopHook in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (k *Kubelet) executePreStopHook(p *sim.Proc, pod *v1.Pod, kill containerKill, grace int64) int64 {
 	c := podutil.Find(pod, kill.container.Name)
 	if c == nil || c.Lifecycle == nil || c.Lifecycle.PreStop == nil || grace <= 0 {
@@ -137,7 +142,7 @@ func (k *Kubelet) executePreStopHook(p *sim.Proc, pod *v1.Pod, kill containerKil
 	start, waiting := p.Now(), true
 	k.sim.Go("preStop hook of "+podName(pod)+"/"+c.Name, func(hook *sim.Proc) {
 		if k.runHandler(hook, hookRun{pod, c, kill.container.ID, preStop, c.Lifecycle.PreStop}) != "" {
-			k.ContainerEvent(pod, c.Name, v1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed", kill.cause)
+			k.ContainerEvent(pod, c.Name, v1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed")
 		}
 		if waiting {
 			p.Interrupt()
@@ -149,12 +154,14 @@ func (k *Kubelet) executePreStopHook(p *sim.Proc, pod *v1.Pod, kill containerKil
 	return int64((p.Now().Sub(start)) / time.Second)
 }
 
-// killContainer runs the preStop hook of a container, waits for its turn, stops it, and waits until its process is
-// gone. The whole seconds that the hook and the wait take count against its grace period, of which some is left
-// in any case. Who waits for a container that could not be stopped waits in vain (killContainer in
-// kuberuntime_container.go at v1.37.0).
+// killContainer runs the preStop hook of a container, waits for its turn in the termination order, stops it, and
+// waits until its process has exited. The whole seconds of the hook and of the wait count toward the grace period,
+// down to the minimum. If the container cannot be stopped, the containers that wait for it keep waiting
+// (killContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (k *Kubelet) killContainer(p *sim.Proc, pod *v1.Pod, kill containerKill, override *int64, order *terminationOrder) error {
-	k.ContainerEvent(pod, kill.container.Name, v1.EventTypeNormal, "Killing", kill.message, kill.cause)
+	defer p.SetCause(p.Cause())
+	p.SetCause(kill.cause)
+	k.ContainerEvent(pod, kill.container.Name, v1.EventTypeNormal, "Killing", kill.message)
 	grace := terminationGracePeriod(pod, kill)
 	if override != nil {
 		grace = *override
@@ -163,7 +170,7 @@ func (k *Kubelet) killContainer(p *sim.Proc, pod *v1.Pod, kill containerKill, ov
 	grace -= order.waitForTurn(p, kill.container.Name, grace)
 	err := k.call(p, fakeruntime.Call{
 		Method: fakeruntime.StopContainer, ContainerID: kill.container.ID, GraceSeconds: max(grace, minimumGracePeriod),
-		StopReason: string(kill.reason), Cause: kill.cause,
+		StopReason: string(kill.reason), Cause: p.Cause(),
 	})
 	if err == nil {
 		order.terminated(kill.container.Name)
@@ -171,8 +178,9 @@ func (k *Kubelet) killContainer(p *sim.Proc, pod *v1.Pod, kill containerKill, ov
 	return err
 }
 
-// gracePeriod returns the seconds that a container gets: the deletion's, else for a probe its own, else
-// the pod's (setTerminationGracePeriod in kuberuntime_container.go at v1.37.0).
+// terminationGracePeriod returns the grace period of a container in seconds: that of the deletion, otherwise that
+// of the probe that failed, otherwise the pod's (setTerminationGracePeriod in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func terminationGracePeriod(pod *v1.Pod, kill containerKill) int64 {
 	if pod.DeletionGracePeriodSeconds != nil {
 		return *pod.DeletionGracePeriodSeconds
@@ -189,9 +197,9 @@ func terminationGracePeriod(pod *v1.Pod, kill containerKill) int64 {
 	return *pod.Spec.TerminationGracePeriodSeconds
 }
 
-// pruneInitContainers removes all but the newest of the init containers of each name that have ended, or with
-// keep 0 all init containers, which have been stopped before (pruneInitContainersBeforeStart and
-// purgeInitContainers in kuberuntime_container.go at v1.37.0).
+// pruneInitContainers removes the exited init containers of each name, except for the newest. With keep 0, it
+// removes all init containers, which must have been stopped (pruneInitContainersBeforeStart and purgeInitContainers
+// in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (k *Kubelet) pruneInitContainers(p *sim.Proc, pod *v1.Pod, s *podStatus, keep int) {
 	var names [][]string // IDs to remove
 	for i := range pod.Spec.InitContainers {
@@ -213,21 +221,20 @@ func (k *Kubelet) pruneInitContainers(p *sim.Proc, pod *v1.Pod, s *podStatus, ke
 	}
 }
 
-// initProgress is how far a pod has come with its init containers, found from the last one to the first.
+// initProgress is the progress of a pod through its init containers, which it examines from last to first.
 type initProgress struct {
 	k       *Kubelet
 	pod     *v1.Pod
 	actions *podActions
-	start   []int // last first
+	start   []int // indexes of init containers to start, last first
 
-	initialized bool // nothing keeps the regular containers from being started
-	begun       bool // a later init container, or a regular one, has been started
+	initialized bool // the regular containers can start
+	begun       bool // a later init container or a regular container has started
 }
 
-// computeInitContainerActions decides about the init containers, by what the sandbox in use has of them: which
-// of them comes next, and which sidecars are to be killed and started again. It reports whether the regular
-// containers are to be looked at: the pod is initialized (function of that name in
-// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+// computeInitContainerActions decides which init containers a sync starts, and which sidecars it restarts. It
+// reports whether the pod is initialized, so that the sync also handles the regular containers (function of that
+// name in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (k *Kubelet) computeInitContainerActions(pod *v1.Pod, s *podStatus, actions *podActions) bool {
 	if len(pod.Spec.InitContainers) == 0 {
 		return true
@@ -252,12 +259,12 @@ func (k *Kubelet) computeInitContainerActions(pod *v1.Pod, s *podStatus, actions
 	return p.initialized
 }
 
-// decide decides about one init container; rc is nil if it has not been started in this sandbox, or if it is gone.
+// decide decides about one init container. rc is nil if the current sandbox does not have it.
 func (p *initProgress) decide(i int, rc *fakeruntime.Container) {
 	sidecar := podutil.IsRestartableInitContainer(&p.pod.Spec.InitContainers[i])
 	switch {
 	case p.begun && !sidecar:
-		return // its work is done
+		return // the container has completed
 	case rc == nil:
 		if p.begun {
 			p.start = append(p.start, i)
@@ -278,7 +285,7 @@ func (p *initProgress) decide(i int, rc *fakeruntime.Container) {
 	p.begun = true
 }
 
-// succeed has what comes after init container i begin, if that has not begun before.
+// succeed starts what comes after init container i, unless something later has started before.
 func (p *initProgress) succeed(i int) {
 	switch {
 	case i == len(p.pod.Spec.InitContainers)-1:
@@ -288,8 +295,8 @@ func (p *initProgress) succeed(i int) {
 	}
 }
 
-// decideSidecar decides about a running sidecar: its startup probe holds up what comes after it, also a restart for
-// another image, and its other probes do not.
+// decideSidecar decides about a running sidecar. Until its startup probe succeeds, the next container does not
+// start and a changed image does not restart the sidecar. Its other probes block nothing.
 func (p *initProgress) decideSidecar(i int, rc *fakeruntime.Container) {
 	c, id := &p.pod.Spec.InitContainers[i], containerIDPrefix+rc.ID
 	if c.StartupProbe != nil {
@@ -311,7 +318,7 @@ func (p *initProgress) decideSidecar(i int, rc *fakeruntime.Container) {
 	}
 }
 
-// initContainer is what events call a sidecar, too.
+// initContainer is what events call sidecars and regular init containers.
 const initContainer = "Init container"
 
 func (p *initProgress) restart(i int, kill containerKill) {
@@ -319,7 +326,8 @@ func (p *initProgress) restart(i int, kill containerKill) {
 	p.start = append(p.start, i)
 }
 
-// RunInContainer runs the command of an exec probe.
+// RunInContainer runs the command of an exec probe (function of that name in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (k *Kubelet) RunInContainer(p *sim.Proc, c prober.Command) prober.Output {
 	if k.profile.TerminationCancelsProbes && k.workers.canceled(c.PodUID) {
 		return prober.Output{Err: fakeruntime.ErrCanceled}
@@ -335,8 +343,8 @@ func (k *Kubelet) RunInContainer(p *sim.Proc, c prober.Command) prober.Output {
 	return out
 }
 
-// removeContainer removes the logs of a container, which asks for its status twice, and the container. The logs
-// of one container of the node are removed at a time (removeContainer in
+// removeContainer removes the logs of a container, for which it asks for the status twice, and then the container.
+// The node removes the logs of one container at a time (removeContainer in
 // pkg/kubelet/kuberuntime/kuberuntime_container.go and Clean in logs/container_log_manager.go at v1.37.0).
 func (k *Kubelet) removeContainer(p *sim.Proc, id string) {
 	status := fakeruntime.Call{Method: fakeruntime.ContainerStatus, ContainerID: id}

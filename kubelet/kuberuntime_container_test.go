@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -13,28 +14,41 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// podWithInit returns a pod with the regular container app and init containers as words say; those with a + are
-// sidecars with a startup and a liveness probe, those with a * sidecars without probes.
-func podWithInit(policy v1.RestartPolicy, init string) *v1.Pod {
-	always := v1.ContainerRestartPolicyAlways
-	pod := &v1.Pod{Spec: v1.PodSpec{RestartPolicy: policy, Containers: []v1.Container{{Name: "app"}}}}
-	for word := range strings.FieldsSeq(init) {
-		c := v1.Container{Name: strings.TrimRight(word, "+*")}
-		if c.Name != word {
-			c.RestartPolicy = &always
-		}
-		if strings.HasSuffix(word, "+") {
-			c.StartupProbe, c.LivenessProbe = &v1.Probe{}, &v1.Probe{}
-		}
-		pod.Spec.InitContainers = append(pod.Spec.InitContainers, c)
+// The grace period of a container is that of the deletion, otherwise that of the probe that failed, otherwise the
+// pod's (setTerminationGracePeriod in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+func TestTerminationGracePeriod(t *testing.T) {
+	for _, c := range []struct {
+		name                    string
+		reason                  killReason
+		deletion, spec          *int64
+		liveness, startup, want int64 // 0: the probe has none
+	}{
+		{"pod", killStopped, nil, seconds(30), 5, 6, 30},
+		{"liveness", killLivenessProbe, nil, seconds(30), 5, 6, 5},
+		{"startup", killStartupProbe, nil, seconds(30), 5, 6, 6},
+		{"longer than the pod's", killLivenessProbe, nil, seconds(30), 300, 0, 300},
+		{"liveness without its own", killLivenessProbe, nil, seconds(30), 0, 6, 30},
+		{"startup without its own", killStartupProbe, nil, seconds(30), 5, 0, 30},
+		{"deletion", killLivenessProbe, seconds(10), seconds(30), 5, 6, 10},
+		{"immediate deletion", killDeleted, seconds(0), seconds(30), 5, 6, 0},
+		{"pod without a grace period", killLivenessProbe, nil, nil, 5, 6, minimumGracePeriod},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			app := v1.Container{Name: "app", LivenessProbe: probeWith(c.liveness), StartupProbe: probeWith(c.startup)}
+			pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Name: "other", LivenessProbe: probeWith(99)}, app}}}
+			pod.DeletionGracePeriodSeconds, pod.Spec.TerminationGracePeriodSeconds = c.deletion, c.spec
+			kill := containerKill{container: fakeruntime.Container{Name: "app"}, reason: c.reason}
+			if got := terminationGracePeriod(pod, kill); got != c.want {
+				t.Errorf("got %d, want %d", got, c.want)
+			}
+		})
 	}
-	return pod
 }
 
-// What a sync does about init containers, by what the sandbox has of them (computeInitContainerActions in
-// pkg/kubelet/kuberuntime/kuberuntime_container.go). Containers are written NAME STATE; those of another
-// sandbox have a -.
-func TestInitContainerActions(t *testing.T) {
+// The init containers in the sandbox determine what a sync does. Containers are written NAME STATE; a - marks a
+// container of another sandbox (computeInitContainerActions in pkg/kubelet/kuberuntime/kuberuntime_container.go at
+// v1.37.0).
+func TestComputeInitContainerActions(t *testing.T) {
 	const always, onFailure, never = v1.RestartPolicyAlways, v1.RestartPolicyOnFailure, v1.RestartPolicyNever
 	for _, c := range []struct {
 		policy     v1.RestartPolicy
@@ -51,16 +65,16 @@ func TestInitContainerActions(t *testing.T) {
 		{never, "a b", "a exit 1", "kill the pod"},
 		{always, "a b", "a exit 0, b running", "nothing"},
 		{never, "a b", "a exit 0, b exit 0", "start app"},
-		{always, "a b", "b exit 0", "start app"}, // a has been removed: b comes after it
+		{always, "a b", "b exit 0", "start app"}, // a was removed after it completed
 		{always, "a b", "a exit 0, b exit 0, app running", "nothing"},
 		{always, "a b", "app exit 1", "start app"},
-		{always, "a b", "-app exit 1", "start a"}, // of a sandbox that is gone
+		{always, "a b", "-app exit 1", "start a"}, // of another sandbox
 
 		{always, "a* b", "a running", "start b"},
 		{always, "a* b", "a exit 1", "start a"},
 		{never, "a* b", "a exit 0", "start a"},
 		{always, "a* b", "a exit 1, b running", "start a"},
-		{always, "a* b", "b running", "start a"}, // it has been removed
+		{always, "a* b", "b running", "start a"}, // a was removed
 		{always, "a* b*", "a running, b exit 0", "start b"},
 		{always, "a* b*", "a running, b running", "start app"},
 		{always, "a*", "a exit 1, app running", "start a"},
@@ -96,8 +110,9 @@ func TestInitContainerActions(t *testing.T) {
 	}
 }
 
-// Before 1.37 a pod is initialized while a regular container runs: the restart of a sidecar holds up one that crashed.
-func TestInitializedWhileOneRuns(t *testing.T) {
+// Before 1.37, a pod is initialized while a regular container runs. When all regular containers have crashed, they
+// wait for the restart of a sidecar.
+func TestInitializedBefore137(t *testing.T) {
 	for containers, want := range map[string][2]string{
 		"a running, app exit 1":  {"nothing", "start app"},
 		"a exit 1, app exit 1":   {"start a", "start a app"},
@@ -120,8 +135,8 @@ func TestInitializedWhileOneRuns(t *testing.T) {
 	}
 }
 
-// A new sandbox begins with the first init container, unless everything has been done.
-func TestSandboxOfAPodWithInitContainers(t *testing.T) {
+// A new sandbox starts with the first init container, unless all containers have completed.
+func TestNewSandboxWithInitContainers(t *testing.T) {
 	for app, want := range map[string]string{
 		"exit 1": "kill the pod, create sandbox 1, start a",
 		"exit 0": "kill the pod",
@@ -136,106 +151,116 @@ func TestSandboxOfAPodWithInitContainers(t *testing.T) {
 	}
 }
 
-// The phase of a pod by its init containers (getPhase in pkg/kubelet/kubelet_pods.go), in the words of
-// TestPhaseOf; started is a sidecar that has.
-func TestPhaseOfInitContainers(t *testing.T) {
-	for _, c := range []struct {
-		policy           v1.RestartPolicy
-		init             string
-		states           string // of the init containers and of app
-		initialized, end bool
-		want             v1.PodPhase
-	}{
-		{v1.RestartPolicyAlways, "a b", "waiting waiting waiting", false, false, v1.PodPending},
-		{v1.RestartPolicyAlways, "a b", "done running waiting", false, false, v1.PodPending},
-		{v1.RestartPolicyAlways, "a b", "failed waiting waiting", false, false, v1.PodPending},
-		{v1.RestartPolicyAlways, "a b", "crashed waiting waiting", false, false, v1.PodPending},
-		{v1.RestartPolicyNever, "a b", "failed waiting waiting", false, false, v1.PodFailed},
-		{v1.RestartPolicyOnFailure, "a b", "failed waiting waiting", false, false, v1.PodPending},
-		{v1.RestartPolicyAlways, "a b", "done done running", true, false, v1.PodRunning},
-		{v1.RestartPolicyAlways, "a*", "running running", false, false, v1.PodPending},
-		{v1.RestartPolicyAlways, "a*", "running running", true, false, v1.PodRunning},
-		{v1.RestartPolicyAlways, "a*", "started running", false, false, v1.PodRunning},
-		{v1.RestartPolicyAlways, "a*", "waiting running", true, false, v1.PodPending},
-		{v1.RestartPolicyAlways, "a*", "crashed running", true, false, v1.PodRunning},
-		{v1.RestartPolicyNever, "a*", "started done", true, false, v1.PodRunning},
-		{v1.RestartPolicyNever, "a*", "failed done", true, false, v1.PodSucceeded},
-		{v1.RestartPolicyNever, "a*", "failed failed", true, true, v1.PodFailed},
-	} {
-		pod := podWithInit(c.policy, c.init)
-		var all []v1.ContainerStatus
-		words := strings.Fields(c.states)
-		for i, name := range append(strings.FieldsFunc(c.init, func(r rune) bool { return strings.ContainsRune(" +*", r) }), "app") {
-			all = append(all, stateWith(name, words[i]))
-		}
-		n := len(all) - 1
-		s := &v1.PodStatus{InitContainerStatuses: all[:n], ContainerStatuses: all[n:]}
-		if got := getPhase(pod, s, c.end, c.initialized); got != c.want {
-			t.Errorf("%s, %s: %s: %s, want %s", c.policy, c.init, c.states, got, c.want)
-		}
-	}
+// hookRuntime runs commands that take some time and end with an exit code.
+type hookRuntime struct {
+	instantRuntime
+	took  time.Duration
+	code  int32
+	stops []string // time, grace period and reason of each call of StopContainer
 }
 
-func stateWith(name, word string) v1.ContainerStatus {
-	c := v1.ContainerStatus{Name: name}
-	failed := &v1.ContainerStateTerminated{ExitCode: 1}
-	switch word {
-	case "waiting":
-		c.State.Waiting = &v1.ContainerStateWaiting{}
-	case "done":
-		c.State.Terminated = &v1.ContainerStateTerminated{}
-	case "failed":
-		c.State.Terminated = failed
-	case "crashed":
-		c.State.Waiting, c.LastTerminationState.Terminated = &v1.ContainerStateWaiting{}, failed
-	default:
-		started := word == "started"
-		c.State.Running, c.Started = &v1.ContainerStateRunning{}, &started
+func (r *hookRuntime) Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op {
+	op := r.instantRuntime.Call(p, c)
+	switch c.Method {
+	case fakeruntime.ExecSync:
+		p.Sleep(r.took)
+		op.ExitCode = r.code
+	case fakeruntime.StopContainer:
+		r.stops = append(r.stops, fmt.Sprint(p.Now(), " ", c.GraceSeconds, " ", c.StopReason))
 	}
-	return c
+	return op
 }
 
-// A sidecar is stopped when the regular containers and the sidecars after it are gone, or when its grace period
-// is over (pkg/kubelet/kuberuntime/kuberuntime_termination_order.go).
-func TestTerminationOrder(t *testing.T) {
+// hookWorld has a pod whose only container has these hooks.
+func hookWorld(t *testing.T, r *hookRuntime, l v1.Lifecycle) (*backOffWorld, *v1.Container) {
+	w := newBackOffWorld(t)
+	w.Kubelet.runtime = r
+	c := &w.update.pod.Spec.Containers[0]
+	c.Lifecycle = &l
+	w.update.pod.Spec.TerminationGracePeriodSeconds = seconds(30)
+	return w, c
+}
+
+var command = &v1.LifecycleHandler{Exec: &v1.ExecAction{Command: []string{"drain"}}}
+
+func sleeps(s int64) *v1.LifecycleHandler {
+	return &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: s}}
+}
+
+// The whole seconds of a preStop hook count toward the grace period, of which at least 2 s remain. The kubelet
+// stops waiting for the hook at the end of the grace period, and the hook can still fail later (killContainer and
+// executePreStopHook in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+func TestExecutePreStopHook(t *testing.T) {
 	for _, c := range []struct {
-		init  string
-		ends  map[string]time.Duration // when a running container is gone, after its turn has come
-		grace int64
-		want  string // when the turns come, and the seconds that count against the grace period
+		name   string
+		hook   *v1.LifecycleHandler
+		took   time.Duration
+		code   int32
+		grace  int64
+		stop   string
+		events string
 	}{
-		{"a* b*", map[string]time.Duration{"app": 5500 * time.Millisecond, "a": time.Second, "b": 2 * time.Second}, 30, "app 0s 0, b 5.5s 5, a 7.5s 7"},
-		{"a* b*", map[string]time.Duration{"app": 5500 * time.Millisecond, "a": time.Second}, 30, "app 0s 0, a 5.5s 5"},
-		{"a* b*", map[string]time.Duration{"a": time.Second, "b": 2 * time.Second}, 30, "b 0s 0, a 2s 2"},
-		{"a*", map[string]time.Duration{"app": time.Minute, "a": time.Second}, 30, "app 0s 0, a 30s 30"},
-		{"a*", map[string]time.Duration{"app": 30 * time.Second, "a": time.Second}, 30, "app 0s 0, a 30s 30"},
-		{"a*", map[string]time.Duration{"app": time.Minute, "a": time.Second}, 0, "app 0s 0, a 0s 0"},
-		{"a b*", map[string]time.Duration{"a": time.Minute, "b": time.Second}, 30, "a 0s 0, b 0s 0"},
-		{"a", map[string]time.Duration{"app": time.Minute, "a": time.Second}, 30, "app 0s 0, a 0s 0"},
+		{"less than a second", command, 900 * time.Millisecond, 0, 30, "900ms 30 Deleted", "0s Killing"},
+		{"whole seconds", command, 4900 * time.Millisecond, 0, 30, "4.9s 26 Deleted", "0s Killing"},
+		{"most of the grace period", command, 29 * time.Second, 0, 30, "29s 2 Deleted", "0s Killing"},
+		{"longer", command, 40 * time.Second, 0, 30, "30s 2 Deleted", "0s Killing"},
+		{"fails", command, time.Second, 1, 30, "1s 29 Deleted", "0s Killing, 1s FailedPreStopHook"},
+		{"longer than the grace period, then fails", command, 40 * time.Second, 1, 30, "30s 2 Deleted", "0s Killing, 40s FailedPreStopHook"},
+		{"no grace period", command, time.Second, 1, 0, "0s 2 Deleted", "0s Killing"},
+		{"sleep", sleeps(5), 0, 0, 30, "5s 25 Deleted", "0s Killing"},
+		{"sleep of 0 s", sleeps(0), 0, 0, 30, "0s 30 Deleted", "0s Killing"},
+		{"sleep longer than the grace period", sleeps(60), 0, 0, 3, "3s 2 Deleted", "0s Killing"},
+		{"sleep that overflows", sleeps(math.MaxInt64), 0, 0, 30, "0s 30 Deleted", "0s Killing"},
+		{"grace period that overflows", sleeps(5), 0, 0, math.MaxInt64, "0s 9223372036854775807 Deleted", "0s Killing"},
 	} {
-		w := sim.New(sim.Options{})
-		var running []fakeruntime.Container
-		var got []string
-		for _, name := range []string{"app", "a", "b"} {
-			if c.ends[name] > 0 {
-				running = append(running, fakeruntime.Container{Name: name})
-			}
-		}
-		order := newTerminationOrder(podWithInit(v1.RestartPolicyAlways, c.init), running)
-		for _, r := range running {
-			w.Go("killer of "+r.Name, func(p *sim.Proc) {
-				waited := order.waitForTurn(p, r.Name, c.grace)
-				got = append(got, fmt.Sprint(r.Name, " ", p.Now(), " ", waited))
-				p.Sleep(c.ends[r.Name])
-				order.terminated(r.Name)
+		t.Run(c.name, func(t *testing.T) {
+			r := &hookRuntime{took: c.took, code: c.code}
+			w, container := hookWorld(t, r, v1.Lifecycle{PreStop: c.hook})
+			w.sim.Go("pod worker", func(p *sim.Proc) {
+				kill := containerKill{container: fakeruntime.Container{ID: "id", Name: container.Name}, reason: killDeleted}
+				w.killContainer(p, w.update.pod, kill, &c.grace, nil)
 			})
-		}
-		if err := w.RunUntil(virtual.At(time.Hour)); err != nil {
-			t.Fatal(err)
-		}
-		w.Close()
-		if text := strings.Join(got, ", "); text != c.want {
-			t.Errorf("%s, grace period %d: %s, want %s", c.init, c.grace, text, c.want)
-		}
+			w.sim.RunUntil(virtual.At(time.Hour))
+			if got := strings.Join(r.stops, ", "); got != c.stop || w.events() != c.events {
+				t.Errorf("got  %s (%s)\nwant %s (%s)", got, w.events(), c.stop, c.events)
+			}
+		})
+	}
+}
+
+// A container whose postStart hook fails is killed, including its preStop hook, and waits for its restart. The sync
+// waits for the hook (startContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+func TestPostStartHook(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		hook           *v1.LifecycleHandler
+		code           int32
+		stops, waiting string
+		events         string
+	}{
+		{"succeeds", command, 0, "", "", ""},
+		{"sleep", sleeps(3), 0, "", "", ""},
+		{"fails", command, 7, "6s 27 FailedPostStartHook", postStartHookError, "3s FailedPostStartHook, 3s Killing"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := &hookRuntime{took: 3 * time.Second, code: c.code}
+			w, _ := hookWorld(t, r, v1.Lifecycle{PostStart: c.hook, PreStop: sleeps(3)})
+			var did syncResult
+			var ended time.Duration
+			w.sim.Go("pod worker", func(p *sim.Proc) {
+				w.startOrBackOff(p, w.update, &w.update.pod.Spec.Containers[0], &podStatus{}, "sandbox", &did)
+				ended = p.Now().Offset()
+			})
+			w.sim.RunUntil(virtual.At(time.Hour))
+			if got := strings.Join(r.stops, ", "); got != c.stops || w.events() != c.events {
+				t.Errorf("got  %q (%s)\nwant %q (%s)", got, w.events(), c.stops, c.events)
+			}
+			if reason := w.reasons[containerKey{"uid", "app"}]; reason.reason != c.waiting || did.err != (c.code != 0) {
+				t.Errorf("reason %+v, error %v", reason, did.err)
+			}
+			if ended < 3*time.Second {
+				t.Errorf("the sync did not wait for the hook: %v", ended)
+			}
+		})
 	}
 }

@@ -13,16 +13,15 @@ import (
 )
 
 const (
-	// gcPeriod is the time from the end of one container garbage collection to the next; dead
-	// containers may go at any age (pkg/kubelet/kubelet.go and cmd/kubelet/app/options/options.go at
-	// v1.37.0).
+	// gcPeriod is the time from the end of a container garbage collection to the start of the next. Dead containers
+	// have no minimum age (pkg/kubelet/kubelet.go and cmd/kubelet/app/options/options.go at v1.37.0).
 	gcPeriod = time.Minute
-	// containersToKeep is how many dead containers of each name are kept.
+	// containersToKeep is the number of dead containers of each name that stay.
 	containersToKeep = 1
 )
 
-// garbageCollect removes what the deletor left, and the sandboxes of pods that are gone
-// (pkg/kubelet/kuberuntime/kuberuntime_gc.go at v1.37.0).
+// garbageCollect is the process that removes the dead containers that the deletor left, and the sandboxes of pods
+// that are gone (GarbageCollect in pkg/kubelet/kuberuntime/kuberuntime_gc.go at v1.37.0).
 func (k *Kubelet) garbageCollect(p *sim.Proc) {
 	for {
 		k.evictContainers(p)
@@ -31,8 +30,9 @@ func (k *Kubelet) garbageCollect(p *sim.Proc) {
 	}
 }
 
-// evictContainers goes through the containers that do not run, by pod and name, oldest first. Those made later than the
-// wall clock has it now, because it was set back, are left alone.
+// evictContainers removes the dead containers of each pod and name, oldest first. It keeps containers whose
+// creation time is in the future because the wall clock was set back (evictContainers in
+// pkg/kubelet/kuberuntime/kuberuntime_gc.go at v1.37.0).
 func (k *Kubelet) evictContainers(p *sim.Proc) {
 	containers := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListContainers}).Containers
 	var units []containerKey
@@ -61,18 +61,18 @@ func (k *Kubelet) evictContainers(p *sim.Proc) {
 	}
 }
 
-// removeOldestN removes all but the newest.
+// removeOldestN removes all containers except for the newest ones.
 func (k *Kubelet) removeOldestN(p *sim.Proc, newestFirst []fakeruntime.Container, keep int) {
 	for i := len(newestFirst) - 1; i >= keep; i-- {
 		k.removeContainer(p, newestFirst[i].ID)
 	}
 }
 
-// newerSandbox orders sandboxes by what the wall clock said when they were made.
+// newerSandbox compares sandboxes by creation time in wall-clock time, newest first.
 func newerSandbox(a, b fakeruntime.Sandbox) int { return cmp.Compare(b.CreatedAt, a.CreatedAt) }
 
-// evictSandboxes removes sandboxes that are not ready and hold no container: all of a pod that is gone,
-// all but the newest of another.
+// evictSandboxes removes sandboxes that are not ready and have no containers. For a pod that still exists it keeps
+// the newest (evictSandboxes in pkg/kubelet/kuberuntime/kuberuntime_gc.go at v1.37.0).
 func (k *Kubelet) evictSandboxes(p *sim.Proc) {
 	listed := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListContainers})
 	if listed.Err != nil {

@@ -17,21 +17,21 @@ import (
 	"probesim.dev/trace"
 )
 
-// minimumGracePeriod is the least number of seconds that a container gets to stop
+// minimumGracePeriod is the minimum grace period of a container in seconds
 // (pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 const minimumGracePeriod = 2
 
-// listing is what the two list calls returned.
+// listing is the result of the two list calls of a relist.
 type listing struct {
-	changed    []string // UIDs of the pods that it is about, if it is about those that have changed
-	sooner     []string // those of them that the first of the two calls was about
+	changed    []string // UIDs of the changed pods, if the calls asked for those
+	sooner     []string // UIDs of the changed pods in the first of the two calls
 	sandboxes  []fakeruntime.Sandbox
 	containers []fakeruntime.Container
 	timestamp  virtual.Time
 }
 
-// getPods makes the two list calls, one after the other, over what scope says. The time is taken before
-// them (getPods in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+// getPods lists sandboxes and then containers. The timestamp of the result is the time before the first call
+// (getPods in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) getPods(p *sim.Proc, scope fakeruntime.Call) (listing, error) {
 	l := listing{timestamp: p.Now()}
 	scope.Method = fakeruntime.ListPodSandbox
@@ -42,7 +42,7 @@ func (k *Kubelet) getPods(p *sim.Proc, scope fakeruntime.Call) (listing, error) 
 	return l, l.add(k, k.runtime.Call(p, scope))
 }
 
-// add moves the answer of one of the calls into the listing.
+// add moves the result of a list call into the listing.
 func (l *listing) add(k *Kubelet, op *fakeruntime.Op) error {
 	if op.Call.Method == fakeruntime.ListPodSandbox {
 		l.sandboxes, l.sooner = op.Sandboxes, op.Changed
@@ -55,7 +55,7 @@ func (l *listing) add(k *Kubelet, op *fakeruntime.Op) error {
 	return err
 }
 
-// pods groups a listing by pod, in the order in which the runtime first names them.
+// pods groups the listing by pod. Pods are in the order in which they first occur.
 func (l listing) pods() []*runtimePod {
 	var pods []*runtimePod
 	byUID := map[string]*runtimePod{}
@@ -82,7 +82,7 @@ func (l listing) pods() []*runtimePod {
 	return pods
 }
 
-// call makes a call of whose answer only the error matters.
+// call makes a call and returns its error only.
 func (k *Kubelet) call(p *sim.Proc, c fakeruntime.Call) error {
 	op := k.runtime.Call(p, c)
 	err := op.Err
@@ -90,7 +90,7 @@ func (k *Kubelet) call(p *sim.Proc, c fakeruntime.Call) error {
 	return err
 }
 
-// podActions is what a sync has to do about the containers of a pod.
+// podActions is what a sync does with the containers of a pod.
 type podActions struct {
 	killPod       bool
 	createSandbox bool
@@ -99,11 +99,11 @@ type podActions struct {
 	startInit     []*v1.Container
 	start         []*v1.Container
 	kill          []containerKill
-	reset         []fakeruntime.Container // to be killed if they run, and removed
+	reset         []fakeruntime.Container // containers to kill if they run, and to remove
 }
 
-// computePodActions decides what to do (function of that name in kuberuntime_manager.go at v1.37.0). A pod whose containers
-// are all to start anew only loses them; they are started by the next sync.
+// computePodActions decides what a sync does. In an in-place restart, a sync only removes the containers and the
+// next one starts them (computePodActions in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus, restartAll bool) podActions {
 	changed := sandboxChange(s) != ""
 	switch {
@@ -133,7 +133,7 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus, restartAll bool) 
 			keep++
 			continue
 		}
-		// Its rules are about exit codes, and it has none. With another image it is started in any case.
+		// Restart rules need an exit code, and a running container has none. A changed image always restarts.
 		if restartPolicyOf(pod, c) != v1.ContainerRestartPolicyNever || kill.reason == killImageChanged {
 			kill.message += ", will be restarted"
 			actions.start = append(actions.start, c)
@@ -141,12 +141,12 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus, restartAll bool) 
 		actions.kill = append(actions.kill, kill)
 	}
 	if keep == 0 && len(actions.start) == 0 {
-		actions.killPod, actions.startInit = true, nil // sidecars do not keep a pod alive
+		actions.killPod, actions.startInit = true, nil // sidecars alone do not keep a pod running
 	}
 	return actions
 }
 
-// restartPolicyOf returns the restart policy of a regular container: its own, else the pod's.
+// restartPolicyOf returns the restart policy of a regular container: its own, otherwise the pod's.
 func restartPolicyOf(pod *v1.Pod, c *v1.Container) v1.ContainerRestartPolicy {
 	if c.RestartPolicy != nil {
 		return *c.RestartPolicy
@@ -154,8 +154,8 @@ func restartPolicyOf(pod *v1.Pod, c *v1.Container) v1.ContainerRestartPolicy {
 	return v1.ContainerRestartPolicy(pod.Spec.RestartPolicy)
 }
 
-// sandboxActions is for a pod that needs a sandbox: everything is stopped and started anew, beginning with the
-// first init container, unless all of it has run and is not to run again.
+// sandboxActions are the actions for a pod that needs a new sandbox. All containers stop. The first init container
+// starts, unless all containers have completed and need no restart.
 func sandboxActions(pod *v1.Pod, s *podStatus) podActions {
 	actions := newSandbox(s)
 	if pod.Spec.RestartPolicy == v1.RestartPolicyNever && actions.attempt != 0 && len(s.containers) > 0 {
@@ -177,7 +177,7 @@ func sandboxActions(pod *v1.Pod, s *podStatus) podActions {
 	return actions
 }
 
-// newSandbox has what there is stopped, and a sandbox made.
+// newSandbox are actions that stop everything and create a sandbox.
 func newSandbox(s *podStatus) podActions {
 	actions := podActions{killPod: true, createSandbox: true}
 	if len(s.sandboxes) > 0 {
@@ -186,8 +186,8 @@ func newSandbox(s *podStatus) podActions {
 	return actions
 }
 
-// shouldKill says whether a running regular container is to be killed: for another image, or for a probe, liveness
-// first.
+// shouldKill reports whether a running regular container must be killed, and why: its image changed, or its
+// liveness or startup probe failed, in this order.
 func (k *Kubelet) shouldKill(c *v1.Container, rc *fakeruntime.Container) (containerKill, bool) {
 	if rc.Image != c.Image {
 		return k.killForImage(rc, "Container"), true
@@ -201,8 +201,8 @@ func (k *Kubelet) shouldKill(c *v1.Container, rc *fakeruntime.Container) (contai
 	return containerKill{}, false
 }
 
-// shouldContainerBeRestarted reports whether a container that does not run is to be started; rc is nil if it
-// never ran (ShouldContainerBeRestarted in pkg/kubelet/container/helpers.go at v1.37.0).
+// shouldContainerBeRestarted reports whether a container that does not run should start; rc is nil if it never ran
+// (ShouldContainerBeRestarted in pkg/kubelet/container/helpers.go at v1.37.0).
 func shouldContainerBeRestarted(pod *v1.Pod, c *v1.Container, rc *fakeruntime.Container) bool {
 	switch {
 	case pod.DeletionTimestamp != nil:
@@ -215,9 +215,9 @@ func shouldContainerBeRestarted(pod *v1.Pod, c *v1.Container, rc *fakeruntime.Co
 	return podutil.ContainerShouldRestart(c, &pod.Spec, rc.ExitCode)
 }
 
-// getContainersToReset returns what the runtime has of the containers of a pod, in the order in which it is removed: regular
-// containers and then init containers, and after both those that have ended in a way for which a rule has all start anew
-// (getContainersToReset in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+// getContainersToReset returns the containers to remove in an in-place restart: regular containers, then init
+// containers, and last those whose exit triggered the restart (getContainersToReset in
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func getContainersToReset(pod *v1.Pod, s *podStatus) []fakeruntime.Container {
 	var victims, sources []fakeruntime.Container
 	for _, list := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
@@ -236,9 +236,9 @@ func getContainersToReset(pod *v1.Pod, s *podStatus) []fakeruntime.Container {
 	return append(victims, sources...)
 }
 
-// syncPodContainers does what is to be done about a pod's sandbox and containers, as the status that the sync
-// began with shows them: a container that it kills it starts again without having seen it dead
-// (SyncPod in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+// syncPodContainers carries out the actions of a sync. It works with the status from the start of the sync, so it
+// restarts a container that it kills without seeing it exited (SyncPod in
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) syncPodContainers(p *sim.Proc, u podUpdate, s *podStatus, restartAll bool) syncResult {
 	actions := k.computePodActions(u.pod, s, restartAll)
 	did := syncResult{
@@ -246,7 +246,7 @@ func (k *Kubelet) syncPodContainers(p *sim.Proc, u podUpdate, s *podStatus, rest
 		reset:  len(actions.reset) > 0,
 	}
 	if actions.createSandbox && actions.sandboxID != "" {
-		k.podEvent(u.pod, v1.EventTypeNormal, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.", u.cause)
+		k.podEvent(u.pod, v1.EventTypeNormal, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
 	}
 	if actions.killPod {
 		if k.killPod(p, u, s.running(), nil) != nil {
@@ -279,12 +279,13 @@ func (k *Kubelet) syncPodContainers(p *sim.Proc, u podUpdate, s *podStatus, rest
 	return did
 }
 
-// resetContainers kills what runs without a preStop hook and in the shortest time, and removes all, but not their logs. It
-// reports whether it could (SyncPod in kuberuntime_manager.go at v1.37.0).
+// resetContainers kills the running containers without a preStop hook and with the minimum grace period, and
+// removes all containers except for their logs. It reports whether it succeeded (SyncPod in
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) resetContainers(p *sim.Proc, u podUpdate, containers []fakeruntime.Container) bool {
 	for _, c := range containers {
 		if c.State != fakeruntime.Exited {
-			kill := containerKill{container: c, reason: killRestartAll, message: killedForRestart, cause: u.cause}
+			kill := containerKill{container: c, reason: killRestartAll, message: killedForRestart, cause: p.Cause()}
 			if k.killContainer(p, u.pod, kill, new(int64(0)), nil) != nil {
 				return false
 			}
@@ -296,8 +297,8 @@ func (k *Kubelet) resetContainers(p *sim.Proc, u podUpdate, containers []fakerun
 	return true
 }
 
-// startContainers starts init containers and then regular ones, one after the other. After a regular init
-// container that cannot be started nothing else is; a sidecar holds nobody up.
+// startContainers starts init containers and then regular ones, one after the other. If a regular init container
+// cannot be started, it stops there. A sidecar that cannot be started does not block the others.
 func (k *Kubelet) startContainers(p *sim.Proc, u podUpdate, s *podStatus, actions podActions, did *syncResult) {
 	for _, c := range actions.startInit {
 		if !k.startOrBackOff(p, u, c, s, actions.sandboxID, did) && !podutil.IsRestartableInitContainer(c) {
@@ -312,19 +313,21 @@ func (k *Kubelet) startContainers(p *sim.Proc, u podUpdate, s *podStatus, action
 // crashLoopBackOff is the reason of a container that waits for its back-off to end.
 const crashLoopBackOff = "CrashLoopBackOff"
 
-// startOrBackOff starts a container, unless its back-off says to wait, and reports whether it did. The back-off counts from the end of
-// the newest instance that the sync began with, by the wall clock; one that was still running then does not count, and
-// leaves no trace in the back-off (doBackOff in kuberuntime_manager.go at v1.37.0). Another image has a back-off
-// of its own (GetBackoffKey in helpers.go).
+// startOrBackOff starts a container, unless the container is in its crash-loop back-off, and reports whether it
+// did. The back-off counts from the exit of the newest instance that had exited when the sync began, in wall-clock
+// time. An instance that was still running then does not count (doBackOff in
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0). Each image has a back-off of its own (GetBackoffKey
+// in pkg/kubelet/kuberuntime/helpers.go).
 func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, sandboxID string, did *syncResult) bool {
 	key := containerKey{u.pod.UID, c.Name}
-	u.cause = k.causeOfStart(u, c, s)
+	defer p.SetCause(p.Cause())
+	p.SetCause(k.causeOfStart(u, c, s))
 	if exited := newestExitedContainer(s, c.Name); exited != nil {
 		item, finished := string(u.pod.UID)+"/"+c.Name+"/"+c.Image, k.wall(exited.FinishedAt)
 		if k.backOff.isInBackOffSince(item, finished, k.now()) {
 			delay := k.backOff.get(item)
 			step := k.event(u.pod, c.Name, v1.EventTypeWarning, "BackOff",
-				fmt.Sprintf("Back-off restarting failed container %s in pod %s", c.Name, formatPod(u.pod)), u.cause)
+				fmt.Sprintf("Back-off restarting failed container %s in pod %s", c.Name, formatPod(u.pod)))
 			k.note(trace.Record{Kind: trace.BackOff, Cause: step, Pod: podName(u.pod), Container: c.Name, Instance: exited.Instance, Took: delay})
 			k.reasons[key] = startReason{crashLoopBackOff, backOffMessage(u.pod, c, delay), step}
 			did.err = true
@@ -343,6 +346,7 @@ func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 	return true
 }
 
+// newestExitedContainer returns the newest exited instance of a container, or nil.
 func newestExitedContainer(s *podStatus, name string) *fakeruntime.Container {
 	for i := range s.containers {
 		if s.containers[i].Name == name && s.containers[i].State == fakeruntime.Exited {
@@ -352,19 +356,20 @@ func newestExitedContainer(s *podStatus, name string) *fakeruntime.Container {
 	return nil
 }
 
-// backOffMessage says why a container is not started now.
+// backOffMessage says that a container is in its back-off.
 func backOffMessage(pod *v1.Pod, c *v1.Container, backOff fmt.Stringer) string {
 	return fmt.Sprintf("back-off %s restarting failed container=%s pod=%s", backOff, c.Name, formatPod(pod))
 }
 
-// killPod stops all running containers at once, sidecars in their turn, waits for the last, and then stops the
-// sandboxes, whatever fails (killPodWithSyncResult in kuberuntime_manager.go at v1.37.0).
+// killPod stops all running containers in parallel, but sidecars in their order. It waits for all of them and then
+// stops the sandboxes, even if containers could not be stopped (killPodWithSyncResult in
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *int64) error {
 	var failed []error
 	order := newTerminationOrder(u.pod, running.containers)
 	waiting := len(running.containers)
 	for _, c := range running.containers {
-		kill := containerKill{container: c, reason: k.killReasonOf(u.pod), message: "Stopping container " + c.Name, cause: u.cause}
+		kill := containerKill{container: c, reason: k.killReasonOf(u.pod), message: "Stopping container " + c.Name, cause: p.Cause()}
 		k.sim.Go("killer of "+podName(u.pod)+"/"+c.Name, func(killer *sim.Proc) {
 			if err := k.killContainer(killer, u.pod, kill, grace, order); err != nil {
 				failed = append(failed, syncResultError("KillContainer", c.Name, "KillContainerError", err))
@@ -379,7 +384,7 @@ func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *i
 	}
 	var notStopped error
 	for _, s := range running.sandboxes {
-		if err := k.call(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID, Cause: u.cause}); err != nil {
+		if err := k.call(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID, Cause: p.Cause()}); err != nil {
 			notStopped = syncResultError("KillPodSandbox", string(u.pod.UID), "KillPodSandboxError", err)
 		}
 	}
@@ -389,13 +394,14 @@ func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *i
 	return utilerrors.NewAggregate(failed)
 }
 
-// syncResultError words what could not be done (Error of PodSyncResult in pkg/kubelet/container/sync_result.go at v1.37.0).
+// syncResultError formats the error of an action (Error of PodSyncResult in pkg/kubelet/container/sync_result.go at
+// v1.37.0).
 func syncResultError(action, target, reason string, err error) error {
 	return fmt.Errorf("failed to %q for %q with %s: %q", action, target, reason, err.Error())
 }
 
-// killReasonOf says why the containers of a pod are stopped that is not to run any more. A pod that was deleted since its
-// sync began is a deleted one too.
+// killReasonOf returns the reason why a pod's containers are stopped. A pod that was deleted after its sync began
+// counts as deleted.
 func (k *Kubelet) killReasonOf(pod *v1.Pod) killReason {
 	if now := k.source[pod.UID]; now == nil || now.DeletionTimestamp != nil {
 		return killDeleted
@@ -406,15 +412,15 @@ func (k *Kubelet) killReasonOf(pod *v1.Pod) killReason {
 	return killStopped
 }
 
-// inspect asks for the status of each sandbox and then of each container. What has been removed since
-// the listing is left out (GetPodStatus in kuberuntime_manager.go at v1.37.0).
+// getPodStatus asks for the status of each listed sandbox and then of each listed container. It leaves out those
+// that were removed after the list (GetPodStatus in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) getPodStatus(p *sim.Proc, pod *runtimePod) *podStatus {
 	s := &podStatus{timestamp: pod.timestamp}
 	return s.unless(k.getSandboxStatuses(p, s, pod.sandboxes), func() error { return k.getPodContainerStatuses(p, s, pod.containers) })
 }
 
-// unless returns the status if neither the first part nor the second had an error, and else that alone. After one the
-// second is left out.
+// unless calls second if err is nil. It returns the status if both succeed, otherwise a status with the error
+// alone.
 func (s *podStatus) unless(err error, second func() error) *podStatus {
 	if err == nil {
 		err = second()
@@ -425,10 +431,10 @@ func (s *podStatus) unless(err error, second func() error) *podStatus {
 	return s
 }
 
-// listAndInspect lists a pod's sandboxes, asks for the status of each, and then does the same with the
-// containers; up to 1.35 all inspections do. The newest sandbox is the one with the latest time of creation, and from 1.35
-// on the one with the highest attempt (GetPodStatus in kuberuntime_manager.go, podSandboxByCreated in helpers.go and
-// updateCache in pkg/kubelet/pleg/generic.go at v1.34.4).
+// listAndInspect lists the sandboxes of a pod and asks for the status of each, and then does the same with the
+// containers. Up to 1.35 all inspections work like this. The current sandbox is the one created last; from 1.35 on
+// it is the one with the highest attempt (GetPodStatus in pkg/kubelet/kuberuntime/kuberuntime_manager.go,
+// podSandboxByCreated in helpers.go and updateCache in pkg/kubelet/pleg/generic.go at v1.34.4).
 func (k *Kubelet) listAndInspect(p *sim.Proc, uid types.UID) *podStatus {
 	s := &podStatus{timestamp: p.Now()}
 	scope := fakeruntime.Call{Method: fakeruntime.ListPodSandbox, PodUID: string(uid)}
@@ -474,7 +480,7 @@ func (k *Kubelet) getPodContainerStatuses(p *sim.Proc, s *podStatus, containers 
 	return nil
 }
 
-// getPodStatusNow asks for the present status of a pod, whatever was listed before.
+// getPodStatusNow lists and inspects a pod.
 func (k *Kubelet) getPodStatusNow(p *sim.Proc, uid types.UID) *podStatus {
 	if !k.profile.InspectUsesListing {
 		return k.listAndInspect(p, uid)

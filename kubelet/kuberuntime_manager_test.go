@@ -10,18 +10,43 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/podutil"
-	"probesim.dev/prober/results"
-	"probesim.dev/sim"
 )
 
-// What a sync does about the containers a and b of a pod, by what the runtime showed at its beginning and by
-// the results of the probes (computePodActions in pkg/kubelet/kuberuntime/kuberuntime_manager.go).
+func (a podActions) text() string {
+	var list []string
+	if a.killPod {
+		list = append(list, "kill the pod")
+	}
+	for _, k := range a.kill {
+		list = append(list, fmt.Sprintf("kill %s for %s (%s)", k.container.Name, k.reason, k.message))
+	}
+	for _, c := range a.reset {
+		list = append(list, "remove "+c.Name)
+	}
+	if a.createSandbox {
+		list = append(list, fmt.Sprint("create sandbox ", a.attempt))
+	}
+	if start := slices.Concat(a.startInit, a.start); len(start) > 0 {
+		names := "start"
+		for _, c := range start {
+			names += " " + c.Name
+		}
+		list = append(list, names)
+	}
+	if len(list) == 0 {
+		return "nothing"
+	}
+	return strings.Join(list, ", ")
+}
+
+// The states of containers a and b at the start of a sync, and their probe results, determine what the sync does
+// (computePodActions in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func TestComputePodActions(t *testing.T) {
 	const always, onFailure, never = v1.RestartPolicyAlways, v1.RestartPolicyOnFailure, v1.RestartPolicyNever
 	for _, c := range []struct {
 		policy  v1.RestartPolicy
 		sandbox string // none, ready, lost
-		a, b    string // none, created, running, exit 0, exit 1, and what a probe says
+		a, b    string // none, created, running, exit 0 or exit 1, then probe results
 		deleted bool
 		want    string
 	}{
@@ -71,67 +96,8 @@ func TestComputePodActions(t *testing.T) {
 	}
 }
 
-// addContainer puts a container into a status, as words say: its state and then the results of its probes.
-func (w *backOffWorld) addContainer(s *podStatus, name, words string) {
-	c := fakeruntime.Container{ID: name, Name: name, SandboxID: "s"}
-	state, rest, _ := strings.Cut(words, " ")
-	switch state {
-	case "none":
-		return
-	case "exit":
-		c.State = fakeruntime.Exited
-		if rest == "1" {
-			c.ExitCode = 1
-		}
-	default:
-		c.State = fakeruntime.ContainerState(state)
-		w.store(name, strings.Fields(rest))
-	}
-	s.containers = append(s.containers, c)
-}
-
-// store stores the results of a container's probes.
-func (w *backOffWorld) store(name string, list []string) {
-	w.sim.Go("workers of "+name, func(p *sim.Proc) {
-		for _, word := range list {
-			probe, text, _ := strings.Cut(word, "=")
-			to := map[string]*results.Manager{"liveness": w.results.Liveness, "startup": w.results.Startup}[probe]
-			r := map[string]results.Result{"Success": results.Success, "Failure": results.Failure, "Unknown": results.Unknown}[text]
-			to.Set(p, results.Update{ContainerID: containerIDPrefix + name, Result: r})
-		}
-	})
-	w.sim.RunUntil(0)
-}
-
-func (a podActions) text() string {
-	var list []string
-	if a.killPod {
-		list = append(list, "kill the pod")
-	}
-	for _, k := range a.kill {
-		list = append(list, fmt.Sprintf("kill %s for %s (%s)", k.container.Name, k.reason, k.message))
-	}
-	for _, c := range a.reset {
-		list = append(list, "remove "+c.Name)
-	}
-	if a.createSandbox {
-		list = append(list, fmt.Sprint("create sandbox ", a.attempt))
-	}
-	if start := slices.Concat(a.startInit, a.start); len(start) > 0 {
-		names := "start"
-		for _, c := range start {
-			names += " " + c.Name
-		}
-		list = append(list, names)
-	}
-	if len(list) == 0 {
-		return "nothing"
-	}
-	return strings.Join(list, ", ")
-}
-
-// A container's own restart policy goes before the pod's, also after the failure of a probe, which has no exit
-// code for rules to look at.
+// A container's own restart policy overrides the pod's, also after a failed probe. Restart rules need an exit code
+// and do not apply then.
 func TestContainerRestartPolicies(t *testing.T) {
 	const always, onFailure, never = v1.ContainerRestartPolicyAlways, v1.ContainerRestartPolicyOnFailure, v1.ContainerRestartPolicyNever
 	rules := []v1.ContainerRestartRule{{
@@ -176,8 +142,9 @@ func TestContainerRestartPolicies(t *testing.T) {
 	}
 }
 
-// Where all containers are to start anew, a sync only removes what there is, last what asked for it; if the sandbox has gone
-// too, that comes first (computePodActions and getContainersToReset in kuberuntime_manager.go).
+// In an in-place restart, a sync only removes containers, and last the one whose exit triggered the restart. A lost
+// sandbox is handled first (computePodActions and getContainersToReset in
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func TestRestartAllContainers(t *testing.T) {
 	never := v1.ContainerRestartPolicyNever
 	rules := []v1.ContainerRestartRule{{

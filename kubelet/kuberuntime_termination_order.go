@@ -12,15 +12,15 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// terminationOrder has each sidecar of a pod that is killed wait for all regular containers and for the sidecars
-// after it (pkg/kubelet/kuberuntime/kuberuntime_termination_order.go at v1.37.0). Nil is for what has no order.
+// terminationOrder makes each sidecar of a pod wait for the regular containers and for the sidecars after it. A nil
+// order makes no container wait (pkg/kubelet/kuberuntime/kuberuntime_termination_order.go at v1.37.0).
 type terminationOrder struct {
-	after   map[string][]string // whom a sidecar waits for, in this order
+	after   map[string][]string // the containers that each sidecar waits for, in this order
 	running map[string]bool
 	waiting []*sim.Proc
 }
 
-// newTerminationOrder returns the order for a pod and those of its containers that run, nil if there is none.
+// newTerminationOrder returns the order for the running containers of a pod, or nil if the pod has no sidecars.
 func newTerminationOrder(pod *v1.Pod, running []fakeruntime.Container) *terminationOrder {
 	if !podutil.HasRestartableInitContainer(pod) {
 		return nil
@@ -33,7 +33,7 @@ func newTerminationOrder(pod *v1.Pod, running []fakeruntime.Container) *terminat
 	for i := range pod.Spec.Containers {
 		regular = append(regular, pod.Spec.Containers[i].Name)
 	}
-	var next []string // the sidecar that stops before this one
+	var next []string // the sidecar that stops before the current one
 	for _, c := range slices.Backward(pod.Spec.InitContainers) {
 		if podutil.IsRestartableInitContainer(&c) {
 			o.after[c.Name], next = slices.Concat(regular, next), []string{c.Name}
@@ -42,8 +42,8 @@ func newTerminationOrder(pod *v1.Pod, running []fakeruntime.Container) *terminat
 	return o
 }
 
-// waitForTurn waits until all are gone whom a container waits for, but no longer than its grace period, and
-// returns the whole seconds that it took.
+// waitForTurn waits until the containers before this one have stopped, for at most grace seconds. It returns the
+// whole seconds of the wait.
 func (o *terminationOrder) waitForTurn(p *sim.Proc, name string, grace int64) int64 {
 	if o == nil || grace <= 0 {
 		return 0
@@ -56,10 +56,10 @@ func (o *terminationOrder) waitForTurn(p *sim.Proc, name string, grace int64) in
 		p.Park()
 		o.waiting = slices.DeleteFunc(o.waiting, func(w *sim.Proc) bool { return w == p })
 	}
-	return int64(p.Now().Sub(start) / time.Second)
+	return int64((p.Now().Sub(start)) / time.Second)
 }
 
-// terminated notes that a container is gone.
+// terminated records that a container has stopped.
 func (o *terminationOrder) terminated(name string) {
 	if o == nil {
 		return
@@ -70,8 +70,8 @@ func (o *terminationOrder) terminated(name string) {
 	}
 }
 
-// afterSeconds returns a time so many seconds after t, or the end of all time if that is beyond it. More seconds than
-// a duration can have wrap around, as in the kubelet: some are none.
+// afterSeconds returns t plus a number of seconds, or the latest time if the result is beyond it. A number of
+// seconds that overflows a virtual.Time wraps around, as it does in the kubelet; some become zero.
 func afterSeconds(t virtual.Time, seconds int64) virtual.Time {
 	d := time.Duration(seconds) * time.Second
 	if d > virtual.Max.Sub(max(t, 0)) {

@@ -7,12 +7,12 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// methods are the requests to the runtime's programs by protocol.
+// methods maps probe protocols to methods of the runtime.
 var methods = map[prober.Protocol]fakeruntime.Method{
 	prober.HTTPGet: fakeruntime.HTTPGet, prober.TCPSocket: fakeruntime.TCPSocket, prober.GRPC: fakeruntime.GRPC,
 }
 
-// Connect makes a request over the network for a probe or a hook.
+// Connect sends a request over the network for a probe or a hook.
 func (k *Kubelet) Connect(p *sim.Proc, c prober.Connection) prober.Reply {
 	deadline := p.Now().Add(c.Timeout)
 	op := k.runtime.Call(p, fakeruntime.Call{
@@ -21,7 +21,7 @@ func (k *Kubelet) Connect(p *sim.Proc, c prober.Connection) prober.Reply {
 	})
 	reply := prober.Reply{
 		TimedOut: op.TimedOut, Refused: op.Reply == fakeruntime.Refused, HungUp: op.Reply == fakeruntime.HungUp,
-		HandshakeTimeout: op.Reply == fakeruntime.NoHandshake, Unanswered: op.Silent,
+		HandshakeTimeout: op.Reply == fakeruntime.NoHandshake, Unanswered: op.Unanswered,
 	}
 	switch {
 	case op.Reply == fakeruntime.Answered:
@@ -35,14 +35,14 @@ func (k *Kubelet) Connect(p *sim.Proc, c prober.Connection) prober.Reply {
 	return reply
 }
 
-// timesOutFirst reports whether a request whose program is gone is told to be over time, where both is at one instant: the
-// client may hear of either first (setRequestCancel in net/http/client.go of Go 1.26).
+// timesOutFirst reports whether a request times out whose program exits at the instant of the timeout. The client
+// can notice either first (setRequestCancel in net/http/client.go of Go 1.26).
 func (k *Kubelet) timesOutFirst(p *sim.Proc, reply *prober.Reply, c prober.Connection, deadline virtual.Time) bool {
 	lost := reply.HungUp || reply.Refused
 	return lost && c.Timeout > 0 && p.Now() == deadline && k.sim.Race("timeout or exit: "+p.Name(), 2) == 1
 }
 
-// fillReply moves what was answered into a reply.
+// fillReply moves an answer into a reply.
 func fillReply(reply *prober.Reply, a *fakeruntime.Answer, c prober.Connection) {
 	if reply.TransportError = a.TransportError; reply.TransportError != "" {
 		return

@@ -7,38 +7,39 @@ import (
 	"probesim.dev/sim"
 )
 
-// What the node shutdown manager says (pkg/kubelet/nodeshutdown/nodeshutdown_manager.go at v1.37.0).
+// The status of a pod that a node shutdown terminates (pkg/kubelet/nodeshutdown/nodeshutdown_manager.go at
+// v1.37.0).
 const (
 	shutdownReason  = "Terminated"
 	shutdownMessage = "Pod was terminated in response to imminent node shutdown."
 )
 
-// ListensForShutdown reports whether the kubelet waits for its node to be shut down: it must be configured to, and it is
-// told once.
+// ListensForShutdown reports whether the kubelet would react to a shutdown of the node. Its configuration must
+// enable this, and it reacts once.
 func (k *Kubelet) ListensForShutdown() bool {
 	return len(k.settings.ShutdownPeriods()) > 0 && !k.shuttingDown
 }
 
-// ShutDown tells the kubelet that its node is about to be shut down: it admits no more pods, and ends those that there
-// are, by their priority.
-func (k *Kubelet) ShutDown(cause int64) {
+// ShutDown tells the kubelet that the node is about to shut down. The kubelet rejects new pods and terminates the
+// active pods by priority.
+func (k *Kubelet) ShutDown() {
 	k.shuttingDown = true
 	k.sim.Go("node shutdown", func(p *sim.Proc) {
 		for _, g := range k.shutdownGroups() {
 			if len(g.pods) > 0 {
-				k.killGroup(p, g, cause)
+				k.killGroup(p, g)
 			}
 		}
 	})
 }
 
-// shutdownGroup are the pods that are ended together, and the seconds that they have.
+// shutdownGroup is a group of pods that a shutdown terminates together, with their grace period in seconds.
 type shutdownGroup struct {
 	grace int64
 	pods  []*v1.Pod
 }
 
-// shutdownGroups returns the pods that are active, from the lowest priority to the highest.
+// shutdownGroups returns the active pods by priority, lowest first.
 func (k *Kubelet) shutdownGroups() []shutdownGroup {
 	periods := k.settings.ShutdownPeriods()
 	groups := make([]shutdownGroup, len(periods))
@@ -52,17 +53,17 @@ func (k *Kubelet) shutdownGroups() []shutdownGroup {
 	return groups
 }
 
-// killGroup ends the pods of a group, each in its own grace period if that is shorter, and waits until all are gone and
-// their volumes unmounted, but no longer than the grace period of the group (killPods in nodeshutdown_manager.go at
-// v1.37.0).
-func (k *Kubelet) killGroup(p *sim.Proc, g shutdownGroup, cause int64) {
+// killGroup terminates the pods of a group, each within its own grace period if that is shorter. It waits until all
+// pods have stopped and their volumes are unmounted, at most for the grace period of the group (killPods in
+// pkg/kubelet/nodeshutdown/nodeshutdown_manager.go at v1.37.0).
+func (k *Kubelet) killGroup(p *sim.Proc, g shutdownGroup) {
 	waiting, over := len(g.pods), false
 	for _, pod := range g.pods {
 		grace := g.grace
 		if own := pod.Spec.TerminationGracePeriodSeconds; own != nil {
 			grace = min(grace, *own)
 		}
-		k.killPodNow("node shutdown", podKill{pod: pod, grace: grace, mark: setShutdownStatus, cause: cause}, func(killer *sim.Proc) {
+		k.killPodNow("node shutdown", podKill{pod: pod, grace: grace, mark: setShutdownStatus}, func(killer *sim.Proc) {
 			if waiting--; waiting > 0 {
 				return
 			}
@@ -79,7 +80,7 @@ func (k *Kubelet) killGroup(p *sim.Proc, g shutdownGroup, cause int64) {
 	over = true
 }
 
-// setShutdownStatus is what the shutdown manager makes of the status of a pod that begins to terminate.
+// setShutdownStatus sets the status of a pod that a shutdown terminates.
 func setShutdownStatus(pod *v1.Pod, s *v1.PodStatus) {
 	if s.Phase != v1.PodSucceeded {
 		s.Phase = v1.PodFailed

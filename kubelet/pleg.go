@@ -16,10 +16,10 @@ import (
 
 // Constants of the PLEG (pkg/kubelet/kubelet.go and pkg/kubelet/pleg/generic.go at v1.37.0).
 const (
-	relistPeriod    = time.Second     // from the end of a relist to the next
-	relistThreshold = 3 * time.Minute // without one the sync loop stands still
-	plegCapacity    = 1000            // events that wait for the sync loop; more are dropped
-	relistRequests  = 200             // requests that wait for the PLEG; more are dropped
+	relistPeriod    = time.Second     // from the end of a relist to the start of the next
+	relistThreshold = 3 * time.Minute // age of the last relist at which the sync loop pauses
+	plegCapacity    = 1000            // events that can wait for the sync loop; others are dropped
+	relistRequests  = 200             // requests that can wait for the PLEG; others are dropped
 )
 
 // plegEventType says what happened to a container or sandbox (PodLifeCycleEventType in pkg/kubelet/pleg/pleg.go at
@@ -30,15 +30,15 @@ const (
 	containerStarted plegEventType = "ContainerStarted"
 	containerDied    plegEventType = "ContainerDied"
 	containerRemoved plegEventType = "ContainerRemoved"
-	containerChanged plegEventType = "ContainerChanged" // refreshes the cache and is not sent
-	plegPodSync      plegEventType = "PodSync"          // an inspection that had failed was made up for
+	containerChanged plegEventType = "ContainerChanged" // updates the cache only; the sync loop does not get it
+	plegPodSync      plegEventType = "PodSync"          // an inspection succeeded after a failed one
 )
 
 // plegEvent is a change that the PLEG reports to the sync loop.
 type plegEvent struct {
 	uid types.UID
 	typ plegEventType
-	id  string // of the container or sandbox
+	id  string // container or sandbox ID
 }
 
 // plegState is the state of a container or sandbox from the point of view of the PLEG.
@@ -60,7 +60,7 @@ type relistRequest struct {
 // podRecord holds the last two lists of a pod.
 type podRecord struct {
 	old, current *runtimePod
-	reinspect    bool // the last inspection has failed
+	reinspect    bool // the last inspection failed
 }
 
 // pleg is the pod lifecycle event generator. It lists the containers of the runtime every second, and those of a
@@ -74,7 +74,7 @@ type pleg struct {
 	timer      *sim.Timer
 	records    map[types.UID]*podRecord
 	relistTime virtual.Time
-	generation uint64 // of the runtime; the records are at least as new
+	generation uint64 // of the runtime, which the records are at least as new as
 }
 
 func newPLEG(k *Kubelet) *pleg {
@@ -165,7 +165,7 @@ func (g *pleg) updateRecords(p *sim.Proc, l listing, generation uint64) {
 	for _, pod := range pods {
 		inspected = g.reconcilePodRecord(p, pod.uid, "global") && inspected
 	}
-	if inspected { // else the next relist has the same changes, and more
+	if inspected { // otherwise the next relist must see these changes again
 		g.generation = generation
 	}
 	g.k.cache.updateTime(l.timestamp)

@@ -13,7 +13,8 @@ import (
 // others (containerDeletorBufferLimit in pkg/kubelet/pod_container_deletor.go at v1.37.0).
 const deletorCapacity = 50
 
-// deletor removes dead containers that are no longer wanted as soon as a newer one is seen dead.
+// deletor removes dead containers as soon as a newer dead container of the same name is known
+// (pkg/kubelet/pod_container_deletor.go at v1.37.0).
 type deletor struct {
 	k   *Kubelet
 	ids *sim.Chan[string]
@@ -29,8 +30,9 @@ func (d *deletor) run(p *sim.Proc) {
 	}
 }
 
-// cleanUpContainersInPod queues the dead containers of the name that this one has, save the newest; those of all names
-// without exception once the pod is deleted and has come to its end.
+// cleanUpContainersInPod queues the dead containers with the same name as container id, except for the newest. Once
+// the pod is deleted and has terminated, it queues all dead containers of the pod (cleanUpContainersInPod in
+// pkg/kubelet/kubelet.go at v1.37.0).
 func (d *deletor) cleanUpContainersInPod(uid types.UID, id string) {
 	s, keep, name := d.k.cache.get(uid), containersToKeep, ""
 	if d.k.workers.shouldContentBeRemoved(uid) {
@@ -43,7 +45,8 @@ func (d *deletor) cleanUpContainersInPod(uid types.UID, id string) {
 	d.remove(s, name, keep)
 }
 
-// remove queues the dead containers of a name, or of all, but for the newest ones.
+// remove queues the dead containers of a name, or of all names if it is empty, except for the newest ones
+// (deleteContainersInPod in pkg/kubelet/pod_container_deletor.go at v1.37.0).
 func (d *deletor) remove(s *podStatus, name string, keep int) {
 	for _, c := range s.containers {
 		if c.State != fakeruntime.Exited || name != "" && c.Name != name {

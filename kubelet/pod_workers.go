@@ -20,9 +20,9 @@ import (
 const (
 	backOffPeriod   = 10 * time.Second
 	transientPeriod = time.Second // while the network is not ready
-	jitterFactor    = 0.5         // requeues are up to this part late
+	jitterFactor    = 0.5         // requeues are late by up to this fraction
 
-	requeueJitter choose.JitterSource = "requeue of pod " // drawn by the pod
+	requeueJitter choose.JitterSource = "requeue of pod " // one for each pod
 )
 
 // updateType says why a pod is handed to its worker (SyncPodType in pkg/kubelet/types/pod_update.go at v1.37.0).
@@ -52,10 +52,10 @@ type mark func(*v1.Pod, *v1.PodStatus)
 type podUpdate struct {
 	typ   updateType
 	pod   *v1.Pod
-	grace *int64 // seconds to terminate in; set once the pod is terminating
-	evict bool   // of a kill: for want of memory
-	mark  mark   // of a kill: what the status is to say; nil if nothing
-	cause int64  // step of the trace record that led to it
+	grace *int64 // grace period in seconds; set once the pod terminates
+	evict bool   // the pod is evicted
+	mark  mark   // writes the reason of a kill into the status; may be nil
+	cause int64  // step of the trace record that caused the update
 }
 
 // podWorker is the state of a pod from its first sync to its end, and the process that syncs it (podSyncStatus in
@@ -63,26 +63,26 @@ type podUpdate struct {
 type podWorker struct {
 	uid    types.UID
 	name   string      // namespace/name
-	orphan *runtimePod // what the runtime has of a pod that the kubelet knows nothing else of
+	orphan *runtimePod // the pod in the runtime, if only the runtime knows the pod
 	wake   *sim.Chan[struct{}]
-	closed bool // the process is to end
+	closed bool // tells the process to end
 
-	canceled bool       // the context of its syncs was canceled: the pod was asked to terminate, or to be quicker
-	mounting *sim.Proc  // waits for volumes
-	pending  *podUpdate // the newest update; those before it are not synced
-	active   *podUpdate // the last one that the process took
+	canceled bool       // the context of the syncs is canceled
+	mounting *sim.Proc  // the process while it waits for volumes
+	pending  *podUpdate // the newest update, which replaces older ones
+	active   *podUpdate // the update that the process works on or worked on last
 
 	started            bool
-	terminating        bool        // it has been asked to terminate
-	terminated         bool        // none of its containers runs
-	finished           bool        // nothing is left to do
-	deleted            bool        // it was deleted from the API
-	evicted            bool        // it terminates because it was evicted
-	evictedToo         bool        // it was evicted, if only when it terminated already
-	mark               mark        // what its next status as a terminating pod is to say
-	terminationWaiters []*sim.Proc // wait until none of its containers runs
+	terminating        bool        // termination was requested
+	terminated         bool        // no container runs any more
+	finished           bool        // the worker has nothing left to do
+	deleted            bool        // the pod was deleted in the API
+	evicted            bool        // an eviction started the termination
+	evictedToo         bool        // the pod was evicted, possibly after the termination had started
+	mark               mark        // writes the reason of the termination into the next status
+	terminationWaiters []*sim.Proc // processes that wait until the pod has terminated
 	gracePeriod        int64
-	cause              int64 // step of the trace record that has it terminate
+	cause              int64 // step of the trace record that caused the termination
 }
 
 // work returns the phase of the worker (WorkType in pkg/kubelet/pod_workers.go at v1.37.0).
@@ -100,7 +100,7 @@ func (w *podWorker) work() workType {
 type podWorkers struct {
 	k       *Kubelet
 	workers map[types.UID]*podWorker
-	order   []types.UID // of workers, oldest first
+	order   []types.UID // UIDs of the workers, oldest first
 	synced  bool        // housekeeping has run once
 }
 
@@ -130,6 +130,7 @@ func (p *podWorkers) shouldContentBeRemoved(uid types.UID) bool {
 // every update is a kill, and the grace period can only become shorter (UpdatePod in pkg/kubelet/pod_workers.go at
 // v1.37.0).
 func (p *podWorkers) updatePod(u podUpdate) {
+	u.cause = p.k.sim.Cause()
 	w, known := p.workers[u.pod.UID]
 	if !known {
 		w = p.newWorker(u.pod)
@@ -297,15 +298,15 @@ func (p *podWorkers) podWorkerLoop(proc *sim.Proc, w *podWorker) {
 			}
 			continue
 		}
-		u, work := p.startPodSync(w)
+		u, work := p.startPodSync(proc, w)
 		podStatus := p.k.cache.getNewerThan(proc, w.uid, lastSync)
-		u.cause = p.k.note(trace.Record{Kind: trace.PodSync, Cause: u.cause, Pod: w.name, Reason: string(work)}, u.cause)
+		proc.SetCause(p.k.note(trace.Record{Kind: trace.PodSync, Cause: proc.Cause(), Pod: w.name, Reason: string(work)}, proc.Cause()))
 		did := syncResult{err: podStatus.err != nil}
 		if did.err {
-			p.k.podEvent(u.pod, v1.EventTypeWarning, "FailedSync", fmt.Sprintf("error determining status: %v", podStatus.err), u.cause)
+			p.k.podEvent(u.pod, v1.EventTypeWarning, "FailedSync", fmt.Sprintf("error determining status: %v", podStatus.err))
 		} else {
 			did = p.syncWork(proc, w, u, work, podStatus)
-			// The relist that is asked for next takes its time stamp after this one.
+			// The timestamp of the relist that this sync requests must be newer.
 			lastSync = proc.Now().Add(-time.Nanosecond)
 		}
 		if did.relist {
@@ -322,10 +323,11 @@ func (p *podWorkers) podWorkerLoop(proc *sim.Proc, w *podWorker) {
 
 // startPodSync makes the pending update the active one and returns it (function of that name in
 // pkg/kubelet/pod_workers.go at v1.37.0).
-func (p *podWorkers) startPodSync(w *podWorker) (podUpdate, workType) {
+func (p *podWorkers) startPodSync(proc *sim.Proc, w *podWorker) (podUpdate, workType) {
 	u := *w.pending
 	w.pending = nil
 	w.wake.TryRecv()
+	proc.SetCause(u.cause)
 	w.started = true
 	active := u
 	if active.grace == nil && w.active != nil {
@@ -337,12 +339,12 @@ func (p *podWorkers) startPodSync(w *podWorker) (podUpdate, workType) {
 
 // syncResult is the outcome of a sync.
 type syncResult struct {
-	terminal bool          // the pod has come to its end by itself
-	relist   bool          // containers were touched: the pod is to be relisted at once
-	reset    bool          // containers were removed so that all of them start anew
-	err      bool          // something could not be done
-	expires  *virtual.Wall // when the back-off ends that was in the way, if one was, by the wall clock
-	network  bool          // because there is no network
+	terminal bool          // the pod has reached a terminal phase
+	relist   bool          // containers changed, so the pod needs a relist
+	reset    bool          // containers were removed for an in-place restart
+	err      bool          // the sync failed
+	expires  *virtual.Wall // earliest end of a back-off, in wall-clock time; nil for none
+	network  bool          // the sync failed because the network is not ready
 }
 
 // syncWork calls the sync function of the worker's phase.
@@ -389,7 +391,7 @@ func (p *podWorkers) requeueDelay(did syncResult) time.Duration {
 	case did.network:
 		return transientPeriod
 	case did.expires != nil && p.k.profile.RequeueAtBackOffExpiry:
-		// The pod workers' clock runs a nanosecond behind: see loop.
+		// The clock of the pod workers runs a nanosecond behind; see podWorkerLoop.
 		return min(max(time.Nanosecond-p.k.since(*did.expires), 0), resync)
 	}
 	return backOffPeriod
@@ -412,18 +414,17 @@ type podKill struct {
 	grace int64 // seconds
 	evict bool
 	mark  mark
-	cause int64
 }
 
 // killPodNow terminates a pod. It calls done when the containers have stopped, or after 1.5 times the grace period,
 // which also records an event. The name says which part of the kubelet kills the pod (killPodNow in
 // pkg/kubelet/pod_workers.go at v1.37.0).
 func (k *Kubelet) killPodNow(name string, kill podKill, done func(*sim.Proc)) {
-	k.workers.updatePod(podUpdate{typ: syncKill, pod: kill.pod, grace: &kill.grace, evict: kill.evict, mark: kill.mark, cause: kill.cause})
+	k.workers.updatePod(podUpdate{typ: syncKill, pod: kill.pod, grace: &kill.grace, evict: kill.evict, mark: kill.mark})
 	timeout := max(kill.grace+kill.grace/2, minKillTimeout)
 	k.sim.Go(name+" of pod "+podName(kill.pod), func(p *sim.Proc) {
 		if w, ok := k.workers.workers[kill.pod.UID]; ok && !w.waitUntilTerminated(p, afterSeconds(p.Now(), timeout)) {
-			k.podEvent(kill.pod, v1.EventTypeWarning, "ExceededGracePeriod", killTimeoutMessage, kill.cause)
+			k.podEvent(kill.pod, v1.EventTypeWarning, "ExceededGracePeriod", killTimeoutMessage)
 		}
 		done(p)
 	})

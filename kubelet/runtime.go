@@ -16,26 +16,24 @@ import (
 type Runtime interface {
 	// Call makes a call and waits until it returns.
 	Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op
-	// Release hands back what Call returned once nobody looks at it any more. The slices in it stay valid.
+	// Release returns a result of Call for reuse. The slices in the result stay valid.
 	Release(op *fakeruntime.Op)
 	// Answer returns the answer of a list or status call that ends now.
 	Answer(c fakeruntime.Call) *fakeruntime.Op
-	// PodDelay draws a latency that has to do with a pod.
+	// PodDelay draws a latency of a pod.
 	PodDelay(kind fakeruntime.DelayKind, pod *v1.Pod) time.Duration
-	// CancelProbes ends the calls that run commands for probes of a pod.
+	// CancelProbes ends the commands of a pod's exec probes.
 	CancelProbes(podUID string)
-	// Down reports whether calls fail.
-	Down() bool
-	// Generation changes whenever a sandbox or container does.
+	// Generation returns a number that grows with each change of a sandbox or container.
 	Generation() uint64
-	// NextAttempt returns the attempt after those that the logs of a container tell of.
+	// NextAttempt returns the attempt after the last one for which a container has logs.
 	NextAttempt(podUID, container string) int
-	// Instance returns the instance that a container is.
+	// Instance returns the instance number of a container.
 	Instance(containerID string) int
-	// Step returns the step of the last record about a container, LastStep of that about those of a name.
+	// Step returns the step of the last record about a container; LastStep covers all instances of a name.
 	Step(containerID string) int64
 	LastStep(podUID, container string) int64
-	// EventInstance returns the instance that an event about a container belongs to.
+	// EventInstance returns the instance number of an event about a container.
 	EventInstance(podUID, container, reason string) int
 }
 
@@ -44,8 +42,8 @@ type runtimePod struct {
 	uid        types.UID
 	containers []fakeruntime.Container
 	sandboxes  []fakeruntime.Sandbox
-	timestamp  virtual.Time // when the listing began
-	later      bool         // it has changed since its sandboxes were listed, and not before
+	timestamp  virtual.Time // time before the list calls
+	later      bool         // the pod first changed after its sandboxes were listed
 }
 
 // podStatus is the status of a pod's sandboxes and containers in the runtime, newest first.
@@ -54,7 +52,7 @@ type podStatus struct {
 	containers []fakeruntime.Container
 	ips        []string
 	timestamp  virtual.Time
-	err        error // of a runtime that could not be asked; nothing else is known then
+	err        error // error of a call; the other fields are empty then
 }
 
 // find returns the newest container of that name, or nil.

@@ -9,9 +9,9 @@ import (
 
 // runtimeState is the last known status of the container runtime (pkg/kubelet/runtime.go at v1.37.0).
 type runtimeState struct {
-	lastReady    virtual.Time // when it was found ready; never at first
-	notReady     bool         // it answered that it is not ready
-	networkError string       // why pods cannot have a network; empty if they can
+	lastReady    virtual.Time // time of the last check that found the runtime ready
+	notReady     bool         // the last check found the runtime not ready
+	networkError string       // why the network is not ready; empty if it is
 }
 
 // newRuntimeState returns the state before the first check.

@@ -14,17 +14,16 @@ import (
 
 // Periods of the volume manager (pkg/kubelet/volumemanager/volume_manager.go at v1.37.0).
 const (
-	volumeLoopPeriod = 100 * time.Millisecond // of the populator and the reconciler, from the kubelet's start
-	volumePollPeriod = 300 * time.Millisecond // of whoever waits for volumes
+	volumeLoopPeriod = 100 * time.Millisecond // of the populator and the reconciler, from the start of the kubelet
+	volumePollPeriod = 300 * time.Millisecond // of a process that waits for volumes
 )
 
-// Disk is what a kubelet leaves on the disk of its node for the next one: the volumes that it has mounted, and which pods
-// it has admitted.
+// Disk is the state on the disk of a node that outlives a kubelet: mounted volumes, admitted pods and image pulls.
 type Disk struct {
 	mounted  map[types.UID]virtual.Time
 	admitted map[types.UID]bool
-	pulls    map[string]bool // images of which a pull was begun and has not ended
-	pulled   map[string]bool // images that a kubelet has pulled
+	pulls    map[string]bool // images with a pull that has not ended
+	pulled   map[string]bool // images that a kubelet has pulled on this node
 }
 
 // NewDisk returns the disk of a node on which no kubelet has run.
@@ -32,8 +31,8 @@ func NewDisk() *Disk {
 	return &Disk{mounted: map[types.UID]virtual.Time{}, admitted: map[types.UID]bool{}, pulls: map[string]bool{}, pulled: map[string]bool{}}
 }
 
-// volumes are when the volumes of pods are mounted and unmounted. All volumes of a pod go together, and
-// whatever their kind they take as long as an emptyDir and the delay of the scenario.
+// volumes holds the times at which the volumes of pods are mounted and unmounted. All volumes of a pod are mounted
+// together. Each kind of volume takes as long as an emptyDir plus the delay of the scenario.
 type volumes struct {
 	k         *Kubelet
 	start     virtual.Time
@@ -46,27 +45,27 @@ func newVolumes(k *Kubelet, d *Disk) *volumes {
 	return &volumes{k: k, start: k.sim.Now(), disk: d, mounted: map[types.UID]virtual.Time{}, unmounted: map[types.UID]virtual.Time{}}
 }
 
-// nextLoop returns the next turn of the volume manager's loops that sees what happens now. One at this
-// very instant may come after it.
+// nextLoop returns the time of the next loop of the volume manager that can see a change of this instant. A loop at
+// this very instant may run before or after the change.
 func (v *volumes) nextLoop(pod *v1.Pod) virtual.Time {
 	now := v.k.sim.Now()
-	past := (now.Sub(v.start)) % volumeLoopPeriod
+	past := now.Sub(v.start) % volumeLoopPeriod
 	if past == 0 && v.k.sim.Race("volumes seen in this turn: "+podName(pod), 2) == 1 {
 		return now
 	}
-	return now.Add(volumeLoopPeriod).Add(-past)
+	return now.Add(volumeLoopPeriod - past)
 }
 
-// reconciledLater returns after how many turns of its own the reconciler sees what the populator has
-// changed in one: their timers fire together, in any order.
+// reconciledLater returns the delay between a loop of the populator and the loop of the reconciler that sees its
+// result. Both timers fire together, in any order.
 func (v *volumes) reconciledLater(pod *v1.Pod) time.Duration {
 	return time.Duration(1-v.k.sim.Race("reconciler after populator: "+podName(pod), 2)) * volumeLoopPeriod
 }
 
-// waitForAttachAndMount waits until the pod's volumes are mounted: the populator finds the pod, the reconciler attaches
-// its volumes and mounts them a turn later, or at once if they are left from before the kubelet's start: then it has
-// found them on the disk and takes them for attached (reconstructVolumes in pkg/kubelet/volumemanager/reconciler at
-// v1.37.0). It reports false if the wait was cancelled.
+// waitForAttachAndMount waits until the volumes of a pod are mounted. The populator finds the pod, the reconciler
+// attaches the volumes in its next loop and mounts them in the one after. Volumes that a previous kubelet mounted
+// count as attached (reconstructVolumes in pkg/kubelet/volumemanager/reconciler at v1.37.0). It returns false if
+// the wait was canceled.
 func (v *volumes) waitForAttachAndMount(p *sim.Proc, w *podWorker, pod *v1.Pod) bool {
 	if !mountsVolumes(pod) {
 		return true
@@ -93,25 +92,25 @@ func (v *volumes) waitForAttachAndMount(p *sim.Proc, w *podWorker, pod *v1.Pod) 
 	return true
 }
 
-// isBefore reports whether something that happens at t has not happened yet; at t it may have or not.
+// isBefore reports whether an event at time t has not happened yet. At time t, the chooser decides.
 func (v *volumes) isBefore(p *sim.Proc, t virtual.Time, pod *v1.Pod) bool {
 	return p.Now() < t || p.Now() == t && v.k.sim.Race("volumes polled first: "+podName(pod), 2) == 0
 }
 
-// isReconstructed reports whether a kubelet before this one has mounted the volumes of a pod.
+// isReconstructed reports whether a previous kubelet mounted the volumes of a pod.
 func (v *volumes) isReconstructed(pod *v1.Pod) bool {
 	before, ok := v.disk.mounted[pod.UID]
 	return ok && before <= v.start
 }
 
-// mountsVolumes reports whether a container of the pod mounts a volume; what no container mounts is not
-// waited for (getExpectedVolumes in volume_manager.go at v1.37.0).
+// mountsVolumes reports whether a container of the pod mounts a volume. The kubelet does not wait for volumes that
+// no container mounts (getExpectedVolumes in pkg/kubelet/volumemanager/volume_manager.go at v1.37.0).
 func mountsVolumes(pod *v1.Pod) bool {
 	mounts := func(c v1.Container) bool { return len(c.VolumeMounts)+len(c.VolumeDevices) > 0 }
 	return slices.ContainsFunc(pod.Spec.Containers, mounts) || slices.ContainsFunc(pod.Spec.InitContainers, mounts)
 }
 
-// stopMounting ends a worker's wait for volumes.
+// stopMounting ends the wait of a pod worker for volumes.
 func (w *podWorker) stopMounting() {
 	if p := w.mounting; p != nil {
 		w.mounting = nil
@@ -119,22 +118,22 @@ func (w *podWorker) stopMounting() {
 	}
 }
 
-// unmount has the volumes of a pod without running containers unmounted: the populator finds that out, and
-// the reconciler unmounts them, also those that a kubelet before this one has mounted.
+// unmount starts to unmount the volumes of a pod whose containers have stopped: the populator notices the stop, and
+// then the reconciler unmounts the volumes, also those that a previous kubelet mounted.
 func (v *volumes) unmount(pod *v1.Pod) {
 	if _, known := v.mounted[pod.UID]; known || v.isReconstructed(pod) {
 		v.unmounted[pod.UID] = v.nextLoop(pod).Add(v.reconciledLater(pod))
 	}
 }
 
-// waitForUnmount waits until that is done.
+// waitForUnmount waits until the volumes of a pod are unmounted.
 func (v *volumes) waitForUnmount(p *sim.Proc, pod *v1.Pod) {
 	for t, ok := v.unmounted[pod.UID]; ok && v.isBefore(p, t, pod); t, ok = v.unmounted[pod.UID] {
 		p.Sleep(volumePollPeriod)
 	}
 }
 
-// forget is called when the volumes of a pod have been unmounted and nobody will ask for them.
+// forget removes the state of a pod's volumes after they were unmounted.
 func (v *volumes) forget(pod *v1.Pod) {
 	delete(v.mounted, pod.UID)
 	delete(v.disk.mounted, pod.UID)

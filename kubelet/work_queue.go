@@ -10,17 +10,17 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// workQueue has the times from which pods are to be synced again (pkg/kubelet/util/queue at v1.37.0).
+// workQueue holds the times of the next syncs of pods (pkg/kubelet/util/queue/work_queue.go at v1.37.0).
 type workQueue struct {
 	pods   map[types.UID]*queuedPod
 	times  queue.Timed[*queuedPod]
-	queued uint64 // how many there were
+	queued uint64 // number of pods ever queued
 }
 
 type queuedPod struct {
 	uid    types.UID
-	number uint64 // in the order in which they were queued, whatever their times became then
-	set    uint64 // the number under which it waits for its time
+	number uint64 // rank in the order of queueing, which later changes of the time keep
+	set    uint64 // ticket of the pod in times
 }
 
 func newWorkQueue() *workQueue {
@@ -30,7 +30,7 @@ func newWorkQueue() *workQueue {
 	}
 }
 
-// enqueue has a pod wait for a time, in place of the one that it waits for if it is queued.
+// enqueue sets the time of the next sync of a pod, in place of an earlier setting.
 func (q *workQueue) enqueue(uid types.UID, t virtual.Time) {
 	pod, ok := q.pods[uid]
 	if !ok {
@@ -44,13 +44,13 @@ func (q *workQueue) enqueue(uid types.UID, t virtual.Time) {
 	pod.set = q.times.Push(t, pod)
 }
 
-// ready reports whether a pod is due: its time must be past, not now.
+// ready reports whether a pod is due. A pod is due after its time, and not at it.
 func (q *workQueue) ready(now virtual.Time) bool {
 	at, ok := q.times.Next()
 	return ok && at < now
 }
 
-// getWork removes and returns the pods that are due, in the order in which they were queued.
+// getWork removes and returns the pods that are due, in the order in which they were first queued.
 func (q *workQueue) getWork(now virtual.Time) []types.UID {
 	var due []*queuedPod
 	for pod, ok := q.times.Pop(now - 1); ok; pod, ok = q.times.Pop(now - 1) {

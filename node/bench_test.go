@@ -16,7 +16,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// healthy returns a pod whose one container answers its three probes at once and for ever.
+// healthy returns a pod with one container that always answers its three probes immediately.
 func healthy(i int, period int32) (*v1.Pod, fakeruntime.Pod) {
 	grace := int64(30)
 	name := fmt.Sprintf("p%05d", i)
@@ -33,8 +33,8 @@ func healthy(i int, period int32) (*v1.Pod, fakeruntime.Pod) {
 	return pod, fakeruntime.Pod{UID: string(pod.UID), Namespace: pod.Namespace, Name: name}
 }
 
-// BenchmarkProbes prints probe executions a second on one core, with the trace recorded: one pod, three
-// probes with a period of 1 s, 24 virtual hours.
+// BenchmarkProbes reports the number of probes per second on one core, with a recorded trace: one pod, three probes with a
+// period of 1 s, 24 virtual hours.
 func BenchmarkProbes(b *testing.B) {
 	b.ReportAllocs()
 	probes := 0
@@ -54,8 +54,7 @@ func BenchmarkProbes(b *testing.B) {
 	b.ReportMetric(float64(probes)/b.Elapsed().Seconds(), "probes/s")
 }
 
-// BenchmarkNode runs a full node of 250 pods with three probes each at the default period, for an hour
-// and for a day.
+// BenchmarkNode runs a node of 250 pods with three probes each at the default period, for an hour and for a day.
 func BenchmarkNode(b *testing.B) {
 	for _, hours := range []int{1, 24} {
 		b.Run(fmt.Sprintf("%dh", hours), func(b *testing.B) {
@@ -70,15 +69,15 @@ func BenchmarkNode(b *testing.B) {
 	}
 }
 
-// BenchmarkEvent prints the cost of one event of the kernel on nodes of different sizes, once all pods
-// are up: a b.N-th of a second of virtual time is not enough to be exact, so run it for a second or more.
+// BenchmarkEvent reports the cost of one kernel event on nodes of different sizes, after all pods have started. Run it for at
+// least a second: it advances in steps of one virtual second.
 func BenchmarkEvent(b *testing.B) {
 	for _, pods := range []int{10, 100, 1000, 10000} {
 		b.Run(fmt.Sprintf("%dpods", pods), func(b *testing.B) {
 			n := started(b, pods)
 			defer n.Close()
 			before, until := n.Events(), n.Now()
-			runtime.GC() // of what the start of the pods has left
+			runtime.GC() // collect the garbage of the start
 			b.ResetTimer()
 			for n.Events()-before < int64(b.N) {
 				until = until.Add(time.Second)
@@ -91,8 +90,7 @@ func BenchmarkEvent(b *testing.B) {
 	}
 }
 
-// started returns a node on which so many healthy pods came, a tenth of a second apart, and are up. Its
-// records go nowhere.
+// started returns a node with this number of healthy pods, added 100 ms apart and running. It discards its records.
 func started(b *testing.B, pods int) *node.Node {
 	n := node.New(node.Options{Trace: &trace.Recorder{Sink: func(*trace.Record) {}}})
 	for i := range pods {

@@ -11,3 +11,6 @@ func (o Options) EveryTick() Options {
 	o.everyTick = true
 	return o
 }
+
+// Events returns the number of kernel events of the run so far.
+func (n *Node) Events() int64 { return n.sim.Events() }

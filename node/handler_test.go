@@ -16,7 +16,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// TestHandler: a program can be an http.Handler, which responds as it likes.
+// An http.Handler can answer the probes of a container.
 func TestHandler(t *testing.T) {
 	asked := 0
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,23 +1,58 @@
-// Package node is one simulated node, wired and ready to run: a kubelet, an API server, a container
-// runtime whose containers follow scripts, on one virtual clock. It is what programs import.
+// Package node simulates one Kubernetes node on a virtual clock: a kubelet, an API server, and a container runtime whose
+// containers run scripted programs. It is the Go API of the simulator.
+//
+// A node does nothing by itself. You add pods and other changes with [Node.At], let virtual time pass with [Node.RunUntil],
+// and read what happened from [Node.Trace]:
 //
 //	n := node.New(node.Options{})
-//	n.At(0, func() { n.AddPod(pod, fakeruntime.Pod{…}) })
-//	err = n.RunUntil(10 * time.Minute)
-//	n.Trace().Records()
+//	defer n.Close()
+//	n.At(0, func() {
+//		if err := n.AddPod(pod, fakeruntime.Pod{}); err != nil {
+//			log.Fatal(err)
+//		}
+//	})
+//	if err := n.RunUntil(10 * time.Minute); err != nil {
+//		log.Fatal(err)
+//	}
+//	for r := range n.Trace().All() {
+//		fmt.Println(r.T, r.Kind, r.Pod, r.Container)
+//	}
 //
-// Times are virtual times since t=0. The kubelet starts before that, and its tickers are in phase with
-// its start.
+// # Time
+//
+// Times are virtual times since t=0, in nanoseconds. An hour of virtual time takes milliseconds. The kubelet starts before
+// t=0, by [Options.Uptime]: its tickers are in phase with that start. Real time has no effect on a run, and a node does not
+// start goroutines: use it from one goroutine.
+//
+// # Determinism
+//
+// Two runs with equal Options and equal calls write equal traces, byte for byte. Where the real kubelet is nondeterministic,
+// such as the order of events at one instant or the jitter of back-offs, the run follows its canonical order, a seed
+// ([Options.Seed]) or a chooser ([Options.Chooser]).
+//
+// # Changes
+//
+// Methods such as [Node.AddPod], [Node.PatchPod] and [Node.StopKubelet] act at the current virtual time. Call them in the
+// function that you pass to Node.At: before the first RunUntil, the current time is the start of the kubelet, before t=0.
+// Errors about pods are those of the Kubernetes API; test them with the functions of k8s.io/apimachinery/pkg/api/errors,
+// such as IsInvalid and IsNotFound.
 package node
 
 import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"probesim.dev/apiserver"
+	"probesim.dev/apiserver/admission"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/kubeletconfig"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/kube/profile"
 	"probesim.dev/kubelet"
 	"probesim.dev/sim"
@@ -27,38 +62,47 @@ import (
 	"probesim.dev/trace"
 )
 
-// DefaultUptime is the age of the kubelet at t=0 unless Options say otherwise. It is older than the
-// usual probe periods, so that workers do not wait for a random part of their period, and t=0 is off
-// its ticks.
+// DefaultUptime is the default age of the kubelet at t=0. It is longer than the usual probe periods: probe workers of a young
+// kubelet first wait for a random part of their period. It is not a multiple of a second: t=0 is between two ticks.
 const DefaultUptime = 150337 * time.Millisecond
 
 // epoch is the wall time at which the kubelet starts: a whole second.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// DefaultLimits end runs that would not end by themselves in reasonable time: some hundred million events,
-// a million of them without time passing, or a year.
+// DefaultLimits are the default limits of a run: 500 million events, 200,000 processes, a million events at one instant, and
+// a year of virtual time.
 var DefaultLimits = limit.Limits{Events: 500_000_000, Processes: 200_000, AtOneInstant: 1_000_000, Time: virtual.At(365 * 24 * time.Hour)}
 
-// Options say what a node is like. The zero value is a node of the newest known version with default
-// delays, on which nothing is drawn.
+// Options configure a node. The zero value is a node of the newest known Kubernetes release with the default delays and the
+// canonical order of events.
 type Options struct {
-	Profile profile.Profile // zero: profile.Newest
-	Uptime  *time.Duration  // nil: DefaultUptime
-	// Seed draws what is to be drawn, and the order of what happens at one instant. Nil: the middle of
-	// every range, no chance comes up, the canonical order.
-	Seed   *int64
+	// Profile is the Kubernetes release, with its feature gates. Zero: profile.Newest.
+	Profile profile.Profile
+	// Uptime is the age of the kubelet at t=0. Nil: DefaultUptime.
+	Uptime *time.Duration
+	// Seed selects one of the possible runs: it decides delays within their ranges, events with a probability, and the order
+	// of events at one instant. Nil: delays are in the middle of their ranges, events with a probability do not happen, and
+	// the order is the canonical one.
+	Seed *int64
+	// Delays are the latencies of the container runtime and the API server. Zero fields: the default of each delay.
 	Delays fakeruntime.Delays
+	// Config is the kubelet configuration. Its FeatureGates have no effect: set gates with Profile.SetGate.
 	Config kubeletconfig.Config
-	Limits limit.Limits // zero: DefaultLimits
-	// Chooser makes the choices instead of the seed.
+	// Limits end a run that would take too long. Zero: DefaultLimits.
+	Limits limit.Limits
+	// Chooser makes the choices of the run instead of Seed: packages explore and choose search and replay runs with it. Seed
+	// still decides delays and probabilities. Nil: Seed decides.
 	Chooser choose.Chooser
-	// Trace takes the records; nil: a recorder of the node's own that keeps observable records in memory.
+	// Trace receives the records of the run. Nil: a new recorder that keeps the observable records in memory.
 	Trace *trace.Recorder
 
 	fullLists, everyTick bool // see kubelet.Options
 }
 
-// Node is a simulated node. It must be used from one goroutine.
+// ErrKubeletStopped is the error of a method that needs a running kubelet.
+var ErrKubeletStopped = errors.New("the kubelet is stopped")
+
+// Node is a simulated node. Create it with New; the zero Node is not usable. A Node is not safe for concurrent use.
 type Node struct {
 	sim     *sim.Sim
 	trace   *trace.Recorder
@@ -66,12 +110,13 @@ type Node struct {
 	runtime *runtimeDriver
 	choices *choose.Recorder
 	options kubelet.Options
-	kubelet *kubelet.Kubelet // nil while none runs, or one is about to
-	group   *sim.Group       // of what the kubelet that runs has going on; nil while none does
-	stopped int64            // step of the record of the kubelet's last end
+	kubelet *kubelet.Kubelet // nil while the kubelet is stopped, or lists images before it starts
+	group   *sim.Group       // the processes of the kubelet; nil while it is stopped
+	stopped int64            // step of the last KubeletStopped record
+	noted   trace.Record     // the last record of kind Step that Record has added
 }
 
-// New returns a node whose kubelet starts when it is first run.
+// New returns a node without pods. The first RunUntil starts its kubelet. Close the node when you no longer need it.
 func New(o Options) *Node {
 	if o.Profile == (profile.Profile{}) {
 		o.Profile = profile.Newest()
@@ -94,7 +139,7 @@ func New(o Options) *Node {
 	}))
 	n.api = apiserver.New(apiserver.Options{
 		Sim: n.sim, Trace: o.Trace, Profile: o.Profile, Delays: n.runtime,
-		Now: func() time.Time { return wall(virtual.Wall(n.sim.Now())) }, // of another machine
+		Now: func() time.Time { return wall(virtual.Wall(n.sim.Now())) }, // the API server runs on another machine
 	})
 	n.options = kubelet.Options{
 		Sim: n.sim, Trace: o.Trace, Profile: o.Profile, Config: o.Config, Wall: wall, Runtime: n.runtime, API: n.api,
@@ -105,7 +150,7 @@ func New(o Options) *Node {
 	return n
 }
 
-// chooser returns the policy of the run, which is recorded where internal records are kept.
+// chooser returns the chooser of the run. A run that keeps internal records also records its choices.
 func (n *Node) chooser(o Options) choose.Chooser {
 	c := o.Chooser
 	if c == nil && o.Seed != nil {
@@ -118,52 +163,93 @@ func (n *Node) chooser(o Options) choose.Chooser {
 	return c
 }
 
-// AddPod has the API server hand a pod to the kubelet now. API defaults must have been applied. In the
-// program, answers to httpGet probes can be given by an http.Handler: see fakeruntime.Answer.
-func (n *Node) AddPod(pod *v1.Pod, program fakeruntime.Pod) {
+// AddPod creates a pod through the API now; the node's kubelet starts it. The API server sets the defaults in a copy, as for
+// a pod that you apply, generates a UID if there is none, and drops fields whose feature gate is off. Volumes, resources and
+// scheduling have no effect.
+//
+// The program says how the pod's containers behave. The zero program runs for ever and answers all probes with success. Set
+// its Containers, Delays, Workload and Replica; the other fields are taken from the pod. An httpGet probe can call your
+// http.Handler: see fakeruntime.Answer.
+//
+// AddPod returns an Invalid error that lists all invalid fields, an AlreadyExists error if the API has a pod of that name, a
+// Conflict error if an earlier pod had the same UID, and an error if an image is not a valid reference or if the program has
+// a container that the pod does not have. If AddPod returns an error, it has not added the pod.
+func (n *Node) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
+	if pod == nil {
+		return errors.New("no pod: it is nil")
+	}
+	for _, name := range slices.Sorted(maps.Keys(program.Containers)) {
+		if podutil.Find(pod, name) == nil {
+			return fmt.Errorf("the program has a container %q, which pod %s does not have", name, pod.Name)
+		}
+	}
+	for c := range podutil.Containers(&pod.Spec) {
+		if c.Image != "" && !admission.IsImage(c.Image) {
+			return fmt.Errorf("container %q: the image %q is not a valid reference; such images are not supported", c.Name, c.Image)
+		}
+	}
+	pod, err := n.api.Create(pod)
+	if err != nil {
+		return err
+	}
+	program.UID, program.Namespace, program.Name = string(pod.UID), pod.Namespace, pod.Name
+	program.HostNetwork = pod.Spec.HostNetwork
 	n.runtime.AddPod(program)
-	n.api.Create(pod)
+	return nil
 }
 
-// DeletePod deletes a pod through the API now: gracefully, in the given number of seconds or the
-// pod's own; 0 forces. It does nothing if there is no such pod.
-func (n *Node) DeletePod(namespace, name string, gracePeriodSeconds *int64) {
-	n.api.Delete(namespace, name, gracePeriodSeconds)
+// DeletePod deletes a pod through the API now, with a grace period in seconds. Nil means the grace period of the pod; 0
+// removes the pod from the API immediately, as kubectl delete --force does. A further DeletePod can only shorten the grace
+// period. DeletePod returns a NotFound error if the API does not have the pod.
+func (n *Node) DeletePod(namespace, name string, gracePeriodSeconds *int64) error {
+	return n.api.Delete(namespace, name, gracePeriodSeconds)
 }
 
-// KillContainer ends a container with SIGKILL now, or removes one; see fakeruntime.Kill. It reports whether
-// there was one.
-func (n *Node) KillContainer(k fakeruntime.Kill) bool { return n.runtime.Kill(k) }
-
-// PatchPod applies a strategic merge patch to a pod's metadata and spec through the API now, because of a record. It does
-// nothing if there is no such pod, or if the patch is none.
-func (n *Node) PatchPod(namespace, name string, patch []byte, cause int64) {
-	n.api.Patch(namespace, name, patch, cause)
+// PatchPod applies a strategic merge patch in JSON to the metadata and the spec of a pod through the API now. It returns a
+// NotFound error if the API does not have the pod, a BadRequest error if the patch is unreadable, and an Invalid error if it
+// changes something other than labels, annotations, finalizers, tolerations and images.
+func (n *Node) PatchPod(namespace, name string, patch []byte) error {
+	return n.api.Patch(namespace, name, patch, n.patchStep(namespace, name, patch))
 }
 
-// PatchPodStatus applies a strategic merge patch to a pod's status through the API now, because of a record. It does
-// nothing if there is no such pod.
-func (n *Node) PatchPodStatus(namespace, name string, patch []byte, cause int64) {
-	n.api.PatchPodStatus(namespace, name, patch, cause)
+// PatchPodStatus applies a strategic merge patch in JSON to the conditions in the status of a pod through the API now, as a
+// controller does for a readiness gate. It returns the errors of PatchPod; the patch can change conditions only.
+func (n *Node) PatchPodStatus(namespace, name string, patch []byte) error {
+	return n.api.PatchPodStatus(namespace, name, patch, n.patchStep(namespace, name, patch))
 }
 
-// EvictPod has the kubelet evict a pod now, as for want of memory. It reports whether there was one to evict.
-func (n *Node) EvictPod(namespace, name string) bool {
+func (n *Node) patchStep(namespace, name string, patch []byte) func() int64 {
+	return func() int64 {
+		return n.step(trace.Record{Pod: namespace + "/" + name, Reason: "patch", Message: string(patch)})
+	}
+}
+
+// EvictPod makes the kubelet evict a pod now, as under memory pressure. It returns a NotFound error if the API does not have
+// the pod, ErrKubeletStopped while the kubelet is stopped, and an error if the kubelet cannot evict the pod: it does not
+// know the pod yet, the pod has terminated, or the pod is critical.
+func (n *Node) EvictPod(namespace, name string) error {
 	stored := n.api.Pod(namespace, name)
-	if stored == nil || n.kubelet == nil {
-		return false
+	switch {
+	case stored == nil:
+		return apierrors.NewNotFound(v1.Resource("pods"), name)
+	case n.kubelet == nil:
+		return ErrKubeletStopped
 	}
 	pod := n.kubelet.Evictable(stored.UID)
 	if pod == nil {
-		return false
+		return fmt.Errorf("the kubelet cannot evict pod %s/%s: it does not know the pod, or the pod has terminated or is critical", namespace, name)
 	}
 	step := n.Record(trace.Record{Kind: trace.Step, Pod: namespace + "/" + name, Reason: "evict"})
-	n.sim.In(n.group, func() { n.kubelet.Evict(pod, step) })
-	return true
+	n.sim.In(n.group, func() { n.sim.Because(step, func() { n.kubelet.Evict(pod) }) })
+	return nil
 }
 
-// StopKubelet stops the kubelet now, as if it were killed: what it was about to do does not happen, and the runtime
-// breaks off its calls. Containers go on. It reports whether the kubelet ran.
+// KillContainer ends the process of a container with SIGKILL now, or removes the container; see fakeruntime.Kill. It reports
+// false if there is no such container.
+func (n *Node) KillContainer(k fakeruntime.Kill) bool { return n.runtime.Kill(k) }
+
+// StopKubelet kills the kubelet now: its work in progress ends, and its calls to the runtime and the API server are cancelled.
+// Containers continue to run. It reports false, and does nothing, if the kubelet is stopped already.
 func (n *Node) StopKubelet() bool {
 	if n.group == nil {
 		return false
@@ -176,8 +262,12 @@ func (n *Node) StopKubelet() bool {
 	return true
 }
 
-// StartKubelet starts the kubelet now, after StopKubelet. It knows what the API server and the runtime have.
+// StartKubelet starts the kubelet now, after StopKubelet. The new kubelet learns the pods from the API server and the
+// containers from the runtime. StartKubelet does nothing if the kubelet runs.
 func (n *Node) StartKubelet() {
+	if n.group != nil {
+		return
+	}
 	n.options.Cause = n.Record(trace.Record{Kind: trace.KubeletStarted, Cause: n.stopped})
 	n.startKubelet()
 }
@@ -201,66 +291,86 @@ func (n *Node) runKubelet() {
 	n.kubelet.Start()
 }
 
-// ShutDown tells the kubelet now that the node is about to be shut down. It reports whether the kubelet listens.
+// ShutDown announces a shutdown of the node to the kubelet now, as systemd does; the kubelet then terminates all pods within
+// the configured grace periods. ShutDown reports false, and does nothing, if the kubelet does not listen: it is stopped, the
+// configuration has no ShutdownGracePeriod, or a shutdown has been announced already.
 func (n *Node) ShutDown() bool {
 	if n.kubelet == nil || !n.kubelet.ListensForShutdown() {
 		return false
 	}
 	step := n.Record(trace.Record{Kind: trace.Step, Reason: "shutdownNode"})
-	n.sim.In(n.group, func() { n.kubelet.ShutDown(step) })
+	n.sim.In(n.group, func() { n.sim.Because(step, n.kubelet.ShutDown) })
 	return true
 }
 
-// PowerOff ends all containers and sandboxes now, because of a record, as when the node goes down; the kubelet must have
-// been stopped. The runtime is started again at time back and finds then how things are; see fakeruntime.PowerOff.
-func (n *Node) PowerOff(back virtual.Time, cause int64) {
-	n.runtime.PowerOff(n.sim.Now(), back, cause)
+// PowerOff switches the node off now: the kubelet is killed, as by StopKubelet, and all containers and sandboxes end. The
+// container runtime starts again at the virtual time back, and then finds that its containers have exited. Start the kubelet
+// at that time or later.
+func (n *Node) PowerOff(back virtual.Time) {
+	n.StopKubelet()
+	n.runtime.PowerOff(n.sim.Now(), back, n.step(trace.Record{Reason: "rebootNode"}))
 	n.runtime.arm()
 }
 
-// SetDelays has these delays hold from now on in place of all others, of several the last.
+// SetDelays changes the delays of the node from now on. Of several Delays, the last that sets a delay wins; a delay that
+// none of them sets is that of Options. Each call replaces the previous one, and SetDelays() restores the delays of Options.
 func (n *Node) SetDelays(d ...fakeruntime.Delays) { n.runtime.SetDelays(d...) }
 
-// SetAPIDown has the kubelet reach the API server no longer from now on, or again. Calls under way break off, others fail
-// at once, and what changes meanwhile the kubelet sees at the end. The other methods of the node still reach it.
+// SetAPIDown starts or ends an outage of the API server for the kubelet now. During the outage the kubelet's calls fail, calls
+// in progress included, and the kubelet does not see changes; at the end it lists all pods. Methods such as AddPod still
+// work.
 func (n *Node) SetAPIDown(down bool) { n.api.SetDown(down) }
 
-// SetRuntimeHealth has the container runtime be well or not from now on.
-func (n *Node) SetRuntimeHealth(h fakeruntime.Health) {
-	n.runtime.SetHealth(h)
-}
+// SetRuntimeHealth changes the health of the container runtime now. The zero Health is a healthy runtime.
+func (n *Node) SetRuntimeHealth(h fakeruntime.Health) { n.runtime.SetHealth(h) }
 
-// StepClock has the wall clock of the node jump now. Timers, virtual time and the API server go on as before; the kubelet
-// and the runtime read the time from it.
+// StepClock sets the wall clock of the node forward now, or back if by is negative. The kubelet and the runtime read the new
+// time. Virtual time, timers and the clock of the API server do not change.
 func (n *Node) StepClock(by time.Duration) { n.runtime.StepClock(by) }
 
-// Record adds a record about now to the trace and returns its step.
+// Record adds a record with the current time to the trace and returns its step. Use records of kind trace.Step to describe
+// your changes: PatchPod, PatchPodStatus and PowerOff take a record of their pod and reason that was added at the same
+// instant as their cause. They add such a record if there is none.
 func (n *Node) Record(r trace.Record) int64 {
 	r.T = n.sim.Now()
-	return n.trace.Add(r)
+	r.Step = n.trace.Add(r)
+	if r.Kind == trace.Step {
+		n.noted = r
+	}
+	return r.Step
 }
 
-// At calls do when the virtual time is t, or at this instant if that is past. Where calls to the runtime end at that
-// instant one after the other, it comes after them.
+// step returns the step of the record that describes a change: the one that Record has just added, or a new one.
+func (n *Node) step(r trace.Record) int64 {
+	r.Kind = trace.Step
+	if n.noted.Kind == r.Kind && n.noted.T == n.sim.Now() && n.noted.Pod == r.Pod && n.noted.Reason == r.Reason {
+		r.Step = n.noted.Step
+	} else {
+		r.Step = n.Record(r)
+	}
+	n.noted = trace.Record{} // it describes one change
+	return r.Step
+}
+
+// At schedules a call of do for the virtual time t, or for the current instant if t has passed. RunUntil makes the call, after
+// all calls to the container runtime that end at that instant.
 func (n *Node) At(t virtual.Time, do func()) {
 	n.sim.At(t, "scenario", func() { n.runtime.afterCalls(do) })
 }
 
-// Observe calls f for each record of the trace as it is written.
+// Observe registers f, which is called for each record when it is added to the trace. The function must not change the record
+// or the node; it can schedule changes with At.
 func (n *Node) Observe(f func(*trace.Record)) { n.trace.Observe(f) }
 
-// RunUntil lets time pass until t and everything of that instant happen. A *limit.Error says that
-// the run was ended early.
+// RunUntil runs the node up to and including the virtual time t. It does nothing if t has passed. It returns a *limit.Error if
+// the run reached one of the limits before t; the node cannot run further then.
 func (n *Node) RunUntil(t virtual.Time) error { return n.sim.RunUntil(t) }
 
-// Now returns the virtual time.
+// Now returns the current virtual time. It is negative before t=0.
 func (n *Node) Now() virtual.Time { return n.sim.Now() }
 
-// Trace returns the recorder of the node.
+// Trace returns the recorder with the records of the run: the one in Options, or that of the node.
 func (n *Node) Trace() *trace.Recorder { return n.trace }
 
-// Events returns how many events of the kernel the run took so far.
-func (n *Node) Events() int64 { return n.sim.Events() }
-
-// Close ends the node and frees what it holds.
+// Close ends the run and frees the resources of the node. The trace stays readable.
 func (n *Node) Close() { n.sim.Close() }

@@ -10,9 +10,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// TestKubeletEndsWithItsCalls: a kubelet may end at the very instant at which several of its calls do, here those of two
-// probes that wait for a container which ends.
-func TestKubeletEndsWithItsCalls(t *testing.T) {
+// A kubelet can stop at the instant at which several of its calls end: here two probes of a container that exits.
+func TestKubeletStopsWhenCallsEnd(t *testing.T) {
 	for seed := range int64(40) {
 		recorder := &trace.Recorder{}
 		n := node.New(node.Options{Seed: &seed, Trace: recorder})

@@ -11,18 +11,18 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// runtimeDriver has the kernel drive the runtime: who calls waits as a process, and a timer looks at
-// the runtime again when it asks for it.
+// runtimeDriver runs the container runtime on the kernel. The calls of a process block the process, and a timer advances the
+// runtime at the times that the runtime asks for.
 type runtimeDriver struct {
 	*fakeruntime.Runtime
 	sim   *sim.Sim
 	timer *sim.Timer
-	set   virtual.Time // what the timer is set to, if it is
+	set   virtual.Time // time of the timer, if it is armed
 	armed bool
-	proc  *sim.Proc                   // hands out what ends together
-	rest  queue.FIFO[*fakeruntime.Op] // what it has not handed out yet
-	after queue.FIFO[func()]          // what comes when it has
-	busy  bool                        // it has not done all of that
+	proc  *sim.Proc                   // ends the calls that complete at the same instant
+	rest  queue.FIFO[*fakeruntime.Op] // calls that have completed and still wait for proc
+	after queue.FIFO[func()]          // functions to call when rest is empty
+	busy  bool                        // rest or after is not empty, or proc has just emptied them
 }
 
 func newRuntimeDriver(s *sim.Sim, r *fakeruntime.Runtime) *runtimeDriver {
@@ -49,7 +49,7 @@ func (d *runtimeDriver) CancelProbes(podUID string) {
 	d.arm()
 }
 
-// arm sets the timer to when the runtime is to be looked at next.
+// arm sets the timer to the next time at which the runtime must advance.
 func (d *runtimeDriver) arm() {
 	at, ok := d.Next()
 	if !ok || d.armed && at == d.set {
@@ -59,9 +59,9 @@ func (d *runtimeDriver) arm() {
 	d.sim.Set(d.timer, at)
 }
 
-// advance hands out the first call that has ended; what ends at the same instant follows when
-// everything that comes of it has happened, as in the other engine. Who gives up on a program does so by a timer of
-// its own, whatever the runtime has to hand out.
+// advance ends the first call that completes. Further calls that complete at the same instant end one by one, each after the
+// consequences of the one before, as with the real kubelet. Calls that time out do not wait: their timers are independent
+// of the runtime.
 func (d *runtimeDriver) advance() {
 	d.armed = false
 	for _, op := range d.Advance(d.sim.Now()) {
@@ -85,7 +85,7 @@ func (d *runtimeDriver) handOut(p *sim.Proc) {
 		p.Park()
 		for d.rest.Len()+d.after.Len() > 0 {
 			p.YieldToAll()
-			switch { // neither if the kubelet has ended meanwhile, and with it its calls
+			switch { // both are empty if the kubelet has stopped, and its calls with it
 			case d.rest.Len() > 0:
 				wake(d.rest.Remove(0))
 			case d.after.Len() > 0:
@@ -96,8 +96,7 @@ func (d *runtimeDriver) handOut(p *sim.Proc) {
 	}
 }
 
-// afterCalls does something now, or when the calls that have ended at this instant have returned and everything that
-// comes of them has happened.
+// afterCalls calls do now, or after all calls that complete at this instant and their consequences.
 func (d *runtimeDriver) afterCalls(do func()) {
 	if d.busy {
 		d.after.Push(do)
@@ -112,14 +111,14 @@ func wake(op *fakeruntime.Op) {
 	}
 }
 
-// Disconnect breaks off the calls of a kubelet that has ended.
+// Disconnect cancels the calls of a kubelet that has stopped.
 func (d *runtimeDriver) Disconnect() {
 	d.Runtime.Disconnect(d.sim.Now())
 	d.rest.Clear()
 	d.arm()
 }
 
-// SetHealth has the runtime be well or not from now on.
+// SetHealth changes the health of the runtime now.
 func (d *runtimeDriver) SetHealth(h fakeruntime.Health) {
 	d.Runtime.SetHealth(d.sim.Now(), h)
 	d.arm()
@@ -132,25 +131,25 @@ func (d *runtimeDriver) Kill(k fakeruntime.Kill) bool {
 	return killed
 }
 
-// StepClock has the wall clock of the node jump now.
+// StepClock changes the wall clock of the node now.
 func (d *runtimeDriver) StepClock(by time.Duration) {
 	d.Runtime.StepClock(d.sim.Now(), by)
 	d.arm()
 }
 
-// Answer returns what a list call answers that ends now.
+// Answer returns the result of a list call that ends now.
 func (d *runtimeDriver) Answer(c fakeruntime.Call) *fakeruntime.Op {
 	op := d.Runtime.Answer(d.sim.Now(), c)
 	d.arm()
 	return op
 }
 
-// Delay draws a latency of the whole run that begins now.
+// Delay draws a latency of the node that begins now.
 func (d *runtimeDriver) Delay(kind fakeruntime.DelayKind) time.Duration {
 	return d.Runtime.Delay(d.sim.Now(), kind, "", "")
 }
 
-// PodDelay draws a latency that begins now and has to do with a pod, if there is one.
+// PodDelay draws a latency of a pod that begins now, or of the node if the pod is nil.
 func (d *runtimeDriver) PodDelay(kind fakeruntime.DelayKind, pod *v1.Pod) time.Duration {
 	if pod == nil {
 		return d.Delay(kind)

@@ -13,8 +13,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// TestShutdownRejects: while the node is being shut down a pod that comes has failed at once, and goes when it is deleted,
-// also if the API server does not know yet that it has failed.
+// During a shutdown of the node, the kubelet rejects new pods. A rejected pod goes when it is deleted, even if its failure has
+// not reached the API server yet.
 func TestShutdownRejects(t *testing.T) {
 	for _, p := range []profile.Profile{profile.V1_34_4, profile.V1_36_3, profile.V1_37_0} {
 		n := node.New(node.Options{Profile: p, Config: kubeletconfig.Config{ShutdownGracePeriod: 20 * time.Second}})
@@ -24,7 +24,7 @@ func TestShutdownRejects(t *testing.T) {
 				t.Errorf("%s: the kubelet does not listen", p.Version)
 			}
 			if n.ShutDown() {
-				t.Errorf("%s: the kubelet hears of a shutdown twice", p.Version)
+				t.Errorf("%s: ShutDown announces a second shutdown", p.Version)
 			}
 		})
 		n.At(virtual.At(15*time.Second), func() { n.AddPod(healthy(0, 10)) })
@@ -46,7 +46,7 @@ func TestShutdownRejects(t *testing.T) {
 			"default/p00000 Event NodeShutdown", "default/p00000 Failed NodeShutdown",
 			"default/p00001 Event NodeShutdown", "default/p00001 Failed NodeShutdown", "default/p00001 PodRemoved ",
 		}
-		if !p.UpdateNeedsAdmission { // the deletion has it synced first
+		if !p.UpdateNeedsAdmission { // the kubelet syncs the deleted pod first
 			want = slices.Insert(want, 3, "default/p00001 Pending ")
 		}
 		if got = slices.Compact(got); !slices.Equal(got, want) {
@@ -55,7 +55,7 @@ func TestShutdownRejects(t *testing.T) {
 	}
 }
 
-// TestShutdownNeedsConfig: a kubelet that is not configured to does not hear of a shutdown.
+// Without a shutdown grace period, the kubelet does not listen for shutdowns.
 func TestShutdownNeedsConfig(t *testing.T) {
 	n := node.New(node.Options{})
 	defer n.Close()

@@ -51,8 +51,8 @@ type CommandRunner interface {
 
 // EventRecorder publishes events about containers.
 type EventRecorder interface {
-	// ContainerEvent publishes an event. The cause is the step of the trace record that led to it.
-	ContainerEvent(pod *v1.Pod, container, eventType, reason, message string, cause int64)
+	// ContainerEvent publishes an event. The event has the cause of the running process.
+	ContainerEvent(pod *v1.Pod, container, eventType, reason, message string)
 }
 
 // outcome is the outcome of one probe run.
@@ -102,7 +102,7 @@ func (w *worker) probe(p *sim.Proc) (results.Result, bool) {
 var title = map[trace.Probe]string{trace.Liveness: "Liveness", trace.Readiness: "Readiness", trace.Startup: "Startup"}
 
 func (w *worker) recordContainerEvent(reason, message string) {
-	w.manager.events.ContainerEvent(w.pod, w.name, v1.EventTypeWarning, reason, message, w.recorder.runCause)
+	w.manager.events.ContainerEvent(w.pod, w.name, v1.EventTypeWarning, reason, message)
 }
 
 // runProbeWithRetries tries the probe until a try ends without an error of the probe, at most maxProbeRetries times.

@@ -205,19 +205,19 @@ func (m *Manager) CleanupPods(keep func(types.UID) bool) {
 const restartGracePeriod = 10 * time.Second
 
 // UpdatePodStatus sets Started and Ready of the containers in a status that the kubelet generates. The status lists the
-// init containers in the order of the spec. The cause is the step of the trace record that led to the sync, 0 if unknown.
+// init containers in the order of the spec.
 //
 // A started container that is not ready gets a manual trigger of its readiness worker. The kubelet stores the status only
 // afterwards, so the worker can run first and read the old status
 // (pkg/kubelet/prober/prober_manager.go at v1.37.0).
-func (m *Manager) UpdatePodStatus(p *sim.Proc, pod *v1.Pod, status *v1.PodStatus, cause int64) {
+func (m *Manager) UpdatePodStatus(p *sim.Proc, pod *v1.Pod, status *v1.PodStatus) {
 	for i := range status.ContainerStatuses {
-		m.updateContainerStatus(p, pod, &status.ContainerStatuses[i], cause)
+		m.updateContainerStatus(p, pod, &status.ContainerStatuses[i])
 	}
 	for i := range status.InitContainerStatuses {
 		c := &status.InitContainerStatuses[i]
 		if podutil.IsRestartableInitContainer(&pod.Spec.InitContainers[i]) {
-			m.updateContainerStatus(p, pod, c, cause)
+			m.updateContainerStatus(p, pod, c)
 			continue
 		}
 		started := m.isContainerStarted(pod, c)
@@ -228,11 +228,11 @@ func (m *Manager) UpdatePodStatus(p *sim.Proc, pod *v1.Pod, status *v1.PodStatus
 }
 
 // updateContainerStatus sets Started and Ready of a regular container or a sidecar.
-func (m *Manager) updateContainerStatus(p *sim.Proc, pod *v1.Pod, c *v1.ContainerStatus, cause int64) {
+func (m *Manager) updateContainerStatus(p *sim.Proc, pod *v1.Pod, c *v1.ContainerStatus) {
 	started := m.isContainerStarted(pod, c)
 	c.Started = &started
 	if started {
-		c.Ready = m.isContainerReady(p, pod, c, cause)
+		c.Ready = m.isContainerReady(p, pod, c)
 	}
 }
 
@@ -253,7 +253,7 @@ func (m *Manager) isContainerStarted(pod *v1.Pod, c *v1.ContainerStatus) bool {
 
 // isContainerReady reports whether a started container runs and its readiness probe, if it has one, has succeeded. If the
 // probe has not succeeded yet, isContainerReady triggers its worker.
-func (m *Manager) isContainerReady(p *sim.Proc, pod *v1.Pod, c *v1.ContainerStatus, cause int64) bool {
+func (m *Manager) isContainerReady(p *sim.Proc, pod *v1.Pod, c *v1.ContainerStatus) bool {
 	if c.State.Running == nil {
 		return false
 	}
@@ -263,7 +263,7 @@ func (m *Manager) isContainerReady(p *sim.Proc, pod *v1.Pod, c *v1.ContainerStat
 	}
 	w, hasWorker := m.workers[key{pod.UID, c.Name, trace.Readiness}]
 	if hasWorker && m.profile.ManualTrigger {
-		m.trigger(p, w, cmp.Or(m.causeOfEligibility(c.ContainerID), cause))
+		m.trigger(p, w, cmp.Or(m.causeOfEligibility(c.ContainerID), p.Cause()))
 	}
 	if !m.profile.ChangeContainerStatusOnKubeletRestart && m.startedBeforeKubelet(c.State.Running) {
 		return m.isReadyAfterKubeletRestart(pod, c, !hasResult || !hasWorker)
@@ -303,6 +303,6 @@ func (m *Manager) trigger(p *sim.Proc, w *worker, cause int64) {
 			T: p.Now(), Kind: trace.ManualTrigger, Cause: cause, Pod: w.recorder.pod, Container: w.name, Probe: w.probeType,
 		})
 	}
-	w.manualTrigger.TrySend(cause)
+	p.Because(cause, func() { w.manualTrigger.TrySend(struct{}{}) })
 	p.Preempt("readiness triggered, status not stored")
 }

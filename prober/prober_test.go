@@ -221,7 +221,7 @@ func TestTerminatedContainerIsNotReady(t *testing.T) {
 		w.setContainer("app", "exited", []string{"c1", "0"})
 		w.status.ContainerStatuses[0].Started = new(bool)
 		*w.status.ContainerStatuses[0].Started = true
-		w.manager.UpdatePodStatus(p, pod, &w.status, 0)
+		w.manager.UpdatePodStatus(p, pod, &w.status)
 	})
 	w.runUntil(0)
 	if c := w.status.ContainerStatuses[0]; *c.Started || c.Ready {

@@ -59,7 +59,7 @@ func TestTriggerRacesStoredStatus(t *testing.T) {
 					w.setContainer("app", "running", []string{"c1"})
 					generated := w.status
 					w.status, w.known = v1.PodStatus{}, false // not stored yet
-					w.manager.UpdatePodStatus(p, pod, &generated, 0)
+					w.manager.UpdatePodStatus(p, pod, &generated)
 					w.status, w.known = generated, true
 				})
 			})

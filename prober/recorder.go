@@ -13,8 +13,6 @@ type recorder struct {
 	// eligibleCause is the cause that made the container eligible for probing: its start, or the success of its startup
 	// probe. It is 0 while the container is not eligible.
 	eligibleCause int64
-	// triggerCause is the manual trigger of the present turn, 0 if a tick woke the worker.
-	triggerCause int64
 	// runCause is the probe run of the present turn, 0 before there is one.
 	runCause int64
 
@@ -32,11 +30,10 @@ func (r *recorder) newContainer(id string) {
 }
 
 // triggered records that a manual trigger woke the worker.
-func (r *recorder) triggered(p *sim.Proc, cause int64) {
-	r.triggerCause = cause
+func (r *recorder) triggered(p *sim.Proc) {
 	if r.manager.trace.Wants(trace.TriggerTaken) {
 		r.manager.trace.Add(trace.Record{
-			T: p.Now(), Kind: trace.TriggerTaken, Cause: cause, Pod: r.pod, Container: r.container, Probe: r.probe,
+			T: p.Now(), Kind: trace.TriggerTaken, Cause: p.Cause(), Pod: r.pod, Container: r.container, Probe: r.probe,
 		})
 	}
 }
@@ -63,13 +60,14 @@ func (r *recorder) startRun() {
 	}
 }
 
-// endRun records a probe run that began at start.
+// endRun records a probe run that began at start. Its record is the cause of what follows.
 func (r *recorder) endRun(p *sim.Proc, start virtual.Time, o outcome) {
 	r.runCause = r.manager.trace.Add(trace.Record{
-		T: p.Now(), Kind: trace.ProbeExecuted, Cause: max(r.triggerCause, r.eligibleCause),
+		T: p.Now(), Kind: trace.ProbeExecuted, Cause: max(p.Cause(), r.eligibleCause),
 		Pod: r.pod, Container: r.container, Instance: r.instance,
 		Probe: r.probe, Result: o.result, Message: o.message, Took: p.Now().Sub(start),
 	})
+	p.SetCause(r.runCause)
 }
 
 // resultCause returns the cause of a result stored now: the probe run of this turn, or before the run the last change of
@@ -81,8 +79,8 @@ func (r *recorder) resultCause() int64 {
 	return r.manager.step(r.containerID)
 }
 
-// endTurn forgets the causes that belong to one turn of the worker.
-func (r *recorder) endTurn() { r.triggerCause, r.runCause = 0, 0 }
+// endTurn forgets the probe run.
+func (r *recorder) endTurn() { r.runCause = 0 }
 
 // causeOfEligibility returns the later of the last change of a container and its startup result.
 func (m *Manager) causeOfEligibility(containerID string) int64 {

@@ -44,7 +44,7 @@ type worker struct {
 	memo       any // see Command
 
 	stop          *sim.Chan[struct{}]
-	manualTrigger *sim.Chan[int64] // carries the step of the record that requested the run
+	manualTrigger *sim.Chan[struct{}]
 	ticker        *sim.Ticker
 
 	pod            *v1.Pod // as of the creation of the worker
@@ -76,7 +76,7 @@ func newWorker(m *Manager, pod *v1.Pod, c *v1.Container, probeType trace.Probe, 
 	w.recorder = recorder{manager: m, pod: podName, container: c.Name, probe: probeType}
 	name := WorkerName(probeType, podName, c.Name)
 	w.stop = sim.NewChan[struct{}](m.sim, "stop of "+name, 1)
-	w.manualTrigger = sim.NewChan[int64](m.sim, "manual trigger of "+name, 1)
+	w.manualTrigger = sim.NewChan[struct{}](m.sim, "manual trigger of "+name, 1)
 	if spec.Exec != nil {
 		w.command = expandCommand(spec.Exec.Command, c.Env)
 	}
@@ -90,6 +90,7 @@ func (w *worker) run(p *sim.Proc) {
 	if w.period() > p.Now().Sub(w.manager.start) {
 		p.Sleep(time.Duration(p.Sim().Fraction(StartJitter, p.Name()) * float64(w.period())))
 	}
+	p.SetCause(0) // the first run is not a consequence of the sync that created the worker
 	w.ticker = p.Sim().NewTicker("tick of "+p.Name(), w.period())
 	p.Serve(sim.OnTick(w.ticker, w.onTick), sim.On(w.stop, w.onStop), sim.On(w.manualTrigger, w.onManualTrigger))
 	w.onTick(p)
@@ -103,8 +104,8 @@ func (w *worker) onTick(p *sim.Proc) {
 }
 
 // onManualTrigger probes between two ticks. The period starts again from the trigger.
-func (w *worker) onManualTrigger(p *sim.Proc, cause int64) {
-	w.recorder.triggered(p, cause)
+func (w *worker) onManualTrigger(p *sim.Proc, _ struct{}) {
+	w.recorder.triggered(p)
 	if w.manager.profile.ManualTriggerResetsTicker {
 		w.ticker.Reset(w.period())
 	}
@@ -277,7 +278,7 @@ func (w *worker) setResult(p *sim.Proc, r results.Result) {
 		return
 	}
 	w.hasResult, w.result = true, r
-	w.resultsManager.Set(p, results.Update{
-		ContainerID: w.containerID, PodUID: w.podUID, Result: r, Cause: w.recorder.resultCause(),
+	p.Because(w.recorder.resultCause(), func() {
+		w.resultsManager.Set(p, results.Update{ContainerID: w.containerID, PodUID: w.podUID, Result: r})
 	})
 }

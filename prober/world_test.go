@@ -156,7 +156,7 @@ func (w *world) RunInContainer(p *sim.Proc, c Command) Output {
 	return Output{}
 }
 
-func (w *world) ContainerEvent(_ *v1.Pod, container, eventType, reason, message string, _ int64) {
+func (w *world) ContainerEvent(_ *v1.Pod, container, eventType, reason, message string) {
 	w.log("event %s %s about %s: %s", eventType, reason, container, message)
 }
 
@@ -175,7 +175,7 @@ func (w *world) observe(r *trace.Record) {
 func (w *world) syncPod() {
 	w.sim.Go("pod worker", func(p *sim.Proc) {
 		status := w.status.DeepCopy()
-		w.manager.UpdatePodStatus(p, w.pod, status, 0)
+		w.manager.UpdatePodStatus(p, w.pod, status)
 		w.status = *status
 		for _, c := range slices.Concat(status.InitContainerStatuses, status.ContainerStatuses) {
 			w.log("status of %s: started=%v ready=%v", c.Name, *c.Started, c.Ready)

@@ -12,12 +12,12 @@ import (
 	"probesim.dev/trace"
 )
 
-// AddPod creates a pod through the API at the present virtual time. The API server sets defaults in a copy, so the argument
-// stays unchanged.
+// AddPod creates a pod through the API at the present virtual time. The API server sets defaults in a copy,
+// so the argument stays unchanged.
 //
-// The optional behaviors say what the programs in the containers do; of several behaviors of one container, the last
-// applies. The test fails if the API server would reject the pod, if a behavior does not fit the pod, or if the node
-// still has a pod of the same name.
+// The optional behaviors say what the programs in the containers do; of several behaviors of one container,
+// the last applies. The test fails if the API server would reject the pod, if a behavior does not fit the
+// pod, or if the node still has a pod of the same name.
 func (n *Node) AddPod(pod *v1.Pod, behavior ...Behavior) *Pod {
 	n.t.Helper()
 	if pod == nil {
@@ -31,9 +31,9 @@ func (n *Node) AddPod(pod *v1.Pod, behavior ...Behavior) *Pod {
 	return added[0]
 }
 
-// AddWorkload adds the pods of a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job or CronJob, one for each replica, 100 ms
-// apart. Their names are NAME-0, NAME-1, and so on. Errors fail the test, as those of AddPod do. No controller is
-// simulated: nothing replaces a pod.
+// AddWorkload adds the pods of a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job or CronJob, one for each
+// replica, 100 ms apart. Their names are NAME-0, NAME-1, and so on. Errors fail the test, as those of AddPod
+// do. No controller is simulated: nothing replaces a pod.
 func (n *Node) AddWorkload(w Workload, behavior ...Behavior) []*Pod {
 	n.t.Helper()
 	return n.add(w, behavior)
@@ -63,7 +63,8 @@ func (n *Node) add(w Workload, behavior []Behavior) []*Pod {
 	return added
 }
 
-// addPlanned adds a pod. Like the API server, it gives each pod a new UID, also if an earlier pod had the same name.
+// addPlanned adds a pod. Like the API server, it gives each pod a new UID, also if an earlier pod had the
+// same name.
 func (n *Node) addPlanned(key string, p *scenarios.PlannedPod) *Pod {
 	if again := n.added[key]; again > 0 {
 		p.Pod.UID += types.UID(fmt.Sprintf("-%d", again))
@@ -73,7 +74,11 @@ func (n *Node) addPlanned(key string, p *scenarios.PlannedPod) *Pod {
 	pod := &Pod{Object: p.Pod, t: n.t, node: n, log: n.log, key: key, from: len(n.log.records)}
 	n.pods[key] = pod
 	program := n.guarded(pod, p.Program)
-	n.sim.At(p.At.Add(n.Now()), func() { n.sim.AddPod(p.Pod, program) })
+	n.sim.At(p.At.Add(n.Now()), func() {
+		if err := n.sim.AddPod(p.Pod, program); err != nil {
+			n.fail("the pod %s cannot be added: %s", pod, err)
+		}
+	})
 	return pod
 }
 

@@ -1,6 +1,6 @@
-// Package probetest simulates Kubernetes nodes in Go tests. A test creates a node, adds pods, says what the programs in their
-// containers do, lets virtual time pass and asserts about the pods with the matchers of this package, which work with
-// Gomega:
+// Package probetest simulates Kubernetes nodes in Go tests. A test creates a node, adds pods, says what the
+// programs in their containers do, lets virtual time pass and asserts about the pods with the matchers of
+// this package, which work with Gomega:
 //
 //	func TestSlowStart(t *testing.T) {
 //		Expect := NewWithT(t).Expect
@@ -11,22 +11,23 @@
 //		Expect(web.Container("app")).NotTo(HaveRestarted())
 //	}
 //
-// In a Ginkgo spec, pass GinkgoTB() as the test. RunScenarios runs scenario files as subtests; package ginkgokit turns them into
-// Ginkgo specs. This package does not depend on Ginkgo.
+// In a Ginkgo spec, pass GinkgoTB() as the test. RunScenarios runs scenario files as subtests; package
+// ginkgokit turns them into Ginkgo specs. This package does not depend on Ginkgo.
 //
 // # Time
 //
-// Time is virtual: minutes of it pass in milliseconds, and only Advance and AdvanceTo let it pass. All durations and times in this
-// package are virtual, except NodeOptions.HandlerTimeout.
+// Time is virtual: minutes of it pass in milliseconds, and only Advance and AdvanceTo let it pass. All
+// durations and times in this package are virtual, except NodeOptions.HandlerTimeout.
 //
-// The methods of a Node count virtual time from t=0, the creation of the node. Matchers count it from the addition of the pod:
-// the windows of Within, Between and After, the times of At, and the ends of a ReadyInterval. Both ends of a window are
-// inclusive.
+// The methods of a Node count virtual time from t=0, the creation of the node. Matchers count it from the
+// addition of the pod: the windows of Within, Between and After, the times of At, and the ends of a
+// ReadyInterval. Both ends of a window are inclusive.
 //
 // # Matchers
 //
-// Matchers examine the run up to the present virtual time. Eventually and Consistently are useless, because real time does not
-// change a run. Matchers return an error, which fails To and NotTo alike, for assertions that could not fail or could
-// not hold: a container the pod does not have, a reason no event has, a window that ends in the future. The message
-// of a failed assertion contains the records and the timeline around the moment.
+// Matchers examine the run up to the present virtual time. Eventually and Consistently are useless, because
+// real time does not change a run. Matchers return an error, which fails To and NotTo alike, for assertions
+// that could not fail or could not hold: a container the pod does not have, a reason no event has, a window
+// that ends in the future. The message of a failed assertion contains the records and the timeline around the
+// moment.
 package probetest

@@ -90,7 +90,8 @@ func ExampleNewNode() {
 	// Output: ready in time
 }
 
-// The http.Handler of the program answers its probes. Virtual time stands still while the test changes its state.
+// The http.Handler of the program answers its probes. Virtual time stands still while the test changes its
+// state.
 func ExampleNode_AddPod() {
 	Expect := NewWithT(t).Expect
 	n := NewNode(t, NodeOptions{})

@@ -43,8 +43,8 @@ func (t *fakeT) Fatalf(format string, args ...any) {
 // FailGoroutine ends the goroutine, as FailNow of testing.T does.
 func (t *fakeT) FailGoroutine() { runtime.Goexit() }
 
-// world is a run of two minutes. The pod web starts slowly; later its liveness probe fails and it restarts, with a short
-// grace period. The pod crash has two containers; the program of worker exits after a second.
+// world is a run of two minutes. The pod web starts slowly; later its liveness probe fails and it restarts,
+// with a short grace period. The pod crash has two containers; the program of worker exits after a second.
 type world struct {
 	*Node
 	web, crash *Pod

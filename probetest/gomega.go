@@ -2,7 +2,8 @@ package probetest
 
 import "fmt"
 
-// settled tells Eventually and Consistently that a result is final: only Advance changes a run, and real time does not.
+// settled tells Eventually and Consistently that a result is final: only Advance changes a run, and real time
+// does not.
 type settled struct{}
 
 // MatchMayChangeInTheFuture reports false, so Eventually and Consistently return immediately.

@@ -8,9 +8,10 @@ import (
 	"probesim.dev/trace"
 )
 
-// HaveBackedOffFor succeeds if the crash-loop back-offs of the container are exactly these, in order. A back-off is the time
-// from the end of an instance until the kubelet may start the next one. It counts at the time when the kubelet first
-// refuses to start the container because of it. A pod stands for its only container; a pod with several is an error.
+// HaveBackedOffFor succeeds if the crash-loop back-offs of the container are exactly these, in order. A
+// back-off is the time from the end of an instance until the kubelet may start the next one. It counts at the
+// time when the kubelet first refuses to start the container because of it. A pod stands for its only
+// container; a pod with several is an error.
 //
 //	Expect(web).To(HaveBackedOffFor(10*time.Second, 20*time.Second, 40*time.Second))
 //	Expect(web).To(HaveBackedOffFor(5 * time.Minute).Between(20*time.Minute, 25*time.Minute))
@@ -40,7 +41,8 @@ func (m *HaveBackedOffForMatcher) Within(d time.Duration) *HaveBackedOffForMatch
 	return m
 }
 
-// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of the pod.
+// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of
+// the pod.
 func (m *HaveBackedOffForMatcher) Between(from, until time.Duration) *HaveBackedOffForMatcher {
 	m.setBetween(from, until)
 	return m
@@ -52,7 +54,8 @@ func (m *HaveBackedOffForMatcher) After(d time.Duration) *HaveBackedOffForMatche
 	return m
 }
 
-// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
+// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
+// NegatedFailureMessage do.
 func (m *HaveBackedOffForMatcher) Match(actual any) (bool, error) {
 	ok, err := m.match(actual)
 	return ok, named("HaveBackedOffFor", err)

@@ -2,14 +2,15 @@ package probetest
 
 import "time"
 
-// HaveBecomeReady succeeds if the pod or container became Ready: its status at the API server changed from not ready to
-// ready.
+// HaveBecomeReady succeeds if the pod or container became Ready: its status at the API server changed from
+// not ready to ready.
 //
 //	Expect(web).To(HaveBecomeReady().Within(30 * time.Second))
 //	Expect(web).To(HaveBecomeReady().Times(1).After(time.Minute))
 func HaveBecomeReady() *HaveBecomeReadyMatcher { return &HaveBecomeReadyMatcher{} }
 
-// HaveBecomeReadyMatcher is the type of HaveBecomeReady. The zero value expects one change or more in the whole run.
+// HaveBecomeReadyMatcher is the type of HaveBecomeReady. The zero value expects one change or more in the
+// whole run.
 type HaveBecomeReadyMatcher struct {
 	settled
 	occurrences
@@ -33,7 +34,8 @@ func (m *HaveBecomeReadyMatcher) Within(d time.Duration) *HaveBecomeReadyMatcher
 	return m
 }
 
-// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of the pod.
+// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of
+// the pod.
 func (m *HaveBecomeReadyMatcher) Between(from, until time.Duration) *HaveBecomeReadyMatcher {
 	m.setBetween(from, until)
 	return m
@@ -45,7 +47,8 @@ func (m *HaveBecomeReadyMatcher) After(d time.Duration) *HaveBecomeReadyMatcher 
 	return m
 }
 
-// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
+// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
+// NegatedFailureMessage do.
 func (m *HaveBecomeReadyMatcher) Match(actual any) (bool, error) {
 	ok, err := m.match(actual)
 	return ok, named("HaveBecomeReady", err)

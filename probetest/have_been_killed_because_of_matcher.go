@@ -11,10 +11,11 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// HaveBeenKilledBecauseOf succeeds if the container, or a container of the pod, was stopped for a reason. The reasons of the
-// kubelet are LivenessProbe, StartupProbe, FailedPostStartHook, ImageChanged, RestartAllContainers, Deleted, Evicted and Stopped
-// (the pod or its sandbox ended); they count when the kubelet sends the stop signal. A kill from outside has the reason
-// OOMKilled, or the reason given to node.KillContainer.
+// HaveBeenKilledBecauseOf succeeds if the container, or a container of the pod, was stopped for a reason. The
+// reasons of the kubelet are LivenessProbe, StartupProbe, FailedPostStartHook, ImageChanged,
+// RestartAllContainers, Deleted, Evicted and Stopped (the pod or its sandbox ended); they count when the
+// kubelet sends the stop signal. A kill from outside has the reason OOMKilled, or the reason given to
+// node.KillContainer.
 //
 //	Expect(web.Container("app")).To(HaveBeenKilledBecauseOf("LivenessProbe").Times(1).Within(2 * time.Minute))
 //
@@ -23,7 +24,8 @@ func HaveBeenKilledBecauseOf(reason string) *HaveBeenKilledBecauseOfMatcher {
 	return &HaveBeenKilledBecauseOfMatcher{reason: reason}
 }
 
-// HaveBeenKilledBecauseOfMatcher is the type of HaveBeenKilledBecauseOf. The zero value has no reason, which is an error.
+// HaveBeenKilledBecauseOfMatcher is the type of HaveBeenKilledBecauseOf. The zero value has no reason, which
+// is an error.
 type HaveBeenKilledBecauseOfMatcher struct {
 	settled
 	occurrences
@@ -51,7 +53,8 @@ func (m *HaveBeenKilledBecauseOfMatcher) Within(d time.Duration) *HaveBeenKilled
 	return m
 }
 
-// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of the pod.
+// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of
+// the pod.
 func (m *HaveBeenKilledBecauseOfMatcher) Between(from, until time.Duration) *HaveBeenKilledBecauseOfMatcher {
 	m.setBetween(from, until)
 	return m
@@ -63,7 +66,8 @@ func (m *HaveBeenKilledBecauseOfMatcher) After(d time.Duration) *HaveBeenKilledB
 	return m
 }
 
-// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
+// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
+// NegatedFailureMessage do.
 func (m *HaveBeenKilledBecauseOfMatcher) Match(actual any) (bool, error) {
 	ok, err := m.match(actual)
 	return ok, named("HaveBeenKilledBecauseOf", err)

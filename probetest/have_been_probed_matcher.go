@@ -11,8 +11,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// HaveBeenProbed succeeds if a probe of the container, or of a container of the pod, ran: trace.Liveness, trace.Readiness or
-// trace.Startup. A run counts at the time when it began.
+// HaveBeenProbed succeeds if a probe of the container, or of a container of the pod, ran: trace.Liveness,
+// trace.Readiness or trace.Startup. A run counts at the time when it began.
 //
 //	Expect(web).To(HaveBeenProbed(trace.Liveness).At(10*time.Second, 20*time.Second))
 //	Expect(web).To(HaveBeenProbed(trace.Liveness).WithResult(trace.Failure).Times(3).Between(time.Minute, 2*time.Minute))
@@ -31,15 +31,15 @@ type HaveBeenProbedMatcher struct {
 	at     []any        // durations and matchers
 }
 
-// At requires a run at each of these times, which count from the addition of the pod. Other runs may happen too. Each time is
-// a time.Duration, compared to the millisecond, or a Gomega matcher of a time.Duration.
+// At requires a run at each of these times, which count from the addition of the pod. Other runs may happen
+// too. Each time is a time.Duration, compared to the millisecond, or a Gomega matcher of a time.Duration.
 func (m *HaveBeenProbedMatcher) At(times ...any) *HaveBeenProbedMatcher {
 	m.at = times
 	return m
 }
 
-// WithResult limits the matcher to runs with a result: trace.Success, trace.Failure, trace.Warning or trace.Error. Any other
-// result is an error.
+// WithResult limits the matcher to runs with a result: trace.Success, trace.Failure, trace.Warning or
+// trace.Error. Any other result is an error.
 func (m *HaveBeenProbedMatcher) WithResult(r trace.Result) *HaveBeenProbedMatcher {
 	m.result = r
 	return m
@@ -63,7 +63,8 @@ func (m *HaveBeenProbedMatcher) Within(d time.Duration) *HaveBeenProbedMatcher {
 	return m
 }
 
-// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of the pod.
+// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of
+// the pod.
 func (m *HaveBeenProbedMatcher) Between(from, until time.Duration) *HaveBeenProbedMatcher {
 	m.setBetween(from, until)
 	return m
@@ -75,7 +76,8 @@ func (m *HaveBeenProbedMatcher) After(d time.Duration) *HaveBeenProbedMatcher {
 	return m
 }
 
-// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
+// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
+// NegatedFailureMessage do.
 func (m *HaveBeenProbedMatcher) Match(actual any) (bool, error) {
 	ok, err := m.match(actual)
 	return ok, named("HaveBeenProbed", err)

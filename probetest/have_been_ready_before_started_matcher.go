@@ -6,16 +6,16 @@ import (
 	"probesim.dev/trace"
 )
 
-// HaveBeenReadyBeforeStarted succeeds if a status of the container, or of a container of the pod, was ready and not started.
-// With a startup probe that must never happen:
+// HaveBeenReadyBeforeStarted succeeds if a status of the container, or of a container of the pod, was ready
+// and not started. With a startup probe that must never happen:
 //
 //	Expect(web).NotTo(HaveBeenReadyBeforeStarted())
 func HaveBeenReadyBeforeStarted() *HaveBeenReadyBeforeStartedMatcher {
 	return &HaveBeenReadyBeforeStartedMatcher{}
 }
 
-// HaveBeenReadyBeforeStartedMatcher is the type of HaveBeenReadyBeforeStarted. The zero value expects one such status or more
-// in the whole run.
+// HaveBeenReadyBeforeStartedMatcher is the type of HaveBeenReadyBeforeStarted. The zero value expects one
+// such status or more in the whole run.
 type HaveBeenReadyBeforeStartedMatcher struct {
 	settled
 	occurrences
@@ -39,7 +39,8 @@ func (m *HaveBeenReadyBeforeStartedMatcher) Within(d time.Duration) *HaveBeenRea
 	return m
 }
 
-// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of the pod.
+// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of
+// the pod.
 func (m *HaveBeenReadyBeforeStartedMatcher) Between(from, until time.Duration) *HaveBeenReadyBeforeStartedMatcher {
 	m.setBetween(from, until)
 	return m
@@ -51,7 +52,8 @@ func (m *HaveBeenReadyBeforeStartedMatcher) After(d time.Duration) *HaveBeenRead
 	return m
 }
 
-// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
+// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
+// NegatedFailureMessage do.
 func (m *HaveBeenReadyBeforeStartedMatcher) Match(actual any) (bool, error) {
 	ok, err := m.match(actual)
 	return ok, named("HaveBeenReadyBeforeStarted", err)

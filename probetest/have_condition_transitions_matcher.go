@@ -11,16 +11,18 @@ import (
 	"probesim.dev/trace"
 )
 
-// HaveConditionTransitions succeeds if a condition of the pod had exactly these statuses in order, from the status at the
-// beginning of the window on. The condition is v1.PodInitialized, v1.ContainersReady or v1.PodReady; the statuses are
-// v1.ConditionTrue and v1.ConditionFalse. Anything else is an error, and so is a container.
+// HaveConditionTransitions succeeds if a condition of the pod had exactly these statuses in order, from the
+// status at the beginning of the window on. The condition is v1.PodInitialized, v1.ContainersReady or
+// v1.PodReady; the statuses are v1.ConditionTrue and v1.ConditionFalse. Anything else is an error, and so is
+// a container.
 //
 //	Expect(web).To(HaveConditionTransitions(v1.PodReady, v1.ConditionFalse, v1.ConditionTrue, v1.ConditionFalse))
 func HaveConditionTransitions(condition v1.PodConditionType, statuses ...v1.ConditionStatus) *HaveConditionTransitionsMatcher {
 	return &HaveConditionTransitionsMatcher{condition: condition, expected: statuses}
 }
 
-// HaveConditionTransitionsMatcher is the type of HaveConditionTransitions. The zero value has no condition, which is an error.
+// HaveConditionTransitionsMatcher is the type of HaveConditionTransitions. The zero value has no condition,
+// which is an error.
 type HaveConditionTransitionsMatcher struct {
 	settled
 	window
@@ -46,7 +48,8 @@ func (m *HaveConditionTransitionsMatcher) Within(d time.Duration) *HaveCondition
 	return m
 }
 
-// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of the pod.
+// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of
+// the pod.
 func (m *HaveConditionTransitionsMatcher) Between(from, until time.Duration) *HaveConditionTransitionsMatcher {
 	m.setBetween(from, until)
 	return m
@@ -58,7 +61,8 @@ func (m *HaveConditionTransitionsMatcher) After(d time.Duration) *HaveConditionT
 	return m
 }
 
-// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
+// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
+// NegatedFailureMessage do.
 func (m *HaveConditionTransitionsMatcher) Match(actual any) (bool, error) {
 	ok, err := m.match(actual)
 	return ok, named("HaveConditionTransitions", err)

@@ -14,20 +14,22 @@ import (
 	"probesim.dev/trace"
 )
 
-// HaveContainerStatuses succeeds if the API server has exactly these container statuses: init containers first, in the order
-// of the spec. For a container, it compares the status of that container only. It examines the present moment; At selects
-// another.
+// HaveContainerStatuses succeeds if the API server has exactly these container statuses: init containers
+// first, in the order of the spec. For a container, it compares the status of that container only. It
+// examines the present moment; At selects another.
 //
 //	Expect(web).To(HaveContainerStatuses(
 //		trace.ContainerStatus{Name: "app", State: "running", Started: true, Ready: true, RestartCount: 1},
 //	).At(85 * time.Second))
 //
-// A container that the pod does not have and a state other than waiting, running and terminated are errors, also with NotTo.
+// A container that the pod does not have and a state other than waiting, running and terminated are errors,
+// also with NotTo.
 func HaveContainerStatuses(statuses ...trace.ContainerStatus) *HaveContainerStatusesMatcher {
 	return &HaveContainerStatusesMatcher{expected: statuses}
 }
 
-// HaveContainerStatusesMatcher is the type of HaveContainerStatuses. The zero value has no statuses, which is an error.
+// HaveContainerStatusesMatcher is the type of HaveContainerStatuses. The zero value has no statuses, which is
+// an error.
 type HaveContainerStatusesMatcher struct {
 	settled
 	expected []trace.ContainerStatus
@@ -36,14 +38,15 @@ type HaveContainerStatusesMatcher struct {
 	found    finding
 }
 
-// At selects the moment that the matcher examines, which counts from the addition of the pod. The matcher sees the last
-// status of that instant.
+// At selects the moment that the matcher examines, which counts from the addition of the pod. The matcher
+// sees the last status of that instant.
 func (m *HaveContainerStatusesMatcher) At(t time.Duration) *HaveContainerStatusesMatcher {
 	m.at = &t
 	return m
 }
 
-// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
+// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
+// NegatedFailureMessage do.
 func (m *HaveContainerStatusesMatcher) Match(actual any) (bool, error) {
 	ok, err := m.match(actual)
 	return ok, named("HaveContainerStatuses", err)

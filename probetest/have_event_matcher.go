@@ -14,8 +14,9 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// HaveEvent succeeds if the kubelet emitted an event with a reason, such as Unhealthy, about the pod or its containers, or
-// about the container. Each emission counts; kubectl shows repeated ones as one event with a count.
+// HaveEvent succeeds if the kubelet emitted an event with a reason, such as Unhealthy, about the pod or its
+// containers, or about the container. Each emission counts; kubectl shows repeated ones as one event with a
+// count.
 //
 //	Expect(web).To(HaveEvent("Unhealthy").OfType(v1.EventTypeWarning).WithMessage(HavePrefix("Liveness")).Times(3))
 //
@@ -31,13 +32,15 @@ type HaveEventMatcher struct {
 	text      any // string or matcher; nil: any
 }
 
-// OfType limits the matcher to events of a type: v1.EventTypeNormal or v1.EventTypeWarning. Any other type is an error.
+// OfType limits the matcher to events of a type: v1.EventTypeNormal or v1.EventTypeWarning. Any other type is
+// an error.
 func (m *HaveEventMatcher) OfType(eventType string) *HaveEventMatcher {
 	m.eventType = eventType
 	return m
 }
 
-// WithMessage limits the matcher to events with a message: the exact string, or one that a Gomega matcher accepts.
+// WithMessage limits the matcher to events with a message: the exact string, or one that a Gomega matcher
+// accepts.
 func (m *HaveEventMatcher) WithMessage(message any) *HaveEventMatcher {
 	m.text = message
 	return m
@@ -61,7 +64,8 @@ func (m *HaveEventMatcher) Within(d time.Duration) *HaveEventMatcher {
 	return m
 }
 
-// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of the pod.
+// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of
+// the pod.
 func (m *HaveEventMatcher) Between(from, until time.Duration) *HaveEventMatcher {
 	m.setBetween(from, until)
 	return m
@@ -73,7 +77,8 @@ func (m *HaveEventMatcher) After(d time.Duration) *HaveEventMatcher {
 	return m
 }
 
-// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
+// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
+// NegatedFailureMessage do.
 func (m *HaveEventMatcher) Match(actual any) (bool, error) {
 	ok, err := m.match(actual)
 	return ok, named("HaveEvent", err)

@@ -7,13 +7,14 @@ import (
 	"probesim.dev/trace"
 )
 
-// ReadyInterval is a time during which a pod or container was Ready: from From until it was no longer Ready at To. Both
-// count from the addition of the pod. Each is a time.Duration, compared to the millisecond, or a Gomega matcher of a
-// time.Duration. A nil To means that it was still Ready at the end of the window or run; a nil From is an error.
+// ReadyInterval is a time during which a pod or container was Ready: from From until it was no longer Ready
+// at To. Both count from the addition of the pod. Each is a time.Duration, compared to the millisecond, or a
+// Gomega matcher of a time.Duration. A nil To means that it was still Ready at the end of the window or run;
+// a nil From is an error.
 type ReadyInterval struct{ From, To any }
 
-// HaveReadyIntervals succeeds if the pod or container was Ready during exactly these intervals. An interval that began before
-// the window counts from the beginning of the window.
+// HaveReadyIntervals succeeds if the pod or container was Ready during exactly these intervals. An interval
+// that began before the window counts from the beginning of the window.
 //
 //	Expect(web).To(HaveReadyIntervals(
 //		ReadyInterval{From: 5 * time.Second, To: BeNumerically("<", time.Minute)},
@@ -24,7 +25,8 @@ func HaveReadyIntervals(intervals ...ReadyInterval) *HaveReadyIntervalsMatcher {
 	return &HaveReadyIntervalsMatcher{expected: intervals}
 }
 
-// HaveReadyIntervalsMatcher is the type of HaveReadyIntervals. The zero value expects no interval in the whole run.
+// HaveReadyIntervalsMatcher is the type of HaveReadyIntervals. The zero value expects no interval in the
+// whole run.
 type HaveReadyIntervalsMatcher struct {
 	settled
 	window
@@ -61,7 +63,8 @@ func (m *HaveReadyIntervalsMatcher) Within(d time.Duration) *HaveReadyIntervalsM
 	return m
 }
 
-// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of the pod.
+// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of
+// the pod.
 func (m *HaveReadyIntervalsMatcher) Between(from, until time.Duration) *HaveReadyIntervalsMatcher {
 	m.setBetween(from, until)
 	return m
@@ -73,7 +76,8 @@ func (m *HaveReadyIntervalsMatcher) After(d time.Duration) *HaveReadyIntervalsMa
 	return m
 }
 
-// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
+// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
+// NegatedFailureMessage do.
 func (m *HaveReadyIntervalsMatcher) Match(actual any) (bool, error) {
 	ok, err := m.match(actual)
 	return ok, named("HaveReadyIntervals", err)

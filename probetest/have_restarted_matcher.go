@@ -6,13 +6,14 @@ import (
 	"probesim.dev/trace"
 )
 
-// HaveRestarted succeeds if the container, or a container of the pod, restarted. A restart happens when the next instance of
-// the container starts.
+// HaveRestarted succeeds if the container, or a container of the pod, restarted. A restart happens when the
+// next instance of the container starts.
 //
 //	Expect(web.Container("app")).To(HaveRestarted().Times(2).Between(40*time.Second, 2*time.Minute))
 func HaveRestarted() *HaveRestartedMatcher { return &HaveRestartedMatcher{} }
 
-// HaveRestartedMatcher is the type of HaveRestarted. The zero value expects one restart or more in the whole run.
+// HaveRestartedMatcher is the type of HaveRestarted. The zero value expects one restart or more in the whole
+// run.
 type HaveRestartedMatcher struct {
 	settled
 	occurrences
@@ -36,7 +37,8 @@ func (m *HaveRestartedMatcher) Within(d time.Duration) *HaveRestartedMatcher {
 	return m
 }
 
-// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of the pod.
+// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of
+// the pod.
 func (m *HaveRestartedMatcher) Between(from, until time.Duration) *HaveRestartedMatcher {
 	m.setBetween(from, until)
 	return m
@@ -48,7 +50,8 @@ func (m *HaveRestartedMatcher) After(d time.Duration) *HaveRestartedMatcher {
 	return m
 }
 
-// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
+// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
+// NegatedFailureMessage do.
 func (m *HaveRestartedMatcher) Match(actual any) (bool, error) {
 	ok, err := m.match(actual)
 	return ok, named("HaveRestarted", err)

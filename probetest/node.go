@@ -18,21 +18,25 @@ import (
 	"probesim.dev/trace"
 )
 
-// NodeOptions configure a node. The zero value is a node of the newest supported version of Kubernetes without randomness.
+// NodeOptions configure a node. The zero value is a node of the newest supported version of Kubernetes
+// without randomness.
 type NodeOptions struct {
 	// Kubernetes is a version that profile.Names lists, such as "v1.37.0". Empty: the newest.
 	Kubernetes string
-	// Seed determines all random choices: the kubelet's jitter, the ranges and chances in behaviors, and the order of
-	// events at one instant. Nil: ranges yield their middle, chances never come true, and the order is canonical.
+	// Seed determines all random choices: the kubelet's jitter, the ranges and chances in behaviors, and the
+	// order of events at one instant. Nil: ranges yield their middle, chances never come true, and the order
+	// is canonical.
 	Seed *int64
-	// Uptime is the age of the kubelet at t=0, which sets the phase of its periodic work. Nil: node.DefaultUptime.
+	// Uptime is the age of the kubelet at t=0, which sets the phase of its periodic work. Nil:
+	// node.DefaultUptime.
 	Uptime *time.Duration
 	// Delays are the latencies of calls to the container runtime and the API server. A nil field: the default.
 	Delays fakeruntime.Delays
 	// Config is the part of the kubelet configuration that affects probes and restarts.
 	Config kubeletconfig.Config
-	// HandlerTimeout limits the real time that an http.Handler of a Rule may take to respond to one request; the test
-	// fails when a handler takes longer. Zero: DefaultHandlerTimeout. Negative: no limit, as a debugger needs.
+	// HandlerTimeout limits the real time that an http.Handler of a Rule may take to respond to one request;
+	// the test fails when a handler takes longer. Zero: DefaultHandlerTimeout. Negative: no limit, as a
+	// debugger needs.
 	HandlerTimeout time.Duration
 }
 
@@ -40,10 +44,11 @@ type NodeOptions struct {
 const DefaultHandlerTimeout = 10 * time.Second
 
 // MaxTime is the virtual time at which every node ends: 30 days after t=0.
-const MaxTime = value.MaxDuration
+const MaxTime = 30 * 24 * time.Hour
 
-// Node is a simulated node: a kubelet, an API server and a container runtime on a virtual clock that only Advance and
-// AdvanceTo move. Use a node from one goroutine only. Create nodes with NewNode; the zero value is not usable.
+// Node is a simulated node: a kubelet, an API server and a container runtime on a virtual clock that only
+// Advance and AdvanceTo move. Use a node from one goroutine only. Create nodes with NewNode; the zero value
+// is not usable.
 //
 // Mistakes in a test, such as a pod that the API server would reject, fail the test with t.Fatalf.
 type Node struct {
@@ -57,7 +62,8 @@ type Node struct {
 	failure string          // why the run ended early; empty: it did not
 }
 
-// NewNode returns a node at t=0 without pods. The node is closed when the test ends. In a Ginkgo spec, pass GinkgoTB():
+// NewNode returns a node at t=0 without pods. The node is closed when the test ends. In a Ginkgo spec, pass
+// GinkgoTB():
 //
 //	n := NewNode(GinkgoTB(), NodeOptions{})
 //
@@ -98,8 +104,9 @@ func (n *Node) record(r *trace.Record) {
 // Now returns the virtual time since t=0. Handlers and functions that At runs can call it too.
 func (n *Node) Now() time.Duration { return max(0, n.sim.Now()).Offset() }
 
-// Advance lets virtual time pass, in almost no real time. Everything that is due until then happens, including the events
-// of the last instant. Advance(0) runs what is due now. A negative duration and a time later than MaxTime fail the test.
+// Advance lets virtual time pass, in almost no real time. Everything that is due until then happens,
+// including the events of the last instant. Advance(0) runs what is due now. A negative duration and a time
+// later than MaxTime fail the test.
 func (n *Node) Advance(by time.Duration) {
 	n.t.Helper()
 	if by > MaxTime {
@@ -108,8 +115,8 @@ func (n *Node) Advance(by time.Duration) {
 	n.advanceTo(n.Now()+by, "Advance", by)
 }
 
-// AdvanceTo lets virtual time pass until t, which counts from t=0. It fails the test if t is in the past or later than
-// MaxTime.
+// AdvanceTo lets virtual time pass until t, which counts from t=0. It fails the test if t is in the past or
+// later than MaxTime.
 func (n *Node) AdvanceTo(t time.Duration) {
 	n.t.Helper()
 	n.advanceTo(t, "AdvanceTo", t)
@@ -146,16 +153,16 @@ func (n *Node) advanceTo(t time.Duration, call string, arg time.Duration) {
 	}
 }
 
-// fail ends the run at the present virtual time. Code that the simulation calls must use it in place of t.Fatalf, which
-// would report a line of the simulator as the place of the failure.
+// fail ends the run at the present virtual time. Code that the simulation calls must use it in place of
+// t.Fatalf, which would report a line of the simulator as the place of the failure.
 func (n *Node) fail(format string, args ...any) {
 	if n.failure == "" {
 		n.failure, n.log.end = fmt.Sprintf(format, args...), n.Now()
 	}
 }
 
-// At calls do when the virtual time is t, or when time next passes if t is in the past. Use it for actions that Node has
-// no method for, such as StopKubelet, at an exact time.
+// At calls do when the virtual time is t, or when time next passes if t is in the past. Use it for actions
+// that Node has no method for, such as StopKubelet, at an exact time.
 func (n *Node) At(t time.Duration, do func(*node.Node)) {
 	n.sim.At(virtual.At(max(t, n.Now())), func() { do(n.sim) })
 }

@@ -11,8 +11,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// occurrences is the common part of the matchers that count: the window, the expected number, and what the last Match
-// found. The zero value expects one occurrence or more in the whole run.
+// occurrences is the common part of the matchers that count: the window, the expected number, and what the
+// last Match found. The zero value expects one occurrence or more in the whole run.
 type occurrences struct {
 	window
 	least, most *int // nil: 1, any

@@ -10,8 +10,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// Pod is a pod of a run, from its addition to its removal. AddPod, AddWorkload and RunScenario return pods; the zero value
-// is a pod of no run, and every matcher returns an error for it.
+// Pod is a pod of a run, from its addition to its removal. AddPod, AddWorkload and RunScenario return pods;
+// the zero value is a pod of no run, and every matcher returns an error for it.
 type Pod struct {
 	// Object is the pod that the API server stored when the pod was added, with API defaults.
 	Object *v1.Pod
@@ -29,8 +29,8 @@ type Container struct {
 	name string
 }
 
-// Container returns the container or init container with a name. If the pod does not have one, every matcher returns an
-// error that lists the names of the containers.
+// Container returns the container or init container with a name. If the pod does not have one, every matcher
+// returns an error that lists the names of the containers.
 func (p *Pod) Container(name string) *Container { return &Container{p, name} }
 
 // String returns the name of the pod, as namespace/name unless the namespace is default.
@@ -50,8 +50,9 @@ func (p *Pod) GomegaString() string { return p.String() }
 // GomegaString returns the name of the container. Gomega prints it in messages in place of the fields.
 func (c *Container) GomegaString() string { return c.String() }
 
-// Records returns the trace records about the pod and its containers, in order, for assertions that no matcher of this
-// package covers. Their times are virtual times of the node: they count from t=0 and not from the addition of the pod.
+// Records returns the trace records about the pod and its containers, in order, for assertions that no
+// matcher of this package covers. Their times are virtual times of the node: they count from t=0 and not from
+// the addition of the pod.
 func (p *Pod) Records() []trace.Record {
 	var list []trace.Record
 	for _, i := range p.indexes() {
@@ -71,19 +72,24 @@ func (p *Pod) containers() []string {
 	return names
 }
 
-// Delete deletes the pod through the API at the present virtual time. The optional argument is the grace period in
-// seconds; 0 forces the deletion. Without it, the pod's terminationGracePeriodSeconds applies.
+// Delete deletes the pod through the API at the present virtual time. The optional argument is the grace
+// period in seconds; 0 forces the deletion. Without it, the pod's terminationGracePeriodSeconds applies. If
+// the API server does not have the pod, the next call of Advance fails the test.
 func (p *Pod) Delete(gracePeriodSeconds ...int64) {
 	p.t.Helper()
 	var grace *int64
 	if len(gracePeriodSeconds) > 0 {
 		grace = &gracePeriodSeconds[0]
 	}
-	p.do(func(n *node.Node) { n.DeletePod(p.Object.Namespace, p.Object.Name, grace) })
+	p.do(func(n *node.Node) {
+		if err := n.DeletePod(p.Object.Namespace, p.Object.Name, grace); err != nil {
+			p.node.fail("Delete: the pod %s cannot be deleted at %s: %s", p, trace.FormatTime(n.Now()), err)
+		}
+	})
 }
 
-// Kill ends the container with SIGKILL at the present virtual time, as the OOM killer does: with exit code 137 and the
-// reason OOMKilled. If the container is not running, the next call of Advance fails the test.
+// Kill ends the container with SIGKILL at the present virtual time, as the OOM killer does: with exit code
+// 137 and the reason OOMKilled. If the container is not running, the next call of Advance fails the test.
 func (c *Container) Kill() {
 	p := c.pod
 	p.t.Helper()

@@ -14,21 +14,22 @@ import (
 	"probesim.dev/scenarios/simulate"
 )
 
-// RunScenarios runs each scenario in a file, or in all files below a folder, as a subtest NAME/VERSION for each version of
-// Kubernetes of the scenario:
+// RunScenarios runs each scenario in a file, or in all files below a folder, as a subtest NAME/VERSION for
+// each version of Kubernetes of the scenario:
 //
 //	func TestProbes(t *testing.T) {
 //		probetest.RunScenarios(t, "scenarios")
 //	}
 //
-// To run one of them, use go test -run 'TestProbes/cold-start/v1.37.0'. The path is relative to the directory of the test. A
-// scenario with seeds is one subtest that makes all its runs.
+// To run one of them, use go test -run 'TestProbes/cold-start/v1.37.0'. The path is relative to the directory
+// of the test. A scenario with seeds is one subtest that makes all its runs.
 //
-// A subtest fails if an expectation does not hold. Its message contains the position of the expectation, what it expected,
-// what happened, the records and the timeline around the moment, and the command that repeats the run. With -v, subtests
-// that pass show their whole timeline.
+// A subtest fails if an expectation does not hold. Its message contains the position of the expectation, what
+// it expected, what happened, the records and the timeline around the moment, and the command that repeats
+// the run. With -v, subtests that pass show their whole timeline.
 //
-// An invalid file, or a path without a scenario, fails the test before any scenario runs, with all errors listed.
+// An invalid file, or a path without a scenario, fails the test before any scenario runs, with all errors
+// listed.
 func RunScenarios(t *testing.T, path string) {
 	t.Helper()
 	all, err := scenarios.Load(path)
@@ -63,8 +64,8 @@ type ScenarioRun struct {
 	pods []*Pod
 }
 
-// RunScenario makes one run of a scenario in a file, or below a folder, for assertions beyond the expectations of the file. It
-// does not check those expectations; RunScenarios does.
+// RunScenario makes one run of a scenario in a file, or below a folder, for assertions beyond the
+// expectations of the file. It does not check those expectations; RunScenarios does.
 //
 //	run := RunScenario(t, "scenarios/rollout.yaml", "cold-start", ScenarioOptions{})
 //	Expect(run.Pod("shop-1")).To(HaveBecomeReady().Within(time.Minute))
@@ -123,7 +124,8 @@ func unknownVersion(version string) error {
 	return fmt.Errorf("unknown version of Kubernetes %q; the supported versions are: %s", version, strings.Join(profile.Names(), ", "))
 }
 
-// Pod returns a pod of the run by its name, such as web or shop-0, or by namespace/name. The name of no pod fails the test.
+// Pod returns a pod of the run by its name, such as web or shop-0, or by namespace/name. The name of no pod
+// fails the test.
 func (r *ScenarioRun) Pod(name string) *Pod {
 	if r == nil {
 		return nil // the test has failed already

@@ -60,7 +60,8 @@ func (s *subject) hasContainer(status *trace.PodStatus, wanted func(*trace.Conta
 	return false
 }
 
-// matchesTime compares a time since the addition of the pod with a time.Duration, to the millisecond, or with a matcher.
+// matchesTime compares a time since the addition of the pod with a time.Duration, to the millisecond, or with
+// a matcher.
 func matchesTime(expected any, t time.Duration) (bool, error) {
 	switch e := expected.(type) {
 	case time.Duration:

@@ -16,7 +16,8 @@ type subject struct {
 	container string // empty: the pod with all its containers
 }
 
-// subjectOf returns the subject of an assertion. It returns an error if every assertion about the subject would be vacuous.
+// subjectOf returns the subject of an assertion. It returns an error if every assertion about the subject
+// would be vacuous.
 func subjectOf(actual any) (*subject, error) {
 	s := &subject{}
 	switch a := actual.(type) {
@@ -60,9 +61,12 @@ func (s *subject) requireOneContainer() error {
 	return nil
 }
 
-// indexes returns the indexes of the pod's records in the log. They end where the next pod of the same name is added, since
-// containers can outlive their pod in the API.
+// indexes returns the indexes of the pod's records in the log. They end where the next pod of the same name
+// is added, since containers can outlive their pod in the API.
 func (p *Pod) indexes() []int {
+	if p.log == nil {
+		return nil // the zero value
+	}
 	var list []int
 	for i := p.from; i < len(p.log.records); i++ {
 		r := &p.log.records[i]

@@ -18,8 +18,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// guarded returns a program whose handlers cannot take the test down with them: a handler that panics, or does not return,
-// ends the run with a message. The pods of a workload share their program, so the function copies what it changes.
+// guarded returns a program whose handlers cannot take the test down with them: a handler that panics, or
+// does not return, ends the run with a message. The pods of a workload share their program, so the function
+// copies what it changes.
 func (n *Node) guarded(pod *Pod, program fakeruntime.Pod) fakeruntime.Pod {
 	program.Containers = maps.Clone(program.Containers)
 	for _, name := range slices.Sorted(maps.Keys(program.Containers)) {
@@ -80,8 +81,8 @@ func (w watchdog) watch(s *fakeruntime.Series) *fakeruntime.Series {
 	return &watched
 }
 
-// ServeHTTP serves a request with the handler of the test. When the handler panics or hangs, the server closes the
-// connection, as net/http does after a panic, and the run ends.
+// ServeHTTP serves a request with the handler of the test. When the handler panics or hangs, the server
+// closes the connection, as net/http does after a panic, and the run ends.
 func (w *watchdog) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	if w.node.failure != "" { // a handler that hangs may still hold locks or use shared state
 		panic(http.ErrAbortHandler)
@@ -94,9 +95,10 @@ func (w *watchdog) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// run serves a request on a goroutine, since nothing can interrupt a handler that hangs on the goroutine of the test. The
-// simulation waits for the goroutine, so both never run at the same time, and runs stay deterministic. Only the failure
-// of a handler that hangs depends on real time. It reports whether there is a response.
+// run serves a request on a goroutine, since nothing can interrupt a handler that hangs on the goroutine of
+// the test. The simulation waits for the goroutine, so both never run at the same time, and runs stay
+// deterministic. Only the failure of a handler that hangs depends on real time. It reports whether there is a
+// response.
 func (w *watchdog) run(response *buffered, r *http.Request) bool {
 	var failure string
 	id := make(chan string, 1)
@@ -139,8 +141,8 @@ func (w *watchdog) limit() time.Duration {
 	return DefaultHandlerTimeout
 }
 
-// ended describes the panic of a handler. It must be called while the handler panics. http.ErrAbortHandler is no failure: a
-// handler closes the connection with it.
+// ended describes the panic of a handler. It must be called while the handler panics. http.ErrAbortHandler is
+// no failure: a handler closes the connection with it.
 func (w *watchdog) ended(panicked any, r *http.Request) string {
 	switch panicked {
 	case http.ErrAbortHandler:
@@ -172,8 +174,8 @@ func (w *watchdog) request(r *http.Request) string {
 // own is the prefix of the functions of watchdog in stacks.
 const own = "probesim.dev/probetest.(*watchdog)."
 
-// panicFrames returns the frames of the handler, from the statement that panicked up. It must be called while the handler
-// panics.
+// panicFrames returns the frames of the handler, from the statement that panicked up. It must be called while
+// the handler panics.
 func panicFrames() string {
 	callers := make([]uintptr, 200)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers)])

@@ -11,7 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// handled adds a pod whose probes the handler answers, and lets a minute pass. It returns the failures of the test.
+// handled adds a pod whose probes the handler answers, and lets a minute pass. It returns the failures of the
+// test.
 func handled(t *testing.T, o NodeOptions, handler http.HandlerFunc) (*Pod, []string) {
 	t.Helper()
 	get := func(path string) *v1.Probe {

@@ -9,8 +9,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// window is the part of a run that a matcher examines. Both ends are inclusive and count from the addition of the pod.
-// The zero value is the whole run.
+// window is the part of a run that a matcher examines. Both ends are inclusive and count from the addition of
+// the pod. The zero value is the whole run.
 type window struct {
 	from, until *time.Duration // nil: open
 }
@@ -21,8 +21,8 @@ func (w *window) setBetween(from, until time.Duration) { *w = window{from: &from
 
 func (w *window) setAfter(d time.Duration) { *w = window{from: &d} }
 
-// span returns the virtual times at which the window begins and ends for a subject. A window that extends past the end of
-// the run is an error, because the rest of the run could change the result.
+// span returns the virtual times at which the window begins and ends for a subject. A window that extends
+// past the end of the run is an error, because the rest of the run could change the result.
 func (w window) span(s *subject) (from, to time.Duration, err error) {
 	added, end := s.added(), s.pod.log.end
 	from, to = added, end

@@ -7,7 +7,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"probesim.dev/apiserver"
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/internal/strict"
 	"probesim.dev/kube/podutil"
@@ -43,7 +42,7 @@ func (p *PatchPod) check(c *checker, n *strict.Node) {
 }
 
 func (p *PatchPod) checkPod(w *workload, n *strict.Node) {
-	patched, err := apiserver.Merge(w.pod, p.json())
+	patched, err := admission.Merge(w.pod, p.json())
 	if err != nil {
 		n.Errorf("cannot be applied: %s", err)
 		return
@@ -73,7 +72,7 @@ func (p *PatchPod) checkStatus(n *strict.Node) {
 	for _, t := range kubeletConditions {
 		pod.Status.Conditions = append(pod.Status.Conditions, v1.PodCondition{Type: t, Status: v1.ConditionUnknown})
 	}
-	patched, err := apiserver.Merge(pod, p.json())
+	patched, err := admission.Merge(pod, p.json())
 	if err != nil {
 		n.Errorf("cannot be applied: %s", err)
 		return

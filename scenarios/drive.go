@@ -19,6 +19,7 @@ type Driver struct {
 	now     virtual.Time           // time of the current step
 	waiting []*waitingStep
 	steps   []stepState // by index in spec.steps
+	err     error       // the first error of the world
 }
 
 // stepState is the progress of a step.
@@ -42,7 +43,7 @@ func (p *Plan) Drive(w World) *Driver {
 	w.Observe(d.observe)
 	for _, pod := range p.Pods() {
 		d.pods[pod.Pod.Namespace+"/"+pod.Pod.Name] = &pod
-		w.At(pod.At, func() { w.AddPod(pod.Pod, pod.Program) })
+		w.At(pod.At, func() { d.check(w.AddPod(pod.Pod, pod.Program)) })
 	}
 	for i, step := range p.Scenario.Spec.Steps {
 		d.schedule(i, step)
@@ -66,6 +67,18 @@ func (d *Driver) Unreached() []Unreached {
 		}
 	}
 	return steps
+}
+
+// Err returns the first error of the world, after the run. A scenario that was loaded without errors has none: its pods and
+// patches are valid.
+func (d *Driver) Err() error { return d.err }
+
+// check keeps the first error and reports whether there is none.
+func (d *Driver) check(err error) bool {
+	if d.err == nil {
+		d.err = err
+	}
+	return err == nil
 }
 
 func (d *Driver) schedule(i int, step *Step) {

@@ -16,8 +16,7 @@ const defaultKillReason = "OOMKilled"
 
 func (d *Delete) do(driver *Driver, _ int) bool {
 	return driver.eachPod(d.Pod, func(p *PlannedPod) bool {
-		driver.world.DeletePod(p.Pod.Namespace, p.Pod.Name, d.GracePeriodSeconds)
-		return true
+		return driver.check(driver.world.DeletePod(p.Pod.Namespace, p.Pod.Name, d.GracePeriodSeconds))
 	})
 }
 
@@ -33,18 +32,16 @@ func (k *Kill) do(d *Driver, i int) bool {
 }
 
 func (e *Evict) do(d *Driver, _ int) bool {
-	return d.eachPod(e.Pod, func(p *PlannedPod) bool { return d.world.EvictPod(p.Pod.Namespace, p.Pod.Name) })
+	return d.eachPod(e.Pod, func(p *PlannedPod) bool { return d.world.EvictPod(p.Pod.Namespace, p.Pod.Name) == nil })
 }
 
 func (p *PatchPod) do(d *Driver, _ int) bool {
 	return d.eachPod(p.Pod, func(pod *PlannedPod) bool {
-		cause := d.world.Record(trace.Record{Kind: trace.Step, Pod: pod.Pod.Namespace + "/" + pod.Pod.Name, Reason: p.name(), Message: p.text})
+		d.world.Record(trace.Record{Kind: trace.Step, Pod: pod.Pod.Namespace + "/" + pod.Pod.Name, Reason: p.name(), Message: p.text})
 		if p.Status != nil {
-			d.world.PatchPodStatus(pod.Pod.Namespace, pod.Pod.Name, p.json(), cause)
-		} else {
-			d.world.PatchPod(pod.Pod.Namespace, pod.Pod.Name, p.json(), cause)
+			return d.check(d.world.PatchPodStatus(pod.Pod.Namespace, pod.Pod.Name, p.json()))
 		}
-		return true
+		return d.check(d.world.PatchPod(pod.Pod.Namespace, pod.Pod.Name, p.json()))
 	})
 }
 
@@ -60,7 +57,8 @@ func (r *RestartKubelet) do(d *Driver, i int) bool {
 
 func (r *RebootNode) do(d *Driver, i int) bool {
 	return d.stopKubelet(r.Downtime, rebootDowntime, i, func(back virtual.Time) {
-		d.world.PowerOff(back, d.note(r, ""))
+		d.note(r, "")
+		d.world.PowerOff(back)
 	})
 }
 

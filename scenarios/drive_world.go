@@ -10,47 +10,46 @@ import (
 	"probesim.dev/trace"
 )
 
-// World is the environment of a run: the simulated node, or the real kubelet under virtual time. "Now" is the
-// current virtual time.
+// World is a node on which a scenario runs: the simulated node, or the real kubelet on a virtual clock. Times are virtual
+// times since t=0 of the scenario. Methods act at the current time.
 type World interface {
-	// AddPod passes a pod from the API server to the kubelet now.
-	AddPod(pod *v1.Pod, program fakeruntime.Pod)
-	// DeletePod deletes a pod through the API now. A nil grace period means the pod's own, 0 forces the deletion.
-	DeletePod(namespace, name string, gracePeriodSeconds *int64)
-	// KillContainer ends a container with SIGKILL now, or removes it. It reports whether the container was there.
+	// AddPod creates a pod through the API.
+	AddPod(pod *v1.Pod, program fakeruntime.Pod) error
+	// DeletePod deletes a pod through the API. Nil means the grace period of the pod; 0 removes the pod immediately.
+	DeletePod(namespace, name string, gracePeriodSeconds *int64) error
+	// KillContainer ends a container with SIGKILL, or removes it. It reports false if there is no such container.
 	KillContainer(fakeruntime.Kill) bool
-	// PatchPod applies a strategic merge patch to the metadata and spec of a pod through the API now. Cause is a
-	// step of the trace.
-	PatchPod(namespace, name string, patch []byte, cause int64)
-	// PatchPodStatus applies a strategic merge patch to the status of a pod.
-	PatchPodStatus(namespace, name string, patch []byte, cause int64)
-	// EvictPod makes the kubelet evict a pod now and records it. It reports whether the kubelet evicts the pod.
-	EvictPod(namespace, name string) bool
-	// StopKubelet stops the kubelet now and records it. It reports whether the kubelet was running. StartKubelet
-	// starts it again.
+	// PatchPod applies a strategic merge patch to the metadata and spec of a pod through the API. The last Step record of the
+	// pod is the cause.
+	PatchPod(namespace, name string, patch []byte) error
+	// PatchPodStatus applies a strategic merge patch to the status of a pod, as PatchPod does.
+	PatchPodStatus(namespace, name string, patch []byte) error
+	// EvictPod makes the kubelet evict a pod, and records it. It returns an error if the kubelet cannot evict the pod.
+	EvictPod(namespace, name string) error
+	// StopKubelet kills the kubelet, and records it. It reports false if the kubelet is stopped already. StartKubelet starts
+	// the kubelet again.
 	StopKubelet() bool
 	StartKubelet()
-	// ShutDown tells the kubelet now that the node is about to shut down, and records it. It reports whether the
-	// kubelet handles shutdowns.
+	// ShutDown announces a shutdown of the node to the kubelet, and records it. It reports false if the kubelet does not
+	// listen.
 	ShutDown() bool
-	// PowerOff ends all containers and sandboxes now; call it after StopKubelet. The runtime starts again at time
-	// back. Cause is a step of the trace.
-	PowerOff(back virtual.Time, cause int64)
-	// SetDelays replaces all delays set before. Of several values for a delay the last one wins; a delay without
-	// a value is as in the scenario.
+	// PowerOff ends all containers and sandboxes, after StopKubelet. The runtime starts again at the time back. The last Step
+	// record is the cause.
+	PowerOff(back virtual.Time)
+	// SetDelays replaces the delays of the last SetDelays. Of several Delays, the last that sets a delay wins; a delay that
+	// none of them sets is that of the scenario.
 	SetDelays(...fakeruntime.Delays)
-	// SetAPIDown cuts the kubelet off from the API server, or reconnects it. The world still reaches the API
-	// server.
+	// SetAPIDown starts or ends an outage of the API server for the kubelet. The methods of the World still reach it.
 	SetAPIDown(down bool)
-	// SetRuntimeHealth sets the health of the container runtime.
+	// SetRuntimeHealth changes the health of the container runtime.
 	SetRuntimeHealth(fakeruntime.Health)
-	// StepClock makes the wall clock of the node jump now. Virtual time, timers and the clock of the API server
-	// are not affected.
+	// StepClock sets the wall clock of the node forward, or back if by is negative. Virtual time, timers and the clock of the
+	// API server do not change.
 	StepClock(by time.Duration)
 	// Record adds a record with the current time to the trace and returns its step.
 	Record(trace.Record) int64
-	// At calls do at virtual time t, or now if t is past.
+	// At schedules a call of do for the virtual time t, or for now if t has passed.
 	At(t virtual.Time, do func())
-	// Observe calls f for each record of the trace when it is written.
+	// Observe registers f, which is called for each record when it is added to the trace.
 	Observe(f func(*trace.Record))
 }

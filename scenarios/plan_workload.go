@@ -6,7 +6,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/apiserver"
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/strict"
@@ -129,7 +128,7 @@ func (p *patch) apply(pod *v1.Pod) *v1.Pod {
 	if p.node.Kind != strict.Mapping {
 		return nil
 	}
-	patched, err := apiserver.Merge(pod, p.node.JSON())
+	patched, err := admission.Merge(pod, p.node.JSON())
 	if err != nil {
 		if !p.node.Bad() { // otherwise the invalid parts may be the reason
 			p.node.Errorf("cannot be applied: %s", err)

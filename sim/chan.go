@@ -2,15 +2,16 @@ package sim
 
 import "probesim.dev/internal/queue"
 
-// Chan is a buffered channel of virtual time with one receiving process at a time. As in Go, a value
-// that is sent while the receiver waits is handed to it and takes no room.
+// Chan is a buffered channel between processes. Only one process at a time may receive from it. As in Go, a value that
+// is sent while the receiver waits goes directly to the receiver and takes no room in the buffer.
 type Chan[T any] struct {
-	waiter  *Proc // the process that waits to receive, or will again
-	index   int32 // the case of its Select
+	waiter  *Proc // the receiver: it waits now, or is about to wait again
+	index   int32 // the index of the channel's case in the receiver's Select
 	cap     int32
-	buf     queue.FIFO[T]
+	buf     queue.FIFO[caused[T]]
 	got     T
 	senders queue.FIFO[sender[T]]
+	sim     *Sim
 	name    string
 }
 
@@ -41,32 +42,33 @@ func On[T any](c *Chan[T], handler func(*Proc, T)) Case {
 // OnTick returns the case in which t ticks.
 func OnTick(t *Ticker, handler func(*Proc)) Case { return Case{&t.C, handler} }
 
-// NewChan returns a channel that holds up to capacity values, which must be at least 1.
+// NewChan returns a channel whose buffer holds capacity values. The capacity must be at least 1.
 func NewChan[T any](s *Sim, name string, capacity int) *Chan[T] {
-	return &Chan[T]{name: name, cap: int32(capacity)}
+	return &Chan[T]{sim: s, name: name, cap: int32(capacity)}
 }
 
-// Len returns how many values wait in the channel.
+// Len returns the number of values in the buffer.
 func (c *Chan[T]) Len() int { return c.buf.Len() }
 
-// TrySend sends v if the receiver waits or there is room, and reports whether it did.
+// TrySend sends v if the receiver waits or the buffer has room. It reports whether it sent v.
 func (c *Chan[T]) TrySend(v T) bool {
 	if p := c.waiter; c.awaited() {
 		c.got, p.woken, p.open = v, c.index, false
+		p.cause = c.sim.cause
 		p.Wake()
 		return true
 	}
 	if c.buf.Len() == int(c.cap) {
 		return false
 	}
-	c.buf.Push(v)
+	c.buf.Push(caused[T]{v, c.sim.cause})
 	if c.waiter != nil {
 		c.waiter.sent = true
 	}
 	return true
 }
 
-// Send sends v and waits while there is no room.
+// Send sends v. It waits while the buffer is full.
 func (c *Chan[T]) Send(p *Proc, v T) {
 	if !c.TrySend(v) {
 		c.senders.Push(sender[T]{p, v})
@@ -80,7 +82,7 @@ func (c *Chan[T]) Recv(p *Proc) T {
 	return c.received()
 }
 
-// TryRecv returns a value if one waits.
+// TryRecv receives a value if the buffer has one.
 func (c *Chan[T]) TryRecv() (T, bool) {
 	ok := c.take()
 	return c.received(), ok
@@ -93,15 +95,16 @@ func (c *Chan[T]) received() T {
 	return v
 }
 
-// take moves the first waiting value to got and lets the first blocked sender in.
+// take moves the first value of the buffer to got and unblocks the first blocked sender.
 func (c *Chan[T]) take() bool {
 	if c.buf.Len() == 0 {
 		return false
 	}
-	c.got = c.buf.Remove(0)
+	first := c.buf.Remove(0)
+	c.got, c.sim.cause = first.value, first.cause
 	if c.senders.Len() > 0 {
 		s := c.senders.Remove(0)
-		c.buf.Push(s.value)
+		c.buf.Push(caused[T]{s.value, s.proc.cause})
 		s.proc.Wake()
 	}
 	return true
@@ -116,5 +119,5 @@ func (c *Chan[T]) setReceiver(p *Proc, index int) {
 	c.waiter, c.index = p, int32(index)
 }
 
-// awaited reports whether a value sent now is handed to the receiver.
+// awaited reports whether a value that is sent now goes directly to the receiver.
 func (c *Chan[T]) awaited() bool { return c.waiter != nil && c.waiter.open }

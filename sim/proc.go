@@ -8,7 +8,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// Proc is a process: code that runs on a coroutine and waits in virtual time.
+// Proc is a process: code that runs on a coroutine and waits in virtual time. It belongs to one Sim and starts with
+// Sim.Go.
 type Proc struct {
 	sim     *Sim
 	start   func(*Proc)                 // nil once it has begun
@@ -20,16 +21,18 @@ type Proc struct {
 	open    bool                        // waits for channels that nothing has been sent to yet
 	enabled bool                        // it was woken and has not run yet
 	ended   bool
+	cause   int64 // while the process does not run; Sim has the cause of the one that runs
 	sleep   Timer
 }
 
-// sleepOf and the name of the process are the name of its sleep.
+// sleepOf, followed by the name of a process, is the name of the timer of its sleep.
 const sleepOf = "sleep of "
 
-// Go starts a process. It runs at this instant, after what is enabled now. The name
-// identifies it in choices and errors and should be unique among what is alive.
+// Go starts a process. It runs at the present instant, after everything that is enabled now. The name identifies the
+// process in choices and errors; use a name that no other living process or timer has. The process ends when f returns,
+// unless f calls Serve.
 func (s *Sim) Go(name string, f func(*Proc)) *Proc {
-	p := &Proc{sim: s, start: f}
+	p := &Proc{sim: s, start: f, cause: s.cause}
 	p.sleep = Timer{name: sleepOf + name, of: p, turns: s.meter.Turns(name), group: s.group}
 	s.procs.Push(p)
 	s.meter.Alive(s.procs.Len(), s.now)
@@ -52,7 +55,7 @@ func (p *Proc) Name() string { return p.sleep.name[len(sleepOf):] }
 // Now returns the virtual time.
 func (p *Proc) Now() virtual.Time { return p.sim.now }
 
-// Sim returns the world that the process lives in.
+// Sim returns the simulation that the process belongs to.
 func (p *Proc) Sim() *Sim { return p.sim }
 
 func (p *Proc) due(*Timer, *Sim) { p.Wake() }
@@ -61,10 +64,11 @@ func (p *Proc) due(*Timer, *Sim) { p.Wake() }
 func (p *Proc) resume() {
 	*p.sleep.turns++
 	p.enabled = false
-	p.sim.group = p.sleep.group
+	p.sim.group, p.sim.cause = p.sleep.group, p.cause
 	if !p.ended && p.sim.stacks.Run(&p.stack, p) && p.ended {
 		p.sim.procs.Drop(func(o *Proc) bool { return o == p })
 	}
+	p.cause = p.sim.cause
 }
 
 // run runs the function of the process, or the handler of the case that was chosen, and further handlers until it has
@@ -107,7 +111,7 @@ func (p *Proc) Wake() { p.sim.enable(p) }
 // WakeAt enables the process at time t. Call it right before Park.
 func (p *Proc) WakeAt(t virtual.Time) { p.sim.Set(&p.sleep, t) }
 
-// Sleep waits for d; not at all if d is not positive.
+// Sleep waits for d. It returns immediately if d is not positive.
 func (p *Proc) Sleep(d time.Duration) {
 	if d > 0 {
 		p.WakeAt(p.sim.now.Add(d))
@@ -152,7 +156,7 @@ func (p *Proc) register(cases []Case) {
 	p.known, p.sent = cases, false
 }
 
-// takeOne receives from a channel that has a value, if there is one.
+// takeOne receives from one of the channels that have a value. It returns false if none has.
 func (p *Proc) takeOne(cases []Case) bool {
 	ready := make([]int, 0, 8)
 	for i, c := range cases {
@@ -167,9 +171,9 @@ func (p *Proc) takeOne(cases []Case) bool {
 	return cases[p.woken].channel.take()
 }
 
-// Preempt is a preemption point: between two statements that do not wait, the real process may be
-// interrupted here. The chooser lets it go on, or lets what is enabled now go first, or all else that
-// happens at this instant, or one enabled process alone. The canonical choice is to go on.
+// Preempt marks a preemption point: a place between two statements where the real program can be interrupted although
+// it does not wait. The chooser picks whether the process continues (the canonical choice), lets everything that is
+// enabled now go first, lets everything else at this instant go first, or lets one enabled process go first.
 func (p *Proc) Preempt(point string) {
 	s := p.sim
 	if s.Canonical() || s.enabled()+s.last.Len() == 0 {
@@ -189,7 +193,7 @@ func (p *Proc) Preempt(point string) {
 	}
 }
 
-// YieldToAll lets all else that happens at this instant go first.
+// YieldToAll lets everything else that happens at this instant go first.
 func (p *Proc) YieldToAll() {
 	p.sim.last.Push(p)
 	p.Park()

@@ -1,12 +1,18 @@
 // Package sim is a discrete-event kernel: virtual time, processes and choices.
 //
-// A process is straight-line code on a coroutine. One runs at a time, and it waits only in what this
-// package offers: Proc.Sleep, Proc.Park, Chan and Proc.Select. Nothing but the kernel moves time, and
-// no time passes while anything can still run at the present instant.
+// A process ([Proc]) is straight-line code that runs on a coroutine. One process runs at a time. It gives up control only
+// when it waits: in [Proc.Sleep], [Proc.Park], [Proc.Select], or on a [Chan].
 //
-// Whatever is not determined goes through a chooser (package choose) at the moment when it is decided: which of
-// the enabled processes and due timers goes next, which ready case a select takes, whether a process
-// is interrupted at a preemption point, how large a jitter is. The same choices give the same run.
+// Virtual time is measured from t=0 and stands still while code runs. All events with the same virtual time form one
+// instant. When no process and no timer has anything left to do at the present instant, the kernel moves time to the
+// next timer.
+//
+// A choice is a decision that the real program leaves to the scheduler or to chance. The kernel asks a chooser
+// (package choose) for each one: which enabled process or due timer goes next, which ready case a select takes, how
+// large a jitter is. Without a chooser, every choice is the canonical one. The same choices give the same run.
+//
+// A preemption point ([Proc.Preempt]) marks a place between two statements where the real program can be interrupted
+// although it does not wait. The chooser decides whether other processes run there.
 package sim
 
 import (
@@ -19,8 +25,8 @@ import (
 
 // Options configure a Sim. The zero value starts at time 0 with canonical choices and no limits.
 type Options struct {
-	Start   virtual.Time   // virtual time at the beginning; may be negative
-	Chooser choose.Chooser // nil: the canonical choices
+	Start   virtual.Time   // the virtual time at the beginning; may be negative
+	Chooser choose.Chooser // nil for the canonical choices
 	Limits  limit.Limits
 }
 
@@ -28,18 +34,19 @@ type Options struct {
 type Sim struct {
 	now    virtual.Time
 	timers queue.Timed[*Timer]
-	due    queue.FIFO[*Timer] // timers of this instant that have not fired
-	ready  queue.FIFO[*Proc]  // enabled processes, in the order in which they go
-	woken  *Proc              // the process woken last
-	last   queue.FIFO[*Proc]  // processes that let everything else of the instant go first
-	procs  queue.FIFO[*Proc]  // all that are alive, in the order in which they were started
-	group  *Group             // that what is made now belongs to
+	due    queue.FIFO[*Timer] // timers of this instant that have not fired yet
+	ready  queue.FIFO[*Proc]  // enabled processes, in canonical order
+	woken  *Proc              // the process that was woken last
+	last   queue.FIFO[*Proc]  // processes that run after everything else at this instant
+	procs  queue.FIFO[*Proc]  // all living processes, in the order in which they started
+	group  *Group             // the group of the code that runs now
+	cause  int64              // of what runs now
 	stacks coroutine.Pool[*Proc]
 	meter  limit.Meter
 	choose.Asker
 }
 
-// New returns a world at o.Start in which nothing happens yet.
+// New returns a simulation without processes and timers. Its virtual time is o.Start.
 func New(o Options) *Sim {
 	return &Sim{
 		timers: queue.Timed[*Timer]{Waits: func(t *Timer, set uint64) bool { return t.set == set }},
@@ -55,8 +62,8 @@ func (s *Sim) Now() virtual.Time { return s.now }
 // but they count toward limits.
 func (s *Sim) Events() int64 { return s.meter.Events() }
 
-// RunUntil lets time pass until t, and everything of the instant t happen. It ends early with a
-// *limit.Error when a limit is exceeded.
+// RunUntil runs the simulation until virtual time t, including all events of that instant. It stops early and returns
+// a *limit.Error when the run exceeds a limit.
 func (s *Sim) RunUntil(t virtual.Time) error {
 	for s.meter.Err() == nil {
 		if s.step() {
@@ -64,7 +71,7 @@ func (s *Sim) RunUntil(t virtual.Time) error {
 		}
 		at, ok := s.timers.Next()
 		if !ok || at > t {
-			s.now, s.group = max(s.now, t), nil
+			s.now, s.group, s.cause = max(s.now, t), nil, 0
 			return nil
 		}
 		if s.meter.Move(s.now, at) {
@@ -74,11 +81,11 @@ func (s *Sim) RunUntil(t virtual.Time) error {
 	return s.meter.Err()
 }
 
-// Close ends all processes, the one that was started first first. Their deferred calls run; nothing
-// else does. A process must not call it.
+// Close ends all processes in the order in which they started. It runs their deferred calls and no other code of them.
+// A process must not call it.
 func (s *Sim) Close() { s.End(nil) }
 
-// step fires one due timer or resumes one enabled process and reports whether there was one.
+// step fires one due timer or resumes one enabled process. It returns false if there is neither.
 func (s *Sim) step() bool {
 	for s.timers.Due(s.now) {
 		if t, ok := s.timers.Pop(s.now); ok {
@@ -103,10 +110,10 @@ func (s *Sim) step() bool {
 	return true
 }
 
-// enabled returns how many timers and processes could go next.
+// enabled returns the number of timers and processes that can go next.
 func (s *Sim) enabled() int { return s.due.Len() + s.ready.Len() }
 
-// candidate names one of the due timers and enabled processes.
+// candidate identifies the i-th of the due timers and enabled processes to the chooser.
 func (s *Sim) candidate(i int) choose.Choice {
 	if i < s.due.Len() {
 		t := s.due.At(i)
@@ -116,8 +123,9 @@ func (s *Sim) candidate(i int) choose.Choice {
 	return choose.Choice{Kind: choose.Next, Key: p.Name(), Ordinal: *p.sleep.turns}
 }
 
-// enable has a woken process go next, before those woken or started earlier, as Go's scheduler does with the goroutine
-// that was readied last: the one that was to go next goes last now (ready and runqput in runtime/proc.go).
+// enable puts a woken process in front of the processes that were woken or started earlier. The process that was woken
+// before it moves to the end. Go's scheduler treats the goroutine that was readied last in the same way (ready and
+// runqput in runtime/proc.go).
 func (s *Sim) enable(p *Proc) {
 	if s.ready.Len() > 0 && s.ready.At(0) == s.woken && s.woken.enabled {
 		s.ready.Push(s.ready.Remove(0))
@@ -126,21 +134,21 @@ func (s *Sim) enable(p *Proc) {
 	s.woken, p.enabled = p, true
 }
 
-// Group is a part of the world that can end while the rest goes on, as a program does that crashes: processes,
-// timers and tickers. The zero value is a group with nothing in it.
+// Group is a set of processes, timers and tickers that end together while the rest of the simulation goes on, such as
+// a program that crashes. The zero value is an empty group.
 type Group struct{ _ byte }
 
-// In runs f. The processes, timers and tickers that are made meanwhile belong to the group, and so does what
-// these make in their turn, but for calls of At.
+// In runs f. The processes, timers and tickers that f creates belong to the group, and so do those that they create
+// later. Calls of At belong to no group.
 func (s *Sim) In(g *Group, f func()) {
 	defer func(outer *Group) { s.group = outer }(s.group)
 	s.group = g
 	f()
 }
 
-// End ends the processes of a group, the one that was started first first, and stops its timers; nil is all there is.
-// Deferred calls of the processes run; nothing else does, and what they start or wake in the group ends too.
-// A process of the group must not call it.
+// End stops the timers of a group and ends its processes in the order in which they started. It runs the deferred calls
+// of the processes and no other code of them. Processes that deferred calls start or wake in the group end too. A nil
+// group stands for the whole simulation. A process of the group must not call End.
 func (s *Sim) End(g *Group) {
 	timer := func(t *Timer) bool { return g == nil || t.group == g }
 	proc := func(p *Proc) bool { return timer(&p.sleep) }

@@ -6,12 +6,12 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// Timer calls a function, ticks or wakes a process, at a time.
+// Timer calls a function, ticks a Ticker or wakes a process at a set time.
 type Timer struct {
-	set   uint64 // the number under which it waits; 0: it does not
+	set   uint64 // its number in the queue of timers; 0 if it is not set
 	at    virtual.Time
 	of    interface{ due(t *Timer, s *Sim) }
-	turns *int64 // how often it fired, with all others of its name
+	turns *int64 // how often timers of this name fired
 	group *Group
 	name  string
 }
@@ -23,31 +23,32 @@ func (f call) due(t *Timer, s *Sim) {
 	f()
 }
 
-// count is the turn of a timer that is not the sleep of a process, which has its turn when it runs.
+// count counts a turn of a timer. A process that sleeps counts its turn when it runs instead.
 func (t *Timer) count(s *Sim) {
 	*t.turns++
-	s.group = t.group
+	s.group, s.cause = t.group, 0
 }
 
-// NewTimer returns a timer that is not set. When it fires, f runs in the kernel: it must not wait. The
-// name identifies it in choices and errors and should be unique among what is alive.
+// NewTimer returns a timer that is not set. When the timer fires, f runs in the kernel and must not wait. The name
+// identifies the timer in choices and errors; use a name that no other living timer or process has.
 func (s *Sim) NewTimer(name string, f func()) *Timer {
 	return &Timer{name: name, of: call(f), turns: s.meter.Turns(name), group: s.group}
 }
 
-// Set has the timer fire at time t, or at this instant if t is past, instead of when it was set to.
+// Set sets the timer to a virtual time, or to the present instant if that time has passed. It replaces an earlier
+// setting.
 func (s *Sim) Set(t *Timer, at virtual.Time) {
 	s.Stop(t)
 	t.at = max(at, s.now)
 	t.set = s.timers.Push(t.at, t)
 }
 
-// At calls f at time t, whatever group ends until then. Other calls may have the same name.
+// At calls f at virtual time t, even if the present group ends before. Other calls may have the same name.
 func (s *Sim) At(t virtual.Time, name string, f func()) {
 	s.Set(&Timer{name: name, of: call(f), turns: new(s.meter.Turn(name))}, t)
 }
 
-// Stop keeps the timer from firing.
+// Stop prevents the timer from firing.
 func (s *Sim) Stop(t *Timer) {
 	if t.set > 0 {
 		t.set = 0
@@ -57,7 +58,7 @@ func (s *Sim) Stop(t *Timer) {
 	s.due.Drop(func(o *Timer) bool { return o == t })
 }
 
-// Ticker sends on C at a fixed period; a tick finds no room while one is waiting there.
+// Ticker sends on C at a fixed period. While a tick waits in C, further ticks are dropped.
 type Ticker struct {
 	timer  Timer
 	period time.Duration
@@ -68,7 +69,7 @@ type Ticker struct {
 
 // NewTicker returns a ticker whose first tick is one period away. The period must be positive.
 func (s *Sim) NewTicker(name string, period time.Duration) *Ticker {
-	t := &Ticker{C: Chan[struct{}]{name: name, cap: 1}, sim: s, period: period}
+	t := &Ticker{C: Chan[struct{}]{sim: s, name: name, cap: 1}, sim: s, period: period}
 	t.timer = Timer{name: name, of: t, turns: s.meter.Turns(name), group: s.group}
 	s.Set(&t.timer, s.now.Add(period))
 	return t
@@ -84,11 +85,10 @@ func (t *Ticker) due(timer *Timer, s *Sim) {
 	}
 }
 
-// Unless spares ticks that would be received at once and lead to nothing: those that find the receiver
-// waiting and idle true.
+// Unless skips ticks that have no effect: a tick is skipped if the receiver waits for it and idle returns true.
 func (t *Ticker) Unless(idle func() bool) { t.idle = idle }
 
-// Reset starts a new period now and drops a tick that waits, as Go's tickers do since 1.23.
+// Reset starts a new period now and drops a tick that waits in C, like Go's tickers since Go 1.23.
 func (t *Ticker) Reset(period time.Duration) {
 	t.period = period
 	t.C.buf.Clear()

@@ -34,10 +34,10 @@ type API interface {
 	// GetPod returns the pod. It returns false if the pod does not exist or the API server is unreachable.
 	GetPod(p *sim.Proc, namespace, name string) (*v1.Pod, bool)
 	// PatchStatus changes the pod's status from read, the status that the manager based its change on, to status. It
-	// returns the changed pod, or false on failure. The cause is the step of the trace record that led to the change.
-	PatchStatus(p *sim.Proc, namespace, name string, read, status *v1.PodStatus, cause int64) (*v1.Pod, bool)
+	// returns the changed pod, or false on failure. The cause of the process is the cause of the status.
+	PatchStatus(p *sim.Proc, namespace, name string, read, status *v1.PodStatus) (*v1.Pod, bool)
 	// DeletePod removes the pod immediately. It returns false if the API server is unreachable.
-	DeletePod(p *sim.Proc, namespace, name string, cause int64) bool
+	DeletePod(p *sim.Proc, namespace, name string) bool
 }
 
 // Pods returns the pods that the kubelet should run, in the version that the kubelet last received from the API.
@@ -70,7 +70,7 @@ type versionedPodStatus struct {
 	namespace     string
 	name          string
 	podIsFinished bool // SyncTerminatedPod has completed
-	// cause is the step of the trace record that led to the status.
+	// cause is the cause of the process that stored the status.
 	cause int64
 	// changesReady reports whether cause is the cause of a change of the Ready condition that the API has not seen.
 	changesReady bool
@@ -177,14 +177,14 @@ func (m *Manager) Snapshot(uid types.UID) (*Snapshot, bool) {
 
 // SetPodStatus stores a status that the kubelet has generated for a pod. The manager owns the status from then on. The
 // status of a pod with a deletion timestamp is synced even if it is unchanged: the API may be able to delete the pod now.
-func (m *Manager) SetPodStatus(pod *v1.Pod, status *v1.PodStatus, cause int64) {
+func (m *Manager) SetPodStatus(pod *v1.Pod, status *v1.PodStatus) {
 	status.ObservedGeneration = pod.Generation
-	m.updateStatusInternal(pod, status, pod.DeletionTimestamp != nil, false, cause)
+	m.updateStatusInternal(pod, status, pod.DeletionTimestamp != nil, false)
 }
 
 // SetContainerReadiness sets Ready of a container and updates the Ready and ContainersReady conditions of its pod. It
 // ignores a container that the stored status does not show.
-func (m *Manager) SetContainerReadiness(uid types.UID, containerID string, ready bool, cause int64) {
+func (m *Manager) SetContainerReadiness(uid types.UID, containerID string, ready bool) {
 	pod, status, c := m.copyForContainer(uid, containerID)
 	if c == nil || c.Ready == ready {
 		return
@@ -193,18 +193,18 @@ func (m *Manager) SetContainerReadiness(uid types.UID, containerID string, ready
 	all := AllContainerStatuses(status)
 	SetCondition(status, GeneratePodReadyCondition(pod, status.Conditions, all, status.Phase))
 	SetCondition(status, GenerateContainersReadyCondition(pod, all, status.Phase))
-	m.updateStatusInternal(pod, status, false, false, cause)
+	m.updateStatusInternal(pod, status, false, false)
 }
 
 // SetContainerStartup sets Started of a container, and nothing else: the conditions of its pod follow with the next sync.
 // It ignores a container that the stored status does not show.
-func (m *Manager) SetContainerStartup(uid types.UID, containerID string, started bool, cause int64) {
+func (m *Manager) SetContainerStartup(uid types.UID, containerID string, started bool) {
 	pod, status, c := m.copyForContainer(uid, containerID)
 	if c == nil || c.Started != nil && *c.Started == started {
 		return
 	}
 	c.Started = &started
-	m.updateStatusInternal(pod, status, false, false, cause)
+	m.updateStatusInternal(pod, status, false, false)
 }
 
 // copyForContainer returns the pod, a copy of its stored status, and the container with this ID in the copy. The container
@@ -229,7 +229,7 @@ func (m *Manager) copyForContainer(uid types.UID, containerID string) (*v1.Pod, 
 
 // TerminatePod stores the last status of a pod. It marks containers that may have run as terminated and sets a terminal
 // phase. From then on the manager deletes the pod from the API if the pod has a deletion timestamp.
-func (m *Manager) TerminatePod(pod *v1.Pod, cause int64) {
+func (m *Manager) TerminatePod(pod *v1.Pod) {
 	status := pod.Status.DeepCopy()
 	if cached, ok := m.podStatuses[pod.UID]; ok {
 		status = cached.Status.DeepCopy()
@@ -241,7 +241,7 @@ func (m *Manager) TerminatePod(pod *v1.Pod, cause int64) {
 	if !IsTerminal(status.Phase) {
 		status.Phase = v1.PodFailed
 	}
-	m.updateStatusInternal(pod, status, true, true, cause)
+	m.updateStatusInternal(pod, status, true, true)
 }
 
 // terminateContainers marks containers as terminated with an unknown exit, unless they have terminated already.
@@ -315,7 +315,7 @@ func checkTransitions(pod *v1.Pod, specs []v1.Container, old, statuses []v1.Cont
 
 // updateStatusInternal stores a status under the next version and wakes the process up. It drops a status with an illegal
 // container transition, and an unchanged one unless force is set.
-func (m *Manager) updateStatusInternal(pod *v1.Pod, status *v1.PodStatus, force, podIsFinished bool, cause int64) {
+func (m *Manager) updateStatusInternal(pod *v1.Pod, status *v1.PodStatus, force, podIsFinished bool) {
 	cached, isCached := m.podStatuses[pod.UID]
 	old := &pod.Status
 	if isCached {
@@ -342,7 +342,7 @@ func (m *Manager) updateStatusInternal(pod *v1.Pod, status *v1.PodStatus, force,
 
 	next := &versionedPodStatus{
 		Snapshot: Snapshot{Status: status}, version: 1, namespace: pod.Namespace, name: pod.Name,
-		podIsFinished: podIsFinished, cause: cause,
+		podIsFinished: podIsFinished, cause: m.o.Sim.Cause(),
 	}
 	if isCached {
 		next.version = cached.version + 1
@@ -453,6 +453,7 @@ func (m *Manager) removeOrphanedVersions() {
 // has a deletion timestamp. It returns false if the pod does not exist or the API server is unreachable: the next batch
 // then tries again. A failed DELETE waits for the next full sync.
 func (m *Manager) syncPod(p *sim.Proc, s pendingStatus) bool {
+	p.SetCause(s.cause)
 	pod, ok := m.o.API.GetPod(p, s.namespace, s.name)
 	if !ok {
 		return false
@@ -465,13 +466,13 @@ func (m *Manager) syncPod(p *sim.Proc, s pendingStatus) bool {
 	merged := m.mergePodStatus(pod, s.Status)
 	s.sent = true
 	if !isEqualInAPI(&pod.Status, merged) {
-		if pod, ok = m.o.API.PatchStatus(p, s.namespace, s.name, &pod.Status, merged, s.cause); !ok {
+		if pod, ok = m.o.API.PatchStatus(p, s.namespace, s.name, &pod.Status, merged); !ok {
 			s.sent = false
 			return false
 		}
 	}
 	m.apiStatusVersions[s.uid] = s.version
-	if canBeDeleted(pod, s.versionedPodStatus) && m.o.API.DeletePod(p, s.namespace, s.name, s.cause) {
+	if canBeDeleted(pod, s.versionedPodStatus) && m.o.API.DeletePod(p, s.namespace, s.name) {
 		m.deletePodStatus(s.uid)
 	}
 	return true

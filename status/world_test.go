@@ -70,8 +70,8 @@ func (w *world) GetPod(p *sim.Proc, _, name string) (*v1.Pod, bool) {
 	return pod, ok && !w.down["GET"]
 }
 
-func (w *world) PatchStatus(p *sim.Proc, _, name string, _, s *v1.PodStatus, cause int64) (*v1.Pod, bool) {
-	w.causes = append(w.causes, cause)
+func (w *world) PatchStatus(p *sim.Proc, _, name string, _, s *v1.PodStatus) (*v1.Pod, bool) {
+	w.causes = append(w.causes, p.Cause())
 	w.note("PATCH " + name + " " + string(s.Phase))
 	p.Sleep(w.latency)
 	old, ok := w.api[name]
@@ -84,7 +84,7 @@ func (w *world) PatchStatus(p *sim.Proc, _, name string, _, s *v1.PodStatus, cau
 	return &pod, true
 }
 
-func (w *world) DeletePod(p *sim.Proc, _, name string, _ int64) bool {
+func (w *world) DeletePod(p *sim.Proc, _, name string) bool {
 	w.note("DELETE " + name)
 	p.Sleep(w.latency)
 	if w.down["DELETE"] {

@@ -12,10 +12,10 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// maxCronJobName leaves room for what a Job of the CronJob has at the end of its name.
+// maxCronJobName leaves room for the suffix in the names of the CronJob's Jobs.
 const maxCronJobName = validation.DNS1035LabelMaxLength - 11
 
-// DefaultJob fills in what the API server fills in of what ValidateJob reads. (SetDefaults_Job in pkg/apis/batch/v1)
+// DefaultJob sets the API server's defaults of the fields that ValidateJob reads. (SetDefaults_Job in pkg/apis/batch/v1)
 func DefaultJob(o *batchv1.Job) {
 	DefaultJobSpec(&o.Spec)
 	if len(o.Labels) == 0 {
@@ -23,8 +23,8 @@ func DefaultJob(o *batchv1.Job) {
 	}
 }
 
-// DefaultJobSpec sets how many pods run at a time, and how many in all unless that is left to the pods. In a CronJob the
-// API server does so only to the Jobs that it makes.
+// DefaultJobSpec sets the default parallelism, and the default completions of a Job without parallelism. The API server
+// does not set them in the template of a CronJob, only in its Jobs.
 func DefaultJobSpec(spec *batchv1.JobSpec) {
 	if spec.Parallelism != nil {
 		return
@@ -34,9 +34,9 @@ func DefaultJobSpec(spec *batchv1.JobSpec) {
 	}
 }
 
-// ValidateJob returns why the API server would not create a Job whose defaults are set, as far as the simulator reads it and but for the spec
-// of its pods. What is generated of a selector is not looked at. The rules for it and for CronJobs are in
-// pkg/apis/batch/validation at v1.37.0. (ValidateJobCreate)
+// ValidateJob returns the errors with which the API server rejects a Job. The defaults must be set. It checks the fields that
+// the simulator reads, without the spec of the pods and the generated part of the selector. The rules for Jobs and CronJobs
+// are in pkg/apis/batch/validation at v1.37.0. (ValidateJobCreate)
 func ValidateJob(o *batchv1.Job) field.ErrorList {
 	errs := validateMeta(&o.ObjectMeta, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, validateJobSpec(&o.Spec, field.NewPath("spec"))...)
@@ -49,8 +49,8 @@ func ValidateJob(o *batchv1.Job) field.ErrorList {
 	return append(errs, validateIndexedName(o)...)
 }
 
-// validateJobName refuses a name that is no label of the pods, and pods that have the label already and another name in
-// it. (generateSelector in pkg/registry/batch/job, validateGeneratedSelector)
+// validateJobName rejects a name that is not a valid label value, and pods whose job-name label has another value.
+// (generateSelector in pkg/registry/batch/job, validateGeneratedSelector)
 func validateJobName(o *batchv1.Job) field.ErrorList {
 	if o.Name == "" {
 		return nil
@@ -68,8 +68,8 @@ func validateJobName(o *batchv1.Job) field.ErrorList {
 	return errs
 }
 
-// ValidateCronJob does the same for a CronJob, whose selector is always generated. (ValidateCronJobCreate,
-// ValidateJobTemplateSpec)
+// ValidateCronJob returns the errors with which the API server rejects a CronJob. Its selector is always generated.
+// (ValidateCronJobCreate, ValidateJobTemplateSpec)
 func ValidateCronJob(o *batchv1.CronJob) field.ErrorList {
 	errs := validateMeta(&o.ObjectMeta, apivalidation.NameIsDNSSubdomain)
 	if len(o.Name) > maxCronJobName {
@@ -86,7 +86,7 @@ func ValidateCronJob(o *batchv1.CronJob) field.ErrorList {
 	return append(errs, validateJobSpec(job, path)...)
 }
 
-// validateJobSpec checks how many pods there are, and the restart policy that a podFailurePolicy asks for.
+// validateJobSpec checks the numbers of pods, and the restart policy that a podFailurePolicy requires.
 func validateJobSpec(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	errs := nonNegativeIfSet(path.Child("parallelism"), spec.Parallelism)
 	errs = append(errs, nonNegativeIfSet(path.Child("completions"), spec.Completions)...)
@@ -103,7 +103,7 @@ func isIndexed(spec *batchv1.JobSpec) bool {
 	return spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion
 }
 
-// validateIndexedName refuses a name that makes no host name with the last index. (validateNameAllowsCompletions)
+// validateIndexedName rejects a name that is not a valid host name with the last index. (validateNameAllowsCompletions)
 func validateIndexedName(o *batchv1.Job) field.ErrorList {
 	if !isIndexed(&o.Spec) || ptr.Deref(o.Spec.Completions, 0) <= 0 {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// validateContainer checks a regular container (validateContainers); names are those of the containers
-// before it, grace is the grace period of the pod in seconds.
+// validateContainer checks a regular container. names has the names of the containers before it; grace is the grace period
+// of the pod in seconds. (validateContainers)
 func validateContainer(c *v1.Container, names sets.Set[string], grace int64, path *field.Path) field.ErrorList {
 	errs := validateCommon(c, names, path)
 	errs = append(errs, validateRestart(c, path)...)
@@ -16,7 +16,7 @@ func validateContainer(c *v1.Container, names sets.Set[string], grace int64, pat
 	return append(errs, validateProbes(c, path)...)
 }
 
-// validateInitContainer checks an init container, which has probes and hooks only if it restarts always.
+// validateInitContainer checks an init container. Only a sidecar, whose restart policy is Always, can have probes and hooks.
 // (validateInitContainers)
 func validateInitContainer(c *v1.Container, names sets.Set[string], grace int64, path *field.Path) field.ErrorList {
 	if c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways {
@@ -35,7 +35,7 @@ func validateInitContainer(c *v1.Container, names sets.Set[string], grace int64,
 	return errs
 }
 
-// validateCommon checks what all containers have. (validateContainerCommon)
+// validateCommon checks the fields of regular and init containers alike. (validateContainerCommon)
 func validateCommon(c *v1.Container, names sets.Set[string], path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if c.Name == "" {
@@ -59,7 +59,7 @@ func validateCommon(c *v1.Container, names sets.Set[string], path *field.Path) f
 	return append(errs, validateEnv(c.Env, path.Child("env"))...)
 }
 
-// validateEnv is ValidateEnv for variables with a value of their own: names are relaxed since 1.34.
+// validateEnv checks environment variables. Since 1.34, names can have almost all characters. (ValidateEnv)
 func validateEnv(vars []v1.EnvVar, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, v := range vars {

@@ -1,11 +1,13 @@
-// Package admission does to a pod what the API server does before a kubelet sees it: it fills in defaults
-// and refuses what is not valid, for the fields that the simulator reads. Rules are those of Kubernetes
-// v1.37.0, in pkg/apis/core/v1/defaults.go and pkg/apis/core/validation/validation.go; each rule here
-// names its function there.
+// Package admission applies the rules of the API server to pods: it sets defaults, validates, drops fields whose feature gate
+// is off, and merges patches. It covers the fields that the simulator reads. [Admit] does all of this for a new pod.
+//
+// The rules are those of Kubernetes v1.37.0, in pkg/apis/core/v1/defaults.go and pkg/apis/core/validation/validation.go. A
+// name in parentheses at the end of a comment is the function there that a rule follows. Error texts are those of the API
+// server.
 package admission
 
 import "k8s.io/apimachinery/pkg/types"
 
-// UID returns the uid of a pod that brings none. It is a function of the pod's name, so that runs can
-// be repeated.
+// UID returns the generated UID of a pod. It depends on the pod's name only: the API server's random UID would make runs
+// differ.
 func UID(namespace, name string) types.UID { return types.UID("uid-" + namespace + "-" + name) }

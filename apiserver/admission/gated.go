@@ -11,8 +11,8 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// ValidateGated returns why the API server of a version would not create a pod that Validate has nothing against, as the
-// feature gates of the version are. What it takes out of pods without a word is no error.
+// ValidateGated returns the errors with which the API server of a release rejects a pod because of its feature gates. Use it
+// after Validate. Fields that DropDisabled drops are not errors.
 func ValidateGated(p profile.Profile, pod *v1.Pod) field.ErrorList {
 	var errs field.ErrorList
 	path := field.NewPath("spec")
@@ -36,7 +36,7 @@ func ValidateGated(p profile.Profile, pod *v1.Pod) field.ErrorList {
 	return errs
 }
 
-// validateActions checks which actions of restart rules there are. (validateContainerRestartPolicy)
+// validateActions checks the actions of restart rules. (validateContainerRestartPolicy)
 func validateActions(p profile.Profile, c *v1.Container, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i := range c.RestartPolicyRules {
@@ -47,7 +47,7 @@ func validateActions(p profile.Profile, c *v1.Container, path *field.Path) field
 	return errs
 }
 
-// validateGatedHandlers checks how probes and hooks speak gRPC and HTTP. (validateGRPCAction, validateHTTPGetAction)
+// validateGatedHandlers checks the modes and protocols of probes and hooks. (validateGRPCAction, validateHTTPGetAction)
 func validateGatedHandlers(p profile.Profile, c *v1.Container, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for name, probe := range probes(c) {
@@ -67,7 +67,7 @@ func validateGatedHandlers(p profile.Profile, c *v1.Container, path *field.Path)
 	return errs
 }
 
-// validateStopSignal checks the signal with which a container is stopped: it has to be one of the pod's system.
+// validateStopSignal checks the stop signal: it must be a signal of the pod's operating system.
 func validateStopSignal(p profile.Profile, c *v1.Container, os *v1.PodOS, path *field.Path) field.ErrorList {
 	if !p.ContainerStopSignals || c.Lifecycle == nil || c.Lifecycle.StopSignal == nil {
 		return nil
@@ -99,7 +99,7 @@ func validateProtocol(p profile.Profile, get *v1.HTTPGetAction, path *field.Path
 
 const http2 = "HTTP2"
 
-// probes are those of a container, by their fields.
+// probes returns the probes of a container with the names of their fields.
 func probes(c *v1.Container) iter.Seq2[string, *v1.Probe] {
 	return func(yield func(string, *v1.Probe) bool) {
 		for _, p := range []struct {
@@ -113,7 +113,8 @@ func probes(c *v1.Container) iter.Seq2[string, *v1.Probe] {
 	}
 }
 
-// optional returns the text in a field of a handler, nil if there is none: only newer releases of k8s.io/api have the field.
+// optional returns the string in a field of a handler, or nil. It finds the field by reflection: the releases of k8s.io/api
+// that older kubelets are built with do not have it.
 func optional[T any](handler *T, name string) *string {
 	if handler == nil {
 		return nil

@@ -7,11 +7,11 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// The grammar of image references (github.com/distribution/reference v0.6.0), of which the kubelet starts no container
-// with another. A host that is not written is docker.io.
+// The grammar of image references (github.com/distribution/reference v0.6.0). The kubelet does not start a container with
+// another image. The default host is docker.io.
 var (
 	imagePath = regexp.MustCompile(`^(?:` + imageHost + `/)?(` + imageName + `(?:/` + imageName + `)*)(:[\w][\w.-]{0,127})?(@` + imageDigest + `)?$`)
-	imageID   = regexp.MustCompile(`^[a-f0-9]{64}$`) // which nothing can be pulled by
+	imageID   = regexp.MustCompile(`^[a-f0-9]{64}$`) // the ID of an image is not a reference
 )
 
 const (
@@ -23,8 +23,8 @@ const (
 	maxImagePath = 255
 )
 
-// parseImage returns the tag and the digest of an image reference, with what comes before them. It reports false if the
-// image is none.
+// parseImage returns the tag with its colon and the digest with its @ of an image reference. It reports false if the image is
+// not a reference.
 func parseImage(image string) (tag, digest string, ok bool) {
 	m := imagePath.FindStringSubmatch(withHost(image))
 	if m == nil || len(m[1]) > maxImagePath || imageID.MatchString(image) {
@@ -33,7 +33,7 @@ func parseImage(image string) (tag, digest string, ok bool) {
 	return m[2], m[3], true
 }
 
-// withHost puts in the host that is meant: what comes before the first slash is one only if it looks like one.
+// withHost adds the default host, unless the part before the first slash looks like a host.
 func withHost(image string) string {
 	host, rest, ok := strings.Cut(image, "/")
 	switch {
@@ -47,14 +47,14 @@ func withHost(image string) string {
 	return image
 }
 
-// IsImage reports whether a kubelet could start a container of an image: whether its name is a reference.
+// IsImage reports whether the name of an image is a valid reference. The kubelet starts no container of another image.
 func IsImage(image string) bool {
 	_, _, ok := parseImage(image)
 	return ok
 }
 
-// pullPolicy is Always for the tag latest, which is also that of an image without tag and digest. It is IfNotPresent for
-// what is no image. (ParseImageName in pkg/util/parsers)
+// pullPolicy returns the default pull policy: Always for the tag latest, which an image without tag and digest has too, and
+// IfNotPresent otherwise. (ParseImageName in pkg/util/parsers)
 func pullPolicy(image string) v1.PullPolicy {
 	if tag, digest, ok := parseImage(image); ok && (tag == ":latest" || tag == "" && digest == "") {
 		return v1.PullAlways

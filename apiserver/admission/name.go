@@ -2,12 +2,12 @@ package admission
 
 import "strconv"
 
-// maxGeneratedBase is what is left of the base of a generated name, which has 63 characters at most, five of them random
+// maxGeneratedBase is the longest base of a generated name. A name has at most 63 characters, of which five are random
 // (SimpleNameGenerator in k8s.io/apiserver/pkg/storage/names at v0.37.0).
 const maxGeneratedBase = 63 - 5
 
-// GeneratedName returns the name that an object with a generateName gets. In the place of random characters it has a
-// number, so that runs can be repeated.
+// GeneratedName returns the name of an object with a generateName. It ends with a number instead of random characters: equal
+// runs have equal names.
 func GeneratedName(base string, ordinal int) string {
 	return base[:min(len(base), maxGeneratedBase)] + strconv.Itoa(ordinal)
 }

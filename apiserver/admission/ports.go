@@ -51,8 +51,8 @@ func hostPorts(c *v1.Container, taken sets.Set[string], path *field.Path) field.
 	return errs
 }
 
-// validateHostPorts refuses a host port that two containers want, and on the host's network any but the
-// container's own. Init containers run one after the other and may share. (checkHostPortConflicts,
+// validateHostPorts rejects a host port of two containers, and on the host's network a host port that differs from the
+// container port. Init containers run one after the other and can share a port. (checkHostPortConflicts,
 // validatePodHostNetworkDeps)
 func validateHostPorts(spec *v1.PodSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// validateProbes checks the probes of a container (validateLivenessProbe, validateReadinessProbe,
-// validateStartupProbe): only readiness may need several successes, and only it has no grace period.
+// validateProbes checks the probes of a container. Only a readiness probe can have a success threshold above 1, and only a
+// readiness probe cannot have a grace period. (validateLivenessProbe, validateReadinessProbe, validateStartupProbe)
 func validateProbes(c *v1.Container, path *field.Path) field.ErrorList {
 	errs := validateProbe(c.LivenessProbe, path.Child("livenessProbe"))
 	errs = append(errs, oneSuccess(c.LivenessProbe, path.Child("livenessProbe"))...)
@@ -31,7 +31,7 @@ func oneSuccess(probe *v1.Probe, path *field.Path) field.ErrorList {
 	return field.ErrorList{field.Invalid(path.Child("successThreshold"), probe.SuccessThreshold, "must be 1")}
 }
 
-// validateProbe checks what all probes have.
+// validateProbe checks the fields of all kinds of probes. (validateProbe)
 func validateProbe(probe *v1.Probe, path *field.Path) field.ErrorList {
 	if probe == nil {
 		return nil
@@ -56,8 +56,7 @@ func validateProbe(probe *v1.Probe, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateLifecycle checks hooks, of which one that sleeps must not sleep longer than the pod has.
-// (validateSleepAction)
+// validateLifecycle checks hooks. A sleep must not be longer than the pod's grace period, in seconds. (validateSleepAction)
 func validateLifecycle(l *v1.Lifecycle, grace int64, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if l == nil {
@@ -74,17 +73,17 @@ func validateLifecycle(l *v1.Lifecycle, grace int64, path *field.Path) field.Err
 	return errs
 }
 
-// handlers are the ways to run a probe or a hook, of which exactly one is set.
+// handlers has the handlers of a probe or a hook. Exactly one must be set.
 type handlers struct {
 	exec      *v1.ExecAction
 	httpGet   *v1.HTTPGetAction
 	tcpSocket *v1.TCPSocketAction
 	grpc      *v1.GRPCAction
 	sleep     *v1.SleepAction
-	grace     int64 // that a sleep must not exceed
+	grace     int64 // longest sleep, in seconds
 }
 
-// validateHandler checks the first handler and refuses those after it.
+// validateHandler checks the first handler and rejects further ones. (validateHandler)
 func validateHandler(h handlers, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	count := 0
@@ -125,7 +124,7 @@ func validateExec(exec *v1.ExecAction, path *field.Path) field.ErrorList {
 	return field.ErrorList{field.Required(path.Child("command"), "")}
 }
 
-// validateHTTPGet is validateHTTPGetAction without the protocol, of a feature that is off by default.
+// validateHTTPGet checks an httpGet handler without its protocol, which ValidateGated checks. (validateHTTPGetAction)
 func validateHTTPGet(get *v1.HTTPGetAction, path *field.Path) field.ErrorList {
 	errs := validatePort(get.Port, path.Child("port"))
 	errs = append(errs, oneOf(path.Child("scheme"), get.Scheme, v1.URISchemeHTTP, v1.URISchemeHTTPS)...)

@@ -12,8 +12,8 @@ const (
 	maxExitCodes    = 255
 )
 
-// validateInitRestart checks the restart policy of an init container that is no sidecar; rules without a policy
-// are not looked at. (validateInitContainerRestartPolicy)
+// validateInitRestart checks the restart policy of an init container that is not a sidecar. It does not check rules without a
+// policy. (validateInitContainerRestartPolicy)
 func validateInitRestart(c *v1.Container, path *field.Path) field.ErrorList {
 	if c.RestartPolicy == nil && len(c.RestartPolicyRules) > 0 {
 		return field.ErrorList{requirePolicy(path)}

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateSchedule returns why the API server would not create a CronJob with a schedule, for which path is
-// given. (validateScheduleFormat in pkg/apis/batch/validation at v1.37.0)
+// ValidateSchedule returns the errors with which the API server rejects the schedule of a CronJob; path is the field of the
+// schedule. (validateScheduleFormat in pkg/apis/batch/validation at v1.37.0)
 func ValidateSchedule(schedule string, path *field.Path) field.ErrorList {
 	if schedule == "" {
 		return field.ErrorList{field.Required(path, "")}
@@ -24,7 +24,7 @@ func ValidateSchedule(schedule string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// parseSchedule goes on where the parser panics, as the API server does
+// parseSchedule turns a panic of the parser into an error, as the API server does
 // (ParseCronScheduleWithPanicRecovery in pkg/util/parsers at v1.37.0).
 func parseSchedule(schedule string) (err error) {
 	defer func() {

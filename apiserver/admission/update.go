@@ -7,16 +7,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateUpdate returns why the API server would not take a pod in the place of another. Of what it would, the
-// simulator reads labels, annotations and the images of containers: what else has changed is refused too, save
-// what has no effect on a kubelet. (ValidatePodUpdate)
+// ValidateUpdate returns the errors with which the simulator rejects an update of old to pod. The API server rejects most of
+// these updates too. The metadata, the images of containers and the tolerations can change; the API server also accepts some
+// other changes, which are not simulated. (ValidatePodUpdate)
 func ValidateUpdate(pod, old *v1.Pod) field.ErrorList {
 	meta := pod.ObjectMeta.DeepCopy()
-	meta.ResourceVersion = "1" // which a patch need not give
+	meta.ResourceVersion = "1" // a patch does not need one
 	errs := apivalidation.ValidateObjectMetaUpdate(meta, &old.ObjectMeta, field.NewPath("metadata"))
 	path := field.NewPath("spec")
 	if len(pod.Spec.Containers) != len(old.Spec.Containers) || len(pod.Spec.InitContainers) != len(old.Spec.InitContainers) {
-		return append(errs, field.Forbidden(path, "containers cannot be added to a pod, nor removed"))
+		return append(errs, field.Forbidden(path, "a patch cannot add or remove containers"))
 	}
 	errs = append(errs, Validate(pod)...)
 	same := pod.Spec.DeepCopy()
@@ -24,7 +24,7 @@ func ValidateUpdate(pod, old *v1.Pod) field.ErrorList {
 	copyImages(same.InitContainers, old.Spec.InitContainers)
 	same.Tolerations = old.Spec.Tolerations
 	if !apiequality.Semantic.DeepEqual(same, &old.Spec) {
-		errs = append(errs, field.Forbidden(path, "of a pod nothing can be changed but the images of its containers"))
+		errs = append(errs, field.Forbidden(path, "a patch can change only the images of containers"))
 	}
 	return errs
 }

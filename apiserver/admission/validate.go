@@ -13,12 +13,12 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// uidPattern is what a UID that a pod brings may look like. The API server takes none from outside, so it has no rule; a
-// kubelet makes folders of that name.
+// uidPattern is the format of the UID in a pod. The API server generates UIDs and has no rule for their format; the kubelet
+// uses them as names of directories.
 var uidPattern = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`)
 
-// Validate returns why the API server would not create a pod whose defaults are set, as far as the
-// simulator reads the pod. Paths begin at metadata and spec. (ValidatePodCreate)
+// Validate returns the errors with which the API server rejects a new pod. The defaults must be set. It checks the fields that
+// the simulator reads. Paths start with metadata and spec. (ValidatePodCreate)
 func Validate(pod *v1.Pod) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&pod.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	if pod.UID != UID(pod.Namespace, pod.Name) && !uidPattern.MatchString(string(pod.UID)) {
@@ -57,7 +57,7 @@ func validateSpec(spec *v1.PodSpec, path *field.Path) field.ErrorList {
 	return append(errs, validateHostPorts(spec, path)...)
 }
 
-// validateNames checks the fields of a pod that are names of something.
+// validateNames checks the fields of a pod that hold names.
 func validateNames(spec *v1.PodSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	check := func(name, value string, valid func(string) []string) {
@@ -77,7 +77,7 @@ func validateNames(spec *v1.PodSpec, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// invalid makes errors of what the checks of names say.
+// invalid returns an Invalid error for each message.
 func invalid(path *field.Path, value any, messages []string) field.ErrorList {
 	var errs field.ErrorList
 	for _, m := range messages {

@@ -12,34 +12,35 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateDeployment returns why the API server would not create a Deployment, as far as the simulator reads it and
-// but for the spec of its pods. The rules for it and its like are in pkg/apis/apps/validation at v1.37.0.
+// ValidateDeployment returns the errors with which the API server rejects a Deployment. It checks the fields that the
+// simulator reads, without the spec of the pods. The rules for workloads are in pkg/apis/apps/validation at v1.37.0.
 // (ValidateDeployment)
 func ValidateDeployment(o *appsv1.Deployment) field.ErrorList {
 	return append(validateMeta(&o.ObjectMeta, apivalidation.NameIsDNSSubdomain),
 		validateController("deployment", "ReplicaSet", o.Spec.Replicas, o.Spec.Selector, &o.Spec.Template)...)
 }
 
-// ValidateReplicaSet does the same for a ReplicaSet, whose words are those of a Deployment. (ValidateReplicaSet)
+// ValidateReplicaSet returns the errors with which the API server rejects a ReplicaSet. They name a deployment, as those of
+// the API server do. (ValidateReplicaSet)
 func ValidateReplicaSet(o *appsv1.ReplicaSet) field.ErrorList {
 	return append(validateMeta(&o.ObjectMeta, apivalidation.NameIsDNSSubdomain),
 		validateController("deployment", "ReplicaSet", o.Spec.Replicas, o.Spec.Selector, &o.Spec.Template)...)
 }
 
-// ValidateStatefulSet does the same for a StatefulSet, whose name is the host name of its pods but for a number.
-// (ValidateStatefulSet)
+// ValidateStatefulSet returns the errors with which the API server rejects a StatefulSet. Its name is part of the host names
+// of its pods. (ValidateStatefulSet)
 func ValidateStatefulSet(o *appsv1.StatefulSet) field.ErrorList {
 	return append(validateMeta(&o.ObjectMeta, apivalidation.NameIsDNSLabel),
 		validateController("statefulset", "StatefulSet", o.Spec.Replicas, o.Spec.Selector, &o.Spec.Template)...)
 }
 
-// ValidateDaemonSet does the same for a DaemonSet. (ValidateDaemonSet)
+// ValidateDaemonSet returns the errors with which the API server rejects a DaemonSet. (ValidateDaemonSet)
 func ValidateDaemonSet(o *appsv1.DaemonSet) field.ErrorList {
 	return append(validateMeta(&o.ObjectMeta, apivalidation.NameIsDNSSubdomain),
 		validateController("daemonset", "DaemonSet", nil, o.Spec.Selector, &o.Spec.Template)...)
 }
 
-// validateMeta checks the metadata of a workload, without what the API server does not take from its author.
+// validateMeta checks the metadata of a workload, without the fields that the API server sets itself.
 func validateMeta(meta *metav1.ObjectMeta, name apivalidation.ValidateNameFunc) field.ErrorList {
 	meta = meta.DeepCopy()
 	setDefault(&meta.Namespace, v1.NamespaceDefault)
@@ -47,8 +48,8 @@ func validateMeta(meta *metav1.ObjectMeta, name apivalidation.ValidateNameFunc) 
 	return apivalidation.ValidateObjectMeta(meta, true, name, field.NewPath("metadata"))
 }
 
-// validateController checks the number of pods and how they are selected; kind and deadlineOf are what the API
-// server's messages call the workload.
+// validateController checks the number of pods and the selector. kind and deadlineOf name the workload in the API server's
+// messages.
 func validateController(kind, deadlineOf string, replicas *int32, selector *metav1.LabelSelector, template *v1.PodTemplateSpec) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := nonNegativeIfSet(path.Child("replicas"), replicas)
@@ -60,8 +61,8 @@ func validateController(kind, deadlineOf string, replicas *int32, selector *meta
 	return errs
 }
 
-// validateSelector refuses a selector that does not select the pods of its template. Only a DaemonSet may be without
-// one as far as that goes, but then nothing matches.
+// validateSelector rejects a selector that does not match the labels of the template. A missing selector is an error of its
+// own, except in a DaemonSet, where it matches nothing.
 func validateSelector(kind string, selector *metav1.LabelSelector, template map[string]string, spec *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	path := spec.Child("selector")

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// browsers are the programs that speak the Chrome DevTools Protocol, of which the first that is there is taken.
+// browsers are programs with the Chrome DevTools Protocol. Tests use the first installed one.
 var browsers = []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"}
 
-// browser is a page in a real browser without a window, told what to do through a pipe.
+// browser is a page in a headless browser, controlled through a pipe.
 type browser struct {
 	t       *testing.T
 	in      *os.File
@@ -25,11 +25,11 @@ type browser struct {
 	session string
 	id      int
 
-	errors   []string // what the page wrote to the console, and its exceptions
-	requests []string // addresses that it asked for
+	errors   []string // console errors and exceptions of the page
+	requests []string // addresses that the page requested
 }
 
-// message is what goes through the pipe.
+// message is a message of the Chrome DevTools Protocol.
 type message struct {
 	ID     int             `json:"id,omitempty"`
 	Method string          `json:"method,omitempty"`
@@ -41,7 +41,7 @@ type message struct {
 	Session string `json:"sessionId,omitempty"`
 }
 
-// openBrowser starts a browser with an empty page of this size, or skips the test where there is none.
+// openBrowser starts a browser with an empty page of a size. It skips the test if no browser is installed.
 func openBrowser(t *testing.T, width, height int) *browser {
 	t.Helper()
 	path := os.Getenv("PROBESIM_BROWSER")
@@ -99,7 +99,7 @@ func (b *browser) start(path string) {
 	})
 }
 
-// call sends a command and waits for its result; events on the way are noted.
+// call sends a command and waits for its result. It records events that arrive before.
 func (b *browser) call(method string, params, result any) {
 	b.t.Helper()
 	b.id++
@@ -156,7 +156,7 @@ func (b *browser) open(url string) {
 	b.eval(`new Promise((done) => { const wait = () => document.readyState === 'complete' ? requestAnimationFrame(() => requestAnimationFrame(() => done(1))) : setTimeout(wait, 5); wait(); })`, nil)
 }
 
-// eval has the page evaluate an expression, and waits for it if it is a promise.
+// eval evaluates an expression in the page. It waits for promises.
 func (b *browser) eval(expression string, result any) {
 	b.t.Helper()
 	var r struct {
@@ -174,7 +174,7 @@ func (b *browser) eval(expression string, result any) {
 	}
 }
 
-// text returns the text of the first element that a selector finds; "" if there is none or it is hidden.
+// text returns the text of the first element that matches a selector, or "" if there is none or it is hidden.
 func (b *browser) text(selector string) string {
 	b.t.Helper()
 	var s string
@@ -182,7 +182,7 @@ func (b *browser) text(selector string) string {
 	return s
 }
 
-// count returns how many elements a selector finds.
+// count returns the number of elements that match a selector.
 func (b *browser) count(selector string) int {
 	b.t.Helper()
 	var n int
@@ -190,7 +190,7 @@ func (b *browser) count(selector string) int {
 	return n
 }
 
-// place returns the middle of an element after it was scrolled to.
+// place scrolls to an element and returns its center.
 func (b *browser) place(selector string) (x, y float64) {
 	b.t.Helper()
 	var at []float64
@@ -208,7 +208,7 @@ func (b *browser) mouse(kind string, x, y float64, more map[string]any) {
 	b.settle()
 }
 
-// settle waits until what was asked for is drawn.
+// settle waits until the page has drawn.
 func (b *browser) settle() {
 	b.eval(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))`, nil)
 }
@@ -246,14 +246,14 @@ func (b *browser) resize(width, height int) {
 	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
 }
 
-// scheme has the page shown as people who want light or dark see it.
+// scheme sets the preferred color scheme to light or dark.
 func (b *browser) scheme(name string) {
 	b.t.Helper()
 	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": name}}}, nil)
 	b.settle()
 }
 
-// screenshot writes what is on view, or the first element that a selector finds, as a PNG.
+// screenshot writes the visible part, or the first element that matches a selector, as a PNG.
 func (b *browser) screenshot(file, selector string) {
 	b.t.Helper()
 	b.settle()

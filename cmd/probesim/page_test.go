@@ -13,7 +13,7 @@ var shots = flag.String("shots", "", "folder for pictures of what the browser te
 
 const ofLibrary = "../../scenarios/library/"
 
-// page runs the command with -o html and returns the address of what it wrote.
+// page runs the command with -o html and returns the address of the page.
 func page(t *testing.T, code int, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -23,20 +23,20 @@ func page(t *testing.T, code int, args ...string) string {
 	return written(t, out.String())
 }
 
-// clean checks that a page ran without errors and asked for nothing but itself.
+// clean checks that a page had no errors and loaded nothing.
 func (b *browser) clean() {
 	b.t.Helper()
 	b.settle()
 	for i, e := range b.errors {
 		if i == 3 {
-			b.t.Errorf("and %d errors more", len(b.errors)-i)
+			b.t.Errorf("and %d more errors", len(b.errors)-i)
 			break
 		}
-		b.t.Errorf("the page is not well: %.600s", e)
+		b.t.Errorf("the page has an error: %.600s", e)
 	}
 	for _, url := range b.requests[1:] {
 		if !strings.HasPrefix(url, "data:") {
-			b.t.Errorf("the page asked for %s", url)
+			b.t.Errorf("the page loaded %s", url)
 		}
 	}
 }
@@ -47,7 +47,7 @@ func (b *browser) shot(name, selector string) {
 	}
 }
 
-// run is the page of the quickstart, at 45.020 s of which three liveness probes have failed.
+// run is the page of a quickstart run whose third liveness probe in a row fails at 45.020 s.
 func run(t *testing.T) *browser {
 	b := openBrowser(t, 1280, 900)
 	b.open(page(t, 0, ofLibrary+"quickstart/exec-liveness.yaml", "--run", "^exec-liveness$"))
@@ -57,7 +57,7 @@ func run(t *testing.T) *browser {
 func (b *browser) want(selector, text string) {
 	b.t.Helper()
 	if got := b.text(selector); !strings.Contains(got, text) {
-		b.t.Errorf("%s has %q, want %q in it", selector, got, text)
+		b.t.Errorf("%s contains %q, want %q", selector, got, text)
 	}
 }
 
@@ -78,7 +78,7 @@ func (b *browser) wantTicks(labels string) {
 
 const whole = "0s 15s 30s 45s 60s 75s 90s 105s 120s 135s 150s"
 
-// markAt selects the mark of a time.
+// markAt returns a selector of the mark at a time.
 func markAt(glyph, at string) string { return ".m-" + glyph + "[aria-label^='" + at + "s ']" }
 
 func TestPageShowsTheRun(t *testing.T) {
@@ -113,7 +113,7 @@ func TestPageHover(t *testing.T) {
 	b.want(".tip", "Ready is true")
 	b.mouse("mouseMoved", 2, 2, nil)
 	if got := b.text(".tip"); got != "" {
-		t.Errorf("the details stay: %q", got)
+		t.Errorf("the details did not close: %q", got)
 	}
 	b.clean()
 }
@@ -133,7 +133,7 @@ func TestPageGoesToTheCause(t *testing.T) {
 	b.want(".details .effects", "stop signal: LivenessProbe")
 	b.wantSelected(markAt("failure", "45.020"))
 
-	// Out of view it is brought there; a table row leads to it as well.
+	// The chart scrolls to a cause that is not visible. Rows of tables lead to marks too.
 	b.click("button[aria-label='Zoom in']")
 	b.click("button[aria-label='Zoom in']")
 	b.click("button[aria-label='Zoom in']")
@@ -142,7 +142,7 @@ func TestPageGoesToTheCause(t *testing.T) {
 	b.clean()
 }
 
-// wantSelected checks that the ring is around a mark.
+// wantSelected checks the position of the ring around the selected mark.
 func (b *browser) wantSelected(mark string) {
 	b.t.Helper()
 	var off float64
@@ -157,7 +157,7 @@ func TestPageZooms(t *testing.T) {
 	b := run(t)
 	x, y := b.place("figure svg.lanes")
 	b.mouse("mouseWheel", x, y, map[string]any{"deltaX": 0, "deltaY": 100})
-	b.wantTicks(whole) // which scrolls the page
+	b.wantTicks(whole) // the wheel scrolls the page
 	x, y = b.place("figure svg.lanes")
 	b.mouse("mouseWheel", x, y, map[string]any{"deltaX": 0, "deltaY": -240, "modifiers": 2})
 	if b.ticks() == whole {
@@ -195,7 +195,7 @@ func TestPageKeys(t *testing.T) {
 	b.want(".details > p", "40.020s")
 	b.key("Escape", 0)
 	if got := b.text(".details"); got != "" {
-		t.Errorf("Escape leaves %q", got)
+		t.Errorf("after Escape: %q", got)
 	}
 	b.key("+", 0)
 	if b.ticks() == whole {
@@ -207,8 +207,8 @@ func TestPageKeys(t *testing.T) {
 	b.clean()
 }
 
-// No page of the library has an error, none asks for anything, and each shows its timeline. Unless it is for CI only a part is
-// looked at: the whole has 7 MB.
+// The pages of the library have no errors, load nothing and show their timelines. Outside CI, only a part of the library is
+// checked, because the whole page has 7 MB.
 func TestPageOfLibrary(t *testing.T) {
 	part, least := ofLibrary+"lifecycle", 20
 	if os.Getenv("CI") != "" {
@@ -217,7 +217,7 @@ func TestPageOfLibrary(t *testing.T) {
 	b := openBrowser(t, 1280, 900)
 	b.open(page(t, 0, part))
 	if runs := b.count("section.run"); runs < least {
-		t.Fatalf("%d runs in the page of the library", runs)
+		t.Fatalf("the page of the library has %d runs", runs)
 	}
 	var blank []string
 	b.eval(`(async () => { const blank = []; for (const s of document.querySelectorAll('section.run')) {
@@ -230,7 +230,7 @@ func TestPageOfLibrary(t *testing.T) {
 	b.clean()
 }
 
-// A stranger's file runs nothing in the page.
+// Names and messages in a file cannot run scripts in the page.
 func TestPageOfHostileFile(t *testing.T) {
 	evil := `</script><img src=x onerror=\"document.title='owned'\"><svg onload=alert(1)>`
 	file := filepath.Join(t.TempDir(), "evil.yaml")
@@ -263,18 +263,18 @@ spec:
 	b.want(".details", "onerror=")
 	var title string
 	if b.eval(`document.title`, &title); strings.Contains(title, "owned") || b.count("img") > 0 {
-		t.Errorf("the page does what the file says: %q", title)
+		t.Errorf("the page ran a script of the file: %q", title)
 	}
 	b.clean()
 }
 
-// It prints, and looks afterwards as before.
+// The page prints, and looks the same afterwards.
 func TestPagePrints(t *testing.T) {
 	b := run(t)
 	var pdf struct{ Data []byte }
 	b.call("Page.printToPDF", map[string]any{"preferCSSPageSize": true}, &pdf)
 	if !bytes.HasPrefix(pdf.Data, []byte("%PDF-")) || len(pdf.Data) < 20_000 {
-		t.Errorf("what is printed has %d bytes", len(pdf.Data))
+		t.Errorf("the printed page has %d bytes", len(pdf.Data))
 	}
 	b.settle()
 	b.wantTicks(whole)

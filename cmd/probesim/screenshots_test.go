@@ -19,7 +19,7 @@ import (
 
 var screenshots = flag.Bool("screenshots", false, "write the pictures of the documentation into docs; look at them")
 
-// TestPageScreenshots takes the pictures in docs. To take them anew, run
+// TestPageScreenshots takes the pictures in docs. To update them, run
 //
 //	go test ./cmd/probesim -run TestPageScreenshots -screenshots
 func TestPageScreenshots(t *testing.T) {
@@ -44,7 +44,7 @@ func TestPageScreenshots(t *testing.T) {
 
 	for _, name := range []string{"report.png", "timeline.png"} {
 		if n := colors(t, filepath.Join(dir, name)); n < 20 {
-			t.Errorf("%s has %d colours: there is nothing on it", name, n)
+			t.Errorf("%s is empty: it has %d colors", name, n)
 		}
 	}
 }
@@ -67,7 +67,7 @@ func fromReadme(t *testing.T) string {
 	return file
 }
 
-// written writes a page and returns its address.
+// written writes a page to a file and returns its address.
 func written(t *testing.T, text string) string {
 	name, err := filepath.Abs(filepath.Join(t.TempDir(), "page.html"))
 	if err == nil {
@@ -79,7 +79,7 @@ func written(t *testing.T, text string) string {
 	return "file://" + filepath.ToSlash(name)
 }
 
-// colored returns what the command prints of a scenario on a terminal with colours.
+// colored returns the output of the command about a scenario on a terminal with colors.
 func colored(t *testing.T, path, pattern string) string {
 	all, err := scenarios.Load(path)
 	if err != nil {
@@ -100,7 +100,7 @@ func colored(t *testing.T, path, pattern string) string {
 
 var escape = regexp.MustCompile("\x1b\\[([0-9]+)m")
 
-// terminalPage shows text as a terminal does.
+// terminalPage returns a page that shows text like a terminal.
 func terminalPage(text string) string {
 	classes := map[string]string{"1": "bold", "2": "dim", "31": "red", "32": "green", "33": "yellow"}
 	text = escape.ReplaceAllStringFunc(html.EscapeString(text), func(s string) string {
@@ -117,7 +117,7 @@ pre { margin: 0; padding: 18px 22px; width: max-content; font: 14px/17px "DejaVu
 ` + strings.TrimRight(text, "\n") + `</pre>`
 }
 
-// colors counts the colours of a picture.
+// colors counts the colors of a picture.
 func colors(t *testing.T, name string) int {
 	data, err := os.ReadFile(name)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
 
 	"probesim.dev/apiserver"
+	"probesim.dev/apiserver/admission"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/profile"
 	"probesim.dev/trace"
@@ -62,7 +63,7 @@ func (a *podAPI) add(pod *v1.Pod, program fakeruntime.Pod) error {
 // (pkg/registry/core/pod/strategy.go, PrepareForCreate).
 func (a *podAPI) admitted(pod *v1.Pod) *v1.Pod {
 	pod = pod.DeepCopy()
-	apiserver.DropDisabled(a.profile, &pod.Spec)
+	admission.DropDisabled(a.profile, &pod.Spec)
 	if pod.Namespace == "" {
 		pod.Namespace = metav1.NamespaceDefault
 	}
@@ -138,7 +139,7 @@ func (a *podAPI) patch(key types.NamespacedName, patch []byte, after func(*v1.Po
 
 // afterPatch returns the pod as a patch of its metadata and spec leaves it.
 func (a *podAPI) afterPatch(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
-	return apiserver.AfterPatch(a.profile, pod, patch)
+	return admission.Patch(a.profile, pod, patch)
 }
 
 // update puts a pod in the place of the one of its name.

@@ -1,13 +1,14 @@
 package realkubelet
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"probesim.dev/apiserver"
+	"probesim.dev/apiserver/admission"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/virtual"
@@ -20,42 +21,46 @@ type world struct {
 	recorder *recorder
 	api      *podAPI
 	node     *node
-	err      error // the first
+	noted    int64 // step of the last record of kind Step
+	err      error // the first error
 }
+
+// errNotEvictable is the error of EvictPod if the kubelet does not have the pod, or does not run.
+var errNotEvictable = errors.New("the kubelet cannot evict the pod")
 
 var _ scenarios.World = (*world)(nil)
 
-func (w *world) AddPod(pod *v1.Pod, program fakeruntime.Pod) {
-	w.failed(w.api.add(pod, program), "add", pod.Namespace, pod.Name)
+func (w *world) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
+	return w.failed(w.api.add(pod, program), "add", pod.Namespace, pod.Name)
 }
 
-func (w *world) DeletePod(namespace, name string, gracePeriodSeconds *int64) {
-	w.failed(w.api.deletion(types.NamespacedName{Namespace: namespace, Name: name}, gracePeriodSeconds), "delete", namespace, name)
+func (w *world) DeletePod(namespace, name string, gracePeriodSeconds *int64) error {
+	return w.failed(w.api.deletion(types.NamespacedName{Namespace: namespace, Name: name}, gracePeriodSeconds), "delete", namespace, name)
 }
 
 func (w *world) KillContainer(k fakeruntime.Kill) bool { return w.driver.kill(k) }
 
-func (w *world) PatchPod(namespace, name string, patch []byte, _ int64) {
-	w.failed(w.api.patch(types.NamespacedName{Namespace: namespace, Name: name}, patch, w.api.afterPatch), "patch", namespace, name)
+func (w *world) PatchPod(namespace, name string, patch []byte) error {
+	return w.failed(w.api.patch(types.NamespacedName{Namespace: namespace, Name: name}, patch, w.api.afterPatch), "patch", namespace, name)
 }
 
-func (w *world) PatchPodStatus(namespace, name string, patch []byte, _ int64) {
-	w.failed(w.api.patch(types.NamespacedName{Namespace: namespace, Name: name}, patch, apiserver.AfterStatusPatch), "patch the status of", namespace, name)
+func (w *world) PatchPodStatus(namespace, name string, patch []byte) error {
+	return w.failed(w.api.patch(types.NamespacedName{Namespace: namespace, Name: name}, patch, admission.PatchStatus), "patch the status of", namespace, name)
 }
 
 // EvictPod has the kubelet's eviction manager evict the pod, which waits until the pod is gone.
-func (w *world) EvictPod(namespace, name string) bool {
+func (w *world) EvictPod(namespace, name string) error {
 	pod := w.api.get(types.NamespacedName{Namespace: namespace, Name: name})
 	if pod == nil || w.node.kubelet == nil {
-		return false
+		return errNotEvictable
 	}
 	evict := w.node.kubelet.eviction(pod.UID)
 	if evict == nil {
-		return false
+		return errNotEvictable
 	}
 	w.Record(trace.Record{Kind: trace.Step, Pod: namespace + "/" + name, Reason: "evict"})
 	go evict()
-	return true
+	return nil
 }
 
 func (w *world) StopKubelet() bool { return w.node.stop() }
@@ -74,7 +79,7 @@ func (w *world) ShutDown() bool {
 	return true
 }
 
-func (w *world) PowerOff(back virtual.Time, cause int64) { w.node.powerOff(back, cause) }
+func (w *world) PowerOff(back virtual.Time) { w.node.powerOff(back, w.noted) }
 
 func (w *world) SetDelays(d ...fakeruntime.Delays) { w.driver.setDelays(d) }
 
@@ -98,15 +103,23 @@ func (w *world) StepClock(by time.Duration) {
 	w.driver.stepClock(by)
 }
 
-func (w *world) Record(r trace.Record) int64 { return w.recorder.add(r) }
+func (w *world) Record(r trace.Record) int64 {
+	step := w.recorder.add(r)
+	if r.Kind == trace.Step {
+		w.noted = step
+	}
+	return step
+}
 
 func (w *world) At(t virtual.Time, do func()) { w.driver.at(t, do) }
 
 // Observe calls f under the lock of the trace: of the world, f may use At only.
 func (w *world) Observe(f func(*trace.Record)) { w.recorder.observe(f) }
 
-func (w *world) failed(err error, verb, namespace, name string) {
+// failed keeps the first error, and returns err.
+func (w *world) failed(err error, verb, namespace, name string) error {
 	if err != nil && w.err == nil {
 		w.err = fmt.Errorf("at %v: %s pod %s/%s: %w", w.driver.now(), verb, namespace, name, err)
 	}
+	return err
 }

@@ -13,7 +13,6 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
 
-	"probesim.dev/apiserver"
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/kube/profile"
 )
@@ -41,18 +40,18 @@ func TestGates(t *testing.T) {
 			for seed := uint64(0); seed < 3000 && different < 5; seed++ {
 				pod := withGatedFields(seed)
 				ours, theirs := pod.DeepCopy(), dropped(t, pod)
-				apiserver.DropDisabled(p, &ours.Spec)
+				admission.DropDisabled(p, &ours.Spec)
 				if diff := cmp.Diff(indented(t, theirs), indented(t, ours)); diff != "" {
 					different++
 					t.Errorf("seed %d: what is left (- API server, + simulator):\n%s", seed, diff)
 				}
-				want, got := upstreamErrors(t, theirs), podspecErrors(ours)
+				want, got := upstreamErrors(t, theirs), admissionErrors(ours)
 				for _, err := range admission.ValidateGated(p, ours) {
 					got = append(got, err.Error())
 				}
 				if (len(want) == 0) != (len(got) == 0) {
 					different++
-					t.Errorf("seed %d: errors (- API server, + podspec):\n%s", seed, cmp.Diff(want, comparable(got)))
+					t.Errorf("seed %d: errors (- API server, + admission):\n%s", seed, cmp.Diff(want, comparable(got)))
 				}
 				if len(want) == 0 {
 					valid++

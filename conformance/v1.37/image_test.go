@@ -12,7 +12,7 @@ import (
 	"probesim.dev/apiserver/admission"
 )
 
-// TestImage: package podspec takes the same names for images as the kubelet, and gives them the pull policy that the API
+// TestImage: package admission takes the same names for images as the kubelet, and gives them the pull policy that the API
 // server gives them.
 func TestImage(t *testing.T) {
 	const images = 60_000
@@ -29,7 +29,7 @@ func TestImage(t *testing.T) {
 		image := b.String()
 		_, tag, _, err := parsers.ParseImageName(image)
 		if got := admission.IsImage(image); got != (err == nil) {
-			t.Fatalf("%q: the kubelet says %v and podspec %t", image, err, got)
+			t.Fatalf("%q: the kubelet says %v and admission %t", image, err, got)
 		}
 		pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Image: image}}}}
 		admission.Default(pod)

@@ -11,7 +11,7 @@ import (
 	"probesim.dev/apiserver/admission"
 )
 
-// TestSchedule: package podspec takes the schedules of CronJobs that the API server takes.
+// TestSchedule: package admission takes the schedules of CronJobs that the API server takes.
 func TestSchedule(t *testing.T) {
 	const schedules = 200_000
 	pieces := []string{"*", "?", "*", "*", "0", "1", "5", "31", "59", "60", "7", "12", "13", "24", "23", "-", "/", ",", "jan", "DEC", "mon", "Sat", "x", "+2", "/0", "*/2", "1-5"}
@@ -20,7 +20,7 @@ func TestSchedule(t *testing.T) {
 		_, err := parsers.ParseCronScheduleWithPanicRecovery(schedule)
 		errs := admission.ValidateSchedule(schedule, field.NewPath("spec", "schedule"))
 		if (err == nil) != (len(errs) == 0) {
-			t.Errorf("%q: the API server says %v and podspec %v", schedule, err, errs)
+			t.Errorf("%q: the API server says %v and admission %v", schedule, err, errs)
 		}
 		return err == nil
 	}

@@ -13,7 +13,7 @@ const shown = 40 * time.Second
 
 // Around returns the part of a run to show around a moment. The run ends at end.
 func Around(t, end virtual.Time) (from, to virtual.Time) {
-	from = virtual.At(max(0, min(t, end).Add(-shown)).Offset().Truncate(time.Second))
+	from = virtual.At(max(0, min(t, end).Add(-shown).Offset()).Truncate(time.Second))
 	return from, min(end, from.Add(2*shown))
 }
 
@@ -36,7 +36,8 @@ func parts(run *report.Run) []part {
 	return list
 }
 
-// moments returns the virtual times of failures: the time of the marked record, or of the middle one of those around it.
+// moments returns the virtual times of failures: the time of the marked record, or of the middle one of those
+// around it.
 func moments(all []report.Expectation) []virtual.Time {
 	var list []virtual.Time
 	for i := range all {

@@ -1,18 +1,19 @@
-// Package queue holds the two lists that the kernel is made of: first in, first out, and by time.
+// Package queue provides the two lists that the kernel consists of: FIFO, in order of insertion, and Timed, in order of
+// time.
 package queue
 
 import "slices"
 
-// FIFO is a first-in-first-out list from which any item can be taken. The zero value is empty.
+// FIFO is a first-in-first-out list that also allows the removal of any item. The zero value is empty.
 type FIFO[T any] struct {
 	items []T
 	head  int
 }
 
-// Len returns how many items there are.
+// Len returns the number of items.
 func (q *FIFO[T]) Len() int { return len(q.items) - q.head }
 
-// At returns item i, the longest waiting being 0.
+// At returns item i. Item 0 is the oldest.
 func (q *FIFO[T]) At(i int) T { return q.items[q.head+i] }
 
 // Push adds an item at the end.
@@ -37,20 +38,20 @@ func (q *FIFO[T]) PushFront(v T) {
 	q.items[q.head] = v
 }
 
-// reuse makes room where items were taken out: a list that is never empty must not grow for ever.
+// reuse moves the items to the beginning of the slice. Otherwise a list that is never empty would grow forever.
 func (q *FIFO[T]) reuse() {
 	n := copy(q.items, q.items[q.head:])
 	clear(q.items[n:])
 	q.items, q.head = q.items[:n], 0
 }
 
-// Clear takes out all items.
+// Clear removes all items.
 func (q *FIFO[T]) Clear() {
 	clear(q.items)
 	q.items, q.head = q.items[:0], 0
 }
 
-// Drop takes out the items that f is true of and keeps the order of the others.
+// Drop removes the items for which f returns true and keeps the order of the others.
 func (q *FIFO[T]) Drop(f func(T) bool) {
 	if q.Len() == 0 {
 		return
@@ -58,7 +59,7 @@ func (q *FIFO[T]) Drop(f func(T) bool) {
 	q.items = q.items[:q.head+len(slices.DeleteFunc(q.items[q.head:], f))]
 }
 
-// Remove takes out item i and keeps the order of the others.
+// Remove removes and returns item i and keeps the order of the others.
 func (q *FIFO[T]) Remove(i int) T {
 	v := q.items[q.head+i]
 	copy(q.items[q.head+1:], q.items[q.head:q.head+i])

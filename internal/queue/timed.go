@@ -6,16 +6,17 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// Timed is a list by time, and among equal times in the order of Push. An item that does not wait any more stays in it until its
-// time, or until it is one of many: to take it out at once, each item would have to be told where it is, and with
-// many items the time goes into waiting for memory. For the same reason it is a heap with four children a node, whose
-// keys lie side by side.
+// Timed is a list in order of time. Items with equal times keep the order in which they were pushed.
+//
+// An item that no longer waits stays in the list until its time comes, or until too many such items pile up. To remove it
+// immediately, each item would have to know its place in the list, and with many items those writes would miss the
+// caches. For the same reason the list is a heap with four children per node, whose keys are adjacent in memory.
 type Timed[T any] struct {
-	// Waits reports whether an item still waits of which Push returned n. It must be set.
+	// Waits reports whether the item for which Push returned n still waits. It is required.
 	Waits     func(item T, n uint64) bool
 	entries   []entry[T]
-	pushed    uint64 // how many there were
-	forgotten int    // how many do not wait any more
+	pushed    uint64 // the number of calls of Push
+	forgotten int    // the number of items that no longer wait
 }
 
 type entry[T any] struct {
@@ -26,7 +27,7 @@ type entry[T any] struct {
 
 func (e *entry[T]) before(o *entry[T]) bool { return e.at < o.at || e.at == o.at && e.n < o.n }
 
-// Push adds an item that waits for a time, and returns its number: the first is 1.
+// Push adds an item that waits for a time. It returns the number of the item; the first number is 1.
 func (q *Timed[T]) Push(at virtual.Time, item T) uint64 {
 	q.pushed++
 	q.entries = append(q.entries, entry[T]{at, q.pushed, item})
@@ -34,7 +35,7 @@ func (q *Timed[T]) Push(at virtual.Time, item T) uint64 {
 	return q.pushed
 }
 
-// Next returns the earliest time that an item waits for, false if there is none.
+// Next returns the earliest time that an item waits for. It returns false if no item waits.
 func (q *Timed[T]) Next() (virtual.Time, bool) {
 	for len(q.entries) > 0 && !q.waits(q.entries[0]) {
 		q.removeFirst()
@@ -46,10 +47,10 @@ func (q *Timed[T]) Next() (virtual.Time, bool) {
 	return q.entries[0].at, true
 }
 
-// Due reports whether there is something to Pop at t.
+// Due reports whether Pop may have an item at time t.
 func (q *Timed[T]) Due(t virtual.Time) bool { return len(q.entries) > 0 && q.entries[0].at <= t }
 
-// Pop takes out the first item if its time is not after t, and what does not wait any more.
+// Pop removes and returns the first waiting item if its time is t or earlier.
 func (q *Timed[T]) Pop(t virtual.Time) (item T, ok bool) {
 	if at, ok := q.Next(); !ok || at > t {
 		return item, false
@@ -57,7 +58,7 @@ func (q *Timed[T]) Pop(t virtual.Time) (item T, ok bool) {
 	return q.removeFirst(), true
 }
 
-// Forget is told that one of the items does not wait any more.
+// Forget records that one of the items no longer waits.
 func (q *Timed[T]) Forget() {
 	q.forgotten++
 	if q.forgotten > 64 && q.forgotten > len(q.entries)/2 {
@@ -65,7 +66,7 @@ func (q *Timed[T]) Forget() {
 	}
 }
 
-// Drop takes out the items that f is true of.
+// Drop removes the items for which f returns true, and those that no longer wait.
 func (q *Timed[T]) Drop(f func(T) bool) {
 	q.entries = slices.DeleteFunc(q.entries, func(e entry[T]) bool { return !q.waits(e) || f(e.item) })
 	for i := range q.entries {

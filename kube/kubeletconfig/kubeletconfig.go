@@ -1,4 +1,4 @@
-// Package kubeletconfig has what the simulator reads of a KubeletConfiguration
+// Package kubeletconfig is the part of a KubeletConfiguration that the simulator reads
 // (staging/src/k8s.io/kubelet/config/v1beta1/types.go at v1.37.0).
 package kubeletconfig
 
@@ -8,37 +8,37 @@ import (
 	"time"
 )
 
-// Config are settings of a kubelet. The zero value has the defaults.
+// Config is the configuration of a kubelet. The zero value has the defaults.
 type Config struct {
-	// SyncFrequency is after which time a pod is synced even if nothing happens. 0 means a minute.
+	// SyncFrequency is the time after which the kubelet syncs an unchanged pod. 0 means one minute.
 	SyncFrequency time.Duration
-	// MaxContainerRestartPeriod bounds the crash-loop back-off, from 1 s to 5 min. 0: as the version has it. Up to 1.34 it
-	// is behind a feature gate that is off.
+	// MaxContainerRestartPeriod is the longest crash-loop back-off, from 1 s to 5 min. 0 means the default of the release. It
+	// has an effect only with the feature gate KubeletCrashLoopBackOffMax, which is off by default up to 1.34.
 	MaxContainerRestartPeriod time.Duration
-	// ShutdownGracePeriod is what a shutdown of the node waits for its pods; ShutdownGracePeriodCriticalPods is the part of it,
-	// at its end, that is for critical pods. Both are 0 or at least 1 s. 0: the node is not shut down gracefully.
+	// ShutdownGracePeriod is the time that a shutdown of the node waits for pods; ShutdownGracePeriodCriticalPods is its last
+	// part, for critical pods. Both are 0 or at least 1 s. 0 disables graceful shutdown.
 	ShutdownGracePeriod, ShutdownGracePeriodCriticalPods time.Duration
-	// ShutdownByPriority takes the place of these two, in any order.
+	// ShutdownByPriority replaces both grace periods. The periods can be in any order.
 	ShutdownByPriority []ShutdownPeriod
-	// FeatureGates are those that are not as the version has them. What they change in the simulator is in its profile:
-	// see SetGate there.
+	// FeatureGates are the gates that differ from the defaults of the release. The simulator reads gates from a
+	// profile.Profile: use its SetGate.
 	FeatureGates map[string]bool
 }
 
-// ShutdownPeriod is how long the pods of a priority and above have to end when the node is shut down, up to the
-// next priority that has one.
+// ShutdownPeriod is the grace period in a shutdown of the node for the pods with at least this priority, up to the priority of
+// the next period.
 type ShutdownPeriod struct {
 	Priority int32
 	Seconds  int64
 }
 
-// SystemCriticalPriority is the least priority of pods that the node or the cluster needs
+// SystemCriticalPriority is the lowest priority of critical pods
 // (pkg/apis/scheduling/types.go at v1.37.0).
 const SystemCriticalPriority = 2_000_000_000
 
-// ShutdownPeriods returns the periods in the order in which they are used, from the lowest priority to the highest; none if
-// the kubelet does not wait for a shutdown (newPodManager and migrateConfig in
-// pkg/kubelet/nodeshutdown/nodeshutdown_manager.go at v1.37.0).
+// ShutdownPeriods returns the periods in the order of a shutdown, from the lowest priority to the highest. It returns none if
+// graceful shutdown is disabled (newPodManager and migrateConfig in pkg/kubelet/nodeshutdown/nodeshutdown_manager.go at
+// v1.37.0).
 func (c *Config) ShutdownPeriods() []ShutdownPeriod {
 	periods := slices.Clone(c.ShutdownByPriority)
 	if grace, critical := c.ShutdownGracePeriod, c.ShutdownGracePeriodCriticalPods; len(periods) == 0 && grace > 0 && critical <= grace {
@@ -51,8 +51,8 @@ func (c *Config) ShutdownPeriods() []ShutdownPeriod {
 	return periods
 }
 
-// Group returns which of the periods of ShutdownPeriods is for a pod of a priority: the highest up to it, or the
-// first (groupByPriority in nodeshutdown_manager.go at v1.37.0).
+// Group returns the index of the period for a pod of a priority in the result of ShutdownPeriods: the highest period up to
+// that priority, or the first one (groupByPriority in nodeshutdown_manager.go at v1.37.0).
 func Group(periods []ShutdownPeriod, priority int32) int {
 	group := 0
 	for i, p := range periods {

@@ -1,6 +1,5 @@
-// Package podutil says what follows from the spec of a pod: which of its init containers are sidecars,
-// and which containers start again once one has ended. The rules are those of pkg/api/v1/pod/util.go at
-// v1.37.0.
+// Package podutil answers questions about the spec of a pod: which init containers are sidecars, which containers restart
+// after an exit, and which signal stops a container. The rules are those of pkg/api/v1/pod/util.go at v1.37.0.
 package podutil
 
 import (
@@ -10,8 +9,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// IsRestartableInitContainer reports whether an init container is a sidecar: one that is kept running while the
-// pod does. It must be an init container.
+// IsRestartableInitContainer reports whether an init container is a sidecar, which runs as long as the pod. The container must
+// be an init container.
 func IsRestartableInitContainer(c *v1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
 }
@@ -26,7 +25,7 @@ func HasRestartableInitContainer(pod *v1.Pod) bool {
 	return false
 }
 
-// Containers are the init containers of a pod and then the regular ones.
+// Containers iterates over the init containers of a pod, then over the regular containers.
 func Containers(spec *v1.PodSpec) iter.Seq[*v1.Container] {
 	return func(yield func(*v1.Container) bool) {
 		for _, list := range [][]v1.Container{spec.InitContainers, spec.Containers} {
@@ -39,7 +38,7 @@ func Containers(spec *v1.PodSpec) iter.Seq[*v1.Container] {
 	}
 }
 
-// Find returns the container of that name, a regular one or an init container, or nil.
+// Find returns the regular or init container with that name, or nil.
 func Find(pod *v1.Pod, name string) *v1.Container {
 	for c := range Containers(&pod.Spec) {
 		if c.Name == name {
@@ -49,8 +48,8 @@ func Find(pod *v1.Pod, name string) *v1.Container {
 	return nil
 }
 
-// ContainerShouldRestart reports whether a container that ended with this code is started again: by the first
-// of its own rules that fits, else by its own policy, else by the pod's.
+// ContainerShouldRestart reports whether a container restarts after an exit with this code. The first matching restart rule
+// of the container decides, otherwise its restart policy, otherwise the restart policy of the pod.
 func ContainerShouldRestart(c *v1.Container, pod *v1.PodSpec, exitCode int32) bool {
 	if c.RestartPolicy == nil {
 		return restarts(string(pod.RestartPolicy), exitCode)
@@ -62,18 +61,18 @@ func ContainerShouldRestart(c *v1.Container, pod *v1.PodSpec, exitCode int32) bo
 	return restarts(string(*c.RestartPolicy), exitCode)
 }
 
-// actionFor returns the action of the first rule of a container that is about this exit code, or nothing
+// actionFor returns the action of the first restart rule that matches an exit code, or an empty action
 // (FindMatchingContainerRestartRule).
 func actionFor(c *v1.Container, exitCode int32) v1.ContainerRestartRuleAction {
 	for i := range c.RestartPolicyRules {
-		if rule := &c.RestartPolicyRules[i]; fits(rule, exitCode) {
+		if rule := &c.RestartPolicyRules[i]; matches(rule, exitCode) {
 			return rule.Action
 		}
 	}
 	return ""
 }
 
-// restarts is what a policy says, of a pod or of a container: the words are the same.
+// restarts reports whether a restart policy, of a pod or of a container, restarts after an exit with this code.
 func restarts(policy string, exitCode int32) bool {
 	switch policy {
 	case string(v1.RestartPolicyNever):
@@ -84,8 +83,8 @@ func restarts(policy string, exitCode int32) bool {
 	return true
 }
 
-// fits reports whether a rule is about this exit code.
-func fits(rule *v1.ContainerRestartRule, exitCode int32) bool {
+// matches reports whether a rule applies to an exit code.
+func matches(rule *v1.ContainerRestartRule, exitCode int32) bool {
 	if rule.ExitCodes == nil {
 		return false
 	}

@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Which containers start again: by their first rule that fits, else by their own policy, else by the pod's
+// The first matching rule decides, otherwise the policy of the container, otherwise that of the pod
 // (ContainerShouldRestart in pkg/api/v1/pod/util.go).
 func TestContainerShouldRestart(t *testing.T) {
 	rule := func(op v1.ContainerRestartRuleOnExitCodesOperator, codes ...int32) v1.ContainerRestartRule {
@@ -73,8 +73,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// All containers start anew when one has ended in a way for which a rule says so, or when the status says that they are about
-// to (ShouldAllContainersRestart in pkg/kubelet/container/helpers.go).
+// All containers restart if a rule matches an exit, or if the status has the condition
+// (ShouldAllContainersRestart in pkg/kubelet/container/helpers.go).
 func TestShouldAllContainersRestart(t *testing.T) {
 	rule := func(action v1.ContainerRestartRuleAction, code int32) v1.ContainerRestartRule {
 		return v1.ContainerRestartRule{Action: action, ExitCodes: &v1.ContainerRestartRuleOnExitCodes{
@@ -96,7 +96,7 @@ func TestShouldAllContainersRestart(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		status  v1.PodStatus
-		runtime map[string]int32 // exit codes; nil: it is not asked
+		runtime map[string]int32 // exit codes; nil: exitCode is nil
 		want    bool
 	}{
 		{"nothing has ended", v1.PodStatus{}, map[string]int32{"watch": runs}, false},

@@ -6,8 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// IsHTTP2 reports whether a handler, which may be nil, is to be asked over HTTP/2 without TLS. Only newer releases of
-// k8s.io/api have the field, which is not set in a pod of the API server where its feature gate is off.
+// IsHTTP2 reports whether a handler uses HTTP/2 without TLS. The handler can be nil. IsHTTP2 finds the field by reflection: the
+// releases of k8s.io/api that older kubelets are built with do not have it.
 func IsHTTP2(get *v1.HTTPGetAction) bool {
 	if get == nil {
 		return false

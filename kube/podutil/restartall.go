@@ -2,8 +2,8 @@ package podutil
 
 import v1 "k8s.io/api/core/v1"
 
-// Names that k8s.io/api has from 1.35 on: the action of a restart rule that has all containers of the pod start anew, and
-// the condition that they are about to.
+// RestartAllContainers is the action of a restart rule that restarts all containers of the pod. AllContainersRestarting is the
+// condition that they are about to restart. Package k8s.io/api has these names since 1.35.
 const (
 	RestartAllContainers    v1.ContainerRestartRuleAction = "RestartAllContainers"
 	AllContainersRestarting v1.PodConditionType           = "AllContainersRestarting"
@@ -21,15 +21,15 @@ func AllContainersCouldRestart(spec *v1.PodSpec) bool {
 	return false
 }
 
-// RestartsAllContainers reports whether a container that ended with this code has all containers of its pod start anew.
+// RestartsAllContainers reports whether an exit of the container with this code restarts all containers of its pod.
 func RestartsAllContainers(c *v1.Container, exitCode int32) bool {
 	return actionFor(c, exitCode) == RestartAllContainers
 }
 
-// ShouldAllContainersRestart reports whether all containers of a pod are to start anew: its status says that they are
-// about to, or a container has ended in a way for which a rule says so. exitCode tells how the newest instance of a
-// container has ended in the runtime, if it has; of those that it knows nothing of the status does not count either.
-// Nil: only the status counts (function of that name in pkg/kubelet/container/helpers.go at v1.37.0).
+// ShouldAllContainersRestart reports whether all containers of a pod must restart: the pod's status has the condition
+// AllContainersRestarting, or a restart rule with that action matches an exit. exitCode returns the exit code of the newest
+// instance of a container in the runtime; if it returns false, the container's status does not count either. If exitCode is
+// nil, only the status counts (pkg/kubelet/container/helpers.go at v1.37.0).
 func ShouldAllContainersRestart(pod *v1.Pod, status *v1.PodStatus, exitCode func(name string) (int32, bool)) bool {
 	for _, c := range status.Conditions {
 		if c.Type == AllContainersRestarting && c.Status == v1.ConditionTrue {
@@ -56,7 +56,7 @@ func ShouldAllContainersRestart(pod *v1.Pod, status *v1.PodStatus, exitCode func
 	return false
 }
 
-// endOf returns how a container has ended, as a status says, or nil.
+// endOf returns the terminated state of a container in a status, or nil.
 func endOf(status *v1.PodStatus, name string) *v1.ContainerStateTerminated {
 	for _, statuses := range [][]v1.ContainerStatus{status.ContainerStatuses, status.InitContainerStatuses} {
 		for i := range statuses {

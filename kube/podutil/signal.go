@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// signals are those of Linux on x86 and ARM, by the names that the API has for them (signal(7)).
+// signals has the numbers of the Linux signals on x86 and ARM, by their names in the API (signal(7)).
 var signals = func() map[v1.Signal]int {
 	numbers := map[v1.Signal]int{
 		"SIGHUP": 1, "SIGINT": 2, "SIGQUIT": 3, "SIGILL": 4, "SIGTRAP": 5, "SIGABRT": 6, "SIGIOT": 6, "SIGBUS": 7, "SIGFPE": 8,
@@ -26,12 +26,12 @@ var signals = func() map[v1.Signal]int {
 	return numbers
 }()
 
-// Signals returns the names of the signals with which containers can be stopped, in order.
+// Signals returns the valid stop signals in alphabetical order.
 func Signals() []v1.Signal { return slices.Sorted(maps.Keys(signals)) }
 
-// StopSignal returns the signal with which a container of a pod is stopped, by its name and number. Where the API server has
-// not kept one it is SIGTERM, as of images that say nothing (getContainerConfigStopSignal in
-// pkg/kubelet/kuberuntime/helpers.go at v1.37.0). The number is 0 if there is no such signal.
+// StopSignal returns the name and the number of the signal that stops a container. The default is SIGTERM, as for an image
+// without a stop signal (getContainerConfigStopSignal in pkg/kubelet/kuberuntime/helpers.go at v1.37.0). The number is 0 if
+// the name is not a signal.
 func StopSignal(c *v1.Container) (v1.Signal, int) {
 	name := v1.SIGTERM
 	if c.Lifecycle != nil && c.Lifecycle.StopSignal != nil {

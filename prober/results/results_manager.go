@@ -25,12 +25,12 @@ const (
 
 func (r Result) String() string { return [...]string{"Unknown", "Success", "Failure"}[r] }
 
-// Update is a change of a container's result.
+// Update is a change of a container's result. The step of the trace record that led to it travels with the update, as the
+// cause of the process that receives it.
 type Update struct {
 	ContainerID string
 	PodUID      types.UID
 	Result      Result
-	Cause       int64 // step of the trace record that led to the change
 }
 
 // updatesCapacity is the number of updates that wait for the sync loop before a worker blocks.
@@ -75,14 +75,15 @@ func (m *Manager) Set(p *sim.Proc, u Update) {
 	if ok && before.result == u.Result {
 		return
 	}
+	cause := p.Cause()
 	if m.trace.Wants(trace.ResultChanged) {
-		u.Cause = m.trace.Add(trace.Record{
-			T: p.Now(), Kind: trace.ResultChanged, Cause: u.Cause, Probe: m.probe, Reason: u.ContainerID, Message: u.Result.String(),
+		cause = m.trace.Add(trace.Record{
+			T: p.Now(), Kind: trace.ResultChanged, Cause: cause, Probe: m.probe, Reason: u.ContainerID, Message: u.Result.String(),
 		})
 	}
-	m.cache[u.ContainerID] = entry{u.Result, u.Cause}
+	m.cache[u.ContainerID] = entry{u.Result, cause}
 	p.Preempt("result stored, not sent")
-	m.updates.Send(p, u)
+	p.Because(cause, func() { m.updates.Send(p, u) })
 }
 
 // Remove forgets the result of a container. It sends no update.

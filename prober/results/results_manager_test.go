@@ -20,17 +20,22 @@ func TestOnlyChangesAreSent(t *testing.T) {
 	m := NewManager(s, trace.Readiness, &trace.Recorder{})
 	s.Go("worker", func(p *sim.Proc) {
 		for i, r := range []Result{Failure, Failure, Success, Success, Failure} {
-			m.Set(p, Update{ContainerID: "a", PodUID: "uid", Result: r, Cause: int64(i)})
+			p.SetCause(int64(i))
+			m.Set(p, Update{ContainerID: "a", PodUID: "uid", Result: r})
 		}
+		p.SetCause(0)
 		m.Set(p, Update{ContainerID: "b", Result: Unknown})
 		m.Remove("a")
-		m.Set(p, Update{ContainerID: "a", Result: Failure, Cause: 9})
+		p.SetCause(9)
+		m.Set(p, Update{ContainerID: "a", Result: Failure})
+	})
+	var got []string
+	s.At(virtual.At(time.Second), "sync loop", func() {
+		for u, ok := m.Updates().TryRecv(); ok; u, ok = m.Updates().TryRecv() {
+			got = append(got, fmt.Sprintf("%s %v %d", u.ContainerID, u.Result, s.Cause()))
+		}
 	})
 	run(t, s)
-	var got []string
-	for u, ok := m.Updates().TryRecv(); ok; u, ok = m.Updates().TryRecv() {
-		got = append(got, fmt.Sprintf("%s %v %d", u.ContainerID, u.Result, u.Cause))
-	}
 	want := []string{"a Failure 0", "a Success 2", "a Failure 4", "b Unknown 0", "a Failure 9"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("updates (-want +got):\n%s", diff)
@@ -120,8 +125,9 @@ func TestChangesHaveRecords(t *testing.T) {
 	recorder := &trace.Recorder{Internal: true}
 	m := NewManager(s, trace.Startup, recorder)
 	s.Go("worker", func(p *sim.Proc) {
-		m.Set(p, Update{ContainerID: "a", Result: Success, Cause: 7})
-		m.Set(p, Update{ContainerID: "a", Result: Success, Cause: 8})
+		p.SetCause(7)
+		m.Set(p, Update{ContainerID: "a", Result: Success})
+		m.Set(p, Update{ContainerID: "a", Result: Success})
 	})
 	run(t, s)
 	want := []trace.Record{{

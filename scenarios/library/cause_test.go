@@ -6,13 +6,13 @@ import (
 	"probesim.dev/trace"
 )
 
-// begins are the kinds of records that nothing else in the trace leads to: the world acts.
+// begins are the kinds of records without a cause: actions from outside.
 var begins = map[trace.Kind]bool{
 	trace.PodAdded: true, trace.PodDeleteRequested: true, trace.KubeletStopped: true, trace.Step: true,
 }
 
-// Every record comes, over records that are older than it, from something that the world did, whether or not internal
-// records are kept.
+// TestEachRecordHasACause follows the causes of every record, over ever older records, to an action from outside, with and without internal
+// records.
 func TestEachRecordHasACause(t *testing.T) {
 	for _, scenario := range load(t) {
 		for _, plan := range scenario.Plans() {
@@ -25,9 +25,9 @@ func TestEachRecordHasACause(t *testing.T) {
 	}
 }
 
-// uncaused returns what is wrong with the causes of a trace.
+// uncaused describes a defect of the causes of a trace, or returns "".
 func uncaused(records []trace.Record) (wrong []string) {
-	begun := make([]bool, len(records)+1) // by step: whether its causes lead to a beginning
+	begun := make([]bool, len(records)+1) // by step: whether the causes lead to an action from outside
 	for i := range records {
 		r := &records[i]
 		switch {

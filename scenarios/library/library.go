@@ -1,15 +1,14 @@
 // Package library holds the scenario files that come with probesim.
 //
-//	quickstart/  what to run and read first: each explains the format line by line
-//	e2e/         probe tests of Kubernetes' own end-to-end suite (test/e2e/common/node/container_probe.go), one a file,
-//	             with what the test asserts and, as that often is little, what it means
-//	lifecycle/   what a pod has beside its regular containers: init containers, sidecars, hooks,
-//	             restart policies of containers, readiness gates
-//	bugs/        what has been reported about probes and restarts, and changed in them: one row of docs/bugs.md a file
-//	versions/    what else releases of Kubernetes do in different ways
-//	manifests/   what people run, as it is published: the files in manifests/published are not changed
-//	found/       what the comparison with the real kubelet has found: the rule, and who was wrong, the simulator,
-//	             the engine around the real kubelet (conformance), or what was written down about both
+//	quickstart/  the scenarios to run and read first, with explanations of the format
+//	e2e/         probe tests of Kubernetes' end-to-end suite (test/e2e/common/node/container_probe.go), one per file, with
+//	             the assertions of the test and, because they are often weak, its intention
+//	lifecycle/   init containers, sidecars, hooks, restart policies of containers, readiness gates, restarts and outages
+//	bugs/        known bugs and changes around probes and restarts: one row of docs/bugs.md per file
+//	versions/    other differences between releases of Kubernetes
+//	manifests/   published manifests of well-known projects; the files in manifests/published are unchanged copies
+//	found/       differences that the comparison with the real kubelet found: the rule, and the side that was wrong: the
+//	             simulator, the code around the real kubelet (conformance), or our notes
 package library
 
 import (
@@ -21,12 +20,12 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// FS has the files, by paths such as quickstart/exec-liveness.yaml.
+// FS has the files of the library, with paths such as quickstart/exec-liveness.yaml.
 //
 //go:embed quickstart e2e lifecycle bugs versions manifests found
 var FS embed.FS
 
-// Scenarios loads all scenarios of the library, in the order of their files. Each call returns new ones. An
+// Scenarios loads all scenarios of the library, in the order of their files. Each call returns new values. An
 // error means that the library itself is broken.
 func Scenarios() ([]*scenarios.Scenario, error) {
 	var all []*scenarios.Scenario

@@ -27,8 +27,8 @@ func name(plan *scenarios.Plan) string {
 	return text
 }
 
-// TestScenarios runs every plan of every scenario twice, and once more with internal records: what is
-// expected holds, in each run or in some of a version, and the three runs are the same.
+// TestScenarios runs each plan of each scenario twice, and once more with internal records. The expectations hold, in each run or
+// in some run of a version, and the three runs are the same.
 func TestScenarios(t *testing.T) {
 	for _, s := range load(t) {
 		runs := map[string][][]expect.Result{}
@@ -54,8 +54,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// TestSeeds runs the scenarios with draws, jitter and simultaneous events in random order: what they
-// expect must not depend on luck.
+// TestSeeds runs the scenarios with random delays, jitter and orders of simultaneous events. Expectations must not depend on luck.
 func TestSeeds(t *testing.T) {
 	for _, s := range load(t) {
 		for _, version := range versions(s) {
@@ -67,7 +66,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// versions returns what the scenario runs, oldest first.
+// versions returns the versions of the plans of a scenario, oldest first.
 func versions(s *scenarios.Scenario) []string {
 	var all []string
 	for _, plan := range s.Plans() {
@@ -96,8 +95,8 @@ func holds(t *testing.T, r *run) {
 	}
 }
 
-// TestForm looks at what readers rely on: names that are unique, what a scenario shows, expectations with
-// names, the row of the catalogue of upstream tests that one is about, and who was wrong where the comparison found it.
+// TestForm checks what readers rely on: unique names, descriptions, named expectations, the labels of upstream tests, and for
+// findings of the comparison with the real kubelet, which side was wrong.
 func TestForm(t *testing.T) {
 	files := map[string]string{}
 	for _, s := range load(t) {

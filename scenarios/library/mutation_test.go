@@ -10,7 +10,7 @@ import (
 	"probesim.dev/scenarios/expect"
 )
 
-// mutations are other worlds.
+// mutations are changes of a world that should make expectations fail.
 var mutations = []mutation{
 	{name: "every probe succeeds", rule: answering(fakeruntime.Answer{Word: fakeruntime.Answers})},
 	{name: "every probe fails", rule: answering(fakeruntime.Answer{Word: fakeruntime.Refuses, Code: 1})},
@@ -73,8 +73,7 @@ func always(a fakeruntime.Answer) *fakeruntime.Series {
 	return &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: a, Count: 1}}}
 }
 
-// TestExpectationsCanFail runs the scenarios in other worlds: each expectation fails in one of them, or it
-// says nothing.
+// TestExpectationsCanFail runs the scenarios with each mutation. An expectation that no mutation makes fail says nothing.
 func TestExpectationsCanFail(t *testing.T) {
 	for _, s := range load(t) {
 		t.Run(s.Metadata.Name, func(t *testing.T) {
@@ -90,7 +89,7 @@ func TestExpectationsCanFail(t *testing.T) {
 			}
 			for i, e := range s.Spec.Expect {
 				if failedIn[i] == "" {
-					t.Errorf("%s:%d: %s holds whatever happens", e.File, e.Line, e.Name)
+					t.Errorf("%s:%d: %s holds with every mutation", e.File, e.Line, e.Name)
 				} else {
 					t.Logf("%s fails when %s", e.Name, failedIn[i])
 				}

@@ -16,7 +16,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// run is a run that was made.
+// run is a completed run.
 type run struct {
 	version   value.Version
 	records   []trace.Record
@@ -26,13 +26,13 @@ type run struct {
 
 func (r *run) hash() string { return trace.Hash(r.records) }
 
-// options say how a run differs from what the scenario says.
+// options change a run.
 type options struct {
 	internal bool // keep internal records
 	mutation mutation
 }
 
-// simulate makes the run that a plan asks for.
+// simulate runs a plan.
 func simulate(t testing.TB, plan *scenarios.Plan, o options) *run {
 	t.Helper()
 	known, ok := plan.Profile()
@@ -60,24 +60,24 @@ func simulate(t testing.TB, plan *scenarios.Plan, o options) *run {
 	return r
 }
 
-// mutation is a world that differs from the one of the scenario. The zero value does not.
+// mutation changes the world of a scenario. The zero value changes nothing.
 type mutation struct {
 	name         string
-	rule         *fakeruntime.Rule // that every program gets, as its last one
-	change       func(*v1.Pod)     // of every pod; nil for none
-	withoutExits bool              // no program exits by its own rules
-	withoutSteps bool              // nobody deletes anything
-	nothingDown  bool              // the API server and the runtime are always there, and so is the node
-	steadyClock  bool              // nobody sets the wall clock
+	rule         *fakeruntime.Rule // added to every program as its last rule
+	change       func(*v1.Pod)     // applied to every pod unless nil
+	withoutExits bool              // programs do not exit on their own
+	withoutSteps bool              // deletions do not happen
+	nothingDown  bool              // no outages of the API server, the runtime or the node
+	steadyClock  bool              // the wall clock does not step
 }
 
-// mutated is a node in such a world.
+// mutated is a node with a mutation.
 type mutated struct {
 	*node.Node
 	mutation mutation
 }
 
-func (w *mutated) AddPod(pod *v1.Pod, program fakeruntime.Pod) {
+func (w *mutated) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
 	containers := map[string]fakeruntime.ContainerConfig{}
 	for _, c := range containersOf(pod) {
 		config := program.Containers[c.Name]
@@ -94,7 +94,7 @@ func (w *mutated) AddPod(pod *v1.Pod, program fakeruntime.Pod) {
 	if w.mutation.change != nil {
 		w.mutation.change(pod)
 	}
-	w.Node.AddPod(pod, program)
+	return w.Node.AddPod(pod, program)
 }
 
 func containersOf(pod *v1.Pod) []*v1.Container {
@@ -127,8 +127,9 @@ func (w *mutated) StepClock(by time.Duration) {
 
 func (w *mutated) ShutDown() bool { return !w.mutation.nothingDown && w.Node.ShutDown() }
 
-func (w *mutated) DeletePod(namespace, name string, gracePeriodSeconds *int64) {
-	if !w.mutation.withoutSteps {
-		w.Node.DeletePod(namespace, name, gracePeriodSeconds)
+func (w *mutated) DeletePod(namespace, name string, gracePeriodSeconds *int64) error {
+	if w.mutation.withoutSteps {
+		return nil
 	}
+	return w.Node.DeletePod(namespace, name, gracePeriodSeconds)
 }

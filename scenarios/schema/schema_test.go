@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"probesim.dev/internal/random"
 	"probesim.dev/scenarios"
@@ -206,25 +206,25 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsDescribed: fields.txt has all fields and no others, in sentences.
+// TestEveryFieldIsDescribed checks that fields.txt has a sentence for each field, and no others.
 func TestEveryFieldIsDescribed(t *testing.T) {
 	_, used := build()
 	for _, name := range slices.Sorted(maps.Keys(used)) {
 		if texts[name] == "" {
-			t.Errorf("say in fields.txt what %s is", name)
+			t.Errorf("fields.txt lacks a description of %s", name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		if !used[name] {
-			t.Errorf("%s in fields.txt is no field", name)
+			t.Errorf("fields.txt describes %s, which is not a field", name)
 		}
 		if !regexp.MustCompile(`[.}\]]$`).MatchString(texts[name]) {
-			t.Errorf("%s: %q is no sentence", name, texts[name])
+			t.Errorf("%s: %q is not a sentence", name, texts[name])
 		}
 	}
 }
 
-// TestDelaysAreThoseOfTheReference: the defaults are written in the reference too.
+// TestDelaysAreThoseOfTheReference checks the defaults in docs/format.md.
 func TestDelaysAreThoseOfTheReference(t *testing.T) {
 	reference, err := os.ReadFile("../../docs/format.md")
 	if err != nil {

@@ -77,6 +77,9 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 	if o.Sink == nil {
 		r.Records = recorder.Records()
 	}
+	if err := driver.Err(); err != nil {
+		r.Err = errors.Join(r.Err, err)
+	}
 	r.Unreached = driver.Unreached()
 	results, err := expect.Check(plan, r.checked())
 	if err != nil {

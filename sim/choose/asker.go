@@ -1,17 +1,17 @@
 package choose
 
-// Asker asks a chooser, and knows which choice of its kind and key each one is. The zero value has no chooser:
-// each choice is the canonical one.
+// Asker asks a chooser and numbers the choices of each kind and key. The zero value has no chooser and makes canonical
+// choices.
 type Asker struct {
 	Chooser    Chooser
 	asked      map[Choice]int64
-	candidates []Choice // room for those of one choice
+	candidates []Choice // reused between calls of Next
 }
 
 // Canonical reports whether there is no chooser.
 func (a *Asker) Canonical() bool { return a.Chooser == nil }
 
-// Choose picks one of n; the first where there is nothing to choose.
+// Choose picks one of n alternatives, from 0 to n-1. It returns 0 if n is less than 2.
 func (a *Asker) Choose(kind Kind, key string, n int) int {
 	if a.Canonical() || n < 2 {
 		return 0
@@ -31,11 +31,11 @@ func (a *Asker) Next(n int, candidate func(i int) Choice) int {
 	return a.Chooser.Next(a.candidates)
 }
 
-// Race picks how a race ends, from 0 to n-1; 0 without a chooser.
+// Race picks one of n outcomes of a race, from 0 to n-1. It returns 0 without a chooser.
 func (a *Asker) Race(key string, n int) int { return a.Choose(Race, key, n) }
 
-// Shuffle puts items, which are in canonical order, into the order in which a walk without an order
-// meets them.
+// Shuffle reorders items as a walk without a defined order visits them, such as one over a Go map. The items must be in
+// canonical order.
 func Shuffle[T any, A interface{ Choose(Kind, string, int) int }](a A, key string, items []T) {
 	for i := range items {
 		k := i + a.Choose(Order, key, len(items)-i)
@@ -43,7 +43,7 @@ func Shuffle[T any, A interface{ Choose(Kind, string, int) int }](a A, key strin
 	}
 }
 
-// Fraction picks the size of a jitter that the drawer draws from a source, from 0 to below 1; 0.5 without a chooser.
+// Fraction picks the size of a jitter, from 0 to below 1. It returns 0.5 without a chooser.
 func (a *Asker) Fraction(source JitterSource, drawer string) float64 {
 	if a.Canonical() {
 		return 0.5
@@ -51,7 +51,7 @@ func (a *Asker) Fraction(source JitterSource, drawer string) float64 {
 	return a.Chooser.Fraction(a.identify(Jitter, string(source)+drawer))
 }
 
-// identify returns the choice with the ordinal that is its turn.
+// identify returns the next choice of a kind and key.
 func (a *Asker) identify(kind Kind, key string) Choice {
 	if a.asked == nil {
 		a.asked = map[Choice]int64{}

@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// Made is a choice that was made other than canonically.
+// Made is a choice together with its result, where that is not the canonical one.
 type Made struct {
 	Choice
-	Value    int     // of Choose, from 1
-	Fraction float64 // of a jitter
-	Before   Choice  // of Next: who would have gone first; zero: whoever
-	Last     bool    // of Next: goes only when nothing else of the instant can, instead of first
+	Value    int     // the result of Choose, from 1
+	Fraction float64 // the result of a jitter
+	Before   Choice  // for Next: the canonical candidate that this one overtakes; the zero value means any
+	Last     bool    // for Next: the candidate goes only when no other one can, instead of first
 }
 
-// Seeded draws each choice from the seed and what the choice is about, never from a stream, so that a
-// run that differs in one place draws the same elsewhere.
+// Seeded is a policy that draws each choice from the seed and the identity of the choice. It uses no stream of random
+// numbers: a run that differs in one place draws the same results in all others.
 type Seeded uint64
 
-// Choose interrupts at one preemption point in four and takes the alternatives of anything else evenly.
+// Choose interrupts at one preemption point in four. For other kinds all alternatives are equally likely.
 func (s Seeded) Choose(c Choice, n int) int {
 	h := s.hash(c)
 	if c.Kind == Preemption && h&3 != 0 {
@@ -27,7 +27,7 @@ func (s Seeded) Choose(c Choice, n int) int {
 	return int(h >> 8 % uint64(n))
 }
 
-// Next gives each turn of each candidate a priority.
+// Next gives each turn of each candidate a random priority.
 func (s Seeded) Next(candidates []Choice) int {
 	first, least := 0, s.hash(candidates[0])
 	for i, c := range candidates[1:] {
@@ -38,10 +38,10 @@ func (s Seeded) Next(candidates []Choice) int {
 	return first
 }
 
-// Fraction is even from 0 to below 1.
+// Fraction draws from an even distribution.
 func (s Seeded) Fraction(c Choice) float64 { return float64(s.hash(c)>>11) / (1 << 53) }
 
-// hash is FNV-1a over what identifies the choice, finished by the mix of SplitMix64.
+// hash is FNV-1a over the kind and key of the choice, followed by the mixing steps of SplitMix64.
 func (s Seeded) hash(c Choice) uint64 {
 	h := uint64(14695981039346656037)
 	add := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
@@ -57,15 +57,16 @@ func (s Seeded) hash(c Choice) uint64 {
 	return h ^ h>>31
 }
 
-// Replay makes the choices of a list again and is canonical elsewhere.
+// Replay is a policy that repeats the choices of a list and makes canonical choices elsewhere.
 type Replay struct {
 	made map[Choice]Made
-	// overtakes has the places in the list of who goes first, by who would have: of two the earlier does.
+	// overtakes maps the canonical candidate to the candidates that overtake it, with their places in the list. The
+	// earliest place wins.
 	overtakes map[Choice]map[Choice]int
 	last      map[Choice]bool
 }
 
-// NewReplay returns the policy that makes these choices.
+// NewReplay returns a policy that repeats the choices of a list.
 func NewReplay(list []Made) *Replay {
 	r := &Replay{made: map[Choice]Made{}, overtakes: map[Choice]map[Choice]int{}, last: map[Choice]bool{}}
 	for i, m := range list {
@@ -112,7 +113,7 @@ func (r *Replay) Fraction(c Choice) float64 {
 	return 0.5
 }
 
-// Recorder notes what another policy chooses other than canonically, in order.
+// Recorder is a policy that passes each choice to the policy Of and appends the results that are not canonical to Made.
 type Recorder struct {
 	Of   Chooser
 	Made []Made

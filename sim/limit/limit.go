@@ -1,8 +1,10 @@
-// Package limit ends runs of package sim that would not end, or not soon enough, and says what ran away.
+// Package limit stops runs of package sim that do not end, or not soon enough, and reports the process or timer that ran
+// most often.
 package limit
 
 import (
 	"fmt"
+	"time"
 
 	"probesim.dev/sim/virtual"
 )
@@ -10,16 +12,16 @@ import (
 // Limits bound a run. A zero field has no limit.
 type Limits struct {
 	Events    int64 // timers fired and processes resumed
-	Processes int   // processes alive at once
-	// AtOneInstant bounds the events during which time stands still.
+	Processes int   // processes alive at the same time
+	// AtOneInstant is the maximum number of events at one virtual time.
 	AtOneInstant int64
-	// Time is the latest virtual time that may be reached.
+	// Time is the latest virtual time that a run may reach.
 	Time virtual.Time
 }
 
 const virtualTime = "virtual time"
 
-// Error says which limit ended a run and which process or timer had run most often.
+// Error reports the limit that stopped a run and the process or timer that ran most often.
 type Error struct {
 	Limit string // events, processes, events at one instant or virtual time
 	Max   int64
@@ -30,12 +32,12 @@ type Error struct {
 
 func (e *Error) Error() string {
 	if e.Limit == virtualTime {
-		return fmt.Sprintf("stopped at %v: the limit of virtual time is %v; %q ran %d times", e.Now, virtual.Time(e.Max), e.Name, e.Runs)
+		return fmt.Sprintf("stopped at %v: the limit of virtual time is %v; %q ran %d times", e.Now, time.Duration(e.Max), e.Name, e.Runs)
 	}
 	return fmt.Sprintf("stopped at %v: more than %d %s; %q ran %d times", e.Now, e.Max, e.Limit, e.Name, e.Runs)
 }
 
-// Meter holds a run to its limits. The zero value has none.
+// Meter counts the events of a run and checks them against limits. The zero value has no limits.
 type Meter struct {
 	Limits  Limits
 	events  int64
@@ -52,7 +54,7 @@ func (m *Meter) Events() int64 { return m.events - m.spared }
 // Spare is told that the last n events led to nothing. Limits count them.
 func (m *Meter) Spare(n int64) { m.spared += n }
 
-// Err returns a *Error once a limit was exceeded.
+// Err returns a *Error after the run has exceeded a limit.
 func (m *Meter) Err() error {
 	if m.err == nil {
 		return nil
@@ -60,7 +62,7 @@ func (m *Meter) Err() error {
 	return m.err
 }
 
-// Event counts an event at time now.
+// Event counts an event at virtual time now.
 func (m *Meter) Event(now virtual.Time) {
 	m.events++
 	m.instant++
@@ -68,20 +70,20 @@ func (m *Meter) Event(now virtual.Time) {
 	m.check("events at one instant", m.instant, m.Limits.AtOneInstant, now)
 }
 
-// Alive is told how many processes there are at time now.
+// Alive checks the number of living processes at virtual time now.
 func (m *Meter) Alive(processes int, now virtual.Time) {
 	m.check("processes", int64(processes), int64(m.Limits.Processes), now)
 }
 
-// Move is told that time is about to move from now to then, and reports whether it may.
+// Move reports whether virtual time may move from now to then. Call it before each move.
 func (m *Meter) Move(now, then virtual.Time) bool {
 	m.instant = 0
 	m.check(virtualTime, int64(then), int64(m.Limits.Time), now)
 	return m.err == nil
 }
 
-// Turns returns what counts how often a process or timer of that name runs. It goes on where an earlier
-// one of the name ended, so that a choice about either means only one.
+// Turns returns the counter of the turns of a process or timer. Processes and timers with the same name share a counter,
+// because a choice must identify a single turn.
 func (m *Meter) Turns(name string) *int64 {
 	if m.ran == nil {
 		m.ran = map[string]*int64{}
@@ -97,14 +99,14 @@ func (m *Meter) Turns(name string) *int64 {
 	return n
 }
 
-// Turn returns what Turns counts, and counts one more.
+// Turn returns the value of the counter of Turns and adds one to it.
 func (m *Meter) Turn(name string) int64 {
 	n := m.Turns(name)
 	*n++
 	return *n - 1
 }
 
-// check notes the first limit that is exceeded.
+// check records the first limit that the run exceeds.
 func (m *Meter) check(limit string, n, most int64, now virtual.Time) {
 	if most <= 0 || n <= most || m.err != nil {
 		return

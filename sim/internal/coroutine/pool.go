@@ -1,16 +1,16 @@
-// Package coroutine lends coroutines: what is done on one after the other shares its stack, which is in the caches
-// of the processor then.
+// Package coroutine provides a pool of reusable coroutines. Functions that run one after the other on the same coroutine
+// share its stack, which stays in the processor caches.
 package coroutine
 
 import "iter"
 
-// Pool has coroutines that do one thing, each with a T of its own.
+// Pool is a set of coroutines that all run Do, each with its own T.
 type Pool[T any] struct {
 	Do   func(T) // must be set
 	free []*Coroutine[T]
 }
 
-// Coroutine does the thing with one T, and then with another.
+// Coroutine runs the Do of its pool with one T after the other.
 type Coroutine[T any] struct {
 	next  func() (struct{}, bool)
 	stop  func()
@@ -19,11 +19,11 @@ type Coroutine[T any] struct {
 	done  bool
 }
 
-// stopped unwinds a coroutine that is stopped while it waits.
+// stopped is the panic value that unwinds a coroutine that is stopped while it waits.
 type stopped struct{}
 
-// Run has the coroutine at c go on until it waits or is done, and reports whether it is done. If c is nil, one
-// begins to do the thing with v; when it is done, c is nil again.
+// Run resumes the coroutine *c until it waits or until Do returns, and reports whether Do returned. If *c is nil, Run
+// takes a coroutine from the pool and starts Do with v. When Do returns, Run sets *c to nil.
 func (p *Pool[T]) Run(c **Coroutine[T], v T) (done bool) {
 	if *c == nil {
 		*c = p.take(v)
@@ -49,7 +49,7 @@ func (p *Pool[T]) take(v T) *Coroutine[T] {
 	return c
 }
 
-// Close ends the coroutines that are not taken.
+// Close ends the unused coroutines of the pool.
 func (p *Pool[T]) Close() {
 	for _, c := range p.free {
 		c.stop()
@@ -73,14 +73,14 @@ func (p *Pool[T]) start() *Coroutine[T] {
 	return c
 }
 
-// Wait returns to the caller of Run, until the next one.
+// Wait returns control to the caller of Run until the next call of Run.
 func (c *Coroutine[T]) Wait() {
 	if !c.yield(struct{}{}) {
 		panic(stopped{})
 	}
 }
 
-// Stop ends a coroutine that waits. Its deferred calls run. Nil has nothing to end.
+// Stop ends a waiting coroutine and runs its deferred calls. A nil coroutine is allowed.
 func (c *Coroutine[T]) Stop() {
 	if c != nil {
 		c.stop()

@@ -1,4 +1,4 @@
-package apiserver
+package admission
 
 import (
 	"reflect"
@@ -10,7 +10,7 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// TestDropDisabled: what makes a sidecar stays.
+// The restart policy of a sidecar stays in releases without restart rules.
 func TestDropDisabled(t *testing.T) {
 	always, never := ptr.To(v1.ContainerRestartPolicyAlways), ptr.To(v1.ContainerRestartPolicyNever)
 	rules := []v1.ContainerRestartRule{{Action: v1.ContainerRestartRuleActionRestart}}
@@ -30,7 +30,7 @@ func TestDropDisabled(t *testing.T) {
 	}
 }
 
-// TestDropGated: fields of probes and hooks are kept where their gate is on, and a lifecycle that has nothing else goes too.
+// Fields of probes and hooks stay if their gate is on. A lifecycle without any field left is removed.
 func TestDropGated(t *testing.T) {
 	http := func() *v1.HTTPGetAction { return &v1.HTTPGetAction{Path: "/", Protocol: ptr.To(v1.HTTPProtocolHTTP2)} }
 	spec := func() *v1.PodSpec {
@@ -45,12 +45,12 @@ func TestDropGated(t *testing.T) {
 	c := got.Containers[0]
 	if c.LivenessProbe.HTTPGet.Protocol != nil || c.ReadinessProbe.GRPC.Mode != nil || c.Lifecycle.PreStop.HTTPGet.Protocol != nil ||
 		c.Lifecycle.StopSignal != nil || got.Containers[1].Lifecycle != nil {
-		t.Errorf("with all gates off %+v is left", got)
+		t.Errorf("with all gates off: %+v", got)
 	}
 	on := profile.V1_37_0
 	on.GRPCContainerProbeTLS, on.H2CContainerProbe, on.ContainerStopSignals = true, true, true
 	got = spec()
 	if DropDisabled(on, got); !reflect.DeepEqual(got, spec()) {
-		t.Errorf("with all gates on %+v is left", got)
+		t.Errorf("with all gates on: %+v", got)
 	}
 }

@@ -1,4 +1,4 @@
-package apiserver
+package admission
 
 import (
 	"reflect"
@@ -9,8 +9,8 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// DropDisabled takes out of the spec of a pod what the API server of a version does not keep, as the feature gate for it
-// is off. It says nothing of it (dropDisabledFields in pkg/api/pod/util.go at v1.37.0).
+// DropDisabled removes the fields of a pod's spec whose feature gate is off. The API server does so without an error
+// (dropDisabledFields in pkg/api/pod/util.go at v1.37.0).
 func DropDisabled(p profile.Profile, spec *v1.PodSpec) {
 	for c := range podutil.Containers(spec) {
 		dropGated(p, c)
@@ -20,7 +20,7 @@ func DropDisabled(p profile.Profile, spec *v1.PodSpec) {
 	}
 }
 
-// dropGated is about the fields of probes and hooks.
+// dropGated removes disabled fields of probes and hooks.
 func dropGated(p profile.Profile, c *v1.Container) {
 	for _, probe := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
 		if probe != nil {
@@ -43,8 +43,8 @@ func dropGated(p profile.Profile, c *v1.Container) {
 	}
 }
 
-// unset takes the value of a field out of a handler, if there is one, unless it is kept. Only newer releases of k8s.io/api
-// have the field, and this package is also built with those of the kubelets that it is compared with.
+// unset clears a field of a handler unless keep is set. It finds the field by reflection: the releases of k8s.io/api that
+// older kubelets are built with do not have it.
 func unset[T any](handler *T, field string, keep bool) {
 	if handler == nil || keep {
 		return
@@ -54,7 +54,7 @@ func unset[T any](handler *T, field string, keep bool) {
 	}
 }
 
-// dropRestartRules leaves the restart policies of sidecars.
+// dropRestartRules removes the restart policies and rules of containers, except the policies that make sidecars.
 func dropRestartRules(spec *v1.PodSpec) {
 	for i := range spec.InitContainers {
 		c := &spec.InitContainers[i]

@@ -16,9 +16,9 @@ import (
 	"probesim.dev/apiserver/admission"
 )
 
-// TestPodspec: package podspec gives random pods the defaults that the API server gives them, and finds
+// TestAdmission: package admission gives random pods the defaults that the API server gives them, and finds
 // in them what the API server finds wrong.
-func TestPodspec(t *testing.T) {
+func TestAdmission(t *testing.T) {
 	const pods = 6000
 	valid, different := 0, 0
 	for seed := uint64(0); seed < pods && different < 10; seed++ {
@@ -28,13 +28,13 @@ func TestPodspec(t *testing.T) {
 		theirs := defaulted(pod)
 		if diff := cmp.Diff(indented(t, theirs), indented(t, ours)); diff != "" {
 			different++
-			t.Errorf("seed %d: defaults (- API server, + podspec):\n%s", seed, diff)
+			t.Errorf("seed %d: defaults (- API server, + admission):\n%s", seed, diff)
 			continue
 		}
-		want, got := upstreamErrors(t, theirs), podspecErrors(ours)
+		want, got := upstreamErrors(t, theirs), admissionErrors(ours)
 		if diff := cmp.Diff(want, got); diff != "" {
 			different++
-			t.Errorf("seed %d: errors (- API server, + podspec):\n%s", seed, diff)
+			t.Errorf("seed %d: errors (- API server, + admission):\n%s", seed, diff)
 		}
 		if len(want) == 0 {
 			valid++
@@ -55,7 +55,7 @@ func indented(t *testing.T, pod *v1.Pod) string {
 	return string(text)
 }
 
-// defaulted returns a copy of the pod with the API server's defaults, as far as podspec is to set them too.
+// defaulted returns a copy of the pod with the API server's defaults, as far as admission is to set them too.
 func defaulted(pod *v1.Pod) *v1.Pod {
 	pod = pod.DeepCopy()
 	corev1.SetObjectDefaults_Pod(pod)
@@ -90,7 +90,7 @@ func upstreamErrors(t *testing.T, pod *v1.Pod) []string {
 	return comparable(list)
 }
 
-func podspecErrors(pod *v1.Pod) []string {
+func admissionErrors(pod *v1.Pod) []string {
 	var list []string
 	for _, err := range admission.Validate(pod) {
 		list = append(list, err.Error())

@@ -60,11 +60,11 @@ func TestDefaultKeepsWhatIsSet(t *testing.T) {
 	pod.Spec.TerminationGracePeriodSeconds = ptr.To[int64](0)
 	Default(pod)
 	if pod.Namespace != "prod" || pod.UID != "own" || pod.Spec.RestartPolicy != v1.RestartPolicyNever || *pod.Spec.TerminationGracePeriodSeconds != 0 {
-		t.Errorf("what was set has changed: %+v", pod)
+		t.Errorf("Default changed a value that was set: %+v", pod)
 	}
 	pod.Spec.TerminationGracePeriodSeconds = ptr.To[int64](-5)
 	if Default(pod); *pod.Spec.TerminationGracePeriodSeconds != 1 {
-		t.Errorf("a negative grace period is taken for %d and not for 1", *pod.Spec.TerminationGracePeriodSeconds)
+		t.Errorf("the default of a negative grace period is %d and not 1", *pod.Spec.TerminationGracePeriodSeconds)
 	}
 }
 
@@ -76,7 +76,7 @@ func TestPullPolicy(t *testing.T) {
 		"web:latest@sha256:" + hash: v1.PullAlways, "web:latest@sha256:0": v1.PullIfNotPresent, "We b": v1.PullIfNotPresent, hash: v1.PullIfNotPresent,
 	} {
 		if got := pullPolicy(image); got != want {
-			t.Errorf("%s is pulled %s and not %s", image, got, want)
+			t.Errorf("the pull policy of %s is %s and not %s", image, got, want)
 		}
 	}
 }
@@ -89,12 +89,12 @@ func restartRule(action v1.ContainerRestartRuleAction, op v1.ContainerRestartRul
 	return v1.ContainerRestartRule{Action: action, ExitCodes: &v1.ContainerRestartRuleOnExitCodes{Operator: op, Values: codes}}
 }
 
-// TestValidate breaks a valid pod in one place.
+// Each case changes a valid pod in one place.
 func TestValidate(t *testing.T) {
 	exec := v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"true"}}}
 	app := func(pod *v1.Pod) *v1.Container { return &pod.Spec.Containers[0] }
 	for _, test := range []struct {
-		want string // empty: it is still valid
+		want string // empty: the pod stays valid
 		spec func(*v1.Pod)
 	}{
 		{"", func(p *v1.Pod) {}},
@@ -200,7 +200,7 @@ func TestValidate(t *testing.T) {
 			got = errs[0].Error()
 		}
 		if got != test.want || len(errs) > 1 {
-			t.Errorf("it says %v and not %s", errs, test.want)
+			t.Errorf("got %v, want %s", errs, test.want)
 		}
 	}
 }

@@ -1,0 +1,120 @@
+package admission
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	v1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"probesim.dev/kube/profile"
+)
+
+// Merge returns a copy of the pod with a strategic merge patch applied. It checks neither the patch nor the result.
+func Merge(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
+	original, err := json.Marshal(pod)
+	if err != nil {
+		return nil, err
+	}
+	patched, err := strategicpatch.StrategicMergePatch(original, patch, v1.Pod{})
+	if err != nil {
+		return nil, err
+	}
+	merged := &v1.Pod{}
+	return merged, json.Unmarshal(patched, merged)
+}
+
+// mergeRequest is Merge with the error that the API server returns for an unreadable patch.
+func mergeRequest(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
+	merged, err := Merge(pod, patch)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("cannot apply the patch to pod %s/%s: %v", pod.Namespace, pod.Name, err))
+	}
+	return merged, nil
+}
+
+// Patch returns a copy of the pod as a user's strategic merge patch of its metadata and spec leaves it. A changed spec
+// increments the generation; the status stays (pkg/registry/core/pod/strategy.go at v1.37.0). Patch returns an error if
+// the patch is unreadable, or if it changes a field that [ValidateUpdate] does not let change.
+func Patch(p profile.Profile, pod *v1.Pod, patch []byte) (*v1.Pod, error) {
+	before, err := mergeRequest(pod, []byte("{}")) // through JSON, as the patched pod
+	if err != nil {
+		return nil, err
+	}
+	after, err := mergeRequest(pod, patch)
+	if err != nil {
+		return nil, err
+	}
+	DropDisabled(p, &after.Spec)
+	if err := asError(pod, ValidateUpdate(after, before)); err != nil {
+		return nil, err
+	}
+	if !reflect.DeepEqual(&before.Spec, &after.Spec) {
+		after.Generation++
+	}
+	after.Status = pod.Status
+	return after, nil
+}
+
+// PatchStatus returns a copy of the pod as a strategic merge patch of its status leaves it. As in the API server, changes
+// of metadata and spec have no effect. The patch can change the conditions; PatchStatus returns an error if it is
+// unreadable or changes another field of the status.
+func PatchStatus(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
+	before, err := mergeRequest(pod, []byte("{}")) // through JSON, as the patched pod
+	if err != nil {
+		return nil, err
+	}
+	merged, err := mergeRequest(pod, patch)
+	if err != nil {
+		return nil, err
+	}
+	conditions := merged.Status.Conditions
+	merged.Status.Conditions, before.Status.Conditions = nil, nil
+	if !apiequality.Semantic.DeepEqual(merged.Status, before.Status) {
+		return nil, asError(pod, field.ErrorList{field.Forbidden(field.NewPath("status"), "a patch of the status can change conditions only")})
+	}
+	after := *pod
+	after.Status.Conditions = nil
+	for _, c := range conditions {
+		if old := findCondition(pod.Status.Conditions, c.Type); old != nil && apiequality.Semantic.DeepEqual(*old, c) {
+			c = *old // the times in c have lost precision in JSON
+		}
+		after.Status.Conditions = append(after.Status.Conditions, c)
+	}
+	return &after, nil
+}
+
+// MergeConditions returns the conditions that a client's patch leaves, where now are the current ones, read those that the
+// client has read, and want those that it writes instead. Conditions that others have written since the client's read
+// stay.
+func MergeConditions(now, read, want []v1.PodCondition) []v1.PodCondition {
+	var merged []v1.PodCondition
+	for _, c := range now {
+		switch before, wanted := findCondition(read, c.Type), findCondition(want, c.Type); {
+		case wanted != nil && (before == nil || !reflect.DeepEqual(before, wanted)):
+			merged = append(merged, *wanted)
+		case wanted != nil || before == nil:
+			merged = append(merged, c)
+		}
+	}
+	for _, c := range want {
+		before := findCondition(read, c.Type)
+		if findCondition(now, c.Type) == nil && (before == nil || !reflect.DeepEqual(*before, c)) {
+			merged = append(merged, c)
+		}
+	}
+	return merged
+}
+
+func findCondition(list []v1.PodCondition, t v1.PodConditionType) *v1.PodCondition {
+	for i := range list {
+		if list[i].Type == t {
+			return &list[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+package kubelet
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// The operation of an update depends on what changed in the API (Merge in pkg/kubelet/config/config.go at v1.37.0).
+func TestConfigOpFor(t *testing.T) {
+	base := &v1.Pod{}
+	base.Generation = 1
+	with := func(f func(*v1.Pod)) *v1.Pod { p := base.DeepCopy(); f(p); return p }
+	deleted := with(func(p *v1.Pod) {
+		p.Generation, p.DeletionGracePeriodSeconds, p.DeletionTimestamp = 2, seconds(30), &p.CreationTimestamp
+	})
+	for _, c := range []struct {
+		name          string
+		before, after *v1.Pod
+		want          configOp
+	}{
+		{"new", nil, base, configAdd},
+		{"unchanged", base, base.DeepCopy(), ""},
+		{"changed spec", base, with(func(p *v1.Pod) { p.Generation = 2 }), configUpdated},
+		{"deletion", base, deleted, configDelete},
+		{"a shorter grace period", deleted, func() *v1.Pod { p := deleted.DeepCopy(); p.DeletionGracePeriodSeconds = seconds(5); return p }(), configDelete},
+		{"the status", base, with(func(p *v1.Pod) { p.Status.Phase = v1.PodRunning }), configReconcile},
+	} {
+		if got := configOpFor(c.before, c.after); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}

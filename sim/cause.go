@@ -1,0 +1,37 @@
+package sim
+
+// A cause says what led to the things that happen now: the step of a trace record, for example. It travels through the
+// processes as the values of a context do. A process passes its cause on to the processes that it starts and with the
+// values that it sends. It takes over the cause of each value that it receives, and keeps its cause while it waits. Ticks
+// and calls of timers have no cause.
+//
+// The kernel only carries causes. The packages above it set them and read them.
+
+// Cause returns the cause of the process or the callback that runs now, 0 if there is none.
+func (s *Sim) Cause() int64 { return s.cause }
+
+// SetCause sets the cause of the process or the callback that runs now.
+func (s *Sim) SetCause(cause int64) { s.cause = cause }
+
+// Cause returns the cause of the process, which must be the one that runs now.
+func (p *Proc) Cause() int64 { return p.sim.cause }
+
+// SetCause sets the cause of the process, which must be the one that runs now.
+func (p *Proc) SetCause(cause int64) { p.sim.cause = cause }
+
+// caused is a value in a channel with the cause of its sender.
+type caused[T any] struct {
+	value T
+	cause int64
+}
+
+// Because runs f with a cause, and then restores the cause from before.
+func (p *Proc) Because(cause int64, f func()) { p.sim.Because(cause, f) }
+
+// Because runs f with a cause, and then restores the cause from before.
+func (s *Sim) Because(cause int64, f func()) {
+	before := s.cause
+	s.cause = cause
+	f()
+	s.cause = before
+}
