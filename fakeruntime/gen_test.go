@@ -115,10 +115,10 @@ var genRun = rapid.Custom(func(t *rapid.T) randomRun {
 			rules := rapid.SliceOfN(genRule, 0, 4).Draw(t, "rules")
 			p.Containers[name] = ContainerConfig{Program: Program{Rules: rules, Init: rapid.Bool().Draw(t, "init")}}
 			for attempt := range 2 {
-				at := time.Duration(1+5*attempt) * time.Second
+				at := virtual.Time(1+5*attempt) * virtual.Time(time.Second)
 				run.calls = append(run.calls,
-					timedCall{virtual.At(at), uid, Call{Method: CreateContainer, SandboxID: uid + "_0", Name: name, Attempt: attempt}},
-					timedCall{at + time.Second, uid, Call{Method: StartContainer, ContainerID: idOf(uid, name, attempt)}})
+					timedCall{at, uid, Call{Method: CreateContainer, SandboxID: uid + "_0", Name: name, Attempt: attempt}},
+					timedCall{at.Add(time.Second), uid, Call{Method: StartContainer, ContainerID: idOf(uid, name, attempt)}})
 			}
 		}
 		run.pods = append(run.pods, p)
@@ -128,8 +128,8 @@ var genRun = rapid.Custom(func(t *rapid.T) randomRun {
 		if c.Method == CreateContainer {
 			c.Attempt = 2 + i // no attempt twice
 		}
-		run.calls = append(run.calls, timedCall{genTime(60).Draw(t, "at"), c.PodUID, c})
+		run.calls = append(run.calls, timedCall{virtual.At(genTime(60).Draw(t, "at")), c.PodUID, c})
 	}
-	slices.SortStableFunc(run.calls, func(a, b timedCall) int { return int(a.at - b.at) })
+	slices.SortStableFunc(run.calls, func(a, b timedCall) int { return int(a.at.Sub(b.at)) })
 	return run
 })

@@ -69,7 +69,7 @@ func TestEventInstance(t *testing.T) {
 	check("Pulled", 1)
 	check("Pulling", 1)
 	check("Killing", 0)
-	now = do(t, rt, now, Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: 1}).End.Offset()
+	now = do(t, rt, now, Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: 1}).End
 	check("Created", 1)
 	check("Pulled", 2)
 	do(t, rt, now, Call{Method: RemoveContainer, ContainerID: id})
@@ -88,10 +88,10 @@ func TestCauses(t *testing.T) {
 	}})
 	rt.AddPod(Pod{UID: "u", Namespace: "ns", Name: "p"})
 	do(t, rt, 0, Call{Method: RunPodSandbox, PodUID: "u"})
-	do(t, rt, time.Second, Call{Method: CreateContainer, SandboxID: "u_0", Name: "c"})
-	do(t, rt, 2*time.Second, Call{Method: StartContainer, ContainerID: "u_c_0", Cause: 7})
-	do(t, rt, 3*time.Second, Call{Method: StopContainer, ContainerID: "u_c_0", Cause: 8, GraceSeconds: 30, StopReason: "Deleted"})
-	list := do(t, rt, 4*time.Second, Call{Method: ListContainers, Cause: 9})
+	do(t, rt, virtual.At(time.Second), Call{Method: CreateContainer, SandboxID: "u_0", Name: "c"})
+	do(t, rt, virtual.At(2*time.Second), Call{Method: StartContainer, ContainerID: "u_c_0", Cause: 7})
+	do(t, rt, virtual.At(3*time.Second), Call{Method: StopContainer, ContainerID: "u_c_0", Cause: 8, GraceSeconds: 30, StopReason: "Deleted"})
+	list := do(t, rt, virtual.At(4*time.Second), Call{Method: ListContainers, Cause: 9})
 	want := []trace.Record{
 		{T: virtual.At(211 * time.Millisecond), Kind: trace.CRICall, Pod: "ns/p", Reason: "RunPodSandbox", Took: 211 * time.Millisecond},
 		{T: virtual.At(1031 * time.Millisecond), Kind: trace.CRICall, Pod: "ns/p", Container: "c", Reason: "CreateContainer", Took: 31 * time.Millisecond},
@@ -158,12 +158,12 @@ func BenchmarkList(b *testing.B) {
 	for i := range 10_000 {
 		rt.Submit(now, Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: i + 1})
 	}
-	rt.Advance(virtual.At(now + time.Second))
+	rt.Advance(now.Add(time.Second))
 	b.ReportAllocs()
 	for b.Loop() {
-		now += 2 * time.Second
+		now = now.Add(2 * time.Second)
 		rt.Submit(now, Call{Method: ListContainers})
-		for _, op := range rt.Advance(virtual.At(now + time.Second)) {
+		for _, op := range rt.Advance(now.Add(time.Second)) {
 			rt.Release(op)
 		}
 	}
@@ -176,7 +176,7 @@ func TestInstanceNumbersAreUnique(t *testing.T) {
 	now := do(t, rt, 0, Call{Method: RunPodSandbox, PodUID: "u"}).End
 	var got []int
 	for _, attempt := range []int{0, 1, 0, 1, 5} {
-		op := do(t, rt, now.Offset(), Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: attempt})
+		op := do(t, rt, now, Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: attempt})
 		got = append(got, rt.Instance(op.ID))
 		now = do(t, rt, op.End, Call{Method: RemoveContainer, ContainerID: op.ID}).End
 	}

@@ -34,7 +34,7 @@ func TestWindowArithmetic(t *testing.T) {
 				}
 			}
 			asked = now
-			got, open := s.at(now)
+			got, open := s.at(virtual.At(now))
 			want, wantOpen := walkedWindow(&rule, k, start, now)
 			if open != wantOpen || open && got != want {
 				t.Fatalf("at %v: got %+v %v, want %+v %v", now, got, open, want, wantOpen)
@@ -109,9 +109,9 @@ func TestLongWalk(t *testing.T) {
 	every, open := Draw{minDrawnPeriod, 2 * minDrawnPeriod}, Exactly(5*time.Millisecond)
 	s := newSchedule(&Rule{Every: &every, For: &open}, newKey(&seed))
 	s.count(0)
-	const century = 100 * 365 * 24 * time.Hour
+	const century = virtual.Time(100 * 365 * 24 * time.Hour)
 	var last window
-	for now := century; now < century+time.Second; now += time.Millisecond {
+	for now := century; now < century.Add(time.Second); now = now.Add(time.Millisecond) {
 		w, _ := s.at(now)
 		if w.open > now || now.Sub(w.open) > every.Max || w.ordinal < last.ordinal || w.open < last.open {
 			t.Fatalf("at %v the opening is %+v, before it was %+v", now, w, last)

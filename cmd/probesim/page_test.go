@@ -89,7 +89,7 @@ func TestPageShowsTheRun(t *testing.T) {
 			t.Errorf("%d of %s, want %d", got, selector, n)
 		}
 	}
-	b.want("main", "documented: the third failure in a row kills")
+	b.want("main", "documented: the third failure in a row stops")
 	b.want("main", "120.020s (x6 over 1m25s)")
 	b.shot("light", "")
 	b.scheme("dark")
@@ -102,7 +102,7 @@ func TestPageHover(t *testing.T) {
 	b.hover(markAt("failure", "45.020"))
 	b.want(".tip", "45.020s liveness probe: failure")
 	b.want(".tip", "No such file or directory")
-	b.want(".tip", "began at 45.000s, took 20ms")
+	b.want(".tip", "started at 45.000s, took 20ms")
 	b.hover(markAt("stop", "45.027"))
 	b.want(".tip", "stop signal: LivenessProbe")
 	b.want(".tip", "caused by liveness probe: failure")
