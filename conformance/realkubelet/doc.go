@@ -5,10 +5,9 @@
 // # What is real
 //
 // Everything behind kubelet.NewMainKubelet and Run is real: the sync loop, the pod workers, the PLEG, the
-// prober, the status manager and the rest, with their goroutines, tickers and channels. Replacements stand in
-// for the node; see kubelet.go: the container runtime (cri*.go), the API server (podapi.go, client.go,
-// podsource.go), the recorder of events (events.go), cAdvisor, cgroups, mounts and the file system of
-// containers.
+// prober, the status manager and the rest, with their goroutines, tickers and channels. kubelet.go replaces the
+// node: the container runtime (cri*.go), the API server (podapi.go, client.go, podsource.go), the recorder of
+// events (events.go), cAdvisor, cgroups, mounts and the file system of containers.
 //
 // # Virtual time
 //

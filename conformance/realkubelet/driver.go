@@ -88,7 +88,8 @@ func (d *driver) kill(k fakeruntime.Kill) bool {
 	return d.runtime.Kill(d.now(), k)
 }
 
-// powerOff ends all containers. back is the time until the node is up again, and cause the step that caused it.
+// powerOff ends all containers. The runtime starts again at time back. cause is the step of the record that
+// caused it.
 func (d *driver) powerOff(back time.Duration, cause int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
