@@ -74,7 +74,11 @@ func (n *Node) addPlanned(key string, p *scenarios.PlannedPod) *Pod {
 	pod := &Pod{Object: p.Pod, t: n.t, node: n, log: n.log, key: key, from: len(n.log.records)}
 	n.pods[key] = pod
 	program := n.guarded(pod, p.Program)
-	n.sim.At(n.Now()+p.At, func() { n.sim.AddPod(p.Pod, program) })
+	n.sim.At(n.Now()+p.At, func() {
+		if err := n.sim.AddPod(p.Pod, program); err != nil {
+			n.fail("the pod %s cannot be added: %s", pod, err)
+		}
+	})
 	return pod
 }
 

@@ -47,6 +47,14 @@ func TestRefused(t *testing.T) {
 		{"time that went back", func(n *Node) { n.Advance(time.Minute); n.AdvanceTo(0) }, []string{"AdvanceTo(0s): virtual time cannot go back: the node is at 60.000s"}},
 		{"time without end", func(n *Node) { n.Advance(time.Minute); n.Advance(math.MaxInt64) }, []string{"Advance: every node ends at 720h of virtual time"}},
 		{"no pod", func(n *Node) { n.AddPod(nil) }, []string{"AddPod: the pod is nil"}},
+		{"a pod that is deleted twice", func(n *Node) {
+			p := n.AddPod(pod("web", app))
+			n.Advance(time.Minute)
+			p.Delete(0)
+			n.Advance(time.Minute)
+			p.Delete()
+			n.Advance(0)
+		}, []string{"Delete: the pod web cannot be deleted at 120.000s: "}},
 		{"nothing to kill", func(n *Node) {
 			p := n.AddPod(pod("web", app))
 			n.Advance(time.Minute)

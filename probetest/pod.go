@@ -73,14 +73,19 @@ func (p *Pod) containers() []string {
 }
 
 // Delete deletes the pod through the API at the present virtual time. The optional argument is the grace
-// period in seconds; 0 forces the deletion. Without it, the pod's terminationGracePeriodSeconds applies.
+// period in seconds; 0 forces the deletion. Without it, the pod's terminationGracePeriodSeconds applies. If
+// the API server does not have the pod, the next call of Advance fails the test.
 func (p *Pod) Delete(gracePeriodSeconds ...int64) {
 	p.t.Helper()
 	var grace *int64
 	if len(gracePeriodSeconds) > 0 {
 		grace = &gracePeriodSeconds[0]
 	}
-	p.do(func(n *node.Node) { n.DeletePod(p.Object.Namespace, p.Object.Name, grace) })
+	p.do(func(n *node.Node) {
+		if err := n.DeletePod(p.Object.Namespace, p.Object.Name, grace); err != nil {
+			p.node.fail("Delete: the pod %s cannot be deleted at %s: %s", p, trace.FormatTime(n.Now()), err)
+		}
+	})
 }
 
 // Kill ends the container with SIGKILL at the present virtual time, as the OOM killer does: with exit code

@@ -8,7 +8,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// moment reads a moment as a scenario would have it.
+// moment decodes a moment from the notation of scenario files.
 func moment(t *testing.T, text string) *Moment {
 	t.Helper()
 	var errs strict.Collector
