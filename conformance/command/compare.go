@@ -34,6 +34,13 @@ func newCompare(t *testing.T, out *bufio.Writer, common *flags, sub func(use, sh
 		}
 		return compareFiles(t, c, out, f, paths)
 	})
+	c.Long = `Compare runs each scenario on the real kubelet, and searches for choices with which the simulator writes the same
+records at the same nanoseconds. A choice is, for example, the order of two events at one instant. If no choice explains
+a record, compare shows the first such record with both sides around it.
+
+Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid files or flags, 3 a run failed, 130 interrupted.`
+	c.Example = `  kubelet compare ../../scenarios/library/quickstart
+  kubelet compare --repeat 5 --jitter-seed 3 my-scenario.yaml`
 	c.Flags().Int64Var(&f.jitterSeed, "jitter-seed", 0, "draw the kubelet's jitter from this seed (default: the seed of the run, or the middle value without one)")
 	c.Flags().IntVar(&f.budget, "budget", 2000, budgetUsage)
 	c.Flags().IntVar(&f.repeat, "repeat", 1, "compare this many runs of each scenario, because the real kubelet does not always do the same; all must be explained. With 1, a run that differs is repeated once")

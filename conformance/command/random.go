@@ -40,6 +40,12 @@ func newRandom(t *testing.T, out *bufio.Writer, common *flags) *cobra.Command {
 	f := &randomFlags{flags: common}
 	c := &cobra.Command{
 		Use: "random", Short: "Compare random scenarios", Args: cobra.NoArgs,
+		Long: `Random compares one random scenario for each seed, in several processes. It shows the differences in the order of the
+seeds, and whether a second run of the real kubelet with the same seed was explained.
+
+Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run failed, 130 interrupted.`,
+		Example: `  kubelet random --seeds 1..400
+  kubelet random --seeds 17 --out differences`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("print") {
 				_, err := out.Write(f.scenario.Scenario(f.print))

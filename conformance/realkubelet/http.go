@@ -59,9 +59,9 @@ func (h *httpProber) ProbeH2C(req *http.Request, timeout time.Duration) (probe.R
 }
 
 func (h *httpProber) run(req *http.Request, timeout time.Duration, run func(*http.Request, time.Duration) (probe.Result, string, error)) (probe.Result, string, error) {
-	a := parseRequester(req.Header.Get(tagHeader))
+	r := parseRequester(req.Header.Get(tagHeader))
 	req.Header.Del(tagHeader)
-	return h.network.attempt(a, timeout, func(t attempt) (probe.Result, string, error) {
+	return h.network.attempt(r, timeout, func(t attempt) (probe.Result, string, error) {
 		ctx := context.WithValue(req.Context(), connectionsKey{}, &connections{attempt: t})
 		result, message, err := run(req.WithContext(ctx), timeout)
 		return result, t.restoreTimeout(message), err

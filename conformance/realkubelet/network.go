@@ -49,22 +49,22 @@ type requester struct {
 }
 
 // String formats a requester for parseRequester. Only the pod's name contains a slash.
-func (a requester) String() string {
-	return fmt.Sprintf("%s/%s/%s/%s", cmp.Or(string(a.probe), a.hook), a.uid, a.container, a.pod)
+func (r requester) String() string {
+	return fmt.Sprintf("%s/%s/%s/%s", cmp.Or(string(r.probe), r.hook), r.uid, r.container, r.pod)
 }
 
 func parseRequester(s string) requester {
 	parts := strings.SplitN(s, "/", 4)
-	a := requester{uid: types.UID(parts[1]), container: parts[2], pod: parts[3]}
+	r := requester{uid: types.UID(parts[1]), container: parts[2], pod: parts[3]}
 	if parts[0] == postStart || parts[0] == preStop {
-		a.hook = parts[0]
+		r.hook = parts[0]
 	} else {
-		a.probe = trace.Probe(parts[0])
+		r.probe = trace.Probe(parts[0])
 	}
 	return a
 }
 
-func (a requester) key() probeKey { return probeKey{string(a.uid) + "/" + a.container, a.probe} }
+func (r requester) key() probeKey { return probeKey{string(r.uid) + "/" + r.container, r.probe} }
 
 // attach installs the network in a kubelet that does not run yet.
 func (n *network) attach(k *kubelet.Kubelet) {
@@ -92,26 +92,26 @@ type attempt struct {
 }
 
 // attempt runs a prober and records the result. In a kubelet that is cut off it does not return.
-func (n *network) attempt(a requester, timeout time.Duration, run func(attempt) (probe.Result, string, error)) (probe.Result, string, error) {
+func (n *network) attempt(r requester, timeout time.Duration, run func(attempt) (probe.Result, string, error)) (probe.Result, string, error) {
 	n.driver.blockIfCut()
-	rec := n.recordAbout(a)
-	t := attempt{network: n, requester: a, deadline: n.driver.now() + timeout, retry: n.probes.begin(a.key())}
+	rec := n.recordAbout(r)
+	t := attempt{network: n, requester: r, deadline: n.driver.now() + timeout, retry: n.probes.begin(r.key())}
 	result, message, err := run(t)
 	n.driver.blockIfCut()
 	rec.Result, rec.Message = trace.Result(result), message
 	if err != nil {
 		rec.Result, rec.Message = trace.Error, err.Error()
 	}
-	n.probes.end(a.key(), rec)
+	n.probes.end(r.key(), rec)
 	return result, message, err
 }
 
 // recordAbout returns a record about the container that the probe's worker knows.
-func (n *network) recordAbout(a requester) trace.Record {
-	rec := trace.Record{Pod: a.pod, Container: a.container}
-	status := n.podStatus(a)
+func (n *network) recordAbout(r requester) trace.Record {
+	rec := trace.Record{Pod: r.pod, Container: r.container}
+	status := n.podStatus(r)
 	for _, list := range [][]v1.ContainerStatus{status.InitContainerStatuses, status.ContainerStatuses} {
-		if c, ok := podutil.GetContainerStatus(list, a.container); ok {
+		if c, ok := podutil.GetContainerStatus(list, r.container); ok {
 			_, id, _ := strings.Cut(c.ContainerID, "://")
 			rec.Instance = n.driver.instance(id)
 		}
@@ -119,16 +119,16 @@ func (n *network) recordAbout(a requester) trace.Record {
 	return rec
 }
 
-func (n *network) podStatus(a requester) v1.PodStatus {
-	s, _ := n.status.GetPodStatus(a.uid)
+func (n *network) podStatus(r requester) v1.PodStatus {
+	s, _ := n.status.GetPodStatus(r.uid)
 	return s
 }
 
 // recordUnsent records the run of a probe that failed before it reached a prober, because its port name does
 // not exist.
-func (n *network) recordUnsent(a requester, why string) {
-	rec := n.recordAbout(a)
-	rec.Kind, rec.Probe, rec.Result, rec.Message = trace.ProbeExecuted, a.probe, trace.Error, why
+func (n *network) recordUnsent(r requester, why string) {
+	rec := n.recordAbout(r)
+	rec.Kind, rec.Probe, rec.Result, rec.Message = trace.ProbeExecuted, r.probe, trace.Error, why
 	n.first.probed(&rec)
 	n.recorder.add(rec)
 }
@@ -169,8 +169,8 @@ func (b kubeletConn) Read(p []byte) (int, error) {
 	}
 	select {
 	case <-b.op.done:
-		if a := b.op.op.Answer; a != nil && a.TransportError != "" {
-			err = errors.New(a.TransportError)
+		if answer := b.op.op.Answer; answer != nil && answer.TransportError != "" {
+			err = errors.New(answer.TransportError)
 		}
 	default:
 	}

@@ -50,31 +50,31 @@ func tagContainer(pod *v1.Pod, c *v1.Container) {
 	}
 }
 
-func tagProbe(p *v1.Probe, a requester) {
+func tagProbe(p *v1.Probe, r requester) {
 	switch {
 	case p.Exec != nil:
-		p.Exec.Command = append([]string{tagPrefix + string(a.probe)}, p.Exec.Command...)
+		p.Exec.Command = append([]string{tagPrefix + string(r.probe)}, p.Exec.Command...)
 	case p.HTTPGet != nil:
-		tagRequest(p.HTTPGet, a)
+		tagRequest(p.HTTPGet, r)
 	case p.TCPSocket != nil:
-		p.TCPSocket.Host = a.String() + tagEnd + p.TCPSocket.Host
+		p.TCPSocket.Host = r.String() + tagEnd + p.TCPSocket.Host
 	case p.GRPC != nil:
-		p.GRPC.Service = new(a.String() + tagEnd + ptr.Deref(p.GRPC.Service, ""))
+		p.GRPC.Service = new(r.String() + tagEnd + ptr.Deref(p.GRPC.Service, ""))
 	}
 }
 
-func tagHook(h *v1.LifecycleHandler, a requester) {
+func tagHook(h *v1.LifecycleHandler, r requester) {
 	switch {
 	case h == nil:
 	case h.Exec != nil:
-		h.Exec.Command = append([]string{tagPrefix + a.hook}, h.Exec.Command...)
+		h.Exec.Command = append([]string{tagPrefix + r.hook}, h.Exec.Command...)
 	case h.HTTPGet != nil:
-		tagRequest(h.HTTPGet, a)
+		tagRequest(h.HTTPGet, r)
 	}
 }
 
-func tagRequest(h *v1.HTTPGetAction, a requester) {
-	h.HTTPHeaders = append(h.HTTPHeaders, v1.HTTPHeader{Name: tagHeader, Value: a.String()})
+func tagRequest(h *v1.HTTPGetAction, r requester) {
+	h.HTTPHeaders = append(h.HTTPHeaders, v1.HTTPHeader{Name: tagHeader, Value: r.String()})
 }
 
 // splitTag removes the tag from a command, and returns the probe or hook that runs the command.

@@ -19,11 +19,11 @@ type tcpProber struct{ network *network }
 // pod's IP, like the caller of the real prober (pkg/kubelet/prober/prober.go).
 func (p *tcpProber) Probe(host string, port int, timeout time.Duration) (probe.Result, string, error) {
 	tag, host, _ := strings.Cut(host, tagEnd)
-	a := parseRequester(tag)
+	r := parseRequester(tag)
 	if host == "" {
-		host = p.network.podStatus(a).PodIP
+		host = p.network.podStatus(r).PodIP
 	}
-	return p.network.attempt(a, timeout, func(t attempt) (probe.Result, string, error) {
+	return p.network.attempt(r, timeout, func(t attempt) (probe.Result, string, error) {
 		if err := t.dialTCP(net.JoinHostPort(host, strconv.Itoa(port))); err != nil {
 			return probe.Failure, err.Error(), nil
 		}
