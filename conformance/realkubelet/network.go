@@ -61,7 +61,7 @@ func parseRequester(s string) requester {
 	} else {
 		r.probe = trace.Probe(parts[0])
 	}
-	return a
+	return r
 }
 
 func (r requester) key() probeKey { return probeKey{string(r.uid) + "/" + r.container, r.probe} }
