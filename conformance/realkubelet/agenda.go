@@ -8,9 +8,9 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// agenda is what is to happen, by time and then in the order in which it was added.
+// agenda is a queue of functions, ordered by time and then by the order of addition.
 type agenda struct {
-	mu    sync.Mutex // nothing else is locked while it is held
+	mu    sync.Mutex // the innermost lock: its holder takes no other lock
 	items items
 	added int
 }
@@ -28,7 +28,7 @@ func (a *agenda) add(t virtual.Time, do func()) {
 	heap.Push(&a.items, item{t, a.added, do})
 }
 
-// next returns when the first item is due, but not later than until.
+// next returns the time of the first item, at most until.
 func (a *agenda) next(until virtual.Time) virtual.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -38,7 +38,7 @@ func (a *agenda) next(until virtual.Time) virtual.Time {
 	return min(until, a.items[0].t)
 }
 
-// pop takes out the first item if it is due.
+// pop removes and returns the first item if it is due, otherwise nil.
 func (a *agenda) pop(now virtual.Time) func() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -48,7 +48,7 @@ func (a *agenda) pop(now virtual.Time) func() {
 	return heap.Pop(&a.items).(item).do
 }
 
-// items implement heap.Interface.
+// items implements heap.Interface.
 type items []item
 
 func (s items) Len() int      { return len(s) }
