@@ -7,26 +7,26 @@ import (
 	"probesim.dev/trace"
 )
 
-// Described is a field that can be matched, for documentation.
+// Described describes a field of a matcher, for documentation.
 type Described struct {
 	Name  string
 	Type  value.Type
-	Words []string // the only values, if there are such
+	Words []string // the possible values of a text; nil if any is possible
 }
 
-// PodFields are the fields of the status of a pod.
+// PodFields returns the fields of the status of a pod.
 func PodFields() []Described { return describe(podFields) }
 
-// ContainerFields are the fields of the status of a container.
+// ContainerFields returns the fields of the status of a container.
 func ContainerFields() []Described { return describe(containerFields) }
 
-// RecordFields are the fields of records but for their kind. Which of them a record has is said by FieldsOf.
+// RecordFields returns the fields of records, except their kind. FieldsOf returns the fields of each kind.
 func RecordFields() []Described { return describe(recordFields) }
 
-// RecordKinds are the kinds of records, the observable ones first.
+// RecordKinds returns the kinds of records, the observable ones first.
 func RecordKinds() []string { return kinds() }
 
-// FieldsOf are the names of the fields that records of a kind have.
+// FieldsOf returns the names of the fields of a kind of record.
 func FieldsOf(kind string) []string {
 	fields, _ := fieldsOf(trace.Kind(kind))
 	return slices.Clone(fields)

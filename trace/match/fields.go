@@ -1,5 +1,5 @@
-// Package match finds the moments of a trace that a scenario names: the states of pods and containers
-// as the API server has them, their changes, and records.
+// Package match finds the moments of a trace that a scenario names: states of pods and containers in the API server,
+// changes of these states, and records.
 package match
 
 import (
@@ -12,7 +12,7 @@ type field[T any] struct {
 	name  string
 	typ   value.Type
 	get   func(*T) value.Scalar
-	words []string // the only values of a text field, if there are such
+	words []string // the possible values of a text field; nil if any is possible
 }
 
 var podFields = []field[trace.PodStatus]{
@@ -47,18 +47,18 @@ var recordFields = []field[trace.Record]{
 	{"message", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(r.Message) }, nil},
 }
 
-// about says what the records of a kind are about, as far as that is fixed.
+// about is the subject of the records of a kind.
 type about int
 
 const (
-	aboutAnything about = iota // differs from record to record, or does not matter
+	aboutAnything about = iota // the subject differs from record to record
 	aboutNode
 	aboutPod
 	aboutContainer
 )
 
-// recordKinds are the kinds of records that can be matched, each with what it is about and its fields.
-// The observable ones come first.
+// recordKinds are the kinds of records that matchers support, with their subjects and fields. The observable kinds come
+// first.
 var recordKinds = []struct {
 	kind   trace.Kind
 	about  about

@@ -5,7 +5,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// Field is one field of a matcher and what it must be.
+// Field is one field of a matcher and its expected value.
 type Field struct {
 	Name  string
 	Match value.Match
@@ -24,11 +24,11 @@ type Record struct {
 type Transitions struct {
 	Field  string
 	Values []value.Match
-	Any    bool // whatever follows the last value
+	Any    bool // further values may follow the last one
 }
 
-// Status reports whether the status of a pod, or of a container of it if container is not empty, has
-// all fields as they must be. A nil status and a container without one match nothing.
+// Status reports whether all fields match the status of a pod or, if container is not empty, of that container in it. A
+// nil status and a container without a status do not match.
 func (f Fields) Status(status *trace.PodStatus, container string) bool {
 	if status == nil {
 		return false
@@ -40,13 +40,13 @@ func (f Fields) Status(status *trace.PodStatus, container string) bool {
 	return c != nil && matches(containerFields, f, c)
 }
 
-// Match reports whether the record is of the kind and has all fields as they must be.
+// Match reports whether the kind and all fields match a record.
 func (r *Record) Match(rec *trace.Record) bool {
 	return rec.Kind == r.Kind && matches(recordFields, r.Fields, rec)
 }
 
-// Lookup returns the value of a field of a pod, or of a container of it if container is not empty; false
-// if it has none now.
+// Lookup returns the value of a field of a pod or, if container is not empty, of that container in it. It returns false
+// if there is no such value.
 func Lookup(status *trace.PodStatus, container, name string) (value.Scalar, bool) {
 	if status == nil {
 		return value.Scalar{}, false

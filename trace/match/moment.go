@@ -6,33 +6,32 @@ import (
 	"probesim.dev/trace"
 )
 
-// Moment names moments of a run: the changes of a state, or records. Exactly one of Becomes and Record
-// is set.
+// Moment describes moments of a run: changes of a state, or records. Exactly one of Becomes and Record is set.
 type Moment struct {
 	strict.Pos `json:"-"`
 
-	Pod       string          `json:"pod,omitempty"`       // a pod or workload; empty: any
-	Container string          `json:"container,omitempty"` // empty: the pod's own state, any container's record
-	Instance  *value.IntRange `json:"instance,omitempty"`  // for Record
+	Pod       string          `json:"pod,omitempty"`       // a pod or workload; empty means any
+	Container string          `json:"container,omitempty"` // empty means the state of the pod, or records of any container
+	Instance  *value.IntRange `json:"instance,omitempty"`  // only with Record; nil means any
 	Becomes   Fields          `json:"becomes,omitempty"`
 	Record    *Record         `json:"record,omitempty"`
 }
 
-// Watcher finds the moments in a trace as its records come in.
+// Watcher finds the moments in a trace, record by record.
 type Watcher struct {
 	moment *Moment
 	pods   func(pod string) bool
-	held   map[string]bool // by pod: whether its last status matched Becomes
+	held   map[string]bool // by pod: whether the last status matched Becomes
 	state  State
 }
 
-// NewWatcher returns a watcher that looks at the pods, given as namespace/name, that pods reports true
-// for; nil means all. Records about the node have no pod and are always looked at.
+// NewWatcher returns a watcher for the pods for which pods returns true; nil means all pods. The argument of pods is
+// namespace/name. The watcher always includes the records of the node, which have no pod.
 func (m *Moment) NewWatcher(pods func(pod string) bool) *Watcher {
 	return &Watcher{moment: m, pods: pods, held: map[string]bool{}}
 }
 
-// Observe takes the next record and reports whether it is a moment: of its pod, or of the node.
+// Observe takes the next record of the trace and reports whether it is a moment.
 func (w *Watcher) Observe(r *trace.Record) bool {
 	if r.Pod != "" && w.pods != nil && !w.pods(r.Pod) {
 		return false
@@ -54,8 +53,7 @@ func (w *Watcher) record(r *trace.Record) bool {
 	return m.Record.Match(r)
 }
 
-// becomes reports a change from not matching to matching. The first status, of a pod or of a container,
-// is no change.
+// becomes reports a change from not matching to matching. The first status of a pod or container is not a change.
 func (w *Watcher) becomes(r *trace.Record) bool {
 	if r.Kind != trace.PodAdded && r.Kind != trace.StatusPatched && r.Kind != trace.PodRemoved {
 		return false
@@ -69,7 +67,7 @@ func (w *Watcher) becomes(r *trace.Record) bool {
 	return now && !before && !first
 }
 
-// has reports whether there is a status, of the pod or of a container of it.
+// has reports whether the pod or, if container is not empty, that container has a status.
 func has(status *trace.PodStatus, container string) bool {
 	return status != nil && (container == "" || containerOf(status, container) != nil)
 }

@@ -8,14 +8,14 @@ import (
 	"probesim.dev/trace"
 )
 
-// UnmarshalNode reads FIELD: match, …. What the fields may be depends on whom they are about; see Check.
+// UnmarshalNode reads FIELD: match, …. Check then checks the fields and reads the matches.
 func (f *Fields) UnmarshalNode(n *strict.Node) {
 	if n.Kind != strict.Mapping {
 		n.Errorf("must be a mapping of fields, as in {ready: true}")
 		return
 	}
 	if len(n.Keys) == 0 {
-		n.Errorf("is empty: write at least one field")
+		n.Errorf("must have at least one field")
 	}
 	for i, key := range n.Keys {
 		item := n.Items[i]
@@ -26,8 +26,8 @@ func (f *Fields) UnmarshalNode(n *strict.Node) {
 	}
 }
 
-// Check gives the fields of a status or of becomes, read from n, their meaning: they are about a
-// container, or about the pod if container is empty.
+// Check checks the fields of status or becomes, read from n, and reads their matches. The fields are those of a
+// container, or of the pod if container is empty.
 func (f Fields) Check(n *strict.Node, container string) {
 	for i := range f {
 		typ, words, ok := statusField(n.Items[i], f[i].Name, container)
@@ -37,7 +37,7 @@ func (f Fields) Check(n *strict.Node, container string) {
 	}
 }
 
-// statusField finds the type of a field, or reports that there is none.
+// statusField returns the type and the possible values of a field. If there is no such field, it adds an error to n.
 func statusField(n *strict.Node, name, container string) (value.Type, []string, bool) {
 	ofPod, ofContainer := find(podFields, name), find(containerFields, name)
 	switch {
@@ -57,10 +57,11 @@ func statusField(n *strict.Node, name, container string) (value.Type, []string, 
 	return 0, nil, false
 }
 
-// maxExitCode is the highest exit code that a program can have.
+// maxExitCode is the highest exit code of a program.
 const maxExitCode = 255
 
-// parseMatch reads what a field must be. What it never is is refused: with never it would always hold.
+// parseMatch reads the match of a field. It rejects values that the field never has: with never, such an expectation would
+// always hold.
 func parseMatch(n *strict.Node, name string, typ value.Type, words []string) value.Match {
 	m, err := value.ParseMatch(typ, n.Value)
 	matches := func(word string) bool { return m.Matches(value.TextOf(word)) }
@@ -119,10 +120,9 @@ func (r *Record) field(n *strict.Node, name string, fields []string) {
 	r.Fields = append(r.Fields, Field{Name: name, Match: parseMatch(n, name, f.typ, words)})
 }
 
-// CheckScope refuses pod, container and instance, written in n beside a record, where records of that
-// kind have none.
+// CheckScope rejects pod, container and instance, written in n next to record, if the records of this kind have none.
 func (r *Record) CheckScope(n *strict.Node) {
-	refuse := func(of string, names ...string) {
+	reject := func(of string, names ...string) {
 		for _, name := range names {
 			if field := n.Field(name); field.Written() {
 				field.Errorf("%s is about %s: leave out %s", r.Kind, of, name)
@@ -133,9 +133,9 @@ func (r *Record) CheckScope(n *strict.Node) {
 		switch {
 		case k.kind != r.Kind:
 		case k.about == aboutNode:
-			refuse("the node", "pod", "container", "instance")
+			reject("the node", "pod", "container", "instance")
 		case k.about == aboutPod:
-			refuse("a pod", "container", "instance")
+			reject("a pod", "container", "instance")
 		}
 	}
 }
@@ -161,13 +161,14 @@ func (t *Transitions) UnmarshalNode(n *strict.Node) {
 		case item.Kind != strict.Scalar || !item.Written():
 			item.Errorf("must be a single value, such as true or 1")
 		case item.Value == "any":
-			item.Errorf("any must be the last of several values: it stands for all values that follow")
+			item.Errorf("any must be the last of several values: it matches any values that follow")
 		}
 	}
 	t.Values = make([]value.Match, len(items))
 }
 
-// Check gives the values their meaning: they are of a container, or of the pod if container is empty.
+// Check checks the field and reads the matches of its values. The field is that of a container, or of the pod if container
+// is empty.
 func (t *Transitions) Check(n *strict.Node, container string) {
 	list := n.Field(t.Field)
 	typ, words, ok := statusField(list, t.Field, container)

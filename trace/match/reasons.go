@@ -6,8 +6,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// reasons are all that records of a kind can have, where they are known. Those of events are the ones that the simulated part
-// of the kubelet leaves (pkg/kubelet/events/event.go, pkg/kubelet/eviction/helpers.go, pkg/kubelet/kubelet.go and
+// reasons has all possible reasons of the kinds of records for which they are known. For events, these are the reasons in
+// the simulated part of the kubelet (pkg/kubelet/events/event.go, pkg/kubelet/eviction/helpers.go, pkg/kubelet/kubelet.go and
 // pkg/kubelet/active_deadline.go at v1.37.0).
 var reasons = map[trace.Kind][]string{
 	trace.ContainerStopping: {
@@ -20,5 +20,5 @@ var reasons = map[trace.Kind][]string{
 	},
 }
 
-// ReasonsOf returns all reasons that records of a kind can have, nil where they are not known.
+// ReasonsOf returns all possible reasons of a kind of record, or nil if they are not known.
 func ReasonsOf(kind trace.Kind) []string { return slices.Clone(reasons[kind]) }

@@ -2,17 +2,16 @@ package match
 
 import "probesim.dev/trace"
 
-// State is what the API server has of each pod, rebuilt from the records of a trace. The zero value
-// knows no pod.
+// State is the status of each pod in the API server, rebuilt from the records of a trace. The zero value has no pods.
 type State struct {
 	pods map[string]*trace.PodStatus
 }
 
-// pending is the status of a pod that the API server has just created: it sets the phase when it stores
-// the pod (pkg/registry/core/pod/strategy.go at v1.37.0), and all else is the kubelet's.
+// pending is the status of a new pod. The API server sets the phase when it stores the pod
+// (pkg/registry/core/pod/strategy.go at v1.37.0); the kubelet sets all other fields.
 var pending = &trace.PodStatus{Phase: "Pending"}
 
-// Apply brings the state up to date with a record.
+// Apply updates the state with a record.
 func (s *State) Apply(r *trace.Record) {
 	switch r.Kind {
 	case trace.PodAdded:
@@ -24,8 +23,7 @@ func (s *State) Apply(r *trace.Record) {
 	}
 }
 
-// Status returns the status of the pod namespace/name, or nil if it has none: it was not created yet or
-// is removed.
+// Status returns the status of the pod namespace/name, or nil if the pod does not exist at this time.
 func (s *State) Status(pod string) *trace.PodStatus { return s.pods[pod] }
 
 func (s *State) set(pod string, status *trace.PodStatus) {
