@@ -72,7 +72,7 @@ func Expectations(results []expect.Result) []report.Expectation {
 			list[i].Failures = append(list[i].Failures, failure(f))
 		}
 		if last := len(r.Failures) - 1; last >= 0 && r.Expect.Observed {
-			list[i].Failures[last].Got += " (if this is correct, run the scenario with --update)"
+			list[i].Failures[last].Got += " (if this is correct, run with --update)"
 		}
 	}
 	return list
