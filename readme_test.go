@@ -11,23 +11,23 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write into the documents what their commands print; look at the difference")
+var update = flag.Bool("update", false, "write the current output of the commands to the documents; review the diff")
 
-// inReadme is set for the tests that the README's own go test runs.
+// inReadme is an environment variable of the go test command that this test runs for the README.
 const inReadme = "PROBESIM_README"
 
-// documents are the files whose commands are run.
+// documents are the files whose commands the test runs.
 var documents = []string{"README.md", "docs/authoring.md", "docs/diff.md", "docs/why.md"}
 
-// TestReadme runs the commands of README.md and of some others and compares what they print with what is shown. A block of
-// console has commands, each after a dollar, with their output below; a line of three dots in it stands for
-// any lines. A block of yaml that begins with a comment that is a file name is that file.
+// TestReadme runs the commands in README.md and other documents, and compares their output with the documented output. A
+// console block has commands, each after a dollar sign, with their output below. A line of three dots stands for any
+// lines. A yaml block whose first line is a comment with a file name is the content of this file.
 func TestReadme(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands are for a POSIX shell")
 	}
 	if os.Getenv(inReadme) != "" {
-		t.Skip("it is the README that runs this")
+		t.Skip("this run belongs to the go test command of the README")
 	}
 	for _, name := range documents {
 		t.Run(filepath.Base(name), func(t *testing.T) { testDocument(t, name) })
@@ -53,7 +53,7 @@ func testDocument(t *testing.T, name string) {
 	}
 }
 
-// readme runs the commands in a folder where everything is that they name.
+// readme runs the commands of a document in a folder with the files that they need.
 type readme struct {
 	*testing.T
 	name     string
@@ -75,7 +75,7 @@ func (r *readme) prepare() {
 	}
 }
 
-// document returns the text with the output that its commands have now.
+// document returns the text with the current output of its commands.
 func (r *readme) document(text string) string {
 	var result []string
 	lines := strings.Split(text, "\n")
@@ -112,13 +112,13 @@ func (r *readme) file(block []string) {
 	}
 }
 
-// console runs the commands of a block that begins in a line, and returns it with their output.
+// console runs the commands of a block, and returns the block with their output. line is the first line of the block.
 func (r *readme) console(block []string, line int) []string {
 	var result []string
 	for i := 0; i < len(block); {
 		command, ok := strings.CutPrefix(block[i], "$ ")
 		if !ok {
-			r.Fatalf("%s:%d: %q is output of no command", r.name, line+i, block[i])
+			r.Fatalf("%s:%d: %q does not follow a command", r.name, line+i, block[i])
 		}
 		end := i + 1
 		for end < len(block) && !strings.HasPrefix(block[end], "$ ") {
@@ -132,12 +132,12 @@ func (r *readme) console(block []string, line int) []string {
 	return result
 }
 
-// check runs a command and returns what is to be shown of its output.
+// check runs a command and returns the part of its output that the document shows.
 func (r *readme) check(command string, shown []string, line int) []string {
 	if command == "go test ./..." {
 		return r.goTest(shown, line)
 	}
-	// What go run does, without linking each time.
+	// Run a built binary: go run would link it each time.
 	shell := exec.Command("sh", "-c", strings.ReplaceAll(command, "go run ./cmd/probesim", "./probesim"))
 	shell.Dir = r.dir
 	shell.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "COLUMNS=80", "NO_COLOR=1", "PATH="+r.dir+string(os.PathListSeparator)+os.Getenv("PATH"))
@@ -145,18 +145,18 @@ func (r *readme) check(command string, shown []string, line int) []string {
 	if err != nil && shell.ProcessState == nil {
 		r.Fatal(err)
 	}
-	var got []string // none if it prints nothing
+	var got []string // nil without output
 	if len(out) > 0 {
 		got = strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	}
 	part := shownOf(got, shown)
 	if !*update && !slices.Equal(part, shown) {
-		r.Errorf("%s:%d: %s\nprints\n%s\nIf that is right, run: go test . -run TestReadme -update", r.name, line, command, strings.Join(got, "\n"))
+		r.Errorf("%s:%d: %s\nprints\n%s\nIf this output is correct, run: go test . -run TestReadme -update", r.name, line, command, strings.Join(got, "\n"))
 	}
 	return part
 }
 
-// shownOf returns as many lines of the output before and after three dots as are shown.
+// shownOf returns the output with the same number of lines before and after three dots as the document shows.
 func shownOf(got, shown []string) []string {
 	dots := slices.Index(shown, "...")
 	if after := len(shown) - dots - 1; dots >= 0 && dots+after < len(got) {
@@ -165,8 +165,8 @@ func shownOf(got, shown []string) []string {
 	return got
 }
 
-// goTest checks that what is shown are packages of the module, without testing them: the test that runs now
-// is one of theirs.
+// goTest checks that the output lists packages of the module. It runs no tests, because this test is one of them;
+// with -update it runs all others.
 func (r *readme) goTest(shown []string, line int) []string {
 	if *update {
 		test := exec.Command("go", "test", "-count=1", "./...")

@@ -41,9 +41,12 @@ func (k *Kubelet) anyPastActiveDeadline() bool {
 // (generateAPIPodStatus in pkg/kubelet/kubelet_pods.go at v1.37.0).
 func (k *Kubelet) failPastActiveDeadline(u podUpdate, s *v1.PodStatus) int64 {
 	if !k.pastActiveDeadline(u.pod) {
-		return u.cause
+		return k.sim.Cause()
 	}
-	step := k.podEvent(u.pod, v1.EventTypeNormal, deadlineExceeded, deadlineExceededMessage, cmp.Or(k.podManager.wanted[u.pod.UID], u.cause))
+	var step int64
+	k.sim.Because(cmp.Or(k.podManager.wanted[u.pod.UID], k.sim.Cause()), func() {
+		step = k.podEvent(u.pod, v1.EventTypeNormal, deadlineExceeded, deadlineExceededMessage)
+	})
 	s.Reason, s.Message = deadlineExceeded, deadlineExceededMessage
 	if !status.IsTerminal(u.pod.Status.Phase) {
 		s.Phase = v1.PodFailed

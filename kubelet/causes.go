@@ -43,7 +43,7 @@ func (k *Kubelet) causeOfStart(u podUpdate, c *v1.Container, s *podStatus) int64
 	if !slices.ContainsFunc(s.active(), func(rc fakeruntime.Container) bool { return rc.Name == c.Name }) {
 		last = max(last, k.causeOfTurn(u.pod, c.Name, s))
 	}
-	return cmp.Or(max(last, k.reasons[containerKey{u.pod.UID, c.Name}].step), k.podManager.wanted[u.pod.UID], u.cause)
+	return cmp.Or(max(last, k.reasons[containerKey{u.pod.UID, c.Name}].step), k.podManager.wanted[u.pod.UID], k.sim.Cause())
 }
 
 // causeOfTurn returns the cause of the first start of a container in its sandbox: the result of the init container
@@ -78,10 +78,10 @@ func (k *Kubelet) causeOfRelist(uid types.UID) (cause int64) {
 }
 
 // causeOfStatus returns the cause of a status. If the condition Ready changes, that is the cause of the first
-// container whose own readiness changed.
-func (k *Kubelet) causeOfStatus(u podUpdate, old, api *v1.PodStatus) int64 {
+// container whose own readiness changed, otherwise the given one.
+func (k *Kubelet) causeOfStatus(pod *v1.Pod, old, api *v1.PodStatus, otherwise int64) int64 {
 	if isReady(old) == isReady(api) {
-		return u.cause
+		return otherwise
 	}
 	for _, c := range status.AllContainerStatuses(api) {
 		before := status.FindContainerStatus(old.ContainerStatuses, c.Name)
@@ -91,11 +91,11 @@ func (k *Kubelet) causeOfStatus(u podUpdate, old, api *v1.PodStatus) int64 {
 		if c.Ready == (before != nil && before.Ready) {
 			continue
 		}
-		if cause := k.causeOfReady(u.pod, &c); cause != 0 {
+		if cause := k.causeOfReady(pod, &c); cause != 0 {
 			return cause
 		}
 	}
-	return u.cause
+	return otherwise
 }
 
 // causeOfReady returns the cause of the readiness of a container: its exit, otherwise a probe result, otherwise its

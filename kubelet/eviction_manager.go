@@ -27,9 +27,9 @@ func (k *Kubelet) Evictable(uid types.UID) *v1.Pod {
 
 // Evict evicts a pod because the node is low on memory. The kubelet's status of the pod changes immediately; the
 // API server gets it when the containers have stopped.
-func (k *Kubelet) Evict(pod *v1.Pod, cause int64) {
-	k.podEvent(pod, v1.EventTypeWarning, evictedReason, evictionMessage, cause)
-	k.killPodNow("eviction", podKill{pod: pod, grace: evictionGrace, evict: true, mark: setEvictedStatus, cause: cause}, func(*sim.Proc) {})
+func (k *Kubelet) Evict(pod *v1.Pod) {
+	k.podEvent(pod, v1.EventTypeWarning, evictedReason, evictionMessage)
+	k.killPodNow("eviction", podKill{pod: pod, grace: evictionGrace, evict: true, mark: setEvictedStatus}, func(*sim.Proc) {})
 }
 
 // setEvictedStatus sets the status of an evicted pod.

@@ -64,13 +64,13 @@ func (k *Kubelet) ensureImageExists(p *sim.Proc, u podUpdate, c *v1.Container) *
 	switch {
 	case op.Err != nil:
 		message := fmt.Sprintf("Failed to inspect image %q: %v", "", op.Err) // the image has no reference yet
-		step := k.event(u.pod, c.Name, v1.EventTypeWarning, "InspectFailed", message, u.cause)
+		step := k.event(u.pod, c.Name, v1.EventTypeWarning, "InspectFailed", message)
 		return &startReason{imageInspectError, message, step}
 	case op.ID == "":
 		return k.pullImage(p, u, c)
 	case k.mustAttemptPull(c.Image) && c.ImagePullPolicy == v1.PullNever:
 		message := fmt.Sprintf("Container image %q is not present with pull policy of Never", c.Image)
-		return &startReason{errImageNeverPull, message, k.event(u.pod, c.Name, v1.EventTypeWarning, errImageNeverPull, message, u.cause)}
+		return &startReason{errImageNeverPull, message, k.event(u.pod, c.Name, v1.EventTypeWarning, errImageNeverPull, message)}
 	case k.mustAttemptPull(c.Image):
 		return k.pullImage(p, u, c)
 	}
@@ -78,14 +78,14 @@ func (k *Kubelet) ensureImageExists(p *sim.Proc, u podUpdate, c *v1.Container) *
 	if k.profile.KubeletEnsureSecretPulledImages {
 		present += " and can be accessed by the pod"
 	}
-	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Pulled", present, u.cause)
+	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Pulled", present)
 	return nil
 }
 
 // pullImage pulls an image, unless the image is in its back-off.
 func (k *Kubelet) pullImage(p *sim.Proc, u podUpdate, c *v1.Container) *startReason {
 	event := func(eventType, reason, message string) int64 {
-		return k.event(u.pod, c.Name, eventType, reason, message, u.cause)
+		return k.event(u.pod, c.Name, eventType, reason, message)
 	}
 	b, key := k.imageBackOff, string(u.pod.UID)+"_"+c.Image
 	b.clock.SetTime(k.monotonic())

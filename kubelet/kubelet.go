@@ -231,32 +231,32 @@ func (k *Kubelet) syncLoopIteration(p *sim.Proc, cases []sim.Case) { p.Select(ca
 // handleConfig handles a change of the pods that should run. Added pods are handled in the order of their creation
 // (HandlePodAdditions, HandlePodUpdates, HandlePodRemoves and HandlePodReconcile in pkg/kubelet/kubelet.go at
 // v1.37.0).
-func (k *Kubelet) handleConfig(_ *sim.Proc, u configUpdate) {
+func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 	k.sourceReady = true
 	if u.op == configAdd {
 		slices.SortStableFunc(u.pods, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	}
 	for _, pod := range u.pods {
 		cause := k.causeOfConfig(u, pod)
-		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: string(u.op)}, cause)
+		p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: string(u.op)}, cause))
 		k.podManager.set(pod)
 		if u.op != configAdd && u.op != configRemove && k.isNotAdmitted(pod) {
 			continue
 		}
 		switch u.op {
 		case configAdd:
-			if k.canAdmit(pod, step) {
-				k.workers.updatePod(podUpdate{typ: syncCreate, pod: pod, cause: step})
+			if k.canAdmit(pod) {
+				k.workers.updatePod(podUpdate{typ: syncCreate, pod: pod})
 			}
 		case configUpdated, configDelete:
-			k.workers.updatePod(podUpdate{typ: syncUpdate, pod: pod, cause: step})
+			k.workers.updatePod(podUpdate{typ: syncUpdate, pod: pod})
 		case configRemove:
 			k.podManager.remove(pod.UID)
 			delete(k.disk.admitted, pod.UID)
-			k.workers.updatePod(podUpdate{typ: syncKill, pod: pod, cause: step})
+			k.workers.updatePod(podUpdate{typ: syncKill, pod: pod})
 		case configReconcile:
 			if status.NeedToReconcilePodReadiness(pod) {
-				k.workers.updatePod(podUpdate{typ: syncSync, pod: pod, cause: step})
+				k.workers.updatePod(podUpdate{typ: syncSync, pod: pod})
 			}
 			if isEvicted(pod) {
 				k.deletor.remove(k.cache.get(pod.UID), "", 0)
@@ -267,11 +267,11 @@ func (k *Kubelet) handleConfig(_ *sim.Proc, u configUpdate) {
 
 // handlePLEG syncs the pod that an event of the PLEG is about, and queues its dead containers for removal
 // (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0).
-func (k *Kubelet) handlePLEG(_ *sim.Proc, e plegEvent) {
+func (k *Kubelet) handlePLEG(p *sim.Proc, e plegEvent) {
 	if pod, ok := k.podManager.GetPodByUID(e.uid); ok && e.typ != containerRemoved {
 		cause := k.causeOfRelist(pod.UID)
-		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: "PLEG", Message: string(e.typ) + " " + e.id}, cause)
-		k.workers.updatePod(podUpdate{typ: syncSync, pod: pod, cause: step})
+		p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: "PLEG", Message: string(e.typ) + " " + e.id}, cause))
+		k.workers.updatePod(podUpdate{typ: syncSync, pod: pod})
 	}
 	if e.typ == containerDied {
 		k.deletor.cleanUpContainersInPod(e.uid, e.id)
@@ -280,14 +280,14 @@ func (k *Kubelet) handlePLEG(_ *sim.Proc, e plegEvent) {
 
 // handleSyncTick hands the pods that are due to their workers, in any order (HandlePodSyncs in
 // pkg/kubelet/kubelet.go at v1.37.0).
-func (k *Kubelet) handleSyncTick(*sim.Proc) {
+func (k *Kubelet) handleSyncTick(p *sim.Proc) {
 	due := k.getPodsToSync()
 	choose.Shuffle(k.sim, "sync tick", due)
 	for _, uid := range due {
 		if pod, ok := k.podManager.GetPodByUID(uid); ok {
 			cause := k.causeOfLastSync(uid)
-			step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: "SYNC"}, cause)
-			k.workers.updatePod(podUpdate{typ: syncSync, pod: pod, cause: step})
+			p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: "SYNC"}, cause))
+			k.workers.updatePod(podUpdate{typ: syncSync, pod: pod})
 		}
 	}
 }
@@ -335,8 +335,8 @@ func (k *Kubelet) handleHousekeeping(p *sim.Proc) {
 // at v1.37.0).
 func (k *Kubelet) handleProbeSync(p *sim.Proc, u results.Update, probe string) {
 	if pod, ok := k.podManager.GetPodByUID(u.PodUID); ok {
-		step := k.note(trace.Record{Kind: trace.SyncLoop, Cause: p.Cause(), Pod: podName(pod), Reason: probe, Message: u.Result.String()}, p.Cause())
-		k.workers.updatePod(podUpdate{typ: syncSync, pod: pod, cause: step})
+		p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: p.Cause(), Pod: podName(pod), Reason: probe, Message: u.Result.String()}, p.Cause()))
+		k.workers.updatePod(podUpdate{typ: syncSync, pod: pod})
 	}
 }
 
@@ -349,13 +349,13 @@ const (
 
 // canAdmit reports whether a new pod may run. A node that shuts down rejects new pods, and a rejected pod fails
 // (HandlePodAdditions in pkg/kubelet/kubelet.go at v1.37.0).
-func (k *Kubelet) canAdmit(pod *v1.Pod, cause int64) bool {
+func (k *Kubelet) canAdmit(pod *v1.Pod) bool {
 	w, known := k.workers.workers[pod.UID]
 	if known && w.terminating || status.IsTerminal(pod.Status.Phase) {
 		return true
 	}
 	if k.shuttingDown {
-		k.rejectPod(pod, cause)
+		k.rejectPod(pod)
 		return false
 	}
 	k.disk.admitted[pod.UID] = true
@@ -363,12 +363,12 @@ func (k *Kubelet) canAdmit(pod *v1.Pod, cause int64) bool {
 }
 
 // rejectPod sets the status of a pod to Failed (function of that name in pkg/kubelet/kubelet.go at v1.37.0).
-func (k *Kubelet) rejectPod(pod *v1.Pod, cause int64) {
+func (k *Kubelet) rejectPod(pod *v1.Pod) {
 	k.rejected = append(k.rejected, pod.UID)
-	k.podEvent(pod, v1.EventTypeWarning, notAdmittedReason, notAdmittedWhy, cause)
+	k.podEvent(pod, v1.EventTypeWarning, notAdmittedReason, notAdmittedWhy)
 	k.status.SetPodStatus(pod, &v1.PodStatus{
 		QOSClass: pod.Status.QOSClass, Phase: v1.PodFailed, Reason: notAdmittedReason, Message: "Pod was rejected: " + notAdmittedWhy,
-	}, cause)
+	})
 }
 
 // isNotAdmitted reports whether the kubelet ignores changes of a pod because it did not admit the pod
@@ -384,12 +384,12 @@ func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) 
 	api, cause := k.generateAPIPodStatus(p, u, s, false)
 	s.ips = ipsOf(api)
 	terminal := status.IsTerminal(api.Phase)
-	k.status.SetPodStatus(u.pod, api, cause)
+	k.setPodStatus(p, u.pod, api, cause)
 	if terminal {
 		w.cause = cause
 		return syncResult{terminal: true}
 	}
-	if !k.networkReady(u.pod, u.cause) {
+	if !k.networkReady(u.pod) {
 		return syncResult{err: true, network: true}
 	}
 	if !k.volumes.waitForAttachAndMount(p, w, u.pod) {
@@ -399,20 +399,25 @@ func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) 
 	restarting := status.FindCondition(api, podutil.AllContainersRestarting)
 	did := k.syncPodContainers(p, u, s, restarting != nil && restarting.Status == v1.ConditionTrue)
 	if did.reset && !did.err {
-		k.workers.updatePod(podUpdate{typ: syncUpdate, pod: u.pod, cause: u.cause}) // the next sync starts the containers
+		k.workers.updatePod(podUpdate{typ: syncUpdate, pod: u.pod}) // the next sync starts the containers
 	}
 	return did
 }
 
 // networkReady reports whether the network of a pod is ready, and records an event if it is not. Pods in the
 // network of the host are always ready (SyncPod in pkg/kubelet/kubelet.go at v1.37.0).
-func (k *Kubelet) networkReady(pod *v1.Pod, cause int64) bool {
+func (k *Kubelet) networkReady(pod *v1.Pod) bool {
 	why := k.runtimeState.networkError
 	if why == "" || pod.Spec.HostNetwork {
 		return true
 	}
-	k.podEvent(pod, v1.EventTypeWarning, "NetworkNotReady", networkNotReady+": "+why, cause)
+	k.podEvent(pod, v1.EventTypeWarning, "NetworkNotReady", networkNotReady+": "+why)
 	return false
+}
+
+// setPodStatus stores a status with a cause that differs from the cause of the sync.
+func (k *Kubelet) setPodStatus(p *sim.Proc, pod *v1.Pod, api *v1.PodStatus, cause int64) {
+	p.Because(cause, func() { k.status.SetPodStatus(pod, api) })
 }
 
 // ipsOf returns the IP addresses in a pod status.
@@ -428,12 +433,12 @@ func ipsOf(s *v1.PodStatus) []string {
 // not be stopped or inspected. Readiness probes go on until the containers have stopped (SyncTerminatingPod in
 // pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) bool {
-	u.cause = w.cause
+	p.SetCause(w.cause)
 	api, cause := k.generateAPIPodStatus(p, u, s, false)
 	if w.mark != nil {
 		w.mark(u.pod, api)
 	}
-	k.status.SetPodStatus(u.pod, api, cause)
+	k.setPodStatus(p, u.pod, api, cause)
 	k.prober.StopLivenessAndStartup(u.pod)
 	if err := k.killPod(p, u, s.running(), u.grace); err != nil {
 		k.failedToKill(u, err)
@@ -446,13 +451,13 @@ func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *
 	}
 	stopped.ips = s.ips
 	api, cause = k.generateAPIPodStatus(p, u, stopped, true)
-	k.status.SetPodStatus(u.pod, api, cause)
+	k.setPodStatus(p, u.pod, api, cause)
 	return true
 }
 
 // failedToKill records the event of a pod that could not be stopped.
 func (k *Kubelet) failedToKill(u podUpdate, err error) {
-	k.podEvent(u.pod, v1.EventTypeWarning, "FailedKillPod", fmt.Sprintf("error killing pod: %v", err), u.cause)
+	k.podEvent(u.pod, v1.EventTypeWarning, "FailedKillPod", fmt.Sprintf("error killing pod: %v", err))
 }
 
 // orphanGrace is the grace period, in seconds, of a pod that only the runtime knows (SyncTerminatingRuntimePod in
@@ -464,7 +469,7 @@ const orphanGrace = int64(1)
 // v1.37.0).
 func (p *podWorkers) syncTerminatingRuntimePod(proc *sim.Proc, w *podWorker) bool {
 	grace := orphanGrace
-	u, _ := p.startPodSync(w)
+	u, _ := p.startPodSync(proc, w)
 	if err := p.k.killPod(proc, u, *w.orphan, &grace); err != nil {
 		p.k.failedToKill(u, err)
 		return false
@@ -477,13 +482,13 @@ func (p *podWorkers) syncTerminatingRuntimePod(proc *sim.Proc, w *podWorker) boo
 // syncTerminatedPod stores the final status of a pod without running containers. The status manager can sync the
 // pod between the two writes (SyncTerminatedPod in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) syncTerminatedPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) {
-	u.cause = cmp.Or(w.cause, u.cause)
+	p.SetCause(cmp.Or(w.cause, p.Cause()))
 	api, cause := k.generateAPIPodStatus(p, u, s, true)
-	k.status.SetPodStatus(u.pod, api, cause)
+	k.setPodStatus(p, u.pod, api, cause)
 	p.Preempt("pod status stored, not terminated")
 	k.volumes.waitForUnmount(p, u.pod)
 	k.volumes.forget(u.pod)
-	k.status.TerminatePod(u.pod, u.cause)
+	k.status.TerminatePod(u.pod)
 }
 
 // onPodSandboxReady sets the condition PodReadyToStartContainers in the stored status. It reads and writes the
@@ -506,7 +511,7 @@ func (k *Kubelet) onPodSandboxReady(p *sim.Proc, u podUpdate) {
 		s.Conditions = append(s.Conditions, ready)
 	}
 	p.Preempt("pod status read, not written back")
-	k.status.SetPodStatus(u.pod, s, u.cause)
+	k.status.SetPodStatus(u.pod, s)
 }
 
 // Checks of the container runtime.
@@ -556,28 +561,23 @@ func (k *Kubelet) note(r trace.Record, otherwise ...int64) int64 {
 	return 0
 }
 
-// RecordContainerEvent records an event about a container of a pod, with the cause of the process.
-func (k *Kubelet) RecordContainerEvent(p *sim.Proc, pod *v1.Pod, container, eventType, reason, message string) {
-	k.event(pod, container, eventType, reason, message, p.Cause())
-}
-
-// ContainerEvent records an event about a container of a pod.
-func (k *Kubelet) ContainerEvent(pod *v1.Pod, container, eventType, reason, message string, cause int64) {
-	k.event(pod, container, eventType, reason, message, cause)
+// ContainerEvent records an event about a container of a pod. Like all events it has the cause of the running process.
+func (k *Kubelet) ContainerEvent(pod *v1.Pod, container, eventType, reason, message string) {
+	k.event(pod, container, eventType, reason, message)
 }
 
 // event records an event about a container, or about the whole pod if container is empty, and returns the step of
 // the record.
-func (k *Kubelet) event(pod *v1.Pod, container, eventType, reason, message string, cause int64) int64 {
+func (k *Kubelet) event(pod *v1.Pod, container, eventType, reason, message string) int64 {
 	return k.trace.Add(trace.Record{
-		T: k.sim.Now(), Kind: trace.Event, Cause: cause, Pod: pod.Namespace + "/" + pod.Name, Container: container,
+		T: k.sim.Now(), Kind: trace.Event, Cause: k.sim.Cause(), Pod: pod.Namespace + "/" + pod.Name, Container: container,
 		Instance: k.runtime.EventInstance(string(pod.UID), container, reason), Type: eventType, Reason: reason, Message: message,
 	})
 }
 
 // podEvent records an event about a pod and returns the step of the record.
-func (k *Kubelet) podEvent(pod *v1.Pod, eventType, reason, message string, cause int64) int64 {
-	return k.event(pod, "", eventType, reason, message, cause)
+func (k *Kubelet) podEvent(pod *v1.Pod, eventType, reason, message string) int64 {
+	return k.event(pod, "", eventType, reason, message)
 }
 
 // podName returns NAMESPACE/NAME of a pod.

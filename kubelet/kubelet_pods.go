@@ -70,7 +70,7 @@ func (k *Kubelet) finishRejectedPods() {
 		}
 		ends := pod.DeletionTimestamp != nil && status.IsTerminal(pod.Status.Phase)
 		if ends {
-			k.workers.updatePod(podUpdate{typ: syncKill, pod: pod, cause: k.podManager.wanted[uid]})
+			k.sim.Because(k.podManager.wanted[uid], func() { k.workers.updatePod(podUpdate{typ: syncKill, pod: pod}) })
 		}
 		return ends
 	})
@@ -146,8 +146,8 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 	if api.Phase == old.Phase {
 		api.Reason, api.Message = cmp.Or(old.Reason, u.pod.Status.Reason), cmp.Or(old.Message, u.pod.Status.Message)
 	}
-	u.cause = k.failPastActiveDeadline(u, api)
-	p.Because(u.cause, func() { k.prober.UpdatePodStatus(p, u.pod, api) })
+	cause := k.failPastActiveDeadline(u, api)
+	p.Because(cause, func() { k.prober.UpdatePodStatus(p, u.pod, api) })
 	all := status.AllContainerStatuses(api)
 	api.Conditions = slices.DeleteFunc(slices.Clone(u.pod.Status.Conditions), func(c v1.PodCondition) bool { return status.PodConditionByKubelet(c.Type) })
 	if disrupted := status.FindCondition(old, v1.DisruptionTarget); disrupted != nil {
@@ -166,7 +166,7 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 	if podutil.AllContainersCouldRestart(&u.pod.Spec) {
 		api.Conditions = append(api.Conditions, allContainersRestartingCondition(u.pod, s, old, api.Phase))
 	}
-	cause := k.causeOfStatus(u, old, api)
+	cause = k.causeOfStatus(u.pod, old, api, cause)
 	p.Preempt("pod status generated, not stored")
 	return api, cause
 }

@@ -85,19 +85,19 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 	if k.profile.ShortContainerEvents {
 		created, started = "Container created", "Container started"
 	}
-	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Created", created, u.cause)
-	if err := k.call(p, fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: id, Cause: u.cause}); err != nil {
+	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Created", created)
+	if err := k.call(p, fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: id, Cause: p.Cause()}); err != nil {
 		// The event contains the name instead of the ID, so that repeated events are the same (recordContainerEvent).
 		k.failedToStart(u, c, strings.ReplaceAll(fakeruntime.Description(err), id, c.Name))
 		return &startReason{"RunContainerError", fakeruntime.Description(err), 0}
 	}
-	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Started", started, u.cause)
+	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Started", started)
 	return k.executePostStartHook(p, u, c, id)
 }
 
 // failedToStart records the event of a container that could not be started.
 func (k *Kubelet) failedToStart(u podUpdate, c *v1.Container, why string) {
-	k.ContainerEvent(u.pod, c.Name, v1.EventTypeWarning, "Failed", "Error: "+why, u.cause)
+	k.ContainerEvent(u.pod, c.Name, v1.EventTypeWarning, "Failed", "Error: "+why)
 }
 
 // The names of lifecycle hooks in calls to the runtime.
@@ -121,9 +121,12 @@ func (k *Kubelet) executePostStartHook(p *sim.Proc, u podUpdate, c *v1.Container
 	if message == "" {
 		return nil
 	}
-	step := k.event(u.pod, c.Name, v1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed", k.runtime.Step(id))
+	var step int64
+	p.Because(k.runtime.Step(id), func() {
+		step = k.event(u.pod, c.Name, v1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed")
+	})
 	k.killContainer(p, u.pod, containerKill{
-		container: fakeruntime.Container{ID: id, Name: c.Name}, reason: killPostStart, message: string(killPostStart), cause: cmp.Or(step, u.cause),
+		container: fakeruntime.Container{ID: id, Name: c.Name}, reason: killPostStart, message: string(killPostStart), cause: cmp.Or(step, p.Cause()),
 	}, nil, nil)
 	return &startReason{postStartHookError, message, step}
 }
@@ -139,7 +142,7 @@ func (k *Kubelet) executePreStopHook(p *sim.Proc, pod *v1.Pod, kill containerKil
 	start, waiting := p.Now(), true
 	k.sim.Go("preStop hook of "+podName(pod)+"/"+c.Name, func(hook *sim.Proc) {
 		if k.runHandler(hook, hookRun{pod, c, kill.container.ID, preStop, c.Lifecycle.PreStop}) != "" {
-			k.ContainerEvent(pod, c.Name, v1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed", kill.cause)
+			k.ContainerEvent(pod, c.Name, v1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed")
 		}
 		if waiting {
 			p.Interrupt()
@@ -156,7 +159,9 @@ func (k *Kubelet) executePreStopHook(p *sim.Proc, pod *v1.Pod, kill containerKil
 // down to the minimum. If the container cannot be stopped, the containers that wait for it keep waiting
 // (killContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (k *Kubelet) killContainer(p *sim.Proc, pod *v1.Pod, kill containerKill, override *int64, order *terminationOrder) error {
-	k.ContainerEvent(pod, kill.container.Name, v1.EventTypeNormal, "Killing", kill.message, kill.cause)
+	defer p.SetCause(p.Cause())
+	p.SetCause(kill.cause)
+	k.ContainerEvent(pod, kill.container.Name, v1.EventTypeNormal, "Killing", kill.message)
 	grace := terminationGracePeriod(pod, kill)
 	if override != nil {
 		grace = *override
@@ -165,7 +170,7 @@ func (k *Kubelet) killContainer(p *sim.Proc, pod *v1.Pod, kill containerKill, ov
 	grace -= order.waitForTurn(p, kill.container.Name, grace)
 	err := k.call(p, fakeruntime.Call{
 		Method: fakeruntime.StopContainer, ContainerID: kill.container.ID, GraceSeconds: max(grace, minimumGracePeriod),
-		StopReason: string(kill.reason), Cause: kill.cause,
+		StopReason: string(kill.reason), Cause: p.Cause(),
 	})
 	if err == nil {
 		order.terminated(kill.container.Name)

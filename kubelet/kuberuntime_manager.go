@@ -246,7 +246,7 @@ func (k *Kubelet) syncPodContainers(p *sim.Proc, u podUpdate, s *podStatus, rest
 		reset:  len(actions.reset) > 0,
 	}
 	if actions.createSandbox && actions.sandboxID != "" {
-		k.podEvent(u.pod, v1.EventTypeNormal, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.", u.cause)
+		k.podEvent(u.pod, v1.EventTypeNormal, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
 	}
 	if actions.killPod {
 		if k.killPod(p, u, s.running(), nil) != nil {
@@ -285,7 +285,7 @@ func (k *Kubelet) syncPodContainers(p *sim.Proc, u podUpdate, s *podStatus, rest
 func (k *Kubelet) resetContainers(p *sim.Proc, u podUpdate, containers []fakeruntime.Container) bool {
 	for _, c := range containers {
 		if c.State != fakeruntime.Exited {
-			kill := containerKill{container: c, reason: killRestartAll, message: killedForRestart, cause: u.cause}
+			kill := containerKill{container: c, reason: killRestartAll, message: killedForRestart, cause: p.Cause()}
 			if k.killContainer(p, u.pod, kill, new(int64(0)), nil) != nil {
 				return false
 			}
@@ -320,13 +320,14 @@ const crashLoopBackOff = "CrashLoopBackOff"
 // in pkg/kubelet/kuberuntime/helpers.go).
 func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, sandboxID string, did *syncResult) bool {
 	key := containerKey{u.pod.UID, c.Name}
-	u.cause = k.causeOfStart(u, c, s)
+	defer p.SetCause(p.Cause())
+	p.SetCause(k.causeOfStart(u, c, s))
 	if exited := newestExitedContainer(s, c.Name); exited != nil {
 		item, finished := string(u.pod.UID)+"/"+c.Name+"/"+c.Image, k.wall(exited.FinishedAt)
 		if k.backOff.isInBackOffSince(item, finished, k.now()) {
 			delay := k.backOff.get(item)
 			step := k.event(u.pod, c.Name, v1.EventTypeWarning, "BackOff",
-				fmt.Sprintf("Back-off restarting failed container %s in pod %s", c.Name, formatPod(u.pod)), u.cause)
+				fmt.Sprintf("Back-off restarting failed container %s in pod %s", c.Name, formatPod(u.pod)))
 			k.note(trace.Record{Kind: trace.BackOff, Cause: step, Pod: podName(u.pod), Container: c.Name, Instance: exited.Instance, Took: delay})
 			k.reasons[key] = startReason{crashLoopBackOff, backOffMessage(u.pod, c, delay), step}
 			did.err = true
@@ -368,7 +369,7 @@ func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *i
 	order := newTerminationOrder(u.pod, running.containers)
 	waiting := len(running.containers)
 	for _, c := range running.containers {
-		kill := containerKill{container: c, reason: k.killReasonOf(u.pod), message: "Stopping container " + c.Name, cause: u.cause}
+		kill := containerKill{container: c, reason: k.killReasonOf(u.pod), message: "Stopping container " + c.Name, cause: p.Cause()}
 		k.sim.Go("killer of "+podName(u.pod)+"/"+c.Name, func(killer *sim.Proc) {
 			if err := k.killContainer(killer, u.pod, kill, grace, order); err != nil {
 				failed = append(failed, syncResultError("KillContainer", c.Name, "KillContainerError", err))
@@ -383,7 +384,7 @@ func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *i
 	}
 	var notStopped error
 	for _, s := range running.sandboxes {
-		if err := k.call(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID, Cause: u.cause}); err != nil {
+		if err := k.call(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID, Cause: p.Cause()}); err != nil {
 			notStopped = syncResultError("KillPodSandbox", string(u.pod.UID), "KillPodSandboxError", err)
 		}
 	}

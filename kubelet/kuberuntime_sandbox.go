@@ -14,19 +14,19 @@ import (
 // pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) createSandbox(p *sim.Proc, u podUpdate, actions podActions, did *syncResult) string {
 	op := k.runtime.Call(p, fakeruntime.Call{
-		Method: fakeruntime.RunPodSandbox, PodUID: string(u.pod.UID), Attempt: actions.attempt, Cause: u.cause,
+		Method: fakeruntime.RunPodSandbox, PodUID: string(u.pod.UID), Attempt: actions.attempt, Cause: p.Cause(),
 	})
 	if op.Err != nil {
 		if !k.workers.workers[u.pod.UID].terminating {
 			did.err = true
-			k.podEvent(u.pod, v1.EventTypeWarning, "FailedCreatePodSandBox", fmt.Sprintf("Failed to create pod sandbox: %v", op.Err), u.cause)
+			k.podEvent(u.pod, v1.EventTypeWarning, "FailedCreatePodSandBox", fmt.Sprintf("Failed to create pod sandbox: %v", op.Err))
 		}
 		return ""
 	}
 	id := op.ID
 	if err := k.call(p, fakeruntime.Call{Method: fakeruntime.PodSandboxStatus, SandboxID: id}); err != nil {
 		did.err = true
-		k.podEvent(u.pod, v1.EventTypeWarning, "FailedPodSandBoxStatus", fmt.Sprintf("Unable to get pod sandbox status: %v", err), u.cause)
+		k.podEvent(u.pod, v1.EventTypeWarning, "FailedPodSandBoxStatus", fmt.Sprintf("Unable to get pod sandbox status: %v", err))
 		return ""
 	}
 	if k.profile.PodReadyToStartAtSandbox {

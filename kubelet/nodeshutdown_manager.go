@@ -22,12 +22,12 @@ func (k *Kubelet) ListensForShutdown() bool {
 
 // ShutDown tells the kubelet that the node is about to shut down. The kubelet rejects new pods and terminates the
 // active pods by priority.
-func (k *Kubelet) ShutDown(cause int64) {
+func (k *Kubelet) ShutDown() {
 	k.shuttingDown = true
 	k.sim.Go("node shutdown", func(p *sim.Proc) {
 		for _, g := range k.shutdownGroups() {
 			if len(g.pods) > 0 {
-				k.killGroup(p, g, cause)
+				k.killGroup(p, g)
 			}
 		}
 	})
@@ -56,14 +56,14 @@ func (k *Kubelet) shutdownGroups() []shutdownGroup {
 // killGroup terminates the pods of a group, each within its own grace period if that is shorter. It waits until all
 // pods have stopped and their volumes are unmounted, at most for the grace period of the group (killPods in
 // pkg/kubelet/nodeshutdown/nodeshutdown_manager.go at v1.37.0).
-func (k *Kubelet) killGroup(p *sim.Proc, g shutdownGroup, cause int64) {
+func (k *Kubelet) killGroup(p *sim.Proc, g shutdownGroup) {
 	waiting, over := len(g.pods), false
 	for _, pod := range g.pods {
 		grace := g.grace
 		if own := pod.Spec.TerminationGracePeriodSeconds; own != nil {
 			grace = min(grace, *own)
 		}
-		k.killPodNow("node shutdown", podKill{pod: pod, grace: grace, mark: setShutdownStatus, cause: cause}, func(killer *sim.Proc) {
+		k.killPodNow("node shutdown", podKill{pod: pod, grace: grace, mark: setShutdownStatus}, func(killer *sim.Proc) {
 			if waiting--; waiting > 0 {
 				return
 			}

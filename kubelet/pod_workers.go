@@ -129,6 +129,7 @@ func (p *podWorkers) shouldContentBeRemoved(uid types.UID) bool {
 // every update is a kill, and the grace period can only become shorter (UpdatePod in pkg/kubelet/pod_workers.go at
 // v1.37.0).
 func (p *podWorkers) updatePod(u podUpdate) {
+	u.cause = p.k.sim.Cause()
 	w, known := p.workers[u.pod.UID]
 	if !known {
 		w = p.newWorker(u.pod)
@@ -296,12 +297,12 @@ func (p *podWorkers) podWorkerLoop(proc *sim.Proc, w *podWorker) {
 			}
 			continue
 		}
-		u, work := p.startPodSync(w)
+		u, work := p.startPodSync(proc, w)
 		podStatus := p.k.cache.getNewerThan(proc, w.uid, lastSync)
-		u.cause = p.k.note(trace.Record{Kind: trace.PodSync, Cause: u.cause, Pod: w.name, Reason: string(work)}, u.cause)
+		proc.SetCause(p.k.note(trace.Record{Kind: trace.PodSync, Cause: proc.Cause(), Pod: w.name, Reason: string(work)}, proc.Cause()))
 		did := syncResult{err: podStatus.err != nil}
 		if did.err {
-			p.k.podEvent(u.pod, v1.EventTypeWarning, "FailedSync", fmt.Sprintf("error determining status: %v", podStatus.err), u.cause)
+			p.k.podEvent(u.pod, v1.EventTypeWarning, "FailedSync", fmt.Sprintf("error determining status: %v", podStatus.err))
 		} else {
 			did = p.syncWork(proc, w, u, work, podStatus)
 			// The timestamp of the relist that this sync requests must be newer.
@@ -321,10 +322,11 @@ func (p *podWorkers) podWorkerLoop(proc *sim.Proc, w *podWorker) {
 
 // startPodSync makes the pending update the active one and returns it (function of that name in
 // pkg/kubelet/pod_workers.go at v1.37.0).
-func (p *podWorkers) startPodSync(w *podWorker) (podUpdate, workType) {
+func (p *podWorkers) startPodSync(proc *sim.Proc, w *podWorker) (podUpdate, workType) {
 	u := *w.pending
 	w.pending = nil
 	w.wake.TryRecv()
+	proc.SetCause(u.cause)
 	w.started = true
 	active := u
 	if active.grace == nil && w.active != nil {
@@ -411,18 +413,17 @@ type podKill struct {
 	grace int64 // seconds
 	evict bool
 	mark  mark
-	cause int64
 }
 
 // killPodNow terminates a pod. It calls done when the containers have stopped, or after 1.5 times the grace period,
 // which also records an event. The name says which part of the kubelet kills the pod (killPodNow in
 // pkg/kubelet/pod_workers.go at v1.37.0).
 func (k *Kubelet) killPodNow(name string, kill podKill, done func(*sim.Proc)) {
-	k.workers.updatePod(podUpdate{typ: syncKill, pod: kill.pod, grace: &kill.grace, evict: kill.evict, mark: kill.mark, cause: kill.cause})
+	k.workers.updatePod(podUpdate{typ: syncKill, pod: kill.pod, grace: &kill.grace, evict: kill.evict, mark: kill.mark})
 	timeout := max(kill.grace+kill.grace/2, minKillTimeout)
 	k.sim.Go(name+" of pod "+podName(kill.pod), func(p *sim.Proc) {
 		if w, ok := k.workers.workers[kill.pod.UID]; ok && !w.waitUntilTerminated(p, afterSeconds(p.Now(), timeout)) {
-			k.podEvent(kill.pod, v1.EventTypeWarning, "ExceededGracePeriod", killTimeoutMessage, kill.cause)
+			k.podEvent(kill.pod, v1.EventTypeWarning, "ExceededGracePeriod", killTimeoutMessage)
 		}
 		done(p)
 	})

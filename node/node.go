@@ -239,7 +239,7 @@ func (n *Node) EvictPod(namespace, name string) error {
 		return fmt.Errorf("the kubelet cannot evict pod %s/%s: it does not know the pod, or the pod has terminated or is critical", namespace, name)
 	}
 	step := n.Record(trace.Record{Kind: trace.Step, Pod: namespace + "/" + name, Reason: "evict"})
-	n.sim.In(n.group, func() { n.kubelet.Evict(pod, step) })
+	n.sim.In(n.group, func() { n.sim.Because(step, func() { n.kubelet.Evict(pod) }) })
 	return nil
 }
 
@@ -298,7 +298,7 @@ func (n *Node) ShutDown() bool {
 		return false
 	}
 	step := n.Record(trace.Record{Kind: trace.Step, Reason: "shutdownNode"})
-	n.sim.In(n.group, func() { n.kubelet.ShutDown(step) })
+	n.sim.In(n.group, func() { n.sim.Because(step, n.kubelet.ShutDown) })
 	return true
 }
 

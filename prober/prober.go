@@ -51,8 +51,8 @@ type CommandRunner interface {
 
 // EventRecorder publishes events about containers.
 type EventRecorder interface {
-	// RecordContainerEvent publishes an event. The cause of the process is the cause of the event.
-	RecordContainerEvent(p *sim.Proc, pod *v1.Pod, container, eventType, reason, message string)
+	// ContainerEvent publishes an event. The event has the cause of the running process.
+	ContainerEvent(pod *v1.Pod, container, eventType, reason, message string)
 }
 
 // outcome is the outcome of one probe run.
@@ -84,25 +84,25 @@ func (w *worker) probe(p *sim.Proc) (results.Result, bool) {
 	case trace.Success:
 		return results.Success, true
 	case trace.Warning:
-		w.recordContainerEvent(p, "ProbeWarning", title[w.probeType]+" probe warning: "+o.message)
+		w.recordContainerEvent("ProbeWarning", title[w.probeType]+" probe warning: "+o.message)
 		return results.Success, true
 	case trace.Failure:
-		w.recordContainerEvent(p, "Unhealthy", title[w.probeType]+" probe failed: "+o.message)
+		w.recordContainerEvent("Unhealthy", title[w.probeType]+" probe failed: "+o.message)
 		return results.Failure, true
 	}
 	words := " probe errored: "
 	if w.manager.profile.UnknownStateInErrorEvent {
 		words = " probe errored and resulted in " + string(cmp.Or(o.errorState, "unknown")) + " state: "
 	}
-	w.recordContainerEvent(p, "Unhealthy", title[w.probeType]+words+o.message)
+	w.recordContainerEvent("Unhealthy", title[w.probeType]+words+o.message)
 	return results.Failure, false
 }
 
 // title spells the probe types as events do.
 var title = map[trace.Probe]string{trace.Liveness: "Liveness", trace.Readiness: "Readiness", trace.Startup: "Startup"}
 
-func (w *worker) recordContainerEvent(p *sim.Proc, reason, message string) {
-	w.manager.events.RecordContainerEvent(p, w.pod, w.name, v1.EventTypeWarning, reason, message)
+func (w *worker) recordContainerEvent(reason, message string) {
+	w.manager.events.ContainerEvent(w.pod, w.name, v1.EventTypeWarning, reason, message)
 }
 
 // runProbeWithRetries tries the probe until a try ends without an error of the probe, at most maxProbeRetries times.

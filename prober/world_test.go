@@ -155,7 +155,7 @@ func (w *world) RunInContainer(p *sim.Proc, c Command) Output {
 	return Output{}
 }
 
-func (w *world) RecordContainerEvent(_ *sim.Proc, _ *v1.Pod, container, eventType, reason, message string) {
+func (w *world) ContainerEvent(_ *v1.Pod, container, eventType, reason, message string) {
 	w.log("event %s %s about %s: %s", eventType, reason, container, message)
 }
 

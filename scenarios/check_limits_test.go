@@ -8,8 +8,8 @@ import (
 
 const scenarioHead = "---\napiVersion: probesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec:\n  pods: [{name: web}]\n  "
 
-// TestRequests asks for more than a file may ask for. Each must be refused, and soon.
-func TestRequests(t *testing.T) {
+// TestFileLimits loads files that exceed the limits. Each must be rejected quickly.
+func TestFileLimits(t *testing.T) {
 	list := func(name, item string) string {
 		return name + ": [" + strings.Repeat(item+", ", maxEntries+1) + "]"
 	}
@@ -51,7 +51,7 @@ spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, s
 	}
 }
 
-// manyScenarios is a list of scenarios that have a pod each.
+// manyScenarios returns a list of scenarios with one pod each.
 func manyScenarios(count int, pod func(int) string) string {
 	var b strings.Builder
 	b.WriteString("\n---\napiVersion: probesim.dev/v1alpha1\nkind: ScenarioList\nitems:\n")

@@ -15,7 +15,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// fakeWorld is a world in which nothing happens by itself. It logs what is done to it.
+// fakeWorld is a world that does nothing by itself and logs all calls.
 type fakeWorld struct {
 	now       time.Duration
 	queue     []call
@@ -122,7 +122,7 @@ func (w *fakeWorld) logf(format string, args ...any) {
 	w.log = append(w.log, fmt.Sprintf("%s %s", w.now, fmt.Sprintf(format, args...)))
 }
 
-// run does what is due until the end, the earliest first.
+// run executes the due calls in the order of time until the end.
 func (w *fakeWorld) run() {
 	for len(w.queue) > 0 {
 		slices.SortStableFunc(w.queue, func(a, b call) int { return cmp.Compare(a.at, b.at) })
@@ -151,7 +151,7 @@ spec:
   pods: [{name: a, at: 1s}, {name: api, at: 2s..4s, stagger: 0s..2s}]
   steps: `
 
-// driven loads a scenario with some steps.
+// driven loads a scenario with steps and drives its first run.
 func driven(t *testing.T, steps string) *Scenario {
 	t.Helper()
 	loaded, err := LoadBytes("s.yaml", []byte(drivenPods+steps), nil)
@@ -189,7 +189,7 @@ func TestDrive(t *testing.T) {
 	}
 }
 
-// TestDriveWorld: what is done to containers and to the node, and when it is over.
+// TestDriveWorld checks the calls that steps make, and that their effects end in time.
 func TestDriveWorld(t *testing.T) {
 	s := driven(t, `[{at: 10s, kill: {pod: api}}, {at: 1s, kill: {pod: api, reason: Error, remove: true}},
 		{at: 5s, setDelays: {for: 20s, delays: {exec: 1s}}}, {at: 15s, setDelays: {delays: {exec: 2s}}},
@@ -226,7 +226,7 @@ func TestDriveWorld(t *testing.T) {
 	}
 }
 
-// TestDriveKubelet: a kubelet that is down cannot be stopped.
+// TestDriveKubelet checks that a step cannot stop a kubelet that is down.
 func TestDriveKubelet(t *testing.T) {
 	s := driven(t, `[{at: 10s, restartKubelet: {}}, {at: 12s, restartKubelet: {}}, {at: 20s, restartKubelet: {downtime: 10s..20s}}]`)
 	w := &fakeWorld{}
@@ -243,7 +243,7 @@ func TestDriveKubelet(t *testing.T) {
 	}
 }
 
-// TestDriveReboot: when the node goes down its containers end, after the kubelet.
+// TestDriveReboot checks that the containers end after the kubelet.
 func TestDriveReboot(t *testing.T) {
 	s := driven(t, `[{at: 10s, rebootNode: {}}, {at: 30s, rebootNode: {}}, {at: 80s, rebootNode: {downtime: 10s..20s}}]`)
 	w := &fakeWorld{}
@@ -261,7 +261,7 @@ func TestDriveReboot(t *testing.T) {
 	}
 }
 
-// TestDriveOutages: an outage lasts as long as one of the steps that make it.
+// TestDriveOutages checks that an outage lasts until the last of overlapping steps ends.
 func TestDriveOutages(t *testing.T) {
 	s := driven(t, `[{at: 10s, apiDown: {for: 10s}}, {at: 15s, apiDown: {for: 20s..30s}}, {at: 1m, apiDown: {}}]`)
 	w := &fakeWorld{}
@@ -276,7 +276,8 @@ func TestDriveOutages(t *testing.T) {
 	}
 }
 
-// TestDriveRuntimeOutages: what is the matter with the runtime adds up, and no kubelet starts while its calls fail.
+// TestDriveRuntimeOutages checks that outages of the runtime add up, and that the kubelet does not start during
+// one.
 func TestDriveRuntimeOutages(t *testing.T) {
 	s := driven(t, `[{at: 10s, runtimeDown: {for: 20s}}, {at: 15s, runtimeDown: {for: 10s, condition: NetworkReady}},
 		{at: 20s, restartKubelet: {}}, {at: 40s, runtimeDown: {condition: RuntimeReady}}, {at: 50s, restartKubelet: {}}]`)
@@ -309,7 +310,7 @@ func TestUnreachedSteps(t *testing.T) {
 	}
 }
 
-// TestDraws draws from the seed alone: again the same, and for another seed something else.
+// TestDraws checks that draws depend only on the seed.
 func TestDraws(t *testing.T) {
 	s := driven(t, `[{at: 10s..20s, delete: {pod: a}}]`)
 	seen := map[string]bool{}
@@ -332,8 +333,8 @@ func drive(p *Plan) string {
 	return strings.Join(w.log, "\n")
 }
 
-// TestReplicasAreTheirOwn changes one pod and looks at the others.
-func TestReplicasAreTheirOwn(t *testing.T) {
+// TestReplicasShareNoPod checks that a change to one pod does not affect the others.
+func TestReplicasShareNoPod(t *testing.T) {
 	s := driven(t, "[]")
 	pods := s.Plan("v1.37.0", nil).Pods()
 	pods[1].Pod.Spec.Containers[0].Image = "changed"

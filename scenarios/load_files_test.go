@@ -19,7 +19,7 @@ func scenarioYAML(name, pod string) string {
 	return fmt.Sprintf("\napiVersion: probesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: %s}\nspec: {pods: [%s]}\n", name, pod)
 }
 
-// write makes files below a new folder and goes there.
+// write creates files in a new folder and changes into it.
 func write(t *testing.T, files map[string]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -115,7 +115,7 @@ takes.yaml:5:96: spec.pods[2].file: cannot be read: no such file or directory`},
 	}
 }
 
-// BenchmarkLoad loads a file of 100 scenarios with a pod each.
+// BenchmarkLoad loads a file with 100 scenarios of one pod each.
 func BenchmarkLoad(b *testing.B) {
 	var text strings.Builder
 	for i := range 100 {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// FuzzLoad loads whatever bytes. What is refused says why in Errors; what is loaded can be run.
+// FuzzLoad loads arbitrary bytes. Rejected files must return Errors, and loaded files must run.
 func FuzzLoad(f *testing.F) {
 	for _, pattern := range []string{"testdata/format/*.yaml", "testdata/load/*.txt"} {
 		files, err := filepath.Glob(pattern)
@@ -60,7 +60,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// inputs returns the files in a test of TestLoad, or the file itself.
+// inputs returns the files in a test case of TestLoad, or the file itself.
 func inputs(data []byte) [][]byte {
 	var parts [][]byte
 	var part []byte

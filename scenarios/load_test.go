@@ -11,10 +11,10 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestLoad loads the files in testdata/load and compares what is said about them. Run it with -rewrite
-// after a change of messages, and read the difference.
+// TestLoad loads the files in testdata/load and compares the errors. After you change a message, run it with
+// -rewrite and review the diff.
 //
-//	manifest NAME   keeps a file that later ones can take workloads from
+//	manifest NAME   adds a file that later cases can use manifests from
 //	load            loads a scenario file named s.yaml and shows its runs, or all errors
 func TestLoad(t *testing.T) {
 	datadriven.Walk(t, "testdata/load", func(t *testing.T, path string) {
@@ -43,7 +43,7 @@ func TestLoad(t *testing.T) {
 	})
 }
 
-// describe shows the runs of scenarios, and of each scenario the pods of its first run.
+// describe lists the runs of scenarios, and the pods of the first run of each.
 func describe(loaded []*Scenario) string {
 	var b strings.Builder
 	for _, s := range loaded {
@@ -62,8 +62,8 @@ func describe(loaded []*Scenario) string {
 	return b.String()
 }
 
-// TestFormatExamples loads the examples of the reference. They are right, so that nothing is said about
-// them but what is not supported yet.
+// TestFormatExamples loads the examples of the reference. Their only errors may be that something is not
+// supported yet.
 func TestFormatExamples(t *testing.T) {
 	files, err := filepath.Glob("testdata/format/*.yaml")
 	if err != nil || len(files) == 0 {

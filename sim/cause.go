@@ -26,9 +26,12 @@ type caused[T any] struct {
 }
 
 // Because runs f with a cause, and then restores the cause from before.
-func (p *Proc) Because(cause int64, f func()) {
-	before := p.sim.cause
-	p.sim.cause = cause
+func (p *Proc) Because(cause int64, f func()) { p.sim.Because(cause, f) }
+
+// Because runs f with a cause, and then restores the cause from before.
+func (s *Sim) Because(cause int64, f func()) {
+	before := s.cause
+	s.cause = cause
 	f()
-	p.sim.cause = before
+	s.cause = before
 }

@@ -127,11 +127,11 @@ func TestNeedToReconcilePodReadiness(t *testing.T) {
 func TestOtherOwnersConditionsAreNoChange(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
-	w.SetPodStatus(pod, running(pod, true), 0)
+	w.SetPodStatus(pod, running(pod, true))
 	w.until(w.sim.Now())
 	s := running(pod, true)
 	s.Conditions = append(s.Conditions, v1.PodCondition{Type: "a", Status: v1.ConditionTrue})
-	w.SetPodStatus(pod, s, 0)
+	w.SetPodStatus(pod, s)
 	if c := status.FindCondition(w.cached(pod), "a"); c != nil {
 		t.Error("a condition that the kubelet does not own counts as a change")
 	}

@@ -103,7 +103,7 @@ func TestTerminatePodWithInitContainers(t *testing.T) {
 			p.Spec.InitContainers = initPod().Spec.InitContainers
 			p.Status.InitContainerStatuses, p.Status.ContainerStatuses = statusesOf(c.init), statusesOf(c.regular)
 		})
-		w.TerminatePod(pod, 0)
+		w.TerminatePod(pod)
 		s := w.cached(pod)
 		var ends []string
 		for _, s := range status.AllContainerStatuses(s) {
@@ -138,8 +138,8 @@ func TestIllegalTransitionsOfInitContainers(t *testing.T) {
 		pod := w.change(w.pod("web"), func(p *v1.Pod) {
 			p.Spec.RestartPolicy, p.Spec.InitContainers = c.policy, initPod().Spec.InitContainers
 		})
-		w.SetPodStatus(pod, &v1.PodStatus{InitContainerStatuses: statusesOf(c.from)}, 0)
-		w.SetPodStatus(pod, &v1.PodStatus{InitContainerStatuses: statusesOf(c.to), Phase: v1.PodRunning}, 0)
+		w.SetPodStatus(pod, &v1.PodStatus{InitContainerStatuses: statusesOf(c.from)})
+		w.SetPodStatus(pod, &v1.PodStatus{InitContainerStatuses: statusesOf(c.to), Phase: v1.PodRunning})
 		if stored := w.cached(pod).Phase == v1.PodRunning; stored != c.wantStored {
 			t.Errorf("%s: from %s to %s: stored %v, want %v", c.policy, c.from, c.to, stored, c.wantStored)
 		}

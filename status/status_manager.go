@@ -70,7 +70,7 @@ type versionedPodStatus struct {
 	namespace     string
 	name          string
 	podIsFinished bool // SyncTerminatedPod has completed
-	// cause is the step of the trace record that led to the status.
+	// cause is the cause of the process that stored the status.
 	cause int64
 	// changesReady reports whether cause is the cause of a change of the Ready condition that the API has not seen.
 	changesReady bool
@@ -177,10 +177,9 @@ func (m *Manager) Snapshot(uid types.UID) (*Snapshot, bool) {
 
 // SetPodStatus stores a status that the kubelet has generated for a pod. The manager owns the status from then on. The
 // status of a pod with a deletion timestamp is synced even if it is unchanged: the API may be able to delete the pod now.
-// The cause is the step of the trace record that led to the status, 0 if unknown.
-func (m *Manager) SetPodStatus(pod *v1.Pod, status *v1.PodStatus, cause int64) {
+func (m *Manager) SetPodStatus(pod *v1.Pod, status *v1.PodStatus) {
 	status.ObservedGeneration = pod.Generation
-	m.updateStatusInternal(pod, status, pod.DeletionTimestamp != nil, false, cause)
+	m.updateStatusInternal(pod, status, pod.DeletionTimestamp != nil, false)
 }
 
 // SetContainerReadiness sets Ready of a container and updates the Ready and ContainersReady conditions of its pod. It
@@ -194,7 +193,7 @@ func (m *Manager) SetContainerReadiness(uid types.UID, containerID string, ready
 	all := AllContainerStatuses(status)
 	SetCondition(status, GeneratePodReadyCondition(pod, status.Conditions, all, status.Phase))
 	SetCondition(status, GenerateContainersReadyCondition(pod, all, status.Phase))
-	m.updateStatusInternal(pod, status, false, false, m.o.Sim.Cause())
+	m.updateStatusInternal(pod, status, false, false)
 }
 
 // SetContainerStartup sets Started of a container, and nothing else: the conditions of its pod follow with the next sync.
@@ -205,7 +204,7 @@ func (m *Manager) SetContainerStartup(uid types.UID, containerID string, started
 		return
 	}
 	c.Started = &started
-	m.updateStatusInternal(pod, status, false, false, m.o.Sim.Cause())
+	m.updateStatusInternal(pod, status, false, false)
 }
 
 // copyForContainer returns the pod, a copy of its stored status, and the container with this ID in the copy. The container
@@ -230,7 +229,7 @@ func (m *Manager) copyForContainer(uid types.UID, containerID string) (*v1.Pod, 
 
 // TerminatePod stores the last status of a pod. It marks containers that may have run as terminated and sets a terminal
 // phase. From then on the manager deletes the pod from the API if the pod has a deletion timestamp.
-func (m *Manager) TerminatePod(pod *v1.Pod, cause int64) {
+func (m *Manager) TerminatePod(pod *v1.Pod) {
 	status := pod.Status.DeepCopy()
 	if cached, ok := m.podStatuses[pod.UID]; ok {
 		status = cached.Status.DeepCopy()
@@ -242,7 +241,7 @@ func (m *Manager) TerminatePod(pod *v1.Pod, cause int64) {
 	if !IsTerminal(status.Phase) {
 		status.Phase = v1.PodFailed
 	}
-	m.updateStatusInternal(pod, status, true, true, cause)
+	m.updateStatusInternal(pod, status, true, true)
 }
 
 // terminateContainers marks containers as terminated with an unknown exit, unless they have terminated already.
@@ -316,7 +315,7 @@ func checkTransitions(pod *v1.Pod, specs []v1.Container, old, statuses []v1.Cont
 
 // updateStatusInternal stores a status under the next version and wakes the process up. It drops a status with an illegal
 // container transition, and an unchanged one unless force is set.
-func (m *Manager) updateStatusInternal(pod *v1.Pod, status *v1.PodStatus, force, podIsFinished bool, cause int64) {
+func (m *Manager) updateStatusInternal(pod *v1.Pod, status *v1.PodStatus, force, podIsFinished bool) {
 	cached, isCached := m.podStatuses[pod.UID]
 	old := &pod.Status
 	if isCached {
@@ -343,7 +342,7 @@ func (m *Manager) updateStatusInternal(pod *v1.Pod, status *v1.PodStatus, force,
 
 	next := &versionedPodStatus{
 		Snapshot: Snapshot{Status: status}, version: 1, namespace: pod.Namespace, name: pod.Name,
-		podIsFinished: podIsFinished, cause: cause,
+		podIsFinished: podIsFinished, cause: m.o.Sim.Cause(),
 	}
 	if isCached {
 		next.version = cached.version + 1

@@ -25,7 +25,7 @@ func TestStatusIsNormalized(t *testing.T) {
 			{Name: "b", State: v1.ContainerState{Running: &v1.ContainerStateRunning{StartedAt: later}}},
 			{Name: "a", LastTerminationState: v1.ContainerState{Terminated: &v1.ContainerStateTerminated{StartedAt: later, FinishedAt: later}}},
 		},
-	}, 0)
+	})
 	s := w.cached(pod)
 	a, b := s.ContainerStatuses[0], s.ContainerStatuses[1]
 	if a.Name != "a" || b.Name != "b" {
@@ -58,7 +58,7 @@ func TestLastTransitionTime(t *testing.T) {
 		s := running(pod, ready)
 		c := status.FindCondition(s, v1.PodReady)
 		c.Reason = reason
-		w.SetPodStatus(pod, s, 0)
+		w.SetPodStatus(pod, s)
 		c = status.FindCondition(w.cached(pod), v1.PodReady)
 		if c.Reason != reason {
 			t.Errorf("the reason at %d s is %q, want %q", seconds, c.Reason, reason)
@@ -78,10 +78,10 @@ func TestLastTransitionTime(t *testing.T) {
 func TestUnchangedStatusOfADeletedPodIsSynced(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
-	w.SetPodStatus(pod, running(pod, true), 0)
+	w.SetPodStatus(pod, running(pod, true))
 	w.until(time.Second)
 	pod = w.change(w.api["web"], func(p *v1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} })
-	w.SetPodStatus(pod, running(pod, true), 0)
+	w.SetPodStatus(pod, running(pod, true))
 	w.expect(w.until(2*time.Second), "1s GET web")
 }
 
@@ -99,14 +99,14 @@ func TestIllegalTransitions(t *testing.T) {
 		t.Run(fmt.Sprintf("%s exit %d", c.policy, c.code), func(t *testing.T) {
 			w := newWorld(t)
 			pod := w.change(w.pod("web"), func(p *v1.Pod) { p.Spec.RestartPolicy = c.policy })
-			w.SetPodStatus(pod, exited(pod, c.code), 0)
+			w.SetPodStatus(pod, exited(pod, c.code))
 			again := running(pod, false)
 			again.ContainerStatuses[0].RestartCount = 1
-			w.SetPodStatus(pod, again, 0)
+			w.SetPodStatus(pod, again)
 			if got := w.cached(pod).ContainerStatuses[0].State.Running != nil; got != c.legal {
 				t.Errorf("the container runs again: %v, want %v", got, c.legal)
 			}
-			w.SetPodStatus(pod, &v1.PodStatus{Phase: v1.PodRunning}, 0)
+			w.SetPodStatus(pod, &v1.PodStatus{Phase: v1.PodRunning})
 			if n := len(w.cached(pod).ContainerStatuses); n != 0 {
 				t.Error("the manager dropped a status without the container")
 			}
@@ -118,7 +118,7 @@ func TestIllegalTransitions(t *testing.T) {
 func TestSetContainerReadiness(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
-	w.SetPodStatus(pod, running(pod, false), 0)
+	w.SetPodStatus(pod, running(pod, false))
 	before := w.cached(pod)
 	w.until(2 * time.Second)
 
@@ -146,7 +146,7 @@ func TestSetContainerReadiness(t *testing.T) {
 func TestSetContainerStartup(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
-	w.SetPodStatus(pod, running(pod, true), 0)
+	w.SetPodStatus(pod, running(pod, true))
 	before := w.cached(pod)
 	for _, started := range []bool{true, false} {
 		w.SetContainerStartup(pod.UID, "id of web", started)
@@ -177,8 +177,8 @@ func TestTerminatePod(t *testing.T) {
 	s.ContainerStatuses = append(s.ContainerStatuses, v1.ContainerStatus{
 		Name: "lost", State: v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: "ContainerCreating"}},
 	})
-	w.SetPodStatus(pod, s, 0)
-	w.TerminatePod(pod, 0)
+	w.SetPodStatus(pod, s)
+	w.TerminatePod(pod)
 	got := w.cached(pod)
 	if got.Phase != v1.PodFailed || got.ContainerStatuses[0].State.Terminated.ExitCode != 0 {
 		t.Errorf("got %+v", got)
@@ -195,7 +195,7 @@ func TestTerminatePod(t *testing.T) {
 func TestTerminatePodWithoutAStoredStatus(t *testing.T) {
 	w := newWorld(t)
 	pod := w.change(w.pod("web"), func(p *v1.Pod) { p.Status = *running(p, true) })
-	w.TerminatePod(pod, 0)
+	w.TerminatePod(pod)
 	if s := w.cached(pod); s.Phase != v1.PodFailed || s.ContainerStatuses[0].State.Terminated == nil {
 		t.Errorf("got %+v", s)
 	}
@@ -206,7 +206,7 @@ func TestRemoveOrphanedStatuses(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range []string{"a", "b", "c", "d"} {
 		pod := w.pod(name)
-		w.SetPodStatus(pod, running(pod, true), 0)
+		w.SetPodStatus(pod, running(pod, true))
 	}
 	w.RemoveOrphanedStatuses(func(uid types.UID) bool { return uid == "uid of b" })
 	for _, name := range []string{"a", "b", "c", "d"} {

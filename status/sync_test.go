@@ -24,15 +24,15 @@ func (w *world) expect(got []string, want ...string) {
 func TestChangedStatusIsPatched(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
-	w.SetPodStatus(pod, running(pod, false), 0)
+	w.SetPodStatus(pod, running(pod, false))
 	w.expect(w.until(time.Second), "0s GET web", "10ms PATCH web Running")
-	w.SetPodStatus(pod, running(pod, false), 0)
+	w.SetPodStatus(pod, running(pod, false))
 	w.expect(w.until(2 * time.Second))
-	w.SetPodStatus(pod, running(pod, true), 0)
+	w.SetPodStatus(pod, running(pod, true))
 	w.expect(w.until(3*time.Second), "2s GET web", "2.01s PATCH web Running")
 	other := running(pod, true)
 	status.FindCondition(other, v1.PodReady).Message = "another message is a change"
-	w.SetPodStatus(pod, other, 0)
+	w.SetPodStatus(pod, other)
 	w.expect(w.until(4*time.Second), "3s GET web", "3.01s PATCH web Running")
 	if s := w.api["web"].Status; conditionIs(&s, v1.PodReady) != v1.ConditionTrue || !s.ContainerStatuses[0].Ready {
 		t.Errorf("the API has %+v", s)
@@ -47,7 +47,7 @@ func TestCauseOfAPatch(t *testing.T) {
 	another := running(pod, true)
 	status.FindCondition(another, v1.PodReady).Message = "another message is a change"
 	set := func(at time.Duration, s *v1.PodStatus, cause int64) {
-		w.sim.At(at, "set", func() { w.SetPodStatus(pod, s, cause) })
+		w.sim.At(at, "set", func() { w.sim.Because(cause, func() { w.SetPodStatus(pod, s) }) })
 	}
 	set(0, running(pod, false), 1)
 	set(500*time.Millisecond, running(pod, true), 2)
@@ -65,11 +65,11 @@ func TestOnlyTheNewestVersionIsSent(t *testing.T) {
 	w := newWorld(t)
 	w.latency = time.Second
 	a, b := w.pod("a"), w.pod("b")
-	w.SetPodStatus(a, running(a, false), 0)
+	w.SetPodStatus(a, running(a, false))
 	for i := range 5 {
 		w.sim.At(500*time.Millisecond, "set", func() {
-			w.SetPodStatus(b, running(b, i%2 == 0), 0)
-			w.SetPodStatus(a, running(a, i%2 == 0), 0)
+			w.SetPodStatus(b, running(b, i%2 == 0))
+			w.SetPodStatus(a, running(a, i%2 == 0))
 		})
 	}
 	w.expect(w.until(9*time.Second), "0s GET a", "1s PATCH a Running",
@@ -85,10 +85,10 @@ func TestOnlyTheNewestVersionIsSent(t *testing.T) {
 func TestEqualStatusIsNotPatched(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
-	w.SetPodStatus(pod, running(pod, true), 0)
+	w.SetPodStatus(pod, running(pod, true))
 	w.until(time.Second)
-	w.SetPodStatus(pod, running(pod, false), 0)
-	w.SetPodStatus(pod, running(pod, true), 0)
+	w.SetPodStatus(pod, running(pod, false))
+	w.SetPodStatus(pod, running(pod, true))
 	w.change(w.api["web"], func(p *v1.Pod) { p.Status = *w.cached(pod) })
 	w.expect(w.until(2*time.Second), "1s GET web")
 }
@@ -97,7 +97,7 @@ func TestEqualStatusIsNotPatched(t *testing.T) {
 func TestFullSyncReconciles(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
-	w.SetPodStatus(pod, running(pod, true), 0)
+	w.SetPodStatus(pod, running(pod, true))
 	w.expect(w.until(9*time.Second), "0s GET web", "10ms PATCH web Running")
 	w.expect(w.until(19 * time.Second)) // at 10 s there is nothing to do
 	w.change(w.api["web"], func(p *v1.Pod) { p.Status.Phase = v1.PodPending })
@@ -108,13 +108,13 @@ func TestFullSyncReconciles(t *testing.T) {
 func TestFailedReconcileIsRepeated(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.pod("a"), w.pod("b")
-	w.SetPodStatus(a, running(a, true), 0)
+	w.SetPodStatus(a, running(a, true))
 	w.until(5 * time.Second)
 	changed := w.change(w.api["a"], func(p *v1.Pod) { p.Status.Phase = v1.PodPending })
 	delete(w.api, "a")
 	w.expect(w.until(11*time.Second), "10s GET a")
 	w.store(changed)
-	w.SetPodStatus(b, running(b, true), 0)
+	w.SetPodStatus(b, running(b, true))
 	w.expect(w.until(12*time.Second), "11s GET a", "11.01s PATCH a Running", "11.02s GET b", "11.03s PATCH b Running")
 }
 
@@ -124,7 +124,7 @@ func TestReconcileUsesTheKubeletsViewOfTheAPI(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
 	w.deaf = true
-	w.SetPodStatus(pod, running(pod, true), 0)
+	w.SetPodStatus(pod, running(pod, true))
 	w.expect(w.until(25*time.Second), "0s GET web", "10ms PATCH web Running", "10s GET web", "20s GET web")
 }
 
@@ -132,13 +132,13 @@ func TestReconcileUsesTheKubeletsViewOfTheAPI(t *testing.T) {
 func TestPodMissingInTheAPI(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.pod("a"), w.pod("b")
-	w.SetPodStatus(b, running(b, false), 0)
+	w.SetPodStatus(b, running(b, false))
 	w.until(time.Second)
 	delete(w.api, "a")
-	w.SetPodStatus(a, running(a, false), 0)
-	w.sim.At(1005*time.Millisecond, "set", func() { w.SetPodStatus(a, running(a, true), 0) }) // during the GET
+	w.SetPodStatus(a, running(a, false))
+	w.sim.At(1005*time.Millisecond, "set", func() { w.SetPodStatus(a, running(a, true)) }) // during the GET
 	w.expect(w.until(2*time.Second), "1s GET a", "1.01s GET a")
-	w.SetPodStatus(b, running(b, true), 0)
+	w.SetPodStatus(b, running(b, true))
 	w.expect(w.until(3*time.Second), "2s GET a", "2.01s GET b", "2.02s PATCH b Running")
 	w.expect(w.until(11*time.Second), "10s GET a")
 	w.remove(a)
@@ -153,7 +153,7 @@ func TestPodMissingInTheAPI(t *testing.T) {
 func TestAnotherPodOfTheSameName(t *testing.T) {
 	w := newWorld(t)
 	old := w.pod("web")
-	w.SetPodStatus(old, running(old, true), 0)
+	w.SetPodStatus(old, running(old, true))
 	w.change(old, func(p *v1.Pod) { p.UID = "another" })
 	w.expect(w.until(30*time.Second), "0s GET web")
 	if _, ok := w.GetPodStatus(old.UID); ok {
@@ -165,12 +165,12 @@ func TestAnotherPodOfTheSameName(t *testing.T) {
 func TestFinishedPodIsDeleted(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
-	w.SetPodStatus(pod, running(pod, true), 0)
+	w.SetPodStatus(pod, running(pod, true))
 	w.until(time.Second)
 	pod = w.change(w.api["web"], func(p *v1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} })
-	w.SetPodStatus(pod, exited(pod, 0), 0)
+	w.SetPodStatus(pod, exited(pod, 0))
 	w.expect(w.until(2*time.Second), "1s GET web", "1.01s PATCH web Succeeded")
-	w.TerminatePod(pod, 0)
+	w.TerminatePod(pod)
 	w.expect(w.until(30*time.Second), "2s GET web", "2.01s DELETE web")
 	if _, ok := w.GetPodStatus(pod.UID); ok {
 		t.Error("the status of a deleted pod is still stored")
@@ -181,8 +181,8 @@ func TestFinishedPodIsDeleted(t *testing.T) {
 func TestFinishedStaysFinished(t *testing.T) {
 	w := newWorld(t)
 	pod := w.change(w.pod("web"), func(p *v1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} })
-	w.TerminatePod(pod, 0)
-	w.SetPodStatus(pod, exited(pod, 0), 0)
+	w.TerminatePod(pod)
+	w.SetPodStatus(pod, exited(pod, 0))
 	w.expect(w.until(time.Second), "0s GET web", "10ms PATCH web Succeeded", "20ms DELETE web")
 }
 
@@ -191,8 +191,8 @@ func TestDeleteWaitsForTheTerminalPhase(t *testing.T) {
 	w := newWorld(t)
 	w.running = true
 	pod := w.change(w.pod("web"), func(p *v1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} })
-	w.SetPodStatus(pod, exited(pod, 0), 0)
-	w.TerminatePod(pod, 0)
+	w.SetPodStatus(pod, exited(pod, 0))
+	w.TerminatePod(pod)
 	w.expect(w.until(9*time.Second), "0s GET web", "10ms PATCH web Pending")
 	w.running = false
 	w.expect(w.until(30*time.Second), "10s GET web", "10.01s PATCH web Succeeded", "10.02s DELETE web")
@@ -202,8 +202,8 @@ func TestDeleteWaitsForTheTerminalPhase(t *testing.T) {
 func TestFinishedPodIsDeletedLater(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
-	w.SetPodStatus(pod, exited(pod, 1), 0)
-	w.TerminatePod(pod, 0)
+	w.SetPodStatus(pod, exited(pod, 1))
+	w.TerminatePod(pod)
 	w.expect(w.until(15*time.Second), "0s GET web", "10ms PATCH web Failed")
 	w.change(w.api["web"], func(p *v1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} })
 	w.expect(w.until(30*time.Second), "20s GET web", "20.01s DELETE web")
@@ -214,9 +214,9 @@ func TestFailedCallsAreRepeated(t *testing.T) {
 	w := newWorld(t)
 	w.down = map[string]bool{"GET": true}
 	a, b := w.pod("a"), w.pod("b")
-	w.SetPodStatus(a, running(a, false), 0)
+	w.SetPodStatus(a, running(a, false))
 	w.expect(w.until(5*time.Second), "0s GET a")
-	w.SetPodStatus(b, running(b, false), 0)
+	w.SetPodStatus(b, running(b, false))
 	w.expect(w.until(15*time.Second), "5s GET a", "5.01s GET b", "10s GET a", "10.01s GET b")
 	w.down = map[string]bool{"PATCH": true}
 	w.expect(w.until(25*time.Second), "20s GET a", "20.01s PATCH a Running", "20.02s GET b", "20.03s PATCH b Running")
@@ -229,10 +229,10 @@ func TestFailedDeleteIsRepeated(t *testing.T) {
 	w := newWorld(t)
 	w.down = map[string]bool{"DELETE": true}
 	pod := w.change(w.pod("web"), func(p *v1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} })
-	w.TerminatePod(pod, 0)
+	w.TerminatePod(pod)
 	w.expect(w.until(5*time.Second), "0s GET web", "10ms PATCH web Failed", "20ms DELETE web")
 	other := w.pod("other")
-	w.SetPodStatus(other, running(other, false), 0)
+	w.SetPodStatus(other, running(other, false))
 	w.expect(w.until(15*time.Second), "5s GET other", "5.01s PATCH other Running", "10s GET web", "10.01s DELETE web")
 	w.down = nil
 	w.expect(w.until(45*time.Second), "20s GET web", "20.01s DELETE web")
@@ -242,12 +242,12 @@ func TestFailedDeleteIsRepeated(t *testing.T) {
 func TestTerminalPhaseIsHeldBack(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
-	w.SetPodStatus(pod, running(pod, true), 0)
+	w.SetPodStatus(pod, running(pod, true))
 	w.until(time.Second)
 	w.running = true
 	failed := running(pod, true)
 	failed.Phase, failed.Reason = v1.PodFailed, "Evicted"
-	w.SetPodStatus(pod, failed, 0)
+	w.SetPodStatus(pod, failed)
 	w.expect(w.until(9*time.Second), "1s GET web") // nothing but the phase would change
 	if s := w.api["web"].Status; s.Phase != v1.PodRunning || s.Reason != "" {
 		t.Errorf("the API has phase %s and reason %q, want Running without a reason", s.Phase, s.Reason)
@@ -261,7 +261,7 @@ func TestChangeOfTerminalPhaseIsNotHeldBack(t *testing.T) {
 	w := newWorld(t)
 	w.running = true
 	pod := w.change(w.pod("web"), func(p *v1.Pod) { p.Status.Phase = v1.PodFailed })
-	w.SetPodStatus(pod, exited(pod, 0), 0)
+	w.SetPodStatus(pod, exited(pod, 0))
 	w.expect(w.until(time.Second), "0s GET web", "10ms PATCH web Succeeded")
 }
 
@@ -270,11 +270,11 @@ func TestTerminalPhaseIsNeverReady(t *testing.T) {
 	for phase, reason := range map[v1.PodPhase]string{v1.PodSucceeded: "PodCompleted", v1.PodFailed: "PodFailed"} {
 		w := newWorld(t)
 		pod := w.pod("web")
-		w.SetPodStatus(pod, running(pod, true), 0)
+		w.SetPodStatus(pod, running(pod, true))
 		w.until(5 * time.Second)
 		s := running(pod, true)
 		s.Phase = phase
-		w.SetPodStatus(pod, s, 0)
+		w.SetPodStatus(pod, s)
 		w.until(6 * time.Second)
 		api := w.api["web"].Status
 		for _, typ := range []v1.PodConditionType{v1.PodReady, v1.ContainersReady} {
@@ -292,7 +292,7 @@ func TestOtherOwnersConditionsAreKept(t *testing.T) {
 	w.change(pod, func(p *v1.Pod) {
 		p.Status.Conditions = []v1.PodCondition{{Type: "example.com/gate", Status: v1.ConditionTrue}, {Type: v1.PodReady, Status: v1.ConditionFalse}}
 	})
-	w.SetPodStatus(pod, running(pod, true), 0)
+	w.SetPodStatus(pod, running(pod, true))
 	w.until(time.Second)
 	api := w.api["web"].Status
 	if conditionIs(&api, "example.com/gate") != v1.ConditionTrue || conditionIs(&api, v1.PodReady) != v1.ConditionTrue || len(api.Conditions) != 4 {

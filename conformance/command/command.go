@@ -20,15 +20,15 @@ import (
 	"probesim.dev/trace"
 )
 
-// Exit codes, as those of probesim.
+// Exit codes; the same as those of the command probesim.
 const (
 	exitDiffers     = 1
 	exitBadInput    = 2
 	exitFault       = 3
-	exitInterrupted = 130 // as shells report it
+	exitInterrupted = 130 // the code that shells report
 )
 
-// flags of all commands that run something.
+// flags are the flags of all commands that run scenarios.
 type flags struct {
 	seed    int64
 	seeded  bool
@@ -36,19 +36,19 @@ type flags struct {
 	verbose bool
 }
 
-// faultError is an error that is not the user's.
+// faultError is an error that the user did not cause.
 type faultError struct{ error }
 
 var (
-	errDiffers = errors.New("there are differences")
-	errFaults  = faultError{errors.New("there are faults")}
+	errDiffers = errors.New("some runs differ")
+	errFaults  = faultError{errors.New("some runs failed")}
 )
 
 // execute runs the command and returns its exit code.
 func execute(t *testing.T, args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second one ends the process at once
+	context.AfterFunc(ctx, stop) // a second interrupt ends the process immediately
 	out := bufio.NewWriter(os.Stdout)
 	root := command(t, out)
 	root.SetArgs(args)
@@ -79,7 +79,7 @@ func command(t *testing.T, out *bufio.Writer) *cobra.Command {
 		SilenceErrors: true,
 	}
 	f := &flags{}
-	root.PersistentFlags().IntVar(&f.procs, "procs", 1, "how many goroutines run at once; with more than 1 runs do not repeat")
+	root.PersistentFlags().IntVar(&f.procs, "procs", 1, "number of goroutines that run in parallel; with more than 1, runs are not repeatable")
 	sub := func(use, short string, run func(c *cobra.Command, paths []string) error) *cobra.Command {
 		c := &cobra.Command{
 			Use: use, Short: short, Args: cobra.MinimumNArgs(1),
@@ -88,17 +88,17 @@ func command(t *testing.T, out *bufio.Writer) *cobra.Command {
 				return run(c, paths)
 			},
 		}
-		c.Flags().Int64Var(&f.seed, "seed", 0, "run once, with this seed, whatever the scenario says")
+		c.Flags().Int64Var(&f.seed, "seed", 0, "run once with this seed instead of the seeds of the scenario")
 		return c
 	}
 	write := func(use, short string, write func(io.Writer, *report.Run, trace.Header, bool) error) *cobra.Command {
 		c := sub(use, short, func(c *cobra.Command, paths []string) error { return runFiles(t, c, out, f, paths, write) })
-		c.Flags().BoolVar(&f.verbose, "verbose", false, "record every call to the container runtime and the API server too")
+		c.Flags().BoolVar(&f.verbose, "verbose", false, "also record every call to the container runtime and the API server")
 		return c
 	}
 	root.AddCommand(
-		write("trace PATH...", "Print the traces as JSON, one record a line", writeTrace),
-		write("timeline PATH...", "Draw the runs", writeTimeline),
+		write("trace PATH...", "Print the traces as JSON, one record per line", writeTrace),
+		write("timeline PATH...", "Draw each run as a timeline, followed by its events", writeTimeline),
 		newCompare(t, out, f, sub),
 		newRandom(t, out, f),
 		newRandomWorker(t, f),
@@ -106,7 +106,8 @@ func command(t *testing.T, out *bufio.Writer) *cobra.Command {
 	return root
 }
 
-// runFiles runs all scenarios of files and folders for this version, and writes each run when it is over.
+// runFiles runs all scenarios in files and folders that include this version, and writes each run as soon as it
+// ends.
 func runFiles(t *testing.T, c *cobra.Command, out *bufio.Writer, f *flags, paths []string, write func(io.Writer, *report.Run, trace.Header, bool) error) error {
 	all, err := scenarios.Load(paths...)
 	if err != nil {
@@ -129,7 +130,8 @@ func runFiles(t *testing.T, c *cobra.Command, out *bufio.Writer, f *flags, paths
 	return nil
 }
 
-// plansFor returns the runs of scenarios with the version that this program is built of.
+// plansFor returns the runs of the scenarios for the Kubernetes version of this program. It writes a warning
+// for each scenario that it skips.
 func plansFor(all []*scenarios.Scenario, f *flags, warnings io.Writer) []*scenarios.Plan {
 	var plans []*scenarios.Plan
 	for _, s := range all {
@@ -154,7 +156,7 @@ func plansFor(all []*scenarios.Scenario, f *flags, warnings io.Writer) []*scenar
 	return plans
 }
 
-// runPlan runs a scenario once.
+// runPlan executes one run of a scenario.
 func runPlan(t *testing.T, plan *scenarios.Plan, f *flags) (*report.Run, error) {
 	r, err := realkubelet.Run(t, realkubelet.ForPlan(plan, realkubelet.Options{Procs: f.procs, Internal: f.verbose}),
 		func(w scenarios.World) { plan.Drive(w) })
@@ -177,10 +179,10 @@ func kubernetesVersion() string {
 			}
 		}
 	}
-	return release.Version // a test of this package has no such list
+	return release.Version // test binaries of this package have no list of modules
 }
 
-// writeTrace writes the records, after a header if there is more than one run.
+// writeTrace writes the records. If there are several runs, it writes a header before each.
 func writeTrace(w io.Writer, run *report.Run, h trace.Header, several bool) error {
 	var line []byte
 	if several {

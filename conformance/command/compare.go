@@ -13,7 +13,7 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// compareFlags are those of the command compare.
+// compareFlags are the flags of the command compare.
 type compareFlags struct {
 	*flags
 	jitterSeed int64
@@ -22,26 +22,33 @@ type compareFlags struct {
 	repeat     int
 }
 
-const budgetUsage = "how many simulated runs to spend on following one of the real kubelet"
+const budgetUsage = "number of simulated runs to spend on following one run of the real kubelet"
 
-// newCompare returns the command. sub makes one that takes paths.
+// newCompare returns the command compare. sub creates a command that takes paths.
 func newCompare(t *testing.T, out *bufio.Writer, common *flags, sub func(use, short string, run func(*cobra.Command, []string) error) *cobra.Command) *cobra.Command {
 	f := &compareFlags{flags: common}
-	c := sub("compare PATH...", "Have the simulator follow the runs, and say where it cannot", func(c *cobra.Command, paths []string) error {
+	c := sub("compare PATH...", "Compare the simulator with the real kubelet, and show the first difference of each run", func(c *cobra.Command, paths []string) error {
 		f.jittered = c.Flags().Changed("jitter-seed")
 		if f.repeat < 1 || f.budget < 1 {
 			return errors.New("--repeat and --budget must be at least 1")
 		}
 		return compareFiles(t, c, out, f, paths)
 	})
-	c.Flags().Int64Var(&f.jitterSeed, "jitter-seed", 0, "draw the kubelet's jitters from this seed (default the seed of the run; without one each jitter is its middle)")
+	c.Long = `Compare runs each scenario on the real kubelet, and searches for choices with which the simulator writes the same
+records at the same nanoseconds. A choice is, for example, the order of two events at one instant. If no choice explains
+a record, compare shows the first such record with both sides around it.
+
+Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid files or flags, 3 a run failed, 130 interrupted.`
+	c.Example = `  kubelet compare ../../scenarios/library/quickstart
+  kubelet compare --repeat 5 --jitter-seed 3 my-scenario.yaml`
+	c.Flags().Int64Var(&f.jitterSeed, "jitter-seed", 0, "draw the kubelet's jitter from this seed (default: the seed of the run, or the middle value without one)")
 	c.Flags().IntVar(&f.budget, "budget", 2000, budgetUsage)
-	c.Flags().IntVar(&f.repeat, "repeat", 1, "compare so many runs of each, which must all be explained: the real kubelet does not always do the same. With 1, a run that differs is made once more")
-	c.Flags().BoolVar(&f.verbose, "verbose", false, "show the calls to the container runtime and the API server around a difference too")
+	c.Flags().IntVar(&f.repeat, "repeat", 1, "compare this many runs of each scenario, because the real kubelet does not always do the same; all must be explained. With 1, a run that differs is repeated once")
+	c.Flags().BoolVar(&f.verbose, "verbose", false, "also show the calls to the container runtime and the API server around a difference")
 	return c
 }
 
-// compareFiles compares all runs of scenarios for this version.
+// compareFiles compares all runs of the scenarios for this version.
 func compareFiles(t *testing.T, c *cobra.Command, out *bufio.Writer, f *compareFlags, paths []string) error {
 	all, err := scenarios.Load(paths...)
 	if err != nil {
@@ -79,9 +86,10 @@ func compareFiles(t *testing.T, c *cobra.Command, out *bufio.Writer, f *compareF
 	return errors.Join(sum.write(out, false), sum.err())
 }
 
-// writeAgain writes what comes of a second run, after one that differs, and returns how many are explained.
+// writeAgain compares a second run after one that differs, and writes the result. It returns 1 if the second
+// run is explained, otherwise 0.
 func writeAgain(out *bufio.Writer, first *compare.Outcome, run func() (*compare.Outcome, error)) int {
-	again := compareAgain(first, run)
+	again := compareSecondRun(first, run)
 	fmt.Fprintf(out, "    %s\n\n", again)
 	if again == secondExplained {
 		return 1
@@ -97,7 +105,7 @@ func (f *compareFlags) options(c *cobra.Command) compare.Options {
 	return o
 }
 
-// runName names the run of a scenario.
+// runName returns the name of a run for the output.
 func runName(p *scenarios.Plan) string {
 	if p.Seed != nil {
 		return fmt.Sprintf("%s seed %d", p.Scenario.Metadata.Name, *p.Seed)
@@ -105,7 +113,7 @@ func runName(p *scenarios.Plan) string {
 	return p.Scenario.Metadata.Name
 }
 
-// writeOutcome writes a line about a comparison, and the difference if there is one.
+// writeOutcome writes the line of a comparison, and the difference if there is one.
 func writeOutcome(out *bufio.Writer, name string, o *compare.Outcome, calls bool) {
 	fmt.Fprintln(out, countsOf(o).line(name))
 	if !o.Equal() {

@@ -1,5 +1,5 @@
-// Package command is the command in each of the folders of releases: it runs scenario files on the real kubelet
-// of that release under virtual time.
+// Package command is the command line of each release's folder. It runs scenario files on the real kubelet of
+// that release under virtual time.
 package command
 
 import (
@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// Main runs the command inside a test: bubbles of testing/synctest exist only there.
+// Main runs the command inside a test, because testing/synctest creates bubbles only in tests.
 func Main() {
 	args := os.Args[1:]
-	os.Args = os.Args[:1] // the flags are not those of a test
+	os.Args = os.Args[:1] // hide the command's flags from package testing
 	everything := func(_, _ string) (bool, error) { return true, nil }
 	testing.Main(everything, []testing.InternalTest{{Name: "conformance", F: func(t *testing.T) {
-		// The exit code is that of the command, and package testing has nothing to say.
+		// Exit here, so that the command determines the exit code and package testing prints nothing.
 		os.Exit(execute(t, args))
 	}}}, nil, nil)
 }

@@ -5,16 +5,16 @@ import (
 	"os"
 )
 
-// progress says how far long work is: always on a terminal, now and then elsewhere.
+// progress shows the progress of long work: continuously on a terminal, and occasionally elsewhere.
 type progress struct {
 	to       *os.File
 	total    int
 	terminal bool
 	shown    bool
-	told     int
+	reported int
 }
 
-// progressEvery is after how many seeds there is a line where no terminal is.
+// progressEvery is the number of seeds between two lines if the output is not a terminal.
 const progressEvery = 50
 
 func newProgress(to *os.File, total int) *progress {
@@ -22,20 +22,20 @@ func newProgress(to *os.File, total int) *progress {
 	return &progress{to: to, total: total, terminal: err == nil && info.Mode()&os.ModeCharDevice != 0}
 }
 
-// show says that some seeds are done and some of them differ.
+// show reports how many seeds are done and how many of them differ.
 func (p *progress) show(done, differ int) {
 	text := fmt.Sprintf("%d of %d seeds, %d differ", done, p.total, differ)
 	switch {
 	case p.terminal:
 		fmt.Fprint(p.to, "\r\x1b[K", text)
 		p.shown = true
-	case done/progressEvery > p.told && done < p.total:
-		p.told = done / progressEvery
+	case done/progressEvery > p.reported && done < p.total:
+		p.reported = done / progressEvery
 		fmt.Fprintln(p.to, text)
 	}
 }
 
-// clear makes room for output.
+// clear removes the progress line before other output.
 func (p *progress) clear() {
 	if p.shown {
 		fmt.Fprint(p.to, "\r\x1b[K")

@@ -20,7 +20,7 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// randomFlags are those of the command random.
+// randomFlags are the flags of the command random.
 type randomFlags struct {
 	*flags
 	seeds    string
@@ -32,14 +32,20 @@ type randomFlags struct {
 	scenario random.Options
 }
 
-// maxSeeds is how many seeds a command takes.
+// maxSeeds is the maximum number of seeds for one command.
 const maxSeeds = 1_000_000
 
-// newRandom returns the command that compares random scenarios.
+// newRandom returns the command random.
 func newRandom(t *testing.T, out *bufio.Writer, common *flags) *cobra.Command {
 	f := &randomFlags{flags: common}
 	c := &cobra.Command{
 		Use: "random", Short: "Compare random scenarios", Args: cobra.NoArgs,
+		Long: `Random compares one random scenario for each seed, in several processes. It shows the differences in the order of the
+seeds, and whether a second run of the real kubelet with the same seed was explained.
+
+Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run failed, 130 interrupted.`,
+		Example: `  kubelet random --seeds 1..400
+  kubelet random --seeds 17 --out differences`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("print") {
 				_, err := out.Write(f.scenario.Scenario(f.print))
@@ -51,31 +57,31 @@ func newRandom(t *testing.T, out *bufio.Writer, common *flags) *cobra.Command {
 			return runRandom(c, out, f)
 		},
 	}
-	c.Flags().StringVar(&f.seeds, "seeds", "1..100", "which: a number, or the first and the last; a seed draws the kubelet's jitters too")
-	c.Flags().Uint64Var(&f.print, "print", 0, "print the scenario file of this seed and do nothing else")
-	c.Flags().BoolVar(&f.scenario.StepClock, "step-clock", false, "have the wall clock jump in each; it takes a program that was built for it")
-	c.Flags().StringVar(&f.out, "out", "", "write a scenario file of each difference, made small, to this folder")
-	c.Flags().DurationVar(&f.shrink, "shrink", 30*time.Second, "how long to try to make such a file small; 0 leaves it as it is")
+	c.Flags().StringVar(&f.seeds, "seeds", "1..100", "one seed, or the first and the last seed; each seed also draws the kubelet's jitter")
+	c.Flags().Uint64Var(&f.print, "print", 0, "print the scenario file of this seed and exit")
+	c.Flags().BoolVar(&f.scenario.StepClock, "step-clock", false, "add steps of the wall clock to each scenario; requires a program built with -tags stepclock")
+	c.Flags().StringVar(&f.out, "out", "", "write a shrunk scenario file for each difference to this folder")
+	c.Flags().DurationVar(&f.shrink, "shrink", 30*time.Second, "time limit for shrinking each file; 0 disables shrinking")
 	c.Flags().IntVar(&f.budget, "budget", 2000, budgetUsage)
-	c.Flags().IntVar(&f.parallel, "parallel", runtime.NumCPU(), "how many processes compare at once")
+	c.Flags().IntVar(&f.parallel, "parallel", runtime.NumCPU(), "number of processes that compare in parallel")
 	return c
 }
 
-// span parses the seeds.
-func (f *randomFlags) span() (first, last int, err error) {
+// seedRange parses the flag --seeds.
+func (f *randomFlags) seedRange() (first, last int, err error) {
 	var r value.IntRange
 	if err := r.UnmarshalText([]byte(f.seeds)); err != nil {
 		return 0, 0, fmt.Errorf("--seeds: %w", err)
 	}
 	if r.Min < 0 || r.Max-r.Min < 0 || r.Max-r.Min >= maxSeeds {
-		return 0, 0, fmt.Errorf("--seeds must have a first and a last seed, at most %d of them, as in 1..100; it is %q", maxSeeds, f.seeds)
+		return 0, 0, fmt.Errorf("--seeds must be a number or a range such as 1..100, with at most %d seeds; got %q", maxSeeds, f.seeds)
 	}
 	return r.Min, r.Max, nil
 }
 
-// runRandom has workers compare the seeds, and writes what they say in order.
+// runRandom compares the seeds in worker processes, and writes the results in the order of the seeds.
 func runRandom(c *cobra.Command, out *bufio.Writer, f *randomFlags) error {
-	first, last, err := f.span()
+	first, last, err := f.seedRange()
 	if err != nil {
 		return err
 	}
@@ -109,11 +115,11 @@ func runRandom(c *cobra.Command, out *bufio.Writer, f *randomFlags) error {
 // randomReport writes results in the order of their seeds.
 type randomReport struct {
 	out      *bufio.Writer
-	dir      string // for files; empty: none are written
+	dir      string // folder for scenario files; if empty, no files are written
 	scenario random.Options
 	sum      summary
-	next     int                // the seed whose turn it is
-	waiting  map[int]seedResult // for their turn
+	next     int                // the next seed to write
+	waiting  map[int]seedResult // results of later seeds
 	progress *progress
 }
 
@@ -134,7 +140,7 @@ func (r *randomReport) add(result seedResult) error {
 	return nil
 }
 
-// flush writes what is left when the turn of some never came.
+// flush writes the remaining results after an early end, when some seeds have no result.
 func (r *randomReport) flush() error {
 	for _, seed := range slices.Sorted(maps.Keys(r.waiting)) {
 		if err := r.write(r.waiting[seed]); err != nil {
@@ -153,26 +159,26 @@ func (r *randomReport) write(result seedResult) error {
 		return r.out.Flush()
 	}
 	r.sum.add(result.counts)
-	if result.Second {
+	if result.SecondExplained {
 		r.sum.second++
 	}
 	if result.Equal {
 		return nil
 	}
 	r.progress.clear()
-	fmt.Fprintf(r.out, "%s  %v; %s\n", result.line(name), result.RealTime.Round(time.Millisecond), result.Again)
+	fmt.Fprintf(r.out, "%s  %v; %s\n", result.line(name), result.RealTime.Round(time.Millisecond), result.SecondRun)
 	writeIndented(r.out, result.Text)
 	return errors.Join(r.save(result), r.out.Flush())
 }
 
-// save writes the file of a difference.
+// save writes the scenario file of a difference.
 func (r *randomReport) save(result seedResult) error {
 	if r.dir == "" {
 		return nil
 	}
 	file := result.Shrunk
 	if file == nil {
-		file = commented(r.scenario.Scenario(uint64(result.Seed)), fmt.Sprintf("Seed %d; %s\n\n%s", result.Seed, result.Again, result.Text))
+		file = commented(r.scenario.Scenario(uint64(result.Seed)), fmt.Sprintf("Seed %d; %s\n\n%s", result.Seed, result.SecondRun, result.Text))
 	}
 	path := filepath.Join(r.dir, fmt.Sprintf("random-%d.yaml", result.Seed))
 	fmt.Fprintf(r.out, "    written to %s (%d bytes)\n\n", path, len(file))

@@ -15,7 +15,7 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// TestMain has the binary of the tests stand in for the command where it starts itself as a worker.
+// TestMain lets the test binary replace the command when it starts itself as a worker.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == workerCommand {
 		Main()
@@ -33,7 +33,8 @@ func TestRandomSeeds(t *testing.T) {
 	}
 }
 
-// TestDifferentSeed: of a seed that differs, there is a smaller file that differs and says how.
+// TestDifferentSeed checks that a seed that differs is shrunk to a smaller file that still differs and
+// describes the difference.
 func TestDifferentSeed(t *testing.T) {
 	wrong, _ := profile.Named(kubernetesVersion())
 	wrong.ManualTriggerResetsTicker = false
@@ -43,11 +44,11 @@ func TestDifferentSeed(t *testing.T) {
 		if r.Equal || r.Fault != "" {
 			continue
 		}
-		if bytes.Contains(r.Shrunk, []byte("could not be made smaller")) {
-			continue // the kubelet broke a tie in another way each time
+		if bytes.Contains(r.Shrunk, []byte("could not be shrunk")) {
+			continue // the kubelet used another order of simultaneous events each time
 		}
-		if !strings.Contains(r.Again, "second real run") || !strings.Contains(r.Text, "first record that no choice explains") {
-			t.Errorf("seed %d differs, but is told as %q and\n%s", seed, r.Again, r.Text)
+		if !strings.Contains(r.SecondRun, "second real run") || !strings.Contains(r.Text, "first record that no choice explains") {
+			t.Errorf("seed %d differs, but is reported as %q and\n%s", seed, r.SecondRun, r.Text)
 		}
 		for _, part := range []string{fmt.Sprintf("--jitter-seed %d", seed), "\n# first record that no choice explains"} {
 			if !bytes.Contains(r.Shrunk, []byte(part)) {
@@ -55,17 +56,17 @@ func TestDifferentSeed(t *testing.T) {
 			}
 		}
 		if c, err := compareFile(t, r.Shrunk, seed, o); err != nil || c.Equal() {
-			t.Errorf("the smaller file does not differ: %v\n%s", err, r.Shrunk)
+			t.Errorf("the shrunk file does not differ: %v\n%s", err, r.Shrunk)
 		}
 		if _, err := scenarios.LoadBytes("s.yaml", r.Shrunk, nil); err != nil {
 			t.Error(err)
 		}
 		return
 	}
-	t.Error("no seed differs although a rule is wrong")
+	t.Error("no seed differs, although a rule of the simulator is wrong")
 }
 
-// runSeeds has workers compare seeds and returns what is written.
+// runSeeds compares seeds in workers, and returns the output and the report.
 func runSeeds(t *testing.T, w *workers, first, last int) (string, *randomReport) {
 	t.Helper()
 	w.temp, w.dumps = t.TempDir(), t.TempDir()
@@ -89,35 +90,36 @@ func runSeeds(t *testing.T, w *workers, first, last int) (string, *randomReport)
 	return b.String(), r
 }
 
-// TestWorkers: processes compare the seeds as this one does.
+// TestWorkers checks that worker processes give the same results as this process.
 func TestWorkers(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &workers{command: []string{self, workerCommand, "--budget", "2000", "--shrink", "0", "--seeds"}, parallel: 2, patience: time.Minute}
+	w := &workers{command: []string{self, workerCommand, "--budget", "2000", "--shrink", "0", "--seeds"}, parallel: 2, silenceLimit: time.Minute}
 	text, r := runSeeds(t, w, 1, 6)
 	if text != "" || r.sum.equal != 6 || r.next != 7 {
 		t.Errorf("%d are equal and %d differ; %s", r.sum.equal, r.sum.differ, text)
 	}
 }
 
-// fakeWorker is a shell script that is handed a range of seeds, whose first is $first and last $last.
+// fakeWorker returns workers that run a shell script. The script finds its range of seeds in $first and $last.
 func fakeWorker(script string) *workers {
-	return &workers{command: []string{"sh", "-c", `first=${0%%..*}; last=${0##*..}; ` + script}, parallel: 2, patience: 500 * time.Millisecond}
+	return &workers{command: []string{"sh", "-c", `first=${0%%..*}; last=${0##*..}; ` + script}, parallel: 2, silenceLimit: 500 * time.Millisecond}
 }
 
 const equal = `echo "{\"Seed\":$s,\"Result\":{\"Seed\":$s,\"Equal\":true}}"; `
 
-// TestBrokenWorkers: a process that hangs or breaks costs one seed, and the others are compared.
+// TestBrokenWorkers checks that a process that hangs or crashes costs one seed, and that the other seeds are
+// compared.
 func TestBrokenWorkers(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("there is no sh")
+		t.Skip("needs sh")
 	}
 	for name, test := range map[string]struct{ script, want string }{
-		"hangs":  {`echo goroutines >&2; echo "{\"Seed\":$s}"; exec sleep 60`, "FAULT    seed 5  no sign of life for 500ms; its goroutines are in "},
-		"breaks": {`echo goroutines >&2; echo "{\"Seed\":$s}"; exit 7`, "FAULT    seed 5  exit status 7; its goroutines are in "},
-		"stops":  {`echo goroutines >&2; echo "{\"Seed\":$s}"; exit 0`, "FAULT    seed 5  it ended early; its goroutines are in "},
+		"hangs":       {`echo goroutines >&2; echo "{\"Seed\":$s}"; exec sleep 60`, "FAULT    seed 5  no output for 500ms; its goroutines are in "},
+		"crashes":     {`echo goroutines >&2; echo "{\"Seed\":$s}"; exit 7`, "FAULT    seed 5  exit status 7; its goroutines are in "},
+		"exits early": {`echo goroutines >&2; echo "{\"Seed\":$s}"; exit 0`, "FAULT    seed 5  the process exited early; its goroutines are in "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := fakeWorker(`for s in $(seq $first $last); do [ $s = 5 ] && { ` + test.script + `; }; ` + equal + `done`)
@@ -126,17 +128,17 @@ func TestBrokenWorkers(t *testing.T) {
 				t.Errorf("%d are equal, %d at fault: %s", r.sum.equal, r.sum.faults, text)
 			}
 			if dump, err := os.ReadFile(filepath.Join(w.dumps, "random-5-goroutines.txt")); string(dump) != "goroutines\n" {
-				t.Errorf("what it wrote was not kept: %s, %v", dump, err)
+				t.Errorf("its standard error was not saved: %s, %v", dump, err)
 			}
 		})
 	}
 }
 
-// TestNoWorkers: if no process works at all, that is the end.
+// TestNoWorkers checks that the command fails if no process works.
 func TestNoWorkers(t *testing.T) {
 	for name, w := range map[string]*workers{
-		"cannot start": {command: []string{filepath.Join(t.TempDir(), "none")}, parallel: 2, patience: time.Second},
-		"ends at once": fakeWorker(`exit 2`),
+		"cannot start":     {command: []string{filepath.Join(t.TempDir(), "none")}, parallel: 2, silenceLimit: time.Second},
+		"ends immediately": fakeWorker(`exit 2`),
 	} {
 		if text, r := runSeeds(t, w, 1, 60); text == "" || r.sum.faults > 0 || strings.Contains(text, "FAULT") {
 			t.Errorf("%s: %d faults: %s", name, r.sum.faults, text)
@@ -144,15 +146,15 @@ func TestNoWorkers(t *testing.T) {
 	}
 }
 
-func TestSpan(t *testing.T) {
+func TestSeedRange(t *testing.T) {
 	for _, bad := range []string{"", "x", "3..", "..3", "9..1", "-1", "1..1000001"} {
 		f := &randomFlags{seeds: bad}
-		if first, last, err := f.span(); err == nil {
-			t.Errorf("%q is %d to %d", bad, first, last)
+		if first, last, err := f.seedRange(); err == nil {
+			t.Errorf("--seeds %q is accepted as %d to %d", bad, first, last)
 		}
 	}
 	f := &randomFlags{seeds: "7"}
-	if first, last, err := f.span(); first != 7 || last != 7 || err != nil {
-		t.Errorf("7 is %d to %d, %v", first, last, err)
+	if first, last, err := f.seedRange(); first != 7 || last != 7 || err != nil {
+		t.Errorf("--seeds 7 is %d to %d, %v; want 7 to 7", first, last, err)
 	}
 }

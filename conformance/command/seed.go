@@ -13,27 +13,27 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// seedOptions say how to compare random scenarios.
+// seedOptions configure the comparison of random scenarios.
 type seedOptions struct {
 	procs, budget int
-	shrink        time.Duration // how long to try to make a file small that differs; 0: not at all
+	shrink        time.Duration // time limit for shrinking a file that differs; 0 disables shrinking
 	step          func() error  // see compare.Options
 	profile       *profile.Profile
 	scenario      random.Options
 }
 
-// seedResult is what came of one seed.
+// seedResult is the result of one seed.
 type seedResult struct {
 	Seed  int
-	Fault string // why there is nothing else
+	Fault string // why the comparison failed; the other fields are then empty
 	counts
-	Text   string // the difference
-	Again  string // what came of a second real run, if the first differs
-	Second bool   // that is explained
-	Shrunk []byte // a smaller file that differs
+	Text            string // the difference
+	SecondRun       string // the result of a second real run, if the first differs
+	SecondExplained bool   // whether the second run is explained
+	Shrunk          []byte // a shrunk file that still differs
 }
 
-// compareSeed compares the random scenario of a seed. The seed draws the kubelet's jitters too.
+// compareSeed compares the random scenario of a seed. The seed also draws the kubelet's jitter.
 func compareSeed(t *testing.T, seed int, o seedOptions) seedResult {
 	r := seedResult{Seed: seed}
 	file := o.scenario.Scenario(uint64(seed))
@@ -46,8 +46,8 @@ func compareSeed(t *testing.T, seed int, o seedOptions) seedResult {
 		return r
 	}
 	r.Text = first.Text()
-	r.Again = compareAgain(first, func() (*compare.Outcome, error) { return compareFile(t, file, seed, o) })
-	r.Second = r.Again == secondExplained
+	r.SecondRun = compareSecondRun(first, func() (*compare.Outcome, error) { return compareFile(t, file, seed, o) })
+	r.SecondExplained = r.SecondRun == secondExplained
 	if o.shrink > 0 {
 		r.Shrunk = shrinkFile(t, file, seed, o)
 	}
@@ -65,7 +65,7 @@ func compareFile(t *testing.T, file []byte, seed int, o seedOptions) (*compare.O
 	})
 }
 
-// shrinkFile makes a file small that differs, and says at its head how.
+// shrinkFile shrinks a file that differs, and describes the difference in a comment at its head.
 func shrinkFile(t *testing.T, file []byte, seed int, o seedOptions) []byte {
 	end := time.Now().Add(o.shrink)
 	r, err := shrink.File(file, func(file []byte) (string, bool) {
@@ -73,21 +73,23 @@ func shrinkFile(t *testing.T, file []byte, seed int, o seedOptions) []byte {
 			return "", false
 		}
 		signature := signatureOf(t, file, seed, o)
-		// What comes of chance once is not the difference that is looked for.
+		// Require the difference twice in a row: a difference that appears once by chance is not the one to
+		// keep.
 		return signature, signature != "" && signature == signatureOf(t, file, seed, o)
 	}, shrink.Options{})
-	if err != nil { // the kubelet did something else this time
-		return commented(file, fmt.Sprintf("The random scenario of seed %d differs, but could not be made smaller: %v", seed, err))
+	if err != nil { // the difference did not appear again
+		return commented(file, fmt.Sprintf("The random scenario of seed %d differs, but could not be shrunk: %v", seed, err))
 	}
-	text := "The last run of it was explained."
+	text := "The last run of this file was explained."
 	if last, err := compareFile(t, r.File, seed, o); err == nil && !last.Equal() {
 		text = last.Text()
 	}
-	return commented(r.File, fmt.Sprintf("What is left of the random scenario of seed %d. See it with\n  go run . compare --jitter-seed %d FILE\n\n%s",
+	return commented(r.File, fmt.Sprintf("Shrunk from the random scenario of seed %d. Reproduce the difference with\n  go run . compare --jitter-seed %d FILE\n\n%s",
 		seed, seed, text))
 }
 
-// signatureOf returns what differs in a run of a file; nothing if nothing does, or it cannot be run.
+// signatureOf returns the signature of the difference in a run of a file. It returns an empty string if nothing
+// differs, or if the file cannot be run.
 func signatureOf(t *testing.T, file []byte, seed int, o seedOptions) string {
 	c, err := compareFile(t, file, seed, o)
 	if err != nil {
@@ -96,7 +98,7 @@ func signatureOf(t *testing.T, file []byte, seed int, o seedOptions) string {
 	return c.Signature()
 }
 
-// commented returns a file with a comment at its head.
+// commented returns the file with a comment at its head.
 func commented(file []byte, comment string) []byte {
 	var b strings.Builder
 	for line := range strings.Lines(comment) {

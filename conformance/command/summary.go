@@ -8,14 +8,14 @@ import (
 	"probesim.dev/conformance/compare"
 )
 
-// counts are the figures of a comparison.
+// counts are the numbers of one comparison.
 type counts struct {
 	Equal             bool
 	Records           int
-	Choices           int           // other than canonical ones, that it takes to follow
-	Runs              int           // simulated ones, to find them
+	Choices           int           // choices that differ from the canonical ones
+	Runs              int           // simulated runs that the search took
 	RealTime, SimTime time.Duration // wall time of the real run and of one simulated run
-	FollowTime        time.Duration // wall time of all that followed
+	FollowTime        time.Duration // wall time of the search
 }
 
 func countsOf(o *compare.Outcome) counts {
@@ -25,7 +25,7 @@ func countsOf(o *compare.Outcome) counts {
 	}
 }
 
-// line is what the line about a run says, between verdict and whatever else there is to say.
+// line returns the output line of a run, from the verdict to the numbers.
 func (c counts) line(name string) string {
 	verdict := "equal"
 	if !c.Equal {
@@ -34,13 +34,13 @@ func (c counts) line(name string) string {
 	return fmt.Sprintf("%-8s %s  %5d records  %3d choices  %4d simulated runs", verdict, name, c.Records, c.Choices, c.Runs)
 }
 
-// faultLine is the line about a run that could not be compared.
+// faultLine returns the output line of a run that failed.
 func faultLine(name, why string) string { return fmt.Sprintf("%-8s %s  %s", "FAULT", name, why) }
 
-// summary adds comparisons up.
+// summary adds up the comparisons of one command.
 type summary struct {
 	equal, differ, faults int
-	second                int // of those that differ, how many are explained in a second run of the real kubelet
+	second                int // runs that differ but are explained in a second run of the real kubelet
 	records               int
 	realTime, simTime     time.Duration
 	runs                  int
@@ -60,7 +60,7 @@ func (s *summary) add(c counts) {
 	s.followTime += c.FollowTime
 }
 
-// write writes what came of all.
+// write writes the totals.
 func (s *summary) write(w io.Writer, interrupted bool) error {
 	head, second, faults := "", "", ""
 	if interrupted {
@@ -70,7 +70,7 @@ func (s *summary) write(w io.Writer, interrupted bool) error {
 		faults = fmt.Sprintf(", %d faults", s.faults)
 	}
 	if s.second > 0 {
-		second = fmt.Sprintf(" (%d of them in one of two runs)", s.second)
+		second = fmt.Sprintf(" (%d of them in only one of two runs)", s.second)
 	}
 	_, err := fmt.Fprintf(w, "%s%d equal, %d differ%s%s; %d records compared\n", head, s.equal, s.differ, second, faults, s.records)
 	if s.equal+s.differ > 0 && err == nil {
@@ -81,7 +81,7 @@ func (s *summary) write(w io.Writer, interrupted bool) error {
 	return err
 }
 
-// err is what the command ends with.
+// err returns the error that the command ends with.
 func (s *summary) err() error {
 	switch {
 	case s.faults > 0:

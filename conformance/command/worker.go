@@ -11,32 +11,32 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// message is a line that a worker writes: a sign of life from a seed, or its result.
+// message is a line of a worker's output: a heartbeat for a seed, or the result of the seed.
 type message struct {
 	Seed   int
 	Result *seedResult `json:",omitempty"`
 }
 
-// workerCommand is the name of the command of a worker.
+// workerCommand is the name of the hidden command that a worker runs.
 const workerCommand = "random-worker"
 
-// newRandomWorker returns the command that compares some seeds for the command random. It ends when its
-// standard input does.
+// newRandomWorker returns the command that compares some seeds for the command random. The process ends when
+// its standard input is closed.
 func newRandomWorker(t *testing.T, common *flags) *cobra.Command {
 	f := &randomFlags{flags: common}
 	c := &cobra.Command{
 		Use: workerCommand, Hidden: true, Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			signal.Ignore(os.Interrupt) // it reaches all processes of a terminal; whoever started this one decides
+			signal.Ignore(os.Interrupt) // the terminal interrupts all its processes; the parent decides when this one ends
 			go func() {
 				_, _ = io.Copy(io.Discard, os.Stdin)
 				os.Exit(exitInterrupted)
 			}()
-			first, last, err := f.span()
+			first, last, err := f.seedRange()
 			if err != nil {
 				return err
 			}
-			return work(t, os.Stdout, f, first, last)
+			return runWorker(t, os.Stdout, f, first, last)
 		},
 	}
 	c.Flags().StringVar(&f.seeds, "seeds", "", "")
@@ -46,19 +46,19 @@ func newRandomWorker(t *testing.T, common *flags) *cobra.Command {
 	return c
 }
 
-// lifeEvery is how often a worker says that it lives.
-const lifeEvery = time.Second
+// heartbeatInterval is the minimum time between two heartbeats of a worker.
+const heartbeatInterval = time.Second
 
-// work compares seeds and writes messages.
-func work(t *testing.T, w io.Writer, f *randomFlags, first, last int) error {
+// runWorker compares seeds and writes messages.
+func runWorker(t *testing.T, w io.Writer, f *randomFlags, first, last int) error {
 	encoder := json.NewEncoder(w)
 	for seed := first; seed <= last; seed++ {
-		var alive time.Time
+		var lastHeartbeat time.Time
 		o := seedOptions{procs: f.procs, budget: f.budget, shrink: f.shrink, scenario: f.scenario, step: func() error {
-			if time.Since(alive) < lifeEvery {
+			if time.Since(lastHeartbeat) < heartbeatInterval {
 				return nil
 			}
-			alive = time.Now()
+			lastHeartbeat = time.Now()
 			return encoder.Encode(message{Seed: seed})
 		}}
 		result := compareSeed(t, seed, o)

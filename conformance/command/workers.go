@@ -15,16 +15,16 @@ import (
 	"time"
 )
 
-// chunkSize is how many seeds a process compares at most: each real run leaves some memory behind.
+// chunkSize is the maximum number of seeds for one process, because each real run leaks some memory.
 const chunkSize = 50
 
-// workers are processes that compare seeds.
+// workers are the processes that compare seeds.
 type workers struct {
-	command  []string      // of a process; the seeds follow
-	parallel int           // how many at once
-	patience time.Duration // with a process that gives no sign of life
-	temp     string        // a folder for what they leave behind
-	dumps    string        // a folder for the goroutines of those that hang
+	command      []string      // command line of a process; the seeds are appended
+	parallel     int           // number of processes
+	silenceLimit time.Duration // how long a process may be silent
+	temp         string        // folder for the processes' temporary files
+	dumps        string        // folder for the goroutine dumps of processes that hang
 }
 
 func newWorkers(f *randomFlags) (*workers, error) {
@@ -32,7 +32,7 @@ func newWorkers(f *randomFlags) (*workers, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &workers{parallel: f.parallel, patience: 2 * time.Minute, dumps: os.TempDir()}
+	w := &workers{parallel: f.parallel, silenceLimit: 2 * time.Minute, dumps: os.TempDir()}
 	var shrink time.Duration
 	if f.out != "" {
 		shrink, w.dumps = f.shrink, f.out
@@ -48,8 +48,8 @@ func newWorkers(f *randomFlags) (*workers, error) {
 
 func (w *workers) close() { os.RemoveAll(w.temp) }
 
-// run compares all seeds until ctx is done. The results come in any order; after the last the second
-// channel has why not all could be compared, or nil.
+// run compares all seeds until ctx is done. The results arrive in any order. After the last result the second
+// channel delivers the error that stopped the comparison, or nil.
 func (w *workers) run(ctx context.Context, first, last int) (<-chan seedResult, <-chan error) {
 	results, failed := make(chan seedResult), make(chan error, 1)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -69,7 +69,7 @@ func (w *workers) run(ctx context.Context, first, last int) (<-chan seedResult, 
 	for range w.parallel {
 		all.Go(func() {
 			for from := range chunks {
-				if err := w.chunk(ctx, from, min(from+size-1, last), results); err != nil {
+				if err := w.compareChunk(ctx, from, min(from+size-1, last), results); err != nil {
 					cancel(err)
 				}
 			}
@@ -88,25 +88,26 @@ func (w *workers) run(ctx context.Context, first, last int) (<-chan seedResult, 
 	return results, failed
 }
 
-// chunk compares some seeds, with a new process after each that hangs or breaks.
-func (w *workers) chunk(ctx context.Context, first, last int, results chan<- seedResult) error {
+// compareChunk compares some seeds. After a process hangs or crashes, it reports the seed as a fault and starts a new
+// process for the remaining seeds.
+func (w *workers) compareChunk(ctx context.Context, first, last int, results chan<- seedResult) error {
 	for first <= last && ctx.Err() == nil {
 		p, err := w.start(first, last)
 		if err != nil {
 			return faultError{err}
 		}
-		next, why := p.watch(ctx, first, w.patience, results)
+		next, why := p.watch(ctx, first, w.silenceLimit, results)
 		if why == nil && next <= last {
-			why = errors.New("it ended early")
+			why = errors.New("the process exited early")
 		}
 		fault := ""
 		if why != nil && ctx.Err() == nil {
-			fault = fmt.Sprintf("%v; %s", why, w.keep(p.stderr.Name(), next))
+			fault = fmt.Sprintf("%v; %s", why, w.saveStderr(p.stderr.Name(), next))
 		}
-		p.remove()
+		p.cleanUp()
 		if fault != "" {
-			if !p.begun || next > last {
-				return faultError{fmt.Errorf("a process that should compare seeds from %d on: %s", first, fault)}
+			if !p.responded || next > last {
+				return faultError{fmt.Errorf("the worker for the seeds from %d: %s", first, fault)}
 			}
 			results <- seedResult{Seed: next, Fault: fault}
 			next++
@@ -116,8 +117,8 @@ func (w *workers) chunk(ctx context.Context, first, last int, results chan<- see
 	return nil
 }
 
-// keep keeps what a process wrote to its standard error, which is where Go writes goroutines.
-func (w *workers) keep(stderr string, seed int) string {
+// saveStderr saves the standard error of a process, where Go prints the goroutines.
+func (w *workers) saveStderr(stderr string, seed int) string {
 	path := filepath.Join(w.dumps, fmt.Sprintf("random-%d-goroutines.txt", seed))
 	data, err := os.ReadFile(stderr)
 	if err == nil {
@@ -129,14 +130,14 @@ func (w *workers) keep(stderr string, seed int) string {
 	return "its goroutines are in " + path
 }
 
-// process is a worker.
+// process is a running worker.
 type process struct {
-	cmd      *exec.Cmd
-	dir      string
-	stdin    io.Closer
-	stderr   *os.File
-	messages chan message // closed when it ends
-	begun    bool         // it gave a sign of life
+	cmd       *exec.Cmd
+	dir       string
+	stdin     io.Closer
+	stderr    *os.File
+	messages  chan message // closed when the process ends
+	responded bool         // the process has sent a message
 }
 
 func (w *workers) start(first, last int) (*process, error) {
@@ -173,15 +174,15 @@ func (w *workers) start(first, last int) (*process, error) {
 	return p, p.cmd.Start()
 }
 
-func (p *process) remove() {
+func (p *process) cleanUp() {
 	p.stderr.Close()
 	os.RemoveAll(p.dir)
 }
 
-// watch passes results on until the process ends or is ended. It returns the seed that comes next, and why
-// the process got no further.
-func (p *process) watch(ctx context.Context, next int, patience time.Duration, results chan<- seedResult) (int, error) {
-	timer := time.NewTimer(patience)
+// watch forwards results until the process ends, hangs or is canceled. It returns the next seed to compare, and
+// the reason why the process stopped before the last seed.
+func (p *process) watch(ctx context.Context, next int, silenceLimit time.Duration, results chan<- seedResult) (int, error) {
+	timer := time.NewTimer(silenceLimit)
 	defer timer.Stop()
 	for {
 		select {
@@ -189,15 +190,15 @@ func (p *process) watch(ctx context.Context, next int, patience time.Duration, r
 			if !ok {
 				return next, p.cmd.Wait()
 			}
-			p.begun = true
-			timer.Reset(patience)
+			p.responded = true
+			timer.Reset(silenceLimit)
 			if m.Result != nil {
 				results <- *m.Result
 				next = m.Seed + 1
 			}
 		case <-timer.C:
 			p.end(syscall.SIGQUIT)
-			return next, fmt.Errorf("no sign of life for %v", patience)
+			return next, fmt.Errorf("no output for %v", silenceLimit)
 		case <-ctx.Done():
 			p.end(os.Kill)
 			return next, ctx.Err()
@@ -205,15 +206,15 @@ func (p *process) watch(ctx context.Context, next int, patience time.Duration, r
 	}
 }
 
-// deathAfter is how long a process may take to write down its goroutines.
-const deathAfter = 20 * time.Second
+// killDelay is how long a process may take to print its goroutines.
+const killDelay = 20 * time.Second
 
-// end ends the process, by force if it does not heed the signal.
+// end sends the signal, and kills the process if it does not exit.
 func (p *process) end(signal os.Signal) {
 	if p.cmd.Process.Signal(signal) != nil {
 		_ = p.cmd.Process.Kill()
 	}
-	kill := time.AfterFunc(deathAfter, func() { _ = p.cmd.Process.Kill() })
+	kill := time.AfterFunc(killDelay, func() { _ = p.cmd.Process.Kill() })
 	defer kill.Stop()
 	for range p.messages {
 	}

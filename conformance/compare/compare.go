@@ -1,4 +1,5 @@
-// Package compare runs a scenario on the real kubelet and has the simulator follow what it did.
+// Package compare runs a scenario on the real kubelet, and searches for choices with which the simulator
+// produces the same trace.
 package compare
 
 import (
@@ -15,35 +16,36 @@ import (
 	"probesim.dev/trace"
 )
 
-// Options say how to compare. The zero value works.
+// Options configure a comparison. The zero value works.
 type Options struct {
-	// JitterSeed draws the jitters of the real kubelet. Nil: the seed of the run does, and without one each
-	// is the middle.
+	// JitterSeed seeds the jitter of the real kubelet. If nil, the seed of the run does; without a seed, each
+	// jitter has its middle value.
 	JitterSeed *int64
-	// Procs is how many of the real kubelet's goroutines run at once; see realkubelet.Options.
+	// Procs is the number of the real kubelet's goroutines that run in parallel; see realkubelet.Options.
 	Procs  int
-	Budget int // how many simulated runs to spend on following; 0: the default of package explore
-	// Profile is the behaviour that the simulator is given. Nil: that of the version of the run.
+	Budget int // maximum number of simulated runs; 0 means the default of package explore
+	// Profile is the behaviour of the simulator. If nil, it is the profile of the run's Kubernetes version.
 	Profile *profile.Profile
 	// Internal keeps the calls to the container runtime and the API server; see Outcome.Calls.
 	Internal bool
-	// Step is called before the real run and before each simulated one. Its error ends the comparison.
+	// Step is called before the real run and before each simulated run. If it returns an error, the comparison
+	// ends.
 	Step func() error
 }
 
-// Outcome is what came of a comparison.
+// Outcome is the result of a comparison.
 type Outcome struct {
 	explore.Result
 	Plan *scenarios.Plan
-	Real []trace.Record // what the real kubelet did
-	// Wall time of the real run, of one simulated run of the same plan, and of all those that followed.
+	Real []trace.Record // the trace of the real kubelet
+	// Wall time of the real run, of one simulated run of the same plan, and of the whole search.
 	RealTime, SimTime, FollowTime time.Duration
 }
 
-// Equal reports whether every record of the real kubelet is explained.
+// Equal reports whether the simulator explains every record of the real kubelet.
 func (o *Outcome) Equal() bool { return o.Divergence == nil }
 
-// Plan compares one run of a scenario. Its error is that of a run that could not be made.
+// Plan compares one run of a scenario. It returns an error if the real run fails or Step returns an error.
 func Plan(t *testing.T, p *scenarios.Plan, o Options) (*Outcome, error) {
 	version, ok := p.Profile()
 	switch {
@@ -57,22 +59,22 @@ func Plan(t *testing.T, p *scenarios.Plan, o Options) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Outcome{Plan: p, Real: real.Records, RealTime: wall, SimTime: c.once()}
+	out := &Outcome{Plan: p, Real: real.Records, RealTime: wall, SimTime: c.timeOneRun()}
 	start := time.Now()
 	out.Result = explore.Follow(c.follow(real))
 	out.FollowTime = time.Since(start)
 	return out, c.err
 }
 
-// comparison is a comparison under way.
+// comparison is a comparison in progress.
 type comparison struct {
 	Options
 	plan    *scenarios.Plan
 	profile profile.Profile
-	err     error // of Step, the first
+	err     error // first error of Step
 }
 
-// step reports whether to go on.
+// step calls Step, and returns its first error.
 func (c *comparison) step() error {
 	if c.Step != nil && c.err == nil {
 		c.err = c.Step()
@@ -80,7 +82,7 @@ func (c *comparison) step() error {
 	return c.err
 }
 
-// real runs the plan on the real kubelet and takes the wall time.
+// real runs the plan on the real kubelet and measures the wall time.
 func (c *comparison) real(t *testing.T) (*realkubelet.Result, time.Duration, error) {
 	if err := c.step(); err != nil {
 		return nil, 0, err
@@ -98,7 +100,7 @@ func (c *comparison) real(t *testing.T) (*realkubelet.Result, time.Duration, err
 	return result, time.Since(start), err
 }
 
-// follow says how to follow a run of the real kubelet.
+// follow returns the options to follow a run of the real kubelet.
 func (c *comparison) follow(real *realkubelet.Result) explore.Options {
 	var requeues []explore.Requeue
 	for _, d := range real.Draws {
@@ -124,7 +126,7 @@ func (c *comparison) follow(real *realkubelet.Result) explore.Options {
 	}
 }
 
-// simulate is an explore.Run.
+// simulate implements explore.Run.
 func (c *comparison) simulate(ch choose.Chooser, clock func(func() time.Duration), until time.Duration, internal bool) ([]trace.Record, error) {
 	if err := c.step(); err != nil {
 		return nil, err
@@ -137,13 +139,13 @@ func (c *comparison) simulate(ch choose.Chooser, clock func(func() time.Duration
 	return n.Trace().Records(), err
 }
 
-// once takes the wall time of one simulated run, as it is without a trace to follow.
-func (c *comparison) once() time.Duration {
+// timeOneRun measures the wall time of one simulated run that follows no trace.
+func (c *comparison) timeOneRun() time.Duration {
 	start := time.Now()
 	n := c.node(nil, false)
 	defer n.Close()
 	c.plan.Drive(n)
-	_ = n.RunUntil(c.plan.Duration) // a run that ends early shows when it is followed
+	_ = n.RunUntil(c.plan.Duration) // the search reports a run that ends early
 	return time.Since(start)
 }
 

@@ -17,9 +17,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// TestLibrary: each record of the real kubelet is explained for each scenario that comes with the
-// simulator, with the jitters in the middle and drawn, and what the scenario expects holds. The real kubelet has races of
-// its own: what goes wrong in one run must not in the next.
+// TestLibrary checks that the simulator explains each record of the real kubelet for every scenario of the
+// library, both with the middle value of each jitter and with random jitter, and that the scenario's
+// expectations hold. The real kubelet has races, so a failed run must succeed when repeated.
 func TestLibrary(t *testing.T) {
 	all, err := library.Scenarios()
 	if err != nil {
@@ -31,21 +31,21 @@ func TestLibrary(t *testing.T) {
 				t.Logf("%s: %v", s.Metadata.Name, realkubelet.ErrStepClock)
 				continue
 			}
-			first := wrong(t, s, jitter)
+			first := runAndCheck(t, s, jitter)
 			if first == nil {
 				continue
 			}
-			if again := wrong(t, s, jitter); again != nil {
-				t.Errorf("%s: twice, of which last: %v", s.Metadata.Name, again)
+			if again := runAndCheck(t, s, jitter); again != nil {
+				t.Errorf("%s: failed twice; the second time: %v", s.Metadata.Name, again)
 			} else {
-				t.Logf("%s: once, and not in a second run: %v", s.Metadata.Name, first)
+				t.Logf("%s: failed in the first of two runs: %v", s.Metadata.Name, first)
 			}
 		}
 	}
 }
 
-// wrong runs a scenario and returns what is wrong with it.
-func wrong(t *testing.T, s *scenarios.Scenario, jitter *int64) error {
+// runAndCheck runs a scenario on both sides, and returns an error if the comparison or an expectation fails.
+func runAndCheck(t *testing.T, s *scenarios.Scenario, jitter *int64) error {
 	p := s.Plan(release.Version, nil)
 	o, err := Plan(t, p, Options{JitterSeed: jitter})
 	switch {
@@ -56,13 +56,13 @@ func wrong(t *testing.T, s *scenarios.Scenario, jitter *int64) error {
 	case o.Records() < 5 || o.RealTime <= 0 || o.SimTime <= 0:
 		return fmt.Errorf("%d records, %v and %v", o.Records(), o.RealTime, o.SimTime)
 	case slices.ContainsFunc(s.Plans(), func(p *scenarios.Plan) bool { return p.Version == release.Version }):
-		return broken(p, o)
+		return checkExpectations(p, o)
 	}
 	return nil
 }
 
-// broken checks what the scenario expects of this release, on the real kubelet.
-func broken(p *scenarios.Plan, o *Outcome) error {
+// checkExpectations checks on the real kubelet what the scenario expects for this release.
+func checkExpectations(p *scenarios.Plan, o *Outcome) error {
 	results, err := expect.Check(p, expect.Run{Records: o.Real})
 	for _, r := range results {
 		if r.Outcome == expect.Failed {
@@ -81,13 +81,13 @@ func plan(t *testing.T, file string) *scenarios.Plan {
 	return all[0].Plan(release.Version, nil)
 }
 
-// TestWrongRule: a simulator that gets one rule wrong is found out, at the record where the rule first
-// is first seen, and no choice explains it away.
+// TestWrongRule checks that the comparison detects a simulator with one wrong rule, at the first record where
+// the rule matters, and that no choice explains the difference away.
 func TestWrongRule(t *testing.T) {
 	for name, test := range map[string]struct {
 		file      string
 		change    func(*profile.Profile)
-		at        time.Duration // to the second
+		at        time.Duration // in whole seconds
 		signature string
 	}{
 		"ManualTriggerResetsTicker": {
@@ -111,7 +111,7 @@ func TestWrongRule(t *testing.T) {
 				t.Fatal(err)
 			}
 			if o.Equal() {
-				t.Fatal("no difference was found")
+				t.Fatal("the comparison found no difference")
 			}
 			if got := o.Divergence.At.Truncate(time.Second); got != test.at || o.Signature() != test.signature {
 				t.Errorf("at %v: %s; want at %v: %s\n%s", o.Divergence.At, o.Signature(), test.at, test.signature, o.Text())
@@ -128,7 +128,7 @@ func TestStepEndsTheComparison(t *testing.T) {
 	for last := range 3 {
 		steps := 0
 		_, err := Plan(t, plan(t, "one-pod.yaml"), Options{
-			Profile: &profile.Profile{Version: "another"}, // which takes many runs to give up on
+			Profile: &profile.Profile{Version: "another"}, // it differs, and the search takes many runs to give up
 			Step: func() error {
 				if steps++; steps > last {
 					return enough

@@ -21,7 +21,7 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// requests are what httpGet probes and hooks may ask.
+// requests are requests of httpGet probes and hooks.
 var requests = []v1.HTTPGetAction{
 	{},
 	{Path: "/healthz?full=1&x"},
@@ -43,7 +43,7 @@ var requests = []v1.HTTPGetAction{
 	overHTTP2(v1.HTTPGetAction{HTTPHeaders: []v1.HTTPHeader{{Name: "Host", Value: "shop.example.com:81"}, {Name: "Connection", Value: "close"}, {Name: "keep-alive", Value: "1"}, {Name: "X-A", Value: " 2 "}}}),
 }
 
-// overHTTP2 sets the protocol, where the release has it.
+// overHTTP2 sets the protocol to HTTP2 if the release has the field.
 func overHTTP2(get v1.HTTPGetAction) v1.HTTPGetAction {
 	if f := reflect.ValueOf(&get).Elem().FieldByName("Protocol"); f.IsValid() {
 		f.Set(reflect.New(f.Type().Elem()))
@@ -52,14 +52,15 @@ func overHTTP2(get v1.HTTPGetAction) v1.HTTPGetAction {
 	return get
 }
 
-// http2 is the kubelet of these requests, whose gate changes nothing for the others.
+// http2 enables HTTP/2 probes. The feature gate does not affect the other requests.
 var http2 = kubeletconfig.Config{FeatureGates: map[string]bool{"H2CContainerProbe": true}}
 
-// TestRequests: a program that is a handler sees the same requests in both engines, redirects included.
+// TestRequests checks that a program sees the same requests, including redirects, from the real kubelet and the
+// simulator.
 func TestRequests(t *testing.T) {
 	for i, action := range requests {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			want, got := &log{}, &log{}
+			want, got := &requestLog{}, &requestLog{}
 			if _, err := realkubelet.Run(t, realkubelet.Options{Duration: 12 * time.Second, Config: http2}, want.drive(&action)); err != nil {
 				t.Fatal(err)
 			}
@@ -80,22 +81,23 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// log is a program that notes what it is asked. It redirects all requests but for the path /end.
-type log struct{ seen []string }
+// requestLog is a program that records its requests. It redirects every request to /end, except requests for
+// /end itself.
+type requestLog struct{ seen []string }
 
-func (l *log) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (l *requestLog) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	seen := fmt.Sprint(r.Method, " ", r.RequestURI, " ", r.Proto, " ", r.Host, " ", r.URL, " ", r.Header, " ", r.Close)
-	// Releases are built with their version (hack/lib/version.sh); a test is not.
-	l.seen = append(l.seen, built.Replace(seen))
+	// Release builds set the version in the User-Agent header (hack/lib/version.sh); test binaries do not.
+	l.seen = append(l.seen, userAgentVersion.Replace(seen))
 	if r.URL.Path != "/end" {
 		http.Redirect(w, r, "/end?x", http.StatusFound)
 	}
 }
 
-var built = strings.NewReplacer("[kube-probe/.]", "[kube-probe/1.37]", "[kube-lifecycle/.]", "[kube-lifecycle/1.37]")
+var userAgentVersion = strings.NewReplacer("[kube-probe/.]", "[kube-probe/1.37]", "[kube-lifecycle/.]", "[kube-lifecycle/1.37]")
 
-// drive returns what adds a pod that is asked and whose program is l.
-func (l *log) drive(action *v1.HTTPGetAction) func(scenarios.World) {
+// drive returns a function that adds a pod with the action as its probe and hook, and with l as its program.
+func (l *requestLog) drive(action *v1.HTTPGetAction) func(scenarios.World) {
 	action = action.DeepCopy()
 	if action.Port == (intstr.IntOrString{}) {
 		action.Port = intstr.FromInt(8080)

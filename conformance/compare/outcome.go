@@ -9,7 +9,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// Records counts the records that were compared.
+// Records returns the number of compared records.
 func (o *Outcome) Records() int {
 	n := 0
 	for i := range o.Real {
@@ -20,25 +20,25 @@ func (o *Outcome) Records() int {
 	return n
 }
 
-// Text shows the divergence: the records of both sides around it. There must be one.
+// Text shows the records of both sides around the divergence. It panics if there is no divergence.
 func (o *Outcome) Text() string { return o.Divergence.Text(o.Real) }
 
-// Signature says in few words what differs, without times and names: the first record that only one side
-// has, as in "-ProbeExecuted readiness success". It is empty if nothing differs.
+// Signature summarizes the divergence without times and names: the first record that only one side has, for
+// example "-ProbeExecuted readiness success". It is empty if nothing differs.
 func (o *Outcome) Signature() string {
 	switch d := o.Divergence; {
 	case d == nil:
 		return ""
 	case len(d.Want) > 0:
-		return "-" + sort(&d.Want[0])
+		return "-" + summarize(&d.Want[0])
 	case len(d.Got) > 0:
-		return "+" + sort(&d.Got[0])
+		return "+" + summarize(&d.Got[0])
 	default:
 		return fmt.Sprint(d.Err)
 	}
 }
 
-func sort(r *trace.Record) string {
+func summarize(r *trace.Record) string {
 	words := []string{string(r.Kind), string(r.Probe), string(r.Result)}
 	if r.Kind == trace.Event || r.Kind == trace.ContainerStopping {
 		words = append(words, r.Reason)
@@ -46,19 +46,19 @@ func sort(r *trace.Record) string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }
 
-// How many calls Calls shows before and after the divergence.
+// Number of calls that Calls shows before and after the divergence.
 const (
 	callsBefore = 25
 	callsAfter  = 15
 )
 
-// Calls shows the calls to the container runtime and the API server around the divergence, as Text shows
-// records. There must be a divergence, and Options.Internal must have been set.
+// Calls shows the calls to the container runtime and the API server around the divergence, in the format of
+// Text. There must be a divergence, and Options.Internal must have been set.
 func (o *Outcome) Calls() string {
 	lines := mergeCalls(calls(o.Real), calls(o.Divergence.Simulated))
 	at, _ := slices.BinarySearchFunc(lines, o.Divergence.At, func(l callLine, t time.Duration) int { return int(l.t - t) })
 	var b strings.Builder
-	b.WriteString("calls around it (- real kubelet, + simulator)\n")
+	b.WriteString("calls around the difference (- real kubelet, + simulator)\n")
 	for _, l := range lines[max(0, at-callsBefore):min(len(lines), at+callsAfter)] {
 		fmt.Fprintf(&b, "%s %12s  %s\n", l.mark, trace.FormatTime(l.t), l.text)
 	}
@@ -71,7 +71,8 @@ type callLine struct {
 	text, mark string
 }
 
-// calls returns the calls of a trace, ordered by time and, as the order at one instant means nothing, text.
+// calls returns the calls of a trace, ordered by time and then by text, because the order at one instant has no
+// meaning.
 func calls(records []trace.Record) []callLine {
 	var lines []callLine
 	for i := range records {
@@ -90,11 +91,11 @@ func byTimeAndText(a, b callLine) int {
 	return strings.Compare(a.text, b.text)
 }
 
-// mergeCalls marks what only one side has.
+// mergeCalls merges the calls of both sides, and marks those that only one side has.
 func mergeCalls(real, simulated []callLine) []callLine {
 	var lines []callLine
 	for len(real) > 0 || len(simulated) > 0 {
-		order := len(simulated) - len(real) // of the lengths only the one that is 0 matters
+		order := len(simulated) - len(real) // if one side is empty, the other one comes next
 		if len(real) > 0 && len(simulated) > 0 {
 			order = byTimeAndText(real[0], simulated[0])
 		}

@@ -9,8 +9,9 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// TestStepClock: where the wall clock jumps each record of the real kubelet is explained too, by a program that was built
-// for it, of one run or else the next. Another does not make the run.
+// TestStepClock checks, in a program built with the tag stepclock, that the simulator explains each record of
+// the real kubelet when the wall clock jumps, in the first run or in the second. Other programs must refuse
+// these scenarios.
 func TestStepClock(t *testing.T) {
 	all, err := scenarios.Load("testdata/stepclock.yaml")
 	if err != nil {
@@ -18,14 +19,14 @@ func TestStepClock(t *testing.T) {
 	}
 	if !realkubelet.ClockSteps {
 		if _, err := Plan(t, all[0].Plan(release.Version, nil), Options{}); !errors.Is(err, realkubelet.ErrStepClock) {
-			t.Errorf("compared without clocks that can be stepped: %v", err)
+			t.Errorf("got %v, want ErrStepClock", err)
 		}
 		return
 	}
 	for _, s := range all {
-		if first := wrong(t, s, nil); first != nil {
-			if again := wrong(t, s, nil); again != nil {
-				t.Errorf("%s: twice, of which last: %v", s.Metadata.Name, again)
+		if first := runAndCheck(t, s, nil); first != nil {
+			if again := runAndCheck(t, s, nil); again != nil {
+				t.Errorf("%s: failed twice; the second time: %v", s.Metadata.Name, again)
 			}
 		}
 	}

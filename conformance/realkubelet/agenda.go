@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// agenda is what is to happen, by time and then in the order in which it was added.
+// agenda is a queue of functions, ordered by time and then by the order of addition.
 type agenda struct {
-	mu    sync.Mutex // nothing else is locked while it is held
+	mu    sync.Mutex // the innermost lock: its holder takes no other lock
 	items items
 	added int
 }
@@ -27,7 +27,7 @@ func (a *agenda) add(t time.Duration, do func()) {
 	heap.Push(&a.items, item{t, a.added, do})
 }
 
-// next returns when the first item is due, but not later than until.
+// next returns the time of the first item, at most until.
 func (a *agenda) next(until time.Duration) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -37,7 +37,7 @@ func (a *agenda) next(until time.Duration) time.Duration {
 	return min(until, a.items[0].t)
 }
 
-// pop takes out the first item if it is due.
+// pop removes and returns the first item if it is due, otherwise nil.
 func (a *agenda) pop(now time.Duration) func() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -47,7 +47,7 @@ func (a *agenda) pop(now time.Duration) func() {
 	return heap.Pop(&a.items).(item).do
 }
 
-// items implement heap.Interface.
+// items implements heap.Interface.
 type items []item
 
 func (s items) Len() int      { return len(s) }

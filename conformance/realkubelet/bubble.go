@@ -15,13 +15,13 @@ import (
 	"probesim.dev/conformance/kubelet/release"
 )
 
-// process is held during a run: the kubelet has state that belongs to the process.
+// process serializes runs, because the kubelet has global state.
 var process sync.Mutex
 
-// teardown is the virtual time that goroutines have to see that the kubelet is to stop.
+// teardown is the virtual time that goroutines have to notice that the kubelet stops.
 const teardown = 5 * time.Minute
 
-// inBubble runs f under virtual time, which begins at midnight of 1 January 2000 UTC.
+// inBubble runs f under virtual time, which starts at midnight of 1 January 2000 UTC.
 func inBubble(t *testing.T, jitter func() func() float64, f func() error) (err error) {
 	process.Lock()
 	defer process.Unlock()
@@ -29,21 +29,21 @@ func inBubble(t *testing.T, jitter func() func() float64, f func() error) (err e
 	defer restore(&wait.NeverStop, wait.NeverStop)
 	defer restore(&jitterRand, jitterRand)
 	defer restore(&utilruntime.ErrorHandlers, utilruntime.ErrorHandlers)
-	// The default ones sleep so long as the last error was less than a millisecond ago, also when that
-	// error was in another bubble.
+	// The default handlers sleep if the last error was less than a millisecond ago, even if it was in another
+	// bubble.
 	utilruntime.ErrorHandlers = nil
 
 	leave := func() {}
 	defer func() { leave() }()
 	returned := false
 	defer func() {
-		// Some of the kubelet's goroutines never end. synctest says so with a panic.
+		// Some goroutines of the kubelet never end, so synctest panics when the bubble ends.
 		if p := recover(); p != nil && !returned {
 			err = fmt.Errorf("the virtual clock stopped: %v", p)
 		}
 	}()
 	synctest.Test(t, func(*testing.T) {
-		// A channel from outside the bubble would not be known to block for good.
+		// A goroutine that waits on a channel from outside the bubble does not count as durably blocked.
 		stop := make(chan struct{})
 		setClock(0)
 		wait.NeverStop = stop

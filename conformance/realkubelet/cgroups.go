@@ -7,10 +7,10 @@ import (
 	"probesim.dev/conformance/kubelet/release"
 )
 
-// containerManager is the stub that the kubelet's own tests use, but for the cgroups of pods: they hold what the kubelet
-// writes into them. The stub cannot read them, for which the kubelet would drop the resources that it has reported from
-// the status of a pod that has ended, and send that once more (pkg/kubelet/kubelet_pods.go,
-// convertToAPIPodLevelResourcesStatus, from v1.36 on).
+// containerManager is the stub of the kubelet's own tests, with pod cgroups that return what the kubelet
+// writes. Because the stub cannot read cgroups, the kubelet would drop the reported resources from the status
+// of an ended pod, and send one more status patch (pkg/kubelet/kubelet_pods.go,
+// convertToAPIPodLevelResourcesStatus, since v1.36).
 type containerManager struct{ cm.ContainerManager }
 
 func newContainerManager() cm.ContainerManager { return containerManager{cm.NewStubContainerManager()} }
@@ -21,7 +21,8 @@ func (m containerManager) NewPodContainerManager() cm.PodContainerManager {
 
 type podCgroups struct{ cm.PodContainerManager }
 
-// GetPodCgroupConfig reads the limits that are not set as -1 (pkg/kubelet/cm/cgroup_v2_manager_linux.go).
+// GetPodCgroupConfig returns the pod's limits, with -1 for those that are not set, as cgroup v2 does
+// (pkg/kubelet/cm/cgroup_v2_manager_linux.go).
 func (podCgroups) GetPodCgroupConfig(pod *v1.Pod, _ v1.ResourceName) (*cm.ResourceConfig, error) {
 	c := release.PodCgroup(pod)
 	if c.Memory == nil {

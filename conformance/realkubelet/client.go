@@ -13,16 +13,16 @@ import (
 	"probesim.dev/trace"
 )
 
-// client is the kubelet's clientset. Calls about pods take their latency before they reach the fake one,
-// which holds a lock while it works.
+// client is the kubelet's clientset. Calls about pods wait for their latency before they reach the fake
+// clientset, which holds a lock while it works.
 type client struct {
 	kubernetes.Interface
 	api  *podAPI
 	conn *connection
 }
 
-// IsWatchListSemanticsUnSupported passes on that the fake clientset has no watch-list; without it no
-// informer would ever sync (client-go util/watchlist/watch_list.go). That of v0.34 does not ask.
+// IsWatchListSemanticsUnSupported reports that the fake clientset does not support watch-list. Without it no
+// informer syncs (client-go util/watchlist/watch_list.go). client-go v0.34 does not call this method.
 func (c client) IsWatchListSemanticsUnSupported() bool {
 	of, ok := c.Interface.(interface{ IsWatchListSemanticsUnSupported() bool })
 	return ok && of.IsWatchListSemanticsUnSupported()
@@ -39,7 +39,7 @@ func (c coreV1) Pods(namespace string) corev1.PodInterface {
 	return pods{c.CoreV1Interface.Pods(namespace), c.client.api, c.client.conn, namespace}
 }
 
-// pods is the API of pods with latency. The kubelet's status manager uses these three calls.
+// pods is the pods API with latency. The kubelet's status manager uses these three methods.
 type pods struct {
 	corev1.PodInterface
 	api       *podAPI
@@ -48,35 +48,35 @@ type pods struct {
 }
 
 func (p pods) Get(ctx context.Context, name string, o metav1.GetOptions) (*v1.Pod, error) {
-	return inTime(p, fakeruntime.DelayAPIGet, "APIGet", name, func() (*v1.Pod, error) { return p.PodInterface.Get(ctx, name, o) })
+	return withLatency(p, fakeruntime.DelayAPIGet, "APIGet", name, func() (*v1.Pod, error) { return p.PodInterface.Get(ctx, name, o) })
 }
 
 func (p pods) Patch(ctx context.Context, name string, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*v1.Pod, error) {
-	return inTime(p, fakeruntime.DelayAPIPatch, "APIPatch", name, func() (*v1.Pod, error) {
+	return withLatency(p, fakeruntime.DelayAPIPatch, "APIPatch", name, func() (*v1.Pod, error) {
 		pod, err := p.PodInterface.Patch(ctx, name, t, data, o, sub...)
 		if err == nil {
-			p.api.patched(pod)
+			p.api.statusPatched(pod)
 		}
 		return pod, err
 	})
 }
 
 func (p pods) Delete(_ context.Context, name string, _ metav1.DeleteOptions) error {
-	_, err := inTime(p, fakeruntime.DelayAPIDelete, "APIDelete", name, func() (*v1.Pod, error) {
+	_, err := withLatency(p, fakeruntime.DelayAPIDelete, "APIDelete", name, func() (*v1.Pod, error) {
 		return nil, p.api.deleteNow(types.NamespacedName{Namespace: p.namespace, Name: name})
 	})
 	return err
 }
 
-// inTime makes a call after its latency, if it reaches the API server, and records it.
-func inTime(p pods, kind fakeruntime.DelayKind, call, name string, do func() (*v1.Pod, error)) (*v1.Pod, error) {
+// withLatency makes a call after its latency if the API server is reachable, and records the call.
+func withLatency(p pods, kind fakeruntime.DelayKind, call, name string, do func() (*v1.Pod, error)) (*v1.Pod, error) {
 	key := types.NamespacedName{Namespace: p.namespace, Name: name}
 	var uid types.UID
 	if pod := p.api.get(key); pod != nil {
 		uid = pod.UID
 	}
 	took, err := p.conn.sleep(kind, string(uid))
-	if err == errOver {
+	if err == errRunEnded {
 		return nil, err
 	}
 	var pod *v1.Pod

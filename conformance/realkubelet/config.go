@@ -11,14 +11,15 @@ import (
 	"probesim.dev/kube/kubeletconfig"
 )
 
-// configuration returns the defaults of KubeletConfiguration without all that needs a real node: ports,
-// cgroups, iptables, the files of the node, evictions and the collection of images and statistics, and with what is set.
-func configuration(set kubeletconfig.Config) (*internal.KubeletConfiguration, error) {
+// kubeletConfiguration returns the defaults of KubeletConfiguration with the given settings. It disables
+// features that need a real node: ports, cgroups, iptables, files of the node, evictions, and the collection of
+// images and statistics.
+func kubeletConfiguration(set kubeletconfig.Config) (*internal.KubeletConfiguration, error) {
 	types, _, err := scheme.NewSchemeAndCodecs()
 	if err != nil {
 		return nil, err
 	}
-	versioned := &v1beta1.KubeletConfiguration{FeatureGates: ofRelease(set.FeatureGates)} // by which some defaults go
+	versioned := &v1beta1.KubeletConfiguration{FeatureGates: supportedGates(set.FeatureGates)} // some defaults depend on them
 	types.Default(versioned)
 	c := &internal.KubeletConfiguration{}
 	if err := types.Convert(versioned, c, nil); err != nil {
@@ -36,14 +37,14 @@ func configuration(set kubeletconfig.Config) (*internal.KubeletConfiguration, er
 	c.VolumeStatsAggPeriod.Duration = -1
 	c.ContainerLogMonitorInterval.Duration = 24 * time.Hour
 	c.ResolverConfig = ""
-	c.ClusterDNS = []string{clusterDNS} // without it the kubelet complains at every sync of a pod
+	c.ClusterDNS = []string{clusterDNS} // without it the kubelet emits an event at every sync of a pod
 	c.MaxPods = maxPods
-	apply(set, c)
+	applySettings(set, c)
 	return c, nil
 }
 
-// apply writes settings into a configuration.
-func apply(set kubeletconfig.Config, c *internal.KubeletConfiguration) {
+// applySettings writes the settings to a configuration.
+func applySettings(set kubeletconfig.Config, c *internal.KubeletConfiguration) {
 	if set.SyncFrequency > 0 {
 		c.SyncFrequency.Duration = set.SyncFrequency
 	}

@@ -8,36 +8,36 @@ import (
 	"probesim.dev/fakeruntime"
 )
 
-// connection is what one kubelet reaches the world by: its calls to the runtime and the API server, its probes over
-// the network, and its events. A kubelet that is stopped is cut off, because its goroutines cannot all be ended: what
-// they wait for does not come, and what they do has no effect.
+// connection connects one kubelet to its surroundings: it carries the calls to the runtime and the API server,
+// the probes over the network, and the events. Not all goroutines of a stopped kubelet can be ended, so a
+// stopped kubelet is cut off: its calls never return, and its actions have no effect.
 type connection struct {
 	*driver
-	cut      bool                 // under the lock of the driver
-	apiCalls map[*waiter]struct{} // under way, under that lock too
+	cut      bool                 // protected by the driver's lock
+	apiCalls map[*waiter]struct{} // in progress; protected by the driver's lock
 }
 
 func newConnection(d *driver) *connection {
 	return &connection{driver: d, apiCalls: map[*waiter]struct{}{}}
 }
 
-// call submits a call to the runtime and blocks until it is done.
+// call submits a call to the runtime and blocks until the call is done.
 func (c *connection) call(call fakeruntime.Call) fakeruntime.Op { return c.submit(call).wait() }
 
-// submit submits a call to the runtime.
+// submit submits a call to the runtime without waiting for the result.
 func (c *connection) submit(call fakeruntime.Call) *pending {
 	d := c.driver
-	p := &pending{driver: d, waiter: &waiter{done: make(chan struct{}), op: fakeruntime.Op{Call: call, Err: errOver}}}
+	p := &pending{driver: d, waiter: &waiter{done: make(chan struct{}), op: fakeruntime.Op{Call: call, Err: errRunEnded}}}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.over || c.cut && call.Method == fakeruntime.Status { // across which the kubelet holds a lock
+	if d.over || c.cut && call.Method == fakeruntime.Status { // the kubelet holds a lock during this call
 		close(p.done)
 		return p
 	}
 	if !c.cut {
 		op := d.runtime.Submit(d.now(), call)
 		if op.Done {
-			p.take(op)
+			p.setResult(op)
 			d.runtime.Release(op)
 			close(p.done)
 			return p
@@ -50,15 +50,15 @@ func (c *connection) submit(call fakeruntime.Call) *pending {
 	return p
 }
 
-// cancelProbes ends the commands that run for probes in a pod, if the kubelet is not cut off.
+// cancelProbes ends the commands of probes in a pod, unless the kubelet is cut off.
 func (c *connection) cancelProbes(podUID string) {
 	if !c.isCut() {
 		c.driver.cancelProbes(podUID)
 	}
 }
 
-// hold blocks for ever if the kubelet is cut off.
-func (c *connection) hold() {
+// blockIfCut blocks until the end of the run if the kubelet is cut off.
+func (c *connection) blockIfCut() {
 	d, w := c.driver, &waiter{done: make(chan struct{})}
 	d.mu.Lock()
 	if d.over || !c.cut {
@@ -70,16 +70,17 @@ func (c *connection) hold() {
 	<-w.done
 }
 
-// errUnreachable is what calls to an API server return that is down.
+// errUnreachable is the error of calls while the API server is down.
 var errUnreachable = errors.New(apiserver.Refused)
 
-// sleep blocks for the latency of an API call and returns what has passed of it. With an error the call is not made.
+// sleep blocks for the latency of an API call and returns the elapsed time. If it returns an error, the caller
+// must not make the call.
 func (c *connection) sleep(kind fakeruntime.DelayKind, podUID string) (time.Duration, error) {
-	d, w := c.driver, &waiter{done: make(chan struct{}), op: fakeruntime.Op{Err: errOver}}
+	d, w := c.driver, &waiter{done: make(chan struct{}), op: fakeruntime.Op{Err: errRunEnded}}
 	d.mu.Lock()
 	if d.over {
 		d.mu.Unlock()
-		return 0, errOver
+		return 0, errRunEnded
 	}
 	if d.apiDown && !c.cut {
 		d.mu.Unlock()
@@ -104,7 +105,7 @@ func (c *connection) wake(w *waiter) {
 	c.endSleep(w, nil)
 }
 
-// endSleep ends a sleep under the lock, if it has not ended.
+// endSleep ends a sleep that has not ended yet. The caller holds the lock.
 func (c *connection) endSleep(w *waiter, err error) {
 	if _, sleeps := c.apiCalls[w]; sleeps && !c.cut && !c.over {
 		delete(c.apiCalls, w)
@@ -114,16 +115,16 @@ func (c *connection) endSleep(w *waiter, err error) {
 	}
 }
 
-// refuse breaks off the calls to the API server.
+// refuse ends the API calls in progress with an error.
 func (c *connection) refuse() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for w := range c.apiCalls { // the status manager makes one at a time
+	for w := range c.apiCalls { // the order is irrelevant: the status manager makes one call at a time
 		c.endSleep(w, errUnreachable)
 	}
 }
 
-// close cuts the kubelet off. The runtime breaks off the calls under way.
+// close cuts the kubelet off. The runtime aborts the calls in progress.
 func (c *connection) close() {
 	d := c.driver
 	d.mu.Lock()

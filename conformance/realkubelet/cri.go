@@ -12,8 +12,8 @@ import (
 	"probesim.dev/fakeruntime"
 )
 
-// runtimeService is the container runtime as a kubelet sees it. A method that the kubelet does not call
-// here panics: the interface below is nil.
+// runtimeService is the container runtime that the kubelet sees. A method that the kubelet does not call here
+// panics, because the embedded interface is nil.
 type runtimeService struct {
 	cri.RuntimeService
 	driver     *connection
@@ -25,8 +25,8 @@ type runtimeService struct {
 
 var errNoStats = errors.New("the runtime keeps no statistics")
 
-// configs are what the runtime was given of the sandboxes that it has and of all containers that it ever had, whichever
-// kubelet gave it: a container that is gone may still be probed.
+// configs has the configurations that any kubelet of the run passed to the runtime: those of existing
+// sandboxes, and those of all containers, because the kubelet may probe a container that is gone.
 type configs struct {
 	mu         sync.Mutex
 	sandboxes  map[string]*runtimeapi.PodSandboxConfig // by sandbox ID
@@ -42,14 +42,14 @@ func newConfigs() *configs {
 	}
 }
 
-// Version takes no time: the kubelet holds a lock across it.
+// Version takes no time, because the kubelet holds a lock during the call.
 func (r *runtimeService) Version(context.Context, string) (*runtimeapi.VersionResponse, error) {
 	return &runtimeapi.VersionResponse{
 		Version: "0.1.0", RuntimeName: "fakeruntime", RuntimeVersion: "1.0.0", RuntimeApiVersion: "v1",
 	}, nil
 }
 
-// Status takes no time either.
+// Status takes no time, for the same reason as Version.
 func (r *runtimeService) Status(context.Context, bool) (*runtimeapi.StatusResponse, error) {
 	op := r.driver.call(fakeruntime.Call{Method: fakeruntime.Status})
 	if op.Err != nil {
@@ -134,7 +134,7 @@ func (c *configs) removeSandbox(id string) {
 	delete(c.sandboxes, id)
 }
 
-// podOfFilter returns the pod whose sandboxes or containers a list call asks for.
+// podOfFilter returns the pod UID that a list call selects, or an empty string.
 func podOfFilter(selector map[string]string) string {
 	return selector[kubetypes.KubernetesPodUIDLabel]
 }

@@ -28,18 +28,18 @@ func (r *runtimeService) CreateContainer(_ context.Context, sandboxID string, co
 	return op.ID, writeLog(filepath.Join(sandbox.LogDirectory, config.LogPath))
 }
 
-// usualSignal is SIGTERM, which older releases name without what is before it here.
-var usualSignal = runtimeapi.Signal(cmp.Or(runtimeapi.Signal_value["SIGNAL_SIGTERM"], runtimeapi.Signal_value["SIGTERM"]))
+// defaultStopSignal is SIGTERM. Older releases name it without the prefix SIGNAL_.
+var defaultStopSignal = runtimeapi.Signal(cmp.Or(runtimeapi.Signal_value["SIGNAL_SIGTERM"], runtimeapi.Signal_value["SIGTERM"]))
 
-// stopSignal returns the number of a signal; 0 where the kubelet leaves it to the runtime.
+// stopSignal returns the number of a signal, or 0 if the kubelet leaves the choice to the runtime.
 func stopSignal(s runtimeapi.Signal) int {
 	name := strings.NewReplacer("SIGNAL_", "", "PLUS", "+", "MINUS", "-").Replace(s.String())
 	_, number := podutil.StopSignal(&v1.Container{Lifecycle: &v1.Lifecycle{StopSignal: new(v1.Signal(name))}})
 	return number
 }
 
-// writeLog makes the file of a container's log. Of a container that the runtime has lost, the logs tell the
-// kubelet how often it was started (pkg/kubelet/kuberuntime/kuberuntime_container.go, calcRestartCountByLogDir).
+// writeLog creates a container's log file. If the runtime loses a container, the kubelet derives the restart
+// count from the log files (pkg/kubelet/kuberuntime/kuberuntime_container.go, calcRestartCountByLogDir).
 func writeLog(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (r *runtimeService) StartContainer(_ context.Context, id string) error {
 	return r.driver.call(fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: id}).Err
 }
 
-// StopContainer returns when the process is gone.
+// StopContainer returns when the process has ended.
 func (r *runtimeService) StopContainer(_ context.Context, id string, grace int64) error {
 	labels := r.configs.container(id).GetLabels()
 	return r.driver.call(fakeruntime.Call{
@@ -111,7 +111,7 @@ func (r *runtimeService) ContainerStatus(_ context.Context, id string, _ bool) (
 		ImageId:     c.Image,
 		Labels:      config.GetLabels(),
 		Annotations: config.GetAnnotations(),
-		StopSignal:  cmp.Or(config.GetStopSignal(), usualSignal),
+		StopSignal:  cmp.Or(config.GetStopSignal(), defaultStopSignal),
 		LogPath:     filepath.Join(r.configs.sandbox(c.SandboxID).GetLogDirectory(), config.GetLogPath()),
 	}
 	if c.State != fakeruntime.Created {

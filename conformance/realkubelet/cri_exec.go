@@ -14,10 +14,12 @@ import (
 	"probesim.dev/trace"
 )
 
-// maxOutput is how much of a command's output the prober reads (pkg/probe/exec/exec.go, maxReadLength).
+// maxOutput is the part of a command's output that the prober reads, in bytes (pkg/probe/exec/exec.go,
+// maxReadLength).
 const maxOutput = 10 << 10
 
-// ExecSync answers as the kubelet's gRPC client does (k8s.io/cri-client pkg/remote_runtime.go, execSyncV1).
+// ExecSync returns the same results as the kubelet's gRPC client (k8s.io/cri-client pkg/remote_runtime.go,
+// execSyncV1).
 func (r *runtimeService) ExecSync(ctx context.Context, id string, command []string, timeout time.Duration) ([]byte, []byte, error) {
 	whose, command := splitTag(command)
 	call := fakeruntime.Call{Method: fakeruntime.ExecSync, ContainerID: id, Command: command, Timeout: timeout}
@@ -37,7 +39,7 @@ func (r *runtimeService) ExecSync(ctx context.Context, id string, command []stri
 	return []byte(op.Output), nil, err
 }
 
-// execResult is what the prober makes of a command (pkg/probe/exec/exec.go).
+// execResult returns the prober's result for a command (pkg/probe/exec/exec.go).
 func execResult(op *fakeruntime.Op, err error) (trace.Result, string) {
 	switch {
 	case op.TimedOut:
@@ -52,12 +54,12 @@ func execResult(op *fakeruntime.Op, err error) (trace.Result, string) {
 
 func capped(output string) string { return output[:min(len(output), maxOutput)] }
 
-// exec makes the call unless its context is canceled; if that happens during a probe, the call ends. It is the
-// context of a pod's syncs, which all probes of the pod have, or none. A kubelet that is stopped does not learn that it
-// is: its probes would go on.
+// exec makes the call unless its context is canceled, and ends a probe's call when its context is canceled. The
+// context is either that of the pod's syncs, which all probes of the pod share, or none. In a stopped kubelet a
+// canceled call never returns, because that kubelet would keep probing.
 func (r *runtimeService) exec(ctx context.Context, call fakeruntime.Call) fakeruntime.Op {
 	if ctx.Err() != nil {
-		r.driver.hold()
+		r.driver.blockIfCut()
 		return fakeruntime.Op{Call: call, Err: asStatus(fakeruntime.ErrCanceled)}
 	}
 	uid := r.configs.container(call.ContainerID).GetLabels()[kubetypes.KubernetesPodUIDLabel]
@@ -82,7 +84,7 @@ func execError(op *fakeruntime.Op) error {
 	return nil
 }
 
-// containerRecord returns a record about the container.
+// containerRecord returns a record with the names and the instance of the container.
 func (r *runtimeService) containerRecord(id string) trace.Record {
 	config := r.configs.container(id)
 	labels := config.GetLabels()

@@ -10,7 +10,7 @@ import (
 	"probesim.dev/fakeruntime"
 )
 
-// imageService has every image that is asked for; its reference is its name.
+// imageService has every image. The name of an image is also its ID.
 type imageService struct {
 	cri.ImageManagerService
 	runtime *runtimeService
@@ -18,7 +18,7 @@ type imageService struct {
 
 const (
 	imageBytes = fakeruntime.ImageSize
-	imageUser  = 1000 // of every image, which is not root: a container may ask for that
+	imageUser  = 1000 // of every image; not root, so runAsNonRoot works
 )
 
 func (i *imageService) ImageStatus(_ context.Context, image *runtimeapi.ImageSpec, _ bool) (*runtimeapi.ImageStatusResponse, error) {

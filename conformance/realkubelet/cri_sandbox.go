@@ -83,7 +83,7 @@ func sandboxState(s fakeruntime.Sandbox) runtimeapi.PodSandboxState {
 	return runtimeapi.PodSandboxState_SANDBOX_NOTREADY
 }
 
-// linuxStatus returns the namespaces that were asked for; the kubelet makes a new sandbox if they differ.
+// linuxStatus returns the requested namespaces. If they differ, the kubelet creates a new sandbox.
 func linuxStatus(config *runtimeapi.PodSandboxConfig) *runtimeapi.LinuxPodSandboxStatus {
 	return &runtimeapi.LinuxPodSandboxStatus{Namespaces: &runtimeapi.Namespace{
 		Options: config.GetLinux().GetSecurityContext().GetNamespaceOptions(),

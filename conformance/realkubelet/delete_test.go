@@ -12,9 +12,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// deleted runs a pod that takes 5 s to stop and deletes it at 10 s and once more at 11 s, with these
-// grace periods.
-func deleted(t *testing.T, grace ...*int64) *Result {
+// runDeletion runs a pod that takes 5 s to stop. It deletes the pod at 10 s, and again every second after that,
+// with the given grace periods.
+func runDeletion(t *testing.T, grace ...*int64) *Result {
 	stops := fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, From: seconds(5), Exit: &fakeruntime.Exit{Code: 143}}
 	return mustRun(t, Options{Duration: 60 * time.Second}, addAt0(newPod("p", v1.Container{}), program(stops), func(w scenarios.World) {
 		for i, g := range grace {
@@ -23,51 +23,52 @@ func deleted(t *testing.T, grace ...*int64) *Result {
 	}))
 }
 
-// times returns when records of a kind were written, in milliseconds.
+// times returns the times of all records of a kind, in milliseconds.
 func times(r *Result, k trace.Kind) []float64 {
 	var all []float64
-	for _, rec := range of(r, k) {
+	for _, rec := range recordsOf(r, k) {
 		all = append(all, ms(rec))
 	}
 	return all
 }
 
 func TestGracefulDeletion(t *testing.T) {
-	r := deleted(t, nil)
-	stop := of(r, trace.ContainerStopping)
+	r := runDeletion(t, nil)
+	stop := recordsOf(r, trace.ContainerStopping)
 	if len(stop) != 1 || ms(stop[0]) != 10007 || stop[0].GraceSeconds != 30 || stop[0].Reason != stopDeleted {
 		t.Errorf("stop %+v", stop)
 	}
 	if got := times(r, trace.ContainerExited); !slices.Equal(got, []float64{15007}) {
 		t.Errorf("exits at %v", got)
 	}
-	// The pod goes after the next global relist that began after its containers were seen dead: up to 1 s later.
+	// The kubelet removes the pod after the next global relist that starts after it has seen the containers
+	// exited: up to 1 s later.
 	if removed := times(r, trace.PodRemoved); len(removed) != 1 || removed[0] < 15056 || removed[0] > 16100 {
 		t.Errorf("removed at %v", removed)
 	}
-	last := of(r, trace.StatusPatched)
+	last := recordsOf(r, trace.StatusPatched)
 	if s := last[len(last)-1].Status; s.Phase != "Failed" || s.Containers[0].State != "terminated" || s.Containers[0].ExitCode != 143 {
 		t.Errorf("last status %+v", s)
 	}
 }
 
 func TestForcedDeletion(t *testing.T) {
-	r := deleted(t, new(int64(0)))
+	r := runDeletion(t, new(int64(0)))
 	if r := times(r, trace.PodRemoved); !slices.Equal(r, []float64{10000}) {
 		t.Errorf("removed at %v", r)
 	}
-	// The kubelet then stops what runs by itself.
-	if stop := of(r, trace.ContainerStopping); len(stop) != 1 || stop[0].Reason != stopDeleted {
+	// The kubelet then stops the running container itself.
+	if stop := recordsOf(r, trace.ContainerStopping); len(stop) != 1 || stop[0].Reason != stopDeleted {
 		t.Errorf("stop %+v", stop)
 	}
 }
 
 func TestSecondDeletionOnlyShortens(t *testing.T) {
-	r := deleted(t, nil, new(int64(60)))
+	r := runDeletion(t, nil, new(int64(60)))
 	if got := times(r, trace.ContainerExited); !slices.Equal(got, []float64{15007}) {
 		t.Errorf("longer: exits at %v", got)
 	}
-	r = deleted(t, nil, new(int64(0)))
+	r = runDeletion(t, nil, new(int64(0)))
 	if got := times(r, trace.PodRemoved); !slices.Equal(got, []float64{11000}) {
 		t.Errorf("0: removed at %v", got)
 	}

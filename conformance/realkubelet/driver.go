@@ -10,24 +10,24 @@ import (
 	"probesim.dev/fakeruntime"
 )
 
-// driver makes a fakeruntime wait: the kubelet's goroutines block in call until the runtime says that
-// their call is done. It also holds the agenda of the world: steps of the scenario and API latencies.
+// driver connects the fakeruntime to the kubelet's goroutines, which block in call until the runtime reports
+// that their call is done. It also holds the agenda of the run: the steps of the scenario and API latencies.
 //
-// Everything that it lets happen, it lets happen one at a time: it waits until every goroutine of the
-// bubble is blocked, releases one, and waits again. So calls that end at one instant are released in one
-// order in every run, and each sees all the consequences of the one before.
+// The driver lets one event happen at a time. It waits until every goroutine of the bubble is blocked, releases
+// one, and waits again. Calls that end at one instant therefore return in the same order in every run, and each
+// sees all consequences of the previous one.
 type driver struct {
 	epoch time.Time // t=0
 	wake  chan struct{}
-	ended chan struct{} // closed when the agenda is over
+	ended chan struct{} // closed when the run ends
 
 	agenda agenda
 
-	mu        sync.Mutex // of what follows; never held while waiting
+	mu        sync.Mutex // protects the following fields; never held while waiting
 	runtime   *fakeruntime.Runtime
-	completed []*fakeruntime.Op // to be released
+	completed []*fakeruntime.Op // calls that wait for their release
 	waiting   map[*waiter]struct{}
-	apiDown   bool // no kubelet reaches the API server
+	apiDown   bool // the API server is unreachable
 	over      bool
 }
 
@@ -44,10 +44,10 @@ func newDriver(epoch time.Time, o fakeruntime.Options) *driver {
 // now returns the virtual time since t=0.
 func (d *driver) now() time.Duration { return time.Since(d.epoch) }
 
-// apiNow returns what the clock of the API server says, which is on another machine.
+// apiNow returns the time on the API server's clock, which steps of the node's clock do not affect.
 func (d *driver) apiNow() time.Time { return d.epoch.Add(d.now()) }
 
-// stepClock has the wall clock of the node jump.
+// stepClock steps the wall clock of the node.
 func (d *driver) stepClock(by time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -55,11 +55,10 @@ func (d *driver) stepClock(by time.Duration) {
 	setClock(d.runtime.Wall(0))
 }
 
-// wallNanos returns a time by the node's wall clock (fakeruntime.Runtime.Wall) as the runtime tells it, in nanoseconds since
-// 1970.
+// wallNanos converts a time on the node's wall clock (fakeruntime.Runtime.Wall) to nanoseconds since 1970.
 func (d *driver) wallNanos(t time.Duration) int64 { return d.epoch.Add(t).UnixNano() }
 
-// cancelProbes ends the commands that run for probes in a pod.
+// cancelProbes ends the commands of probes in a pod.
 func (d *driver) cancelProbes(podUID string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -69,41 +68,42 @@ func (d *driver) cancelProbes(podUID string) {
 	}
 }
 
-// at puts do on the agenda. do must not block.
+// at schedules do at time t. do must not block.
 func (d *driver) at(t time.Duration, do func()) {
 	d.agenda.add(t, do)
 	d.poke()
 }
 
-// addPod tells the runtime of a pod.
+// addPod adds a pod to the runtime.
 func (d *driver) addPod(p fakeruntime.Pod) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.runtime.AddPod(p)
 }
 
-// kill ends a container from outside.
+// kill kills a container from outside the kubelet.
 func (d *driver) kill(k fakeruntime.Kill) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.runtime.Kill(d.now(), k)
 }
 
-// powerOff ends all containers.
+// powerOff ends all containers. The runtime starts again at time back. cause is the step of the record that
+// caused it.
 func (d *driver) powerOff(back time.Duration, cause int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.runtime.PowerOff(d.now(), back, cause)
 }
 
-// setDelays changes the delays of what begins from now on.
+// setDelays sets the delays of operations that start later.
 func (d *driver) setDelays(list []fakeruntime.Delays) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.runtime.SetDelays(list...)
 }
 
-// setAPIDown has no kubelet reach the API server, or has them reach it again.
+// setAPIDown makes the API server unreachable or reachable again.
 func (d *driver) setAPIDown(down bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -116,14 +116,14 @@ func (d *driver) isAPIDown() bool {
 	return d.apiDown
 }
 
-// setRuntimeHealth has the runtime be well or not from now on.
+// setRuntimeHealth sets the health of the runtime.
 func (d *driver) setRuntimeHealth(h fakeruntime.Health) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.runtime.SetHealth(d.now(), h)
 }
 
-// instance returns the instance that a container is.
+// instance returns the instance of a container: its number of restarts.
 func (d *driver) instance(containerID string) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -133,7 +133,7 @@ func (d *driver) instance(containerID string) int {
 	return d.runtime.Instance(containerID)
 }
 
-// eventInstance returns the instance that an event about a container belongs to.
+// eventInstance returns the instance that an event about a container refers to.
 func (d *driver) eventInstance(podUID, container, reason string) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -150,7 +150,7 @@ func (d *driver) poke() {
 	}
 }
 
-// run lets things happen until the time is over, and then closes ended. It is the only goroutine of the
+// run executes all events in order until the given time, and then closes ended. It is the only goroutine of the
 // bubble that may call synctest.Wait.
 func (d *driver) run(until time.Duration) {
 	for {
@@ -167,7 +167,7 @@ func (d *driver) run(until time.Duration) {
 	}
 }
 
-// wait blocks until something is due or comes up.
+// wait blocks until an event is due or a new one arrives.
 func (d *driver) wait(until time.Duration) {
 	next := d.agenda.next(until)
 	d.mu.Lock()
@@ -183,8 +183,7 @@ func (d *driver) wait(until time.Duration) {
 	}
 }
 
-// due returns the next thing to happen at this instant, or nil: first what the runtime has completed,
-// then the agenda.
+// due returns the next event that is due, or nil. Completed calls come before the agenda.
 func (d *driver) due() func() {
 	if w := d.release(); w != nil {
 		return func() { close(w.done) }
@@ -192,7 +191,7 @@ func (d *driver) due() func() {
 	return d.agenda.pop(d.now())
 }
 
-// release returns who waits for the next completed call, with the result of the call.
+// release returns the waiter of the next completed call with the call's result, or nil.
 func (d *driver) release() *waiter {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -206,12 +205,12 @@ func (d *driver) release() *waiter {
 	d.completed = d.completed[1:]
 	w := op.Waiter.(*waiter)
 	delete(d.waiting, w)
-	w.take(op)
+	w.setResult(op)
 	d.runtime.Release(op)
 	return w
 }
 
-// end breaks off what waits, and whatever comes later.
+// end ends all waiting calls, and makes later calls return immediately.
 func (d *driver) end() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -222,5 +221,5 @@ func (d *driver) end() {
 	d.waiting = nil
 }
 
-// errOver is what calls return when the run is over.
-var errOver = errors.New("the run is over")
+// errOver is the error of calls after the end of the run.
+var errRunEnded = errors.New("the run is over")

@@ -15,8 +15,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// eventRecorder writes the kubelet's events about pods to the trace, in the instant in which they are
-// emitted. The kubelet's own recorder would send them to the API server from another goroutine.
+// eventRecorder writes the kubelet's events about pods to the trace at the instant when the kubelet emits them.
+// The kubelet's own recorder would send them to the API server from another goroutine.
 type eventRecorder struct {
 	driver   *connection
 	recorder *recorder
@@ -28,7 +28,7 @@ type eventRecorder struct {
 	evicted map[string]bool         // by pod UID
 }
 
-// containerKey names a container in all its instances.
+// containerKey identifies a container across its restarts.
 type containerKey struct{ podUID, name string }
 
 var _ record.EventRecorderLogger = (*eventRecorder)(nil)
@@ -58,8 +58,8 @@ func (e *eventRecorder) Event(object runtime.Object, eventtype, reason, message 
 	if c := containerOf(about.FieldPath); c != "" {
 		rec.Container = c
 		rec.Instance = e.driver.eventInstance(string(about.UID), c, reason)
-		if probe, why, unasked := unaskedProbe(message); unasked {
-			e.network.unasked(asker{uid: about.UID, pod: rec.Pod, container: c, probe: probe}, why)
+		if probe, why, unsent := unsentProbe(message); unsent {
+			e.network.recordUnsent(requester{uid: about.UID, pod: rec.Pod, container: c, probe: probe}, why)
 		}
 		if reason == events.KillingContainer {
 			e.setKill(containerKey{string(about.UID), c}, e.stopReason(about, message))
@@ -68,7 +68,7 @@ func (e *eventRecorder) Event(object runtime.Object, eventtype, reason, message 
 	e.recorder.add(rec)
 }
 
-// podReference returns what pod, and what in it, an event is about.
+// podReference returns the reference to the pod or container that an event is about.
 func podReference(object runtime.Object) (*v1.ObjectReference, bool) {
 	switch o := object.(type) {
 	case *v1.Pod:
@@ -79,7 +79,7 @@ func podReference(object runtime.Object) (*v1.ObjectReference, bool) {
 	return nil, false
 }
 
-// containerOf returns the name in a field path such as spec.containers{name}.
+// containerOf returns the container name in a field path such as spec.containers{name}.
 func containerOf(fieldPath string) string {
 	_, rest, found := strings.Cut(fieldPath, "{")
 	if !found || !strings.HasPrefix(fieldPath, "spec.") {
@@ -94,8 +94,8 @@ func (e *eventRecorder) setKill(c containerKey, reason string) {
 	e.kills[c] = reason
 }
 
-// killReason returns why the kubelet began to kill the container. The event comes before the preStop hook, the
-// wait for other containers and StopContainer (pkg/kubelet/kuberuntime/kuberuntime_container.go, killContainer).
+// killReason returns why the kubelet kills the container. The Killing event precedes the preStop hook, the wait
+// for other containers and StopContainer (pkg/kubelet/kuberuntime/kuberuntime_container.go, killContainer).
 func (e *eventRecorder) killReason(c containerKey) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()

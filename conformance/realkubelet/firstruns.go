@@ -18,14 +18,15 @@ import (
 
 // FirstRun is the first run of a probe worker.
 type FirstRun struct {
-	Worker string // such as "liveness worker default/web/app"
+	Worker string // for example "liveness worker default/web/app"
 	T      time.Duration
 	Period time.Duration // of the probe
 }
 
-// firstRuns finds out when each probe worker of a kubelet ran first. A worker is known by its goroutine: it begins each
-// run by getting the status of its pod, and has to probe or to set a result sooner or later, which says whose it is
-// (pkg/kubelet/prober/worker.go). One that never does leaves no trace.
+// firstRuns records when each probe worker of a kubelet runs for the first time. It identifies workers by
+// goroutine: a worker starts each run by getting the status of its pod, and later probes or sets a result,
+// which shows its probe and container (pkg/kubelet/prober/worker.go). A worker that never does has no effect on
+// the trace.
 type firstRuns struct {
 	now  func() time.Duration
 	pods *podSource
@@ -36,10 +37,10 @@ type firstRuns struct {
 
 type workerRun struct {
 	FirstRun
-	status v1.PodStatus // that the worker got last
+	status v1.PodStatus // the last status that the worker got
 }
 
-// watch has the workers of a probe manager that has none yet make themselves known.
+// watch wraps the managers of a probe manager that has no workers yet, to observe the workers.
 func (f *firstRuns) watch(manager reflect.Value) {
 	s := field(manager, "statusManager")
 	s.Set(reflect.ValueOf(watchedStatus{s.Interface().(status.Manager), f}))
@@ -73,7 +74,7 @@ func (r watchedResults) Set(id kubecontainer.ContainerID, result results.Result,
 	r.Manager.Set(id, result, pod)
 }
 
-// begin notes that a worker begins a run.
+// begin records that a worker starts a run.
 func (f *firstRuns) begin(status v1.PodStatus) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -84,27 +85,28 @@ func (f *firstRuns) begin(status v1.PodStatus) {
 	f.runs[me].status = status
 }
 
-// has reports whether a goroutine is that of a worker.
-func (f *firstRuns) has(goroutine string) bool {
+// isWorker reports whether a goroutine is a probe worker.
+func (f *firstRuns) isWorker(goroutine string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.runs[goroutine] != nil
 }
 
-// set notes that a worker sets a result of a container.
+// set records that a worker sets a result of a container.
 func (f *firstRuns) set(probe trace.Probe, pod *v1.Pod, containerID string) {
-	f.is(probe, pod, func(r *workerRun, container string) bool { return r.has(container, containerID) })
+	f.identify(probe, pod, func(r *workerRun, container string) bool { return r.hasContainer(container, containerID) })
 }
 
-// probed notes that a worker has run its probe.
+// probed records that a worker has run its probe.
 func (f *firstRuns) probed(rec *trace.Record) {
-	if pod := f.pods.named(rec.Pod); pod != nil {
-		f.is(rec.Probe, pod, func(_ *workerRun, container string) bool { return container == rec.Container })
+	if pod := f.pods.byName(rec.Pod); pod != nil {
+		f.identify(rec.Probe, pod, func(_ *workerRun, container string) bool { return container == rec.Container })
 	}
 }
 
-// is notes whose worker this goroutine is: that of a probe of a container of the pod.
-func (f *firstRuns) is(probe trace.Probe, pod *v1.Pod, of func(r *workerRun, container string) bool) {
+// identify records which probe this goroutine's worker runs: the one of the pod's container for which matches
+// returns true.
+func (f *firstRuns) identify(probe trace.Probe, pod *v1.Pod, matches func(r *workerRun, container string) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	run := f.runs[goroutine()]
@@ -115,15 +117,15 @@ func (f *firstRuns) is(probe trace.Probe, pod *v1.Pod, of func(r *workerRun, con
 		spec := map[trace.Probe]*v1.Probe{
 			trace.Liveness: c.LivenessProbe, trace.Readiness: c.ReadinessProbe, trace.Startup: c.StartupProbe,
 		}[probe]
-		if spec != nil && of(run, c.Name) {
+		if spec != nil && matches(run, c.Name) {
 			run.Worker = prober.WorkerName(probe, pod.Namespace+"/"+pod.Name, c.Name)
 			run.Period = time.Duration(spec.PeriodSeconds) * time.Second
 		}
 	}
 }
 
-// has reports whether the worker was given this ID for the container.
-func (r *workerRun) has(container, id string) bool {
+// hasContainer reports whether the worker's status has this ID for the container.
+func (r *workerRun) hasContainer(container, id string) bool {
 	for _, list := range [][]v1.ContainerStatus{r.status.ContainerStatuses, r.status.InitContainerStatuses} {
 		if c, ok := podutil.GetContainerStatus(list, container); ok && c.ContainerID == id {
 			return true
@@ -132,7 +134,7 @@ func (r *workerRun) has(container, id string) bool {
 	return false
 }
 
-// all returns the first runs of the workers that are known.
+// all returns the first runs of all identified workers.
 func (f *firstRuns) all() []FirstRun {
 	f.mu.Lock()
 	defer f.mu.Unlock()

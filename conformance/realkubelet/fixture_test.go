@@ -23,7 +23,7 @@ func execProbe(period, failures int32) *v1.Probe {
 	}
 }
 
-// newPod returns a pod of one container, app, with the API's defaults.
+// newPod returns a pod with one container, app, and the API's defaults.
 func newPod(name string, app v1.Container) *v1.Pod {
 	app.Name, app.Image, app.ImagePullPolicy = "app", "app:1", v1.PullIfNotPresent
 	app.TerminationMessagePath = v1.TerminationMessagePathDefault
@@ -41,7 +41,7 @@ func newPod(name string, app v1.Container) *v1.Pod {
 	return pod
 }
 
-// program returns what the runtime must know of a pod whose container follows the rules.
+// program returns the runtime's configuration of a pod whose container follows the rules.
 func program(rules ...fakeruntime.Rule) fakeruntime.Pod {
 	return fakeruntime.Pod{Containers: map[string]fakeruntime.ContainerConfig{
 		"app": {Program: fakeruntime.Program{Rules: rules}},
@@ -58,9 +58,9 @@ func exits(code int32, output string) *fakeruntime.Series {
 	return answer(fakeruntime.Answer{Word: fakeruntime.Answers, Code: code, Body: output})
 }
 
-// base is a pod with all three probes whose program takes 7 s to start and 5 s to stop and whose liveness
+// basePod returns a pod with all three probes. Its program takes 7 s to start and 5 s to stop, and its liveness
 // probe fails from 60 s to 200 s.
-func base(name string) (*v1.Pod, fakeruntime.Pod) {
+func basePod(name string) (*v1.Pod, fakeruntime.Pod) {
 	app := v1.Container{StartupProbe: execProbe(3, 10), LivenessProbe: execProbe(10, 3), ReadinessProbe: execProbe(5, 3)}
 	return newPod(name, app), program(
 		fakeruntime.Rule{Probes: exits(0, "ok")},
@@ -70,7 +70,7 @@ func base(name string) (*v1.Pod, fakeruntime.Pod) {
 	)
 }
 
-// addAt0 returns a drive function that adds a pod at t=0 and then has the world do more.
+// addAt0 returns a drive function that adds a pod at t=0 and then calls the other functions.
 func addAt0(pod *v1.Pod, p fakeruntime.Pod, more ...func(scenarios.World)) func(scenarios.World) {
 	return func(w scenarios.World) {
 		w.At(0, func() { w.AddPod(pod, p) })
@@ -89,7 +89,7 @@ func mustRun(t *testing.T, o Options, drive func(scenarios.World)) *Result {
 	return r
 }
 
-// jsonl returns the records as the lines of a trace.
+// jsonl returns the records as lines of JSON.
 func jsonl(records []trace.Record) string {
 	var b []byte
 	for i := range records {
@@ -98,8 +98,8 @@ func jsonl(records []trace.Record) string {
 	return string(bytes.TrimSpace(b))
 }
 
-// of returns the records of a kind.
-func of(r *Result, k trace.Kind) []trace.Record {
+// recordsOf returns the records of a kind.
+func recordsOf(r *Result, k trace.Kind) []trace.Record {
 	var found []trace.Record
 	for _, rec := range r.Records {
 		if rec.Kind == k {

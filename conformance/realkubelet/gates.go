@@ -10,8 +10,8 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// ofRelease returns those feature gates that the release has.
-func ofRelease(gates map[string]bool) map[string]bool {
+// supportedGates returns the feature gates that the release has.
+func supportedGates(gates map[string]bool) map[string]bool {
 	has, kept := utilfeature.DefaultMutableFeatureGate.GetAll(), maps.Clone(gates)
 	maps.DeleteFunc(kept, func(name string, _ bool) bool {
 		_, ok := has[featuregate.Feature(name)]
@@ -20,8 +20,9 @@ func ofRelease(gates map[string]bool) map[string]bool {
 	return kept
 }
 
-// setGates sets those feature gates that the release has, which belong to the process, and returns what sets them back. It
-// also returns the behaviour of the release with them, for what there is no API server.
+// setGates sets the feature gates that the release has. They are global, so setGates also returns a function
+// that resets them. It returns the simulator's profile of the release with these gates, for the fake API
+// server.
 func setGates(gates map[string]bool) (p profile.Profile, restore func(), err error) {
 	p, ok := profile.Named(release.Version)
 	if !ok {

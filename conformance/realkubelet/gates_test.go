@@ -10,11 +10,11 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// TestGateTable compares the feature gates that the simulator knows of this release with those of the release.
+// TestGateTable checks that the simulator's feature gates for this release match those of the release.
 func TestGateTable(t *testing.T) {
 	p, ok := profile.Named(release.Version)
 	if !ok {
-		t.Fatalf("the simulator does not know the release %s", release.Version)
+		t.Fatalf("the simulator has no profile of %s", release.Version)
 	}
 	known, inRelease := map[string]bool{}, utilfeature.DefaultMutableFeatureGate.GetAll()
 	for _, g := range p.Gates() {

@@ -24,32 +24,32 @@ import (
 	"probesim.dev/fakeruntime"
 )
 
-// grpcProber is what is around the kubelet's prober. That makes a client for each probe, on the goroutine
-// that calls it; that is where the client is given another dialer.
+// grpcProber wraps the kubelet's gRPC prober, which creates a client for each probe on the calling goroutine.
+// That goroutine identifies the attempt when the client asks for its dialer.
 type grpcProber struct{ network *network }
 
-// grpcTries are the tries under way by their goroutines.
-var grpcTries sync.Map
+// grpcAttempts has the attempts in progress by goroutine.
+var grpcAttempts sync.Map
 
 func newGRPCProber(n *network, real grpcprobe.Prober) grpcprobe.Prober {
 	dialPipes()
-	return release.AroundGRPC(real, grpcProber{n}.around)
+	return release.InterceptGRPC(real, grpcProber{n}.intercept)
 }
 
-// around has the real prober ask. Its service begins with a tag.
-func (g grpcProber) around(service string, timeout time.Duration, ask func(service string) (probe.Result, string, error)) (probe.Result, string, error) {
+// intercept runs the real prober for a service whose name starts with a tag.
+func (g grpcProber) intercept(service string, timeout time.Duration, run func(service string) (probe.Result, string, error)) (probe.Result, string, error) {
 	tag, service, _ := strings.Cut(service, tagEnd)
-	return g.network.try(parseAsker(tag), timeout, func(t try) (probe.Result, string, error) {
+	return g.network.attempt(parseRequester(tag), timeout, func(t attempt) (probe.Result, string, error) {
 		me := goroutine()
-		grpcTries.Store(me, &t)
-		defer grpcTries.Delete(me)
-		return ask(service)
+		grpcAttempts.Store(me, &t)
+		defer grpcAttempts.Delete(me)
+		return run(service)
 	})
 }
 
-// What the client's package keeps for its own modules (google.golang.org/grpc internal/internal.go): addDialOption
-// adds an option to all clients of the process that is made for each, and comes after the client's own;
-// joinDialOptions makes one option of several.
+// Functions that google.golang.org/grpc keeps for its own modules (internal/internal.go). addDialOption adds a
+// global option, which is created for each client and applied after the client's own options. joinDialOptions
+// combines several options.
 //
 //go:linkname addDialOption google.golang.org/grpc/internal.AddGlobalPerTargetDialOptions
 var addDialOption any
@@ -57,32 +57,32 @@ var addDialOption any
 //go:linkname joinDialOptions google.golang.org/grpc/internal.JoinDialOptions
 var joinDialOptions any
 
-// dialPipes has the clients of probes dial pipes.
+// dialPipes makes the clients of probes dial pipes.
 var dialPipes = sync.OnceFunc(func() { addDialOption.(func(any))(pipeOption{}) })
 
 type pipeOption struct{}
 
-// DialOptionForTarget returns the option of a client that a probe makes; others have none. The back-off between
-// two connections has no jitter, which is its middle.
+// DialOptionForTarget returns the option of a probe's client, and no option for other clients. The back-off
+// between two connections has no jitter, which is the jitter's middle value.
 func (pipeOption) DialOptionForTarget(url.URL) grpc.DialOption {
-	t, ok := grpcTries.Load(goroutine())
+	t, ok := grpcAttempts.Load(goroutine())
 	if !ok {
 		return grpc.EmptyDialOption{}
 	}
 	exact := backoff.DefaultConfig
 	exact.Jitter = 0
 	return joinDialOptions.(func(...grpc.DialOption) grpc.DialOption)(
-		grpc.WithContextDialer((&grpcConnections{try: t.(*try)}).dial),
+		grpc.WithContextDialer((&grpcConnections{attempt: t.(*attempt)}).dial),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: exact, MinConnectTimeout: minConnectTimeout}),
 	)
 }
 
-// minConnectTimeout is what clients have that say nothing (google.golang.org/grpc clientconn.go).
+// minConnectTimeout is the default of gRPC clients (google.golang.org/grpc clientconn.go).
 const minConnectTimeout = 20 * time.Second
 
-// grpcConnections are those of one try, one after the other.
+// grpcConnections are the successive connections of one attempt.
 type grpcConnections struct {
-	*try
+	*attempt
 	made int
 }
 
@@ -93,7 +93,7 @@ func (c *grpcConnections) dial(_ context.Context, addr string) (net.Conn, error)
 	if op.accepted {
 		client, server := net.Pipe()
 		go serveGRPC(server, op)
-		return breaking{client, op}, nil
+		return kubeletConn{client, op}, nil
 	}
 	done := op.wait()
 	if done.Err != nil {
@@ -105,9 +105,9 @@ func (c *grpcConnections) dial(_ context.Context, addr string) (net.Conn, error)
 	return nil, dialError(addr, errRefused)
 }
 
-// serveGRPC is a server of one connection. One that is frozen does not even greet.
+// serveGRPC serves one connection. A frozen program does not even send the server preface.
 func serveGRPC(conn net.Conn, op *pending) {
-	if !op.thaws() {
+	if !op.waitThawed() {
 		conn.Close()
 		return
 	}
@@ -117,14 +117,14 @@ func serveGRPC(conn net.Conn, op *pending) {
 	go func() {
 		if op.wait().Reply == fakeruntime.Answered {
 			server.GracefulStop()
-		} else { // a program that is gone says no goodbye
+		} else { // a program that has exited does not close the connection gracefully
 			server.Stop()
 		}
 	}()
 	_ = server.Serve(&onlyListener{conn: peeked{secure, r}, stopped: make(chan struct{})})
 }
 
-// onlyListener accepts one connection.
+// onlyListener accepts a single connection.
 type onlyListener struct {
 	conn    net.Conn
 	once    sync.Once

@@ -8,13 +8,13 @@ import (
 	"probesim.dev/fakeruntime"
 )
 
-// h2Preface is what a client begins with who speaks HTTP/2 (RFC 9113, 3.4).
+// h2Preface is the connection preface of an HTTP/2 client (RFC 9113, 3.4).
 const h2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
-// serveH2 answers the request of a client that speaks HTTP/2 without having asked whether the server does. A program that is
-// frozen does not even greet.
+// serveH2 answers the request of a client that speaks HTTP/2 with prior knowledge. A frozen program does not
+// even send the server preface.
 func serveH2(conn net.Conn, op *pending) {
-	if !op.thaws() {
+	if !op.waitThawed() {
 		return
 	}
 	server := &http.Server{Protocols: new(http.Protocols), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -32,14 +32,14 @@ func serveH2(conn net.Conn, op *pending) {
 		}
 	}
 	go func() {
-		if op.wait().Reply != fakeruntime.Answered { // with or without a request that waits for it
+		if op.wait().Reply != fakeruntime.Answered { // whether or not a request waits for the answer
 			conn.Close()
 		}
 	}()
-	_ = server.Serve(listener) // until the connection is closed
+	_ = server.Serve(listener) // returns when the connection is closed
 }
 
-// respondH2 writes the response that a program gives.
+// respondH2 writes the program's response.
 func respondH2(conn net.Conn, w http.ResponseWriter, r fakeruntime.Response) {
 	if r.HangsUp {
 		conn.Close()
@@ -52,7 +52,7 @@ func respondH2(conn net.Conn, w http.ResponseWriter, r fakeruntime.Response) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(r.Body)+1))
 	}
 	w.WriteHeader(r.Code)
-	if r.Code < http.StatusOK { // it has no body, which would begin a final response
+	if r.Code < http.StatusOK { // an informational response has no body; a body would start the final response
 		conn.Close()
 		return
 	}

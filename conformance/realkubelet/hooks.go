@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// hookClient is what is around the client with which the kubelet makes the requests of httpGet hooks.
+// hookClient wraps the kubelet's client for httpGet hooks.
 type hookClient struct {
 	*http.Client // the real one
 	network      *network
@@ -16,22 +16,23 @@ func newHookClient(n *network, real *http.Client) *hookClient {
 	return &hookClient{real, n}
 }
 
-// askedHeader is in a request that was made before: the kubelet copies the request if it asks again.
-const askedHeader = "Probesim-Asked"
+// repeatedHeader marks a request that was sent before, because the kubelet copies the request when it sends it
+// again.
+const repeatedHeader = "Probesim-Repeated"
 
-// Do has the real client make the request, and the transport know on whose behalf it dials. In a kubelet that is cut
-// off it does not come back.
+// Do makes the request with the real client, and passes the requester to the transport. In a kubelet that is
+// cut off it does not return.
 func (h *hookClient) Do(req *http.Request) (*http.Response, error) {
-	h.network.driver.hold()
-	c := &connections{try: try{network: h.network, asker: parseAsker(req.Header.Get(tagHeader))}}
-	if req.Header.Get(askedHeader) != "" {
+	h.network.driver.blockIfCut()
+	c := &connections{attempt: attempt{network: h.network, requester: parseRequester(req.Header.Get(tagHeader))}}
+	if req.Header.Get(repeatedHeader) != "" {
 		c.made = 1
 	}
 	sent := req.Clone(context.WithValue(req.Context(), connectionsKey{}, c))
 	sent.Header.Del(tagHeader)
-	sent.Header.Del(askedHeader)
-	req.Header.Set(askedHeader, "once")
+	sent.Header.Del(repeatedHeader)
+	req.Header.Set(repeatedHeader, "once")
 	res, err := h.Client.Do(sent)
-	h.network.driver.hold()
+	h.network.driver.blockIfCut()
 	return res, err
 }

@@ -18,7 +18,7 @@ import (
 	"probesim.dev/fakeruntime"
 )
 
-// httpProber is the kubelet's prober over the network.
+// httpProber wraps the kubelet's HTTP prober.
 type httpProber struct {
 	httpprobe.Prober // the real one
 	network          *network
@@ -27,7 +27,7 @@ type httpProber struct {
 func newHTTPProber(n *network, real httpprobe.Prober) *httpProber {
 	for _, field := range []string{"transport", "h2cTransport"} {
 		transport := reflect.ValueOf(real).FieldByName(field)
-		if !transport.IsValid() && field == "h2cTransport" { // before 1.37
+		if !transport.IsValid() && field == "h2cTransport" { // releases before v1.37 do not have it
 			break
 		}
 		if transport.Type() != reflect.TypeFor[*http.Transport]() {
@@ -38,46 +38,46 @@ func newHTTPProber(n *network, real httpprobe.Prober) *httpProber {
 	return &httpProber{real, n}
 }
 
-// connections are those of one try, one for each request.
+// connections are the successive connections of one attempt, one for each request.
 type connections struct {
-	try
+	attempt
 	made int
 }
 
 type connectionsKey struct{}
 
-// Probe has the real prober make the request, and the transport know on whose behalf it dials.
+// Probe makes the request with the real prober, and passes the requester to the transport.
 func (h *httpProber) Probe(req *http.Request, timeout time.Duration) (probe.Result, string, error) {
-	return h.ask(req, timeout, h.Prober.Probe)
+	return h.run(req, timeout, h.Prober.Probe)
 }
 
-// ProbeH2C does the same over HTTP/2 without TLS; a prober before 1.37 cannot.
+// ProbeH2C is like Probe, over HTTP/2 without TLS. The kubelet calls it since v1.37.
 func (h *httpProber) ProbeH2C(req *http.Request, timeout time.Duration) (probe.Result, string, error) {
-	return h.ask(req, timeout, h.Prober.(interface {
+	return h.run(req, timeout, h.Prober.(interface {
 		ProbeH2C(*http.Request, time.Duration) (probe.Result, string, error)
 	}).ProbeH2C)
 }
 
-func (h *httpProber) ask(req *http.Request, timeout time.Duration, ask func(*http.Request, time.Duration) (probe.Result, string, error)) (probe.Result, string, error) {
-	a := parseAsker(req.Header.Get(tagHeader))
+func (h *httpProber) run(req *http.Request, timeout time.Duration, run func(*http.Request, time.Duration) (probe.Result, string, error)) (probe.Result, string, error) {
+	r := parseRequester(req.Header.Get(tagHeader))
 	req.Header.Del(tagHeader)
-	return h.network.try(a, timeout, func(t try) (probe.Result, string, error) {
-		ctx := context.WithValue(req.Context(), connectionsKey{}, &connections{try: t})
-		result, message, err := ask(req.WithContext(ctx), timeout)
-		return result, t.late(message), err
+	return h.network.attempt(r, timeout, func(t attempt) (probe.Result, string, error) {
+		ctx := context.WithValue(req.Context(), connectionsKey{}, &connections{attempt: t})
+		result, message, err := run(req.WithContext(ctx), timeout)
+		return result, t.restoreTimeout(message), err
 	})
 }
 
-// clientTimeout is what the client adds to the error of a request that it has ended itself.
+// clientTimeout is the suffix that the client adds to the error of a request that it timed out itself.
 const clientTimeout = " (Client.Timeout exceeded while awaiting headers)"
 
-// errDeadline is how a request ends that its context ends.
+// errDeadline is the error of a request whose context timed out.
 var errDeadline = context.DeadlineExceeded.Error()
 
-// late says of a timeout what the client says of it on a node. When the client's timer has ended a
-// request of scheme http, it looks whether the deadline is past (setRequestCancel in client.go of Go 1.26);
-// on a node some time has passed since, in the bubble none has.
-func (t *try) late(message string) string {
+// restoreTimeout adds the suffix that a timeout has on a node. When the client's timer ends a request of scheme
+// http, the client checks whether the deadline has passed (setRequestCancel in client.go of Go 1.26). On a node
+// some time has passed since the timer fired, but in the bubble none has.
+func (t *attempt) restoreTimeout(message string) string {
 	if t.driver.now() == t.deadline && strings.HasPrefix(message, `Get "http:`) && strings.HasSuffix(message, ": "+errDeadline) {
 		return message + clientTimeout
 	}
@@ -95,7 +95,7 @@ func dialHTTP(ctx context.Context, _, addr string) (net.Conn, error) {
 	if op.accepted {
 		client, server := net.Pipe()
 		go serveHTTP(server, op)
-		return breaking{client, op}, nil
+		return kubeletConn{client, op}, nil
 	}
 	done := op.wait()
 	switch {
@@ -127,7 +127,7 @@ func serveHTTP(conn net.Conn, op *pending) {
 	}
 }
 
-// respond writes the response that a program gives.
+// respond writes the program's response.
 func respond(conn net.Conn, req *http.Request, r fakeruntime.Response) error {
 	if r.HangsUp {
 		return nil
@@ -136,7 +136,7 @@ func respond(conn net.Conn, req *http.Request, r fakeruntime.Response) error {
 	if r.BreaksOff {
 		missing = 1
 	}
-	if r.Code < http.StatusOK { // has no content (RFC 9110, 15.2): what follows is the next response
+	if r.Code < http.StatusOK { // an informational response has no content (RFC 9110, 15.2): the client would read a body as the next response
 		r.Body, missing = "", 0
 	}
 	res := &http.Response{

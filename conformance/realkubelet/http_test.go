@@ -11,9 +11,10 @@ import (
 	httpprobe "k8s.io/kubernetes/pkg/probe/http"
 )
 
-// TestTimeoutOfANode: outside of the bubble a timeout with http has the words that late restores, and one
-// with https either those of the context's timer or those of the other one. Nothing answers.
-func TestTimeoutOfANode(t *testing.T) {
+// TestTimeoutOfANode checks that, outside a bubble, the timeout of an http request has the suffix that
+// restoreTimeout adds. The timeout of an https request has either the message of the context's timer or that of
+// the client's. The server never answers.
+func TestTimeoutMessages(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

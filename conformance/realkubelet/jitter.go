@@ -11,30 +11,30 @@ import (
 	_ "k8s.io/apimachinery/pkg/util/wait"
 )
 
-// DefaultJitter is the part of every jitter that is drawn when Options say nothing: the middle.
+// DefaultJitter is the fraction of every jitter if Options.Jitter is nil: the middle value.
 const DefaultJitter = 0.5
 
-// Draw is a random number that the kubelet drew with wait.Jitter.
+// Draw is a random number that the kubelet drew in wait.Jitter.
 type Draw struct {
 	T     time.Duration // virtual time since t=0
-	Value float64       // from 0 up to, not including, 1
-	// Requeue says that a pod worker drew it at the end of a sync; the other draws decide nothing that a
-	// trace shows.
+	Value float64       // at least 0 and less than 1
+	// Requeue is true if a pod worker drew the number at the end of a sync. Other draws do not affect the
+	// trace.
 	Requeue bool
 }
 
-// jitterRand is the source of wait.Jitter (k8s.io/apimachinery pkg/util/wait/wait.go, from v0.33 on),
-// which the kubelet uses for the requeues of pod workers (pkg/kubelet/pod_workers.go, completeWork) and
-// for the period of its node status.
+// jitterRand is the random source of wait.Jitter (k8s.io/apimachinery pkg/util/wait/wait.go, since v0.33). The
+// kubelet uses wait.Jitter for the requeues of pod workers (pkg/kubelet/pod_workers.go, completeWork) and for
+// the period of its node status.
 //
 //go:linkname jitterRand k8s.io/apimachinery/pkg/util/wait.jitterRand
 var jitterRand func() float64
 
-// jitter is a source of random numbers that remembers what it gave.
+// jitter is a random source that records its draws.
 type jitter struct {
 	draw func(t time.Duration) float64
 	now  func() time.Duration
-	// counts reports whether what draws now is not part of a kubelet that was stopped.
+	// counts reports whether the current goroutine does not belong to a stopped kubelet.
 	counts func() bool
 
 	mu     sync.Mutex
@@ -57,7 +57,7 @@ func (j *jitter) next() float64 {
 	return d.Value
 }
 
-// calledBy reports whether a function whose name ends so is on the stack.
+// calledBy reports whether a function whose name has the suffix is on the stack.
 func calledBy(suffix string) bool {
 	pcs := make([]uintptr, 16)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
@@ -72,7 +72,7 @@ func calledBy(suffix string) bool {
 	}
 }
 
-// close returns what was drawn; what is drawn while the kubelet is torn down does not count.
+// close returns the draws. Later draws, while the kubelet is torn down, do not count.
 func (j *jitter) close() []Draw {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -80,15 +80,15 @@ func (j *jitter) close() []Draw {
 	return j.draws
 }
 
-// seedStart pins the delay before the first run of the probe workers that start while the kubelet is
-// younger than their period (pkg/kubelet/prober/worker.go, run). It is drawn from math/rand's own source,
-// which can be seeded only with GODEBUG=randseednop=0; go.mod says so. Of what runs here only the reflectors
-// of client-go draw from it too, when they begin to watch.
+// seedStart makes the random delay before the first run of young probe workers repeatable. A worker is young if
+// the kubelet's age is less than the probe's period (pkg/kubelet/prober/worker.go, run). The delay comes from
+// the global source of math/rand, which rand.Seed affects only with GODEBUG=randseednop=0; go.mod sets it.
+// Besides the probe workers, only the reflectors of client-go draw from this source, when they start to watch.
 func seedStart(seed int64) {
-	rand.Seed(seed) //nolint:staticcheck // the only way to reach the source of somebody else's rand.Float64
+	rand.Seed(seed) //nolint:staticcheck // the only way to seed the source of the kubelet's rand.Float64
 }
 
-// startDraws returns what was drawn since seedStart, in the order of the draws.
+// startDraws returns all draws since seedStart, in order.
 func startDraws(seed int64) []float64 {
 	next := rand.Float64()
 	var draws []float64

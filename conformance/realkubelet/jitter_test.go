@@ -17,7 +17,7 @@ func TestJitter(t *testing.T) {
 	r := mustRun(t, Options{Duration: 3 * time.Minute, Jitter: func(t time.Duration) float64 {
 		asked = append(asked, t)
 		return 0.25
-	}}, addAt0(base("p00")))
+	}}, addAt0(basePod("p00")))
 	var recorded []time.Duration
 	for _, d := range r.Draws {
 		if d.Value != 0.25 {
@@ -33,7 +33,8 @@ func TestJitter(t *testing.T) {
 	}
 }
 
-// The first run of a probe comes a random part of its period after the pod if the kubelet is younger.
+// TestYoungKubelet checks that the first run of a probe is delayed by a random part of its period if the
+// kubelet is younger than the period.
 func TestYoungKubelet(t *testing.T) {
 	app := v1.Container{LivenessProbe: execProbe(20, 3), ReadinessProbe: execProbe(30, 3)}
 	run := func(seed int64) *Result {
@@ -47,25 +48,25 @@ func TestYoungKubelet(t *testing.T) {
 	}
 	for _, r := range one.StartDraws[0].Runs {
 		if !slices.ContainsFunc(startsOf(one), func(f float64) bool { return time.Duration(f*float64(r.Period)) == r.T }) {
-			t.Errorf("%+v: no worker drew that", r)
+			t.Errorf("%+v: no worker drew this delay", r)
 		}
 	}
 	if known := workersOf(one); !slices.Equal(known, []string{"liveness worker default/p/app20s", "readiness worker default/p/app30s"}) {
-		t.Errorf("the first runs of %q are known", known)
+		t.Errorf("identified the workers %q", known)
 	}
-	first := of(one, trace.ProbeExecuted)[0]
-	if again := of(again, trace.ProbeExecuted)[0]; first.T != again.T {
+	first := recordsOf(one, trace.ProbeExecuted)[0]
+	if again := recordsOf(again, trace.ProbeExecuted)[0]; first.T != again.T {
 		t.Errorf("first run at %v, again at %v", first.T, again.T)
 	}
 	if old := mustRun(t, Options{Duration: time.Second}, addAt0(newPod("p", app), program(fakeruntime.Rule{}))); len(startsOf(old)) != 0 {
-		t.Errorf("an old kubelet drew %v", startsOf(old))
+		t.Errorf("a kubelet older than the periods drew %v", startsOf(old))
 	}
 }
 
-// startsOf returns what the probe workers of the first kubelet drew.
+// startsOf returns the draws of the first kubelet's probe workers.
 func startsOf(r *Result) []float64 { return r.StartDraws[0].Values }
 
-// workersOf returns the probe workers of the first kubelet whose first runs are known.
+// workersOf returns the identified probe workers of the first kubelet.
 func workersOf(r *Result) []string {
 	var known []string
 	for _, run := range r.StartDraws[0].Runs {

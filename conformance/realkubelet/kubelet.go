@@ -30,9 +30,9 @@ const (
 	clusterDNS = "10.0.0.10"
 )
 
-// outside is what the kubelet works with.
-type outside struct {
-	root     string // a directory for its files
+// environment is everything that the kubelet works with.
+type environment struct {
+	root     string // directory for the kubelet's files
 	mounter  mount.Interface
 	client   kubernetes.Interface
 	runtime  cri.RuntimeService
@@ -44,14 +44,14 @@ type outside struct {
 	config   kubeletconfig.Config
 }
 
-// startKubelet makes a kubelet and lets it run until ctx is done.
-func startKubelet(ctx context.Context, o outside) (*runningKubelet, error) {
+// startKubelet creates a kubelet and runs it until ctx is done.
+func startKubelet(ctx context.Context, o environment) (*runningKubelet, error) {
 	unregisterCollectors()
-	if err := os.RemoveAll(filepath.Join(o.root, pluginsRegistry)); err != nil { // see cadvisor.Start
+	if err := os.RemoveAll(filepath.Join(o.root, pluginsRegistry)); err != nil { // cadvisor.Start creates it
 		return nil, err
 	}
 	capabilities.Setup(true, 0)
-	settings, err := configuration(o.config)
+	settings, err := kubeletConfiguration(o.config)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func startKubelet(ctx context.Context, o outside) (*runningKubelet, error) {
 	deps.PodConfig, deps.PodStartupLatencyTracker = pods, latency
 	k, err := kubelet.NewMainKubelet(ctx, settings, deps, nil, nodeName, nodeName, []net.IP{net.ParseIP(nodeIP)},
 		"", "external", "", o.root, filepath.Join(o.root, "logs"), "", "", false, nil, nil, "", false, false,
-		metav1.Duration{}, 1, -1, nil, 50, false) // the garbage collection of cmd/kubelet/app/options/options.go
+		metav1.Duration{}, 1, -1, nil, 50, false) // garbage collection defaults of cmd/kubelet/app/options/options.go
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +80,8 @@ func startKubelet(ctx context.Context, o outside) (*runningKubelet, error) {
 	return running, nil
 }
 
-// dependencies returns what stands in for the node.
-func dependencies(ctx context.Context, o outside) *kubelet.Dependencies {
+// dependencies returns the replacements for the node.
+func dependencies(ctx context.Context, o environment) *kubelet.Dependencies {
 	deps := &kubelet.Dependencies{
 		CAdvisorInterface:         newCAdvisor(o.root),
 		ContainerManager:          newContainerManager(),
@@ -94,8 +94,8 @@ func dependencies(ctx context.Context, o outside) *kubelet.Dependencies {
 		RemoteRuntimeService:      o.runtime,
 		RemoteImageService:        o.images,
 		NodeStartupLatencyTracker: release.NewNodeStartupLatencyTracker(ctx),
-		// With this type of recorder the kubelet does not read the kernel's messages
-		// (pkg/kubelet/oom/oom_watcher_linux.go, NewWatcher), which would be real input.
+		// With this type of recorder the kubelet does not read the kernel log, which would be real input
+		// (pkg/kubelet/oom/oom_watcher_linux.go, NewWatcher).
 		Recorder:      &record.FakeRecorder{},
 		VolumePlugins: emptydir.ProbeVolumePlugins(),
 	}
@@ -103,9 +103,9 @@ func dependencies(ctx context.Context, o outside) *kubelet.Dependencies {
 	return deps
 }
 
-// tracerProvider gives no tracers. NewMainKubelet asks for one after it has made its watcher of the
-// kernel's messages and before it uses the recorder for anything else (pkg/kubelet/kubelet.go): this is
-// where the recorder is exchanged for the one that sees what events are about.
+// tracerProvider returns no-op tracers and replaces the event recorder. NewMainKubelet asks for a tracer after
+// it has created the watcher of the kernel log, and before it uses the recorder for anything else
+// (pkg/kubelet/kubelet.go), so this is the place to set the recorder that writes to the trace.
 type tracerProvider struct {
 	noop.TracerProvider
 	deps     *kubelet.Dependencies

@@ -28,9 +28,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// network stands between the kubelet's probers and the programs. The probers themselves are the real ones but
-// for that of TCP sockets: where they dial, their connections are pipes, which take no real time, to a
-// server here that has the runtime say what the program does.
+// network connects the kubelet's probers to the programs. The probers are the kubelet's own, except the one for
+// TCP sockets. Their connections are pipes, which need no real input or output, to a server that asks the
+// runtime for the program's behaviour.
 type network struct {
 	driver   *connection
 	recorder *recorder
@@ -39,38 +39,38 @@ type network struct {
 	first    *firstRuns
 }
 
-// asker is the probe or lifecycle hook on whose behalf the kubelet connects.
-type asker struct {
+// requester is the probe or lifecycle hook for which the kubelet connects.
+type requester struct {
 	uid       types.UID
 	pod       string // namespace/name
 	container string
 	probe     trace.Probe
-	hook      string // if it is no probe
+	hook      string // postStart or preStop; empty for a probe
 }
 
-// String writes an asker as parseAsker reads it. No part of it has a slash but pod, which has one.
-func (a asker) String() string {
-	return fmt.Sprintf("%s/%s/%s/%s", cmp.Or(string(a.probe), a.hook), a.uid, a.container, a.pod)
+// String formats a requester for parseRequester. Only the pod's name contains a slash.
+func (r requester) String() string {
+	return fmt.Sprintf("%s/%s/%s/%s", cmp.Or(string(r.probe), r.hook), r.uid, r.container, r.pod)
 }
 
-func parseAsker(s string) asker {
+func parseRequester(s string) requester {
 	parts := strings.SplitN(s, "/", 4)
-	a := asker{uid: types.UID(parts[1]), container: parts[2], pod: parts[3]}
+	r := requester{uid: types.UID(parts[1]), container: parts[2], pod: parts[3]}
 	if parts[0] == postStart || parts[0] == preStop {
-		a.hook = parts[0]
+		r.hook = parts[0]
 	} else {
-		a.probe = trace.Probe(parts[0])
+		r.probe = trace.Probe(parts[0])
 	}
-	return a
+	return r
 }
 
-func (a asker) key() probeKey { return probeKey{string(a.uid) + "/" + a.container, a.probe} }
+func (r requester) key() probeKey { return probeKey{string(r.uid) + "/" + r.container, r.probe} }
 
-// attach puts the network before the probers of a kubelet that does not run yet.
+// attach installs the network in a kubelet that does not run yet.
 func (n *network) attach(k *kubelet.Kubelet) {
 	kubelet := reflect.ValueOf(k).Elem()
 	n.status = field(kubelet, "statusManager").Interface().(status.PodStatusProvider)
-	manager := field(kubelet, "probeManager").Elem().Elem() // of the interface, of the pointer
+	manager := field(kubelet, "probeManager").Elem().Elem() // the values behind the interface and the pointer
 	n.first.watch(manager)
 	prober := field(manager, "prober").Elem()
 	web := field(prober, "http")
@@ -83,35 +83,35 @@ func (n *network) attach(k *kubelet.Kubelet) {
 	client.Set(reflect.ValueOf(newHookClient(n, client.Interface().(*http.Client))))
 }
 
-// try is one try of a probe run, or a run of a lifecycle hook.
-type try struct {
+// attempt is one attempt of a probe run, or one run of a lifecycle hook.
+type attempt struct {
 	*network
-	asker
-	deadline time.Duration // 0 for none
+	requester
+	deadline time.Duration // 0 if there is none
 	retry    bool
 }
 
-// try runs a prober and records what came of it. In a kubelet that is cut off it does not come back.
-func (n *network) try(a asker, timeout time.Duration, run func(try) (probe.Result, string, error)) (probe.Result, string, error) {
-	n.driver.hold()
-	rec := n.about(a)
-	t := try{network: n, asker: a, deadline: n.driver.now() + timeout, retry: n.probes.begin(a.key())}
+// attempt runs a prober and records the result. In a kubelet that is cut off it does not return.
+func (n *network) attempt(r requester, timeout time.Duration, run func(attempt) (probe.Result, string, error)) (probe.Result, string, error) {
+	n.driver.blockIfCut()
+	rec := n.recordAbout(r)
+	t := attempt{network: n, requester: r, deadline: n.driver.now() + timeout, retry: n.probes.begin(r.key())}
 	result, message, err := run(t)
-	n.driver.hold()
+	n.driver.blockIfCut()
 	rec.Result, rec.Message = trace.Result(result), message
 	if err != nil {
 		rec.Result, rec.Message = trace.Error, err.Error()
 	}
-	n.probes.end(a.key(), rec)
+	n.probes.end(r.key(), rec)
 	return result, message, err
 }
 
-// about returns a record about the container as the probe's worker knows it.
-func (n *network) about(a asker) trace.Record {
-	rec := trace.Record{Pod: a.pod, Container: a.container}
-	status := n.podStatus(a)
+// recordAbout returns a record about the container that the probe's worker knows.
+func (n *network) recordAbout(r requester) trace.Record {
+	rec := trace.Record{Pod: r.pod, Container: r.container}
+	status := n.podStatus(r)
 	for _, list := range [][]v1.ContainerStatus{status.InitContainerStatuses, status.ContainerStatuses} {
-		if c, ok := podutil.GetContainerStatus(list, a.container); ok {
+		if c, ok := podutil.GetContainerStatus(list, r.container); ok {
 			_, id, _ := strings.Cut(c.ContainerID, "://")
 			rec.Instance = n.driver.instance(id)
 		}
@@ -119,34 +119,34 @@ func (n *network) about(a asker) trace.Record {
 	return rec
 }
 
-func (n *network) podStatus(a asker) v1.PodStatus {
-	s, _ := n.status.GetPodStatus(a.uid)
+func (n *network) podStatus(r requester) v1.PodStatus {
+	s, _ := n.status.GetPodStatus(r.uid)
 	return s
 }
 
-// unasked records the run of a probe that could not ask anybody, as there is no port of that name. No prober
-// sees it.
-func (n *network) unasked(a asker, why string) {
-	rec := n.about(a)
-	rec.Kind, rec.Probe, rec.Result, rec.Message = trace.ProbeExecuted, a.probe, trace.Error, why
+// recordUnsent records the run of a probe that failed before it reached a prober, because its port name does
+// not exist.
+func (n *network) recordUnsent(r requester, why string) {
+	rec := n.recordAbout(r)
+	rec.Kind, rec.Probe, rec.Result, rec.Message = trace.ProbeExecuted, r.probe, trace.Error, why
 	n.first.probed(&rec)
 	n.recorder.add(rec)
 }
 
 var erroredEvent = regexp.MustCompile(`^(Liveness|Readiness|Startup) probe errored and resulted in unknown state: (.*)`)
 
-// unaskedProbe finds such a run by the event about it. It is unlike the event about a command that could
-// not be run: that has an error of the runtime.
-func unaskedProbe(event string) (p trace.Probe, why string, ok bool) {
+// unsentProbe parses an event about such a run. An event about a command that failed has an error of the
+// runtime instead.
+func unsentProbe(event string) (p trace.Probe, why string, ok bool) {
 	m := erroredEvent.FindStringSubmatch(event)
-	if m == nil || strings.HasPrefix(m[2], "rpc error: ") || m[2] == errOver.Error() {
+	if m == nil || strings.HasPrefix(m[2], "rpc error: ") || m[2] == errRunEnded.Error() {
 		return "", "", false
 	}
 	return trace.Probe(strings.ToLower(m[1])), m[2], true
 }
 
 // request submits a request to the program.
-func (t *try) request(c fakeruntime.Call) *pending {
+func (t *attempt) request(c fakeruntime.Call) *pending {
 	c.PodUID, c.Name, c.Probe, c.Hook = string(t.uid), t.container, t.probe, t.hook
 	if t.deadline > 0 {
 		c.Timeout = t.deadline - t.driver.now()
@@ -155,31 +155,31 @@ func (t *try) request(c fakeruntime.Call) *pending {
 	return t.driver.submit(c)
 }
 
-// breaking is the kubelet's end of a connection. The program's end closes it when the request has come to its end.
-type breaking struct {
+// kubeletConn is the kubelet's end of a connection. The program's end closes it when the request has ended.
+type kubeletConn struct {
 	net.Conn
 	op *pending
 }
 
-// Read fails, where the connection was to break in some way, in that way instead of with EOF.
-func (b breaking) Read(p []byte) (int, error) {
+// Read returns the program's transport error instead of EOF, if there is one.
+func (b kubeletConn) Read(p []byte) (int, error) {
 	n, err := b.Conn.Read(p)
 	if err != io.EOF {
 		return n, err
 	}
 	select {
 	case <-b.op.done:
-		if a := b.op.op.Answer; a != nil && a.TransportError != "" {
-			err = errors.New(a.TransportError)
+		if answer := b.op.op.Answer; answer != nil && answer.TransportError != "" {
+			err = errors.New(answer.TransportError)
 		}
 	default:
 	}
 	return n, err
 }
 
-// Write into a connection whose other end is closed succeeds, as into the buffer of a socket: that it is closed is found by
-// reading.
-func (b breaking) Write(p []byte) (int, error) {
+// Write succeeds even if the other end is closed, like a write to a socket's buffer. Read detects the closed
+// connection.
+func (b kubeletConn) Write(p []byte) (int, error) {
 	n, err := b.Conn.Write(p)
 	if err == io.ErrClosedPipe {
 		return len(p), nil
@@ -187,7 +187,7 @@ func (b breaking) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// dialError is what package net says of a connection that cannot be made.
+// dialError returns the error of package net for a failed connection.
 func dialError(addr string, err error) error {
 	tcp, unknown := resolve(addr)
 	if unknown != nil {
@@ -196,7 +196,7 @@ func dialError(addr string, err error) error {
 	return &net.OpError{Op: "dial", Net: "tcp", Addr: tcp, Err: err}
 }
 
-// resolve stands for the resolver of a node that has a hosts file with one name in it, localhost, and no name server.
+// resolve replaces the resolver of a node without a name server, whose hosts file has only localhost.
 func resolve(addr string) (*net.TCPAddr, error) {
 	host, port, err := net.SplitHostPort(addr)
 	switch _, notIP := netip.ParseAddr(host); {

@@ -4,9 +4,8 @@ package realkubelet
 
 import "time"
 
-// ClockSteps reports whether this program was built so that the wall clock of a bubble can be stepped: it was not. See
-// conformance/stepclock.
+// ClockSteps is false because this program was built without the tag stepclock; see conformance/stepclock.
 const ClockSteps = false
 
-// setClock would set how far the wall clock is ahead of virtual time.
+// setClock does nothing. With the tag stepclock it sets how far the wall clock is ahead of virtual time.
 func setClock(time.Duration) {}

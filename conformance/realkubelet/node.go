@@ -11,7 +11,7 @@ import (
 	"probesim.dev/conformance/kubelet/release"
 )
 
-// The node is large enough for every pod.
+// The node has enough capacity for every pod.
 const (
 	nodeName  = "node"
 	maxPods   = 10_000
@@ -39,21 +39,21 @@ func nodeObject() *v1.Node {
 	}
 }
 
-// cadvisor is what the kubelet knows of its machine.
+// cadvisor reports the size of the machine to the kubelet.
 type cadvisor struct {
 	release.CAdvisor
-	root string // directory of the kubelet
+	root string // root directory of the kubelet
 }
 
 func newCAdvisor(root string) *cadvisor {
 	return &cadvisor{release.CAdvisor{Cores: nodeCores, Bytes: nodeBytes}, root}
 }
 
-// pluginsRegistry is the directory in which plugins show up.
+// pluginsRegistry is the directory that the kubelet watches for plugins.
 const pluginsRegistry = "plugins_registry"
 
-// Start is called just before the watcher of the plugin directory opens inotify, which is real input and
-// would stop the virtual clock: with a file in place of the directory the watcher gives up.
+// Start replaces the plugin directory with a file. The kubelet calls Start just before the plugin watcher opens
+// inotify, which is real input and would stop the virtual clock. The watcher gives up if it finds a file.
 func (c *cadvisor) Start() error {
 	plugins := filepath.Join(c.root, pluginsRegistry)
 	if err := os.RemoveAll(plugins); err != nil {

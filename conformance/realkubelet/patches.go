@@ -16,11 +16,11 @@ import (
 	"probesim.dev/conformance/kubelet/release"
 )
 
-// shiftPodWorkers sets the clock of the pod workers back by one nanosecond. A worker notes when its sync
-// ended, and the relist that follows notes when it began; on a node some time passes between the two, in
-// the bubble none does, and the comparison of both is strict (pkg/kubelet/container/cache.go, GetNewerThan).
+// shiftPodWorkers sets the clock of the pod workers back by one nanosecond. The kubelet strictly compares the
+// end of a pod worker's sync with the start of the next relist (pkg/kubelet/container/cache.go, GetNewerThan).
+// On a node some time passes between the two; in the bubble none does.
 func shiftPodWorkers(k *kubelet.Kubelet) {
-	workers := field(reflect.ValueOf(k).Elem(), "podWorkers").Elem().Elem() // of the interface, of the pointer
+	workers := field(reflect.ValueOf(k).Elem(), "podWorkers").Elem().Elem() // the values behind the interface and the pointer
 	field(workers, "clock").Set(reflect.ValueOf(shiftedClock{}))
 }
 
@@ -29,14 +29,13 @@ type shiftedClock struct{ clock.RealClock }
 func (c shiftedClock) Now() time.Time                  { return c.RealClock.Now().Add(-time.Nanosecond) }
 func (c shiftedClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// queueLogCleaning has those who remove the logs of containers wait for each other in a channel. The log manager
-// itself has them wait for a mutex that it holds across a call to the runtime
-// (pkg/kubelet/logs/container_log_manager.go, Clean), and who waits for a mutex keeps the clock of a bubble from
-// moving. The pod worker, which removes old init containers, and the deletor meet there. The rotation of logs, which
-// holds the mutex too when the kubelet starts, is outside of what is compared: the kubelet starts a manager that
-// does nothing.
+// queueLogCleaning makes goroutines that remove container logs wait for each other in a channel. The log
+// manager's own mutex is held across a call to the runtime (pkg/kubelet/logs/container_log_manager.go, Clean),
+// and a goroutine that waits for a mutex stops the clock of a bubble. Both the pod worker, which removes old
+// init containers, and the deletor clean logs. The rotation of logs holds the mutex too, so the kubelet gets a
+// manager that rotates nothing.
 func queueLogCleaning(k *kubelet.Kubelet) {
-	runtime := field(reflect.ValueOf(k).Elem(), "containerRuntime").Elem().Elem() // of the interface, of the pointer
+	runtime := field(reflect.ValueOf(k).Elem(), "containerRuntime").Elem().Elem() // the values behind the interface and the pointer
 	manager := field(runtime, "logManager")
 	manager.Set(reflect.ValueOf(queuedLogs{manager.Interface().(logs.ContainerLogManager), make(chan struct{}, 1)}))
 	field(reflect.ValueOf(k).Elem(), "containerLogManager").Set(reflect.ValueOf(logs.NewStubContainerLogManager()))
@@ -53,7 +52,7 @@ func (q queuedLogs) Clean(ctx context.Context, containerID string) error {
 	return q.ContainerLogManager.Clean(ctx, containerID)
 }
 
-// field returns a field of an addressable struct that can be set although it is not exported.
+// field returns a settable value of an unexported field of an addressable struct.
 func field(of reflect.Value, name string) reflect.Value {
 	f := of.FieldByName(name)
 	if !f.IsValid() {
@@ -62,8 +61,8 @@ func field(of reflect.Value, name string) reflect.Value {
 	return reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem()
 }
 
-// unregisterCollectors takes the collectors of an earlier kubelet out of the process's registries of
-// metrics: a kubelet that finds them there panics.
+// unregisterCollectors removes an earlier kubelet's collectors from the metrics registries of the process. A
+// kubelet panics if it finds them there.
 func unregisterCollectors() {
 	registry := legacyregistry.DefaultGatherer.(metrics.KubeRegistry)
 	for _, c := range release.Collectors() {

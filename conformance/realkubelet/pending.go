@@ -6,23 +6,23 @@ import (
 	"probesim.dev/fakeruntime"
 )
 
-// waiter is where a blocked call finds its result.
+// waiter receives the result of a blocked call.
 type waiter struct {
 	done chan struct{}
-	op   fakeruntime.Op // when done is closed
+	op   fakeruntime.Op // valid after done is closed
 }
 
-// pending is a call under way.
+// pending is a call in progress.
 type pending struct {
 	*waiter
 	driver      *driver
-	accepted    bool            // of a connection
-	frozenUntil time.Duration   // the program that is to answer; 0 if it is not
-	submitted   *fakeruntime.Op // while it is waited for
+	accepted    bool            // the program has accepted a connection
+	frozenUntil time.Duration   // when the answering program thaws; 0 if it is not frozen
+	submitted   *fakeruntime.Op // the submitted call; valid until done is closed
 }
 
-// take takes over the result of a call.
-func (w *waiter) take(op *fakeruntime.Op) {
+// setResult stores the result of a call.
+func (w *waiter) setResult(op *fakeruntime.Op) {
 	w.op = *op
 	w.op.Err = asStatus(op.Err)
 }
@@ -33,14 +33,14 @@ func (p *pending) wait() fakeruntime.Op {
 	return p.op
 }
 
-// thaws blocks while the program that is to answer is frozen, and reports whether that ends before the call. What
-// gives up on the program in the same instant comes first.
-func (p *pending) thaws() bool {
+// waitThawed blocks while the answering program is frozen. It returns false if the call ends first, or at the
+// same instant.
+func (p *pending) waitThawed() bool {
 	if p.frozenUntil == 0 {
 		return true
 	}
 	thawed := make(chan struct{})
-	p.driver.at(p.frozenUntil, func() { p.thaw(thawed) })
+	p.driver.at(p.frozenUntil, func() { p.checkThawed(thawed) })
 	select {
 	case <-thawed:
 		return true
@@ -49,8 +49,9 @@ func (p *pending) thaws() bool {
 	}
 }
 
-// thaw closes thawed, or looks again later if the program is frozen still: it may stall again, or hang.
-func (p *pending) thaw(thawed chan struct{}) {
+// checkThawed closes thawed if the program is no longer frozen. Otherwise it checks again later, because the
+// program may have stalled again, or may hang.
+func (p *pending) checkThawed(thawed chan struct{}) {
 	d := p.driver
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -58,7 +59,7 @@ func (p *pending) thaw(thawed chan struct{}) {
 		return
 	}
 	if until := p.submitted.FrozenUntil; until > d.now() {
-		d.at(until, func() { p.thaw(thawed) })
+		d.at(until, func() { p.checkThawed(thawed) })
 		return
 	}
 	close(thawed)

@@ -8,12 +8,14 @@ import (
 	"probesim.dev/sim/choose"
 )
 
-// ErrStepClock says that a run cannot be made in which the wall clock jumps.
-var ErrStepClock = errors.New("stepClock is not compared by this program: " +
-	"conformance/README.md says under \"Steps of the wall clock\" how to build one that does")
+// ErrStepClock is the error for a scenario with clock steps in a program that was built without the tag
+// stepclock.
+var ErrStepClock = errors.New("this program cannot run scenarios with stepClock: " +
+	"to build one that can, see \"Steps of the wall clock\" in conformance/README.md")
 
-// ForPlan returns the options with what the run of a scenario says. With a seed it also draws the kubelet's
-// jitter, unless the options say how: a draw belongs to its time, so that no order of draws changes it.
+// ForPlan returns the options with the settings of a scenario's run. If the run has a seed and the options do
+// not set Jitter, the seed draws the kubelet's jitter. Each draw depends only on the seed and the time, not on
+// the order of draws.
 func ForPlan(p *scenarios.Plan, o Options) Options {
 	o.Uptime, o.Duration, o.Seed, o.Delays, o.Config = &p.Uptime, p.Duration, p.Seed, p.Delays, p.Config
 	if p.Seed != nil {

@@ -22,17 +22,17 @@ import (
 	"probesim.dev/trace"
 )
 
-// podAPI is the API server as far as pods go, over client-go's fake clientset. Whoever changes a pod here
-// has waited before: changes themselves take no time.
+// podAPI is the pods API of the API server, over client-go's fake clientset. Callers wait for the latency
+// before they call it; changes themselves take no time.
 type podAPI struct {
 	driver   *driver
 	recorder *recorder
 	fake     *fake.Clientset
-	profile  profile.Profile // of the release
+	profile  profile.Profile // profile of the kubelet's release
 
 	mu     sync.Mutex
-	pods   map[types.NamespacedName]*v1.Pod // as the API has them; each is replaced and never changed
-	source *podSource                       // of the kubelet that runs; nil if none does
+	pods   map[types.NamespacedName]*v1.Pod // stored pods; replaced, never changed
+	source *podSource                       // source of the running kubelet; nil if no kubelet runs
 }
 
 func newPodAPI(d *driver, r *recorder, p profile.Profile) *podAPI {
@@ -46,7 +46,7 @@ func newPodAPI(d *driver, r *recorder, p profile.Profile) *podAPI {
 // client returns the clientset for a kubelet, in which calls about pods take time.
 func (a *podAPI) client(c *connection) kubernetes.Interface { return client{a.fake, a, c} }
 
-// add creates a pod that is bound to the node, and tells the runtime and the kubelet of it.
+// add creates a pod that is bound to the node, and sends it to the runtime and the kubelet.
 func (a *podAPI) add(pod *v1.Pod, program fakeruntime.Pod) error {
 	pod = a.admitted(pod)
 	program.UID, program.Namespace, program.Name = string(pod.UID), pod.Namespace, pod.Name
@@ -74,15 +74,15 @@ func (a *podAPI) admitted(pod *v1.Pod) *v1.Pod {
 	pod.Generation = 1
 	pod.Spec.NodeName = nodeName
 	pod.Status = v1.PodStatus{Phase: v1.PodPending, QOSClass: qos.GetPodQOS(pod)}
-	provide(pod)
+	provideReferences(pod)
 	return serialized(pod)
 }
 
-// serialized returns the pod as it is after a way through JSON: times are whole seconds.
+// serialized returns the pod after a round trip through JSON, which truncates times to seconds.
 func serialized(pod *v1.Pod) *v1.Pod {
 	data, err := json.Marshal(pod)
 	if err != nil {
-		panic(err) // API types are made to be marshalled
+		panic(err) // API types can always be marshalled
 	}
 	stored := &v1.Pod{}
 	if err := json.Unmarshal(data, stored); err != nil {
@@ -91,8 +91,8 @@ func serialized(pod *v1.Pod) *v1.Pod {
 	return stored
 }
 
-// deletion deletes a pod the way the API server does.
-func (a *podAPI) deletion(key types.NamespacedName, gracePeriodSeconds *int64) error {
+// requestDeletion deletes a pod for a user, like the API server.
+func (a *podAPI) requestDeletion(key types.NamespacedName, gracePeriodSeconds *int64) error {
 	pod := a.get(key)
 	if pod == nil {
 		return nil
@@ -101,7 +101,7 @@ func (a *podAPI) deletion(key types.NamespacedName, gracePeriodSeconds *int64) e
 	return a.delete(pod, key, gracePeriodSeconds)
 }
 
-// deleteNow deletes a pod without a grace period, as the kubelet does in the end.
+// deleteNow deletes a pod without a grace period. The kubelet calls it when the pod has ended.
 func (a *podAPI) deleteNow(key types.NamespacedName) error {
 	pod := a.get(key)
 	if pod == nil {
@@ -114,14 +114,14 @@ func (a *podAPI) delete(pod *v1.Pod, key types.NamespacedName, gracePeriodSecond
 	after, gone := apiserver.AfterDelete(pod, gracePeriodSeconds, a.driver.apiNow())
 	switch {
 	case gone:
-		return a.removed(key)
+		return a.remove(key)
 	case after == pod:
 		return nil
 	}
 	return a.update(after)
 }
 
-// patch patches a pod the way the API server does: after says what of it.
+// patch patches a pod like the API server. after returns the pod with the patch applied.
 func (a *podAPI) patch(key types.NamespacedName, patch []byte, after func(*v1.Pod, []byte) (*v1.Pod, error)) error {
 	pod := a.get(key)
 	if pod == nil {
@@ -132,17 +132,17 @@ func (a *podAPI) patch(key types.NamespacedName, patch []byte, after func(*v1.Po
 		return err
 	}
 	if apiserver.Gone(patched) {
-		return a.removed(key)
+		return a.remove(key)
 	}
 	return a.update(patched)
 }
 
-// afterPatch returns the pod as a patch of its metadata and spec leaves it.
+// afterPatch applies a patch of a pod's metadata and spec.
 func (a *podAPI) afterPatch(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	return admission.Patch(a.profile, pod, patch)
 }
 
-// update puts a pod in the place of the one of its name.
+// update replaces the pod with the same name.
 func (a *podAPI) update(pod *v1.Pod) error {
 	pod = serialized(pod)
 	if err := a.fake.Tracker().Update(v1.SchemeGroupVersion.WithResource("pods"), pod, pod.Namespace); err != nil {
@@ -152,8 +152,8 @@ func (a *podAPI) update(pod *v1.Pod) error {
 	return nil
 }
 
-// removed takes a pod out of the API.
-func (a *podAPI) removed(key types.NamespacedName) error {
+// remove removes a pod from the API.
+func (a *podAPI) remove(key types.NamespacedName) error {
 	if err := a.fake.CoreV1().Pods(key.Namespace).Delete(context.Background(), key.Name, metav1.DeleteOptions{}); err != nil {
 		return err
 	}
@@ -165,8 +165,8 @@ func (a *podAPI) removed(key types.NamespacedName) error {
 	return nil
 }
 
-// patched notes the pod that a status patch has made.
-func (a *podAPI) patched(pod *v1.Pod) {
+// statusPatched stores the result of a status patch.
+func (a *podAPI) statusPatched(pod *v1.Pod) {
 	a.recorder.add(trace.Record{Kind: trace.StatusPatched, Pod: pod.Namespace + "/" + pod.Name, Status: apiserver.Observed(pod)})
 	a.set(pod.DeepCopy())
 }
@@ -184,7 +184,7 @@ func (a *podAPI) set(pod *v1.Pod) {
 	a.notify()
 }
 
-// notify sends all pods to the kubelet, as its watch of the API server does after every change.
+// notify sends all pods to the kubelet, like the kubelet's watch after a change.
 func (a *podAPI) notify() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -194,7 +194,7 @@ func (a *podAPI) notify() {
 	}
 }
 
-// list returns all pods by name; the caller holds the lock.
+// list returns all pods by name. The caller holds the lock.
 func (a *podAPI) list() []*v1.Pod {
 	pods := make([]*v1.Pod, 0, len(a.pods))
 	for _, pod := range a.pods {
@@ -206,8 +206,8 @@ func (a *podAPI) list() []*v1.Pod {
 	return pods
 }
 
-// watch returns the source of pods for a kubelet that starts, with those that there are unless the API server is down;
-// the kubelet before hears of no more.
+// watch returns the source of pods for a kubelet that starts. The source has the existing pods unless the API
+// server is down. The source of the previous kubelet receives no more pods.
 func (a *podAPI) watch() *podSource {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -218,7 +218,7 @@ func (a *podAPI) watch() *podSource {
 	return a.source
 }
 
-// unwatch has no kubelet hear of pods any more.
+// unwatch stops sending pods to the kubelet.
 func (a *podAPI) unwatch() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"probesim.dev/conformance/kubelet/release"
 )
 
-// podSource is the kubelet's source of pods: what its watch of the API server would give it.
+// podSource is the kubelet's source of pods, in place of its watch of the API server.
 type podSource struct {
 	mu     sync.Mutex
 	queue  [][]*v1.Pod
@@ -21,10 +21,11 @@ type podSource struct {
 	tagged map[types.UID]taggedPod
 }
 
-// taggedPod is a pod as the API has it and as the kubelet is given it.
+// taggedPod is a pod as the API stores it, and the tagged copy for the kubelet.
 type taggedPod struct{ stored, given *v1.Pod }
 
-// newPodSource returns a source. The first set that is sent, also an empty one, says that it is ready.
+// newPodSource returns a source. The source is ready when the first set of pods is sent, even if the set is
+// empty.
 func newPodSource() *podSource {
 	return &podSource{filled: make(chan struct{}, 1), tagged: map[types.UID]taggedPod{}}
 }
@@ -40,15 +41,15 @@ func (s *podSource) send(pods []*v1.Pod) {
 	}
 }
 
-// known returns a pod as it was last handed over, nil if it was not there.
-func (s *podSource) known(uid types.UID) *v1.Pod {
+// byUID returns the pod that the kubelet received last, or nil.
+func (s *podSource) byUID(uid types.UID) *v1.Pod {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.tagged[uid].stored
 }
 
-// named returns the pod of a namespace/name as it was last handed over, nil if there was none.
-func (s *podSource) named(name string) *v1.Pod {
+// byName returns the pod with this namespace/name that the kubelet received last, or nil.
+func (s *podSource) byName(name string) *v1.Pod {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range s.tagged {
@@ -59,7 +60,7 @@ func (s *podSource) named(name string) *v1.Pod {
 	return nil
 }
 
-// run hands every set to a kubelet until ctx is done.
+// run sends every set to a kubelet until ctx is done.
 func (s *podSource) run(ctx context.Context, c *config.PodConfig) {
 	updates := reflect.ValueOf(c.Channel(ctx, kubetypes.ApiserverSource))
 	for {
@@ -74,8 +75,8 @@ func (s *podSource) run(ctx context.Context, c *config.PodConfig) {
 	}
 }
 
-// next returns the pods to hand over. The kubelet writes to them, so a pod that did not change is the same
-// object again and one that did is a new one, as from a watch.
+// next returns the next set of pods. Because the kubelet writes to its pods, an unchanged pod is the same
+// object as before and a changed pod is a new object, as in a watch.
 func (s *podSource) next() ([]*v1.Pod, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,39 +12,39 @@ import (
 	"probesim.dev/conformance/kubelet/release"
 )
 
-// workers knows the goroutines of a kubelet's pod workers. A call about an image does not say for which pod it is,
-// but it is made on the goroutine of the pod's worker.
+// workers identifies the goroutines of a kubelet's pod workers. A call about an image does not name the pod,
+// but the pod's worker makes it on its own goroutine.
 type workers struct {
 	conn *connection
 	mu   sync.Mutex
-	pods map[string]string // pod UID by goroutine
+	pods map[string]string // pod UIDs by goroutine
 }
 
-// stopped reports whether this goroutine is one of them, of a kubelet that was stopped.
+// stopped reports whether the current goroutine is a pod worker of a stopped kubelet.
 func (w *workers) stopped() bool { return w.pod() != "" && w.conn.isCut() }
 
-// pod returns the UID of the pod whose worker this goroutine is, or nothing.
+// pod returns the UID of the pod whose worker runs on the current goroutine, or an empty string.
 func (w *workers) pod() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.pods[goroutine()]
 }
 
-// watch has the pod workers of a kubelet that does not run yet make themselves known: with each sync a pod worker
-// stores a status in the status manager.
+// watch wraps the status manager of a kubelet that does not run yet, to observe its pod workers: a pod worker
+// stores a status with each sync.
 func (w *workers) watch(k *runningKubelet) {
 	f := field(reflect.ValueOf(k.Kubelet).Elem(), "statusManager")
-	f.Set(reflect.ValueOf(release.WatchStatus(f.Interface().(status.Manager), w.notice)))
+	f.Set(reflect.ValueOf(release.WatchStatus(f.Interface().(status.Manager), w.setWorker)))
 }
 
-// notice notes that this goroutine is the worker of a pod.
-func (w *workers) notice(pod *v1.Pod) {
+// setWorker records that the current goroutine is the pod's worker.
+func (w *workers) setWorker(pod *v1.Pod) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.pods[goroutine()] = string(pod.UID)
 }
 
-// goroutine returns the number of this goroutine.
+// goroutine returns the number of the current goroutine.
 func goroutine() string {
 	buf := make([]byte, 32)
 	fields := bytes.Fields(buf[:runtime.Stack(buf, false)]) // goroutine 7 [running]:

@@ -11,8 +11,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// probed runs a pod with a liveness probe that gets the answer.
-func probed(t *testing.T, a fakeruntime.Answer) *Result {
+// runProbe runs a pod with a liveness probe that receives the answer.
+func runProbe(t *testing.T, a fakeruntime.Answer) *Result {
 	app := v1.Container{LivenessProbe: execProbe(10, 3)}
 	return mustRun(t, Options{Duration: 15 * time.Second}, addAt0(newPod("p", app), program(fakeruntime.Rule{Liveness: answer(a)})))
 }
@@ -34,13 +34,13 @@ func TestProbeExecuted(t *testing.T) {
 			"Liveness probe failed: " + long[1:]},
 		{"timeout", fakeruntime.Answer{Word: fakeruntime.Hangs}, trace.Failure, `command timed out: "check it" timed out after 1s`, time.Second,
 			`Liveness probe failed: command timed out: "check it" timed out after 1s`},
-		// Three tries are one run.
+		// The three attempts are one probe run.
 		{"error", fakeruntime.Answer{Word: fakeruntime.Breaks}, trace.Error, "", 60 * time.Millisecond,
 			"Liveness probe errored and resulted in unknown state: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := probed(t, test.answer)
-			runs := of(r, trace.ProbeExecuted)
+			r := runProbe(t, test.answer)
+			runs := recordsOf(r, trace.ProbeExecuted)
 			if len(runs) != 1 {
 				t.Fatalf("%d probe runs, want 1", len(runs))
 			}
@@ -52,7 +52,7 @@ func TestProbeExecuted(t *testing.T) {
 				t.Errorf("message of %d bytes", len(got.Message))
 			}
 			event := ""
-			for _, e := range of(r, trace.Event) {
+			for _, e := range recordsOf(r, trace.Event) {
 				if e.Reason == "Unhealthy" {
 					event = e.Message
 				}
@@ -76,7 +76,7 @@ func TestStopReasons(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := mustRun(t, Options{Duration: 5 * time.Second}, addAt0(newPod("p", test.app), program(fails)))
-			stops := of(r, trace.ContainerStopping)
+			stops := recordsOf(r, trace.ContainerStopping)
 			if len(stops) != 1 || stops[0].Reason != test.want || stops[0].GraceSeconds != 30 {
 				t.Errorf("got %+v, want one stop because of %s", stops, test.want)
 			}

@@ -7,11 +7,12 @@ import (
 	"probesim.dev/trace"
 )
 
-// maxTries is how often the prober runs a probe that breaks (pkg/kubelet/prober/prober.go, maxProbeRetries).
-const maxTries = 3
+// maxAttempts is how often the prober runs a probe that returns an error (pkg/kubelet/prober/prober.go,
+// maxProbeRetries).
+const maxAttempts = 3
 
-// probeRuns makes ProbeExecuted records. The prober tries a probe that breaks again at once; all tries are
-// one run.
+// probeRuns writes ProbeExecuted records. The prober immediately repeats a probe that returns an error; all
+// attempts are one run.
 type probeRuns struct {
 	recorder *recorder
 	first    *firstRuns
@@ -20,18 +21,18 @@ type probeRuns struct {
 	runs map[probeKey]*probeRun
 }
 
-// probeKey names a probe of a container. Its runs follow each other.
+// probeKey identifies a probe of a container. Its runs do not overlap.
 type probeKey struct {
 	container string
 	probe     trace.Probe
 }
 
 type probeRun struct {
-	tries int
-	began time.Duration
+	attempts int
+	began    time.Duration
 }
 
-// begin notes the begin of a try and reports whether it is not the first of its run.
+// begin records the start of an attempt, and reports whether it is a retry.
 func (p *probeRuns) begin(key probeKey) (retry bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -40,11 +41,11 @@ func (p *probeRuns) begin(key probeKey) (retry bool) {
 		run = &probeRun{began: p.recorder.now()}
 		p.runs[key] = run
 	}
-	run.tries++
-	return run.tries > 1
+	run.attempts++
+	return run.attempts > 1
 }
 
-// end notes the end of a try, and adds the record of what came of it unless the run goes on.
+// end records the end of an attempt. If it is the last attempt of the run, end writes the record of the run.
 func (p *probeRuns) end(key probeKey, rec trace.Record) {
 	began, over := p.ended(key, rec.Result == trace.Error)
 	if !over {
@@ -55,12 +56,12 @@ func (p *probeRuns) end(key probeKey, rec trace.Record) {
 	p.recorder.add(rec)
 }
 
-// ended reports whether the run is over with this try, and when it began.
+// ended reports whether the run is over with this attempt, and when the run began.
 func (p *probeRuns) ended(key probeKey, broken bool) (began time.Duration, over bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	run := p.runs[key]
-	if broken && run.tries < maxTries {
+	if broken && run.attempts < maxAttempts {
 		return 0, false
 	}
 	delete(p.runs, key)

@@ -7,7 +7,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// recorder keeps the trace of a run. The kubelet's goroutines write to it at once.
+// recorder keeps the trace of a run. The kubelet's goroutines write to it concurrently.
 type recorder struct {
 	now func() time.Duration
 
@@ -16,7 +16,7 @@ type recorder struct {
 	closed bool
 }
 
-// add stamps a record with the current time and keeps it. Observers are called under the lock.
+// add sets the time of a record and keeps the record. It calls observers while it holds the lock.
 func (r *recorder) add(rec trace.Record) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -33,12 +33,12 @@ func (r *recorder) observe(f func(*trace.Record)) {
 	r.trace.Observe(f)
 }
 
-// close ends the trace; what the kubelet does while it is torn down is not part of it.
+// close ends the trace and returns the records. Later records, while the kubelet is torn down, are dropped.
 func (r *recorder) close() []trace.Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
 	records := r.trace.Records()
-	r.trace = trace.Recorder{} // goroutines of the kubelet that never end hold r
+	r.trace = trace.Recorder{} // free the records: goroutines of the kubelet that never end refer to r
 	return records
 }

@@ -15,8 +15,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// node is what stays when the kubelet on it is stopped and started again, and the kubelet that runs on it. Its
-// methods are called by the driver, one at a time, but for the first start.
+// node is the state that outlives a restart of the kubelet, and the running kubelet. The driver calls its
+// methods one at a time, except start.
 type node struct {
 	driver   *driver
 	recorder *recorder
@@ -27,16 +27,16 @@ type node struct {
 	config   kubeletconfig.Config
 
 	mu      sync.Mutex
-	ctx     context.Context // of all kubelets
-	conn    *connection     // of the kubelet that runs, or is being started
-	workers []*workers      // of all kubelets
-	kubelet *runningKubelet // nil if none runs
-	err     error           // the first
+	ctx     context.Context // context of all kubelets
+	conn    *connection     // connection of the current kubelet
+	workers []*workers      // pod workers of all kubelets
+	kubelet *runningKubelet // nil if no kubelet runs
+	err     error           // first error
 
 	seed    int64
-	started time.Duration // when the kubelet was
-	first   *firstRuns    // of its probe workers
-	drawn   []StartDraws  // by the kubelets before this one
+	started time.Duration // start time of the current kubelet
+	first   *firstRuns    // first runs of the current kubelet's probe workers
+	drawn   []StartDraws  // draws of earlier kubelets
 }
 
 // start starts the first kubelet.
@@ -46,7 +46,7 @@ func (n *node) start(ctx context.Context) error {
 	return n.err
 }
 
-// launch starts a kubelet on what the one before has left.
+// launch starts a kubelet with the files and the containers that the previous one left behind.
 func (n *node) launch() {
 	n.conn = newConnection(n.driver)
 	pods := n.api.watch()
@@ -64,7 +64,7 @@ func (n *node) launch() {
 		driver: n.conn, configs: n.configs, workers: goroutines, probes: probes, stopReason: events.killReason,
 	}
 	ctx := release.WithLogger(n.ctx, logr.New(triggerLog{conn: n.conn, recorder: n.recorder, workers: first}))
-	k, err := startKubelet(ctx, outside{
+	k, err := startKubelet(ctx, environment{
 		root: n.root, mounter: n.mounter, client: n.api.client(n.conn), runtime: runtime, images: &imageService{runtime: runtime},
 		config: n.config, recorder: events, pods: events.pods, network: network, workers: goroutines,
 	})
@@ -73,7 +73,7 @@ func (n *node) launch() {
 	}
 }
 
-// stop stops the kubelet, and reports whether one ran.
+// stop stops the kubelet. It returns false if no kubelet runs.
 func (n *node) stop() bool {
 	if n.kubelet == nil {
 		return false
@@ -85,7 +85,7 @@ func (n *node) stop() bool {
 	return true
 }
 
-// powerOff has the node go down, after stop. What is on its disk stays, but nothing is mounted any more.
+// powerOff turns the node off after the kubelet has stopped. Files stay, and mounts are lost.
 func (n *node) powerOff(back time.Duration, cause int64) {
 	n.driver.powerOff(back, cause)
 	n.mounter = mount.NewFakeMounter(nil)
@@ -97,11 +97,11 @@ func (n *node) restart() {
 	n.drawn = n.startDraws()
 	n.seed, n.started = n.seed+1, n.driver.now()
 	go n.launch()
-	n.driver.at(n.driver.now(), n.seedStart) // as at first: when its informers have drawn their timeouts
+	n.driver.at(n.driver.now(), n.seedStart) // as in run: after the kubelet's informers have drawn their timeouts
 }
 
-// ofStopped reports whether this goroutine is a pod worker of a kubelet that was stopped.
-func (n *node) ofStopped() bool {
+// calledByStopped reports whether the current goroutine is a pod worker of a stopped kubelet.
+func (n *node) calledByStopped() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.ContainsFunc(n.workers, (*workers).stopped)

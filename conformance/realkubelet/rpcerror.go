@@ -7,11 +7,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// rpcCodes are the codes in which the kubelet looks for a meaning
-// (k8s.io/cri-api pkg/errors, IsNotFound).
+// rpcCodes are the status codes that the kubelet distinguishes (k8s.io/cri-api pkg/errors, IsNotFound).
 var rpcCodes = []codes.Code{codes.NotFound, codes.Unknown, codes.Canceled, codes.FailedPrecondition, codes.InvalidArgument, codes.Unavailable}
 
-// asStatus gives an error whose text is that of a gRPC status the code that the text says.
+// asStatus converts an error whose text is that of a gRPC status to that status.
 func asStatus(err error) error {
 	if err == nil {
 		return nil

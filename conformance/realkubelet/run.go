@@ -18,58 +18,62 @@ import (
 	"probesim.dev/trace"
 )
 
-// DefaultUptime is the age of the kubelet at t=0 unless Options say otherwise.
+// DefaultUptime is the age of the kubelet at t=0 if Options.Uptime is nil.
 const DefaultUptime = 150337 * time.Millisecond
 
-// DefaultDuration is how long a run lasts unless Options say otherwise.
+// DefaultDuration is the duration of a run if Options.Duration is 0.
 const DefaultDuration = 10 * time.Minute
 
-// Options of a run. The zero value works.
+// Options configure a run. The zero value works.
 type Options struct {
-	// Uptime is the age of the kubelet at t=0, DefaultUptime if nil. It starts at a whole second of wall time.
+	// Uptime is the age of the kubelet at t=0. Nil means DefaultUptime. The kubelet starts at a whole second of
+	// wall time.
 	Uptime *time.Duration
-	// Duration is the virtual time to run from t=0, its last instant included. 0 means DefaultDuration.
+	// Duration is the virtual time from t=0 to the end of the run, inclusive. 0 means DefaultDuration.
 	Duration time.Duration
-	// Seed and Delays are those of the fakeruntime.
+	// Seed and Delays configure the fakeruntime.
 	Seed   *int64
 	Delays fakeruntime.Delays
-	// Config are the settings of the kubelet.
+	// Config has the settings of the kubelet.
 	Config kubeletconfig.Config
-	// Internal keeps a CRICall record of every call to the runtime and about pods to the API server.
+	// Internal keeps a CRICall record for every call to the runtime, and for every call about pods to the API
+	// server.
 	Internal bool
-	// Triggers keeps a TriggerTaken record each time that a probe worker takes its manual trigger, as Internal does too.
+	// Triggers keeps a TriggerTaken record each time a probe worker takes its manual trigger. Internal implies
+	// it.
 	Triggers bool
-	// Jitter returns the part of a jitter that wait.Jitter draws at time t, from 0 up to, not including,
-	// 1. Nil: always DefaultJitter.
+	// Jitter returns the fraction that wait.Jitter draws at time t: at least 0 and less than 1. Nil means
+	// always DefaultJitter.
 	Jitter func(t time.Duration) float64
-	// Procs is how many of the kubelet's goroutines run at once. 0 means 1, with which each runs until it
-	// blocks and runs repeat; with more, other orders of what happens at one instant come up.
+	// Procs is the number of the kubelet's goroutines that run in parallel. 0 means 1: each goroutine runs
+	// until it blocks, and runs are repeatable. Larger values produce other orders of the events at one
+	// instant.
 	Procs int
-	// StartSeed seeds the delays before the first run of the probe workers that start while the kubelet
-	// is younger than their period. See Result.StartDraws.
+	// StartSeed seeds the delays before the first runs of probe workers that start while the kubelet is younger
+	// than their period. See Result.StartDraws.
 	StartSeed int64
 }
 
-// Result is what a run gave.
+// Result is the result of a run.
 type Result struct {
 	Records []trace.Record
-	// Draws are what wait.Jitter drew, in the order in which it did.
+	// Draws are the draws of wait.Jitter, in order.
 	Draws []Draw
-	// StartDraws are what the young probe workers of each kubelet drew that was started.
+	// StartDraws are the draws of the young probe workers, for each kubelet that was started.
 	StartDraws []StartDraws
 }
 
-// StartDraws are the parts of their period, from 0 to 1, that the young probe workers of a kubelet waited for before
-// their first run, in the order in which they drew them, and when each of its workers, young or not, ran first.
+// StartDraws are the delays of one kubelet's young probe workers before their first run, and the first runs of
+// all its probe workers.
 type StartDraws struct {
-	T      time.Duration // when the kubelet was started
+	T      time.Duration // start time of the kubelet
 	Values []float64
 	Runs   []FirstRun
 }
 
-// Run runs a kubelet under virtual time. Before the kubelet starts it calls drive, which puts on the agenda
-// of the world what is to happen. What drive has the world do must not block. Runs follow each other in a
-// process: a second waits for the first.
+// Run runs a kubelet under virtual time. Before the kubelet starts, Run calls drive, which schedules the
+// actions of the scenario. These actions must not block. Concurrent calls of Run in one process wait for each
+// other.
 func Run(t *testing.T, opts Options, drive func(scenarios.World)) (*Result, error) {
 	if opts.Uptime == nil {
 		opts.Uptime = new(DefaultUptime)
@@ -91,7 +95,7 @@ func Run(t *testing.T, opts Options, drive func(scenarios.World)) (*Result, erro
 	return result, err
 }
 
-// run is a run inside the bubble.
+// run executes a run inside the bubble.
 func run(opts Options, root string, draws *jitter, drive func(scenarios.World), result *Result) error {
 	profile, restoreGates, err := setGates(opts.Config.FeatureGates)
 	if err != nil {
@@ -110,8 +114,8 @@ func run(opts Options, root string, draws *jitter, drive func(scenarios.World), 
 	api := newPodAPI(d, rec, profile)
 	n := &node{driver: d, recorder: rec, api: api, root: root, seed: opts.StartSeed, config: opts.Config, mounter: mount.NewFakeMounter(nil), configs: newConfigs()}
 	w := &world{driver: d, recorder: rec, api: api, node: n}
-	draws.counts = func() bool { return !n.ofStopped() }
-	d.at(d.now(), n.seedStart) // when the kubelet's informers have drawn their timeouts
+	draws.counts = func() bool { return !n.calledByStopped() }
+	d.at(d.now(), n.seedStart) // after the kubelet's informers have drawn their timeouts
 	drive(w)
 
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))

@@ -19,22 +19,22 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the files in testdata")
 
-// The trace in testdata was compared to the millisecond with one that was taken of the same kubelet with
-// another runtime and another API server around it.
+// TestBase compares a run with a recorded trace. That trace was compared, to the millisecond, with one of the
+// same kubelet over another runtime and another API server.
 func TestBase(t *testing.T) {
 	zero := new(seconds(0))
 	r := mustRun(t, Options{
 		Duration: 100 * time.Second,
 		Delays:   fakeruntime.Delays{ImageStatus: zero, APIGet: zero, APIPatch: zero, APIDelete: zero},
 		Jitter:   func(time.Duration) float64 { return 0 },
-	}, addAt0(base("p00")))
+	}, addAt0(basePod("p00")))
 	got := jsonl(r.Records) + "\n"
 	if diff := cmp.Diff(sorted(golden(t, "base.jsonl", got)), sorted(got)); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// golden returns what is in a file of testdata: that of this release where it has one of its own.
+// golden returns the contents of a file in testdata, from the folder of this release if it exists there.
 func golden(t *testing.T, file, got string) string {
 	t.Helper()
 	path := filepath.Join("testdata", release.Version, file)
@@ -53,8 +53,8 @@ func golden(t *testing.T, file, got string) string {
 	return string(want)
 }
 
-// sorted returns the lines of a trace without their numbers, in an order of their own: that of the records
-// of one instant means nothing.
+// sorted returns the lines of a trace without their step numbers in alphabetical order, because the order of
+// records at one instant has no meaning.
 func sorted(lines string) []string {
 	all := strings.Split(lines, "\n")
 	for i, line := range all {
@@ -66,10 +66,10 @@ func sorted(lines string) []string {
 
 func TestRunsRepeat(t *testing.T) {
 	o := Options{Duration: 15 * time.Minute, Internal: true}
-	want := mustRun(t, o, addAt0(base("p00")))
+	want := mustRun(t, o, addAt0(basePod("p00")))
 	for range 4 {
-		mustRun(t, Options{Duration: time.Minute}, addAt0(base("other")))
-		got := mustRun(t, o, addAt0(base("p00")))
+		mustRun(t, Options{Duration: time.Minute}, addAt0(basePod("other")))
+		got := mustRun(t, o, addAt0(basePod("p00")))
 		if diff := cmp.Diff(sorted(jsonl(want.Records)), sorted(jsonl(got.Records))); diff != "" {
 			t.Fatal(diff)
 		}
@@ -77,9 +77,9 @@ func TestRunsRepeat(t *testing.T) {
 }
 
 func TestRecordsAreInOrder(t *testing.T) {
-	r := mustRun(t, Options{Duration: 100 * time.Second, Internal: true}, addAt0(base("p00")))
+	r := mustRun(t, Options{Duration: 100 * time.Second, Internal: true}, addAt0(basePod("p00")))
 	if !slices.IsSortedFunc(r.Records, func(a, b trace.Record) int { return int(a.T - b.T) }) {
-		t.Error("the records are not in the order of time")
+		t.Error("the records are not ordered by time")
 	}
 	first, last := r.Records[0], r.Records[len(r.Records)-1]
 	if first.T != -DefaultUptime || last.T > 100*time.Second {
@@ -88,18 +88,18 @@ func TestRecordsAreInOrder(t *testing.T) {
 }
 
 func TestCallsAreInternal(t *testing.T) {
-	r := mustRun(t, Options{Duration: 5 * time.Second}, addAt0(base("p00")))
-	if calls := of(r, trace.CRICall); len(calls) > 0 {
+	r := mustRun(t, Options{Duration: 5 * time.Second}, addAt0(basePod("p00")))
+	if calls := recordsOf(r, trace.CRICall); len(calls) > 0 {
 		t.Errorf("%d CRICall records without Internal", len(calls))
 	}
-	r = mustRun(t, Options{Duration: time.Second, Internal: true}, addAt0(base("p00")))
+	r = mustRun(t, Options{Duration: time.Second, Internal: true}, addAt0(basePod("p00")))
 	var got []string
-	for _, c := range of(r, trace.CRICall) {
+	for _, c := range recordsOf(r, trace.CRICall) {
 		if c.Pod != "" {
 			got = append(got, c.Reason+" "+c.T.String()+" "+c.Took.String())
 		}
 	}
-	// The start of a pod: the worker, the PLEG and the status manager.
+	// Calls about the starting pod, by its worker, the PLEG and the status manager.
 	want := strings.Split(golden(t, "calls.txt", strings.Join(got, "\n")), "\n")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -107,7 +107,7 @@ func TestCallsAreInternal(t *testing.T) {
 }
 
 func TestObserverMaySchedule(t *testing.T) {
-	// The runtime writes this record while it holds its lock.
+	// The runtime holds its lock while it writes this record.
 	deleteWhenStarted := func(w scenarios.World) {
 		w.Observe(func(rec *trace.Record) {
 			if rec.Kind == trace.ContainerStarted {
@@ -115,10 +115,10 @@ func TestObserverMaySchedule(t *testing.T) {
 			}
 		})
 	}
-	pod, p := base("p00")
+	pod, p := basePod("p00")
 	r := mustRun(t, Options{Duration: 20 * time.Second}, addAt0(pod, p, deleteWhenStarted))
-	requested := of(r, trace.PodDeleteRequested)
-	if len(requested) != 1 || requested[0].T != of(r, trace.ContainerStarted)[0].T {
+	requested := recordsOf(r, trace.PodDeleteRequested)
+	if len(requested) != 1 || requested[0].T != recordsOf(r, trace.ContainerStarted)[0].T {
 		t.Errorf("got %v, want one request when the container starts", requested)
 	}
 }

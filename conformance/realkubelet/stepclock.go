@@ -4,8 +4,8 @@ package realkubelet
 
 import "time"
 
-// ClockSteps reports whether this program was built so that the wall clock of a bubble can be stepped; see
-// conformance/stepclock. Otherwise a step changes nothing but what the runtime tells.
+// ClockSteps is true because this program was built with the tag stepclock; see conformance/stepclock. Without
+// the tag, a step of the wall clock changes only the times that the runtime reports.
 const ClockSteps = true
 
 // setClock sets how far the wall clock is ahead of virtual time.

@@ -18,8 +18,9 @@ const (
 	stopOther     = "Stopped"
 )
 
-// stopReason says why the kubelet begins to stop a container of a pod, from the event that it emits about it
-// (pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions) and from the pod as the kubelet has it.
+// stopReason returns why the kubelet stops a container. It derives the reason from the message of the Killing
+// event (pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions) and from the kubelet's version of
+// the pod.
 func (e *eventRecorder) stopReason(about *v1.ObjectReference, message string) string {
 	switch {
 	case strings.Contains(message, "failed liveness probe"):
@@ -33,7 +34,7 @@ func (e *eventRecorder) stopReason(about *v1.ObjectReference, message string) st
 	case message == "killing": // kuberuntime_manager.go, SyncPod
 		return stopAll
 	}
-	if p := e.pods.known(about.UID); p == nil || p.DeletionTimestamp != nil {
+	if p := e.pods.byUID(about.UID); p == nil || p.DeletionTimestamp != nil {
 		return stopDeleted
 	}
 	if e.isEvicted(string(about.UID)) {

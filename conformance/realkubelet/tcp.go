@@ -11,19 +11,19 @@ import (
 	"probesim.dev/fakeruntime"
 )
 
-// tcpProber stands for the kubelet's prober of TCP sockets (pkg/probe/tcp/tcp.go), which dials with a dialer of
-// its own that cannot be had, and does nothing else. Its errors are those that package net makes.
+// tcpProber replaces the kubelet's prober of TCP sockets (pkg/probe/tcp/tcp.go), whose dialer cannot be
+// replaced. Its errors are those of package net.
 type tcpProber struct{ network *network }
 
-// Probe connects. The host begins with a tag, after which there is nothing if the probe has none; then it is
-// the pod's IP, as the prober's caller would have it (pkg/kubelet/prober/prober.go).
+// Probe connects to the host, which starts with a tag. If the probe does not set a host, Probe connects to the
+// pod's IP, like the caller of the real prober (pkg/kubelet/prober/prober.go).
 func (p *tcpProber) Probe(host string, port int, timeout time.Duration) (probe.Result, string, error) {
 	tag, host, _ := strings.Cut(host, tagEnd)
-	a := parseAsker(tag)
+	r := parseRequester(tag)
 	if host == "" {
-		host = p.network.podStatus(a).PodIP
+		host = p.network.podStatus(r).PodIP
 	}
-	return p.network.try(a, timeout, func(t try) (probe.Result, string, error) {
+	return p.network.attempt(r, timeout, func(t attempt) (probe.Result, string, error) {
 		if err := t.dialTCP(net.JoinHostPort(host, strconv.Itoa(port))); err != nil {
 			return probe.Failure, err.Error(), nil
 		}
@@ -31,8 +31,8 @@ func (p *tcpProber) Probe(host string, port int, timeout time.Duration) (probe.R
 	})
 }
 
-// dialTCP connects and returns what a dialer says that cannot.
-func (t *try) dialTCP(addr string) error {
+// dialTCP connects, and returns the error of a dialer that cannot connect.
+func (t *attempt) dialTCP(addr string) error {
 	if _, err := resolve(addr); err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ import (
 	tcpprobe "k8s.io/kubernetes/pkg/probe/tcp"
 )
 
-// TestWordsOfTCP: outside of the bubble the real prober says what the one that stands for it says.
-func TestWordsOfTCP(t *testing.T) {
+// TestTCPMessages checks that tcpProber has the same results and messages as the real prober outside a bubble.
+func TestTCPMessages(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "::ffff:127.0.0.1"} {
 		l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 		if err != nil {
@@ -44,9 +44,10 @@ func TestWordsOfTCP(t *testing.T) {
 	}
 }
 
-// TestWordsOfHosts: the resolver of package net, when a name server knows no name, says what the one that stands for it
-// says, but for the name server; and localhost is the node itself however it is written.
-func TestWordsOfHosts(t *testing.T) {
+// TestResolverMessages checks that resolve returns the same errors as the resolver of package net with a name
+// server that knows no names, except the address of the name server, and that localhost resolves to the node in
+// any spelling.
+func TestResolverMessages(t *testing.T) {
 	dialer := net.Dialer{Timeout: time.Minute, Resolver: &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()
 		go denyNames(server)
@@ -68,7 +69,7 @@ func TestWordsOfHosts(t *testing.T) {
 	}
 }
 
-// denyNames is a name server on a stream (RFC 1035, 4.2.2) that says of each name that there is none.
+// denyNames is a name server on a stream (RFC 1035, 4.2.2) that answers each query with NXDOMAIN.
 func denyNames(conn net.Conn) {
 	defer conn.Close()
 	for {
@@ -80,7 +81,7 @@ func denyNames(conn net.Conn) {
 		if _, err := io.ReadFull(conn, query); err != nil {
 			return
 		}
-		query[2], query[3] = query[2]|0x80, 0x80|3 // a response, from a server that recurses: NXDOMAIN
+		query[2], query[3] = query[2]|0x80, 0x80|3 // set the flags of a recursive response and NXDOMAIN
 		if _, err := conn.Write(append(length, query...)); err != nil {
 			return
 		}

@@ -14,26 +14,27 @@ import (
 	"time"
 )
 
-// recordHandshake is the first byte that a client sends who speaks TLS.
+// recordHandshake is the first byte of a client that speaks TLS.
 const recordHandshake = 0x16
 
-// serveTLS takes what a client begins with as it is meant, and returns the connection with what is to be
-// read from it. What the client sends is taken at once, as a node's kernel does it, but a program that is
-// frozen makes no handshake: if it ends like that there is nothing to be read. Protocols are those that it speaks over TLS.
+// serveTLS detects whether the client speaks TLS, and returns the connection with its reader. It reads the
+// client's first bytes immediately, like a node's kernel, but a frozen program makes no handshake. If the
+// request ends while the program is frozen, the reader is empty. protocols are the protocols that the server
+// offers over TLS.
 func serveTLS(conn net.Conn, op *pending, protocols ...string) (net.Conn, *bufio.Reader) {
 	r := bufio.NewReader(conn)
 	first, err := r.Peek(1)
 	if err != nil || first[0] != recordHandshake {
 		return conn, r
 	}
-	if !op.thaws() {
+	if !op.waitThawed() {
 		return conn, bufio.NewReader(strings.NewReader(""))
 	}
 	secure := tls.Server(peeked{conn, r}, &tls.Config{Certificates: []tls.Certificate{certificate()}, NextProtos: protocols})
 	return secure, bufio.NewReader(secure)
 }
 
-// peeked is a connection of which something was read ahead.
+// peeked is a connection with bytes that were read ahead.
 type peeked struct {
 	net.Conn
 	r *bufio.Reader
@@ -41,7 +42,7 @@ type peeked struct {
 
 func (p peeked) Read(b []byte) (int, error) { return p.r.Read(b) }
 
-// certificate is one that nobody has signed: the kubelet does not look.
+// certificate returns a self-signed certificate. The kubelet does not verify it.
 var certificate = sync.OnceValue(func() tls.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

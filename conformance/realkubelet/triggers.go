@@ -9,8 +9,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// triggerLog is the log of a kubelet. It makes a record of what the probe workers alone log and nothing else shows: that
-// they probe because they were asked to, and not at a tick (pkg/kubelet/prober/worker.go, run).
+// triggerLog is the logger of a kubelet. It writes a record when a probe worker probes because of a manual
+// trigger instead of a tick, which only the worker's log shows (pkg/kubelet/prober/worker.go, run).
 type triggerLog struct {
 	conn     *connection
 	recorder *recorder
@@ -23,7 +23,7 @@ const (
 )
 
 func (l triggerLog) Info(_ int, message string, keysAndValues ...any) {
-	if message != triggerTaken || l.conn.isCut() || !l.workers.has(goroutine()) {
+	if message != triggerTaken || l.conn.isCut() || !l.workers.isWorker(goroutine()) {
 		return
 	}
 	rec := trace.Record{Kind: trace.TriggerTaken}
@@ -42,7 +42,7 @@ func (l triggerLog) Info(_ int, message string, keysAndValues ...any) {
 
 func (triggerLog) Enabled(verbosity int) bool { return verbosity == triggerVerbosity }
 
-// What else a logr.LogSink has.
+// Other methods of logr.LogSink.
 
 func (triggerLog) Init(logr.RuntimeInfo)            {}
 func (triggerLog) Error(error, string, ...any)      {}

@@ -10,25 +10,26 @@ import (
 	"probesim.dev/trace"
 )
 
-// A readiness worker whose container is not ready is asked to probe with each status of the pod: the first probe comes
-// with the start of the container, and of those that follow each is a period later, if nobody asks.
+// TestTriggers checks the triggers of a readiness worker whose container is not ready: each status of the pod
+// triggers a probe. The first probe follows the start of the container. Each later probe, without a trigger,
+// follows one period after the previous one.
 func TestTriggers(t *testing.T) {
 	app := v1.Container{ReadinessProbe: execProbe(20, 3)}
 	r := mustRun(t, Options{Duration: 50 * time.Second, Triggers: true}, addAt0(newPod("p", app), program(fakeruntime.Rule{})))
-	taken, probed := of(r, trace.TriggerTaken), of(r, trace.ProbeExecuted)
+	taken, probed := recordsOf(r, trace.TriggerTaken), recordsOf(r, trace.ProbeExecuted)
 	if len(taken) == 0 || len(probed) != 3 {
 		t.Fatalf("%d triggers taken, %d probes made\n%s", len(taken), len(probed), jsonl(r.Records))
 	}
 	last := taken[len(taken)-1]
 	if last.Pod != "default/p" || last.Container != "app" || last.Probe != trace.Readiness {
-		t.Errorf("who took it: %+v", last)
+		t.Errorf("last trigger: %+v", last)
 	}
 	for i, p := range probed {
 		if want := last.T + 20*time.Second*time.Duration(i); p.T-p.Took != want {
 			t.Errorf("probe %d began at %v, want %v", i, p.T-p.Took, want)
 		}
 	}
-	if r := mustRun(t, Options{Duration: 50 * time.Second}, addAt0(newPod("p", app), program(fakeruntime.Rule{}))); len(of(r, trace.TriggerTaken)) != 0 {
-		t.Error("triggers are noted that nobody wanted")
+	if r := mustRun(t, Options{Duration: 50 * time.Second}, addAt0(newPod("p", app), program(fakeruntime.Rule{}))); len(recordsOf(r, trace.TriggerTaken)) != 0 {
+		t.Error("got TriggerTaken records without Options.Triggers")
 	}
 }

@@ -14,40 +14,41 @@ import (
 	"probesim.dev/trace"
 )
 
-// world is what a scenario acts on. Its methods are called by the driver, one at a time.
+// world implements scenarios.World for the real kubelet. The driver calls its methods one at a time.
 type world struct {
 	driver   *driver
 	recorder *recorder
 	api      *podAPI
 	node     *node
-	noted    int64 // step of the last record of kind Step
+	lastStep int64 // step of the last record of kind Step
 	err      error // the first error
 }
 
-// errNotEvictable is the error of EvictPod if the kubelet does not have the pod, or does not run.
+// errNotEvictable is the error of EvictPod if the kubelet does not run, does not have the pod, or would not
+// evict it.
 var errNotEvictable = errors.New("the kubelet cannot evict the pod")
 
 var _ scenarios.World = (*world)(nil)
 
 func (w *world) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
-	return w.failed(w.api.add(pod, program), "add", pod.Namespace, pod.Name)
+	return w.keepError(w.api.add(pod, program), "add", pod.Namespace, pod.Name)
 }
 
 func (w *world) DeletePod(namespace, name string, gracePeriodSeconds *int64) error {
-	return w.failed(w.api.deletion(types.NamespacedName{Namespace: namespace, Name: name}, gracePeriodSeconds), "delete", namespace, name)
+	return w.keepError(w.api.requestDeletion(types.NamespacedName{Namespace: namespace, Name: name}, gracePeriodSeconds), "delete", namespace, name)
 }
 
 func (w *world) KillContainer(k fakeruntime.Kill) bool { return w.driver.kill(k) }
 
 func (w *world) PatchPod(namespace, name string, patch []byte) error {
-	return w.failed(w.api.patch(types.NamespacedName{Namespace: namespace, Name: name}, patch, w.api.afterPatch), "patch", namespace, name)
+	return w.keepError(w.api.patch(types.NamespacedName{Namespace: namespace, Name: name}, patch, w.api.afterPatch), "patch", namespace, name)
 }
 
 func (w *world) PatchPodStatus(namespace, name string, patch []byte) error {
-	return w.failed(w.api.patch(types.NamespacedName{Namespace: namespace, Name: name}, patch, admission.PatchStatus), "patch the status of", namespace, name)
+	return w.keepError(w.api.patch(types.NamespacedName{Namespace: namespace, Name: name}, patch, admission.PatchStatus), "patch the status of", namespace, name)
 }
 
-// EvictPod has the kubelet's eviction manager evict the pod, which waits until the pod is gone.
+// EvictPod starts an eviction by the kubelet's eviction manager, which waits until the pod is gone.
 func (w *world) EvictPod(namespace, name string) error {
 	pod := w.api.get(types.NamespacedName{Namespace: namespace, Name: name})
 	if pod == nil || w.node.kubelet == nil {
@@ -66,7 +67,7 @@ func (w *world) StopKubelet() bool { return w.node.stop() }
 
 func (w *world) StartKubelet() { w.node.restart() }
 
-// ShutDown has systemd tell the kubelet of a shutdown of its node, once.
+// ShutDown sends the kubelet a shutdown of its node from systemd. Only the first shutdown counts.
 func (w *world) ShutDown() bool {
 	k := w.node.kubelet
 	if k == nil || k.shutdowns == nil {
@@ -78,11 +79,12 @@ func (w *world) ShutDown() bool {
 	return true
 }
 
-func (w *world) PowerOff(back time.Duration) { w.node.powerOff(back, w.noted) }
+func (w *world) PowerOff(back time.Duration) { w.node.powerOff(back, w.lastStep) }
 
 func (w *world) SetDelays(d ...fakeruntime.Delays) { w.driver.setDelays(d) }
 
-// SetAPIDown: at the end of an outage the kubelet lists the pods anew.
+// SetAPIDown starts or ends an outage of the API server. At the end of an outage the kubelet lists the pods
+// again.
 func (w *world) SetAPIDown(down bool) {
 	w.driver.setAPIDown(down)
 	if down {
@@ -94,7 +96,7 @@ func (w *world) SetAPIDown(down bool) {
 
 func (w *world) SetRuntimeHealth(h fakeruntime.Health) { w.driver.setRuntimeHealth(h) }
 
-// StepClock takes a program that was built for it.
+// StepClock requires a program that was built with the tag stepclock.
 func (w *world) StepClock(by time.Duration) {
 	if !ClockSteps && w.err == nil {
 		w.err = ErrStepClock
@@ -105,18 +107,18 @@ func (w *world) StepClock(by time.Duration) {
 func (w *world) Record(r trace.Record) int64 {
 	step := w.recorder.add(r)
 	if r.Kind == trace.Step {
-		w.noted = step
+		w.lastStep = step
 	}
 	return step
 }
 
 func (w *world) At(t time.Duration, do func()) { w.driver.at(t, do) }
 
-// Observe calls f under the lock of the trace: of the world, f may use At only.
+// Observe calls f while the trace is locked: the only method of the world that f may call is At.
 func (w *world) Observe(f func(*trace.Record)) { w.recorder.observe(f) }
 
-// failed keeps the first error, and returns err.
-func (w *world) failed(err error, verb, namespace, name string) error {
+// keepError keeps the first error, and returns err.
+func (w *world) keepError(err error, verb, namespace, name string) error {
 	if err != nil && w.err == nil {
 		w.err = fmt.Errorf("at %v: %s pod %s/%s: %w", w.driver.now(), verb, namespace, name, err)
 	}

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// An anchor is what an edit looks for in the source, and what it puts in its place.
+// anchor is a text in the source and its replacement.
 type anchor struct{ old, new string }
 
-// The edits of time/time.go. Since, Until and Sub are right as they are: they subtract monotonic readings where both
-// times have one.
+// edits are the edits of time/time.go. Since, Until and Sub need no edits: they subtract monotonic readings if
+// both times have one.
 var edits = []anchor{
 	{"import (\n\t\"errors\"\n\t\"math/bits\"\n", "import (\n\t\"errors\"\n\t\"math/bits\"\n\t\"sync/atomic\"\n"},
 	{
@@ -18,8 +18,9 @@ var edits = []anchor{
 	},
 }
 
-// added is put at the end of the file. The monotonic reading of a bubble is as far from those outside as its wall clock
-// is when it is not stepped, so that all differences between times are what they are without these edits.
+// added is appended to the file. In a bubble without clock steps, the difference between the monotonic reading
+// and the wall time is the same as outside. All differences between times are therefore the same as without
+// these edits.
 const added = `
 // SetBubbleOffset sets how far the wall clock of bubbles is ahead of their virtual time.
 func SetBubbleOffset(d Duration) { bubbleOffset.Store(int64(d)) }
@@ -44,7 +45,8 @@ func bubbleNow() (sec int64, nsec int32, mono int64) {
 }
 `
 
-// edit makes the edits. Each must be possible in one place: else the source is not that of a Go version we know.
+// edit applies the edits. It returns an error unless each anchor occurs exactly once, because the source is
+// then from an unknown version of Go.
 func edit(source string) (string, error) {
 	for _, a := range edits {
 		if n := strings.Count(source, a.old); n != 1 {

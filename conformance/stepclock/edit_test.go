@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestEdit: the time.go of this Go can be edited, once, and is Go after that.
+// TestEdit checks that the time.go of this Go installation can be edited once, and that the result is valid Go.
 func TestEdit(t *testing.T) {
 	file, err := timeGo()
 	if err != nil {

@@ -1,12 +1,14 @@
-// Command stepclock writes what go build needs to make a conformance program whose wall clock can be stepped:
+// Command stepclock writes the overlay that go build needs to build a conformance program with an adjustable
+// wall clock:
 //
 //	go run probesim.dev/conformance/stepclock DIR
 //	go build -overlay DIR/overlay.json -tags stepclock -o kubelet .
 //
-// In a bubble of testing/synctest the times of time.Now have no monotonic reading (runtime/time.go time_runtimeNow of
-// Go 1.26), so that the two clocks of a node are one there. DIR gets a copy of time/time.go of the Go installation in
-// which they have both, as anywhere else, and an overlay with which go build takes the copy. Nothing else is changed:
-// what is compiled with it are the unmodified packages of the kubelet.
+// In a bubble of testing/synctest, the times of time.Now have no monotonic reading (time_runtimeNow in
+// runtime/time.go of Go 1.26), so the two clocks of a node are one clock there. The command copies time/time.go
+// of the Go installation to DIR, edits the copy so that times in a bubble have both readings, and writes an
+// overlay that makes go build use the copy. Everything else, including the packages of the kubelet, is
+// unmodified.
 package main
 
 import (
@@ -29,7 +31,7 @@ func main() {
 	}
 }
 
-// write writes the copy and the overlay into a folder, which it makes if need be.
+// write writes the copy and the overlay to a folder, and creates the folder if necessary.
 func write(dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -61,7 +63,7 @@ func write(dir string) error {
 	return os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o666)
 }
 
-// timeGo returns the file that is edited.
+// timeGo returns the path of time/time.go in the Go installation.
 func timeGo() (string, error) {
 	goroot, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {

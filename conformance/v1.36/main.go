@@ -1,9 +1,9 @@
 // Command kubelet runs scenario files on the real kubelet of Kubernetes v1.36.3 under virtual time:
 //
-//	go run . timeline PATH...    the runs, drawn
-//	go run . trace PATH...       their traces, as the simulator writes them with -o jsonl
-//	go run . compare PATH...     does the simulator do the same?
-//	go run . random              and with random scenarios?
+//	go run . timeline PATH...    draw the runs
+//	go run . trace PATH...       print the traces, in the format of probesim run -o jsonl
+//	go run . compare PATH...     compare the simulator with the kubelet
+//	go run . random              compare random scenarios
 package main
 
 import "probesim.dev/conformance/command"

@@ -16,8 +16,8 @@ import (
 	"probesim.dev/apiserver/admission"
 )
 
-// TestAdmission: package admission gives random pods the defaults that the API server gives them, and finds
-// in them what the API server finds wrong.
+// TestAdmission checks that package admission gives random pods the same defaults as the API server, and
+// reports the same errors.
 func TestAdmission(t *testing.T) {
 	const pods = 6000
 	valid, different := 0, 0
@@ -55,19 +55,20 @@ func indented(t *testing.T, pod *v1.Pod) string {
 	return string(text)
 }
 
-// defaulted returns a copy of the pod with the API server's defaults, as far as admission is to set them too.
+// defaulted returns a copy of the pod with the API server's defaults, without those that package admission does
+// not set.
 func defaulted(pod *v1.Pod) *v1.Pod {
 	pod = pod.DeepCopy()
 	corev1.SetObjectDefaults_Pod(pod)
 	if pod.Namespace == "" {
-		pod.Namespace = "default" // which the API server takes from the path of the request
+		pod.Namespace = "default" // the API server takes it from the path of the request
 	}
 	for _, containers := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		for i := range containers {
 			c := &containers[i]
 			for _, p := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
 				if p != nil && p.HTTPGet != nil {
-					p.HTTPGet.Protocol = nil // of a feature that is off by default
+					p.HTTPGet.Protocol = nil // the feature is off by default
 				}
 			}
 		}
@@ -98,8 +99,9 @@ func admissionErrors(pod *v1.Pod) []string {
 	return comparable(list)
 }
 
-// comparable leaves out where the two are known to differ in words only: a missing name is not a duplicate
-// too, and ports of the second init container are reported with the index of the container.
+// comparable removes known differences in wording from a list of errors: package admission does not also report
+// a missing name as a duplicate, and the API server reports ports of the second init container with the index
+// of the container.
 func comparable(list []string) []string {
 	list = slices.DeleteFunc(list, func(e string) bool { return strings.HasSuffix(e, `Duplicate value: ""`) })
 	for i := range list {

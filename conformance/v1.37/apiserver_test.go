@@ -34,23 +34,23 @@ import (
 	"probesim.dev/apiserver/admission"
 )
 
-// answer is what the API server makes of a manifest.
+// answer is the API server's response to a manifest.
 type answer struct {
-	unreadable error    // why it cannot be decoded
-	errs       []string // why it or its pod is not created, each as path: message
-	pod        *v1.Pod  // that is created of it
+	decodeErr error    // the decoding error
+	errs      []string // validation errors of the object or its pod, each as path: message
+	pod       *v1.Pod  // the pod that the object creates
 }
 
-func (a *answer) accepts() bool { return a.unreadable == nil && len(a.errs) == 0 }
+func (a *answer) accepts() bool { return a.decodeErr == nil && len(a.errs) == 0 }
 
-// ask has the API server create a workload from a manifest in JSON, and then its first pod under a name. It is the
-// API server's own code that decodes strictly, sets defaults, prepares and validates; what is left out is storage
-// and admission.
+// ask creates a workload from a manifest in JSON, and then its first pod with the given name, with the API
+// server's own code for strict decoding, defaults, preparation and validation. It leaves out storage and
+// admission plugins.
 func ask(t *testing.T, manifest []byte, podName string) *answer {
 	t.Helper()
 	object, err := decode(manifest)
 	if err != nil {
-		return &answer{unreadable: err}
+		return &answer{decodeErr: err}
 	}
 	m, err := meta.Accessor(object)
 	if err != nil {
@@ -82,7 +82,7 @@ var strategies = map[string]rest.RESTCreateStrategy{
 	"DaemonSet": daemonset.Strategy, "ReplicaSet": replicaset.Strategy, "Job": job.Strategy, "CronJob": cronjob.Strategy,
 }
 
-// decode reads a manifest as a request with strict field validation is read, which is what kubectl asks for.
+// decode decodes a manifest like a request with strict field validation, which kubectl uses by default.
 func decode(manifest []byte) (runtime.Object, error) {
 	for _, info := range legacyscheme.Codecs.SupportedMediaTypes() {
 		if info.MediaType == runtime.ContentTypeJSON {
@@ -92,13 +92,13 @@ func decode(manifest []byte) (runtime.Object, error) {
 			return runtime.Decode(legacyscheme.Codecs.DecoderToVersion(info.StrictSerializer, hub), manifest)
 		}
 	}
-	return nil, errors.New("there is no JSON")
+	return nil, errors.New("no codec for JSON")
 }
 
-// create returns why an object is not created; prefix is that of its paths in the manifest.
+// create creates an object and returns the errors. prefix is prepended to their paths.
 func create(t *testing.T, object runtime.Object, prefix string) []string {
 	t.Helper()
-	capabilities.Setup(true, 0) // as with --allow-privileged
+	capabilities.Setup(true, 0) // like the API server's flag --allow-privileged
 	kinds, _, err := legacyscheme.Scheme.ObjectKinds(object)
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func create(t *testing.T, object runtime.Object, prefix string) []string {
 	m.SetUID("00000000-0000-0000-0000-000000000000")
 	m.SetCreationTimestamp(metav1.Unix(1, 0))
 	if m.GetNamespace() == "" {
-		m.SetNamespace(v1.NamespaceDefault) // which a client puts into the path of the request
+		m.SetNamespace(v1.NamespaceDefault) // clients put it into the path of the request
 	}
 	ctx := genericapirequest.WithNamespace(context.Background(), m.GetNamespace())
 	ctx = genericapirequest.WithRequestInfo(ctx, &genericapirequest.RequestInfo{APIGroup: kinds[0].Group, APIVersion: "v1"})
@@ -129,7 +129,8 @@ func create(t *testing.T, object runtime.Object, prefix string) []string {
 	return list
 }
 
-// podOf returns the pod that the controller of a workload makes of its template, and where that is.
+// podOf returns the pod that the controller of a workload creates from its template, and the path of the
+// template.
 func podOf(object runtime.Object) (pod *core.Pod, path string) {
 	of := func(t core.PodTemplateSpec) *core.Pod {
 		return &core.Pod{ObjectMeta: *t.ObjectMeta.DeepCopy(), Spec: t.Spec}
@@ -139,7 +140,7 @@ func podOf(object runtime.Object) (pod *core.Pod, path string) {
 		return of(o.Spec.Template), "spec.template"
 	case *apps.StatefulSet:
 		pod := of(o.Spec.Template)
-		pod.Spec.Hostname, pod.Spec.Subdomain = "", "" // or rather other names
+		pod.Spec.Hostname, pod.Spec.Subdomain = "", "" // the controller sets names of its own
 		pod.Spec.Volumes = slices.DeleteFunc(slices.Clone(pod.Spec.Volumes), func(v core.Volume) bool {
 			return slices.ContainsFunc(o.Spec.VolumeClaimTemplates, func(c core.PersistentVolumeClaim) bool { return c.Name == v.Name })
 		})

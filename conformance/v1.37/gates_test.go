@@ -17,7 +17,8 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// TestGates: as feature gates are, the API server takes the same fields out of random pods, and takes the rest or does not.
+// TestGates checks that the API server and package admission drop the same fields of random pods under several
+// feature gates, and accept the same pods.
 func TestGates(t *testing.T) {
 	for _, gates := range []featuregatetesting.FeatureOverrides{
 		nil,
@@ -43,7 +44,7 @@ func TestGates(t *testing.T) {
 				admission.DropDisabled(p, &ours.Spec)
 				if diff := cmp.Diff(indented(t, theirs), indented(t, ours)); diff != "" {
 					different++
-					t.Errorf("seed %d: what is left (- API server, + simulator):\n%s", seed, diff)
+					t.Errorf("seed %d: after dropping disabled fields (- API server, + admission):\n%s", seed, diff)
 				}
 				want, got := upstreamErrors(t, theirs), admissionErrors(ours)
 				for _, err := range admission.ValidateGated(p, ours) {
@@ -64,7 +65,7 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// withGatedFields returns a random pod, some of whose fields are behind gates.
+// withGatedFields returns a random pod in which some fields depend on feature gates.
 func withGatedFields(seed uint64) *v1.Pod {
 	r := newRandomPods(seed)
 	pod := defaulted(r.pod())
@@ -88,7 +89,7 @@ func withGatedFields(seed uint64) *v1.Pod {
 	return pod
 }
 
-// dropped returns the pod as the API server keeps it.
+// dropped returns the pod without the fields that the API server drops.
 func dropped(t *testing.T, pod *v1.Pod) *v1.Pod {
 	t.Helper()
 	in, out := &core.Pod{}, &v1.Pod{}

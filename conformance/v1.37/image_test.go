@@ -12,8 +12,8 @@ import (
 	"probesim.dev/apiserver/admission"
 )
 
-// TestImage: package admission takes the same names for images as the kubelet, and gives them the pull policy that the API
-// server gives them.
+// TestImage checks that package admission accepts the same image names as the kubelet, and sets the same pull
+// policy as the API server.
 func TestImage(t *testing.T) {
 	const images = 60_000
 	hash := strings.Repeat("0a", 32)
@@ -34,7 +34,7 @@ func TestImage(t *testing.T) {
 		pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Image: image}}}}
 		admission.Default(pod)
 		if got := pod.Spec.Containers[0].ImagePullPolicy == v1.PullAlways; got != (tag == "latest") {
-			t.Fatalf("%q has the tag %q for the API server, and is always pulled: %t", image, tag, got)
+			t.Fatalf("%q has the tag %q for the API server; admission sets the pull policy Always: %t", image, tag, got)
 		}
 		if err == nil {
 			valid++

@@ -19,10 +19,10 @@ import (
 	"probesim.dev/scenarios/library"
 )
 
-// TestManifests: the loader takes the published manifests of the library as the API server takes them, and of mutations
-// of them it finds wrong what the API server finds wrong.
+// TestManifests checks that the loader and the API server accept the same published manifests of the library,
+// and report the same errors for random mutations of them.
 func TestManifests(t *testing.T) {
-	const mutations = 250 // of each workload
+	const mutations = 250 // mutations of each workload
 	valid, different, all := 0, 0, 0
 	check := func(manifest []byte, seed int) {
 		theirs, ours := both(t, manifest, seed)
@@ -38,7 +38,7 @@ func TestManifests(t *testing.T) {
 	for _, workload := range workloads {
 		manifest, _ := json.Marshal(workload)
 		if theirs, _ := both(t, manifest, 0); !theirs.accepts() {
-			t.Errorf("the API server does not accept %s: %v %v", manifest, theirs.unreadable, theirs.errs)
+			t.Errorf("the API server does not accept %s: %v %v", manifest, theirs.decodeErr, theirs.errs)
 		}
 		check(manifest, 0)
 		for seed := range mutations {
@@ -59,7 +59,7 @@ func TestManifests(t *testing.T) {
 	t.Logf("%d of %d mutations of %d workloads are valid", valid, all, len(workloads))
 }
 
-// published returns the workloads in the published manifests.
+// published returns the workloads in the published manifests of the library.
 func published(t *testing.T) []any {
 	t.Helper()
 	var all []any
@@ -92,14 +92,14 @@ func published(t *testing.T) []any {
 	return all
 }
 
-// mutator changes manifests at random.
+// mutator makes random changes to manifests.
 type mutator struct{ *rand.Rand }
 
-// odd are values that fit somewhere or nowhere.
+// odd has replacement values. Each is valid for few fields or for none.
 var odd = []any{nil, "", "x", "X y", "a.b", "80", "http", true, false, 0, -1, 1, 2, 70000, 1.5, int64(1) << 40, []any{}, []any{"x"},
 	map[string]any{}, map[string]any{"x": "y"}, map[string]any{"exec": map[string]any{"command": []any{"x"}}}, "Always", "OnFailure", "Never"}
 
-// mutate changes one place below a value. Names of kinds and versions stay: another kind is another object.
+// mutate changes one place in a value. It keeps kind and apiVersion, because another kind is another object.
 func (m mutator) mutate(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

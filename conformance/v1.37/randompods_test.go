@@ -8,10 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// randomPods makes pods, most of which the API server refuses: the wilder, the more.
+// randomPods generates pods. The API server rejects most of them.
 type randomPods struct {
 	*rand.Rand
-	wild int // percent of what is drawn
+	wild int // percentage of the draws that may be invalid
 }
 
 func newRandomPods(seed uint64) randomPods {
@@ -20,12 +20,12 @@ func newRandomPods(seed uint64) randomPods {
 	return r
 }
 
-// rarely reports true once in n times.
+// rarely reports true once in n calls, on average.
 func (r randomPods) rarely(n int) bool { return r.IntN(n) == 0 }
 
 func (r randomPods) isWild() bool { return r.IntN(100) < r.wild }
 
-// one returns the first value, which is mostly a valid one, or if it gets wild any.
+// one returns the first value, which is mostly a valid one. If the draw is wild, it returns any of the values.
 func one[T any](r randomPods, values ...T) T {
 	if !r.isWild() {
 		return values[0]
@@ -75,7 +75,8 @@ func (r randomPods) fill(s *v1.PodSpec) {
 	}
 }
 
-// container returns one with the first letter of names as its name, and a restart policy if it is to have one.
+// container returns a container whose name is the first letter of names. If policy is not empty, the container
+// has this restart policy.
 func (r randomPods) container(names string, policy v1.ContainerRestartPolicy) v1.Container {
 	digest := "@sha256:" + strings.Repeat("a", 64)
 	c := v1.Container{
@@ -158,7 +159,7 @@ func (r randomPods) probe() *v1.Probe {
 	return p
 }
 
-// setHandlers sets one handler, or if it gets wild any number.
+// setHandlers sets one handler. If the draw is wild, it sets any number of handlers.
 func (r randomPods) setHandlers(h *v1.ProbeHandler) {
 	port := one(r, intstr.FromInt32(80), intstr.FromString("http"), intstr.FromInt32(0), intstr.FromInt32(70000),
 		intstr.FromString("UP"), intstr.FromString("toolongportnamehere"))

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// workload makes an object of any kind that brings pods.
+// workload generates an object of a random kind that creates pods.
 func (r randomPods) workload() runtime.Object {
 	p := r.pod()
 	p.UID = ""
@@ -72,14 +72,15 @@ func (r randomPods) objectMeta() metav1.ObjectMeta {
 	return meta
 }
 
-// always gives a template the restart policy of what runs for ever, or if it gets wild any.
+// always gives a template a restart policy that is valid for a workload that runs forever. If the draw is wild,
+// it sets any policy.
 func (r randomPods) always(template v1.PodTemplateSpec) v1.PodTemplateSpec {
 	template.Spec.RestartPolicy = one[v1.RestartPolicy](r, "", "Always", "Always", "OnFailure", "Never", "never")
 	template.Spec.ActiveDeadlineSeconds = one(r, nil, nil, nil, new(int64(5)))
 	return template
 }
 
-// selector makes one that selects the template, or if it gets wild any.
+// selector generates a selector that matches the template. If the draw is wild, it generates any selector.
 func (r randomPods) selector(template *v1.PodTemplateSpec) *metav1.LabelSelector {
 	template.Labels = one(r, map[string]string{"app": "web", "tier": "x"}, map[string]string{"app": "web"}, nil, map[string]string{"app": "-"}, template.Labels)
 	s := &metav1.LabelSelector{MatchLabels: one(r, map[string]string{"app": "web"}, map[string]string{"app": "other"}, nil,

@@ -11,7 +11,7 @@ import (
 	"probesim.dev/apiserver/admission"
 )
 
-// TestSchedule: package admission takes the schedules of CronJobs that the API server takes.
+// TestSchedule checks that package admission accepts the same CronJob schedules as the API server.
 func TestSchedule(t *testing.T) {
 	const schedules = 200_000
 	pieces := []string{"*", "?", "*", "*", "0", "1", "5", "31", "59", "60", "7", "12", "13", "24", "23", "-", "/", ",", "jan", "DEC", "mon", "Sat", "x", "+2", "/0", "*/2", "1-5"}

@@ -18,8 +18,8 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// TestWorkloads: of random workloads of all kinds the loader finds wrong what the API server finds wrong, and it gives
-// the pods of the others the defaults that the API server gives them.
+// TestWorkloads checks that the loader reports the same errors as the API server for random workloads of all
+// kinds, and gives the pods of valid workloads the same defaults.
 func TestWorkloads(t *testing.T) {
 	const workloads = 6000
 	valid, different := 0, 0
@@ -45,14 +45,14 @@ func TestWorkloads(t *testing.T) {
 	t.Logf("%d of %d workloads are valid", valid, workloads)
 }
 
-// both asks the API server and the loader, which finds the manifest in one of the places where it may be.
+// both returns the answers of the API server and the loader. place selects where the loader finds the manifest.
 func both(t *testing.T, manifest []byte, place int) (theirs, ours *answer) {
 	t.Helper()
 	var object struct {
 		Kind     string
 		Metadata struct{ Name, GenerateName string }
 	}
-	_ = json.Unmarshal(manifest, &object) // where it has another type, the loader says so
+	_ = json.Unmarshal(manifest, &object) // if the types do not match, the loader reports it
 	ours = load(t, manifest, object.Kind, cmp.Or(object.Metadata.Name, object.Metadata.GenerateName, "unnamed"), place)
 	podName := "unknown"
 	if ours.pod != nil {
@@ -61,12 +61,13 @@ func both(t *testing.T, manifest []byte, place int) (theirs, ours *answer) {
 	return ask(t, manifest, podName), ours
 }
 
-// load has the loader read a manifest in a scenario that uses it: from its own stream, another file, or a list there.
+// load loads a scenario that uses a manifest from its own stream, from another file, or from a list in another
+// file.
 func load(t *testing.T, manifest []byte, kind, name string, place int) *answer {
 	t.Helper()
 	uses := map[string]any{"name": name, "kind": kind, "file": "m.json"}
 	if kind != "Pod" && kind != "DaemonSet" {
-		uses["replicas"] = 1 // of which there may be none in the manifest
+		uses["replicas"] = 1 // the manifest may have none
 	}
 	if place%3 == 0 {
 		delete(uses, "file")
@@ -107,17 +108,17 @@ func load(t *testing.T, manifest []byte, kind, name string, place int) *answer {
 	return a
 }
 
-// compare shows how the loader's answer differs from the API server's, or nothing.
+// compare returns the difference between the answers, or an empty string.
 func compare(t *testing.T, theirs, ours *answer) string {
 	t.Helper()
-	if theirs.unreadable != nil {
+	if theirs.decodeErr != nil {
 		if len(ours.errs) == 0 {
-			return fmt.Sprintf("- cannot be decoded: %s\n+ is accepted\n", theirs.unreadable)
+			return fmt.Sprintf("- cannot be decoded: %s\n+ is accepted\n", theirs.decodeErr)
 		}
 		return ""
 	}
-	want, got := inOurWords(theirs.errs), inOurWords(ours.errs)
-	if slices.ContainsFunc(want, noSelector.MatchString) { // for which the API server leaves it at that
+	want, got := normalized(theirs.errs), normalized(ours.errs)
+	if slices.ContainsFunc(want, noSelector.MatchString) { // the API server then reports no further errors
 		want = slices.DeleteFunc(want, noSelector.MatchString)
 		got = slices.DeleteFunc(got, func(e string) bool { return ofTemplate.MatchString(e) && !slices.Contains(want, e) })
 	}
@@ -131,23 +132,24 @@ func compare(t *testing.T, theirs, ours *answer) string {
 }
 
 var (
-	// notRead are the errors about fields that the simulator does not read.
+	// notRead matches errors about fields that the simulator does not read.
 	notRead = regexp.MustCompile(`^spec\.(jobTemplate\.spec\.)?(activeDeadlineSeconds|backoffLimit|backoffLimitPerIndex|completionMode|podFailurePolicy|podReplacementPolicy|managedBy|ttlSecondsAfterFinished)\b` +
 		`|^spec\.(concurrencyPolicy|revisionHistoryLimit|strategy|updateStrategy|serviceName|podManagementPolicy|volumeClaimTemplates|minReadySeconds|progressDeadlineSeconds)\b` +
 		`|^spec\.(jobTemplate\.|spec\.|template\.)*(affinity|hostAliases|nodeSelector|securityContext|tolerations|topologySpreadConstraints|volumes|priority|preemptionPolicy)\b` +
 		`|^spec\.(jobTemplate\.|spec\.|template\.)*(initContainers|containers)\[\d+\]\.(resources|securityContext|volumeMounts|env\[\d+\]\.valueFrom|envFrom)\b` +
 		`|^spec\.template\.metadata\.labels(: Invalid value: \{.*|\[(batch\.kubernetes\.io/)?)controller-uid|^spec\.selector: .*not auto-generated|(is not supported yet|a list item must not be empty)$`)
-	// noSelector is what is said of a selector beside what is wrong in it.
+	// noSelector matches an error that the API server reports in addition to the actual error in a selector.
 	noSelector = regexp.MustCompile(`^spec\.selector: Invalid value: \{.*\}(: invalid label selector)?$`)
-	// jobLabel is what is said of a label of the pods of a Job, with all that were given and generated.
+	// jobLabel matches an error about a label of a Job's pods, which lists all given and generated labels.
 	jobLabel = regexp.MustCompile(`metadata\.labels(\[|\.)(job-name|batch.kubernetes.io/job-name)\]?: Invalid value: \{.*\}: must be`)
-	// ofTemplate is what is said only of templates that a selector could select.
+	// ofTemplate matches errors that the API server reports only for templates that a selector could match.
 	ofTemplate = regexp.MustCompile(`^spec\.template\.spec\.(restartPolicy: |activeDeadlineSeconds: |.*terminationGracePeriodSeconds \(-1\)$)`)
 )
 
-// inOurWords leaves out errors about what is not read, and what is known to be said in other words: the labels of a
-// template are those of its Job too, and a template may have a grace period that its pods do not have.
-func inOurWords(list []string) []string {
+// normalized removes errors about fields that the simulator does not read, and known differences in wording:
+// labels of a template are also labels of its Job, and the grace period of a template may differ from that of
+// its pods.
+func normalized(list []string) []string {
 	const metadata, template = "metadata.labels: ", "spec.template.metadata.labels: "
 	list = slices.Clone(list)
 	for i := range list {
@@ -162,8 +164,8 @@ func inOurWords(list []string) []string {
 	}))
 }
 
-// simulated leaves of a pod what a simulation can depend on, as far as the loader is to set it too: nobody generates
-// the labels of jobs.
+// simulated returns a copy of a pod with only the fields that affect a simulation and that the loader sets. It
+// omits the generated labels of jobs, because no controller generates them in a simulation.
 func simulated(pod *v1.Pod) *v1.Pod {
 	pod = pod.DeepCopy()
 	pod.TypeMeta = metav1.TypeMeta{}
@@ -175,7 +177,7 @@ func simulated(pod *v1.Pod) *v1.Pod {
 		pod.Labels = nil
 	}
 	for i := range pod.Spec.Volumes {
-		pod.Spec.Volumes[i].VolumeSource = v1.VolumeSource{} // all are mounted alike
+		pod.Spec.Volumes[i].VolumeSource = v1.VolumeSource{} // the simulator mounts all volumes in the same way
 	}
 	for _, containers := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Unmarshaler is a type that reads itself from a node and reports through it what is wrong.
+// Unmarshaler is a type that decodes itself from a node and reports errors through the node.
 type Unmarshaler interface{ UnmarshalNode(n *Node) }
 
 var (
@@ -17,10 +17,10 @@ var (
 	posType             = reflect.TypeFor[Pos]()
 )
 
-// Decode reads a node into what out points to, along json tags. Everything that does not fit the type is
-// reported through the nodes, see Bad and Unread, and the rest is read without it: a value that is wrong
-// leaves out as it is, as do null and what is not written, but for pointers on the way to it, which are
-// set. A field of type Pos gets the place of its struct.
+// Decode decodes a node into the value that out points to, along json tags. It reports everything that does not
+// fit the type through the nodes (see Bad and Unread) and decodes the rest. Values that are wrong, null or not
+// written leave out unchanged, but pointers on the way to them are set. A field of type Pos gets the position of
+// its struct.
 func Decode(n *Node, out any) {
 	decodeValue(n, reflect.ValueOf(out).Elem())
 	n.settle()
@@ -57,7 +57,7 @@ func decodeValue(n *Node, v reflect.Value) {
 	}
 }
 
-// decodeItself handles the types that know how they are written.
+// decodeItself decodes types with a decoding method.
 func decodeItself(n *Node, v reflect.Value) bool {
 	pointer := v.Addr()
 	switch t := pointer.Type(); {
@@ -82,8 +82,8 @@ func decodeItself(n *Node, v reflect.Value) bool {
 	return true
 }
 
-// newer are the fields of handlers that older releases of k8s.io/api do not have, with which this package is built too: what is
-// written in them is passed over there.
+// newer are fields of handlers that older releases of k8s.io/api do not have. This package is also built with
+// those releases, where it skips the fields.
 var newer = map[string][]string{"HTTPGetAction": {"protocol"}, "GRPCAction": {"mode"}}
 
 func decodeStruct(n *Node, v reflect.Value) {
@@ -113,7 +113,7 @@ func decodeStruct(n *Node, v reflect.Value) {
 	}
 }
 
-// CheckKeys refuses the keys of a mapping that are not known.
+// CheckKeys reports unknown keys of a mapping.
 func CheckKeys(n *Node, known ...string) {
 	for i, key := range n.Keys {
 		if !slices.Contains(known, key.Name) {
@@ -122,7 +122,7 @@ func CheckKeys(n *Node, known ...string) {
 	}
 }
 
-// unknownKey refuses a key. One that is near a known one which is not there stands for it from then on.
+// unknownKey reports a key. If a similar known key is not written, the key stands for it from then on.
 func (n *Node) unknownKey(i int, known []string) {
 	key, item := &n.Keys[i], n.Items[i]
 	meant := ""

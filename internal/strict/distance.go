@@ -2,11 +2,11 @@ package strict
 
 import "strings"
 
-// maxSuggestions is how many known words are compared with an unknown one.
+// maxSuggestions limits the number of known words that are compared.
 const maxSuggestions = 200
 
-// DidYouMean suggests the known word nearest to an unknown one, for the end of a message; empty if none
-// is near.
+// DidYouMean suggests the known word nearest to an unknown one, in the form " (did you mean ...?)". It returns an
+// empty string if none is similar.
 func DidYouMean(word string, known []string) string { return didYouMean(Nearest(word, known)) }
 
 func didYouMean(word string) string {
@@ -16,7 +16,7 @@ func didYouMean(word string) string {
 	return " (did you mean " + Quote(word) + "?)"
 }
 
-// Nearest returns the known word nearest to an unknown one, or nothing if none is near.
+// Nearest returns the known word nearest to an unknown one, or an empty string if none is similar.
 func Nearest(word string, known []string) string {
 	best, bestDistance := "", max(1, len(word)/3)+1
 	for _, k := range known[:min(len(known), maxSuggestions)] {
@@ -31,8 +31,8 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// distance counts the letters to insert, delete, replace or swap with their neighbour to get from a to
-// b, or returns limit if that many are needed.
+// distance returns the number of letters to insert, delete, replace or swap with a neighbour to change a into b.
+// It returns limit if that many are needed.
 func distance(a, b string, limit int) int {
 	if len(a)-len(b) >= limit || len(b)-len(a) >= limit || len(a) > 64 {
 		return limit

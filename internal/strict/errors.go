@@ -1,9 +1,9 @@
-// Package strict reads YAML that nobody vouches for into Go values and says everything that is wrong
-// with it at once, each with file, line, column and field path.
+// Package strict decodes YAML from untrusted sources into Go values and reports all errors, each with file, line,
+// column and field path.
 //
-// Parse bounds size, depth and alias expansion before anything is made of a file. Decode walks the
-// nodes along the json tags of a Go type, Kubernetes types included, and refuses what the type does not
-// know. Checks that come after report through the same nodes.
+// Parse limits the size, the depth and the expansion of aliases before it uses a file. Decode walks the nodes
+// along the json tags of a Go type, including Kubernetes types, and rejects unknown fields. Later checks report
+// errors through the same nodes.
 package strict
 
 import (
@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Pos is a place in a file. Line and Column count from 1; a zero Line means the file as a whole.
+// Pos is a position in a file. Line and Column count from 1; a zero Line means the whole file.
 type Pos struct {
 	File         string
 	Line, Column int
@@ -26,10 +26,10 @@ func (p Pos) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// Error is one thing that is wrong in a file.
+// Error is an error in a file. An error in a value that comes from a Go program has a zero Pos.
 type Error struct {
 	Pos
-	Path    string // of the field, as in spec.pods[0].name; empty for a document or file as a whole
+	Path    string // field path, as in spec.pods[0].name; empty for a whole document or file
 	Message string
 }
 
@@ -44,7 +44,7 @@ func (e Error) Error() string {
 	return text
 }
 
-// Errors is everything that is wrong, sorted by place, without repetition.
+// Errors are all errors, sorted by position, without repetition.
 type Errors []Error
 
 func (e Errors) Error() string {
@@ -55,13 +55,13 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Collector gathers errors. The zero value is ready.
+// Collector collects errors. The zero value is an empty collector.
 type Collector struct {
 	errs Errors
 	more int
 }
 
-// Add keeps an error; beyond MaxErrors it only counts.
+// Add adds an error. Beyond MaxErrors it only counts.
 func (c *Collector) Add(e Error) {
 	if c.full() {
 		c.more++
@@ -72,12 +72,12 @@ func (c *Collector) Add(e Error) {
 
 func (c *Collector) full() bool { return len(c.errs) >= MaxErrors }
 
-// Addf adds an error about a file as a whole.
+// Addf adds an error about a whole file.
 func (c *Collector) Addf(file, format string, args ...any) {
 	c.Add(Error{Pos: Pos{File: file}, Message: fmt.Sprintf(format, args...)})
 }
 
-// Err returns what was collected as Errors, or nil.
+// Err returns the collected errors as Errors, or nil if there are none.
 func (c *Collector) Err() error {
 	if len(c.errs) == 0 {
 		return nil
@@ -95,5 +95,5 @@ func (c *Collector) Err() error {
 	return errs
 }
 
-// Len returns how many errors there are, repetitions counted.
+// Len returns the number of errors, including repetitions.
 func (c *Collector) Len() int { return len(c.errs) + c.more }

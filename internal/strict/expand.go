@@ -3,17 +3,17 @@ package strict
 import (
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
-// expander turns YAML nodes into Nodes, aliases and merges written out, within the limits.
+// expander converts YAML nodes to Nodes, with aliases and merges expanded, within the limits.
 type expander struct {
 	file  string
-	lines int // of the file before the document
+	lines int // lines of the file before the document
 	errs  *Collector
 	nodes int
-	full  bool                // a limit was hit: give up the file
-	open  map[*yaml.Node]bool // anchored nodes that are being written out
+	full  bool                // a limit was exceeded; the rest of the file is skipped
+	open  map[*yaml.Node]bool // anchored nodes under expansion
 }
 
 func (x *expander) document(doc *yaml.Node) *Node {
@@ -26,7 +26,7 @@ func (x *expander) document(doc *yaml.Node) *Node {
 
 func (x *expander) pos(y *yaml.Node) Pos { return Pos{x.file, x.lines + y.Line, y.Column} }
 
-// expand fills n, whose place in the tree is set, from a YAML node.
+// expand fills n, which is already linked to its parent, from a YAML node.
 func (x *expander) expand(y *yaml.Node, n *Node, depth int) *Node {
 	n.Pos = x.pos(y)
 	if y.Kind == yaml.AliasNode {
@@ -83,20 +83,20 @@ func (x *expander) scalar(y *yaml.Node, n *Node) {
 	x.checkTag(y, n)
 }
 
-// checkTag refuses tags. What a value is is seen from how it is written.
+// checkTag reports explicit tags. The notation of a value determines its type.
 func (x *expander) checkTag(y *yaml.Node, n *Node) {
 	if y.Style&yaml.TaggedStyle != 0 {
 		n.Errorf("the tag %s is not supported: leave it out", y.ShortTag())
 	}
 }
 
-// firstKey is where a key of a mapping was met first.
+// firstKey is the first occurrence of a key in a mapping.
 type firstKey struct {
 	Pos
 	index int
 }
 
-// mapping fills the keys of n: its own first, then merged ones that it does not have.
+// mapping fills the keys of n: its own keys first, then merged keys that it does not have.
 func (x *expander) mapping(y *yaml.Node, n *Node, depth int) {
 	seen := map[string]firstKey{}
 	for i := 0; i+1 < len(y.Content) && !x.full; i += 2 {
@@ -112,7 +112,7 @@ func (x *expander) mapping(y *yaml.Node, n *Node, depth int) {
 		case key.ShortTag() == "!!merge":
 		case twice:
 			(&Node{parent: n, step: step(key.Value)}).errorAt(pos, "this key is already set in line %d", first.Line)
-			n.Items[first.index].wrong = true // which of the two is meant is not known
+			n.Items[first.index].wrong = true // it is unknown which of the two is meant
 		default:
 			seen[key.Value] = firstKey{pos, len(n.Keys)}
 			x.entry(n, key.Value, pos, val, depth)
@@ -130,8 +130,7 @@ func (x *expander) entry(n *Node, key string, pos Pos, val *yaml.Node, depth int
 	n.Items = append(n.Items, x.expand(val, &Node{parent: n, step: step(key)}, depth+1))
 }
 
-// merge takes over what a merge key (<<) refers to, a mapping or a list of them, as far as n does not
-// have it.
+// merge adds the keys of the value of a merge key (<<), a mapping or a list of mappings, that n does not have.
 func (x *expander) merge(from *yaml.Node, n *Node, seen map[string]firstKey, depth int) {
 	scratch := x.expand(from, &Node{parent: n, step: "<<"}, depth)
 	sources := []*Node{scratch}
@@ -157,7 +156,7 @@ func (x *expander) merge(from *yaml.Node, n *Node, seen map[string]firstKey, dep
 	}
 }
 
-// step writes a key as a part of a path, shortened if it is long.
+// step returns a key as part of a path, shortened if it is long.
 func step(key string) string {
 	const longest = 60
 	if len(key) > longest {

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// JSON returns the node as JSON, without what was found wrong in it.
+// JSON returns the node as JSON, without the parts that are wrong.
 func (n *Node) JSON() []byte {
 	data, err := json.Marshal(n.plain())
-	if err != nil { // plain makes only what JSON has
+	if err != nil { // plain returns only values that JSON has
 		panic(err)
 	}
 	return data
 }
 
-// plain returns the node as encoding/json would decode it, numbers as json.Number.
+// plain returns the node as encoding/json would decode it, with numbers as json.Number.
 func (n *Node) plain() any {
 	switch n.Kind {
 	case Mapping:

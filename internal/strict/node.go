@@ -6,53 +6,53 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
-// Kind is the kind of a node.
+// Kind is the kind of a node. The zero value is Missing.
 type Kind int
 
 const (
-	Missing Kind = iota // not written
+	Missing Kind = iota // not written in the file
 	Scalar
 	Mapping
 	Sequence
 )
 
-// Node is a part of a document: a YAML node with its aliases and merges written out, which knows its
-// place, its path and whether something is wrong in it.
+// Node is a part of a document: a YAML node with aliases and merges expanded. It knows its position, its path,
+// and whether it contains errors.
 type Node struct {
 	Kind   Kind
-	Tag    string // of a scalar, as resolved: !!str, !!int, !!float, !!bool, !!null, !!timestamp
+	Tag    string // resolved tag of a scalar: !!str, !!int, !!float, !!bool, !!null or !!timestamp
 	Value  string // of a scalar
-	Keys   []Key  // of a mapping, beside Items
+	Keys   []Key  // of a mapping; Items has the values
 	Items  []*Node
 	Pos    Pos
 	quoted bool
 
 	parent *Node
-	step   string     // from the parent: a field name or an index in brackets
-	bad    bool       // in it or below
-	wrong  bool       // itself
-	unread bool       // wrong, and found to be so by the end of Decode
-	errs   *Collector // of a root
+	step   string     // part of the path: a field name or an index in brackets
+	bad    bool       // the node or a part of it is wrong
+	wrong  bool       // the node itself is wrong
+	unread bool       // Decode found the node itself wrong
+	errs   *Collector // set in the root only
 }
 
-// Key is a key of a mapping. A misspelled one that was reported goes by the name that it stands for.
+// Key is a key of a mapping. A misspelled key has the name that it stands for, after the error was reported.
 type Key struct {
 	Name string
 	Pos  Pos
 
-	ignored bool // by Decode
+	ignored bool // Decode skips it
 }
 
 // NewMapping returns an empty mapping for values that come from a Go program instead of a file. Errors about it and the
 // nodes in it have a path and no position, and go to errs.
 func NewMapping(errs *Collector) *Node { return &Node{Kind: Mapping, errs: errs} }
 
-// Put adds a node to a mapping, or to a list, where name is not used, and returns the new node. Step is the part that the node adds to
-// paths: usually the name or an index in brackets. A node without a step has the path of its parent. Value is the text
-// of a scalar.
+// Put adds a node to a mapping or list and returns it. The name is the key in a mapping; lists ignore it. The
+// step is the part that the node adds to paths, usually the name or an index in brackets; a node without a step
+// has the path of its parent. The value is the text of a scalar.
 func (n *Node) Put(name, step string, kind Kind, value string) *Node {
 	item := &Node{Kind: kind, Value: value, parent: n, step: step}
 	if kind == Scalar {
@@ -65,8 +65,8 @@ func (n *Node) Put(name, step string, kind Kind, value string) *Node {
 	return item
 }
 
-// Field returns the value of a field; where it is not written, a missing node that stands where the
-// mapping begins.
+// Field returns the value of a field. If the field is not written, it returns a Missing node with the position of
+// the mapping.
 func (n *Node) Field(name string) *Node {
 	for i, k := range n.Keys {
 		if k.Name == name {
@@ -76,7 +76,7 @@ func (n *Node) Field(name string) *Node {
 	return &Node{Pos: n.Pos, parent: n, step: name}
 }
 
-// Index returns an item of a list; where it is not written, a missing node.
+// Index returns an item of a list, or a Missing node.
 func (n *Node) Index(i int) *Node {
 	if n.Kind == Sequence && i < len(n.Items) {
 		return n.Items[i]
@@ -86,8 +86,8 @@ func (n *Node) Index(i int) *Node {
 
 func indexStep(i int) string { return "[" + strconv.Itoa(i) + "]" }
 
-// Find returns the node at a field path such as spec.containers[0].name, as far as it is written: the
-// rest are missing nodes. A path segment in brackets is an index of a list or a key of a mapping.
+// Find returns the node at a field path such as spec.containers[0].name, which may be Missing. A path segment in
+// brackets is an index of a list or a key of a mapping.
 func (n *Node) Find(path string) *Node {
 	for path != "" {
 		var name string
@@ -111,12 +111,12 @@ func (n *Node) Find(path string) *Node {
 	return n
 }
 
-// Written reports whether the node is in the file and is not null.
+// Written reports whether the node is written and is not null.
 func (n *Node) Written() bool { return n.Kind != Missing && !n.isNull() }
 
 func (n *Node) isNull() bool { return n.Kind == Scalar && n.Tag == "!!null" }
 
-// Path returns the field path of the node from its document, as in spec.pods[0].name.
+// Path returns the field path of the node, as in spec.pods[0].name.
 func (n *Node) Path() string {
 	if n.parent == nil {
 		return n.step
@@ -128,8 +128,8 @@ func (n *Node) Path() string {
 	return prefix + "." + n.step
 }
 
-// Errorf reports that something is wrong with the node. Of one that is Unread nothing more is said: what
-// is missing or odd there may be so only because it could not be read.
+// Errorf reports an error in the node. It does nothing if the node is Unread: what seems to be missing or odd may
+// only be unread.
 func (n *Node) Errorf(format string, args ...any) {
 	if !n.Unread() {
 		n.wrong = true
@@ -137,8 +137,8 @@ func (n *Node) Errorf(format string, args ...any) {
 	}
 }
 
-// Unread reports whether Decode found the node itself wrong, so that what it says is not known. A missing
-// node is unread if what it would be in is.
+// Unread reports whether Decode found the node itself wrong, so that its value is unknown. A Missing node is
+// unread if its parent is.
 func (n *Node) Unread() bool {
 	for n.Kind == Missing && n.parent != nil {
 		n = n.parent
@@ -146,7 +146,7 @@ func (n *Node) Unread() bool {
 	return n.unread
 }
 
-// settle ends the reading of a node: what is wrong in it stays unread.
+// settle marks nodes that are wrong at the end of decoding as unread.
 func (n *Node) settle() {
 	n.unread = n.wrong
 	for _, item := range n.Items {
@@ -175,10 +175,10 @@ func (n *Node) full() bool {
 	return n.errs.full()
 }
 
-// Bad reports whether something was found wrong in the node or below it.
+// Bad reports whether the node or a part of it is wrong.
 func (n *Node) Bad() bool { return n.bad }
 
-// describe says what a node is, for a message about what it should be.
+// describe describes the value of the node for a message.
 func (n *Node) describe() string {
 	switch {
 	case n.Kind == Mapping:
@@ -195,8 +195,8 @@ func (n *Node) describe() string {
 	return "the string " + Quote(n.Value)
 }
 
-// Text writes the node on one line, in YAML's flow style and in the order of the file, without the
-// fields named in omit.
+// Text returns the node on one line, in YAML's flow style and in the order of the file, without the fields named
+// in omit.
 func (n *Node) Text(omit ...string) string {
 	var b strings.Builder
 	n.write(&b, omit)
@@ -234,7 +234,7 @@ func (n *Node) write(b *strings.Builder, omit []string) {
 	}
 }
 
-// Quote quotes what someone wrote, shortened if it is long.
+// Quote quotes text from a file, shortened if it is long.
 func Quote(s string) string {
 	const longest = 60
 	if len(s) > longest {
@@ -245,7 +245,7 @@ func Quote(s string) string {
 
 var kindNames = map[yaml.Kind]Kind{yaml.ScalarNode: Scalar, yaml.MappingNode: Mapping, yaml.SequenceNode: Sequence}
 
-// Size returns how many values the node has, itself included.
+// Size returns the number of values in the node, including itself.
 func (n *Node) Size() int {
 	size := 1
 	for _, item := range n.Items {
@@ -257,7 +257,7 @@ func (n *Node) Size() int {
 // Name returns the field name of the node, or its index in brackets.
 func (n *Node) Name() string { return n.step }
 
-// Ignore has Decode pass over the keys, at any depth, that ignored reports true for.
+// Ignore makes Decode skip the keys, at any depth, for which ignored returns true.
 func (n *Node) Ignore(ignored func(key string) bool) {
 	for i, item := range n.Items {
 		if n.Kind == Mapping {

@@ -6,18 +6,17 @@ import (
 	"fmt"
 	"io"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
-// Parse reads a stream of YAML documents. Empty ones are left out. What is wrong with the text goes to
-// errs; a document that is no YAML does not hide the others. It returns whether all of the stream could
-// be read.
+// Parse parses a stream of YAML documents and leaves out empty ones. A syntax error in one document does not
+// affect the others. It reports errors to errs and returns whether it could read the whole stream.
 func Parse(name string, data []byte, errs *Collector) (docs []*Node, whole bool) {
 	if len(data) > MaxFileSize {
 		errs.Addf(name, "the file is larger than %d MiB and was not read", MaxFileSize>>20)
 		return nil, false
 	}
-	p := &parser{expander: expander{file: name, errs: errs}, budget: locateBudget, whole: true}
+	p := &parser{expander: expander{file: name, errs: errs}, whole: true}
 	for _, part := range split(data) {
 		if !p.part(part) {
 			return p.docs, false
@@ -29,13 +28,12 @@ func Parse(name string, data []byte, errs *Collector) (docs []*Node, whole bool)
 // parser parses the parts of a stream.
 type parser struct {
 	expander
-	docs   []*Node
-	count  int // of documents, empty and broken ones too
-	budget int // bytes that may still be parsed to find the places of errors
-	whole  bool
+	docs  []*Node
+	count int // number of documents, including empty and broken ones
+	whole bool
 }
 
-// part parses a part of the stream, which usually is one document. It returns false if a limit was hit.
+// part parses a part of the stream, usually one document. It returns false if a limit is exceeded.
 func (p *parser) part(part part) bool {
 	p.lines = part.lines
 	decoder := yaml.NewDecoder(bytes.NewReader(part.text))
@@ -65,8 +63,8 @@ func (p *parser) part(part part) bool {
 	}
 }
 
-// decode reads the next document. The parser is not known to panic; were it to, that file is bad and
-// not the program.
+// decode decodes the next document. If the parser panics, it returns an error: a bad file must not end the
+// program.
 func decode(d *yaml.Decoder, doc *yaml.Node) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -63,7 +63,7 @@ func decodeInt(n *Node, v reflect.Value) {
 	n.Errorf("%s is out of range for %d bits", n.Value, v.Type().Bits())
 }
 
-// decodeBytes reads bytes as Kubernetes writes them: base64.
+// decodeBytes decodes base64, the notation of Kubernetes for bytes.
 func decodeBytes(n *Node, v reflect.Value) {
 	if n.Kind != Scalar || n.Tag != "!!str" {
 		n.Errorf("must be text in base64, not %s", n.describe())

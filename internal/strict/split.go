@@ -5,12 +5,12 @@ import "bytes"
 // part is a part of a stream of documents.
 type part struct {
 	text  []byte
-	lines int // of the stream before it
+	lines int // lines of the stream before the part
 }
 
-// split cuts a stream where documents begin and end. A line that is --- or ..., or begins so and goes on
-// with a blank, is a marker wherever it stands: no scalar may contain it (YAML 1.2.2, 9.1.2). What comes
-// before the first line of a document, comments and directives, goes with it.
+// split cuts a stream at the boundaries of documents. A line that is --- or ..., or starts with one and a blank,
+// is always a marker, because no scalar can contain such a line (YAML 1.2.2, 9.1.2). Comments and directives
+// belong to the document that follows them.
 func split(data []byte) []part {
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
 		return []part{{text: data}} // UTF-16
@@ -50,7 +50,7 @@ func split(data []byte) []part {
 	return append(parts, current)
 }
 
-// lineEnd returns where the first line of data ends, with its line break.
+// lineEnd returns the end of the first line of data, after its line break.
 func lineEnd(data []byte) int {
 	end := bytes.IndexAny(data, "\r\n")
 	switch {
@@ -67,7 +67,7 @@ func isMarker(line []byte, marker string) bool {
 	return is && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
 }
 
-// isBetween reports whether a line may stand before a document: it is blank, a comment or a directive.
+// isBetween reports whether a line can come before a document: a blank line, a comment or a directive.
 func isBetween(line []byte) bool {
 	trimmed := bytes.TrimSpace(line)
 	return len(trimmed) == 0 || trimmed[0] == '#' || line[0] == '%'

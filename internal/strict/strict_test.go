@@ -26,7 +26,7 @@ func read(t *testing.T, text string, out any) error {
 	return errs.Err()
 }
 
-// TestDecodeKubernetesTypes reads what the types of Kubernetes have that is special.
+// TestDecodeKubernetesTypes decodes the special types of Kubernetes.
 func TestDecodeKubernetesTypes(t *testing.T) {
 	var got struct {
 		Pod     v1.Pod          `json:"pod"`
@@ -122,7 +122,7 @@ f.yaml:1:53: e: must be a number, not the string "x"`
 	}
 }
 
-// TestLimits reads what no honest file has. Each must be refused, and soon.
+// TestLimits parses hostile files. Each must be rejected quickly.
 func TestLimits(t *testing.T) {
 	bomb := "a: &a [x, x, x, x, x, x, x, x, x]\n"
 	for c := 'b'; c < 'i'; c++ {

@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// structInfo is what decoding needs of a struct type.
+// structInfo describes a struct type for decoding.
 type structInfo struct {
-	fields map[string][]int // index by json name, inlined structs included
+	fields map[string][]int // index by json name, including inlined structs
 	names  []string
-	pos    []int // of the field of type Pos, if there is one
+	pos    []int // index of the field of type Pos; nil if there is none
 }
 
 var structs sync.Map // reflect.Type to *structInfo

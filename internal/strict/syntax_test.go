@@ -10,10 +10,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Each run draws the same examples, unless -rapid.seed says otherwise.
+// Each run draws the same examples, unless -rapid.seed is set.
 var _ = flag.Set("rapid.seed", "1")
 
-// TestSyntaxErrorPlace breaks a random document in one line and looks for that line in the error.
+// TestSyntaxErrorPlace breaks one line of a random document and expects the error in this line.
 func TestSyntaxErrorPlace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lines := randomBlock(t, 0, 3)
@@ -39,7 +39,7 @@ func TestSyntaxErrorPlace(t *testing.T) {
 	})
 }
 
-// randomBlock returns the lines of a mapping whose keys stand so far in.
+// randomBlock returns the lines of a mapping with this indentation.
 func randomBlock(t *rapid.T, indent, depth int) []string {
 	var lines []string
 	for i := range rapid.IntRange(1, 4).Draw(t, "keys") {
@@ -81,7 +81,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestManySyntaxErrors reads what would be costly if each error were searched for whatever that takes.
+// TestManySyntaxErrors parses files in which errors are expensive to locate.
 func TestManySyntaxErrors(t *testing.T) {
 	long := strings.Repeat("a: b\n", MaxFileSize/5-10)
 	for name, text := range map[string]string{

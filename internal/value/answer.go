@@ -9,13 +9,13 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// Answer is what a program does with a request, written WORD or WORD in LATENCY.
+// Answer is the response of a program to a request, written WORD or WORD in LATENCY.
 type Answer struct {
 	Word string
-	In   *Draw // nil: the usual time to answer
+	In   *Draw // nil: the usual response time
 }
 
-// Words that every container knows.
+// Built-in words.
 const (
 	OK    = "ok"
 	Fail  = "fail"
@@ -26,15 +26,15 @@ const (
 	Break = "error"
 )
 
-// Words are the words that every container knows, in the order of the reference.
+// Words are the built-in words, in the order of the reference.
 var Words = []string{OK, Fail, Down, Hang, Stall, Warn, Break}
 
-// maxWord is the longest word that may be written.
+// maxWord is the maximum length of a word in bytes.
 const maxWord = 63
 
 var namePattern = regexp.MustCompile(`^[A-Za-z][-_A-Za-z0-9]*$`)
 
-// UnmarshalText parses the notation of an answer. Whether the word is known is for the caller to say.
+// UnmarshalText parses an answer. It does not check whether the word is known.
 func (a *Answer) UnmarshalText(text []byte) error {
 	words := strings.Fields(string(text))
 	switch {
@@ -64,13 +64,13 @@ func (a Answer) String() string {
 	return a.Word + " in " + a.In.String()
 }
 
-// IsName reports whether s has the form of a word.
+// IsName reports whether s can be a word.
 func IsName(s string) bool { return len(s) <= maxWord && namePattern.MatchString(s) }
 
 // Code is the code of an answer as written: a number, or the status of a gRPC health check.
 type Code string
 
-// grpcCodes are what a gRPC health check answers, and the codes a call can fail with
+// grpcCodes are the statuses of a gRPC health check and the codes with which a call can fail
 // (google.golang.org/grpc/codes).
 var grpcCodes = map[string]bool{
 	"SERVING": true, "NOT_SERVING": true, "UNKNOWN": true, "SERVICE_UNKNOWN": true,
@@ -80,7 +80,7 @@ var grpcCodes = map[string]bool{
 	"INTERNAL": true, "UNAVAILABLE": true, "DATA_LOSS": true, "UNAUTHENTICATED": true,
 }
 
-// ParseCode reports whether s has the form of a code.
+// ParseCode returns s as a code, and reports whether it is one.
 func ParseCode(s string) (Code, bool) {
 	n, err := strconv.Atoi(s)
 	isNumber := err == nil && n >= 0 && n <= 599 && strconv.Itoa(n) == s
@@ -97,7 +97,7 @@ func (c *Code) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// StatusCode returns the code as the status of an HTTP response; an empty one is 200.
+// StatusCode returns the code as the status of an HTTP response. An empty code is 200.
 func (c Code) StatusCode() (int32, error) {
 	if c == "" {
 		return 200, nil
@@ -109,7 +109,7 @@ func (c Code) StatusCode() (int32, error) {
 	return int32(n), nil
 }
 
-// HealthStatus returns the code as what a gRPC health check returns; an empty one is SERVING.
+// HealthStatus returns the code as the status of a gRPC health check. An empty code is SERVING.
 func (c Code) HealthStatus() (string, error) {
 	switch {
 	case c == "":
@@ -120,7 +120,7 @@ func (c Code) HealthStatus() (string, error) {
 	return string(c), nil
 }
 
-// ExitCode returns the code as an exit code of a command; an empty one is 0.
+// ExitCode returns the code as the exit code of a command. An empty code is 0.
 func (c Code) ExitCode() (int32, error) {
 	if c == "" {
 		return 0, nil

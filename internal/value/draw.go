@@ -7,11 +7,11 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// Draw is a duration that is drawn evenly from a range with both ends, written 45s or 40s..50s. Without
-// a seed it is the middle.
+// Draw is a duration that is drawn evenly from a closed range, written 45s or 40s..50s. A run without a seed
+// takes the middle.
 type Draw struct{ Min, Max time.Duration }
 
-// UnmarshalText parses the notation of a draw.
+// UnmarshalText parses a draw.
 func (d *Draw) UnmarshalText(text []byte) error {
 	lo, hi, err := parseRange(string(text), OpenMinTime, OpenMaxTime, ParseDuration)
 	if err != nil {

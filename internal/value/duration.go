@@ -1,5 +1,5 @@
-// Package value holds the notation of scenario files: durations, ranges, draws, versions, matches and
-// answers, each with its parser and the text it was written as.
+// Package value parses and formats the notation of scenario files: durations, ranges, draws, versions, matches
+// and answers.
 package value
 
 import (
@@ -13,7 +13,7 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// MaxDuration is the longest time that may be written.
+// MaxDuration is the longest duration that a file can contain.
 const MaxDuration = 30 * 24 * time.Hour
 
 // Duration is a length of virtual time, from 0 to MaxDuration.
@@ -40,7 +40,8 @@ func ParseDuration(s string) (time.Duration, error) {
 	return d, err
 }
 
-// parseSigned parses a duration in Go's notation, up to MaxDuration either way. One that is longer it returns with the error.
+// parseSigned parses a duration in Go's notation, up to MaxDuration in both directions. It returns a longer
+// duration along with an error.
 func parseSigned(s string) (time.Duration, error) {
 	if _, err := strconv.ParseFloat(s, 64); err == nil {
 		return 0, fmt.Errorf("%s has no unit: write %ss or %sms", strict.Quote(s), s, s)
@@ -59,7 +60,7 @@ func parseSigned(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// enormous reports whether s would be a duration if it were shorter.
+// enormous reports whether s overflows a time.Duration but is otherwise valid.
 func enormous(s string) bool {
 	digits := strings.IndexFunc(s, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
 	if digits < 4 {
@@ -69,7 +70,7 @@ func enormous(s string) bool {
 	return err == nil
 }
 
-// Format writes a duration in Go's notation without idle zeros: 1m and not 1m0s.
+// Format formats a duration in Go's notation without trailing zero units: 1m, not 1m0s.
 func Format(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -81,7 +82,7 @@ func Format(d time.Duration) string {
 	return s
 }
 
-// Open ends of ranges.
+// Bounds of open ranges.
 const (
 	OpenMinTime = time.Duration(math.MinInt64)
 	OpenMaxTime = time.Duration(math.MaxInt64)

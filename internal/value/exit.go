@@ -7,7 +7,7 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// Exit is the end of a program by itself, written as an exit code or never.
+// Exit is how a program exits by itself, written as an exit code or never.
 type Exit struct {
 	Code  int32
 	Never bool

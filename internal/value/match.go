@@ -11,7 +11,7 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// Type is the type of a field that can be matched.
+// Type is the type of a field that a matcher can have.
 type Type int
 
 const (
@@ -21,10 +21,10 @@ const (
 	Text
 )
 
-// Scalar is the value of a field. Scalars of one field can be compared with ==.
+// Scalar is the value of a field. Scalars of the same field are comparable with ==.
 type Scalar struct {
 	Type Type
-	Int  int64 // of a Bool 0 or 1; of a Time nanoseconds
+	Int  int64 // 0 or 1 for a Bool; nanoseconds for a Time
 	Text string
 }
 
@@ -39,7 +39,7 @@ func IntOf(n int64) Scalar          { return Scalar{Type: Int, Int: n} }
 func TimeOf(d time.Duration) Scalar { return Scalar{Type: Time, Int: int64(d)} }
 func TextOf(s string) Scalar        { return Scalar{Type: Text, Text: s} }
 
-// String writes the scalar as a scenario would.
+// String formats the scalar in the notation of scenario files.
 func (s Scalar) String() string {
 	switch s.Type {
 	case Bool:
@@ -52,20 +52,19 @@ func (s Scalar) String() string {
 	return s.Text
 }
 
-// Match says what a field must be: equal to a value, in a range, or with a text that a regular
-// expression is found in.
+// Match is a condition on a field: equal to a value, in a range, or matched by a regular expression.
 type Match struct {
 	text   string
 	typ    Type
-	lo, hi int64 // of Bool, Int and Time
+	lo, hi int64 // bounds of Bool, Int and Time
 	equal  string
 	re     *regexp.Regexp
 }
 
-// maxPattern is the longest regular expression that may be written.
+// maxPattern is the maximum length of a regular expression in bytes.
 const maxPattern = 1000
 
-// ParseMatch parses what a field of type t must be: true, 5, 1.., Error or /text/.
+// ParseMatch parses a condition on a field of type t, such as true, 5, 1.., Error or /text/.
 func ParseMatch(t Type, text string) (Match, error) {
 	m := Match{text: text, typ: t}
 	var err error
@@ -121,10 +120,10 @@ func (m *Match) parseText() error {
 	return nil
 }
 
-// Above reports whether a number must be higher than highest.
+// Above reports whether a number must be greater than highest.
 func (m Match) Above(highest int64) bool { return m.typ == Int && m.lo > highest }
 
-// Matches reports whether s, of the type that the match was parsed for, is what it must be.
+// Matches reports whether s meets the condition. Its type must be the type of the match.
 func (m Match) Matches(s Scalar) bool {
 	switch {
 	case m.typ != Text:

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Offset is a signed length of time, from -MaxDuration to MaxDuration and not 0.
+// Offset is a signed length of time, from -MaxDuration to MaxDuration, but not 0.
 type Offset time.Duration
 
 // UnmarshalText parses Go's notation, such as -1m30s or 45s.

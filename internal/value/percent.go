@@ -8,10 +8,10 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// Percent is a part of a whole, from 0 to 1, written 5%.
+// Percent is a share from 0 to 1, written 5%.
 type Percent float64
 
-// UnmarshalText parses a percentage above 0% and up to 100%.
+// UnmarshalText parses a percentage above 0% and at most 100%.
 func (p *Percent) UnmarshalText(text []byte) error {
 	s := string(text)
 	number, isPercent := strings.CutSuffix(s, "%")

@@ -9,19 +9,19 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// TimeRange is a range of times with both ends included, written 5s, 2s..4s, 2s.., ..4s or ...
+// TimeRange is a closed range of times, written 5s, 2s..4s, 2s.., ..4s or two dots.
 type TimeRange struct {
-	Min time.Duration // OpenMinTime if there is none
-	Max time.Duration // OpenMaxTime if there is none
+	Min time.Duration // OpenMinTime if the range is open
+	Max time.Duration // OpenMaxTime if the range is open
 }
 
-// AllTime is the range written as two dots.
+// AllTime is the range without bounds, written as two dots.
 var AllTime = TimeRange{OpenMinTime, OpenMaxTime}
 
 // Contains reports whether t is in the range.
 func (r TimeRange) Contains(t time.Duration) bool { return r.Min <= t && t <= r.Max }
 
-// UnmarshalText parses the notation of a range.
+// UnmarshalText parses a range.
 func (r *TimeRange) UnmarshalText(text []byte) (err error) {
 	*r = AllTime
 	r.Min, r.Max, err = parseRange(string(text), OpenMinTime, OpenMaxTime, ParseDuration)
@@ -32,17 +32,17 @@ func (r TimeRange) String() string {
 	return formatRange(r.Min, r.Max, OpenMinTime, OpenMaxTime, Format)
 }
 
-// IntRange is a range of integers with both ends included, written 5, 2..4, 2.., ..4 or ... A nil
-// IntRange holds every integer.
+// IntRange is a closed range of integers, written 5, 2..4, 2.., ..4 or two dots. A nil IntRange contains every
+// integer.
 type IntRange struct {
-	Min int // OpenMin if there is none
-	Max int // OpenMax if there is none
+	Min int // OpenMin if the range is open
+	Max int // OpenMax if the range is open
 }
 
 // Contains reports whether n is in the range.
 func (r *IntRange) Contains(n int) bool { return r == nil || r.Min <= n && n <= r.Max }
 
-// UnmarshalText parses the notation of a range.
+// UnmarshalText parses a range.
 func (r *IntRange) UnmarshalText(text []byte) (err error) {
 	r.Min, r.Max, err = parseRange(string(text), OpenMin, OpenMax, parseCount)
 	return err
@@ -55,7 +55,7 @@ func (r *IntRange) String() string {
 	return formatRange(r.Min, r.Max, OpenMin, OpenMax, strconv.Itoa)
 }
 
-// maxCount is the largest integer that may be written.
+// maxCount is the largest integer that a file can contain.
 const maxCount = 1_000_000_000
 
 func parseCount(s string) (int, error) {
@@ -71,7 +71,7 @@ func parseCount(s string) (int, error) {
 	return 0, fmt.Errorf("%s is not a whole number", strict.Quote(s))
 }
 
-// parseRange parses the two ends of a range; a bare value is both.
+// parseRange parses the bounds of a range. A single value is both bounds.
 func parseRange[T int | time.Duration](s string, openMin, openMax T, parse func(string) (T, error)) (lo, hi T, err error) {
 	from, to, isRange := strings.Cut(s, "..")
 	if !isRange {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// notation is a text, and what parsing it gives: a text, or an error.
+// notation is a text and the expected result of parsing: a text or an error.
 type notation struct{ in, want string }
 
-// check parses and writes again.
+// check parses each text and formats the result.
 func check[T any, P interface {
 	*T
 	encoding.TextUnmarshaler

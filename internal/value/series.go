@@ -9,25 +9,25 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// Series is answers attempt by attempt, written as one answer or a list of them: [ok x10, fail x3, ok].
-// The last item goes on for ever; with a final repeat the list starts over.
+// Series is a list of answers to consecutive requests, written as one answer or a list: [ok x10, fail x3, ok].
+// The last item repeats forever. If Repeat is set, written as a final repeat, the whole list does.
 type Series struct {
 	Items  []Item
 	Repeat bool
 }
 
-// Item is an answer that is given Count times.
+// Item is an answer to Count consecutive requests.
 type Item struct {
 	Answer
 	Count int // 1 if not written
 }
 
-// maxItems is the longest series that may be written.
+// maxItems is the maximum number of items in a series.
 const maxItems = 10_000
 
 var countPattern = regexp.MustCompile(`^(.*\S)\s+x(\d+)$`)
 
-// UnmarshalNode reads an answer or a list of them.
+// UnmarshalNode decodes an answer or a list of answers.
 func (s *Series) UnmarshalNode(n *strict.Node) {
 	switch n.Kind {
 	case strict.Scalar:
@@ -60,14 +60,14 @@ func (s *Series) readList(n *strict.Node) {
 	}
 }
 
-// checkLast refuses a count that would not be kept to.
+// checkLast reports a count of the last item, which has no effect.
 func (s *Series) checkLast(n *strict.Node) {
 	if last := s.Items[len(s.Items)-1]; last.Count > 1 {
 		n.Errorf("the last answer repeats forever: leave out x%d, or add another answer or repeat", last.Count)
 	}
 }
 
-// add appends an item, also a bad one, so that items keep the places of their nodes.
+// add appends an item, even an invalid one, so that items and nodes have the same indexes.
 func (s *Series) add(n *strict.Node) {
 	item := Item{Count: 1}
 	if err := item.parse(n); err != nil {

@@ -10,11 +10,10 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// Version is a release of Kubernetes.
+// Version is a Kubernetes release.
 type Version struct{ Major, Minor, Patch int }
 
-// VersionRange is a range of releases with both ends included. In it v1.36 stands for all patch
-// releases of 1.36.
+// VersionRange is a closed range of Kubernetes releases. In a range, v1.36 stands for all patch releases of 1.36.
 type VersionRange struct {
 	Min, Max Version
 	text     string
@@ -33,7 +32,7 @@ func ParseVersion(s string) (Version, error) {
 
 func (v Version) String() string { return fmt.Sprintf("v%d.%d.%d", v.Major, v.Minor, v.Patch) }
 
-// Compare orders versions.
+// Compare returns a negative number if v is older than w, a positive one if it is newer, and 0 if they are equal.
 func (v Version) Compare(w Version) int {
 	for _, d := range []int{v.Major - w.Major, v.Minor - w.Minor, v.Patch - w.Patch} {
 		if d != 0 {
@@ -43,7 +42,7 @@ func (v Version) Compare(w Version) int {
 	return 0
 }
 
-// UnmarshalText parses the notation of a range of versions.
+// UnmarshalText parses a range of versions.
 func (r *VersionRange) UnmarshalText(text []byte) error {
 	s := string(text)
 	r.text = s
@@ -75,7 +74,7 @@ func (r VersionRange) Contains(v Version) bool { return r.Min.Compare(v) <= 0 &&
 // String returns the range as written.
 func (r VersionRange) String() string { return r.text }
 
-// parseVersions returns the first and last release that a version stands for.
+// parseVersions returns the first and the last release that a version stands for.
 func parseVersions(s string) (first, last Version, err error) {
 	m := versionPattern.FindStringSubmatch(s)
 	if m == nil {

@@ -1,7 +1,5 @@
 package profile
 
-import "k8s.io/apimachinery/pkg/util/version"
-
 // change is a row of the table of changes without a feature gate.
 type change struct {
 	name  string
@@ -35,9 +33,9 @@ var changes = []change{
 }
 
 // in reports whether a release behaves as the change says.
-func (c *change) in(v *version.Version) bool {
+func (c *change) in(v release) bool {
 	for _, s := range c.since {
-		if v.AtLeast(version.MustParse(s.from)) && (s.before == "" || v.LessThan(version.MustParse(s.before))) {
+		if v.atLeast(s.from) && (s.before == "" || !v.atLeast(s.before)) {
 			return true
 		}
 	}

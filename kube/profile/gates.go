@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/util/version"
 )
 
 // Stage is the maturity of a feature gate in a release, in the words of k8s.io/component-base/featuregate.
@@ -107,10 +105,10 @@ var gates = []gate{
 }
 
 // at returns the stage of the gate in a release, nil if the release does not have the gate.
-func (g *gate) at(v *version.Version) *stage {
+func (g *gate) at(v release) *stage {
 	var found *stage
 	for i := range g.stages {
-		if v.AtLeast(version.MustParse(g.stages[i].from)) {
+		if v.atLeast(g.stages[i].from) {
 			found = &g.stages[i]
 		}
 	}
@@ -120,8 +118,8 @@ func (g *gate) at(v *version.Version) *stage {
 // Gates returns the feature gates that the release has and whose effect is modelled, by name.
 func (p Profile) Gates() []Gate {
 	var all []Gate
-	v, err := version.Parse(p.Version)
-	if err != nil {
+	v, ok := parseRelease(p.Version)
+	if !ok {
 		return nil // no release
 	}
 	for _, g := range gates {
@@ -161,8 +159,8 @@ func (p Profile) SetGate(name string, on bool) (Profile, error) {
 // CheckGates returns a gate that is on and the gate it needs, if that one is off: a kubelet does not start with such
 // gates. Otherwise both names are empty.
 func (p Profile) CheckGates() (on, off string) {
-	v, err := version.Parse(p.Version)
-	if err != nil {
+	v, ok := parseRelease(p.Version)
+	if !ok {
 		return "", ""
 	}
 	for _, g := range gates {

@@ -5,8 +5,6 @@
 // changes with their pull requests. The rest of the simulator reads the fields of a Profile and never compares versions.
 package profile
 
-import "k8s.io/apimachinery/pkg/util/version"
-
 // Profile is the behaviour of one Kubernetes release. Pass it by value and compare it with ==. The zero Profile is no
 // release: start from [Newest] or [Named].
 //
@@ -109,8 +107,9 @@ var (
 var profiles = []Profile{V1_34_4, V1_36_3, V1_37_0}
 
 // of returns the behaviour of a release according to the tables.
-func of(release string) Profile {
-	p, v := Profile{Version: release}, version.MustParse(release)
+func of(version string) Profile {
+	p := Profile{Version: version}
+	v, _ := parseRelease(version)
 	for _, g := range gates {
 		*g.field(&p.FeatureGates) = g.before
 		if s := g.at(v); s != nil {

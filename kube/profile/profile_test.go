@@ -88,3 +88,43 @@ func TestNamed(t *testing.T) {
 		t.Errorf("the newest release is %s", Newest().Version)
 	}
 }
+
+func TestParseRelease(t *testing.T) {
+	for text, want := range map[string]release{"v1.37.0": {1, 37, 0}, "v1.36": {1, 36, 0}, "v1.36.3": {1, 36, 3}} {
+		if r, ok := parseRelease(text); !ok || r != want {
+			t.Errorf("parseRelease(%q) = %v, %t", text, r, ok)
+		}
+	}
+	for _, text := range []string{"", "1.37.0", "v1", "v1.x", "v1.37.0.1", "another"} {
+		if r, ok := parseRelease(text); ok {
+			t.Errorf("parseRelease(%q) = %v", text, r)
+		}
+	}
+	for _, test := range []struct {
+		a, b string
+		want bool
+	}{{"v1.37.0", "v1.36.3", true}, {"v1.36.3", "v1.36.3", true}, {"v1.36.2", "v1.36.3", false}, {"v1.9.0", "v1.10", false}} {
+		if a, _ := parseRelease(test.a); a.atLeast(test.b) != test.want {
+			t.Errorf("%s at least %s: want %t", test.a, test.b, test.want)
+		}
+	}
+}
+
+// Every release in the tables is valid.
+func TestTableReleases(t *testing.T) {
+	for _, g := range gates {
+		for _, s := range g.stages {
+			if _, ok := parseRelease(s.from); !ok {
+				t.Errorf("%s has a stage from %q", g.name, s.from)
+			}
+		}
+	}
+	for _, c := range changes {
+		for _, s := range c.since {
+			_, from := parseRelease(s.from)
+			if _, before := parseRelease(s.before); !from || s.before != "" && !before {
+				t.Errorf("%s holds from %q to %q", c.name, s.from, s.before)
+			}
+		}
+	}
+}

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/value"

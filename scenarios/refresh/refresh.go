@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios"

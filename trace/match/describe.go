@@ -7,11 +7,11 @@ import (
 	"probesim.dev/trace"
 )
 
-// Described describes a field of a matcher, for documentation.
+// Described describes a field that can be matched, for the documentation.
 type Described struct {
 	Name  string
 	Type  value.Type
-	Words []string // the possible values of a text; nil if any is possible
+	Words []string // the only possible values; nil: any
 }
 
 // PodFields returns the fields of the status of a pod.
@@ -20,10 +20,10 @@ func PodFields() []Described { return describe(podFields) }
 // ContainerFields returns the fields of the status of a container.
 func ContainerFields() []Described { return describe(containerFields) }
 
-// RecordFields returns the fields of records, except their kind. FieldsOf returns the fields of each kind.
+// RecordFields returns the fields of all records, without the kind. FieldsOf returns those of one kind.
 func RecordFields() []Described { return describe(recordFields) }
 
-// RecordKinds returns the kinds of records, the observable ones first.
+// RecordKinds returns the kinds of records, observable kinds first.
 func RecordKinds() []string { return kinds() }
 
 // FieldsOf returns the names of the fields of a kind of record.

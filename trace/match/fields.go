@@ -1,5 +1,5 @@
-// Package match finds the moments of a trace that a scenario names: states of pods and containers in the API server,
-// changes of these states, and records.
+// Package match finds moments in a trace: states of pods and containers as the API server reports them, changes
+// of these states, and records.
 package match
 
 import (
@@ -7,12 +7,12 @@ import (
 	"probesim.dev/trace"
 )
 
-// field is a field of a T that can be matched.
+// field is a field of a T that a matcher can have.
 type field[T any] struct {
 	name  string
 	typ   value.Type
 	get   func(*T) value.Scalar
-	words []string // the possible values of a text field; nil if any is possible
+	words []string // the only possible values of a text field; nil: any
 }
 
 var podFields = []field[trace.PodStatus]{
@@ -51,13 +51,13 @@ var recordFields = []field[trace.Record]{
 type about int
 
 const (
-	aboutAnything about = iota // the subject differs from record to record
+	aboutAnything about = iota // differs between records
 	aboutNode
 	aboutPod
 	aboutContainer
 )
 
-// recordKinds are the kinds of records that matchers support, with their subjects and fields. The observable kinds come
+// recordKinds are the kinds of records that can be matched, with their subjects and fields. Observable kinds come
 // first.
 var recordKinds = []struct {
 	kind   trace.Kind

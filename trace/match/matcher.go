@@ -5,30 +5,30 @@ import (
 	"probesim.dev/trace"
 )
 
-// Field is one field of a matcher and its expected value.
+// Field is a condition on one field.
 type Field struct {
 	Name  string
 	Match value.Match
 }
 
-// Fields are the fields of a matcher in the order written: FIELD: match, …
+// Fields are conditions on fields, in the order written: FIELD: match, …
 type Fields []Field
 
-// Record matches records of the trace: kind: KIND, FIELD: match, …
+// Record matches records of a trace, written kind: KIND, FIELD: match, …
 type Record struct {
 	Kind   trace.Kind
 	Fields Fields
 }
 
-// Transitions matches all values of one field in a window, in order: FIELD: [v, …].
+// Transitions matches the successive values of a field in a window, written FIELD: [v, …].
 type Transitions struct {
 	Field  string
 	Values []value.Match
-	Any    bool // further values may follow the last one
+	Any    bool // any values may follow the last one
 }
 
-// Status reports whether all fields match the status of a pod or, if container is not empty, of that container in it. A
-// nil status and a container without a status do not match.
+// Status reports whether the status of a pod meets all conditions, or the status of one of its containers if
+// container is not empty. It returns false if the status is nil or has no such container.
 func (f Fields) Status(status *trace.PodStatus, container string) bool {
 	if status == nil {
 		return false
@@ -40,13 +40,13 @@ func (f Fields) Status(status *trace.PodStatus, container string) bool {
 	return c != nil && matches(containerFields, f, c)
 }
 
-// Match reports whether the kind and all fields match a record.
+// Match reports whether the record has the kind and meets all conditions.
 func (r *Record) Match(rec *trace.Record) bool {
 	return rec.Kind == r.Kind && matches(recordFields, r.Fields, rec)
 }
 
-// Lookup returns the value of a field of a pod or, if container is not empty, of that container in it. It returns false
-// if there is no such value.
+// Lookup returns the value of a field of a pod, or of one of its containers if container is not empty. It returns
+// false if the status has no such value.
 func Lookup(status *trace.PodStatus, container, name string) (value.Scalar, bool) {
 	if status == nil {
 		return value.Scalar{}, false

@@ -6,32 +6,32 @@ import (
 	"probesim.dev/trace"
 )
 
-// Moment describes moments of a run: changes of a state, or records. Exactly one of Becomes and Record is set.
+// Moment selects moments of a run: changes to a state, or records. Exactly one of Becomes and Record is set.
 type Moment struct {
 	strict.Pos `json:"-"`
 
-	Pod       string          `json:"pod,omitempty"`       // a pod or workload; empty means any
-	Container string          `json:"container,omitempty"` // empty means the state of the pod, or records of any container
-	Instance  *value.IntRange `json:"instance,omitempty"`  // only with Record; nil means any
+	Pod       string          `json:"pod,omitempty"`       // a pod or workload; empty: any
+	Container string          `json:"container,omitempty"` // empty: the state of the pod, or records about any container
+	Instance  *value.IntRange `json:"instance,omitempty"`  // only with Record; nil: any
 	Becomes   Fields          `json:"becomes,omitempty"`
 	Record    *Record         `json:"record,omitempty"`
 }
 
-// Watcher finds the moments in a trace, record by record.
+// Watcher finds moments while a trace is written.
 type Watcher struct {
 	moment *Moment
 	pods   func(pod string) bool
-	held   map[string]bool // by pod: whether the last status matched Becomes
+	held   map[string]bool // whether the last status matched Becomes, by pod
 	state  State
 }
 
-// NewWatcher returns a watcher for the pods for which pods returns true; nil means all pods. The argument of pods is
-// namespace/name. The watcher always includes the records of the node, which have no pod.
+// NewWatcher returns a watcher for the pods, given as namespace/name, for which pods returns true; nil means all
+// pods. The watcher always observes records about the node.
 func (m *Moment) NewWatcher(pods func(pod string) bool) *Watcher {
 	return &Watcher{moment: m, pods: pods, held: map[string]bool{}}
 }
 
-// Observe takes the next record of the trace and reports whether it is a moment.
+// Observe takes the next record and reports whether it is a moment.
 func (w *Watcher) Observe(r *trace.Record) bool {
 	if r.Pod != "" && w.pods != nil && !w.pods(r.Pod) {
 		return false
@@ -53,7 +53,7 @@ func (w *Watcher) record(r *trace.Record) bool {
 	return m.Record.Match(r)
 }
 
-// becomes reports a change from not matching to matching. The first status of a pod or container is not a change.
+// becomes reports a change from no match to a match. The first status of a pod or container is not a change.
 func (w *Watcher) becomes(r *trace.Record) bool {
 	if r.Kind != trace.PodAdded && r.Kind != trace.StatusPatched && r.Kind != trace.PodRemoved {
 		return false
@@ -67,7 +67,7 @@ func (w *Watcher) becomes(r *trace.Record) bool {
 	return now && !before && !first
 }
 
-// has reports whether the pod or, if container is not empty, that container has a status.
+// has reports whether the pod, or the container if it is not empty, has a status.
 func has(status *trace.PodStatus, container string) bool {
 	return status != nil && (container == "" || containerOf(status, container) != nil)
 }

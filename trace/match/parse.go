@@ -8,7 +8,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// UnmarshalNode reads FIELD: match, …. Check then checks the fields and reads the matches.
+// UnmarshalNode decodes FIELD: match, …. Check resolves the fields, because they depend on the subject.
 func (f *Fields) UnmarshalNode(n *strict.Node) {
 	if n.Kind != strict.Mapping {
 		n.Errorf("must be a mapping of fields, as in {ready: true}")
@@ -26,8 +26,8 @@ func (f *Fields) UnmarshalNode(n *strict.Node) {
 	}
 }
 
-// Check checks the fields of status or becomes, read from n, and reads their matches. The fields are those of a
-// container, or of the pod if container is empty.
+// Check gives the fields of a status or of becomes, decoded from n, their types. The fields belong to a
+// container, or to the pod if container is empty.
 func (f Fields) Check(n *strict.Node, container string) {
 	for i := range f {
 		typ, words, ok := statusField(n.Items[i], f[i].Name, container)
@@ -37,7 +37,7 @@ func (f Fields) Check(n *strict.Node, container string) {
 	}
 }
 
-// statusField returns the type and the possible values of a field. If there is no such field, it adds an error to n.
+// statusField returns the type of a field. It returns false after reporting that the field does not exist.
 func statusField(n *strict.Node, name, container string) (value.Type, []string, bool) {
 	ofPod, ofContainer := find(podFields, name), find(containerFields, name)
 	switch {
@@ -60,7 +60,7 @@ func statusField(n *strict.Node, name, container string) (value.Type, []string, 
 // maxExitCode is the highest exit code of a program.
 const maxExitCode = 255
 
-// parseMatch reads the match of a field. It rejects values that the field never has: with never, such an expectation would
+// parseMatch parses a condition on a field. It reports conditions that can never hold: with never they would
 // always hold.
 func parseMatch(n *strict.Node, name string, typ value.Type, words []string) value.Match {
 	m, err := value.ParseMatch(typ, n.Value)
@@ -76,7 +76,7 @@ func parseMatch(n *strict.Node, name string, typ value.Type, words []string) val
 	return m
 }
 
-// UnmarshalNode reads {kind: KIND, FIELD: match, …}.
+// UnmarshalNode decodes {kind: KIND, FIELD: match, …}.
 func (r *Record) UnmarshalNode(n *strict.Node) {
 	if n.Kind != strict.Mapping {
 		n.Errorf("must be a mapping with the kind of record, as in {kind: ContainerStarted}")
@@ -120,7 +120,7 @@ func (r *Record) field(n *strict.Node, name string, fields []string) {
 	r.Fields = append(r.Fields, Field{Name: name, Match: parseMatch(n, name, f.typ, words)})
 }
 
-// CheckScope rejects pod, container and instance, written in n next to record, if the records of this kind have none.
+// CheckScope reports pod, container and instance in n, next to the record, if records of this kind have none.
 func (r *Record) CheckScope(n *strict.Node) {
 	reject := func(of string, names ...string) {
 		for _, name := range names {
@@ -140,7 +140,7 @@ func (r *Record) CheckScope(n *strict.Node) {
 	}
 }
 
-// UnmarshalNode reads {FIELD: [v, …]}.
+// UnmarshalNode decodes {FIELD: [v, …]}.
 func (t *Transitions) UnmarshalNode(n *strict.Node) {
 	if n.Kind != strict.Mapping || len(n.Keys) != 1 {
 		n.Errorf("must be a mapping of one field to the list of its values, as in {restartCount: [0, 1, any]}")
@@ -167,8 +167,7 @@ func (t *Transitions) UnmarshalNode(n *strict.Node) {
 	t.Values = make([]value.Match, len(items))
 }
 
-// Check checks the field and reads the matches of its values. The field is that of a container, or of the pod if container
-// is empty.
+// Check gives the values their types. The field belongs to a container, or to the pod if container is empty.
 func (t *Transitions) Check(n *strict.Node, container string) {
 	list := n.Field(t.Field)
 	typ, words, ok := statusField(list, t.Field, container)

@@ -6,9 +6,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// reasons has all possible reasons of the kinds of records for which they are known. For events, these are the reasons in
-// the simulated part of the kubelet (pkg/kubelet/events/event.go, pkg/kubelet/eviction/helpers.go, pkg/kubelet/kubelet.go and
-// pkg/kubelet/active_deadline.go at v1.37.0).
+// reasons are all possible reasons of records, for the kinds where they are known. The reasons of events are
+// those of the simulated part of the kubelet (pkg/kubelet/events/event.go, pkg/kubelet/eviction/helpers.go,
+// pkg/kubelet/kubelet.go and pkg/kubelet/active_deadline.go at v1.37.0).
 var reasons = map[trace.Kind][]string{
 	trace.ContainerStopping: {
 		"LivenessProbe", "StartupProbe", "FailedPostStartHook", "ImageChanged", "RestartAllContainers", "Deleted", "Evicted", "Stopped",
@@ -20,5 +20,5 @@ var reasons = map[trace.Kind][]string{
 	},
 }
 
-// ReasonsOf returns all possible reasons of a kind of record, or nil if they are not known.
+// ReasonsOf returns all possible reasons of records of a kind, or nil if they are not known.
 func ReasonsOf(kind trace.Kind) []string { return slices.Clone(reasons[kind]) }

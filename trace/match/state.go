@@ -2,13 +2,14 @@ package match
 
 import "probesim.dev/trace"
 
-// State is the status of each pod in the API server, rebuilt from the records of a trace. The zero value has no pods.
+// State is the status of each pod in the API server, rebuilt from the records of a trace. The zero value has no
+// pods.
 type State struct {
 	pods map[string]*trace.PodStatus
 }
 
-// pending is the status of a new pod. The API server sets the phase when it stores the pod
-// (pkg/registry/core/pod/strategy.go at v1.37.0); the kubelet sets all other fields.
+// pending is the status of a new pod. The API server sets the phase when it creates the pod
+// (pkg/registry/core/pod/strategy.go at v1.37.0); the kubelet sets everything else.
 var pending = &trace.PodStatus{Phase: "Pending"}
 
 // Apply updates the state with a record.
@@ -23,7 +24,7 @@ func (s *State) Apply(r *trace.Record) {
 	}
 }
 
-// Status returns the status of the pod namespace/name, or nil if the pod does not exist at this time.
+// Status returns the status of the pod namespace/name, or nil before the pod is created and after it is removed.
 func (s *State) Status(pod string) *trace.PodStatus { return s.pods[pod] }
 
 func (s *State) set(pod string, status *trace.PodStatus) {

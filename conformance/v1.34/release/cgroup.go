@@ -5,7 +5,7 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/cm"
 )
 
-// PodCgroup returns what a kubelet with its default configuration writes into the cgroup of a pod.
+// PodCgroup returns the cgroup configuration that a kubelet with default settings writes for a pod.
 func PodCgroup(pod *v1.Pod) *cm.ResourceConfig {
 	return cm.ResourceConfigForPod(pod, true, cm.QuotaPeriod, false)
 }

@@ -7,8 +7,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// WithLogger returns a context with which a kubelet logs so. The probe workers do not have it: they use the logger of
-// the process.
+// WithLogger returns a context whose logger a kubelet uses. It also sets the logger of the process, which the
+// probe workers of this release use instead.
 func WithLogger(ctx context.Context, logger logr.Logger) context.Context {
 	klog.SetLogger(logger)
 	var verbosity klog.Level

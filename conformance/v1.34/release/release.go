@@ -1,5 +1,5 @@
-// Package release has what the common code must know of the kubelet of Kubernetes v1.34.4: where its Go API is
-// not that of other releases. The module of each release has this package, with the same names.
+// Package release has the code that depends on the Go API of the kubelet of Kubernetes v1.34.4. The module of
+// each release has this package, with the same exported names.
 package release
 
 import (
@@ -21,10 +21,10 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/util"
 )
 
-// Version is the release.
+// Version is the Kubernetes version of the kubelet.
 const Version = "v1.34.4"
 
-// CAdvisor is what the kubelet knows of its machine.
+// CAdvisor reports the size of the machine to the kubelet.
 type CAdvisor struct {
 	cadvisortest.Fake
 	Cores int
@@ -41,24 +41,24 @@ func NewNodeStartupLatencyTracker(context.Context) util.NodeStartupLatencyTracke
 	return util.NewNodeStartupLatencyTracker()
 }
 
-// NewPodConfig returns the configuration that merges the sources of pods.
+// NewPodConfig returns the PodConfig that merges the sources of pods.
 func NewPodConfig(recorder record.EventRecorderLogger, latency util.PodStartupLatencyTracker) *config.PodConfig {
 	return config.NewPodConfig(config.PodConfigNotificationIncremental, recorder, latency)
 }
 
-// PodUpdate returns a value for the channel of a source in PodConfig: all the pods that the source has. elem is
-// the type of the channel's elements, which is any.
+// PodUpdate returns a value for the channel of a source in PodConfig, with all pods of the source. elem is the
+// element type of the channel, which is any.
 func PodUpdate(_ reflect.Type, pods []*v1.Pod) reflect.Value {
 	return reflect.ValueOf(kubetypes.PodUpdate{Pods: pods, Op: kubetypes.SET, Source: kubetypes.ApiserverSource})
 }
 
-// Run lets the kubelet run; it never ends.
+// Run starts the kubelet, which never ends.
 func Run(_ context.Context, k *kubelet.Kubelet, pods *config.PodConfig) {
 	k.StartGarbageCollection()
 	go k.Run(pods.Updates())
 }
 
-// Collectors are what a kubelet registers for metrics of the whole process.
+// Collectors returns the collectors that a kubelet registers in the metrics registries of the process.
 func Collectors() []metrics.StableCollector {
 	return []metrics.StableCollector{
 		collectors.NewVolumeStatsCollector(nil),
@@ -66,14 +66,14 @@ func Collectors() []metrics.StableCollector {
 	}
 }
 
-// neverExitWatch is a channel that the reflectors of client-go v0.34 wait for (tools/cache/reflector.go). A channel
-// from outside the bubble would not be known to block for good.
+// neverExitWatch is a channel on which the reflectors of client-go v0.34 wait (tools/cache/reflector.go). A
+// goroutine that waits on a channel from outside its bubble does not count as durably blocked, so each bubble
+// needs its own channel.
 //
 //go:linkname neverExitWatch k8s.io/client-go/tools/cache.neverExitWatch
 var neverExitWatch <-chan time.Time
 
-// EnterBubble is called in each bubble, before anything else, for what is to be made there. What it returns is
-// called after the bubble.
+// EnterBubble prepares the process for a bubble. Call it first in each bubble, and call leave after the bubble.
 func EnterBubble() (leave func()) {
 	outside := neverExitWatch
 	neverExitWatch = make(chan time.Time)

@@ -7,22 +7,22 @@ import (
 	grpcprobe "k8s.io/kubernetes/pkg/probe/grpc"
 )
 
-// GRPCAround is what happens around the run of a gRPC prober: ask has it probe a service.
-type GRPCAround func(service string, timeout time.Duration, ask func(service string) (probe.Result, string, error)) (probe.Result, string, error)
+// GRPCInterceptor runs instead of a gRPC prober. It can call run, which runs the real prober for a service.
+type GRPCInterceptor func(service string, timeout time.Duration, run func(service string) (probe.Result, string, error)) (probe.Result, string, error)
 
-type grpcAround struct {
-	real   grpcprobe.Prober
-	around GRPCAround
+type interceptedProber struct {
+	real      grpcprobe.Prober
+	intercept GRPCInterceptor
 }
 
-// AroundGRPC returns a prober that lets around decide what the real one does.
-func AroundGRPC(real grpcprobe.Prober, around GRPCAround) grpcprobe.Prober {
-	return grpcAround{real, around}
+// InterceptGRPC returns a prober that passes each probe to intercept.
+func InterceptGRPC(real grpcprobe.Prober, intercept GRPCInterceptor) grpcprobe.Prober {
+	return interceptedProber{real, intercept}
 }
 
-// Probe runs the real prober within what is around it.
-func (g grpcAround) Probe(host, service string, port int, timeout time.Duration) (probe.Result, string, error) {
-	return g.around(service, timeout, func(service string) (probe.Result, string, error) {
+// Probe passes the probe to the interceptor.
+func (g interceptedProber) Probe(host, service string, port int, timeout time.Duration) (probe.Result, string, error) {
+	return g.intercept(service, timeout, func(service string) (probe.Result, string, error) {
 		return g.real.Probe(host, service, port, timeout)
 	})
 }

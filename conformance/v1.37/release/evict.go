@@ -8,7 +8,8 @@ import (
 	_ "k8s.io/kubernetes/pkg/kubelet/eviction" // for linkname
 )
 
-// EvictPod is what an eviction manager does to a pod that it has chosen. It returns when the pod is gone.
+// EvictPod runs evictPod of an eviction manager for a pod, and returns when the pod is gone
+// (pkg/kubelet/eviction/eviction_manager.go).
 func EvictPod(manager unsafe.Pointer, pod *v1.Pod, grace int64, message string, condition *v1.PodCondition) {
 	evictPod(manager, klog.Logger{}, pod, grace, message, nil, condition)
 }

@@ -7,7 +7,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// WithLogger returns a context with which a kubelet logs so.
+// WithLogger returns a context whose logger a kubelet uses.
 func WithLogger(ctx context.Context, logger logr.Logger) context.Context {
 	return klog.NewContext(ctx, logger)
 }

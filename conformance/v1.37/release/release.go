@@ -1,5 +1,5 @@
-// Package release has what the common code must know of the kubelet of Kubernetes v1.37.0: where its Go API is
-// not that of other releases. The module of each release has this package, with the same names.
+// Package release has the code that depends on the Go API of the kubelet of Kubernetes v1.37.0. The module of
+// each release has this package, with the same exported names.
 package release
 
 import (
@@ -18,10 +18,10 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/util"
 )
 
-// Version is the release.
+// Version is the Kubernetes version of the kubelet.
 const Version = "v1.37.0"
 
-// CAdvisor is what the kubelet knows of its machine.
+// CAdvisor reports the size of the machine to the kubelet.
 type CAdvisor struct {
 	cadvisortest.Fake
 	Cores int
@@ -38,26 +38,26 @@ func NewNodeStartupLatencyTracker(ctx context.Context) util.NodeStartupLatencyTr
 	return util.NewNodeStartupLatencyTracker(klog.FromContext(ctx))
 }
 
-// NewPodConfig returns the configuration that merges the sources of pods.
+// NewPodConfig returns the PodConfig that merges the sources of pods.
 func NewPodConfig(recorder record.EventRecorderLogger, latency util.PodStartupLatencyTracker) *config.PodConfig {
 	return config.NewPodConfig(recorder, latency)
 }
 
-// PodUpdate returns a value for the channel of a source in PodConfig: all the pods that the source has. elem is
-// the type of the channel's elements, which is not exported.
+// PodUpdate returns a value for the channel of a source in PodConfig, with all pods of the source. elem is the
+// element type of the channel, which is not exported.
 func PodUpdate(elem reflect.Type, pods []*v1.Pod) reflect.Value {
 	update := reflect.New(elem).Elem()
 	update.FieldByName("Pods").Set(reflect.ValueOf(pods))
 	return update
 }
 
-// Run lets the kubelet run until ctx is done.
+// Run starts the kubelet, which runs until ctx is done.
 func Run(ctx context.Context, k *kubelet.Kubelet, pods *config.PodConfig) {
 	k.StartGarbageCollection(ctx)
 	go k.Run(ctx, pods.Updates())
 }
 
-// Collectors are what a kubelet registers for metrics of the whole process.
+// Collectors returns the collectors that a kubelet registers in the metrics registries of the process.
 func Collectors() []metrics.StableCollector {
 	return []metrics.StableCollector{
 		collectors.NewVolumeStatsCollector(nil),
@@ -66,6 +66,5 @@ func Collectors() []metrics.StableCollector {
 	}
 }
 
-// EnterBubble is called in each bubble, before anything else, for what is to be made there. What it returns is
-// called after the bubble.
+// EnterBubble prepares the process for a bubble. Call it first in each bubble, and call leave after the bubble.
 func EnterBubble() (leave func()) { return func() {} }

@@ -8,9 +8,8 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/nodeshutdown/systemd"
 )
 
-// systemBus is what the node shutdown manager asks of systemd
-// (dbusInhibiter in pkg/kubelet/nodeshutdown/nodeshutdown_manager_linux.go): the same methods, so that both types have
-// the same layout.
+// systemBus is the node shutdown manager's interface to systemd. It has the same methods as dbusInhibiter in
+// pkg/kubelet/nodeshutdown/nodeshutdown_manager_linux.go, so both types have the same layout.
 type systemBus interface {
 	CurrentInhibitDelay() (time.Duration, error)
 	InhibitShutdown() (systemd.InhibitLock, error)
@@ -24,12 +23,12 @@ type systemBus interface {
 //go:linkname newSystemBus k8s.io/kubernetes/pkg/kubelet/nodeshutdown.systemDbus
 var newSystemBus func() (systemBus, error)
 
-// SetSystemBus has the kubelets that are made from now on hear of a shutdown of their node from this channel.
+// SetSystemBus sets the channel from which kubelets that are created later receive shutdowns of their node.
 func SetSystemBus(shutdowns <-chan bool) {
 	newSystemBus = func() (systemBus, error) { return bus{shutdowns}, nil }
 }
 
-// bus is a systemd that lets a shutdown wait as long as it is asked to.
+// bus is a systemd that delays a shutdown for as long as the kubelet asks.
 type bus struct{ shutdowns <-chan bool }
 
 func (bus) CurrentInhibitDelay() (time.Duration, error)        { return 1 << 62, nil }

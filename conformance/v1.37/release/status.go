@@ -11,12 +11,12 @@ type watchedStatus struct {
 	stored func(*v1.Pod)
 }
 
-// WatchStatus returns a status manager that tells of each status that a pod worker stores in the one given.
+// WatchStatus returns a status manager that calls stored before each status that a pod worker stores in m.
 func WatchStatus(m status.Manager, stored func(*v1.Pod)) status.Manager {
 	return watchedStatus{m, stored}
 }
 
-// SetPodStatus tells that a status is stored, and stores it.
+// SetPodStatus calls stored, and stores the status.
 func (m watchedStatus) SetPodStatus(logger klog.Logger, pod *v1.Pod, s v1.PodStatus) (v1.PodStatus, bool) {
 	m.stored(pod)
 	return m.Manager.SetPodStatus(logger, pod, s)

@@ -1,0 +1,34 @@
+package profile
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// release is a Kubernetes release: its major, minor and patch version.
+type release [3]int
+
+// parseRelease parses a release such as v1.37.0; v1.37 is short for v1.37.0. It reports false for other texts.
+func parseRelease(text string) (release, bool) {
+	var r release
+	numbers, ok := strings.CutPrefix(text, "v")
+	parts := strings.Split(numbers, ".")
+	if !ok || len(parts) < 2 || len(parts) > len(r) {
+		return release{}, false
+	}
+	for i, part := range parts {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			return release{}, false
+		}
+		r[i] = n
+	}
+	return r, true
+}
+
+// atLeast reports whether the release is another one or a later one. An invalid other release comes after all releases.
+func (r release) atLeast(other string) bool {
+	o, ok := parseRelease(other)
+	return ok && slices.Compare(r[:], o[:]) >= 0
+}
