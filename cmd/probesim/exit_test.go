@@ -72,7 +72,7 @@ func TestPanicIsCaught(t *testing.T) {
 	if run.Outcome() != report.Broken {
 		t.Fatalf("the outcome is %s", run.Outcome())
 	}
-	for _, want := range []string{"probesim is at fault", "panic: a bug", "--run '^" + all[0].Metadata.Name + "$' --kubernetes v1.37.0 --seed 3"} {
+	for _, want := range []string{"bug in probesim", "panic: a bug", "--run '^" + all[0].Metadata.Name + "$' --kubernetes v1.37.0 --seed 3"} {
 		if !strings.Contains(run.Err.Error(), want) {
 			t.Errorf("no %q in %v", want, run.Err)
 		}

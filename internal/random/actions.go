@@ -6,16 +6,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// troubles are how many steps a scenario has beside its deletions.
+// troubles are the numbers of steps in addition to deletions.
 var troubles = []weighted[span]{{50, span{0, 0}}, {30, span{1, 1}}, {20, span{2, 4}}}
 
-// action is what a step does.
+// action is the action of a step.
 type action struct {
 	name  string
 	value func(*generator, *pod) *yaml.Node
 }
 
-// actions are what is done to the node and its pods, other than deletions.
+// actions are the actions on the node and its pods, except deletions.
 var actions = []weighted[action]{
 	{30, action{"kill", (*generator).kill}},
 	{15, action{"setDelays", (*generator).setDelays}},
@@ -28,10 +28,10 @@ var actions = []weighted[action]{
 	{6, action{"runtimeDown", (*generator).runtimeOutage}},
 }
 
-// shutdownNode needs a kubelet that listens: without one the node is rebooted at once.
+// shutdownNode needs a kubelet with a shutdown grace period. Other scenarios reboot the node instead.
 func (g *generator) shutdownNode(*pod) *yaml.Node { return inline() }
 
-// when returns a step without its action.
+// when returns a step with a time, without its action.
 func (g *generator) when(p *pod) *yaml.Node {
 	if g.percent(30) {
 		return g.since(p)
@@ -54,7 +54,7 @@ func (g *generator) kill(p *pod) *yaml.Node {
 	return n
 }
 
-// setDelays makes some calls slower for a while, or faster.
+// setDelays makes some calls slower or faster for some time.
 func (g *generator) setDelays(*pod) *yaml.Node {
 	n, delays := inline(), inline()
 	if g.percent(90) {
@@ -95,7 +95,7 @@ func (g *generator) evict(p *pod) *yaml.Node {
 	return n
 }
 
-// outage is mostly of some time.
+// outage returns an outage, usually with a duration.
 func (g *generator) outage(*pod) *yaml.Node {
 	n := inline()
 	if g.percent(90) {
@@ -112,7 +112,7 @@ func (g *generator) runtimeOutage(p *pod) *yaml.Node {
 	return n
 }
 
-// downtime is how long the kubelet does not run.
+// downtime returns the downtime of the kubelet or the node.
 func (g *generator) downtime(*pod) *yaml.Node {
 	n := inline()
 	if g.percent(70) {

@@ -8,12 +8,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// answers are kinds of answers; the words stand for themselves.
+// Kinds of answers, in addition to the words of the format.
 const (
 	anyCode = "code" // an exit code
-	late    = "late" // ok, when it may be too late
+	late    = "late" // ok, perhaps after the timeout
 	named   = "name" // a named answer
-	zero    = "0"    // success by its code
+	zero    = "0"    // success, written as an exit code
 )
 
 var badAnswers = []weighted[string]{
@@ -24,7 +24,7 @@ var goodAnswers = []weighted[string]{
 	{60, "ok"}, {5, zero}, {25, late}, {10, named},
 }
 
-// bad returns an answer that mostly fails a probe. A stall needs a window that closes.
+// bad returns an answer that usually fails a probe. A stall needs a window that closes.
 func (b *program) bad(key string, window bool) string {
 	kind := pick(&b.rng, badAnswers)
 	if kind == "stall" && !window {
@@ -33,7 +33,7 @@ func (b *program) bad(key string, window bool) string {
 	return b.word(kind, key)
 }
 
-// word turns a kind of answer into an answer.
+// word returns an answer of a kind.
 func (b *program) word(kind, key string) string {
 	switch kind = b.fit(kind, key); kind {
 	case anyCode:
@@ -46,7 +46,7 @@ func (b *program) word(kind, key string) string {
 	return kind
 }
 
-// code returns a code of the one handler of a key's probes.
+// code returns a code for the handler of a key's probes, which must have the same handler.
 func (b *program) code(key string) string {
 	switch b.handlers(key)[0] {
 	case "grpc":
@@ -57,7 +57,7 @@ func (b *program) code(key string) string {
 	return strconv.Itoa(one(&b.rng, 1, 2, 3, 126, 127, 255))
 }
 
-// answer returns an answer as YAML has it: a code is a number.
+// answer returns an answer in YAML, where a code is a number.
 func (b *program) answer(a string) *yaml.Node {
 	if _, err := strconv.Atoi(a); err == nil {
 		return literal(a)
@@ -65,8 +65,8 @@ func (b *program) answer(a string) *yaml.Node {
 	return text(a)
 }
 
-// lateness returns a time to answer that has to do with the timeout of a probe: a part of it, just below
-// or above it, exactly that, or up to three times as long.
+// lateness returns a latency relative to the timeout of a probe: a part of it, just below or above it, exactly the
+// timeout, or up to three times as long.
 func (b *program) lateness(key string) time.Duration {
 	timeout := b.timeoutOf(key)
 	beside := 50 * time.Millisecond
@@ -90,7 +90,7 @@ func (b *program) timeoutOf(key string) time.Duration {
 	return one(&b.rng, b.container.probes...).timeout
 }
 
-// series returns two to five answers; each but the last of an endless list up to six times.
+// series returns two to five answers. Each can have a count of up to six, except the last one without repeat.
 func (b *program) series(key string, window bool) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
 	repeat := b.percent(35)
@@ -111,12 +111,12 @@ func (b *program) series(key string, window bool) *yaml.Node {
 	return n
 }
 
-// namedAnswers are the names of answers with more than a word says, by handler.
+// namedAnswers are the names of named answers, by handler.
 var namedAnswers = map[string][]string{
 	"exec": {"sick", "busy", "stubborn"}, "httpGet": {"moved", "moved", "away", "odd", "reset"}, "grpc": {"draining", "garbled"},
 }
 
-// named returns a named answer of the container for the one handler of a key's probes.
+// named returns a named answer of the container for the handler of a key's probes, which must have the same handler.
 func (b *program) named(key string) string {
 	handler := b.handlers(key)[0]
 	name := one(&b.rng, namedAnswers[handler]...)
@@ -134,7 +134,7 @@ func (b *program) named(key string) string {
 	return name + " in " + b.draw(b.lateness(key))
 }
 
-// findNamed returns the answer of that name, or nil.
+// findNamed returns the answer with a name, or nil.
 func (b *program) findNamed(name string) *yaml.Node {
 	for _, n := range b.container.answers.Content {
 		if n.Content[1].Value == name {
@@ -163,8 +163,8 @@ func (b *program) namedAnswer(handler, name string) *yaml.Node {
 	return n
 }
 
-// body returns what a command writes: mostly a line; sometimes text of several bytes a letter; sometimes
-// more than the 10 KiB that the kubelet takes.
+// body returns the output of a command: usually a line, sometimes text in a multi-byte script, sometimes more than the
+// 10 KiB that the kubelet reads.
 func (b *program) body() string {
 	switch n := b.between(1, 100); {
 	case n <= 45:

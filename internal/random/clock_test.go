@@ -7,8 +7,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// TestStepClock: with that option, and only then, the wall clock jumps, and nothing else in the file is different. It
-// changes what happens in many runs.
+// TestStepClock checks that the option StepClock adds only steps of the wall clock to a file, and that they change many runs.
 func TestStepClock(t *testing.T) {
 	changed := 0
 	for seed := uint64(1); seed <= 100; seed++ {
@@ -28,11 +27,11 @@ func TestStepClock(t *testing.T) {
 		}
 	}
 	if changed < 30 {
-		t.Errorf("%d of 100 runs are different", changed)
+		t.Errorf("%d of 100 runs differ, want at least 30", changed)
 	}
 }
 
-// withoutSteps is the hash of a run as if it had no steps of the clock.
+// withoutSteps returns the hash of a run without its records of steps of the clock.
 func withoutSteps(records []trace.Record) string {
 	var rest []trace.Record
 	for _, r := range records {

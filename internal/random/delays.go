@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// delay is a latency that scenarios override, with what is usual for it.
+// delay is a delay that scenarios can override, with its default.
 type delay struct {
 	name  string
 	usual time.Duration
@@ -37,11 +37,10 @@ var containerDelays = []delay{
 	{"grpc", 11 * time.Millisecond},
 }
 
-// imagePull takes no time unless a scenario says otherwise.
+// imagePull has a typical value instead of its default, which is 0.
 var imagePull = delay{"imagePull", 900 * time.Millisecond}
 
-// putDelays overrides up to four latencies in one of five places, and how long an image takes where one
-// is pulled.
+// putDelays overrides up to four delays, with a probability of 20%, and often the time of an image pull if pulls is true.
 func (g *generator) putDelays(n *yaml.Node, delays []delay, pulls bool) {
 	overridden := inline()
 	override := func(d delay) {
@@ -62,8 +61,8 @@ func (g *generator) putDelays(n *yaml.Node, delays []delay, pulls bool) {
 	}
 }
 
-// latency returns a latency near the usual one: mostly within a third and the triple, sometimes up to
-// twenty times as long. None is 0, and hardly two are the same.
+// latency returns a latency around the usual one: from a third of it to three times as long, sometimes up to twenty
+// times. It is never 0, and two latencies are rarely equal.
 func (g *generator) latency(usual time.Duration) time.Duration {
 	if g.percent(g.temper.odd) {
 		return g.odd(3*usual, 20*usual)

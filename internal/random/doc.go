@@ -1,23 +1,24 @@
-// Package random makes random scenario files: pods with exec probes and programs that start slowly, fail,
-// hang, crash and refuse to stop, and people who delete the pods meanwhile. Each file is a function of a
-// seed, and is one that package scenarios loads.
+// Package random generates random scenario files. The programs of their pods start slowly, fail, hang, crash and refuse
+// to stop, while people delete the pods and nodes break. A seed determines each file, and package scenarios loads it
+// without errors.
 //
-// The files are for finding out where two engines differ, so they are like what people write, with
-// what is rare on a node made common. Weights stand in tables beside what they weigh. In short:
+// The files serve to compare the simulator with the real kubelet. They resemble the files that people write, but rare
+// situations are frequent. Tables in the code have the weights of all choices. In short:
 //
-//   - Runs last 1 to 20 minutes. There are 1 to 3 pods with 1 to 4 containers, most often one with one.
-//   - Each of the eight combinations of probes occurs. Every field of a probe is left out about half the
-//     time; else it is one of the usual values, sometimes any valid one, sometimes an odd one: a
-//     period of up to an hour, a timeout beyond the period, a failureThreshold of 100.
-//   - A program has up to 5 traits, such as a slow start, an outage, regular stalls, a crash loop, a
-//     slow stop. Latencies lie well below, just beside, at and above the timeout.
-//   - Two of five pods are deleted: gracefully, in a short time, by force, or twice.
-//   - The calls of one scenario in five have other latencies than the usual ones.
+//   - Runs last 1 to 20 minutes. Scenarios have 1 to 3 pods with 1 to 4 containers, most often one pod with one
+//     container.
+//   - All eight combinations of probes occur. Each field of a probe is left out about half the time. Otherwise it has
+//     a usual value, sometimes any valid value, sometimes an unusual one: a period of up to an hour, a timeout longer
+//     than the period, a failureThreshold of 100.
+//   - A program has up to 5 traits, such as a slow start, an outage, regular stalls, a crash loop or a slow stop.
+//     Latencies are well below, just below, at, just above and well above the timeout.
+//   - Two of five pods are deleted: gracefully, with a short grace period, by force, or twice.
+//   - One scenario in five overrides the latencies of calls.
 //
-// Scenarios differ in kind and not only in detail: each draws first how much it has of crashes,
-// deletions, odd values and so on, so that some are calm and others wild.
+// Scenarios differ in character, not only in detail. Each first draws its shares of crashes, deletions, unusual values
+// and so on. Therefore some scenarios are quiet and others are full of trouble.
 //
-// Half of all times are whole seconds, as people write them. The others, and all latencies, lie off round
-// numbers, down to the nanosecond, so that few things fall on one instant by accident. For the same
-// reason most containers take their own time to answer each probe.
+// Half of all times are whole seconds, as people write them. The others, and all latencies, avoid round numbers, down
+// to the nanosecond: few events coincide by accident. For the same reason, most containers have a different latency for
+// each probe.
 package random

@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// crashes are the ways in which a program ends by itself.
+// crashes are the ways in which a program exits by itself.
 var crashes = []weighted[func(*program)]{
 	{20, (*program).crashesOnce},
 	{25, (*program).crashesAlways},
@@ -15,16 +15,16 @@ var crashes = []weighted[func(*program)]{
 	{20, (*program).isDone},
 }
 
-// exitCodes of programs that end by themselves.
+// exitCodes are the exit codes of programs that exit by themselves.
 var exitCodes = []weighted[int]{{45, 1}, {15, 0}, {10, 2}, {10, 137}, {10, 143}, {5, 127}, {5, 255}}
 
-// exit has the program end where the window of the rule opens.
+// exit adds a rule by which the program exits when the window of the rule opens.
 func (b *program) exit(r *yaml.Node, code int) {
 	put(r, "exit", number(code))
 	b.rules = append(b.rules, r)
 }
 
-// after opens the window of a rule so long into the instance, not later than the run lasts.
+// after sets the time from the start of the instance to the opening of a rule's window, at most the duration of the run.
 func (b *program) after(r *yaml.Node, lo, hi time.Duration) {
 	put(r, "after", text(b.draw(min(b.time(lo, hi), b.duration-b.pod.at))))
 }
@@ -36,7 +36,7 @@ func (b *program) crashesOnce() {
 	b.exit(r, pick(&b.rng, exitCodes))
 }
 
-// crashesAlways: a crash loop, or one that takes its time.
+// crashesAlways makes a crash loop, sometimes a slow one.
 func (b *program) crashesAlways() {
 	r := inline()
 	b.after(r, 10*time.Millisecond, one(&b.rng, time.Second, 20*time.Second, b.duration/2))
@@ -50,7 +50,7 @@ func (b *program) crashesAtFirst() {
 	b.exit(r, pick(&b.rng, exitCodes))
 }
 
-// crashesAt: once, at a time of the scenario.
+// crashesAt makes the program crash once, at a time of the scenario.
 func (b *program) crashesAt() {
 	r := inline()
 	put(r, "at", text(b.draw(b.time(time.Second, b.duration*9/10))))
@@ -63,7 +63,7 @@ func (b *program) isDone() {
 	b.exit(r, 0)
 }
 
-// stops are what a program does at the stop signal, other than to exit in no time.
+// stops are the reactions of a program to the stop signal, except an immediate exit.
 var stops = []weighted[func(*program)]{
 	{60, (*program).stopsLate},
 	{25, (*program).stopsNever},
@@ -84,7 +84,7 @@ func (b *program) stopsNever() {
 	b.rules = append(b.rules, r)
 }
 
-// stopsAtGrace: within a second of the time at which a patient kubelet loses its patience.
+// stopsAtGrace makes the program stop within a second of the end of the pod's grace period.
 func (b *program) stopsAtGrace() {
 	grace := time.Duration(max(2, b.pod.grace)) * time.Second
 	r := inline()
@@ -92,7 +92,7 @@ func (b *program) stopsAtGrace() {
 	b.exit(r, one(&b.rng, 0, 143))
 }
 
-// stopsNeverAtFirst: the first instance has to be killed, later ones stop.
+// stopsNeverAtFirst makes the first instance ignore the stop signal. Later instances stop.
 func (b *program) stopsNeverAtFirst() {
 	b.stopsLate()
 	b.stopsNever()

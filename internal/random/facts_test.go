@@ -11,23 +11,23 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// facts are what a scenario has.
+// facts are the parts of a scenario that features look at.
 type facts struct {
 	text     string
 	scenario *scenarios.Scenario
 	pods     []scenarios.PlannedPod
 }
 
-// feature is something that a scenario may have.
+// feature reports whether a scenario has a feature.
 type feature func(*facts) bool
 
-// matches finds an RE2 expression in the file.
+// matches returns the feature that the file matches an RE2 expression.
 func matches(pattern string) feature {
 	re := regexp.MustCompile(pattern)
 	return func(f *facts) bool { return re.MatchString(f.text) }
 }
 
-// firstPod is about the first pod.
+// firstPod returns a feature of the first pod.
 func firstPod(has func(*v1.Pod) bool) feature {
 	return func(f *facts) bool { return has(f.pods[0].Pod) }
 }
@@ -53,7 +53,7 @@ func allContainers(p *v1.Pod) []*v1.Container {
 	return all
 }
 
-// anyInit is about regular init containers or about sidecars.
+// anyInit returns a feature of any regular init container or of any sidecar.
 func anyInit(sidecars bool, has func(*facts, string) bool) feature {
 	return func(f *facts) bool {
 		for _, p := range f.pods {
@@ -67,7 +67,7 @@ func anyInit(sidecars bool, has func(*facts, string) bool) feature {
 	}
 }
 
-// does finds rules in the program of a container.
+// does reports whether the program of a container has a rule.
 func does(has func(*fakeruntime.Rule) bool) func(*facts, string) bool {
 	return func(f *facts, name string) bool {
 		for _, p := range f.pods {
@@ -117,12 +117,12 @@ func answers(r *fakeruntime.Rule, has func(*fakeruntime.Answer) bool) bool {
 	return false
 }
 
-// latency is about the times that answers are written with.
+// latency returns a feature of the latency of any answer.
 func latency(has func(time.Duration) bool) feature {
 	return anyAnswer(func(a *fakeruntime.Answer) bool { return a.Latency != nil && has(a.Latency.Min) })
 }
 
-// besideTimeout finds an answer that comes so long after the timeout of some probe.
+// besideTimeout returns the feature that the latency of an answer minus the timeout of a probe is from lo to hi.
 func besideTimeout(lo, hi time.Duration) feature {
 	return func(f *facts) bool {
 		return anyProbe(func(p *v1.Probe) bool {
@@ -132,7 +132,7 @@ func besideTimeout(lo, hi time.Duration) feature {
 	}
 }
 
-// probesOf returns which probes a container has.
+// probesOf returns the probes of a container, as letters.
 func probesOf(c *v1.Container) string {
 	has := ""
 	for i, p := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
@@ -143,7 +143,7 @@ func probesOf(c *v1.Container) string {
 	return has
 }
 
-// handlerCount returns how many different handlers the probes of a container have.
+// handlerCount returns the number of distinct handlers of the probes of a container.
 func handlerCount(c *v1.Container) int {
 	kinds := map[string]bool{}
 	for _, p := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {

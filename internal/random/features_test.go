@@ -12,7 +12,7 @@ import (
 	"probesim.dev/fakeruntime"
 )
 
-// features are what random scenarios are made of, each with how to find it in one.
+// features are the features that must occur in random scenarios, by name.
 var features = map[string]feature{
 	"four containers":     firstPod(func(p *v1.Pod) bool { return len(p.Spec.Containers) == 4 }),
 	"a volume":            firstPod(func(p *v1.Pod) bool { return len(p.Spec.Volumes) > 0 }),
@@ -20,14 +20,14 @@ var features = map[string]feature{
 	"grace period 0":      firstPod(func(p *v1.Pod) bool { return *p.Spec.TerminationGracePeriodSeconds == 0 }),
 	"grace period 500":    firstPod(func(p *v1.Pod) bool { return *p.Spec.TerminationGracePeriodSeconds == 500 }),
 	"two init containers": firstPod(func(p *v1.Pod) bool { return len(p.Spec.InitContainers) == 2 }),
-	"a sidecar that comes first": firstPod(func(p *v1.Pod) bool {
+	"a sidecar before an init container": firstPod(func(p *v1.Pod) bool {
 		return len(p.Spec.InitContainers) > 1 && p.Spec.InitContainers[0].RestartPolicy != nil
 	}),
-	"a finalizer":           firstPod(func(p *v1.Pod) bool { return len(p.Finalizers) > 0 }),
-	"a finalizer that goes": matches(`finalizers: null`),
-	"a deadline":            firstPod(func(p *v1.Pod) bool { return p.Spec.ActiveDeadlineSeconds != nil }),
-	"a readiness gate":      firstPod(func(p *v1.Pod) bool { return len(p.Spec.ReadinessGates) > 0 }),
-	"a regular container that always restarts in a pod that never does": func(f *facts) bool {
+	"a finalizer":         firstPod(func(p *v1.Pod) bool { return len(p.Finalizers) > 0 }),
+	"a removed finalizer": matches(`finalizers: null`),
+	"a deadline":          firstPod(func(p *v1.Pod) bool { return p.Spec.ActiveDeadlineSeconds != nil }),
+	"a readiness gate":    firstPod(func(p *v1.Pod) bool { return len(p.Spec.ReadinessGates) > 0 }),
+	"a container with policy Always in a pod with policy Never": func(f *facts) bool {
 		return slices.ContainsFunc(f.pods[0].Pod.Spec.Containers, func(c v1.Container) bool {
 			return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways && f.pods[0].Pod.Spec.RestartPolicy == v1.RestartPolicyNever
 		})
@@ -41,25 +41,25 @@ var features = map[string]feature{
 	"an init container that never restarts": anyContainer(func(c *v1.Container) bool {
 		return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyNever
 	}),
-	"a postStart command":                 matches(`lifecycle: \{postStart: \{exec`),
-	"a preStop command":                   matches(`preStop: \{exec`),
-	"a postStart request":                 matches(`lifecycle: \{postStart: \{httpGet`),
-	"a preStop request":                   matches(`preStop: \{httpGet`),
-	"a hook over HTTPS":                   matches(`preStop: \{httpGet: \{[^}]*scheme: HTTPS`),
-	"a hook that the kubelet has none of": matches(`(postStart|preStop): \{tcpSocket`),
-	"a hook that is redirected":           matches(`(postStart|preStop): moved\}`),
-	"a hook whose connection fails":       matches(`(postStart|preStop): reset\}`),
-	"a hook whose port is nowhere":        matches(`(postStart|preStop): \{httpGet: \{[^}]*port: nowhere`),
-	"a sleep of no time":                  matches(`sleep: \{seconds: 0\}`),
-	"a long sleep":                        matches(`sleep: \{seconds: 1\d\}`),
-	"a postStart hook that fails":         matches(`postStart: (fail|down|error|\d+)\}`),
-	"a postStart hook that hangs":         matches(`postStart: hang\}`),
-	"a slow preStop hook":                 matches(`preStop: ok in`),
-	"a preStop hook that fails":           matches(`preStop: (fail|down|error|\d+)\}`),
-	"a preStop hook that hangs":           matches(`preStop: hang\}`),
-	"an init container that fails":        anyInit(false, does(func(r *fakeruntime.Rule) bool { return r.Exit != nil && r.Exit.Code != 0 })),
-	"an init container that takes long":   anyInit(false, does(func(r *fakeruntime.Rule) bool { return r.Exit != nil && r.From.Min > 20*time.Second })),
-	"a sidecar that ends":                 anyInit(true, does(func(r *fakeruntime.Rule) bool { return r.Exit != nil && r.Clock != fakeruntime.AfterSigterm })),
+	"a postStart command":                      matches(`lifecycle: \{postStart: \{exec`),
+	"a preStop command":                        matches(`preStop: \{exec`),
+	"a postStart request":                      matches(`lifecycle: \{postStart: \{httpGet`),
+	"a preStop request":                        matches(`preStop: \{httpGet`),
+	"a hook over HTTPS":                        matches(`preStop: \{httpGet: \{[^}]*scheme: HTTPS`),
+	"a hook that the kubelet does not support": matches(`(postStart|preStop): \{tcpSocket`),
+	"a hook that is redirected":                matches(`(postStart|preStop): moved\}`),
+	"a hook whose connection fails":            matches(`(postStart|preStop): reset\}`),
+	"a hook with an unknown port":              matches(`(postStart|preStop): \{httpGet: \{[^}]*port: nowhere`),
+	"a sleep of 0s":                            matches(`sleep: \{seconds: 0\}`),
+	"a long sleep":                             matches(`sleep: \{seconds: 1\d\}`),
+	"a postStart hook that fails":              matches(`postStart: (fail|down|error|\d+)\}`),
+	"a postStart hook that hangs":              matches(`postStart: hang\}`),
+	"a slow preStop hook":                      matches(`preStop: ok in`),
+	"a preStop hook that fails":                matches(`preStop: (fail|down|error|\d+)\}`),
+	"a preStop hook that hangs":                matches(`preStop: hang\}`),
+	"an init container that fails":             anyInit(false, does(func(r *fakeruntime.Rule) bool { return r.Exit != nil && r.Exit.Code != 0 })),
+	"an init container that takes long":        anyInit(false, does(func(r *fakeruntime.Rule) bool { return r.Exit != nil && r.From.Min > 20*time.Second })),
+	"a sidecar that ends":                      anyInit(true, does(func(r *fakeruntime.Rule) bool { return r.Exit != nil && r.Clock != fakeruntime.AfterSigterm })),
 	"a sidecar that stops late": anyInit(true, does(func(r *fakeruntime.Rule) bool {
 		return r.Exit != nil && r.Clock == fakeruntime.AfterSigterm && r.From.Min > 0
 	})),
@@ -69,46 +69,46 @@ var features = map[string]feature{
 	"a pull":                      anyContainer(func(c *v1.Container) bool { return c.ImagePullPolicy == v1.PullAlways }),
 	"an env reference":            matches(`command:.*\$\(`),
 
-	"a period of 1s":              anyProbe(func(p *v1.Probe) bool { return p.PeriodSeconds == 1 }),
-	"a period of minutes":         anyProbe(func(p *v1.Probe) bool { return p.PeriodSeconds > 600 }),
-	"a timeout like the period":   anyProbe(func(p *v1.Probe) bool { return p.TimeoutSeconds == p.PeriodSeconds }),
-	"a timeout beyond the period": anyProbe(func(p *v1.Probe) bool { return p.TimeoutSeconds > p.PeriodSeconds }),
-	"a long initial delay":        anyProbe(func(p *v1.Probe) bool { return p.InitialDelaySeconds > 30 }),
-	"failureThreshold 1":          anyProbe(func(p *v1.Probe) bool { return p.FailureThreshold == 1 }),
-	"failureThreshold 100":        anyProbe(func(p *v1.Probe) bool { return p.FailureThreshold == 100 }),
-	"successThreshold 4":          anyProbe(func(p *v1.Probe) bool { return p.SuccessThreshold == 4 }),
-	"a probe's own grace period":  anyProbe(func(p *v1.Probe) bool { return p.TerminationGracePeriodSeconds != nil }),
+	"a period of 1s":                anyProbe(func(p *v1.Probe) bool { return p.PeriodSeconds == 1 }),
+	"a period of minutes":           anyProbe(func(p *v1.Probe) bool { return p.PeriodSeconds > 600 }),
+	"a timeout equal to the period": anyProbe(func(p *v1.Probe) bool { return p.TimeoutSeconds == p.PeriodSeconds }),
+	"a timeout beyond the period":   anyProbe(func(p *v1.Probe) bool { return p.TimeoutSeconds > p.PeriodSeconds }),
+	"a long initial delay":          anyProbe(func(p *v1.Probe) bool { return p.InitialDelaySeconds > 30 }),
+	"failureThreshold 1":            anyProbe(func(p *v1.Probe) bool { return p.FailureThreshold == 1 }),
+	"failureThreshold 100":          anyProbe(func(p *v1.Probe) bool { return p.FailureThreshold == 100 }),
+	"successThreshold 4":            anyProbe(func(p *v1.Probe) bool { return p.SuccessThreshold == 4 }),
+	"a probe's own grace period":    anyProbe(func(p *v1.Probe) bool { return p.TerminationGracePeriodSeconds != nil }),
 
-	"exec":                   anyProbe(func(p *v1.Probe) bool { return p.Exec != nil }),
-	"gRPC over TLS":          matches(`GRPCContainerProbeTLS: true(.|\n)*mode: TLS|mode: TLS(.|\n)*GRPCContainerProbeTLS: true`),
-	"a host by its name":     matches(`host: localhost[,}]`),
-	"a host of no name":      matches(`host: shop`),
-	"a stop signal":          matches(`stopSignal: SIGQUIT(.|\n)*ContainerStopSignals: true`),
-	"HTTP/2 without TLS":     matches(`protocol: HTTP2(.|\n)*H2CContainerProbe: true`),
-	"httpGet":                anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil }),
-	"tcpSocket":              anyProbe(func(p *v1.Probe) bool { return p.TCPSocket != nil }),
-	"grpc":                   anyProbe(func(p *v1.Probe) bool { return p.GRPC != nil }),
-	"a status of health":     anyAnswer(func(a *fakeruntime.Answer) bool { return a.Status == "SERVICE_UNKNOWN" }),
-	"HTTPS":                  anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil && p.HTTPGet.Scheme == v1.URISchemeHTTPS }),
-	"a host":                 anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil && p.HTTPGet.Host != "" }),
-	"a header":               anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil && len(p.HTTPGet.HTTPHeaders) > 0 }),
-	"a port by its name":     matches(`port: web`),
-	"a port that is nowhere": matches(`port: nowhere`),
-	"a redirect":             anyAnswer(func(a *fakeruntime.Answer) bool { return a.Location != "" && a.Then != nil }),
-	"a redirect to itself":   anyAnswer(func(a *fakeruntime.Answer) bool { return a.Then != nil && a.Then.Then == a.Then }),
-	"a redirect elsewhere":   anyAnswer(func(a *fakeruntime.Answer) bool { return a.Location != "" && a.Then == nil }),
-	"a transport error":      anyAnswer(func(a *fakeruntime.Answer) bool { return a.TransportError != "" }),
-	"different handlers":     anyContainer(func(c *v1.Container) bool { return handlerCount(c) > 1 }),
+	"exec":                         anyProbe(func(p *v1.Probe) bool { return p.Exec != nil }),
+	"gRPC over TLS":                matches(`GRPCContainerProbeTLS: true(.|\n)*mode: TLS|mode: TLS(.|\n)*GRPCContainerProbeTLS: true`),
+	"a host that resolves":         matches(`host: localhost[,}]`),
+	"a host that does not resolve": matches(`host: shop`),
+	"a stop signal":                matches(`stopSignal: SIGQUIT(.|\n)*ContainerStopSignals: true`),
+	"HTTP/2 without TLS":           matches(`protocol: HTTP2(.|\n)*H2CContainerProbe: true`),
+	"httpGet":                      anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil }),
+	"tcpSocket":                    anyProbe(func(p *v1.Probe) bool { return p.TCPSocket != nil }),
+	"grpc":                         anyProbe(func(p *v1.Probe) bool { return p.GRPC != nil }),
+	"a gRPC health status":         anyAnswer(func(a *fakeruntime.Answer) bool { return a.Status == "SERVICE_UNKNOWN" }),
+	"HTTPS":                        anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil && p.HTTPGet.Scheme == v1.URISchemeHTTPS }),
+	"a host":                       anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil && p.HTTPGet.Host != "" }),
+	"a header":                     anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil && len(p.HTTPGet.HTTPHeaders) > 0 }),
+	"a named port":                 matches(`port: web`),
+	"an unknown port":              matches(`port: nowhere`),
+	"a redirect":                   anyAnswer(func(a *fakeruntime.Answer) bool { return a.Location != "" && a.Then != nil }),
+	"a redirect to itself":         anyAnswer(func(a *fakeruntime.Answer) bool { return a.Then != nil && a.Then.Then == a.Then }),
+	"a redirect elsewhere":         anyAnswer(func(a *fakeruntime.Answer) bool { return a.Location != "" && a.Then == nil }),
+	"a transport error":            anyAnswer(func(a *fakeruntime.Answer) bool { return a.TransportError != "" }),
+	"different handlers":           anyContainer(func(c *v1.Container) bool { return handlerCount(c) > 1 }),
 
-	"after":            matches(`\{after: `),
-	"at":               matches(`- \{at: .*(probes|liveness|readiness|startup): `),
-	"afterSigterm":     matches(`afterSigterm: .*(probes|liveness|readiness|startup): `),
-	"for":              matches(`\bfor: `),
-	"every":            matches(`\bevery: `),
-	"one instance":     matches(`instance: \d,`),
-	"later instances":  matches(`instance: \d\.\.,`),
-	"first instances":  matches(`instance: \.\.\d,`),
-	"two probes apart": matches(`: (fail|down|hang|error), (probes|liveness|readiness|startup): `),
+	"after":                            matches(`\{after: `),
+	"at":                               matches(`- \{at: .*(probes|liveness|readiness|startup): `),
+	"afterSigterm":                     matches(`afterSigterm: .*(probes|liveness|readiness|startup): `),
+	"for":                              matches(`\bfor: `),
+	"every":                            matches(`\bevery: `),
+	"one instance":                     matches(`instance: \d,`),
+	"later instances":                  matches(`instance: \d\.\.,`),
+	"first instances":                  matches(`instance: \.\.\d,`),
+	"different answers for two probes": matches(`: (fail|down|hang|error), (probes|liveness|readiness|startup): `),
 
 	"fail":                             matches(`: fail[,}]`),
 	"down":                             matches(`: down[,}]`),
@@ -119,7 +119,7 @@ var features = map[string]feature{
 	"a code":                           matches(`(probes|liveness|readiness|startup): \d+\}`),
 	"a series that repeats":            matches(`x\d.*, repeat\]`),
 	"a series that ends":               matches(`x\d, [a-z0-9]+\]\}`),
-	"a latency that is the timeout":    besideTimeout(0, 0),
+	"a latency equal to the timeout":   besideTimeout(0, 0),
 	"a latency just below the timeout": besideTimeout(-50*time.Millisecond, -1),
 	"a latency just above the timeout": besideTimeout(1, 50*time.Millisecond),
 	"a latency above 2m":               latency(func(d time.Duration) bool { return d > 2*time.Minute }),
@@ -143,41 +143,40 @@ var features = map[string]feature{
 	"a time in whole seconds": matches(`(at|after): \d+s`),
 	"a time in nanoseconds":   matches(`(at|after): [\dm]*\d*\.\d{9}s`),
 
-	"a graceful deletion":                matches(`- \{at: [^,]*, delete: \{(pod: [a-z]*)?\}\}`),
-	"a short deletion":                   matches(`- \{at: [^,]*, delete: \{.*gracePeriodSeconds: [1-5]\}\}`),
-	"a forced deletion":                  matches(`- \{at: [^,]*, delete: \{.*gracePeriodSeconds: 0\}\}`),
-	"two deletions":                      func(f *facts) bool { return len(f.scenario.Spec.Steps) == 2 && len(f.pods) == 1 },
-	"a deletion since a record, at once": matches(`since: .*record: .*\}, delete`),
-	"a deletion since a change":          matches(`since: .*becomes: .*after: `),
+	"a graceful deletion":                   matches(`- \{at: [^,]*, delete: \{(pod: [a-z]*)?\}\}`),
+	"a short deletion":                      matches(`- \{at: [^,]*, delete: \{.*gracePeriodSeconds: [1-5]\}\}`),
+	"a forced deletion":                     matches(`- \{at: [^,]*, delete: \{.*gracePeriodSeconds: 0\}\}`),
+	"two deletions":                         func(f *facts) bool { return len(f.scenario.Spec.Steps) == 2 && len(f.pods) == 1 },
+	"a deletion immediately after a record": matches(`since: .*record: .*\}, delete`),
+	"a deletion after a change":             matches(`since: .*becomes: .*after: `),
 
-	"a kill":              matches(`, kill: \{pod: [a-z]*, container: [a-z]*\}`),
-	"a kill as of now":    matches(`since: .*\}, kill: `),
-	"a lost container":    matches(`kill: \{.*remove: true`),
-	"another label":       matches(`patch: \{.*(labels|annotations): \{release: `),
-	"another image":       matches(`patch: \{.*image: .app:2`),
-	"an eviction":         matches(`evict: \{pod`),
-	"a restart":           matches(`restartKubelet: \{\}`),
-	"a reboot":            matches(`rebootNode: \{`),
-	"a shutdown":          matches(`shutdownNode: \{\}`),
-	"shutdown periods":    matches(`shutdownGracePeriodByPodPriority: `),
-	"a critical pod":      matches(`priority: 2000000000\n`),
-	"a sync frequency":    matches(`syncFrequency: `),
-	"a short back-off":    matches(`maxContainerRestartPeriod: `),
-	"a long downtime":     matches(`restartKubelet: \{downtime: \d\ds`),
-	"delays for a time":   matches(`setDelays: \{for: .*delays: \{[a-z]+`),
-	"delays for good":     matches(`setDelays: \{delays: `),
-	"an API outage":       matches(`apiDown: \{for: `),
-	"one for good":        matches(`apiDown: \{\}`),
-	"a runtime outage":    matches(`runtimeDown: \{for: [^,]*\}`),
-	"no network":          matches(`runtimeDown: \{.*condition: NetworkReady`),
-	"an unready runtime":  matches(`runtimeDown: \{.*condition: RuntimeReady`),
-	"a gate that opens":   matches(`status: \{conditions: \[\{type: example.com/open, status: "True"`),
-	"a gate that closes":  matches(`status: \{conditions: \[\{type: example.com/open, status: "False"`),
-	"a gate that is gone": matches(`\{\$patch: delete, type: example.com/open`),
+	"a kill":                            matches(`, kill: \{pod: [a-z]*, container: [a-z]*\}`),
+	"a kill immediately after a moment": matches(`since: .*\}, kill: `),
+	"a lost container":                  matches(`kill: \{.*remove: true`),
+	"another label":                     matches(`patch: \{.*(labels|annotations): \{release: `),
+	"another image":                     matches(`patch: \{.*image: .app:2`),
+	"an eviction":                       matches(`evict: \{pod`),
+	"a restart":                         matches(`restartKubelet: \{\}`),
+	"a reboot":                          matches(`rebootNode: \{`),
+	"a shutdown":                        matches(`shutdownNode: \{\}`),
+	"shutdown periods":                  matches(`shutdownGracePeriodByPodPriority: `),
+	"a critical pod":                    matches(`priority: 2000000000\n`),
+	"a sync frequency":                  matches(`syncFrequency: `),
+	"a short back-off":                  matches(`maxContainerRestartPeriod: `),
+	"a long downtime":                   matches(`restartKubelet: \{downtime: \d\ds`),
+	"delays for a time":                 matches(`setDelays: \{for: .*delays: \{[a-z]+`),
+	"permanent delays":                  matches(`setDelays: \{delays: `),
+	"an API outage":                     matches(`apiDown: \{for: `),
+	"a permanent API outage":            matches(`apiDown: \{\}`),
+	"a runtime outage":                  matches(`runtimeDown: \{for: [^,]*\}`),
+	"no network":                        matches(`runtimeDown: \{.*condition: NetworkReady`),
+	"an unready runtime":                matches(`runtimeDown: \{.*condition: RuntimeReady`),
+	"a gate that opens":                 matches(`status: \{conditions: \[\{type: example.com/open, status: "True"`),
+	"a gate that closes":                matches(`status: \{conditions: \[\{type: example.com/open, status: "False"`),
+	"a deleted gate":                    matches(`\{\$patch: delete, type: example.com/open`),
 }
 
-// TestFeatures: in 700 scenarios each feature occurs, and so does each combination of probes with each
-// restart policy.
+// TestFeatures checks that each feature, and each combination of probes with each restart policy, occurs in 700 scenarios.
 func TestFeatures(t *testing.T) {
 	count := map[string]int{}
 	for seed := uint64(1); seed <= 700; seed++ {
@@ -195,7 +194,7 @@ func TestFeatures(t *testing.T) {
 			}
 		}
 		if len(s.Spec.Expect) > 0 || s.Spec.Seeds != nil || strings.Contains(f.text, "chance") {
-			t.Errorf("seed %d: draws or expects something", seed)
+			t.Errorf("seed %d: the scenario has seeds, chances or expectations", seed)
 		}
 	}
 	for name := range features {
@@ -213,7 +212,7 @@ func TestFeatures(t *testing.T) {
 	t.Log(count)
 }
 
-// TestDraws: with seeds, scenarios have ranges and chances.
+// TestDraws checks that scenarios with seeds have ranges and chances.
 func TestDraws(t *testing.T) {
 	all := ""
 	for seed := uint64(1); seed <= 100; seed++ {

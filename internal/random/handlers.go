@@ -6,10 +6,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// handlers are the ways in which probes ask.
+// handlers are the handlers of probes.
 var handlers = []weighted[string]{{48, "exec"}, {32, "httpGet"}, {8, "tcpSocket"}, {12, "grpc"}}
 
-// putHandler gives a probe its handler and returns the handler's name.
+// putHandler adds a handler to a probe and returns the name of the handler.
 func (g *generator) putHandler(c *container, probe *yaml.Node) string {
 	name, n := pick(&g.rng, handlers), inline()
 	put(probe, name, n)
@@ -26,7 +26,7 @@ func (g *generator) putHandler(c *container, probe *yaml.Node) string {
 		if g.percent(40) {
 			put(n, "service", text(one(&g.rng, "", "live")))
 		}
-		if aside := g.aside(); aside.percent(40) { // which is left out where the gate is off
+		if aside := g.aside(); aside.percent(40) { // the API server drops this field while its feature gate is off
 			put(n, "mode", text(one(&aside.rng, "TLS", "TLS", "Plaintext")))
 		}
 	}
@@ -51,7 +51,7 @@ func (g *generator) putHTTPGet(c *container, n *yaml.Node) {
 	}
 }
 
-// putProtocol has some ask over HTTP/2 without TLS, if the feature gate is on; the API server takes no host then.
+// putProtocol sets the protocol of some requests, usually to HTTP/2 without TLS. The API server rejects a host with HTTP/2.
 func (g *generator) putProtocol(c *container, n *yaml.Node) {
 	aside := g.aside()
 	if has(n, "scheme") || has(n, "host") || !aside.percent(15) {
@@ -62,7 +62,7 @@ func (g *generator) putProtocol(c *container, n *yaml.Node) {
 	c.http2 = c.http2 || protocol == "HTTP2"
 }
 
-// putHost has a probe ask elsewhere, as far as it knows.
+// putHost sets the host of some requests.
 func (g *generator) putHost(n *yaml.Node) {
 	if !g.percent(7) {
 		return
@@ -74,7 +74,7 @@ func (g *generator) putHost(n *yaml.Node) {
 	put(n, "host", text(host))
 }
 
-// port returns a port by its number, or by its name, which there may be none of.
+// port returns a port by its number or by its name. Sometimes the name does not exist.
 func (g *generator) port(c *container) *yaml.Node {
 	if g.percent(70) {
 		return number(one(&g.rng, 80, 443, 8080, 65535))
@@ -91,7 +91,7 @@ func (g *generator) port(c *container) *yaml.Node {
 	return text("web")
 }
 
-// handlers returns the different handlers of the probes or the hook that a key is about.
+// handlers returns the distinct handlers of the probes or the hook of a key.
 func (b *program) handlers(key string) []string {
 	var names []string
 	seen := map[string]bool{}
@@ -109,15 +109,15 @@ func (b *program) handlers(key string) []string {
 	return names
 }
 
-// wordsOf are the kinds of answers that a handler can give, besides ok, fail, down, hang, stall and late.
+// wordsOf has the kinds of answers that a handler can give, in addition to ok, fail, down, hang, stall and late.
 var wordsOf = map[string]map[string]bool{
 	"exec":    {"error": true, anyCode: true, named: true},
 	"httpGet": {"error": true, "warn": true, anyCode: true, named: true},
 	"grpc":    {anyCode: true, named: true},
 }
 
-// fit returns the kind of answer if all probes of a key can give it, or else another one. Codes and names
-// are those of one handler.
+// fit returns kind if all handlers of a key can give such an answer, and otherwise another kind. Codes and named answers
+// need a single handler.
 func (b *program) fit(kind, key string) string {
 	names := b.handlers(key)
 	switch kind {
@@ -141,10 +141,10 @@ func (b *program) fit(kind, key string) string {
 	return kind
 }
 
-// grpcCodes are what a gRPC health check may return.
+// grpcCodes are the possible statuses of a gRPC health check.
 var grpcCodes = []string{"SERVING", "NOT_SERVING", "UNKNOWN", "SERVICE_UNKNOWN", "UNIMPLEMENTED", "NOT_FOUND", "UNAVAILABLE", "DEADLINE_EXCEEDED"}
 
-// namedGRPC returns a named answer of a health check or a connection.
+// namedGRPC returns a named answer of a gRPC health check.
 func (b *program) namedGRPC(name string) *yaml.Node {
 	n := inline()
 	put(n, "name", text(name))
@@ -156,7 +156,7 @@ func (b *program) namedGRPC(name string) *yaml.Node {
 	return n
 }
 
-// namedHTTP returns a named answer of an HTTP response or a connection.
+// namedHTTP returns a named answer of an HTTP request.
 func (b *program) namedHTTP(name string) *yaml.Node {
 	n := inline()
 	put(n, "name", text(name))
@@ -178,7 +178,7 @@ func (b *program) namedHTTP(name string) *yaml.Node {
 	return n
 }
 
-// location returns one of these targets of a redirect; a probe over HTTP/2 without TLS has no https.
+// location returns one of the targets for a redirect. Targets of requests over HTTP/2 without TLS do not use https.
 func (b *program) location(targets ...string) *yaml.Node {
 	target := one(&b.rng, targets...)
 	if b.container.http2 {

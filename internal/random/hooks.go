@@ -6,14 +6,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// hooks of containers that have some.
+// hooks are the combinations of lifecycle hooks.
 var hooks = []weighted[[]string]{
 	{35, []string{"postStart"}},
 	{40, []string{"preStop"}},
 	{25, []string{"postStart", "preStop"}},
 }
 
-// putHooks gives some containers of the pod lifecycle hooks, most of them commands. A sleep must not be longer than
+// putHooks adds lifecycle hooks to some containers of the pod, mostly commands. The API server rejects a sleep longer than
 // the grace period of the pod.
 func (g *generator) putHooks(p *pod) {
 	for _, c := range p.all() {
@@ -45,7 +45,7 @@ func (g *generator) putHooks(p *pod) {
 	}
 }
 
-// askingHook is a hook that asks the program.
+// askingHook is a hook that runs a command or sends a request to the program.
 type askingHook struct{ key, handler string }
 
 var hookAnswers = map[string][]weighted[string]{
@@ -53,7 +53,7 @@ var hookAnswers = map[string][]weighted[string]{
 	"httpGet": {{30, late}, {10, "fail"}, {8, "error"}, {7, anyCode}, {10, "hang"}, {15, "down"}, {5, "warn"}, {15, named}},
 }
 
-// answersHooks: slowly, badly or never.
+// answersHooks adds slow, failing and missing answers to hooks.
 func (b *program) answersHooks() {
 	for _, hook := range b.container.hooks {
 		if !b.percent(70) {
@@ -70,7 +70,7 @@ func (b *program) answersHooks() {
 	}
 }
 
-// putStopSignals gives containers of some pods another stop signal than SIGTERM, for which a pod must say what its system is.
+// putStopSignals sets the stop signals of containers in some pods. The API server then requires the OS of the pod.
 func (g *generator) putStopSignals(p *pod, spec *yaml.Node) {
 	aside := g.aside()
 	if !aside.percent(8) {

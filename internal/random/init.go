@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// kind is what a container is for.
+// kind is the kind of a container.
 type kind int
 
 const (
@@ -17,7 +17,7 @@ const (
 
 var initNames = []string{"migrate", "mesh", "warm"}
 
-// initKinds are what the init containers of a pod are, in order; a pod has none most often.
+// initKinds are the kinds of the init containers of a pod, in order. Most pods have none.
 var initKinds = []weighted[[]kind]{
 	{60, nil},
 	{8, []kind{initOnce}},
@@ -57,7 +57,7 @@ func (p *pod) putContainers(spec *yaml.Node) {
 // all returns the containers of the pod, init containers first.
 func (p *pod) all() []*container { return append(append([]*container{}, p.init...), p.containers...) }
 
-// ends are the ways in which a regular init container ends, other than with 0 after a second.
+// ends are the ways in which a regular init container exits, except the default: with code 0 after a second.
 var ends = []weighted[func(*program)]{
 	{35, (*program).succeedsAfter},
 	{35, (*program).succeedsAtLast},
@@ -71,7 +71,7 @@ func (b *program) succeedsAfter() {
 	b.exit(r, 0)
 }
 
-// succeedsAtLast: some instances fail before one succeeds.
+// succeedsAtLast makes some instances fail before one succeeds.
 func (b *program) succeedsAtLast() {
 	r := inline()
 	put(r, "instance", literal(one(&b.rng, "0", "..1", "..2", "..3")))

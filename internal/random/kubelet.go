@@ -9,8 +9,8 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// uptimes are ages of the kubelet at t=0: the usual one; so young that probe workers wait for a part of
-// their period; older than every period.
+// uptimes are the ages of the kubelet at t=0: the default; so young that probe workers first wait for a part of their
+// period; older than all periods.
 var uptimes = []weighted[[2]time.Duration]{
 	{80, [2]time.Duration{}},
 	{12, [2]time.Duration{1100 * time.Millisecond, 9 * time.Second}},
@@ -18,7 +18,7 @@ var uptimes = []weighted[[2]time.Duration]{
 	{5, [2]time.Duration{3700 * time.Second, 4500 * time.Second}},
 }
 
-// kubelet returns what is special about the kubelet, which may be nothing.
+// kubelet returns the field kubelet of a scenario, which can be empty.
 func (g *generator) kubelet() *yaml.Node {
 	kubelet := inline()
 	if between := pick(&g.rng, uptimes); between[1] > 0 {
@@ -30,7 +30,7 @@ func (g *generator) kubelet() *yaml.Node {
 	return kubelet
 }
 
-// config returns its settings.
+// config returns the settings of the kubelet.
 func (g *generator) config() *yaml.Node {
 	n := inline()
 	if g.percent(3) {
@@ -48,7 +48,8 @@ func (g *generator) config() *yaml.Node {
 	return n
 }
 
-// gateSettings are settings of feature gates; empty for those of which a scenario has something that they do not allow.
+// gateSettings returns the settings of feature gates that the scenario allows: a gate must stay on if the scenario uses its
+// feature.
 func (g *generator) gateSettings(config *yaml.Node) [][]string {
 	settings := [][]string{
 		{"ChangeContainerStatusOnKubeletRestart", "true"},
@@ -66,7 +67,8 @@ func (g *generator) gateSettings(config *yaml.Node) [][]string {
 	return settings
 }
 
-// putFeatureGates sets some gate other than it is, and those of HTTP/2 and of stop signals where there are such.
+// putFeatureGates changes some feature gates, and usually turns on those for HTTP/2 and stop signals if the scenario uses
+// them.
 func (g *generator) putFeatureGates(config *yaml.Node) {
 	var set []string
 	aside := g.aside()
@@ -94,7 +96,7 @@ func (g *generator) speaksHTTP2() bool {
 	})
 }
 
-// putShutdown has the kubelet listen for a shutdown of its node.
+// putShutdown sets the shutdown grace periods of the kubelet.
 func (g *generator) putShutdown(config *yaml.Node) {
 	g.listens = true
 	if g.percent(50) {
@@ -115,5 +117,5 @@ func (g *generator) putShutdown(config *yaml.Node) {
 	put(config, "shutdownGracePeriodByPodPriority", periods)
 }
 
-// priorities of pods; the last one makes a pod critical.
+// priorities are the priorities of pods. The last one makes a pod critical.
 var priorities = []int{-10, 1000, 2_000_000_000}

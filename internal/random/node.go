@@ -25,17 +25,17 @@ func texts(items ...string) *yaml.Node {
 	return n
 }
 
-// text returns a string, in quotes where YAML would take it for something else.
+// text returns a string. It has quotes if YAML would not read it as a string without them.
 func text(s string) *yaml.Node {
 	n := &yaml.Node{}
 	n.SetString(s)
 	if n.Style != 0 {
-		n.Style = yaml.DoubleQuotedStyle // text of several lines, wherever it stands
+		n.Style = yaml.DoubleQuotedStyle // instead of a literal block, which is not valid everywhere
 	}
 	return n
 }
 
-// literal returns a number or a word that is not a string.
+// literal returns a scalar without quotes: a number, a boolean or a word.
 func literal(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: s} }
 
 func number(n int) *yaml.Node { return literal(strconv.Itoa(n)) }
@@ -47,7 +47,7 @@ func put(n *yaml.Node, key string, value *yaml.Node) {
 
 func has(n *yaml.Node, key string) bool { return get(n, key) != nil }
 
-// get returns the value of a key, nil if there is none.
+// get returns the value of a key, or nil if there is none.
 func get(n *yaml.Node, key string) *yaml.Node {
 	for i := 0; i < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {
@@ -57,14 +57,14 @@ func get(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// write returns documents as a file.
+// write returns the text of a file with the documents.
 func write(documents []*yaml.Node) []byte {
 	var b bytes.Buffer
 	encoder := yaml.NewEncoder(&b)
 	encoder.SetIndent(2)
 	for _, d := range documents {
 		if err := encoder.Encode(d); err != nil {
-			panic(err) // a buffer takes everything, and the nodes are made here
+			panic(err) // cannot happen: the nodes are valid, and a buffer has no errors
 		}
 	}
 	if err := encoder.Close(); err != nil {

@@ -14,24 +14,24 @@ type pod struct {
 	at         time.Duration
 	grace      int // terminationGracePeriodSeconds
 	gated      bool
-	kept       bool // by a finalizer
-	signals    bool // some containers have a stop signal of their own
+	kept       bool // the pod has a finalizer
+	signals    bool // some containers have their own stop signal
 	init       []*container
 	containers []*container
 }
 
-// container is one of its containers.
+// container is a container of a pod.
 type container struct {
 	name    string
 	kind    kind
 	spec    *yaml.Node // in the manifest
-	pulls   bool       // its image at each start
+	pulls   bool       // the kubelet pulls the image at each start
 	probes  []*probe
 	hooks   []askingHook
-	answers *yaml.Node // named answers, as they were needed
+	answers *yaml.Node // the named answers in use
 
-	restartsAll bool // it has a rule that not all releases allow
-	http2       bool // it has a probe or hook that may ask over HTTP/2 without TLS
+	restartsAll bool // it has a rule that restarts all containers, which some releases reject
+	http2       bool // it has a probe or hook with HTTP/2 without TLS
 }
 
 var (
@@ -39,18 +39,18 @@ var (
 	containerNames = []string{"app", "proxy", "cache", "log"}
 )
 
-// podCounts and containerCounts are how many there are.
+// podCounts and containerCounts are the numbers of pods and containers.
 var (
 	podCounts       = []weighted[int]{{70, 1}, {20, 2}, {10, 3}}
 	containerCounts = []weighted[int]{{60, 1}, {25, 2}, {10, 3}, {5, 4}}
 )
 
-// restartPolicies of pods; empty for the default, Always.
+// restartPolicies are the restart policies of pods. Empty means the default, Always.
 var restartPolicies = []weighted[string]{{60, ""}, {4, "Always"}, {18, "OnFailure"}, {18, "Never"}}
 
 const defaultGrace = 30
 
-// graces are termination grace periods of pods, in seconds.
+// graces are the termination grace periods of pods, in seconds.
 var graces = []weighted[span]{
 	{50, span{defaultGrace, defaultGrace}},
 	{5, span{0, 0}},
@@ -75,7 +75,7 @@ func (g *generator) drawPods() []*pod {
 	return pods
 }
 
-// podTime returns when a pod comes: the first mostly at once, the others each at a time of its own.
+// podTime returns the start of a pod: usually 0 for the first, and a separate time for each other pod.
 func (g *generator) podTime(before []*pod) time.Duration {
 	switch {
 	case len(before) > 0:
@@ -125,7 +125,7 @@ func (g *generator) podManifest(p *pod) *yaml.Node {
 	return n
 }
 
-// image is an image with its pull policy; empty for the default, which follows from the tag.
+// image is an image with its pull policy. An empty policy means the default, which depends on the tag.
 type image struct {
 	name, policy string
 	pulls        bool
@@ -159,7 +159,7 @@ func (g *generator) drawContainer(name string, k kind) *container {
 	return c
 }
 
-// env returns variables, one of which refers to another.
+// env returns environment variables. One of them can refer to another.
 func (g *generator) env() *yaml.Node {
 	variable := func(name, value string) *yaml.Node {
 		n := inline()

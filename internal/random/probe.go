@@ -8,12 +8,12 @@ import (
 
 // probe is a probe of a container.
 type probe struct {
-	key     string        // in rules: liveness, readiness or startup
+	key     string        // the key in rules: liveness, readiness or startup
 	handler string        // exec, httpGet, …
 	timeout time.Duration // timeoutSeconds
 }
 
-// probe returns the probe of the container with that key, or nil.
+// probe returns the probe of the container with a key, or nil.
 func (c *container) probe(key string) *probe {
 	for _, p := range c.probes {
 		if p.key == key {
@@ -23,7 +23,7 @@ func (c *container) probe(key string) *probe {
 	return nil
 }
 
-// combinations of probes.
+// combinations are the combinations of probes in a container.
 var combinations = []weighted[[]string]{
 	{6, nil},
 	{15, []string{"liveness"}},
@@ -35,7 +35,7 @@ var combinations = []weighted[[]string]{
 	{20, []string{"startup", "liveness", "readiness"}},
 }
 
-// Fields of probes, where they are not left out.
+// Values of the fields of probes.
 var (
 	periods = []weighted[span]{
 		{12, span{1, 1}},
@@ -122,7 +122,7 @@ func (g *generator) probe(c *container, key string) *yaml.Node {
 
 func (g *generator) timeout(period int) int {
 	if g.percent(g.temper.odd) {
-		return min(period, 60) + g.between(0, 10) // as long as the period, or longer
+		return min(period, 60) + g.between(0, 10) // the period or more
 	}
 	return g.number(timeouts)
 }
@@ -133,7 +133,7 @@ func (g *generator) sometimes(percent int, n *yaml.Node, key string, spans []wei
 	}
 }
 
-// commands are what probes may run. The kubelet expands $(NAME) from the container's env.
+// commands returns possible commands for probes and hooks. The kubelet expands $(NAME) from the env of the container.
 func (g *generator) commands(c *container) [][]string {
 	commands := [][]string{{"cat", "/tmp/healthy"}, {"sh", "-c", "test -e /tmp/ready && echo up"}}
 	if has(c.spec, "env") {

@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// program makes the script of one container.
+// program generates the behavior of one container.
 type program struct {
 	*generator
 	pod       *pod
@@ -15,10 +15,10 @@ type program struct {
 	rules     []*yaml.Node
 }
 
-// traitCounts are how many traits that fail probes a program has, if it has any.
+// traitCounts are the numbers of traits of a program that has traits.
 var traitCounts = []weighted[int]{{40, 1}, {30, 2}, {18, 3}, {8, 4}, {4, 5}}
 
-// containerBehavior returns the entry of a container in the Scenario: its name at least.
+// containerBehavior returns the entry of a container in the Scenario. It has at least the name.
 func (g *generator) containerBehavior(p *pod, c *container) *yaml.Node {
 	b := &program{generator: g, pod: p, container: c}
 	n := object()
@@ -53,7 +53,7 @@ func (g *generator) containerBehavior(p *pod, c *container) *yaml.Node {
 	return n
 }
 
-// rule adds a rule to the program. One in five is for some instances only.
+// rule adds a rule to the program. One in five applies only to some instances.
 func (b *program) rule() *yaml.Node {
 	r := inline()
 	b.rules = append(b.rules, r)
@@ -63,7 +63,7 @@ func (b *program) rule() *yaml.Node {
 	return r
 }
 
-// clock has the window of a rule open some time into the run or into the instance.
+// clock sets the time at which the window of a rule opens, from the start of the run or of the instance.
 func (b *program) clock(r *yaml.Node) {
 	if b.percent(50) {
 		put(r, "after", text(b.draw(b.time(100*time.Millisecond, b.duration/2))))
@@ -72,19 +72,19 @@ func (b *program) clock(r *yaml.Node) {
 	put(r, "at", text(b.draw(b.time(time.Second, b.duration*9/10))))
 }
 
-// window has it close again after up to a third of the run, often before that.
+// window sets the length of a rule's window, up to a third of the run.
 func (b *program) window(r *yaml.Node) {
 	put(r, "for", text(b.draw(b.time(500*time.Millisecond, b.duration/3))))
 }
 
-// chance leaves a rule to chance, if things are drawn.
+// chance sets the chance of some rules, if the scenario has seeds.
 func (b *program) chance(r *yaml.Node) {
 	if b.options.Seeds > 0 && b.percent(25) {
 		put(r, "chance", text(fmt.Sprintf("%d%%", b.between(1, 90))))
 	}
 }
 
-// target returns whose answers a rule gives: all probes or one of them.
+// target returns the key of a rule: all probes or one of them.
 func (b *program) target() string {
 	if b.percent(40) {
 		return "probes"
@@ -92,7 +92,7 @@ func (b *program) target() string {
 	return one(&b.rng, b.container.probes...).key
 }
 
-// takeOwnTimes has each probe answered in its own time, which is not that of others.
+// takeOwnTimes gives each probe its own latency.
 func (b *program) takeOwnTimes() {
 	r := inline()
 	for _, p := range b.container.probes {

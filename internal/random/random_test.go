@@ -23,7 +23,7 @@ func load(t *testing.T, seed uint64, data []byte) *scenarios.Scenario {
 	return loaded[0]
 }
 
-// TestScenariosLoad: every seed gives a file that loads, and the same file each time.
+// TestScenariosLoad checks that the file of every seed loads, is different from those of other seeds, and is always the same.
 func TestScenariosLoad(t *testing.T) {
 	for o, seeds := range map[Options]uint64{{}: 2000, {Seeds: 3}: 500} {
 		t.Run(fmt.Sprintf("%+v", o), func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestScenariosLoad(t *testing.T) {
 				data := o.Scenario(seed)
 				load(t, seed, data)
 				if seed%20 == 0 && !bytes.Equal(data, o.Scenario(seed)) {
-					t.Errorf("seed %d gives two files", seed)
+					t.Errorf("seed %d gives two different files", seed)
 				}
 				_, body, _ := bytes.Cut(data, []byte("\n")) // the first line names the seed
 				if other, twice := files[string(body)]; twice {
@@ -45,13 +45,12 @@ func TestScenariosLoad(t *testing.T) {
 	}
 }
 
-// TestSplitMix64 compares with the numbers that the authors' C program prints, so that a seed means the
-// same everywhere and always.
+// TestSplitMix64 compares the numbers with those of the authors' C program.
 func TestSplitMix64(t *testing.T) {
 	r := rng{1234567}
 	for i, want := range []uint64{6457827717110365317, 3203168211198807973, 9817491932198370423} {
 		if got := r.next(); got != want {
-			t.Errorf("number %d is %d and not %d", i, got, want)
+			t.Errorf("number %d is %d, want %d", i, got, want)
 		}
 	}
 }
@@ -70,14 +69,14 @@ func run(t *testing.T, seed uint64, s *scenarios.Scenario) []trace.Record {
 	return n.Trace().Records()
 }
 
-// TestScenariosRun: no limit ends a run, and each run can be repeated.
+// TestScenariosRun checks that runs end without an error and are deterministic.
 func TestScenariosRun(t *testing.T) {
 	for _, o := range []Options{{}, {Seeds: 2}} {
 		for seed := uint64(1); seed <= 100; seed++ {
 			data := o.Scenario(seed)
 			first := trace.Hash(run(t, seed, load(t, seed, data)))
 			if again := trace.Hash(run(t, seed, load(t, seed, data))); again != first {
-				t.Errorf("seed %d of %+v runs in two ways: %s and %s", seed, o, first, again)
+				t.Errorf("two runs of seed %d with %+v differ: %s and %s", seed, o, first, again)
 			}
 		}
 	}

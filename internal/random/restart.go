@@ -6,12 +6,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// containerPolicies are restart policies of containers.
+// containerPolicies are the restart policies of containers.
 var containerPolicies = []weighted[string]{{35, "Always"}, {35, "OnFailure"}, {30, "Never"}}
 
-// putRestartPolicies gives some containers of the pod a restart policy of their own, and rules for some exit codes.
-// An init container that always restarts would be a sidecar, and has its policy; its rules can only be about all
-// containers to any effect.
+// putRestartPolicies adds restart policies and rules for exit codes to some containers of the pod. An init container
+// with the policy Always would be a sidecar. A sidecar always restarts, so only a rule that restarts all containers has
+// an effect.
 func (g *generator) putRestartPolicies(p *pod) {
 	for _, c := range p.all() {
 		if c.kind == sidecar {
@@ -39,7 +39,7 @@ func (g *generator) putRestartPolicies(p *pod) {
 	}
 }
 
-// restartsAll reports whether a pod has a rule that only the gate RestartAllContainersOnContainerExits allows.
+// restartsAll reports whether a pod has a rule that needs the feature gate RestartAllContainersOnContainerExits.
 func (g *generator) restartsAll() bool {
 	for _, p := range g.pods {
 		for _, c := range p.all() {
@@ -51,7 +51,7 @@ func (g *generator) restartsAll() bool {
 	return false
 }
 
-// restartRule is about some of the codes that programs end with, or about all others.
+// restartRule returns a rule for some exit codes, or for all others.
 func (g *generator) restartRule(c *container) *yaml.Node {
 	values := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
 	for range g.between(0, 3) {
@@ -71,7 +71,7 @@ func (g *generator) restartRule(c *container) *yaml.Node {
 
 const gate = "example.com/open"
 
-// putReadinessGate gives the pod a condition to wait for.
+// putReadinessGate adds a readiness gate to some pods.
 func (g *generator) putReadinessGate(p *pod, spec *yaml.Node) {
 	if aside := g.aside(); g.percent(5) || aside.percent(8) {
 		named := inline()
@@ -81,7 +81,7 @@ func (g *generator) putReadinessGate(p *pod, spec *yaml.Node) {
 	}
 }
 
-// moveGate opens the gate of a pod and closes it again, or tries.
+// moveGate returns steps that patch the condition of a pod's readiness gate. Some have no effect.
 func (g *generator) moveGate(p *pod) []*yaml.Node {
 	var steps []*yaml.Node
 	for i := range g.between(0, 4) {
@@ -103,7 +103,7 @@ func (g *generator) moveGate(p *pod) []*yaml.Node {
 	return steps
 }
 
-// putDeadline gives some pods a time after which they are ended.
+// putDeadline adds an active deadline to some pods.
 func (g *generator) putDeadline(spec *yaml.Node) {
 	if aside := (rng{g.state ^ 1}); aside.percent(6) {
 		put(spec, "activeDeadlineSeconds", number(aside.between(1, int(g.duration/time.Second))))

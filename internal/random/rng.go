@@ -13,22 +13,22 @@ func (r *rng) next() uint64 {
 	return z ^ z>>31
 }
 
-// below returns a number from 0 to n-1; n is positive.
+// below returns a number from 0 to n-1. n must be positive.
 func (r *rng) below(n int64) int64 {
 	high, _ := bits.Mul64(r.next(), uint64(n))
 	return int64(high)
 }
 
-// between returns a number from lo to hi, both included.
+// between returns a number from lo to hi, including both.
 func (r *rng) between(lo, hi int) int { return lo + int(r.below(int64(hi-lo)+1)) }
 
-// percent reports true so often.
+// percent returns true with a probability of p percent.
 func (r *rng) percent(p int) bool { return r.below(100) < int64(p) }
 
-// one returns one of the items, all alike.
+// one returns one of the items, each with the same probability.
 func one[T any](r *rng, items ...T) T { return items[r.below(int64(len(items)))] }
 
-// weighted is an item that is taken as often as its weight says, in proportion to the others.
+// weighted is an item with a weight. Its probability is its share of the sum of all weights.
 type weighted[T any] struct {
 	weight int
 	item   T
@@ -48,7 +48,7 @@ func pick[T any](r *rng, items []weighted[T]) T {
 	panic("unreachable: the weights add up")
 }
 
-// span is a range of numbers with both ends included.
+// span is a range of numbers that includes both ends.
 type span struct{ lo, hi int }
 
 // number returns a number from one of the spans.

@@ -10,20 +10,19 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// Options say what scenarios are made. With the zero value nothing in them is drawn when they run.
+// Options configure the scenarios. With the zero value, scenarios have no seeds, so their runs make no random draws.
 type Options struct {
-	// Seeds is with how many seeds a scenario runs; then some of its times are ranges to draw from and
-	// some of its rules have a chance. 0: it has no seeds.
+	// Seeds is the number of seeds of a scenario. With seeds, some of its times are ranges and some of its rules have a
+	// chance. 0 means no seeds.
 	Seeds int
-	// StepClock has the wall clock of the node jump one to three times. The scenario of a seed is the same but for that.
+	// StepClock adds one to three steps of the wall clock. The rest of the scenario stays the same.
 	StepClock bool
 }
 
-// Scenario returns the scenario file of a seed, made with zero Options.
+// Scenario returns the scenario file of a seed, with zero Options.
 func Scenario(seed uint64) []byte { return Options{}.Scenario(seed) }
 
-// Scenario returns the scenario file of a seed: the manifests of its pods and one Scenario named
-// random-SEED.
+// Scenario returns the scenario file of a seed: the manifests of its pods and one Scenario named random-SEED.
 func (o Options) Scenario(seed uint64) []byte {
 	g := &generator{rng: rng{seed}, options: o}
 	g.temper = drawTemper(&g.rng)
@@ -38,32 +37,32 @@ func (o Options) Scenario(seed uint64) []byte {
 	return write(documents)
 }
 
-// generator makes one scenario.
+// generator generates one scenario.
 type generator struct {
 	rng
 	options  Options
 	temper   temper
 	duration time.Duration
 	pods     []*pod
-	listens  bool // the kubelet waits for a shutdown of its node
+	listens  bool // the kubelet handles a shutdown of its node
 }
 
-// aside returns a generator with a stream of its own, for what came later to the format: the other draws are what they
-// were before.
+// aside returns a generator with a separate stream of numbers. Features added to the format later use it, to keep all
+// other draws of a seed unchanged.
 func (g *generator) aside() *generator {
 	other := *g
 	other.state = ^g.state
 	return &other
 }
 
-// temper is how much a scenario has of what makes trouble, in percent.
+// temper has the shares of troublesome features in a scenario, in percent.
 type temper struct {
 	crashes   int // of the containers exit by themselves
 	bad       int // of the containers have traits that fail probes
 	deletions int // of the pods are deleted
 	hooks     int // of the containers have lifecycle hooks
-	policies  int // of the containers have a restart policy of their own
-	odd       int // of the values are unusual, of those that may be
+	policies  int // of the containers have their own restart policy
+	odd       int // of the values that can be unusual are unusual
 }
 
 func drawTemper(r *rng) temper {
@@ -77,7 +76,7 @@ func drawTemper(r *rng) temper {
 	}
 }
 
-// durations are how long scenarios run, in seconds.
+// durations are the durations of scenarios, in seconds.
 var durations = []weighted[span]{
 	{30, span{60, 180}},
 	{35, span{180, 360}},

@@ -8,7 +8,7 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// deletions are the ways in which people delete a pod.
+// deletions are the ways to delete a pod.
 var deletions = []weighted[func(*generator, *pod) []*yaml.Node]{
 	{35, (*generator).deleteOnce},
 	{20, (*generator).deleteSoon},
@@ -17,7 +17,7 @@ var deletions = []weighted[func(*generator, *pod) []*yaml.Node]{
 	{15, (*generator).deleteSince},
 }
 
-// steps returns the deletions of the scenario, and what else is done to it.
+// steps returns the steps of the scenario: deletions and other actions.
 func (g *generator) steps() *yaml.Node {
 	steps := list()
 	for _, p := range g.pods {
@@ -49,7 +49,7 @@ func (g *generator) steps() *yaml.Node {
 	return steps
 }
 
-// putFinalizer has something keep some pods that are deleted.
+// putFinalizer adds a finalizer to some pods.
 func (g *generator) putFinalizer(p *pod, metadata *yaml.Node) {
 	if aside := (rng{g.state ^ 2}); aside.percent(6) {
 		put(metadata, "finalizers", texts("example.com/keep"))
@@ -57,7 +57,7 @@ func (g *generator) putFinalizer(p *pod, metadata *yaml.Node) {
 	}
 }
 
-// letGo takes the finalizer away.
+// letGo returns a step that removes the finalizer.
 func (g *generator) letGo(p *pod) *yaml.Node {
 	n, patch, metadata := g.when(p), inline(), inline()
 	put(patch, "pod", text(p.name))
@@ -67,7 +67,7 @@ func (g *generator) letGo(p *pod) *yaml.Node {
 	return n
 }
 
-// asPod stands for the grace period of the pod itself.
+// asPod means the grace period of the pod itself.
 const asPod = -1
 
 // remove returns the value of a delete step.
@@ -89,7 +89,7 @@ func (g *generator) removeAt(p *pod, at time.Duration, grace int) *yaml.Node {
 	return n
 }
 
-// moment returns a time at which the pod has come and the run is not over, draws included.
+// moment returns a time after the start of the pod and before the end of the run, whatever the draws.
 func (g *generator) moment(p *pod) time.Duration {
 	from := p.at + p.at*spread/100
 	return from + g.time(100*time.Millisecond, (g.duration-from)*3/4)
@@ -107,7 +107,7 @@ func (g *generator) deleteByForce(p *pod) []*yaml.Node {
 	return []*yaml.Node{g.removeAt(p, g.moment(p), 0)}
 }
 
-// deleteTwice: while the first deletion is under way there comes one with less patience, seldom more.
+// deleteTwice deletes the pod a second time during the first deletion, usually with a shorter grace period.
 func (g *generator) deleteTwice(p *pod) []*yaml.Node {
 	at := g.moment(p)
 	first := g.removeAt(p, at, one(&g.rng, asPod, g.between(5, 60)))
@@ -115,7 +115,7 @@ func (g *generator) deleteTwice(p *pod) []*yaml.Node {
 	return []*yaml.Node{first, g.removeAt(p, again, one(&g.rng, 0, 1, 2, g.between(1, 10), 90))}
 }
 
-// moments that deletions can wait for. Not all of them come in every run.
+// moments are the moments that steps can wait for. Not all of them occur in every run.
 var moments = []weighted[func(*container) *yaml.Node]{
 	{20, record("ContainerStarted", "")},
 	{20, record("ContainerStopping", "")},
@@ -151,14 +151,14 @@ func becomes(who, field, state string) func(*container) *yaml.Node {
 	}
 }
 
-// deleteSince: some time after something has happened.
+// deleteSince deletes the pod some time after a moment.
 func (g *generator) deleteSince(p *pod) []*yaml.Node {
 	n := g.since(p)
 	put(n, "delete", g.remove(p, one(&g.rng, asPod, asPod, g.between(0, 40))))
 	return []*yaml.Node{n}
 }
 
-// since returns a step without its action, some time after something has happened.
+// since returns a step some time after a moment, without its action.
 func (g *generator) since(p *pod) *yaml.Node {
 	n := inline()
 	since := pick(&g.rng, moments)(one(&g.rng, p.all()...))

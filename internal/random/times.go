@@ -6,7 +6,7 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// grains are what times are multiples of.
+// grains are the units of times: each time is a multiple of one.
 var grains = []weighted[time.Duration]{
 	{50, time.Second},
 	{8, 100 * time.Millisecond},
@@ -26,7 +26,7 @@ func (r *rng) time(lo, hi time.Duration) time.Duration {
 	return (first + time.Duration(r.below(int64(hi/grain-first)+1))) * grain
 }
 
-// odd returns a time from lo to hi that is no round number.
+// odd returns a time from lo to hi that avoids round numbers.
 func (r *rng) odd(lo, hi time.Duration) time.Duration {
 	grain := one(r, time.Nanosecond, time.Microsecond, 10*time.Microsecond, time.Millisecond)
 	if hi-lo < 100*grain {
@@ -39,10 +39,10 @@ func (r *rng) odd(lo, hi time.Duration) time.Duration {
 	return min(max(t, lo), hi)
 }
 
-// spread is how far the ends of a draw are from its middle, in percent.
+// spread is the maximum distance of the ends of a draw from its middle, in percent.
 const spread = 20
 
-// draw writes a time; if things are to be drawn, some as a range around it.
+// draw formats a time. With seeds, it sometimes returns a range around the time.
 func (g *generator) draw(d time.Duration) string {
 	if g.options.Seeds == 0 || !g.percent(40) {
 		return value.Format(d)

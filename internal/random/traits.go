@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// traits are what makes probes fail, or nearly.
+// traits are behaviors that make probes fail, or almost fail.
 var traits = []weighted[func(*program)]{
 	{22, (*program).startsSlowly},
 	{25, (*program).hasAnOutage},
@@ -17,8 +17,8 @@ var traits = []weighted[func(*program)]{
 	{5, (*program).drains},
 }
 
-// startsSlowly: a window from the start of each instance on; sometimes one of the startup probe that is
-// longer than it waits.
+// startsSlowly makes probes fail after the start of each instance. Sometimes the startup probe fails for longer than its
+// failureThreshold allows.
 func (b *program) startsSlowly() {
 	r := b.rule()
 	target, longest := b.target(), 90*time.Second
@@ -29,7 +29,7 @@ func (b *program) startsSlowly() {
 	b.fail(r, target)
 }
 
-// hasAnOutage: a window somewhere.
+// hasAnOutage makes probes fail for some time.
 func (b *program) hasAnOutage() {
 	r := b.rule()
 	b.clock(r)
@@ -41,14 +41,14 @@ func (b *program) hasAnOutage() {
 	}
 }
 
-// breaksDown: from some time on, for good.
+// breaksDown makes probes fail permanently from some time on.
 func (b *program) breaksDown() {
 	r := b.rule()
 	b.clock(r)
 	b.fail(r, b.target())
 }
 
-// stallsRegularly: window after window, each less than half of what is between their openings.
+// stallsRegularly makes probes fail in regular windows, each shorter than half the time between two openings.
 func (b *program) stallsRegularly() {
 	r := b.rule()
 	if b.percent(70) {
@@ -61,7 +61,7 @@ func (b *program) stallsRegularly() {
 	b.fail(r, b.target())
 }
 
-// isFlaky: answers attempt by attempt.
+// isFlaky sets a series with an answer for each attempt.
 func (b *program) isFlaky() {
 	r := b.rule()
 	if b.percent(50) {
@@ -75,7 +75,7 @@ func (b *program) isFlaky() {
 	put(r, key, b.series(key, has(r, "for")))
 }
 
-// isSlow: answers come late, if in time.
+// isSlow makes answers slow, often slower than the timeout.
 func (b *program) isSlow() {
 	r := b.rule()
 	if b.percent(60) {
@@ -86,14 +86,14 @@ func (b *program) isSlow() {
 	put(r, key, text("ok in "+b.draw(b.lateness(key))))
 }
 
-// drains: probes fail from the stop signal on.
+// drains makes probes fail from the stop signal on.
 func (b *program) drains() {
 	r := b.rule()
 	put(r, "afterSigterm", text(b.draw(one(&b.rng, 0, b.time(time.Millisecond, 5*time.Second)))))
 	b.fail(r, b.target())
 }
 
-// fail has the rule answer with something bad, mostly the same each time.
+// fail adds a bad answer to a rule, sometimes a series of answers.
 func (b *program) fail(r *yaml.Node, key string) {
 	switch {
 	case has(r, key):

@@ -1,5 +1,5 @@
-// Package draft writes a first scenario for manifests: a behavior for each container, expectations that hold, and, as
-// comments, what somebody may want to try next.
+// Package draft writes a first scenario for manifests: a behavior for each container, expectations that hold, and
+// suggestions, as comments, of what to try next.
 package draft
 
 import (
@@ -12,45 +12,45 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// Options say what a scenario is drafted for.
+// Options describe the manifest of a draft.
 type Options struct {
-	Manifest string // name of the manifest, for messages and the name of the scenario
-	Data     []byte // what is in it
-	// File is the path of the manifest from the folder that the scenario will be in, with slashes. If it is empty, the
-	// workloads are copied into the file of the scenario, before it.
+	Manifest string // the file name of the manifest, for messages and for the name of the scenario
+	Data     []byte // the content of the manifest
+	// File is the path of the manifest, with slashes, relative to the folder of the scenario file. If File is empty,
+	// Write copies the workloads into the scenario file, before the scenario.
 	File string
-	// Command is how the draft was asked for, and Run how to run it; both go into its first comment.
+	// Command is the command that made the draft, and Run the command that runs it. Both appear in its first comment.
 	Command, Run string
 }
 
-// Schema is the file that drafts name as their schema, for editors.
+// Schema is the name of the JSON Schema file that drafts refer to, for editors.
 const Schema = "probesim.schema.json"
 
-// modeline tells the YAML language server. It counts for one document, and is read in each.
+// modeline names the schema for the YAML language server. Each document needs one of its own.
 const modeline = "# yaml-language-server: $schema=" + Schema + "\n"
 
-// mostWorkloads is how many workloads a draft has, so that somebody may still read it.
+// mostWorkloads is the maximum number of workloads in a draft. A longer draft is hard to read.
 const mostWorkloads = 200
 
-// mostReplicas is how many pods of a workload a draft runs. There is one node.
+// mostReplicas is the maximum number of pods of a workload in a draft, because all pods run on one node.
 const mostReplicas = 3
 
 // entry is a workload of the draft.
 type entry struct {
 	scenarios.Workload
-	replicas int    // 0: as the workload says
-	kind     bool   // another one has the same name
-	why      string // it cannot take part; empty if it can
+	replicas int    // 0: as in the manifest
+	kind     bool   // the draft must name the kind, because another workload has the same name
+	why      string // the reason why the workload cannot be simulated; empty if it can
 }
 
-// Write returns a scenario file for the manifests. It holds as written: the draft was run, and what it expects was seen.
-// The error is of type scenarios.Errors where something is wrong in the manifests.
+// Write returns a scenario file for the manifests. It runs the draft and adds expectations that hold in this run. The
+// error is of type scenarios.Errors if the manifests are invalid.
 func Write(o Options) ([]byte, error) {
 	m, err := scenarios.ReadManifest(o.Manifest, o.Data)
 	if err != nil {
 		return nil, err
 	}
-	if err := fits(o, m); err != nil {
+	if err := checkManifest(o, m); err != nil {
 		return nil, err
 	}
 	d := &draft{Options: o, entries: entries(m)}
@@ -69,21 +69,21 @@ func Write(o Options) ([]byte, error) {
 	return d.text(seen), nil
 }
 
-// fits refuses what no scenario is drafted for.
-func fits(o Options, m *scenarios.Manifest) error {
+// checkManifest rejects manifests without workloads, with too many workloads, and with scenarios.
+func checkManifest(o Options, m *scenarios.Manifest) error {
 	switch {
 	case m.Scenarios > 0:
-		return fmt.Errorf("%s has a Scenario already: run it with 'probesim run'", o.Manifest)
+		return fmt.Errorf("%s already has a Scenario: run it with 'probesim run'", o.Manifest)
 	case len(m.Workloads) > mostWorkloads:
-		return fmt.Errorf("%s has %d workloads, and a draft at most %d: take them from smaller files", o.Manifest, len(m.Workloads), mostWorkloads)
+		return fmt.Errorf("%s has %d workloads, but a draft can have at most %d: split the file", o.Manifest, len(m.Workloads), mostWorkloads)
 	case len(m.Workloads) > 0:
 		return nil
 	}
-	has := "it is empty"
+	has := "the file is empty"
 	if len(m.Others) > 0 {
-		has = "it has " + strings.Join(m.Others[:min(len(m.Others), 10)], ", ")
+		has = "the file has only " + strings.Join(m.Others[:min(len(m.Others), 10)], ", ")
 	}
-	return fmt.Errorf("there is no workload in %s: %s, and a scenario is about %s", o.Manifest, has, strings.Join(scenarios.WorkloadKinds(), ", "))
+	return fmt.Errorf("no workload in %s: %s. A scenario needs at least one of %s", o.Manifest, has, strings.Join(scenarios.WorkloadKinds(), ", "))
 }
 
 func entries(m *scenarios.Manifest) []*entry {
@@ -109,15 +109,15 @@ func entries(m *scenarios.Manifest) []*entry {
 	return list
 }
 
-// draft is a scenario in the making.
+// draft is an unfinished scenario.
 type draft struct {
 	Options
 	entries  []*entry
-	inline   []byte        // documents before the scenario
-	duration time.Duration // 0: the first of durations
+	inline   []byte        // copies of the workloads, before the scenario
+	duration time.Duration // 0 means the first of durations
 }
 
-// leaveOut finds the workloads that cannot take part, each for itself, as long as some can.
+// leaveOut finds the workloads that cannot be simulated, and notes the reason in each. The error is set if there are no others.
 func (d *draft) leaveOut() error {
 	if _, err := d.load(); err == nil {
 		return nil
@@ -139,7 +139,7 @@ func (d *draft) leaveOut() error {
 	return errors.New("none of the workloads can be simulated\n" + strings.Join(errs, "\n"))
 }
 
-// why returns the first thing that is wrong, and how much more there is.
+// why returns the first line of an error, and the number of further lines.
 func why(err error) string {
 	first, rest, more := strings.Cut(err.Error(), "\n")
 	if more {
@@ -148,7 +148,7 @@ func why(err error) string {
 	return first
 }
 
-// load loads the draft as it is so far, without expectations.
+// load loads the draft without expectations.
 func (d *draft) load() (*scenarios.Scenario, error) {
 	name := d.Manifest
 	if d.File != "" {
@@ -156,7 +156,7 @@ func (d *draft) load() (*scenarios.Scenario, error) {
 	}
 	loaded, err := scenarios.LoadBytes(name, d.text(nil), func(file string) ([]byte, error) {
 		if file != path.Clean(d.File) {
-			return nil, errors.New("it is not what the draft is about")
+			return nil, errors.New("the draft refers to another file")
 		}
 		return d.Data, nil
 	})

@@ -38,23 +38,23 @@ func TestPublished(t *testing.T) {
 		return nil
 	})
 	if err != nil || count < 15 {
-		t.Errorf("%d manifests were found: %v", count, err)
+		t.Errorf("found %d manifests: %v", count, err)
 	}
 }
 
-// odd are manifests whose drafts are not usual, and what the draft must have and run into.
+// odd are unusual manifests, each with a text that the draft must contain.
 var odd = []struct{ name, manifest, want string }{
 	{"no probes", pod("web", "{containers: [{name: app, image: x}]}"), "afterSigterm: 2s"},
 	{"init containers", pod("web", `{initContainers: [{name: a, image: x}, {name: proxy, image: x, restartPolicy: Always, startupProbe: {tcpSocket: {port: 1}}}, {name: b, image: x}],
 		containers: [{name: app, image: x, readinessProbe: {grpc: {port: 5}}}]}`), "- {startup: ok in 2ms}"},
 	{"never restarted", pod("once", "{restartPolicy: Never, containers: [{name: app, image: x}]}"), "within: ..40s, status: {phase: Succeeded}"},
 	{"restarted on failure", pod("once", "{restartPolicy: OnFailure, containers: [{name: app, image: x, livenessProbe: {exec: {command: [a]}}}]}"), "phase: Succeeded"},
-	{"killed by one failure", pod("web", "{containers: [{name: app, image: x, livenessProbe: {exec: {command: [a]}, failureThreshold: 1}}]}"), "It answers at once"},
+	{"killed by one failure", pod("web", "{containers: [{name: app, image: x, livenessProbe: {exec: {command: [a]}, failureThreshold: 1}}]}"), "It answers immediately"},
 	{"one failure after a delay", pod("web", "{containers: [{name: app, image: x, livenessProbe: {exec: {command: [a]}, failureThreshold: 1, initialDelaySeconds: 3}}]}"), "It starts in 1.5s"},
 	{"all handlers and hooks", pod("web", `{containers: [{name: app, image: x, startupProbe: {exec: {command: [a]}, periodSeconds: 1, failureThreshold: 30},
 		livenessProbe: {grpc: {port: 5}}, readinessProbe: {httpGet: {port: 80}}, lifecycle: {postStart: {exec: {command: [a]}}, preStop: {httpGet: {port: 80}}}}]}`),
 		"- {startup: 0 in 20ms, liveness: SERVING in 11ms, readiness: 200 in 9ms, postStart: 0 in 20ms, preStop: 200 in 9ms}"},
-	{"sleeping hook", pod("web", "{containers: [{name: app, image: x, lifecycle: {preStop: {sleep: {seconds: 3}}}}]}"), "no probe has"},
+	{"sleeping hook", pod("web", "{containers: [{name: app, image: x, lifecycle: {preStop: {sleep: {seconds: 3}}}}]}"), "no probe stops"},
 	{"readiness gate", pod("web", "{readinessGates: [{conditionType: example.com/lb}], containers: [{name: app, image: x}]}"), `{type: example.com/lb, status: "True"}`},
 	{"ready after an hour", pod("web", "{containers: [{name: app, image: x, readinessProbe: {tcpSocket: {port: 1}, initialDelaySeconds: 3600}}]}"), "duration: 3h"},
 	{"ready late in the run", pod("web", "{containers: [{name: app, image: x, readinessProbe: {tcpSocket: {port: 1}, initialDelaySeconds: 10795}}]}"), "did not become ready"},
@@ -62,7 +62,7 @@ var odd = []struct{ name, manifest, want string }{
 	{"huge numbers", pod("web", `{terminationGracePeriodSeconds: 9223372036854775807, containers: [{name: app, image: x,
 		livenessProbe: {tcpSocket: {port: 1}, failureThreshold: 2147483647, periodSeconds: 2147483647, timeoutSeconds: 2147483647}}]}`), "It starts in 10s"},
 	{"huge delays", pod("web", `{containers: [{name: app, image: x, startupProbe: {tcpSocket: {port: 1}, initialDelaySeconds: 2147483647, periodSeconds: 2147483647}}]}`), "did not become ready"},
-	{"deadline", pod("web", "{activeDeadlineSeconds: 60, containers: [{name: app, image: x}]}"), "is ready at"},
+	{"deadline", pod("web", "{activeDeadlineSeconds: 60, containers: [{name: app, image: x}]}"), "becomes ready at"},
 	{"names that look like something else", pod(`"123"`, `{containers: [{name: "true", image: x}, {name: "1e3", image: y}]}`), `name: "true"`},
 	{"a generated name", strings.Replace(pod("web-", "{containers: [{name: app, image: x}]}"), "name:", "generateName:", 1), "name: web-"},
 	{"a rule for one container", pod("web", `{containers: [{name: app, image: x, restartPolicy: Never}, {name: b, image: x}]}`), "after: 30s, exit: 0"},
@@ -100,8 +100,8 @@ func TestOdd(t *testing.T) {
 	}
 }
 
-// checkDraft drafts a scenario that refers to the manifest and one that has a copy of it. Both must hold, and so must what
-// is in comments be right, so that it can be tried.
+// checkDraft drafts a scenario that refers to the manifest, and a scenario with a copy of it. The expectations of both
+// must hold, and both must load with their suggestions uncommented.
 func checkDraft(t *testing.T, name string, data []byte) string {
 	t.Helper()
 	var first string
@@ -132,7 +132,7 @@ func checkDraft(t *testing.T, name string, data []byte) string {
 	return first
 }
 
-// commented matches what is in comments to be tried.
+// commented matches the suggestions in comments.
 var commented = regexp.MustCompile(`(?m)^( *)# (- \{|steps:|expect:|seeds:)`)
 
 func checkHolds(t *testing.T, s *scenarios.Scenario, text string) {
@@ -150,22 +150,22 @@ func checkHolds(t *testing.T, s *scenarios.Scenario, text string) {
 	}
 }
 
-// TestNames: odd names of files are written so that they can be read again.
-func TestNames(t *testing.T) {
+// TestFileNames checks that drafts quote unusual file names correctly.
+func TestFileNames(t *testing.T) {
 	for _, name := range []string{"a b.yaml", "it's: #1.yaml", "{x}.yaml", "Über.yaml", "a\nb.yaml", "123", "true", "-.yaml", "../../..yaml", strings.Repeat("n", 300)} {
 		checkDraft(t, name, []byte(pod("a", "{containers: [{name: app, image: x}]}")+"---\n"+pod("b", "{containers: [{name: app, image: x}]}")))
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestRejectedManifests(t *testing.T) {
 	for _, test := range []struct{ manifest, want string }{
-		{"", "there is no workload in m.yaml: it is empty, and a scenario is about Pod, Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob"},
-		{"{apiVersion: v1, kind: Service}", "there is no workload in m.yaml: it has Service, and"},
+		{"", "no workload in m.yaml: the file is empty. A scenario needs at least one of Pod, Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob"},
+		{"{apiVersion: v1, kind: Service}", "no workload in m.yaml: the file has only Service. A scenario"},
 		{"{apiVersion: v1, kind: Pod", "m.yaml:1:1: "},
 		{pod("web", "{containers: [{name: app, imag: x}]}"), `unknown field (did you mean "image"?)`},
-		{"{apiVersion: probesim.dev/v1alpha1, kind: Scenario}", "m.yaml has a Scenario already: run it with 'probesim run'"},
+		{"{apiVersion: probesim.dev/v1alpha1, kind: Scenario}", "m.yaml already has a Scenario: run it with 'probesim run'"},
 		{pod("web", "{os: {name: windows}, containers: [{name: app, image: x}]}"), "none of the workloads can be simulated\nm.yaml:1:"},
-		{many(201), "m.yaml has 201 workloads, and a draft at most 200: take them from smaller files"},
+		{many(201), "m.yaml has 201 workloads, but a draft can have at most 200: split the file"},
 	} {
 		_, err := Write(Options{Manifest: "m.yaml", Data: []byte(test.manifest), File: "m.yaml"})
 		if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -182,8 +182,8 @@ func many(n int) string {
 	return b.String()
 }
 
-// TestRandom: random pods, of which some have the oddest of probes.
-func TestRandom(t *testing.T) {
+// TestRandomPods drafts scenarios for random pods, some with very unusual probes.
+func TestRandomPods(t *testing.T) {
 	for seed := range uint64(60) {
 		docs := strings.Split(string(random.Scenario(seed)), "\n---\n")
 		docs = slices.DeleteFunc(docs, func(doc string) bool { return strings.Contains(doc, "\nkind: Scenario") })
@@ -193,5 +193,5 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// TestMany: a manifest of as many workloads as there may be.
-func TestMany(t *testing.T) { checkDraft(t, "m.yaml", []byte(many(mostWorkloads))) }
+// TestMostWorkloads drafts a scenario with the maximum number of workloads.
+func TestMostWorkloads(t *testing.T) { checkDraft(t, "m.yaml", []byte(many(mostWorkloads))) }

@@ -9,19 +9,19 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// expect writes what was seen as expectations, with some room, and as comments what somebody may want.
+// expect writes the observations as expectations, with some tolerance, and suggestions as comments.
 func (d *draft) expect(w *writer, s *seen) {
 	var lines []string
 	for _, e := range d.entries {
 		if e.why == "" {
-			lines = append(lines, d.ofWorkload(e, s)...)
+			lines = append(lines, d.workloadExpectations(e, s)...)
 		}
 	}
 	if !s.stopped {
-		lines = append(lines, "# No probe has a container stopped.", "- {never: .., record: {kind: ContainerStopping, reason: /Probe/}}")
+		lines = append(lines, "# No probe stops a container.", "- {never: .., record: {kind: ContainerStopping, reason: /Probe/}}")
 	}
-	lines = append(lines, d.wishes(s)...)
-	if holds(lines) {
+	lines = append(lines, d.suggestions(s)...)
+	if hasItems(lines) {
 		w.line("  expect:                     # Each has a matcher and a window.")
 	} else {
 		w.line("  # expect:                   # Each has a matcher and a window.")
@@ -29,8 +29,8 @@ func (d *draft) expect(w *writer, s *seen) {
 	writeLines(w, "  ", lines)
 }
 
-// holds reports whether any of the lines is no comment.
-func holds(lines []string) bool {
+// hasItems reports whether any of the lines is not a comment.
+func hasItems(lines []string) bool {
 	for _, l := range lines {
 		if l[0] != '#' {
 			return true
@@ -39,23 +39,23 @@ func holds(lines []string) bool {
 	return false
 }
 
-// ofWorkload are the expectations of one workload.
-func (d *draft) ofWorkload(e *entry, s *seen) []string {
+// workloadExpectations returns the expectations for one workload.
+func (d *draft) workloadExpectations(e *entry, s *seen) []string {
 	name := quoted(e.Name)
 	ended, hasEnded := s.succeeded[e.Name]
 	if hasEnded {
 		return []string{
-			"# It does its work and ends well.",
+			"# It finishes successfully.",
 			fmt.Sprintf("- {pod: %s, within: ..%s, status: {phase: Succeeded}}", name, value.Format(d.bound(ended))),
 		}
 	}
 	ready, isReady := s.ready[e.Name]
 	if !isReady || e.Pod.Spec.RestartPolicy != v1.RestartPolicyAlways {
-		return []string{fmt.Sprintf("# %s %s did not become Ready for good in this time: the timeline of 'probesim run' shows why.", e.Kind, name)}
+		return []string{fmt.Sprintf("# %s %s did not become Ready and stay Ready in this run: the timeline of 'probesim run' shows why.", e.Kind, name)}
 	}
 	up := value.Format(d.bound(ready))
 	lines := []string{
-		fmt.Sprintf("# It is Ready at %s here; set this to the time that you can wait for it.", value.Format(ready.Round(100*time.Millisecond))),
+		fmt.Sprintf("# It becomes Ready at %s here. Set this to the longest time that you accept.", value.Format(ready.Round(100*time.Millisecond))),
 		fmt.Sprintf("- {pod: %s, first: ..%s, becomes: {ready: true}}", name, up),
 	}
 	if !s.unready[e.Name] {
@@ -64,8 +64,8 @@ func (d *draft) ofWorkload(e *entry, s *seen) []string {
 	return lines
 }
 
-// wishes are expectations that need a step, or that are not for everybody.
-func (d *draft) wishes(s *seen) []string {
+// suggestions returns expectations, as comments, that need a step or do not suit every workload.
+func (d *draft) suggestions(s *seen) []string {
 	lines := []string{fmt.Sprintf("# - {never: %s.., record: {kind: Event, reason: Unhealthy}}   # No probe fails.", value.Format(max(d.bound(s.unhealthy), d.settled(s))))}
 	server := d.server()
 	if server == nil {
@@ -75,13 +75,13 @@ func (d *draft) wishes(s *seen) []string {
 	grace := time.Duration(min(*server.Pod.Spec.TerminationGracePeriodSeconds, 60)) * time.Second
 	return append(lines,
 		fmt.Sprintf("# - {pod: %s, container: %s, never: .., status: {restartCount: 1..}}", name, main),
-		"# With the step that deletes it:",
+		"# For the delete step above:",
 		fmt.Sprintf("# - {pod: %s, since: {record: {kind: PodDeleteRequested}}, first: ..%s, record: {kind: PodRemoved}}",
 			name, value.Format(min(grace+5*time.Second, time.Minute))),
 	)
 }
 
-// bound is a time in the run that is somewhat later than one that was seen, in whole five seconds.
+// bound returns a time in the run that is some seconds later than t, in multiples of five seconds.
 func (d *draft) bound(t time.Duration) time.Duration {
 	return min((t + t/10 + 7*time.Second).Truncate(5*time.Second), d.duration)
 }

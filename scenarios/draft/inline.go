@@ -12,8 +12,8 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// workloadsIn returns the workloads of manifests, each as a document of its own and followed by three dashes: beside a
-// Scenario nothing else may stand. The manifests were read before, so that they are YAML within limits.
+// workloadsIn returns the workloads of manifests, each as a separate document, followed by three dashes. It leaves out
+// all other objects, because a scenario file cannot have them. The manifests must be valid YAML.
 func workloadsIn(data []byte) ([]byte, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var out bytes.Buffer
@@ -34,7 +34,8 @@ func workloadsIn(data []byte) ([]byte, error) {
 	}
 }
 
-// writeWorkloads writes an object if it is a workload, and those of a list, which may say of all its items what they are.
+// writeWorkloads writes an object if it is a workload, and the workloads in a list. A list can set the apiVersion and kind of
+// its items.
 func writeWorkloads(out *bytes.Buffer, n *yaml.Node, apiVersion, kind string) error {
 	if own := scalar(n, "kind"); own != "" {
 		apiVersion, kind = scalar(n, "apiVersion"), own
@@ -67,7 +68,7 @@ func writeDocument(out *bytes.Buffer, n *yaml.Node) error {
 	encoder := yaml.NewEncoder(out)
 	encoder.SetIndent(2)
 	if err := encoder.Encode(n); err != nil {
-		return fmt.Errorf("the manifest cannot be copied: %w; name its file instead", err)
+		return fmt.Errorf("cannot copy the manifest: %w; name its file instead", err)
 	}
 	out.WriteString("---\n" + modeline)
 	return nil

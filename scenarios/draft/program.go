@@ -11,40 +11,40 @@ import (
 	"probesim.dev/kube/podutil"
 )
 
-// Times that are usual enough to begin with.
+// Typical times of programs, as a starting point.
 const (
-	usualStart = 10 * time.Second // until a server answers
-	usualInit  = 3 * time.Second  // that an init container takes
-	usualWork  = 30 * time.Second // that a job takes
-	usualEnd   = 2 * time.Second  // from the stop signal to the end
+	usualStart = 10 * time.Second // from the start of a server to its first answer
+	usualInit  = 3 * time.Second  // duration of an init container
+	usualWork  = 30 * time.Second // duration of a job
+	usualEnd   = 2 * time.Second  // from the stop signal to the exit
 )
 
-// behavior returns the lines below the behavior of a container: rules, and comments.
+// behavior returns the lines of the behavior of a container: rules and comments.
 func behavior(pod *v1.Pod, c *v1.Container, init bool) []string {
 	if init && !podutil.IsRestartableInitContainer(c) {
 		return []string{
-			"# It has done its work after " + value.Format(usualInit) + ".",
+			"# It finishes after " + value.Format(usualInit) + ".",
 			fmt.Sprintf("- {after: %s, exit: 0}", value.Format(usualInit)),
-			try("{instance: 0, after: 1s, exit: 1}", "The first time it fails."),
+			try("{instance: 0, after: 1s, exit: 1}", "The first run fails."),
 		}
 	}
 	var lines []string
 	add := func(more ...string) { lines = append(lines, more...) }
 	probes := probes(c)
 	if usual := usualAnswers(probes, c.Lifecycle); usual != "" {
-		add("# What it answers, and how long that takes.", "- {"+usual+"}")
+		add("# Its answers, and how long each takes.", "- {"+usual+"}")
 	}
 	if len(probes) > 0 {
 		add(starting(c, probes)...)
 	}
 	if endsByItself(pod, c, init) {
-		add("# It has done its work after "+value.Format(usualWork)+".", fmt.Sprintf("- {after: %s, exit: 0}", value.Format(usualWork)))
+		add("# It finishes after "+value.Format(usualWork)+".", fmt.Sprintf("- {after: %s, exit: 0}", value.Format(usualWork)))
 	}
-	add("# It ends "+value.Format(usualEnd)+" after the stop signal.", fmt.Sprintf("- {afterSigterm: %s, exit: 0}", value.Format(usualEnd)))
+	add("# It exits "+value.Format(usualEnd)+" after the stop signal.", fmt.Sprintf("- {afterSigterm: %s, exit: 0}", value.Format(usualEnd)))
 	return append(lines, troubles(probes)...)
 }
 
-// probe is a probe of a container by the name that it has in rules.
+// probe is a probe of a container, with its key in rules.
 type probe struct {
 	key string
 	*v1.Probe
@@ -60,11 +60,11 @@ func probes(c *v1.Container) []probe {
 	return list
 }
 
-// usualAnswers are the keys of a rule for all probes and hooks, with the answers of a program that is well.
+// usualAnswers returns the keys of a rule for all probes and hooks, with the answers of a healthy program.
 func usualAnswers(probes []probe, hooks *v1.Lifecycle) string {
 	var keys []string
 	for _, p := range probes {
-		keys = append(keys, p.key+": "+wellAnswer(&p.ProbeHandler))
+		keys = append(keys, p.key+": "+healthyAnswer(&p.ProbeHandler))
 	}
 	if hooks != nil {
 		for _, h := range []struct {
@@ -72,15 +72,15 @@ func usualAnswers(probes []probe, hooks *v1.Lifecycle) string {
 			hook *v1.LifecycleHandler
 		}{{"postStart", hooks.PostStart}, {"preStop", hooks.PreStop}} {
 			if h.hook != nil && (h.hook.Exec != nil || h.hook.HTTPGet != nil) {
-				keys = append(keys, h.key+": "+wellAnswer(&v1.ProbeHandler{Exec: h.hook.Exec, HTTPGet: h.hook.HTTPGet}))
+				keys = append(keys, h.key+": "+healthyAnswer(&v1.ProbeHandler{Exec: h.hook.Exec, HTTPGet: h.hook.HTTPGet}))
 			}
 		}
 	}
 	return strings.Join(keys, ", ")
 }
 
-// wellAnswer is how a program that is well answers a handler. The times are those that are taken without.
-func wellAnswer(h *v1.ProbeHandler) string {
+// healthyAnswer returns the answer of a healthy program to a handler. The times are the default delays.
+func healthyAnswer(h *v1.ProbeHandler) string {
 	switch {
 	case h.Exec != nil:
 		return "0 in 20ms"
@@ -92,8 +92,8 @@ func wellAnswer(h *v1.ProbeHandler) string {
 	return "ok in 2ms"
 }
 
-// illAnswer is how one answers that cannot do its work just now.
-func illAnswer(h *v1.ProbeHandler) string {
+// failingAnswer returns the answer to a handler of a program that cannot work at the moment.
+func failingAnswer(h *v1.ProbeHandler) string {
 	switch {
 	case h.Exec != nil:
 		return "1"
@@ -105,7 +105,7 @@ func illAnswer(h *v1.ProbeHandler) string {
 	return "down"
 }
 
-// starting is what a program does until it is up, which it is before a probe has it killed.
+// starting returns the rule of a program during its start. The start is short enough that no failed probe kills the program.
 func starting(c *v1.Container, probes []probe) []string {
 	up := usualStart
 	if limit, limited := patience(c); limited {
@@ -113,7 +113,7 @@ func starting(c *v1.Container, probes []probe) []string {
 	}
 	if up == 0 {
 		return []string{
-			"# It answers at once: one failed probe would be enough to have it killed.",
+			"# It answers immediately: a single failed probe would kill it.",
 			"# - {for: 2s, probes: down}",
 		}
 	}
@@ -131,7 +131,8 @@ func starting(c *v1.Container, probes []probe) []string {
 	}
 }
 
-// patience is how long a program that does not answer lives at least, if there is an end to it.
+// patience returns how long the kubelet keeps a container whose program does not answer, at least. It returns false if no
+// probe kills the container.
 func patience(c *v1.Container) (time.Duration, bool) {
 	p := c.StartupProbe
 	if p == nil {
@@ -141,10 +142,10 @@ func patience(c *v1.Container) (time.Duration, bool) {
 		return 0, false
 	}
 	seconds := int64(p.InitialDelaySeconds) + int64(p.PeriodSeconds)*int64(p.FailureThreshold-1)
-	return time.Duration(min(seconds, 3600)) * time.Second, true // longer than any start here
+	return time.Duration(min(seconds, 3600)) * time.Second, true // an hour is longer than any start in a draft
 }
 
-// endsByItself reports whether a container is of a pod that has an end.
+// endsByItself reports whether a container is expected to finish, by its restart policy.
 func endsByItself(pod *v1.Pod, c *v1.Container, init bool) bool {
 	if c.RestartPolicy != nil {
 		return !init && *c.RestartPolicy != v1.ContainerRestartPolicyAlways
@@ -152,19 +153,19 @@ func endsByItself(pod *v1.Pod, c *v1.Container, init bool) bool {
 	return !init && pod.Spec.RestartPolicy != v1.RestartPolicyAlways
 }
 
-// troubles are rules to try, as comments.
+// troubles returns rules to try, as comments.
 func troubles(probes []probe) []string {
 	crash := try("{instance: 0, after: 1m, exit: 1}", "It crashes once.")
 	if len(probes) == 0 {
 		return []string{crash}
 	}
-	lines := []string{try("{after: 1m, for: 40s, probes: stall}", "It is frozen for a while: a long GC, say.")}
+	lines := []string{try("{after: 1m, for: 40s, probes: stall}", "It freezes, as in a long GC pause.")}
 	if last := probes[len(probes)-1]; last.key == "readiness" {
-		rule := fmt.Sprintf("{at: 3m, for: 30s, readiness: %s}", illAnswer(&last.ProbeHandler))
-		lines = append(lines, try(rule, "What it depends on is away."))
+		rule := fmt.Sprintf("{at: 3m, for: 30s, readiness: %s}", failingAnswer(&last.ProbeHandler))
+		lines = append(lines, try(rule, "A dependency is down."))
 	}
 	return append(lines, crash)
 }
 
-// try returns an item as a comment, to be tried, and what it says.
+// try returns an item to try, as a comment, and its explanation.
 func try(item, says string) string { return fmt.Sprintf("# - %-43s # %s", item, says) }

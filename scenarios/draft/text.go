@@ -20,19 +20,19 @@ import (
 // writer writes lines.
 type writer struct {
 	strings.Builder
-	rules int // lists of them so far
+	rules int // the number of lists of rules so far
 }
 
 func (w *writer) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 
-// text is the file of the scenario: without expectations as long as nothing was seen.
+// text returns the scenario file. If s is nil, it has no expectations.
 func (d *draft) text(s *seen) []byte {
 	w := &writer{}
 	w.WriteString(modeline)
-	w.line("# Made by: %s", visible(d.Command))
-	w.line("# Run it:  %s", visible(d.Run))
-	w.line("# Fields:  probesim explain spec.pods.containers.behavior")
-	w.line("# To have an editor check and complete it: probesim schema > %s", Schema)
+	w.line("# Created by: %s", visible(d.Command))
+	w.line("# Run it:     %s", visible(d.Run))
+	w.line("# Fields:     probesim explain spec.pods.containers.behavior")
+	w.line("# For checks and completion in an editor: probesim schema > %s", Schema)
 	w.Write(d.inline)
 	w.line("apiVersion: %s", scenarios.APIVersion)
 	w.line("kind: Scenario")
@@ -40,7 +40,7 @@ func (d *draft) text(s *seen) []byte {
 	w.line("  name: %s", quoted(d.name()))
 	w.line("spec:")
 	w.line("  duration: %-17s # of virtual time", value.Format(cmp.Or(d.duration, durations[0])))
-	w.line("  # seeds: 1..20              # Twenty runs, which draw from ranges such as 8s..15s.")
+	w.line("  # seeds: 1..20              # Twenty runs, with times drawn from ranges such as 8s..15s.")
 	w.line("  pods:")
 	for _, e := range d.entries {
 		d.pod(w, e)
@@ -55,7 +55,7 @@ func (d *draft) text(s *seen) []byte {
 	return []byte(w.String())
 }
 
-// visible returns text that stays in its comment.
+// visible replaces line breaks and other unprintable characters, which could end a comment.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -67,7 +67,7 @@ func visible(s string) string {
 
 var notOfNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// name is that of the only workload, or made of that of the manifest.
+// name returns the name of the scenario: the name of the only workload, or a name from the file name of the manifest.
 func (d *draft) name() string {
 	name := strings.TrimSuffix(d.entries[0].Name, "-")
 	if len(d.entries) > 1 {
@@ -77,14 +77,14 @@ func (d *draft) name() string {
 	return cmp.Or(strings.Trim(name[:min(len(name), 200)], "-."), "scenario")
 }
 
-// quoted writes text as a YAML scalar in one line.
+// quoted returns text as a YAML scalar in one line.
 func quoted(s string) string {
 	if strings.ContainsAny(s, "\r\n") {
 		return strconv.Quote(s)
 	}
 	data, err := yaml.Marshal(s)
 	if err != nil {
-		panic(err) // a string has YAML
+		panic(err) // strings can always be marshaled
 	}
 	return strings.TrimSuffix(string(data), "\n")
 }
@@ -104,9 +104,9 @@ func (d *draft) pod(w *writer, e *entry) {
 	}
 	switch {
 	case e.replicas > 1:
-		w.line("    replicas: %-15d # of the %d: there is one node", e.replicas, e.Replicas)
+		w.line("    replicas: %-15d # of %d: all pods run on one node", e.replicas, e.Replicas)
 	case e.replicas == 1:
-		w.line("    replicas: 1               # the manifest has none")
+		w.line("    replicas: 1               # 0 in the manifest")
 	}
 	w.line("    containers:")
 	for i := range e.Pod.Spec.InitContainers {
@@ -120,7 +120,7 @@ func (d *draft) pod(w *writer, e *entry) {
 func container(w *writer, pod *v1.Pod, c *v1.Container, init bool) {
 	w.line("    - name: %s", quoted(c.Name))
 	if w.rules++; w.rules == 1 {
-		w.line("      behavior:               # Later rules win. What no rule answers is answered ok.")
+		w.line("      behavior:               # Later rules win. Without a rule, the answer is ok.")
 	} else {
 		w.line("      behavior:")
 	}
@@ -133,7 +133,7 @@ func writeLines(w *writer, indent string, lines []string) {
 	}
 }
 
-// gates are steps that set the conditions that readiness gates name: without them a pod is never Ready.
+// gates returns steps that set the conditions of readiness gates. Without these conditions a pod never becomes Ready.
 func (d *draft) gates() []string {
 	var lines []string
 	for _, e := range d.entries {
@@ -144,7 +144,7 @@ func (d *draft) gates() []string {
 		for _, g := range e.Pod.Spec.ReadinessGates {
 			conditions = append(conditions, fmt.Sprintf(`{type: %s, status: "True"}`, quoted(string(g.ConditionType))))
 		}
-		lines = append(lines, "# What its readiness gates wait for.",
+		lines = append(lines, "# Sets the conditions of its readiness gates.",
 			fmt.Sprintf("- {at: 20s, patch: {pod: %s, status: {conditions: [%s]}}}", quoted(e.Name), strings.Join(conditions, ", ")))
 	}
 	return lines
@@ -168,12 +168,12 @@ func (d *draft) steps(w *writer, s *seen) {
 		w.line("  steps:")
 		writeLines(w, "  ", gates)
 	} else {
-		w.line("  # steps:                    # What people and the world do.")
+		w.line("  # steps:                    # The actions of people and the world.")
 	}
 	writeLines(w, "  ", tries)
 }
 
-// server is the first workload that runs until it is deleted, or nil.
+// server returns the first workload that runs until its deletion, or nil.
 func (d *draft) server() *entry {
 	for _, e := range d.entries {
 		if e.why == "" && e.Pod.Spec.RestartPolicy == v1.RestartPolicyAlways {
@@ -183,7 +183,7 @@ func (d *draft) server() *entry {
 	return nil
 }
 
-// settled is when everything is up, in whole minutes, and a minute before the end at the latest.
+// settled returns the time when all workloads are Ready, rounded up to whole minutes, at the latest a minute before the end.
 func (d *draft) settled(s *seen) time.Duration {
 	last := time.Minute
 	for _, e := range d.entries {

@@ -10,19 +10,19 @@ import (
 	"probesim.dev/trace"
 )
 
-// seen is what became of the workloads of a draft, by the names of the workloads.
+// seen is the result of a run of the draft. The maps are by name of workload.
 type seen struct {
-	ready     map[string]time.Duration // when the last of its pods became Ready; only if all did
-	succeeded map[string]time.Duration // the same of the end of pods that end well
-	unready   map[string]bool          // one that was Ready was not any more, though it had not come to its end
-	stopped   bool                     // a probe had a container stopped
-	unhealthy time.Duration            // when a probe failed last
+	ready     map[string]time.Duration // when the last pod became Ready; only if all pods did
+	succeeded map[string]time.Duration // when the last pod succeeded; only if all pods did
+	unready   map[string]bool          // a pod stopped being Ready before its end
+	stopped   bool                     // a probe stopped a container
+	unhealthy time.Duration            // the time of the last failed probe
 }
 
-// durations are how long drafts run: the first in which everything that is going to happen does.
+// durations are the possible durations of a draft. The draft takes the first in which the workloads settle.
 var durations = []time.Duration{5 * time.Minute, 30 * time.Minute, 3 * time.Hour}
 
-// try runs the draft and says what was seen. It sets the duration.
+// try runs the draft, sets its duration, and returns the result.
 func (d *draft) try() (*seen, error) {
 	var first *seen
 	for _, duration := range durations {
@@ -31,12 +31,12 @@ func (d *draft) try() (*seen, error) {
 		if err != nil {
 			return nil, err
 		}
-		plan := s.Plan(profile.Newest().Version, nil) // the canonical run
+		plan := s.Plan(profile.Newest().Version, nil) // without a seed
 		run := simulate.Run(context.Background(), plan, simulate.Options{})
 		if run.Err != nil {
 			return nil, run.Err
 		}
-		found := look(plan, run.Records)
+		found := summarize(plan, run.Records)
 		if found.settled(d.entries, duration) {
 			return found, nil
 		}
@@ -48,7 +48,7 @@ func (d *draft) try() (*seen, error) {
 	return first, nil
 }
 
-// settled reports whether all has happened by the middle of the run.
+// settled reports whether all workloads became Ready or succeeded in the first half of the run.
 func (s *seen) settled(entries []*entry, duration time.Duration) bool {
 	for _, e := range entries {
 		ready, isReady := s.ready[e.Name]
@@ -60,14 +60,15 @@ func (s *seen) settled(entries []*entry, duration time.Duration) bool {
 	return true
 }
 
-// podSeen is what became of a pod.
+// podSeen is what a run shows about a pod.
 type podSeen struct {
 	ready, succeeded  time.Duration
 	isReady, hasEnded bool
 	notReady          bool
 }
 
-func look(plan *scenarios.Plan, records []trace.Record) *seen {
+// summarize collects what the records show about the workloads of a plan.
+func summarize(plan *scenarios.Plan, records []trace.Record) *seen {
 	found := &seen{ready: map[string]time.Duration{}, succeeded: map[string]time.Duration{}, unready: map[string]bool{}}
 	pods := map[string]*podSeen{}
 	for i := range records {
@@ -100,7 +101,7 @@ func (p *podSeen) patched(r *trace.Record) {
 	}
 }
 
-// sum says of each workload what is so of all its pods.
+// sum combines the pods of each workload.
 func (s *seen) sum(plan *scenarios.Plan, pods map[string]*podSeen) {
 	missing := map[string][2]bool{}
 	for _, planned := range plan.Pods() {

@@ -10,8 +10,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// day is the trace of a pod of which a probe runs every 288 ms for 24 hours and changes readiness now
-// and then: 300,000 probe runs and more.
+// day is the trace of 24 hours of a pod with a probe every 288 ms, 300,000 runs in all. Readiness changes with
+// every 1000th run.
 func day() []trace.Record {
 	var rec trace.Recorder
 	rec.Add(trace.Record{Kind: trace.PodAdded, Pod: "default/web"})
@@ -47,7 +47,7 @@ func dayExpectations() string {
 	return b.String()
 }
 
-// BenchmarkCheckDay checks 60 expectations, some of which have 300,000 windows.
+// BenchmarkCheckDay checks 60 expectations. Some of them have 300,000 windows.
 func BenchmarkCheckDay(b *testing.B) {
 	records := day()
 	h := &harness{manifests: manifest, spec: "duration: 24h\npods: [{name: web}]"}

@@ -6,23 +6,23 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// evaluate reports to f whatever does not hold.
+// evaluate checks an expectation and adds what does not hold to f.
 func (c *checker) evaluate(e *scenarios.Expect, f *failures) {
 	keys := c.subjects(e)
 	switch {
 	case e.Pods == nil:
 		for _, key := range keys {
-			c.one(e, key, f)
+			c.checkPod(e, key, f)
 		}
 	case e.Status != nil:
-		c.together(e, keys, f)
+		c.checkStatusOfPods(e, keys, f)
 	default:
-		c.soMany(e, keys, f)
+		c.checkPodCount(e, keys, f)
 	}
 }
 
-// one checks an expectation for one pod.
-func (c *checker) one(e *scenarios.Expect, key string, f *failures) {
+// checkPod checks an expectation for one pod.
+func (c *checker) checkPod(e *scenarios.Expect, key string, f *failures) {
 	if e.Order != nil {
 		c.order(e, key, f)
 		return
@@ -41,7 +41,7 @@ func (c *checker) one(e *scenarios.Expect, key string, f *failures) {
 	}
 }
 
-// subjects returns the pods that an expectation is about. The node is the pod without a name.
+// subjects returns the keys of the pods that an expectation is about. The empty key stands for the node.
 func (c *checker) subjects(e *scenarios.Expect) []string {
 	if e.Pod == "" && e.Pods == nil && ofNode(e.Moment()) && (e.Since == nil || ofNode(e.Since)) {
 		return []string{""}
@@ -53,7 +53,7 @@ func ofNode(m *match.Moment) bool {
 	return m != nil && m.Record != nil && (m.Record.Kind == trace.KubeletStopped || m.Record.Kind == trace.KubeletStarted)
 }
 
-// internalKind returns an internal kind of record that an expectation names, if it names one.
+// internalKind returns the first internal kind of record that an expectation names, or "" if it names none.
 func internalKind(e *scenarios.Expect) trace.Kind {
 	moments := append([]*match.Moment{e.Since, e.Moment()}, e.Order...)
 	for _, m := range moments {

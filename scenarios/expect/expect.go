@@ -1,11 +1,11 @@
-// Package expect checks what a scenario expects against the trace of a run.
+// Package expect checks the expectations of a scenario against the trace of a run.
 //
-// The trace is read once into an index by pod and kind. A state is then a step function of time, and a
-// change or record a sorted list of moments, so that a window is looked up in them and each expectation
-// takes time linear in the records that it is about, however many moments its since has.
+// The package reads the trace once into an index by pod and kind of record. A state is then a step function of time,
+// and the matches of a change or a record are a sorted list. The checker looks up windows in both, so the time for an
+// expectation is linear in the records that the expectation is about, even with many matches of since.
 //
-// The state at an instant is the one after everything that happened at that instant. A pod has no status
-// before it was created and after it was removed.
+// The state at an instant is the state after all events of that instant. A pod has no status before its creation and
+// after its removal.
 package expect
 
 import (
@@ -17,54 +17,55 @@ import (
 	"probesim.dev/trace"
 )
 
-// Run is what is needed of a run to check it.
+// Run is the part of a run that the checks need.
 type Run struct {
 	Records []trace.Record
-	// End is the virtual time at which the run ended; 0 is the duration of the scenario. In a run that was
-	// cut short, what fails for want of time is skipped.
+	// End is the virtual time at which the run ended; 0 means the duration of the scenario. In a run that was cut
+	// short, an expectation is skipped if it could still have held in the missing time.
 	End virtual.Time
-	// Internal is set if the internal records were kept. Expectations about them are skipped otherwise.
+	// Internal reports whether Records has the internal records. Without them, expectations about internal records
+	// are skipped.
 	Internal bool
 }
 
-// Outcome is what became of an expectation in a run.
+// Outcome is the outcome of an expectation in a run.
 type Outcome int
 
 const (
 	Held Outcome = iota
 	Failed
-	Skipped // it is not about this run; see Why
-	Unmet   // with runs: some, it did not hold in this run, which is no failure yet; see Some
+	Skipped // the expectation does not apply to this run; see Result.Why
+	Unmet   // the expectation has runs: some and did not hold in this run; see Some
 )
 
 // Result is an expectation and its outcome.
 type Result struct {
 	Expect  *scenarios.Expect
 	Outcome Outcome
-	Why     string // of Skipped: in words
-	// Failures are the pods and moments of since for which it failed, the first few of them; More is the
-	// number of the others.
+	Why     string // the reason, in words, if the outcome is Skipped
+	// Failures are the first failures: one for each pod and each match of since. More is the number of further failures.
 	Failures []Failure
 	More     int
 }
 
-// Failure says how an expectation failed, for an engineer to read.
+// Failure describes in words how an expectation failed.
 type Failure struct {
 	Expected string
 	Got      string
-	Around   []Line // the records around the moment, in order
+	Around   []Line // the records around the time of the failure, in order
 }
 
-// Line is a record near the moment of a failure; Mark says that it is what failed.
+// Line is a record near the time of a failure. Mark is set for the records that show the failure.
 type Line struct {
 	Record *trace.Record
 	Mark   bool
 }
 
-// maxFailures is how many failures of an expectation are told in full.
+// maxFailures is the number of failures of an expectation that are described in full.
 const maxFailures = 3
 
-// Check checks all expectations of a scenario in a run of it, in the order of the file.
+// Check checks all expectations of the scenario of a plan against a run of the plan. The results are in the order of
+// the file. The error is about the version of the plan.
 func Check(plan *scenarios.Plan, run Run) ([]Result, error) {
 	version, err := value.ParseVersion(plan.Version)
 	if err != nil {
@@ -80,8 +81,8 @@ func Check(plan *scenarios.Plan, run Run) ([]Result, error) {
 	return results, nil
 }
 
-// Internal reports whether a scenario names internal records, in what it expects or as the moment of a
-// step: a run keeps them only if it is told to.
+// Internal reports whether an expectation or a step of a scenario names internal records. A run of such a scenario
+// must keep them; by default it does not.
 func Internal(s *scenarios.Scenario) bool {
 	for _, e := range s.Spec.Expect {
 		if internalKind(e) != "" {
@@ -100,7 +101,7 @@ func Internal(s *scenarios.Scenario) bool {
 type checker struct {
 	scenario *scenarios.Scenario
 	version  value.Version
-	duration time.Duration // of the scenario; the run may have been cut short
+	duration time.Duration // of the scenario; the run may be shorter
 	run      Run
 	index    *index
 }
@@ -134,7 +135,7 @@ func (c *checker) check(e *scenarios.Expect) Result {
 	return r
 }
 
-// skip says why an expectation is not checked in this run, if so.
+// skip returns the reason why an expectation does not apply to this run, or "" if it applies.
 func (c *checker) skip(e *scenarios.Expect) string {
 	if !e.AppliesTo(c.version) {
 		return "only for " + versions(e.KubernetesVersions)
@@ -145,8 +146,8 @@ func (c *checker) skip(e *scenarios.Expect) string {
 	return ""
 }
 
-// Some makes the result of the expectations with runs: some for all runs of one version, which it takes
-// the results of: one run in which it held is enough. The others are left out.
+// Some returns the results of the expectations with runs: some over all runs of one version: such an expectation
+// holds if it held in at least one run. runs has the results of each run. Other expectations are left out.
 func Some(runs [][]Result) []Result {
 	if len(runs) == 0 {
 		return nil
@@ -161,7 +162,7 @@ func Some(runs [][]Result) []Result {
 	return results
 }
 
-// best returns the result of the run that did best on expectation i.
+// best returns the best result of expectation i in all runs: Held, then Failed, then Skipped.
 func best(runs [][]Result, i int) Result {
 	result := runs[0][i]
 	for _, results := range runs {

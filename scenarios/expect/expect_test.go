@@ -15,17 +15,17 @@ import (
 	"probesim.dev/trace"
 )
 
-// TestCheck holds each rule for expectations in the reference of the scenario file to a small trace: a
-// case that holds and one that fails. If it fails after a change that was meant, run
+// TestCheck tests each rule for expectations of docs/format.md on a small trace: a case that holds and a case that
+// fails. After an intended change, run
 //
 //	go test ./scenarios/expect -rewrite
 //
-// and look at the difference.
+// and review the diff.
 //
-// The trace command takes a trace in the short form of parseTrace. The check command takes expectations,
-// one a line, and says of each what became of it, with the records around if told to. Its arguments are
-// also the version, the end of a run that was cut short, and whether internal records were kept. The runs command takes one expectation and checks it in
-// each of the traces since the clear command.
+// The trace command reads a trace in the short form of parseTrace. The check command reads one expectation a line and
+// prints the outcome of each. Its arguments are around (print the records around a failure), version, end (of a run
+// that was cut short), and internal (the trace has the internal records). The runs command checks one expectation in
+// each trace since the last clear command.
 func TestCheck(t *testing.T) {
 	manifests, err := os.ReadFile("testdata/manifests.yaml")
 	if err != nil {
@@ -146,7 +146,7 @@ func write(w io.Writer, r Result, around bool) {
 	}
 }
 
-// What is told of a failure does not hold on to the trace.
+// TestFailuresAreCopies checks that a failure keeps no reference to the trace.
 func TestFailuresAreCopies(t *testing.T) {
 	h := &harness{t: t, manifests: manifest, spec: "pods: [{name: web}]"}
 	records := parseTrace(t, "0s web PodAdded\n1s web/app#0 ContainerStarted")

@@ -10,21 +10,21 @@ import (
 // failure is a failure before it is put into words.
 type failure struct {
 	key       string   // of the pod
-	keys      []string // of the pods, where it is about several together
+	keys      []string // of the pods, if the expectation counts pods
 	window    window
-	center    virtual.Time // around this the records are shown
-	marks     []int        // records that are the failure
-	undecided bool         // with more time it might have held
+	center    virtual.Time // the report shows the records around this time
+	marks     []int        // the records that show the failure
+	undecided bool         // in a longer run, the expectation could still have held
 	got       func() string
 }
 
-// failures collects what does not hold of one expectation, and puts the first few into words.
+// failures collects the failures of one expectation, and puts the first few into words.
 type failures struct {
 	checker *checker
 	expect  *scenarios.Expect
 
 	count        int
-	undecided    bool // all that were added are
+	undecided    bool // all failures are undecided
 	firstFailure *failure
 	list         []Failure
 }
@@ -45,18 +45,18 @@ func (f *failures) add(fail failure) {
 	}
 }
 
-// take adds the first failure of others.
+// take adds the first failure of others, if there is one.
 func (f *failures) take(others *failures) {
 	if others.count > 0 {
 		f.add(*others.firstFailure)
 	}
 }
 
-// before and behind are the numbers of records that are shown around a failure.
+// before and behind are the numbers of records that a report shows before and after a failure.
 const before, behind = 4, 3
 
-// around returns the records of the pods of a failure, and of the node, around its moment. They are copies, so
-// that the others of the run can be forgotten.
+// around returns copies of the records around the time of a failure: those of its pods and those of the node. Copies
+// let the memory of the other records be freed.
 func (c *checker) around(fail *failure) []Line {
 	keys := fail.keys
 	if keys == nil {
@@ -86,8 +86,8 @@ func (c *checker) around(fail *failure) []Line {
 	return lines
 }
 
-// place returns where in the trace the moment of a failure is: its first mark at that time, or the first
-// record after it.
+// place returns the position of a failure in the trace: its first mark at that time, or else the first record after
+// that time.
 func (c *checker) place(fail *failure) int {
 	for _, m := range fail.marks {
 		if c.index.at(m) == fail.center {

@@ -9,7 +9,7 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// index finds records by pod and kind. Records are named by their place in the trace.
+// index finds records by pod and kind. It refers to a record by its position in the trace.
 type index struct {
 	records []trace.Record
 	pods    map[string]*podIndex
@@ -18,11 +18,11 @@ type index struct {
 
 type podIndex struct {
 	kinds    map[trace.Kind][]int
-	statuses []int   // the records that say or change the status
-	states   []state // after each instant at which it was said or changed
+	statuses []int   // the records that set the status
+	states   []state // after each instant with such records
 }
 
-// state is the status of a pod from a time on; nil if it has none.
+// state is the status of a pod from time t on. status is nil if the pod has none.
 type state struct {
 	t      virtual.Time
 	status *trace.PodStatus
@@ -54,7 +54,7 @@ func newIndex(records []trace.Record) *index {
 	return ix
 }
 
-// setState appends a state; of those of one instant the last counts.
+// setState appends a state. A state of the same instant replaces the one before.
 func (p *podIndex) setState(s state) {
 	if n := len(p.states); n > 0 && p.states[n-1].t == s.t {
 		p.states[n-1] = s
@@ -72,7 +72,7 @@ func (ix *index) pod(key string) *podIndex {
 	return &noPod
 }
 
-// stateAt returns the status of a pod at t; nil if it has none.
+// stateAt returns the status of a pod at t, or nil if it has none.
 func (ix *index) stateAt(key string, t virtual.Time) *trace.PodStatus {
 	states := ix.pod(key).states
 	i, found := slices.BinarySearchFunc(states, t, func(s state, t virtual.Time) int { return cmp.Compare(s.t, t) })
@@ -85,7 +85,7 @@ func (ix *index) stateAt(key string, t virtual.Time) *trace.PodStatus {
 	return states[i].status
 }
 
-// moments returns the records of a pod, or of the node, that m names, in order.
+// moments returns the records of a pod and of the node that match m, in order.
 func (ix *index) moments(m *match.Moment, key string) []int {
 	candidates := ix.pod(key).statuses
 	if m.Record != nil {
@@ -116,7 +116,7 @@ func merge(a, b []int) []int {
 
 func (ix *index) at(record int) virtual.Time { return ix.records[record].T }
 
-// search returns the place in a list of records of the first one at or after t.
+// search returns the index in a list of records of the first record at or after t.
 func (ix *index) search(list []int, t virtual.Time) int {
 	i, _ := slices.BinarySearchFunc(list, t, func(record int, t virtual.Time) int {
 		if ix.at(record) < t {

@@ -10,7 +10,7 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// moments checks changes and records in each window.
+// moments checks an expectation with becomes or record in each window.
 func (c *checker) moments(e *scenarios.Expect, key string, windows []window, f *failures) {
 	all := c.index.moments(e.Moment(), key)
 	skip := anchorIsSame(e)
@@ -30,8 +30,8 @@ func (c *checker) moments(e *scenarios.Expect, key string, windows []window, f *
 	}
 }
 
-// anchorIsSame reports whether a moment that a window counts from would be found again. One status can
-// bring two changes, and then the other of them counts.
+// anchorIsSame reports whether the match of since does not count as a match of the expectation. It counts if since and
+// the expectation are different changes: one status can bring both.
 func anchorIsSame(e *scenarios.Expect) bool {
 	if e.Since == nil || e.Since.Becomes == nil || e.Moment().Becomes == nil {
 		return true
@@ -40,7 +40,7 @@ func anchorIsSame(e *scenarios.Expect) bool {
 	return since.Container == sought.Container && reflect.DeepEqual(since.Becomes, sought.Becomes)
 }
 
-// inside returns the moments within a window, the one that it counts from included.
+// inside returns the moments within a window, including its anchor.
 func (c *checker) inside(all []int, w window) []int {
 	lo := c.index.search(all, w.from)
 	if w.to == virtual.Max {
@@ -63,7 +63,7 @@ func without(list []int, anchor int) []int {
 	return slices.DeleteFunc(slices.Clone(list), func(record int) bool { return record == anchor })
 }
 
-// none checks that there is no moment within the window.
+// none checks that no moment is within the window.
 func (c *checker) none(inside []int, w window, key string, f *failures) {
 	record, found := other(inside, w.skip)
 	if !found {
@@ -79,7 +79,7 @@ func (c *checker) none(inside []int, w window, key string, f *failures) {
 	}})
 }
 
-// first checks that the first moment of the run, or from since on, is within the window.
+// first checks that the first moment of the run, or the first from the match of since on, is within the window.
 func (c *checker) first(all []int, w window, key string, f *failures) {
 	if w.anchor >= 0 {
 		all = all[c.index.search(all, c.index.at(w.anchor)):]
@@ -95,7 +95,7 @@ func (c *checker) first(all []int, w window, key string, f *failures) {
 	}
 }
 
-// counted checks how many moments are within the window.
+// counted checks the number of moments within the window.
 func (c *checker) counted(e *scenarios.Expect, all []int, w window, key string, f *failures) {
 	want := value.IntRange{Min: 1, Max: value.OpenMax}
 	if e.Count != nil {
@@ -122,16 +122,16 @@ func (c *checker) counted(e *scenarios.Expect, all []int, w window, key string, 
 	f.add(fail)
 }
 
-// elsewhere names the nearest moments outside of a window.
+// elsewhere names the nearest moments outside a window.
 func (c *checker) elsewhere(all []int, w window) string {
 	text := ""
 	lo := c.index.search(all, w.from)
 	if lo > 0 {
-		text += "; the last before at " + at(c.index.at(all[lo-1]))
+		text += "; the previous one at " + at(c.index.at(all[lo-1]))
 	}
 	if w.to < virtual.Max {
 		if hi := c.index.search(all, w.to+1); hi < len(all) {
-			text += "; the next at " + at(c.index.at(all[hi]))
+			text += "; the next one at " + at(c.index.at(all[hi]))
 		}
 	}
 	return text

@@ -12,7 +12,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// parseTrace reads a trace in short form, a record a line:
+// parseTrace reads a trace in short form, one record a line:
 //
 //	0s   web        PodAdded
 //	1s   web        status Running ready | app running started ready 1 | b waiting:CrashLoopBackOff
@@ -21,7 +21,7 @@ import (
 //	4s   web/app#0  ContainerExited 143
 //	5s   -          KubeletStopped
 //
-// In a status the words that are not written are false, and a number is the restart count.
+// A status has the fields that are written as words; all others are false. A number is the restart count.
 func parseTrace(t *testing.T, text string) []trace.Record {
 	t.Helper()
 	var rec trace.Recorder

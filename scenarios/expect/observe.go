@@ -13,18 +13,21 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// Observation is what was seen in a run where an expectation that is marked as observed looks.
+// Observation is what a run shows for an expectation with observed: true.
 type Observation struct {
 	Expect *scenarios.Expect
-	// Min and Max are the first times, in nanoseconds and from since on if it has one, or the counts, of all its pods and
-	// moments. They are 0 for other matchers.
+	// Min and Max are the lowest and highest value over all pods and all matches of since: with first, a time in
+	// nanoseconds, counted from since if the expectation has it; with within, a number of matches. They are 0 for
+	// status and transitions.
 	Min, Max int64
-	// Values are those of transitions in order, or of the fields of a status. They are the same for all pods and moments.
+	// Values are the values of transitions in order, or of the fields of status. They must be the same for all pods
+	// and all matches of since.
 	Values []value.Scalar
-	Err    error // why nothing can be said
+	Err    error // the reason why the run has no usable values
 }
 
-// Observe looks at a run where the observed expectations of its scenario do. Those that are not about the run are left out.
+// Observe returns what a run shows for the observed expectations of its scenario. Expectations that do not apply to
+// the run are left out.
 func Observe(plan *scenarios.Plan, run Run) ([]Observation, error) {
 	version, err := value.ParseVersion(plan.Version)
 	if err != nil {
@@ -41,7 +44,7 @@ func Observe(plan *scenarios.Plan, run Run) ([]Observation, error) {
 	return list, nil
 }
 
-// observe looks at each pod that the expectation is about.
+// observe observes all pods that the expectation is about.
 func (c *checker) observe(e *scenarios.Expect) Observation {
 	var all []Observation
 	for _, key := range c.subjects(e) {
@@ -58,7 +61,7 @@ func (c *checker) observe(e *scenarios.Expect) Observation {
 	return o
 }
 
-// observePod looks at one pod in each window.
+// observePod observes one pod in each window.
 func (c *checker) observePod(e *scenarios.Expect, key string) ([]Observation, error) {
 	if e.First != nil && e.Since != nil {
 		seen, err := c.firstSince(e, key)
@@ -80,7 +83,7 @@ func (c *checker) observePod(e *scenarios.Expect, key string) ([]Observation, er
 	return all, nil
 }
 
-// observeIn looks at one pod in one window.
+// observeIn observes one pod in one window.
 func (c *checker) observeIn(e *scenarios.Expect, key string, w window) (o Observation, err error) {
 	w.skip, o.Expect = -1, e
 	switch {
@@ -89,7 +92,7 @@ func (c *checker) observeIn(e *scenarios.Expect, key string, w window) (o Observ
 			o.Values = append(o.Values, t.value)
 		}
 		if len(o.Values) == 0 {
-			err = errors.New("there is no value of " + e.Transitions.Field)
+			err = errors.New("no value of " + e.Transitions.Field)
 		}
 	case e.Status != nil:
 		o.Values, err = c.statusAt(e, key, w.from)
@@ -103,21 +106,21 @@ func (c *checker) observeIn(e *scenarios.Expect, key string, w window) (o Observ
 	return o, err
 }
 
-// statusAt returns the values that the fields of an expectation have at an instant.
+// statusAt returns the values of the fields of an expectation at an instant.
 func (c *checker) statusAt(e *scenarios.Expect, key string, t virtual.Time) ([]value.Scalar, error) {
 	var values []value.Scalar
 	for _, field := range e.Status {
 		v, ok := match.Lookup(c.index.stateAt(key, t), e.Container, field.Name)
 		if !ok {
-			return nil, fmt.Errorf("there is no status at %s", value.Format(t.Offset()))
+			return nil, fmt.Errorf("no status at %s", value.Format(t.Offset()))
 		}
 		values = append(values, v)
 	}
 	return values, nil
 }
 
-// firstSince looks at one pod from each moment of since on, whatever the window is now: that is what changes. What comes after
-// the last of them may be after the run.
+// firstSince observes one pod from each match of since on. It ignores the window, which is the value that an update
+// replaces. A match of since needs no result if the result could still come after the end of the run.
 func (c *checker) firstSince(e *scenarios.Expect, key string) (o Observation, err error) {
 	o.Expect = e
 	var without []virtual.Time
@@ -140,16 +143,16 @@ func (c *checker) firstSince(e *scenarios.Expect, key string) (o Observation, er
 	}
 	for _, t := range without {
 		if found && t.Add(time.Duration(o.Max)) <= c.run.End {
-			return o, fmt.Errorf("there is none after %s", value.Format(t.Offset()))
+			return o, fmt.Errorf("no match after %s", value.Format(t.Offset()))
 		}
 	}
 	if !found {
-		return o, errors.New("there is none")
+		return o, errors.New("no match")
 	}
 	return o, nil
 }
 
-// timeOrCount returns when the first moment is, or how many there are.
+// timeOrCount returns the time of the first moment, or the number of moments.
 func (c *checker) timeOrCount(e *scenarios.Expect, all []int, w window) (int64, error) {
 	if e.Window().Kind != scenarios.First {
 		return int64(len(without(c.inside(all, w), w.skip))), nil
@@ -161,34 +164,35 @@ func (c *checker) timeOrCount(e *scenarios.Expect, all []int, w window) (int64, 
 	}
 	record, found := other(all, w.skip)
 	if !found {
-		return 0, errors.New("there is none")
+		return 0, errors.New("no match")
 	}
 	if t := c.index.at(record).Sub(from); t >= 0 {
 		return int64(t), nil
 	}
-	return 0, errors.New("the first is before t=0")
+	return 0, errors.New("the first match is before t=0")
 }
 
-// Merge returns what was seen in two places, or two runs of one version. Times and counts may differ, values may not.
+// Merge combines the observations of two pods, windows, or runs of one version. Times and counts may differ; values
+// may not.
 func Merge(a, b Observation) Observation {
 	switch {
 	case a.Err != nil:
 	case b.Err != nil:
 		a.Err = b.Err
 	case !slices.Equal(a.Values, b.Values):
-		a.Err = fmt.Errorf("it is %s and %s", a, b)
+		a.Err = fmt.Errorf("the values differ: %s and %s", a, b)
 	default:
 		a.Min, a.Max = min(a.Min, b.Min), max(a.Max, b.Max)
 	}
 	return a
 }
 
-// Equal reports whether the same was seen.
+// Equal reports whether two observations have the same times, counts and values.
 func (o Observation) Equal(b Observation) bool {
 	return o.Min == b.Min && o.Max == b.Max && slices.Equal(o.Values, b.Values)
 }
 
-// Holds reports whether the expectation says already what was seen, and no more and no less.
+// Holds reports whether the expectation already has exactly the observed values.
 func (o Observation) Holds() bool {
 	e := o.Expect
 	switch {
@@ -207,7 +211,7 @@ func (o Observation) Holds() bool {
 	return int64(e.Count.Min) == o.Min && int64(e.Count.Max) == o.Max
 }
 
-// String writes what was seen as a scenario would: a time or a count, or a range of them, or a list of values.
+// String formats the observation as a scenario would: a time or a count, a range of them, or a list of values.
 func (o Observation) String() string {
 	switch {
 	case o.Values != nil:

@@ -8,14 +8,14 @@ import (
 	"probesim.dev/trace"
 )
 
-// soMany checks how many of the pods satisfy an expectation.
-func (c *checker) soMany(e *scenarios.Expect, keys []string, f *failures) {
+// checkPodCount checks how many of the pods satisfy an expectation.
+func (c *checker) checkPodCount(e *scenarios.Expect, keys []string, f *failures) {
 	var good, bad []string
 	var first *failures
 	undecided := false
 	for _, key := range keys {
 		own := &failures{checker: c, expect: e}
-		c.one(e, key, own)
+		c.checkPod(e, key, own)
 		if own.count == 0 {
 			good = append(good, trace.PodName(key))
 			continue
@@ -34,7 +34,7 @@ func (c *checker) soMany(e *scenarios.Expect, keys []string, f *failures) {
 		fail.center, fail.marks = first.firstFailure.center, first.firstFailure.marks
 	}
 	fail.got = func() string {
-		text := ofPods(good, bad)
+		text := podCountWords(good, bad)
 		if first != nil && len(good) < e.Pods.Min {
 			text += "; " + bad[0] + ": " + first.firstFailure.got()
 		}
@@ -43,8 +43,8 @@ func (c *checker) soMany(e *scenarios.Expect, keys []string, f *failures) {
 	f.add(fail)
 }
 
-// ofPods says how many pods are good, and which: those or, if it is shorter, which are not.
-func ofPods(good, bad []string) string {
+// podCountWords says how many pods are good, and names the good pods or the bad pods, whichever are fewer.
+func podCountWords(good, bad []string) string {
 	text := fmt.Sprintf("%d of %d pods", len(good), len(good)+len(bad))
 	switch {
 	case len(good) == 0 || len(bad) == 0:

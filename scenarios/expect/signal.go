@@ -7,13 +7,13 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// signal is something that holds or does not at each instant.
+// signal is a boolean function of time.
 type signal struct {
-	initial bool // before the first edge
+	initial bool // the value before the first edge
 	edges   []edge
 }
 
-// edge is a change of a signal; record is what made it.
+// edge is a change of a signal, and the record that caused it.
 type edge struct {
 	t      virtual.Time
 	on     bool
@@ -33,7 +33,7 @@ func (s *signal) last() bool {
 	return s.initial
 }
 
-// after returns the place of the first edge later than t.
+// after returns the index of the first edge later than t.
 func (s *signal) after(t virtual.Time) int {
 	i, found := slices.BinarySearchFunc(s.edges, t, func(e edge, t virtual.Time) int { return cmp.Compare(e.t, t) })
 	if found {
@@ -50,8 +50,8 @@ func (s *signal) at(t virtual.Time) bool {
 	return s.initial
 }
 
-// first returns the first instant of [from, to] at which the signal is on, or off, and the record that made
-// it so; -1 if it was so from the beginning.
+// first returns the first instant of [from, to] at which the signal has the value on, and the record that set this
+// value: -1 if it is the initial value. found is false if there is no such instant.
 func (s *signal) first(on bool, from, to virtual.Time) (t virtual.Time, record int, found bool) {
 	i := s.after(from)
 	if s.at(from) == on {
@@ -66,7 +66,7 @@ func (s *signal) first(on bool, from, to virtual.Time) (t virtual.Time, record i
 	return 0, -1, false
 }
 
-// until returns when the value that the signal has at t ends; false if it lasts.
+// until returns the time of the first change after t, or false if there is none.
 func (s *signal) until(t virtual.Time) (virtual.Time, bool) {
 	if i := s.after(t); i < len(s.edges) {
 		return s.edges[i].t, true
@@ -74,7 +74,7 @@ func (s *signal) until(t virtual.Time) (virtual.Time, bool) {
 	return 0, false
 }
 
-// count returns the signal that so many of the signals hold.
+// count returns the signal that is on while want accepts the number of signals that are on.
 func count(signals []signal, want func(int) bool) signal {
 	type change struct {
 		edge

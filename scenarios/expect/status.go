@@ -8,7 +8,7 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// signal says when the status of a pod matches.
+// signal returns the times at which the status of a pod matches.
 func (c *checker) signal(e *scenarios.Expect, key string) signal {
 	var s signal
 	for _, st := range c.index.pod(key).states {
@@ -17,8 +17,8 @@ func (c *checker) signal(e *scenarios.Expect, key string) signal {
 	return s
 }
 
-// together checks how many pods match at one instant.
-func (c *checker) together(e *scenarios.Expect, keys []string, f *failures) {
+// checkStatusOfPods checks how many pods match at the same instant.
+func (c *checker) checkStatusOfPods(e *scenarios.Expect, keys []string, f *failures) {
 	signals := make([]signal, len(keys))
 	for i, key := range keys {
 		signals[i] = c.signal(e, key)
@@ -26,7 +26,7 @@ func (c *checker) together(e *scenarios.Expect, keys []string, f *failures) {
 	c.status(e, keys, count(signals, e.Pods.Contains), c.windowsOfAny(e, keys, f), f)
 }
 
-// windowsOfAny returns the windows that count from the moments of any of the pods.
+// windowsOfAny returns the windows of all pods: one for each match of since.
 func (c *checker) windowsOfAny(e *scenarios.Expect, keys []string, f *failures) []window {
 	if e.Since == nil {
 		return c.windows(e, "", f)
@@ -43,7 +43,7 @@ func (c *checker) windowsOfAny(e *scenarios.Expect, keys []string, f *failures) 
 	return slices.Compact(all)
 }
 
-// status checks the signal of a pod, or of several together, in each window.
+// status checks a signal, of one pod or of the number of matching pods, in each window.
 func (c *checker) status(e *scenarios.Expect, keys []string, s signal, windows []window, f *failures) {
 	for _, w := range windows {
 		from, to := w.instants()
@@ -63,7 +63,7 @@ func (c *checker) status(e *scenarios.Expect, keys []string, s signal, windows [
 	}
 }
 
-// stateFailure tells of a state at t that must not be, and how long it or others that must not be lasted.
+// stateFailure describes a forbidden state at t, and how long it lasted.
 func (c *checker) stateFailure(e *scenarios.Expect, keys []string, s *signal, w window, t virtual.Time, record int) failure {
 	return failure{key: keys[0], keys: keys, window: w, center: t, marks: marks(record), got: func() string {
 		last, until := c.run.End, " to the end of the run"
@@ -78,7 +78,7 @@ func (c *checker) stateFailure(e *scenarios.Expect, keys []string, s *signal, w 
 	}}
 }
 
-// nowhere tells that the state is not met in [from, to], and when it is.
+// nowhere describes that the state matches at no instant of [from, to], and names the nearest match.
 func (c *checker) nowhere(e *scenarios.Expect, keys []string, s *signal, w window, from, to virtual.Time) failure {
 	return failure{key: keys[0], keys: keys, window: w, center: to, undecided: w.open, got: func() string {
 		text := c.stateWords(e, keys, from) + " at " + at(from)

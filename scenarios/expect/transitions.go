@@ -10,14 +10,14 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// turn is a value that a field takes.
+// turn is the change of a field to a value.
 type turn struct {
 	t      virtual.Time
 	value  value.Scalar
 	record int
 }
 
-// turns returns the values of a field in order, without repetitions. Times without a status are passed over.
+// turns returns the values of a field in order, without repetitions. It ignores times without a status.
 func (c *checker) turns(key, container, field string) []turn {
 	var all []turn
 	for _, st := range c.index.pod(key).states {
@@ -30,7 +30,7 @@ func (c *checker) turns(key, container, field string) []turn {
 	return all
 }
 
-// transitions checks the values of a field in each window, beginning with the one that it begins with.
+// transitions checks the values of a field in each window. The first is the value at the beginning of the window.
 func (c *checker) transitions(e *scenarios.Expect, key string, windows []window, f *failures) {
 	all := c.turns(key, e.Container, e.Transitions.Field)
 	for _, w := range windows {
@@ -62,9 +62,9 @@ func turnsWithin(all []turn, from, to virtual.Time) []turn {
 	return all[max(later(from)-1, 0):max(later(to), 0)]
 }
 
-// mismatch returns the place of the first value that is not as it must be; the number of values if there
-// are too few.
-func mismatch(want *match.Transitions, seen []turn) (int, bool) {
+// mismatch returns the index of the first value that differs from the expected list; len(seen) if values are missing.
+// ok is true if there is none.
+func mismatch(want *match.Transitions, seen []turn) (index int, ok bool) {
 	for i, m := range want.Values {
 		if i >= len(seen) || !m.Matches(seen[i].value) {
 			return i, false
@@ -76,7 +76,7 @@ func mismatch(want *match.Transitions, seen []turn) (int, bool) {
 	return 0, true
 }
 
-// turnWords lists values with their times, from a few before the bad one to a few after it.
+// turnWords lists values with their times: the bad one and a few before and after it.
 func turnWords(seen []turn, bad int) string {
 	if len(seen) == 0 {
 		return "no value"

@@ -5,21 +5,21 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// UnreachedStep says of a step that did not happen why it did not, with the records around the moment at
-// which that was clear. It is false if a run that was cut short might yet have come to it.
+// UnreachedStep describes why a step was not executed, with the records around that time. It returns false if the run
+// was cut short and could still have reached the step.
 func UnreachedStep(plan *scenarios.Plan, run Run, u scenarios.Unreached) (Failure, bool) {
 	c := newChecker(plan, run)
-	c.index = &index{records: run.Records} // around needs no more of it
+	c.index = &index{records: run.Records} // around needs only the records
 	fail := failure{keys: plan.Scenario.PodKeys(u.Step.Target()), window: window{anchor: -1}, center: min(u.Due, c.run.End)}
 	var got string
 	switch {
 	case u.Due == virtual.Max:
 		fail.keys = plan.Scenario.PodKeys(u.Step.Since.Pod)
-		got = "no " + momentWords(u.Step.Since) + " in the run, which the step waits for"
+		got = "the step waits for " + momentWords(u.Step.Since) + ", which did not occur"
 	case u.Due > c.run.End:
-		got = "it was due at " + at(u.Due) + ", after the end of the run at " + at(c.run.End)
+		got = "the step was due at " + at(u.Due) + ", after the end of the run at " + at(c.run.End)
 	default:
-		got = "there was nothing to do it to at " + at(u.Due)
+		got = "the step had nothing to act on at " + at(u.Due)
 	}
-	return Failure{Expected: "the step is done", Got: got, Around: c.around(&fail)}, u.Due <= c.run.End || !c.cut()
+	return Failure{Expected: "the step runs", Got: got, Around: c.around(&fail)}, u.Due <= c.run.End || !c.cut()
 }

@@ -6,15 +6,15 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// window is when an expectation looks, as times of the run. Both ends are included.
+// window is the time that an expectation is about, as times of the run. Both ends are included.
 type window struct {
 	from, to virtual.Time // open ends are value.OpenMinTime and the end of the run
-	open     bool         // it has no end of its own, or one after the run
-	anchor   int          // the record of since it counts from; -1 without since
-	skip     int          // the record in it that does not count; -1 if all do
+	open     bool         // the window has no end, or ends after the run
+	anchor   int          // the record that matches since, from which the window counts; -1 without since
+	skip     int          // the record in the window that is ignored as a match; -1 if there is none
 }
 
-// instants returns the window for states, which there are from t=0 on.
+// instants returns the window for states. States begin at t=0.
 func (w window) instants() (from, to virtual.Time) { return max(w.from, 0), w.to }
 
 // window resolves the window of an expectation without since.
@@ -23,8 +23,8 @@ func (c *checker) window(e *scenarios.Expect) window {
 	return window{from: virtual.At(w.Min), to: min(virtual.At(w.Max), c.run.End), open: virtual.At(w.Max) > c.run.End, anchor: -1}
 }
 
-// windowSince resolves the window that counts from a record, and reports false if the run ended before it
-// did. A window without a beginning begins with the record.
+// windowSince resolves the window that counts from a record. It returns false if the run ended before the window did.
+// A window without a beginning begins with the record.
 func (c *checker) windowSince(e *scenarios.Expect, record int) (window, bool) {
 	w := e.Window()
 	t := c.index.at(record)
@@ -35,13 +35,13 @@ func (c *checker) windowSince(e *scenarios.Expect, record int) (window, bool) {
 	return window{from: from, to: t.Add(w.Max), anchor: record}, t.Add(w.Max) <= c.run.End
 }
 
-// windows returns the windows of an expectation for a pod, one for each moment of since. If there is none,
-// that is reported as a failure: nothing would be checked.
+// windows returns the windows of an expectation for a pod, one for each match of since. It adds a failure if there is
+// no window: nothing would be checked.
 func (c *checker) windows(e *scenarios.Expect, key string, f *failures) []window {
 	if e.Since == nil {
 		w := c.window(e)
 		if from, _ := w.instants(); from > c.run.End {
-			f.add(failure{key: key, window: w, undecided: true, got: func() string { return "the run ended before that" }})
+			f.add(failure{key: key, window: w, undecided: true, got: func() string { return "the run ended before the window opened" }})
 			return nil
 		}
 		return []window{w}
@@ -62,13 +62,13 @@ func (c *checker) windows(e *scenarios.Expect, key string, f *failures) []window
 func (c *checker) noAnchor(e *scenarios.Expect, key string, moments []int) failure {
 	fail := failure{key: key, window: window{anchor: -1}, undecided: true, center: c.run.End}
 	if len(moments) == 0 {
-		fail.got = func() string { return "no " + momentWords(e.Since) + ", from which the window counts" }
+		fail.got = func() string { return "no " + momentWords(e.Since) + ", so no window opened and nothing was checked" }
 		return fail
 	}
 	fail.center = c.index.at(moments[0])
 	fail.marks = moments[:1]
 	fail.got = func() string {
-		return "the run ended before the window after " + momentWords(e.Since) + " did (" + c.times(moments) + "), so nothing was checked"
+		return "the run ended before any window after " + momentWords(e.Since) + " (" + c.times(moments) + ") closed, so nothing was checked"
 	}
 	return fail
 }

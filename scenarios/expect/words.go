@@ -14,7 +14,7 @@ import (
 
 type record = trace.Record
 
-// at writes a time of the run as traces do, with more digits where a millisecond is too coarse.
+// at formats a time of the run as in traces, with more digits if it is not a whole number of milliseconds.
 func at(t virtual.Time) string {
 	rest := t.Offset() % time.Millisecond
 	if rest == 0 {
@@ -24,7 +24,7 @@ func at(t virtual.Time) string {
 	return strings.TrimSuffix(trace.FormatTime(t.Add(-rest)), "s") + digits + "s"
 }
 
-// expected says in words what an expectation wants of a pod in a window.
+// expected describes in words what an expectation expects of a pod in a window.
 func (c *checker) expected(e *scenarios.Expect, f *failure) string {
 	who := subject(e, f)
 	switch {
@@ -94,7 +94,7 @@ func rangeWords(r value.TimeRange, since bool) string {
 	return "in the whole run"
 }
 
-// countWords says how many moments there must be.
+// countWords describes the expected number of moments.
 func countWords(e *scenarios.Expect) string {
 	switch e.Window().Kind {
 	case scenarios.First:
@@ -157,7 +157,7 @@ func transitionWords(t *match.Transitions) string {
 	return t.Field + " [" + strings.Join(words, ", ") + "]"
 }
 
-// stateWords says what the fields of an expectation are at t, of one pod; of several, which pods match.
+// stateWords describes the fields of an expectation at t: their values in one pod or, with several pods, which pods match.
 func (c *checker) stateWords(e *scenarios.Expect, keys []string, t virtual.Time) string {
 	if e.Pods != nil {
 		var good, bad []string
@@ -168,7 +168,7 @@ func (c *checker) stateWords(e *scenarios.Expect, keys []string, t virtual.Time)
 				bad = append(bad, trace.PodName(key))
 			}
 		}
-		return ofPods(good, bad)
+		return podCountWords(good, bad)
 	}
 	status := c.index.stateAt(keys[0], t)
 	if status == nil {
@@ -185,7 +185,7 @@ func (c *checker) stateWords(e *scenarios.Expect, keys []string, t virtual.Time)
 	return "{" + strings.Join(words, ", ") + "}"
 }
 
-// times lists the times of records, the first few of them.
+// times lists the times of the first few records.
 func (c *checker) times(records []int) string {
 	const few = 6
 	words := make([]string, 0, few+1)
@@ -199,12 +199,12 @@ func (c *checker) times(records []int) string {
 	return strings.Join(words, ", ")
 }
 
-// sinceAnchor says how long after the moment of since t is.
+// sinceAnchor describes the time from the anchor of a window to t.
 func (c *checker) sinceAnchor(w window, t virtual.Time) string {
 	if w.anchor < 0 {
 		return ""
 	}
-	return ", " + value.Format((t.Sub(c.index.at(w.anchor))).Round(time.Millisecond)) + " after"
+	return ", " + value.Format(t.Sub(c.index.at(w.anchor)).Round(time.Millisecond)) + " later"
 }
 
 func versions(ranges []value.VersionRange) string {

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// around is how many lines are shown before and after what changes.
+// around is the number of lines of context before and after a change.
 const around = 3
 
-// lineChange is lines of a file that others take the place of: those from first up to last, not included.
+// lineChange replaces the lines [first, last) of a file by text.
 type lineChange struct {
 	first, last int
 	text        []string
 }
 
-// diff writes edits, which are sorted, as diff -u does.
+// diff returns sorted edits of a file in the format of diff -u.
 func diff(name string, data []byte, edits []edit) string {
 	if len(edits) == 0 {
 		return ""
@@ -24,7 +24,7 @@ func diff(name string, data []byte, edits []edit) string {
 	changes := lineChanges(data, old, edits)
 	var b strings.Builder
 	fmt.Fprintf(&b, "--- %s\n+++ %s\n", name, name)
-	shift := 0 // lines that were added so far
+	shift := 0 // the number of lines added so far, minus those removed
 	for i := 0; i < len(changes); {
 		end := i + 1
 		for end < len(changes) && changes[end].first-changes[end-1].last <= 2*around {
@@ -36,10 +36,10 @@ func diff(name string, data []byte, edits []edit) string {
 	return b.String()
 }
 
-// lines are those of a text, each with its end.
+// lines splits text into lines, each with its line break.
 func lines(text string) []string { return strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n") }
 
-// lineChanges makes changes of whole lines of edits. Those in one line, or in lines that follow each other, are one.
+// lineChanges converts edits to changes of whole lines. It joins edits in the same line or in adjacent lines.
 func lineChanges(data []byte, old []string, edits []edit) []lineChange {
 	starts := make([]int, len(old)+1)
 	for i, l := range old {
@@ -68,7 +68,7 @@ func lineChanges(data []byte, old []string, edits []edit) []lineChange {
 	return changes
 }
 
-// hunk writes changes that are near each other, and returns how many lines they add.
+// hunk writes neighbouring changes as one hunk, and returns the number of lines that they add.
 func hunk(b *strings.Builder, old []string, changes []lineChange, shift int) int {
 	from := max(changes[0].first-around, 0)
 	to := min(changes[len(changes)-1].last+around, len(old))

@@ -1,5 +1,5 @@
-// Package refresh writes what was seen into scenario files, in place of what their observed expectations say. All else in a
-// file stays as it is, to the byte.
+// Package refresh updates the observed expectations in scenario files with the values that runs showed. It changes no
+// other byte of a file.
 package refresh
 
 import (
@@ -17,12 +17,13 @@ import (
 // Result is a file after an update.
 type Result struct {
 	Text    []byte
-	Changed int    // expectations that say something else now
-	Diff    string // from the file before to the file after, as diff -u; empty if nothing changed
+	Changed int    // the number of changed expectations
+	Diff    string // the changes, in the format of diff -u; empty if there are none
 }
 
-// File returns a file with what was seen of its observed expectations. Those that say it already are left as they are. The
-// error is of type scenarios.Errors and has everything that cannot be updated; then the file must stay as it is.
+// File updates the observed expectations of a file with the observations of its runs. It leaves expectations with these
+// values unchanged. The error is of type scenarios.Errors and lists all expectations that cannot be updated; the caller
+// must then leave the file unchanged.
 func File(name string, data []byte, seen []expect.Observation) (Result, error) {
 	s, errs := newSource(data), &strict.Collector{}
 	var edits []edit
@@ -51,13 +52,13 @@ func File(name string, data []byte, seen []expect.Observation) (Result, error) {
 	return Result{Text: apply(data, edits), Changed: changed, Diff: diff(name, data, edits)}, nil
 }
 
-// edit puts text in the place of the bytes [from, to) of a file.
+// edit replaces the bytes [from, to) of a file by text.
 type edit struct {
 	from, to int
 	text     string
 }
 
-// apply makes edits that are sorted and do not overlap.
+// apply applies edits to data. The edits must be sorted and must not overlap.
 func apply(data []byte, edits []edit) []byte {
 	var out []byte
 	at := 0
@@ -68,7 +69,7 @@ func apply(data []byte, edits []edit) []byte {
 	return append(out, data[at:]...)
 }
 
-// edits are those that have an expectation say what was seen.
+// edits returns the edits that update an expectation.
 func (s *source) edits(o expect.Observation) ([]edit, error) {
 	n, err := s.expectation(o.Expect)
 	if err != nil {
@@ -93,7 +94,7 @@ func (s *source) edits(o expect.Observation) ([]edit, error) {
 	return one("count", o.String())
 }
 
-// replaceFields changes those fields of a status that were seen otherwise.
+// replaceFields updates the fields of a status that differ from the observation.
 func (s *source) replaceFields(n *yaml.Node, o expect.Observation) ([]edit, error) {
 	status, err := field(n, "status")
 	if err != nil {
@@ -117,7 +118,7 @@ func (s *source) replaceFields(n *yaml.Node, o expect.Observation) ([]edit, erro
 	return edits, nil
 }
 
-// replaceList changes the list of a field's values.
+// replaceList updates the list of the values of a field.
 func (s *source) replaceList(n *yaml.Node, o expect.Observation) ([]edit, error) {
 	transitions, err := field(n, "transitions")
 	if err != nil {

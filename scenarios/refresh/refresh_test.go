@@ -12,7 +12,7 @@ import (
 	"probesim.dev/scenarios/simulate"
 )
 
-// observe runs a file and merges what was seen in the runs.
+// observe runs a file and merges the observations of its runs.
 func observe(t *testing.T, text string) []expect.Observation {
 	t.Helper()
 	loaded, err := scenarios.LoadBytes("f.yaml", []byte(text), func(string) ([]byte, error) { return nil, errors.New("no") })
@@ -58,24 +58,24 @@ var file = strings.Replace(head, "name: é", "name: a", 1)
 func TestFile(t *testing.T) {
 	for _, test := range []struct{ name, before, after string }{
 		{"first", `  - {observed: true, first: 1s..2s, becomes: {ready: true}}   # a comment`, `  - {observed: true, first: 15.5116s, becomes: {ready: true}}   # a comment`},
-		{"after other characters", `  - {name: "é 🙂 …", observed: true, first: '1s', becomes: {ready: true}}`, `  - {name: "é 🙂 …", observed: true, first: 15.5116s, becomes: {ready: true}}`},
-		{"in lines", "  - observed: true\n    first:   ..5s # soon\n    becomes: {ready: true}", "  - observed: true\n    first:   15.5116s # soon\n    becomes: {ready: true}"},
+		{"after non-ASCII characters", `  - {name: "é 🙂 …", observed: true, first: '1s', becomes: {ready: true}}`, `  - {name: "é 🙂 …", observed: true, first: 15.5116s, becomes: {ready: true}}`},
+		{"block style", "  - observed: true\n    first:   ..5s # soon\n    becomes: {ready: true}", "  - observed: true\n    first:   15.5116s # soon\n    becomes: {ready: true}"},
 		{"since", `  - {observed: true, since: {record: {kind: ContainerStarted}}, first: .., container: app, record: {kind: ProbeExecuted, probe: readiness}}`,
 			`  - {observed: true, since: {record: {kind: ContainerStarted}}, first: 28.4ms..30.1ms, container: app, record: {kind: ProbeExecuted, probe: readiness}}`},
 		{"count", `  - {observed: true, within: ..50s, count: 1.., record: {kind: ProbeExecuted, probe: liveness}}`, `  - {observed: true, within: ..50s, count: 4, record: {kind: ProbeExecuted, probe: liveness}}`},
 		{"count of none", `  - {observed: true, within: ..5s, count: 7, record: {kind: ContainerStopping}}`, `  - {observed: true, within: ..5s, count: 0, record: {kind: ContainerStopping}}`},
 		{"transitions", `  - {observed: true, container: app, transitions: {restartCount: [0, 1, 2, 3]}}`, `  - {observed: true, container: app, transitions: {restartCount: [0, 1]}}`},
-		{"transitions in lines", "  - observed: true\n    container: app\n    transitions:\n      state:\n      - running\n    # the end", "  - observed: true\n    container: app\n    transitions:\n      state:\n      - waiting\n      - running\n    # the end"},
+		{"transitions in block style", "  - observed: true\n    container: app\n    transitions:\n      state:\n      - running\n    # the end", "  - observed: true\n    container: app\n    transitions:\n      state:\n      - waiting\n      - running\n    # the end"},
 		{"status", `  - {observed: true, at: 1m, container: app, status: {ready: false, state: "waiting", restartCount: 0, reason: x}}`,
 			`  - {observed: true, at: 1m, container: app, status: {ready: true, state: running, restartCount: 0, reason: ""}}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := updated(t, file+test.before+"\n")
 			if got := strings.TrimSuffix(strings.TrimPrefix(string(r.Text), file), "\n"); got != test.after || r.Changed != 1 {
-				t.Fatalf("it is now\n%s\nwant\n%s", got, test.after)
+				t.Fatalf("the file is\n%s\nwant\n%s", got, test.after)
 			}
 			if again := updated(t, string(r.Text)); again.Changed != 0 || again.Diff != "" || string(again.Text) != string(r.Text) {
-				t.Errorf("a second time changes it again:\n%s", again.Diff)
+				t.Errorf("a second update changes the file again:\n%s", again.Diff)
 			}
 			checkHeld(t, string(r.Text))
 		})
@@ -92,30 +92,30 @@ func updated(t *testing.T, text string) Result {
 	return r
 }
 
-// checkHeld checks that everything holds that was observed.
+// checkHeld checks that all observed expectations have the observed values.
 func checkHeld(t *testing.T, text string) {
 	t.Helper()
 	for _, o := range observe(t, text) {
 		if !o.Holds() {
-			t.Errorf("%s does not say what was seen, %s", o.Expect.Text, o)
+			t.Errorf("%s differs from the observation %s", o.Expect.Text, o)
 		}
 	}
 }
 
-// TestLineEnds: line ends, byte order marks and several documents are as they were.
-func TestLineEnds(t *testing.T) {
+// TestOtherBytesStay checks that an update keeps line breaks, byte order marks and other documents.
+func TestOtherBytesStay(t *testing.T) {
 	text := file + "  - {observed: true, first: 1s, becomes: {ready: true}}\n" +
 		strings.Replace(file[strings.Index(file, "---"):], "name: a}", "name: b}", 1) + "  - {observed: true, container: app, transitions: {restartCount: [5]}, name: \"\u2028\"}"
 	want := updated(t, text)
 	for name, change := range map[string]func(string) string{
-		"carriage returns": func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") },
-		"byte order mark":  func(s string) string { return "\ufeff" + s },
-		"an end":           func(s string) string { return s + "\n" },
+		"carriage returns":   func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") },
+		"byte order mark":    func(s string) string { return "\ufeff" + s },
+		"a final line break": func(s string) string { return s + "\n" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := updated(t, change(text))
 			if string(got.Text) != change(string(want.Text)) || got.Changed != 2 {
-				t.Errorf("it is now\n%q", got.Text)
+				t.Errorf("the file is\n%q", got.Text)
 			}
 		})
 	}
@@ -136,20 +136,20 @@ func TestDiff(t *testing.T) {
 +  - {observed: true, container: app, transitions: {restartCount: [0, 1]}}
 `
 	if got != want {
-		t.Errorf("it is\n%s\nwant\n%s", got, want)
+		t.Errorf("the diff is\n%s\nwant\n%s", got, want)
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestCannotBeUpdated(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
-		{"  - &a {observed: true, first: 1s, becomes: {ready: true}}\n", "f.yaml:14:5: spec.expect[0]: cannot be updated: it is written with an anchor or an alias, and would change elsewhere too: write it out"},
-		{"  - {observed: true, first: &a 1s, becomes: {ready: true}}\n", "it is written with an anchor"},
-		{"  - {observed: true, first: 10s, becomes: {phase: Failed}}\n", "cannot be updated: web: there is none"},
-		{"  - {observed: true, since: {record: {kind: PodRemoved}}, first: .., record: {kind: Event}}\n", "cannot be updated: web: there is none"},
-		{"  - {observed: true, since: {record: {kind: PodRemoved}}, within: .., count: 1, record: {kind: Event}}\n", "no PodRemoved, from which the window counts"},
-		{"  - observed: true\n    container: app\n    transitions:\n      restartCount:\n      - 7 # seven\n      - 8\n", "the list of restartCount has comments inside, which would be lost"},
-		{"  - observed: true\n    container: app\n    at: 5s\n    status:\n      reason: >-\n        some\n        thing\n", "is written in a way that is not understood here: write it in one line"},
-		{"  - {observed: true, since: {record: {kind: ContainerStarted}}, within: 0s..20s, container: app, transitions: {restartCount: [0]}}\n", "it is [0] and [0, 1]"},
+		{"  - &a {observed: true, first: 1s, becomes: {ready: true}}\n", "f.yaml:14:5: spec.expect[0]: cannot be updated: it uses a YAML anchor or alias, so the update would change other places too: write the value without them"},
+		{"  - {observed: true, first: &a 1s, becomes: {ready: true}}\n", "it uses a YAML anchor"},
+		{"  - {observed: true, first: 10s, becomes: {phase: Failed}}\n", "cannot be updated: web: no match"},
+		{"  - {observed: true, since: {record: {kind: PodRemoved}}, first: .., record: {kind: Event}}\n", "cannot be updated: web: no match"},
+		{"  - {observed: true, since: {record: {kind: PodRemoved}}, within: .., count: 1, record: {kind: Event}}\n", "no PodRemoved, so no window opened"},
+		{"  - observed: true\n    container: app\n    transitions:\n      restartCount:\n      - 7 # seven\n      - 8\n", "the list of restartCount has comments inside, which the update would remove"},
+		{"  - observed: true\n    container: app\n    at: 5s\n    status:\n      reason: >-\n        some\n        thing\n", "has a YAML style that cannot be updated: write it in one line"},
+		{"  - {observed: true, since: {record: {kind: ContainerStarted}}, within: 0s..20s, container: app, transitions: {restartCount: [0]}}\n", "the values differ: [0] and [0, 1]"},
 	} {
 		_, err := File("f.yaml", []byte(file+test.text), observe(t, file+test.text))
 		if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -158,7 +158,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestOtherEncodings: what cannot be found by its bytes is refused.
+// TestOtherEncodings checks the error for files in which expectations cannot be found.
 func TestOtherEncodings(t *testing.T) {
 	text := file + "  - {observed: true, first: 1s, becomes: {ready: true}}\n"
 	seen := observe(t, text)
@@ -173,7 +173,7 @@ func TestOtherEncodings(t *testing.T) {
 	}
 }
 
-// TestSeeds: of several seeds it is a range, in which each of them is.
+// TestSeeds checks that the observation of several seeds is the range of their values.
 func TestSeeds(t *testing.T) {
 	text := strings.Replace(file, "duration: 2m\n", "duration: 2m\n  seeds: 1..5\n", 1)
 	text = strings.Replace(text, "{for: 12s,", "{for: 8s..22s,", 1) + "  - {observed: true, first: 1s, becomes: {ready: true}}\n"

@@ -14,10 +14,10 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// source is a file with the places of its values.
+// source is a YAML file with the positions of its values.
 type source struct {
 	data  []byte
-	lines []int // where each begins
+	lines []int // the offset of each line
 	docs  []*yaml.Node
 }
 
@@ -31,19 +31,19 @@ func newSource(data []byte) *source {
 		i += max(n, 1)
 	}
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
-		return s // UTF-16, in which nothing is found
+		return s // UTF-16: the offsets below are for UTF-8
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var doc yaml.Node
-		if decoder.Decode(&doc) != nil { // the file was loaded, so that this is its end
+		if decoder.Decode(&doc) != nil { // the end: the file has loaded without errors before
 			return s
 		}
 		s.docs = append(s.docs, &doc)
 	}
 }
 
-// lineBreak returns the length of the line break that text begins with, as YAML 1.1 has them; 0 if there is none.
+// lineBreak returns the length of the line break at the beginning of text, by the rules of YAML 1.1; 0 if there is none.
 func lineBreak(text []byte) int {
 	if bytes.HasPrefix(text, []byte("\r\n")) {
 		return 2
@@ -56,7 +56,7 @@ func lineBreak(text []byte) int {
 	return 0
 }
 
-// offset returns where a node begins. Columns count characters.
+// offset returns the byte offset of a node. Columns of nodes count characters.
 func (s *source) offset(n *yaml.Node) int {
 	at := s.lines[n.Line-1]
 	if n.Line == 1 && bytes.HasPrefix(s.data, []byte("\ufeff")) {
@@ -69,9 +69,9 @@ func (s *source) offset(n *yaml.Node) int {
 	return at
 }
 
-var errAnchor = errors.New("it is written with an anchor or an alias, and would change elsewhere too: write it out")
+var errAnchor = errors.New("it uses a YAML anchor or alias, so the update would change other places too: write the value without them")
 
-// expectation finds an expectation by its place.
+// expectation finds an expectation by its position.
 func (s *source) expectation(e *scenarios.Expect) (*yaml.Node, error) {
 	for _, doc := range s.docs {
 		found, anchored := find(doc, e.Line, e.Column)
@@ -85,10 +85,10 @@ func (s *source) expectation(e *scenarios.Expect) (*yaml.Node, error) {
 			return found, nil
 		}
 	}
-	return nil, errors.New("it cannot be found in the file, which has changed since it was read, or is not UTF-8 with usual line breaks")
+	return nil, errors.New("it cannot be found in the file: the file has changed since it was loaded, or is not UTF-8 with the usual line breaks")
 }
 
-// find returns the mapping at a place, and whether it or what it is in may be used elsewhere.
+// find returns the mapping at a position. anchored reports whether the mapping or a node around it has an anchor.
 func find(n *yaml.Node, line, column int) (found *yaml.Node, anchored bool) {
 	if n.Kind == yaml.MappingNode && n.Line == line && n.Column == column {
 		return n, n.Anchor != ""
@@ -101,7 +101,7 @@ func find(n *yaml.Node, line, column int) (found *yaml.Node, anchored bool) {
 	return nil, false
 }
 
-// field returns the value of a field of a mapping, which must be written there and nowhere else.
+// field returns the value of a field of a mapping. The field and its value must not use anchors or aliases.
 func field(n *yaml.Node, name string) (*yaml.Node, error) {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
 		return nil, errAnchor
@@ -117,14 +117,14 @@ func field(n *yaml.Node, name string) (*yaml.Node, error) {
 	return nil, errAnchor
 }
 
-// replaceScalar puts a value in the place of another one.
+// replaceScalar returns the edit that replaces a scalar by text.
 func (s *source) replaceScalar(n *yaml.Node, text string) (edit, error) {
 	from := s.offset(n)
 	end, err := s.end(n)
 	return edit{from, end, text}, err
 }
 
-// end returns where a scalar ends.
+// end returns the byte offset of the end of a scalar.
 func (s *source) end(n *yaml.Node) (int, error) {
 	from := s.offset(n)
 	rest := s.data[from:]
@@ -140,11 +140,11 @@ func (s *source) end(n *yaml.Node) (int, error) {
 			return from + end, nil
 		}
 	}
-	return 0, fmt.Errorf("the value in line %d is written in a way that is not understood here: write it in one line", n.Line)
+	return 0, fmt.Errorf("the value in line %d has a YAML style that cannot be updated: write it in one line", n.Line)
 }
 
-// quoted returns how long the quoted scalar is that text begins with, 0 if it is none. In single quotes two of them stand
-// for one, in double quotes a backslash keeps one.
+// quoted returns the length of the quoted scalar at the beginning of text, or 0 if it has no end. A single-quoted scalar
+// escapes its quotes by doubling them, a double-quoted scalar by a backslash.
 func quoted(text []byte, double bool) int {
 	for i := 1; i < len(text); i++ {
 		switch {
@@ -160,7 +160,7 @@ func quoted(text []byte, double bool) int {
 	return 0
 }
 
-// replaceSequence puts items in the place of those of a list of scalars, in brackets or in lines.
+// replaceSequence returns the edit that replaces the items of a list of scalars, in flow or in block style.
 func (s *source) replaceSequence(n *yaml.Node, items []string) (edit, error) {
 	from := s.offset(n)
 	last := n.Content[len(n.Content)-1]
@@ -174,7 +174,7 @@ func (s *source) replaceSequence(n *yaml.Node, items []string) (edit, error) {
 		return edit{}, err
 	}
 	if strings.Contains(string(s.data[from:end]), "#") {
-		return edit{}, errors.New("has comments inside, which would be lost: write it without, or change it by hand")
+		return edit{}, errors.New("has comments inside, which the update would remove: move them, or edit the list by hand")
 	}
 	if n.Style&yaml.FlowStyle == 0 {
 		indent := "\n" + strings.Repeat(" ", n.Column-1) + "- "
@@ -184,7 +184,7 @@ func (s *source) replaceSequence(n *yaml.Node, items []string) (edit, error) {
 	return edit{begin, end, strings.Join(items, ", ")}, nil
 }
 
-// scalar writes a value so that it can stand in a flow too.
+// scalar formats a value so that it is valid in flow style too.
 func scalar(v value.Scalar) string {
 	text := v.String()
 	if v.Type != value.Text {

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// builder makes types of Go types, each once.
+// builder makes a Type of each Go type, once.
 type builder struct {
 	known map[reflect.Type]*Type
 	used  map[string]bool // entries of fields.txt
 }
 
-// swagger is how types of Kubernetes describe themselves: by field name, and themselves by none.
+// swagger is implemented by the types of Kubernetes. The map has descriptions by field name, and that of the type under "".
 type swagger interface{ SwaggerDoc() map[string]string }
 
-// patcher is a type that is a patch of what Patched returns a value of.
+// patcher is implemented by types that are a patch of another type. Patched returns a value of that type.
 type patcher interface{ Patched() any }
 
-// refuser is a field that the format has and this version does not.
+// refuser is implemented by the types of fields that are reserved in the format and rejected by this version.
 type refuser interface{ Refused() }
 
 func (b *builder) text(name string) string {
@@ -51,7 +51,7 @@ func (b *builder) of(t reflect.Type) *Type {
 	return b.plain(t)
 }
 
-// plain is a type of Go's own, or one that is named after what it may be.
+// plain returns the type of a basic Go type, or of a named string type with an enum.
 func (b *builder) plain(t reflect.Type) *Type {
 	switch t.Kind() {
 	case reflect.String:
@@ -69,12 +69,12 @@ func (b *builder) plain(t reflect.Type) *Type {
 	return scalar("integer", map[string]any{"type": "integer"})
 }
 
-// object is the type of a struct. It is known before its fields are: they may lead back to it.
+// object returns the type of a struct. It registers the type before the fields because types can be recursive.
 func (b *builder) object(t reflect.Type) *Type {
 	of, patched := t, false
 	if p, is := reflect.New(t).Interface().(patcher); is {
 		of, patched = reflect.TypeOf(p.Patched()), true
-		if of.Name() != "" { // a part of an object of Kubernetes
+		if of.Name() != "" { // part of a Kubernetes object
 			return b.of(of)
 		}
 	}
@@ -89,7 +89,7 @@ func (b *builder) object(t reflect.Type) *Type {
 	return object
 }
 
-// fields adds the fields of a struct, those of inlined structs too. name is that of the type in fields.txt.
+// fields adds the fields of a struct, including those of inlined structs. name is the name of the type in fields.txt.
 func (b *builder) fields(object *Type, t reflect.Type, name string) {
 	docs := map[string]string{}
 	doc, swaggered := reflect.Zero(t).Interface().(swagger)
@@ -119,7 +119,7 @@ func (b *builder) fields(object *Type, t reflect.Type, name string) {
 	}
 }
 
-// isRequired reports whether a field must be there: it is always written, and it cannot be nil.
+// isRequired reports whether a field is required: it has no omitempty or omitzero, and is not a pointer.
 func isRequired(t reflect.Type, options string) bool {
 	return t.Kind() != reflect.Pointer && !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero")
 }
@@ -129,10 +129,10 @@ func isRefused(t reflect.Type) bool {
 	return refused
 }
 
-// isKubernetes reports whether a type is one of Kubernetes' API.
+// isKubernetes reports whether a type belongs to the API of Kubernetes.
 func isKubernetes(t reflect.Type) bool { return strings.HasPrefix(t.PkgPath(), "k8s.io/") }
 
-// definition is the name of a type's definition in the JSON Schema.
+// definition returns the name of a type's definition in the JSON Schema.
 func definition(t reflect.Type) string {
 	return strings.ReplaceAll(t.PkgPath(), "/", ".") + "." + t.Name()
 }

@@ -7,14 +7,15 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// Place is where a path leads: a kind of object, and a field of it unless the path names the kind alone.
+// Place is the target of a path: a kind of object, and one of its fields. Field is nil if the path names only the kind.
 type Place struct {
 	Kind  Kind
 	Field *Field
 }
 
-// Find returns what a path names, such as spec.pods.containers.behavior. It begins with a kind, such as pod.spec.containers,
-// or is one of a Scenario. Lists are passed through; an index, as in paths of errors, is as good as none.
+// Find returns the target of a path such as spec.pods.containers.behavior. A path without a kind, unlike
+// pod.spec.containers, is a path in a Scenario. A list stands for its items; indexes, as in the paths of errors, are
+// ignored. The error names the unknown field and suggests others.
 func Find(path string) (Place, error) {
 	kind, words := split(path)
 	place, t, so := Place{Kind: kind}, kind.Type, kindWord(kind)
@@ -51,11 +52,11 @@ var indexes = strings.NewReplacer("[].", ".", "[]", "")
 
 func kindWord(k Kind) string { return strings.ToLower(k.Name) }
 
-// unknown says that a type has no field of that name, and what may be meant.
+// unknown returns the error for an unknown field, with suggestions.
 func unknown(so, word string, t *Type) error {
 	names := fieldNames(t)
 	if len(names) == 0 {
-		return fmt.Errorf("%s has no fields, and so no %s: it is a %s", so, strict.Quote(word), t)
+		return fmt.Errorf("%s has no field %s: it is a %s", so, strict.Quote(word), t)
 	}
 	candidates := names
 	if !strings.Contains(so, ".") {
@@ -67,13 +68,12 @@ func unknown(so, word string, t *Type) error {
 		return fmt.Errorf("%s has no field %s%s", so, strict.Quote(word), meant)
 	}
 	if others := named(word); len(others) > 0 {
-		return fmt.Errorf("%s has no field %s; there is %s", so, strict.Quote(word), strings.Join(others, ", "))
+		return fmt.Errorf("%s has no field %s; try %s", so, strict.Quote(word), strings.Join(others, ", "))
 	}
-	return fmt.Errorf("%s has no field %s; it has %s", so, strict.Quote(word), strings.Join(names, ", "))
+	return fmt.Errorf("%s has no field %s; its fields are %s", so, strict.Quote(word), strings.Join(names, ", "))
 }
 
-// named returns the paths of the fields of a Scenario that have a name, or else one that is near it; as many as one may want
-// to read.
+// named returns the paths of up to five fields of a Scenario with this name or, if there are none, with the nearest name.
 func named(name string) []string {
 	paths, names := map[string][]string{}, []string{}
 	var walk func(t *Type, prefix string)
@@ -101,7 +101,8 @@ func fieldNames(t *Type) []string {
 	return names
 }
 
-// Complete returns the paths that begin with a prefix, up to the next dot, for shells. more tells which of them have fields.
+// Complete returns the paths that begin with a prefix, up to the next dot, for shell completion. more reports which of
+// them have fields.
 func Complete(prefix string) (paths []string, more map[string]bool) {
 	more = map[string]bool{}
 	add := func(path string, t *Type) {
@@ -130,7 +131,7 @@ func Complete(prefix string) (paths []string, more map[string]bool) {
 	return paths, more
 }
 
-// object is the type whose fields are at a place.
+// object returns the type with the fields below a place.
 func (p Place) object() *Type {
 	if p.Field == nil {
 		return p.Kind.Type

@@ -37,12 +37,12 @@ func TestUnknown(t *testing.T) {
 	for path, want := range map[string]string{
 		"spec.pods.containers.behaviour": `scenario.spec.pods.containers has no field "behaviour" (did you mean "behavior"?)`,
 		"pot.spec":                       `scenario has no field "pot" (did you mean "pod"?)`,
-		"behavior":                       `scenario has no field "behavior"; there is spec.pods.containers.behavior`,
-		"behaviour":                      `scenario has no field "behaviour"; there is spec.pods.containers.behavior`,
-		"spec.duration.unit":             `scenario.spec.duration has no fields, and so no "unit": it is a duration`,
-		"pod.metadata.labels.app":        `pod.metadata.labels has no fields, and so no "app": it is a map[string]string`,
-		"spec.kubelet.x":                 `scenario.spec.kubelet has no field "x"; it has uptime, config`,
-		"spec.steps.clock":               `scenario.spec.steps has no field "clock"; it has at, since, `,
+		"behavior":                       `scenario has no field "behavior"; try spec.pods.containers.behavior`,
+		"behaviour":                      `scenario has no field "behaviour"; try spec.pods.containers.behavior`,
+		"spec.duration.unit":             `scenario.spec.duration has no field "unit": it is a duration`,
+		"pod.metadata.labels.app":        `pod.metadata.labels has no field "app": it is a map[string]string`,
+		"spec.kubelet.x":                 `scenario.spec.kubelet has no field "x"; its fields are uptime, config`,
+		"spec.steps.clock":               `scenario.spec.steps has no field "clock"; its fields are at, since, `,
 	} {
 		if _, err := Find(path); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v", path, err)
@@ -50,7 +50,8 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsExplained: each field of a Scenario can be found, has a text, and keeps to the width.
+// TestEveryFieldIsExplained checks that Find finds each field of a Scenario, and that Print has a text for the field and keeps to
+// the width.
 func TestEveryFieldIsExplained(t *testing.T) {
 	var walk func(at *Type, prefix string)
 	walk = func(at *Type, prefix string) {

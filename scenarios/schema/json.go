@@ -6,19 +6,19 @@ import (
 )
 
 // JSON returns the JSON Schema (draft-07) of one document of a scenario file: a Scenario, a workload, or a list of them.
-// What a field must be beside its own form, such as the name of a container that there is, only loading says.
+// The schema checks each field by itself. Only loading a file checks references, such as the names of containers.
 func JSON() ([]byte, error) {
 	w := &writer{definitions: map[string]any{}}
 	data, err := json.MarshalIndent(w.root(Kinds()), "", " ")
 	return append(data, '\n'), err
 }
 
-// writer collects the definitions of objects.
+// writer writes schemas and collects the definitions of objects.
 type writer struct{ definitions map[string]any }
 
 type object = map[string]any
 
-// root is the schema of a document, whose kind says what else is in it.
+// root returns the schema of a document. The other fields depend on the kind.
 func (w *writer) root(kinds []Kind) object {
 	var names, apiVersions []string
 	var cases []object
@@ -35,7 +35,7 @@ func (w *writer) root(kinds []Kind) object {
 	return object{
 		"$schema":     "http://json-schema.org/draft-07/schema#",
 		"title":       "probesim scenario file",
-		"description": "A document of a scenario file: a Scenario, or a workload that it is about.",
+		"description": "A document of a scenario file: a Scenario, or a workload for the scenarios.",
 		"type":        []string{"object", "null"},
 		"required":    []string{"apiVersion", "kind"},
 		"properties":  object{"apiVersion": object{"enum": apiVersions}, "kind": object{"enum": names}},
@@ -61,7 +61,7 @@ func isOf(apiVersion string) object {
 	return object{"properties": object{"apiVersion": object{"const": apiVersion}}}
 }
 
-// optional has items of a list say nothing else of what they are than the list does.
+// optional allows the items of a list to leave out apiVersion and kind, or to repeat those of the list.
 func optional(k Kind) object {
 	return object{"properties": object{"apiVersion": object{"enum": []any{k.APIVersion, nil}}, "kind": object{"enum": []any{k.Name, nil}}}}
 }
@@ -73,7 +73,7 @@ func list(apiVersion string, items object) object {
 	}
 }
 
-// ref returns the schema of a type: that of an object is a definition.
+// ref returns the schema of a type. For an object, this is a reference to a definition.
 func (w *writer) ref(t *Type) object {
 	switch {
 	case t.List:
@@ -84,13 +84,13 @@ func (w *writer) ref(t *Type) object {
 		return orNull(t.value)
 	}
 	if _, has := w.definitions[t.id]; !has {
-		w.definitions[t.id] = object{} // for fields that lead back to it
+		w.definitions[t.id] = object{} // for recursive types
 		w.definitions[t.id] = w.definition(t)
 	}
 	return object{"$ref": "#/definitions/" + t.id}
 }
 
-// orNull has a value be left empty too, which is as if it were not written.
+// orNull allows null too. An empty value in YAML is null, and means that the field is not set.
 func orNull(value object) object {
 	null := object{"type": "null"}
 	if len(value) == 0 {
@@ -134,7 +134,7 @@ func (w *writer) definition(t *Type) object {
 		d["required"] = required
 	}
 	if t.patched {
-		d["patternProperties"] = object{`^\$`: object{}} // such as $patch: a directive of a strategic merge patch
+		d["patternProperties"] = object{`^\$`: object{}} // directives of a strategic merge patch, such as $patch
 	}
 	if t.variants != nil {
 		d["allOf"] = variants(t)
@@ -142,7 +142,8 @@ func (w *writer) definition(t *Type) object {
 	return d
 }
 
-// property is the schema of a field. What stands beside a $ref is not looked at, and so is inside of allOf.
+// property returns the schema of a field. In draft-07, validators ignore the siblings of $ref, so the reference is inside
+// allOf.
 func (w *writer) property(f *Field) object {
 	p := w.ref(f.Type)
 	text := f.Text
@@ -160,7 +161,7 @@ func (w *writer) property(f *Field) object {
 	return p
 }
 
-// variants refuse the fields that records of a kind do not have.
+// variants returns the schemas that forbid the fields that a kind of record does not have.
 func variants(t *Type) []object {
 	var list []object
 	for _, v := range t.variants {

@@ -11,13 +11,13 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// Kind is a kind of object that a scenario file may have.
+// Kind is a kind of object in a scenario file.
 type Kind struct {
 	APIVersion, Name string
 	Type             *Type
 }
 
-// goTypes are the types that objects are read into.
+// goTypes are the Go types of the kinds.
 var goTypes = []struct {
 	apiVersion, kind string
 	typ              reflect.Type
@@ -32,13 +32,13 @@ var goTypes = []struct {
 	{"batch/v1", "CronJob", reflect.TypeFor[batchv1.CronJob]()},
 }
 
-// Kinds are all kinds of objects, Scenario first.
+// Kinds returns all kinds of objects, Scenario first.
 var Kinds = sync.OnceValue(func() []Kind {
 	kinds, _ := build()
 	return kinds
 })
 
-// build makes the types, and says which entries of fields.txt they have used.
+// build makes the types, and returns the entries of fields.txt that they use.
 func build() ([]Kind, map[string]bool) {
 	b := &builder{known: map[reflect.Type]*Type{}, used: map[string]bool{}}
 	var kinds []Kind

@@ -7,7 +7,8 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// text is what a text field must be: equal, or found by an expression between slashes.
+// textMatch returns the schema of a match of a text field: one of the words, or an expression between slashes. nil words
+// allow any text.
 func textMatch(words []string) map[string]any {
 	if words == nil {
 		return map[string]any{"type": []string{"string", "number", "boolean"}}
@@ -15,7 +16,7 @@ func textMatch(words []string) map[string]any {
 	return anyOf(map[string]any{"enum": words}, pattern(`/.+/`))
 }
 
-// match is what a field must be.
+// match returns the type of a match of a field. The field can occur with several types.
 func (b *builder) match(fields ...match.Described) *Type {
 	t := &Type{Name: "match", Text: b.text("match")}
 	var values []map[string]any
@@ -39,7 +40,7 @@ func (b *builder) match(fields ...match.Described) *Type {
 	return t
 }
 
-// state is what the status of a pod or of a container must be.
+// state returns the type of a matcher of the status of a pod or a container.
 func (b *builder) state() *Type {
 	t := &Type{Name: "State", Text: b.text("State"), id: "State"}
 	byName := map[string][]match.Described{}
@@ -58,7 +59,7 @@ func (b *builder) state() *Type {
 	return t
 }
 
-// record is what a record must be. Its kind says which fields it has.
+// record returns the type of a matcher of records. The kind determines the other fields.
 func (b *builder) record() *Type {
 	t := &Type{Name: "Record", Text: b.text("Record"), id: "Record"}
 	t.Fields = append(t.Fields, &Field{Name: "kind", Text: b.text("Record.kind"), Type: enum("string", match.RecordKinds()), Required: true})
@@ -71,7 +72,7 @@ func (b *builder) record() *Type {
 	return t
 }
 
-// transitions are the values of one field.
+// transitions returns the type of a matcher of the values of one field.
 func (b *builder) transitions() *Type {
 	t := &Type{Name: "Transitions", Text: b.text("Expect.transitions"), id: "Transitions"}
 	for _, f := range b.state().Fields {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Print writes what is to know of a place, as kubectl explain does: what it is, and the fields that it has. With recursive it
-// lists the fields of fields too, without their texts. Lines are no longer than width, but for words that are.
+// Print describes a place as kubectl explain does: its type, its text and its fields. If recursive is true, it lists the
+// fields of fields too, without their texts. It wraps lines at width columns; only a longer word makes a longer line.
 func (p Place) Print(out io.Writer, width int, recursive bool) error {
 	w := &printer{out: out, width: max(width, 40)}
 	w.line("%-11s %s", "KIND:", p.Kind.Name)
@@ -43,7 +43,7 @@ func required(f *Field) string {
 	return ""
 }
 
-// printer writes lines until that fails.
+// printer writes lines until the first error.
 type printer struct {
 	out   io.Writer
 	width int
@@ -56,7 +56,7 @@ func (w *printer) line(format string, args ...any) {
 	}
 }
 
-// description is what a field is for, and what its type is if that says more.
+// description writes the text of a field, and the text of its type if it is different.
 func (w *printer) description(p Place, t *Type) {
 	texts := []string{t.Text}
 	if p.Field != nil && p.Field.Text != t.Text {
@@ -78,7 +78,7 @@ func (w *printer) description(p Place, t *Type) {
 	}
 }
 
-// wrap writes text, the paragraphs of which are kept.
+// wrap writes text in lines of at most width columns, and keeps its paragraphs.
 func (w *printer) wrap(text, indent string) {
 	for i, paragraph := range strings.Split(text, "\n\n") {
 		if i > 0 {
@@ -96,8 +96,8 @@ func (w *printer) wrap(text, indent string) {
 	}
 }
 
-// fields lists the fields of a type. Below are the types that it is listed in: one that leads back to itself is not
-// listed again.
+// fields lists the fields of a type. below has the types that are being listed: a recursive type is not listed again
+// inside itself.
 func (w *printer) fields(t *Type, indent string, recursive bool, below map[*Type]bool) {
 	for _, f := range t.Fields {
 		w.line("%s%s\t<%s>%s", indent, f.Name, f.Type, required(f))

@@ -24,7 +24,7 @@ import (
 	"probesim.dev/scenarios/library"
 )
 
-// compile compiles the schema with a validator that is not ours.
+// compile compiles the schema with an independent validator.
 func compile(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	text, err := JSON()
@@ -46,7 +46,7 @@ func compile(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// validate checks each document of a file by itself, as editors do.
+// validate checks each document of a file separately, as editors do.
 func validate(t *testing.T, s *jsonschema.Schema, text []byte) error {
 	t.Helper()
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -108,7 +108,7 @@ func TestLibraryIsValid(t *testing.T) {
 	}
 }
 
-// TestPublishedIsValid: so are published workloads, and drafts for them.
+// TestPublishedIsValid checks drafts for the published manifests of the library, with copies of their workloads.
 func TestPublishedIsValid(t *testing.T) {
 	s, count := compile(t), 0
 	err := fs.WalkDir(library.FS, "manifests/published", func(name string, entry fs.DirEntry, err error) error {
@@ -119,9 +119,9 @@ func TestPublishedIsValid(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		text, err := draft.Write(draft.Options{Manifest: name, Data: data}) // with a copy of its workloads
+		text, err := draft.Write(draft.Options{Manifest: name, Data: data})
 		if err != nil {
-			return nil // there are none
+			return nil // the file has no workloads
 		}
 		count++
 		if err := validate(t, s, text); err != nil {
@@ -177,7 +177,7 @@ spec:
   - {container: app, transitions: {restartCount: [0, 1, any]}, runs: some}
 `
 
-// TestMistakes: one change to what is valid makes it invalid.
+// TestMistakes makes single changes to a valid file that must make it invalid.
 func TestMistakes(t *testing.T) {
 	s := compile(t)
 	if err := validate(t, s, []byte(valid)); err != nil {
@@ -199,14 +199,14 @@ func TestMistakes(t *testing.T) {
 	} {
 		text := strings.Replace(valid, change[0], change[1], 1)
 		if text == valid {
-			t.Errorf("%s is not in it", change[0])
+			t.Errorf("the valid file does not contain %s", change[0])
 		} else if validate(t, s, []byte(text)) == nil {
 			t.Errorf("%s instead of %s is valid", change[1], change[0])
 		}
 	}
 }
 
-// TestEveryFieldIsDescribed checks that fields.txt has a sentence for each field, and no others.
+// TestEveryFieldIsDescribed checks that fields.txt describes exactly the fields that exist, each in sentences.
 func TestEveryFieldIsDescribed(t *testing.T) {
 	_, used := build()
 	for _, name := range slices.Sorted(maps.Keys(used)) {
@@ -224,8 +224,8 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 	}
 }
 
-// TestDelaysAreThoseOfTheReference checks the defaults in docs/format.md.
-func TestDelaysAreThoseOfTheReference(t *testing.T) {
+// TestDefaultDelaysMatchFormatReference compares the defaults in fields.txt with docs/format.md.
+func TestDefaultDelaysMatchFormatReference(t *testing.T) {
 	reference, err := os.ReadFile("../../docs/format.md")
 	if err != nil {
 		t.Fatal(err)
@@ -239,21 +239,21 @@ func TestDelaysAreThoseOfTheReference(t *testing.T) {
 		count++
 		_, value, _ := strings.Cut(strings.TrimSuffix(text, "."), "Default: ")
 		if !strings.Contains(string(reference), "`"+field+"` | "+value+" |") {
-			t.Errorf("%s is not %q in docs/format.md", name, value)
+			t.Errorf("%s: docs/format.md does not have the default %q", name, value)
 		}
 	}
 	if count < 20 {
-		t.Errorf("there are only %d delays", count)
+		t.Errorf("fields.txt has only %d delays", count)
 	}
 }
 
-// TestKinds: the schema knows the kinds that are loaded.
+// TestKinds checks that the schema has exactly the kinds that can be loaded.
 func TestKinds(t *testing.T) {
 	var names []string
 	for _, k := range Kinds() {
 		names = append(names, k.Name)
 		if k.Name != "Scenario" && !scenarios.IsWorkload(k.APIVersion, k.Name) {
-			t.Errorf("%s of %s is no workload", k.Name, k.APIVersion)
+			t.Errorf("%s of %s is not a workload", k.Name, k.APIVersion)
 		}
 	}
 	if want := append([]string{"Scenario"}, scenarios.WorkloadKinds()...); !slices.Equal(names, want) {
@@ -261,10 +261,10 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-func TestSchemaIsTheSame(t *testing.T) {
+func TestSchemaIsDeterministic(t *testing.T) {
 	first, _ := JSON()
 	second, _ := JSON()
 	if !bytes.Equal(first, second) || !json.Valid(first) {
-		t.Error("it is another one each time, or no JSON")
+		t.Error("two calls return different schemas, or the schema is not JSON")
 	}
 }

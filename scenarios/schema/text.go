@@ -8,10 +8,10 @@ import (
 //go:embed fields.txt
 var fieldsText string
 
-// texts are the descriptions of fields.txt.
+// texts has the descriptions in fields.txt, by TYPE or TYPE.FIELD.
 var texts = parseTexts(fieldsText)
 
-// parseTexts reads entries: a line with a name, and lines that are indented.
+// parseTexts reads entries: a line with a name, followed by indented lines of text. Lines that begin with # are comments.
 func parseTexts(file string) map[string]string {
 	entries := map[string]string{}
 	name := ""

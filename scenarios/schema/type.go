@@ -1,21 +1,21 @@
-// Package schema describes the fields of scenario files and of the manifests in them: as a JSON Schema, for editors, and as
-// text, as kubectl explain does. Both are made of the Go types that the files are read into; the descriptions of scenario
-// fields are in fields.txt, those of Kubernetes' fields in its own SwaggerDoc methods.
+// Package schema describes the fields of scenario files and of the manifests in them: as a JSON Schema, for editors, and
+// as text, as kubectl explain does. It derives both from the Go types of the files. The descriptions of scenario fields
+// are in fields.txt, those of Kubernetes' fields in the SwaggerDoc methods of its types.
 package schema
 
-// Type is what a field may be: an object, a list or map of another type, or a value.
+// Type is the type of a field: an object, a list or map of another type, or a value.
 type Type struct {
-	Name     string   // Rule, draw, string: for text
-	Text     string   // what it is; may be empty
-	Fields   []*Field // of an object, in the order in which they are documented
-	Elem     *Type    // of a list or map
+	Name     string   // such as Rule, draw or string
+	Text     string   // the description; may be empty
+	Fields   []*Field // the fields of an object, in the order of the documentation
+	Elem     *Type    // the type of the items of a list or of the values of a map
 	List     bool
 	Map      bool
-	Enum     []string       // the only values of a string, if there are such
-	id       string         // of its definition in the JSON Schema; empty if it is written where it is used
-	value    map[string]any // JSON Schema of a value
-	patched  bool           // by a strategic merge, whose directives may stand in it too
-	variants []variant      // of an object with a kind that says which fields it has
+	Enum     []string       // the allowed values of a string; nil allows all
+	id       string         // the name of its definition in the JSON Schema; empty for a type that is written inline
+	value    map[string]any // the JSON Schema of a value
+	patched  bool           // the object can be a strategic merge patch, with directives
+	variants []variant      // the fields by kind, of an object whose kind determines them
 }
 
 // Field is a field of an object.
@@ -26,13 +26,13 @@ type Field struct {
 	Required bool
 }
 
-// variant are the fields that an object has whose kind is kind.
+// variant has the fields of an object of a kind.
 type variant struct {
 	kind   string
 	fields []string
 }
 
-// field returns a field by its name, or nil.
+// field returns the field with a name, or nil.
 func (t *Type) field(name string) *Field {
 	for _, f := range t.Fields {
 		if f.Name == name {
@@ -42,7 +42,7 @@ func (t *Type) field(name string) *Field {
 	return nil
 }
 
-// object is the type whose fields a path through t goes to: that of the items of lists.
+// object returns the type with the fields below t in a path: for a list, the type of its items.
 func (t *Type) object() *Type {
 	for t.Elem != nil && t.List {
 		t = t.Elem
@@ -50,7 +50,7 @@ func (t *Type) object() *Type {
 	return t
 }
 
-// String is the name of the type as Go would write it.
+// String returns the name of the type in Go's notation, such as []Rule.
 func (t *Type) String() string {
 	switch {
 	case t.List:

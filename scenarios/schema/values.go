@@ -15,7 +15,7 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// Regular expressions of the notations of package value.
+// Regular expressions for the notations of package value.
 const (
 	durationPattern = `\+?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+`
 	countPattern    = `[0-9]{1,10}`
@@ -29,7 +29,7 @@ func pattern(p string) map[string]any {
 	return map[string]any{"type": "string", "pattern": "^" + p + "$"}
 }
 
-// rangeOf is the pattern of a range of what matches p.
+// rangeOf returns the pattern of a value that matches p, or of a range of such values.
 func rangeOf(p string) string { return `(` + p + `|(` + p + `)?\.\.(` + p + `)?)` }
 
 func integers(low, high int) map[string]any {
@@ -38,15 +38,15 @@ func integers(low, high int) map[string]any {
 
 func anyOf(list ...map[string]any) map[string]any { return map[string]any{"anyOf": list} }
 
-// answer is one answer; a code is a number in YAML.
+// answer is the schema of one answer. YAML reads a code as a number.
 var answer = anyOf(pattern(answerPattern), integers(0, 599))
 
-// item is one of a list of answers.
+// item is the schema of an item in a list of answers.
 var item = anyOf(pattern(answerPattern+`(\s+x[0-9]{1,10})?\s*`), integers(0, 599))
 
 var intRange = anyOf(integers(0, 1_000_000_000), pattern(rangeOf(countPattern)))
 
-// notations are the types of package value, by Go type: their name in fields.txt, and what they are in JSON.
+// notations has the types of package value: their names in fields.txt, and their JSON Schemas.
 var notations = map[reflect.Type]struct {
 	name  string
 	value map[string]any
@@ -64,10 +64,10 @@ var notations = map[reflect.Type]struct {
 	reflect.TypeFor[value.Exit]():         {"exitCode", anyOf(integers(0, 255), pattern(`(never|[0-9]{1,3})`))},
 }
 
-// quantityPattern is that of resource.ParseQuantity (pkg/api/resource/quantity.go of k8s.io/apimachinery).
+// quantityPattern matches what resource.ParseQuantity accepts (pkg/api/resource/quantity.go of k8s.io/apimachinery).
 const quantityPattern = `[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)?`
 
-// kubernetesValues are the types of Kubernetes that are written otherwise than they are built.
+// kubernetesValues are the types of Kubernetes whose form in YAML differs from their Go structs.
 var kubernetesValues = map[reflect.Type]*Type{
 	reflect.TypeFor[intstr.IntOrString]():   scalar("IntOrString", map[string]any{"type": []string{"integer", "string"}}),
 	reflect.TypeFor[resource.Quantity]():    scalar("Quantity", anyOf(map[string]any{"type": "number"}, pattern(quantityPattern))),
@@ -78,7 +78,7 @@ var kubernetesValues = map[reflect.Type]*Type{
 	reflect.TypeFor[runtime.RawExtension](): scalar("RawExtension", map[string]any{"type": "object"}),
 }
 
-// enums are the words of Kubernetes' string types that the simulator reads, or that people mistype.
+// enums has the values of those string types of Kubernetes that the simulator reads, or that people often mistype.
 var enums = map[reflect.Type][]string{
 	reflect.TypeFor[v1.RestartPolicy]():            {"Always", "OnFailure", "Never"},
 	reflect.TypeFor[v1.ContainerRestartPolicy]():   {"Always", "OnFailure", "Never"},
@@ -90,14 +90,14 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[v1.ConditionStatus]():          {"True", "False", "Unknown"},
 }
 
-// fieldEnums are the words of fields of scenario files that are plain strings.
+// fieldEnums has the values of fields of scenario files whose Go type is string.
 var fieldEnums = map[string][]string{
 	"Expect.runs":           {scenarios.EveryRun, scenarios.SomeRun},
 	"RuntimeDown.condition": {fakeruntime.RuntimeReady, fakeruntime.NetworkReady},
 	"Pod.kind":              scenarios.WorkloadKinds(),
 }
 
-// special returns the types that are not what their Go types look like, or nil.
+// special returns the type of a Go type whose form in YAML differs from its structure, or nil.
 func (b *builder) special(t reflect.Type) *Type {
 	if n, ok := notations[t]; ok {
 		return &Type{Name: n.name, Text: b.text(n.name), value: n.value}

@@ -7,7 +7,7 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// Command returns the command that makes a run again and shows it. Paths are those that the scenarios were loaded by.
+// Command returns the shell command that repeats a run. It uses the path from which the scenario was loaded.
 func Command(plan *scenarios.Plan) string {
 	text := "probesim run " + Quote(plan.Scenario.File) + " --run " + Quote("^"+plan.Scenario.Metadata.Name+"$") + " --kubernetes " + plan.Version
 	if plan.Seed != nil {
@@ -16,7 +16,7 @@ func Command(plan *scenarios.Plan) string {
 	return text
 }
 
-// Quote quotes a word for a POSIX shell if it has to be.
+// Quote quotes a word for a POSIX shell if necessary.
 func Quote(word string) string {
 	plain := func(r rune) bool {
 		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:=@%+,", r)

@@ -11,14 +11,14 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// A run whose trace grows past its limit ends with an error that says when, and what to do.
+// TestRecordLimit checks that a run whose trace exceeds the limit ends with an error.
 func TestRecordLimit(t *testing.T) {
 	all, err := scenarios.Load("../library/quickstart")
 	if err != nil {
 		t.Fatal(err)
 	}
 	plan := all[0].Plan("v1.37.0", nil)
-	for limit, want := range map[int64]string{1: "stopped at 1m: more than 1 records; fewer pods", 1000: ""} {
+	for limit, want := range map[int64]string{1: "stopped at 1m: more than 1 records; use fewer pods", 1000: ""} {
 		n := node.New(node.Options{})
 		plan.Drive(n)
 		err := runUntil(context.Background(), n, virtual.At(time.Minute), limit, func(virtual.Time) {})

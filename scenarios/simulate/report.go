@@ -10,7 +10,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// Report makes of a run what is reported of it. Replay is the command that makes it again.
+// Report returns the report of a run. replay is the command that repeats the run.
 func (r *Result) Report(replay string) *report.Run {
 	run := &report.Run{
 		Scenario:    r.Plan.Scenario.Metadata.Name,
@@ -35,7 +35,7 @@ func (r *Result) Report(replay string) *report.Run {
 	return run
 }
 
-// observable counts the records that there are with internal ones and without.
+// observable returns the number of observable records. It does not depend on whether the internal records were kept.
 func observable(records []trace.Record) int {
 	n := 0
 	for i := range records {
@@ -46,7 +46,7 @@ func observable(records []trace.Record) int {
 	return n
 }
 
-// unreachedStep is a step that did not happen, as a failed expectation.
+// unreachedStep reports a step that was not executed as a failed expectation.
 func (r *Result) unreachedStep(u scenarios.Unreached) report.Expectation {
 	e := report.Expectation{Name: "step " + u.Step.Text, File: u.Step.File, Line: u.Step.Line, Column: u.Step.Column}
 	why, decided := expect.UnreachedStep(r.Plan, r.checked(), u)
@@ -62,7 +62,7 @@ var outcomes = map[expect.Outcome]report.Outcome{
 	expect.Held: report.OK, expect.Failed: report.Failed, expect.Skipped: report.Skipped, expect.Unmet: report.Unmet,
 }
 
-// Expectations makes of results what is reported of them.
+// Expectations returns the report of the results of expectations.
 func Expectations(results []expect.Result) []report.Expectation {
 	list := make([]report.Expectation, len(results))
 	for i, r := range results {
@@ -72,7 +72,7 @@ func Expectations(results []expect.Result) []report.Expectation {
 			list[i].Failures = append(list[i].Failures, failure(f))
 		}
 		if last := len(r.Failures) - 1; last >= 0 && r.Expect.Observed {
-			list[i].Failures[last].Got += " (if that is right, run it with --update)"
+			list[i].Failures[last].Got += " (if this is correct, run with --update)"
 		}
 	}
 	return list

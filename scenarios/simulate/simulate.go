@@ -1,5 +1,4 @@
-// Package simulate makes runs of scenarios on the simulated node, checks what they expect, and says what is to be
-// reported of them.
+// Package simulate runs scenarios on the simulated node, checks their expectations, and returns what to report.
 package simulate
 
 import (
@@ -17,36 +16,36 @@ import (
 	"probesim.dev/trace"
 )
 
-// Options say how a run is made. The zero value is the run that the plan asks for.
+// Options configure a run. With the zero value, the run follows the plan.
 type Options struct {
 	Until    virtual.Time        // virtual time at which the run ends; 0: the duration of the scenario
-	Internal bool                // keep the internal records too
-	Sink     func(*trace.Record) // is handed each record as it is written; nil: nothing is
-	Progress func(virtual.Time)  // is told the virtual time now and then; nil: nothing is
+	Internal bool                // keep the internal records
+	Sink     func(*trace.Record) // called with each record when it is written, unless nil
+	Progress func(virtual.Time)  // called with the virtual time from time to time, unless nil
 }
 
-// Result is a run that was made.
+// Result is a finished run.
 type Result struct {
 	Plan      *scenarios.Plan
 	Records   []trace.Record
-	Internal  bool         // the internal records were kept, as Options or an expectation asked for
-	End       virtual.Time // before the end of the run if it ended early
+	Internal  bool         // the internal records were kept, because of Options, an expectation or a step
+	End       virtual.Time // earlier than Options.Until if the run ended early
 	Unreached []scenarios.Unreached
 	Results   []expect.Result
-	Err       error // why it ended early: a limit was hit, the program is at fault, or ErrInterrupted
+	Err       error // why the run ended early: a limit, a bug in probesim, or ErrInterrupted
 }
 
-// ErrInterrupted ends a run that someone does not want to wait for.
+// ErrInterrupted is the error of a run whose context was cancelled.
 var ErrInterrupted = errors.New("interrupted")
 
-// chunk is how far a run goes before it looks whether it is still wanted.
+// chunk is the virtual time between two checks of the context.
 const chunk = time.Minute
 
-// maxRecords bounds the trace of a run, which is kept in memory: 300 bytes a record, 6 GB.
+// maxRecords limits the trace of a run, which is in memory. At 300 bytes a record, the limit is 6 GB.
 const maxRecords = 20_000_000
 
-// Run makes a run and checks its expectations. It ends early when the context is done. A panic becomes the error of
-// the run.
+// Run runs a plan and checks its expectations. The run ends early when the context is done. Run recovers from panics and
+// returns them in Result.Err.
 func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 	if o.Until == 0 {
 		o.Until = virtual.At(plan.Duration)
@@ -54,12 +53,12 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 	r = &Result{Plan: plan, Internal: o.Internal || expect.Internal(plan.Scenario)}
 	defer func() {
 		if p := recover(); p != nil {
-			r.Err = fmt.Errorf("probesim is at fault, please report it with the scenario: panic: %v\n%s", p, debug.Stack())
+			r.Err = fmt.Errorf("bug in probesim, please report it with the scenario: panic: %v\n%s", p, debug.Stack())
 		}
 	}()
 	known, ok := plan.Profile()
 	if !ok {
-		r.Err = fmt.Errorf("there is no profile of Kubernetes %s", plan.Version)
+		r.Err = fmt.Errorf("Kubernetes %s is not supported", plan.Version)
 		return r
 	}
 	recorder := &trace.Recorder{Internal: r.Internal}
@@ -99,7 +98,7 @@ func runUntil(ctx context.Context, n *node.Node, until virtual.Time, records int
 		}
 		switch {
 		case n.Trace().Len() > records:
-			return fmt.Errorf("stopped at %s: more than %d records; fewer pods or a shorter duration make a smaller trace", value.Format(t.Offset()), records)
+			return fmt.Errorf("stopped at %s: more than %d records; use fewer pods or a shorter duration", value.Format(t), records)
 		case t == until:
 			return nil
 		case ctx.Err() != nil:
@@ -108,13 +107,13 @@ func runUntil(ctx context.Context, n *node.Node, until virtual.Time, records int
 	}
 }
 
-// checked is what expectations are checked against.
+// checked returns the part of the result that the checks of expectations need.
 func (r *Result) checked() expect.Run {
 	return expect.Run{Records: r.Records, End: r.End, Internal: r.Internal}
 }
 
-// Alone says that this run is the only one of its scenario and version: an expectation that some run must hold is to
-// hold in this one.
+// Alone marks this run as the only run of its scenario and version. Expectations with runs: some must then hold in this
+// run.
 func (r *Result) Alone() {
 	for i := range r.Results {
 		if r.Results[i].Outcome == expect.Unmet {

@@ -8,7 +8,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// moment decodes a moment from the notation of scenario files.
+// moment reads a moment in the notation of scenarios.
 func moment(t *testing.T, text string) *Moment {
 	t.Helper()
 	var errs strict.Collector
@@ -52,7 +52,7 @@ func TestWatcher(t *testing.T) {
 				ready("default/a", false), ready("default/a", true)},
 			want: []int{2, 5},
 		}, {
-			name: "the first status is no change", moment: "{becomes: {phase: Pending, ready: false}}",
+			name: "the first status is not a change", moment: "{becomes: {phase: Pending, ready: false}}",
 			records: []trace.Record{added("default/a"), ready("default/a", false), removed("default/a"), added("default/a")},
 		}, {
 			name: "from the status at creation to the kubelet's first", moment: "{becomes: {phase: Running}}",
@@ -63,7 +63,7 @@ func TestWatcher(t *testing.T) {
 			records: []trace.Record{added("default/a"), patched("default/a", trace.PodStatus{Ready: true}), ready("default/a", true)},
 			want:    []int{2},
 		}, {
-			name: "pods each by itself", moment: "{becomes: {ready: true}}",
+			name: "each pod separately", moment: "{becomes: {ready: true}}",
 			records: []trace.Record{added("default/a"), added("default/b"), ready("default/a", true), ready("default/b", true)},
 			want:    []int{2, 3},
 		}, {
@@ -78,7 +78,7 @@ func TestWatcher(t *testing.T) {
 			records: []trace.Record{added("default/a"), container(0, false), container(1, false), container(2, false)},
 			want:    []int{2},
 		}, {
-			name: "a container's first status is no change", moment: "{container: c, becomes: {started: true}}",
+			name: "the first status of a container is not a change", moment: "{container: c, becomes: {started: true}}",
 			records: []trace.Record{added("default/a"), container(0, true), container(0, false), container(0, true)},
 			want:    []int{3},
 		}, {
@@ -92,7 +92,7 @@ func TestWatcher(t *testing.T) {
 			},
 			want: []int{4},
 		}, {
-			name: "an instance is a container's", moment: "{instance: 0, record: {kind: Event}}",
+			name: "only records of containers have an instance", moment: "{instance: 0, record: {kind: Event}}",
 			records: []trace.Record{{Kind: trace.Event, Pod: "default/a"}, {Kind: trace.Event, Pod: "default/a", Container: "c"}},
 			want:    []int{1},
 		}, {
@@ -110,7 +110,7 @@ func TestWatcher(t *testing.T) {
 				}
 			}
 			if !equal(got, test.want) {
-				t.Errorf("moments are the records %v and not %v", got, test.want)
+				t.Errorf("the moments are the records %v, want %v", got, test.want)
 			}
 		})
 	}
@@ -148,6 +148,6 @@ func TestLookup(t *testing.T) {
 		}
 	}
 	if _, ok := Lookup(nil, "", "ready"); ok {
-		t.Error("no status has a field")
+		t.Error("Lookup finds a field in a nil status")
 	}
 }

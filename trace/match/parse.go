@@ -15,7 +15,7 @@ func (f *Fields) UnmarshalNode(n *strict.Node) {
 		return
 	}
 	if len(n.Keys) == 0 {
-		n.Errorf("is empty: write at least one field")
+		n.Errorf("must have at least one field")
 	}
 	for i, key := range n.Keys {
 		item := n.Items[i]
@@ -122,7 +122,7 @@ func (r *Record) field(n *strict.Node, name string, fields []string) {
 
 // CheckScope reports pod, container and instance in n, next to the record, if records of this kind have none.
 func (r *Record) CheckScope(n *strict.Node) {
-	refuse := func(of string, names ...string) {
+	reject := func(of string, names ...string) {
 		for _, name := range names {
 			if field := n.Field(name); field.Written() {
 				field.Errorf("%s is about %s: leave out %s", r.Kind, of, name)
@@ -133,9 +133,9 @@ func (r *Record) CheckScope(n *strict.Node) {
 		switch {
 		case k.kind != r.Kind:
 		case k.about == aboutNode:
-			refuse("the node", "pod", "container", "instance")
+			reject("the node", "pod", "container", "instance")
 		case k.about == aboutPod:
-			refuse("a pod", "container", "instance")
+			reject("a pod", "container", "instance")
 		}
 	}
 }
@@ -161,7 +161,7 @@ func (t *Transitions) UnmarshalNode(n *strict.Node) {
 		case item.Kind != strict.Scalar || !item.Written():
 			item.Errorf("must be a single value, such as true or 1")
 		case item.Value == "any":
-			item.Errorf("any must be the last of several values: it stands for all values that follow")
+			item.Errorf("any must be the last of several values: it matches any values that follow")
 		}
 	}
 	t.Values = make([]value.Match, len(items))
