@@ -98,7 +98,7 @@ func runUntil(ctx context.Context, n *node.Node, until virtual.Time, records int
 		}
 		switch {
 		case n.Trace().Len() > records:
-			return fmt.Errorf("stopped at %s: more than %d records; use fewer pods or a shorter duration", value.Format(t), records)
+			return fmt.Errorf("stopped at %s: more than %d records; use fewer pods or a shorter duration", value.Format(t.Offset()), records)
 		case t == until:
 			return nil
 		case ctx.Err() != nil:
