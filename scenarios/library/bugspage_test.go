@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// writeBugs returns the page with the rows.
+// writeBugs returns the page with a row for each bug.
 func writeBugs(rows []row) []byte {
 	var b bytes.Buffer
 	runs, as, pending, n := 0, 0, 0, 0
@@ -47,7 +47,8 @@ func writeBugs(rows []row) []byte {
 	return b.Bytes()
 }
 
-// bugsHead has places for the numbers of rows, of rows that run, of scenarios, of rows that another row shows, and of pending rows.
+// bugsHead is the top of the page. Its numbers are those of all rows, rows that run, scenarios, rows that another row shows, and
+// pending rows.
 const bugsHead = `# Bugs and changes that you can replay
 
 This page lists known bugs and changes in the timing of probes, restarts and terminations, in Kubernetes v1.19 and later.
@@ -73,7 +74,7 @@ A test generates this page from [library/bugs](../scenarios/library/bugs) and fr
 |---|---|
 `
 
-// rowID is the id of a row in a text.
+// rowID matches the id of a row.
 var rowID = regexp.MustCompile(`\b[BC]\d+a?\b`)
 
 // linkRows replaces the ids of rows in a text by links with the titles of the rows.
@@ -85,7 +86,7 @@ func linkRows(text string, titles map[string]string) string {
 
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// link is the row's title, with a link to its file if the row has a file.
+// link returns the title of the row, with a link if the row has a file.
 func (r row) link() string {
 	if r.scenarios == nil {
 		return sentence(r.Title)
@@ -93,7 +94,7 @@ func (r row) link() string {
 	return fmt.Sprintf("[%s](../scenarios/library/%s)", sentence(r.Title), r.scenarios[0].File)
 }
 
-// issues are links: issues and pull requests by number, files by name.
+// issues returns links to issues and pull requests, by number, and to files, by name.
 func (r row) issues() string {
 	var links []string
 	for _, url := range strings.Fields(r.Issue) {

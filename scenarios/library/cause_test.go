@@ -6,12 +6,12 @@ import (
 	"probesim.dev/trace"
 )
 
-// begins are the kinds of records without a cause: actions from outside.
-var begins = map[trace.Kind]bool{
+// external are the kinds of records without a cause: actions from outside.
+var external = map[trace.Kind]bool{
 	trace.PodAdded: true, trace.PodDeleteRequested: true, trace.KubeletStopped: true, trace.Step: true,
 }
 
-// TestEachRecordHasACause follows the causes of every record, over ever older records, to an action from outside, with and without internal
+// TestEachRecordHasACause follows the causes of each record back to an action from outside, with and without internal
 // records.
 func TestEachRecordHasACause(t *testing.T) {
 	for _, scenario := range load(t) {
@@ -25,20 +25,20 @@ func TestEachRecordHasACause(t *testing.T) {
 	}
 }
 
-// uncaused describes a defect of the causes of a trace, or returns "".
+// uncaused describes the defects in the causes of a trace.
 func uncaused(records []trace.Record) (wrong []string) {
 	begun := make([]bool, len(records)+1) // by step: whether the causes lead to an action from outside
 	for i := range records {
 		r := &records[i]
 		switch {
 		case r.Cause < 0 || r.Cause >= r.Step:
-			wrong = append(wrong, "the cause is not older: "+describe(r))
-		case r.Cause == 0 && begins[r.Kind]:
+			wrong = append(wrong, "the cause is not older than the record: "+describe(r))
+		case r.Cause == 0 && external[r.Kind]:
 			begun[r.Step] = true
 		case begun[r.Cause]:
 			begun[r.Step] = true
 		case r.Kind.Observable():
-			wrong = append(wrong, "nothing led to it: "+describe(r))
+			wrong = append(wrong, "no action from outside led to the record: "+describe(r))
 		}
 	}
 	return wrong

@@ -111,7 +111,7 @@ func TestForm(t *testing.T) {
 			t.Errorf("%s:%d: the label e2e is for the files in e2e, which all have one", s.File, s.Line)
 		}
 		if text, err := FS.ReadFile(s.File); strings.HasPrefix(s.File, "found/") && (err != nil || !strings.Contains(strings.ToLower(string(text)), "wrong")) {
-			t.Errorf("%s: needs to say who was wrong", s.File)
+			t.Errorf("%s: the comment must name the side that was wrong", s.File)
 		}
 		for _, e := range s.Spec.Expect {
 			if e.Name == "" {

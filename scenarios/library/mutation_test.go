@@ -10,7 +10,7 @@ import (
 	"probesim.dev/scenarios/expect"
 )
 
-// mutations are changes of a world that should make expectations fail.
+// mutations are changes of scenarios that should make expectations fail.
 var mutations = []mutation{
 	{name: "every probe succeeds", rule: answering(fakeruntime.Answer{Word: fakeruntime.Answers})},
 	{name: "every probe fails", rule: answering(fakeruntime.Answer{Word: fakeruntime.Refuses, Code: 1})},
@@ -21,10 +21,10 @@ var mutations = []mutation{
 	{name: "every program crashes after 3s", rule: &fakeruntime.Rule{
 		Clock: fakeruntime.AfterStart, From: fakeruntime.Exactly(3 * time.Second), Exit: &fakeruntime.Exit{Code: 1},
 	}},
-	{name: "every program ends at once when it is told to", rule: &fakeruntime.Rule{
+	{name: "every program exits immediately after the stop signal", rule: &fakeruntime.Rule{
 		Clock: fakeruntime.AfterSigterm, Exit: &fakeruntime.Exit{},
 	}},
-	{name: "no program ends by itself", withoutExits: true},
+	{name: "no program exits by itself", withoutExits: true},
 	{name: "there are no probes", change: func(pod *v1.Pod) {
 		for _, c := range containersOf(pod) {
 			c.LivenessProbe, c.ReadinessProbe, c.StartupProbe = nil, nil, nil
@@ -54,7 +54,7 @@ var mutations = []mutation{
 	{name: "there are no init containers", change: func(pod *v1.Pod) { pod.Spec.InitContainers = nil }},
 	{name: "nothing is deleted", withoutSteps: true},
 	{name: "nothing goes down", nothingDown: true},
-	{name: "nobody sets the clock", steadyClock: true},
+	{name: "the wall clock does not step", steadyClock: true},
 }
 
 func answering(a fakeruntime.Answer) *fakeruntime.Rule {
@@ -73,7 +73,7 @@ func always(a fakeruntime.Answer) *fakeruntime.Series {
 	return &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: a, Count: 1}}}
 }
 
-// TestExpectationsCanFail runs the scenarios with each mutation. An expectation that no mutation makes fail says nothing.
+// TestExpectationsCanFail runs the scenarios with each mutation. Each expectation must fail with at least one mutation.
 func TestExpectationsCanFail(t *testing.T) {
 	for _, s := range load(t) {
 		t.Run(s.Metadata.Name, func(t *testing.T) {

@@ -60,7 +60,7 @@ func simulate(t testing.TB, plan *scenarios.Plan, o options) *run {
 	return r
 }
 
-// mutation changes the world of a scenario. The zero value changes nothing.
+// mutation is a change of a scenario. The zero value changes nothing.
 type mutation struct {
 	name         string
 	rule         *fakeruntime.Rule // added to every program as its last rule
