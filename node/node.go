@@ -11,7 +11,7 @@
 //			log.Fatal(err)
 //		}
 //	})
-//	if err := n.RunUntil(10 * time.Minute); err != nil {
+//	if err := n.RunUntil(virtual.At(10 * time.Minute)); err != nil {
 //		log.Fatal(err)
 //	}
 //	for r := range n.Trace().All() {
