@@ -12,7 +12,7 @@ import (
 type Health struct {
 	// Down: the socket of the runtime refuses connections. Containers keep running.
 	Down bool
-	// The runtime works, but its status reports that the condition is false.
+	// RuntimeNotReady and NetworkNotReady: the runtime works, but its status reports that the condition is false.
 	RuntimeNotReady, NetworkNotReady bool
 }
 

@@ -54,7 +54,7 @@ type Rule struct {
 	Chance *float64 // 0 to 1; nil: always. Without a seed, a rule with a chance never applies.
 
 	Liveness, Readiness, Startup *Series
-	Probes                       *Series // each probe without a series of its own in this rule
+	Probes                       *Series // for each probe that has no series in this rule
 	PostStart, PreStop           *Series
 
 	Exit *Exit
