@@ -77,8 +77,8 @@ func (e exit) earlier(o exit) exit {
 	return e
 }
 
-// exit returns the end of the program if nothing stops it. A rule of the scenario clock that opened before
-// the start of this instance has ended an earlier one.
+// exit returns the end of the program if nothing stops it. A rule of the scenario clock that opened before the
+// start of this instance has ended an earlier instance.
 func (in *instance) exit(init bool) exit {
 	end := exit{at: never}
 	for i := range in.rules {

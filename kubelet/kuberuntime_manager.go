@@ -90,7 +90,7 @@ func (k *Kubelet) call(p *sim.Proc, c fakeruntime.Call) error {
 	return err
 }
 
-// podActions is what a sync does with the containers of a pod.
+// podActions are the changes that a sync makes to the sandbox and the containers of a pod.
 type podActions struct {
 	killPod       bool
 	createSandbox bool
@@ -154,7 +154,7 @@ func restartPolicyOf(pod *v1.Pod, c *v1.Container) v1.ContainerRestartPolicy {
 	return v1.ContainerRestartPolicy(pod.Spec.RestartPolicy)
 }
 
-// sandboxActions are the actions for a pod that needs a new sandbox. All containers stop. The first init container
+// sandboxActions returns the actions for a pod that needs a new sandbox. All containers stop. The first init container
 // starts, unless all containers have completed and need no restart.
 func sandboxActions(pod *v1.Pod, s *podStatus) podActions {
 	actions := newSandbox(s)
@@ -177,7 +177,7 @@ func sandboxActions(pod *v1.Pod, s *podStatus) podActions {
 	return actions
 }
 
-// newSandbox are actions that stop everything and create a sandbox.
+// newSandbox returns the actions that stop everything and create a sandbox.
 func newSandbox(s *podStatus) podActions {
 	actions := podActions{killPod: true, createSandbox: true}
 	if len(s.sandboxes) > 0 {
@@ -236,8 +236,8 @@ func getContainersToReset(pod *v1.Pod, s *podStatus) []fakeruntime.Container {
 	return append(victims, sources...)
 }
 
-// syncPodContainers carries out the actions of a sync. It works with the status from the start of the sync, so it
-// restarts a container that it kills without seeing it exited (SyncPod in
+// syncPodContainers carries out the actions of a sync. It uses only the status from the start of the sync: when it kills
+// and restarts a container, the start does not depend on the exit (SyncPod in
 // pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) syncPodContainers(p *sim.Proc, u podUpdate, s *podStatus, restartAll bool) syncResult {
 	actions := k.computePodActions(u.pod, s, restartAll)

@@ -74,7 +74,7 @@ type pleg struct {
 	timer      *sim.Timer
 	records    map[types.UID]*podRecord
 	relistTime virtual.Time
-	generation uint64 // the runtime's generation at the last relist that inspected all changed pods; records are at least as new
+	generation uint64 // of the runtime, before the last relist that inspected all changed pods
 }
 
 func newPLEG(k *Kubelet) *pleg {

@@ -134,7 +134,7 @@ func (s *Sim) enable(p *Proc) {
 	s.woken, p.enabled = p, true
 }
 
-// Group is a set of processes, timers and tickers that end together while the rest of the simulation goes on, such as
+// Group is a set of processes, timers and tickers that end together while the rest of the simulation continues, such as
 // a program that crashes. The zero value is an empty group.
 type Group struct{ _ byte }
 
