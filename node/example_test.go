@@ -228,7 +228,8 @@ func ExampleOptions_seed() {
 		}
 		return trace.Hash(n.Trace().Records())
 	}
-	fmt.Println(run(1) == run(1))
+	first, second := run(1), run(1)
+	fmt.Println(first == second)
 	// Output:
 	// true
 }
