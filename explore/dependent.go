@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"probesim.dev/sim/choose"
-	"probesim.dev/sim/virtual"
 )
 
 // dependent tries pairs of choices whose second comes up only after the first. For example, a worker that is overtaken
@@ -20,7 +19,7 @@ func (f *follower) dependent(best attempt, options []option) (attempt, bool) {
 			continue
 		}
 		made := append(slices.Clone(best.made), first.made)
-		for _, second := range f.news(f.try(made, min(best.parts.Add(margin), virtual.At(f.Duration)), false), best, known) {
+		for _, second := range f.news(f.try(made, min(best.parts.Add(margin), f.end), false), best, known) {
 			if a, ok := f.further(best, first.made, second.made); ok {
 				return a, true
 			}

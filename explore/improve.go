@@ -75,7 +75,7 @@ const (
 
 // lookAhead repeats an attempt with more time, to measure how much further it leads than best.
 func (f *follower) lookAhead(best, a attempt) attempt {
-	return f.try(a.made, min(best.parts.Add(ahead), virtual.At(f.Duration)), false)
+	return f.try(a.made, min(best.parts.Add(ahead), f.end), false)
 }
 
 // mostOfWorker bounds the number of choices of a worker that ofWorker combines.
@@ -137,7 +137,7 @@ func (f *follower) shakeAt(best attempt, t virtual.Time) (attempt, bool) {
 	made := slices.DeleteFunc(slices.Clone(best.made), func(m choose.Made) bool {
 		return slices.ContainsFunc(best.decisions, func(d decision) bool { return d.t == t && d.about(m.Choice) })
 	})
-	until := min(best.parts.Add(margin), virtual.At(f.Duration))
+	until := min(best.parts.Add(margin), f.end)
 	for n, seed := shakes, 0; seed < n && f.runs < f.Budget; seed++ {
 		c := f.chooser(slices.Clone(made))
 		c.shaken = &shake{choose.Seeded(seed), t}
@@ -181,7 +181,7 @@ func (f *follower) further(best attempt, more ...choose.Made) (attempt, bool) {
 	if f.runs >= f.Budget {
 		return attempt{}, false
 	}
-	until := min(best.parts.Add(margin), virtual.At(f.Duration))
+	until := min(best.parts.Add(margin), f.end)
 	a := f.try(append(slices.Clone(best.made), more...), until, false)
 	return a, a.parts > best.parts
 }

@@ -16,7 +16,7 @@ func readyBeforeStarted() *Pod {
 		return &trace.PodStatus{Phase: "Running", Ready: ready, ContainersReady: ready, Initialized: true,
 			Containers: []trace.ContainerStatus{{Name: "app", State: "running", Started: started, Ready: ready}}}
 	}
-	return &Pod{key: "default/web", Object: pod("web", v1.Container{Name: "app"}), log: &log{kubernetes: "v0.0.0", end: 10 * time.Second, records: []trace.Record{
+	return &Pod{key: "default/web", Object: pod("web", v1.Container{Name: "app"}), log: &log{kubernetes: "v0.0.0", end: virtual.At(10 * time.Second), records: []trace.Record{
 		{T: 0, Kind: trace.PodAdded, Pod: "default/web"},
 		{T: virtual.At(2 * time.Second), Kind: trace.StatusPatched, Pod: "default/web", Status: status(false, false)},
 		{T: virtual.At(3 * time.Second), Kind: trace.StatusPatched, Pod: "default/web", Status: status(false, true)},

@@ -7,7 +7,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -39,7 +38,7 @@ type conditionAt struct {
 }
 
 func (c conditionAt) String() string {
-	return string(c.status) + " from " + trace.FormatTime(virtual.At(c.t))
+	return string(c.status) + " from " + trace.FormatTime(c.t)
 }
 
 // Within limits the matcher to the time from the addition of the pod until d later.

@@ -146,7 +146,7 @@ func (n *Node) advanceTo(t time.Duration, call string, arg time.Duration) {
 			n.t.Fatalf("%s", n.failure)
 			return
 		}
-		n.log.end = n.Now()
+		n.log.end = virtual.At(n.Now())
 		if n.Now() >= t {
 			return
 		}
@@ -157,7 +157,7 @@ func (n *Node) advanceTo(t time.Duration, call string, arg time.Duration) {
 // t.Fatalf, which would report a line of the simulator as the place of the failure.
 func (n *Node) fail(format string, args ...any) {
 	if n.failure == "" {
-		n.failure, n.log.end = fmt.Sprintf(format, args...), n.Now()
+		n.failure, n.log.end = fmt.Sprintf(format, args...), virtual.At(n.Now())
 	}
 }
 
@@ -183,5 +183,5 @@ func (n *Node) Do(do func(*node.Node)) { n.At(n.Now(), do) }
 //	AddReportEntry("node", n, ReportEntryVisibilityFailureOrVerbose)
 func (n *Node) String() string {
 	observable := slices.DeleteFunc(slices.Clone(n.log.records), func(r trace.Record) bool { return !r.Kind.Observable() })
-	return n.log.String() + "\n\n" + check.TimelineAndEvents(&report.Run{Records: observable, Until: virtual.At(n.log.end)})
+	return n.log.String() + "\n\n" + check.TimelineAndEvents(&report.Run{Records: observable, Until: n.log.end})
 }

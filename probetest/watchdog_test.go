@@ -9,6 +9,8 @@ import (
 	"github.com/onsi/gomega"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"probesim.dev/sim/virtual"
 )
 
 // handled adds a pod whose probes the handler answers, and lets a minute pass. It returns the failures of the
@@ -53,7 +55,7 @@ func TestHandlerPanics(t *testing.T) {
 			t.Errorf("the failure contains %q, which is not of the handler:\n%s", inside, failures[0])
 		}
 	}
-	if end := p.log.end; end != 10009*time.Millisecond || requests > 3 {
+	if end := p.log.end; end != virtual.At(10009*time.Millisecond) || requests > 3 {
 		t.Errorf("the run ended at %s after %d requests, and not when the handler panicked", end, requests)
 	}
 }
@@ -91,7 +93,7 @@ func TestHandlerHangs(t *testing.T) {
 	if strings.Contains(failures[0], "watchdog)") {
 		t.Errorf("the failure contains frames of the watchdog:\n%s", failures[0])
 	}
-	if p.log.end >= time.Second {
+	if p.log.end >= virtual.At(time.Second) {
 		t.Errorf("the run went on to %s", p.log.end)
 	}
 }
