@@ -15,7 +15,7 @@ func (f *follower) dependent(best attempt, options []option) (attempt, bool) {
 		known[o.made] = true
 	}
 	for _, first := range options {
-		if best.parts.Sub(first.t) >= atOnce || f.runs >= f.Budget {
+		if best.parts.Sub(first.t) >= justBefore || f.runs >= f.Budget {
 			continue
 		}
 		made := append(slices.Clone(best.made), first.made)
@@ -32,7 +32,7 @@ func (f *follower) dependent(best attempt, options []option) (attempt, bool) {
 func (f *follower) news(a, best attempt, known map[choose.Made]bool) []option {
 	var list []option
 	for _, d := range a.decisions {
-		if ago := best.parts.Sub(d.t); d.start || ago < 0 || ago >= atOnce {
+		if ago := best.parts.Sub(d.t); d.start || ago < 0 || ago >= justBefore {
 			continue
 		}
 		for _, o := range d.others() {

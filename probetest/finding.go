@@ -38,7 +38,7 @@ func (f *finding) message(expected, got string) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// sentence ends a text of one line with a full stop. It says when the pod was added if that was after t=0,
+// sentence ends a text of one line with a period. It says when the pod was added if that was after t=0,
 // since the times in the text and in the timeline are virtual times of the node.
 func (f *finding) sentence(text string) string {
 	if strings.Contains(text, "\n") {

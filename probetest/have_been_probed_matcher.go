@@ -17,7 +17,7 @@ import (
 //	Expect(web).To(HaveBeenProbed(trace.Liveness).At(10*time.Second, 20*time.Second))
 //	Expect(web).To(HaveBeenProbed(trace.Liveness).WithResult(trace.Failure).Times(3).Between(time.Minute, 2*time.Minute))
 //
-// A probe that the subject does not have is an error, also with NotTo.
+// A probe that the subject does not have is an error, even with NotTo.
 func HaveBeenProbed(probe trace.Probe) *HaveBeenProbedMatcher {
 	return &HaveBeenProbedMatcher{probe: probe}
 }
@@ -51,7 +51,7 @@ func (m *HaveBeenProbedMatcher) Times(n int) *HaveBeenProbedMatcher {
 	return m
 }
 
-// AtLeast sets the least number of runs that the matcher expects, 1 or more.
+// AtLeast sets the minimum number of runs that the matcher expects, 1 or more.
 func (m *HaveBeenProbedMatcher) AtLeast(n int) *HaveBeenProbedMatcher {
 	m.setAtLeast(n)
 	return m

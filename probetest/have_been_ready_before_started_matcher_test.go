@@ -10,7 +10,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// readyBeforeStarted returns a pod in a run as no kubelet should make it.
+// readyBeforeStarted returns a pod whose run has a status that no kubelet should set: ready and not started.
 func readyBeforeStarted() *Pod {
 	status := func(started, ready bool) *trace.PodStatus {
 		return &trace.PodStatus{Phase: "Running", Ready: ready, ContainersReady: ready, Initialized: true,

@@ -10,10 +10,10 @@ import (
 	"probesim.dev/trace"
 )
 
-// HaveConditionTransitions succeeds if a condition of the pod had exactly these statuses in order, from the
-// status at the beginning of the window on. The condition is v1.PodInitialized, v1.ContainersReady or
-// v1.PodReady; the statuses are v1.ConditionTrue and v1.ConditionFalse. Anything else is an error, and so is
-// a container.
+// HaveConditionTransitions succeeds if a condition of the pod had exactly these statuses in order, starting
+// with the status at the beginning of the window. The condition is v1.PodInitialized, v1.ContainersReady or
+// v1.PodReady; the statuses are v1.ConditionTrue and v1.ConditionFalse. Anything else is an error, and so
+// is an assertion about a container.
 //
 //	Expect(web).To(HaveConditionTransitions(v1.PodReady, v1.ConditionFalse, v1.ConditionTrue, v1.ConditionFalse))
 func HaveConditionTransitions(condition v1.PodConditionType, statuses ...v1.ConditionStatus) *HaveConditionTransitionsMatcher {

@@ -15,14 +15,14 @@ import (
 
 // HaveContainerStatuses succeeds if the API server has exactly these container statuses: init containers
 // first, in the order of the spec. For a container, it compares the status of that container only. It
-// examines the present moment; At selects another.
+// examines the current moment; At selects another.
 //
 //	Expect(web).To(HaveContainerStatuses(
 //		trace.ContainerStatus{Name: "app", State: "running", Started: true, Ready: true, RestartCount: 1},
 //	).At(85 * time.Second))
 //
 // A container that the pod does not have and a state other than waiting, running and terminated are errors,
-// also with NotTo.
+// even with NotTo.
 func HaveContainerStatuses(statuses ...trace.ContainerStatus) *HaveContainerStatusesMatcher {
 	return &HaveContainerStatusesMatcher{expected: statuses}
 }

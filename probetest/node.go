@@ -153,7 +153,7 @@ func (n *Node) advanceTo(t time.Duration, call string, arg time.Duration) {
 	}
 }
 
-// fail ends the run at the present virtual time. Code that the simulation calls must use it in place of
+// fail ends the run at the current virtual time. Code that the simulation calls must use it in place of
 // t.Fatalf, which would report a line of the simulator as the place of the failure.
 func (n *Node) fail(format string, args ...any) {
 	if n.failure == "" {
@@ -167,7 +167,7 @@ func (n *Node) At(t time.Duration, do func(*node.Node)) {
 	n.sim.At(virtual.At(max(t, n.Now())), func() { do(n.sim) })
 }
 
-// Do calls do at the present virtual time: when Advance is called next, before time passes.
+// Do calls do at the current virtual time: when Advance is called next, before time passes.
 func (n *Node) Do(do func(*node.Node)) { n.At(n.Now(), do) }
 
 // String shows the run so far: the timeline of all pods, and the events. To see it when a test fails:

@@ -70,7 +70,7 @@ type ScenarioRun struct {
 //	run := RunScenario(t, "scenarios/rollout.yaml", "cold-start", ScenarioOptions{})
 //	Expect(run.Pod("shop-1")).To(HaveBecomeReady().Within(time.Minute))
 //
-// An invalid file, or the name of no scenario, fails the test.
+// An invalid file or an unknown name fails the test.
 func RunScenario(t testing.TB, path, name string, o ScenarioOptions) *ScenarioRun {
 	t.Helper()
 	all, err := scenarios.Load(path)
@@ -124,8 +124,8 @@ func unknownVersion(version string) error {
 	return fmt.Errorf("unknown version of Kubernetes %q; the supported versions are: %s", version, strings.Join(profile.Names(), ", "))
 }
 
-// Pod returns a pod of the run by its name, such as web or shop-0, or by namespace/name. The name of no pod
-// fails the test.
+// Pod returns a pod of the run by its name, such as web or shop-0, or by namespace/name. An unknown
+// name fails the test.
 func (r *ScenarioRun) Pod(name string) *Pod {
 	if r == nil {
 		return nil // the test has failed already

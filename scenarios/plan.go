@@ -108,7 +108,7 @@ func (d *Delays) compile() fakeruntime.Delays {
 	}
 }
 
-// withGates sets the feature gates and skips those that the version rejects.
+// withGates sets the feature gates that the version accepts, and skips the others.
 func withGates(p profile.Profile, config kubeletconfig.Config) profile.Profile {
 	for _, name := range slices.Sorted(maps.Keys(config.FeatureGates)) {
 		p, _ = p.SetGate(name, config.FeatureGates[name])

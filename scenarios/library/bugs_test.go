@@ -32,7 +32,7 @@ type row struct {
 
 // states are the possible states of a row with scenarios, with the assertion of each.
 var states = map[string]string{
-	"open":    "v1.37.0 has this behaviour. If it began after v1.34.4, the scenario asserts both sides",
+	"open":    "v1.37.0 has this behavior. If it began after v1.34.4, the scenario asserts both sides",
 	"changed": "the simulated versions differ, and v1.37.0 has the newer side. The scenario asserts both sides",
 	"held":    "the change is older than the oldest simulated version, or in a patch release that is not simulated. The scenario asserts the newer side, which all simulated versions have",
 }
@@ -65,7 +65,7 @@ func TestBugRows(t *testing.T) {
 		}
 		for _, link := range strings.Fields(r.Issue) {
 			if !urlForm.MatchString(link) {
-				t.Errorf("%s: %s is no issue, pull request or file of Kubernetes", r.ID, link)
+				t.Errorf("%s: %s is not an issue, pull request or file of Kubernetes", r.ID, link)
 			}
 		}
 	}
