@@ -28,7 +28,7 @@ import (
 // Ginkgo forbids slashes.
 //
 // A spec fails if an expectation does not hold. Its message contains the position of the expectation, what it
-// expected, what happened, the records and the timeline around the moment, and the command that repeats the
+// expected, what happened, the records and the timeline around the failure, and the command that repeats the
 // run. With -v, specs that pass show their whole timeline.
 //
 // If a file is invalid, or the path contains no scenario, the suite ends before any spec runs, with all

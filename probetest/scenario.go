@@ -25,7 +25,7 @@ import (
 // of the test. A scenario with seeds is one subtest that makes all its runs.
 //
 // A subtest fails if an expectation does not hold. Its message contains the position of the expectation, what
-// it expected, what happened, the records and the timeline around the moment, and the command that repeats
+// it expected, what happened, the records and the timeline around the failure, and the command that repeats
 // the run. With -v, subtests that pass show their whole timeline.
 //
 // An invalid file, or a path without a scenario, fails the test before any scenario runs, with all errors

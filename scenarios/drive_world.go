@@ -31,7 +31,7 @@ type World interface {
 	StopKubelet() bool
 	StartKubelet()
 	// ShutDown announces a shutdown of the node to the kubelet, and records it. It reports false if the kubelet does not
-	// listen.
+	// handle the shutdown.
 	ShutDown() bool
 	// PowerOff ends all containers and sandboxes, after StopKubelet. The runtime starts again at the time back. The
 	// last Step record is the cause.

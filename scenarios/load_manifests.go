@@ -30,7 +30,7 @@ type Workload struct {
 type Manifest struct {
 	Workloads []Workload
 	Others    []string // kinds of the other objects, in the order of the file, without repetition
-	Scenarios int
+	Scenarios int      // number of Scenario documents
 }
 
 // ReadManifest reads a file of manifests in memory and checks its workloads as LoadBytes does. The error is of
@@ -129,7 +129,7 @@ var workloadKinds = []workloadKind{
 		m.own = admission.ValidateStatefulSet(o)
 	})},
 	{"apps/v1", "DaemonSet", "spec.template", "", restartAlways, typed(func(m *manifest, o *appsv1.DaemonSet) {
-		m.template(&o.ObjectMeta, &o.Spec.Template, nil) // one pod a node, and there is one node
+		m.template(&o.ObjectMeta, &o.Spec.Template, nil) // one pod per node, and there is one node
 		m.own = admission.ValidateDaemonSet(o)
 	})},
 	{"apps/v1", "ReplicaSet", "spec.template", "spec.replicas", restartAlways, typed(func(m *manifest, o *appsv1.ReplicaSet) {

@@ -70,7 +70,7 @@ func (r *BehaviorRule) fields() []struct{ name, text string } {
 // CompileOptions describe the node for which Compile compiles pods. The zero value is the newest version of
 // Kubernetes, without a seed.
 type CompileOptions struct {
-	// Profile is the version of Kubernetes with its feature gates; the zero value is profile.Newest.
+	// Profile is the version of Kubernetes with its feature gates. The zero value means profile.Newest.
 	Profile profile.Profile
 	// Seed determines the times at which the pods of a workload are added, if they are ranges. Nil: the middle of each
 	// range.
@@ -81,8 +81,8 @@ type CompileOptions struct {
 // defaults as loading a file does, and makes the same checks. The pods of a workload are named NAME-0, NAME-1 and so
 // on, and are added 100 ms apart. Compile does not change the object.
 //
-// If the API server would reject the object, or if the behavior does not fit it, the error is of type Errors and has
-// everything that is wrong. The path of each error is a field of the object, as in spec.containers[0].image, or of the
+// If the API server would reject the object, or if the behavior does not fit the object, the error is of type Errors and
+// lists all errors. The path of each error is a field of the object, as in spec.containers[0].image, or of the
 // behavior, as in behavior["app"][0].for.
 func Compile(object Object, behavior Behavior, o CompileOptions) ([]PlannedPod, error) {
 	if object == nil || reflect.ValueOf(object).IsNil() {
