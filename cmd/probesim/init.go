@@ -31,7 +31,7 @@ long it takes to start, how it answers its probes and how it exits. It contains
 expectations that hold, and comments with ideas for what to try next.
 
 The manifest may contain Pods, Deployments, StatefulSets, DaemonSets,
-ReplicaSets, Jobs and CronJobs, also in lists. Objects of other kinds are
+ReplicaSets, Jobs and CronJobs, alone or in lists. Objects of other kinds are
 ignored. The scenario refers to the manifest by its path. A manifest from stdin
 is copied into the scenario.
 

@@ -59,8 +59,8 @@ Output formats:
              expectations (default for up to 4 runs)
   lines      one line for each run, with details of failures (default for
              more runs)
-  jsonl      the trace, one JSON object a line; a {"run": ...} line starts each
-             of several runs
+  jsonl      the trace, one JSON object per line; a {"run": ...} line starts
+             each of several runs
   json       the outcome of every run and expectation
   junit      a JUnit report for CI
   html       a self-contained page with zoomable timelines and causes

@@ -59,7 +59,7 @@ probesim run scenarios/library/bugs                            # all scenarios
 probesim run scenarios/library/bugs/b18-started-carried-over.yaml
 ` + "```" + `
 
-Of %d rows %d run, in %d scenarios. The scenarios of another row show %d more. %d are pending: no scenario can show
+Of %d rows, %d have scenarios, %d in all. The scenarios of another row show %d more. %d are pending: no scenario can show
 them yet, for the reason given.
 
 The comment at the top of each file describes the trigger, the observation, and the reason with a file of the kubelet.

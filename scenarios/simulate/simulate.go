@@ -58,7 +58,7 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 	}()
 	known, ok := plan.Profile()
 	if !ok {
-		r.Err = fmt.Errorf("Kubernetes %s is not supported", plan.Version)
+		r.Err = fmt.Errorf("version %s of Kubernetes is not supported", plan.Version)
 		return r
 	}
 	recorder := &trace.Recorder{Internal: r.Internal}
