@@ -98,7 +98,8 @@ func (s *Server) Watch() *sim.Chan[WatchEvent] {
 func (s *Server) Disconnect() { s.watch, s.calls = nil, nil }
 
 // SetDown starts or ends an outage for the kubelet: calls in progress are interrupted, new calls fail immediately, and the
-// watch is silent. When the outage ends, the watch receives the list of all pods. The methods of users still work.
+// watch is silent. When the outage ends, the watch receives the list of all pods. Methods for users, such as Create, still
+// work.
 func (s *Server) SetDown(down bool) {
 	s.down = down
 	if !down {
@@ -181,8 +182,9 @@ func (s *Server) delete(old *v1.Pod, gracePeriodSeconds *int64, cause int64) {
 }
 
 // Patch applies a user's strategic merge patch to the metadata and the spec of a pod. It calls cause for the step of the
-// record that caused the patch, unless it returns an error. A deleted pod that loses its last finalizer is removed. Patch returns a NotFound error if the pod does not exist,
-// a BadRequest error if the patch is unreadable, and an Invalid error if it changes a field that cannot change.
+// record that caused the patch, unless it returns an error. A deleted pod that loses its last finalizer is removed. Patch
+// returns a NotFound error if the pod does not exist, a BadRequest error if the patch is unreadable, and an Invalid error
+// if it changes a field that cannot change.
 func (s *Server) Patch(namespace, name string, patch []byte, cause func() int64) error {
 	old, err := s.get(namespace, name)
 	if err != nil {
@@ -237,7 +239,7 @@ func (s *Server) GetPod(p *sim.Proc, namespace, name string) (*v1.Pod, bool) {
 	return pod, pod != nil
 }
 
-// PatchStatus is the kubelet's call that replaces the status it has read by another. It takes the latency of the call.
+// PatchStatus is the kubelet's call that replaces the status it has read. It takes the latency of the call.
 // Conditions that others have written since the read stay. It reports false if the pod does not exist or the server is down.
 func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, read, status *v1.PodStatus) (*v1.Pod, bool) {
 	reached := s.wait(p, "APIPatch", namespace, name, s.o.Delays.APIPatch)

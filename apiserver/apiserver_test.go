@@ -96,7 +96,7 @@ func (w *world) patch(phase v1.PodPhase) {
 	w.sim.Go("status manager", func(p *sim.Proc) {
 		w.PatchStatus(p, "ns", "web", &v1.PodStatus{}, &v1.PodStatus{Phase: phase})
 	})
-	w.until(w.sim.Now().Add(time.Second).Offset())
+	w.until(w.sim.Now().Offset() + time.Second)
 }
 
 // deletion describes the deletion of ns/web: its grace period, its deletion timestamp and the generation.

@@ -55,11 +55,11 @@ type Call struct {
 	// caller that remembers the other pods gets a short answer from a node with many pods.
 	OnlyChanged bool
 	Since       uint64
-	// AndOthers: with OnlyChanged: the answer also lists the pods that did not change. Op.Changed names only
-	// those that did.
+	// AndOthers makes the answer to a call with OnlyChanged list the unchanged pods too. Op.Changed still names
+	// only the changed pods.
 	AndOthers bool
 
-	// KeepLogs: RemoveContainer keeps the logs, which count for NextAttempt.
+	// KeepLogs makes RemoveContainer keep the logs, which count for NextAttempt.
 	KeepLogs bool
 
 	Ready   bool // ListPodSandbox: only ready sandboxes
@@ -74,14 +74,14 @@ type Call struct {
 	Hook    string        // ExecSync, HTTPGet: postStart or preStop; empty for a probe
 	Command []string      // ExecSync: for error messages only
 	Timeout time.Duration // ExecSync, network: 0: none
-	// Retry: the request repeats the previous request of the same probe run, which broke or could not connect.
+	// Retry marks a repetition of the previous request of the same probe run, which broke or could not connect.
 	Retry bool
-	// Followed: HTTPGet follows the previous answer: a redirect, or HTTP in place of HTTPS.
+	// Followed marks an HTTPGet that follows the previous answer: a redirect, or HTTP in place of HTTPS.
 	Followed bool
 	// Handshake is the handshake timeout: how long the caller waits for the first byte after the connection
 	// is accepted. Only a frozen program sends nothing. 0: no limit besides Timeout.
 	Handshake time.Duration
-	// Ref: ExecSync: the result of Op.Ref of an earlier call, which saves a lookup by ID. Optional.
+	// Ref is optional in an ExecSync: the result of Op.Ref of an earlier call, which saves a lookup by ID.
 	Ref Ref
 }
 
@@ -104,9 +104,9 @@ type Op struct {
 	ExitCode int32  // ExecSync
 	Output   string // ExecSync: output of the command
 	TimedOut bool   // ExecSync, network: no answer within Timeout; ExecSync sets Err too
-	// Network: Accepted is true once the connection is accepted, which Submit determines. FrozenUntil is the
-	// end of the time for which the program has been frozen since then; 0: it was not frozen. Unanswered is
-	// true if the program never accepted the connection or never sent a byte.
+	// The next three fields belong to network requests. Accepted is true once the connection is accepted, which
+	// Submit determines. FrozenUntil is the end of the time for which the program has been frozen since then;
+	// 0: it was not frozen. Unanswered is true if the program never accepted the connection or never sent a byte.
 	Accepted    bool
 	FrozenUntil virtual.Time
 	Unanswered  bool
@@ -125,8 +125,8 @@ type Op struct {
 	opState
 }
 
-// Reply is the result of a network request that did not time out. If both timeouts expire at the same
-// instant, it is NoHandshake.
+// Reply is the result of a network request that did not time out. If the timeout and the handshake timeout expire
+// at the same instant, it is NoHandshake.
 type Reply int
 
 const (

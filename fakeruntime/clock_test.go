@@ -29,8 +29,8 @@ func TestStepClock(t *testing.T) {
 	}
 }
 
-// The end of a container during a power-off has the time at which the runtime found it, on the wall clock of
-// that time.
+// A container that ends during a power-off has the finish time at which the runtime found its end, on the wall clock
+// at that time.
 func TestStepClockWhileOff(t *testing.T) {
 	rt := New(Options{})
 	rt.AddPod(Pod{UID: "u", Name: "p"})

@@ -106,7 +106,7 @@ func (r *Runtime) stopContainer(op *Op) {
 		r.finish(op, nil)
 		return
 	}
-	if !c.instance.signalled {
+	if !c.instance.signaled {
 		rec := c.newRecord(r.now, trace.ContainerStopping, op.Call.Cause)
 		rec.GraceSeconds, rec.Reason = op.Call.GraceSeconds, op.Call.StopReason
 		c.stopping = r.record(rec)

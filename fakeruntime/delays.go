@@ -72,7 +72,7 @@ type scope struct {
 	override *[delayKinds]*Draw
 }
 
-// narrower returns a scope below s with some delays of its own.
+// narrower returns a scope below s that can override some delays.
 func (s *scope) narrower(k key, override Delays) scope {
 	narrow := scope{key: k, delays: s.delays, override: s.override}
 	if override == (Delays{}) {

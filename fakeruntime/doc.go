@@ -1,6 +1,6 @@
 // Package fakeruntime is a container runtime without containers. It answers the calls that a kubelet makes
 // over the container runtime interface (CRI). Behind each container stands a Program, a script of what the
-// application does and when.
+// application does and when it does so.
 //
 // # A sans-IO state machine
 //

@@ -45,7 +45,7 @@ func (op *Op) answerExec() error {
 	return nil
 }
 
-// ErrCanceled is the error of a call that its caller has cancelled.
+// ErrCanceled is the error of a call that its caller has canceled.
 var ErrCanceled = rpcError("Canceled", "context canceled")
 
 // CancelProbes cancels the commands of probes in a pod at time now. The runtime kills the commands, and the

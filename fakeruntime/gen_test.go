@@ -11,7 +11,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// Random runs: pods with random programs, and calls at random times on a coarse grid so that many events
+// Random runs: pods with random programs, and calls at random times on a coarse grid, which makes many events
 // share an instant.
 
 const grid = 250 * time.Millisecond

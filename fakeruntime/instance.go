@@ -22,7 +22,7 @@ type instance struct {
 	rules     []activeRule
 	histories [requesters + 1]history
 	start     virtual.Time
-	signalled bool
+	signaled  bool
 }
 
 // history is the history of the requests of one requester.
@@ -77,8 +77,8 @@ func (e exit) earlier(o exit) exit {
 	return e
 }
 
-// exit returns the end of the program if nothing stops it. A rule of the scenario clock that opened before
-// the start of this instance has ended an earlier one.
+// exit returns the end of the program if nothing stops it. A rule of the scenario clock that opened before the
+// start of this instance has ended an earlier instance.
 func (in *instance) exit(init bool) exit {
 	end := exit{at: never}
 	for i := range in.rules {
@@ -96,7 +96,7 @@ func (in *instance) exit(init bool) exit {
 // signal delivers the stop signal. It returns the resulting exit, from the last rule that has one. A program
 // cannot handle SIGKILL.
 func (in *instance) signal(now virtual.Time, number int) exit {
-	in.signalled = true
+	in.signaled = true
 	end := exit{later(now, sigtermExit), codeSignal + int32(number)}
 	for i := range in.rules {
 		s := &in.rules[i].schedule

@@ -12,7 +12,7 @@ type Kill struct {
 	PodUID    string
 	Container string
 	Reason    string // reason in the status of the container, such as OOMKilled
-	Remove    bool   // remove the container from the runtime too, also if it has ended already
+	Remove    bool   // also remove the container from the runtime, even if it has already ended
 }
 
 // Kill ends the newest container of a name with SIGKILL at time now. With Remove, it also removes the

@@ -10,9 +10,9 @@ import (
 
 // Health is the health of the runtime. The zero value is healthy.
 type Health struct {
-	// Down: the socket of the runtime refuses connections. Containers keep running.
+	// Down makes the socket of the runtime refuse connections. Containers keep running.
 	Down bool
-	// The runtime works, but its status reports that the condition is false.
+	// RuntimeNotReady and NetworkNotReady make the status of the runtime report a false condition. The runtime works.
 	RuntimeNotReady, NetworkNotReady bool
 }
 

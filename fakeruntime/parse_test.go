@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -201,6 +202,12 @@ func splitOutside(text string, separator rune) []string {
 	})
 }
 
+// instantArg returns the instant in an argument of a command, t=0 if the argument is missing.
+func instantArg(d *datadriven.TestData, name string) virtual.Time {
+	return virtual.At(timeArg(d, name, 0))
+}
+
+// timeArg returns the duration in an argument of a command.
 func timeArg(d *datadriven.TestData, name string, otherwise time.Duration) time.Duration {
 	for _, arg := range d.CmdArgs {
 		if arg.Key == name {

@@ -54,7 +54,7 @@ type Rule struct {
 	Chance *float64 // 0 to 1; nil: always. Without a seed, a rule with a chance never applies.
 
 	Liveness, Readiness, Startup *Series
-	Probes                       *Series // each probe without a series of its own in this rule
+	Probes                       *Series // for each probe that has no series in this rule
 	PostStart, PreStop           *Series
 
 	Exit *Exit
@@ -131,7 +131,7 @@ type Pod struct {
 	Name      string
 	Workload  string // the workload of the pod, whose replicas share the random values of AtScenario rules; empty: Name
 	Replica   int
-	// HostNetwork: the pod uses the IP of the node, and the runtime reports none.
+	// HostNetwork gives the pod the IP of the node. The runtime then reports no IP.
 	HostNetwork bool
 	Delays      Delays
 	// Containers by name. A container that is missing has the zero Program.

@@ -2,7 +2,6 @@ package fakeruntime
 
 import (
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -13,7 +12,7 @@ import (
 func TestQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var q queue
-		due := map[*event]queued{} // the model: a list that is searched
+		due := map[*event]queued{} // the model: an unordered set
 		events := make([]event, 12)
 		for turn := range uint64(200) {
 			e := &events[rapid.IntRange(0, len(events)-1).Draw(t, "event")]
@@ -25,7 +24,7 @@ func TestQueue(t *testing.T) {
 				if len(due) > 0 {
 					first := earliest(due)
 					if got := q.pop(); got != first.event {
-						t.Fatalf("got the event of %v, want that of %v", due[got].at, first.at)
+						t.Fatalf("got the event at %v, want the event at %v", due[got].at, first.at)
 					}
 					delete(due, first.event)
 				}
@@ -33,9 +32,9 @@ func TestQueue(t *testing.T) {
 				q.schedule(e, never, ends)
 				delete(due, e)
 			default:
-				at, c := time.Duration(rapid.IntRange(0, 9).Draw(t, "at")), class(rapid.IntRange(0, 3).Draw(t, "class"))
-				q.schedule(e, virtual.At(at), c)
-				due[e] = queued{virtual.At(at), uint64(c)<<32 | turn, e}
+				at, c := virtual.Time(rapid.IntRange(0, 9).Draw(t, "at")), class(rapid.IntRange(0, 3).Draw(t, "class"))
+				q.schedule(e, at, c)
+				due[e] = queued{at, uint64(c)<<32 | turn, e}
 			}
 			if want := earliest(due); q.next() != want.at {
 				t.Fatalf("next is %v, want %v", q.next(), want.at)

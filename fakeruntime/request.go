@@ -34,7 +34,7 @@ type request struct {
 	from             requester
 	answer           *Answer
 	timesOut         bool // the timeout expires before the answer
-	handshakeExpired bool // the handshake timeout does
+	handshakeExpired bool // the handshake timeout expires before the answer
 	stalls           int
 }
 

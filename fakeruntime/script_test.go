@@ -69,21 +69,21 @@ func (s *script) run(d *datadriven.TestData) string {
 	case "up":
 		s.up(d)
 	case "submit":
-		s.submit(timeArg(d, "at", 0), callOf(s, d))
+		s.submit(instantArg(d, "at"), callOf(s, d))
 	case "probe":
 		s.probe(d)
 	case "cancel":
-		s.rt.CancelProbes(virtual.At(timeArg(d, "at", 0)), d.CmdArgs[0].Key)
+		s.rt.CancelProbes(instantArg(d, "at"), d.CmdArgs[0].Key)
 	case "advance":
-		s.advance(timeArg(d, "to", 0))
+		s.advance(instantArg(d, "to"))
 	case "kill":
 		s.kill(d)
 	case "disconnect":
-		s.rt.Disconnect(virtual.At(timeArg(d, "at", 0)))
+		s.rt.Disconnect(instantArg(d, "at"))
 	case "poweroff":
-		s.rt.PowerOff(virtual.At(timeArg(d, "at", 0)), virtual.At(timeArg(d, "back", 0)), 0)
+		s.rt.PowerOff(instantArg(d, "at"), instantArg(d, "back"), 0)
 	case "health":
-		s.rt.SetHealth(virtual.At(timeArg(d, "at", 0)), Health{
+		s.rt.SetHealth(instantArg(d, "at"), Health{
 			Down: d.HasArg("down"), RuntimeNotReady: d.HasArg(RuntimeReady), NetworkNotReady: d.HasArg(NetworkReady),
 		})
 	case "delays":
@@ -112,10 +112,10 @@ func (s *script) record(r trace.Record) int64 {
 }
 
 func (s *script) up(d *datadriven.TestData) {
-	at, pod := timeArg(d, "at", 0), d.CmdArgs[0].Key
+	at, pod := instantArg(d, "at"), d.CmdArgs[0].Key
 	if s.sandbox[pod] == "" {
 		op := s.wait(at, Call{Method: RunPodSandbox, PodUID: pod})
-		s.sandbox[pod], at = op.ID, op.End.Offset()
+		s.sandbox[pod], at = op.ID, op.End
 	}
 	for _, arg := range d.CmdArgs[1:] {
 		if arg.Key == "at" {
@@ -125,12 +125,12 @@ func (s *script) up(d *datadriven.TestData) {
 		op := s.wait(at, Call{Method: CreateContainer, SandboxID: s.sandbox[pod], Name: arg.Key, Attempt: s.attempt[name]})
 		s.attempt[name]++
 		s.newest[name] = op.ID
-		at = s.wait(op.End.Offset(), Call{Method: StartContainer, ContainerID: op.ID}).End.Offset()
+		at = s.wait(op.End, Call{Method: StartContainer, ContainerID: op.ID}).End
 	}
 }
 
 func (s *script) probe(d *datadriven.TestData) {
-	at, every := timeArg(d, "at", 0), timeArg(d, "every", time.Second)
+	at, every := instantArg(d, "at"), timeArg(d, "every", time.Second)
 	n := 1
 	d.MaybeScanArgs(s.t, "n", &n)
 	call := Call{
@@ -144,7 +144,7 @@ func (s *script) probe(d *datadriven.TestData) {
 	for range n {
 		op := s.wait(at, call)
 		fmt.Fprintf(&s.out, "%v %s in %v\n", at, outcome(op), op.End.Sub(op.Start))
-		at += every
+		at = at.Add(every)
 	}
 	s.quiet = false
 }
@@ -153,16 +153,16 @@ func (s *script) kill(d *datadriven.TestData) {
 	pod, name, _ := strings.Cut(d.CmdArgs[0].Key, "/")
 	k := Kill{PodUID: pod, Container: name, Reason: "OOMKilled", Remove: d.HasArg("remove")}
 	d.MaybeScanArgs(s.t, "reason", &k.Reason)
-	if !s.rt.Kill(virtual.At(timeArg(d, "at", 0)), k) {
+	if !s.rt.Kill(instantArg(d, "at"), k) {
 		s.out.WriteString("nothing to kill\n")
 	}
 	fmt.Fprintf(&s.out, "the next attempt is %d\n", s.rt.NextAttempt(pod, name))
 }
 
 // submit makes a call and shows its number, and its end if Submit completes it.
-func (s *script) submit(at time.Duration, c Call) *Op {
+func (s *script) submit(at virtual.Time, c Call) *Op {
 	s.calls++
-	op := s.rt.Submit(virtual.At(at), c)
+	op := s.rt.Submit(at, c)
 	op.Waiter = s.calls
 	if !s.quiet {
 		if op.Done {
@@ -175,20 +175,20 @@ func (s *script) submit(at time.Duration, c Call) *Op {
 }
 
 // wait submits a call and advances until it is done.
-func (s *script) wait(at time.Duration, c Call) *Op {
+func (s *script) wait(at virtual.Time, c Call) *Op {
 	op := s.submit(at, c)
 	for !op.Done {
 		next, ok := s.rt.Next()
 		if !ok {
 			s.t.Fatalf("%s does not end", c.Method)
 		}
-		s.advance(next.Offset())
+		s.advance(next)
 	}
 	return op
 }
 
-func (s *script) advance(to time.Duration) {
-	for _, op := range s.rt.Advance(virtual.At(to)) {
+func (s *script) advance(to virtual.Time) {
+	for _, op := range s.rt.Advance(to) {
 		s.show(op)
 	}
 }

@@ -37,8 +37,8 @@ type schedule struct {
 	last  window        // if drawn: the latest opening; its close is not set
 }
 
-// newSchedule returns the schedule of a rule. The key belongs to the instance, or for an AtScenario rule to
-// the run, so that all instances share its random values.
+// newSchedule returns the schedule of a rule. The key belongs to the instance. For an AtScenario rule it belongs
+// to the run, because all instances share the random values of the rule.
 func newSchedule(rule *Rule, k key) schedule {
 	s := schedule{rule: rule, key: k, first: never}
 	switch every := rule.Every; {
@@ -79,16 +79,16 @@ func (s *schedule) opening(t virtual.Time) window {
 	case s.drawn:
 		return s.walk(t)
 	case s.every > 0:
-		n := int64((t.Sub(s.first)) / s.every)
+		n := int64(t.Sub(s.first) / s.every)
 		return window{ordinal: n, open: s.first.Add(time.Duration(n) * s.every)}
 	}
 	return window{open: s.first}
 }
 
-// walk goes from opening to opening until t. It passes each opening once in a run.
+// walk goes from opening to opening until t. In a run, it visits each opening once.
 func (s *schedule) walk(t virtual.Time) window {
-	if middle := (key{}).draw(*s.rule.Every); (t.Sub(s.last.open))/middle > maxWalk {
-		n := int64((t.Sub(s.last.open)) / middle)
+	if middle := (key{}).draw(*s.rule.Every); t.Sub(s.last.open)/middle > maxWalk {
+		n := int64(t.Sub(s.last.open) / middle)
 		s.last = window{ordinal: s.last.ordinal + n, open: s.last.open.Add(time.Duration(n) * middle)}
 	}
 	for {

@@ -20,21 +20,21 @@ func TestWindowArithmetic(t *testing.T) {
 		}
 		k := newKey(rapid.Ptr(rapid.Int64(), true).Draw(t, "seed"))
 		s := newSchedule(&rule, k)
-		start := genTime(40).Draw(t, "start")
-		s.count(virtual.At(start))
-		now, asked := time.Duration(0), time.Duration(0)
+		start := virtual.At(genTime(40).Draw(t, "start"))
+		s.count(start)
+		now, asked := virtual.Time(0), virtual.Time(0)
 		for range 20 {
-			now += time.Duration(rapid.Int64Range(0, int64(20*time.Second)).Draw(t, "step"))
+			now += virtual.Time(rapid.Int64Range(0, int64(20*time.Second)).Draw(t, "step"))
 			switch rapid.IntRange(0, 2).Draw(t, "where") {
 			case 0:
-				now = (now + grid - 1).Truncate(grid)
-			case 1: // just when it opens, which is later than the last question if it opens at all
-				if w, _ := walkedWindow(&rule, k, start, now); w.open > virtual.At(asked) {
-					now = w.open.Offset()
+				now = virtual.At(now.Add(grid - 1).Offset().Truncate(grid))
+			case 1: // the opening, if it is later than the time asked about last
+				if w, _ := walkedWindow(&rule, k, start, now); w.open > asked {
+					now = w.open
 				}
 			}
 			asked = now
-			got, open := s.at(virtual.At(now))
+			got, open := s.at(now)
 			want, wantOpen := walkedWindow(&rule, k, start, now)
 			if open != wantOpen || open && got != want {
 				t.Fatalf("at %v: got %+v %v, want %+v %v", now, got, open, want, wantOpen)
@@ -44,15 +44,15 @@ func TestWindowArithmetic(t *testing.T) {
 }
 
 // walkedWindow computes a window as docs/format.md describes it.
-func walkedWindow(rule *Rule, k key, start, t time.Duration) (w window, open bool) {
-	draw := func(what int64, ordinal int64, d Draw) time.Duration {
+func walkedWindow(rule *Rule, k key, start, t virtual.Time) (w window, open bool) {
+	draw := func(purpose, ordinal int64, d Draw) time.Duration {
 		if rule.Clock == AtScenario {
-			ordinal = 0 // once a run
+			ordinal = 0 // one value for all openings of the run
 		}
-		return k.with(what).with(ordinal).draw(d)
+		return k.with(purpose).with(ordinal).draw(d)
 	}
-	w.open = virtual.At(start + k.with(drawFrom).draw(rule.From))
-	if virtual.At(t) < w.open {
+	w.open = start.Add(k.with(drawFrom).draw(rule.From))
+	if t < w.open {
 		return w, false
 	}
 	for rule.Every != nil {
@@ -60,7 +60,7 @@ func walkedWindow(rule *Rule, k key, start, t time.Duration) (w window, open boo
 		if rule.Every.Min < minDrawnPeriod && rule.Every.Max > rule.Every.Min && rule.Clock != AtScenario {
 			period = rule.Every.Min + (rule.Every.Max-rule.Every.Min)/2
 		}
-		if period <= 0 || w.open.Add(period) > virtual.At(t) {
+		if period <= 0 || w.open.Add(period) > t {
 			break
 		}
 		w.open = w.open.Add(period)
@@ -70,7 +70,7 @@ func walkedWindow(rule *Rule, k key, start, t time.Duration) (w window, open boo
 	if rule.For != nil {
 		w.close = w.open.Add(draw(drawFor, w.ordinal, *rule.For))
 	}
-	return w, virtual.At(t) < w.close
+	return w, t < w.close
 }
 
 // A position steps through a series as if each item were repeated Count times.

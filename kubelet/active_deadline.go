@@ -18,7 +18,7 @@ const (
 )
 
 // pastActiveDeadline reports whether a pod has been active for longer than its activeDeadlineSeconds. The time
-// counts from the start in the stored status, which has whole seconds, and goes on after the pod has terminated
+// counts from the start in the stored status, which has whole seconds, and continues after the pod has terminated
 // (pastActiveDeadline in pkg/kubelet/active_deadline.go at v1.37.0).
 func (k *Kubelet) pastActiveDeadline(pod *v1.Pod) bool {
 	if pod.Spec.ActiveDeadlineSeconds == nil {

@@ -17,13 +17,13 @@ import (
 // more than 600 s without a restart (doBackOff in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func TestBackOffSequence(t *testing.T) {
 	w := newBackOffWorld(t)
-	var got, long, anew []time.Duration
+	var got, long, reset []time.Duration
 	w.sim.Go("pod worker", func(p *sim.Proc) {
 		w.try(p)
 		got = w.crashes(p, time.Second, 9)
 		long = w.crashes(p, 600*time.Second, 1) // at most 600 s since the last restart
-		anew = w.crashes(p, 600*time.Second+1, 1)
-		anew = append(anew, w.crashes(p, time.Second, 2)...)
+		reset = w.crashes(p, 600*time.Second+1, 1)
+		reset = append(reset, w.crashes(p, time.Second, 2)...)
 	})
 	if err := w.sim.RunUntil(virtual.At(24 * time.Hour)); err != nil {
 		t.Fatal(err)
@@ -31,8 +31,8 @@ func TestBackOffSequence(t *testing.T) {
 	if want := "[0s 10s 20s 40s 1m20s 2m40s 5m0s 5m0s 5m0s]"; fmt.Sprint(got) != want {
 		t.Errorf("delays %v, want %v", got, want)
 	}
-	if fmt.Sprint(long) != "[5m0s]" || fmt.Sprint(anew) != "[0s 10s 20s]" {
-		t.Errorf("after 600 s %v and after more %v, want [5m0s] and [0s 10s 20s]", long, anew)
+	if fmt.Sprint(long) != "[5m0s]" || fmt.Sprint(reset) != "[0s 10s 20s]" {
+		t.Errorf("after 600 s %v and after more %v, want [5m0s] and [0s 10s 20s]", long, reset)
 	}
 }
 

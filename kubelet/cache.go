@@ -77,9 +77,9 @@ func (c *podCache) updateTime(t virtual.Time) {
 	c.notify(t, func(*subscriber) bool { return true })
 }
 
-// notify wakes the subscribers that wait for a time up to t. A status that is as new as the time they wait for is
-// enough here, whereas getNewerThan returns immediately only for a newer one (notify and getIfNewerThan in
-// pkg/kubelet/container/cache.go at v1.37.0).
+// notify wakes the subscribers that wait for a time up to t. Here, a status of exactly that time is enough; getNewerThan
+// returns immediately only if the status is newer (notify and getIfNewerThan in pkg/kubelet/container/cache.go at
+// v1.37.0).
 func (c *podCache) notify(t virtual.Time, concerns func(*subscriber) bool) {
 	if len(c.subscribers) == 0 {
 		return

@@ -19,7 +19,7 @@ var _ = flag.Set("rapid.seed", "1")
 // the worker waits, a status that is as new is enough (getIfNewerThan and notify in pkg/kubelet/container/cache.go
 // at v1.37.0).
 func TestGetNewerThan(t *testing.T) {
-	const asked = 10 * time.Second
+	const asked = virtual.Time(10 * time.Second)
 	before, same, after := asked-1, asked, asked+1
 	for _, c := range []struct {
 		name  string
@@ -28,28 +28,28 @@ func TestGetNewerThan(t *testing.T) {
 		want  string
 	}{
 		{"no status", nil, nil, "waits forever"},
-		{"older", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(before)); c.updateTime(virtual.At(before)) }, nil, "waits forever"},
-		{"as new", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(same)); c.updateTime(virtual.At(same)) }, nil, "waits forever"},
-		{"newer", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(after)) }, nil, "0s"},
+		{"older", func(c *podCache) { c.set("a", &podStatus{}, before); c.updateTime(before) }, nil, "waits forever"},
+		{"as new", func(c *podCache) { c.set("a", &podStatus{}, same); c.updateTime(same) }, nil, "waits forever"},
+		{"newer", func(c *podCache) { c.set("a", &podStatus{}, after) }, nil, "0s"},
 		{"observed, newer", func(c *podCache) {
-			c.set("a", &podStatus{}, virtual.At(before))
-			c.setObservedTime("a", virtual.At(after))
+			c.set("a", &podStatus{}, before)
+			c.setObservedTime("a", after)
 		}, nil, "0s"},
 		{"observed, as new", func(c *podCache) {
-			c.set("a", &podStatus{}, virtual.At(before))
-			c.setObservedTime("a", virtual.At(same))
+			c.set("a", &podStatus{}, before)
+			c.setObservedTime("a", same)
 		}, nil, "waits forever"},
-		{"all newer, the pod unknown", func(c *podCache) { c.updateTime(virtual.At(after)) }, nil, "0s"},
-		{"all newer, the pod older", func(c *podCache) { c.set("a", &podStatus{}, virtual.At(before)); c.updateTime(virtual.At(after)) }, nil, "0s"},
-		{"observed, the pod unknown", func(c *podCache) { c.setObservedTime("a", virtual.At(after)) }, nil, "waits forever"},
+		{"all newer, the pod unknown", func(c *podCache) { c.updateTime(after) }, nil, "0s"},
+		{"all newer, the pod older", func(c *podCache) { c.set("a", &podStatus{}, before); c.updateTime(after) }, nil, "0s"},
+		{"observed, the pod unknown", func(c *podCache) { c.setObservedTime("a", after) }, nil, "waits forever"},
 		{"another pod", nil, func(c *podCache) {
-			c.set("b", &podStatus{}, virtual.At(after))
-			c.setObservedTime("b", virtual.At(after))
+			c.set("b", &podStatus{}, after)
+			c.setObservedTime("b", after)
 		}, "waits forever"},
-		{"then older", nil, func(c *podCache) { c.set("a", &podStatus{}, virtual.At(before)) }, "waits forever"},
-		{"then as new", nil, func(c *podCache) { c.set("a", &podStatus{}, virtual.At(same)) }, "1s"},
-		{"then observed as new", nil, func(c *podCache) { c.setObservedTime("a", virtual.At(same)) }, "1s"},
-		{"then all as new", nil, func(c *podCache) { c.updateTime(virtual.At(same)) }, "1s"},
+		{"then older", nil, func(c *podCache) { c.set("a", &podStatus{}, before) }, "waits forever"},
+		{"then as new", nil, func(c *podCache) { c.set("a", &podStatus{}, same) }, "1s"},
+		{"then observed as new", nil, func(c *podCache) { c.setObservedTime("a", same) }, "1s"},
+		{"then all as new", nil, func(c *podCache) { c.updateTime(same) }, "1s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := sim.New(sim.Options{})
@@ -59,7 +59,7 @@ func TestGetNewerThan(t *testing.T) {
 				c.known(cache)
 			}
 			s.Go("pod worker", func(p *sim.Proc) {
-				if cache.getNewerThan(p, "a", virtual.At(asked)) == nil {
+				if cache.getNewerThan(p, "a", asked) == nil {
 					t.Error("got nil, want an empty status")
 				}
 				got = fmt.Sprint(p.Now())
@@ -86,9 +86,9 @@ func TestGetNewerThanReturnsNewest(t *testing.T) {
 	cache, old := newPodCache(), &podStatus{ips: []string{"old"}}
 	cache.set("a", old, 0)
 	got := map[string]string{}
-	for name, asked := range map[string]time.Duration{"early": time.Second, "late": 3 * time.Second} {
+	for name, asked := range map[string]virtual.Time{"early": virtual.At(time.Second), "late": virtual.At(3 * time.Second)} {
 		s.Go(name, func(p *sim.Proc) {
-			ips := cache.getNewerThan(p, "a", virtual.At(asked)).ips
+			ips := cache.getNewerThan(p, "a", asked).ips
 			got[name] = fmt.Sprint(p.Now(), " ", ips)
 		})
 	}

@@ -77,8 +77,8 @@ func (k *Kubelet) causeOfRelist(uid types.UID) (cause int64) {
 	return cmp.Or(cause, k.causeOfLastSync(uid))
 }
 
-// causeOfStatus returns the cause of a status. If the condition Ready changes, that is the cause of the first
-// container whose own readiness changed, otherwise the given one.
+// causeOfStatus returns the cause of a status. If the condition Ready changes, it is the cause of the first container
+// whose own readiness changed. Otherwise it is the given cause.
 func (k *Kubelet) causeOfStatus(pod *v1.Pod, old, api *v1.PodStatus, otherwise int64) int64 {
 	if isReady(old) == isReady(api) {
 		return otherwise

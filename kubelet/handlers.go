@@ -23,7 +23,7 @@ type hookRun struct {
 }
 
 // runHandler runs a hook to its end and returns an error message, or an empty string. Hooks have no timeout. When
-// the container exits, a command or a request ends, but a sleep goes on. TCP sockets, which the API accepts, fail
+// the container exits, a command or a request ends, but a sleep continues. TCP sockets, which the API accepts, fail
 // immediately (Run in pkg/kubelet/lifecycle/handlers.go at v1.37.0).
 func (k *Kubelet) runHandler(p *sim.Proc, h hookRun) string {
 	switch {

@@ -66,15 +66,15 @@ type Options struct {
 	Profile profile.Profile
 	Config  kubeletconfig.Config
 	Now     func() time.Time             // wall clock of the node, which clock steps change
-	Wall    func(virtual.Wall) time.Time // converts a time since t=0 on the wall clock
+	Wall    func(virtual.Wall) time.Time // converts a reading of the node's wall clock
 	Runtime Runtime
 	API     *apiserver.Server
 	Disk    *Disk // nil: a new disk
 	Cause   int64 // step of the record of this start; 0 for none
 
-	// FullLists makes each relist and each housekeeping list all pods, instead of the pods that changed.
-	// EveryTick makes the sync loop receive the ticks for which it has no work. Both slow a run down and do not
-	// change it; tests compare such runs with normal ones.
+	// FullLists makes each relist and each housekeeping list all pods, instead of the pods that changed. EveryTick
+	// makes the sync loop receive the ticks for which it has no work. Both only slow a run down: tests compare such runs
+	// with normal ones.
 	FullLists, EveryTick bool
 }
 
@@ -112,8 +112,7 @@ type Kubelet struct {
 	disk     *Disk
 	knowsAll bool // housekeeping has listed the pods that ran when the kubelet started
 
-	// sourceReady: the sync loop has handled the first list of pods.
-	sourceReady bool
+	sourceReady bool // the sync loop has handled the first list of pods
 
 	shuttingDown bool        // the node shuts down
 	rejected     []types.UID // rejected pods, which have no worker, oldest first
@@ -225,8 +224,8 @@ func (k *Kubelet) syncLoop(p *sim.Proc, cases []sim.Case) {
 	}
 }
 
-// syncLoopIteration waits for a value of one of the channels and calls the channel's handler. If several channels have
-// a value, the chooser picks one (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0).
+// syncLoopIteration waits until one of the channels has a value and calls the handler of that channel. If several channels
+// have a value, the chooser picks one (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) syncLoopIteration(p *sim.Proc, cases []sim.Case) { p.Select(cases...) }
 
 // handleConfig handles a change of the pods that should run. Added pods are handled in the order of their creation
@@ -293,7 +292,7 @@ func (k *Kubelet) handleSyncTick(p *sim.Proc) {
 	}
 }
 
-// getPodsToSync returns the pods whose time in the work queue has passed, and the pods past their active deadline: these
+// getPodsToSync returns the pods whose time in the work queue has passed, and the pods past their active deadline, which
 // are synced at every tick (getPodsToSync in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) getPodsToSync() []types.UID {
 	due := k.workQueue.getWork(k.sim.Now())
@@ -378,7 +377,7 @@ func (k *Kubelet) isNotAdmitted(pod *v1.Pod) bool {
 	return k.profile.UpdateNeedsAdmission && !k.disk.admitted[pod.UID]
 }
 
-// syncPod moves a pod towards its specification: it computes and stores the status, adds the probe workers, and
+// syncPod moves a pod toward its specification: it computes and stores the status, adds the probe workers, and
 // then starts and stops containers. The first status of a pod is computed before its probe workers exist (SyncPod
 // in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) syncResult {
@@ -430,8 +429,8 @@ func ipsOf(s *v1.PodStatus) []string {
 	return ips
 }
 
-// syncTerminatingPod stops the containers of a pod and stores how they ended. It reports false if a container could
-// not be stopped or inspected. Readiness probes go on until the containers have stopped (SyncTerminatingPod in
+// syncTerminatingPod stops the containers of a pod and stores their final states. It reports false if a container could
+// not be stopped or inspected. Readiness probes continue until the containers have stopped (SyncTerminatingPod in
 // pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) bool {
 	p.SetCause(w.cause)
@@ -549,8 +548,8 @@ func (k *Kubelet) monotonic() time.Time { return k.wall(virtual.Wall(k.sim.Now()
 // reading, so the result follows the wall clock and is negative after the clock was set back.
 func (k *Kubelet) since(t virtual.Wall) time.Duration { return k.now().Sub(k.wall(t)) }
 
-// note writes an internal record about the present instant and returns its step. If the recorder does not keep
-// records of this kind, note returns the first of the other steps, or 0.
+// note writes an internal record about the present instant and returns its step. If the recorder does not include
+// records of this kind, note returns otherwise, or 0 if it is missing.
 func (k *Kubelet) note(r trace.Record, otherwise ...int64) int64 {
 	if k.trace.Wants(r.Kind) {
 		r.T = k.sim.Now()

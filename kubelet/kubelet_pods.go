@@ -20,9 +20,9 @@ import (
 // (pkg/kubelet/container/runtime_cache.go at v1.37.0).
 const runtimeCachePeriod = 3 * time.Second
 
-// handlePodCleanups removes what is left of pods that are gone. It runs in the sync loop, which handles nothing
-// else during the two list calls. If a call fails, the next housekeeping tries again (HandlePodCleanups in
-// pkg/kubelet/kubelet_pods.go at v1.37.0).
+// handlePodCleanups cleans up after pods that are gone. It runs in the sync loop, which is blocked during the two list
+// calls. If a call fails, the next housekeeping tries again (HandlePodCleanups in pkg/kubelet/kubelet_pods.go at
+// v1.37.0).
 func (k *Kubelet) handlePodCleanups(p *sim.Proc) {
 	k.workers.syncKnownPods(k.podManager.has)
 	running, err := k.listRunning(p)
@@ -267,8 +267,8 @@ func (n *states) stop(pod *v1.Pod, c *v1.Container, end *v1.ContainerStateTermin
 	}
 }
 
-// initStates is the part of the init containers in the phase of a pod. A sidecar that has started once and then
-// stopped does not count.
+// initStates summarizes the init containers for the phase of a pod. A sidecar that has started once and then stopped does
+// not count.
 type initStates struct {
 	pending        bool // a regular init container has not completed
 	failed         bool // a regular init container failed and will not restart
@@ -467,8 +467,8 @@ func (k *Kubelet) toContainerState(rc *fakeruntime.Container) v1.ContainerState 
 	return v1.ContainerState{Waiting: &v1.ContainerStateWaiting{}}
 }
 
-// missingContainerStatus is the status of a container without an instance in the runtime. It waits, unless its
-// previous status is terminated. A container that was running is lost, or was removed for an in-place restart.
+// missingContainerStatus returns the status of a container without an instance in the runtime. The status is waiting,
+// unless the previous one is terminated. A container that was running is lost, or was removed for an in-place restart.
 func missingContainerStatus(spec *v1.Container, old *v1.ContainerStatus, pod *v1.Pod, restarting bool) v1.ContainerStatus {
 	reason := containerCreating
 	if len(pod.Spec.InitContainers) > 0 {
@@ -511,7 +511,7 @@ func shouldAllContainersRestart(pod *v1.Pod, s *podStatus, old *v1.PodStatus) bo
 	})
 }
 
-// removedContainerStatus is the status of a container that was removed for an in-place restart. It is based on the
+// removedContainerStatus returns the status of a container that was removed for an in-place restart. It is based on the
 // status of a lost container (convertToAPIContainerStatuses in pkg/kubelet/kubelet_pods.go at v1.37.0).
 func removedContainerStatus(c v1.ContainerStatus, old *v1.ContainerStatus) v1.ContainerStatus {
 	c.State = v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: restartingAllContainers, Message: removedForRestart}}
@@ -527,8 +527,9 @@ func restartable(pod *v1.Pod, c *v1.Container, end *v1.ContainerStateTerminated)
 	return podutil.ContainerShouldRestart(c, &pod.Spec, end.ExitCode) || end.Reason == restartingAllContainers
 }
 
-// allContainersRestartingCondition is true from the exit that triggers an in-place restart until the runtime has
-// removed all containers (GenerateAllContainersRestartingCondition in pkg/kubelet/status/generate.go at v1.37.0).
+// allContainersRestartingCondition returns the condition AllContainersRestarting. It is true from the exit that triggers
+// an in-place restart until the runtime has removed all containers (GenerateAllContainersRestartingCondition in
+// pkg/kubelet/status/generate.go at v1.37.0).
 func allContainersRestartingCondition(pod *v1.Pod, s *podStatus, old *v1.PodStatus, phase v1.PodPhase) v1.PodCondition {
 	c := v1.PodCondition{Type: podutil.AllContainersRestarting, Status: v1.ConditionFalse}
 	left := func(rc fakeruntime.Container) bool { return podutil.Find(pod, rc.Name) != nil }

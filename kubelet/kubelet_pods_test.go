@@ -82,7 +82,7 @@ func TestMergePhase(t *testing.T) {
 	}
 }
 
-// The states of the init containers contribute to the phase of a pod. The words are those of TestGetPhase;
+// The states of the init containers contribute to the phase of a pod. The notation is the same as in TestGetPhase;
 // "started" is a sidecar that has started (getPhase in pkg/kubelet/kubelet_pods.go at v1.37.0).
 func TestGetPhaseOfInitContainers(t *testing.T) {
 	for _, c := range []struct {

@@ -132,8 +132,8 @@ func (k *Kubelet) executePostStartHook(p *sim.Proc, u podUpdate, c *v1.Container
 }
 
 // executePreStopHook runs the preStop hook of a container that is about to stop, if the grace period is positive.
-// It returns the whole seconds that this took. When the grace period ends, the kubelet no longer waits, and the
-// hook goes on (executePreStopHook in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+// It returns the whole seconds that the hook took. When the grace period ends, the kubelet no longer waits, and the
+// hook continues (executePreStopHook in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (k *Kubelet) executePreStopHook(p *sim.Proc, pod *v1.Pod, kill containerKill, grace int64) int64 {
 	c := podutil.Find(pod, kill.container.Name)
 	if c == nil || c.Lifecycle == nil || c.Lifecycle.PreStop == nil || grace <= 0 {
@@ -178,8 +178,8 @@ func (k *Kubelet) killContainer(p *sim.Proc, pod *v1.Pod, kill containerKill, ov
 	return err
 }
 
-// terminationGracePeriod returns the grace period of a container in seconds: that of the deletion, otherwise that
-// of the probe that failed, otherwise the pod's (setTerminationGracePeriod in
+// terminationGracePeriod returns the grace period of a container in seconds. The grace period of the deletion comes first,
+// then the one of the failed probe, then the pod's own (setTerminationGracePeriod in
 // pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func terminationGracePeriod(pod *v1.Pod, kill containerKill) int64 {
 	if pod.DeletionGracePeriodSeconds != nil {
@@ -233,7 +233,7 @@ type initProgress struct {
 }
 
 // computeInitContainerActions decides which init containers a sync starts, and which sidecars it restarts. It
-// reports whether the pod is initialized, so that the sync also handles the regular containers (function of that
+// reports whether the pod is initialized: the sync then also handles the regular containers (function of that
 // name in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (k *Kubelet) computeInitContainerActions(pod *v1.Pod, s *podStatus, actions *podActions) bool {
 	if len(pod.Spec.InitContainers) == 0 {
@@ -285,7 +285,7 @@ func (p *initProgress) decide(i int, rc *fakeruntime.Container) {
 	p.begun = true
 }
 
-// succeed starts what comes after init container i, unless something later has started before.
+// succeed starts the next container after init container i, unless a later one has already started.
 func (p *initProgress) succeed(i int) {
 	switch {
 	case i == len(p.pod.Spec.InitContainers)-1:
@@ -318,7 +318,7 @@ func (p *initProgress) decideSidecar(i int, rc *fakeruntime.Container) {
 	}
 }
 
-// initContainer is what events call sidecars and regular init containers.
+// initContainer is the name of sidecars and regular init containers in events.
 const initContainer = "Init container"
 
 func (p *initProgress) restart(i int, kill containerKill) {

@@ -14,8 +14,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// The grace period of a container is that of the deletion, otherwise that of the probe that failed, otherwise the
-// pod's (setTerminationGracePeriod in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+// A container has the grace period of the deletion, otherwise of the failed probe, otherwise of the pod
+// (setTerminationGracePeriod in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func TestTerminationGracePeriod(t *testing.T) {
 	for _, c := range []struct {
 		name                    string
@@ -45,8 +45,8 @@ func TestTerminationGracePeriod(t *testing.T) {
 	}
 }
 
-// The init containers in the sandbox determine what a sync does. Containers are written NAME STATE; a - marks a
-// container of another sandbox (computeInitContainerActions in pkg/kubelet/kuberuntime/kuberuntime_container.go at
+// The init containers in the sandbox determine the actions of a sync. The notation of a container is NAME STATE; a - marks
+// a container of another sandbox (computeInitContainerActions in pkg/kubelet/kuberuntime/kuberuntime_container.go at
 // v1.37.0).
 func TestComputeInitContainerActions(t *testing.T) {
 	const always, onFailure, never = v1.RestartPolicyAlways, v1.RestartPolicyOnFailure, v1.RestartPolicyNever
@@ -110,8 +110,8 @@ func TestComputeInitContainerActions(t *testing.T) {
 	}
 }
 
-// Before 1.37, a pod is initialized while a regular container runs. When all regular containers have crashed, they
-// wait for the restart of a sidecar.
+// Before 1.37, a pod is initialized only while a regular container runs. When all regular containers have crashed, they
+// wait until a crashed sidecar has restarted.
 func TestInitializedBefore137(t *testing.T) {
 	for containers, want := range map[string][2]string{
 		"a running, app exit 1":  {"nothing", "start app"},
@@ -246,10 +246,10 @@ func TestPostStartHook(t *testing.T) {
 			r := &hookRuntime{took: 3 * time.Second, code: c.code}
 			w, _ := hookWorld(t, r, v1.Lifecycle{PostStart: c.hook, PreStop: sleeps(3)})
 			var did syncResult
-			var ended time.Duration
+			var ended virtual.Time
 			w.sim.Go("pod worker", func(p *sim.Proc) {
 				w.startOrBackOff(p, w.update, &w.update.pod.Spec.Containers[0], &podStatus{}, "sandbox", &did)
-				ended = p.Now().Offset()
+				ended = p.Now()
 			})
 			w.sim.RunUntil(virtual.At(time.Hour))
 			if got := strings.Join(r.stops, ", "); got != c.stops || w.events() != c.events {
@@ -258,7 +258,7 @@ func TestPostStartHook(t *testing.T) {
 			if reason := w.reasons[containerKey{"uid", "app"}]; reason.reason != c.waiting || did.err != (c.code != 0) {
 				t.Errorf("reason %+v, error %v", reason, did.err)
 			}
-			if ended < 3*time.Second {
+			if ended < virtual.At(3*time.Second) {
 				t.Errorf("the sync did not wait for the hook: %v", ended)
 			}
 		})

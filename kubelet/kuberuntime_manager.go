@@ -23,7 +23,7 @@ const minimumGracePeriod = 2
 
 // listing is the result of the two list calls of a relist.
 type listing struct {
-	changed    []string // UIDs of the changed pods, if the calls asked for those
+	changed    []string // UIDs of the changed pods, if the calls asked only for these
 	sooner     []string // UIDs of the changed pods in the first of the two calls
 	sandboxes  []fakeruntime.Sandbox
 	containers []fakeruntime.Container
@@ -82,7 +82,7 @@ func (l listing) pods() []*runtimePod {
 	return pods
 }
 
-// call makes a call and returns its error only.
+// call makes a call and returns only its error.
 func (k *Kubelet) call(p *sim.Proc, c fakeruntime.Call) error {
 	op := k.runtime.Call(p, c)
 	err := op.Err
@@ -90,7 +90,7 @@ func (k *Kubelet) call(p *sim.Proc, c fakeruntime.Call) error {
 	return err
 }
 
-// podActions is what a sync does with the containers of a pod.
+// podActions are the changes that a sync makes to the sandbox and the containers of a pod.
 type podActions struct {
 	killPod       bool
 	createSandbox bool
@@ -154,7 +154,7 @@ func restartPolicyOf(pod *v1.Pod, c *v1.Container) v1.ContainerRestartPolicy {
 	return v1.ContainerRestartPolicy(pod.Spec.RestartPolicy)
 }
 
-// sandboxActions are the actions for a pod that needs a new sandbox. All containers stop. The first init container
+// sandboxActions returns the actions for a pod that needs a new sandbox. All containers stop. The first init container
 // starts, unless all containers have completed and need no restart.
 func sandboxActions(pod *v1.Pod, s *podStatus) podActions {
 	actions := newSandbox(s)
@@ -177,7 +177,7 @@ func sandboxActions(pod *v1.Pod, s *podStatus) podActions {
 	return actions
 }
 
-// newSandbox are actions that stop everything and create a sandbox.
+// newSandbox returns the actions that stop everything and create a sandbox.
 func newSandbox(s *podStatus) podActions {
 	actions := podActions{killPod: true, createSandbox: true}
 	if len(s.sandboxes) > 0 {
@@ -236,8 +236,8 @@ func getContainersToReset(pod *v1.Pod, s *podStatus) []fakeruntime.Container {
 	return append(victims, sources...)
 }
 
-// syncPodContainers carries out the actions of a sync. It works with the status from the start of the sync, so it
-// restarts a container that it kills without seeing it exited (SyncPod in
+// syncPodContainers carries out the actions of a sync. It uses only the status from the start of the sync: when it kills
+// and restarts a container, the start does not depend on the exit (SyncPod in
 // pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) syncPodContainers(p *sim.Proc, u podUpdate, s *podStatus, restartAll bool) syncResult {
 	actions := k.computePodActions(u.pod, s, restartAll)
@@ -316,7 +316,7 @@ const crashLoopBackOff = "CrashLoopBackOff"
 // startOrBackOff starts a container, unless the container is in its crash-loop back-off, and reports whether it
 // did. The back-off counts from the exit of the newest instance that had exited when the sync began, in wall-clock
 // time. An instance that was still running then does not count (doBackOff in
-// pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0). Each image has a back-off of its own (GetBackoffKey
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0). Each image has its own back-off (GetBackoffKey
 // in pkg/kubelet/kuberuntime/helpers.go).
 func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, sandboxID string, did *syncResult) bool {
 	key := containerKey{u.pod.UID, c.Name}
@@ -361,8 +361,8 @@ func backOffMessage(pod *v1.Pod, c *v1.Container, backOff fmt.Stringer) string {
 	return fmt.Sprintf("back-off %s restarting failed container=%s pod=%s", backOff, c.Name, formatPod(pod))
 }
 
-// killPod stops all running containers in parallel, but sidecars in their order. It waits for all of them and then
-// stops the sandboxes, even if containers could not be stopped (killPodWithSyncResult in
+// killPod stops all running containers in parallel, except for sidecars, which stop in their order. It waits for all of
+// them and then stops the sandboxes, even if containers could not be stopped (killPodWithSyncResult in
 // pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *int64) error {
 	var failed []error
@@ -419,8 +419,7 @@ func (k *Kubelet) getPodStatus(p *sim.Proc, pod *runtimePod) *podStatus {
 	return s.unless(k.getSandboxStatuses(p, s, pod.sandboxes), func() error { return k.getPodContainerStatuses(p, s, pod.containers) })
 }
 
-// unless calls second if err is nil. It returns the status if both succeed, otherwise a status with the error
-// alone.
+// unless calls second if err is nil. It returns the status if both succeed, otherwise a status with only the error.
 func (s *podStatus) unless(err error, second func() error) *podStatus {
 	if err == nil {
 		err = second()

@@ -74,7 +74,7 @@ type pleg struct {
 	timer      *sim.Timer
 	records    map[types.UID]*podRecord
 	relistTime virtual.Time
-	generation uint64 // of the runtime, which the records are at least as new as
+	generation uint64 // of the runtime, before the last relist that inspected all changed pods
 }
 
 func newPLEG(k *Kubelet) *pleg {
@@ -147,9 +147,8 @@ func (g *pleg) scope() fakeruntime.Call {
 	return fakeruntime.Call{OnlyChanged: true, Since: g.generation, AndOthers: g.k.full}
 }
 
-// updateRecords takes in the list of a global relist that began at a generation of the runtime. It inspects the
-// changed pods one after the other, in any order, and publishes each as soon as it is inspected. The unchanged pods
-// are published last.
+// updateRecords stores the list of a global relist that began at a generation of the runtime. It inspects the changed pods
+// one after the other, in any order, and publishes each as soon as it is inspected. It publishes the unchanged pods last.
 func (g *pleg) updateRecords(p *sim.Proc, l listing, generation uint64) {
 	pods := l.pods()
 	for _, pod := range pods {
@@ -277,8 +276,8 @@ func (g *pleg) keepPodIPs(uid types.UID, s *podStatus) {
 	}
 }
 
-// computeEvents returns the events between two lists of a pod: first those of the containers and sandboxes in the
-// old list, then those of the new ones (Relist and computeEvents in pkg/kubelet/pleg/generic.go at v1.37.0).
+// computeEvents returns the events between two lists of a pod. The containers and sandboxes of the old list come first,
+// then the new ones (Relist and computeEvents in pkg/kubelet/pleg/generic.go at v1.37.0).
 func computeEvents(uid types.UID, old, current *runtimePod) []plegEvent {
 	var events []plegEvent
 	seen := map[string]bool{}

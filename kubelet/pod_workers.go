@@ -16,11 +16,11 @@ import (
 	"probesim.dev/trace"
 )
 
-// How soon a pod is synced again after a sync that failed (pkg/kubelet/pod_workers.go and kubelet.go at v1.37.0).
+// The delays of the next sync of a pod after a failed one (pkg/kubelet/pod_workers.go and kubelet.go at v1.37.0).
 const (
 	backOffPeriod   = 10 * time.Second
 	transientPeriod = time.Second // while the network is not ready
-	jitterFactor    = 0.5         // requeues are late by up to this fraction
+	jitterFactor    = 0.5         // a random delay adds up to this fraction
 
 	requeueJitter choose.JitterSource = "requeue of pod " // one for each pod
 )
@@ -70,7 +70,7 @@ type podWorker struct {
 	canceled bool       // the context of the syncs is canceled
 	mounting *sim.Proc  // the process while it waits for volumes
 	pending  *podUpdate // the newest update, which replaces older ones
-	active   *podUpdate // the update that the process works on or worked on last
+	active   *podUpdate // the update of the present or the last sync
 
 	started            bool
 	terminating        bool        // termination was requested
@@ -198,9 +198,9 @@ func (p *podWorkers) newWorker(pod *v1.Pod) *podWorker {
 	return w
 }
 
-// calculateEffectiveGracePeriod returns the grace period of a terminating pod in seconds, at least 1: the shortest
-// of the known one, the one of the deletion and the one that the kubelet asks for, otherwise the pod's own
-// (function of that name in pkg/kubelet/pod_workers.go at v1.37.0).
+// calculateEffectiveGracePeriod returns the grace period of a terminating pod in seconds, at least 1. It is the shortest
+// of three: the known grace period, the grace period of the deletion, and the one that the kubelet asks for. If none of
+// them is set, it is the pod's own (function of that name in pkg/kubelet/pod_workers.go at v1.37.0).
 func calculateEffectiveGracePeriod(known int64, pod *v1.Pod, asked *int64) int64 {
 	grace, overridden := known, false
 	for _, override := range []*int64{pod.DeletionGracePeriodSeconds, asked} {
@@ -280,7 +280,7 @@ func (p *podWorkers) terminateRuntimePod(r *runtimePod) {
 }
 
 // podWorkerLoop is the process of a pod worker. It waits for an update, then for a pod status that the PLEG has
-// taken after the last sync, and then syncs, terminates or cleans up the pod (podWorkerLoop in
+// read after the last sync, and then syncs, terminates or cleans up the pod (podWorkerLoop in
 // pkg/kubelet/pod_workers.go at v1.37.0).
 func (p *podWorkers) podWorkerLoop(proc *sim.Proc, w *podWorker) {
 	lastSync := never
@@ -306,7 +306,7 @@ func (p *podWorkers) podWorkerLoop(proc *sim.Proc, w *podWorker) {
 			p.k.podEvent(u.pod, v1.EventTypeWarning, "FailedSync", fmt.Sprintf("error determining status: %v", podStatus.err))
 		} else {
 			did = p.syncWork(proc, w, u, work, podStatus)
-			// The timestamp of the relist that this sync requests must be newer.
+			// The relist that this sync requests can have the timestamp of this instant, and must count as newer.
 			lastSync = proc.Now().Add(-time.Nanosecond)
 		}
 		if did.relist {
@@ -360,7 +360,7 @@ func (p *podWorkers) syncWork(proc *sim.Proc, w *podWorker, u podUpdate, work wo
 	return syncResult{}
 }
 
-// completeWork moves the worker to its next phase and queues the next sync. An update that waits is synced
+// completeWork moves the worker to its next phase and queues the next sync. If an update is pending, the worker syncs it
 // immediately (completeWork in pkg/kubelet/pod_workers.go at v1.37.0).
 func (p *podWorkers) completeWork(proc *sim.Proc, w *podWorker, work workType, did syncResult) {
 	delay := time.Duration(0)
@@ -391,7 +391,7 @@ func (p *podWorkers) requeueDelay(did syncResult) time.Duration {
 	case did.network:
 		return transientPeriod
 	case did.expires != nil && p.k.profile.RequeueAtBackOffExpiry:
-		// The clock of the pod workers runs a nanosecond behind; see podWorkerLoop.
+		// The clock of the pod workers is a nanosecond behind, as for lastSync in podWorkerLoop.
 		return min(max(time.Nanosecond-p.k.since(*did.expires), 0), resync)
 	}
 	return backOffPeriod
@@ -416,8 +416,8 @@ type podKill struct {
 	mark  mark
 }
 
-// killPodNow terminates a pod. It calls done when the containers have stopped, or after 1.5 times the grace period,
-// which also records an event. The name says which part of the kubelet kills the pod (killPodNow in
+// killPodNow terminates a pod. It calls done when the containers have stopped. If they have not stopped after 1.5 times the
+// grace period, it records an event and calls done. The name says which part of the kubelet kills the pod (killPodNow in
 // pkg/kubelet/pod_workers.go at v1.37.0).
 func (k *Kubelet) killPodNow(name string, kill podKill, done func(*sim.Proc)) {
 	k.workers.updatePod(podUpdate{typ: syncKill, pod: kill.pod, grace: &kill.grace, evict: kill.evict, mark: kill.mark})

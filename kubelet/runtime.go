@@ -37,7 +37,7 @@ type Runtime interface {
 	EventInstance(podUID, container, reason string) int
 }
 
-// runtimePod is a pod in a list of the runtime. Its containers and sandboxes are in the order newest first.
+// runtimePod is a pod in a list of the runtime. Its containers and sandboxes are sorted, newest first.
 type runtimePod struct {
 	uid        types.UID
 	containers []fakeruntime.Container
@@ -111,7 +111,7 @@ func (s *podStatus) ended() bool {
 		!slices.ContainsFunc(s.sandboxes, func(s fakeruntime.Sandbox) bool { return s.Ready })
 }
 
-// running returns the running containers and all sandboxes: what a kill of the pod has to stop
+// running returns the running containers and all sandboxes, which a kill of the pod must stop
 // (ConvertPodStatusToRunningPod in pkg/kubelet/container/helpers.go at v1.37.0).
 func (s *podStatus) running() runtimePod {
 	r := runtimePod{sandboxes: s.sandboxes}

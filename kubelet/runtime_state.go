@@ -26,7 +26,7 @@ func (k *Kubelet) runtimeHealthy() bool {
 	return s.lastReady != never && k.sim.Now() < s.lastReady.Add(runtimeThreshold) && !s.notReady && k.pleg.healthy()
 }
 
-// update takes in the conditions that a status call returned.
+// update stores the conditions that a status call returned.
 func (s *runtimeState) update(now virtual.Time, conditions []fakeruntime.Condition) {
 	for _, c := range conditions {
 		switch {

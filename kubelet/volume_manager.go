@@ -92,7 +92,7 @@ func (v *volumes) waitForAttachAndMount(p *sim.Proc, w *podWorker, pod *v1.Pod) 
 	return true
 }
 
-// isBefore reports whether an event at time t has not happened yet. At time t, the chooser decides.
+// isBefore reports whether an event at time t has not happened yet. At time t itself, the chooser decides.
 func (v *volumes) isBefore(p *sim.Proc, t virtual.Time, pod *v1.Pod) bool {
 	return p.Now() < t || p.Now() == t && v.k.sim.Race("volumes polled first: "+podName(pod), 2) == 0
 }

@@ -44,7 +44,7 @@ func (q *workQueue) enqueue(uid types.UID, t virtual.Time) {
 	pod.set = q.times.Push(t, pod)
 }
 
-// ready reports whether a pod is due. A pod is due after its time, and not at it.
+// ready reports whether a pod is due. A pod becomes due a nanosecond after its time.
 func (q *workQueue) ready(now virtual.Time) bool {
 	at, ok := q.times.Next()
 	return ok && at < now

@@ -3,7 +3,6 @@ package kubelet
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
@@ -11,21 +10,21 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// The work queue behaves like a map from pods to times: the last time set for a pod counts, and a pod is due after
-// its time, not at it (pkg/kubelet/util/queue/work_queue.go at v1.37.0).
+// The work queue behaves like a map from pods to times: the last time set for a pod counts, and the pod is due after
+// that time (pkg/kubelet/util/queue/work_queue.go at v1.37.0).
 func TestWorkQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		q, model := newWorkQueue(), map[types.UID]time.Duration{}
-		now := time.Duration(0)
+		q, model := newWorkQueue(), map[types.UID]virtual.Time{}
+		now := virtual.Time(0)
 		t.Repeat(map[string]func(*rapid.T){
 			"enqueue": func(t *rapid.T) {
 				uid := types.UID(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "pod"))
-				at := now + time.Duration(rapid.IntRange(0, 5).Draw(t, "in"))
-				q.enqueue(uid, virtual.At(at))
+				at := now + virtual.Time(rapid.IntRange(0, 5).Draw(t, "in"))
+				q.enqueue(uid, at)
 				model[uid] = at
 			},
 			"take": func(t *rapid.T) {
-				now += time.Duration(rapid.IntRange(0, 3).Draw(t, "later"))
+				now += virtual.Time(rapid.IntRange(0, 3).Draw(t, "later"))
 				var want []types.UID
 				for uid, at := range model {
 					if at < now {
@@ -33,10 +32,10 @@ func TestWorkQueue(t *testing.T) {
 						delete(model, uid)
 					}
 				}
-				if len(want) > 0 && !q.ready(virtual.At(now)) {
+				if len(want) > 0 && !q.ready(now) {
 					t.Fatalf("pods %v are due at %d, but ready returns false", want, now)
 				}
-				got := q.getWork(virtual.At(now))
+				got := q.getWork(now)
 				slices.Sort(want)
 				slices.Sort(got)
 				if !slices.Equal(got, want) {
@@ -47,7 +46,7 @@ func TestWorkQueue(t *testing.T) {
 	})
 }
 
-// A pod is not due at its time, but a nanosecond later.
+// A pod becomes due a nanosecond after its time.
 func TestWorkQueueDueAfterTime(t *testing.T) {
 	q := newWorkQueue()
 	q.enqueue("a", 5)

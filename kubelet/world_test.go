@@ -94,7 +94,7 @@ func (w *backOffWorld) crashes(p *sim.Proc, ran time.Duration, n int) []time.Dur
 		p.Sleep(ran)
 		finished := virtual.Wall(p.Now())
 		if started, expires := w.try(p, finished); !started {
-			p.Sleep((expires - 1).Offset() - p.Now().Offset())
+			p.Sleep(virtual.Time(expires).Sub(p.Now()) - 1)
 			if started, _ := w.try(p, finished); started {
 				delays = append(delays, -1) // still in the back-off
 			}

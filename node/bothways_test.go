@@ -21,8 +21,8 @@ import (
 const randomScenarios = 2000
 
 // The default run writes the same records as a run with a chooser that always takes the canonical choice and without
-// the short cuts of the kubelet. The comparison with the real kubelet always has a chooser, so this test extends its
-// result to the default run.
+// the shortcuts of the kubelet. The comparison with the real kubelet always uses a chooser; this test extends its result to
+// the default run.
 func TestDefaultRunIsTheComparedRun(t *testing.T) {
 	eachPlan(t, func(plan *scenarios.Plan) error {
 		plan.Seed = nil
@@ -30,8 +30,8 @@ func TestDefaultRunIsTheComparedRun(t *testing.T) {
 	})
 }
 
-// A seeded run that lists only the pods that changed writes the same records as one that lists all pods. EveryTick
-// would give the turns of the sync loop other numbers, and so other draws.
+// A seeded run that lists only the pods that changed writes the same records as one that lists all pods. The test does not
+// use EveryTick, which would renumber the turns of the sync loop and so change the draws.
 func TestFullListsDoNotChangeSeededRuns(t *testing.T) {
 	eachPlan(t, func(plan *scenarios.Plan) error {
 		seed := int64(7)
@@ -106,7 +106,7 @@ type hashed struct {
 	err     string
 }
 
-// hashRun simulates a plan with the chooser and the short cuts of o and hashes the observable records. Internal records
+// hashRun simulates a plan with the chooser and the shortcuts of o and hashes the observable records. Internal records
 // can differ in their order within one instant: a tick that the sync loop receives changes which process runs next.
 func hashRun(plan *scenarios.Plan, o node.Options) hashed {
 	var h hashed

@@ -158,7 +158,7 @@ func ExampleNode_PatchPod() {
 	// 20.196s ContainerStarted 1
 }
 
-// While the kubelet is stopped nobody probes the container: the pod stays Ready although its server is down.
+// While the kubelet is stopped, the container is not probed: the pod stays Ready although its server is down.
 func ExampleNode_StopKubelet() {
 	n := node.New(node.Options{})
 	defer n.Close()

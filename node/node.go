@@ -20,22 +20,22 @@
 //
 // # Time
 //
-// Times are virtual times since t=0, in nanoseconds. An hour of virtual time takes milliseconds. The kubelet starts before
-// t=0, by [Options.Uptime]: its tickers are in phase with that start. Real time has no effect on a run, and a node does not
-// start goroutines: use it from one goroutine.
+// An instant is a [virtual.Time]: virtual.At(d) is the instant d after t=0. An hour of virtual time takes milliseconds. The
+// kubelet starts [Options.Uptime] before t=0, and its tickers are in phase with that start. Real time has no effect on a
+// run, and a node does not start goroutines: use it from one goroutine.
 //
 // # Determinism
 //
-// Two runs with equal Options and equal calls write equal traces, byte for byte. Where the real kubelet is nondeterministic,
-// such as the order of events at one instant or the jitter of back-offs, the run follows its canonical order, a seed
-// ([Options.Seed]) or a chooser ([Options.Chooser]).
+// Two runs with equal Options and equal calls write equal traces, byte for byte. Some outcomes in the real kubelet are
+// nondeterministic, such as the order of events at one instant or the jitter of back-offs. A run takes the canonical
+// outcomes, or those that a seed ([Options.Seed]) or a chooser ([Options.Chooser]) picks.
 //
 // # Changes
 //
-// Methods such as [Node.AddPod], [Node.PatchPod] and [Node.StopKubelet] act at the current virtual time. Call them in the
-// function that you pass to Node.At: before the first RunUntil, the current time is the start of the kubelet, before t=0.
-// Errors about pods are those of the Kubernetes API; test them with the functions of k8s.io/apimachinery/pkg/api/errors,
-// such as IsInvalid and IsNotFound.
+// Methods such as [Node.AddPod], [Node.PatchPod] and [Node.StopKubelet] act at the current virtual time. Call them in a
+// function that you pass to [Node.At]. Without At, before the first [Node.RunUntil], they act when the kubelet starts,
+// before t=0. Errors about pods are errors of the Kubernetes API; test them with the functions of
+// k8s.io/apimachinery/pkg/api/errors, such as IsInvalid and IsNotFound.
 package node
 
 import (
@@ -62,8 +62,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// DefaultUptime is the default age of the kubelet at t=0. It is longer than the usual probe periods: probe workers of a young
-// kubelet first wait for a random part of their period. It is not a multiple of a second: t=0 is between two ticks.
+// DefaultUptime is the default age of the kubelet at t=0. It is longer than the usual probe periods, because a probe worker
+// of a younger kubelet first waits for a random part of its period. It is not a whole number of seconds, which puts t=0
+// between two ticks of the kubelet's tickers.
 const DefaultUptime = 150337 * time.Millisecond
 
 // epoch is the wall time at which the kubelet starts: a whole second.
@@ -84,14 +85,14 @@ type Options struct {
 	// of events at one instant. Nil: delays are in the middle of their ranges, events with a probability do not happen, and
 	// the order is the canonical one.
 	Seed *int64
-	// Delays are the latencies of the container runtime and the API server. Zero fields: the default of each delay.
+	// Delays are the latencies of the container runtime and the API server. A zero field is the default of its delay.
 	Delays fakeruntime.Delays
 	// Config is the kubelet configuration. Its FeatureGates have no effect: set gates with Profile.SetGate.
 	Config kubeletconfig.Config
 	// Limits end a run that would take too long. Zero: DefaultLimits.
 	Limits limit.Limits
-	// Chooser makes the choices of the run instead of Seed: packages explore and choose search and replay runs with it. Seed
-	// still decides delays and probabilities. Nil: Seed decides.
+	// Chooser makes the choices of the run instead of Seed, for example to search for runs (package explore) or to replay
+	// one (package choose). Seed still decides delays and probabilities. Nil: Seed decides.
 	Chooser choose.Chooser
 	// Trace receives the records of the run. Nil: a new recorder that keeps the observable records in memory.
 	Trace *trace.Recorder
@@ -110,7 +111,7 @@ type Node struct {
 	runtime *runtimeDriver
 	choices *choose.Recorder
 	options kubelet.Options
-	kubelet *kubelet.Kubelet // nil while the kubelet is stopped, or lists images before it starts
+	kubelet *kubelet.Kubelet // nil while the kubelet is stopped, and while it lists images before its start
 	group   *sim.Group       // the processes of the kubelet; nil while it is stopped
 	stopped int64            // step of the last KubeletStopped record
 	noted   trace.Record     // the last record of kind Step that Record has added
@@ -167,7 +168,7 @@ func (n *Node) chooser(o Options) choose.Chooser {
 // a pod that you apply, generates a UID if there is none, and drops fields whose feature gate is off. Volumes, resources and
 // scheduling have no effect.
 //
-// The program says how the pod's containers behave. The zero program runs for ever and answers all probes with success. Set
+// The program says how the pod's containers behave. The zero program runs forever and answers all probes with success. Set
 // its Containers, Delays, Workload and Replica; the other fields are taken from the pod. An httpGet probe can call your
 // http.Handler: see fakeruntime.Answer.
 //
@@ -248,7 +249,7 @@ func (n *Node) EvictPod(namespace, name string) error {
 // false if there is no such container.
 func (n *Node) KillContainer(k fakeruntime.Kill) bool { return n.runtime.Kill(k) }
 
-// StopKubelet kills the kubelet now: its work in progress ends, and its calls to the runtime and the API server are cancelled.
+// StopKubelet kills the kubelet now: its work in progress ends, and its calls to the runtime and the API server are canceled.
 // Containers continue to run. It reports false, and does nothing, if the kubelet is stopped already.
 func (n *Node) StopKubelet() bool {
 	if n.group == nil {
@@ -312,8 +313,9 @@ func (n *Node) PowerOff(back virtual.Time) {
 	n.runtime.arm()
 }
 
-// SetDelays changes the delays of the node from now on. Of several Delays, the last that sets a delay wins; a delay that
-// none of them sets is that of Options. Each call replaces the previous one, and SetDelays() restores the delays of Options.
+// SetDelays changes the delays of the node from now on. If several of the Delays set the same delay, the last one wins. A
+// delay that none of them sets has its value from Options. Each call replaces the previous one, and SetDelays() restores
+// the delays of Options.
 func (n *Node) SetDelays(d ...fakeruntime.Delays) { n.runtime.SetDelays(d...) }
 
 // SetAPIDown starts or ends an outage of the API server for the kubelet now. During the outage the kubelet's calls fail, calls
@@ -329,8 +331,8 @@ func (n *Node) SetRuntimeHealth(h fakeruntime.Health) { n.runtime.SetHealth(h) }
 func (n *Node) StepClock(by time.Duration) { n.runtime.StepClock(by) }
 
 // Record adds a record with the current time to the trace and returns its step. Use records of kind trace.Step to describe
-// your changes: PatchPod, PatchPodStatus and PowerOff take a record of their pod and reason that was added at the same
-// instant as their cause. They add such a record if there is none.
+// your changes. PatchPod, PatchPodStatus and PowerOff use the step record that you added last as their cause, if it has
+// their pod and reason and the same instant. Otherwise they add a record of their own.
 func (n *Node) Record(r trace.Record) int64 {
 	r.T = n.sim.Now()
 	r.Step = n.trace.Add(r)
@@ -363,13 +365,13 @@ func (n *Node) At(t virtual.Time, do func()) {
 func (n *Node) Observe(f func(*trace.Record)) { n.trace.Observe(f) }
 
 // RunUntil runs the node up to and including the virtual time t. It does nothing if t has passed. It returns a *limit.Error if
-// the run reached one of the limits before t; the node cannot run further then.
+// the run exceeds one of the limits before t; the node cannot run further then.
 func (n *Node) RunUntil(t virtual.Time) error { return n.sim.RunUntil(t) }
 
 // Now returns the current virtual time. It is negative before t=0.
 func (n *Node) Now() virtual.Time { return n.sim.Now() }
 
-// Trace returns the recorder with the records of the run: the one in Options, or that of the node.
+// Trace returns the recorder with the records of the run: Options.Trace, or the recorder that New created.
 func (n *Node) Trace() *trace.Recorder { return n.trace }
 
 // Close ends the run and frees the resources of the node. The trace stays readable.

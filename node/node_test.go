@@ -93,7 +93,7 @@ func TestAddPodErrors(t *testing.T) {
 			},
 		},
 		{
-			name: "an image that is no reference", pod: func() *v1.Pod {
+			name: "an invalid image reference", pod: func() *v1.Pod {
 				pod := web()
 				pod.Spec.Containers[0].Image = "We b"
 				return pod
@@ -259,7 +259,7 @@ func TestStopKubeletTwice(t *testing.T) {
 	}
 }
 
-// PowerOff stops the kubelet and ends the containers; they start again with the kubelet.
+// PowerOff stops the kubelet and ends the containers. They start again after the kubelet starts.
 func TestPowerOff(t *testing.T) {
 	records := at(t, func(n *node.Node) {
 		n.PowerOff(virtual.At(30 * time.Second))
@@ -270,7 +270,7 @@ func TestPowerOff(t *testing.T) {
 	}
 }
 
-// A run ends with an error when it reaches a limit.
+// A run ends with an error when it exceeds a limit.
 func TestLimits(t *testing.T) {
 	n := node.New(node.Options{Limits: limit.Limits{Events: 100, Processes: 100, AtOneInstant: 100, Time: virtual.At(time.Hour)}})
 	defer n.Close()

@@ -11,7 +11,7 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// runtimeDriver runs the container runtime on the kernel. The calls of a process block the process, and a timer advances the
+// runtimeDriver runs the container runtime on the kernel. A call blocks the process that makes it, and a timer advances the
 // runtime at the times that the runtime asks for.
 type runtimeDriver struct {
 	*fakeruntime.Runtime

@@ -13,9 +13,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// During a shutdown of the node, the kubelet rejects new pods. A rejected pod goes when it is deleted, even if its failure has
-// not reached the API server yet.
-func TestShutdownRejects(t *testing.T) {
+// During a shutdown of the node, the kubelet rejects new pods. A deleted pod that was rejected disappears even if its
+// failure has not reached the API server yet.
+func TestShutdownRejectsPods(t *testing.T) {
 	for _, p := range []profile.Profile{profile.V1_34_4, profile.V1_36_3, profile.V1_37_0} {
 		n := node.New(node.Options{Profile: p, Config: kubeletconfig.Config{ShutdownGracePeriod: 20 * time.Second}})
 		defer n.Close()
@@ -50,7 +50,7 @@ func TestShutdownRejects(t *testing.T) {
 			want = slices.Insert(want, 3, "default/p00001 Pending ")
 		}
 		if got = slices.Compact(got); !slices.Equal(got, want) {
-			t.Errorf("%s: %q and not %q", p.Version, got, want)
+			t.Errorf("%s: got %q, want %q", p.Version, got, want)
 		}
 	}
 }

@@ -9,21 +9,19 @@ import (
 	"probesim.dev/status"
 )
 
-// StatusGetter returns the statuses that the workers act on: those that the kubelet has stored, which can be older than
-// the state of the runtime and newer than the status in the API.
+// StatusGetter returns the statuses that the kubelet has stored, on which the workers act. A stored status can be older
+// than the state of the runtime and newer than the status in the API.
 type StatusGetter interface {
 	// Snapshot returns the stored status of a pod, false if there is none.
 	Snapshot(uid types.UID) (*status.Snapshot, bool)
 }
 
-// containerStatus is the part of a pod's stored status that a worker acts on. It keeps the fields it has read until the
-// status manager replaces the status, because most ticks find the status of the tick before. The zero value has read
-// nothing.
+// containerStatus caches the part of a pod's stored status that a worker acts on, because the status is the same at most
+// ticks. It is valid until the status manager replaces the status. The zero value is an empty cache.
 type containerStatus struct {
 	snapshot *status.Snapshot // nil if the pod has no status
 	phase    v1.PodPhase
-	// containerID is empty if the status does not show the container, or shows it without an ID. The other fields are
-	// valid only if there is an ID.
+	// containerID is empty if the status has no ID of the container. The fields below are valid only if it is set.
 	containerID string
 	running     *v1.ContainerStateRunning
 	startedAt   time.Time // of running
@@ -31,7 +29,7 @@ type containerStatus struct {
 	terminated  *v1.ContainerStateTerminated
 }
 
-// refreshStatus returns the present status of the worker's container.
+// refreshStatus returns the stored status of the worker's container, and reads it again if it has changed.
 func (w *worker) refreshStatus() *containerStatus {
 	c := &w.cachedStatus
 	if c.snapshot == nil || c.snapshot.Outdated {

@@ -23,8 +23,8 @@ const (
 	GRPC      Protocol = "grpc"
 )
 
-// Connection is a network request of a probe or a lifecycle hook to a container. The program that answers can belong to
-// a newer instance of the container than the stored status shows.
+// Connection is a network request of a probe or a lifecycle hook to a container. A newer instance of the container than
+// the stored status shows can answer it.
 type Connection struct {
 	PodUID    types.UID
 	Container string

@@ -70,11 +70,11 @@ func probeError(err error) outcome { return outcome{result: trace.Error, message
 // failure returns the outcome of a probe that ran and failed.
 func failure(message string) outcome { return outcome{result: trace.Failure, message: message} }
 
-// errNoHandler is the error of a probe without a handler that the simulator knows.
+// errNoHandler is the error of a probe without a known handler.
 var errNoHandler = errors.New("missing probe handler")
 
-// probe runs the probe once, with retries, and publishes the event of a run that did not succeed. It returns false if the
-// probe itself ended with an error: such a run has no result (probe in pkg/kubelet/prober/prober.go at v1.37.0).
+// probe runs the probe once, with retries, and publishes an event if the run fails or warns. It returns false if the probe
+// itself ended with an error: such a run has no result (probe in pkg/kubelet/prober/prober.go at v1.37.0).
 func (w *worker) probe(p *sim.Proc) (results.Result, bool) {
 	start := p.Now()
 	w.recorder.startRun()

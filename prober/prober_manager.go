@@ -1,15 +1,15 @@
 // Package prober probes containers as the kubelet does.
 //
-// A worker runs one probe of one container. It wakes up on the ticks of the probe's period, which start with the first
-// sync of the pod and ignore when the container starts. At each tick it reads the container's status from the status
-// manager, decides whether to probe, runs the probe, and stores a result once enough equal runs in a row reach a
+// A worker runs one probe of one container. It wakes up once per period. The periods count from the first sync of the
+// pod, whenever the container starts. At each tick, the worker reads the container's status from the status manager,
+// decides whether to probe, runs the probe, and stores a result once the number of equal runs in a row reaches a
 // threshold.
 //
-// A result is the kubelet's opinion of a container (package results): what the last runs add up to. A change of a result
-// reaches the sync loop, which updates the pod's status or kills the container.
+// A result (package results) is the kubelet's opinion of a container after several runs. A changed result goes to the sync
+// loop, which updates the pod's status or kills the container.
 //
 // A manual trigger wakes a readiness worker between two ticks. The kubelet sends one whenever it generates the status of
-// a started container that is not ready, so a container that has just started need not wait for the next tick.
+// a started container that is not ready. A container that has just started thus need not wait for the next tick.
 //
 // The Manager creates and stops workers, and derives from their results which containers are started and ready.
 //

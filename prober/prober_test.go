@@ -195,7 +195,7 @@ func TestProbeRecord(t *testing.T) {
 	}
 }
 
-// A worker that has ended leaves no ticker behind.
+// A worker that ends stops its ticker.
 func TestStoppedWorkerHasNoEvents(t *testing.T) {
 	pod := podWith(&v1.Probe{PeriodSeconds: 1})
 	w := newWorld(worldOptions{t: t, pod: pod, uptime: time.Hour, profile: profile.Newest()})

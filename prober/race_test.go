@@ -25,19 +25,19 @@ func (i interrupt) Choose(c choose.Choice, _ int) int {
 func (interrupt) Next([]choose.Choice) int       { return 0 }
 func (interrupt) Fraction(choose.Choice) float64 { return 0.5 }
 
-// The kubelet triggers the readiness worker before it stores the status (B6). If the kubelet stores the status first, the
-// first probe is at 2 s. If the worker runs first, it does not find the container, so the trigger has no effect but to
-// restart the period: the first probe is at 7 s. Without the restart of the period it would be at 5 s.
+// The kubelet triggers the readiness worker before it stores the status (B6 in docs/bugs.md). If the kubelet stores the
+// status before the worker runs, the first probe is at 2 s. If the worker runs first, it does not find the container, and
+// the trigger only restarts the period: the first probe is at 7 s. Without the restart of the period, it is at 5 s.
 func TestTriggerRacesStoredStatus(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		chooser choose.Chooser
 		reset   bool
-		want    time.Duration
+		want    virtual.Time
 	}{
-		{"status stored first", nil, true, 2 * time.Second},
-		{"worker runs first", interrupt("readiness triggered, status not stored"), true, 7 * time.Second},
-		{"worker runs first, ticker not reset", interrupt("readiness triggered, status not stored"), false, 5 * time.Second},
+		{"status stored first", nil, true, virtual.At(2 * time.Second)},
+		{"worker runs first", interrupt("readiness triggered, status not stored"), true, virtual.At(7 * time.Second)},
+		{"worker runs first, ticker not reset", interrupt("readiness triggered, status not stored"), false, virtual.At(5 * time.Second)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pod := podWith(&v1.Probe{PeriodSeconds: 5, SuccessThreshold: 1, FailureThreshold: 3})
@@ -46,10 +46,10 @@ func TestTriggerRacesStoredStatus(t *testing.T) {
 			p.ManualTriggerResetsTicker = c.reset
 			w := newWorld(worldOptions{t: t, pod: pod, uptime: time.Hour, profile: p, chooser: c.chooser})
 			defer w.sim.Close()
-			first := time.Duration(-1)
+			first := virtual.Time(-1)
 			w.manager.runner = runner(func(p *sim.Proc, _ Command) Output {
 				if first < 0 {
-					first = p.Now().Offset()
+					first = p.Now()
 				}
 				return Output{}
 			})

@@ -6,8 +6,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// recorder writes the trace records of one worker and keeps their causes. A cause is the step of the record that led to
-// another one; 0 is none. The kubelet has no counterpart.
+// recorder writes the trace records of one worker and keeps their causes. The cause of a record is the step of an earlier
+// record; 0 means none. The kubelet has no counterpart.
 type recorder struct {
 	manager *Manager
 	// eligibleCause is the cause that made the container eligible for probing: its start, or the success of its startup
@@ -24,7 +24,7 @@ type recorder struct {
 	instance    int
 }
 
-// newContainer makes the records that follow records of another container.
+// newContainer sets the container of the records that follow.
 func (r *recorder) newContainer(id string) {
 	r.containerID, r.instance, r.eligibleCause = id, r.manager.instance(id), 0
 }
@@ -47,20 +47,20 @@ func (r *recorder) skipped(p *sim.Proc, reason string) {
 	}
 }
 
-// ineligible records why the container is running and not eligible for probing.
+// ineligible records why the worker does not probe a running container, which is not eligible for probing.
 func (r *recorder) ineligible(p *sim.Proc, reason string) {
 	r.eligibleCause = 0
 	r.skipped(p, reason)
 }
 
-// startRun notes what made the container eligible, before the run can change it.
+// startRun stores the cause of the container's eligibility, before the run can change it.
 func (r *recorder) startRun() {
 	if r.eligibleCause == 0 {
 		r.eligibleCause = r.manager.causeOfEligibility(r.containerID)
 	}
 }
 
-// endRun records a probe run that began at start. Its record is the cause of what follows.
+// endRun records a probe run that began at start. The record is the cause of the rest of the turn.
 func (r *recorder) endRun(p *sim.Proc, start virtual.Time, o outcome) {
 	r.runCause = r.manager.trace.Add(trace.Record{
 		T: p.Now(), Kind: trace.ProbeExecuted, Cause: max(p.Cause(), r.eligibleCause),
@@ -70,8 +70,8 @@ func (r *recorder) endRun(p *sim.Proc, start virtual.Time, o outcome) {
 	p.SetCause(r.runCause)
 }
 
-// resultCause returns the cause of a result stored now: the probe run of this turn, or before the run the last change of
-// the container.
+// resultCause returns the cause of a result stored now: the probe run of this turn, or if there is none yet, the last
+// change of the container.
 func (r *recorder) resultCause() int64 {
 	if r.runCause != 0 {
 		return r.runCause

@@ -18,7 +18,7 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// TestScripts runs the scripts in testdata, which document the behaviour of workers and of their manager. The command is
+// TestScripts runs the scripts in testdata, which document the behavior of workers and of their manager. The command is
 //
 //	run [CONTAINER.]PROBE=(FIELD:N, FIELD:N...) [FIELD=VALUE...] until=T
 //
@@ -59,7 +59,7 @@ func runScript(t *testing.T, d *datadriven.TestData) string {
 	})
 	defer w.sim.Close()
 	w.sim.At(0, "add", func() { w.manager.AddPod(w.pod) })
-	// The actions of an instant come before the workers of that instant.
+	// At the same instant, the actions run before the workers.
 	for line := range strings.Lines(d.Input) {
 		f := strings.Fields(line)
 		at, err := time.ParseDuration(f[0])

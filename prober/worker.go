@@ -29,10 +29,10 @@ type worker struct {
 	// podDeleted reports whether the pod had a deletion timestamp when the worker was created. The kubelet never updates
 	// the worker's copy of the pod, so a worker does not learn of a later deletion.
 	podDeleted bool
-	// hasResult reports whether the container has a result, and result is that result.
+	// hasResult reports whether result, the stored result of the container, is valid.
 	hasResult bool
 	result    results.Result
-	// lastResult is the result of the last probe run, and resultRun how many runs in a row had it.
+	// lastResult is the result of the last probe run, and resultRun the number of runs in a row with this result.
 	lastResult results.Result
 	resultRun  int32
 	recorder   recorder
@@ -83,9 +83,9 @@ func newWorker(m *Manager, pod *v1.Pod, c *v1.Container, probeType trace.Probe, 
 	return w
 }
 
-// run is the start of the worker's process: it probes once, and then at each tick and each manual trigger. If the kubelet
-// started less than a period ago, run first waits for a random fraction of the period, so that a restarted kubelet does
-// not run all its probes at the same moment.
+// run starts the worker's process: it probes once, and then at each tick and each manual trigger. If the kubelet started
+// less than a period ago, run first waits for a random fraction of the period. A restarted kubelet thus spreads its
+// probes over time.
 func (w *worker) run(p *sim.Proc) {
 	if w.period() > p.Now().Sub(w.manager.start) {
 		p.Sleep(time.Duration(p.Sim().Fraction(StartJitter, p.Name()) * float64(w.period())))
@@ -131,7 +131,7 @@ func (w *worker) end(p *sim.Proc) {
 func (w *worker) key() key { return key{w.podUID, w.name, w.probeType} }
 
 // doProbe probes the container once, if it can be probed now, and stores the result. It reports whether the worker
-// continues. The cases are those of doProbe in pkg/kubelet/prober/worker.go at v1.37.0, in the same order.
+// continues. It handles the same cases in the same order as doProbe in pkg/kubelet/prober/worker.go at v1.37.0.
 func (w *worker) doProbe(p *sim.Proc) (keepGoing bool) {
 	c := w.refreshStatus()
 	if !c.podHasStatus() {
@@ -161,14 +161,14 @@ func (w *worker) doProbe(p *sim.Proc) (keepGoing bool) {
 	}
 
 	if c.running == nil {
-		// A container that does not run is not ready and not alive, whatever its last probe found.
+		// A container that is not running is neither ready nor alive, whatever its last probe found.
 		w.setResult(p, results.Failure)
 		return c.terminated == nil || w.willRestart(c)
 	}
 
 	if w.podDeleted && w.probeType != trace.Readiness {
-		// Liveness and startup failures must not disturb the graceful shutdown of the pod. The last result is therefore
-		// a success. Readiness probes continue: endpoints depend on them.
+		// Liveness and startup failures must not disturb the graceful shutdown of the pod, so the worker ends with a
+		// success. Readiness probes continue, because endpoints depend on them.
 		w.setResult(p, results.Success)
 		return false
 	}
@@ -181,7 +181,7 @@ func (w *worker) doProbe(p *sim.Proc) (keepGoing bool) {
 	}
 
 	if c.started {
-		// The startup probe is done. Its worker continues, because a restarted container needs it again.
+		// The startup probe has succeeded. Its worker continues, because the container needs it again after a restart.
 		if w.probeType == trace.Startup {
 			w.recorder.ineligible(p, "the container has started")
 			return true
@@ -225,7 +225,7 @@ func (w *worker) doProbe(p *sim.Proc) (keepGoing bool) {
 	return true
 }
 
-// holdsAfterStartupSuccess reports whether the fix for kubernetes/kubernetes#117153 is in.
+// holdsAfterStartupSuccess reports whether the release has the fix for kubernetes/kubernetes#117153.
 func (w *worker) holdsAfterStartupSuccess() bool { return w.manager.profile.StartupOnHoldAfterSuccess }
 
 // onNewContainer stores the initial result of a new container and ends a hold. The count of equal results in a row
@@ -239,8 +239,8 @@ func (w *worker) onNewContainer(p *sim.Proc, c *containerStatus) {
 
 	if !w.manager.profile.ChangeContainerStatusOnKubeletRestart {
 		// The kubelet needs a startup result to see that a sidecar has started before a restart of the kubelet
-		// (kubernetes/kubernetes#136910). A restarted sidecar can count as started too, because the kubelet carries
-		// Started over to the next container of the same name: this success is then followed by the initial value.
+		// (kubernetes/kubernetes#136910). The kubelet carries Started over to the next container of the same name, so a
+		// restarted sidecar can count as started too. The initial value then replaces this success immediately.
 		if w.isSidecar() && w.probeType == trace.Startup && c.started {
 			w.setResult(p, results.Success)
 		}
@@ -261,8 +261,8 @@ func (w *worker) isSidecar() bool {
 	return slices.ContainsFunc(w.pod.Spec.InitContainers, func(c v1.Container) bool { return c.Name == w.name })
 }
 
-// willRestart reports whether a terminated container restarts, as far as a worker knows. Up to 1.34 a worker looks at the
-// pod's restart policy alone, so in pods with OnFailure it outlives a container that exited with code 0.
+// willRestart reports whether a terminated container restarts, as far as a worker knows. Up to 1.34, a worker considers
+// only the restart policy of the pod: with OnFailure, it outlives a container that exited with code 0.
 func (w *worker) willRestart(c *containerStatus) bool {
 	if !w.manager.profile.ContainerRestartRules {
 		return w.pod.Spec.RestartPolicy != v1.RestartPolicyNever || w.isSidecar()
@@ -272,7 +272,7 @@ func (w *worker) willRestart(c *containerStatus) bool {
 }
 
 // setResult stores the result of the container. The results manager ignores an unchanged result too; the check here
-// spares its lookup on every tick.
+// saves a lookup on every tick.
 func (w *worker) setResult(p *sim.Proc, r results.Result) {
 	if w.hasResult && w.result == r {
 		return

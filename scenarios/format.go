@@ -94,7 +94,7 @@ type Rule struct {
 	PreStop   *value.Answer `json:"preStop,omitempty"`
 	Exit      *value.Exit   `json:"exit,omitempty"`
 
-	// Handler answers the httpGet probes and hooks in place of the fields above; see BehaviorRule. Files cannot
+	// Handler responds to the httpGet probes and hooks instead of the fields above; see BehaviorRule. Files cannot
 	// set it.
 	Handler http.Handler `json:"-"`
 }

@@ -7,12 +7,11 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// Load loads the scenarios of files and folders. In a folder it loads all files below it that end in .yaml or
-// .yml, sorted by path, except hidden ones. A folder may also contain files without a Scenario, such as the
-// manifests that scenarios use; a file that is named must contain one.
+// Load loads the scenarios of files and folders. For a folder it loads all files below it that end in .yaml or
+// .yml, sorted by path, except hidden files. A folder may also contain files without a Scenario, such as the
+// manifests that scenarios use. A path of a file must lead to a file with a Scenario.
 //
-// If anything is wrong in any file, Load returns no scenarios and an error of type Errors with everything that is
-// wrong.
+// If any file is invalid, Load returns no scenarios and an error of type Errors that lists all errors.
 func Load(paths ...string) ([]*Scenario, error) {
 	l := newLoader(readFile)
 	var all []*Scenario
@@ -48,8 +47,8 @@ func Load(paths ...string) ([]*Scenario, error) {
 }
 
 // LoadBytes loads the scenarios of a file in memory. It calls readFile for the manifests that the scenarios use,
-// with paths that have slashes and are relative to the same folder as name. If anything is wrong, LoadBytes
-// returns no scenarios and an error of type Errors with everything that is wrong.
+// with slash-separated paths relative to the folder of name. If any file is invalid, LoadBytes returns no
+// scenarios and an error of type Errors that lists all errors.
 //
 // Files have limits, such as MaxPods and MaxSeeds, and a maximum size of 4 MiB.
 func LoadBytes(name string, data []byte, readFile func(path string) ([]byte, error)) ([]*Scenario, error) {

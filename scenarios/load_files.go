@@ -97,6 +97,6 @@ func reason(err error) error {
 	return err
 }
 
-// ReadFile reads a scenario file or a manifest. It rejects what is not a regular file, and files above the size
-// limit of 4 MiB. The error does not contain the path.
+// ReadFile reads a scenario file or a manifest. It returns an error for a file that is not a regular file or
+// is larger than 4 MiB. The error does not contain the path.
 func ReadFile(path string) ([]byte, error) { return readFile(path) }

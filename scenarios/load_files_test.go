@@ -107,7 +107,7 @@ takes.yaml:5:96: spec.pods[2].file: cannot be read: no such file or directory`},
 	} {
 		loaded, err := Load(strings.Fields(test.paths)...)
 		if err == nil || err.Error() != test.want {
-			t.Errorf("%s: it says\n%v\nand not\n%s", test.paths, err, test.want)
+			t.Errorf("%s: the error is\n%v\nwant\n%s", test.paths, err, test.want)
 		}
 		if loaded != nil {
 			t.Errorf("%s: there are scenarios beside the errors", test.paths)

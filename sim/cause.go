@@ -1,7 +1,7 @@
 package sim
 
-// A cause says what led to the things that happen now: the step of a trace record, for example. It travels through the
-// processes as the values of a context do. A process passes its cause on to the processes that it starts and with the
+// A cause identifies the reason for the present work, for example by the step of a trace record. It travels through the
+// processes like the values of a context. A process passes its cause on to the processes that it starts and with the
 // values that it sends. It takes over the cause of each value that it receives, and keeps its cause while it waits. Ticks
 // and calls of timers have no cause.
 //

@@ -40,7 +40,7 @@ func TestCauseTravels(t *testing.T) {
 		note("sender after Because")
 	})
 	s.At(virtual.At(5*time.Second), "callback", func() { note("callback") })
-	run1(t, s, 10*time.Second)
+	runAndClose(t, s, 10*time.Second)
 	want := []string{
 		"sender after its sleep 1", "handed over 1", "child 1", "buffered 2", "sender after Because 2",
 		"sent by a blocked sender 3", "callback 0", "tick 0",

@@ -20,8 +20,8 @@ type sender[T any] struct {
 	value T
 }
 
-// Case is a channel that a Select waits for, with the handler of its values. On and OnTick return cases. To build the
-// cases of a process once, and not at each Select, saves their allocation.
+// Case is a channel that a Select waits for, with the handler of its values. On and OnTick return cases. Build the cases
+// of a process once and reuse the slice: this saves allocations at each Select.
 type Case struct {
 	channel receivable
 	handle  func(*Proc) // nil: the value stays in the channel's got
@@ -34,12 +34,12 @@ type receivable interface {
 	setReceiver(p *Proc, index int)
 }
 
-// On returns the case in which c has a value. The handler gets that value, and may wait.
+// On returns the case that receives a value from c. The handler gets the value, and may wait.
 func On[T any](c *Chan[T], handler func(*Proc, T)) Case {
 	return Case{c, func(p *Proc) { handler(p, c.received()) }}
 }
 
-// OnTick returns the case in which t ticks.
+// OnTick returns the case that receives a tick of t.
 func OnTick(t *Ticker, handler func(*Proc)) Case { return Case{&t.C, handler} }
 
 // NewChan returns a channel whose buffer holds capacity values. The capacity must be at least 1.

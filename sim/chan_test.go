@@ -11,7 +11,7 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// anyChooser draws a policy: none, which is the canonical one, or a seed.
+// anyChooser draws a chooser: nil for the canonical choices, or a seed.
 var anyChooser = rapid.Custom(func(t *rapid.T) choose.Chooser {
 	seed := rapid.Uint64Range(0, 1<<20).Draw(t, "seed, 0 for none")
 	if seed == 0 {
@@ -20,8 +20,8 @@ var anyChooser = rapid.Custom(func(t *rapid.T) choose.Chooser {
 	return choose.Seeded(seed)
 })
 
-// TestNoWakeUpIsLostOrDoubled runs random programs. While they run, program_test.go checks what is received
-// and when. When nothing happens any more, whoever still waits must have reason to.
+// TestNoWakeUpIsLostOrDoubled runs random programs. While a program runs, run.receive checks each received value and its
+// time. After the last event, every process must be done or wait for a channel that is empty or full.
 func TestNoWakeUpIsLostOrDoubled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := start(t, programs.Draw(t, "program"), sim.Options{Chooser: anyChooser.Draw(t, "chooser")}).end()
@@ -32,9 +32,9 @@ func TestNoWakeUpIsLostOrDoubled(t *testing.T) {
 			case w == nil:
 				t.Errorf("process %d never ran", i)
 			case w.Kind == "recv" || w.Kind == "select":
-				r.checkNothingFor(i, w.Chans)
+				r.checkAllReceived(i, w.Chans)
 			case w.Kind != "send":
-				t.Errorf("process %d never comes back from %s", i, w.Kind)
+				t.Errorf("process %d never returns from %s", i, w.Kind)
 			}
 		}
 		for c := range r.messages {
@@ -46,17 +46,17 @@ func TestNoWakeUpIsLostOrDoubled(t *testing.T) {
 	})
 }
 
-// checkNothingFor checks that a process that waits to receive has received all there was.
-func (r *run) checkNothingFor(proc int, chans []int) {
+// checkAllReceived checks that the channels of a process that waits to receive are empty.
+func (r *run) checkAllReceived(proc int, chans []int) {
 	for _, c := range chans {
 		if n := len(r.messages[c]) - r.taken[c]; n > 0 {
-			r.t.Errorf("process %d waits for channel %d, in which %d values wait", proc, c, n)
+			r.t.Errorf("process %d waits for channel %d, which holds %d values", proc, c, n)
 		}
 	}
 }
 
-// checkSends checks that Send returned as soon as there was room: when the value that is a capacity
-// earlier had been received, or at once.
+// checkSends checks that each Send returned as soon as the buffer had room: immediately, or when the receiver took the
+// value that was sent as many values earlier as the capacity.
 func (r *run) checkSends(c int) {
 	for i, m := range r.messages[c] {
 		if !m.blocks {
@@ -70,14 +70,14 @@ func (r *run) checkSends(c int) {
 		case before == nil:
 			r.same("send into an empty channel returns at", m.returned, m.sent)
 		case before.received:
-			r.same("blocked send returns at", m.returned, max(m.sent, before.at))
+			r.same("blocked send returns at", m.returned, max(m.sent, before.receivedAt))
 		case m.returned != 0:
-			r.t.Errorf("send of %d to channel %d returned at %v, before there was room", m.value, c, m.returned)
+			r.t.Errorf("send of %d to channel %d returned at %v, before the channel had room", m.value, c, m.returned)
 		}
 	}
 }
 
-// A value that is sent while the receiver waits is handed to it and takes no room, as in Go.
+// As in Go, a value that is sent while the receiver waits goes directly to the receiver and takes no room in the buffer.
 func TestHandOffTakesNoRoom(t *testing.T) {
 	s := sim.New(sim.Options{})
 	c := sim.NewChan[int](s, "c", 1)
@@ -94,13 +94,13 @@ func TestHandOffTakesNoRoom(t *testing.T) {
 			}
 		}
 	})
-	run1(t, s, time.Second)
+	runAndClose(t, s, time.Second)
 	if len(got) != 2 || got[0] != 0 || got[1] != 1 {
 		t.Errorf("got %v, want [0 1]", got)
 	}
 }
 
-func TestTwoReceiversAreRefused(t *testing.T) {
+func TestTwoReceiversPanic(t *testing.T) {
 	s := sim.New(sim.Options{})
 	c := sim.NewChan[int](s, "updates", 1)
 	s.Go("first", func(p *sim.Proc) { c.Recv(p) })
@@ -114,8 +114,8 @@ func TestTwoReceiversAreRefused(t *testing.T) {
 	s.RunUntil(virtual.At(time.Second))
 }
 
-// run1 runs a world until t and ends it.
-func run1(t testing.TB, s *sim.Sim, until time.Duration) {
+// runAndClose runs a simulation for a span from t=0 and closes it.
+func runAndClose(t testing.TB, s *sim.Sim, until time.Duration) {
 	t.Helper()
 	defer s.Close()
 	if err := s.RunUntil(virtual.At(until)); err != nil {

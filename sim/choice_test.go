@@ -14,9 +14,9 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// asker notes what it is asked and gives the answers of a list, then canonical ones.
+// asker is a chooser that logs the choices of one kind and gives the answers of a list, then canonical answers.
 type asker struct {
-	only    choose.Kind // other questions are not noted and get the canonical answer
+	only    choose.Kind // choices of other kinds are not logged and get the canonical answer
 	asked   []string
 	answers []int
 }
@@ -50,9 +50,9 @@ func (a *asker) Next(candidates []choose.Choice) int {
 
 func (a *asker) Fraction(c choose.Choice) float64 { return float64(a.answer(c.Kind, name(c))) / 4 }
 
-// Who goes next is asked whenever there are several: due timers first, then processes as they were
-// enabled, each with the number of times that it ran.
-func TestNextIsAskedWithStableKeys(t *testing.T) {
+// The kernel asks which candidate goes next whenever several can: first the due timers, then the processes in the order
+// in which they were enabled, each with the number of its earlier turns.
+func TestNextAsksWithStableKeys(t *testing.T) {
 	a := &asker{only: choose.Next, answers: []int{1, 0, 2}}
 	s := sim.New(sim.Options{Chooser: a})
 	var got []string
@@ -65,12 +65,12 @@ func TestNextIsAskedWithStableKeys(t *testing.T) {
 	}
 	s.At(virtual.At(time.Second), "callback", func() { got = append(got, "callback") })
 	s.At(virtual.At(time.Second), "callback", func() { got = append(got, "second callback") })
-	run1(t, s, time.Second)
+	runAndClose(t, s, time.Second)
 	wantAsked := []string{
 		"[a#0 b#0]", // b
 		"[callback#0 callback#1 sleep of b#1 sleep of a#1]", // callback
 		"[callback#1 sleep of b#1 sleep of a#1]",            // sleep of a
-		"[callback#1 sleep of b#1 a#1]",                     // and so on, canonically
+		"[callback#1 sleep of b#1 a#1]",                     // from here on, the canonical answer
 		"[sleep of b#1 a#1]",
 		"[b#1 a#1]",
 	}
@@ -82,8 +82,8 @@ func TestNextIsAskedWithStableKeys(t *testing.T) {
 	}
 }
 
-// A process that ends and is started anew under its name goes on counting: a choice means one of them.
-func TestNextCountsOnForANewProcessOfTheName(t *testing.T) {
+// Processes with the same name share a counter, because a choice must identify one turn of one process.
+func TestNextCountsTurnsAcrossProcessesOfOneName(t *testing.T) {
 	a := &asker{only: choose.Next}
 	s := sim.New(sim.Options{Chooser: a})
 	for at := range 2 {
@@ -92,14 +92,14 @@ func TestNextCountsOnForANewProcessOfTheName(t *testing.T) {
 			s.Go("other", func(*sim.Proc) {})
 		})
 	}
-	run1(t, s, time.Minute)
+	runAndClose(t, s, time.Minute)
 	if want := "[[worker#0 other#0] [worker#1 other#1]]"; fmt.Sprint(a.asked) != want {
 		t.Errorf("asked %v, want %v", a.asked, want)
 	}
 }
 
-// At a preemption point the process goes on, or after what is enabled now, or after all else of the
-// instant, also what that starts, or after one process alone.
+// At a preemption point, the process continues immediately, after everything that is enabled now, after everything else
+// at this instant, or after one enabled process.
 func TestPreempt(t *testing.T) {
 	for answer, want := range []string{
 		"[p goes on, other, third, child of other, later]",
@@ -116,7 +116,7 @@ func TestPreempt(t *testing.T) {
 			p.Preempt("status read")
 			note("p goes on")
 			p.Sleep(time.Second)
-			p.Preempt("status read") // nothing else could run: nobody is asked
+			p.Preempt("status read") // nothing else is enabled, so there is no choice
 			note("later")
 		})
 		s.Go("other", func(p *sim.Proc) {
@@ -124,7 +124,7 @@ func TestPreempt(t *testing.T) {
 			s.Go("child of other", func(*sim.Proc) { note("child of other") })
 		})
 		s.Go("third", func(*sim.Proc) { note("third") })
-		run1(t, s, time.Minute)
+		runAndClose(t, s, time.Minute)
 		if diff := cmp.Diff([]string{"status read p#0 of 5"}, a.asked); diff != "" {
 			t.Errorf("asked (-want +got):\n%s", diff)
 		}
@@ -134,7 +134,8 @@ func TestPreempt(t *testing.T) {
 	}
 }
 
-// Without a chooser nobody is interrupted and a select takes the first case that is ready.
+// Without a chooser, no process is preempted, a select takes the first ready case, jitters are a half, and a shuffle keeps
+// the order.
 func TestCanonicalChoices(t *testing.T) {
 	s := sim.New(sim.Options{})
 	a, b := sim.NewChan[int](s, "a", 1), sim.NewChan[int](s, "b", 1)
@@ -151,13 +152,13 @@ func TestCanonicalChoices(t *testing.T) {
 		got = append(got, fmt.Sprint(items))
 	})
 	s.Go("other", func(*sim.Proc) { got = append(got, "other") })
-	run1(t, s, 0)
+	runAndClose(t, s, 0)
 	if want := "[received 2 jitter 0.5 [1 2 3] other]"; fmt.Sprint(got) != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
-// A select asks which of its ready cases it takes, and does not when there is only one.
+// A select asks which of several ready cases it takes. With one ready case there is no choice.
 func TestSelectAsksAmongReadyCases(t *testing.T) {
 	a := &asker{only: choose.SelectCase, answers: []int{1, 1}}
 	s := sim.New(sim.Options{Chooser: a})
@@ -178,7 +179,7 @@ func TestSelectAsksAmongReadyCases(t *testing.T) {
 			p.Select(cases...)
 		}
 	})
-	run1(t, s, 0)
+	runAndClose(t, s, 0)
 	if want := "[2 3 1]"; fmt.Sprint(got) != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -187,7 +188,7 @@ func TestSelectAsksAmongReadyCases(t *testing.T) {
 	}
 }
 
-// The answers to a shuffle reach every order, and each order by one list of answers.
+// Each order of a shuffle has exactly one list of answers.
 func TestShuffleReachesEveryOrder(t *testing.T) {
 	seen := map[string]bool{}
 	for first := range 3 {

@@ -10,7 +10,7 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// A group ends with all that was made in it, wherever it waits, and nothing else does.
+// End ends the processes, timers and tickers of a group, whatever they wait for. Everything outside the group continues.
 func TestGroupEnds(t *testing.T) {
 	s := sim.New(sim.Options{})
 	defer s.Close()
@@ -53,8 +53,8 @@ func TestGroupEnds(t *testing.T) {
 	}
 }
 
-// What was about to run at the instant in which its group ends does not.
-func TestGroupEndsWhatIsEnabled(t *testing.T) {
+// Enabled processes and due timers of a group do not run after the group has ended at the same instant.
+func TestGroupEndsEnabledProcesses(t *testing.T) {
 	for _, chooser := range []choose.Chooser{nil, reversed{}} {
 		s := sim.New(sim.Options{Chooser: chooser})
 		ran := 0
@@ -80,7 +80,8 @@ func TestGroupEndsWhatIsEnabled(t *testing.T) {
 	}
 }
 
-// What deferred calls start, wake and set in the group that ends has no effect, nor has a wake-up that comes later.
+// Processes and timers that deferred calls start, wake or set in an ending group have no effect. A later wake-up of an
+// ended process has no effect either.
 func TestGroupEndsWithItsDeferredCalls(t *testing.T) {
 	s := sim.New(sim.Options{})
 	defer s.Close()
@@ -110,11 +111,11 @@ func TestGroupEndsWithItsDeferredCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	if ran != 1 {
-		t.Errorf("%d ran, want the other one alone", ran)
+		t.Errorf("%d functions ran, want 1: the process outside the group", ran)
 	}
 }
 
-// reversed takes the last of what could go next.
+// reversed always takes the last alternative.
 type reversed struct{}
 
 func (reversed) Choose(_ choose.Choice, n int) int   { return n - 1 }

@@ -13,7 +13,7 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// A limit ends a run with an error that says what ran away.
+// A run that exceeds a limit stops with an error that names the limit and the busiest process or timer.
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -45,7 +45,7 @@ func TestLimits(t *testing.T) {
 			timer = s.NewTimer("runtime", func() { s.Set(timer, s.Now()) })
 			s.Set(timer, virtual.At(time.Second))
 		}, `stopped at 1s: more than 100 events at one instant; "runtime" ran 100 times`},
-		{"callbacks that call for more", limit.Limits{AtOneInstant: 100}, func(s *sim.Sim) {
+		{"callbacks that schedule callbacks", limit.Limits{AtOneInstant: 100}, func(s *sim.Sim) {
 			var again func()
 			again = func() { s.At(s.Now(), "scenario", again) }
 			again()
@@ -71,7 +71,7 @@ func TestLimits(t *testing.T) {
 				t.Errorf("got  %v\nwant %s", err, c.want)
 			}
 			if again := s.RunUntil(virtual.At(2 * time.Hour)); again != err {
-				t.Errorf("the run goes on after its limit: %v", again)
+				t.Errorf("a second RunUntil returns another error: %v", again)
 			}
 		})
 	}
@@ -83,22 +83,22 @@ func every(p *sim.Proc, d time.Duration) {
 	}
 }
 
-// A run that stays within its limits is not ended by them.
+// A run may reach its limits; only exceeding one stops the run.
 func TestLimitsAreInclusive(t *testing.T) {
 	s := sim.New(sim.Options{Limits: limit.Limits{Events: 5, Processes: 1, AtOneInstant: 2}})
 	s.Go("p", func(p *sim.Proc) {
 		p.Sleep(time.Second)
 		p.Sleep(time.Second)
 	})
-	run1(t, s, time.Hour)
+	runAndClose(t, s, time.Hour)
 	if s.Events() != 5 { // the start, two timers, two wake-ups
 		t.Errorf("%d events, want 5", s.Events())
 	}
 }
 
-// Close unwinds whoever waits, wherever that is, and those that never ran; what their deferred calls do has
-// no effect on the world.
-func TestCloseUnwindsEverything(t *testing.T) {
+// Close ends all waiting processes and runs their deferred calls, whatever they wait for. A process that has not run yet
+// never runs. A deferred call that waits unwinds too.
+func TestCloseEndsAllProcesses(t *testing.T) {
 	s := sim.New(sim.Options{})
 	full, empty := sim.NewChan[int](s, "full", 1), sim.NewChan[int](s, "empty", 1)
 	full.TrySend(1)
@@ -119,7 +119,7 @@ func TestCloseUnwindsEverything(t *testing.T) {
 				t.Errorf("%s goes on after Close", w.name)
 			}()
 			w.wait(p)
-			t.Errorf("%s comes back", w.name)
+			t.Errorf("%s: the wait returns", w.name)
 		})
 	}
 	if err := s.RunUntil(virtual.At(time.Second)); err != nil {
@@ -133,7 +133,7 @@ func TestCloseUnwindsEverything(t *testing.T) {
 	}
 }
 
-// A panic of a process is not swallowed: it reaches who runs the world.
+// A panic in a process propagates to the caller of RunUntil.
 func TestPanicReachesTheCaller(t *testing.T) {
 	s := sim.New(sim.Options{})
 	s.Go("p", func(p *sim.Proc) {

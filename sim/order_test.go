@@ -13,16 +13,17 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// TestCallbacksRunInOrder sets, moves and stops timers, also from within callbacks: those that are not
-// stopped run once each, by time and then by the order in which they were last set; a past time is now.
+// TestCallbacksRunInOrder sets, moves and stops timers, also from callbacks. Each timer that is not stopped fires once.
+// Timers fire in the order of their times, and at the same time in the order in which they were last set. A time in the
+// past counts as now.
 func TestCallbacksRunInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := sim.New(sim.Options{})
 		type set struct {
-			at    time.Duration
+			at    virtual.Time
 			order int
 		}
-		due := map[string]set{} // what is to run yet
+		due := map[string]set{} // the timers that are set
 		timers := map[string]*sim.Timer{}
 		order := 0
 		change := func(timers map[string]*sim.Timer) {
@@ -32,21 +33,21 @@ func TestCallbacksRunInOrder(t *testing.T) {
 				delete(due, name)
 				return
 			}
-			at := instant(t)
-			s.Set(timers[name], virtual.At(at))
+			at := virtual.At(seconds(t))
+			s.Set(timers[name], at)
 			order++
-			due[name] = set{max(at, s.Now().Offset()), order}
+			due[name] = set{max(at, s.Now()), order}
 		}
 		for _, name := range []string{"a", "b", "c", "d", "e"} {
 			timers[name] = s.NewTimer(name, func() {
 				me, ok := due[name]
-				if !ok || virtual.At(me.at) != s.Now() {
-					t.Fatalf("%s runs at %v, was to run: %v at %v", name, s.Now(), ok, me.at)
+				if !ok || me.at != s.Now() {
+					t.Fatalf("%s fires at %v; set: %v, for %v", name, s.Now(), ok, me.at)
 				}
 				delete(due, name)
 				for other, o := range due {
 					if o.at < me.at || o.at == me.at && o.order < me.order {
-						t.Errorf("%s runs before %s, which was to run at %v", name, other, o.at)
+						t.Errorf("%s fires before %s, which is set for %v", name, other, o.at)
 					}
 				}
 				if rapid.Bool().Draw(t, "one more change") {
@@ -61,14 +62,14 @@ func TestCallbacksRunInOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(due) > 0 {
-			t.Errorf("never ran: %v", due)
+			t.Errorf("never fired: %v", due)
 		}
 	})
 }
 
-// TestSleepersWakeInOrder compares processes that sleep with a plain list: by time, then by the order in
-// which they went to sleep, except that of those that wake at one instant the last goes first. At the
-// start they go in the order in which they were started.
+// TestSleepersWakeInOrder compares sleeping processes with a model, a sorted list. Processes wake in the order of their
+// times. Of the processes that wake at the same instant, the last to fall asleep runs first, and the others run in the
+// order in which they fell asleep. At the start, processes run in the order in which they were started.
 func TestSleepersWakeInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sleeps := rapid.SliceOfN(rapid.SliceOfN(rapid.IntRange(0, 4), 0, 6), 1, 5).Draw(t, "seconds of each process")
@@ -86,18 +87,18 @@ func TestSleepersWakeInOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(wakeUps(sleeps), got); diff != "" {
-			t.Errorf("wake-ups differ from the list (-list +run):\n%s", diff)
+			t.Errorf("wake-ups differ from the model (-model +run):\n%s", diff)
 		}
 	})
 }
 
-// wakeUps is what the kernel does, as a list that is kept sorted.
+// wakeUps returns the wake-ups that the kernel must produce, from a sorted list of sleepers.
 func wakeUps(sleeps [][]int) []string {
 	type sleeper struct{ proc, next, at int }
 	var list []sleeper
 	var notes []string
-	// goOn has a process go on until it sleeps for a while.
-	goOn := func(s sleeper) {
+	// advance moves a process to its next sleep that takes time.
+	advance := func(s sleeper) {
 		for ; s.next < len(sleeps[s.proc]); s.next++ {
 			if n := sleeps[s.proc][s.next]; n > 0 {
 				s.at += n
@@ -120,7 +121,7 @@ func wakeUps(sleeps [][]int) []string {
 				notes = append(notes, fmt.Sprintf("%d at %v", s.proc, time.Duration(s.at)*time.Second))
 			}
 			s.next++
-			goOn(s)
+			advance(s)
 		}
 		slices.SortStableFunc(list, func(a, b sleeper) int { return a.at - b.at })
 		n := 0
@@ -137,9 +138,9 @@ func lastFirst[T any](list []T) []T {
 	return append([]T{list[n]}, list[:n]...)
 }
 
-// Without a chooser the process that was woken last runs first, then the others in the order in which
-// they were enabled, as in Go's scheduler; the timers of an instant fire before any of its processes runs.
-func TestCanonicalOrderIsThatOfGo(t *testing.T) {
+// Without a chooser, the process that was woken last runs first and the others run in the order in which they were
+// enabled, as in Go's scheduler. All timers of an instant fire before its processes run.
+func TestCanonicalOrderMatchesGo(t *testing.T) {
 	s := sim.New(sim.Options{})
 	var got []string
 	note := func(what string) { got = append(got, what) }
@@ -153,30 +154,33 @@ func TestCanonicalOrderIsThatOfGo(t *testing.T) {
 	})
 	s.Go("second", func(p *sim.Proc) { p.Sleep(time.Second); note("second") })
 	s.At(virtual.At(time.Second), "callback", func() { note("callback") })
-	run1(t, s, time.Second)
+	runAndClose(t, s, time.Second)
 	want := []string{"callback", "second", "first", "callback of first", "sleeper", "child"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("order (-want +got):\n%s", diff)
 	}
 }
 
-// RunUntil does everything of the last instant and leaves what is later to the next call.
+// RunUntil runs all events of the last instant and no later ones. The next call continues there.
 func TestRunUntilEndsWithTheInstant(t *testing.T) {
 	s := sim.New(sim.Options{Start: virtual.At(-3 * time.Second)})
-	var got []time.Duration
+	var got []virtual.Time
 	s.Go("p", func(p *sim.Proc) {
 		for {
-			got = append(got, p.Now().Offset())
+			got = append(got, p.Now())
 			p.Sleep(time.Second)
 		}
 	})
-	for _, until := range []time.Duration{-1, 0, 1500 * time.Millisecond} {
-		if err := s.RunUntil(virtual.At(until)); err != nil || s.Now() != virtual.At(until) {
+	for _, until := range []virtual.Time{-1, 0, virtual.At(1500 * time.Millisecond)} {
+		if err := s.RunUntil(until); err != nil || s.Now() != until {
 			t.Errorf("RunUntil(%v): now %v, error %v", until, s.Now(), err)
 		}
 	}
 	s.Close()
-	want := []time.Duration{-3 * time.Second, -2 * time.Second, -time.Second, 0, time.Second}
+	var want []virtual.Time
+	for seconds := -3; seconds <= 1; seconds++ {
+		want = append(want, virtual.At(time.Duration(seconds)*time.Second))
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("times (-want +got):\n%s", diff)
 	}

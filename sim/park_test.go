@@ -22,7 +22,7 @@ func TestInterrupt(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
 			s := sim.New(sim.Options{})
-			messages := sim.NewChan[time.Duration](s, "messages", 1)
+			messages := sim.NewChan[virtual.Time](s, "messages", 1)
 			waiter := s.Go("waiter", func(p *sim.Proc) {
 				p.WakeAt(virtual.At(time.Second))
 				p.Park()
@@ -33,9 +33,9 @@ func TestInterrupt(t *testing.T) {
 				p.Sleep(c.at)
 				waiter.Interrupt()
 				p.Sleep(2*time.Second - c.at)
-				messages.Send(p, p.Now().Offset())
+				messages.Send(p, p.Now())
 			})
-			run1(t, s, time.Minute)
+			runAndClose(t, s, time.Minute)
 			if fmt.Sprint(got) != c.want {
 				t.Errorf("got %v, want %v", got, c.want)
 			}

@@ -12,16 +12,16 @@ import (
 // Sim.Go.
 type Proc struct {
 	sim     *Sim
-	start   func(*Proc)                 // nil once it has begun
-	serves  []Case                      // the cases it waits for when the present function returns
-	stack   *coroutine.Coroutine[*Proc] // nil between turns
-	known   []Case                      // cases whose channels have it as their receiver, whether it waits for them now or not
+	start   func(*Proc)                 // nil once the process has begun
+	serves  []Case                      // the cases of Serve, to wait for when the present function returns
+	stack   *coroutine.Coroutine[*Proc] // nil while the process needs no stack
+	known   []Case                      // the cases whose channels have the process as their receiver, whether it waits for them now or not
 	woken   int32                       // the index of the case that was chosen last
-	sent    bool                        // one of these may have a value
-	open    bool                        // waits for channels that nothing has been sent to yet
-	enabled bool                        // it was woken and has not run yet
+	sent    bool                        // a channel of known may have a value
+	open    bool                        // the process waits for the channels of known, which are empty
+	enabled bool                        // the process was woken and has not run yet
 	ended   bool
-	cause   int64 // while the process does not run; Sim has the cause of the one that runs
+	cause   int64 // valid while the process does not run; while it runs, Sim has its cause
 	sleep   Timer
 }
 
@@ -40,9 +40,9 @@ func (s *Sim) Go(name string, f func(*Proc)) *Proc {
 	return p
 }
 
-// Serve makes the process go on when its function, or the handler that runs now, returns: it then waits for one of
-// the cases, runs the handler, waits again, and so on until a handler calls Exit. It behaves like a process that calls
-// Select in a loop, but needs no stack while it waits; use it for processes that are many and mostly wait.
+// Serve makes the process continue when its function, or the handler that runs now, returns: the process then waits for
+// one of the cases, runs its handler, waits again, and so on until a handler calls Exit. The process behaves like one that
+// calls Select in a loop, but needs no stack while it waits. Use Serve if you have many processes that mostly wait.
 // A handler may call Serve again to wait for other cases.
 func (p *Proc) Serve(cases ...Case) { p.serves = cases }
 
@@ -71,8 +71,8 @@ func (p *Proc) resume() {
 	p.cause = p.sim.cause
 }
 
-// run runs the function of the process, or the handler of the case that was chosen, and further handlers until it has
-// to wait or ends.
+// run runs the function of the process, or the handler of the chosen case, and then further handlers until the process
+// has to wait or ends.
 func (p *Proc) run() {
 	if start := p.start; start != nil {
 		p.start = nil
@@ -100,7 +100,7 @@ func (p *Proc) Park() { p.stack.Wait() }
 // Interrupt enables a process that waits in Park until the time of WakeAt. The timer of WakeAt stops.
 func (p *Proc) Interrupt() {
 	p.sim.Stop(&p.sleep)
-	if !p.enabled { // the wake-up may have come at this very instant
+	if !p.enabled { // the timer may have woken it at this very instant
 		p.Wake()
 	}
 }
@@ -132,8 +132,9 @@ func (p *Proc) Select(cases ...Case) {
 	}
 }
 
-// await takes a value from one of the channels and returns false. When there is none, it returns true, and the first
-// value that is sent is handed to the process. Reusing the slice of cases skips polling channels without new sends.
+// await takes a value from one of the channels and returns false. If all are empty, it returns true: the process must
+// wait, and gets the first value that is sent. With the same slice of cases as before, await polls the channels only if
+// something has been sent since.
 func (p *Proc) await(cases []Case) bool {
 	if known := len(p.known) > 0 && &p.known[0] == &cases[0]; !known || p.sent {
 		if p.takeOne(cases) {
@@ -145,7 +146,7 @@ func (p *Proc) await(cases []Case) bool {
 	return true
 }
 
-// register makes the process the receiver of the channels of these cases, and no longer of others.
+// register makes the process the receiver of the channels of these cases and of no others.
 func (p *Proc) register(cases []Case) {
 	for _, c := range p.known {
 		c.channel.setReceiver(nil, 0)
@@ -193,7 +194,7 @@ func (p *Proc) Preempt(point string) {
 	}
 }
 
-// YieldToAll lets everything else that happens at this instant go first.
+// YieldToAll lets everything else at this instant go first.
 func (p *Proc) YieldToAll() {
 	p.sim.last.Push(p)
 	p.Park()

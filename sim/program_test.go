@@ -16,13 +16,13 @@ import (
 // Each run draws the same examples, unless -rapid.seed says otherwise.
 var _ = flag.Set("rapid.seed", "1")
 
-// A program is some processes that sleep, send, receive and are interrupted, and callbacks that send. Each
-// channel has one process that receives from it.
+// program is a random program: processes that sleep, send, receive and reach preemption points, and callbacks that send.
+// Only one process receives from each channel.
 type program struct {
 	Caps   []int   // of the channels
 	Owner  []int   // the process that receives from each channel
-	Procs  [][]op  // what each process does
-	Timers []timed // what is sent by callbacks
+	Procs  [][]op  // the operations of each process
+	Timers []timed // the callbacks
 	Serves bool    // processes receive through Serve instead of Recv and Select
 }
 
@@ -32,12 +32,13 @@ type op struct {
 	For   time.Duration
 }
 
+// timed is a callback that sends to a channel.
 type timed struct {
-	At   time.Duration
+	At   virtual.Time
 	Chan int
 }
 
-// programs draws programs that are small enough to collide often: few channels, few instants.
+// programs draws programs with few channels and few instants, in which many events coincide.
 var programs = rapid.Custom(func(t *rapid.T) program {
 	n := rapid.IntRange(1, 4).Draw(t, "processes")
 	p := program{Caps: rapid.SliceOfN(rapid.IntRange(1, 2), 1, 4).Draw(t, "capacities")}
@@ -48,16 +49,16 @@ var programs = rapid.Custom(func(t *rapid.T) program {
 		p.Procs = append(p.Procs, rapid.SliceOfN(p.ops(i), 0, 12).Draw(t, "ops"))
 	}
 	p.Timers = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) timed {
-		return timed{At: instant(t), Chan: rapid.IntRange(0, len(p.Caps)-1).Draw(t, "channel")}
+		return timed{At: virtual.At(seconds(t)), Chan: rapid.IntRange(0, len(p.Caps)-1).Draw(t, "channel")}
 	}), 0, 4).Draw(t, "callbacks")
 	return p
 })
 
-func instant(t *rapid.T) time.Duration {
+func seconds(t *rapid.T) time.Duration {
 	return time.Duration(rapid.IntRange(0, 5).Draw(t, "seconds")) * time.Second
 }
 
-// ops draws what process i does; it receives from its own channels only.
+// ops draws an operation of process i. The process receives only from its own channels.
 func (p program) ops(i int) *rapid.Generator[op] {
 	var own []int
 	for c, owner := range p.Owner {
@@ -73,7 +74,7 @@ func (p program) ops(i int) *rapid.Generator[op] {
 		o := op{Kind: rapid.SampledFrom(kinds).Draw(t, "kind")}
 		switch o.Kind {
 		case "sleep":
-			o.For = instant(t)
+			o.For = seconds(t)
 		case "send", "try":
 			o.Chans = []int{rapid.IntRange(0, len(p.Caps)-1).Draw(t, "channel")}
 		case "recv":
@@ -86,31 +87,31 @@ func (p program) ops(i int) *rapid.Generator[op] {
 	})
 }
 
-// message is a value and what became of it.
+// message is a value that was sent, with the times of its delivery.
 type message struct {
-	value    int // from 1: a zero value is one that nobody sent
-	order    int // place among everything that was noted
-	sent     time.Duration
-	blocks   bool // by Send, which returned at
-	returned time.Duration
-	received bool
-	at       time.Duration
+	value      int // from 1: a zero value comes from no sender
+	order      int // the number of notes before it
+	sent       virtual.Time
+	blocks     bool         // it was sent by Send
+	returned   virtual.Time // when Send returned; 0 if it did not
+	received   bool
+	receivedAt virtual.Time
 }
 
-// run is a program while it runs, and what was seen.
+// run is a running program and the log of its events.
 type run struct {
 	*sim.Sim
 	program
 	t        *rapid.T
 	chans    []*sim.Chan[int]
 	messages [][]*message // by channel, in the order in which they were sent
-	taken    []int        // how many of them were received
-	waits    []*op        // what each process waits in
+	taken    []int        // by channel, how many messages were received
+	waits    []*op        // the present operation of each process; nil before the first and after the last
 	done     []bool
 	notes    []string
 }
 
-// start sets a program up in a world.
+// start returns a program that is ready to run.
 func start(t *rapid.T, p program, o sim.Options) *run {
 	r := &run{
 		Sim: sim.New(o), program: p, t: t, messages: make([][]*message, len(p.Caps)), taken: make([]int, len(p.Caps)),
@@ -120,7 +121,7 @@ func start(t *rapid.T, p program, o sim.Options) *run {
 		r.chans = append(r.chans, sim.NewChan[int](r.Sim, fmt.Sprint("channel ", c), capacity))
 	}
 	for _, timer := range p.Timers {
-		r.At(virtual.At(timer.At), "callback", func() { r.trySend("callback", timer.Chan) })
+		r.At(timer.At, "callback", func() { r.trySend("callback", timer.Chan) })
 	}
 	for i, ops := range p.Procs {
 		if p.Serves {
@@ -138,7 +139,7 @@ func start(t *rapid.T, p program, o sim.Options) *run {
 	return r
 }
 
-// end runs the program until nothing happens any more.
+// end runs the program until its last event.
 func (r *run) end() *run {
 	if err := r.RunUntil(virtual.At(time.Hour)); err != nil {
 		r.t.Fatal(err)
@@ -151,23 +152,23 @@ func (r *run) do(p *sim.Proc, o op) {
 	switch o.Kind {
 	case "sleep":
 		p.Sleep(o.For)
-		r.same("sleep of "+p.Name()+" returns at", p.Now().Offset(), before.Add(o.For).Offset())
+		r.same("sleep of "+p.Name()+" returns at", p.Now(), before.Add(o.For))
 	case "send":
 		m := r.note(p.Name(), o.Chans[0])
 		m.blocks = true
 		r.chans[o.Chans[0]].Send(p, m.value)
-		m.returned = p.Now().Offset()
+		m.returned = p.Now()
 	case "try":
 		r.trySend(p.Name(), o.Chans[0])
 	case "preempt":
 		p.Preempt("in between")
-		r.same("preemption takes", p.Now().Offset(), before.Offset())
+		r.same("preemption point passed at", p.Now(), before)
 	case "recv":
 		order := len(r.notes)
-		r.receive(p, o, order, before.Offset(), 0, r.chans[o.Chans[0]].Recv(p))
+		r.receive(p, o, order, before, 0, r.chans[o.Chans[0]].Recv(p))
 	case "select":
 		order := len(r.notes)
-		p.Select(r.cases(o, func(p *sim.Proc, i, v int) { r.receive(p, o, order, before.Offset(), i, v) })...)
+		p.Select(r.cases(o, func(p *sim.Proc, i, v int) { r.receive(p, o, order, before, i, v) })...)
 	}
 }
 
@@ -180,15 +181,15 @@ func (r *run) cases(o op, handle func(p *sim.Proc, i, v int)) []sim.Case {
 	return cases
 }
 
-// note notes a message that is about to be sent.
+// note logs a message that is about to be sent.
 func (r *run) note(who string, c int) *message {
-	m := &message{value: 1 + len(r.notes), order: len(r.notes), sent: r.Now().Offset()}
+	m := &message{value: 1 + len(r.notes), order: len(r.notes), sent: r.Now()}
 	r.messages[c] = append(r.messages[c], m)
 	r.log("%s sends %d to %d", who, m.value, c)
 	return m
 }
 
-// trySend sends if it can; it must be able to as long as fewer messages than the capacity are on the way.
+// trySend calls TrySend, which must succeed while the channel holds fewer values than its capacity.
 func (r *run) trySend(who string, c int) {
 	m := r.note(who, c)
 	if r.chans[c].TrySend(m.value) {
@@ -196,35 +197,38 @@ func (r *run) trySend(who string, c int) {
 	}
 	r.messages[c] = r.messages[c][:len(r.messages[c])-1]
 	r.log("%s cannot send to %d", who, c)
-	if onTheWay := len(r.messages[c]) - r.taken[c]; onTheWay < r.Caps[c] {
-		r.t.Errorf("at %v: channel %d refuses a value with %d of %d on the way", r.Now(), c, onTheWay, r.Caps[c])
+	if held := len(r.messages[c]) - r.taken[c]; held < r.Caps[c] {
+		r.t.Errorf("at %v: channel %d refuses a value although it holds %d of %d", r.Now(), c, held, r.Caps[c])
 	}
 }
 
-// receive checks the law of receiving: a process that began to wait when the notes had some length gets
-// the first message of a channel that it has not got, as soon as it waits and the message is sent.
-func (r *run) receive(p *sim.Proc, o op, began int, since time.Duration, i, value int) {
+// receive checks that a process that has waited since a virtual time received the oldest message of the channel, and
+// received it as soon as the process waited and the message was sent. The process began to wait after the first began
+// notes. Of the messages sent while it waited, it must receive the first.
+func (r *run) receive(p *sim.Proc, o op, began int, since virtual.Time, i, value int) {
 	c := o.Chans[i]
 	r.log("%s receives %d from %d", p.Name(), value, c)
 	if len(r.messages[c]) == r.taken[c] {
-		r.t.Fatalf("at %v: %s receives %d from channel %d, where nothing was sent", p.Now(), p.Name(), value, c)
+		r.t.Fatalf("at %v: %s receives %d from channel %d, which is empty", p.Now(), p.Name(), value, c)
 	}
 	m := r.messages[c][r.taken[c]]
 	r.taken[c]++
-	r.same(fmt.Sprintf("next from channel %d", c), time.Duration(value), time.Duration(m.value))
-	r.same(fmt.Sprintf("%s receives %d at", p.Name(), value), p.Now().Offset(), max(since, m.sent))
-	m.received, m.at = true, p.Now().Offset()
+	if value != m.value {
+		r.t.Errorf("at %v: next from channel %d is %d, want %d", r.Now(), c, value, m.value)
+	}
+	r.same(fmt.Sprintf("%s receives %d at", p.Name(), value), p.Now(), max(since, m.sent))
+	m.received, m.receivedAt = true, p.Now()
 	if m.order < began {
-		return // it was there already
+		return // the message was sent before the process began to wait
 	}
 	for _, other := range o.Chans {
 		if rest := r.messages[other][r.taken[other]:]; len(rest) > 0 && rest[0].order < m.order {
-			r.t.Errorf("%s waits and receives %d, but %d was sent before", p.Name(), value, rest[0].value)
+			r.t.Errorf("%s waits and receives %d, but %d was sent earlier", p.Name(), value, rest[0].value)
 		}
 	}
 }
 
-func (r *run) same(what string, got, want time.Duration) {
+func (r *run) same(what string, got, want virtual.Time) {
 	if got != want {
 		r.t.Errorf("at %v: %s %v, want %v", r.Now(), what, got, want)
 	}

@@ -10,8 +10,8 @@ import (
 	"probesim.dev/sim/choose"
 )
 
-// TestReplay runs random programs with choices from a seed, and again with only those choices that were
-// not canonical: everything that is seen must be the same.
+// TestReplay runs random programs with choices from a seed, and replays only the choices that were not canonical. Both
+// runs must log the same notes.
 func TestReplay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		program := programs.Draw(t, "program")
@@ -37,8 +37,8 @@ func TestReplay(t *testing.T) {
 	})
 }
 
-// Choices that make no difference are not recorded, and an empty list is the canonical run.
-func TestReplayOfNothingIsCanonical(t *testing.T) {
+// The replay of an empty list is the canonical run, and a recorder of such a run records no choices.
+func TestReplayOfEmptyListIsCanonical(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		program := programs.Draw(t, "program")
 		canonical := start(t, program, sim.Options{}).end()
@@ -52,8 +52,8 @@ func TestReplayOfNothingIsCanonical(t *testing.T) {
 	})
 }
 
-// Seeds reach different orders of what happens at one instant, all of them in the end.
-func TestSeedsDiffer(t *testing.T) {
+// A hundred seeds reach all orders of three processes that start at the same instant.
+func TestSeedsReachAllOrders(t *testing.T) {
 	orders := map[string]bool{}
 	for seed := range choose.Seeded(100) {
 		s := sim.New(sim.Options{Chooser: seed})
@@ -61,7 +61,7 @@ func TestSeedsDiffer(t *testing.T) {
 		for _, name := range []string{"a", "b", "c"} {
 			s.Go(name, func(*sim.Proc) { order += name })
 		}
-		run1(t, s, 0)
+		runAndClose(t, s, 0)
 		orders[order] = true
 	}
 	if len(orders) != 6 {

@@ -27,10 +27,10 @@ func TestServeBehavesLikeSelect(t *testing.T) {
 	})
 }
 
-// server returns a process that does the ops and serves wherever they receive. It uses the same slice of cases
+// server returns the start of a process that performs the ops and receives through Serve. It uses the same slice of cases
 // whenever it waits for the same channels.
 func (r *run) server(i int, ops []op) func(*sim.Proc) {
-	k, order, since := 0, 0, time.Duration(0)
+	k, order, since := 0, 0, virtual.Time(0)
 	cases := map[string][]sim.Case{}
 	var resume func(*sim.Proc)
 	received := func(p *sim.Proc, index, v int) {
@@ -42,7 +42,7 @@ func (r *run) server(i int, ops []op) func(*sim.Proc) {
 		for ; k < len(ops); k++ {
 			r.waits[i] = &ops[k]
 			if ops[k].Kind == "recv" || ops[k].Kind == "select" {
-				order, since = len(r.notes), p.Now().Offset()
+				order, since = len(r.notes), p.Now()
 				key := fmt.Sprint(ops[k].Chans)
 				if cases[key] == nil {
 					cases[key] = r.cases(ops[k], received)
@@ -71,13 +71,13 @@ func TestGroupEndsServingProcess(t *testing.T) {
 	s.At(virtual.At(time.Second), "send", func() { c.TrySend(1) })
 	s.At(virtual.At(2*time.Second), "end", func() { s.End(group) })
 	s.At(virtual.At(3*time.Second), "send to nobody", func() { c.TrySend(2) })
-	run1(t, s, time.Minute)
+	runAndClose(t, s, time.Minute)
 	if want := "[1]"; fmt.Sprint(got) != want {
 		t.Errorf("received %v, want %s: only the value sent before the end", got, want)
 	}
 }
 
-// A handler that waits for a channel itself does not disturb the cases that the process serves.
+// A handler may wait for a channel. This does not affect the cases that the process serves.
 func TestHandlerMayWait(t *testing.T) {
 	for name, serve := range map[string]func(*sim.Proc, []sim.Case){
 		"Serve": func(p *sim.Proc, cases []sim.Case) { p.Serve(cases...) },
@@ -100,7 +100,7 @@ func TestHandlerMayWait(t *testing.T) {
 				s.At(0, "request", func() { requests.TrySend(i) })
 				s.At(virtual.At(time.Duration(i+1)*time.Second), "reply", func() { replies.TrySend(10 * i) })
 			}
-			run1(t, s, time.Minute)
+			runAndClose(t, s, time.Minute)
 			want := []string{"request 0, reply 0 at 1s", "request 1, reply 10 at 2s", "request 2, reply 20 at 3s"}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

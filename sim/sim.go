@@ -40,7 +40,7 @@ type Sim struct {
 	last   queue.FIFO[*Proc]  // processes that run after everything else at this instant
 	procs  queue.FIFO[*Proc]  // all living processes, in the order in which they started
 	group  *Group             // the group of the code that runs now
-	cause  int64              // of what runs now
+	cause  int64              // of the process or callback that runs now
 	stacks coroutine.Pool[*Proc]
 	meter  limit.Meter
 	choose.Asker
@@ -58,8 +58,8 @@ func New(o Options) *Sim {
 // Now returns the virtual time.
 func (s *Sim) Now() virtual.Time { return s.now }
 
-// Events returns how many timers have fired and processes have run. Ticks that Unless spared do not count here,
-// but they count toward limits.
+// Events returns the number of timers that have fired and of turns that processes have run. Ticks that Unless skips do
+// not count here, but they count toward limits.
 func (s *Sim) Events() int64 { return s.meter.Events() }
 
 // RunUntil runs the simulation until virtual time t, including all events of that instant. It stops early and returns
@@ -81,7 +81,7 @@ func (s *Sim) RunUntil(t virtual.Time) error {
 	return s.meter.Err()
 }
 
-// Close ends all processes in the order in which they started. It runs their deferred calls and no other code of them.
+// Close ends all processes in the order in which they started. It runs only their deferred calls.
 // A process must not call it.
 func (s *Sim) Close() { s.End(nil) }
 
@@ -134,7 +134,7 @@ func (s *Sim) enable(p *Proc) {
 	s.woken, p.enabled = p, true
 }
 
-// Group is a set of processes, timers and tickers that end together while the rest of the simulation goes on, such as
+// Group is a set of processes, timers and tickers that end together while the rest of the simulation continues, such as
 // a program that crashes. The zero value is an empty group.
 type Group struct{ _ byte }
 
@@ -146,9 +146,9 @@ func (s *Sim) In(g *Group, f func()) {
 	f()
 }
 
-// End stops the timers of a group and ends its processes in the order in which they started. It runs the deferred calls
-// of the processes and no other code of them. Processes that deferred calls start or wake in the group end too. A nil
-// group stands for the whole simulation. A process of the group must not call End.
+// End stops the timers of a group and ends its processes in the order in which they started. It runs only the deferred
+// calls of the processes. Processes that deferred calls start or wake in the group end too. A nil group stands for the
+// whole simulation. A process of the group must not call End.
 func (s *Sim) End(g *Group) {
 	timer := func(t *Timer) bool { return g == nil || t.group == g }
 	proc := func(p *Proc) bool { return timer(&p.sleep) }

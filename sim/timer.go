@@ -11,7 +11,7 @@ type Timer struct {
 	set   uint64 // its number in the queue of timers; 0 if it is not set
 	at    virtual.Time
 	of    interface{ due(t *Timer, s *Sim) }
-	turns *int64 // how often timers of this name fired
+	turns *int64 // how often timers of this name have fired
 	group *Group
 	name  string
 }
@@ -29,7 +29,7 @@ func (t *Timer) count(s *Sim) {
 	s.group, s.cause = t.group, 0
 }
 
-// NewTimer returns a timer that is not set. When the timer fires, f runs in the kernel and must not wait. The name
+// NewTimer returns a timer that is not set. When the timer fires, the kernel calls f, which must not wait. The name
 // identifies the timer in choices and errors; use a name that no other living timer or process has.
 func (s *Sim) NewTimer(name string, f func()) *Timer {
 	return &Timer{name: name, of: call(f), turns: s.meter.Turns(name), group: s.group}

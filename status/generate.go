@@ -95,8 +95,8 @@ func GeneratePodReadyCondition(pod *v1.Pod, conditions []v1.PodCondition, status
 }
 
 // GeneratePodInitializedCondition returns the Initialized condition. It becomes True when every regular init container has
-// succeeded and every sidecar has started, or when a regular container starts, and it stays True: before are the conditions
-// until now. Pass the statuses of all containers.
+// succeeded and every sidecar has started, or when a regular container starts. Then it stays True: before are the previous
+// conditions. Pass the statuses of all containers.
 func GeneratePodInitializedCondition(pod *v1.Pod, before []v1.PodCondition, statuses []v1.ContainerStatus, phase v1.PodPhase) v1.PodCondition {
 	c := v1.PodCondition{Type: v1.PodInitialized, ObservedGeneration: pod.Generation, Status: v1.ConditionTrue}
 	if statuses == nil && len(pod.Spec.InitContainers) > 0 {

@@ -56,14 +56,14 @@ type Options struct {
 	CouldHaveRunningContainers func(uid types.UID) bool
 }
 
-// Snapshot is a stored status. Keep a Snapshot, and look at Outdated, to read a status often: while Outdated is false,
-// Manager.Snapshot would return the same Snapshot.
+// Snapshot is a stored status. To read a status often, keep its Snapshot until Outdated is true: until then,
+// Manager.Snapshot returns the same Snapshot.
 type Snapshot struct {
 	Status   *v1.PodStatus // never changed once stored
 	Outdated bool          // a newer status is stored, or none
 }
 
-// versionedPodStatus is a stored status and its progress towards the API.
+// versionedPodStatus is a stored status and its progress toward the API.
 type versionedPodStatus struct {
 	Snapshot
 	version       uint64 // 1 for the first status of a pod
@@ -72,7 +72,7 @@ type versionedPodStatus struct {
 	podIsFinished bool // SyncTerminatedPod has completed
 	// cause is the cause of the process that stored the status.
 	cause int64
-	// changesReady reports whether cause is the cause of a change of the Ready condition that the API has not seen.
+	// changesReady reports whether cause belongs to a change of the Ready condition that the API has not seen.
 	changesReady bool
 	// sent reports whether the API has the status or a patch with it is on its way.
 	sent bool
@@ -196,7 +196,7 @@ func (m *Manager) SetContainerReadiness(uid types.UID, containerID string, ready
 	m.updateStatusInternal(pod, status, false, false)
 }
 
-// SetContainerStartup sets Started of a container, and nothing else: the conditions of its pod follow with the next sync.
+// SetContainerStartup sets only Started of a container. The conditions of its pod follow with the next sync.
 // It ignores a container that the stored status does not show.
 func (m *Manager) SetContainerStartup(uid types.UID, containerID string, started bool) {
 	pod, status, c := m.copyForContainer(uid, containerID)
@@ -290,8 +290,8 @@ func initializedContainers(statuses []v1.ContainerStatus) []v1.ContainerStatus {
 	return statuses[:min(1, len(statuses))]
 }
 
-// checkContainerStateTransition reports whether a new status is legal: no container that has terminated and must not
-// restart runs or waits again.
+// checkContainerStateTransition reports whether a new status is legal. It is illegal if a terminated container that must
+// not restart is running or waiting in it.
 func checkContainerStateTransition(pod *v1.Pod, old, status *v1.PodStatus) bool {
 	return pod.Spec.RestartPolicy == v1.RestartPolicyAlways || podutil.AllContainersCouldRestart(&pod.Spec) ||
 		checkTransitions(pod, pod.Spec.Containers, old.ContainerStatuses, status.ContainerStatuses) &&
@@ -358,8 +358,8 @@ func (m *Manager) updateStatusInternal(pod *v1.Pod, status *v1.PodStatus, force,
 	m.podStatusChannel.TrySend(struct{}{})
 }
 
-// inheritCause takes over the cause of the version before if that version changes the Ready condition and the API has
-// not seen it. The patch with this version then shows the change to the API.
+// inheritCause takes over the cause of the previous version if that version changed the Ready condition and was never
+// sent. The patch of this version then makes the change visible in the API.
 func (s *versionedPodStatus) inheritCause(before *versionedPodStatus) {
 	switch {
 	case isTrue(FindCondition(s.Status, v1.PodReady)) != isTrue(FindCondition(before.Status, v1.PodReady)):
@@ -369,7 +369,8 @@ func (s *versionedPodStatus) inheritCause(before *versionedPodStatus) {
 	}
 }
 
-// updateLastTransitionTimes sets the last transition of each condition: now if its status differs from the old one.
+// updateLastTransitionTimes sets the last transition time of each condition: now if its status has changed, otherwise the
+// old time.
 func (m *Manager) updateLastTransitionTimes(status, old *v1.PodStatus) {
 	now := metav1.NewTime(m.o.Now())
 	for i := range status.Conditions {
@@ -424,7 +425,7 @@ func (m *Manager) syncBatch(p *sim.Proc, all bool) {
 			}
 		case m.needsUpdate(uid, s):
 		case m.needsReconcile(uid, s):
-			// The API has another status than its version says: write this version again.
+			// The status in the API is not the version that was written: write the version again.
 			delete(m.apiStatusVersions, uid)
 		default:
 			continue
@@ -510,7 +511,7 @@ func canBeDeleted(pod *v1.Pod, s *versionedPodStatus) bool {
 	return s.podIsFinished && pod.DeletionTimestamp != nil && IsTerminal(pod.Status.Phase)
 }
 
-// needsReconcile reports whether the API has another status, as far as the kubelet knows.
+// needsReconcile reports whether the status in the API, as far as the kubelet knows, differs from the stored one.
 func (m *Manager) needsReconcile(uid types.UID, s *versionedPodStatus) bool {
 	pod, ok := m.o.Pods.GetPodByUID(uid)
 	if !ok || s.reconciledWith == pod {
@@ -549,7 +550,7 @@ func normalizeStatus(status *v1.PodStatus) {
 	}
 }
 
-// normalizeContainerState copies what it changes: other statuses can share the same state.
+// normalizeContainerState normalizes a copy of the state, because other statuses can share the original.
 func normalizeContainerState(s *v1.ContainerState) {
 	if s.Running != nil {
 		r := *s.Running

@@ -61,7 +61,7 @@ func TestCauseOfAPatch(t *testing.T) {
 }
 
 // Statuses stored during a sync wait for its end. The next batch sends the newest status of each pod and skips the versions
-// before it (B55).
+// before it (B55 in docs/bugs.md).
 func TestOnlyTheNewestVersionIsSent(t *testing.T) {
 	w := newWorld(t)
 	w.latency = time.Second
@@ -266,7 +266,7 @@ func TestChangeOfTerminalPhaseIsNotHeldBack(t *testing.T) {
 	w.expect(w.until(time.Second), "0s GET web", "10ms PATCH web Succeeded")
 }
 
-// A pod with a terminal phase is not ready in the API, whatever its stored status (B44).
+// A pod with a terminal phase is not ready in the API, whatever its stored status (B44 in docs/bugs.md).
 func TestTerminalPhaseIsNeverReady(t *testing.T) {
 	for phase, reason := range map[v1.PodPhase]string{v1.PodSucceeded: "PodCompleted", v1.PodFailed: "PodFailed"} {
 		w := newWorld(t)

@@ -43,7 +43,7 @@ type line struct {
 	Run *Header `json:"run"`
 }
 
-// Decode parses a record that AppendJSON wrote. It ignores unknown fields, so that it can read traces of later versions. It
+// Decode parses a record that AppendJSON wrote. It ignores unknown fields and can thus read traces of later versions. It
 // returns an error if data is not a JSON object, or has no kind or no t.
 func Decode(data []byte) (Record, error) {
 	var l line

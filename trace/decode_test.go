@@ -60,7 +60,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// FuzzDecode writes each decoded record and decodes it again: the record is the same.
+// FuzzDecode writes each decoded record and decodes it again. Both records must be equal.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"step":1,"t":-5,"kind":"StatusPatched","pod":"default/web","phase":"Running","ready":true,"containers":[{"name":"c"}]}`))
 	f.Add([]byte(`{"step":1,"t":0,"kind":"Event","type":"Warning","reason":"Unhealthy","message":"\ud800"}`))

@@ -8,8 +8,8 @@ import (
 
 // Hasher computes the hash of a run from its records. The zero value is ready to use.
 //
-// The hash is the SHA-256 of the observable records in order, each as [AppendObserved] writes it and followed by a newline. It
-// does not depend on the presence of internal records, nor on whether the simulator or the real kubelet wrote the trace.
+// The hash is the SHA-256 of the observable records in order. Each record is written by [AppendObserved] and followed by a
+// newline. The hash is the same with and without internal records, and for the simulator and the real kubelet.
 type Hasher struct {
 	sum hash.Hash
 	buf []byte
@@ -24,7 +24,7 @@ func (h *Hasher) Add(r *Record) {
 	h.digest().Write(h.buf)
 }
 
-// Sum returns the hash of the records added so far, in lower-case hexadecimal.
+// Sum returns the hash of the records added so far, in lowercase hexadecimal.
 func (h *Hasher) Sum() string { return hex.EncodeToString(h.digest().Sum(nil)) }
 
 func (h *Hasher) digest() hash.Hash {

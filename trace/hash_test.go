@@ -48,6 +48,6 @@ func TestHasherEqualsHash(t *testing.T) {
 	run(&streamed, virtual.At(time.Second))
 	sum := h.Sum()
 	if sum != Hash(kept.Records()) || h.Sum() != sum {
-		t.Error("a hash taken record by record differs from the hash of the records")
+		t.Error("the hash of a Hasher differs from Hash")
 	}
 }

@@ -42,7 +42,7 @@ func TestAppendJSON(t *testing.T) {
 			`{"step":8,"t":0,"kind":"StatusPatched","pod":"p","phase":"Running","initialized":false,"containersReady":false,"ready":true,"containers":[` +
 				`{"name":"c","state":"terminated","reason":"Error","exitCode":137,"ready":false,"started":false,"restartCount":3},` +
 				`{"name":"d","state":"running","exitCode":0,"ready":false,"started":true,"restartCount":0}]}`},
-		{"internal: what is set", Record{Step: 9, Kind: CRICall, Pod: "p", Reason: "RunPodSandbox", Took: 211 * time.Millisecond},
+		{"zero fields of internal kinds are omitted", Record{Step: 9, Kind: CRICall, Pod: "p", Reason: "RunPodSandbox", Took: 211 * time.Millisecond},
 			`{"step":9,"t":0,"kind":"CRICall","pod":"p","reason":"RunPodSandbox","took":211000000}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -33,7 +33,7 @@ const (
 	Event              Kind = "Event"              // the kubelet emits an event; Type, Reason, Message
 	KubeletStopped     Kind = "KubeletStopped"     // the kubelet process ends
 	KubeletStarted     Kind = "KubeletStarted"     // the kubelet process starts again
-	Step               Kind = "Step"               // a step of the scenario runs; Reason is its action, Message its details
+	Step               Kind = "Step"               // a step of the scenario is executed; Reason is its action, Message its details
 )
 
 // Internal kinds. The simulator writes them on request, the real kubelet only CRICall and TriggerTaken. They may change with any

@@ -2,7 +2,7 @@ package trace
 
 import "iter"
 
-// chunk is the number of records in one slice. A long trace uses several slices, so that growing it does not copy it.
+// chunk is the number of records in one slice. A long trace uses several slices: growing it does not copy earlier records.
 const chunk = 1 << 12
 
 // Recorder numbers records and keeps them in memory or passes them on. The zero value keeps observable records in memory. A

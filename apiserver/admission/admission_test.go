@@ -64,7 +64,7 @@ func TestDefaultKeepsWhatIsSet(t *testing.T) {
 	}
 	pod.Spec.TerminationGracePeriodSeconds = ptr.To[int64](-5)
 	if Default(pod); *pod.Spec.TerminationGracePeriodSeconds != 1 {
-		t.Errorf("the default of a negative grace period is %d and not 1", *pod.Spec.TerminationGracePeriodSeconds)
+		t.Errorf("the default of a negative grace period is %d, want 1", *pod.Spec.TerminationGracePeriodSeconds)
 	}
 }
 
@@ -76,7 +76,7 @@ func TestPullPolicy(t *testing.T) {
 		"web:latest@sha256:" + hash: v1.PullAlways, "web:latest@sha256:0": v1.PullIfNotPresent, "We b": v1.PullIfNotPresent, hash: v1.PullIfNotPresent,
 	} {
 		if got := pullPolicy(image); got != want {
-			t.Errorf("the pull policy of %s is %s and not %s", image, got, want)
+			t.Errorf("the pull policy of %s is %s, want %s", image, got, want)
 		}
 	}
 }

@@ -1,8 +1,8 @@
 // Package admission applies the rules of the API server to pods: it sets defaults, validates, drops fields whose feature gate
 // is off, and merges patches. It covers the fields that the simulator reads. [Admit] does all of this for a new pod.
 //
-// The rules are those of Kubernetes v1.37.0, in pkg/apis/core/v1/defaults.go and pkg/apis/core/validation/validation.go. A
-// name in parentheses at the end of a comment is the function there that a rule follows. Error texts are those of the API
+// The rules follow pkg/apis/core/v1/defaults.go and pkg/apis/core/validation/validation.go at v1.37.0. A name in
+// parentheses at the end of a comment is the function there that a rule follows. Error texts are the same as in the API
 // server.
 package admission
 

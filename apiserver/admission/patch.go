@@ -37,9 +37,9 @@ func mergeRequest(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	return merged, nil
 }
 
-// Patch returns a copy of the pod as a user's strategic merge patch of its metadata and spec leaves it. A changed spec
-// increments the generation; the status stays (pkg/registry/core/pod/strategy.go at v1.37.0). Patch returns an error if
-// the patch is unreadable, or if it changes a field that [ValidateUpdate] does not let change.
+// Patch applies a user's strategic merge patch to the metadata and the spec in a copy of the pod, and returns the copy. A
+// changed spec increments the generation; the status stays (pkg/registry/core/pod/strategy.go at v1.37.0). Patch returns an
+// error if the patch is unreadable, or if it changes a field that [ValidateUpdate] does not allow to change.
 func Patch(p profile.Profile, pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	before, err := mergeRequest(pod, []byte("{}")) // through JSON, as the patched pod
 	if err != nil {
@@ -60,9 +60,9 @@ func Patch(p profile.Profile, pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	return after, nil
 }
 
-// PatchStatus returns a copy of the pod as a strategic merge patch of its status leaves it. As in the API server, changes
-// of metadata and spec have no effect. The patch can change the conditions; PatchStatus returns an error if it is
-// unreadable or changes another field of the status.
+// PatchStatus applies a strategic merge patch to the status in a copy of the pod, and returns the copy. As in the API
+// server, changes of metadata and spec have no effect. The patch can change only conditions; PatchStatus returns an error
+// if the patch is unreadable or changes another field of the status.
 func PatchStatus(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	before, err := mergeRequest(pod, []byte("{}")) // through JSON, as the patched pod
 	if err != nil {
@@ -88,8 +88,8 @@ func PatchStatus(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	return &after, nil
 }
 
-// MergeConditions returns the conditions that a client's patch leaves, where now are the current ones, read those that the
-// client has read, and want those that it writes instead. Conditions that others have written since the client's read
+// MergeConditions returns the conditions after a client's patch: now are the current conditions, read the conditions that
+// the client has read, and want the conditions that it writes. Conditions that others have written since the client's read
 // stay.
 func MergeConditions(now, read, want []v1.PodCondition) []v1.PodCondition {
 	var merged []v1.PodCondition

@@ -141,7 +141,7 @@ func TestAdmit(t *testing.T) {
 		t.Errorf("Admit changed its argument to %+v", pod)
 	}
 	if twice, err := Admit(profile.V1_34_4, once); err != nil || !reflect.DeepEqual(once, twice) {
-		t.Errorf("a second Admit gives %+v and not %+v, error %v", twice, once, err)
+		t.Errorf("a second Admit gives %+v, want %+v; error %v", twice, once, err)
 	}
 }
 

@@ -20,8 +20,8 @@ func ValidateDeployment(o *appsv1.Deployment) field.ErrorList {
 		validateController("deployment", "ReplicaSet", o.Spec.Replicas, o.Spec.Selector, &o.Spec.Template)...)
 }
 
-// ValidateReplicaSet returns the errors with which the API server rejects a ReplicaSet. They name a deployment, as those of
-// the API server do. (ValidateReplicaSet)
+// ValidateReplicaSet returns the errors with which the API server rejects a ReplicaSet. The texts say deployment, as in the
+// API server. (ValidateReplicaSet)
 func ValidateReplicaSet(o *appsv1.ReplicaSet) field.ErrorList {
 	return append(validateMeta(&o.ObjectMeta, apivalidation.NameIsDNSSubdomain),
 		validateController("deployment", "ReplicaSet", o.Spec.Replicas, o.Spec.Selector, &o.Spec.Template)...)

@@ -21,7 +21,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// Exit codes; the same as those of the command probesim.
+// Exit codes, which are the same as in the command probesim.
 const (
 	exitDiffers     = 1
 	exitBadInput    = 2

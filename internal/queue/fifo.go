@@ -1,5 +1,4 @@
-// Package queue provides the two lists that the kernel consists of: FIFO, in order of insertion, and Timed, in order of
-// time.
+// Package queue provides the two lists of the kernel: FIFO, in order of insertion, and Timed, in order of time.
 package queue
 
 import "slices"

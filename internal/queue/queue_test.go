@@ -17,10 +17,10 @@ var _ = flag.Set("rapid.seed", "1")
 
 type item struct {
 	at virtual.Time
-	n  uint64 // 0: it does not wait
+	n  uint64 // the number from Push; 0: the item does not wait
 }
 
-// Items come out by time and then as they were pushed, also when others stop waiting in between.
+// Pop returns items in the order of their times, and at equal times in the order of Push, even if other items stop waiting.
 func TestTimed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := queue.Timed[*item]{Waits: func(i *item, n uint64) bool { return i.n == n }}
@@ -70,7 +70,7 @@ func TestTimed(t *testing.T) {
 	})
 }
 
-// A FIFO is a slice whose items can be taken out anywhere.
+// A FIFO behaves like a slice from which any item can be removed.
 func TestFIFO(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var q queue.FIFO[int]

@@ -9,8 +9,8 @@ import (
 // Timed is a list in order of time. Items with equal times keep the order in which they were pushed.
 //
 // An item that no longer waits stays in the list until its time comes, or until too many such items pile up. To remove it
-// immediately, each item would have to know its place in the list, and with many items those writes would miss the
-// caches. For the same reason the list is a heap with four children per node, whose keys are adjacent in memory.
+// immediately, each item would need to store its place in the list, and with many items these writes would miss the caches.
+// For the same reason, the list is a heap with four children per node, whose keys are adjacent in memory.
 type Timed[T any] struct {
 	// Waits reports whether the item for which Push returned n still waits. It is required.
 	Waits     func(item T, n uint64) bool

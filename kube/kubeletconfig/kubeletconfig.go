@@ -1,4 +1,4 @@
-// Package kubeletconfig is the part of a KubeletConfiguration that the simulator reads
+// Package kubeletconfig defines the part of a KubeletConfiguration that the simulator reads
 // (staging/src/k8s.io/kubelet/config/v1beta1/types.go at v1.37.0).
 package kubeletconfig
 
@@ -15,8 +15,8 @@ type Config struct {
 	// MaxContainerRestartPeriod is the longest crash-loop back-off, from 1 s to 5 min. 0 means the default of the release. It
 	// has an effect only with the feature gate KubeletCrashLoopBackOffMax, which is off by default up to 1.34.
 	MaxContainerRestartPeriod time.Duration
-	// ShutdownGracePeriod is the time that a shutdown of the node waits for pods; ShutdownGracePeriodCriticalPods is its last
-	// part, for critical pods. Both are 0 or at least 1 s. 0 disables graceful shutdown.
+	// ShutdownGracePeriod is the time that a shutdown of the node waits for pods. ShutdownGracePeriodCriticalPods is the
+	// last part of it, for critical pods. Both are 0 or at least 1 s. 0 disables graceful shutdown.
 	ShutdownGracePeriod, ShutdownGracePeriodCriticalPods time.Duration
 	// ShutdownByPriority replaces both grace periods. The periods can be in any order.
 	ShutdownByPriority []ShutdownPeriod

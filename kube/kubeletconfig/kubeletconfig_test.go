@@ -25,7 +25,7 @@ func TestShutdownPeriods(t *testing.T) {
 			got = append(got, p.Seconds)
 		}
 		if !slices.Equal(got, test.want) {
-			t.Errorf("of %s, %s for critical pods: %d and not %d", test.grace, test.critical, got, test.want)
+			t.Errorf("%s, of which %s for critical pods: got %d, want %d", test.grace, test.critical, got, test.want)
 		}
 	}
 }
@@ -35,7 +35,7 @@ func TestGroup(t *testing.T) {
 	periods := c.ShutdownPeriods()
 	for priority, want := range map[int32]int64{-100: 1, -5: 1, -1: 1, 0: 2, 999: 2, 1000: 3, 2_000_000_000: 3} {
 		if got := periods[kubeletconfig.Group(periods, priority)].Seconds; got != want {
-			t.Errorf("a pod of priority %d has the period of %d s and not %d s", priority, got, want)
+			t.Errorf("a pod of priority %d has a period of %d s, want %d s", priority, got, want)
 		}
 	}
 	if c.ShutdownByPriority[0].Priority != 1000 {

@@ -1,5 +1,5 @@
 // Package podutil answers questions about the spec of a pod: which init containers are sidecars, which containers restart
-// after an exit, and which signal stops a container. The rules are those of pkg/api/v1/pod/util.go at v1.37.0.
+// after an exit, and which signal stops a container. The rules follow pkg/api/v1/pod/util.go at v1.37.0.
 package podutil
 
 import (

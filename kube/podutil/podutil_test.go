@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// The first matching rule decides, otherwise the policy of the container, otherwise that of the pod
+// The first matching rule decides, otherwise the restart policy of the container, otherwise the pod's
 // (ContainerShouldRestart in pkg/api/v1/pod/util.go).
 func TestContainerShouldRestart(t *testing.T) {
 	rule := func(op v1.ContainerRestartRuleOnExitCodesOperator, codes ...int32) v1.ContainerRestartRule {
@@ -66,7 +66,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("found %s", c.Name)
 	}
 	if !HasRestartableInitContainer(pod) {
-		t.Error("the sidecar is not seen")
+		t.Error("HasRestartableInitContainer does not find the sidecar")
 	}
 	if pod.Spec.InitContainers = pod.Spec.InitContainers[:1]; HasRestartableInitContainer(pod) {
 		t.Error("a regular init container is taken for a sidecar")

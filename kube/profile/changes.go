@@ -3,12 +3,12 @@ package profile
 // change is a row of the table of changes without a feature gate.
 type change struct {
 	name  string
-	pulls []int // the pull requests of kubernetes/kubernetes that made it
+	pulls []int // the pull requests of kubernetes/kubernetes that made or reverted the change
 	field func(*Changes) *bool
 	since []span
 }
 
-// span are the releases from one on, and before another if that is not empty.
+// span is a range of releases: from the first one to the last one before another. An empty before means no end.
 type span struct{ from, before string }
 
 // changes are all changes without a feature gate, by name.

@@ -38,7 +38,7 @@ type gate struct {
 	stages []stage
 }
 
-// stage is what a gate is from a release on.
+// stage is the state of a gate from a release on.
 type stage struct {
 	from   string
 	stage  Stage
@@ -46,8 +46,8 @@ type stage struct {
 	locked bool
 }
 
-// gates are all feature gates whose effect is modelled, by name. The stages are those of pkg/features/kube_features.go at
-// v1.37.0. That file also lists stages of releases in which the gate did not exist yet; they are not here.
+// gates are all feature gates whose effect is modeled, by name, with the stages in pkg/features/kube_features.go at
+// v1.37.0. The table leaves out the stages that this file lists for releases without the gate.
 var gates = []gate{
 	{
 		name:   "ChangeContainerStatusOnKubeletRestart",
@@ -115,7 +115,7 @@ func (g *gate) at(v release) *stage {
 	return found
 }
 
-// Gates returns the feature gates that the release has and whose effect is modelled, by name.
+// Gates returns the feature gates that the release has and whose effect is modeled, by name.
 func (p Profile) Gates() []Gate {
 	var all []Gate
 	v, ok := parseRelease(p.Version)
@@ -141,8 +141,8 @@ func (p Profile) settable() []string {
 	return names
 }
 
-// SetGate returns the behaviour with a feature gate turned on or off. It returns an error if the release does not have
-// the gate, does not let you change it, or if the simulator models only one of its states.
+// SetGate returns the profile with a feature gate turned on or off. It returns an error if the release does not have the
+// gate or does not let you change it, or if the simulator models only one of its states.
 func (p Profile) SetGate(name string, on bool) (Profile, error) {
 	settable := p.settable()
 	if !slices.Contains(settable, name) {
@@ -156,8 +156,8 @@ func (p Profile) SetGate(name string, on bool) (Profile, error) {
 	return p, nil
 }
 
-// CheckGates returns a gate that is on and the gate it needs, if that one is off: a kubelet does not start with such
-// gates. Otherwise both names are empty.
+// CheckGates returns the names of a gate that is on and of a gate that it needs but that is off. A kubelet does not start
+// with such gates. If there are none, both names are empty.
 func (p Profile) CheckGates() (on, off string) {
 	v, ok := parseRelease(p.Version)
 	if !ok {

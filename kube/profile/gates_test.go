@@ -62,7 +62,7 @@ func TestGates(t *testing.T) {
 		{Name: "ContainerStopSignals", Stage: Alpha, Settable: true},
 	} {
 		if !slices.Contains(V1_37_0.Gates(), want) {
-			t.Errorf("v1.37.0 has not %+v: %+v", want, V1_37_0.Gates())
+			t.Errorf("v1.37.0 does not have %+v: %+v", want, V1_37_0.Gates())
 		}
 	}
 }

@@ -1,14 +1,14 @@
-// Package profile describes how Kubernetes releases differ in the behaviour that the simulator models.
+// Package profile describes how Kubernetes releases differ in the behavior that the simulator models.
 //
-// A [Profile] is the behaviour of one release: the state of its feature gates, and the changes that pull requests made
-// without a gate. Two tables say which release does what: the feature gates with their stages and defaults, and the
-// changes with their pull requests. The rest of the simulator reads the fields of a Profile and never compares versions.
+// A [Profile] describes one release: the states of its feature gates, and its changes without a gate. Two tables define the
+// releases: the feature gates with their stages and defaults, and the changes with their pull requests. The rest of the
+// simulator reads the fields of a Profile and never compares versions.
 package profile
 
-// Profile is the behaviour of one Kubernetes release. Pass it by value and compare it with ==. The zero Profile is no
+// Profile is the behavior of one Kubernetes release. Pass it by value and compare it with ==. The zero Profile is not a
 // release: start from [Newest] or [Named].
 //
-// Numbers with # in the comments are pull requests of kubernetes/kubernetes.
+// Numbers such as #134746 in the comments are pull requests of kubernetes/kubernetes.
 type Profile struct {
 	// Version is the release, such as v1.37.0.
 	Version string
@@ -17,17 +17,18 @@ type Profile struct {
 	Changes
 }
 
-// FeatureGates are the feature gates whose effect is modelled. A field has the name of its gate and is true while the
+// FeatureGates are the feature gates whose effect is modeled. A field has the name of its gate and is true while the
 // gate is on (pkg/features/kube_features.go).
 type FeatureGates struct {
-	// ChangeContainerStatusOnKubeletRestart makes a kubelet that starts treat all containers as new: their probes start
-	// over. When it is off, a container that started more than 10 s before the kubelet keeps its readiness until its
-	// first probe, the startup probe of a started sidecar counts as successful, and a running container counts as
-	// started if an instance before it was. KEP-4781; #134746, #137146.
+	// ChangeContainerStatusOnKubeletRestart makes a starting kubelet treat all containers as new: their probes start over.
+	// When it is off, a container that started more than 10 s before the kubelet keeps its readiness until its first probe,
+	// the startup probe of a started sidecar counts as successful, and a running container counts as started if its
+	// previous instance was started. KEP-4781; #134746, #137146.
 	ChangeContainerStatusOnKubeletRestart bool
 	// ContainerRestartRules gives containers a restart policy and restart rules. When it is off, the API server drops
-	// these fields except from sidecars, probe workers end with the last exit only in pods whose restart policy is Never,
-	// and the status shows a sidecar as waiting for a restart only if the pod's restart policy allows one. #134631.
+	// these fields except from sidecars. The probe workers of a container that will not restart then end only in pods
+	// whose restart policy is Never, and the status shows a sidecar as waiting for a restart only if the pod's restart
+	// policy allows a restart. #134631.
 	ContainerRestartRules bool
 	// ContainerStopSignals keeps lifecycle.stopSignal of containers. When it is off, the API server drops the field.
 	// #130556.
@@ -41,58 +42,60 @@ type FeatureGates struct {
 	// KubeletCrashLoopBackOffMax lets the kubelet configuration set the longest crash-loop back-off. #135044.
 	KubeletCrashLoopBackOffMax bool
 	// KubeletEnsureSecretPulledImages makes the kubelet record image pulls on disk. A pod that needs an image while the
-	// kubelet pulls it for another pod pulls it too, a kubelet that was killed during a pull lists the images first when
-	// it starts again, and the event about an image that is present says that the pod can access it. #135228.
+	// kubelet pulls it for another pod causes a second pull. A kubelet that was killed during a pull lists the images
+	// before it starts again. The event about an image that is present says that the pod can access the image. #135228.
 	KubeletEnsureSecretPulledImages bool
-	// PLEGOnDemandRelist makes the PLEG relist a pod right after a sync that changed something. #137362.
+	// PLEGOnDemandRelist makes the PLEG relist a pod right after a sync that changed its containers. #137362.
 	PLEGOnDemandRelist bool
 	// ReduceDefaultCrashLoopBackOffDecay starts the crash-loop back-off at 1 s instead of 10 s and ends it at 1 min
 	// instead of 5 min.
 	ReduceDefaultCrashLoopBackOffDecay bool
-	// RestartAllContainersOnContainerExits accepts restart rules with the action RestartAllContainers, and rules of
-	// sidecars. The status then keeps the last exit and the restart count of a container that the runtime has removed,
-	// and the condition Initialized stays true while a sidecar of an initialized pod restarts. #136681.
+	// RestartAllContainersOnContainerExits makes the API server accept restart rules with the action RestartAllContainers,
+	// and restart rules of sidecars. The status keeps the last exit and the restart count of a container that the runtime
+	// has removed, and the condition Initialized stays true while a sidecar of an initialized pod restarts. #136681.
 	RestartAllContainersOnContainerExits bool
 }
 
-// Changes are changes of behaviour without a feature gate. A field is true in the releases that behave as it says.
+// Changes are changes of behavior without a feature gate. A field is true for the releases with the change.
 type Changes struct {
 	// AddPodSkipsOnlyContainer continues with the next container of a pod when a probe worker exists already. Older
 	// kubelets skip the rest of the pod. #138930.
 	AddPodSkipsOnlyContainer bool
-	// InitializedBySandbox takes a pod for initialized once a regular container has started in its current sandbox. Older
-	// kubelets do so only while a regular container runs, in any sandbox: the restart of a sidecar then delays the
-	// restart of containers that have exited. #138514.
+	// InitializedBySandbox treats a pod as initialized once a regular container has started in its current sandbox. In
+	// older releases, a pod is initialized only while a regular container runs, in any sandbox: the restart of a sidecar
+	// then delays the restart of containers that have exited. #138514.
 	InitializedBySandbox bool
-	// InspectUsesListing makes the PLEG inspect the sandboxes and containers that it has just listed. Older kubelets list
-	// those of a changed pod again. #137471.
+	// InspectUsesListing makes the PLEG inspect the sandboxes and containers that it has just listed. Older kubelets first
+	// list the sandboxes and containers of a changed pod again. #137471.
 	InspectUsesListing bool
 	// ManualTrigger makes the readiness worker of a started container that is not ready probe immediately whenever the
 	// kubelet generates the pod's status. #98376, #101738.
 	ManualTrigger bool
-	// ManualTriggerResetsTicker restarts the probe period at such a probe. #119089.
+	// ManualTriggerResetsTicker makes a manually triggered probe restart the probe period. #119089.
 	ManualTriggerResetsTicker bool
 	// PodReadyToStartAtSandbox patches the condition PodReadyToStartContainers as soon as the sandbox is ready. #134660.
 	PodReadyToStartAtSandbox bool
-	// RequeueAtBackOffExpiry syncs a pod in crash-loop back-off when the back-off ends. Older kubelets sync it every 10
-	// to 15 s. #133066.
+	// RequeueAtBackOffExpiry makes the kubelet sync a pod in crash-loop back-off when the back-off ends. Older kubelets
+	// sync the pod every 10 to 15 s. #133066.
 	RequeueAtBackOffExpiry bool
-	// SandboxReasonInCondition gives the reason why PodReadyToStartContainers is false. #135300.
+	// SandboxReasonInCondition adds the reason to the condition PodReadyToStartContainers while it is false. #135300.
 	SandboxReasonInCondition bool
 	// ShortContainerEvents words events as "Container created" and "Container started", without the container's name.
 	// #134043.
 	ShortContainerEvents bool
 	// StartupOnHoldAfterSuccess stops the startup probe once it has succeeded. #121206.
 	StartupOnHoldAfterSuccess bool
-	// TerminationCancelsProbes cancels the exec probes of a pod that is asked to terminate. The running probe and all
-	// later ones end with an error, and the pod stays as ready as it was. #130487, #140509; reverted by #140882.
+	// TerminationCancelsProbes cancels the exec probes of a pod when its termination is requested. The running probe and
+	// all later ones end with an error, and the readiness of the pod no longer changes. #130487, #140509; reverted by
+	// #140882.
 	TerminationCancelsProbes bool
 	// UnknownPortNotFound reports a port name that the container does not have as not found. Older kubelets report that
 	// the name is not a number. #139791.
 	UnknownPortNotFound bool
 	// UnknownStateInErrorEvent words the event of a probe error as "errored and resulted in unknown state". #125901.
 	UnknownStateInErrorEvent bool
-	// UpdateNeedsAdmission ignores updates of a pod that the kubelet did not admit. Older kubelets sync the pod. #139522.
+	// UpdateNeedsAdmission makes the kubelet ignore updates of a pod that it did not admit. Older kubelets sync the pod.
+	// #139522.
 	UpdateNeedsAdmission bool
 }
 
@@ -106,7 +109,7 @@ var (
 // profiles are all releases, oldest first.
 var profiles = []Profile{V1_34_4, V1_36_3, V1_37_0}
 
-// of returns the behaviour of a release according to the tables.
+// of returns the profile of a release according to the tables.
 func of(version string) Profile {
 	p := Profile{Version: version}
 	v, _ := parseRelease(version)
@@ -131,10 +134,10 @@ func Names() []string {
 	return names
 }
 
-// Newest returns the behaviour of the newest known release.
+// Newest returns the profile of the newest known release.
 func Newest() Profile { return profiles[len(profiles)-1] }
 
-// Named returns the behaviour of a release such as v1.37.0. It reports false if the release is unknown.
+// Named returns the profile of a release such as v1.37.0. It returns false if the release is unknown.
 func Named(version string) (Profile, bool) {
 	for _, p := range profiles {
 		if p.Version == version {

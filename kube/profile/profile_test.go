@@ -16,7 +16,7 @@ func fields[T any]() []string {
 	return names
 }
 
-// TestTablesCoverFields compares the rows of both tables with the fields, by name and by what a row sets.
+// TestTablesCoverFields compares the rows of both tables with the fields, by their names and by the fields that they set.
 func TestTablesCoverFields(t *testing.T) {
 	var rows []string
 	for _, g := range gates {
@@ -48,7 +48,7 @@ func TestTablesCoverFields(t *testing.T) {
 	}
 }
 
-// TestReleases lists what is on in each release: the tables in short.
+// TestReleases lists the gates and changes that are on in each release, as a summary of the tables.
 func TestReleases(t *testing.T) {
 	for _, test := range []struct {
 		p    Profile
@@ -70,7 +70,7 @@ func TestReleases(t *testing.T) {
 			}
 		}
 		if got := strings.Join(on, " "); got != test.want {
-			t.Errorf("%s: on are\n%s\nwant\n%s", test.p.Version, got, test.want)
+			t.Errorf("%s: these are on:\n%s\nwant\n%s", test.p.Version, got, test.want)
 		}
 	}
 }

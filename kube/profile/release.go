@@ -27,7 +27,7 @@ func parseRelease(text string) (release, bool) {
 	return r, true
 }
 
-// atLeast reports whether the release is another one or a later one. An invalid other release comes after all releases.
+// atLeast reports whether the release is equal to other or later. It returns false if other is not a valid release.
 func (r release) atLeast(other string) bool {
 	o, ok := parseRelease(other)
 	return ok && slices.Compare(r[:], o[:]) >= 0

@@ -49,17 +49,17 @@ func TestOnlyChangesAreSent(t *testing.T) {
 }
 
 // The channel holds 20 updates. A worker with the 21st update has stored its result and blocks until the sync loop
-// receives an update (B53).
+// receives an update (B53 in docs/bugs.md).
 func TestThe21stUpdateBlocks(t *testing.T) {
 	s := sim.New(sim.Options{})
 	m := NewManager(s, trace.Readiness, &trace.Recorder{})
-	returned := map[string]time.Duration{}
+	returned := map[string]virtual.Time{}
 	for i := range 22 {
 		id := fmt.Sprintf("c%02d", i)
-		s.At(virtual.At(time.Duration(i)), "start", func() {
+		s.At(virtual.Time(i), "start", func() {
 			s.Go("worker of "+id, func(p *sim.Proc) {
 				m.Set(p, Update{ContainerID: id, Result: Failure})
-				returned[id] = p.Now().Offset()
+				returned[id] = p.Now()
 			})
 		})
 	}
@@ -76,7 +76,7 @@ func TestThe21stUpdateBlocks(t *testing.T) {
 		})
 	})
 	run(t, s)
-	if returned["c19"] != 19 || returned["c20"] != time.Second || returned["c21"] != 2*time.Second {
+	if returned["c19"] != 19 || returned["c20"] != virtual.At(time.Second) || returned["c21"] != virtual.At(2*time.Second) {
 		t.Errorf("calls 20, 21 and 22 returned at %v, %v, %v, want 19ns, 1s, 2s", returned["c19"], returned["c20"], returned["c21"])
 	}
 	if len(got) != 22 || got[0] != "c00" || got[21] != "c21" {

@@ -35,7 +35,7 @@ type Result struct {
 	Err       error // why the run ended early: a limit, a bug in probesim, or ErrInterrupted
 }
 
-// ErrInterrupted is the error of a run whose context was cancelled.
+// ErrInterrupted is the error of a run whose context was canceled.
 var ErrInterrupted = errors.New("interrupted")
 
 // chunk is the virtual time between two checks of the context.

@@ -17,8 +17,8 @@ const (
 	Jitter     Kind = "jitter"     // a fraction from 0 to below 1
 )
 
-// Choice identifies a choice by its subject and by the number of earlier choices about the same subject. A run that
-// differs in another place still has the same choice.
+// Choice identifies a choice by its subject and by the number of earlier choices about the same subject. The identity
+// stays the same when a run differs elsewhere.
 type Choice struct {
 	Kind    Kind
 	Key     string // a process, a timer, a preemption point, …

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Made is a choice together with its result, where that is not the canonical one.
+// Made is a choice together with its result, if the result is not the canonical one.
 type Made struct {
 	Choice
 	Value    int     // the result of Choose, from 1
@@ -15,7 +15,7 @@ type Made struct {
 }
 
 // Seeded is a policy that draws each choice from the seed and the identity of the choice. It uses no stream of random
-// numbers: a run that differs in one place draws the same results in all others.
+// numbers: a run that differs in one choice draws the same results for all others.
 type Seeded uint64
 
 // Choose interrupts at one preemption point in four. For other kinds all alternatives are equally likely.
@@ -38,7 +38,7 @@ func (s Seeded) Next(candidates []Choice) int {
 	return first
 }
 
-// Fraction draws from an even distribution.
+// Fraction draws from a uniform distribution.
 func (s Seeded) Fraction(c Choice) float64 { return float64(s.hash(c)>>11) / (1 << 53) }
 
 // hash is FNV-1a over the kind and key of the choice, followed by the mixing steps of SplitMix64.

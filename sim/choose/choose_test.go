@@ -26,8 +26,8 @@ var choices = rapid.Custom(func(t *rapid.T) choose.Choice {
 	}
 })
 
-// What is drawn is in range and depends on the seed and the choice alone, not on what was asked before.
-func TestSeededDrawsByWhatTheChoiceIsAbout(t *testing.T) {
+// Results are in range and depend only on the seed and the choice, not on earlier choices.
+func TestSeededDependsOnSeedAndChoiceOnly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := choose.Seeded(rapid.Uint64().Draw(t, "seed"))
 		c, n := choices.Draw(t, "choice"), rapid.IntRange(2, 300).Draw(t, "alternatives")
@@ -39,7 +39,7 @@ func TestSeededDrawsByWhatTheChoiceIsAbout(t *testing.T) {
 		s.Choose(other, n)
 		s.Fraction(other)
 		if s.Choose(c, n) != v || s.Fraction(c) != f {
-			t.Error("the second answer to the same question differs")
+			t.Error("the same choice has another result the second time")
 		}
 		candidates := []choose.Choice{c, other, choices.Draw(t, "third")}
 		first := candidates[s.Next(candidates)]
@@ -50,7 +50,7 @@ func TestSeededDrawsByWhatTheChoiceIsAbout(t *testing.T) {
 	})
 }
 
-// Over many questions all alternatives come up evenly, and one preemption point in four interrupts.
+// Over many choices, all alternatives are equally frequent, and one preemption point in four interrupts.
 func TestSeededIsEven(t *testing.T) {
 	const questions = 20000
 	for _, c := range []struct {
@@ -66,7 +66,7 @@ func TestSeededIsEven(t *testing.T) {
 		}
 		for v, want := range c.want {
 			if got := count[v] / questions; math.Abs(got-want) > 0.02 {
-				t.Errorf("%s: alternative %d comes up in %.3f of the questions, want %.3f", c.kind, v, got, want)
+				t.Errorf("%s: alternative %d is the result of %.3f of the choices, want %.3f", c.kind, v, got, want)
 			}
 		}
 	}
@@ -79,8 +79,8 @@ func TestSeededIsEven(t *testing.T) {
 	}
 }
 
-// Every part of the question and the seed changes the answers.
-func TestSeededTellsQuestionsApart(t *testing.T) {
+// The seed and every part of the choice change the result.
+func TestSeededUsesAllOfTheChoice(t *testing.T) {
 	base := choose.Choice{Kind: choose.Jitter, Key: "requeue of pod a/b", Ordinal: 7}
 	others := map[string]float64{
 		"seed":    choose.Seeded(2).Fraction(base),
@@ -100,7 +100,7 @@ func next(key string) choose.Choice { return choose.Choice{Kind: choose.Next, Ke
 func jitter(key string) choose.Choice       { return choose.Choice{Kind: choose.Jitter, Key: key} }
 func interruption(key string) choose.Choice { return choose.Choice{Kind: choose.Preemption, Key: key} }
 
-// fixed answers every question with one number.
+// fixed gives every choice the same result.
 type fixed struct {
 	value    int
 	fraction float64
@@ -110,7 +110,7 @@ func (f fixed) Choose(choose.Choice, int) int  { return f.value }
 func (f fixed) Next([]choose.Choice) int       { return f.value }
 func (f fixed) Fraction(choose.Choice) float64 { return f.fraction }
 
-// ask asks a policy about each key, and which of them goes first.
+// ask asks a policy for a preemption and a jitter of each key, and which key goes first. It returns the answers as text.
 func ask(c choose.Chooser, keys ...string) []string {
 	var answers []string
 	var candidates []choose.Choice
@@ -121,7 +121,7 @@ func ask(c choose.Chooser, keys ...string) []string {
 	return append(answers, candidates[c.Next(candidates)].Key+" goes first")
 }
 
-// The recorder passes answers on and keeps those that are not canonical, in order.
+// The recorder returns the answers of its policy and keeps those that are not canonical, in order.
 func TestRecorder(t *testing.T) {
 	canonical := &choose.Recorder{Of: fixed{0, 0.5}}
 	ask(canonical, "a", "b")
@@ -143,7 +143,7 @@ func TestRecorder(t *testing.T) {
 	}
 }
 
-// A replay answers what is in the list, as far as there are as many alternatives, and the rest canonically.
+// A replay repeats the choices of its list, limited to the number of alternatives. Other choices are canonical.
 func TestReplay(t *testing.T) {
 	r := choose.NewReplay([]choose.Made{
 		{Choice: interruption("a"), Value: 2},
@@ -156,8 +156,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// Who overtakes whom: the earlier in the list goes first, but only before the one that it overtook, if the
-// list names one.
+// Of several candidates that overtake, the first in the list goes first. A candidate overtakes only the canonical
+// candidate that its entry names, or any if the entry names none.
 func TestReplayOfNext(t *testing.T) {
 	r := choose.NewReplay([]choose.Made{
 		{Choice: next("c"), Before: next("b")},
@@ -182,7 +182,7 @@ func TestReplayOfNext(t *testing.T) {
 	}
 }
 
-// Who is to go last goes when nothing else can, unless it overtakes by another entry.
+// A candidate with an entry Last goes only when no other candidate can, unless another entry makes it overtake.
 func TestReplayOfLast(t *testing.T) {
 	r := choose.NewReplay([]choose.Made{
 		{Choice: next("a"), Last: true}, {Choice: next("b"), Last: true}, {Choice: next("b"), Before: next("x")},

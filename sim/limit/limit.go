@@ -1,5 +1,5 @@
-// Package limit stops runs of package sim that do not end, or not soon enough, and reports the process or timer that ran
-// most often.
+// Package limit stops runs of package sim that take too long or do not end, and reports the process or timer that ran most
+// often.
 package limit
 
 import (
@@ -41,17 +41,17 @@ func (e *Error) Error() string {
 type Meter struct {
 	Limits  Limits
 	events  int64
-	instant int64 // events since time last moved
-	spared  int64 // events that led to nothing
-	ran     map[string]*int64
-	room    []int64 // for more of these: those of one worker are used together, and so lie side by side
+	instant int64             // events since time last moved
+	spared  int64             // events without effect
+	ran     map[string]*int64 // turns of each process and timer, by name
+	room    []int64           // unused counters for ran; one block keeps the counters of a worker close in memory
 	err     *Error
 }
 
-// Events returns how many events were counted and not spared.
+// Events returns the number of events that were counted and not spared.
 func (m *Meter) Events() int64 { return m.events - m.spared }
 
-// Spare is told that the last n events led to nothing. Limits count them.
+// Spare marks n counted events as without effect. They still count toward limits.
 func (m *Meter) Spare(n int64) { m.spared += n }
 
 // Err returns a *Error after the run has exceeded a limit.

@@ -7,7 +7,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// Described describes a field that can be matched, for the documentation.
+// Described describes a field that a matcher can have, for documentation and schemas.
 type Described struct {
 	Name  string
 	Type  value.Type
@@ -20,7 +20,7 @@ func PodFields() []Described { return describe(podFields) }
 // ContainerFields returns the fields of the status of a container.
 func ContainerFields() []Described { return describe(containerFields) }
 
-// RecordFields returns the fields of all records, without the kind. FieldsOf returns those of one kind.
+// RecordFields returns the fields of all records, without the kind. FieldsOf returns the fields of one kind.
 func RecordFields() []Described { return describe(recordFields) }
 
 // RecordKinds returns the kinds of records, observable kinds first.

@@ -8,7 +8,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// UnmarshalNode decodes FIELD: match, …. Check resolves the fields, because they depend on the subject.
+// UnmarshalNode decodes a mapping, FIELD: match, …, and reports errors at n. Check resolves the types of the
+// fields, because they depend on the subject.
 func (f *Fields) UnmarshalNode(n *strict.Node) {
 	if n.Kind != strict.Mapping {
 		n.Errorf("must be a mapping of fields, as in {ready: true}")
@@ -26,7 +27,7 @@ func (f *Fields) UnmarshalNode(n *strict.Node) {
 	}
 }
 
-// Check gives the fields of a status or of becomes, decoded from n, their types. The fields belong to a
+// Check resolves the types of fields that were decoded from n, and reports errors at n. The fields belong to a
 // container, or to the pod if container is empty.
 func (f Fields) Check(n *strict.Node, container string) {
 	for i := range f {
@@ -120,7 +121,8 @@ func (r *Record) field(n *strict.Node, name string, fields []string) {
 	r.Fields = append(r.Fields, Field{Name: name, Match: parseMatch(n, name, f.typ, words)})
 }
 
-// CheckScope reports pod, container and instance in n, next to the record, if records of this kind have none.
+// CheckScope reports the fields pod, container and instance of n, the mapping that contains the record, if
+// records of this kind do not have them.
 func (r *Record) CheckScope(n *strict.Node) {
 	reject := func(of string, names ...string) {
 		for _, name := range names {
@@ -167,7 +169,8 @@ func (t *Transitions) UnmarshalNode(n *strict.Node) {
 	t.Values = make([]value.Match, len(items))
 }
 
-// Check gives the values their types. The field belongs to a container, or to the pod if container is empty.
+// Check resolves the type of the field, and reports errors at n. The field belongs to a container, or to the
+// pod if container is empty.
 func (t *Transitions) Check(n *strict.Node, container string) {
 	list := n.Field(t.Field)
 	typ, words, ok := statusField(list, t.Field, container)

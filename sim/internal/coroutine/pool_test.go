@@ -12,7 +12,7 @@ type job struct {
 	at   *coroutine.Coroutine[*job]
 }
 
-// jobs returns a pool whose jobs wait once, and what they note.
+// jobs returns a pool whose jobs wait once, and the notes that the jobs write.
 func jobs() (*coroutine.Pool[*job], *[]string) {
 	notes := &[]string{}
 	note := func(j *job, what string) { *notes = append(*notes, j.name+" "+what) }
@@ -20,11 +20,11 @@ func jobs() (*coroutine.Pool[*job], *[]string) {
 		defer note(j, "returns")
 		note(j, "begins")
 		j.at.Wait()
-		note(j, "goes on")
+		note(j, "continues")
 	}}, notes
 }
 
-// Jobs wait while others run, and begin where others were done.
+// A job waits while others run, and new jobs reuse the coroutines of finished ones.
 func TestRun(t *testing.T) {
 	pool, notes := jobs()
 	defer pool.Close()
@@ -37,13 +37,15 @@ func TestRun(t *testing.T) {
 			t.Errorf("step %d: %s is done: %v, want %v", i, step.job.name, done, step.done)
 		}
 	}
-	want := []string{"a begins", "b begins", "a goes on", "a returns", "c begins", "b goes on", "b returns", "c goes on", "c returns"}
+	want := []string{
+		"a begins", "b begins", "a continues", "a returns", "c begins", "b continues", "b returns", "c continues", "c returns",
+	}
 	if !slices.Equal(*notes, want) {
 		t.Errorf("got %v, want %v", *notes, want)
 	}
 }
 
-// Stop runs the deferred calls of a job that waits and nothing else of it. The pool goes on with others.
+// Stop runs the deferred calls of a waiting job and none of its other code. The pool remains usable.
 func TestStop(t *testing.T) {
 	pool, notes := jobs()
 	defer pool.Close()
@@ -53,7 +55,7 @@ func TestStop(t *testing.T) {
 	if pool.Run(&b.at, b); !pool.Run(&b.at, b) {
 		t.Error("b is not done")
 	}
-	want := []string{"a begins", "a returns", "b begins", "b goes on", "b returns"}
+	want := []string{"a begins", "a returns", "b begins", "b continues", "b returns"}
 	if !slices.Equal(*notes, want) {
 		t.Errorf("got %v, want %v", *notes, want)
 	}
