@@ -135,8 +135,8 @@ func layerOf(pkg string) int {
 	return layer
 }
 
-// under reports whether name is the folder or lies in it.
-func under(name, folder string) bool { return name == folder || strings.HasPrefix(name, folder+"/") }
+// under reports whether name is the directory dir or lies in it.
+func under(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
 
 func (s *source) imports() map[string]*ast.ImportSpec {
 	list := map[string]*ast.ImportSpec{}
