@@ -57,6 +57,6 @@ func isUsed(t *testing.T, name string) bool {
 		}
 		comment, rest, _ := bytes.Cut(data, []byte("\napiVersion:"))
 		return bytes.Contains(rest, []byte("file: "+name)) && bytes.Contains(comment, []byte("\n# published/")) &&
-			bytes.Contains(comment, []byte("https://")) && bytes.Contains(comment, []byte("Licence: "))
+			bytes.Contains(comment, []byte("https://")) && bytes.Contains(comment, []byte("License: "))
 	})
 }
