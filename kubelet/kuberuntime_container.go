@@ -151,7 +151,7 @@ func (k *Kubelet) executePreStopHook(p *sim.Proc, pod *v1.Pod, kill containerKil
 	p.WakeAt(afterSeconds(start, grace))
 	p.Park()
 	waiting = false
-	return int64((p.Now().Sub(start)) / time.Second)
+	return int64(p.Now().Sub(start) / time.Second)
 }
 
 // killContainer runs the preStop hook of a container, waits for its turn in the termination order, stops it, and

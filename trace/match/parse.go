@@ -26,7 +26,7 @@ func (f *Fields) UnmarshalNode(n *strict.Node) {
 	}
 }
 
-// Check gives the fields of a status or of becomes, decoded from n, their types. The fields belong to a
+// Check sets the types of the fields of a status or of becomes, which were decoded from n. The fields belong to a
 // container, or to the pod if container is empty.
 func (f Fields) Check(n *strict.Node, container string) {
 	for i := range f {
@@ -60,8 +60,8 @@ func statusField(n *strict.Node, name, container string) (value.Type, []string, 
 // maxExitCode is the highest exit code of a program.
 const maxExitCode = 255
 
-// parseMatch parses a condition on a field. It reports conditions that can never hold: with never they would
-// always hold.
+// parseMatch parses a condition on a field. It reports a condition that can never hold, because an expectation of
+// never would then always pass.
 func parseMatch(n *strict.Node, name string, typ value.Type, words []string) value.Match {
 	m, err := value.ParseMatch(typ, n.Value)
 	matches := func(word string) bool { return m.Matches(value.TextOf(word)) }
@@ -167,7 +167,7 @@ func (t *Transitions) UnmarshalNode(n *strict.Node) {
 	t.Values = make([]value.Match, len(items))
 }
 
-// Check gives the values their types. The field belongs to a container, or to the pod if container is empty.
+// Check sets the types of the values. The field belongs to a container, or to the pod if container is empty.
 func (t *Transitions) Check(n *strict.Node, container string) {
 	list := n.Field(t.Field)
 	typ, words, ok := statusField(list, t.Field, container)
