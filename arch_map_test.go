@@ -64,7 +64,7 @@ func functions(f *ast.File) []*ast.FuncDecl {
 }
 
 // checker finds the types of the module's packages as far as they follow from the module itself. Types of other modules
-// stay unknown, which is no error.
+// stay unknown, which is not an error.
 type checker struct {
 	files    map[string][]*ast.File
 	packages map[string]*types.Package

@@ -15,8 +15,8 @@ func realWorld(dir string) bool { return under(dir, "cmd") }
 // timeless lists what packages below the command must not use from package time.
 var timeless = []string{"Now", "Sleep", "After", "AfterFunc", "NewTicker", "NewTimer", "Since", "Tick", "Until", "Local"}
 
-// realTime lists the functions that may start goroutines and use real time, by package, receiver and name, with the reason
-// why no result depends on it.
+// realTime lists the functions that may start goroutines and use real time, by package, receiver and name, with the
+// reason why no result depends on it.
 var realTime = map[string]string{
 	"probetest.(*watchdog).run": "limits the real time of a handler of a test; the simulation waits for the handler, and a handler that exceeds the limit fails the test",
 }
@@ -77,7 +77,8 @@ var inside = map[string]string{
 	"report/html embed": "compiles in the style sheet and the script of the page",
 }
 
-// TestTheWorldOutsideStaysOutside: only the command, scenarios and ginkgokit read files, flags or the environment.
+// TestTheWorldOutsideStaysOutside checks that only the command, scenarios, probetest and ginkgokit read files, flags or
+// the environment.
 func TestTheWorldOutsideStaysOutside(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.test || realWorld(s.dir) || under(s.dir, "scenarios") || under(s.dir, "ginkgokit") || under(s.dir, "probetest") {
@@ -108,8 +109,8 @@ func TestNoMachinePaths(t *testing.T) {
 	})
 }
 
-// TestPropertyTestsRepeat: a property test draws the same examples in each run, so a failure belongs to the change that
-// caused it. The nightly job (.ci/nightly) passes a new -rapid.seed instead.
+// TestPropertyTestsRepeat checks that a property test draws the same examples in each run: a failure then belongs to the
+// change that caused it. The nightly job (.ci/nightly) passes a new -rapid.seed instead.
 func TestPropertyTestsRepeat(t *testing.T) {
 	fixed, uses := map[string]bool{}, map[string]string{}
 	for _, s := range sources(t) {

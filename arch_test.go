@@ -18,7 +18,7 @@ import (
 const module = "probesim.dev"
 
 // layers lists the packages, lowest first. A package imports packages of lower layers and its own subpackages,
-// and nothing else of this module. An entry also stands for the packages below it that have no entry of their own.
+// and nothing else of this module. An entry also covers the packages below it without their own entry.
 var layers = [][]string{
 	{"sim/virtual"},
 	{"internal/queue", "internal/strict", "sim/choose", "sim/limit", "trace", "kube"},
@@ -33,7 +33,7 @@ var layers = [][]string{
 	{"cmd", "explore", "ginkgokit", "internal/random", "."},
 }
 
-// leaves lists packages that may import only what stands here, of this module and of others.
+// leaves lists packages that may import only the packages listed here, besides the standard library.
 var leaves = map[string][]string{
 	"sim":            {module + "/sim/choose", module + "/sim/limit", module + "/sim/virtual", module + "/internal/queue"},
 	"sim/choose":     nil,
@@ -135,8 +135,8 @@ func layerOf(pkg string) int {
 	return layer
 }
 
-// under reports whether name is the folder or lies in it.
-func under(name, folder string) bool { return name == folder || strings.HasPrefix(name, folder+"/") }
+// under reports whether name is the directory dir or lies in it.
+func under(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
 
 func (s *source) imports() map[string]*ast.ImportSpec {
 	list := map[string]*ast.ImportSpec{}
@@ -197,7 +197,7 @@ func TestLibraries(t *testing.T) {
 	}
 }
 
-// Only the nested modules below conformance depend on the kubelet itself.
+// TestMainModuleDoesNotNeedTheKubelet checks that only the nested modules below conformance depend on the kubelet itself.
 func TestMainModuleDoesNotNeedTheKubelet(t *testing.T) {
 	text, err := os.ReadFile("go.mod")
 	if err != nil {

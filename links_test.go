@@ -65,7 +65,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// anchors returns the anchors of a document: those of its headings, as GitHub makes them, and its named ones.
+// anchors returns the anchors of a document: the anchors that GitHub generates for headings, and named anchors.
 func anchors(text string) map[string]bool {
 	all := map[string]bool{}
 	for _, m := range namedAnchor.FindAllStringSubmatch(text, -1) {

@@ -2,8 +2,8 @@ module probesim.dev/conformance
 
 go 1.26.0
 
-// What the modules of the releases have in common. It is built as a part of one of them, which has the package
-// kubelet/release and says which versions of the dependencies are used; the ones here are the oldest.
+// This module has the code that the modules of all releases share. Build it as part of one of them: that module has
+// package kubelet/release and determines the versions of the dependencies. The versions here are the lowest.
 require (
 	github.com/go-logr/logr v1.4.2
 	github.com/google/go-cmp v0.7.0

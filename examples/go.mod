@@ -1,9 +1,9 @@
-// The module of a team that tests the probes of its Deployment with the packages probetest and ginkgokit.
+// This module is an example of a team that tests the probes of its Deployment with packages probetest and ginkgokit.
 module example.com/shop
 
 go 1.26.0
 
-// go tool ginkgo runs the command in the version of the package.
+// With this line, go tool ginkgo runs the command of the same version as the package.
 tool github.com/onsi/ginkgo/v2/ginkgo
 
 require (
@@ -64,6 +64,6 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 )
 
-// The replacement is the checkout that contains this folder. In another module, name your own checkout; once a release exists,
-// drop the line and run go get probesim.dev@latest.
+// The replacement is the checkout that contains this directory. In another module, name your own checkout; once a release exists,
+// remove this line and run go get probesim.dev@latest.
 replace probesim.dev => ../

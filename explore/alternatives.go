@@ -10,14 +10,14 @@ import (
 	"probesim.dev/trace"
 )
 
-// atOnce bounds how long before the first difference a choice lies that led to it directly.
-const atOnce = 50 * time.Millisecond
+// justBefore is the maximum time from a choice to a first difference that it causes directly.
+const justBefore = 50 * time.Millisecond
 
-// bands are the ranges, likeliest first, of how long before the first difference the choice that matters may lie: just
-// before it; one requeue before it, which comes 60 to 90 s after the sync that drew it; between the two; earlier, for
-// example if the sync loop slept in between.
+// bands are ranges of the time from the relevant choice to the first difference, likeliest first: the choice lies just
+// before the difference; one requeue before it, since a requeue comes 60 to 90 s after the sync that drew its jitter;
+// between these two; or earlier, for example if the sync loop slept in between.
 var bands = []band{
-	{atOnce, 3 * time.Second},
+	{justBefore, 3 * time.Second},
 	{59 * time.Second, 92 * time.Second},
 	{3 * time.Second, 59 * time.Second},
 	{92 * time.Second, math.MaxInt64},
@@ -44,7 +44,7 @@ func (f *follower) alternatives(a attempt) []option {
 			}
 		}
 	}
-	within(band{0, atOnce})
+	within(band{0, justBefore})
 	for _, d := range a.decisions {
 		if !d.start || d.t > a.parts {
 			continue
@@ -56,7 +56,7 @@ func (f *follower) alternatives(a attempt) []option {
 		}
 	}
 	for _, took := range f.took(a) {
-		within(band{took, took + atOnce})
+		within(band{took, took + justBefore})
 	}
 	for _, band := range bands {
 		within(band)
@@ -64,11 +64,11 @@ func (f *follower) alternatives(a attempt) []option {
 	return list
 }
 
-// took returns how long the differing operations took, if they began more than atOnce before the first difference.
+// took returns how long the differing operations took, if they began more than justBefore before the first difference.
 func (f *follower) took(a attempt) []time.Duration {
 	var list []time.Duration
 	for _, r := range f.differing(a) {
-		if r.Took > atOnce && !slices.Contains(list, r.Took) {
+		if r.Took > justBefore && !slices.Contains(list, r.Took) {
 			list = append(list, r.Took)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"probesim.dev/sim/choose"
-	"probesim.dev/sim/virtual"
 )
 
 // dependent tries pairs of choices whose second comes up only after the first. For example, a worker that is overtaken
@@ -16,11 +15,11 @@ func (f *follower) dependent(best attempt, options []option) (attempt, bool) {
 		known[o.made] = true
 	}
 	for _, first := range options {
-		if best.parts.Sub(first.t) >= atOnce || f.runs >= f.Budget {
+		if best.parts.Sub(first.t) >= justBefore || f.runs >= f.Budget {
 			continue
 		}
 		made := append(slices.Clone(best.made), first.made)
-		for _, second := range f.news(f.try(made, min(best.parts.Add(margin), virtual.At(f.Duration)), false), best, known) {
+		for _, second := range f.news(f.try(made, min(best.parts.Add(margin), f.end), false), best, known) {
 			if a, ok := f.further(best, first.made, second.made); ok {
 				return a, true
 			}
@@ -33,7 +32,7 @@ func (f *follower) dependent(best attempt, options []option) (attempt, bool) {
 func (f *follower) news(a, best attempt, known map[choose.Made]bool) []option {
 	var list []option
 	for _, d := range a.decisions {
-		if ago := best.parts.Sub(d.t); d.start || ago < 0 || ago >= atOnce {
+		if ago := best.parts.Sub(d.t); d.start || ago < 0 || ago >= justBefore {
 			continue
 		}
 		for _, o := range d.others() {

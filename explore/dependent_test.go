@@ -10,8 +10,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// A choice that comes up only where another was made is found, if neither leads further by itself.
-func TestFollowFindsWhatComesUpLater(t *testing.T) {
+// TestFollowFindsDependentChoices checks that Follow finds a choice that comes up only after another choice, even if
+// neither choice alone leads further.
+func TestFollowFindsDependentChoices(t *testing.T) {
 	run := func(c choose.Chooser, clock func(func() virtual.Time), _ virtual.Time, _ bool) ([]trace.Record, error) {
 		clock(func() virtual.Time { return virtual.At(time.Second) })
 		message := "alone"

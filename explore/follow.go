@@ -60,30 +60,31 @@ const defaultBudget = 3000
 
 // Follow searches for choices under which the simulator produces o.Want.
 func Follow(o Options) Result {
-	f := &follower{Options: o, fractions: map[virtual.Time]float64{}}
+	f := &follower{Options: o, end: virtual.At(o.Duration), fractions: map[virtual.Time]float64{}}
 	for _, r := range o.Requeues {
 		f.fractions[r.T] = r.Fraction
 	}
-	f.want = f.instants(o.Want, requeueTimes(o.Requeues), virtual.At(o.Duration))
+	f.want = f.instants(o.Want, requeueTimes(o.Requeues), f.end)
 	if f.Budget == 0 {
 		f.Budget = defaultBudget
 	}
-	best := f.search(f.try(nil, virtual.At(f.Duration), false))
-	if best.parts < virtual.At(f.Duration) {
+	best := f.search(f.try(nil, f.end, false))
+	if best.parts < f.end {
 		// The times of syncs may not matter: match the records alone.
 		f.onlyRecords = true
-		f.want = f.instants(o.Want, nil, virtual.At(o.Duration))
-		best = f.search(f.try(best.made, virtual.At(f.Duration), false))
+		f.want = f.instants(o.Want, nil, f.end)
+		best = f.search(f.try(best.made, f.end, false))
 	}
 	r := Result{Made: best.made, Runs: f.runs}
-	if best.parts < virtual.At(f.Duration) || best.err != nil {
-		r.Divergence = f.divergence(f.try(best.made, virtual.At(f.Duration), true))
+	if best.parts < f.end || best.err != nil {
+		r.Divergence = f.divergence(f.try(best.made, f.end, true))
 	}
 	return r
 }
 
 type follower struct {
 	Options
+	end         virtual.Time // virtual.At(Duration)
 	want        []instant
 	fractions   map[virtual.Time]float64
 	onlyRecords bool
@@ -92,12 +93,12 @@ type follower struct {
 
 // search improves a run until it agrees with the whole trace, nothing helps, or the budget is spent.
 func (f *follower) search(best attempt) attempt {
-	for best.parts < virtual.At(f.Duration) && f.runs < f.Budget {
+	for best.parts < f.end && f.runs < f.Budget {
 		next, ok := f.improve(best)
 		if !ok {
 			break
 		}
-		best = f.try(next.made, virtual.At(f.Duration), false)
+		best = f.try(next.made, f.end, false)
 	}
 	return best
 }
@@ -113,7 +114,7 @@ func requeueTimes(requeues []Requeue) []virtual.Time {
 // attempt is one run: the instant of its first difference from the trace, and the decisions before it.
 type attempt struct {
 	made      []choose.Made
-	parts     virtual.Time // the first difference; Duration if there is none
+	parts     virtual.Time // the first difference; the end of the runs if there is none
 	decisions []decision
 	records   []trace.Record
 	err       error
@@ -139,12 +140,13 @@ func (f *follower) run(c *chooser, until virtual.Time, internal bool) attempt {
 	return a
 }
 
-// parting returns the first instant before until at which a run and the trace differ, or Duration.
+// parting returns the first instant before until at which a run and the trace differ, or the end of
+// the runs if there is none.
 func (f *follower) parting(got []instant, until virtual.Time) virtual.Time {
 	for i := 0; ; i++ {
 		w, g := at(f.want, i, until), at(got, i, until)
 		if w.t >= until && g.t >= until {
-			return virtual.At(f.Duration)
+			return f.end
 		}
 		if w.t != g.t || w.text != g.text {
 			return min(w.t, g.t)

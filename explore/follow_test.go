@@ -21,8 +21,8 @@ import (
 
 const duration = 70 * time.Second
 
-// crashing is a pod whose probes tick together and whose containers crash, so that much depends on the
-// order of what happens at one instant.
+// crashing returns a pod whose probes tick together and whose containers crash. Its run depends strongly on the order of
+// simultaneous events.
 func crashing() (*v1.Pod, fakeruntime.Pod) {
 	probe := func(failures int32) *v1.Probe {
 		return &v1.Probe{
@@ -44,10 +44,10 @@ func crashing() (*v1.Pod, fakeruntime.Pod) {
 	}}
 }
 
-// simulate runs the pod with a version's rules.
+// simulate returns a Run that simulates the pod of crashing with the rules of a profile.
 func simulate(p profile.Profile) explore.Run { return simulateSince(p, node.DefaultUptime) }
 
-// simulateSince runs it on a kubelet of that age.
+// simulateSince is like simulate, on a kubelet with the given age at t=0.
 func simulateSince(p profile.Profile, uptime time.Duration) explore.Run {
 	return func(c choose.Chooser, clock func(func() virtual.Time), until virtual.Time, internal bool) ([]trace.Record, error) {
 		n := node.New(node.Options{Profile: p, Uptime: &uptime, Chooser: c, Trace: &trace.Recorder{Internal: internal}})
@@ -59,38 +59,39 @@ func simulateSince(p profile.Profile, uptime time.Duration) explore.Run {
 	}
 }
 
-// noting is a policy that notes when jitters are drawn, as the real kubelet's engine does. It is canonical
-// half of the time, and never interrupts.
-type noting struct {
+// requeueRecorder is a chooser that records the jitters that it draws, as package realkubelet does. It makes the
+// canonical choice half of the time, and never preempts a process.
+type requeueRecorder struct {
 	choose.Seeded
 	now   func() virtual.Time
 	drawn []explore.Requeue
 }
 
-func (n *noting) Next(candidates []choose.Choice) int {
+func (n *requeueRecorder) Next(candidates []choose.Choice) int {
 	if n.Seeded.Choose(candidates[0], 2) > 0 {
 		return 0
 	}
 	return n.Seeded.Next(candidates)
 }
 
-func (n *noting) Choose(c choose.Choice, count int) int {
+func (n *requeueRecorder) Choose(c choose.Choice, count int) int {
 	if c.Kind == choose.Preemption {
 		return 0
 	}
 	return n.Seeded.Choose(c, count)
 }
 
-func (n *noting) Fraction(c choose.Choice) float64 {
+func (n *requeueRecorder) Fraction(c choose.Choice) float64 {
 	f := n.Seeded.Fraction(c)
 	n.drawn = append(n.drawn, explore.Requeue{T: n.now(), Fraction: f})
 	return f
 }
 
-// follow has the simulator follow a run of another one that made its choices by a seed.
+// follow runs a simulator with the rules of other, which draws its choices from the seed, and then follows that run with
+// the newest rules.
 func follow(t *testing.T, seed uint64, other profile.Profile, budget int) (explore.Result, []trace.Record) {
 	t.Helper()
-	c := &noting{Seeded: choose.Seeded(seed), now: func() virtual.Time { return 0 }}
+	c := &requeueRecorder{Seeded: choose.Seeded(seed), now: func() virtual.Time { return 0 }}
 	want, err := simulate(other)(c, func(now func() virtual.Time) { c.now = now }, virtual.At(duration), false)
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +101,8 @@ func follow(t *testing.T, seed uint64, other profile.Profile, budget int) (explo
 	}), want
 }
 
-// A trace that some choices led to is followed, and the choices that were found lead along it again.
+// TestFollowExplainsWhatChoicesDid checks that Follow finds choices that reproduce a trace with other choices than the
+// canonical ones.
 func TestFollowExplainsWhatChoicesDid(t *testing.T) {
 	searched := false
 	for seed := range uint64(2) {
@@ -111,17 +113,18 @@ func TestFollowExplainsWhatChoicesDid(t *testing.T) {
 		searched = searched || len(r.Made) > 0
 	}
 	if !searched {
-		t.Error("each seed gave the canonical run: the test shows nothing")
+		t.Error("each seed gave the canonical run, so the test is vacuous")
 	}
 }
 
-// A kubelet with another rule is found out, at the first record in which it shows.
+// TestFollowFindsAnotherRule checks that no choices explain the trace of a kubelet with another rule, and that the
+// divergence is the first record that the rule changes.
 func TestFollowFindsAnotherRule(t *testing.T) {
 	other := profile.Newest()
 	other.ManualTrigger = false
 	r, want := follow(t, 1, other, 100)
 	if r.Divergence == nil {
-		t.Fatal("the rule made no difference")
+		t.Fatal("Follow explained a trace of another rule")
 	}
 	got := r.Divergence.Got
 	if len(got) == 0 || got[0].Kind != trace.ProbeExecuted || got[0].Probe != trace.Readiness {
@@ -135,14 +138,15 @@ func TestFollowFindsAnotherRule(t *testing.T) {
 	}
 }
 
-// young is a policy that notes what the probe workers of a young kubelet draw, and when they run first.
-type young struct {
+// startRecorder is a chooser that records the start delays that the probe workers of a young kubelet draw, and the
+// times of their first runs.
+type startRecorder struct {
 	choose.Seeded
 	now   func() virtual.Time
 	start explore.Start
 }
 
-func (y *young) Fraction(c choose.Choice) float64 {
+func (y *startRecorder) Fraction(c choose.Choice) float64 {
 	f := y.Seeded.Fraction(c)
 	if worker, ok := prober.StartJitter.Drawer(c); ok {
 		const period = 5 * time.Second
@@ -154,11 +158,12 @@ func (y *young) Fraction(c choose.Choice) float64 {
 	return f
 }
 
-func (y *young) Choose(choose.Choice, int) int { return 0 }
+func (y *startRecorder) Choose(choose.Choice, int) int { return 0 }
 
-// Of the delays before the first runs of young probe workers it is known who drew which, however they were ordered.
+// TestFollowKnowsFirstRuns checks that Follow uses the known first runs to find out which probe worker drew which start
+// delay, regardless of the order of the draws.
 func TestFollowKnowsFirstRuns(t *testing.T) {
-	y := &young{Seeded: 3, now: func() virtual.Time { return 0 }}
+	y := &startRecorder{Seeded: 3, now: func() virtual.Time { return 0 }}
 	run := simulateSince(profile.Newest(), 0)
 	want, err := run(y, func(now func() virtual.Time) { y.now = now }, virtual.At(duration), false)
 	if err != nil {
@@ -171,6 +176,6 @@ func TestFollowKnowsFirstRuns(t *testing.T) {
 	}
 	o.Starts[0].Runs = nil
 	if r := explore.Follow(o); r.Divergence == nil {
-		t.Error("it is followed without them too: the test shows nothing")
+		t.Error("the trace is explained without the first runs too, so the test is vacuous")
 	}
 }

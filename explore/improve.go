@@ -43,7 +43,7 @@ func (f *follower) unlikely(best attempt, options []option) (attempt, bool) {
 }
 
 // one tries each choice alone. If a choice only moves the first difference by a little, for example past the next
-// housekeeping, it may block progress later, and one looks for another choice that leads much further.
+// housekeeping, it may block progress later, so one also looks for a choice that leads much further.
 func (f *follower) one(best attempt, options []option) (attempt, bool) {
 	for i, o := range options {
 		a, ok := f.further(best, o.made)
@@ -75,10 +75,10 @@ const (
 
 // lookAhead repeats an attempt with more time, to measure how much further it leads than best.
 func (f *follower) lookAhead(best, a attempt) attempt {
-	return f.try(a.made, min(best.parts.Add(ahead), virtual.At(f.Duration)), false)
+	return f.try(a.made, min(best.parts.Add(ahead), f.end), false)
 }
 
-// mostOfWorker bounds the number of choices of a worker that ofWorker combines.
+// mostOfWorker is the maximum number of choices of a worker that ofWorker combines.
 const mostOfWorker = 14
 
 // ofWorker tries pairs and triples of the latest choices of the worker whose probe record differs. What a worker does
@@ -107,7 +107,7 @@ func (f *follower) ofWorker(best attempt, options []option) (attempt, bool) {
 	return attempt{}, false
 }
 
-// shake draws at this many of the latest instants, and this often for each choice that comes up.
+// shake draws at this many of the latest instants, and makes this many draws for each choice that comes up.
 const (
 	mostShaken = 16
 	shakes     = 6
@@ -137,7 +137,7 @@ func (f *follower) shakeAt(best attempt, t virtual.Time) (attempt, bool) {
 	made := slices.DeleteFunc(slices.Clone(best.made), func(m choose.Made) bool {
 		return slices.ContainsFunc(best.decisions, func(d decision) bool { return d.t == t && d.about(m.Choice) })
 	})
-	until := min(best.parts.Add(margin), virtual.At(f.Duration))
+	until := min(best.parts.Add(margin), f.end)
 	for n, seed := shakes, 0; seed < n && f.runs < f.Budget; seed++ {
 		c := f.chooser(slices.Clone(made))
 		c.shaken = &shake{choose.Seeded(seed), t}
@@ -181,7 +181,7 @@ func (f *follower) further(best attempt, more ...choose.Made) (attempt, bool) {
 	if f.runs >= f.Budget {
 		return attempt{}, false
 	}
-	until := min(best.parts.Add(margin), virtual.At(f.Duration))
+	until := min(best.parts.Add(margin), f.end)
 	a := f.try(append(slices.Clone(best.made), more...), until, false)
 	return a, a.parts > best.parts
 }

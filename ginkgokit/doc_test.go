@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The code and output in docs/ginkgo.md are copies of tested code and output.
+// TestDocumentation checks that the code and output in docs/ginkgo.md are copies of tested code and output.
 func TestDocumentation(t *testing.T) {
 	shown := map[string][]string{ // the files that can contain a block, by language
 		"go":   {"../probetest/example_test.go", "../examples/probes/suite_test.go", "../examples/plain/plain_test.go"},

@@ -17,18 +17,18 @@ import (
 )
 
 // DescribeScenarios makes a Ginkgo container with a spec NAME [VERSION] for each scenario in a file, or in
-// all files below a folder, and for each version of Kubernetes of the scenario. The arguments after the path
+// all files below a directory, and for each version of Kubernetes of the scenario. The arguments after the path
 // are decorators of the container:
 //
 //	var _ = ginkgokit.DescribeScenarios("scenarios", Label("probes"))
 //
 // The path is relative to the directory of the suite. A scenario with seeds is one spec that makes all its
-// runs. The location of a spec is the line of its scenario in the YAML file, for --focus-file too. The labels
-// of a scenario become labels "key: value" of its specs, with a dot for each slash in the key, since Ginkgo
-// forbids slashes.
+// runs. The location of a spec is the line of its scenario in the YAML file, which --focus-file can select. The labels
+// of a scenario become labels "key: value" of its specs, with a dot for each slash in the key, because
+// Ginkgo forbids slashes.
 //
 // A spec fails if an expectation does not hold. Its message contains the position of the expectation, what it
-// expected, what happened, the records and the timeline around the moment, and the command that repeats the
+// expected, what happened, the records and the timeline around the failure, and the command that repeats the
 // run. With -v, specs that pass show their whole timeline.
 //
 // If a file is invalid, or the path contains no scenario, the suite ends before any spec runs, with all
@@ -49,8 +49,8 @@ func DescribeScenarios(path string, args ...any) bool {
 	})...)
 }
 
-// exit ends the process before the suite begins, as Ginkgo does for malformed specs. A spec that fails would
-// not do: --focus and --label-filter could exclude it.
+// exit ends the process before the suite begins, as Ginkgo does for malformed specs. A spec that fails is not
+// enough: --focus and --label-filter could exclude it.
 func exit(err error, caller types.CodeLocation) {
 	if _, reporter := ginkgo.GinkgoConfiguration(); reporter.NoColor {
 		formatter.SingletonFormatter.ColorMode = formatter.ColorModeNone

@@ -79,7 +79,7 @@ type report struct {
 	} `xml:"testsuite>testcase"`
 }
 
-// The flags of Ginkgo select specs of scenarios.
+// TestSpecs checks that the flags of Ginkgo select specs of scenarios.
 func TestSpecs(t *testing.T) {
 	const good, bad = "testdata/suite/web.yaml", "testdata/suite"
 	oldest, newest := "slow-start [v1.34.4]", "slow-start [v1.37.0]"
@@ -106,7 +106,7 @@ func TestSpecs(t *testing.T) {
 			}
 			passed, failed := results(t, file, test.path)
 			if !slices.Equal(passed, sorted(test.passed)) || !slices.Equal(failed, sorted(test.failed)) {
-				t.Errorf("passed are %q and failed %q\n%s", passed, failed, out)
+				t.Errorf("passed: %q, failed: %q\n%s", passed, failed, out)
 			}
 		})
 	}
@@ -145,9 +145,9 @@ func results(t *testing.T, file, path string) (passed, failed []string) {
 
 // The parts of the output that differ from run to run and from machine to machine.
 var (
-	head    = regexp.MustCompile(`(?m)^Running Suite: .*\n=+\n`)
-	folder  = regexp.MustCompile(`\S*/ginkgokit/`)
-	seconds = regexp.MustCompile(`\[[\d.]+ seconds\]|in [\d.]+ seconds|\([\d.]+s\)| @ [\d/]+ [\d:.]+`)
+	head      = regexp.MustCompile(`(?m)^Running Suite: .*\n=+\n`)
+	directory = regexp.MustCompile(`\S*/ginkgokit/`)
+	seconds   = regexp.MustCompile(`\[[\d.]+ seconds\]|in [\d.]+ seconds|\([\d.]+s\)| @ [\d/]+ [\d:.]+`)
 )
 
 func TestFailures(t *testing.T) {
@@ -155,21 +155,21 @@ func TestFailures(t *testing.T) {
 	if ok {
 		t.Error("the suite passed")
 	}
-	out = seconds.ReplaceAllString(folder.ReplaceAllString(head.ReplaceAllString(out, ""), ""), "")
+	out = seconds.ReplaceAllString(directory.ReplaceAllString(head.ReplaceAllString(out, ""), ""), "")
 	golden(t, "testdata/failures.txt", regexp.MustCompile(`(specs\.go):\d+`).ReplaceAllString(out, "$1"))
 }
 
-// With -v, a spec that passes shows its timeline and events.
+// TestVerbose checks that, with -v, a spec that passes shows its timeline and events.
 func TestVerbose(t *testing.T) {
 	out, ok := suite(t, "testdata/suite/web.yaml", "v", "focus=slow-start.*v1.37")
 	for _, want := range []string{"timeline - ", "web.yaml:11 @", "slow-start  v1.37.0  1m  no restarts", "    Started", "Warning  Unhealthy"} {
 		if !ok || !strings.Contains(out, want) {
-			t.Errorf("there is no %q, or it failed\n%s", want, out)
+			t.Errorf("the suite failed, or its output has no %q\n%s", want, out)
 		}
 	}
 }
 
-// No spec runs if a file is invalid, whatever --focus selects.
+// TestBroken checks that no spec runs if a file is invalid, regardless of --focus.
 func TestBroken(t *testing.T) {
 	for path, want := range map[string]string{
 		"testdata/broken":  "testdata/broken/bad.yaml:4:29: spec.expekt: unknown field (did you mean \"expect\"?)\n",

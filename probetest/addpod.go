@@ -12,11 +12,11 @@ import (
 	"probesim.dev/trace"
 )
 
-// AddPod creates a pod through the API at the present virtual time. The API server sets defaults in a copy,
+// AddPod creates a pod through the API at the current virtual time. The API server sets defaults in a copy,
 // so the argument stays unchanged.
 //
-// The optional behaviors say what the programs in the containers do; of several behaviors of one container,
-// the last applies. The test fails if the API server would reject the pod, if a behavior does not fit the
+// The optional behaviors say what the programs in the containers do. If several behaviors have the same
+// container, the last one applies. The test fails if the API server would reject the pod, if a behavior does not fit the
 // pod, or if the node still has a pod of the same name.
 func (n *Node) AddPod(pod *v1.Pod, behavior ...Behavior) *Pod {
 	n.t.Helper()
@@ -32,8 +32,8 @@ func (n *Node) AddPod(pod *v1.Pod, behavior ...Behavior) *Pod {
 }
 
 // AddWorkload adds the pods of a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job or CronJob, one for each
-// replica, 100 ms apart. Their names are NAME-0, NAME-1, and so on. Errors fail the test, as those of AddPod
-// do. No controller is simulated: nothing replaces a pod.
+// replica, 100 ms apart. Their names are NAME-0, NAME-1, and so on. As with AddPod, errors fail the test. The
+// simulation has no controllers: nothing replaces a pod that is deleted.
 func (n *Node) AddWorkload(w Workload, behavior ...Behavior) []*Pod {
 	n.t.Helper()
 	return n.add(w, behavior)
@@ -63,7 +63,7 @@ func (n *Node) add(w Workload, behavior []Behavior) []*Pod {
 	return added
 }
 
-// addPlanned adds a pod. Like the API server, it gives each pod a new UID, also if an earlier pod had the
+// addPlanned adds a pod. Like the API server, it gives each pod a new UID, even if an earlier pod had the
 // same name.
 func (n *Node) addPlanned(key string, p *scenarios.PlannedPod) *Pod {
 	if again := n.added[key]; again > 0 {

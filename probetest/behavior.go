@@ -7,17 +7,18 @@ import "probesim.dev/scenarios"
 type Behavior = scenarios.Behavior
 
 // Rule is one statement about a program: which instances it applies to, when, and what the program does then. See
-// scenarios.BehaviorRule for the fields, whose notation is that of behavior in a scenario file (docs/format.md).
-// Of several rules that apply, the last wins. A request that no rule covers gets the answer ok.
+// scenarios.BehaviorRule for the fields; they have the notation of behavior in a scenario file (docs/format.md).
+// If several rules apply, the last one wins. A request that no rule covers gets the answer ok.
 //
 //	{For: "40s", Probes: "down"}                    // nothing listens in the first 40 s of each instance
 //	{After: "60s", For: "6s", Liveness: "stall"}    // a garbage collection pauses the program for 6 s
 //	{Instance: "0", After: "2m", Exit: "1"}         // the first instance crashes after two minutes
 //	{AfterSigterm: "8s", Exit: "0"}                 // the program takes 8 s to shut down
 //
-// If a rule has a Handler, the simulation calls it on another goroutine than the test, and waits for it. A handler
-// that panics fails the test with the frames of the handler; a handler that exceeds NodeOptions.HandlerTimeout fails
-// it with its stack. http.ErrAbortHandler closes the connection and is no failure.
+// If a rule has a Handler, the simulation calls the handler on a separate goroutine and waits for it. A handler that
+// panics fails the test, and the failure shows the frames of the handler. A handler that exceeds
+// NodeOptions.HandlerTimeout fails the test, and the failure shows its stack. A panic with http.ErrAbortHandler is not
+// a failure: it closes the connection.
 type Rule = scenarios.BehaviorRule
 
 // Workload is an API object that creates pods: a Pod, Deployment, StatefulSet, DaemonSet, ReplicaSet, Job or CronJob.

@@ -1,6 +1,6 @@
 // Package probetest simulates Kubernetes nodes in Go tests. A test creates a node, adds pods, says what the
-// programs in their containers do, lets virtual time pass and asserts about the pods with the matchers of
-// this package, which work with Gomega:
+// programs in their containers do, lets virtual time pass, and checks the pods with the matchers of this
+// package, which work with Gomega:
 //
 //	func TestSlowStart(t *testing.T) {
 //		Expect := NewWithT(t).Expect
@@ -16,18 +16,18 @@
 //
 // # Time
 //
-// Time is virtual: minutes of it pass in milliseconds, and only Advance and AdvanceTo let it pass. All
+// Time is virtual: a minute passes in milliseconds, and only Advance and AdvanceTo let time pass. All
 // durations and times in this package are virtual, except NodeOptions.HandlerTimeout.
 //
-// The methods of a Node count virtual time from t=0, the creation of the node. Matchers count it from the
-// addition of the pod: the windows of Within, Between and After, the times of At, and the ends of a
+// The methods of a Node count virtual time from t=0, the creation of the node. Matchers count virtual time from
+// the addition of the pod: the windows of Within, Between and After, the times of At, and the ends of a
 // ReadyInterval. Both ends of a window are inclusive.
 //
 // # Matchers
 //
-// Matchers examine the run up to the present virtual time. Eventually and Consistently are useless, because
-// real time does not change a run. Matchers return an error, which fails To and NotTo alike, for assertions
-// that could not fail or could not hold: a container the pod does not have, a reason no event has, a window
-// that ends in the future. The message of a failed assertion contains the records and the timeline around the
+// Matchers examine the run up to the current virtual time. Do not use Eventually and Consistently: real time
+// does not change a run. Matchers return an error, which fails both To and NotTo, for assertions that cannot
+// fail or cannot hold: about a container the pod does not have, a reason no event has, or a window that ends
+// in the future. The message of a failed assertion contains the records and the timeline around the relevant
 // moment.
 package probetest

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"probesim.dev/internal/check"
@@ -16,8 +15,8 @@ import (
 // finding is what a matcher found in a run.
 type finding struct {
 	subject *subject
-	marks   []int         // indexes of the records that the result depends on
-	center  time.Duration // the message shows the run around this moment
+	marks   []int        // indexes of the records that the result depends on
+	center  virtual.Time // the message shows the run around this moment
 }
 
 // message describes the expectation and the result, and shows the run around the moment.
@@ -32,21 +31,21 @@ func (f *finding) message(expected, got string) string {
 	}
 	l := f.subject.pod.log
 	o := report.Options{Width: check.Width}
-	o.From, o.To = check.Around(virtual.At(f.center), virtual.At(l.end))
+	o.From, o.To = check.Around(f.center, l.end)
 	b.WriteString("\n")
-	report.Timeline(&b, &report.Run{Records: f.shown(), Until: virtual.At(l.end)}, o)
+	report.Timeline(&b, &report.Run{Records: f.shown(), Until: l.end}, o)
 	b.WriteString("\n" + l.String())
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// sentence ends a text of one line with a full stop. It says when the pod was added if that was after t=0,
+// sentence ends a text of one line with a period. It says when the pod was added if that was after t=0,
 // since the times in the text and in the timeline are virtual times of the node.
 func (f *finding) sentence(text string) string {
 	if strings.Contains(text, "\n") {
 		return strings.TrimRight(text, "\n")
 	}
 	if added := f.subject.added(); added > 0 {
-		return text + ". The pod was added at " + trace.FormatTime(virtual.At(added)) + "."
+		return text + ". The pod was added at " + trace.FormatTime(added) + "."
 	}
 	return text + "."
 }
@@ -84,12 +83,12 @@ func (f *finding) around() []string {
 	s, own := f.subject, f.own()
 	center := 0 // index in own of the first record that is not earlier than the moment
 	for n, i := range own {
-		if s.record(i).T < virtual.At(f.center) {
+		if s.record(i).T < f.center {
 			center = n + 1
 		}
 	}
 	for n, i := range own {
-		if s.record(i).T == virtual.At(f.center) && slices.Contains(f.marks, i) {
+		if s.record(i).T == f.center && slices.Contains(f.marks, i) {
 			center = n
 			break
 		}

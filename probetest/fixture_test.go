@@ -84,7 +84,7 @@ func try(t *testing.T, attempts []attempt) {
 		switch {
 		case a.err != "":
 			if err == nil || !strings.HasSuffix(err.Error(), a.err) {
-				t.Errorf("%s: the error is %v and not %q", a.name, err, a.err)
+				t.Errorf("%s: the error is %v, want %q", a.name, err, a.err)
 			}
 			if err != nil && !strings.HasPrefix(err.Error(), strings.TrimPrefix(t.Name(), "Test")+": ") {
 				t.Errorf("%s: the error %q does not begin with the name of the matcher", a.name, err)

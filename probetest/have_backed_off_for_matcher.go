@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"probesim.dev/internal/value"
-	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -110,7 +109,7 @@ func (s *subject) backOffs() []backOff {
 			waiting = false
 		case r.Kind == trace.BackOff && !waiting:
 			waiting = true
-			list = append(list, backOff{occurrence{r.T.Offset(), i}, r.Took})
+			list = append(list, backOff{occurrence{r.T, i}, r.Took})
 		}
 	}
 	return list
@@ -120,7 +119,7 @@ func (s *subject) backOffs() []backOff {
 func (m *HaveBackedOffForMatcher) message(expected, none string) string {
 	got := "It never did"
 	if len(m.got) > 0 {
-		got = "It did for " + listOf(m.got, func(b backOff) string { return value.Format(b.length) + " at " + trace.FormatTime(virtual.At(b.t)) })
+		got = "It did for " + listOf(m.got, func(b backOff) string { return value.Format(b.length) + " at " + trace.FormatTime(b.t) })
 	}
 	if len(m.expected) == 0 {
 		return m.found.message(none+m.window.words(), got)

@@ -22,7 +22,7 @@ func (m *HaveBecomeReadyMatcher) Times(n int) *HaveBecomeReadyMatcher {
 	return m
 }
 
-// AtLeast sets the least number of changes to ready that the matcher expects, 1 or more.
+// AtLeast sets the minimum number of changes to ready that the matcher expects, 1 or more.
 func (m *HaveBecomeReadyMatcher) AtLeast(n int) *HaveBecomeReadyMatcher {
 	m.setAtLeast(n)
 	return m

@@ -19,7 +19,7 @@ import (
 //
 //	Expect(web.Container("app")).To(HaveBeenKilledBecauseOf("LivenessProbe").Times(1).Within(2 * time.Minute))
 //
-// Any other reason is an error, also with NotTo.
+// Any other reason is an error, even with NotTo.
 func HaveBeenKilledBecauseOf(reason string) *HaveBeenKilledBecauseOfMatcher {
 	return &HaveBeenKilledBecauseOfMatcher{reason: reason}
 }
@@ -41,7 +41,7 @@ func (m *HaveBeenKilledBecauseOfMatcher) Times(n int) *HaveBeenKilledBecauseOfMa
 	return m
 }
 
-// AtLeast sets the least number of kills that the matcher expects, 1 or more.
+// AtLeast sets the minimum number of kills that the matcher expects, 1 or more.
 func (m *HaveBeenKilledBecauseOfMatcher) AtLeast(n int) *HaveBeenKilledBecauseOfMatcher {
 	m.setAtLeast(n)
 	return m

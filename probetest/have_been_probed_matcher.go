@@ -17,7 +17,7 @@ import (
 //	Expect(web).To(HaveBeenProbed(trace.Liveness).At(10*time.Second, 20*time.Second))
 //	Expect(web).To(HaveBeenProbed(trace.Liveness).WithResult(trace.Failure).Times(3).Between(time.Minute, 2*time.Minute))
 //
-// A probe that the subject does not have is an error, also with NotTo.
+// A probe that the subject does not have is an error, even with NotTo.
 func HaveBeenProbed(probe trace.Probe) *HaveBeenProbedMatcher {
 	return &HaveBeenProbedMatcher{probe: probe}
 }
@@ -51,7 +51,7 @@ func (m *HaveBeenProbedMatcher) Times(n int) *HaveBeenProbedMatcher {
 	return m
 }
 
-// AtLeast sets the least number of runs that the matcher expects, 1 or more.
+// AtLeast sets the minimum number of runs that the matcher expects, 1 or more.
 func (m *HaveBeenProbedMatcher) AtLeast(n int) *HaveBeenProbedMatcher {
 	m.setAtLeast(n)
 	return m
@@ -105,7 +105,7 @@ func (m *HaveBeenProbedMatcher) match(actual any) (bool, error) {
 		return r.Kind == trace.ProbeExecuted && r.Probe == m.probe && (m.result == "" || r.Result == m.result)
 	})
 	for i := range runs {
-		runs[i].t -= s.record(runs[i].record).Took
+		runs[i].t = runs[i].t.Add(-s.record(runs[i].record).Took)
 	}
 	ok, err := m.check(s, runs)
 	if err != nil {
@@ -121,9 +121,9 @@ func (m *HaveBeenProbedMatcher) possible(s *subject) error {
 		return fmt.Errorf("a probe never has the result %q%s", m.result, strict.DidYouMean(string(m.result), results))
 	}
 	for _, t := range m.at {
-		if d, ok := t.(time.Duration); ok && s.added()+d > s.pod.log.end {
+		if d, ok := t.(time.Duration); ok && s.added().Add(d) > s.pod.log.end {
 			return fmt.Errorf("the run has only reached %s, which is less than %s after the pod was added: call Advance first",
-				trace.FormatTime(virtual.At(s.pod.log.end)), trace.FormatTime(virtual.At(d)))
+				trace.FormatTime(s.pod.log.end), trace.FormatTime(virtual.At(d)))
 		}
 	}
 	for _, name := range s.pod.containers() {
@@ -139,11 +139,11 @@ func (m *HaveBeenProbedMatcher) possible(s *subject) error {
 }
 
 // hitsAll reports whether an occurrence matches each of the times.
-func hitsAll(times []any, all []occurrence, added time.Duration) (bool, error) {
+func hitsAll(times []any, all []occurrence, added virtual.Time) (bool, error) {
 	for _, expected := range times {
 		hit := false
 		for _, it := range all {
-			ok, err := matchesTime(expected, it.t-added)
+			ok, err := matchesTime(expected, it.t.Sub(added))
 			if err != nil {
 				return false, err
 			}

@@ -27,7 +27,7 @@ func (m *HaveBeenReadyBeforeStartedMatcher) Times(n int) *HaveBeenReadyBeforeSta
 	return m
 }
 
-// AtLeast sets the least number of such statuses that the matcher expects, 1 or more.
+// AtLeast sets the minimum number of such statuses that the matcher expects, 1 or more.
 func (m *HaveBeenReadyBeforeStartedMatcher) AtLeast(n int) *HaveBeenReadyBeforeStartedMatcher {
 	m.setAtLeast(n)
 	return m

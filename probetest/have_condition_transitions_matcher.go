@@ -7,14 +7,13 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
-// HaveConditionTransitions succeeds if a condition of the pod had exactly these statuses in order, from the
-// status at the beginning of the window on. The condition is v1.PodInitialized, v1.ContainersReady or
-// v1.PodReady; the statuses are v1.ConditionTrue and v1.ConditionFalse. Anything else is an error, and so is
-// a container.
+// HaveConditionTransitions succeeds if a condition of the pod had exactly these statuses in order, starting
+// with the status at the beginning of the window. The condition is v1.PodInitialized, v1.ContainersReady or
+// v1.PodReady; the statuses are v1.ConditionTrue and v1.ConditionFalse. Anything else is an error, and so
+// is an assertion about a container.
 //
 //	Expect(web).To(HaveConditionTransitions(v1.PodReady, v1.ConditionFalse, v1.ConditionTrue, v1.ConditionFalse))
 func HaveConditionTransitions(condition v1.PodConditionType, statuses ...v1.ConditionStatus) *HaveConditionTransitionsMatcher {
@@ -39,7 +38,7 @@ type conditionAt struct {
 }
 
 func (c conditionAt) String() string {
-	return string(c.status) + " from " + trace.FormatTime(virtual.At(c.t))
+	return string(c.status) + " from " + trace.FormatTime(c.t)
 }
 
 // Within limits the matcher to the time from the addition of the pod until d later.

@@ -10,20 +10,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"probesim.dev/internal/strict"
-	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
 // HaveContainerStatuses succeeds if the API server has exactly these container statuses: init containers
 // first, in the order of the spec. For a container, it compares the status of that container only. It
-// examines the present moment; At selects another.
+// examines the current moment; At selects another.
 //
 //	Expect(web).To(HaveContainerStatuses(
 //		trace.ContainerStatus{Name: "app", State: "running", Started: true, Ready: true, RestartCount: 1},
 //	).At(85 * time.Second))
 //
 // A container that the pod does not have and a state other than waiting, running and terminated are errors,
-// also with NotTo.
+// even with NotTo.
 func HaveContainerStatuses(statuses ...trace.ContainerStatus) *HaveContainerStatusesMatcher {
 	return &HaveContainerStatusesMatcher{expected: statuses}
 }
@@ -95,10 +94,10 @@ func (m *HaveContainerStatusesMatcher) possible(s *subject) error {
 func (m *HaveContainerStatusesMatcher) find(s *subject) error {
 	t := s.pod.log.end
 	if m.at != nil {
-		t = s.added() + *m.at
+		t = s.added().Add(*m.at)
 	}
 	if t > s.pod.log.end {
-		return fmt.Errorf("the run has only reached %s: call Advance first", trace.FormatTime(virtual.At(s.pod.log.end)))
+		return fmt.Errorf("the run has only reached %s: call Advance first", trace.FormatTime(s.pod.log.end))
 	}
 	m.got, m.found = nil, finding{subject: s, center: t}
 	var status *trace.PodStatus
@@ -108,7 +107,7 @@ func (m *HaveContainerStatusesMatcher) find(s *subject) error {
 		}
 	}
 	if status == nil {
-		return fmt.Errorf("the API server does not have the pod %s at %s", s.pod, trace.FormatTime(virtual.At(t)))
+		return fmt.Errorf("the API server does not have the pod %s at %s", s.pod, trace.FormatTime(t))
 	}
 	for _, c := range status.Containers {
 		if s.container == "" || c.Name == s.container {
@@ -120,5 +119,5 @@ func (m *HaveContainerStatusesMatcher) find(s *subject) error {
 
 func (m *HaveContainerStatusesMatcher) expectation() string {
 	words := listOf(m.expected, func(c trace.ContainerStatus) string { return "[" + c.String() + "]" })
-	return words + " at " + trace.FormatTime(virtual.At(m.found.center))
+	return words + " at " + trace.FormatTime(m.found.center)
 }

@@ -20,7 +20,7 @@ import (
 //
 //	Expect(web).To(HaveEvent("Unhealthy").OfType(v1.EventTypeWarning).WithMessage(HavePrefix("Liveness")).Times(3))
 //
-// A reason that the kubelet never uses is an error, also with NotTo.
+// A reason that the kubelet never uses is an error, even with NotTo.
 func HaveEvent(reason string) *HaveEventMatcher { return &HaveEventMatcher{reason: reason} }
 
 // HaveEventMatcher is the type of HaveEvent. The zero value has no reason, which is an error.
@@ -52,7 +52,7 @@ func (m *HaveEventMatcher) Times(n int) *HaveEventMatcher {
 	return m
 }
 
-// AtLeast sets the least number of events that the matcher expects, 1 or more.
+// AtLeast sets the minimum number of events that the matcher expects, 1 or more.
 func (m *HaveEventMatcher) AtLeast(n int) *HaveEventMatcher {
 	m.setAtLeast(n)
 	return m

@@ -37,16 +37,16 @@ type HaveReadyIntervalsMatcher struct {
 
 // ready is an interval of a run in virtual times.
 type ready struct {
-	from, to time.Duration
+	from, to virtual.Time
 	open     bool  // still ready
 	records  []int // indexes of the records that begin and end it
 }
 
 func (r ready) String() string {
 	if r.open {
-		return trace.FormatTime(virtual.At(r.from)) + " on"
+		return trace.FormatTime(r.from) + " on"
 	}
-	return trace.FormatTime(virtual.At(r.from)) + " to " + trace.FormatTime(virtual.At(r.to))
+	return trace.FormatTime(r.from) + " to " + trace.FormatTime(r.to)
 }
 
 // String returns the interval in words, such as "5.000s to 60.000s".
@@ -119,15 +119,15 @@ func (m *HaveReadyIntervalsMatcher) match(actual any) (bool, error) {
 }
 
 // matches compares an interval of a run, and returns the virtual time of the difference.
-func (i ReadyInterval) matches(r ready, added time.Duration) (bool, time.Duration, error) {
-	ok, err := matchesTime(i.From, r.from-added)
+func (i ReadyInterval) matches(r ready, added virtual.Time) (bool, virtual.Time, error) {
+	ok, err := matchesTime(i.From, r.from.Sub(added))
 	if err != nil || !ok {
 		return false, r.from, err
 	}
 	if i.To == nil || r.open {
 		return i.To == nil && r.open, r.to, nil
 	}
-	ok, err = matchesTime(i.To, r.to-added)
+	ok, err = matchesTime(i.To, r.to.Sub(added))
 	return ok, r.to, err
 }
 
@@ -150,7 +150,7 @@ func (s *subject) readyTimes() []ready {
 }
 
 // within returns the parts of intervals that are inside a window.
-func within(all []ready, from, to time.Duration) []ready {
+func within(all []ready, from, to virtual.Time) []ready {
 	var list []ready
 	for _, r := range all {
 		if r.to <= from && !r.open || r.from > to {

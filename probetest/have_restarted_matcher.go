@@ -25,7 +25,7 @@ func (m *HaveRestartedMatcher) Times(n int) *HaveRestartedMatcher {
 	return m
 }
 
-// AtLeast sets the least number of restarts that the matcher expects, 1 or more.
+// AtLeast sets the minimum number of restarts that the matcher expects, 1 or more.
 func (m *HaveRestartedMatcher) AtLeast(n int) *HaveRestartedMatcher {
 	m.setAtLeast(n)
 	return m

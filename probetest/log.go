@@ -2,7 +2,6 @@ package probetest
 
 import (
 	"fmt"
-	"time"
 
 	"probesim.dev/internal/check"
 	"probesim.dev/sim/virtual"
@@ -15,7 +14,7 @@ type log struct {
 	seed       *int64
 	command    string // repeats the run; empty if no command does
 	records    []trace.Record
-	end        time.Duration // the virtual time that the run has reached
+	end        virtual.Time // the virtual time that the run has reached
 }
 
 // add keeps a record if matchers examine it. Back-offs are internal records: neither the status nor the
@@ -32,7 +31,7 @@ func (l *log) String() string {
 	if l.seed != nil {
 		text += fmt.Sprintf(", seed %d", *l.seed)
 	}
-	text += ", run to " + trace.FormatTime(virtual.At(l.end))
+	text += ", run to " + trace.FormatTime(l.end)
 	if l.command != "" {
 		text += "\n" + check.RunAgain(l.command)
 	}

@@ -21,7 +21,7 @@ import (
 // NodeOptions configure a node. The zero value is a node of the newest supported version of Kubernetes
 // without randomness.
 type NodeOptions struct {
-	// Kubernetes is a version that profile.Names lists, such as "v1.37.0". Empty: the newest.
+	// Kubernetes is one of the versions in profile.Names, such as "v1.37.0". Empty: the newest version.
 	Kubernetes string
 	// Seed determines all random choices: the kubelet's jitter, the ranges and chances in behaviors, and the
 	// order of events at one instant. Nil: ranges yield their middle, chances never come true, and the order
@@ -146,18 +146,18 @@ func (n *Node) advanceTo(t time.Duration, call string, arg time.Duration) {
 			n.t.Fatalf("%s", n.failure)
 			return
 		}
-		n.log.end = n.Now()
+		n.log.end = virtual.At(n.Now())
 		if n.Now() >= t {
 			return
 		}
 	}
 }
 
-// fail ends the run at the present virtual time. Code that the simulation calls must use it in place of
+// fail ends the run at the current virtual time. Code that the simulation calls must use it in place of
 // t.Fatalf, which would report a line of the simulator as the place of the failure.
 func (n *Node) fail(format string, args ...any) {
 	if n.failure == "" {
-		n.failure, n.log.end = fmt.Sprintf(format, args...), n.Now()
+		n.failure, n.log.end = fmt.Sprintf(format, args...), virtual.At(n.Now())
 	}
 }
 
@@ -167,7 +167,7 @@ func (n *Node) At(t time.Duration, do func(*node.Node)) {
 	n.sim.At(virtual.At(max(t, n.Now())), func() { do(n.sim) })
 }
 
-// Do calls do at the present virtual time: when Advance is called next, before time passes.
+// Do calls do at the current virtual time: when Advance is called next, before time passes.
 func (n *Node) Do(do func(*node.Node)) { n.At(n.Now(), do) }
 
 // String shows the run so far: the timeline of all pods, and the events. To see it when a test fails:
@@ -183,5 +183,5 @@ func (n *Node) Do(do func(*node.Node)) { n.At(n.Now(), do) }
 //	AddReportEntry("node", n, ReportEntryVisibilityFailureOrVerbose)
 func (n *Node) String() string {
 	observable := slices.DeleteFunc(slices.Clone(n.log.records), func(r trace.Record) bool { return !r.Kind.Observable() })
-	return n.log.String() + "\n\n" + check.TimelineAndEvents(&report.Run{Records: observable, Until: virtual.At(n.log.end)})
+	return n.log.String() + "\n\n" + check.TimelineAndEvents(&report.Run{Records: observable, Until: n.log.end})
 }

@@ -19,7 +19,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// A mistake in a test fails the test once, with all errors in terms of the API of this package.
+// TestRefused checks that a mistake in a test fails the test once, with all errors in terms of the API of this
+// package.
 func TestRefused(t *testing.T) {
 	app := v1.Container{Name: "app", Image: "a", LivenessProbe: probe()}
 	bad := app.DeepCopy()
@@ -85,7 +86,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A feature gate applies to the kubelet and the API server.
+// TestFeatureGates checks that a feature gate applies to both the kubelet and the API server.
 func TestFeatureGates(t *testing.T) {
 	fake := newFakeT(t)
 	always := v1.ContainerRestartPolicyAlways
@@ -103,7 +104,7 @@ func TestFeatureGates(t *testing.T) {
 	}
 }
 
-// An assertion that cannot fail, or cannot hold, is an error, also with NotTo.
+// TestVacuous checks that an assertion that cannot fail, or cannot hold, is an error, even with NotTo.
 func TestVacuous(t *testing.T) {
 	w := newWorld(t)
 	fresh := NewNode(t, NodeOptions{})
@@ -133,12 +134,12 @@ func TestVacuous(t *testing.T) {
 		{w.web, &HaveBeenProbedMatcher{}, "HaveBeenProbed: web has no  probe"},
 	} {
 		if _, err := test.matcher.Match(test.actual); err == nil || err.Error() != test.want {
-			t.Errorf("the error is %v and not %q", err, test.want)
+			t.Errorf("the error is %v, want %q", err, test.want)
 		}
 	}
 }
 
-// Real time does not change a run, so Eventually gives up immediately.
+// TestEventually checks that Eventually gives up immediately, because real time does not change a run.
 func TestEventually(t *testing.T) {
 	w := newWorld(t)
 	fake := newFakeT(t)
@@ -148,7 +149,7 @@ func TestEventually(t *testing.T) {
 	}
 }
 
-// An http.Handler of the test answers the probes, at virtual times.
+// TestHandler checks that an http.Handler of the test answers the probes, at virtual times.
 func TestHandler(t *testing.T) {
 	gomega.RegisterTestingT(t)
 	n := NewNode(t, NodeOptions{})
@@ -169,7 +170,7 @@ func TestHandler(t *testing.T) {
 	gomega.Expect(web).To(HaveBeenKilledBecauseOf("LivenessProbe").Times(1))
 	gomega.Expect(web).To(HaveBeenProbed(trace.Liveness).At(40*time.Second, 50*time.Second, 60*time.Second))
 	if len(asked) < 10 || asked[0] != "/ready 318.9ms" {
-		t.Errorf("it was asked %q", asked)
+		t.Errorf("the handler received the requests %q", asked)
 	}
 }
 
@@ -190,7 +191,7 @@ func TestActions(t *testing.T) {
 	n.AdvanceTo(60 * time.Second)
 	gomega.Expect(first).To(HaveBeenKilledBecauseOf("Deleted"))
 	if object.Namespace != "" || object.UID != "" || object.Kind != "" {
-		t.Error("the pod that was given was changed")
+		t.Error("AddPod changed its argument")
 	}
 
 	again := n.AddPod(object)
@@ -211,7 +212,8 @@ func TestNodeString(t *testing.T) {
 	gomega.NewWithT(t).Expect(fresh.String()).To(gomega.ContainSubstring("no pod was added during the run"))
 }
 
-// All times of matchers count from the addition of the pod, also for a pod that is added later.
+// TestTimesCountFromAddition checks that all times of matchers count from the addition of the pod, even if that
+// is later than t=0.
 func TestTimesCountFromAddition(t *testing.T) {
 	g := gomega.NewWithT(t)
 	n := NewNode(t, NodeOptions{})
@@ -238,7 +240,7 @@ func TestTimesCountFromAddition(t *testing.T) {
 		`^Expected\n    late\nto have restarted within 10s after the pod was added\.\nIt did not; later at 1h00m3\d\.\d{3}s\. The pod was added at 1h00m00\.000s\.\n`))
 }
 
-// A matcher of the zero value works, and its messages do too.
+// TestZeroMatchers checks that the zero values of matchers, and their messages, work.
 func TestZeroMatchers(t *testing.T) {
 	w := newWorld(t)
 	for _, m := range []types.GomegaMatcher{
@@ -261,7 +263,7 @@ func TestZeroMatchers(t *testing.T) {
 		t.Errorf("nodes end at %s, and scenarios at %s", MaxTime, value.MaxDuration)
 	}
 	if records := (&Pod{}).Records(); len(records) > 0 {
-		t.Errorf("a pod of no run has %d records", len(records))
+		t.Errorf("the zero Pod has %d records", len(records))
 	}
 	_ = (&Pod{}).String() + (&Container{}).String() + (&ReadyInterval{}).String()
 }

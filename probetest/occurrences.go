@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -23,7 +22,7 @@ type occurrences struct {
 
 // occurrence is a moment of the run and the index of its record.
 type occurrence struct {
-	t      time.Duration
+	t      virtual.Time
 	record int
 }
 
@@ -125,7 +124,7 @@ func listTimes(list []occurrence) string {
 			words = append(words, fmt.Sprintf("and %d more", len(list)-maxTimes))
 			break
 		}
-		words = append(words, trace.FormatTime(virtual.At(it.t)))
+		words = append(words, trace.FormatTime(it.t))
 	}
 	return strings.Join(words, ", ")
 }

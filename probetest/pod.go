@@ -11,7 +11,7 @@ import (
 )
 
 // Pod is a pod of a run, from its addition to its removal. AddPod, AddWorkload and RunScenario return pods;
-// the zero value is a pod of no run, and every matcher returns an error for it.
+// the zero value belongs to no run, and every matcher returns an error for it.
 type Pod struct {
 	// Object is the pod that the API server stored when the pod was added, with API defaults.
 	Object *v1.Pod
@@ -51,8 +51,8 @@ func (p *Pod) GomegaString() string { return p.String() }
 func (c *Container) GomegaString() string { return c.String() }
 
 // Records returns the trace records about the pod and its containers, in order, for assertions that no
-// matcher of this package covers. Their times are virtual times of the node: they count from t=0 and not from
-// the addition of the pod.
+// matcher of this package covers. Their times are virtual times of the node: they count from t=0, not from the
+// addition of the pod.
 func (p *Pod) Records() []trace.Record {
 	var list []trace.Record
 	for _, i := range p.indexes() {
@@ -72,7 +72,7 @@ func (p *Pod) containers() []string {
 	return names
 }
 
-// Delete deletes the pod through the API at the present virtual time. The optional argument is the grace
+// Delete deletes the pod through the API at the current virtual time. The optional argument is the grace
 // period in seconds; 0 forces the deletion. Without it, the pod's terminationGracePeriodSeconds applies. If
 // the API server does not have the pod, the next call of Advance fails the test.
 func (p *Pod) Delete(gracePeriodSeconds ...int64) {
@@ -88,7 +88,7 @@ func (p *Pod) Delete(gracePeriodSeconds ...int64) {
 	})
 }
 
-// Kill ends the container with SIGKILL at the present virtual time, as the OOM killer does: with exit code
+// Kill ends the container with SIGKILL at the current virtual time, as the OOM killer does: with exit code
 // 137 and the reason OOMKilled. If the container is not running, the next call of Advance fails the test.
 func (c *Container) Kill() {
 	p := c.pod

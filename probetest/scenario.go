@@ -14,7 +14,7 @@ import (
 	"probesim.dev/scenarios/simulate"
 )
 
-// RunScenarios runs each scenario in a file, or in all files below a folder, as a subtest NAME/VERSION for
+// RunScenarios runs each scenario in a file, or in all files below a directory, as a subtest NAME/VERSION for
 // each version of Kubernetes of the scenario:
 //
 //	func TestProbes(t *testing.T) {
@@ -25,7 +25,7 @@ import (
 // of the test. A scenario with seeds is one subtest that makes all its runs.
 //
 // A subtest fails if an expectation does not hold. Its message contains the position of the expectation, what
-// it expected, what happened, the records and the timeline around the moment, and the command that repeats
+// it expected, what happened, the records and the timeline around the failure, and the command that repeats
 // the run. With -v, subtests that pass show their whole timeline.
 //
 // An invalid file, or a path without a scenario, fails the test before any scenario runs, with all errors
@@ -64,13 +64,13 @@ type ScenarioRun struct {
 	pods []*Pod
 }
 
-// RunScenario makes one run of a scenario in a file, or below a folder, for assertions beyond the
+// RunScenario makes one run of a scenario in a file, or below a directory, for assertions beyond the
 // expectations of the file. It does not check those expectations; RunScenarios does.
 //
 //	run := RunScenario(t, "scenarios/rollout.yaml", "cold-start", ScenarioOptions{})
 //	Expect(run.Pod("shop-1")).To(HaveBecomeReady().Within(time.Minute))
 //
-// An invalid file, or the name of no scenario, fails the test.
+// An invalid file or an unknown name fails the test.
 func RunScenario(t testing.TB, path, name string, o ScenarioOptions) *ScenarioRun {
 	t.Helper()
 	all, err := scenarios.Load(path)
@@ -109,7 +109,7 @@ func (o ScenarioOptions) run(t testing.TB, s *scenarios.Scenario) (*ScenarioRun,
 		plan = s.Plan(version, seed)
 	}
 	r := simulate.Run(context.Background(), plan, simulate.Options{Internal: true})
-	l := &log{kubernetes: plan.Version, seed: plan.Seed, command: simulate.Command(plan), end: r.End.Offset()}
+	l := &log{kubernetes: plan.Version, seed: plan.Seed, command: simulate.Command(plan), end: r.End}
 	for i := range r.Records {
 		l.add(&r.Records[i])
 	}
@@ -124,8 +124,8 @@ func unknownVersion(version string) error {
 	return fmt.Errorf("unknown version of Kubernetes %q; the supported versions are: %s", version, strings.Join(profile.Names(), ", "))
 }
 
-// Pod returns a pod of the run by its name, such as web or shop-0, or by namespace/name. The name of no pod
-// fails the test.
+// Pod returns a pod of the run by its name, such as web or shop-0, or by namespace/name. An unknown
+// name fails the test.
 func (r *ScenarioRun) Pod(name string) *Pod {
 	if r == nil {
 		return nil // the test has failed already

@@ -56,7 +56,7 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// runScenarios runs RunScenarios in a process of its own and returns the output.
+// runScenarios runs RunScenarios in a separate process and returns the output.
 func runScenarios(t *testing.T, path string, flags ...string) (string, bool) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], append([]string{"-test.run=^TestProbes$"}, flags...)...)
@@ -98,7 +98,7 @@ func TestRunScenarios(t *testing.T) {
 	}
 }
 
-// Package probetest does not link Ginkgo, which would add its flags to every test.
+// TestWithoutGinkgo checks that package probetest does not link Ginkgo, which would add its flags to every test.
 func TestWithoutGinkgo(t *testing.T) {
 	if f := flag.Lookup("ginkgo.focus"); f != nil {
 		t.Error("the test has the flags of Ginkgo")

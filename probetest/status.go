@@ -31,10 +31,10 @@ func (s *subject) statuses() []statusAt {
 			continue
 		}
 		state.Apply(r)
-		if n := len(list); n > 0 && virtual.At(list[n-1].t) == r.T {
+		if n := len(list); n > 0 && list[n-1].t == r.T {
 			list = list[:n-1]
 		}
-		list = append(list, statusAt{occurrence{r.T.Offset(), i}, state.Status(r.Pod)})
+		list = append(list, statusAt{occurrence{r.T, i}, state.Status(r.Pod)})
 	}
 	return list
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -83,7 +83,7 @@ func (p *Pod) indexes() []int {
 }
 
 // added returns the virtual time at which the pod was added.
-func (s *subject) added() time.Duration { return s.record(s.pod.indexes()[0]).T.Offset() }
+func (s *subject) added() virtual.Time { return s.record(s.pod.indexes()[0]).T }
 
 func (s *subject) record(i int) *trace.Record { return &s.pod.log.records[i] }
 
@@ -92,7 +92,7 @@ func (s *subject) records(wanted func(*trace.Record) bool) []occurrence {
 	var list []occurrence
 	for _, i := range s.pod.indexes() {
 		if r := s.record(i); s.about(r) && wanted(r) {
-			list = append(list, occurrence{r.T.Offset(), i})
+			list = append(list, occurrence{r.T, i})
 		}
 	}
 	return list

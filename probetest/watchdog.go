@@ -18,8 +18,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// guarded returns a program whose handlers cannot take the test down with them: a handler that panics, or
-// does not return, ends the run with a message. The pods of a workload share their program, so the function
+// guarded returns a program whose handlers cannot crash or block the test: a handler that panics or does not
+// return ends the run with a message. The pods of a workload share their program, so the function
 // copies what it changes.
 func (n *Node) guarded(pod *Pod, program fakeruntime.Pod) fakeruntime.Pod {
 	program.Containers = maps.Clone(program.Containers)
@@ -133,7 +133,7 @@ func (w *watchdog) run(response *buffered, r *http.Request) bool {
 	}
 }
 
-// limit returns the real time that a handler may take, negative if it may take any time.
+// limit returns the real time that a handler may take. A negative limit means any time.
 func (w *watchdog) limit() time.Duration {
 	if t := w.node.options.HandlerTimeout; t != 0 {
 		return t
@@ -142,7 +142,7 @@ func (w *watchdog) limit() time.Duration {
 }
 
 // ended describes the panic of a handler. It must be called while the handler panics. http.ErrAbortHandler is
-// no failure: a handler closes the connection with it.
+// not a failure: it closes the connection.
 func (w *watchdog) ended(panicked any, r *http.Request) string {
 	switch panicked {
 	case http.ErrAbortHandler:
@@ -199,7 +199,7 @@ func panicFrames() string {
 	}
 }
 
-// goroutineID returns the name of the present goroutine in stacks, such as "goroutine 7 ".
+// goroutineID returns the name of the current goroutine in stacks, such as "goroutine 7 ".
 func goroutineID() string {
 	text := make([]byte, 64)
 	text = text[:runtime.Stack(text, false)]

@@ -9,6 +9,8 @@ import (
 	"github.com/onsi/gomega"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"probesim.dev/sim/virtual"
 )
 
 // handled adds a pod whose probes the handler answers, and lets a minute pass. It returns the failures of the
@@ -50,15 +52,16 @@ func TestHandlerPanics(t *testing.T) {
 	}
 	for _, inside := range []string{"watchdog)", "probesim.dev/sim", "runtime.gopanic", "iter.Pull", "kubelet"} {
 		if strings.Contains(failures[0], inside) {
-			t.Errorf("the failure contains %q, which is not of the handler:\n%s", inside, failures[0])
+			t.Errorf("the failure contains %q, which does not belong to the handler:\n%s", inside, failures[0])
 		}
 	}
-	if end := p.log.end; end != 10009*time.Millisecond || requests > 3 {
-		t.Errorf("the run ended at %s after %d requests, and not when the handler panicked", end, requests)
+	if end := p.log.end; end != virtual.At(10009*time.Millisecond) || requests > 3 {
+		t.Errorf("the run ended at %s after %d requests, not when the handler panicked", end, requests)
 	}
 }
 
-// A handler that panics again while it handles a panic reports the last one, as a Go program does.
+// TestHandlerPanicsTwice checks the failure of a handler that panics again while it handles a panic: it reports the
+// last panic, as a Go program does.
 func TestHandlerPanicsTwice(t *testing.T) {
 	_, failures := handled(t, NodeOptions{}, func(http.ResponseWriter, *http.Request) {
 		defer func() { panic("second") }()
@@ -91,12 +94,12 @@ func TestHandlerHangs(t *testing.T) {
 	if strings.Contains(failures[0], "watchdog)") {
 		t.Errorf("the failure contains frames of the watchdog:\n%s", failures[0])
 	}
-	if p.log.end >= time.Second {
-		t.Errorf("the run went on to %s", p.log.end)
+	if p.log.end >= virtual.At(time.Second) {
+		t.Errorf("the run continued until %s", p.log.end)
 	}
 }
 
-// A negative timeout lets a handler take any time, such as the time at a breakpoint.
+// TestHandlerTimeoutOff checks that a negative timeout lets a handler take any time, as it does at a breakpoint.
 func TestHandlerTimeoutOff(t *testing.T) {
 	slow := true
 	_, failures := handled(t, NodeOptions{HandlerTimeout: -1}, func(http.ResponseWriter, *http.Request) {
@@ -110,7 +113,7 @@ func TestHandlerTimeoutOff(t *testing.T) {
 	}
 }
 
-// A handler that fails the test ends the run.
+// TestHandlerFailsTest checks that a handler that fails the test ends the run.
 func TestHandlerFailsTest(t *testing.T) {
 	fake := newFakeT(t)
 	_, failures := handled(t, NodeOptions{}, func(http.ResponseWriter, *http.Request) { fake.FailGoroutine() })
@@ -119,7 +122,7 @@ func TestHandlerFailsTest(t *testing.T) {
 	}
 }
 
-// http.ErrAbortHandler closes the connection, as in a server of net/http.
+// TestHandlerAborts checks that http.ErrAbortHandler closes the connection, as in a server of net/http.
 func TestHandlerAborts(t *testing.T) {
 	p, failures := handled(t, NodeOptions{}, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	if len(failures) > 0 {
@@ -128,7 +131,8 @@ func TestHandlerAborts(t *testing.T) {
 	gomega.NewWithT(t).Expect(p).To(HaveEvent("Unhealthy").WithMessage(gomega.HaveSuffix(": EOF")))
 }
 
-// Two runs with the same handler produce the same records, although each request runs on its own goroutine.
+// TestHandlerRunsRepeat checks that two runs with the same handler produce the same records, although each
+// request runs on its own goroutine.
 func TestHandlerRunsRepeat(t *testing.T) {
 	run := func() []string {
 		requests := 0

@@ -23,25 +23,25 @@ func (w *window) setAfter(d time.Duration) { *w = window{from: &d} }
 
 // span returns the virtual times at which the window begins and ends for a subject. A window that extends
 // past the end of the run is an error, because the rest of the run could change the result.
-func (w window) span(s *subject) (from, to time.Duration, err error) {
+func (w window) span(s *subject) (from, to virtual.Time, err error) {
 	added, end := s.added(), s.pod.log.end
 	from, to = added, end
 	if w.from != nil {
-		from += *w.from
+		from = from.Add(*w.from)
 	}
 	if w.until != nil {
-		to = added + *w.until
+		to = added.Add(*w.until)
 	}
 	const tooEarly = "the window %s %s after the pod was added, at %s, but the run has only reached %s: call Advance first"
 	switch {
 	case w.from != nil && *w.from < 0:
 		return 0, 0, fmt.Errorf("the window begins %s before the pod was added: the start must not be negative", value.Format(-*w.from))
 	case w.until != nil && from > to:
-		return 0, 0, fmt.Errorf("the window is empty: it ends %s after the pod was added and begins after %s", value.Format(*w.until), value.Format(from-added))
+		return 0, 0, fmt.Errorf("the window is empty: it ends %s after the pod was added and begins after %s", value.Format(*w.until), value.Format(from.Sub(added)))
 	case to > end:
-		return 0, 0, fmt.Errorf(tooEarly, "ends", value.Format(*w.until), trace.FormatTime(virtual.At(to)), trace.FormatTime(virtual.At(end)))
+		return 0, 0, fmt.Errorf(tooEarly, "ends", value.Format(*w.until), trace.FormatTime(to), trace.FormatTime(end))
 	case from > to:
-		return 0, 0, fmt.Errorf(tooEarly, "begins", value.Format(*w.from), trace.FormatTime(virtual.At(from)), trace.FormatTime(virtual.At(end)))
+		return 0, 0, fmt.Errorf(tooEarly, "begins", value.Format(*w.from), trace.FormatTime(from), trace.FormatTime(end))
 	}
 	return from, to, nil
 }

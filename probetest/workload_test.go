@@ -24,7 +24,7 @@ func deployment(replicas int32) *appsv1.Deployment {
 	}}
 }
 
-// The pods of a workload share a handler, and a rule can apply to one of them.
+// TestAddWorkload checks that the pods of a workload share a handler, and that a rule can apply to one of them.
 func TestAddWorkload(t *testing.T) {
 	gomega.RegisterTestingT(t)
 	n := NewNode(t, NodeOptions{})
@@ -37,7 +37,7 @@ func TestAddWorkload(t *testing.T) {
 	gomega.Expect(pods[1]).To(HaveRestarted().Times(1))
 	gomega.Expect(pods[2]).NotTo(HaveRestarted())
 	if asked < 12 {
-		t.Errorf("the handler was asked %d times", asked)
+		t.Errorf("the handler received %d requests", asked)
 	}
 
 	message := gomega.HaveEach(HaveRestarted())
@@ -46,7 +46,7 @@ func TestAddWorkload(t *testing.T) {
 	gomega.Expect(len(message.FailureMessage(pods))).To(gomega.BeNumerically("<", 5000))
 }
 
-// A workload that is deleted and added again has new pods with the same names.
+// TestAddWorkloadAgain checks that a workload that is deleted and added again has new pods with the same names.
 func TestAddWorkloadAgain(t *testing.T) {
 	gomega.RegisterTestingT(t)
 	n := NewNode(t, NodeOptions{})

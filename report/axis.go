@@ -78,7 +78,7 @@ func (s *scale) drawGap(line row, q gap, g *glyphs) {
 	if q.to.Sub(q.from) >= time.Hour {
 		unit = time.Minute
 	}
-	label := " " + shortDuration((q.to.Sub(q.from)).Round(unit)) + " "
+	label := " " + shortDuration(q.to.Sub(q.from).Round(unit)) + " "
 	if width := utf8.RuneCountInString(label); width < q.end-q.first {
 		line.text(q.first+(q.end-q.first-width+1)/2, label, dim)
 	}

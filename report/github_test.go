@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestAnnotateEscapes: names and messages can neither end a workflow command nor start another.
+// TestAnnotateEscapes checks that names and messages can neither end a workflow command nor start another.
 func TestAnnotateEscapes(t *testing.T) {
 	var b strings.Builder
 	Annotate(&b, Annotation{File: "a,b:c%.yaml", Line: 3, Column: 5, Title: "x\n::warning::y,z", Message: "100%: a,b\r\n::error::c"})

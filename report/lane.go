@@ -10,8 +10,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// conditionLane draws a condition from its first known value to end. A column with a change shows its direction, or that there
-// are several changes.
+// conditionLane draws a condition from its first known value to end. A column with a change shows its direction, or
+// that there are several changes.
 func conditionLane(s *scale, g *glyphs, flips []history.Flip, end virtual.Time) row {
 	r := make(row, s.columns())
 	values := make([]int, len(r)) // number of values in each column
@@ -82,8 +82,8 @@ func probeLane(s *scale, g *glyphs, runs []*trace.Record) row {
 	return r
 }
 
-// lifeLane draws the life of a container: waiting, running, stop pending, stopping and exits. The number of each instance
-// appears at its start if there is room.
+// lifeLane draws the life of a container: waiting, running, stop pending, stopping and exits. The number of each
+// instance appears at its start if there is room.
 func lifeLane(s *scale, g *glyphs, c *history.Container, p *history.Pod, end virtual.Time) row {
 	r := make(row, s.columns())
 	end = min(end, p.Removed)
@@ -100,7 +100,8 @@ func lifeLane(s *scale, g *glyphs, c *history.Container, p *history.Pod, end vir
 		r.fill(s, c.Runs[i].Started, min(c.Runs[i].Exited, end), cell{g.running, good})
 	}
 	for i := range c.Runs {
-		// Usually the stop signal follows immediately. Draw only delays of at least a second, such as those of preStop hooks.
+		// Usually the stop signal follows immediately. Draw only delays of at least a second, such as the delay of a
+		// preStop hook.
 		if run := &c.Runs[i]; run.Killing != history.Forever && min(run.Stopping, run.Exited, end).Sub(run.Killing) >= time.Second {
 			r.fill(s, run.Killing, min(run.Stopping, run.Exited, end), cell{g.killing, warn})
 		}

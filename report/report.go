@@ -1,9 +1,10 @@
-// Package report presents runs to people and CI systems: as a timeline, as a list of events like that of kubectl describe, as
-// outcomes of expectations, JUnit, JSON and GitHub annotations.
+// Package report presents runs to people and CI systems: as a timeline, as a list of events as in kubectl describe,
+// as outcomes of expectations, JUnit, JSON and GitHub annotations.
 //
-// A [Run] holds the trace of a run and the outcomes of its expectations; a [Case] holds the runs of one scenario with one version
-// of Kubernetes. Each function writes one format. The subpackages html and perfetto write pages and trace files, why explains
-// runs, and diff compares them. All of them read traces only, so they work for the simulator and the real kubelet alike.
+// A [Run] holds the trace of a run and the outcomes of its expectations; a [Case] holds the runs of one scenario with
+// one version of Kubernetes. Each function writes one format. The subpackages html and perfetto write pages and trace
+// files, why explains runs, and diff compares them. All of them read traces only, so they work for both the simulator
+// and the real kubelet.
 package report
 
 import (
@@ -83,7 +84,8 @@ type Expectation struct {
 	Column  int
 	Outcome Outcome
 	Why     string // why it was skipped, or what kind of failure it is
-	// Failures describes the first few failures, one for each pod or match of since. More is the number of further failures.
+	// Failures describes the first few failures, one for each pod or match of since. More is the number of further
+	// failures.
 	Failures []Failure
 	More     int
 }

@@ -28,7 +28,7 @@ func TestText(t *testing.T) {
 			if err := writers[d.Cmd](&b, run, o); err != nil {
 				t.Fatal(err)
 			}
-			// An escape can be read in the file, and a trailing blank seen.
+			// Make escapes and trailing blanks visible in the file.
 			return strings.ReplaceAll(strings.ReplaceAll(b.String(), "\x1b", "^"), " \n", "$\n")
 		})
 	})
@@ -119,7 +119,7 @@ func cases() []Case {
 	}
 }
 
-// TestTextFits: no line about a run is wider than the terminal.
+// TestTextFits checks that no line about a run is wider than the terminal.
 func TestTextFits(t *testing.T) {
 	for width := 40; width < 130; width += 3 {
 		run := &Run{Scenario: "a-stall-of-the-database", Kubernetes: "v1.37.0", Seed: new(int64(100)), Until: virtual.At(90 * time.Minute),
@@ -142,7 +142,7 @@ func TestTextFits(t *testing.T) {
 	}
 }
 
-// TestTimelineFits: no line of a timeline is wider than the terminal, for any width and any part of a run.
+// TestTimelineFits checks that no line of a timeline is wider than the terminal, for any width and any part of a run.
 func TestTimelineFits(t *testing.T) {
 	run := &Run{Records: restart(86400), Until: virtual.At(24 * time.Hour)}
 	for width := 40; width < 250; width += 7 {
@@ -160,7 +160,7 @@ func TestTimelineFits(t *testing.T) {
 	}
 }
 
-// TestNoEscapesGetThrough: control characters of a program do not reach the terminal.
+// TestNoEscapesGetThrough checks that control characters of a program do not reach the terminal.
 func TestNoEscapesGetThrough(t *testing.T) {
 	evil := "\x1b]0;owned\x07\r\n\x9b"
 	r := &Run{Scenario: evil, Description: evil, Until: virtual.At(time.Minute), Records: []trace.Record{

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -90,9 +91,9 @@ func longest(all []stretch, n int) []stretch {
 		return all
 	}
 	bySize := slices.Clone(all)
-	slices.SortStableFunc(bySize, func(a, b stretch) int { return int(b.to.Sub(b.from) - (a.to.Sub(a.from))) })
+	slices.SortStableFunc(bySize, func(a, b stretch) int { return int(b.to.Sub(b.from) - a.to.Sub(a.from)) })
 	kept := bySize[:n]
-	slices.SortFunc(kept, func(a, b stretch) int { return int(a.from.Sub(b.from)) })
+	slices.SortFunc(kept, func(a, b stretch) int { return cmp.Compare(a.from, b.from) })
 	return kept
 }
 
@@ -127,7 +128,7 @@ func (s *scale) addGap(t virtual.Time, n int) {
 	}
 	first := len(s.edges) - 1
 	for i := 1; i <= n; i++ {
-		s.edges = append(s.edges, from.Add((t.Sub(from))*time.Duration(i)/time.Duration(n)))
+		s.edges = append(s.edges, from.Add(t.Sub(from)*time.Duration(i)/time.Duration(n)))
 	}
 	s.gaps = append(s.gaps, gap{first, first + n, from, t})
 }

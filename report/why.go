@@ -71,7 +71,8 @@ type jsonLink struct {
 	Root why.Root   `json:"root,omitempty"`
 }
 
-// WhyJSON writes explanations of a run as one JSON object. Its steps number the records of a trace with internal records.
+// WhyJSON writes explanations of a run as one JSON object. The field step of a link is the number of the record in a
+// trace with internal records. Times are in nanoseconds.
 func WhyJSON(w io.Writer, run *Run, all []why.Explanation) error {
 	doc := jsonWhy{Scenario: run.Scenario, Kubernetes: run.Kubernetes, Seed: run.Seed, Explanations: []jsonExplanation{}}
 	for _, e := range all {

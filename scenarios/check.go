@@ -36,7 +36,7 @@ type checker struct {
 	root     *strict.Node // of the document
 	spec     *strict.Node
 	versions []value.Version   // versions that the scenario runs
-	given    []profile.Profile // profiles to check against; nil: those of versions
+	given    []profile.Profile // profiles to check against; nil: the profiles of versions
 	pods     int
 	values   int // in the manifests of all pods
 	parts    int // number of pods, containers and probes

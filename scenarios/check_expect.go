@@ -184,7 +184,7 @@ func refusePod(n *strict.Node) {
 	}
 }
 
-// checkMoment checks a matcher of moments: that of since, or an item of order. pod is the pod or workload that it
+// checkMoment checks a matcher of moments: since, or an item of order. pod is the pod or workload that it
 // applies to.
 func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
 	matchers := written(n, []string{"becomes", "record"})

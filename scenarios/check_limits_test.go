@@ -45,7 +45,7 @@ spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, s
 		t.Run(test.name, func(t *testing.T) {
 			_, err := LoadBytes("s.yaml", []byte(test.text), func(string) ([]byte, error) { return []byte(podYAML), nil })
 			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("it says\n%.2000v\nand not\n%s", err, test.want)
+				t.Errorf("the error is\n%.2000v\nwant\n%s", err, test.want)
 			}
 		})
 	}

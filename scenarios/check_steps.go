@@ -130,7 +130,7 @@ func (r *RestartKubelet) check(_ *checker, n *strict.Node) { checkFor(r.Downtime
 
 func (r *RebootNode) check(_ *checker, n *strict.Node) { checkFor(r.Downtime, n.Field("downtime")) }
 
-// check reports that the kubelet would ignore the shutdown.
+// check reports a shutdown that the kubelet would ignore.
 func (*ShutdownNode) check(c *checker, n *strict.Node) {
 	config := c.scenario.Spec.Kubelet.Config.compile()
 	if !c.spec.Field("kubelet").Field("config").Bad() && len(config.ShutdownPeriods()) == 0 {

@@ -17,7 +17,7 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// unsupportedInPods are fields that change the behaviour of the kubelet and that this version does not simulate.
+// unsupportedInPods are fields that change the behavior of the kubelet and that this version does not simulate.
 var unsupportedInPods = []struct {
 	path string // path in the pod
 	used func(*v1.Pod) bool
@@ -90,7 +90,7 @@ func checkHTTPGetSupported(h *v1.HTTPGetAction, of string, refuse func(field, na
 	}
 }
 
-// isUnsendable reports whether net/http refuses to send this header or changes it.
+// isUnsendable reports whether net/http rejects this header or changes it.
 func isUnsendable(h v1.HTTPHeader) bool {
 	isControl := func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
 	isHost := func(c rune) bool {

@@ -1,8 +1,8 @@
-// Package scenarios loads scenario files and runs them: ordinary Kubernetes manifests beside Scenario documents that
-// script what the containers do, which steps people take and what must hold. The reference of the format is
-// docs/format.md.
+// Package scenarios loads and runs scenario files. A scenario file contains ordinary Kubernetes manifests and Scenario
+// documents, which script what the containers do, what happens to the pods and the node, and what must hold. See
+// docs/format.md for the format.
 //
-// A file takes four steps, and the names of this package's source files begin with the step that they belong to:
+// A file goes through four steps. The names of this package's source files begin with their step:
 //
 //   - load: [Load] reads files, finds manifests and scenarios in them, and decodes both.
 //   - check: every name, reference, time and expectation is checked. Invalid files are rejected before anything runs,

@@ -7,7 +7,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// Driver executes a plan's steps and pod additions.
+// Driver executes a plan's steps and pod additions. Plan.Drive returns a Driver; the zero value is not usable.
 type Driver struct {
 	plan    *Plan
 	world   World
@@ -103,15 +103,15 @@ func (d *Driver) observe(r *trace.Record) {
 	case trace.PodRemoved:
 		delete(d.present, r.Pod)
 	}
-	var come []*waitingStep
+	var occurred []*waitingStep
 	d.waiting = slices.DeleteFunc(d.waiting, func(s *waitingStep) bool {
 		now := s.watch(r)
 		if now {
-			come = append(come, s)
+			occurred = append(occurred, s)
 		}
 		return now
 	})
-	for _, s := range come {
+	for _, s := range occurred {
 		d.after(r.T, s.index)
 	}
 }

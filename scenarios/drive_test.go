@@ -183,10 +183,10 @@ func TestDrive(t *testing.T) {
 		"1m0s delete default/api-1, own grace",
 	}
 	if got := strings.Join(w.log, "\n"); got != strings.Join(want, "\n") {
-		t.Errorf("the world saw\n%s\nand not\n%s", got, strings.Join(want, "\n"))
+		t.Errorf("calls are\n%s\nwant\n%s", got, strings.Join(want, "\n"))
 	}
 	if missed := driver.Unreached(); len(missed) != 1 || missed[0].Step.Path != "spec.steps[3]" || missed[0].Due != virtual.At(500*time.Millisecond) {
-		t.Errorf("unreached is %v and not the step before there is a pod", missed)
+		t.Errorf("unreached: %v; want only the step before there is a pod", missed)
 	}
 }
 
@@ -220,10 +220,10 @@ func TestDriveWorld(t *testing.T) {
 		"33s clock: -1m0s",
 	}
 	if got := strings.Join(w.log, "\n"); got != strings.Join(want, "\n") {
-		t.Errorf("the world saw\n%s\nand not\n%s", got, strings.Join(want, "\n"))
+		t.Errorf("calls are\n%s\nwant\n%s", got, strings.Join(want, "\n"))
 	}
 	if missed := driver.Unreached(); len(missed) != 1 || missed[0].Step.Path != "spec.steps[1]" {
-		t.Errorf("unreached is %v and not the step before there is a pod", missed)
+		t.Errorf("unreached: %v; want only the step before there is a pod", missed)
 	}
 }
 
@@ -237,10 +237,10 @@ func TestDriveKubelet(t *testing.T) {
 		"10s stop kubelet: true", "12s stop kubelet: false", "13s start kubelet", "20s stop kubelet: true", "35s start kubelet",
 	}
 	if got := w.log[3:]; !slices.Equal(got, want) {
-		t.Errorf("the world saw\n%s\nand not\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("calls are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	if missed := driver.Unreached(); len(missed) != 1 || missed[0].Step.Path != "spec.steps[1]" {
-		t.Errorf("unreached is %v and not the step while the kubelet is down", missed)
+		t.Errorf("unreached: %v; want only the step while the kubelet is down", missed)
 	}
 }
 
@@ -255,14 +255,14 @@ func TestDriveReboot(t *testing.T) {
 		"1m20s stop kubelet: true", "1m20s Step rebootNode ", "1m20s power off until 1m35s", "1m35s start kubelet",
 	}
 	if got := w.log[3:]; !slices.Equal(got, want) {
-		t.Errorf("the world saw\n%s\nand not\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("calls are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	if missed := driver.Unreached(); len(missed) != 1 || missed[0].Step.Path != "spec.steps[1]" {
-		t.Errorf("unreached is %v and not the step while the node is down", missed)
+		t.Errorf("unreached: %v; want only the step while the node is down", missed)
 	}
 }
 
-// TestDriveOutages checks that an outage lasts until the last of overlapping steps ends.
+// TestDriveOutages checks that an outage lasts until the last of several overlapping steps ends.
 func TestDriveOutages(t *testing.T) {
 	s := driven(t, `[{at: 10s, apiDown: {for: 10s}}, {at: 15s, apiDown: {for: 20s..30s}}, {at: 1m, apiDown: {}}]`)
 	w := &fakeWorld{}
@@ -273,7 +273,7 @@ func TestDriveOutages(t *testing.T) {
 		"40s Step apiDown over", "40s API down: false", "1m0s Step apiDown {}", "1m0s API down: true",
 	}
 	if got := w.log[3:]; !slices.Equal(got, want) {
-		t.Errorf("the world saw\n%s\nand not\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("calls are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
@@ -295,7 +295,7 @@ func TestDriveRuntimeOutages(t *testing.T) {
 		"50s stop kubelet: true", "53s start kubelet",
 	}
 	if got := w.log[3:]; !slices.Equal(got, want) {
-		t.Errorf("the world saw\n%s\nand not\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("calls are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
@@ -307,7 +307,7 @@ func TestUnreachedSteps(t *testing.T) {
 	w.run()
 	missed := driver.Unreached()
 	if len(missed) != 2 || missed[0].Due != virtual.At(value.OpenMaxTime) || missed[1].Due != virtual.At(35*time.Second) {
-		t.Errorf("%v are unreached and not both: one moment never came, and after the other there was no pod left", missed)
+		t.Errorf("unreached: %v; want both steps, because one moment never occurs and no pod is left after the other", missed)
 	}
 }
 
@@ -318,7 +318,7 @@ func TestDraws(t *testing.T) {
 	for _, p := range s.Plans() {
 		first, second := drive(p), drive(s.Plan(p.Version, p.Seed))
 		if first != second {
-			t.Errorf("seed %d gives\n%s\nand then\n%s", *p.Seed, first, second)
+			t.Errorf("seed %d: the first run is\n%s\nand the second\n%s", *p.Seed, first, second)
 		}
 		seen[first] = true
 	}
@@ -341,7 +341,7 @@ func TestReplicasShareNoPod(t *testing.T) {
 	pods[1].Pod.Spec.Containers[0].Image = "changed"
 	for i, p := range append(s.Plan("v1.37.0", nil).Pods(), pods[2]) {
 		if p.Pod.Spec.Containers[0].Image != "x" {
-			t.Errorf("pod %d has changed with another", i)
+			t.Errorf("pod %d changed together with another pod", i)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// World is a node on which a scenario runs: the simulated node, or the real kubelet on a virtual clock. Times are virtual
-// times since t=0 of the scenario. Methods act at the current time.
+// World is a node on which a scenario runs: the simulated node, or the real kubelet on a virtual clock. Times are
+// virtual times since t=0 of the scenario. Methods act at the current time.
 type World interface {
 	// AddPod creates a pod through the API.
 	AddPod(pod *v1.Pod, program fakeruntime.Pod) error
@@ -19,32 +19,32 @@ type World interface {
 	DeletePod(namespace, name string, gracePeriodSeconds *int64) error
 	// KillContainer ends a container with SIGKILL, or removes it. It reports false if there is no such container.
 	KillContainer(fakeruntime.Kill) bool
-	// PatchPod applies a strategic merge patch to the metadata and spec of a pod through the API. The last Step record of the
-	// pod is the cause.
+	// PatchPod applies a strategic merge patch to the metadata and spec of a pod through the API. The last Step
+	// record of the pod is the cause.
 	PatchPod(namespace, name string, patch []byte) error
 	// PatchPodStatus applies a strategic merge patch to the status of a pod, as PatchPod does.
 	PatchPodStatus(namespace, name string, patch []byte) error
 	// EvictPod makes the kubelet evict a pod, and records it. It returns an error if the kubelet cannot evict the pod.
 	EvictPod(namespace, name string) error
-	// StopKubelet kills the kubelet, and records it. It reports false if the kubelet is stopped already. StartKubelet starts
-	// the kubelet again.
+	// StopKubelet kills the kubelet, and records it. It reports false if the kubelet is already stopped. StartKubelet
+	// starts the kubelet again.
 	StopKubelet() bool
 	StartKubelet()
 	// ShutDown announces a shutdown of the node to the kubelet, and records it. It reports false if the kubelet does not
-	// listen.
+	// handle the shutdown.
 	ShutDown() bool
-	// PowerOff ends all containers and sandboxes, after StopKubelet. The runtime starts again at the time back. The last Step
-	// record is the cause.
+	// PowerOff ends all containers and sandboxes, after StopKubelet. The runtime starts again at the time back. The
+	// last Step record is the cause.
 	PowerOff(back virtual.Time)
-	// SetDelays replaces the delays of the last SetDelays. Of several Delays, the last that sets a delay wins; a delay that
-	// none of them sets is that of the scenario.
+	// SetDelays replaces the delays of the last SetDelays. If several Delays set a delay, the last
+	// one wins; a delay that none of them sets has its value from the scenario.
 	SetDelays(...fakeruntime.Delays)
 	// SetAPIDown starts or ends an outage of the API server for the kubelet. The methods of the World still reach it.
 	SetAPIDown(down bool)
 	// SetRuntimeHealth changes the health of the container runtime.
 	SetRuntimeHealth(fakeruntime.Health)
-	// StepClock sets the wall clock of the node forward, or back if by is negative. Virtual time, timers and the clock of the
-	// API server do not change.
+	// StepClock sets the wall clock of the node forward, or back if by is negative. Virtual time, timers and the
+	// clock of the API server do not change.
 	StepClock(by time.Duration)
 	// Record adds a record with the current time to the trace and returns its step.
 	Record(trace.Record) int64

@@ -10,6 +10,6 @@ type Pos = strict.Pos
 // Error is an error in a scenario file or manifest, with its position and field path.
 type Error = strict.Error
 
-// Errors are all errors in the loaded files, sorted by position. The text has one error a line, in the form
+// Errors is a list of all errors in the loaded files, sorted by position. Its text has one error per line, in the form
 // file:line:column: field.path: message.
 type Errors = strict.Errors

@@ -56,7 +56,7 @@ type Pod struct {
 	Pos        `json:"-"`
 	Name       string      `json:"name"`
 	Kind       string      `json:"kind,omitempty"`
-	File       string      `json:"file,omitempty"` // path relative to the folder of the scenario file
+	File       string      `json:"file,omitempty"` // path relative to the directory of the scenario file
 	Patch      *patch      `json:"patch,omitempty"`
 	At         value.Draw  `json:"at,omitempty"`
 	Replicas   *int        `json:"replicas,omitempty"` // nil: as many as the manifest says
@@ -94,7 +94,7 @@ type Rule struct {
 	PreStop   *value.Answer `json:"preStop,omitempty"`
 	Exit      *value.Exit   `json:"exit,omitempty"`
 
-	// Handler answers the httpGet probes and hooks in place of the fields above; see BehaviorRule. Files cannot
+	// Handler responds to the httpGet probes and hooks instead of the fields above; see BehaviorRule. Files cannot
 	// set it.
 	Handler http.Handler `json:"-"`
 }

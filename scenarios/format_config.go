@@ -6,7 +6,8 @@ import (
 )
 
 // KubeletConfig is the part of a KubeletConfiguration that the simulator supports. The fields have their upstream
-// names (staging/src/k8s.io/kubelet/config/v1beta1/types.go at v1.37.0).
+// names (staging/src/k8s.io/kubelet/config/v1beta1/types.go at v1.37.0). If no shutdown grace period is set, the kubelet
+// ignores shutdowns of the node.
 type KubeletConfig struct {
 	SyncFrequency                    *value.Duration    `json:"syncFrequency,omitempty"` // nil: 1m
 	CrashLoopBackOff                 CrashLoopBackOff   `json:"crashLoopBackOff,omitempty"`
@@ -32,13 +33,14 @@ type CrashLoopBackOff struct {
 	MaxContainerRestartPeriod *value.Duration `json:"maxContainerRestartPeriod,omitempty"` // nil: 5m
 }
 
-// ShutdownPriority sets how long pods of this priority and above have to terminate when the node shuts down.
+// ShutdownPriority sets how long pods have to terminate when the node shuts down. It applies to pods of this priority
+// and above, up to the priority of the next entry.
 type ShutdownPriority struct {
 	Priority                   int32 `json:"priority"`
 	ShutdownGracePeriodSeconds int64 `json:"shutdownGracePeriodSeconds"`
 }
 
-// later is the type of fields that this version does not support yet. A file that sets one is rejected.
+// later is the type of fields that the simulator does not support yet. A file that sets such a field is rejected.
 type later struct{}
 
 // UnmarshalNode reports that the field is not supported.

@@ -107,7 +107,7 @@ func (*SetDelays) target() string { return "" }
 
 func (s *SetDelays) name() string { return "setDelays" }
 
-// SetDelays changes delays for a time.
+// SetDelays changes delays for some time.
 type SetDelays struct {
 	For    *value.Draw `json:"for,omitempty"` // nil: until the end of the run
 	Delays *Delays     `json:"delays"`
@@ -163,7 +163,7 @@ func (*RuntimeDown) target() string { return "" }
 
 func (*RuntimeDown) name() string { return "runtimeDown" }
 
-// StepClock makes the wall clock of the node jump. Timers are not affected.
+// StepClock makes the wall clock of the node jump forward, or back if By is negative. Timers are not affected.
 type StepClock struct {
 	By value.Offset `json:"by"`
 

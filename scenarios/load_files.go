@@ -14,9 +14,9 @@ import (
 )
 
 // list returns the files that a path stands for.
-func (l *loader) list(path string) (files []string, isFolder bool) {
+func (l *loader) list(path string) (files []string, isDirectory bool) {
 	if path == "" {
-		l.errs.Addf(`""`, "is not the path of a file or folder")
+		l.errs.Addf(`""`, "is not the path of a file or directory")
 		return nil, false
 	}
 	info, err := os.Stat(path)
@@ -97,6 +97,6 @@ func reason(err error) error {
 	return err
 }
 
-// ReadFile reads a scenario file or a manifest. It rejects what is not a regular file, and files above the size
-// limit of 4 MiB. The error does not contain the path.
+// ReadFile reads a scenario file or a manifest. It returns an error for a file that is not a regular file or
+// is larger than 4 MiB. The error does not contain the path.
 func ReadFile(path string) ([]byte, error) { return readFile(path) }

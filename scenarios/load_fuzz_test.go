@@ -44,7 +44,7 @@ func FuzzLoad(f *testing.F) {
 		}
 		for _, s := range loaded {
 			if len(s.workloads) != len(s.Spec.Pods) {
-				t.Fatalf("%s has pods that were passed over", s.Metadata.Name)
+				t.Fatalf("%s has entries in spec.pods without pods", s.Metadata.Name)
 			}
 			seed := int64(1)
 			for _, plan := range []*Plan{s.Plan("v1.37.0", nil), s.Plan("v1.37.0", &seed)} {

@@ -30,7 +30,7 @@ type Workload struct {
 type Manifest struct {
 	Workloads []Workload
 	Others    []string // kinds of the other objects, in the order of the file, without repetition
-	Scenarios int
+	Scenarios int      // number of Scenario documents
 }
 
 // ReadManifest reads a file of manifests in memory and checks its workloads as LoadBytes does. The error is of
@@ -66,8 +66,8 @@ func IsWorkload(apiVersion, kind string) bool {
 	return w != nil && w.apiVersion == apiVersion
 }
 
-// Object is an API object that creates pods: a *Pod of core/v1, a *Deployment, *StatefulSet, *DaemonSet or *ReplicaSet of
-// apps/v1, or a *Job or *CronJob of batch/v1.
+// Object is an API object that creates pods: a *Pod of core/v1, a *Deployment, *StatefulSet, *DaemonSet or
+// *ReplicaSet of apps/v1, or a *Job or *CronJob of batch/v1.
 type Object interface {
 	metav1.Object
 	runtime.Object
@@ -129,7 +129,7 @@ var workloadKinds = []workloadKind{
 		m.own = admission.ValidateStatefulSet(o)
 	})},
 	{"apps/v1", "DaemonSet", "spec.template", "", restartAlways, typed(func(m *manifest, o *appsv1.DaemonSet) {
-		m.template(&o.ObjectMeta, &o.Spec.Template, nil) // one pod a node, and there is one node
+		m.template(&o.ObjectMeta, &o.Spec.Template, nil) // one pod per node, and there is one node
 		m.own = admission.ValidateDaemonSet(o)
 	})},
 	{"apps/v1", "ReplicaSet", "spec.template", "spec.replicas", restartAlways, typed(func(m *manifest, o *appsv1.ReplicaSet) {
@@ -258,8 +258,8 @@ func (m *manifest) reportObjectErrors() {
 	}
 }
 
-// podName returns the name of the pod of a replica. Pods of all controllers are named like those of a
-// StatefulSet, shortened where the name would be too long.
+// podName returns the name of the pod of a replica. The pods of every controller are named like the pods of a
+// StatefulSet. Names that would be too long are shortened.
 func (m *manifest) podName(replica int) string {
 	switch m.kind.kind {
 	case "Pod":

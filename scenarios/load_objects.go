@@ -32,8 +32,8 @@ func (f *file) refuse(n *strict.Node) { f.refused[n.Find("metadata.name").Value]
 // maxObjects is the limit of objects in a file, including the items of lists.
 const maxObjects = 10_000
 
-// sort tells the objects of a file apart. It keeps objects of other kinds: whether they are an error depends on
-// the use of the file.
+// sort sorts the objects of a file into manifests, scenarios and other objects. Whether other objects are an error
+// depends on the use of the file.
 func (f *file) sort(docs []*strict.Node) {
 	f.names, f.byName, f.refused = map[string]Pos{}, map[string][]*manifest{}, map[string]bool{}
 	for _, doc := range docs {

@@ -11,8 +11,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestLoad loads the files in testdata/load and compares the errors. After you change a message, run it with
-// -rewrite and review the diff.
+// TestLoad loads the files in testdata/load and compares the errors. After you change a message, run the test
+// with -rewrite and review the diff.
 //
 //	manifest NAME   adds a file that later cases can use manifests from
 //	load            loads a scenario file named s.yaml and shows its runs, or all errors

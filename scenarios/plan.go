@@ -17,9 +17,9 @@ import (
 // Plan is one run of a scenario, with one version of Kubernetes and at most one seed.
 type Plan struct {
 	Scenario *Scenario
-	Version  string // such as v1.37.0
-	Seed     *int64 // nil: a run without a seed, which takes the middle of each range
-	Duration time.Duration
+	Version  string               // such as v1.37.0
+	Seed     *int64               // nil: a run without a seed, which takes the middle of each range
+	Duration time.Duration        // length of the run
 	Uptime   time.Duration        // age of the kubelet at t=0
 	Delays   fakeruntime.Delays   // of the node; the programs of pods contain the delays of pods
 	Config   kubeletconfig.Config // configuration of the kubelet
@@ -48,8 +48,8 @@ func (s *Scenario) Plans() []*Plan {
 	return plans
 }
 
-// Plan returns the run of a scenario with a version and a seed, which need not be among Plans. A nil seed means a
-// run without a seed.
+// Plan returns the run of a scenario with a version, such as v1.37.0, and a seed. Plans need not contain this run.
+// A nil seed means a run without a seed.
 func (s *Scenario) Plan(version string, seed *int64) *Plan {
 	return &Plan{
 		Scenario: s,
@@ -108,7 +108,7 @@ func (d *Delays) compile() fakeruntime.Delays {
 	}
 }
 
-// withGates sets the feature gates and skips those that the version rejects.
+// withGates sets the feature gates that the version accepts, and skips the others.
 func withGates(p profile.Profile, config kubeletconfig.Config) profile.Profile {
 	for _, name := range slices.Sorted(maps.Keys(config.FeatureGates)) {
 		p, _ = p.SetGate(name, config.FeatureGates[name])

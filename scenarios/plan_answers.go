@@ -180,8 +180,8 @@ func (b *behavior) linkRedirects() {
 	}
 }
 
-// retriesOverHTTP reports whether an answer is that of a plain HTTP server to an https hook: the kubelet repeats the
-// request over HTTP, and then is the answer to the second request.
+// retriesOverHTTP reports whether an answer looks like the answer of a plain HTTP server to an https hook. The kubelet
+// then repeats the request over HTTP, and the field "then" of the answer answers the second request.
 func (b *behavior) retriesOverHTTP(a *namedAnswer) bool {
 	secure := slices.ContainsFunc(hookKeys, func(key string) bool {
 		h := hookOf(b.container, key)

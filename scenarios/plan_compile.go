@@ -20,10 +20,10 @@ import (
 // forever and answers every probe with ok.
 type Behavior map[string][]BehaviorRule
 
-// BehaviorRule is one statement about a program: which instances it applies to, when, and what the program does then. The
-// fields and their notation are those of behavior in a scenario file (docs/format.md); durations have units, such as
-// "40s" or "1m30s". Of several rules that apply, the last wins. A request that no rule covers gets the answer ok. An empty
-// field is not set.
+// BehaviorRule is one statement about a program: which instances it applies to, when, and what the program does then.
+// It has the fields and the notation of behavior in a scenario file (docs/format.md); durations have units, such as
+// "40s" or "1m30s". If several rules apply, the last one wins. A request that no rule covers gets the answer ok. An
+// empty field is not set.
 //
 //	{For: "40s", Probes: "down"}                    // nothing listens in the first 40 s of each instance
 //	{After: "60s", For: "6s", Liveness: "stall"}    // a garbage collection pauses the program for 6 s
@@ -43,7 +43,7 @@ type BehaviorRule struct {
 	Liveness  string // answers to the probe: "fail", "ok in 2s", "[ok x3, hang, repeat]"
 	Readiness string
 	Startup   string
-	Probes    string // answers to each probe that has no answers of its own in this rule
+	Probes    string // answers to each probe whose own field in this rule is empty
 	PostStart string
 	PreStop   string
 	Exit      string // exit code, or "never" with AfterSigterm
@@ -67,13 +67,13 @@ func (r *BehaviorRule) fields() []struct{ name, text string } {
 	}
 }
 
-// CompileOptions say which node pods are compiled for. The zero value is the newest version of Kubernetes, without
-// a seed.
+// CompileOptions describe the node for which Compile compiles pods. The zero value is the newest version of
+// Kubernetes, without a seed.
 type CompileOptions struct {
-	// Profile is the version of Kubernetes with its feature gates; the zero value is profile.Newest.
+	// Profile is the version of Kubernetes with its feature gates. The zero value means profile.Newest.
 	Profile profile.Profile
-	// Seed decides the times at which the pods of a workload are added, as far as they are drawn; nil: the middle of
-	// each range.
+	// Seed determines the times at which the pods of a workload are added, if they are ranges. Nil: the middle of each
+	// range.
 	Seed *int64
 }
 
@@ -81,8 +81,8 @@ type CompileOptions struct {
 // defaults as loading a file does, and makes the same checks. The pods of a workload are named NAME-0, NAME-1 and so
 // on, and are added 100 ms apart. Compile does not change the object.
 //
-// If the API server would reject the object, or if the behavior does not fit it, the error is of type Errors and has
-// everything that is wrong. The path of each error is a field of the object, as in spec.containers[0].image, or of the
+// If the API server would reject the object, or if the behavior does not fit the object, the error is of type Errors and
+// lists all errors. The path of each error is a field of the object, as in spec.containers[0].image, or of the
 // behavior, as in behavior["app"][0].for.
 func Compile(object Object, behavior Behavior, o CompileOptions) ([]PlannedPod, error) {
 	if object == nil || reflect.ValueOf(object).IsNil() {

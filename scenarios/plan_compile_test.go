@@ -70,7 +70,8 @@ var rules = []BehaviorRule{
 	{At: "5m", Chance: "5%", Readiness: "[ok x3, hang, repeat]"}, {AfterSigterm: "8s", Exit: "0"}, {PreStop: "500 in 2s"},
 }
 
-// TestCompileEqualsLoad compiles objects of each kind and compares the pods with those of a file with the same content.
+// TestCompileEqualsLoad compiles objects of each kind and compares the pods with the pods of a file with the same
+// content.
 func TestCompileEqualsLoad(t *testing.T) {
 	once := strings.Replace(podSpecYAML, "{", "{restartPolicy: Never, ", 1)
 	text := strings.NewReplacer("TEMPLATE", podSpecYAML, "ONCE", once).Replace(manifestsYAML)

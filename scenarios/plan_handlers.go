@@ -84,8 +84,8 @@ var grpcHandler = &handler{
 	fields: map[string]bool{"code": true, "transportError": true},
 }
 
-// handlerOf returns the handler of a probe, or nil if the probe has none. Of several the kubelet uses the first
-// (pkg/kubelet/prober/prober.go at v1.37.0).
+// handlerOf returns the handler of a probe, or nil if the probe has none. If a probe has several, the kubelet uses
+// the first (pkg/kubelet/prober/prober.go at v1.37.0).
 func handlerOf(p *v1.Probe) *handler {
 	switch {
 	case p.Exec != nil:
@@ -183,8 +183,8 @@ func hookOf(c *v1.Container, key string) *v1.LifecycleHandler {
 	return c.Lifecycle.PreStop
 }
 
-// hookHandler returns the handler of a hook, or nil if the hook sends no request. Of several the kubelet uses the
-// first, and it does not support TCP sockets (pkg/kubelet/lifecycle/handlers.go at v1.37.0).
+// hookHandler returns the handler of a hook, or nil if the hook sends no request. If a hook has several, the kubelet
+// uses the first, and it does not support TCP sockets (pkg/kubelet/lifecycle/handlers.go at v1.37.0).
 func hookHandler(h *v1.LifecycleHandler) *handler {
 	switch {
 	case h == nil:

@@ -49,7 +49,7 @@ func openBrowser(t *testing.T, width, height int) *browser {
 		path, _ = exec.LookPath(browsers[i])
 	}
 	if path == "" {
-		t.Skip("there is no browser: install Chromium, or name a browser of its kind in PROBESIM_BROWSER")
+		t.Skip("there is no browser: install Chromium, or set PROBESIM_BROWSER to a browser based on it")
 	}
 	b := &browser{t: t}
 	b.start(path)

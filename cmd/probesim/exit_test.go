@@ -26,7 +26,7 @@ func (w *failing) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestWriteErrors: a closed pipe ends the command silently, a full disk with an error.
+// TestWriteErrors checks that a closed pipe ends the command silently, a full disk with an error.
 func TestWriteErrors(t *testing.T) {
 	commands := [][]string{{"version"}, {"completion", "bash"}, {"completion", "zsh"}, {"completion"}, {"--help"}, {"help", "run"}, {}}
 	for _, format := range outputs {
@@ -43,7 +43,7 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// TestStreamStopsWithItsReader: a long run stops when the reader of its trace closes the pipe.
+// TestStreamStopsWithItsReader checks that a long run stops when the reader of its trace closes the pipe.
 func TestStreamStopsWithItsReader(t *testing.T) {
 	args := []string{"run", library, "--run", "^exec-liveness$", "-o", "jsonl", "--until", "720h"}
 	done := make(chan int, 1)
@@ -60,7 +60,7 @@ func TestStreamStopsWithItsReader(t *testing.T) {
 	}
 }
 
-// TestPanicIsCaught: a panic in a run becomes an error that names the command to repeat the run.
+// TestPanicIsCaught checks that a panic in a run becomes an error that names the command to repeat the run.
 func TestPanicIsCaught(t *testing.T) {
 	all, err := scenarios.Load(library)
 	if err != nil {
@@ -79,6 +79,6 @@ func TestPanicIsCaught(t *testing.T) {
 	}
 	out := &output{cases: []report.Case{{Runs: []*report.Run{run}}}}
 	if err := out.exitCode(); err == nil || err.(*exitError).code != exitBroken {
-		t.Errorf("the exit is %v", err)
+		t.Errorf("the error is %v, want exit code 3", err)
 	}
 }

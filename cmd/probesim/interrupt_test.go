@@ -13,7 +13,8 @@ import (
 
 const library = "../../scenarios/library/quickstart"
 
-// TestInterrupted: a report of an interrupted command lists the missing runs as errors. Without them it would read as a success.
+// TestInterrupted checks that the report of an interrupted command lists the missing runs as errors. Without them,
+// the report would read as a success.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -31,7 +32,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestInterruptedRun: an interrupted run shows its records so far, and checks expectations that need no more.
+// TestInterruptedRun checks that an interrupted run shows its records so far, and checks expectations that need no more.
 func TestInterruptedRun(t *testing.T) {
 	all, err := scenarios.Load(library)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-var shots = flag.String("shots", "", "folder for pictures of what the browser tests look at")
+var shots = flag.String("shots", "", "directory for screenshots of the pages in the browser tests")
 
 const ofLibrary = "../../scenarios/library/"
 
@@ -207,8 +207,8 @@ func TestPageKeys(t *testing.T) {
 	b.clean()
 }
 
-// The pages of the library have no errors, load nothing and show their timelines. Outside CI, only a part of the library is
-// checked, because the whole page has 7 MB.
+// TestPageOfLibrary checks that the page of the library has no errors, loads nothing and shows the timelines. Outside
+// CI, it checks only a part of the library, because the whole page has 7 MB.
 func TestPageOfLibrary(t *testing.T) {
 	part, least := ofLibrary+"lifecycle", 20
 	if os.Getenv("CI") != "" {
@@ -230,7 +230,7 @@ func TestPageOfLibrary(t *testing.T) {
 	b.clean()
 }
 
-// Names and messages in a file cannot run scripts in the page.
+// TestPageOfHostileFile checks that names and messages in a file cannot run scripts in the page.
 func TestPageOfHostileFile(t *testing.T) {
 	evil := `</script><img src=x onerror=\"document.title='owned'\"><svg onload=alert(1)>`
 	file := filepath.Join(t.TempDir(), "evil.yaml")
@@ -268,7 +268,7 @@ spec:
 	b.clean()
 }
 
-// The page prints, and looks the same afterwards.
+// TestPagePrints checks that the page prints, and looks the same afterwards.
 func TestPagePrints(t *testing.T) {
 	b := run(t)
 	var pdf struct{ Data []byte }

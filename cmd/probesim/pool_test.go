@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestInOrder: results arrive in order, whatever the parallelism.
+// TestInOrder checks that results arrive in order, for any parallelism.
 func TestInOrder(t *testing.T) {
 	for _, parallel := range []int{1, 3, 200} {
 		var got []int
@@ -22,7 +22,7 @@ func TestInOrder(t *testing.T) {
 	}
 }
 
-// TestInOrderWaits: work starts at most the given number of calls ahead of emit.
+// TestInOrderWaits checks that work starts at most the given number of calls ahead of emit.
 func TestInOrderWaits(t *testing.T) {
 	var started, emitted atomic.Int64
 	err := inOrder(context.Background(), 100, 8, 3, func(i int) int {
@@ -39,7 +39,7 @@ func TestInOrderWaits(t *testing.T) {
 	}
 }
 
-// TestInOrderStops: an error of emit ends inOrder and its workers.
+// TestInOrderStops checks that an error of emit ends inOrder and its workers.
 func TestInOrderStops(t *testing.T) {
 	full := errors.New("disk full")
 	emitted := 0
@@ -55,8 +55,8 @@ func TestInOrderStops(t *testing.T) {
 	}
 }
 
-// TestInOrderCancelled: after a cancellation, the emitted results have no gap.
-func TestInOrderCancelled(t *testing.T) {
+// TestInOrderCanceled checks that after a cancellation, the emitted results have no gap.
+func TestInOrderCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	next := 0

@@ -9,7 +9,7 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// TestProgress: a terminal shows one line that changes, other outputs get separate lines.
+// TestProgress checks that a terminal shows one line that changes, other outputs get separate lines.
 func TestProgress(t *testing.T) {
 	day := &job{until: virtual.At(24 * time.Hour)}
 	month := &job{until: virtual.At(30 * 24 * time.Hour)}

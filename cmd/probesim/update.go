@@ -13,7 +13,7 @@ import (
 	"probesim.dev/scenarios/refresh"
 )
 
-// checkUpdate rejects flags that would write the results of other runs than those of the files, or hide the changes.
+// checkUpdate rejects flags that change the runs of the files, whose results an update writes, or that hide the changes.
 func (o *runOptions) checkUpdate() error {
 	switch {
 	case !o.update:
@@ -28,7 +28,8 @@ func (o *runOptions) checkUpdate() error {
 	return nil
 }
 
-// updateFiles runs the jobs and writes the observations into their files: into all files, or into none if there is an error.
+// updateFiles runs the jobs and writes the observations into their files: into all files, or into none if there is an
+// error.
 func updateFiles(cmd *cobra.Command, jobs []*job, o runOptions) error {
 	seen := &observations{of: map[*scenarios.Expect][]versionObservation{}}
 	progress := newProgress(cmd.ErrOrStderr(), jobs)

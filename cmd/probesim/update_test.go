@@ -22,7 +22,7 @@ spec:
   expect: [{observed: true, first: .., becomes: {ready: true}}]
 `
 
-// TestUpdateOfBrokenRuns: --update writes no file if a run fails or is interrupted.
+// TestUpdateOfBrokenRuns checks that --update writes no file if a run fails or is interrupted.
 func TestUpdateOfBrokenRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "web.yaml")
 	if err := os.WriteFile(path, []byte(observedScenario), 0o666); err != nil {

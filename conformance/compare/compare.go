@@ -25,7 +25,7 @@ type Options struct {
 	// Procs is the number of the real kubelet's goroutines that run in parallel; see realkubelet.Options.
 	Procs  int
 	Budget int // maximum number of simulated runs; 0 means the default of package explore
-	// Profile is the behaviour of the simulator. If nil, it is the profile of the run's Kubernetes version.
+	// Profile is the behavior of the simulator. If nil, it is the profile of the run's Kubernetes version.
 	Profile *profile.Profile
 	// Internal keeps the calls to the container runtime and the API server; see Outcome.Calls.
 	Internal bool

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,7 +57,7 @@ const (
 // Text. There must be a divergence, and Options.Internal must have been set.
 func (o *Outcome) Calls() string {
 	lines := mergeCalls(calls(o.Real), calls(o.Divergence.Simulated))
-	at, _ := slices.BinarySearchFunc(lines, o.Divergence.At, func(l callLine, t virtual.Time) int { return int(l.t.Sub(t)) })
+	at, _ := slices.BinarySearchFunc(lines, o.Divergence.At, func(l callLine, t virtual.Time) int { return cmp.Compare(l.t, t) })
 	var b strings.Builder
 	b.WriteString("calls around the difference (- real kubelet, + simulator)\n")
 	for _, l := range lines[max(0, at-callsBefore):min(len(lines), at+callsAfter)] {
@@ -86,7 +87,7 @@ func calls(records []trace.Record) []callLine {
 
 func byTimeAndText(a, b callLine) int {
 	if a.t != b.t {
-		return int(a.t.Sub(b.t))
+		return cmp.Compare(a.t, b.t)
 	}
 	return strings.Compare(a.text, b.text)
 }

@@ -25,8 +25,8 @@ type runtimeService struct {
 
 var errNoStats = errors.New("the runtime keeps no statistics")
 
-// configs has the configurations that any kubelet of the run passed to the runtime: those of existing
-// sandboxes, and those of all containers, because the kubelet may probe a container that is gone.
+// configs has the configurations that any kubelet of the run passed to the runtime: of existing sandboxes, and
+// of all containers, even removed ones, because the kubelet may probe a container that is gone.
 type configs struct {
 	mu         sync.Mutex
 	sandboxes  map[string]*runtimeapi.PodSandboxConfig // by sandbox ID

@@ -55,8 +55,8 @@ func execResult(op *fakeruntime.Op, err error) (trace.Result, string) {
 func capped(output string) string { return output[:min(len(output), maxOutput)] }
 
 // exec makes the call unless its context is canceled, and ends a probe's call when its context is canceled. The
-// context is either that of the pod's syncs, which all probes of the pod share, or none. In a stopped kubelet a
-// canceled call never returns, because that kubelet would keep probing.
+// context is either the context of the pod's syncs, which all probes of the pod share, or none. In a stopped
+// kubelet a canceled call never returns, because that kubelet would keep probing.
 func (r *runtimeService) exec(ctx context.Context, call fakeruntime.Call) fakeruntime.Op {
 	if ctx.Err() != nil {
 		r.driver.blockIfCut()

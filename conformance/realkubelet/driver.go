@@ -222,5 +222,5 @@ func (d *driver) end() {
 	d.waiting = nil
 }
 
-// errOver is the error of calls after the end of the run.
+// errRunEnded is the error of calls after the end of the run.
 var errRunEnded = errors.New("the run is over")

@@ -10,7 +10,7 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// TestGateTable checks that the simulator's feature gates for this release match those of the release.
+// TestGateTable checks that the simulator's feature gates for this release match the feature gates of the release.
 func TestGateTable(t *testing.T) {
 	p, ok := profile.Named(release.Version)
 	if !ok {

@@ -31,7 +31,7 @@ import (
 
 // network connects the kubelet's probers to the programs. The probers are the kubelet's own, except the one for
 // TCP sockets. Their connections are pipes, which need no real input or output, to a server that asks the
-// runtime for the program's behaviour.
+// runtime for the program's behavior.
 type network struct {
 	driver   *connection
 	recorder *recorder

@@ -82,7 +82,7 @@ func (a *podAPI) admitted(pod *v1.Pod) *v1.Pod {
 func serialized(pod *v1.Pod) *v1.Pod {
 	data, err := json.Marshal(pod)
 	if err != nil {
-		panic(err) // API types can always be marshalled
+		panic(err) // API types can always be marshaled
 	}
 	stored := &v1.Pod{}
 	if err := json.Unmarshal(data, stored); err != nil {

@@ -12,8 +12,8 @@ import (
 	"probesim.dev/conformance/kubelet/release"
 )
 
-// workers identifies the goroutines of a kubelet's pod workers. A call about an image does not name the pod,
-// but the pod's worker makes it on its own goroutine.
+// workers maps the goroutines of a kubelet's pod workers to their pods. It finds the pod of a call about an
+// image: such a call does not name the pod, but the pod's worker makes it on the worker's goroutine.
 type workers struct {
 	conn *connection
 	mu   sync.Mutex

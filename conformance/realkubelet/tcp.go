@@ -12,7 +12,7 @@ import (
 )
 
 // tcpProber replaces the kubelet's prober of TCP sockets (pkg/probe/tcp/tcp.go), whose dialer cannot be
-// replaced. Its errors are those of package net.
+// replaced. It returns the errors of package net.
 type tcpProber struct{ network *network }
 
 // Probe connects to the host, which starts with a tag. If the probe does not set a host, Probe connects to the

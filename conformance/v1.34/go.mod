@@ -1,12 +1,12 @@
-// The modules of all releases have this path: the common code imports a package of the one that is built.
+// The modules of all releases have this path, because the common code imports package release of the module that is built.
 module probesim.dev/conformance/kubelet
 
 go 1.26.0
 
-// rand.Seed works: it is the only way to pin the start of young probe workers.
+// With this setting, rand.Seed works. It is the only way to seed the start delays of young probe workers.
 godebug randseednop=0
 
-// The simulator, and the dependencies with which the kubelet was released.
+// The simulator, and the versions of dependencies with which the kubelet was released.
 replace (
 	k8s.io/utils => k8s.io/utils v0.0.0-20250604170112-4c0f3b243397
 	probesim.dev => ../..
@@ -173,7 +173,7 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
-// The list of kubernetes' own go.mod.
+// The replacements in the go.mod file of Kubernetes.
 replace (
 	k8s.io/api => k8s.io/api v0.34.4
 	k8s.io/apiextensions-apiserver => k8s.io/apiextensions-apiserver v0.34.4

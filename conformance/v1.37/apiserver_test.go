@@ -140,7 +140,7 @@ func podOf(object runtime.Object) (pod *core.Pod, path string) {
 		return of(o.Spec.Template), "spec.template"
 	case *apps.StatefulSet:
 		pod := of(o.Spec.Template)
-		pod.Spec.Hostname, pod.Spec.Subdomain = "", "" // the controller sets names of its own
+		pod.Spec.Hostname, pod.Spec.Subdomain = "", "" // the controller sets its own names
 		pod.Spec.Volumes = slices.DeleteFunc(slices.Clone(pod.Spec.Volumes), func(v core.Volume) bool {
 			return slices.ContainsFunc(o.Spec.VolumeClaimTemplates, func(c core.PersistentVolumeClaim) bool { return c.Name == v.Name })
 		})

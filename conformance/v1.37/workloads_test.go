@@ -147,7 +147,7 @@ var (
 )
 
 // normalized removes errors about fields that the simulator does not read, and known differences in wording:
-// labels of a template are also labels of its Job, and the grace period of a template may differ from that of
+// labels of a template are also labels of its Job, and a template may have a different grace period than
 // its pods.
 func normalized(list []string) []string {
 	const metadata, template = "metadata.labels: ", "spec.template.metadata.labels: "

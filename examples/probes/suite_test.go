@@ -1,4 +1,4 @@
-// Package probes tests that the probes of the shop fit its behaviour. No test needs a cluster or waits in real time.
+// Package probes tests that the probes of the shop fit its behavior. No test needs a cluster or waits in real time.
 package probes
 
 import (
@@ -18,7 +18,7 @@ func TestProbes(t *testing.T) {
 	RunSpecs(t, "Probes")
 }
 
-// A spec for each scenario in the files below the folder.
+// One spec for each scenario in the files below the directory.
 var _ = ginkgokit.DescribeScenarios("scenarios")
 
 // shop returns the Deployment from the manifest of the team.

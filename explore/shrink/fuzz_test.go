@@ -14,7 +14,7 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// FuzzFile shrinks whatever loads, to a file that loads and differs. What differs is left to chance.
+// FuzzFile shrinks every input that loads. The result must load and differ, where a hash decides which files differ.
 func FuzzFile(f *testing.F) {
 	files, err := filepath.Glob("../../scenarios/testdata/format/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -40,14 +40,14 @@ func FuzzFile(f *testing.F) {
 		}}
 		if _, err := scenarios.LoadBytes(fileName, data, o.ReadFile); err != nil {
 			if _, err := File(data, nil, o); err == nil {
-				t.Fatal("a file that does not load was made smaller")
+				t.Fatal("File shrank a file that does not load")
 			}
 			return
 		}
 		first := true
 		differs := func(file []byte) (string, bool) {
 			if _, err := scenarios.LoadBytes(fileName, file, o.ReadFile); err != nil {
-				t.Fatalf("a file that does not load was tried: %v\n%s", err, file)
+				t.Fatalf("File tried a file that does not load: %v\n%s", err, file)
 			}
 			was := first
 			first = false
@@ -55,7 +55,7 @@ func FuzzFile(f *testing.F) {
 		}
 		r, err := File(data, differs, o)
 		if err != nil {
-			return // chance has it that the formatted file does not differ
+			return // the formatted file happens not to differ
 		}
 		if _, ok := differs(r.File); !ok || r.Trials > 40 {
 			t.Fatalf("after %d trials the result does not differ:\n%s", r.Trials, r.File)
@@ -63,7 +63,7 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// odd is a file with what YAML has besides the usual.
+// odd is a file with rarely used features of YAML.
 const odd = `
 apiVersion: v1
 kind: Pod
@@ -111,14 +111,15 @@ items:
     expect: [{order: [{record: {kind: PodAdded}}, {container: app, becomes: {started: true}}]}]
 `
 
-// TestOdd: such a file stays what it is when it is written anew.
+// TestOdd checks that parsing and writing a file with rarely used YAML keeps its meaning, and that the formatting is
+// stable.
 func TestOdd(t *testing.T) {
 	load(t, []byte(odd))
 	docs := parse([]byte(odd))
 	text := docs.write(nil).text
 	want, got := load(t, []byte(odd)).Plans()[0].Pods(), load(t, text).Plans()[0].Pods()
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the pods are others:\n%s", diff)
+		t.Errorf("the pods differ (- before, + after writing):\n%s", diff)
 	}
 	if again := parse(text).write(nil).text; !bytes.Equal(again, text) {
 		t.Errorf("the formatting is not stable:\n%s\n%s", text, again)

@@ -24,7 +24,7 @@ func load(t *testing.T, file []byte) *scenarios.Scenario {
 	return loaded[0]
 }
 
-// checkMinimal checks that nothing at all can be left out of a result, by trying.
+// checkMinimal tries to leave out each part of a result, and reports parts that the problem does not need.
 func checkMinimal(t *testing.T, r Result, differs func([]byte) (string, bool)) {
 	t.Helper()
 	if !r.Minimal {
@@ -68,8 +68,9 @@ func twoProbesAndExit(s *scenarios.Scenario) bool {
 	return false
 }
 
-// TestShape: what a file looks like is kept, and nothing else is.
-func TestShape(t *testing.T) {
+// TestStaticProperty shrinks files to a property of their text, which needs no run. The results must be minimal and
+// small.
+func TestStaticProperty(t *testing.T) {
 	count, largest, most := 0, 0, 0
 	for seed := uint64(1); count < 12; seed++ {
 		file := random.Scenario(seed)
@@ -86,29 +87,30 @@ func TestShape(t *testing.T) {
 	}
 	t.Logf("%d files, at most %d bytes, %d trials", count, largest, most)
 	if largest > 450 || most > 200 {
-		t.Errorf("%d bytes were left, or %d trials made", largest, most)
+		t.Errorf("the largest result has %d bytes, want at most 450; File made up to %d trials, want at most 200", largest, most)
 	}
 }
 
-// TestProgress: what is told on the way loads and shows the same, and the last of it is the result.
+// TestProgress checks that each file that Progress receives loads and shows the same problem, and that the last one
+// is the result.
 func TestProgress(t *testing.T) {
 	differs := func(file []byte) (string, bool) { return "", twoProbesAndExit(load(t, file)) }
 	var last Result
-	told := 0
+	calls := 0
 	progress := func(r Result) {
 		if _, ok := differs(r.File); !ok || r.Minimal || r.Trials < last.Trials {
 			t.Errorf("after %d trials: minimal: %v, differs: %v", r.Trials, r.Minimal, ok)
 		}
-		last, told = r, told+1
+		last, calls = r, calls+1
 	}
 	r, err := File(random.Scenario(1), differs, Options{Progress: progress, Comment: "Seed 1."})
-	if err != nil || told == 0 || !bytes.Equal(last.File, r.File) || !bytes.HasPrefix(r.File, []byte("# Seed 1.\n")) {
-		t.Errorf("%v, told %d times, at last of\n%s\nand the result is\n%s", err, told, last.File, r.File)
+	if err != nil || calls == 0 || !bytes.Equal(last.File, r.File) || !bytes.HasPrefix(r.File, []byte("# Seed 1.\n")) {
+		t.Errorf("error %v; Progress was called %d times, the last time with\n%s\nThe result is\n%s", err, calls, last.File, r.File)
 	}
 }
 
-// unseen are the fields of profiles that change no record of a random scenario: a condition's reason is in no record, and
-// random scenarios do not use the fields that these gates keep.
+// unseen are the fields of profiles that change no record of a random scenario: no record contains the reason of a
+// condition, and random scenarios do not use the pod fields that the other gates enable.
 var unseen = []string{"SandboxReasonInCondition", "GRPCContainerProbeTLS", "H2CContainerProbe", "ContainerStopSignals"}
 
 // otherRules returns profiles that differ from the newest in one field each, by the name of the field.
@@ -126,8 +128,8 @@ func otherRules() map[string]profile.Profile {
 	return others
 }
 
-// TestOneRule: random scenarios show that two kubelets differ in one rule, and shrinking shows in what.
-// What a file shows is the kind of the first record that differs.
+// TestOneRule checks that, for each rule, some random scenario distinguishes two kubelets that differ only in this
+// rule, and that the scenario shrinks to a small file. The signature is the kind of the first record that differs.
 func TestOneRule(t *testing.T) {
 	for name, other := range otherRules() {
 		t.Run(name, func(t *testing.T) {
@@ -141,24 +143,24 @@ func TestOneRule(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("%d bytes of %d were left after %d trials; they show %s\n%s", len(r.File), len(file), r.Trials, r.Signature, r.File)
+			t.Logf("%d of %d bytes are left after %d trials; the signature is %s\n%s", len(r.File), len(file), r.Trials, r.Signature, r.File)
 			if _, ok := differs(r.File); !ok || len(r.File) > 800 || r.Trials > 400 {
-				t.Errorf("%d bytes were left, or %d trials made", len(r.File), r.Trials)
+				t.Errorf("the result has %d bytes, want at most 800, after %d trials, want at most 400; or it does not differ", len(r.File), r.Trials)
 			}
 		})
 	}
 }
 
-// rare are files that show the effect of fields that random scenarios hardly ever show.
+// rare has scenario files for the fields of profiles whose effect random scenarios hardly ever show.
 var rare = map[string]string{"UpdateNeedsAdmission": "../../scenarios/library/versions/rejected-pod.yaml"}
 
-// firstToDiffer returns a file that differs and what it is.
+// firstToDiffer returns a file that differs, with its name or seed.
 func firstToDiffer(t *testing.T, flag string, differs func([]byte) (string, bool)) (string, []byte) {
 	t.Helper()
 	if name := rare[flag]; name != "" {
 		file, err := os.ReadFile(name)
 		if _, ok := differs(file); err != nil || !ok {
-			t.Fatalf("%s does not tell the two apart: %v", name, err)
+			t.Fatalf("%s does not distinguish the two: %v", name, err)
 		}
 		return path.Base(name), file
 	}
@@ -176,7 +178,7 @@ func firstSeed(t *testing.T, differs func([]byte) (string, bool)) (uint64, []byt
 			return seed, file
 		}
 	}
-	t.Fatalf("%d random scenarios do not tell the two apart", most)
+	t.Fatalf("none of %d random scenarios distinguishes the two", most)
 	return 0, nil
 }
 

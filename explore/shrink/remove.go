@@ -19,7 +19,7 @@ func (s *shrinker) removeParts() {
 	}
 }
 
-// removeChunks tries to remove size neighbours at a time, and returns the rest of the level.
+// removeChunks tries to remove size neighbors at a time, and returns the rest of the level.
 func (s *shrinker) removeChunks(level []*yaml.Node, depth, size int) []*yaml.Node {
 	for start := 0; start < len(level) && !s.exhausted(); {
 		chunk := level[start:min(start+size, len(level))]

@@ -7,8 +7,8 @@
 // Misherghi, Su: HDD, 2006). Then it replaces lists of answers by one answer, and values by rounder and smaller ones.
 // It repeats all of these until no step changes the file.
 //
-// If a part goes, the parts that depend on it go too, for example the answers to a probe together with the probe: shrink
-// also removes whatever the loader rejects after a removal.
+// After each removal, shrink also removes all parts that the loader now rejects, for example the answers to a probe
+// together with the probe.
 package shrink
 
 import (

@@ -17,12 +17,12 @@ import (
 	"probesim.dev/trace"
 )
 
-// TestShrink shrinks the files in testdata/shrink. Run it with -rewrite after a change, and read the difference.
+// TestShrink shrinks the files in testdata/shrink. After an intended change, run it with -rewrite and review the diff.
 //
-//	file NAME               keeps a file that later ones can take workloads from
-//	shrink shows=(A, B, …)  shrinks a file as long as each of these is found: an RE2 expression, with
-//	                        trace: before it, in the trace of the first run, else in the file.
-//	                        Arguments trials=N and comment=TEXT are the options.
+//	file NAME               adds a file that later scenarios can take workloads from
+//	shrink shows=(A, B, …)  shrinks a file as long as each of these RE2 expressions matches: with the prefix
+//	                        trace:, the trace of the first run, otherwise the file. The arguments trials=N
+//	                        and comment=TEXT set the options.
 func TestShrink(t *testing.T) {
 	datadriven.Walk(t, "testdata/shrink", func(t *testing.T, path string) {
 		files := map[string][]byte{}
@@ -69,12 +69,12 @@ func shrinkCommand(t *testing.T, d *datadriven.TestData, files map[string][]byte
 	return fmt.Sprintf("%s\n%s after %d trials\n", r.File, how, r.Trials)
 }
 
-// holds reports whether a file shows something; see TestShrink.
+// holds reports whether all expressions in shows match; see TestShrink.
 func holds(t *testing.T, file []byte, o Options, shows []string) bool {
 	t.Helper()
 	loaded, err := scenarios.LoadBytes(fileName, file, o.ReadFile)
 	if err != nil {
-		t.Fatalf("a file that does not load was tried: %v\n%s", err, file)
+		t.Fatalf("File tried a file that does not load: %v\n%s", err, file)
 	}
 	records := ""
 	for _, show := range shows {

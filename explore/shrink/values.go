@@ -81,8 +81,8 @@ var names = map[string]bool{
 	"duration": true, // shortened by cut
 }
 
-// simpler returns simpler values for a field, the simplest first. Each is simpler than the present value, which is why
-// repeating simplify ends.
+// simpler returns simpler values for a field, the simplest first. Each is simpler than the current value, so
+// repeating simplify terminates.
 func simpler(key string, n *yaml.Node) []string {
 	switch {
 	case names[key]:

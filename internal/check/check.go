@@ -41,8 +41,8 @@ func ByVersion(plans []*scenarios.Plan) [][]*scenarios.Plan {
 	return groups
 }
 
-// Plans makes the planned runs and checks their expectations. It stops early when ctx is done, with a Failure
-// that says so.
+// Plans makes the planned runs and checks their expectations. It stops early when ctx is done; the Failure then says
+// so.
 func Plans(ctx context.Context, plans []*scenarios.Plan) Verdict {
 	c := outcome{runs: len(plans)}
 	for _, plan := range plans {

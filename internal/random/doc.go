@@ -3,7 +3,7 @@
 // without errors.
 //
 // The files serve to compare the simulator with the real kubelet. They resemble the files that people write, but rare
-// situations are frequent. Tables in the code have the weights of all choices. In short:
+// situations occur often in them. Tables in the code have the weights of all choices. In short:
 //
 //   - Runs last 1 to 20 minutes. Scenarios have 1 to 3 pods with 1 to 4 containers, most often one pod with one
 //     container.
@@ -15,8 +15,8 @@
 //   - Two of five pods are deleted: gracefully, with a short grace period, by force, or twice.
 //   - One scenario in five overrides the latencies of calls.
 //
-// Scenarios differ in character, not only in detail. Each first draws its shares of crashes, deletions, unusual values
-// and so on. Therefore some scenarios are quiet and others are full of trouble.
+// Scenarios differ in character, not only in detail, because each scenario first draws its shares of crashes, deletions,
+// unusual values and so on. Some scenarios are quiet and others are full of trouble.
 //
 // Half of all times are whole seconds, as people write them. The others, and all latencies, avoid round numbers, down
 // to the nanosecond: few events coincide by accident. For the same reason, most containers have a different latency for

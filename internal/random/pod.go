@@ -11,11 +11,11 @@ import (
 type pod struct {
 	name       string
 	manifest   *yaml.Node
-	at         time.Duration
-	grace      int // terminationGracePeriodSeconds
-	gated      bool
-	kept       bool // the pod has a finalizer
-	signals    bool // some containers have their own stop signal
+	at         time.Duration // when the pod is added
+	grace      int           // terminationGracePeriodSeconds
+	gated      bool          // the pod has a readiness gate
+	kept       bool          // the pod has a finalizer
+	signals    bool          // some containers have their own stop signal
 	init       []*container
 	containers []*container
 }
@@ -27,8 +27,8 @@ type container struct {
 	spec    *yaml.Node // in the manifest
 	pulls   bool       // the kubelet pulls the image at each start
 	probes  []*probe
-	hooks   []askingHook
-	answers *yaml.Node // the named answers in use
+	hooks   []askingHook // hooks that run a command or send a request
+	answers *yaml.Node   // the named answers in use
 
 	restartsAll bool // it has a rule that restarts all containers, which some releases reject
 	http2       bool // it has a probe or hook with HTTP/2 without TLS
@@ -48,7 +48,7 @@ var (
 // restartPolicies are the restart policies of pods. Empty means the default, Always.
 var restartPolicies = []weighted[string]{{60, ""}, {4, "Always"}, {18, "OnFailure"}, {18, "Never"}}
 
-const defaultGrace = 30
+const defaultGrace = 30 // the default terminationGracePeriodSeconds
 
 // graces are the termination grace periods of pods, in seconds.
 var graces = []weighted[span]{
@@ -59,6 +59,7 @@ var graces = []weighted[span]{
 	{8, span{500, 500}},
 }
 
+// drawPods draws the pods of the scenario, with their containers and manifests.
 func (g *generator) drawPods() []*pod {
 	var pods []*pod
 	for i := range pick(&g.rng, podCounts) {
@@ -86,6 +87,7 @@ func (g *generator) podTime(before []*pod) time.Duration {
 	return g.time(time.Millisecond, 20*time.Second)
 }
 
+// podManifest returns the manifest of a pod.
 func (g *generator) podManifest(p *pod) *yaml.Node {
 	n, metadata, spec := object(), inline(), object()
 	put(n, "apiVersion", text("v1"))
@@ -138,6 +140,7 @@ var images = []weighted[image]{
 	{4, image{"app:latest", "IfNotPresent", false}},
 }
 
+// drawContainer draws a container with its image, environment and probes.
 func (g *generator) drawContainer(name string, k kind) *container {
 	c := &container{name: name, kind: k, spec: object(), answers: list()}
 	put(c.spec, "name", text(name))

@@ -18,12 +18,13 @@ func load(t *testing.T, seed uint64, data []byte) *scenarios.Scenario {
 		t.Fatalf("seed %d: %v\n%s", seed, err, data)
 	}
 	if want := fmt.Sprintf("random-%d", seed); len(loaded) != 1 || loaded[0].Metadata.Name != want {
-		t.Fatalf("seed %d: not one scenario named %s\n%s", seed, want, data)
+		t.Fatalf("seed %d: the file does not have exactly one scenario, named %s\n%s", seed, want, data)
 	}
 	return loaded[0]
 }
 
-// TestScenariosLoad checks that the file of every seed loads, is different from those of other seeds, and is always the same.
+// TestScenariosLoad checks that the file of every seed loads, differs from the files of other seeds, and is always
+// the same.
 func TestScenariosLoad(t *testing.T) {
 	for o, seeds := range map[Options]uint64{{}: 2000, {Seeds: 3}: 500} {
 		t.Run(fmt.Sprintf("%+v", o), func(t *testing.T) {
@@ -45,7 +46,7 @@ func TestScenariosLoad(t *testing.T) {
 	}
 }
 
-// TestSplitMix64 compares the numbers with those of the authors' C program.
+// TestSplitMix64 compares the numbers with the output of the authors' C program.
 func TestSplitMix64(t *testing.T) {
 	r := rng{1234567}
 	for i, want := range []uint64{6457827717110365317, 3203168211198807973, 9817491932198370423} {

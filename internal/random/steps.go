@@ -89,7 +89,7 @@ func (g *generator) removeAt(p *pod, at time.Duration, grace int) *yaml.Node {
 	return n
 }
 
-// moment returns a time after the start of the pod and before the end of the run, whatever the draws.
+// moment returns a time after the start of the pod and before the end of the run, for any values of the draws.
 func (g *generator) moment(p *pod) time.Duration {
 	from := p.at + p.at*spread/100
 	return from + g.time(100*time.Millisecond, (g.duration-from)*3/4)

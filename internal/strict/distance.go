@@ -31,7 +31,7 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// distance returns the number of letters to insert, delete, replace or swap with a neighbour to change a into b.
+// distance returns the number of letters to insert, delete, replace or swap with a neighbor to change a into b.
 // It returns limit if that many are needed.
 func distance(a, b string, limit int) int {
 	if len(a)-len(b) >= limit || len(b)-len(a) >= limit || len(a) > 64 {

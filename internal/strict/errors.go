@@ -44,7 +44,7 @@ func (e Error) Error() string {
 	return text
 }
 
-// Errors are all errors, sorted by position, without repetition.
+// Errors is a list of errors, sorted by position, without repetition.
 type Errors []Error
 
 func (e Errors) Error() string {

@@ -118,7 +118,7 @@ f.yaml:1:21: c: must be a whole number, not the number 99999999999999999999
 f.yaml:1:46: d: -1 is out of range for 64 bits
 f.yaml:1:53: e: must be a number, not the string "x"`
 	if err == nil || err.Error() != want {
-		t.Errorf("it says\n%v", err)
+		t.Errorf("the error is\n%v\nwant\n%s", err, want)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestLimits(t *testing.T) {
 			var errs Collector
 			Parse("f.yaml", []byte(test.text), &errs)
 			if err := errs.Err(); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("it says %v and not %s", err, test.want)
+				t.Errorf("the error is %v, want %s", err, test.want)
 			}
 		})
 	}
@@ -171,7 +171,7 @@ func TestErrorsAreSorted(t *testing.T) {
 	}
 	want := "a.yaml: x\na.yaml:1:9: o: x\na.yaml:1:9: p: x\na.yaml:2:1: p: x\nb.yaml:1:1: x"
 	if got := c.Err().Error(); got != want {
-		t.Errorf("it says\n%s", got)
+		t.Errorf("the error is\n%s\nwant\n%s", got, want)
 	}
 }
 
@@ -194,6 +194,6 @@ func TestText(t *testing.T) {
 	var errs Collector
 	docs, _ := Parse("f.yaml", []byte("a: 1\nname: x\nb:\n- {c: \"d e\", f: [g, ~]}\n- {}\n- []\n"), &errs)
 	if got, want := docs[0].Text("name"), `{a: 1, b: [{c: "d e", f: [g, ~]}, {}, []]}`; got != want {
-		t.Errorf("it is written %s and not %s", got, want)
+		t.Errorf("the text is %s, want %s", got, want)
 	}
 }

@@ -27,14 +27,14 @@ func TestSyntaxErrorPlace(t *testing.T) {
 		var errs Collector
 		docs, whole := Parse("f.yaml", []byte(text), &errs)
 		if len(docs) != before || whole {
-			t.Fatalf("there are %d documents of\n%s", len(docs), text)
+			t.Fatalf("%d documents were read from\n%s", len(docs), text)
 		}
 		var list Errors
 		if !errors.As(errs.Err(), &list) || len(list) != 1 || list[0].Line != 2*before+at+1 {
-			t.Fatalf("it says %v of\n%s", errs.Err(), text)
+			t.Fatalf("the error is %v for\n%s", errs.Err(), text)
 		}
 		if column := list[0].Column; column <= indent || column > len(broken[at])+1 {
-			t.Fatalf("column %d of\n%s", column, text)
+			t.Fatalf("the error is in column %d of\n%s", column, text)
 		}
 	})
 }
@@ -97,7 +97,7 @@ func TestManySyntaxErrors(t *testing.T) {
 			var errs Collector
 			_, whole := Parse("f.yaml", []byte(text), &errs)
 			if whole && name != "ends" {
-				t.Error("it says nothing")
+				t.Error("no error was reported")
 			}
 		})
 	}

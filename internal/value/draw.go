@@ -7,8 +7,8 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// Draw is a duration that is drawn evenly from a closed range, written 45s or 40s..50s. A run without a seed
-// takes the middle.
+// Draw is a duration that a run draws uniformly from a closed range, written 45s or 40s..50s. A run without a
+// seed takes the middle.
 type Draw struct{ Min, Max time.Duration }
 
 // UnmarshalText parses a draw.

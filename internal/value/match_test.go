@@ -28,7 +28,7 @@ func TestMatch(t *testing.T) {
 			continue
 		}
 		if m.String() != test.text {
-			t.Errorf("%s is written %s", test.text, m)
+			t.Errorf("%s is formatted as %s", test.text, m)
 		}
 		for _, s := range test.yes {
 			if !m.Matches(s) {
@@ -68,7 +68,7 @@ func TestScalarText(t *testing.T) {
 		"true": BoolOf(true), "false": BoolOf(false), "137": IntOf(137), "1m": TimeOf(time.Minute), "Error": TextOf("Error"),
 	} {
 		if s.String() != want {
-			t.Errorf("%s is written %s", want, s)
+			t.Errorf("%s is formatted as %s", want, s)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func check[T any, P interface {
 			got = v.String()
 		}
 		if got != test.want {
-			t.Errorf("%q is read as %s and not as %s", test.in, got, test.want)
+			t.Errorf("%q is parsed as %s, want %s", test.in, got, test.want)
 		}
 	}
 }
@@ -58,7 +58,7 @@ func TestTimeRange(t *testing.T) {
 		}
 	}
 	if !AllTime.Contains(-time.Hour) {
-		t.Error("a time before the scenario is not in all time")
+		t.Error("AllTime does not contain a time before the scenario")
 	}
 }
 
@@ -73,10 +73,10 @@ func TestIntRange(t *testing.T) {
 		{"99999999999999999999", `error: "99999999999999999999" is larger than 1000000000`},
 	})
 	if r := (&IntRange{1, 2}); r.Contains(0) || !r.Contains(1) || !r.Contains(2) || r.Contains(3) {
-		t.Error("1..2 contains other numbers than 1 and 2")
+		t.Error("1..2 does not contain exactly 1 and 2")
 	}
 	if r := (*IntRange)(nil); !r.Contains(7) || r.String() != ".." {
-		t.Error("no range is not every number")
+		t.Error("a nil range does not contain every number")
 	}
 }
 

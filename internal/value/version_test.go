@@ -19,7 +19,7 @@ func TestVersionRange(t *testing.T) {
 			t.Error(err)
 		}
 		if r.String() != test.text {
-			t.Errorf("%s is written %s", test.text, r)
+			t.Errorf("%s is formatted as %s", test.text, r)
 		}
 		for _, v := range test.in {
 			if !r.Contains(version(t, v)) {
@@ -59,7 +59,7 @@ func version(t *testing.T, s string) Version {
 		t.Fatal(err)
 	}
 	if v.String() != s {
-		t.Errorf("%s is written %s", s, v)
+		t.Errorf("%s is formatted as %s", s, v)
 	}
 	return v
 }

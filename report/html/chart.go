@@ -231,5 +231,5 @@ func (c *chart) flags(expectations []report.Expectation) {
 			}
 		}
 	}
-	slices.SortStableFunc(c.Flags, func(a, b flag) int { return int(a.At.Sub(b.At)) })
+	slices.SortStableFunc(c.Flags, func(a, b flag) int { return cmp.Compare(a.At, b.At) })
 }

@@ -49,7 +49,7 @@ func chartOf(t *testing.T, page string) chart {
 	return c
 }
 
-// TestHostileNames: names and messages cannot become markup or scripts, wherever the page shows them.
+// TestHostileNames checks that names and messages cannot become markup or scripts, wherever the page shows them.
 func TestHostileNames(t *testing.T) {
 	for _, evil := range []string{
 		`</script><script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `"><svg onload=alert(1)>`, `' onmouseover='alert(1)`,
@@ -95,7 +95,7 @@ func hostile(evil string) *report.Run {
 	return r
 }
 
-// TestNothingIsLoaded: the page is self-contained, and its policy forbids downloads.
+// TestNothingIsLoaded checks that the page is self-contained, and its policy forbids downloads.
 func TestNothingIsLoaded(t *testing.T) {
 	page := write(t, hostile("name"))
 	for _, bad := range []string{`src="http`, `href="http`, "@import", "url(http", "fetch(", "XMLHttpRequest", "import("} {
@@ -129,7 +129,7 @@ func big(pods, seconds, fails int) *report.Run {
 	return &report.Run{Scenario: "big", Kubernetes: "v1.37.0", Until: virtual.At(time.Duration(seconds) * time.Second), Records: rec.Records()}
 }
 
-// TestBigRuns: pages of big runs omit records, and say so.
+// TestBigRuns checks that pages of big runs omit records, and say so.
 func TestBigRuns(t *testing.T) {
 	for _, test := range []struct {
 		name                 string
@@ -162,7 +162,7 @@ func TestBigRuns(t *testing.T) {
 	}
 }
 
-// No probe run is lost between the marks and the series that count the others.
+// TestSeriesCountAll checks that the marks and the series together count every probe run.
 func TestSeriesCountAll(t *testing.T) {
 	run := big(1, 70_000, 7_000)
 	c := chartOf(t, write(t, run))
@@ -195,7 +195,7 @@ func TestShareOf(t *testing.T) {
 	}
 }
 
-// TestManyRuns: runs beyond the size limit are listed with a command to show them; failed runs have priority.
+// TestManyRuns checks that runs beyond the size limit are listed with a command to show them; failed runs have priority.
 func TestManyRuns(t *testing.T) {
 	c := report.Case{Scenario: "many", Kubernetes: "v1.37.0"}
 	var page Page

@@ -157,7 +157,8 @@ func TestWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, phases := check(t, b.Bytes())
-	// In each run: the kubelet up, down and up; three probe runs; the container running twice, stop pending, and stopping.
+	// In each run: the kubelet up, down and up; three probe runs; the container running twice, stop pending, and
+	// stopping.
 	if phases["X"] != 2*(3+3+4) || phases["C"] != 2*4 || phases["s"] != 2*5 {
 		t.Errorf("%v", phases)
 	}
@@ -176,7 +177,7 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// TestEmpty: a file without runs is valid.
+// TestEmpty checks that a file without runs is valid.
 func TestEmpty(t *testing.T) {
 	for _, runs := range [][]*report.Run{nil, {{}}} {
 		var b bytes.Buffer
@@ -189,7 +190,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// TestLibrary: the runs of the library result in a valid file.
+// TestLibrary checks that the runs of the library result in a valid file.
 func TestLibrary(t *testing.T) {
 	all, err := library.Scenarios()
 	if err != nil {

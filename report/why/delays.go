@@ -82,7 +82,7 @@ func (r *Run) postStartHooks(c subject, from, to virtual.Time) []string {
 	return reasons
 }
 
-// Descriptions of outages that have ended, and of outages that go on.
+// Descriptions of outages that have ended, and of ongoing outages.
 const (
 	kubeletWasDown = "the kubelet was down"
 	kubeletIsDown  = "the kubelet has been down"

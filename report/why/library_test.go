@@ -24,8 +24,8 @@ import (
 
 var update = flag.Bool("update", false, "write the current explanations to testdata; review the diff")
 
-// TestEachChainHasARoot explains every restart and every change of Ready in the library. Each chain of causes runs over ever
-// older records to a root, and each link has a text.
+// TestEachChainHasARoot explains every restart and every change of Ready in the library. In each chain of causes, every
+// record is older than its effect, every link has a text, and the last link is a root.
 func TestEachChainHasARoot(t *testing.T) {
 	explained := 0
 	for _, scenario := range load(t) {
@@ -142,8 +142,8 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// questions name a scenario, a version, a pod, and the thing to explain: a restart of a container, the changes of Ready, or the
-// state at a moment.
+// questions name a scenario, a version, a pod, and the thing to explain: a restart of a container, the changes of
+// Ready, or the state at a moment.
 var questions = []string{
 	"exec-liveness v1.37.0 default/liveness-exec restart liveness 1",
 	"exec-liveness v1.37.0 default/liveness-exec at 75s",

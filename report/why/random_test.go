@@ -11,7 +11,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// TestEachChainOfRandomScenariosHasARoot covers combinations that nobody has thought of: random scenarios.
+// TestEachChainOfRandomScenariosHasARoot explains random scenarios, which combine features in ways that no other test
+// does.
 func TestEachChainOfRandomScenariosHasARoot(t *testing.T) {
 	for seed := range uint64(60) {
 		file := filepath.Join(t.TempDir(), fmt.Sprintf("%d.yaml", seed))

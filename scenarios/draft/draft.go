@@ -16,7 +16,7 @@ import (
 type Options struct {
 	Manifest string // the file name of the manifest, for messages and for the name of the scenario
 	Data     []byte // the content of the manifest
-	// File is the path of the manifest, with slashes, relative to the folder of the scenario file. If File is empty,
+	// File is the slash-separated path of the manifest, relative to the directory of the scenario file. If File is empty,
 	// Write copies the workloads into the scenario file, before the scenario.
 	File string
 	// Command is the command that made the draft, and Run the command that runs it. Both appear in its first comment.
@@ -26,7 +26,7 @@ type Options struct {
 // Schema is the name of the JSON Schema file that drafts refer to, for editors.
 const Schema = "probesim.schema.json"
 
-// modeline names the schema for the YAML language server. Each document needs one of its own.
+// modeline names the schema for the YAML language server. Each document needs its own modeline.
 const modeline = "# yaml-language-server: $schema=" + Schema + "\n"
 
 // mostWorkloads is the maximum number of workloads in a draft. A longer draft is hard to read.
@@ -117,7 +117,8 @@ type draft struct {
 	duration time.Duration // 0 means the first of durations
 }
 
-// leaveOut finds the workloads that cannot be simulated, and notes the reason in each. The error is set if there are no others.
+// leaveOut finds the workloads that cannot be simulated, and stores the reason in each. It returns an error if none
+// of the workloads can be simulated.
 func (d *draft) leaveOut() error {
 	if _, err := d.load(); err == nil {
 		return nil

@@ -105,7 +105,8 @@ func failingAnswer(h *v1.ProbeHandler) string {
 	return "down"
 }
 
-// starting returns the rule of a program during its start. The start is short enough that no failed probe kills the program.
+// starting returns the rule of a program during its start. The start is short enough that no failed probe kills the
+// program.
 func starting(c *v1.Container, probes []probe) []string {
 	up := usualStart
 	if limit, limited := patience(c); limited {
@@ -131,8 +132,8 @@ func starting(c *v1.Container, probes []probe) []string {
 	}
 }
 
-// patience returns how long the kubelet keeps a container whose program does not answer, at least. It returns false if no
-// probe kills the container.
+// patience returns the minimum time for which the kubelet keeps a container whose program does not answer. It returns
+// false if no probe kills the container.
 func patience(c *v1.Container) (time.Duration, bool) {
 	p := c.StartupProbe
 	if p == nil {

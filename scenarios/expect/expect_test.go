@@ -22,7 +22,7 @@ import (
 //
 // and review the diff.
 //
-// The trace command reads a trace in the short form of parseTrace. The check command reads one expectation a line and
+// The trace command reads a trace in the short form of parseTrace. The check command reads one expectation per line and
 // prints the outcome of each. Its arguments are around (print the records around a failure), version, end (of a run
 // that was cut short), and internal (the trace has the internal records). The runs command checks one expectation in
 // each trace since the last clear command.

@@ -55,8 +55,8 @@ func (f *failures) take(others *failures) {
 // before and behind are the numbers of records that a report shows before and after a failure.
 const before, behind = 4, 3
 
-// around returns copies of the records around the time of a failure: those of its pods and those of the node. Copies
-// let the memory of the other records be freed.
+// around returns copies of the records of the pods and the node around the time of a failure. Because they are copies,
+// the memory of the whole trace can be freed.
 func (c *checker) around(fail *failure) []Line {
 	keys := fail.keys
 	if keys == nil {

@@ -30,8 +30,8 @@ func (c *checker) moments(e *scenarios.Expect, key string, windows []window, f *
 	}
 }
 
-// anchorIsSame reports whether the match of since does not count as a match of the expectation. It counts if since and
-// the expectation are different changes: one status can bring both.
+// anchorIsSame reports whether to ignore the match of since as a match of the expectation. It counts as a match if since
+// and the expectation are different changes, because one status can bring both.
 func anchorIsSame(e *scenarios.Expect) bool {
 	if e.Since == nil || e.Since.Becomes == nil || e.Moment().Becomes == nil {
 		return true

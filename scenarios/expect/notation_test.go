@@ -12,7 +12,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// parseTrace reads a trace in short form, one record a line:
+// parseTrace reads a trace in short form, one record per line:
 //
 //	0s   web        PodAdded
 //	1s   web        status Running ready | app running started ready 1 | b waiting:CrashLoopBackOff

@@ -6,7 +6,7 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// order checks that the first match of each moment is strictly later than that of the moment before.
+// order checks that the first match of each moment is strictly later than the first match of the previous moment.
 func (c *checker) order(e *scenarios.Expect, key string, f *failures) {
 	last := -1
 	for i, m := range e.Order {

@@ -78,7 +78,7 @@ func (c *checker) stateFailure(e *scenarios.Expect, keys []string, s *signal, w 
 	}}
 }
 
-// nowhere describes that the state matches at no instant of [from, to], and names the nearest match.
+// nowhere describes a state that matches at no instant of [from, to], and names the nearest match.
 func (c *checker) nowhere(e *scenarios.Expect, keys []string, s *signal, w window, from, to virtual.Time) failure {
 	return failure{key: keys[0], keys: keys, window: w, center: to, undecided: w.open, got: func() string {
 		text := c.stateWords(e, keys, from) + " at " + at(from)

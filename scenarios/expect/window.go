@@ -6,7 +6,7 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// window is the time that an expectation is about, as times of the run. Both ends are included.
+// window is the time that an expectation is about, as times of the run. Both ends are inclusive.
 type window struct {
 	from, to virtual.Time // open ends are value.OpenMinTime and the end of the run
 	open     bool         // the window has no end, or ends after the run
@@ -36,7 +36,7 @@ func (c *checker) windowSince(e *scenarios.Expect, record int) (window, bool) {
 }
 
 // windows returns the windows of an expectation for a pod, one for each match of since. It adds a failure if there is
-// no window: nothing would be checked.
+// no window, because nothing would be checked.
 func (c *checker) windows(e *scenarios.Expect, key string, f *failures) []window {
 	if e.Since == nil {
 		w := c.window(e)

@@ -65,7 +65,7 @@ func TestBugRows(t *testing.T) {
 		}
 		for _, link := range strings.Fields(r.Issue) {
 			if !urlForm.MatchString(link) {
-				t.Errorf("%s: %s is no issue, pull request or file of Kubernetes", r.ID, link)
+				t.Errorf("%s: %s is not an issue, pull request or file of Kubernetes", r.ID, link)
 			}
 		}
 	}

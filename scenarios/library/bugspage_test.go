@@ -47,8 +47,8 @@ func writeBugs(rows []row) []byte {
 	return b.Bytes()
 }
 
-// bugsHead is the top of the page. Its numbers are those of all rows, rows that run, scenarios, rows that another row shows, and
-// pending rows.
+// bugsHead is the top of the page. Its arguments are the numbers of all rows, of rows that run, of scenarios, of rows
+// that another row shows, and of pending rows.
 const bugsHead = `# Bugs and changes that you can replay
 
 This page lists known bugs and changes in the timing of probes, restarts and terminations, in Kubernetes v1.19 and later.

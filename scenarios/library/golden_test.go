@@ -14,8 +14,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// TestGolden compares the runs without a seed with testdata: a summary of each run, and the timelines of the scenarios that new
-// users run first. After an intended change of behaviour, run
+// TestGolden compares the runs without a seed with testdata: a summary of each run, and the timelines of the
+// scenarios that new users run first. After an intended change of behavior, run
 //
 //	go test ./scenarios/library -rewrite
 //
@@ -63,8 +63,8 @@ func summaries(t *testing.T, s *scenarios.Scenario) string {
 	return b.String()
 }
 
-// summary describes a run in up to three lines: when its pods first became Ready, restarts and exits, then probe results, then
-// the stops by the kubelet. The hash covers everything else.
+// summary describes a run in up to three lines: when its pods first became Ready, restarts and exits, then probe
+// results, then the stops by the kubelet. The hash covers everything else.
 func summary(records []trace.Record) string {
 	var ready []string // first time of each pod
 	var exits, probes, stops groups

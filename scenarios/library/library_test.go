@@ -27,8 +27,8 @@ func name(plan *scenarios.Plan) string {
 	return text
 }
 
-// TestScenarios runs each plan of each scenario twice, and once more with internal records. The expectations hold, in each run or
-// in some run of a version, and the three runs are the same.
+// TestScenarios runs each plan of each scenario twice, and once more with internal records. The expectations hold, in
+// each run or in some run of a version, and the three runs are the same.
 func TestScenarios(t *testing.T) {
 	for _, s := range load(t) {
 		runs := map[string][][]expect.Result{}
@@ -54,7 +54,8 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// TestSeeds runs the scenarios with random delays, jitter and orders of simultaneous events. Expectations must not depend on luck.
+// TestSeeds runs the scenarios with random delays, jitter and orders of simultaneous events. Expectations must hold
+// with every seed.
 func TestSeeds(t *testing.T) {
 	for _, s := range load(t) {
 		for _, version := range versions(s) {
@@ -95,8 +96,8 @@ func holds(t *testing.T, r *run) {
 	}
 }
 
-// TestForm checks what readers rely on: unique names, descriptions, named expectations, the labels of upstream tests, and for
-// findings of the comparison with the real kubelet, which side was wrong.
+// TestForm checks what readers rely on: unique names, descriptions, named expectations, the labels of upstream tests,
+// and for findings of the comparison with the real kubelet, which side was wrong.
 func TestForm(t *testing.T) {
 	files := map[string]string{}
 	for _, s := range load(t) {

@@ -68,7 +68,7 @@ func lineChanges(data []byte, old []string, edits []edit) []lineChange {
 	return changes
 }
 
-// hunk writes neighbouring changes as one hunk, and returns the number of lines that they add.
+// hunk writes neighboring changes as one hunk, and returns the number of lines that they add.
 func hunk(b *strings.Builder, old []string, changes []lineChange, shift int) int {
 	from := max(changes[0].first-around, 0)
 	to := min(changes[len(changes)-1].last+around, len(old))

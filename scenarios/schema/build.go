@@ -11,7 +11,8 @@ type builder struct {
 	used  map[string]bool // entries of fields.txt
 }
 
-// swagger is implemented by the types of Kubernetes. The map has descriptions by field name, and that of the type under "".
+// swagger is implemented by the types of Kubernetes. The map has descriptions by field name, and the
+// description of the type under "".
 type swagger interface{ SwaggerDoc() map[string]string }
 
 // patcher is implemented by types that are a patch of another type. Patched returns a value of that type.
@@ -89,7 +90,8 @@ func (b *builder) object(t reflect.Type) *Type {
 	return object
 }
 
-// fields adds the fields of a struct, including those of inlined structs. name is the name of the type in fields.txt.
+// fields adds the fields of a struct, including the fields of inlined structs. name is the name of the type in
+// fields.txt.
 func (b *builder) fields(object *Type, t reflect.Type, name string) {
 	docs := map[string]string{}
 	doc, swaggered := reflect.Zero(t).Interface().(swagger)

@@ -61,7 +61,7 @@ func isOf(apiVersion string) object {
 	return object{"properties": object{"apiVersion": object{"const": apiVersion}}}
 }
 
-// optional allows the items of a list to leave out apiVersion and kind, or to repeat those of the list.
+// optional allows the items of a list to leave out apiVersion and kind, or to repeat the values of the list.
 func optional(k Kind) object {
 	return object{"properties": object{"apiVersion": object{"enum": []any{k.APIVersion, nil}}, "kind": object{"enum": []any{k.Name, nil}}}}
 }
@@ -142,8 +142,8 @@ func (w *writer) definition(t *Type) object {
 	return d
 }
 
-// property returns the schema of a field. In draft-07, validators ignore the siblings of $ref, so the reference is inside
-// allOf.
+// property returns the schema of a field. In draft-07, validators ignore the siblings of $ref, so the reference is
+// inside allOf.
 func (w *writer) property(f *Field) object {
 	p := w.ref(f.Type)
 	text := f.Text

@@ -21,7 +21,7 @@ type Options struct {
 	Until    virtual.Time        // virtual time at which the run ends; 0: the duration of the scenario
 	Internal bool                // keep the internal records
 	Sink     func(*trace.Record) // called with each record when it is written, unless nil
-	Progress func(virtual.Time)  // called with the virtual time from time to time, unless nil
+	Progress func(virtual.Time)  // called periodically with the virtual time, unless nil
 }
 
 // Result is a finished run.
@@ -35,7 +35,7 @@ type Result struct {
 	Err       error // why the run ended early: a limit, a bug in probesim, or ErrInterrupted
 }
 
-// ErrInterrupted is the error of a run whose context was cancelled.
+// ErrInterrupted is the error of a run whose context was canceled.
 var ErrInterrupted = errors.New("interrupted")
 
 // chunk is the virtual time between two checks of the context.

@@ -7,7 +7,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// Described describes a field that can be matched, for the documentation.
+// Described describes a field that a matcher can have, for documentation and schemas.
 type Described struct {
 	Name  string
 	Type  value.Type

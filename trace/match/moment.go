@@ -17,7 +17,7 @@ type Moment struct {
 	Record    *Record         `json:"record,omitempty"`
 }
 
-// Watcher finds moments while a trace is written.
+// Watcher finds moments while a trace is written. Create one with Moment.NewWatcher.
 type Watcher struct {
 	moment *Moment
 	pods   func(pod string) bool
@@ -31,7 +31,7 @@ func (m *Moment) NewWatcher(pods func(pod string) bool) *Watcher {
 	return &Watcher{moment: m, pods: pods, held: map[string]bool{}}
 }
 
-// Observe takes the next record and reports whether it is a moment.
+// Observe reports whether the next record of the trace is a moment. Call it for each record, in order.
 func (w *Watcher) Observe(r *trace.Record) bool {
 	if r.Pod != "" && w.pods != nil && !w.pods(r.Pod) {
 		return false

@@ -8,7 +8,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// UnmarshalNode decodes FIELD: match, …. Check resolves the fields, because they depend on the subject.
+// UnmarshalNode decodes a mapping, FIELD: match, …, and reports errors at n. Check resolves the types of the
+// fields, because they depend on the subject.
 func (f *Fields) UnmarshalNode(n *strict.Node) {
 	if n.Kind != strict.Mapping {
 		n.Errorf("must be a mapping of fields, as in {ready: true}")
@@ -26,7 +27,7 @@ func (f *Fields) UnmarshalNode(n *strict.Node) {
 	}
 }
 
-// Check sets the types of the fields of a status or of becomes, which were decoded from n. The fields belong to a
+// Check resolves the types of fields that were decoded from n, and reports errors at n. The fields belong to a
 // container, or to the pod if container is empty.
 func (f Fields) Check(n *strict.Node, container string) {
 	for i := range f {
@@ -60,8 +61,8 @@ func statusField(n *strict.Node, name, container string) (value.Type, []string, 
 // maxExitCode is the highest exit code of a program.
 const maxExitCode = 255
 
-// parseMatch parses a condition on a field. It reports a condition that can never hold, because an expectation of
-// never would then always pass.
+// parseMatch parses a condition on a field. It reports conditions that can never hold: with never they would
+// always hold.
 func parseMatch(n *strict.Node, name string, typ value.Type, words []string) value.Match {
 	m, err := value.ParseMatch(typ, n.Value)
 	matches := func(word string) bool { return m.Matches(value.TextOf(word)) }
@@ -120,7 +121,8 @@ func (r *Record) field(n *strict.Node, name string, fields []string) {
 	r.Fields = append(r.Fields, Field{Name: name, Match: parseMatch(n, name, f.typ, words)})
 }
 
-// CheckScope reports pod, container and instance in n, next to the record, if records of this kind have none.
+// CheckScope reports the fields pod, container and instance of n, the mapping that contains the record, if
+// records of this kind do not have them.
 func (r *Record) CheckScope(n *strict.Node) {
 	reject := func(of string, names ...string) {
 		for _, name := range names {
@@ -167,7 +169,8 @@ func (t *Transitions) UnmarshalNode(n *strict.Node) {
 	t.Values = make([]value.Match, len(items))
 }
 
-// Check sets the types of the values. The field belongs to a container, or to the pod if container is empty.
+// Check resolves the type of the field, and reports errors at n. The field belongs to a container, or to the
+// pod if container is empty.
 func (t *Transitions) Check(n *strict.Node, container string) {
 	list := n.Field(t.Field)
 	typ, words, ok := statusField(list, t.Field, container)

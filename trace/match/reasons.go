@@ -6,8 +6,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// reasons are all possible reasons of records, for the kinds where they are known. The reasons of events are the reasons
-// in the simulated part of the kubelet (pkg/kubelet/events/event.go, pkg/kubelet/eviction/helpers.go,
+// reasons are all possible reasons of records, for the kinds where they are known. For events, they are the
+// reasons in the simulated part of the kubelet (pkg/kubelet/events/event.go, pkg/kubelet/eviction/helpers.go,
 // pkg/kubelet/kubelet.go and pkg/kubelet/active_deadline.go at v1.37.0).
 var reasons = map[trace.Kind][]string{
 	trace.ContainerStopping: {
