@@ -97,7 +97,7 @@ func sources(t *testing.T) []*source {
 	return list
 }
 
-// walk visits the files of the module and, if nested is true, those of the modules nested in it.
+// walk visits the files of the module and, if nested is true, the files of the modules nested in it.
 func walk(t *testing.T, nested bool, visit func(name string, text []byte)) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
