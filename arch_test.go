@@ -97,7 +97,7 @@ func sources(t *testing.T) []*source {
 	return list
 }
 
-// walk visits the files of the module and, if nested is true, those of the modules nested in it.
+// walk visits the files of the module and, if nested is true, the files of the modules nested in it.
 func walk(t *testing.T, nested bool, visit func(name string, text []byte)) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
@@ -135,8 +135,8 @@ func layerOf(pkg string) int {
 	return layer
 }
 
-// under reports whether name is the folder or lies in it.
-func under(name, folder string) bool { return name == folder || strings.HasPrefix(name, folder+"/") }
+// under reports whether name is the directory dir or lies in it.
+func under(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
 
 func (s *source) imports() map[string]*ast.ImportSpec {
 	list := map[string]*ast.ImportSpec{}

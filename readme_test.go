@@ -53,7 +53,7 @@ func testDocument(t *testing.T, name string) {
 	}
 }
 
-// readme runs the commands of a document in a folder with the files that they need.
+// readme runs the commands of a document in a directory with the files that they need.
 type readme struct {
 	*testing.T
 	name     string

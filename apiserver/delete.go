@@ -20,7 +20,7 @@ func AfterDelete(pod *v1.Pod, gracePeriodSeconds *int64, now time.Time) (after *
 	return mark(&marked, grace, now.Add(time.Duration(grace)*time.Second))
 }
 
-// shortened applies a further request. The grace period counts from the first request; if it has passed already, one second
+// shortened applies a further request. The grace period counts from the first request; if it has already passed, one second
 // is left.
 func shortened(pod *v1.Pod, given *int64, now time.Time) (*v1.Pod, bool) {
 	if given == nil || atLeastOne(*given) >= *pod.DeletionGracePeriodSeconds {

@@ -64,6 +64,6 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 )
 
-// The replacement is the checkout that contains this folder. In another module, name your own checkout; once a release exists,
+// The replacement is the checkout that contains this directory. In another module, name your own checkout; once a release exists,
 // remove this line and run go get probesim.dev@latest.
 replace probesim.dev => ../

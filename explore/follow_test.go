@@ -59,7 +59,7 @@ func simulateSince(p profile.Profile, uptime time.Duration) explore.Run {
 	}
 }
 
-// requeueRecorder is a chooser that records the jitters that it draws, as package realkubelet does. It makes the
+// requeueRecorder is a chooser that records the jitter that it draws, as package realkubelet does. It makes the
 // canonical choice half of the time, and never preempts a process.
 type requeueRecorder struct {
 	choose.Seeded
@@ -67,23 +67,23 @@ type requeueRecorder struct {
 	drawn []explore.Requeue
 }
 
-func (n *requeueRecorder) Next(candidates []choose.Choice) int {
-	if n.Seeded.Choose(candidates[0], 2) > 0 {
+func (r *requeueRecorder) Next(candidates []choose.Choice) int {
+	if r.Seeded.Choose(candidates[0], 2) > 0 {
 		return 0
 	}
-	return n.Seeded.Next(candidates)
+	return r.Seeded.Next(candidates)
 }
 
-func (n *requeueRecorder) Choose(c choose.Choice, count int) int {
+func (r *requeueRecorder) Choose(c choose.Choice, count int) int {
 	if c.Kind == choose.Preemption {
 		return 0
 	}
-	return n.Seeded.Choose(c, count)
+	return r.Seeded.Choose(c, count)
 }
 
-func (n *requeueRecorder) Fraction(c choose.Choice) float64 {
-	f := n.Seeded.Fraction(c)
-	n.drawn = append(n.drawn, explore.Requeue{T: n.now(), Fraction: f})
+func (r *requeueRecorder) Fraction(c choose.Choice) float64 {
+	f := r.Seeded.Fraction(c)
+	r.drawn = append(r.drawn, explore.Requeue{T: r.now(), Fraction: f})
 	return f
 }
 
@@ -101,9 +101,8 @@ func follow(t *testing.T, seed uint64, other profile.Profile, budget int) (explo
 	}), want
 }
 
-// TestFollowExplainsWhatChoicesDid checks that Follow finds choices that reproduce a trace with other choices than the
-// canonical ones.
-func TestFollowExplainsWhatChoicesDid(t *testing.T) {
+// TestFollowFindsChoices checks that Follow finds choices that reproduce the trace of a run with non-canonical choices.
+func TestFollowFindsChoices(t *testing.T) {
 	searched := false
 	for seed := range uint64(2) {
 		r, want := follow(t, seed, profile.Newest(), 0)
@@ -146,19 +145,19 @@ type startRecorder struct {
 	start explore.Start
 }
 
-func (y *startRecorder) Fraction(c choose.Choice) float64 {
-	f := y.Seeded.Fraction(c)
+func (r *startRecorder) Fraction(c choose.Choice) float64 {
+	f := r.Seeded.Fraction(c)
 	if worker, ok := prober.StartJitter.Drawer(c); ok {
 		const period = 5 * time.Second
-		y.start.Fractions = append(y.start.Fractions, f)
-		y.start.Runs = append(y.start.Runs, explore.FirstRun{
-			Worker: worker, T: y.now().Add(time.Duration(f * float64(period))), Period: period,
+		r.start.Fractions = append(r.start.Fractions, f)
+		r.start.Runs = append(r.start.Runs, explore.FirstRun{
+			Worker: worker, T: r.now().Add(time.Duration(f * float64(period))), Period: period,
 		})
 	}
 	return f
 }
 
-func (y *startRecorder) Choose(choose.Choice, int) int { return 0 }
+func (r *startRecorder) Choose(choose.Choice, int) int { return 0 }
 
 // TestFollowKnowsFirstRuns checks that Follow uses the known first runs to find out which probe worker drew which start
 // delay, regardless of the order of the draws.

@@ -30,7 +30,7 @@ const (
 	AfterSigterm              // the stop signal to the instance
 )
 
-// Program is the script of the program in a container: a list of rules, of which the last that applies wins.
+// Program is the script of the program in a container: a list of rules. The last rule that applies wins.
 // The zero value runs forever and answers every probe with success.
 type Program struct {
 	Rules []Rule

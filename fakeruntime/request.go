@@ -157,7 +157,7 @@ func (r *Runtime) continueRequest(op *Op) {
 }
 
 // answerConnection sets the result of a network request from its answer. A connection that the kernel
-// accepted for a frozen program cannot be refused any more; it closes.
+// accepted for a frozen program can no longer be refused; it closes.
 func (op *Op) answerConnection() {
 	op.Answer, op.Reply, op.Unanswered = op.request.answer, Answered, false
 	refused := op.Answer.Word == Refuses
@@ -182,8 +182,8 @@ func (op *Op) onProcessExit() {
 	}
 }
 
-// GivenUp reports whether a network request ended because its caller gave up after a timeout. The runtime,
-// and not the caller, ends commands.
+// GivenUp reports whether a network request ended because its caller gave up after a timeout. It is false for
+// commands, which the runtime ends.
 func (op *Op) GivenUp() bool {
 	return op.Call.Method.isNetwork() && (op.TimedOut || op.Reply == NoHandshake)
 }

@@ -11,7 +11,7 @@ import (
 type Options struct {
 	// Seed of all random values. Nil: every range yields its middle, and chances never come true.
 	Seed *int64
-	// Delays of the run. Pods and containers can have delays of their own.
+	// Delays of the run. Pods and containers can override them.
 	Delays Delays
 	// Record is called with each ContainerStarted, ContainerStopping and ContainerExited record. It returns
 	// the step of the record. Nil: no records.
@@ -72,7 +72,7 @@ func (r *Runtime) AddPod(p Pod) {
 // removed.
 func (r *Runtime) Generation() uint64 { return r.generation }
 
-// Instance returns the instance number of a container, also after its removal. It is 0 for an unknown ID.
+// Instance returns the instance number of a container, even after its removal. It is 0 for an unknown ID.
 func (r *Runtime) Instance(containerID string) int { return r.instances[containerID] }
 
 // Step returns the step of the latest record about a container, or 0 if the container does not exist.

@@ -169,7 +169,7 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// Instance numbers are unique, also when the attempts of the caller start over.
+// Instance numbers are unique, even if the attempts of the caller start over.
 func TestInstanceNumbersAreUnique(t *testing.T) {
 	rt := New(Options{})
 	rt.AddPod(Pod{UID: "u", Name: "p"})

@@ -1,5 +1,5 @@
 // Package ginkgokit turns scenario files into specs of a Ginkgo suite. One line makes a spec of each scenario
-// in the files below a folder:
+// in the files below a directory:
 //
 //	var _ = ginkgokit.DescribeScenarios("scenarios")
 //

@@ -17,7 +17,7 @@ import (
 )
 
 // DescribeScenarios makes a Ginkgo container with a spec NAME [VERSION] for each scenario in a file, or in
-// all files below a folder, and for each version of Kubernetes of the scenario. The arguments after the path
+// all files below a directory, and for each version of Kubernetes of the scenario. The arguments after the path
 // are decorators of the container:
 //
 //	var _ = ginkgokit.DescribeScenarios("scenarios", Label("probes"))

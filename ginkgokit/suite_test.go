@@ -145,9 +145,9 @@ func results(t *testing.T, file, path string) (passed, failed []string) {
 
 // The parts of the output that differ from run to run and from machine to machine.
 var (
-	head    = regexp.MustCompile(`(?m)^Running Suite: .*\n=+\n`)
-	folder  = regexp.MustCompile(`\S*/ginkgokit/`)
-	seconds = regexp.MustCompile(`\[[\d.]+ seconds\]|in [\d.]+ seconds|\([\d.]+s\)| @ [\d/]+ [\d:.]+`)
+	head      = regexp.MustCompile(`(?m)^Running Suite: .*\n=+\n`)
+	directory = regexp.MustCompile(`\S*/ginkgokit/`)
+	seconds   = regexp.MustCompile(`\[[\d.]+ seconds\]|in [\d.]+ seconds|\([\d.]+s\)| @ [\d/]+ [\d:.]+`)
 )
 
 func TestFailures(t *testing.T) {
@@ -155,7 +155,7 @@ func TestFailures(t *testing.T) {
 	if ok {
 		t.Error("the suite passed")
 	}
-	out = seconds.ReplaceAllString(folder.ReplaceAllString(head.ReplaceAllString(out, ""), ""), "")
+	out = seconds.ReplaceAllString(directory.ReplaceAllString(head.ReplaceAllString(out, ""), ""), "")
 	golden(t, "testdata/failures.txt", regexp.MustCompile(`(specs\.go):\d+`).ReplaceAllString(out, "$1"))
 }
 

@@ -20,9 +20,9 @@ func TestPastActiveDeadline(t *testing.T) {
 	}{
 		{"no deadline", nil, time.Hour, false},
 		{"not started", seconds(5), -1, false},
-		{"in time", seconds(5), 5*time.Second - 1, false},
-		{"just now", seconds(5), 5 * time.Second, true},
-		{"long ago", seconds(5), time.Hour, true},
+		{"before the deadline", seconds(5), 5*time.Second - 1, false},
+		{"at the deadline", seconds(5), 5 * time.Second, true},
+		{"after the deadline", seconds(5), time.Hour, true},
 	} {
 		pod := &v1.Pod{Spec: v1.PodSpec{ActiveDeadlineSeconds: c.deadline}}
 		if c.ago >= 0 {

@@ -23,7 +23,7 @@ const (
 )
 
 // backOff is the crash-loop back-off. Delays count from the exits of containers, in wall-clock time. The expiry of
-// an item follows the monotonic clock, because the kubelet takes both of its times itself (GC in
+// an item follows the monotonic clock, because it compares two readings of the kubelet's own clock (GC in
 // util/flowcontrol/backoff.go of client-go v0.37.0).
 type backOff struct {
 	of      *flowcontrol.Backoff
@@ -31,8 +31,8 @@ type backOff struct {
 	updated map[string]virtual.Time
 }
 
-// newBackOff returns the crash-loop back-off. In versions with a configurable maximum, that maximum or its default
-// replaces the maximum of the version and also bounds the first delay (newCrashLoopBackOff in
+// newBackOff returns the crash-loop back-off. With KubeletCrashLoopBackOffMax, the configured maximum or its default
+// replaces the maximum of the release and also bounds the first delay (newCrashLoopBackOff in
 // pkg/kubelet/kubelet.go and SetDefaults_KubeletConfiguration in pkg/kubelet/apis/config/v1beta1/defaults.go at
 // v1.37.0).
 func newBackOff(p profile.Profile, config kubeletconfig.Config) *backOff {
@@ -60,7 +60,7 @@ func (b *backOff) isInBackOffSince(item string, event, now time.Time) bool {
 	return b.of.IsInBackOffSince(item, event)
 }
 
-// next sets or doubles the delay of an item after an event. event and now are wall-clock times.
+// next sets or doubles the delay of an item after an event. event and now are wall-clock times, t is the virtual time.
 func (b *backOff) next(item string, event, now time.Time, t virtual.Time) {
 	b.clock.SetTime(now)
 	b.of.Next(item, event)

@@ -29,13 +29,13 @@ func TestGetNewerThan(t *testing.T) {
 	}{
 		{"no status", nil, nil, "waits forever"},
 		{"older", func(c *podCache) { c.set("a", &podStatus{}, before); c.updateTime(before) }, nil, "waits forever"},
-		{"as new", func(c *podCache) { c.set("a", &podStatus{}, same); c.updateTime(same) }, nil, "waits forever"},
+		{"equally new", func(c *podCache) { c.set("a", &podStatus{}, same); c.updateTime(same) }, nil, "waits forever"},
 		{"newer", func(c *podCache) { c.set("a", &podStatus{}, after) }, nil, "0s"},
 		{"observed, newer", func(c *podCache) {
 			c.set("a", &podStatus{}, before)
 			c.setObservedTime("a", after)
 		}, nil, "0s"},
-		{"observed, as new", func(c *podCache) {
+		{"observed, equally new", func(c *podCache) {
 			c.set("a", &podStatus{}, before)
 			c.setObservedTime("a", same)
 		}, nil, "waits forever"},
@@ -47,9 +47,9 @@ func TestGetNewerThan(t *testing.T) {
 			c.setObservedTime("b", after)
 		}, "waits forever"},
 		{"then older", nil, func(c *podCache) { c.set("a", &podStatus{}, before) }, "waits forever"},
-		{"then as new", nil, func(c *podCache) { c.set("a", &podStatus{}, same) }, "1s"},
-		{"then observed as new", nil, func(c *podCache) { c.setObservedTime("a", same) }, "1s"},
-		{"then all as new", nil, func(c *podCache) { c.updateTime(same) }, "1s"},
+		{"then equally new", nil, func(c *podCache) { c.set("a", &podStatus{}, same) }, "1s"},
+		{"then observed equally new", nil, func(c *podCache) { c.setObservedTime("a", same) }, "1s"},
+		{"then all equally new", nil, func(c *podCache) { c.updateTime(same) }, "1s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := sim.New(sim.Options{})

@@ -17,7 +17,7 @@ import (
 // the sync.
 
 // causeOfConfig returns the cause of a change of the desired pods, and stores it as the cause of the pod's
-// specification. The changes that a kubelet finds when it starts are caused by its start.
+// specification. The start of a kubelet is the cause of the changes that it finds when it starts.
 func (k *Kubelet) causeOfConfig(u configUpdate, pod *v1.Pod) int64 {
 	if u.op == configAdd || u.op == configUpdated || u.op == configDelete {
 		k.podManager.wanted[pod.UID] = k.api.WantedSince(pod.UID)

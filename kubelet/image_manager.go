@@ -109,7 +109,7 @@ func (k *Kubelet) pullImage(p *sim.Proc, u podUpdate, c *v1.Container) *startRea
 		b.failed[key] = fmt.Sprintf("%s: %v", errImagePull, r.err)
 		return &startReason{errImagePull, r.err.Error(), step}
 	}
-	waited := (p.Now().Sub(start)).Truncate(time.Millisecond)
+	waited := p.Now().Sub(start).Truncate(time.Millisecond)
 	event(v1.EventTypeNormal, "Pulled", fmt.Sprintf("Successfully pulled image %q in %v (%v including waiting). Image size: %d bytes.",
 		c.Image, r.took.Truncate(time.Millisecond), waited, fakeruntime.ImageSize))
 	b.GC()

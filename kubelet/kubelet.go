@@ -10,8 +10,8 @@
 //   - "sync loop" handles one value at a time: changes of the desired pods, events of the PLEG, probe results and ticks.
 //     It hands pods to their workers and removes what is left of pods that are gone.
 //   - "pod worker NAMESPACE/NAME" syncs one pod: it computes the status and starts and stops containers.
-//   - "PLEG" lists the containers of the runtime every second, and those of a single pod on request. It updates the pod
-//     cache and sends events to the sync loop.
+//   - "PLEG" lists the containers of all pods every second, and the containers of a single pod on request. It updates
+//     the pod cache and sends events to the sync loop.
 //   - "pod config" watches the API server.
 //   - The status manager writes statuses to the API server. Each probe of a container has a worker.
 //   - "image puller", "container deletor", "container GC" and "image list" do what their names say. Hooks and kills of

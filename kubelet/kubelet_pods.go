@@ -87,7 +87,7 @@ func (k *Kubelet) terminateOrphans(running []*runtimePod) {
 	}
 }
 
-// isPodInactive reports whether no container of the pod can run any more (function of that name in
+// isPodInactive reports whether no container of the pod can run anymore (function of that name in
 // pkg/kubelet/kubelet_pods.go at v1.37.0).
 func (k *Kubelet) isPodInactive(pod *v1.Pod) bool {
 	w, known := k.workers.workers[pod.UID]
@@ -346,9 +346,9 @@ const (
 	instancesPerStatus = 2 // the newest instance and the one before it
 )
 
-// convertToAPIContainerStatuses returns the API statuses of the regular containers. A container that waits for a
-// restart shows the reason. If restarting is set, all containers of the pod are about to restart (function of that
-// name in pkg/kubelet/kubelet_pods.go at v1.37.0).
+// convertToAPIContainerStatuses returns the API statuses of the regular containers. The status of a container that
+// waits for a restart contains the reason. If restarting is set, all containers of the pod are about to restart
+// (function of that name in pkg/kubelet/kubelet_pods.go at v1.37.0).
 func (k *Kubelet) convertToAPIContainerStatuses(pod *v1.Pod, s *podStatus, old []v1.ContainerStatus, restarting bool) []v1.ContainerStatus {
 	statuses := make([]v1.ContainerStatus, 0, len(pod.Spec.Containers))
 	for i := range pod.Spec.Containers {
@@ -360,8 +360,8 @@ func (k *Kubelet) convertToAPIContainerStatuses(pod *v1.Pod, s *podStatus, old [
 	return statuses
 }
 
-// convertToAPIInitContainerStatuses returns the API statuses of the init containers in the order of the spec. A
-// container that exited with code 0 never shows that it waits. A regular init container that the runtime has
+// convertToAPIInitContainerStatuses returns the API statuses of the init containers in the order of the spec. The
+// status of a container that exited with code 0 is never Waiting. A regular init container that the runtime has
 // removed counts as completed if the pod has a regular container.
 func (k *Kubelet) convertToAPIInitContainerStatuses(pod *v1.Pod, s *podStatus, old []v1.ContainerStatus, restarting bool) []v1.ContainerStatus {
 	var statuses []v1.ContainerStatus
@@ -380,8 +380,8 @@ func (k *Kubelet) convertToAPIInitContainerStatuses(pod *v1.Pod, s *podStatus, o
 	return statuses
 }
 
-// setWaitingReason changes the status of a container that should restart and could not be started the last time to
-// Waiting, with the reason.
+// setWaitingReason changes the status of a container to Waiting, with the reason, if the container should restart and
+// its last start failed or was put off.
 func (k *Kubelet) setWaitingReason(c *v1.ContainerStatus, pod *v1.Pod, spec *v1.Container, s *podStatus) {
 	reason, ok := k.reasons[containerKey{pod.UID, spec.Name}]
 	if !k.profile.ContainerRestartRules {
@@ -418,8 +418,8 @@ func (k *Kubelet) toAPIContainerStatus(spec *v1.Container, s *podStatus, old *v1
 	return c
 }
 
-// convertContainerStatus converts the status of one instance. Depending on the version, it carries over the state
-// of an instance that the runtime has removed, or the value of started of any previous instance.
+// convertContainerStatus converts the status of one instance. Depending on the feature gates, it carries over the state
+// of an instance that the runtime has removed, or Started from the previous status.
 func (k *Kubelet) convertContainerStatus(spec *v1.Container, rc *fakeruntime.Container, old *v1.ContainerStatus) v1.ContainerStatus {
 	c := v1.ContainerStatus{
 		Name: spec.Name, Image: rc.Image, ImageID: rc.Image, ContainerID: containerIDPrefix + rc.ID,

@@ -87,7 +87,7 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 	}
 	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Created", created)
 	if err := k.call(p, fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: id, Cause: p.Cause()}); err != nil {
-		// The event contains the name instead of the ID, so that repeated events are the same (recordContainerEvent).
+		// The event contains the name instead of the ID, which makes repeated events equal (recordContainerEvent).
 		k.failedToStart(u, c, strings.ReplaceAll(fakeruntime.Description(err), id, c.Name))
 		return &startReason{"RunContainerError", fakeruntime.Description(err), 0}
 	}
@@ -151,7 +151,7 @@ func (k *Kubelet) executePreStopHook(p *sim.Proc, pod *v1.Pod, kill containerKil
 	p.WakeAt(afterSeconds(start, grace))
 	p.Park()
 	waiting = false
-	return int64((p.Now().Sub(start)) / time.Second)
+	return int64(p.Now().Sub(start) / time.Second)
 }
 
 // killContainer runs the preStop hook of a container, waits for its turn in the termination order, stops it, and

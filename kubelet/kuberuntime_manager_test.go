@@ -39,7 +39,7 @@ func (a podActions) text() string {
 	return strings.Join(list, ", ")
 }
 
-// The states of containers a and b at the start of a sync, and their probe results, determine what the sync does
+// The states of containers a and b at the start of a sync, and their probe results, determine the actions of the sync
 // (computePodActions in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func TestComputePodActions(t *testing.T) {
 	const always, onFailure, never = v1.RestartPolicyAlways, v1.RestartPolicyOnFailure, v1.RestartPolicyNever
@@ -96,7 +96,7 @@ func TestComputePodActions(t *testing.T) {
 	}
 }
 
-// A container's own restart policy overrides the pod's, also after a failed probe. Restart rules need an exit code
+// A container's own restart policy overrides the pod's, even after a failed probe. Restart rules need an exit code
 // and do not apply then.
 func TestContainerRestartPolicies(t *testing.T) {
 	const always, onFailure, never = v1.ContainerRestartPolicyAlways, v1.ContainerRestartPolicyOnFailure, v1.ContainerRestartPolicyNever

@@ -56,7 +56,7 @@ func (o *terminationOrder) waitForTurn(p *sim.Proc, name string, grace int64) in
 		p.Park()
 		o.waiting = slices.DeleteFunc(o.waiting, func(w *sim.Proc) bool { return w == p })
 	}
-	return int64((p.Now().Sub(start)) / time.Second)
+	return int64(p.Now().Sub(start) / time.Second)
 }
 
 // terminated records that a container has stopped.

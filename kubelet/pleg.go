@@ -63,8 +63,8 @@ type podRecord struct {
 	reinspect    bool // the last inspection failed
 }
 
-// pleg is the pod lifecycle event generator. It lists the containers of the runtime every second, and those of a
-// single pod on request. It inspects the pods that changed, updates the pod cache, and sends events to the sync
+// pleg is the pod lifecycle event generator. It lists the containers of all pods every second, and the containers of
+// a single pod on request. It inspects the pods that changed, updates the pod cache, and sends events to the sync
 // loop (pkg/kubelet/pleg/generic.go at v1.37.0).
 type pleg struct {
 	k          *Kubelet

@@ -74,7 +74,7 @@ type podWorker struct {
 
 	started            bool
 	terminating        bool        // termination was requested
-	terminated         bool        // no container runs any more
+	terminated         bool        // all containers have stopped
 	finished           bool        // the worker has nothing left to do
 	deleted            bool        // the pod was deleted in the API
 	evicted            bool        // an eviction started the termination

@@ -63,7 +63,7 @@ func (v *volumes) reconciledLater(pod *v1.Pod) time.Duration {
 }
 
 // waitForAttachAndMount waits until the volumes of a pod are mounted. The populator finds the pod, the reconciler
-// attaches the volumes in its next loop and mounts them in the one after. Volumes that a previous kubelet mounted
+// attaches the volumes in its next loop and mounts them in the loop after that. Volumes that a previous kubelet mounted
 // count as attached (reconstructVolumes in pkg/kubelet/volumemanager/reconciler at v1.37.0). It returns false if
 // the wait was canceled.
 func (v *volumes) waitForAttachAndMount(p *sim.Proc, w *podWorker, pod *v1.Pod) bool {
@@ -119,7 +119,7 @@ func (w *podWorker) stopMounting() {
 }
 
 // unmount starts to unmount the volumes of a pod whose containers have stopped: the populator notices the stop, and
-// then the reconciler unmounts the volumes, also those that a previous kubelet mounted.
+// then the reconciler unmounts the volumes, including volumes that a previous kubelet mounted.
 func (v *volumes) unmount(pod *v1.Pod) {
 	if _, known := v.mounted[pod.UID]; known || v.isReconstructed(pod) {
 		v.unmounted[pod.UID] = v.nextLoop(pod).Add(v.reconciledLater(pod))

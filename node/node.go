@@ -165,8 +165,8 @@ func (n *Node) chooser(o Options) choose.Chooser {
 }
 
 // AddPod creates a pod through the API now; the node's kubelet starts it. The API server sets the defaults in a copy, as for
-// a pod that you apply, generates a UID if there is none, and drops fields whose feature gate is off. Volumes, resources and
-// scheduling have no effect.
+// a pod that you apply, generates a UID if there is none, and drops fields whose feature gate is off. Mounted volumes delay
+// the start of the containers; the contents of volumes, resources and scheduling have no effect.
 //
 // The program says how the pod's containers behave. The zero program runs forever and answers all probes with success. Set
 // its Containers, Delays, Workload and Replica; the other fields are taken from the pod. An httpGet probe can call your
@@ -177,7 +177,7 @@ func (n *Node) chooser(o Options) choose.Chooser {
 // a container that the pod does not have. If AddPod returns an error, it has not added the pod.
 func (n *Node) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
 	if pod == nil {
-		return errors.New("no pod: it is nil")
+		return errors.New("the pod is nil")
 	}
 	for _, name := range slices.Sorted(maps.Keys(program.Containers)) {
 		if podutil.Find(pod, name) == nil {

@@ -97,9 +97,9 @@ func try(t *testing.T, attempts []attempt) {
 			t.Errorf("%s: matches: %t", a.name, ok)
 		}
 		if !ok {
-			fmt.Fprintf(&b, "== %s, and must\n%s\n\n", a.name, withoutTimeline(a.matcher.FailureMessage(a.actual)))
+			fmt.Fprintf(&b, "== %s: To fails\n%s\n\n", a.name, withoutTimeline(a.matcher.FailureMessage(a.actual)))
 		} else {
-			fmt.Fprintf(&b, "== %s, and must not\n%s\n\n", a.name, withoutTimeline(a.matcher.NegatedFailureMessage(a.actual)))
+			fmt.Fprintf(&b, "== %s: NotTo fails\n%s\n\n", a.name, withoutTimeline(a.matcher.NegatedFailureMessage(a.actual)))
 		}
 	}
 	golden(t, strings.TrimPrefix(t.Name(), "Test")+".txt", b.String())

@@ -9,10 +9,10 @@ func TestHaveBeenKilledBecauseOf(t *testing.T) {
 	w := newWorld(t)
 	app, worker, helper := w.web.Container("app"), w.crash.Container("worker"), w.crash.Container("helper")
 	try(t, []attempt{
-		{name: "liveness", actual: app, matcher: HaveBeenKilledBecauseOf("LivenessProbe").Times(1).Within(time.Minute), ok: true},
-		{name: "another reason", actual: app, matcher: HaveBeenKilledBecauseOf("StartupProbe")},
-		{name: "another container", actual: helper, matcher: HaveBeenKilledBecauseOf("LivenessProbe")},
-		{name: "no reason", actual: worker, matcher: HaveBeenKilledBecauseOf("Liveness"),
+		{name: "liveness probe", actual: app, matcher: HaveBeenKilledBecauseOf("LivenessProbe").Times(1).Within(time.Minute), ok: true},
+		{name: "other reason", actual: app, matcher: HaveBeenKilledBecauseOf("StartupProbe")},
+		{name: "other container", actual: helper, matcher: HaveBeenKilledBecauseOf("LivenessProbe")},
+		{name: "unknown reason", actual: worker, matcher: HaveBeenKilledBecauseOf("Liveness"),
 			err: "no container is ever killed because of \"Liveness\"; the reasons are LivenessProbe, StartupProbe, FailedPostStartHook, ImageChanged, RestartAllContainers, Deleted, Evicted, Stopped, OOMKilled"},
 	})
 }

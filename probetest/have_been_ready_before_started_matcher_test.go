@@ -28,8 +28,8 @@ func TestHaveBeenReadyBeforeStarted(t *testing.T) {
 	w := newWorld(t)
 	app := w.web.Container("app")
 	try(t, []attempt{
-		{name: "it was not", actual: w.web, matcher: HaveBeenReadyBeforeStarted()},
-		{name: "not within", actual: app, matcher: HaveBeenReadyBeforeStarted().Within(time.Minute)},
-		{name: "it was", actual: readyBeforeStarted(), matcher: HaveBeenReadyBeforeStarted(), ok: true},
+		{name: "never", actual: w.web, matcher: HaveBeenReadyBeforeStarted()},
+		{name: "not in the window", actual: app, matcher: HaveBeenReadyBeforeStarted().Within(time.Minute)},
+		{name: "ready before started", actual: readyBeforeStarted(), matcher: HaveBeenReadyBeforeStarted(), ok: true},
 	})
 }

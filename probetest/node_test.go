@@ -30,25 +30,25 @@ func TestRefused(t *testing.T) {
 		do   func(*Node)
 		want []string
 	}{
-		{"a pod that is not valid", func(n *Node) { n.AddPod(pod("Web", *bad)) }, []string{
+		{"invalid pod", func(n *Node) { n.AddPod(pod("Web", *bad)) }, []string{
 			"the Pod Web cannot be added:", `metadata.name: Invalid value: "Web"`, `spec.containers[0].image: Required value`,
 			"spec.containers[0].livenessProbe.periodSeconds: Invalid value: -1"}},
-		{"a behavior that does not fit", func(n *Node) {
+		{"behavior that does not fit the pod", func(n *Node) {
 			n.AddPod(pod("web", app), Behavior{"app": {{For: "20", Probes: "fial"}, {Readiness: "fail"}}, "ap": {{Exit: "1"}}})
 		}, []string{`behavior["app"][0].for: "20" has no unit`, `behavior["app"][0].probes: unknown word "fial" (did you mean "fail"?)`,
 			`behavior["app"][1].readiness: the container app has no readinessProbe`, `behavior["ap"]: web has no container "ap" (did you mean "app"?)`}},
-		{"a handler that nobody asks", func(n *Node) {
+		{"handler without httpGet", func(n *Node) {
 			n.AddPod(pod("web", app), Behavior{"app": {{Handler: http.NotFoundHandler()}}})
 		}, []string{`behavior["app"][0].handler: the container app has no httpGet probe or hook`}},
-		{"a handler and answers", func(n *Node) {
+		{"handler and answers", func(n *Node) {
 			n.AddPod(pod("web", app), Behavior{"app": {{Handler: http.NotFoundHandler(), Probes: "ok"}}})
 		}, []string{`behavior["app"][0].handler: a rule has either a handler or answers and exit`}},
-		{"a pod that is there", func(n *Node) { n.AddPod(pod("web", app)); n.AddPod(pod("web", app)) }, []string{"the node already has a pod web: delete it and call Advance first, or use another name"}},
-		{"time that goes back", func(n *Node) { n.Advance(-time.Second) }, []string{"Advance(-1s): virtual time cannot go back: the node is at 0.000s"}},
-		{"time that went back", func(n *Node) { n.Advance(time.Minute); n.AdvanceTo(0) }, []string{"AdvanceTo(0s): virtual time cannot go back: the node is at 60.000s"}},
-		{"time without end", func(n *Node) { n.Advance(time.Minute); n.Advance(math.MaxInt64) }, []string{"Advance: every node ends at 720h of virtual time"}},
-		{"no pod", func(n *Node) { n.AddPod(nil) }, []string{"AddPod: the pod is nil"}},
-		{"a pod that is deleted twice", func(n *Node) {
+		{"existing pod", func(n *Node) { n.AddPod(pod("web", app)); n.AddPod(pod("web", app)) }, []string{"the node already has a pod web: delete it and call Advance first, or use another name"}},
+		{"negative duration", func(n *Node) { n.Advance(-time.Second) }, []string{"Advance(-1s): virtual time cannot go back: the node is at 0.000s"}},
+		{"time in the past", func(n *Node) { n.Advance(time.Minute); n.AdvanceTo(0) }, []string{"AdvanceTo(0s): virtual time cannot go back: the node is at 60.000s"}},
+		{"time after the end", func(n *Node) { n.Advance(time.Minute); n.Advance(math.MaxInt64) }, []string{"Advance: every node ends at 720h of virtual time"}},
+		{"nil pod", func(n *Node) { n.AddPod(nil) }, []string{"AddPod: the pod is nil"}},
+		{"pod deleted twice", func(n *Node) {
 			p := n.AddPod(pod("web", app))
 			n.Advance(time.Minute)
 			p.Delete(0)
@@ -56,7 +56,7 @@ func TestRefused(t *testing.T) {
 			p.Delete()
 			n.Advance(0)
 		}, []string{"Delete: the pod web cannot be deleted at 120.000s: "}},
-		{"nothing to kill", func(n *Node) {
+		{"container that does not run", func(n *Node) {
 			p := n.AddPod(pod("web", app))
 			n.Advance(time.Minute)
 			p.Container("ap").Kill()

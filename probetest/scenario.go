@@ -14,7 +14,7 @@ import (
 	"probesim.dev/scenarios/simulate"
 )
 
-// RunScenarios runs each scenario in a file, or in all files below a folder, as a subtest NAME/VERSION for
+// RunScenarios runs each scenario in a file, or in all files below a directory, as a subtest NAME/VERSION for
 // each version of Kubernetes of the scenario:
 //
 //	func TestProbes(t *testing.T) {
@@ -64,7 +64,7 @@ type ScenarioRun struct {
 	pods []*Pod
 }
 
-// RunScenario makes one run of a scenario in a file, or below a folder, for assertions beyond the
+// RunScenario makes one run of a scenario in a file, or below a directory, for assertions beyond the
 // expectations of the file. It does not check those expectations; RunScenarios does.
 //
 //	run := RunScenario(t, "scenarios/rollout.yaml", "cold-start", ScenarioOptions{})

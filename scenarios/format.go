@@ -56,7 +56,7 @@ type Pod struct {
 	Pos        `json:"-"`
 	Name       string      `json:"name"`
 	Kind       string      `json:"kind,omitempty"`
-	File       string      `json:"file,omitempty"` // path relative to the folder of the scenario file
+	File       string      `json:"file,omitempty"` // path relative to the directory of the scenario file
 	Patch      *patch      `json:"patch,omitempty"`
 	At         value.Draw  `json:"at,omitempty"`
 	Replicas   *int        `json:"replicas,omitempty"` // nil: as many as the manifest says

@@ -7,8 +7,8 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// Load loads the scenarios of files and folders. For a folder it loads all files below it that end in .yaml or
-// .yml, sorted by path, except hidden files. A folder may also contain files without a Scenario, such as the
+// Load loads the scenarios of files and directories. For a directory it loads all files below it that end in .yaml or
+// .yml, sorted by path, except hidden files. A directory may also contain files without a Scenario, such as the
 // manifests that scenarios use. A path of a file must lead to a file with a Scenario.
 //
 // If any file is invalid, Load returns no scenarios and an error of type Errors that lists all errors.
@@ -18,7 +18,7 @@ func Load(paths ...string) ([]*Scenario, error) {
 	seen := map[string]bool{}
 	for _, path := range paths {
 		found, before, bare := 0, l.errs.Len(), ""
-		files, isFolder := l.list(path)
+		files, isDirectory := l.list(path)
 		for _, name := range files {
 			if seen[name] {
 				found++
@@ -34,8 +34,8 @@ func Load(paths ...string) ([]*Scenario, error) {
 		}
 		switch {
 		case found > 0 || l.errs.Len() > before:
-		case isFolder:
-			l.errs.Addf(path, "there is no Scenario in this folder (in files named *.yaml or *.yml)%s", bare)
+		case isDirectory:
+			l.errs.Addf(path, "there is no Scenario in this directory (in files named *.yaml or *.yml)%s", bare)
 		default:
 			l.errs.Addf(path, "there is no Scenario in this file%s", bare)
 		}
@@ -47,7 +47,7 @@ func Load(paths ...string) ([]*Scenario, error) {
 }
 
 // LoadBytes loads the scenarios of a file in memory. It calls readFile for the manifests that the scenarios use,
-// with slash-separated paths relative to the folder of name. If any file is invalid, LoadBytes returns no
+// with slash-separated paths relative to the directory of name. If any file is invalid, LoadBytes returns no
 // scenarios and an error of type Errors that lists all errors.
 //
 // Files have limits, such as MaxPods and MaxSeeds, and a maximum size of 4 MiB.
@@ -132,11 +132,11 @@ func readScenario(n *strict.Node) *Scenario {
 }
 
 // manifestFile returns the file that a scenario in f uses a workload from, or nil after reporting why it cannot.
-// The path is relative to f and may lead out of its folder, because manifests often live elsewhere in a
+// The path is relative to f and may lead out of its directory, because manifests often live elsewhere in a
 // repository. Absolute paths are rejected: they differ between machines.
 func (l *loader) manifestFile(f *file, n *strict.Node, name string) *file {
 	if path.IsAbs(name) {
-		n.Errorf("must be relative to the folder of this file")
+		n.Errorf("must be relative to the directory of this file")
 		return nil
 	}
 	full := path.Join(path.Dir(f.name), name)

@@ -14,9 +14,9 @@ import (
 )
 
 // list returns the files that a path stands for.
-func (l *loader) list(path string) (files []string, isFolder bool) {
+func (l *loader) list(path string) (files []string, isDirectory bool) {
 	if path == "" {
-		l.errs.Addf(`""`, "is not the path of a file or folder")
+		l.errs.Addf(`""`, "is not the path of a file or directory")
 		return nil, false
 	}
 	info, err := os.Stat(path)

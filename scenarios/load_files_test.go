@@ -19,7 +19,7 @@ func scenarioYAML(name, pod string) string {
 	return fmt.Sprintf("\napiVersion: probesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: %s}\nspec: {pods: [%s]}\n", name, pod)
 }
 
-// write creates files in a new folder and changes into it.
+// write creates files in a new directory and changes into it.
 func write(t *testing.T, files map[string]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -41,7 +41,7 @@ func names(loaded []*Scenario) string {
 	return strings.Join(list, ", ")
 }
 
-func TestLoadFolder(t *testing.T) {
+func TestLoadDirectory(t *testing.T) {
 	write(t, map[string]string{
 		"all/b.yaml":             podYAML + "---" + scenarioYAML("own", "{name: web}"),
 		"all/a/a.yml":            scenarioYAML("from-file", "{name: web, file: ../deploy/web.yaml}"),
@@ -92,8 +92,8 @@ func TestLoadErrors(t *testing.T) {
 	large.Close()
 	for _, test := range []struct{ paths, want string }{
 		{"gone", "gone: cannot be read: no such file or directory"},
-		{"none", "none: there is no Scenario in this folder (in files named *.yaml or *.yml); 'probesim init -f none/web.yaml' writes one"},
-		{"empty", "empty: there is no Scenario in this folder (in files named *.yaml or *.yml)"},
+		{"none", "none: there is no Scenario in this directory (in files named *.yaml or *.yml); 'probesim init -f none/web.yaml' writes one"},
+		{"empty", "empty: there is no Scenario in this directory (in files named *.yaml or *.yml)"},
 		{"service.yaml", "service.yaml: there is no Scenario in this file"},
 		{"large.yaml", "large.yaml: cannot be read: it has 50 MiB, and the limit is 4 MiB"},
 		{"bad", `bad/one.yaml:5:22: spec.pods[0].name: there is no workload "web" in this file

@@ -202,10 +202,10 @@ func (r *run) trySend(who string, c int) {
 	}
 }
 
-// receive checks that a process that has waited since a virtual time received the oldest message of the channel, and
-// received it as soon as the process waited and the message was sent. The process began to wait after the first began
-// notes. Of the messages sent while it waited, it must receive the first.
-func (r *run) receive(p *sim.Proc, o op, began int, since virtual.Time, i, value int) {
+// receive checks the value that a process received from the channel of case i: it must be the oldest value of the channel,
+// received as soon as the process waited and the value was sent. The process has waited since a virtual time, at which
+// the log had a number of notes. Of the values sent after that, the process must receive the first.
+func (r *run) receive(p *sim.Proc, o op, notes int, since virtual.Time, i, value int) {
 	c := o.Chans[i]
 	r.log("%s receives %d from %d", p.Name(), value, c)
 	if len(r.messages[c]) == r.taken[c] {
@@ -218,7 +218,7 @@ func (r *run) receive(p *sim.Proc, o op, began int, since virtual.Time, i, value
 	}
 	r.same(fmt.Sprintf("%s receives %d at", p.Name(), value), p.Now(), max(since, m.sent))
 	m.received, m.receivedAt = true, p.Now()
-	if m.order < began {
+	if m.order < notes {
 		return // the message was sent before the process began to wait
 	}
 	for _, other := range o.Chans {

@@ -4,11 +4,11 @@
 // result, each status patch, and so on. Timelines, expectations, reports and the comparison with the real kubelet are all
 // computed from it.
 //
-// The simulator and the real kubelet under virtual time both write observable records. Internal
-// records describe the inside of the simulator and exist only on request; see [Recorder].
+// The simulator and the real kubelet under virtual time both write observable records. Internal records describe the
+// inside of the simulator and exist only on request; see [Recorder].
 //
-// In a file, a trace has one JSON object on each line. [AppendJSON] writes one, [Reader] reads them. [Hash] identifies a run by
-// its observable records. The page docs/trace.md lists the fields of each kind.
+// In a file, a trace has one JSON object on each line. [AppendJSON] writes a record, and [Reader] reads a file. [Hash]
+// identifies a run by its observable records. The page docs/trace.md lists the fields of each kind.
 package trace
 
 import (
@@ -36,8 +36,8 @@ const (
 	Step               Kind = "Step"               // a step of the scenario is executed; Reason is its action, Message its details
 )
 
-// Internal kinds. The simulator writes them on request, the real kubelet only CRICall and TriggerTaken. They may change with any
-// version.
+// Internal kinds. The simulator writes them on request; the real kubelet writes only CRICall and TriggerTaken. They may
+// change with any version.
 const (
 	CRICall       Kind = "CRICall"       // a call to the container runtime or the API server returns; Reason is the method, Took
 	ResultChanged Kind = "ResultChanged" // the cache of probe results changes; Probe, Message is the new value

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// validateContainer checks a regular container. names has the names of the containers before it; grace is the grace period
+// validateContainer checks a regular container. names are the names of the containers before it; grace is the grace period
 // of the pod in seconds. (validateContainers)
 func validateContainer(c *v1.Container, names sets.Set[string], grace int64, path *field.Path) field.ErrorList {
 	errs := validateCommon(c, names, path)

@@ -9,8 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// validateProbes checks the probes of a container. Only a readiness probe can have a success threshold above 1, and only a
-// readiness probe cannot have a grace period. (validateLivenessProbe, validateReadinessProbe, validateStartupProbe)
+// validateProbes checks the probes of a container. Only readiness probes can have a success threshold above 1, and only
+// liveness and startup probes can have a grace period.
+// (validateLivenessProbe, validateReadinessProbe, validateStartupProbe)
 func validateProbes(c *v1.Container, path *field.Path) field.ErrorList {
 	errs := validateProbe(c.LivenessProbe, path.Child("livenessProbe"))
 	errs = append(errs, oneSuccess(c.LivenessProbe, path.Child("livenessProbe"))...)
@@ -73,7 +74,7 @@ func validateLifecycle(l *v1.Lifecycle, grace int64, path *field.Path) field.Err
 	return errs
 }
 
-// handlers has the handlers of a probe or a hook. Exactly one must be set.
+// handlers are the handlers of a probe or a hook. Exactly one must be set.
 type handlers struct {
 	exec      *v1.ExecAction
 	httpGet   *v1.HTTPGetAction

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-var shots = flag.String("shots", "", "folder for pictures of what the browser tests look at")
+var shots = flag.String("shots", "", "directory for screenshots of the pages in the browser tests")
 
 const ofLibrary = "../../scenarios/library/"
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestInOrder checks that results arrive in order, whatever the parallelism.
+// TestInOrder checks that results arrive in order, for any parallelism.
 func TestInOrder(t *testing.T) {
 	for _, parallel := range []int{1, 3, 200} {
 		var got []int

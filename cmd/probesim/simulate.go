@@ -24,7 +24,7 @@ type simulation struct {
 // errInterrupted is the error of a run that a signal interrupted.
 var errInterrupted = simulate.ErrInterrupted
 
-// simulate runs a job. It passes each new record to sink unless sink is nil, and the virtual time to progress now and then. A
+// simulate runs a job. It passes each new record to sink unless sink is nil, and periodically the virtual time to progress. A
 // panic becomes the error of the run.
 func (j *job) simulate(ctx context.Context, internal bool, sink func(*trace.Record), progress func(virtual.Time)) *simulation {
 	r := simulate.Run(ctx, j.plan, simulate.Options{Until: j.until, Internal: internal, Sink: sink, Progress: progress})

@@ -107,7 +107,7 @@ func command(t *testing.T, out *bufio.Writer) *cobra.Command {
 	return root
 }
 
-// runFiles runs all scenarios in files and folders that include this version, and writes each run as soon as it
+// runFiles runs all scenarios in files and directories that include this version, and writes each run as soon as it
 // ends.
 func runFiles(t *testing.T, c *cobra.Command, out *bufio.Writer, f *flags, paths []string, write func(io.Writer, *report.Run, trace.Header, bool) error) error {
 	all, err := scenarios.Load(paths...)

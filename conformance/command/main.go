@@ -1,4 +1,4 @@
-// Package command is the command line of each release's folder. It runs scenario files on the real kubelet of
+// Package command is the command line of each release's directory. It runs scenario files on the real kubelet of
 // that release under virtual time.
 package command
 

@@ -60,7 +60,7 @@ Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run fail
 	c.Flags().StringVar(&f.seeds, "seeds", "1..100", "one seed, or the first and the last seed; each seed also draws the kubelet's jitter")
 	c.Flags().Uint64Var(&f.print, "print", 0, "print the scenario file of this seed and exit")
 	c.Flags().BoolVar(&f.scenario.StepClock, "step-clock", false, "add steps of the wall clock to each scenario; requires a program built with -tags stepclock")
-	c.Flags().StringVar(&f.out, "out", "", "write a shrunk scenario file for each difference to this folder")
+	c.Flags().StringVar(&f.out, "out", "", "write a shrunk scenario file for each difference to this directory")
 	c.Flags().DurationVar(&f.shrink, "shrink", 30*time.Second, "time limit for shrinking each file; 0 disables shrinking")
 	c.Flags().IntVar(&f.budget, "budget", 2000, budgetUsage)
 	c.Flags().IntVar(&f.parallel, "parallel", runtime.NumCPU(), "number of processes that compare in parallel")
@@ -115,7 +115,7 @@ func runRandom(c *cobra.Command, out *bufio.Writer, f *randomFlags) error {
 // randomReport writes results in the order of their seeds.
 type randomReport struct {
 	out      *bufio.Writer
-	dir      string // folder for scenario files; if empty, no files are written
+	dir      string // directory for scenario files; if empty, no files are written
 	scenario random.Options
 	sum      summary
 	next     int                // the next seed to write

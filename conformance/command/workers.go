@@ -23,8 +23,8 @@ type workers struct {
 	command      []string      // command line of a process; the seeds are appended
 	parallel     int           // number of processes
 	silenceLimit time.Duration // how long a process may be silent
-	temp         string        // folder for the processes' temporary files
-	dumps        string        // folder for the goroutine dumps of processes that hang
+	temp         string        // directory for the processes' temporary files
+	dumps        string        // directory for the goroutine dumps of processes that hang
 }
 
 func newWorkers(f *randomFlags) (*workers, error) {

@@ -35,7 +35,7 @@ func TestBase(t *testing.T) {
 	}
 }
 
-// golden returns the contents of a file in testdata, from the folder of this release if it exists there.
+// golden returns the contents of a file in testdata, from the directory of this release if it exists there.
 func golden(t *testing.T, file, got string) string {
 	t.Helper()
 	path := filepath.Join("testdata", release.Version, file)

@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// write writes the copy and the overlay to a folder, and creates the folder if necessary.
+// write writes the copy and the overlay to a directory, and creates the directory if necessary.
 func write(dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	. "probesim.dev/probetest"
 )
 
-// TestProbes runs each scenario in the files below the folder as a subtest.
+// TestProbes runs each scenario in the files below the directory as a subtest.
 func TestProbes(t *testing.T) {
 	RunScenarios(t, "../probes/scenarios")
 }

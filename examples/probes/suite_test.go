@@ -18,7 +18,7 @@ func TestProbes(t *testing.T) {
 	RunSpecs(t, "Probes")
 }
 
-// A spec for each scenario in the files below the folder.
+// One spec for each scenario in the files below the directory.
 var _ = ginkgokit.DescribeScenarios("scenarios")
 
 // shop returns the Deployment from the manifest of the team.

@@ -8,12 +8,14 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// shown is the time that a timeline shows before a failure, and at least as much after.
+// shown is the time that a timeline shows before a failure. It shows at least as much time after the failure, unless the
+// run ends earlier.
 const shown = 40 * time.Second
 
 // Around returns the part of a run to show around a moment. The run ends at end.
 func Around(t, end virtual.Time) (from, to virtual.Time) {
-	from = virtual.At(max(0, min(t, end).Add(-shown).Offset()).Truncate(time.Second))
+	start := max(0, min(t, end).Add(-shown))
+	from = virtual.At(start.Offset().Truncate(time.Second))
 	return from, min(end, from.Add(2*shown))
 }
 

@@ -100,15 +100,15 @@ func TestShouldAllContainersRestart(t *testing.T) {
 		want    bool
 	}{
 		{"nothing has ended", v1.PodStatus{}, map[string]int32{"watch": runs}, false},
-		{"it ends in the runtime", v1.PodStatus{}, map[string]int32{"watch": 42}, true},
-		{"another rule comes first", v1.PodStatus{}, map[string]int32{"watch": 1}, false},
-		{"another container ends so", v1.PodStatus{}, map[string]int32{"app": 42}, false},
-		{"it has ended in the status", ended("watch", 42), nil, true},
-		{"another code in the status", ended("watch", 0), nil, false},
-		{"the runtime knows that it runs", ended("watch", 42), map[string]int32{"watch": runs}, false},
-		{"it has ended in both, first with 42", ended("watch", 42), map[string]int32{"watch": 0}, true},
-		{"they are about to", v1.PodStatus{Conditions: []v1.PodCondition{{Type: AllContainersRestarting, Status: v1.ConditionTrue}}}, nil, true},
-		{"they were", v1.PodStatus{Conditions: []v1.PodCondition{{Type: AllContainersRestarting, Status: v1.ConditionFalse}}}, nil, false},
+		{"an exit in the runtime", v1.PodStatus{}, map[string]int32{"watch": 42}, true},
+		{"another rule matches first", v1.PodStatus{}, map[string]int32{"watch": 1}, false},
+		{"an exit of another container", v1.PodStatus{}, map[string]int32{"app": 42}, false},
+		{"an exit in the status", ended("watch", 42), nil, true},
+		{"another exit code in the status", ended("watch", 0), nil, false},
+		{"running again in the runtime", ended("watch", 42), map[string]int32{"watch": runs}, false},
+		{"different exits in the status and the runtime", ended("watch", 42), map[string]int32{"watch": 0}, true},
+		{"the condition is true", v1.PodStatus{Conditions: []v1.PodCondition{{Type: AllContainersRestarting, Status: v1.ConditionTrue}}}, nil, true},
+		{"the condition is false", v1.PodStatus{Conditions: []v1.PodCondition{{Type: AllContainersRestarting, Status: v1.ConditionFalse}}}, nil, false},
 	} {
 		var exitCode func(string) (int32, bool)
 		if c.runtime != nil {

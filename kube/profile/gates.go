@@ -146,7 +146,7 @@ func (p Profile) settable() []string {
 func (p Profile) SetGate(name string, on bool) (Profile, error) {
 	settable := p.settable()
 	if !slices.Contains(settable, name) {
-		return p, fmt.Errorf("is not a feature gate that can be set in %s; known are %s", p.Version, strings.Join(settable, ", "))
+		return p, fmt.Errorf("is not a feature gate that can be set in %s; you can set %s", p.Version, strings.Join(settable, ", "))
 	}
 	for _, g := range gates {
 		if g.name == name {

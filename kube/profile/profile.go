@@ -47,8 +47,8 @@ type FeatureGates struct {
 	KubeletEnsureSecretPulledImages bool
 	// PLEGOnDemandRelist makes the PLEG relist a pod right after a sync that changed its containers. #137362.
 	PLEGOnDemandRelist bool
-	// ReduceDefaultCrashLoopBackOffDecay starts the crash-loop back-off at 1 s instead of 10 s and ends it at 1 min
-	// instead of 5 min.
+	// ReduceDefaultCrashLoopBackOffDecay starts the crash-loop back-off at 1 s instead of 10 s and limits it to
+	// 1 min instead of 5 min.
 	ReduceDefaultCrashLoopBackOffDecay bool
 	// RestartAllContainersOnContainerExits makes the API server accept restart rules with the action RestartAllContainers,
 	// and restart rules of sidecars. The status keeps the last exit and the restart count of a container that the runtime

@@ -57,7 +57,7 @@ func exitsOnItsOwn(cause *trace.Record) bool {
 }
 
 // endsChain reports whether a probe result is the root of its chain: a failure, or a success after failures, is due to the
-// program. A success without earlier failures is due to whatever made the kubelet probe.
+// program. A success without earlier failures is due to the reason why the kubelet probed.
 func (r *Run) endsChain(rec *trace.Record) bool {
 	return !succeeded(rec) || len(r.failuresBefore(rec)) > 0
 }

@@ -16,7 +16,7 @@ import (
 type Options struct {
 	Manifest string // the file name of the manifest, for messages and for the name of the scenario
 	Data     []byte // the content of the manifest
-	// File is the slash-separated path of the manifest, relative to the folder of the scenario file. If File is empty,
+	// File is the slash-separated path of the manifest, relative to the directory of the scenario file. If File is empty,
 	// Write copies the workloads into the scenario file, before the scenario.
 	File string
 	// Command is the command that made the draft, and Run the command that runs it. Both appear in its first comment.

@@ -42,15 +42,15 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// odd are unusual manifests, each with a text that the draft must contain.
-var odd = []struct{ name, manifest, want string }{
+// unusual are manifests, each with a text that the draft must contain.
+var unusual = []struct{ name, manifest, want string }{
 	{"no probes", pod("web", "{containers: [{name: app, image: x}]}"), "afterSigterm: 2s"},
 	{"init containers", pod("web", `{initContainers: [{name: a, image: x}, {name: proxy, image: x, restartPolicy: Always, startupProbe: {tcpSocket: {port: 1}}}, {name: b, image: x}],
 		containers: [{name: app, image: x, readinessProbe: {grpc: {port: 5}}}]}`), "- {startup: ok in 2ms}"},
 	{"never restarted", pod("once", "{restartPolicy: Never, containers: [{name: app, image: x}]}"), "within: ..40s, status: {phase: Succeeded}"},
 	{"restarted on failure", pod("once", "{restartPolicy: OnFailure, containers: [{name: app, image: x, livenessProbe: {exec: {command: [a]}}}]}"), "phase: Succeeded"},
 	{"killed by one failure", pod("web", "{containers: [{name: app, image: x, livenessProbe: {exec: {command: [a]}, failureThreshold: 1}}]}"), "It answers immediately"},
-	{"one failure after a delay", pod("web", "{containers: [{name: app, image: x, livenessProbe: {exec: {command: [a]}, failureThreshold: 1, initialDelaySeconds: 3}}]}"), "It starts in 1.5s"},
+	{"killed by one failure after a delay", pod("web", "{containers: [{name: app, image: x, livenessProbe: {exec: {command: [a]}, failureThreshold: 1, initialDelaySeconds: 3}}]}"), "It starts in 1.5s"},
 	{"all handlers and hooks", pod("web", `{containers: [{name: app, image: x, startupProbe: {exec: {command: [a]}, periodSeconds: 1, failureThreshold: 30},
 		livenessProbe: {grpc: {port: 5}}, readinessProbe: {httpGet: {port: 80}}, lifecycle: {postStart: {exec: {command: [a]}}, preStop: {httpGet: {port: 80}}}}]}`),
 		"- {startup: 0 in 20ms, liveness: SERVING in 11ms, readiness: 200 in 9ms, postStart: 0 in 20ms, preStop: 200 in 9ms}"},
@@ -63,20 +63,20 @@ var odd = []struct{ name, manifest, want string }{
 		livenessProbe: {tcpSocket: {port: 1}, failureThreshold: 2147483647, periodSeconds: 2147483647, timeoutSeconds: 2147483647}}]}`), "It starts in 10s"},
 	{"huge delays", pod("web", `{containers: [{name: app, image: x, startupProbe: {tcpSocket: {port: 1}, initialDelaySeconds: 2147483647, periodSeconds: 2147483647}}]}`), "did not become ready"},
 	{"deadline", pod("web", "{activeDeadlineSeconds: 60, containers: [{name: app, image: x}]}"), "becomes ready at"},
-	{"names that look like something else", pod(`"123"`, `{containers: [{name: "true", image: x}, {name: "1e3", image: y}]}`), `name: "true"`},
-	{"a generated name", strings.Replace(pod("web-", "{containers: [{name: app, image: x}]}"), "name:", "generateName:", 1), "name: web-"},
-	{"a rule for one container", pod("web", `{containers: [{name: app, image: x, restartPolicy: Never}, {name: b, image: x}]}`), "after: 30s, exit: 0"},
-	{"a job", job("Job", "batch/v1", "parallelism: 5, completions: 20, template: {spec: {restartPolicy: Never, containers: [{name: a, image: x}]}}"), "replicas: 3"},
-	{"a job with a sidecar", job("Job", "batch/v1", "template: {spec: {restartPolicy: OnFailure, initContainers: [{name: s, image: x, restartPolicy: Always}], containers: [{name: a, image: x}]}}"), "phase: succeeded"},
-	{"a cron job", job("CronJob", "batch/v1", `schedule: "* * * * *", jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: x}]}}}}`), "phase: succeeded"},
-	{"a deployment of none", job("Deployment", "apps/v1", server+", replicas: 0"), "replicas: 1"},
-	{"a deployment of many", job("Deployment", "apps/v1", server+", replicas: 2000000000"), "replicas: 3"},
-	{"a daemon set", job("DaemonSet", "apps/v1", server), "first: "},
-	{"two of one name", job("Deployment", "apps/v1", server) + "---\n" + strings.Replace(job("DaemonSet", "apps/v1", server), "name: work", "name: work, namespace: b", 1), "kind: DaemonSet"},
-	{"one that cannot be simulated", pod("web", "{os: {name: windows}, containers: [{name: app, image: x}]}") + "---\n" + pod("b", "{containers: [{name: app, image: x}]}"), "web is left out"},
+	{"names that look like other types", pod(`"123"`, `{containers: [{name: "true", image: x}, {name: "1e3", image: y}]}`), `name: "true"`},
+	{"generated name", strings.Replace(pod("web-", "{containers: [{name: app, image: x}]}"), "name:", "generateName:", 1), "name: web-"},
+	{"restart policy of a container", pod("web", `{containers: [{name: app, image: x, restartPolicy: Never}, {name: b, image: x}]}`), "after: 30s, exit: 0"},
+	{"job", workload("Job", "batch/v1", "parallelism: 5, completions: 20, template: {spec: {restartPolicy: Never, containers: [{name: a, image: x}]}}"), "replicas: 3"},
+	{"job with a sidecar", workload("Job", "batch/v1", "template: {spec: {restartPolicy: OnFailure, initContainers: [{name: s, image: x, restartPolicy: Always}], containers: [{name: a, image: x}]}}"), "phase: succeeded"},
+	{"cron job", workload("CronJob", "batch/v1", `schedule: "* * * * *", jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: x}]}}}}`), "phase: succeeded"},
+	{"deployment without replicas", workload("Deployment", "apps/v1", server+", replicas: 0"), "replicas: 1"},
+	{"deployment with many replicas", workload("Deployment", "apps/v1", server+", replicas: 2000000000"), "replicas: 3"},
+	{"daemon set", workload("DaemonSet", "apps/v1", server), "first: "},
+	{"two workloads with one name", workload("Deployment", "apps/v1", server) + "---\n" + strings.Replace(workload("DaemonSet", "apps/v1", server), "name: work", "name: work, namespace: b", 1), "kind: DaemonSet"},
+	{"unsupported workload", pod("web", "{os: {name: windows}, containers: [{name: app, image: x}]}") + "---\n" + pod("b", "{containers: [{name: app, image: x}]}"), "web is left out"},
 	{"other objects", "{apiVersion: v1, kind: Service, metadata: {name: x}}\n---\n" + pod("web", "{containers: [{name: app, image: x}]}"), "name: web"},
-	{"a list", "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Service, metadata: {name: x}}\n- {apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: a, image: x}]}}\n", "name: web"},
-	{"a list of pods", "apiVersion: v1\nkind: PodList\nitems:\n- {metadata: {name: web}, spec: {containers: [{name: a, image: x}]}}\n- {metadata: {name: b}, spec: {containers: [{name: a, image: x}]}}\n", "pod: b,"},
+	{"list", "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Service, metadata: {name: x}}\n- {apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: a, image: x}]}}\n", "name: web"},
+	{"pod list", "apiVersion: v1\nkind: PodList\nitems:\n- {metadata: {name: web}, spec: {containers: [{name: a, image: x}]}}\n- {metadata: {name: b}, spec: {containers: [{name: a, image: x}]}}\n", "pod: b,"},
 }
 
 const server = "selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: x, readinessProbe: {httpGet: {port: 80}}}]}}"
@@ -85,12 +85,13 @@ func pod(name, spec string) string {
 	return fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: %s}, spec: %s}\n", name, spec)
 }
 
-func job(kind, apiVersion, spec string) string {
+func workload(kind, apiVersion, spec string) string {
 	return fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: work}, spec: {%s}}\n", apiVersion, kind, spec)
 }
 
-func TestOdd(t *testing.T) {
-	for _, test := range odd {
+// TestUnusualManifests drafts scenarios for unusual manifests.
+func TestUnusualManifests(t *testing.T) {
+	for _, test := range unusual {
 		t.Run(test.name, func(t *testing.T) {
 			text := checkDraft(t, "../k8s/pod.yaml", []byte(test.manifest))
 			if !strings.Contains(strings.ToLower(text), strings.ToLower(test.want)) {

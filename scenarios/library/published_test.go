@@ -13,8 +13,8 @@ import (
 // TestPublished checks that the published manifests are unchanged, and that a scenario file uses each of them and
 // names its source and license in a comment.
 func TestPublished(t *testing.T) {
-	const folder = "manifests/published"
-	published, err := fs.Sub(FS, folder)
+	const directory = "manifests/published"
+	published, err := fs.Sub(FS, directory)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestPublished(t *testing.T) {
 		data, err := fs.ReadFile(published, name)
 		lines = append(lines, fmt.Sprintf("%x  %s\n", sha256.Sum256(data), name))
 		if !isUsed(t, "published/"+name) {
-			t.Errorf("%s/%s: no scenario file uses it and names its source and license", folder, name)
+			t.Errorf("%s/%s: no scenario file uses it and names its source and license", directory, name)
 		}
 		return err
 	})
@@ -39,7 +39,7 @@ func TestPublished(t *testing.T) {
 	}
 	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[sha256.Size*2:], b[sha256.Size*2:]) })
 	if got := strings.Join(lines, ""); got != string(sums) {
-		t.Errorf("%s/SHA256SUMS would be\n%s", folder, got)
+		t.Errorf("%s/SHA256SUMS would be\n%s", directory, got)
 	}
 }
 

@@ -63,7 +63,7 @@ func TestFile(t *testing.T) {
 		{"since", `  - {observed: true, since: {record: {kind: ContainerStarted}}, first: .., container: app, record: {kind: ProbeExecuted, probe: readiness}}`,
 			`  - {observed: true, since: {record: {kind: ContainerStarted}}, first: 28.4ms..30.1ms, container: app, record: {kind: ProbeExecuted, probe: readiness}}`},
 		{"count", `  - {observed: true, within: ..50s, count: 1.., record: {kind: ProbeExecuted, probe: liveness}}`, `  - {observed: true, within: ..50s, count: 4, record: {kind: ProbeExecuted, probe: liveness}}`},
-		{"count of none", `  - {observed: true, within: ..5s, count: 7, record: {kind: ContainerStopping}}`, `  - {observed: true, within: ..5s, count: 0, record: {kind: ContainerStopping}}`},
+		{"count of zero", `  - {observed: true, within: ..5s, count: 7, record: {kind: ContainerStopping}}`, `  - {observed: true, within: ..5s, count: 0, record: {kind: ContainerStopping}}`},
 		{"transitions", `  - {observed: true, container: app, transitions: {restartCount: [0, 1, 2, 3]}}`, `  - {observed: true, container: app, transitions: {restartCount: [0, 1]}}`},
 		{"transitions in block style", "  - observed: true\n    container: app\n    transitions:\n      state:\n      - running\n    # the end", "  - observed: true\n    container: app\n    transitions:\n      state:\n      - waiting\n      - running\n    # the end"},
 		{"status", `  - {observed: true, at: 1m, container: app, status: {ready: false, state: "waiting", restartCount: 0, reason: x}}`,

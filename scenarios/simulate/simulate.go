@@ -21,7 +21,7 @@ type Options struct {
 	Until    virtual.Time        // virtual time at which the run ends; 0: the duration of the scenario
 	Internal bool                // keep the internal records
 	Sink     func(*trace.Record) // called with each record when it is written, unless nil
-	Progress func(virtual.Time)  // called with the virtual time from time to time, unless nil
+	Progress func(virtual.Time)  // called periodically with the virtual time, unless nil
 }
 
 // Result is a finished run.

@@ -47,7 +47,7 @@ func TestWatcher(t *testing.T) {
 		want         []int // indexes of the records that are moments
 	}{
 		{
-			name: "a change to matching, each time", moment: "{becomes: {ready: true}}",
+			name: "each change from no match to a match", moment: "{becomes: {ready: true}}",
 			records: []trace.Record{added("default/a"), ready("default/a", false), ready("default/a", true), ready("default/a", true),
 				ready("default/a", false), ready("default/a", true)},
 			want: []int{2, 5},
@@ -59,7 +59,7 @@ func TestWatcher(t *testing.T) {
 			records: []trace.Record{added("default/a"), ready("default/a", false)},
 			want:    []int{1},
 		}, {
-			name: "all fields together", moment: "{becomes: {phase: Running, ready: true}}",
+			name: "all fields must match", moment: "{becomes: {phase: Running, ready: true}}",
 			records: []trace.Record{added("default/a"), patched("default/a", trace.PodStatus{Ready: true}), ready("default/a", true)},
 			want:    []int{2},
 		}, {

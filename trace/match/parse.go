@@ -61,8 +61,8 @@ func statusField(n *strict.Node, name, container string) (value.Type, []string, 
 // maxExitCode is the highest exit code of a program.
 const maxExitCode = 255
 
-// parseMatch parses a condition on a field. It reports conditions that can never hold: with never they would
-// always hold.
+// parseMatch parses a condition on a field. It reports a condition that can never hold, because an expectation of
+// never would then always pass.
 func parseMatch(n *strict.Node, name string, typ value.Type, words []string) value.Match {
 	m, err := value.ParseMatch(typ, n.Value)
 	matches := func(word string) bool { return m.Matches(value.TextOf(word)) }
