@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios"
 )
@@ -15,14 +16,14 @@ import (
 // readManifest reads a file of manifests.
 func readManifest(path string) ([]byte, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("%s is a directory: specify a file in it", path)
+		return nil, fmt.Errorf("%s is a directory: specify a file in it", printable.Text(path))
 	}
 	data, err := scenarios.ReadFile(filepath.ToSlash(path))
 	if err != nil {
 		if info, statErr := os.Stat(path); statErr == nil && !info.Mode().IsRegular() {
 			err = fmt.Errorf("%w: pass it through stdin with -f -", err)
 		}
-		return nil, fmt.Errorf("%s: cannot be read: %w", path, err)
+		return nil, fmt.Errorf("%s: cannot be read: %w", printable.Text(path), err)
 	}
 	return data, nil
 }
@@ -53,7 +54,7 @@ func writeFile(path string, data []byte, overwrite bool) error {
 	case errors.Is(err, fs.ErrExist):
 		return exists(path)
 	case err != nil:
-		return fmt.Errorf("%s: cannot be written: %w", path, pathless(err))
+		return fmt.Errorf("%s: cannot be written: %w", printable.Text(path), pathless(err))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/scenarios/refresh"
@@ -133,7 +134,7 @@ func (all *observations) write(cmd *cobra.Command) error {
 	for i, name := range files {
 		data, err := scenarios.ReadFile(name)
 		if err != nil {
-			err = fmt.Errorf("%s: cannot be read: %w", name, err)
+			err = fmt.Errorf("%s: cannot be read: %w", printable.Text(name), err)
 		} else {
 			results[i], err = refresh.File(name, data, byFile[name])
 		}
@@ -149,7 +150,7 @@ func (all *observations) write(cmd *cobra.Command) error {
 
 // writeUpdates writes the changed files and prints the diffs.
 func writeUpdates(cmd *cobra.Command, files []string, results []refresh.Result, observed int) error {
-	changed, out := 0, cmd.OutOrStdout()
+	changed, out := 0, safeText(cmd.OutOrStdout())
 	for i, r := range results {
 		if r.Changed == 0 {
 			continue
