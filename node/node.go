@@ -172,7 +172,7 @@ func (n *Node) chooser(o Options) choose.Chooser {
 // its Containers, Delays, Workload and Replica; the other fields are taken from the pod. An httpGet probe can call your
 // http.Handler: see fakeruntime.Answer.
 //
-// AddPod returns an Invalid error that lists all invalid fields, an AlreadyExists error if the API has a pod of that name, a
+// AddPod returns an Invalid error that lists all invalid and unsupported fields, an AlreadyExists error if the API has a pod of that name, a
 // Conflict error if an earlier pod had the same UID, and an error if an image is not a valid reference or if the program has
 // a container that the pod does not have. If AddPod returns an error, it has not added the pod.
 func (n *Node) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
