@@ -42,7 +42,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -70,9 +72,11 @@ const DefaultUptime = 150337 * time.Millisecond
 // epoch is the wall time at which the kubelet starts: a whole second.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// DefaultLimits are the default limits of a run: 500 million events, 200,000 processes, a million events at one instant, and
-// a year of virtual time.
-var DefaultLimits = limit.Limits{Events: 500_000_000, Processes: 200_000, AtOneInstant: 1_000_000, Time: virtual.At(365 * 24 * time.Hour)}
+// DefaultLimits are the default limits of a run: 500 million events, 200,000 processes, a million events at one instant, a year
+// of virtual time, and 2.2 GB of records in memory.
+var DefaultLimits = limit.Limits{
+	Events: 500_000_000, Processes: 200_000, AtOneInstant: 1_000_000, Time: virtual.At(365 * 24 * time.Hour), Memory: 2_200_000_000,
+}
 
 // Options configure a node. The zero value is a node of the newest known Kubernetes release with the default delays and the
 // canonical order of events.
@@ -94,10 +98,30 @@ type Options struct {
 	// Chooser makes the choices of the run instead of Seed, for example to search for runs (package explore) or to replay
 	// one (package choose). Seed still decides delays and probabilities. Nil: Seed decides.
 	Chooser choose.Chooser
+	// Interrupt, if set, is called every 1,024 events, for example to ask whether a context is done. If it returns an error, the
+	// run ends with this error.
+	Interrupt func() error
 	// Trace receives the records of the run. Nil: a new recorder that keeps the observable records in memory.
 	Trace *trace.Recorder
 
 	fullLists, everyTick bool // see kubelet.Options
+}
+
+// MemoryError reports that the records of a run take more memory than Limits.Memory.
+type MemoryError struct {
+	Max     int64 // Limits.Memory
+	Now     virtual.Time
+	Largest trace.Usage // the kind of record that takes most memory
+}
+
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("stopped at %s: the trace takes more than %s of memory, most of it for %d records of kind %s (%s); "+
+		"use fewer pods, a longer period, a shorter duration or shorter bodies of answers",
+		trace.FormatTime(e.Now), megabytes(e.Max), e.Largest.Records, e.Largest.Kind, megabytes(e.Largest.Size))
+}
+
+func megabytes(bytes int64) string {
+	return strconv.FormatFloat(math.Ceil(float64(bytes)/1e5)/10, 'f', -1, 64) + " MB"
 }
 
 // ErrKubeletStopped is the error of a method that needs a running kubelet.
@@ -133,7 +157,12 @@ func New(o Options) *Node {
 		o.Trace = &trace.Recorder{}
 	}
 	n := &Node{trace: o.Trace}
-	n.sim = sim.New(sim.Options{Start: virtual.At(-uptime), Chooser: n.chooser(o), Limits: o.Limits})
+	n.sim = sim.New(sim.Options{Start: virtual.At(-uptime), Chooser: n.chooser(o), Limits: o.Limits, Interrupt: o.Interrupt})
+	o.Trace.OnGrowth(func(size int64) {
+		if size > o.Limits.Memory && o.Limits.Memory > 0 {
+			n.sim.Fail(&MemoryError{Max: o.Limits.Memory, Now: n.Now(), Largest: o.Trace.Largest()})
+		}
+	})
 	wall := func(t virtual.Wall) time.Time { return epoch.Add(t.Offset() + uptime) }
 	n.runtime = newRuntimeDriver(n.sim, fakeruntime.New(fakeruntime.Options{
 		Seed: o.Seed, Delays: o.Delays, Record: o.Trace.Add, RecordCalls: o.Trace.Internal,
@@ -172,7 +201,7 @@ func (n *Node) chooser(o Options) choose.Chooser {
 // its Containers, Delays, Workload and Replica; the other fields are taken from the pod. An httpGet probe can call your
 // http.Handler: see fakeruntime.Answer.
 //
-// AddPod returns an Invalid error that lists all invalid fields, an AlreadyExists error if the API has a pod of that name, a
+// AddPod returns an Invalid error that lists all invalid and unsupported fields, an AlreadyExists error if the API has a pod of that name, a
 // Conflict error if an earlier pod had the same UID, and an error if an image is not a valid reference or if the program has
 // a container that the pod does not have. If AddPod returns an error, it has not added the pod.
 func (n *Node) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
@@ -364,8 +393,9 @@ func (n *Node) At(t virtual.Time, do func()) {
 // or the node; it can schedule changes with At.
 func (n *Node) Observe(f func(*trace.Record)) { n.trace.Observe(f) }
 
-// RunUntil runs the node up to and including the virtual time t. It does nothing if t has passed. It returns a *limit.Error if
-// the run exceeds one of the limits before t; the node cannot run further then.
+// RunUntil runs the node up to and including the virtual time t. It does nothing if t has passed. It returns a *limit.Error
+// or a *MemoryError if the run exceeds one of the limits before t, and the error of Options.Interrupt if that returns one. The
+// node cannot run further then.
 func (n *Node) RunUntil(t virtual.Time) error { return n.sim.RunUntil(t) }
 
 // Now returns the current virtual time. It is negative before t=0.
