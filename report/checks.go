@@ -78,7 +78,9 @@ func (c *checks) failed(e *Expectation, name string) {
 }
 
 // at returns the position of the expectation for display.
-func (e *Expectation) at() string { return fmt.Sprintf("%s:%d:%d", printable.Text(e.File), e.Line, e.Column) }
+func (e *Expectation) at() string {
+	return fmt.Sprintf("%s:%d:%d", printable.Text(e.File), e.Line, e.Column)
+}
 
 // hanging writes a label and wrapped text. It indents the second and later lines to the column after the label.
 func (c *checks) hanging(label string, indent int, text string) {
