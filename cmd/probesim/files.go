@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -41,15 +42,15 @@ func readStdin(stdin io.Reader) ([]byte, error) {
 }
 
 // writeFile writes a file completely or not at all. It replaces an existing file only if overwrite is set, and then keeps its
-// mode and follows symbolic links.
-func writeFile(path string, data []byte, overwrite bool) error {
-	target, err := filepath.EvalSymlinks(path)
-	switch {
-	case err == nil && overwrite:
-		err = replace(target, data)
-	default: // fails if the file exists
-		err = create(path, data)
+// mode, its owner and symbolic links.
+func writeFile(ctx context.Context, path string, data []byte, overwrite bool) error {
+	if overwrite {
+		old, err := os.ReadFile(path)
+		if err == nil {
+			return replaceFiles(ctx, &replacement{path: path, old: old, new: data})
+		}
 	}
+	err := create(path, data) // fails if the file exists
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return exists(path)
@@ -70,33 +71,6 @@ func create(path string, data []byte) error {
 		os.Remove(path)
 	}
 	return err
-}
-
-// replace atomically replaces a file.
-func replace(path string, data []byte) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return errors.New("not a regular file")
-	}
-	if info.Mode().Perm()&0o200 == 0 { // a rename would ignore this
-		return errors.New("file is read-only")
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // has no effect after the rename
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Chmod(f.Name(), info.Mode().Perm()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
 
 // pathless strips the path from an error of the file system.

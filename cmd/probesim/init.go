@@ -92,7 +92,7 @@ func initScenario(cmd *cobra.Command, o initOptions) error {
 		_, err := cmd.OutOrStdout().Write(text)
 		return err
 	}
-	if err := writeFile(o.output, text, o.force); err != nil {
+	if err := writeFile(cmd.Context(), o.output, text, o.force); err != nil {
 		return &exitError{exitUsage, err}
 	}
 	_, err = fmt.Fprintf(safeText(cmd.OutOrStdout()), "Wrote %s. Next: probesim run %s\n", printable.Text(o.output), quote(o.output))
