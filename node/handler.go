@@ -1,9 +1,12 @@
-package probetest
+package node
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"runtime"
 	"slices"
@@ -14,20 +17,18 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/podutil"
-	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
-// guarded returns a program whose handlers cannot crash or block the test: a handler that panics or does not
-// return ends the run with a message. The pods of a workload share their program, so the function
-// copies what it changes.
-func (n *Node) guarded(pod *Pod, program fakeruntime.Pod) fakeruntime.Pod {
+// DefaultHandlerTimeout is the default limit of the real time in which a handler must respond.
+const DefaultHandlerTimeout = 10 * time.Second
+
+// guarded returns a program whose handlers cannot crash or block the run: a handler that panics or does not return ends the
+// run with an error. Pods can share a program, so the function copies what it changes.
+func (n *Node) guarded(pod *v1.Pod, program fakeruntime.Pod) fakeruntime.Pod {
 	program.Containers = maps.Clone(program.Containers)
 	for _, name := range slices.Sorted(maps.Keys(program.Containers)) {
-		config, c := program.Containers[name], podutil.Find(pod.Object, name)
-		if c == nil {
-			continue
-		}
+		config, c := program.Containers[name], podutil.Find(pod, name)
 		config.Program.Rules = slices.Clone(config.Program.Rules)
 		for i := range config.Program.Rules {
 			r := &config.Program.Rules[i]
@@ -43,7 +44,7 @@ func (n *Node) guarded(pod *Pod, program fakeruntime.Pod) fakeruntime.Pod {
 				{&r.PostStart, "postStart hook", ofHook(hooks(c).PostStart)},
 				{&r.PreStop, "preStop hook", ofHook(hooks(c).PreStop)},
 			} {
-				w := watchdog{node: n, container: pod.Container(name), sender: s.sender, scheme: "http"}
+				w := watchdog{node: n, container: trace.PodName(pod.Namespace+"/"+pod.Name) + "/" + name, sender: s.sender, scheme: "http"}
 				if s.get != nil && s.get.Scheme == v1.URISchemeHTTPS {
 					w.scheme = "https"
 				}
@@ -55,11 +56,11 @@ func (n *Node) guarded(pod *Pod, program fakeruntime.Pod) fakeruntime.Pod {
 	return program
 }
 
-// watchdog is the handler that the container runtime calls in place of a handler of the test.
+// watchdog is the handler that the container runtime calls in place of a handler of the user.
 type watchdog struct {
-	handler   http.Handler // of the test
+	handler   http.Handler // of the user
 	node      *Node
-	container *Container
+	container string // such as "web/app"
 	sender    string // such as "liveness probe"
 	scheme    string
 }
@@ -72,42 +73,53 @@ func (w watchdog) watch(s *fakeruntime.Series) *fakeruntime.Series {
 	watched := *s
 	watched.Items = slices.Clone(s.Items)
 	for i := range watched.Items {
-		if h := watched.Items[i].Answer.Handler; h != nil {
-			w := w // a handler per item
-			w.handler = h
-			watched.Items[i].Answer.Handler = &w
-		}
+		watched.Items[i].Answer = w.around(watched.Items[i].Answer)
 	}
 	return &watched
 }
 
-// ServeHTTP serves a request with the handler of the test. When the handler panics or hangs, the server
-// closes the connection, as net/http does after a panic, and the run ends.
-func (w *watchdog) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	if w.node.failure != "" { // a handler that hangs may still hold locks or use shared state
-		panic(http.ErrAbortHandler)
+// around returns an answer, and those that it leads to, with a watchdog around each handler.
+func (w watchdog) around(a fakeruntime.Answer) fakeruntime.Answer {
+	if a.Handler != nil {
+		w := w
+		w.handler = a.Handler
+		a.Handler = &w
 	}
-	response := &buffered{header: http.Header{}}
-	if w.run(response, r) {
-		response.copyTo(rw)
-		return
+	if a.Then != nil {
+		then := w.around(*a.Then)
+		a.Then = &then
 	}
-	panic(http.ErrAbortHandler)
+	return a
 }
 
-// run serves a request on a goroutine, since nothing can interrupt a handler that hangs on the goroutine of
-// the test. The simulation waits for the goroutine, so both never run at the same time, and runs stay
-// deterministic. Only the failure of a handler that hangs depends on real time. It reports whether there is a
-// response.
-func (w *watchdog) run(response *buffered, r *http.Request) bool {
-	var failure string
+// ServeHTTP serves a request with the handler of the user. A handler that panics, hangs or ends its goroutine ends the run.
+// http.ErrAbortHandler closes the connection, as in a server of net/http.
+func (w *watchdog) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	response := &buffered{header: http.Header{}}
+	var aborted bool
+	w.node.call(&use{kind: listener, name: "the handler of the container " + w.container}, func() {
+		var failure string
+		if aborted, failure = w.run(response, r); failure != "" {
+			w.node.ended = errors.New(failure)
+		}
+	})
+	if aborted {
+		panic(http.ErrAbortHandler)
+	}
+	response.copyTo(rw)
+}
+
+// run serves a request on a goroutine, since nothing can interrupt a handler that hangs. The simulation waits for the
+// goroutine, so both never run at the same time, and runs stay deterministic. Only the failure of a handler that hangs
+// depends on real time. It reports whether the handler aborted the response, and why the run must end, if so.
+func (w *watchdog) run(response *buffered, r *http.Request) (aborted bool, failure string) {
 	id := make(chan string, 1)
 	done := make(chan bool, 1)
 	go func() {
 		returned := false
 		defer func() {
 			if !returned {
-				failure = w.ended(recover(), r)
+				failure = w.unreturned(recover(), r)
 			}
 			done <- returned
 		}()
@@ -116,41 +128,29 @@ func (w *watchdog) run(response *buffered, r *http.Request) bool {
 		returned = true
 	}()
 	var expired <-chan time.Time // never, if nil
-	if limit := w.limit(); limit > 0 {
+	if limit := w.node.handlerTimeout; limit > 0 {
 		timer := time.NewTimer(limit)
 		defer timer.Stop()
 		expired = timer.C
 	}
 	select {
 	case returned := <-done:
-		if failure != "" {
-			w.node.fail("%s", failure)
-		}
-		return returned
+		return !returned, failure
 	case <-expired:
-		w.node.fail("%s", w.hung(<-id, r))
-		return false
+		return true, w.hung(<-id, r)
 	}
 }
 
-// limit returns the real time that a handler may take. A negative limit means any time.
-func (w *watchdog) limit() time.Duration {
-	if t := w.node.options.HandlerTimeout; t != 0 {
-		return t
-	}
-	return DefaultHandlerTimeout
-}
-
-// ended describes the panic of a handler. It must be called while the handler panics. http.ErrAbortHandler is
-// not a failure: it closes the connection.
-func (w *watchdog) ended(panicked any, r *http.Request) string {
+// unreturned describes the end of a handler that did not return. It must be called while the handler panics. The result is
+// empty for http.ErrAbortHandler, which closes the connection.
+func (w *watchdog) unreturned(panicked any, r *http.Request) string {
 	switch panicked {
 	case http.ErrAbortHandler:
 		return ""
 	case nil:
 		return fmt.Sprintf("The handler of the container %s ended its goroutine, as t.FailNow and t.Fatal do.\n%s", w.container, w.request(r))
 	}
-	return fmt.Sprintf("The handler of the container %s panicked: %v\n%s\n\n%s", w.container, panicked, w.request(r), panicFrames())
+	return fmt.Sprintf("The handler of the container %s panicked: %v\n%s\n\n%s", w.container, panicked, w.request(r), panicFrames(own))
 }
 
 // hung describes a handler that has not returned in time.
@@ -159,45 +159,20 @@ func (w *watchdog) hung(goroutine string, r *http.Request) string {
 %s
 
 A handler must respond without waiting: virtual time stands still until it returns. To simulate a program that
-responds late or never, use answers such as "ok in 3s" or "hang" in a Rule. To allow a handler more real time,
-set NodeOptions.HandlerTimeout. The handler is here:
+responds late or never, use answers such as "ok in 3s" or "hang" in a rule. To allow a handler more real time,
+set HandlerTimeout in the options of the node. The handler is here:
 
-%s`, w.container, w.limit(), w.request(r), handlerStack(goroutine))
+%s`, w.container, w.node.handlerTimeout, w.request(r), handlerStack(goroutine))
 }
 
 // request describes the request: who sent it, when, and what it asks for.
 func (w *watchdog) request(r *http.Request) string {
 	return fmt.Sprintf("The request is from its %s at %s of virtual time: %s %s://%s%s",
-		w.sender, trace.FormatTime(virtual.At(w.node.Now())), r.Method, w.scheme, r.Host, r.URL.RequestURI())
+		w.sender, trace.FormatTime(w.node.Now()), r.Method, w.scheme, r.Host, r.URL.RequestURI())
 }
 
 // own is the prefix of the functions of watchdog in stacks.
-const own = "probesim.dev/probetest.(*watchdog)."
-
-// panicFrames returns the frames of the handler, from the statement that panicked up. It must be called while
-// the handler panics.
-func panicFrames() string {
-	callers := make([]uintptr, 200)
-	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers)])
-	var b strings.Builder
-	panicking := false
-	for {
-		f, more := frames.Next()
-		switch {
-		case f.Function == "runtime.gopanic":
-			b.Reset() // of several panics, the first is the lowest
-			panicking = true
-		case !panicking || b.Len() == 0 && strings.HasPrefix(f.Function, "runtime."): // such as sigpanic
-		case strings.HasPrefix(f.Function, own):
-			return b.String()
-		default:
-			fmt.Fprintf(&b, "    %s\n        %s:%d\n", f.Function, f.File, f.Line)
-		}
-		if !more {
-			return b.String()
-		}
-	}
-}
+const own = "probesim.dev/node.(*watchdog)."
 
 // goroutineID returns the name of the current goroutine in stacks, such as "goroutine 7 ".
 func goroutineID() string {
@@ -227,15 +202,35 @@ type buffered struct {
 	body   bytes.Buffer
 }
 
+// maxBody is the part of a body that buffered keeps. The kubelet reads 10 KiB (maxRespBodyLength in pkg/probe/http/http.go).
+const maxBody = 1 << 20
+
 func (b *buffered) Header() http.Header { return b.header }
 
-func (b *buffered) WriteHeader(code int) { b.codes = append(b.codes, code) }
+// WriteHeader panics for an invalid status code, as net/http does.
+func (b *buffered) WriteHeader(code int) {
+	if code < 100 || code > 999 {
+		panic(fmt.Sprintf("invalid WriteHeader code %d", code))
+	}
+	b.codes = append(b.codes, code)
+}
 
 func (b *buffered) Write(data []byte) (int, error) {
+	b.Flush()
+	b.body.Write(data[:min(len(data), maxBody-b.body.Len())])
+	return len(data), nil
+}
+
+// Flush implements http.Flusher. The client gets the response at once when the handler returns.
+func (b *buffered) Flush() {
 	if len(b.codes) == 0 {
 		b.WriteHeader(http.StatusOK)
 	}
-	return b.body.Write(data)
+}
+
+// Hijack implements http.Hijacker, as servers of HTTP/1 do. It always fails.
+func (b *buffered) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return nil, nil, fmt.Errorf("the simulation has no connection to hijack: %w", http.ErrNotSupported)
 }
 
 func (b *buffered) copyTo(w http.ResponseWriter) {
