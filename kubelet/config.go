@@ -113,5 +113,22 @@ func configOpFor(before, pod *v1.Pod) configOp {
 // pkg/kubelet/config/config.go at v1.37.0).
 func samePodSemantics(a, b *v1.Pod) bool {
 	return a.Generation == b.Generation && reflect.DeepEqual(a.DeletionGracePeriodSeconds, b.DeletionGracePeriodSeconds) &&
-		maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations)
+		maps.Equal(a.Labels, b.Labels) && sameAnnotations(a.Annotations, b.Annotations)
+}
+
+// localAnnotations are the annotations that the kubelet sets in its copy of a pod. It ignores the API's values. The third one
+// upstream marks mirror pods, which are not supported.
+var localAnnotations = []string{"kubernetes.io/config.source", "kubernetes.io/config.seen"}
+
+// sameAnnotations reports whether all other annotations are equal (isAnnotationMapEqual in pkg/kubelet/config/config.go at
+// v1.37.0).
+func sameAnnotations(a, b map[string]string) bool {
+	without := func(m map[string]string) map[string]string {
+		m = maps.Clone(m)
+		for _, key := range localAnnotations {
+			delete(m, key)
+		}
+		return m
+	}
+	return maps.Equal(a, b) || maps.Equal(without(a), without(b))
 }

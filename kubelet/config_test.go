@@ -11,6 +11,14 @@ func TestConfigOpFor(t *testing.T) {
 	base := &v1.Pod{}
 	base.Generation = 1
 	with := func(f func(*v1.Pod)) *v1.Pod { p := base.DeepCopy(); f(p); return p }
+	annotated := func(keys ...string) *v1.Pod {
+		return with(func(p *v1.Pod) {
+			p.Annotations = map[string]string{}
+			for _, key := range keys {
+				p.Annotations[key] = "file"
+			}
+		})
+	}
 	deleted := with(func(p *v1.Pod) {
 		p.Generation, p.DeletionGracePeriodSeconds, p.DeletionTimestamp = 2, seconds(30), &p.CreationTimestamp
 	})
@@ -22,6 +30,8 @@ func TestConfigOpFor(t *testing.T) {
 		{"new", nil, base, configAdd},
 		{"unchanged", base, base.DeepCopy(), ""},
 		{"changed spec", base, with(func(p *v1.Pod) { p.Generation = 2 }), configUpdated},
+		{"an annotation", base, annotated("kubernetes.io/config.hash"), configUpdated},
+		{"annotations that the kubelet replaces", base, annotated("kubernetes.io/config.source", "kubernetes.io/config.seen"), ""},
 		{"deletion", base, deleted, configDelete},
 		{"a shorter grace period", deleted, func() *v1.Pod { p := deleted.DeepCopy(); p.DeletionGracePeriodSeconds = seconds(5); return p }(), configDelete},
 		{"the status", base, with(func(p *v1.Pod) { p.Status.Phase = v1.PodRunning }), configReconcile},

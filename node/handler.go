@@ -3,7 +3,6 @@ package node
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -98,9 +97,9 @@ func (w *watchdog) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	response := &buffered{header: http.Header{}}
 	var aborted bool
 	w.node.call(&use{kind: listener, name: "the handler of the container " + w.container}, func() {
-		var failure string
-		if aborted, failure = w.run(response, r); failure != "" {
-			w.node.ended = errors.New(failure)
+		var failure error
+		if aborted, failure = w.run(response, r); failure != nil {
+			w.node.sim.Fail(failure)
 		}
 	})
 	if aborted {
@@ -112,7 +111,7 @@ func (w *watchdog) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 // run serves a request on a goroutine, since nothing can interrupt a handler that hangs. The simulation waits for the
 // goroutine, so both never run at the same time, and runs stay deterministic. Only the failure of a handler that hangs
 // depends on real time. It reports whether the handler aborted the response, and why the run must end, if so.
-func (w *watchdog) run(response *buffered, r *http.Request) (aborted bool, failure string) {
+func (w *watchdog) run(response *buffered, r *http.Request) (aborted bool, failure error) {
 	id := make(chan string, 1)
 	done := make(chan bool, 1)
 	go func() {
@@ -142,20 +141,20 @@ func (w *watchdog) run(response *buffered, r *http.Request) (aborted bool, failu
 }
 
 // unreturned describes the end of a handler that did not return. It must be called while the handler panics. The result is
-// empty for http.ErrAbortHandler, which closes the connection.
-func (w *watchdog) unreturned(panicked any, r *http.Request) string {
+// nil for http.ErrAbortHandler, which closes the connection.
+func (w *watchdog) unreturned(panicked any, r *http.Request) error {
 	switch panicked {
 	case http.ErrAbortHandler:
-		return ""
+		return nil
 	case nil:
-		return fmt.Sprintf("The handler of the container %s ended its goroutine, as t.FailNow and t.Fatal do.\n%s", w.container, w.request(r))
+		return fmt.Errorf("The handler of the container %s ended its goroutine, as t.FailNow and t.Fatal do.\n%s", w.container, w.request(r))
 	}
-	return fmt.Sprintf("The handler of the container %s panicked: %v\n%s\n\n%s", w.container, panicked, w.request(r), panicFrames(own))
+	return fmt.Errorf("The handler of the container %s panicked: %w\n%s\n\n%s", w.container, errorOf(panicked), w.request(r), panicFrames(own))
 }
 
 // hung describes a handler that has not returned in time.
-func (w *watchdog) hung(goroutine string, r *http.Request) string {
-	return fmt.Sprintf(`The handler of the container %s did not respond within %s of real time.
+func (w *watchdog) hung(goroutine string, r *http.Request) error {
+	return fmt.Errorf(`The handler of the container %s did not respond within %s of real time.
 %s
 
 A handler must respond without waiting: virtual time stands still until it returns. To simulate a program that

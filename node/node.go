@@ -48,7 +48,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -77,9 +79,11 @@ const DefaultUptime = 150337 * time.Millisecond
 // epoch is the wall time at which the kubelet starts: a whole second.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// DefaultLimits are the default limits of a run: 500 million events, 200,000 processes, a million events at one instant, and
-// a year of virtual time.
-var DefaultLimits = limit.Limits{Events: 500_000_000, Processes: 200_000, AtOneInstant: 1_000_000, Time: virtual.At(365 * 24 * time.Hour)}
+// DefaultLimits are the default limits of a run: 500 million events, 200,000 processes, a million events at one instant, a year
+// of virtual time, and 2.2 GB of records in memory.
+var DefaultLimits = limit.Limits{
+	Events: 500_000_000, Processes: 200_000, AtOneInstant: 1_000_000, Time: virtual.At(365 * 24 * time.Hour), Memory: 2_200_000_000,
+}
 
 // Options configure a node. The zero value is a node of the newest known Kubernetes release with the default delays and the
 // canonical order of events.
@@ -101,6 +105,9 @@ type Options struct {
 	// Chooser makes the choices of the run instead of Seed, for example to search for runs (package explore) or to replay
 	// one (package choose). Seed still decides delays and probabilities. Nil: Seed decides.
 	Chooser choose.Chooser
+	// Interrupt, if set, is called every 1,024 events, for example to ask whether a context is done. If it returns an error, the
+	// run ends with this error. It must not call the node.
+	Interrupt func() error
 	// Trace receives the records of the run. Nil: a new recorder that keeps the observable records in memory. Its Sink must
 	// not call the node.
 	Trace *trace.Recorder
@@ -109,6 +116,23 @@ type Options struct {
 	HandlerTimeout time.Duration
 
 	fullLists, everyTick bool // see kubelet.Options
+}
+
+// MemoryError reports that the records of a run take more memory than Limits.Memory.
+type MemoryError struct {
+	Max     int64 // Limits.Memory
+	Now     virtual.Time
+	Largest trace.Usage // the kind of record that takes most memory
+}
+
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("stopped at %s: the trace takes more than %s of memory, most of it for %d records of kind %s (%s); "+
+		"use fewer pods, a longer period, a shorter duration or shorter bodies of answers",
+		trace.FormatTime(e.Now), megabytes(e.Max), e.Largest.Records, e.Largest.Kind, megabytes(e.Largest.Size))
+}
+
+func megabytes(bytes int64) string {
+	return strconv.FormatFloat(math.Ceil(float64(bytes)/1e5)/10, 'f', -1, 64) + " MB"
 }
 
 // ErrKubeletStopped is the error of a method that needs a running kubelet.
@@ -133,14 +157,13 @@ type Node struct {
 	use            atomic.Pointer[use]
 	closed         atomic.Pointer[use]   // the call of Close
 	misuse         atomic.Pointer[error] // the first ErrInUse
-	ended          error                 // why a function of the user has ended the run
 }
 
 // New returns a node without pods. The first RunUntil starts its kubelet. Close the node when you no longer need it. New panics
 // with the error of Validate if the options are invalid.
 func New(o Options) *Node {
 	if err := o.Validate(); err != nil {
-		panic(err)
+		panic(fmt.Errorf("node: New: %w", err))
 	}
 	if o.Profile == (profile.Profile{}) {
 		o.Profile = profile.Newest()
@@ -156,7 +179,12 @@ func New(o Options) *Node {
 		o.Trace = &trace.Recorder{}
 	}
 	n := &Node{trace: o.Trace, handlerTimeout: cmp.Or(o.HandlerTimeout, DefaultHandlerTimeout)}
-	n.sim = sim.New(sim.Options{Start: virtual.At(-uptime), Chooser: n.chooser(o), Limits: o.Limits})
+	n.sim = sim.New(sim.Options{Start: virtual.At(-uptime), Chooser: n.chooser(o), Limits: o.Limits, Interrupt: o.Interrupt})
+	o.Trace.OnGrowth(func(size int64) {
+		if size > o.Limits.Memory && o.Limits.Memory > 0 {
+			n.sim.Fail(&MemoryError{Max: o.Limits.Memory, Now: n.Now(), Largest: o.Trace.Largest()})
+		}
+	})
 	wall := func(t virtual.Wall) time.Time { return epoch.Add(t.Offset() + uptime) }
 	n.runtime = newRuntimeDriver(n.sim, fakeruntime.New(fakeruntime.Options{
 		Seed: o.Seed, Delays: o.Delays, Record: o.Trace.Add, RecordCalls: o.Trace.Internal,
@@ -195,7 +223,7 @@ func (n *Node) chooser(o Options) choose.Chooser {
 // its Containers, Delays, Workload and Replica; the other fields are taken from the pod. An httpGet probe can call your
 // http.Handler: see fakeruntime.Answer.
 //
-// AddPod returns an Invalid error that lists all invalid fields, an AlreadyExists error if the API has a pod of that name, a
+// AddPod returns an Invalid error that lists all invalid and unsupported fields, an AlreadyExists error if the API has a pod of that name, a
 // Conflict error if an earlier pod had the same UID, and an error if an image is not a valid reference or if the program has
 // a container that the pod does not have. If AddPod returns an error, it has not added the pod.
 func (n *Node) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
@@ -466,32 +494,23 @@ func (n *Node) Observe(f func(*trace.Record)) {
 	n.trace.Observe(func(r *trace.Record) { n.call(u, func() { f(r) }) })
 }
 
-// RunUntil runs the node up to and including the virtual time t. It does nothing if t has passed. It returns a *limit.Error if
-// the run exceeds one of the limits before t; the node cannot run further then. The same is true of its other errors, see
-// the documentation of the package.
-func (n *Node) RunUntil(t virtual.Time) (err error) {
+// RunUntil runs the node up to and including the virtual time t. It does nothing if t has passed. It returns a *limit.Error
+// or a *MemoryError if the run exceeds one of the limits before t, the error of Options.Interrupt if that returns one, and an
+// error with the frames if a function of At, an observer or a handler fails. The node cannot run further then.
+func (n *Node) RunUntil(t virtual.Time) error {
 	u, err := n.begin(passTime)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case n.ended != nil:
-		n.end(u)
-		return n.ended
 	}
-	defer func() {
-		if n.ended != nil { // otherwise, a panic is none of a function of the user
-			if p := recover(); p != nil && p != any(runEnded{n.ended}) {
-				panic(p)
-			}
-			err = n.ended
-		}
-		n.end(u)
-		if misuse := n.misuse.Load(); err == nil && misuse != nil {
-			n.ended = *misuse
-			err = *misuse
-		}
+	err = func() error {
+		defer n.end(u) // also if a function of the user ends the goroutine
+		return n.sim.RunUntil(t)
 	}()
-	return n.sim.RunUntil(t)
+	if misuse := n.misuse.Load(); err == nil && misuse != nil {
+		n.sim.Fail(*misuse)
+		err = *misuse
+	}
+	return err
 }
 
 // Now returns the current virtual time. It is negative before t=0.

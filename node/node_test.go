@@ -93,6 +93,14 @@ func TestAddPodErrors(t *testing.T) {
 			},
 		},
 		{
+			name: "a mirror pod", is: apierrors.IsInvalid, pod: func() *v1.Pod {
+				pod := web()
+				pod.Annotations = map[string]string{"kubernetes.io/config.mirror": "3ed8"}
+				return pod
+			},
+			texts: []string{"metadata.annotations[kubernetes.io/config.mirror]: Forbidden: a mirror pod is not supported yet"},
+		},
+		{
 			name: "an invalid image reference", pod: func() *v1.Pod {
 				pod := web()
 				pod.Spec.Containers[0].Image = "We b"

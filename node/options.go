@@ -15,7 +15,7 @@ const maxUptime = 365 * 24 * time.Hour
 func (o Options) Validate() error {
 	var errs []error
 	report := func(field, format string, args ...any) {
-		errs = append(errs, fmt.Errorf("node: Options."+field+" "+format, args...))
+		errs = append(errs, fmt.Errorf("Options."+field+" "+format, args...))
 	}
 	if _, known := profile.Named(o.Profile.Version); !known && o.Profile != (profile.Profile{}) {
 		report("Profile", "has the unknown version %q: begin with profile.Newest or profile.Named", o.Profile.Version)

@@ -107,39 +107,26 @@ func (n *Node) end(u *use) {
 	n.misuse.CompareAndSwap(nil, &err)
 }
 
-// Usable returns nil if you can call methods that change the node now. Otherwise its error says why not: ErrClosed, ErrInUse, or
-// the error that has ended the run.
+// Usable returns nil if you can call At now, and otherwise ErrClosed or ErrInUse.
 func (n *Node) Usable() error {
-	u, err := n.begin(change)
-	if err != nil {
-		return err
+	u, err := n.begin(schedule)
+	if err == nil {
+		n.end(u)
 	}
-	n.end(u)
-	return n.ended
+	return err
 }
 
-// runEnded is the panic value with which a function of the user ends the run. RunUntil returns its error.
-type runEnded struct{ error }
-
-// call calls a function of the user. It ends the run if the function panics, ends its goroutine, or has misused the node.
+// call calls a function of the user. It ends the run if the function panics, ends its goroutine, or misuses the node.
 func (n *Node) call(u *use, f func()) {
 	u.outer = n.use.Load()
 	began, returned := n.use.CompareAndSwap(u.outer, u), false
 	defer func() {
-		var exits bool // the goroutine ends
 		if !returned {
-			p := recover()
-			exits = p == nil
-			if n.ended == nil {
-				n.ended = &callError{what: u.String(), panicked: p, frames: panicFrames("probesim.dev/node.(*Node).call")}
-			}
+			n.sim.Fail(unreturned(u, recover()))
 		}
 		n.end(u)
-		if misuse := n.misuse.Load(); n.ended == nil && misuse != nil {
-			n.ended = *misuse
-		}
-		if n.ended != nil && !exits {
-			panic(runEnded{n.ended})
+		if misuse := n.misuse.Load(); misuse != nil {
+			n.sim.Fail(*misuse)
 		}
 	}()
 	if began {
@@ -148,24 +135,20 @@ func (n *Node) call(u *use, f func()) {
 	returned = true
 }
 
-// callError is the error of a run that ended because a function of the user did not return.
-type callError struct {
-	what     string
-	panicked any // nil: the function ended its goroutine
-	frames   string
-}
-
-func (e *callError) Error() string {
-	if e.panicked == nil {
-		return e.what + " ended its goroutine, as t.FailNow and t.Fatal do"
+// unreturned describes the end of a function that did not return. It must be called while the function panics.
+func unreturned(u *use, panicked any) error {
+	if panicked == nil {
+		return fmt.Errorf("%s ended its goroutine, as t.FailNow and t.Fatal do", u)
 	}
-	return fmt.Sprintf("%s panicked: %v\n\n%s", e.what, e.panicked, e.frames)
+	return fmt.Errorf("%s panicked: %w\n\n%s", u, errorOf(panicked), panicFrames("probesim.dev/node.(*Node).call"))
 }
 
-// Unwrap returns the value of the panic if it is an error, such as ErrInUse.
-func (e *callError) Unwrap() error {
-	err, _ := e.panicked.(error)
-	return err
+// errorOf returns the value of a panic as an error, such as ErrInUse.
+func errorOf(panicked any) error {
+	if err, ok := panicked.(error); ok {
+		return err
+	}
+	return fmt.Errorf("%v", panicked)
 }
 
 // String describes the use and its place, such as "Advance at /src/web_test.go:12".
@@ -183,12 +166,16 @@ func (u *use) String() string {
 // api are the prefixes of the functions of the Go API. Its caller is the first function without such a prefix, or in a test.
 var api = []string{"probesim.dev/node.", "probesim.dev/probetest."}
 
+func inAPI(f runtime.Frame) bool {
+	return !strings.HasSuffix(f.File, "_test.go") && slices.ContainsFunc(api, func(prefix string) bool { return strings.HasPrefix(f.Function, prefix) })
+}
+
 // origin returns the name of the function of the Go API that the user called, and the place of that call.
 func origin(callers []uintptr) (name, place string) {
 	frames := runtime.CallersFrames(callers)
 	for {
 		f, more := frames.Next()
-		if strings.HasSuffix(f.File, "_test.go") || !slices.ContainsFunc(api, func(prefix string) bool { return strings.HasPrefix(f.Function, prefix) }) {
+		if !inAPI(f) {
 			if f.File != "" {
 				place = fmt.Sprintf("%s:%d", f.File, f.Line)
 			}
@@ -207,7 +194,7 @@ func origin(callers []uintptr) (name, place string) {
 }
 
 // panicFrames returns the frames of a function of the user, from the statement that panicked up to the function end of this
-// package. It must be called while the function panics.
+// package, without the frames of the Go API. It must be called while the function panics.
 func panicFrames(end string) string {
 	callers := make([]uintptr, 200)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers)])
@@ -222,7 +209,7 @@ func panicFrames(end string) string {
 		case !panicking || b.Len() == 0 && strings.HasPrefix(f.Function, "runtime."): // such as sigpanic
 		case strings.HasPrefix(f.Function, end):
 			return b.String()
-		default:
+		case !inAPI(f):
 			fmt.Fprintf(&b, "    %s\n        %s:%d\n", f.Function, f.File, f.Line)
 		}
 		if !more {

@@ -3,11 +3,9 @@ package scenarios
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/strict"
-	"probesim.dev/internal/value"
 	"probesim.dev/kube/podutil"
 )
 
@@ -74,28 +72,6 @@ func checkWindow(r *Rule, n *strict.Node) {
 		n.Field("every").Errorf("needs for: the time that each window stays open")
 	case r.For.Max >= r.Every.Min:
 		n.Field("every").Errorf("windows would overlap: every %s must be longer than for %s", r.Every, r.For)
-	}
-}
-
-// checkStart reports a window that cannot open before the run ends. A container starts after its pod is added,
-// and gets the stop signal later still. An exit long after the stop signal is allowed: it means that the program
-// does not exit before.
-func (b *behavior) checkStart(r *Rule, n *strict.Node) {
-	check := func(clock string, from *value.Draw, start time.Duration) {
-		field, duration := n.Field(clock), b.scenario.Spec.Duration
-		switch {
-		case from == nil || field.Bad() || start+from.Min <= duration.Time():
-		case start > 0:
-			field.Errorf("%s is after the end of the run at %s, because the pod is added at %s", from, duration, value.Format(start))
-		default:
-			field.Errorf("%s is after the end of the run at %s", from, duration)
-		}
-	}
-	added := b.workload.spec.At.Min
-	check("at", r.At, 0)
-	check("after", r.After, added)
-	if r.Exit == nil {
-		check("afterSigterm", r.AfterSigterm, added)
 	}
 }
 

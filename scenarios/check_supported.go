@@ -3,32 +3,17 @@ package scenarios
 import (
 	"fmt"
 	"net/http"
-	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/internal/strict"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/kube/profile"
 )
-
-// unsupportedInPods are fields that change the behavior of the kubelet and that this version does not simulate.
-var unsupportedInPods = []struct {
-	path string // path in the pod
-	used func(*v1.Pod) bool
-}{
-	{"metadata.finalizers", func(p *v1.Pod) bool {
-		return slices.Contains(p.Finalizers, metav1.FinalizerOrphanDependents) || slices.Contains(p.Finalizers, metav1.FinalizerDeleteDependents)
-	}},
-	{"spec.schedulingGates", func(p *v1.Pod) bool { return len(p.Spec.SchedulingGates) > 0 }},
-	{"spec.resourceClaims", func(p *v1.Pod) bool { return len(p.Spec.ResourceClaims) > 0 }},
-	{"spec.os", func(p *v1.Pod) bool { return p.Spec.OS != nil && p.Spec.OS.Name != v1.Linux }},
-}
 
 // unsupportedInHTTPGet are the unsupported fields of an httpGet handler of a probe or hook.
 var unsupportedInHTTPGet = []struct {
@@ -50,10 +35,8 @@ func (c *checker) checkSupported(w *workload) {
 	refuse := func(field, name string) {
 		w.errs.at(w.pod, field).Errorf("%s is not supported yet", name)
 	}
-	for _, u := range unsupportedInPods {
-		if u.used(w.pod) {
-			refuse(u.path, path.Ext(u.path)[1:])
-		}
+	for _, e := range admission.ValidateSupported(w.pod) {
+		w.errs.at(w.pod, e.Field).Errorf("%s", e.Detail)
 	}
 	for i := range w.pod.Spec.InitContainers {
 		checkContainerSupported(&w.pod.Spec.InitContainers[i], fmt.Sprintf("spec.initContainers[%d].", i), refuse)

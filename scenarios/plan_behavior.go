@@ -38,7 +38,6 @@ func (b *behavior) compile(n *strict.Node) fakeruntime.ContainerConfig {
 func (b *behavior) compileRule(r *Rule, n *strict.Node) fakeruntime.Rule {
 	b.checkReplica(r, n)
 	checkWindow(r, n)
-	b.checkStart(r, n)
 	b.checkEffect(r, n)
 	rule := fakeruntime.Rule{
 		Replica: intRange(r.Replica), Instance: intRange(r.Instance),

@@ -147,3 +147,36 @@ func TestPanicReachesTheCaller(t *testing.T) {
 	}()
 	s.RunUntil(virtual.At(time.Minute))
 }
+
+// A run ends with the error of Interrupt within 1,024 events, and with the error of Fail after the present event.
+func TestInterruptAndFail(t *testing.T) {
+	stop := errors.New("stop")
+	var now error
+	s := sim.New(sim.Options{Interrupt: func() error { return now }})
+	defer s.Close()
+	turns := 0
+	s.Go("busy", func(p *sim.Proc) {
+		for ; ; p.Sleep(time.Millisecond) {
+			turns++
+		}
+	})
+	s.At(virtual.At(time.Second), "interrupt", func() { now = stop })
+	if err := s.RunUntil(virtual.At(time.Hour)); err != stop || turns < 1000 || turns > 2100 {
+		t.Errorf("interrupted: %d turns, error %v", turns, err)
+	}
+
+	failed := sim.New(sim.Options{})
+	defer failed.Close()
+	turns = 0
+	failed.Go("busy", func(p *sim.Proc) {
+		for ; ; p.Sleep(time.Millisecond) {
+			if turns++; turns == 100 {
+				failed.Fail(stop)
+				failed.Fail(errors.New("another error"))
+			}
+		}
+	})
+	if err := failed.RunUntil(virtual.At(time.Hour)); err != stop || turns != 100 {
+		t.Errorf("failed: %d turns, error %v", turns, err)
+	}
+}

@@ -28,6 +28,8 @@ type Options struct {
 	Start   virtual.Time   // the virtual time at the beginning; may be negative
 	Chooser choose.Chooser // nil for the canonical choices
 	Limits  limit.Limits
+	// Interrupt, if set, is called every 1,024 events. If it returns an error, RunUntil stops and returns this error.
+	Interrupt func() error
 }
 
 // Sim is one simulated world. It must be used from one goroutine.
@@ -50,7 +52,7 @@ type Sim struct {
 func New(o Options) *Sim {
 	return &Sim{
 		timers: queue.Timed[*Timer]{Waits: func(t *Timer, set uint64) bool { return t.set == set }},
-		now:    o.Start, meter: limit.Meter{Limits: o.Limits}, Asker: choose.Asker{Chooser: o.Chooser},
+		now:    o.Start, meter: limit.Meter{Limits: o.Limits, Interrupt: o.Interrupt}, Asker: choose.Asker{Chooser: o.Chooser},
 		stacks: coroutine.Pool[*Proc]{Do: (*Proc).run},
 	}
 }
@@ -63,7 +65,7 @@ func (s *Sim) Now() virtual.Time { return s.now }
 func (s *Sim) Events() int64 { return s.meter.Events() }
 
 // RunUntil runs the simulation until virtual time t, including all events of that instant. It stops early and returns
-// a *limit.Error when the run exceeds a limit.
+// a *limit.Error when the run exceeds a limit, or the error of Fail or of Options.Interrupt. It cannot continue then.
 func (s *Sim) RunUntil(t virtual.Time) error {
 	for s.meter.Err() == nil {
 		if s.step() {
@@ -80,6 +82,9 @@ func (s *Sim) RunUntil(t virtual.Time) error {
 	}
 	return s.meter.Err()
 }
+
+// Fail makes RunUntil return an error after the present event. It has no effect if the run has already ended with an error.
+func (s *Sim) Fail(err error) { s.meter.Fail(err) }
 
 // Close ends all processes in the order in which they started. It runs only their deferred calls.
 // A process must not call it.

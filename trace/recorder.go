@@ -5,6 +5,18 @@ import "iter"
 // chunk is the number of records in one slice. A long trace uses several slices: growing it does not copy earlier records.
 const chunk = 1 << 12
 
+// The memory that Size counts, in bytes.
+const (
+	// recordSize is the size of a Record, of its copy in Records, and of its place in an index.
+	recordSize = 2*192 + 64
+	// textSize is the overhead of a distinct text.
+	textSize = 64
+	// statusSize and containerSize are the sizes of a PodStatus and a ContainerStatus.
+	statusSize, containerSize = 64, 64
+	// growth is the growth after which the Recorder calls the functions of OnGrowth.
+	growth = 64 << 10
+)
+
 // Recorder numbers records and keeps them in memory or passes them on. The zero value keeps observable records in memory. A
 // Recorder is not safe for concurrent use.
 type Recorder struct {
@@ -20,6 +32,12 @@ type Recorder struct {
 	all       []Record // cache of Records
 	observers []func(*Record)
 	passed    Record // the record passed to Sink
+
+	texts    map[string]string // equal texts of records share their memory
+	status   *PodStatus        // the status of the last record that has one
+	size     int64
+	reported int64 // size at the last call of watchers
+	watchers []func(size int64)
 }
 
 // Wants reports whether Add includes records of a kind. Callers can skip building other records.
@@ -46,15 +64,96 @@ func (r *Recorder) keep(rec Record) *Record {
 		r.Sink(&r.passed)
 		return &r.passed
 	}
+	r.share(&rec)
 	n := len(r.chunks)
 	if n == 0 || len(r.chunks[n-1]) == cap(r.chunks[n-1]) {
 		// The first chunks are smaller, because most traces are short.
 		r.chunks = append(r.chunks, make([]Record, 0, min(chunk, 64<<(2*n))))
+		r.size += int64(cap(r.chunks[n])) * recordSize
 		n++
 	}
 	last := &r.chunks[n-1]
 	*last = append(*last, rec)
+	if r.size-r.reported >= growth {
+		r.grown()
+	}
 	return &(*last)[len(*last)-1]
+}
+
+// share replaces the texts of a record by equal texts of earlier records: a failing probe has the same message each time, which
+// may be 10 KiB long. It also counts the memory of new texts and of the status.
+func (r *Recorder) share(rec *Record) {
+	if rec.Message != "" {
+		rec.Message = r.text(rec.Message)
+	}
+	if rec.Kind != ProbeExecuted { // a probe worker uses the same string each time
+		rec.Pod = r.text(rec.Pod)
+	}
+	if rec.Status != nil && rec.Status != r.status {
+		r.status = rec.Status
+		r.size += rec.Status.memory()
+	}
+}
+
+func (r *Recorder) text(s string) string {
+	if known, ok := r.texts[s]; ok {
+		return known
+	}
+	if r.texts == nil {
+		r.texts = map[string]string{}
+	}
+	r.texts[s] = s
+	r.size += textSize + int64(len(s))
+	return s
+}
+
+func (s *PodStatus) memory() int64 { return statusSize + containerSize*int64(len(s.Containers)) }
+
+func (r *Recorder) grown() {
+	r.reported = r.size
+	for _, f := range r.watchers {
+		f(r.size)
+	}
+}
+
+// Size returns an estimate of the memory that the kept records take, in bytes. It includes the copy that [Recorder.Records] makes
+// and an index by pod. Records share equal texts. The same records have the same size on all machines.
+func (r *Recorder) Size() int64 { return r.size }
+
+// OnGrowth calls f with the Size each time it has grown by 64 KiB or more. The functions of Observe are called after f.
+func (r *Recorder) OnGrowth(f func(size int64)) { r.watchers = append(r.watchers, f) }
+
+// Usage is the memory that the records of a kind take.
+type Usage struct {
+	Kind    Kind
+	Records int64
+	Size    int64 // in bytes, with texts and statuses that records of other kinds do not use before
+}
+
+// Largest returns the kind of record that takes most of Size.
+func (r *Recorder) Largest() Usage {
+	again := Recorder{}
+	index := map[Kind]int{}
+	var all []Usage
+	for rec := range r.All() {
+		i, ok := index[rec.Kind]
+		if !ok {
+			i = len(all)
+			index[rec.Kind] = i
+			all = append(all, Usage{Kind: rec.Kind})
+		}
+		before, copied := again.size, *rec
+		again.share(&copied)
+		all[i].Records++
+		all[i].Size += recordSize + again.size - before
+	}
+	var largest Usage
+	for _, u := range all {
+		if u.Size > largest.Size {
+			largest = u
+		}
+	}
+	return largest
 }
 
 // Observe calls f for each later record, after the Recorder has kept it or passed it to Sink.

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
+
+	"probesim.dev/kube/profile"
 )
 
 // valid returns a pod that the API server creates.
@@ -201,6 +203,29 @@ func TestValidate(t *testing.T) {
 		}
 		if got != test.want || len(errs) > 1 {
 			t.Errorf("got %v, want %s", errs, test.want)
+		}
+	}
+}
+
+func TestAdmitUnsupported(t *testing.T) {
+	for _, test := range []struct {
+		want string // empty: none
+		pod  func(*v1.Pod)
+	}{
+		{"a mirror pod is not supported yet", func(p *v1.Pod) { p.Annotations = map[string]string{"kubernetes.io/config.mirror": ""} }},
+		{"", func(p *v1.Pod) { // a pod from a cluster, without its mirror annotation
+			p.Annotations = map[string]string{"kubernetes.io/config.source": "file", "kubernetes.io/config.hash": "a", "kubernetes.io/config.seen": "b"}
+			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "node", UID: "a", Controller: ptr.To(true)}}
+		}},
+		{"spec.schedulingGates: Forbidden", func(p *v1.Pod) { p.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "a"}} }},
+		{"spec.os: Forbidden", func(p *v1.Pod) { p.Spec.OS = &v1.PodOS{Name: v1.Windows} }},
+		{"", func(p *v1.Pod) { p.Spec.OS = &v1.PodOS{Name: v1.Linux} }},
+	} {
+		pod := valid()
+		test.pod(pod)
+		_, err := Admit(profile.Newest(), pod)
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("error %v, want %q", err, test.want)
 		}
 	}
 }

@@ -67,6 +67,8 @@ func TestPatchErrors(t *testing.T) {
 		{`{"spec": {"restartPolicy": "Never"}}`, apierrors.IsInvalid, "spec: Forbidden"},
 		{`{"spec": {"containers": [{"name": "app", "image": ""}]}}`, apierrors.IsInvalid, "spec.containers[0].image: Required"},
 		{`{"metadata": {"labels": {"a": "b c"}}}`, apierrors.IsInvalid, "metadata.labels: Invalid"},
+		{`{"metadata": {"annotations": {"kubernetes.io/config.mirror": ""}}}`, apierrors.IsInvalid,
+			"metadata.annotations[kubernetes.io/config.mirror]: Forbidden: may not add mirror pod annotation"},
 	} {
 		if _, err := Patch(profile.Newest(), stored(t), []byte(test.patch)); !test.is(err) || !strings.Contains(err.Error(), test.text) {
 			t.Errorf("%s: error %v; want one with %q", test.patch, err, test.text)

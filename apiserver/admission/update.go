@@ -14,6 +14,9 @@ func ValidateUpdate(pod, old *v1.Pod) field.ErrorList {
 	meta := pod.ObjectMeta.DeepCopy()
 	meta.ResourceVersion = "1" // a patch does not need one
 	errs := apivalidation.ValidateObjectMetaUpdate(meta, &old.ObjectMeta, field.NewPath("metadata"))
+	if isMirror(pod) && !isMirror(old) { // ValidatePodSpecificAnnotationUpdates
+		errs = append(errs, field.Forbidden(mirrorPath, "may not add mirror pod annotation"))
+	}
 	path := field.NewPath("spec")
 	if len(pod.Spec.Containers) != len(old.Spec.Containers) || len(pod.Spec.InitContainers) != len(old.Spec.InitContainers) {
 		return append(errs, field.Forbidden(path, "a patch cannot add or remove containers"))

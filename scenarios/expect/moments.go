@@ -13,12 +13,7 @@ import (
 // moments checks an expectation with becomes or record in each window.
 func (c *checker) moments(e *scenarios.Expect, key string, windows []window, f *failures) {
 	all := c.index.moments(e.Moment(), key)
-	skip := anchorIsSame(e)
 	for _, w := range windows {
-		w.skip = -1
-		if skip {
-			w.skip = w.anchor
-		}
 		switch e.Window().Kind {
 		case scenarios.Never:
 			c.none(c.inside(all, w), w, key, f)
@@ -30,18 +25,28 @@ func (c *checker) moments(e *scenarios.Expect, key string, windows []window, f *
 	}
 }
 
-// anchorIsSame reports whether to ignore the match of since as a match of the expectation. It counts as a match if since
-// and the expectation are different changes, because one status can bring both.
-func anchorIsSame(e *scenarios.Expect) bool {
-	if e.Since == nil || e.Since.Becomes == nil || e.Moment().Becomes == nil {
-		return true
+// firstAfter returns the first record that can be a match of the expectation in the window that counts from a match of
+// since: the next record, or the match itself if since and the expectation are different changes, because one status can
+// bring both.
+func firstAfter(e *scenarios.Expect, anchor int) int {
+	if e.Since.Becomes == nil || e.Becomes == nil {
+		return anchor + 1
 	}
-	since, sought := *e.Since, *e.Moment()
-	return since.Container == sought.Container && reflect.DeepEqual(since.Becomes, sought.Becomes)
+	if e.Since.Container == e.Container && reflect.DeepEqual(e.Since.Becomes, e.Becomes) {
+		return anchor + 1
+	}
+	return anchor
 }
 
-// inside returns the moments within a window, including its anchor.
+// since returns the moments from the match of since on. Records of its instant that come before it in the trace are left out.
+func (w window) since(all []int) []int {
+	i, _ := slices.BinarySearch(all, w.first)
+	return all[i:]
+}
+
+// inside returns the moments within a window.
 func (c *checker) inside(all []int, w window) []int {
+	all = w.since(all)
 	lo := c.index.search(all, w.from)
 	if w.to == virtual.Max {
 		return all[lo:]
@@ -49,48 +54,30 @@ func (c *checker) inside(all []int, w window) []int {
 	return all[lo:max(lo, c.index.search(all, w.to+1))]
 }
 
-// other returns the first record of a list that is not the anchor.
-func other(list []int, anchor int) (int, bool) {
-	for _, record := range list {
-		if record != anchor {
-			return record, true
-		}
-	}
-	return 0, false
-}
-
-func without(list []int, anchor int) []int {
-	return slices.DeleteFunc(slices.Clone(list), func(record int) bool { return record == anchor })
-}
-
 // none checks that no moment is within the window.
 func (c *checker) none(inside []int, w window, key string, f *failures) {
-	record, found := other(inside, w.skip)
-	if !found {
+	if len(inside) == 0 {
 		return
 	}
-	f.add(failure{key: key, window: w, center: c.index.at(record), marks: marks(record), got: func() string {
-		found := without(inside, w.skip)
-		text := "one at " + c.times(found[:1]) + c.sinceAnchor(w, c.index.at(record))
-		if len(found) > 1 {
-			text += "; then at " + c.times(found[1:])
+	t := c.index.at(inside[0])
+	f.add(failure{key: key, window: w, center: t, marks: marks(inside[0]), got: func() string {
+		text := "one at " + at(t) + c.sinceAnchor(w, t)
+		if len(inside) > 1 {
+			text += "; then at " + c.times(inside[1:])
 		}
 		return text
 	}})
 }
 
-// first checks that the first moment of the run, or the first from the match of since on, is within the window.
+// first checks that the first moment of the run, or the first after the match of since, is within the window.
 func (c *checker) first(all []int, w window, key string, f *failures) {
-	if w.anchor >= 0 {
-		all = all[c.index.search(all, c.index.at(w.anchor)):]
-	}
-	record, found := other(all, w.skip)
-	if !found {
+	all = w.since(all)
+	if len(all) == 0 {
 		f.add(failure{key: key, window: w, center: w.to, undecided: w.open, got: func() string { return "none" }})
 		return
 	}
-	if t := c.index.at(record); t < w.from || t > w.to {
-		f.add(failure{key: key, window: w, center: t, marks: marks(record), undecided: w.open && t > w.to,
+	if t := c.index.at(all[0]); t < w.from || t > w.to {
+		f.add(failure{key: key, window: w, center: t, marks: marks(all[0]), undecided: w.open && t > w.to,
 			got: func() string { return "the first at " + at(t) + c.sinceAnchor(w, t) }})
 	}
 }
@@ -103,9 +90,6 @@ func (c *checker) counted(e *scenarios.Expect, all []int, w window, key string, 
 	}
 	inside := c.inside(all, w)
 	n := len(inside)
-	if _, itself := slices.BinarySearch(inside, w.skip); itself {
-		n--
-	}
 	if want.Contains(n) {
 		return
 	}
@@ -117,22 +101,28 @@ func (c *checker) counted(e *scenarios.Expect, all []int, w window, key string, 
 		if n == 0 {
 			return "none" + c.elsewhere(all, w)
 		}
-		return fmt.Sprintf("%d, at %s", n, c.times(without(inside, w.skip)))
+		return fmt.Sprintf("%d, at %s", n, c.times(inside))
 	}
 	f.add(fail)
 }
 
-// elsewhere names the nearest moments outside a window.
+// elsewhere names the nearest moments outside a window, which contains none.
 func (c *checker) elsewhere(all []int, w window) string {
 	text := ""
-	lo := c.index.search(all, w.from)
-	if lo > 0 {
-		text += "; the previous one at " + at(c.index.at(all[lo-1]))
+	after := w.since(all)
+	later := max(len(all)-len(after), c.index.search(all, w.from)) // the first moment later than the beginning of the window
+	earlier := later - 1
+	if earlier >= 0 && all[earlier] == w.anchor {
+		earlier--
 	}
-	if w.to < virtual.Max {
-		if hi := c.index.search(all, w.to+1); hi < len(all) {
-			text += "; the next one at " + at(c.index.at(all[hi]))
+	if earlier >= 0 {
+		text += "; the previous one at " + at(c.index.at(all[earlier]))
+		if c.index.at(all[earlier]) == w.from {
+			text += ", before the match of since in the trace"
 		}
+	}
+	if later < len(all) {
+		text += "; the next one at " + at(c.index.at(all[later]))
 	}
 	return text
 }

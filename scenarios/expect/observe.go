@@ -85,7 +85,7 @@ func (c *checker) observePod(e *scenarios.Expect, key string) ([]Observation, er
 
 // observeIn observes one pod in one window.
 func (c *checker) observeIn(e *scenarios.Expect, key string, w window) (o Observation, err error) {
-	w.skip, o.Expect = -1, e
+	o.Expect = e
 	switch {
 	case e.Transitions != nil:
 		for _, t := range turnsWithin(c.turns(key, e.Container, e.Transitions.Field), max(w.from, 0), w.to) {
@@ -97,9 +97,6 @@ func (c *checker) observeIn(e *scenarios.Expect, key string, w window) (o Observ
 	case e.Status != nil:
 		o.Values, err = c.statusAt(e, key, w.from)
 	default:
-		if anchorIsSame(e) {
-			w.skip = w.anchor
-		}
 		o.Min, err = c.timeOrCount(e, c.index.moments(e.Moment(), key), w)
 		o.Max = o.Min
 	}
@@ -127,11 +124,7 @@ func (c *checker) firstSince(e *scenarios.Expect, key string) (o Observation, er
 	found := false
 	all := c.index.moments(e.Moment(), key)
 	for _, record := range c.index.moments(e.Since, key) {
-		w := window{anchor: record, skip: -1}
-		if anchorIsSame(e) {
-			w.skip = record
-		}
-		t, err := c.timeOrCount(e, all, w)
+		t, err := c.timeOrCount(e, all, window{anchor: record, first: firstAfter(e, record)})
 		switch {
 		case err != nil:
 			without = append(without, c.index.at(record))
@@ -155,18 +148,17 @@ func (c *checker) firstSince(e *scenarios.Expect, key string) (o Observation, er
 // timeOrCount returns the time of the first moment, or the number of moments.
 func (c *checker) timeOrCount(e *scenarios.Expect, all []int, w window) (int64, error) {
 	if e.Window().Kind != scenarios.First {
-		return int64(len(without(c.inside(all, w), w.skip))), nil
+		return int64(len(c.inside(all, w))), nil
 	}
 	var from virtual.Time
 	if w.anchor >= 0 {
 		from = c.index.at(w.anchor)
-		all = all[c.index.search(all, from):]
 	}
-	record, found := other(all, w.skip)
-	if !found {
+	all = w.since(all)
+	if len(all) == 0 {
 		return 0, errors.New("no match")
 	}
-	if t := c.index.at(record).Sub(from); t >= 0 {
+	if t := c.index.at(all[0]).Sub(from); t >= 0 {
 		return int64(t), nil
 	}
 	return 0, errors.New("the first match is before t=0")

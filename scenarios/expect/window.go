@@ -11,7 +11,7 @@ type window struct {
 	from, to virtual.Time // open ends are value.OpenMinTime and the end of the run
 	open     bool         // the window has no end, or ends after the run
 	anchor   int          // the record that matches since, from which the window counts; -1 without since
-	skip     int          // the record in the window that is ignored as a match; -1 if there is none
+	first    int          // the first record that can be a match; 0 without since
 }
 
 // instants returns the window for states. States begin at t=0.
@@ -24,15 +24,15 @@ func (c *checker) window(e *scenarios.Expect) window {
 }
 
 // windowSince resolves the window that counts from a record. It returns false if the run ended before the window did.
-// A window without a beginning begins with the record.
+// A window without a beginning begins after the record.
 func (c *checker) windowSince(e *scenarios.Expect, record int) (window, bool) {
 	w := e.Window()
 	t := c.index.at(record)
 	from := t.Add(max(w.Min, 0))
 	if w.Max == value.OpenMaxTime {
-		return window{from: from, to: c.run.End, open: true, anchor: record}, from <= c.run.End
+		return window{from: from, to: c.run.End, open: true, anchor: record, first: firstAfter(e, record)}, from <= c.run.End
 	}
-	return window{from: from, to: t.Add(w.Max), anchor: record}, t.Add(w.Max) <= c.run.End
+	return window{from: from, to: t.Add(w.Max), anchor: record, first: firstAfter(e, record)}, t.Add(w.Max) <= c.run.End
 }
 
 // windows returns the windows of an expectation for a pod, one for each match of since. It adds a failure if there is

@@ -2,13 +2,13 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
 
-	"probesim.dev/internal/value"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
@@ -22,6 +22,13 @@ type Options struct {
 	Internal bool                // keep the internal records
 	Sink     func(*trace.Record) // called with each record when it is written, unless nil
 	Progress func(virtual.Time)  // called periodically with the virtual time, unless nil
+
+	// MaxMemory limits the memory of the records, in bytes; see trace.Recorder.Size. A run that exceeds it ends with a
+	// *node.MemoryError. 0: node.DefaultLimits.Memory.
+	MaxMemory int64
+	// Reserve, unless nil, is called each time the records need more memory, with the number of additional bytes. It may wait
+	// until other runs have freed memory. If it returns an error, the run ends early with this error.
+	Reserve func(bytes int64) error
 }
 
 // Result is a finished run.
@@ -38,11 +45,8 @@ type Result struct {
 // ErrInterrupted is the error of a run whose context was canceled.
 var ErrInterrupted = errors.New("interrupted")
 
-// chunk is the virtual time between two checks of the context.
+// chunk is the virtual time between two calls of Progress.
 const chunk = time.Minute
-
-// maxRecords limits the trace of a run, which is in memory. At 300 bytes a record, the limit is 6 GB.
-const maxRecords = 20_000_000
 
 // Run runs a plan and checks its expectations. The run ends early when the context is done. Run recovers from panics and
 // returns them in Result.Err.
@@ -63,19 +67,20 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 	}
 	recorder := &trace.Recorder{Internal: r.Internal}
 	if o.Sink != nil {
-		recorder.Sink = func(rec *trace.Record) {
-			o.Sink(rec)
-			r.Records = append(r.Records, *rec)
-		}
+		recorder.Observe(o.Sink)
 	}
-	n := node.New(node.Options{Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, Trace: recorder})
+	limits := node.DefaultLimits
+	limits.Memory = cmp.Or(o.MaxMemory, limits.Memory)
+	interrupt := o.interrupt(ctx, recorder)
+	n := node.New(node.Options{
+		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, Trace: recorder,
+		Limits: limits, Interrupt: interrupt,
+	})
 	defer n.Close()
 	driver := plan.Drive(n)
-	r.Err = runUntil(ctx, n, o.Until, maxRecords, o.Progress)
+	r.Err = runUntil(n, o.Until, o.Progress, interrupt)
 	r.End = min(n.Now(), o.Until)
-	if o.Sink == nil {
-		r.Records = recorder.Records()
-	}
+	r.Records = recorder.Records()
 	if err := driver.Err(); err != nil {
 		r.Err = errors.Join(r.Err, err)
 	}
@@ -88,7 +93,27 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 	return r
 }
 
-func runUntil(ctx context.Context, n *node.Node, until virtual.Time, records int64, progress func(virtual.Time)) error {
+// interrupt returns the function that ends a run when ctx is done or when Reserve has failed.
+func (o *Options) interrupt(ctx context.Context, recorder *trace.Recorder) func() error {
+	var reserved int64
+	var failed error
+	if o.Reserve != nil {
+		recorder.OnGrowth(func(size int64) {
+			if failed == nil {
+				failed = o.Reserve(size - reserved)
+			}
+			reserved = size
+		})
+	}
+	return func() error {
+		if ctx.Err() != nil {
+			return ErrInterrupted
+		}
+		return failed
+	}
+}
+
+func runUntil(n *node.Node, until virtual.Time, progress func(virtual.Time), interrupt func() error) error {
 	for t := min(virtual.At(chunk), until); ; t = min(t.Add(chunk), until) {
 		if err := n.RunUntil(t); err != nil {
 			return err
@@ -96,13 +121,11 @@ func runUntil(ctx context.Context, n *node.Node, until virtual.Time, records int
 		if progress != nil {
 			progress(t)
 		}
-		switch {
-		case n.Trace().Len() > records:
-			return fmt.Errorf("stopped at %s: more than %d records; use fewer pods or a shorter duration", value.Format(t.Offset()), records)
-		case t == until:
+		if t == until {
 			return nil
-		case ctx.Err() != nil:
-			return ErrInterrupted
+		}
+		if err := interrupt(); err != nil { // the kernel asks only every so many events
+			return err
 		}
 	}
 }

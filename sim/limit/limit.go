@@ -17,6 +17,9 @@ type Limits struct {
 	AtOneInstant int64
 	// Time is the latest virtual time that a run may reach.
 	Time virtual.Time
+	// Memory is the maximum size of the trace that is kept in memory, in bytes; see trace.Recorder.Size. Package node
+	// enforces it.
+	Memory int64
 }
 
 const virtualTime = "virtual time"
@@ -37,15 +40,21 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("stopped at %v: more than %d %s; %q ran %d times", e.Now, e.Max, e.Limit, e.Name, e.Runs)
 }
 
+// interval is the number of events between two calls of Interrupt.
+const interval = 1 << 10
+
 // Meter counts the events of a run and checks them against limits. The zero value has no limits.
 type Meter struct {
-	Limits  Limits
+	Limits Limits
+	// Interrupt, if set, is called every 1,024 events. If it returns an error, the run ends with this error.
+	Interrupt func() error
+
 	events  int64
 	instant int64             // events since time last moved
 	spared  int64             // events without effect
 	ran     map[string]*int64 // turns of each process and timer, by name
 	room    []int64           // unused counters for ran; one block keeps the counters of a worker close in memory
-	err     *Error
+	err     error
 }
 
 // Events returns the number of events that were counted and not spared.
@@ -54,12 +63,15 @@ func (m *Meter) Events() int64 { return m.events - m.spared }
 // Spare marks n counted events as without effect. They still count toward limits.
 func (m *Meter) Spare(n int64) { m.spared += n }
 
-// Err returns a *Error after the run has exceeded a limit.
-func (m *Meter) Err() error {
+// Err returns the error that ends the run: a *Error after the run has exceeded a limit, the error of Fail or of Interrupt, or
+// nil.
+func (m *Meter) Err() error { return m.err }
+
+// Fail ends the run with an error, unless it has ended already.
+func (m *Meter) Fail(err error) {
 	if m.err == nil {
-		return nil
+		m.err = err
 	}
-	return m.err
 }
 
 // Event counts an event at virtual time now.
@@ -68,6 +80,9 @@ func (m *Meter) Event(now virtual.Time) {
 	m.instant++
 	m.check("events", m.events, m.Limits.Events, now)
 	m.check("events at one instant", m.instant, m.Limits.AtOneInstant, now)
+	if m.events%interval == 0 && m.Interrupt != nil {
+		m.Fail(m.Interrupt())
+	}
 }
 
 // Alive checks the number of living processes at virtual time now.
