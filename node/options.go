@@ -20,9 +20,6 @@ func (o Options) Validate() error {
 	if _, known := profile.Named(o.Profile.Version); !known && o.Profile != (profile.Profile{}) {
 		report("Profile", "has the unknown version %q: begin with profile.Newest or profile.Named", o.Profile.Version)
 	}
-	if on, off := o.Profile.CheckGates(); on != "" {
-		report("Profile", "has the feature gate %s, which needs %s", on, off)
-	}
 	if o.Uptime != nil && (*o.Uptime < 0 || *o.Uptime > maxUptime) {
 		report("Uptime", "is %s: use a duration from 0s to %s", *o.Uptime, maxUptime)
 	}

@@ -96,6 +96,10 @@ func NewNode(t testing.TB, o NodeOptions) *Node {
 			return nil
 		}
 	}
+	if on, off := known.CheckGates(); on != "" {
+		t.Fatalf("NewNode: the feature gate %s needs %s, which is off in %s: set both", on, off, known.Version)
+		return nil
+	}
 	n := &Node{t: t, profile: known, options: o, pods: map[string]*Pod{}, added: map[string]int{}}
 	n.options.Kubernetes = known.Version
 	n.log = &log{kubernetes: known.Version, seed: o.Seed}
