@@ -20,17 +20,17 @@ const module = "probesim.dev"
 // layers lists the packages, lowest first. A package imports packages of lower layers and its own subpackages,
 // and nothing else of this module. An entry also covers the packages below it without their own entry.
 var layers = [][]string{
-	{"sim/virtual"},
+	{"sim/virtual", "internal/printable", "internal/githubrunner"},
 	{"internal/queue", "internal/strict", "sim/choose", "sim/limit", "trace", "kube"},
 	{"sim", "internal/value"},
-	{"trace/match", "status", "fakeruntime", "apiserver", "prober/results", "report"},
+	{"trace/match", "trace/invariant", "status", "fakeruntime", "apiserver", "prober/results", "report"},
 	{"report/html", "report/perfetto", "prober"},
 	{"kubelet"},
 	{"node"},
 	{"scenarios"},
-	{"internal/check"},
+	{"internal/check", "internal/random"},
 	{"probetest"},
-	{"cmd", "explore", "ginkgokit", "internal/random", "."},
+	{"cmd", "explore", "ginkgokit", "."},
 }
 
 // leaves lists packages that may import only the packages listed here, besides the standard library.
@@ -40,7 +40,7 @@ var leaves = map[string][]string{
 	"sim/limit":      {module + "/sim/virtual"},
 	"sim/virtual":    nil,
 	"internal/queue": {module + "/sim/virtual"},
-	"trace":          {module + "/sim/virtual"},
+	"trace":          {module + "/sim/virtual", module + "/internal/printable"},
 	"kube/profile":   {"k8s.io/apimachinery/pkg/util/version"},
 	"kube/podutil":   {"k8s.io/api/core/v1"},
 	"fakeruntime":    {module + "/sim/virtual", module + "/trace"},
