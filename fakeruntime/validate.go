@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"strings"
 )
 
 // Validate returns an error that lists all delays that are negative or have an empty range, or nil.
@@ -35,7 +34,10 @@ func (p Pod) Validate() error {
 }
 
 // validator collects the errors of a program. A path ends with a period unless it is a whole field.
-type validator struct{ errs []error }
+type validator struct {
+	errs []error
+	seen map[*Answer]bool // answers of Then; they can form a cycle
+}
 
 func (v *validator) errorf(path, format string, args ...any) {
 	v.errs = append(v.errs, fmt.Errorf("%s "+format, append([]any{path}, args...)...))
@@ -127,17 +129,14 @@ func (v *validator) answer(path string, a *Answer) {
 	if isNilFunc(a.Handler) {
 		v.errorf(path+".Handler", "is a nil %T", a.Handler)
 	}
-	if a.Then != nil {
-		if strings.Count(path, ".Then") > maxRedirects {
-			v.errorf(path+".Then", "leads to more than %d requests", maxRedirects)
-			return
+	if then := a.Then; then != nil && !v.seen[then] {
+		if v.seen == nil {
+			v.seen = map[*Answer]bool{}
 		}
-		v.answer(path+".Then", a.Then)
+		v.seen[then] = true
+		v.answer(path+".Then", then)
 	}
 }
-
-// maxRedirects is the number of redirects after which clients of net/http stop. It also ends a cycle of answers.
-const maxRedirects = 10
 
 // isNilFunc reports whether a handler is a nil function, such as http.HandlerFunc(nil).
 func isNilFunc(h http.Handler) bool {

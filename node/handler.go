@@ -71,24 +71,28 @@ func (w watchdog) watch(s *fakeruntime.Series) *fakeruntime.Series {
 	}
 	watched := *s
 	watched.Items = slices.Clone(s.Items)
+	copies := map[*fakeruntime.Answer]*fakeruntime.Answer{}
 	for i := range watched.Items {
-		watched.Items[i].Answer = w.around(watched.Items[i].Answer)
+		watched.Items[i].Answer = *w.around(&watched.Items[i].Answer, copies)
 	}
 	return &watched
 }
 
-// around returns an answer, and those that it leads to, with a watchdog around each handler.
-func (w watchdog) around(a fakeruntime.Answer) fakeruntime.Answer {
+// around returns a copy of an answer, and of those that it leads to, with a watchdog around each handler. Answers can lead to
+// each other in a cycle.
+func (w watchdog) around(a *fakeruntime.Answer, copies map[*fakeruntime.Answer]*fakeruntime.Answer) *fakeruntime.Answer {
+	if a == nil || copies[a] != nil {
+		return copies[a]
+	}
+	watched := *a
+	copies[a] = &watched
 	if a.Handler != nil {
 		w := w
 		w.handler = a.Handler
-		a.Handler = &w
+		watched.Handler = &w
 	}
-	if a.Then != nil {
-		then := w.around(*a.Then)
-		a.Then = &then
-	}
-	return a
+	watched.Then = w.around(a.Then, copies)
+	return &watched
 }
 
 // ServeHTTP serves a request with the handler of the user. A handler that panics, hangs or ends its goroutine ends the run.

@@ -305,7 +305,7 @@ func TestInvalidArguments(t *testing.T) {
 	answer := func(a fakeruntime.Answer) func(*node.Node) error {
 		return program(fakeruntime.Rule{Probes: answers(a)})
 	}
-	cycle := &fakeruntime.Answer{Word: fakeruntime.Answers}
+	cycle := &fakeruntime.Answer{Word: fakeruntime.Answers, Code: -2}
 	cycle.Then = cycle
 	options := func(o node.Options) func(*node.Node) error {
 		return func(*node.Node) error { node.New(o); return nil }
@@ -341,23 +341,23 @@ func TestInvalidArguments(t *testing.T) {
 		"program.Delays.Exec is from -1ns to 0s: it must not be": func(n *node.Node) error {
 			return n.AddPod(web(), fakeruntime.Pod{Delays: fakeruntime.Delays{Exec: draw(-1, 0)}})
 		},
-		rule + "Instance is from 3 to 2: the range is empty":                                                   program(fakeruntime.Rule{Instance: fakeruntime.Range{Min: 3, Max: 2, Set: true}}),
-		rule + "Clock is 7: use AfterStart, AtScenario or AfterSigterm":                                        program(fakeruntime.Rule{Clock: 7}),
-		rule + "From is from -1s to 0s: it must not be negative":                                               program(fakeruntime.Rule{From: *draw(-time.Second, 0)}),
-		rule + "For is from 2s to 1s: the range is empty":                                                      program(fakeruntime.Rule{For: draw(2*time.Second, time.Second)}),
-		rule + "Every is 0s: it must be positive":                                                              program(fakeruntime.Rule{Every: draw(0, 0)}),
-		rule + "Chance is NaN: it must be from 0 to 1":                                                         program(fakeruntime.Rule{Chance: new(math.NaN())}),
-		rule + "Chance is 1.5: it must be from 0 to 1":                                                         program(fakeruntime.Rule{Chance: new(1.5)}),
-		rule + "Liveness.Items is empty":                                                                       program(fakeruntime.Rule{Liveness: &fakeruntime.Series{}}),
-		rule + "Liveness.Items[0].Count is -1: it must not be negative":                                        program(fakeruntime.Rule{Liveness: &fakeruntime.Series{Items: []fakeruntime.Item{{Count: -1, Answer: fakeruntime.Answer{Word: fakeruntime.Hangs}}}}}),
-		rule + "Exit.Code is 256: it must be from 0 to 255":                                                    program(fakeruntime.Rule{Exit: &fakeruntime.Exit{Code: 256}}),
-		rule + "Exit.Never needs the Clock AfterSigterm":                                                       program(fakeruntime.Rule{Exit: &fakeruntime.Exit{Never: true}}),
-		rule + `Probes.Items[0].Answer.Word is "": use Answers`:                                                answer(fakeruntime.Answer{}),
-		rule + "Probes.Items[0].Answer.Code is -1":                                                             answer(fakeruntime.Answer{Word: fakeruntime.Answers, Code: -1}),
-		rule + "Probes.Items[0].Answer.Latency is from -1s to 0s":                                              answer(fakeruntime.Answer{Word: fakeruntime.Answers, Latency: draw(-time.Second, 0)}),
-		rule + "Probes.Items[0].Answer.Handler is a nil http.HandlerFunc":                                      answer(fakeruntime.Answer{Word: fakeruntime.Answers, Handler: http.HandlerFunc(nil)}),
-		rule + "Probes.Items[0].Answer.Handler has no effect: it needs the Word Answers":                       answer(fakeruntime.Answer{Word: fakeruntime.Hangs, Handler: http.NotFoundHandler()}),
-		rule + "Probes.Items[0].Answer" + strings.Repeat(".Then", 11) + ".Then leads to more than 10 requests": answer(*cycle),
+		rule + "Instance is from 3 to 2: the range is empty":                             program(fakeruntime.Rule{Instance: fakeruntime.Range{Min: 3, Max: 2, Set: true}}),
+		rule + "Clock is 7: use AfterStart, AtScenario or AfterSigterm":                  program(fakeruntime.Rule{Clock: 7}),
+		rule + "From is from -1s to 0s: it must not be negative":                         program(fakeruntime.Rule{From: *draw(-time.Second, 0)}),
+		rule + "For is from 2s to 1s: the range is empty":                                program(fakeruntime.Rule{For: draw(2*time.Second, time.Second)}),
+		rule + "Every is 0s: it must be positive":                                        program(fakeruntime.Rule{Every: draw(0, 0)}),
+		rule + "Chance is NaN: it must be from 0 to 1":                                   program(fakeruntime.Rule{Chance: new(math.NaN())}),
+		rule + "Chance is 1.5: it must be from 0 to 1":                                   program(fakeruntime.Rule{Chance: new(1.5)}),
+		rule + "Liveness.Items is empty":                                                 program(fakeruntime.Rule{Liveness: &fakeruntime.Series{}}),
+		rule + "Liveness.Items[0].Count is -1: it must not be negative":                  program(fakeruntime.Rule{Liveness: &fakeruntime.Series{Items: []fakeruntime.Item{{Count: -1, Answer: fakeruntime.Answer{Word: fakeruntime.Hangs}}}}}),
+		rule + "Exit.Code is 256: it must be from 0 to 255":                              program(fakeruntime.Rule{Exit: &fakeruntime.Exit{Code: 256}}),
+		rule + "Exit.Never needs the Clock AfterSigterm":                                 program(fakeruntime.Rule{Exit: &fakeruntime.Exit{Never: true}}),
+		rule + `Probes.Items[0].Answer.Word is "": use Answers`:                          answer(fakeruntime.Answer{}),
+		rule + "Probes.Items[0].Answer.Code is -1":                                       answer(fakeruntime.Answer{Word: fakeruntime.Answers, Code: -1}),
+		rule + "Probes.Items[0].Answer.Latency is from -1s to 0s":                        answer(fakeruntime.Answer{Word: fakeruntime.Answers, Latency: draw(-time.Second, 0)}),
+		rule + "Probes.Items[0].Answer.Handler is a nil http.HandlerFunc":                answer(fakeruntime.Answer{Word: fakeruntime.Answers, Handler: http.HandlerFunc(nil)}),
+		rule + "Probes.Items[0].Answer.Handler has no effect: it needs the Word Answers": answer(fakeruntime.Answer{Word: fakeruntime.Hangs, Handler: http.NotFoundHandler()}),
+		rule + "Probes.Items[0].Answer.Then.Code is -2":                                  answer(*cycle),
 	} {
 		n := node.New(node.Options{})
 		if got := refusal(n, do); !strings.Contains(got, want) || strings.Contains(got, "runtime error") {
