@@ -22,3 +22,12 @@ var reasons = map[trace.Kind][]string{
 
 // ReasonsOf returns all possible reasons of records of a kind, or nil if they are not known.
 func ReasonsOf(kind trace.Kind) []string { return slices.Clone(reasons[kind]) }
+
+// podReasons are the reasons of events that are about a pod, and never about a container.
+var podReasons = []string{
+	"DeadlineExceeded", "Evicted", "ExceededGracePeriod", "FailedCreatePodSandBox", "FailedKillPod", "FailedPodSandBoxStatus",
+	"FailedSync", "NetworkNotReady", "NodeShutdown", "SandboxChanged",
+}
+
+// AboutPod reports whether events with a reason are about a pod, and never about a container.
+func AboutPod(reason string) bool { return slices.Contains(podReasons, reason) }
