@@ -54,7 +54,7 @@ func (m *HaveContainerStatusesMatcher) Match(actual any) (bool, error) {
 // FailureMessage returns the message of a failed To.
 func (m *HaveContainerStatusesMatcher) FailureMessage(any) string {
 	return m.found.message("to have the container statuses "+m.expectation(),
-		"The difference is (- expected, + actual):\n"+cmp.Diff(m.expected, m.got))
+		"The difference is (- expected, + actual):\n"+strings.ReplaceAll(cmp.Diff(m.expected, m.got), "\u00a0", " ")) // go-cmp uses them at random
 }
 
 // NegatedFailureMessage returns the message of a failed NotTo.

@@ -1,9 +1,11 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/trace"
 )
 
@@ -66,10 +68,20 @@ func JSON(w io.Writer, cases []Case) error {
 			doc.Outcome = o
 		}
 	}
-	e := json.NewEncoder(w)
+	return writeJSON(w, doc)
+}
+
+// writeJSON writes a value as JSON that is safe to print.
+func writeJSON(w io.Writer, doc any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(doc)
+	if err := e.Encode(doc); err != nil {
+		return err
+	}
+	_, err := w.Write(printable.JSON(nil, b.Bytes()))
+	return err
 }
 
 func (c *Case) json() jsonCase {

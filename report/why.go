@@ -1,8 +1,6 @@
 package report
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
 
 	"probesim.dev/report/why"
@@ -29,7 +27,7 @@ func Why(w io.Writer, all []why.Explanation, o Options) error {
 				text += o.sentence("  because ", link.Text, plain)
 			}
 		}
-		if _, err := io.WriteString(w, text); err != nil {
+		if err := o.write(w, text); err != nil {
 			return err
 		}
 	}
@@ -82,10 +80,5 @@ func WhyJSON(w io.Writer, run *Run, all []why.Explanation) error {
 		}
 		doc.Explanations = append(doc.Explanations, je)
 	}
-	text, err := json.MarshalIndent(doc, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "%s\n", text)
-	return err
+	return writeJSON(w, doc)
 }

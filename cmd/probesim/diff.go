@@ -190,6 +190,9 @@ func runDiffs(cmd *cobra.Command, list []comparison, o runOptions) error {
 		pad = max(pad, min(utf8.RuneCountInString(c.jobs[0].plan.Scenario.Metadata.Name), 48))
 	}
 	ctx, out := cmd.Context(), &diffOutput{o: o, stdout: cmd.OutOrStdout(), text: textOptions(cmd.OutOrStdout()), pad: pad, many: len(list) > 1}
+	if o.output != "json" {
+		out.stdout = safeText(out.stdout)
+	}
 	out.progress = newProgress(cmd.ErrOrStderr(), jobs)
 	go out.progress.loop()
 	defer out.progress.stop()

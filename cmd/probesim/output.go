@@ -38,6 +38,7 @@ type output struct {
 	format   string
 	verbose  bool
 	stdout   io.Writer
+	commands io.Writer // stdout for commands to GitHub
 	stderr   io.Writer
 	text     report.Options
 	jobs     []*job
@@ -90,6 +91,10 @@ func newOutput(cmd *cobra.Command, jobs []*job, o runOptions) *output {
 		}
 	}
 	out.text = textOptions(out.stdout)
+	out.commands = out.stdout
+	if slices.Contains([]string{"timeline", "lines", "github"}, out.format) {
+		out.stdout = safeText(out.stdout)
+	}
 	out.perfetto = perfetto.NewWriter(out.stdout)
 	for _, j := range jobs {
 		out.pad = max(out.pad, min(utf8.RuneCountInString(j.plan.Scenario.Metadata.Name), 48))

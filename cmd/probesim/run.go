@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"time"
-
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
@@ -172,7 +172,7 @@ func (o *runOptions) parse() (s selection, err error) {
 	}
 	if o.pattern != "" {
 		if s.pattern, err = regexp.Compile(o.pattern); err != nil {
-			return s, fmt.Errorf("--run: %w", err)
+			return s, fmt.Errorf("--run: %s", printable.Text(err.Error()))
 		}
 	}
 	if o.until != "" {
@@ -233,7 +233,7 @@ func parseVersions(texts []string) ([]string, error) {
 		}
 	}
 	if len(texts) > 0 && len(found) == 0 {
-		return nil, fmt.Errorf("no supported version matches %s; supported versions: %s", strings.Join(texts, ", "), strings.Join(profile.Names(), ", "))
+		return nil, fmt.Errorf("no supported version matches %s; supported versions: %s", printable.Text(strings.Join(texts, ", ")), strings.Join(profile.Names(), ", "))
 	}
 	return found, nil
 }

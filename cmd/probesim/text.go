@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/report"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -64,7 +65,7 @@ func (out *output) writeDetail(m finished) error {
 		return report.FailedNames(out.stdout, m.run.Expectations, o)
 	}
 	out.shown[string(m.detail)] = m.run.Seed
-	_, err := fmt.Fprintf(out.stdout, "%s  to repeat this run: %s\n", m.detail, m.run.Replay)
+	_, err := fmt.Fprintf(out.stdout, "%s  to repeat this run: %s\n", m.detail, printable.Text(m.run.Replay))
 	return err
 }
 
@@ -79,10 +80,11 @@ func (out *output) writeFailures(expectations []report.Expectation, err error, r
 // stream runs the only job and writes its trace while it runs.
 func (out *output) stream(ctx context.Context, j *job) finished {
 	w := bufio.NewWriterSize(out.stdout, 1<<16)
-	var line []byte
+	var record, line []byte
 	var failed error
 	sink := func(r *trace.Record) {
-		line = append(trace.AppendJSON(line[:0], r), '\n')
+		record = trace.AppendJSON(record[:0], r)
+		line = append(printable.JSON(line[:0], record), '\n')
 		if _, err := w.Write(line); err != nil && failed == nil {
 			failed = err
 		}
@@ -107,15 +109,16 @@ func (out *output) stream(ctx context.Context, j *job) finished {
 
 // writeTrace writes the trace of a run, with a header before it if there are several runs.
 func writeTrace(w io.Writer, s *simulation, header bool) {
-	var line []byte
+	var record, line []byte
 	if header {
 		p := s.job.plan
-		line = trace.AppendHeader(line, &trace.Header{Scenario: p.Scenario.Metadata.Name, Kubernetes: p.Version, Seed: p.Seed,
+		record = trace.AppendHeader(nil, &trace.Header{Scenario: p.Scenario.Metadata.Name, Kubernetes: p.Version, Seed: p.Seed,
 			File: p.Scenario.File, Line: p.Scenario.Line})
-		w.Write(append(line, '\n'))
+		w.Write(append(printable.JSON(nil, record), '\n'))
 	}
 	for i := range s.records {
-		line = append(trace.AppendJSON(line[:0], &s.records[i]), '\n')
+		record = trace.AppendJSON(record[:0], &s.records[i])
+		line = append(printable.JSON(line[:0], record), '\n')
 		w.Write(line)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/report"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
@@ -145,7 +146,7 @@ func failureOf(run *report.Run) string {
 
 // RunAgain tells the reader of a message how to repeat a run.
 func RunAgain(command string) string {
-	return "To repeat this run, execute in the directory of the test:\n  " + command + "\n"
+	return "To repeat this run, execute in the directory of the test:\n  " + printable.Text(command) + "\n"
 }
 
 // wholeRun shows a run from its beginning to its end.

@@ -3,8 +3,8 @@ package html
 import (
 	"strings"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/report"
-	"probesim.dev/trace"
 )
 
 // section is the data of one run for the template.
@@ -26,14 +26,14 @@ type section struct {
 const maxRows = 400
 
 func newSection(run *report.Run) *section {
-	s := &section{Run: run, Describe: strings.Join(strings.Fields(trace.Clean(run.Description)), " ")}
+	s := &section{Run: run, Describe: report.Description(run.Description)}
 	for i := range run.Expectations {
 		if e := &run.Expectations[i]; e.Outcome == report.Failed {
 			s.Failed = append(s.Failed, e)
 		}
 	}
 	if run.Err != nil {
-		s.ErrorIs = run.Err.Error()
+		s.ErrorIs = printable.Lines(run.Err.Error())
 	}
 	s.Chart, s.Notes = newChart(run)
 	var text strings.Builder
