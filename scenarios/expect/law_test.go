@@ -1,6 +1,7 @@
 package expect
 
 import (
+	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,6 +14,9 @@ import (
 	"probesim.dev/trace"
 	"probesim.dev/trace/match"
 )
+
+// Each run draws the same examples, unless -rapid.seed is set.
+var _ = flag.Set("rapid.seed", "1")
 
 // everything is a scenario in which records of each kind are possible, with each subject and each word.
 const everything = `
