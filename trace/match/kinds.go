@@ -142,6 +142,15 @@ func ReasonsOf(kind trace.Kind) []string {
 	return nil
 }
 
+// AboutPod reports whether events with a reason are about a pod, and never about a container.
+func AboutPod(reason string) bool {
+	has := func(s Shape) bool { return slices.Contains(s.Words["reason"], reason) }
+	about := func(a About) bool {
+		return slices.ContainsFunc(kindOf(trace.Event).Shapes, func(s Shape) bool { return s.About == a && has(s) })
+	}
+	return about(Pod) && !about(Container)
+}
+
 // Shapes returns the shapes of the records that r can match, each with the words that match. If ofContainer is set, it
 // leaves out records that are not about a container.
 func (r *Record) Shapes(ofContainer bool) []Shape {
