@@ -16,6 +16,7 @@ import (
 	"probesim.dev/report/html"
 	"probesim.dev/report/perfetto"
 	"probesim.dev/report/why"
+	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/scenarios/simulate"
 )
@@ -45,8 +46,9 @@ type output struct {
 	pad      int // width of the name column in lines
 	progress *progress
 
-	emitted     int  // number of jobs in cases
-	interrupted bool // ignore the remaining jobs
+	invalid     scenarios.Errors // of files that did not run
+	emitted     int              // number of jobs in cases
+	interrupted bool             // ignore the remaining jobs
 
 	cases    []report.Case
 	page     html.Page
@@ -64,8 +66,9 @@ type finished struct {
 	err     error  // write error
 }
 
-func runJobs(cmd *cobra.Command, jobs []*job, o runOptions) error {
+func runJobs(cmd *cobra.Command, jobs []*job, invalid scenarios.Errors, o runOptions) error {
 	out := newOutput(cmd, jobs, o)
+	out.invalid = invalid
 	defer out.progress.stop()
 	ctx := cmd.Context()
 	ahead := 4 * o.parallel
