@@ -23,14 +23,14 @@ var layers = [][]string{
 	{"sim/virtual"},
 	{"internal/queue", "internal/strict", "sim/choose", "sim/limit", "trace", "kube"},
 	{"sim", "internal/value"},
-	{"trace/match", "status", "fakeruntime", "apiserver", "prober/results", "report"},
+	{"trace/match", "trace/invariant", "status", "fakeruntime", "apiserver", "prober/results", "report"},
 	{"report/html", "report/perfetto", "prober"},
 	{"kubelet"},
 	{"node"},
 	{"scenarios"},
-	{"internal/check"},
+	{"internal/check", "internal/random"},
 	{"probetest"},
-	{"cmd", "explore", "ginkgokit", "internal/random", "."},
+	{"cmd", "explore", "ginkgokit", "."},
 }
 
 // leaves lists packages that may import only the packages listed here, besides the standard library.

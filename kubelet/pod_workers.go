@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -81,6 +82,7 @@ type podWorker struct {
 	evictedToo         bool        // the pod was evicted, possibly after the termination had started
 	mark               mark        // writes the reason of the termination into the next status
 	terminationWaiters []*sim.Proc // processes that wait until the pod has terminated
+	kills              int         // calls of killPodNow
 	gracePeriod        int64
 	cause              int64 // step of the trace record that caused the termination
 }
@@ -422,7 +424,13 @@ type podKill struct {
 func (k *Kubelet) killPodNow(name string, kill podKill, done func(*sim.Proc)) {
 	k.workers.updatePod(podUpdate{typ: syncKill, pod: kill.pod, grace: &kill.grace, evict: kill.evict, mark: kill.mark})
 	timeout := max(kill.grace+kill.grace/2, minKillTimeout)
-	k.sim.Go(name+" of pod "+podName(kill.pod), func(p *sim.Proc) {
+	name += " of pod " + podName(kill.pod)
+	if w, ok := k.workers.workers[kill.pod.UID]; ok {
+		if w.kills++; w.kills > 1 {
+			name += " " + strconv.Itoa(w.kills) // a name of its own: several kills of a pod can wait at the same time
+		}
+	}
+	k.sim.Go(name, func(p *sim.Proc) {
 		if w, ok := k.workers.workers[kill.pod.UID]; ok && !w.waitUntilTerminated(p, afterSeconds(p.Now(), timeout)) {
 			k.podEvent(kill.pod, v1.EventTypeWarning, "ExceededGracePeriod", killTimeoutMessage)
 		}

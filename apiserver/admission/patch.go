@@ -28,6 +28,16 @@ func Merge(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	return merged, json.Unmarshal(patched, merged)
 }
 
+// throughJSON returns a copy of the pod that was written as JSON and read again, which rounds its times to seconds.
+func throughJSON(pod *v1.Pod) (*v1.Pod, error) {
+	text, err := json.Marshal(pod)
+	if err != nil {
+		return nil, err
+	}
+	read := &v1.Pod{}
+	return read, json.Unmarshal(text, read)
+}
+
 // mergeRequest is Merge with the error that the API server returns for an unreadable patch.
 func mergeRequest(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	merged, err := Merge(pod, patch)
@@ -41,7 +51,7 @@ func mergeRequest(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 // changed spec increments the generation; the status stays (pkg/registry/core/pod/strategy.go at v1.37.0). Patch returns an
 // error if the patch is unreadable, or if it changes a field that [ValidateUpdate] does not allow to change.
 func Patch(p profile.Profile, pod *v1.Pod, patch []byte) (*v1.Pod, error) {
-	before, err := mergeRequest(pod, []byte("{}")) // through JSON, as the patched pod
+	before, err := throughJSON(pod) // as the patched pod
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +74,7 @@ func Patch(p profile.Profile, pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 // server, changes of metadata and spec have no effect. The patch can change only conditions; PatchStatus returns an error
 // if the patch is unreadable or changes another field of the status.
 func PatchStatus(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
-	before, err := mergeRequest(pod, []byte("{}")) // through JSON, as the patched pod
+	before, err := throughJSON(pod) // as the patched pod
 	if err != nil {
 		return nil, err
 	}

@@ -26,8 +26,11 @@ func (b *program) exit(r *yaml.Node, code int) {
 
 // after sets the time from the start of the instance to the opening of a rule's window, at most the duration of the run.
 func (b *program) after(r *yaml.Node, lo, hi time.Duration) {
-	put(r, "after", text(b.draw(min(b.time(lo, hi), b.duration-b.pod.at))))
+	put(r, "after", text(b.draw(b.within(b.time(lo, hi)))))
 }
+
+// within returns t, or the time between the start of the pod and the end of the run if it is shorter.
+func (b *program) within(t time.Duration) time.Duration { return min(t, b.duration-b.pod.at) }
 
 func (b *program) crashesOnce() {
 	r := inline()
@@ -73,7 +76,7 @@ var stops = []weighted[func(*program)]{
 
 func (b *program) stopsLate() {
 	r := inline()
-	put(r, "afterSigterm", text(b.draw(b.time(time.Millisecond, 45*time.Second))))
+	put(r, "afterSigterm", text(b.draw(b.within(b.time(time.Millisecond, 45*time.Second)))))
 	b.exit(r, one(&b.rng, 0, 1, 143))
 }
 
@@ -88,7 +91,7 @@ func (b *program) stopsNever() {
 func (b *program) stopsAtGrace() {
 	grace := time.Duration(max(2, b.pod.grace)) * time.Second
 	r := inline()
-	put(r, "afterSigterm", text(b.draw(b.odd(grace-time.Second, grace+time.Second))))
+	put(r, "afterSigterm", text(b.draw(b.within(b.odd(grace-time.Second, grace+time.Second)))))
 	b.exit(r, one(&b.rng, 0, 143))
 }
 

@@ -18,10 +18,20 @@ var uptimes = []weighted[[2]time.Duration]{
 	{5, [2]time.Duration{3700 * time.Second, 4500 * time.Second}},
 }
 
+// shortUptimes are the ages of the kubelet in short scenarios. Older kubelets take longer to simulate.
+var shortUptimes = []weighted[[2]time.Duration]{
+	{70, [2]time.Duration{1100 * time.Millisecond, 5 * time.Second}},
+	{28, [2]time.Duration{5 * time.Second, 30 * time.Second}},
+	{2, [2]time.Duration{30 * time.Second, 200 * time.Second}},
+}
+
 // kubelet returns the field kubelet of a scenario, which can be empty.
 func (g *generator) kubelet() *yaml.Node {
-	kubelet := inline()
-	if between := pick(&g.rng, uptimes); between[1] > 0 {
+	kubelet, ages := inline(), uptimes
+	if g.options.Short {
+		ages = shortUptimes
+	}
+	if between := pick(&g.rng, ages); between[1] > 0 {
 		put(kubelet, "uptime", text(g.draw(g.odd(between[0], between[1]))))
 	}
 	if config := g.config(); len(config.Content) > 0 {

@@ -84,7 +84,7 @@ func (g *generator) podTime(before []*pod) time.Duration {
 	case g.percent(60):
 		return 0
 	}
-	return g.time(time.Millisecond, 20*time.Second)
+	return g.time(time.Millisecond, min(20*time.Second, g.duration/3))
 }
 
 // podManifest returns the manifest of a pod.

@@ -17,6 +17,9 @@ type Options struct {
 	Seeds int
 	// StepClock adds one to three steps of the wall clock. The rest of the scenario stays the same.
 	StepClock bool
+	// Short makes the runs last a minute or less most of the time, and the kubelet young, so that many more scenarios can be
+	// simulated in the same time.
+	Short bool
 }
 
 // Scenario returns the scenario file of a seed, with zero Options.
@@ -84,7 +87,17 @@ var durations = []weighted[span]{
 	{15, span{600, 1200}},
 }
 
+// shortDurations are the durations of short scenarios, in seconds.
+var shortDurations = []weighted[span]{
+	{75, span{6, 14}},
+	{20, span{15, 40}},
+	{5, span{41, 120}},
+}
+
 func (g *generator) runDuration() time.Duration {
+	if g.options.Short {
+		return time.Duration(g.number(shortDurations)) * time.Second
+	}
 	seconds := g.number(durations)
 	if g.percent(60) {
 		seconds = seconds / 60 * 60

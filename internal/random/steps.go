@@ -165,7 +165,7 @@ func (g *generator) since(p *pod) *yaml.Node {
 	put(since, "pod", text(p.name))
 	put(n, "since", since)
 	if g.percent(80) {
-		put(n, "after", text(value.Format(g.time(time.Millisecond, time.Minute))))
+		put(n, "after", text(value.Format(g.time(time.Millisecond, min(time.Minute, g.duration)))))
 	}
 	return n
 }

@@ -89,7 +89,7 @@ func (b *program) isSlow() {
 // drains makes probes fail from the stop signal on.
 func (b *program) drains() {
 	r := b.rule()
-	put(r, "afterSigterm", text(b.draw(one(&b.rng, 0, b.time(time.Millisecond, 5*time.Second)))))
+	put(r, "afterSigterm", text(b.draw(b.within(one(&b.rng, 0, b.time(time.Millisecond, 5*time.Second))))))
 	b.fail(r, b.target())
 }
 

@@ -1,0 +1,176 @@
+// Command soak simulates millions of random scenarios and looks for panics, for records that break the rules of package
+// invariant, and for runs of one seed that differ.
+//
+//	go run ./cmd/soak --runs 1000000
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"probesim.dev/internal/random"
+	"probesim.dev/kube/profile"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process immediately
+	os.Exit(execute(ctx, os.Args[1:], os.Stdout))
+}
+
+// Exit codes.
+const (
+	exitFound       = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+var (
+	errFound       = errors.New("some runs broke a rule")
+	errInterrupted = errors.New("interrupted")
+)
+
+// execute runs the command line and returns the exit code.
+func execute(ctx context.Context, args []string, out io.Writer) int {
+	c := newCommand()
+	c.SetArgs(args)
+	c.SetOut(out)
+	switch err := c.ExecuteContext(ctx); {
+	case err == nil:
+		return 0
+	case errors.Is(err, errFound):
+		return exitFound
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
+	default:
+		fmt.Fprintf(os.Stderr, "soak: %v\nSee 'go run ./cmd/soak --help' for usage\n", err)
+		return exitUsage
+	}
+}
+
+// options are the flags of the command.
+type options struct {
+	first    uint64
+	runs     int64
+	long     bool
+	parallel int
+}
+
+// seedsOfScenario is the number of seeds of each scenario file.
+const seedsOfScenario = 20
+
+// maxFindings is the number of scenarios with findings after which the command stops: a defect often shows in many of them.
+const maxFindings = 50
+
+func newCommand() *cobra.Command {
+	var o options
+	c := &cobra.Command{
+		Use:   "soak",
+		Short: "Simulate random scenarios and look for defects of the simulator",
+		Long: `Simulate random scenarios and look for defects of the simulator.
+
+Each scenario has 20 seeds, and the seeds run with the supported Kubernetes versions in turn. The command makes each run
+twice: as 'probesim run' does, and with the internal records and checks. It reports
+
+  - panics and exceeded limits,
+  - records that break a rule of the simulation, such as a cause after its effect,
+  - questions of the kernel that have no unique identity,
+  - two runs of one seed whose traces differ.
+
+It prints its progress each minute, and a summary at the end.
+
+Exit codes: 0 nothing was found, 1 something was found, 2 invalid flags, 130 interrupted.`,
+		Example: `  # Make a million runs
+  go run ./cmd/soak --runs 1000000
+
+  # Go on where the first million ended
+  go run ./cmd/soak --first 25001 --runs 1000000
+
+  # Repeat the runs of one scenario
+  go run ./cmd/soak --first 1234 --runs 40`,
+		Args: cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
+		RunE: func(c *cobra.Command, _ []string) error { return soak(c.Context(), c.OutOrStdout(), o) },
+	}
+	c.Flags().Uint64Var(&o.first, "first", 1, "seed of the first scenario")
+	c.Flags().Int64Var(&o.runs, "runs", 10_000, "number of runs; rounded up to whole scenarios")
+	c.Flags().BoolVar(&o.long, "long", false, "simulate scenarios of up to 20 minutes instead of short ones")
+	c.Flags().IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "number of scenarios at the same time")
+	return c
+}
+
+// soak makes the runs and writes what it finds.
+func soak(ctx context.Context, out io.Writer, o options) error {
+	if o.runs < 1 || o.parallel < 1 {
+		return errors.New("--runs and --parallel must be at least 1")
+	}
+	debug.SetGCPercent(800) // the heap of a run is small, and the runs allocate much
+	began := time.Now()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	results := work(ctx, o)
+	report := &summary{out: out, began: began, next: began.Add(time.Minute)}
+	for r := range results {
+		report.add(r)
+		if report.found >= maxFindings {
+			cancel(errFound)
+		}
+	}
+	interrupted := context.Cause(ctx) != nil && !errors.Is(context.Cause(ctx), errFound)
+	report.write(interrupted)
+	switch {
+	case report.found > 0:
+		return errFound
+	case interrupted:
+		return errInterrupted
+	}
+	return nil
+}
+
+// result is what the runs of one scenario gave.
+type result struct {
+	tally
+	found *finding
+}
+
+// work checks the scenarios in parallel. It closes the channel after the last one.
+func work(ctx context.Context, o options) <-chan result {
+	options := random.Options{Seeds: seedsOfScenario, Short: !o.long}
+	perScenario := int64(2 * seedsOfScenario)
+	last := o.first + uint64((o.runs+perScenario-1)/perScenario) - 1
+	seeds, results := make(chan uint64), make(chan result)
+	go func() {
+		defer close(seeds)
+		for seed := o.first; seed <= last; seed++ {
+			select {
+			case seeds <- seed:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	var workers sync.WaitGroup
+	for range o.parallel {
+		workers.Go(func() {
+			for seed := range seeds {
+				t, found := checkScenario(ctx, options, seed, profile.Names())
+				results <- result{t, found}
+			}
+		})
+	}
+	go func() {
+		workers.Wait()
+		close(results)
+	}()
+	return results
+}
