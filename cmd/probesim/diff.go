@@ -192,7 +192,7 @@ func runDiffs(cmd *cobra.Command, list []comparison, o runOptions) error {
 	out.progress = newProgress(cmd.ErrOrStderr(), jobs)
 	go out.progress.loop()
 	defer out.progress.stop()
-	err := inOrder(ctx, len(list), pool{o.parallel, 2 * o.parallel, o.memory}, func(a *account) *report.Diff {
+	err := inOrder(ctx, len(list), pool{parallel: o.parallel, ahead: 2 * o.parallel, memory: o.memory}, func(a *account) *report.Diff {
 		return list[a.number].compare(a, out.progress)
 	}, out.emit)
 	out.progress.stop()

@@ -64,6 +64,7 @@ func create(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
+	defer cleanUp.add(func() { os.Remove(path) })()
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Close()); err != nil {
 		os.Remove(path)
@@ -88,6 +89,7 @@ func replace(path string, data []byte) error {
 		return err
 	}
 	defer os.Remove(f.Name()) // has no effect after the rename
+	defer cleanUp.add(func() { os.Remove(f.Name()) })()
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err

@@ -43,7 +43,7 @@ func TestInterruptedRun(t *testing.T) {
 	cmd := newRoot(&stdout, &stderr)
 	out := newOutput(cmd, []*job{j}, runOptions{})
 	ctx, cancel := context.WithCancel(context.Background())
-	s := j.simulate(ctx, false, nil, func(now virtual.Time) {
+	s := j.simulate(newBudget(defaultMemory).account(ctx, 0), false, nil, func(now virtual.Time) {
 		if now == virtual.At(time.Hour) {
 			cancel()
 		}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"probesim.dev/node"
+	"probesim.dev/scenarios/simulate"
 )
 
 // memory is the value of --max-memory, in bytes.
@@ -24,7 +25,7 @@ const (
 	maxMemory     memory = 1 << 50
 )
 
-const memoryUsage = "Maximum `size` of memory for all runs together, for example 512MB or 8Gi. A run that needs more than about half ends with an error."
+const memoryUsage = "Maximum `size` of memory for all runs together, for example 512MB, 8GB or 4Gi. The trace of one run can take about half of it."
 
 func (m *memory) addFlag(flags *pflag.FlagSet) {
 	*m = defaultMemory
@@ -76,6 +77,10 @@ func megabytes(bytes int64) string {
 	return fmt.Sprintf("%dMB", bytes/1e6)
 }
 
+// results returns the memory for failures until a report with them is written. The text of the report takes several times as
+// much.
+func (m memory) results() int64 { return int64(m) / 32 }
+
 // apply makes the garbage collector keep the process within the memory. It returns a function that restores the limit.
 func (m memory) apply() (restore func()) {
 	old := debug.SetMemoryLimit(-1)
@@ -90,21 +95,20 @@ func (m memory) apply() (restore func()) {
 // the run: it fails if it needs more than the reserved part. The rest of the memory is for the reports and for the program
 // itself.
 type budget struct {
-	total   memory
-	perRun  int64 // the part that is reserved
-	shared  int64 // the part that later runs share
-	results int64 // for the failures in results, until the report is written
+	total  memory
+	perRun int64   // the part that is reserved
+	shared int64   // the part that later runs share
+	factor float64 // memory that a run takes for each byte of its trace
 
 	mu    sync.Mutex
 	freed *sync.Cond
 	used  int64 // of the shared part
 	first int   // number of the run that may use the reserved part
-	kept  int64 // of results
 }
 
 func newBudget(total memory) *budget {
 	m := int64(total)
-	b := &budget{total: total, perRun: m / 100 * 55, shared: m / 100 * 20, results: m / 100 * 3}
+	b := &budget{total: total, perRun: m / 100 * 55, shared: m / 100 * 20, factor: 1}
 	b.freed = sync.NewCond(&b.mu)
 	return b
 }
@@ -122,12 +126,16 @@ func (b *budget) account(ctx context.Context, number int) *account {
 	return &account{budget: b, ctx: ctx, number: number, shared: true}
 }
 
-// left returns the memory that the run may still take.
-func (a *account) left() int64 { return a.budget.perRun - a.bytes }
+// left returns the size that the trace of a further run may have.
+func (a *account) left() int64 {
+	return max(1, int64(float64(a.budget.perRun-a.bytes)/a.budget.factor))
+}
 
-// reserve adds memory to the account. It waits until there is room, and returns an error if the context is done before.
-func (a *account) reserve(bytes int64) error {
+// reserve adds memory for a part of a trace to the account. It waits until there is room, and returns an error if the context is
+// done before.
+func (a *account) reserve(size int64) error {
 	b := a.budget
+	bytes := int64(float64(size) * b.factor)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	stop := context.AfterFunc(a.ctx, b.wake)
@@ -188,7 +196,7 @@ func (b *budget) wake() {
 
 // explain adds to the error of a run that exceeded the memory what to change.
 func (b *budget) explain(err error) error {
-	if full := (*node.MemoryError)(nil); !errors.As(err, &full) {
+	if full := (*node.MemoryError)(nil); !errors.As(err, &full) && !errors.Is(err, simulate.ErrTooLarge) {
 		return err
 	}
 	return fmt.Errorf("%w, or raise --max-memory, which is %s", err, b.total.String())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"sync"
 )
@@ -10,6 +11,8 @@ type pool struct {
 	parallel int // maximum number of calls of work at the same time
 	ahead    int // maximum number of calls of work that start before the result of the first of them is emitted
 	memory   memory
+	// factor is the memory that a run takes for each byte of its trace. 0 means 1.
+	factor float64
 }
 
 // inOrder calls work for 0 to n-1 in parallel, and passes the results to emit in order. The number of a call is that of its
@@ -18,6 +21,7 @@ type pool struct {
 func inOrder[T any](ctx context.Context, n int, p pool, work func(*account) T, emit func(int, T) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	budget := newBudget(p.memory)
+	budget.factor = cmp.Or(p.factor, 1)
 	results := make([]chan T, n)
 	for i := range results {
 		results[i] = make(chan T, 1)

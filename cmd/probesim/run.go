@@ -87,6 +87,9 @@ Exit codes:
   # Run a scenario with 100 seeds
   probesim run web.yaml --seed 1..100
 
+  # Allow more memory for a scenario with many pods
+  probesim run node.yaml --max-memory 12GB
+
   # Run one scenario of a file
   probesim run web.yaml --run '^slow-start$'
 

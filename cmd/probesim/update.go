@@ -35,7 +35,7 @@ func updateFiles(cmd *cobra.Command, jobs []*job, o runOptions) error {
 	go progress.loop()
 	defer progress.stop()
 	ctx := cmd.Context()
-	err := inOrder(ctx, len(jobs), pool{o.parallel, 4 * o.parallel, o.memory}, func(a *account) observed {
+	err := inOrder(ctx, len(jobs), pool{parallel: o.parallel, ahead: 4 * o.parallel, memory: o.memory}, func(a *account) observed {
 		return jobs[a.number].observe(a, progress)
 	}, func(i int, o observed) error {
 		progress.done(i + 1)
