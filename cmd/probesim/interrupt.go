@@ -15,7 +15,7 @@ const patience = 700 * time.Millisecond
 // untilInterrupted executes a command. After the first signal, the context of the command is done. If the command has not ended
 // after the patience, or at the second signal, untilInterrupted ends it: it cleans up and returns exitInterrupted, and the caller must
 // exit.
-func untilInterrupted(signals <-chan os.Signal, patience time.Duration, stderr io.Writer, execute func(context.Context) int) int {
+func untilInterrupted(signals <-chan os.Signal, stderr io.Writer, execute func(context.Context) int) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	ended := make(chan int, 1)
@@ -65,9 +65,10 @@ func (c *cleanUps) add(f func()) (remove func()) {
 	}
 }
 
-// run calls the functions, the last one first. The mutex stays locked: after run, nothing that add protects may start.
+// run calls the functions, the last one first.
 func (c *cleanUps) run() {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	for number := c.last; number > 0; number-- {
 		if f := c.list[number]; f != nil {
 			f()

@@ -16,7 +16,7 @@ import (
 func main() {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	os.Exit(untilInterrupted(signals, patience, os.Stderr, func(ctx context.Context) int {
+	os.Exit(untilInterrupted(signals, os.Stderr, func(ctx context.Context) int {
 		return execute(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	}))
 }

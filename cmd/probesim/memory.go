@@ -57,16 +57,15 @@ func (m *memory) Set(text string) error {
 	if err != nil {
 		return errors.New("must be a size such as 512MB, 4GB or 2Gi")
 	}
-	size := q.Value()
 	switch {
 	case q.Sign() <= 0:
 		return errors.New("must be greater than 0")
-	case size < int64(minMemory):
+	case q.CmpInt64(int64(minMemory)) < 0:
 		return fmt.Errorf("must be at least %s", megabytes(int64(minMemory)))
-	case size > int64(maxMemory):
+	case q.CmpInt64(int64(maxMemory)) > 0:
 		return errors.New("must be at most 1Pi")
 	}
-	*m = memory(size)
+	*m = memory(q.Value())
 	return nil
 }
 

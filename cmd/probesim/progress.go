@@ -115,8 +115,13 @@ func (p *progress) clear() {
 // erase removes the progress line before the process ends early. It waits for no other goroutine, because that may hang.
 func (p *progress) erase() {
 	p.quiet.Store(true)
-	if p.terminal && p.mu.TryLock() && p.shown {
+	if !p.terminal || !p.mu.TryLock() {
+		return
+	}
+	defer p.mu.Unlock()
+	if p.shown {
 		fmt.Fprint(p.w, "\r\x1b[K")
+		p.shown = false
 	}
 }
 
