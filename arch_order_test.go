@@ -18,7 +18,7 @@ var timeless = []string{"Now", "Sleep", "After", "AfterFunc", "NewTicker", "NewT
 // realTime lists the functions that may start goroutines and use real time, by package, receiver and name, with the
 // reason why no result depends on it.
 var realTime = map[string]string{
-	"probetest.(*watchdog).run": "limits the real time of a handler of a test; the simulation waits for the handler, and a handler that exceeds the limit fails the test",
+	"node.(*watchdog).run": "limits the real time of a handler of the user; the simulation waits for the handler, and a handler that exceeds the limit ends the run",
 }
 
 // TestNothingButTheKernelMovesTime bans everything that could make two runs of one input differ, or wait in real time.
@@ -73,6 +73,9 @@ var inside = map[string]string{
 	"prober net/http":      "its client follows redirects as the kubelet's does; the transport below it runs on the kernel",
 	"kubelet net/http":     "passes requests on to the programs in containers",
 	"fakeruntime net/http": "a program may be an http.Handler; nothing listens",
+	"node net/http":        "guards the http.Handler of a program; nothing listens",
+	"node net":             "http.Hijacker has a net.Conn in its signature",
+	"node runtime":         "names the places of the user's calls in errors",
 
 	"report/html embed": "compiles in the style sheet and the script of the page",
 }

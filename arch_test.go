@@ -20,7 +20,7 @@ const module = "probesim.dev"
 // layers lists the packages, lowest first. A package imports packages of lower layers and its own subpackages,
 // and nothing else of this module. An entry also covers the packages below it without their own entry.
 var layers = [][]string{
-	{"sim/virtual"},
+	{"sim/virtual", "internal/printable", "internal/githubrunner"},
 	{"internal/queue", "internal/strict", "sim/choose", "sim/limit", "trace", "kube"},
 	{"sim", "internal/value"},
 	{"trace/match", "trace/invariant", "status", "fakeruntime", "apiserver", "prober/results", "report"},
@@ -40,7 +40,7 @@ var leaves = map[string][]string{
 	"sim/limit":      {module + "/sim/virtual"},
 	"sim/virtual":    nil,
 	"internal/queue": {module + "/sim/virtual"},
-	"trace":          {module + "/sim/virtual"},
+	"trace":          {module + "/sim/virtual", module + "/internal/printable"},
 	"kube/profile":   {"k8s.io/apimachinery/pkg/util/version"},
 	"kube/podutil":   {"k8s.io/api/core/v1"},
 	"fakeruntime":    {module + "/sim/virtual", module + "/trace"},

@@ -110,7 +110,11 @@ func (r *Runtime) stopContainer(op *Op) {
 		rec := c.newRecord(r.now, trace.ContainerStopping, op.Call.Cause)
 		rec.GraceSeconds, rec.Reason = op.Call.GraceSeconds, op.Call.StopReason
 		c.stopping = r.record(rec)
-		c.exit = c.exit.earlier(c.instance.signal(r.now, c.signal))
+		signal := c.signal
+		if op.Call.GraceSeconds <= 0 { // the runtime skips the stop signal
+			signal = sigKILL
+		}
+		c.exit = c.exit.earlier(c.instance.signal(r.now, signal))
 	}
 	c.killAt = min(c.killAt, later(r.now, seconds(op.Call.GraceSeconds)))
 	c.stops = append(c.stops, op)
@@ -141,15 +145,15 @@ func (r *Runtime) kill(c *container, cause int64) {
 	if c.stopping == 0 {
 		c.stopping = cause
 	}
-	c.killAt = r.now
+	c.killAt, c.exit.at = r.now, never
 	r.queue.cancel(&c.event)
 	r.end(c)
 }
 
-// end ends the process. SIGKILL wins over an exit at the same instant.
+// end ends the process.
 func (r *Runtime) end(c *container) {
 	c.State, c.FinishedAt, c.ExitCode, c.Reason = Exited, r.Wall(r.now), c.exit.code, "Completed"
-	if c.killAt <= c.exit.at {
+	if c.killAt < c.exit.at || c.killAt == c.exit.at && !c.exitsBeforeKill() {
 		c.ExitCode = codeSIGKILL
 	}
 	if c.ExitCode != 0 {
@@ -171,6 +175,14 @@ func (r *Runtime) end(c *container) {
 	if c.config.running == c {
 		c.config.running = nil
 	}
+}
+
+// exitsBeforeKill reports whether a program that exits at the instant at which its grace period ends does so before the
+// SIGKILL. That is a race in a real runtime: it waits for the exit and for the end of the grace period in one select, and
+// the process can exit before a SIGKILL that was sent reaches it (internal/cri/server/container_stop.go of containerd 2.0,
+// internal/oci/runtime_oci.go of CRI-O). Without a seed, the SIGKILL comes first.
+func (c *container) exitsBeforeKill() bool {
+	return c.config.own.with(int64(c.Instance)).named("exit at the end of the grace period").happens(0.5)
 }
 
 // forget removes a container whose process has ended.

@@ -40,7 +40,8 @@
 // In virtual time, many events share an instant that a real node would keep apart. The events of one instant
 // happen in this order, whatever the steps in which the driver advances the time:
 //
-//  1. processes end, by SIGKILL first and then by themselves;
+//  1. processes end; if a program exits at the instant of its SIGKILL, the seed decides which comes first, and without
+//     a seed the SIGKILL does;
 //  2. calls that change something take effect, in the order of their submission;
 //  3. commands in containers and network requests time out or get answers;
 //  4. calls that only read return;

@@ -184,3 +184,39 @@ func TestInstanceNumbersAreUnique(t *testing.T) {
 		t.Errorf("instances %v", got)
 	}
 }
+
+// A program that exits at the end of its grace period exits by itself or is killed, depending on the seed. Without a seed it
+// is killed. Without a grace period, there is no race.
+func TestExitAtTheEndOfTheGracePeriod(t *testing.T) {
+	end := Exactly(30 * time.Second)
+	exitCode := func(seed *int64, stop func(rt *Runtime, id string, now virtual.Time)) int32 {
+		var code int32
+		rt := New(Options{Seed: seed, Record: func(r trace.Record) int64 { code = r.ExitCode; return r.Step }})
+		rule := Rule{Clock: AfterSigterm, From: end, Exit: &Exit{}}
+		rt.AddPod(Pod{UID: "u", Name: "p", Containers: map[string]ContainerConfig{"c": {Program: Program{Rules: []Rule{rule}}}}})
+		id, now := startContainer(t, rt, "u", "c")
+		stop(rt, id, now)
+		return code
+	}
+	stop := func(grace int64) func(*Runtime, string, virtual.Time) {
+		return func(rt *Runtime, id string, now virtual.Time) {
+			do(t, rt, now, Call{Method: StopContainer, ContainerID: id, GraceSeconds: grace})
+		}
+	}
+	codes := map[int32]int{}
+	for seed := range int64(200) {
+		codes[exitCode(&seed, stop(30))]++
+	}
+	if codes[0] < 70 || codes[137] < 70 || len(codes) != 2 {
+		t.Errorf("the exit codes of 200 seeds are %v, want about as many 0 as 137", codes)
+	}
+	if code := exitCode(nil, stop(30)); code != 137 {
+		t.Errorf("without a seed the exit code is %d", code)
+	}
+	end = Exactly(0)
+	for seed := range int64(20) {
+		if code := exitCode(&seed, stop(0)); code != 137 {
+			t.Errorf("without a grace period the exit code is %d", code)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/onsi/ginkgo/v2/types"
 
 	"probesim.dev/internal/check"
+	"probesim.dev/internal/printable"
 	"probesim.dev/scenarios"
 )
 
@@ -80,7 +81,7 @@ func location(p scenarios.Pos) types.CodeLocation {
 	if full, err := filepath.Abs(name); err == nil {
 		name = full
 	}
-	return types.CodeLocation{FileName: name, LineNumber: p.Line}
+	return types.CodeLocation{FileName: printable.Text(name), LineNumber: p.Line}
 }
 
 // labels converts labels of a scenario to labels of Ginkgo, sorted by key.

@@ -22,7 +22,12 @@
 //
 // An instant is a [virtual.Time]: virtual.At(d) is the instant d after t=0. An hour of virtual time takes milliseconds. The
 // kubelet starts [Options.Uptime] before t=0, and its tickers are in phase with that start. Real time has no effect on a
-// run, and a node does not start goroutines: use it from one goroutine.
+// run. Use a node from one goroutine; it returns an error, or panics if a method has none, when it notices another one.
+//
+// The node calls your functions and handlers while RunUntil runs, and waits for them. They cannot let virtual time pass:
+// RunUntil and Close are errors there. A function of [Node.At] can call all other methods; a handler or an observer can only
+// schedule changes with At. If one of them panics, ends its goroutine, or does not respond in time, RunUntil returns an
+// error with its frames, and the node cannot run further.
 //
 // # Determinism
 //
@@ -39,12 +44,14 @@
 package node
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -99,10 +106,14 @@ type Options struct {
 	// one (package choose). Seed still decides delays and probabilities. Nil: Seed decides.
 	Chooser choose.Chooser
 	// Interrupt, if set, is called every 1,024 events, for example to ask whether a context is done. If it returns an error, the
-	// run ends with this error.
+	// run ends with this error. It must not call the node.
 	Interrupt func() error
-	// Trace receives the records of the run. Nil: a new recorder that keeps the observable records in memory.
+	// Trace receives the records of the run. Nil: a new recorder that keeps the observable records in memory. Its Sink must
+	// not call the node.
 	Trace *trace.Recorder
+	// HandlerTimeout limits the real time that an http.Handler may take to respond to a request. Zero: DefaultHandlerTimeout.
+	// Negative: no limit, as a debugger needs.
+	HandlerTimeout time.Duration
 
 	fullLists, everyTick bool // see kubelet.Options
 }
@@ -127,22 +138,32 @@ func megabytes(bytes int64) string {
 // ErrKubeletStopped is the error of a method that needs a running kubelet.
 var ErrKubeletStopped = errors.New("the kubelet is stopped")
 
-// Node is a simulated node. Create it with New; the zero Node is not usable. A Node is not safe for concurrent use.
+// Node is a simulated node. Create it with New; the zero Node is not usable. A Node is not safe for concurrent use. Methods
+// without an error result panic if you must not call them: with ErrClosed after Close, and with ErrInUse while RunUntil or
+// another method runs, unless a function that the node calls may call them.
 type Node struct {
 	sim     *sim.Sim
 	trace   *trace.Recorder
 	api     *apiserver.Server
 	runtime *runtimeDriver
-	choices *choose.Recorder
 	options kubelet.Options
 	kubelet *kubelet.Kubelet // nil while the kubelet is stopped, and while it lists images before its start
 	group   *sim.Group       // the processes of the kubelet; nil while it is stopped
 	stopped int64            // step of the last KubeletStopped record
 	noted   trace.Record     // the last record of kind Step that Record has added
+
+	handlerTimeout time.Duration // not 0; negative: none
+	use            atomic.Pointer[use]
+	closed         atomic.Pointer[use]   // the call of Close
+	misuse         atomic.Pointer[error] // the first ErrInUse
 }
 
-// New returns a node without pods. The first RunUntil starts its kubelet. Close the node when you no longer need it.
+// New returns a node without pods. The first RunUntil starts its kubelet. Close the node when you no longer need it. New panics
+// with the error of Validate if the options are invalid.
 func New(o Options) *Node {
+	if err := o.Validate(); err != nil {
+		panic(fmt.Errorf("node: New: %w", err))
+	}
 	if o.Profile == (profile.Profile{}) {
 		o.Profile = profile.Newest()
 	}
@@ -156,8 +177,8 @@ func New(o Options) *Node {
 	if o.Trace == nil {
 		o.Trace = &trace.Recorder{}
 	}
-	n := &Node{trace: o.Trace}
-	n.sim = sim.New(sim.Options{Start: virtual.At(-uptime), Chooser: n.chooser(o), Limits: o.Limits, Interrupt: o.Interrupt})
+	n := &Node{trace: o.Trace, handlerTimeout: cmp.Or(o.HandlerTimeout, DefaultHandlerTimeout)}
+	n.sim = sim.New(sim.Options{Start: virtual.At(-uptime), Chooser: chooserOf(o), Limits: o.Limits, Interrupt: o.Interrupt})
 	o.Trace.OnGrowth(func(size int64) {
 		if size > o.Limits.Memory && o.Limits.Memory > 0 {
 			n.sim.Fail(&MemoryError{Max: o.Limits.Memory, Now: n.Now(), Largest: o.Trace.Largest()})
@@ -180,17 +201,12 @@ func New(o Options) *Node {
 	return n
 }
 
-// chooser returns the chooser of the run. A run that keeps internal records also records its choices.
-func (n *Node) chooser(o Options) choose.Chooser {
-	c := o.Chooser
-	if c == nil && o.Seed != nil {
-		c = choose.Seeded(*o.Seed)
+// chooserOf returns the chooser of a run, or nil for the canonical choices.
+func chooserOf(o Options) choose.Chooser {
+	if o.Chooser == nil && o.Seed != nil {
+		return choose.Seeded(*o.Seed)
 	}
-	if c != nil && o.Trace.Internal {
-		n.choices = &choose.Recorder{Of: c}
-		return n.choices
-	}
-	return c
+	return o.Chooser
 }
 
 // AddPod creates a pod through the API now; the node's kubelet starts it. The API server sets the defaults in a copy, as for
@@ -205,8 +221,16 @@ func (n *Node) chooser(o Options) choose.Chooser {
 // Conflict error if an earlier pod had the same UID, and an error if an image is not a valid reference or if the program has
 // a container that the pod does not have. If AddPod returns an error, it has not added the pod.
 func (n *Node) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
+	u, err := n.begin(change)
+	if err != nil {
+		return err
+	}
+	defer n.end(u)
 	if pod == nil {
-		return errors.New("the pod is nil")
+		return errors.New("AddPod: the pod is nil")
+	}
+	if err := program.Validate(); err != nil {
+		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(program.Containers)) {
 		if podutil.Find(pod, name) == nil {
@@ -218,13 +242,13 @@ func (n *Node) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
 			return fmt.Errorf("container %q: the image %q is not a valid reference; such images are not supported", c.Name, c.Image)
 		}
 	}
-	pod, err := n.api.Create(pod)
+	pod, err = n.api.Create(pod)
 	if err != nil {
 		return err
 	}
 	program.UID, program.Namespace, program.Name = string(pod.UID), pod.Namespace, pod.Name
 	program.HostNetwork = pod.Spec.HostNetwork
-	n.runtime.AddPod(program)
+	n.runtime.AddPod(n.guarded(pod, program))
 	return nil
 }
 
@@ -232,6 +256,11 @@ func (n *Node) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
 // removes the pod from the API immediately, as kubectl delete --force does. A further DeletePod can only shorten the grace
 // period. DeletePod returns a NotFound error if the API does not have the pod.
 func (n *Node) DeletePod(namespace, name string, gracePeriodSeconds *int64) error {
+	u, err := n.begin(change)
+	if err != nil {
+		return err
+	}
+	defer n.end(u)
 	return n.api.Delete(namespace, name, gracePeriodSeconds)
 }
 
@@ -239,12 +268,22 @@ func (n *Node) DeletePod(namespace, name string, gracePeriodSeconds *int64) erro
 // NotFound error if the API does not have the pod, a BadRequest error if the patch is unreadable, and an Invalid error if it
 // changes something other than labels, annotations, finalizers, tolerations and images.
 func (n *Node) PatchPod(namespace, name string, patch []byte) error {
+	u, err := n.begin(change)
+	if err != nil {
+		return err
+	}
+	defer n.end(u)
 	return n.api.Patch(namespace, name, patch, n.patchStep(namespace, name, patch))
 }
 
 // PatchPodStatus applies a strategic merge patch in JSON to the conditions in the status of a pod through the API now, as a
 // controller does for a readiness gate. It returns the errors of PatchPod; the patch can change conditions only.
 func (n *Node) PatchPodStatus(namespace, name string, patch []byte) error {
+	u, err := n.begin(change)
+	if err != nil {
+		return err
+	}
+	defer n.end(u)
 	return n.api.PatchPodStatus(namespace, name, patch, n.patchStep(namespace, name, patch))
 }
 
@@ -258,6 +297,11 @@ func (n *Node) patchStep(namespace, name string, patch []byte) func() int64 {
 // the pod, ErrKubeletStopped while the kubelet is stopped, and an error if the kubelet cannot evict the pod: it does not
 // know the pod yet, the pod has terminated, or the pod is critical.
 func (n *Node) EvictPod(namespace, name string) error {
+	u, err := n.begin(change)
+	if err != nil {
+		return err
+	}
+	defer n.end(u)
 	stored := n.api.Pod(namespace, name)
 	switch {
 	case stored == nil:
@@ -269,22 +313,30 @@ func (n *Node) EvictPod(namespace, name string) error {
 	if pod == nil {
 		return fmt.Errorf("the kubelet cannot evict pod %s/%s: it does not know the pod, or the pod has terminated or is critical", namespace, name)
 	}
-	step := n.Record(trace.Record{Kind: trace.Step, Pod: namespace + "/" + name, Reason: "evict"})
+	step := n.record(trace.Record{Kind: trace.Step, Pod: namespace + "/" + name, Reason: "evict"})
 	n.sim.In(n.group, func() { n.sim.Because(step, func() { n.kubelet.Evict(pod) }) })
 	return nil
 }
 
 // KillContainer ends the process of a container with SIGKILL now, or removes the container; see fakeruntime.Kill. It reports
 // false if there is no such container.
-func (n *Node) KillContainer(k fakeruntime.Kill) bool { return n.runtime.Kill(k) }
+func (n *Node) KillContainer(k fakeruntime.Kill) bool {
+	defer n.end(n.mustBegin(change))
+	return n.runtime.Kill(k)
+}
 
 // StopKubelet kills the kubelet now: its work in progress ends, and its calls to the runtime and the API server are canceled.
 // Containers continue to run. It reports false, and does nothing, if the kubelet is stopped already.
 func (n *Node) StopKubelet() bool {
+	defer n.end(n.mustBegin(change))
+	return n.stopKubelet()
+}
+
+func (n *Node) stopKubelet() bool {
 	if n.group == nil {
 		return false
 	}
-	n.stopped = n.Record(trace.Record{Kind: trace.KubeletStopped})
+	n.stopped = n.record(trace.Record{Kind: trace.KubeletStopped})
 	n.sim.End(n.group)
 	n.api.Disconnect()
 	n.runtime.Disconnect()
@@ -295,10 +347,11 @@ func (n *Node) StopKubelet() bool {
 // StartKubelet starts the kubelet now, after StopKubelet. The new kubelet learns the pods from the API server and the
 // containers from the runtime. StartKubelet does nothing if the kubelet runs.
 func (n *Node) StartKubelet() {
+	defer n.end(n.mustBegin(change))
 	if n.group != nil {
 		return
 	}
-	n.options.Cause = n.Record(trace.Record{Kind: trace.KubeletStarted, Cause: n.stopped})
+	n.options.Cause = n.record(trace.Record{Kind: trace.KubeletStarted, Cause: n.stopped})
 	n.startKubelet()
 }
 
@@ -325,44 +378,73 @@ func (n *Node) runKubelet() {
 // the configured grace periods. ShutDown reports false, and does nothing, if the kubelet does not listen: it is stopped, the
 // configuration has no ShutdownGracePeriod, or a shutdown has been announced already.
 func (n *Node) ShutDown() bool {
+	defer n.end(n.mustBegin(change))
 	if n.kubelet == nil || !n.kubelet.ListensForShutdown() {
 		return false
 	}
-	step := n.Record(trace.Record{Kind: trace.Step, Reason: "shutdownNode"})
+	step := n.record(trace.Record{Kind: trace.Step, Reason: "shutdownNode"})
 	n.sim.In(n.group, func() { n.sim.Because(step, n.kubelet.ShutDown) })
 	return true
 }
 
 // PowerOff switches the node off now: the kubelet is killed, as by StopKubelet, and all containers and sandboxes end. The
 // container runtime starts again at the virtual time back, and then finds that its containers have exited. Start the kubelet
-// at that time or later.
+// at that time or later. A time that has passed means now.
 func (n *Node) PowerOff(back virtual.Time) {
-	n.StopKubelet()
-	n.runtime.PowerOff(n.sim.Now(), back, n.step(trace.Record{Reason: "rebootNode"}))
+	defer n.end(n.mustBegin(change))
+	n.stopKubelet()
+	n.runtime.PowerOff(n.sim.Now(), max(back, n.sim.Now()), n.step(trace.Record{Reason: "rebootNode"}))
 	n.runtime.arm()
 }
 
 // SetDelays changes the delays of the node from now on. If several of the Delays set the same delay, the last one wins. A
 // delay that none of them sets has its value from Options. Each call replaces the previous one, and SetDelays() restores
-// the delays of Options.
-func (n *Node) SetDelays(d ...fakeruntime.Delays) { n.runtime.SetDelays(d...) }
+// the delays of Options. SetDelays panics if a delay is negative or its range is empty.
+func (n *Node) SetDelays(d ...fakeruntime.Delays) {
+	defer n.end(n.mustBegin(change))
+	for _, delays := range d {
+		if err := delays.Validate(); err != nil {
+			panic(fmt.Errorf("node: SetDelays: %w", err))
+		}
+	}
+	n.runtime.SetDelays(d...)
+}
 
 // SetAPIDown starts or ends an outage of the API server for the kubelet now. During the outage the kubelet's calls fail, calls
 // in progress included, and the kubelet does not see changes; at the end it lists all pods. Methods such as AddPod still
 // work.
-func (n *Node) SetAPIDown(down bool) { n.api.SetDown(down) }
+func (n *Node) SetAPIDown(down bool) {
+	defer n.end(n.mustBegin(change))
+	n.api.SetDown(down)
+}
 
 // SetRuntimeHealth changes the health of the container runtime now. The zero Health is a healthy runtime.
-func (n *Node) SetRuntimeHealth(h fakeruntime.Health) { n.runtime.SetHealth(h) }
+func (n *Node) SetRuntimeHealth(h fakeruntime.Health) {
+	defer n.end(n.mustBegin(change))
+	n.runtime.SetHealth(h)
+}
 
 // StepClock sets the wall clock of the node forward now, or back if by is negative. The kubelet and the runtime read the new
-// time. Virtual time, timers and the clock of the API server do not change.
-func (n *Node) StepClock(by time.Duration) { n.runtime.StepClock(by) }
+// time. Virtual time, timers and the clock of the API server do not change. StepClock panics if the wall clock would be more
+// than 100 years off.
+func (n *Node) StepClock(by time.Duration) {
+	defer n.end(n.mustBegin(change))
+	const most = 100 * 365 * 24 * time.Hour
+	if off := n.runtime.Wall(n.sim.Now()).Offset() - n.sim.Now().Offset(); by > most-off || by < -most-off {
+		panic(fmt.Sprintf("node: StepClock(%s): the wall clock would be more than 100 years off", by))
+	}
+	n.runtime.StepClock(by)
+}
 
 // Record adds a record with the current time to the trace and returns its step. Use records of kind trace.Step to describe
 // your changes. PatchPod, PatchPodStatus and PowerOff use the step record that you added last as their cause, if it has
 // their pod and reason and the same instant. Otherwise they add a record of their own.
 func (n *Node) Record(r trace.Record) int64 {
+	defer n.end(n.mustBegin(change))
+	return n.record(r)
+}
+
+func (n *Node) record(r trace.Record) int64 {
 	r.T = n.sim.Now()
 	r.Step = n.trace.Add(r)
 	if r.Kind == trace.Step {
@@ -377,7 +459,7 @@ func (n *Node) step(r trace.Record) int64 {
 	if n.noted.Kind == r.Kind && n.noted.T == n.sim.Now() && n.noted.Pod == r.Pod && n.noted.Reason == r.Reason {
 		r.Step = n.noted.Step
 	} else {
-		r.Step = n.Record(r)
+		r.Step = n.record(r)
 	}
 	n.noted = trace.Record{} // it describes one change
 	return r.Step
@@ -386,17 +468,44 @@ func (n *Node) step(r trace.Record) int64 {
 // At schedules a call of do for the virtual time t, or for the current instant if t has passed. RunUntil makes the call, after
 // all calls to the container runtime that end at that instant.
 func (n *Node) At(t virtual.Time, do func()) {
-	n.sim.At(t, "scenario", func() { n.runtime.afterCalls(do) })
+	defer n.end(n.mustBegin(schedule))
+	if do == nil {
+		panic("node: At: the function is nil")
+	}
+	u := newUse(function, "the function of At")
+	call := func() { n.call(u, do) }
+	n.sim.At(t, "scenario", func() { n.runtime.afterCalls(call) })
 }
 
 // Observe registers f, which is called for each record when it is added to the trace. The function must not change the record
 // or the node; it can schedule changes with At.
-func (n *Node) Observe(f func(*trace.Record)) { n.trace.Observe(f) }
+func (n *Node) Observe(f func(*trace.Record)) {
+	defer n.end(n.mustBegin(change))
+	if f == nil {
+		panic("node: Observe: the function is nil")
+	}
+	u := newUse(listener, "the observer")
+	n.trace.Observe(func(r *trace.Record) { n.call(u, func() { f(r) }) })
+}
 
 // RunUntil runs the node up to and including the virtual time t. It does nothing if t has passed. It returns a *limit.Error
-// or a *MemoryError if the run exceeds one of the limits before t, and the error of Options.Interrupt if that returns one. The
-// node cannot run further then.
-func (n *Node) RunUntil(t virtual.Time) error { return n.sim.RunUntil(t) }
+// or a *MemoryError if the run exceeds one of the limits before t, the error of Options.Interrupt if that returns one, and an
+// error with the frames if a function of At, an observer or a handler fails. The node cannot run further then.
+func (n *Node) RunUntil(t virtual.Time) error {
+	u, err := n.begin(passTime)
+	if err != nil {
+		return err
+	}
+	err = func() error {
+		defer n.end(u) // also if a function of the user ends the goroutine
+		return n.sim.RunUntil(t)
+	}()
+	if misuse := n.misuse.Load(); err == nil && misuse != nil {
+		n.sim.Fail(*misuse)
+		err = *misuse
+	}
+	return err
+}
 
 // Now returns the current virtual time. It is negative before t=0.
 func (n *Node) Now() virtual.Time { return n.sim.Now() }
@@ -404,5 +513,13 @@ func (n *Node) Now() virtual.Time { return n.sim.Now() }
 // Trace returns the recorder with the records of the run: Options.Trace, or the recorder that New created.
 func (n *Node) Trace() *trace.Recorder { return n.trace }
 
-// Close ends the run and frees the resources of the node. The trace stays readable.
-func (n *Node) Close() { n.sim.Close() }
+// Close ends the run and frees the resources of the node. The trace stays readable. A second Close does nothing.
+func (n *Node) Close() {
+	if n != nil && n.closed.Load() != nil {
+		return
+	}
+	u := n.mustBegin(passTime)
+	n.sim.Close()
+	n.closed.Store(u)
+	n.end(u)
+}

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"probesim.dev/apiserver/admission"
 	"probesim.dev/scenarios"
 	"probesim.dev/trace"
 )
@@ -19,7 +20,7 @@ import (
 // container, the last one applies. The test fails if the API server would reject the pod, if a behavior does not fit the
 // pod, or if the node still has a pod of the same name.
 func (n *Node) AddPod(pod *v1.Pod, behavior ...Behavior) *Pod {
-	n.t.Helper()
+	n.tb().Helper()
 	if pod == nil {
 		n.t.Fatalf("AddPod: the pod is nil")
 		return nil
@@ -35,12 +36,15 @@ func (n *Node) AddPod(pod *v1.Pod, behavior ...Behavior) *Pod {
 // replica, 100 ms apart. Their names are NAME-0, NAME-1, and so on. As with AddPod, errors fail the test. The
 // simulation has no controllers: nothing replaces a pod that is deleted.
 func (n *Node) AddWorkload(w Workload, behavior ...Behavior) []*Pod {
-	n.t.Helper()
+	n.tb().Helper()
 	return n.add(w, behavior)
 }
 
 func (n *Node) add(w Workload, behavior []Behavior) []*Pod {
 	n.t.Helper()
+	if !n.usable() {
+		return nil
+	}
 	merged := Behavior{}
 	for _, b := range behavior {
 		maps.Copy(merged, b)
@@ -71,11 +75,12 @@ func (n *Node) addPlanned(key string, p *scenarios.PlannedPod) *Pod {
 		p.Program.UID = string(p.Pod.UID)
 	}
 	n.added[key]++
-	pod := &Pod{Object: p.Pod, t: n.t, node: n, log: n.log, key: key, from: len(n.log.records)}
+	dropped := admission.DropDisabled(n.profile, p.Pod.Spec.DeepCopy())
+	n.log.notes = append(n.log.notes, admission.Notes(n.profile, "pod "+trace.PodName(key), "", dropped)...)
+	pod := &Pod{Object: p.Pod, node: n, log: n.log, key: key, from: len(n.log.records)}
 	n.pods[key] = pod
-	program := n.guarded(pod, p.Program)
 	n.sim.At(p.At.Add(n.Now()), func() {
-		if err := n.sim.AddPod(p.Pod, program); err != nil {
+		if err := n.sim.AddPod(p.Pod, p.Program); err != nil {
 			n.fail("the pod %s cannot be added: %s", pod, err)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"probesim.dev/internal/check"
+	"probesim.dev/internal/printable"
 	"probesim.dev/report"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -35,7 +36,7 @@ func (f *finding) message(expected, got string) string {
 	b.WriteString("\n")
 	report.Timeline(&b, &report.Run{Records: f.shown(), Until: l.end}, o)
 	b.WriteString("\n" + l.String())
-	return strings.TrimRight(b.String(), "\n")
+	return printable.Lines(strings.TrimRight(b.String(), "\n"))
 }
 
 // sentence ends a text of one line with a period. It says when the pod was added if that was after t=0,

@@ -113,7 +113,6 @@ func withoutTimeline(message string) string {
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	got = strings.ReplaceAll(got, "\u00a0", " ") // go-cmp uses them at random
 	path := filepath.Join("testdata", name)
 	if *update {
 		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {

@@ -1,13 +1,28 @@
 package probetest
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
-// settled tells Eventually and Consistently that a result is final: only Advance changes a run, and real time
-// does not.
-type settled struct{}
+// settled is the part of a matcher that refuses Eventually and Consistently: only Advance changes a run, and real
+// time does not.
+type settled struct{ polled bool }
 
-// MatchMayChangeInTheFuture reports false, so Eventually and Consistently return immediately.
-func (settled) MatchMayChangeInTheFuture(any) bool { return false }
+// MatchMayChangeInTheFuture reports false. Gomega calls it only for Eventually and Consistently, before Match.
+func (s *settled) MatchMayChangeInTheFuture(any) bool {
+	s.polled = true
+	return false
+}
+
+// subjectOf returns the subject of an assertion, or an error if Eventually or Consistently makes it.
+func (s *settled) subjectOf(actual any) (*subject, error) {
+	if s.polled {
+		s.polled = false
+		return nil, errors.New("real time does not change a run, so Eventually and Consistently have nothing to wait for: call Advance, and then use Expect")
+	}
+	return subjectOf(actual)
+}
 
 // named adds the name of the matcher to an error.
 func named(matcher string, err error) error {

@@ -1,6 +1,7 @@
 package probetest
 
 import (
+	"fmt"
 	"time"
 
 	"probesim.dev/internal/value"
@@ -27,6 +28,9 @@ type HaveBackedOffForMatcher struct {
 	found    finding
 	got      []backOff
 }
+
+// maxBackOff is the longest back-off of any configuration of the kubelet.
+const maxBackOff = 5 * time.Minute
 
 // backOff is the back-off before one instance.
 type backOff struct {
@@ -71,12 +75,17 @@ func (m *HaveBackedOffForMatcher) NegatedFailureMessage(any) string {
 }
 
 func (m *HaveBackedOffForMatcher) match(actual any) (bool, error) {
-	s, err := subjectOf(actual)
+	s, err := m.subjectOf(actual)
 	if err == nil {
 		err = s.requireOneContainer()
 	}
 	if err != nil {
 		return false, err
+	}
+	for _, b := range m.expected {
+		if b < time.Second || b > maxBackOff {
+			return false, fmt.Errorf("a back-off is from 1s to %s, and never %s", value.Format(maxBackOff), b)
+		}
 	}
 	from, to, err := m.span(s)
 	if err != nil {

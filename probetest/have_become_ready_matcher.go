@@ -63,7 +63,7 @@ func (m *HaveBecomeReadyMatcher) NegatedFailureMessage(any) string {
 }
 
 func (m *HaveBecomeReadyMatcher) match(actual any) (bool, error) {
-	s, err := subjectOf(actual)
+	s, err := m.subjectOf(actual)
 	if err != nil {
 		return false, err
 	}

@@ -84,7 +84,7 @@ func (m *HaveBeenKilledBecauseOfMatcher) NegatedFailureMessage(any) string {
 }
 
 func (m *HaveBeenKilledBecauseOfMatcher) match(actual any) (bool, error) {
-	s, err := subjectOf(actual)
+	s, err := m.subjectOf(actual)
 	if err != nil {
 		return false, err
 	}
@@ -94,6 +94,9 @@ func (m *HaveBeenKilledBecauseOfMatcher) match(actual any) (bool, error) {
 	if len(killed) == 0 && !slices.Contains(stopReasons, m.reason) {
 		return false, fmt.Errorf("no container is ever killed because of %q%s; the reasons are %s",
 			m.reason, strict.DidYouMean(m.reason, stopReasons), strings.Join(stopReasons, ", "))
+	}
+	if needed := map[string]trace.Probe{"LivenessProbe": trace.Liveness, "StartupProbe": trace.Startup}[m.reason]; needed != "" && !slices.Contains(s.probes(), needed) {
+		return false, fmt.Errorf("%s has no %s probe", s, needed)
 	}
 	return m.check(s, killed)
 }

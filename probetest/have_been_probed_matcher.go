@@ -1,11 +1,13 @@
 package probetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -27,21 +29,22 @@ type HaveBeenProbedMatcher struct {
 	settled
 	occurrences
 	probe  trace.Probe
-	result trace.Result // empty: any
-	at     []any        // durations and matchers
+	result *trace.Result // nil: any
+	at     []any         // durations and matchers
+	atSet  bool
 }
 
 // At requires a run at each of these times, which count from the addition of the pod. Other runs may happen
 // too. Each time is a time.Duration, compared to the millisecond, or a Gomega matcher of a time.Duration.
 func (m *HaveBeenProbedMatcher) At(times ...any) *HaveBeenProbedMatcher {
-	m.at = times
+	m.at, m.atSet = times, true
 	return m
 }
 
 // WithResult limits the matcher to runs with a result: trace.Success, trace.Failure, trace.Warning or
 // trace.Error. Any other result is an error.
 func (m *HaveBeenProbedMatcher) WithResult(r trace.Result) *HaveBeenProbedMatcher {
-	m.result = r
+	m.result = &r
 	return m
 }
 
@@ -94,7 +97,7 @@ func (m *HaveBeenProbedMatcher) NegatedFailureMessage(any) string {
 }
 
 func (m *HaveBeenProbedMatcher) match(actual any) (bool, error) {
-	s, err := subjectOf(actual)
+	s, err := m.subjectOf(actual)
 	if err == nil {
 		err = m.possible(s)
 	}
@@ -102,7 +105,7 @@ func (m *HaveBeenProbedMatcher) match(actual any) (bool, error) {
 		return false, err
 	}
 	runs := s.records(func(r *trace.Record) bool {
-		return r.Kind == trace.ProbeExecuted && r.Probe == m.probe && (m.result == "" || r.Result == m.result)
+		return r.Kind == trace.ProbeExecuted && r.Probe == m.probe && (m.result == nil || r.Result == *m.result)
 	})
 	for i := range runs {
 		runs[i].t = runs[i].t.Add(-s.record(runs[i].record).Took)
@@ -117,25 +120,56 @@ func (m *HaveBeenProbedMatcher) match(actual any) (bool, error) {
 
 // possible returns an error if no run of a probe can match.
 func (m *HaveBeenProbedMatcher) possible(s *subject) error {
-	if results := []string{string(trace.Success), string(trace.Failure), string(trace.Warning), string(trace.Error)}; m.result != "" && !slices.Contains(results, string(m.result)) {
-		return fmt.Errorf("a probe never has the result %q%s", m.result, strict.DidYouMean(string(m.result), results))
+	if results := []string{string(trace.Success), string(trace.Failure), string(trace.Warning), string(trace.Error)}; m.result != nil && !slices.Contains(results, string(*m.result)) {
+		return fmt.Errorf("a probe never has the result %q%s", *m.result, strict.DidYouMean(string(*m.result), results))
+	}
+	probes := []string{string(trace.Liveness), string(trace.Readiness), string(trace.Startup)}
+	switch {
+	case m.probe == "":
+		return errors.New("the probe is missing: give trace.Liveness, trace.Readiness or trace.Startup")
+	case !slices.Contains(probes, string(m.probe)):
+		return fmt.Errorf("there is no %s probe%s", m.probe, strict.DidYouMean(string(m.probe), probes))
+	case !slices.Contains(s.probes(), m.probe):
+		return fmt.Errorf("%s has no %s probe", s, m.probe)
+	case m.atSet && len(m.at) == 0:
+		return errors.New("At has no times: give one or more")
+	case m.atSet && m.most != nil && *m.most < 1:
+		return errors.New("At requires a run, and Times(0) requires none: use one of them")
+	}
+	from, to, err := m.span(s)
+	if err != nil {
+		return err
 	}
 	for _, t := range m.at {
-		if d, ok := t.(time.Duration); ok && s.added().Add(d) > s.pod.log.end {
-			return fmt.Errorf("the run has only reached %s, which is less than %s after the pod was added: call Advance first",
-				trace.FormatTime(s.pod.log.end), trace.FormatTime(virtual.At(d)))
+		if err := possibleTime(s, t); err != nil {
+			return err
+		}
+		if d, ok := t.(time.Duration); ok && (s.added().Add(d) < from || s.added().Add(d) > to) {
+			return fmt.Errorf("the time %s is outside of the window%s", value.Format(d), m.window.words())
 		}
 	}
+	return nil
+}
+
+// probes returns the types of probes that the container, or a container of the pod, has.
+func (s *subject) probes() []trace.Probe {
+	var list []trace.Probe
 	for _, name := range s.pod.containers() {
-		c := podutil.Find(s.pod.Object, name)
-		has := map[trace.Probe]bool{
-			trace.Liveness: c.LivenessProbe != nil, trace.Readiness: c.ReadinessProbe != nil, trace.Startup: c.StartupProbe != nil,
+		if s.container != "" && s.container != name {
+			continue
 		}
-		if (s.container == "" || s.container == name) && has[m.probe] {
-			return nil
+		c := podutil.Find(s.pod.Object, name)
+		if c.LivenessProbe != nil {
+			list = append(list, trace.Liveness)
+		}
+		if c.ReadinessProbe != nil {
+			list = append(list, trace.Readiness)
+		}
+		if c.StartupProbe != nil {
+			list = append(list, trace.Startup)
 		}
 	}
-	return fmt.Errorf("%s has no %s probe", s, m.probe)
+	return list
 }
 
 // hitsAll reports whether an occurrence matches each of the times.
@@ -159,8 +193,8 @@ func hitsAll(times []any, all []occurrence, added virtual.Time) (bool, error) {
 // run describes the expected run.
 func (m *HaveBeenProbedMatcher) run() string {
 	text := string(m.probe)
-	if m.result != "" {
-		text += " with the result " + string(m.result)
+	if m.result != nil {
+		text += " with the result " + string(*m.result)
 	}
 	if len(m.at) > 0 {
 		text += " at " + listOf(m.at, timeText) + " after the pod was added"

@@ -19,9 +19,9 @@ func TestHaveBeenProbed(t *testing.T) {
 		{name: "too few failures", actual: w.web, matcher: HaveBeenProbed(trace.Liveness).WithResult(trace.Failure).Times(5)},
 		{name: "result that did not occur", actual: w.web, matcher: HaveBeenProbed(trace.Startup).WithResult(trace.Error)},
 		{name: "container without the probe", actual: helper, matcher: HaveBeenProbed(trace.Liveness), err: "crash/helper has no liveness probe"},
-		{name: "unknown probe", actual: w.crash, matcher: HaveBeenProbed("lively"), err: "crash has no lively probe"},
+		{name: "unknown probe", actual: w.crash, matcher: HaveBeenProbed("livenes"), err: `there is no livenes probe (did you mean "liveness"?)`},
 		{name: "time of the wrong type", actual: app, matcher: HaveBeenProbed(trace.Liveness).At("20s"), err: "a time is a time.Duration or a matcher, not a value of type string"},
-		{name: "time in the future", actual: app, matcher: HaveBeenProbed(trace.Liveness).At(time.Hour), err: "the run has only reached 120.000s, which is less than 1h00m00.000s after the pod was added: call Advance first"},
+		{name: "time in the future", actual: app, matcher: HaveBeenProbed(trace.Liveness).At(time.Hour), err: "the time 1h after the pod was added has not come: the run has only reached 120.000s: call Advance first"},
 		{name: "unknown result", actual: app, matcher: HaveBeenProbed(trace.Liveness).WithResult("sucess"), err: `a probe never has the result "sucess" (did you mean "success"?)`},
 	})
 }

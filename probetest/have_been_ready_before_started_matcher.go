@@ -70,7 +70,7 @@ func (m *HaveBeenReadyBeforeStartedMatcher) NegatedFailureMessage(any) string {
 }
 
 func (m *HaveBeenReadyBeforeStartedMatcher) match(actual any) (bool, error) {
-	s, err := subjectOf(actual)
+	s, err := m.subjectOf(actual)
 	if err != nil {
 		return false, err
 	}

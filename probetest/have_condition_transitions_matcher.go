@@ -76,7 +76,7 @@ func (m *HaveConditionTransitionsMatcher) NegatedFailureMessage(any) string {
 }
 
 func (m *HaveConditionTransitionsMatcher) match(actual any) (bool, error) {
-	s, err := subjectOf(actual)
+	s, err := m.subjectOf(actual)
 	if err == nil {
 		err = m.possible(s)
 	}

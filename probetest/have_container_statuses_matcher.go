@@ -54,7 +54,7 @@ func (m *HaveContainerStatusesMatcher) Match(actual any) (bool, error) {
 // FailureMessage returns the message of a failed To.
 func (m *HaveContainerStatusesMatcher) FailureMessage(any) string {
 	return m.found.message("to have the container statuses "+m.expectation(),
-		"The difference is (- expected, + actual):\n"+cmp.Diff(m.expected, m.got))
+		"The difference is (- expected, + actual):\n"+strings.ReplaceAll(cmp.Diff(m.expected, m.got), "\u00a0", " ")) // go-cmp uses them at random
 }
 
 // NegatedFailureMessage returns the message of a failed NotTo.
@@ -63,7 +63,7 @@ func (m *HaveContainerStatusesMatcher) NegatedFailureMessage(any) string {
 }
 
 func (m *HaveContainerStatusesMatcher) match(actual any) (bool, error) {
-	s, err := subjectOf(actual)
+	s, err := m.subjectOf(actual)
 	if err == nil {
 		err = m.possible(s)
 	}
@@ -79,13 +79,19 @@ func (m *HaveContainerStatusesMatcher) possible(s *subject) error {
 		return errors.New("the expected container statuses are missing: give one for each container")
 	}
 	states := []string{"waiting", "running", "terminated"}
+	seen := map[string]bool{}
 	for _, status := range m.expected {
 		switch names := s.pod.containers(); {
 		case !slices.Contains(names, status.Name):
-			return fmt.Errorf("the pod %s has no container %q; its containers are: %s", s.pod, status.Name, strings.Join(names, ", "))
+			return s.pod.requireContainer(status.Name)
+		case seen[status.Name]:
+			return fmt.Errorf("the container %s has two expected statuses", status.Name)
+		case s.container != "" && status.Name != s.container:
+			return fmt.Errorf("the assertion is about the container %s, and the status about %s", s.container, status.Name)
 		case !slices.Contains(states, status.State):
 			return fmt.Errorf("the state of a container is waiting, running or terminated, and never %q%s", status.State, strict.DidYouMean(status.State, states))
 		}
+		seen[status.Name] = true
 	}
 	return nil
 }
@@ -94,10 +100,10 @@ func (m *HaveContainerStatusesMatcher) possible(s *subject) error {
 func (m *HaveContainerStatusesMatcher) find(s *subject) error {
 	t := s.pod.log.end
 	if m.at != nil {
+		if err := possibleTime(s, *m.at); err != nil {
+			return err
+		}
 		t = s.added().Add(*m.at)
-	}
-	if t > s.pod.log.end {
-		return fmt.Errorf("the run has only reached %s: call Advance first", trace.FormatTime(s.pod.log.end))
 	}
 	m.got, m.found = nil, finding{subject: s, center: t}
 	var status *trace.PodStatus

@@ -21,7 +21,7 @@ func TestHaveContainerStatuses(t *testing.T) {
 			matcher: HaveContainerStatuses(trace.ContainerStatus{Name: "worker", State: "waiting", Reason: "CrashLoopBackOff", RestartCount: 3}).At(92680 * time.Millisecond)},
 		{name: "time in the future", actual: w.web, matcher: HaveContainerStatuses(trace.ContainerStatus{Name: "app", State: "running"}).At(time.Hour), err: "the run has only reached 120.000s: call Advance first"},
 		{name: "no statuses", actual: w.web, matcher: HaveContainerStatuses(), err: "the expected container statuses are missing: give one for each container"},
-		{name: "unknown container", actual: w.web, matcher: HaveContainerStatuses(trace.ContainerStatus{Name: "ap", State: "running"}), err: `the pod web has no container "ap"; its containers are: app`},
+		{name: "unknown container", actual: w.web, matcher: HaveContainerStatuses(trace.ContainerStatus{Name: "ap", State: "running"}), err: `the pod web has no container "ap" (did you mean "app"?); its containers are: app`},
 		{name: "unknown state", actual: w.web, matcher: HaveContainerStatuses(trace.ContainerStatus{Name: "app", State: "runing"}), err: `never "runing" (did you mean "running"?)`},
 	})
 }

@@ -28,21 +28,21 @@ type HaveEventMatcher struct {
 	settled
 	occurrences
 	reason    string
-	eventType string
-	text      any // string or matcher; nil: any
+	eventType *string // nil: any
+	text      *any    // a string or a matcher; nil: any
 }
 
 // OfType limits the matcher to events of a type: v1.EventTypeNormal or v1.EventTypeWarning. Any other type is
 // an error.
 func (m *HaveEventMatcher) OfType(eventType string) *HaveEventMatcher {
-	m.eventType = eventType
+	m.eventType = &eventType
 	return m
 }
 
 // WithMessage limits the matcher to events with a message: the exact string, or one that a Gomega matcher
 // accepts.
 func (m *HaveEventMatcher) WithMessage(message any) *HaveEventMatcher {
-	m.text = message
+	m.text = &message
 	return m
 }
 
@@ -93,19 +93,22 @@ func (m *HaveEventMatcher) NegatedFailureMessage(any) string {
 }
 
 func (m *HaveEventMatcher) match(actual any) (bool, error) {
-	s, err := subjectOf(actual)
+	s, err := m.subjectOf(actual)
 	if err == nil {
-		err = m.possible()
+		err = m.possible(s)
 	}
 	if err != nil {
 		return false, err
 	}
 	events := s.records(func(r *trace.Record) bool {
-		if err != nil || r.Kind != trace.Event || r.Reason != m.reason || m.eventType != "" && r.Type != m.eventType {
+		if err != nil || r.Kind != trace.Event || r.Reason != m.reason || m.eventType != nil && r.Type != *m.eventType {
 			return false
 		}
+		if m.text == nil {
+			return true
+		}
 		var ok bool
-		ok, err = matchesText(m.text, r.Message)
+		ok, err = matchesText(*m.text, r.Message)
 		return ok
 	})
 	if err != nil {
@@ -115,10 +118,10 @@ func (m *HaveEventMatcher) match(actual any) (bool, error) {
 }
 
 // possible returns an error if no event can match.
-func (m *HaveEventMatcher) possible() error {
-	types := []string{v1.EventTypeNormal, v1.EventTypeWarning}
-	if m.eventType != "" && !slices.Contains(types, m.eventType) {
-		return fmt.Errorf("events have the type Normal or Warning, and never %q%s", m.eventType, strict.DidYouMean(m.eventType, types))
+func (m *HaveEventMatcher) possible(s *subject) error {
+	eventTypes := []string{v1.EventTypeNormal, v1.EventTypeWarning}
+	if t := m.eventType; t != nil && !slices.Contains(eventTypes, *t) {
+		return fmt.Errorf("events have the type Normal or Warning, and never %q%s", *t, strict.DidYouMean(*t, eventTypes))
 	}
 	if m.reason == "" {
 		return errors.New("the reason of the event is missing")
@@ -126,29 +129,47 @@ func (m *HaveEventMatcher) possible() error {
 	if reasons := match.ReasonsOf(trace.Event); !slices.Contains(reasons, m.reason) {
 		return fmt.Errorf("the kubelet emits no event with the reason %q%s", m.reason, strict.DidYouMean(m.reason, reasons))
 	}
-	_, err := matchesText(m.text, "")
-	return err
+	if s.container != "" && match.AboutPod(m.reason) {
+		return fmt.Errorf("an event with the reason %s is about a pod, and never about a container: assert about the pod", m.reason)
+	}
+	if probed := m.reason == "Unhealthy" || m.reason == "ProbeWarning"; probed && len(s.probes()) == 0 {
+		return fmt.Errorf("%s has no probe, and only probes cause events with the reason %s", s, m.reason)
+	}
+	if m.text == nil {
+		return nil
+	}
+	switch e := (*m.text).(type) {
+	case types.GomegaMatcher:
+		return nil
+	case string:
+		if e == "" {
+			return errors.New("the message is missing: no event has an empty message")
+		}
+		return nil
+	case nil:
+		return errors.New("the message is nil: give a string or a matcher")
+	default:
+		return fmt.Errorf("a message is a string or a matcher, not a value of type %T", e)
+	}
 }
 
 func matchesText(expected any, text string) (bool, error) {
-	switch e := expected.(type) {
-	case nil:
-		return true, nil
-	case string:
-		return e == text, nil
-	case types.GomegaMatcher:
-		return e.Match(text)
+	if m, ok := expected.(types.GomegaMatcher); ok {
+		return m.Match(text)
 	}
-	return false, fmt.Errorf("a message is a string or a matcher, not a value of type %T", expected)
+	return expected == text, nil
 }
 
 // event describes the expected event.
 func (m *HaveEventMatcher) event() string {
 	text := "an event " + m.reason
-	if m.eventType != "" {
-		text = "an event " + m.eventType + " " + m.reason
+	if m.eventType != nil {
+		text = "an event " + *m.eventType + " " + m.reason
 	}
-	switch e := m.text.(type) {
+	if m.text == nil {
+		return text
+	}
+	switch e := (*m.text).(type) {
 	case string:
 		text += fmt.Sprintf(" with the message %q", e)
 	case types.GomegaMatcher:

@@ -1,8 +1,10 @@
 package probetest
 
 import (
+	"fmt"
 	"time"
 
+	"probesim.dev/internal/value"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -94,11 +96,14 @@ func (m *HaveReadyIntervalsMatcher) NegatedFailureMessage(any) string {
 }
 
 func (m *HaveReadyIntervalsMatcher) match(actual any) (bool, error) {
-	s, err := subjectOf(actual)
+	s, err := m.subjectOf(actual)
 	if err != nil {
 		return false, err
 	}
 	from, to, err := m.span(s)
+	if err == nil {
+		err = m.possible(s, from, to)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -116,6 +121,34 @@ func (m *HaveReadyIntervalsMatcher) match(actual any) (bool, error) {
 		}
 	}
 	return len(m.got) == len(m.expected), nil
+}
+
+// possible returns an error if no run can have the intervals.
+func (m *HaveReadyIntervalsMatcher) possible(s *subject, from, to virtual.Time) error {
+	var last time.Duration // the end of the interval before
+	for n, i := range m.expected {
+		for _, t := range []any{i.From, i.To} {
+			if err := possibleTime(s, t); err != nil && (t != nil || i.From == nil) {
+				return fmt.Errorf("interval %d: %w", n+1, err)
+			}
+		}
+		if i.To == nil && n < len(m.expected)-1 {
+			return fmt.Errorf("interval %d has no end, and another one follows it", n+1)
+		}
+		for end, t := range []any{i.From, i.To} {
+			d, ok := t.(time.Duration)
+			switch at := s.added().Add(d); {
+			case !ok:
+			case d < last || d == last && end == 1:
+				return fmt.Errorf("interval %d is out of order: %s does not come after %s", n+1, value.Format(d), value.Format(last))
+			case at < from || at > to:
+				return fmt.Errorf("interval %d: %s is outside of the window%s", n+1, value.Format(d), m.window.words())
+			default:
+				last = d
+			}
+		}
+	}
+	return nil
 }
 
 // matches compares an interval of a run, and returns the virtual time of the difference.

@@ -66,7 +66,7 @@ func (m *HaveRestartedMatcher) NegatedFailureMessage(any) string {
 }
 
 func (m *HaveRestartedMatcher) match(actual any) (bool, error) {
-	s, err := subjectOf(actual)
+	s, err := m.subjectOf(actual)
 	if err != nil {
 		return false, err
 	}

@@ -59,9 +59,10 @@ func TestRefused(t *testing.T) {
 		{"container that does not run", func(n *Node) {
 			p := n.AddPod(pod("web", app))
 			n.Advance(time.Minute)
-			p.Container("ap").Kill()
+			p.Container("app").Kill()
+			p.Container("app").Kill()
 			n.Advance(0)
-		}, []string{"Kill: the container web/ap is not running at 60.000s"}},
+		}, []string{"Kill: the container web/app is not running at 60.000s"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			fake := newFakeT(t)
@@ -114,7 +115,7 @@ func TestVacuous(t *testing.T) {
 		matcher interface{ Match(any) (bool, error) }
 		want    string
 	}{
-		{w.web.Container("ap"), HaveRestarted(), `HaveRestarted: the pod web has no container "ap"; its containers are: app`},
+		{w.web.Container("ap"), HaveRestarted(), `HaveRestarted: the pod web has no container "ap" (did you mean "app"?); its containers are: app`},
 		{w.web.Container(""), HaveEvent("Killing"), `HaveEvent: the pod web has no container ""; its containers are: app`},
 		{"web", HaveBecomeReady(), "HaveBecomeReady: expected a *probetest.Pod or a *probetest.Container, got a string"},
 		{(*Pod)(nil), HaveReadyIntervals(), "HaveReadyIntervals: the pod is nil: use a pod that AddPod, AddWorkload or RunScenario returned"},
@@ -131,7 +132,7 @@ func TestVacuous(t *testing.T) {
 		{w.web, HaveReadyIntervals().Within(time.Hour), "HaveReadyIntervals: the window ends 1h after the pod was added, at 1h00m00.000s, but the run has only reached 120.000s: call Advance first"},
 		{w.web, HaveBackedOffFor().After(time.Hour), "HaveBackedOffFor: the window begins 1h after the pod was added, at 1h00m00.000s, but the run has only reached 120.000s: call Advance first"},
 		{w.web, &HaveEventMatcher{}, "HaveEvent: the reason of the event is missing"},
-		{w.web, &HaveBeenProbedMatcher{}, "HaveBeenProbed: web has no  probe"},
+		{w.web, &HaveBeenProbedMatcher{}, "HaveBeenProbed: the probe is missing: give trace.Liveness, trace.Readiness or trace.Startup"},
 	} {
 		if _, err := test.matcher.Match(test.actual); err == nil || err.Error() != test.want {
 			t.Errorf("the error is %v, want %q", err, test.want)

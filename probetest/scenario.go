@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"probesim.dev/internal/check"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
@@ -42,7 +43,7 @@ func RunScenarios(t *testing.T, path string) {
 				t.Run(plans[0].Version, func(t *testing.T) {
 					v := check.Plans(t.Context(), plans)
 					if v.Failure != "" {
-						t.Errorf("%s:%d: %s", s.Pos.File, s.Pos.Line, v.Failure)
+						t.Errorf("%s:%d: %s", printable.Text(s.Pos.File), s.Pos.Line, v.Failure)
 					} else if testing.Verbose() {
 						t.Log("\n" + v.Timeline)
 					}
@@ -109,7 +110,7 @@ func (o ScenarioOptions) run(t testing.TB, s *scenarios.Scenario) (*ScenarioRun,
 		plan = s.Plan(version, seed)
 	}
 	r := simulate.Run(context.Background(), plan, simulate.Options{Internal: true})
-	l := &log{kubernetes: plan.Version, seed: plan.Seed, command: simulate.Command(plan), end: r.End}
+	l := &log{kubernetes: plan.Version, seed: plan.Seed, command: simulate.Command(plan), notes: plan.Notes(), end: r.End}
 	for i := range r.Records {
 		l.add(&r.Records[i])
 	}

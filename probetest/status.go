@@ -8,6 +8,7 @@ import (
 
 	"github.com/onsi/gomega/types"
 
+	"probesim.dev/internal/value"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 	"probesim.dev/trace/match"
@@ -63,15 +64,32 @@ func (s *subject) hasContainer(status *trace.PodStatus, wanted func(*trace.Conta
 // matchesTime compares a time since the addition of the pod with a time.Duration, to the millisecond, or with
 // a matcher.
 func matchesTime(expected any, t time.Duration) (bool, error) {
-	switch e := expected.(type) {
-	case time.Duration:
-		return t.Round(time.Millisecond) == e.Round(time.Millisecond), nil
-	case types.GomegaMatcher:
-		return e.Match(t)
-	case nil:
-		return false, errors.New("a time is missing: give a time.Duration or a matcher")
+	if m, ok := expected.(types.GomegaMatcher); ok {
+		return m.Match(t)
 	}
-	return false, fmt.Errorf("a time is a time.Duration or a matcher, not a value of type %T", expected)
+	e, ok := expected.(time.Duration)
+	return ok && t.Round(time.Millisecond) == e.Round(time.Millisecond), nil
+}
+
+// possibleTime returns an error if a time is not a time of the run. A time counts from the addition of the pod.
+func possibleTime(s *subject, expected any) error {
+	switch e := expected.(type) {
+	case types.GomegaMatcher:
+		return nil
+	case nil:
+		return errors.New("a time is missing: give a time.Duration or a matcher")
+	case time.Duration:
+		reached := s.pod.log.end.Sub(s.added())
+		switch {
+		case e < 0:
+			return fmt.Errorf("the time %s is before the pod was added", value.Format(e))
+		case e > reached:
+			return fmt.Errorf("the time %s after the pod was added has not come: the run has only reached %s%s", value.Format(e), trace.FormatTime(s.pod.log.end), s.pod.more())
+		}
+		return nil
+	default:
+		return fmt.Errorf("a time is a time.Duration or a matcher, not a value of type %T", e)
+	}
 }
 
 func timeText(expected any) string {

@@ -3,7 +3,6 @@ package probetest
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"probesim.dev/sim/virtual"
@@ -30,17 +29,38 @@ func subjectOf(actual any) (*subject, error) {
 	default:
 		return nil, fmt.Errorf("expected a *probetest.Pod or a *probetest.Container, got a %T", actual)
 	}
-	switch {
-	case s.pod == nil || s.pod.log == nil:
+	if s.pod == nil || s.pod.log == nil {
 		return nil, errors.New("the pod is nil: use a pod that AddPod, AddWorkload or RunScenario returned")
-	case isContainer(actual) && !slices.Contains(s.pod.containers(), s.container):
-		return nil, fmt.Errorf("the pod %s has no container %q; its containers are: %s", s.pod, s.container, strings.Join(s.pod.containers(), ", "))
+	}
+	if s.pod.node != nil {
+		s.pod.node.reached()
+	}
+	if isContainer(actual) {
+		if err := s.pod.requireContainer(s.container); err != nil {
+			return nil, err
+		}
+	}
+	switch {
 	case s.pod.log.end == 0:
-		return nil, errors.New("no virtual time has passed yet: call Advance first")
+		return nil, errors.New("no virtual time has passed yet" + s.pod.more())
 	case len(s.pod.indexes()) == 0:
-		return nil, fmt.Errorf("the pod %s is added later than the time that the run has reached: call Advance first", s.pod)
+		return nil, fmt.Errorf("the pod %s is added later than the time that the run has reached%s", s.pod, s.pod.more())
+	}
+	if n := s.pod.node; n != nil && len(n.due) > 0 && !n.running.Load() {
+		return nil, fmt.Errorf("%s has not happened yet%s", n.due[0].what, s.pod.more())
 	}
 	return s, nil
+}
+
+// more says at the end of an error how to run the node further.
+func (p *Pod) more() string {
+	switch {
+	case p.node == nil:
+		return ": the run is complete"
+	case p.node.sim.Usable() != nil:
+		return ", and the node is closed: assert before the test ends"
+	}
+	return ": call Advance first"
 }
 
 func isContainer(actual any) bool {

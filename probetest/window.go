@@ -1,6 +1,7 @@
 package probetest
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -27,21 +28,23 @@ func (w window) span(s *subject) (from, to virtual.Time, err error) {
 	added, end := s.added(), s.pod.log.end
 	from, to = added, end
 	if w.from != nil {
-		from = from.Add(*w.from)
+		from = added.Add(min(*w.from, MaxTime+1)) // a sum with a longer duration could overflow
 	}
 	if w.until != nil {
-		to = added.Add(*w.until)
+		to = added.Add(min(*w.until, MaxTime+1))
 	}
-	const tooEarly = "the window %s %s after the pod was added, at %s, but the run has only reached %s: call Advance first"
+	const tooEarly = "the window %s %s after the pod was added, at %s, but the run has only reached %s%s"
 	switch {
 	case w.from != nil && *w.from < 0:
 		return 0, 0, fmt.Errorf("the window begins %s before the pod was added: the start must not be negative", value.Format(-*w.from))
-	case w.until != nil && from > to:
+	case w.until != nil && (from > to || w.from != nil && *w.from > *w.until):
 		return 0, 0, fmt.Errorf("the window is empty: it ends %s after the pod was added and begins after %s", value.Format(*w.until), value.Format(from.Sub(added)))
 	case to > end:
-		return 0, 0, fmt.Errorf(tooEarly, "ends", value.Format(*w.until), trace.FormatTime(to), trace.FormatTime(end))
-	case from > to:
-		return 0, 0, fmt.Errorf(tooEarly, "begins", value.Format(*w.from), trace.FormatTime(from), trace.FormatTime(end))
+		return 0, 0, fmt.Errorf(tooEarly, "ends", value.Format(*w.until), trace.FormatTime(to), trace.FormatTime(end), s.pod.more())
+	case w.until == nil && from >= to:
+		return 0, 0, fmt.Errorf(tooEarly, "begins", value.Format(*w.from), trace.FormatTime(from), trace.FormatTime(end), s.pod.more())
+	case w.from == nil && from >= to:
+		return 0, 0, errors.New("the window ends when the pod is added: nothing can happen in it")
 	}
 	return from, to, nil
 }

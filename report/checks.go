@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/trace"
 )
 
@@ -24,18 +25,17 @@ func FailedNames(w io.Writer, expectations []Expectation, o Options) error {
 	c := newChecks(o)
 	for i := range expectations {
 		if e := &expectations[i]; e.Outcome == Failed {
-			c.hanging(o.paint(bad, "FAILED")+"   ", 9, trace.Clean(e.Name))
+			c.hanging(o.paint(bad, "FAILED")+"   ", 9, printable.Text(e.Name))
 		}
 	}
-	_, err := io.WriteString(w, c.b.String())
-	return err
+	return o.write(w, c.b.String())
 }
 
 func writeChecks(w io.Writer, expectations []Expectation, o Options, all bool) error {
 	c := newChecks(o)
 	for i := range expectations {
 		e := &expectations[i]
-		name := trace.Clean(e.Name)
+		name := printable.Text(e.Name)
 		switch {
 		case e.Outcome == Failed:
 			c.failed(e, name)
@@ -43,11 +43,10 @@ func writeChecks(w io.Writer, expectations []Expectation, o Options, all bool) e
 		case e.Outcome == OK:
 			c.hanging(o.paint(good, "ok")+"       ", 9, name)
 		default:
-			c.hanging(o.paint(dim, string(e.Outcome))+strings.Repeat(" ", 9-len(e.Outcome)), 9, join(name, parens(e.Why)))
+			c.hanging(o.paint(dim, string(e.Outcome))+strings.Repeat(" ", 9-len(e.Outcome)), 9, join(name, parens(printable.Text(e.Why))))
 		}
 	}
-	_, err := io.WriteString(w, c.b.String())
-	return err
+	return o.write(w, c.b.String())
 }
 
 // checks builds text about expectations.
@@ -63,19 +62,24 @@ func newChecks(o Options) *checks {
 
 func (c *checks) failed(e *Expectation, name string) {
 	c.hanging(c.o.paint(bad, "FAILED")+"   ", 9, name)
-	c.hanging("  at        ", 12, fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column))
+	c.hanging("  at        ", 12, e.at())
 	if e.Why != "" {
-		c.hanging("  ", 2, e.Why)
+		c.hanging("  ", 2, printable.Text(e.Why))
 	}
 	for i := range e.Failures {
 		f := &e.Failures[i]
-		c.hanging("  expected  ", 12, trace.Clean(f.Expected))
-		c.hanging("  got       ", 12, trace.Clean(f.Got))
+		c.hanging("  expected  ", 12, printable.Text(f.Expected))
+		c.hanging("  got       ", 12, printable.Text(f.Got))
 		c.around(f.Around)
 	}
 	if e.More > 0 {
 		c.hanging("  ", 2, fmt.Sprintf("and %d more", e.More))
 	}
+}
+
+// at returns the position of the expectation for display.
+func (e *Expectation) at() string {
+	return fmt.Sprintf("%s:%d:%d", printable.Text(e.File), e.Line, e.Column)
 }
 
 // hanging writes a label and wrapped text. It indents the second and later lines to the column after the label.

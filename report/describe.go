@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/trace"
 )
 
@@ -22,7 +23,7 @@ func Describe(r *trace.Record) (title, message string) {
 		}
 		return "container started", ""
 	case trace.ContainerStopping:
-		return "stop signal: " + trace.Clean(r.Reason), "grace period " + (time.Duration(r.GraceSeconds) * time.Second).String()
+		return "stop signal: " + printable.Text(r.Reason), "grace period " + (time.Duration(r.GraceSeconds) * time.Second).String()
 	case trace.ContainerExited:
 		return fmt.Sprintf("container exited with %d", r.ExitCode), ""
 	case trace.ProbeExecuted:
@@ -30,13 +31,13 @@ func Describe(r *trace.Record) (title, message string) {
 	case trace.StatusPatched:
 		return "status", r.Status.String()
 	case trace.Event:
-		return trace.Clean(r.Type + " event " + r.Reason), r.Message
+		return printable.Text(r.Type + " event " + r.Reason), r.Message
 	case trace.KubeletStopped:
 		return "kubelet stopped", ""
 	case trace.KubeletStarted:
 		return "kubelet started", ""
 	case trace.Step:
-		return "step " + trace.Clean(r.Reason), r.Message
+		return "step " + printable.Text(r.Reason), r.Message
 	}
 	return r.Summary(), ""
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/report/diff"
 	"probesim.dev/trace"
 )
@@ -20,6 +21,7 @@ type Diff struct {
 	Names    []string           // version of each run
 	Pairs    []*diff.Difference // each run compared with the next one
 	Changed  []diff.Row         // compares all runs
+	Notes    []string           // of all runs; see Run
 	Err      error              // set if a run failed, so that there is no comparison
 }
 
@@ -42,14 +44,15 @@ func DiffLine(w io.Writer, d *Diff, pad int, o Options) error {
 	case !d.Same():
 		mark, what = o.paint(warn, "differs"), "  "+d.summary()
 	}
-	name := trace.Clean(d.Scenario)
+	name := printable.Text(d.Scenario)
 	name += strings.Repeat(" ", max(0, pad-utf8.RuneCountInString(name)))
 	seed := ""
 	if d.Seed != nil {
 		seed = fmt.Sprintf("  seed %d", *d.Seed)
 	}
-	_, err := io.WriteString(w, strings.TrimRight(mark+"  "+name+seed+what, " ")+"\n")
-	return err
+	text := strings.TrimRight(mark+"  "+name+seed+what, " ") + "\n"
+	o.Indent += 2
+	return o.write(w, text+o.notes(d.Notes))
 }
 
 // summary says when runs first differ in timing and in behavior.
@@ -91,8 +94,10 @@ func DiffText(w io.Writer, d *Diff, o Options) error {
 	} else if !d.Same() {
 		b.WriteString("\nReadiness, restarts, exits and numbers of probes are the same.\n")
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	if len(d.Notes) > 0 {
+		b.WriteString("\n" + o.notes(d.Notes))
+	}
+	return o.write(w, b.String())
 }
 
 func (o Options) pair(b *strings.Builder, from, to string, p *diff.Difference) {
@@ -100,7 +105,7 @@ func (o Options) pair(b *strings.Builder, from, to string, p *diff.Difference) {
 	case p.Same() && len(p.Messages) > 0:
 		b.WriteString(o.sentence("", fmt.Sprintf("%s and %s: no difference except in event messages", from, to), bold))
 		for _, w := range p.Messages {
-			b.WriteString("- " + o.paint(bad, trace.Clean(w.Reason+" "+w.A)) + "\n+ " + o.paint(good, trace.Clean(w.Reason+" "+w.B)) + "\n")
+			b.WriteString("- " + o.paint(bad, printable.Text(w.Reason+" "+w.A)) + "\n+ " + o.paint(good, printable.Text(w.Reason+" "+w.B)) + "\n")
 		}
 	case p.Same():
 		b.WriteString(o.sentence("", fmt.Sprintf("%s and %s: no difference", from, to), bold))
@@ -143,12 +148,12 @@ func (o Options) changedTable(d *Diff) string {
 		if r.Container != "" {
 			subject += "/" + r.Container
 		}
-		row := []string{trace.Clean(subject), r.What}
+		row := []string{printable.Text(subject), r.What}
 		for _, v := range r.Values {
 			if v == "" {
 				v = "-"
 			}
-			row = append(row, trace.Clean(v))
+			row = append(row, printable.Text(v))
 		}
 		rows = append(rows, row)
 	}
@@ -179,6 +184,7 @@ type jsonDiff struct {
 	Error    string     `json:"error,omitempty"`
 	Pairs    []jsonPair `json:"pairs"`
 	Changed  []jsonRow  `json:"changed"`
+	Notes    []string   `json:"notes,omitempty"`
 }
 
 type jsonPair struct {
@@ -206,7 +212,7 @@ type jsonRow struct {
 func DiffJSON(w io.Writer, all []*Diff) error {
 	docs := make([]jsonDiff, len(all))
 	for i, d := range all {
-		docs[i] = jsonDiff{Scenario: d.Scenario, File: d.File, Line: d.Line, Seed: d.Seed, Versions: d.Names, Same: d.Same(), Pairs: []jsonPair{}, Changed: []jsonRow{}}
+		docs[i] = jsonDiff{Scenario: d.Scenario, File: d.File, Line: d.Line, Seed: d.Seed, Versions: d.Names, Same: d.Same(), Pairs: []jsonPair{}, Changed: []jsonRow{}, Notes: d.Notes}
 		if d.Err != nil {
 			docs[i].Error = d.Err.Error()
 		}
@@ -217,12 +223,7 @@ func DiffJSON(w io.Writer, all []*Diff) error {
 			docs[i].Changed = append(docs[i].Changed, jsonRow{r.Pod, r.Container, r.What, r.Values})
 		}
 	}
-	text, err := json.MarshalIndent(docs, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "%s\n", text)
-	return err
+	return writeJSON(w, docs)
 }
 
 func newJSONPair(a, b string, p *diff.Difference) jsonPair {

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -51,8 +52,7 @@ func Events(w io.Writer, run *Run, o Options) error {
 			rows[i] = slices.Delete(row, 3, 4)
 		}
 	}
-	_, err := io.WriteString(w, o.paint(bold, "Events:")+"\n"+eventTable(rows, o))
-	return err
+	return o.write(w, o.paint(bold, "Events:")+"\n"+eventTable(rows, o))
 }
 
 func firstContainer(all []*EventSeries) string {
@@ -146,7 +146,7 @@ func eventTable(rows [][]string, o Options) string {
 	indent := 2
 	for i := range widths {
 		for _, row := range rows {
-			row[i] = trace.Clean(row[i])
+			row[i] = printable.Text(row[i])
 			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
 		}
 		indent += widths[i] + 2
@@ -184,13 +184,13 @@ func eventRow(row []string, widths []int, indent int, o Options) string {
 	for i, width := range widths {
 		line += row[i] + strings.Repeat(" ", width-utf8.RuneCountInString(row[i])+2)
 	}
-	message := wrap(trace.Clean(row[len(widths)]), o.width()-indent, minMessage)
+	message := wrap(printable.Text(row[len(widths)]), o.width()-indent, minMessage)
 	return strings.TrimRight(line+strings.Join(message, "\n"+strings.Repeat(" ", indent)), " ")
 }
 
 // eventItem formats a row of output that is too narrow for a table.
 func eventItem(row []string, o Options) string {
-	text := trace.Clean(row[2] + "  " + strings.Join(slices.Concat(row[:2], row[3:]), " "))
+	text := printable.Text(row[2] + "  " + strings.Join(slices.Concat(row[:2], row[3:]), " "))
 	return "  " + strings.Join(wrap(strings.TrimRight(text, " "), o.width()-4, minMessage), "\n    ")
 }
 

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"probesim.dev/trace"
+	"probesim.dev/internal/printable"
 )
 
 // Annotation is an error that GitHub Actions displays at a line of a file. Zero fields are omitted.
@@ -16,12 +16,12 @@ type Annotation struct {
 	Message      string // may have several lines
 }
 
-// Annotate writes an annotation as a workflow command of GitHub Actions.
+// Annotate writes an annotation as a workflow command of GitHub Actions. Nothing in the annotation can be another command.
 func Annotate(w io.Writer, a Annotation) error {
 	var properties []string
 	add := func(name, value string) {
 		if value != "" && value != "0" {
-			properties = append(properties, name+"="+propertyEscapes.Replace(value))
+			properties = append(properties, name+"="+propertyEscapes.Replace(printable.Text(value)))
 		}
 	}
 	add("file", a.File)
@@ -32,7 +32,7 @@ func Annotate(w io.Writer, a Annotation) error {
 	if len(properties) > 0 {
 		command += " " + strings.Join(properties, ",")
 	}
-	_, err := fmt.Fprintf(w, "%s::%s\n", command, dataEscapes.Replace(a.Message))
+	_, err := fmt.Fprintf(w, "%s::%s\n", command, dataEscapes.Replace(printable.Lines(a.Message)))
 	return err
 }
 
@@ -58,7 +58,7 @@ func GitHub(w io.Writer, cases []Case, path func(string) string) error {
 
 func (c *Case) annotations() []Annotation {
 	var list []Annotation
-	title := trace.Clean(c.Scenario) + " [" + c.Kubernetes + "]"
+	title := c.Scenario + " [" + c.Kubernetes + "]"
 	for _, r := range c.Runs {
 		if r.Err != nil {
 			list = append(list, Annotation{File: c.File, Line: c.Line, Title: title + " ended early", Message: withReplay(r.Err.Error(), r)})
@@ -111,12 +111,12 @@ func (c *Case) failure(i int, title string) (a Annotation, failed bool) {
 }
 
 func (e *Expectation) annotation(title, more string) Annotation {
-	lines := []string{trace.Clean(e.Name)}
+	lines := []string{printable.Text(e.Name)}
 	if e.Why != "" {
-		lines = append(lines, e.Why)
+		lines = append(lines, printable.Text(e.Why))
 	}
 	for _, f := range e.Failures {
-		lines = append(lines, "expected  "+trace.Clean(f.Expected), "got       "+trace.Clean(f.Got))
+		lines = append(lines, "expected  "+printable.Text(f.Expected), "got       "+printable.Text(f.Got))
 	}
 	if e.More > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", e.More))
@@ -131,5 +131,5 @@ func withReplay(text string, r *Run) string {
 	if r.Replay == "" {
 		return text
 	}
-	return strings.TrimPrefix(text+"\nTo repeat this run: "+r.Replay, "\n")
+	return strings.TrimPrefix(text+"\nTo repeat this run: "+printable.Text(r.Replay), "\n")
 }

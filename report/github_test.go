@@ -10,7 +10,7 @@ import (
 func TestAnnotateEscapes(t *testing.T) {
 	var b strings.Builder
 	Annotate(&b, Annotation{File: "a,b:c%.yaml", Line: 3, Column: 5, Title: "x\n::warning::y,z", Message: "100%: a,b\r\n::error::c"})
-	want := "::error file=a%2Cb%3Ac%25.yaml,line=3,col=5,title=x%0A%3A%3Awarning%3A%3Ay%2Cz::100%25: a,b%0D%0A::error::c\n"
+	want := "::error file=a%2Cb%3Ac%25.yaml,line=3,col=5,title=x\\n%3A%3Awarning%3A%3Ay%2Cz::100%25: a,b\\r%0A\\x3a:error::c\n"
 	if b.String() != want {
 		t.Errorf("got  %swant %s", b.String(), want)
 	}

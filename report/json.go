@@ -1,9 +1,11 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/trace"
 )
 
@@ -32,6 +34,7 @@ type jsonRun struct {
 	Records      int               `json:"records"`
 	Restarts     int               `json:"restarts"`
 	Replay       string            `json:"replay,omitempty"`
+	Notes        []string          `json:"notes,omitempty"`
 	Expectations []jsonExpectation `json:"expectations"`
 }
 
@@ -66,10 +69,20 @@ func JSON(w io.Writer, cases []Case) error {
 			doc.Outcome = o
 		}
 	}
-	e := json.NewEncoder(w)
+	return writeJSON(w, doc)
+}
+
+// writeJSON writes a value as JSON that is safe to print.
+func writeJSON(w io.Writer, doc any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(doc)
+	if err := e.Encode(doc); err != nil {
+		return err
+	}
+	_, err := w.Write(printable.JSON(nil, b.Bytes()))
+	return err
 }
 
 func (c *Case) json() jsonCase {
@@ -83,7 +96,7 @@ func (c *Case) json() jsonCase {
 
 func (r *Run) json() jsonRun {
 	jr := jsonRun{Seed: r.Seed, Until: shortDuration(r.Until.Offset()), Outcome: r.Outcome(), Hash: r.Hash, Records: r.Steps, Restarts: r.Restarts,
-		Replay: r.Replay, Expectations: jsonExpectations(r.Expectations)}
+		Replay: r.Replay, Notes: r.Notes, Expectations: jsonExpectations(r.Expectations)}
 	if r.Err != nil {
 		jr.Error = r.Err.Error()
 	}

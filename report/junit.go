@@ -6,7 +6,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"probesim.dev/internal/printable"
 )
 
 type junitSuites struct {
@@ -55,25 +56,15 @@ type junitOutput struct {
 	Text string `xml:",cdata"`
 }
 
-// xmlText replaces characters that XML does not allow, because encoding/xml does not check CDATA.
-func xmlText(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || r >= ' ' && r != 0xFFFE && r != 0xFFFF {
-			return r
-		}
-		return utf8.RuneError
-	}, s)
-}
-
 // JUnit writes a JUnit report with one test suite for each file and one test case for each case, in the given order. The
 // properties of a test case are the seed, hash and replay command of its first unsuccessful run, or of its first run. The report
 // contains no durations: the same cases give the same bytes.
 func JUnit(w io.Writer, cases []Case) error {
 	suites := junitSuites{Name: "probesim"}
 	for i := range cases {
-		c := &cases[i]
-		if n := len(suites.Suites); n == 0 || suites.Suites[n-1].Name != c.File {
-			suites.Suites = append(suites.Suites, junitSuite{Name: c.File})
+		c, file := &cases[i], printable.Text(cases[i].File)
+		if n := len(suites.Suites); n == 0 || suites.Suites[n-1].Name != file {
+			suites.Suites = append(suites.Suites, junitSuite{Name: file})
 		}
 		suites.Suites[len(suites.Suites)-1].add(c)
 	}
@@ -86,27 +77,26 @@ func JUnit(w io.Writer, cases []Case) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
-	return err
+	return Options{}.write(w, fmt.Sprintf("%s%s\n", xml.Header, text))
 }
 
 func (s *junitSuite) add(c *Case) {
-	shown := c.shown()
-	jc := junitCase{Name: fmt.Sprintf("%s [%s]", c.Scenario, c.Kubernetes), Class: c.File, File: c.File, Line: c.Line}
+	shown, file := c.shown(), printable.Text(c.File)
+	jc := junitCase{Name: fmt.Sprintf("%s [%s]", printable.Text(c.Scenario), c.Kubernetes), Class: file, File: file, Line: c.Line}
 	if shown != nil {
 		jc.Properties = &junitProperties{shown.properties()}
 		if shown.Output != "" {
-			jc.Output = &junitOutput{xmlText(shown.Output)}
+			jc.Output = &junitOutput{printable.Lines(shown.Output)}
 		}
 	}
 	s.Tests++
 	switch c.Outcome() {
 	case Failed:
 		s.Failures++
-		jc.Failure = &junitText{c.headline(), xmlText(c.failureText())}
+		jc.Failure = &junitText{c.headline(), c.failureText()}
 	case Broken:
 		s.Errors++
-		jc.Error = &junitText{c.headline(), xmlText(c.failureText())}
+		jc.Error = &junitText{c.headline(), c.failureText()}
 	}
 	s.Cases = append(s.Cases, jc)
 }
@@ -127,7 +117,7 @@ func (c *Case) shown() *Run {
 func (r *Run) properties() []junitProperty {
 	properties := []junitProperty{{"hash", r.Hash}}
 	if r.Replay != "" {
-		properties = append(properties, junitProperty{"replay", r.Replay})
+		properties = append(properties, junitProperty{"replay", printable.Text(r.Replay)})
 	}
 	if r.Seed != nil {
 		properties = append(properties, junitProperty{"seed", strconv.FormatInt(*r.Seed, 10)})
@@ -140,7 +130,7 @@ func (c *Case) headline() string {
 	for _, r := range c.Runs {
 		if r.Err != nil {
 			first, _, _ := strings.Cut(r.Err.Error(), "\n")
-			return first
+			return printable.Text(first)
 		}
 	}
 	failed := 0
@@ -167,8 +157,9 @@ func (c *Case) failureText() string {
 			continue
 		}
 		RunLine(&b, r, 0, o)
+		Notes(&b, r.Notes, o)
 		if r.Replay != "" {
-			fmt.Fprintf(&b, "to repeat this run: %s\n", r.Replay)
+			fmt.Fprintf(&b, "to repeat this run: %s\n", printable.Text(r.Replay))
 		}
 		Failures(&b, r.Expectations, o)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/report/history"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -128,7 +129,7 @@ func (r row) wait(s *scale, g *glyphs, c *history.Container, from, to virtual.Ti
 		r.fill(s, from, to, cell{g.waiting, dim})
 	}
 	first, past := s.span(from, to)
-	text := " " + trace.Clean(why.Reason) + " "
+	text := " " + printable.Text(why.Reason) + " "
 	if why.Reason != "" && utf8.RuneCountInString(text)+4 <= past-first {
 		r.text(first+2, text, dim)
 	}

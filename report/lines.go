@@ -6,23 +6,36 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"probesim.dev/trace"
+	"probesim.dev/internal/printable"
 )
 
 // Heading writes the scenario name, the facts of the run, and the description.
 func Heading(w io.Writer, run *Run, o Options) error {
-	name, facts := trace.Clean(run.Scenario), strings.Join(run.Facts(), "  ")
+	name, facts := printable.Text(run.Scenario), strings.Join(run.Facts(), "  ")
 	text := o.paint(bold, name) + "  " + facts + "\n"
 	if utf8.RuneCountInString(name+"  "+facts) > o.width() {
 		text = o.paint(bold, name) + "\n" + strings.Join(wrap(facts, o.width(), 40), "\n") + "\n"
 	}
-	description := strings.Join(strings.Fields(run.Description), " ")
-	if description != "" {
-		text += strings.Join(wrap(trace.Clean(description), o.width(), 40), "\n") + "\n"
+	if description := Description(run.Description); description != "" {
+		text += strings.Join(wrap(description, o.width(), 40), "\n") + "\n"
 	}
-	_, err := io.WriteString(w, text)
-	return err
+	text += o.notes(run.Notes)
+	return o.write(w, text)
 }
+
+// Notes writes the notes about a run.
+func Notes(w io.Writer, notes []string, o Options) error { return o.write(w, o.notes(notes)) }
+
+func (o Options) notes(notes []string) string {
+	c := newChecks(o)
+	for _, note := range notes {
+		c.hanging(o.paint(warn, "note")+"  ", 6, printable.Text(note))
+	}
+	return c.b.String()
+}
+
+// Description returns the description of a scenario on one line, for display.
+func Description(text string) string { return printable.Text(strings.Join(strings.Fields(text), " ")) }
 
 // RunLine writes one line about a run, with the scenario name padded to pad characters.
 func RunLine(w io.Writer, run *Run, pad int, o Options) error {
@@ -33,14 +46,13 @@ func RunLine(w io.Writer, run *Run, pad int, o Options) error {
 	case Broken:
 		mark = o.paint(bad, "ERROR ")
 	}
-	name := trace.Clean(run.Scenario)
+	name := printable.Text(run.Scenario)
 	name += strings.Repeat(" ", max(0, pad-utf8.RuneCountInString(name)))
 	text := mark + "  " + name + "  " + strings.Join(run.Facts(), "  ") + "\n"
 	if run.Err != nil {
 		text += "  " + strings.ReplaceAll(strings.TrimSpace(run.Err.Error()), "\n", "\n  ") + "\n"
 	}
-	_, err := io.WriteString(w, text)
-	return err
+	return o.write(w, text)
 }
 
 // Facts returns the version, seed, virtual time and restarts of the run, for display.
@@ -75,8 +87,7 @@ func Summary(w io.Writer, cases []Case, o Options) error {
 	if some > 0 {
 		parts = append(parts, o.paint(bad, plural(some, "scenario")+" failed across all runs"))
 	}
-	_, err := fmt.Fprintf(w, "%s: %s\n", plural(total, "run"), strings.Join(parts, ", "))
-	return err
+	return o.write(w, fmt.Sprintf("%s: %s\n", plural(total, "run"), strings.Join(parts, ", ")))
 }
 
 func plural(n int, word string) string {
@@ -94,9 +105,9 @@ func CaseLine(w io.Writer, c *Case, pad int, o Options) error {
 	if worst(c.Expectations) != Failed {
 		return nil
 	}
-	name := trace.Clean(c.Scenario)
+	name := printable.Text(c.Scenario)
 	name += strings.Repeat(" ", max(0, pad-utf8.RuneCountInString(name)))
-	if _, err := fmt.Fprintf(w, "%s  %s  %s  across %s\n", o.paint(bad, "FAILED"), name, c.Kubernetes, plural(len(c.Runs), "run")); err != nil {
+	if err := o.write(w, fmt.Sprintf("%s  %s  %s  across %s\n", o.paint(bad, "FAILED"), name, c.Kubernetes, plural(len(c.Runs), "run"))); err != nil {
 		return err
 	}
 	o.Indent += 2

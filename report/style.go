@@ -1,8 +1,11 @@
 package report
 
 import (
+	"io"
 	"strings"
 	"unicode/utf8"
+
+	"probesim.dev/internal/printable"
 )
 
 // style is the appearance of text on a terminal with colors.
@@ -27,6 +30,12 @@ func (o Options) paint(st style, s string) string {
 		return s
 	}
 	return escapes[st] + s + reset
+}
+
+// write writes finished text. No part of it can be a command to a CI system, or control a terminal.
+func (o Options) write(w io.Writer, text string) error {
+	_, err := io.WriteString(&printable.Writer{To: w, Color: o.Color}, text)
+	return err
 }
 
 // cell is one character of a row, with its style.

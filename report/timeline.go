@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/report/history"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -74,8 +75,7 @@ func (d *drawing) write(w io.Writer) error {
 	if legend != "" {
 		legend = "\n" + legend
 	}
-	_, err := fmt.Fprintf(w, "%s%s\n%s%s\n%s%s", margin, labels.render(d.o), margin, line.render(d.o), d.body.String(), legend)
-	return err
+	return d.o.write(w, fmt.Sprintf("%s%s\n%s%s\n%s%s", margin, labels.render(d.o), margin, line.render(d.o), d.body.String(), legend))
 }
 
 func lanesOf(h *history.History) []lane {
@@ -113,7 +113,7 @@ func readyLane(h *history.History, p *history.Pod, d *drawing) row {
 }
 
 // podName returns the name of a pod for display.
-func podName(p *history.Pod) string { return trace.Clean(trace.PodName(p.Name)) }
+func podName(p *history.Pod) string { return printable.Text(trace.PodName(p.Name)) }
 
 func podLanes(h *history.History, p *history.Pod) []lane {
 	end := min(h.End, p.Removed)
@@ -122,7 +122,7 @@ func podLanes(h *history.History, p *history.Pod) []lane {
 		{label: "  Ready", draw: func(d *drawing) row { return readyLane(h, p, d) }},
 	}
 	for _, c := range p.Containers {
-		lanes = append(lanes, lane{label: "  " + trace.Clean(c.Name), style: bold, draw: func(d *drawing) row {
+		lanes = append(lanes, lane{label: "  " + printable.Text(c.Name), style: bold, draw: func(d *drawing) row {
 			return lifeLane(d.scale, d.g, c, p, h.End)
 		}})
 		if len(c.Probes[trace.Startup]) > 0 {

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
 
 	"probesim.dev/report/why"
@@ -29,7 +27,7 @@ func Why(w io.Writer, all []why.Explanation, o Options) error {
 				text += o.sentence("  because ", link.Text, plain)
 			}
 		}
-		if _, err := io.WriteString(w, text); err != nil {
+		if err := o.write(w, text); err != nil {
 			return err
 		}
 	}
@@ -53,6 +51,7 @@ type jsonWhy struct {
 	Scenario     string            `json:"scenario"`
 	Kubernetes   string            `json:"kubernetes"`
 	Seed         *int64            `json:"seed,omitempty"`
+	Notes        []string          `json:"notes,omitempty"`
 	Explanations []jsonExplanation `json:"explanations"`
 }
 
@@ -74,7 +73,7 @@ type jsonLink struct {
 // WhyJSON writes explanations of a run as one JSON object. The field step of a link is the number of the record in a
 // trace with internal records. Times are in nanoseconds.
 func WhyJSON(w io.Writer, run *Run, all []why.Explanation) error {
-	doc := jsonWhy{Scenario: run.Scenario, Kubernetes: run.Kubernetes, Seed: run.Seed, Explanations: []jsonExplanation{}}
+	doc := jsonWhy{Scenario: run.Scenario, Kubernetes: run.Kubernetes, Seed: run.Seed, Notes: run.Notes, Explanations: []jsonExplanation{}}
 	for _, e := range all {
 		je := jsonExplanation{Pod: e.Pod, Container: e.Container, State: e.State, Chain: []jsonLink{}}
 		for _, l := range e.Chain {
@@ -82,10 +81,5 @@ func WhyJSON(w io.Writer, run *Run, all []why.Explanation) error {
 		}
 		doc.Explanations = append(doc.Explanations, je)
 	}
-	text, err := json.MarshalIndent(doc, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "%s\n", text)
-	return err
+	return writeJSON(w, doc)
 }

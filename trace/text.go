@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/sim/virtual"
 )
 
@@ -38,9 +38,9 @@ func (r *Record) Subject() string {
 	case r.Pod == "":
 		return "node"
 	case r.Container == "":
-		return Clean(PodName(r.Pod))
+		return printable.Text(PodName(r.Pod))
 	}
-	return Clean(PodName(r.Pod) + "/" + r.Container + "#" + strconv.Itoa(r.Instance))
+	return printable.Text(PodName(r.Pod) + "/" + r.Container + "#" + strconv.Itoa(r.Instance))
 }
 
 // Summary formats the kind of the record and the fields of the kind for people, on one line.
@@ -60,7 +60,7 @@ func (r *Record) Summary() string {
 	default:
 		what = r.internalSummary()
 	}
-	return Clean(join(string(r.Kind), what))
+	return printable.Text(join(string(r.Kind), what))
 }
 
 func (r *Record) internalSummary() string {
@@ -123,22 +123,3 @@ func join(parts ...string) string {
 	}
 	return strings.Join(full, " ")
 }
-
-// Clean makes text from a run safe to print on one line of a terminal. It replaces unprintable characters by Go escapes.
-func Clean(s string) string {
-	if strings.IndexFunc(s, unprintable) < 0 && strings.ToValidUTF8(s, "") == s {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if unprintable(r) {
-			q := strconv.QuoteRune(r)
-			b.WriteString(q[1 : len(q)-1])
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-func unprintable(r rune) bool { return !unicode.IsPrint(r) }

@@ -10,27 +10,47 @@ import (
 // The grammar of image references (github.com/distribution/reference v0.6.0). The kubelet does not start a container with
 // another image. The default host is docker.io.
 var (
-	imagePath = regexp.MustCompile(`^(?:` + imageHost + `/)?(` + imageName + `(?:/` + imageName + `)*)(:[\w][\w.-]{0,127})?(@` + imageDigest + `)?$`)
-	imageID   = regexp.MustCompile(`^[a-f0-9]{64}$`) // the ID of an image is not a reference
+	imagePath   = regexp.MustCompile(`^(?:` + imageHost + `/)?(` + imageName + `(?:/` + imageName + `)*)$`)
+	imageTag    = regexp.MustCompile(`^:[\w][\w.-]*$`)
+	imageDigest = regexp.MustCompile(`^@(?:sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128})$`)
+	imageID     = regexp.MustCompile(`^[a-f0-9]{64}$`) // the ID of an image is not a reference
 )
 
 const (
-	imageLabel  = `(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])`
-	imageHost   = `(?:` + imageLabel + `(?:\.` + imageLabel + `)*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?`
-	imageName   = `[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*`
-	imageDigest = `(?:sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128})`
+	imageLabel = `(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])`
+	imageHost  = `(?:` + imageLabel + `(?:\.` + imageLabel + `)*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?`
+	imageName  = `[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*`
 
 	maxImagePath = 255
+	maxImageTag  = 129 // with its colon
 )
 
 // parseImage returns the tag with its colon and the digest with its @ of an image reference. It reports false if the image is
 // not a reference.
 func parseImage(image string) (tag, digest string, ok bool) {
-	m := imagePath.FindStringSubmatch(withHost(image))
-	if m == nil || len(m[1]) > maxImagePath || imageID.MatchString(image) {
+	full := withHost(image)
+	path, digest := splitBefore(full, strings.IndexByte(full, '@'))
+	colon := strings.LastIndexByte(path, ':')
+	if colon < strings.LastIndexByte(path, '/') {
+		colon = -1 // before a port
+	}
+	path, tag = splitBefore(path, colon)
+	m := imagePath.FindStringSubmatch(path)
+	switch {
+	case m == nil || len(m[1]) > maxImagePath || imageID.MatchString(image),
+		tag != "" && (len(tag) > maxImageTag || !imageTag.MatchString(tag)),
+		digest != "" && !imageDigest.MatchString(digest):
 		return "", "", false
 	}
-	return m[2], m[3], true
+	return tag, digest, true
+}
+
+// splitBefore splits a text before an index. A negative index stands for the end.
+func splitBefore(text string, i int) (before, rest string) {
+	if i < 0 {
+		return text, ""
+	}
+	return text[:i], text[i:]
 }
 
 // withHost adds the default host, unless the part before the first slash looks like a host.

@@ -189,6 +189,9 @@ func runDiffs(cmd *cobra.Command, list []comparison, o runOptions) error {
 		pad = max(pad, min(utf8.RuneCountInString(c.jobs[0].plan.Scenario.Metadata.Name), 48))
 	}
 	ctx, out := cmd.Context(), &diffOutput{o: o, stdout: cmd.OutOrStdout(), text: textOptions(cmd.OutOrStdout()), pad: pad, many: len(list) > 1}
+	if o.output != "json" {
+		out.stdout = safeText(out.stdout)
+	}
 	out.progress = newProgress(cmd.ErrOrStderr(), jobs)
 	go out.progress.loop()
 	defer out.progress.stop()
@@ -214,6 +217,7 @@ func (c comparison) compare(a *account, p *progress) *report.Diff {
 	d := &report.Diff{Scenario: scenario.Metadata.Name, File: scenario.File, Line: scenario.Line, Seed: c.jobs[0].plan.Seed, Names: c.names()}
 	var runs []diff.Run
 	for _, j := range c.jobs {
+		d.Notes = append(d.Notes, j.plan.Notes()...)
 		s := j.simulate(a, false, nil, p.virtual())
 		if s.err != nil {
 			d.Err = fmt.Errorf("%s: %w", j.plan.Version, s.err)
@@ -246,6 +250,10 @@ func (out *diffOutput) emit(i int, d *report.Diff) error {
 		out.stopped = true
 		return nil
 	}
+	line := *d
+	if n := len(out.all); n > 0 && out.all[n-1].File == d.File && out.all[n-1].Line == d.Line {
+		line.Notes = nil // as for the previous seed
+	}
 	out.all = append(out.all, d)
 	out.progress.done((i + 1) * len(d.Names))
 	defer out.progress.resume()
@@ -253,7 +261,7 @@ func (out *diffOutput) emit(i int, d *report.Diff) error {
 	case out.o.output == "json":
 		return nil
 	case out.many || d.Err != nil:
-		return report.DiffLine(out.stdout, d, out.pad, out.text)
+		return report.DiffLine(out.stdout, &line, out.pad, out.text)
 	}
 	return report.DiffText(out.stdout, d, out.text)
 }

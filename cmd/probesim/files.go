@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios"
 )
@@ -15,14 +17,14 @@ import (
 // readManifest reads a file of manifests.
 func readManifest(path string) ([]byte, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("%s is a directory: specify a file in it", path)
+		return nil, fmt.Errorf("%s is a directory: specify a file in it", printable.Text(path))
 	}
 	data, err := scenarios.ReadFile(filepath.ToSlash(path))
 	if err != nil {
 		if info, statErr := os.Stat(path); statErr == nil && !info.Mode().IsRegular() {
 			err = fmt.Errorf("%w: pass it through stdin with -f -", err)
 		}
-		return nil, fmt.Errorf("%s: cannot be read: %w", path, err)
+		return nil, fmt.Errorf("%s: cannot be read: %w", printable.Text(path), err)
 	}
 	return data, nil
 }
@@ -40,20 +42,20 @@ func readStdin(stdin io.Reader) ([]byte, error) {
 }
 
 // writeFile writes a file completely or not at all. It replaces an existing file only if overwrite is set, and then keeps its
-// mode and follows symbolic links.
-func writeFile(path string, data []byte, overwrite bool) error {
-	target, err := filepath.EvalSymlinks(path)
-	switch {
-	case err == nil && overwrite:
-		err = replace(target, data)
-	default: // fails if the file exists
-		err = create(path, data)
+// mode, its owner and symbolic links.
+func writeFile(ctx context.Context, path string, data []byte, overwrite bool) error {
+	if overwrite {
+		old, err := os.ReadFile(path)
+		if err == nil {
+			return replaceFiles(ctx, &replacement{path: path, old: old, new: data})
+		}
 	}
+	err := create(path, data) // fails if the file exists
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return exists(path)
 	case err != nil:
-		return fmt.Errorf("%s: cannot be written: %w", path, pathless(err))
+		return fmt.Errorf("%s: cannot be written: %w", printable.Text(path), pathless(err))
 	}
 	return nil
 }
@@ -70,34 +72,6 @@ func create(path string, data []byte) error {
 		os.Remove(path)
 	}
 	return err
-}
-
-// replace atomically replaces a file.
-func replace(path string, data []byte) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return errors.New("not a regular file")
-	}
-	if info.Mode().Perm()&0o200 == 0 { // a rename would ignore this
-		return errors.New("file is read-only")
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // has no effect after the rename
-	defer cleanUp.add(func() { os.Remove(f.Name()) })()
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Chmod(f.Name(), info.Mode().Perm()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
 
 // pathless strips the path from an error of the file system.

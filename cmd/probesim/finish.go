@@ -27,7 +27,7 @@ func (out *output) finish(interrupted bool) error {
 		err = out.perfetto.Close()
 	case "github":
 		if err = report.Summary(out.stdout, out.cases, out.text); err == nil {
-			err = report.GitHub(out.stdout, out.cases, repositoryPath)
+			err = report.GitHub(out.commands, out.cases, repositoryPath)
 		}
 	case "timeline", "lines":
 		if len(out.jobs) > 1 && out.emitted > 0 {

@@ -19,11 +19,7 @@ func annotate(w io.Writer, err error) {
 		return
 	}
 	for _, e := range all {
-		message := e.Message
-		if e.Path != "" {
-			message = e.Path + ": " + message
-		}
-		report.Annotate(w, report.Annotation{File: repositoryPath(e.File), Line: e.Line, Column: e.Column, Title: "invalid scenario file", Message: message})
+		report.Annotate(w, report.Annotation{File: repositoryPath(e.File), Line: e.Line, Column: e.Column, Title: "invalid scenario file", Message: e.Text()})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios/draft"
 )
@@ -91,10 +92,10 @@ func initScenario(cmd *cobra.Command, o initOptions) error {
 		_, err := cmd.OutOrStdout().Write(text)
 		return err
 	}
-	if err := writeFile(o.output, text, o.force); err != nil {
+	if err := writeFile(cmd.Context(), o.output, text, o.force); err != nil {
 		return &exitError{exitUsage, err}
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "Wrote %s. Next: probesim run %s\n", o.output, quote(o.output))
+	_, err = fmt.Fprintf(safeText(cmd.OutOrStdout()), "Wrote %s. Next: probesim run %s\n", printable.Text(o.output), quote(o.output))
 	return err
 }
 
@@ -106,9 +107,9 @@ func (o *initOptions) checkTarget() error {
 	info, err := os.Stat(o.output)
 	switch {
 	case err == nil && info.IsDir():
-		return fmt.Errorf("%s is a directory: specify a file in it", o.output)
+		return fmt.Errorf("%s is a directory: specify a file in it", printable.Text(o.output))
 	case err == nil && o.manifests[0] != "-" && sameFile(o.manifests[0], info):
-		return fmt.Errorf("%s is the manifest itself: specify another file", o.output)
+		return fmt.Errorf("%s is the manifest itself: specify another file", printable.Text(o.output))
 	case err == nil && !o.force:
 		return exists(o.output)
 	}
@@ -116,7 +117,7 @@ func (o *initOptions) checkTarget() error {
 }
 
 func exists(path string) error {
-	return fmt.Errorf("%s already exists: specify another file, or overwrite it with --force", path)
+	return fmt.Errorf("%s already exists: specify another file, or overwrite it with --force", printable.Text(path))
 }
 
 func sameFile(path string, other os.FileInfo) bool {

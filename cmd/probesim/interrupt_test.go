@@ -77,6 +77,7 @@ func TestSecondSignalAndPatience(t *testing.T) {
 		after  time.Duration
 	}{"patience": {false, patience}, "second signal": {true, 0}} {
 		synctest.Test(t, func(t *testing.T) {
+			cleanUp = newCleanUps()
 			dir, hang := t.TempDir(), make(chan struct{})
 			defer close(hang)
 			var stderr bytes.Buffer
@@ -109,6 +110,27 @@ func TestSecondSignalAndPatience(t *testing.T) {
 			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 				t.Errorf("%s: files %v are left, %v", name, left, err)
 			}
+		})
+		cleanUp = newCleanUps() // outside of the bubble
+	}
+}
+
+// TestEndWaitsForRenames checks that an interrupted process does not end while it replaces files, unless that takes too long.
+func TestEndWaitsForRenames(t *testing.T) {
+	for work, want := range map[time.Duration]time.Duration{50 * time.Millisecond: 50 * time.Millisecond, time.Hour: grace} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCleanUps()
+			go func() {
+				defer c.hold()()
+				time.Sleep(work)
+			}()
+			synctest.Wait()
+			start := time.Now()
+			c.run()
+			if got := time.Since(start); got != want {
+				t.Errorf("work of %s: the end waits for %s, want %s", work, got, want)
+			}
+			time.Sleep(work)
 		})
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"probesim.dev/internal/printable"
 )
 
 func main() {
@@ -24,6 +26,7 @@ func main() {
 // execute runs the command line and returns the exit code.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	out := &checkedWriter{Writer: stdout}
+	stderr = &printable.Writer{To: stderr}
 	root := newRoot(out, stderr)
 	root.SetArgs(args)
 	command, err := root.ExecuteContextC(ctx)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 	"probesim.dev/scenarios/simulate"
 )
 
-// memory is the value of --max-memory, in bytes.
+// memory is the value of --max-memory, in bytes. 0 means the default.
 type memory int64
 
 const (
@@ -78,7 +79,7 @@ func megabytes(bytes int64) string {
 
 // results returns the memory for failures until a report with them is written. The text of the report takes several times as
 // much.
-func (m memory) results() int64 { return int64(m) / 32 }
+func (m memory) results() int64 { return int64(cmp.Or(m, defaultMemory)) / 32 }
 
 // apply makes the garbage collector keep the process within the memory. It returns a function that restores the limit.
 func (m memory) apply() (restore func()) {
@@ -106,6 +107,7 @@ type budget struct {
 }
 
 func newBudget(total memory) *budget {
+	total = cmp.Or(total, defaultMemory)
 	m := int64(total)
 	b := &budget{total: total, perRun: m / 100 * 55, shared: m / 100 * 20, factor: 1}
 	b.freed = sync.NewCond(&b.mu)

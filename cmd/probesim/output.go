@@ -41,6 +41,7 @@ type output struct {
 	format   string
 	verbose  bool
 	stdout   io.Writer
+	commands io.Writer // stdout for commands to GitHub
 	stderr   io.Writer
 	text     report.Options
 	jobs     []*job
@@ -96,6 +97,10 @@ func newOutput(cmd *cobra.Command, jobs []*job, o runOptions) *output {
 	}
 	out.text = textOptions(out.stdout)
 	out.kept.room = o.memory.results()
+	out.commands = out.stdout
+	if slices.Contains([]string{"timeline", "lines", "github"}, out.format) {
+		out.stdout = safeText(out.stdout)
+	}
 	out.perfetto = perfetto.NewWriter(out.stdout)
 	for _, j := range jobs {
 		out.pad = max(out.pad, min(utf8.RuneCountInString(j.plan.Scenario.Metadata.Name), 48))
@@ -165,6 +170,9 @@ func (out *output) emit(i int, m finished) error {
 		return err
 	}
 	j, c := out.jobs[i], out.caseOf(i)
+	if err := out.writeNotes(m.run, len(c.Runs) == 0); err != nil {
+		return err
+	}
 	if err := out.writeDetail(m); err != nil {
 		return err
 	}

@@ -33,6 +33,9 @@ type progress struct {
 
 func newProgress(w io.Writer, jobs []*job) *progress {
 	p := &progress{w: w, terminal: isTerminal(w), total: len(jobs), quit: make(chan struct{})}
+	if p.terminal {
+		p.w, _ = file(w) // which passes the escape sequences that replace a line
+	}
 	for _, j := range jobs {
 		p.until += j.until.Offset().Milliseconds()
 	}

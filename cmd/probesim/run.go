@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"time"
-
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
@@ -188,7 +188,7 @@ func (o *runOptions) parse() (s selection, err error) {
 	o.parallel = min(o.parallel, perCPU*runtime.GOMAXPROCS(0))
 	if o.pattern != "" {
 		if s.pattern, err = regexp.Compile(o.pattern); err != nil {
-			return s, fmt.Errorf("--run: %w", err)
+			return s, fmt.Errorf("--run: %s", printable.Text(err.Error()))
 		}
 	}
 	if o.until != "" {
@@ -249,7 +249,7 @@ func parseVersions(texts []string) ([]string, error) {
 		}
 	}
 	if len(texts) > 0 && len(found) == 0 {
-		return nil, fmt.Errorf("no supported version matches %s; supported versions: %s", strings.Join(texts, ", "), strings.Join(profile.Names(), ", "))
+		return nil, fmt.Errorf("no supported version matches %s; supported versions: %s", printable.Text(strings.Join(texts, ", ")), strings.Join(profile.Names(), ", "))
 	}
 	return found, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/report"
 )
 
@@ -45,6 +46,9 @@ func width(w io.Writer, terminal bool) int {
 	return n
 }
 
+// safeText returns a writer for text to w that may contain text from files. It lets colors pass only if w shows them.
+func safeText(w io.Writer) io.Writer { return &printable.Writer{To: w, Color: textOptions(w).Color} }
+
 func isTerminal(w io.Writer) bool {
 	f, ok := file(w)
 	if !ok {
@@ -56,6 +60,9 @@ func isTerminal(w io.Writer) bool {
 
 // file returns the file that w writes to, if any.
 func file(w io.Writer) (*os.File, bool) {
+	if safe, ok := w.(*printable.Writer); ok {
+		w = safe.To
+	}
 	if checked, ok := w.(*checkedWriter); ok {
 		w = checked.Writer
 	}

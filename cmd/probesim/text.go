@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/report"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/virtual"
@@ -65,8 +66,23 @@ func (out *output) writeDetail(m finished) error {
 		return report.FailedNames(out.stdout, m.run.Expectations, o)
 	}
 	out.shown[string(m.detail)] = m.run.Seed
-	_, err := fmt.Fprintf(out.stdout, "%s  to repeat this run: %s\n", m.detail, m.run.Replay)
+	_, err := fmt.Fprintf(out.stdout, "%s  to repeat this run: %s\n", m.detail, printable.Text(m.run.Replay))
 	return err
+}
+
+// writeNotes writes the notes about a run. All runs of a case have the same notes, so only the first one writes them.
+func (out *output) writeNotes(run *report.Run, first bool) error {
+	switch {
+	case !first:
+		return nil
+	case out.format == "lines" || out.format == "github":
+		o := out.text
+		o.Indent = 2
+		return report.Notes(out.stdout, run.Notes, o)
+	case out.format == "jsonl" || out.format == "perfetto":
+		return report.Notes(out.stderr, run.Notes, report.Options{}) // stdout has the trace
+	}
+	return nil
 }
 
 // writeFailures writes failures to stderr, because stdout has the trace.
@@ -80,10 +96,11 @@ func (out *output) writeFailures(expectations []report.Expectation, err error, r
 // stream runs the only job and writes its trace while it runs.
 func (out *output) stream(a *account, j *job) finished {
 	w := bufio.NewWriterSize(out.stdout, 1<<16)
-	var line []byte
+	var record, line []byte
 	var failed error
 	sink := func(r *trace.Record) {
-		line = append(trace.AppendJSON(line[:0], r), '\n')
+		record = trace.AppendJSON(record[:0], r)
+		line = append(printable.JSON(line[:0], record), '\n')
 		if _, err := w.Write(line); err != nil && failed == nil {
 			failed = err
 		}
@@ -110,13 +127,15 @@ func (out *output) stream(a *account, j *job) finished {
 // writeTrace writes the trace of one of several runs, with a header before it.
 func writeTrace(stdout io.Writer, p *scenarios.Plan, records []trace.Record) error {
 	w := bufio.NewWriterSize(stdout, 1<<16)
-	line := trace.AppendHeader(nil, &trace.Header{Scenario: p.Scenario.Metadata.Name, Kubernetes: p.Version, Seed: p.Seed,
+	record := trace.AppendHeader(nil, &trace.Header{Scenario: p.Scenario.Metadata.Name, Kubernetes: p.Version, Seed: p.Seed,
 		File: p.Scenario.File, Line: p.Scenario.Line})
-	if _, err := w.Write(append(line, '\n')); err != nil {
+	line := append(printable.JSON(nil, record), '\n')
+	if _, err := w.Write(line); err != nil {
 		return err
 	}
 	for i := range records {
-		line = append(trace.AppendJSON(line[:0], &records[i]), '\n')
+		record = trace.AppendJSON(record[:0], &records[i])
+		line = append(printable.JSON(line[:0], record), '\n')
 		if _, err := w.Write(line); err != nil {
 			return err
 		}

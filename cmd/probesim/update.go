@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/scenarios/refresh"
@@ -128,13 +129,14 @@ func (all *observations) write(cmd *cobra.Command) error {
 		}
 		byFile[e.File] = append(byFile[e.File], all.agreed(e))
 	}
-	results := make([]refresh.Result, len(files))
+	results, old := make([]refresh.Result, len(files)), make([][]byte, len(files))
 	var wrong []string
 	for i, name := range files {
 		data, err := scenarios.ReadFile(name)
 		if err != nil {
-			err = fmt.Errorf("%s: cannot be read: %w", name, err)
+			err = fmt.Errorf("%s: cannot be read: %w", printable.Text(name), err)
 		} else {
+			old[i] = data
 			results[i], err = refresh.File(name, data, byFile[name])
 		}
 		if err != nil {
@@ -144,25 +146,28 @@ func (all *observations) write(cmd *cobra.Command) error {
 	if wrong != nil {
 		return &exitError{exitUsage, errors.New("nothing was updated\n" + strings.Join(wrong, "\n"))}
 	}
-	return writeUpdates(cmd, files, results, len(all.order))
+	return writeUpdates(cmd, files, old, results, len(all.order))
 }
 
-// writeUpdates writes the changed files and prints the diffs.
-func writeUpdates(cmd *cobra.Command, files []string, results []refresh.Result, observed int) error {
-	changed, out := 0, cmd.OutOrStdout()
+// writeUpdates writes the changed files, all or none, and prints the diffs.
+func writeUpdates(cmd *cobra.Command, files []string, old [][]byte, results []refresh.Result, observed int) error {
+	changed, diffs := 0, ""
+	var writes []*replacement
 	for i, r := range results {
-		if r.Changed == 0 {
-			continue
-		}
-		changed += r.Changed
-		if err := writeFile(files[i], r.Text, true); err != nil {
-			return &exitError{exitBroken, err}
-		}
-		if _, err := fmt.Fprint(out, r.Diff); err != nil {
-			return writeError(err)
+		if r.Changed > 0 {
+			changed += r.Changed
+			diffs += r.Diff
+			writes = append(writes, &replacement{path: files[i], old: old[i], new: r.Text})
 		}
 	}
-	_, err := fmt.Fprintf(out, "Updated %d of %d observed expectations.\n\n", changed, observed)
+	switch err := replaceFiles(cmd.Context(), writes...); {
+	case errors.Is(err, errInterrupted):
+		return &exitError{exitInterrupted, errors.New("interrupted: nothing was updated")}
+	case err != nil:
+		return &exitError{exitBroken, fmt.Errorf("nothing was updated\n%w", err)}
+	}
+	out := safeText(cmd.OutOrStdout())
+	_, err := fmt.Fprintf(out, "%sUpdated %d of %d observed expectations.\n\n", diffs, changed, observed)
 	if err != nil {
 		return writeError(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"probesim.dev/internal/printable"
 )
 
 // improveUsage wraps flag usages at 80 columns, and turns unknown help topics and completion arguments into errors: cobra
@@ -38,11 +40,11 @@ func knownTopic(c *cobra.Command, args []string) error {
 func flagError(_ *cobra.Command, err error) error {
 	var parse *strconv.NumError
 	if !errors.As(err, &parse) {
-		return err
+		return errors.New(printable.Text(err.Error()))
 	}
 	want := "must be a whole number"
 	if parse.Func == "ParseBool" {
 		want = "must be true or false"
 	}
-	return errors.New(strings.TrimSuffix(err.Error(), parse.Error()) + want)
+	return errors.New(printable.Text(strings.TrimSuffix(err.Error(), parse.Error()) + want))
 }

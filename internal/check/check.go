@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/report"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
@@ -130,6 +131,7 @@ func failureOf(run *report.Run) string {
 	var b strings.Builder
 	o := report.Options{Width: Width}
 	report.RunLine(&b, run, 0, o)
+	report.Notes(&b, run.Notes, o)
 	report.Failures(&b, run.Expectations, o)
 	if run.Err != nil { // the error contains the command
 		return b.String()
@@ -145,7 +147,7 @@ func failureOf(run *report.Run) string {
 
 // RunAgain tells the reader of a message how to repeat a run.
 func RunAgain(command string) string {
-	return "To repeat this run, execute in the directory of the test:\n  " + command + "\n"
+	return "To repeat this run, execute in the directory of the test:\n  " + printable.Text(command) + "\n"
 }
 
 // wholeRun shows a run from its beginning to its end.

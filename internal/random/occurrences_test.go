@@ -63,6 +63,9 @@ func TestOccurrences(t *testing.T) {
 			if known := match.ReasonsOf(r.Kind); known != nil && !slices.Contains(known, r.Reason) {
 				t.Errorf("seed %d: %s has a reason that expectations reject: %s", seed, r.Kind, r.Reason)
 			}
+			if r.Kind == trace.Event && match.AboutPod(r.Reason) != (r.Container == "") {
+				t.Errorf("seed %d: match.AboutPod is wrong about the reason %s of an event of the container %q", seed, r.Reason, r.Container)
+			}
 		}
 		for name, yes := range seen {
 			if yes {

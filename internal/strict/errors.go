@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"probesim.dev/internal/printable"
 )
 
 // Pos is a position in a file. Line and Column count from 1; a zero Line means the whole file.
@@ -19,11 +21,13 @@ type Pos struct {
 	Line, Column int
 }
 
+// String returns the position for people, on one line.
 func (p Pos) String() string {
+	file := printable.Text(p.File)
 	if p.Line == 0 {
-		return p.File
+		return file
 	}
-	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+	return fmt.Sprintf("%s:%d:%d", file, p.Line, p.Column)
 }
 
 // Error is an error in a file. An error in a value that comes from a Go program has a zero Pos.
@@ -33,15 +37,20 @@ type Error struct {
 	Message string
 }
 
+// Error returns the error on one line, with its position. Names and values in it cannot control a terminal.
 func (e Error) Error() string {
-	text := e.Message
-	if e.Path != "" {
-		text = e.Path + ": " + text
+	if e.Pos == (Pos{}) {
+		return printable.Lines(e.Text())
 	}
-	if e.Pos != (Pos{}) {
-		text = e.Pos.String() + ": " + text
+	return printable.Lines(e.Pos.String() + ": " + e.Text())
+}
+
+// Text returns the error on one line, without its position.
+func (e Error) Text() string {
+	if e.Path == "" {
+		return printable.Text(e.Message)
 	}
-	return text
+	return printable.Text(e.Path + ": " + e.Message)
 }
 
 // Errors is a list of errors, sorted by position, without repetition.

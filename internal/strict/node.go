@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"probesim.dev/internal/printable"
 )
 
 // Kind is the kind of a node. The zero value is Missing.
@@ -238,9 +240,9 @@ func (n *Node) write(b *strings.Builder, omit []string) {
 func Quote(s string) string {
 	const longest = 60
 	if len(s) > longest {
-		return strconv.Quote(strings.ToValidUTF8(s[:longest], "")) + "…"
+		return printable.Text(strconv.Quote(strings.ToValidUTF8(s[:longest], ""))) + "…"
 	}
-	return strconv.Quote(s)
+	return printable.Text(strconv.Quote(s))
 }
 
 var kindNames = map[yaml.Kind]Kind{yaml.ScalarNode: Scalar, yaml.MappingNode: Mapping, yaml.SequenceNode: Sequence}

@@ -4,6 +4,8 @@ package kubeletconfig
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -61,4 +63,39 @@ func Group(periods []ShutdownPeriod, priority int32) int {
 		}
 	}
 	return group
+}
+
+// Validate returns an error that lists all invalid fields, or nil. A kubelet would refuse such a configuration
+// (ValidateKubeletConfiguration in pkg/kubelet/apis/config/validation/validation.go at v1.37.0).
+func (c *Config) Validate() error {
+	var errs []error
+	report := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if c.SyncFrequency < 0 {
+		report("SyncFrequency is %s: it must not be negative", c.SyncFrequency)
+	}
+	if longest := c.MaxContainerRestartPeriod; longest != 0 && (longest < time.Second || longest > 5*time.Minute) {
+		report("MaxContainerRestartPeriod is %s: it must be from 1s to 5m", longest)
+	}
+	if grace := c.ShutdownGracePeriod; grace < 0 || 0 < grace && grace < time.Second {
+		report("ShutdownGracePeriod is %s: it must be 0s or at least 1s", grace)
+	}
+	if critical := c.ShutdownGracePeriodCriticalPods; critical < 0 || 0 < critical && critical < time.Second {
+		report("ShutdownGracePeriodCriticalPods is %s: it must be 0s or at least 1s", critical)
+	} else if critical > c.ShutdownGracePeriod {
+		report("ShutdownGracePeriodCriticalPods is %s: it must not be longer than ShutdownGracePeriod, which is %s", critical, c.ShutdownGracePeriod)
+	}
+	if len(c.ShutdownByPriority) > 0 && c.ShutdownGracePeriod > 0 {
+		report("ShutdownByPriority cannot be combined with ShutdownGracePeriod")
+	}
+	priorities := map[int32]bool{}
+	for _, p := range c.ShutdownByPriority {
+		if p.Seconds < 0 || p.Seconds > int64(365*24*time.Hour/time.Second) {
+			report("ShutdownByPriority has %d s for the priority %d: use 0 s to 365 days", p.Seconds, p.Priority)
+		}
+		if priorities[p.Priority] {
+			report("ShutdownByPriority has the priority %d more than once", p.Priority)
+		}
+		priorities[p.Priority] = true
+	}
+	return errors.Join(errs...)
 }

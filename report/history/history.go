@@ -5,6 +5,7 @@ package history
 import (
 	"slices"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -167,10 +168,10 @@ func (p *Pod) add(r *trace.Record, h *History) {
 
 // stepMark returns a mark for a step with its action and container. The record at the end of a step has a message.
 func stepMark(r *trace.Record) Mark {
-	what := trace.Clean(r.Reason)
+	what := printable.Text(r.Reason)
 	switch {
 	case r.Container != "":
-		what += " " + trace.Clean(r.Container)
+		what += " " + printable.Text(r.Container)
 	case r.Message == trace.StepOver:
 		what += " " + r.Message
 	}

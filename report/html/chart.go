@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/report"
 	"probesim.dev/report/history"
 	"probesim.dev/sim/virtual"
@@ -118,7 +119,7 @@ func (c *chart) node(h *history.History) {
 
 // podLanes returns the lanes of a pod, numbered.
 func podLanes(p *history.Pod, number int, end virtual.Time) []*lane {
-	name := trace.Clean(trace.PodName(p.Name))
+	name := printable.Text(trace.PodName(p.Name))
 	end = min(end, p.Removed)
 	lanes := []*lane{
 		markLane(name, name, "pod", number, p.Marks),
@@ -149,7 +150,7 @@ func exits(p *history.Pod) []*trace.Record {
 }
 
 func containerLanes(c *history.Container, p *history.Pod, pod string, number int, end virtual.Time) []*lane {
-	name := trace.Clean(c.Name)
+	name := printable.Text(c.Name)
 	of := pod + "/" + name
 	lanes := []*lane{lifeLane(c, p, name, of, number, end)}
 	if len(c.Probes[trace.Startup]) > 0 {
@@ -204,7 +205,7 @@ func conditionLane(label, of, kind string, pod int, flips []history.Flip, end vi
 func lifeLane(c *history.Container, p *history.Pod, name, of string, pod int, end virtual.Time) *lane {
 	l := &lane{Label: name, Of: of, Kind: "life", Depth: 1, Pod: pod}
 	for _, s := range c.Life(p, end) {
-		text := trace.Clean(s.Reason)
+		text := printable.Text(s.Reason)
 		if s.State == history.Running {
 			text = "#" + strconv.Itoa(s.Number)
 		}
@@ -226,7 +227,7 @@ func (c *chart) flags(expectations []report.Expectation) {
 		for _, f := range e.Failures {
 			for _, line := range f.Around {
 				if line.Mark {
-					c.Flags = append(c.Flags, flag{line.Record.T, line.Record.Step, trace.Clean(e.Name)})
+					c.Flags = append(c.Flags, flag{line.Record.T, line.Record.Step, printable.Text(e.Name)})
 				}
 			}
 		}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"html/template"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/report"
-	"probesim.dev/trace"
 )
 
 // document is the data of the page for the template.
@@ -55,7 +55,7 @@ func newDocument(cases []report.Case) *document {
 	d.Verdict = verdict(runs, d)
 	d.Title = "probesim: " + d.Verdict
 	if runs == 1 {
-		d.Title = fmt.Sprintf("%s: %s", trace.Clean(cases[0].Scenario), d.Verdict)
+		d.Title = fmt.Sprintf("%s: %s", printable.Text(cases[0].Scenario), d.Verdict)
 	}
 	return d
 }
@@ -66,13 +66,13 @@ func newRow(c *report.Case, r *report.Run, number int) row {
 		x.ID = fmt.Sprintf("r%d", number)
 	}
 	if list := failed(r.Expectations); len(list) > 0 {
-		x.Why = trace.Clean(list[0].Name)
+		x.Why = printable.Text(list[0].Name)
 		if len(list) > 1 {
 			x.Why += fmt.Sprintf(" and %d more", len(list)-1)
 		}
 	}
 	if r.Err != nil {
-		x.Why = r.Err.Error()
+		x.Why = printable.Text(r.Err.Error())
 	}
 	return x
 }

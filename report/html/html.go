@@ -12,6 +12,7 @@ import (
 	"html/template"
 	"io"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/report"
 	"probesim.dev/trace"
 )
@@ -23,7 +24,7 @@ var assets embed.FS
 var scripts = []string{"scale.js", "draw.js", "details.js", "chart.js", "input.js", "page.js"}
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"time": trace.FormatTime, "clean": trace.Clean, "plural": plural,
+	"time": trace.FormatTime, "clean": printable.Text, "plural": plural,
 }).ParseFS(assets, "assets/*.gohtml"))
 
 // Section writes the part of a page about one run, for the Output of the run.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/report"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -69,7 +70,7 @@ func TestHostileNames(t *testing.T) {
 			}
 		}
 		c := chartOf(t, page)
-		if name := trace.Clean(evil); !strings.Contains(c.Lanes[len(c.Lanes)-1].Of, strings.ToValidUTF8(name, "\ufffd")) {
+		if name := printable.Text(evil); !strings.Contains(c.Lanes[len(c.Lanes)-1].Of, strings.ToValidUTF8(name, "\ufffd")) {
 			t.Errorf("%q: the last lane is of %q", evil, c.Lanes[len(c.Lanes)-1].Of)
 		}
 	}

@@ -1,6 +1,7 @@
 package html
 
 import (
+	"probesim.dev/internal/printable"
 	"probesim.dev/report"
 	"probesim.dev/trace"
 )
@@ -56,7 +57,7 @@ func (t *table) add(text string) int64 {
 
 func (t *table) point(r *trace.Record) point {
 	title, message := report.Describe(r)
-	return point{r.Step, int64(r.T), r.Cause, int64(r.Took), t.add(glyph(r)), t.add(r.Subject()), t.add(title), t.add(trace.Clean(message))}
+	return point{r.Step, int64(r.T), r.Cause, int64(r.Took), t.add(glyph(r)), t.add(r.Subject()), t.add(title), t.add(printable.Text(message))}
 }
 
 // glyph returns the name of the mark of a record.

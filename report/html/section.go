@@ -1,10 +1,11 @@
 package html
 
 import (
+	"slices"
 	"strings"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/report"
-	"probesim.dev/trace"
 )
 
 // section is the data of one run for the template.
@@ -26,16 +27,17 @@ type section struct {
 const maxRows = 400
 
 func newSection(run *report.Run) *section {
-	s := &section{Run: run, Describe: strings.Join(strings.Fields(trace.Clean(run.Description)), " ")}
+	s := &section{Run: run, Describe: report.Description(run.Description)}
 	for i := range run.Expectations {
 		if e := &run.Expectations[i]; e.Outcome == report.Failed {
 			s.Failed = append(s.Failed, e)
 		}
 	}
 	if run.Err != nil {
-		s.ErrorIs = run.Err.Error()
+		s.ErrorIs = printable.Lines(run.Err.Error())
 	}
 	s.Chart, s.Notes = newChart(run)
+	s.Notes = append(slices.Clone(run.Notes), s.Notes...)
 	var text strings.Builder
 	report.Timeline(&text, run, report.Options{Width: 120})
 	s.Text = text.String()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/report"
 	"probesim.dev/report/why"
 	"probesim.dev/trace"
@@ -34,7 +35,7 @@ func changes(records []trace.Record) []change {
 				title, message := report.Describe(h.Cause)
 				h.Why = title
 				if message != "" && h.Cause.Kind != trace.StatusPatched {
-					h.Why += ": " + trace.Clean(message)
+					h.Why += ": " + printable.Text(message)
 				}
 			}
 			story = append(story, h)
@@ -87,7 +88,7 @@ func (t *conditions) changes(r *trace.Record) []change {
 		}
 		return []change{{What: title, Tone: tone}}
 	case trace.PodDeleteRequested, trace.Step:
-		return []change{{What: join(title, trace.Clean(message)), Tone: "warn"}}
+		return []change{{What: join(title, printable.Text(message)), Tone: "warn"}}
 	case trace.StatusPatched:
 		return t.status(r)
 	}
@@ -109,7 +110,7 @@ func (t *conditions) status(r *trace.Record) []change {
 	}
 	for i := range r.Status.Containers {
 		c := &r.Status.Containers[i]
-		name, key := trace.Clean(c.Name), r.Pod+"/"+c.Name
+		name, key := printable.Text(c.Name), r.Pod+"/"+c.Name
 		if t.flipped(key+" started", c.Started) {
 			started := condition(name+" Started", c.Started)
 			started.plain = true

@@ -1,6 +1,7 @@
 package perfetto
 
 import (
+	"probesim.dev/internal/printable"
 	"probesim.dev/report"
 	"probesim.dev/report/history"
 	"probesim.dev/sim/virtual"
@@ -72,7 +73,7 @@ func (m *maker) marks(process int, marks []history.Mark, scope string) {
 }
 
 func (m *maker) pod(p *history.Pod) {
-	process := m.process(trace.Clean(trace.PodName(p.Name)))
+	process := m.process(printable.Text(trace.PodName(p.Name)))
 	m.marks(process, p.Marks, "p")
 	m.condition(process, "Ready", p.Ready)
 	status := m.thread(process, "status")
@@ -83,13 +84,13 @@ func (m *maker) pod(p *history.Pod) {
 	if len(p.Events) > 0 {
 		thread := m.thread(process, "events")
 		for _, r := range p.Events {
-			m.instant(process, thread, "event", trace.Clean(r.Reason), "t", r)
+			m.instant(process, thread, "event", printable.Text(r.Reason), "t", r)
 		}
 	}
 }
 
 func (m *maker) container(process, status int, p *history.Pod, c *history.Container) {
-	name := trace.Clean(c.Name)
+	name := printable.Text(c.Name)
 	if len(c.Probes[trace.Startup]) > 0 {
 		m.condition(process, name+" Started", c.Started)
 		m.changes(process, status, name+" Started", c.Started)
@@ -102,7 +103,7 @@ func (m *maker) container(process, status int, p *history.Pod, c *history.Contai
 	for _, s := range c.Life(p, m.end) {
 		what := s.State
 		if s.Reason != "" {
-			what += " " + trace.Clean(s.Reason)
+			what += " " + printable.Text(s.Reason)
 		}
 		m.slice(process, thread, "container", what, s.From, s.To, s.Record)
 	}
@@ -218,5 +219,5 @@ func about(r *trace.Record) *args {
 		return nil
 	}
 	_, message := report.Describe(r)
-	return &args{Subject: r.Subject(), Message: trace.Clean(message), Step: r.Step, Cause: r.Cause}
+	return &args{Subject: r.Subject(), Message: printable.Text(message), Step: r.Step, Cause: r.Cause}
 }

@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"time"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/report"
-	"probesim.dev/trace"
 )
 
 // event is an event of the format. Events of one thread with a duration do not overlap.
@@ -79,7 +79,7 @@ func (w *Writer) Add(run *report.Run, several bool) error {
 		if run.Seed != nil {
 			m.prefix += " seed " + strconv.FormatInt(*run.Seed, 10)
 		}
-		m.prefix = trace.Clean(m.prefix) + ": "
+		m.prefix = printable.Text(m.prefix) + ": "
 	}
 	if len(run.Records) > 0 {
 		m.zero = min(0, run.Records[0].T)
@@ -117,7 +117,7 @@ func (w *Writer) write(e *event) {
 		w.print(",\n")
 	}
 	w.first = false
-	w.print(string(text))
+	w.print(string(printable.JSON(nil, text)))
 }
 
 func (w *Writer) print(text string) {

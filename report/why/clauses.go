@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -62,7 +63,7 @@ func (r *Run) statusClause(rec, effect, cause *trace.Record) string {
 	if rec.Status.Ready {
 		verb = "became"
 	}
-	text := fmt.Sprintf("%s %s Ready at %s", trace.Clean(trace.PodName(rec.Pod)), verb, at(rec.T))
+	text := fmt.Sprintf("%s %s Ready at %s", printable.Text(trace.PodName(rec.Pod)), verb, at(rec.T))
 	if cause != nil && rec.T.Sub(cause.T) > noticeable {
 		text += appended(r.outages(cause.T, rec.T, true))
 	}
@@ -73,13 +74,13 @@ func (r *Run) startClause(rec, effect, cause *trace.Record) string {
 	if effect != nil && effect.Kind == trace.ContainerExited && r.isInitSuccess(effect) {
 		return "" // the success of the init container says enough
 	}
-	name := trace.Clean(rec.Container)
+	name := printable.Text(rec.Container)
 	text := fmt.Sprintf("%s started at %s", name, at(rec.T))
 	if rec.Instance > 0 {
 		text = fmt.Sprintf("%s restarted (restart %d) at %s", name, rec.Instance, at(rec.T))
 	}
 	if effect == nil && rec.Instance > 0 {
-		text = fmt.Sprintf("restart %d of %s at %s", rec.Instance, trace.Clean(trace.PodName(rec.Pod))+"/"+name, at(rec.T))
+		text = fmt.Sprintf("restart %d of %s at %s", rec.Instance, printable.Text(trace.PodName(rec.Pod))+"/"+name, at(rec.T))
 	}
 	if effect != nil && effect.Kind == trace.StatusPatched {
 		text += r.readinessAfterStart(rec, effect.Status.Ready)
@@ -117,7 +118,7 @@ func appended(parts []string) string {
 const exitCodeSIGKILL = 137
 
 func (r *Run) exitClause(rec, cause *trace.Record) string {
-	name := trace.Clean(rec.Container)
+	name := printable.Text(rec.Container)
 	exited := fmt.Sprintf("%s exited with code %d at %s", name, rec.ExitCode, at(rec.T))
 	switch {
 	case cause != nil && cause.Kind == trace.Step && cause.Reason == "kill" && cause.T == rec.T:
@@ -149,7 +150,7 @@ var stopReasons = map[string]string{
 }
 
 func (r *Run) stopClause(rec, cause *trace.Record) string {
-	text := fmt.Sprintf("the kubelet told %s to stop at %s", trace.Clean(rec.Container), at(rec.T))
+	text := fmt.Sprintf("the kubelet told %s to stop at %s", printable.Text(rec.Container), at(rec.T))
 	if reason, ok := stopReasons[rec.Reason]; ok {
 		text += " " + reason
 	}
@@ -192,7 +193,7 @@ func (r *Run) killingEvent(stop *trace.Record) *trace.Record {
 func (r *Run) probeClause(rec *trace.Record) string {
 	name := fmt.Sprintf("the %s probe", rec.Probe)
 	if p := r.pods[rec.Pod]; p != nil && len(p.Spec.Containers)+len(p.Spec.InitContainers) > 1 {
-		name += " of " + trace.Clean(rec.Container)
+		name += " of " + printable.Text(rec.Container)
 	}
 	if succeeded(rec) {
 		return name + " succeeded " + r.successDetails(rec)
@@ -208,11 +209,11 @@ func (r *Run) eventClause(rec, effect *trace.Record) string {
 	case rec.Reason == "BackOff":
 		return r.backOffClause(rec)
 	case rec.Reason == "FailedPostStartHook":
-		return fmt.Sprintf("the postStart hook of %s failed at %s", trace.Clean(rec.Container), at(rec.T))
+		return fmt.Sprintf("the postStart hook of %s failed at %s", printable.Text(rec.Container), at(rec.T))
 	case rec.Reason == "DeadlineExceeded":
 		return "the pod reached its activeDeadlineSeconds at " + at(rec.T)
 	case rec.Type == "Warning" && rec.Reason != "Unhealthy" && rec.Reason != "Evicted":
-		return fmt.Sprintf("the kubelet reported %s at %s: %s", rec.Reason, at(rec.T), trace.Clean(rec.Message))
+		return fmt.Sprintf("the kubelet reported %s at %s: %s", rec.Reason, at(rec.T), printable.Text(rec.Message))
 	}
 	return ""
 }
@@ -222,7 +223,7 @@ func (r *Run) backOffClause(rec *trace.Record) string {
 	exit := r.lastExit(rec)
 	delay, known := r.backOff[rec.Step]
 	if !known || exit == nil {
-		return fmt.Sprintf("the kubelet was backing off at %s: %s", at(rec.T), trace.Clean(rec.Message))
+		return fmt.Sprintf("the kubelet was backing off at %s: %s", at(rec.T), printable.Text(rec.Message))
 	}
 	return fmt.Sprintf("the %s back-off after its exit lasted until %s", span(delay), at(exit.T.Add(delay)))
 }
@@ -239,13 +240,13 @@ func (r *Run) lastExit(before *trace.Record) *trace.Record {
 }
 
 func stepClause(rec *trace.Record) string {
-	when, message := at(rec.T), trace.Clean(rec.Message)
+	when, message := at(rec.T), printable.Text(rec.Message)
 	if message == trace.StepOver {
 		return fmt.Sprintf("the %s step ended at %s", rec.Reason, when)
 	}
 	switch rec.Reason {
 	case "kill":
-		return fmt.Sprintf("a kill step killed %s at %s (%s)", trace.Clean(rec.Container), when, message)
+		return fmt.Sprintf("a kill step killed %s at %s (%s)", printable.Text(rec.Container), when, message)
 	case "evict":
 		return "the node ran short of memory at " + when
 	case "patch":

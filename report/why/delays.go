@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -43,7 +44,7 @@ func (r *Run) obstacles(c subject, from, to virtual.Time) []string {
 		switch {
 		case rec.Kind == trace.ContainerExited && rec.Container != c.container && rec.T > from:
 			if stop := r.cause(rec); stop != nil && stop.Kind == trace.ContainerStopping {
-				reasons = append(reasons, fmt.Sprintf("the pod worker was busy stopping %s until %s", trace.Clean(rec.Container), at(rec.T)))
+				reasons = append(reasons, fmt.Sprintf("the pod worker was busy stopping %s until %s", printable.Text(rec.Container), at(rec.T)))
 			}
 		case rec.Kind == trace.Event && rec.Container == c.container && rec.Reason == "Pulled":
 			if pulling := r.pullStart(rec); pulling != nil && rec.T.Sub(pulling.T) > time.Second {
@@ -74,9 +75,9 @@ func (r *Run) postStartHooks(c subject, from, to virtual.Time) []string {
 		switch {
 		case other == nil || other.Lifecycle == nil || other.Lifecycle.PostStart == nil:
 		case over:
-			reasons = append(reasons, fmt.Sprintf("the pod worker was running the postStart hook of %s until %s", trace.Clean(rec.Container), at(next)))
+			reasons = append(reasons, fmt.Sprintf("the pod worker was running the postStart hook of %s until %s", printable.Text(rec.Container), at(next)))
 		default:
-			reasons = append(reasons, fmt.Sprintf("the pod worker has been running the postStart hook of %s since %s", trace.Clean(rec.Container), at(rec.T)))
+			reasons = append(reasons, fmt.Sprintf("the pod worker has been running the postStart hook of %s since %s", printable.Text(rec.Container), at(rec.T)))
 		}
 	}
 	return reasons

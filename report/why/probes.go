@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/trace"
 )
 
@@ -160,5 +161,5 @@ func quotedMessage(rec *trace.Record) string {
 	if message == "" {
 		return ""
 	}
-	return `: "` + trace.Clean(message) + `"`
+	return `: "` + printable.Text(message) + `"`
 }

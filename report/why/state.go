@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -64,7 +65,7 @@ func (m *moment) last(container string, kinds ...trace.Kind) *trace.Record {
 }
 
 func (m *moment) describe(container string) []string {
-	name := trace.Clean(trace.PodName(m.pod))
+	name := printable.Text(trace.PodName(m.pod))
 	if m.last("", trace.PodAdded) == nil {
 		return []string{fmt.Sprintf("%s does not exist yet", name)}
 	}
@@ -119,7 +120,7 @@ func (m *moment) podLine(name string) string {
 	}
 	text := fmt.Sprintf("%s is %s", name, status.Phase)
 	if status.Reason != "" {
-		text += fmt.Sprintf(" (%s)", trace.Clean(status.Reason))
+		text += fmt.Sprintf(" (%s)", printable.Text(status.Reason))
 	}
 	flips := m.flips(m.pod, m.t)
 	switch {
@@ -141,7 +142,7 @@ func (m *moment) apiStatus() *trace.PodStatus {
 
 // containerLine describes a container: running, stopping, exited or waiting, and why it is not ready.
 func (m *moment) containerLine(c *v1.Container) string {
-	name := trace.Clean(c.Name)
+	name := printable.Text(c.Name)
 	life := m.last(c.Name, trace.ContainerStarted, trace.ContainerStopping, trace.ContainerExited)
 	switch {
 	case life == nil:
@@ -173,9 +174,9 @@ func (m *moment) startBlockedBy(c *v1.Container) string {
 		sidecar := isSidecar(before)
 		switch {
 		case sidecar && (start == nil || before.StartupProbe != nil && !m.hasStarted(before, start)):
-			return fmt.Sprintf(": it waits for the sidecar %s to start", trace.Clean(before.Name))
+			return fmt.Sprintf(": it waits for the sidecar %s to start", printable.Text(before.Name))
 		case !sidecar && (exit == nil || exit.ExitCode != 0 || start != nil && start.Step > exit.Step):
-			return fmt.Sprintf(": it waits for the init container %s to succeed", trace.Clean(before.Name))
+			return fmt.Sprintf(": it waits for the init container %s to succeed", printable.Text(before.Name))
 		}
 	}
 	if hooks := m.postStartHooks(subject{m.pod, c.Name}, m.t.Add(-noticeable)-1, m.t); len(hooks) > 0 {
@@ -200,7 +201,7 @@ func (m *moment) lastWarning(container string, since int64) string {
 	if warning == nil {
 		return ""
 	}
-	return fmt.Sprintf(": %s at %s: %s", warning.Reason, at(warning.T), trace.Clean(warning.Message))
+	return fmt.Sprintf(": %s at %s: %s", warning.Reason, at(warning.T), printable.Text(warning.Message))
 }
 
 // exitedLine says why a container that has exited is not running again.
@@ -241,7 +242,7 @@ func (m *moment) stoppingOther(container string) string {
 	for _, c := range m.containers() {
 		life := m.last(c.Name, trace.ContainerStarted, trace.ContainerStopping, trace.ContainerExited)
 		if c.Name != container && life != nil && life.Kind == trace.ContainerStopping {
-			return fmt.Sprintf(": the pod worker has been stopping %s since %s (%ds grace period)", trace.Clean(c.Name), at(life.T), life.GraceSeconds)
+			return fmt.Sprintf(": the pod worker has been stopping %s since %s (%ds grace period)", printable.Text(c.Name), at(life.T), life.GraceSeconds)
 		}
 	}
 	return ""

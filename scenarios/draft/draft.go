@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/scenarios"
 )
 
@@ -71,11 +72,12 @@ func Write(o Options) ([]byte, error) {
 
 // checkManifest rejects manifests without workloads, with too many workloads, and with scenarios.
 func checkManifest(o Options, m *scenarios.Manifest) error {
+	file := printable.Text(o.Manifest)
 	switch {
 	case m.Scenarios > 0:
-		return fmt.Errorf("%s already has a Scenario: run it with 'probesim run'", o.Manifest)
+		return fmt.Errorf("%s already has a Scenario: run it with 'probesim run'", file)
 	case len(m.Workloads) > mostWorkloads:
-		return fmt.Errorf("%s has %d workloads, but a draft can have at most %d: split the file", o.Manifest, len(m.Workloads), mostWorkloads)
+		return fmt.Errorf("%s has %d workloads, but a draft can have at most %d: split the file", file, len(m.Workloads), mostWorkloads)
 	case len(m.Workloads) > 0:
 		return nil
 	}
@@ -83,7 +85,7 @@ func checkManifest(o Options, m *scenarios.Manifest) error {
 	if len(m.Others) > 0 {
 		has = "the file has only " + strings.Join(m.Others[:min(len(m.Others), 10)], ", ")
 	}
-	return fmt.Errorf("no workload in %s: %s. A scenario needs at least one of %s", o.Manifest, has, strings.Join(scenarios.WorkloadKinds(), ", "))
+	return fmt.Errorf("no workload in %s: %s. A scenario needs at least one of %s", file, printable.Text(has), strings.Join(scenarios.WorkloadKinds(), ", "))
 }
 
 func entries(m *scenarios.Manifest) []*entry {

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/scenarios"
 )
 
@@ -65,13 +67,28 @@ func writeWorkloads(out *bytes.Buffer, n *yaml.Node, apiVersion, kind string) er
 }
 
 func writeDocument(out *bytes.Buffer, n *yaml.Node) error {
-	encoder := yaml.NewEncoder(out)
+	quoteHostile(n)
+	var text bytes.Buffer
+	encoder := yaml.NewEncoder(&text)
 	encoder.SetIndent(2)
 	if err := encoder.Encode(n); err != nil {
 		return fmt.Errorf("cannot copy the manifest: %w; name its file instead", err)
 	}
-	out.WriteString("---\n" + modeline)
+	out.WriteString(printable.Lines(text.String()) + "---\n" + modeline)
 	return nil
+}
+
+// atLineStart finds what is a command if the encoder writes it at the beginning of a line.
+var atLineStart = regexp.MustCompile(`(^|\s)::`)
+
+// quoteHostile sets double quotes for scalars that printable.Lines changes. Within them its escapes do not change the value.
+func quoteHostile(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && (printable.Lines(n.Value) != n.Value || atLineStart.MatchString(n.Value)) {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	for _, item := range n.Content {
+		quoteHostile(item)
+	}
 }
 
 func text(words ...string) []*yaml.Node {

@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"go.yaml.in/yaml/v4"
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
 )
@@ -29,8 +29,8 @@ func (w *writer) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", 
 func (d *draft) text(s *seen) []byte {
 	w := &writer{}
 	w.WriteString(modeline)
-	w.line("# Created by: %s", visible(d.Command))
-	w.line("# Run it:     %s", visible(d.Run))
+	w.line("# Created by: %s", printable.Text(d.Command))
+	w.line("# Run it:     %s", printable.Text(d.Run))
 	w.line("# Fields:     probesim explain spec.pods.containers.behavior")
 	w.line("# For checks and completion in an editor: probesim schema > %s", Schema)
 	w.Write(d.inline)
@@ -55,16 +55,6 @@ func (d *draft) text(s *seen) []byte {
 	return []byte(w.String())
 }
 
-// visible replaces line breaks and other unprintable characters, which could end a comment.
-func visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, s)
-}
-
 var notOfNames = regexp.MustCompile(`[^a-z0-9]+`)
 
 // name returns the name of the scenario: the name of the only workload, or a name from the file name of the manifest.
@@ -77,10 +67,10 @@ func (d *draft) name() string {
 	return cmp.Or(strings.Trim(name[:min(len(name), 200)], "-."), "scenario")
 }
 
-// quoted returns text as a YAML scalar in one line.
+// quoted returns text as a YAML scalar in one line. The escapes of printable.Text mean the same in YAML, within double quotes.
 func quoted(s string) string {
-	if strings.ContainsAny(s, "\r\n") {
-		return strconv.Quote(s)
+	if printable.Text(s) != s {
+		return printable.Text(strconv.Quote(s))
 	}
 	data, err := yaml.Marshal(s)
 	if err != nil {
@@ -92,7 +82,7 @@ func quoted(s string) string {
 func (d *draft) pod(w *writer, e *entry) {
 	if e.why != "" {
 		w.line("  # %s %s is left out:", e.Kind, quoted(e.Name))
-		w.line("  #   %s", visible(e.why))
+		w.line("  #   %s", printable.Text(e.why))
 		return
 	}
 	w.line("  - name: %s", quoted(e.Name))

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"probesim.dev/internal/printable"
 )
 
 // around is the number of lines of context before and after a change.
@@ -23,7 +25,7 @@ func diff(name string, data []byte, edits []edit) string {
 	old := lines(string(data))
 	changes := lineChanges(data, old, edits)
 	var b strings.Builder
-	fmt.Fprintf(&b, "--- %s\n+++ %s\n", name, name)
+	fmt.Fprintf(&b, "--- %[1]s\n+++ %[1]s\n", printable.Text(name))
 	shift := 0 // the number of lines added so far, minus those removed
 	for i := 0; i < len(changes); {
 		end := i + 1

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/scenarios"
 )
 
@@ -16,7 +17,8 @@ func Command(plan *scenarios.Plan) string {
 	return text
 }
 
-// Quote quotes a word for a POSIX shell if necessary.
+// Quote quotes a word for a shell if necessary. A word that is safe to print gets the quotes of POSIX. Any other word gets the
+// $'...' of bash, zsh and ksh, with escapes.
 func Quote(word string) string {
 	plain := func(r rune) bool {
 		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:=@%+,", r)
@@ -24,5 +26,24 @@ func Quote(word string) string {
 	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
 		return word
 	}
+	if printable.Text(word) != word {
+		return "$'" + escaped(word) + "'"
+	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// escaped returns the escapes of a word for $'...'. It escapes bytes, since shells differ in their escapes of other characters.
+func escaped(word string) string {
+	var b strings.Builder
+	for i := range len(word) {
+		switch c := word[i]; {
+		case c == '\'' || c == '\\':
+			b.WriteString(`\` + string(c))
+		case c < ' ' || c > '~' || c == '#':
+			fmt.Fprintf(&b, `\x%02x`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }

@@ -44,7 +44,7 @@ func TestHandlerPanics(t *testing.T) {
 	for _, want := range []string{
 		"The handler of the container web/app panicked: runtime error: invalid memory address or nil pointer dereference\n",
 		"The request is from its liveness probe at 10.009s of virtual time: GET https://10.64.0.1:80/live?full=1\n\n",
-		"    probesim.dev/probetest.dereference\n", "/probetest/watchdog_test.go:", "    probesim.dev/probetest.TestHandlerPanics.func1\n",
+		"    probesim.dev/probetest.dereference\n", "/probetest/handler_test.go:", "    probesim.dev/probetest.TestHandlerPanics.func1\n",
 	} {
 		if !strings.Contains(failures[0], want) {
 			t.Errorf("the failure does not contain %q:\n%s", want, failures[0])
@@ -55,7 +55,7 @@ func TestHandlerPanics(t *testing.T) {
 			t.Errorf("the failure contains %q, which does not belong to the handler:\n%s", inside, failures[0])
 		}
 	}
-	if end := p.log.end; end != virtual.At(10009*time.Millisecond) || requests > 3 {
+	if end := p.node.sim.Now(); end != virtual.At(10009*time.Millisecond) || requests > 3 {
 		t.Errorf("the run ended at %s after %d requests, not when the handler panicked", end, requests)
 	}
 }
@@ -85,7 +85,7 @@ func TestHandlerHangs(t *testing.T) {
 	for _, want := range []string{
 		"The handler of the container web/app did not respond within 20ms of real time.\n",
 		"The request is from its readiness probe at 0.", " of virtual time: GET https://10.64.0.1:80/ready\n",
-		"set NodeOptions.HandlerTimeout", "[chan receive]:\n", "probesim.dev/probetest.hang(", "/probetest/watchdog_test.go:",
+		"set HandlerTimeout in the options", "[chan receive]:\n", "probesim.dev/probetest.hang(", "/probetest/handler_test.go:",
 	} {
 		if !strings.Contains(failures[0], want) {
 			t.Errorf("the failure does not contain %q:\n%s", want, failures[0])
@@ -94,8 +94,8 @@ func TestHandlerHangs(t *testing.T) {
 	if strings.Contains(failures[0], "watchdog)") {
 		t.Errorf("the failure contains frames of the watchdog:\n%s", failures[0])
 	}
-	if p.log.end >= virtual.At(time.Second) {
-		t.Errorf("the run continued until %s", p.log.end)
+	if end := p.node.sim.Now(); end >= virtual.At(time.Second) {
+		t.Errorf("the run continued until %s", end)
 	}
 }
 

@@ -1,0 +1,268 @@
+package node
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/kube/podutil"
+	"probesim.dev/trace"
+)
+
+// DefaultHandlerTimeout is the default limit of the real time in which a handler must respond.
+const DefaultHandlerTimeout = 10 * time.Second
+
+// guarded returns a program whose handlers cannot crash or block the run: a handler that panics or does not return ends the
+// run with an error. Pods can share a program, so the function copies what it changes.
+func (n *Node) guarded(pod *v1.Pod, program fakeruntime.Pod) fakeruntime.Pod {
+	program.Containers = maps.Clone(program.Containers)
+	for _, name := range slices.Sorted(maps.Keys(program.Containers)) {
+		config, c := program.Containers[name], podutil.Find(pod, name)
+		config.Program.Rules = slices.Clone(config.Program.Rules)
+		for i := range config.Program.Rules {
+			r := &config.Program.Rules[i]
+			for _, s := range []struct {
+				series **fakeruntime.Series
+				sender string
+				get    *v1.HTTPGetAction
+			}{
+				{&r.Liveness, "liveness probe", ofProbe(c.LivenessProbe)},
+				{&r.Readiness, "readiness probe", ofProbe(c.ReadinessProbe)},
+				{&r.Startup, "startup probe", ofProbe(c.StartupProbe)},
+				{&r.Probes, "probe", nil},
+				{&r.PostStart, "postStart hook", ofHook(hooks(c).PostStart)},
+				{&r.PreStop, "preStop hook", ofHook(hooks(c).PreStop)},
+			} {
+				w := watchdog{node: n, container: trace.PodName(pod.Namespace+"/"+pod.Name) + "/" + name, sender: s.sender, scheme: "http"}
+				if s.get != nil && s.get.Scheme == v1.URISchemeHTTPS {
+					w.scheme = "https"
+				}
+				*s.series = w.watch(*s.series)
+			}
+		}
+		program.Containers[name] = config
+	}
+	return program
+}
+
+// watchdog is the handler that the container runtime calls in place of a handler of the user.
+type watchdog struct {
+	handler   http.Handler // of the user
+	node      *Node
+	container string // such as "web/app"
+	sender    string // such as "liveness probe"
+	scheme    string
+}
+
+// watch returns a series with a watchdog around each of its handlers.
+func (w watchdog) watch(s *fakeruntime.Series) *fakeruntime.Series {
+	if s == nil {
+		return nil
+	}
+	watched := *s
+	watched.Items = slices.Clone(s.Items)
+	copies := map[*fakeruntime.Answer]*fakeruntime.Answer{}
+	for i := range watched.Items {
+		watched.Items[i].Answer = *w.around(&watched.Items[i].Answer, copies)
+	}
+	return &watched
+}
+
+// around returns a copy of an answer, and of those that it leads to, with a watchdog around each handler. Answers can lead to
+// each other in a cycle.
+func (w watchdog) around(a *fakeruntime.Answer, copies map[*fakeruntime.Answer]*fakeruntime.Answer) *fakeruntime.Answer {
+	if a == nil || copies[a] != nil {
+		return copies[a]
+	}
+	watched := *a
+	copies[a] = &watched
+	if a.Handler != nil {
+		w := w
+		w.handler = a.Handler
+		watched.Handler = &w
+	}
+	watched.Then = w.around(a.Then, copies)
+	return &watched
+}
+
+// ServeHTTP serves a request with the handler of the user. A handler that panics, hangs or ends its goroutine ends the run.
+// http.ErrAbortHandler closes the connection, as in a server of net/http.
+func (w *watchdog) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	response := &buffered{header: http.Header{}}
+	var aborted bool
+	w.node.call(&use{kind: listener, name: "the handler of the container " + w.container}, func() {
+		var failure error
+		if aborted, failure = w.run(response, r); failure != nil {
+			w.node.sim.Fail(failure)
+		}
+	})
+	if aborted {
+		panic(http.ErrAbortHandler)
+	}
+	response.copyTo(rw)
+}
+
+// run serves a request on a goroutine, since nothing can interrupt a handler that hangs. The simulation waits for the
+// goroutine, so both never run at the same time, and runs stay deterministic. Only the failure of a handler that hangs
+// depends on real time. It reports whether the handler aborted the response, and why the run must end, if so.
+func (w *watchdog) run(response *buffered, r *http.Request) (aborted bool, failure error) {
+	id := make(chan string, 1)
+	done := make(chan bool, 1)
+	go func() {
+		returned := false
+		defer func() {
+			if !returned {
+				failure = w.unreturned(recover(), r)
+			}
+			done <- returned
+		}()
+		id <- goroutineID()
+		w.handler.ServeHTTP(response, r)
+		returned = true
+	}()
+	var expired <-chan time.Time // never, if nil
+	if limit := w.node.handlerTimeout; limit > 0 {
+		timer := time.NewTimer(limit)
+		defer timer.Stop()
+		expired = timer.C
+	}
+	select {
+	case returned := <-done:
+		return !returned, failure
+	case <-expired:
+		return true, w.hung(<-id, r)
+	}
+}
+
+// unreturned describes the end of a handler that did not return. It must be called while the handler panics. The result is
+// nil for http.ErrAbortHandler, which closes the connection.
+func (w *watchdog) unreturned(panicked any, r *http.Request) error {
+	switch panicked {
+	case http.ErrAbortHandler:
+		return nil
+	case nil:
+		return fmt.Errorf("The handler of the container %s ended its goroutine, as t.FailNow and t.Fatal do.\n%s", w.container, w.request(r))
+	}
+	return fmt.Errorf("The handler of the container %s panicked: %w\n%s\n\n%s", w.container, errorOf(panicked), w.request(r), panicFrames(own))
+}
+
+// hung describes a handler that has not returned in time.
+func (w *watchdog) hung(goroutine string, r *http.Request) error {
+	return fmt.Errorf(`The handler of the container %s did not respond within %s of real time.
+%s
+
+A handler must respond without waiting: virtual time stands still until it returns. To simulate a program that
+responds late or never, use answers such as "ok in 3s" or "hang" in a rule. To allow a handler more real time,
+set HandlerTimeout in the options of the node. The handler is here:
+
+%s`, w.container, w.node.handlerTimeout, w.request(r), handlerStack(goroutine))
+}
+
+// request describes the request: who sent it, when, and what it asks for.
+func (w *watchdog) request(r *http.Request) string {
+	return fmt.Sprintf("The request is from its %s at %s of virtual time: %s %s://%s%s",
+		w.sender, trace.FormatTime(w.node.Now()), r.Method, w.scheme, r.Host, r.URL.RequestURI())
+}
+
+// own is the prefix of the functions of watchdog in stacks.
+const own = "probesim.dev/node.(*watchdog)."
+
+// goroutineID returns the name of the current goroutine in stacks, such as "goroutine 7 ".
+func goroutineID() string {
+	text := make([]byte, 64)
+	text = text[:runtime.Stack(text, false)]
+	return string(text[:bytes.IndexByte(text, '[')])
+}
+
+// handlerStack returns the stack of a goroutine without the frames of this package.
+func handlerStack(goroutine string) string {
+	text := make([]byte, 1<<20)
+	text = text[:runtime.Stack(text, true)]
+	for _, stack := range strings.Split(string(text), "\n\n") {
+		if !strings.HasPrefix(stack, goroutine) {
+			continue
+		}
+		stack, _, _ = strings.Cut(stack, "\n"+own)
+		return "    " + strings.ReplaceAll(stack, "\n", "\n    ")
+	}
+	return "    (the handler returned in the meantime)"
+}
+
+// buffered keeps a response until the handler returns, so that a handler that hangs cannot write later.
+type buffered struct {
+	header http.Header
+	codes  []int
+	body   bytes.Buffer
+}
+
+// maxBody is the part of a body that buffered keeps. The kubelet reads 10 KiB (maxRespBodyLength in pkg/probe/http/http.go).
+const maxBody = 1 << 20
+
+func (b *buffered) Header() http.Header { return b.header }
+
+// WriteHeader panics for an invalid status code, as net/http does.
+func (b *buffered) WriteHeader(code int) {
+	if code < 100 || code > 999 {
+		panic(fmt.Sprintf("invalid WriteHeader code %d", code))
+	}
+	b.codes = append(b.codes, code)
+}
+
+func (b *buffered) Write(data []byte) (int, error) {
+	b.Flush()
+	b.body.Write(data[:min(len(data), maxBody-b.body.Len())])
+	return len(data), nil
+}
+
+// Flush implements http.Flusher. The client gets the response at once when the handler returns.
+func (b *buffered) Flush() {
+	if len(b.codes) == 0 {
+		b.WriteHeader(http.StatusOK)
+	}
+}
+
+// Hijack implements http.Hijacker, as servers of HTTP/1 do. It always fails.
+func (b *buffered) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return nil, nil, fmt.Errorf("the simulation has no connection to hijack: %w", http.ErrNotSupported)
+}
+
+func (b *buffered) copyTo(w http.ResponseWriter) {
+	maps.Copy(w.Header(), b.header)
+	for _, code := range b.codes {
+		w.WriteHeader(code)
+	}
+	if b.body.Len() > 0 {
+		w.Write(b.body.Bytes())
+	}
+}
+
+func ofProbe(p *v1.Probe) *v1.HTTPGetAction {
+	if p == nil {
+		return nil
+	}
+	return p.HTTPGet
+}
+
+func ofHook(h *v1.LifecycleHandler) *v1.HTTPGetAction {
+	if h == nil {
+		return nil
+	}
+	return h.HTTPGet
+}
+
+func hooks(c *v1.Container) v1.Lifecycle {
+	if c.Lifecycle == nil {
+		return v1.Lifecycle{}
+	}
+	return *c.Lifecycle
+}

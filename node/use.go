@@ -1,0 +1,219 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Errors of methods that a node refuses. Methods without an error result panic with them.
+var (
+	// ErrClosed is the error of a method after Close.
+	ErrClosed = errors.New("the node is closed")
+	// ErrInUse is the error of a method while another call uses the node: a call from another goroutine, or a call from a
+	// handler, a function of At or an observer that must not call the method.
+	ErrInUse = errors.New("the node is in use")
+)
+
+// use is one use of a node: a call of a method, or a call of a function of the user by the node. Uses nest.
+type use struct {
+	kind    useKind
+	name    string      // of a function; a method has its name in its frames
+	callers [12]uintptr // frames of the call of the method, or of the registration of the function
+	outer   *use
+}
+
+type useKind int
+
+const (
+	method   useKind = iota // nothing else may use the node
+	function                // of At: may call all methods except RunUntil and Close
+	listener                // a handler or an observer: may call At, Now and Trace
+)
+
+// demand is what a method does, and so which functions may call it.
+type demand int
+
+const (
+	schedule demand = iota
+	change
+	passTime
+)
+
+// newUse returns a use with the frames of the caller of the method of the node.
+func newUse(kind useKind, name string) *use {
+	u := &use{kind: kind, name: name}
+	runtime.Callers(2, u.callers[:])
+	return u
+}
+
+// begin begins a call of a method. It returns an error if the node is closed, or if a call that is in progress does not allow
+// the method. RunUntil reports the latter error too, because the caller may ignore it.
+func (n *Node) begin(d demand) (*use, error) {
+	u := newUse(method, "")
+	if n == nil || n.sim == nil {
+		panic(fmt.Sprintf("node: %s: this is not a node: create it with node.New", u))
+	}
+	if err := n.refuses(u, d); err != nil {
+		if errors.Is(err, ErrInUse) {
+			n.misuse.CompareAndSwap(nil, &err)
+		}
+		return nil, err
+	}
+	return u, nil
+}
+
+// refuses begins a use, or returns the reason why the node refuses it.
+func (n *Node) refuses(u *use, d demand) error {
+	if by := n.closed.Load(); by != nil {
+		return fmt.Errorf("%s: %w, by %s", u, ErrClosed, by)
+	}
+	u.outer = n.use.Load()
+	switch o := u.outer; {
+	case o == nil:
+	case o.kind == method:
+		return fmt.Errorf("%s: %w by %s: use a node from one goroutine", u, ErrInUse, o)
+	case d == passTime:
+		return fmt.Errorf("%s: %w by %s: return from that function first", u, ErrInUse, o)
+	case d == change && o.kind == listener:
+		return fmt.Errorf("%s: %w by %s, which can only call At: schedule the change with At, for the present time", u, ErrInUse, o)
+	}
+	if !n.use.CompareAndSwap(u.outer, u) {
+		return fmt.Errorf("%s: %w by another call at the same time: use a node from one goroutine", u, ErrInUse)
+	}
+	return nil
+}
+
+// mustBegin is begin for methods without an error result.
+func (n *Node) mustBegin(d demand) *use {
+	u, err := n.begin(d)
+	if err != nil {
+		panic(err)
+	}
+	return u
+}
+
+// end ends a use. If another one has begun in the meantime, two goroutines use the node.
+func (n *Node) end(u *use) {
+	if n.use.CompareAndSwap(u, u.outer) {
+		return
+	}
+	err := fmt.Errorf("%s: %w", u, ErrInUse)
+	if o := n.use.Load(); o != nil {
+		err = fmt.Errorf("%s: %w by %s: use a node from one goroutine", u, ErrInUse, o)
+	}
+	n.misuse.CompareAndSwap(nil, &err)
+}
+
+// Usable returns nil if you can call At now, and otherwise ErrClosed or ErrInUse.
+func (n *Node) Usable() error {
+	u, err := n.begin(schedule)
+	if err == nil {
+		n.end(u)
+	}
+	return err
+}
+
+// call calls a function of the user. It ends the run if the function panics, ends its goroutine, or misuses the node.
+func (n *Node) call(u *use, f func()) {
+	u.outer = n.use.Load()
+	began, returned := n.use.CompareAndSwap(u.outer, u), false
+	defer func() {
+		if !returned {
+			n.sim.Fail(unreturned(u, recover()))
+		}
+		n.end(u)
+		if misuse := n.misuse.Load(); misuse != nil {
+			n.sim.Fail(*misuse)
+		}
+	}()
+	if began {
+		f()
+	}
+	returned = true
+}
+
+// unreturned describes the end of a function that did not return. It must be called while the function panics.
+func unreturned(u *use, panicked any) error {
+	if panicked == nil {
+		return fmt.Errorf("%s ended its goroutine, as t.FailNow and t.Fatal do", u)
+	}
+	return fmt.Errorf("%s panicked: %w\n\n%s", u, errorOf(panicked), panicFrames("probesim.dev/node.(*Node).call"))
+}
+
+// errorOf returns the value of a panic as an error, such as ErrInUse.
+func errorOf(panicked any) error {
+	if err, ok := panicked.(error); ok {
+		return err
+	}
+	return fmt.Errorf("%v", panicked)
+}
+
+// String describes the use and its place, such as "Advance at /src/web_test.go:12".
+func (u *use) String() string {
+	if u.callers[0] == 0 {
+		return u.name
+	}
+	name, place := origin(u.callers[:])
+	if u.name != "" {
+		name = u.name
+	}
+	return name + " at " + place
+}
+
+// api are the prefixes of the functions of the Go API. Its caller is the first function without such a prefix, or in a test.
+var api = []string{"probesim.dev/node.", "probesim.dev/probetest."}
+
+func inAPI(f runtime.Frame) bool {
+	return !strings.HasSuffix(f.File, "_test.go") && slices.ContainsFunc(api, func(prefix string) bool { return strings.HasPrefix(f.Function, prefix) })
+}
+
+// origin returns the name of the function of the Go API that the user called, and the place of that call.
+func origin(callers []uintptr) (name, place string) {
+	frames := runtime.CallersFrames(callers)
+	for {
+		f, more := frames.Next()
+		if !inAPI(f) {
+			if f.File != "" {
+				place = fmt.Sprintf("%s:%d", f.File, f.Line)
+			}
+			return name, place
+		}
+		name = f.Function[strings.LastIndexByte(f.Function, '/')+1:] // such as node.(*Node).At or node.New
+		_, name, _ = strings.Cut(name, ".")
+		if _, of, ok := strings.Cut(name, ")."); ok {
+			name = of
+		}
+		name, _, _ = strings.Cut(name, ".") // the function around a function literal
+		if !more {
+			return name, ""
+		}
+	}
+}
+
+// panicFrames returns the frames of a function of the user, from the statement that panicked up to the function end of this
+// package, without the frames of the Go API. It must be called while the function panics.
+func panicFrames(end string) string {
+	callers := make([]uintptr, 200)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers)])
+	var b strings.Builder
+	panicking := false
+	for {
+		f, more := frames.Next()
+		switch {
+		case f.Function == "runtime.gopanic":
+			b.Reset() // of several panics, the first is the lowest
+			panicking = true
+		case !panicking || b.Len() == 0 && strings.HasPrefix(f.Function, "runtime."): // such as sigpanic
+		case strings.HasPrefix(f.Function, end):
+			return b.String()
+		case !inAPI(f):
+			fmt.Fprintf(&b, "    %s\n        %s:%d\n", f.Function, f.File, f.Line)
+		}
+		if !more {
+			return b.String()
+		}
+	}
+}
