@@ -92,6 +92,41 @@ func (c *checker) checkRecord(r *match.Record, s scope, n *strict.Node) {
 	at.Errorf("cannot occur: %s", strings.Join(all, ", "))
 }
 
+// checkState checks the fields of a status, and reports a reason that no pod or container of the scenario can have.
+func (c *checker) checkState(f match.Fields, s scope, n *strict.Node) {
+	f.Check(n, s.container, c.killReasons())
+	if has := c.factsOf(s); n.Bad() || has.unread || has.noContainer {
+		return
+	}
+	var all []string
+	for _, reason := range f.Reasons(s.container != "") {
+		missing := c.needOfReason(reason, s)
+		if missing == "" {
+			return
+		}
+		all = append(all, missing)
+	}
+	if len(all) > 0 {
+		n.Field("reason").Errorf("cannot occur: %s", strings.Join(all, ", "))
+	}
+}
+
+// needOfReason returns what the scenario needs and does not have for a reason in the status of a pod or container.
+func (c *checker) needOfReason(reason string, s scope) string {
+	f := c.factsOf(s)
+	switch reason {
+	case "DeadlineExceeded":
+		return need(f.deadline, noDeadline)
+	case "Evicted":
+		return c.needStep(s, "evict")
+	case "NodeShutdown", "Terminated":
+		return c.needStep(scope{}, "shutdownNode")
+	case "PostStartHookError":
+		return need(f.postStart, noPostStart)
+	}
+	return ""
+}
+
 // missing returns what the scenario needs and does not have for records of a shape, and the field whose words need it. It
 // returns nothing if the records are possible: each field has a word that needs nothing more.
 func (c *checker) missing(kind trace.Kind, shape match.Shape, s scope) (field string, what []string) {
@@ -120,7 +155,11 @@ func (c *checker) missing(kind trace.Kind, shape match.Shape, s scope) (field st
 	return "", nil
 }
 
-const noProbe = "no container that this matches has a probe"
+const (
+	noProbe     = "no container that this matches has a probe"
+	noPostStart = "no container that this matches has a postStart hook"
+	noDeadline  = "no pod that this matches has activeDeadlineSeconds"
+)
 
 // needOfKind returns what the scenario needs and does not have for records of a kind.
 func (c *checker) needOfKind(kind trace.Kind, s scope) string {
@@ -153,11 +192,11 @@ func (c *checker) needOf(kind trace.Kind, field, word string, s scope) string {
 	case "Unhealthy", "ProbeWarning":
 		return need(f.probes != [3]bool{}, noProbe)
 	case "FailedPostStartHook":
-		return need(f.postStart, "no container that this matches has a postStart hook")
+		return need(f.postStart, noPostStart)
 	case "FailedPreStopHook":
 		return need(f.preStop, "no container that this matches has a preStop hook")
 	case "DeadlineExceeded":
-		return need(f.deadline, "no pod that this matches has activeDeadlineSeconds")
+		return need(f.deadline, noDeadline)
 	case "ImageChanged":
 		return c.needStep(s, "patch")
 	case "Deleted":

@@ -66,7 +66,7 @@ func TestFile(t *testing.T) {
 		{"count of zero", `  - {observed: true, within: ..5s, count: 7, record: {kind: ContainerStopping}}`, `  - {observed: true, within: ..5s, count: 0, record: {kind: ContainerStopping}}`},
 		{"transitions", `  - {observed: true, container: app, transitions: {restartCount: [0, 1, 2, 3]}}`, `  - {observed: true, container: app, transitions: {restartCount: [0, 1]}}`},
 		{"transitions in block style", "  - observed: true\n    container: app\n    transitions:\n      state:\n      - running\n    # the end", "  - observed: true\n    container: app\n    transitions:\n      state:\n      - waiting\n      - running\n    # the end"},
-		{"status", `  - {observed: true, at: 1m, container: app, status: {ready: false, state: "waiting", restartCount: 0, reason: Completed}}`,
+		{"status", `  - {observed: true, at: 1m, container: app, status: {ready: false, state: "waiting", restartCount: 0, reason: CrashLoopBackOff}}`,
 			`  - {observed: true, at: 1m, container: app, status: {ready: true, state: running, restartCount: 0, reason: ""}}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
