@@ -62,7 +62,7 @@ Exit codes:
 	flags.StringVar(&o.seed, "seed", "", seedUsage)
 	flags.StringVar(&o.until, "until", "", untilUsage)
 	flags.StringVarP(&o.output, "output", "o", "text", "Output `format`: text or json")
-	o.addLimits(flags, "comparisons")
+	o.addLimits(cmd, "comparisons")
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.Names(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"probesim.dev/node"
@@ -28,7 +28,8 @@ const (
 
 const memoryUsage = "Maximum `size` of memory for all runs together, for example 512MB, 8GB or 4Gi. The trace of one run can take about half of it."
 
-func (m *memory) addFlag(flags *pflag.FlagSet) {
+func (m *memory) addFlag(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	*m = defaultMemory
 	flags.Var(m, "max-memory", memoryUsage)
 	flags.Lookup("max-memory").DefValue = "4GB"

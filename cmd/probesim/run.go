@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
@@ -119,7 +118,7 @@ Exit codes:
 	flags.StringVar(&o.until, "until", "", untilUsage)
 	flags.StringVar(&o.pattern, "run", "", patternUsage)
 	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to simulate instead of the versions in the scenarios, for example v1.37.0 or v1.34..")
-	o.addLimits(flags, "runs")
+	o.addLimits(cmd, "runs")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "Include internal records in -o jsonl and around failures.")
 	flags.BoolVar(&o.update, "update", false, "Write observed values into expectations marked observed, show the diff, then run the scenarios.")
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
@@ -131,10 +130,11 @@ Exit codes:
 const perCPU = 4
 
 // addLimits adds the flags that limit how much is done at the same time.
-func (o *runOptions) addLimits(flags *pflag.FlagSet, what string) {
+func (o *runOptions) addLimits(cmd *cobra.Command, what string) {
+	flags := cmd.Flags()
 	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), fmt.Sprintf("Maximum `number` of %s at the same time, up to %d for each CPU", what, perCPU))
 	flags.Lookup("parallel").DefValue = "number of CPUs"
-	o.memory.addFlag(flags)
+	o.memory.addFlag(cmd)
 }
 
 // rejectEmptyFlags rejects flags with an empty value: --seed "$SEED" with SEED unset must not run other seeds.

@@ -83,7 +83,7 @@ Exit codes:
 	flags.StringVar(&o.run.pattern, "run", "", "Choose the scenario whose name matches this regular `expression`.")
 	flags.StringSliceVar(&o.run.kubernetes, "kubernetes", nil, "Kubernetes `version` to simulate instead of the version in the scenario, for example v1.34.4.")
 	flags.StringVar(&o.run.seed, "seed", "", "Use this `seed` instead of the seeds in the scenario.")
-	o.run.memory.addFlag(flags)
+	o.run.memory.addFlag(cmd)
 	flags.StringVarP(&o.run.output, "output", "o", "text", "Output `format`: text or json")
 	cmd.MarkFlagsMutuallyExclusive("restart", "ready")
 	cmd.MarkFlagsMutuallyExclusive("restart", "at")
