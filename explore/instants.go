@@ -34,7 +34,9 @@ func (f *follower) instants(records []trace.Record, requeues []virtual.Time, unt
 		case r.Kind.Observable():
 			lines = append(lines, line{r.T, string(trace.AppendObserved(nil, r))})
 		case r.Kind == trace.TriggerTaken && !f.onlyRecords:
-			lines = append(lines, line{r.T.Add(time.Nanosecond), string(trace.AppendObserved(nil, r))})
+			same := *r
+			same.Instance = 0 // the real kubelet's records do not know it
+			lines = append(lines, line{r.T.Add(time.Nanosecond), string(trace.AppendObserved(nil, &same))})
 		}
 	}
 	for _, t := range requeues {

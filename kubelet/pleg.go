@@ -63,6 +63,20 @@ type podRecord struct {
 	reinspect    bool // the last inspection failed
 }
 
+// name returns the namespace/name of the pod, as its sandboxes and containers have it.
+func (r *podRecord) name() string {
+	for _, pod := range []*runtimePod{r.current, r.old} {
+		switch {
+		case pod == nil:
+		case len(pod.sandboxes) > 0:
+			return pod.sandboxes[0].Namespace + "/" + pod.sandboxes[0].PodName
+		case len(pod.containers) > 0:
+			return pod.containers[0].Namespace + "/" + pod.containers[0].PodName
+		}
+	}
+	return ""
+}
+
 // pleg is the pod lifecycle event generator. It lists the containers of all pods every second, and the containers of
 // a single pod on request. It inspects the pods that changed, updates the pod cache, and sends events to the sync
 // loop (pkg/kubelet/pleg/generic.go at v1.37.0).
@@ -228,6 +242,7 @@ func (g *pleg) reconcilePodRecord(p *sim.Proc, uid types.UID, scope string) bool
 	if len(events) == 0 && !again {
 		return true
 	}
+	name := r.name()
 	if r.current == nil {
 		g.k.cache.delete(uid)
 		delete(g.records, uid)
@@ -244,7 +259,7 @@ func (g *pleg) reconcilePodRecord(p *sim.Proc, uid types.UID, scope string) bool
 	if len(events) == 0 {
 		events = []plegEvent{{uid: uid, typ: plegPodSync}}
 	}
-	g.k.note(trace.Record{Kind: trace.Relist, Reason: scope, Message: string(uid)})
+	g.k.note(trace.Record{Kind: trace.Relist, Pod: name, Reason: scope, Message: string(uid)})
 	for _, e := range events {
 		if e.typ != containerChanged {
 			p.Preempt("pod cache refreshed, event not sent")

@@ -143,7 +143,7 @@ func (w *backOffWorld) store(name string, list []string) {
 			probe, text, _ := strings.Cut(word, "=")
 			to := map[string]*results.Manager{"liveness": w.results.Liveness, "startup": w.results.Startup}[probe]
 			r := map[string]results.Result{"Success": results.Success, "Failure": results.Failure, "Unknown": results.Unknown}[text]
-			to.Set(p, results.Update{ContainerID: containerIDPrefix + name, Result: r})
+			to.Set(p, results.Subject{}, results.Update{ContainerID: containerIDPrefix + name, Result: r})
 		}
 	})
 	w.sim.RunUntil(0)

@@ -146,7 +146,6 @@ type Node struct {
 	trace   *trace.Recorder
 	api     *apiserver.Server
 	runtime *runtimeDriver
-	choices *choose.Recorder
 	options kubelet.Options
 	kubelet *kubelet.Kubelet // nil while the kubelet is stopped, and while it lists images before its start
 	group   *sim.Group       // the processes of the kubelet; nil while it is stopped
@@ -179,7 +178,7 @@ func New(o Options) *Node {
 		o.Trace = &trace.Recorder{}
 	}
 	n := &Node{trace: o.Trace, handlerTimeout: cmp.Or(o.HandlerTimeout, DefaultHandlerTimeout)}
-	n.sim = sim.New(sim.Options{Start: virtual.At(-uptime), Chooser: n.chooser(o), Limits: o.Limits, Interrupt: o.Interrupt})
+	n.sim = sim.New(sim.Options{Start: virtual.At(-uptime), Chooser: chooserOf(o), Limits: o.Limits, Interrupt: o.Interrupt})
 	o.Trace.OnGrowth(func(size int64) {
 		if size > o.Limits.Memory && o.Limits.Memory > 0 {
 			n.sim.Fail(&MemoryError{Max: o.Limits.Memory, Now: n.Now(), Largest: o.Trace.Largest()})
@@ -202,17 +201,12 @@ func New(o Options) *Node {
 	return n
 }
 
-// chooser returns the chooser of the run. A run that keeps internal records also records its choices.
-func (n *Node) chooser(o Options) choose.Chooser {
-	c := o.Chooser
-	if c == nil && o.Seed != nil {
-		c = choose.Seeded(*o.Seed)
+// chooserOf returns the chooser of a run, or nil for the canonical choices.
+func chooserOf(o Options) choose.Chooser {
+	if o.Chooser == nil && o.Seed != nil {
+		return choose.Seeded(*o.Seed)
 	}
-	if c != nil && o.Trace.Internal {
-		n.choices = &choose.Recorder{Of: c}
-		return n.choices
-	}
-	return c
+	return o.Chooser
 }
 
 // AddPod creates a pod through the API now; the node's kubelet starts it. The API server sets the defaults in a copy, as for

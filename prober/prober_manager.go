@@ -300,7 +300,8 @@ func (m *Manager) startedBeforeKubelet(c *v1.ContainerStateRunning) bool {
 func (m *Manager) trigger(p *sim.Proc, w *worker, cause int64) {
 	if m.trace.Wants(trace.ManualTrigger) {
 		cause = m.trace.Add(trace.Record{
-			T: p.Now(), Kind: trace.ManualTrigger, Cause: cause, Pod: w.recorder.pod, Container: w.name, Probe: w.probeType,
+			T: p.Now(), Kind: trace.ManualTrigger, Cause: cause,
+			Pod: w.recorder.pod, Container: w.name, Instance: w.recorder.instance, Probe: w.probeType,
 		})
 	}
 	p.Because(cause, func() { w.manualTrigger.TrySend(struct{}{}) })

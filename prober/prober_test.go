@@ -217,7 +217,7 @@ func TestTerminatedContainerIsNotReady(t *testing.T) {
 	w := newWorld(worldOptions{t: t, pod: pod, uptime: time.Hour, profile: profile.Newest()})
 	defer w.sim.Close()
 	w.sim.Go("p", func(p *sim.Proc) {
-		w.manager.results.Readiness.Set(p, results.Update{ContainerID: "c1", Result: results.Success})
+		w.manager.results.Readiness.Set(p, results.Subject{}, results.Update{ContainerID: "c1", Result: results.Success})
 		w.setContainer("app", "exited", []string{"c1", "0"})
 		w.status.ContainerStatuses[0].Started = new(bool)
 		*w.status.ContainerStatuses[0].Started = true

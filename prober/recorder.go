@@ -19,7 +19,8 @@ type recorder struct {
 	pod       string // namespace/name
 	container string
 	probe     trace.Probe
-	// containerID and instance identify the container in the status that the worker acts on.
+	// containerID and instance identify the container in the status that the worker acts on. They are empty and 0 until the
+	// worker has seen a container.
 	containerID string
 	instance    int
 }
@@ -33,7 +34,7 @@ func (r *recorder) newContainer(id string) {
 func (r *recorder) triggered(p *sim.Proc) {
 	if r.manager.trace.Wants(trace.TriggerTaken) {
 		r.manager.trace.Add(trace.Record{
-			T: p.Now(), Kind: trace.TriggerTaken, Cause: p.Cause(), Pod: r.pod, Container: r.container, Probe: r.probe,
+			T: p.Now(), Kind: trace.TriggerTaken, Cause: p.Cause(), Pod: r.pod, Container: r.container, Instance: r.instance, Probe: r.probe,
 		})
 	}
 }
@@ -42,7 +43,7 @@ func (r *recorder) triggered(p *sim.Proc) {
 func (r *recorder) skipped(p *sim.Proc, reason string) {
 	if r.manager.trace.Wants(trace.ProbeSkipped) {
 		r.manager.trace.Add(trace.Record{
-			T: p.Now(), Kind: trace.ProbeSkipped, Pod: r.pod, Container: r.container, Probe: r.probe, Reason: reason,
+			T: p.Now(), Kind: trace.ProbeSkipped, Pod: r.pod, Container: r.container, Instance: r.instance, Probe: r.probe, Reason: reason,
 		})
 	}
 }

@@ -279,6 +279,7 @@ func (w *worker) setResult(p *sim.Proc, r results.Result) {
 	}
 	w.hasResult, w.result = true, r
 	p.Because(w.recorder.resultCause(), func() {
-		w.resultsManager.Set(p, results.Update{ContainerID: w.containerID, PodUID: w.podUID, Result: r})
+		about := results.Subject{Pod: w.recorder.pod, Container: w.name, Instance: w.recorder.instance}
+		w.resultsManager.Set(p, about, results.Update{ContainerID: w.containerID, PodUID: w.podUID, Result: r})
 	})
 }

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"probesim.dev/apiserver/admission"
 	"probesim.dev/scenarios"
 	"probesim.dev/trace"
 )
@@ -74,6 +75,8 @@ func (n *Node) addPlanned(key string, p *scenarios.PlannedPod) *Pod {
 		p.Program.UID = string(p.Pod.UID)
 	}
 	n.added[key]++
+	dropped := admission.DropDisabled(n.profile, p.Pod.Spec.DeepCopy())
+	n.log.notes = append(n.log.notes, admission.Notes(n.profile, "pod "+trace.PodName(key), "", dropped)...)
 	pod := &Pod{Object: p.Pod, node: n, log: n.log, key: key, from: len(n.log.records)}
 	n.pods[key] = pod
 	n.sim.At(p.At.Add(n.Now()), func() {

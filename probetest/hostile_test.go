@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/onsi/gomega/types"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"probesim.dev/internal/githubrunner"
 )
@@ -48,5 +50,24 @@ func TestHostileText(t *testing.T) {
 				t.Errorf("commands %q in\n%s", found, text)
 			}
 		}
+	}
+}
+
+// TestDroppedFields checks that messages name the fields that the API server drops.
+func TestDroppedFields(t *testing.T) {
+	n := NewNode(t, NodeOptions{Kubernetes: "v1.34.4"})
+	pod := n.AddPod(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.PodSpec{Containers: []v1.Container{
+		{Name: "app", Image: "x", RestartPolicy: new(v1.ContainerRestartPolicyNever)}}}})
+	n.Advance(time.Minute)
+	m := HaveRestarted()
+	if ok, err := m.Match(pod); ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	want := "\nNote: the API server of v1.34.4 drops spec.containers[0].restartPolicy of pod web, because the feature gate ContainerRestartRules is off"
+	if got := m.FailureMessage(pod); strings.Count(got, want) != 1 {
+		t.Errorf("the note is missing:\n%s", got)
+	}
+	if got := n.String(); !strings.Contains(got, want) {
+		t.Errorf("the note is missing:\n%s", got)
 	}
 }

@@ -13,6 +13,7 @@ type log struct {
 	kubernetes string
 	seed       *int64
 	command    string // repeats the run; empty if no command does
+	notes      []string
 	records    []trace.Record
 	end        virtual.Time // the virtual time that the run has reached
 }
@@ -32,6 +33,9 @@ func (l *log) String() string {
 		text += fmt.Sprintf(", seed %d", *l.seed)
 	}
 	text += ", run to " + trace.FormatTime(l.end)
+	for _, note := range l.notes {
+		text += "\nNote: " + note
+	}
 	if l.command != "" {
 		text += "\n" + check.RunAgain(l.command)
 	}

@@ -112,7 +112,7 @@ func (o ScenarioOptions) run(t testing.TB, s *scenarios.Scenario) (*ScenarioRun,
 		plan = s.Plan(version, seed)
 	}
 	r := simulate.Run(context.Background(), plan, simulate.Options{Internal: true})
-	l := &log{kubernetes: plan.Version, seed: plan.Seed, command: simulate.Command(plan), end: r.End}
+	l := &log{kubernetes: plan.Version, seed: plan.Seed, command: simulate.Command(plan), notes: plan.Notes(), end: r.End}
 	for i := range r.Records {
 		l.add(&r.Records[i])
 	}

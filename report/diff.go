@@ -21,6 +21,7 @@ type Diff struct {
 	Names    []string           // version of each run
 	Pairs    []*diff.Difference // each run compared with the next one
 	Changed  []diff.Row         // compares all runs
+	Notes    []string           // of all runs; see Run
 	Err      error              // set if a run failed, so that there is no comparison
 }
 
@@ -49,7 +50,9 @@ func DiffLine(w io.Writer, d *Diff, pad int, o Options) error {
 	if d.Seed != nil {
 		seed = fmt.Sprintf("  seed %d", *d.Seed)
 	}
-	return o.write(w, strings.TrimRight(mark+"  "+name+seed+what, " ")+"\n")
+	text := strings.TrimRight(mark+"  "+name+seed+what, " ") + "\n"
+	o.Indent += 2
+	return o.write(w, text+o.notes(d.Notes))
 }
 
 // summary says when runs first differ in timing and in behavior.
@@ -90,6 +93,9 @@ func DiffText(w io.Writer, d *Diff, o Options) error {
 		b.WriteString(o.changedTable(d))
 	} else if !d.Same() {
 		b.WriteString("\nReadiness, restarts, exits and numbers of probes are the same.\n")
+	}
+	if len(d.Notes) > 0 {
+		b.WriteString("\n" + o.notes(d.Notes))
 	}
 	return o.write(w, b.String())
 }
@@ -178,6 +184,7 @@ type jsonDiff struct {
 	Error    string     `json:"error,omitempty"`
 	Pairs    []jsonPair `json:"pairs"`
 	Changed  []jsonRow  `json:"changed"`
+	Notes    []string   `json:"notes,omitempty"`
 }
 
 type jsonPair struct {
@@ -205,7 +212,7 @@ type jsonRow struct {
 func DiffJSON(w io.Writer, all []*Diff) error {
 	docs := make([]jsonDiff, len(all))
 	for i, d := range all {
-		docs[i] = jsonDiff{Scenario: d.Scenario, File: d.File, Line: d.Line, Seed: d.Seed, Versions: d.Names, Same: d.Same(), Pairs: []jsonPair{}, Changed: []jsonRow{}}
+		docs[i] = jsonDiff{Scenario: d.Scenario, File: d.File, Line: d.Line, Seed: d.Seed, Versions: d.Names, Same: d.Same(), Pairs: []jsonPair{}, Changed: []jsonRow{}, Notes: d.Notes}
 		if d.Err != nil {
 			docs[i].Error = d.Err.Error()
 		}

@@ -157,6 +157,7 @@ func (c *Case) failureText() string {
 			continue
 		}
 		RunLine(&b, r, 0, o)
+		Notes(&b, r.Notes, o)
 		if r.Replay != "" {
 			fmt.Fprintf(&b, "to repeat this run: %s\n", printable.Text(r.Replay))
 		}

@@ -19,7 +19,19 @@ func Heading(w io.Writer, run *Run, o Options) error {
 	if description := Description(run.Description); description != "" {
 		text += strings.Join(wrap(description, o.width(), 40), "\n") + "\n"
 	}
+	text += o.notes(run.Notes)
 	return o.write(w, text)
+}
+
+// Notes writes the notes about a run.
+func Notes(w io.Writer, notes []string, o Options) error { return o.write(w, o.notes(notes)) }
+
+func (o Options) notes(notes []string) string {
+	c := newChecks(o)
+	for _, note := range notes {
+		c.hanging(o.paint(warn, "note")+"  ", 6, printable.Text(note))
+	}
+	return c.b.String()
 }
 
 // Description returns the description of a scenario on one line, for display.

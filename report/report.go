@@ -51,6 +51,7 @@ type Run struct {
 	Seed        *int64       // nil for a run without a seed
 	Until       virtual.Time // virtual time at which the run ended
 	Replay      string       // command that repeats the run
+	Notes       []string     // what a reader has to know besides the trace, such as fields that the API server drops
 
 	Records      []trace.Record // may be nil after the run has been drawn
 	Steps        int            // number of observable records

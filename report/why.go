@@ -51,6 +51,7 @@ type jsonWhy struct {
 	Scenario     string            `json:"scenario"`
 	Kubernetes   string            `json:"kubernetes"`
 	Seed         *int64            `json:"seed,omitempty"`
+	Notes        []string          `json:"notes,omitempty"`
 	Explanations []jsonExplanation `json:"explanations"`
 }
 
@@ -72,7 +73,7 @@ type jsonLink struct {
 // WhyJSON writes explanations of a run as one JSON object. The field step of a link is the number of the record in a
 // trace with internal records. Times are in nanoseconds.
 func WhyJSON(w io.Writer, run *Run, all []why.Explanation) error {
-	doc := jsonWhy{Scenario: run.Scenario, Kubernetes: run.Kubernetes, Seed: run.Seed, Explanations: []jsonExplanation{}}
+	doc := jsonWhy{Scenario: run.Scenario, Kubernetes: run.Kubernetes, Seed: run.Seed, Notes: run.Notes, Explanations: []jsonExplanation{}}
 	for _, e := range all {
 		je := jsonExplanation{Pod: e.Pod, Container: e.Container, State: e.State, Chain: []jsonLink{}}
 		for _, l := range e.Chain {

@@ -10,6 +10,7 @@ import (
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
+	"probesim.dev/trace/match"
 )
 
 // Limits of a scenario. Durations are limited by value.MaxDuration, delays by an hour.
@@ -40,6 +41,10 @@ type checker struct {
 	pods     int
 	values   int // in the manifests of all pods
 	parts    int // number of pods, containers and probes
+
+	facts map[scope]facts // cache of factsOf
+	done  []stepDone      // cache of stepsDone
+	kills *match.Kills    // cache of killReasons
 
 	clockSteps time.Duration // sum of all clock steps, regardless of their signs
 }

@@ -120,9 +120,15 @@ func (c *checker) checkScope(e *Expect, n *strict.Node, matcher string) {
 	if e.Count != nil && (e.Window().Kind != Within || matcher != "becomes" && matcher != "record") {
 		n.Field("count").Errorf("can be used only with within and one of becomes and record")
 	}
+	if e.Count != nil && e.Count.Min <= 0 && e.Count.Max == value.OpenMax && !n.Field("count").Bad() {
+		n.Field("count").Errorf("%s is any number, so the expectation always holds", e.Count)
+	}
 	if e.Pods != nil && c.known(e.Pod) {
-		if pods := c.scenario.podCount(e.Pod); pods > 0 && e.Pods.Min > pods {
+		switch pods := c.scenario.podCount(e.Pod); {
+		case pods > 0 && e.Pods.Min > pods:
 			n.Field("pods").Errorf("there %s", onlyPods(pods))
+		case pods > 0 && e.Pods.Min <= 0 && e.Pods.Max >= pods && !n.Field("pods").Bad():
+			n.Field("pods").Errorf("%s is any number of pods, because there %s", e.Pods, onlyPods(pods))
 		}
 	}
 }
@@ -145,22 +151,24 @@ func (c *checker) checkWindow(e *Expect, n *strict.Node) {
 	if field.Written() && !field.Bad() && (late(window.Max) || late(window.Min)) {
 		field.Errorf("%s extends beyond the end of the run at %s", window.TimeRange, value.Format(duration))
 	}
+	if window.Kind == Never && window.Min == window.Max && e.Since == nil && e.Moment() != nil && !field.Bad() {
+		field.Errorf("%s is a single instant: write a range, such as ..%s", window.TimeRange, window.TimeRange)
+	}
 }
 
 // checkMatcher checks the fields of the matchers and gives them their types.
 func (c *checker) checkMatcher(e *Expect, n *strict.Node) {
 	if e.Status != nil {
-		e.Status.Check(n.Field("status"), e.Container)
+		c.checkState(e.Status, scope{e.Pod, e.Container}, n.Field("status"))
 	}
 	if e.Becomes != nil {
-		e.Becomes.Check(n.Field("becomes"), e.Container)
+		c.checkState(e.Becomes, scope{e.Pod, e.Container}, n.Field("becomes"))
 	}
 	if e.Record != nil {
-		e.Record.CheckScope(n)
-		c.checkProbe(e.Pod, e.Container, n.Field("record").Field("probe"))
+		c.checkRecord(e.Record, scope{e.Pod, e.Container}, n)
 	}
 	if e.Transitions != nil {
-		e.Transitions.Check(n.Field("transitions"), e.Container)
+		e.Transitions.Check(n.Field("transitions"), e.Container, c.killReasons())
 	}
 	if e.Since != nil {
 		c.checkMoment(e.Since, e.Pod, n.Field("since"))
@@ -198,39 +206,10 @@ func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
 	}
 	c.checkContainerName(pod, m.Container, n.Field("container"))
 	if m.Record != nil {
-		m.Record.CheckScope(n)
-		c.checkProbe(pod, m.Container, n.Field("record").Field("probe"))
+		c.checkRecord(m.Record, scope{pod, m.Container}, n)
 	}
 	if m.Becomes != nil {
-		m.Becomes.Check(n.Field("becomes"), m.Container)
-	}
-}
-
-// checkProbe reports matchers for a probe that no container has. With never they would always hold.
-func (c *checker) checkProbe(pod, container string, n *strict.Node) {
-	if n.Bad() || n.Kind != strict.Scalar || !slices.Contains(probeKeys, n.Value) || !c.known(pod) {
-		return
-	}
-	meant := false // at least one container matches; unknown names are reported elsewhere
-	for _, w := range c.scenario.workloads {
-		if _, count := w.named(pod); count == 0 {
-			continue
-		}
-		if w.unread {
-			return
-		}
-		for _, spec := range w.allContainers() {
-			switch {
-			case container != "" && spec.Name != container:
-			case hasProbe(probesOf(spec), n.Value):
-				return
-			default:
-				meant = true
-			}
-		}
-	}
-	if meant {
-		n.Errorf("no container that this matches has a %sProbe", n.Value)
+		c.checkState(m.Becomes, scope{pod, m.Container}, n.Field("becomes"))
 	}
 }
 

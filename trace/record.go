@@ -39,16 +39,15 @@ const (
 // Internal kinds. The simulator writes them on request; the real kubelet writes only CRICall and TriggerTaken. They may
 // change with any version.
 const (
-	CRICall       Kind = "CRICall"       // a call to the container runtime or the API server returns; Reason is the method, Took
-	ResultChanged Kind = "ResultChanged" // the cache of probe results changes; Probe, Message is the new value
+	CRICall       Kind = "CRICall"       // a call to the container runtime or the API server returns; Reason is the method, Probe, Took, Message is its error
+	ResultChanged Kind = "ResultChanged" // the cache of probe results changes; Probe, Reason is the ID of the container, Message is the new value
 	ManualTrigger Kind = "ManualTrigger" // the kubelet triggers a readiness worker to probe immediately; Probe
 	TriggerTaken  Kind = "TriggerTaken"  // the worker handles the trigger and resets its ticker; Probe
 	SyncLoop      Kind = "SyncLoop"      // the sync loop handles one item; Reason is its source, Message
 	PodSync       Kind = "PodSync"       // a pod worker starts a sync; Reason is sync, terminating or terminated
-	Relist        Kind = "Relist"        // a relist that found a change ends; Reason is global or pod
+	Relist        Kind = "Relist"        // a relist that found a change ends; Reason is global or pod, Message is the UID of the pod
 	BackOff       Kind = "BackOff"       // the crash-loop back-off refuses a start; Took is the back-off
 	ProbeSkipped  Kind = "ProbeSkipped"  // a probe worker ticks without probing; Probe, Reason says why
-	Choice        Kind = "Choice"        // the simulator deviates from its default order; Reason is the key of the choice, Message its value
 )
 
 var observable = map[Kind]bool{

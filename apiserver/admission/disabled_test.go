@@ -24,7 +24,8 @@ func TestDropDisabled(t *testing.T) {
 	for version, want := range map[string]v1.PodSpec{"v1.34.4": without, "v1.36.3": pod(), "v1.37.0": pod()} {
 		p, ok := profile.Named(version)
 		got := pod()
-		if DropDisabled(p, &got); !ok || !reflect.DeepEqual(got, want) {
+		dropped := DropDisabled(p, &got)
+		if !ok || len(dropped) != map[string]int{"v1.34.4": 5}[version] || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, want %+v", version, got, want)
 		}
 	}
@@ -41,7 +42,20 @@ func TestDropGated(t *testing.T) {
 		}, {Lifecycle: &v1.Lifecycle{StopSignal: ptr.To(v1.SIGUSR1)}}}}
 	}
 	got := spec()
-	DropDisabled(profile.V1_37_0, got)
+	dropped := DropDisabled(profile.V1_37_0, got)
+	want := []Dropped{
+		{"spec.containers[0].livenessProbe.httpGet.protocol", "H2CContainerProbe"},
+		{"spec.containers[0].readinessProbe.grpc.mode", "GRPCContainerProbeTLS"},
+		{"spec.containers[0].lifecycle.preStop.httpGet.protocol", "H2CContainerProbe"},
+		{"spec.containers[0].lifecycle.stopSignal", "ContainerStopSignals"},
+		{"spec.containers[1].lifecycle.stopSignal", "ContainerStopSignals"},
+	}
+	if !reflect.DeepEqual(dropped, want) {
+		t.Errorf("dropped %v, want %v", dropped, want)
+	}
+	if again := DropDisabled(profile.V1_37_0, got); again != nil {
+		t.Errorf("dropped again: %v", again)
+	}
 	c := got.Containers[0]
 	if c.LivenessProbe.HTTPGet.Protocol != nil || c.ReadinessProbe.GRPC.Mode != nil || c.Lifecycle.PreStop.HTTPGet.Protocol != nil ||
 		c.Lifecycle.StopSignal != nil || got.Containers[1].Lifecycle != nil {

@@ -216,6 +216,7 @@ func (c comparison) compare(ctx context.Context, p *progress) *report.Diff {
 	d := &report.Diff{Scenario: scenario.Metadata.Name, File: scenario.File, Line: scenario.Line, Seed: c.jobs[0].plan.Seed, Names: c.names()}
 	var runs []diff.Run
 	for _, j := range c.jobs {
+		d.Notes = append(d.Notes, j.plan.Notes()...)
 		s := j.simulate(ctx, false, nil, p.virtual())
 		if s.err != nil {
 			d.Err = fmt.Errorf("%s: %w", j.plan.Version, s.err)
@@ -247,6 +248,10 @@ func (out *diffOutput) emit(i int, d *report.Diff) error {
 		out.stopped = true
 		return nil
 	}
+	line := *d
+	if n := len(out.all); n > 0 && out.all[n-1].File == d.File && out.all[n-1].Line == d.Line {
+		line.Notes = nil // as for the previous seed
+	}
 	out.all = append(out.all, d)
 	out.progress.done((i + 1) * len(d.Names))
 	defer out.progress.resume()
@@ -254,7 +259,7 @@ func (out *diffOutput) emit(i int, d *report.Diff) error {
 	case out.o.output == "json":
 		return nil
 	case out.many || d.Err != nil:
-		return report.DiffLine(out.stdout, d, out.pad, out.text)
+		return report.DiffLine(out.stdout, &line, out.pad, out.text)
 	}
 	return report.DiffText(out.stdout, d, out.text)
 }

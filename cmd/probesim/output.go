@@ -157,6 +157,9 @@ func (out *output) emit(i int, m finished) error {
 		return err
 	}
 	j, c := out.jobs[i], out.caseOf(i)
+	if err := out.writeNotes(m.run, len(c.Runs) == 0); err != nil {
+		return err
+	}
 	if err := out.writeDetail(m); err != nil {
 		return err
 	}

@@ -69,6 +69,21 @@ func (out *output) writeDetail(m finished) error {
 	return err
 }
 
+// writeNotes writes the notes about a run. All runs of a case have the same notes, so only the first one writes them.
+func (out *output) writeNotes(run *report.Run, first bool) error {
+	switch {
+	case !first:
+		return nil
+	case out.format == "lines" || out.format == "github":
+		o := out.text
+		o.Indent = 2
+		return report.Notes(out.stdout, run.Notes, o)
+	case out.format == "jsonl" || out.format == "perfetto":
+		return report.Notes(out.stderr, run.Notes, report.Options{}) // stdout has the trace
+	}
+	return nil
+}
+
 // writeFailures writes failures to stderr, because stdout has the trace.
 func (out *output) writeFailures(expectations []report.Expectation, err error, replay string) error {
 	if err != nil && err != errInterrupted {

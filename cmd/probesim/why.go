@@ -121,7 +121,11 @@ func (o *whyOptions) why(cmd *cobra.Command, file string) error {
 	if o.run.output == "json" {
 		err = report.WhyJSON(cmd.OutOrStdout(), s.report(), all)
 	} else {
-		err = report.Why(cmd.OutOrStdout(), all, textOptions(cmd.OutOrStdout()))
+		text := textOptions(cmd.OutOrStdout())
+		if err = report.Why(cmd.OutOrStdout(), all, text); err == nil && len(j.plan.Notes()) > 0 {
+			fmt.Fprintln(cmd.OutOrStdout())
+			err = report.Notes(cmd.OutOrStdout(), j.plan.Notes(), text)
+		}
 	}
 	if err != nil {
 		return writeError(err)

@@ -131,6 +131,7 @@ func failureOf(run *report.Run) string {
 	var b strings.Builder
 	o := report.Options{Width: Width}
 	report.RunLine(&b, run, 0, o)
+	report.Notes(&b, run.Notes, o)
 	report.Failures(&b, run.Expectations, o)
 	if run.Err != nil { // the error contains the command
 		return b.String()

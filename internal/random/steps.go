@@ -120,7 +120,7 @@ var moments = []weighted[func(*container) *yaml.Node]{
 	{20, record("ContainerStarted", "")},
 	{20, record("ContainerStopping", "")},
 	{10, record("ContainerExited", "")},
-	{10, record("ProbeExecuted", "failure")},
+	{10, failedProbe},
 	{20, becomes("", "ready", "true")},
 	{10, becomes("", "ready", "false")},
 	{10, becomes("of container", "started", "true")},
@@ -137,6 +137,14 @@ func record(kind, result string) func(*container) *yaml.Node {
 		put(n, "record", fields)
 		return n
 	}
+}
+
+// failedProbe returns the moment of a failed probe, or of an exit if the container has no probe.
+func failedProbe(c *container) *yaml.Node {
+	if len(c.probes) == 0 {
+		return record("ContainerExited", "")(c)
+	}
+	return record("ProbeExecuted", "failure")(c)
 }
 
 func becomes(who, field, state string) func(*container) *yaml.Node {

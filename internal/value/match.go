@@ -120,8 +120,8 @@ func (m *Match) parseText() error {
 	return nil
 }
 
-// Above reports whether a number must be greater than highest.
-func (m Match) Above(highest int64) bool { return m.typ == Int && m.lo > highest }
+// Overlaps reports whether a number or a time in nanoseconds from lo to hi can meet the condition.
+func (m Match) Overlaps(lo, hi int64) bool { return m.lo <= hi && lo <= m.hi }
 
 // Matches reports whether s meets the condition. Its type must be the type of the match.
 func (m Match) Matches(s Scalar) bool {

@@ -33,6 +33,13 @@ type Update struct {
 	Result      Result
 }
 
+// Subject names a container in trace records.
+type Subject struct {
+	Pod       string // namespace/name
+	Container string
+	Instance  int
+}
+
 // updatesCapacity is the number of updates that wait for the sync loop before a worker blocks.
 const updatesCapacity = 20
 
@@ -68,9 +75,9 @@ func (m *Manager) Get(containerID string) (Result, bool) {
 // Cause returns the step of the trace record that led to the present result of a container, 0 if there is no result.
 func (m *Manager) Cause(containerID string) int64 { return m.cache[containerID].cause }
 
-// Set stores a result. If the result is new or has changed, Set also sends an update, and waits while the channel is full.
+// Set stores a result of a container. If the result is new or has changed, Set also sends an update, and waits while the channel is full.
 // A sync of the pod can read the new result before the sync loop receives the update.
-func (m *Manager) Set(p *sim.Proc, u Update) {
+func (m *Manager) Set(p *sim.Proc, about Subject, u Update) {
 	before, ok := m.cache[u.ContainerID]
 	if ok && before.result == u.Result {
 		return
@@ -78,7 +85,8 @@ func (m *Manager) Set(p *sim.Proc, u Update) {
 	cause := p.Cause()
 	if m.trace.Wants(trace.ResultChanged) {
 		cause = m.trace.Add(trace.Record{
-			T: p.Now(), Kind: trace.ResultChanged, Cause: cause, Probe: m.probe, Reason: u.ContainerID, Message: u.Result.String(),
+			T: p.Now(), Kind: trace.ResultChanged, Cause: cause, Pod: about.Pod, Container: about.Container, Instance: about.Instance,
+			Probe: m.probe, Reason: u.ContainerID, Message: u.Result.String(),
 		})
 	}
 	m.cache[u.ContainerID] = entry{u.Result, cause}

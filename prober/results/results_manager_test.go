@@ -21,13 +21,13 @@ func TestOnlyChangesAreSent(t *testing.T) {
 	s.Go("worker", func(p *sim.Proc) {
 		for i, r := range []Result{Failure, Failure, Success, Success, Failure} {
 			p.SetCause(int64(i))
-			m.Set(p, Update{ContainerID: "a", PodUID: "uid", Result: r})
+			m.Set(p, Subject{}, Update{ContainerID: "a", PodUID: "uid", Result: r})
 		}
 		p.SetCause(0)
-		m.Set(p, Update{ContainerID: "b", Result: Unknown})
+		m.Set(p, Subject{}, Update{ContainerID: "b", Result: Unknown})
 		m.Remove("a")
 		p.SetCause(9)
-		m.Set(p, Update{ContainerID: "a", Result: Failure})
+		m.Set(p, Subject{}, Update{ContainerID: "a", Result: Failure})
 	})
 	var got []string
 	s.At(virtual.At(time.Second), "sync loop", func() {
@@ -58,7 +58,7 @@ func TestThe21stUpdateBlocks(t *testing.T) {
 		id := fmt.Sprintf("c%02d", i)
 		s.At(virtual.Time(i), "start", func() {
 			s.Go("worker of "+id, func(p *sim.Proc) {
-				m.Set(p, Update{ContainerID: id, Result: Failure})
+				m.Set(p, Subject{}, Update{ContainerID: id, Result: Failure})
 				returned[id] = p.Now()
 			})
 		})
@@ -109,7 +109,7 @@ func TestResultIsStoredBeforeItIsSent(t *testing.T) {
 					got = append(got, "seen")
 				}
 			})
-			m.Set(p, Update{ContainerID: "a", Result: Failure})
+			m.Set(p, Subject{}, Update{ContainerID: "a", Result: Failure})
 			got = append(got, "sent")
 		})
 		run(t, s)
@@ -126,8 +126,8 @@ func TestChangesHaveRecords(t *testing.T) {
 	m := NewManager(s, trace.Startup, recorder)
 	s.Go("worker", func(p *sim.Proc) {
 		p.SetCause(7)
-		m.Set(p, Update{ContainerID: "a", Result: Success})
-		m.Set(p, Update{ContainerID: "a", Result: Success})
+		m.Set(p, Subject{}, Update{ContainerID: "a", Result: Success})
+		m.Set(p, Subject{}, Update{ContainerID: "a", Result: Success})
 	})
 	run(t, s)
 	want := []trace.Record{{

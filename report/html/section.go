@@ -1,6 +1,7 @@
 package html
 
 import (
+	"slices"
 	"strings"
 
 	"probesim.dev/internal/printable"
@@ -36,6 +37,7 @@ func newSection(run *report.Run) *section {
 		s.ErrorIs = printable.Lines(run.Err.Error())
 	}
 	s.Chart, s.Notes = newChart(run)
+	s.Notes = append(slices.Clone(run.Notes), s.Notes...)
 	var text strings.Builder
 	report.Timeline(&text, run, report.Options{Width: 120})
 	s.Text = text.String()

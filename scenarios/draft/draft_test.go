@@ -54,7 +54,7 @@ var unusual = []struct{ name, manifest, want string }{
 	{"all handlers and hooks", pod("web", `{containers: [{name: app, image: x, startupProbe: {exec: {command: [a]}, periodSeconds: 1, failureThreshold: 30},
 		livenessProbe: {grpc: {port: 5}}, readinessProbe: {httpGet: {port: 80}}, lifecycle: {postStart: {exec: {command: [a]}}, preStop: {httpGet: {port: 80}}}}]}`),
 		"- {startup: 0 in 20ms, liveness: SERVING in 11ms, readiness: 200 in 9ms, postStart: 0 in 20ms, preStop: 200 in 9ms}"},
-	{"sleeping hook", pod("web", "{containers: [{name: app, image: x, lifecycle: {preStop: {sleep: {seconds: 3}}}}]}"), "no probe stops"},
+	{"sleeping hook", pod("web", "{containers: [{name: app, image: x, lifecycle: {preStop: {sleep: {seconds: 3}}}}]}"), "first: "},
 	{"readiness gate", pod("web", "{readinessGates: [{conditionType: example.com/lb}], containers: [{name: app, image: x}]}"), `{type: example.com/lb, status: "True"}`},
 	{"ready after an hour", pod("web", "{containers: [{name: app, image: x, readinessProbe: {tcpSocket: {port: 1}, initialDelaySeconds: 3600}}]}"), "duration: 3h"},
 	{"ready late in the run", pod("web", "{containers: [{name: app, image: x, readinessProbe: {tcpSocket: {port: 1}, initialDelaySeconds: 10795}}]}"), "did not become ready"},

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/value"
+	"probesim.dev/kube/podutil"
 )
 
 // expect writes the observations as expectations, with some tolerance, and suggestions as comments.
@@ -17,7 +18,8 @@ func (d *draft) expect(w *writer, s *seen) {
 			lines = append(lines, d.workloadExpectations(e, s)...)
 		}
 	}
-	if !s.stopped {
+	stops := func(c *v1.Container) bool { return c.LivenessProbe != nil || c.StartupProbe != nil }
+	if !s.stopped && d.any(stops) {
 		lines = append(lines, "# No probe stops a container.", "- {never: .., record: {kind: ContainerStopping, reason: /Probe/}}")
 	}
 	lines = append(lines, d.suggestions(s)...)
@@ -34,6 +36,22 @@ func hasItems(lines []string) bool {
 	for _, l := range lines {
 		if l[0] != '#' {
 			return true
+		}
+	}
+	return false
+}
+
+// any reports whether a container of the workloads has a property. An expectation about probes that no container has is
+// invalid.
+func (d *draft) any(has func(*v1.Container) bool) bool {
+	for _, e := range d.entries {
+		if e.why != "" {
+			continue
+		}
+		for c := range podutil.Containers(&e.Pod.Spec) {
+			if has(c) {
+				return true
+			}
 		}
 	}
 	return false
@@ -66,7 +84,13 @@ func (d *draft) workloadExpectations(e *entry, s *seen) []string {
 
 // suggestions returns expectations, as comments, that need a step or do not suit every workload.
 func (d *draft) suggestions(s *seen) []string {
-	lines := []string{fmt.Sprintf("# - {never: %s.., record: {kind: Event, reason: Unhealthy}}   # No probe fails.", value.Format(max(d.bound(s.unhealthy), d.settled(s))))}
+	var lines []string
+	if d.any(func(c *v1.Container) bool {
+		return c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil
+	}) {
+		lines = append(lines, fmt.Sprintf("# - {never: %s.., record: {kind: Event, reason: Unhealthy}}   # No probe fails.",
+			value.Format(max(d.bound(s.unhealthy), d.settled(s)))))
+	}
 	server := d.server()
 	if server == nil {
 		return lines

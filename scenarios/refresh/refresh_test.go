@@ -66,7 +66,7 @@ func TestFile(t *testing.T) {
 		{"count of zero", `  - {observed: true, within: ..5s, count: 7, record: {kind: ContainerStopping}}`, `  - {observed: true, within: ..5s, count: 0, record: {kind: ContainerStopping}}`},
 		{"transitions", `  - {observed: true, container: app, transitions: {restartCount: [0, 1, 2, 3]}}`, `  - {observed: true, container: app, transitions: {restartCount: [0, 1]}}`},
 		{"transitions in block style", "  - observed: true\n    container: app\n    transitions:\n      state:\n      - running\n    # the end", "  - observed: true\n    container: app\n    transitions:\n      state:\n      - waiting\n      - running\n    # the end"},
-		{"status", `  - {observed: true, at: 1m, container: app, status: {ready: false, state: "waiting", restartCount: 0, reason: x}}`,
+		{"status", `  - {observed: true, at: 1m, container: app, status: {ready: false, state: "waiting", restartCount: 0, reason: CrashLoopBackOff}}`,
 			`  - {observed: true, at: 1m, container: app, status: {ready: true, state: running, restartCount: 0, reason: ""}}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -145,10 +145,10 @@ func TestCannotBeUpdated(t *testing.T) {
 		{"  - &a {observed: true, first: 1s, becomes: {ready: true}}\n", "f.yaml:14:5: spec.expect[0]: cannot be updated: it uses a YAML anchor or alias, so the update would change other places too: write the value without them"},
 		{"  - {observed: true, first: &a 1s, becomes: {ready: true}}\n", "it uses a YAML anchor"},
 		{"  - {observed: true, first: 10s, becomes: {phase: Failed}}\n", "cannot be updated: web: no match"},
-		{"  - {observed: true, since: {record: {kind: PodRemoved}}, first: .., record: {kind: Event}}\n", "cannot be updated: web: no match"},
-		{"  - {observed: true, since: {record: {kind: PodRemoved}}, within: .., count: 1, record: {kind: Event}}\n", "no PodRemoved, so no window opened"},
+		{"  - {observed: true, since: {record: {kind: Event, reason: SandboxChanged}}, first: .., record: {kind: Event}}\n", "cannot be updated: web: no match"},
+		{"  - {observed: true, since: {record: {kind: Event, reason: SandboxChanged}}, within: .., count: 1, record: {kind: Event}}\n", "no Event {reason: SandboxChanged}, so no window opened"},
 		{"  - observed: true\n    container: app\n    transitions:\n      restartCount:\n      - 7 # seven\n      - 8\n", "the list of restartCount has comments inside, which the update would remove"},
-		{"  - observed: true\n    container: app\n    at: 5s\n    status:\n      reason: >-\n        some\n        thing\n", "has a YAML style that cannot be updated: write it in one line"},
+		{"  - observed: true\n    container: app\n    at: 5s\n    status:\n      reason: >-\n        Error\n", "has a YAML style that cannot be updated: write it in one line"},
 		{"  - {observed: true, since: {record: {kind: ContainerStarted}}, within: 0s..20s, container: app, transitions: {restartCount: [0]}}\n", "the values differ: [0] and [0, 1]"},
 	} {
 		_, err := File("f.yaml", []byte(file+test.text), observe(t, file+test.text))

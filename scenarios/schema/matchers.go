@@ -66,8 +66,8 @@ func (b *builder) record() *Type {
 	for _, f := range match.RecordFields() {
 		t.Fields = append(t.Fields, &Field{Name: f.Name, Text: b.text("Record." + f.Name), Type: b.match(f)})
 	}
-	for _, kind := range match.RecordKinds() {
-		t.variants = append(t.variants, variant{kind, match.FieldsOf(kind)})
+	for _, kind := range match.Kinds() {
+		t.variants = append(t.variants, variant{string(kind.Kind), kind.Fields})
 	}
 	return t
 }

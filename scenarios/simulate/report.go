@@ -19,6 +19,7 @@ func (r *Result) Report(replay string) *report.Run {
 		Seed:        r.Plan.Seed,
 		Until:       r.End,
 		Replay:      replay,
+		Notes:       r.Plan.Notes(),
 		Records:     r.Records,
 		Steps:       observable(r.Records),
 		Restarts:    report.CountRestarts(r.Records),

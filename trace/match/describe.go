@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"probesim.dev/internal/value"
-	"probesim.dev/trace"
 )
 
 // Described describes a field that a matcher can have, for documentation and schemas.
@@ -20,16 +19,16 @@ func PodFields() []Described { return describe(podFields) }
 // ContainerFields returns the fields of the status of a container.
 func ContainerFields() []Described { return describe(containerFields) }
 
-// RecordFields returns the fields of all records, without the kind. FieldsOf returns the fields of one kind.
+// RecordFields returns the fields of all records, without the kind. Kinds returns the fields of each kind.
 func RecordFields() []Described { return describe(recordFields) }
 
-// RecordKinds returns the kinds of records, observable kinds first.
-func RecordKinds() []string { return kinds() }
-
-// FieldsOf returns the names of the fields of a kind of record.
-func FieldsOf(kind string) []string {
-	fields, _ := fieldsOf(trace.Kind(kind))
-	return slices.Clone(fields)
+// RecordKinds returns the names of the kinds of records, observable kinds first.
+func RecordKinds() []string {
+	var list []string
+	for _, k := range table {
+		list = append(list, string(k.Kind))
+	}
+	return list
 }
 
 func describe[T any](fields []field[T]) []Described {

@@ -17,7 +17,7 @@ type field[T any] struct {
 
 var podFields = []field[trace.PodStatus]{
 	{"phase", value.Text, func(s *trace.PodStatus) value.Scalar { return value.TextOf(s.Phase) },
-		[]string{"Pending", "Running", "Succeeded", "Failed", "Unknown"}},
+		[]string{"Pending", "Running", "Succeeded", "Failed"}},
 	{"reason", value.Text, func(s *trace.PodStatus) value.Scalar { return value.TextOf(s.Reason) }, nil},
 	{"initialized", value.Bool, func(s *trace.PodStatus) value.Scalar { return value.BoolOf(s.Initialized) }, nil},
 	{"containersReady", value.Bool, func(s *trace.PodStatus) value.Scalar { return value.BoolOf(s.ContainersReady) }, nil},
@@ -34,59 +34,20 @@ var containerFields = []field[trace.ContainerStatus]{
 	{"restartCount", value.Int, func(s *trace.ContainerStatus) value.Scalar { return value.IntOf(int64(s.RestartCount)) }, nil},
 }
 
+var (
+	probes  = []string{string(trace.Liveness), string(trace.Readiness), string(trace.Startup)}
+	results = []string{string(trace.Success), string(trace.Failure), string(trace.Warning), string(trace.Error)}
+)
+
 var recordFields = []field[trace.Record]{
 	{"graceSeconds", value.Int, func(r *trace.Record) value.Scalar { return value.IntOf(r.GraceSeconds) }, nil},
 	{"exitCode", value.Int, func(r *trace.Record) value.Scalar { return value.IntOf(int64(r.ExitCode)) }, nil},
-	{"probe", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(string(r.Probe)) },
-		[]string{string(trace.Liveness), string(trace.Readiness), string(trace.Startup)}},
-	{"result", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(string(r.Result)) },
-		[]string{string(trace.Success), string(trace.Failure), string(trace.Warning), string(trace.Error)}},
+	{"probe", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(string(r.Probe)) }, probes},
+	{"result", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(string(r.Result)) }, results},
 	{"took", value.Time, func(r *trace.Record) value.Scalar { return value.TimeOf(r.Took) }, nil},
 	{"type", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(r.Type) }, []string{"Normal", "Warning"}},
 	{"reason", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(r.Reason) }, nil},
 	{"message", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(r.Message) }, nil},
-}
-
-// about is the subject of the records of a kind.
-type about int
-
-const (
-	aboutAnything about = iota // differs between records
-	aboutNode
-	aboutPod
-	aboutContainer
-)
-
-// recordKinds are the kinds of records that can be matched, with their subjects and fields. Observable kinds come
-// first.
-var recordKinds = []struct {
-	kind   trace.Kind
-	about  about
-	fields []string
-}{
-	{trace.PodAdded, aboutPod, nil},
-	{trace.PodDeleteRequested, aboutPod, nil},
-	{trace.PodRemoved, aboutPod, nil},
-	{trace.ContainerStarted, aboutContainer, nil},
-	{trace.ContainerStopping, aboutContainer, []string{"graceSeconds", "reason"}},
-	{trace.ContainerExited, aboutContainer, []string{"exitCode"}},
-	{trace.ProbeExecuted, aboutContainer, []string{"probe", "result", "message", "took"}},
-	{trace.StatusPatched, aboutPod, nil},
-	{trace.Event, aboutAnything, []string{"type", "reason", "message"}},
-	{trace.KubeletStopped, aboutNode, nil},
-	{trace.KubeletStarted, aboutNode, nil},
-	{trace.Step, aboutAnything, []string{"reason", "message"}},
-
-	{trace.CRICall, aboutAnything, []string{"reason", "took"}},
-	{trace.ResultChanged, aboutContainer, []string{"probe", "message"}},
-	{trace.ManualTrigger, aboutContainer, nil},
-	{trace.TriggerTaken, aboutContainer, []string{"probe"}},
-	{trace.SyncLoop, aboutAnything, []string{"reason"}},
-	{trace.PodSync, aboutPod, []string{"reason"}},
-	{trace.Relist, aboutAnything, []string{"reason"}},
-	{trace.BackOff, aboutContainer, []string{"took"}},
-	{trace.ProbeSkipped, aboutContainer, []string{"probe", "reason"}},
-	{trace.Choice, aboutAnything, []string{"reason", "message"}},
 }
 
 func find[T any](fields []field[T], name string) *field[T] {

@@ -2,6 +2,7 @@ package match
 
 import (
 	"slices"
+	"strings"
 
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
@@ -29,19 +30,37 @@ func (f *Fields) UnmarshalNode(n *strict.Node) {
 
 // Check resolves the types of fields that were decoded from n, and reports errors at n. The fields belong to a
 // container, or to the pod if container is empty.
-func (f Fields) Check(n *strict.Node, container string) {
+func (f Fields) Check(n *strict.Node, container string, kills Kills) {
+	all := true
 	for i := range f {
-		typ, words, ok := statusField(n.Items[i], f[i].Name, container)
+		typ, words, ok := statusField(n.Items[i], f[i].Name, container, kills)
 		if ok {
-			f[i].Match = parseMatch(n.Items[i], f[i].Name, typ, words)
+			f[i].Match, ok = parseMatch(n.Items[i], f[i].Name, typ, words)
 		}
+		all = all && ok
+	}
+	if all && !f.Possible(container != "", kills) {
+		n.Errorf("no status has these values together")
 	}
 }
 
-// statusField returns the type of a field. It returns false after reporting that the field does not exist.
-func statusField(n *strict.Node, name, container string) (value.Type, []string, bool) {
+// Kills are the reasons that kills from outside give to containers.
+type Kills struct {
+	Reasons []string
+	Unknown bool // the reasons could not be read
+}
+
+// statusField returns the type of a field and its possible words. It returns false after reporting that the field does not
+// exist.
+func statusField(n *strict.Node, name, container string, kills Kills) (value.Type, []string, bool) {
 	ofPod, ofContainer := find(podFields, name), find(containerFields, name)
 	switch {
+	case container == "" && name == "reason":
+		return value.Text, reasonsIn(podStates), true
+	case name == "reason" && kills.Unknown:
+		return value.Text, nil, true
+	case name == "reason":
+		return value.Text, slices.Concat(reasonsIn(containerStates), kills.Reasons), true
 	case container == "" && ofPod != nil:
 		return ofPod.typ, ofPod.words, true
 	case container != "" && ofContainer != nil:
@@ -58,23 +77,32 @@ func statusField(n *strict.Node, name, container string) (value.Type, []string, 
 	return 0, nil, false
 }
 
-// maxExitCode is the highest exit code of a program.
-const maxExitCode = 255
+// bounds are the lowest and highest values of numbers. A grace period is at least 2 s (minimumGracePeriodInSeconds in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+var bounds = map[string]value.IntRange{
+	"exitCode":     {Min: 0, Max: 255},
+	"graceSeconds": {Min: 2, Max: value.OpenMax},
+}
 
-// parseMatch parses a condition on a field. It reports a condition that can never hold, because an expectation of
-// never would then always pass.
-func parseMatch(n *strict.Node, name string, typ value.Type, words []string) value.Match {
+// parseMatch parses a condition on a field. It returns false after it reports an error. A condition that can never hold is
+// an error, because an expectation of never would then always pass.
+func parseMatch(n *strict.Node, name string, typ value.Type, words []string) (value.Match, bool) {
 	m, err := value.ParseMatch(typ, n.Value)
+	bound, bounded := bounds[name]
 	matches := func(word string) bool { return m.Matches(value.TextOf(word)) }
 	switch {
 	case err != nil:
 		n.Errorf("%s", err)
+	case words != nil && !slices.ContainsFunc(words, matches) && matches("OOMKilled"):
+		n.Errorf("%s is never %s: no kill step gives this reason", name, strict.Quote(n.Value))
 	case words != nil && !slices.ContainsFunc(words, matches):
 		n.Errorf("%s is never %s%s", name, strict.Quote(n.Value), strict.DidYouMean(n.Value, words))
-	case name == "exitCode" && m.Above(maxExitCode):
-		n.Errorf("exitCode is never %s: the highest is %d", m, maxExitCode)
+	case bounded && !m.Overlaps(int64(bound.Min), int64(bound.Max)):
+		n.Errorf("%s is never %s: it is in %s", name, m, &bound)
+	default:
+		return m, true
 	}
-	return m
+	return m, false
 }
 
 // UnmarshalNode decodes {kind: KIND, FIELD: match, …}.
@@ -84,62 +112,80 @@ func (r *Record) UnmarshalNode(n *strict.Node) {
 		return
 	}
 	kind := n.Field("kind")
-	fields, known := fieldsOf(trace.Kind(kind.Value))
+	described := kindOf(trace.Kind(kind.Value))
 	switch {
 	case kind.Kind != strict.Scalar || kind.Value == "":
 		kind.Errorf("is required: the kind of record, such as ContainerStarted")
 		return
-	case !known:
-		kind.Errorf("unknown kind of record %s%s", strict.Quote(kind.Value), strict.DidYouMean(kind.Value, kinds()))
+	case described == nil:
+		kind.Errorf("unknown kind of record %s%s", strict.Quote(kind.Value), strict.DidYouMean(kind.Value, RecordKinds()))
 		return
 	}
 	r.Kind = trace.Kind(kind.Value)
 	for i, key := range n.Keys {
 		if key.Name != "kind" {
-			r.field(n.Items[i], key.Name, fields)
+			r.field(n.Items[i], key.Name, described)
 		}
 	}
 }
 
-func (r *Record) field(n *strict.Node, name string, fields []string) {
+func (r *Record) field(n *strict.Node, name string, kind *Kind) {
 	switch {
 	case name == "pod" || name == "container" || name == "instance":
 		n.Errorf("write %s next to record, not in it", name)
 		return
-	case !slices.Contains(fields, name):
-		n.Errorf("unknown field of %s%s", r.Kind, strict.DidYouMean(name, fields))
+	case !slices.Contains(kind.Fields, name):
+		n.Errorf("unknown field of %s%s", r.Kind, strict.DidYouMean(name, kind.Fields))
 		return
 	case n.Kind != strict.Scalar || !n.Written():
 		n.Errorf("must be a single value, such as failure, 1.. or /text/")
 		return
 	}
-	f := find(recordFields, name)
-	words := f.words
-	if name == "reason" {
-		words = reasons[r.Kind]
+	if m, ok := parseMatch(n, name, find(recordFields, name).typ, kind.words(name)); ok {
+		r.Fields = append(r.Fields, Field{Name: name, Match: m})
 	}
-	r.Fields = append(r.Fields, Field{Name: name, Match: parseMatch(n, name, f.typ, words)})
 }
 
-// CheckScope reports the fields pod, container and instance of n, the mapping that contains the record, if
-// records of this kind do not have them.
-func (r *Record) CheckScope(n *strict.Node) {
+// CheckScope reports the fields pod, container and instance of n, the mapping that contains the record, if the records that
+// r matches do not have them, and reports conditions that no record meets together. It returns false after it reports an
+// error.
+func (r *Record) CheckScope(n *strict.Node) bool {
+	ok := true
 	reject := func(of string, names ...string) {
 		for _, name := range names {
 			if field := n.Field(name); field.Written() {
-				field.Errorf("%s is about %s: leave out %s", r.Kind, of, name)
+				field.Errorf("%s is about %s: leave out %s", r.words(), of, name)
+				ok = false
 			}
 		}
 	}
-	for _, k := range recordKinds {
-		switch {
-		case k.kind != r.Kind:
-		case k.about == aboutNode:
-			reject("the node", "pod", "container", "instance")
-		case k.about == aboutPod:
-			reject("a pod", "container", "instance")
-		}
+	about := map[About]bool{}
+	for _, s := range r.Shapes(false) {
+		about[s.About] = true
 	}
+	switch {
+	case len(about) == 0:
+		n.Field("record").Errorf("no %s has these values together", r.words())
+		return false
+	case about[Container]:
+	case about[Pod]:
+		reject("a pod", "container", "instance")
+	default:
+		reject("the node", "pod", "container", "instance")
+	}
+	return ok
+}
+
+// words describes the records that r matches.
+func (r *Record) words() string {
+	var list []string
+	for _, f := range r.Fields {
+		list = append(list, f.Name+": "+f.Match.String())
+	}
+	if len(list) == 0 {
+		return string(r.Kind)
+	}
+	return string(r.Kind) + " {" + strings.Join(list, ", ") + "}"
 }
 
 // UnmarshalNode decodes {FIELD: [v, …]}.
@@ -171,31 +217,14 @@ func (t *Transitions) UnmarshalNode(n *strict.Node) {
 
 // Check resolves the type of the field, and reports errors at n. The field belongs to a container, or to the
 // pod if container is empty.
-func (t *Transitions) Check(n *strict.Node, container string) {
+func (t *Transitions) Check(n *strict.Node, container string, kills Kills) {
 	list := n.Field(t.Field)
-	typ, words, ok := statusField(list, t.Field, container)
+	typ, words, ok := statusField(list, t.Field, container, kills)
 	for i := range t.Values {
 		if ok {
-			t.Values[i] = parseMatch(list.Index(i), t.Field, typ, words)
+			t.Values[i], _ = parseMatch(list.Index(i), t.Field, typ, words)
 		}
 	}
-}
-
-func fieldsOf(kind trace.Kind) ([]string, bool) {
-	for _, k := range recordKinds {
-		if k.kind == kind {
-			return k.fields, true
-		}
-	}
-	return nil, false
-}
-
-func kinds() []string {
-	var list []string
-	for _, k := range recordKinds {
-		list = append(list, string(k.kind))
-	}
-	return list
 }
 
 func names[T any](fields []field[T]) []string {

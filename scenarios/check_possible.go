@@ -1,0 +1,323 @@
+package scenarios
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+	"probesim.dev/kube/podutil"
+	"probesim.dev/trace"
+	"probesim.dev/trace/match"
+)
+
+// facts are what the pods and containers in the scope of an expectation have.
+type facts struct {
+	probes              [3]bool // in the order of probeKeys
+	postStart, preStop  bool
+	deadline            bool // activeDeadlineSeconds
+	unread, noContainer bool // some could not be read; the names match no container
+}
+
+// scope is a pod or workload, and a container. Empty names match all.
+type scope struct{ pod, container string }
+
+// factsOf collects the facts of a scope.
+func (c *checker) factsOf(s scope) facts {
+	if f, known := c.facts[s]; known {
+		return f
+	}
+	f := facts{noContainer: true, unread: !c.known(s.pod)}
+	for _, w := range c.scenario.workloads {
+		if _, count := w.named(s.pod); count == 0 {
+			continue
+		}
+		f.unread = f.unread || w.unread
+		f.deadline = f.deadline || w.pod.Spec.ActiveDeadlineSeconds != nil
+		for spec := range podutil.Containers(&w.pod.Spec) {
+			if s.container == "" || s.container == spec.Name {
+				f.noContainer = false
+				f.add(spec)
+			}
+		}
+	}
+	if c.facts == nil {
+		c.facts = map[scope]facts{}
+	}
+	c.facts[s] = f
+	return f
+}
+
+func (f *facts) add(spec *v1.Container) {
+	for i, probe := range []*v1.Probe{spec.LivenessProbe, spec.ReadinessProbe, spec.StartupProbe} {
+		f.probes[i] = f.probes[i] || probe != nil
+	}
+	if spec.Lifecycle != nil {
+		f.postStart = f.postStart || spec.Lifecycle.PostStart != nil
+		f.preStop = f.preStop || spec.Lifecycle.PreStop != nil
+	}
+}
+
+// checkRecord reports a record that no run of the scenario has. With never, it would always hold. n is the mapping that
+// contains the record.
+func (c *checker) checkRecord(r *match.Record, s scope, n *strict.Node) {
+	if n.Field("record").Bad() || !r.CheckScope(n) {
+		return
+	}
+	c.checkTook(r, n.Field("record").Field("took"))
+	if f := c.factsOf(s); f.unread || f.noContainer {
+		return // reported elsewhere
+	}
+	var field string
+	var all []string // what is missing
+	for _, shape := range r.Shapes(s.container != "" || n.Field("instance").Written()) {
+		in, missing := c.missing(r.Kind, shape, s)
+		if len(missing) == 0 {
+			return
+		}
+		field = in
+		for _, m := range missing {
+			if !slices.Contains(all, m) {
+				all = append(all, m)
+			}
+		}
+	}
+	at := n.Field("record").Field(field)
+	if !at.Written() {
+		at = n.Field("record").Field("kind")
+	}
+	at.Errorf("cannot occur: %s", strings.Join(all, ", "))
+}
+
+// checkState checks the fields of a status, and reports a reason that no pod or container of the scenario can have.
+func (c *checker) checkState(f match.Fields, s scope, n *strict.Node) {
+	f.Check(n, s.container, c.killReasons())
+	if has := c.factsOf(s); n.Bad() || has.unread || has.noContainer {
+		return
+	}
+	var all []string
+	for _, reason := range f.Reasons(s.container != "") {
+		missing := c.needOfReason(reason, s)
+		if missing == "" {
+			return
+		}
+		all = append(all, missing)
+	}
+	if len(all) > 0 {
+		n.Field("reason").Errorf("cannot occur: %s", strings.Join(all, ", "))
+	}
+}
+
+// needOfReason returns what the scenario needs and does not have for a reason in the status of a pod or container.
+func (c *checker) needOfReason(reason string, s scope) string {
+	f := c.factsOf(s)
+	switch reason {
+	case "DeadlineExceeded":
+		return need(f.deadline, noDeadline)
+	case "Evicted":
+		return c.needStep(s, "evict")
+	case "NodeShutdown", "Terminated":
+		return c.needStep(scope{}, "shutdownNode")
+	case "PostStartHookError":
+		return need(f.postStart, noPostStart)
+	}
+	return ""
+}
+
+// missing returns what the scenario needs and does not have for records of a shape, and the field whose words need it. It
+// returns nothing if the records are possible: each field has a word that needs nothing more.
+func (c *checker) missing(kind trace.Kind, shape match.Shape, s scope) (field string, what []string) {
+	if need := c.needOfKind(kind, s); need != "" {
+		return "kind", []string{need}
+	}
+	for _, field := range []string{"probe", "reason"} {
+		words := shape.Words[field]
+		var what []string
+		for _, word := range words {
+			need := c.needOf(kind, field, word, s)
+			if need == "" {
+				what = nil
+				break
+			}
+			what = append(what, need)
+		}
+		switch {
+		case what == nil:
+		case field == "probe" && len(what) == len(probeKeys):
+			return field, []string{noProbe}
+		default:
+			return field, what
+		}
+	}
+	return "", nil
+}
+
+const (
+	noProbe     = "no container that this matches has a probe"
+	noPostStart = "no container that this matches has a postStart hook"
+	noDeadline  = "no pod that this matches has activeDeadlineSeconds"
+)
+
+// needOfKind returns what the scenario needs and does not have for records of a kind.
+func (c *checker) needOfKind(kind trace.Kind, s scope) string {
+	switch kind {
+	case trace.KubeletStopped, trace.KubeletStarted:
+		return c.needStep(scope{}, "restartKubelet", "rebootNode")
+	case trace.PodDeleteRequested, trace.PodRemoved:
+		return c.needStep(s, "delete")
+	}
+	return ""
+}
+
+// needOf returns what the scenario needs and does not have for records with a word in a field.
+func (c *checker) needOf(kind trace.Kind, field, word string, s scope) string {
+	f := c.factsOf(s)
+	if field == "probe" {
+		return f.needProbe(word)
+	}
+	switch kind {
+	case trace.SyncLoop:
+		return c.factsOf(scope{pod: s.pod}).needProbe(word)
+	case trace.Step:
+		return c.needStep(s, word)
+	}
+	switch word {
+	case "LivenessProbe":
+		return f.needProbe("liveness")
+	case "StartupProbe":
+		return f.needProbe("startup")
+	case "Unhealthy", "ProbeWarning":
+		return need(f.probes != [3]bool{}, noProbe)
+	case "FailedPostStartHook":
+		return need(f.postStart, noPostStart)
+	case "FailedPreStopHook":
+		return need(f.preStop, "no container that this matches has a preStop hook")
+	case "DeadlineExceeded":
+		return need(f.deadline, noDeadline)
+	case "ImageChanged":
+		return c.needStep(s, "patch")
+	case "Deleted":
+		return c.needStep(s, "delete")
+	case "NodeShutdown":
+		return c.needStep(scope{}, "shutdownNode")
+	}
+	if kind == trace.Event && word == "Evicted" {
+		return c.needStep(s, "evict")
+	}
+	return ""
+}
+
+// needProbe returns what is missing if word is the type of a probe that no container has.
+func (f facts) needProbe(word string) string {
+	i := slices.Index(probeKeys, word)
+	return need(i < 0 || f.probes[i], "no container that this matches has a "+word+"Probe")
+}
+
+func need(has bool, otherwise string) string {
+	if has {
+		return ""
+	}
+	return otherwise
+}
+
+// needStep returns what is missing if the scenario has none of the actions in a scope.
+func (c *checker) needStep(s scope, actions ...string) string {
+	for _, done := range c.stepsDone() {
+		if done.name == "" || slices.Contains(actions, done.name) && c.overlap(done.target, s) {
+			return ""
+		}
+	}
+	what := "no step has the action " + strings.Join(actions, " or ")
+	if s.pod != "" {
+		what += " for " + s.pod
+	}
+	return what
+}
+
+// stepDone is the action of a step; its name is empty if it could not be read.
+type stepDone struct {
+	name   string
+	target scope
+}
+
+// stepsDone returns the actions of the steps.
+func (c *checker) stepsDone() []stepDone {
+	if c.done != nil {
+		return c.done
+	}
+	list := []stepDone{}
+	if c.spec.Field("steps").Unread() {
+		list = append(list, stepDone{})
+	}
+	for _, step := range c.scenario.Spec.Steps {
+		var done stepDone
+		if step != nil && len(step.actions()) == 1 {
+			a := step.actions()[0]
+			done = stepDone{a.name(), scope{pod: a.target()}}
+			if step.Kill != nil {
+				done.target.container = step.Kill.Container
+			}
+		}
+		list = append(list, done)
+	}
+	c.done = list
+	return list
+}
+
+// overlap reports whether two scopes have a container in common.
+func (c *checker) overlap(a, b scope) bool {
+	if a.container != "" && b.container != "" && a.container != b.container {
+		return false
+	}
+	if a.pod == "" || b.pod == "" || a.pod == b.pod {
+		return true
+	}
+	for _, w := range c.scenario.workloads {
+		from, n := w.named(a.pod)
+		other, m := w.named(b.pod)
+		if n > 0 && m > 0 && from < other+m && other < from+n {
+			return true
+		}
+	}
+	return false
+}
+
+// killReasons returns the reasons that kill steps give to containers.
+func (c *checker) killReasons() match.Kills {
+	if c.kills != nil {
+		return *c.kills
+	}
+	var kills match.Kills
+	for _, done := range c.stepsDone() {
+		kills.Unknown = kills.Unknown || done.name == ""
+	}
+	for _, step := range c.scenario.Spec.Steps {
+		if step != nil && step.Kill != nil {
+			kills.Reasons = append(kills.Reasons, cmp.Or(step.Kill.Reason, defaultKillReason))
+		}
+	}
+	slices.Sort(kills.Reasons)
+	kills.Reasons = slices.Compact(kills.Reasons)
+	c.kills = &kills
+	return kills
+}
+
+// checkTook reports a duration that is longer than the run, or longer than the longest back-off.
+func (c *checker) checkTook(r *match.Record, n *strict.Node) {
+	longest, what := c.scenario.Spec.Duration.Time(), "the run lasts"
+	switch r.Kind {
+	case trace.ProbeExecuted:
+	case trace.BackOff:
+		longest, what = maxBackOff.Time(), "the longest back-off is"
+	default:
+		return
+	}
+	for _, f := range r.Fields {
+		if f.Name == "took" && !f.Match.Overlaps(0, int64(longest)) {
+			n.Errorf("took is never %s: %s %s", f.Match, what, value.Format(longest))
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package library
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+
+	"probesim.dev/internal/random"
+	"probesim.dev/internal/value"
+	"probesim.dev/node"
+	"probesim.dev/scenarios"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+	"probesim.dev/trace/match"
+)
+
+// TestRecordsFitTheirTable checks each record of the library and of random scenarios, internal records included, against the
+// table of kinds: it has a shape of its kind, and no field that the table does not list. Each kind and each field must occur.
+func TestRecordsFitTheirTable(t *testing.T) {
+	kinds := map[trace.Kind]*fit{}
+	for _, k := range match.Kinds() {
+		kinds[k.Kind] = &fit{kind: k, set: map[string]bool{}}
+	}
+	for _, s := range withRandom(t) {
+		plan := s.Plans()[0]
+		known, _ := plan.Profile()
+		n := node.New(node.Options{
+			Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config,
+			Trace: &trace.Recorder{Internal: true, Sink: func(r *trace.Record) {
+				if why := kinds[r.Kind].add(r); why != "" {
+					t.Fatalf("%s: %s: %s", s.Metadata.Name, why, trace.AppendJSON(nil, r))
+				}
+			}},
+		})
+		plan.Drive(n)
+		err := n.RunUntil(virtual.At(plan.Duration))
+		n.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, k := range match.Kinds() {
+		for _, field := range append(k.Fields, "a record") {
+			if !kinds[k.Kind].set[field] {
+				t.Errorf("%s never has %s", k.Kind, field)
+			}
+		}
+	}
+}
+
+// withRandom returns the scenarios of the library and random ones.
+func withRandom(t *testing.T) []*scenarios.Scenario {
+	all := load(t)
+	for seed := uint64(1); seed <= 120; seed++ {
+		loaded, err := scenarios.LoadBytes("s.yaml", random.Options{Seeds: int(seed % 2)}.Scenario(seed), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, loaded...)
+	}
+	return all
+}
+
+// fit compares records of a kind with the table.
+type fit struct {
+	kind match.Kind
+	set  map[string]bool // fields that were not zero in some record
+}
+
+// add returns what is wrong with a record.
+func (f *fit) add(r *trace.Record) string {
+	if f == nil {
+		return "the kind is not in the table"
+	}
+	f.set["a record"] = true
+	values := map[string]string{
+		"probe": string(r.Probe), "result": string(r.Result), "type": r.Type, "reason": r.Reason, "message": r.Message,
+		"graceSeconds": nonZero(r.GraceSeconds), "exitCode": nonZero(r.ExitCode), "took": nonZero(r.Took),
+	}
+	for field, value := range values {
+		switch {
+		case value == "":
+		case !slices.Contains(f.kind.Fields, field):
+			return "the table does not list the field " + field
+		default:
+			f.set[field] = true
+		}
+	}
+	if (r.Status != nil) != (r.Kind == trace.StatusPatched) {
+		return "a status"
+	}
+	for _, s := range f.kind.Shapes {
+		if fitsShape(r, s, values) {
+			return ""
+		}
+	}
+	return "it has no shape of the table"
+}
+
+func nonZero[T comparable](v T) string {
+	var zero T
+	if v == zero {
+		return ""
+	}
+	return fmt.Sprint(v)
+}
+
+func fitsShape(r *trace.Record, s match.Shape, values map[string]string) bool {
+	about := match.Node
+	switch {
+	case r.Container != "" && r.Pod == "":
+		return false
+	case r.Container != "":
+		about = match.Container
+	case r.Pod != "":
+		about = match.Pod
+	}
+	if about != s.About || about != match.Container && r.Instance != 0 {
+		return false
+	}
+	for field, words := range s.Words {
+		if !slices.Contains(words, values[field]) {
+			return false
+		}
+	}
+	return true
+}
+
+// TestStatusesArePossible checks that expectations accept each status of the library and of random scenarios.
+func TestStatusesArePossible(t *testing.T) {
+	for _, s := range withRandom(t) {
+		var kills match.Kills
+		for _, step := range s.Spec.Steps {
+			if step.Kill != nil {
+				kills.Reasons = append(kills.Reasons, cmp.Or(step.Kill.Reason, "OOMKilled"))
+			}
+		}
+		for _, r := range simulate(t, s.Plans()[0], options{}).records {
+			if r.Status == nil {
+				continue
+			}
+			if !(match.Fields{is("phase", r.Status.Phase), is("reason", r.Status.Reason)}).Possible(false, kills) {
+				t.Errorf("%s: a pod is %+v", s.Metadata.Name, *r.Status)
+			}
+			for _, c := range r.Status.Containers {
+				exit, err := value.ParseMatch(value.Int, strconv.Itoa(int(c.ExitCode)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !(match.Fields{is("state", c.State), is("reason", c.Reason), {Name: "exitCode", Match: exit}}).Possible(true, kills) {
+					t.Errorf("%s: a container is %+v", s.Metadata.Name, c)
+				}
+			}
+		}
+	}
+}
+
+func is(field, text string) match.Field {
+	m, err := value.ParseMatch(value.Text, text)
+	if err != nil {
+		panic(err)
+	}
+	return match.Field{Name: field, Match: m}
+}
