@@ -472,7 +472,7 @@ func (n *Node) At(t virtual.Time, do func()) {
 	if do == nil {
 		panic("node: At: the function is nil")
 	}
-	u := newUse(function, "the function of At")
+	u := newUse(function, "")
 	call := func() { n.call(u, do) }
 	n.sim.At(t, "scenario", func() { n.runtime.afterCalls(call) })
 }
