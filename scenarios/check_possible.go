@@ -9,7 +9,6 @@ import (
 
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
-	"probesim.dev/kube/podutil"
 	"probesim.dev/trace"
 	"probesim.dev/trace/match"
 )
@@ -31,17 +30,19 @@ func (c *checker) factsOf(s scope) facts {
 		return f
 	}
 	f := facts{noContainer: true, unread: !c.known(s.pod)}
-	for _, w := range c.scenario.workloads {
-		if _, count := w.named(s.pod); count == 0 {
-			continue
-		}
+	for _, w := range c.scenario.matching(s.pod) {
 		f.unread = f.unread || w.unread
 		f.deadline = f.deadline || w.pod.Spec.ActiveDeadlineSeconds != nil
-		for spec := range podutil.Containers(&w.pod.Spec) {
-			if s.container == "" || s.container == spec.Name {
-				f.noContainer = false
-				f.add(spec)
+		containers := w.allContainers()
+		if s.container != "" {
+			containers = nil
+			if spec := w.container(s.container); spec != nil {
+				containers = append(containers, spec)
 			}
+		}
+		for _, spec := range containers {
+			f.noContainer = false
+			f.add(spec)
 		}
 	}
 	if c.facts == nil {
@@ -275,7 +276,11 @@ func (c *checker) overlap(a, b scope) bool {
 	if a.pod == "" || b.pod == "" || a.pod == b.pod {
 		return true
 	}
-	for _, w := range c.scenario.workloads {
+	others := c.matching(b.pod)
+	for _, w := range c.matching(a.pod) {
+		if !slices.Contains(others, w) {
+			continue
+		}
 		from, n := w.named(a.pod)
 		other, m := w.named(b.pod)
 		if n > 0 && m > 0 && from < other+m && other < from+n {

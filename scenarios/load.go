@@ -25,7 +25,7 @@ func Load(paths ...string) ([]*Scenario, error) {
 				continue
 			}
 			seen[name] = true
-			scenarios, f := l.loadFile(name)
+			scenarios, f := l.loadFile(name, isDirectory)
 			all = append(all, scenarios...)
 			found += len(f.scenarios)
 			if bare == "" && len(f.manifests) > 0 {
@@ -70,6 +70,9 @@ type loader struct {
 	readFile func(path string) ([]byte, error)
 	files    map[string]*file // files with manifests, by path
 	values   int              // number of values in the manifests used so far
+	pods     int              // number of pods so far
+	merges   int              // values in patches times values in the manifests, so far
+	bytes    int              // size of the files with manifests read so far
 }
 
 func newLoader(readFile func(path string) ([]byte, error)) *loader {
@@ -103,7 +106,7 @@ func (l *loader) load(f *file) []*Scenario {
 		}
 	}
 	var scenarios []*Scenario
-	l.values = 0
+	l.values, l.pods, l.merges, l.bytes = 0, 0, 0, 0
 	names := map[string]Pos{}
 	for _, n := range f.scenarios {
 		s := readScenario(n)
@@ -111,7 +114,8 @@ func (l *loader) load(f *file) []*Scenario {
 			n.Find("metadata.name").Errorf("the Scenario %s is already defined in line %d", s.Metadata.Name, first.Line)
 		}
 		names[s.Metadata.Name] = s.Pos
-		(&checker{loader: l, file: f, scenario: s, root: n, spec: n.Field("spec")}).check()
+		(&checker{loader: l, file: f, scenario: s, root: n, spec: n.Field("spec"),
+			matches: map[string][]*workload{}, haveContainer: map[[2]string]bool{}}).check()
 		scenarios = append(scenarios, s)
 	}
 	return scenarios
@@ -150,6 +154,10 @@ func (l *loader) manifestFile(f *file, n *strict.Node, name string) *file {
 	data, err := l.readFile(full)
 	if err != nil {
 		n.Errorf("cannot be read: %s", err)
+		return nil
+	}
+	if l.bytes += len(data); l.bytes > maxFileBytes {
+		n.Errorf("cannot be read: the files that the scenarios use manifests from have more than %d MiB in total", maxFileBytes>>20)
 		return nil
 	}
 	l.files[full] = l.read(full, data)

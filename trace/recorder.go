@@ -67,11 +67,8 @@ func (r *Recorder) keep(rec Record) *Record {
 	r.share(&rec)
 	n := len(r.chunks)
 	if n == 0 || len(r.chunks[n-1]) == cap(r.chunks[n-1]) {
-		size := chunk
-		if n < 3 {
-			size = 64 << (2 * n) // the first chunks are smaller, because most traces are short
-		}
-		r.chunks = append(r.chunks, make([]Record, 0, size))
+		// The first chunks are smaller, because most traces are short.
+		r.chunks = append(r.chunks, make([]Record, 0, min(chunk, 64<<(2*n))))
 		r.size += int64(cap(r.chunks[n])) * recordSize
 		n++
 	}
