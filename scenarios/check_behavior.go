@@ -97,6 +97,8 @@ func (b *behavior) checkEffect(r *Rule, n *strict.Node) {
 	switch {
 	case r.Handler != nil && (answers > 0 || exit.Written()):
 		n.Field("handler").Errorf("a rule has either a handler or answers and exit")
+	case fakeruntime.IsNilFunc(r.Handler):
+		n.Field("handler").Errorf("is a nil %T", r.Handler)
 	case r.Handler != nil:
 		if !slices.Contains(requestHandlersOf(b.container), httpHandler) {
 			n.Field("handler").Errorf("the container %s has no httpGet probe or hook", b.spec.Name)
