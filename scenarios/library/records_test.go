@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"probesim.dev/internal/random"
@@ -42,7 +43,11 @@ func TestRecordsFitTheirTable(t *testing.T) {
 		}
 	}
 	for _, k := range match.Kinds() {
-		for _, field := range append(k.Fields, "a record") {
+		fields := append(slices.Clone(k.Fields), "a record")
+		if slices.ContainsFunc(k.Shapes, func(s match.Shape) bool { return s.About == match.Container }) {
+			fields = append(fields, "an instance")
+		}
+		for _, field := range fields {
 			if !kinds[k.Kind].set[field] {
 				t.Errorf("%s never has %s", k.Kind, field)
 			}
@@ -66,7 +71,7 @@ func withRandom(t *testing.T) []*scenarios.Scenario {
 // fit compares records of a kind with the table.
 type fit struct {
 	kind match.Kind
-	set  map[string]bool // fields that were not zero in some record
+	set  map[string]bool // fields that were not zero in some record, and what else occurred
 }
 
 // add returns what is wrong with a record.
@@ -75,6 +80,10 @@ func (f *fit) add(r *trace.Record) string {
 		return "the kind is not in the table"
 	}
 	f.set["a record"] = true
+	f.set["an instance"] = f.set["an instance"] || r.Instance > 0
+	if r.Kind == trace.ResultChanged && !strings.Contains(r.Reason, "_"+r.Container+"_") {
+		return "it is about another container than its ID"
+	}
 	values := map[string]string{
 		"probe": string(r.Probe), "result": string(r.Result), "type": r.Type, "reason": r.Reason, "message": r.Message,
 		"graceSeconds": nonZero(r.GraceSeconds), "exitCode": nonZero(r.ExitCode), "took": nonZero(r.Took),
