@@ -57,7 +57,7 @@ var (
 	}
 	testLibraries = []string{
 		"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/rogpeppe/go-internal",
-		"github.com/santhosh-tekuri/jsonschema/v6",
+		"github.com/santhosh-tekuri/jsonschema/v6", "sigs.k8s.io/yaml",
 	}
 )
 

@@ -126,7 +126,7 @@ func (v *validator) answer(path string, a *Answer) {
 	if a.Handler != nil && a.Word != Answers {
 		v.errorf(path+".Handler", "has no effect: it needs the Word Answers")
 	}
-	if isNilFunc(a.Handler) {
+	if IsNilFunc(a.Handler) {
 		v.errorf(path+".Handler", "is a nil %T", a.Handler)
 	}
 	if then := a.Then; then != nil && !v.seen[then] {
@@ -138,8 +138,8 @@ func (v *validator) answer(path string, a *Answer) {
 	}
 }
 
-// isNilFunc reports whether a handler is a nil function, such as http.HandlerFunc(nil).
-func isNilFunc(h http.Handler) bool {
+// IsNilFunc reports whether a handler is a nil function, such as http.HandlerFunc(nil).
+func IsNilFunc(h http.Handler) bool {
 	value := reflect.ValueOf(h)
 	return value.Kind() == reflect.Func && value.IsNil()
 }

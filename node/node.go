@@ -126,7 +126,7 @@ type MemoryError struct {
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("stopped at %s: the trace takes more than %s of memory, most of it for %d records of kind %s (%s); "+
+	return fmt.Sprintf("stopped at %s: the trace takes more than %s of memory, and the largest part is %d records of kind %s (%s); "+
 		"use fewer pods, a longer period, a shorter duration or shorter bodies of answers",
 		trace.FormatTime(e.Now), megabytes(e.Max), e.Largest.Records, e.Largest.Kind, megabytes(e.Largest.Size))
 }
@@ -472,7 +472,7 @@ func (n *Node) At(t virtual.Time, do func()) {
 	if do == nil {
 		panic("node: At: the function is nil")
 	}
-	u := newUse(function, "the function of At")
+	u := newUse(function, "")
 	call := func() { n.call(u, do) }
 	n.sim.At(t, "scenario", func() { n.runtime.afterCalls(call) })
 }

@@ -20,9 +20,10 @@ var (
 // use is one use of a node: a call of a method, or a call of a function of the user by the node. Uses nest.
 type use struct {
 	kind    useKind
-	name    string      // of a function; a method has its name in its frames
+	name    string      // of a listener; the others have theirs in their frames
 	callers [12]uintptr // frames of the call of the method, or of the registration of the function
 	outer   *use
+	root    *use // the outermost use
 }
 
 type useKind int
@@ -49,6 +50,13 @@ func newUse(kind useKind, name string) *use {
 	return u
 }
 
+// within makes a use the innermost one, inside another one or nil.
+func (u *use) within(outer *use) {
+	if u.outer, u.root = outer, u; outer != nil {
+		u.root = outer.root
+	}
+}
+
 // begin begins a call of a method. It returns an error if the node is closed, or if a call that is in progress does not allow
 // the method. RunUntil reports the latter error too, because the caller may ignore it.
 func (n *Node) begin(d demand) (*use, error) {
@@ -70,11 +78,11 @@ func (n *Node) refuses(u *use, d demand) error {
 	if by := n.closed.Load(); by != nil {
 		return fmt.Errorf("%s: %w, by %s", u, ErrClosed, by)
 	}
-	u.outer = n.use.Load()
+	u.within(n.use.Load())
 	switch o := u.outer; {
 	case o == nil:
 	case o.kind == method:
-		return fmt.Errorf("%s: %w by %s: use a node from one goroutine", u, ErrInUse, o)
+		return fmt.Errorf("%s: %w by %s: use a node from one goroutine", u, ErrInUse, o.root)
 	case d == passTime:
 		return fmt.Errorf("%s: %w by %s: return from that function first", u, ErrInUse, o)
 	case d == change && o.kind == listener:
@@ -101,7 +109,7 @@ func (n *Node) end(u *use) {
 		return
 	}
 	err := fmt.Errorf("%s: %w", u, ErrInUse)
-	if o := n.use.Load(); o != nil {
+	if o := n.use.Load(); o != nil && o.kind == method {
 		err = fmt.Errorf("%s: %w by %s: use a node from one goroutine", u, ErrInUse, o)
 	}
 	n.misuse.CompareAndSwap(nil, &err)
@@ -118,7 +126,7 @@ func (n *Node) Usable() error {
 
 // call calls a function of the user. It ends the run if the function panics, ends its goroutine, or misuses the node.
 func (n *Node) call(u *use, f func()) {
-	u.outer = n.use.Load()
+	u.within(n.use.Load())
 	began, returned := n.use.CompareAndSwap(u.outer, u), false
 	defer func() {
 		if !returned {
@@ -157,7 +165,10 @@ func (u *use) String() string {
 		return u.name
 	}
 	name, place := origin(u.callers[:])
-	if u.name != "" {
+	switch {
+	case u.kind == function:
+		name = "the function of " + name
+	case u.name != "":
 		name = u.name
 	}
 	return name + " at " + place

@@ -25,9 +25,9 @@
 //
 // # Matchers
 //
-// Matchers examine the run up to the current virtual time. Do not use Eventually and Consistently: real time
-// does not change a run. Matchers return an error, which fails both To and NotTo, for assertions that cannot
-// fail or cannot hold: about a container the pod does not have, a reason no event has, or a window that ends
-// in the future. The message of a failed assertion contains the records and the timeline around the relevant
-// moment.
+// Matchers examine the run up to the current virtual time, also after the test has closed the node. They refuse
+// Eventually and Consistently, since real time does not change a run. Matchers return an error, which fails both To
+// and NotTo, for assertions that cannot fail or cannot hold: about a container or a probe the pod does not have, a
+// reason no event has, a window that ends in the future, or before an action such as Kill has happened. The message
+// of a failed assertion contains the records and the timeline around the relevant moment.
 package probetest

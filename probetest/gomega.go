@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// settled is the part of a matcher that refuses Eventually and Consistently: only Advance changes a run, and real
-// time does not.
+// settled is the part of a matcher that refuses Eventually and Consistently, which let only real time pass.
 type settled struct{ polled bool }
 
 // MatchMayChangeInTheFuture reports false. Gomega calls it only for Eventually and Consistently, before Match.

@@ -13,6 +13,9 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
+// lastNode is the last node of handled, for its handler.
+var lastNode *Node
+
 // handled adds a pod whose probes the handler answers, and lets a minute pass. It returns the failures of the
 // test.
 func handled(t *testing.T, o NodeOptions, handler http.HandlerFunc) (*Pod, []string) {
@@ -22,6 +25,7 @@ func handled(t *testing.T, o NodeOptions, handler http.HandlerFunc) (*Pod, []str
 	}
 	fake := newFakeT(t)
 	n := NewNode(fake, o)
+	lastNode = n
 	p := n.AddPod(pod("web", v1.Container{Name: "app", Image: "a", LivenessProbe: get("/live?full=1"), ReadinessProbe: get("/ready")}),
 		Behavior{"app": {{Handler: handler}}})
 	n.Advance(time.Minute)

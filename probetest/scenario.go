@@ -32,6 +32,7 @@ import (
 // An invalid file, or a path without a scenario, fails the test before any scenario runs, with all errors
 // listed.
 func RunScenarios(t *testing.T, path string) {
+	requireTest(t, "RunScenarios")
 	t.Helper()
 	all, err := scenarios.Load(path)
 	if err != nil {
@@ -73,6 +74,7 @@ type ScenarioRun struct {
 //
 // An invalid file or an unknown name fails the test.
 func RunScenario(t testing.TB, path, name string, o ScenarioOptions) *ScenarioRun {
+	requireTest(t, "RunScenario")
 	t.Helper()
 	all, err := scenarios.Load(path)
 	if err != nil {

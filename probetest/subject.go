@@ -84,8 +84,8 @@ func (s *subject) requireOneContainer() error {
 // indexes returns the indexes of the pod's records in the log. They end where the next pod of the same name
 // is added, since containers can outlive their pod in the API.
 func (p *Pod) indexes() []int {
-	if p.log == nil {
-		return nil // the zero value
+	if p == nil || p.log == nil {
+		return nil // nil or the zero value
 	}
 	var list []int
 	for i := p.from; i < len(p.log.records); i++ {

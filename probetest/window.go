@@ -3,6 +3,7 @@ package probetest
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"probesim.dev/internal/value"
@@ -36,7 +37,7 @@ func (w window) span(s *subject) (from, to virtual.Time, err error) {
 	const tooEarly = "the window %s %s after the pod was added, at %s, but the run has only reached %s%s"
 	switch {
 	case w.from != nil && *w.from < 0:
-		return 0, 0, fmt.Errorf("the window begins %s before the pod was added: the start must not be negative", value.Format(-*w.from))
+		return 0, 0, fmt.Errorf("the window begins %s before the pod was added: the start must not be negative", value.Format(-max(*w.from, math.MinInt64+1)))
 	case w.until != nil && (from > to || w.from != nil && *w.from > *w.until):
 		return 0, 0, fmt.Errorf("the window is empty: it ends %s after the pod was added and begins after %s", value.Format(*w.until), value.Format(from.Sub(added)))
 	case to > end:

@@ -24,9 +24,12 @@ const (
 	// node.DefaultLimits bounds those.
 	maxParts = 150_000
 
-	maxFiles      = 1000      // files that the scenarios of a file use manifests from
-	maxPodValues  = 2_000_000 // values in the manifests of a scenario, counted for each pod
-	maxFileValues = 4_000_000 // values in the manifests that the scenarios of a file use
+	maxFiles      = 1000       // files that the scenarios of a file use manifests from
+	maxPodValues  = 2_000_000  // values in the manifests of a scenario, counted for each pod
+	maxFileValues = 4_000_000  // values in the manifests that the scenarios of a file use
+	maxFilePods   = 200_000    // pods in the scenarios of a file
+	maxFileMerges = 50_000_000 // sum of the values in each patch, times the values in the manifest that it patches
+	maxFileBytes  = 16 << 20   // bytes of the files that the scenarios of a file use manifests from
 )
 
 // checker checks a scenario and resolves the names in it.
@@ -37,10 +40,14 @@ type checker struct {
 	root     *strict.Node // of the document
 	spec     *strict.Node
 	versions []value.Version   // versions that the scenario runs
-	given    []profile.Profile // profiles to check against; nil: the profiles of versions
+	against  []profile.Profile // profiles to check against; nil: not computed from versions yet
 	pods     int
 	values   int // in the manifests of all pods
 	parts    int // number of pods, containers and probes
+
+	matches        map[string][]*workload // cache of matching
+	haveContainer  map[[2]string]bool     // names of pods, and a container that all of these have
+	replicasUnread bool                   // the number of replicas of a workload could not be read
 
 	facts map[scope]facts // cache of factsOf
 	done  []stepDone      // cache of stepsDone

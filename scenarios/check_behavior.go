@@ -12,6 +12,9 @@ import (
 // checkContainers checks and compiles the programs in the containers of a workload.
 func (c *checker) checkContainers(w *workload, n *strict.Node) {
 	w.containers = map[string]fakeruntime.ContainerConfig{}
+	if !c.fits(n) {
+		return
+	}
 	for i := range w.spec.Containers {
 		item, spec := n.Index(i), &w.spec.Containers[i]
 		checkContainerDelays(item.Field("delays"), spec.Delays)
@@ -26,6 +29,9 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 		case container == nil && w.unread: // it may be one that could not be read
 		case container == nil:
 			item.Field("name").Errorf("%s has no container %s%s", w.manifest.name, strict.Quote(spec.Name), strict.DidYouMean(spec.Name, w.containerNames()))
+			if item.Full() {
+				continue
+			}
 			if meant := w.container(strict.Nearest(spec.Name, w.containerNames())); meant != nil {
 				(&behavior{checker: c, workload: w, spec: spec, container: meant}).compile(item)
 			}
@@ -97,6 +103,8 @@ func (b *behavior) checkEffect(r *Rule, n *strict.Node) {
 	switch {
 	case r.Handler != nil && (answers > 0 || exit.Written()):
 		n.Field("handler").Errorf("a rule has either a handler or answers and exit")
+	case fakeruntime.IsNilFunc(r.Handler):
+		n.Field("handler").Errorf("is a nil %T", r.Handler)
 	case r.Handler != nil:
 		if !slices.Contains(requestHandlersOf(b.container), httpHandler) {
 			n.Field("handler").Errorf("the container %s has no httpGet probe or hook", b.spec.Name)

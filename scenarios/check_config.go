@@ -77,6 +77,10 @@ func checkShutdownPeriod(d value.Duration, n *strict.Node) {
 
 // checkGates reports feature gates that a version does not have, or that the simulator does not know.
 func (c *checker) checkGates(set map[string]bool, n *strict.Node) {
+	if !c.fits(n) {
+		clear(set)
+		return
+	}
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		for _, v := range c.versions {
 			p, _ := profile.Named(v.String())
@@ -100,14 +104,12 @@ func (c *checker) checkGates(set map[string]bool, n *strict.Node) {
 
 // profiles returns the profiles of the versions that the scenario runs, with its feature gates.
 func (c *checker) profiles() []profile.Profile {
-	if c.given != nil {
-		return c.given
-	}
-	var profiles []profile.Profile
-	for _, v := range c.versions {
-		if p, ok := profile.Named(v.String()); ok {
-			profiles = append(profiles, withGates(p, c.scenario.Spec.Kubelet.Config.compile()))
+	if c.against == nil {
+		for _, v := range c.versions {
+			if p, ok := profile.Named(v.String()); ok {
+				c.against = append(c.against, withGates(p, c.scenario.Spec.Kubelet.Config.compile()))
+			}
 		}
 	}
-	return profiles
+	return c.against
 }

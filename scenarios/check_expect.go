@@ -159,10 +159,10 @@ func (c *checker) checkWindow(e *Expect, n *strict.Node) {
 // checkMatcher checks the fields of the matchers and gives them their types.
 func (c *checker) checkMatcher(e *Expect, n *strict.Node) {
 	if e.Status != nil {
-		e.Status.Check(n.Field("status"), e.Container, c.killReasons())
+		c.checkState(e.Status, scope{e.Pod, e.Container}, n.Field("status"))
 	}
 	if e.Becomes != nil {
-		e.Becomes.Check(n.Field("becomes"), e.Container, c.killReasons())
+		c.checkState(e.Becomes, scope{e.Pod, e.Container}, n.Field("becomes"))
 	}
 	if e.Record != nil {
 		c.checkRecord(e.Record, scope{e.Pod, e.Container}, n)
@@ -209,7 +209,7 @@ func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
 		c.checkRecord(m.Record, scope{pod, m.Container}, n)
 	}
 	if m.Becomes != nil {
-		m.Becomes.Check(n.Field("becomes"), m.Container, c.killReasons())
+		c.checkState(m.Becomes, scope{pod, m.Container}, n.Field("becomes"))
 	}
 }
 

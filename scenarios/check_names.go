@@ -39,17 +39,22 @@ func (c *checker) checkPodName(name string, n *strict.Node) {
 // resolved reports whether all pods of the scenario are known. Otherwise an unknown name may belong to one that
 // could not be read.
 func (c *checker) resolved() bool {
-	for _, w := range c.scenario.workloads {
-		if w.replicasUnread {
-			return false
-		}
-	}
-	return len(c.scenario.workloads) == len(c.scenario.Spec.Pods) && !c.spec.Field("pods").Unread()
+	return !c.replicasUnread && len(c.scenario.workloads) == len(c.scenario.Spec.Pods) && !c.spec.Field("pods").Unread()
 }
 
 // known reports whether all pods that a name matches are known.
 func (c *checker) known(name string) bool {
 	return c.resolved() || name != "" && c.scenario.podCount(name) > 0
+}
+
+// matching returns the workloads with pods that a name matches.
+func (c *checker) matching(name string) []*workload {
+	found, known := c.matches[name]
+	if !known {
+		found = c.scenario.matching(name)
+		c.matches[name] = found
+	}
+	return found
 }
 
 // checkContainerName reports a container that one of the pods does not have.
@@ -60,8 +65,12 @@ func (c *checker) checkContainerName(pod, container string, n *strict.Node) {
 		}
 		return
 	}
-	for _, w := range c.scenario.workloads {
-		if _, count := w.named(pod); count > 0 && !w.unread && w.container(container) == nil {
+	key := [2]string{pod, container}
+	if c.haveContainer[key] {
+		return
+	}
+	for _, w := range c.matching(pod) {
+		if !w.unread && w.container(container) == nil {
 			hint := ""
 			if pod == "" && len(c.scenario.Spec.Pods) > 1 {
 				hint = ": name the pods you mean with pod"
@@ -70,4 +79,5 @@ func (c *checker) checkContainerName(pod, container string, n *strict.Node) {
 			return
 		}
 	}
+	c.haveContainer[key] = true
 }

@@ -34,8 +34,8 @@ func (p *PatchPod) check(c *checker, n *strict.Node) {
 		p.checkStatus(n)
 		return
 	}
-	for _, w := range c.scenario.workloads {
-		if _, count := w.named(p.Pod); count > 0 && !n.Bad() && c.withinValueLimit(w.manifest, n) {
+	for _, w := range c.scenario.matching(p.Pod) {
+		if !n.Bad() && c.withinValueLimit(w.manifest, n) && c.withinMergeLimit(w.manifest, n) {
 			p.checkPod(w, n)
 		}
 	}

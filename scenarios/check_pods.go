@@ -38,22 +38,26 @@ func (c *checker) checkPods() {
 		if w == nil {
 			continue
 		}
-		names.add(w, item)
 		if !c.add(w, n) {
 			return
 		}
+		names.add(w, item)
 	}
 }
 
 // add adds the pods of a workload to the scenario. It returns false if there are too many, after reporting that at n.
 func (c *checker) add(w *workload, n *strict.Node) bool {
-	c.scenario.workloads = append(c.scenario.workloads, w)
+	c.scenario.add(w)
+	c.replicasUnread = c.replicasUnread || w.replicasUnread
 	c.pods += w.replicas
+	c.loader.pods += w.replicas
 	c.values += w.replicas * w.manifest.size
 	c.parts += w.replicas * w.parts()
 	switch {
 	case c.pods > MaxPods:
 		n.Errorf("contains more than %d pods", MaxPods)
+	case c.loader.pods > maxFilePods:
+		n.Errorf("the scenarios of this file have more than %d pods in total", maxFilePods)
 	case c.parts > maxParts:
 		n.Errorf("contains more than %d pods, containers and probes in total: use fewer replicas", maxParts)
 	case c.values > maxPodValues:
@@ -88,7 +92,7 @@ func (t *taken) add(w *workload, n *strict.Node) {
 // workload compiles the pods of a manifest and the programs in their containers. p is the entry of spec.pods, n its node.
 // It returns nil if the scenario uses too many manifests, after reporting that.
 func (c *checker) workload(m *manifest, p *Pod, n *strict.Node) *workload {
-	if m.load(); !c.withinValueLimit(m, n) {
+	if m.load(); !c.withinValueLimit(m, n) || p.Patch != nil && !c.withinMergeLimit(m, p.Patch.node) {
 		return nil
 	}
 	w := &workload{spec: p, manifest: m, errs: podErrors{manifest: m}}
@@ -170,7 +174,7 @@ func pick(f *file, where string, p *Pod, n *strict.Node) *manifest {
 func (f *file) workloadNames(kind string) []string {
 	var names []string
 	for _, m := range f.manifests {
-		if kind == "" || kind == m.kind.kind {
+		if len(names) < strict.MaxSuggestions && (kind == "" || kind == m.kind.kind) {
 			names = append(names, m.name)
 		}
 	}
@@ -184,6 +188,17 @@ func (c *checker) withinValueLimit(m *manifest, n *strict.Node) bool {
 		return true
 	}
 	n.Errorf("the manifests that the scenarios of this file use have more than %d values in total, counted at each use", maxFileValues)
+	return false
+}
+
+// withinMergeLimit reports whether the patches of the file are within their limit. A patch compares each of its items with
+// all items of a list in the manifest, to which it adds new ones.
+func (c *checker) withinMergeLimit(m *manifest, patch *strict.Node) bool {
+	values, _ := patch.Size()
+	if c.loader.merges += (m.size + values) * values; c.loader.merges <= maxFileMerges {
+		return true
+	}
+	patch.Errorf("the patches of this file are too large: they have too many values, in particular for large manifests")
 	return false
 }
 

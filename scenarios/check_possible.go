@@ -9,7 +9,6 @@ import (
 
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
-	"probesim.dev/kube/podutil"
 	"probesim.dev/trace"
 	"probesim.dev/trace/match"
 )
@@ -31,17 +30,19 @@ func (c *checker) factsOf(s scope) facts {
 		return f
 	}
 	f := facts{noContainer: true, unread: !c.known(s.pod)}
-	for _, w := range c.scenario.workloads {
-		if _, count := w.named(s.pod); count == 0 {
-			continue
-		}
+	for _, w := range c.scenario.matching(s.pod) {
 		f.unread = f.unread || w.unread
 		f.deadline = f.deadline || w.pod.Spec.ActiveDeadlineSeconds != nil
-		for spec := range podutil.Containers(&w.pod.Spec) {
-			if s.container == "" || s.container == spec.Name {
-				f.noContainer = false
-				f.add(spec)
+		containers := w.allContainers()
+		if s.container != "" {
+			containers = nil
+			if spec := w.container(s.container); spec != nil {
+				containers = append(containers, spec)
 			}
+		}
+		for _, spec := range containers {
+			f.noContainer = false
+			f.add(spec)
 		}
 	}
 	if c.facts == nil {
@@ -92,6 +93,41 @@ func (c *checker) checkRecord(r *match.Record, s scope, n *strict.Node) {
 	at.Errorf("cannot occur: %s", strings.Join(all, ", "))
 }
 
+// checkState checks the fields of a status, and reports a reason that no pod or container of the scenario can have.
+func (c *checker) checkState(f match.Fields, s scope, n *strict.Node) {
+	f.Check(n, s.container, c.killReasons())
+	if has := c.factsOf(s); n.Bad() || has.unread || has.noContainer {
+		return
+	}
+	var all []string
+	for _, reason := range f.Reasons(s.container != "") {
+		missing := c.needOfReason(reason, s)
+		if missing == "" {
+			return
+		}
+		all = append(all, missing)
+	}
+	if len(all) > 0 {
+		n.Field("reason").Errorf("cannot occur: %s", strings.Join(all, ", "))
+	}
+}
+
+// needOfReason returns what the scenario needs and does not have for a reason in the status of a pod or container.
+func (c *checker) needOfReason(reason string, s scope) string {
+	f := c.factsOf(s)
+	switch reason {
+	case "DeadlineExceeded":
+		return need(f.deadline, noDeadline)
+	case "Evicted":
+		return c.needStep(s, "evict")
+	case "NodeShutdown", "Terminated":
+		return c.needStep(scope{}, "shutdownNode")
+	case "PostStartHookError":
+		return need(f.postStart, noPostStart)
+	}
+	return ""
+}
+
 // missing returns what the scenario needs and does not have for records of a shape, and the field whose words need it. It
 // returns nothing if the records are possible: each field has a word that needs nothing more.
 func (c *checker) missing(kind trace.Kind, shape match.Shape, s scope) (field string, what []string) {
@@ -120,7 +156,11 @@ func (c *checker) missing(kind trace.Kind, shape match.Shape, s scope) (field st
 	return "", nil
 }
 
-const noProbe = "no container that this matches has a probe"
+const (
+	noProbe     = "no container that this matches has a probe"
+	noPostStart = "no container that this matches has a postStart hook"
+	noDeadline  = "no pod that this matches has activeDeadlineSeconds"
+)
 
 // needOfKind returns what the scenario needs and does not have for records of a kind.
 func (c *checker) needOfKind(kind trace.Kind, s scope) string {
@@ -153,11 +193,11 @@ func (c *checker) needOf(kind trace.Kind, field, word string, s scope) string {
 	case "Unhealthy", "ProbeWarning":
 		return need(f.probes != [3]bool{}, noProbe)
 	case "FailedPostStartHook":
-		return need(f.postStart, "no container that this matches has a postStart hook")
+		return need(f.postStart, noPostStart)
 	case "FailedPreStopHook":
 		return need(f.preStop, "no container that this matches has a preStop hook")
 	case "DeadlineExceeded":
-		return need(f.deadline, "no pod that this matches has activeDeadlineSeconds")
+		return need(f.deadline, noDeadline)
 	case "ImageChanged":
 		return c.needStep(s, "patch")
 	case "Deleted":
@@ -236,7 +276,11 @@ func (c *checker) overlap(a, b scope) bool {
 	if a.pod == "" || b.pod == "" || a.pod == b.pod {
 		return true
 	}
-	for _, w := range c.scenario.workloads {
+	others := c.matching(b.pod)
+	for _, w := range c.matching(a.pod) {
+		if !slices.Contains(others, w) {
+			continue
+		}
 		from, n := w.named(a.pod)
 		other, m := w.named(b.pod)
 		if n > 0 && m > 0 && from < other+m && other < from+n {

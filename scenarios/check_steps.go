@@ -90,10 +90,7 @@ func (k *Kill) check(c *checker, n *strict.Node) {
 		return
 	}
 	c.checkContainerName(k.Pod, k.Container, n.Field("container"))
-	if k.Container == "" && slices.ContainsFunc(c.scenario.workloads, func(w *workload) bool {
-		_, count := w.named(k.Pod)
-		return count > 0 && len(w.containerNames()) > 1
-	}) {
+	if k.Container == "" && slices.ContainsFunc(c.scenario.matching(k.Pod), (*workload).hasSeveralContainers) {
 		n.Errorf("there are several containers: name the one you mean with container")
 	}
 	if reason := n.Field("reason"); reason.Written() && !isReason.MatchString(k.Reason) {

@@ -194,7 +194,7 @@ func TestDrive(t *testing.T) {
 func TestDriveWorld(t *testing.T) {
 	s := driven(t, `[{at: 10s, kill: {pod: api}}, {at: 1s, kill: {pod: api, reason: Error, remove: true}},
 		{at: 5s, setDelays: {for: 20s, delays: {exec: 1s}}}, {at: 15s, setDelays: {delays: {exec: 2s}}},
-		{at: 30s, patch: {pod: a, metadata: {labels: {x: y, z: null}}}}, {at: 31s, evict: {pod: a}},
+		{at: 30s, patch: {pod: a, metadata: {labels: {x: v, z: null}}}}, {at: 31s, evict: {pod: a}},
 		{at: 32s, patch: {pod: a, status: {conditions: [{type: x/y, status: "True"}]}}}, {at: 33s, stepClock: {by: -1m}}]`)
 	w := &fakeWorld{}
 	driver := s.Plan("v1.37.0", nil).Drive(w)
@@ -211,8 +211,8 @@ func TestDriveWorld(t *testing.T) {
 		"15s delays [{1s 1s} {2s 2s}]",
 		"25s Step setDelays over",
 		"25s delays [{2s 2s}]",
-		"30s Step patch {pod: a, metadata: {labels: {x: y, z: null}}}",
-		`30s patch default/a {"metadata":{"labels":{"x":"y","z":null}}}`,
+		"30s Step patch {pod: a, metadata: {labels: {x: v, z: null}}}",
+		`30s patch default/a {"metadata":{"labels":{"x":"v","z":null}}}`,
 		"31s evict default/a",
 		`32s Step patch {pod: a, status: {conditions: [{type: x/y, status: "True"}]}}`,
 		`32s patch status of default/a {"status":{"conditions":[{"status":"True","type":"x/y"}]}}`,

@@ -16,7 +16,8 @@ type Scenario struct {
 	Metadata Metadata `json:"metadata"`
 	Spec     Spec     `json:"spec"`
 
-	workloads []*workload // of Spec.Pods
+	workloads []*workload            // of Spec.Pods
+	byName    map[string][]*workload // by the name of the workload, and by the stem of the names of its pods
 }
 
 // Metadata identifies a scenario.

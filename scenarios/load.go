@@ -42,7 +42,7 @@ func loadAll(paths []string, apart bool) ([]*Scenario, error) {
 			if apart {
 				one = newLoader(readFile) // which reports the errors of a manifest again
 			}
-			scenarios, f := one.loadFile(name)
+			scenarios, f := one.loadFile(name, isDirectory)
 			if apart && one.errs.Len() > 0 {
 				if len(scenarios) > 0 && !one.errs.In(name) {
 					one.errs.Addf(name, "its scenarios were not loaded, because files that they use are invalid")
@@ -91,6 +91,9 @@ type loader struct {
 	readFile func(path string) ([]byte, error)
 	files    map[string]*file // files with manifests, by path
 	values   int              // number of values in the manifests used so far
+	pods     int              // number of pods so far
+	merges   int              // values in patches times values in the manifests, so far
+	bytes    int              // size of the files with manifests read so far
 }
 
 func newLoader(readFile func(path string) ([]byte, error)) *loader {
@@ -124,7 +127,7 @@ func (l *loader) load(f *file) []*Scenario {
 		}
 	}
 	var scenarios []*Scenario
-	l.values = 0
+	l.values, l.pods, l.merges, l.bytes = 0, 0, 0, 0
 	names := map[string]Pos{}
 	for _, n := range f.scenarios {
 		s := readScenario(n)
@@ -132,7 +135,8 @@ func (l *loader) load(f *file) []*Scenario {
 			n.Find("metadata.name").Errorf("the Scenario %s is already defined in line %d", s.Metadata.Name, first.Line)
 		}
 		names[s.Metadata.Name] = s.Pos
-		(&checker{loader: l, file: f, scenario: s, root: n, spec: n.Field("spec")}).check()
+		(&checker{loader: l, file: f, scenario: s, root: n, spec: n.Field("spec"),
+			matches: map[string][]*workload{}, haveContainer: map[[2]string]bool{}}).check()
 		scenarios = append(scenarios, s)
 	}
 	return scenarios
@@ -171,6 +175,10 @@ func (l *loader) manifestFile(f *file, n *strict.Node, name string) *file {
 	data, err := l.readFile(full)
 	if err != nil {
 		n.Errorf("cannot be read: %s", err)
+		return nil
+	}
+	if l.bytes += len(data); l.bytes > maxFileBytes {
+		n.Errorf("cannot be read: the files that the scenarios use manifests from have more than %d MiB in total", maxFileBytes>>20)
 		return nil
 	}
 	l.files[full] = l.read(full, data)

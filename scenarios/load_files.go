@@ -47,18 +47,24 @@ func (l *loader) list(path string) (files []string, isDirectory bool) {
 	return files, true
 }
 
-// loadFile returns the scenarios of a file and everything else in it.
-func (l *loader) loadFile(name string) ([]*Scenario, *file) {
+// loadFile returns the scenarios of a file and everything else in it. It skips an empty file in a directory.
+func (l *loader) loadFile(name string, inDirectory bool) ([]*Scenario, *file) {
 	data, err := readFile(name)
 	if err != nil {
-		l.errs.Addf(name, "cannot be read: %s", err)
+		if !inDirectory || !errors.Is(err, errEmpty) {
+			l.errs.Addf(name, "cannot be read: %s", err)
+		}
 		return nil, &file{}
 	}
 	f := l.read(name, data)
 	return l.load(f), f
 }
 
-// readFile reads a file within the size limit. It rejects devices and pipes, which may never end.
+// errEmpty is the error for files without a size. The files of /proc have none, and reading some of them never ends.
+var errEmpty = errors.New("it is empty, or it is a special file without a size, as in /proc")
+
+// readFile reads a file within the size limit. It rejects directories, devices, pipes and files without a size before it
+// opens them, and then files whose content does not have the size that the file system says.
 func readFile(name string) ([]byte, error) {
 	path := filepath.FromSlash(name)
 	info, err := os.Stat(path)
@@ -67,6 +73,8 @@ func readFile(name string) ([]byte, error) {
 		return nil, reason(err)
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is not a regular file")
+	case info.Size() == 0:
+		return nil, errEmpty
 	case info.Size() > strict.MaxFileSize:
 		return nil, tooLarge(info.Size())
 	}
@@ -75,12 +83,17 @@ func readFile(name string) ([]byte, error) {
 		return nil, reason(err)
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, strict.MaxFileSize+1))
-	if err != nil {
+	return readAll(f, info.Size())
+}
+
+// readAll reads a file of this size.
+func readAll(f io.Reader, size int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(f, size+1))
+	switch {
+	case err != nil:
 		return nil, reason(err)
-	}
-	if len(data) > strict.MaxFileSize {
-		return nil, tooLarge(int64(len(data)))
+	case int64(len(data)) != size:
+		return nil, fmt.Errorf("its content does not have the size of %d bytes that the file system says: it is being written, or it is a special file", size)
 	}
 	return data, nil
 }
@@ -97,6 +110,6 @@ func reason(err error) error {
 	return err
 }
 
-// ReadFile reads a scenario file or a manifest. It returns an error for a file that is not a regular file or
-// is larger than 4 MiB. The error does not contain the path.
+// ReadFile reads a scenario file or a manifest. It returns an error for a file that is empty, is not a regular
+// file, or is larger than 4 MiB. The error does not contain the path.
 func ReadFile(path string) ([]byte, error) { return readFile(path) }

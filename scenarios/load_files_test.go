@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,6 +81,9 @@ func TestLoadErrors(t *testing.T) {
 		"service.yaml":    "{apiVersion: v1, kind: Service, metadata: {name: web}}",
 		"good.yaml":       podYAML + "---" + scenarioYAML("good", "{name: web}"),
 		"folder.yaml/x":   "",
+		"nothing.yaml":    "",
+		"blank/a.yaml":    "",
+		"blank/b.yaml":    podYAML + "---" + scenarioYAML("bad", "{name: wbe}"),
 		"takes.yaml":      scenarioYAML("takes", "{name: web, file: large.yaml}, {name: web, file: folder.yaml}, {name: web, file: gone.yaml}"),
 	})
 	large, err := os.Create("large.yaml")
@@ -95,6 +99,8 @@ func TestLoadErrors(t *testing.T) {
 		{"none", "none: there is no Scenario in this directory (in files named *.yaml or *.yml); 'probesim init -f none/web.yaml' writes one"},
 		{"empty", "empty: there is no Scenario in this directory (in files named *.yaml or *.yml)"},
 		{"service.yaml", "service.yaml: there is no Scenario in this file"},
+		{"nothing.yaml", "nothing.yaml: cannot be read: it is empty, or it is a special file without a size, as in /proc"},
+		{"blank", `blank/b.yaml:10:22: spec.pods[0].name: there is no workload "wbe" in this file (did you mean "web"?)`},
 		{"large.yaml", "large.yaml: cannot be read: it has 50 MiB, and the limit is 4 MiB"},
 		{"bad", `bad/one.yaml:5:22: spec.pods[0].name: there is no workload "web" in this file
 bad/two.yaml:1:4: not valid YAML: did not find expected node content: the document ends in a list or mapping in brackets
@@ -112,6 +118,28 @@ takes.yaml:5:96: spec.pods[2].file: cannot be read: no such file or directory`},
 		if loaded != nil {
 			t.Errorf("%s: there are scenarios beside the errors", test.paths)
 		}
+	}
+}
+
+// endless is a file that grows as fast as it is read.
+type endless struct{ read int }
+
+func (e *endless) Read(p []byte) (int, error) {
+	e.read += len(p)
+	return len(p), nil
+}
+
+// TestReadFileOfAnotherSize reads files whose content does not have the size that the file system says.
+func TestReadFileOfAnotherSize(t *testing.T) {
+	grows := &endless{}
+	for name, f := range map[string]io.Reader{"one that grows": grows, "one that shrinks": strings.NewReader("short")} {
+		_, err := readAll(f, 100)
+		if want := "does not have the size of 100 bytes"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: the error is %v, want %s", name, err, want)
+		}
+	}
+	if grows.read > 1000 {
+		t.Errorf("%d bytes were read of a file of 100", grows.read)
 	}
 }
 

@@ -228,7 +228,8 @@ func (m *manifest) load() {
 	if m.loaded {
 		return
 	}
-	m.loaded, m.size = true, m.node.Size()
+	m.loaded = true
+	m.size, _ = m.node.Size()
 	if m.object == nil {
 		m.object = m.kind.make()
 		strict.Decode(m.node, m.object)

@@ -154,6 +154,27 @@ func valueOf(n *strict.Node) string {
 	return n.Value
 }
 
+// Limits of a workload.
+const (
+	maxObjectValues = 20_000
+	maxObjectText   = 3 << 19 // bytes; etcd rejects larger requests by default
+)
+
+// fitsAPI reports whether a workload is small enough to be stored in a cluster and to be checked. Many checks compare each
+// item of a list with all others.
+func fitsAPI(n *strict.Node, kind *workloadKind) bool {
+	values, text := n.Size()
+	switch {
+	case values > maxObjectValues:
+		n.Errorf("the %s has more than %d values", kind.kind, maxObjectValues)
+	case text > maxObjectText:
+		n.Errorf("the %s has more than 1.5 MiB of text, which etcd does not store", kind.kind)
+	default:
+		return true
+	}
+	return false
+}
+
 // manifest adds a workload.
 func (f *file) manifest(n *strict.Node, kind *workloadKind) {
 	name := n.Find("metadata.name")
@@ -163,6 +184,10 @@ func (f *file) manifest(n *strict.Node, kind *workloadKind) {
 	id := kind.kind + "/" + cmp.Or(namespace, v1.NamespaceDefault) + "/" + m.name
 	if first, twice := f.names[id]; twice && valueOf(name) != "" {
 		name.Errorf("the %s %s is already defined in line %d", kind.kind, m.name, first.Line)
+		return
+	}
+	if !fitsAPI(n, kind) {
+		f.refuse(n)
 		return
 	}
 	f.names[id] = n.Pos

@@ -78,6 +78,15 @@ func (p *Plan) Pods() []PlannedPod {
 	return pods
 }
 
+// Parts returns the number of pods, containers and probes in a run of the scenario, in total.
+func (s *Scenario) Parts() int {
+	n := 0
+	for _, w := range s.workloads {
+		n += w.replicas * w.parts()
+	}
+	return n
+}
+
 func draw(d value.Draw, seed *int64, name string, ordinal int) time.Duration {
 	return fakeruntime.Draw(d).Drawn(seed, name, int64(ordinal))
 }

@@ -105,7 +105,7 @@ func Compile(object Object, behavior Behavior, o CompileOptions) ([]PlannedPod, 
 	c := &checker{
 		loader:   &loader{errs: errs},
 		scenario: &Scenario{Spec: Spec{Duration: value.Duration(value.MaxDuration), Pods: []Pod{{Name: m.name}}}},
-		given:    []profile.Profile{o.Profile},
+		against:  []profile.Profile{o.Profile},
 	}
 	pods := &c.scenario.Spec.Pods[0]
 	pods.Containers = behavior.decode(entry)

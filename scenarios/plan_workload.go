@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,6 +23,8 @@ type workload struct {
 	unread         bool // some containers or their names could not be read
 	replicasUnread bool // the number of replicas could not be read
 	containers     map[string]fakeruntime.ContainerConfig
+	byName         map[string]*v1.Container // containers of the pod; nil until container needs it
+	index          int                      // in the workloads of the scenario
 	delays         fakeruntime.Delays
 }
 
@@ -53,12 +56,17 @@ func (w *workload) allContainers() []*v1.Container {
 
 // container returns a container or init container of the pod, or nil.
 func (w *workload) container(name string) *v1.Container {
-	for _, c := range w.allContainers() {
-		if c.Name == name {
-			return c
+	if w.byName == nil {
+		w.byName = map[string]*v1.Container{}
+		for _, c := range slices.Backward(w.allContainers()) {
+			w.byName[c.Name] = c
 		}
 	}
-	return nil
+	return w.byName[name]
+}
+
+func (w *workload) hasSeveralContainers() bool {
+	return len(w.pod.Spec.InitContainers)+len(w.pod.Spec.Containers) > 1
 }
 
 // parts returns the number of pods, containers and probes of one replica.
@@ -70,9 +78,11 @@ func (w *workload) parts() int {
 	return parts
 }
 
+// containerNames returns the names of the containers to suggest.
 func (w *workload) containerNames() []string {
 	var names []string
-	for _, c := range w.allContainers() {
+	all := w.allContainers()
+	for _, c := range all[:min(len(all), strict.MaxSuggestions)] {
 		names = append(names, c.Name)
 	}
 	return names
@@ -160,7 +170,7 @@ func (w *workload) program(replica int) fakeruntime.Pod {
 // scenario.
 func (s *Scenario) PodKeys(name string) []string {
 	var keys []string
-	for _, w := range s.workloads {
+	for _, w := range s.matching(name) {
 		first, count := w.named(name)
 		for replica := first; replica < first+count; replica++ {
 			keys = append(keys, w.key(replica))
@@ -172,12 +182,44 @@ func (s *Scenario) PodKeys(name string) []string {
 // podCount returns the number of pods that a name matches.
 func (s *Scenario) podCount(name string) int {
 	total := 0
-	for _, w := range s.workloads {
+	for _, w := range s.matching(name) {
 		_, count := w.named(name)
 		total += count
 	}
 	return total
 }
+
+// add adds a workload.
+func (s *Scenario) add(w *workload) {
+	if s.byName == nil {
+		s.byName = map[string][]*workload{}
+	}
+	w.index = len(s.workloads)
+	s.workloads = append(s.workloads, w)
+	s.byName[w.manifest.name] = append(s.byName[w.manifest.name], w)
+	if stem := w.podStem(); stem != w.manifest.name {
+		s.byName[stem] = append(s.byName[stem], w)
+	}
+}
+
+// matching returns the workloads with pods that a name matches, in the order of the scenario. The name of a pod is a stem
+// and the number of a replica.
+func (s *Scenario) matching(name string) []*workload {
+	if name == "" {
+		return s.workloads
+	}
+	candidates := slices.Clone(s.byName[name])
+	for stem := name; stem != "" && stem[len(stem)-1] >= '0' && stem[len(stem)-1] <= '9' && len(name)-len(stem) < len(strconv.Itoa(MaxPods)); {
+		stem = stem[:len(stem)-1]
+		candidates = append(candidates, s.byName[stem]...)
+	}
+	candidates = slices.DeleteFunc(candidates, func(w *workload) bool { _, count := w.named(name); return count == 0 })
+	slices.SortFunc(candidates, func(a, b *workload) int { return a.index - b.index })
+	return slices.Compact(candidates)
+}
+
+// podStem returns the part that the names of the pods have in common.
+func (w *workload) podStem() string { return strings.TrimSuffix(w.manifest.podName(0), "0") }
 
 // named returns the replicas of the workload that a name matches: the first, and their number.
 func (w *workload) named(name string) (first, count int) {
@@ -185,7 +227,7 @@ func (w *workload) named(name string) (first, count int) {
 	if name == "" || name == own {
 		return 0, w.replicas
 	}
-	number, ok := strings.CutPrefix(name, strings.TrimSuffix(w.manifest.podName(0), "0"))
+	number, ok := strings.CutPrefix(name, w.podStem())
 	replica, err := strconv.Atoi(number)
 	if !ok || err != nil || replica < 0 || replica >= w.replicas || name != w.manifest.podName(replica) {
 		return 0, 0
@@ -193,10 +235,13 @@ func (w *workload) named(name string) (first, count int) {
 	return replica, 1
 }
 
-// podNames returns the names of the workloads, and of the first ten pods of each.
+// podNames returns the names to suggest: of the workloads, and of the first ten pods of each.
 func (s *Scenario) podNames() []string {
 	var names []string
 	for _, w := range s.workloads {
+		if len(names) >= strict.MaxSuggestions {
+			break
+		}
 		names = append(names, w.manifest.name)
 		if w.manifest.kind.template != "" {
 			for replica := range min(w.replicas, 10) {

@@ -67,8 +67,11 @@ func (r *Recorder) keep(rec Record) *Record {
 	r.share(&rec)
 	n := len(r.chunks)
 	if n == 0 || len(r.chunks[n-1]) == cap(r.chunks[n-1]) {
-		// The first chunks are smaller, because most traces are short.
-		r.chunks = append(r.chunks, make([]Record, 0, min(chunk, 64<<(2*n))))
+		size := chunk
+		if n < 3 {
+			size = 64 << (2 * n) // the first chunks are smaller, because most traces are short
+		}
+		r.chunks = append(r.chunks, make([]Record, 0, size))
 		r.size += int64(cap(r.chunks[n])) * recordSize
 		n++
 	}

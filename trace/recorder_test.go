@@ -26,6 +26,21 @@ func TestRecorderSharesTexts(t *testing.T) {
 	}
 }
 
+// TestSizeOfLongTrace checks that chunks keep their size in a long trace, and that all of them count.
+func TestSizeOfLongTrace(t *testing.T) {
+	var r Recorder
+	const records = 1 << 18
+	for range records {
+		r.Add(Record{Kind: ProbeExecuted})
+	}
+	if got := r.Size(); got < records*recordSize || got > (records+chunk)*recordSize {
+		t.Errorf("%d records have size %d, want %d each", records, got, recordSize)
+	}
+	if got, most := len(r.chunks), records/chunk+3; got > most {
+		t.Errorf("%d chunks, want at most %d", got, most)
+	}
+}
+
 func TestSizeCountsTextsAndStatuses(t *testing.T) {
 	status := &PodStatus{Containers: make([]ContainerStatus, 1000)}
 	for name, c := range map[string]struct {

@@ -22,12 +22,16 @@ const (
 	imageName  = `[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*`
 
 	maxImagePath = 255
-	maxImageTag  = 129 // with its colon
+	maxImageTag  = 129  // with its colon
+	maxImage     = 4096 // bytes; the grammar has no limit for the host
 )
 
 // parseImage returns the tag with its colon and the digest with its @ of an image reference. It reports false if the image is
 // not a reference.
 func parseImage(image string) (tag, digest string, ok bool) {
+	if len(image) > maxImage {
+		return "", "", false
+	}
 	full := withHost(image)
 	path, digest := splitBefore(full, strings.IndexByte(full, '@'))
 	colon := strings.LastIndexByte(path, ':')

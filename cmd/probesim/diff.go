@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -65,8 +63,7 @@ Exit codes:
 	flags.StringVar(&o.until, "until", "", untilUsage)
 	flags.BoolVar(&o.keepGoing, "keep-going", false, keepGoingUsage)
 	flags.StringVarP(&o.output, "output", "o", "text", "Output `format`: text or json")
-	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "Maximum `number` of comparisons at the same time")
-	flags.Lookup("parallel").DefValue = "number of CPUs"
+	o.addLimits(cmd, "comparisons")
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.Names(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -93,6 +90,8 @@ func diffFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	if err != nil {
 		return err
 	}
+	o.parallel = parsed.parallel
+	defer o.memory.apply()()
 	for _, text := range o.kubernetes {
 		if _, err := parseVersions([]string{text}); err != nil {
 			return fmt.Errorf("--kubernetes: %w", err)
@@ -197,7 +196,9 @@ func runDiffs(cmd *cobra.Command, list []comparison, o runOptions) error {
 	out.progress = newProgress(cmd.ErrOrStderr(), jobs)
 	go out.progress.loop()
 	defer out.progress.stop()
-	err := inOrder(ctx, len(list), o.parallel, 2*o.parallel, func(i int) *report.Diff { return list[i].compare(ctx, out.progress) }, out.emit)
+	err := inOrder(ctx, len(list), pool{parallel: o.parallel, ahead: 2 * o.parallel, memory: o.memory}, func(a *account) *report.Diff {
+		return list[a.number].compare(a, out.progress)
+	}, out.emit)
 	out.progress.stop()
 	if err == nil && o.output == "json" {
 		err = report.DiffJSON(out.stdout, out.all)
@@ -212,13 +213,13 @@ func runDiffs(cmd *cobra.Command, list []comparison, o runOptions) error {
 }
 
 // compare runs the simulations of a comparison.
-func (c comparison) compare(ctx context.Context, p *progress) *report.Diff {
+func (c comparison) compare(a *account, p *progress) *report.Diff {
 	scenario := c.jobs[0].plan.Scenario
 	d := &report.Diff{Scenario: scenario.Metadata.Name, File: scenario.File, Line: scenario.Line, Seed: c.jobs[0].plan.Seed, Names: c.names()}
 	var runs []diff.Run
 	for _, j := range c.jobs {
 		d.Notes = append(d.Notes, j.plan.Notes()...)
-		s := j.simulate(ctx, false, nil, p.virtual())
+		s := j.simulate(a, false, nil, p.virtual())
 		if s.err != nil {
 			d.Err = fmt.Errorf("%s: %w", j.plan.Version, s.err)
 			return d
@@ -229,6 +230,7 @@ func (c comparison) compare(ctx context.Context, p *progress) *report.Diff {
 		d.Pairs = append(d.Pairs, diff.Compare(runs[i], runs[i+1]))
 	}
 	d.Changed = diff.Changed(runs...)
+	a.shrink(0)
 	return d
 }
 

@@ -67,7 +67,7 @@ func TestPanicIsCaught(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := (&selection{}).job(all[0].Plan("v1.37.0", new(int64(3))), 0)
-	s := j.simulate(context.Background(), false, nil, func(virtual.Time) { panic("a bug") })
+	s := j.simulate(newBudget(defaultMemory).account(context.Background(), 0), false, nil, func(virtual.Time) { panic("a bug") })
 	run := s.report()
 	if run.Outcome() != report.Broken {
 		t.Fatalf("the outcome is %s", run.Outcome())

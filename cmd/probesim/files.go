@@ -66,6 +66,7 @@ func create(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
+	defer cleanUp.add(func() { os.Remove(path) })()
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Close()); err != nil {
 		os.Remove(path)

@@ -247,7 +247,7 @@ func TestHostileColors(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		out := newOutput(newRoot(&stdout, &stderr), []*job{j}, runOptions{output: format})
 		out.text.Color, out.stdout = true, &printable.Writer{To: &stdout, Color: true}
-		if err := out.emit(0, out.render(j.simulate(context.Background(), false, nil, func(virtual.Time) {}))); err != nil {
+		if err := out.emit(0, out.render(j.simulate(newBudget(defaultMemory).account(context.Background(), 0), false, nil, func(virtual.Time) {}))); err != nil {
 			t.Fatal(err)
 		}
 		out.progress.stop()

@@ -1,10 +1,18 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"probesim.dev/scenarios"
@@ -43,7 +51,7 @@ func TestInterruptedRun(t *testing.T) {
 	cmd := newRoot(&stdout, &stderr)
 	out := newOutput(cmd, []*job{j}, runOptions{})
 	ctx, cancel := context.WithCancel(context.Background())
-	s := j.simulate(ctx, false, nil, func(now virtual.Time) {
+	s := j.simulate(newBudget(defaultMemory).account(ctx, 0), false, nil, func(now virtual.Time) {
 		if now == virtual.At(time.Hour) {
 			cancel()
 		}
@@ -60,3 +68,168 @@ func TestInterruptedRun(t *testing.T) {
 		}
 	}
 }
+
+// TestSecondSignalAndPatience checks that a command that does not end by itself is ended after the patience or at the second signal,
+// and that it leaves neither temporary files nor a progress line.
+func TestSecondSignalAndPatience(t *testing.T) {
+	for name, test := range map[string]struct {
+		second bool
+		after  time.Duration
+	}{"patience": {false, patience}, "second signal": {true, 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			cleanUp = newCleanUps()
+			dir, hang := t.TempDir(), make(chan struct{})
+			defer close(hang)
+			var stderr bytes.Buffer
+			signals := make(chan os.Signal, 2)
+			start := time.Now()
+			code := untilInterrupted(signals, &stderr, func(ctx context.Context) int {
+				temporary := filepath.Join(dir, "temporary")
+				if err := os.WriteFile(temporary, nil, 0o600); err != nil {
+					t.Error(err)
+				}
+				defer cleanUp.add(func() { os.Remove(temporary) })()
+				p := newProgress(&stderr, nil)
+				defer p.stop()
+				p.terminal = true
+				p.show()
+				signals <- os.Interrupt
+				<-ctx.Done()
+				if test.second {
+					signals <- os.Interrupt
+				}
+				<-hang
+				return exitOK
+			})
+			if code != exitInterrupted || time.Since(start) != test.after {
+				t.Errorf("%s: exit code %d after %s", name, code, time.Since(start))
+			}
+			if got := stderr.String(); !strings.HasSuffix(got, "\r\x1b[Kprobesim: interrupted\n") {
+				t.Errorf("%s: stderr is %q", name, got)
+			}
+			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+				t.Errorf("%s: files %v are left, %v", name, left, err)
+			}
+		})
+		cleanUp = newCleanUps() // outside of the bubble
+	}
+}
+
+// TestEndWaitsForRenames checks that an interrupted process does not end while it replaces files, unless that takes too long.
+func TestEndWaitsForRenames(t *testing.T) {
+	for work, want := range map[time.Duration]time.Duration{50 * time.Millisecond: 50 * time.Millisecond, time.Hour: grace} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCleanUps()
+			go func() {
+				defer c.hold()()
+				time.Sleep(work)
+			}()
+			synctest.Wait()
+			start := time.Now()
+			c.run()
+			if got := time.Since(start); got != want {
+				t.Errorf("work of %s: the end waits for %s, want %s", work, got, want)
+			}
+			time.Sleep(work)
+		})
+	}
+}
+
+// TestSignals sends signals to the command at work. Each process would take minutes or forever.
+func TestSignals(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "node.yaml")
+	if err := os.WriteFile(file, []byte(busyNode), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		args   []string
+		signal syscall.Signal
+		stderr string
+		ready  func(stdin io.Writer, stdout *bufio.Reader) error // returns when the command is at work
+	}{
+		"simulation":        {[]string{"run", file, "-o", "jsonl"}, syscall.SIGINT, "^probesim: interrupted at .* of 24h\n$", readAll},
+		"terminated":        {[]string{"run", file, "-o", "jsonl"}, syscall.SIGTERM, "^probesim: interrupted at .* of 24h\n$", readAll},
+		"stuck output":      {[]string{"run", file, "-o", "jsonl"}, syscall.SIGINT, "^probesim: interrupted.*\n$", readLine},
+		"many runs":         {[]string{"run", file, "-o", "lines", "--seed", "1..1000", "--parallel", "1000000", "--until", "100ms"}, syscall.SIGTERM, "^probesim: interrupted: .* of 1000 runs completed\n$", readLine},
+		"diff":              {[]string{"diff", file, "--seed", "1..1000", "--until", "100ms"}, syscall.SIGINT, "^probesim: interrupted: .* of 1000 comparisons completed\n$", readLine},
+		"manifest of stdin": {[]string{"init", "-f", "-"}, syscall.SIGTERM, "^probesim: interrupted\n$", writePipe},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var stderr bytes.Buffer
+			cmd := exec.Command(program)
+			cmd.Args = append([]string{"probesim"}, test.args...)
+			cmd.Stderr = &stderr
+			stdin, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			stdout, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer cmd.Process.Kill()
+			out := bufio.NewReader(stdout)
+			if err := test.ready(stdin, out); err != nil {
+				t.Fatalf("%v; stderr is %q", err, stderr.String())
+			}
+			if err := cmd.Process.Signal(test.signal); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Wait(); cmd.ProcessState.ExitCode() != exitInterrupted {
+				t.Errorf("the command ended with %v", err)
+			}
+			if got := stderr.String(); !regexp.MustCompile(test.stderr).MatchString(got) {
+				t.Errorf("stderr is %q, want %s", got, test.stderr)
+			}
+		})
+	}
+}
+
+// readLine waits for the first line of the output.
+func readLine(_ io.Writer, stdout *bufio.Reader) error {
+	_, err := stdout.ReadString('\n')
+	return err
+}
+
+// readAll is like readLine, and reads the rest of the output in the background.
+func readAll(_ io.Writer, stdout *bufio.Reader) error {
+	_, err := stdout.ReadString('\n')
+	go io.Copy(io.Discard, stdout)
+	return err
+}
+
+// writePipe fills the pipe to stdin, which shows that the command reads it.
+func writePipe(stdin io.Writer, _ *bufio.Reader) error {
+	_, err := stdin.Write(bytes.Repeat([]byte("# comment\n"), 100_000/10))
+	return err
+}
+
+const busyNode = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 500
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - {name: app, image: example.com/web:1, readinessProbe: {exec: {command: [ready]}, periodSeconds: 1}}
+---
+apiVersion: probesim.dev/v1alpha1
+kind: Scenario
+metadata: {name: node}
+spec:
+  duration: 24h
+  pods: [{name: web, stagger: 0s}]
+`

@@ -16,9 +16,11 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process immediately
-	os.Exit(execute(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	os.Exit(untilInterrupted(signals, os.Stderr, func(ctx context.Context) int {
+		return execute(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	}))
 }
 
 // execute runs the command line and returns the exit code.

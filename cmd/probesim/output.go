@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -34,6 +33,9 @@ func (o *runOptions) checkOutput() error {
 	return nil
 }
 
+// perfettoFactor is the memory that the events of a Perfetto file take for each byte of the trace, with the trace itself.
+const perfettoFactor = 1.6
+
 // output writes the results of runs.
 type output struct {
 	format   string
@@ -53,6 +55,8 @@ type output struct {
 	cases    []report.Case
 	page     html.Page
 	perfetto *perfetto.Writer
+	kept     failures
+	drawn    *report.Run       // the run of the last case that the JUnit report shows
 	group    [][]expect.Result // results of the runs of the last case
 	shown    map[string]*int64 // failure details of the last case that were written, with the first seed of each
 }
@@ -71,11 +75,11 @@ func runJobs(cmd *cobra.Command, jobs []*job, invalid scenarios.Errors, o runOpt
 	out.invalid = invalid
 	defer out.progress.stop()
 	ctx := cmd.Context()
-	ahead := 4 * o.parallel
-	if out.format == "jsonl" || out.format == "perfetto" {
-		ahead = o.parallel // their output is as large as the trace
+	p := pool{parallel: o.parallel, ahead: 4 * o.parallel, memory: o.memory}
+	if out.format == "perfetto" {
+		p.factor = perfettoFactor
 	}
-	err := inOrder(ctx, len(jobs), o.parallel, ahead, func(i int) finished { return out.run(ctx, jobs[i]) }, out.emit)
+	err := inOrder(ctx, len(jobs), p, func(a *account) finished { return out.run(a, jobs[a.number]) }, out.emit)
 	if err == nil {
 		err = out.finish(ctx.Err() != nil)
 	}
@@ -94,6 +98,7 @@ func newOutput(cmd *cobra.Command, jobs []*job, o runOptions) *output {
 		}
 	}
 	out.text = textOptions(out.stdout)
+	out.kept.room = o.memory.results()
 	out.commands = out.stdout
 	if slices.Contains([]string{"timeline", "lines", "github"}, out.format) {
 		out.stdout = safeText(out.stdout)
@@ -108,11 +113,20 @@ func newOutput(cmd *cobra.Command, jobs []*job, o runOptions) *output {
 }
 
 // run runs a job and renders its output. Several goroutines call it.
-func (out *output) run(ctx context.Context, j *job) finished {
+func (out *output) run(a *account, j *job) finished {
 	if out.format == "jsonl" && len(out.jobs) == 1 {
-		return out.stream(ctx, j)
+		return out.stream(a, j)
 	}
-	return out.render(j.simulate(ctx, out.verbose, nil, out.progress.virtual()))
+	m := out.render(j.simulate(a, out.verbose, nil, out.progress.virtual()))
+	if m.run.Records == nil {
+		a.shrink(m.size())
+	}
+	return m
+}
+
+// size returns the memory of a result that waits to be written, in bytes.
+func (m *finished) size() int64 {
+	return int64(len(m.text)+len(m.detail)+len(m.run.Output)) + sizeOfFailures(m.run.Expectations)
 }
 
 // render renders the output of a run.
@@ -125,8 +139,6 @@ func (out *output) render(s *simulation) finished {
 	case "lines", "github":
 		report.RunLine(&b, m.run, out.pad, out.text)
 		m.detail = out.detail(m.run)
-	case "jsonl":
-		writeTrace(&b, s, true)
 	case "junit":
 		report.Timeline(&b, m.run, report.Options{Width: 120})
 		m.run.Output = b.String()
@@ -137,7 +149,7 @@ func (out *output) render(s *simulation) finished {
 		m.run.Output = b.String()
 		b.Reset()
 	}
-	if out.format != "perfetto" {
+	if out.format != "perfetto" && out.format != "jsonl" { // emit writes these, because they are larger than the trace
 		m.run.Records, m.run.Why = nil, nil
 	}
 	m.text = b.Bytes()
@@ -168,27 +180,50 @@ func (out *output) emit(i int, m finished) error {
 	}
 	c.Runs = append(c.Runs, m.run)
 	switch out.format {
+	case "junit":
+		out.keepShown(m.run)
 	case "html":
 		out.page.Add(m.run)
 	case "perfetto":
 		if err := out.perfetto.Add(m.run, len(out.jobs) > 1); err != nil {
 			return err
 		}
-		m.run.Records = nil
+	case "jsonl":
+		if m.run.Records != nil {
+			if err := writeTrace(out.stdout, j.plan, m.run.Records); err != nil {
+				return err
+			}
+		}
 	}
+	m.run.Records = nil
 	if out.format == "jsonl" {
 		if err := out.writeFailures(m.run.Expectations, m.run.Err, m.run.Replay); err != nil {
 			return err
 		}
 	}
+	out.keepFailures(m.run)
 	if j.alone {
 		return nil
 	}
-	out.group = append(out.group, m.results)
+	out.group = append(out.group, out.kept.some(m.results))
 	if i+1 == len(out.jobs) || out.jobs[i+1].group != j.group {
 		return out.endCase(c)
 	}
 	return nil
+}
+
+// keepShown drops the text of runs that the JUnit report does not show: it shows the first unsuccessful run of a case, or the first
+// run.
+func (out *output) keepShown(run *report.Run) {
+	switch {
+	case out.drawn == nil:
+		out.drawn = run
+	case out.drawn.Outcome() == report.OK && run.Outcome() != report.OK:
+		out.drawn.Output = ""
+		out.drawn = run
+	default:
+		run.Output = ""
+	}
 }
 
 // caseOf returns the case of a job. It adds a case if the previous job belongs to another one.
@@ -196,6 +231,8 @@ func (out *output) caseOf(i int) *report.Case {
 	if i == 0 || out.jobs[i-1].group != out.jobs[i].group {
 		out.cases = append(out.cases, newCase(out.jobs[i]))
 		out.group, out.shown = nil, map[string]*int64{}
+		out.drawn = nil
+		out.kept.described = map[*scenarios.Expect]bool{}
 	}
 	return &out.cases[len(out.cases)-1]
 }

@@ -1,28 +1,44 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"sync"
 )
 
-// inOrder calls work for 0 to n-1 in parallel, and passes the results to emit in order. To bound the number of waiting results,
-// no more than ahead calls of work start before the result of the first of them is emitted. When ctx is done, inOrder starts no
-// more work and emits the results up to the first missing one. It stops when emit returns an error.
-func inOrder[T any](ctx context.Context, n, parallel, ahead int, work func(int) T, emit func(int, T) error) error {
+// pool says how much work of a command is done at the same time.
+type pool struct {
+	parallel int // maximum number of calls of work at the same time
+	ahead    int // maximum number of calls of work that start before the result of the first of them is emitted
+	memory   memory
+	// factor is the memory that a run takes for each byte of its trace. 0 means 1.
+	factor float64
+}
+
+// inOrder calls work for 0 to n-1 in parallel, and passes the results to emit in order. The number of a call is that of its
+// account, which holds its memory until its result is emitted. When ctx is done, inOrder starts no more work and emits the results
+// up to the first missing one. It stops when emit returns an error; the contexts of the accounts are done then.
+func inOrder[T any](ctx context.Context, n int, p pool, work func(*account) T, emit func(int, T) error) error {
 	ctx, cancel := context.WithCancel(ctx)
+	budget := newBudget(p.memory)
+	budget.factor = cmp.Or(p.factor, 1)
 	results := make([]chan T, n)
 	for i := range results {
 		results[i] = make(chan T, 1)
 	}
-	started := make(chan struct{}, ahead) // started and not yet emitted
+	started := make(chan struct{}, p.ahead) // started and not yet emitted
 	next := make(chan int)
 	go deal(ctx, n, started, next)
 
 	var workers sync.WaitGroup
-	for range min(parallel, n) {
+	accounts := make([]*account, n)
+	for i := range accounts {
+		accounts[i] = budget.account(ctx, i)
+	}
+	for range min(p.parallel, n) {
 		workers.Go(func() {
 			for i := range next {
-				results[i] <- work(i)
+				results[i] <- work(accounts[i])
 			}
 		})
 	}
@@ -44,6 +60,7 @@ func inOrder[T any](ctx context.Context, n, parallel, ahead int, work func(int) 
 		if err := emit(i, r); err != nil {
 			return err
 		}
+		accounts[i].emitted()
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 func TestInOrder(t *testing.T) {
 	for _, parallel := range []int{1, 3, 200} {
 		var got []int
-		err := inOrder(context.Background(), 100, parallel, 4*parallel, func(i int) int { return i * i }, func(i, square int) error {
+		err := inOrder(context.Background(), 100, pool{parallel: parallel, ahead: 4 * parallel}, func(a *account) int { return a.number * a.number }, func(i, square int) error {
 			got = append(got, square)
 			return nil
 		})
@@ -25,11 +25,11 @@ func TestInOrder(t *testing.T) {
 // TestInOrderWaits checks that work starts at most the given number of calls ahead of emit.
 func TestInOrderWaits(t *testing.T) {
 	var started, emitted atomic.Int64
-	err := inOrder(context.Background(), 100, 8, 3, func(i int) int {
+	err := inOrder(context.Background(), 100, pool{parallel: 8, ahead: 3}, func(a *account) int {
 		if n := started.Add(1) - emitted.Load(); n > 3+1 { // 1: the result that emit is working on
 			t.Errorf("%d calls are in progress", n)
 		}
-		return i
+		return a.number
 	}, func(int, int) error {
 		emitted.Add(1)
 		return nil
@@ -43,7 +43,7 @@ func TestInOrderWaits(t *testing.T) {
 func TestInOrderStops(t *testing.T) {
 	full := errors.New("disk full")
 	emitted := 0
-	err := inOrder(context.Background(), 1000, 2, 8, func(i int) int { return i }, func(i, _ int) error {
+	err := inOrder(context.Background(), 1000, pool{parallel: 2, ahead: 8}, func(a *account) int { return a.number }, func(i, _ int) error {
 		emitted++
 		if i == 5 {
 			return full
@@ -60,7 +60,7 @@ func TestInOrderCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	next := 0
-	err := inOrder(ctx, 1000, 4, 4, func(i int) int { return i }, func(i, r int) error {
+	err := inOrder(ctx, 1000, pool{parallel: 4, ahead: 4}, func(a *account) int { return a.number }, func(i, r int) error {
 		if i != next || r != next {
 			t.Fatalf("got result %d as number %d after %d results", r, i, next)
 		}

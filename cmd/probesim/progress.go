@@ -27,6 +27,8 @@ type progress struct {
 	shown bool
 	quit  chan struct{}
 	once  sync.Once
+
+	stopCleanUp func()
 }
 
 func newProgress(w io.Writer, jobs []*job) *progress {
@@ -37,6 +39,7 @@ func newProgress(w io.Writer, jobs []*job) *progress {
 	for _, j := range jobs {
 		p.until += j.until.Offset().Milliseconds()
 	}
+	p.stopCleanUp = cleanUp.add(p.erase)
 	return p
 }
 
@@ -112,7 +115,23 @@ func (p *progress) clear() {
 	}
 }
 
+// erase removes the progress line before the process ends early. It waits for no other goroutine, because that may hang.
+func (p *progress) erase() {
+	p.quiet.Store(true)
+	if !p.terminal || !p.mu.TryLock() {
+		return
+	}
+	defer p.mu.Unlock()
+	if p.shown {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.shown = false
+	}
+}
+
 func (p *progress) stop() {
-	p.once.Do(func() { close(p.quit) })
+	p.once.Do(func() {
+		close(p.quit)
+		p.stopCleanUp()
+	})
 	p.clear()
 }

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"probesim.dev/internal/printable"
 )
@@ -35,9 +33,7 @@ func replaceFiles(ctx context.Context, files ...*replacement) error {
 }
 
 func (r replacer) replace(ctx context.Context, files []*replacement) error {
-	late := make(chan os.Signal, 1) // a second signal must not end the process between two files
-	signal.Notify(late, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(late)
+	defer cleanUp.hold()() // a second signal must not end the process between two files
 
 	if err := forEach(files, (*replacement).check); err != nil {
 		return err

@@ -35,6 +35,7 @@ type runOptions struct {
 	pattern    string
 	kubernetes []string
 	parallel   int
+	memory     memory
 	verbose    bool
 	update     bool
 	keepGoing  bool
@@ -87,6 +88,9 @@ Exit codes:
   # Run a scenario with 100 seeds
   probesim run web.yaml --seed 1..100
 
+  # Allow more memory for a scenario with many pods
+  probesim run node.yaml --max-memory 12GB
+
   # Run one scenario of a file
   probesim run web.yaml --run '^slow-start$'
 
@@ -116,14 +120,24 @@ Exit codes:
 	flags.StringVar(&o.until, "until", "", untilUsage)
 	flags.StringVar(&o.pattern, "run", "", patternUsage)
 	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to simulate instead of the versions in the scenarios, for example v1.37.0 or v1.34..")
-	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "Maximum `number` of runs at the same time")
-	flags.Lookup("parallel").DefValue = "number of CPUs"
+	o.addLimits(cmd, "runs")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "Include internal records in -o jsonl and around failures.")
 	flags.BoolVar(&o.keepGoing, "keep-going", false, keepGoingUsage)
 	flags.BoolVar(&o.update, "update", false, "Write observed values into expectations marked observed, show the diff, then run the scenarios.")
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.Names(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// perCPU is the maximum of --parallel for each CPU. More runs at the same time are not faster, and each run takes memory.
+const perCPU = 4
+
+// addLimits adds the flags that limit how much is done at the same time.
+func (o *runOptions) addLimits(cmd *cobra.Command, what string) {
+	flags := cmd.Flags()
+	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), fmt.Sprintf("Maximum `number` of %s at the same time, up to %d for each CPU", what, perCPU))
+	flags.Lookup("parallel").DefValue = "number of CPUs"
+	o.memory.addFlag(cmd)
 }
 
 // rejectEmptyFlags rejects flags with an empty value: --seed "$SEED" with SEED unset must not run other seeds.
@@ -145,6 +159,7 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	if err != nil {
 		return err
 	}
+	defer o.memory.apply()()
 	all, invalid, err := o.load(paths)
 	if err != nil {
 		if o.output == "github" {
@@ -173,6 +188,7 @@ func (o *runOptions) parse() (s selection, err error) {
 	if o.parallel < 1 {
 		return s, errors.New("--parallel must be at least 1")
 	}
+	o.parallel = min(o.parallel, perCPU*runtime.GOMAXPROCS(0))
 	if o.pattern != "" {
 		if s.pattern, err = regexp.Compile(o.pattern); err != nil {
 			return s, fmt.Errorf("--run: %s", printable.Text(err.Error()))

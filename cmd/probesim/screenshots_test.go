@@ -95,7 +95,7 @@ func colored(t *testing.T, path, pattern string) string {
 	out := newOutput(cmd, jobs[:1], runOptions{output: "timeline"})
 	defer out.progress.stop()
 	out.text = report.Options{Width: 100, Color: true}
-	return string(out.run(t.Context(), jobs[0]).text)
+	return string(out.run(newBudget(defaultMemory).account(t.Context(), 0), jobs[0]).text)
 }
 
 var escape = regexp.MustCompile("\x1b\\[([0-9]+)m")

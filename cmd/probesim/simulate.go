@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/scenarios/simulate"
@@ -24,10 +22,13 @@ type simulation struct {
 // errInterrupted is the error of a run that a signal interrupted.
 var errInterrupted = simulate.ErrInterrupted
 
-// simulate runs a job. It passes each new record to sink unless sink is nil, and periodically the virtual time to progress. A
-// panic becomes the error of the run.
-func (j *job) simulate(ctx context.Context, internal bool, sink func(*trace.Record), progress func(virtual.Time)) *simulation {
-	r := simulate.Run(ctx, j.plan, simulate.Options{Until: j.until, Internal: internal, Sink: sink, Progress: progress})
+// simulate runs a job with the memory of an account. It passes each new record to sink unless sink is nil, and periodically the
+// virtual time to progress. A panic becomes the error of the run.
+func (j *job) simulate(a *account, internal bool, sink func(*trace.Record), progress func(virtual.Time)) *simulation {
+	r := simulate.Run(a.ctx, j.plan, simulate.Options{
+		Until: j.until, Internal: internal, Sink: sink, Progress: progress, MaxMemory: a.left(), Reserve: a.reserve,
+	})
+	r.Err = a.budget.explain(r.Err)
 	if j.alone {
 		r.Alone()
 	}

@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/report"
+	"probesim.dev/scenarios"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -93,7 +94,7 @@ func (out *output) writeFailures(expectations []report.Expectation, err error, r
 }
 
 // stream runs the only job and writes its trace while it runs.
-func (out *output) stream(ctx context.Context, j *job) finished {
+func (out *output) stream(a *account, j *job) finished {
 	w := bufio.NewWriterSize(out.stdout, 1<<16)
 	var record, line []byte
 	var failed error
@@ -104,10 +105,11 @@ func (out *output) stream(ctx context.Context, j *job) finished {
 			failed = err
 		}
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	var cancel context.CancelFunc
+	a.ctx, cancel = context.WithCancel(a.ctx)
 	defer cancel()
 	advance := out.progress.virtual()
-	s := j.simulate(ctx, out.verbose, sink, func(t virtual.Time) {
+	s := j.simulate(a, out.verbose, sink, func(t virtual.Time) {
 		advance(t)
 		if err := w.Flush(); err != nil {
 			failed = err
@@ -122,18 +124,21 @@ func (out *output) stream(ctx context.Context, j *job) finished {
 	return m
 }
 
-// writeTrace writes the trace of a run, with a header before it if there are several runs.
-func writeTrace(w io.Writer, s *simulation, header bool) {
-	var record, line []byte
-	if header {
-		p := s.job.plan
-		record = trace.AppendHeader(nil, &trace.Header{Scenario: p.Scenario.Metadata.Name, Kubernetes: p.Version, Seed: p.Seed,
-			File: p.Scenario.File, Line: p.Scenario.Line})
-		w.Write(append(printable.JSON(nil, record), '\n'))
+// writeTrace writes the trace of one of several runs, with a header before it.
+func writeTrace(stdout io.Writer, p *scenarios.Plan, records []trace.Record) error {
+	w := bufio.NewWriterSize(stdout, 1<<16)
+	record := trace.AppendHeader(nil, &trace.Header{Scenario: p.Scenario.Metadata.Name, Kubernetes: p.Version, Seed: p.Seed,
+		File: p.Scenario.File, Line: p.Scenario.Line})
+	line := append(printable.JSON(nil, record), '\n')
+	if _, err := w.Write(line); err != nil {
+		return err
 	}
-	for i := range s.records {
-		record = trace.AppendJSON(record[:0], &s.records[i])
+	for i := range records {
+		record = trace.AppendJSON(record[:0], &records[i])
 		line = append(printable.JSON(line[:0], record), '\n')
-		w.Write(line)
+		if _, err := w.Write(line); err != nil {
+			return err
+		}
 	}
+	return w.Flush()
 }

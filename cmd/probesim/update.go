@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -39,8 +38,8 @@ func updateFiles(cmd *cobra.Command, jobs []*job, o runOptions) error {
 	go progress.loop()
 	defer progress.stop()
 	ctx := cmd.Context()
-	err := inOrder(ctx, len(jobs), o.parallel, 4*o.parallel, func(i int) observed {
-		return jobs[i].observe(ctx, progress)
+	err := inOrder(ctx, len(jobs), pool{parallel: o.parallel, ahead: 4 * o.parallel, memory: o.memory}, func(a *account) observed {
+		return jobs[a.number].observe(a, progress)
 	}, func(i int, o observed) error {
 		progress.done(i + 1)
 		return seen.add(jobs[i], o)
@@ -64,12 +63,13 @@ type observed struct {
 	err  error
 }
 
-func (j *job) observe(ctx context.Context, progress *progress) observed {
-	s := j.simulate(ctx, false, nil, progress.virtual())
+func (j *job) observe(a *account, progress *progress) observed {
+	s := j.simulate(a, false, nil, progress.virtual())
 	if s.err != nil {
 		return observed{err: fmt.Errorf("%s: %s %s: %w", j.plan.Scenario.Pos, j.plan.Scenario.Metadata.Name, j.plan.Version, s.err)}
 	}
 	list, err := expect.Observe(j.plan, expect.Run{Records: s.records, End: s.end, Internal: s.internal})
+	a.shrink(0)
 	return observed{list, err}
 }
 

@@ -83,6 +83,7 @@ Exit codes:
 	flags.StringVar(&o.run.pattern, "run", "", "Choose the scenario whose name matches this regular `expression`.")
 	flags.StringSliceVar(&o.run.kubernetes, "kubernetes", nil, "Kubernetes `version` to simulate instead of the version in the scenario, for example v1.34.4.")
 	flags.StringVar(&o.run.seed, "seed", "", "Use this `seed` instead of the seeds in the scenario.")
+	o.run.memory.addFlag(cmd)
 	flags.StringVarP(&o.run.output, "output", "o", "text", "Output `format`: text or json")
 	cmd.MarkFlagsMutuallyExclusive("restart", "ready")
 	cmd.MarkFlagsMutuallyExclusive("restart", "at")
@@ -95,6 +96,7 @@ func (o *whyOptions) why(cmd *cobra.Command, file string) error {
 	if !slices.Contains([]string{"text", "json"}, o.run.output) {
 		return fmt.Errorf("--output must be text or json, not %q", o.run.output)
 	}
+	defer o.run.memory.apply()()
 	j, err := o.job(file, cmd.ErrOrStderr())
 	if err != nil {
 		return err
@@ -106,7 +108,7 @@ func (o *whyOptions) why(cmd *cobra.Command, file string) error {
 	progress := newProgress(cmd.ErrOrStderr(), []*job{j})
 	go progress.loop()
 	defer progress.stop()
-	s := j.simulate(cmd.Context(), true, nil, progress.virtual())
+	s := j.simulate(newBudget(o.run.memory).account(cmd.Context(), 0), true, nil, progress.virtual())
 	progress.stop()
 	if s.err != nil && !errors.Is(s.err, errInterrupted) {
 		return &exitError{exitBroken, s.err}

@@ -4,7 +4,10 @@ import (
 	"encoding"
 	"encoding/json"
 	"reflect"
+	"regexp"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // Unmarshaler is a type that decodes itself from a node and reports errors through the node.
@@ -14,6 +17,7 @@ var (
 	unmarshalerType     = reflect.TypeFor[Unmarshaler]()
 	jsonUnmarshalerType = reflect.TypeFor[json.Unmarshaler]()
 	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
+	quantityType        = reflect.TypeFor[*resource.Quantity]()
 	posType             = reflect.TypeFor[Pos]()
 )
 
@@ -63,6 +67,10 @@ func decodeItself(n *Node, v reflect.Value) bool {
 	switch t := pointer.Type(); {
 	case t.Implements(unmarshalerType):
 		pointer.Interface().(Unmarshaler).UnmarshalNode(n)
+	case n.isInfinite() && !t.Implements(unmarshalerType) && (t.Implements(jsonUnmarshalerType) || v.Kind() == reflect.Interface):
+		n.Errorf("must not be %s, which JSON does not have", n.Value)
+	case t == quantityType && isHugeQuantity(n):
+		n.Errorf("must be a quantity of at most %d characters with an exponent from -99 to 99", maxQuantity)
 	case t.Implements(jsonUnmarshalerType):
 		if err := pointer.Interface().(json.Unmarshaler).UnmarshalJSON(n.JSON()); err != nil {
 			n.Errorf("%s is invalid: %s", n.describe(), err)
@@ -80,6 +88,16 @@ func decodeItself(n *Node, v reflect.Value) bool {
 		return false
 	}
 	return true
+}
+
+// maxQuantity is the maximum length of a quantity in bytes.
+const maxQuantity = 64
+
+var hugeExponent = regexp.MustCompile(`[eE][-+]?0*[1-9][0-9]{2}`)
+
+// isHugeQuantity reports whether resource.Quantity would compute with very many digits, which takes hours for 1e-999999999.
+func isHugeQuantity(n *Node) bool {
+	return len(n.Value) > maxQuantity || hugeExponent.MatchString(n.Value)
 }
 
 // newer are fields of handlers that older releases of k8s.io/api do not have. This package is also built with
@@ -126,12 +144,12 @@ func CheckKeys(n *Node, known ...string) {
 func (n *Node) unknownKey(i int, known []string) {
 	key, item := &n.Keys[i], n.Items[i]
 	meant := ""
-	if !n.full() {
+	if !n.Full() {
 		meant = Nearest(key.Name, known)
 	}
 	item.errorAt(key.Pos, "unknown field%s", didYouMean(meant))
 	if meant != "" && n.Field(meant).Kind == Missing {
-		key.Name = meant
+		key.Name, n.index = meant, nil
 	} else {
 		item.wrong = true
 	}

@@ -2,12 +2,21 @@ package strict
 
 import "strings"
 
-// maxSuggestions limits the number of known words that are compared.
-const maxSuggestions = 200
+// MaxSuggestions is the number of known words that are compared.
+const MaxSuggestions = 200
 
-// DidYouMean suggests the known word nearest to an unknown one, in the form " (did you mean ...?)". It returns an
-// empty string if none is similar.
-func DidYouMean(word string, known []string) string { return didYouMean(Nearest(word, known)) }
+// Suggestion suggests the known word nearest to an unknown one. It compares words only when it is formatted: most of the
+// errors in a file with very many are never shown.
+type Suggestion struct {
+	word  string
+	known []string
+}
+
+// DidYouMean returns a suggestion for an unknown word.
+func DidYouMean(word string, known []string) Suggestion { return Suggestion{word, known} }
+
+// String returns the suggestion in the form " (did you mean ...?)", or an empty string if no known word is similar.
+func (s Suggestion) String() string { return didYouMean(Nearest(s.word, s.known)) }
 
 func didYouMean(word string) string {
 	if word == "" {
@@ -19,7 +28,7 @@ func didYouMean(word string) string {
 // Nearest returns the known word nearest to an unknown one, or an empty string if none is similar.
 func Nearest(word string, known []string) string {
 	best, bestDistance := "", max(1, len(word)/3)+1
-	for _, k := range known[:min(len(known), maxSuggestions)] {
+	for _, k := range known[:min(len(known), MaxSuggestions)] {
 		if strings.EqualFold(k, word) {
 			best = k
 			break

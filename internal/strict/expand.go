@@ -12,6 +12,7 @@ type expander struct {
 	lines int // lines of the file before the document
 	errs  *Collector
 	nodes int
+	text  int                 // bytes of keys and values
 	full  bool                // a limit was exceeded; the rest of the file is skipped
 	open  map[*yaml.Node]bool // anchored nodes under expansion
 }
@@ -32,13 +33,7 @@ func (x *expander) expand(y *yaml.Node, n *Node, depth int) *Node {
 	if y.Kind == yaml.AliasNode {
 		return x.alias(y, n, depth)
 	}
-	if x.nodes++; x.nodes > MaxNodes {
-		x.giveUp(n, "with all aliases expanded, the file has more than %d values", MaxNodes)
-	}
-	if depth > MaxDepth {
-		x.giveUp(n, "mappings and lists are nested more than %d levels deep", MaxDepth)
-	}
-	if x.full {
+	if !x.count(n, depth) {
 		return n
 	}
 	if y.Anchor != "" {
@@ -51,14 +46,33 @@ func (x *expander) expand(y *yaml.Node, n *Node, depth int) *Node {
 		x.scalar(y, n)
 	case yaml.SequenceNode:
 		x.checkTag(y, n)
-		for i, item := range y.Content {
-			n.Items = append(n.Items, x.expand(item, &Node{parent: n, step: indexStep(i)}, depth+1))
+		for i := 0; i < len(y.Content) && !x.full; i++ {
+			n.Items = append(n.Items, x.expand(y.Content[i], &Node{parent: n, step: indexStep(i)}, depth+1))
 		}
 	case yaml.MappingNode:
 		x.checkTag(y, n)
 		x.mapping(y, n, depth)
 	}
 	return n
+}
+
+// count counts a value and reports whether the file is within the limits.
+func (x *expander) count(n *Node, depth int) bool {
+	if x.nodes++; x.nodes > MaxNodes {
+		x.giveUp(n, "with all aliases and merges expanded, the file has more than %d values", MaxNodes)
+	}
+	if depth > MaxDepth {
+		x.giveUp(n, "mappings, lists and merges are nested more than %d levels deep", MaxDepth)
+	}
+	return !x.full
+}
+
+// countText counts the text of a key or value. An alias of a long text costs little here, but later checks read each copy.
+func (x *expander) countText(n *Node, text string) bool {
+	if x.text += len(text); x.text > MaxText {
+		x.giveUp(n, "with all aliases and merges expanded, the file has more than %d MiB of text", MaxText>>20)
+	}
+	return !x.full
 }
 
 func (x *expander) giveUp(n *Node, format string, args ...any) {
@@ -71,6 +85,7 @@ func (x *expander) giveUp(n *Node, format string, args ...any) {
 func (x *expander) alias(y *yaml.Node, n *Node, depth int) *Node {
 	target := y.Alias
 	if x.open[target] {
+		x.count(n, depth)
 		n.Errorf("the alias *%s is inside the value that it stands for", y.Value)
 		return n
 	}
@@ -78,8 +93,9 @@ func (x *expander) alias(y *yaml.Node, n *Node, depth int) *Node {
 }
 
 func (x *expander) scalar(y *yaml.Node, n *Node) {
-	n.Tag, n.Value = y.ShortTag(), y.Value
-	n.quoted = y.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0
+	n.Value = y.Value
+	n.Tag, n.quoted = resolve(y)
+	x.countText(n, y.Value)
 	x.checkTag(y, n)
 }
 
@@ -90,70 +106,107 @@ func (x *expander) checkTag(y *yaml.Node, n *Node) {
 	}
 }
 
-// firstKey is the first occurrence of a key in a mapping.
-type firstKey struct {
-	Pos
-	index int
+// entry is the first entry of a mapping with a key.
+type entry struct {
+	line int
+	item *Node
 }
 
-// mapping fills the keys of n: its own keys first, then merged keys that it does not have.
+// mapping fills n with the entries of a mapping and then with those of its merge keys (<<) that n does not have.
 func (x *expander) mapping(y *yaml.Node, n *Node, depth int) {
-	seen := map[string]firstKey{}
+	has := map[string]bool{}
+	x.entries(y, n, has, depth)
+	x.merges(y, n, has, depth)
+}
+
+// entries adds the entries of y that n does not have, without those of merge keys. It expands the others too, which
+// finds the mistakes in them and counts them.
+func (x *expander) entries(y *yaml.Node, n *Node, has map[string]bool, depth int) {
+	own := map[string]entry{}
 	for i := 0; i+1 < len(y.Content) && !x.full; i += 2 {
-		key, val := y.Content[i], y.Content[i+1]
-		if key.Kind == yaml.AliasNode {
-			key = key.Alias
+		key, pos := aliased(y.Content[i]), x.pos(y.Content[i])
+		if !x.countText(n, key.Value) {
+			return
 		}
-		pos := x.pos(y.Content[i])
-		switch first, twice := seen[key.Value]; {
+		name, isName := keyName(key)
+		switch first, twice := own[name]; {
 		case key.Kind != yaml.ScalarNode:
+			x.count(n, depth)
 			n.wrong = true
 			n.errorAt(pos, "a key must be text, not a mapping or list")
-		case key.ShortTag() == "!!merge":
+		case isMerge(key):
+		case !isName:
+			x.count(n, depth)
+			n.wrong = true
+			n.errorAt(pos, "a key must be text: put %s in quotes", Quote(key.Value))
 		case twice:
-			(&Node{parent: n, step: step(key.Value)}).errorAt(pos, "this key is already set in line %d", first.Line)
-			n.Items[first.index].wrong = true // it is unknown which of the two is meant
+			x.count(n, depth)
+			(&Node{parent: n, step: step(key.Value)}).errorAt(pos, "this key is already set in line %d", first.line)
+			first.item.wrong = true // it is unknown which of the two is meant
 		default:
-			seen[key.Value] = firstKey{pos, len(n.Keys)}
-			x.entry(n, key.Value, pos, val, depth)
-		}
-	}
-	for i := 0; i+1 < len(y.Content) && !x.full; i += 2 {
-		if key := y.Content[i]; key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge" {
-			x.merge(y.Content[i+1], n, seen, depth)
-		}
-	}
-}
-
-func (x *expander) entry(n *Node, key string, pos Pos, val *yaml.Node, depth int) {
-	n.Keys = append(n.Keys, Key{Name: key, Pos: pos})
-	n.Items = append(n.Items, x.expand(val, &Node{parent: n, step: step(key)}, depth+1))
-}
-
-// merge adds the keys of the value of a merge key (<<), a mapping or a list of mappings, that n does not have.
-func (x *expander) merge(from *yaml.Node, n *Node, seen map[string]firstKey, depth int) {
-	scratch := x.expand(from, &Node{parent: n, step: "<<"}, depth)
-	sources := []*Node{scratch}
-	if scratch.Kind == Sequence {
-		sources = scratch.Items
-	}
-	for _, source := range sources {
-		if source.Kind != Mapping {
-			if !x.full && !source.Bad() {
-				source.Errorf("a merge needs a mapping, not %s", source.describe())
+			item := x.expand(y.Content[i+1], &Node{parent: n, step: step(key.Value)}, depth+1)
+			own[name] = entry{pos.Line, item}
+			if !has[name] {
+				has[name] = true
+				n.Keys = append(n.Keys, Key{Name: name, Pos: pos})
+				n.Items = append(n.Items, item)
 			}
+		}
+	}
+}
+
+// merges adds the entries of the values of the merge keys of y that n does not have. Such a value is a mapping or a list
+// of mappings.
+func (x *expander) merges(y *yaml.Node, n *Node, has map[string]bool, depth int) {
+	for i := 0; i+1 < len(y.Content) && !x.full; i += 2 {
+		key, from := y.Content[i], y.Content[i+1]
+		if !isMerge(key) {
 			continue
 		}
-		for i, k := range source.Keys {
-			if _, has := seen[k.Name]; has {
-				continue
-			}
-			seen[k.Name] = firstKey{k.Pos, len(n.Keys)}
-			n.Keys = append(n.Keys, k)
-			n.Items = append(n.Items, source.Items[i])
-			source.Items[i].parent = n
+		at := &Node{parent: n, step: "<<"}
+		list := aliased(from)
+		if list.Kind != yaml.SequenceNode {
+			x.merge(from, at, n, has, depth)
+			continue
+		}
+		x.checkTag(list, at)
+		for i, item := range list.Content {
+			x.merge(item, &Node{parent: at, step: indexStep(i)}, n, has, depth)
 		}
 	}
+}
+
+// merge adds the entries of a mapping that n does not have. It reports errors about the mapping itself at the node at. A
+// merge counts as a value and as a level of nesting: in a chain of merges each one copies all entries.
+func (x *expander) merge(from *yaml.Node, at, n *Node, has map[string]bool, depth int) {
+	y := aliased(from)
+	if y.Kind != yaml.MappingNode || x.open[y] {
+		if x.expand(from, at, depth); !x.full && !at.Bad() {
+			at.Errorf("a merge needs a mapping, not %s", at.describe())
+		}
+		return
+	}
+	at.Pos = x.pos(from)
+	if !x.count(at, depth+1) {
+		return
+	}
+	if y.Anchor != "" {
+		x.open[y] = true
+		defer delete(x.open, y)
+	}
+	x.checkTag(y, at)
+	x.entries(y, n, has, depth+1)
+	x.merges(y, n, has, depth+1)
+}
+
+func isMerge(key *yaml.Node) bool { return key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge" }
+
+// aliased returns the node that an alias stands for, or else the node itself.
+func aliased(y *yaml.Node) *yaml.Node {
+	if y.Kind == yaml.AliasNode {
+		return y.Alias
+	}
+	return y
 }
 
 // step returns a key as part of a path, shortened if it is long.

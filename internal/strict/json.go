@@ -1,11 +1,6 @@
 package strict
 
-import (
-	"encoding/json"
-	"math"
-	"strconv"
-	"strings"
-)
+import "encoding/json"
 
 // JSON returns the node as JSON, without the parts that are wrong.
 func (n *Node) JSON() []byte {
@@ -46,15 +41,10 @@ func (n *Node) plainScalar() any {
 	case "!!null":
 		return nil
 	case "!!bool":
-		return strings.EqualFold(n.Value, "true")
-	case "!!int":
-		if i, err := strconv.ParseInt(strings.ReplaceAll(n.Value, "_", ""), 0, 64); err == nil {
-			return json.Number(strconv.FormatInt(i, 10))
-		}
-	case "!!float":
-		if f, err := strconv.ParseFloat(n.Value, 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) {
-			return json.Number(strconv.FormatFloat(f, 'g', -1, 64))
-		}
+		return booleans[n.Value]
+	}
+	if number, is := n.number(); is {
+		return number
 	}
 	return n.Value
 }

@@ -32,6 +32,7 @@ type Node struct {
 	Pos    Pos
 	quoted bool
 
+	index  map[string]int // of Keys; nil if it has to be built
 	parent *Node
 	step   string     // part of the path: a field name or an index in brackets
 	bad    bool       // the node or a part of it is wrong
@@ -62,6 +63,7 @@ func (n *Node) Put(name, step string, kind Kind, value string) *Node {
 	}
 	if n.Kind == Mapping {
 		n.Keys = append(n.Keys, Key{Name: name})
+		n.index = nil
 	}
 	n.Items = append(n.Items, item)
 	return item
@@ -70,13 +72,30 @@ func (n *Node) Put(name, step string, kind Kind, value string) *Node {
 // Field returns the value of a field. If the field is not written, it returns a Missing node with the position of
 // the mapping.
 func (n *Node) Field(name string) *Node {
-	for i, k := range n.Keys {
-		if k.Name == name {
-			return n.Items[i]
-		}
+	if i, has := n.find(name); has {
+		return n.Items[i]
 	}
 	return &Node{Pos: n.Pos, parent: n, step: name}
 }
+
+// find returns the index of the first key with this name.
+func (n *Node) find(name string) (int, bool) {
+	if len(n.Keys) <= fewKeys {
+		i := slices.IndexFunc(n.Keys, func(k Key) bool { return k.Name == name })
+		return i, i >= 0
+	}
+	if n.index == nil {
+		n.index = make(map[string]int, len(n.Keys))
+		for i, k := range slices.Backward(n.Keys) {
+			n.index[k.Name] = i
+		}
+	}
+	i, has := n.index[name]
+	return i, has
+}
+
+// fewKeys is the number of keys up to which a search is faster than an index.
+const fewKeys = 32
 
 // Index returns an item of a list, or a Missing node.
 func (n *Node) Index(i int) *Node {
@@ -169,8 +188,8 @@ func (n *Node) errorAt(pos Pos, format string, args ...any) {
 	root.errs.Add(Error{Pos: pos, Path: n.Path(), Message: fmt.Sprintf(format, args...)})
 }
 
-// full reports whether further errors are only counted.
-func (n *Node) full() bool {
+// Full reports whether further errors are only counted.
+func (n *Node) Full() bool {
 	for n.parent != nil {
 		n = n.parent
 	}
@@ -247,13 +266,17 @@ func Quote(s string) string {
 
 var kindNames = map[yaml.Kind]Kind{yaml.ScalarNode: Scalar, yaml.MappingNode: Mapping, yaml.SequenceNode: Sequence}
 
-// Size returns the number of values in the node, including itself.
-func (n *Node) Size() int {
-	size := 1
-	for _, item := range n.Items {
-		size += item.Size()
+// Size returns the number of values in the node, including itself, and the bytes of its keys and values.
+func (n *Node) Size() (values, text int) {
+	values, text = 1, len(n.Value)
+	for _, key := range n.Keys {
+		text += len(key.Name)
 	}
-	return size
+	for _, item := range n.Items {
+		v, t := item.Size()
+		values, text = values+v, text+t
+	}
+	return values, text
 }
 
 // Name returns the field name of the node, or its index in brackets.

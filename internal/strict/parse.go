@@ -16,6 +16,9 @@ func Parse(name string, data []byte, errs *Collector) (docs []*Node, whole bool)
 		errs.Addf(name, "the file is larger than %d MiB and was not read", MaxFileSize>>20)
 		return nil, false
 	}
+	if !checkTokens(name, data, errs) {
+		return nil, false
+	}
 	p := &parser{expander: expander{file: name, errs: errs}, whole: true}
 	for _, part := range split(data) {
 		if !p.part(part) {
@@ -36,6 +39,11 @@ type parser struct {
 // part parses a part of the stream, usually one document. It returns false if a limit is exceeded.
 func (p *parser) part(part part) bool {
 	p.lines = part.lines
+	if part.directives > MaxDirectives {
+		at := Pos{p.file, part.lines + 1, 1}
+		p.errs.Add(Error{Pos: at, Message: fmt.Sprintf("the document has more than %d directives", MaxDirectives)})
+		return false
+	}
 	decoder := yaml.NewDecoder(bytes.NewReader(part.text))
 	for {
 		var doc yaml.Node

@@ -20,10 +20,11 @@ func decodeScalar(n *Node, v reflect.Value) {
 			n.Errorf("must be true or false, not %s", n.describe())
 			return
 		}
-		v.SetBool(strings.EqualFold(n.Value, "true"))
+		v.SetBool(booleans[n.Value])
 	case reflect.Float32, reflect.Float64:
-		f, err := strconv.ParseFloat(n.Value, 64)
-		if err != nil || n.Tag != "!!float" && n.Tag != "!!int" {
+		number, is := n.number()
+		f, err := number.Float64()
+		if !is || err != nil {
 			n.Errorf("must be a number, not %s", n.describe())
 			return
 		}
@@ -42,20 +43,22 @@ func decodeString(n *Node, v reflect.Value) {
 	}
 }
 
+// decodeInt decodes whole numbers, also in notations such as 1e3 and 5.0.
 func decodeInt(n *Node, v reflect.Value) {
-	if n.Tag != "!!int" {
+	number, is := n.number()
+	text := number.String()
+	if !is || strings.ContainsAny(text, ".e") {
 		n.Errorf("must be a whole number, not %s", n.describe())
 		return
 	}
-	digits := strings.ReplaceAll(n.Value, "_", "")
 	switch v.Kind() {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		if i, err := strconv.ParseInt(digits, 0, 64); err == nil && !v.OverflowInt(i) {
+		if i, err := strconv.ParseInt(text, 10, 64); err == nil && !v.OverflowInt(i) {
 			v.SetInt(i)
 			return
 		}
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		if i, err := strconv.ParseUint(digits, 0, 64); err == nil && !v.OverflowUint(i) {
+		if i, err := strconv.ParseUint(text, 10, 64); err == nil && !v.OverflowUint(i) {
 			v.SetUint(i)
 			return
 		}

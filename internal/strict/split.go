@@ -4,8 +4,9 @@ import "bytes"
 
 // part is a part of a stream of documents.
 type part struct {
-	text  []byte
-	lines int // lines of the stream before the part
+	text       []byte
+	lines      int // lines of the stream before the part
+	directives int
 }
 
 // split cuts a stream at the boundaries of documents. A line that is --- or ..., or starts with one and a blank,
@@ -13,7 +14,7 @@ type part struct {
 // belong to the document that follows them.
 func split(data []byte) []part {
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
-		return []part{{text: data}} // UTF-16
+		return []part{{text: data, directives: bytes.Count(data, []byte("%"))}} // UTF-16
 	}
 	var parts []part
 	current, begun, lines := part{}, false, 0
@@ -42,6 +43,8 @@ func split(data []byte) []part {
 			}
 		case !isBetween(line):
 			begun = true
+		case !begun && line[0] == '%':
+			current.directives++
 		}
 		lines++
 		at = next

@@ -31,19 +31,20 @@ func (d Duration) Time() time.Duration { return time.Duration(d) }
 
 func (d Duration) String() string { return Format(time.Duration(d)) }
 
-// ParseDuration parses a duration in Go's notation, from 0s to MaxDuration.
+// ParseDuration parses a duration in Go's notation, from 0s to MaxDuration. It rejects -0s, which can only be a
+// mistake.
 func ParseDuration(s string) (time.Duration, error) {
 	d, err := parseSigned(s)
-	if d < 0 {
+	if d < 0 || err == nil && strings.HasPrefix(s, "-") {
 		return 0, fmt.Errorf("%s is negative", strict.Quote(s))
 	}
 	return d, err
 }
 
 // parseSigned parses a duration in Go's notation, up to MaxDuration in both directions. It returns a longer
-// duration along with an error.
+// duration along with an error. It rejects durations that time.ParseDuration rounds to 0.
 func parseSigned(s string) (time.Duration, error) {
-	if _, err := strconv.ParseFloat(s, 64); err == nil {
+	if _, err := strconv.ParseFloat(s, 64); err == nil && strings.Trim(s, "+-.0123456789") == "" {
 		return 0, fmt.Errorf("%s has no unit: write %ss or %sms", strict.Quote(s), s, s)
 	}
 	d, err := time.ParseDuration(s)
@@ -54,6 +55,8 @@ func parseSigned(s string) (time.Duration, error) {
 		return 0, fmt.Errorf("%s is longer than %s (30 days)", strict.Quote(s), Format(MaxDuration))
 	case err != nil:
 		return 0, fmt.Errorf("%s is not a duration such as 45s, 1m30s or 150.337s", strict.Quote(s))
+	case d == 0 && strings.ContainsAny(s, "123456789"):
+		return 0, fmt.Errorf("%s is shorter than 1ns, the unit of virtual time", strict.Quote(s))
 	case d.Abs() > MaxDuration:
 		return d, fmt.Errorf("%s is longer than %s (30 days)", strict.Quote(s), Format(MaxDuration))
 	}

@@ -61,7 +61,7 @@ const maxCount = 1_000_000_000
 func parseCount(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	switch {
-	case err == nil && n < 0:
+	case err == nil && strings.HasPrefix(s, "-"):
 		return 0, fmt.Errorf("%s is negative", strict.Quote(s))
 	case err == nil && n <= maxCount:
 		return n, nil

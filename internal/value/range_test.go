@@ -39,6 +39,10 @@ func TestDuration(t *testing.T) {
 		{"5 s", `error: "5 s" is not a duration such as 45s, 1m30s or 150.337s`},
 		{"soon", `error: "soon" is not a duration such as 45s, 1m30s or 150.337s`},
 		{"-1s", `error: "-1s" is negative`},
+		{"-0s", `error: "-0s" is negative`},
+		{"0.0000000001s", `error: "0.0000000001s" is shorter than 1ns, the unit of virtual time`},
+		{"-0.0000000001s", `error: "-0.0000000001s" is shorter than 1ns, the unit of virtual time`},
+		{"1e5", `error: "1e5" is not a duration such as 45s, 1m30s or 150.337s`},
 		{"720h1ns", `error: "720h1ns" is longer than 720h (30 days)`},
 		{"99999999999999999999h", `error: "99999999999999999999h" is longer than 720h (30 days)`},
 	})
@@ -48,6 +52,7 @@ func TestTimeRange(t *testing.T) {
 	check[TimeRange](t, []notation{
 		{"5s", "5s"}, {"2s..4s", "2s..4s"}, {"2s..", "2s.."}, {"..4s", "..4s"}, {"..", ".."}, {"2s..2s", "2s"},
 		{"4s..2s", `error: "4s..2s" is empty: it ends before it begins`},
+		{"-0s..4s", `error: "-0s" is negative`}, {"..0.0000000001s", `error: "0.0000000001s" is shorter than 1ns, the unit of virtual time`},
 		{"2..4s", `error: "2" has no unit: write 2s or 2ms`},
 		{"2s-4s", `error: "2s-4s" is not a duration such as 45s, 1m30s or 150.337s`},
 	})
@@ -67,6 +72,7 @@ func TestIntRange(t *testing.T) {
 		{"5", "5"}, {"2..4", "2..4"}, {"2..", "2.."}, {"..4", "..4"}, {"..", ".."}, {"0", "0"},
 		{"4..2", `error: "4..2" is empty: it ends before it begins`},
 		{"-1", `error: "-1" is negative`},
+		{"-0..2", `error: "-0" is negative`},
 		{"1.5", `error: "1.5" is not a whole number`},
 		{"2,4", `error: "2,4" is not a whole number`},
 		{"10000000000", `error: "10000000000" is larger than 1000000000`},
@@ -78,6 +84,14 @@ func TestIntRange(t *testing.T) {
 	if r := (*IntRange)(nil); !r.Contains(7) || r.String() != ".." {
 		t.Error("a nil range does not contain every number")
 	}
+}
+
+func TestOffset(t *testing.T) {
+	check[Offset](t, []notation{
+		{"-1m30s", "-1m30s"}, {"45s", "45s"},
+		{"-0s", "error: must not be 0s"},
+		{"-0.0000000001s", `error: "-0.0000000001s" is shorter than 1ns, the unit of virtual time`},
+	})
 }
 
 func TestDraw(t *testing.T) {

@@ -63,7 +63,7 @@ var unusual = []struct{ name, manifest, want string }{
 		livenessProbe: {tcpSocket: {port: 1}, failureThreshold: 2147483647, periodSeconds: 2147483647, timeoutSeconds: 2147483647}}]}`), "It starts in 10s"},
 	{"huge delays", pod("web", `{containers: [{name: app, image: x, startupProbe: {tcpSocket: {port: 1}, initialDelaySeconds: 2147483647, periodSeconds: 2147483647}}]}`), "did not become ready"},
 	{"deadline", pod("web", "{activeDeadlineSeconds: 60, containers: [{name: app, image: x}]}"), "becomes ready at"},
-	{"names that look like other types", pod(`"123"`, `{containers: [{name: "true", image: x}, {name: "1e3", image: y}]}`), `name: "true"`},
+	{"names that look like other types", pod(`"123"`, `{containers: [{name: "true", image: x}, {name: "1e3", image: x}, {name: "on", image: x}, {name: "y", image: x}]}`), `name: "true"`},
 	{"generated name", strings.Replace(pod("web-", "{containers: [{name: app, image: x}]}"), "name:", "generateName:", 1), "name: web-"},
 	{"restart policy of a container", pod("web", `{containers: [{name: app, image: x, restartPolicy: Never}, {name: b, image: x}]}`), "after: 30s, exit: 0"},
 	{"job", workload("Job", "batch/v1", "parallelism: 5, completions: 20, template: {spec: {restartPolicy: Never, containers: [{name: a, image: x}]}}"), "replicas: 3"},

@@ -1,11 +1,15 @@
 package library
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"probesim.dev/internal/random"
+	"probesim.dev/internal/value"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/virtual"
@@ -20,15 +24,7 @@ func TestRecordsFitTheirTable(t *testing.T) {
 	for _, k := range match.Kinds() {
 		kinds[k.Kind] = &fit{kind: k, set: map[string]bool{}}
 	}
-	all := load(t)
-	for seed := uint64(1); seed <= 120; seed++ {
-		loaded, err := scenarios.LoadBytes("s.yaml", random.Options{Seeds: int(seed % 2)}.Scenario(seed), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, loaded...)
-	}
-	for _, s := range all {
+	for _, s := range withRandom(t) {
 		plan := s.Plans()[0]
 		known, _ := plan.Profile()
 		n := node.New(node.Options{
@@ -47,7 +43,11 @@ func TestRecordsFitTheirTable(t *testing.T) {
 		}
 	}
 	for _, k := range match.Kinds() {
-		for _, field := range append(k.Fields, "a record") {
+		fields := append(slices.Clone(k.Fields), "a record")
+		if slices.ContainsFunc(k.Shapes, func(s match.Shape) bool { return s.About == match.Container }) {
+			fields = append(fields, "an instance")
+		}
+		for _, field := range fields {
 			if !kinds[k.Kind].set[field] {
 				t.Errorf("%s never has %s", k.Kind, field)
 			}
@@ -55,10 +55,23 @@ func TestRecordsFitTheirTable(t *testing.T) {
 	}
 }
 
+// withRandom returns the scenarios of the library and random ones.
+func withRandom(t *testing.T) []*scenarios.Scenario {
+	all := load(t)
+	for seed := uint64(1); seed <= 120; seed++ {
+		loaded, err := scenarios.LoadBytes("s.yaml", random.Options{Seeds: int(seed % 2)}.Scenario(seed), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, loaded...)
+	}
+	return all
+}
+
 // fit compares records of a kind with the table.
 type fit struct {
 	kind match.Kind
-	set  map[string]bool // fields that were not zero in some record
+	set  map[string]bool // fields that were not zero in some record, and what else occurred
 }
 
 // add returns what is wrong with a record.
@@ -67,6 +80,10 @@ func (f *fit) add(r *trace.Record) string {
 		return "the kind is not in the table"
 	}
 	f.set["a record"] = true
+	f.set["an instance"] = f.set["an instance"] || r.Instance > 0
+	if r.Kind == trace.ResultChanged && !strings.Contains(r.Reason, "_"+r.Container+"_") {
+		return "it is about another container than its ID"
+	}
 	values := map[string]string{
 		"probe": string(r.Probe), "result": string(r.Result), "type": r.Type, "reason": r.Reason, "message": r.Message,
 		"graceSeconds": nonZero(r.GraceSeconds), "exitCode": nonZero(r.ExitCode), "took": nonZero(r.Took),
@@ -120,24 +137,39 @@ func fitsShape(r *trace.Record, s match.Shape, values map[string]string) bool {
 	return true
 }
 
-// TestReasonsOfStatuses checks that the reasons in the status of pods and containers are those that expectations accept.
-func TestReasonsOfStatuses(t *testing.T) {
-	for _, s := range load(t) {
-		plan := s.Plans()[0]
-		for _, r := range simulate(t, plan, options{}).records {
+// TestStatusesArePossible checks that expectations accept each status of the library and of random scenarios.
+func TestStatusesArePossible(t *testing.T) {
+	for _, s := range withRandom(t) {
+		var kills match.Kills
+		for _, step := range s.Spec.Steps {
+			if step.Kill != nil {
+				kills.Reasons = append(kills.Reasons, cmp.Or(step.Kill.Reason, "OOMKilled"))
+			}
+		}
+		for _, r := range simulate(t, s.Plans()[0], options{}).records {
 			if r.Status == nil {
 				continue
 			}
-			if !slices.Contains(match.PodReasons(), r.Status.Reason) {
-				t.Errorf("%s: unknown reason of a pod: %s", s.Metadata.Name, r.Status.Reason)
+			if !(match.Fields{is("phase", r.Status.Phase), is("reason", r.Status.Reason)}).Possible(false, kills) {
+				t.Errorf("%s: a pod is %+v", s.Metadata.Name, *r.Status)
 			}
 			for _, c := range r.Status.Containers {
-				if !slices.Contains(match.ContainerReasons(), c.Reason) && !slices.ContainsFunc(s.Spec.Steps, func(step *scenarios.Step) bool {
-					return step.Kill != nil && (step.Kill.Reason == c.Reason || c.Reason == "OOMKilled")
-				}) {
-					t.Errorf("%s: unknown reason of a container: %s", s.Metadata.Name, c.Reason)
+				exit, err := value.ParseMatch(value.Int, strconv.Itoa(int(c.ExitCode)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !(match.Fields{is("state", c.State), is("reason", c.Reason), {Name: "exitCode", Match: exit}}).Possible(true, kills) {
+					t.Errorf("%s: a container is %+v", s.Metadata.Name, c)
 				}
 			}
 		}
 	}
+}
+
+func is(field, text string) match.Field {
+	m, err := value.ParseMatch(value.Text, text)
+	if err != nil {
+		panic(err)
+	}
+	return match.Field{Name: field, Match: m}
 }

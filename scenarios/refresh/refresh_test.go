@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/scenarios/simulate"
@@ -66,7 +67,7 @@ func TestFile(t *testing.T) {
 		{"count of zero", `  - {observed: true, within: ..5s, count: 7, record: {kind: ContainerStopping}}`, `  - {observed: true, within: ..5s, count: 0, record: {kind: ContainerStopping}}`},
 		{"transitions", `  - {observed: true, container: app, transitions: {restartCount: [0, 1, 2, 3]}}`, `  - {observed: true, container: app, transitions: {restartCount: [0, 1]}}`},
 		{"transitions in block style", "  - observed: true\n    container: app\n    transitions:\n      state:\n      - running\n    # the end", "  - observed: true\n    container: app\n    transitions:\n      state:\n      - waiting\n      - running\n    # the end"},
-		{"status", `  - {observed: true, at: 1m, container: app, status: {ready: false, state: "waiting", restartCount: 0, reason: Completed}}`,
+		{"status", `  - {observed: true, at: 1m, container: app, status: {ready: false, state: "waiting", restartCount: 0, reason: CrashLoopBackOff}}`,
 			`  - {observed: true, at: 1m, container: app, status: {ready: true, state: running, restartCount: 0, reason: ""}}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -103,6 +104,14 @@ func checkHeld(t *testing.T, text string) {
 }
 
 // TestOtherBytesStay checks that an update keeps line breaks, byte order marks and other documents.
+func TestScalar(t *testing.T) {
+	for text, want := range map[string]string{"Error": "Error", "a b": `"a b"`, "on": `"on"`, "Y": `"Y"`, "true": `"true"`, "5": `"5"`, "": `""`} {
+		if got := scalar(value.TextOf(text)); got != want {
+			t.Errorf("%q is written %s, want %s", text, got, want)
+		}
+	}
+}
+
 func TestOtherBytesStay(t *testing.T) {
 	text := file + "  - {observed: true, first: 1s, becomes: {ready: true}}\n" +
 		strings.Replace(file[strings.Index(file, "---"):], "name: a}", "name: b}", 1) + "  - {observed: true, container: app, transitions: {restartCount: [5]}, name: \"\u2028\"}"

@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
 )
@@ -190,9 +191,8 @@ func scalar(v value.Scalar) string {
 	if v.Type != value.Text {
 		return text
 	}
-	var back any
 	plain := text != "" && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
-	if plain && yaml.Unmarshal([]byte(text), &back) == nil && back == any(text) {
+	if plain && strict.IsString(text) {
 		return text
 	}
 	return strconv.Quote(text)

@@ -64,7 +64,7 @@ func unknown(so, word string, t *Type) error {
 			candidates = append(candidates, kindWord(k))
 		}
 	}
-	if meant := strict.DidYouMean(word, candidates); meant != "" {
+	if meant := strict.DidYouMean(word, candidates).String(); meant != "" {
 		return fmt.Errorf("%s has no field %s%s", so, strict.Quote(word), meant)
 	}
 	if others := named(word); len(others) > 0 {

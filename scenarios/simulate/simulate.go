@@ -23,11 +23,11 @@ type Options struct {
 	Sink     func(*trace.Record) // called with each record when it is written, unless nil
 	Progress func(virtual.Time)  // called periodically with the virtual time, unless nil
 
-	// MaxMemory limits the memory of the records, in bytes; see trace.Recorder.Size. A run that exceeds it ends with a
-	// *node.MemoryError. 0: node.DefaultLimits.Memory.
+	// MaxMemory limits the memory of a run, in bytes: of its records (see trace.Recorder.Size), and about 5 KB for each pod,
+	// container and probe. A run that exceeds it ends with a *node.MemoryError or ErrTooLarge. 0: node.DefaultLimits.Memory.
 	MaxMemory int64
-	// Reserve, unless nil, is called each time the records need more memory, with the number of additional bytes. It may wait
-	// until other runs have freed memory. If it returns an error, the run ends early with this error.
+	// Reserve, unless nil, is called each time the run needs more memory, with the number of additional bytes. It may wait until
+	// other runs have freed memory. If it returns an error, the run ends early with this error.
 	Reserve func(bytes int64) error
 }
 
@@ -45,8 +45,14 @@ type Result struct {
 // ErrInterrupted is the error of a run whose context was canceled.
 var ErrInterrupted = errors.New("interrupted")
 
+// ErrTooLarge is the error of a run whose pods take more memory than the run may take.
+var ErrTooLarge = errors.New("the pods take too much memory")
+
 // chunk is the virtual time between two calls of Progress.
 const chunk = time.Minute
+
+// partSize is the memory that the simulation of a pod, a container or a probe takes on average, in bytes.
+const partSize = 5000
 
 // Run runs a plan and checks its expectations. The run ends early when the context is done. Run recovers from panics and
 // returns them in Result.Err.
@@ -70,7 +76,16 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 		recorder.Observe(o.Sink)
 	}
 	limits := node.DefaultLimits
-	limits.Memory = cmp.Or(o.MaxMemory, limits.Memory)
+	parts := int64(plan.Scenario.Parts()) * partSize
+	if limits.Memory = cmp.Or(o.MaxMemory, limits.Memory) - parts; limits.Memory <= 0 {
+		r.Err = fmt.Errorf("%w: %d pods, containers and probes take about %d MB; use fewer pods", ErrTooLarge, parts/partSize, parts/1e6)
+		return r
+	}
+	if o.Reserve != nil {
+		if r.Err = o.Reserve(parts); r.Err != nil {
+			return r
+		}
+	}
 	interrupt := o.interrupt(ctx, recorder)
 	n := node.New(node.Options{
 		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, Trace: recorder,

@@ -95,15 +95,26 @@ var table = []Kind{
 	{trace.BackOff, []string{"took"}, one(Container, nil)},
 }
 
-// podReasons and containerReasons are the reasons that the kubelet and the runtime give.
+// podStates and containerStates are the possible statuses of pods and containers: each status has the words of one of
+// them. Only a terminated container has an exit code other than 0. A kill from outside can give another reason to a
+// terminated container.
 var (
-	podReasons       = []string{"", "DeadlineExceeded", "Evicted", "NodeShutdown", "Terminated"}
-	containerReasons = []string{
-		"", "Completed", "ContainerCreating", "ContainerStatusUnknown", "CrashLoopBackOff", "CreateContainerConfigError",
-		"CreateContainerError", "ErrImageNeverPull", "ErrImagePull", "Error", "ImageInspectError", "ImagePullBackOff", "PodInitializing",
-		"PostStartHookError", "RestartingAllContainers", "RunContainerError", "Unknown",
+	podStates = []words{
+		{"phase": {"Pending", "Running", "Succeeded"}, "reason": {""}},
+		{"phase": {"Failed"}, "reason": {"", "DeadlineExceeded", "Evicted", "NodeShutdown", "Terminated"}},
+	}
+	containerStates = []words{
+		{"state": {"running"}, "reason": {""}},
+		{"state": {"waiting"}, "reason": {
+			"ContainerCreating", "CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError", "ErrImageNeverPull",
+			"ErrImagePull", "ImageInspectError", "ImagePullBackOff", "PodInitializing", "PostStartHookError", "RestartingAllContainers",
+			"RunContainerError",
+		}},
+		{"state": {terminated}, "reason": {"Completed", "ContainerStatusUnknown", "Error", "RestartingAllContainers", "Unknown"}},
 	}
 )
+
+const terminated = "terminated"
 
 // Kinds returns the kinds of records, observable kinds first. Do not modify the result.
 func Kinds() []Kind { return table }
@@ -177,8 +188,54 @@ func (r *Record) narrow(s Shape) (Shape, bool) {
 	return Shape{s.About, w}, true
 }
 
-// PodReasons returns all reasons in the status of a pod.
-func PodReasons() []string { return slices.Clone(podReasons) }
+// Possible reports whether the fields of a pod, or of a container if ofContainer is set, can have such values together.
+func (f Fields) Possible(ofContainer bool, kills Kills) bool {
+	states := podStates
+	if ofContainer {
+		states = containerStates
+	}
+	return slices.ContainsFunc(states, func(state words) bool { return f.fit(state, kills) })
+}
 
-// ContainerReasons returns all reasons in the status of a container. A kill from outside can give it another one.
-func ContainerReasons() []string { return slices.Clone(containerReasons) }
+func (f Fields) fit(state words, kills Kills) bool {
+	ended := slices.Contains(state["state"], terminated)
+	for _, w := range f {
+		list, closed := state[w.Name]
+		if ended && w.Name == "reason" {
+			list, closed = slices.Concat(list, kills.Reasons), !kills.Unknown
+		}
+		matches := func(word string) bool { return w.Match.Matches(value.TextOf(word)) }
+		switch {
+		case closed && !slices.ContainsFunc(list, matches):
+			return false
+		case w.Name == "exitCode" && !ended && !w.Match.Overlaps(0, 0):
+			return false
+		}
+	}
+	return true
+}
+
+// Reasons returns the reasons that the fields of a pod, or of a container if ofContainer is set, select: none if the reason is
+// not among the fields. It leaves out the reasons of kills from outside.
+func (f Fields) Reasons(ofContainer bool) []string {
+	states := podStates
+	if ofContainer {
+		states = containerStates
+	}
+	for _, w := range f {
+		if w.Name == "reason" {
+			return slices.DeleteFunc(reasonsIn(states), func(reason string) bool { return !w.Match.Matches(value.TextOf(reason)) })
+		}
+	}
+	return nil
+}
+
+// reasonsIn returns all reasons of a list of states.
+func reasonsIn(states []words) []string {
+	var all []string
+	for _, state := range states {
+		all = append(all, state["reason"]...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

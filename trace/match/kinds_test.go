@@ -151,7 +151,7 @@ func TestWordsOccurInTheSource(t *testing.T) {
 			}
 		}
 	}
-	words := slices.Concat(podReasons, containerReasons)
+	words := slices.Concat(reasonsIn(podStates), reasonsIn(containerStates))
 	for _, k := range table {
 		words = append(words, k.words("reason")...)
 	}

@@ -31,11 +31,16 @@ func (f *Fields) UnmarshalNode(n *strict.Node) {
 // Check resolves the types of fields that were decoded from n, and reports errors at n. The fields belong to a
 // container, or to the pod if container is empty.
 func (f Fields) Check(n *strict.Node, container string, kills Kills) {
+	all := true
 	for i := range f {
 		typ, words, ok := statusField(n.Items[i], f[i].Name, container, kills)
 		if ok {
-			f[i].Match, _ = parseMatch(n.Items[i], f[i].Name, typ, words)
+			f[i].Match, ok = parseMatch(n.Items[i], f[i].Name, typ, words)
 		}
+		all = all && ok
+	}
+	if all && !f.Possible(container != "", kills) {
+		n.Errorf("no status has these values together")
 	}
 }
 
@@ -51,11 +56,11 @@ func statusField(n *strict.Node, name, container string, kills Kills) (value.Typ
 	ofPod, ofContainer := find(podFields, name), find(containerFields, name)
 	switch {
 	case container == "" && name == "reason":
-		return value.Text, podReasons, true
+		return value.Text, reasonsIn(podStates), true
 	case name == "reason" && kills.Unknown:
 		return value.Text, nil, true
 	case name == "reason":
-		return value.Text, slices.Concat(containerReasons, kills.Reasons), true
+		return value.Text, slices.Concat(reasonsIn(containerStates), kills.Reasons), true
 	case container == "" && ofPod != nil:
 		return ofPod.typ, ofPod.words, true
 	case container != "" && ofContainer != nil:
