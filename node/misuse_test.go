@@ -399,7 +399,7 @@ func TestExtremeTimes(t *testing.T) {
 		})
 	}
 	if got, want := off(virtual.At(math.MinInt64)), off(virtual.At(20*time.Second)); !reflect.DeepEqual(got, want) {
-		t.Errorf("a node that is switched on before it is switched off has the records\n%v\nwant\n%v", got, want)
+		t.Errorf("a node that is switched on before it is switched off does not restart immediately: it has the records\n%v\nwant\n%v", got, want)
 	}
 }
 
