@@ -51,8 +51,10 @@ func DiffLine(w io.Writer, d *Diff, pad int, o Options) error {
 		seed = fmt.Sprintf("  seed %d", *d.Seed)
 	}
 	text := strings.TrimRight(mark+"  "+name+seed+what, " ") + "\n"
-	o.Indent += 2
-	return o.write(w, text+o.notes(d.Notes))
+	if o.Indent += 2; !d.Same() { // the notes may explain the difference
+		text += o.notes(d.Notes)
+	}
+	return o.write(w, text)
 }
 
 // summary says when runs first differ in timing and in behavior.

@@ -21,6 +21,7 @@ type jsonCase struct {
 	Line         int               `json:"line"`
 	Kubernetes   string            `json:"kubernetes"`
 	Outcome      Outcome           `json:"outcome"`
+	Error        string            `json:"error,omitempty"` // of an invalid file
 	Runs         []jsonRun         `json:"runs"`
 	Expectations []jsonExpectation `json:"expectations,omitempty"` // across all runs
 }
@@ -88,6 +89,9 @@ func writeJSON(w io.Writer, doc any) error {
 func (c *Case) json() jsonCase {
 	jc := jsonCase{Name: c.Scenario, Description: c.Description, File: c.File, Line: c.Line, Kubernetes: c.Kubernetes,
 		Outcome: c.Outcome(), Runs: make([]jsonRun, len(c.Runs)), Expectations: jsonExpectations(c.Expectations)}
+	if c.Err != nil {
+		jc.Error = c.Err.Error()
+	}
 	for i, r := range c.Runs {
 		jc.Runs[i] = r.json()
 	}

@@ -80,9 +80,15 @@ func JUnit(w io.Writer, cases []Case) error {
 	return Options{}.write(w, fmt.Sprintf("%s%s\n", xml.Header, text))
 }
 
+// invalidFile stands for the scenarios of an invalid file.
+const invalidFile = "invalid scenario file"
+
 func (s *junitSuite) add(c *Case) {
 	shown, file := c.shown(), printable.Text(c.File)
 	jc := junitCase{Name: fmt.Sprintf("%s [%s]", printable.Text(c.Scenario), c.Kubernetes), Class: file, File: file, Line: c.Line}
+	if c.Err != nil {
+		jc.Name = invalidFile
+	}
 	if shown != nil {
 		jc.Properties = &junitProperties{shown.properties()}
 		if shown.Output != "" {
@@ -127,6 +133,9 @@ func (r *Run) properties() []junitProperty {
 
 // headline summarizes the failures of a case on one line.
 func (c *Case) headline() string {
+	if c.Err != nil {
+		return invalidFile
+	}
 	for _, r := range c.Runs {
 		if r.Err != nil {
 			first, _, _ := strings.Cut(r.Err.Error(), "\n")
@@ -152,6 +161,9 @@ func (c *Case) headline() string {
 func (c *Case) failureText() string {
 	var b strings.Builder
 	o := Options{Width: 120}
+	if c.Err != nil {
+		b.WriteString(printable.Lines(c.Err.Error()) + "\n")
+	}
 	for _, r := range c.Runs {
 		if r.Outcome() == OK {
 			continue

@@ -67,8 +67,11 @@ func (r *Run) Facts() []string {
 // Summary writes the number of runs with each outcome.
 func Summary(w io.Writer, cases []Case, o Options) error {
 	runs := map[Outcome]int{}
-	total, some := 0, 0
+	total, some, invalid := 0, 0, 0
 	for i := range cases {
+		if cases[i].Err != nil {
+			invalid++
+		}
 		for _, r := range cases[i].Runs {
 			runs[r.Outcome()]++
 			total++
@@ -86,6 +89,9 @@ func Summary(w io.Writer, cases []Case, o Options) error {
 	}
 	if some > 0 {
 		parts = append(parts, o.paint(bad, plural(some, "scenario")+" failed across all runs"))
+	}
+	if invalid > 0 {
+		parts = append(parts, o.paint(bad, plural(invalid, "file")+" invalid"))
 	}
 	return o.write(w, fmt.Sprintf("%s: %s\n", plural(total, "run"), strings.Join(parts, ", ")))
 }

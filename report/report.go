@@ -41,6 +41,8 @@ type Case struct {
 	Runs        []*Run
 	// Expectations need to hold in at least one of the runs.
 	Expectations []Expectation
+	// Err is set instead of the other fields, except File, if the file is invalid and its scenarios did not run.
+	Err error
 }
 
 // Run is one run of a scenario, with the outcomes of its expectations.
@@ -114,6 +116,9 @@ func (r *Run) Outcome() Outcome {
 
 // Outcome returns the worst outcome of the runs and expectations of the case: Broken, Failed or OK.
 func (c *Case) Outcome() Outcome {
+	if c.Err != nil {
+		return Broken
+	}
 	result := worst(c.Expectations)
 	for _, r := range c.Runs {
 		switch r.Outcome() {

@@ -13,6 +13,19 @@ import (
 //
 // If any file is invalid, Load returns no scenarios and an error of type Errors that lists all errors.
 func Load(paths ...string) ([]*Scenario, error) {
+	all, err := loadAll(paths, false)
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// LoadValid loads as Load does, but also returns the scenarios of valid files if other files are invalid. A file with a
+// scenario that uses an invalid manifest is invalid.
+func LoadValid(paths ...string) ([]*Scenario, error) { return loadAll(paths, true) }
+
+// loadAll loads the scenarios of files and directories. If apart is set, the errors of a file do not affect other files.
+func loadAll(paths []string, apart bool) ([]*Scenario, error) {
 	l := newLoader(readFile)
 	var all []*Scenario
 	seen := map[string]bool{}
@@ -25,7 +38,18 @@ func Load(paths ...string) ([]*Scenario, error) {
 				continue
 			}
 			seen[name] = true
-			scenarios, f := l.loadFile(name, isDirectory)
+			one := l
+			if apart {
+				one = newLoader(readFile) // which reports the errors of a manifest again
+			}
+			scenarios, f := one.loadFile(name, isDirectory)
+			if apart && one.errs.Len() > 0 {
+				if len(scenarios) > 0 && !one.errs.In(name) {
+					one.errs.Addf(name, "its scenarios were not loaded, because files that they use are invalid")
+				}
+				l.errs.Join(one.errs)
+				scenarios = nil
+			}
 			all = append(all, scenarios...)
 			found += len(f.scenarios)
 			if bare == "" && len(f.manifests) > 0 {
@@ -40,10 +64,7 @@ func Load(paths ...string) ([]*Scenario, error) {
 			l.errs.Addf(path, "there is no Scenario in this file%s", bare)
 		}
 	}
-	if err := l.errs.Err(); err != nil {
-		return nil, err
-	}
-	return all, nil
+	return all, l.errs.Err()
 }
 
 // LoadBytes loads the scenarios of a file in memory. It calls readFile for the manifests that the scenarios use,

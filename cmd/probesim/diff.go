@@ -61,6 +61,7 @@ Exit codes:
 	flags.StringVar(&o.pattern, "run", "", patternUsage)
 	flags.StringVar(&o.seed, "seed", "", seedUsage)
 	flags.StringVar(&o.until, "until", "", untilUsage)
+	flags.BoolVar(&o.keepGoing, "keep-going", false, keepGoingUsage)
 	flags.StringVarP(&o.output, "output", "o", "text", "Output `format`: text or json")
 	o.addLimits(cmd, "comparisons")
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
@@ -99,15 +100,15 @@ func diffFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	if len(s.versions) == 1 {
 		return fmt.Errorf("--kubernetes: diff requires at least two versions, not only %s; supported versions: %s", s.versions[0], strings.Join(profile.Names(), ", "))
 	}
-	all, err := scenarios.Load(paths...)
+	all, invalid, err := o.load(paths)
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("nothing was run\n%w", err)}
 	}
 	list, err := s.comparisons(all, cmd.ErrOrStderr())
-	if err != nil {
-		return err
+	if err == nil {
+		err = runDiffs(cmd, list, o)
 	}
-	return runDiffs(cmd, list, o)
+	return withInvalid(err, invalid)
 }
 
 // comparisons returns the comparisons to make. It notes skipped scenarios on stderr.

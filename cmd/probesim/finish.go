@@ -15,6 +15,8 @@ func (out *output) finish(interrupted bool) error {
 	if interrupted && slices.Contains([]string{"json", "junit", "html", "github"}, out.format) {
 		out.addSkipped()
 	}
+	code := out.exitCode()
+	out.cases = append(out.cases, invalidCases(out.invalid)...)
 	var err error
 	switch out.format {
 	case "json":
@@ -29,8 +31,14 @@ func (out *output) finish(interrupted bool) error {
 		if err = report.Summary(out.stdout, out.cases, out.text); err == nil {
 			err = report.GitHub(out.commands, out.cases, repositoryPath)
 		}
+		if len(out.invalid) > 0 {
+			annotate(out.commands, out.invalid)
+		}
 	case "timeline", "lines":
-		if len(out.jobs) > 1 && out.emitted > 0 {
+		if (len(out.jobs) > 1 || len(out.invalid) > 0) && out.emitted > 0 {
+			if len(out.jobs) == 1 && out.format == "timeline" {
+				fmt.Fprintln(out.stdout)
+			}
 			err = report.Summary(out.stdout, out.cases, out.text)
 		}
 	}
@@ -40,7 +48,7 @@ func (out *output) finish(interrupted bool) error {
 	if interrupted {
 		return &exitError{exitInterrupted, out.interruption()}
 	}
-	return out.exitCode()
+	return code
 }
 
 // interruption says how many runs completed.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -277,6 +278,26 @@ func TestHostileErrors(t *testing.T) {
 			s.run("diff", file)
 		}
 	}
+}
+
+// TestHostileFilesAreListed checks reports about valid and invalid files together.
+func TestHostileFilesAreListed(t *testing.T) {
+	s := &session{t, t.TempDir()}
+	s.write("good.yaml", hostileScenario())
+	for i, text := range invalid {
+		all := strings.Join(payloads, " ")
+		s.write(strconv.Itoa(i)+"\n::error::x##[x]\u202e.yaml", strings.ReplaceAll(text, "PAYLOAD", strconv.Quote(all)))
+	}
+	for _, format := range outputs {
+		out := s.run("run", s.dir, "--keep-going", "--kubernetes", "v1.37", "-o", format)
+		if format == "junit" {
+			wellFormed(t, out)
+		}
+		if listed := strings.Contains(out, "unknown field"); listed != slices.Contains([]string{"json", "junit", "html", "github"}, format) {
+			t.Errorf("-o %s: invalid files are listed: %t", format, listed)
+		}
+	}
+	s.run("diff", s.dir, "--keep-going")
 }
 
 func TestHostileFileNames(t *testing.T) {

@@ -48,8 +48,9 @@ type output struct {
 	pad      int // width of the name column in lines
 	progress *progress
 
-	emitted     int  // number of jobs in cases
-	interrupted bool // ignore the remaining jobs
+	invalid     scenarios.Errors // of files that did not run
+	emitted     int              // number of jobs in cases
+	interrupted bool             // ignore the remaining jobs
 
 	cases    []report.Case
 	page     html.Page
@@ -69,8 +70,9 @@ type finished struct {
 	err     error  // write error
 }
 
-func runJobs(cmd *cobra.Command, jobs []*job, o runOptions) error {
+func runJobs(cmd *cobra.Command, jobs []*job, invalid scenarios.Errors, o runOptions) error {
 	out := newOutput(cmd, jobs, o)
+	out.invalid = invalid
 	defer out.progress.stop()
 	ctx := cmd.Context()
 	p := pool{parallel: o.parallel, ahead: 4 * o.parallel, memory: o.memory}

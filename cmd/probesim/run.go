@@ -21,9 +21,10 @@ import (
 
 // Usages of flags that several commands have.
 const (
-	patternUsage = "Run only scenarios whose name matches this regular `expression`."
-	seedUsage    = "Use these `seeds` instead of the seeds in the scenarios: a number, or a range such as 1..100."
-	untilUsage   = "Run for this virtual `duration` instead of the duration in the scenarios, for example 90s."
+	patternUsage   = "Run only scenarios whose name matches this regular `expression`."
+	seedUsage      = "Use these `seeds` instead of the seeds in the scenarios: a number, or a range such as 1..100."
+	keepGoingUsage = "Run the scenarios of valid files even if other files are invalid. The exit code is then at least 2."
+	untilUsage     = "Run for this virtual `duration` instead of the duration in the scenarios, for example 90s."
 )
 
 // runOptions are the flags of run.
@@ -37,6 +38,7 @@ type runOptions struct {
 	memory     memory
 	verbose    bool
 	update     bool
+	keepGoing  bool
 }
 
 // selection holds the parsed flags.
@@ -120,6 +122,7 @@ Exit codes:
 	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to simulate instead of the versions in the scenarios, for example v1.37.0 or v1.34..")
 	o.addLimits(cmd, "runs")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "Include internal records in -o jsonl and around failures.")
+	flags.BoolVar(&o.keepGoing, "keep-going", false, keepGoingUsage)
 	flags.BoolVar(&o.update, "update", false, "Write observed values into expectations marked observed, show the diff, then run the scenarios.")
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.Names(), cobra.ShellCompDirectiveNoFileComp))
@@ -157,7 +160,7 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 		return err
 	}
 	defer o.memory.apply()()
-	all, err := scenarios.Load(paths...)
+	all, invalid, err := o.load(paths)
 	if err != nil {
 		if o.output == "github" {
 			annotate(cmd.OutOrStdout(), err)
@@ -166,7 +169,7 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	}
 	jobs, err := s.jobs(all)
 	if err != nil {
-		return err
+		return withInvalid(err, invalid)
 	}
 	if o.update {
 		if err := updateFiles(cmd, jobs, o); err != nil {
@@ -175,7 +178,7 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 		o.update = false
 		return runFiles(cmd, paths, o) // with the updated files
 	}
-	return runJobs(cmd, jobs, o)
+	return withInvalid(runJobs(cmd, jobs, invalid, o), invalid)
 }
 
 func (o *runOptions) parse() (s selection, err error) {

@@ -20,6 +20,8 @@ func (o *runOptions) checkUpdate() error {
 		return nil
 	case o.seed != "" || o.until != "" || len(o.kubernetes) > 0:
 		return errors.New("--update cannot be combined with --seed, --until or --kubernetes: files record the results of their own runs")
+	case o.keepGoing:
+		return errors.New("--update cannot be combined with --keep-going: it updates all files or none")
 	case o.output == "":
 		o.output = "lines"
 	case o.output != "lines" && o.output != "timeline":

@@ -79,6 +79,19 @@ func (c *Collector) Add(e Error) {
 	c.errs = append(c.errs, e)
 }
 
+// In reports whether any of the errors is in a file.
+func (c *Collector) In(file string) bool {
+	return slices.ContainsFunc(c.errs, func(e Error) bool { return e.File == file })
+}
+
+// Join adds the errors of another collector.
+func (c *Collector) Join(other *Collector) {
+	for _, e := range other.errs {
+		c.Add(e)
+	}
+	c.more += other.more
+}
+
 func (c *Collector) full() bool { return len(c.errs) >= MaxErrors }
 
 // Addf adds an error about a whole file.

@@ -18,6 +18,7 @@ type document struct {
 	Several bool // whether there are several rows
 	Verdict string
 	Counts  map[report.Outcome]int
+	Invalid int // number of invalid files
 	Missing int // number of runs without a section
 }
 
@@ -31,6 +32,7 @@ type row struct {
 	Why     string // summary of the failures
 	Over    []*report.Expectation
 	Outcome report.Outcome
+	Invalid bool // an invalid file stands in place of the run
 }
 
 func newDocument(cases []report.Case) *document {
@@ -38,6 +40,10 @@ func newDocument(cases []report.Case) *document {
 	runs := 0
 	for i := range cases {
 		c := &cases[i]
+		if c.Err != nil {
+			d.Invalid++
+			d.Rows = append(d.Rows, row{File: c.File, Why: printable.Lines(c.Err.Error()), Outcome: report.Broken, Invalid: true, Run: &report.Run{Scenario: c.File}})
+		}
 		for _, r := range c.Runs {
 			runs++
 			d.Counts[r.Outcome()]++
@@ -51,10 +57,10 @@ func newDocument(cases []report.Case) *document {
 				Run: &report.Run{Scenario: c.Scenario, Kubernetes: c.Kubernetes}})
 		}
 	}
-	d.Several = len(d.Rows) > 1
+	d.Several = len(d.Rows) > 1 || d.Invalid > 0
 	d.Verdict = verdict(runs, d)
 	d.Title = "probesim: " + d.Verdict
-	if runs == 1 {
+	if runs == 1 && len(cases) == 1 {
 		d.Title = fmt.Sprintf("%s: %s", printable.Text(cases[0].Scenario), d.Verdict)
 	}
 	return d
@@ -94,6 +100,9 @@ func verdict(runs int, d *document) string {
 	}
 	if n := d.Counts[report.Broken]; n > 0 {
 		text += fmt.Sprintf(", %s ended early", thousands(n))
+	}
+	if d.Invalid > 0 {
+		text += ", " + plural(d.Invalid, "file") + " invalid"
 	}
 	return text
 }

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"probesim.dev/report"
+	"probesim.dev/scenarios"
+)
+
+// load loads the scenarios. With --keep-going, it returns those of valid files, and the errors of the others in invalid. It
+// returns err if there is nothing to run.
+func (o *runOptions) load(paths []string) (all []*scenarios.Scenario, invalid scenarios.Errors, err error) {
+	if !o.keepGoing {
+		all, err = scenarios.Load(paths...)
+		return all, nil, err
+	}
+	all, err = scenarios.LoadValid(paths...)
+	if len(all) == 0 || err != nil && !errors.As(err, &invalid) {
+		return nil, nil, err
+	}
+	return all, invalid, nil
+}
+
+// withInvalid adds the errors of invalid files to the result of a command.
+func withInvalid(err error, invalid scenarios.Errors) error {
+	if len(invalid) == 0 {
+		return err
+	}
+	text := fmt.Errorf("the scenarios of invalid files were not run\n%w", invalid)
+	var coded *exitError
+	switch {
+	case err == nil:
+		return &exitError{exitUsage, text}
+	case !errors.As(err, &coded) || coded.code == exitPipe:
+		return err
+	case coded.err != nil:
+		text = fmt.Errorf("%w\n%w", coded.err, text)
+	}
+	return &exitError{max(coded.code, exitUsage), text}
+}
+
+// invalidCases returns a case for each invalid file, for reports.
+func invalidCases(invalid scenarios.Errors) []report.Case {
+	var cases []report.Case
+	for i := 0; i < len(invalid); {
+		end := i + 1
+		for end < len(invalid) && invalid[end].File == invalid[i].File {
+			end++
+		}
+		cases = append(cases, report.Case{File: invalid[i].File, Err: invalid[i:end]})
+		i = end
+	}
+	return cases
+}
