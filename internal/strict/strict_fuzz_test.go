@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,14 +14,15 @@ import (
 // maxFuzzed is the size up to which inputs are tried. Larger ones are slow and have no other structure.
 const maxFuzzed = 4 << 10
 
-// parse parses a file twice, and checks that both results are equal and that errors have a position in the file.
+// parse parses a file, sometimes twice, and checks that both results are equal and that errors have a position in the file.
 func parse(t *testing.T, data []byte) []*Node {
 	t.Helper()
 	var errs, again Collector
 	docs, _ := Parse("f.yaml", data, &errs)
-	Parse("f.yaml", data, &again)
-	if !reflect.DeepEqual(errs, again) {
-		t.Fatalf("the errors are\n%v\nand then\n%v", errs.Err(), again.Err())
+	if len(data)%4 == 0 { // only sometimes, to save time
+		if Parse("f.yaml", data, &again); !reflect.DeepEqual(errs, again) {
+			t.Fatalf("the errors are\n%v\nand then\n%v", errs.Err(), again.Err())
+		}
 	}
 	checkPositions(t, data, errs.Err())
 	nodes := 0
@@ -83,7 +85,7 @@ func FuzzDecode(f *testing.F) {
 		if len(data) > maxFuzzed {
 			return
 		}
-		for _, text := range []string{string(data), strings.ToValidUTF8(string(data), "?")} {
+		for _, text := range slices.Compact([]string{string(data), strings.ToValidUTF8(string(data), "?")}) {
 			var errs Collector
 			docs, _ := Parse("f.yaml", []byte(text), &errs)
 			for _, doc := range docs {
