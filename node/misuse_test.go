@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -390,14 +391,21 @@ func TestExtremeTimes(t *testing.T) {
 		t.Errorf("error %v, at %s, %d calls", err, n.Now(), called)
 	}
 	n.At(virtual.At(2*time.Second), func() {
-		n.PowerOff(virtual.At(math.MinInt64)) // now
-		n.StartKubelet()
 		if n.KillContainer(fakeruntime.Kill{}) {
 			t.Error("killed a container without a name")
 		}
 	})
 	if err := n.RunUntil(virtual.At(3 * time.Second)); err != nil {
 		t.Error(err)
+	}
+	off := func(back virtual.Time) []trace.Record {
+		return at(t, func(n *node.Node) {
+			n.PowerOff(back)
+			n.StartKubelet()
+		})
+	}
+	if got, want := off(virtual.At(math.MinInt64)), off(virtual.At(20*time.Second)); !reflect.DeepEqual(got, want) {
+		t.Errorf("a node that is switched on before it is switched off does not restart immediately: it has the records\n%v\nwant\n%v", got, want)
 	}
 }
 

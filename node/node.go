@@ -393,7 +393,7 @@ func (n *Node) ShutDown() bool {
 func (n *Node) PowerOff(back virtual.Time) {
 	defer n.end(n.mustBegin(change))
 	n.stopKubelet()
-	n.runtime.PowerOff(n.sim.Now(), max(back, n.sim.Now()), n.step(trace.Record{Reason: "rebootNode"}))
+	n.runtime.PowerOff(n.sim.Now(), back, n.step(trace.Record{Reason: "rebootNode"}))
 	n.runtime.arm()
 }
 

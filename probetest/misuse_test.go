@@ -304,6 +304,7 @@ func TestImpossible(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	bare := NewNode(t, NodeOptions{})
+	bare.Advance(time.Minute)
 	unprobed := bare.AddPod(pod("web", v1.Container{Name: "app", Image: "a"}))
 	bare.Advance(time.Minute)
 	for want, m := range map[string]types.GomegaMatcher{
@@ -311,6 +312,9 @@ func TestImpossible(t *testing.T) {
 		"HaveBeenKilledBecauseOf: web has no startup probe":  HaveBeenKilledBecauseOf("StartupProbe"),
 		"HaveBeenKilledBecauseOf: web has no liveness probe": HaveBeenKilledBecauseOf("LivenessProbe"),
 		"HaveEvent: web has no probe":                        HaveEvent("ProbeWarning"),
+
+		"HaveRestarted: the window begins 2562047h47m16.854775807s after": HaveRestarted().After(long), // no overflow
+		"HaveRestarted: the window ends 2562047h47m16.854775807s after":   HaveRestarted().Within(long),
 	} {
 		if _, err := m.Match(unprobed); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("the error is %v, want %q", err, want)

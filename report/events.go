@@ -199,16 +199,18 @@ func eventItem(row []string, o Options) string {
 func wrap(text string, width, least int) []string {
 	width = max(width, least)
 	var lines []string
-	for utf8.RuneCountInString(text) > width {
-		runes := []rune(text)
+	rest := []rune(text)
+	for len(rest) > width {
 		cut := width
-		if blank := lastBlank(runes[:width+1]); blank > width/2 || blank > 0 && wordLength(runes[blank+1:]) <= width {
+		if blank := lastBlank(rest[:width+1]); blank > width/2 || blank > 0 && wordLength(rest[blank+1:]) <= width {
 			cut = blank
 		}
-		lines = append(lines, strings.TrimRight(string(runes[:cut]), " "))
-		text = strings.TrimLeft(string(runes[cut:]), " ")
+		lines = append(lines, strings.TrimRight(string(rest[:cut]), " "))
+		for rest = rest[cut:]; len(rest) > 0 && rest[0] == ' '; {
+			rest = rest[1:]
+		}
 	}
-	return append(lines, text)
+	return append(lines, string(rest))
 }
 
 func lastBlank(text []rune) int {

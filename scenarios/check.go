@@ -28,7 +28,7 @@ const (
 	maxPodValues  = 2_000_000  // values in the manifests of a scenario, counted for each pod
 	maxFileValues = 4_000_000  // values in the manifests that the scenarios of a file use
 	maxFilePods   = 200_000    // pods in the scenarios of a file
-	maxFileMerges = 50_000_000 // sum of the values in each patch, times the values in the manifest that it patches
+	maxFileMerges = 50_000_000 // comparisons of values by the patches, about
 	maxFileBytes  = 16 << 20   // bytes of the files that the scenarios of a file use manifests from
 )
 

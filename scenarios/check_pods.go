@@ -192,13 +192,14 @@ func (c *checker) withinValueLimit(m *manifest, n *strict.Node) bool {
 }
 
 // withinMergeLimit reports whether the patches of the file are within their limit. A patch compares each of its items with
-// all items of a list in the manifest, to which it adds new ones.
+// all items of a list in the manifest, to which it adds new ones. Then it sorts the list, and each step of the sort compares
+// an item with all others, often several times.
 func (c *checker) withinMergeLimit(m *manifest, patch *strict.Node) bool {
 	values, _ := patch.Size()
-	if c.loader.merges += (m.size + values) * values; c.loader.merges <= maxFileMerges {
+	if c.loader.merges += (m.size+values)*values + 4*m.comparisons; c.loader.merges <= maxFileMerges {
 		return true
 	}
-	patch.Errorf("the patches of this file are too large: they have too many values, in particular for large manifests")
+	patch.Errorf("the patches of this file are too large: they have too many values, or there are too many for manifests with long lists")
 	return false
 }
 

@@ -92,7 +92,7 @@ type loader struct {
 	files    map[string]*file // files with manifests, by path
 	values   int              // number of values in the manifests used so far
 	pods     int              // number of pods so far
-	merges   int              // values in patches times values in the manifests, so far
+	merges   int              // comparisons of values by the patches, so far
 	bytes    int              // size of the files with manifests read so far
 }
 

@@ -80,12 +80,13 @@ type manifest struct {
 	name   string       // the name that scenarios use: metadata.name, or else metadata.generateName
 	object Object       // nil until load decodes it from node
 
-	loaded   bool
-	size     int // number of values in the file
-	meta     *metav1.ObjectMeta
-	pod      *v1.Pod // as written; the pod of a template has no name
-	replicas int
-	own      field.ErrorList // why the API server would reject the object, without errors about its pods
+	loaded      bool
+	size        int // number of values in the file
+	comparisons int // number of pairs of items in its lists
+	meta        *metav1.ObjectMeta
+	pod         *v1.Pod // as written; the pod of a template has no name
+	replicas    int
+	own         field.ErrorList // why the API server would reject the object, without errors about its pods
 }
 
 // workloadKind is a kind of object that creates pods.
@@ -230,6 +231,7 @@ func (m *manifest) load() {
 	}
 	m.loaded = true
 	m.size, _ = m.node.Size()
+	m.comparisons = m.node.Comparisons()
 	if m.object == nil {
 		m.object = m.kind.make()
 		strict.Decode(m.node, m.object)

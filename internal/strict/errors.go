@@ -70,12 +70,13 @@ type Collector struct {
 	more int
 }
 
-// Add adds an error. Beyond MaxErrors it only counts.
+// Add adds an error, and shortens a very long message. Beyond MaxErrors it only counts.
 func (c *Collector) Add(e Error) {
 	if c.full() {
 		c.more++
 		return
 	}
+	e.Message = clip(e.Message)
 	c.errs = append(c.errs, e)
 }
 
@@ -90,6 +91,16 @@ func (c *Collector) Join(other *Collector) {
 		c.Add(e)
 	}
 	c.more += other.more
+}
+
+// clip removes the middle of a message that quotes a very long name. The end of the message says what to do.
+func clip(message string) string {
+	const most = 1_000
+	if len(message) <= most {
+		return message
+	}
+	begin, end := message[:most/2], message[len(message)-most/2:]
+	return strings.ToValidUTF8(begin, "") + "…" + strings.ToValidUTF8(end, "")
 }
 
 func (c *Collector) full() bool { return len(c.errs) >= MaxErrors }

@@ -279,6 +279,18 @@ func (n *Node) Size() (values, text int) {
 	return values, text
 }
 
+// Comparisons returns the number of pairs of items in the lists of the node, at any depth.
+func (n *Node) Comparisons() int {
+	count := 0
+	if n.Kind == Sequence {
+		count = len(n.Items) * len(n.Items)
+	}
+	for _, item := range n.Items {
+		count += item.Comparisons()
+	}
+	return count
+}
+
 // Name returns the field name of the node, or its index in brackets.
 func (n *Node) Name() string { return n.step }
 

@@ -161,6 +161,23 @@ func TestManyErrors(t *testing.T) {
 	}
 }
 
+// TestLongNames refuses names of 100,000 characters. Each message says where and why, and does not repeat the whole name.
+func TestLongNames(t *testing.T) {
+	long := strings.Repeat("é", 50_000)
+	for _, text := range []string{"a: *" + strings.Repeat("x", 100_000), "a: !" + strings.Repeat("x", 100_000) + " b", long + ": &a [*a]"} {
+		var got map[string]any
+		err := read(t, text, &got)
+		if err == nil || len(err.Error()) > 2000 || !strings.HasPrefix(err.Error(), "f.yaml:1:") || !strings.Contains(err.Error(), "…") {
+			t.Errorf("%.100s: the error is %.3000v", text, err)
+		}
+	}
+	var errs Collector
+	errs.Addf("f.yaml", "%s is wrong: correct it", long)
+	if text := errs.Err().Error(); len(text) > 1100 || !strings.HasSuffix(text, "é is wrong: correct it") || strings.Contains(text, `\x`) {
+		t.Error(text)
+	}
+}
+
 func TestErrorsAreSorted(t *testing.T) {
 	var c Collector
 	for _, e := range []Error{

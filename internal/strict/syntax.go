@@ -39,6 +39,8 @@ func (p *parser) syntaxError(part part, err error) Error {
 		case message == "did not find expected node content" && atEnd:
 			place = last
 			message += ": the document ends in a list or mapping in brackets"
+		case atEnd && !bytes.HasSuffix(part.text, []byte("\n")): // the line after the last one is not in the file
+			place = last
 		}
 	}
 	return Error{Pos: Pos{p.file, part.lines + max(1, place.Line), max(1, place.Column)}, Message: "not valid YAML: " + message}
