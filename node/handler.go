@@ -116,19 +116,24 @@ func (w *watchdog) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 // goroutine, so both never run at the same time, and runs stay deterministic. Only the failure of a handler that hangs
 // depends on real time. It reports whether the handler aborted the response, and why the run must end, if so.
 func (w *watchdog) run(response *buffered, r *http.Request) (aborted bool, failure error) {
+	type outcome struct {
+		returned bool
+		failure  error
+	}
+	request := w.request(r) // now: a handler can change the request, and can end after its limit
 	id := make(chan string, 1)
-	done := make(chan bool, 1)
+	done := make(chan outcome, 1)
 	go func() {
-		returned := false
+		var o outcome
 		defer func() {
-			if !returned {
-				failure = w.unreturned(recover(), r)
+			if !o.returned {
+				o.failure = w.unreturned(recover(), request)
 			}
-			done <- returned
+			done <- o
 		}()
 		id <- goroutineID()
 		w.handler.ServeHTTP(response, r)
-		returned = true
+		o.returned = true
 	}()
 	var expired <-chan time.Time // never, if nil
 	if limit := w.node.handlerTimeout; limit > 0 {
@@ -137,27 +142,27 @@ func (w *watchdog) run(response *buffered, r *http.Request) (aborted bool, failu
 		expired = timer.C
 	}
 	select {
-	case returned := <-done:
-		return !returned, failure
+	case o := <-done:
+		return !o.returned, o.failure
 	case <-expired:
-		return true, w.hung(<-id, r)
+		return true, w.hung(<-id, request)
 	}
 }
 
 // unreturned describes the end of a handler that did not return. It must be called while the handler panics. The result is
 // nil for http.ErrAbortHandler, which closes the connection.
-func (w *watchdog) unreturned(panicked any, r *http.Request) error {
+func (w *watchdog) unreturned(panicked any, request string) error {
 	switch panicked {
 	case http.ErrAbortHandler:
 		return nil
 	case nil:
-		return fmt.Errorf("The handler of the container %s ended its goroutine, as t.FailNow and t.Fatal do.\n%s", w.container, w.request(r))
+		return fmt.Errorf("The handler of the container %s ended its goroutine, as t.FailNow and t.Fatal do.\n%s", w.container, request)
 	}
-	return fmt.Errorf("The handler of the container %s panicked: %w\n%s\n\n%s", w.container, errorOf(panicked), w.request(r), panicFrames(own))
+	return fmt.Errorf("The handler of the container %s panicked: %w\n%s\n\n%s", w.container, errorOf(panicked), request, panicFrames(own))
 }
 
 // hung describes a handler that has not returned in time.
-func (w *watchdog) hung(goroutine string, r *http.Request) error {
+func (w *watchdog) hung(goroutine, request string) error {
 	return fmt.Errorf(`The handler of the container %s did not respond within %s of real time.
 %s
 
@@ -165,7 +170,7 @@ A handler must respond without waiting: virtual time stands still until it retur
 responds late or never, use answers such as "ok in 3s" or "hang" in a rule. To allow a handler more real time,
 set HandlerTimeout in the options of the node. The handler is here:
 
-%s`, w.container, w.node.handlerTimeout, w.request(r), handlerStack(goroutine))
+%s`, w.container, w.node.handlerTimeout, request, handlerStack(goroutine))
 }
 
 // request describes the request: who sent it, when, and what it asks for.
@@ -201,6 +206,7 @@ func handlerStack(goroutine string) string {
 // buffered keeps a response until the handler returns, so that a handler that hangs cannot write later.
 type buffered struct {
 	header http.Header
+	sent   http.Header // the header at the time of the final code, as clients get it; nil: no final code yet
 	codes  []int
 	body   bytes.Buffer
 }
@@ -216,6 +222,9 @@ func (b *buffered) WriteHeader(code int) {
 		panic(fmt.Sprintf("invalid WriteHeader code %d", code))
 	}
 	b.codes = append(b.codes, code)
+	if b.sent == nil && (code >= 200 || code == http.StatusSwitchingProtocols) {
+		b.sent = b.header.Clone()
+	}
 }
 
 func (b *buffered) Write(data []byte) (int, error) {
@@ -237,7 +246,10 @@ func (b *buffered) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 }
 
 func (b *buffered) copyTo(w http.ResponseWriter) {
-	maps.Copy(w.Header(), b.header)
+	if b.sent == nil {
+		b.sent = b.header
+	}
+	maps.Copy(w.Header(), b.sent)
 	for _, code := range b.codes {
 		w.WriteHeader(code)
 	}

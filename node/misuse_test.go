@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -106,6 +107,11 @@ func TestNoNode(t *testing.T) {
 		}
 		if got := panicked(n.Close); !strings.HasSuffix(got, "this is not a node: create it with node.New") {
 			t.Errorf("Close of a nil or zero Node: %q", got)
+		}
+		for name, do := range map[string]func(){"Now": func() { n.Now() }, "Trace": func() { n.Trace() }} {
+			if got := panicked(do); got != "node: "+name+": this is not a node: create it with node.New" {
+				t.Errorf("%s of a nil or zero Node: %q", name, got)
+			}
 		}
 	}
 }
@@ -439,6 +445,31 @@ func TestResponseWriter(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLateHeader checks that a header that a handler sets after the status code has no effect, as in a server of net/http.
+func TestLateHeader(t *testing.T) {
+	var paths []string
+	err := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if paths = append(paths, r.URL.Path); r.URL.Path == "/" {
+			w.WriteHeader(http.StatusFound)
+			w.Header().Set("Location", "/late")
+		}
+	})
+	if err != nil || len(paths) == 0 || slices.Contains(paths, "/late") {
+		t.Errorf("the client requested %q: %v", paths, err)
+	}
+}
+
+// TestRequestChanged checks that the error of a handler describes the request as the handler got it.
+func TestRequestChanged(t *testing.T) {
+	err := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		r.URL, r.Host = nil, ""
+		panic("changed")
+	})
+	if err == nil || !strings.Contains(err.Error(), "panicked: changed\nThe request is from its ") || !strings.Contains(err.Error(), "GET http://10.") {
+		t.Errorf("error %v", err)
 	}
 }
 

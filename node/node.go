@@ -508,10 +508,20 @@ func (n *Node) RunUntil(t virtual.Time) error {
 }
 
 // Now returns the current virtual time. It is negative before t=0.
-func (n *Node) Now() virtual.Time { return n.sim.Now() }
+func (n *Node) Now() virtual.Time {
+	if n == nil || n.sim == nil {
+		panic("node: Now: this is not a node: create it with node.New")
+	}
+	return n.sim.Now()
+}
 
 // Trace returns the recorder with the records of the run: Options.Trace, or the recorder that New created.
-func (n *Node) Trace() *trace.Recorder { return n.trace }
+func (n *Node) Trace() *trace.Recorder {
+	if n == nil || n.sim == nil {
+		panic("node: Trace: this is not a node: create it with node.New")
+	}
+	return n.trace
+}
 
 // Close ends the run and frees the resources of the node. The trace stays readable. A second Close does nothing.
 func (n *Node) Close() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/scenarios"
 )
 
@@ -13,7 +14,7 @@ func (n *Node) compile(w Workload, b Behavior) ([]scenarios.PlannedPod, error) {
 	pods, err := scenarios.Compile(w, b, scenarios.CompileOptions{Profile: n.profile, Seed: n.options.Seed})
 	if _, invalid := err.(scenarios.Errors); invalid {
 		kind := reflect.TypeOf(w).Elem().Name()
-		return nil, fmt.Errorf("the %s %s cannot be added:\n%w", kind, cmp.Or(w.GetName(), w.GetGenerateName()), err)
+		return nil, fmt.Errorf("the %s %s cannot be added:\n%w", kind, printable.Text(cmp.Or(w.GetName(), w.GetGenerateName())), err)
 	}
 	return pods, err
 }

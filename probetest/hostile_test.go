@@ -53,6 +53,15 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
+// TestHostileName checks that the failure for an invalid pod shows its name as it shows other invalid values.
+func TestHostileName(t *testing.T) {
+	fake := newFakeT(t)
+	NewNode(fake, NodeOptions{}).AddPod(pod("\x1b[2J\n::error::forged", v1.Container{Name: "app", Image: "a"}))
+	if len(fake.failures) != 1 || !strings.HasPrefix(fake.failures[0], `the Pod \x1b[2J\n::error::forged cannot be added:`) {
+		t.Errorf("failures %q", fake.failures)
+	}
+}
+
 // TestDroppedFields checks that messages name the fields that the API server drops.
 func TestDroppedFields(t *testing.T) {
 	n := NewNode(t, NodeOptions{Kubernetes: "v1.34.4"})

@@ -135,6 +135,10 @@ func (x *expander) entries(y *yaml.Node, n *Node, has map[string]bool, depth int
 			n.wrong = true
 			n.errorAt(pos, "a key must be text, not a mapping or list")
 		case isMerge(key):
+		case key.Style&yaml.TaggedStyle != 0:
+			x.count(n, depth)
+			n.wrong = true
+			n.errorAt(pos, "the tag %s is not supported: leave it out", key.ShortTag())
 		case !isName:
 			x.count(n, depth)
 			n.wrong = true

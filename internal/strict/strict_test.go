@@ -161,6 +161,16 @@ func TestManyErrors(t *testing.T) {
 	}
 }
 
+// TestTaggedKeys rejects the tags of keys, as those of values.
+func TestTaggedKeys(t *testing.T) {
+	for _, text := range []string{"!!int Z: x", "!!str Y: x", "!a b: x", "? !!bool \"c\"\n: x"} {
+		var got map[string]string
+		if err := read(t, text, &got); err == nil || !strings.Contains(err.Error(), "is not supported: leave it out") {
+			t.Errorf("%s is %v, and the error is %v", text, got, err)
+		}
+	}
+}
+
 // TestLongNames refuses names of 100,000 characters. Each message says where and why, and does not repeat the whole name.
 func TestLongNames(t *testing.T) {
 	long := strings.Repeat("é", 50_000)
