@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -121,10 +122,9 @@ func inside(t *testing.T, where string, o node.Options, do func(*node.Node)) err
 	t.Helper()
 	n := node.New(o)
 	defer n.Close()
-	first := true
+	var called atomic.Bool // a handler runs in a goroutine of its own
 	once := func() {
-		if first {
-			first = false
+		if called.CompareAndSwap(false, true) {
 			do(n)
 		}
 	}
@@ -149,7 +149,7 @@ func inside(t *testing.T, where string, o node.Options, do func(*node.Node)) err
 		n.At(virtual.At(10*time.Second), once)
 	}
 	err := n.RunUntil(virtual.At(time.Minute))
-	if first {
+	if !called.Load() {
 		t.Fatalf("%s: the function was not called", where)
 	}
 	return err

@@ -42,7 +42,7 @@ func FuzzManifest(f *testing.F) {
 func twice(data []byte) bool { return len(data)%4 == 0 }
 
 // maxFuzzed is the size up to which inputs are tried. Larger ones are slow and have no other structure.
-const maxFuzzed = 4 << 10
+const maxFuzzed = 1 << 10
 
 // FuzzCheck checks the spec of an arbitrary scenario of a small pod, without running it.
 func FuzzCheck(f *testing.F) {

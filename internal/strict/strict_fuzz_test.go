@@ -12,7 +12,7 @@ import (
 )
 
 // maxFuzzed is the size up to which inputs are tried. Larger ones are slow and have no other structure.
-const maxFuzzed = 4 << 10
+const maxFuzzed = 1 << 10
 
 // parse parses a file, sometimes twice, and checks that both results are equal and that errors have a position in the file.
 func parse(t *testing.T, data []byte) []*Node {

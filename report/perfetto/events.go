@@ -1,6 +1,8 @@
 package perfetto
 
 import (
+	"strings"
+
 	"probesim.dev/internal/printable"
 	"probesim.dev/report"
 	"probesim.dev/report/history"
@@ -214,10 +216,17 @@ func (m *maker) flow(r *trace.Record) {
 	m.events = append(m.events, e)
 }
 
+// longestStatus is the maximum length of a status in bytes. A status lists all containers of the pod, and each change of one of
+// them has it.
+const longestStatus = 1000
+
 func about(r *trace.Record) *args {
 	if r == nil {
 		return nil
 	}
 	_, message := report.Describe(r)
+	if r.Kind == trace.StatusPatched && len(message) > longestStatus {
+		message = strings.ToValidUTF8(message[:longestStatus], "") + "…"
+	}
 	return &args{Subject: r.Subject(), Message: printable.Text(message), Step: r.Step, Cause: r.Cause}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -214,5 +215,32 @@ func TestLibrary(t *testing.T) {
 	w.Close()
 	if _, phases := check(t, b.Bytes()); phases["X"] < 5000 || phases["s"] < 1000 {
 		t.Errorf("%v", phases)
+	}
+}
+
+// A status lists all containers of its pod, and each of them has events with the status. The file must not grow with the square
+// of their number.
+func TestManyContainers(t *testing.T) {
+	size := func(containers int) int {
+		status := &trace.PodStatus{Phase: "Running"}
+		records := []trace.Record{{Step: 1, Kind: trace.PodAdded, Pod: "default/web"}}
+		for i := range containers {
+			name := fmt.Sprintf("container-%04d", i)
+			status.Containers = append(status.Containers, trace.ContainerStatus{Name: name, State: "waiting", Reason: "ContainerCreating"})
+			records = append(records, trace.Record{Step: int64(i) + 3, Kind: trace.ContainerStarted, Pod: "default/web", Container: name, T: 2})
+		}
+		records = slices.Insert(records, 1, trace.Record{Step: 2, Kind: trace.StatusPatched, Pod: "default/web", T: 1, Status: status})
+		var b bytes.Buffer
+		w := NewWriter(&b)
+		if err := w.Add(&report.Run{Scenario: "many", Records: records, Until: virtual.At(time.Minute)}, false); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.Len()
+	}
+	if few, many := size(200), size(800); many > 5*few {
+		t.Errorf("200 containers give %d bytes, and 800 give %d", few, many)
 	}
 }
