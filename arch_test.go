@@ -28,7 +28,7 @@ var layers = [][]string{
 	{"kubelet"},
 	{"node"},
 	{"scenarios"},
-	{"internal/check", "internal/random"},
+	{"internal/check", "internal/random", "bounds"},
 	{"probetest"},
 	{"cmd", "explore", "ginkgokit", "."},
 }

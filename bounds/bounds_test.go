@@ -1,0 +1,72 @@
+package bounds_test
+
+import (
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"probesim.dev/bounds"
+	"probesim.dev/kube/profile"
+)
+
+func probe(period, threshold int32) *v1.Probe {
+	return &v1.Probe{PeriodSeconds: period, FailureThreshold: threshold, TimeoutSeconds: 1, ProbeHandler: v1.ProbeHandler{
+		HTTPGet: &v1.HTTPGetAction{Port: intstr.FromInt32(80)},
+	}}
+}
+
+// web has a startup probe every 5 s with 12 failures, a liveness probe every 10 s with 3, and a readiness probe every 5 s.
+func web() *v1.Pod {
+	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.PodSpec{Containers: []v1.Container{{
+		Name: "app", Image: "app:1", StartupProbe: probe(5, 12), LivenessProbe: probe(10, 3), ReadinessProbe: probe(5, 1),
+	}}}}
+}
+
+// nodes have kubelets that are 11 s old. They create a sandbox in 0.1 to 6 s.
+var nodes = bounds.Nodes{
+	Environment: bounds.Environment{Uptime: 11 * time.Second},
+	Start:       bounds.Range{Min: 100 * time.Millisecond, Max: 6 * time.Second},
+}
+
+func TestBounds(t *testing.T) {
+	s, err := bounds.NewSubject(web(), "app", profile.Newest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name string
+		ask  func(bounds.Nodes) (bounds.Bound, error)
+		want string
+	}{
+		{"the start", s.Start, "55.0084s to 1m0.0084s"},
+		{"a hang", func(n bounds.Nodes) (bounds.Bound, error) { return s.Survives(n, bounds.Hang) }, "20s to 30s"},
+		{"a stall", func(n bounds.Nodes) (bounds.Bound, error) { return s.Survives(n, bounds.Stall) }, "20.991s to 30.991s"},
+		{"a stall without a change of readiness", func(n bounds.Nodes) (bounds.Bound, error) { return s.StaysReady(n, bounds.Stall) }, "991ms to 5.991s"},
+		{"from a hang to the stop signal", func(n bounds.Nodes) (bounds.Bound, error) { return s.UntilStopped(n, bounds.Hang) }, "21.0124s to 31.0124s"},
+		{"from down to not ready", func(n bounds.Nodes) (bounds.Bound, error) { return s.UntilUnready(n, bounds.Refuse) }, "22.2ms to 5.0222s"},
+	} {
+		b, err := test.ask(nodes)
+		got := b.Least.Round(time.Microsecond).String() + " to " + b.Greatest.Round(time.Microsecond).String()
+		if err != nil || got != test.want {
+			t.Errorf("%s: %s, want %s; error %v", test.name, got, test.want, err)
+		}
+	}
+}
+
+func TestNewSubjectErrors(t *testing.T) {
+	if _, err := bounds.NewSubject(web(), "ap", profile.Newest()); err == nil || err.Error() != `the pods of web have no container "ap"` {
+		t.Errorf("the error is %v", err)
+	}
+	pod := web()
+	pod.Spec.Containers[0].LivenessProbe = nil
+	s, err := bounds.NewSubject(pod, "app", profile.Newest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Survives(nodes, bounds.Hang); err == nil || err.Error() != "container app has no liveness probe" {
+		t.Errorf("the error is %v", err)
+	}
+}
