@@ -71,8 +71,8 @@ var _ = ginkgo.Describe("misuse", func() {
 // TestMisuse checks how specs fail that misuse a node: each with its reason, and without an effect on other specs.
 func TestMisuse(t *testing.T) {
 	for focus, want := range map[string][]string{
-		"a handler panics":                       {"[FAILED] The handler of the container web/app panicked: out of order\n", "GET http://10.64.0.1:80/\n", "/ginkgokit/misuse_test.go:"},
-		"a handler hangs":                        {"[FAILED] The handler of the container web/app did not respond within 20ms of real time.\n", "/ginkgokit/misuse_test.go:"},
+		"a handler panics":                       {"[FAILED] the handler of the container web/app panicked: out of order\n", "GET http://10.64.0.1:80/\n", "/ginkgokit/misuse_test.go:"},
+		"a handler hangs":                        {"[FAILED] the handler of the container web/app did not respond within 20ms of real time.\n", "/ginkgokit/misuse_test.go:"},
 		"an assertion fails in a handler":        {"[FAILED] Expected\n", "<string>: in the handler\n"},
 		"an assertion fails in a function of At": {"[FAILED] Expected\n", "<string>: in the function\n"},
 		"a function of At panics":                {"[FAILED] the function of At at ", " panicked: out of order\n"},

@@ -156,14 +156,14 @@ func (w *watchdog) unreturned(panicked any, request string) error {
 	case http.ErrAbortHandler:
 		return nil
 	case nil:
-		return fmt.Errorf("The handler of the container %s ended its goroutine, as t.FailNow and t.Fatal do.\n%s", w.container, request)
+		return fmt.Errorf("the handler of the container %s ended its goroutine, as t.FailNow and t.Fatal do.\n%s", w.container, request)
 	}
-	return fmt.Errorf("The handler of the container %s panicked: %w\n%s\n\n%s", w.container, errorOf(panicked), request, panicFrames(own))
+	return fmt.Errorf("the handler of the container %s panicked: %w\n%s\n\n%s", w.container, errorOf(panicked), request, panicFrames(own))
 }
 
 // hung describes a handler that has not returned in time.
 func (w *watchdog) hung(goroutine, request string) error {
-	return fmt.Errorf(`The handler of the container %s did not respond within %s of real time.
+	return fmt.Errorf(`the handler of the container %s did not respond within %s of real time.
 %s
 
 A handler must respond without waiting: virtual time stands still until it returns. To simulate a program that

@@ -220,13 +220,13 @@ func TestPanics(t *testing.T) {
 // TestHandlerEnds checks the errors of handlers that end their goroutine, or do not return.
 func TestHandlerEnds(t *testing.T) {
 	err := inside(t, "handler", node.Options{}, func(*node.Node) { runtime.Goexit() })
-	if err == nil || !strings.HasPrefix(err.Error(), "The handler of the container p00000/app ended its goroutine") {
+	if err == nil || !strings.HasPrefix(err.Error(), "the handler of the container p00000/app ended its goroutine") {
 		t.Errorf("a handler that ends its goroutine: %v", err)
 	}
 	until := make(chan struct{})
 	defer close(until)
 	err = inside(t, "handler", node.Options{HandlerTimeout: 20 * time.Millisecond}, func(*node.Node) { <-until })
-	if err == nil || !strings.HasPrefix(err.Error(), "The handler of the container p00000/app did not respond within 20ms") || !strings.Contains(err.Error(), "/misuse_test.go:") {
+	if err == nil || !strings.HasPrefix(err.Error(), "the handler of the container p00000/app did not respond within 20ms") || !strings.Contains(err.Error(), "/misuse_test.go:") {
 		t.Errorf("a handler that hangs: %v", err)
 	}
 }

@@ -46,7 +46,7 @@ func TestHandlerPanics(t *testing.T) {
 		t.Fatalf("failed %d times: %q", len(failures), failures)
 	}
 	for _, want := range []string{
-		"The handler of the container web/app panicked: runtime error: invalid memory address or nil pointer dereference\n",
+		"the handler of the container web/app panicked: runtime error: invalid memory address or nil pointer dereference\n",
 		"The request is from its liveness probe at 10.009s of virtual time: GET https://10.64.0.1:80/live?full=1\n\n",
 		"    probesim.dev/probetest.dereference\n", "/probetest/handler_test.go:", "    probesim.dev/probetest.TestHandlerPanics.func1\n",
 	} {
@@ -87,7 +87,7 @@ func TestHandlerHangs(t *testing.T) {
 		t.Fatalf("failed %d times: %q", len(failures), failures)
 	}
 	for _, want := range []string{
-		"The handler of the container web/app did not respond within 20ms of real time.\n",
+		"the handler of the container web/app did not respond within 20ms of real time.\n",
 		"The request is from its readiness probe at 0.", " of virtual time: GET https://10.64.0.1:80/ready\n",
 		"set HandlerTimeout in the options", "[chan receive]:\n", "probesim.dev/probetest.hang(", "/probetest/handler_test.go:",
 	} {
@@ -121,7 +121,7 @@ func TestHandlerTimeoutOff(t *testing.T) {
 func TestHandlerFailsTest(t *testing.T) {
 	fake := newFakeT(t)
 	_, failures := handled(t, NodeOptions{}, func(http.ResponseWriter, *http.Request) { fake.FailGoroutine() })
-	if len(failures) != 1 || !strings.HasPrefix(failures[0], "The handler of the container web/app ended its goroutine, as t.FailNow and t.Fatal do.\nThe request is from its readiness probe at ") {
+	if len(failures) != 1 || !strings.HasPrefix(failures[0], "the handler of the container web/app ended its goroutine, as t.FailNow and t.Fatal do.\nThe request is from its readiness probe at ") {
 		t.Errorf("failed with %q", failures)
 	}
 }
