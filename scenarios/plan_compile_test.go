@@ -6,11 +6,13 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/strict"
 )
 
@@ -158,5 +160,19 @@ func TestCompileAttachesHandlers(t *testing.T) {
 	rule := pods[0].Program.Containers["app"].Program.Rules[0]
 	if rule.Liveness == nil || rule.Liveness.Items[0].Answer.Handler != handler || rule.Readiness != nil || rule.PreStop != nil {
 		t.Errorf("the rule is %+v", rule)
+	}
+}
+
+// TestDelaySet checks that a set fills in the delays that are not beside it.
+func TestDelaySet(t *testing.T) {
+	text := podYAML + scenarioHead + "delays: {set: slow, imagePull: 3s}"
+	loaded, err := LoadBytes("s.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _ := fakeruntime.DelaySet("slow")
+	want.ImagePull = &fakeruntime.Draw{Min: 3 * time.Second, Max: 3 * time.Second}
+	if got := loaded[0].Plan("v1.37.0", nil).Delays; !reflect.DeepEqual(got, want) {
+		t.Errorf("the delays are %+v, want %+v", got, want)
 	}
 }
