@@ -107,7 +107,7 @@ func checkDraft(t *testing.T, name string, data []byte) string {
 	t.Helper()
 	var first string
 	for _, file := range []string{name, ""} {
-		text, err := Write(Options{Manifest: name, Data: data, File: file, Command: "init " + name, Run: "run\n"})
+		text, _, err := Write(Options{Manifest: name, Data: data, File: file, Command: "init " + name, Run: "run\n"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func TestRejectedManifests(t *testing.T) {
 		{pod("web", "{os: {name: windows}, containers: [{name: app, image: x}]}"), "none of the workloads can be simulated\nm.yaml:1:"},
 		{many(201), "m.yaml has 201 workloads, but a draft can have at most 200: split the file"},
 	} {
-		_, err := Write(Options{Manifest: "m.yaml", Data: []byte(test.manifest), File: "m.yaml"})
+		_, _, err := Write(Options{Manifest: "m.yaml", Data: []byte(test.manifest), File: "m.yaml"})
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v, want %s", err, test.want)
 		}
