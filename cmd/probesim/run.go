@@ -54,8 +54,8 @@ func newRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run PATH...",
 		Short: "Run scenarios and check their expectations",
-		Long: `Run scenarios and check their expectations. PATH is a scenario file, or a
-directory to search for scenario files.
+		Long: `Run scenarios and check their expectations. PATH is a scenario file, a directory
+to search for scenario files, or - for stdin.
 
 Output formats:
   timeline   a chart of probes, containers and Ready, with events and
@@ -90,6 +90,9 @@ Exit codes:
 
   # Allow more memory for a scenario with many pods
   probesim run node.yaml --max-memory 12GB
+
+  # Run a scenario that another command writes
+  sed 's/for: 20s/for: 30s/' web.yaml | probesim run -
 
   # Run one scenario of a file
   probesim run web.yaml --run '^slow-start$'
@@ -159,8 +162,11 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.update && slices.Contains(paths, "-") {
+		return errors.New("--update cannot write to stdin: specify files")
+	}
 	defer o.memory.apply()()
-	all, invalid, err := o.load(paths)
+	all, invalid, err := o.load(cmd.InOrStdin(), paths...)
 	if err != nil {
 		if o.output == "github" {
 			annotate(cmd.OutOrStdout(), err)
