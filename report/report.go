@@ -58,6 +58,7 @@ type Run struct {
 	Records      []trace.Record // may be nil after the run has been drawn
 	Steps        int            // number of observable records
 	Restarts     int            // number of restarts of containers; see CountRestarts
+	ProbeErrors  int            // number of probe runs that ended with an error; see CountProbeErrors
 	Hash         string         // see trace.Hash
 	Expectations []Expectation
 	// Err says why the run ended early: a limit was exceeded, or probesim itself failed.
@@ -138,6 +139,17 @@ func worst(all []Expectation) Outcome {
 		}
 	}
 	return OK
+}
+
+// CountProbeErrors returns the number of probe runs that ended with an error. The kubelet ignores them.
+func CountProbeErrors(records []trace.Record) int {
+	n := 0
+	for i := range records {
+		if records[i].Kind == trace.ProbeExecuted && records[i].Result == trace.Error {
+			n++
+		}
+	}
+	return n
 }
 
 // CountRestarts returns the number of restarts of containers.

@@ -38,7 +38,13 @@ func (b *behavior) noteDifferences(rules []fakeruntime.Rule, n *strict.Node) {
 			if !asksTheSame(&p.probe.ProbeHandler, &q.probe.ProbeHandler, b.container) {
 				continue
 			}
-			if at := firstDifference(rules, p.key, q.key); at >= 0 {
+			own := slices.Clone(rules)
+			for i := range own {
+				if isSlowStart(&own[i], handlerOf(p.probe)) {
+					own[i].Startup = nil
+				}
+			}
+			if at := firstDifference(own, p.key, q.key); at >= 0 {
 				b.workload.notes = append(b.workload.notes, fmt.Sprintf(
 					"%s: the %s and %s probes of %s both ask %s, and from this rule on they get different answers; to answer both, use endpoints",
 					n.Index(at).Pos, q.key, p.key, b.spec.Name, endpointText(&q.probe.ProbeHandler)))
@@ -55,6 +61,29 @@ func asksTheSame(a, b *v1.ProbeHandler, c *v1.Container) bool {
 		return false
 	}
 	return a.HTTPGet == nil || a.HTTPGet.Host == b.HTTPGet.Host && reflect.DeepEqual(a.HTTPGet.HTTPHeaders, b.HTTPGet.HTTPHeaders)
+}
+
+// isSlowStart reports whether a rule only makes the startup probe fail in the first time of each instance. In this time no
+// other probe runs, so the rule need not answer the others.
+func isSlowStart(r *fakeruntime.Rule, h *handler) bool {
+	return r.Startup != nil && r.Liveness == nil && r.Readiness == nil && r.Clock == fakeruntime.AfterStart && r.From.Max == 0 &&
+		r.Every == nil && r.Chance == nil && !slices.ContainsFunc(r.Startup.Items, func(i fakeruntime.Item) bool { return succeeds(&i.Answer, h) })
+}
+
+// succeeds reports whether a probe with a handler can succeed with an answer.
+func succeeds(a *fakeruntime.Answer, h *handler) bool {
+	if a.Word != fakeruntime.Answers {
+		return false
+	}
+	switch h {
+	case execHandler:
+		return a.Code == 0
+	case httpHandler:
+		return a.TransportError == "" && a.Code >= 200 && a.Code < 400
+	case grpcHandler:
+		return a.TransportError == "" && a.Status == "SERVING"
+	}
+	return true
 }
 
 // firstDifference returns the index of the first rule from which on two probes get different answers, or -1.
@@ -142,12 +171,12 @@ func (p *UnknownPort) note(c *v1.Container) string {
 	for _, has := range c.Ports[:min(len(c.Ports), strict.MaxSuggestions)] {
 		names = append(names, has.Name)
 	}
-	ask := "asks"
-	if len(p.Keys) > 1 {
-		ask = "ask"
+	asking, ask := p.Keys[0], "asks"
+	if last := len(p.Keys) - 1; last > 0 {
+		asking, ask = strings.Join(p.Keys[:last], ", ")+" and "+p.Keys[last], "ask"
 	}
 	text := fmt.Sprintf("%s of %s %s a port named %s, which the container does not have%s: each request ends with an error",
-		strings.Join(p.Keys, ", "), c.Name, ask, strict.Quote(p.Name), strict.DidYouMean(p.Name, names))
+		asking, c.Name, ask, strict.Quote(p.Name), strict.DidYouMean(p.Name, names))
 	switch {
 	case p.PreventsReady():
 		text += ", and the container never becomes Ready"

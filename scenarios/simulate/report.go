@@ -23,6 +23,7 @@ func (r *Result) Report(replay string) *report.Run {
 		Records:     r.Records,
 		Steps:       observable(r.Records),
 		Restarts:    report.CountRestarts(r.Records),
+		ProbeErrors: report.CountProbeErrors(r.Records),
 		Hash:        trace.Hash(r.Records),
 		Err:         r.Err,
 	}
