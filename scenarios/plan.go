@@ -104,6 +104,7 @@ func (d *Delays) compile() fakeruntime.Delays {
 		return fakeruntime.Delays{}
 	}
 	draw := func(v *value.Draw) *fakeruntime.Draw { return (*fakeruntime.Draw)(v) }
+	set, _ := fakeruntime.DelaySet(d.Set)
 	return fakeruntime.Delays{
 		RunPodSandbox: draw(d.RunPodSandbox), StopPodSandbox: draw(d.StopPodSandbox),
 		RemovePodSandbox: draw(d.RemovePodSandbox), PodSandboxStatus: draw(d.PodSandboxStatus),
@@ -114,7 +115,7 @@ func (d *Delays) compile() fakeruntime.Delays {
 		ImagePull: draw(d.ImagePull), VolumeMount: draw(d.VolumeMount),
 		APIGet: draw(d.APIGet), APIPatch: draw(d.APIPatch), APIDelete: draw(d.APIDelete),
 		Exec: draw(d.Exec), HTTPGet: draw(d.HTTPGet), TCPSocket: draw(d.TCPSocket), GRPC: draw(d.GRPC),
-	}
+	}.Over(set)
 }
 
 // withGates sets the feature gates that the version accepts, and skips the others.
