@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"flag"
 	"slices"
 	"testing"
 	"time"
@@ -12,6 +13,8 @@ import (
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
+
+var _ = flag.Set("rapid.seed", "1")
 
 func at(seconds float64) virtual.Time {
 	return virtual.At(time.Duration(seconds * float64(time.Second)))
