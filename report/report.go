@@ -20,7 +20,7 @@ type Options struct {
 	ASCII  bool // draw with ASCII characters only
 	Indent int  // spaces before each line about expectations
 
-	// From and To limit the timeline to a part of the run. A zero To means the end of the run.
+	// From and To limit the timeline and the events to a part of the run. A zero To means the end of the run.
 	From, To virtual.Time
 }
 

@@ -97,6 +97,9 @@ type Rule struct {
 	PreStop   *value.Answer `json:"preStop,omitempty"`
 	Exit      *value.Exit   `json:"exit,omitempty"`
 
+	// Endpoints has the answers of all probes and hooks that ask at an endpoint, in the notation of Endpoint.Text.
+	Endpoints map[string]*value.Series `json:"endpoints,omitempty"`
+
 	// Handler responds to the httpGet probes and hooks instead of the fields above; see BehaviorRule. Files cannot
 	// set it.
 	Handler http.Handler `json:"-"`

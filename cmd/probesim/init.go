@@ -65,11 +65,8 @@ file is overwritten only with --force.`,
 	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "File with the `manifest`, or - for stdin.")
 	flags.StringVarP(&o.output, "output", "o", "", "Write the scenario to this `file` (default stdout).")
 	flags.BoolVar(&o.force, "force", false, "Overwrite an existing file.")
-	yamlFiles := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
-	}
-	cmd.RegisterFlagCompletionFunc("filename", yamlFiles)
-	cmd.RegisterFlagCompletionFunc("output", yamlFiles)
+	cmd.RegisterFlagCompletionFunc("filename", completeFiles)
+	cmd.RegisterFlagCompletionFunc("output", completeFiles)
 	return cmd
 }
 

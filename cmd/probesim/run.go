@@ -31,6 +31,7 @@ const (
 type runOptions struct {
 	output     string
 	seed       string
+	from       string
 	until      string
 	pattern    string
 	kubernetes []string
@@ -44,6 +45,7 @@ type runOptions struct {
 // selection holds the parsed flags.
 type selection struct {
 	seeds    *value.IntRange // nil: the seeds of the scenario
+	from     time.Duration   // start of the timeline
 	until    time.Duration   // 0: the duration of the scenario
 	pattern  *regexp.Regexp
 	versions []string // nil: the versions of the scenario
@@ -79,6 +81,9 @@ Exit codes:
 		Example: `  # Draw the timeline of a scenario
   probesim run web.yaml
 
+  # Draw ten seconds of it
+  probesim run web.yaml --from 40s --until 50s
+
   # Check all scenarios of a directory in CI
   probesim run scenarios/ -o junit > junit.xml
 
@@ -111,15 +116,14 @@ Exit codes:
 			}
 			return nil
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
-		},
-		PreRunE: rejectEmptyFlags,
-		RunE:    func(cmd *cobra.Command, args []string) error { return runFiles(cmd, args, o) },
+		ValidArgsFunction: completeFiles,
+		PreRunE:           rejectEmptyFlags,
+		RunE:              func(cmd *cobra.Command, args []string) error { return runFiles(cmd, args, o) },
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&o.output, "output", "o", "", "Output `format`: timeline, lines, jsonl, json, junit, html, perfetto or github.")
 	flags.StringVar(&o.seed, "seed", "", seedUsage)
+	flags.StringVar(&o.from, "from", "", "Draw the timeline and its events from this virtual `time`, for example 60s. --until is the end of both.")
 	flags.StringVar(&o.until, "until", "", untilUsage)
 	flags.StringVar(&o.pattern, "run", "", patternUsage)
 	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to simulate instead of the versions in the scenarios, for example v1.37.0 or v1.34..")
@@ -127,6 +131,7 @@ Exit codes:
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "Include internal records in -o jsonl and around failures.")
 	flags.BoolVar(&o.keepGoing, "keep-going", false, keepGoingUsage)
 	flags.BoolVar(&o.update, "update", false, "Write observed values into expectations marked observed, show the diff, then run the scenarios.")
+	cmd.RegisterFlagCompletionFunc("run", completeScenario)
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.Names(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -145,7 +150,7 @@ func (o *runOptions) addLimits(cmd *cobra.Command, what string) {
 
 // rejectEmptyFlags rejects flags with an empty value: --seed "$SEED" with SEED unset must not run other seeds.
 func rejectEmptyFlags(cmd *cobra.Command, _ []string) error {
-	for _, name := range []string{"output", "seed", "until", "run", "kubernetes", "at", "pod", "container"} {
+	for _, name := range []string{"output", "seed", "until", "run", "kubernetes", "at", "pod", "container", "from", "color"} {
 		f := cmd.Flags().Lookup(name)
 		if f == nil || !f.Changed {
 			continue
@@ -174,6 +179,9 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 		return &exitError{exitUsage, fmt.Errorf("nothing was run\n%w", err)}
 	}
 	jobs, err := s.jobs(all)
+	if err == nil {
+		err = s.checkFrom(jobs)
+	}
 	if err != nil {
 		return withInvalid(err, invalid)
 	}
@@ -208,6 +216,9 @@ func (o *runOptions) parse() (s selection, err error) {
 			return s, fmt.Errorf("--until: %w", err)
 		}
 	}
+	if s.from, err = o.parseFrom(); err != nil {
+		return s, fmt.Errorf("--from: %w", err)
+	}
 	if s.seeds, err = parseSeeds(o.seed); err != nil {
 		return s, fmt.Errorf("--seed: %w", err)
 	}
@@ -215,6 +226,25 @@ func (o *runOptions) parse() (s selection, err error) {
 		return s, fmt.Errorf("--kubernetes: %w", err)
 	}
 	return s, nil
+}
+
+// parseFrom returns the start of the timeline. The flag is about timelines, so these are then the default format.
+func (o *runOptions) parseFrom() (time.Duration, error) {
+	switch o.output {
+	case "":
+		if o.from != "" {
+			o.output = "timeline"
+		}
+	case "timeline":
+	default:
+		if o.from != "" {
+			return 0, errors.New("requires -o timeline")
+		}
+	}
+	if o.from == "" {
+		return 0, nil
+	}
+	return value.ParseDuration(o.from)
 }
 
 func parseSeeds(text string) (*value.IntRange, error) {

@@ -17,9 +17,11 @@ import (
 // timeline writes the heading, timeline, events and expectations of a run.
 func (out *output) timeline(b *bytes.Buffer, run *report.Run, s *simulation) {
 	report.Heading(b, run, out.text)
+	window := out.text
+	window.From = s.job.from
 	var parts [3]bytes.Buffer
-	report.Timeline(&parts[0], run, out.text)
-	report.Events(&parts[1], run, out.text)
+	report.Timeline(&parts[0], run, window)
+	report.Events(&parts[1], run, window)
 	report.Checks(&parts[2], run.Expectations, out.text)
 	for i := range parts {
 		if parts[i].Len() > 0 {

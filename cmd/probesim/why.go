@@ -71,8 +71,9 @@ Exit codes:
 			}
 			return nil
 		},
-		PreRunE: rejectEmptyFlags,
-		RunE:    func(cmd *cobra.Command, args []string) error { return o.why(cmd, args[0]) },
+		ValidArgsFunction: completeFiles,
+		PreRunE:           rejectEmptyFlags,
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.why(cmd, args[0]) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.at, "at", "", "Explain the state at this virtual `time`, for example 85s (default the end of the run).")
@@ -87,6 +88,9 @@ Exit codes:
 	flags.StringVarP(&o.run.output, "output", "o", "text", "Output `format`: text or json")
 	cmd.MarkFlagsMutuallyExclusive("restart", "ready")
 	cmd.MarkFlagsMutuallyExclusive("restart", "at")
+	cmd.RegisterFlagCompletionFunc("run", completeScenario)
+	cmd.RegisterFlagCompletionFunc("pod", o.completePod)
+	cmd.RegisterFlagCompletionFunc("container", o.completeContainer)
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.Names(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd

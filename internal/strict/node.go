@@ -158,6 +158,14 @@ func (n *Node) Errorf(format string, args ...any) {
 	}
 }
 
+// KeyErrorf reports an error in key i of a mapping, as Errorf does for the value of the key.
+func (n *Node) KeyErrorf(i int, format string, args ...any) {
+	if item := n.Items[i]; !item.Unread() {
+		item.wrong = true
+		item.errorAt(n.Keys[i].Pos, format, args...)
+	}
+}
+
 // Unread reports whether Decode found the node itself wrong, so that its value is unknown. A Missing node is
 // unread if its parent is.
 func (n *Node) Unread() bool {
