@@ -32,9 +32,10 @@ long it takes to start, how it answers its probes and how it exits. It contains
 expectations that hold, and comments with ideas for what to try next.
 
 The manifest may contain Pods, Deployments, StatefulSets, DaemonSets,
-ReplicaSets, Jobs and CronJobs, alone or in lists. Objects of other kinds are
-ignored. The scenario refers to the manifest by its path. A manifest from stdin
-is copied into the scenario.
+ReplicaSets, Jobs, CronJobs, and custom resources with a pod template such as
+Rollouts, alone or in lists. Objects without pods are ignored. The scenario
+refers to the manifest by its path. A manifest from stdin is copied into the
+scenario.
 
 The scenario is written to stdout unless you specify a file with -o. An existing
 file is overwritten only with --force.`,

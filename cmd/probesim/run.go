@@ -67,15 +67,18 @@ to search for scenario files, or - for stdin.
 Output formats:
   timeline   a chart of probes, containers and Ready, with events and
              expectations (default for up to 4 runs)
+  summary    statistics of a scenario over its seeds: how often each
+             expectation held, restarts, Ready, and the worst run (default
+             for scenarios with more than 4 runs)
   lines      one line for each run, with details of failures (default for
-             more runs)
+             the other scenarios if there are more than 4 runs)
   jsonl      the trace, one JSON object per line; a {"run": ...} line starts
              each of several runs
   json       the outcome of every run and expectation
   junit      a JUnit report for CI
   html       a self-contained page with zoomable timelines and causes
   perfetto   a trace file for https://ui.perfetto.dev
-  github     lines, and annotations for GitHub Actions
+  github     summary or lines, and annotations for GitHub Actions
 
 Exit codes:
   0    all expectations held
@@ -95,8 +98,11 @@ Exit codes:
   # Write a page for the browser
   probesim run web.yaml -o html > web.html
 
-  # Run a scenario with 100 seeds
+  # Run a scenario with 100 seeds, and summarize the runs
   probesim run web.yaml --seed 1..100
+
+  # Print a line for each of them
+  probesim run web.yaml --seed 1..100 -o lines
 
   # Allow more memory for a scenario with many pods
   probesim run node.yaml --max-memory 12GB
@@ -126,7 +132,7 @@ Exit codes:
 		RunE:              func(cmd *cobra.Command, args []string) error { return runFiles(cmd, args, o) },
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.output, "output", "o", "", "Output `format`: timeline, lines, jsonl, json, junit, html, perfetto or github.")
+	flags.StringVarP(&o.output, "output", "o", "", "Output `format`: timeline, summary, lines, jsonl, json, junit, html, perfetto or github.")
 	flags.StringVar(&o.seed, "seed", "", seedUsage)
 	flags.StringVar(&o.from, "from", "", "Draw the timeline and its events from this virtual `time`, for example 60s. --until is the end of both.")
 	flags.StringVar(&o.until, "until", "", untilUsage)
