@@ -77,7 +77,7 @@ func (out *output) writeNotes(run *report.Run, first bool) error {
 	switch {
 	case !first:
 		return nil
-	case out.format == "lines" || out.format == "github":
+	case out.format == "summary" || out.format == "lines" || out.format == "github":
 		o := out.text
 		o.Indent = 2
 		return report.Notes(out.stdout, run.Notes, o)
