@@ -24,6 +24,7 @@ type jsonCase struct {
 	Error        string            `json:"error,omitempty"` // of an invalid file
 	Runs         []jsonRun         `json:"runs"`
 	Expectations []jsonExpectation `json:"expectations,omitempty"` // across all runs
+	Summary      *jsonSummary      `json:"summary,omitempty"`      // of several runs
 }
 
 type jsonRun struct {
@@ -89,7 +90,7 @@ func writeJSON(w io.Writer, doc any) error {
 
 func (c *Case) json() jsonCase {
 	jc := jsonCase{Name: c.Scenario, Description: c.Description, File: c.File, Line: c.Line, Kubernetes: c.Kubernetes,
-		Outcome: c.Outcome(), Runs: make([]jsonRun, len(c.Runs)), Expectations: jsonExpectations(c.Expectations)}
+		Outcome: c.Outcome(), Runs: make([]jsonRun, len(c.Runs)), Expectations: jsonExpectations(c.Expectations), Summary: c.summary()}
 	if c.Err != nil {
 		jc.Error = c.Err.Error()
 	}
