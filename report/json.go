@@ -35,6 +35,7 @@ type jsonRun struct {
 	Hash         string            `json:"hash"`
 	Records      int               `json:"records"`
 	Restarts     int               `json:"restarts"`
+	ProbeErrors  int               `json:"probeErrors,omitempty"`
 	Replay       string            `json:"replay,omitempty"`
 	Notes        []string          `json:"notes,omitempty"`
 	Expectations []jsonExpectation `json:"expectations"`
@@ -100,7 +101,7 @@ func (c *Case) json() jsonCase {
 }
 
 func (r *Run) json() jsonRun {
-	jr := jsonRun{Seed: r.Seed, Until: shortDuration(r.Until.Offset()), Outcome: r.Outcome(), Hash: r.Hash, Records: r.Steps, Restarts: r.Restarts,
+	jr := jsonRun{Seed: r.Seed, Until: shortDuration(r.Until.Offset()), Outcome: r.Outcome(), Hash: r.Hash, Records: r.Steps, Restarts: r.Restarts, ProbeErrors: r.ProbeErrors,
 		Replay: r.Replay, Notes: r.Notes, Expectations: jsonExpectations(r.Expectations)}
 	if r.Err != nil {
 		jr.Error = r.Err.Error()
