@@ -1,28 +1,30 @@
 package bounds
 
 import (
+	"math"
 	"time"
 )
+
+// Never is the value of a bound that nothing reaches: nothing happens, however long the misfortune lasts.
+const Never time.Duration = math.MaxInt64
 
 // Bound is the range of a time over everything that varies: the least value, the greatest, and a case for each.
 //
 // A limit is a Bound too: what stays below Least always goes well, and what exceeds Greatest never does.
 type Bound struct {
-	Least, Greatest     time.Duration
+	Least, Greatest     time.Duration // or Never
 	AtLeast, AtGreatest Case
-}
-
-// Case is an environment, and the virtual time of the event in it: 0 if there is none besides the start of the container.
-type Case struct {
-	Environment
-	Event time.Duration
+	// Mean is the mean over all times of the event, in the middle of the delays. It is 0 if there is no event.
+	Mean time.Duration
 }
 
 // at returns the Bound of a single case.
-func at(value time.Duration, c Case) Bound { return Bound{value, value, c, c} }
+func at(value time.Duration, c Case) Bound {
+	return Bound{Least: value, Greatest: value, AtLeast: c, AtGreatest: c}
+}
 
-// or returns the Bound over the cases of both.
-func (b Bound) or(c Bound) Bound {
+// Or returns the Bound over the cases of both. The mean is that of b.
+func (b Bound) Or(c Bound) Bound {
 	if c.Least < b.Least {
 		b.Least, b.AtLeast = c.Least, c.AtLeast
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/bounds"
+	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/profile"
 )
 
@@ -25,30 +26,39 @@ func web() *v1.Pod {
 	}}}}
 }
 
-// nodes have kubelets that are 11 s old. They create a sandbox in 0.1 to 6 s.
-var nodes = bounds.Nodes{
-	Environment: bounds.Environment{Uptime: 11 * time.Second},
-	Start:       bounds.Range{Min: 100 * time.Millisecond, Max: 6 * time.Second},
-}
+// nodes create a sandbox in 0.1 to 6 s.
+var nodes = bounds.Nodes{Delays: fakeruntime.Delays{RunPodSandbox: &fakeruntime.Draw{Min: 100 * time.Millisecond, Max: 6 * time.Second}}}
 
 func TestBounds(t *testing.T) {
 	s, err := bounds.NewSubject(web(), "app", profile.Newest())
 	if err != nil {
 		t.Fatal(err)
 	}
+	start := func(c bounds.StartCase) func() (bounds.Bound, error) {
+		return func() (bounds.Bound, error) { return s.Start(nodes, c) }
+	}
+	of := func(ask func(bounds.Nodes, bounds.Misfortune) (bounds.Bound, error), m bounds.Misfortune) func() (bounds.Bound, error) {
+		return func() (bounds.Bound, error) { return ask(nodes, m) }
+	}
 	for _, test := range []struct {
 		name string
-		ask  func(bounds.Nodes) (bounds.Bound, error)
+		ask  func() (bounds.Bound, error)
 		want string
 	}{
-		{"the start", s.Start, "55.0084s to 1m0.0084s"},
-		{"a hang", func(n bounds.Nodes) (bounds.Bound, error) { return s.Survives(n, bounds.Hang) }, "20s to 30s"},
-		{"a stall", func(n bounds.Nodes) (bounds.Bound, error) { return s.Survives(n, bounds.Stall) }, "20.991s to 30.991s"},
-		{"a stall without a change of readiness", func(n bounds.Nodes) (bounds.Bound, error) { return s.StaysReady(n, bounds.Stall) }, "991ms to 5.991s"},
-		{"from a hang to the stop signal", func(n bounds.Nodes) (bounds.Bound, error) { return s.UntilStopped(n, bounds.Hang) }, "21.0124s to 31.0124s"},
-		{"from down to not ready", func(n bounds.Nodes) (bounds.Bound, error) { return s.UntilUnready(n, bounds.Refuse) }, "22.2ms to 5.0222s"},
+		{"the first start", start(bounds.FirstInstance), "55.0084s to 1m0.0084s"},
+		{"the first start on a young kubelet", start(bounds.YoungKubelet), "55.0084s to 1m0.0084s"},
+		{"the start after a liveness kill", start(bounds.AfterLivenessKill), "1m0.0101s to 1m5.0101s"},
+		{"the start after a startup kill", start(bounds.AfterStartupKill), "55.0101s to 1m0.0101s"},
+		{"the start after a crash", start(bounds.AfterCrash), "55.0101s to 1m0.0101s"},
+		{"the start after a crash while starting", start(bounds.AfterCrashWhileStarting), "10.1ms to 59.9038s"},
+		{"a hang", of(s.Survives, bounds.Hang), "20s to 30s"},
+		{"a stall", of(s.Survives, bounds.Stall), "20.991s to 30.991s"},
+		{"a stall without a change of readiness", of(s.StaysReady, bounds.Stall), "991ms to 5.991s"},
+		{"from a hang to the stop signal", of(s.UntilStopped, bounds.Hang), "21.007s to 31.007s"},
+		{"from down to not ready", of(s.UntilUnready, bounds.Refuse), "22.2ms to 5.0222s"},
+		{"from up to ready", func() (bounds.Bound, error) { return s.UntilReady(nodes, false) }, "35.4ms to 5.0354s"},
 	} {
-		b, err := test.ask(nodes)
+		b, err := test.ask()
 		got := b.Least.Round(time.Microsecond).String() + " to " + b.Greatest.Round(time.Microsecond).String()
 		if err != nil || got != test.want {
 			t.Errorf("%s: %s, want %s; error %v", test.name, got, test.want, err)

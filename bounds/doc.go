@@ -3,5 +3,13 @@
 //
 // A limit is read from a run, not computed from a formula. In this run the misfortune, such as a stall, lasts for ever. The
 // probe run that reaches the failure threshold decides; a misfortune that ends before that run changes nothing up to then. So
-// one run gives the exact limit for one environment, and a search over environments gives the range.
+// one run gives the exact limit for one case, and a search over cases gives the range.
+//
+//	s, err := bounds.NewSubject(pod, "app", profile.Newest())
+//	...
+//	limit, err := s.Start(bounds.Nodes{Delays: typical}, bounds.FirstInstance)
+//	fmt.Println(limit.Least, limit.Greatest) // a start of up to 54.9s always succeeds, and one of over 59.9s never does
+//
+// A [Bound] names the cases in which its ends are reached. A [Case] can be written as a scenario file, with the rules of its
+// program and the delays of its node.
 package bounds

@@ -3,6 +3,7 @@ package bounds
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -36,16 +37,25 @@ func (h history) first(match func(*trace.Record) bool) *trace.Record {
 	return nil
 }
 
-// signature identifies what happened, without times and without status patches. Two runs with one signature differ at most in
-// their times.
-func (h history) signature() uint64 {
+// signature identifies what happened to the container and which runs of some probes led to it, without their times.
+func (h history) signature(probes ...trace.Probe) uint64 {
 	sum := fnv.New64a()
 	for i := range h {
 		r := &h[i]
-		if r.Kind == trace.StatusPatched {
+		switch r.Kind {
+		case trace.ProbeExecuted:
+			if !slices.Contains(probes, r.Probe) {
+				continue
+			}
+		case trace.ContainerStarted, trace.ContainerStopping, trace.ContainerExited:
+		default:
 			continue
 		}
-		fmt.Fprintf(sum, "%s %s %s %d %s %s %s\n", r.Kind, r.Pod, r.Container, r.Instance, r.Probe, r.Result, r.Reason)
+		for _, part := range []string{string(r.Kind), r.Container, string(r.Probe), string(r.Result)} {
+			sum.Write([]byte(part))
+			sum.Write([]byte{0})
+		}
+		sum.Write([]byte{byte(r.Instance)})
 	}
 	return sum.Sum64()
 }

@@ -2,25 +2,83 @@ package bounds
 
 import "time"
 
-// sample is the bound at a point of a range, with the signature of a run there.
+// sample is the bound of one case, with the signature of a run.
 type sample struct {
 	x         time.Duration
 	bound     Bound
 	signature uint64
 }
 
-// search returns the bound of a function over a range. The function is linear but for some jumps. search cuts the range into
-// parts of the width of grid, and splits a part until the signature is the same at both ends and the middle is on the line
-// between them, or until its ends are a nanosecond apart: there the function jumps.
+// measure returns the sample of a case.
+type measure func(Case) (sample, error)
+
+// tolerance is the greatest improvement of a bound that a search may miss.
+const tolerance = time.Millisecond
+
+// slope is the greatest change of a value, for each nanosecond of a dimension, where the value does not jump.
+const slope = 2
+
+// extremes returns the bound over all cases of some dimensions. It searches the first dimension from each of the given cases.
+// Then it searches one dimension after the other, from the case with the least and from the case with the greatest value so
+// far, until another round finds no better one. At the end it determines both values to the nanosecond.
+func extremes(cases []Case, dims []dim, f measure) (Bound, error) {
+	first, err := f(cases[0])
+	if err != nil || first.bound.Least == Never || len(dims) == 0 {
+		return first.bound, err
+	}
+	bound := first.bound
+	along := func(c Case, d dim, tolerance time.Duration) {
+		if err == nil {
+			bound, err = search(c, d, f, bound, tolerance)
+		}
+	}
+	for _, c := range cases {
+		along(c, dims[0], tolerance)
+	}
+	for _, end := range []func(Bound) (Case, time.Duration){Bound.least, Bound.greatest} {
+		for range maxRounds {
+			_, before := end(bound)
+			for _, d := range dims {
+				c, _ := end(bound)
+				along(c, d, tolerance)
+			}
+			if _, now := end(bound); (now - before).Abs() <= tolerance {
+				break
+			}
+		}
+		for _, d := range dims {
+			c, _ := end(bound)
+			along(c, d.near(&c), 0)
+		}
+	}
+	return bound, err
+}
+
+// near returns a small part of the dimension around a case.
+func (d dim) near(c *Case) dim {
+	x := d.get(c)
+	d.from, d.to = max(d.from, x-2*tolerance), min(d.to, x+2*tolerance)
+	d.grid = d.to - d.from
+	return d
+}
+
+// maxRounds limits the rounds of extremes.
+const maxRounds = 3
+
+func (b Bound) least() (Case, time.Duration)    { return b.AtLeast, b.Least }
+func (b Bound) greatest() (Case, time.Duration) { return b.AtGreatest, b.Greatest }
+
+// search extends a bound by the values of a function along a dimension. The function is linear but for some jumps. search cuts
+// the dimension into parts of the width of its grid, and splits a part until the signature is the same at both ends and the
+// middle is on the line between them, or until the bound cannot grow by more than the tolerance in it.
 //
-// A jump and its reverse within one part can stay hidden. Choose the grid smaller than what happens between two jumps, such as
+// A jump and its reverse within one part can stay hidden. The grid must be smaller than what happens between two jumps, such as
 // the period of a probe.
-func search(from, to, grid time.Duration, f func(x time.Duration) (sample, error)) (Bound, error) {
-	s := searcher{f: f}
-	left := s.at(from)
-	s.bound = left.bound
-	for left.x < to && s.err == nil {
-		right := s.at(min(left.x+grid, to))
+func search(c Case, d dim, f measure, b Bound, tolerance time.Duration) (Bound, error) {
+	s := searcher{c: c, d: d, f: f, bound: b, tolerance: tolerance}
+	left := s.at(d.from)
+	for left.x < d.to && s.err == nil {
+		right := s.at(min(left.x+max(d.grid, 1), d.to))
 		s.split(left, right)
 		left = right
 	}
@@ -28,23 +86,29 @@ func search(from, to, grid time.Duration, f func(x time.Duration) (sample, error
 }
 
 type searcher struct {
-	f     func(x time.Duration) (sample, error)
-	bound Bound
-	err   error
+	c         Case
+	d         dim
+	f         measure
+	bound     Bound
+	tolerance time.Duration
+	err       error
 }
 
 func (s *searcher) at(x time.Duration) sample {
-	found, err := s.f(x)
-	if err != nil && s.err == nil {
-		s.err = err
+	if s.err != nil {
+		return sample{x: x}
 	}
+	var found sample
+	found, s.err = s.f(s.c.in(s.d, x))
 	found.x = x
-	s.bound = s.bound.or(found.bound)
+	if s.err == nil {
+		s.bound = s.bound.Or(found.bound)
+	}
 	return found
 }
 
 func (s *searcher) split(left, right sample) {
-	if s.err != nil || right.x-left.x <= 1 {
+	if s.err != nil || right.x-left.x <= 1 || !s.promises(left, right) {
 		return
 	}
 	middle := s.at(left.x + (right.x-left.x)/2)
@@ -55,10 +119,16 @@ func (s *searcher) split(left, right sample) {
 	s.split(middle, right)
 }
 
+// promises reports whether the bound can grow between two samples, if the function jumps there once.
+func (s *searcher) promises(a, b sample) bool {
+	rise := slope*(b.x-a.x) - s.tolerance
+	return max(a.bound.Greatest, b.bound.Greatest) > s.bound.Greatest-rise || min(a.bound.Least, b.bound.Least) < s.bound.Least+rise
+}
+
 // onLine reports whether b is between a and c: the signature is the same, and the ends of the bound are on a line, apart from
 // rounding.
 func onLine(a, b, c sample) bool {
-	if a.signature != b.signature || b.signature != c.signature {
+	if a.signature != b.signature || b.signature != c.signature || a.bound.Greatest == Never || c.bound.Greatest == Never {
 		return false
 	}
 	share := float64(b.x-a.x) / float64(c.x-a.x)

@@ -1,6 +1,8 @@
 package bounds
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -10,16 +12,28 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/kube/profile"
+	"probesim.dev/kubelet"
 	"probesim.dev/node"
+	"probesim.dev/prober"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
-// Subject is a container whose bounds to find. The other containers of its pod are healthy.
+const (
+	startJitter = prober.StartJitter
+	syncJitter  = kubelet.RequeueJitter
+)
+
+// Subject is a container whose bounds to find. The other containers of its pod are healthy. A Subject is not safe for concurrent
+// use.
 type Subject struct {
 	Profile   profile.Profile
 	Container string
+	// Context ends the search for a bound early if it is done. Nil: nothing does.
+	Context context.Context
+	// Runs is the number of runs so far.
+	Runs int
 
 	pod     *v1.Pod
 	program fakeruntime.Pod
@@ -40,11 +54,8 @@ func NewSubject(object scenarios.Object, container string, p profile.Profile) (*
 	return &Subject{Profile: p, Container: container, pod: planned[0].Pod, program: planned[0].Program}, nil
 }
 
-// Environment is what differs between nodes. The pod is added at t=0.
-type Environment struct {
-	Uptime time.Duration      // age of the kubelet at t=0
-	Delays fakeruntime.Delays // latencies of the node
-}
+// Pod returns the pod of the subject, with its defaults. Do not change it.
+func (s *Subject) Pod() *v1.Pod { return s.pod }
 
 // horizon is the virtual time after which a run ends without a result.
 const horizon = 6 * time.Hour
@@ -52,10 +63,26 @@ const horizon = 6 * time.Hour
 // slice is the virtual time between two checks whether a run is over.
 const slice = 5 * time.Second
 
-// run simulates the pod in an environment. The rules follow the subject's own and win over them. The run ends at the first record
-// for which over returns true. If there is none before the horizon, run returns an error.
-func (s *Subject) run(e Environment, rules []fakeruntime.Rule, over func(*trace.Record) bool) (history, error) {
-	n := node.New(node.Options{Profile: s.Profile, Uptime: &e.Uptime, Delays: e.Delays})
+// errNothing is the error of a run without an outcome before the horizon.
+var errNothing = errors.New("nothing happens")
+
+// run simulates the pod in a case. The rules of the case win over the subject's own. The run ends at the first record for which
+// over returns true. If there is none before the horizon, run returns errNothing.
+func (s *Subject) run(c *Case, over func(*trace.Record) bool) (history, error) {
+	return s.record(c, &trace.Recorder{}, horizon, over)
+}
+
+// record is run with a recorder, up to a virtual time.
+func (s *Subject) record(c *Case, to *trace.Recorder, until time.Duration, over func(*trace.Record) bool) (history, error) {
+	s.Runs++
+	o := node.Options{Profile: s.Profile, Uptime: &c.Uptime, Delays: c.Delays, Trace: to}
+	if c.StartJitter != 0.5 || c.SyncJitter != 0.5 {
+		o.Chooser = c
+	}
+	if s.Context != nil {
+		o.Interrupt = s.Context.Err
+	}
+	n := node.New(o)
 	defer n.Close()
 	var last int64
 	n.Observe(func(r *trace.Record) {
@@ -64,10 +91,10 @@ func (s *Subject) run(e Environment, rules []fakeruntime.Rule, over func(*trace.
 		}
 	})
 	var refused error
-	n.At(0, func() { refused = n.AddPod(s.pod, s.with(rules)) })
+	n.At(0, func() { refused = n.AddPod(s.pod, s.with(c.Rules)) })
 	for last == 0 && refused == nil {
-		if n.Now() >= virtual.At(horizon) {
-			return nil, fmt.Errorf("nothing happens to container %s within %v", s.Container, horizon)
+		if n.Now() >= virtual.At(until) {
+			return nil, errNothing
 		}
 		if err := n.RunUntil(n.Now().Add(slice)); err != nil {
 			return nil, err
@@ -77,20 +104,23 @@ func (s *Subject) run(e Environment, rules []fakeruntime.Rule, over func(*trace.
 }
 
 // with returns the programs of the pod with further rules for the subject.
-func (s *Subject) with(rules []fakeruntime.Rule) fakeruntime.Pod {
+func (s *Subject) with(rules []Rule) fakeruntime.Pod {
 	p := s.program
 	p.Containers = maps.Clone(s.program.Containers)
 	if p.Containers == nil {
 		p.Containers = map[string]fakeruntime.ContainerConfig{}
 	}
 	c := p.Containers[s.Container]
-	c.Program.Rules = append(c.Program.Rules[:len(c.Program.Rules):len(c.Program.Rules)], rules...)
+	c.Program.Rules = c.Program.Rules[:len(c.Program.Rules):len(c.Program.Rules)]
+	for _, r := range rules {
+		c.Program.Rules = append(c.Program.Rules, s.rule(r))
+	}
 	p.Containers[s.Container] = c
 	return p
 }
 
-// probe returns the probe of a type, or nil.
-func (s *Subject) probe(p trace.Probe) *v1.Probe {
+// Probe returns the container's probe of a type, or nil.
+func (s *Subject) Probe(p trace.Probe) *v1.Probe {
 	c := podutil.Find(s.pod, s.Container)
 	switch p {
 	case trace.Liveness:
@@ -101,14 +131,46 @@ func (s *Subject) probe(p trace.Probe) *v1.Probe {
 	return c.StartupProbe
 }
 
-// started reports whether the container starts.
-func (s *Subject) started(r *trace.Record) bool {
-	return r.Kind == trace.ContainerStarted && r.Container == s.Container
+var probeTypes = []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness}
+
+// periods returns the shortest and the longest period of the container's probes.
+func (s *Subject) periods() (shortest, longest time.Duration) {
+	for _, p := range probeTypes {
+		if probe := s.Probe(p); probe != nil {
+			period := time.Duration(probe.PeriodSeconds) * time.Second
+			longest = max(longest, period)
+			if shortest == 0 || period < shortest {
+				shortest = period
+			}
+		}
+	}
+	return max(shortest, time.Second), max(longest, time.Second)
 }
 
-// stopped reports whether the container gets the stop signal.
-func (s *Subject) stopped(r *trace.Record) bool {
-	return r.Kind == trace.ContainerStopping && r.Container == s.Container
+// center returns the case in the middle of the nodes, with a kubelet that is older than the periods of all probes.
+func (s *Subject) center(n Nodes) Case {
+	return Case{Uptime: s.old(), Delays: n.Delays, StartJitter: 0.5, SyncJitter: 0.5}
+}
+
+// old is the age of a kubelet that draws no jitter for the probes of the container (run in pkg/kubelet/prober/worker.go at
+// v1.37.0). It is not a whole number of seconds.
+func (s *Subject) old() time.Duration {
+	_, longest := s.periods()
+	return longest + 1337*time.Millisecond
+}
+
+// started reports whether an instance of the container starts.
+func (s *Subject) started(instance int) func(*trace.Record) bool {
+	return func(r *trace.Record) bool {
+		return r.Kind == trace.ContainerStarted && r.Container == s.Container && r.Instance == instance
+	}
+}
+
+// stopped reports whether an instance of the container gets the stop signal.
+func (s *Subject) stopped(instance int) func(*trace.Record) bool {
+	return func(r *trace.Record) bool {
+		return r.Kind == trace.ContainerStopping && r.Container == s.Container && r.Instance == instance
+	}
 }
 
 // ready and unready report whether a status in the API says that the container is or is not ready.

@@ -23,7 +23,8 @@ const (
 	transientPeriod = time.Second // while the network is not ready
 	jitterFactor    = 0.5         // a random delay adds up to this fraction
 
-	requeueJitter choose.JitterSource = "requeue of pod " // one for each pod
+	// RequeueJitter lengthens the time until the next sync of a pod. Each pod draws its own.
+	RequeueJitter choose.JitterSource = "requeue of pod "
 )
 
 // updateType says why a pod is handed to its worker (SyncPodType in pkg/kubelet/types/pod_update.go at v1.37.0).
@@ -406,7 +407,7 @@ func (p *podWorkers) requeueDelay(did syncResult) time.Duration {
 
 // jitter lengthens the delay of a requeue by up to a half.
 func (p *podWorkers) jitter(w *podWorker, d time.Duration) time.Duration {
-	return d + time.Duration(p.k.sim.Fraction(requeueJitter, w.name)*jitterFactor*float64(d))
+	return d + time.Duration(p.k.sim.Fraction(RequeueJitter, w.name)*jitterFactor*float64(d))
 }
 
 // The timeout of killPodNow (pkg/kubelet/pod_workers.go at v1.37.0).

@@ -99,6 +99,12 @@ func (b *behavior) checkEffect(r *Rule, n *strict.Node) {
 			field.Errorf("the container %s has no probes", b.spec.Name)
 		}
 	}
+	if field := n.Field("endpoints"); field.Written() {
+		answers++
+		if len(field.Keys) == 0 {
+			field.Errorf("is empty: write an endpoint and its answer, such as http:8080/healthz: fail")
+		}
+	}
 	exit := n.Field("exit")
 	switch {
 	case r.Handler != nil && (answers > 0 || exit.Written()):

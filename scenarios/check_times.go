@@ -2,8 +2,10 @@ package scenarios
 
 import (
 	"slices"
+	"strings"
 	"time"
 
+	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 )
@@ -26,13 +28,19 @@ func checkAt(n *strict.Node, at *value.Draw, duration value.Duration) {
 const maxDelay = time.Hour
 
 // podDelays are the delays of calls that apply to a pod. The image calls name the pod, not the container.
-var podDelays = []string{"runPodSandbox", "stopPodSandbox", "removePodSandbox", "listPodSandbox", "podSandboxStatus",
+var podDelays = []string{"set", "runPodSandbox", "stopPodSandbox", "removePodSandbox", "listPodSandbox", "podSandboxStatus",
 	"listContainers", "imageStatus", "imagePull", "volumeMount", "apiGet", "apiPatch", "apiDelete"}
 
-// checkDelays reports delays above the limit.
+// checkDelays reports delays above the limit, and an unknown set.
 func checkDelays(n *strict.Node, delays *Delays) {
 	if delays == nil {
 		return
+	}
+	if set := n.Field("set"); set.Written() && !set.Bad() {
+		if _, ok := fakeruntime.DelaySet(delays.Set); !ok {
+			names := fakeruntime.DelaySets()
+			set.Errorf("there is no set of delays %s%s: use %s", strict.Quote(delays.Set), strict.DidYouMean(delays.Set, names), strings.Join(names, ", "))
+		}
 	}
 	for i := range n.Keys {
 		var d value.Draw

@@ -193,7 +193,7 @@ func TestDrive(t *testing.T) {
 // TestDriveWorld checks the calls that steps make, and that their effects end in time.
 func TestDriveWorld(t *testing.T) {
 	s := driven(t, `[{at: 10s, kill: {pod: api}}, {at: 1s, kill: {pod: api, reason: Error, remove: true}},
-		{at: 5s, setDelays: {for: 20s, delays: {exec: 1s}}}, {at: 15s, setDelays: {delays: {exec: 2s}}},
+		{at: 5s, setDelays: {for: 20s, delays: {exec: 1s}}}, {at: 15s, setDelays: {delays: {set: slow, exec: 2s}}},
 		{at: 30s, patch: {pod: a, metadata: {labels: {x: v, z: null}}}}, {at: 31s, evict: {pod: a}},
 		{at: 32s, patch: {pod: a, status: {conditions: [{type: x/y, status: "True"}]}}}, {at: 33s, stepClock: {by: -1m}}]`)
 	w := &fakeWorld{}
@@ -207,7 +207,7 @@ func TestDriveWorld(t *testing.T) {
 		"5s delays [{1s 1s}]",
 		"10s kill uid-default-api-0 c, OOMKilled, remove false",
 		"10s kill uid-default-api-1 c, OOMKilled, remove false",
-		"15s Step setDelays {delays: {exec: 2s}}",
+		"15s Step setDelays {delays: {set: slow, exec: 2s}}",
 		"15s delays [{1s 1s} {2s 2s}]",
 		"25s Step setDelays over",
 		"25s delays [{2s 2s}]",

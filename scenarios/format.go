@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"time"
 
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 )
 
@@ -95,6 +97,9 @@ type Rule struct {
 	PreStop   *value.Answer `json:"preStop,omitempty"`
 	Exit      *value.Exit   `json:"exit,omitempty"`
 
+	// Endpoints has the answers of all probes and hooks that ask at an endpoint, in the notation of Endpoint.Text.
+	Endpoints map[string]*value.Series `json:"endpoints,omitempty"`
+
 	// Handler responds to the httpGet probes and hooks instead of the fields above; see BehaviorRule. Files cannot
 	// set it.
 	Handler http.Handler `json:"-"`
@@ -112,14 +117,16 @@ type Answer struct {
 }
 
 // Delays are the latencies of runtime and API calls, and the usual response times of programs. A nil field takes
-// the value of the next wider scope (container, pod, scenario), and then the default.
+// the value of the set, then of the next wider scope (container, pod, scenario), and then the default.
 type Delays struct {
+	Set              string      `json:"set,omitempty"` // a name in fakeruntime.DelaySets
 	RunPodSandbox    *value.Draw `json:"runPodSandbox,omitempty"`
 	StopPodSandbox   *value.Draw `json:"stopPodSandbox,omitempty"`
 	RemovePodSandbox *value.Draw `json:"removePodSandbox,omitempty"`
 	CreateContainer  *value.Draw `json:"createContainer,omitempty"`
 	StartContainer   *value.Draw `json:"startContainer,omitempty"`
 	StopContainer    *value.Draw `json:"stopContainer,omitempty"`
+	StopReturn       *value.Draw `json:"stopReturn,omitempty"`
 	RemoveContainer  *value.Draw `json:"removeContainer,omitempty"`
 	ListPodSandbox   *value.Draw `json:"listPodSandbox,omitempty"`
 	ListContainers   *value.Draw `json:"listContainers,omitempty"`
@@ -135,4 +142,14 @@ type Delays struct {
 	HTTPGet          *value.Draw `json:"httpGet,omitempty"`
 	TCPSocket        *value.Draw `json:"tcpSocket,omitempty"`
 	GRPC             *value.Draw `json:"grpc,omitempty"`
+}
+
+// UnmarshalNode points out the field set to authors who write a word.
+func (d *Delays) UnmarshalNode(n *strict.Node) {
+	if _, ok := fakeruntime.DelaySet(n.Value); ok && n.Kind == strict.Scalar {
+		n.Errorf("must be a mapping: write {set: %s}", n.Value)
+		return
+	}
+	type fields Delays
+	strict.Decode(n, (*fields)(d))
 }

@@ -13,20 +13,36 @@ import (
 //
 // If any file is invalid, Load returns no scenarios and an error of type Errors that lists all errors.
 func Load(paths ...string) ([]*Scenario, error) {
-	all, err := loadAll(paths, false)
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
+	return LoadOptions{}.Load(paths...)
 }
 
-// LoadValid loads as Load does, but also returns the scenarios of valid files if other files are invalid. A file with a
-// scenario that uses an invalid manifest is invalid.
-func LoadValid(paths ...string) ([]*Scenario, error) { return loadAll(paths, true) }
+// Stdin is the name of standard input as a file: the File of its scenarios and of its errors.
+const Stdin = "stdin"
+
+// LoadOptions control how files are loaded. The zero value loads as [Load] does.
+type LoadOptions struct {
+	// Stdin is the content of standard input, for which the path - stands. Files that its scenarios use are relative to the
+	// current directory. If Stdin is nil, - is the path of a file.
+	Stdin []byte
+	// KeepGoing makes Load return the scenarios of valid files even if other files are invalid, besides the errors. A file with a
+	// scenario that uses an invalid manifest is invalid.
+	KeepGoing bool
+}
+
+// Load loads the scenarios of files and directories.
+func (o LoadOptions) Load(paths ...string) ([]*Scenario, error) {
+	l := newLoader(readFile)
+	l.stdin = o.Stdin
+	all := l.loadAll(paths, o.KeepGoing)
+	err := l.errs.Err()
+	if err != nil && !o.KeepGoing {
+		return nil, err
+	}
+	return all, err
+}
 
 // loadAll loads the scenarios of files and directories. If apart is set, the errors of a file do not affect other files.
-func loadAll(paths []string, apart bool) ([]*Scenario, error) {
-	l := newLoader(readFile)
+func (l *loader) loadAll(paths []string, apart bool) []*Scenario {
 	var all []*Scenario
 	seen := map[string]bool{}
 	for _, path := range paths {
@@ -41,6 +57,7 @@ func loadAll(paths []string, apart bool) ([]*Scenario, error) {
 			one := l
 			if apart {
 				one = newLoader(readFile) // which reports the errors of a manifest again
+				one.stdin = l.stdin
 			}
 			scenarios, f := one.loadFile(name, isDirectory)
 			if apart && one.errs.Len() > 0 {
@@ -53,7 +70,7 @@ func loadAll(paths []string, apart bool) ([]*Scenario, error) {
 			all = append(all, scenarios...)
 			found += len(f.scenarios)
 			if bare == "" && len(f.manifests) > 0 {
-				bare = "; 'probesim init -f " + name + "' writes one"
+				bare = "; 'probesim init -f " + pathOf(name) + "' writes one"
 			}
 		}
 		switch {
@@ -64,7 +81,7 @@ func loadAll(paths []string, apart bool) ([]*Scenario, error) {
 			l.errs.Addf(path, "there is no Scenario in this file%s", bare)
 		}
 	}
-	return all, l.errs.Err()
+	return all
 }
 
 // LoadBytes loads the scenarios of a file in memory. It calls readFile for the manifests that the scenarios use,
@@ -89,6 +106,7 @@ func LoadBytes(name string, data []byte, readFile func(path string) ([]byte, err
 type loader struct {
 	errs     *strict.Collector
 	readFile func(path string) ([]byte, error)
+	stdin    []byte           // what the path - stands for, unless nil
 	files    map[string]*file // files with manifests, by path
 	values   int              // number of values in the manifests used so far
 	pods     int              // number of pods so far

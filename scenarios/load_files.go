@@ -19,13 +19,20 @@ func (l *loader) list(path string) (files []string, isDirectory bool) {
 		l.errs.Addf(`""`, "is not the path of a file or directory")
 		return nil, false
 	}
+	if path == "-" && l.stdin != nil {
+		return []string{Stdin}, false
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		l.errs.Addf(path, "cannot be read: %s", reason(err))
 		return nil, false
 	}
 	if !info.IsDir() {
-		return []string{filepath.ToSlash(filepath.Clean(path))}, false
+		name := filepath.ToSlash(filepath.Clean(path))
+		if name == Stdin {
+			name = "./" + name
+		}
+		return []string{name}, false
 	}
 	err = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
 		hidden := strings.HasPrefix(entry.Name(), ".") && name != path
@@ -49,7 +56,12 @@ func (l *loader) list(path string) (files []string, isDirectory bool) {
 
 // loadFile returns the scenarios of a file and everything else in it. It skips an empty file in a directory.
 func (l *loader) loadFile(name string, inDirectory bool) ([]*Scenario, *file) {
-	data, err := readFile(name)
+	data, err := l.stdin, error(nil)
+	if name != Stdin {
+		data, err = readFile(name)
+	} else if len(data) == 0 {
+		err = errors.New("it is empty")
+	}
 	if err != nil {
 		if !inDirectory || !errors.Is(err, errEmpty) {
 			l.errs.Addf(name, "cannot be read: %s", err)
@@ -113,3 +125,13 @@ func reason(err error) error {
 // ReadFile reads a scenario file or a manifest. It returns an error for a file that is empty, is not a regular
 // file, or is larger than 4 MiB. The error does not contain the path.
 func ReadFile(path string) ([]byte, error) { return readFile(path) }
+
+// Path returns the path for the command line from which a scenario was loaded: its File, or - for standard input.
+func (s *Scenario) Path() string { return pathOf(s.File) }
+
+func pathOf(file string) string {
+	if file == Stdin {
+		return "-"
+	}
+	return file
+}

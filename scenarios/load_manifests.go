@@ -57,10 +57,10 @@ func ReadManifest(name string, data []byte) (*Manifest, error) {
 	return m, l.errs.Err()
 }
 
-// WorkloadKinds returns the kinds of objects that create pods.
+// WorkloadKinds returns the built-in kinds of objects that create pods.
 func WorkloadKinds() []string { return kindNames() }
 
-// IsWorkload reports whether objects with this apiVersion and kind create pods.
+// IsWorkload reports whether objects with this apiVersion and built-in kind create pods.
 func IsWorkload(apiVersion, kind string) bool {
 	w := kindNamed(kind)
 	return w != nil && w.apiVersion == apiVersion
@@ -234,7 +234,11 @@ func (m *manifest) load() {
 	m.comparisons = m.node.Comparisons()
 	if m.object == nil {
 		m.object = m.kind.make()
-		strict.Decode(m.node, m.object)
+		if c, is := m.object.(*custom); is {
+			c.decode(m.node)
+		} else {
+			strict.Decode(m.node, m.object)
+		}
 	}
 	if m.object.GetName() == "" && m.object.GetGenerateName() != "" {
 		m.object.SetName(admission.GeneratedName(m.object.GetGenerateName(), 0))

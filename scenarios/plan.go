@@ -104,17 +104,18 @@ func (d *Delays) compile() fakeruntime.Delays {
 		return fakeruntime.Delays{}
 	}
 	draw := func(v *value.Draw) *fakeruntime.Draw { return (*fakeruntime.Draw)(v) }
+	set, _ := fakeruntime.DelaySet(d.Set)
 	return fakeruntime.Delays{
 		RunPodSandbox: draw(d.RunPodSandbox), StopPodSandbox: draw(d.StopPodSandbox),
 		RemovePodSandbox: draw(d.RemovePodSandbox), PodSandboxStatus: draw(d.PodSandboxStatus),
 		ListPodSandbox: draw(d.ListPodSandbox), CreateContainer: draw(d.CreateContainer),
 		StartContainer: draw(d.StartContainer), StopContainer: draw(d.StopContainer),
-		RemoveContainer: draw(d.RemoveContainer), ListContainers: draw(d.ListContainers),
+		StopReturn: draw(d.StopReturn), RemoveContainer: draw(d.RemoveContainer), ListContainers: draw(d.ListContainers),
 		ContainerStatus: draw(d.ContainerStatus), ImageStatus: draw(d.ImageStatus),
 		ImagePull: draw(d.ImagePull), VolumeMount: draw(d.VolumeMount),
 		APIGet: draw(d.APIGet), APIPatch: draw(d.APIPatch), APIDelete: draw(d.APIDelete),
 		Exec: draw(d.Exec), HTTPGet: draw(d.HTTPGet), TCPSocket: draw(d.TCPSocket), GRPC: draw(d.GRPC),
-	}
+	}.Over(set)
 }
 
 // withGates sets the feature gates that the version accepts, and skips the others.

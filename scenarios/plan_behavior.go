@@ -1,8 +1,10 @@
 package scenarios
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -19,6 +21,7 @@ type behavior struct {
 	container *v1.Container
 	names     []*namedAnswer
 	unread    bool // some named answers could not be read
+	endpoints *endpoints
 }
 
 func (b *behavior) compile(n *strict.Node) fakeruntime.ContainerConfig {
@@ -31,6 +34,7 @@ func (b *behavior) compile(n *strict.Node) fakeruntime.ContainerConfig {
 	for i := range b.spec.Behavior {
 		config.Program.Rules = append(config.Program.Rules, b.compileRule(&b.spec.Behavior[i], rules.Index(i)))
 	}
+	b.noteDifferences(config.Program.Rules, rules)
 	return config
 }
 
@@ -56,9 +60,10 @@ func (b *behavior) compileRule(r *Rule, n *strict.Node) fakeruntime.Rule {
 		b.compileHandler(&rule, r.Handler)
 		return rule
 	}
-	b.compileProbes(&rule, r, n)
-	rule.PostStart = b.compileHook("postStart", r.PostStart, r, n.Field("postStart"))
-	rule.PreStop = b.compileHook("preStop", r.PreStop, r, n.Field("preStop"))
+	at := b.compileEndpoints(r, n)
+	b.compileProbes(&rule, r, n, at)
+	rule.PostStart = cmp.Or(at["postStart"], b.compileHook("postStart", r.PostStart, r, n.Field("postStart")))
+	rule.PreStop = cmp.Or(at["preStop"], b.compileHook("preStop", r.PreStop, r, n.Field("preStop")))
 	return rule
 }
 
@@ -113,9 +118,45 @@ func (b *behavior) compileItems(h *handler, s *value.Series, r *Rule, n *strict.
 	return series
 }
 
-// compileProbes compiles the answers to each probe: those under its own key, otherwise those under probes.
-// Different handlers compile the same answers differently.
-func (b *behavior) compileProbes(rule *fakeruntime.Rule, r *Rule, n *strict.Node) {
+// compileEndpoints compiles the answers at endpoints, and returns them by the keys of the probes and hooks that ask there.
+func (b *behavior) compileEndpoints(r *Rule, n *strict.Node) map[string]*fakeruntime.Series {
+	list := n.Field("endpoints")
+	if len(list.Keys) == 0 || !b.fits(list) {
+		return nil
+	}
+	if b.endpoints == nil {
+		b.endpoints = newEndpoints(b.container)
+	}
+	written := map[*Endpoint]string{}
+	answers := map[string]*fakeruntime.Series{}
+	for i, key := range list.Keys {
+		e := b.endpoints.find(key.Name)
+		if e == nil {
+			list.KeyErrorf(i, "%s", b.endpoints.unknown(key.Name, b.spec.Name))
+			continue
+		}
+		if same, twice := written[e]; twice {
+			list.KeyErrorf(i, "is the same endpoint as %s: keep one of the two", shown(same))
+			continue
+		}
+		written[e] = key.Name
+		if !list.Items[i].Written() {
+			list.KeyErrorf(i, "has no answer: write one, such as fail")
+		}
+		series := b.compileSeries(e.handler, r.Endpoints[key.Name], r, list.Items[i])
+		for _, asks := range e.Keys {
+			if n.Field(asks).Written() {
+				list.KeyErrorf(i, "the answer to %s is already in this rule: keep one of the two", asks)
+			}
+			answers[asks] = series
+		}
+	}
+	return answers
+}
+
+// compileProbes compiles the answers to each probe: those under its own key or at its endpoint, otherwise those under
+// probes. Different handlers compile the same answers differently.
+func (b *behavior) compileProbes(rule *fakeruntime.Rule, r *Rule, n *strict.Node, at map[string]*fakeruntime.Series) {
 	shared := map[*handler]*fakeruntime.Series{}
 	for _, h := range handlersOf(b.container) {
 		shared[h] = b.compileSeries(h, r.Probes, r, n.Field("probes"))
@@ -126,7 +167,7 @@ func (b *behavior) compileProbes(rule *fakeruntime.Rule, r *Rule, n *strict.Node
 		h := handlerOf(p.probe)
 		series[p.key] = b.compileSeries(h, own[p.key], r, n.Field(p.key))
 		if own[p.key] == nil {
-			series[p.key] = shared[h]
+			series[p.key] = cmp.Or(at[p.key], shared[h])
 		}
 	}
 	rule.Liveness, rule.Readiness, rule.Startup = series["liveness"], series["readiness"], series["startup"]
@@ -168,7 +209,11 @@ func (b *behavior) answer(h *handler, a value.Answer, n *strict.Node) (fakerunti
 		if b.unread {
 			return answer, false // it may be a named answer that could not be read
 		}
-		n.Errorf("unknown word %s%s", strict.Quote(a.Word), strict.DidYouMean(a.Word, b.words()))
+		meant := strict.DidYouMean(a.Word, b.words(h)).String()
+		if meant == "" {
+			meant = ": the words are " + strings.Join(value.Words, ", ") + " and the names in answers"
+		}
+		n.Errorf("unknown word %s%s", strict.Quote(a.Word), meant)
 		return answer, false
 	}
 	if a.In != nil {
@@ -177,9 +222,12 @@ func (b *behavior) answer(h *handler, a value.Answer, n *strict.Node) (fakerunti
 	return answer, true
 }
 
-// words returns the words that the rules of the container can use.
-func (b *behavior) words() []string {
+// words returns the words that the rules of the container can use for a handler.
+func (b *behavior) words(h *handler) []string {
 	words := slices.Clone(value.Words)
+	if h == grpcHandler {
+		words = append(words, value.HealthStatuses()...)
+	}
 	for _, a := range b.spec.Answers {
 		words = append(words, a.Name)
 	}

@@ -48,6 +48,10 @@ type BehaviorRule struct {
 	PreStop   string
 	Exit      string // exit code, or "never" with AfterSigterm
 
+	// Endpoints has answers by endpoint, for all probes and hooks that ask there: "http:8080/healthz", "tcp:5432",
+	// "grpc:9000/service" or "exec:cat /tmp/healthy". A port has its number or its name.
+	Endpoints map[string]string
+
 	// Handler responds to the httpGet probes and hooks of the container. A rule with a handler has no answers and no
 	// Exit in the fields above.
 	//
@@ -153,17 +157,29 @@ func (b Behavior) decode(entry *strict.Node) []Container {
 func (r *BehaviorRule) put(list *strict.Node, i int) {
 	n := list.Put("", "["+strconv.Itoa(i)+"]", strict.Mapping, "")
 	for _, f := range r.fields() {
-		inner, isList := strings.CutPrefix(f.text, "[")
-		inner, closed := strings.CutSuffix(inner, "]")
-		switch {
-		case f.text == "":
-		case isList && closed:
-			series := n.Put(f.name, f.name, strict.Sequence, "")
-			for i, item := range strings.Split(inner, ",") {
-				series.Put("", "["+strconv.Itoa(i)+"]", strict.Scalar, strings.TrimSpace(item))
-			}
-		default:
-			n.Put(f.name, f.name, strict.Scalar, f.text)
+		if f.text != "" {
+			putAnswers(n, f.name, f.name, f.text)
 		}
+	}
+	if len(r.Endpoints) == 0 {
+		return
+	}
+	endpoints := n.Put("endpoints", "endpoints", strict.Mapping, "")
+	for _, text := range slices.Sorted(maps.Keys(r.Endpoints)) {
+		putAnswers(endpoints, text, "["+strconv.Quote(text)+"]", r.Endpoints[text])
+	}
+}
+
+// putAnswers adds the node of a value: a list in brackets, or a scalar.
+func putAnswers(n *strict.Node, name, step, text string) {
+	inner, isList := strings.CutPrefix(text, "[")
+	inner, closed := strings.CutSuffix(inner, "]")
+	if !isList || !closed {
+		n.Put(name, step, strict.Scalar, text)
+		return
+	}
+	series := n.Put(name, step, strict.Sequence, "")
+	for i, item := range strings.Split(inner, ",") {
+		series.Put("", "["+strconv.Itoa(i)+"]", strict.Scalar, strings.TrimSpace(item))
 	}
 }

@@ -6,11 +6,13 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/strict"
 )
 
@@ -63,11 +65,13 @@ const podSpecYAML = `{terminationGracePeriodSeconds: 10, initContainers: [{name:
 
 const rulesYAML = `[
   {for: 40s..50s, probes: down}, {replica: "0..1", instance: "1..", after: 60s, for: 6s, every: 1m, liveness: stall},
-  {at: 5m, chance: 5%, readiness: [ok x3, hang, repeat]}, {afterSigterm: 8s, exit: 0}, {preStop: 500 in 2s}]`
+  {at: 5m, chance: 5%, readiness: [ok x3, hang, repeat]}, {afterSigterm: 8s, exit: 0}, {preStop: 500 in 2s},
+  {endpoints: {"http:80/live": [503 x2, ok, repeat], "exec:ready": down}}]`
 
 var rules = []BehaviorRule{
 	{For: "40s..50s", Probes: "down"}, {Replica: "0..1", Instance: "1..", After: "60s", For: "6s", Every: "1m", Liveness: "stall"},
 	{At: "5m", Chance: "5%", Readiness: "[ok x3, hang, repeat]"}, {AfterSigterm: "8s", Exit: "0"}, {PreStop: "500 in 2s"},
+	{Endpoints: map[string]string{"http:80/live": "[503 x2, ok, repeat]", "exec:ready": "down"}},
 }
 
 // TestCompileEqualsLoad compiles objects of each kind and compares the pods with the pods of a file with the same
@@ -126,7 +130,8 @@ func TestCompileReportsAllErrors(t *testing.T) {
 	pod.Spec.Containers[0].Image = ""
 	pod.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "a"}}
 	_, err := Compile(pod, Behavior{
-		"app":     {{For: "20", Probes: "[ok x2, fial]"}, {Readiness: "fail"}, {Handler: http.NotFoundHandler(), Exit: "1"}, {}},
+		"app": {{For: "20", Probes: "[ok x2, fial]"}, {Readiness: "fail"}, {Handler: http.NotFoundHandler(), Exit: "1"}, {},
+			{Endpoints: map[string]string{"http:8080/": "ok"}}},
 		"sidecar": {{Handler: http.NotFoundHandler()}},
 		"ap":      {{Exit: "1"}},
 	}, CompileOptions{})
@@ -136,6 +141,7 @@ behavior["app"][0].probes[1]: unknown word "fial" (did you mean "fail"?)
 behavior["app"][1].readiness: the container app has no readinessProbe
 behavior["app"][2].handler: a rule has either a handler or answers and exit
 behavior["app"][3]: does nothing: write an answer, such as probes: fail, or exit
+behavior["app"][4].endpoints["http:8080/"]: no probe or hook of the container app asks there (did you mean "http:80/"?)
 behavior["sidecar"][0].handler: the container sidecar has no httpGet probe or hook
 spec.containers[0].image: Required value
 spec.schedulingGates: schedulingGates is not supported yet`
@@ -154,5 +160,19 @@ func TestCompileAttachesHandlers(t *testing.T) {
 	rule := pods[0].Program.Containers["app"].Program.Rules[0]
 	if rule.Liveness == nil || rule.Liveness.Items[0].Answer.Handler != handler || rule.Readiness != nil || rule.PreStop != nil {
 		t.Errorf("the rule is %+v", rule)
+	}
+}
+
+// TestDelaySet checks that a set fills in the delays that are not beside it.
+func TestDelaySet(t *testing.T) {
+	text := podYAML + scenarioHead + "delays: {set: slow, imagePull: 3s}"
+	loaded, err := LoadBytes("s.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _ := fakeruntime.DelaySet("slow")
+	want.ImagePull = &fakeruntime.Draw{Min: 3 * time.Second, Max: 3 * time.Second}
+	if got := loaded[0].Plan("v1.37.0", nil).Delays; !reflect.DeepEqual(got, want) {
+		t.Errorf("the delays are %+v, want %+v", got, want)
 	}
 }

@@ -26,6 +26,7 @@ type workload struct {
 	byName         map[string]*v1.Container // containers of the pod; nil until container needs it
 	index          int                      // in the workloads of the scenario
 	delays         fakeruntime.Delays
+	notes          []string // what a reader of the runs has to know about the programs
 }
 
 // key returns the namespace/name of a replica.

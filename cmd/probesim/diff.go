@@ -26,6 +26,9 @@ the records around the first difference, and a table of what changed, such as
 the time of the first Ready and the number of restarts. With several scenarios
 or seeds, the output is one line for each.
 
+PATH is a scenario file, a directory to search for scenario files, or - for
+stdin.
+
 By default, diff compares the oldest and the newest version that the scenario
 allows in kubernetesVersions, or that probesim supports. It skips scenarios that
 allow only one version. --kubernetes overrides both.
@@ -53,8 +56,9 @@ Exit codes:
 			}
 			return nil
 		},
-		PreRunE: rejectEmptyFlags,
-		RunE:    func(cmd *cobra.Command, args []string) error { return diffFiles(cmd, args, o) },
+		ValidArgsFunction: completeFiles,
+		PreRunE:           rejectEmptyFlags,
+		RunE:              func(cmd *cobra.Command, args []string) error { return diffFiles(cmd, args, o) },
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to compare, for example v1.34,v1.37 or v1.34..")
@@ -64,6 +68,7 @@ Exit codes:
 	flags.BoolVar(&o.keepGoing, "keep-going", false, keepGoingUsage)
 	flags.StringVarP(&o.output, "output", "o", "text", "Output `format`: text or json")
 	o.addLimits(cmd, "comparisons")
+	cmd.RegisterFlagCompletionFunc("run", completeScenario)
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.Names(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -100,7 +105,7 @@ func diffFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	if len(s.versions) == 1 {
 		return fmt.Errorf("--kubernetes: diff requires at least two versions, not only %s; supported versions: %s", s.versions[0], strings.Join(profile.Names(), ", "))
 	}
-	all, invalid, err := o.load(paths)
+	all, invalid, err := o.load(cmd.InOrStdin(), paths...)
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("nothing was run\n%w", err)}
 	}

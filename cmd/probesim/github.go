@@ -24,8 +24,11 @@ func annotate(w io.Writer, err error) {
 }
 
 // repositoryPath returns the path of a file relative to the repository that a GitHub Actions workflow has checked out, as
-// annotations need it. It returns files outside the repository unchanged.
+// annotations need it. It returns files outside the repository unchanged, and no file for stdin.
 func repositoryPath(file string) string {
+	if file == scenarios.Stdin {
+		return ""
+	}
 	root := os.Getenv("GITHUB_WORKSPACE")
 	if root == "" {
 		return filepath.ToSlash(file)

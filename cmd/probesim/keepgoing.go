@@ -3,19 +3,26 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 
 	"probesim.dev/report"
 	"probesim.dev/scenarios"
 )
 
-// load loads the scenarios. With --keep-going, it returns those of valid files, and the errors of the others in invalid. It
-// returns err if there is nothing to run.
-func (o *runOptions) load(paths []string) (all []*scenarios.Scenario, invalid scenarios.Errors, err error) {
+// load loads the scenarios. The path - stands for stdin. With --keep-going, load returns the scenarios of valid files, and the
+// errors of the others in invalid. It returns err if there is nothing to run.
+func (o *runOptions) load(stdin io.Reader, paths ...string) (all []*scenarios.Scenario, invalid scenarios.Errors, err error) {
+	options := scenarios.LoadOptions{KeepGoing: o.keepGoing}
+	if slices.Contains(paths, "-") {
+		if options.Stdin, err = readStdin(stdin); err != nil {
+			return nil, nil, err
+		}
+	}
+	all, err = options.Load(paths...)
 	if !o.keepGoing {
-		all, err = scenarios.Load(paths...)
 		return all, nil, err
 	}
-	all, err = scenarios.LoadValid(paths...)
 	if len(all) == 0 || err != nil && !errors.As(err, &invalid) {
 		return nil, nil, err
 	}

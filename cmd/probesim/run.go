@@ -31,6 +31,7 @@ const (
 type runOptions struct {
 	output     string
 	seed       string
+	from       string
 	until      string
 	pattern    string
 	kubernetes []string
@@ -44,6 +45,7 @@ type runOptions struct {
 // selection holds the parsed flags.
 type selection struct {
 	seeds    *value.IntRange // nil: the seeds of the scenario
+	from     time.Duration   // start of the timeline
 	until    time.Duration   // 0: the duration of the scenario
 	pattern  *regexp.Regexp
 	versions []string // nil: the versions of the scenario
@@ -54,21 +56,24 @@ func newRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run PATH...",
 		Short: "Run scenarios and check their expectations",
-		Long: `Run scenarios and check their expectations. PATH is a scenario file, or a
-directory to search for scenario files.
+		Long: `Run scenarios and check their expectations. PATH is a scenario file, a directory
+to search for scenario files, or - for stdin.
 
 Output formats:
   timeline   a chart of probes, containers and Ready, with events and
              expectations (default for up to 4 runs)
+  summary    statistics of a scenario over its seeds: how often each
+             expectation held, restarts, Ready, and the worst run (default
+             for scenarios with more than 4 runs)
   lines      one line for each run, with details of failures (default for
-             more runs)
+             the other scenarios if there are more than 4 runs)
   jsonl      the trace, one JSON object per line; a {"run": ...} line starts
              each of several runs
   json       the outcome of every run and expectation
   junit      a JUnit report for CI
   html       a self-contained page with zoomable timelines and causes
   perfetto   a trace file for https://ui.perfetto.dev
-  github     lines, and annotations for GitHub Actions
+  github     summary or lines, and annotations for GitHub Actions
 
 Exit codes:
   0    all expectations held
@@ -79,17 +84,26 @@ Exit codes:
 		Example: `  # Draw the timeline of a scenario
   probesim run web.yaml
 
+  # Draw ten seconds of it
+  probesim run web.yaml --from 40s --until 50s
+
   # Check all scenarios of a directory in CI
   probesim run scenarios/ -o junit > junit.xml
 
   # Write a page for the browser
   probesim run web.yaml -o html > web.html
 
-  # Run a scenario with 100 seeds
+  # Run a scenario with 100 seeds, and summarize the runs
   probesim run web.yaml --seed 1..100
+
+  # Print a line for each of them
+  probesim run web.yaml --seed 1..100 -o lines
 
   # Allow more memory for a scenario with many pods
   probesim run node.yaml --max-memory 12GB
+
+  # Run a scenario that another command writes
+  sed 's/for: 20s/for: 30s/' web.yaml | probesim run -
 
   # Run one scenario of a file
   probesim run web.yaml --run '^slow-start$'
@@ -108,15 +122,14 @@ Exit codes:
 			}
 			return nil
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
-		},
-		PreRunE: rejectEmptyFlags,
-		RunE:    func(cmd *cobra.Command, args []string) error { return runFiles(cmd, args, o) },
+		ValidArgsFunction: completeFiles,
+		PreRunE:           rejectEmptyFlags,
+		RunE:              func(cmd *cobra.Command, args []string) error { return runFiles(cmd, args, o) },
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.output, "output", "o", "", "Output `format`: timeline, lines, jsonl, json, junit, html, perfetto or github.")
+	flags.StringVarP(&o.output, "output", "o", "", "Output `format`: timeline, summary, lines, jsonl, json, junit, html, perfetto or github.")
 	flags.StringVar(&o.seed, "seed", "", seedUsage)
+	flags.StringVar(&o.from, "from", "", "Draw the timeline and its events from this virtual `time`, for example 60s. --until is the end of both.")
 	flags.StringVar(&o.until, "until", "", untilUsage)
 	flags.StringVar(&o.pattern, "run", "", patternUsage)
 	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to simulate instead of the versions in the scenarios, for example v1.37.0 or v1.34..")
@@ -124,6 +137,7 @@ Exit codes:
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "Include internal records in -o jsonl and around failures.")
 	flags.BoolVar(&o.keepGoing, "keep-going", false, keepGoingUsage)
 	flags.BoolVar(&o.update, "update", false, "Write observed values into expectations marked observed, show the diff, then run the scenarios.")
+	cmd.RegisterFlagCompletionFunc("run", completeScenario)
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.Names(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -142,7 +156,7 @@ func (o *runOptions) addLimits(cmd *cobra.Command, what string) {
 
 // rejectEmptyFlags rejects flags with an empty value: --seed "$SEED" with SEED unset must not run other seeds.
 func rejectEmptyFlags(cmd *cobra.Command, _ []string) error {
-	for _, name := range []string{"output", "seed", "until", "run", "kubernetes", "at", "pod", "container"} {
+	for _, name := range []string{"output", "seed", "until", "run", "kubernetes", "at", "pod", "container", "from", "color"} {
 		f := cmd.Flags().Lookup(name)
 		if f == nil || !f.Changed {
 			continue
@@ -159,8 +173,11 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.update && slices.Contains(paths, "-") {
+		return errors.New("--update cannot write to stdin: specify files")
+	}
 	defer o.memory.apply()()
-	all, invalid, err := o.load(paths)
+	all, invalid, err := o.load(cmd.InOrStdin(), paths...)
 	if err != nil {
 		if o.output == "github" {
 			annotate(cmd.OutOrStdout(), err)
@@ -168,6 +185,9 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 		return &exitError{exitUsage, fmt.Errorf("nothing was run\n%w", err)}
 	}
 	jobs, err := s.jobs(all)
+	if err == nil {
+		err = s.checkFrom(jobs)
+	}
 	if err != nil {
 		return withInvalid(err, invalid)
 	}
@@ -202,6 +222,9 @@ func (o *runOptions) parse() (s selection, err error) {
 			return s, fmt.Errorf("--until: %w", err)
 		}
 	}
+	if s.from, err = o.parseFrom(); err != nil {
+		return s, fmt.Errorf("--from: %w", err)
+	}
 	if s.seeds, err = parseSeeds(o.seed); err != nil {
 		return s, fmt.Errorf("--seed: %w", err)
 	}
@@ -209,6 +232,25 @@ func (o *runOptions) parse() (s selection, err error) {
 		return s, fmt.Errorf("--kubernetes: %w", err)
 	}
 	return s, nil
+}
+
+// parseFrom returns the start of the timeline. The flag is about timelines, so these are then the default format.
+func (o *runOptions) parseFrom() (time.Duration, error) {
+	switch o.output {
+	case "":
+		if o.from != "" {
+			o.output = "timeline"
+		}
+	case "timeline":
+	default:
+		if o.from != "" {
+			return 0, errors.New("requires -o timeline")
+		}
+	}
+	if o.from == "" {
+		return 0, nil
+	}
+	return value.ParseDuration(o.from)
 }
 
 func parseSeeds(text string) (*value.IntRange, error) {

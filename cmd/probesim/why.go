@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,9 +44,10 @@ What to explain:
   --at TIME     the state of the pod and its containers at a virtual time
   (none)        the state at the end of the run
 
-If the file has several scenarios, pods or containers, choose one with --run,
---pod and --container. If the scenario has several Kubernetes versions or seeds,
-the newest version and the first seed are used.
+FILE is a scenario file, or - for stdin. If it has several scenarios, pods or
+containers, choose one with --run, --pod and --container. If the scenario has
+several Kubernetes versions or seeds, the newest version and the first seed are
+used.
 
 Exit codes:
   0    explained
@@ -71,8 +71,9 @@ Exit codes:
 			}
 			return nil
 		},
-		PreRunE: rejectEmptyFlags,
-		RunE:    func(cmd *cobra.Command, args []string) error { return o.why(cmd, args[0]) },
+		ValidArgsFunction: completeFiles,
+		PreRunE:           rejectEmptyFlags,
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.why(cmd, args[0]) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.at, "at", "", "Explain the state at this virtual `time`, for example 85s (default the end of the run).")
@@ -87,6 +88,9 @@ Exit codes:
 	flags.StringVarP(&o.run.output, "output", "o", "text", "Output `format`: text or json")
 	cmd.MarkFlagsMutuallyExclusive("restart", "ready")
 	cmd.MarkFlagsMutuallyExclusive("restart", "at")
+	cmd.RegisterFlagCompletionFunc("run", completeScenario)
+	cmd.RegisterFlagCompletionFunc("pod", o.completePod)
+	cmd.RegisterFlagCompletionFunc("container", o.completeContainer)
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.Names(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -97,7 +101,7 @@ func (o *whyOptions) why(cmd *cobra.Command, file string) error {
 		return fmt.Errorf("--output must be text or json, not %q", o.run.output)
 	}
 	defer o.run.memory.apply()()
-	j, err := o.job(file, cmd.ErrOrStderr())
+	j, err := o.job(cmd, file)
 	if err != nil {
 		return err
 	}
@@ -136,14 +140,14 @@ func (o *whyOptions) why(cmd *cobra.Command, file string) error {
 }
 
 // job returns the run to explain: of one scenario, with the newest version and the first seed.
-func (o *whyOptions) job(file string, stderr io.Writer) (*job, error) {
+func (o *whyOptions) job(cmd *cobra.Command, file string) (*job, error) {
 	run := o.run
 	run.parallel, run.output = 1, ""
 	s, err := run.parse()
 	if err != nil {
 		return nil, err
 	}
-	all, err := scenarios.Load(file)
+	all, _, err := run.load(cmd.InOrStdin(), file)
 	if err != nil {
 		return nil, &exitError{exitUsage, fmt.Errorf("nothing was run\n%w", err)}
 	}
@@ -168,7 +172,7 @@ func (o *whyOptions) job(file string, stderr io.Writer) (*job, error) {
 	last := jobs[len(jobs)-1].plan.Version
 	j := jobs[slices.IndexFunc(jobs, func(j *job) bool { return j.plan.Version == last })]
 	if len(jobs) > 1 {
-		fmt.Fprintf(stderr, "probesim: explaining %s; choose one of %d other runs with --kubernetes and --seed\n", j.runName(), len(jobs)-1)
+		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: explaining %s; choose one of %d other runs with --kubernetes and --seed\n", j.runName(), len(jobs)-1)
 	}
 	return j, nil
 }

@@ -158,6 +158,14 @@ func (n *Node) Errorf(format string, args ...any) {
 	}
 }
 
+// KeyErrorf reports an error in key i of a mapping, as Errorf does for the value of the key.
+func (n *Node) KeyErrorf(i int, format string, args ...any) {
+	if item := n.Items[i]; !item.Unread() {
+		item.wrong = true
+		item.errorAt(n.Keys[i].Pos, format, args...)
+	}
+}
+
 // Unread reports whether Decode found the node itself wrong, so that its value is unknown. A Missing node is
 // unread if its parent is.
 func (n *Node) Unread() bool {
@@ -293,6 +301,13 @@ func (n *Node) Comparisons() int {
 
 // Name returns the field name of the node, or its index in brackets.
 func (n *Node) Name() string { return n.step }
+
+// Skip makes Decode skip these fields of a mapping.
+func (n *Node) Skip(names ...string) {
+	for i := range n.Keys {
+		n.Keys[i].ignored = n.Keys[i].ignored || slices.Contains(names, n.Keys[i].Name)
+	}
+}
 
 // Ignore makes Decode skip the keys, at any depth, for which ignored returns true.
 func (n *Node) Ignore(ignored func(key string) bool) {

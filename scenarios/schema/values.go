@@ -94,7 +94,7 @@ var enums = map[reflect.Type][]string{
 var fieldEnums = map[string][]string{
 	"Expect.runs":           {scenarios.EveryRun, scenarios.SomeRun},
 	"RuntimeDown.condition": {fakeruntime.RuntimeReady, fakeruntime.NetworkReady},
-	"Pod.kind":              scenarios.WorkloadKinds(),
+	"Delays.set":            fakeruntime.DelaySets(),
 }
 
 // special returns the type of a Go type whose form in YAML differs from its structure, or nil.

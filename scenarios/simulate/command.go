@@ -10,7 +10,7 @@ import (
 
 // Command returns the shell command that repeats a run. It uses the path from which the scenario was loaded.
 func Command(plan *scenarios.Plan) string {
-	text := "probesim run " + Quote(plan.Scenario.File) + " --run " + Quote("^"+plan.Scenario.Metadata.Name+"$") + " --kubernetes " + plan.Version
+	text := "probesim run " + Quote(plan.Scenario.Path()) + " --run " + Quote("^"+plan.Scenario.Metadata.Name+"$") + " --kubernetes " + plan.Version
 	if plan.Seed != nil {
 		text += fmt.Sprintf(" --seed %d", *plan.Seed)
 	}

@@ -1,0 +1,180 @@
+package bounds
+
+import (
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/sim/choose"
+)
+
+// Nodes are the nodes over which a bound is taken.
+type Nodes struct {
+	// Delays are the ranges of the latencies of the nodes. A nil field is the default of its delay.
+	Delays fakeruntime.Delays
+}
+
+// Case is one node, and one program on it. The pod is added at t=0.
+type Case struct {
+	Uptime time.Duration      // age of the kubelet at t=0
+	Delays fakeruntime.Delays // the latencies of the node; a range stands for its middle
+	// StartJitter is the delay of the first probe run on a young kubelet, as a fraction of the period.
+	StartJitter float64
+	// SyncJitter is the jitter of the time between two syncs of the pod, as a fraction of its maximum.
+	SyncJitter float64
+	// Event is the virtual time at which the misfortune begins. It is 0 if the misfortune begins with the instance.
+	Event time.Duration
+	// Rules are the program of the container. The last one is the misfortune, which lasts for ever.
+	Rules []Rule
+	// Instance is the instance that has the misfortune.
+	Instance int
+}
+
+// Fraction, Choose and Next make a Case the chooser of a run, which is canonical but for the two jitters.
+func (c *Case) Fraction(choice choose.Choice) float64 {
+	if _, start := startJitter.Drawer(choice); start {
+		return c.StartJitter
+	}
+	if _, sync := syncJitter.Drawer(choice); sync {
+		return c.SyncJitter
+	}
+	return 0.5
+}
+
+func (*Case) Choose(choose.Choice, int) int { return 0 }
+func (*Case) Next([]choose.Choice) int      { return 0 }
+
+// delay is one of the delays that can change a bound.
+type delay func(*fakeruntime.Delays) **fakeruntime.Draw
+
+var (
+	runPodSandbox   delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.RunPodSandbox }
+	imagePull       delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.ImagePull }
+	createContainer delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.CreateContainer }
+	startContainer  delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.StartContainer }
+	stopContainer   delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.StopContainer }
+	apiGet          delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.APIGet }
+	apiPatch        delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.APIPatch }
+
+	// looks are the delays of the kubelet's looks at the runtime.
+	looks = []delay{
+		func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.ListPodSandbox },
+		func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.ListContainers },
+		func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.PodSandboxStatus },
+		func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.ContainerStatus },
+	}
+)
+
+// answerDelay is the delay of the answers to a probe.
+func answerDelay(p *v1.Probe) delay {
+	return func(d *fakeruntime.Delays) **fakeruntime.Draw {
+		switch {
+		case p.Exec != nil:
+			return &d.Exec
+		case p.TCPSocket != nil:
+			return &d.TCPSocket
+		case p.GRPC != nil:
+			return &d.GRPC
+		}
+		return &d.HTTPGet
+	}
+}
+
+// dim is a dimension in which cases differ.
+type dim struct {
+	from, to time.Duration
+	grid     time.Duration             // the first step of a search; less than the time between two jumps
+	get      func(*Case) time.Duration // the value of a case in which set has set it, or close to it
+	set      func(*Case, time.Duration)
+}
+
+// dims returns the dimensions of some delays that the nodes have as ranges.
+func (n Nodes) dims(list ...delay) []dim {
+	defaults := fakeruntime.DefaultDelays()
+	var dims []dim
+	for _, of := range list {
+		r := *of(&n.Delays)
+		if r == nil {
+			r = *of(&defaults)
+		}
+		if r.Min == r.Max {
+			continue
+		}
+		dims = append(dims, dim{
+			from: r.Min, to: r.Max, grid: r.Max - r.Min,
+			get: func(c *Case) time.Duration { d := *of(&c.Delays); return d.Min + (d.Max-d.Min)/2 },
+			set: func(c *Case, x time.Duration) { *of(&c.Delays) = &fakeruntime.Draw{Min: x, Max: x} },
+		})
+	}
+	return dims
+}
+
+// total returns the dimension of the sum of some delays, up to a width. A greater delay begins with the first of them.
+func (n Nodes) total(width, grid time.Duration, list ...delay) dim {
+	defaults := fakeruntime.DefaultDelays()
+	ranges := make([]fakeruntime.Draw, len(list))
+	d := dim{grid: grid, get: func(c *Case) time.Duration {
+		var sum time.Duration
+		for i, of := range list {
+			d := ranges[i]
+			if own := *of(&c.Delays); own != nil {
+				d = *own
+			}
+			sum += d.Min + (d.Max-d.Min)/2
+		}
+		return sum
+	}}
+	for i, of := range list {
+		r := *of(&n.Delays)
+		if r == nil {
+			r = *of(&defaults)
+		}
+		ranges[i] = *r
+		d.from, d.to = d.from+r.Min, d.to+r.Max
+	}
+	d.to = min(d.to, d.from+width)
+	d.set = func(c *Case, x time.Duration) {
+		x -= d.from
+		for i, of := range list {
+			more := min(x, ranges[i].Max-ranges[i].Min)
+			x -= more
+			at := ranges[i].Min + more
+			*of(&c.Delays) = &fakeruntime.Draw{Min: at, Max: at}
+		}
+	}
+	return d
+}
+
+// relistPeriod is the time in which each phase of the kubelet's relists occurs: a relist begins 1 s after the end of the last
+// one (genericPlegRelistPeriod in pkg/kubelet/kubelet.go at v1.37.0), which takes some milliseconds.
+const relistPeriod = 1010 * time.Millisecond
+
+// uptimes returns the dimension of the kubelet's age. Its width is one period of the relists, and also covers the second of the
+// wall clock at which the pod is added.
+func uptimes(from time.Duration) dim {
+	return dim{
+		from: from, to: from + relistPeriod, grid: relistPeriod / 4,
+		get: func(c *Case) time.Duration { return c.Uptime },
+		set: func(c *Case, x time.Duration) { c.Uptime = x },
+	}
+}
+
+// startJitters returns the dimension of the jitter of a young kubelet, in millionths.
+func startJitters() dim {
+	return dim{
+		to: 999_999, grid: 250_000,
+		get: func(c *Case) time.Duration { return time.Duration(c.StartJitter * millionths) },
+		set: func(c *Case, x time.Duration) { c.StartJitter = float64(x) / millionths },
+	}
+}
+
+const millionths = 1e6
+
+// in returns the case with another value in a dimension.
+func (c Case) in(d dim, x time.Duration) Case {
+	c.Rules = slices.Clone(c.Rules)
+	d.set(&c, x)
+	return c
+}
