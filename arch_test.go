@@ -29,6 +29,8 @@ var layers = [][]string{
 	{"node"},
 	{"scenarios"},
 	{"internal/check", "internal/random", "bounds"},
+	{"check"},
+	{"check/render"},
 	{"probetest"},
 	{"cmd", "explore", "ginkgokit", "."},
 }

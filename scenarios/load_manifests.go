@@ -24,7 +24,15 @@ type Workload struct {
 	Name     string  // metadata.name, or else metadata.generateName
 	Replicas int     // number of pods; 1 for a Pod
 	Pod      *v1.Pod // the first pod, as the API server stores it, with defaults
+	// Annotations are the annotations of the workload itself.
+	Annotations map[string]string
+
+	root *strict.Node
 }
+
+// At returns the position of a field of the pod, as in spec.containers[0].livenessProbe.periodSeconds. If the manifest does
+// not have the field, At returns the position of the innermost field around it.
+func (w *Workload) At(field string) Pos { return w.root.Find(field).Pos }
 
 // Manifest is the content of a file of manifests.
 type Manifest struct {
@@ -32,6 +40,9 @@ type Manifest struct {
 	Others    []string // kinds of the other objects, in the order of the file, without repetition
 	Scenarios int      // number of Scenario documents
 }
+
+// Has reports whether the manifest has a field of the pod.
+func (w *Workload) Has(field string) bool { return w.root.Find(field).Written() }
 
 // ReadManifest reads a file of manifests in memory and checks its workloads as LoadBytes does. The error is of
 // type Errors. A valid workload may still use fields that the simulator does not support.
@@ -45,7 +56,7 @@ func ReadManifest(name string, data []byte) (*Manifest, error) {
 		}
 		pod := w.newPod()
 		admission.Default(pod)
-		m.Workloads = append(m.Workloads, Workload{Pos: w.node.Pos, Kind: w.kind.kind, Name: w.name, Replicas: w.replicas, Pod: pod})
+		m.Workloads = append(m.Workloads, Workload{Pos: w.node.Pos, Kind: w.kind.kind, Name: w.name, Replicas: w.replicas, Pod: pod, Annotations: w.meta.Annotations, root: w.root()})
 	}
 	seen := map[string]bool{}
 	for _, n := range f.others {

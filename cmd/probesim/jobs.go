@@ -108,6 +108,10 @@ func planned(scenario *scenarios.Scenario) []string {
 
 func (s *selection) job(plan *scenarios.Plan, group int) *job {
 	j := &job{plan: plan, from: virtual.At(s.from), until: virtual.At(plan.Duration), group: group, replay: simulate.Command(plan)}
+	if s.set != "" {
+		plan.Delays = plan.Delays.Over(s.delays)
+		j.replay += " --delays " + s.set
+	}
 	if s.until != 0 {
 		j.until = virtual.At(s.until)
 		j.replay += " --until " + value.Format(s.until)
