@@ -20,6 +20,9 @@ type job struct {
 	group  int    // the same for all runs of one scenario and version
 	runs   int    // number of runs of its group
 	replay string // command that repeats this run
+
+	surveyed *finished // results of an earlier run of this job; see output.survey
+	chosen   bool      // the report shows this run, although it does not show all runs of its case
 }
 
 // jobs returns the selected runs, in the order of the files.
@@ -108,6 +111,10 @@ func planned(scenario *scenarios.Scenario) []string {
 
 func (s *selection) job(plan *scenarios.Plan, group int) *job {
 	j := &job{plan: plan, from: virtual.At(s.from), until: virtual.At(plan.Duration), group: group, replay: simulate.Command(plan)}
+	if s.set != "" {
+		plan.Delays = plan.Delays.Over(s.delays)
+		j.replay += " --delays " + s.set
+	}
 	if s.until != 0 {
 		j.until = virtual.At(s.until)
 		j.replay += " --until " + value.Format(s.until)

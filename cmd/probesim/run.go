@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
@@ -24,6 +25,7 @@ const (
 	patternUsage   = "Run only scenarios whose name matches this regular `expression`."
 	seedUsage      = "Use these `seeds` instead of the seeds in the scenarios: a number, or a range such as 1..100."
 	keepGoingUsage = "Run the scenarios of valid files even if other files are invalid. The exit code is then at least 2."
+	delaysUsage    = "Take the delays that the scenarios do not set from this `set`: fast, typical or slow (default fixed delays)."
 	untilUsage     = "Run for this virtual `duration` instead of the duration in the scenarios, for example 90s."
 )
 
@@ -35,11 +37,13 @@ type runOptions struct {
 	until      string
 	pattern    string
 	kubernetes []string
+	delays     string
 	parallel   int
 	memory     memory
 	verbose    bool
 	update     bool
 	keepGoing  bool
+	allRuns    bool
 }
 
 // selection holds the parsed flags.
@@ -48,7 +52,9 @@ type selection struct {
 	from     time.Duration   // start of the timeline
 	until    time.Duration   // 0: the duration of the scenario
 	pattern  *regexp.Regexp
-	versions []string // nil: the versions of the scenario
+	versions []string           // nil: the versions of the scenario
+	set      string             // name of the delays
+	delays   fakeruntime.Delays // where the scenario sets none
 }
 
 func newRun() *cobra.Command {
@@ -133,12 +139,15 @@ Exit codes:
 	flags.StringVar(&o.until, "until", "", untilUsage)
 	flags.StringVar(&o.pattern, "run", "", patternUsage)
 	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to simulate instead of the versions in the scenarios, for example v1.37.0 or v1.34..")
+	flags.StringVar(&o.delays, "delays", "", delaysUsage)
 	o.addLimits(cmd, "runs")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "Include internal records in -o jsonl and around failures.")
+	flags.BoolVar(&o.allRuns, "all-runs", false, fmt.Sprintf("Include all runs in -o html and perfetto. By default, a scenario with more than %d has the failed and the worst ones.", maxShown))
 	flags.BoolVar(&o.keepGoing, "keep-going", false, keepGoingUsage)
 	flags.BoolVar(&o.update, "update", false, "Write observed values into expectations marked observed, show the diff, then run the scenarios.")
 	cmd.RegisterFlagCompletionFunc("run", completeScenario)
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("delays", cobra.FixedCompletions(fakeruntime.DelaySets(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.Names(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -156,7 +165,7 @@ func (o *runOptions) addLimits(cmd *cobra.Command, what string) {
 
 // rejectEmptyFlags rejects flags with an empty value: --seed "$SEED" with SEED unset must not run other seeds.
 func rejectEmptyFlags(cmd *cobra.Command, _ []string) error {
-	for _, name := range []string{"output", "seed", "until", "run", "kubernetes", "at", "pod", "container", "from", "color"} {
+	for _, name := range []string{"output", "seed", "until", "run", "kubernetes", "delays", "at", "pod", "container", "from", "color"} {
 		f := cmd.Flags().Lookup(name)
 		if f == nil || !f.Changed {
 			continue
@@ -230,6 +239,12 @@ func (o *runOptions) parse() (s selection, err error) {
 	}
 	if s.versions, err = parseVersions(o.kubernetes); err != nil {
 		return s, fmt.Errorf("--kubernetes: %w", err)
+	}
+	if o.delays != "" {
+		if s.delays, err = scenarios.DelaySet(o.delays); err != nil {
+			return s, fmt.Errorf("--delays: %w", err)
+		}
+		s.set = o.delays
 	}
 	return s, nil
 }

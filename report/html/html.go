@@ -40,7 +40,11 @@ const (
 )
 
 // Page collects the runs of a page. The zero value is an empty page.
-type Page struct{ size int }
+type Page struct {
+	// Some says that runs without Output are missing by choice. The page then names the flag that includes them.
+	Some bool
+	size int
+}
 
 // Add adds a run whose Output is its section. If the page is full, Add clears the Output, and the page only lists the run.
 func (p *Page) Add(run *report.Run) {
@@ -64,6 +68,7 @@ func (p *Page) Write(w io.Writer, cases []report.Case) error {
 	}
 	script += "})();\n"
 	doc := newDocument(cases)
+	doc.Chosen = p.Some
 	doc.Style, doc.Script = template.CSS(style), template.JS(script)
 	doc.Policy = Policy(style, script)
 	return templates.ExecuteTemplate(w, "page.gohtml", doc)
