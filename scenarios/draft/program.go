@@ -68,7 +68,7 @@ func usualAnswers(c *v1.Container) string {
 	for _, asks := range requests(c) {
 		switch e := endpointOf(c, asks.key); {
 		case !isShared(e):
-			keys = append(keys, asks.key+": "+healthyAnswer(asks.handler))
+			keys = append(keys, asks.key+": "+asks.answer())
 		case e.Keys[0] == asks.key:
 			shared = append(shared, e.InFlow()+": "+healthyAnswer(asks.handler))
 		}
@@ -83,6 +83,17 @@ func usualAnswers(c *v1.Container) string {
 type request struct {
 	key     string
 	handler *v1.ProbeHandler
+}
+
+// answer returns the answer of a healthy program. The command of a hook can sleep.
+func (r *request) answer() string {
+	isHook := r.key == "postStart" || r.key == "preStop"
+	if isHook && r.handler.Exec != nil {
+		if slept, _ := scenarios.SleepOf(r.handler.Exec.Command); slept > 0 {
+			return "0 in " + value.Format(slept)
+		}
+	}
+	return healthyAnswer(r.handler)
 }
 
 // requests returns the probes and hooks that ask the program.
