@@ -22,11 +22,12 @@ func SleepOf(command []string) (slept time.Duration, isAll bool) {
 	if !isShell {
 		return simpleCommand(command)
 	}
-	if strings.ContainsAny(script, "|&`$(){}<>\\*?[") && strings.ContainsAny(strings.ReplaceAll(script, "&&", ""), "|&`$(){}<>\\*?[") {
+	script = strings.ReplaceAll(script, "&&", ";")
+	if strings.ContainsAny(script, "|&`$(){}<>\\*?[") {
 		return 0, false
 	}
 	isAll = true
-	for _, part := range strings.FieldsFunc(strings.ReplaceAll(script, "&&", ";"), func(r rune) bool { return r == ';' || r == '\n' }) {
+	for _, part := range strings.FieldsFunc(script, func(r rune) bool { return r == ';' || r == '\n' }) {
 		words := strings.Fields(strings.NewReplacer(`"`, "", "'", "").Replace(part))
 		if len(words) > 0 && words[0] == "exec" {
 			words = words[1:]
