@@ -61,7 +61,7 @@ func (p *Page) Add(run *report.Run) {
 
 // Write writes the page about cases, whose runs must have been added. The same cases give the same bytes.
 func (p *Page) Write(w io.Writer, cases []report.Case) error {
-	style := asset("page.css")
+	style := Style()
 	script := "(() => {\n'use strict';\n"
 	for _, name := range scripts {
 		script += asset(name)
@@ -70,8 +70,16 @@ func (p *Page) Write(w io.Writer, cases []report.Case) error {
 	doc := newDocument(cases)
 	doc.Chosen = p.Some
 	doc.Style, doc.Script = template.CSS(style), template.JS(script)
-	doc.Policy = "default-src 'none'; img-src data:; style-src " + digest(style) + "; script-src " + digest(script)
+	doc.Policy = Policy(style, script)
 	return templates.ExecuteTemplate(w, "page.gohtml", doc)
+}
+
+// Style returns the style sheet of the page, which other pages extend.
+func Style() string { return asset("page.css") }
+
+// Policy returns a content security policy that allows only this style and this script, and forbids loading anything.
+func Policy(style, script string) string {
+	return "default-src 'none'; img-src data:; style-src " + digest(style) + "; script-src " + digest(script)
 }
 
 // asset returns an embedded file.
