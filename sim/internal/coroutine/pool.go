@@ -2,7 +2,10 @@
 // share its stack, which stays in the processor caches.
 package coroutine
 
-import "iter"
+import (
+	"iter"
+	"os"
+)
 
 // Pool is a set of coroutines that all run Do, each with its own T.
 type Pool[T any] struct {
@@ -65,12 +68,22 @@ func (p *Pool[T]) start() *Coroutine[T] {
 				panic(r)
 			}
 		}()
+		growStack()
 		for c.yield = yield; ; c.Wait() {
 			p.Do(c.of)
 			c.done = true
 		}
 	})
 	return c
+}
+
+// growStack makes the stack of a new coroutine as large as most functions need, while it is empty. Otherwise it grows in several
+// steps, each of which copies the frames of the functions in progress.
+//
+//go:noinline
+func growStack() byte {
+	var frame [8 << 10]byte
+	return frame[len(os.Args)&(len(frame)-1)] // an index that the compiler does not know keeps the array on the stack
 }
 
 // Wait returns control to the caller of Run until the next call of Run.
