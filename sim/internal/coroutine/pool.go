@@ -2,10 +2,7 @@
 // share its stack, which stays in the processor caches.
 package coroutine
 
-import (
-	"iter"
-	"os"
-)
+import "iter"
 
 // Pool is a set of coroutines that all run Do, each with its own T.
 type Pool[T any] struct {
@@ -68,7 +65,7 @@ func (p *Pool[T]) start() *Coroutine[T] {
 				panic(r)
 			}
 		}()
-		growStack()
+		growStack(len(p.free))
 		for c.yield = yield; ; c.Wait() {
 			p.Do(c.of)
 			c.done = true
@@ -81,9 +78,9 @@ func (p *Pool[T]) start() *Coroutine[T] {
 // steps, each of which copies the frames of the functions in progress.
 //
 //go:noinline
-func growStack() byte {
+func growStack(i int) byte {
 	var frame [8 << 10]byte
-	return frame[len(os.Args)&(len(frame)-1)] // an index that the compiler does not know keeps the array on the stack
+	return frame[i&(len(frame)-1)] // an index that the compiler does not know keeps the array
 }
 
 // Wait returns control to the caller of Run until the next call of Run.
