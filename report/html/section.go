@@ -43,7 +43,7 @@ func newSection(run *report.Run) *section {
 	s.Text = text.String()
 	s.Story, s.Left = trimMiddle(changes(run.Records))
 	explain(run, s.Story)
-	s.Events, s.LeftOut = trimMiddle(report.CollectEvents(run.Records))
+	s.Events, s.LeftOut = trimMiddle(report.CollectEvents(run.Records, run.Until))
 	return s
 }
 

@@ -28,7 +28,7 @@ func (m *moment) lastProbe(container string, kind trace.Probe) *trace.Record {
 
 // probeStates says which probes of a running container fail, have not succeeded or have not run.
 func (m *moment) probeStates(c *v1.Container, start *trace.Record) string {
-	text := m.failingProbe(c, start, trace.Liveness, c.LivenessProbe)
+	text := m.brokenProbes(c, start) + m.failingProbe(c, start, trace.Liveness, c.LivenessProbe)
 	if c.StartupProbe != nil && !m.hasStarted(c, start) {
 		return text + m.startupState(c, start)
 	}
@@ -39,11 +39,39 @@ func (m *moment) probeStates(c *v1.Container, start *trace.Record) string {
 	delay := start.T.Add(time.Duration(c.ReadinessProbe.InitialDelaySeconds) * time.Second)
 	switch {
 	case (last == nil || last.Instance != start.Instance) && m.t < delay:
-		return text + fmt.Sprintf("; its readiness probe does not run before %s (initialDelaySeconds %d)", at(delay), c.ReadinessProbe.InitialDelaySeconds)
+		return text + fmt.Sprintf("; its readiness probe does not run before %s (initialDelaySeconds %d)", m.at(delay), c.ReadinessProbe.InitialDelaySeconds)
 	case last == nil || last.Instance != start.Instance:
 		return text + "; its readiness probe has not run yet"
 	}
 	return text + m.failingProbe(c, start, trace.Readiness, c.ReadinessProbe) + m.readinessSuccess(last, c.ReadinessProbe)
+}
+
+// brokenProbes says which probes of an instance end with an error, which the kubelet ignores: such a probe has no result.
+func (m *moment) brokenProbes(c *v1.Container, start *trace.Record) string {
+	text := ""
+	for _, kind := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
+		var first, last *trace.Record
+		n := 0
+		for _, p := range slices.Backward(m.probes[probe{subject{m.pod, c.Name}, kind}]) {
+			if p.T > m.t {
+				continue
+			}
+			if p.Instance != start.Instance || p.Result != trace.Error {
+				break
+			}
+			if first = p; last == nil {
+				last = p
+			}
+			n++
+		}
+		switch {
+		case n == 1:
+			text += fmt.Sprintf("; its %s probe broke at %s, so it has no result%s", kind, m.at(first.T), quotedMessage(last))
+		case n > 1:
+			text += fmt.Sprintf("; its %s probe has broken %s times in a row since %s, so it has no result%s", kind, number(n), m.at(first.T), quotedMessage(last))
+		}
+	}
+	return text
 }
 
 // startupState describes a startup probe that has not succeeded yet.
@@ -78,12 +106,12 @@ func (m *moment) failingProbe(c *v1.Container, start *trace.Record, kind trace.P
 	}
 	last := m.lastProbe(c.Name, kind)
 	runs, before := m.streak(last, n)
-	text := fmt.Sprintf("; its %s probe failed at %s (failureThreshold %d", kind, at(runs[0].T), spec.FailureThreshold)
+	text := fmt.Sprintf("; its %s probe failed at %s (failureThreshold %d", kind, m.at(runs[0].T), spec.FailureThreshold)
 	if n > 1 {
-		text = fmt.Sprintf("; its %s probe has failed since %s (%s in a row, failureThreshold %d", kind, at(runs[0].T), plural(n, "failure"), spec.FailureThreshold)
+		text = fmt.Sprintf("; its %s probe has failed since %s (%s in a row, failureThreshold %d", kind, m.at(runs[0].T), plural(n, "failure"), spec.FailureThreshold)
 	}
 	if before != nil && before.Instance == start.Instance {
-		text += ", last success at " + at(before.T)
+		text += ", last success at " + m.at(before.T)
 	}
 	return text + ")"
 }
@@ -95,7 +123,7 @@ func (m *moment) readinessSuccess(last *trace.Record, spec *v1.Probe) string {
 	}
 	n := int(spec.SuccessThreshold)
 	if runs, before := m.streak(last, n); len(runs) < n && before != nil {
-		return fmt.Sprintf("; its readiness probe has succeeded %s (successThreshold %d)", times(runs), n)
+		return fmt.Sprintf("; its readiness probe has succeeded %s (successThreshold %d)", m.times(runs), n)
 	}
-	return fmt.Sprintf("; its readiness probe last succeeded at %s", at(last.T))
+	return fmt.Sprintf("; its readiness probe last succeeded at %s", m.at(last.T))
 }
