@@ -119,7 +119,7 @@ func (p *PodStatistics) container(name string) *ContainerStatistics {
 func (s *Statistics) add(seed int64, n *Numbers) {
 	s.Restarts.Add(seed, int64(n.Restarts))
 	s.ToReady.Add(seed, int64(n.ToReady))
-	if n.ToReady != Never {
+	if n.ToReady != Never && n.ToReady != -Never {
 		s.Unready.Add(seed, int64(n.Unready))
 		s.Outage.Add(seed, int64(n.Outage))
 	}
@@ -128,4 +128,37 @@ func (s *Statistics) add(seed int64, n *Numbers) {
 // Equal reports whether all distributions have the same values.
 func (s *Statistics) Equal(t *Statistics) bool {
 	return s.Restarts.Equal(&t.Restarts) && s.ToReady.Equal(&t.ToReady) && s.Unready.Equal(&t.Unready) && s.Outage.Equal(&t.Outage)
+}
+
+// Shown returns the containers of interest: none if there is only one, because its restarts are those of the pod, and no init
+// container that runs to completion and did not restart.
+func (p *PodStatistics) Shown() []*ContainerStatistics {
+	if len(p.Containers) < 2 {
+		return nil
+	}
+	var list []*ContainerStatistics
+	for _, c := range p.Containers {
+		if !c.Init || c.Restarts.Count() > 0 && c.Restarts.max > 0 {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// Of returns the statistics of a group of pods, or of a container of it. They are empty if there is no such group or container.
+func (s *Summary) Of(group, container string) *Statistics {
+	for _, p := range s.Pods {
+		if p.Name != group {
+			continue
+		}
+		if container == "" {
+			return &p.Statistics
+		}
+		for _, c := range p.Containers {
+			if c.Name == container {
+				return &c.Statistics
+			}
+		}
+	}
+	return &Statistics{}
 }
