@@ -31,6 +31,7 @@ var layers = [][]string{
 	{"internal/check", "internal/random", "bounds"},
 	{"check"},
 	{"check/render"},
+	{"check/compare", "check/tune"},
 	{"probetest"},
 	{"cmd", "explore", "ginkgokit", "."},
 }
