@@ -85,7 +85,7 @@ func TestNewSubjectErrors(t *testing.T) {
 // the container would be stopped before all phases are found.
 func TestPhasesComeFromHealthyRuns(t *testing.T) {
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.PodSpec{Containers: []v1.Container{{
-		Name: "app", Image: "app:1", LivenessProbe: probe(2, 2),
+		Name: "app", Image: "app:1", StartupProbe: probe(1, 10), LivenessProbe: probe(2, 2), ReadinessProbe: probe(1, 1),
 	}}}}
 	s, err := bounds.NewSubject(pod, "app", profile.Newest())
 	if err != nil {
