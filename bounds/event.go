@@ -23,18 +23,18 @@ type question struct {
 // Survives returns how long a healthy container may have the misfortune without a liveness probe that stops it, whatever the
 // phase of the misfortune against the probe.
 func (s *Subject) Survives(n Nodes, m Misfortune) (Bound, error) {
-	return s.ask(n, question{m, trace.Liveness, s.stopped(0), s.lasting(m), looks})
+	return s.ask(n, question{m, trace.Liveness, s.stopped(0), s.lasting(m), nil})
 }
 
 // StaysReady returns how long a healthy container may have the misfortune without a readiness probe that takes its readiness
 // away.
 func (s *Subject) StaysReady(n Nodes, m Misfortune) (Bound, error) {
-	return s.ask(n, question{m, trace.Readiness, s.unready, s.lasting(m), looks})
+	return s.ask(n, question{m, trace.Readiness, s.unready, s.lasting(m), nil})
 }
 
 // UntilStopped returns the time from the misfortune until the container gets the stop signal.
 func (s *Subject) UntilStopped(n Nodes, m Misfortune) (Bound, error) {
-	b, err := s.ask(n, question{m, trace.Liveness, s.stopped(0), untilOutcome, append([]delay{stopContainer}, looks...)})
+	b, err := s.ask(n, question{m, trace.Liveness, s.stopped(0), untilOutcome, []delay{stopContainer}})
 	if err != nil || b.Least == Never {
 		return b, err
 	}
@@ -75,14 +75,15 @@ func (h history) latency(verdict *trace.Record) time.Duration {
 	return healthy.Took
 }
 
-// ask answers a question over all nodes and all phases of the misfortune.
+// ask answers a question over all nodes and all phases of the misfortune. The phase of the kubelet's relists has no effect on a
+// container that runs.
 func (s *Subject) ask(n Nodes, q question) (Bound, error) {
 	if s.Probe(q.probe) == nil {
 		return Bound{}, fmt.Errorf("container %s has no %s probe", s.Container, q.probe)
 	}
 	c := s.center(n)
 	delays := append([]delay{answerDelay(s.Probe(q.probe))}, q.delays...)
-	return extremes([]Case{c}, append([]dim{uptimes(c.Uptime)}, n.dims(delays...)...), func(c Case) (sample, error) {
+	return extremes([]Case{c}, n.dims(delays...), func(c Case) (sample, error) {
 		return s.phases(c, q)
 	})
 }
@@ -126,7 +127,7 @@ func (s *Subject) answer(c Case, event time.Duration, q question) (Bound, error)
 }
 
 // cycles is the number of periods of the deciding probe in which a misfortune begins.
-const cycles = 2
+const cycles = 1
 
 // requests returns the times at which a probe of the healthy container runs, over some cycles after the container has become
 // ready.

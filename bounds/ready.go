@@ -23,13 +23,15 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 		return Bound{}, fmt.Errorf("container %s has no startup and no readiness probe", s.Container)
 	}
 	c := s.center(n)
-	shortest, longest := s.periods()
-	dims := []dim{n.total(longest, shortest/4, runPodSandbox, imagePull, createContainer, startContainer), uptimes(c.Uptime)}
 	delays := []delay{apiGet, apiPatch, answerDelay(s.Probe(decides))}
-	if p := s.Probe(trace.Readiness); p != nil {
+	if p := s.Probe(trace.Readiness); p != nil && decides != trace.Readiness {
 		delays = append(delays, answerDelay(p))
 	}
-	dims = append(dims, n.dims(append(delays, looks...)...)...)
+	dims := n.dims(delays...)
+	if atOnce { // the kubelet has to see the start first
+		shortest, longest := s.periods()
+		dims = append(dims, n.total(longest, shortest/4, runPodSandbox, imagePull, createContainer, startContainer), uptimes(c.Uptime))
+	}
 	return extremes([]Case{c}, dims, func(c Case) (sample, error) {
 		if atOnce {
 			return s.upAt(c, 0)
