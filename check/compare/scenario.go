@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -119,9 +120,7 @@ func Runs(name, version string, before, after []Run) Scenario {
 	var pods []string
 	for _, list := range [][]Run{before, after} {
 		for _, r := range list {
-			for p := range r.Pods {
-				pods = append(pods, p)
-			}
+			pods = append(pods, slices.Sorted(maps.Keys(r.Pods))...)
 		}
 	}
 	slices.Sort(pods)
