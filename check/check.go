@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/bounds"
-	"probesim.dev/kube/podutil"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
 )
@@ -55,7 +53,6 @@ type workload struct {
 	data       []byte
 	require    Requirements
 	containers []*container
-	problem    string // why the workload cannot be checked; empty if it can
 }
 
 // container is a container with probes.
@@ -156,17 +153,7 @@ type subject struct {
 	container *container
 }
 
-// name is the name of a workload for people.
-func (w *workload) name() string { return w.Kind + " " + w.Name }
-
 // at returns the position of a field of the container.
 func (c *container) at(field string) scenarios.Pos {
 	return c.workload.At(strings.TrimSuffix(c.path+"."+field, "."))
-}
-
-// isSidecar reports whether the container is a restartable init container.
-func (c *container) isSidecar() bool {
-	return slices.ContainsFunc(c.workload.Pod.Spec.InitContainers, func(i v1.Container) bool {
-		return i.Name == c.spec.Name && podutil.IsRestartableInitContainer(&i)
-	})
 }
