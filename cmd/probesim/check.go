@@ -323,7 +323,7 @@ func manifestsIn(dir string) ([]string, error) {
 			return fmt.Errorf("%s: cannot be read: %w", printable.Text(name), pathless(err))
 		case d.IsDir() && name != dir && strings.HasPrefix(d.Name(), "."):
 			return filepath.SkipDir
-		case d.Type().IsRegular() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
+		case isFile(name, d) && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
 			names = append(names, name)
 		}
 		return nil
@@ -332,4 +332,13 @@ func manifestsIn(dir string) ([]string, error) {
 		err = fmt.Errorf("%s has no YAML files", printable.Text(dir))
 	}
 	return names, err
+}
+
+// isFile reports whether a directory entry is a file, or a link to one, as in the volume of a ConfigMap.
+func isFile(name string, d fs.DirEntry) bool {
+	if d.Type()&fs.ModeSymlink == 0 {
+		return d.Type().IsRegular()
+	}
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
 }
