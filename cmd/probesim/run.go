@@ -189,7 +189,7 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	all, invalid, err := o.load(cmd.InOrStdin(), paths...)
 	if err != nil {
 		if o.output == "github" {
-			annotate(cmd.OutOrStdout(), err)
+			annotate(cmd.OutOrStdout(), "invalid scenario file", err)
 		}
 		return &exitError{exitUsage, fmt.Errorf("nothing was run\n%w", err)}
 	}
