@@ -23,18 +23,26 @@ type question struct {
 // Survives returns how long a healthy container may have the misfortune without a liveness probe that stops it, whatever the
 // phase of the misfortune against the probe.
 func (s *Subject) Survives(n Nodes, m Misfortune) (Bound, error) {
-	return s.ask(n, question{m, trace.Liveness, s.stopped(0), s.lasting(m), looks})
+	return s.ask(n, s.survives(m))
+}
+
+func (s *Subject) survives(m Misfortune) question {
+	return question{m, trace.Liveness, s.stopped(0), s.lasting(m), looks}
 }
 
 // StaysReady returns how long a healthy container may have the misfortune without a readiness probe that takes its readiness
 // away.
 func (s *Subject) StaysReady(n Nodes, m Misfortune) (Bound, error) {
-	return s.ask(n, question{m, trace.Readiness, s.unready, s.lasting(m), looks})
+	return s.ask(n, s.staysReady(m))
+}
+
+func (s *Subject) staysReady(m Misfortune) question {
+	return question{m, trace.Readiness, s.unready, s.lasting(m), looks}
 }
 
 // UntilStopped returns the time from the misfortune until the container gets the stop signal.
 func (s *Subject) UntilStopped(n Nodes, m Misfortune) (Bound, error) {
-	b, err := s.ask(n, question{m, trace.Liveness, s.stopped(0), untilOutcome, append([]delay{stopContainer}, looks...)})
+	b, err := s.ask(n, s.untilStopped(m))
 	if err != nil || b.Least == Never {
 		return b, err
 	}
@@ -44,7 +52,15 @@ func (s *Subject) UntilStopped(n Nodes, m Misfortune) (Bound, error) {
 
 // UntilUnready returns the time from the misfortune until the status in the API says that the container is not ready.
 func (s *Subject) UntilUnready(n Nodes, m Misfortune) (Bound, error) {
-	return s.ask(n, question{m, trace.Readiness, s.unready, untilOutcome, []delay{apiGet, apiPatch}})
+	return s.ask(n, s.untilUnready(m))
+}
+
+func (s *Subject) untilStopped(m Misfortune) question {
+	return question{m, trace.Liveness, s.stopped(0), untilOutcome, append([]delay{stopContainer}, looks...)}
+}
+
+func (s *Subject) untilUnready(m Misfortune) question {
+	return question{m, trace.Readiness, s.unready, untilOutcome, []delay{apiGet, apiPatch}}
 }
 
 func untilOutcome(h history, c *Case) time.Duration { return h.outcome().T.Sub(virtual.At(c.Event)) }
@@ -82,7 +98,7 @@ func (s *Subject) ask(n Nodes, q question) (Bound, error) {
 	}
 	c := s.center(n)
 	delays := append([]delay{answerDelay(s.Probe(q.probe))}, q.delays...)
-	return extremes([]Case{c}, append([]dim{uptimes(c.Uptime)}, n.dims(delays...)...), func(c Case) (sample, error) {
+	return extremes(c, append([]dim{uptimes(&c)}, n.dims(delays...)...), func(c Case) (sample, error) {
 		return s.phases(c, q)
 	})
 }

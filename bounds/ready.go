@@ -24,13 +24,13 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	}
 	c := s.center(n)
 	shortest, longest := s.periods()
-	dims := []dim{n.total(longest, shortest/4, runPodSandbox, imagePull, createContainer, startContainer), uptimes(c.Uptime)}
+	dims := []dim{n.total(longest, shortest/4, append([]delay{runPodSandbox}, s.starts()...)...), uptimes(&c)}
 	delays := []delay{apiGet, apiPatch, answerDelay(s.Probe(decides))}
 	if p := s.Probe(trace.Readiness); p != nil {
 		delays = append(delays, answerDelay(p))
 	}
 	dims = append(dims, n.dims(append(delays, looks...)...)...)
-	return extremes([]Case{c}, dims, func(c Case) (sample, error) {
+	return extremes(c, dims, func(c Case) (sample, error) {
 		if atOnce {
 			return s.upAt(c, 0)
 		}

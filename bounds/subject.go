@@ -91,7 +91,12 @@ func (s *Subject) record(c *Case, to *trace.Recorder, until time.Duration, over 
 		}
 	})
 	var refused error
-	n.At(0, func() { refused = n.AddPod(s.pod, s.with(c.Rules)) })
+	n.At(0, func() {
+		if c.Wall > 0 {
+			n.StepClock(c.Wall)
+		}
+		refused = n.AddPod(s.pod, s.with(c.Rules))
+	})
 	for last == 0 && refused == nil {
 		if n.Now() >= virtual.At(until) {
 			return nil, errNothing
@@ -157,6 +162,17 @@ func (s *Subject) center(n Nodes) Case {
 func (s *Subject) old() time.Duration {
 	_, longest := s.periods()
 	return longest + 1337*time.Millisecond
+}
+
+// delayed reports whether a probe that can stop an instance has initialDelaySeconds. A liveness probe can stop a later instance
+// although there is a startup probe, since the kubelet carries over that the container has started.
+func (s *Subject) delayed(instance int) bool {
+	for _, p := range []trace.Probe{s.killer(), trace.Liveness} {
+		if probe := s.Probe(p); probe != nil && probe.InitialDelaySeconds > 0 && (p == s.killer() || instance > 0) {
+			return true
+		}
+	}
+	return false
 }
 
 // started reports whether an instance of the container starts.
