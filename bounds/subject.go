@@ -37,6 +37,7 @@ type Subject struct {
 
 	pod     *v1.Pod
 	program fakeruntime.Pod
+	before  func(*node.Node) // schedules further changes of a run; nil: none
 }
 
 // NewSubject returns the subject for a container of an object that creates pods, such as a Pod or a Deployment. It returns an
@@ -97,6 +98,9 @@ func (s *Subject) record(c *Case, to *trace.Recorder, until time.Duration, over 
 		}
 		refused = n.AddPod(s.pod, s.with(c.Rules))
 	})
+	if s.before != nil {
+		s.before(n)
+	}
 	for last == 0 && refused == nil {
 		if n.Now() >= virtual.At(until) {
 			return nil, errNothing

@@ -98,8 +98,8 @@ func (r *Runtime) startContainer(op *Op) error {
 	return nil
 }
 
-// stopContainer sends the stop signal at the end of the latency. The call ends when the process does. A
-// second call can only shorten the grace period.
+// stopContainer sends the stop signal at the end of the latency. The call ends when the process does, or the StopReturn
+// later. A second call can only shorten the grace period.
 func (r *Runtime) stopContainer(op *Op) {
 	c := op.container
 	if c == nil || c.State != Running {
@@ -119,6 +119,16 @@ func (r *Runtime) stopContainer(op *Op) {
 	c.killAt = min(c.killAt, later(r.now, seconds(op.Call.GraceSeconds)))
 	c.stops = append(c.stops, op)
 	r.scheduleEnd(c)
+}
+
+// returnStop ends a StopContainer call whose process has ended, when the runtime has noticed the end.
+func (r *Runtime) returnStop(c *container, op *Op) {
+	if d := c.config.scope.delay(r.now, DelayStopReturn); d > 0 {
+		op.End = later(r.now, d)
+		r.queue.schedule(&op.event, op.End, changes)
+		return
+	}
+	r.finish(op, nil)
 }
 
 func (r *Runtime) removeContainer(op *Op) error {
@@ -169,7 +179,7 @@ func (r *Runtime) end(c *container) {
 		r.finish(op, nil)
 	}
 	for _, op := range c.stops {
-		r.finish(op, nil)
+		r.returnStop(c, op)
 	}
 	c.requests, c.stops, c.instance = nil, nil, instance{}
 	if c.config.running == c {

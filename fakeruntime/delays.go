@@ -9,7 +9,8 @@ import (
 // DelayKind names one of the Delays.
 type DelayKind int
 
-// The kinds of Delays, in the order of its fields.
+// The kinds of Delays, in the order of its fields. New ones go to the end: the number of a kind is part of the key of its
+// random values.
 const (
 	DelayRunPodSandbox DelayKind = iota
 	DelayStopPodSandbox
@@ -32,6 +33,7 @@ const (
 	DelayHTTPGet
 	DelayTCPSocket
 	DelayGRPC
+	DelayStopReturn
 	delayKinds
 )
 
@@ -45,7 +47,7 @@ func DefaultDelays() Delays {
 	ms := func(n int) *Draw { return us(1000 * n) }
 	return Delays{
 		RunPodSandbox: ms(211), StopPodSandbox: ms(41), RemovePodSandbox: ms(17),
-		CreateContainer: ms(31), StartContainer: ms(57), StopContainer: ms(7), RemoveContainer: ms(13),
+		CreateContainer: ms(31), StartContainer: ms(57), StopContainer: ms(7), StopReturn: us(0), RemoveContainer: ms(13),
 		ListPodSandbox: us(2300), ListContainers: us(3100), PodSandboxStatus: us(1300), ContainerStatus: us(1700),
 		ImageStatus: us(600), ImagePull: us(0), VolumeMount: us(0),
 		APIGet: us(5300), APIPatch: us(7900), APIDelete: us(6100),
@@ -59,7 +61,7 @@ func (d *Delays) fields() [delayKinds]*Draw {
 		d.RunPodSandbox, d.StopPodSandbox, d.RemovePodSandbox, d.PodSandboxStatus, d.ListPodSandbox,
 		d.CreateContainer, d.StartContainer, d.StopContainer, d.RemoveContainer,
 		d.ListContainers, d.ContainerStatus, d.ImageStatus, d.ImagePull, d.VolumeMount,
-		d.APIGet, d.APIPatch, d.APIDelete, d.Exec, d.HTTPGet, d.TCPSocket, d.GRPC,
+		d.APIGet, d.APIPatch, d.APIDelete, d.Exec, d.HTTPGet, d.TCPSocket, d.GRPC, d.StopReturn,
 	}
 }
 

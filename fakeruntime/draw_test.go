@@ -111,7 +111,7 @@ func TestDelays(t *testing.T) {
 	named := map[string]DelayKind{
 		"RunPodSandbox": DelayRunPodSandbox, "StopPodSandbox": DelayStopPodSandbox, "RemovePodSandbox": DelayRemovePodSandbox,
 		"PodSandboxStatus": DelayPodSandboxStatus, "ListPodSandbox": DelayListPodSandbox, "CreateContainer": DelayCreateContainer,
-		"StartContainer": DelayStartContainer, "StopContainer": DelayStopContainer, "RemoveContainer": DelayRemoveContainer,
+		"StartContainer": DelayStartContainer, "StopContainer": DelayStopContainer, "StopReturn": DelayStopReturn, "RemoveContainer": DelayRemoveContainer,
 		"ListContainers": DelayListContainers, "ContainerStatus": DelayContainerStatus, "ImageStatus": DelayImageStatus,
 		"ImagePull": DelayImagePull, "VolumeMount": DelayVolumeMount, "APIGet": DelayAPIGet, "APIPatch": DelayAPIPatch,
 		"APIDelete": DelayAPIDelete, "Exec": DelayExec, "HTTPGet": DelayHTTPGet, "TCPSocket": DelayTCPSocket, "GRPC": DelayGRPC,

@@ -121,6 +121,7 @@ type Delays struct {
 	ImageStatus, ImagePull, VolumeMount                                               *Draw
 	APIGet, APIPatch, APIDelete                                                       *Draw
 	Exec, HTTPGet, TCPSocket, GRPC                                                    *Draw
+	StopReturn                                                                        *Draw // from the exit of a container to the return of StopContainer
 }
 
 // Pod describes a pod to the runtime before the first call about it: its identity and the programs of its

@@ -32,7 +32,7 @@ type EventSeries struct {
 // Events writes the events of the run like kubectl describe: one row for equal events, with a count, sorted by the latest
 // occurrence. Times count from t=0. If many pods have events, equal events of all pods share a row.
 func Events(w io.Writer, run *Run, o Options) error {
-	all := CollectEvents(run.Records)
+	all := CollectEvents(o.window(run.Records))
 	if len(all) == 0 {
 		return nil
 	}
@@ -53,6 +53,17 @@ func Events(w io.Writer, run *Run, o Options) error {
 		}
 	}
 	return o.write(w, o.paint(bold, "Events:")+"\n"+eventTable(rows, o))
+}
+
+// window returns the records from o.From to o.To.
+func (o Options) window(records []trace.Record) []trace.Record {
+	from, _ := slices.BinarySearchFunc(records, o.From, func(r trace.Record, t virtual.Time) int { return cmp.Compare(r.T, t) })
+	records = records[from:]
+	if o.To != 0 {
+		end, _ := slices.BinarySearchFunc(records, o.To+1, func(r trace.Record, t virtual.Time) int { return cmp.Compare(r.T, t) })
+		records = records[:end]
+	}
+	return records
 }
 
 func firstContainer(all []*EventSeries) string {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -8,8 +9,19 @@ import (
 	"probesim.dev/internal/printable"
 )
 
-// Annotation is an error that GitHub Actions displays at a line of a file. Zero fields are omitted.
+// Level is the severity of an annotation.
+type Level string
+
+// The levels of GitHub Actions. The zero Level is ErrorLevel.
+const (
+	ErrorLevel   Level = "error"
+	WarningLevel Level = "warning"
+	NoticeLevel  Level = "notice"
+)
+
+// Annotation is an error, or another notice, that GitHub Actions displays at a line of a file. Zero fields are omitted.
 type Annotation struct {
+	Level        Level
 	File         string // relative to the root of the repository, with slashes
 	Line, Column int
 	Title        string
@@ -28,7 +40,7 @@ func Annotate(w io.Writer, a Annotation) error {
 	add("line", fmt.Sprint(a.Line))
 	add("col", fmt.Sprint(a.Column))
 	add("title", a.Title)
-	command := "::error"
+	command := "::" + string(cmp.Or(a.Level, ErrorLevel))
 	if len(properties) > 0 {
 		command += " " + strings.Join(properties, ",")
 	}

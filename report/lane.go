@@ -149,13 +149,13 @@ func (r row) exits(s *scale, g *glyphs, runs []history.Instance) {
 	}
 }
 
-// numbers writes the number of each instance at the start of its bar.
+// numbers writes the number of each instance at the start of its bar, or of the part of its bar that is in the chart.
 func (r row) numbers(s *scale, g *glyphs, runs []history.Instance) {
 	for _, run := range runs {
-		if run.Started < s.from() || run.Started > s.until() {
+		if run.Exited <= s.from() || run.Started > s.until() {
 			continue
 		}
-		i := s.column(run.Started)
+		i := s.column(max(run.Started, s.from()))
 		if r[i].r != g.running {
 			i++ // the previous instance exited in this column
 		}

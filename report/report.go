@@ -8,6 +8,7 @@
 package report
 
 import (
+	"probesim.dev/report/summary"
 	"probesim.dev/report/why"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -20,7 +21,7 @@ type Options struct {
 	ASCII  bool // draw with ASCII characters only
 	Indent int  // spaces before each line about expectations
 
-	// From and To limit the timeline to a part of the run. A zero To means the end of the run.
+	// From and To limit the timeline and the events to a part of the run. A zero To means the end of the run.
 	From, To virtual.Time
 }
 
@@ -41,6 +42,8 @@ type Case struct {
 	Runs        []*Run
 	// Expectations need to hold in at least one of the runs.
 	Expectations []Expectation
+	// Statistics summarizes the numbers of all runs. It may be nil, for example if there is only one run.
+	Statistics *summary.Summary
 	// Err is set instead of the other fields, except File, if the file is invalid and its scenarios did not run.
 	Err error
 }
@@ -55,10 +58,12 @@ type Run struct {
 	Replay      string       // command that repeats the run
 	Notes       []string     // what a reader has to know besides the trace, such as fields that the API server drops
 
-	Records      []trace.Record // may be nil after the run has been drawn
-	Steps        int            // number of observable records
-	Restarts     int            // number of restarts of containers; see CountRestarts
-	Hash         string         // see trace.Hash
+	Records      []trace.Record  // may be nil after the run has been drawn
+	Steps        int             // number of observable records
+	Restarts     int             // number of restarts of containers; see CountRestarts
+	Pods         []summary.Pod   // numbers of each pod; may be nil after Case.Statistics has them
+	Total        summary.Numbers // see summary.Total
+	Hash         string          // see trace.Hash
 	Expectations []Expectation
 	// Err says why the run ended early: a limit was exceeded, or probesim itself failed.
 	Err error

@@ -148,8 +148,10 @@ func TestTimelineFits(t *testing.T) {
 	for width := 40; width < 250; width += 7 {
 		for _, to := range []time.Duration{time.Second, 7 * time.Second, time.Minute, 31 * time.Minute, 24 * time.Hour} {
 			var b strings.Builder
-			if err := Timeline(&b, run, Options{Width: width, To: virtual.At(to)}); err != nil {
-				t.Fatal(err)
+			for _, from := range []time.Duration{0, to / 3, to - time.Nanosecond} {
+				if err := Timeline(&b, run, Options{Width: width, From: virtual.At(from), To: virtual.At(to)}); err != nil {
+					t.Fatal(err)
+				}
 			}
 			for line := range strings.Lines(b.String()) {
 				if n := len([]rune(line)) - 1; n > width {

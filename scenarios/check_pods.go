@@ -126,15 +126,15 @@ func (c *checker) findManifest(p *Pod, n *strict.Node) *manifest {
 		n.Field("name").Errorf("is required: the metadata.name of a workload")
 		return nil
 	}
-	if p.Kind != "" && kindNamed(p.Kind) == nil {
-		n.Field("kind").Errorf("unknown kind %s%s", strict.Quote(p.Kind), strict.DidYouMean(p.Kind, kindNames()))
-		return nil
-	}
 	f, where := c.file, "in this file"
 	if p.File != "" {
 		if f, where = c.manifestFile(c.file, n.Field("file"), p.File), "in "+p.File; f == nil {
 			return nil
 		}
+	}
+	if kinds := f.kinds(); p.Kind != "" && !f.broken && !slices.Contains(kinds, p.Kind) {
+		n.Field("kind").Errorf("unknown kind %s%s", strict.Quote(p.Kind), strict.DidYouMean(p.Kind, kinds))
+		return nil
 	}
 	return pick(f, where, p, n)
 }
@@ -160,10 +160,12 @@ func pick(f *file, where string, p *Pod, n *strict.Node) *manifest {
 	case len(found) == 0:
 		n.Field("name").Errorf("there is no %s %s %s%s", kind, strict.Quote(p.Name), where, strict.DidYouMean(p.Name, f.workloadNames(p.Kind)))
 		return nil
-	case len(found) > 1 && slices.ContainsFunc(found, func(m *manifest) bool { return m.kind != found[0].kind }):
-		n.Field("name").Errorf("there are a %s and a %s named %s %s: set kind", found[0].kind.kind, found[1].kind.kind, p.Name, where)
-		return nil
 	case len(found) > 1:
+		other := slices.IndexFunc(found, func(m *manifest) bool { return m.kind.kind != found[0].kind.kind })
+		if other > 0 {
+			n.Field("name").Errorf("there are a %s and a %s named %s %s: set kind", found[0].kind.kind, found[other].kind.kind, p.Name, where)
+			return nil
+		}
 		n.Field("name").Errorf("there are %d objects of kind %s named %s %s", len(found), found[0].kind.kind, p.Name, where)
 		return nil
 	}

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -37,9 +38,8 @@ func checkDelays(n *strict.Node, delays *Delays) {
 		return
 	}
 	if set := n.Field("set"); set.Written() && !set.Bad() {
-		if _, ok := fakeruntime.DelaySet(delays.Set); !ok {
-			names := fakeruntime.DelaySets()
-			set.Errorf("there is no set of delays %s%s: use %s", strict.Quote(delays.Set), strict.DidYouMean(delays.Set, names), strings.Join(names, ", "))
+		if _, err := DelaySet(delays.Set); err != nil {
+			set.Errorf("%s", err)
 		}
 	}
 	for i := range n.Keys {
@@ -48,6 +48,16 @@ func checkDelays(n *strict.Node, delays *Delays) {
 			n.Items[i].Errorf("%s is longer than %s, the limit for one call", d, value.Format(maxDelay))
 		}
 	}
+}
+
+// DelaySet returns the delays of a kind of node: fast, typical or slow. The error lists the names.
+func DelaySet(name string) (fakeruntime.Delays, error) {
+	set, ok := fakeruntime.DelaySet(name)
+	if !ok {
+		names := fakeruntime.DelaySets()
+		return set, fmt.Errorf("there is no set of delays %s%s: use %s", strict.Quote(name), strict.DidYouMean(name, names), strings.Join(names, ", "))
+	}
+	return set, nil
 }
 
 // checkContainerDelays also reports delays of calls that do not apply to a container.

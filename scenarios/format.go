@@ -126,6 +126,7 @@ type Delays struct {
 	CreateContainer  *value.Draw `json:"createContainer,omitempty"`
 	StartContainer   *value.Draw `json:"startContainer,omitempty"`
 	StopContainer    *value.Draw `json:"stopContainer,omitempty"`
+	StopReturn       *value.Draw `json:"stopReturn,omitempty"`
 	RemoveContainer  *value.Draw `json:"removeContainer,omitempty"`
 	ListPodSandbox   *value.Draw `json:"listPodSandbox,omitempty"`
 	ListContainers   *value.Draw `json:"listContainers,omitempty"`

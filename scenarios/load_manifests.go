@@ -24,7 +24,15 @@ type Workload struct {
 	Name     string  // metadata.name, or else metadata.generateName
 	Replicas int     // number of pods; 1 for a Pod
 	Pod      *v1.Pod // the first pod, as the API server stores it, with defaults
+	// Annotations are the annotations of the workload itself.
+	Annotations map[string]string
+
+	root *strict.Node
 }
+
+// At returns the position of a field of the pod, as in spec.containers[0].livenessProbe.periodSeconds. If the manifest does
+// not have the field, At returns the position of the innermost field around it.
+func (w *Workload) At(field string) Pos { return w.root.Find(field).Pos }
 
 // Manifest is the content of a file of manifests.
 type Manifest struct {
@@ -32,6 +40,9 @@ type Manifest struct {
 	Others    []string // kinds of the other objects, in the order of the file, without repetition
 	Scenarios int      // number of Scenario documents
 }
+
+// Has reports whether the manifest has a field of the pod.
+func (w *Workload) Has(field string) bool { return w.root.Find(field).Written() }
 
 // ReadManifest reads a file of manifests in memory and checks its workloads as LoadBytes does. The error is of
 // type Errors. A valid workload may still use fields that the simulator does not support.
@@ -45,7 +56,7 @@ func ReadManifest(name string, data []byte) (*Manifest, error) {
 		}
 		pod := w.newPod()
 		admission.Default(pod)
-		m.Workloads = append(m.Workloads, Workload{Pos: w.node.Pos, Kind: w.kind.kind, Name: w.name, Replicas: w.replicas, Pod: pod})
+		m.Workloads = append(m.Workloads, Workload{Pos: w.node.Pos, Kind: w.kind.kind, Name: w.name, Replicas: w.replicas, Pod: pod, Annotations: w.meta.Annotations, root: w.root()})
 	}
 	seen := map[string]bool{}
 	for _, n := range f.others {
@@ -57,10 +68,10 @@ func ReadManifest(name string, data []byte) (*Manifest, error) {
 	return m, l.errs.Err()
 }
 
-// WorkloadKinds returns the kinds of objects that create pods.
+// WorkloadKinds returns the built-in kinds of objects that create pods.
 func WorkloadKinds() []string { return kindNames() }
 
-// IsWorkload reports whether objects with this apiVersion and kind create pods.
+// IsWorkload reports whether objects with this apiVersion and built-in kind create pods.
 func IsWorkload(apiVersion, kind string) bool {
 	w := kindNamed(kind)
 	return w != nil && w.apiVersion == apiVersion
@@ -234,7 +245,11 @@ func (m *manifest) load() {
 	m.comparisons = m.node.Comparisons()
 	if m.object == nil {
 		m.object = m.kind.make()
-		strict.Decode(m.node, m.object)
+		if c, is := m.object.(*custom); is {
+			c.decode(m.node)
+		} else {
+			strict.Decode(m.node, m.object)
+		}
 	}
 	if m.object.GetName() == "" && m.object.GetGenerateName() != "" {
 		m.object.SetName(admission.GeneratedName(m.object.GetGenerateName(), 0))

@@ -16,7 +16,7 @@ type file struct {
 	manifests []*manifest
 	byName    map[string][]*manifest
 	others    []*strict.Node // objects of other kinds
-	names     map[string]Pos // positions of manifests by kind, namespace and name
+	names     map[string]Pos // positions of manifests by apiVersion, kind, namespace and name
 
 	// If one of these is set, an unknown name may belong to an object that could not be read.
 	broken  bool            // a part of the file, or the name of a workload, could not be read
@@ -59,8 +59,12 @@ func (f *file) object(n, apiVersion, kind *strict.Node) {
 	}
 	list, isList := strings.CutSuffix(kind.Value, "List")
 	switch w := kindNamed(list); {
-	case isForeign(apiVersion.Value) && kind.Value != "Scenario" && kind.Value != "ScenarioList":
-		f.others = append(f.others, n)
+	case IsCustom(apiVersion.Value) && kind.Value != "Scenario" && kind.Value != "ScenarioList":
+		if isCustomWorkload(n, apiVersion) {
+			f.manifest(n, customKind(apiVersion.Value, kind.Value))
+		} else {
+			f.others = append(f.others, n)
+		}
 	case isList && kind.Value == "List" && apiVersionIs(apiVersion, kind, "v1"):
 		f.items(n, nil, nil)
 	case isList && list == "Scenario" && apiVersionIs(apiVersion, kind, APIVersion):
@@ -81,13 +85,6 @@ func (f *file) object(n, apiVersion, kind *strict.Node) {
 	default:
 		f.others = append(f.others, n)
 	}
-}
-
-// isForeign reports whether an apiVersion belongs to custom resources, whose groups are domain names. Their kinds
-// may have any name.
-func isForeign(apiVersion string) bool {
-	group, _, ok := strings.Cut(apiVersion, "/")
-	return ok && strings.Contains(group, ".")
 }
 
 // hasType reports whether an object has an apiVersion and a kind.
@@ -181,7 +178,7 @@ func (f *file) manifest(n *strict.Node, kind *workloadKind) {
 	m := &manifest{kind: kind, node: n, name: cmp.Or(valueOf(name), valueOf(n.Find("metadata.generateName")))}
 	f.broken = f.broken || m.name == "" || name.Bad()
 	namespace := valueOf(n.Find("metadata.namespace"))
-	id := kind.kind + "/" + cmp.Or(namespace, v1.NamespaceDefault) + "/" + m.name
+	id := kind.apiVersion + "/" + kind.kind + "/" + cmp.Or(namespace, v1.NamespaceDefault) + "/" + m.name
 	if first, twice := f.names[id]; twice && valueOf(name) != "" {
 		name.Errorf("the %s %s is already defined in line %d", kind.kind, m.name, first.Line)
 		return

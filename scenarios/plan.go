@@ -110,7 +110,7 @@ func (d *Delays) compile() fakeruntime.Delays {
 		RemovePodSandbox: draw(d.RemovePodSandbox), PodSandboxStatus: draw(d.PodSandboxStatus),
 		ListPodSandbox: draw(d.ListPodSandbox), CreateContainer: draw(d.CreateContainer),
 		StartContainer: draw(d.StartContainer), StopContainer: draw(d.StopContainer),
-		RemoveContainer: draw(d.RemoveContainer), ListContainers: draw(d.ListContainers),
+		StopReturn: draw(d.StopReturn), RemoveContainer: draw(d.RemoveContainer), ListContainers: draw(d.ListContainers),
 		ContainerStatus: draw(d.ContainerStatus), ImageStatus: draw(d.ImageStatus),
 		ImagePull: draw(d.ImagePull), VolumeMount: draw(d.VolumeMount),
 		APIGet: draw(d.APIGet), APIPatch: draw(d.APIPatch), APIDelete: draw(d.APIDelete),

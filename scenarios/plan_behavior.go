@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -208,7 +209,11 @@ func (b *behavior) answer(h *handler, a value.Answer, n *strict.Node) (fakerunti
 		if b.unread {
 			return answer, false // it may be a named answer that could not be read
 		}
-		n.Errorf("unknown word %s%s", strict.Quote(a.Word), strict.DidYouMean(a.Word, b.words()))
+		meant := strict.DidYouMean(a.Word, b.words(h)).String()
+		if meant == "" {
+			meant = ": the words are " + strings.Join(value.Words, ", ") + " and the names in answers"
+		}
+		n.Errorf("unknown word %s%s", strict.Quote(a.Word), meant)
 		return answer, false
 	}
 	if a.In != nil {
@@ -217,9 +222,12 @@ func (b *behavior) answer(h *handler, a value.Answer, n *strict.Node) (fakerunti
 	return answer, true
 }
 
-// words returns the words that the rules of the container can use.
-func (b *behavior) words() []string {
+// words returns the words that the rules of the container can use for a handler.
+func (b *behavior) words(h *handler) []string {
 	words := slices.Clone(value.Words)
+	if h == grpcHandler {
+		words = append(words, value.HealthStatuses()...)
+	}
 	for _, a := range b.spec.Answers {
 		words = append(words, a.Name)
 	}

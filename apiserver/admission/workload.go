@@ -40,6 +40,11 @@ func ValidateDaemonSet(o *appsv1.DaemonSet) field.ErrorList {
 		validateController("daemonset", "DaemonSet", nil, o.Spec.Selector, &o.Spec.Template)...)
 }
 
+// ValidateCustomResource returns the errors with which the API server rejects the metadata of any custom resource.
+func ValidateCustomResource(meta *metav1.ObjectMeta) field.ErrorList {
+	return validateMeta(meta, apivalidation.NameIsDNSSubdomain)
+}
+
 // validateMeta checks the metadata of a workload, without the fields that the API server sets itself.
 func validateMeta(meta *metav1.ObjectMeta, name apivalidation.ValidateNameFunc) field.ErrorList {
 	meta = meta.DeepCopy()

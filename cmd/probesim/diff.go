@@ -56,8 +56,9 @@ Exit codes:
 			}
 			return nil
 		},
-		PreRunE: rejectEmptyFlags,
-		RunE:    func(cmd *cobra.Command, args []string) error { return diffFiles(cmd, args, o) },
+		ValidArgsFunction: completeFiles,
+		PreRunE:           rejectEmptyFlags,
+		RunE:              func(cmd *cobra.Command, args []string) error { return diffFiles(cmd, args, o) },
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to compare, for example v1.34,v1.37 or v1.34..")
@@ -67,6 +68,7 @@ Exit codes:
 	flags.BoolVar(&o.keepGoing, "keep-going", false, keepGoingUsage)
 	flags.StringVarP(&o.output, "output", "o", "text", "Output `format`: text or json")
 	o.addLimits(cmd, "comparisons")
+	cmd.RegisterFlagCompletionFunc("run", completeScenario)
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.Names(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd

@@ -25,10 +25,11 @@ type exitError struct {
 
 func (e *exitError) Error() string { return fmt.Sprint(e.err) }
 
-// checkedWriter remembers the first write error, because cobra ignores write errors of help texts.
+// checkedWriter is the standard output. It remembers the first write error, because cobra ignores write errors of help texts.
 type checkedWriter struct {
 	io.Writer
-	err error
+	color colorChoice
+	err   error
 }
 
 func (w *checkedWriter) Write(p []byte) (int, error) {

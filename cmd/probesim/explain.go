@@ -68,9 +68,9 @@ func newSchema() *cobra.Command {
 		Use:   "schema",
 		Short: "Print the JSON Schema of scenario files",
 		Long: `Print the JSON Schema (draft-07) of scenario files, for editors that validate
-and complete YAML. It describes one document of a file: a Scenario or a
-workload. With the YAML language server, name the schema in the first line of
-the scenario file:
+and complete YAML. It describes one document of a file: a Scenario, a workload,
+or another object of a manifest. With the YAML language server, name the schema
+in the first line of the scenario file:
 
   # yaml-language-server: $schema=probesim.schema.json
 

@@ -12,7 +12,11 @@ import (
 type failures struct {
 	room      int64                      // bytes left
 	described map[*scenarios.Expect]bool // expectations of the last case whose failures in a run are kept
+	explained map[position]bool          // expectations and steps of the last case whose first failure is kept for its summary
 }
+
+// position identifies an expectation or step of a scenario.
+type position struct{ line, column int }
 
 // keepFailures drops the failures of a run from memory unless a report at the end shows them. If there is no room left, the report
 // says only how many there are.
@@ -26,6 +30,13 @@ func (out *output) keepFailures(run *report.Run) {
 	}
 	for i := range run.Expectations {
 		e := &run.Expectations[i]
+		if at := (position{e.Line, e.Column}); len(e.Failures) > 0 && out.summarize > 0 && !out.kept.explained[at] {
+			out.kept.explained[at] = true
+			for j := range e.Failures {
+				e.Failures[j].Around = nil
+			}
+			continue
+		}
 		e.More, e.Failures = e.More+len(e.Failures), nil
 	}
 }

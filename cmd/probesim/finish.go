@@ -16,6 +16,9 @@ func (out *output) finish(interrupted bool) error {
 		out.addSkipped()
 	}
 	code := out.exitCode()
+	if err := out.summarizeRest(); err != nil {
+		return err
+	}
 	out.cases = append(out.cases, invalidCases(out.invalid)...)
 	var err error
 	switch out.format {
@@ -34,7 +37,7 @@ func (out *output) finish(interrupted bool) error {
 		if len(out.invalid) > 0 {
 			annotate(out.commands, out.invalid)
 		}
-	case "timeline", "lines":
+	case "timeline", "summary", "lines":
 		if (len(out.jobs) > 1 || len(out.invalid) > 0) && out.emitted > 0 {
 			if len(out.jobs) == 1 && out.format == "timeline" {
 				fmt.Fprintln(out.stdout)
@@ -49,6 +52,19 @@ func (out *output) finish(interrupted bool) error {
 		return &exitError{exitInterrupted, out.interruption()}
 	}
 	return code
+}
+
+// summarizeRest writes the summary of a case that was interrupted. It is about the completed runs.
+func (out *output) summarizeRest() error {
+	n := len(out.cases)
+	if out.emitted == 0 || out.emitted == len(out.jobs) || out.format == "github" {
+		return nil
+	}
+	j, c := out.jobs[out.emitted-1], &out.cases[n-1]
+	if !out.summarizes(j) || len(c.Runs) == j.runs {
+		return nil
+	}
+	return report.CaseSummary(out.stdout, c, out.pad, out.text)
 }
 
 // interruption says how many runs completed.

@@ -32,9 +32,10 @@ long it takes to start, how it answers its probes and how it exits. It contains
 expectations that hold, and comments with ideas for what to try next.
 
 The manifest may contain Pods, Deployments, StatefulSets, DaemonSets,
-ReplicaSets, Jobs and CronJobs, alone or in lists. Objects of other kinds are
-ignored. The scenario refers to the manifest by its path. A manifest from stdin
-is copied into the scenario.
+ReplicaSets, Jobs, CronJobs, and custom resources with a pod template such as
+Rollouts, alone or in lists. Objects without pods are ignored. The scenario
+refers to the manifest by its path. A manifest from stdin is copied into the
+scenario.
 
 The scenario is written to stdout unless you specify a file with -o. An existing
 file is overwritten only with --force.`,
@@ -65,11 +66,8 @@ file is overwritten only with --force.`,
 	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "File with the `manifest`, or - for stdin.")
 	flags.StringVarP(&o.output, "output", "o", "", "Write the scenario to this `file` (default stdout).")
 	flags.BoolVar(&o.force, "force", false, "Overwrite an existing file.")
-	yamlFiles := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
-	}
-	cmd.RegisterFlagCompletionFunc("filename", yamlFiles)
-	cmd.RegisterFlagCompletionFunc("output", yamlFiles)
+	cmd.RegisterFlagCompletionFunc("filename", completeFiles)
+	cmd.RegisterFlagCompletionFunc("output", completeFiles)
 	return cmd
 }
 

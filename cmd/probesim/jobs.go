@@ -15,9 +15,10 @@ import (
 // job is one run to simulate.
 type job struct {
 	plan   *scenarios.Plan
+	from   virtual.Time // start of the timeline
 	until  virtual.Time
 	group  int    // the same for all runs of one scenario and version
-	alone  bool   // the only run of its group
+	runs   int    // number of runs of its group
 	replay string // command that repeats this run
 }
 
@@ -39,8 +40,12 @@ func (s *selection) jobs(all []*scenarios.Scenario) ([]*job, error) {
 	if len(jobs) == 0 {
 		return nil, &exitError{exitUsage, fmt.Errorf("no scenario name matches %s; the scenarios are: %s", strconv.Quote(s.pattern.String()), few(names(all)))}
 	}
-	for i, j := range jobs {
-		j.alone = (i == 0 || jobs[i-1].group != j.group) && (i+1 == len(jobs) || jobs[i+1].group != j.group)
+	sizes := make([]int, group+1)
+	for _, j := range jobs {
+		sizes[j.group]++
+	}
+	for _, j := range jobs {
+		j.runs = sizes[j.group]
 	}
 	return jobs, nil
 }
@@ -102,12 +107,26 @@ func planned(scenario *scenarios.Scenario) []string {
 }
 
 func (s *selection) job(plan *scenarios.Plan, group int) *job {
-	j := &job{plan: plan, until: virtual.At(plan.Duration), group: group, replay: simulate.Command(plan)}
+	j := &job{plan: plan, from: virtual.At(s.from), until: virtual.At(plan.Duration), group: group, replay: simulate.Command(plan)}
+	if s.set != "" {
+		plan.Delays = plan.Delays.Over(s.delays)
+		j.replay += " --delays " + s.set
+	}
 	if s.until != 0 {
 		j.until = virtual.At(s.until)
 		j.replay += " --until " + value.Format(s.until)
 	}
 	return j
+}
+
+// checkFrom rejects a start of the timeline after the end of a run.
+func (s *selection) checkFrom(jobs []*job) error {
+	for _, j := range jobs {
+		if j.from > 0 && j.from >= j.until {
+			return fmt.Errorf("--from: the run of %s ends at %s, not after %s", j.plan.Scenario.Metadata.Name, value.Format(j.until.Offset()), value.Format(s.from))
+		}
+	}
+	return nil
 }
 
 func quote(word string) string { return simulate.Quote(word) }

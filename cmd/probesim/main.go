@@ -57,6 +57,10 @@ func hint(command *cobra.Command, args []string) string {
 }
 
 func newRoot(stdout, stderr io.Writer) *cobra.Command {
+	out, ok := stdout.(*checkedWriter)
+	if !ok {
+		out = &checkedWriter{Writer: stdout}
+	}
 	root := &cobra.Command{
 		Use:   "probesim",
 		Short: "Simulate how the kubelet reacts to your probes",
@@ -81,8 +85,13 @@ byte for byte, on every machine.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newRun(), newDiff(), newWhy(), newInit(), newExplain(), newSchema(), newVersion())
-	root.SetOut(stdout)
+	root.AddCommand(newCheck(), newRun(), newDiff(), newWhy(), newInit(), newExplain(), newSchema(), newVersion())
+	root.Version = version()
+	root.SetVersionTemplate(versions())
+	root.Flags().Bool("version", false, "Print the version and the supported Kubernetes versions.")
+	root.PersistentFlags().Var(&out.color, "color", "Color the output: always, never or auto (default auto)")
+	root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions(colorChoices, cobra.ShellCompDirectiveNoFileComp))
+	root.SetOut(out)
 	root.SetErr(stderr)
 	improveUsage(root)
 	return root

@@ -14,6 +14,7 @@ import (
 	"probesim.dev/report"
 	"probesim.dev/report/html"
 	"probesim.dev/report/perfetto"
+	"probesim.dev/report/summary"
 	"probesim.dev/report/why"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
@@ -21,9 +22,10 @@ import (
 )
 
 // outputs are the values of --output.
-var outputs = []string{"timeline", "lines", "jsonl", "json", "junit", "html", "perfetto", "github"}
+var outputs = []string{"timeline", "summary", "lines", "jsonl", "json", "junit", "html", "perfetto", "github"}
 
-// maxTimelines is the largest number of runs for which timeline is the default output.
+// maxTimelines is the largest number of runs for which timeline is the default output. Cases with more runs get a summary instead
+// of a line for each run.
 const maxTimelines = 4
 
 func (o *runOptions) checkOutput() error {
@@ -47,6 +49,9 @@ type output struct {
 	jobs     []*job
 	pad      int // width of the name column in lines
 	progress *progress
+	// summarize is the number of runs from which a case gets a summary instead of a line for each run; 0 means never.
+	summarize int
+	room      int64 // memory left for the statistics of cases, in bytes
 
 	invalid     scenarios.Errors // of files that did not run
 	emitted     int              // number of jobs in cases
@@ -94,13 +99,19 @@ func newOutput(cmd *cobra.Command, jobs []*job, o runOptions) *output {
 	if out.format == "" {
 		out.format = "timeline"
 		if len(jobs) > maxTimelines {
-			out.format = "lines"
+			out.format, out.summarize = "summary", maxTimelines+1
 		}
 	}
+	switch o.output {
+	case "summary":
+		out.summarize = 2
+	case "github":
+		out.summarize = maxTimelines + 1
+	}
 	out.text = textOptions(out.stdout)
-	out.kept.room = o.memory.results()
+	out.kept.room, out.room = o.memory.results(), o.memory.results()
 	out.commands = out.stdout
-	if slices.Contains([]string{"timeline", "lines", "github"}, out.format) {
+	if slices.Contains([]string{"timeline", "summary", "lines", "github"}, out.format) {
 		out.stdout = safeText(out.stdout)
 	}
 	out.perfetto = perfetto.NewWriter(out.stdout)
@@ -136,9 +147,11 @@ func (out *output) render(s *simulation) finished {
 	switch out.format {
 	case "timeline":
 		out.timeline(&b, m.run, s)
-	case "lines", "github":
-		report.RunLine(&b, m.run, out.pad, out.text)
-		m.detail = out.detail(m.run)
+	case "summary", "lines", "github":
+		if !out.summarizes(s.job) {
+			report.RunLine(&b, m.run, out.pad, out.text)
+			m.detail = out.detail(m.run)
+		}
 	case "junit":
 		report.Timeline(&b, m.run, report.Options{Width: 120})
 		m.run.Output = b.String()
@@ -172,13 +185,17 @@ func (out *output) emit(i int, m finished) error {
 		return err
 	}
 	j, c := out.jobs[i], out.caseOf(i)
-	if err := out.writeNotes(m.run, len(c.Runs) == 0); err != nil {
+	if err := out.writeNotes(m.run, len(c.Runs) == 0 && !out.summarizes(j)); err != nil {
 		return err
 	}
 	if err := out.writeDetail(m); err != nil {
 		return err
 	}
 	c.Runs = append(c.Runs, m.run)
+	if c.Statistics != nil && m.run.Err == nil {
+		c.Statistics.Add(m.run.SeedOrZero(), m.run.Pods)
+	}
+	m.run.Pods = nil
 	switch out.format {
 	case "junit":
 		out.keepShown(m.run)
@@ -202,15 +219,18 @@ func (out *output) emit(i int, m finished) error {
 		}
 	}
 	out.keepFailures(m.run)
-	if j.alone {
+	if j.runs == 1 {
 		return nil
 	}
 	out.group = append(out.group, out.kept.some(m.results))
-	if i+1 == len(out.jobs) || out.jobs[i+1].group != j.group {
+	if len(c.Runs) == j.runs {
 		return out.endCase(c)
 	}
 	return nil
 }
+
+// summarizes reports whether the case of a job gets a summary.
+func (out *output) summarizes(j *job) bool { return out.summarize > 0 && j.runs >= out.summarize }
 
 // keepShown drops the text of runs that the JUnit report does not show: it shows the first unsuccessful run of a case, or the first
 // run.
@@ -229,10 +249,10 @@ func (out *output) keepShown(run *report.Run) {
 // caseOf returns the case of a job. It adds a case if the previous job belongs to another one.
 func (out *output) caseOf(i int) *report.Case {
 	if i == 0 || out.jobs[i-1].group != out.jobs[i].group {
-		out.cases = append(out.cases, newCase(out.jobs[i]))
+		out.cases = append(out.cases, out.newCase(out.jobs[i]))
 		out.group, out.shown = nil, map[string]*int64{}
 		out.drawn = nil
-		out.kept.described = map[*scenarios.Expect]bool{}
+		out.kept.described, out.kept.explained = map[*scenarios.Expect]bool{}, map[position]bool{}
 	}
 	return &out.cases[len(out.cases)-1]
 }
@@ -249,7 +269,10 @@ func (out *output) addSkipped() {
 func (out *output) endCase(c *report.Case) error {
 	c.Expectations = simulate.Expectations(expect.Some(out.group))
 	switch out.format {
-	case "timeline", "lines", "github":
+	case "timeline", "summary", "lines", "github":
+		if out.summarizes(out.jobs[out.emitted-1]) {
+			return report.CaseSummary(out.stdout, c, out.pad, out.text)
+		}
 		return report.CaseLine(out.stdout, c, out.pad, out.text)
 	case "jsonl":
 		return out.writeFailures(c.Expectations, nil, "")
@@ -257,7 +280,11 @@ func (out *output) endCase(c *report.Case) error {
 	return nil
 }
 
-func newCase(j *job) report.Case {
+func (out *output) newCase(j *job) report.Case {
 	s := j.plan.Scenario
-	return report.Case{Scenario: s.Metadata.Name, Description: s.Spec.Description, File: s.File, Line: s.Line, Kubernetes: j.plan.Version}
+	c := report.Case{Scenario: s.Metadata.Name, Description: s.Spec.Description, File: s.File, Line: s.Line, Kubernetes: j.plan.Version}
+	if j.runs > 1 {
+		c.Statistics = summary.New(simulate.Groups(j.plan), &out.room)
+	}
+	return c
 }

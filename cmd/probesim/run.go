@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
@@ -24,6 +25,7 @@ const (
 	patternUsage   = "Run only scenarios whose name matches this regular `expression`."
 	seedUsage      = "Use these `seeds` instead of the seeds in the scenarios: a number, or a range such as 1..100."
 	keepGoingUsage = "Run the scenarios of valid files even if other files are invalid. The exit code is then at least 2."
+	delaysUsage    = "Take the delays that the scenarios do not set from this `set`: fast, typical or slow (default fixed delays)."
 	untilUsage     = "Run for this virtual `duration` instead of the duration in the scenarios, for example 90s."
 )
 
@@ -31,9 +33,11 @@ const (
 type runOptions struct {
 	output     string
 	seed       string
+	from       string
 	until      string
 	pattern    string
 	kubernetes []string
+	delays     string
 	parallel   int
 	memory     memory
 	verbose    bool
@@ -44,9 +48,12 @@ type runOptions struct {
 // selection holds the parsed flags.
 type selection struct {
 	seeds    *value.IntRange // nil: the seeds of the scenario
+	from     time.Duration   // start of the timeline
 	until    time.Duration   // 0: the duration of the scenario
 	pattern  *regexp.Regexp
-	versions []string // nil: the versions of the scenario
+	versions []string           // nil: the versions of the scenario
+	set      string             // name of the delays
+	delays   fakeruntime.Delays // where the scenario sets none
 }
 
 func newRun() *cobra.Command {
@@ -60,15 +67,18 @@ to search for scenario files, or - for stdin.
 Output formats:
   timeline   a chart of probes, containers and Ready, with events and
              expectations (default for up to 4 runs)
+  summary    statistics of a scenario over its seeds: how often each
+             expectation held, restarts, Ready, and the worst run (default
+             for scenarios with more than 4 runs)
   lines      one line for each run, with details of failures (default for
-             more runs)
+             the other scenarios if there are more than 4 runs)
   jsonl      the trace, one JSON object per line; a {"run": ...} line starts
              each of several runs
   json       the outcome of every run and expectation
   junit      a JUnit report for CI
   html       a self-contained page with zoomable timelines and causes
   perfetto   a trace file for https://ui.perfetto.dev
-  github     lines, and annotations for GitHub Actions
+  github     summary or lines, and annotations for GitHub Actions
 
 Exit codes:
   0    all expectations held
@@ -79,14 +89,20 @@ Exit codes:
 		Example: `  # Draw the timeline of a scenario
   probesim run web.yaml
 
+  # Draw ten seconds of it
+  probesim run web.yaml --from 40s --until 50s
+
   # Check all scenarios of a directory in CI
   probesim run scenarios/ -o junit > junit.xml
 
   # Write a page for the browser
   probesim run web.yaml -o html > web.html
 
-  # Run a scenario with 100 seeds
+  # Run a scenario with 100 seeds, and summarize the runs
   probesim run web.yaml --seed 1..100
+
+  # Print a line for each of them
+  probesim run web.yaml --seed 1..100 -o lines
 
   # Allow more memory for a scenario with many pods
   probesim run node.yaml --max-memory 12GB
@@ -111,23 +127,25 @@ Exit codes:
 			}
 			return nil
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
-		},
-		PreRunE: rejectEmptyFlags,
-		RunE:    func(cmd *cobra.Command, args []string) error { return runFiles(cmd, args, o) },
+		ValidArgsFunction: completeFiles,
+		PreRunE:           rejectEmptyFlags,
+		RunE:              func(cmd *cobra.Command, args []string) error { return runFiles(cmd, args, o) },
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.output, "output", "o", "", "Output `format`: timeline, lines, jsonl, json, junit, html, perfetto or github.")
+	flags.StringVarP(&o.output, "output", "o", "", "Output `format`: timeline, summary, lines, jsonl, json, junit, html, perfetto or github.")
 	flags.StringVar(&o.seed, "seed", "", seedUsage)
+	flags.StringVar(&o.from, "from", "", "Draw the timeline and its events from this virtual `time`, for example 60s. --until is the end of both.")
 	flags.StringVar(&o.until, "until", "", untilUsage)
 	flags.StringVar(&o.pattern, "run", "", patternUsage)
 	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to simulate instead of the versions in the scenarios, for example v1.37.0 or v1.34..")
+	flags.StringVar(&o.delays, "delays", "", delaysUsage)
 	o.addLimits(cmd, "runs")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "Include internal records in -o jsonl and around failures.")
 	flags.BoolVar(&o.keepGoing, "keep-going", false, keepGoingUsage)
 	flags.BoolVar(&o.update, "update", false, "Write observed values into expectations marked observed, show the diff, then run the scenarios.")
+	cmd.RegisterFlagCompletionFunc("run", completeScenario)
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("delays", cobra.FixedCompletions(fakeruntime.DelaySets(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.Names(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -145,7 +163,7 @@ func (o *runOptions) addLimits(cmd *cobra.Command, what string) {
 
 // rejectEmptyFlags rejects flags with an empty value: --seed "$SEED" with SEED unset must not run other seeds.
 func rejectEmptyFlags(cmd *cobra.Command, _ []string) error {
-	for _, name := range []string{"output", "seed", "until", "run", "kubernetes", "at", "pod", "container"} {
+	for _, name := range []string{"output", "seed", "until", "run", "kubernetes", "delays", "at", "pod", "container", "from", "color"} {
 		f := cmd.Flags().Lookup(name)
 		if f == nil || !f.Changed {
 			continue
@@ -174,6 +192,9 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 		return &exitError{exitUsage, fmt.Errorf("nothing was run\n%w", err)}
 	}
 	jobs, err := s.jobs(all)
+	if err == nil {
+		err = s.checkFrom(jobs)
+	}
 	if err != nil {
 		return withInvalid(err, invalid)
 	}
@@ -208,13 +229,41 @@ func (o *runOptions) parse() (s selection, err error) {
 			return s, fmt.Errorf("--until: %w", err)
 		}
 	}
+	if s.from, err = o.parseFrom(); err != nil {
+		return s, fmt.Errorf("--from: %w", err)
+	}
 	if s.seeds, err = parseSeeds(o.seed); err != nil {
 		return s, fmt.Errorf("--seed: %w", err)
 	}
 	if s.versions, err = parseVersions(o.kubernetes); err != nil {
 		return s, fmt.Errorf("--kubernetes: %w", err)
 	}
+	if o.delays != "" {
+		if s.delays, err = scenarios.DelaySet(o.delays); err != nil {
+			return s, fmt.Errorf("--delays: %w", err)
+		}
+		s.set = o.delays
+	}
 	return s, nil
+}
+
+// parseFrom returns the start of the timeline. The flag is about timelines, so these are then the default format.
+func (o *runOptions) parseFrom() (time.Duration, error) {
+	switch o.output {
+	case "":
+		if o.from != "" {
+			o.output = "timeline"
+		}
+	case "timeline":
+	default:
+		if o.from != "" {
+			return 0, errors.New("requires -o timeline")
+		}
+	}
+	if o.from == "" {
+		return 0, nil
+	}
+	return value.ParseDuration(o.from)
 }
 
 func parseSeeds(text string) (*value.IntRange, error) {

@@ -29,7 +29,7 @@ func (j *job) simulate(a *account, internal bool, sink func(*trace.Record), prog
 		Until: j.until, Internal: internal, Sink: sink, Progress: progress, MaxMemory: a.left(), Reserve: a.reserve,
 	})
 	r.Err = a.budget.explain(r.Err)
-	if j.alone {
+	if j.runs == 1 {
 		r.Alone()
 	}
 	return &simulation{job: j, records: r.Records, internal: r.Internal, end: r.End, unreached: r.Unreached, results: r.Results, err: r.Err}

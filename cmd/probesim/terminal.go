@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,8 +15,48 @@ import (
 // textOptions returns the width, colors and characters for text written to w.
 func textOptions(w io.Writer) report.Options {
 	terminal := isTerminal(w)
-	o := report.Options{Width: width(w, terminal), Color: terminal && wantsColor(os.Getenv), ASCII: !supportsUnicode(os.Getenv)}
-	return o
+	return report.Options{Width: width(w, terminal), Color: colorOf(w).wanted(terminal, os.Getenv), ASCII: !supportsUnicode(os.Getenv)}
+}
+
+// colorChoice is the value of --color: always, never or auto. An empty value means auto.
+type colorChoice string
+
+func (c *colorChoice) String() string { return string(*c) }
+
+// Type returns the placeholder for the value in help texts.
+func (c *colorChoice) Type() string { return "when" }
+
+// Set sets the value of the flag.
+func (c *colorChoice) Set(text string) error {
+	if !slices.Contains(colorChoices, text) {
+		return errors.New("must be always, never or auto")
+	}
+	*c = colorChoice(text)
+	return nil
+}
+
+var colorChoices = []string{"always", "never", "auto"}
+
+// wanted reports whether to write colors. The flag has priority over the environment.
+func (c colorChoice) wanted(terminal bool, getenv func(string) string) bool {
+	switch c {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	return terminal && wantsColor(getenv)
+}
+
+// colorOf returns the choice of colors for text written to w: only standard output has one.
+func colorOf(w io.Writer) colorChoice {
+	if safe, ok := w.(*printable.Writer); ok {
+		w = safe.To
+	}
+	if checked, ok := w.(*checkedWriter); ok {
+		return checked.color
+	}
+	return ""
 }
 
 // wantsColor respects NO_COLOR (https://no-color.org) and terminals without colors.

@@ -18,6 +18,10 @@ func TestColorAndCharacters(t *testing.T) {
 		{map[string]string{"LC_CTYPE": "de_DE.UTF-8", "LANG": "de_DE.ISO-8859-1"}, true, true},
 	} {
 		getenv := func(name string) string { return test.env[name] }
+		if colorChoice("").wanted(true, getenv) != test.color || colorChoice("auto").wanted(false, getenv) ||
+			!colorChoice("always").wanted(false, getenv) || colorChoice("never").wanted(true, getenv) {
+			t.Errorf("%v: colors are wrong for a value of --color", test.env)
+		}
 		if wantsColor(getenv) != test.color || supportsUnicode(getenv) != test.unicode {
 			t.Errorf("%v: color %v, Unicode %v", test.env, wantsColor(getenv), supportsUnicode(getenv))
 		}

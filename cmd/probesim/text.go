@@ -17,9 +17,11 @@ import (
 // timeline writes the heading, timeline, events and expectations of a run.
 func (out *output) timeline(b *bytes.Buffer, run *report.Run, s *simulation) {
 	report.Heading(b, run, out.text)
+	window := out.text
+	window.From = s.job.from
 	var parts [3]bytes.Buffer
-	report.Timeline(&parts[0], run, out.text)
-	report.Events(&parts[1], run, out.text)
+	report.Timeline(&parts[0], run, window)
+	report.Events(&parts[1], run, window)
 	report.Checks(&parts[2], run.Expectations, out.text)
 	for i := range parts {
 		if parts[i].Len() > 0 {
@@ -75,7 +77,7 @@ func (out *output) writeNotes(run *report.Run, first bool) error {
 	switch {
 	case !first:
 		return nil
-	case out.format == "lines" || out.format == "github":
+	case out.format == "summary" || out.format == "lines" || out.format == "github":
 		o := out.text
 		o.Indent = 2
 		return report.Notes(out.stdout, run.Notes, o)

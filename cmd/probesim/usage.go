@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/strict"
 )
 
 // improveUsage wraps flag usages at 80 columns, and turns unknown help topics and completion arguments into errors: cobra
@@ -36,8 +38,12 @@ func knownTopic(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// flagError rewords errors of strconv about flag values.
-func flagError(_ *cobra.Command, err error) error {
+// flagError suggests a flag for an unknown one, and rewords errors of strconv about flag values.
+func flagError(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
+		return errors.New(printable.Text(err.Error()) + similarFlag(c, unknown.GetSpecifiedName()))
+	}
 	var parse *strconv.NumError
 	if !errors.As(err, &parse) {
 		return errors.New(printable.Text(err.Error()))
@@ -47,4 +53,14 @@ func flagError(_ *cobra.Command, err error) error {
 		want = "must be true or false"
 	}
 	return errors.New(printable.Text(strings.TrimSuffix(err.Error(), parse.Error()) + want))
+}
+
+// similarFlag suggests a flag of the command in place of an unknown one.
+func similarFlag(c *cobra.Command, name string) string {
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if nearest := strict.Nearest(name, names); nearest != "" {
+		return " (did you mean --" + nearest + "?)"
+	}
+	return ""
 }

@@ -16,10 +16,15 @@ func newVersion() *cobra.Command {
 		Short: "Print the version and the supported Kubernetes versions",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "probesim %s\nKubernetes %s\n", version(), strings.Join(profile.Names(), ", "))
+			_, err := fmt.Fprint(cmd.OutOrStdout(), versions())
 			return err
 		},
 	}
+}
+
+// versions returns the output of the command version and of the flag --version.
+func versions() string {
+	return fmt.Sprintf("probesim %s\nKubernetes %s\n", version(), strings.Join(profile.Names(), ", "))
 }
 
 // version returns the version of the module, or the commit of the checkout it was built from.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 	"probesim.dev/report"
@@ -71,8 +72,9 @@ Exit codes:
 			}
 			return nil
 		},
-		PreRunE: rejectEmptyFlags,
-		RunE:    func(cmd *cobra.Command, args []string) error { return o.why(cmd, args[0]) },
+		ValidArgsFunction: completeFiles,
+		PreRunE:           rejectEmptyFlags,
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.why(cmd, args[0]) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.at, "at", "", "Explain the state at this virtual `time`, for example 85s (default the end of the run).")
@@ -83,11 +85,16 @@ Exit codes:
 	flags.StringVar(&o.run.pattern, "run", "", "Choose the scenario whose name matches this regular `expression`.")
 	flags.StringSliceVar(&o.run.kubernetes, "kubernetes", nil, "Kubernetes `version` to simulate instead of the version in the scenario, for example v1.34.4.")
 	flags.StringVar(&o.run.seed, "seed", "", "Use this `seed` instead of the seeds in the scenario.")
+	flags.StringVar(&o.run.delays, "delays", "", delaysUsage)
 	o.run.memory.addFlag(cmd)
 	flags.StringVarP(&o.run.output, "output", "o", "text", "Output `format`: text or json")
 	cmd.MarkFlagsMutuallyExclusive("restart", "ready")
 	cmd.MarkFlagsMutuallyExclusive("restart", "at")
+	cmd.RegisterFlagCompletionFunc("run", completeScenario)
+	cmd.RegisterFlagCompletionFunc("pod", o.completePod)
+	cmd.RegisterFlagCompletionFunc("container", o.completeContainer)
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("delays", cobra.FixedCompletions(fakeruntime.DelaySets(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.Names(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

@@ -302,6 +302,13 @@ func (n *Node) Comparisons() int {
 // Name returns the field name of the node, or its index in brackets.
 func (n *Node) Name() string { return n.step }
 
+// Skip makes Decode skip these fields of a mapping.
+func (n *Node) Skip(names ...string) {
+	for i := range n.Keys {
+		n.Keys[i].ignored = n.Keys[i].ignored || slices.Contains(names, n.Keys[i].Name)
+	}
+}
+
 // Ignore makes Decode skip the keys, at any depth, for which ignored returns true.
 func (n *Node) Ignore(ignored func(key string) bool) {
 	for i, item := range n.Items {

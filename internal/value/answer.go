@@ -2,7 +2,9 @@ package value
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,12 +51,21 @@ func (a *Answer) UnmarshalText(text []byte) error {
 	}
 	a.Word = words[0]
 	if _, isCode := ParseCode(a.Word); !isCode && !IsName(a.Word) {
-		return fmt.Errorf("%s is not a word", strict.Quote(a.Word))
+		return fmt.Errorf("%s is neither a word such as ok nor a code such as 503%s", strict.Quote(a.Word), strict.DidYouMean(a.Word, []string{withDigits(a.Word)}))
 	}
 	if a.In != nil && (a.Word == Hang || a.Word == Stall) {
 		return fmt.Errorf("%s cannot be used with \"in\": it has no latency", a.Word)
 	}
 	return nil
+}
+
+// withDigits returns the code that a word with letters in place of digits stands for, such as 503 for 5o3, or an empty string.
+func withDigits(word string) string {
+	text := strings.NewReplacer("o", "0", "O", "0", "l", "1", "I", "1").Replace(word)
+	if _, isCode := ParseCode(text); !isCode {
+		return ""
+	}
+	return text
 }
 
 func (a Answer) String() string {
@@ -79,6 +90,9 @@ var grpcCodes = map[string]bool{
 	"FAILED_PRECONDITION": true, "ABORTED": true, "OUT_OF_RANGE": true, "UNIMPLEMENTED": true,
 	"INTERNAL": true, "UNAVAILABLE": true, "DATA_LOSS": true, "UNAUTHENTICATED": true,
 }
+
+// HealthStatuses returns the statuses of a gRPC health check and the codes with which a call can fail, sorted.
+func HealthStatuses() []string { return slices.Sorted(maps.Keys(grpcCodes)) }
 
 // ParseCode returns s as a code, and reports whether it is one.
 func ParseCode(s string) (Code, bool) {

@@ -1,6 +1,7 @@
 package value
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -75,7 +76,9 @@ func parseCount(s string) (int, error) {
 func parseRange[T int | time.Duration](s string, openMin, openMax T, parse func(string) (T, error)) (lo, hi T, err error) {
 	from, to, isRange := strings.Cut(s, "..")
 	if !isRange {
-		lo, err = parse(s)
+		if lo, err = parse(s); err != nil {
+			err = cmp.Or(withDash(s, parse), err)
+		}
 		return lo, lo, err
 	}
 	lo, hi = openMin, openMax
@@ -93,6 +96,17 @@ func parseRange[T int | time.Duration](s string, openMin, openMax T, parse func(
 		return lo, hi, fmt.Errorf("%s is empty: it ends before it begins", strict.Quote(s))
 	}
 	return lo, hi, nil
+}
+
+// withDash returns an error for a range that is written with a dash, or nil.
+func withDash[T any](s string, parse func(string) (T, error)) error {
+	from, to, _ := strings.Cut(s, "-")
+	for _, bound := range []string{from, to} {
+		if _, err := parse(bound); err != nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s is not a range: write %s..%s", strict.Quote(s), from, to)
 }
 
 func formatRange[T int | time.Duration](lo, hi, openMin, openMax T, format func(T) string) string {

@@ -54,7 +54,7 @@ func TestTimeRange(t *testing.T) {
 		{"4s..2s", `error: "4s..2s" is empty: it ends before it begins`},
 		{"-0s..4s", `error: "-0s" is negative`}, {"..0.0000000001s", `error: "0.0000000001s" is shorter than 1ns, the unit of virtual time`},
 		{"2..4s", `error: "2" has no unit: write 2s or 2ms`},
-		{"2s-4s", `error: "2s-4s" is not a duration such as 45s, 1m30s or 150.337s`},
+		{"2s-4s", `error: "2s-4s" is not a range: write 2s..4s`},
 	})
 	r := TimeRange{2 * time.Second, 4 * time.Second}
 	for at, want := range map[time.Duration]bool{1999: false, 2000: true, 4000: true, 4001: false} {
@@ -75,6 +75,8 @@ func TestIntRange(t *testing.T) {
 		{"-0..2", `error: "-0" is negative`},
 		{"1.5", `error: "1.5" is not a whole number`},
 		{"2,4", `error: "2,4" is not a whole number`},
+		{"1-10", `error: "1-10" is not a range: write 1..10`},
+		{"1-x", `error: "1-x" is not a whole number`},
 		{"10000000000", `error: "10000000000" is larger than 1000000000`},
 		{"99999999999999999999", `error: "99999999999999999999" is larger than 1000000000`},
 	})
@@ -99,6 +101,7 @@ func TestDraw(t *testing.T) {
 		{"45s", "45s"}, {"40s..50s", "40s..50s"},
 		{"40s..", `error: "40s.." has an open end: write both ends, to draw a time between them`},
 		{"..", `error: ".." has an open end: write both ends, to draw a time between them`},
+		{"24s-32s", `error: "24s-32s" is not a range: write 24s..32s`},
 		{"5s..4s", `error: "5s..4s" is empty: it ends before it begins`},
 	})
 }
@@ -127,9 +130,11 @@ func TestAnswer(t *testing.T) {
 		{"ok", "ok"}, {"ok in 2s", "ok in 2s"}, {"fail  in 5ms..80ms", "fail in 5ms..80ms"}, {"503", "503"}, {"NOT_SERVING", "NOT_SERVING"}, {"my-word_2", "my-word_2"},
 		{"", `error: "" is not an answer: write a word such as ok, or ok in 2s`},
 		{"ok in", `error: "ok in" is not an answer: write a word such as ok, or ok in 2s`},
-		{"600", `error: "600" is not a word`},
-		{"007", `error: "007" is not a word`},
-		{"ok!", `error: "ok!" is not a word`},
+		{"600", `error: "600" is neither a word such as ok nor a code such as 503`},
+		{"007", `error: "007" is neither a word such as ok nor a code such as 503`},
+		{"ok!", `error: "ok!" is neither a word such as ok nor a code such as 503`},
+		{"5o3", `error: "5o3" is neither a word such as ok nor a code such as 503 (did you mean "503"?)`},
+		{"5O0 in 2s", `error: "5O0" is neither a word such as ok nor a code such as 503 (did you mean "500"?)`},
 		{"stall in 2s", `error: stall cannot be used with "in": it has no latency`},
 	})
 }

@@ -46,7 +46,8 @@ func writeWorkloads(out *bytes.Buffer, n *yaml.Node, apiVersion, kind string) er
 	}
 	of, isList := strings.CutSuffix(kind, "List")
 	if !isList {
-		if !scenarios.IsWorkload(apiVersion, kind) {
+		template := field(field(field(n, "spec"), "template"), "spec")
+		if !scenarios.IsWorkload(apiVersion, kind) && (!scenarios.IsCustom(apiVersion) || field(template, "containers") == nil) {
 			return nil
 		}
 		return writeDocument(out, n)
@@ -99,7 +100,14 @@ func text(words ...string) []*yaml.Node {
 	return nodes
 }
 
+// field returns the value of a field, or nil. n may be nil.
 func field(n *yaml.Node, name string) *yaml.Node {
+	if n == nil {
+		return nil
+	}
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
 	for i := 0; i+1 < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
 		if n.Content[i].Value == name {
 			return n.Content[i+1]

@@ -5,8 +5,8 @@ import (
 	"maps"
 )
 
-// JSON returns the JSON Schema (draft-07) of one document of a scenario file: a Scenario, a workload, or a list of them.
-// The schema checks each field by itself. Only loading a file checks references, such as the names of containers.
+// JSON returns the JSON Schema (draft-07) of one document of a scenario file or of a file with manifests: a Scenario, a workload,
+// another object, or a list of them. The schema checks each field by itself. Only loading a file checks references, such as the names of containers.
 func JSON() ([]byte, error) {
 	w := &writer{definitions: map[string]any{}}
 	data, err := json.MarshalIndent(w.root(Kinds()), "", " ")
@@ -24,7 +24,7 @@ func (w *writer) root(kinds []Kind) object {
 	var cases []object
 	add := func(apiVersion, kind string, then object) {
 		names, apiVersions = append(names, kind), appendNew(apiVersions, apiVersion)
-		cases = append(cases, object{"if": isKind(kind), "then": then})
+		cases = append(cases, object{"if": builtin(kind), "then": then})
 	}
 	for _, k := range kinds {
 		add(k.APIVersion, k.Name, object{"allOf": []object{w.ref(k.Type), isOf(k.APIVersion)}})
@@ -32,13 +32,14 @@ func (w *writer) root(kinds []Kind) object {
 		add(k.APIVersion, k.Name+"List", list(k.APIVersion, items))
 	}
 	add("v1", "List", list("v1", object{"$ref": "#"}))
+	cases = append(cases, w.otherObjects()...)
 	return object{
 		"$schema":     "http://json-schema.org/draft-07/schema#",
 		"title":       "probesim scenario file",
-		"description": "A document of a scenario file: a Scenario, or a workload for the scenarios.",
+		"description": "A document of a scenario file: a Scenario, or a workload for the scenarios. Other objects of a manifest are ignored.",
 		"type":        []string{"object", "null"},
 		"required":    []string{"apiVersion", "kind"},
-		"properties":  object{"apiVersion": object{"enum": apiVersions}, "kind": object{"enum": names}},
+		"properties":  object{"apiVersion": words(apiVersions), "kind": words(names)},
 		"allOf":       cases,
 		"definitions": w.definitions,
 	}

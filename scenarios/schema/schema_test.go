@@ -206,6 +206,42 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// TestOtherObjects checks the objects beside scenarios and workloads: those that probesim ignores, and custom resources with a pod
+// template.
+func TestOtherObjects(t *testing.T) {
+	s := compile(t)
+	rollout := `{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: a}, spec: {strategy: {canary: {}}, template: {spec: {containers: [{name: a, FIELD}]}}}}`
+	for text, want := range map[string]bool{
+		`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {anything: [1]}}`:                                          true,
+		`{apiVersion: v1, kind: ConfigMap, data: {a: b}}`:                                                                      true,
+		`{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Secret}]}`:                                                true,
+		`{apiVersion: v1, kind: ServiceList, items: []}`:                                                                       true,
+		`{apiVersion: apps/v1, kind: ControllerRevision}`:                                                                      true,
+		`{apiVersion: networking.k8s.io/v1, kind: Ingress}`:                                                                    true,
+		`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler}`:                                                          true,
+		`{apiVersion: cert-manager.io/v1, kind: Certificate, spec: {secretName: a}}`:                                           true,
+		`{apiVersion: cluster.x-k8s.io/v1, kind: Deployment, spec: {x: 1}}`:                                                    true,
+		strings.Replace(rollout, "FIELD", "image: x", 1):                                                                       true,
+		strings.Replace(rollout, "FIELD", "livenesProbe: {}", 1):                                                               false,
+		`{apiVersion: serving.knative.dev/v1, kind: Service, spec: {template: {spec: {timeoutSeconds: 5, containers: [{}]}}}}`: true,
+		`{apiVersion: v1, kind: Servcie}`:                                                                                      false,
+		`{apiVersion: v1, kind: Deployment}`:                                                                                   false,
+		`{apiVersion: v1, kind: PodExecOptions}`:                                                                               false,
+		`{apiVersion: apps/v1, kind: Deploymnet}`:                                                                              false,
+		`{apiVersion: batch/v1, kind: Pod}`:                                                                                    false,
+		`{apiVersion: probesim.dev/v1alpha1, kind: Scenaro}`:                                                                   false,
+		`{apiVersion: example.com/v1, kind: Scenario}`:                                                                         false,
+		`{apiVersion: extensions/v1beta1, kind: Deployment}`:                                                                   false,
+		`{apiVersion: 1, kind: ConfigMap}`:                                                                                     false,
+		`{apiVersion: v1, metadata: {name: a}}`:                                                                                false,
+		`{apiVersion: v1, kind: List, items: [{kind: Pot, apiVersion: v1}]}`:                                                   false,
+	} {
+		if err := validate(t, s, []byte(text)); (err == nil) != want {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // TestEveryFieldIsDescribed checks that fields.txt describes exactly the fields that exist, each in sentences.
 func TestEveryFieldIsDescribed(t *testing.T) {
 	_, used := build()

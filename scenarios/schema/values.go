@@ -94,7 +94,6 @@ var enums = map[reflect.Type][]string{
 var fieldEnums = map[string][]string{
 	"Expect.runs":           {scenarios.EveryRun, scenarios.SomeRun},
 	"RuntimeDown.condition": {fakeruntime.RuntimeReady, fakeruntime.NetworkReady},
-	"Pod.kind":              scenarios.WorkloadKinds(),
 	"Delays.set":            fakeruntime.DelaySets(),
 }
 

@@ -3,8 +3,11 @@ package simulate
 import (
 	"fmt"
 
+	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/internal/value"
 	"probesim.dev/report"
+	"probesim.dev/report/summary"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/trace"
@@ -23,9 +26,11 @@ func (r *Result) Report(replay string) *report.Run {
 		Records:     r.Records,
 		Steps:       observable(r.Records),
 		Restarts:    report.CountRestarts(r.Records),
+		Pods:        summary.Measure(r.Records, r.End),
 		Hash:        trace.Hash(r.Records),
 		Err:         r.Err,
 	}
+	run.Total = summary.Total(run.Pods)
 	if r.Err != nil && r.Err != ErrInterrupted {
 		run.Err = fmt.Errorf("%w\nTo repeat this run: %s", r.Err, replay)
 	}
@@ -34,6 +39,26 @@ func (r *Result) Report(replay string) *report.Run {
 	}
 	run.Expectations = append(run.Expectations, Expectations(r.Results)...)
 	return run
+}
+
+// Groups returns the pods of a plan as a summary groups them: the replicas of each workload.
+func Groups(plan *scenarios.Plan) []summary.Group {
+	var groups []summary.Group
+	for _, p := range plan.Pods() {
+		name := p.Pod.Namespace + "/" + p.Workload
+		if n := len(groups); n > 0 && p.Pod.Name != p.Workload && groups[n-1].Name == name && groups[n-1].Pods[0] != name {
+			groups[n-1].Pods = append(groups[n-1].Pods, p.Pod.Namespace+"/"+p.Pod.Name)
+			continue
+		}
+		g := summary.Group{Name: name, Pods: []string{p.Pod.Namespace + "/" + p.Pod.Name}}
+		for _, c := range p.Pod.Spec.InitContainers {
+			if c.RestartPolicy == nil || *c.RestartPolicy != v1.ContainerRestartPolicyAlways {
+				g.Init = append(g.Init, c.Name)
+			}
+		}
+		groups = append(groups, g)
+	}
+	return groups
 }
 
 // observable returns the number of observable records. It does not depend on whether the internal records were kept.

@@ -1,0 +1,107 @@
+package bounds
+
+import (
+	"errors"
+	"time"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/node"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// UntilRecovered returns the time from a hang of a healthy container until its pod is ready again, with a program that ignores
+// the stop signal while it hangs and whose next instance takes a while to start. It is Never if the container never becomes ready
+// again.
+func (s *Subject) UntilRecovered(n Nodes, start time.Duration) (Bound, error) {
+	rules := []Rule{{Instance: 0, Clock: fakeruntime.AfterSigterm, NeverExits: true}}
+	if start > 0 {
+		rules = append(rules, Rule{Instance: 1, For: start, Misfortune: Refuse})
+	}
+	return s.phasesOf(n, func(c Case) (sample, error) {
+		c.Rules = append([]Rule{{Instance: 0, Clock: fakeruntime.AtScenario, From: c.Event, Misfortune: Hang}}, rules...)
+		c.Instance = 1
+		up := false
+		h, err := s.record(&c, &trace.Recorder{}, c.Event+healthyWithin, func(r *trace.Record) bool {
+			up = up || s.started(1)(r)
+			return up && s.ready(r)
+		})
+		if errors.Is(err, errNothing) {
+			return sample{bound: at(Never, c)}, nil
+		}
+		if err != nil {
+			return sample{}, err
+		}
+		return sample{bound: at(untilOutcome(h, &c), c)}, nil
+	})
+}
+
+// phasesOf returns the bound of a function of the time at which a misfortune begins, over its phases against the liveness probe.
+func (s *Subject) phasesOf(n Nodes, f measure) (Bound, error) {
+	c := s.center(n)
+	moments, err := s.requests(c, trace.Liveness)
+	if err != nil {
+		return Bound{}, err
+	}
+	var p phaseBound
+	for _, t := range moments {
+		for _, event := range []time.Duration{t, t + 1} {
+			c.Event = event
+			one, err := f(c)
+			if err != nil || one.bound.Least == Never {
+				return one.bound, err
+			}
+			p.add(event, one.bound)
+		}
+	}
+	return p.bound(), nil
+}
+
+// Course is what happens to a container after one event, in the middle of the nodes.
+type Course struct {
+	Stopped time.Duration // from the event to the stop signal
+	Killed  time.Duration // from the event to SIGKILL, if the program ignores the stop signal
+}
+
+// Deleted returns the course of a healthy container after the deletion of its pod.
+func (s *Subject) Deleted(n Nodes) (Course, error) {
+	c := s.center(n)
+	c.Rules = []Rule{{Instance: AnyInstance, Clock: fakeruntime.AfterSigterm, NeverExits: true}}
+	up, err := s.up(c)
+	if err != nil {
+		return Course{}, err
+	}
+	deletion := virtual.At(up + time.Second)
+	s.before = func(n *node.Node) {
+		n.At(deletion, func() { n.DeletePod(s.pod.Namespace, s.pod.Name, nil) })
+	}
+	defer func() { s.before = nil }()
+	h, err := s.run(&c, func(r *trace.Record) bool { return r.Kind == trace.ContainerExited && r.Container == s.Container })
+	if err != nil {
+		return Course{}, err
+	}
+	return Course{Stopped: h.first(s.stopped(0)).T.Sub(deletion), Killed: h.outcome().T.Sub(deletion)}, nil
+}
+
+// Restarts returns the times at which the instances of a container start that never comes up, within a time after the first
+// start, in the middle of the nodes.
+func (s *Subject) Restarts(n Nodes, within time.Duration) ([]time.Duration, error) {
+	c := s.center(n)
+	c.Rules = []Rule{{Instance: AnyInstance, Misfortune: Refuse}}
+	to := &trace.Recorder{}
+	var starts []time.Duration
+	var first virtual.Time
+	_, err := s.record(&c, to, within, func(r *trace.Record) bool {
+		if r.Kind == trace.ContainerStarted && r.Container == s.Container {
+			if r.Instance == 0 {
+				first = r.T
+			}
+			starts = append(starts, r.T.Sub(first))
+		}
+		return false
+	})
+	if errors.Is(err, errNothing) {
+		err = nil
+	}
+	return starts, err
+}

@@ -1,0 +1,170 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/bounds"
+	"probesim.dev/kube/podutil"
+	"probesim.dev/kube/profile"
+	"probesim.dev/scenarios"
+)
+
+// File is a file of manifests.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// Interval is a range of a time that is known of a program.
+type Interval struct{ Min, Max time.Duration }
+
+// Options say for which nodes to check, and what is known and required. The zero value checks for the newest version of
+// Kubernetes and nodes with the default delays.
+type Options struct {
+	Profiles []profile.Profile // versions of Kubernetes; empty: the newest
+	Nodes    bounds.Nodes
+	Delays   string    // name of the delays of Nodes, for reports
+	Start    *Interval // how long the programs take to start; nil: not known
+	// Require lists what must hold for each workload. The annotation probesim.dev/require of a workload replaces it.
+	Require Requirements
+}
+
+// RequireAnnotation is the annotation of a workload with its requirements.
+const RequireAnnotation = "probesim.dev/require"
+
+// Checker checks the workloads of manifests.
+type Checker struct {
+	options   Options
+	workloads []*workload
+	tasks     []*task
+}
+
+// workload is a workload with the results for its containers.
+type workload struct {
+	*scenarios.Workload
+	file       string
+	data       []byte
+	require    Requirements
+	containers []*container
+	problem    string // why the workload cannot be checked; empty if it can
+}
+
+// container is a container with probes.
+type container struct {
+	workload *workload
+	spec     *v1.Container
+	path     string // of the container in the pod
+	results  []*result
+}
+
+// task measures one container in one version.
+type task struct {
+	container *container
+	profile   profile.Profile
+	result    *result
+}
+
+// New returns a Checker for all containers with probes. The error lists all errors of the manifests. A workload that is valid but
+// cannot be simulated is a part of the Report.
+func New(files []File, o Options) (*Checker, error) {
+	if len(o.Profiles) == 0 {
+		o.Profiles = []profile.Profile{profile.Newest()}
+	}
+	c := &Checker{options: o}
+	var errs []error
+	for _, f := range files {
+		m, err := scenarios.ReadManifest(f.Name, f.Data)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		for i := range m.Workloads {
+			if err := c.add(f, &m.Workloads[i]); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return c, errors.Join(errs...)
+}
+
+// add adds the tasks for a workload.
+func (c *Checker) add(f File, w *scenarios.Workload) error {
+	added := &workload{Workload: w, file: f.Name, data: f.Data, require: c.options.Require}
+	if text, has := w.Annotations[RequireAnnotation]; has {
+		var err error
+		if added.require, err = ParseRequirements(text); err != nil {
+			return fmt.Errorf("%s:%d: annotation %s: %w", f.Name, w.Line, RequireAnnotation, err)
+		}
+	}
+	c.workloads = append(c.workloads, added)
+	add := func(list []v1.Container, field string) {
+		for i := range list {
+			spec := &list[i]
+			if spec.StartupProbe == nil && spec.LivenessProbe == nil && spec.ReadinessProbe == nil {
+				continue
+			}
+			found := &container{workload: added, spec: spec, path: fmt.Sprintf("spec.%s[%d]", field, i)}
+			added.containers = append(added.containers, found)
+		}
+	}
+	add(w.Pod.Spec.InitContainers, "initContainers")
+	add(w.Pod.Spec.Containers, "containers")
+	for _, found := range added.containers {
+		for _, p := range c.options.Profiles {
+			r := &result{version: p.Version}
+			found.results = append(found.results, r)
+			c.tasks = append(c.tasks, &task{found, p, r})
+		}
+	}
+	return nil
+}
+
+// Workloads returns the number of workloads.
+func (c *Checker) Workloads() int { return len(c.workloads) }
+
+// Tasks returns the number of tasks.
+func (c *Checker) Tasks() int { return len(c.tasks) }
+
+// Do does a task. Tasks can run at the same time. The error is that of the context; other errors are part of the Report.
+func (c *Checker) Do(ctx context.Context, task int) error {
+	t := c.tasks[task]
+	s, err := bounds.NewSubject(t.container.workload.Pod, t.container.spec.Name, t.profile)
+	if err == nil {
+		s.Context = ctx
+		err = t.result.measure(&subject{Subject: s, options: &c.options, container: t.container})
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	t.result.err = err
+	return nil
+}
+
+// subject is a container in a version.
+type subject struct {
+	*bounds.Subject
+	options   *Options
+	container *container
+}
+
+// name is the name of a workload for people.
+func (w *workload) name() string { return w.Kind + " " + w.Name }
+
+// at returns the position of a field of the container.
+func (c *container) at(field string) scenarios.Pos {
+	return c.workload.At(strings.TrimSuffix(c.path+"."+field, "."))
+}
+
+// isSidecar reports whether the container is a restartable init container.
+func (c *container) isSidecar() bool {
+	return slices.ContainsFunc(c.workload.Pod.Spec.InitContainers, func(i v1.Container) bool {
+		return i.Name == c.spec.Name && podutil.IsRestartableInitContainer(&i)
+	})
+}

@@ -1,0 +1,426 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/bounds"
+	"probesim.dev/trace"
+)
+
+// Severity is the severity of a finding.
+type Severity string
+
+const (
+	Error   Severity = "error"   // the container cannot work as it is configured, or as it is known to behave
+	Warning Severity = "warning" // a usual situation ends badly
+	Note    Severity = "note"    // worth knowing
+)
+
+// rank orders severities; the highest is the worst.
+func (s Severity) rank() int { return slices.Index([]Severity{"", Note, Warning, Error}, s) }
+
+// AtLeast reports whether a severity is as bad as another one, or worse.
+func (s Severity) AtLeast(other Severity) bool { return s.rank() >= other.rank() }
+
+// FindingID identifies a kind of finding.
+type FindingID string
+
+// The kinds of findings. Rules describes them.
+const (
+	BrokenProbe     FindingID = "broken-probe"
+	StartKilled     FindingID = "start-killed"
+	StartTight      FindingID = "start-tight"
+	NoStartupProbe  FindingID = "no-startup-probe"
+	ShortRestart    FindingID = "short-restart"
+	NoTimeToRecover FindingID = "no-time-to-recover"
+	ExecTimeout     FindingID = "exec-timeout"
+	LongTimeout     FindingID = "long-timeout"
+	SlowReady       FindingID = "slow-ready"
+	ShortGrace      FindingID = "short-grace"
+	VersionsDiffer  FindingID = "versions-differ"
+)
+
+// Rule describes a kind of finding.
+type Rule struct {
+	ID   FindingID
+	Text string
+}
+
+// Rules returns the kinds of findings.
+func Rules() []Rule { return slices.Clone(rules) }
+
+var rules = []Rule{
+	{BrokenProbe, "A probe can never run, for example because its named port does not exist."},
+	{StartKilled, "Some of the starts that are known to happen are killed."},
+	{StartTight, "No start is killed, but the longest one has a margin of less than a period."},
+	{NoStartupProbe, "There is no startup probe, and the liveness probe stops long starts."},
+	{ShortRestart, "A start after a kill or a crash has much less time than the first one."},
+	{NoTimeToRecover, "The liveness probe stops a container as soon as the readiness probe removes it from its Service."},
+	{ExecTimeout, "A command has the default timeout of 1 s."},
+	{LongTimeout, "Probe runs are skipped while the program hangs, because the timeout is not less than the period."},
+	{SlowReady, "A container that is up waits long to become ready."},
+	{ShortGrace, "The preStop hook leaves the program little of the grace period."},
+	{VersionsDiffer, "The versions of Kubernetes behave differently."},
+}
+
+// Finding is something about the settings of a container that a run shows.
+type Finding struct {
+	ID       FindingID `json:"id"`
+	Severity Severity  `json:"severity"`
+	Message  string    `json:"message"`
+	Field    string    `json:"field"` // of the pod
+	File     string    `json:"file"`
+	Line     int       `json:"line"`
+	Column   int       `json:"column"`
+	// App says what the program does in the run that shows the finding, as the flags --app of 'probesim run'. It is empty if
+	// the program is healthy.
+	App        []string `json:"app,omitempty"`
+	Kubernetes string   `json:"kubernetes"` // the version of the run
+}
+
+// finding is a Finding in one version, before its position is known.
+type finding struct {
+	ID       FindingID
+	Severity Severity
+	Message  string
+	Field    string // of the container
+	App      []string
+}
+
+// findings returns the findings for a container, the worst first. It reports a finding once, in the newest version that has it.
+func (c *Checker) findings(found *container) []Finding {
+	var list []Finding
+	for _, r := range slices.Backward(found.results) {
+		for _, f := range r.findings {
+			same := func(o Finding) bool {
+				return o.ID == f.ID && o.Field == strings.TrimSuffix(found.path+"."+f.Field, ".")
+			}
+			if !slices.ContainsFunc(list, same) {
+				list = append(list, found.place(f, r.version))
+			}
+		}
+	}
+	if f, differ := found.versionsDiffer(); differ {
+		list = append(list, found.place(f, found.results[0].version))
+	}
+	slices.SortStableFunc(list, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(b.Severity.rank(), a.Severity.rank()), cmp.Compare(a.Line, b.Line))
+	})
+	return list
+}
+
+func (c *container) place(f finding, version string) Finding {
+	pos := c.at(f.Field)
+	return Finding{
+		ID: f.ID, Severity: f.Severity, Message: f.Message, Field: strings.TrimSuffix(c.path+"."+f.Field, "."),
+		File: c.workload.file, Line: pos.Line, Column: pos.Column, App: f.App, Kubernetes: version,
+	}
+}
+
+// find returns the findings for a container in one version, from its rows and from further runs.
+func find(s *subject, r *result) []finding {
+	var list []finding
+	for _, look := range []func(*subject, *result) []finding{
+		startKilled, noStartupProbe, shortRestart, noTimeToRecover, execTimeout, longTimeout, slowReady, shortGrace,
+	} {
+		list = append(list, look(s, r)...)
+	}
+	return list
+}
+
+// broken finds probes that can never run, such as one of a named port that does not exist: a healthy program gets no request.
+func (r *result) broken(s *subject) error {
+	seen := map[trace.Probe]*trace.Record{}
+	err := s.Run(s.options.Nodes, nil, 20*time.Minute, func(rec *trace.Record) bool {
+		if rec.Kind != trace.ProbeExecuted || rec.Container != s.Container {
+			return false
+		}
+		if seen[rec.Probe] == nil || seen[rec.Probe].Result == trace.Error {
+			seen[rec.Probe] = rec
+		}
+		for _, p := range probeTypes {
+			if s.Probe(p) != nil && (seen[p] == nil || seen[p].Result == trace.Error) {
+				return false
+			}
+		}
+		return true
+	})
+	for _, p := range probeTypes {
+		if rec := seen[p]; rec != nil && rec.Result == trace.Error {
+			r.findings = append(r.findings, finding{
+				BrokenProbe, Error, fmt.Sprintf("The %s probe can never run: %s. %s", p, strings.TrimSuffix(rec.Message, "."), consequence[p]), string(p) + "Probe", nil,
+			})
+		}
+	}
+	return err
+}
+
+var probeTypes = []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness}
+
+// consequence says what a probe that can never run means.
+var consequence = map[trace.Probe]string{
+	trace.Startup:   "The container never becomes ready, and its other probes never run.",
+	trace.Liveness:  "The container is never restarted.",
+	trace.Readiness: "The container never becomes ready.",
+}
+
+// startKilled compares the known length of starts with the limit.
+func startKilled(s *subject, r *result) []finding {
+	start := s.options.Start
+	if start == nil || len(r.rows[Start]) == 0 {
+		return nil
+	}
+	limit := r.bound(Start)
+	probe := s.killer()
+	p := s.Probe(probe)
+	field := string(probe) + "Probe.failureThreshold"
+	app := []string{s.Container + "=start " + interval(*start)}
+	switch {
+	case limit.Least < start.Max && r.share != nil:
+		return []finding{{StartKilled, Error, fmt.Sprintf(
+			"%d x %ds: comes up in %s of the starts that take %s. A start of up to %s always succeeds, one of over %s never does.%s",
+			p.FailureThreshold, p.PeriodSeconds, Percent(*r.share), interval(*start), FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest)), formula(p, limit)), field, app}}
+	case limit.Least-start.Max < time.Duration(p.PeriodSeconds)*time.Second:
+		return []finding{{StartTight, Warning, fmt.Sprintf(
+			"%d x %ds: all starts of %s come up, but the longest has a margin of only %s.",
+			p.FailureThreshold, p.PeriodSeconds, interval(*start), FormatDown(Seconds(limit.Least-start.Max))), field, app}}
+	}
+	return nil
+}
+
+// formula says what the usual formula gives for the limit of a start, if it is wrong.
+func formula(p *v1.Probe, limit bounds.Bound) string {
+	usual := time.Duration(p.InitialDelaySeconds+p.PeriodSeconds*p.FailureThreshold) * time.Second
+	if limit.Least >= usual {
+		return ""
+	}
+	return fmt.Sprintf(" The formula initialDelaySeconds + periodSeconds x failureThreshold gives %s.", format(usual))
+}
+
+// startIsShort is the time in which many programs do not start.
+const startIsShort = 30 * time.Second
+
+func noStartupProbe(s *subject, r *result) []finding {
+	limit := r.bound(Start)
+	if s.options.Start != nil || s.Probe(trace.Startup) != nil || len(r.rows[Start]) == 0 || limit.Least >= startIsShort {
+		return nil
+	}
+	return []finding{{NoStartupProbe, Note, fmt.Sprintf(
+		"There is no startup probe: the liveness probe can stop a start that takes more than %s, and always stops one of over %s. If starts take longer, add a startup probe.",
+		FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest))), "livenessProbe", []string{s.Container + "=start " + seconds(limit.Greatest)}}}
+}
+
+// shortRestart finds restarts that have much less time than the first start.
+func shortRestart(s *subject, r *result) []finding {
+	first := r.bound(Start)
+	for _, v := range r.rows[Restart] {
+		if v.Least > first.Least*2/3 {
+			continue
+		}
+		return []finding{{ShortRestart, Warning, fmt.Sprintf(
+			"%s, the next start has only %s, and the first one had %s.", upper(v.Case), FormatDown(Seconds(v.Least)), FormatDown(Seconds(first.Least))),
+			string(s.killer()) + "Probe", []string{s.Container + "=start " + seconds(min(first.Least, v.Greatest)), s.Container + "=hang at 10m"}}}
+	}
+	return nil
+}
+
+// noTimeToRecover finds containers that are stopped as soon as they leave their Service.
+func noTimeToRecover(s *subject, r *result) []finding {
+	liveness, readiness := s.Probe(trace.Liveness), s.Probe(trace.Readiness)
+	if liveness == nil || readiness == nil || !sameEndpoint(&liveness.ProbeHandler, &readiness.ProbeHandler) {
+		return nil
+	}
+	stopped, err := s.UntilStopped(s.options.Nodes, bounds.Refuse)
+	if err != nil {
+		return nil
+	}
+	unready := r.bound(Unready)
+	if stopped.Least > unready.Greatest {
+		return nil
+	}
+	return []finding{{NoTimeToRecover, Warning, fmt.Sprintf(
+		"The liveness probe asks the same endpoint as the readiness probe and is as impatient: a failure can stop the container after %s, while the readiness probe may take up to %s to remove it from its Service. Give the liveness probe more time.",
+		FormatDown(Seconds(stopped.Least)), FormatUp(Seconds(unready.Greatest))), "livenessProbe", []string{s.Container + "=fail at 5m"}}}
+}
+
+func execTimeout(s *subject, _ *result) []finding {
+	var list []finding
+	for _, p := range probeTypes {
+		probe := s.Probe(p)
+		if probe == nil || probe.Exec == nil || s.container.workload.Has(s.container.path+"."+string(p)+"Probe.timeoutSeconds") {
+			continue
+		}
+		severity := Warning
+		if p == trace.Readiness {
+			severity = Note
+		}
+		list = append(list, finding{ExecTimeout, severity, fmt.Sprintf(
+			"The command of the %s probe has the default timeout of 1s. If it takes longer, on a busy node for example, the probe fails. Set timeoutSeconds.",
+			p), string(p) + "Probe", []string{s.Container + "=slow 1.5s at 5m"}})
+	}
+	return list
+}
+
+// longTimeout finds probes that run less often while their program hangs.
+func longTimeout(s *subject, _ *result) []finding {
+	var list []finding
+	for _, p := range probeTypes {
+		probe := s.Probe(p)
+		if probe == nil || probe.TimeoutSeconds < probe.PeriodSeconds {
+			continue
+		}
+		var ends []time.Duration
+		rules := []bounds.Rule{{Instance: bounds.AnyInstance, Misfortune: bounds.Hang}}
+		if p != s.killer() && s.Probe(trace.Startup) != nil {
+			rules[0].From = time.Minute // the container has started
+		}
+		err := s.Run(s.options.Nodes, rules, 10*time.Minute, func(r *trace.Record) bool {
+			if r.Kind == trace.ProbeExecuted && r.Container == s.Container && r.Probe == p && r.Result == trace.Failure {
+				ends = append(ends, r.T.Offset())
+			}
+			return len(ends) == 2
+		})
+		period := time.Duration(probe.PeriodSeconds) * time.Second
+		if err != nil || len(ends) < 2 || ends[1]-ends[0] <= period+tenth {
+			continue
+		}
+		list = append(list, finding{LongTimeout, Warning, fmt.Sprintf(
+			"timeoutSeconds is not less than periodSeconds: while the program hangs, the %s probe runs every %s, not every %s.",
+			p, format((ends[1] - ends[0]).Round(tenth)), format(period)), string(p) + "Probe.timeoutSeconds", []string{s.Container + "=hang at 5m"}})
+	}
+	return list
+}
+
+// readyIsSlow is the time that a container may wait to become ready although it is up.
+const readyIsSlow = 15 * time.Second
+
+func slowReady(s *subject, r *result) []finding {
+	var atOnce *Value
+	for i, v := range r.rows[Ready] {
+		if v.Case == upAtOnce {
+			atOnce = &r.rows[Ready][i]
+		}
+	}
+	if atOnce == nil || atOnce.Least < readyIsSlow || atOnce.Least == bounds.Never {
+		return nil
+	}
+	field := "readinessProbe"
+	for _, p := range []trace.Probe{trace.Readiness, trace.Startup} {
+		if probe := s.Probe(p); probe != nil && probe.InitialDelaySeconds > 0 {
+			field = string(p) + "Probe.initialDelaySeconds"
+		}
+	}
+	return []finding{{SlowReady, Note, fmt.Sprintf(
+		"A container that is up at once becomes ready only after %s to %s. A startup probe without a delay would find it sooner.",
+		FormatDown(Seconds(atOnce.Least)), FormatUp(Seconds(atOnce.Greatest))), field, nil}}
+}
+
+// graceIsShort is the time from the stop signal to SIGKILL in which many programs cannot shut down.
+const graceIsShort = 5 * time.Second
+
+func shortGrace(s *subject, r *result) []finding {
+	hook := s.container.spec.Lifecycle
+	left := r.deleted.Killed - r.deleted.Stopped
+	if hook == nil || hook.PreStop == nil || left >= graceIsShort {
+		return nil
+	}
+	return []finding{{ShortGrace, Warning, fmt.Sprintf(
+		"The preStop hook takes %s of the grace period: the program has only %s between SIGTERM and SIGKILL.",
+		format(r.deleted.Stopped.Round(tenth)), FormatDown(Seconds(left))), "lifecycle.preStop", []string{s.Container + "=deleted at 5m"}}}
+}
+
+// versionsDiffer compares the rows of the oldest and the newest version.
+func (c *container) versionsDiffer() (finding, bool) {
+	oldest, newest := c.results[0], c.results[len(c.results)-1]
+	if oldest.version == newest.version || oldest.err != nil || newest.err != nil {
+		return finding{}, false
+	}
+	var differences []string
+	for _, row := range rowTexts {
+		a, b := oldest.bound(row.id), newest.bound(row.id)
+		if len(oldest.rows[row.id]) == 0 || len(newest.rows[row.id]) == 0 {
+			continue
+		}
+		if row.id.isLimit() && differ(a.Least, b.Least) {
+			differences = append(differences, fmt.Sprintf("%s: %s and %s", row.id, FormatDown(Seconds(a.Least)), FormatDown(Seconds(b.Least))))
+		}
+		if !row.id.isLimit() && differ(a.Greatest, b.Greatest) {
+			differences = append(differences, fmt.Sprintf("%s: %s and %s", row.id, FormatUp(Seconds(a.Greatest)), FormatUp(Seconds(b.Greatest))))
+		}
+	}
+	if len(differences) == 0 {
+		return finding{}, false
+	}
+	return finding{VersionsDiffer, Note, fmt.Sprintf("%s and %s differ. %s.", oldest.version, newest.version, strings.Join(differences, "; ")), "", nil}, true
+}
+
+// differ reports whether two values differ so much that it matters.
+func differ(a, b time.Duration) bool {
+	return (a-b).Abs() > 1500*time.Millisecond && (a-b).Abs() > min(a, b)/20
+}
+
+// bound returns the bound of a row over its cases. It is zero if there is no such row.
+func (r *result) bound(id RowID) bounds.Bound {
+	var all bounds.Bound
+	for i, v := range r.rows[id] {
+		if i == 0 {
+			all = v.Bound
+		}
+		all = all.Or(v.Bound)
+	}
+	return all
+}
+
+// killer is the probe that stops a container which does not come up.
+func (s *subject) killer() trace.Probe {
+	if s.Probe(trace.Startup) != nil {
+		return trace.Startup
+	}
+	return trace.Liveness
+}
+
+// sameEndpoint reports whether two probes ask the program the same.
+func sameEndpoint(a, b *v1.ProbeHandler) bool {
+	switch {
+	case a.HTTPGet != nil && b.HTTPGet != nil:
+		return a.HTTPGet.Port == b.HTTPGet.Port && a.HTTPGet.Path == b.HTTPGet.Path && a.HTTPGet.Scheme == b.HTTPGet.Scheme
+	case a.TCPSocket != nil && b.TCPSocket != nil:
+		return a.TCPSocket.Port == b.TCPSocket.Port
+	case a.GRPC != nil && b.GRPC != nil:
+		return a.GRPC.Port == b.GRPC.Port && *cmp.Or(a.GRPC.Service, new("")) == *cmp.Or(b.GRPC.Service, new(""))
+	case a.Exec != nil && b.Exec != nil:
+		return slices.Equal(a.Exec.Command, b.Exec.Command)
+	}
+	return false
+}
+
+func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// Percent formats a share for people. It is 0% or 100% only if nothing or everything is meant.
+func Percent(share float64) string {
+	switch {
+	case share > 0 && share < 0.01:
+		return "under 1%"
+	case share < 1 && share > 0.99:
+		return "over 99%"
+	}
+	return fmt.Sprintf("%.0f%%", 100*share)
+}
+
+func interval(i Interval) string {
+	if i.Min == i.Max {
+		return seconds(i.Min)
+	}
+	return seconds(i.Min) + ".." + seconds(i.Max)
+}
+
+// seconds formats a duration for a flag, rounded up to a tenth of a second.
+func seconds(d time.Duration) string {
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", (d+tenth-1).Truncate(tenth).Seconds()), ".0") + "s"
+}

@@ -1,0 +1,174 @@
+package check
+
+import (
+	"time"
+
+	"probesim.dev/bounds"
+	"probesim.dev/trace"
+)
+
+// RowID names a row of the report.
+type RowID string
+
+// Limits: how long something may last without a bad outcome.
+const (
+	Start   RowID = "start"   // the first start of the container
+	Restart RowID = "restart" // a start after a kill, or after a crash of a program that was up
+	Retry   RowID = "retry"   // a start after a crash while starting
+	Stall   RowID = "stall"   // a stall that the liveness probe survives
+	Silence RowID = "silence" // a time without any answer that the liveness probe survives
+	Serving RowID = "serving" // a stall in which the container stays ready
+)
+
+// Times: how long the kubelet takes.
+const (
+	Ready   RowID = "ready"   // from up to ready
+	Unready RowID = "unready" // from broken to not ready
+	Detect  RowID = "detect"  // from hung to the stop signal
+	Recover RowID = "recover" // from hung to ready again
+)
+
+// Value is a bound in one case and one version.
+type Value struct {
+	Case       string // such as "after a crash"; empty if the row has only one
+	Kubernetes string
+	bounds.Bound
+}
+
+// result is what was measured for a container in one version.
+type result struct {
+	version  string
+	rows     map[RowID][]Value
+	deleted  bounds.Course
+	restarts []time.Duration
+	share    *float64 // of the starts that succeed, if it is known how long a start takes
+	findings []finding
+	runs     int
+	err      error
+}
+
+func (r *result) add(id RowID, name string, b bounds.Bound) {
+	r.rows[id] = append(r.rows[id], Value{name, r.version, b})
+}
+
+// restartsWithin is the time in which restarts of a container that never comes up are listed.
+const restartsWithin = time.Hour
+
+// measure measures all rows of a container.
+func (r *result) measure(s *subject) error {
+	r.rows = map[RowID][]Value{}
+	defer func() { r.runs = s.Runs }()
+	steps := []func(*subject) error{r.broken, r.starts, r.stalls, r.times, r.courses}
+	for _, step := range steps {
+		if err := step(s); err != nil {
+			return err
+		}
+		if r.hopeless() {
+			return nil
+		}
+	}
+	r.findings = append(r.findings, find(s, r)...)
+	return nil
+}
+
+// hopeless reports whether a probe can never succeed. No other figure has a meaning then.
+func (r *result) hopeless() bool {
+	for _, f := range r.findings {
+		if f.ID == BrokenProbe {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *result) starts(s *subject) error {
+	for _, c := range s.StartCases() {
+		b, err := s.Start(s.options.Nodes, c)
+		if err != nil {
+			return err
+		}
+		id := Restart
+		switch c {
+		case bounds.FirstInstance, bounds.YoungKubelet:
+			id = Start
+		case bounds.AfterCrashWhileStarting:
+			id = Retry
+		}
+		r.add(id, string(c), b)
+	}
+	if s.options.Start == nil || len(r.rows[Start]) == 0 {
+		return nil
+	}
+	share, err := s.StartShare(s.options.Nodes, s.options.Start.Min, s.options.Start.Max)
+	r.share = &share
+	return err
+}
+
+func (r *result) stalls(s *subject) error {
+	type row struct {
+		id    RowID
+		probe trace.Probe
+		ask   func(bounds.Nodes, bounds.Misfortune) (bounds.Bound, error)
+		m     bounds.Misfortune
+	}
+	for _, row := range []row{
+		{Stall, trace.Liveness, s.Survives, bounds.Stall},
+		{Silence, trace.Liveness, s.Survives, bounds.Hang},
+		{Serving, trace.Readiness, s.StaysReady, bounds.Stall},
+		{Unready, trace.Readiness, s.UntilUnready, bounds.Refuse},
+		{Detect, trace.Liveness, s.UntilStopped, bounds.Hang},
+	} {
+		if s.Probe(row.probe) == nil {
+			continue
+		}
+		b, err := row.ask(s.options.Nodes, row.m)
+		if err != nil {
+			return err
+		}
+		r.add(row.id, "", b)
+	}
+	return nil
+}
+
+func (r *result) times(s *subject) error {
+	if s.Probe(trace.Startup) == nil && s.Probe(trace.Readiness) == nil {
+		return nil
+	}
+	for _, up := range []struct {
+		name   string
+		atOnce bool
+	}{{upAtOnce, true}, {"up later", false}} {
+		b, err := s.UntilReady(s.options.Nodes, up.atOnce)
+		if err != nil {
+			return err
+		}
+		r.add(Ready, up.name, b)
+	}
+	return nil
+}
+
+func (r *result) courses(s *subject) error {
+	var err error
+	if r.deleted, err = s.Deleted(s.options.Nodes); err != nil {
+		return err
+	}
+	cases := s.StartCases()
+	if len(cases) <= 2 { // no probe stops the container, or it does not restart
+		return nil
+	}
+	if r.restarts, err = s.Restarts(s.options.Nodes, restartsWithin); err != nil || s.Probe(trace.Liveness) == nil {
+		return err
+	}
+	var start time.Duration
+	if s.options.Start != nil {
+		start = s.options.Start.Max
+	}
+	b, err := s.UntilRecovered(s.options.Nodes, start)
+	if err == nil {
+		r.add(Recover, "", b)
+	}
+	return err
+}
+
+// upAtOnce is the case of a program that is up when its container starts.
+const upAtOnce = "up at once"

@@ -1,0 +1,242 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/bounds"
+	"probesim.dev/internal/value"
+)
+
+// rowTexts are the texts of the rows, in the order of a report.
+var rowTexts = []struct {
+	id   RowID
+	text string
+}{
+	{Start, "comes up if its start takes up to"},
+	{Restart, "comes up again if its start takes up to"},
+	{Retry, "comes up after a crash in its start within"},
+	{Stall, "survives a stall of up to"},
+	{Silence, "survives not answering for up to"},
+	{Serving, "stays in its Service in a stall of up to"},
+	{Ready, "up -> Ready"},
+	{Unready, "broken -> out of the Service"},
+	{Detect, "hung -> SIGTERM"},
+	{Recover, "hung -> Ready again"},
+}
+
+// Report returns the report. Call it when all tasks are done.
+func (c *Checker) Report() *Report {
+	r := &Report{Delays: c.options.Delays}
+	for _, p := range c.options.Profiles {
+		r.Kubernetes = append(r.Kubernetes, p.Version)
+	}
+	for _, w := range c.workloads {
+		r.Workloads = append(r.Workloads, c.workload(w))
+	}
+	return r
+}
+
+func (c *Checker) workload(w *workload) Workload {
+	out := Workload{Kind: w.Kind, Name: w.Name, File: w.file, Line: w.Line, Containers: []Container{}}
+	var problems []string
+	for _, found := range w.containers {
+		for _, r := range found.results {
+			if r.err != nil && !slices.Contains(problems, r.err.Error()) {
+				problems = append(problems, r.err.Error())
+			}
+		}
+		out.Containers = append(out.Containers, c.container(found))
+	}
+	out.Problem = strings.Join(problems, "\n")
+	for _, q := range w.require {
+		out.Requirements = append(out.Requirements, q.verify(w))
+	}
+	return out
+}
+
+func (c *Checker) container(found *container) Container {
+	out := Container{Name: found.spec.Name, Line: found.at("").Line, spec: found.spec, Limits: []Limit{}, Times: []Time{}}
+	for _, p := range []struct {
+		kind string
+		*v1.Probe
+	}{{"startup", found.spec.StartupProbe}, {"liveness", found.spec.LivenessProbe}, {"readiness", found.spec.ReadinessProbe}} {
+		if p.Probe != nil {
+			out.Probes = append(out.Probes, Probe{p.kind, describe(p.Probe), found.at(p.kind + "Probe").Line})
+		}
+	}
+	for _, row := range rowTexts {
+		values := found.values(row.id)
+		if len(values) == 0 {
+			continue
+		}
+		all := values[0].Bound
+		var cases []Range
+		for _, v := range values {
+			all = all.Or(v.Bound)
+			if v.Mean > 0 {
+				all.Mean = v.Mean
+			}
+			cases = append(cases, Range{v.Case, v.Kubernetes, Seconds(v.Least), Seconds(v.Greatest)})
+		}
+		text := row.text
+		if row.id == Recover && c.options.Start != nil {
+			text += fmt.Sprintf(" (start of %s)", value.Format(c.options.Start.Max))
+		}
+		if row.id.isLimit() {
+			out.Limits = append(out.Limits, Limit{row.id, text, Seconds(all.Least), Seconds(all.Greatest), cases})
+			continue
+		}
+		t := Time{row.id, text, Seconds(all.Least), nil, Seconds(all.Greatest), cases}
+		if all.Mean > 0 {
+			t.Mean = new(Seconds(all.Mean))
+		}
+		out.Times = append(out.Times, t)
+	}
+	c.courses(found, &out)
+	out.Findings = c.findings(found)
+	return out
+}
+
+// courses sets what the newest version does.
+func (c *Checker) courses(found *container, out *Container) {
+	newest := found.results[len(found.results)-1]
+	if newest.err != nil || newest.hopeless() {
+		return
+	}
+	out.Deleted = &Deletion{Seconds(newest.deleted.Stopped), Seconds(newest.deleted.Killed)}
+	for _, t := range newest.restarts {
+		out.Restarts = append(out.Restarts, Seconds(t))
+	}
+	for _, r := range found.results {
+		if r.share != nil && (out.StartShare == nil || *r.share < *out.StartShare) {
+			out.StartShare = r.share
+		}
+	}
+}
+
+// values returns the values of a row in all versions.
+func (c *container) values(id RowID) []Value {
+	var list []Value
+	for _, r := range c.results {
+		if r.err == nil {
+			list = append(list, r.rows[id]...)
+		}
+	}
+	return list
+}
+
+// verify verifies a requirement for all containers that have the row. A requirement that no container can meet or break is not met.
+func (q Requirement) verify(w *workload) Verification {
+	v := Verification{Requirement: q.String()}
+	least := bounds.Never
+	for _, c := range w.containers {
+		values := c.values(q.Row)
+		if len(values) == 0 {
+			continue
+		}
+		worst := q.worst(values)
+		margin, ok := q.meets(worst)
+		if v.Container != "" && margin >= least {
+			continue
+		}
+		least = margin
+		v.Met, v.Container, v.Case, v.Kubernetes = ok, c.spec.Name, worst.Case, worst.Kubernetes
+		v.Value = Seconds(worst.Greatest)
+		if q.Row.isLimit() {
+			v.Value = Seconds(worst.Least)
+		}
+	}
+	return v
+}
+
+// describe describes a probe for people.
+func describe(p *v1.Probe) string {
+	var parts []string
+	switch {
+	case p.Exec != nil:
+		parts = append(parts, "exec "+strings.Join(p.Exec.Command, " "))
+	case p.TCPSocket != nil:
+		parts = append(parts, "tcp :"+p.TCPSocket.Port.String())
+	case p.GRPC != nil:
+		parts = append(parts, fmt.Sprintf("grpc :%d", p.GRPC.Port))
+	case p.HTTPGet != nil:
+		parts = append(parts, strings.ToLower(string(p.HTTPGet.Scheme))+" :"+p.HTTPGet.Port.String()+p.HTTPGet.Path)
+	}
+	if p.InitialDelaySeconds > 0 {
+		parts = append(parts, fmt.Sprintf("after %ds", p.InitialDelaySeconds))
+	}
+	parts = append(parts, fmt.Sprintf("every %ds", p.PeriodSeconds))
+	text := strings.Join(parts, " ") + fmt.Sprintf(", %d %s, timeout %ds", p.FailureThreshold, plural(int(p.FailureThreshold), "failure", "failures"), p.TimeoutSeconds)
+	if p.SuccessThreshold > 1 {
+		text += fmt.Sprintf(", %d successes", p.SuccessThreshold)
+	}
+	return text
+}
+
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return one
+	}
+	return more
+}
+
+// tenth is the precision of most durations in texts.
+const tenth = 100 * time.Millisecond
+
+// FormatDown formats a duration for people, rounded down. FormatUp rounds up.
+func FormatDown(s Seconds) string { return format(time.Duration(s).Truncate(unit(s))) }
+
+// FormatUp formats a duration for people, rounded up.
+func FormatUp(s Seconds) string {
+	u := unit(s)
+	if d := time.Duration(s); d != bounds.Never && d%u != 0 {
+		return format(d.Truncate(u) + u)
+	}
+	return format(time.Duration(s))
+}
+
+// unit is the precision of a duration in texts.
+func unit(s Seconds) time.Duration {
+	switch d := time.Duration(s); {
+	case d < 10*time.Second:
+		return 10 * time.Millisecond
+	case d < 10*time.Minute:
+		return tenth
+	}
+	return time.Second
+}
+
+func format(d time.Duration) string {
+	switch {
+	case d == bounds.Never:
+		return "no limit"
+	case d == 0:
+		return "0s"
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.2fs", d.Seconds())
+	case d < 10*time.Minute:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+	}
+	return fmt.Sprintf("%dh%02dm%02ds", d/time.Hour, d%time.Hour/time.Minute, d%time.Minute/time.Second)
+}
+
+// Clock formats a time in the life of a container for people, to the second.
+func Clock(s Seconds) string {
+	d := time.Duration(s).Round(time.Second)
+	switch {
+	case d == 0:
+		return "0s"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d%time.Minute == 0:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	}
+	return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+}

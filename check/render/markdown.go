@@ -1,0 +1,80 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"probesim.dev/check"
+)
+
+// Markdown writes the report for a pull request or a job summary. It fits a comment of GitHub for some dozens of containers.
+func Markdown(w io.Writer, r *check.Report) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "## Probe settings on Kubernetes %s, %s nodes\n", strings.Join(r.Kubernetes, ", "), r.Delays)
+	for i := range r.Workloads {
+		markdownWorkload(&b, &r.Workloads[i])
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func markdownWorkload(b *bytes.Buffer, w *check.Workload) {
+	for i := range w.Containers {
+		c := &w.Containers[i]
+		fmt.Fprintf(b, "\n### %s %s, container %s\n\n", escape(w.Kind), escape(w.Name), escape(c.Name))
+		for _, p := range c.Probes {
+			fmt.Fprintf(b, "- %s: %s\n", p.Type, escape(p.Text))
+		}
+		markdownRows(b, c)
+		for _, f := range c.Findings {
+			fmt.Fprintf(b, "\n**%s** (%s:%d): %s\n", f.Severity, escape(f.File), f.Line, escape(f.Message))
+			if command := Command(&f); command != "" {
+				fmt.Fprintf(b, "\n    %s\n", command)
+			}
+		}
+	}
+	if w.Problem != "" {
+		fmt.Fprintf(b, "\n%s %s was not checked: %s\n", escape(w.Kind), escape(w.Name), escape(w.Problem))
+	}
+	if len(w.Requirements) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\nRequirements of %s %s:\n\n", escape(w.Kind), escape(w.Name))
+	for _, v := range w.Requirements {
+		mark := "met"
+		if !v.Met {
+			mark = "**not met**"
+		}
+		fmt.Fprintf(b, "- %s: %s\n", mark, escape(Requirement(&v)))
+	}
+}
+
+func markdownRows(b *bytes.Buffer, c *check.Container) {
+	if len(c.Limits) > 0 {
+		b.WriteString("\n| | always | never |\n|---|--:|--:|\n")
+		for _, l := range c.Limits {
+			fmt.Fprintf(b, "| %s | %s | %s |\n", l.Text, check.FormatDown(l.Always), check.FormatUp(l.Never))
+		}
+	}
+	if len(c.Times) > 0 {
+		b.WriteString("\n| | best | mean | worst |\n|---|--:|--:|--:|\n")
+		for _, t := range c.Times {
+			mean := ""
+			if t.Mean != nil {
+				mean = check.FormatUp(*t.Mean)
+			}
+			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", strings.ReplaceAll(t.Text, "->", "→"), check.FormatDown(t.Best), mean, check.FormatUp(t.Worst))
+		}
+	}
+}
+
+// escape escapes what has a meaning in Markdown, so that a name or a message from a manifest is only text.
+func escape(text string) string {
+	return markdownEscapes.Replace(strings.Join(strings.Fields(text), " "))
+}
+
+var markdownEscapes = strings.NewReplacer(
+	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "|", `\|`, "#", `\#`, "@", "&#64;", "~", `\~`,
+)

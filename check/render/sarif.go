@@ -1,0 +1,91 @@
+package render
+
+import (
+	"encoding/json"
+	"io"
+
+	"probesim.dev/check"
+)
+
+// The parts of SARIF 2.1.0 that code scanning reads
+// (https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/sarif-v2.1.0-os.html).
+type (
+	sarifLog struct {
+		Schema  string     `json:"$schema"`
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}
+	sarifRun struct {
+		Tool    sarifTool     `json:"tool"`
+		Results []sarifResult `json:"results"`
+	}
+	sarifTool struct {
+		Driver sarifDriver `json:"driver"`
+	}
+	sarifDriver struct {
+		Name           string      `json:"name"`
+		Version        string      `json:"version"`
+		InformationURI string      `json:"informationUri"`
+		Rules          []sarifRule `json:"rules"`
+	}
+	sarifRule struct {
+		ID   string    `json:"id"`
+		Text sarifText `json:"shortDescription"`
+	}
+	sarifText struct {
+		Text string `json:"text"`
+	}
+	sarifResult struct {
+		RuleID    string          `json:"ruleId"`
+		Level     string          `json:"level"`
+		Message   sarifText       `json:"message"`
+		Locations []sarifLocation `json:"locations"`
+	}
+	sarifLocation struct {
+		Physical sarifPhysical `json:"physicalLocation"`
+	}
+	sarifPhysical struct {
+		Artifact sarifArtifact `json:"artifactLocation"`
+		Region   sarifRegion   `json:"region"`
+	}
+	sarifArtifact struct {
+		URI string `json:"uri"`
+	}
+	sarifRegion struct {
+		Line   int `json:"startLine"`
+		Column int `json:"startColumn,omitempty"`
+	}
+)
+
+// requirementRule is the rule of requirements that are not met.
+const requirementRule = "requirement"
+
+// SARIF writes the findings, and the requirements that are not met, for code scanning. The function path converts file names to
+// paths relative to the root of the repository.
+func SARIF(w io.Writer, r *check.Report, version string, path func(string) string) error {
+	run := sarifRun{Results: []sarifResult{}, Tool: sarifTool{sarifDriver{Name: "probesim", Version: version, InformationURI: "https://probesim.dev", Rules: []sarifRule{}}}}
+	for _, rule := range check.Rules() {
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{string(rule.ID), sarifText{rule.Text}})
+	}
+	run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{requirementRule, sarifText{"A requirement is not met."}})
+	add := func(rule, level, message, file string, line, column int) {
+		where := sarifPhysical{sarifArtifact{path(file)}, sarifRegion{max(line, 1), column}}
+		run.Results = append(run.Results, sarifResult{rule, level, sarifText{message}, []sarifLocation{{where}}})
+	}
+	for _, workload := range r.Workloads {
+		for _, c := range workload.Containers {
+			for _, f := range c.Findings {
+				add(string(f.ID), string(f.Severity), f.Message, f.File, f.Line, f.Column)
+			}
+		}
+		for _, v := range workload.Requirements {
+			if !v.Met {
+				add(requirementRule, "error", Requirement(&v), workload.File, workload.Line, 0)
+			}
+		}
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
+}

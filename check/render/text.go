@@ -1,0 +1,208 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"probesim.dev/check"
+	"probesim.dev/report"
+)
+
+// Text writes the report as tables.
+func Text(w io.Writer, r *check.Report, o report.Options) error {
+	var b bytes.Buffer
+	for i := range r.Workloads {
+		t := &writer{b: &b, r: r, o: o}
+		t.workload(&r.Workloads[i], i == 0)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+type writer struct {
+	b *bytes.Buffer
+	r *check.Report
+	o report.Options
+}
+
+// line writes a wrapped line with a margin.
+func (t *writer) line(margin int, text string, style report.Style) {
+	var table report.Table
+	table.Line(strings.Repeat(" ", margin)+text, style)
+	table.Write(t.b, t.o)
+}
+
+func (t *writer) workload(w *check.Workload, first bool) {
+	title := fmt.Sprintf("%s %s", w.Kind, w.Name)
+	if len(w.Containers) == 0 {
+		t.gap(first)
+		t.line(0, title, report.Bold)
+		t.line(0, "No container has probes.", report.Dim)
+	}
+	for i := range w.Containers {
+		t.gap(first && i == 0)
+		t.container(title, &w.Containers[i])
+	}
+	if w.Problem != "" {
+		t.b.WriteByte('\n')
+		t.line(0, "not checked: "+w.Problem, report.Bad)
+	}
+	if len(w.Requirements) > 0 {
+		t.b.WriteByte('\n')
+	}
+	for _, v := range w.Requirements {
+		t.requirement(&v)
+	}
+}
+
+func (t *writer) gap(first bool) {
+	if !first {
+		t.b.WriteByte('\n')
+	}
+}
+
+func (t *writer) container(title string, c *check.Container) {
+	t.line(0, fmt.Sprintf("%s, container %s", title, c.Name), report.Bold)
+	t.line(0, fmt.Sprintf("Kubernetes %s, %s nodes", strings.Join(t.r.Kubernetes, ", "), t.r.Delays), report.Dim)
+	for _, p := range c.Probes {
+		t.line(2, fmt.Sprintf("%-9s  %s", p.Type, p.Text), report.Plain)
+	}
+	if table := limits(c); table != nil {
+		t.b.WriteByte('\n')
+		table.Write(t.b, t.o)
+	}
+	t.facts(c)
+	if len(c.Findings) > 0 {
+		t.b.WriteByte('\n')
+	}
+	for i := range c.Findings {
+		t.finding(&c.Findings[i])
+	}
+}
+
+func plain(text string) report.Cell { return report.Cell{Text: text} }
+
+// labelWidth aligns the columns of the tables of all containers.
+const labelWidth = 42
+
+func label(text string) report.Cell { return plain(fmt.Sprintf("%-*s", labelWidth, text)) }
+
+// limits returns the table of the limits and times, or nil if the container has neither.
+func limits(c *check.Container) *report.Table {
+	if len(c.Limits)+len(c.Times) == 0 {
+		return nil
+	}
+	t := &report.Table{Left: 1}
+	if len(c.Limits) > 0 {
+		t.Head("", "always", "depends on timing", "never")
+		for _, l := range c.Limits {
+			always, never := check.FormatDown(l.Always), check.FormatUp(l.Never)
+			between := always + " - " + never
+			if always == never {
+				between = ""
+			}
+			if l.Always == l.Never && always == "no limit" {
+				never = ""
+			}
+			t.Row(label(l.Text), plain(always), plain(between), plain(never))
+		}
+	}
+	if len(c.Limits) > 0 && len(c.Times) > 0 {
+		t.Line("", report.Plain)
+	}
+	if len(c.Times) > 0 {
+		t.Head("", "best", "mean", "worst")
+		for _, row := range c.Times {
+			mean := ""
+			if row.Mean != nil {
+				mean = check.FormatUp(*row.Mean)
+			}
+			best, worst := check.FormatDown(row.Best), check.FormatUp(row.Worst)
+			if worst == "no limit" {
+				worst = "never"
+			}
+			if best == "no limit" {
+				best = ""
+			}
+			t.Row(label(row.Text), plain(best), plain(mean), plain(worst))
+		}
+	}
+	return t
+}
+
+// facts writes what has no range.
+func (t *writer) facts(c *check.Container) {
+	fact := func(name, text string) { t.line(0, fmt.Sprintf("%-*s  %s", labelWidth, name, text), report.Plain) }
+	if c.Deleted != nil {
+		fact("deleted -> SIGTERM, SIGKILL", check.FormatUp(c.Deleted.SIGTERM)+", "+check.FormatUp(c.Deleted.SIGKILL))
+	}
+	if text := Restarts(c.Restarts); text != "" {
+		fact("never comes up: starts at", text)
+	}
+	if c.StartShare != nil {
+		fact("share of starts that come up", check.Percent(*c.StartShare))
+	}
+}
+
+// Restarts formats the starts of a container that never comes up: the first ones, and the distance between the last ones.
+func Restarts(starts []check.Seconds) string {
+	const shown = 3
+	if len(starts) == 0 {
+		return ""
+	}
+	var texts []string
+	for _, s := range starts[:min(shown, len(starts))] {
+		texts = append(texts, check.Clock(s))
+	}
+	text := strings.Join(texts, " ")
+	if len(starts) > shown+2 {
+		least, greatest := starts[len(starts)-1]-starts[len(starts)-2], check.Seconds(0)
+		for i := len(starts) - 3; i < len(starts); i++ {
+			least, greatest = min(least, starts[i]-starts[i-1]), max(greatest, starts[i]-starts[i-1])
+		}
+		text += " … every " + check.Clock(least)
+		if check.Clock(least) != check.Clock(greatest) {
+			text += " to " + check.Clock(greatest)
+		}
+	}
+	return text
+}
+
+var severityStyle = map[check.Severity]report.Style{check.Error: report.Bad, check.Warning: report.Warn, check.Note: report.Dim}
+
+func (t *writer) finding(f *check.Finding) {
+	t.line(0, fmt.Sprintf("%s  %s:%d", f.Severity, f.File, f.Line), severityStyle[f.Severity])
+	t.line(2, f.Message, report.Plain)
+	if command := Command(f); command != "" {
+		t.line(2, command, report.Dim)
+	}
+}
+
+// requirement writes whether a requirement is met.
+func (t *writer) requirement(v *check.Verification) {
+	mark, style := "ok    ", report.Good
+	if !v.Met {
+		mark, style = "FAIL  ", report.Bad
+	}
+	t.line(0, mark+Requirement(v), style)
+}
+
+// Requirement describes the result for a requirement in one line.
+func Requirement(v *check.Verification) string {
+	if v.Container == "" {
+		return v.Requirement + ": no container has a probe for it"
+	}
+	text := v.Requirement + ": "
+	if strings.Contains(v.Requirement, ">=") {
+		text += check.FormatDown(v.Value)
+	} else {
+		text += check.FormatUp(v.Value)
+	}
+	text += " in container " + v.Container
+	if v.Case != "" {
+		text += ", " + v.Case
+	}
+	return text + " (" + v.Kubernetes + ")"
+}

@@ -1,0 +1,156 @@
+package check
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/bounds"
+)
+
+// Report is the result of a check. Its JSON form is stable: fields are only added.
+type Report struct {
+	Kubernetes []string   `json:"kubernetes"` // versions, oldest first
+	Delays     string     `json:"delays"`     // name of the latencies of the nodes
+	Workloads  []Workload `json:"workloads"`
+}
+
+// Workload is the result for an object that creates pods.
+type Workload struct {
+	Kind         string         `json:"kind"`
+	Name         string         `json:"name"`
+	File         string         `json:"file"`
+	Line         int            `json:"line"`
+	Problem      string         `json:"problem,omitempty"` // why the workload, or a part of it, could not be checked
+	Containers   []Container    `json:"containers"`        // containers with probes
+	Requirements []Verification `json:"requirements,omitempty"`
+}
+
+// Container is the result for a container with probes.
+type Container struct {
+	Name   string  `json:"name"`
+	Line   int     `json:"line"`
+	Probes []Probe `json:"probes"`
+
+	Limits     []Limit   `json:"limits"`
+	Times      []Time    `json:"times"`
+	StartShare *float64  `json:"startShare,omitempty"` // share of the starts that succeed, 0 to 1, if Options.Start is set
+	Deleted    *Deletion `json:"deleted,omitempty"`
+	// Restarts are the starts of a container that never comes up, within an hour after the first.
+	Restarts []Seconds `json:"restarts,omitempty"`
+	Findings []Finding `json:"findings,omitempty"`
+
+	spec *v1.Container
+}
+
+// Probe describes a probe.
+type Probe struct {
+	Type string `json:"type"` // startup, liveness or readiness
+	Text string `json:"text"`
+	Line int    `json:"line"`
+}
+
+// Limit is a row about how long something may last.
+type Limit struct {
+	Row    RowID   `json:"row"`
+	Text   string  `json:"text"`
+	Always Seconds `json:"always"` // up to this long it always goes well
+	Never  Seconds `json:"never"`  // longer, it never does
+	Cases  []Range `json:"cases"`  // for each case and version
+}
+
+// Time is a row about how long the kubelet takes.
+type Time struct {
+	Row   RowID    `json:"row"`
+	Text  string   `json:"text"`
+	Best  Seconds  `json:"best"`
+	Mean  *Seconds `json:"mean,omitempty"` // over the phases of the event, on a node in the middle of the delays
+	Worst Seconds  `json:"worst"`
+	Cases []Range  `json:"cases"`
+}
+
+// Range is the range of a row in one case and one version.
+type Range struct {
+	Case       string  `json:"case,omitempty"`
+	Kubernetes string  `json:"kubernetes"`
+	Least      Seconds `json:"least"`
+	Greatest   Seconds `json:"greatest"`
+}
+
+// Deletion is what happens after the deletion of the pod.
+type Deletion struct {
+	SIGTERM Seconds `json:"sigterm"` // the stop signal, after the preStop hook
+	SIGKILL Seconds `json:"sigkill"` // if the program ignores the stop signal
+}
+
+// Verification is the result for a requirement.
+type Verification struct {
+	Requirement string  `json:"requirement"`
+	Met         bool    `json:"met"`
+	Container   string  `json:"container,omitempty"` // the container that decides; empty if no container has the row
+	Value       Seconds `json:"value"`
+	Case        string  `json:"case,omitempty"`
+	Kubernetes  string  `json:"kubernetes,omitempty"`
+}
+
+// Seconds is a duration that JSON has as a number of seconds, or as null for a limit that does not exist.
+type Seconds time.Duration
+
+// MarshalJSON implements json.Marshaler.
+func (s Seconds) MarshalJSON() ([]byte, error) {
+	if s == Seconds(bounds.Never) {
+		return []byte("null"), nil
+	}
+	return strconv.AppendFloat(nil, time.Duration(s).Seconds(), 'f', -1, 64), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *Seconds) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		*s = Seconds(bounds.Never)
+		return nil
+	}
+	var f float64
+	err := json.Unmarshal(data, &f)
+	*s = Seconds(f*1e9 + 0.5)
+	return err
+}
+
+// Worst returns the highest severity of the findings in the report, or nothing.
+func (r *Report) Worst() Severity {
+	worst := Severity("")
+	for _, w := range r.Workloads {
+		for _, c := range w.Containers {
+			for _, f := range c.Findings {
+				if f.Severity.rank() > worst.rank() {
+					worst = f.Severity
+				}
+			}
+		}
+	}
+	return worst
+}
+
+// Met reports whether all requirements are met.
+func (r *Report) Met() bool {
+	for _, w := range r.Workloads {
+		for _, v := range w.Requirements {
+			if !v.Met {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Problems reports whether a workload could not be checked.
+func (r *Report) Problems() bool {
+	for _, w := range r.Workloads {
+		if w.Problem != "" {
+			return true
+		}
+	}
+	return false
+}

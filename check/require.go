@@ -1,0 +1,140 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"probesim.dev/bounds"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+)
+
+// Requirement is a requirement on a row: a limit that must be at least a duration, or a time that must be at most one.
+type Requirement struct {
+	Row      RowID
+	Duration time.Duration
+}
+
+// Requirements must all hold.
+type Requirements []Requirement
+
+// requirable lists the rows that a requirement can name, with what they mean.
+var requirable = []struct {
+	id      RowID
+	atLeast bool // the row is a limit
+	means   string
+}{
+	{Start, true, "a start may take this long"},
+	{Restart, true, "a start after a kill or a crash may take this long"},
+	{Retry, true, "a start after a crash while starting may take this long"},
+	{Stall, true, "a container survives a stall of this length"},
+	{Silence, true, "a container survives not answering for this long"},
+	{Serving, true, "a container stays ready in a stall of this length"},
+	{Ready, false, "a container that is up becomes ready within this time"},
+	{Unready, false, "a broken container leaves its Service within this time"},
+	{Detect, false, "a hung container is stopped within this time"},
+	{Recover, false, "a hung container is ready again within this time"},
+}
+
+// isLimit reports whether a row is a limit and not a time.
+func (id RowID) isLimit() bool {
+	for _, r := range requirable {
+		if r.id == id {
+			return r.atLeast
+		}
+	}
+	return false
+}
+
+// String returns the requirement as ParseRequirements reads it.
+func (r Requirement) String() string {
+	operator := "<="
+	if r.Row.isLimit() {
+		operator = ">="
+	}
+	return string(r.Row) + operator + value.Format(r.Duration)
+}
+
+// String returns the requirements as ParseRequirements reads them.
+func (r Requirements) String() string {
+	var list []string
+	for _, one := range r {
+		list = append(list, one.String())
+	}
+	return strings.Join(list, ", ")
+}
+
+// ParseRequirements parses a list of requirements with commas, such as "start>=70s, detect<=45s".
+func ParseRequirements(text string) (Requirements, error) {
+	var list Requirements
+	for _, part := range strings.Split(text, ",") {
+		r, err := parseRequirement(strings.TrimSpace(part))
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(list, func(other Requirement) bool { return other.Row == r.Row }) {
+			return nil, fmt.Errorf("%s is required twice", r.Row)
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}
+
+func parseRequirement(text string) (Requirement, error) {
+	at := strings.IndexAny(text, "<>=")
+	if at < 0 {
+		return Requirement{}, fmt.Errorf("%s is no requirement: write a row, >= or <=, and a duration, such as start>=70s", strict.Quote(text))
+	}
+	name := strings.TrimSpace(text[:at])
+	operator, limit := text[at:at+1], text[at+1:]
+	if strings.HasPrefix(limit, "=") {
+		operator, limit = text[at:at+2], limit[1:]
+	}
+	for _, r := range requirable {
+		if string(r.id) != name {
+			continue
+		}
+		want := map[bool]string{true: ">=", false: "<="}[r.atLeast]
+		if operator != want {
+			return Requirement{}, fmt.Errorf("%s takes %s, because %s", name, want, r.means)
+		}
+		d, err := value.ParseDuration(strings.TrimSpace(limit))
+		if err != nil {
+			return Requirement{}, fmt.Errorf("%s: %w", name, err)
+		}
+		return Requirement{r.id, d}, nil
+	}
+	var names []string
+	for _, r := range requirable {
+		names = append(names, string(r.id))
+	}
+	return Requirement{}, fmt.Errorf("%s is no row: the rows are %s", strict.Quote(name), strings.Join(names, ", "))
+}
+
+// worst returns the value that decides about a requirement.
+func (r Requirement) worst(values []Value) Value {
+	worst := values[0]
+	for _, v := range values[1:] {
+		if r.Row.isLimit() && v.Least < worst.Least || !r.Row.isLimit() && v.Greatest > worst.Greatest {
+			worst = v
+		}
+	}
+	return worst
+}
+
+// meets reports whether a value meets the requirement, and the margin.
+func (r Requirement) meets(v Value) (margin time.Duration, ok bool) {
+	switch {
+	case r.Row.isLimit() && v.Least == bounds.Never:
+		return bounds.Never, true
+	case r.Row.isLimit():
+		margin = v.Least - r.Duration
+	case v.Greatest == bounds.Never:
+		return -bounds.Never, false
+	default:
+		margin = r.Duration - v.Greatest
+	}
+	return margin, margin >= 0
+}

@@ -1,0 +1,296 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"probesim.dev/bounds"
+	"probesim.dev/check"
+	"probesim.dev/check/render"
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/printable"
+	"probesim.dev/internal/value"
+	"probesim.dev/kube/profile"
+	"probesim.dev/scenarios"
+)
+
+// checkOptions are the flags of check.
+type checkOptions struct {
+	output     string
+	kubernetes []string
+	delays     string
+	start      string
+	require    string
+	failOn     string
+	parallel   int
+}
+
+var checkOutputs = []string{"table", "json", "markdown", "github", "sarif"}
+
+func newCheck() *cobra.Command {
+	var o checkOptions
+	cmd := &cobra.Command{
+		Use:   "check MANIFEST...",
+		Short: "Check whether the probe settings of manifests are enough",
+		Long: `Check whether the probe settings of manifests are enough. MANIFEST is a file, a
+directory, or - for stdin. You need no scenario.
+
+For each container with probes, check prints how long a start may take, which
+stalls the container survives, and how long the kubelet needs to act. All
+figures come from simulated runs. Each limit has two values: what stays below
+"always" goes well on every node and in every phase, and what exceeds "never"
+always fails. In between, the outcome depends on timing.
+
+Below the table are findings: settings that a run shows to be a problem, with
+the command that shows the run.
+
+Rows for --require, and for the annotation probesim.dev/require of a workload:
+  start>=D     a start may take D           restart>=D  a start after a kill or a
+                                                        crash may take D
+  stall>=D     a stall of D is survived     silence>=D  as stall, but requests are
+                                                        lost
+  serving>=D   stays ready in a stall of D  ready<=D    from up to Ready
+  unready<=D   from broken to not Ready     detect<=D   from hung to SIGTERM
+  recover<=D   from hung to Ready again
+
+Output formats:
+  table      tables for a terminal (default)
+  json       stable JSON, described in docs/check.md
+  markdown   tables for a pull request
+  github     annotations for GitHub Actions
+  sarif      findings for code scanning
+
+Exit codes:
+  0    all requirements are met, and no finding is as bad as --fail-on
+  1    a requirement is not met, or a finding is as bad as --fail-on
+  2    invalid usage or an invalid manifest, or one that cannot be simulated
+  3    a limit was exceeded, or probesim itself failed
+  130  interrupted`,
+		Example: `  # Check a manifest
+  probesim check deployment.yaml
+
+  # Check the output of Helm
+  helm template my-chart | probesim check -
+
+  # Is the startup probe enough for a program that starts in 45 to 70 s?
+  probesim check deployment.yaml --start 45s..70s
+
+  # Fail in CI unless the settings meet requirements
+  probesim check deploy/ --require 'start>=70s, stall>=15s, detect<=45s'
+
+  # Take the worst of several versions of Kubernetes, on slow nodes
+  probesim check deployment.yaml --kubernetes v1.34.. --delays slow`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("check requires a manifest: a file, a directory, or - for stdin")
+			}
+			if slices.Contains(args, "") {
+				return errors.New("a path is empty; is a shell variable unset?")
+			}
+			return nil
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+		PreRunE: rejectEmptyFlags,
+		RunE:    func(cmd *cobra.Command, args []string) error { return checkManifests(cmd, args, o) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(checkOutputs, ", ")+".")
+	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to take the worst of, for example v1.36.3 or v1.34.. (default the newest)")
+	flags.StringVar(&o.delays, "delays", "typical", "The `nodes`: "+strings.Join(fakeruntime.DelaySets(), ", ")+"; or default, for nodes without ranges.")
+	flags.StringVar(&o.start, "start", "", "How long your program takes to start: a `duration`, or a range such as 45s..70s.")
+	flags.StringVar(&o.require, "require", "", "What must hold for each workload: a list of `requirements` such as 'start>=70s, detect<=45s'.")
+	flags.StringVar(&o.failOn, "fail-on", "", "Exit with 1 if there is a finding of this `severity` or a worse one: error, warning or note.")
+	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "Maximum `number` of containers at the same time")
+	flags.Lookup("parallel").DefValue = "number of CPUs"
+	for name, values := range map[string][]string{
+		"output": checkOutputs, "kubernetes": profile.Names(), "delays": fakeruntime.DelaySets(), "fail-on": {"error", "warning", "note"},
+	} {
+		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+	return cmd
+}
+
+// parse returns the options for the check.
+func (o *checkOptions) parse() (check.Options, error) {
+	c := check.Options{Delays: o.delays}
+	if !slices.Contains(checkOutputs, o.output) {
+		return c, fmt.Errorf("--output: must be one of %s", strings.Join(checkOutputs, ", "))
+	}
+	if o.parallel < 1 {
+		return c, errors.New("--parallel must be at least 1")
+	}
+	if o.failOn != "" && !slices.Contains([]check.Severity{check.Error, check.Warning, check.Note}, check.Severity(o.failOn)) {
+		return c, errors.New("--fail-on: must be error, warning or note")
+	}
+	versions, err := parseVersions(o.kubernetes)
+	if err != nil {
+		return c, fmt.Errorf("--kubernetes: %w", err)
+	}
+	for _, name := range versions {
+		p, _ := profile.Named(name)
+		c.Profiles = append(c.Profiles, p)
+	}
+	if o.delays != "default" {
+		set, known := fakeruntime.DelaySet(o.delays)
+		if !known {
+			return c, fmt.Errorf("--delays: must be one of %s, default", strings.Join(fakeruntime.DelaySets(), ", "))
+		}
+		c.Nodes = bounds.Nodes{Delays: set}
+	}
+	if o.start != "" {
+		var d value.Draw
+		if err := d.UnmarshalText([]byte(o.start)); err != nil {
+			return c, fmt.Errorf("--start: %w", err)
+		}
+		c.Start = &check.Interval{Min: time.Duration(d.Min), Max: time.Duration(d.Max)}
+	}
+	if o.require != "" {
+		if c.Require, err = check.ParseRequirements(o.require); err != nil {
+			return c, fmt.Errorf("--require: %w", err)
+		}
+	}
+	return c, nil
+}
+
+func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
+	options, err := o.parse()
+	if err != nil {
+		return err
+	}
+	files, err := readManifests(cmd.InOrStdin(), paths)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	r, err := runCheck(cmd.Context(), files, options, o.parallel, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	if err := writeCheck(cmd.OutOrStdout(), r, o.output); err != nil {
+		return err
+	}
+	switch {
+	case r.Problems():
+		return &exitError{exitUsage, errors.New("a workload could not be checked")}
+	case !r.Met(), o.failOn != "" && r.Worst().AtLeast(check.Severity(o.failOn)):
+		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
+// runCheck checks manifests and shows progress.
+func runCheck(ctx context.Context, files []check.File, o check.Options, parallel int, stderr io.Writer) (*check.Report, error) {
+	c, err := check.New(files, o)
+	if err != nil {
+		return nil, &exitError{exitUsage, fmt.Errorf("nothing was checked\n%w", err)}
+	}
+	if c.Workloads() == 0 {
+		return nil, &exitError{exitUsage, fmt.Errorf("there is no workload in %s: check needs at least one of %s", listed(files), strings.Join(scenarios.WorkloadKinds(), ", "))}
+	}
+	progress := newCounter(stderr, c.Tasks(), "containers")
+	defer progress.stop()
+	p := pool{parallel: parallel, ahead: c.Tasks()}
+	err = inOrder(ctx, c.Tasks(), p, func(a *account) error { return c.Do(a.ctx, a.number) }, func(_ int, err error) error {
+		progress.step()
+		return err
+	})
+	switch {
+	case ctx.Err() != nil:
+		return nil, &exitError{exitInterrupted, fmt.Errorf("interrupted: %s checked", progress)}
+	case err != nil:
+		return nil, &exitError{exitBroken, err}
+	}
+	return c.Report(), nil
+}
+
+func listed(files []check.File) string {
+	var names []string
+	for _, f := range files {
+		names = append(names, printable.Text(f.Name))
+	}
+	return strings.Join(names, ", ")
+}
+
+func writeCheck(w io.Writer, r *check.Report, format string) error {
+	switch format {
+	case "json":
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		return e.Encode(r)
+	case "markdown":
+		return render.Markdown(safeText(w), r)
+	case "github":
+		return render.GitHub(w, r, repositoryPath)
+	case "sarif":
+		return render.SARIF(w, r, version(), repositoryPath)
+	}
+	return render.Text(w, r, textOptions(w))
+}
+
+// readManifests reads files, the YAML files in directories, and stdin.
+func readManifests(stdin io.Reader, paths []string) ([]check.File, error) {
+	var files []check.File
+	var errs []error
+	add := func(name string, data []byte, err error) {
+		if err != nil {
+			errs = append(errs, err)
+			return
+		}
+		files = append(files, check.File{Name: filepath.ToSlash(name), Data: data})
+	}
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		switch {
+		case path == "-":
+			data, err := readStdin(stdin)
+			add("stdin", data, err)
+		case err == nil && info.IsDir():
+			found, err := manifestsIn(path)
+			if err != nil {
+				errs = append(errs, err)
+			}
+			for _, name := range found {
+				data, err := readManifest(name)
+				add(name, data, err)
+			}
+		default:
+			data, err := readManifest(path)
+			add(path, data, err)
+		}
+	}
+	return files, errors.Join(errs...)
+}
+
+// manifestsIn returns the YAML and JSON files in a directory and below it, sorted. It passes over hidden directories.
+func manifestsIn(dir string) ([]string, error) {
+	var names []string
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: cannot be read: %w", printable.Text(name), pathless(err))
+		case d.IsDir() && name != dir && strings.HasPrefix(d.Name(), "."):
+			return filepath.SkipDir
+		case d.Type().IsRegular() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
+			names = append(names, name)
+		}
+		return nil
+	})
+	if err == nil && len(names) == 0 {
+		err = fmt.Errorf("%s has no YAML files", printable.Text(dir))
+	}
+	return names, err
+}

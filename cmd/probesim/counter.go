@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// counter shows on a terminal how many of some things are done. It starts to do so after a second.
+type counter struct {
+	w     io.Writer
+	total int
+	what  string
+
+	mu    sync.Mutex
+	count int
+	shown bool
+	quit  chan struct{}
+
+	stopCleanUp func()
+}
+
+func newCounter(stderr io.Writer, total int, what string) *counter {
+	c := &counter{w: stderr, total: total, what: what, quit: make(chan struct{})}
+	if !isTerminal(stderr) {
+		close(c.quit)
+		c.stopCleanUp = func() {}
+		return c
+	}
+	c.w, _ = file(stderr) // which passes the escape sequences that replace a line
+	c.stopCleanUp = cleanUp.add(c.erase)
+	go c.loop()
+	return c
+}
+
+func (c *counter) loop() {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			c.show()
+			tick.Reset(100 * time.Millisecond)
+		case <-c.quit:
+			return
+		}
+	}
+}
+
+func (c *counter) show() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shown = true
+	fmt.Fprintf(c.w, "\r\x1b[K%d of %d %s", c.count, c.total, c.what)
+}
+
+// step counts one more.
+func (c *counter) step() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.count++
+}
+
+func (c *counter) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return fmt.Sprintf("%d of %d %s", c.count, c.total, c.what)
+}
+
+// stop hides the counter.
+func (c *counter) stop() {
+	select {
+	case <-c.quit:
+	default:
+		close(c.quit)
+		c.erase()
+	}
+	c.stopCleanUp()
+}
+
+func (c *counter) erase() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.shown {
+		fmt.Fprint(c.w, "\r\x1b[K")
+	}
+	c.shown = false
+}

@@ -1,0 +1,455 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"probesim.dev/internal/printable"
+	"probesim.dev/report/summary"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// CaseSummary writes a summary of the runs of a case: in how many runs each expectation held, the distributions of the numbers of
+// each pod, and the commands that repeat the first failed run and the worst run.
+func CaseSummary(w io.Writer, c *Case, pad int, o Options) error {
+	if len(c.Runs) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	b.WriteString(o.caseHeading(c, pad))
+	o.Indent += 2
+	b.WriteString(o.notes(c.Runs[0].Notes))
+	b.WriteString(o.broken(c))
+	b.WriteString(o.tallies(c))
+	if t := c.table(); t != nil {
+		b.WriteString("\n")
+		t.Write(&b, o)
+	}
+	b.WriteString("\n" + o.commands(c) + "\n")
+	return o.write(w, b.String())
+}
+
+// caseHeading returns the line with the outcome, the name and the facts of a case.
+func (o Options) caseHeading(c *Case, pad int) string {
+	mark := o.paint(good, "ok    ")
+	switch c.Outcome() {
+	case Failed:
+		mark = o.paint(bad, "FAILED")
+	case Broken:
+		mark = o.paint(bad, "ERROR ")
+	}
+	name := printable.Text(c.Scenario)
+	name += strings.Repeat(" ", max(0, pad-utf8.RuneCountInString(name)))
+	facts := []string{c.Kubernetes, c.seeds().Label()}
+	if until := c.Runs[0].Until; !slices.ContainsFunc(c.Runs, func(r *Run) bool { return r.Until != until }) {
+		facts = append(facts, shortDuration(until.Offset()))
+	}
+	line := "  " + strings.Join(append(facts, c.counts()), "  ")
+	if utf8.RuneCountInString(line)+8+utf8.RuneCountInString(name) > o.width() {
+		line = "\n" + strings.Join(wrap(line, o.width(), 40), "\n  ")
+	}
+	return mark + "  " + o.paint(bold, name) + line + "\n"
+}
+
+func (c *Case) seeds() summary.Seeds {
+	var seeds summary.Seeds
+	for _, r := range c.Runs {
+		seeds.Add(r.SeedOrZero())
+	}
+	return seeds
+}
+
+// SeedOrZero returns the seed of a run, or 0 for a run without a seed.
+func (r *Run) SeedOrZero() int64 {
+	if r.Seed == nil {
+		return 0
+	}
+	return *r.Seed
+}
+
+// counts returns the number of runs with each outcome: "79 ok, 21 failed".
+func (c *Case) counts() string {
+	n := map[Outcome]int{}
+	for _, r := range c.Runs {
+		n[r.Outcome()]++
+	}
+	parts := []string{fmt.Sprintf("%d ok", n[OK])}
+	if n[Failed] > 0 {
+		parts = append(parts, fmt.Sprintf("%d failed", n[Failed]))
+	}
+	if n[Broken] > 0 {
+		parts = append(parts, fmt.Sprintf("%d ended early", n[Broken]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// broken returns the error of the first run that ended early, and the seeds of the others.
+func (o Options) broken(c *Case) string {
+	k := newChecks(o)
+	var more summary.Seeds
+	for _, r := range c.Runs {
+		switch {
+		case r.Err == nil:
+		case k.b.Len() > 0:
+			more.Add(r.SeedOrZero())
+		default:
+			text := strings.ReplaceAll(printable.Lines(strings.TrimSpace(r.Err.Error())), "\n", "\n"+k.margin+"  ")
+			k.b.WriteString(k.margin + o.paint(bad, "ERROR") + "  " + seedLabel(r) + text + "\n")
+		}
+	}
+	if len(more) > 0 {
+		k.hanging("", 2, "and "+more.Label()+" ended early")
+	}
+	return k.b.String()
+}
+
+func seedLabel(r *Run) string {
+	if r.Seed == nil {
+		return ""
+	}
+	return fmt.Sprintf("seed %d: ", *r.Seed)
+}
+
+// Tally counts the outcomes of an expectation in the runs of a case.
+type Tally struct {
+	*Expectation               // of the first run in which it failed, or of the first run that has it
+	Held         int           // number of runs in which it held
+	Broken       int           // number of runs in which it failed
+	Unmet        int           // number of runs in which it did not hold, if it needs to hold in only some runs
+	Skipped      int           // number of runs to which it does not apply
+	Seeds        summary.Seeds // of the runs in which it failed
+	First        *Run          // first run in which it failed, or nil
+	Over         *Expectation  // outcome across all runs, if it needs to hold in only some runs
+
+	runs int // number of completed runs that have it
+}
+
+// Tallies counts the outcomes of each expectation, in the order of the scenario. A step that was not executed counts as an
+// expectation of the runs in which this happened.
+func (c *Case) Tallies() []*Tally {
+	type key struct {
+		file         string
+		line, column int
+		name         string
+	}
+	byKey := map[key]*Tally{}
+	var all []*Tally
+	of := func(e *Expectation) *Tally {
+		k := key{e.File, e.Line, e.Column, e.Name}
+		t := byKey[k]
+		if t == nil {
+			t = &Tally{Expectation: e}
+			byKey[k] = t
+			all = append(all, t)
+		}
+		return t
+	}
+	for _, r := range c.Runs {
+		for i := range r.Expectations {
+			of(&r.Expectations[i]).add(&r.Expectations[i], r)
+		}
+	}
+	for _, t := range all { // runs that executed a step have no expectation for it
+		t.Held += c.completed() - t.runs
+	}
+	for i := range c.Expectations {
+		of(&c.Expectations[i]).Over = &c.Expectations[i]
+	}
+	slices.SortStableFunc(all, func(a, b *Tally) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
+	return all
+}
+
+// completed returns the number of runs that did not end early.
+func (c *Case) completed() int {
+	n := 0
+	for _, r := range c.Runs {
+		if r.Err == nil {
+			n++
+		}
+	}
+	return n
+}
+
+func (t *Tally) add(e *Expectation, r *Run) {
+	if r.Err == nil {
+		t.runs++
+	}
+	switch e.Outcome {
+	case OK:
+		t.Held++
+	case Unmet:
+		t.Unmet++
+	case Skipped:
+		t.Skipped++
+	case Failed:
+		if t.First == nil {
+			t.Expectation, t.First = e, r
+		}
+		t.Broken++
+		t.Seeds.Add(r.SeedOrZero())
+	}
+}
+
+// Outcome returns Failed if the expectation failed in a run or across all runs, Skipped if it applied to no run, and OK otherwise.
+func (t *Tally) Outcome() Outcome {
+	switch {
+	case t.Broken > 0 || t.Over != nil && t.Over.Outcome == Failed:
+		return Failed
+	case t.Held+t.Unmet == 0:
+		return Skipped
+	}
+	return OK
+}
+
+// Count returns in how many runs the expectation held: "79 of 100".
+func (t *Tally) Count() string { return fmt.Sprintf("%d of %d", t.Held, t.Held+t.Broken+t.Unmet) }
+
+// Note returns what to know about the count: that the expectation does not need to hold in each run, or did not apply to some.
+func (t *Tally) Note() string {
+	var parts []string
+	if t.Over != nil {
+		parts = append(parts, "one run is enough")
+	}
+	if t.Skipped > 0 {
+		parts = append(parts, "skipped in "+plural(t.Skipped, "run"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// tallies returns a line for each expectation, and what broke it.
+func (o Options) tallies(c *Case) string {
+	all := c.Tallies()
+	width := 0
+	for _, t := range all {
+		width = max(width, len(t.Count()))
+	}
+	k := newChecks(o)
+	var last *Tally // that failed
+	for _, t := range all {
+		mark, st := "ok    ", good
+		switch t.Outcome() {
+		case Failed:
+			mark, st = "FAILED", bad
+		case Skipped:
+			mark, st = "skipped", dim
+		}
+		label := fmt.Sprintf("%s%*s  ", o.paint(st, mark), width+8-len(mark), t.Count())
+		k.hanging(label, 10+width, join(printable.Text(t.Name), parens(t.Note())))
+		if t.Outcome() == Failed {
+			k.broken(t, last)
+			last = t
+		}
+	}
+	return k.b.String()
+}
+
+// broken writes where an expectation stands, the seeds that broke it, and what happened in the first of their runs. last is the
+// previous expectation that failed, or nil.
+func (c *checks) broken(t, last *Tally) {
+	c.hanging("  at        ", 12, t.at())
+	e, seed := t.Expectation, ""
+	if t.First != nil {
+		label := t.Seeds.Label()
+		if last != nil && t.Seeds.Count() > 1 && slices.Equal(last.Seeds, t.Seeds) {
+			label = "the same seeds"
+		}
+		c.hanging("  broken by ", 12, label)
+		seed = fmt.Sprintf(" (seed %d)", t.First.SeedOrZero())
+	} else {
+		e = t.Over
+	}
+	if e.Why != "" {
+		c.hanging("  ", 2, printable.Text(e.Why))
+	}
+	if len(e.Failures) > 0 {
+		c.hanging("  expected  ", 12, printable.Text(e.Failures[0].Expected))
+		c.hanging("  got       ", 12, printable.Text(e.Failures[0].Got)+seed)
+	}
+	if more := len(e.Failures) - 1 + e.More; more > 0 {
+		c.hanging("  ", 2, fmt.Sprintf("and %d more%s", more, seed))
+	}
+}
+
+// statistic is a row of the statistics of a pod or container.
+type statistic struct {
+	Label, Key string // for people, for programs
+	*summary.Distribution
+	count bool // values are numbers, not times
+}
+
+func rows(s *summary.Statistics) []statistic {
+	return []statistic{
+		{"restarts", "restarts", &s.Restarts, true}, {"time to Ready", "timeToReady", &s.ToReady, false},
+		{"not Ready afterwards", "notReady", &s.Unready, false}, {"longest outage", "longestOutage", &s.Outage, false},
+	}
+}
+
+// table returns the table of the statistics of a case, or nil if there are none.
+func (c *Case) table() *Table {
+	if c.Statistics == nil || c.Statistics.Runs == 0 {
+		return nil
+	}
+	t := &Table{Left: 1}
+	t.Head("", "min", "median", "p95", "max", "seed")
+	for _, p := range c.Statistics.Pods {
+		if p.Restarts.Count() == 0 {
+			continue
+		}
+		t.Line(podsLabel(p), bold)
+		t.statistics(&p.Statistics, false)
+		for _, k := range p.Containers {
+			if len(p.Containers) < 2 || k.Init && k.Restarts.Same() && k.Restarts.Min() == 0 {
+				continue
+			}
+			name := trace.PodName(p.Name) + "/" + k.Name
+			if k.Equal(&p.Statistics) {
+				t.Line(name+": the same numbers as the pod", dim)
+				continue
+			}
+			t.Line(name, bold)
+			t.statistics(&k.Statistics, k.Init)
+		}
+	}
+	if n := len(c.Runs) - c.Statistics.Runs - c.Statistics.Left; n > 0 {
+		t.Line(fmt.Sprintf("The numbers do not include %s that ended early.", plural(n, "run")), dim)
+	}
+	if n := c.Statistics.Left; n > 0 {
+		t.Line(fmt.Sprintf("The numbers are of the first %s; there was no memory for %d more. Raise --max-memory.", plural(c.Statistics.Runs, "run"), n), warn)
+	}
+	return t
+}
+
+// podsLabel returns the name of a group of pods: "web", or "web (3 pods)".
+func podsLabel(p *summary.PodStatistics) string {
+	if n := len(p.Pods); n > 1 {
+		return fmt.Sprintf("%s (%d pods)", trace.PodName(p.Name), n)
+	}
+	return trace.PodName(p.Pods[0])
+}
+
+// statistics adds the rows of a pod or container.
+func (t *Table) statistics(s *summary.Statistics, restartsOnly bool) {
+	for _, r := range rows(s) {
+		switch {
+		case r.Count() == 0 || restartsOnly && !r.count:
+			continue
+		case r.Key == "longestOutage" && r.Same() && r.Min() == 0: // there is no time without Ready
+			continue
+		}
+		never, seeds := r.Never()
+		if never == r.Count() {
+			t.Row(Cell{"  " + r.Label, plain}, Cell{}, Cell{}, Cell{}, Cell{"never", bad})
+			t.Line("    not Ready at any time of the run", dim)
+			continue
+		}
+		max, seed := r.Max()
+		row := []Cell{{"  " + r.Label, plain}, r.cell(r.Min()), r.cell(r.Median()), r.cell(r.Quantile(95)), r.cell(max)}
+		if !r.Same() {
+			row = append(row, Cell{fmt.Sprint(seed), dim})
+		}
+		t.Row(row...)
+		if never > 0 {
+			t.Line(fmt.Sprintf("    never: not within the run, %d of %d (%s)", never, r.Count(), seeds.Label()), dim)
+		}
+	}
+}
+
+func (r *statistic) cell(v int64) Cell { return Cell{r.text(v), r.style(v)} }
+
+// style marks the values that are bad for a container.
+func (r *statistic) style(v int64) style {
+	switch {
+	case v == int64(summary.Never):
+		return bad
+	case v > 0 && r.Key != "timeToReady":
+		return warn
+	}
+	return plain
+}
+
+// text formats a value for people.
+func (r *statistic) text(v int64) string {
+	if r.count {
+		return fmt.Sprint(v)
+	}
+	return span(time.Duration(v))
+}
+
+// span formats a time for people, in the notation of all times of a trace.
+func span(d time.Duration) string {
+	if d == summary.Never {
+		return "never"
+	}
+	return trace.FormatTime(virtual.At(d))
+}
+
+// Worst returns the worst run of a case. A run that ended early is worse than a failed one, which is worse than one that is ok; see
+// summary.Worse for the rest. The first of equal runs counts.
+func (c *Case) Worst() *Run {
+	return slices.MinFunc(c.Runs, Worse)
+}
+
+// Worse compares two runs by their outcomes and numbers. It returns a negative number if a is worse.
+func Worse(a, b *Run) int {
+	rank := map[Outcome]int{Broken: 0, Failed: 1, OK: 2}
+	return cmp.Or(cmp.Compare(rank[a.Outcome()], rank[b.Outcome()]), summary.Worse(a.Total, b.Total))
+}
+
+// firstFailed returns the first run that is not ok, or nil.
+func (c *Case) firstFailed() *Run {
+	if i := slices.IndexFunc(c.Runs, func(r *Run) bool { return r.Outcome() != OK }); i >= 0 {
+		return c.Runs[i]
+	}
+	return nil
+}
+
+// commands returns the commands that repeat the first failed run and the worst run.
+func (o Options) commands(c *Case) string {
+	failed, worst := c.firstFailed(), c.Worst()
+	switch {
+	case failed == nil:
+		return o.command("worst run", worst)
+	case failed == worst:
+		return o.command("first failure and worst run", worst)
+	}
+	return o.command("first failure", failed) + o.command("worst run", worst)
+}
+
+func (o Options) command(label string, r *Run) string {
+	c := newChecks(o)
+	c.hanging("", 2, label+": "+strings.Join(r.brief(), ", "))
+	if r.Replay != "" {
+		c.b.WriteString(c.margin + "  " + o.paint(dim, printable.Text(r.Replay)) + "\n")
+	}
+	return c.b.String()
+}
+
+// brief returns the seed and the most important numbers of a run.
+func (r *Run) brief() []string {
+	var parts []string
+	if r.Seed != nil {
+		parts = append(parts, fmt.Sprintf("seed %d", *r.Seed))
+	}
+	if r.Err != nil {
+		return append(parts, "ended early")
+	}
+	n := r.Total
+	if n.Restarts > 0 {
+		parts = append(parts, plural(n.Restarts, "restart"))
+	}
+	if n.ToReady != summary.Never {
+		parts = append(parts, "Ready after "+span(n.ToReady))
+	} else {
+		parts = append(parts, "never Ready")
+	}
+	if n.Unready > 0 {
+		parts = append(parts, "not Ready for "+span(n.Unready)+" afterwards")
+	}
+	return parts
+}

@@ -1,0 +1,65 @@
+package summary
+
+import "slices"
+
+// Distribution collects the values of one number over many runs. The zero value is empty.
+type Distribution struct {
+	values  []int64
+	sorted  bool
+	max     int64
+	maxSeed int64
+	never   Seeds
+	nevers  int
+}
+
+// Add adds the value of a run with a seed. The value int64(Never) counts as Never.
+func (d *Distribution) Add(seed, value int64) {
+	if len(d.values) == 0 || value > d.max || value == d.max && seed < d.maxSeed {
+		d.max, d.maxSeed = value, seed
+	}
+	if value == int64(Never) {
+		d.never.Add(seed)
+		d.nevers++
+	}
+	d.values = append(d.values, value)
+	d.sorted = false
+}
+
+// Count returns the number of values.
+func (d *Distribution) Count() int { return len(d.values) }
+
+// Max returns the greatest value, and the lowest seed of a run that has it. There must be a value.
+func (d *Distribution) Max() (value, seed int64) { return d.max, d.maxSeed }
+
+// Never returns the number of values that are Never, and the seeds of their runs.
+func (d *Distribution) Never() (int, Seeds) { return d.nevers, d.never }
+
+// Min returns the smallest value. There must be a value.
+func (d *Distribution) Min() int64 { return d.Values()[0] }
+
+// Quantile returns the quantile of p percent by nearest rank: the smallest value such that at least p percent of all values are
+// not greater. It is always one of the values. There must be a value, and p must be from 1 to 100.
+func (d *Distribution) Quantile(p int) int64 {
+	values := d.Values()
+	return values[(len(values)*p+99)/100-1]
+}
+
+// Median returns the quantile of 50 percent: of an even number of values, the smaller one of the middle two.
+func (d *Distribution) Median() int64 { return d.Quantile(50) }
+
+// Same reports whether all values are equal, or there are none.
+func (d *Distribution) Same() bool { return len(d.values) == 0 || d.Min() == d.max }
+
+// Values returns all values in increasing order. Do not modify the list.
+func (d *Distribution) Values() []int64 {
+	if !d.sorted {
+		slices.Sort(d.values)
+		d.sorted = true
+	}
+	return d.values
+}
+
+// Equal reports whether two distributions have the same values.
+func (d *Distribution) Equal(other *Distribution) bool {
+	return slices.Equal(d.Values(), other.Values())
+}

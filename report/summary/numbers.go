@@ -1,0 +1,220 @@
+package summary
+
+import (
+	"math"
+	"time"
+
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// Never is the time to Ready of a pod or container that is not Ready at any time of the run. It is longer than any other time.
+const Never = time.Duration(math.MaxInt64)
+
+// Numbers are the measures of a pod or a container in one run. Times are virtual. Ready is the condition of a pod, or the field
+// ready of a container, in the status that the API server has.
+type Numbers struct {
+	// Restarts is the number of starts after the first. For a pod, it is the sum over all its containers.
+	Restarts int
+	// ToReady is the time from the addition of the pod to the first status patch with Ready, or Never.
+	ToReady time.Duration
+	// Unready is the total time without Ready after the first Ready, and Outage is the longest uninterrupted part of it. Both
+	// end when the deletion of the pod is requested, when the pod succeeds or is removed, or when the run ends.
+	Unready, Outage time.Duration
+}
+
+// Pod has the numbers of a pod and of its containers.
+type Pod struct {
+	Name string // namespace/name
+	Numbers
+	Containers []Container // in the order of the status, init containers first
+}
+
+// Container has the numbers of a container.
+type Container struct {
+	Name string
+	Numbers
+}
+
+// Measure returns the numbers of each pod of a run that ends at end, in the order of their first records.
+func Measure(records []trace.Record, end virtual.Time) []Pod {
+	m := measuring{byName: map[string]*podClock{}}
+	for i := range records {
+		if r := &records[i]; r.Pod != "" {
+			m.add(r)
+		}
+	}
+	pods := make([]Pod, len(m.pods))
+	for i, p := range m.pods {
+		pods[i] = p.numbers(end)
+	}
+	return pods
+}
+
+// measuring reads the records of a run.
+type measuring struct {
+	pods   []*podClock
+	byName map[string]*podClock
+}
+
+// podClock follows a pod and its containers.
+type podClock struct {
+	name  string
+	added virtual.Time
+	ended virtual.Time // no time counts as an outage from then on; virtual.Max if none
+	clock
+	containers []*containerClock
+}
+
+type containerClock struct {
+	name     string
+	restarts int
+	clock
+}
+
+// clock follows one condition.
+type clock struct {
+	first          virtual.Time // first true; virtual.Max if never
+	on             bool
+	lost           virtual.Time // when it last became false
+	total, longest time.Duration
+}
+
+func (m *measuring) add(r *trace.Record) {
+	switch r.Kind {
+	case trace.PodAdded:
+		delete(m.byName, r.Pod) // a pod that was removed before
+		m.pod(r)
+	case trace.PodDeleteRequested, trace.PodRemoved:
+		m.pod(r).end(r.T)
+	case trace.ContainerStarted:
+		c := m.pod(r).container(r.Container)
+		if r.Instance > 0 {
+			c.restarts++
+		}
+	case trace.StatusPatched:
+		if r.Status != nil {
+			m.pod(r).status(r)
+		}
+	}
+}
+
+func (m *measuring) pod(r *trace.Record) *podClock {
+	p := m.byName[r.Pod]
+	if p == nil {
+		p = &podClock{name: r.Pod, added: r.T, ended: virtual.Max, clock: clock{first: virtual.Max}}
+		m.byName[r.Pod] = p
+		m.pods = append(m.pods, p)
+	}
+	return p
+}
+
+func (p *podClock) end(at virtual.Time) { p.ended = min(p.ended, at) }
+
+func (p *podClock) container(name string) *containerClock {
+	for _, c := range p.containers {
+		if c.name == name {
+			return c
+		}
+	}
+	c := &containerClock{name: name, clock: clock{first: virtual.Max}}
+	p.containers = append(p.containers, c)
+	return c
+}
+
+func (p *podClock) status(r *trace.Record) {
+	if p.ended != virtual.Max {
+		return
+	}
+	for i := range r.Status.Containers {
+		c := &r.Status.Containers[i]
+		p.container(c.Name).set(r.T, c.Ready)
+	}
+	if r.Status.Phase == "Succeeded" {
+		p.end(r.T)
+	}
+	p.set(r.T, r.Status.Ready)
+}
+
+// set records a value of the condition.
+func (c *clock) set(now virtual.Time, on bool) {
+	switch {
+	case on && c.first == virtual.Max:
+		c.first = now
+	case on && !c.on:
+		c.outage(now)
+	case !on && c.on:
+		c.lost = now
+	}
+	c.on = on
+}
+
+func (c *clock) outage(to virtual.Time) {
+	d := max(0, to.Sub(c.lost))
+	c.total += d
+	c.longest = max(c.longest, d)
+}
+
+func (p *podClock) numbers(end virtual.Time) Pod {
+	end = min(end, p.ended)
+	pod := Pod{Name: p.name, Numbers: p.clock.numbers(p.added, end), Containers: make([]Container, len(p.containers))}
+	for i, c := range p.containers {
+		n := c.clock.numbers(p.added, end)
+		n.Restarts = c.restarts
+		pod.Restarts += c.restarts
+		pod.Containers[i] = Container{c.name, n}
+	}
+	return pod
+}
+
+// numbers returns the times of the condition until end.
+func (c clock) numbers(added, end virtual.Time) Numbers {
+	if c.first == virtual.Max {
+		return Numbers{ToReady: Never}
+	}
+	if !c.on {
+		c.outage(end)
+	}
+	return Numbers{ToReady: c.first.Sub(added), Unready: c.total, Outage: c.longest}
+}
+
+// Total returns numbers that stand for a whole run: the sum of the restarts and of the times without Ready of all pods, their
+// longest outage, and the longest time to Ready, which is Never if some pod did not become Ready.
+func Total(pods []Pod) Numbers {
+	var all Numbers
+	for i := range pods {
+		n := &pods[i].Numbers
+		all.Restarts += n.Restarts
+		all.ToReady = max(all.ToReady, n.ToReady)
+		all.Unready += n.Unready
+		all.Outage = max(all.Outage, n.Outage)
+	}
+	return all
+}
+
+// Worse compares two runs by their totals: first by restarts, then by a pod that never became Ready, then by the time without
+// Ready, the longest outage and the time to Ready. It returns a negative number if a is worse, and 0 if they are equal.
+func Worse(a, b Numbers) int {
+	for _, pair := range [][2]int64{
+		{int64(a.Restarts), int64(b.Restarts)},
+		{never(a.ToReady), never(b.ToReady)},
+		{int64(a.Unready), int64(b.Unready)},
+		{int64(a.Outage), int64(b.Outage)},
+		{int64(a.ToReady), int64(b.ToReady)},
+	} {
+		if pair[0] != pair[1] {
+			if pair[0] > pair[1] {
+				return -1
+			}
+			return 1
+		}
+	}
+	return 0
+}
+
+func never(d time.Duration) int64 {
+	if d == Never {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,131 @@
+// Package summary computes statistics over many runs of one scenario, for example with a hundred seeds.
+//
+// [Measure] reduces the trace of a run to a few [Numbers] for each pod and container. A [Summary] collects the numbers of all runs
+// and returns a [Distribution] of each. It keeps 8 bytes for each number, not the traces.
+package summary
+
+import "slices"
+
+// Group is a set of pods that a summary treats as one: the replicas of a workload.
+type Group struct {
+	Name string   // namespace/name of the workload
+	Pods []string // namespace/name of each pod
+	// Init lists the init containers that run to completion. A summary counts only their restarts, because they are not
+	// meant to stay Ready.
+	Init []string
+}
+
+// Summary collects the numbers of runs. Each pod of a group in each run is one value of a distribution.
+type Summary struct {
+	Runs int // number of runs
+	Left int // number of further runs that Add did not count, because there was no room
+	Pods []*PodStatistics
+
+	byPod map[string]*PodStatistics
+	room  *int64
+}
+
+// PodStatistics has the distributions of a group of pods.
+type PodStatistics struct {
+	Group
+	Statistics
+	Containers []*ContainerStatistics // in the order of the pod status
+}
+
+// ContainerStatistics has the distributions of a container of a group of pods.
+type ContainerStatistics struct {
+	Name string
+	Init bool // one of Group.Init; only Restarts has values
+	Statistics
+}
+
+// Statistics has one distribution for each field of Numbers, in nanoseconds except Restarts.
+type Statistics struct {
+	Restarts Distribution
+	// ToReady has a value for each pod, which is Never for pods that did not become Ready.
+	ToReady Distribution
+	// Unready and Outage have values only of the pods that became Ready.
+	Unready, Outage Distribution
+}
+
+// New returns an empty summary of runs with these pods. Other pods form groups of their own. The summary takes its memory from room,
+// in bytes. Several summaries can share a room.
+func New(groups []Group, room *int64) *Summary {
+	s := &Summary{byPod: map[string]*PodStatistics{}, room: room}
+	for _, g := range groups {
+		p := &PodStatistics{Group: g}
+		s.Pods = append(s.Pods, p)
+		for _, name := range g.Pods {
+			s.byPod[name] = p
+		}
+	}
+	return s
+}
+
+// valueSize is the memory of a value of a distribution, in bytes, with the growth of its list.
+const valueSize = 16
+
+// Add adds a run with a seed. Without room for its numbers, it only counts the run in Left, and all later ones.
+func (s *Summary) Add(seed int64, pods []Pod) {
+	size := int64(0)
+	for i := range pods {
+		size += 4 * valueSize * int64(1+len(pods[i].Containers))
+	}
+	if s.Left > 0 || size > *s.room {
+		s.Left++
+		return
+	}
+	*s.room -= size
+	s.Runs++
+	for i := range pods {
+		s.group(pods[i].Name).add(seed, &pods[i])
+	}
+}
+
+func (s *Summary) group(pod string) *PodStatistics {
+	p := s.byPod[pod]
+	if p == nil {
+		p = &PodStatistics{Group: Group{Name: pod, Pods: []string{pod}}}
+		s.Pods = append(s.Pods, p)
+		s.byPod[pod] = p
+	}
+	return p
+}
+
+func (p *PodStatistics) add(seed int64, pod *Pod) {
+	p.Statistics.add(seed, &pod.Numbers)
+	for i := range pod.Containers {
+		numbers := &pod.Containers[i]
+		c := p.container(numbers.Name)
+		if c.Init {
+			c.Restarts.Add(seed, int64(numbers.Restarts))
+		} else {
+			c.Statistics.add(seed, &numbers.Numbers)
+		}
+	}
+}
+
+func (p *PodStatistics) container(name string) *ContainerStatistics {
+	for _, c := range p.Containers {
+		if c.Name == name {
+			return c
+		}
+	}
+	c := &ContainerStatistics{Name: name, Init: slices.Contains(p.Init, name)}
+	p.Containers = append(p.Containers, c)
+	return c
+}
+
+func (s *Statistics) add(seed int64, n *Numbers) {
+	s.Restarts.Add(seed, int64(n.Restarts))
+	s.ToReady.Add(seed, int64(n.ToReady))
+	if n.ToReady != Never {
+		s.Unready.Add(seed, int64(n.Unready))
+		s.Outage.Add(seed, int64(n.Outage))
+	}
+}
+
+// Equal reports whether all distributions have the same values.
+func (s *Statistics) Equal(t *Statistics) bool {
+	return s.Restarts.Equal(&t.Restarts) && s.ToReady.Equal(&t.ToReady) && s.Unready.Equal(&t.Unready) && s.Outage.Equal(&t.Outage)
+}

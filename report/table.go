@@ -1,0 +1,161 @@
+package report
+
+import (
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"probesim.dev/internal/printable"
+)
+
+// Style is the appearance of text on a terminal with colors.
+type Style = style
+
+// Styles of the cells of a Table.
+const (
+	Plain = plain
+	Bold  = bold
+	Dim   = dim
+	Good  = good
+	Bad   = bad
+	Warn  = warn
+)
+
+// Table is text in aligned columns. If it is wider than the output, each row becomes a label with the other cells below it, each
+// with the head of its column.
+type Table struct {
+	Left int // number of columns at the start that are aligned to the left; the others are aligned to the right
+
+	rows []tableRow
+}
+
+// Cell is a text in a table. It may be empty.
+type Cell struct {
+	Text  string
+	Style Style
+}
+
+type tableRow struct {
+	cells []Cell
+	head  bool
+	line  bool // one cell across all columns
+}
+
+// Head adds a row with the heads of the columns.
+func (t *Table) Head(texts ...string) {
+	row := tableRow{head: true}
+	for _, text := range texts {
+		row.cells = append(row.cells, Cell{text, dim})
+	}
+	t.rows = append(t.rows, row)
+}
+
+// Row adds a row. Later cells may be missing.
+func (t *Table) Row(cells ...Cell) { t.rows = append(t.rows, tableRow{cells: cells}) }
+
+// Line adds a line across all columns, such as the title of the rows below it. It wraps, with the spaces at its start as margin.
+func (t *Table) Line(text string, style Style) {
+	t.rows = append(t.rows, tableRow{cells: []Cell{{text, style}}, line: true})
+}
+
+// columnGap is the space between two columns.
+const columnGap = 2
+
+// Write writes the table, indented by Options.Indent.
+func (t *Table) Write(w io.Writer, o Options) error {
+	var b strings.Builder
+	margin := strings.Repeat(" ", o.Indent)
+	widths := t.widths()
+	total := o.Indent - columnGap
+	for _, width := range widths {
+		total += width + columnGap
+	}
+	var heads []Cell
+	for i := range t.rows {
+		row := &t.rows[i]
+		switch {
+		case row.line:
+			t.across(&b, row.cells[0], o)
+			continue
+		case row.head:
+			heads = row.cells
+		}
+		switch {
+		case total <= o.width():
+			b.WriteString(strings.TrimRight(margin+t.text(row, widths, o), " ") + "\n")
+		case !row.head:
+			t.item(&b, row, heads, o)
+		}
+	}
+	return o.write(w, b.String())
+}
+
+func (t *Table) widths() []int {
+	var widths []int
+	for i := range t.rows {
+		if t.rows[i].line {
+			continue
+		}
+		for j, c := range t.rows[i].cells {
+			if j == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[j] = max(widths[j], utf8.RuneCountInString(printable.Text(c.Text)))
+		}
+	}
+	return widths
+}
+
+// text returns a row in columns.
+func (t *Table) text(row *tableRow, widths []int, o Options) string {
+	var b strings.Builder
+	for i, c := range row.cells {
+		text := printable.Text(c.Text)
+		space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text))
+		if i > 0 {
+			b.WriteString(strings.Repeat(" ", columnGap))
+		}
+		if i < t.Left {
+			b.WriteString(o.paint(c.Style, text) + space)
+		} else {
+			b.WriteString(space + o.paint(c.Style, text))
+		}
+	}
+	return b.String()
+}
+
+// across writes a line over all columns.
+func (t *Table) across(b *strings.Builder, c Cell, o Options) {
+	text := printable.Text(c.Text)
+	start := text[:len(text)-len(strings.TrimLeft(text, " "))]
+	margin := strings.Repeat(" ", o.Indent) + start
+	for _, line := range wrap(strings.TrimLeft(text, " "), o.width()-len(margin), 20) {
+		b.WriteString(strings.TrimRight(margin+o.paint(c.Style, line), " ") + "\n")
+	}
+}
+
+// item writes a row of output that is too narrow for the table.
+func (t *Table) item(b *strings.Builder, row *tableRow, heads []Cell, o Options) {
+	margin := strings.Repeat(" ", o.Indent)
+	var left, rest []string
+	for i, c := range row.cells {
+		text := printable.Text(c.Text)
+		switch {
+		case strings.TrimSpace(text) == "":
+		case i < t.Left:
+			left = append(left, o.paint(c.Style, strings.TrimRight(text, " ")))
+		case i < len(heads):
+			rest = append(rest, heads[i].Text+" "+text)
+		default:
+			rest = append(rest, text)
+		}
+	}
+	b.WriteString(margin + strings.Join(left, "  ") + "\n")
+	if len(rest) == 0 {
+		return
+	}
+	margin += "      "
+	for _, line := range wrap(strings.Join(rest, ", "), o.width()-len(margin), 20) {
+		b.WriteString(margin + line + "\n")
+	}
+}
