@@ -14,6 +14,7 @@ import (
 var orderless = map[string]string{
 	"kubelet.(*backOff).forget":                "only deletes",
 	"prober.(*Manager).CleanupPods":            "sorts the workers before it stops them",
+	"prober.(*Manager).Keeps":                  "asks whether all satisfy a condition",
 	"sim/limit.(*Meter).check":                 "takes the largest value, and the first name among equals",
 	"status.(*Manager).removeOrphanedVersions": "only deletes",
 }

@@ -134,6 +134,9 @@ func (r *Runtime) finish(op *Op, err error) {
 	}
 }
 
+// RecordsCalls reports whether each call leaves a record: Options.RecordCalls.
+func (r *Runtime) RecordsCalls() bool { return r.recordCalls }
+
 func (r *Runtime) recordCall(op *Op) {
 	rec := trace.Record{
 		T: op.End, Kind: trace.CRICall, Cause: op.Call.Cause,

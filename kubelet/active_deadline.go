@@ -17,10 +17,10 @@ const (
 	deadlineExceededMessage = "Pod was active on the node longer than the specified deadline"
 )
 
-// pastActiveDeadline reports whether a pod has been active for longer than its activeDeadlineSeconds. The time
+// pastActiveDeadline reports whether a pod has been active for longer than its activeDeadlineSeconds at a wall time. The time
 // counts from the start in the stored status, which has whole seconds, and continues after the pod has terminated
 // (pastActiveDeadline in pkg/kubelet/active_deadline.go at v1.37.0).
-func (k *Kubelet) pastActiveDeadline(pod *v1.Pod) bool {
+func (k *Kubelet) pastActiveDeadline(pod *v1.Pod, now time.Time) bool {
 	if pod.Spec.ActiveDeadlineSeconds == nil {
 		return false
 	}
@@ -28,19 +28,19 @@ func (k *Kubelet) pastActiveDeadline(pod *v1.Pod) bool {
 	if !ok {
 		s = &pod.Status
 	}
-	return s.StartTime != nil && k.now().Sub(s.StartTime.Time) >= time.Duration(*pod.Spec.ActiveDeadlineSeconds)*time.Second
+	return s.StartTime != nil && now.Sub(s.StartTime.Time) >= time.Duration(*pod.Spec.ActiveDeadlineSeconds)*time.Second
 }
 
-// anyPastActiveDeadline reports whether a pod is past its active deadline.
-func (k *Kubelet) anyPastActiveDeadline() bool {
-	return slices.ContainsFunc(k.podManager.limited, func(uid types.UID) bool { return k.pastActiveDeadline(k.podManager.pods[uid]) })
+// anyPastActiveDeadline reports whether a pod is past its active deadline at a wall time.
+func (k *Kubelet) anyPastActiveDeadline(now time.Time) bool {
+	return slices.ContainsFunc(k.podManager.limited, func(uid types.UID) bool { return k.pastActiveDeadline(k.podManager.pods[uid], now) })
 }
 
 // failPastActiveDeadline sets the phase of a pod past its active deadline to Failed, unless its phase in the API is
 // terminal. It records an event each time that the status is computed, and returns the cause of the status
 // (generateAPIPodStatus in pkg/kubelet/kubelet_pods.go at v1.37.0).
 func (k *Kubelet) failPastActiveDeadline(u podUpdate, s *v1.PodStatus) int64 {
-	if !k.pastActiveDeadline(u.pod) {
+	if !k.pastActiveDeadline(u.pod, k.now()) {
 		return k.sim.Cause()
 	}
 	var step int64

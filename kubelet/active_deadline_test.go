@@ -29,7 +29,7 @@ func TestPastActiveDeadline(t *testing.T) {
 			start := metav1.NewTime(w.now().Add(-c.ago))
 			pod.Status.StartTime = &start
 		}
-		if got := w.pastActiveDeadline(pod); got != c.past {
+		if got := w.pastActiveDeadline(pod, w.now()); got != c.past {
 			t.Errorf("%s: %t", c.name, got)
 		}
 	}

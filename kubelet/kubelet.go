@@ -72,9 +72,9 @@ type Options struct {
 	Disk    *Disk // nil: a new disk
 	Cause   int64 // step of the record of this start; 0 for none
 
-	// FullLists makes each relist and each housekeeping list all pods, instead of the pods that changed. EveryTick
-	// makes the sync loop receive the ticks for which it has no work. Both only slow a run down: tests compare such runs
-	// with normal ones.
+	// FullLists makes each relist and each housekeeping list all pods, instead of the pods that changed, and makes the
+	// processes run for those that find nothing. EveryTick makes the sync loop receive the ticks for which it has no work.
+	// Both only slow a run down: tests compare such runs with normal ones.
 	FullLists, EveryTick bool
 }
 
@@ -170,7 +170,7 @@ func (k *Kubelet) Start() {
 	k.updateRuntimeUp()
 	k.sim.Go("image list", k.listImages)
 	k.status.Start()
-	k.sim.Go("PLEG", k.pleg.run)
+	k.pleg.proc = k.sim.Go("PLEG", k.pleg.run)
 	k.sim.Go("pod config", k.watchPods)
 	k.startSyncLoop()
 }
@@ -192,9 +192,7 @@ func (k *Kubelet) startSyncLoop() {
 	syncTicker := k.sim.NewTicker("sync ticker", syncPeriod)
 	housekeeping := k.sim.NewTicker("housekeeping ticker", housekeepingPeriod)
 	if !k.ticks {
-		syncTicker.Unless(func() bool {
-			return !k.workQueue.ready(k.sim.Now()) && !k.anyPastActiveDeadline() && k.runtimeHealthy()
-		})
+		syncTicker.Unless(func() bool { return k.nothingToSync(k.sim.Now()) })
 	}
 	cases := []sim.Case{
 		sim.On(k.config, k.handleConfig),
@@ -205,7 +203,8 @@ func (k *Kubelet) startSyncLoop() {
 		sim.On(k.results.Startup.Updates(), k.handleStartup),
 		sim.OnTick(housekeeping, k.handleHousekeeping),
 	}
-	k.sim.Go("sync loop", func(p *sim.Proc) { k.syncLoop(p, cases) })
+	loop := k.sim.Go("sync loop", func(p *sim.Proc) { k.syncLoop(p, cases) })
+	housekeeping.Unless(func() bool { return k.cleanUpAtOnce(loop, syncTicker) })
 }
 
 // syncLoop runs one iteration after the other. While the container runtime or the PLEG is unhealthy it sleeps instead,
@@ -214,7 +213,7 @@ func (k *Kubelet) startSyncLoop() {
 func (k *Kubelet) syncLoop(p *sim.Proc, cases []sim.Case) {
 	sleep := errorSleepBase
 	for {
-		if !k.runtimeHealthy() {
+		if !k.runtimeHealthy(p.Now()) {
 			p.Sleep(sleep)
 			sleep = min(2*sleep, errorSleepMax)
 			continue
@@ -278,6 +277,12 @@ func (k *Kubelet) handlePLEG(p *sim.Proc, e plegEvent) {
 	}
 }
 
+// nothingToSync reports whether handleSyncTick will do nothing at the time at, which is not in the past, if nothing changes until
+// then.
+func (k *Kubelet) nothingToSync(at virtual.Time) bool {
+	return !k.workQueue.ready(at) && !k.anyPastActiveDeadline(k.now().Add(at.Sub(k.sim.Now()))) && k.runtimeHealthy(at)
+}
+
 // handleSyncTick hands the pods that are due to their workers, in any order (HandlePodSyncs in
 // pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) handleSyncTick(p *sim.Proc) {
@@ -297,7 +302,7 @@ func (k *Kubelet) handleSyncTick(p *sim.Proc) {
 func (k *Kubelet) getPodsToSync() []types.UID {
 	due := k.workQueue.getWork(k.sim.Now())
 	for _, uid := range k.podManager.limited {
-		if !slices.Contains(due, uid) && k.pastActiveDeadline(k.podManager.pods[uid]) {
+		if !slices.Contains(due, uid) && k.pastActiveDeadline(k.podManager.pods[uid], k.now()) {
 			due = append(due, uid)
 		}
 	}

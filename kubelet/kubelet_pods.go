@@ -36,6 +36,20 @@ func (k *Kubelet) handlePodCleanups(p *sim.Proc) {
 	k.backOff.forget(k.sim.Now())
 }
 
+// cleanUpAtOnce does the cleanup that is due now, without the process of the sync loop, if there is nothing to clean up and nothing
+// else happens until the end of the cleanup. Otherwise it returns false. The process must wait. A tick of the sync ticker that is due
+// now does not matter if it finds nothing to do at the end of the cleanup, when the sync loop would get to it.
+func (k *Kubelet) cleanUpAtOnce(syncLoop *sim.Proc, syncTicker *sim.Ticker) bool {
+	end, ok := k.runtime.ListsEnd(syncTicker) // before the lists are outdated, because the sync ticker ticks every second
+	if !ok || !k.nothingToSync(end) || k.full || !k.sourceReady || !k.knowsAll || len(k.rejected) > 0 || !k.workers.areKnown(k.podManager.has) ||
+		!k.prober.Keeps(k.workers.couldBeProbed) || k.status.HasOrphans(k.podManager.has) {
+		return false
+	}
+	k.runtime.SpareLists(syncLoop)
+	k.backOff.forget(end)
+	return true
+}
+
 // listRunning lists the pods that have a running container or a ready sandbox. It lists them again if the calls
 // took so long that the result is outdated (pkg/kubelet/container/runtime_cache.go at v1.37.0). Only the first list
 // of a kubelet can contain pods without a worker, so later lists leave out all pods.

@@ -82,6 +82,7 @@ func (r *podRecord) name() string {
 // loop (pkg/kubelet/pleg/generic.go at v1.37.0).
 type pleg struct {
 	k          *Kubelet
+	proc       *sim.Proc
 	events     *sim.Chan[plegEvent]
 	requests   *sim.Chan[relistRequest]
 	tick       *sim.Chan[struct{}]
@@ -100,13 +101,17 @@ func newPLEG(k *Kubelet) *pleg {
 		records:    map[types.UID]*podRecord{},
 		relistTime: never,
 	}
-	g.timer = k.sim.NewTimer("relist timer", func() { g.tick.TrySend(struct{}{}) })
+	g.timer = k.sim.NewTimer("relist timer", func() {
+		if !g.relistAtOnce() {
+			g.tick.TrySend(struct{}{})
+		}
+	})
 	return g
 }
 
-// healthy reports whether the last relist is at most three minutes old.
-func (g *pleg) healthy() bool {
-	return g.relistTime != never && g.k.sim.Now().Sub(g.relistTime) <= relistThreshold
+// healthy reports whether the last relist is at most three minutes old at the time at.
+func (g *pleg) healthy(at virtual.Time) bool {
+	return g.relistTime != never && at.Sub(g.relistTime) <= relistThreshold
 }
 
 // requestRelist asks for a relist of one pod. The request is dropped if the queue is full.
@@ -135,6 +140,20 @@ func (g *pleg) run(p *sim.Proc) {
 func (g *pleg) handleTick(p *sim.Proc, _ struct{}) {
 	g.relist(p)
 	g.k.sim.Set(g.timer, p.Now().Add(relistPeriod))
+}
+
+// relistAtOnce makes the global relist that is due now, without the process of the PLEG, if nothing has changed and nothing else
+// happens until the end of the relist. Otherwise it returns false. A relist without changes only stores its time.
+func (g *pleg) relistAtOnce() bool {
+	end, ok := g.k.runtime.ListsEnd(nil)
+	if !ok || g.k.full || g.relistTime == never || g.generation != g.k.runtime.Generation() || len(g.k.cache.subscribers) > 0 || !g.tick.Awaited() {
+		return false
+	}
+	g.k.runtime.SpareLists(g.proc)
+	g.relistTime = g.k.sim.Now()
+	g.k.cache.updateTime(g.relistTime)
+	g.k.sim.Set(g.timer, end.Add(relistPeriod))
+	return true
 }
 
 // handleRequest relists one pod, unless a relist after the request has covered it.

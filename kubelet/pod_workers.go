@@ -241,6 +241,11 @@ func (p *podWorkers) syncKnownPods(desired func(types.UID) bool) {
 	p.order = kept
 }
 
+// areKnown reports whether syncKnownPods would change nothing.
+func (p *podWorkers) areKnown(desired func(types.UID) bool) bool {
+	return p.synced && !slices.ContainsFunc(p.order, func(uid types.UID) bool { return !desired(uid) })
+}
+
 // forget removes a worker whose process has ended or is about to end.
 func (p *podWorkers) forget(w *podWorker) {
 	delete(p.workers, w.uid)

@@ -19,11 +19,11 @@ func newRuntimeState() runtimeState {
 	return runtimeState{lastReady: never, networkError: "network state unknown"}
 }
 
-// runtimeHealthy reports whether the sync loop may run: the runtime was ready within 30 s, and the last relist is
+// runtimeHealthy reports whether the sync loop may run at the time at: the runtime was ready within 30 s, and the last relist is
 // recent enough (runtimeErrors in pkg/kubelet/runtime.go at v1.37.0).
-func (k *Kubelet) runtimeHealthy() bool {
+func (k *Kubelet) runtimeHealthy(at virtual.Time) bool {
 	s := &k.runtimeState
-	return s.lastReady != never && k.sim.Now() < s.lastReady.Add(runtimeThreshold) && !s.notReady && k.pleg.healthy()
+	return s.lastReady != never && at < s.lastReady.Add(runtimeThreshold) && !s.notReady && k.pleg.healthy(at)
 }
 
 // update stores the conditions that a status call returned.

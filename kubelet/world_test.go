@@ -25,6 +25,10 @@ func (r *instantRuntime) Call(_ *sim.Proc, c fakeruntime.Call) *fakeruntime.Op {
 	return &fakeruntime.Op{Call: c, Done: true, ID: "id"}
 }
 
+func (r *instantRuntime) ListsEnd(*sim.Ticker) (virtual.Time, bool) { return 0, false }
+
+func (r *instantRuntime) SpareLists(*sim.Proc) {}
+
 func (r *instantRuntime) Release(*fakeruntime.Op) {}
 
 func (r *instantRuntime) CancelProbes(string) {}

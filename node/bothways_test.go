@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"testing"
+	"time"
 
 	"probesim.dev/internal/random"
 	"probesim.dev/node"
@@ -28,6 +29,26 @@ func TestDefaultRunIsTheComparedRun(t *testing.T) {
 		plan.Seed = nil
 		return same(hashRun(plan, node.Options{}), hashRun(plan, node.Options{Chooser: choose.NewReplay(nil)}.FullLists().EveryTick()))
 	})
+}
+
+// The relists and the housekeeping of an idle node take at most one event each, with and without a seed.
+func TestIdleSecondsAreCheap(t *testing.T) {
+	seed := int64(7)
+	for _, o := range []node.Options{{}, {Seed: &seed}} {
+		n := node.New(o)
+		defer n.Close()
+		if err := n.RunUntil(virtual.At(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		before := n.Events()
+		if err := n.RunUntil(virtual.At(2 * time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		// One for each relist, and six for a housekeeping at the instant of other ticks.
+		if events := n.Events() - before; events > 9000 { // not 30,000
+			t.Errorf("an idle hour takes %d events", events)
+		}
+	}
 }
 
 // A seeded run that lists only the pods that changed writes the same records as one that lists all pods. The test does not

@@ -43,6 +43,29 @@ func (d *runtimeDriver) Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op {
 	return op
 }
 
+// ListsEnd returns the time at which two list calls end if they begin now, one after the other. It returns false if the
+// calls fail or leave records, or if anything else happens until they end but a tick that is due now.
+func (d *runtimeDriver) ListsEnd(but *sim.Ticker) (end virtual.Time, ok bool) {
+	end = d.sim.Now()
+	for _, call := range [...]fakeruntime.DelayKind{fakeruntime.DelayListPodSandbox, fakeruntime.DelayListContainers} {
+		took := d.Runtime.Delay(end, call, "", "")
+		end = end.Add(took)
+		if took <= 0 || !d.sim.Quiet(end, but) {
+			return 0, false
+		}
+	}
+	return end, !d.Down() && !d.RecordsCalls()
+}
+
+// SpareLists does what the two list calls of ListsEnd do besides their answers.
+func (d *runtimeDriver) SpareLists(p *sim.Proc) {
+	p.Spare(3) // it wakes up, and waits for two calls
+	d.sim.Spare(d.timer, 2)
+	if d.armed { // the end of each call sets the timer again
+		d.sim.Set(d.timer, d.set)
+	}
+}
+
 // CancelProbes ends the calls that run commands for probes of a pod.
 func (d *runtimeDriver) CancelProbes(podUID string) {
 	d.Runtime.CancelProbes(d.sim.Now(), podUID)

@@ -175,6 +175,16 @@ func (m *Manager) stopWorkers(pod *v1.Pod, c *v1.Container, probes ...trace.Prob
 	}
 }
 
+// Keeps reports whether keep returns true for all pods with workers, so that CleanupPods would stop none.
+func (m *Manager) Keeps(keep func(types.UID) bool) bool {
+	for uid := range m.pods {
+		if !keep(uid) {
+			return false
+		}
+	}
+	return true
+}
+
 // CleanupPods stops the workers of pods for which keep returns false.
 func (m *Manager) CleanupPods(keep func(types.UID) bool) {
 	gone := map[types.UID]bool{}

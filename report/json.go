@@ -24,6 +24,7 @@ type jsonCase struct {
 	Error        string            `json:"error,omitempty"` // of an invalid file
 	Runs         []jsonRun         `json:"runs"`
 	Expectations []jsonExpectation `json:"expectations,omitempty"` // across all runs
+	Summary      *jsonSummary      `json:"summary,omitempty"`      // of several runs
 }
 
 type jsonRun struct {
@@ -34,6 +35,7 @@ type jsonRun struct {
 	Hash         string            `json:"hash"`
 	Records      int               `json:"records"`
 	Restarts     int               `json:"restarts"`
+	ProbeErrors  int               `json:"probeErrors,omitempty"`
 	Replay       string            `json:"replay,omitempty"`
 	Notes        []string          `json:"notes,omitempty"`
 	Expectations []jsonExpectation `json:"expectations"`
@@ -88,7 +90,7 @@ func writeJSON(w io.Writer, doc any) error {
 
 func (c *Case) json() jsonCase {
 	jc := jsonCase{Name: c.Scenario, Description: c.Description, File: c.File, Line: c.Line, Kubernetes: c.Kubernetes,
-		Outcome: c.Outcome(), Runs: make([]jsonRun, len(c.Runs)), Expectations: jsonExpectations(c.Expectations)}
+		Outcome: c.Outcome(), Runs: make([]jsonRun, len(c.Runs)), Expectations: jsonExpectations(c.Expectations), Summary: c.summary()}
 	if c.Err != nil {
 		jc.Error = c.Err.Error()
 	}
@@ -99,7 +101,7 @@ func (c *Case) json() jsonCase {
 }
 
 func (r *Run) json() jsonRun {
-	jr := jsonRun{Seed: r.Seed, Until: shortDuration(r.Until.Offset()), Outcome: r.Outcome(), Hash: r.Hash, Records: r.Steps, Restarts: r.Restarts,
+	jr := jsonRun{Seed: r.Seed, Until: shortDuration(r.Until.Offset()), Outcome: r.Outcome(), Hash: r.Hash, Records: r.Steps, Restarts: r.Restarts, ProbeErrors: r.ProbeErrors,
 		Replay: r.Replay, Notes: r.Notes, Expectations: jsonExpectations(r.Expectations)}
 	if r.Err != nil {
 		jr.Error = r.Err.Error()

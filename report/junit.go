@@ -57,8 +57,8 @@ type junitOutput struct {
 }
 
 // JUnit writes a JUnit report with one test suite for each file and one test case for each case, in the given order. The
-// properties of a test case are the seed, hash and replay command of its first unsuccessful run, or of its first run. The report
-// contains no durations: the same cases give the same bytes.
+// properties of a test case are the seed, hash and replay command of its first unsuccessful run, or of its first run, and the
+// statistics of all its runs. The report contains no durations: the same cases give the same bytes.
 func JUnit(w io.Writer, cases []Case) error {
 	suites := junitSuites{Name: "probesim"}
 	for i := range cases {
@@ -90,7 +90,7 @@ func (s *junitSuite) add(c *Case) {
 		jc.Name = invalidFile
 	}
 	if shown != nil {
-		jc.Properties = &junitProperties{shown.properties()}
+		jc.Properties = &junitProperties{append(shown.properties(), c.properties()...)}
 		if shown.Output != "" {
 			jc.Output = &junitOutput{printable.Lines(shown.Output)}
 		}

@@ -55,13 +55,17 @@ func RunLine(w io.Writer, run *Run, pad int, o Options) error {
 	return o.write(w, text)
 }
 
-// Facts returns the version, seed, virtual time and restarts of the run, for display.
+// Facts returns the version, seed, virtual time, restarts and probe errors of the run, for display.
 func (r *Run) Facts() []string {
 	facts := []string{r.Kubernetes}
 	if r.Seed != nil {
 		facts = append(facts, fmt.Sprintf("seed %d", *r.Seed))
 	}
-	return append(facts, shortDuration(r.Until.Offset()), plural(r.Restarts, "restart"))
+	facts = append(facts, shortDuration(r.Until.Offset()), plural(r.Restarts, "restart"))
+	if r.ProbeErrors > 0 {
+		facts = append(facts, plural(r.ProbeErrors, "probe error"))
+	}
+	return facts
 }
 
 // Summary writes the number of runs with each outcome.

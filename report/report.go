@@ -61,6 +61,7 @@ type Run struct {
 	Records      []trace.Record  // may be nil after the run has been drawn
 	Steps        int             // number of observable records
 	Restarts     int             // number of restarts of containers; see CountRestarts
+	ProbeErrors  int             // number of probe runs that ended with an error; see CountProbeErrors
 	Pods         []summary.Pod   // numbers of each pod; may be nil after Case.Statistics has them
 	Total        summary.Numbers // see summary.Total
 	Hash         string          // see trace.Hash
@@ -143,6 +144,17 @@ func worst(all []Expectation) Outcome {
 		}
 	}
 	return OK
+}
+
+// CountProbeErrors returns the number of probe runs that ended with an error. The kubelet ignores them.
+func CountProbeErrors(records []trace.Record) int {
+	n := 0
+	for i := range records {
+		if records[i].Kind == trace.ProbeExecuted && records[i].Result == trace.Error {
+			n++
+		}
+	}
+	return n
 }
 
 // CountRestarts returns the number of restarts of containers.

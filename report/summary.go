@@ -303,10 +303,7 @@ func (c *Case) table() *Table {
 		}
 		t.Line(podsLabel(p), bold)
 		t.statistics(&p.Statistics, false)
-		for _, k := range p.Containers {
-			if len(p.Containers) < 2 || k.Init && k.Restarts.Same() && k.Restarts.Min() == 0 {
-				continue
-			}
+		for _, k := range p.Shown() {
 			name := trace.PodName(p.Name) + "/" + k.Name
 			if k.Equal(&p.Statistics) {
 				t.Line(name+": the same numbers as the pod", dim)

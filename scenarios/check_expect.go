@@ -171,6 +171,9 @@ func (c *checker) checkMatcher(e *Expect, n *strict.Node) {
 		e.Transitions.Check(n.Field("transitions"), e.Container, c.killReasons())
 	}
 	if e.Since != nil {
+		if !n.Field("since").Bad() && !n.Field("instance").Bad() {
+			inheritInstance(e)
+		}
 		c.checkMoment(e.Since, e.Pod, n.Field("since"))
 		refusePod(n.Field("since"))
 	}
@@ -183,6 +186,18 @@ func (c *checker) checkMatcher(e *Expect, n *strict.Node) {
 			c.checkMoment(m, e.Pod, order.Index(i))
 			refusePod(order.Index(i))
 		}
+	}
+}
+
+// inheritInstance sets the container and instance of since to those of the expectation, unless since has its own or is not about
+// the records of a container: "instance: 1, since: {record: {kind: ContainerStarted}}" counts from the start of instance 1.
+func inheritInstance(e *Expect) {
+	m := e.Since
+	if e.Instance == nil || m.Instance != nil || m.Record == nil || len(m.Record.Shapes(true)) == 0 {
+		return
+	}
+	if m.Container == "" || m.Container == e.Container {
+		m.Container, m.Instance = e.Container, e.Instance
 	}
 }
 

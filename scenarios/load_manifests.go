@@ -21,9 +21,10 @@ import (
 type Workload struct {
 	Pos
 	Kind     string
-	Name     string  // metadata.name, or else metadata.generateName
-	Replicas int     // number of pods; 1 for a Pod
-	Pod      *v1.Pod // the first pod, as the API server stores it, with defaults
+	Name     string   // metadata.name, or else metadata.generateName
+	Replicas int      // number of pods; 1 for a Pod
+	Pod      *v1.Pod  // the first pod, as the API server stores it, with defaults
+	Notes    []string // what is wrong with the pod although the API server accepts it
 	// Annotations are the annotations of the workload itself.
 	Annotations map[string]string
 
@@ -56,7 +57,8 @@ func ReadManifest(name string, data []byte) (*Manifest, error) {
 		}
 		pod := w.newPod()
 		admission.Default(pod)
-		m.Workloads = append(m.Workloads, Workload{Pos: w.node.Pos, Kind: w.kind.kind, Name: w.name, Replicas: w.replicas, Pod: pod, Annotations: w.meta.Annotations, root: w.root()})
+		m.Workloads = append(m.Workloads, Workload{Pos: w.node.Pos, Kind: w.kind.kind, Name: w.name, Replicas: w.replicas, Pod: pod,
+			Notes: portNotes(pod, &podErrors{manifest: w}), Annotations: w.meta.Annotations, root: w.root()})
 	}
 	seen := map[string]bool{}
 	for _, n := range f.others {

@@ -3,8 +3,11 @@ package scenarios
 import (
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/fakeruntime"
@@ -12,7 +15,7 @@ import (
 )
 
 // Notes returns what a user of the run has to know besides its trace: the fields of the manifests that the API server drops
-// without an error, because their feature gates are off in the version of the run, and rules that hardly any program follows.
+// without an error, because their feature gates are off in the version of the run, rules that hardly any program follows, and ports that no request can reach.
 func (p *Plan) Notes() []string {
 	known, ok := p.Profile()
 	if !ok {
@@ -35,7 +38,13 @@ func (b *behavior) noteDifferences(rules []fakeruntime.Rule, n *strict.Node) {
 			if !asksTheSame(&p.probe.ProbeHandler, &q.probe.ProbeHandler, b.container) {
 				continue
 			}
-			if at := firstDifference(rules, p.key, q.key); at >= 0 {
+			own := slices.Clone(rules)
+			for i := range own {
+				if isSlowStart(&own[i], handlerOf(p.probe)) {
+					own[i].Startup = nil
+				}
+			}
+			if at := firstDifference(own, p.key, q.key); at >= 0 {
 				b.workload.notes = append(b.workload.notes, fmt.Sprintf(
 					"%s: the %s and %s probes of %s both ask %s, and from this rule on they get different answers; to answer both, use endpoints",
 					n.Index(at).Pos, q.key, p.key, b.spec.Name, endpointText(&q.probe.ProbeHandler)))
@@ -52,6 +61,29 @@ func asksTheSame(a, b *v1.ProbeHandler, c *v1.Container) bool {
 		return false
 	}
 	return a.HTTPGet == nil || a.HTTPGet.Host == b.HTTPGet.Host && reflect.DeepEqual(a.HTTPGet.HTTPHeaders, b.HTTPGet.HTTPHeaders)
+}
+
+// isSlowStart reports whether a rule only makes the startup probe fail in the first time of each instance. In this time no
+// other probe runs, so the rule need not answer the others.
+func isSlowStart(r *fakeruntime.Rule, h *handler) bool {
+	return r.Startup != nil && r.Liveness == nil && r.Readiness == nil && r.Clock == fakeruntime.AfterStart && r.From.Max == 0 &&
+		r.Every == nil && r.Chance == nil && !slices.ContainsFunc(r.Startup.Items, func(i fakeruntime.Item) bool { return succeeds(&i.Answer, h) })
+}
+
+// succeeds reports whether a probe with a handler can succeed with an answer.
+func succeeds(a *fakeruntime.Answer, h *handler) bool {
+	if a.Word != fakeruntime.Answers {
+		return false
+	}
+	switch h {
+	case execHandler:
+		return a.Code == 0
+	case httpHandler:
+		return a.TransportError == "" && a.Code >= 200 && a.Code < 400
+	case grpcHandler:
+		return a.TransportError == "" && a.Status == "SERVING"
+	}
+	return true
 }
 
 // firstDifference returns the index of the first rule from which on two probes get different answers, or -1.
@@ -83,4 +115,93 @@ func seriesOf(r *fakeruntime.Rule, key string) *fakeruntime.Series {
 		return r.Readiness
 	}
 	return r.Startup
+}
+
+// UnknownPort is the name of a port that a container does not have. Requests to the port are never sent: each run of a probe
+// ends with an error, which the kubelet ignores, and a hook fails.
+type UnknownPort struct {
+	Name string
+	Keys []string // of the probes and hooks that ask the port, in rules
+
+	path string // of the first of them in the container
+}
+
+// UnknownPorts returns the unknown ports that the probes and hooks of a container ask.
+func UnknownPorts(c *v1.Container) []UnknownPort {
+	known := map[string]bool{}
+	for _, port := range c.Ports {
+		known[port.Name] = true
+	}
+	var list []UnknownPort
+	add := func(key, path string, port *intstr.IntOrString) {
+		if port.Type != intstr.String || known[port.StrVal] {
+			return
+		}
+		i := slices.IndexFunc(list, func(p UnknownPort) bool { return p.Name == port.StrVal })
+		if i < 0 {
+			i = len(list)
+			list = append(list, UnknownPort{Name: port.StrVal, path: path + ".port"})
+		}
+		list[i].Keys = append(list[i].Keys, key)
+	}
+	for _, p := range probesOf(c) {
+		switch handlerOf(p.probe) {
+		case httpHandler:
+			add(p.key, p.field+".httpGet", &p.probe.HTTPGet.Port)
+		case tcpHandler:
+			add(p.key, p.field+".tcpSocket", &p.probe.TCPSocket.Port)
+		}
+	}
+	for _, key := range hookKeys {
+		if h := hookOf(c, key); hookHandler(h) == httpHandler {
+			add(key, "lifecycle."+key+".httpGet", &h.HTTPGet.Port)
+		}
+	}
+	return list
+}
+
+// PreventsReady reports whether the container never becomes Ready because of the port.
+func (p *UnknownPort) PreventsReady() bool {
+	return slices.Contains(p.Keys, "startup") || slices.Contains(p.Keys, "readiness")
+}
+
+// note returns the note about the port, without its position.
+func (p *UnknownPort) note(c *v1.Container) string {
+	var names []string
+	for _, has := range c.Ports[:min(len(c.Ports), strict.MaxSuggestions)] {
+		names = append(names, has.Name)
+	}
+	asking, ask := p.Keys[0], "asks"
+	if last := len(p.Keys) - 1; last > 0 {
+		asking, ask = strings.Join(p.Keys[:last], ", ")+" and "+p.Keys[last], "ask"
+	}
+	text := fmt.Sprintf("%s of %s %s a port named %s, which the container does not have%s: each request ends with an error",
+		asking, c.Name, ask, strict.Quote(p.Name), strict.DidYouMean(p.Name, names))
+	switch {
+	case p.PreventsReady():
+		text += ", and the container never becomes Ready"
+	case slices.Contains(p.Keys, "liveness"):
+		text += ", which never restarts the container"
+	}
+	if slices.Contains(p.Keys, "postStart") {
+		text += "; the kubelet stops the container after each start"
+	}
+	return text
+}
+
+// portNotes returns a note for each unknown port of the containers of a pod.
+func portNotes(pod *v1.Pod, errs *podErrors) []string {
+	var notes []string
+	for _, of := range []struct {
+		field string
+		list  []v1.Container
+	}{{"initContainers", pod.Spec.InitContainers}, {"containers", pod.Spec.Containers}} {
+		for i := range of.list {
+			for _, port := range UnknownPorts(&of.list[i]) {
+				n := errs.at(pod, fmt.Sprintf("spec.%s[%d].%s", of.field, i, port.path))
+				notes = append(notes, fmt.Sprintf("%s: %s", n.Pos, port.note(&of.list[i])))
+			}
+		}
+	}
+	return notes
 }

@@ -52,7 +52,7 @@ func (c *Chan[T]) Len() int { return c.buf.Len() }
 
 // TrySend sends v if the receiver waits or the buffer has room. It reports whether it sent v.
 func (c *Chan[T]) TrySend(v T) bool {
-	if p := c.waiter; c.awaited() {
+	if p := c.waiter; c.Awaited() {
 		c.got, p.woken, p.open = v, c.index, false
 		p.cause = c.sim.cause
 		p.Wake()
@@ -119,5 +119,5 @@ func (c *Chan[T]) setReceiver(p *Proc, index int) {
 	c.waiter, c.index = p, int32(index)
 }
 
-// awaited reports whether a value that is sent now goes directly to the receiver.
-func (c *Chan[T]) awaited() bool { return c.waiter != nil && c.waiter.open }
+// Awaited reports whether the receiver waits, so that a value that is sent now goes directly to it.
+func (c *Chan[T]) Awaited() bool { return c.waiter != nil && c.waiter.open }

@@ -35,6 +35,7 @@ type Options struct {
 // Sim is one simulated world. It must be used from one goroutine.
 type Sim struct {
 	now    virtual.Time
+	until  virtual.Time // how far the present RunUntil runs
 	timers queue.Timed[*Timer]
 	due    queue.FIFO[*Timer] // timers of this instant that have not fired yet
 	ready  queue.FIFO[*Proc]  // enabled processes, in canonical order
@@ -60,13 +61,14 @@ func New(o Options) *Sim {
 // Now returns the virtual time.
 func (s *Sim) Now() virtual.Time { return s.now }
 
-// Events returns the number of timers that have fired and of turns that processes have run. Ticks that Unless skips do
-// not count here, but they count toward limits.
+// Events returns the number of timers that have fired and of turns that processes have run. Ticks that Unless skips, and what
+// Spare counts, do not count here, but toward limits.
 func (s *Sim) Events() int64 { return s.meter.Events() }
 
 // RunUntil runs the simulation until virtual time t, including all events of that instant. It stops early and returns
 // a *limit.Error when the run exceeds a limit, or the error of Fail or of Options.Interrupt. It cannot continue then.
 func (s *Sim) RunUntil(t virtual.Time) error {
+	s.until = s.meter.Latest(t)
 	for s.meter.Err() == nil {
 		if s.step() {
 			continue

@@ -78,7 +78,7 @@ func (s *Sim) NewTicker(name string, period time.Duration) *Ticker {
 func (t *Ticker) due(timer *Timer, s *Sim) {
 	timer.count(s)
 	s.Set(&t.timer, t.timer.at.Add(t.period))
-	if t.idle != nil && t.C.awaited() && t.idle() {
+	if t.idle != nil && t.C.Awaited() && t.idle() {
 		s.meter.Spare(1)
 	} else {
 		t.C.TrySend(struct{}{})

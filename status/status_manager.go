@@ -399,6 +399,11 @@ func (m *Manager) RemoveOrphanedStatuses(known func(types.UID) bool) {
 	}
 }
 
+// HasOrphans reports whether RemoveOrphanedStatuses would forget a status.
+func (m *Manager) HasOrphans(known func(types.UID) bool) bool {
+	return slices.ContainsFunc(m.order, func(uid types.UID) bool { return !known(uid) })
+}
+
 // pendingStatus is the version of a pod that was the newest when a batch started.
 type pendingStatus struct {
 	uid types.UID

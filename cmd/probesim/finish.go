@@ -34,6 +34,9 @@ func (out *output) finish(interrupted bool) error {
 		if err = report.Summary(out.stdout, out.cases, out.text); err == nil {
 			err = report.GitHub(out.commands, out.cases, repositoryPath)
 		}
+		if err == nil {
+			err = writeJobSummary(out.cases)
+		}
 		if len(out.invalid) > 0 {
 			annotate(out.commands, out.invalid)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -21,6 +22,19 @@ func annotate(w io.Writer, err error) {
 	for _, e := range all {
 		report.Annotate(w, report.Annotation{File: repositoryPath(e.File), Line: e.Line, Column: e.Column, Title: "invalid scenario file", Message: e.Text()})
 	}
+}
+
+// writeJobSummary appends a summary to the job summary of a GitHub Actions workflow, if there is one.
+func writeJobSummary(cases []report.Case) error {
+	name := os.Getenv("GITHUB_STEP_SUMMARY")
+	if name == "" {
+		return nil
+	}
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return fmt.Errorf("cannot write the job summary: %w; unset GITHUB_STEP_SUMMARY to write none", err)
+	}
+	return errors.Join(report.Markdown(f, cases), f.Close())
 }
 
 // repositoryPath returns the path of a file relative to the repository that a GitHub Actions workflow has checked out, as

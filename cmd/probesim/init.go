@@ -82,9 +82,12 @@ func initScenario(cmd *cobra.Command, o initOptions) error {
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	text, err := draft.Write(d)
+	text, warnings, err := draft.Write(d)
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("no scenario was written\n%w", err)}
+	}
+	for _, w := range warnings {
+		fmt.Fprintf(safeText(cmd.ErrOrStderr()), "warning: %s\n", printable.Text(w))
 	}
 	if o.output == "" {
 		_, err := cmd.OutOrStdout().Write(text)

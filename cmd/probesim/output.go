@@ -105,7 +105,7 @@ func newOutput(cmd *cobra.Command, jobs []*job, o runOptions) *output {
 	switch o.output {
 	case "summary":
 		out.summarize = 2
-	case "github":
+	case "github", "jsonl":
 		out.summarize = maxTimelines + 1
 	}
 	out.text = textOptions(out.stdout)
@@ -119,6 +119,7 @@ func newOutput(cmd *cobra.Command, jobs []*job, o runOptions) *output {
 		out.pad = max(out.pad, min(utf8.RuneCountInString(j.plan.Scenario.Metadata.Name), 48))
 	}
 	out.progress = newProgress(out.stderr, jobs)
+	out.progress.silent = out.format == "jsonl" && !out.progress.terminal // scripts expect only failures on stderr
 	go out.progress.loop()
 	return out
 }
@@ -213,7 +214,7 @@ func (out *output) emit(i int, m finished) error {
 		}
 	}
 	m.run.Records = nil
-	if out.format == "jsonl" {
+	if out.format == "jsonl" && !out.summarizes(j) {
 		if err := out.writeFailures(m.run.Expectations, m.run.Err, m.run.Replay); err != nil {
 			return err
 		}
@@ -275,7 +276,12 @@ func (out *output) endCase(c *report.Case) error {
 		}
 		return report.CaseLine(out.stdout, c, out.pad, out.text)
 	case "jsonl":
-		return out.writeFailures(c.Expectations, nil, "")
+		switch {
+		case !out.summarizes(out.jobs[out.emitted-1]):
+			return out.writeFailures(c.Expectations, nil, "")
+		case c.Outcome() != report.OK:
+			return report.CaseSummary(out.stderr, c, 0, report.Options{})
+		}
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 type progress struct {
 	w        io.Writer
 	terminal bool
+	silent   bool // show nothing
 	total    int
 	until    int64 // virtual milliseconds of all runs together; nanoseconds might overflow
 
@@ -69,7 +70,7 @@ func (p *progress) show() {
 		return
 	default:
 	}
-	if p.quiet.Load() {
+	if p.silent || p.quiet.Load() {
 		return
 	}
 	if !p.terminal {

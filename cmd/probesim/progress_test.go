@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"probesim.dev/scenarios"
 	"probesim.dev/sim/virtual"
 )
 
@@ -40,6 +41,26 @@ func TestProgress(t *testing.T) {
 		p.show()
 		if b.String() != test.want {
 			t.Errorf("%s: %q, want %q", test.name, b.String(), test.want)
+		}
+	}
+}
+
+// TestProgressOfTraces checks that -o jsonl writes no progress to a file, and other formats do.
+func TestProgressOfTraces(t *testing.T) {
+	all, err := scenarios.Load(library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs := []*job{(&selection{}).job(all[0].Plan("v1.37.0", nil), 0)}
+	for format, want := range map[string]string{"jsonl": "", "json": "probesim: 0s of "} {
+		var stderr strings.Builder
+		cmd := newRun()
+		cmd.SetErr(&stderr)
+		out := newOutput(cmd, jobs, runOptions{output: format})
+		out.progress.show()
+		out.progress.stop()
+		if got := stderr.String(); !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("-o %s: %q, want %q", format, got, want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"os"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -9,7 +10,16 @@ import (
 
 var update = flag.Bool("update", false, "write the current output of the commands to the scripts; review the diff")
 
-func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"probesim": main}) }
+func TestMain(m *testing.M) { testscript.Main(tests{m}, map[string]func(){"probesim": main}) }
+
+// tests runs the tests without the variables of GitHub Actions, so that they do not write to the job summary of a workflow.
+type tests struct{ *testing.M }
+
+func (t tests) Run() int {
+	os.Unsetenv("GITHUB_STEP_SUMMARY")
+	os.Unsetenv("GITHUB_WORKSPACE")
+	return t.M.Run()
+}
 
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", UpdateScripts: *update})

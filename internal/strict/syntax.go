@@ -34,6 +34,8 @@ func (p *parser) syntaxError(part part, err error) Error {
 		case construct != "" && atEnd:
 			place = begin
 			message += ": the " + construct + " that begins here does not end"
+		case construct != "" && attached(part.text, place) != "":
+			message += ": put quotes around the text that begins with " + Quote(attached(part.text, place))
 		case construct != "" && begin.Line < place.Line:
 			message += fmt.Sprintf(" of the %s that begins in line %d", construct, part.lines+begin.Line)
 		case message == "did not find expected node content" && atEnd:
@@ -44,6 +46,27 @@ func (p *parser) syntaxError(part part, err error) Error {
 		}
 	}
 	return Error{Pos: Pos{p.file, part.lines + max(1, place.Line), max(1, place.Column)}, Message: "not valid YAML: " + message}
+}
+
+// attached returns the text without quotes that ends at an opening bracket, as /q?tags in /q?tags[]=1. In a list or mapping in
+// brackets it has to be in quotes. attached returns an empty string if there is none.
+func attached(text []byte, bracket yaml.Mark) string {
+	for range bracket.Line - 1 {
+		text = text[lineEnd(text):]
+	}
+	line := []rune(string(text[:lineEnd(text)]))
+	end := bracket.Column - 1
+	if end >= len(line) || line[end] != '[' && line[end] != '{' {
+		return ""
+	}
+	begin := end
+	for begin > 0 && !strings.ContainsRune(" \t,[]{}\"'", line[begin-1]) {
+		begin--
+	}
+	if begin > 0 && strings.ContainsRune("]}\"'", line[begin-1]) {
+		return ""
+	}
+	return string(line[begin:end])
 }
 
 // lastCharacter returns the position of the last character of a text that is not blank.

@@ -129,3 +129,18 @@ func (s *Statistics) add(seed int64, n *Numbers) {
 func (s *Statistics) Equal(t *Statistics) bool {
 	return s.Restarts.Equal(&t.Restarts) && s.ToReady.Equal(&t.ToReady) && s.Unready.Equal(&t.Unready) && s.Outage.Equal(&t.Outage)
 }
+
+// Shown returns the containers of interest: none if there is only one, because its restarts are those of the pod, and no init
+// container that runs to completion and did not restart.
+func (p *PodStatistics) Shown() []*ContainerStatistics {
+	if len(p.Containers) < 2 {
+		return nil
+	}
+	var list []*ContainerStatistics
+	for _, c := range p.Containers {
+		if !c.Init || c.Restarts.Count() > 0 && c.Restarts.max > 0 {
+			list = append(list, c)
+		}
+	}
+	return list
+}

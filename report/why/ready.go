@@ -28,18 +28,21 @@ func (m *moment) lastProbe(container string, kind trace.Probe) *trace.Record {
 
 // probeStates says which probes of a running container fail, have not succeeded or have not run.
 func (m *moment) probeStates(c *v1.Container, start *trace.Record) string {
-	text := m.failingProbe(c, start, trace.Liveness, c.LivenessProbe)
+	text := m.failingProbe(c, start, trace.Liveness, c.LivenessProbe) + m.brokenProbe(c, start, trace.Liveness)
 	if c.StartupProbe != nil && !m.hasStarted(c, start) {
-		return text + m.startupState(c, start)
+		return text + m.brokenProbe(c, start, trace.Startup) + m.startupState(c, start)
 	}
 	if c.ReadinessProbe == nil {
 		return text
 	}
+	text += m.brokenProbe(c, start, trace.Readiness)
 	last := m.lastProbe(c.Name, trace.Readiness)
 	delay := start.T.Add(time.Duration(c.ReadinessProbe.InitialDelaySeconds) * time.Second)
 	switch {
 	case (last == nil || last.Instance != start.Instance) && m.t < delay:
 		return text + fmt.Sprintf("; its readiness probe does not run before %s (initialDelaySeconds %d)", at(delay), c.ReadinessProbe.InitialDelaySeconds)
+	case (last == nil || last.Instance != start.Instance) && len(m.errors(c, start, trace.Readiness)) > 0:
+		return text
 	case last == nil || last.Instance != start.Instance:
 		return text + "; its readiness probe has not run yet"
 	}
@@ -68,6 +71,34 @@ func (m *moment) failures(container string, start *trace.Record, kind trace.Prob
 		n++
 	}
 	return n
+}
+
+// errors returns the last consecutive runs of a probe of an instance that ended with an error, newest first.
+func (m *moment) errors(c *v1.Container, start *trace.Record, kind trace.Probe) []*trace.Record {
+	var runs []*trace.Record
+	for _, p := range slices.Backward(m.probes[probe{subject{m.pod, c.Name}, kind}]) {
+		if p.T > m.t {
+			continue
+		}
+		if p.Instance != start.Instance || p.Result != trace.Error {
+			break
+		}
+		runs = append(runs, p)
+	}
+	return runs
+}
+
+// brokenProbe says how often in a row a probe has ended with an error, if its last run did.
+func (m *moment) brokenProbe(c *v1.Container, start *trace.Record, kind trace.Probe) string {
+	runs := m.errors(c, start, kind)
+	switch len(runs) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("; its %s probe ended with an error at %s, which the kubelet ignores%s", kind, at(runs[0].T), quotedMessage(runs[0]))
+	}
+	return fmt.Sprintf("; its %s probe has ended with an error since %s (%s times in a row), which the kubelet ignores%s",
+		kind, at(runs[len(runs)-1].T), number(len(runs)), quotedMessage(runs[0]))
 }
 
 // failingProbe says how often a probe has failed in a row, if it fails.

@@ -44,30 +44,34 @@ type entry struct {
 	why      string // the reason why the workload cannot be simulated; empty if it can
 }
 
-// Write returns a scenario file for the manifests. It runs the draft and adds expectations that hold in this run. The
-// error is of type scenarios.Errors if the manifests are invalid.
-func Write(o Options) ([]byte, error) {
+// Write returns a scenario file for the manifests, and warnings about them. It runs the draft and adds expectations that hold
+// in this run. A pod that can never become Ready, because a probe asks a port that does not exist, has an expectation that
+// fails. The error is of type scenarios.Errors if the manifests are invalid.
+func Write(o Options) (text []byte, warnings []string, err error) {
 	m, err := scenarios.ReadManifest(o.Manifest, o.Data)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := checkManifest(o, m); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	d := &draft{Options: o, entries: entries(m)}
 	if o.File == "" {
 		if d.inline, err = workloadsIn(o.Data); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if err := d.leaveOut(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	seen, err := d.try()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return d.text(seen), nil
+	for _, w := range m.Workloads {
+		warnings = append(warnings, w.Notes...)
+	}
+	return d.text(seen), warnings, nil
 }
 
 // checkManifest rejects manifests without workloads, with too many workloads, and with scenarios.

@@ -54,6 +54,14 @@ var unusual = []struct{ name, manifest, want string }{
 	{"all handlers and hooks", pod("web", `{containers: [{name: app, image: x, startupProbe: {exec: {command: [a]}, periodSeconds: 1, failureThreshold: 30},
 		livenessProbe: {grpc: {port: 5}}, readinessProbe: {httpGet: {port: 80}}, lifecycle: {postStart: {exec: {command: [a]}}, preStop: {httpGet: {port: 80}}}}]}`),
 		"- {startup: 0 in 20ms, liveness: SERVING in 11ms, readiness: 200 in 9ms, postStart: 0 in 20ms, preStop: 200 in 9ms}"},
+	{"probes of one endpoint", pod("web", `{containers: [{name: app, image: x, ports: [{name: http, containerPort: 80}], startupProbe: {httpGet: {port: http, path: /live}}, livenessProbe: {httpGet: {port: 80, path: /live}},
+		readinessProbe: {httpGet: {port: 80, path: "/ready?a={b}"}}, lifecycle: {preStop: {httpGet: {port: http, path: live}}}}]}`),
+		"- {readiness: 200 in 9ms, endpoints: {http:80/live: 200 in 9ms}}"},
+	{"readiness and liveness probes of one endpoint", pod("web", `{containers: [{name: app, image: x, livenessProbe: {exec: {command: [sh, -c, "a | b: c"]}}, readinessProbe: {exec: {command: [sh, -c, "a | b: c"]}}}]}`),
+		`{at: 3m, for: 30s, endpoints: {"exec:sh -c a | b: c": 1}}`},
+	{"probes of one long command", pod("web", fmt.Sprintf("{containers: [{name: app, image: x, livenessProbe: {exec: {command: [%[1]s]}}, readinessProbe: {exec: {command: [%[1]s]}}}]}", strings.Repeat("a", 90))),
+		"- {liveness: 0 in 20ms, readiness: 0 in 20ms}"},
+	{"unknown port of a liveness probe", pod("web", `{containers: [{name: app, image: x, livenessProbe: {tcpSocket: {port: gone}}}]}`), "It becomes Ready at"},
 	{"sleeping hook", pod("web", "{containers: [{name: app, image: x, lifecycle: {preStop: {sleep: {seconds: 3}}}}]}"), "first: "},
 	{"readiness gate", pod("web", "{readinessGates: [{conditionType: example.com/lb}], containers: [{name: app, image: x}]}"), `{type: example.com/lb, status: "True"}`},
 	{"ready after an hour", pod("web", "{containers: [{name: app, image: x, readinessProbe: {tcpSocket: {port: 1}, initialDelaySeconds: 3600}}]}"), "duration: 3h"},
@@ -104,13 +112,36 @@ func TestUnusualManifests(t *testing.T) {
 	}
 }
 
+// TestUnknownPorts drafts scenarios for pods that never become Ready, because a probe asks a port that does not exist.
+func TestUnknownPorts(t *testing.T) {
+	for _, probe := range []string{"startupProbe: {httpGet: {port: managment}}", "readinessProbe: {tcpSocket: {port: managment}}"} {
+		manifest := pod("web", "{containers: [{name: app, image: x, ports: [{name: management, containerPort: 80}], "+probe+"}]}")
+		text, warnings, err := Write(Options{Manifest: "m.yaml", Data: []byte(manifest)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := `asks a port named "managment", which the container does not have (did you mean "management"?): each request ends with an error, and the container never becomes Ready`
+		if len(warnings) != 1 || !strings.HasPrefix(warnings[0], "m.yaml:1:") || !strings.HasSuffix(warnings[0], want) {
+			t.Errorf("the warnings are %q", warnings)
+		}
+		loaded, err := scenarios.LoadBytes("s.yaml", text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := simulate.Run(context.Background(), loaded[0].Plans()[0], simulate.Options{})
+		if r := run.Results[0]; r.Expect.Text != "{pod: web, first: ..1m, becomes: {ready: true}}" || r.Outcome != expect.Failed {
+			t.Errorf("%s is %v in\n%s", r.Expect.Text, r.Outcome, text)
+		}
+	}
+}
+
 // checkDraft drafts a scenario that refers to the manifest, and a scenario with a copy of it. The expectations of both
 // must hold, and both must load with their suggestions uncommented.
 func checkDraft(t *testing.T, name string, data []byte) string {
 	t.Helper()
 	var first string
 	for _, file := range []string{name, ""} {
-		text, err := Write(Options{Manifest: name, Data: data, File: file, Command: "init " + name, Run: "run\n"})
+		text, _, err := Write(Options{Manifest: name, Data: data, File: file, Command: "init " + name, Run: "run\n"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +202,7 @@ func TestRejectedManifests(t *testing.T) {
 		{pod("web", "{os: {name: windows}, containers: [{name: app, image: x}]}"), "none of the workloads can be simulated\nm.yaml:1:"},
 		{many(201), "m.yaml has 201 workloads, but a draft can have at most 200: split the file"},
 	} {
-		_, err := Write(Options{Manifest: "m.yaml", Data: []byte(test.manifest), File: "m.yaml"})
+		_, _, err := Write(Options{Manifest: "m.yaml", Data: []byte(test.manifest), File: "m.yaml"})
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v, want %s", err, test.want)
 		}

@@ -2,12 +2,14 @@ package draft
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/podutil"
+	"probesim.dev/scenarios"
 )
 
 // expect writes the observations as expectations, with some tolerance, and suggestions as comments.
@@ -68,6 +70,12 @@ func (d *draft) workloadExpectations(e *entry, s *seen) []string {
 		}
 	}
 	ready, isReady := s.ready[e.Name]
+	if broken := brokenProbes(e.Pod); !isReady && broken != "" {
+		return []string{
+			"# It cannot become Ready before you correct the manifest: " + broken + ".",
+			fmt.Sprintf("- {pod: %s, first: ..1m, becomes: {ready: true}}", name),
+		}
+	}
 	if !isReady || e.Pod.Spec.RestartPolicy != v1.RestartPolicyAlways {
 		return []string{fmt.Sprintf("# %s %s did not become Ready and stay Ready in this run: the timeline of 'probesim run' shows why.", e.Kind, name)}
 	}
@@ -80,6 +88,19 @@ func (d *draft) workloadExpectations(e *entry, s *seen) []string {
 		lines = append(lines, "# Then it stays Ready.", fmt.Sprintf("- {pod: %s, always: %s.., status: {ready: true}}", name, up))
 	}
 	return lines
+}
+
+// brokenProbes says which ports that probes ask do not exist, or returns an empty string.
+func brokenProbes(pod *v1.Pod) string {
+	var broken []string
+	for c := range podutil.Containers(&pod.Spec) {
+		for _, port := range scenarios.UnknownPorts(c) {
+			if port.PreventsReady() {
+				broken = append(broken, fmt.Sprintf("%s has no port named %s", quoted(c.Name), quoted(port.Name)))
+			}
+		}
+	}
+	return strings.Join(broken, ", ")
 }
 
 // suggestions returns expectations, as comments, that need a step or do not suit every workload.

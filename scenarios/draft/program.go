@@ -2,13 +2,18 @@ package draft
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/podutil"
+	"probesim.dev/scenarios"
 )
 
 // Typical times of programs, as a starting point.
@@ -31,7 +36,7 @@ func behavior(pod *v1.Pod, c *v1.Container, init bool) []string {
 	var lines []string
 	add := func(more ...string) { lines = append(lines, more...) }
 	probes := probes(c)
-	if usual := usualAnswers(probes, c.Lifecycle); usual != "" {
+	if usual := usualAnswers(c); usual != "" {
 		add("# Its answers, and how long each takes.", "- {"+usual+"}")
 	}
 	if len(probes) > 0 {
@@ -41,7 +46,7 @@ func behavior(pod *v1.Pod, c *v1.Container, init bool) []string {
 		add("# It finishes after "+value.Format(usualWork)+".", fmt.Sprintf("- {after: %s, exit: 0}", value.Format(usualWork)))
 	}
 	add("# It exits "+value.Format(usualEnd)+" after the stop signal.", fmt.Sprintf("- {afterSigterm: %s, exit: 0}", value.Format(usualEnd)))
-	return append(lines, troubles(probes)...)
+	return append(lines, troubles(c, probes)...)
 }
 
 // probe is a probe of a container, with its key in rules.
@@ -61,22 +66,79 @@ func probes(c *v1.Container) []probe {
 }
 
 // usualAnswers returns the keys of a rule for all probes and hooks, with the answers of a healthy program.
-func usualAnswers(probes []probe, hooks *v1.Lifecycle) string {
-	var keys []string
-	for _, p := range probes {
-		keys = append(keys, p.key+": "+healthyAnswer(&p.ProbeHandler))
-	}
-	if hooks != nil {
-		for _, h := range []struct {
-			key  string
-			hook *v1.LifecycleHandler
-		}{{"postStart", hooks.PostStart}, {"preStop", hooks.PreStop}} {
-			if h.hook != nil && (h.hook.Exec != nil || h.hook.HTTPGet != nil) {
-				keys = append(keys, h.key+": "+healthyAnswer(&v1.ProbeHandler{Exec: h.hook.Exec, HTTPGet: h.hook.HTTPGet}))
-			}
+func usualAnswers(c *v1.Container) string {
+	var keys, shared []string
+	for _, asks := range requests(c) {
+		switch e := endpointOf(c, asks.key); {
+		case !isShared(e):
+			keys = append(keys, asks.key+": "+healthyAnswer(asks.handler))
+		case e.Keys[0] == asks.key:
+			shared = append(shared, inFlow(e.Text)+": "+healthyAnswer(asks.handler))
 		}
 	}
+	if len(shared) > 0 {
+		keys = append(keys, "endpoints: {"+strings.Join(shared, ", ")+"}")
+	}
 	return strings.Join(keys, ", ")
+}
+
+// request is a probe or hook that asks the program.
+type request struct {
+	key     string
+	handler *v1.ProbeHandler
+}
+
+// requests returns the probes and hooks that ask the program.
+func requests(c *v1.Container) []request {
+	var list []request
+	for _, p := range probes(c) {
+		list = append(list, request{p.key, &p.ProbeHandler})
+	}
+	if c.Lifecycle == nil {
+		return list
+	}
+	for _, h := range []struct {
+		key  string
+		hook *v1.LifecycleHandler
+	}{{"postStart", c.Lifecycle.PostStart}, {"preStop", c.Lifecycle.PreStop}} {
+		if h.hook != nil && (h.hook.Exec != nil || h.hook.HTTPGet != nil) {
+			list = append(list, request{h.key, &v1.ProbeHandler{Exec: h.hook.Exec, HTTPGet: h.hook.HTTPGet}})
+		}
+	}
+	return list
+}
+
+// endpointOf returns the endpoint at which a probe or hook asks.
+func endpointOf(c *v1.Container, key string) scenarios.Endpoint {
+	for _, e := range scenarios.Endpoints(c) {
+		if slices.Contains(e.Keys, key) {
+			return e
+		}
+	}
+	return scenarios.Endpoint{}
+}
+
+// isShared reports whether a draft has one answer for an endpoint instead of one for each probe: several probes ask there,
+// and its text is short.
+func isShared(e scenarios.Endpoint) bool {
+	const longest = 80
+	probes := 0
+	for _, key := range e.Keys {
+		if key != "postStart" && key != "preStop" {
+			probes++
+		}
+	}
+	return probes > 1 && len(e.Text) <= longest
+}
+
+var plainInFlow = regexp.MustCompile(`^[a-z]+:[A-Za-z0-9/._-]+( [A-Za-z0-9/._-]+)*$`)
+
+// inFlow returns an endpoint as a key of a flow mapping.
+func inFlow(endpoint string) string {
+	if plainInFlow.MatchString(endpoint) {
+		return endpoint
+	}
+	return printable.Text(strconv.Quote(endpoint))
 }
 
 // healthyAnswer returns the answer of a healthy program to a handler. The times are the default delays.
@@ -155,14 +217,18 @@ func endsByItself(pod *v1.Pod, c *v1.Container, init bool) bool {
 }
 
 // troubles returns rules to try, as comments.
-func troubles(probes []probe) []string {
+func troubles(c *v1.Container, probes []probe) []string {
 	crash := try("{instance: 0, after: 1m, exit: 1}", "It crashes once.")
 	if len(probes) == 0 {
 		return []string{crash}
 	}
 	lines := []string{try("{after: 1m, for: 40s, probes: stall}", "It freezes, as in a long GC pause.")}
 	if last := probes[len(probes)-1]; last.key == "readiness" {
-		rule := fmt.Sprintf("{at: 3m, for: 30s, readiness: %s}", failingAnswer(&last.ProbeHandler))
+		key := "readiness: " + failingAnswer(&last.ProbeHandler)
+		if e := endpointOf(c, last.key); isShared(e) {
+			key = "endpoints: {" + inFlow(e.Text) + ": " + failingAnswer(&last.ProbeHandler) + "}"
+		}
+		rule := fmt.Sprintf("{at: 3m, for: 30s, %s}", key)
 		lines = append(lines, try(rule, "A dependency is down."))
 	}
 	return append(lines, crash)

@@ -119,7 +119,7 @@ func TestPublishedIsValid(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		text, err := draft.Write(draft.Options{Manifest: name, Data: data})
+		text, _, err := draft.Write(draft.Options{Manifest: name, Data: data})
 		if err != nil {
 			return nil // the file has no workloads
 		}

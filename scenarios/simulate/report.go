@@ -26,6 +26,7 @@ func (r *Result) Report(replay string) *report.Run {
 		Records:     r.Records,
 		Steps:       observable(r.Records),
 		Restarts:    report.CountRestarts(r.Records),
+		ProbeErrors: report.CountProbeErrors(r.Records),
 		Pods:        summary.Measure(r.Records, r.End),
 		Hash:        trace.Hash(r.Records),
 		Err:         r.Err,

@@ -76,11 +76,22 @@ func (m *Meter) Fail(err error) {
 
 // Event counts an event at virtual time now.
 func (m *Meter) Event(now virtual.Time) {
-	m.events++
 	m.instant++
-	m.check("events", m.events, m.Limits.Events, now)
 	m.check("events at one instant", m.instant, m.Limits.AtOneInstant, now)
-	if m.events%interval == 0 && m.Interrupt != nil {
+	m.count(1, now)
+}
+
+// Skip counts n events that do not take place because they have no effect. They still count toward limits.
+func (m *Meter) Skip(n int64, now virtual.Time) {
+	m.Spare(n)
+	m.count(n, now)
+}
+
+func (m *Meter) count(n int64, now virtual.Time) {
+	before := m.events
+	m.events += n
+	m.check("events", m.events, m.Limits.Events, now)
+	if before/interval != m.events/interval && m.Interrupt != nil {
 		m.Fail(m.Interrupt())
 	}
 }
@@ -95,6 +106,14 @@ func (m *Meter) Move(now, then virtual.Time) bool {
 	m.instant = 0
 	m.check(virtualTime, int64(then), int64(m.Limits.Time), now)
 	return m.err == nil
+}
+
+// Latest returns t, or the limit of virtual time if that is earlier.
+func (m *Meter) Latest(t virtual.Time) virtual.Time {
+	if m.Limits.Time > 0 {
+		return min(t, m.Limits.Time)
+	}
+	return t
 }
 
 // Turns returns the counter of the turns of a process or timer. Processes and timers with the same name share a counter,

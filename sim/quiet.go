@@ -1,0 +1,42 @@
+package sim
+
+import "probesim.dev/sim/virtual"
+
+// Quiet reports whether nothing else happens after the present event until virtual time t, t included. If so, the callback of a
+// timer can do at once what a process would do until t. It counts the turns of the process with Proc.Spare, and those of the
+// timers for which the process would wait with Sim.Spare.
+//
+// A tick of the ticker but that is due now does not count. But can be nil.
+func (s *Sim) Quiet(t virtual.Time, but *Ticker) bool {
+	others := s.enabled() + s.last.Len()
+	if but.isDue() && t < but.timer.at.Add(but.period) {
+		others--
+	}
+	if others > 0 || t < s.now || t > s.until {
+		return false
+	}
+	next, ok := s.timers.Next()
+	return !ok || next > t
+}
+
+// isDue reports whether a tick is due now and has not been sent. A nil ticker has none.
+func (t *Ticker) isDue() bool {
+	if t == nil {
+		return false
+	}
+	for i := range t.sim.due.Len() {
+		if t.sim.due.At(i) == &t.timer {
+			return true
+		}
+	}
+	return false
+}
+
+// Spare counts turns of a process that it does not have to run. Later choices then have the same identity as if it had run them.
+func (p *Proc) Spare(turns int64) { p.sim.Spare(&p.sleep, turns) }
+
+// Spare counts times at which a timer does not have to fire, as Proc.Spare counts turns.
+func (s *Sim) Spare(t *Timer, times int64) {
+	*t.turns += times
+	s.meter.Skip(times, s.now)
+}
