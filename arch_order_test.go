@@ -78,6 +78,7 @@ var inside = map[string]string{
 	"node runtime":         "names the places of the user's calls in errors",
 
 	"report/html embed": "compiles in the style sheet and the script of the page",
+	"check/html embed":  "compiles in the template, the style sheet and the script of the page",
 }
 
 // TestTheWorldOutsideStaysOutside checks that only the command, scenarios, probetest and ginkgokit read files, flags or

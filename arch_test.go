@@ -31,6 +31,7 @@ var layers = [][]string{
 	{"internal/check", "internal/random", "bounds"},
 	{"check"},
 	{"check/render"},
+	{"check/html"},
 	{"probetest"},
 	{"cmd", "explore", "ginkgokit", "."},
 }

@@ -32,6 +32,9 @@ var rowTexts = []struct {
 // Report returns the report. Call it when all tasks are done.
 func (c *Checker) Report() *Report {
 	r := &Report{Delays: c.options.Delays}
+	if s := c.options.Start; s != nil {
+		r.Start = &Span{Seconds(s.Min), Seconds(s.Max)}
+	}
 	for _, p := range c.options.Profiles {
 		r.Kubernetes = append(r.Kubernetes, p.Version)
 	}
@@ -132,7 +135,7 @@ func (c *container) values(id RowID) []Value {
 
 // verify verifies a requirement for all containers that have the row. A requirement that no container can meet or break is not met.
 func (q Requirement) verify(w *workload) Verification {
-	v := Verification{Requirement: q.String()}
+	v := Verification{Requirement: q.String(), Row: q.Row, Required: Seconds(q.Duration)}
 	least := bounds.Never
 	for _, c := range w.containers {
 		values := c.values(q.Row)
@@ -145,7 +148,10 @@ func (q Requirement) verify(w *workload) Verification {
 			continue
 		}
 		least = margin
-		v.Met, v.Container, v.Case, v.Kubernetes = ok, c.spec.Name, worst.Case, worst.Kubernetes
+		v.Met, v.Container, v.Case, v.Kubernetes, v.Margin = ok, c.spec.Name, worst.Case, worst.Kubernetes, nil
+		if margin.Abs() < bounds.Never {
+			v.Margin = new(Seconds(margin))
+		}
 		v.Value = Seconds(worst.Greatest)
 		if q.Row.isLimit() {
 			v.Value = Seconds(worst.Least)
@@ -189,7 +195,12 @@ func plural(n int, one, more string) string {
 const tenth = 100 * time.Millisecond
 
 // FormatDown formats a duration for people, rounded down. FormatUp rounds up.
-func FormatDown(s Seconds) string { return format(time.Duration(s).Truncate(unit(s))) }
+func FormatDown(s Seconds) string {
+	if s == Seconds(bounds.Never) {
+		return format(bounds.Never)
+	}
+	return format(time.Duration(s).Truncate(unit(s)))
+}
 
 // FormatUp formats a duration for people, rounded up.
 func FormatUp(s Seconds) string {

@@ -12,9 +12,16 @@ import (
 
 // Report is the result of a check. Its JSON form is stable: fields are only added.
 type Report struct {
-	Kubernetes []string   `json:"kubernetes"` // versions, oldest first
-	Delays     string     `json:"delays"`     // name of the latencies of the nodes
+	Kubernetes []string   `json:"kubernetes"`      // versions, oldest first
+	Delays     string     `json:"delays"`          // name of the latencies of the nodes
+	Start      *Span      `json:"start,omitempty"` // how long the programs are known to take to start
 	Workloads  []Workload `json:"workloads"`
+}
+
+// Span is a range of a time.
+type Span struct {
+	Least    Seconds `json:"least"`
+	Greatest Seconds `json:"greatest"`
 }
 
 // Workload is the result for an object that creates pods.
@@ -88,11 +95,16 @@ type Deletion struct {
 // Verification is the result for a requirement.
 type Verification struct {
 	Requirement string  `json:"requirement"`
+	Row         RowID   `json:"row"`
+	Required    Seconds `json:"required"`
 	Met         bool    `json:"met"`
 	Container   string  `json:"container,omitempty"` // the container that decides; empty if no container has the row
 	Value       Seconds `json:"value"`
 	Case        string  `json:"case,omitempty"`
 	Kubernetes  string  `json:"kubernetes,omitempty"`
+	// Margin is the distance from the value to the requirement, negative if the requirement is not met. It is nil if no container
+	// has the row, or the value has no limit.
+	Margin *Seconds `json:"margin,omitempty"`
 }
 
 // Seconds is a duration that JSON has as a number of seconds, or as null for a limit that does not exist.

@@ -113,6 +113,14 @@ func parseRequirement(text string) (Requirement, error) {
 	return Requirement{}, fmt.Errorf("%s is no row: the rows are %s", strict.Quote(name), strings.Join(names, ", "))
 }
 
+// Holds reports whether a value meets the requirement: the Always of a limit, or the Worst of a time.
+func (r Requirement) Holds(value Seconds) bool {
+	if r.Row.isLimit() {
+		return value >= Seconds(r.Duration)
+	}
+	return value <= Seconds(r.Duration)
+}
+
 // worst returns the value that decides about a requirement.
 func (r Requirement) worst(values []Value) Value {
 	worst := values[0]

@@ -56,12 +56,12 @@ func (c *Case) markdownRow() string {
 	}
 	counts, worst := plural(len(c.Runs), "run"), worstNumbers(c.Runs)
 	if len(c.Runs) > 1 {
-		counts += ": " + c.counts()
+		counts += ": " + c.Counts()
 	}
 	if len(c.Runs) == 0 {
 		return tableRowOf(icons[c.Outcome()], markdownCode(c.Scenario), c.Kubernetes, counts, "", "", "")
 	}
-	return tableRowOf(icons[c.Outcome()], markdownCode(c.Scenario), c.Kubernetes, counts, fmt.Sprint(worst.Restarts), span(worst.ToReady), span(worst.Unready))
+	return tableRowOf(icons[c.Outcome()], markdownCode(c.Scenario), c.Kubernetes, counts, fmt.Sprint(worst.Restarts), Span(worst.ToReady), Span(worst.Unready))
 }
 
 // worstNumbers returns the greatest of each number of all runs.
@@ -138,21 +138,18 @@ func (c *Case) markdownStatistics() string {
 	var b strings.Builder
 	b.WriteString("\n| pod or container | | min | median | p95 | max | seed |\n|---|---|--:|--:|--:|--:|--:|\n")
 	add := func(name string, s *summary.Statistics) {
-		for _, r := range rows(s) {
-			if r.Count() == 0 {
-				continue
-			}
+		for _, r := range Rows(s) {
 			max, seed := r.Max()
 			at := fmt.Sprint(seed)
 			if r.Same() {
 				at = ""
 			}
-			b.WriteString(tableRowOf(markdownCode(name), r.Label, r.text(r.Min()), r.text(r.Median()), r.text(r.Quantile(95)), r.text(max), at))
+			b.WriteString(tableRowOf(markdownCode(name), r.Label, r.Text(r.Min()), r.Text(r.Median()), r.Text(r.Quantile(95)), r.Text(max), at))
 			name = ""
 		}
 	}
 	for _, p := range c.Statistics.Pods {
-		add(podsLabel(p), &p.Statistics)
+		add(PodsLabel(p), &p.Statistics)
 		for _, k := range p.Shown() {
 			if !k.Equal(&p.Statistics) {
 				add(trace.PodName(p.Name)+"/"+k.Name, &k.Statistics)

@@ -50,7 +50,7 @@ func (o Options) caseHeading(c *Case, pad int) string {
 	if until := c.Runs[0].Until; !slices.ContainsFunc(c.Runs, func(r *Run) bool { return r.Until != until }) {
 		facts = append(facts, shortDuration(until.Offset()))
 	}
-	line := "  " + strings.Join(append(facts, c.counts()), "  ")
+	line := "  " + strings.Join(append(facts, c.Counts()), "  ")
 	if utf8.RuneCountInString(line)+8+utf8.RuneCountInString(name) > o.width() {
 		line = "\n" + strings.Join(wrap(line, o.width(), 40), "\n  ")
 	}
@@ -73,8 +73,8 @@ func (r *Run) SeedOrZero() int64 {
 	return *r.Seed
 }
 
-// counts returns the number of runs with each outcome: "79 ok, 21 failed".
-func (c *Case) counts() string {
+// Counts returns the number of runs with each outcome: "79 ok, 21 failed".
+func (c *Case) Counts() string {
 	n := map[Outcome]int{}
 	for _, r := range c.Runs {
 		n[r.Outcome()]++
@@ -276,18 +276,20 @@ func (c *checks) broken(t, last *Tally) {
 	}
 }
 
-// statistic is a row of the statistics of a pod or container.
-type statistic struct {
+// Statistic is a row of the statistics of a pod or container.
+type Statistic struct {
 	Label, Key string // for people, for programs
 	*summary.Distribution
-	count bool // values are numbers, not times
+	Times bool // values are times in nanoseconds, not numbers
 }
 
-func rows(s *summary.Statistics) []statistic {
-	return []statistic{
-		{"restarts", "restarts", &s.Restarts, true}, {"time to Ready", "timeToReady", &s.ToReady, false},
-		{"not Ready afterwards", "notReady", &s.Unready, false}, {"longest outage", "longestOutage", &s.Outage, false},
+// Rows returns the statistics of a pod or container that have values.
+func Rows(s *summary.Statistics) []Statistic {
+	all := []Statistic{
+		{"restarts", "restarts", &s.Restarts, false}, {"time to Ready", "timeToReady", &s.ToReady, true},
+		{"not Ready afterwards", "notReady", &s.Unready, true}, {"longest outage", "longestOutage", &s.Outage, true},
 	}
+	return slices.DeleteFunc(all, func(r Statistic) bool { return r.Count() == 0 })
 }
 
 // table returns the table of the statistics of a case, or nil if there are none.
@@ -301,8 +303,8 @@ func (c *Case) table() *Table {
 		if p.Restarts.Count() == 0 {
 			continue
 		}
-		t.Line(podsLabel(p), bold)
-		t.statistics(&p.Statistics, false)
+		t.Line(PodsLabel(p), bold)
+		t.statistics(&p.Statistics)
 		for _, k := range p.Shown() {
 			name := trace.PodName(p.Name) + "/" + k.Name
 			if k.Equal(&p.Statistics) {
@@ -310,7 +312,7 @@ func (c *Case) table() *Table {
 				continue
 			}
 			t.Line(name, bold)
-			t.statistics(&k.Statistics, k.Init)
+			t.statistics(&k.Statistics)
 		}
 	}
 	if n := len(c.Runs) - c.Statistics.Runs - c.Statistics.Left; n > 0 {
@@ -322,8 +324,8 @@ func (c *Case) table() *Table {
 	return t
 }
 
-// podsLabel returns the name of a group of pods: "web", or "web (3 pods)".
-func podsLabel(p *summary.PodStatistics) string {
+// PodsLabel returns the name of a group of pods: "web", or "web (3 pods)".
+func PodsLabel(p *summary.PodStatistics) string {
 	if n := len(p.Pods); n > 1 {
 		return fmt.Sprintf("%s (%d pods)", trace.PodName(p.Name), n)
 	}
@@ -331,13 +333,10 @@ func podsLabel(p *summary.PodStatistics) string {
 }
 
 // statistics adds the rows of a pod or container.
-func (t *Table) statistics(s *summary.Statistics, restartsOnly bool) {
-	for _, r := range rows(s) {
-		switch {
-		case r.Count() == 0 || restartsOnly && !r.count:
-			continue
-		case r.Key == "longestOutage" && r.Same() && r.Min() == 0: // there is no time without Ready
-			continue
+func (t *Table) statistics(s *summary.Statistics) {
+	for _, r := range Rows(s) {
+		if r.Key == "longestOutage" && r.Same() && r.Min() == 0 {
+			continue // there is no time without Ready
 		}
 		never, seeds := r.Never()
 		if never == r.Count() {
@@ -357,10 +356,10 @@ func (t *Table) statistics(s *summary.Statistics, restartsOnly bool) {
 	}
 }
 
-func (r *statistic) cell(v int64) Cell { return Cell{r.text(v), r.style(v)} }
+func (r *Statistic) cell(v int64) Cell { return Cell{r.Text(v), r.style(v)} }
 
 // style marks the values that are bad for a container.
-func (r *statistic) style(v int64) style {
+func (r *Statistic) style(v int64) style {
 	switch {
 	case v == int64(summary.Never):
 		return bad
@@ -370,16 +369,16 @@ func (r *statistic) style(v int64) style {
 	return plain
 }
 
-// text formats a value for people.
-func (r *statistic) text(v int64) string {
-	if r.count {
+// Text formats a value for people.
+func (r *Statistic) Text(v int64) string {
+	if !r.Times {
 		return fmt.Sprint(v)
 	}
-	return span(time.Duration(v))
+	return Span(time.Duration(v))
 }
 
-// span formats a time for people, in the notation of all times of a trace.
-func span(d time.Duration) string {
+// Span formats a time for people, in the notation of all times of a trace.
+func Span(d time.Duration) string {
 	if d == summary.Never {
 		return "never"
 	}
@@ -396,6 +395,36 @@ func (c *Case) Worst() *Run {
 func Worse(a, b *Run) int {
 	rank := map[Outcome]int{Broken: 0, Failed: 1, OK: 2}
 	return cmp.Or(cmp.Compare(rank[a.Outcome()], rank[b.Outcome()]), summary.Worse(a.Total, b.Total))
+}
+
+// Choose returns the n most telling runs of a case, or all if it has no more: first those that ended early, then the first run that
+// broke each expectation, then the worst. They are in the order of the case.
+func (c *Case) Choose(n int) []*Run {
+	if len(c.Runs) <= n {
+		return c.Runs
+	}
+	first := map[*Run]bool{}
+	for _, t := range c.Tallies() {
+		first[t.First] = true
+	}
+	order := slices.Clone(c.Runs)
+	slices.SortStableFunc(order, func(a, b *Run) int {
+		return cmp.Or(cmp.Compare(early(b), early(a)), cmp.Compare(yes(first[b]), yes(first[a])), Worse(a, b))
+	})
+	chosen := map[*Run]bool{}
+	for _, r := range order[:n] {
+		chosen[r] = true
+	}
+	return slices.DeleteFunc(slices.Clone(c.Runs), func(r *Run) bool { return !chosen[r] })
+}
+
+func early(r *Run) int { return yes(r.Err != nil) }
+
+func yes(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // firstFailed returns the first run that is not ok, or nil.
@@ -441,12 +470,12 @@ func (r *Run) brief() []string {
 		parts = append(parts, plural(n.Restarts, "restart"))
 	}
 	if n.ToReady != summary.Never {
-		parts = append(parts, "Ready after "+span(n.ToReady))
+		parts = append(parts, "Ready after "+Span(n.ToReady))
 	} else {
 		parts = append(parts, "never Ready")
 	}
 	if n.Unready > 0 {
-		parts = append(parts, "not Ready for "+span(n.Unready)+" afterwards")
+		parts = append(parts, "not Ready for "+Span(n.Unready)+" afterwards")
 	}
 	return parts
 }

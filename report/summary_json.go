@@ -134,19 +134,16 @@ func (c *Case) properties() []junitProperty {
 	if len(c.Runs) < 2 || c.Statistics == nil {
 		return nil
 	}
-	list := []junitProperty{{"runs", fmt.Sprint(len(c.Runs))}, {"outcomes", c.counts()}}
+	list := []junitProperty{{"runs", fmt.Sprint(len(c.Runs))}, {"outcomes", c.Counts()}}
 	add := func(subject string, s *summary.Statistics) {
-		for _, r := range rows(s) {
-			if r.Count() == 0 {
-				continue
-			}
+		for _, r := range Rows(s) {
 			max, seed := r.Max()
 			list = append(list, junitProperty{printable.Text(subject) + " " + r.Label, fmt.Sprintf("min %s, median %s, p95 %s, max %s (seed %d)",
-				r.text(r.Min()), r.text(r.Median()), r.text(r.Quantile(95)), r.text(max), seed)})
+				r.Text(r.Min()), r.Text(r.Median()), r.Text(r.Quantile(95)), r.Text(max), seed)})
 		}
 	}
 	for _, p := range c.Statistics.Pods {
-		add(podsLabel(p), &p.Statistics)
+		add(PodsLabel(p), &p.Statistics)
 		for _, k := range p.Shown() {
 			add(trace.PodName(p.Name)+"/"+k.Name, &k.Statistics)
 		}

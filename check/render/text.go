@@ -206,3 +206,14 @@ func Requirement(v *check.Verification) string {
 	}
 	return text + " (" + v.Kubernetes + ")"
 }
+
+// Margin describes how far a value is from its requirement, or returns an empty string if that has no meaning.
+func Margin(v *check.Verification) string {
+	switch {
+	case v.Margin == nil:
+		return ""
+	case *v.Margin < 0:
+		return check.FormatUp(-*v.Margin) + " short of it"
+	}
+	return "margin " + check.FormatDown(*v.Margin)
+}

@@ -18,6 +18,7 @@ import (
 
 	"probesim.dev/bounds"
 	"probesim.dev/check"
+	"probesim.dev/check/html"
 	"probesim.dev/check/render"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/printable"
@@ -37,7 +38,7 @@ type checkOptions struct {
 	parallel   int
 }
 
-var checkOutputs = []string{"table", "json", "markdown", "github", "sarif"}
+var checkOutputs = []string{"table", "json", "markdown", "html", "github", "sarif"}
 
 func newCheck() *cobra.Command {
 	var o checkOptions
@@ -69,6 +70,7 @@ Output formats:
   table      tables for a terminal (default)
   json       stable JSON, described in docs/check.md
   markdown   tables for a pull request
+  html       a page with the limits as bars
   github     annotations for GitHub Actions
   sarif      findings for code scanning
 
@@ -233,6 +235,8 @@ func writeCheck(w io.Writer, r *check.Report, format string) error {
 		return e.Encode(r)
 	case "markdown":
 		return render.Markdown(safeText(w), r)
+	case "html":
+		return html.Write(w, r)
 	case "github":
 		return render.GitHub(w, r, repositoryPath)
 	case "sarif":

@@ -51,6 +51,7 @@ func (out *output) finish(interrupted bool) error {
 	if err != nil {
 		return err
 	}
+	out.noteSize()
 	if interrupted {
 		return &exitError{exitInterrupted, out.interruption()}
 	}

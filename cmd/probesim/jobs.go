@@ -20,6 +20,9 @@ type job struct {
 	group  int    // the same for all runs of one scenario and version
 	runs   int    // number of runs of its group
 	replay string // command that repeats this run
+
+	surveyed *finished // results of an earlier run of this job; see output.survey
+	chosen   bool      // the report shows this run, although it does not show all runs of its case
 }
 
 // jobs returns the selected runs, in the order of the files.

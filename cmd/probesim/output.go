@@ -55,11 +55,13 @@ type output struct {
 
 	invalid     scenarios.Errors // of files that did not run
 	emitted     int              // number of jobs in cases
+	done        int              // number of them that the report shows
 	interrupted bool             // ignore the remaining jobs
 
 	cases    []report.Case
 	page     html.Page
 	perfetto *perfetto.Writer
+	size     *sizeWriter // of the page or Perfetto file; nil for other formats
 	kept     failures
 	drawn    *report.Run       // the run of the last case that the JUnit report shows
 	group    [][]expect.Result // results of the runs of the last case
@@ -78,13 +80,20 @@ type finished struct {
 func runJobs(cmd *cobra.Command, jobs []*job, invalid scenarios.Errors, o runOptions) error {
 	out := newOutput(cmd, jobs, o)
 	out.invalid = invalid
-	defer out.progress.stop()
+	defer func() { out.progress.stop() }()
 	ctx := cmd.Context()
 	p := pool{parallel: o.parallel, ahead: 4 * o.parallel, memory: o.memory}
 	if out.format == "perfetto" {
 		p.factor = perfettoFactor
 	}
-	err := inOrder(ctx, len(jobs), p, func(a *account) finished { return out.run(a, jobs[a.number]) }, out.emit)
+	err := out.survey(ctx, p, o.allRuns)
+	if err == nil {
+		out.startProgress()
+		err = inOrder(ctx, len(jobs), p, func(a *account) finished { return out.run(a, jobs[a.number]) }, out.emit)
+	}
+	if err == nil && ctx.Err() != nil {
+		err = out.emitSurveyed()
+	}
 	if err == nil {
 		err = out.finish(ctx.Err() != nil)
 	}
@@ -114,20 +123,34 @@ func newOutput(cmd *cobra.Command, jobs []*job, o runOptions) *output {
 	if slices.Contains([]string{"timeline", "summary", "lines", "github"}, out.format) {
 		out.stdout = safeText(out.stdout)
 	}
+	if out.format == "html" || out.format == "perfetto" {
+		out.size = &sizeWriter{Writer: out.stdout}
+		out.stdout = out.size
+	}
 	out.perfetto = perfetto.NewWriter(out.stdout)
 	for _, j := range jobs {
 		out.pad = max(out.pad, min(utf8.RuneCountInString(j.plan.Scenario.Metadata.Name), 48))
 	}
+	out.progress = newProgress(out.stderr, nil)
+	return out
+}
+
+// startProgress shows the progress of the jobs.
+func (out *output) startProgress() {
+	out.progress.stop()
+	jobs := slices.DeleteFunc(slices.Clone(out.jobs), func(j *job) bool { return !j.shown() })
 	out.progress = newProgress(out.stderr, jobs)
 	out.progress.silent = out.format == "jsonl" && !out.progress.terminal // scripts expect only failures on stderr
 	go out.progress.loop()
-	return out
 }
 
 // run runs a job and renders its output. Several goroutines call it.
 func (out *output) run(a *account, j *job) finished {
-	if out.format == "jsonl" && len(out.jobs) == 1 {
+	switch {
+	case out.format == "jsonl" && len(out.jobs) == 1:
 		return out.stream(a, j)
+	case !j.shown():
+		return *j.surveyed
 	}
 	m := out.render(j.simulate(a, out.verbose, nil, out.progress.virtual()))
 	if m.run.Records == nil {
@@ -180,12 +203,15 @@ func (out *output) emit(i int, m finished) error {
 		return nil
 	}
 	out.emitted = i + 1
-	out.progress.done(i + 1)
+	j, c := out.jobs[i], out.caseOf(i)
+	if j.shown() {
+		out.done++
+	}
+	out.progress.done(out.done)
 	defer out.progress.resume()
 	if _, err := out.stdout.Write(m.text); err != nil {
 		return err
 	}
-	j, c := out.jobs[i], out.caseOf(i)
 	if err := out.writeNotes(m.run, len(c.Runs) == 0 && !out.summarizes(j)); err != nil {
 		return err
 	}
@@ -203,8 +229,10 @@ func (out *output) emit(i int, m finished) error {
 	case "html":
 		out.page.Add(m.run)
 	case "perfetto":
-		if err := out.perfetto.Add(m.run, len(out.jobs) > 1); err != nil {
-			return err
+		if j.shown() {
+			if err := out.perfetto.Add(m.run, len(out.jobs) > 1); err != nil {
+				return err
+			}
 		}
 	case "jsonl":
 		if m.run.Records != nil {
@@ -226,6 +254,16 @@ func (out *output) emit(i int, m finished) error {
 	out.group = append(out.group, out.kept.some(m.results))
 	if len(c.Runs) == j.runs {
 		return out.endCase(c)
+	}
+	return nil
+}
+
+// emitSurveyed emits the results of a survey after an interrupt.
+func (out *output) emitSurveyed() error {
+	for i := out.emitted; i < len(out.jobs) && out.jobs[i].surveyed != nil && !out.interrupted; i++ {
+		if err := out.emit(i, *out.jobs[i].surveyed); err != nil {
+			return err
+		}
 	}
 	return nil
 }

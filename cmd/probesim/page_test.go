@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -278,5 +281,93 @@ func TestPagePrints(t *testing.T) {
 	}
 	b.settle()
 	b.wantTicks(whole)
+	b.clean()
+}
+
+// many is a scenario whose 40 runs differ, with three replicas and an init container.
+const many = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      initContainers:
+      - {name: migrate, image: w}
+      containers:
+      - {name: app, image: w, readinessProbe: {exec: {command: [ready]}, periodSeconds: 2}, livenessProbe: {exec: {command: [live]}, periodSeconds: 5}}
+---
+apiVersion: probesim.dev/v1alpha1
+kind: Scenario
+metadata: {name: many}
+spec:
+  duration: 4m
+  seeds: 1..40
+  pods:
+  - name: web
+    containers:
+    - name: migrate
+      behavior: [{after: 1s, exit: 0}]
+    - name: app
+      behavior:
+      - {for: 10s..60s, readiness: fail}
+      - {after: 60s..400s, exit: 1}
+  expect:
+  - {pod: web-0, first: ..60s, becomes: {ready: true}}
+  - {pod: web-1, always: 90s..95s, status: {ready: true}}
+`
+
+func manyRuns(t *testing.T) string {
+	file := filepath.Join(t.TempDir(), "many.yaml")
+	if err := os.WriteFile(file, []byte(many), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestPageOfManyRuns checks the summary of many runs, and the list of runs, which starts with the worst and can be sorted.
+func TestPageOfManyRuns(t *testing.T) {
+	b := openBrowser(t, 1280, 900)
+	b.open(page(t, 1, manyRuns(t)))
+	b.want(".summary", "web (3 pods)")
+	b.want(".note", "timelines of 10 of 40 runs")
+	if sections, bars := b.count("section.run"), b.count(".histogram rect"); sections != 10 || bars < 20 {
+		t.Errorf("%d sections and %d bars of histograms", sections, bars)
+	}
+	column := func(n int) []string {
+		var list []string
+		b.eval(fmt.Sprintf(`[...document.querySelectorAll('.list tbody tr')].map((r) => r.cells[%d].textContent)`, n), &list)
+		return list
+	}
+	if outcomes := column(0); len(outcomes) != 40 || !slices.IsSortedFunc(outcomes, func(a, b string) int { return cmp.Compare(a, b) }) || outcomes[0] != "failed" {
+		t.Errorf("the list does not start with the failed runs: %q", outcomes)
+	}
+	b.shot("many", "")
+	b.click(".list th:nth-child(6) button")
+	ready := column(5)
+	least := slices.Index(ready, slices.MinFunc(ready, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }))
+	if first := ready[0]; least != len(ready)-1 && ready[least] != ready[len(ready)-1] || first < ready[len(ready)-1] {
+		t.Errorf("sorted by the time to Ready: %q", ready)
+	}
+	b.click(".list th:nth-child(6) button")
+	slices.Reverse(ready)
+	if got := column(5); !slices.Equal(got, ready) {
+		t.Errorf("sorted the other way: %q, want %q", got, ready)
+	}
+	for _, width := range []int{500, 1280} {
+		b.resize(width, 900)
+		b.settle()
+		b.shot(fmt.Sprintf("many-%d", width), "")
+		b.eval(`document.querySelector('section.run:not([hidden])').scrollIntoView()`, nil)
+		b.shot(fmt.Sprintf("many-%d-run", width), "")
+		b.eval(`document.querySelector('section.run:not([hidden]) details.block').scrollIntoView()`, nil)
+		b.shot(fmt.Sprintf("many-%d-story", width), "")
+		var wide int
+		if b.eval(`document.documentElement.scrollWidth`, &wide); wide > width {
+			t.Errorf("at %d pixels, the page is %d wide", width, wide)
+		}
+	}
 	b.clean()
 }

@@ -57,6 +57,7 @@ func TestProgressOfTraces(t *testing.T) {
 		cmd := newRun()
 		cmd.SetErr(&stderr)
 		out := newOutput(cmd, jobs, runOptions{output: format})
+		out.startProgress()
 		out.progress.show()
 		out.progress.stop()
 		if got := stderr.String(); !strings.HasPrefix(got, want) || want == "" && got != "" {

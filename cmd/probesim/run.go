@@ -43,6 +43,7 @@ type runOptions struct {
 	verbose    bool
 	update     bool
 	keepGoing  bool
+	allRuns    bool
 }
 
 // selection holds the parsed flags.
@@ -141,6 +142,7 @@ Exit codes:
 	flags.StringVar(&o.delays, "delays", "", delaysUsage)
 	o.addLimits(cmd, "runs")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "Include internal records in -o jsonl and around failures.")
+	flags.BoolVar(&o.allRuns, "all-runs", false, fmt.Sprintf("Include all runs in -o html and perfetto. By default, a scenario with more than %d has the failed and the worst ones.", maxShown))
 	flags.BoolVar(&o.keepGoing, "keep-going", false, keepGoingUsage)
 	flags.BoolVar(&o.update, "update", false, "Write observed values into expectations marked observed, show the diff, then run the scenarios.")
 	cmd.RegisterFlagCompletionFunc("run", completeScenario)

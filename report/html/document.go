@@ -1,8 +1,11 @@
 package html
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
+	"slices"
+	"strconv"
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/report"
@@ -14,18 +17,23 @@ type document struct {
 	Policy  string
 	Style   template.CSS
 	Script  template.JS
-	Rows    []row
+	Rows    []row // in the order of the cases
+	List    []row // the rows for the list of runs, failed and worst runs first
+	Cases   []caseSummary
 	Several bool // whether there are several rows
 	Verdict string
 	Counts  map[report.Outcome]int
 	Invalid int // number of invalid files
-	Missing int // number of runs without a section
+	Runs    int
+	Missing int  // number of runs without a section
+	Chosen  bool // whether they are missing by choice, not because of the size of the page
 }
 
 // row is a run in the list of runs, or a failure across all runs of a case.
 type row struct {
 	*report.Run
-	ID      string // ID of the section, or empty
+	of      *report.Case // nil for a row that is not a run
+	ID      string       // ID of the section, or empty
 	Body    template.HTML
 	File    string
 	Line    int
@@ -33,6 +41,38 @@ type row struct {
 	Over    []*report.Expectation
 	Outcome report.Outcome
 	Invalid bool // an invalid file stands in place of the run
+}
+
+// Ready, Unready and Started return numbers of the run for the list of runs.
+func (x *row) Ready() string   { return x.number(report.Span(x.Total.ToReady)) }
+func (x *row) Unready() string { return x.number(report.Span(x.Total.Unready)) }
+func (x *row) Started() string { return x.number(strconv.Itoa(x.Restarts)) }
+
+func (x *row) number(text string) string {
+	if x.Over != nil || x.Invalid {
+		return ""
+	}
+	return text
+}
+
+// sortRows puts unsuccessful runs first. Within a case, the worst runs come first.
+func sortRows(rows []row) {
+	slices.SortStableFunc(rows, func(a, b row) int {
+		if c := cmp.Compare(yes(a.Outcome == report.OK), yes(b.Outcome == report.OK)); c != 0 {
+			return c
+		}
+		if a.of != b.of || a.of == nil {
+			return 0
+		}
+		return report.Worse(a.Run, b.Run)
+	})
+}
+
+func yes(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func newDocument(cases []report.Case) *document {
@@ -57,6 +97,10 @@ func newDocument(cases []report.Case) *document {
 				Run: &report.Run{Scenario: c.Scenario, Kubernetes: c.Kubernetes}})
 		}
 	}
+	d.Cases = summaries(cases, d.Rows)
+	d.List = slices.Clone(d.Rows)
+	sortRows(d.List)
+	d.Runs = runs
 	d.Several = len(d.Rows) > 1 || d.Invalid > 0
 	d.Verdict = verdict(runs, d)
 	d.Title = "probesim: " + d.Verdict
@@ -67,7 +111,7 @@ func newDocument(cases []report.Case) *document {
 }
 
 func newRow(c *report.Case, r *report.Run, number int) row {
-	x := row{Run: r, File: c.File, Line: c.Line, Outcome: r.Outcome(), Body: template.HTML(r.Output)}
+	x := row{Run: r, of: c, File: c.File, Line: c.Line, Outcome: r.Outcome(), Body: template.HTML(r.Output)}
 	if r.Output != "" {
 		x.ID = fmt.Sprintf("r%d", number)
 	}
@@ -106,3 +150,6 @@ func verdict(runs int, d *document) string {
 	}
 	return text
 }
+
+// Shown returns the number of runs with a section.
+func (d *document) Shown() int { return d.Runs - d.Missing }

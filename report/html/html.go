@@ -40,7 +40,11 @@ const (
 )
 
 // Page collects the runs of a page. The zero value is an empty page.
-type Page struct{ size int }
+type Page struct {
+	// Some says that runs without Output are missing by choice. The page then names the flag that includes them.
+	Some bool
+	size int
+}
 
 // Add adds a run whose Output is its section. If the page is full, Add clears the Output, and the page only lists the run.
 func (p *Page) Add(run *report.Run) {
@@ -57,16 +61,25 @@ func (p *Page) Add(run *report.Run) {
 
 // Write writes the page about cases, whose runs must have been added. The same cases give the same bytes.
 func (p *Page) Write(w io.Writer, cases []report.Case) error {
-	style := asset("page.css")
+	style := Style()
 	script := "(() => {\n'use strict';\n"
 	for _, name := range scripts {
 		script += asset(name)
 	}
 	script += "})();\n"
 	doc := newDocument(cases)
+	doc.Chosen = p.Some
 	doc.Style, doc.Script = template.CSS(style), template.JS(script)
-	doc.Policy = "default-src 'none'; img-src data:; style-src " + digest(style) + "; script-src " + digest(script)
+	doc.Policy = Policy(style, script)
 	return templates.ExecuteTemplate(w, "page.gohtml", doc)
+}
+
+// Style returns the style sheet of the page, which other pages extend.
+func Style() string { return asset("page.css") }
+
+// Policy returns a content security policy that allows only this style and this script, and forbids loading anything.
+func Policy(style, script string) string {
+	return "default-src 'none'; img-src data:; style-src " + digest(style) + "; script-src " + digest(script)
 }
 
 // asset returns an embedded file.

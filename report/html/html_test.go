@@ -212,7 +212,7 @@ func TestManyRuns(t *testing.T) {
 	if err := page.Write(&b, []report.Case{c}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"2 runs of 5 not shown", "probesim run --seed 2 -o html", "probesim run --seed 3 -o html", `<section class="run" id="r5"`} {
+	for _, want := range []string{"timelines of 3 of 5 runs, because of its size limit", "probesim run --seed 2 -o html", "probesim run --seed 3 -o html", `<section class="run" id="r5"`} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the page does not have %q", want)
 		}

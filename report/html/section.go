@@ -41,8 +41,9 @@ func newSection(run *report.Run) *section {
 	var text strings.Builder
 	report.Timeline(&text, run, report.Options{Width: 120})
 	s.Text = text.String()
-	s.Story, s.Left = trimMiddle(changes(run.Records))
-	explain(run, s.Story)
+	story := changes(run.Records)
+	explain(run, story)
+	s.Story, s.Left = trimMiddle(merge(story))
 	s.Events, s.LeftOut = trimMiddle(report.CollectEvents(run.Records))
 	return s
 }

@@ -60,6 +60,26 @@ func explain(run *report.Run, story []change) {
 	}
 }
 
+// merge combines the changes in one status patch, unless they are of opposite tones, because they have the same cause.
+func merge(story []change) []change {
+	var merged []change
+	for _, h := range story {
+		if n := len(merged); n > 0 && h.Record.Kind == trace.StatusPatched && merged[n-1].Record == h.Record && !opposite(merged[n-1].Tone, h.Tone) {
+			last := &merged[n-1]
+			h.What, h.Tone = last.What+", "+h.What, cmp.Or(h.Tone, last.Tone)
+			if len(h.Chain) == 0 && len(last.Chain) > 0 {
+				h.Chain, h.Why, h.Cause = last.Chain, last.Why, last.Cause
+			}
+			*last = h
+			continue
+		}
+		merged = append(merged, h)
+	}
+	return merged
+}
+
+func opposite(a, b string) bool { return a != b && a != "" && b != "" }
+
 // byStep returns the record with a step, or nil. Records are sorted by step.
 func byStep(records []trace.Record, step int64) *trace.Record {
 	i, found := slices.BinarySearchFunc(records, step, func(r trace.Record, step int64) int { return cmp.Compare(r.Step, step) })
@@ -114,6 +134,9 @@ func (t *conditions) status(r *trace.Record) []change {
 		if t.flipped(key+" started", c.Started) {
 			started := condition(name+" Started", c.Started)
 			started.plain = true
+			if !c.Started && c.Ready && c.State == "terminated" { // an init container has completed
+				started.Tone = ""
+			}
 			news = append(news, started)
 		}
 		if len(r.Status.Containers) > 1 && t.flipped(key+" ready", c.Ready) {

@@ -75,9 +75,13 @@ function drawBar(lane, bar, i, x, width, mid) {
   return svg('rect', {...attributes, x, width, y: mid - height / 2, height});
 }
 
+// brief are shorter words for the reasons of containers that wait.
+const brief = {CrashLoopBackOff: 'back-off', ImagePullBackOff: 'back-off', ContainerCreating: 'creating', PodInitializing: 'waiting'};
+
 function label(g, bar, a, b, mid) {
   const solid = bar.state === 'running';
-  const text = fitText(bar.text, b - a - (solid ? 12 : 26), 11);
+  const room = b - a - (solid ? 12 : 26);
+  const text = solid ? fitText(bar.text, room, 11) : [bar.text, brief[bar.text]].find((t) => t && textWidth(t, 11) <= room);
   if (!text || bar.state === 'cut' && text !== bar.text) return;
   if (!solid) {
     g.append(svg('rect', {x: (a + b) / 2 - textWidth(text, 11) / 2 - 4, width: textWidth(text, 11) + 8, y: mid - 7, height: 14, fill: 'var(--paper)', 'pointer-events': 'none'}));

@@ -23,7 +23,7 @@ function show() {
   const named = sections.find((s) => s.id === id) || sections.find((s) => s.querySelector('h2 .badge:not(.ok)')) || sections[0];
   if (!named) return;
   for (const s of sections) s.hidden = s !== named;
-  for (const row of document.querySelectorAll('#runs tbody tr')) {
+  for (const row of document.querySelectorAll('#runs .list tbody tr')) {
     const a = row.querySelector('a');
     row.classList.toggle('current', a && a.hash === '#' + named.id);
     if (a) a.hash === '#' + named.id ? a.setAttribute('aria-current', 'true') : a.removeAttribute('aria-current');
@@ -42,12 +42,45 @@ function find() {
   const [text, bad] = tools.querySelectorAll('input');
   const filter = () => {
     const words = text.value.toLowerCase();
-    for (const row of nav.querySelectorAll('tbody tr')) {
+    for (const row of nav.querySelectorAll('.list tbody tr')) {
       row.hidden = bad.checked && row.dataset.outcome === 'ok' || !row.textContent.toLowerCase().includes(words);
     }
   };
   text.addEventListener('input', filter);
   bad.addEventListener('change', filter);
+}
+
+// number returns the value of a cell such as 3, 25.053s, 1h02m03.400s or never. Other texts are not numbers.
+function number(text) {
+  if (text === 'never') return Infinity;
+  if (!/^[\d.hms]+$/.test(text)) return NaN;
+  return text.match(/[\d.]+[hms]?/g).reduce((sum, part) => sum + parseFloat(part) * ({h: 3600, m: 60}[part.slice(-1)] || 1), 0);
+}
+
+// sortable makes the list of runs sortable by its columns: numbers from the greatest, texts from the first.
+function sortable() {
+  const table = document.querySelector('#runs .list table');
+  if (!table) return;
+  const heads = [...table.querySelectorAll('thead th')];
+  heads.forEach((head, column) => {
+    const button = html('button', {type: 'button', class: 'sort'}, ...head.childNodes);
+    head.append(button);
+    button.addEventListener('click', () => {
+      const rows = [...table.tBodies[0].rows], text = (row) => row.cells[column].textContent.trim();
+      const numbers = rows.some((row) => !isNaN(number(text(row))));
+      const again = head.getAttribute('aria-sort');
+      const descending = again ? again === 'ascending' : numbers && column !== 3;
+      for (const h of heads) h.removeAttribute('aria-sort');
+      head.setAttribute('aria-sort', descending ? 'descending' : 'ascending');
+      const compare = (a, b) => {
+        if (!numbers) return text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0;
+        const x = number(text(a)), y = number(text(b));
+        return isNaN(x) || isNaN(y) ? isNaN(x) - isNaN(y) : x === y ? 0 : (x < y ? -1 : 1);
+      };
+      rows.sort((a, b) => descending ? compare(b, a) : compare(a, b));
+      table.tBodies[0].append(...rows);
+    });
+  });
 }
 
 document.body.classList.add('live');
@@ -56,4 +89,5 @@ addEventListener('hashchange', show);
 addEventListener('beforeprint', () => charts.forEach((chart) => chart.print(true)));
 addEventListener('afterprint', () => charts.forEach((chart) => chart.print(false)));
 find();
+sortable();
 show();

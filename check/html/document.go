@@ -1,0 +1,176 @@
+package html
+
+import (
+	"fmt"
+	"html/template"
+	"strings"
+
+	"probesim.dev/bounds"
+	"probesim.dev/check"
+	"probesim.dev/check/render"
+)
+
+// document is the data of the page for the template.
+type document struct {
+	Title    string
+	Policy   string
+	Style    template.CSS
+	Script   template.JS
+	Report   *check.Report
+	Start    string // how long a start is known to take, or empty
+	Sections []*section
+}
+
+// section is a container with probes, or a workload without such a container.
+type section struct {
+	ID           string
+	Workload     *check.Workload
+	Container    *check.Container // nil if the workload has no container with probes
+	Counts       []count
+	Chart        *chart // nil if the container has neither limits nor times
+	Facts        []fact
+	Findings     []finding
+	Broken       []string      // requirements that the container does not meet
+	Requirements []requirement // of the workload, in its last section
+	Problem      string        // of the workload, in its last section
+}
+
+// count is a number of findings of one severity.
+type count struct {
+	Severity check.Severity
+	N        int
+}
+
+type finding struct {
+	*check.Finding
+	Command string
+}
+
+type requirement struct {
+	*check.Verification
+	Text   string // the value, its container and its case
+	Margin string
+}
+
+// fact is a result that has no range.
+type fact struct{ Name, Text string }
+
+func newDocument(r *check.Report) *document {
+	d := &document{Report: r}
+	if s := r.Start; s != nil {
+		d.Start = check.Clock(s.Least)
+		if s.Least != s.Greatest {
+			d.Start += " to " + check.Clock(s.Greatest)
+		}
+	}
+	for i := range r.Workloads {
+		w := &r.Workloads[i]
+		for k := range w.Containers {
+			d.Sections = append(d.Sections, newSection(r, w, &w.Containers[k]))
+		}
+		if len(w.Containers) == 0 {
+			d.Sections = append(d.Sections, &section{Workload: w})
+		}
+		last := d.Sections[len(d.Sections)-1]
+		last.Problem = w.Problem
+		for k := range w.Requirements {
+			v := &w.Requirements[k]
+			last.Requirements = append(last.Requirements, requirement{v, render.Requirement(v), render.Margin(v)})
+			if !v.Met {
+				decides := d.sectionOf(w, v.Container, last)
+				decides.Broken = append(decides.Broken, v.Requirement)
+			}
+		}
+	}
+	for i, s := range d.Sections {
+		s.ID = fmt.Sprintf("c%d", i+1)
+	}
+	d.Title = "Probe settings: " + verdict(r)
+	return d
+}
+
+// sectionOf returns the section of a container of a workload, or another one if there is none.
+func (d *document) sectionOf(w *check.Workload, container string, other *section) *section {
+	for _, s := range d.Sections {
+		if s.Workload == w && s.Container != nil && s.Container.Name == container {
+			return s
+		}
+	}
+	return other
+}
+
+// verdict summarizes the report.
+func verdict(r *check.Report) string {
+	counts := map[check.Severity]int{}
+	problems, required, met := 0, 0, 0
+	for _, w := range r.Workloads {
+		if w.Problem != "" {
+			problems++
+		}
+		for _, c := range w.Containers {
+			for _, f := range c.Findings {
+				counts[f.Severity]++
+			}
+		}
+		for _, v := range w.Requirements {
+			required++
+			if v.Met {
+				met++
+			}
+		}
+	}
+	var parts []string
+	for _, s := range severities {
+		if n := counts[s]; n > 0 {
+			parts = append(parts, plural(n, string(s)))
+		}
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "no findings")
+	}
+	if required > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s met", met, plural(required, "requirement")))
+	}
+	if problems > 0 {
+		parts = append(parts, plural(problems, "workload")+" not checked")
+	}
+	return strings.Join(parts, ", ")
+}
+
+var severities = []check.Severity{check.Error, check.Warning, check.Note}
+
+func newSection(r *check.Report, w *check.Workload, c *check.Container) *section {
+	s := &section{Workload: w, Container: c, Chart: newChart(r, w, c)}
+	for _, severity := range severities {
+		n := 0
+		for i := range c.Findings {
+			if f := &c.Findings[i]; f.Severity == severity {
+				s.Findings = append(s.Findings, finding{f, render.Command(f)})
+				n++
+			}
+		}
+		if n > 0 {
+			s.Counts = append(s.Counts, count{severity, n})
+		}
+	}
+	if text := render.Restarts(c.Restarts); text != "" {
+		s.Facts = append(s.Facts, fact{"never comes up: starts at", text})
+	}
+	if c.StartShare != nil {
+		s.Facts = append(s.Facts, fact{"share of starts that come up", check.Percent(*c.StartShare)})
+	}
+	return s
+}
+
+// down and up format a value for people, rounded to the safe side.
+func down(s check.Seconds) string { return check.FormatDown(s) }
+func up(s check.Seconds) string   { return check.FormatUp(s) }
+
+func isNever(s check.Seconds) bool { return s == check.Seconds(bounds.Never) }
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}

@@ -1,0 +1,45 @@
+// Package html writes the report of a check as a self-contained page. For each container with probes it draws the limits and the
+// times on one axis, and lists findings with their commands, and requirements with their margins.
+//
+// Names and messages from manifests cannot inject markup or scripts, and the page loads nothing.
+package html
+
+import (
+	"embed"
+	"html/template"
+	"io"
+
+	"probesim.dev/check"
+	"probesim.dev/internal/printable"
+	pages "probesim.dev/report/html"
+)
+
+//go:embed assets
+var assets embed.FS
+
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"clean": printable.Text, "lines": printable.Lines, "rowOf": func(r row, ticks []tick) any {
+		return struct {
+			Row   row
+			Ticks []tick
+		}{r, ticks}
+	},
+}).ParseFS(assets, "assets/*.gohtml"))
+
+// Write writes the page. The same report gives the same bytes.
+func Write(w io.Writer, r *check.Report) error {
+	style, script := pages.Style()+asset("check.css"), asset("check.js")
+	d := newDocument(r)
+	d.Style, d.Script = template.CSS(style), template.JS(script)
+	d.Policy = pages.Policy(style, script)
+	return templates.ExecuteTemplate(w, "check.gohtml", d)
+}
+
+// asset returns an embedded file.
+func asset(name string) string {
+	text, err := assets.ReadFile("assets/" + name)
+	if err != nil {
+		panic(err) // the file is embedded
+	}
+	return string(text)
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// checked writes a manifest, and returns the address of its page.
+func checked(t *testing.T, code int, manifest string, args ...string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "web.yaml")
+	if err := os.WriteFile(file, []byte(manifest), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	if got := execute(t.Context(), append([]string{"check", file, "-o", "html", "--delays", "default"}, args...), &out, &errs); got != code {
+		t.Fatalf("exit code %d, want %d: %s", got, code, errs.String())
+	}
+	return written(t, out.String())
+}
+
+const checkedPod = `apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  terminationGracePeriodSeconds: 3
+  containers:
+  - name: app
+    image: web:1
+    livenessProbe: {exec: {command: [check]}, periodSeconds: 2, failureThreshold: 2}
+    readinessProbe: {httpGet: {port: 80}, periodSeconds: 1, failureThreshold: 1}
+`
+
+// TestCheckPage checks the page of check on wide and narrow screens, in light and dark.
+func TestCheckPage(t *testing.T) {
+	b := openBrowser(t, 1280, 900)
+	b.open(checked(t, 1, checkedPod, "--require", "stall>=1s, detect<=1s"))
+	b.want("h1", "1 of 2 requirements met")
+	b.want("main", "has the default timeout of 1s")
+	b.want(".checks", "detect<=1s: ")
+	b.bars()
+	b.click("details summary")
+	if text := b.text(".cases table"); !strings.Contains(text, "on a young kubelet") {
+		t.Errorf("the cases are %q", text)
+	}
+	b.shot("check-light", "body")
+	b.scheme("dark")
+	b.shot("check-dark", "body")
+	b.resize(500, 900)
+	b.bars()
+	b.shot("check-narrow", "body")
+	b.clean()
+}
+
+// bars checks that the page fits the screen, and that each bar ends where its number is on the axis.
+func (b *browser) bars() {
+	b.t.Helper()
+	b.settle()
+	var wide bool
+	if b.eval(`document.documentElement.scrollWidth > innerWidth`, &wide); wide {
+		b.t.Error("the page is wider than the screen")
+	}
+	var rows []struct {
+		Always, Right, Zero, Tick, Seconds float64
+		Name                               string
+	}
+	b.eval(`(() => {
+		const ticks = [...document.querySelectorAll('svg.axis .tick')].map((e) => e.textContent);
+		return [...document.querySelectorAll('.limits > tbody:first-of-type > tr:not(.cases)')].map((tr) => {
+			const box = tr.querySelector('.k-always').getBoundingClientRect();
+			const second = tr.querySelectorAll('.grid')[1].getBoundingClientRect();
+			return {Name: tr.querySelector('th').textContent, Always: parseFloat(tr.cells[2].textContent), Zero: box.left, Right: box.right, Tick: second.left, Seconds: parseFloat(ticks[1])};
+		});
+	})()`, &rows)
+	var starts []float64 // of the bars of limits, in rows and in their cases
+	b.eval(`[...document.querySelectorAll('td .k-always')].filter((e) => e.checkVisibility()).map((e) => e.getBoundingClientRect().left)`, &starts)
+	for _, x := range starts {
+		if math.Abs(x-starts[0]) > 1 {
+			b.t.Errorf("the bars begin at different places: %v", starts)
+			break
+		}
+	}
+	if len(rows) < 4 {
+		b.t.Errorf("the page has %d limits", len(rows))
+	}
+	for _, r := range rows {
+		// A pixel is at most a twentieth of a second here.
+		if got := (r.Right - r.Zero) / (r.Tick - r.Zero) * r.Seconds; math.Abs(got-r.Always) > 0.05 {
+			b.t.Errorf("%s: the bar ends at %.2fs, the number is %.2fs", r.Name, got, r.Always)
+		}
+	}
+}
+
+func TestCheckPageCopies(t *testing.T) {
+	b := openBrowser(t, 1280, 900)
+	b.open(checked(t, 0, checkedPod))
+	b.click(".command button")
+	b.eval(`new Promise((done) => setTimeout(done, 0))`, nil)
+	if text := b.text(".command button"); text != "Copied" && text != "Selected" {
+		t.Errorf("the button says %q", text)
+	}
+	var selected string
+	if b.eval(`getSelection().toString()`, &selected); !strings.HasPrefix(selected, "probesim run ") {
+		t.Errorf("the selection is %q", selected)
+	}
+	b.clean()
+}
+
+// TestCheckPageOfHostileFile checks that names in a manifest cannot run scripts in the page.
+func TestCheckPageOfHostileFile(t *testing.T) {
+	evil := `</script><img src=x onerror=\"document.title='owned'\"><svg onload=alert(1)>`
+	b := openBrowser(t, 1280, 900)
+	b.open(checked(t, 0, fmt.Sprintf(`apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - {name: app, image: w, livenessProbe: {exec: {command: ["%s"]}, periodSeconds: 1}}
+`, evil)))
+	b.want("main", "onerror=")
+	var title string
+	if b.eval(`document.title`, &title); strings.Contains(title, "owned") || b.count("img") > 0 {
+		t.Errorf("the page ran a script of the file: %q", title)
+	}
+	b.clean()
+}
