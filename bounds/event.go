@@ -13,6 +13,7 @@ import (
 
 // question is a question about a misfortune that begins at some time in a healthy container.
 type question struct {
+	asked
 	misfortune Misfortune
 	probe      trace.Probe                            // the probe that decides
 	over       func(*trace.Record) bool               // reports the outcome
@@ -27,7 +28,8 @@ func (s *Subject) Survives(n Nodes, m Misfortune) (Bound, error) {
 }
 
 func (s *Subject) survives(m Misfortune) question {
-	return question{m, trace.Liveness, s.stopped(0), s.lasting(m), looks}
+	a := asked{limit: true, expect: s.stopping(0), happens: "the container is stopped"}
+	return question{a, m, trace.Liveness, s.stopped(0), s.lasting(m), looks}
 }
 
 // StaysReady returns how long a healthy container may have the misfortune without a readiness probe that takes its readiness
@@ -37,7 +39,8 @@ func (s *Subject) StaysReady(n Nodes, m Misfortune) (Bound, error) {
 }
 
 func (s *Subject) staysReady(m Misfortune) question {
-	return question{m, trace.Readiness, s.unready, s.lasting(m), looks}
+	a := asked{limit: true, expect: s.becomesReady(false), happens: "the container becomes not ready"}
+	return question{a, m, trace.Readiness, s.unready, s.lasting(m), looks}
 }
 
 // UntilStopped returns the time from the misfortune until the container gets the stop signal.
@@ -56,11 +59,22 @@ func (s *Subject) UntilUnready(n Nodes, m Misfortune) (Bound, error) {
 }
 
 func (s *Subject) untilStopped(m Misfortune) question {
-	return question{m, trace.Liveness, s.stopped(0), untilOutcome, append([]delay{stopContainer}, looks...)}
+	a := asked{expect: s.stopping(0), happens: "the container is stopped"}
+	return question{a, m, trace.Liveness, s.stopped(0), untilOutcome, append([]delay{stopContainer}, looks...)}
 }
 
 func (s *Subject) untilUnready(m Misfortune) question {
-	return question{m, trace.Readiness, s.unready, untilOutcome, []delay{apiGet, apiPatch}}
+	a := asked{expect: s.becomesReady(false), happens: "the container becomes not ready"}
+	return question{a, m, trace.Readiness, s.unready, untilOutcome, []delay{apiGet, apiPatch}}
+}
+
+// stopping and becomesReady match outcomes in scenario files.
+func (s *Subject) stopping(instance int) string {
+	return fmt.Sprintf("container: %s, instance: %d, record: {kind: ContainerStopping}", s.Container, instance)
+}
+
+func (s *Subject) becomesReady(ready bool) string {
+	return fmt.Sprintf("container: %s, becomes: {ready: %v}", s.Container, ready)
 }
 
 func untilOutcome(h history, c *Case) time.Duration { return h.outcome().T.Sub(virtual.At(c.Event)) }
@@ -97,14 +111,15 @@ func (s *Subject) ask(n Nodes, q question) (Bound, error) {
 		return Bound{}, fmt.Errorf("container %s has no %s probe", s.Container, q.probe)
 	}
 	c := s.center(n)
+	c.question = &q.asked
+	c.question.measure = func(c Case) (sample, error) { return s.answer(c, q) }
 	delays := append([]delay{answerDelay(s.Probe(q.probe))}, q.delays...)
 	return extremes(c, append([]dim{uptimes(&c)}, n.dims(delays...)...), func(c Case) (sample, error) {
 		return s.phases(c, q)
 	})
 }
 
-// phases answers a question over all phases of the misfortune. Between two requests, the answer falls by a nanosecond for each
-// nanosecond that the misfortune begins later. So the extremes are at a request, and just after one.
+// phases answers a question over all phases of the misfortune.
 func (s *Subject) phases(c Case, q question) (sample, error) {
 	moments, err := s.requests(c, q.probe)
 	if errors.Is(err, errNothing) {
@@ -113,32 +128,21 @@ func (s *Subject) phases(c Case, q question) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
-	var p phaseBound
-	for _, t := range moments {
-		for _, event := range []time.Duration{t, t + 1} {
-			one, err := s.answer(c, event, q)
-			if err != nil || one.Least == Never {
-				return sample{bound: one}, err
-			}
-			p.add(event, one)
-		}
-	}
-	return sample{bound: p.bound()}, nil
+	return between(moments, c, func(c Case) (sample, error) { return s.answer(c, q) })
 }
 
-// answer answers a question for a misfortune that begins at a time and lasts for ever.
-func (s *Subject) answer(c Case, event time.Duration, q question) (Bound, error) {
-	c.Event = event
-	c.Rules = []Rule{{Instance: AnyInstance, Clock: fakeruntime.AtScenario, From: event, Misfortune: q.misfortune}}
-	t0 := virtual.At(event)
+// answer answers a question for a misfortune that begins at the event of the case and lasts for ever.
+func (s *Subject) answer(c Case, q question) (sample, error) {
+	c.Rules = []Rule{{Instance: AnyInstance, Clock: fakeruntime.AtScenario, From: c.Event, Misfortune: q.misfortune}}
+	t0 := virtual.At(c.Event)
 	h, err := s.run(&c, func(r *trace.Record) bool { return r.T >= t0 && q.over(r) })
 	if errors.Is(err, errNothing) {
-		return at(Never, c), nil
+		return sample{bound: at(Never, c)}, nil
 	}
 	if err != nil {
-		return Bound{}, err
+		return sample{}, err
 	}
-	return at(q.read(h, &c), c), nil
+	return sample{bound: at(q.read(h, &c), c), outcome: h.outcome().T.Offset()}, nil
 }
 
 // cycles is the number of periods of the deciding probe in which a misfortune begins.
@@ -147,6 +151,7 @@ const cycles = 2
 // requests returns the times at which a probe of the healthy container runs, over some cycles after the container has become
 // ready.
 func (s *Subject) requests(c Case, p trace.Probe) ([]time.Duration, error) {
+	c.Rules = nil
 	ready := false
 	var times []time.Duration
 	_, err := s.record(&c, &trace.Recorder{}, healthyWithin, func(r *trace.Record) bool {

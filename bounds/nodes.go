@@ -1,7 +1,6 @@
 package bounds
 
 import (
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -32,6 +31,11 @@ type Case struct {
 	Rules []Rule
 	// Instance is the instance that has the misfortune.
 	Instance int
+	// Seed replaces the jitters, and decides the order of events at one instant. Nil: the order is the canonical one.
+	Seed *int64
+
+	question *asked
+	noted    *jitters // notes the jitters of a run
 }
 
 // Fraction, Choose and Next make a Case the chooser of a run, which is canonical but for the two jitters.
@@ -154,16 +158,7 @@ func (n Nodes) total(width, grid time.Duration, list ...delay) dim {
 // relistPeriod is the time from one relist to the next on a node without pods: a relist begins 1 s after the end of the last one
 // (genericPlegRelistPeriod in pkg/kubelet/kubelet.go at v1.37.0).
 func (c *Case) relistPeriod() time.Duration {
-	period := time.Second
-	defaults := fakeruntime.DefaultDelays()
-	for _, of := range []delay{listPodSandbox, listContainers} {
-		d := *of(&c.Delays)
-		if d == nil {
-			d = *of(&defaults)
-		}
-		period += d.Min + (d.Max-d.Min)/2
-	}
-	return period
+	return time.Second + c.value(listPodSandbox) + c.value(listContainers)
 }
 
 // uptimes returns the dimension of the kubelet's age, over one period of the relists.
@@ -205,9 +200,23 @@ func startJitters(period time.Duration) dim {
 	}
 }
 
+// shift moves the event.
+func (c *Case) shift(by time.Duration) {
+	c.Event += by
+	for i := range c.Rules {
+		switch r := &c.Rules[i]; {
+		case r.Clock != fakeruntime.AtScenario:
+		case r.From > 0:
+			r.From += by
+		default:
+			r.For += by
+		}
+	}
+}
+
 // in returns the case with another value in a dimension.
 func (c Case) in(d dim, x time.Duration) Case {
-	c.Rules = slices.Clone(c.Rules)
+	c = c.clone()
 	d.set(&c, x)
 	return c
 }

@@ -6,6 +6,7 @@ import "time"
 type sample struct {
 	x         time.Duration
 	bound     Bound
+	outcome   time.Duration // the virtual time of the outcome, if the sample is of a single run
 	signature uint64
 }
 

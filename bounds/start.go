@@ -66,6 +66,7 @@ func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
 		return Bound{}, fmt.Errorf("container %s has no startup and no liveness probe", s.Container)
 	}
 	c := s.center(n)
+	c.question = &asked{limit: true, measure: s.start, happens: "the container is stopped while it starts"}
 	down := Rule{Instance: AnyInstance, Misfortune: Refuse}
 	c.Rules = []Rule{down}
 	shortest, longest := s.periods()
@@ -111,6 +112,7 @@ func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
 		move(leads(0, time.Millisecond, limit.bound.Least, grid))
 		move(again)
 	}
+	c.question.expect = s.stopping(c.Instance)
 	dims = append(append(dims, uptimes(&c)), n.dims(looks...)...)
 	if s.delayed(c.Instance) {
 		return extremes(c, dims, s.startAtSecond)
@@ -202,5 +204,5 @@ func (s *Subject) start(c Case) (sample, error) {
 		return sample{}, err
 	}
 	limit := request(verdict).Sub(h.first(s.started(c.Instance)).T)
-	return sample{bound: at(limit, c), signature: h.signature(trace.Startup, trace.Liveness)}, nil
+	return sample{bound: at(limit, c), outcome: h.outcome().T.Offset(), signature: h.signature(trace.Startup, trace.Liveness)}, nil
 }

@@ -77,7 +77,12 @@ func (s *Subject) run(c *Case, over func(*trace.Record) bool) (history, error) {
 func (s *Subject) record(c *Case, to *trace.Recorder, until time.Duration, over func(*trace.Record) bool) (history, error) {
 	s.Runs++
 	o := node.Options{Profile: s.Profile, Uptime: &c.Uptime, Delays: c.Delays, Trace: to}
-	if c.StartJitter != 0.5 || c.SyncJitter != 0.5 {
+	switch {
+	case c.noted != nil:
+		o.Chooser = c.noted
+	case c.Seed != nil:
+		o.Seed = c.Seed
+	case c.StartJitter != 0.5 || c.SyncJitter != 0.5:
 		o.Chooser = c
 	}
 	if s.Context != nil {
