@@ -1,14 +1,17 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"unicode/utf8"
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/report/diff"
+	"probesim.dev/report/summary"
 	"probesim.dev/trace"
 )
 
@@ -21,6 +24,8 @@ type Diff struct {
 	Names    []string           // version of each run
 	Pairs    []*diff.Difference // each run compared with the next one
 	Changed  []diff.Row         // compares all runs
+	Numbers  [][]summary.Pod    // of each run; may be nil after a DiffSummary has them
+	Replay   string             // command that repeats the comparison
 	Notes    []string           // of all runs; see Run
 	Err      error              // set if a run failed, so that there is no comparison
 }
@@ -144,36 +149,35 @@ func (o Options) diffLines(b *strings.Builder, lines []diff.Line) {
 
 // changedTable returns a table of the measures that differ, with a column for each run.
 func (o Options) changedTable(d *Diff) string {
-	rows := [][]string{append([]string{"", ""}, d.Names...)}
+	t := &Table{Left: 2 + len(d.Names)}
+	t.Row(cells(append([]string{"", ""}, d.Names...)...)...)
 	for _, r := range d.Changed {
 		subject := trace.PodName(r.Pod)
 		if r.Container != "" {
 			subject += "/" + r.Container
 		}
-		row := []string{printable.Text(subject), r.What}
+		row := []string{subject, r.What}
 		for _, v := range r.Values {
-			if v == "" {
-				v = "-"
-			}
-			row = append(row, printable.Text(v))
+			row = append(row, cmp.Or(v, "-"))
 		}
-		rows = append(rows, row)
-	}
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
+		t.Row(cells(row...)...)
 	}
 	var b strings.Builder
-	for _, row := range rows {
-		line := ""
-		for i, cell := range row {
-			line += cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2)
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
+	t.Write(&b, Options{Width: math.MaxInt, Color: o.Color})
 	return b.String()
+}
+
+func cells(texts ...string) []Cell {
+	list := make([]Cell, len(texts))
+	for i, text := range texts {
+		list[i].Text = text
+	}
+	return list
+}
+
+type jsonDiffs struct {
+	Comparisons []jsonDiff        `json:"comparisons"`
+	Summaries   []jsonDiffSummary `json:"summaries,omitempty"`
 }
 
 type jsonDiff struct {
@@ -210,8 +214,8 @@ type jsonRow struct {
 	Values    []string `json:"values"`
 }
 
-// DiffJSON writes comparisons as one JSON array. Times are in nanoseconds.
-func DiffJSON(w io.Writer, all []*Diff) error {
+// DiffJSON writes comparisons and their summaries as one JSON object. Times are in nanoseconds.
+func DiffJSON(w io.Writer, all []*Diff, summaries []*DiffSummary) error {
 	docs := make([]jsonDiff, len(all))
 	for i, d := range all {
 		docs[i] = jsonDiff{Scenario: d.Scenario, File: d.File, Line: d.Line, Seed: d.Seed, Versions: d.Names, Same: d.Same(), Pairs: []jsonPair{}, Changed: []jsonRow{}, Notes: d.Notes}
@@ -225,7 +229,7 @@ func DiffJSON(w io.Writer, all []*Diff) error {
 			docs[i].Changed = append(docs[i].Changed, jsonRow{r.Pod, r.Container, r.What, r.Values})
 		}
 	}
-	return writeJSON(w, docs)
+	return writeJSON(w, jsonDiffs{docs, jsonDiffSummaries(summaries)})
 }
 
 func newJSONPair(a, b string, p *diff.Difference) jsonPair {

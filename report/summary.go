@@ -285,11 +285,14 @@ type Statistic struct {
 
 // Rows returns the statistics of a pod or container that have values.
 func Rows(s *summary.Statistics) []Statistic {
-	all := []Statistic{
+	return slices.DeleteFunc(allRows(s), func(r Statistic) bool { return r.Count() == 0 })
+}
+
+func allRows(s *summary.Statistics) []Statistic {
+	return []Statistic{
 		{"restarts", "restarts", &s.Restarts, false}, {"time to Ready", "timeToReady", &s.ToReady, true},
 		{"not Ready afterwards", "notReady", &s.Unready, true}, {"longest outage", "longestOutage", &s.Outage, true},
 	}
-	return slices.DeleteFunc(all, func(r Statistic) bool { return r.Count() == 0 })
 }
 
 // table returns the table of the statistics of a case, or nil if there are none.

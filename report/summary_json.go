@@ -123,7 +123,7 @@ func newJSONDistribution(d *summary.Distribution) *jsonDistribution {
 }
 
 func orNull(v int64) *int64 {
-	if v == int64(summary.Never) {
+	if v == int64(summary.Never) || v == -int64(summary.Never) {
 		return nil
 	}
 	return &v

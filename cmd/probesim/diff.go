@@ -13,7 +13,9 @@ import (
 	"probesim.dev/kube/profile"
 	"probesim.dev/report"
 	"probesim.dev/report/diff"
+	"probesim.dev/report/summary"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/simulate"
 )
 
 func newDiff() *cobra.Command {
@@ -23,8 +25,12 @@ func newDiff() *cobra.Command {
 		Short: "Compare runs of scenarios with several Kubernetes versions",
 		Long: `Run scenarios with two or more Kubernetes versions and show how the runs differ:
 the records around the first difference, and a table of what changed, such as
-the time of the first Ready and the number of restarts. With several scenarios
-or seeds, the output is one line for each.
+the time of the first Ready and the number of restarts. With several scenarios,
+the output is one line for each.
+
+With several seeds, both versions run with each seed. The output says how many
+seeds differ, and compares the distributions of restarts, time to Ready and
+outages. -o lines writes a line for each seed instead.
 
 PATH is a scenario file, a directory to search for scenario files, or - for
 stdin.
@@ -48,6 +54,9 @@ Exit codes:
   # Compare two versions
   probesim diff web.yaml --kubernetes v1.34,v1.37
 
+  # Compare the restarts and outages of two versions over 100 seeds
+  probesim diff web.yaml --kubernetes v1.34,v1.37 --seed 1..100
+
   # Compare all scenarios of a directory whose name contains "restart"
   probesim diff scenarios/ --run restart`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -66,16 +75,19 @@ Exit codes:
 	flags.StringVar(&o.seed, "seed", "", seedUsage)
 	flags.StringVar(&o.until, "until", "", untilUsage)
 	flags.BoolVar(&o.keepGoing, "keep-going", false, keepGoingUsage)
-	flags.StringVarP(&o.output, "output", "o", "text", "Output `format`: text or json")
+	flags.StringVarP(&o.output, "output", "o", "text", "Output `format`: text, lines or json")
 	o.addLimits(cmd, "comparisons")
 	cmd.RegisterFlagCompletionFunc("run", completeScenario)
-	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "lines", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.Names(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 // comparison holds the runs of a scenario that differ in their version only.
-type comparison struct{ jobs []*job }
+type comparison struct {
+	jobs  []*job
+	seeds int // number of comparisons of the scenario
+}
 
 func (c comparison) names() []string {
 	var names []string
@@ -86,8 +98,8 @@ func (c comparison) names() []string {
 }
 
 func diffFiles(cmd *cobra.Command, paths []string, o runOptions) error {
-	if !slices.Contains([]string{"text", "json"}, o.output) {
-		return fmt.Errorf("--output must be text or json, not %q", o.output)
+	if !slices.Contains([]string{"text", "lines", "json"}, o.output) {
+		return fmt.Errorf("--output must be text, lines or json, not %q", o.output)
 	}
 	parsed := o
 	parsed.output = ""
@@ -181,6 +193,7 @@ func (s *selection) bySeed(scenario *scenarios.Scenario) []comparison {
 	list := make([]comparison, seeds)
 	for i, plan := range plans {
 		c := &list[i%seeds]
+		c.seeds = seeds
 		c.jobs = append(c.jobs, s.job(plan, i))
 	}
 	return list
@@ -194,7 +207,7 @@ func runDiffs(cmd *cobra.Command, list []comparison, o runOptions) error {
 		jobs = append(jobs, c.jobs...)
 		pad = max(pad, min(utf8.RuneCountInString(c.jobs[0].plan.Scenario.Metadata.Name), 48))
 	}
-	ctx, out := cmd.Context(), &diffOutput{o: o, stdout: cmd.OutOrStdout(), text: textOptions(cmd.OutOrStdout()), pad: pad, many: len(list) > 1}
+	ctx, out := cmd.Context(), &diffOutput{o: o, stdout: cmd.OutOrStdout(), text: textOptions(cmd.OutOrStdout()), pad: pad, many: len(list) > 1, list: list, room: o.memory.results()}
 	if o.output != "json" {
 		out.stdout = safeText(out.stdout)
 	}
@@ -206,13 +219,16 @@ func runDiffs(cmd *cobra.Command, list []comparison, o runOptions) error {
 	}, out.emit)
 	out.progress.stop()
 	if err == nil && o.output == "json" {
-		err = report.DiffJSON(out.stdout, out.all)
+		err = report.DiffJSON(out.stdout, out.all, out.summaries)
+	}
+	if err == nil {
+		err = out.writeRest()
 	}
 	if err != nil {
 		return writeError(err)
 	}
-	if ctx.Err() != nil && len(out.all) < len(list) {
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d of %d comparisons completed", len(out.all), len(list))}
+	if ctx.Err() != nil && out.compared < len(list) {
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d of %d comparisons completed", out.compared, len(list))}
 	}
 	return out.summarize()
 }
@@ -230,6 +246,7 @@ func (c comparison) compare(a *account, p *progress) *report.Diff {
 			return d
 		}
 		runs = append(runs, diff.Run{Records: s.records, End: s.end})
+		d.Numbers = append(d.Numbers, summary.Measure(s.records, s.end))
 	}
 	for i := range len(runs) - 1 {
 		d.Pairs = append(d.Pairs, diff.Compare(runs[i], runs[i+1]))
@@ -246,9 +263,15 @@ type diffOutput struct {
 	text     report.Options
 	pad      int
 	many     bool
+	list     []comparison
 	progress *progress
-	all      []*report.Diff
-	stopped  bool // ignore the remaining comparisons
+	all      []*report.Diff // for JSON
+	stopped  bool           // ignore the remaining comparisons
+
+	compared, differ, broken int    // numbers of comparisons
+	noted                    string // scenario whose notes have been written
+	summaries                []*report.DiffSummary
+	room                     int64 // memory left for the summaries, in bytes
 }
 
 func (out *diffOutput) emit(i int, d *report.Diff) error {
@@ -256,42 +279,86 @@ func (out *diffOutput) emit(i int, d *report.Diff) error {
 		out.stopped = true
 		return nil
 	}
-	line := *d
-	if n := len(out.all); n > 0 && out.all[n-1].File == d.File && out.all[n-1].Line == d.Line {
-		line.Notes = nil // as for the previous seed
+	out.compared++
+	switch {
+	case d.Err != nil:
+		out.broken++
+	case !d.Same():
+		out.differ++
 	}
-	out.all = append(out.all, d)
 	out.progress.done((i + 1) * len(d.Names))
 	defer out.progress.resume()
+	c := &out.list[i]
+	if c.seeds > 1 {
+		out.add(c, d)
+	}
+	d.Numbers = nil
 	switch {
 	case out.o.output == "json":
+		out.all = append(out.all, d)
 		return nil
-	case out.many || d.Err != nil:
+	case c.seeds > 1 && out.o.output == "text":
+		if s := out.summaries[len(out.summaries)-1]; s.Seeds.Count() == c.seeds {
+			return s.Write(out.stdout, out.pad, out.text)
+		}
+		return nil
+	case out.many || out.o.output == "lines" || d.Err != nil:
+		line := *d
+		if scenario := fmt.Sprint(d.File, ":", d.Line); out.noted == scenario {
+			line.Notes = nil // as for the previous seed
+		} else {
+			out.noted = scenario
+		}
 		return report.DiffLine(out.stdout, &line, out.pad, out.text)
 	}
 	return report.DiffText(out.stdout, d, out.text)
 }
 
+// writeRest writes the summary of a scenario that was interrupted.
+func (out *diffOutput) writeRest() error {
+	n := len(out.summaries)
+	if out.o.output != "text" || n == 0 || out.compared == len(out.list) {
+		return nil
+	}
+	s, last := out.summaries[n-1], out.list[out.compared-1]
+	if last.seeds == 1 || s.Seeds.Count() == last.seeds {
+		return nil
+	}
+	return s.Write(out.stdout, out.pad, out.text)
+}
+
+// add adds a comparison to the summary of its scenario.
+func (out *diffOutput) add(c *comparison, d *report.Diff) {
+	n := len(out.summaries)
+	if n == 0 || out.summaries[n-1].File != d.File || out.summaries[n-1].Line != d.Line {
+		out.summaries = append(out.summaries, report.NewDiffSummary(d, simulate.Groups(c.jobs[0].plan), &out.room, c.replay(out.o)))
+	}
+	out.summaries[len(out.summaries)-1].Add(d)
+}
+
+// replay returns a function that returns the command for a comparison with a seed.
+func (c *comparison) replay(o runOptions) func(int64) string {
+	s := c.jobs[0].plan.Scenario
+	return func(seed int64) string {
+		text := "probesim diff " + quote(s.File) + " --run " + quote("^"+s.Metadata.Name+"$") + " --kubernetes " + strings.Join(c.names(), ",") + fmt.Sprintf(" --seed %d", seed)
+		if o.until != "" {
+			text += " --until " + quote(o.until)
+		}
+		return text
+	}
+}
+
 // summarize writes a summary of several comparisons, and returns the exit code as an error.
 func (out *diffOutput) summarize() error {
-	differ, broken := 0, 0
-	for _, d := range out.all {
-		switch {
-		case d.Err != nil:
-			broken++
-		case !d.Same():
-			differ++
-		}
-	}
 	if out.many && out.o.output != "json" {
-		if _, err := fmt.Fprintf(out.stdout, "%d compared: %d same, %d differ\n", len(out.all), len(out.all)-differ-broken, differ); err != nil {
+		if _, err := fmt.Fprintf(out.stdout, "%d compared: %d same, %d differ\n", out.compared, out.compared-out.differ-out.broken, out.differ); err != nil {
 			return writeError(err)
 		}
 	}
 	switch {
-	case broken > 0:
+	case out.broken > 0:
 		return &exitError{code: exitBroken}
-	case differ > 0:
+	case out.differ > 0:
 		return &exitError{code: exitFailed}
 	}
 	return nil

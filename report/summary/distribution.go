@@ -8,6 +8,8 @@ type Distribution struct {
 	sorted  bool
 	max     int64
 	maxSeed int64
+	min     int64
+	minSeed int64
 	never   Seeds
 	nevers  int
 }
@@ -16,6 +18,9 @@ type Distribution struct {
 func (d *Distribution) Add(seed, value int64) {
 	if len(d.values) == 0 || value > d.max || value == d.max && seed < d.maxSeed {
 		d.max, d.maxSeed = value, seed
+	}
+	if len(d.values) == 0 || value < d.min || value == d.min && seed < d.minSeed {
+		d.min, d.minSeed = value, seed
 	}
 	if value == int64(Never) {
 		d.never.Add(seed)
@@ -35,7 +40,27 @@ func (d *Distribution) Max() (value, seed int64) { return d.max, d.maxSeed }
 func (d *Distribution) Never() (int, Seeds) { return d.nevers, d.never }
 
 // Min returns the smallest value. There must be a value.
-func (d *Distribution) Min() int64 { return d.Values()[0] }
+func (d *Distribution) Min() int64 { return d.min }
+
+// Greatest returns the value that is farthest from 0, and the lowest seed of a run that has it. Of two values with opposite signs,
+// the positive one counts. There must be a value.
+func (d *Distribution) Greatest() (value, seed int64) {
+	if -d.min > d.max {
+		return d.min, d.minSeed
+	}
+	return d.max, d.maxSeed
+}
+
+// Nonzero returns the number of values other than 0.
+func (d *Distribution) Nonzero() int {
+	n := 0
+	for _, v := range d.values {
+		if v != 0 {
+			n++
+		}
+	}
+	return n
+}
 
 // Quantile returns the quantile of p percent by nearest rank: the smallest value such that at least p percent of all values are
 // not greater. It is always one of the values. There must be a value, and p must be from 1 to 100.

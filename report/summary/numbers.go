@@ -2,6 +2,7 @@ package summary
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"probesim.dev/sim/virtual"
@@ -217,4 +218,36 @@ func never(d time.Duration) int64 {
 		return 1
 	}
 	return 0
+}
+
+// Differences returns, for each pod and container of both runs, the numbers of b minus those of a. A ToReady of Never means that only
+// run a has the pod Ready, and -Never that only run b has. Unready and Outage have no meaning then.
+func Differences(a, b []Pod) []Pod {
+	var pods []Pod
+	for i := range a {
+		j := slices.IndexFunc(b, func(p Pod) bool { return p.Name == a[i].Name })
+		if j < 0 {
+			continue
+		}
+		pod := Pod{Name: a[i].Name, Numbers: difference(a[i].Numbers, b[j].Numbers)}
+		for _, c := range a[i].Containers {
+			if k := slices.IndexFunc(b[j].Containers, func(d Container) bool { return d.Name == c.Name }); k >= 0 {
+				pod.Containers = append(pod.Containers, Container{c.Name, difference(c.Numbers, b[j].Containers[k].Numbers)})
+			}
+		}
+		pods = append(pods, pod)
+	}
+	return pods
+}
+
+func difference(a, b Numbers) Numbers {
+	d := Numbers{b.Restarts - a.Restarts, b.ToReady - a.ToReady, b.Unready - a.Unready, b.Outage - a.Outage}
+	switch {
+	case a.ToReady == b.ToReady:
+	case b.ToReady == Never:
+		d.ToReady = Never
+	case a.ToReady == Never:
+		d.ToReady = -Never
+	}
+	return d
 }

@@ -119,7 +119,7 @@ func (p *PodStatistics) container(name string) *ContainerStatistics {
 func (s *Statistics) add(seed int64, n *Numbers) {
 	s.Restarts.Add(seed, int64(n.Restarts))
 	s.ToReady.Add(seed, int64(n.ToReady))
-	if n.ToReady != Never {
+	if n.ToReady != Never && n.ToReady != -Never {
 		s.Unready.Add(seed, int64(n.Unready))
 		s.Outage.Add(seed, int64(n.Outage))
 	}
@@ -143,4 +143,22 @@ func (p *PodStatistics) Shown() []*ContainerStatistics {
 		}
 	}
 	return list
+}
+
+// Of returns the statistics of a group of pods, or of a container of it. They are empty if there is no such group or container.
+func (s *Summary) Of(group, container string) *Statistics {
+	for _, p := range s.Pods {
+		if p.Name != group {
+			continue
+		}
+		if container == "" {
+			return &p.Statistics
+		}
+		for _, c := range p.Containers {
+			if c.Name == container {
+				return &c.Statistics
+			}
+		}
+	}
+	return &Statistics{}
 }

@@ -266,3 +266,42 @@ func TestSeedsText(t *testing.T) {
 		}
 	}
 }
+
+func TestDifferences(t *testing.T) {
+	a := []Pod{{"a", Numbers{1, 5, 7, 7}, []Container{{"app", Numbers{1, 5, 7, 7}}, {"gone", Numbers{}}}}, {"b", Numbers{ToReady: Never}, nil},
+		{"c", Numbers{ToReady: 3, Unready: 9}, nil}, {"d", Numbers{ToReady: Never}, nil}, {"e", Numbers{}, nil}}
+	b := []Pod{{"d", Numbers{ToReady: Never}, nil}, {"c", Numbers{ToReady: Never}, nil}, {"b", Numbers{ToReady: 4, Unready: 2}, nil},
+		{"a", Numbers{3, 4, 1, 0}, []Container{{"app", Numbers{0, 6, 7, 7}}}}}
+	want := []Pod{{"a", Numbers{2, -1, -6, -7}, []Container{{"app", Numbers{-1, 1, 0, 0}}}}, {"b", Numbers{ToReady: -Never, Unready: 2}, nil},
+		{"c", Numbers{ToReady: Never, Unready: -9}, nil}, {"d", Numbers{}, nil}}
+	got := Differences(a, b)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	room := int64(1 << 20)
+	s := New(nil, &room)
+	s.Add(1, got)
+	if n := s.Of("b", "").Unready.Count() + s.Of("c", "").Unready.Count(); n != 0 {
+		t.Errorf("%d times without Ready of pods that are Ready in one run only", n)
+	}
+	if d := s.Of("a", "").Restarts; d.Nonzero() != 1 || s.Of("a", "app").ToReady.Count() != 1 || s.Of("x", "").ToReady.Count() != 0 || s.Of("a", "x").ToReady.Count() != 0 {
+		t.Errorf("unexpected statistics: %+v", d)
+	}
+}
+
+func TestGreatest(t *testing.T) {
+	for _, test := range []struct {
+		values      []int64
+		value, seed int64
+	}{
+		{[]int64{1, 5, -4}, 5, 1}, {[]int64{1, -6, 5, -6}, -6, 1}, {[]int64{-5, 5}, 5, 1}, {[]int64{0}, 0, 0}, {[]int64{-int64(Never), 3}, -int64(Never), 0},
+	} {
+		var d Distribution
+		for i, v := range test.values {
+			d.Add(int64(i), v)
+		}
+		if v, seed := d.Greatest(); v != test.value || seed != test.seed {
+			t.Errorf("of %d, the greatest is %d with seed %d", test.values, v, seed)
+		}
+	}
+}

@@ -6,7 +6,8 @@
 //	lifecycle/   init containers, sidecars, hooks, restart policies of containers, readiness gates, restarts and outages
 //	bugs/        known bugs and changes around probes and restarts: one row of docs/bugs.md per file
 //	versions/    other differences between releases of Kubernetes
-//	manifests/   published manifests of well-known projects; the files in manifests/published are unchanged copies
+//	manifests/   manifests of well-known projects; the files in manifests/published are unchanged copies, those in
+//	             manifests/charts are written from the default values of charts
 //	found/       differences that the comparison with the real kubelet found: the rule, and the side that was wrong: the
 //	             simulator, the code around the real kubelet (conformance), or our notes
 package library
@@ -30,7 +31,7 @@ var FS embed.FS
 func Scenarios() ([]*scenarios.Scenario, error) {
 	var all []*scenarios.Scenario
 	err := fs.WalkDir(FS, ".", func(name string, entry fs.DirEntry, err error) error {
-		if name == "manifests/published" {
+		if name == "manifests/published" || name == "manifests/charts" {
 			return fs.SkipDir
 		}
 		if err != nil || entry.IsDir() || path.Ext(name) != ".yaml" {

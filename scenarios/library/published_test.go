@@ -60,3 +60,36 @@ func isUsed(t *testing.T, name string) bool {
 			bytes.Contains(comment, []byte("https://")) && bytes.Contains(comment, []byte("License: "))
 	})
 }
+
+// TestCharts checks that each manifest in manifests/charts says what it was written from and under which license that is, and that a
+// scenario of manifests/charts.yaml uses each of its workloads that has a probe.
+func TestCharts(t *testing.T) {
+	const directory = "manifests/charts"
+	files, err := fs.Glob(FS, directory+"/*.yaml")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%s has %d files: %v", directory, len(files), err)
+	}
+	all, err := FS.ReadFile(directory + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		data, err := FS.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		comment, manifest, _ := strings.Cut(string(data), "\napiVersion:")
+		comment = strings.ReplaceAll(comment, "\n# ", " ")
+		if !strings.Contains(comment, " Written from ") || !strings.Contains(comment, "https://") || !strings.Contains(comment, "License of the source: ") {
+			t.Errorf("%s does not say what it was written from, or the license of the source", name)
+		}
+		for _, document := range strings.Split(manifest, "\n---\n") {
+			_, workload, _ := strings.Cut(document, "metadata: {name: ")
+			workload = workload[:strings.IndexAny(workload, ",}")]
+			use := "    - name: " + workload + "\n      file: " + strings.TrimPrefix(name, "manifests/") + "\n"
+			if strings.Contains(document, "Probe:") && !strings.Contains(string(all), use) {
+				t.Errorf("no scenario of %s.yaml uses %s of %s", directory, workload, name)
+			}
+		}
+	}
+}
