@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
