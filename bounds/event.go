@@ -29,7 +29,7 @@ func (s *Subject) Survives(n Nodes, m Misfortune) (Bound, error) {
 
 func (s *Subject) survives(m Misfortune) question {
 	a := asked{limit: true, expect: s.stopping(0), happens: "the container is stopped"}
-	return question{a, m, trace.Liveness, s.stopped(0), s.lasting(m), looks}
+	return question{a, m, trace.Liveness, s.stopped(0), s.lasting(m), nil}
 }
 
 // StaysReady returns how long a healthy container may have the misfortune without a readiness probe that takes its readiness
@@ -40,7 +40,7 @@ func (s *Subject) StaysReady(n Nodes, m Misfortune) (Bound, error) {
 
 func (s *Subject) staysReady(m Misfortune) question {
 	a := asked{limit: true, expect: s.becomesReady(false), happens: "the container becomes not ready"}
-	return question{a, m, trace.Readiness, s.unready, s.lasting(m), looks}
+	return question{a, m, trace.Readiness, s.unready, s.lasting(m), nil}
 }
 
 // UntilStopped returns the time from the misfortune until the container gets the stop signal.
@@ -60,7 +60,7 @@ func (s *Subject) UntilUnready(n Nodes, m Misfortune) (Bound, error) {
 
 func (s *Subject) untilStopped(m Misfortune) question {
 	a := asked{expect: s.stopping(0), happens: "the container is stopped"}
-	return question{a, m, trace.Liveness, s.stopped(0), untilOutcome, append([]delay{stopContainer}, looks...)}
+	return question{a, m, trace.Liveness, s.stopped(0), untilOutcome, []delay{stopContainer}}
 }
 
 func (s *Subject) untilUnready(m Misfortune) question {
@@ -105,7 +105,8 @@ func (h history) latency(verdict *trace.Record) time.Duration {
 	return healthy.Took
 }
 
-// ask answers a question over all nodes and all phases of the misfortune.
+// ask answers a question over all nodes and all phases of the misfortune. The phase of the kubelet's relists has no effect on a
+// container that runs.
 func (s *Subject) ask(n Nodes, q question) (Bound, error) {
 	if s.Probe(q.probe) == nil {
 		return Bound{}, fmt.Errorf("container %s has no %s probe", s.Container, q.probe)
@@ -114,7 +115,7 @@ func (s *Subject) ask(n Nodes, q question) (Bound, error) {
 	c.question = &q.asked
 	c.question.measure = func(c Case) (sample, error) { return s.answer(c, q) }
 	delays := append([]delay{answerDelay(s.Probe(q.probe))}, q.delays...)
-	return extremes(c, append([]dim{uptimes(&c)}, n.dims(delays...)...), func(c Case) (sample, error) {
+	return extremes(c, n.dims(delays...), func(c Case) (sample, error) {
 		return s.phases(c, q)
 	})
 }
@@ -146,7 +147,7 @@ func (s *Subject) answer(c Case, q question) (sample, error) {
 }
 
 // cycles is the number of periods of the deciding probe in which a misfortune begins.
-const cycles = 2
+const cycles = 1
 
 // requests returns the times at which a probe of the healthy container runs, over some cycles after the container has become
 // ready.

@@ -26,13 +26,16 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	c.question = &asked{expect: s.becomesReady(true), happens: "the container becomes ready", measure: func(c Case) (sample, error) {
 		return s.upAt(c, c.Event)
 	}}
-	shortest, longest := s.periods()
-	dims := []dim{n.total(longest, shortest/4, append([]delay{runPodSandbox}, s.starts()...)...), uptimes(&c)}
 	delays := []delay{apiGet, apiPatch, answerDelay(s.Probe(decides))}
-	if p := s.Probe(trace.Readiness); p != nil {
+	if p := s.Probe(trace.Readiness); p != nil && decides != trace.Readiness {
 		delays = append(delays, answerDelay(p))
 	}
-	dims = append(dims, n.dims(append(delays, looks...)...)...)
+	dims := n.dims(delays...)
+	if atOnce { // the kubelet has to see the start first
+		shortest, longest := s.periods()
+		begin := n.total(longest, shortest/4, append([]delay{runPodSandbox}, s.starts()...)...)
+		dims = append(dims, begin.aligned(c.Uptime), begin, uptimes(&c))
+	}
 	return extremes(c, dims, func(c Case) (sample, error) {
 		if atOnce {
 			return s.upAt(c, 0)

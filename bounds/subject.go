@@ -61,9 +61,6 @@ func (s *Subject) Pod() *v1.Pod { return s.pod }
 // horizon is the virtual time after which a run ends without a result.
 const horizon = 6 * time.Hour
 
-// slice is the virtual time between two checks whether a run is over.
-const slice = 5 * time.Second
-
 // errNothing is the error of a run without an outcome before the horizon.
 var errNothing = errors.New("nothing happens")
 
@@ -94,6 +91,7 @@ func (s *Subject) record(c *Case, to *trace.Recorder, until time.Duration, over 
 	n.Observe(func(r *trace.Record) {
 		if last == 0 && over(r) {
 			last = r.Step
+			n.Pause()
 		}
 	})
 	var refused error
@@ -101,18 +99,18 @@ func (s *Subject) record(c *Case, to *trace.Recorder, until time.Duration, over 
 		if c.Wall > 0 {
 			n.StepClock(c.Wall)
 		}
-		refused = n.AddPod(s.pod, s.with(c.Rules))
+		if refused = n.AddPod(s.pod, s.with(c.Rules)); refused != nil {
+			n.Pause()
+		}
 	})
 	if s.before != nil {
 		s.before(n)
 	}
-	for last == 0 && refused == nil {
-		if n.Now() >= virtual.At(until) {
-			return nil, errNothing
-		}
-		if err := n.RunUntil(n.Now().Add(slice)); err != nil {
-			return nil, err
-		}
+	if err := n.RunUntil(virtual.At(until)); err != nil {
+		return nil, err
+	}
+	if last == 0 && refused == nil {
+		return nil, errNothing
 	}
 	return n.Trace().Records()[:last], refused
 }

@@ -34,6 +34,8 @@ type Options struct {
 	Start    *Interval // how long the programs take to start; nil: not known
 	// Require lists what must hold for each workload. The annotation probesim.dev/require of a workload replaces it.
 	Require Requirements
+	// IgnoreAnnotations makes Require hold for all workloads, whatever their annotations say.
+	IgnoreAnnotations bool
 }
 
 // RequireAnnotation is the annotation of a workload with its requirements.
@@ -97,7 +99,7 @@ func New(files []File, o Options) (*Checker, error) {
 // add adds the tasks for a workload.
 func (c *Checker) add(f File, w *scenarios.Workload) error {
 	added := &workload{Workload: w, file: f.Name, data: f.Data, require: c.options.Require}
-	if text, has := w.Annotations[RequireAnnotation]; has {
+	if text, has := w.Annotations[RequireAnnotation]; has && !c.options.IgnoreAnnotations {
 		var err error
 		if added.require, err = ParseRequirements(text); err != nil {
 			return fmt.Errorf("%s:%d: annotation %s: %w", f.Name, w.Line, RequireAnnotation, err)

@@ -37,6 +37,9 @@ type Program struct {
 	// Init marks a regular init container. Without a rule for its exit, it exits with code 0 one second after
 	// its start.
 	Init bool
+	// PostStartSleep and PreStopSleep are the times for which the commands of the hooks sleep, in addition to the delay of
+	// commands. They count for answers without a Latency.
+	PostStartSleep, PreStopSleep time.Duration
 }
 
 // Rule is one statement about a program. Replica and Instance select the instances it applies to. Its window

@@ -83,7 +83,7 @@ func (r *Runtime) ask(op *Op) {
 			end = w.close
 		}
 	default:
-		end = later(r.now, c.config.scope.answerDelay(r.now, op, answer))
+		end = later(r.now, c.config.scope.answerDelay(r.now, op, answer)+c.config.program.sleep(op, answer))
 	}
 	if q.frozen() {
 		op.FrozenUntil = end
@@ -204,6 +204,20 @@ func (s *scope) answerDelay(now virtual.Time, op *Op, a *Answer) time.Duration {
 		d = *a.Latency
 	}
 	return s.draw(now, kind, op.request.from, d)
+}
+
+// sleep returns the time for which the command of a hook sleeps before it ends with an answer.
+func (p *Program) sleep(op *Op, a *Answer) time.Duration {
+	if op.Call.Method != ExecSync || a.Latency != nil || a.Word == Breaks {
+		return 0
+	}
+	switch op.request.from {
+	case byPostStart:
+		return p.PostStartSleep
+	case byPreStop:
+		return p.PreStopSleep
+	}
+	return 0
 }
 
 func requesterOf(c *Call) requester {

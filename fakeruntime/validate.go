@@ -26,6 +26,9 @@ func (p Pod) Validate() error {
 	for _, name := range slices.Sorted(maps.Keys(p.Containers)) {
 		c, path := p.Containers[name], fmt.Sprintf("program.Containers[%q].", name)
 		v.delays(path+"Delays.", c.Delays)
+		if c.Program.PostStartSleep < 0 || c.Program.PreStopSleep < 0 {
+			v.errorf(path+"Program", "has a negative PostStartSleep or PreStopSleep")
+		}
 		for i := range c.Program.Rules {
 			v.rule(fmt.Sprintf("%sProgram.Rules[%d].", path, i), &c.Program.Rules[i])
 		}

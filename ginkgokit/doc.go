@@ -3,5 +3,9 @@
 //
 //	var _ = ginkgokit.DescribeScenarios("scenarios")
 //
+// [Satisfy] asserts that the probe settings of a manifest are enough, without a scenario:
+//
+//	Expect(ginkgokit.Manifest("deploy.yaml")).To(ginkgokit.Satisfy("start>=70s, stall>=15s, detect<=45s"))
+//
 // Package probetest has the nodes, pods and matchers for specs that you write in Go.
 package ginkgokit

@@ -6,12 +6,27 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"probesim.dev/ginkgokit"
 	. "probesim.dev/probetest"
 )
+
+// The settings of a manifest, and of an object that a program builds, must meet requirements.
+func ExampleSatisfy() {
+	_ = Describe("the probe settings", func() {
+		It("are enough for a start of 70 s", func() {
+			Expect(ginkgokit.Manifest("deploy.yaml")).To(ginkgokit.Satisfy("start>=70s, stall>=15s, detect<=45s"))
+		})
+		It("are enough on slow nodes, in each version that we run", func() {
+			Expect(deployment()).To(ginkgokit.Satisfy("start>=70s").OnKubernetes("v1.34.4", "v1.37.0").WithDelays("slow"))
+		})
+	})
+}
+
+func deployment() *appsv1.Deployment { return &appsv1.Deployment{} }
 
 // A suite with a spec for each scenario file below scenarios, and a spec in Go.
 func Example() {

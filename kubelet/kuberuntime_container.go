@@ -349,9 +349,9 @@ func (k *Kubelet) RunInContainer(p *sim.Proc, c prober.Command) prober.Output {
 func (k *Kubelet) removeContainer(p *sim.Proc, id string) {
 	status := fakeruntime.Call{Method: fakeruntime.ContainerStatus, ContainerID: id}
 	k.logs.Send(p, struct{}{})
-	err := k.runtime.Call(p, status).Err
+	err := k.call(p, status)
 	k.logs.TryRecv()
-	if err != nil || k.runtime.Call(p, status).Err != nil {
+	if err != nil || k.call(p, status) != nil {
 		return
 	}
 	k.call(p, fakeruntime.Call{Method: fakeruntime.RemoveContainer, ContainerID: id})

@@ -34,10 +34,11 @@ func (k *Kubelet) garbageCollect(p *sim.Proc) {
 // creation time is in the future because the wall clock was set back (evictContainers in
 // pkg/kubelet/kuberuntime/kuberuntime_gc.go at v1.37.0).
 func (k *Kubelet) evictContainers(p *sim.Proc) {
-	containers := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListContainers}).Containers
+	var all listing
+	_ = all.add(k, k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListContainers})) // a list that fails is empty
 	var units []containerKey
 	byUnit := map[containerKey][]fakeruntime.Container{}
-	for _, c := range containers {
+	for _, c := range all.containers {
 		if c.State == fakeruntime.Running || k.since(c.CreatedAt) < 0 {
 			continue
 		}
@@ -74,16 +75,16 @@ func newerSandbox(a, b fakeruntime.Sandbox) int { return cmp.Compare(b.CreatedAt
 // evictSandboxes removes sandboxes that are not ready and have no containers. For a pod that still exists it keeps
 // the newest (evictSandboxes in pkg/kubelet/kuberuntime/kuberuntime_gc.go at v1.37.0).
 func (k *Kubelet) evictSandboxes(p *sim.Proc) {
-	listed := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListContainers})
-	if listed.Err != nil {
+	var all listing
+	if err := all.add(k, k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListContainers})); err != nil {
 		return
 	}
-	sandboxes := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListPodSandbox}).Sandboxes
+	_ = all.add(k, k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListPodSandbox}))
 	used := map[string]bool{}
-	for _, c := range listed.Containers {
+	for _, c := range all.containers {
 		used[c.SandboxID] = true
 	}
-	pods := listing{sandboxes: sandboxes}.pods()
+	pods := listing{sandboxes: all.sandboxes}.pods()
 	choose.Shuffle(k.sim, "sandbox GC", pods)
 	for _, pod := range pods {
 		keep := 0

@@ -454,14 +454,16 @@ func (k *Kubelet) listAndInspect(p *sim.Proc, uid types.UID) *podStatus {
 func (k *Kubelet) getSandboxStatuses(p *sim.Proc, s *podStatus, sandboxes []fakeruntime.Sandbox) error {
 	for i, sandbox := range sandboxes {
 		op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.PodSandboxStatus, SandboxID: sandbox.ID})
-		if fakeruntime.IsNotFound(op.Err) {
+		found, err := op.Sandboxes, op.Err
+		k.runtime.Release(op)
+		if fakeruntime.IsNotFound(err) {
 			continue
 		}
-		if op.Err != nil {
-			return op.Err
+		if err != nil {
+			return err
 		}
-		s.sandboxes = append(s.sandboxes, op.Sandboxes...)
-		if found := op.Sandboxes[0]; i == 0 && found.Ready && found.IP != "" {
+		s.sandboxes = append(s.sandboxes, found...)
+		if found := found[0]; i == 0 && found.Ready && found.IP != "" {
 			s.ips = []string{found.IP}
 		}
 	}
@@ -471,10 +473,12 @@ func (k *Kubelet) getSandboxStatuses(p *sim.Proc, s *podStatus, sandboxes []fake
 func (k *Kubelet) getPodContainerStatuses(p *sim.Proc, s *podStatus, containers []fakeruntime.Container) error {
 	for _, c := range containers {
 		op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ContainerStatus, ContainerID: c.ID})
-		if op.Err != nil && !fakeruntime.IsNotFound(op.Err) {
-			return op.Err
+		found, err := op.Containers, op.Err
+		k.runtime.Release(op)
+		if err != nil && !fakeruntime.IsNotFound(err) {
+			return err
 		}
-		s.containers = append(s.containers, op.Containers...)
+		s.containers = append(s.containers, found...)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package node_test
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +13,8 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/node"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/library"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -86,6 +89,45 @@ func BenchmarkEvent(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n.Events()-before), "ns/event")
+		})
+	}
+}
+
+// BenchmarkQuickstart reports the runs per second of the scenario exec-liveness, 160 s of a pod with one probe after 150 s of an
+// idle node: without a seed, with another seed each time, and the latter without the shortcuts of the kubelet.
+func BenchmarkQuickstart(b *testing.B) {
+	all, err := library.Scenarios()
+	if err != nil {
+		b.Fatal(err)
+	}
+	quickstart := all[slices.IndexFunc(all, func(s *scenarios.Scenario) bool { return s.Metadata.Name == "exec-liveness" })]
+	for _, c := range []struct {
+		name   string
+		seeded bool
+		o      node.Options
+	}{
+		{name: "unseeded"},
+		{name: "seeded", seeded: true},
+		{name: "without-shortcuts", seeded: true, o: node.Options{}.FullLists()},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			plan := *quickstart.Plans()[0]
+			runs := int64(0)
+			for b.Loop() {
+				if runs++; c.seeded {
+					plan.Seed = &runs
+				}
+				c.o.Profile, _ = plan.Profile()
+				c.o.Uptime, c.o.Seed, c.o.Delays, c.o.Config = &plan.Uptime, plan.Seed, plan.Delays, plan.Config
+				n := node.New(c.o)
+				plan.Drive(n)
+				if err := n.RunUntil(virtual.At(plan.Duration)); err != nil {
+					b.Fatal(err)
+				}
+				n.Close()
+			}
+			b.ReportMetric(float64(runs)/b.Elapsed().Seconds(), "runs/s")
 		})
 	}
 }

@@ -64,6 +64,7 @@ var methods = map[string]func(*node.Node) error{
 	"StepClock":        func(n *node.Node) error { n.StepClock(time.Second); return nil },
 	"Record":           func(n *node.Node) error { n.Record(trace.Record{Kind: trace.Step}); return nil },
 	"At":               func(n *node.Node) error { n.At(0, func() {}); return nil },
+	"Pause":            func(n *node.Node) error { n.Pause(); return nil },
 	"Observe":          func(n *node.Node) error { n.Observe(func(*trace.Record) {}); return nil },
 	"Usable":           func(n *node.Node) error { return n.Usable() },
 }
@@ -177,7 +178,7 @@ func TestInside(t *testing.T) {
 	names := map[string]string{"At": "the function of At at ", "observer": "the observer at ", "handler": "the handler of the container p00000/app"}
 	for where, of := range names {
 		for name, do := range methods {
-			allowed := name == "At" || name == "Usable" || where == "At" && name != "RunUntil"
+			allowed := name == "At" || name == "Pause" || name == "Usable" || where == "At" && name != "RunUntil"
 			err := inside(t, where, node.Options{}, func(n *node.Node) { _ = do(n) })
 			switch {
 			case allowed && err != nil:

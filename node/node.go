@@ -488,9 +488,9 @@ func (n *Node) Observe(f func(*trace.Record)) {
 	n.trace.Observe(func(r *trace.Record) { n.call(u, func() { f(r) }) })
 }
 
-// RunUntil runs the node up to and including the virtual time t. It does nothing if t has passed. It returns a *limit.Error
-// or a *MemoryError if the run exceeds one of the limits before t, the error of Options.Interrupt if that returns one, and an
-// error with the frames if a function of At, an observer or a handler fails. The node cannot run further then.
+// RunUntil runs the node up to and including the virtual time t, or until Pause. It does nothing if t has passed. It returns a
+// *limit.Error or a *MemoryError if the run exceeds one of the limits before t, the error of Options.Interrupt if that returns
+// one, and an error with the frames if a function of At, an observer or a handler fails. The node cannot run further then.
 func (n *Node) RunUntil(t virtual.Time) error {
 	u, err := n.begin(passTime)
 	if err != nil {
@@ -505,6 +505,14 @@ func (n *Node) RunUntil(t virtual.Time) error {
 		err = *misuse
 	}
 	return err
+}
+
+// Pause makes the RunUntil in progress return nil after the present event, for example from an observer that has seen what you look
+// for. Virtual time stands still at this event, and the trace can have more records of the same instant. The next RunUntil
+// continues from there. Pause has no effect outside RunUntil.
+func (n *Node) Pause() {
+	defer n.end(n.mustBegin(schedule))
+	n.sim.Pause()
 }
 
 // Now returns the current virtual time. It is negative before t=0.

@@ -11,6 +11,10 @@
 //		Expect(web.Container("app")).NotTo(HaveRestarted())
 //	}
 //
+// MeetRequirements asserts that the probe settings of a manifest or an object are enough, without a node:
+//
+//	Expect(Manifest("deploy.yaml")).To(MeetRequirements("start>=70s, stall>=15s, detect<=45s"))
+//
 // In a Ginkgo spec, pass GinkgoTB() as the test. RunScenarios runs scenario files as subtests; package
 // ginkgokit turns them into Ginkgo specs. This package does not depend on Ginkgo.
 //

@@ -16,11 +16,17 @@ func (s *settled) MatchMayChangeInTheFuture(any) bool {
 
 // subjectOf returns the subject of an assertion, or an error if Eventually or Consistently makes it.
 func (s *settled) subjectOf(actual any) (*subject, error) {
-	if s.polled {
-		s.polled = false
+	if s.wasPolled() {
 		return nil, errors.New("real time does not change a run, so Eventually and Consistently have nothing to wait for: call Advance, and then use Expect")
 	}
 	return subjectOf(actual)
+}
+
+// wasPolled reports whether Eventually or Consistently makes the assertion.
+func (s *settled) wasPolled() bool {
+	polled := s.polled
+	s.polled = false
+	return polled
 }
 
 // named adds the name of the matcher to an error.

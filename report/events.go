@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -30,7 +31,8 @@ type EventSeries struct {
 }
 
 // Events writes the events of the run like kubectl describe: one row for equal events, with a count, sorted by the latest
-// occurrence. Times count from t=0. If many pods have events, equal events of all pods share a row.
+// occurrence. Times count from t=0. Equal events of the replicas of a workload share a row. If many pods have events, those of all
+// pods do.
 func Events(w io.Writer, run *Run, o Options) error {
 	all := CollectEvents(o.window(run.Records))
 	if len(all) == 0 {
@@ -88,8 +90,8 @@ func withObject(rows [][]string, all []*EventSeries) {
 
 // Object returns the pod or the number of pods, and the container of the event, for display.
 func (e *EventSeries) Object() string {
-	object := trace.PodName(e.First.Pod)
-	if n := len(e.pods); n > 1 {
+	object := namesOf(slices.Sorted(maps.Keys(e.pods)))
+	if n := len(e.pods); n > 1 && strings.Contains(object, ", ") {
 		object = plural(n, "pod")
 	}
 	if c := e.First.Container; c != "" {
@@ -98,8 +100,8 @@ func (e *EventSeries) Object() string {
 	return object
 }
 
-// CollectEvents returns the events among records, sorted by the latest occurrence. Equal events of a pod form a series. If many
-// pods have events, equal events of all pods form a series.
+// CollectEvents returns the events among records, sorted by the latest occurrence. Equal events of a pod, or of the replicas of a
+// workload, form a series. If many pods have events, equal events of all pods form a series.
 func CollectEvents(records []trace.Record) []*EventSeries {
 	type key struct{ pod, container, typ, reason, message string }
 	byKey := map[key]*EventSeries{}
@@ -111,6 +113,10 @@ func CollectEvents(records []trace.Record) []*EventSeries {
 			continue
 		}
 		k := key{r.Pod, r.Container, r.Type, r.Reason, r.Message}
+		if prefix, n := ordinal(r.Pod); n >= 0 { // a replica; some messages have its name
+			_, name, _ := strings.Cut(r.Pod, "/")
+			k.pod, k.message = prefix, strings.ReplaceAll(r.Message, name, "")
+		}
 		if together {
 			k.pod = ""
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/report/history"
@@ -18,18 +19,23 @@ const maxPods = 8
 const maxLanes = 60
 
 // Timeline draws the run as lanes over virtual time: Ready for each pod, and for each container its instances and a mark for each
-// probe run. It compresses long stretches without changes if that makes the rest more detailed, and marks them on the axis.
+// probe run. It compresses long stretches without changes if that makes the rest more detailed, and marks them on the axis. Pods
+// whose lanes look the same, such as replicas, share them.
 func Timeline(w io.Writer, run *Run, o Options) error {
 	h := history.Read(run.Records, run.Until)
 	lanes := lanesOf(h)
 	if o.To == 0 {
 		o.To = h.End
 	}
+	if len(h.Pods) > maxPods {
+		lanes = append(lanes, lane{label: plural(len(h.Pods), "pod")}) // the label of a group of pods
+	}
 	d := &drawing{o: o, g: o.glyphs(), gutter: gutter(lanes, o.width()), drawn: map[cell]bool{}}
 	d.scale = newScale(o.From, o.To, o.width()-d.gutter-1, h.Changes)
-	for _, l := range lanes {
+	for _, l := range nodeLanes(h) {
 		d.lane(l, l.draw(d))
 	}
+	d.pods(h)
 	if len(lanes) == 0 {
 		fmt.Fprintln(&d.body, "  "+o.paint(dim, "no pod was added during the run"))
 	}
@@ -78,19 +84,49 @@ func (d *drawing) write(w io.Writer) error {
 	return d.o.write(w, fmt.Sprintf("%s%s\n%s%s\n%s%s", margin, labels.render(d.o), margin, line.render(d.o), d.body.String(), legend))
 }
 
+// pods draws the lanes of the pods. Pods whose lanes look the same share them.
+func (d *drawing) pods(h *history.History) {
+	if len(h.Pods) > maxPods {
+		d.compact(h)
+		return
+	}
+	for _, g := range d.groupAlike(h.Pods, func(p *history.Pod) []lane { return podLanes(h, p) }) {
+		if len(g.pods) > 1 {
+			g.rows[0] = markLane(d, actions(g.pods[0]))
+			g.lanes[0].label = g.name()
+			if g.rows[0].all(0, len(g.rows[0]), 0) { // there is room for long names
+				for _, line := range wrap(g.lanes[0].label, d.o.width(), 20) {
+					fmt.Fprintln(&d.body, d.o.paint(bold, line))
+				}
+				g.lanes, g.rows = g.lanes[1:], g.rows[1:]
+			}
+		}
+		for i, l := range g.lanes {
+			d.lane(l, g.rows[i])
+		}
+	}
+}
+
+// lanesOf returns all lanes.
 func lanesOf(h *history.History) []lane {
+	all := nodeLanes(h)
+	for _, p := range h.Pods {
+		if len(h.Pods) > maxPods {
+			all = append(all, compactLane(h, p))
+		} else {
+			all = append(all, podLanes(h, p)...)
+		}
+	}
+	return all
+}
+
+func nodeLanes(h *history.History) []lane {
 	var all []lane
 	if len(h.Marks) > 0 {
 		all = append(all, lane{label: "node", style: bold, draw: func(d *drawing) row { return markLane(d, h.Marks) }})
 	}
 	if len(h.Kubelet) > 0 {
 		all = append(all, condition("kubelet", h.Kubelet, h.End))
-	}
-	if len(h.Pods) > maxPods {
-		return append(all, compact(h)...)
-	}
-	for _, p := range h.Pods {
-		all = append(all, podLanes(h, p)...)
 	}
 	return all
 }
@@ -168,21 +204,29 @@ func markLane(d *drawing, marks []history.Mark) row {
 	return r
 }
 
-// compact returns one lane for each pod: Ready, with the exits of its containers.
-func compact(h *history.History) []lane {
-	var lanes []lane
-	for i, p := range h.Pods {
-		if i == maxLanes {
-			lanes = append(lanes, lane{label: fmt.Sprintf("%d more", len(h.Pods)-i), style: dim, draw: func(*drawing) row { return nil }})
-			break
+// compactLane returns the only lane of a pod: Ready, with the exits of its containers.
+func compactLane(h *history.History, p *history.Pod) lane {
+	return lane{label: podName(p), draw: func(d *drawing) row {
+		r := readyLane(h, p, d)
+		for _, c := range p.Containers {
+			r.exits(d.scale, d.g, c.Runs)
 		}
-		lanes = append(lanes, lane{label: podName(p), draw: func(d *drawing) row {
-			r := readyLane(h, p, d)
-			for _, c := range p.Containers {
-				r.exits(d.scale, d.g, c.Runs)
-			}
-			return r
-		}})
+		return r
+	}}
+}
+
+// compact draws one lane for each pod, or for several pods that look the same.
+func (d *drawing) compact(h *history.History) {
+	left := len(h.Pods)
+	for i, g := range d.groupAlike(h.Pods, func(p *history.Pod) []lane { return []lane{compactLane(h, p)} }) {
+		if i == maxLanes {
+			d.lane(lane{label: fmt.Sprintf("%d more", left), style: dim}, nil)
+			return
+		}
+		left -= len(g.pods)
+		if g.lanes[0].label = g.name(); utf8.RuneCountInString(g.lanes[0].label) > d.gutter-2 {
+			g.lanes[0].label = plural(len(g.pods), "pod")
+		}
+		d.lane(g.lanes[0], g.rows[0])
 	}
-	return lanes
 }

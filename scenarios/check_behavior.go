@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/strict"
 	"probesim.dev/kube/podutil"
@@ -42,6 +44,9 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 			w.containers[spec.Name] = b.compile(item)
 		}
 	}
+	for _, container := range w.allContainers() {
+		w.addSleeps(container)
+	}
 	for i := range w.pod.Spec.InitContainers {
 		if init := &w.pod.Spec.InitContainers[i]; !podutil.IsRestartableInitContainer(init) {
 			config := w.containers[init.Name]
@@ -49,6 +54,17 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 			w.containers[init.Name] = config
 		}
 	}
+}
+
+// addSleeps adds the times for which the hooks of a container sleep.
+func (w *workload) addSleeps(c *v1.Container) {
+	postStart, preStop := hookSleep(c, "postStart"), hookSleep(c, "preStop")
+	if postStart == 0 && preStop == 0 {
+		return
+	}
+	config := w.containers[c.Name]
+	config.Program.PostStartSleep, config.Program.PreStopSleep = postStart, preStop
+	w.containers[c.Name] = config
 }
 
 // checkReplica reports a rule for a replica that does not exist.

@@ -106,7 +106,7 @@ func (c *checker) workload(m *manifest, p *Pod, n *strict.Node) *workload {
 	w.delays = p.Delays.compile()
 	c.checkContainers(w, n.Field("containers"))
 	c.checkRedirects(w, n.Field("containers"))
-	w.notes = append(w.notes, portNotes(w.pod, &w.errs)...)
+	w.notes = append(append(w.notes, portNotes(w.pod, &w.errs)...), w.hookNotes()...)
 	return w
 }
 

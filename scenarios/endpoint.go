@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +29,24 @@ type Endpoint struct {
 
 // Endpoints returns the endpoints of a container, in the order of liveness, readiness, startup, postStart and preStop.
 func Endpoints(c *v1.Container) []Endpoint { return newEndpoints(c).list }
+
+// FindEndpoint returns the endpoint of a container that a text denotes, in the notation of rules.
+func FindEndpoint(c *v1.Container, text string) (Endpoint, bool) {
+	if e := newEndpoints(c).find(text); e != nil {
+		return *e, true
+	}
+	return Endpoint{}, false
+}
+
+var plainInFlow = regexp.MustCompile(`^[a-z]+:[A-Za-z0-9/._-]+( [A-Za-z0-9/._-]+)*$`)
+
+// InFlow returns the text as a key of a flow mapping in YAML, in quotes if necessary.
+func (e *Endpoint) InFlow() string {
+	if plainInFlow.MatchString(e.Text) {
+		return e.Text
+	}
+	return printable.Text(strconv.Quote(e.Text))
+}
 
 // endpoints are the endpoints of a container.
 type endpoints struct {

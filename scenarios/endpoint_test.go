@@ -100,7 +100,7 @@ func TestNoteOfDifferentAnswers(t *testing.T) {
 		"[{readiness: fail}, {postStart: fail}]":                                                    "",
 		"[{for: 1s, startup: [ok x2, fail], liveness: [ok x2, fail]}, {instance: 1, probes: down}]": "",
 	} {
-		text := strings.Replace(endpointYAML, ", httpHeaders: [{name: a, value: b}]", "", 1)
+		text := strings.NewReplacer(", httpHeaders: [{name: a, value: b}]", "", "[sh, -c, \"a;  b\"]", "[sleep, \"1\"]").Replace(endpointYAML)
 		loaded, err := LoadBytes("s.yaml", []byte(strings.Replace(text, "RULES", rules, 1)), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +113,7 @@ func TestNoteOfDifferentAnswers(t *testing.T) {
 			t.Errorf("%s: the notes are\n%s\nwant\n%s", rules, got, want)
 		}
 	}
-	if got := loadRules(t, "[{liveness: fail}]").Plan("v1.37.0", nil).Notes(); got != nil {
+	if got := loadRules(t, "[{liveness: fail}, {preStop: ok}]").Plan("v1.37.0", nil).Notes(); got != nil {
 		t.Errorf("with different headers the notes are %q", got)
 	}
 }

@@ -18,6 +18,9 @@ type Scenario struct {
 	Metadata Metadata `json:"metadata"`
 	Spec     Spec     `json:"spec"`
 
+	// Command are the words after 'probesim run' that load the scenario. Nil: its Path.
+	Command []string `json:"-"`
+
 	workloads []*workload            // of Spec.Pods
 	byName    map[string][]*workload // by the name of the workload, and by the stem of the names of its pods
 }

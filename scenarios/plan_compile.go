@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
@@ -120,6 +123,20 @@ func Compile(object Object, behavior Behavior, o CompileOptions) ([]PlannedPod, 
 		return nil, err
 	}
 	return c.scenario.Plan(o.Profile.Version, o.Seed).Pods(), nil
+}
+
+// ManifestOf returns an object as a manifest, with the apiVersion and the kind of its Go type.
+func ManifestOf(object Object) ([]byte, error) {
+	if object == nil || reflect.ValueOf(object).IsNil() {
+		return nil, errors.New("there is no object: it is nil")
+	}
+	kind := kindOf(object)
+	if kind == nil {
+		return nil, fmt.Errorf("a %T creates no pods: the kinds that do are %s", object, strings.Join(kindNames(), ", "))
+	}
+	object = object.DeepCopyObject().(Object)
+	object.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(kind.apiVersion, kind.kind))
+	return json.Marshal(object)
 }
 
 // kindOf returns the kind of an object by its Go type, or nil if it creates no pods.

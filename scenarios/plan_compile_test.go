@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +96,22 @@ func TestCompileEqualsLoad(t *testing.T) {
 			loaded, err := LoadBytes("s.yaml", []byte(text+"---"+scenarioYAML("s", entry)), nil)
 			if err != nil {
 				t.Fatal(err)
+			}
+			manifest, err := ManifestOf(object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			typed, err := ReadManifest("m.json", manifest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, err := ReadManifest("m.yaml", []byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := slices.IndexFunc(read.Workloads, func(w Workload) bool { return w.Name == name })
+			if got, want := typed.Workloads[0], read.Workloads[i]; got.Kind != want.Kind || !reflect.DeepEqual(got.Pod.Spec, want.Pod.Spec) {
+				t.Errorf("the manifest of the object is a %s of %+v, want a %s of %+v", got.Kind, got.Pod.Spec, want.Kind, want.Pod.Spec)
 			}
 			before := object.DeepCopyObject()
 			got, err := Compile(object, Behavior{"app": rules}, CompileOptions{Seed: &seed})

@@ -12,10 +12,12 @@ import (
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
 )
 
 // Notes returns what a user of the run has to know besides its trace: the fields of the manifests that the API server drops
-// without an error, because their feature gates are off in the version of the run, rules that hardly any program follows, and ports that no request can reach.
+// without an error, because their feature gates are off in the version of the run, rules that hardly any program follows, ports that no request can reach, and hooks
+// that take an unknown time.
 func (p *Plan) Notes() []string {
 	known, ok := p.Profile()
 	if !ok {
@@ -187,6 +189,29 @@ func (p *UnknownPort) note(c *v1.Container) string {
 		text += "; the kubelet stops the container after each start"
 	}
 	return text
+}
+
+// hookNotes returns a note for each hook of a pod whose command takes an unknown time, unless a rule says how it ends.
+func (w *workload) hookNotes() []string {
+	var notes []string
+	for _, c := range w.allContainers() {
+		for _, key := range hookKeys {
+			hook := hookOf(c, key)
+			if hook == nil || hook.Exec == nil || slices.ContainsFunc(w.containers[c.Name].Program.Rules, func(r fakeruntime.Rule) bool {
+				return key == "postStart" && r.PostStart != nil || key == "preStop" && r.PreStop != nil
+			}) {
+				continue
+			}
+			if slept, isAll := SleepOf(hook.Exec.Command); !isAll {
+				assumed := "no time"
+				if slept > 0 {
+					assumed = value.Format(slept) + ", the time for which it sleeps"
+				}
+				notes = append(notes, fmt.Sprintf("the %s hook of %s runs a command for an unknown time; probesim assumes %s. Set it with a rule such as {%s: 0 in 5s}", key, c.Name, assumed, key))
+			}
+		}
+	}
+	return notes
 }
 
 // portNotes returns a note for each unknown port of the containers of a pod.

@@ -36,6 +36,7 @@ type Options struct {
 type Sim struct {
 	now    virtual.Time
 	until  virtual.Time // how far the present RunUntil runs
+	pause  bool         // Pause was called
 	timers queue.Timed[*Timer]
 	due    queue.FIFO[*Timer] // timers of this instant that have not fired yet
 	ready  queue.FIFO[*Proc]  // enabled processes, in canonical order
@@ -65,11 +66,14 @@ func (s *Sim) Now() virtual.Time { return s.now }
 // Spare counts, do not count here, but toward limits.
 func (s *Sim) Events() int64 { return s.meter.Events() }
 
-// RunUntil runs the simulation until virtual time t, including all events of that instant. It stops early and returns
-// a *limit.Error when the run exceeds a limit, or the error of Fail or of Options.Interrupt. It cannot continue then.
+// RunUntil runs the simulation until virtual time t, including all events of that instant, or until Pause. It stops early and
+// returns a *limit.Error when the run exceeds a limit, or the error of Fail or of Options.Interrupt. It cannot continue then.
 func (s *Sim) RunUntil(t virtual.Time) error {
-	s.until = s.meter.Latest(t)
+	s.until, s.pause = s.meter.Latest(t), false
 	for s.meter.Err() == nil {
+		if s.pause {
+			return nil
+		}
 		if s.step() {
 			continue
 		}
@@ -84,6 +88,9 @@ func (s *Sim) RunUntil(t virtual.Time) error {
 	}
 	return s.meter.Err()
 }
+
+// Pause makes RunUntil return after the present event. The next RunUntil continues from there. It has no effect outside RunUntil.
+func (s *Sim) Pause() { s.pause = true }
 
 // Fail makes RunUntil return an error after the present event. It has no effect if the run has already ended with an error.
 func (s *Sim) Fail(err error) { s.meter.Fail(err) }

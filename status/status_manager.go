@@ -488,7 +488,7 @@ func (m *Manager) syncPod(p *sim.Proc, s pendingStatus) bool {
 // matter (preparePatchBytesForPodStatus in pkg/util/pod/pod.go at v1.37.0).
 func isEqualInAPI(a, b *v1.PodStatus) bool {
 	for i := range a.Conditions {
-		if c := FindCondition(b, a.Conditions[i].Type); c == nil || !reflect.DeepEqual(c, &a.Conditions[i]) {
+		if c := FindCondition(b, a.Conditions[i].Type); c == nil || *c != a.Conditions[i] {
 			return false
 		}
 	}

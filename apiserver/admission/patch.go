@@ -102,10 +102,10 @@ func PatchStatus(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 // the client has read, and want the conditions that it writes. Conditions that others have written since the client's read
 // stay.
 func MergeConditions(now, read, want []v1.PodCondition) []v1.PodCondition {
-	var merged []v1.PodCondition
+	merged := make([]v1.PodCondition, 0, max(len(now), len(want)))
 	for _, c := range now {
 		switch before, wanted := findCondition(read, c.Type), findCondition(want, c.Type); {
-		case wanted != nil && (before == nil || !reflect.DeepEqual(before, wanted)):
+		case wanted != nil && (before == nil || *before != *wanted):
 			merged = append(merged, *wanted)
 		case wanted != nil || before == nil:
 			merged = append(merged, c)
@@ -113,7 +113,7 @@ func MergeConditions(now, read, want []v1.PodCondition) []v1.PodCondition {
 	}
 	for _, c := range want {
 		before := findCondition(read, c.Type)
-		if findCondition(now, c.Type) == nil && (before == nil || !reflect.DeepEqual(*before, c)) {
+		if findCondition(now, c.Type) == nil && (before == nil || *before != c) {
 			merged = append(merged, c)
 		}
 	}

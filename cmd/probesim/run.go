@@ -44,6 +44,9 @@ type runOptions struct {
 	update     bool
 	keepGoing  bool
 	allRuns    bool
+
+	app           []string // events of a manifest
+	printScenario bool
 }
 
 // selection holds the parsed flags.
@@ -64,6 +67,18 @@ func newRun() *cobra.Command {
 		Short: "Run scenarios and check their expectations",
 		Long: `Run scenarios and check their expectations. PATH is a scenario file, a directory
 to search for scenario files, or - for stdin.
+
+PATH can also be a manifest without a Scenario. All its programs are then
+healthy, and each --app says what happens to them:
+  start 45s..70s             nothing listens for this time after each start
+  stall 12s every 1h         they freeze
+  down 2m at 10m             nothing listens
+  http:8080/ready 503 2m at 10m
+                             an answer at an endpoint, or of a probe
+  exit 1 at 5m               they exit; with "after 5m", in each instance
+  stop 20s                   they exit this long after the stop signal
+  worker=stall 12s           only the container worker
+--print-scenario prints the scenario that the words stand for.
 
 Output formats:
   timeline   a chart of probes, containers and Ready, with events and
@@ -111,6 +126,9 @@ Exit codes:
   # Run a scenario that another command writes
   sed 's/for: 20s/for: 30s/' web.yaml | probesim run -
 
+  # Run a manifest: its app starts slowly, and freezes now and then
+  probesim run web.yaml --app 'start 45s..70s' --app 'stall 12s every 10m'
+
   # Run one scenario of a file
   probesim run web.yaml --run '^slow-start$'
 
@@ -145,6 +163,8 @@ Exit codes:
 	flags.BoolVar(&o.allRuns, "all-runs", false, fmt.Sprintf("Include all runs in -o html and perfetto. By default, a scenario with more than %d has the failed and the worst ones.", maxShown))
 	flags.BoolVar(&o.keepGoing, "keep-going", false, keepGoingUsage)
 	flags.BoolVar(&o.update, "update", false, "Write observed values into expectations marked observed, show the diff, then run the scenarios.")
+	flags.StringArrayVar(&o.app, "app", nil, "What happens to the programs of a manifest: an `event`, such as 'start 45s..70s' or 'stall 12s every 1h'.")
+	flags.BoolVar(&o.printScenario, "print-scenario", false, "Print the scenario of a manifest and its --app instead of running it.")
 	cmd.RegisterFlagCompletionFunc("run", completeScenario)
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("delays", cobra.FixedCompletions(fakeruntime.DelaySets(), cobra.ShellCompDirectiveNoFileComp))
@@ -186,7 +206,10 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 		return errors.New("--update cannot write to stdin: specify files")
 	}
 	defer o.memory.apply()()
-	all, invalid, err := o.load(cmd.InOrStdin(), paths...)
+	all, invalid, run, err := o.loadAny(cmd, paths)
+	if err == nil && !run {
+		return nil
+	}
 	if err != nil {
 		if o.output == "github" {
 			annotate(cmd.OutOrStdout(), err)

@@ -57,7 +57,7 @@ func Write(o Options) (text []byte, warnings []string, err error) {
 	}
 	d := &draft{Options: o, entries: entries(m)}
 	if o.File == "" {
-		if d.inline, err = workloadsIn(o.Data); err != nil {
+		if d.inline, err = Workloads(o.Data); err != nil {
 			return nil, nil, err
 		}
 	}

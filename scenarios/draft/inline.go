@@ -14,9 +14,9 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// workloadsIn returns the workloads of manifests, each as a separate document, followed by three dashes. It leaves out
+// Workloads returns the workloads of manifests, each as a separate document, followed by three dashes. It leaves out
 // all other objects, because a scenario file cannot have them. The manifests must be valid YAML.
-func workloadsIn(data []byte) ([]byte, error) {
+func Workloads(data []byte) ([]byte, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var out bytes.Buffer
 	for {

@@ -2,15 +2,12 @@ package draft
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/scenarios"
@@ -71,9 +68,9 @@ func usualAnswers(c *v1.Container) string {
 	for _, asks := range requests(c) {
 		switch e := endpointOf(c, asks.key); {
 		case !isShared(e):
-			keys = append(keys, asks.key+": "+healthyAnswer(asks.handler))
+			keys = append(keys, asks.key+": "+asks.answer())
 		case e.Keys[0] == asks.key:
-			shared = append(shared, inFlow(e.Text)+": "+healthyAnswer(asks.handler))
+			shared = append(shared, e.InFlow()+": "+healthyAnswer(asks.handler))
 		}
 	}
 	if len(shared) > 0 {
@@ -86,6 +83,17 @@ func usualAnswers(c *v1.Container) string {
 type request struct {
 	key     string
 	handler *v1.ProbeHandler
+}
+
+// answer returns the answer of a healthy program. The command of a hook can sleep.
+func (r *request) answer() string {
+	isHook := r.key == "postStart" || r.key == "preStop"
+	if isHook && r.handler.Exec != nil {
+		if slept, _ := scenarios.SleepOf(r.handler.Exec.Command); slept > 0 {
+			return "0 in " + value.Format(slept)
+		}
+	}
+	return healthyAnswer(r.handler)
 }
 
 // requests returns the probes and hooks that ask the program.
@@ -129,16 +137,6 @@ func isShared(e scenarios.Endpoint) bool {
 		}
 	}
 	return probes > 1 && len(e.Text) <= longest
-}
-
-var plainInFlow = regexp.MustCompile(`^[a-z]+:[A-Za-z0-9/._-]+( [A-Za-z0-9/._-]+)*$`)
-
-// inFlow returns an endpoint as a key of a flow mapping.
-func inFlow(endpoint string) string {
-	if plainInFlow.MatchString(endpoint) {
-		return endpoint
-	}
-	return printable.Text(strconv.Quote(endpoint))
 }
 
 // healthyAnswer returns the answer of a healthy program to a handler. The times are the default delays.
@@ -226,7 +224,7 @@ func troubles(c *v1.Container, probes []probe) []string {
 	if last := probes[len(probes)-1]; last.key == "readiness" {
 		key := "readiness: " + failingAnswer(&last.ProbeHandler)
 		if e := endpointOf(c, last.key); isShared(e) {
-			key = "endpoints: {" + inFlow(e.Text) + ": " + failingAnswer(&last.ProbeHandler) + "}"
+			key = "endpoints: {" + e.InFlow() + ": " + failingAnswer(&last.ProbeHandler) + "}"
 		}
 		rule := fmt.Sprintf("{at: 3m, for: 30s, %s}", key)
 		lines = append(lines, try(rule, "A dependency is down."))

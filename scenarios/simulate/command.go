@@ -10,7 +10,15 @@ import (
 
 // Command returns the shell command that repeats a run. It uses the path from which the scenario was loaded.
 func Command(plan *scenarios.Plan) string {
-	text := "probesim run " + Quote(plan.Scenario.Path()) + " --run " + Quote("^"+plan.Scenario.Metadata.Name+"$") + " --kubernetes " + plan.Version
+	text := "probesim run"
+	words := plan.Scenario.Command
+	if words == nil {
+		words = []string{plan.Scenario.Path()}
+	}
+	for _, word := range words {
+		text += " " + Quote(word)
+	}
+	text += " --run " + Quote("^"+plan.Scenario.Metadata.Name+"$") + " --kubernetes " + plan.Version
 	if plan.Seed != nil {
 		text += fmt.Sprintf(" --seed %d", *plan.Seed)
 	}

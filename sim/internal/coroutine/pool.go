@@ -65,12 +65,22 @@ func (p *Pool[T]) start() *Coroutine[T] {
 				panic(r)
 			}
 		}()
+		growStack(len(p.free))
 		for c.yield = yield; ; c.Wait() {
 			p.Do(c.of)
 			c.done = true
 		}
 	})
 	return c
+}
+
+// growStack makes the stack of a new coroutine as large as most functions need, while it is empty. Otherwise it grows in several
+// steps, each of which copies the frames of the functions in progress.
+//
+//go:noinline
+func growStack(i int) byte {
+	var frame [8 << 10]byte
+	return frame[i&(len(frame)-1)] // an index that the compiler does not know keeps the array
 }
 
 // Wait returns control to the caller of Run until the next call of Run.

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"probesim.dev/internal/printable"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/whatif"
+)
+
+// loadAny loads the scenarios of files, or the scenario of a manifest and the events of --app. It returns false if it has printed
+// the scenario instead.
+func (o *runOptions) loadAny(cmd *cobra.Command, paths []string) (all []*scenarios.Scenario, invalid scenarios.Errors, run bool, err error) {
+	m, err := o.manifest(cmd, paths)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	if m == nil {
+		all, invalid, err = o.load(cmd.InOrStdin(), paths...)
+		return all, invalid, true, err
+	}
+	if o.printScenario {
+		text, err := whatif.Scenario(*m)
+		if err == nil {
+			_, err = cmd.OutOrStdout().Write(text)
+		}
+		return nil, nil, false, err
+	}
+	s, err := whatif.Load(*m)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	s.Command = []string{paths[0]}
+	for _, word := range o.app {
+		s.Command = append(s.Command, "--app", word)
+	}
+	return []*scenarios.Scenario{s}, nil, true, nil
+}
+
+// manifest returns the manifest to run, or nil if the paths are scenarios: without --app and --print-scenario, a manifest is a
+// single file with workloads and no Scenario.
+func (o *runOptions) manifest(cmd *cobra.Command, paths []string) (*whatif.Options, error) {
+	asked := len(o.app) > 0 || o.printScenario
+	if len(paths) != 1 {
+		if asked {
+			return nil, errors.New("--app and --print-scenario take one manifest: specify one file, or - for stdin")
+		}
+		return nil, nil
+	}
+	if info, err := os.Stat(paths[0]); !asked && (paths[0] == "-" || err != nil || info.IsDir()) {
+		return nil, nil // the loader reports what is wrong
+	}
+	m := &whatif.Options{Manifest: filepath.ToSlash(paths[0]), Words: o.app}
+	var err error
+	if paths[0] == "-" {
+		m.Manifest = "stdin"
+		m.Data, err = readStdin(cmd.InOrStdin())
+	} else if m.Data, err = readManifest(paths[0]); err == nil {
+		m.File, err = relative(".", paths[0])
+	}
+	if err != nil {
+		if asked {
+			return nil, err
+		}
+		return nil, nil
+	}
+	if bytes.Contains(m.Data, []byte(scenarios.APIVersion)) {
+		if asked {
+			return nil, fmt.Errorf("%s has a Scenario, and --app takes a manifest without one: write the events into its behavior", printable.Text(m.Manifest))
+		}
+		return nil, nil
+	}
+	if asked {
+		return m, nil
+	}
+	found, err := scenarios.ReadManifest(m.Manifest, m.Data)
+	if err != nil || len(found.Workloads) == 0 {
+		return nil, nil
+	}
+	return m, nil
+}

@@ -1,0 +1,271 @@
+package probetest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"probesim.dev/bounds"
+	"probesim.dev/check"
+	"probesim.dev/check/render"
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/printable"
+	"probesim.dev/kube/profile"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/simulate"
+)
+
+// Manifest is the path of a file with manifests, for MeetRequirements. It is relative to the directory of the test.
+type Manifest string
+
+// MeetRequirements succeeds if the probe settings of a workload meet requirements on every node and in every phase, as 'probesim check
+// --require' does. The actual value is a Manifest or an API object that creates pods:
+//
+//	Expect(Manifest("deploy.yaml")).To(MeetRequirements("start>=70s, stall>=15s, detect<=45s"))
+//
+// The rows are start, restart, retry, stall, silence and serving, which take >=, and ready, unready, detect and recover, which
+// take <=. The requirements apply to all workloads of a manifest, in place of those in their annotations. A match makes hundreds
+// of runs, which take seconds.
+func MeetRequirements(requirements string) *MeetRequirementsMatcher {
+	return &MeetRequirementsMatcher{requirements: requirements}
+}
+
+// MeetRequirementsMatcher is the type of MeetRequirements. It checks for the newest version of Kubernetes and typical nodes, unless the methods say
+// otherwise.
+type MeetRequirementsMatcher struct {
+	settled
+	requirements string
+	kubernetes   []string
+	delays       string
+	start        *check.Interval
+	kind, name   string // the only workload; empty: all
+
+	verified []verified
+	command  string
+}
+
+// verified is the result for a requirement of a workload.
+type verified struct {
+	workload string
+	check.Verification
+}
+
+// OnKubernetes sets the versions of Kubernetes, such as "v1.37.0". The requirements must hold on all of them.
+func (m *MeetRequirementsMatcher) OnKubernetes(versions ...string) *MeetRequirementsMatcher {
+	m.kubernetes = versions
+	return m
+}
+
+// WithDelays sets the nodes: "fast", "typical" or "slow", or "default" for nodes without ranges.
+func (m *MeetRequirementsMatcher) WithDelays(name string) *MeetRequirementsMatcher {
+	m.delays = name
+	return m
+}
+
+// WithStart says how long a start of the programs takes. The time to recover includes the longest start.
+func (m *MeetRequirementsMatcher) WithStart(least, greatest time.Duration) *MeetRequirementsMatcher {
+	m.start = &check.Interval{Min: least, Max: greatest}
+	return m
+}
+
+// Of limits the matcher to one workload of a manifest, such as Of("Deployment", "orders").
+func (m *MeetRequirementsMatcher) Of(kind, name string) *MeetRequirementsMatcher {
+	m.kind, m.name = kind, name
+	return m
+}
+
+// Match examines a Manifest or an API object. It implements gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
+func (m *MeetRequirementsMatcher) Match(actual any) (bool, error) {
+	ok, err := m.match(actual)
+	return ok, named("MeetRequirements", err)
+}
+
+// FailureMessage returns the message of a failed To.
+func (m *MeetRequirementsMatcher) FailureMessage(actual any) string {
+	return m.message(actual, "to meet")
+}
+
+// NegatedFailureMessage returns the message of a failed NotTo.
+func (m *MeetRequirementsMatcher) NegatedFailureMessage(actual any) string {
+	return m.message(actual, "not to meet")
+}
+
+func (m *MeetRequirementsMatcher) match(actual any) (bool, error) {
+	if m.wasPolled() {
+		return false, errors.New("manifests do not change, so Eventually and Consistently have nothing to wait for: use Expect")
+	}
+	options, err := m.options()
+	if err != nil {
+		return false, err
+	}
+	file, err := manifestOf(actual)
+	if err != nil {
+		return false, err
+	}
+	r, err := m.check(file, options)
+	if err != nil {
+		return false, err
+	}
+	m.command = ""
+	if _, is := actual.(Manifest); is {
+		m.command = m.shell(file.Name)
+	}
+	return m.verify(r)
+}
+
+// options returns the options of the check.
+func (m *MeetRequirementsMatcher) options() (check.Options, error) {
+	o := check.Options{Delays: cmp.Or(m.delays, "typical"), Start: m.start, IgnoreAnnotations: true}
+	if strings.TrimSpace(m.requirements) == "" {
+		return o, errors.New("there are no requirements: name one or more, such as start>=70s")
+	}
+	var err error
+	if o.Require, err = check.ParseRequirements(m.requirements); err != nil {
+		return o, err
+	}
+	for _, name := range m.kubernetes {
+		p, known := profile.Named(name)
+		if !known {
+			return o, fmt.Errorf("there is no Kubernetes %s: the versions are %s", printable.Text(name), strings.Join(profile.Names(), ", "))
+		}
+		o.Profiles = append(o.Profiles, p)
+	}
+	if s := m.start; s != nil && (s.Min < 0 || s.Max < s.Min) {
+		return o, fmt.Errorf("WithStart takes the least and the greatest duration, not %s and %s", s.Min, s.Max)
+	}
+	if o.Delays != "default" {
+		set, known := fakeruntime.DelaySet(o.Delays)
+		if !known {
+			return o, fmt.Errorf("there are no nodes called %s: the names are %s, default", printable.Text(o.Delays), strings.Join(fakeruntime.DelaySets(), ", "))
+		}
+		o.Nodes = bounds.Nodes{Delays: set}
+	}
+	return o, nil
+}
+
+// manifestOf returns the manifest of the actual value of an assertion.
+func manifestOf(actual any) (check.File, error) {
+	switch a := actual.(type) {
+	case Manifest:
+		data, err := os.ReadFile(string(a))
+		return check.File{Name: filepath.ToSlash(string(a)), Data: data}, err
+	case Workload:
+		data, err := scenarios.ManifestOf(a)
+		if err != nil {
+			return check.File{}, err
+		}
+		return check.File{Name: nameOf(a), Data: data}, nil
+	}
+	return check.File{}, fmt.Errorf("expected a probetest.Manifest or an API object such as *appsv1.Deployment, got a %T", actual)
+}
+
+// nameOf returns the kind and the name of an object.
+func nameOf(w Workload) string {
+	return strings.TrimSpace(reflect.TypeOf(w).Elem().Name() + " " + printable.Text(cmp.Or(w.GetName(), w.GetGenerateName())))
+}
+
+func (m *MeetRequirementsMatcher) check(file check.File, o check.Options) (*check.Report, error) {
+	c, err := check.New([]check.File{file}, o)
+	if err != nil {
+		return nil, fmt.Errorf("the manifest is invalid\n%w", err)
+	}
+	for i := range c.Tasks() {
+		if err := c.Do(context.Background(), i); err != nil {
+			return nil, err
+		}
+	}
+	return c.Report(), nil
+}
+
+// verify collects the results of the requirements. It returns an error for a requirement that no setting can break.
+func (m *MeetRequirementsMatcher) verify(r *check.Report) (bool, error) {
+	m.verified = nil
+	var names []string
+	ok := true
+	for _, w := range r.Workloads {
+		name := printable.Text(w.Kind + " " + w.Name)
+		names = append(names, name)
+		if m.kind != "" && (w.Kind != m.kind || w.Name != m.name) {
+			continue
+		}
+		if w.Problem != "" {
+			return false, fmt.Errorf("%s cannot be checked: %s", name, w.Problem)
+		}
+		for _, v := range w.Requirements {
+			if v.Container == "" {
+				return false, fmt.Errorf("no container of %s has a probe for %s%s", name, v.Requirement, m.one(r))
+			}
+			m.verified = append(m.verified, verified{name, v})
+			ok = ok && v.Met
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return false, fmt.Errorf("there is no workload in the manifest: it needs at least one of %s", strings.Join(scenarios.WorkloadKinds(), ", "))
+	case len(m.verified) == 0:
+		return false, fmt.Errorf("there is no %s %s in the manifest: it has %s", printable.Text(m.kind), printable.Text(m.name), strings.Join(names, ", "))
+	}
+	return ok, nil
+}
+
+// one says how to select one workload of several.
+func (m *MeetRequirementsMatcher) one(r *check.Report) string {
+	if m.kind != "" || len(r.Workloads) < 2 {
+		return ""
+	}
+	return `: select a workload, as in MeetRequirements(...).Of("Deployment", "web")`
+}
+
+// shell returns the command that checks a file in the same way.
+func (m *MeetRequirementsMatcher) shell(file string) string {
+	words := []string{"probesim check", simulate.Quote(file), "--require", simulate.Quote(m.requirements)}
+	if len(m.kubernetes) > 0 {
+		words = append(words, "--kubernetes", strings.Join(m.kubernetes, ","))
+	}
+	if m.delays != "" {
+		words = append(words, "--delays", m.delays)
+	}
+	if s := m.start; s != nil {
+		words = append(words, "--start", fmt.Sprintf("%s..%s", s.Min, s.Max))
+	}
+	return strings.Join(words, " ")
+}
+
+func (m *MeetRequirementsMatcher) message(actual any, to string) string {
+	name := ""
+	switch a := actual.(type) {
+	case Manifest:
+		name = printable.Text(string(a))
+	case Workload:
+		name = nameOf(a)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Expected\n    %s\n%s %s.\n\n", name, to, m.requirements)
+	several := slices.ContainsFunc(m.verified, func(v verified) bool { return v.workload != m.verified[0].workload })
+	for _, v := range m.verified {
+		mark := "  ok      "
+		if !v.Met {
+			mark = "  FAILED  "
+		}
+		b.WriteString(mark)
+		if several {
+			b.WriteString(v.workload + ": ")
+		}
+		b.WriteString(render.Requirement(&v.Verification))
+		if margin := render.Margin(&v.Verification); margin != "" {
+			b.WriteString(", " + margin)
+		}
+		b.WriteByte('\n')
+	}
+	if m.command != "" {
+		fmt.Fprintf(&b, "\nTo see all limits, execute in the directory of the test:\n  %s\n", m.command)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

@@ -1,0 +1,382 @@
+package whatif
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/internal/printable"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+	"probesim.dev/kube/podutil"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/draft"
+)
+
+// Options are a manifest and what happens to its programs.
+type Options struct {
+	Manifest string // the file name of the manifest, for messages and for the name of the scenario
+	Data     []byte // the content of the manifest
+	// File is the slash-separated path of the manifest, relative to the directory of the scenario file. If File is empty,
+	// Scenario copies the workloads into the scenario file, before the scenario.
+	File string
+	// Words are the events, such as "start 45s..70s" or "app=stall 12s every 1h". Without words, all programs are healthy.
+	Words []string
+}
+
+// name is the file name of a scenario in the positions of messages.
+const name = "what-if"
+
+// Scenario returns a scenario file in which the events happen to the programs of a manifest. It has one pod of each workload,
+// no expectations, and lasts long enough for the events. The file is valid: Load loads it.
+//
+// The error lists all words that are wrong. If the manifest is invalid, it is of type scenarios.Errors.
+func Scenario(o Options) ([]byte, error) {
+	m, err := scenarios.ReadManifest(o.Manifest, o.Data)
+	if err != nil {
+		return nil, err
+	}
+	if len(m.Workloads) == 0 {
+		return nil, fmt.Errorf("%s has no workload: it needs at least one of %s", printable.Text(o.Manifest), strings.Join(scenarios.WorkloadKinds(), ", "))
+	}
+	events, err := parseAll(o.Words)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{Options: o, manifest: m, events: events, used: make([]bool, len(events)), of: map[int]*event{}}
+	if o.File == "" {
+		inline, err := draft.Workloads(o.Data)
+		if err != nil {
+			return nil, err
+		}
+		w.Write(inline)
+	}
+	w.scenario()
+	_, err = o.load([]byte(w.String()))
+	if err := errors.Join(w.unused(), w.reworded(err)); err != nil {
+		return nil, err
+	}
+	return []byte(w.String()), nil
+}
+
+// Load returns the scenario that Scenario writes.
+func Load(o Options) (*scenarios.Scenario, error) {
+	text, err := Scenario(o)
+	if err != nil {
+		return nil, err
+	}
+	return o.load(text)
+}
+
+func (o *Options) load(text []byte) (*scenarios.Scenario, error) {
+	loaded, err := scenarios.LoadBytes(name, text, func(file string) ([]byte, error) {
+		if file != path.Clean(o.File) {
+			return nil, errors.New("the scenario refers to another file")
+		}
+		return o.Data, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return loaded[0], nil
+}
+
+func parseAll(words []string) ([]*event, error) {
+	var events []*event
+	var errs []error
+	for _, text := range words {
+		e, err := parse(text)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--app %s: %w", strict.Quote(text), err))
+		}
+		events = append(events, e)
+	}
+	return events, errors.Join(errs...)
+}
+
+// writer writes a scenario file.
+type writer struct {
+	Options
+	strings.Builder
+	manifest *scenarios.Manifest
+	events   []*event
+	used     []bool         // events with a rule
+	of       map[int]*event // events by their line in the file
+}
+
+func (w *writer) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+
+func (w *writer) scenario() {
+	w.line("apiVersion: %s", scenarios.APIVersion)
+	w.line("kind: Scenario")
+	w.line("metadata: {name: %s}", quoted(w.name()))
+	w.line("spec:")
+	w.line("  description: %s", strconv.Quote(printable.Text(w.description())))
+	w.line("  duration: %s", value.Format(w.duration()))
+	w.line("  pods:")
+	for i := range w.manifest.Workloads {
+		w.pod(&w.manifest.Workloads[i])
+	}
+}
+
+var notOfNames = regexp.MustCompile(`[^a-z0-9]+`)
+
+// name returns the name of the scenario: the name of the only workload, or a name from the file name of the manifest.
+func (w *writer) name() string {
+	from := w.manifest.Workloads[0].Name
+	if len(w.manifest.Workloads) > 1 {
+		from = strings.TrimSuffix(path.Base(w.Manifest), path.Ext(w.Manifest))
+	}
+	from = strings.Trim(notOfNames.ReplaceAllString(strings.ToLower(from), "-"), "-")
+	if from == "" {
+		return name
+	}
+	return strings.TrimSuffix(from[:min(len(from), 200)], "-")
+}
+
+var (
+	plain   = regexp.MustCompile(`^[a-z][-a-z0-9./]*$`)
+	another = regexp.MustCompile(`^(y|n|yes|no|on|off|true|false|null)$`) // of another type in YAML
+)
+
+// quoted returns a text in YAML, in quotes if necessary.
+func quoted(text string) string {
+	if plain.MatchString(text) && !another.MatchString(text) {
+		return text
+	}
+	return strconv.Quote(printable.Text(text))
+}
+
+func (w *writer) description() string {
+	if len(w.events) == 0 {
+		return "All programs are healthy: every probe succeeds. To say what happens, use --app, as in --app 'start 45s..70s'."
+	}
+	var texts []string
+	for _, e := range w.events {
+		texts = append(texts, e.text)
+	}
+	return "What if: " + strings.Join(texts, "; ")
+}
+
+// Limits of the virtual time of a scenario.
+const (
+	shortest = 10 * time.Minute
+	longest  = value.MaxDuration
+	rest     = 5 * time.Minute // after the last event
+)
+
+// duration returns a time in which the events happen, the periodic ones three times.
+func (w *writer) duration() time.Duration {
+	longestEvent := time.Duration(0)
+	for _, e := range w.events {
+		end := time.Duration(0)
+		for _, part := range []*value.Draw{e.at, e.after, e.length, e.every, e.every, e.every} {
+			if part != nil {
+				end = min(end+part.Max, longest)
+			}
+		}
+		longestEvent = max(longestEvent, end)
+	}
+	if longestEvent == 0 {
+		return shortest
+	}
+	return min(max(shortest, (longestEvent+rest).Truncate(time.Minute)), longest)
+}
+
+func (w *writer) pod(of *scenarios.Workload) {
+	w.line("  - name: %s", quoted(of.Name))
+	if slices.ContainsFunc(w.manifest.Workloads, func(o scenarios.Workload) bool { return o.Name == of.Name && o.Kind != of.Kind }) {
+		w.line("    kind: %s", of.Kind)
+	}
+	if w.File != "" {
+		w.line("    file: %s", quoted(w.File))
+	}
+	if of.Kind != "Pod" && of.Replicas != 1 {
+		w.line("    replicas: 1 # of %d", of.Replicas)
+	}
+	first := true
+	for c := range podutil.Containers(&of.Pod.Spec) {
+		rules := w.rules(of, c)
+		if len(rules) == 0 {
+			continue
+		}
+		if first {
+			w.line("    containers:")
+			first = false
+		}
+		w.line("    - name: %s", quoted(c.Name))
+		w.line("      behavior: # Later rules win. Without a rule, a probe succeeds.")
+		for _, r := range rules {
+			w.of[strings.Count(w.String(), "\n")+1] = r.event
+			w.line("      - %s # %s", r.text, printable.Text(r.event.text))
+		}
+	}
+}
+
+// rule is a rule of a container, in YAML.
+type rule struct {
+	text  string
+	event *event
+}
+
+func (w *writer) rules(of *scenarios.Workload, c *v1.Container) []rule {
+	var rules []rule
+	for i, e := range w.events {
+		if e.isAbout(of, c) {
+			if keys, applies := e.keys(c); applies {
+				rules = append(rules, rule{"{" + e.window() + keys + "}", e})
+				w.used[i] = true
+			}
+		}
+	}
+	return rules
+}
+
+// isAbout reports whether an event is about a container. Without a name it is about the containers with probes.
+func (e *event) isAbout(of *scenarios.Workload, c *v1.Container) bool {
+	if e.container != "" {
+		return e.container == c.Name || e.container == of.Name+"/"+c.Name
+	}
+	return c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil
+}
+
+// window returns the keys that say when the rule of an event applies.
+func (e *event) window() string {
+	keys := ""
+	add := func(key string, d *value.Draw) {
+		if d != nil {
+			keys += key + ": " + d.String() + ", "
+		}
+	}
+	switch {
+	case e.what == start:
+		add("for", e.length)
+		return keys
+	case e.what == stop:
+		add("afterSigterm", e.length)
+		return keys
+	case e.every != nil && e.at == nil && e.after == nil:
+		add("after", &value.Draw{Max: e.every.Max}) // at any phase
+	}
+	add("at", e.at)
+	add("after", e.after)
+	add("for", e.length)
+	add("every", e.every)
+	if e.chance != "" {
+		keys += "chance: " + e.chance + ", "
+	}
+	return keys
+}
+
+// keys returns the keys that say what happens in a container. It returns false if the container has no such probe.
+func (e *event) keys(c *v1.Container) (string, bool) {
+	switch e.what {
+	case start:
+		return "probes: " + starting(c), c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil
+	case stop:
+		return "exit: 0", true
+	case exit:
+		return "exit: " + e.answer, true
+	}
+	if strings.Contains(e.target, ":") {
+		at, found := scenarios.FindEndpoint(c, e.target)
+		return "endpoints: {" + at.InFlow() + ": " + e.answer + "}", found
+	}
+	if e.target == "" || e.target == "probes" {
+		return "probes: " + e.answer, c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil
+	}
+	for _, at := range scenarios.Endpoints(c) {
+		if slices.Contains(at.Keys, e.target) {
+			return e.target + ": " + e.answer, true
+		}
+	}
+	return "", false
+}
+
+// starting returns the answer of a program that starts: nothing listens, or its commands fail.
+func starting(c *v1.Container) string {
+	for _, p := range []*v1.Probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe} {
+		if p != nil && p.Exec == nil {
+			return value.Down
+		}
+	}
+	return value.Fail
+}
+
+// unused returns an error that lists the events without a rule, or nil.
+func (w *writer) unused() error {
+	var containers, endpoints []string
+	for i := range w.manifest.Workloads {
+		for c := range podutil.Containers(&w.manifest.Workloads[i].Pod.Spec) {
+			containers = append(containers, c.Name)
+			for _, at := range scenarios.Endpoints(c) {
+				endpoints = append(endpoints, at.Text)
+			}
+		}
+	}
+	var errs []error
+	for i, e := range w.events {
+		if w.used[i] {
+			continue
+		}
+		what := "no container has probes: name one, as in " + first(containers) + "=" + e.text
+		switch {
+		case e.container != "" && !slices.Contains(containers, path.Base(e.container)):
+			what = fmt.Sprintf("there is no container %s%s; the containers are %s", strict.Quote(e.container),
+				strict.DidYouMean(e.container, containers), list(containers))
+		case strings.Contains(e.target, ":"):
+			what = fmt.Sprintf("no container asks at %s%s; the endpoints are %s", strict.Quote(e.target), strict.DidYouMean(e.target, endpoints), list(endpoints))
+		case e.target != "" && e.target != "probes":
+			what = "no container has a " + e.target + " that asks its program"
+		case e.container != "":
+			what = fmt.Sprintf("the container %s has no probes", strict.Quote(e.container))
+		}
+		errs = append(errs, fmt.Errorf("--app %s: %s", strict.Quote(e.text), what))
+	}
+	return errors.Join(errs...)
+}
+
+func first(names []string) string {
+	if len(names) == 0 {
+		return "NAME"
+	}
+	return printable.Text(names[0])
+}
+
+// list lists the first names.
+func list(names []string) string {
+	const most = 20
+	if len(names) == 0 {
+		return "none"
+	}
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if len(names) > most {
+		text += ", …"
+	}
+	return printable.Text(text)
+}
+
+// reworded returns errors about the scenario as errors about the words that it stands for.
+func (w *writer) reworded(err error) error {
+	var all scenarios.Errors
+	if !errors.As(err, &all) {
+		return err
+	}
+	var errs []error
+	for _, e := range all {
+		if event := w.of[e.Line]; event != nil && e.File == name {
+			errs = append(errs, fmt.Errorf("--app %s: %s", strict.Quote(event.text), e.Message))
+			continue
+		}
+		errs = append(errs, e)
+	}
+	return errors.Join(errs...)
+}
