@@ -43,7 +43,7 @@ func (s *Subject) phasesOf(n Nodes, f measure) (Bound, error) {
 	if err != nil {
 		return Bound{}, err
 	}
-	all, err := between(moments, c, f)
+	all, err := overAll(moments, c, f)
 	return all.bound, err
 }
 

@@ -49,8 +49,7 @@ func (s *Subject) UntilStopped(n Nodes, m Misfortune) (Bound, error) {
 	if err != nil || b.Least == Never {
 		return b, err
 	}
-	late, err := s.aim(n, m)
-	return b.Or(late), err
+	return s.aim(b)
 }
 
 // UntilUnready returns the time from the misfortune until the status in the API says that the container is not ready.
@@ -129,7 +128,7 @@ func (s *Subject) phases(c Case, q question) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
-	return between(moments, c, func(c Case) (sample, error) { return s.answer(c, q) })
+	return overAll(moments, c, func(c Case) (sample, error) { return s.answer(c, q) })
 }
 
 // answer answers a question for a misfortune that begins at the event of the case and lasts for ever.
@@ -146,27 +145,65 @@ func (s *Subject) answer(c Case, q question) (sample, error) {
 	return sample{bound: at(q.read(h, &c), c), outcome: h.outcome().T.Offset()}, nil
 }
 
+// other returns another probe that can decide a question about a probe, and the time in which the two have each of their phases
+// against each other. A liveness probe that stops the container also ends its readiness.
+func (s *Subject) other(p trace.Probe) (trace.Probe, time.Duration) {
+	readiness, liveness := s.Probe(trace.Readiness), s.Probe(trace.Liveness)
+	if p != trace.Readiness || liveness == nil {
+		return p, 0
+	}
+	slowest := int64(readiness.FailureThreshold)*int64(max(readiness.PeriodSeconds, readiness.TimeoutSeconds)) + int64(readiness.TimeoutSeconds)
+	if int64(liveness.FailureThreshold-1)*int64(liveness.PeriodSeconds) > slowest {
+		return p, 0 // the readiness probe is faster
+	}
+	a, b := liveness.PeriodSeconds, readiness.PeriodSeconds
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return trace.Liveness, time.Duration(min(int64(liveness.PeriodSeconds/a)*int64(readiness.PeriodSeconds), maxWindow)) * time.Second
+}
+
+// maxWindow limits the seconds in which the phases of two probes are tried.
+const maxWindow = 100
+
 // cycles is the number of periods of the deciding probe in which a misfortune begins.
 const cycles = 1
 
 // requests returns the times at which a probe of the healthy container runs, over some cycles after the container has become
-// ready.
-func (s *Subject) requests(c Case, p trace.Probe) ([]time.Duration, error) {
+// ready. If another probe can decide too, a second list has the times of both, after all initialDelaySeconds.
+func (s *Subject) requests(c Case, p trace.Probe) ([][]time.Duration, error) {
 	c.Rules = nil
 	ready := false
-	var times []time.Duration
+	other, window := s.other(p)
+	var from, passed virtual.Time
+	var early, times []time.Duration
 	_, err := s.record(&c, &trace.Recorder{}, healthyWithin, func(r *trace.Record) bool {
-		ready = ready || s.ready(r)
-		if ready && r.Kind == trace.ProbeExecuted && r.Container == s.Container && r.Probe == p {
-			times = append(times, request(r).Offset())
+		if s.started(0)(r) {
+			passed = r.T.Add(s.initialDelays())
 		}
-		return len(times) == cycles+2
+		ready = ready || s.ready(r)
+		if !ready || r.Kind != trace.ProbeExecuted || r.Container != s.Container || r.Probe != p && r.Probe != other {
+			return false
+		}
+		if len(early) < cycles+2 && r.Probe == p {
+			early = append(early, request(r).Offset())
+		}
+		if r.T >= passed && window > 0 {
+			if times = append(times, request(r).Offset()); len(times) == 1 {
+				from = r.T
+			}
+		}
+		return len(early) == cycles+2 && (window == 0 || len(times) > cycles && r.T >= from.Add(window))
 	})
 	if err != nil {
 		return nil, err
 	}
+	slices.Sort(early)
 	slices.Sort(times)
-	return times[1:], nil
+	if len(times) == 0 {
+		return [][]time.Duration{early[1:]}, nil
+	}
+	return [][]time.Duration{early[1:], times}, nil
 }
 
 // healthyWithin is the virtual time within which a healthy container becomes ready, if its probes can succeed.

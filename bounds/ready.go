@@ -79,15 +79,10 @@ func (s *Subject) upLater(c Case, decides trace.Probe) (sample, error) {
 func (s *Subject) requestsWhileDown(c Case, decides trace.Probe) ([]time.Duration, error) {
 	c.Rules = []Rule{{Instance: AnyInstance, Misfortune: Refuse}}
 	var times []time.Duration
-	var delays time.Duration
-	for _, p := range probeTypes {
-		if probe := s.Probe(p); probe != nil {
-			delays = max(delays, time.Duration(probe.InitialDelaySeconds)*time.Second)
-		}
-	}
+	delays := s.initialDelays()
 	var passed virtual.Time
 	after := 0
-	h, err := s.record(&c, &trace.Recorder{}, healthyWithin, func(r *trace.Record) bool {
+	_, err := s.record(&c, &trace.Recorder{}, healthyWithin, func(r *trace.Record) bool {
 		if r.Kind == trace.ProbeExecuted && r.Container == s.Container && r.Probe == decides {
 			times = append(times, request(r).Offset())
 			if request(r) >= passed {
@@ -102,11 +97,33 @@ func (s *Subject) requestsWhileDown(c Case, decides trace.Probe) ([]time.Duratio
 	if err != nil {
 		return nil, err
 	}
-	if s.stopped(0)(h.outcome()) && len(times) > 0 {
-		times = times[:len(times)-1] // a program that comes up only now is killed
-	}
 	slices.Sort(times)
 	return times, nil
+}
+
+// overAll returns the bound of a function of the time of an event over several lists of requests.
+func overAll(lists [][]time.Duration, c Case, f measure) (sample, error) {
+	all, err := between(lists[0], c, f)
+	for _, list := range lists[1:] {
+		if err != nil || all.bound.Least == Never {
+			return all, err
+		}
+		var more sample
+		more, err = between(list, c, f)
+		all.bound = all.bound.Or(more.bound)
+	}
+	return all, err
+}
+
+// initialDelays is the longest initialDelaySeconds of a probe.
+func (s *Subject) initialDelays() time.Duration {
+	var longest int32
+	for _, p := range probeTypes {
+		if probe := s.Probe(p); probe != nil {
+			longest = max(longest, probe.InitialDelaySeconds)
+		}
+	}
+	return time.Duration(longest) * time.Second
 }
 
 // between returns the bound of a function of the time of an event that follows the first of some requests, until the last of them.

@@ -120,6 +120,9 @@ func (s *Subject) seeded(c Case) (Case, error) {
 	if err != nil {
 		return c, err
 	}
+	if c.SyncJitter != 0.5 && len(noted.list) > 1 { // the last but one leads to the last sync, and the last one to a later sync
+		noted.list = noted.list[len(noted.list)-2 : len(noted.list)-1]
+	}
 	best, least := int64(0), math.Inf(1)
 	for seed := range int64(seeds) {
 		off := 0.0
