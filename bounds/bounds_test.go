@@ -80,3 +80,20 @@ func TestNewSubjectErrors(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// A search goes on from the case of the best answer so far, which has a misfortune. The healthy run of a phase must not have it:
+// the container would be stopped before all phases are found.
+func TestPhasesComeFromHealthyRuns(t *testing.T) {
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.PodSpec{Containers: []v1.Container{{
+		Name: "app", Image: "app:1", StartupProbe: probe(1, 10), LivenessProbe: probe(2, 2), ReadinessProbe: probe(1, 1),
+	}}}}
+	s, err := bounds.NewSubject(pod, "app", profile.Newest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := bounds.Nodes{Delays: fakeruntime.Delays{HTTPGet: &fakeruntime.Draw{Min: time.Millisecond, Max: 20 * time.Millisecond}}}
+	b, err := s.Survives(slow, bounds.Hang)
+	if err != nil || b.Least != 2*time.Second || b.Greatest.Round(time.Microsecond) != 4*time.Second {
+		t.Errorf("the container survives a hang of %v to %v, error %v; want 2s to 4s", b.Least, b.Greatest, err)
+	}
+}

@@ -64,7 +64,11 @@ func (s *Subject) untilStopped(m Misfortune) question {
 
 func (s *Subject) untilUnready(m Misfortune) question {
 	a := asked{expect: s.becomesReady(false), happens: "the container becomes not ready"}
-	return question{a, m, trace.Readiness, s.unready, untilOutcome, []delay{apiGet, apiPatch}}
+	delays := []delay{apiGet, apiPatch}
+	if other, _ := s.other(trace.Readiness); other == trace.Liveness { // after a kill, the kubelet looks at the runtime first
+		delays = append(append(delays, stopContainer), looks...)
+	}
+	return question{a, m, trace.Readiness, s.unready, untilOutcome, delays}
 }
 
 // stopping and becomesReady match outcomes in scenario files.
@@ -172,7 +176,7 @@ const cycles = 1
 // requests returns the times at which a probe of the healthy container runs, over some cycles after the container has become
 // ready. If another probe can decide too, a second list has the times of both, after all initialDelaySeconds.
 func (s *Subject) requests(c Case, p trace.Probe) ([][]time.Duration, error) {
-	c.Rules = nil
+	c.Rules = nil // the case can be that of another answer, with its misfortune
 	ready := false
 	other, window := s.other(p)
 	var from, passed virtual.Time

@@ -80,7 +80,7 @@ func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
 	case FirstInstance, YoungKubelet:
 		if which == YoungKubelet {
 			c.Uptime = time.Millisecond
-			dims = append(dims, startJitters(time.Duration(s.Probe(s.killer()).PeriodSeconds)*time.Second))
+			move(startJitters(time.Duration(s.Probe(s.killer()).PeriodSeconds) * time.Second))
 		}
 		move(n.total(longest, grid, append([]delay{runPodSandbox}, s.starts()...)...))
 	case AfterLivenessKill, AfterCrash:

@@ -180,7 +180,7 @@ func startKilled(s *subject, r *result) []finding {
 	probe := s.killer()
 	p := s.Probe(probe)
 	field := string(probe) + "Probe.failureThreshold"
-	app := []string{s.Container + "=start " + interval(*start)}
+	app := []string{s.app("start %s", interval(*start))}
 	switch {
 	case limit.Least < start.Max && r.share != nil:
 		return []finding{{StartKilled, Error, fmt.Sprintf(
@@ -213,7 +213,7 @@ func noStartupProbe(s *subject, r *result) []finding {
 	}
 	return []finding{{NoStartupProbe, Note, fmt.Sprintf(
 		"There is no startup probe: the liveness probe can stop a start that takes more than %s, and always stops one of over %s. If starts take longer, add a startup probe.",
-		FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest))), "livenessProbe", []string{s.Container + "=start " + seconds(limit.Greatest)}}}
+		FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest))), "livenessProbe", []string{s.app("start %s", seconds(limit.Greatest))}}}
 }
 
 // shortRestart finds restarts that have much less time than the first start.
@@ -225,7 +225,7 @@ func shortRestart(s *subject, r *result) []finding {
 		}
 		return []finding{{ShortRestart, Warning, fmt.Sprintf(
 			"%s, the next start has only %s, and the first one had %s.", upper(v.Case), FormatDown(Seconds(v.Least)), FormatDown(Seconds(first.Least))),
-			string(s.killer()) + "Probe", []string{s.Container + "=start " + seconds(min(first.Least, v.Greatest)), s.Container + "=hang at 10m"}}}
+			string(s.killer()) + "Probe", []string{s.app("start %s", seconds(min(first.Least, v.Greatest))), s.app("hang 2m at 10m")}}}
 	}
 	return nil
 }
@@ -246,7 +246,7 @@ func noTimeToRecover(s *subject, r *result) []finding {
 	}
 	return []finding{{NoTimeToRecover, Warning, fmt.Sprintf(
 		"The liveness probe asks the same endpoint as the readiness probe and is as impatient: a failure can stop the container after %s, while the readiness probe may take up to %s to remove it from its Service. Give the liveness probe more time.",
-		FormatDown(Seconds(stopped.Least)), FormatUp(Seconds(unready.Greatest))), "livenessProbe", []string{s.Container + "=fail at 5m"}}}
+		FormatDown(Seconds(stopped.Least)), FormatUp(Seconds(unready.Greatest))), "livenessProbe", []string{s.app("down 2m at 5m")}}}
 }
 
 func execTimeout(s *subject, _ *result) []finding {
@@ -262,7 +262,7 @@ func execTimeout(s *subject, _ *result) []finding {
 		}
 		list = append(list, finding{ExecTimeout, severity, fmt.Sprintf(
 			"The command of the %s probe has the default timeout of 1s. If it takes longer, on a busy node for example, the probe fails. Set timeoutSeconds.",
-			p), string(p) + "Probe", []string{s.Container + "=slow 1.5s at 5m"}})
+			p), string(p) + "Probe", []string{s.app("%s ok in 1.5s at 5m", p)}})
 	}
 	return list
 }
@@ -292,7 +292,7 @@ func longTimeout(s *subject, _ *result) []finding {
 		}
 		list = append(list, finding{LongTimeout, Warning, fmt.Sprintf(
 			"timeoutSeconds is not less than periodSeconds: while the program hangs, the %s probe runs every %s, not every %s.",
-			p, format((ends[1] - ends[0]).Round(tenth)), format(period)), string(p) + "Probe.timeoutSeconds", []string{s.Container + "=hang at 5m"}})
+			p, format((ends[1] - ends[0]).Round(tenth)), format(period)), string(p) + "Probe.timeoutSeconds", []string{s.app("hang 2m at 5m")}})
 	}
 	return list
 }
@@ -332,7 +332,7 @@ func shortGrace(s *subject, r *result) []finding {
 	}
 	return []finding{{ShortGrace, Warning, fmt.Sprintf(
 		"The preStop hook takes %s of the grace period: the program has only %s between SIGTERM and SIGKILL.",
-		format(r.deleted.Stopped.Round(tenth)), FormatDown(Seconds(left))), "lifecycle.preStop", []string{s.Container + "=deleted at 5m"}}}
+		format(r.deleted.Stopped.Round(tenth)), FormatDown(Seconds(left))), "lifecycle.preStop", nil}}
 }
 
 // versionsDiffer compares the rows of the oldest and the newest version.
@@ -398,6 +398,11 @@ func sameEndpoint(a, b *v1.ProbeHandler) bool {
 		return slices.Equal(a.Exec.Command, b.Exec.Command)
 	}
 	return false
+}
+
+// app returns a word for the flag --app of 'probesim run' about the container.
+func (s *subject) app(format string, args ...any) string {
+	return s.container.workload.Name + "/" + s.Container + "=" + fmt.Sprintf(format, args...)
 }
 
 func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

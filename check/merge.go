@@ -29,6 +29,19 @@ var rowTexts = []struct {
 	{Recover, "hung -> Ready again"},
 }
 
+// CompareRows orders rows as a report does.
+func CompareRows(a, b RowID) int {
+	at := func(id RowID) int {
+		for i, row := range rowTexts {
+			if row.id == id {
+				return i
+			}
+		}
+		return len(rowTexts)
+	}
+	return at(a) - at(b)
+}
+
 // Report returns the report. Call it when all tasks are done.
 func (c *Checker) Report() *Report {
 	r := &Report{Delays: c.options.Delays}
@@ -45,7 +58,7 @@ func (c *Checker) Report() *Report {
 }
 
 func (c *Checker) workload(w *workload) Workload {
-	out := Workload{Kind: w.Kind, Name: w.Name, File: w.file, Line: w.Line, Containers: []Container{}}
+	out := Workload{Kind: w.Kind, Namespace: w.Pod.Namespace, Name: w.Name, File: w.file, Line: w.Line, Containers: []Container{}}
 	var problems []string
 	for _, found := range w.containers {
 		for _, r := range found.results {

@@ -27,6 +27,7 @@ type Span struct {
 // Workload is the result for an object that creates pods.
 type Workload struct {
 	Kind         string         `json:"kind"`
+	Namespace    string         `json:"namespace,omitempty"`
 	Name         string         `json:"name"`
 	File         string         `json:"file"`
 	Line         int            `json:"line"`
@@ -109,6 +110,9 @@ type Verification struct {
 
 // Seconds is a duration that JSON has as a number of seconds, or as null for a limit that does not exist.
 type Seconds time.Duration
+
+// IsNever reports whether a limit does not exist, or something never happens.
+func (s Seconds) IsNever() bool { return s == Seconds(bounds.Never) }
 
 // MarshalJSON implements json.Marshaler.
 func (s Seconds) MarshalJSON() ([]byte, error) {

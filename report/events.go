@@ -27,6 +27,7 @@ type EventSeries struct {
 	Latest      *trace.Record
 	Count       int
 	since, last virtual.Time
+	end         virtual.Time // of the run
 	pods        map[string]bool
 }
 
@@ -34,7 +35,7 @@ type EventSeries struct {
 // occurrence. Times count from t=0. Equal events of the replicas of a workload share a row. If many pods have events, those of all
 // pods do.
 func Events(w io.Writer, run *Run, o Options) error {
-	all := CollectEvents(o.window(run.Records))
+	all := CollectEvents(o.window(run.Records), run.Until)
 	if len(all) == 0 {
 		return nil
 	}
@@ -100,9 +101,9 @@ func (e *EventSeries) Object() string {
 	return object
 }
 
-// CollectEvents returns the events among records, sorted by the latest occurrence. Equal events of a pod, or of the replicas of a
-// workload, form a series. If many pods have events, equal events of all pods form a series.
-func CollectEvents(records []trace.Record) []*EventSeries {
+// CollectEvents returns the events among records of a run that ends at end, sorted by the latest occurrence. Equal events of a
+// pod, or of the replicas of a workload, form a series. If many pods have events, equal events of all pods form a series.
+func CollectEvents(records []trace.Record, end virtual.Time) []*EventSeries {
 	type key struct{ pod, container, typ, reason, message string }
 	byKey := map[key]*EventSeries{}
 	var all []*EventSeries
@@ -122,7 +123,7 @@ func CollectEvents(records []trace.Record) []*EventSeries {
 		}
 		e := byKey[k]
 		if e == nil {
-			e = &EventSeries{First: r, since: r.T, pods: map[string]bool{}}
+			e = &EventSeries{First: r, since: r.T, end: end, pods: map[string]bool{}}
 			byKey[k] = e
 			all = append(all, e)
 		}
@@ -147,14 +148,15 @@ func manyPods(records []trace.Record) bool {
 
 // Times formats the latest occurrence of the event, its count and the time between the first and latest occurrence.
 func (e *EventSeries) Times() string {
+	latest := trace.FormatTimeOf(e.end, e.last)
 	if e.Count == 1 {
-		return trace.FormatTime(e.last)
+		return latest
 	}
 	over, unit := e.last.Sub(e.since), time.Millisecond
 	if over >= 10*time.Second {
 		unit = time.Second
 	}
-	return fmt.Sprintf("%s (x%d over %s)", trace.FormatTime(e.last), e.Count, shortDuration(over.Round(unit)))
+	return fmt.Sprintf("%s (x%d over %s)", latest, e.Count, shortDuration(over.Round(unit)))
 }
 
 // eventTable aligns rows and wraps the last column. The first two rows are the header.

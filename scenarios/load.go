@@ -27,12 +27,16 @@ type LoadOptions struct {
 	// KeepGoing makes Load return the scenarios of valid files even if other files are invalid, besides the errors. A file with a
 	// scenario that uses an invalid manifest is invalid.
 	KeepGoing bool
+	// Instead has manifests whose workloads stand for those of the same kind, namespace and name, in the files of the scenarios
+	// and in the files that they use. A scenario can also use other workloads of these manifests, without a file.
+	Instead []Source
 }
 
 // Load loads the scenarios of files and directories.
 func (o LoadOptions) Load(paths ...string) ([]*Scenario, error) {
 	l := newLoader(readFile)
 	l.stdin = o.Stdin
+	l.readInstead(o.Instead)
 	all := l.loadAll(paths, o.KeepGoing)
 	err := l.errs.Err()
 	if err != nil && !o.KeepGoing {
@@ -57,7 +61,7 @@ func (l *loader) loadAll(paths []string, apart bool) []*Scenario {
 			one := l
 			if apart {
 				one = newLoader(readFile) // which reports the errors of a manifest again
-				one.stdin = l.stdin
+				one.stdin, one.instead = l.stdin, l.instead
 			}
 			scenarios, f := one.loadFile(name, isDirectory)
 			if apart && one.errs.Len() > 0 {
@@ -111,6 +115,7 @@ type loader struct {
 	values   int              // number of values in the manifests used so far
 	pods     int              // number of pods so far
 	merges   int              // comparisons of values by the patches, so far
+	instead  []*manifest      // workloads that stand for those of the same name
 	bytes    int              // size of the files with manifests read so far
 }
 
@@ -124,6 +129,7 @@ func (l *loader) read(name string, data []byte) *file {
 	docs, whole := strict.Parse(name, data, l.errs)
 	f.broken = !whole
 	f.sort(docs)
+	f.replace(l.instead)
 	return f
 }
 

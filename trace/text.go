@@ -14,13 +14,26 @@ import (
 // minutes and hours ("1h02m03.400s").
 func FormatTime(t virtual.Time) string {
 	ms := t.Offset().Round(time.Millisecond).Milliseconds()
+	return formatTime(ms, max(ms, -ms) >= 600_000)
+}
+
+// InMinutes reports whether the times of a run that ends at end have minutes: if it is longer than ten minutes.
+func InMinutes(end virtual.Time) bool { return end > virtual.At(10*time.Minute) }
+
+// FormatTimeOf formats a virtual time of a run that ends at end, rounded to milliseconds, so that the times of a text about the
+// run are alike: all in seconds ("595.362s"), or with minutes ("9m55.362s") if the run is longer than ten minutes.
+func FormatTimeOf(end, t virtual.Time) string {
+	return formatTime(t.Offset().Round(time.Millisecond).Milliseconds(), InMinutes(end))
+}
+
+func formatTime(ms int64, minutes bool) string {
 	sign := ""
 	if ms < 0 {
 		sign, ms = "-", -ms
 	}
 	h, m, s := ms/3_600_000, ms/60_000%60, ms%60_000
 	switch {
-	case ms < 600_000:
+	case !minutes || h == 0 && m == 0:
 		return fmt.Sprintf("%s%d.%03ds", sign, ms/1000, ms%1000)
 	case h == 0:
 		return fmt.Sprintf("%s%dm%02d.%03ds", sign, m, s/1000, s%1000)

@@ -23,31 +23,31 @@ func Markdown(w io.Writer, r *check.Report) error {
 func markdownWorkload(b *bytes.Buffer, w *check.Workload) {
 	for i := range w.Containers {
 		c := &w.Containers[i]
-		fmt.Fprintf(b, "\n### %s %s, container %s\n\n", escape(w.Kind), escape(w.Name), escape(c.Name))
+		fmt.Fprintf(b, "\n### %s %s, container %s\n\n", Escape(w.Kind), Escape(w.Name), Escape(c.Name))
 		for _, p := range c.Probes {
-			fmt.Fprintf(b, "- %s: %s\n", p.Type, escape(p.Text))
+			fmt.Fprintf(b, "- %s: %s\n", p.Type, Escape(p.Text))
 		}
 		markdownRows(b, c)
 		for _, f := range c.Findings {
-			fmt.Fprintf(b, "\n**%s** (%s:%d): %s\n", f.Severity, escape(f.File), f.Line, escape(f.Message))
+			fmt.Fprintf(b, "\n**%s** (%s:%d): %s\n", f.Severity, Escape(f.File), f.Line, Escape(f.Message))
 			if command := Command(&f); command != "" {
 				fmt.Fprintf(b, "\n    %s\n", command)
 			}
 		}
 	}
 	if w.Problem != "" {
-		fmt.Fprintf(b, "\n%s %s was not checked: %s\n", escape(w.Kind), escape(w.Name), escape(w.Problem))
+		fmt.Fprintf(b, "\n%s %s was not checked: %s\n", Escape(w.Kind), Escape(w.Name), Escape(w.Problem))
 	}
 	if len(w.Requirements) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\nRequirements of %s %s:\n\n", escape(w.Kind), escape(w.Name))
+	fmt.Fprintf(b, "\nRequirements of %s %s:\n\n", Escape(w.Kind), Escape(w.Name))
 	for _, v := range w.Requirements {
 		mark := "met"
 		if !v.Met {
 			mark = "**not met**"
 		}
-		fmt.Fprintf(b, "- %s: %s\n", mark, escape(Requirement(&v)))
+		fmt.Fprintf(b, "- %s: %s\n", mark, Escape(Requirement(&v)))
 	}
 }
 
@@ -70,8 +70,8 @@ func markdownRows(b *bytes.Buffer, c *check.Container) {
 	}
 }
 
-// escape escapes what has a meaning in Markdown, so that a name or a message from a manifest is only text.
-func escape(text string) string {
+// Escape escapes what has a meaning in Markdown, so that a name or a message from a manifest is only text.
+func Escape(text string) string {
 	return markdownEscapes.Replace(strings.Join(strings.Fields(text), " "))
 }
 

@@ -111,32 +111,34 @@ Exit codes:
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(checkOutputs, ", ")+".")
+	flags.StringVar(&o.failOn, "fail-on", "", "Exit with 1 if there is a finding of this `severity` or a worse one: error, warning or note.")
+	o.addFlags(cmd, map[string][]string{"output": checkOutputs, "fail-on": {"error", "warning", "note"}})
+	return cmd
+}
+
+// addFlags adds the flags that say what is checked, and for which nodes. It completes the values of these flags and of others.
+func (o *checkOptions) addFlags(cmd *cobra.Command, completed map[string][]string) {
+	flags := cmd.Flags()
 	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to take the worst of, for example v1.36.3 or v1.34.. (default the newest)")
 	flags.StringVar(&o.delays, "delays", "typical", "The `nodes`: "+strings.Join(fakeruntime.DelaySets(), ", ")+"; or default, for nodes without ranges.")
 	flags.StringVar(&o.start, "start", "", "How long your program takes to start: a `duration`, or a range such as 45s..70s.")
 	flags.StringVar(&o.require, "require", "", "What must hold for each workload: a list of `requirements` such as 'start>=70s, detect<=45s'.")
-	flags.StringVar(&o.failOn, "fail-on", "", "Exit with 1 if there is a finding of this `severity` or a worse one: error, warning or note.")
 	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "Maximum `number` of containers at the same time")
 	flags.Lookup("parallel").DefValue = "number of CPUs"
-	for name, values := range map[string][]string{
-		"output": checkOutputs, "kubernetes": profile.Names(), "delays": fakeruntime.DelaySets(), "fail-on": {"error", "warning", "note"},
-	} {
+	completed["kubernetes"], completed["delays"] = profile.Names(), append(fakeruntime.DelaySets(), "default")
+	for name, values := range completed {
 		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
-	return cmd
 }
 
 // parse returns the options for the check.
-func (o *checkOptions) parse() (check.Options, error) {
+func (o *checkOptions) parse(outputs ...string) (check.Options, error) {
 	c := check.Options{Delays: o.delays}
-	if !slices.Contains(checkOutputs, o.output) {
-		return c, fmt.Errorf("--output: must be one of %s", strings.Join(checkOutputs, ", "))
+	if !slices.Contains(outputs, o.output) {
+		return c, fmt.Errorf("--output: must be one of %s", strings.Join(outputs, ", "))
 	}
 	if o.parallel < 1 {
 		return c, errors.New("--parallel must be at least 1")
-	}
-	if o.failOn != "" && !slices.Contains([]check.Severity{check.Error, check.Warning, check.Note}, check.Severity(o.failOn)) {
-		return c, errors.New("--fail-on: must be error, warning or note")
 	}
 	versions, err := parseVersions(o.kubernetes)
 	if err != nil {
@@ -169,9 +171,12 @@ func (o *checkOptions) parse() (check.Options, error) {
 }
 
 func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
-	options, err := o.parse()
+	options, err := o.parse(checkOutputs...)
 	if err != nil {
 		return err
+	}
+	if o.failOn != "" && !slices.Contains([]check.Severity{check.Error, check.Warning, check.Note}, check.Severity(o.failOn)) {
+		return errors.New("--fail-on: must be error, warning or note")
 	}
 	files, err := readManifests(cmd.InOrStdin(), paths)
 	if err != nil {

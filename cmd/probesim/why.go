@@ -24,7 +24,7 @@ import (
 type whyOptions struct {
 	run       runOptions // the flags that run has too
 	at        string
-	restart   int
+	restart   string
 	ready     bool
 	pod       string
 	container string
@@ -41,6 +41,7 @@ as a deletion.
 
 What to explain:
   --restart N   a restart of a container
+  --restart any a first restart in the first seed that has one
   --ready       each time the pod became Ready or stopped being Ready
   --at TIME     the state of the pod and its containers at a virtual time
   (none)        the state at the end of the run
@@ -57,6 +58,9 @@ Exit codes:
   130  interrupted`,
 		Example: `  # Explain the first restart of the container
   probesim why web.yaml --restart 1
+
+  # Explain a first restart in any of a hundred runs
+  probesim why web.yaml --restart any --seed 1..100
 
   # Explain each change of Ready
   probesim why web.yaml --ready
@@ -78,7 +82,7 @@ Exit codes:
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.at, "at", "", "Explain the state at this virtual `time`, for example 85s (default the end of the run).")
-	flags.IntVar(&o.restart, "restart", 0, "Explain the restart with this `number`: 1 is the first restart, 0 the first start.")
+	flags.StringVar(&o.restart, "restart", "", "Explain the restart with this `number`: 1 is the first restart, 0 the first start. With any, explain a first restart in the first of the seeds that has one.")
 	flags.BoolVar(&o.ready, "ready", false, "Explain each change of Ready, up to the time of --at.")
 	flags.StringVar(&o.pod, "pod", "", "Choose the pod with this `name`, or namespace/name.")
 	flags.StringVar(&o.container, "container", "", "Choose the container with this `name`.")
@@ -104,29 +108,15 @@ func (o *whyOptions) why(cmd *cobra.Command, file string) error {
 		return fmt.Errorf("--output must be text or json, not %q", o.run.output)
 	}
 	defer o.run.memory.apply()()
-	j, err := o.job(cmd, file)
+	jobs, err := o.jobs(cmd, file)
 	if err != nil {
 		return err
 	}
-	question, err := o.question(cmd, j)
+	s, all, err := o.explain(cmd, jobs)
 	if err != nil {
 		return err
 	}
-	progress := newProgress(cmd.ErrOrStderr(), []*job{j})
-	go progress.loop()
-	defer progress.stop()
-	s := j.simulate(newBudget(o.run.memory).account(cmd.Context(), 0), true, nil, progress.virtual())
-	progress.stop()
-	if s.err != nil && !errors.Is(s.err, errInterrupted) {
-		return &exitError{exitBroken, s.err}
-	}
-	if s.err != nil {
-		return &exitError{exitInterrupted, s.err}
-	}
-	all, err := question.answer(s)
-	if err != nil {
-		return &exitError{exitUsage, err}
-	}
+	j := s.job
 	if o.run.output == "json" {
 		err = report.WhyJSON(cmd.OutOrStdout(), s.report(), all)
 	} else {
@@ -142,8 +132,62 @@ func (o *whyOptions) why(cmd *cobra.Command, file string) error {
 	return nil
 }
 
-// job returns the run to explain: of one scenario, with the newest version and the first seed.
-func (o *whyOptions) job(cmd *cobra.Command, file string) (*job, error) {
+// explain runs the jobs until one has what to explain.
+func (o *whyOptions) explain(cmd *cobra.Command, jobs []*job) (*simulation, []why.Explanation, error) {
+	question, err := o.question(cmd, jobs[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	progress := newProgress(cmd.ErrOrStderr(), jobs)
+	go progress.loop()
+	defer progress.stop()
+	for i, j := range jobs {
+		question.pods = pods(j.plan)
+		s := j.simulate(newBudget(o.run.memory).account(cmd.Context(), 0), true, nil, progress.virtual())
+		progress.done(i + 1)
+		if s.err != nil && !errors.Is(s.err, errInterrupted) {
+			return nil, nil, &exitError{exitBroken, s.err}
+		}
+		if s.err != nil {
+			return nil, nil, &exitError{exitInterrupted, s.err}
+		}
+		if question.any && !question.findRestart(s) {
+			continue
+		}
+		progress.stop()
+		if question.any && len(jobs) > 1 {
+			fmt.Fprintf(cmd.ErrOrStderr(), "probesim: explaining %s, the first of %d with a restart\n", j.runName(), len(jobs))
+		}
+		all, err := question.answer(s)
+		if err != nil {
+			return nil, nil, &exitError{exitUsage, err}
+		}
+		return s, all, nil
+	}
+	return nil, nil, &exitError{exitUsage, fmt.Errorf("there is no restart in %s; more runs: --seed 1..100", runs(len(jobs)))}
+}
+
+func runs(n int) string {
+	if n == 1 {
+		return "the run"
+	}
+	return fmt.Sprintf("any of %d runs", n)
+}
+
+// findRestart chooses the first container with a restart. It reports false if there is none.
+func (q *whyQuestion) findRestart(s *simulation) bool {
+	run, name := why.New(s.records, q.pods, s.end), q.container
+	for _, c := range q.containers() {
+		if (name == "" || name == c) && run.Restarts(q.pod, c) > 0 {
+			q.container, q.restart = c, new(1)
+			return true
+		}
+	}
+	return false
+}
+
+// jobs returns the runs to explain: of one scenario with the newest version, the first seed; to find any restart, all seeds.
+func (o *whyOptions) jobs(cmd *cobra.Command, file string) ([]*job, error) {
 	run := o.run
 	run.parallel, run.output = 1, ""
 	s, err := run.parse()
@@ -169,15 +213,18 @@ func (o *whyOptions) job(cmd *cobra.Command, file string) (*job, error) {
 		return nil, &exitError{exitUsage, fmt.Errorf("there are several scenarios; choose one with --run: %s", few(names(chosen)))}
 	case len(s.versions) > 1:
 		return nil, &exitError{exitUsage, fmt.Errorf("--kubernetes must match exactly one version, not %s", few(s.versions))}
-	case s.seeds != nil && s.seeds.Min != s.seeds.Max:
-		return nil, &exitError{exitUsage, errors.New("--seed must be a single seed")}
+	case s.seeds != nil && s.seeds.Min != s.seeds.Max && o.restart != "any":
+		return nil, &exitError{exitUsage, errors.New("--seed must be a single seed, except with --restart any")}
 	}
 	last := jobs[len(jobs)-1].plan.Version
+	if o.restart == "any" {
+		return slices.DeleteFunc(jobs, func(j *job) bool { return j.plan.Version != last }), nil
+	}
 	j := jobs[slices.IndexFunc(jobs, func(j *job) bool { return j.plan.Version == last })]
 	if len(jobs) > 1 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: explaining %s; choose one of %d other runs with --kubernetes and --seed\n", j.runName(), len(jobs)-1)
 	}
-	return j, nil
+	return []*job{j}, nil
 }
 
 // runName describes the version and seed of a run.
@@ -193,6 +240,7 @@ type whyQuestion struct {
 	pod       string
 	container string // empty: all containers
 	restart   *int
+	any       bool // find a container with a restart
 	ready     bool
 	at        virtual.Time
 	pods      []*v1.Pod
@@ -202,8 +250,8 @@ type whyQuestion struct {
 func (o *whyOptions) question(cmd *cobra.Command, j *job) (*whyQuestion, error) {
 	q := &whyQuestion{container: o.container, ready: o.ready, at: j.until}
 	if cmd.Flags().Changed("restart") {
-		if q.restart = &o.restart; o.restart < 0 {
-			return nil, errors.New("--restart must not be negative")
+		if err := q.parseRestart(o.restart); err != nil {
+			return nil, err
 		}
 	}
 	if o.at != "" {
@@ -226,6 +274,21 @@ func (o *whyOptions) question(cmd *cobra.Command, j *job) (*whyQuestion, error) 
 		return nil, &exitError{exitUsage, err}
 	}
 	return q, nil
+}
+
+func (q *whyQuestion) parseRestart(text string) error {
+	if q.any = text == "any"; q.any {
+		return nil
+	}
+	number, err := strconv.Atoi(text)
+	switch {
+	case err != nil:
+		return fmt.Errorf("--restart: %s is neither a number nor any", strconv.Quote(text))
+	case number < 0:
+		return errors.New("--restart must not be negative")
+	}
+	q.restart = &number
+	return nil
 }
 
 // pods returns the pods of a run.

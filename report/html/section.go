@@ -44,7 +44,7 @@ func newSection(run *report.Run) *section {
 	story := changes(run.Records)
 	explain(run, story)
 	s.Story, s.Left = trimMiddle(merge(story))
-	s.Events, s.LeftOut = trimMiddle(report.CollectEvents(run.Records))
+	s.Events, s.LeftOut = trimMiddle(report.CollectEvents(run.Records, run.Until))
 	return s
 }
 

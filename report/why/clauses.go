@@ -2,21 +2,29 @@ package why
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/value"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
-// at formats a virtual time.
-func at(t virtual.Time) string { return trace.FormatTime(t) }
+// at formats a virtual time. All times about a run are alike.
+func (r *Run) at(t virtual.Time) string { return trace.FormatTimeOf(r.end, t) }
 
-// span formats a duration, rounded to milliseconds.
-func span(d time.Duration) string { return d.Round(time.Millisecond).String() }
+// span formats a duration, rounded to milliseconds, in the units of at.
+func (r *Run) span(d time.Duration) string {
+	d = d.Round(time.Millisecond)
+	if !trace.InMinutes(r.end) {
+		return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
+	}
+	return value.Format(d)
+}
 
 // clause describes a record in words that can follow "because". The effect is the previous link of the chain, nil for the
 // first one; the cause is the next record. A record that only passes its cause on has an empty clause.
@@ -35,21 +43,21 @@ func (r *Run) clause(rec, effect, cause *trace.Record) string {
 	case trace.Event:
 		return r.eventClause(rec, effect)
 	case trace.Step:
-		return stepClause(rec)
+		return r.stepClause(rec)
 	case trace.PodAdded:
-		return "the pod was added at " + at(rec.T)
+		return "the pod was added at " + r.at(rec.T)
 	case trace.PodDeleteRequested:
-		return "the deletion of the pod was requested at " + at(rec.T)
+		return "the deletion of the pod was requested at " + r.at(rec.T)
 	case trace.PodRemoved:
-		return "the pod was removed from the API server at " + at(rec.T)
+		return "the pod was removed from the API server at " + r.at(rec.T)
 	case trace.KubeletStarted:
-		text := "the kubelet restarted at " + at(rec.T)
+		text := "the kubelet restarted at " + r.at(rec.T)
 		if effect != nil && effect.Kind == trace.StatusPatched {
 			text += " without its earlier probe results"
 		}
 		return text
 	case trace.KubeletStopped:
-		return "the kubelet stopped at " + at(rec.T)
+		return "the kubelet stopped at " + r.at(rec.T)
 	}
 	return ""
 }
@@ -63,7 +71,7 @@ func (r *Run) statusClause(rec, effect, cause *trace.Record) string {
 	if rec.Status.Ready {
 		verb = "became"
 	}
-	text := fmt.Sprintf("%s %s Ready at %s", printable.Text(trace.PodName(rec.Pod)), verb, at(rec.T))
+	text := fmt.Sprintf("%s %s Ready at %s", printable.Text(trace.PodName(rec.Pod)), verb, r.at(rec.T))
 	if cause != nil && rec.T.Sub(cause.T) > noticeable {
 		text += appended(r.outages(cause.T, rec.T, true))
 	}
@@ -75,12 +83,12 @@ func (r *Run) startClause(rec, effect, cause *trace.Record) string {
 		return "" // the success of the init container says enough
 	}
 	name := printable.Text(rec.Container)
-	text := fmt.Sprintf("%s started at %s", name, at(rec.T))
+	text := fmt.Sprintf("%s started at %s", name, r.at(rec.T))
 	if rec.Instance > 0 {
-		text = fmt.Sprintf("%s restarted (restart %d) at %s", name, rec.Instance, at(rec.T))
+		text = fmt.Sprintf("%s restarted (restart %d) at %s", name, rec.Instance, r.at(rec.T))
 	}
 	if effect == nil && rec.Instance > 0 {
-		text = fmt.Sprintf("restart %d of %s at %s", rec.Instance, printable.Text(trace.PodName(rec.Pod))+"/"+name, at(rec.T))
+		text = fmt.Sprintf("restart %d of %s at %s", rec.Instance, printable.Text(trace.PodName(rec.Pod))+"/"+name, r.at(rec.T))
 	}
 	if effect != nil && effect.Kind == trace.StatusPatched {
 		text += r.readinessAfterStart(rec, effect.Status.Ready)
@@ -119,22 +127,22 @@ const exitCodeSIGKILL = 137
 
 func (r *Run) exitClause(rec, cause *trace.Record) string {
 	name := printable.Text(rec.Container)
-	exited := fmt.Sprintf("%s exited with code %d at %s", name, rec.ExitCode, at(rec.T))
+	exited := fmt.Sprintf("%s exited with code %d at %s", name, rec.ExitCode, r.at(rec.T))
 	switch {
 	case cause != nil && cause.Kind == trace.Step && cause.Reason == "kill" && cause.T == rec.T:
 		return "" // the clause of the step describes the exit
 	case exitsOnItsOwn(cause) && r.isInitSuccess(rec):
-		return fmt.Sprintf("the init container %s succeeded at %s", name, at(rec.T))
+		return fmt.Sprintf("the init container %s succeeded at %s", name, r.at(rec.T))
 	case cause == nil:
 		return "the program in " + exited
 	case cause.Kind == trace.ContainerStarted:
-		return fmt.Sprintf("the program in %s, %s after it started", exited, span(rec.T.Sub(cause.T)))
+		return fmt.Sprintf("the program in %s, %s after it started", exited, r.span(rec.T.Sub(cause.T)))
 	case cause.Kind != trace.ContainerStopping:
 		return exited
 	case rec.ExitCode == exitCodeSIGKILL && rec.T.Sub(cause.T) >= time.Duration(cause.GraceSeconds)*time.Second:
-		return fmt.Sprintf("%s was killed at %s, when its %ds grace period ended", name, at(rec.T), cause.GraceSeconds)
+		return fmt.Sprintf("%s was killed at %s, when its %ds grace period ended", name, r.at(rec.T), cause.GraceSeconds)
 	}
-	return fmt.Sprintf("%s, %s into its %ds grace period", exited, span(rec.T.Sub(cause.T)), cause.GraceSeconds)
+	return fmt.Sprintf("%s, %s into its %ds grace period", exited, r.span(rec.T.Sub(cause.T)), cause.GraceSeconds)
 }
 
 // stopReasons explain the reasons of ContainerStopping.
@@ -150,7 +158,7 @@ var stopReasons = map[string]string{
 }
 
 func (r *Run) stopClause(rec, cause *trace.Record) string {
-	text := fmt.Sprintf("the kubelet told %s to stop at %s", printable.Text(rec.Container), at(rec.T))
+	text := fmt.Sprintf("the kubelet told %s to stop at %s", printable.Text(rec.Container), r.at(rec.T))
 	if reason, ok := stopReasons[rec.Reason]; ok {
 		text += " " + reason
 	}
@@ -159,7 +167,7 @@ func (r *Run) stopClause(rec, cause *trace.Record) string {
 		return text
 	}
 	if rec.T.Sub(killing.T) > time.Second/10 {
-		text += fmt.Sprintf(" (decided at %s%s)", at(killing.T), stopDelay(r.spec(subject{rec.Pod, rec.Container})))
+		text += fmt.Sprintf(" (decided at %s%s)", r.at(killing.T), stopDelay(r.spec(subject{rec.Pod, rec.Container})))
 	}
 	if cause != nil && cause.Kind == trace.ProbeExecuted && killing.T.Sub(cause.T) > noticeable {
 		text += appended(r.obstacles(subject{rec.Pod, rec.Container}, cause.T, killing.T))
@@ -209,11 +217,11 @@ func (r *Run) eventClause(rec, effect *trace.Record) string {
 	case rec.Reason == "BackOff":
 		return r.backOffClause(rec)
 	case rec.Reason == "FailedPostStartHook":
-		return fmt.Sprintf("the postStart hook of %s failed at %s", printable.Text(rec.Container), at(rec.T))
+		return fmt.Sprintf("the postStart hook of %s failed at %s", printable.Text(rec.Container), r.at(rec.T))
 	case rec.Reason == "DeadlineExceeded":
-		return "the pod reached its activeDeadlineSeconds at " + at(rec.T)
+		return "the pod reached its activeDeadlineSeconds at " + r.at(rec.T)
 	case rec.Type == "Warning" && rec.Reason != "Unhealthy" && rec.Reason != "Evicted":
-		return fmt.Sprintf("the kubelet reported %s at %s: %s", rec.Reason, at(rec.T), printable.Text(rec.Message))
+		return fmt.Sprintf("the kubelet reported %s at %s: %s", rec.Reason, r.at(rec.T), printable.Text(rec.Message))
 	}
 	return ""
 }
@@ -223,9 +231,9 @@ func (r *Run) backOffClause(rec *trace.Record) string {
 	exit := r.lastExit(rec)
 	delay, known := r.backOff[rec.Step]
 	if !known || exit == nil {
-		return fmt.Sprintf("the kubelet was backing off at %s: %s", at(rec.T), printable.Text(rec.Message))
+		return fmt.Sprintf("the kubelet was backing off at %s: %s", r.at(rec.T), printable.Text(rec.Message))
 	}
-	return fmt.Sprintf("the %s back-off after its exit lasted until %s", span(delay), at(exit.T.Add(delay)))
+	return fmt.Sprintf("the %s back-off after its exit lasted until %s", r.span(delay), r.at(exit.T.Add(delay)))
 }
 
 // lastExit returns the last exit of the record's container before the record, or nil.
@@ -239,8 +247,8 @@ func (r *Run) lastExit(before *trace.Record) *trace.Record {
 	return exit
 }
 
-func stepClause(rec *trace.Record) string {
-	when, message := at(rec.T), printable.Text(rec.Message)
+func (r *Run) stepClause(rec *trace.Record) string {
+	when, message := r.at(rec.T), printable.Text(rec.Message)
 	if message == trace.StepOver {
 		return fmt.Sprintf("the %s step ended at %s", rec.Reason, when)
 	}

@@ -3,6 +3,7 @@ package why
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"probesim.dev/internal/printable"
@@ -21,14 +22,32 @@ func (r *Run) startDelay(start, cause *trace.Record) string {
 			from = exit.T.Add(delay)
 		}
 	}
-	if cause.Kind == trace.PodAdded || start.T.Sub(from) <= noticeable {
+	if cause.Kind == trace.PodAdded {
 		return ""
+	}
+	if start.T.Sub(from) <= noticeable {
+		return r.withoutBackOff(start, cause)
 	}
 	reasons := r.obstacles(subject{start.Pod, start.Container}, from, start.T)
 	if len(reasons) == 0 && cause.Kind == trace.Event {
-		return fmt.Sprintf(", %s after its back-off ended, when the kubelet next synced the pod", span(start.T.Sub(from)))
+		return fmt.Sprintf(", %s after its back-off ended, when the kubelet next synced the pod", r.span(start.T.Sub(from)))
 	}
 	return appended(reasons)
+}
+
+// withoutBackOff says why a restart after the stop of a probe had no back-off: the sync that stops an instance also starts the
+// next one, with the status from before, so it counts the back-off from an earlier exit (doBackOff in
+// kuberuntime/kuberuntime_manager.go).
+func (r *Run) withoutBackOff(start, exit *trace.Record) string {
+	stop := r.cause(exit)
+	if exit.Kind != trace.ContainerExited || start.Instance == 0 || stop == nil || stop.Kind != trace.ContainerStopping || !strings.HasSuffix(stop.Reason, "Probe") {
+		return ""
+	}
+	earlier := r.lastExit(exit)
+	if earlier == nil {
+		return ", without a back-off: the kubelet counts it from an earlier exit, and there was none"
+	}
+	return ", without a back-off: the kubelet counts it from the earlier exit at " + r.at(earlier.T)
 }
 
 // obstacles lists what kept the kubelet from starting a container between two moments.
@@ -44,11 +63,11 @@ func (r *Run) obstacles(c subject, from, to virtual.Time) []string {
 		switch {
 		case rec.Kind == trace.ContainerExited && rec.Container != c.container && rec.T > from:
 			if stop := r.cause(rec); stop != nil && stop.Kind == trace.ContainerStopping {
-				reasons = append(reasons, fmt.Sprintf("the pod worker was busy stopping %s until %s", printable.Text(rec.Container), at(rec.T)))
+				reasons = append(reasons, fmt.Sprintf("the pod worker was busy stopping %s until %s", printable.Text(rec.Container), r.at(rec.T)))
 			}
 		case rec.Kind == trace.Event && rec.Container == c.container && rec.Reason == "Pulled":
 			if pulling := r.pullStart(rec); pulling != nil && rec.T.Sub(pulling.T) > time.Second {
-				reasons = append(reasons, fmt.Sprintf("its image was being pulled from %s to %s", at(pulling.T), at(rec.T)))
+				reasons = append(reasons, fmt.Sprintf("its image was being pulled from %s to %s", r.at(pulling.T), r.at(rec.T)))
 			}
 		}
 	}
@@ -75,9 +94,9 @@ func (r *Run) postStartHooks(c subject, from, to virtual.Time) []string {
 		switch {
 		case other == nil || other.Lifecycle == nil || other.Lifecycle.PostStart == nil:
 		case over:
-			reasons = append(reasons, fmt.Sprintf("the pod worker was running the postStart hook of %s until %s", printable.Text(rec.Container), at(next)))
+			reasons = append(reasons, fmt.Sprintf("the pod worker was running the postStart hook of %s until %s", printable.Text(rec.Container), r.at(next)))
 		default:
-			reasons = append(reasons, fmt.Sprintf("the pod worker has been running the postStart hook of %s since %s", printable.Text(rec.Container), at(rec.T)))
+			reasons = append(reasons, fmt.Sprintf("the pod worker has been running the postStart hook of %s since %s", printable.Text(rec.Container), r.at(rec.T)))
 		}
 	}
 	return reasons
@@ -103,9 +122,9 @@ func (r *Run) outages(from, to virtual.Time, writes bool) []string {
 		switch {
 		case begin == nil || end != nil && end.T <= from:
 		case end == nil:
-			reasons = append(reasons, fmt.Sprintf("%s since %s", present, at(begin.T)))
+			reasons = append(reasons, fmt.Sprintf("%s since %s", present, r.at(begin.T)))
 		default:
-			reasons = append(reasons, fmt.Sprintf("%s from %s to %s", past, at(begin.T), at(end.T)))
+			reasons = append(reasons, fmt.Sprintf("%s from %s to %s", past, r.at(begin.T), r.at(end.T)))
 		}
 	}
 	api := func(end *trace.Record) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -88,7 +89,7 @@ func (r *Run) failureDetails(rec *trace.Record) string {
 		threshold = int(spec.FailureThreshold)
 	}
 	runs, last := r.streak(rec, threshold)
-	text := times(runs)
+	text := r.times(runs)
 	if spec != nil {
 		text += fmt.Sprintf(", failureThreshold %d", threshold)
 	}
@@ -96,34 +97,43 @@ func (r *Run) failureDetails(rec *trace.Record) string {
 		text += fmt.Sprintf(", %d of them in the previous instance, which the kubelet also counts", n)
 	}
 	if last != nil && last.Instance == rec.Instance {
-		text += ", after its last success at " + at(last.T)
+		text += ", after its last success at " + r.at(last.T)
 	}
-	return text + quotedMessage(rec)
+	return text + quotedMessage(rec) + r.timeout(rec, spec)
+}
+
+// timeout says that a request over the network failed at the timeout of the probe. Its message does not name the timeout, while
+// the message of a command does.
+func (r *Run) timeout(rec *trace.Record, spec *v1.Probe) string {
+	if spec == nil || spec.Exec != nil || rec.Result != trace.Failure || rec.Took < time.Duration(spec.TimeoutSeconds)*time.Second {
+		return ""
+	}
+	return fmt.Sprintf(", after its timeoutSeconds %d", spec.TimeoutSeconds)
 }
 
 // successDetails says when a probe succeeded, and how often it failed before.
 func (r *Run) successDetails(rec *trace.Record) string {
-	text := "at " + at(rec.T)
+	text := "at " + r.at(rec.T)
 	threshold := 1
 	if spec := r.probeSpec(probe{subject{rec.Pod, rec.Container}, rec.Probe}); spec != nil {
 		threshold = int(spec.SuccessThreshold)
 	}
 	if runs, _ := r.streak(rec, threshold); threshold > 1 {
-		text = times(runs) + fmt.Sprintf(", successThreshold %d", threshold)
+		text = r.times(runs) + fmt.Sprintf(", successThreshold %d", threshold)
 	}
 	if failures := r.failuresBefore(rec); len(failures) > 0 {
-		text += fmt.Sprintf(", after %s since %s", plural(len(failures), "failure"), at(failures[0].T))
+		text += fmt.Sprintf(", after %s since %s", plural(len(failures), "failure"), r.at(failures[0].T))
 	}
 	return text
 }
 
 // times lists when probe runs ended. Of more than five runs it lists the first two and the last.
-func times(runs []*trace.Record) string {
+func (r *Run) times(runs []*trace.Record) string {
 	var list []string
 	for i, p := range runs {
 		switch {
 		case len(runs) <= 5 || i < 2 || i == len(runs)-1:
-			list = append(list, at(p.T))
+			list = append(list, r.at(p.T))
 		case i == 2:
 			list = append(list, "...")
 		}

@@ -40,7 +40,7 @@ func (m *moment) probeStates(c *v1.Container, start *trace.Record) string {
 	delay := start.T.Add(time.Duration(c.ReadinessProbe.InitialDelaySeconds) * time.Second)
 	switch {
 	case (last == nil || last.Instance != start.Instance) && m.t < delay:
-		return text + fmt.Sprintf("; its readiness probe does not run before %s (initialDelaySeconds %d)", at(delay), c.ReadinessProbe.InitialDelaySeconds)
+		return text + fmt.Sprintf("; its readiness probe does not run before %s (initialDelaySeconds %d)", m.at(delay), c.ReadinessProbe.InitialDelaySeconds)
 	case (last == nil || last.Instance != start.Instance) && len(m.errors(c, start, trace.Readiness)) > 0:
 		return text
 	case last == nil || last.Instance != start.Instance:
@@ -95,10 +95,10 @@ func (m *moment) brokenProbe(c *v1.Container, start *trace.Record, kind trace.Pr
 	case 0:
 		return ""
 	case 1:
-		return fmt.Sprintf("; its %s probe ended with an error at %s, which the kubelet ignores%s", kind, at(runs[0].T), quotedMessage(runs[0]))
+		return fmt.Sprintf("; its %s probe ended with an error at %s, which the kubelet ignores%s", kind, m.at(runs[0].T), quotedMessage(runs[0]))
 	}
 	return fmt.Sprintf("; its %s probe has ended with an error since %s (%s times in a row), which the kubelet ignores%s",
-		kind, at(runs[len(runs)-1].T), number(len(runs)), quotedMessage(runs[0]))
+		kind, m.at(runs[len(runs)-1].T), number(len(runs)), quotedMessage(runs[0]))
 }
 
 // failingProbe says how often a probe has failed in a row, if it fails.
@@ -109,12 +109,12 @@ func (m *moment) failingProbe(c *v1.Container, start *trace.Record, kind trace.P
 	}
 	last := m.lastProbe(c.Name, kind)
 	runs, before := m.streak(last, n)
-	text := fmt.Sprintf("; its %s probe failed at %s (failureThreshold %d", kind, at(runs[0].T), spec.FailureThreshold)
+	text := fmt.Sprintf("; its %s probe failed at %s (failureThreshold %d", kind, m.at(runs[0].T), spec.FailureThreshold)
 	if n > 1 {
-		text = fmt.Sprintf("; its %s probe has failed since %s (%s in a row, failureThreshold %d", kind, at(runs[0].T), plural(n, "failure"), spec.FailureThreshold)
+		text = fmt.Sprintf("; its %s probe has failed since %s (%s in a row, failureThreshold %d", kind, m.at(runs[0].T), plural(n, "failure"), spec.FailureThreshold)
 	}
 	if before != nil && before.Instance == start.Instance {
-		text += ", last success at " + at(before.T)
+		text += ", last success at " + m.at(before.T)
 	}
 	return text + ")"
 }
@@ -126,7 +126,7 @@ func (m *moment) readinessSuccess(last *trace.Record, spec *v1.Probe) string {
 	}
 	n := int(spec.SuccessThreshold)
 	if runs, before := m.streak(last, n); len(runs) < n && before != nil {
-		return fmt.Sprintf("; its readiness probe has succeeded %s (successThreshold %d)", times(runs), n)
+		return fmt.Sprintf("; its readiness probe has succeeded %s (successThreshold %d)", m.times(runs), n)
 	}
-	return fmt.Sprintf("; its readiness probe last succeeded at %s", at(last.T))
+	return fmt.Sprintf("; its readiness probe last succeeded at %s", m.at(last.T))
 }

@@ -70,14 +70,14 @@ func (m *moment) describe(container string) []string {
 		return []string{fmt.Sprintf("%s does not exist yet", name)}
 	}
 	if gone := m.last("", trace.PodRemoved); gone != nil {
-		return []string{fmt.Sprintf("%s was removed at %s", name, at(gone.T))}
+		return []string{fmt.Sprintf("%s was removed at %s", name, m.at(gone.T))}
 	}
 	lines := []string{m.podLine(name)}
 	if deleted := m.last("", trace.PodDeleteRequested); deleted != nil {
-		lines = append(lines, fmt.Sprintf("%s has been terminating since %s", name, at(deleted.T)))
+		lines = append(lines, fmt.Sprintf("%s has been terminating since %s", name, m.at(deleted.T)))
 	}
 	if down := m.kubeletDown(); down != nil {
-		lines = append(lines, fmt.Sprintf("the kubelet has been down since %s", at(down.T)))
+		lines = append(lines, fmt.Sprintf("the kubelet has been down since %s", m.at(down.T)))
 	}
 	for _, c := range m.containers() {
 		if container == "" || c.Name == container {
@@ -125,9 +125,9 @@ func (m *moment) podLine(name string) string {
 	flips := m.flips(m.pod, m.t)
 	switch {
 	case status.Ready:
-		return text + ", Ready since " + at(flips[len(flips)-1].T)
+		return text + ", Ready since " + m.at(flips[len(flips)-1].T)
 	case len(flips) > 0:
-		return text + ", not Ready since " + at(flips[len(flips)-1].T)
+		return text + ", not Ready since " + m.at(flips[len(flips)-1].T)
 	}
 	return text + ", not Ready yet"
 }
@@ -151,12 +151,12 @@ func (m *moment) containerLine(c *v1.Container) string {
 		return m.exitedLine(c, name, life)
 	}
 	start := m.last(c.Name, trace.ContainerStarted)
-	text := fmt.Sprintf("%s has been running since %s", name, at(start.T))
+	text := fmt.Sprintf("%s has been running since %s", name, m.at(start.T))
 	if start.Instance > 0 {
 		text += fmt.Sprintf(" (restart %d)", start.Instance)
 	}
 	if life.Kind == trace.ContainerStopping {
-		text += fmt.Sprintf("; the kubelet told it to stop at %s and kills it at %s unless it exits first", at(life.T), at(life.T.Add(time.Duration(life.GraceSeconds)*time.Second)))
+		text += fmt.Sprintf("; the kubelet told it to stop at %s and kills it at %s unless it exits first", m.at(life.T), m.at(life.T.Add(time.Duration(life.GraceSeconds)*time.Second)))
 	}
 	return text + m.probeStates(c, start)
 }
@@ -201,15 +201,15 @@ func (m *moment) lastWarning(container string, since int64) string {
 	if warning == nil {
 		return ""
 	}
-	return fmt.Sprintf(": %s at %s: %s", warning.Reason, at(warning.T), printable.Text(warning.Message))
+	return fmt.Sprintf(": %s at %s: %s", warning.Reason, m.at(warning.T), printable.Text(warning.Message))
 }
 
 // exitedLine says why a container that has exited is not running again.
 func (m *moment) exitedLine(c *v1.Container, name string, exit *trace.Record) string {
 	if exit.ExitCode == 0 && m.isInit(c.Name) && !isSidecar(c) {
-		return fmt.Sprintf("%s (init container) succeeded at %s", name, at(exit.T))
+		return fmt.Sprintf("%s (init container) succeeded at %s", name, m.at(exit.T))
 	}
-	text := fmt.Sprintf("%s exited with code %d at %s and has not restarted", name, exit.ExitCode, at(exit.T))
+	text := fmt.Sprintf("%s exited with code %d at %s and has not restarted", name, exit.ExitCode, m.at(exit.T))
 	backOff := m.find(func(rec *trace.Record) bool {
 		return rec.Kind == trace.Event && rec.Reason == "BackOff" && rec.Container == c.Name && rec.Step > exit.Step
 	})
@@ -217,9 +217,9 @@ func (m *moment) exitedLine(c *v1.Container, name string, exit *trace.Record) st
 	case backOff != nil:
 		if delay, known := m.backOff[backOff.Step]; known {
 			if exit.T.Add(delay) < m.t {
-				return text + fmt.Sprintf(": its %s back-off ended at %s, and the kubelet has not synced the pod since", span(delay), at(exit.T.Add(delay)))
+				return text + fmt.Sprintf(": its %s back-off ended at %s, and the kubelet has not synced the pod since", m.span(delay), m.at(exit.T.Add(delay)))
 			}
-			return text + fmt.Sprintf(": its %s back-off ends at %s", span(delay), at(exit.T.Add(delay)))
+			return text + fmt.Sprintf(": its %s back-off ends at %s", m.span(delay), m.at(exit.T.Add(delay)))
 		}
 		return text + ": it is in back-off"
 	case m.last("", trace.PodDeleteRequested) != nil:
@@ -242,7 +242,7 @@ func (m *moment) stoppingOther(container string) string {
 	for _, c := range m.containers() {
 		life := m.last(c.Name, trace.ContainerStarted, trace.ContainerStopping, trace.ContainerExited)
 		if c.Name != container && life != nil && life.Kind == trace.ContainerStopping {
-			return fmt.Sprintf(": the pod worker has been stopping %s since %s (%ds grace period)", printable.Text(c.Name), at(life.T), life.GraceSeconds)
+			return fmt.Sprintf(": the pod worker has been stopping %s since %s (%ds grace period)", printable.Text(c.Name), m.at(life.T), life.GraceSeconds)
 		}
 	}
 	return ""

@@ -1,0 +1,289 @@
+package compare
+
+import (
+	"slices"
+	"time"
+
+	"probesim.dev/bounds"
+	"probesim.dev/check"
+)
+
+// Change says how something differs.
+type Change string
+
+const (
+	Same    Change = "same"
+	Better  Change = "better"
+	Worse   Change = "worse"
+	Added   Change = "added"
+	Removed Change = "removed"
+)
+
+// Report is a comparison. Its JSON form is stable: fields are only added.
+type Report struct {
+	Kubernetes []string   `json:"kubernetes"` // versions, oldest first
+	Delays     string     `json:"delays"`     // name of the latencies of the nodes
+	Workloads  []Workload `json:"workloads"`
+	Scenarios  []Scenario `json:"scenarios,omitempty"`
+}
+
+// Workload is the comparison of an object that creates pods.
+type Workload struct {
+	Kind       string      `json:"kind"`
+	Namespace  string      `json:"namespace"`
+	Name       string      `json:"name"`
+	Change     Change      `json:"change"` // added, removed or same; the containers say whether it got better or worse
+	Containers []Container `json:"containers"`
+	// Requirements are the results after the change.
+	Requirements []check.Verification `json:"requirements,omitempty"`
+	Problems     []string             `json:"problems,omitempty"` // why it could not be checked, before or after
+}
+
+// Container is the comparison of a container with probes.
+type Container struct {
+	Name        string          `json:"name"`
+	Change      Change          `json:"change"` // added, removed or same
+	Before      []check.Probe   `json:"before,omitempty"`
+	After       []check.Probe   `json:"after,omitempty"`
+	Rows        []Row           `json:"rows"`
+	Appeared    []check.Finding `json:"appeared,omitempty"`
+	Disappeared []check.Finding `json:"disappeared,omitempty"`
+}
+
+// Row is the comparison of a limit or a time.
+type Row struct {
+	Row    check.RowID `json:"row"`
+	Text   string      `json:"text"`
+	Limit  bool        `json:"limit"`            // greater is better; of a time, smaller is better
+	Before *Range      `json:"before,omitempty"` // nil if there is none
+	After  *Range      `json:"after,omitempty"`
+	// Change judges the guaranteed value: what always goes well, or the worst time.
+	Change Change `json:"change"`
+}
+
+// Range is the range of a row over nodes and phases.
+type Range struct {
+	Least    check.Seconds `json:"least"`
+	Greatest check.Seconds `json:"greatest"`
+}
+
+// Guaranteed is the value of a row that holds on every node and in every phase. It is nil if there is none.
+func (r *Row) Guaranteed() (before, after *check.Seconds) {
+	of := func(x *Range) *check.Seconds {
+		switch {
+		case x == nil:
+			return nil
+		case r.Limit:
+			return &x.Least
+		}
+		return &x.Greatest
+	}
+	return of(r.Before), of(r.After)
+}
+
+// Compare compares the checks of two manifests, for the same nodes and versions of Kubernetes. It matches workloads by kind,
+// namespace and name, and containers by name.
+func Compare(before, after *check.Report) *Report {
+	r := &Report{Kubernetes: after.Kubernetes, Delays: after.Delays, Workloads: []Workload{}}
+	for i := range after.Workloads {
+		w := &after.Workloads[i]
+		r.Workloads = append(r.Workloads, workload(find(before.Workloads, w, sameWorkload), w))
+	}
+	for i := range before.Workloads {
+		w := &before.Workloads[i]
+		if find(after.Workloads, w, sameWorkload) == nil {
+			r.Workloads = append(r.Workloads, workload(w, nil))
+		}
+	}
+	return r
+}
+
+func sameWorkload(a, b *check.Workload) bool {
+	return a.Kind == b.Kind && a.Namespace == b.Namespace && a.Name == b.Name
+}
+
+func sameContainer(a, b *check.Container) bool { return a.Name == b.Name }
+
+func find[T any](list []T, what *T, same func(a, b *T) bool) *T {
+	for i := range list {
+		if same(&list[i], what) {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// presence says whether something is added or removed.
+func presence[T any](before, after *T) Change {
+	switch {
+	case before == nil:
+		return Added
+	case after == nil:
+		return Removed
+	}
+	return Same
+}
+
+// either returns the later of two things that is there.
+func either[T any](before, after *T) *T {
+	if after != nil {
+		return after
+	}
+	return before
+}
+
+func workload(before, after *check.Workload) Workload {
+	w := either(before, after)
+	out := Workload{Kind: w.Kind, Namespace: w.Namespace, Name: w.Name, Change: presence(before, after), Containers: []Container{}}
+	var old, now []check.Container
+	if before != nil {
+		old = before.Containers
+		out.problem("before", before)
+	}
+	if after != nil {
+		now = after.Containers
+		out.Requirements = after.Requirements
+		out.problem("after", after)
+	}
+	for i := range now {
+		out.Containers = append(out.Containers, container(find(old, &now[i], sameContainer), &now[i]))
+	}
+	for i := range old {
+		if find(now, &old[i], sameContainer) == nil {
+			out.Containers = append(out.Containers, container(&old[i], nil))
+		}
+	}
+	return out
+}
+
+func (w *Workload) problem(when string, of *check.Workload) {
+	if of.Problem != "" {
+		w.Problems = append(w.Problems, when+": "+of.Problem)
+	}
+}
+
+func container(before, after *check.Container) Container {
+	out := Container{Name: either(before, after).Name, Change: presence(before, after), Rows: []Row{}}
+	none := &check.Container{}
+	old, now := either(none, before), either(none, after)
+	out.Before, out.After = old.Probes, now.Probes
+	for _, l := range old.Limits {
+		out.row(l.Row, l.Text, true).Before = &Range{l.Always, l.Never}
+	}
+	for _, l := range now.Limits {
+		out.row(l.Row, l.Text, true).After = &Range{l.Always, l.Never}
+	}
+	for _, t := range old.Times {
+		out.row(t.Row, t.Text, false).Before = &Range{t.Best, t.Worst}
+	}
+	for _, t := range now.Times {
+		out.row(t.Row, t.Text, false).After = &Range{t.Best, t.Worst}
+	}
+	slices.SortStableFunc(out.Rows, func(a, b Row) int { return check.CompareRows(a.Row, b.Row) })
+	for i := range out.Rows {
+		out.Rows[i].judge(out.Change == Same && len(old.Limits)+len(old.Times) > 0 && len(now.Limits)+len(now.Times) > 0)
+	}
+	if out.Change == Same {
+		out.Appeared, out.Disappeared = without(now.Findings, old.Findings), without(old.Findings, now.Findings)
+	} else if out.Change == Added {
+		out.Appeared = now.Findings
+	}
+	return out
+}
+
+// row returns the row with an ID. It adds it if there is none.
+func (c *Container) row(id check.RowID, text string, limit bool) *Row {
+	for i := range c.Rows {
+		if c.Rows[i].Row == id {
+			return &c.Rows[i]
+		}
+	}
+	c.Rows = append(c.Rows, Row{Row: id, Text: text, Limit: limit})
+	return &c.Rows[len(c.Rows)-1]
+}
+
+// noise is the greatest difference that is no change.
+const noise = 100 * time.Millisecond
+
+// judge sets the change of a row. Comparable says that both containers have been measured: then a row that is missing says
+// that nothing limits what it is about, or that it never happens.
+func (r *Row) judge(comparable bool) {
+	old, now := r.Guaranteed()
+	switch {
+	case !comparable:
+		r.Change = presence(old, now)
+		return
+	case old == nil:
+		old = r.missing()
+	case now == nil:
+		now = r.missing()
+	}
+	better, difference := *now > *old, time.Duration(*now-*old).Abs()
+	if !r.Limit {
+		better = *now < *old
+	}
+	switch {
+	case difference < noise:
+		r.Change = Same
+	case better:
+		r.Change = Better
+	default:
+		r.Change = Worse
+	}
+}
+
+// missing is the value of a row that a container does not have. Without a startup and a readiness probe, a container is ready
+// when it runs. Otherwise no probe means that nothing ever happens, which is good for a limit and bad for a time.
+func (r *Row) missing() *check.Seconds {
+	if r.Row == check.Ready {
+		return new(check.Seconds(0))
+	}
+	return new(check.Seconds(bounds.Never))
+}
+
+// without returns the findings that a list does not have. Messages may differ: they contain figures.
+func without(list, other []check.Finding) []check.Finding {
+	var left []check.Finding
+	for _, f := range list {
+		same := func(o check.Finding) bool { return o.ID == f.ID && o.Field == f.Field && o.Severity == f.Severity }
+		if !slices.ContainsFunc(other, same) {
+			left = append(left, f)
+		}
+	}
+	return left
+}
+
+// Worse reports whether a row of a container got worse, or a run of a scenario.
+func (r *Report) Worse() bool {
+	for _, w := range r.Workloads {
+		for _, c := range w.Containers {
+			if slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Change == Worse || r.Change == Removed && c.Change == Same }) {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(r.Scenarios, Scenario.worse)
+}
+
+// Changed reports whether anything about a container differs.
+func (c *Container) Changed() bool {
+	return c.Change != Same || len(c.Appeared)+len(c.Disappeared) > 0 || !slices.EqualFunc(c.Before, c.After, sameProbe) ||
+		slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Change != Same })
+}
+
+func sameProbe(a, b check.Probe) bool { return a.Type == b.Type && a.Text == b.Text }
+
+// Appeared reports whether a finding of a severity or a worse one has appeared. No severity means no finding.
+func (r *Report) Appeared(s check.Severity) bool {
+	if !slices.Contains([]check.Severity{check.Error, check.Warning, check.Note}, s) {
+		return false
+	}
+	for _, w := range r.Workloads {
+		for _, c := range w.Containers {
+			if slices.ContainsFunc(c.Appeared, func(f check.Finding) bool { return f.Severity.AtLeast(s) }) {
+				return true
+			}
+		}
+	}
+	return false
+}

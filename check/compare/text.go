@@ -1,0 +1,201 @@
+package compare
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"probesim.dev/check"
+	"probesim.dev/check/render"
+	"probesim.dev/report"
+)
+
+// Text writes the report as tables.
+func Text(w io.Writer, r *Report, o report.Options) error {
+	t := &writer{o: o}
+	t.line(0, fmt.Sprintf("Kubernetes %s, %s nodes", strings.Join(r.Kubernetes, ", "), r.Delays), report.Dim)
+	for i := range r.Workloads {
+		t.workload(&r.Workloads[i])
+	}
+	for i := range r.Scenarios {
+		t.scenario(&r.Scenarios[i])
+	}
+	_, err := w.Write(t.b.Bytes())
+	return err
+}
+
+type writer struct {
+	b bytes.Buffer
+	o report.Options
+}
+
+// line writes a wrapped line with a margin.
+func (t *writer) line(margin int, text string, style report.Style) {
+	var table report.Table
+	table.Line(strings.Repeat(" ", margin)+text, style)
+	table.Write(&t.b, t.o)
+}
+
+// name is the name of a workload for people.
+func (w *Workload) name() string {
+	if w.Namespace != "" && w.Namespace != "default" {
+		return w.Kind + " " + w.Namespace + "/" + w.Name
+	}
+	return w.Kind + " " + w.Name
+}
+
+var styles = map[Change]report.Style{Better: report.Good, Worse: report.Bad, Same: report.Dim}
+
+func (t *writer) workload(w *Workload) {
+	for i := range w.Containers {
+		t.b.WriteByte('\n')
+		t.container(w.name(), &w.Containers[i])
+	}
+	if len(w.Containers) == 0 {
+		t.b.WriteByte('\n')
+		t.line(0, w.name()+suffix(w.Change), report.Bold)
+		t.line(0, "No container has probes.", report.Dim)
+	}
+	for _, problem := range w.Problems {
+		t.line(0, "not checked "+problem, report.Bad)
+	}
+	if len(w.Requirements) > 0 {
+		t.b.WriteByte('\n')
+	}
+	for i := range w.Requirements {
+		t.requirement(&w.Requirements[i])
+	}
+}
+
+func (t *writer) requirement(v *check.Verification) {
+	mark, style := "ok    ", report.Good
+	if !v.Met {
+		mark, style = "FAIL  ", report.Bad
+	}
+	t.line(0, mark+render.Requirement(v), style)
+}
+
+// suffix says that something is added or removed.
+func suffix(c Change) string {
+	if c == Added || c == Removed {
+		return " (" + string(c) + ")"
+	}
+	return ""
+}
+
+func (t *writer) container(workload string, c *Container) {
+	title := fmt.Sprintf("%s, container %s%s", workload, c.Name, suffix(c.Change))
+	t.line(0, title, report.Bold)
+	if !c.Changed() {
+		t.line(0, "No change.", report.Dim)
+		return
+	}
+	for _, p := range changedProbes(c) {
+		t.line(2, p, report.Plain)
+	}
+	if table := c.table(); table != nil {
+		t.b.WriteByte('\n')
+		table.Write(&t.b, t.o)
+	}
+	if len(c.Appeared)+len(c.Disappeared) > 0 {
+		t.b.WriteByte('\n')
+	}
+	for i := range c.Appeared {
+		f := &c.Appeared[i]
+		t.line(0, fmt.Sprintf("new %s  %s:%d", f.Severity, f.File, f.Line), report.Bad)
+		t.line(2, f.Message, report.Plain)
+	}
+	for i := range c.Disappeared {
+		f := &c.Disappeared[i]
+		t.line(0, fmt.Sprintf("gone %s  %s:%d", f.Severity, f.File, f.Line), report.Good)
+		t.line(2, f.Message, report.Dim)
+	}
+}
+
+// changedProbes describes the probes that differ: "- " before, "+ " after.
+func changedProbes(c *Container) []string {
+	var lines []string
+	for _, kind := range []string{"startup", "liveness", "readiness"} {
+		of := func(list []check.Probe) string {
+			for _, p := range list {
+				if p.Type == kind {
+					return fmt.Sprintf("%-9s  %s", kind, p.Text)
+				}
+			}
+			return ""
+		}
+		before, after := of(c.Before), of(c.After)
+		if before == after {
+			continue
+		}
+		if before != "" {
+			lines = append(lines, "- "+before)
+		}
+		if after != "" {
+			lines = append(lines, "+ "+after)
+		}
+	}
+	return lines
+}
+
+// table returns the table of the rows, or nil.
+func (c *Container) table() *report.Table {
+	if len(c.Rows) == 0 {
+		return nil
+	}
+	t := &report.Table{Left: 1}
+	for _, part := range []struct {
+		limit bool
+		head  string
+	}{{true, "always"}, {false, "at worst"}} {
+		rows := slices.DeleteFunc(slices.Clone(c.Rows), func(r Row) bool { return r.Limit != part.limit })
+		if len(rows) == 0 {
+			continue
+		}
+		if part.limit != rows[0].Limit || len(rows) != len(c.Rows) && !part.limit {
+			t.Line("", report.Plain)
+		}
+		t.Head(part.head, "before", "after", "")
+		for i := range rows {
+			r := &rows[i]
+			before, after := r.Guaranteed()
+			t.Row(report.Cell{Text: r.Text}, report.Cell{Text: r.format(before)}, report.Cell{Text: r.format(after)}, report.Cell{Text: r.difference(), Style: styles[r.Change]})
+		}
+	}
+	return t
+}
+
+// format formats a guaranteed value of a row.
+func (r *Row) format(s *check.Seconds) string {
+	switch {
+	case s == nil:
+		return "-"
+	case r.Limit:
+		return check.FormatDown(*s)
+	}
+	if text := check.FormatUp(*s); text != "no limit" {
+		return text
+	}
+	return "never"
+}
+
+// difference says how a row differs: "+15.0s better".
+func (r *Row) difference() string {
+	before, after := r.Guaranteed()
+	if r.Change == Same {
+		return ""
+	}
+	text := string(r.Change)
+	if before == nil || after == nil {
+		return text
+	}
+	if before.IsNever() || after.IsNever() {
+		return text
+	}
+	if *after > *before {
+		return "+" + check.FormatUp(*after-*before) + " " + text
+	}
+	return "-" + check.FormatUp(*before-*after) + " " + text
+}

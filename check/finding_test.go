@@ -1,0 +1,76 @@
+package check_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"probesim.dev/check"
+	"probesim.dev/scenarios/whatif"
+)
+
+// pod returns the manifest of a pod whose container has some fields.
+func pod(container string) string {
+	return "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  terminationGracePeriodSeconds: 10\n  containers:\n" +
+		"  - name: app\n    image: web:1\n    " + strings.Join(strings.Split(strings.TrimSpace(container), "\n"), "\n    ") + "\n"
+}
+
+func report(t *testing.T, manifest string, o check.Options) *check.Report {
+	t.Helper()
+	c, err := check.New([]check.File{{Name: "web.yaml", Data: []byte(manifest)}}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.Tasks() {
+		if err := c.Do(context.Background(), i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c.Report()
+}
+
+// TestFindings checks which findings a container has, where they point to, and that 'probesim run' accepts their words.
+func TestFindings(t *testing.T) {
+	for _, test := range []struct {
+		name, container string
+		start           *check.Interval
+		want            string // id and line of each finding
+	}{
+		{name: "fine", container: `
+startupProbe: {httpGet: {path: /up, port: 80}, periodSeconds: 1, failureThreshold: 40}
+livenessProbe: {httpGet: {path: /live, port: 80}, periodSeconds: 2, failureThreshold: 4}
+readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 2, failureThreshold: 1}`},
+		{name: "unknown port", want: "broken-probe:9", container: `readinessProbe: {tcpSocket: {port: htpp}}`},
+		{name: "liveness alone", want: "no-startup-probe:9", container: `livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 2}`},
+		{name: "a command with the default timeout", want: "exec-timeout:9 no-startup-probe:9", container: `livenessProbe: {exec: {command: [live]}, periodSeconds: 2}`},
+		{name: "a timeout above the period", want: "long-timeout:9 no-startup-probe:9", container: `livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 2, timeoutSeconds: 5}`},
+		{name: "one endpoint and one budget", want: "no-time-to-recover:9 no-startup-probe:9", container: `
+livenessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}
+readinessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}`},
+		{name: "one endpoint and a patient liveness probe", container: `
+livenessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 20}
+readinessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 2}`},
+		{name: "a long preStop hook", want: "short-grace:9", container: `
+lifecycle: {preStop: {sleep: {seconds: 8}}}
+readinessProbe: {httpGet: {port: 80}, periodSeconds: 2}`},
+		{name: "a delay of readiness", want: "slow-ready:9", container: `readinessProbe: {httpGet: {port: 80}, initialDelaySeconds: 20, periodSeconds: 2}`},
+		{name: "starts that are too long", want: "start-killed:9", start: &check.Interval{Min: 3e9, Max: 9e9}, container: `startupProbe: {httpGet: {port: 80}, periodSeconds: 1, failureThreshold: 5}`},
+		{name: "starts that are almost too long", want: "start-tight:9", start: &check.Interval{Min: 3e9, Max: 8500e6}, container: `startupProbe: {httpGet: {port: 80}, periodSeconds: 1, failureThreshold: 10}`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			manifest := pod(test.container)
+			r := report(t, manifest, check.Options{Start: test.start})
+			var got []string
+			for _, f := range r.Workloads[0].Containers[0].Findings {
+				got = append(got, string(f.ID)+":"+string(rune('0'+f.Line)))
+				if _, err := whatif.Load(whatif.Options{Manifest: "web.yaml", Data: []byte(manifest), Words: f.App}); err != nil {
+					t.Errorf("%s: 'probesim run' does not accept %q: %v", f.ID, f.App, err)
+				}
+			}
+			if want := strings.Fields(test.want); !slices.Equal(got, want) {
+				t.Errorf("the findings are %q, want %q: %+v", got, want, r.Workloads[0].Containers[0].Findings)
+			}
+		})
+	}
+}

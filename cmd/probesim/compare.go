@@ -1,0 +1,174 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"probesim.dev/check"
+	"probesim.dev/check/compare"
+)
+
+// compareOptions are the flags of compare.
+type compareOptions struct {
+	checkOptions
+	beforeRef string
+	scenario  string
+	seed      string
+	memory    memory
+}
+
+var compareOutputs = []string{"table", "json", "markdown"}
+
+func newCompare() *cobra.Command {
+	var o compareOptions
+	cmd := &cobra.Command{
+		Use:   "compare BEFORE AFTER",
+		Short: "Compare the probe settings of two manifests",
+		Long: `Compare the probe settings of two manifests: check both, and print what got
+better and what got worse. BEFORE and AFTER are files or directories; one of
+them can be - for stdin. With --before-ref, there is only AFTER, a file, and
+BEFORE is the same file at a ref of its git repository.
+
+The table has the value that holds on every node and in every phase: how long
+something can last so that it always goes well, and how long the kubelet takes
+at worst. A difference below 0.1s does not count. Below the table are the
+findings that appear or disappear.
+
+compare matches workloads by kind, namespace and name, and containers by name.
+
+With -f, it also runs a scenario with both manifests, in pairs with the same
+seed, and compares restarts, the time to Ready, and the time not Ready after
+that.
+
+Output formats:
+  table      tables for a terminal (default)
+  json       stable JSON, described in docs/compare.md
+  markdown   tables for a comment on a pull request
+
+Exit codes:
+  0    AFTER meets all requirements, and nothing is as bad as --fail-on
+  1    AFTER does not meet a requirement, or something is as bad as --fail-on
+  2    invalid usage or an invalid manifest, or one that cannot be simulated
+  3    a limit was exceeded, or probesim itself failed
+  130  interrupted`,
+		Example: `  # Compare two manifests
+  probesim compare old.yaml new.yaml
+
+  # Compare a manifest with its version on the branch main
+  probesim compare deployment.yaml --before-ref main
+
+  # Write a comment for a pull request, and fail if something got worse
+  probesim compare deployment.yaml --before-ref main -o markdown --fail-on worse
+
+  # Compare the output of Helm with what runs in the cluster
+  helm template my-chart | probesim compare running.yaml -
+
+  # Compare 100 runs of a scenario with each manifest, too
+  probesim compare old.yaml new.yaml -f scenario.yaml --seed 1..100`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case slices.Contains(args, ""):
+				return errors.New("a path is empty; is a shell variable unset?")
+			case o.beforeRef != "" && len(args) != 1:
+				return errors.New("with --before-ref, compare requires one manifest")
+			case o.beforeRef == "" && len(args) != 2:
+				return errors.New("compare requires two manifests, or one manifest and --before-ref")
+			case len(args) == 2 && args[0] == "-" && args[1] == "-":
+				return errors.New("only one of the manifests can be stdin")
+			}
+			return nil
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+		PreRunE: rejectEmptyFlags,
+		RunE:    func(cmd *cobra.Command, args []string) error { return compareManifests(cmd, args, o) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(compareOutputs, ", ")+".")
+	flags.StringVar(&o.beforeRef, "before-ref", "", "Compare with the same file at this git `ref`, such as main or HEAD~1.")
+	flags.StringVarP(&o.scenario, "scenario", "f", "", "Also run the scenarios of this `file` with both manifests.")
+	flags.StringVar(&o.seed, "seed", "", "Run the scenarios with these `seeds` instead of their own, for example 1..100.")
+	flags.StringVar(&o.failOn, "fail-on", "", "Exit with 1 if a row is `worse`, or if a finding of this severity appears: error, warning or note.")
+	o.memory.addFlag(cmd)
+	o.addFlags(cmd, map[string][]string{"output": compareOutputs, "fail-on": {"worse", "error", "warning", "note"}})
+	return cmd
+}
+
+func compareManifests(cmd *cobra.Command, paths []string, o compareOptions) error {
+	options, err := o.parse(compareOutputs...)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains([]string{"", "worse", "error", "warning", "note"}, o.failOn) {
+		return errors.New("--fail-on: must be worse, error, warning or note")
+	}
+	if o.seed != "" && o.scenario == "" {
+		return errors.New("--seed requires -f: the check of a manifest has no seeds")
+	}
+	before, after, err := o.read(cmd, paths)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	pairs, err := o.pairs(before, after)
+	if err != nil {
+		return err
+	}
+	var reports []*check.Report
+	for _, files := range [][]check.File{before, after} {
+		r, err := runCheck(cmd.Context(), files, options, o.parallel, cmd.ErrOrStderr())
+		if err != nil {
+			return err
+		}
+		reports = append(reports, r)
+	}
+	r := compare.Compare(reports[0], reports[1])
+	if r.Scenarios, err = o.runPairs(cmd, pairs); err != nil {
+		return err
+	}
+	if err := writeComparison(cmd.OutOrStdout(), r, o.output); err != nil {
+		return err
+	}
+	switch {
+	case reports[0].Problems() || reports[1].Problems():
+		return &exitError{exitUsage, errors.New("a workload could not be checked")}
+	case !reports[1].Met(), o.failOn == "worse" && r.Worse(), r.Appeared(check.Severity(o.failOn)):
+		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
+// read reads both manifests.
+func (o *compareOptions) read(cmd *cobra.Command, paths []string) (before, after []check.File, err error) {
+	last := paths[len(paths)-1]
+	if o.beforeRef == "" {
+		before, err = readManifests(cmd.InOrStdin(), paths[:1])
+	} else {
+		if last == "-" {
+			return nil, nil, errors.New("--before-ref requires a file, not stdin")
+		}
+		var data []byte
+		data, err = gitFile(cmd.Context(), o.beforeRef, last)
+		before = []check.File{{Name: last, Data: data}}
+	}
+	after, afterErr := readManifests(cmd.InOrStdin(), []string{last})
+	return before, after, errors.Join(err, afterErr)
+}
+
+func writeComparison(w io.Writer, r *compare.Report, format string) error {
+	switch format {
+	case "json":
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		return e.Encode(r)
+	case "markdown":
+		return compare.Markdown(safeText(w), r)
+	}
+	return compare.Text(w, r, textOptions(w))
+}
