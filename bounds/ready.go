@@ -30,12 +30,10 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	if p := s.Probe(trace.Readiness); p != nil && decides != trace.Readiness {
 		delays = append(delays, answerDelay(p))
 	}
-	dims := n.dims(delays...)
-	if atOnce { // the kubelet has to see the start first
-		shortest, longest := s.periods()
-		begin := n.total(longest, shortest/4, append([]delay{runPodSandbox}, s.starts()...)...)
-		dims = append(dims, begin.aligned(c.Uptime), begin, uptimes(&c))
-	}
+	// The start and the relists move the ticks of the readiness probe against those of the startup probe.
+	shortest, longest := s.periods()
+	begin := n.total(longest, shortest/4, append([]delay{runPodSandbox}, s.starts()...)...)
+	dims := append([]dim{begin.aligned(c.Uptime), begin, uptimes(&c)}, n.dims(delays...)...)
 	return extremes(c, dims, func(c Case) (sample, error) {
 		if atOnce {
 			return s.upAt(c, 0)
