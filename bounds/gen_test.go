@@ -236,7 +236,7 @@ func drawEvent(d *dice, s *Subject, c Case, q question) (time.Duration, error) {
 	if err != nil {
 		return 0, errSkip
 	}
-	from := h.outcome().T.Offset() + 2*longest
+	from := h.outcome().T.Offset() + s.initialDelays() + 2*longest // each probe has succeeded
 	c.Event = d.duration(from, from+10*longest)
 	one, err := s.answer(c, q)
 	return one.bound.Least, err
