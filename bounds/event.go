@@ -83,7 +83,7 @@ func (s *Subject) ask(n Nodes, q question) (Bound, error) {
 	}
 	c := s.center(n)
 	delays := append([]delay{answerDelay(s.Probe(q.probe))}, q.delays...)
-	return extremes([]Case{c}, n.dims(delays...), func(c Case) (sample, error) {
+	return extremes([]Case{c}, n.only(n.dims(delays...)), func(c Case) (sample, error) {
 		return s.phases(c, q)
 	})
 }

@@ -32,7 +32,7 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 		shortest, longest := s.periods()
 		dims = append(dims, n.total(longest, shortest/4, runPodSandbox, imagePull, createContainer, startContainer), uptimes(c.Uptime))
 	}
-	return extremes([]Case{c}, dims, func(c Case) (sample, error) {
+	return extremes([]Case{c}, n.only(dims), func(c Case) (sample, error) {
 		if atOnce {
 			return s.upAt(c, 0)
 		}

@@ -101,7 +101,7 @@ func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
 		c.Rules = []Rule{{Exit: 1, From: limit.bound.Least / 2}, down}
 		dims = append([]dim{leads(0, time.Millisecond, limit.bound.Least, grid), again}, dims...)
 	}
-	return extremes(s.relistPhases(c), dims, s.start)
+	return extremes(s.relistPhases(c), n.only(dims), s.start)
 }
 
 // relistPhases returns the case on kubelets of several ages, since the phase of the relists and the begin of the start can
