@@ -43,18 +43,8 @@ func (s *Subject) phasesOf(n Nodes, f measure) (Bound, error) {
 	if err != nil {
 		return Bound{}, err
 	}
-	var p phaseBound
-	for _, t := range moments {
-		for _, event := range []time.Duration{t, t + 1} {
-			c.Event = event
-			one, err := f(c)
-			if err != nil || one.bound.Least == Never {
-				return one.bound, err
-			}
-			p.add(event, one.bound)
-		}
-	}
-	return p.bound(), nil
+	all, err := overAll(moments, c, f)
+	return all.bound, err
 }
 
 // Course is what happens to a container after one event, in the middle of the nodes.

@@ -13,6 +13,7 @@ import (
 
 // question is a question about a misfortune that begins at some time in a healthy container.
 type question struct {
+	asked
 	misfortune Misfortune
 	probe      trace.Probe                            // the probe that decides
 	over       func(*trace.Record) bool               // reports the outcome
@@ -23,28 +24,60 @@ type question struct {
 // Survives returns how long a healthy container may have the misfortune without a liveness probe that stops it, whatever the
 // phase of the misfortune against the probe.
 func (s *Subject) Survives(n Nodes, m Misfortune) (Bound, error) {
-	return s.ask(n, question{m, trace.Liveness, s.stopped(0), s.lasting(m), nil})
+	return s.ask(n, s.survives(m))
+}
+
+func (s *Subject) survives(m Misfortune) question {
+	a := asked{limit: true, expect: s.stopping(0), happens: "the container is stopped"}
+	return question{a, m, trace.Liveness, s.stopped(0), s.lasting(m), nil}
 }
 
 // StaysReady returns how long a healthy container may have the misfortune without a readiness probe that takes its readiness
 // away.
 func (s *Subject) StaysReady(n Nodes, m Misfortune) (Bound, error) {
-	return s.ask(n, question{m, trace.Readiness, s.unready, s.lasting(m), nil})
+	return s.ask(n, s.staysReady(m))
+}
+
+func (s *Subject) staysReady(m Misfortune) question {
+	a := asked{limit: true, expect: s.becomesReady(false), happens: "the container becomes not ready"}
+	return question{a, m, trace.Readiness, s.unready, s.lasting(m), nil}
 }
 
 // UntilStopped returns the time from the misfortune until the container gets the stop signal.
 func (s *Subject) UntilStopped(n Nodes, m Misfortune) (Bound, error) {
-	b, err := s.ask(n, question{m, trace.Liveness, s.stopped(0), untilOutcome, []delay{stopContainer}})
+	b, err := s.ask(n, s.untilStopped(m))
 	if err != nil || b.Least == Never {
 		return b, err
 	}
-	late, err := s.aim(n, m)
-	return b.Or(late), err
+	return s.aim(b)
 }
 
 // UntilUnready returns the time from the misfortune until the status in the API says that the container is not ready.
 func (s *Subject) UntilUnready(n Nodes, m Misfortune) (Bound, error) {
-	return s.ask(n, question{m, trace.Readiness, s.unready, untilOutcome, []delay{apiGet, apiPatch}})
+	return s.ask(n, s.untilUnready(m))
+}
+
+func (s *Subject) untilStopped(m Misfortune) question {
+	a := asked{expect: s.stopping(0), happens: "the container is stopped"}
+	return question{a, m, trace.Liveness, s.stopped(0), untilOutcome, []delay{stopContainer}}
+}
+
+func (s *Subject) untilUnready(m Misfortune) question {
+	a := asked{expect: s.becomesReady(false), happens: "the container becomes not ready"}
+	delays := []delay{apiGet, apiPatch}
+	if other, _ := s.other(trace.Readiness); other == trace.Liveness { // after a kill, the kubelet looks at the runtime first
+		delays = append(append(delays, stopContainer), looks...)
+	}
+	return question{a, m, trace.Readiness, s.unready, untilOutcome, delays}
+}
+
+// stopping and becomesReady match outcomes in scenario files.
+func (s *Subject) stopping(instance int) string {
+	return fmt.Sprintf("container: %s, instance: %d, record: {kind: ContainerStopping}", s.Container, instance)
+}
+
+func (s *Subject) becomesReady(ready bool) string {
+	return fmt.Sprintf("container: %s, becomes: {ready: %v}", s.Container, ready)
 }
 
 func untilOutcome(h history, c *Case) time.Duration { return h.outcome().T.Sub(virtual.At(c.Event)) }
@@ -82,14 +115,15 @@ func (s *Subject) ask(n Nodes, q question) (Bound, error) {
 		return Bound{}, fmt.Errorf("container %s has no %s probe", s.Container, q.probe)
 	}
 	c := s.center(n)
+	c.question = &q.asked
+	c.question.measure = func(c Case) (sample, error) { return s.answer(c, q) }
 	delays := append([]delay{answerDelay(s.Probe(q.probe))}, q.delays...)
-	return extremes([]Case{c}, n.only(n.dims(delays...)), func(c Case) (sample, error) {
+	return extremes(c, n.only(n.dims(delays...)), func(c Case) (sample, error) {
 		return s.phases(c, q)
 	})
 }
 
-// phases answers a question over all phases of the misfortune. Between two requests, the answer falls by a nanosecond for each
-// nanosecond that the misfortune begins later. So the extremes are at a request, and just after one.
+// phases answers a question over all phases of the misfortune.
 func (s *Subject) phases(c Case, q question) (sample, error) {
 	moments, err := s.requests(c, q.probe)
 	if errors.Is(err, errNothing) {
@@ -98,55 +132,82 @@ func (s *Subject) phases(c Case, q question) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
-	var p phaseBound
-	for _, t := range moments {
-		for _, event := range []time.Duration{t, t + 1} {
-			one, err := s.answer(c, event, q)
-			if err != nil || one.Least == Never {
-				return sample{bound: one}, err
-			}
-			p.add(event, one)
-		}
-	}
-	return sample{bound: p.bound()}, nil
+	return overAll(moments, c, func(c Case) (sample, error) { return s.answer(c, q) })
 }
 
-// answer answers a question for a misfortune that begins at a time and lasts for ever.
-func (s *Subject) answer(c Case, event time.Duration, q question) (Bound, error) {
-	c.Event = event
-	c.Rules = []Rule{{Instance: AnyInstance, Clock: fakeruntime.AtScenario, From: event, Misfortune: q.misfortune}}
-	t0 := virtual.At(event)
+// answer answers a question for a misfortune that begins at the event of the case and lasts for ever.
+func (s *Subject) answer(c Case, q question) (sample, error) {
+	c.Rules = []Rule{{Instance: AnyInstance, Clock: fakeruntime.AtScenario, From: c.Event, Misfortune: q.misfortune}}
+	t0 := virtual.At(c.Event)
 	h, err := s.run(&c, func(r *trace.Record) bool { return r.T >= t0 && q.over(r) })
 	if errors.Is(err, errNothing) {
-		return at(Never, c), nil
+		return sample{bound: at(Never, c)}, nil
 	}
 	if err != nil {
-		return Bound{}, err
+		return sample{}, err
 	}
-	return at(q.read(h, &c), c), nil
+	return sample{bound: at(q.read(h, &c), c), outcome: h.outcome().T.Offset()}, nil
 }
+
+// other returns another probe that can decide a question about a probe, and the time in which the two have each of their phases
+// against each other. A liveness probe that stops the container also ends its readiness.
+func (s *Subject) other(p trace.Probe) (trace.Probe, time.Duration) {
+	readiness, liveness := s.Probe(trace.Readiness), s.Probe(trace.Liveness)
+	if p != trace.Readiness || liveness == nil {
+		return p, 0
+	}
+	slowest := int64(readiness.FailureThreshold)*int64(max(readiness.PeriodSeconds, readiness.TimeoutSeconds)) + int64(readiness.TimeoutSeconds)
+	if int64(liveness.FailureThreshold-1)*int64(liveness.PeriodSeconds) > slowest {
+		return p, 0 // the readiness probe is faster
+	}
+	a, b := liveness.PeriodSeconds, readiness.PeriodSeconds
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return trace.Liveness, time.Duration(min(int64(liveness.PeriodSeconds/a)*int64(readiness.PeriodSeconds), maxWindow)) * time.Second
+}
+
+// maxWindow limits the seconds in which the phases of two probes are tried.
+const maxWindow = 100
 
 // cycles is the number of periods of the deciding probe in which a misfortune begins.
 const cycles = 1
 
 // requests returns the times at which a probe of the healthy container runs, over some cycles after the container has become
-// ready.
-func (s *Subject) requests(c Case, p trace.Probe) ([]time.Duration, error) {
+// ready. If another probe can decide too, a second list has the times of both, after all initialDelaySeconds.
+func (s *Subject) requests(c Case, p trace.Probe) ([][]time.Duration, error) {
 	c.Rules = nil // the case can be that of another answer, with its misfortune
 	ready := false
-	var times []time.Duration
+	other, window := s.other(p)
+	var from, passed virtual.Time
+	var early, times []time.Duration
 	_, err := s.record(&c, &trace.Recorder{}, healthyWithin, func(r *trace.Record) bool {
-		ready = ready || s.ready(r)
-		if ready && r.Kind == trace.ProbeExecuted && r.Container == s.Container && r.Probe == p {
-			times = append(times, request(r).Offset())
+		if s.started(0)(r) {
+			passed = r.T.Add(s.initialDelays())
 		}
-		return len(times) == cycles+2
+		ready = ready || s.ready(r)
+		if !ready || r.Kind != trace.ProbeExecuted || r.Container != s.Container || r.Probe != p && r.Probe != other {
+			return false
+		}
+		if len(early) < cycles+2 && r.Probe == p {
+			early = append(early, request(r).Offset())
+		}
+		if r.T >= passed && window > 0 {
+			if times = append(times, request(r).Offset()); len(times) == 1 {
+				from = r.T
+			}
+		}
+		return len(early) == cycles+2 && (window == 0 || len(times) > cycles && r.T >= from.Add(window))
 	})
 	if err != nil {
 		return nil, err
 	}
+	slices.Sort(early)
 	slices.Sort(times)
-	return times[1:], nil
+	if len(times) == 0 {
+		return [][]time.Duration{early[1:]}, nil
+	}
+	return [][]time.Duration{early[1:], times}, nil
 }
 
 // healthyWithin is the virtual time within which a healthy container becomes ready, if its probes can succeed.

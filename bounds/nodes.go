@@ -1,13 +1,13 @@
 package bounds
 
 import (
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
 )
 
 // Nodes are the nodes over which a bound is taken.
@@ -22,6 +22,7 @@ type Nodes struct {
 // Case is one node, and one program on it. The pod is added at t=0.
 type Case struct {
 	Uptime time.Duration      // age of the kubelet at t=0
+	Wall   time.Duration      // how far the wall clock steps forward at t=0; below a second
 	Delays fakeruntime.Delays // the latencies of the node; a range stands for its middle
 	// StartJitter is the delay of the first probe run on a young kubelet, as a fraction of the period.
 	StartJitter float64
@@ -33,6 +34,11 @@ type Case struct {
 	Rules []Rule
 	// Instance is the instance that has the misfortune.
 	Instance int
+	// Seed replaces the jitters, and decides the order of events at one instant. Nil: the order is the canonical one.
+	Seed *int64
+
+	question *asked
+	noted    *jitters // notes the jitters of a run
 }
 
 // Fraction, Choose and Next make a Case the chooser of a run, which is canonical but for the two jitters.
@@ -61,10 +67,12 @@ var (
 	apiGet          delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.APIGet }
 	apiPatch        delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.APIPatch }
 
+	listPodSandbox delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.ListPodSandbox }
+	listContainers delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.ListContainers }
+
 	// looks are the delays of the kubelet's looks at the runtime.
 	looks = []delay{
-		func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.ListPodSandbox },
-		func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.ListContainers },
+		listPodSandbox, listContainers,
 		func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.PodSandboxStatus },
 		func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.ContainerStatus },
 	}
@@ -158,34 +166,68 @@ func (n Nodes) total(width, grid time.Duration, list ...delay) dim {
 	return d
 }
 
-// relistPeriod is the time in which each phase of the kubelet's relists occurs: a relist begins 1 s after the end of the last
-// one (genericPlegRelistPeriod in pkg/kubelet/kubelet.go at v1.37.0), which takes some milliseconds.
-const relistPeriod = 1010 * time.Millisecond
+// relistPeriod is the time from one relist to the next on a node without pods: a relist begins 1 s after the end of the last one
+// (genericPlegRelistPeriod in pkg/kubelet/kubelet.go at v1.37.0).
+func (c *Case) relistPeriod() time.Duration {
+	return time.Second + c.value(listPodSandbox) + c.value(listContainers)
+}
 
-// uptimes returns the dimension of the kubelet's age. Its width is one period of the relists, and also covers the second of the
-// wall clock at which the pod is added.
-func uptimes(from time.Duration) dim {
+// uptimes returns the dimension of the kubelet's age, over one period of the relists.
+func uptimes(c *Case) dim {
+	period := c.relistPeriod()
 	return dim{
-		from: from, to: from + relistPeriod, grid: relistPeriod / 4,
+		from: c.Uptime, to: c.Uptime + period, grid: period / 4,
 		get: func(c *Case) time.Duration { return c.Uptime },
 		set: func(c *Case, x time.Duration) { c.Uptime = x },
 	}
 }
 
-// startJitters returns the dimension of the jitter of a young kubelet, in millionths.
-func startJitters() dim {
+// aligned returns the dimension with another effect: what it moves keeps its place in the phase of the relists, since the kubelet's
+// age changes in the opposite direction. The age stays above the given one, within one period of the relists.
+func (d dim) aligned(age time.Duration) dim {
+	set := d.set
+	d.set = func(c *Case, x time.Duration) {
+		by := x - d.get(c)
+		set(c, x)
+		c.Uptime = age + modulo(c.Uptime-by-age, c.relistPeriod())
+	}
+	return d
+}
+
+// wall returns the time since the wall clock has shown a whole second.
+func (c *Case) wall(t virtual.Time) time.Duration {
+	return modulo(c.Uptime+t.Offset()+c.Wall, time.Second)
+}
+
+// modulo returns the remainder of a division, which is at least 0.
+func modulo(a, b time.Duration) time.Duration { return (a%b + b) % b }
+
+// startJitters returns the dimension of the jitter of a young kubelet, for a probe with a period.
+func startJitters(period time.Duration) dim {
 	return dim{
-		to: 999_999, grid: 250_000,
-		get: func(c *Case) time.Duration { return time.Duration(c.StartJitter * millionths) },
-		set: func(c *Case, x time.Duration) { c.StartJitter = float64(x) / millionths },
+		to: period - 1, grid: period / 4,
+		get: func(c *Case) time.Duration { return time.Duration(c.StartJitter * float64(period)) },
+		set: func(c *Case, x time.Duration) { c.StartJitter = float64(x) / float64(period) },
 	}
 }
 
-const millionths = 1e6
+// shift moves the event.
+func (c *Case) shift(by time.Duration) {
+	c.Event += by
+	for i := range c.Rules {
+		switch r := &c.Rules[i]; {
+		case r.Clock != fakeruntime.AtScenario:
+		case r.From > 0:
+			r.From += by
+		default:
+			r.For += by
+		}
+	}
+}
 
 // in returns the case with another value in a dimension.
 func (c Case) in(d dim, x time.Duration) Case {
-	c.Rules = slices.Clone(c.Rules)
+	c = c.clone()
 	d.set(&c, x)
 	return c
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // UntilReady returns the time from the moment at which the program of the first instance is up until the status in the API says
-// that the container is ready. If atOnce is true, the program is up when the container starts; otherwise it comes up at any
-// later time at which the kubelet still waits for it.
+// that the container is ready. If atOnce is true, the program is up when the container starts; otherwise it comes up after the
+// first run of the probe that waits for it, and before the last one.
 func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	decides := trace.Startup
 	if s.Probe(decides) == nil {
@@ -23,6 +23,9 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 		return Bound{}, fmt.Errorf("container %s has no startup and no readiness probe", s.Container)
 	}
 	c := s.center(n)
+	c.question = &asked{expect: s.becomesReady(true), happens: "the container becomes ready", measure: func(c Case) (sample, error) {
+		return s.upAt(c, c.Event)
+	}}
 	delays := []delay{apiGet, apiPatch, answerDelay(s.Probe(decides))}
 	if p := s.Probe(trace.Readiness); p != nil && decides != trace.Readiness {
 		delays = append(delays, answerDelay(p))
@@ -30,9 +33,10 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	dims := n.dims(delays...)
 	if atOnce { // the kubelet has to see the start first
 		shortest, longest := s.periods()
-		dims = append(dims, n.total(longest, shortest/4, runPodSandbox, imagePull, createContainer, startContainer), uptimes(c.Uptime))
+		begin := n.total(longest, shortest/4, append([]delay{runPodSandbox}, s.starts()...)...)
+		dims = append(dims, begin.aligned(c.Uptime), begin, uptimes(&c))
 	}
-	return extremes([]Case{c}, n.only(dims), func(c Case) (sample, error) {
+	return extremes(c, n.only(dims), func(c Case) (sample, error) {
 		if atOnce {
 			return s.upAt(c, 0)
 		}
@@ -54,11 +58,11 @@ func (s *Subject) upAt(c Case, t time.Duration) (sample, error) {
 		return sample{}, err
 	}
 	up := max(virtual.At(t), h.first(s.started(0)).T)
-	return sample{bound: at(h.outcome().T.Sub(up), c), signature: h.signature(trace.Startup, trace.Readiness)}, nil
+	return sample{bound: at(h.outcome().T.Sub(up), c), outcome: h.outcome().T.Offset(), signature: h.signature(trace.Startup, trace.Readiness)}, nil
 }
 
 // upLater measures the time until ready over all times at which the program comes up, over some periods of the probe that
-// decides. Between two requests the time falls by a nanosecond for each nanosecond that the program comes up later.
+// decides.
 func (s *Subject) upLater(c Case, decides trace.Probe) (sample, error) {
 	moments, err := s.requestsWhileDown(c, decides)
 	if err != nil {
@@ -67,66 +71,93 @@ func (s *Subject) upLater(c Case, decides trace.Probe) (sample, error) {
 	if len(moments) == 0 {
 		return s.upAt(c, 0)
 	}
-	var p phaseBound
-	for _, t := range moments {
-		for _, event := range []time.Duration{t, t + 1} {
-			one, err := s.upAt(c, event)
-			if err != nil || one.bound.Least == Never {
-				return one, err
-			}
-			p.add(event, one.bound)
-		}
-	}
-	return sample{bound: p.bound()}, nil
+	return between(moments, c, func(c Case) (sample, error) { return s.upAt(c, c.Event) })
 }
 
 // requestsWhileDown returns the times at which a probe of a container that is not up runs, before the container is stopped and
-// at most for some cycles.
+// at most until some periods after initialDelaySeconds of all probes.
 func (s *Subject) requestsWhileDown(c Case, decides trace.Probe) ([]time.Duration, error) {
 	c.Rules = []Rule{{Instance: AnyInstance, Misfortune: Refuse}}
 	var times []time.Duration
-	h, err := s.record(&c, &trace.Recorder{}, healthyWithin, func(r *trace.Record) bool {
+	delays := s.initialDelays()
+	var passed virtual.Time
+	span := 3 * time.Duration(max(s.Probe(decides).PeriodSeconds, s.Probe(decides).TimeoutSeconds)) * time.Second
+	enough := false
+	_, err := s.record(&c, &trace.Recorder{}, healthyWithin, func(r *trace.Record) bool {
 		if r.Kind == trace.ProbeExecuted && r.Container == s.Container && r.Probe == decides {
 			times = append(times, request(r).Offset())
+			enough = request(r) >= passed.Add(span)
 		}
-		return len(times) == cycles+1 || s.stopped(0)(r)
+		if s.started(0)(r) {
+			passed = r.T.Add(delays)
+		}
+		return enough || s.stopped(0)(r)
 	})
 	if err != nil {
 		return nil, err
-	}
-	if s.stopped(0)(h.outcome()) && len(times) > 0 {
-		times = times[:len(times)-1] // a program that comes up only now is killed
 	}
 	slices.Sort(times)
 	return times, nil
 }
 
-// phaseBound collects values over the phases of an event: at each request, and just after it.
-type phaseBound struct {
-	all   Bound
-	n     int
-	last  time.Duration
-	sum   float64
-	width float64
+// overAll returns the bound of a function of the time of an event over several lists of requests.
+func overAll(lists [][]time.Duration, c Case, f measure) (sample, error) {
+	all, err := between(lists[0], c, f)
+	for _, list := range lists[1:] {
+		if err != nil || all.bound.Least == Never {
+			return all, err
+		}
+		var more sample
+		more, err = between(list, c, f)
+		all.bound = all.bound.Or(more.bound)
+	}
+	return all, err
 }
 
-// add adds the value for an event. Events alternate: a request, and the nanosecond after it.
-func (p *phaseBound) add(event time.Duration, b Bound) {
-	if p.n == 0 {
-		p.all = b
+// initialDelays is the longest initialDelaySeconds of a probe.
+func (s *Subject) initialDelays() time.Duration {
+	var longest int32
+	for _, p := range probeTypes {
+		if probe := s.Probe(p); probe != nil {
+			longest = max(longest, probe.InitialDelaySeconds)
+		}
 	}
-	p.all = p.all.Or(b)
-	if p.n > 0 && p.n%2 == 0 { // since the nanosecond after the previous request, the value has fallen to that of b
-		length := float64(event - p.last)
-		p.sum += length * (float64(b.Least) + length/2)
-		p.width += length
-	}
-	p.n, p.last = p.n+1, event
+	return time.Duration(longest) * time.Second
 }
 
-func (p *phaseBound) bound() Bound {
-	if p.width > 0 {
-		p.all.Mean = time.Duration(p.sum / p.width)
+// between returns the bound of a function of the time of an event that follows the first of some requests, until the last of them.
+// What an event changes begins with the next request. So from just after one request up to the next, the value falls by a nanosecond
+// for each nanosecond that the event is later.
+func between(requests []time.Duration, c Case, f measure) (sample, error) {
+	if len(requests) == 0 {
+		return sample{bound: at(Never, c)}, nil
 	}
-	return p.all
+	c.Event = requests[0]
+	first, err := f(c)
+	if err != nil || first.bound.Least == Never {
+		return first, err
+	}
+	all := first.bound
+	var sum, width float64
+	for i, end := range requests[1:] {
+		c.Event = end
+		last, err := f(c)
+		if err != nil || last.bound.Least == Never {
+			return last, err
+		}
+		all = all.Or(last.bound)
+		length := end - requests[i]
+		if length == 0 {
+			continue
+		}
+		begin := last.bound.AtLeast.clone()
+		begin.shift(1 - length)
+		all = all.Or(at(last.bound.Least+length-1, begin))
+		sum += float64(length) * (float64(last.bound.Least) + float64(length)/2)
+		width += float64(length)
+	}
+	if width > 0 {
+		all.Mean = time.Duration(sum / width)
+	}
+	return sample{bound: all}, nil
 }

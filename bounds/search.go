@@ -6,6 +6,7 @@ import "time"
 type sample struct {
 	x         time.Duration
 	bound     Bound
+	outcome   time.Duration // the virtual time of the outcome, if the sample is of a single run
 	signature uint64
 }
 
@@ -18,22 +19,19 @@ const tolerance = time.Millisecond
 // slope is the greatest change of a value, for each nanosecond of a dimension, where the value does not jump.
 const slope = 2
 
-// extremes returns the bound over all cases of some dimensions. It searches the first dimension from each of the given cases.
-// Then it searches one dimension after the other, from the case with the least and from the case with the greatest value so
-// far, until another round finds no better one. At the end it determines both values to the nanosecond.
-func extremes(cases []Case, dims []dim, f measure) (Bound, error) {
-	first, err := f(cases[0])
+// extremes returns the bound over all cases of some dimensions, searched from a case. It searches one dimension after the other,
+// from the case with the least and from the case with the greatest value so far, until another round finds no better one. At the
+// end it determines both values more exactly.
+func extremes(c Case, dims []dim, f measure) (Bound, error) {
+	first, err := f(c)
 	if err != nil || first.bound.Least == Never || len(dims) == 0 {
 		return first.bound, err
 	}
 	bound := first.bound
 	along := func(c Case, d dim, tolerance time.Duration) {
-		if err == nil {
+		if err == nil && d.from < d.to {
 			bound, err = search(c, d, f, bound, tolerance)
 		}
-	}
-	for _, c := range cases {
-		along(c, dims[0], tolerance)
 	}
 	for _, end := range []func(Bound) (Case, time.Duration){Bound.least, Bound.greatest} {
 		for range maxRounds {
@@ -48,11 +46,14 @@ func extremes(cases []Case, dims []dim, f measure) (Bound, error) {
 		}
 		for _, d := range dims {
 			c, _ := end(bound)
-			along(c, d.near(&c), 0)
+			along(c, d.near(&c), fine)
 		}
 	}
 	return bound, err
 }
+
+// fine is the tolerance of the values that extremes returns, in each dimension.
+const fine = time.Microsecond
 
 // near returns a small part of the dimension around a case.
 func (d dim) near(c *Case) dim {
@@ -63,7 +64,7 @@ func (d dim) near(c *Case) dim {
 }
 
 // maxRounds limits the rounds of extremes.
-const maxRounds = 3
+const maxRounds = 5
 
 func (b Bound) least() (Case, time.Duration)    { return b.AtLeast, b.Least }
 func (b Bound) greatest() (Case, time.Duration) { return b.AtGreatest, b.Greatest }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/trace"
@@ -64,17 +66,23 @@ func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
 		return Bound{}, fmt.Errorf("container %s has no startup and no liveness probe", s.Container)
 	}
 	c := s.center(n)
+	c.question = &asked{limit: true, measure: s.start, happens: "the container is stopped while it starts"}
 	down := Rule{Instance: AnyInstance, Misfortune: Refuse}
 	c.Rules = []Rule{down}
 	shortest, longest := s.periods()
 	grid := shortest / 4
-	begin := n.total(longest, grid, runPodSandbox, imagePull, createContainer, startContainer)
-	again := n.total(longest, grid, createContainer, startContainer)
-	dims := []dim{begin, uptimes(c.Uptime)}
+	// A dimension that moves the start moves it against the ticks of the probes, alone or together with the relists and the wall
+	// clock. Each of the three can decide when the probe begins to count, so both ways are needed.
+	var dims []dim
+	move := func(d dim) { dims = append(dims, d.aligned(c.Uptime), d) }
+	again := n.total(longest, grid, s.starts()...)
 	switch which {
-	case YoungKubelet:
-		c.Uptime = 337 * time.Millisecond
-		dims = []dim{begin, startJitters(), uptimes(c.Uptime)}
+	case FirstInstance, YoungKubelet:
+		if which == YoungKubelet {
+			c.Uptime = time.Millisecond
+			move(startJitters(time.Duration(s.Probe(s.killer()).PeriodSeconds) * time.Second))
+		}
+		move(n.total(longest, grid, append([]delay{runPodSandbox}, s.starts()...)...))
 	case AfterLivenessKill, AfterCrash:
 		up, err := s.up(c)
 		if err != nil {
@@ -83,15 +91,17 @@ func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
 		down.Instance, c.Instance = 1, 1
 		if which == AfterCrash {
 			c.Rules = []Rule{{Exit: 1, From: up}, down}
-			dims = append([]dim{leads(0, up, up+longest, grid), again}, dims...)
-			break
+			move(leads(0, up, up+longest, grid))
+		} else {
+			c.Rules = []Rule{{Misfortune: Hang, From: up}, {Clock: fakeruntime.AfterSigterm}, down}
+			move(leads(1, 0, s.shutdown(longest), grid))
 		}
-		c.Rules = []Rule{{Misfortune: Hang, From: up}, {Clock: fakeruntime.AfterSigterm}, down}
-		dims = append([]dim{leads(1, 0, s.shutdown(longest), grid), again}, dims...)
+		move(again)
 	case AfterStartupKill:
 		c.Instance = 1
 		c.Rules = []Rule{{Clock: fakeruntime.AfterSigterm}, down}
-		dims = append([]dim{leads(0, 0, s.shutdown(longest), grid), again}, dims...)
+		move(leads(0, 0, s.shutdown(longest), grid))
+		move(again)
 	case AfterCrashWhileStarting:
 		limit, err := s.start(Case{Uptime: c.Uptime, Delays: c.Delays, StartJitter: 0.5, SyncJitter: 0.5, Rules: []Rule{down}})
 		if err != nil || limit.bound.Least == Never {
@@ -99,18 +109,43 @@ func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
 		}
 		c.Instance = 1
 		c.Rules = []Rule{{Exit: 1, From: limit.bound.Least / 2}, down}
-		dims = append([]dim{leads(0, time.Millisecond, limit.bound.Least, grid), again}, dims...)
+		move(leads(0, time.Millisecond, limit.bound.Least, grid))
+		move(again)
 	}
-	return extremes(s.relistPhases(c), n.only(dims), s.start)
+	c.question.expect = s.stopping(c.Instance)
+	dims = append(append(dims, uptimes(&c)), n.dims(looks...)...)
+	if s.delayed(c.Instance) {
+		return extremes(c, n.only(dims), s.startAtSecond)
+	}
+	return extremes(c, n.only(dims), s.start)
 }
 
-// relistPhases returns the case on kubelets of several ages, since the phase of the relists and the begin of the start can
-// shift a limit together.
-func (s *Subject) relistPhases(c Case) []Case {
-	var list []Case
-	for i := range time.Duration(4) {
-		c.Uptime += relistPeriod / 4 * min(i, 1)
-		list = append(list, c)
+// startAtSecond measures how long an instance may take to start if the wall clock has any phase. The kubelet truncates the start to
+// the second. So the probes wait the shortest time for initialDelaySeconds if the instance starts just before a second begins, and
+// the longest time if it starts when the second begins.
+func (s *Subject) startAtSecond(c Case) (sample, error) {
+	h, err := s.run(&c, s.started(c.Instance))
+	if errors.Is(err, errNothing) {
+		return sample{bound: at(Never, c)}, nil
+	}
+	if err != nil {
+		return sample{}, err
+	}
+	c.Wall = modulo(c.Wall-c.wall(h.outcome().T), time.Second)
+	begins, err := s.start(c)
+	if err != nil {
+		return sample{}, err
+	}
+	c.Wall = modulo(c.Wall-1, time.Second)
+	before, err := s.start(c)
+	return sample{bound: begins.bound.Or(before.bound), signature: begins.signature ^ before.signature<<1}, err
+}
+
+// starts returns the delays of each start of the container.
+func (s *Subject) starts() []delay {
+	list := []delay{createContainer, startContainer}
+	if podutil.Find(s.pod, s.Container).ImagePullPolicy == v1.PullAlways {
+		list = append(list, imagePull)
 	}
 	return list
 }
@@ -169,5 +204,5 @@ func (s *Subject) start(c Case) (sample, error) {
 		return sample{}, err
 	}
 	limit := request(verdict).Sub(h.first(s.started(c.Instance)).T)
-	return sample{bound: at(limit, c), signature: h.signature(trace.Startup, trace.Liveness)}, nil
+	return sample{bound: at(limit, c), outcome: h.outcome().T.Offset(), signature: h.signature(trace.Startup, trace.Liveness)}, nil
 }

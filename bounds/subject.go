@@ -74,7 +74,12 @@ func (s *Subject) run(c *Case, over func(*trace.Record) bool) (history, error) {
 func (s *Subject) record(c *Case, to *trace.Recorder, until time.Duration, over func(*trace.Record) bool) (history, error) {
 	s.Runs++
 	o := node.Options{Profile: s.Profile, Uptime: &c.Uptime, Delays: c.Delays, Trace: to}
-	if c.StartJitter != 0.5 || c.SyncJitter != 0.5 {
+	switch {
+	case c.noted != nil:
+		o.Chooser = c.noted
+	case c.Seed != nil:
+		o.Seed = c.Seed
+	case c.StartJitter != 0.5 || c.SyncJitter != 0.5:
 		o.Chooser = c
 	}
 	if s.Context != nil {
@@ -91,6 +96,9 @@ func (s *Subject) record(c *Case, to *trace.Recorder, until time.Duration, over 
 	})
 	var refused error
 	n.At(0, func() {
+		if c.Wall > 0 {
+			n.StepClock(c.Wall)
+		}
 		if refused = n.AddPod(s.pod, s.with(c.Rules)); refused != nil {
 			n.Pause()
 		}
@@ -161,6 +169,17 @@ func (s *Subject) center(n Nodes) Case {
 func (s *Subject) old() time.Duration {
 	_, longest := s.periods()
 	return longest + 1337*time.Millisecond
+}
+
+// delayed reports whether a probe that can stop an instance has initialDelaySeconds. A liveness probe can stop a later instance
+// although there is a startup probe, since the kubelet carries over that the container has started.
+func (s *Subject) delayed(instance int) bool {
+	for _, p := range []trace.Probe{s.killer(), trace.Liveness} {
+		if probe := s.Probe(p); probe != nil && probe.InitialDelaySeconds > 0 && (p == s.killer() || instance > 0) {
+			return true
+		}
+	}
+	return false
 }
 
 // started reports whether an instance of the container starts.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/onsi/gomega"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // watched returns a pod with a liveness probe whose limits are a few seconds, which the matcher finds fast.
@@ -77,6 +78,10 @@ func TestMeetRequirementsOf(t *testing.T) {
 	_, err := MeetRequirements("stall>=1s").WithDelays("default").Match(file)
 	g.Expect(err).To(gomega.MatchError(`MeetRequirements: no container of Job migrate has a probe for stall>=1s: select a workload, as in MeetRequirements(...).Of("Deployment", "web")`))
 	g.Expect(file).To(MeetRequirements("stall>=1s").WithDelays("default").Of("Pod", "web"))
+	broken := watched("web")
+	broken.Spec.Containers[0].LivenessProbe.ProbeHandler = v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromString("managment")}}
+	_, err = MeetRequirements("stall>=1s").WithDelays("default").Match(broken)
+	g.Expect(err).To(gomega.MatchError(gomega.HavePrefix(`MeetRequirements: Pod web: The liveness probe can never run: port "managment" not found.`)))
 	_, err = MeetRequirements("stall>=1s").WithDelays("default").Of("Pod", "wep").Match(manifest(t, job))
 	g.Expect(err).To(gomega.MatchError("MeetRequirements: there is no Pod wep in the manifest: it has Job migrate"))
 }

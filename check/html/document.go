@@ -129,7 +129,7 @@ func verdict(r *check.Report) string {
 		parts = append(parts, "no findings")
 	}
 	if required > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s met", met, plural(required, "requirement")))
+		parts = append(parts, fmt.Sprintf("%d of %d requirements met", met, required))
 	}
 	if problems > 0 {
 		parts = append(parts, plural(problems, "workload")+" not checked")

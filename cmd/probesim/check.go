@@ -35,6 +35,8 @@ type checkOptions struct {
 	start      string
 	require    string
 	failOn     string
+	also       []string
+	allowEmpty bool
 	parallel   int
 }
 
@@ -71,7 +73,7 @@ Output formats:
   json       stable JSON, described in docs/check.md
   markdown   tables for a pull request
   html       a page with the limits as bars
-  github     annotations for GitHub Actions
+  github     annotations for GitHub Actions, and tables in the job summary
   sarif      findings for code scanning
 
 Exit codes:
@@ -112,6 +114,8 @@ Exit codes:
 	flags := cmd.Flags()
 	flags.StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(checkOutputs, ", ")+".")
 	flags.StringVar(&o.failOn, "fail-on", "", "Exit with 1 if there is a finding of this `severity` or a worse one: error, warning or note.")
+	flags.StringArrayVar(&o.also, "also", nil, "Also write the result to a file, as `FORMAT=FILE`, for example html=check.html. You can repeat this flag.")
+	flags.BoolVar(&o.allowEmpty, "allow-empty", false, "Succeed if the manifests have no workload.")
 	o.addFlags(cmd, map[string][]string{"output": checkOutputs, "fail-on": {"error", "warning", "note"}})
 	return cmd
 }
@@ -136,6 +140,11 @@ func (o *checkOptions) parse(outputs ...string) (check.Options, error) {
 	c := check.Options{Delays: o.delays}
 	if !slices.Contains(outputs, o.output) {
 		return c, fmt.Errorf("--output: must be one of %s", strings.Join(outputs, ", "))
+	}
+	for _, also := range o.also {
+		if format, file, _ := strings.Cut(also, "="); !slices.Contains(checkOutputs, format) || file == "" {
+			return c, fmt.Errorf("--also: must be FORMAT=FILE, where the format is one of %s", strings.Join(checkOutputs, ", "))
+		}
 	}
 	if o.parallel < 1 {
 		return c, errors.New("--parallel must be at least 1")
@@ -183,8 +192,19 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 		return &exitError{exitUsage, err}
 	}
 	r, err := runCheck(cmd.Context(), files, options, o.parallel, cmd.ErrOrStderr())
-	if err != nil {
+	switch {
+	case o.allowEmpty && errors.Is(err, errNoWorkload):
+		r = &check.Report{Delays: options.Delays, Workloads: []check.Workload{}}
+	case err != nil && o.output == "github":
+		annotate(cmd.OutOrStdout(), "invalid manifest", err)
 		return err
+	case err != nil:
+		return err
+	}
+	for _, also := range o.also {
+		if err := writeCheckFile(r, also); err != nil {
+			return writeError(err)
+		}
 	}
 	if err := writeCheck(cmd.OutOrStdout(), r, o.output); err != nil {
 		return err
@@ -198,6 +218,8 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 	return nil
 }
 
+var errNoWorkload = errors.New("there is no workload")
+
 // runCheck checks manifests and shows progress.
 func runCheck(ctx context.Context, files []check.File, o check.Options, parallel int, stderr io.Writer) (*check.Report, error) {
 	c, err := check.New(files, o)
@@ -205,7 +227,7 @@ func runCheck(ctx context.Context, files []check.File, o check.Options, parallel
 		return nil, &exitError{exitUsage, fmt.Errorf("nothing was checked\n%w", err)}
 	}
 	if c.Workloads() == 0 {
-		return nil, &exitError{exitUsage, fmt.Errorf("there is no workload in %s: check needs at least one of %s", listed(files), strings.Join(scenarios.WorkloadKinds(), ", "))}
+		return nil, &exitError{exitUsage, fmt.Errorf("%w in %s: check needs at least one of %s", errNoWorkload, listed(files), strings.Join(scenarios.WorkloadKinds(), ", "))}
 	}
 	progress := newCounter(stderr, c.Tasks(), "containers")
 	defer progress.stop()
@@ -243,11 +265,24 @@ func writeCheck(w io.Writer, r *check.Report, format string) error {
 	case "html":
 		return html.Write(w, r)
 	case "github":
+		if err := writeJobSummary(func(w io.Writer) error { return render.Markdown(w, r) }); err != nil {
+			return err
+		}
 		return render.GitHub(w, r, repositoryPath)
 	case "sarif":
 		return render.SARIF(w, r, version(), repositoryPath)
 	}
 	return render.Text(w, r, textOptions(w))
+}
+
+// writeCheckFile writes the report to a file, from FORMAT=FILE.
+func writeCheckFile(r *check.Report, also string) error {
+	format, name, _ := strings.Cut(also, "=")
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(writeCheck(f, r, format), f.Close())
 }
 
 // readManifests reads files, the YAML files in directories, and stdin.
@@ -293,7 +328,7 @@ func manifestsIn(dir string) ([]string, error) {
 			return fmt.Errorf("%s: cannot be read: %w", printable.Text(name), pathless(err))
 		case d.IsDir() && name != dir && strings.HasPrefix(d.Name(), "."):
 			return filepath.SkipDir
-		case d.Type().IsRegular() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
+		case isFile(name, d) && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
 			names = append(names, name)
 		}
 		return nil
@@ -302,4 +337,13 @@ func manifestsIn(dir string) ([]string, error) {
 		err = fmt.Errorf("%s has no YAML files", printable.Text(dir))
 	}
 	return names, err
+}
+
+// isFile reports whether a directory entry is a file, or a link to one, as in the volume of a ConfigMap.
+func isFile(name string, d fs.DirEntry) bool {
+	if d.Type()&fs.ModeSymlink == 0 {
+		return d.Type().IsRegular()
+	}
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
 }

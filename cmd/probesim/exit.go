@@ -25,6 +25,8 @@ type exitError struct {
 
 func (e *exitError) Error() string { return fmt.Sprint(e.err) }
 
+func (e *exitError) Unwrap() error { return e.err }
+
 // checkedWriter is the standard output. It remembers the first write error, because cobra ignores write errors of help texts.
 type checkedWriter struct {
 	io.Writer

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"slices"
 
 	"probesim.dev/internal/value"
@@ -35,10 +36,10 @@ func (out *output) finish(interrupted bool) error {
 			err = report.GitHub(out.commands, out.cases, repositoryPath)
 		}
 		if err == nil {
-			err = writeJobSummary(out.cases)
+			err = writeJobSummary(func(w io.Writer) error { return report.Markdown(w, out.cases) })
 		}
 		if len(out.invalid) > 0 {
-			annotate(out.commands, out.invalid)
+			annotate(out.commands, "invalid scenario file", out.invalid)
 		}
 	case "timeline", "summary", "lines":
 		if (len(out.jobs) > 1 || len(out.invalid) > 0) && out.emitted > 0 {

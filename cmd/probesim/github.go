@@ -12,20 +12,20 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// annotate writes a GitHub annotation for each error in scenario files.
-func annotate(w io.Writer, err error) {
+// annotate writes a GitHub annotation for each error in files.
+func annotate(w io.Writer, title string, err error) {
 	var all scenarios.Errors
 	if !errors.As(err, &all) {
 		report.Annotate(w, report.Annotation{Title: "nothing was run", Message: err.Error()})
 		return
 	}
 	for _, e := range all {
-		report.Annotate(w, report.Annotation{File: repositoryPath(e.File), Line: e.Line, Column: e.Column, Title: "invalid scenario file", Message: e.Text()})
+		report.Annotate(w, report.Annotation{File: repositoryPath(e.File), Line: e.Line, Column: e.Column, Title: title, Message: e.Text()})
 	}
 }
 
 // writeJobSummary appends a summary to the job summary of a GitHub Actions workflow, if there is one.
-func writeJobSummary(cases []report.Case) error {
+func writeJobSummary(write func(io.Writer) error) error {
 	name := os.Getenv("GITHUB_STEP_SUMMARY")
 	if name == "" {
 		return nil
@@ -34,7 +34,7 @@ func writeJobSummary(cases []report.Case) error {
 	if err != nil {
 		return fmt.Errorf("cannot write the job summary: %w; unset GITHUB_STEP_SUMMARY to write none", err)
 	}
-	return errors.Join(report.Markdown(f, cases), f.Close())
+	return errors.Join(write(f), f.Close())
 }
 
 // repositoryPath returns the path of a file relative to the repository that a GitHub Actions workflow has checked out, as

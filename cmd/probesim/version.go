@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -24,18 +25,41 @@ func newVersion() *cobra.Command {
 
 // versions returns the output of the command version and of the flag --version.
 func versions() string {
-	return fmt.Sprintf("probesim %s\nKubernetes %s\n", version(), strings.Join(profile.Names(), ", "))
+	return buildText(buildInfo()) + "Kubernetes " + strings.Join(profile.Names(), ", ") + "\n"
 }
 
-// version returns the version of the module, or the commit of the checkout it was built from.
+// version returns the version of the module and of Go.
 func version() string {
+	info := buildInfo()
+	return info.Main.Version + " " + info.GoVersion
+}
+
+// buildInfo returns what the Go command recorded when it built this program. The version of the module is never empty.
+func buildInfo() *debug.BuildInfo {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "unknown"
+		info = &debug.BuildInfo{Main: debug.Module{Version: "unknown"}}
 	}
-	v := info.Main.Version
-	if v == "" {
-		v = "(devel)"
+	info.Main.Version = cmp.Or(info.Main.Version, "(devel)")
+	return info
+}
+
+// buildText describes a build: the version, and the commit with its date if the program was built in a checkout.
+func buildText(info *debug.BuildInfo) string {
+	text := strings.TrimSpace("probesim "+info.Main.Version+" "+info.GoVersion) + "\n"
+	vcs := map[string]string{}
+	for _, s := range info.Settings {
+		vcs[s.Key] = s.Value
 	}
-	return v + " " + info.GoVersion
+	if commit := vcs["vcs.revision"]; commit != "" {
+		text += "commit " + commit
+		if vcs["vcs.modified"] == "true" {
+			text += " with local changes"
+		}
+		text += "\n"
+	}
+	if date := vcs["vcs.time"]; date != "" {
+		text += "date " + date + "\n"
+	}
+	return text
 }

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Installs the command: from the checkout of the action, or a release. The Go command verifies a release by its checksum.
+set -euo pipefail
+
+bin=$RUNNER_TEMP/probesim/bin
+if [ ! -x "$bin/probesim" ]; then
+  mkdir -p "$bin"
+  if [ -n "$VERSION" ]; then
+    GOBIN=$bin go install "probesim.dev/cmd/probesim@$VERSION"
+  else
+    (cd "$ACTION" && go build -o "$bin/probesim" ./cmd/probesim)
+  fi
+fi
+echo "$bin" >>"$GITHUB_PATH"
+"$bin/probesim" version

@@ -1,0 +1,327 @@
+package probesim_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"probesim.dev/internal/githubrunner"
+)
+
+// action is the part of action.yml that the test executes.
+type action struct {
+	Inputs map[string]struct{ Default string }
+	Runs   struct {
+		Steps []struct {
+			Name, ID, Run, Uses string
+			Env                 map[string]string
+		}
+	}
+}
+
+func readAction(t *testing.T) *action {
+	t.Helper()
+	text, err := os.ReadFile("action.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a action
+	if err := yaml.Unmarshal(text, &a); err != nil {
+		t.Fatal(err)
+	}
+	return &a
+}
+
+// job executes the shell steps of the action in a repository, as a runner of GitHub Actions does.
+type job struct {
+	t         *testing.T
+	action    *action
+	workspace string
+	temp      string
+	inputs    map[string]string
+	base      string // commit of the base of the pull request
+	outputs   map[string]string
+	log       string
+}
+
+// newJob returns a job in a repository with the files of a base commit.
+func newJob(t *testing.T, files map[string]string) *job {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the scripts of the action need bash")
+	}
+	for _, name := range []string{"bash", "git"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skip(err)
+		}
+	}
+	j := &job{t: t, action: readAction(t), workspace: t.TempDir(), temp: t.TempDir(), inputs: map[string]string{}}
+	j.git("init", "-q")
+	j.commit(files)
+	j.base = strings.TrimSpace(j.git("rev-parse", "HEAD"))
+	return j
+}
+
+func (j *job) git(args ...string) string {
+	j.t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=n", "-c", "user.email=e@example.com", "-c", "commit.gpgsign=false"}, args...)...)
+	cmd.Dir = j.workspace
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		j.t.Fatalf("git %q: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+func (j *job) commit(files map[string]string) {
+	j.t.Helper()
+	for name, text := range files {
+		name = filepath.Join(j.workspace, name)
+		err := os.MkdirAll(filepath.Dir(name), 0o777)
+		if err == nil {
+			err = os.WriteFile(name, []byte(text), 0o666)
+		}
+		if err != nil {
+			j.t.Fatal(err)
+		}
+	}
+	j.git("add", "-A")
+	j.git("commit", "-q", "-m", "files")
+}
+
+// expression matches an expression of a workflow.
+var expression = regexp.MustCompile(`\$\{\{\s*([^ }]+)\s*\}\}`)
+
+// value evaluates the expressions in a value of an environment.
+func (j *job) value(text string) string {
+	return expression.ReplaceAllStringFunc(text, func(e string) string {
+		name := expression.FindStringSubmatch(e)[1]
+		if input, is := strings.CutPrefix(name, "inputs."); is {
+			declared, known := j.action.Inputs[input]
+			if !known {
+				j.t.Errorf("action.yml has no input %s", input)
+			}
+			if value, set := j.inputs[input]; set {
+				return value
+			}
+			return declared.Default
+		}
+		switch name {
+		case "github.action_path":
+			root, err := filepath.Abs(".")
+			if err != nil {
+				j.t.Fatal(err)
+			}
+			return root
+		case "github.event.pull_request.base.sha":
+			return j.base
+		case "steps.check.outputs.passed":
+			return j.outputs["passed"]
+		}
+		j.t.Errorf("the test knows no value of %s", e)
+		return ""
+	})
+}
+
+// run executes the steps until one fails, and returns the name of this step or nothing.
+func (j *job) run() string {
+	j.t.Helper()
+	file := func(name string) string {
+		name = filepath.Join(j.temp, name)
+		if err := os.WriteFile(name, nil, 0o666); err != nil {
+			j.t.Fatal(err)
+		}
+		return name
+	}
+	output, summary, path := file("output"), file("summary"), file("path")
+	for _, step := range j.action.Runs.Steps {
+		if step.Run == "" {
+			continue
+		}
+		cmd := exec.Command("bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", step.Run)
+		cmd.Dir = j.workspace
+		cmd.Env = append(os.Environ(), "GITHUB_OUTPUT="+output, "GITHUB_STEP_SUMMARY="+summary, "GITHUB_PATH="+path, "GITHUB_WORKSPACE="+j.workspace,
+			"RUNNER_TEMP="+j.temp, "RUNNER_OS=Linux", "RUNNER_ARCH=X64", "CI=true")
+		for key, value := range step.Env {
+			cmd.Env = append(cmd.Env, key+"="+j.value(value))
+		}
+		out, err := cmd.CombinedOutput()
+		j.log += string(out)
+		j.outputs = map[string]string{}
+		for line := range strings.Lines(j.read("output")) {
+			key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+			j.outputs[key] = value
+		}
+		if err != nil {
+			return step.Name
+		}
+	}
+	return ""
+}
+
+func (j *job) read(name string) string {
+	text, err := os.ReadFile(filepath.Join(j.temp, name))
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// reuse takes the command that another job installed.
+func (j *job) reuse(other *job) {
+	err := os.MkdirAll(filepath.Join(j.temp, "probesim", "bin"), 0o777)
+	if err == nil {
+		err = os.Symlink(filepath.Join(other.temp, "probesim", "bin", "probesim"), filepath.Join(j.temp, "probesim", "bin", "probesim"))
+	}
+	if err != nil {
+		j.t.Fatal(err)
+	}
+}
+
+// brokenPod has a probe that can never run, which takes few runs to find.
+const brokenPod = `apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec: {containers: [{name: app, image: web, readinessProbe: {httpGet: {port: managment}, periodSeconds: 1}}]}
+`
+
+const quietService = `apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {ports: [{port: 80}]}
+`
+
+const failingScenario = `apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec: {containers: [{name: app, image: web, livenessProbe: {exec: {command: [live]}}}]}
+---
+apiVersion: probesim.dev/v1alpha1
+kind: Scenario
+metadata: {name: never-ready}
+spec:
+  duration: 5s
+  pods: [{name: web}]
+  expect: [{never: .., record: {kind: ContainerStarted}}]
+`
+
+// TestAction runs the shell steps of action.yml in repositories whose names of files, texts and inputs are hostile.
+func TestAction(t *testing.T) {
+	hostile := map[string]string{
+		"deploy/$(touch pwned).yaml":            brokenPod,
+		"deploy/`touch pwned`; touch pwned.yml": brokenPod,
+		"deploy/two\nlines ::error::owned.yaml": brokenPod,
+		"deploy/'quoted\" name.yaml":            brokenPod,
+		"-o html.yaml":                          brokenPod,
+		"deploy/service.yaml":                   quietService,
+		"deploy/notes.txt":                      "no manifest",
+	}
+	first := newJob(t, map[string]string{"deploy/old.yaml": brokenPod, "README": "r"})
+	first.commit(hostile)
+	first.inputs = map[string]string{"manifests": "deploy\n\n  -o html.yaml\n$(touch pwned)\n", "fail-on": "error", "delays": "default", "require": ""}
+	if step := first.run(); step != "Report the result" || first.outputs["passed"] != "false" || first.outputs["reports"] != "true" {
+		t.Errorf("the step %q failed, want the last one; outputs %v\n%s", step, first.outputs, first.log)
+	}
+	var files []string
+	for _, c := range githubrunner.Commands(first.log) {
+		if c.Name != "error" || !strings.Contains(c.Data, "can never run") {
+			t.Errorf("the log has the command %q", c.Line)
+		}
+		files = append(files, c.Properties["file"])
+	}
+	slices.Sort(files)
+	want := []string{"-o html.yaml", "deploy/$(touch pwned).yaml", "deploy/'quoted\" name.yaml", "deploy/`touch pwned`; touch pwned.yml", `deploy/two\nlines ::error::owned.yaml`}
+	if !slices.Equal(files, want) {
+		t.Errorf("annotations of %q, want %q\n%s", files, want, first.log)
+	}
+	if found, _ := filepath.Glob(filepath.Join(first.workspace, "*pwned*")); len(found) > 0 {
+		t.Errorf("a name or an input became a command: %q", found)
+	}
+	if summary := first.read("summary"); strings.Count(summary, "### Pod web, container app") != len(want) {
+		t.Errorf("the job summary is\n%s", summary)
+	}
+	if page := first.read("probesim/reports/check.html"); !strings.Contains(page, "<h1>Probe settings: 5 errors</h1>") {
+		t.Errorf("the page has %d bytes", len(page))
+	}
+	if key := first.outputs["key"]; !regexp.MustCompile(`^probesim-Linux-X64-[0-9a-f]{32}$`).MatchString(key) {
+		t.Errorf("the key of the cache is %q", key)
+	}
+
+	// Nothing named has changed, so neither the manifest nor the scenario matters.
+	same := newJob(t, map[string]string{"deploy/old.yaml": brokenPod, "probes/s.yaml": failingScenario})
+	same.commit(map[string]string{"README": "new"})
+	same.reuse(first)
+	same.inputs = map[string]string{"manifests": "deploy", "scenarios": "probes", "fail-on": "note"}
+	if step := same.run(); step != "" || same.outputs["passed"] != "true" || same.outputs["reports"] != "" || !strings.Contains(same.log, "Nothing has changed.") {
+		t.Errorf("the step %q failed; outputs %v\n%s", step, same.outputs, same.log)
+	}
+
+	// A changed Service has no workload to check, but the scenarios run. Each failure counts.
+	scenario := newJob(t, map[string]string{"deploy/old.yaml": brokenPod, "probes/s.yaml": failingScenario})
+	scenario.commit(map[string]string{"deploy/service.yaml": quietService})
+	scenario.reuse(first)
+	scenario.inputs = map[string]string{"manifests": "deploy", "scenarios": "probes", "fail-on": "error"}
+	if step := scenario.run(); step != "Report the result" || len(githubrunner.Commands(scenario.log)) != 1 || !strings.Contains(scenario.read("probesim/reports/run.html"), "never-ready") {
+		t.Errorf("the step %q failed\n%s", step, scenario.log)
+	}
+
+	// A push has no base: everything counts.
+	push := newJob(t, map[string]string{"deploy/old.yaml": brokenPod})
+	push.base = ""
+	push.reuse(first)
+	push.inputs = map[string]string{"manifests": "deploy", "fail-on": "error"}
+	if step := push.run(); step != "Report the result" || len(githubrunner.Commands(push.log)) != 1 {
+		t.Errorf("the step %q failed\n%s", step, push.log)
+	}
+
+	for name, test := range map[string]struct {
+		inputs     map[string]string
+		step, want string
+	}{
+		"nothing to do":     {nil, "Check", "set the input manifests or scenarios"},
+		"a hostile release": {map[string]string{"version": "v1.2.3 --help\nkey=x"}, "Prepare", "The input version must be a release such as v1.2.3."},
+		"a wrong input":     {map[string]string{"manifests": "deploy", "require": "$(touch pwned)"}, "Report the result", "is no requirement"},
+	} {
+		j := newJob(t, map[string]string{"deploy/old.yaml": brokenPod})
+		j.base = ""
+		j.reuse(first)
+		j.inputs = test.inputs
+		if step := j.run(); step != test.step || !strings.Contains(j.log, test.want) {
+			t.Errorf("%s: the step %q failed, want %q\n%s", name, step, test.step, j.log)
+		}
+		if found, _ := filepath.Glob(filepath.Join(j.workspace, "*pwned*")); len(found) > 0 {
+			t.Errorf("%s: an input became a command", name)
+		}
+	}
+}
+
+// TestActionQuotes checks that no expression reaches a command line of the action, and that each input is used.
+func TestActionQuotes(t *testing.T) {
+	a := readAction(t)
+	used := map[string]bool{"artifact": true}
+	for _, step := range a.Runs.Steps {
+		if strings.Contains(step.Run, "${{") {
+			t.Errorf("the step %q has an expression in its command: pass the value through env", step.Name)
+		}
+		for _, value := range step.Env {
+			if m := expression.FindStringSubmatch(value); m != nil {
+				used[strings.TrimPrefix(m[1], "inputs.")] = true
+			}
+		}
+	}
+	for name := range a.Inputs {
+		if !used[name] {
+			t.Errorf("no step uses the input %s", name)
+		}
+	}
+	if len(a.Inputs) < 8 {
+		t.Errorf("action.yml has only %d inputs", len(a.Inputs))
+	}
+}

@@ -1,0 +1,286 @@
+package bounds
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"pgregory.net/rapid"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/kube/profile"
+	"probesim.dev/sim/choose"
+	"probesim.dev/trace"
+)
+
+// The same examples are drawn each time; .ci/nightly draws new ones.
+var _ = flag.Set("rapid.seed", "1")
+
+// An example needs hundreds of runs, so there are fewer than usual. .ci/nightly passes -rapid.checks.
+var _ = flag.Set("rapid.checks", "12")
+
+var only = flag.String("only", "", "the question to prove")
+
+// drawProbe draws a probe with any handler and small numbers. Its timeout can exceed its period.
+func drawProbe(t *rapid.T, name string) *v1.Probe {
+	number := func(field string, lo, hi int32) int32 { return rapid.Int32Range(lo, hi).Draw(t, name+" "+field) }
+	p := &v1.Probe{
+		PeriodSeconds: number("period", 1, 10), FailureThreshold: number("threshold", 1, 5), TimeoutSeconds: number("timeout", 1, 4),
+	}
+	if rapid.Bool().Draw(t, name+" has delay") {
+		p.InitialDelaySeconds = number("delay", 1, 15)
+	}
+	switch rapid.SampledFrom([]string{"http", "tcp", "exec"}).Draw(t, name) {
+	case "http":
+		p.HTTPGet = &v1.HTTPGetAction{Port: intstr.FromInt32(80)}
+	case "tcp":
+		p.TCPSocket = &v1.TCPSocketAction{Port: intstr.FromInt32(80)}
+	case "exec":
+		p.Exec = &v1.ExecAction{Command: []string{"check"}}
+	}
+	return p
+}
+
+// drawSubject draws a container with a probe of at least one type.
+func drawSubject(t *rapid.T, needs ...trace.Probe) *Subject {
+	c := v1.Container{Name: "app", Image: rapid.SampledFrom([]string{"app:1", "app"}).Draw(t, "image")} // pulled always if there is no tag
+	for _, one := range []struct {
+		probe trace.Probe
+		field **v1.Probe
+	}{{trace.Startup, &c.StartupProbe}, {trace.Liveness, &c.LivenessProbe}, {trace.Readiness, &c.ReadinessProbe}} {
+		has := rapid.Bool().Draw(t, "has "+string(one.probe))
+		for _, n := range needs {
+			has = has || n == one.probe
+		}
+		if has {
+			*one.field = drawProbe(t, string(one.probe))
+		}
+	}
+	if c.ReadinessProbe != nil {
+		c.ReadinessProbe.SuccessThreshold = rapid.SampledFrom([]int32{1, 1, 1, 2, 3}).Draw(t, "successes")
+	}
+	version, _ := profile.Named(rapid.SampledFrom(profile.Names()).Draw(t, "version"))
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.PodSpec{Containers: []v1.Container{c}}}
+	s, err := NewSubject(pod, "app", version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// dice draw evenly, other than package rapid, which prefers small numbers.
+type dice struct {
+	seed choose.Seeded
+	n    int64
+}
+
+func drawDice(t *rapid.T) *dice { return &dice{seed: choose.Seeded(rapid.Uint64().Draw(t, "dice"))} }
+
+func (d *dice) fraction() float64 {
+	d.n++
+	return d.seed.Fraction(choose.Choice{Ordinal: d.n})
+}
+
+func (d *dice) duration(lo, hi time.Duration) time.Duration {
+	return lo + time.Duration(d.fraction()*float64(hi-lo+1))
+}
+
+// spans are the greatest delays that a drawn node has.
+var spans = []struct {
+	name string
+	of   delay
+	max  time.Duration
+}{
+	{"runPodSandbox", runPodSandbox, 6 * time.Second}, {"imagePull", imagePull, 20 * time.Second},
+	{"createContainer", createContainer, time.Second}, {"startContainer", startContainer, time.Second},
+	{"stopContainer", stopContainer, time.Second}, {"apiGet", apiGet, 200 * time.Millisecond}, {"apiPatch", apiPatch, 300 * time.Millisecond},
+	{"listPodSandbox", looks[0], 50 * time.Millisecond}, {"listContainers", looks[1], 50 * time.Millisecond},
+	{"podSandboxStatus", looks[2], 50 * time.Millisecond}, {"containerStatus", looks[3], 50 * time.Millisecond},
+	{"exec", answerDelay(&v1.Probe{ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{}}}), 600 * time.Millisecond},
+	{"httpGet", answerDelay(&v1.Probe{}), 600 * time.Millisecond},
+	{"tcpSocket", answerDelay(&v1.Probe{ProbeHandler: v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{}}}), 600 * time.Millisecond},
+}
+
+// drawNodes draws nodes. About half of their delays have a range.
+func drawNodes(t *rapid.T) Nodes {
+	var n Nodes
+	d := drawDice(t)
+	for _, span := range spans {
+		if rapid.Bool().Draw(t, "range of "+span.name) {
+			lo := d.duration(0, span.max)
+			*span.of(&n.Delays) = &fakeruntime.Draw{Min: lo, Max: d.duration(lo, span.max)}
+		}
+	}
+	return n
+}
+
+// drawCase draws a node.
+func drawCase(d *dice, s *Subject, n Nodes) Case {
+	c := Case{SyncJitter: d.fraction(), StartJitter: 0.5}
+	for _, span := range spans {
+		if r := *span.of(&n.Delays); r != nil {
+			x := fakeruntime.Exactly(d.duration(r.Min, r.Max))
+			*span.of(&c.Delays) = &x
+		}
+	}
+	c.Uptime = d.duration(s.old(), s.old()+20*time.Second)
+	return c
+}
+
+// theorem is a bound, and how to draw a time that it must contain.
+type theorem struct {
+	name  string
+	needs []trace.Probe
+	bound func(*Subject, Nodes) (Bound, error)
+	draw  func(*dice, *Subject, Case) (time.Duration, error)
+	// tolerance is how far a drawn time may pass the bound.
+	tolerance time.Duration
+}
+
+// unproved are bounds that some drawn cases pass, by up to a second. -only tests one of them.
+var unproved = []string{
+	string(AfterLivenessKill), string(AfterCrash), string(AfterCrashWhileStarting),
+	"stays ready hang", "stays ready stall", "stays ready down", "until ready, at once true", "until ready, at once false",
+}
+
+func theorems() []theorem {
+	var list []theorem
+	for _, which := range []StartCase{FirstInstance, YoungKubelet, AfterLivenessKill, AfterStartupKill, AfterCrash, AfterCrashWhileStarting} {
+		th := theorem{
+			name:  string(which),
+			bound: func(s *Subject, n Nodes) (Bound, error) { return s.Start(n, which) },
+			draw:  func(d *dice, s *Subject, c Case) (time.Duration, error) { return drawStart(d, s, c, which) },
+			needs: []trace.Probe{trace.Liveness}, tolerance: tolerance,
+		}
+		if which == AfterStartupKill {
+			th.needs = []trace.Probe{trace.Startup}
+		}
+		list = append(list, th)
+	}
+	for _, m := range []Misfortune{Hang, Stall, Refuse} {
+		ask := func(name string, tolerance time.Duration, p trace.Probe, bound func(*Subject, Nodes, Misfortune) (Bound, error), q func(s *Subject) question) {
+			list = append(list, theorem{
+				name: name + " " + string(m), needs: []trace.Probe{p}, tolerance: tolerance,
+				bound: func(s *Subject, n Nodes) (Bound, error) { return bound(s, n, m) },
+				draw:  func(d *dice, s *Subject, c Case) (time.Duration, error) { return drawEvent(d, s, c, q(s)) },
+			})
+		}
+		ask("survives", tolerance, trace.Liveness, (*Subject).Survives, func(s *Subject) question { return s.survives(m) })
+		ask("stays ready", tolerance, trace.Readiness, (*Subject).StaysReady, func(s *Subject) question { return s.staysReady(m) })
+		ask("until stopped", afterVerdict, trace.Liveness, (*Subject).UntilStopped, func(s *Subject) question { return s.untilStopped(m) })
+		ask("until unready", afterVerdict, trace.Readiness, (*Subject).UntilUnready, func(s *Subject) question { return s.untilUnready(m) })
+	}
+	for _, atOnce := range []bool{true, false} {
+		list = append(list, theorem{
+			name: fmt.Sprint("until ready, at once ", atOnce), needs: []trace.Probe{trace.Readiness}, tolerance: afterVerdict,
+			bound: func(s *Subject, n Nodes) (Bound, error) { return s.UntilReady(n, atOnce) },
+			draw:  func(d *dice, s *Subject, c Case) (time.Duration, error) { return drawUp(d, s, c, atOnce) },
+		})
+	}
+	return list
+}
+
+// afterVerdict is the tolerance of times, which include what the kubelet does after a verdict.
+const afterVerdict = 100 * time.Millisecond
+
+var errSkip = errors.New("skip")
+
+// drawStart draws a start.
+func drawStart(d *dice, s *Subject, c Case, which StartCase) (time.Duration, error) {
+	down := Rule{Instance: AnyInstance, Misfortune: Refuse}
+	_, longest := s.periods()
+	switch which {
+	case FirstInstance:
+		c.Rules = []Rule{down}
+	case YoungKubelet:
+		shortest, _ := s.periods()
+		c.Uptime = d.duration(0, shortest-1)
+		c.StartJitter = d.fraction()
+		c.Rules = []Rule{down}
+	case AfterLivenessKill, AfterCrash:
+		up, err := s.up(c)
+		if err != nil {
+			return 0, errSkip
+		}
+		up = d.duration(up, up+3*longest)
+		down.Instance, c.Instance = 1, 1
+		if which == AfterCrash {
+			c.Rules = []Rule{{Exit: 1, From: up}, down}
+			break
+		}
+		c.Rules = []Rule{{Misfortune: Hang, From: up}, {Clock: fakeruntime.AfterSigterm, From: d.duration(0, 30*time.Second)}, down}
+	case AfterStartupKill:
+		c.Instance = 1
+		c.Rules = []Rule{{Clock: fakeruntime.AfterSigterm, From: d.duration(0, 30*time.Second)}, down}
+	case AfterCrashWhileStarting:
+		c.Rules = []Rule{down}
+		first, err := s.start(c)
+		if err != nil || first.bound.Least == Never {
+			return 0, errSkip
+		}
+		c.Instance = 1
+		c.Rules = []Rule{{Exit: 1, From: d.duration(time.Millisecond, first.bound.Least)}, down}
+	}
+	one, err := s.start(c)
+	return one.bound.Least, err
+}
+
+// drawEvent draws a misfortune of a healthy container.
+func drawEvent(d *dice, s *Subject, c Case, q question) (time.Duration, error) {
+	_, longest := s.periods()
+	h, err := s.record(&c, &trace.Recorder{}, healthyWithin, func(r *trace.Record) bool { return s.ready(r) })
+	if err != nil {
+		return 0, errSkip
+	}
+	from := h.outcome().T.Offset() + 2*longest
+	c.Event = d.duration(from, from+10*longest)
+	one, err := s.answer(c, q)
+	return one.bound.Least, err
+}
+
+// drawUp draws a moment at which a starting container is up.
+func drawUp(d *dice, s *Subject, c Case, atOnce bool) (time.Duration, error) {
+	if atOnce {
+		one, err := s.upAt(c, 0)
+		return one.bound.Least, err
+	}
+	down := c
+	down.Rules = []Rule{{Instance: AnyInstance, Misfortune: Refuse}}
+	_, longest := s.periods()
+	decides := trace.Startup
+	if s.Probe(decides) == nil {
+		decides = trace.Readiness
+	}
+	var from, to time.Duration
+	_, err := s.record(&down, &trace.Recorder{}, time.Minute+10*longest, func(r *trace.Record) bool {
+		if r.Kind == trace.ProbeExecuted && r.Probe == decides {
+			to = request(r).Offset()
+			if from == 0 {
+				from = to
+			}
+		}
+		return s.stopped(0)(r)
+	})
+	if err != nil && !errors.Is(err, errNothing) || to <= from {
+		return 0, errSkip
+	}
+	one, err := s.upAt(c, d.duration(from, to-1))
+	return one.bound.Least, err
+}
+
+func showCase(c Case) string {
+	out := fmt.Sprintf("uptime %v wall %v sj %.3f %.3f event %v", c.Uptime, c.Wall, c.StartJitter, c.SyncJitter, c.Event)
+	for _, span := range spans {
+		if d := *span.of(&c.Delays); d != nil {
+			out += fmt.Sprintf(" %s %v-%v", span.name, d.Min, d.Max)
+		}
+	}
+	for _, r := range c.Rules {
+		out += fmt.Sprintf(" %+v", r)
+	}
+	return out
+}
