@@ -122,7 +122,7 @@ func (s *Subject) ask(n Nodes, q question) (Bound, error) {
 	c.question = &q.asked
 	c.question.measure = func(c Case) (sample, error) { return s.answer(c, q) }
 	delays := append([]delay{answerDelay(s.Probe(q.probe))}, q.delays...)
-	return extremes(c, n.dims(delays...), func(c Case) (sample, error) {
+	return extremes(c, n.only(n.dims(delays...)), func(c Case) (sample, error) {
 		return s.phases(c, q)
 	})
 }

@@ -36,7 +36,7 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 		begin := n.total(longest, shortest/4, append([]delay{runPodSandbox}, s.starts()...)...)
 		dims = append(dims, begin.aligned(c.Uptime), begin, uptimes(&c))
 	}
-	return extremes(c, dims, func(c Case) (sample, error) {
+	return extremes(c, n.only(dims), func(c Case) (sample, error) {
 		if atOnce {
 			return s.upAt(c, 0)
 		}
