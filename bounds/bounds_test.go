@@ -46,7 +46,7 @@ func TestBounds(t *testing.T) {
 		want string
 	}{
 		{"the first start", start(bounds.FirstInstance), "55.0084s to 1m0.0084s"},
-		{"the first start on a young kubelet", start(bounds.YoungKubelet), "55.0084s to 1m0.0084s"},
+		{"the first start on a young kubelet", start(bounds.YoungKubelet), "55.0084s to 1m0.011399s"},
 		{"the start after a liveness kill", start(bounds.AfterLivenessKill), "1m0.0101s to 1m5.0101s"},
 		{"the start after a startup kill", start(bounds.AfterStartupKill), "55.0101s to 1m0.0101s"},
 		{"the start after a crash", start(bounds.AfterCrash), "55.0101s to 1m0.0101s"},

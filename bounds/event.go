@@ -40,7 +40,11 @@ func (s *Subject) StaysReady(n Nodes, m Misfortune) (Bound, error) {
 
 func (s *Subject) staysReady(m Misfortune) question {
 	a := asked{limit: true, expect: s.becomesReady(false), happens: "the container becomes not ready"}
-	return question{a, m, trace.Readiness, s.unready, s.lasting(m), nil}
+	var delays []delay
+	if other, _ := s.other(trace.Readiness); other == trace.Liveness {
+		delays = append(delays, answerDelay(s.Probe(other)))
+	}
+	return question{a, m, trace.Readiness, s.unready, s.lasting(m), delays}
 }
 
 // UntilStopped returns the time from the misfortune until the container gets the stop signal.
@@ -66,7 +70,7 @@ func (s *Subject) untilUnready(m Misfortune) question {
 	a := asked{expect: s.becomesReady(false), happens: "the container becomes not ready"}
 	delays := []delay{apiGet, apiPatch}
 	if other, _ := s.other(trace.Readiness); other == trace.Liveness { // after a kill, the kubelet looks at the runtime first
-		delays = append(append(delays, stopContainer), looks...)
+		delays = append(append(delays, stopContainer, answerDelay(s.Probe(other))), looks...)
 	}
 	return question{a, m, trace.Readiness, s.unready, untilOutcome, delays}
 }
@@ -118,7 +122,7 @@ func (s *Subject) ask(n Nodes, q question) (Bound, error) {
 	c.question = &q.asked
 	c.question.measure = func(c Case) (sample, error) { return s.answer(c, q) }
 	delays := append([]delay{answerDelay(s.Probe(q.probe))}, q.delays...)
-	return extremes(c, n.dims(delays...), func(c Case) (sample, error) {
+	return extremes(c, n.only(n.dims(delays...)), func(c Case) (sample, error) {
 		return s.phases(c, q)
 	})
 }

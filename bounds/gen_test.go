@@ -143,7 +143,7 @@ type theorem struct {
 
 // unproved are bounds that some drawn cases pass, by up to a second. -only tests one of them.
 var unproved = []string{
-	string(AfterLivenessKill), string(AfterCrash), string(AfterCrashWhileStarting),
+	string(AfterLivenessKill), string(AfterCrash),
 	"stays ready hang", "stays ready stall", "stays ready down", "until ready, at once true", "until ready, at once false",
 }
 
@@ -236,7 +236,7 @@ func drawEvent(d *dice, s *Subject, c Case, q question) (time.Duration, error) {
 	if err != nil {
 		return 0, errSkip
 	}
-	from := h.outcome().T.Offset() + 2*longest
+	from := h.outcome().T.Offset() + s.initialDelays() + 2*longest // each probe has succeeded
 	c.Event = d.duration(from, from+10*longest)
 	one, err := s.answer(c, q)
 	return one.bound.Least, err

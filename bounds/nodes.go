@@ -14,6 +14,9 @@ import (
 type Nodes struct {
 	// Delays are the ranges of the latencies of the nodes. A nil field is the default of its delay.
 	Delays fakeruntime.Delays
+	// Middle takes only one node, in the middle of the delays. A bound is then found with few runs, and lies within that over all
+	// nodes.
+	Middle bool
 }
 
 // Case is one node, and one program on it. The pod is added at t=0.
@@ -115,6 +118,14 @@ func (n Nodes) dims(list ...delay) []dim {
 			get: func(c *Case) time.Duration { d := *of(&c.Delays); return d.Min + (d.Max-d.Min)/2 },
 			set: func(c *Case, x time.Duration) { *of(&c.Delays) = &fakeruntime.Draw{Min: x, Max: x} },
 		})
+	}
+	return dims
+}
+
+// only returns no dimensions for one node.
+func (n Nodes) only(dims []dim) []dim {
+	if n.Middle {
+		return nil
 	}
 	return dims
 }

@@ -34,7 +34,7 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	shortest, longest := s.periods()
 	begin := n.total(longest, shortest/4, append([]delay{runPodSandbox}, s.starts()...)...)
 	dims := append([]dim{begin.aligned(c.Uptime), begin, uptimes(&c)}, n.dims(delays...)...)
-	return extremes(c, dims, func(c Case) (sample, error) {
+	return extremes(c, n.only(dims), func(c Case) (sample, error) {
 		if atOnce {
 			return s.upAt(c, 0)
 		}

@@ -1,6 +1,9 @@
 package bounds
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // sample is the bound of one case, with the signature of a run.
 type sample struct {
@@ -28,6 +31,9 @@ func extremes(c Case, dims []dim, f measure) (Bound, error) {
 		return first.bound, err
 	}
 	bound := first.bound
+	if bound, err = scatter(c, dims, f, bound); err != nil {
+		return bound, err
+	}
 	along := func(c Case, d dim, tolerance time.Duration) {
 		if err == nil && d.from < d.to {
 			bound, err = search(c, d, f, bound, tolerance)
@@ -51,6 +57,36 @@ func extremes(c Case, dims []dim, f measure) (Bound, error) {
 	}
 	return bound, err
 }
+
+// scattered is the number of cases of scatter for two or more dimensions.
+const scattered = 48
+
+// scatter extends a bound by cases that are spread over all dimensions, so that a search does not begin far from the best case: the
+// values of a start have regions with quite different values, such as those in which the liveness probe is faster than the startup
+// probe.
+func scatter(c Case, dims []dim, f measure, b Bound) (Bound, error) {
+	if len(dims) < 2 {
+		return b, nil
+	}
+	for i := range scattered {
+		x := c
+		for k, d := range dims {
+			share := float64(i+1) * math.Sqrt(primes[k%len(primes)])
+			x = x.in(d, d.from+time.Duration((share-math.Floor(share))*float64(d.to-d.from)))
+		}
+		one, err := f(x)
+		if err != nil {
+			return b, err
+		}
+		if one.bound.Least != Never {
+			b = b.Or(one.bound)
+		}
+	}
+	return b, nil
+}
+
+// primes have roots whose multiples spread evenly, independently of each other.
+var primes = []float64{2, 3, 5, 7, 11, 13, 17, 19}
 
 // fine is the tolerance of the values that extremes returns, in each dimension.
 const fine = time.Microsecond

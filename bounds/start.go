@@ -115,9 +115,9 @@ func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
 	c.question.expect = s.stopping(c.Instance)
 	dims = append(append(dims, uptimes(&c)), n.dims(looks...)...)
 	if s.delayed(c.Instance) {
-		return extremes(c, dims, s.startAtSecond)
+		return extremes(c, n.only(dims), s.startAtSecond)
 	}
-	return extremes(c, dims, s.start)
+	return extremes(c, n.only(dims), s.start)
 }
 
 // startAtSecond measures how long an instance may take to start if the wall clock has any phase. The kubelet truncates the start to

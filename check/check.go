@@ -34,6 +34,21 @@ type Options struct {
 	Require Requirements
 	// IgnoreAnnotations makes Require hold for all workloads, whatever their annotations say.
 	IgnoreAnnotations bool
+	// Modify, unless nil, changes each workload of a file before the check: the pod, but not which containers it has.
+	Modify func(file string, w *scenarios.Workload)
+}
+
+// RequirementsOf returns what must hold for a workload of a file.
+func (o *Options) RequirementsOf(file string, w *scenarios.Workload) (Requirements, error) {
+	text, has := w.Annotations[RequireAnnotation]
+	if !has || o.IgnoreAnnotations {
+		return o.Require, nil
+	}
+	list, err := ParseRequirements(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s:%d: annotation %s: %w", file, w.Line, RequireAnnotation, err)
+	}
+	return list, nil
 }
 
 // RequireAnnotation is the annotation of a workload with its requirements.
@@ -95,13 +110,14 @@ func New(files []File, o Options) (*Checker, error) {
 
 // add adds the tasks for a workload.
 func (c *Checker) add(f File, w *scenarios.Workload) error {
-	added := &workload{Workload: w, file: f.Name, data: f.Data, require: c.options.Require}
-	if text, has := w.Annotations[RequireAnnotation]; has && !c.options.IgnoreAnnotations {
-		var err error
-		if added.require, err = ParseRequirements(text); err != nil {
-			return fmt.Errorf("%s:%d: annotation %s: %w", f.Name, w.Line, RequireAnnotation, err)
-		}
+	require, err := c.options.RequirementsOf(f.Name, w)
+	if err != nil {
+		return err
 	}
+	if c.options.Modify != nil {
+		c.options.Modify(f.Name, w)
+	}
+	added := &workload{Workload: w, file: f.Name, data: f.Data, require: require}
 	c.workloads = append(c.workloads, added)
 	add := func(list []v1.Container, field string) {
 		for i := range list {

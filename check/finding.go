@@ -347,10 +347,10 @@ func (c *container) versionsDiffer() (finding, bool) {
 		if len(oldest.rows[row.id]) == 0 || len(newest.rows[row.id]) == 0 {
 			continue
 		}
-		if row.id.isLimit() && differ(a.Least, b.Least) {
+		if row.id.IsLimit() && differ(a.Least, b.Least) {
 			differences = append(differences, fmt.Sprintf("%s: %s and %s", row.id, FormatDown(Seconds(a.Least)), FormatDown(Seconds(b.Least))))
 		}
-		if !row.id.isLimit() && differ(a.Greatest, b.Greatest) {
+		if !row.id.IsLimit() && differ(a.Greatest, b.Greatest) {
 			differences = append(differences, fmt.Sprintf("%s: %s and %s", row.id, FormatUp(Seconds(a.Greatest)), FormatUp(Seconds(b.Greatest))))
 		}
 	}

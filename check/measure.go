@@ -1,9 +1,13 @@
 package check
 
 import (
+	"context"
+	"slices"
 	"time"
 
 	"probesim.dev/bounds"
+	"probesim.dev/kube/profile"
+	"probesim.dev/scenarios"
 	"probesim.dev/trace"
 )
 
@@ -45,10 +49,32 @@ type result struct {
 	findings []finding
 	runs     int
 	err      error
+	only     []RowID // rows to measure; nil: all
 }
 
 func (r *result) add(id RowID, name string, b bounds.Bound) {
 	r.rows[id] = append(r.rows[id], Value{name, r.version, b})
+}
+
+// wants reports whether to measure a row.
+func (r *result) wants(id RowID) bool { return r.only == nil || slices.Contains(r.only, id) }
+
+// Measure measures some rows of a container of an object in one version. It returns no values of rows that the container does not
+// have.
+func Measure(ctx context.Context, object scenarios.Object, name string, p profile.Profile, rows []RowID, o Options) (map[RowID][]Value, error) {
+	s, err := bounds.NewSubject(object, name, p)
+	if err != nil {
+		return nil, err
+	}
+	s.Context = ctx
+	r := &result{version: p.Version, only: rows, rows: map[RowID][]Value{}}
+	of := &subject{Subject: s, options: &o}
+	for _, step := range []func(*subject) error{r.starts, r.stalls, r.times, r.recovers} {
+		if err := step(of); err != nil {
+			return nil, err
+		}
+	}
+	return r.rows, nil
 }
 
 // restartsWithin is the time in which restarts of a container that never comes up are listed.
@@ -83,10 +109,6 @@ func (r *result) hopeless() bool {
 
 func (r *result) starts(s *subject) error {
 	for _, c := range s.StartCases() {
-		b, err := s.Start(s.options.Nodes, c)
-		if err != nil {
-			return err
-		}
 		id := Restart
 		switch c {
 		case bounds.FirstInstance, bounds.YoungKubelet:
@@ -94,9 +116,16 @@ func (r *result) starts(s *subject) error {
 		case bounds.AfterCrashWhileStarting:
 			id = Retry
 		}
+		if !r.wants(id) {
+			continue
+		}
+		b, err := s.Start(s.options.Nodes, c)
+		if err != nil {
+			return err
+		}
 		r.add(id, string(c), b)
 	}
-	if s.options.Start == nil || len(r.rows[Start]) == 0 {
+	if s.options.Start == nil || r.only != nil || len(r.rows[Start]) == 0 {
 		return nil
 	}
 	share, err := s.StartShare(s.options.Nodes, s.options.Start.Min, s.options.Start.Max)
@@ -118,7 +147,7 @@ func (r *result) stalls(s *subject) error {
 		{Unready, trace.Readiness, s.UntilUnready, bounds.Refuse},
 		{Detect, trace.Liveness, s.UntilStopped, bounds.Hang},
 	} {
-		if s.Probe(row.probe) == nil {
+		if s.Probe(row.probe) == nil || !r.wants(row.id) {
 			continue
 		}
 		b, err := row.ask(s.options.Nodes, row.m)
@@ -131,7 +160,7 @@ func (r *result) stalls(s *subject) error {
 }
 
 func (r *result) times(s *subject) error {
-	if s.Probe(trace.Startup) == nil && s.Probe(trace.Readiness) == nil {
+	if !r.wants(Ready) || s.Probe(trace.Startup) == nil && s.Probe(trace.Readiness) == nil {
 		return nil
 	}
 	for _, up := range []struct {
@@ -152,12 +181,21 @@ func (r *result) courses(s *subject) error {
 	if r.deleted, err = s.Deleted(s.options.Nodes); err != nil {
 		return err
 	}
-	cases := s.StartCases()
-	if len(cases) <= 2 { // no probe stops the container, or it does not restart
+	if !s.restarts() {
 		return nil
 	}
-	if r.restarts, err = s.Restarts(s.options.Nodes, restartsWithin); err != nil || s.Probe(trace.Liveness) == nil {
+	if r.restarts, err = s.Restarts(s.options.Nodes, restartsWithin); err != nil {
 		return err
+	}
+	return r.recovers(s)
+}
+
+// restarts reports whether a probe stops the container, and it restarts.
+func (s *subject) restarts() bool { return len(s.StartCases()) > 2 }
+
+func (r *result) recovers(s *subject) error {
+	if !r.wants(Recover) || !s.restarts() || s.Probe(trace.Liveness) == nil {
+		return nil
 	}
 	var start time.Duration
 	if s.options.Start != nil {

@@ -103,7 +103,7 @@ func (c *Checker) container(found *container) Container {
 		if row.id == Recover && c.options.Start != nil {
 			text += fmt.Sprintf(" (start of %s)", value.Format(c.options.Start.Max))
 		}
-		if row.id.isLimit() {
+		if row.id.IsLimit() {
 			out.Limits = append(out.Limits, Limit{row.id, text, Seconds(all.Least), Seconds(all.Greatest), cases})
 			continue
 		}
@@ -166,7 +166,7 @@ func (q Requirement) verify(w *workload) Verification {
 			v.Margin = new(Seconds(margin))
 		}
 		v.Value = Seconds(worst.Greatest)
-		if q.Row.isLimit() {
+		if q.Row.IsLimit() {
 			v.Value = Seconds(worst.Least)
 		}
 	}

@@ -38,8 +38,8 @@ var requirable = []struct {
 	{Recover, false, "a hung container is ready again within this time"},
 }
 
-// isLimit reports whether a row is a limit and not a time.
-func (id RowID) isLimit() bool {
+// IsLimit reports whether a row is a limit and not a time.
+func (id RowID) IsLimit() bool {
 	for _, r := range requirable {
 		if r.id == id {
 			return r.atLeast
@@ -51,7 +51,7 @@ func (id RowID) isLimit() bool {
 // String returns the requirement as ParseRequirements reads it.
 func (r Requirement) String() string {
 	operator := "<="
-	if r.Row.isLimit() {
+	if r.Row.IsLimit() {
 		operator = ">="
 	}
 	return string(r.Row) + operator + value.Format(r.Duration)
@@ -115,7 +115,7 @@ func parseRequirement(text string) (Requirement, error) {
 
 // Holds reports whether a value meets the requirement: the Always of a limit, or the Worst of a time.
 func (r Requirement) Holds(value Seconds) bool {
-	if r.Row.isLimit() {
+	if r.Row.IsLimit() {
 		return value >= Seconds(r.Duration)
 	}
 	return value <= Seconds(r.Duration)
@@ -125,7 +125,7 @@ func (r Requirement) Holds(value Seconds) bool {
 func (r Requirement) worst(values []Value) Value {
 	worst := values[0]
 	for _, v := range values[1:] {
-		if r.Row.isLimit() && v.Least < worst.Least || !r.Row.isLimit() && v.Greatest > worst.Greatest {
+		if r.Row.IsLimit() && v.Least < worst.Least || !r.Row.IsLimit() && v.Greatest > worst.Greatest {
 			worst = v
 		}
 	}
@@ -135,9 +135,9 @@ func (r Requirement) worst(values []Value) Value {
 // meets reports whether a value meets the requirement, and the margin.
 func (r Requirement) meets(v Value) (margin time.Duration, ok bool) {
 	switch {
-	case r.Row.isLimit() && v.Least == bounds.Never:
+	case r.Row.IsLimit() && v.Least == bounds.Never:
 		return bounds.Never, true
-	case r.Row.isLimit():
+	case r.Row.IsLimit():
 		margin = v.Least - r.Duration
 	case v.Greatest == bounds.Never:
 		return -bounds.Never, false
@@ -145,4 +145,12 @@ func (r Requirement) meets(v Value) (margin time.Duration, ok bool) {
 		margin = r.Duration - v.Greatest
 	}
 	return margin, margin >= 0
+}
+
+// Margin returns by how much values meet the requirement, or miss it if the margin is negative, and the value that decides. The
+// margin is bounds.Never if nothing limits what must be possible. There must be a value.
+func (r Requirement) Margin(values []Value) (time.Duration, Value) {
+	worst := r.worst(values)
+	margin, _ := r.meets(worst)
+	return margin, worst
 }

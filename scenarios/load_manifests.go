@@ -28,6 +28,9 @@ type Workload struct {
 	// Annotations are the annotations of the workload itself.
 	Annotations map[string]string
 
+	// Template is the path of the pod template in the workload, such as spec.template. It is empty for a Pod.
+	Template string
+
 	root *strict.Node
 }
 
@@ -58,7 +61,7 @@ func ReadManifest(name string, data []byte) (*Manifest, error) {
 		pod := w.newPod()
 		admission.Default(pod)
 		m.Workloads = append(m.Workloads, Workload{Pos: w.node.Pos, Kind: w.kind.kind, Name: w.name, Replicas: w.replicas, Pod: pod,
-			Notes: portNotes(pod, &podErrors{manifest: w}), Annotations: w.meta.Annotations, root: w.root()})
+			Notes: portNotes(pod, &podErrors{manifest: w}), Annotations: w.meta.Annotations, Template: w.kind.template, root: w.root()})
 	}
 	seen := map[string]bool{}
 	for _, n := range f.others {

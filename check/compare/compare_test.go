@@ -1,0 +1,121 @@
+package compare
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"probesim.dev/check"
+	"probesim.dev/report/summary"
+)
+
+func s(seconds float64) check.Seconds { return check.Seconds(seconds * float64(time.Second)) }
+
+func limit(row check.RowID, always, never float64) check.Limit {
+	return check.Limit{Row: row, Always: s(always), Never: s(never)}
+}
+
+func duration(row check.RowID, best, worst float64) check.Time {
+	return check.Time{Row: row, Best: s(best), Worst: s(worst)}
+}
+
+func deployment(namespace, name string, containers ...check.Container) check.Workload {
+	return check.Workload{Kind: "Deployment", Namespace: namespace, Name: name, Containers: containers}
+}
+
+// A limit is better if it is greater, a time if it is smaller, and 0.1 s is no difference. A missing row says that there is no
+// limit, or that nothing ever happens; without probes that delay it, a container is ready at once.
+func TestRows(t *testing.T) {
+	before := check.Container{Name: "app",
+		Limits: []check.Limit{limit(check.Start, 10, 20), limit(check.Stall, 5, 6), limit(check.Serving, 5, 6), limit(check.Silence, 1, 2)},
+		Times:  []check.Time{duration(check.Ready, 0, 5), duration(check.Unready, 0, 5), duration(check.Detect, 1, 5), duration(check.Recover, 1, 9)},
+	}
+	after := check.Container{Name: "app",
+		Limits: []check.Limit{limit(check.Start, 9, 30), limit(check.Stall, 7, 7), limit(check.Serving, 5.05, 9)},
+		Times:  []check.Time{duration(check.Unready, 0, 4), duration(check.Recover, 0, 10)},
+	}
+	r := Compare(&check.Report{Workloads: []check.Workload{deployment("a", "web", before)}}, &check.Report{Workloads: []check.Workload{deployment("a", "web", after)}})
+	got := map[check.RowID]Change{}
+	for _, row := range r.Workloads[0].Containers[0].Rows {
+		got[row.Row] = row.Change
+	}
+	want := map[check.RowID]Change{
+		check.Start: Worse, check.Stall: Better, check.Serving: Same, check.Silence: Better,
+		check.Ready: Better, check.Unready: Better, check.Detect: Worse, check.Recover: Worse,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if !r.Worse() {
+		t.Error("nothing is worse")
+	}
+}
+
+// Workloads match by kind, namespace and name, and containers by name.
+func TestPresence(t *testing.T) {
+	app, sidecar := check.Container{Name: "app"}, check.Container{Name: "sidecar", Limits: []check.Limit{limit(check.Start, 1, 2)}}
+	r := Compare(
+		&check.Report{Workloads: []check.Workload{deployment("a", "web", app, sidecar), deployment("a", "old", app)}},
+		&check.Report{Workloads: []check.Workload{deployment("b", "web", app), deployment("a", "web", app)}},
+	)
+	var got []string
+	for _, w := range r.Workloads {
+		got = append(got, w.Namespace+"/"+w.Name+" "+string(w.Change))
+		for _, c := range w.Containers {
+			got = append(got, c.Name+" "+string(c.Change))
+		}
+	}
+	want := []string{"b/web added", "app added", "a/web same", "app same", "sidecar removed", "a/old removed", "app removed"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if r.Worse() {
+		t.Error("a container that is gone is not worse")
+	}
+}
+
+// A finding with another message is the same finding; one of another severity is not.
+func TestFindings(t *testing.T) {
+	of := func(f ...check.Finding) *check.Report {
+		return &check.Report{Workloads: []check.Workload{deployment("a", "web", check.Container{Name: "app", Findings: f})}}
+	}
+	r := Compare(
+		of(check.Finding{ID: check.SlowReady, Severity: check.Note, Message: "15s"}, check.Finding{ID: check.StartTight, Severity: check.Warning}),
+		of(check.Finding{ID: check.SlowReady, Severity: check.Note, Message: "20s"}, check.Finding{ID: check.StartTight, Severity: check.Error}),
+	)
+	c := r.Workloads[0].Containers[0]
+	if len(c.Appeared) != 1 || c.Appeared[0].Severity != check.Error || len(c.Disappeared) != 1 || c.Disappeared[0].Severity != check.Warning {
+		t.Errorf("appeared %+v, disappeared %+v", c.Appeared, c.Disappeared)
+	}
+	for severity, want := range map[check.Severity]bool{check.Error: true, check.Warning: true, "worse": false, "": false} {
+		if got := r.Appeared(severity); got != want {
+			t.Errorf("appeared %q: %v", severity, got)
+		}
+	}
+}
+
+// Runs are compared seed by seed. A pod that never becomes Ready is the worst, whatever the time of the other run.
+func TestRuns(t *testing.T) {
+	run := func(seed int64, restarts int, ready time.Duration) Run {
+		return Run{Seed: seed, Pods: map[string]summary.Numbers{"a/web": {Restarts: restarts, ToReady: ready}}}
+	}
+	sc := Runs("slow", "v1.37.0",
+		[]Run{run(1, 0, time.Second), run(2, 3, summary.Never), run(3, 2, 4*time.Second)},
+		[]Run{run(1, 1, summary.Never), run(2, 0, 2*time.Second), run(3, 2, 4*time.Second+50*time.Millisecond)})
+	var got []string
+	for _, p := range sc.Numbers[:2] {
+		got = append(got, p.cells()...)
+		got = append(got, p.MostBetter.String(), p.MostWorse.String())
+	}
+	want := []string{
+		"restarts", "2", "3", "1", "2", "1", "1", "-3 (seed 2)", "+1 (seed 1)",
+		"time to Ready", "4.00s", "never", "4.05s", "never", "1", "1", "no longer never (seed 2)", "never (seed 1)",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if sc.worse() {
+		t.Error("no median and no maximum is worse")
+	}
+}

@@ -1,0 +1,289 @@
+package tune
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/check"
+	"probesim.dev/internal/printable"
+	"probesim.dev/kube/podutil"
+	"probesim.dev/scenarios"
+)
+
+// Edit returns a file of manifests with the fields of the report changed in place. It keeps comments and everything else as it is.
+func (r *Report) Edit(f check.File) ([]byte, error) {
+	m, err := scenarios.ReadManifest(f.Name, f.Data)
+	if err != nil {
+		return nil, err
+	}
+	e := &editor{data: f.Data}
+	for i := range m.Workloads {
+		w := &m.Workloads[i]
+		for j := range r.Workloads {
+			if of := &r.Workloads[j]; of.File == f.Name && of.Line == w.Line && of.Name == w.Name {
+				for k := range of.Containers {
+					e.container(w, &of.Containers[k])
+				}
+			}
+		}
+	}
+	if e.err != nil {
+		return nil, fmt.Errorf("%s: %w", printable.Text(f.Name), e.err)
+	}
+	edited := e.apply()
+	if err := r.verify(f.Name, m, edited); err != nil {
+		return nil, err
+	}
+	return edited, nil
+}
+
+// errEdit is the error of a file whose fields cannot be changed in place.
+var errEdit = errors.New("cannot be changed in place, for example because of YAML anchors: use -o patch, and change it by hand")
+
+// verify reports whether a changed file has exactly the changes of the report.
+func (r *Report) verify(name string, before *scenarios.Manifest, edited []byte) error {
+	after, err := scenarios.ReadManifest(name, edited)
+	if err != nil || len(after.Workloads) != len(before.Workloads) {
+		return fmt.Errorf("%s %w", printable.Text(name), errEdit)
+	}
+	for i := range before.Workloads {
+		want := &before.Workloads[i]
+		r.Modify(name, want)
+		if !reflect.DeepEqual(want.Pod.Spec, after.Workloads[i].Pod.Spec) {
+			return fmt.Errorf("%s %w", printable.Text(name), errEdit)
+		}
+	}
+	return nil
+}
+
+// editor collects changes of a text.
+type editor struct {
+	data  []byte
+	edits []edit
+	err   error
+}
+
+// edit replaces the bytes from one offset to another one.
+type edit struct {
+	from, to int
+	text     string
+}
+
+func (e *editor) apply() []byte {
+	slices.SortStableFunc(e.edits, func(a, b edit) int { return cmp.Compare(a.from, b.from) })
+	var out []byte
+	at := 0
+	for _, x := range e.edits {
+		if x.from < at {
+			continue // verify finds that it is missing
+		}
+		out = append(append(out, e.data[at:x.from]...), x.text...)
+		at = x.to
+	}
+	return append(out, e.data[at:]...)
+}
+
+// container adds the changes of a container.
+func (e *editor) container(w *scenarios.Workload, c *Container) {
+	path := containerPath(w.Pod, c.Name)
+	added := !c.old.has(startup) && c.now.has(startup)
+	if added {
+		e.add(w, path, c)
+	}
+	for _, change := range c.Changes {
+		if added && change.place.kind == startup {
+			continue
+		}
+		probe := path + "." + kindNames[change.place.kind] + "Probe"
+		name := fieldNames[change.place.field]
+		if w.Has(probe + "." + name) {
+			e.replace(w.At(probe+"."+name), *change.Before, change.After)
+		} else {
+			e.insert(w.At(probe), name, strconv.Itoa(int(change.After)))
+		}
+	}
+}
+
+func containerPath(pod *v1.Pod, name string) string {
+	named := func(c v1.Container) bool { return c.Name == name }
+	if i := slices.IndexFunc(pod.Spec.InitContainers, named); i >= 0 {
+		return fmt.Sprintf("spec.initContainers[%d]", i)
+	}
+	return fmt.Sprintf("spec.containers[%d]", slices.IndexFunc(pod.Spec.Containers, named))
+}
+
+// offset returns the offset of a position. Columns count characters.
+func (e *editor) offset(pos scenarios.Pos) int {
+	at := 0
+	for range pos.Line - 1 {
+		next := bytes.IndexByte(e.data[at:], '\n')
+		if next < 0 {
+			return len(e.data)
+		}
+		at += next + 1
+	}
+	for range pos.Column - 1 {
+		_, size := utf8.DecodeRune(e.data[at:])
+		at += size
+	}
+	return min(at, len(e.data))
+}
+
+// replace replaces a number.
+func (e *editor) replace(pos scenarios.Pos, before, after int32) {
+	from, text := e.offset(pos), strconv.Itoa(int(before))
+	rest := e.data[from:]
+	if !bytes.HasPrefix(rest, []byte(text)) || len(rest) > len(text) && strings.IndexByte("0123456789_.eE", rest[len(text)]) >= 0 {
+		e.fail(pos)
+		return
+	}
+	e.edits = append(e.edits, edit{from, from + len(text), strconv.Itoa(int(after))})
+}
+
+func (e *editor) fail(pos scenarios.Pos) {
+	if e.err == nil {
+		e.err = fmt.Errorf("line %d %w", pos.Line, errEdit)
+	}
+}
+
+// insert inserts a field at the beginning of a mapping.
+func (e *editor) insert(mapping scenarios.Pos, name, value string) {
+	at := e.offset(mapping)
+	if at < len(e.data) && e.data[at] == '{' {
+		text := name + ": " + value + ", "
+		if rest := bytes.TrimLeft(e.data[at+1:], " \t\r\n"); len(rest) > 0 && rest[0] == '"' {
+			text = strconv.Quote(name) + ": " + value + ", "
+		}
+		e.edits = append(e.edits, edit{at + 1, at + 1, text})
+		return
+	}
+	e.line(mapping, name+": "+value)
+}
+
+// line inserts a line, or several, before the line of a key, which has nothing but spaces before it.
+func (e *editor) line(key scenarios.Pos, text string) {
+	at := e.offset(key)
+	start := bytes.LastIndexByte(e.data[:at], '\n') + 1
+	indent := string(e.data[start:at])
+	if strings.Trim(indent, " ") != "" {
+		e.fail(key)
+		return
+	}
+	end := "\n"
+	if bytes.Contains(e.data, []byte("\r\n")) {
+		end = "\r\n"
+	}
+	var b strings.Builder
+	for _, line := range strings.Split(text, "\n") {
+		b.WriteString(indent + line + end)
+	}
+	e.edits = append(e.edits, edit{start, start, b.String()})
+}
+
+// add adds a startup probe to a container.
+func (e *editor) add(w *scenarios.Workload, path string, c *Container) {
+	pod := w.Pod.DeepCopy()
+	c.now.apply(pod, c.Name)
+	probe := map[string]any{"startupProbe": written(podutil.Find(pod, c.Name).StartupProbe)}
+	mapping := w.At(path)
+	if at := e.offset(mapping); at < len(e.data) && e.data[at] == '{' {
+		text, err := json.Marshal(probe)
+		if err != nil {
+			e.err = err
+			return
+		}
+		e.edits = append(e.edits, edit{at + 1, at + 1, strings.TrimSuffix(strings.TrimPrefix(string(text), "{"), "}") + ", "})
+		return
+	}
+	var b bytes.Buffer
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(probe); err != nil {
+		e.err = err
+		return
+	}
+	key, ok := e.key(mapping, w.At(path+".livenessProbe"))
+	if !ok {
+		e.fail(mapping)
+		return
+	}
+	e.line(key, strings.TrimSuffix(b.String(), "\n"))
+}
+
+// key returns the position of a key of a container, in the column of its first key: that of the liveness probe if there is only
+// white space before it, or else the next one.
+func (e *editor) key(container, probe scenarios.Pos) (scenarios.Pos, bool) {
+	lines := strings.Split(string(e.data), "\n")
+	blank := strings.Repeat(" ", container.Column-1)
+	isKey := func(line int) bool {
+		if line < 1 || line > len(lines) {
+			return false
+		}
+		rest, ok := strings.CutPrefix(lines[line-1], blank)
+		return ok && rest != "" && strings.IndexByte(" #\t\r-", rest[0]) < 0
+	}
+	for line := probe.Line; line > container.Line; line-- {
+		if isKey(line) {
+			return scenarios.Pos{Line: line, Column: container.Column}, true
+		}
+	}
+	for line := probe.Line + 1; line <= len(lines); line++ {
+		if isKey(line) {
+			return scenarios.Pos{Line: line, Column: container.Column}, true
+		}
+		if text := strings.TrimSpace(lines[line-1]); text != "" && len(lines[line-1])-len(strings.TrimLeft(lines[line-1], " ")) < container.Column-1 {
+			return scenarios.Pos{}, false
+		}
+	}
+	return scenarios.Pos{}, false
+}
+
+// written returns a probe as a person writes it: without defaults.
+func written(p *v1.Probe) map[string]any {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return nil
+	}
+	m := map[string]any{}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if d.Decode(&m) != nil {
+		return nil
+	}
+	integers(m)
+	for _, name := range []string{"timeoutSeconds", "successThreshold"} {
+		if m[name] == 1 {
+			delete(m, name)
+		}
+	}
+	if get, ok := m["httpGet"].(map[string]any); ok && get["scheme"] == "HTTP" {
+		delete(get, "scheme")
+	}
+	return m
+}
+
+// integers replaces the numbers in a value by integers, which is what they are in a probe.
+func integers(m map[string]any) {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		switch v := m[k].(type) {
+		case json.Number:
+			if n, err := strconv.Atoi(v.String()); err == nil {
+				m[k] = n
+			}
+		case map[string]any:
+			integers(v)
+		}
+	}
+}

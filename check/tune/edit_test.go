@@ -1,0 +1,138 @@
+package tune_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"sigs.k8s.io/yaml"
+
+	"probesim.dev/check"
+	"probesim.dev/check/tune"
+)
+
+// Edit changes and inserts fields in each style of YAML, and keeps every other byte.
+func TestEdit(t *testing.T) {
+	const head = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n"
+	for _, test := range []struct{ name, text, require, want string }{
+		{"a block",
+			"  - name: app   # the app\n    image: web:1\n    livenessProbe: # patient\n      tcpSocket: {port: 80}\n      periodSeconds: 2   # short\n      failureThreshold: 2\n",
+			"stall>=4s",
+			"  - name: app   # the app\n    image: web:1\n    livenessProbe: # patient\n      tcpSocket: {port: 80}\n      periodSeconds: 2   # short\n      failureThreshold: 3\n"},
+		{"a block without the field",
+			"  - name: app\n    image: web:1\n    livenessProbe:\n      tcpSocket: {port: 80}\n      periodSeconds: 1\n",
+			"stall>=4s",
+			"  - name: app\n    image: web:1\n    livenessProbe:\n      failureThreshold: 5\n      tcpSocket: {port: 80}\n      periodSeconds: 1\n"},
+		{"a flow mapping without the field",
+			"  - {name: app, image: 'web:1', livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 1}}\n",
+			"stall>=4s",
+			"  - {name: app, image: 'web:1', livenessProbe: {failureThreshold: 5, tcpSocket: {port: 80}, periodSeconds: 1}}\n"},
+		{"lines that end in CR LF",
+			"  - name: app\r\n    image: web:1\r\n    livenessProbe:\r\n      tcpSocket: {port: 80}\r\n      periodSeconds: 1\r\n",
+			"stall>=4s",
+			"  - name: app\r\n    image: web:1\r\n    livenessProbe:\r\n      failureThreshold: 5\r\n      tcpSocket: {port: 80}\r\n      periodSeconds: 1\r\n"},
+		{"a new startup probe",
+			"  - name: app\n    livenessProbe:\n      httpGet: {path: /live, port: 80}\n      periodSeconds: 1\n      failureThreshold: 2\n    image: web:1 # last\n",
+			"start>=5s, detect<=4s",
+			"  - name: app\n    startupProbe:\n      failureThreshold: 6\n      httpGet:\n        path: /live\n        port: 80\n      periodSeconds: 1\n    livenessProbe:\n      httpGet: {path: /live, port: 80}\n      periodSeconds: 1\n      failureThreshold: 2\n    image: web:1 # last\n"},
+		{"a new startup probe next to a liveness probe that comes first",
+			"  - livenessProbe:\n      httpGet: {path: /live, port: 80}\n      periodSeconds: 1\n      failureThreshold: 2\n    name: app\n    image: web:1\n",
+			"start>=5s, detect<=4s",
+			"  - livenessProbe:\n      httpGet: {path: /live, port: 80}\n      periodSeconds: 1\n      failureThreshold: 2\n    startupProbe:\n      failureThreshold: 6\n      httpGet:\n        path: /live\n        port: 80\n      periodSeconds: 1\n    name: app\n    image: web:1\n"},
+		{"JSON",
+			"    [{\"name\": \"app\", \"image\": \"web:1\", \"livenessProbe\": {\"httpGet\": {\"path\": \"/live\", \"port\": 80}, \"periodSeconds\": 1, \"failureThreshold\": 2}}]\n",
+			"start>=5s, detect<=4s",
+			"    [{\"startupProbe\":{\"failureThreshold\":6,\"httpGet\":{\"path\":\"/live\",\"port\":80},\"periodSeconds\":1}, \"name\": \"app\", \"image\": \"web:1\", \"livenessProbe\": {\"httpGet\": {\"path\": \"/live\", \"port\": 80}, \"periodSeconds\": 1, \"failureThreshold\": 2}}]\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f, r := edited(t, head+test.text, test.require)
+			got, err := r.Edit(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(head+test.want, string(got)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func edited(t *testing.T, text, require string) (check.File, *tune.Report) {
+	t.Helper()
+	q, err := check.ParseRequirements(require)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := check.File{Name: "web.yaml", Data: []byte(text)}
+	r := tuned(t, f, check.Options{Require: q})
+	if !r.Met() || !r.Changed() {
+		t.Fatalf("%+v", r.Workloads)
+	}
+	return f, r
+}
+
+// A probe that two containers share through an anchor cannot be changed for one of them.
+func TestEditRejectsAnchors(t *testing.T) {
+	f, r := edited(t, `apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - name: app
+    image: web:1
+    livenessProbe: &probe {tcpSocket: {port: 80}, periodSeconds: 1, failureThreshold: 2}
+    readinessProbe: *probe
+`, "stall>=4s")
+	if text, err := r.Edit(f); err == nil || !strings.Contains(err.Error(), "YAML anchors: use -o patch") {
+		t.Errorf("error %v, text %s", err, text)
+	}
+}
+
+// A patch changes the pod as the report says.
+func TestPatch(t *testing.T) {
+	f, r := edited(t, `apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - name: other
+    image: web:1
+  - name: app
+    image: web:1
+    livenessProbe: {httpGet: {path: /live, port: 80}, periodSeconds: 1, failureThreshold: 2}
+`, "start>=5s, detect<=4s")
+	var b bytes.Buffer
+	if err := r.Patch(&b, []check.File{f}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := r.Edit(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	original, err := yaml.YAMLToJSON(f.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch, err := yaml.YAMLToJSON(b.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	patched, err := strategicpatch.StrategicMergePatch(original, patch, v1.Pod{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want v1.Pod
+	if err := json.Unmarshal(patched, &got); err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(text, &want); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s\n%s", b.String(), diff)
+	}
+}

@@ -1,0 +1,115 @@
+package tune
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/bounds"
+	"probesim.dev/check"
+)
+
+// oracle measures settings of one container. It remembers what it has measured.
+type oracle struct {
+	ctx       context.Context
+	options   check.Options
+	pod       *v1.Pod
+	container string
+	old       setting
+	// exact measures each setting as it is. Otherwise, the probes on which a row does not depend keep their old values, so that
+	// settings that differ only in these probes are measured once.
+	exact bool
+
+	known    map[question]map[check.RowID][]check.Value
+	settings int // number of rows of settings that were measured over all nodes
+	tries    int // number of those that were tried on one node
+}
+
+// question is a setting with the row to measure.
+type question struct {
+	setting setting
+	row     check.RowID
+	full    bool
+}
+
+// values returns the values of a row, over all nodes or on one node.
+func (o *oracle) values(s setting, row check.RowID, full bool) ([]check.Value, error) {
+	if !o.exact {
+		s = o.reduce(s, row)
+	}
+	q := question{s, row, full}
+	if o.known == nil {
+		o.known = map[question]map[check.RowID][]check.Value{}
+	}
+	if found, ok := o.known[q]; ok {
+		return found[row], nil
+	}
+	if full {
+		o.settings++
+	} else {
+		o.tries++
+	}
+	pod := o.pod.DeepCopy()
+	s.apply(pod, o.container)
+	options := o.options
+	options.Nodes.Middle = !full
+	profiles := options.Profiles
+	if !full { // one version suffices to show that a setting is not enough
+		profiles = profiles[len(profiles)-1:]
+	}
+	all := map[check.RowID][]check.Value{}
+	for _, p := range profiles {
+		found, err := check.Measure(o.ctx, pod, o.container, p, []check.RowID{row}, options)
+		if err != nil {
+			return nil, err
+		}
+		all[row] = append(all[row], found[row]...)
+	}
+	o.known[q] = all
+	return all[row], nil
+}
+
+// reduce returns the setting with the old values of the probes on which a row does not depend.
+func (o *oracle) reduce(s setting, row check.RowID) setting {
+	x := o.old
+	for _, p := range relevant(s, string(row)) {
+		x[p.kind] = s[p.kind]
+	}
+	return x
+}
+
+// margin returns by how much a setting meets a requirement, or misses it. If a limit does not exist, the margin is bounds.Never.
+func (o *oracle) margin(s setting, q check.Requirement, full bool) (time.Duration, error) {
+	found, err := o.values(s, q.Row, full)
+	if err != nil || len(found) == 0 {
+		return bounds.Never, err
+	}
+	m, _ := q.Margin(found)
+	return m, nil
+}
+
+// holds reports whether a setting meets requirements: over all nodes, or possibly, as far as one node shows.
+func (o *oracle) holds(s setting, list check.Requirements, full bool) (bool, error) {
+	for _, all := range []bool{false, true} {
+		if all && !full {
+			break
+		}
+		for _, q := range list {
+			m, err := o.margin(s, q, all)
+			if err != nil || m < 0 {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+// limits and times are the requirements of each sort.
+func limits(list check.Requirements) check.Requirements { return sorted(list, true) }
+func times(list check.Requirements) check.Requirements  { return sorted(list, false) }
+
+func sorted(list check.Requirements, limit bool) check.Requirements {
+	return slices.DeleteFunc(slices.Clone(list), func(q check.Requirement) bool { return q.Row.IsLimit() != limit })
+}

@@ -1,0 +1,143 @@
+package tune
+
+import (
+	"time"
+
+	"probesim.dev/check"
+)
+
+// Report is the result of a search. Its JSON form is stable: fields are only added.
+type Report struct {
+	Kubernetes []string   `json:"kubernetes"` // versions, oldest first
+	Delays     string     `json:"delays"`     // name of the latencies of the nodes
+	Workloads  []Workload `json:"workloads"`
+}
+
+// Workload is the result for an object that creates pods.
+type Workload struct {
+	Kind         string   `json:"kind"`
+	Namespace    string   `json:"namespace,omitempty"`
+	Name         string   `json:"name"`
+	File         string   `json:"file"`
+	Line         int      `json:"line"`
+	Requirements []string `json:"requirements"`
+	// Impossible lists the requirements that no setting meets because no container has a probe for them.
+	Impossible []string    `json:"impossible,omitempty"`
+	Problem    string      `json:"problem,omitempty"` // why the workload could not be checked
+	Containers []Container `json:"containers"`        // containers on which the requirements depend
+
+	template string // path of the pod template in the object
+}
+
+// Container is the result for a container.
+type Container struct {
+	Name string `json:"name"`
+	Init bool   `json:"init,omitempty"` // a restartable init container
+	// Met reports whether there is a setting that meets the requirements.
+	Met     bool     `json:"met"`
+	Changes []Change `json:"changes"` // empty if the requirements are met already, or if no setting meets them
+	// Margins are those of the setting after the changes.
+	Margins []Margin `json:"margins,omitempty"`
+	// Wider is a setting with a greater margin, if the change is as small as it can be.
+	Wider *Wider `json:"wider,omitempty"`
+	// Contradictions say why no setting meets the requirements.
+	Contradictions []Contradiction `json:"contradictions,omitempty"`
+	Frontiers      []Frontier      `json:"frontiers,omitempty"`
+	Tries          int             `json:"tries"`    // rows of settings that were tried on one node
+	Settings       int             `json:"settings"` // rows of settings that were measured over all nodes
+
+	old, now setting
+}
+
+// Change is a field that changes.
+type Change struct {
+	Field  string `json:"field"`            // of the container
+	Before *int32 `json:"before,omitempty"` // nil if the probe is new
+	After  int32  `json:"after"`
+
+	place place
+}
+
+// Margin says by how much a requirement is met.
+type Margin struct {
+	Requirement string        `json:"requirement"`
+	Value       check.Seconds `json:"value"`
+	Margin      check.Seconds `json:"margin"`
+}
+
+// Wider is a greater value of a changed field, with which all requirements hold by more.
+type Wider struct {
+	Field       string        `json:"field"`
+	Value       int32         `json:"value"`
+	Requirement string        `json:"requirement"` // whose margin is greater
+	Margin      check.Seconds `json:"margin"`
+}
+
+// Contradiction is a requirement that no setting meets, or two that no setting meets together.
+type Contradiction struct {
+	Requirements []string `json:"requirements"`
+	// Best is the best value of the last requirement in a setting that meets the others, and By how far it misses. They are
+	// null if no setting was found that meets the others.
+	Best check.Seconds `json:"best"`
+	By   check.Seconds `json:"by"`
+	Text string        `json:"text"`
+}
+
+// Frontier shows the trade between the limits of a probe, which prevent wrong kills, and its times, which say how fast it acts.
+type Frontier struct {
+	Probe    string          `json:"probe"`
+	Limit    check.RowID     `json:"limit"`
+	Time     check.RowID     `json:"time"`
+	Settings []FrontierPoint `json:"settings"` // none is better than another one in all figures
+}
+
+// FrontierPoint is a setting of a probe.
+type FrontierPoint struct {
+	Period    int32         `json:"periodSeconds"`
+	Timeout   int32         `json:"timeoutSeconds"`
+	Threshold int32         `json:"failureThreshold"`
+	PerMinute float64       `json:"probesPerMinute"`
+	Limit     check.Seconds `json:"limit"` // the limit that always holds
+	Time      check.Seconds `json:"time"`  // the worst time
+	Met       bool          `json:"met"`   // all requirements hold
+	Chosen    bool          `json:"chosen,omitempty"`
+}
+
+// Met reports whether all requirements can be met.
+func (r *Report) Met() bool {
+	for _, w := range r.Workloads {
+		if len(w.Impossible) > 0 {
+			return false
+		}
+		for _, c := range w.Containers {
+			if !c.Met {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Problems reports whether a workload could not be checked.
+func (r *Report) Problems() bool {
+	for _, w := range r.Workloads {
+		if w.Problem != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Changed reports whether a container changes.
+func (r *Report) Changed() bool {
+	for _, w := range r.Workloads {
+		for _, c := range w.Containers {
+			if len(c.Changes) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func seconds(d time.Duration) check.Seconds { return check.Seconds(d) }

@@ -1,0 +1,455 @@
+package tune
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"probesim.dev/bounds"
+	"probesim.dev/check"
+)
+
+// search looks for the smallest change of a setting that meets requirements.
+type search struct {
+	*oracle
+	old     setting
+	require check.Requirements
+
+	// closest is the setting that meets the limits and misses the times by the least, as far as single runs show. It is only of
+	// interest if no setting meets all requirements.
+	closest     setting
+	closestMiss time.Duration
+	err         error
+}
+
+// maxFields is the maximum number of fields that a search changes.
+const maxFields = 5
+
+// find returns the setting. It returns false if there is none.
+func (s *search) find() (setting, bool, error) {
+	s.closestMiss = bounds.Never
+	if s.ok(s.old) || s.err != nil {
+		return s.old, s.err == nil, s.err
+	}
+	best, found := s.apart()
+	if !found && s.err == nil && s.closestMiss == bounds.Never {
+		best, found = s.together()
+	}
+	if found {
+		s.exact = true
+		if found = s.ok(best); found {
+			best = s.closer(best)
+		}
+		s.exact = false
+	}
+	return best, found && s.err == nil, s.err
+}
+
+// apart searches each group of requirements that depend on the same probes by itself. It returns false if there is only one, if a
+// group has no solution, or if the solutions do not fit together.
+func (s *search) apart() (setting, bool) {
+	groups := s.groups()
+	if len(groups) < 2 {
+		return setting{}, false
+	}
+	all := s.old
+	for _, g := range groups {
+		one := &search{oracle: s.oracle, old: s.old, require: g, closestMiss: bounds.Never}
+		found := one.ok(s.old)
+		x := s.old
+		if !found {
+			x, found = one.together()
+		}
+		if s.err = one.err; s.err != nil {
+			return setting{}, false
+		}
+		if !found {
+			s.closest, s.closestMiss = one.closest, min(one.closestMiss, bounds.Never-1)
+			return setting{}, false
+		}
+		for _, p := range x.changes(s.old) {
+			all[p.kind] = x[p.kind]
+		}
+	}
+	return all, s.ok(all)
+}
+
+// groups divides the requirements into groups that depend on different probes.
+func (s *search) groups() []check.Requirements {
+	var groups []check.Requirements
+	var of [][]kind
+	for _, q := range s.require {
+		var ks []kind
+		for _, p := range relevant(s.old, string(q.Row)) {
+			ks = append(ks, p.kind)
+		}
+		into := -1
+		for i := 0; i < len(groups); i++ {
+			if !slices.ContainsFunc(of[i], func(k kind) bool { return slices.Contains(ks, k) }) {
+				continue
+			}
+			if into < 0 {
+				into = i
+				groups[i], of[i] = append(groups[i], q), append(of[i], ks...)
+				continue
+			}
+			groups[into], of[into] = append(groups[into], groups[i]...), append(of[into], of[i]...)
+			groups, of = slices.Delete(groups, i, i+1), slices.Delete(of, i, i+1)
+			i--
+		}
+		if into < 0 {
+			groups, of = append(groups, check.Requirements{q}), append(of, ks)
+		}
+	}
+	return groups
+}
+
+// together searches for all requirements at once, fewer changed fields first.
+func (s *search) together() (best setting, found bool) {
+	for n := 1; n <= maxFields && !found && s.err == nil; n++ {
+		for _, base := range s.bases() {
+			for _, subset := range subsets(s.places(base), n, base, s.old) {
+				if x, ok := s.best(base, subset, best, found); ok {
+					best, found = x, true
+				}
+			}
+		}
+	}
+	return best, found
+}
+
+// ok reports whether a setting meets all requirements over all nodes.
+func (s *search) ok(x setting) bool {
+	if s.err != nil {
+		return false
+	}
+	var ok bool
+	ok, s.err = s.holds(x, s.require, true)
+	return ok
+}
+
+// possible reports whether one node does not show that a setting misses requirements.
+func (s *search) possible(x setting, list check.Requirements) bool {
+	if s.err != nil {
+		return false
+	}
+	var ok bool
+	ok, s.err = s.holds(x, list, false)
+	return ok
+}
+
+// bases returns the settings to begin with: the old one, and the old one with a startup probe.
+func (s *search) bases() []setting {
+	list := []setting{s.old}
+	if s.old.has(startup) || !s.old.has(liveness) {
+		return list
+	}
+	if !slices.ContainsFunc(s.require, func(q check.Requirement) bool {
+		return slices.Contains([]check.RowID{check.Start, check.Restart, check.Retry}, q.Row)
+	}) {
+		return list
+	}
+	added := s.old
+	added[startup] = s.old[liveness]
+	added[startup][delay] = 0
+	return append(list, added)
+}
+
+// places returns the fields on which the required rows depend.
+func (s *search) places(base setting) []place {
+	var list []place
+	for _, q := range s.require {
+		for _, p := range relevant(base, string(q.Row)) {
+			if !slices.Contains(list, p) {
+				list = append(list, p)
+			}
+		}
+	}
+	return list
+}
+
+// subsets returns the sets of n fields to change. A new probe always counts with its period and its threshold.
+func subsets(places []place, n int, base, old setting) [][]place {
+	var must []place
+	if base.has(startup) && !old.has(startup) {
+		must = []place{{startup, period}, {startup, threshold}}
+	}
+	optional := slices.DeleteFunc(slices.Clone(places), func(p place) bool { return slices.Contains(must, p) })
+	var all [][]place
+	var choose func(from int, chosen []place)
+	choose = func(from int, chosen []place) {
+		if len(chosen) == n {
+			all = append(all, slices.Clone(chosen))
+			return
+		}
+		for i := from; i < len(optional); i++ {
+			choose(i+1, append(chosen, optional[i]))
+		}
+	}
+	if len(must) <= n {
+		choose(0, must)
+	}
+	return all
+}
+
+// longest is the longest time that a requirement names, in seconds.
+func (s *search) longest() int32 {
+	var d time.Duration
+	for _, q := range s.require {
+		d = max(d, q.Duration)
+	}
+	return int32(min(math.Ceil(d.Seconds()), 1e6))
+}
+
+// best returns the setting with the smallest cost that changes the fields of a subset and meets the requirements, if it costs less
+// than another one.
+func (s *search) best(base setting, subset []place, than setting, has bool) (setting, bool) {
+	solved, free := split(subset)
+	var candidates []setting
+	s.assign(base, free, func(x setting) {
+		if y, ok := s.solve(x, solved); ok {
+			candidates = append(candidates, y...)
+		}
+	})
+	slices.SortStableFunc(candidates, func(a, b setting) int {
+		x, y := a.cost(s.old), b.cost(s.old)
+		return cmp.Or(cmp.Compare(x.fields, y.fields), cmp.Compare(x.relative, y.relative))
+	})
+	for _, x := range candidates {
+		if has && !x.cost(s.old).less(than.cost(s.old)) {
+			return setting{}, false
+		}
+		if y, ok := s.settle(x, solved); ok && (!has || y.cost(s.old).less(than.cost(s.old))) {
+			return y, true
+		}
+	}
+	return setting{}, false
+}
+
+// split divides fields into those whose value follows from the limits, at most one for each probe, and the others.
+func split(subset []place) (solved, free []place) {
+	for k := range kinds {
+		for _, f := range []field{threshold, delay, period, timeout} {
+			if p := (place{k, f}); slices.Contains(subset, p) {
+				solved = append(solved, p)
+				break
+			}
+		}
+	}
+	for _, p := range subset {
+		if !slices.Contains(solved, p) {
+			free = append(free, p)
+		}
+	}
+	return solved, free
+}
+
+// assign calls a function with all combinations of the values of some fields.
+func (s *search) assign(x setting, free []place, try func(setting)) {
+	if s.err != nil {
+		return
+	}
+	if len(free) == 0 {
+		try(x)
+		return
+	}
+	p := free[0]
+	limit := min(s.longest(), 60)
+	for _, v := range values(p, x.at(p), limit) {
+		if v == s.old.at(p) && s.old.has(p.kind) {
+			continue // a smaller subset has it
+		}
+		s.assign(x.with(p, v), free[1:], try)
+	}
+}
+
+// solve sets the fields whose value follows from the requirements. All rows grow with all fields, so the limits give the least value
+// of a field, and the times the greatest. solve returns the value between them that is the closest to the old one, as far as single
+// runs show.
+func (s *search) solve(x setting, solved []place) ([]setting, bool) {
+	atLeast, atMost := limits(s.require), times(s.require)
+	for _, p := range solved {
+		low, ok := s.lowest(x.with(p, least[p.field]), p, s.about(p.kind, x, atLeast))
+		if !ok {
+			return nil, false
+		}
+		x.set(p, low)
+	}
+	if !s.possible(x, atMost) {
+		s.miss(x, atMost)
+		return nil, false
+	}
+	// The limits hold, and so do the times. Now go towards the old values.
+	for _, p := range solved {
+		if old := s.old.at(p); s.old.has(p.kind) && x.at(p) < old {
+			x.set(p, s.highest(x, p, old, atMost))
+		}
+	}
+	return []setting{x}, s.err == nil
+}
+
+// about returns the requirements that depend on a probe.
+func (s *search) about(k kind, x setting, list check.Requirements) check.Requirements {
+	return slices.DeleteFunc(slices.Clone(list), func(q check.Requirement) bool {
+		return !slices.ContainsFunc(relevant(x, string(q.Row)), func(p place) bool { return p.kind == k })
+	})
+}
+
+// lowest returns the least value of a field with which some limits can hold. It returns false if no value suffices.
+func (s *search) lowest(x setting, p place, atLeast check.Requirements) (int32, bool) {
+	if s.possible(x, atLeast) {
+		return x.at(p), true
+	}
+	low := x.at(p) // which does not suffice
+	high := max(low+1, s.guess(x, p))
+	for !s.possible(x.with(p, high), atLeast) {
+		if s.err != nil || high > 2*s.longest()+10 {
+			return 0, false
+		}
+		low, high = high, high+max(1, (high-low)/2)
+	}
+	if high > low+1 && !s.possible(x.with(p, high-1), atLeast) { // the guess is often right
+		return high, s.err == nil
+	}
+	for high > low+1 {
+		middle := low + (high-low)/2
+		if s.possible(x.with(p, middle), atLeast) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high, s.err == nil
+}
+
+// guess returns a value of a field with which the limits may just hold. It is where a search begins.
+func (s *search) guess(x setting, p place) int32 {
+	longest := s.longest()
+	switch v := x[p.kind]; p.field {
+	case threshold:
+		return (longest-v[delay])/max(1, v[period]) + 1
+	case period:
+		return longest / max(1, v[threshold])
+	case delay:
+		return longest - v[period]*(v[threshold]-1)
+	}
+	return longest / 2
+}
+
+// highest returns the greatest value of a field, up to a value, with which some times can hold. They hold with the value that x has.
+func (s *search) highest(x setting, p place, upTo int32, atMost check.Requirements) int32 {
+	if s.possible(x.with(p, upTo), atMost) {
+		return upTo
+	}
+	low, high := x.at(p), upTo
+	for high > low+1 && s.err == nil {
+		if middle := low + (high-low)/2; s.possible(x.with(p, middle), atMost) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// miss remembers the setting that misses times by the least.
+func (s *search) miss(x setting, atMost check.Requirements) {
+	var sum time.Duration
+	for _, q := range atMost {
+		m, err := s.margin(x, q, false)
+		if err != nil {
+			s.err = err
+			return
+		}
+		if m < 0 {
+			sum += min(-m, time.Hour)
+		}
+	}
+	if sum < s.closestMiss {
+		s.closest, s.closestMiss = x, sum
+	}
+}
+
+// maxSteps is how often settle changes a setting.
+const maxSteps = 12
+
+// settle returns a setting that meets the requirements over all nodes, with values that may differ a little from those that meet
+// them on one node.
+func (s *search) settle(x setting, solved []place) (setting, bool) {
+	for range maxSteps {
+		if s.ok(x) {
+			return x, true
+		}
+		if s.err != nil || !s.step(&x, solved) {
+			break
+		}
+	}
+	return setting{}, false
+}
+
+// step changes a setting by one in the field of a probe that misses a requirement.
+func (s *search) step(x *setting, solved []place) bool {
+	for _, q := range s.require {
+		m, err := s.margin(*x, q, true)
+		if err != nil {
+			s.err = err
+			return false
+		}
+		if m >= 0 {
+			continue
+		}
+		for _, p := range solved {
+			if !slices.ContainsFunc(relevant(*x, string(q.Row)), func(r place) bool { return r.kind == p.kind }) {
+				continue
+			}
+			to := x.at(p) + 1
+			if !q.Row.IsLimit() {
+				to = x.at(p) - 1
+			}
+			if to < least[p.field] {
+				continue
+			}
+			y := x.with(p, to)
+			if !s.possible(y, limits(s.require)) || !s.possible(y, times(s.require)) {
+				continue
+			}
+			*x = y
+			return true
+		}
+		return false
+	}
+	return false
+}
+
+// closer goes towards the old setting as long as the requirements hold: the value of no changed field can be one step closer to its
+// old value.
+func (s *search) closer(x setting) setting {
+	for again := true; again && s.err == nil; {
+		again = false
+		for _, p := range x.changes(s.old) {
+			if !s.old.has(p.kind) { // a new probe: fewer failures
+				if p.field == threshold && x.at(p) > 1 && s.ok(x.with(p, x.at(p)-1)) {
+					x.set(p, x.at(p)-1)
+					again = true
+				}
+				continue
+			}
+			y := x.with(p, x.at(p)+sign(s.old.at(p)-x.at(p)))
+			if s.ok(y) {
+				x, again = y, true
+			}
+		}
+	}
+	return x
+}
+
+func sign(n int32) int32 {
+	switch {
+	case n > 0:
+		return 1
+	case n < 0:
+		return -1
+	}
+	return 0
+}

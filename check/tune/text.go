@@ -1,0 +1,130 @@
+package tune
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"probesim.dev/check"
+	"probesim.dev/report"
+)
+
+// Text writes the report for people.
+func Text(w io.Writer, r *Report, o report.Options) error {
+	t := &writer{o: o}
+	for i := range r.Workloads {
+		if i > 0 {
+			t.b.WriteByte('\n')
+		}
+		t.workload(r, &r.Workloads[i])
+	}
+	_, err := w.Write(t.b.Bytes())
+	return err
+}
+
+type writer struct {
+	b bytes.Buffer
+	o report.Options
+}
+
+// line writes a wrapped line with a margin.
+func (t *writer) line(margin int, text string, style report.Style) {
+	var table report.Table
+	table.Line(strings.Repeat(" ", margin)+text, style)
+	table.Write(&t.b, t.o)
+}
+
+func (t *writer) workload(r *Report, w *Workload) {
+	title := w.Kind + " " + w.Name
+	if w.Problem != "" {
+		t.line(0, title, report.Bold)
+		t.line(0, "not tuned: "+w.Problem, report.Bad)
+	}
+	for _, q := range w.Impossible {
+		t.line(0, fmt.Sprintf("%s: no container has a probe for %s", title, q), report.Bad)
+	}
+	for i := range w.Containers {
+		if i > 0 {
+			t.b.WriteByte('\n')
+		}
+		t.container(r, title, &w.Containers[i])
+	}
+}
+
+func (t *writer) container(r *Report, title string, c *Container) {
+	t.line(0, fmt.Sprintf("%s, container %s", title, c.Name), report.Bold)
+	t.line(0, fmt.Sprintf("Kubernetes %s, %s nodes", strings.Join(r.Kubernetes, ", "), r.Delays), report.Dim)
+	switch {
+	case len(c.Contradictions) > 0:
+		t.line(0, "No setting was found that meets the requirements.", report.Bad)
+		for _, x := range c.Contradictions {
+			t.line(2, x.Text, report.Plain)
+		}
+		return
+	case !c.Met:
+		return
+	case len(c.Changes) == 0:
+		t.line(0, "The requirements are met already.", report.Good)
+	}
+	for _, x := range c.Changes {
+		before := "none"
+		if x.Before != nil {
+			before = fmt.Sprint(*x.Before)
+		}
+		t.line(2, fmt.Sprintf("%s: %s -> %d", x.Field, before, x.After), report.Good)
+	}
+	t.b.WriteByte('\n')
+	table := &report.Table{Left: 1}
+	table.Head("requirement", "value", "margin")
+	for _, m := range c.Margins {
+		table.Row(report.Cell{Text: m.Requirement}, report.Cell{Text: formatValue(m.Requirement, m.Value)}, report.Cell{Text: check.FormatDown(m.Margin)})
+	}
+	table.Write(&t.b, t.o)
+	if x := c.Wider; x != nil {
+		t.line(0, fmt.Sprintf("%s %d just holds; %d leaves %s for %s.", x.Field, c.after(x.Field), x.Value, check.FormatDown(x.Margin), x.Requirement), report.Plain)
+	}
+	for i := range c.Frontiers {
+		t.b.WriteByte('\n')
+		t.frontier(&c.Frontiers[i])
+	}
+}
+
+// after is the new value of a changed field.
+func (c *Container) after(field string) int32 {
+	for _, x := range c.Changes {
+		if x.Field == field {
+			return x.After
+		}
+	}
+	return 0
+}
+
+func (t *writer) frontier(f *Frontier) {
+	t.line(0, fmt.Sprintf("Settings of the %s probe that keep its limits:", f.Probe), report.Plain)
+	table := &report.Table{Left: 1}
+	table.Head("", "timeout", string(f.Limit)+" always", string(f.Time)+" at worst", "a minute", "")
+	for _, p := range f.Settings {
+		note, style := "", report.Plain
+		switch {
+		case p.Chosen:
+			note, style = "chosen", report.Good
+		case !p.Met:
+			note, style = "not enough", report.Dim
+		}
+		cells := []string{fmt.Sprintf("%ds x %d", p.Period, p.Threshold), fmt.Sprintf("%ds", p.Timeout), check.FormatDown(p.Limit), check.FormatUp(p.Time), fmt.Sprintf("%.4g", p.PerMinute), note}
+		var row []report.Cell
+		for _, text := range cells {
+			row = append(row, report.Cell{Text: text, Style: style})
+		}
+		table.Row(row...)
+	}
+	table.Write(&t.b, t.o)
+}
+
+func formatValue(requirement string, s check.Seconds) string {
+	if strings.Contains(requirement, ">=") {
+		return check.FormatDown(s)
+	}
+	return check.FormatUp(s)
+}

@@ -1,0 +1,238 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/check"
+	"probesim.dev/kube/podutil"
+	"probesim.dev/kube/profile"
+	"probesim.dev/scenarios"
+)
+
+// Tuner tunes the workloads of manifests. It splits its work into tasks, which can run at the same time, as a check.Checker does.
+type Tuner struct {
+	options check.Options
+	files   []check.File
+	report  *Report
+	tasks   []*task
+}
+
+// task tunes a container.
+type task struct {
+	workload  *Workload
+	pod       *v1.Pod
+	container *Container
+	spec      *v1.Container
+	require   check.Requirements
+	err       error
+}
+
+// New returns a Tuner for all workloads with requirements. The error lists all errors of the manifests.
+func New(files []check.File, o check.Options) (*Tuner, error) {
+	if len(o.Profiles) == 0 {
+		o.Profiles = []profile.Profile{profile.Newest()}
+	}
+	t := &Tuner{options: o, files: files, report: &Report{Delays: o.Delays, Workloads: []Workload{}}}
+	for _, p := range o.Profiles {
+		t.report.Kubernetes = append(t.report.Kubernetes, p.Version)
+	}
+	var errs []error
+	for _, f := range files {
+		m, err := scenarios.ReadManifest(f.Name, f.Data)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		for i := range m.Workloads {
+			if err := t.add(f, &m.Workloads[i]); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	for i := range t.report.Workloads { // which no longer moves
+		t.plan(&t.report.Workloads[i])
+	}
+	return t, errors.Join(errs...)
+}
+
+// add adds a workload with requirements.
+func (t *Tuner) add(f check.File, w *scenarios.Workload) error {
+	require, err := t.options.RequirementsOf(f.Name, w)
+	if err != nil || len(require) == 0 {
+		return err
+	}
+	added := Workload{Kind: w.Kind, Namespace: w.Pod.Namespace, Name: w.Name, File: f.Name, Line: w.Line, Containers: []Container{}, template: w.Template}
+	for _, q := range require {
+		added.Requirements = append(added.Requirements, q.String())
+	}
+	var tasks []*task
+	for _, spec := range containers(w.Pod) {
+		s := settingOf(spec)
+		own := slices.DeleteFunc(slices.Clone(require), func(q check.Requirement) bool { return len(decides(s, q.Row)) == 0 })
+		if len(own) > 0 {
+			tasks = append(tasks, &task{pod: w.Pod, spec: spec, require: own})
+		}
+	}
+	for _, q := range require {
+		if !slices.ContainsFunc(tasks, func(x *task) bool { return slices.Contains(x.require, q) }) {
+			added.Impossible = append(added.Impossible, q.String())
+		}
+	}
+	for _, x := range tasks {
+		init := slices.ContainsFunc(w.Pod.Spec.InitContainers, func(c v1.Container) bool { return c.Name == x.spec.Name })
+		added.Containers = append(added.Containers, Container{Name: x.spec.Name, Init: init, Changes: []Change{}})
+	}
+	t.report.Workloads = append(t.report.Workloads, added)
+	t.tasks = append(t.tasks, tasks...)
+	return nil
+}
+
+// plan connects the tasks of a workload with their results.
+func (t *Tuner) plan(w *Workload) {
+	for i := range w.Containers {
+		for _, x := range t.tasks {
+			if x.container == nil {
+				x.workload, x.container = w, &w.Containers[i]
+				break
+			}
+		}
+	}
+}
+
+// containers returns the containers that can have probes.
+func containers(pod *v1.Pod) []*v1.Container {
+	var list []*v1.Container
+	for i := range pod.Spec.InitContainers {
+		if c := &pod.Spec.InitContainers[i]; podutil.IsRestartableInitContainer(c) {
+			list = append(list, c)
+		}
+	}
+	for i := range pod.Spec.Containers {
+		list = append(list, &pod.Spec.Containers[i])
+	}
+	return list
+}
+
+// decides returns the probes without which a container has no value of a row.
+func decides(s setting, row check.RowID) []kind {
+	var list []kind
+	add := func(ks ...kind) {
+		for _, k := range ks {
+			if s.has(k) {
+				list = append(list, k)
+			}
+		}
+	}
+	switch row {
+	case check.Start, check.Restart, check.Retry:
+		add(startup, liveness)
+	case check.Stall, check.Silence, check.Detect, check.Recover:
+		add(liveness)
+	case check.Serving, check.Unready:
+		add(readiness)
+	case check.Ready:
+		add(startup, readiness)
+	}
+	return list
+}
+
+// Workloads returns the number of workloads with requirements.
+func (t *Tuner) Workloads() int { return len(t.report.Workloads) }
+
+// Tasks returns the number of tasks.
+func (t *Tuner) Tasks() int { return len(t.tasks) }
+
+// Do does a task. The error is that of the context; other errors are part of the Report.
+func (t *Tuner) Do(ctx context.Context, task int) error {
+	x := t.tasks[task]
+	o := &oracle{ctx: ctx, options: t.options, pod: x.pod, container: x.spec.Name, old: settingOf(x.spec)}
+	x.err = x.tune(o)
+	x.container.Tries, x.container.Settings = o.tries, o.settings
+	return ctx.Err()
+}
+
+func (x *task) tune(o *oracle) error {
+	s := &search{oracle: o, old: settingOf(x.spec), require: x.require}
+	c := x.container
+	c.old, c.now = s.old, s.old
+	found, ok, err := s.find()
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return s.contradictions(c)
+	}
+	c.Met, c.now = true, found
+	for _, p := range found.changes(s.old) {
+		change := Change{Field: p.String(), After: found.at(p), place: p}
+		if s.old.has(p.kind) {
+			change.Before = new(s.old.at(p))
+		}
+		c.Changes = append(c.Changes, change)
+	}
+	for _, q := range x.require {
+		m, err := s.margins(found, q)
+		if err != nil {
+			return err
+		}
+		c.Margins = append(c.Margins, m)
+	}
+	if err := s.wider(c); err != nil {
+		return err
+	}
+	return s.frontiers(c)
+}
+
+// margins returns the margin of a requirement.
+func (s *search) margins(x setting, q check.Requirement) (Margin, error) {
+	found, err := s.values(x, q.Row, true)
+	if err != nil {
+		return Margin{}, err
+	}
+	m := Margin{Requirement: q.String()}
+	margin, worst := q.Margin(found)
+	m.Margin, m.Value = seconds(margin), seconds(worst.Greatest)
+	if q.Row.IsLimit() {
+		m.Value = seconds(worst.Least)
+	}
+	return m, nil
+}
+
+// Report returns the report. Call it when all tasks are done.
+func (t *Tuner) Report() *Report {
+	for _, x := range t.tasks {
+		if x.err != nil && !strings.Contains(x.workload.Problem, x.err.Error()) {
+			x.workload.Problem = strings.TrimPrefix(x.workload.Problem+"\n"+x.err.Error(), "\n")
+		}
+	}
+	return t.report
+}
+
+// Modify changes a workload of the manifests as the report says. It is an Options.Modify of package check.
+func (r *Report) Modify(file string, w *scenarios.Workload) {
+	for i := range r.Workloads {
+		found := &r.Workloads[i]
+		if found.File != file || found.Line != w.Line || found.Name != w.Name {
+			continue
+		}
+		for _, c := range found.Containers {
+			if len(c.Changes) > 0 {
+				c.now.apply(w.Pod, c.Name)
+			}
+		}
+	}
+}
+
+// together lists requirements for people.
+func together(requirements []string) string {
+	if len(requirements) == 1 {
+		return requirements[0]
+	}
+	return fmt.Sprintf("%s and %s", strings.Join(requirements[:len(requirements)-1], ", "), requirements[len(requirements)-1])
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"probesim.dev/check"
+	"probesim.dev/check/compare"
+	"probesim.dev/check/tune"
+)
+
+var tuneOutputs = []string{"table", "patch", "yaml", "json"}
+
+func newTune() *cobra.Command {
+	var o checkOptions
+	cmd := &cobra.Command{
+		Use:   "tune MANIFEST... --require REQUIREMENTS",
+		Short: "Find probe settings that meet requirements",
+		Long: `Find probe settings that meet requirements, such as a start of up to 70s and a
+stop of a hung container within 45s. MANIFEST is a file, a directory, or - for
+stdin. The requirements are those of check: see 'probesim check --help'. The
+annotation probesim.dev/require of a workload replaces --require.
+
+tune changes initialDelaySeconds, periodSeconds, timeoutSeconds and
+failureThreshold of the probes that a container has. It can add a startup probe
+with the handler of the liveness probe. It changes as few fields as possible,
+each of them as little as possible: one step closer to the old value, a
+requirement does not hold.
+
+The settings hold on every node of --delays, in every phase, and in every
+version of --kubernetes, as check finds. If no setting meets the requirements,
+tune says which of them contradict each other.
+
+Output formats:
+  table  the changes, the margins, and the check before and after (default)
+  patch  strategic merge patches for 'kubectl patch --patch-file'
+  yaml   the manifests with the fields changed in place; comments stay
+  json   stable JSON, described in docs/tune.md
+
+Exit codes:
+  0    there are settings that meet the requirements
+  1    no setting meets the requirements of a workload
+  2    invalid usage or an invalid manifest, or one that cannot be simulated
+  3    a limit was exceeded, or probesim itself failed
+  130  interrupted`,
+		Example: `  # Find settings for a program that takes up to 70 s to start
+  probesim tune deployment.yaml --require 'start>=70s'
+
+  # Kill a hung container within 45 s, and none that stalls for up to 15 s
+  probesim tune deployment.yaml --require 'stall>=15s, detect<=45s'
+
+  # Apply the settings to the cluster
+  probesim tune deployment.yaml --require 'start>=70s' -o patch > patch.yaml
+  kubectl patch deployment orders --patch-file patch.yaml
+
+  # Change the manifest
+  probesim tune deployment.yaml --require 'start>=70s' -o yaml > new.yaml`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("tune requires a manifest: a file, a directory, or - for stdin")
+			}
+			if slices.Contains(args, "") {
+				return errors.New("a path is empty; is a shell variable unset?")
+			}
+			return nil
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+		PreRunE: rejectEmptyFlags,
+		RunE:    func(cmd *cobra.Command, args []string) error { return tuneManifests(cmd, args, o) },
+	}
+	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(tuneOutputs, ", ")+".")
+	o.addFlags(cmd, map[string][]string{"output": tuneOutputs})
+	return cmd
+}
+
+func tuneManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
+	options, err := o.parse(tuneOutputs...)
+	if err != nil {
+		return err
+	}
+	files, err := readManifests(cmd.InOrStdin(), paths)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	r, err := runTune(cmd.Context(), files, options, o.parallel, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	if err := writeTuned(cmd, files, r, options, o); err != nil {
+		return err
+	}
+	switch {
+	case r.Problems():
+		return &exitError{exitUsage, errors.New("a workload could not be tuned")}
+	case !r.Met():
+		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
+// runTune finds settings and shows progress.
+func runTune(ctx context.Context, files []check.File, o check.Options, parallel int, stderr io.Writer) (*tune.Report, error) {
+	t, err := tune.New(files, o)
+	if err != nil {
+		return nil, &exitError{exitUsage, fmt.Errorf("nothing was tuned\n%w", err)}
+	}
+	if t.Workloads() == 0 {
+		return nil, &exitError{exitUsage, fmt.Errorf("no workload in %s has requirements: specify --require, or the annotation %s", listed(files), check.RequireAnnotation)}
+	}
+	progress := newCounter(stderr, t.Tasks(), "containers")
+	defer progress.stop()
+	err = inOrder(ctx, t.Tasks(), pool{parallel: parallel, ahead: max(1, t.Tasks())}, func(a *account) error { return t.Do(a.ctx, a.number) }, func(_ int, err error) error {
+		progress.step()
+		return err
+	})
+	switch {
+	case ctx.Err() != nil:
+		return nil, &exitError{exitInterrupted, fmt.Errorf("interrupted: %s tuned", progress)}
+	case err != nil:
+		return nil, &exitError{exitBroken, err}
+	}
+	return t.Report(), nil
+}
+
+func writeTuned(cmd *cobra.Command, files []check.File, r *tune.Report, options check.Options, o checkOptions) error {
+	w := cmd.OutOrStdout()
+	switch o.output {
+	case "json":
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		return e.Encode(r)
+	case "patch":
+		tellUnmet(cmd.ErrOrStderr(), r)
+		return r.Patch(safeText(w), files)
+	case "yaml":
+		tellUnmet(cmd.ErrOrStderr(), r)
+		return editManifests(w, files, r)
+	}
+	if err := tune.Text(w, r, textOptions(w)); err != nil || !r.Changed() {
+		return err
+	}
+	before, err := runCheck(cmd.Context(), files, options, o.parallel, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	options.Modify = r.Modify
+	after, err := runCheck(cmd.Context(), files, options, o.parallel, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	return compare.Text(w, compare.Compare(before, after), textOptions(w))
+}
+
+// tellUnmet says which workloads stay as they are because no setting meets their requirements.
+func tellUnmet(stderr io.Writer, r *tune.Report) {
+	for _, w := range r.Workloads {
+		for _, q := range w.Impossible {
+			fmt.Fprintf(stderr, "probesim: %s %s: no container has a probe for %s\n", w.Kind, w.Name, q)
+		}
+		for _, c := range w.Containers {
+			for _, x := range c.Contradictions {
+				fmt.Fprintf(stderr, "probesim: %s %s, container %s: %s\n", w.Kind, w.Name, c.Name, x.Text)
+			}
+		}
+	}
+}
+
+// editManifests writes the manifests with their changes, as one stream.
+func editManifests(w io.Writer, files []check.File, r *tune.Report) error {
+	for i, f := range files {
+		text, err := r.Edit(f)
+		if err != nil {
+			return &exitError{exitUsage, err}
+		}
+		if i > 0 {
+			if _, err := io.WriteString(w, "---\n"); err != nil {
+				return err
+			}
+		}
+		if _, err := w.Write(text); err != nil {
+			return err
+		}
+		if len(text) > 0 && text[len(text)-1] != '\n' && i < len(files)-1 {
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
