@@ -2,6 +2,7 @@ package bounds
 
 import (
 	"errors"
+	"math"
 	"time"
 
 	"probesim.dev/fakeruntime"
@@ -22,7 +23,7 @@ func (s *Subject) UntilRecovered(n Nodes, start time.Duration) (Bound, error) {
 		c.Rules = append([]Rule{{Instance: 0, Clock: fakeruntime.AtScenario, From: c.Event, Misfortune: Hang}}, rules...)
 		c.Instance = 1
 		up := false
-		h, err := s.record(&c, &trace.Recorder{}, c.Event+healthyWithin, func(r *trace.Record) bool {
+		h, err := s.record(&c, &trace.Recorder{}, c.Event+s.shutdown(math.MaxInt64)+start+healthyWithin, func(r *trace.Record) bool {
 			up = up || s.started(1)(r)
 			return up && s.ready(r)
 		})

@@ -26,6 +26,7 @@ const slope = 2
 // from the case with the least and from the case with the greatest value so far, until another round finds no better one. At the
 // end it determines both values more exactly.
 func extremes(c Case, dims []dim, f measure) (Bound, error) {
+	f = remember(f)
 	first, err := f(c)
 	if err != nil || first.bound.Least == Never || len(dims) == 0 {
 		return first.bound, err

@@ -193,4 +193,4 @@ func bruteForce(t *rapid.T, f check.File, g group, require check.Requirements) {
 
 // Each run draws the same requirements, unless the flags say otherwise. A requirement takes seconds.
 var _ = flag.Set("rapid.seed", "1")
-var _ = flag.Set("rapid.checks", "8")
+var _ = flag.Set("rapid.checks", "3")

@@ -156,7 +156,7 @@ func TestSignals(t *testing.T) {
 		"terminated":        {[]string{"run", file, "-o", "jsonl"}, syscall.SIGTERM, "^probesim: interrupted at .* of 24h\n$", readAll},
 		"stuck output":      {[]string{"run", file, "-o", "jsonl"}, syscall.SIGINT, "^probesim: interrupted.*\n$", readLine},
 		"many runs":         {[]string{"run", file, "-o", "lines", "--seed", "1..1000", "--parallel", "1000000", "--until", "100ms"}, syscall.SIGTERM, "^probesim: interrupted: .* of 1000 runs completed\n$", readLine},
-		"diff":              {[]string{"diff", file, "--seed", "1..1000", "--until", "100ms"}, syscall.SIGINT, "^probesim: interrupted: .* of 1000 comparisons completed\n$", readLine},
+		"diff":              {[]string{"diff", file, "-o", "lines", "--seed", "1..1000", "--until", "100ms"}, syscall.SIGINT, "^probesim: interrupted: .* of 1000 comparisons completed\n$", readLine},
 		"manifest of stdin": {[]string{"init", "-f", "-"}, syscall.SIGTERM, "^probesim: interrupted\n$", writePipe},
 	} {
 		t.Run(name, func(t *testing.T) {
