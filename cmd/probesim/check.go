@@ -37,6 +37,7 @@ type checkOptions struct {
 	failOn     string
 	also       []string
 	allowEmpty bool
+	witness    string
 	parallel   int
 }
 
@@ -94,6 +95,10 @@ Exit codes:
   # Fail in CI unless the settings meet requirements
   probesim check deploy/ --require 'start>=70s, stall>=15s, detect<=45s'
 
+  # Write the scenarios that show each figure, and run one
+  probesim check deployment.yaml --witness witnesses
+  probesim run witnesses/orders-app-start-always-above.yaml
+
   # Take the worst of several versions of Kubernetes, on slow nodes
   probesim check deployment.yaml --kubernetes v1.34.. --delays slow`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -115,6 +120,7 @@ Exit codes:
 	flags.StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(checkOutputs, ", ")+".")
 	flags.StringVar(&o.failOn, "fail-on", "", "Exit with 1 if there is a finding of this `severity` or a worse one: error, warning or note.")
 	flags.StringArrayVar(&o.also, "also", nil, "Also write the result to a file, as `FORMAT=FILE`, for example html=check.html. You can repeat this flag.")
+	flags.StringVar(&o.witness, "witness", "", "Write scenarios that show both ends of each row to this `directory`.")
 	flags.BoolVar(&o.allowEmpty, "allow-empty", false, "Succeed if the manifests have no workload.")
 	o.addFlags(cmd, map[string][]string{"output": checkOutputs, "fail-on": {"error", "warning", "note"}})
 	return cmd
@@ -191,7 +197,8 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	r, err := runCheck(cmd.Context(), files, options, o.parallel, cmd.ErrOrStderr())
+	var r *check.Report
+	c, err := runChecker(cmd.Context(), files, options, o.parallel, cmd.ErrOrStderr())
 	switch {
 	case o.allowEmpty && errors.Is(err, errNoWorkload):
 		r = &check.Report{Delays: options.Delays, Workloads: []check.Workload{}}
@@ -200,6 +207,13 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 		return err
 	case err != nil:
 		return err
+	default:
+		r = c.Report()
+	}
+	if o.witness != "" && c != nil {
+		if err := writeWitnesses(cmd.Context(), o.witness, c, cmd.ErrOrStderr()); err != nil {
+			return err
+		}
 	}
 	for _, also := range o.also {
 		if err := writeCheckFile(r, also); err != nil {
@@ -222,6 +236,15 @@ var errNoWorkload = errors.New("there is no workload")
 
 // runCheck checks manifests and shows progress.
 func runCheck(ctx context.Context, files []check.File, o check.Options, parallel int, stderr io.Writer) (*check.Report, error) {
+	c, err := runChecker(ctx, files, o, parallel, stderr)
+	if err != nil {
+		return nil, err
+	}
+	return c.Report(), nil
+}
+
+// runChecker does all tasks of a Checker and shows progress.
+func runChecker(ctx context.Context, files []check.File, o check.Options, parallel int, stderr io.Writer) (*check.Checker, error) {
 	c, err := check.New(files, o)
 	if err != nil {
 		return nil, &exitError{exitUsage, fmt.Errorf("nothing was checked\n%w", err)}
@@ -242,7 +265,25 @@ func runCheck(ctx context.Context, files []check.File, o check.Options, parallel
 	case err != nil:
 		return nil, &exitError{exitBroken, err}
 	}
-	return c.Report(), nil
+	return c, nil
+}
+
+// writeWitnesses writes the scenarios that show the ends of the rows to a directory, which it creates.
+func writeWitnesses(ctx context.Context, dir string, c *check.Checker, stderr io.Writer) error {
+	witnesses, err := c.Witnesses(ctx)
+	if err != nil {
+		return &exitError{exitBroken, err}
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return &exitError{exitUsage, fmt.Errorf("--witness: %w", err)}
+	}
+	for _, w := range witnesses {
+		if err := writeFile(ctx, filepath.Join(dir, w.Name+".yaml"), w.File, true); err != nil {
+			return &exitError{exitUsage, err}
+		}
+	}
+	_, err = fmt.Fprintf(stderr, "probesim: wrote %d scenarios to %s. Next: probesim run %s\n", len(witnesses), printable.Text(dir), quote(dir))
+	return err
 }
 
 func listed(files []check.File) string {
