@@ -10,27 +10,27 @@ import (
 )
 
 // Witnesses returns scenario files that show both ends of the rows, with names such as orders-app-start-always-below. Each has been
-// run, and its expectation held. It leaves out the row Recover, and ends that nothing reaches. Call it when all tasks are done.
-func (c *Checker) Witnesses(ctx context.Context) ([]bounds.Witness, error) {
-	var list []bounds.Witness
+// run, and its expectation held. It leaves out the row Recover, and ends that nothing reaches. The names in missing are those of
+// further ends whose scenario does not show them. Call it when all tasks are done. The error is that of the context.
+func (c *Checker) Witnesses(ctx context.Context) (list []bounds.Witness, missing []string, err error) {
 	for _, t := range c.tasks {
 		found := t.container
 		if t.result != found.results[0] { // once for each container
 			continue
 		}
 		for _, row := range rowTexts {
-			witnesses, err := c.witnesses(ctx, found, row.id)
-			if err != nil {
-				return list, err
+			witnesses, without := c.witnesses(ctx, found, row.id)
+			if ctx.Err() != nil {
+				return nil, nil, ctx.Err()
 			}
-			list = append(list, witnesses...)
+			list, missing = append(list, witnesses...), append(missing, without...)
 		}
 	}
-	return list, nil
+	return list, missing, nil
 }
 
-// witnesses returns the scenario files for a row of a container.
-func (c *Checker) witnesses(ctx context.Context, found *container, id RowID) ([]bounds.Witness, error) {
+// witnesses returns the scenario files for a row of a container, and the names of those that are missing.
+func (c *Checker) witnesses(ctx context.Context, found *container, id RowID) (list []bounds.Witness, missing []string) {
 	values := found.values(id)
 	if len(values) == 0 || id == Recover {
 		return nil, nil
@@ -48,7 +48,6 @@ func (c *Checker) witnesses(ctx context.Context, found *container, id RowID) ([]
 	if id.IsLimit() {
 		names = [2]string{"always", "never"}
 	}
-	var list []bounds.Witness
 	for i, end := range []struct {
 		Value
 		c bounds.Case
@@ -56,19 +55,20 @@ func (c *Checker) witnesses(ctx context.Context, found *container, id RowID) ([]
 		if i == 0 && least.Least == bounds.Never || i == 1 && greatest.Greatest == bounds.Never {
 			continue
 		}
-		s, err := c.subjectOf(ctx, found, end.Kubernetes)
-		if err != nil {
-			return nil, err
-		}
 		name := strings.Join([]string{found.workload.Name, found.spec.Name, string(id), names[i]}, "-")
 		name = strings.TrimLeft(notInNames.ReplaceAllString(name, "-")[max(0, len(name)-longestName):], "-")
-		witnesses, err := s.Witnesses(name, end.c)
+		s, err := c.subjectOf(ctx, found, end.Kubernetes)
+		var witnesses []bounds.Witness
+		if err == nil {
+			witnesses, err = s.Witnesses(name, end.c)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			missing = append(missing, name)
+			continue
 		}
 		list = append(list, witnesses...)
 	}
-	return list, nil
+	return list, missing
 }
 
 // longestName leaves room for suffixes in the name of a file.

@@ -270,9 +270,9 @@ func runChecker(ctx context.Context, files []check.File, o check.Options, parall
 
 // writeWitnesses writes the scenarios that show the ends of the rows to a directory, which it creates.
 func writeWitnesses(ctx context.Context, dir string, c *check.Checker, stderr io.Writer) error {
-	witnesses, err := c.Witnesses(ctx)
+	witnesses, missing, err := c.Witnesses(ctx)
 	if err != nil {
-		return &exitError{exitBroken, err}
+		return &exitError{exitInterrupted, errors.New("interrupted: no scenario was written")}
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return &exitError{exitUsage, fmt.Errorf("--witness: %w", err)}
@@ -281,6 +281,9 @@ func writeWitnesses(ctx context.Context, dir string, c *check.Checker, stderr io
 		if err := writeFile(ctx, filepath.Join(dir, w.Name+".yaml"), w.File, true); err != nil {
 			return &exitError{exitUsage, err}
 		}
+	}
+	if len(missing) > 0 {
+		fmt.Fprintf(stderr, "probesim: no scenario shows %s\n", strings.Join(missing, ", "))
 	}
 	_, err = fmt.Fprintf(stderr, "probesim: wrote %d scenarios to %s. Next: probesim run %s\n", len(witnesses), printable.Text(dir), quote(dir))
 	return err

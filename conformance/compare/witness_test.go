@@ -1,0 +1,110 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"probesim.dev/bounds"
+	"probesim.dev/conformance/kubelet/release"
+	"probesim.dev/conformance/realkubelet"
+	"probesim.dev/fakeruntime"
+	"probesim.dev/kube/profile"
+	"probesim.dev/scenarios"
+)
+
+// TestWitnesses checks that the limits of package bounds are those of the real kubelet. A misfortune that ends 0.1 ms before a limit
+// has no effect in the trace of the real kubelet, and one that ends 0.1 ms after it has.
+func TestWitnesses(t *testing.T) {
+	p, _ := profile.Named(release.Version)
+	nodes, _ := fakeruntime.DelaySet("typical")
+	for i := range 20 {
+		s, err := bounds.NewSubject(podOf(i), "app", p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := fmt.Sprintf("pod-%d", i)
+		start, err := s.Start(bounds.Nodes{Delays: nodes, Middle: true}, bounds.FirstInstance)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stall, err := s.Survives(bounds.Nodes{Delays: nodes, Middle: true}, bounds.Stall)
+		if err != nil {
+			t.Fatal(err)
+		}
+		both := 0
+		for end, c := range map[string]bounds.Case{
+			"start-always": start.AtLeast, "start-never": start.AtGreatest, "stall-always": stall.AtLeast, "stall-never": stall.AtGreatest,
+		} {
+			witnesses, err := s.Witnesses(name+"-"+end, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, w := range witnesses {
+				both++
+				if err := runWitness(t, w); err != nil {
+					t.Errorf("%s: %s: %v", w.Name, w.Outcome, err)
+				}
+			}
+		}
+		if both != 8 {
+			t.Errorf("%s has %d witnesses, want two at each of four ends", name, both)
+		}
+	}
+}
+
+// runWitness runs a witness on the real kubelet, and checks its expectation in this trace. The real kubelet has races, so a witness
+// that fails must succeed when repeated.
+func runWitness(t *testing.T, w bounds.Witness) error {
+	loaded, err := scenarios.LoadBytes(w.Name+".yaml", w.File, nil)
+	if err != nil {
+		return err
+	}
+	if loaded[0].StepsClock() && !realkubelet.ClockSteps {
+		t.Logf("%s: %v", w.Name, realkubelet.ErrStepClock)
+		return nil
+	}
+	for range 2 {
+		err = func() error {
+			plan := loaded[0].Plans()[0]
+			o, err := Plan(t, plan, Options{})
+			switch {
+			case err != nil:
+				return err
+			case !o.Equal():
+				return errors.New(o.Text())
+			}
+			return checkExpectations(plan, o)
+		}()
+		if err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// podOf returns one of several pods with different probes.
+func podOf(i int) *v1.Pod {
+	probe := func(period, threshold int) *v1.Probe {
+		p := &v1.Probe{PeriodSeconds: int32(period), FailureThreshold: int32(threshold), TimeoutSeconds: 1}
+		if i%3 == 0 {
+			p.Exec = &v1.ExecAction{Command: []string{"check"}}
+		} else {
+			p.HTTPGet = &v1.HTTPGetAction{Port: intstr.FromInt32(80)}
+		}
+		return p
+	}
+	c := v1.Container{
+		Name: "app", Image: "app:1",
+		LivenessProbe:  probe(2+i%6, 1+i%4),
+		ReadinessProbe: probe(1+i%5, 1+i%2),
+	}
+	if i%2 == 0 {
+		c.StartupProbe = probe(1+i%4, 3+i%5)
+	}
+	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.PodSpec{Containers: []v1.Container{c}}}
+}
