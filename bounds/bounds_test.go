@@ -97,3 +97,21 @@ func TestPhasesComeFromHealthyRuns(t *testing.T) {
 		t.Errorf("the container survives a hang of %v to %v, error %v; want 2s to 4s", b.Least, b.Greatest, err)
 	}
 }
+
+// A TCP probe does not notice a stall, because the kernel of the node accepts its connection.
+func TestStallOfTCP(t *testing.T) {
+	pod := web()
+	pod.Spec.Containers[0].LivenessProbe.ProbeHandler = v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: intstr.FromInt32(80)}}
+	s, err := bounds.NewSubject(pod, "app", profile.Newest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stall, err := s.Survives(nodes, bounds.Stall)
+	if err != nil || stall.Least != bounds.Never {
+		t.Errorf("a stall may last %v, error %v", stall.Least, err)
+	}
+	hang, err := s.Survives(nodes, bounds.Hang)
+	if err != nil || hang.Least != 20*time.Second {
+		t.Errorf("a hang may last %v, error %v", hang.Least, err)
+	}
+}

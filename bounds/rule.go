@@ -59,8 +59,11 @@ func (s *Subject) series(m Misfortune, p trace.Probe) *fakeruntime.Series {
 		return nil
 	}
 	answer := fakeruntime.Answer{Word: fakeruntime.Word(m)}
-	if m == Refuse && probe.Exec != nil {
+	switch {
+	case m == Refuse && probe.Exec != nil:
 		answer = fakeruntime.Answer{Word: fakeruntime.Answers, Code: 1}
+	case m == Stall && probe.TCPSocket != nil: // the kernel of the node accepts connections for a program that stands still
+		answer = fakeruntime.Answer{Word: fakeruntime.Answers}
 	}
 	return &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: answer, Count: 1}}}
 }

@@ -20,21 +20,21 @@ func TestEdit(t *testing.T) {
 	const head = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n"
 	for _, test := range []struct{ name, text, require, want string }{
 		{"a block",
-			"  - name: app   # the app\n    image: web:1\n    livenessProbe: # patient\n      tcpSocket: {port: 80}\n      periodSeconds: 2   # short\n      failureThreshold: 2\n",
+			"  - name: app   # the app\n    image: web:1\n    livenessProbe: # patient\n      grpc: {port: 80}\n      periodSeconds: 2   # short\n      failureThreshold: 2\n",
 			"stall>=4s",
-			"  - name: app   # the app\n    image: web:1\n    livenessProbe: # patient\n      tcpSocket: {port: 80}\n      periodSeconds: 2   # short\n      failureThreshold: 3\n"},
+			"  - name: app   # the app\n    image: web:1\n    livenessProbe: # patient\n      grpc: {port: 80}\n      periodSeconds: 2   # short\n      failureThreshold: 3\n"},
 		{"a block without the field",
-			"  - name: app\n    image: web:1\n    livenessProbe:\n      tcpSocket: {port: 80}\n      periodSeconds: 1\n",
+			"  - name: app\n    image: web:1\n    livenessProbe:\n      grpc: {port: 80}\n      periodSeconds: 1\n",
 			"stall>=4s",
-			"  - name: app\n    image: web:1\n    livenessProbe:\n      failureThreshold: 5\n      tcpSocket: {port: 80}\n      periodSeconds: 1\n"},
+			"  - name: app\n    image: web:1\n    livenessProbe:\n      failureThreshold: 5\n      grpc: {port: 80}\n      periodSeconds: 1\n"},
 		{"a flow mapping without the field",
-			"  - {name: app, image: 'web:1', livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 1}}\n",
+			"  - {name: app, image: 'web:1', livenessProbe: {grpc: {port: 80}, periodSeconds: 1}}\n",
 			"stall>=4s",
-			"  - {name: app, image: 'web:1', livenessProbe: {failureThreshold: 5, tcpSocket: {port: 80}, periodSeconds: 1}}\n"},
+			"  - {name: app, image: 'web:1', livenessProbe: {failureThreshold: 5, grpc: {port: 80}, periodSeconds: 1}}\n"},
 		{"lines that end in CR LF",
-			"  - name: app\r\n    image: web:1\r\n    livenessProbe:\r\n      tcpSocket: {port: 80}\r\n      periodSeconds: 1\r\n",
+			"  - name: app\r\n    image: web:1\r\n    livenessProbe:\r\n      grpc: {port: 80}\r\n      periodSeconds: 1\r\n",
 			"stall>=4s",
-			"  - name: app\r\n    image: web:1\r\n    livenessProbe:\r\n      failureThreshold: 5\r\n      tcpSocket: {port: 80}\r\n      periodSeconds: 1\r\n"},
+			"  - name: app\r\n    image: web:1\r\n    livenessProbe:\r\n      failureThreshold: 5\r\n      grpc: {port: 80}\r\n      periodSeconds: 1\r\n"},
 		{"a new startup probe",
 			"  - name: app\n    livenessProbe:\n      httpGet: {path: /live, port: 80}\n      periodSeconds: 1\n      failureThreshold: 2\n    image: web:1 # last\n",
 			"start>=5s, detect<=4s",
@@ -84,7 +84,7 @@ spec:
   containers:
   - name: app
     image: web:1
-    livenessProbe: &probe {tcpSocket: {port: 80}, periodSeconds: 1, failureThreshold: 2}
+    livenessProbe: &probe {grpc: {port: 80}, periodSeconds: 1, failureThreshold: 2}
     readinessProbe: *probe
 `, "stall>=4s")
 	if text, err := r.Edit(f); err == nil || !strings.Contains(err.Error(), "YAML anchors: use -o patch") {

@@ -33,7 +33,7 @@ var groups = []group{
 // manifest returns a Pod with a liveness probe, and another probe.
 func manifest(kind string, period, timeout, threshold int) string {
 	text := func(kind string, period, timeout, threshold int) string {
-		return fmt.Sprintf("    %sProbe: {tcpSocket: {port: 80}, periodSeconds: %d, timeoutSeconds: %d, failureThreshold: %d}\n", kind, period, timeout, threshold)
+		return fmt.Sprintf("    %sProbe: {grpc: {port: 80}, periodSeconds: %d, timeoutSeconds: %d, failureThreshold: %d}\n", kind, period, timeout, threshold)
 	}
 	probes := text(kind, period, timeout, threshold)
 	if kind == "readiness" {
