@@ -71,6 +71,10 @@ func TestNewSubjectErrors(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	pod := web()
+	pod.Spec.Containers[0].LivenessProbe.PeriodSeconds = 1 << 30
+	if _, err := bounds.NewSubject(pod, "app", profile.Newest()); err == nil || err.Error() != "container app: periodSeconds of the liveness probe is 1073741824; bounds need at most 3600" {
+		t.Errorf("the error is %v", err)
+	}
 	pod.Spec.Containers[0].LivenessProbe = nil
 	s, err := bounds.NewSubject(pod, "app", profile.Newest())
 	if err != nil {

@@ -52,7 +52,30 @@ func NewSubject(object scenarios.Object, container string, p profile.Profile) (*
 	case podutil.Find(planned[0].Pod, container) == nil:
 		return nil, fmt.Errorf("the pods of %s have no container %q", object.GetName(), container)
 	}
-	return &Subject{Profile: p, Container: container, pod: planned[0].Pod, program: planned[0].Program}, nil
+	s := &Subject{Profile: p, Container: container, pod: planned[0].Pod, program: planned[0].Program}
+	return s, s.checkTimes()
+}
+
+// longestTime is the maximum of the times in the settings of a probe. A search for bounds with longer ones would take too long.
+const longestTime = 3600 // seconds
+
+// checkTimes returns an error if a time in a probe is too long.
+func (s *Subject) checkTimes() error {
+	for _, p := range probeTypes {
+		probe := s.Probe(p)
+		if probe == nil {
+			continue
+		}
+		for _, field := range []struct {
+			name    string
+			seconds int32
+		}{{"periodSeconds", probe.PeriodSeconds}, {"timeoutSeconds", probe.TimeoutSeconds}, {"initialDelaySeconds", probe.InitialDelaySeconds}} {
+			if field.seconds > longestTime {
+				return fmt.Errorf("container %s: %s of the %s probe is %d; bounds need at most %d", s.Container, field.name, p, field.seconds, longestTime)
+			}
+		}
+	}
+	return nil
 }
 
 // Pod returns the pod of the subject, with its defaults. Do not change it.
@@ -62,7 +85,7 @@ func (s *Subject) Pod() *v1.Pod { return s.pod }
 const horizon = 6 * time.Hour
 
 // errNothing is the error of a run without an outcome before the horizon.
-var errNothing = errors.New("nothing happens")
+var errNothing = errors.New("a limit or a time is longer than the six hours that a run can last")
 
 // run simulates the pod in a case. The rules of the case win over the subject's own. The run ends at the first record for which
 // over returns true. If there is none before the horizon, run returns errNothing.

@@ -256,7 +256,9 @@ func runChecker(ctx context.Context, files []check.File, o check.Options, parall
 	defer progress.stop()
 	p := pool{parallel: parallel, ahead: c.Tasks()}
 	err = inOrder(ctx, c.Tasks(), p, func(a *account) error { return c.Do(a.ctx, a.number) }, func(_ int, err error) error {
-		progress.step()
+		if err == nil {
+			progress.step()
+		}
 		return err
 	})
 	switch {
