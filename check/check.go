@@ -65,7 +65,6 @@ type Checker struct {
 type workload struct {
 	*scenarios.Workload
 	file       string
-	data       []byte
 	require    Requirements
 	containers []*container
 }
@@ -92,6 +91,11 @@ func New(files []File, o Options) (*Checker, error) {
 		o.Profiles = []profile.Profile{profile.Newest()}
 	}
 	c := &Checker{options: o}
+	return c, EachWorkload(files, c.add)
+}
+
+// EachWorkload calls visit for each workload of the files. The error lists those of the manifests and of visit.
+func EachWorkload(files []File, visit func(File, *scenarios.Workload) error) error {
 	var errs []error
 	for _, f := range files {
 		m, err := scenarios.ReadManifest(f.Name, f.Data)
@@ -100,12 +104,12 @@ func New(files []File, o Options) (*Checker, error) {
 			continue
 		}
 		for i := range m.Workloads {
-			if err := c.add(f, &m.Workloads[i]); err != nil {
+			if err := visit(f, &m.Workloads[i]); err != nil {
 				errs = append(errs, err)
 			}
 		}
 	}
-	return c, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // add adds the tasks for a workload.
@@ -117,7 +121,7 @@ func (c *Checker) add(f File, w *scenarios.Workload) error {
 	if c.options.Modify != nil {
 		c.options.Modify(f.Name, w)
 	}
-	added := &workload{Workload: w, file: f.Name, data: f.Data, require: require}
+	added := &workload{Workload: w, file: f.Name, require: require}
 	c.workloads = append(c.workloads, added)
 	add := func(list []v1.Container, field string) {
 		for i := range list {

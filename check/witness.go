@@ -13,13 +13,18 @@ import (
 // run, and its expectation held. It leaves out the row Recover, and ends that nothing reaches. The names in missing are those of
 // further ends whose scenario does not show them. Call it when all tasks are done. The error is that of the context.
 func (c *Checker) Witnesses(ctx context.Context) (list []bounds.Witness, missing []string, err error) {
+	names := map[string]int{}
 	for _, t := range c.tasks {
 		found := t.container
 		if t.result != found.results[0] { // once for each container
 			continue
 		}
+		name := found.witnessName()
+		if names[name]++; names[name] > 1 { // workloads of different kinds, namespaces or files can have one name
+			name += fmt.Sprintf("-%d", names[name])
+		}
 		for _, row := range rowTexts {
-			witnesses, without := c.witnesses(ctx, found, row.id)
+			witnesses, without := c.witnesses(ctx, found, name, row.id)
 			if ctx.Err() != nil {
 				return nil, nil, ctx.Err()
 			}
@@ -30,7 +35,7 @@ func (c *Checker) Witnesses(ctx context.Context) (list []bounds.Witness, missing
 }
 
 // witnesses returns the scenario files for a row of a container, and the names of those that are missing.
-func (c *Checker) witnesses(ctx context.Context, found *container, id RowID) (list []bounds.Witness, missing []string) {
+func (c *Checker) witnesses(ctx context.Context, found *container, of string, id RowID) (list []bounds.Witness, missing []string) {
 	values := found.values(id)
 	if len(values) == 0 || id == Recover {
 		return nil, nil
@@ -55,8 +60,7 @@ func (c *Checker) witnesses(ctx context.Context, found *container, id RowID) (li
 		if i == 0 && least.Least == bounds.Never || i == 1 && greatest.Greatest == bounds.Never {
 			continue
 		}
-		name := strings.Join([]string{found.workload.Name, found.spec.Name, string(id), names[i]}, "-")
-		name = strings.TrimLeft(notInNames.ReplaceAllString(name, "-")[max(0, len(name)-longestName):], "-")
+		name := of + "-" + string(id) + "-" + names[i]
 		s, err := c.subjectOf(ctx, found, end.Kubernetes)
 		var witnesses []bounds.Witness
 		if err == nil {
@@ -69,6 +73,12 @@ func (c *Checker) witnesses(ctx context.Context, found *container, id RowID) (li
 		list = append(list, witnesses...)
 	}
 	return list, missing
+}
+
+// witnessName returns the beginning of the names of the scenarios for the container.
+func (c *container) witnessName() string {
+	name := notInNames.ReplaceAllString(c.workload.Name+"-"+c.spec.Name, "-")
+	return strings.TrimLeft(name[max(0, len(name)-longestName):], "-")
 }
 
 // longestName leaves room for suffixes in the name of a file.

@@ -58,6 +58,13 @@ func (t *Table) Line(text string, style Style) {
 	t.rows = append(t.rows, tableRow{cells: []Cell{{text, style}}, line: true})
 }
 
+// WriteLine writes a line of text, wrapped to the width of the output, with a margin of spaces.
+func WriteLine(w io.Writer, margin int, text string, style Style, o Options) error {
+	var t Table
+	t.Line(strings.Repeat(" ", margin)+text, style)
+	return t.Write(w, o)
+}
+
 // columnGap is the space between two columns.
 const columnGap = 2
 

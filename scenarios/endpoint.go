@@ -155,7 +155,7 @@ func (all *endpoints) unknown(text, container string) string {
 	return message + "; they ask at " + strings.Join(texts, ", ")
 }
 
-// notations returns a text with the port as it is, by its number and by its names.
+// notations returns the ways to write an endpoint: as it is written, with the number of its port, and with each name of this port.
 func (all *endpoints) notations(text string) []string {
 	list := []string{text, all.id(text)}
 	scheme, rest, _ := strings.Cut(list[1], ":")

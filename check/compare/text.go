@@ -33,9 +33,7 @@ type writer struct {
 
 // line writes a wrapped line with a margin.
 func (t *writer) line(margin int, text string, style report.Style) {
-	var table report.Table
-	table.Line(strings.Repeat(" ", margin)+text, style)
-	table.Write(&t.b, t.o)
+	report.WriteLine(&t.b, margin, text, style, t.o)
 }
 
 // name is the name of a workload for people.

@@ -2,7 +2,6 @@ package tune
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,23 +41,11 @@ func New(files []check.File, o check.Options) (*Tuner, error) {
 	for _, p := range o.Profiles {
 		t.report.Kubernetes = append(t.report.Kubernetes, p.Version)
 	}
-	var errs []error
-	for _, f := range files {
-		m, err := scenarios.ReadManifest(f.Name, f.Data)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		for i := range m.Workloads {
-			if err := t.add(f, &m.Workloads[i]); err != nil {
-				errs = append(errs, err)
-			}
-		}
-	}
+	err := check.EachWorkload(files, t.add)
 	for i := range t.report.Workloads { // which no longer moves
 		t.plan(&t.report.Workloads[i])
 	}
-	return t, errors.Join(errs...)
+	return t, err
 }
 
 // add adds a workload with requirements.

@@ -101,20 +101,10 @@ Exit codes:
 
   # Take the worst of several versions of Kubernetes, on slow nodes
   probesim check deployment.yaml --kubernetes v1.34.. --delays slow`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("check requires a manifest: a file, a directory, or - for stdin")
-			}
-			if slices.Contains(args, "") {
-				return errors.New("a path is empty; is a shell variable unset?")
-			}
-			return nil
-		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
-		},
-		PreRunE: rejectEmptyFlags,
-		RunE:    func(cmd *cobra.Command, args []string) error { return checkManifests(cmd, args, o) },
+		Args:              requireManifests,
+		ValidArgsFunction: completeFiles,
+		PreRunE:           rejectEmptyFlags,
+		RunE:              func(cmd *cobra.Command, args []string) error { return checkManifests(cmd, args, o) },
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(checkOutputs, ", ")+".")
@@ -124,6 +114,17 @@ Exit codes:
 	flags.BoolVar(&o.allowEmpty, "allow-empty", false, "Succeed if the manifests have no workload.")
 	o.addFlags(cmd, map[string][]string{"output": checkOutputs, "fail-on": {"error", "warning", "note"}})
 	return cmd
+}
+
+// requireManifests rejects a command line without manifests.
+func requireManifests(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return fmt.Errorf("%s requires a manifest: a file, a directory, or - for stdin", cmd.Name())
+	case slices.Contains(args, ""):
+		return errors.New("a path is empty; is a shell variable unset?")
+	}
+	return nil
 }
 
 // addFlags adds the flags that say what is checked, and for which nodes. It completes the values of these flags and of others.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,20 +61,10 @@ Exit codes:
 
   # Change the manifest
   probesim tune deployment.yaml --require 'start>=70s' -o yaml > new.yaml`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("tune requires a manifest: a file, a directory, or - for stdin")
-			}
-			if slices.Contains(args, "") {
-				return errors.New("a path is empty; is a shell variable unset?")
-			}
-			return nil
-		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
-		},
-		PreRunE: rejectEmptyFlags,
-		RunE:    func(cmd *cobra.Command, args []string) error { return tuneManifests(cmd, args, o) },
+		Args:              requireManifests,
+		ValidArgsFunction: completeFiles,
+		PreRunE:           rejectEmptyFlags,
+		RunE:              func(cmd *cobra.Command, args []string) error { return tuneManifests(cmd, args, o) },
 	}
 	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(tuneOutputs, ", ")+".")
 	o.addFlags(cmd, map[string][]string{"output": tuneOutputs})
