@@ -33,3 +33,11 @@ func (b Bound) Or(c Bound) Bound {
 	}
 	return b
 }
+
+// end returns the case of the least or the greatest value.
+func (b Bound) end(greatest bool) Case {
+	if greatest {
+		return b.AtGreatest
+	}
+	return b.AtLeast
+}

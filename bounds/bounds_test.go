@@ -45,10 +45,10 @@ func TestBounds(t *testing.T) {
 		ask  func() (bounds.Bound, error)
 		want string
 	}{
-		{"the first start", start(bounds.FirstInstance), "55.0084s to 1m0.0084s"},
-		{"the first start on a young kubelet", start(bounds.YoungKubelet), "55.0084s to 1m0.011399s"},
-		{"the start after a liveness kill", start(bounds.AfterLivenessKill), "1m0.0101s to 1m5.0101s"},
-		{"the start after a startup kill", start(bounds.AfterStartupKill), "55.0101s to 1m0.0101s"},
+		{"the first start", start(bounds.FirstInstance), "55.0084s to 1m0.0138s"},
+		{"the first start on a young kubelet", start(bounds.YoungKubelet), "55.0084s to 1m0.0138s"},
+		{"the start after a liveness kill", start(bounds.AfterLivenessKill), "1m0.0101s to 1m5.0155s"},
+		{"the start after a startup kill", start(bounds.AfterStartupKill), "55.0101s to 1m0.0155s"},
 		{"the start after a crash", start(bounds.AfterCrash), "55.0101s to 1m0.0101s"},
 		{"the start after a crash while starting", start(bounds.AfterCrashWhileStarting), "10.1ms to 59.9038s"},
 		{"a hang", of(s.Survives, bounds.Hang), "20s to 30s"},

@@ -5,6 +5,9 @@
 // probe run that reaches the failure threshold decides; a misfortune that ends before that run changes nothing up to then. So
 // one run gives the exact limit for one case, and a search over cases gives the range.
 //
+// The limit of a start jumps where a time that moves with the start, such as the sync that shows it to the probes, meets a tick of
+// a probe or a relist. A run shows these times. So the search goes directly to the cases where they meet.
+//
 //	s, err := bounds.NewSubject(pod, "app", profile.Newest())
 //	...
 //	limit, err := s.Start(bounds.Nodes{Delays: typical}, bounds.FirstInstance)

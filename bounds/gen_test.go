@@ -141,10 +141,13 @@ type theorem struct {
 	tolerance time.Duration
 }
 
-// unproved are bounds that some drawn cases pass, by up to a second. -only tests one of them.
+// unproved are bounds that some drawn cases pass: one container of 50 has such cases after a liveness kill, one of 20 after a crash, and
+// one of ten in the others. -only tests one of them.
 var unproved = []string{
-	string(AfterLivenessKill), string(AfterCrash),
-	"stays ready hang", "stays ready stall", "stays ready down", "until ready, at once true", "until ready, at once false",
+	string(AfterLivenessKill), string(AfterCrash), string(AfterCrashWhileStarting),
+	"stays ready hang", "stays ready stall", "stays ready down",
+	"until unready hang", "until unready stall", "until unready down",
+	"until ready, at once true", "until ready, at once false",
 }
 
 func theorems() []theorem {

@@ -64,6 +64,7 @@ var (
 	createContainer delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.CreateContainer }
 	startContainer  delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.StartContainer }
 	stopContainer   delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.StopContainer }
+	stopReturn      delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.StopReturn }
 	apiGet          delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.APIGet }
 	apiPatch        delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.APIPatch }
 
@@ -99,6 +100,7 @@ type dim struct {
 	grid     time.Duration             // the first step of a search; less than the time between two jumps
 	get      func(*Case) time.Duration // the value of a case in which set has set it, or close to it
 	set      func(*Case, time.Duration)
+	ticks    bool // a greater value moves the ticks of the probes instead of the start
 }
 
 // dims returns the dimensions of some delays that the nodes have as ranges.
@@ -166,6 +168,21 @@ func (n Nodes) total(width, grid time.Duration, list ...delay) dim {
 	return d
 }
 
+// and returns the dimension of the sum of d and a later one. A greater sum begins with d.
+func (d dim) and(later dim) dim {
+	width := d.to - d.from
+	return dim{
+		from: d.from + later.from, to: d.to + later.to, grid: d.grid,
+		get: func(c *Case) time.Duration { return d.get(c) + later.get(c) },
+		set: func(c *Case, x time.Duration) {
+			x -= d.from + later.from
+			first := min(x, width)
+			d.set(c, d.from+first)
+			later.set(c, later.from+x-first)
+		},
+	}
+}
+
 // relistPeriod is the time from one relist to the next on a node without pods: a relist begins 1 s after the end of the last one
 // (genericPlegRelistPeriod in pkg/kubelet/kubelet.go at v1.37.0).
 func (c *Case) relistPeriod() time.Duration {
@@ -194,6 +211,17 @@ func (d dim) aligned(age time.Duration) dim {
 	return d
 }
 
+// onSecond returns the dimension with another effect: what it moves keeps its place in the second of the wall clock.
+func (d dim) onSecond() dim {
+	set := d.set
+	d.set = func(c *Case, x time.Duration) {
+		before := d.get(c) + c.Uptime
+		set(c, x)
+		c.Wall = modulo(c.Wall+before-d.get(c)-c.Uptime, time.Second)
+	}
+	return d
+}
+
 // wall returns the time since the wall clock has shown a whole second.
 func (c *Case) wall(t virtual.Time) time.Duration {
 	return modulo(c.Uptime+t.Offset()+c.Wall, time.Second)
@@ -205,7 +233,7 @@ func modulo(a, b time.Duration) time.Duration { return (a%b + b) % b }
 // startJitters returns the dimension of the jitter of a young kubelet, for a probe with a period.
 func startJitters(period time.Duration) dim {
 	return dim{
-		to: period - 1, grid: period / 4,
+		to: period - 1, grid: period / 4, ticks: true,
 		get: func(c *Case) time.Duration { return time.Duration(c.StartJitter * float64(period)) },
 		set: func(c *Case, x time.Duration) { c.StartJitter = float64(x) / float64(period) },
 	}
@@ -229,5 +257,17 @@ func (c *Case) shift(by time.Duration) {
 func (c Case) in(d dim, x time.Duration) Case {
 	c = c.clone()
 	d.set(&c, x)
+	return c
+}
+
+// corner returns the case at the same end of some dimensions.
+func (c Case) corner(greatest bool, dims []dim) Case {
+	for _, d := range dims {
+		if greatest {
+			c = c.in(d, d.to)
+		} else {
+			c = c.in(d, d.from)
+		}
+	}
 	return c
 }

@@ -36,10 +36,30 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	dims := append([]dim{begin.aligned(c.Uptime), begin, uptimes(&c)}, n.dims(delays...)...)
 	return extremes(c, n.only(dims), func(c Case) (sample, error) {
 		if atOnce {
-			return s.upAt(c, 0)
+			return s.upAtOnce(c)
 		}
 		return s.upLater(c, decides)
 	})
+}
+
+// upAtOnce measures the time until ready of a program that is up when its container starts, if the wall clock has any phase. Before the
+// end of initialDelaySeconds, which counts from a whole second, no probe runs.
+func (s *Subject) upAtOnce(c Case) (sample, error) {
+	one, err := s.upAt(c, 0)
+	if err != nil || one.bound.Least == Never || s.initialDelays() == 0 {
+		return one, err
+	}
+	start := virtual.At(one.outcome - one.bound.Least)
+	for _, by := range []time.Duration{0, 1} {
+		c.Wall = modulo(c.Wall-c.wall(start)-by, time.Second)
+		next, err := s.upAt(c, 0)
+		if err != nil {
+			return one, err
+		}
+		one.bound = one.bound.Or(next.bound)
+		one.signature = one.signature*31 ^ next.signature
+	}
+	return one, nil
 }
 
 // upAt measures the time until ready of a program that comes up at a virtual time, or when the container starts.

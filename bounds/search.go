@@ -60,7 +60,7 @@ func extremes(c Case, dims []dim, f measure) (Bound, error) {
 }
 
 // scattered is the number of cases of scatter for two or more dimensions.
-const scattered = 48
+const scattered = 12
 
 // scatter extends a bound by cases that are spread over all dimensions, so that a search does not begin far from the best case: the
 // values of a start have regions with quite different values, such as those in which the liveness probe is faster than the startup
@@ -113,12 +113,27 @@ func (b Bound) greatest() (Case, time.Duration) { return b.AtGreatest, b.Greates
 // A jump and its reverse within one part can stay hidden. The grid must be smaller than what happens between two jumps, such as
 // the period of a probe.
 func search(c Case, d dim, f measure, b Bound, tolerance time.Duration) (Bound, error) {
+	return parts(c, d, d.points(), f, b, tolerance)
+}
+
+// points returns the ends of the dimension, and the points of its grid.
+func (d dim) points() []time.Duration {
+	var list []time.Duration
+	for x := d.from; x < d.to; x += max(d.grid, 1) {
+		list = append(list, x)
+	}
+	return append(list, d.to)
+}
+
+// parts is search for parts between some points of the dimension, in order.
+func parts(c Case, d dim, points []time.Duration, f measure, b Bound, tolerance time.Duration) (Bound, error) {
 	s := searcher{c: c, d: d, f: f, bound: b, tolerance: tolerance}
-	left := s.at(d.from)
-	for left.x < d.to && s.err == nil {
-		right := s.at(min(left.x+max(d.grid, 1), d.to))
-		s.split(left, right)
-		left = right
+	samples := make([]sample, len(points))
+	for i, x := range points {
+		samples[i] = s.at(x)
+	}
+	for i := range samples[1:] {
+		s.split(samples[i], samples[i+1])
 	}
 	return s.bound, s.err
 }

@@ -3,6 +3,7 @@ package bounds
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -59,6 +60,16 @@ func (s *Subject) killer() trace.Probe {
 	return ""
 }
 
+// deciding returns the probes that can stop an instance. A liveness probe can stop a later instance although there is a startup probe,
+// since the kubelet carries over that the container has started.
+func (s *Subject) deciding(instance int) []trace.Probe {
+	list := []trace.Probe{s.killer()}
+	if instance > 0 && s.killer() != trace.Liveness && s.Probe(trace.Liveness) != nil {
+		list = append(list, trace.Liveness)
+	}
+	return list
+}
+
 // Start returns how long the container may take to start: how long an instance may refuse all probes, counted from its start,
 // without a probe that stops it.
 func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
@@ -69,76 +80,149 @@ func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
 	c.question = &asked{limit: true, measure: s.start, happens: "the container is stopped while it starts"}
 	down := Rule{Instance: AnyInstance, Misfortune: Refuse}
 	c.Rules = []Rule{down}
-	shortest, longest := s.periods()
-	grid := shortest / 4
-	// A dimension that moves the start moves it against the ticks of the probes, alone or together with the relists and the wall
-	// clock. Each of the three can decide when the probe begins to count, so both ways are needed.
-	var dims []dim
-	move := func(d dim) { dims = append(dims, d.aligned(c.Uptime), d) }
-	again := n.total(longest, grid, s.starts()...)
-	switch which {
-	case FirstInstance, YoungKubelet:
-		if which == YoungKubelet {
-			c.Uptime = time.Millisecond
-			move(startJitters(time.Duration(s.Probe(s.killer()).PeriodSeconds) * time.Second))
+	m, err := s.moves(&c, n, which)
+	if err != nil {
+		return Bound{}, err
+	}
+	c.question.expect = s.stopping(c.Instance)
+	first, err := s.start(c)
+	if err != nil || first.bound.Least == Never {
+		return first.bound, err
+	}
+	b, f := first.bound, remember(s.start)
+	for _, latest := range []bool{false, true} {
+		if n.Middle {
+			b, err = s.atEnd(c, latest, f, b)
+		} else {
+			b, err = s.toEnd(c, m, latest, f, b)
 		}
-		move(n.total(longest, grid, append([]delay{runPodSandbox}, s.starts()...)...))
-	case AfterLivenessKill, AfterCrash:
-		up, err := s.up(c)
 		if err != nil {
-			return Bound{}, err
+			return b, err
+		}
+	}
+	return b, nil
+}
+
+// atEnd extends a bound by the limit of a case in which the wall clock makes the limit the least or the greatest.
+func (s *Subject) atEnd(c Case, latest bool, f measure, b Bound) (Bound, error) {
+	if err := s.atSecond(&c, latest); err != nil {
+		return b, err
+	}
+	one, err := f(c)
+	if err != nil {
+		return b, err
+	}
+	return b.Or(one.bound), nil
+}
+
+// toEnd extends a bound by the least or the greatest limit of the starts.
+func (s *Subject) toEnd(c Case, m startMoves, latest bool, f measure, b Bound) (Bound, error) {
+	d := m.ticks(latest)
+	cases, err := s.extreme(c.in(d, d.from+(d.to-d.from)/2), m, latest)
+	if err != nil {
+		return b, err
+	}
+	for _, c := range cases {
+		if err := s.atSecond(&c, latest); err != nil {
+			return b, err
+		}
+		if b, err = s.overTicks(c, d, f, b); err != nil {
+			return b, err
+		}
+		if m.exits && !latest {
+			if b, err = s.overPairs(c, d, f, b); err != nil {
+				return b, err
+			}
+		}
+	}
+	return b, nil
+}
+
+// startMoves are the ways in which the start of an instance varies.
+type startMoves struct {
+	ticks  func(latest bool) dim // moves the start against the ticks of the probes
+	phase  dim                   // moves the start against the relists
+	delays []dim                 // change how long the kubelet needs to see the start
+	exits  bool                  // the instance before has exited by itself
+	starts []dim                 // the delays of a start
+}
+
+// moves returns how a start varies. It completes the case.
+func (s *Subject) moves(c *Case, n Nodes, which StartCase) (startMoves, error) {
+	down := c.Rules[0]
+	window := s.ticksRepeat(1)
+	if which == FirstInstance || which == YoungKubelet {
+		window = s.ticksRepeat(0)
+	}
+	m := startMoves{phase: uptimes(c), delays: n.dims(looks...), starts: n.dims(s.starts()...)}
+	if len(s.pod.Spec.Containers) > 1 { // the sync that starts the container goes on to start others
+		m.delays = append(m.delays, m.starts...)
+	}
+	always := func(d dim) { m.ticks = func(bool) dim { return d } }
+	kill := func(rule int) {
+		stop := append([]delay{stopContainer, stopReturn}, s.starts()...)
+		shutdown := leads(rule, 0, s.shutdown(window))
+		if always(shutdown); shutdown.to >= window {
+			m.delays = n.dims(append(stop, looks...)...)
+			return
+		}
+		always(shutdown.and(n.total(window, 0, stop...)))
+	}
+	switch which {
+	case FirstInstance:
+		m.ticks = func(latest bool) dim {
+			list := append([]delay{runPodSandbox}, s.starts()...)
+			if latest { // the last delays last as long as they can, so that the sync ends late
+				slices.Reverse(list)
+			}
+			return n.total(window, 0, list...)
+		}
+	case YoungKubelet:
+		period := time.Duration(s.Probe(s.killer()).PeriodSeconds) * time.Second
+		c.Uptime = time.Millisecond
+		m.phase = uptimes(c)
+		m.phase.to = min(m.phase.to, period-1)
+		always(startJitters(period))
+	case AfterLivenessKill:
+		up, err := s.up(*c)
+		if err != nil {
+			return m, err
 		}
 		down.Instance, c.Instance = 1, 1
-		if which == AfterCrash {
-			c.Rules = []Rule{{Exit: 1, From: up}, down}
-			move(leads(0, up, up+longest, grid))
-		} else {
-			c.Rules = []Rule{{Misfortune: Hang, From: up}, {Clock: fakeruntime.AfterSigterm}, down}
-			move(leads(1, 0, s.shutdown(longest), grid))
-		}
-		move(again)
+		c.Rules = []Rule{{Misfortune: Hang, From: up}, {Clock: fakeruntime.AfterSigterm}, down}
+		kill(1)
 	case AfterStartupKill:
 		c.Instance = 1
 		c.Rules = []Rule{{Clock: fakeruntime.AfterSigterm}, down}
-		move(leads(0, 0, s.shutdown(longest), grid))
-		move(again)
+		kill(0)
+	case AfterCrash:
+		up, err := s.up(*c)
+		if err != nil {
+			return m, err
+		}
+		down.Instance, c.Instance = 1, 1
+		c.Rules = []Rule{{Exit: 1, From: up}, down}
+		always(leads(0, up, up+window))
 	case AfterCrashWhileStarting:
 		limit, err := s.start(Case{Uptime: c.Uptime, Delays: c.Delays, StartJitter: 0.5, SyncJitter: 0.5, Rules: []Rule{down}})
-		if err != nil || limit.bound.Least == Never {
-			return limit.bound, err
+		if err != nil {
+			return m, err
 		}
 		c.Instance = 1
-		c.Rules = []Rule{{Exit: 1, From: limit.bound.Least / 2}, down}
-		move(leads(0, time.Millisecond, limit.bound.Least, grid))
-		move(again)
+		last := limit.bound.Least
+		c.Rules = []Rule{{Exit: 1, From: last / 2}, down}
+		m.ticks = func(latest bool) dim { // the fewer probes have failed before, the greater the limit
+			if latest {
+				return leads(0, time.Millisecond, min(last, 2*window))
+			}
+			return leads(0, max(time.Millisecond, last-2*window), last)
+		}
 	}
-	c.question.expect = s.stopping(c.Instance)
-	dims = append(append(dims, uptimes(&c)), n.dims(looks...)...)
-	if s.delayed(c.Instance) {
-		return extremes(c, n.only(dims), s.startAtSecond)
+	if which == AfterCrash || which == AfterCrashWhileStarting { // a relist finds the exit, so only what follows moves the start against the relists
+		m.phase = n.total(window+time.Second, 0, s.starts()...)
+		m.exits = true
 	}
-	return extremes(c, n.only(dims), s.start)
-}
-
-// startAtSecond measures how long an instance may take to start if the wall clock has any phase. The kubelet truncates the start to
-// the second. So the probes wait the shortest time for initialDelaySeconds if the instance starts just before a second begins, and
-// the longest time if it starts when the second begins.
-func (s *Subject) startAtSecond(c Case) (sample, error) {
-	h, err := s.run(&c, s.started(c.Instance))
-	if errors.Is(err, errNothing) {
-		return sample{bound: at(Never, c)}, nil
-	}
-	if err != nil {
-		return sample{}, err
-	}
-	c.Wall = modulo(c.Wall-c.wall(h.outcome().T), time.Second)
-	begins, err := s.start(c)
-	if err != nil {
-		return sample{}, err
-	}
-	c.Wall = modulo(c.Wall-1, time.Second)
-	before, err := s.start(c)
-	return sample{bound: begins.bound.Or(before.bound), signature: begins.signature ^ before.signature<<1}, err
+	return m, nil
 }
 
 // starts returns the delays of each start of the container.
@@ -151,9 +235,9 @@ func (s *Subject) starts() []delay {
 }
 
 // leads returns the dimension of the time of what leads to the misfortune, which is a rule of the case.
-func leads(rule int, from, to, grid time.Duration) dim {
+func leads(rule int, from, to time.Duration) dim {
 	return dim{
-		from: from, to: to, grid: grid,
+		from: from, to: to,
 		get: func(c *Case) time.Duration { return c.Rules[rule].From },
 		set: func(c *Case, x time.Duration) { c.Rules[rule].From = x },
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -194,21 +195,22 @@ func (s *Subject) old() time.Duration {
 	return longest + 1337*time.Millisecond
 }
 
-// delayed reports whether a probe that can stop an instance has initialDelaySeconds. A liveness probe can stop a later instance
-// although there is a startup probe, since the kubelet carries over that the container has started.
+// delayed reports whether a probe that can stop an instance has initialDelaySeconds.
 func (s *Subject) delayed(instance int) bool {
-	for _, p := range []trace.Probe{s.killer(), trace.Liveness} {
-		if probe := s.Probe(p); probe != nil && probe.InitialDelaySeconds > 0 && (p == s.killer() || instance > 0) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.deciding(instance), func(p trace.Probe) bool { return s.Probe(p).InitialDelaySeconds > 0 })
 }
 
 // started reports whether an instance of the container starts.
 func (s *Subject) started(instance int) func(*trace.Record) bool {
 	return func(r *trace.Record) bool {
 		return r.Kind == trace.ContainerStarted && r.Container == s.Container && r.Instance == instance
+	}
+}
+
+// exited reports whether an instance of the container exits.
+func (s *Subject) exited(instance int) func(*trace.Record) bool {
+	return func(r *trace.Record) bool {
+		return r.Kind == trace.ContainerExited && r.Container == s.Container && r.Instance == instance
 	}
 }
 

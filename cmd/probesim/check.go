@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -244,6 +245,10 @@ func runCheck(ctx context.Context, files []check.File, o check.Options, parallel
 	return c.Report(), nil
 }
 
+// collectAfter is the growth of memory, in percent, after which garbage is collected during a check. A run of a search leaves nothing in
+// memory, so with the default of 100 a collection would follow every few runs.
+const collectAfter = 400
+
 // runChecker does all tasks of a Checker and shows progress.
 func runChecker(ctx context.Context, files []check.File, o check.Options, parallel int, stderr io.Writer) (*check.Checker, error) {
 	c, err := check.New(files, o)
@@ -253,6 +258,7 @@ func runChecker(ctx context.Context, files []check.File, o check.Options, parall
 	if c.Workloads() == 0 {
 		return nil, &exitError{exitUsage, fmt.Errorf("%w in %s: check needs at least one of %s", errNoWorkload, listed(files), strings.Join(scenarios.WorkloadKinds(), ", "))}
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(collectAfter))
 	progress := newCounter(stderr, c.Tasks(), "containers")
 	defer progress.stop()
 	p := pool{parallel: parallel, ahead: c.Tasks()}

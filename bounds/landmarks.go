@@ -1,0 +1,119 @@
+package bounds
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// landmarks are the times of a run that decide how long an instance may take to start. What decides jumps where one of the times that
+// move with the start meets a tick of a probe or a relist.
+type landmarks struct {
+	// exit is the exit of the previous instance, or of the start if there is none.
+	exit, start virtual.Time
+	// syncs are the sync that finds the exit, and the one that shows the start to the probes.
+	syncs []virtual.Time
+	// delays are the ends of initialDelaySeconds.
+	delays []virtual.Time
+	// ticks has a tick of each probe that can stop the instance, and took how long its last run lasted before the exit.
+	ticks map[trace.Probe]virtual.Time
+	took  map[trace.Probe]time.Duration
+	// relists are the times at which a call begins or ends that lists what runs.
+	relists []relist
+}
+
+// relist is the begin or the end of a call.
+type relist struct {
+	at     virtual.Time
+	method string
+	end    bool
+}
+
+// lists reports whether a call lists sandboxes or containers.
+func lists(r *trace.Record) bool { return r.Reason == "ListPodSandbox" || r.Reason == "ListContainers" }
+
+// housekeepingPeriod is the period at which the kubelet lists what runs for its housekeeping, from its start on (pkg/kubelet/kubelet.go at
+// v1.37.0). These lists are not relists.
+const housekeepingPeriod = 2 * time.Second
+
+func (s *Subject) landmarks(c Case) (landmarks, error) {
+	l := landmarks{ticks: map[trace.Probe]virtual.Time{}, took: map[trace.Probe]time.Duration{}}
+	deciding := s.deciding(c.Instance)
+	exited, started, visible := false, false, false
+	var housekeeping, relisted virtual.Time // the end of the last list of housekeeping, and of the last call of a relist
+	_, err := s.record(&c, &trace.Recorder{Internal: true}, horizon, func(r *trace.Record) bool {
+		switch {
+		case c.Instance > 0 && s.exited(c.Instance-1)(r):
+			exited, l.exit = true, r.T
+		case s.started(c.Instance)(r):
+			started, l.start = true, r.T
+		case r.Kind == trace.PodSync && (exited || started) && !visible:
+			l.syncs = append(l.syncs, r.T)
+			visible = started
+		case r.Kind == trace.CRICall && r.Pod == "" && r.Reason == "ListPodSandbox" && modulo(c.Uptime+request(r).Offset(), housekeepingPeriod) == 0:
+			housekeeping = r.T
+		case r.Kind == trace.CRICall && (r.Pod == "" && lists(r) && request(r) != housekeeping || request(r) == relisted):
+			method := r.Reason + " " + r.Pod
+			l.relists = append(l.relists, relist{request(r), method, false}, relist{r.T, method, true})
+			relisted = r.T
+		case r.Container == s.Container && (r.Kind == trace.ProbeExecuted || r.Kind == trace.ProbeSkipped) && slices.Contains(deciding, r.Probe):
+			l.ticks[r.Probe] = request(r)
+			if !exited {
+				l.took[r.Probe] = r.Took
+			}
+		}
+		return visible && len(l.ticks) == len(deciding)
+	})
+	if err != nil {
+		return l, err
+	}
+	if !exited {
+		l.exit = l.start
+	}
+	l.relists = slices.DeleteFunc(l.relists, func(r relist) bool {
+		return r.at < l.exit.Add(-c.relistPeriod()) || r.at > l.start.Add(c.relistPeriod())
+	})
+	for _, p := range deciding {
+		if delay := time.Duration(s.Probe(p).InitialDelaySeconds) * time.Second; delay > 0 { // counts from the whole second
+			l.delays = append(l.delays, l.start.Add(delay-c.wall(l.start)))
+		}
+	}
+	return l, nil
+}
+
+// mark is a landmark that moves with the start.
+type mark func(landmarks) virtual.Time
+
+// marks returns the landmarks of an instance that decide at which tick a probe begins to count.
+func (s *Subject) marks(l landmarks, p trace.Probe) []mark {
+	list := []mark{landmarks.exitTime}
+	if took := l.took[p]; took > 0 { // a probe that runs while the program exits fails
+		list = append(list, func(l landmarks) virtual.Time { return l.exit.Add(-took) })
+	}
+	for i := range l.syncs {
+		list = append(list, func(l landmarks) virtual.Time { return l.syncs[min(i, len(l.syncs)-1)] })
+	}
+	for i := range l.delays {
+		list = append(list, func(l landmarks) virtual.Time { return l.delays[i] })
+	}
+	return list
+}
+
+func (l landmarks) exitTime() virtual.Time  { return l.exit }
+func (l landmarks) startTime() virtual.Time { return l.start }
+
+// closest returns the relists that are the closest to a landmark, one of each kind.
+func (l landmarks) closest(m mark) []relist {
+	list := slices.Clone(l.relists)
+	slices.SortStableFunc(list, func(a, b relist) int { return cmp.Compare(a.at.Sub(m(l)).Abs(), b.at.Sub(m(l)).Abs()) })
+	seen := map[relist]bool{}
+	return slices.DeleteFunc(list, func(r relist) bool {
+		r.at = 0
+		again := seen[r]
+		seen[r] = true
+		return again || !r.end && r.method != "ListPodSandbox " // the other calls begin when the one before ends
+	})
+}
