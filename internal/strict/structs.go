@@ -11,7 +11,7 @@ type structInfo struct {
 	fields map[string][]int // index by json name, including inlined structs
 	names  []string
 	listed []string // names without the fields that files cannot set yet
-	pos    []int // index of the field of type Pos; nil if there is none
+	pos    []int    // index of the field of type Pos; nil if there is none
 }
 
 var structs sync.Map // reflect.Type to *structInfo
