@@ -32,6 +32,9 @@ type Options struct {
 	// Starts has an entry for each start of the kubelet, ordered by time: the random delays before the first runs
 	// of its probe workers.
 	Starts []Start
+	// Log shows in which order the processes of the real run went at each instant. The search only has to find what it
+	// leaves open. May be empty.
+	Log    []Turn
 	Budget int // the number of runs to spend; 0 means 3000
 }
 
@@ -60,7 +63,7 @@ const defaultBudget = 3000
 
 // Follow searches for choices under which the simulator produces o.Want.
 func Follow(o Options) Result {
-	f := &follower{Options: o, end: virtual.At(o.Duration), fractions: map[virtual.Time]float64{}}
+	f := &follower{Options: o, end: virtual.At(o.Duration), fractions: map[virtual.Time]float64{}, log: newLog(o.Log)}
 	for _, r := range o.Requeues {
 		f.fractions[r.T] = r.Fraction
 	}
@@ -87,6 +90,7 @@ type follower struct {
 	end         virtual.Time // virtual.At(Duration)
 	want        []instant
 	fractions   map[virtual.Time]float64
+	log         *log
 	onlyRecords bool
 	runs        int
 }
@@ -127,7 +131,7 @@ func (f *follower) try(made []choose.Made, until virtual.Time, internal bool) at
 
 func (f *follower) chooser(made []choose.Made) *chooser {
 	return &chooser{
-		Replay: choose.NewReplay(made), made: made, fractions: f.fractions,
+		Replay: choose.NewReplay(made), log: f.log.again(), made: made, fractions: f.fractions,
 		starts: f.Starts, started: make([]int, len(f.Starts)), now: func() virtual.Time { return 0 },
 	}
 }
