@@ -72,7 +72,7 @@ func (c *chooser) Place(process, point string) (int, bool) {
 }
 
 // Turn implements choose.Guide.
-func (c *chooser) Turn(process, point string) { c.log.done(process, point, c.now()) }
+func (c *chooser) Turn(process, point string) { c.log.do(process, point, c.now()) }
 
 // Next moves the candidate that the log has first to the front, where it is the canonical one.
 func (c *chooser) Next(candidates []choose.Choice) int {

@@ -4,7 +4,8 @@
 // It runs the simulator, finds the first instant at which the run and the trace differ, and tries other values for
 // the choices made shortly before, first one at a time, then in pairs. It keeps each choice that makes the run agree
 // with the trace for longer. If no choice helps, the simulator cannot produce the trace: either the simulator is
-// wrong, or the search budget was too small.
+// wrong, or the search budget was too small. A log of the order in which the processes of the real run went saves most of
+// the search: see Options.Log.
 package explore
 
 import (
@@ -49,6 +50,9 @@ type Result struct {
 	Made       []choose.Made // the choices, other than canonical ones, of the best run
 	Runs       int
 	Divergence *Divergence // nil if the best run explains every record
+	// OnlyRecords reports whether no run was found that also has the requeues and the manual triggers of the real run. The
+	// best run then only has its records.
+	OnlyRecords bool
 }
 
 // Divergence describes the first difference between the best run and the trace.
@@ -78,7 +82,7 @@ func Follow(o Options) Result {
 		f.want = f.instants(o.Want, nil, f.end)
 		best = f.search(f.try(best.made, f.end, false))
 	}
-	r := Result{Made: best.made, Runs: f.runs}
+	r := Result{Made: best.made, Runs: f.runs, OnlyRecords: f.onlyRecords}
 	if best.parts < f.end || best.err != nil {
 		r.Divergence = f.divergence(f.try(best.made, f.end, true))
 	}
@@ -91,7 +95,7 @@ type follower struct {
 	want        []instant
 	fractions   map[virtual.Time]float64
 	log         *log
-	onlyRecords bool
+	onlyRecords bool // the search matches records only
 	runs        int
 }
 

@@ -17,14 +17,8 @@ type Turn struct {
 
 // log is the log of the real run, and what a simulated run has done of it.
 type log struct {
-	processes map[string]*turns
-}
-
-// turns are the entries of one process that are left.
-type turns struct {
-	list []placedTurn
-	// next is the index of the first entry that is not done.
-	next int
+	turns map[string][]placedTurn // by process
+	done  map[string]int          // number of turns of a process that are done or in the past
 }
 
 type placedTurn struct {
@@ -33,38 +27,31 @@ type placedTurn struct {
 	place int
 }
 
-// newLog returns the log of a new simulated run.
 func newLog(list []Turn) *log {
-	l := &log{processes: map[string]*turns{}}
+	l := &log{turns: map[string][]placedTurn{}}
 	for i, t := range list {
-		if l.processes[t.Process] == nil {
-			l.processes[t.Process] = &turns{}
-		}
-		of := l.processes[t.Process]
-		of.list = append(of.list, placedTurn{t.T, t.Point, i})
+		l.turns[t.Process] = append(l.turns[t.Process], placedTurn{t.T, t.Point, i})
 	}
 	return l
 }
 
-// again returns the log for another run.
-func (l *log) again() *log {
-	c := &log{processes: make(map[string]*turns, len(l.processes))}
-	for name, of := range l.processes {
-		c.processes[name] = &turns{list: of.list}
-	}
-	return c
-}
+// again returns the log for a new simulated run.
+func (l *log) again() *log { return &log{l.turns, map[string]int{}} }
 
-// left returns the entries of a process from now on that are not done.
+// left returns the turns of a process from now on that are not done.
 func (l *log) left(process string, now virtual.Time) []placedTurn {
-	of := l.processes[process]
-	if of == nil {
+	list := l.turns[process]
+	if len(list) == 0 {
 		return nil
 	}
-	for of.next < len(of.list) && of.list[of.next].t < now {
-		of.next++
+	n := l.done[process]
+	if n < len(list) && list[n].t < now {
+		for n < len(list) && list[n].t < now {
+			n++
+		}
+		l.done[process] = n
 	}
-	return of.list[of.next:]
+	return list[n:]
 }
 
 // place returns the place of the next entry of a process at a point.
@@ -77,14 +64,14 @@ func (l *log) place(process, point string, now virtual.Time) (int, bool) {
 	return 0, false
 }
 
-// done notes that a process reaches a point now. Entries before it at this instant are done too.
-func (l *log) done(process, point string, now virtual.Time) {
+// do notes that a process reaches a point now. Entries before it at this instant are done too.
+func (l *log) do(process, point string, now virtual.Time) {
 	for i, t := range l.left(process, now) {
 		if t.t > now {
 			return
 		}
 		if t.point == point {
-			l.processes[process].next += i + 1
+			l.done[process] += i + 1
 			return
 		}
 	}
@@ -132,6 +119,9 @@ var lastOfInstant = map[string]bool{"runtime": true, "scenario": true, "sleep of
 // this instant keeps its canonical place.
 func (l *log) first(candidates []choose.Choice, now virtual.Time) int {
 	first := 0
+	if len(l.turns) == 0 {
+		return first
+	}
 	for i, c := range candidates {
 		if !lastOfInstant[c.Key] {
 			first = i
