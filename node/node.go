@@ -340,6 +340,7 @@ func (n *Node) stopKubelet() bool {
 	n.sim.End(n.group)
 	n.api.Disconnect()
 	n.runtime.Disconnect()
+	n.options.Disk.EndMounts(n.sim.Now())
 	n.kubelet, n.group = nil, nil
 	return true
 }

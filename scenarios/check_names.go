@@ -32,7 +32,7 @@ func (c *checker) checkPodName(name string, n *strict.Node) {
 	case name == "" && n.Written():
 		n.Errorf("is empty: name a pod or workload, or leave the field out")
 	case name != "" && c.resolved() && c.scenario.podCount(name) == 0:
-		n.Errorf("the scenario has no pod or workload %s%s", strict.Quote(name), strict.DidYouMean(name, c.scenario.podNames()))
+		n.Errorf("the scenario has no pod or workload %s%s", strict.Quote(name), strict.OrList(name, c.scenario.podNames()))
 	}
 }
 
@@ -73,9 +73,9 @@ func (c *checker) checkContainerName(pod, container string, n *strict.Node) {
 		if !w.unread && w.container(container) == nil {
 			hint := ""
 			if pod == "" && len(c.scenario.Spec.Pods) > 1 {
-				hint = ": name the pods you mean with pod"
+				hint = "; name the pods you mean with pod"
 			}
-			n.Errorf("%s has no container %s%s%s", w.manifest.name, strict.Quote(container), strict.DidYouMean(container, w.containerNames()), hint)
+			n.Errorf("%s has no container %s%s%s", w.manifest.name, strict.Quote(container), strict.OrList(container, w.containerNames()), hint)
 			return
 		}
 	}

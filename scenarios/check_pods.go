@@ -134,7 +134,7 @@ func (c *checker) findManifest(p *Pod, n *strict.Node) *manifest {
 		}
 	}
 	if kinds := f.kinds(); p.Kind != "" && !f.broken && !slices.Contains(kinds, p.Kind) {
-		n.Field("kind").Errorf("unknown kind %s%s", strict.Quote(p.Kind), strict.DidYouMean(p.Kind, kinds))
+		n.Field("kind").Errorf("unknown kind %s%s", strict.Quote(p.Kind), strict.OrList(p.Kind, kinds))
 		return nil
 	}
 	return pick(f, where, p, n)
@@ -159,7 +159,7 @@ func pick(f *file, where string, p *Pod, n *strict.Node) *manifest {
 	case len(found) == 0 && f.mayContain(p.Name):
 		return nil
 	case len(found) == 0:
-		n.Field("name").Errorf("there is no %s %s %s%s", kind, strict.Quote(p.Name), where, strict.DidYouMean(p.Name, f.workloadNames(p.Kind)))
+		n.Field("name").Errorf("there is no %s %s %s%s", kind, strict.Quote(p.Name), where, strict.OrList(p.Name, f.workloadNames(p.Kind)))
 		return nil
 	case len(found) > 1:
 		other := slices.IndexFunc(found, func(m *manifest) bool { return m.kind.kind != found[0].kind.kind })

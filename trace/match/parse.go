@@ -70,9 +70,9 @@ func statusField(n *strict.Node, name, container string, kills Kills) (value.Typ
 	case ofPod != nil:
 		n.Errorf("%s is a field of the pod: leave out container", name)
 	case container == "":
-		n.Errorf("unknown field of a pod%s", strict.DidYouMean(name, names(podFields)))
+		n.Errorf("unknown field of a pod%s", strict.OrList(name, names(podFields)))
 	default:
-		n.Errorf("unknown field of a container%s", strict.DidYouMean(name, names(containerFields)))
+		n.Errorf("unknown field of a container%s", strict.OrList(name, names(containerFields)))
 	}
 	return 0, nil, false
 }
@@ -96,7 +96,7 @@ func parseMatch(n *strict.Node, name string, typ value.Type, words []string) (va
 	case words != nil && !slices.ContainsFunc(words, matches) && matches("OOMKilled"):
 		n.Errorf("%s is never %s: no kill step gives this reason", name, strict.Quote(n.Value))
 	case words != nil && !slices.ContainsFunc(words, matches):
-		n.Errorf("%s is never %s%s", name, strict.Quote(n.Value), strict.DidYouMean(n.Value, words))
+		n.Errorf("%s is never %s%s", name, strict.Quote(n.Value), strict.OrList(n.Value, words))
 	case bounded && !m.Overlaps(int64(bound.Min), int64(bound.Max)):
 		n.Errorf("%s is never %s: it is in %s", name, m, &bound)
 	default:
@@ -118,7 +118,7 @@ func (r *Record) UnmarshalNode(n *strict.Node) {
 		kind.Errorf("is required: the kind of record, such as ContainerStarted")
 		return
 	case described == nil:
-		kind.Errorf("unknown kind of record %s%s", strict.Quote(kind.Value), strict.DidYouMean(kind.Value, RecordKinds()))
+		kind.Errorf("unknown kind of record %s%s", strict.Quote(kind.Value), strict.OrList(kind.Value, RecordKinds()))
 		return
 	}
 	r.Kind = trace.Kind(kind.Value)
@@ -135,7 +135,7 @@ func (r *Record) field(n *strict.Node, name string, kind *Kind) {
 		n.Errorf("write %s next to record, not in it", name)
 		return
 	case !slices.Contains(kind.Fields, name):
-		n.Errorf("unknown field of %s%s", r.Kind, strict.DidYouMean(name, kind.Fields))
+		n.Errorf("unknown field of %s%s", r.Kind, strict.OrList(name, kind.Fields))
 		return
 	case n.Kind != strict.Scalar || !n.Written():
 		n.Errorf("must be a single value, such as failure, 1.. or /text/")
