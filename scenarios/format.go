@@ -101,6 +101,10 @@ type Container struct {
 
 // Rule scripts what a program does and when. It compiles to a fakeruntime.Rule.
 type Rule struct {
+	Pos  `json:"-"`
+	Text string `json:"-"` // source text on one line
+	Flag string `json:"-"` // the words of the flag --app that the rule stands for; empty: the rule is from a file
+
 	Replica  *value.IntRange `json:"replica,omitempty"`
 	Instance *value.IntRange `json:"instance,omitempty"`
 

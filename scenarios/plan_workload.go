@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 )
@@ -171,6 +173,43 @@ func (w *workload) program(replica int) fakeruntime.Pod {
 		Workload: w.manifest.name, Replica: replica, HostNetwork: pod.Spec.HostNetwork,
 		Delays: w.delays, Containers: w.containers,
 	}
+}
+
+// Rule returns the rule with a number, from 1, in the behavior of a container of a pod, or nil. The pod is named namespace/name.
+func (p *Plan) Rule(pod, container string, number int) *Rule {
+	for _, w := range p.Scenario.workloads {
+		for replica := range w.replicas {
+			if w.key(replica) == pod {
+				return w.rule(container, number)
+			}
+		}
+	}
+	return nil
+}
+
+func (w *workload) rule(container string, number int) *Rule {
+	for i := range w.spec.Containers {
+		if c := &w.spec.Containers[i]; c.Name == container && number > 0 && number <= len(c.Behavior) {
+			return &c.Behavior[number-1]
+		}
+	}
+	return nil
+}
+
+// Says returns where the rule is written and its words, such as "web.yaml:14 says {for: 20s, probes: fail}".
+func (r *Rule) Says() string {
+	const longest = 200
+	text := r.Text
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	switch {
+	case r.Flag != "":
+		return "--app says " + printable.Text(strconv.Quote(r.Flag))
+	case r.Line == 0:
+		return "its behavior says " + printable.Text(text)
+	}
+	return printable.Text(fmt.Sprintf("%s:%d says %s", r.File, r.Line, text))
 }
 
 // PodKeys returns the pods that a name matches, as namespace/name in the order of the scenario. The name of a pod

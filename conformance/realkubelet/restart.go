@@ -66,7 +66,7 @@ func (n *node) launch() {
 	ctx := release.WithLogger(n.ctx, logr.New(triggerLog{conn: n.conn, recorder: n.recorder, workers: first}))
 	k, err := startKubelet(ctx, environment{
 		root: n.root, mounter: n.mounter, client: n.api.client(n.conn), runtime: runtime, images: &imageService{runtime: runtime},
-		config: n.config, recorder: events, pods: events.pods, network: network, workers: goroutines,
+		config: n.config, recorder: events, pods: events.pods, network: network, workers: goroutines, conn: n.conn,
 	})
 	if n.kubelet = k; err != nil && n.err == nil {
 		n.err = fmt.Errorf("at %v: start the kubelet: %w", n.driver.now(), err)

@@ -92,6 +92,10 @@ var table = []Kind{
 	})},
 	{trace.ManualTrigger, []string{"probe"}, one(Container, words{"probe": {"readiness"}})},
 	{trace.TriggerTaken, []string{"probe"}, one(Container, words{"probe": {"readiness"}})},
+	{trace.Behavior, []string{"probe", "reason", "message"}, []Shape{
+		{Container, words{"probe": probes, "reason": {""}}},
+		{Container, words{"probe": {""}, "reason": {"postStart", "preStop", "exit"}}},
+	}},
 	{trace.BackOff, []string{"took"}, one(Container, nil)},
 }
 
