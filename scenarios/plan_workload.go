@@ -98,7 +98,7 @@ func (w *workload) makePod() {
 	patched := w.patched()
 	if patched != nil {
 		patched.Name, patched.Namespace = w.pod.Name, w.pod.Namespace // even if the patch replaces the metadata
-		w.pod, w.errs.patch = patched, w.spec.Patch.node
+		w.pod, w.errs.patches = patched, w.spec.Patch.nodes
 	}
 	admission.Default(w.pod)
 	if patched != nil && !w.unread {
@@ -112,8 +112,12 @@ func (w *workload) patched() *v1.Pod {
 		return nil
 	}
 	patched := w.spec.Patch.apply(w.pod)
-	w.unread = w.unread || patched == nil || !containersRead(w.spec.Patch.node)
+	w.unread = w.unread || patched == nil || !allContainersRead(w.spec.Patch.nodes)
 	return patched
+}
+
+func allContainersRead(patches []*strict.Node) bool {
+	return !slices.ContainsFunc(patches, func(n *strict.Node) bool { return !containersRead(n) })
 }
 
 // containersRead reports whether the containers in a pod or patch, and their names, could be read.
@@ -135,20 +139,23 @@ func containersRead(root *strict.Node) bool {
 	return true
 }
 
-// apply returns the patched pod, or nil after reporting why the patch cannot be applied. Invalid parts of the
-// patch are left out.
+// apply returns the patched pod, or nil after reporting why a patch cannot be applied. Invalid parts of the
+// patches are left out.
 func (p *patch) apply(pod *v1.Pod) *v1.Pod {
-	if p.node.Kind != strict.Mapping {
-		return nil
-	}
-	patched, err := admission.Merge(pod, p.node.JSON())
-	if err != nil {
-		if !p.node.Bad() { // otherwise the invalid parts may be the reason
-			p.node.Errorf("cannot be applied: %s", err)
+	for _, n := range p.nodes {
+		if n.Kind != strict.Mapping {
+			return nil
 		}
-		return nil
+		patched, err := admission.Merge(pod, n.JSON())
+		if err != nil {
+			if !n.Bad() { // otherwise the invalid parts may be the reason
+				n.Errorf("cannot be applied: %s", err)
+			}
+			return nil
+		}
+		pod = patched
 	}
-	return patched
+	return pod
 }
 
 func (w *workload) stagger() value.Draw {
