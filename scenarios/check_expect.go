@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -104,8 +105,10 @@ func possibleWindows(possible []string) string {
 func (c *checker) checkScope(e *Expect, n *strict.Node, matcher string) {
 	c.checkPodName(e.Pod, n.Field("pod"))
 	if matcher == "order" {
-		if e.Container != "" {
-			n.Field("container").Errorf("set container in the items of order instead")
+		for _, name := range []string{"pod", "pods"} {
+			if field := n.Field(name); field.Written() && e.OrderHasPods() {
+				field.Errorf("has no effect: each item of order has its own pod")
+			}
 		}
 		if e.Since != nil {
 			n.Field("since").Errorf("cannot be used with order, which has no window")
@@ -171,11 +174,11 @@ func (c *checker) checkMatcher(e *Expect, n *strict.Node) {
 		e.Transitions.Check(n.Field("transitions"), e.Container, c.killReasons())
 	}
 	if e.Since != nil {
+		c.inherit(e, e.Since, n.Field("since"))
 		if !n.Field("since").Bad() && !n.Field("instance").Bad() {
 			inheritInstance(e)
 		}
-		c.checkMoment(e.Since, e.Pod, n.Field("since"))
-		refusePod(n.Field("since"))
+		c.checkAnchor(e, e.Since, n.Field("since"))
 	}
 	order := n.Field("order")
 	if e.Order != nil && len(e.Order) < 2 {
@@ -183,9 +186,37 @@ func (c *checker) checkMatcher(e *Expect, n *strict.Node) {
 	}
 	for i, m := range e.Order {
 		if m != nil {
-			c.checkMoment(m, e.Pod, order.Index(i))
-			refusePod(order.Index(i))
+			c.inherit(e, m, order.Index(i))
+			c.checkAnchor(e, m, order.Index(i))
 		}
+	}
+}
+
+// maxPairs is the limit of pairs of a pod of an expectation and a pod of its since.
+const maxPairs = MaxPods
+
+// checkAnchor checks since or an item of order, which can be about other pods than the expectation.
+func (c *checker) checkAnchor(e *Expect, m *match.Moment, n *strict.Node) {
+	markUnread(&m.Pod, n.Field("pod"))
+	c.checkPodName(m.Pod, n.Field("pod"))
+	c.checkMoment(m, cmp.Or(m.Pod, e.Pod), n)
+	if m.Pod == "" {
+		return
+	}
+	if pairs := c.scenario.podCount(e.Pod) * c.scenario.podCount(m.Pod); pairs > maxPairs {
+		n.Field("pod").Errorf("compares %d pairs of pods: name fewer pods, so that there are at most %d", pairs, maxPairs)
+	}
+}
+
+// inherit sets the container of since or of an item of order to that of the expectation, if it is about the same pod and can be
+// about the container: "container: app, since: {becomes: {started: true}}" counts from the moment when app has started.
+func (c *checker) inherit(e *Expect, m *match.Moment, n *strict.Node) {
+	if e.Container == "" || m.Container != "" || n.Field("container").Written() || n.Field("pod").Written() || n.Bad() {
+		return
+	}
+	s := scope{e.Pod, e.Container}
+	if m.Record != nil && c.isPossible(m.Record, s) || m.Becomes != nil && m.Becomes.OfContainer(n.Field("becomes"), c.killReasons()) {
+		m.Container = e.Container
 	}
 }
 
@@ -198,12 +229,6 @@ func inheritInstance(e *Expect) {
 	}
 	if m.Container == "" || m.Container == e.Container {
 		m.Container, m.Instance = e.Container, e.Instance
-	}
-}
-
-func refusePod(n *strict.Node) {
-	if pod := n.Field("pod"); pod.Written() {
-		pod.Errorf("applies to the whole expectation: set it there")
 	}
 }
 

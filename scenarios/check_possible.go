@@ -93,6 +93,18 @@ func (c *checker) checkRecord(r *match.Record, s scope, n *strict.Node) {
 	at.Errorf("cannot occur: %s", strings.Join(all, ", "))
 }
 
+// isPossible reports whether a run of the scenario can have such records about a container.
+func (c *checker) isPossible(r *match.Record, s scope) bool {
+	shapes := r.Shapes(true)
+	if f := c.factsOf(s); f.unread || f.noContainer {
+		return len(shapes) > 0
+	}
+	return slices.ContainsFunc(shapes, func(shape match.Shape) bool {
+		_, missing := c.missing(r.Kind, shape, s)
+		return len(missing) == 0
+	})
+}
+
 // checkState checks the fields of a status, and reports a reason that no pod or container of the scenario can have.
 func (c *checker) checkState(f match.Fields, s scope, n *strict.Node) {
 	f.Check(n, s.container, c.killReasons())

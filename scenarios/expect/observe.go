@@ -123,7 +123,7 @@ func (c *checker) firstSince(e *scenarios.Expect, key string) (o Observation, er
 	var without []virtual.Time
 	found := false
 	all := c.index.moments(e.Moment(), key)
-	for _, record := range c.index.moments(e.Since, key) {
+	for _, record := range c.anchors(e.Since, key) {
 		t, err := c.timeOrCount(e, all, window{anchor: record, first: firstAfter(e, record)})
 		switch {
 		case err != nil:
