@@ -157,6 +157,18 @@ func ReasonsOf(kind trace.Kind) []string {
 	return nil
 }
 
+// TypesOf returns the types of the events with a reason.
+func TypesOf(reason string) []string {
+	var types []string
+	for _, s := range kindOf(trace.Event).Shapes {
+		if slices.Contains(s.Words["reason"], reason) {
+			types = append(types, s.Words["type"]...)
+		}
+	}
+	slices.Sort(types)
+	return slices.Compact(types)
+}
+
 // AboutPod reports whether events with a reason are about a pod, and never about a container.
 func AboutPod(reason string) bool {
 	has := func(s Shape) bool { return slices.Contains(s.Words["reason"], reason) }

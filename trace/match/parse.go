@@ -159,6 +159,9 @@ func (r *Record) field(n *strict.Node, name string, kind *Kind) {
 	case n.Kind != strict.Scalar || !n.Written():
 		n.Errorf("must be a single value, such as failure, 1.. or /text/")
 		return
+	case r.Kind == trace.Event && name == "message" && n.Value == "":
+		n.Errorf("no event has an empty message: leave the field out, or write a part of it as /text/")
+		return
 	}
 	if m, ok := parseMatch(n, name, find(recordFields, name).typ, kind.words(name)); ok {
 		r.Fields = append(r.Fields, Field{Name: name, Match: m})
