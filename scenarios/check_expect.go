@@ -161,20 +161,28 @@ func (c *checker) checkWindow(e *Expect, n *strict.Node) {
 
 // checkMatcher checks the fields of the matchers and gives them their types.
 func (c *checker) checkMatcher(e *Expect, n *strict.Node) {
-	if e.Status != nil {
-		c.checkState(e.Status, scope{e.Pod, e.Container}, n.Field("status"))
-	}
-	if e.Becomes != nil {
-		c.checkState(e.Becomes, scope{e.Pod, e.Container}, n.Field("becomes"))
-	}
-	if e.Record != nil {
-		c.checkRecord(e.Record, scope{e.Pod, e.Container}, n)
+	for _, container := range namesOf(e.Container) {
+		s := scope{e.Pod, container}
+		if e.Status != nil {
+			c.checkState(e.Status, s, n.Field("status"))
+		}
+		if e.Becomes != nil {
+			c.checkState(e.Becomes, s, n.Field("becomes"))
+		}
+		if e.Record != nil {
+			c.checkRecord(e.Record, s, n)
+		}
+		if n.Bad() {
+			break // the other containers of a range have the same errors
+		}
 	}
 	if e.Transitions != nil {
 		e.Transitions.Check(n.Field("transitions"), e.Container, c.killReasons())
 	}
 	if e.Since != nil {
-		c.inherit(e, e.Since, n.Field("since"))
+		if !n.Field("container").Bad() {
+			c.inherit(e, e.Since, n.Field("since"))
+		}
 		if !n.Field("since").Bad() && !n.Field("instance").Bad() {
 			inheritInstance(e)
 		}
@@ -186,7 +194,9 @@ func (c *checker) checkMatcher(e *Expect, n *strict.Node) {
 	}
 	for i, m := range e.Order {
 		if m != nil {
-			c.inherit(e, m, order.Index(i))
+			if !n.Field("container").Bad() {
+				c.inherit(e, m, order.Index(i))
+			}
 			c.checkAnchor(e, m, order.Index(i))
 		}
 	}
@@ -241,6 +251,9 @@ func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
 		return
 	}
 	markUnread(&m.Container, n.Field("container"))
+	if field := n.Field("container"); field.Written() && isRange(m.Container) {
+		field.Errorf("cannot be a range: name one container, or write the range beside since or order")
+	}
 	if m.Instance != nil && m.Record == nil {
 		n.Field("instance").Errorf("cannot be used with becomes: only a record has an instance")
 	}

@@ -91,6 +91,35 @@ func (e *Expect) Moment() *match.Moment {
 	return &match.Moment{Pos: e.Pos, Pod: e.Pod, Container: e.Container, Instance: e.Instance, Becomes: e.Becomes, Record: e.Record}
 }
 
+// Each returns the expectation once for each container of its range, and itself if it has none. In the copies, since and order have
+// the same container where they have the range.
+func (e *Expect) Each() []*Expect {
+	if !isRange(e.Container) {
+		return []*Expect{e}
+	}
+	var all []*Expect
+	for _, name := range namesOf(e.Container) {
+		one := *e
+		one.Container = name
+		one.Since, one.Order = inContainer(e.Since, e.Container, name), nil
+		for _, m := range e.Order {
+			one.Order = append(one.Order, inContainer(m, e.Container, name))
+		}
+		all = append(all, &one)
+	}
+	return all
+}
+
+// inContainer returns a moment, in another container if it is in the container old.
+func inContainer(m *match.Moment, old, container string) *match.Moment {
+	if m == nil || m.Container != old {
+		return m
+	}
+	one := *m
+	one.Container = container
+	return &one
+}
+
 // OrderHasPods reports whether each item of Order has a pod of its own or is about the node.
 func (e *Expect) OrderHasPods() bool {
 	has := false

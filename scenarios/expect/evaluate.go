@@ -8,8 +8,16 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// evaluate checks an expectation and adds what does not hold to f.
+// evaluate checks an expectation, for each of its containers, and adds what does not hold to f.
 func (c *checker) evaluate(e *scenarios.Expect, f *failures) {
+	for _, one := range e.Each() {
+		f.expect = one
+		c.evaluateOne(one, f)
+	}
+	f.expect = e
+}
+
+func (c *checker) evaluateOne(e *scenarios.Expect, f *failures) {
 	keys := c.subjects(e)
 	switch {
 	case e.Pods == nil:
