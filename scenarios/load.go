@@ -118,7 +118,8 @@ type loader struct {
 	instead  []*manifest      // workloads that stand for those of the same name
 	bytes    int              // size of the files with manifests read so far
 
-	copied, copiedText int // values and bytes of text in the variants so far
+	copied, copiedText int // values and bytes of text in the copies for variants and ranges so far
+	ranged             int // names of the ranges so far
 }
 
 func newLoader(readFile func(path string) ([]byte, error)) *loader {
@@ -153,9 +154,10 @@ func (l *loader) load(f *file) []*Scenario {
 		}
 	}
 	var scenarios []*Scenario
-	l.values, l.pods, l.merges, l.bytes, l.copied, l.copiedText = 0, 0, 0, 0, 0, 0
+	l.values, l.pods, l.merges, l.bytes, l.copied, l.copiedText, l.ranged = 0, 0, 0, 0, 0, 0, 0
 	names := map[string]Pos{}
 	for _, n := range f.scenarios {
+		l.expandRanges(n.Field("spec"))
 		if n.Find("spec.variants").Written() {
 			scenarios = append(scenarios, l.loadVariants(f, n, names)...)
 			continue

@@ -215,7 +215,12 @@ func (r *Rule) Says() string {
 // PodKeys returns the pods that a name matches, as namespace/name in the order of the scenario. The name of a pod
 // matches the pod, the name of a workload matches all its pods, and an empty name matches all pods of the
 // scenario.
+//
+// A name with a range, such as web-{0..2}, matches what its names match.
 func (s *Scenario) PodKeys(name string) []string {
+	if isRange(name) {
+		return s.keysOf(namesOf(name))
+	}
 	var keys []string
 	for _, w := range s.matching(name) {
 		first, count := w.named(name)
@@ -226,8 +231,29 @@ func (s *Scenario) PodKeys(name string) []string {
 	return keys
 }
 
+// keysOf returns the pods that any of the names match, each once.
+func (s *Scenario) keysOf(names []string) []string {
+	var keys []string
+	has := map[string]bool{}
+	for _, name := range names {
+		if isRange(name) {
+			continue // it is no range, which is reported
+		}
+		for _, key := range s.PodKeys(name) {
+			if !has[key] {
+				has[key] = true
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
 // podCount returns the number of pods that a name matches.
 func (s *Scenario) podCount(name string) int {
+	if isRange(name) {
+		return len(s.PodKeys(name))
+	}
 	total := 0
 	for _, w := range s.matching(name) {
 		_, count := w.named(name)
@@ -255,6 +281,9 @@ func (s *Scenario) matching(name string) []*workload {
 	if name == "" {
 		return s.workloads
 	}
+	if isRange(name) {
+		return s.matchingAny(namesOf(name))
+	}
 	candidates := slices.Clone(s.byName[name])
 	for stem := name; stem != "" && stem[len(stem)-1] >= '0' && stem[len(stem)-1] <= '9' && len(name)-len(stem) < len(strconv.Itoa(MaxPods)); {
 		stem = stem[:len(stem)-1]
@@ -263,6 +292,18 @@ func (s *Scenario) matching(name string) []*workload {
 	candidates = slices.DeleteFunc(candidates, func(w *workload) bool { _, count := w.named(name); return count == 0 })
 	slices.SortFunc(candidates, func(a, b *workload) int { return a.index - b.index })
 	return slices.Compact(candidates)
+}
+
+// matchingAny returns the workloads with pods that any of the names match, in the order of the scenario.
+func (s *Scenario) matchingAny(names []string) []*workload {
+	var all []*workload
+	for _, name := range names {
+		if !isRange(name) {
+			all = append(all, s.matching(name)...)
+		}
+	}
+	slices.SortFunc(all, func(a, b *workload) int { return a.index - b.index })
+	return slices.Compact(all)
 }
 
 // podStem returns the part that the names of the pods have in common.

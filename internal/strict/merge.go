@@ -40,6 +40,16 @@ func (n *Node) adopt(from *Node) *Node {
 	return c
 }
 
+// Repeat replaces item i of a list by a copy for each value, in which a scalar field has this value. The copies keep position and path.
+func (n *Node) Repeat(i int, field string, values []string) {
+	copies := make([]*Node, len(values))
+	for j, value := range values {
+		copies[j] = n.Items[i].copyTo(n)
+		copies[j].Field(field).Value = value
+	}
+	n.Items = slices.Replace(n.Items, i, i+1, copies...)
+}
+
 // Append adds a copy of a value to a list. The copy keeps its path.
 func (n *Node) Append(value *Node) { n.Items = append(n.Items, n.adopt(value)) }
 
