@@ -44,6 +44,25 @@ func (f Fields) Check(n *strict.Node, container string, kills Kills) {
 	}
 }
 
+// OfContainer reports whether a container can have such values: each field is one of a container, with a possible reason. n is the
+// node that the fields were decoded from.
+func (f Fields) OfContainer(n *strict.Node, kills Kills) bool {
+	for i := range f {
+		if find(containerFields, f[i].Name) == nil {
+			return false
+		}
+		if f[i].Name != "reason" || kills.Unknown {
+			continue
+		}
+		m, err := value.ParseMatch(value.Text, n.Items[i].Value)
+		has := func(reason string) bool { return m.Matches(value.TextOf(reason)) }
+		if err == nil && !slices.ContainsFunc(slices.Concat(reasonsIn(containerStates), kills.Reasons), has) {
+			return false
+		}
+	}
+	return len(f) > 0
+}
+
 // Kills are the reasons that kills from outside give to containers.
 type Kills struct {
 	Reasons []string
@@ -139,6 +158,9 @@ func (r *Record) field(n *strict.Node, name string, kind *Kind) {
 		return
 	case n.Kind != strict.Scalar || !n.Written():
 		n.Errorf("must be a single value, such as failure, 1.. or /text/")
+		return
+	case r.Kind == trace.Event && name == "message" && n.Value == "":
+		n.Errorf("no event has an empty message: leave the field out, or write a part of it as /text/")
 		return
 	}
 	if m, ok := parseMatch(n, name, find(recordFields, name).typ, kind.words(name)); ok {
