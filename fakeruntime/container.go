@@ -37,6 +37,7 @@ type container struct {
 	removed bool
 
 	exit     exit         // the end of the program by itself
+	onSignal exit         // the end that the stop signal causes; zero until then
 	killAt   virtual.Time // time of SIGKILL
 	event    event        // the earlier of exit and killAt
 	stopping int64        // step of the record that explains the stop or kill
@@ -114,7 +115,8 @@ func (r *Runtime) stopContainer(op *Op) {
 		if op.Call.GraceSeconds <= 0 { // the runtime skips the stop signal
 			signal = sigKILL
 		}
-		c.exit = c.exit.earlier(c.instance.signal(r.now, signal))
+		c.onSignal = c.instance.signal(r.now, signal)
+		c.exit = c.exit.earlier(c.onSignal)
 	}
 	c.killAt = min(c.killAt, later(r.now, seconds(op.Call.GraceSeconds)))
 	c.stops = append(c.stops, op)
@@ -155,7 +157,7 @@ func (r *Runtime) kill(c *container, cause int64) {
 	if c.stopping == 0 {
 		c.stopping = cause
 	}
-	c.killAt, c.exit.at = r.now, never
+	c.killAt, c.exit, c.onSignal = r.now, exit{at: never}, exit{}
 	r.queue.cancel(&c.event)
 	r.end(c)
 }
@@ -163,11 +165,15 @@ func (r *Runtime) kill(c *container, cause int64) {
 // end ends the process.
 func (r *Runtime) end(c *container) {
 	c.State, c.FinishedAt, c.ExitCode, c.Reason = Exited, r.Wall(r.now), c.exit.code, "Completed"
+	rule := c.exit.rule
 	if c.killAt < c.exit.at || c.killAt == c.exit.at && !c.exitsBeforeKill() {
-		c.ExitCode = codeSIGKILL
+		c.ExitCode, rule = codeSIGKILL, c.onSignal.rule
 	}
 	if c.ExitCode != 0 {
 		c.Reason = cmp.Or(c.killReason, "Error")
+	}
+	if rule > 0 && r.recordRules {
+		r.recordRule(c, rule, "", "exit")
 	}
 	rec := c.newRecord(r.now, trace.ContainerExited, cmp.Or(c.stopping, c.Step))
 	rec.ExitCode = c.ExitCode

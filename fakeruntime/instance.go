@@ -34,6 +34,7 @@ type history struct {
 // activeRule is a rule that applies to an instance.
 type activeRule struct {
 	schedule
+	number    int // in the program, from 1
 	own       key // of random values for requests
 	positions [requesters]position
 }
@@ -47,7 +48,7 @@ func (c *podContainer) newInstance(attempt, replica int, start virtual.Time) ins
 		if !rule.Replica.Contains(replica) || !rule.Instance.Contains(attempt) {
 			continue
 		}
-		active := activeRule{own: own.with(int64(i))}
+		active := activeRule{number: i + 1, own: own.with(int64(i))}
 		switch rule.Clock {
 		case AtScenario:
 			active.schedule = newSchedule(rule, c.run.with(int64(i)))
@@ -67,6 +68,7 @@ func (c *podContainer) newInstance(attempt, replica int, start virtual.Time) ins
 type exit struct {
 	at   virtual.Time
 	code int32
+	rule int // number of the rule that decides it; 0: none
 }
 
 // earlier returns the earlier of two exits, and o if both are at the same time.
@@ -84,7 +86,7 @@ func (in *instance) exit(init bool) exit {
 	for i := range in.rules {
 		s := &in.rules[i].schedule
 		if x := s.rule.Exit; x != nil && !x.Never && s.rule.Clock != AfterSigterm && s.first >= in.start {
-			end = end.earlier(exit{s.first, x.Code})
+			end = end.earlier(exit{s.first, x.Code, in.rules[i].number})
 		}
 	}
 	if init && end.at == never {
@@ -97,7 +99,7 @@ func (in *instance) exit(init bool) exit {
 // cannot handle SIGKILL.
 func (in *instance) signal(now virtual.Time, number int) exit {
 	in.signaled = true
-	end := exit{later(now, sigtermExit), codeSignal + int32(number)}
+	end := exit{at: later(now, sigtermExit), code: codeSignal + int32(number)}
 	for i := range in.rules {
 		s := &in.rules[i].schedule
 		if s.rule.Clock != AfterSigterm {
@@ -105,20 +107,21 @@ func (in *instance) signal(now virtual.Time, number int) exit {
 		}
 		s.count(now)
 		if x := s.rule.Exit; x != nil {
-			end = exit{s.first, x.Code}
+			end = exit{s.first, x.Code, in.rules[i].number}
 			if x.Never {
 				end.at = never
 			}
 		}
 	}
 	if number == sigKILL {
-		end = exit{now, codeSIGKILL}
+		end = exit{at: now, code: codeSIGKILL}
 	}
 	return end
 }
 
-// answer returns the answer to a request that arrives at t, and the window of the rule that gives it.
-func (in *instance) answer(from requester, t virtual.Time) (*Answer, window) {
+// answer returns the answer to a request that arrives at t, and the window and the number of the rule that gives it. The number
+// is 0 without a rule.
+func (in *instance) answer(from requester, t virtual.Time) (*Answer, window, int) {
 	for i := len(in.rules) - 1; i >= 0; i-- {
 		r := &in.rules[i]
 		series := r.rule.series(from)
@@ -129,9 +132,9 @@ func (in *instance) answer(from requester, t virtual.Time) (*Answer, window) {
 		if !open || !r.applies(from, t) {
 			continue
 		}
-		return r.positions[from].next(series, w.ordinal, in.histories[from].runs), w
+		return r.positions[from].next(series, w.ordinal, in.histories[from].runs), w, r.number
 	}
-	return &ok, window{}
+	return &ok, window{}, 0
 }
 
 // follow returns the answer to a request that follows a redirect.

@@ -36,7 +36,7 @@ func (r *Runtime) PowerOff(now, back virtual.Time, cause int64) {
 // exitUnobserved ends a process whose exit the runtime does not observe.
 func (r *Runtime) exitUnobserved(c *container, back virtual.Time, cause int64) {
 	r.queue.cancel(&c.event)
-	c.exit, c.killAt, c.killReason, c.stopping = exit{r.now, codeUnknown}, never, reasonUnknown, cause
+	c.exit, c.killAt, c.killReason, c.stopping = exit{at: r.now, code: codeUnknown}, never, reasonUnknown, cause
 	r.end(c)
 	c.FinishedAt, c.foundAt = r.Wall(back), back
 }

@@ -1,6 +1,7 @@
 package fakeruntime
 
 import (
+	"strconv"
 	"time"
 
 	"probesim.dev/sim/virtual"
@@ -73,7 +74,7 @@ func (r *Runtime) findProgram(op *Op) bool {
 // ask delivers the request to the program, and again each time when the window of a stall closes.
 func (r *Runtime) ask(op *Op) {
 	q, c := &op.request, op.container
-	answer, w := c.instance.answerTo(op, r.now)
+	answer, w := r.answerTo(op)
 	q.answer = answer
 	end := never
 	switch answer.Word {
@@ -96,12 +97,27 @@ func (r *Runtime) ask(op *Op) {
 	r.queue.schedule(&op.event, op.End, answers)
 }
 
-// answerTo returns the answer to a request that arrives at t.
-func (in *instance) answerTo(op *Op, t virtual.Time) (*Answer, window) {
+// answerTo returns the answer to a request that arrives now, and the window of the rule that gives it.
+func (r *Runtime) answerTo(op *Op) (*Answer, window) {
+	in := &op.container.instance
 	if op.Call.Followed {
 		return in.follow(op.request.from), window{}
 	}
-	return in.answer(op.request.from, t)
+	answer, w, rule := in.answer(op.request.from, r.now)
+	if r.recordRules {
+		r.recordRule(op.container, rule, op.Call.Probe, op.Call.Hook)
+	}
+	return answer, w
+}
+
+// recordRule records which rule decides the answer to a probe or hook, or the exit of a program.
+func (r *Runtime) recordRule(c *container, rule int, probe trace.Probe, reason string) {
+	rec := c.newRecord(r.now, trace.Behavior, c.Step)
+	rec.Probe, rec.Reason = probe, reason
+	if rule > 0 {
+		rec.Message = strconv.Itoa(rule)
+	}
+	r.record(rec)
 }
 
 // deadline returns the time at which the call ends without an answer.

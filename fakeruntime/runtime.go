@@ -18,12 +18,15 @@ type Options struct {
 	Record func(trace.Record) int64
 	// RecordCalls adds a CRICall record for each call when it returns.
 	RecordCalls bool
+	// RecordRules adds a Behavior record for each request to a program, and for each exit that a rule decides.
+	RecordRules bool
 }
 
 // Runtime is a container runtime. Use New to create one. It must be used from one goroutine at a time.
 type Runtime struct {
 	record      func(trace.Record) int64
 	recordCalls bool
+	recordRules bool
 	scope       scope
 
 	pods       map[string]*pod // by UID
@@ -52,7 +55,7 @@ func New(o Options) *Runtime {
 	}
 	builtin := (&scope{delays: new([delayKinds]Draw), override: new([delayKinds]*Draw)}).narrower(key{}, DefaultDelays())
 	return &Runtime{
-		record: o.Record, recordCalls: o.RecordCalls,
+		record: o.Record, recordCalls: o.RecordCalls, recordRules: o.RecordRules,
 		scope:      builtin.narrower(newKey(o.Seed), o.Delays),
 		pods:       map[string]*pod{},
 		sandboxes:  map[string]*sandbox{},

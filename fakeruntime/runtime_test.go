@@ -1,7 +1,9 @@
 package fakeruntime
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -109,6 +111,40 @@ func TestCauses(t *testing.T) {
 	}
 	if got := list.Containers[0].Step; got != 106 {
 		t.Errorf("the container changed last at step %d, want 106", got)
+	}
+}
+
+// TestBehaviorRecords checks that each request and each exit records the number of the rule that decides it.
+func TestBehaviorRecords(t *testing.T) {
+	var got []string
+	rt := New(Options{RecordRules: true, Record: func(r trace.Record) int64 {
+		if r.Kind == trace.Behavior {
+			got = append(got, strings.TrimSpace(fmt.Sprint(r.T, " ", r.Container, " ", r.Instance, " ", r.Probe, r.Reason, " ", r.Message)))
+		}
+		return 1
+	}})
+	fails := &Series{Items: []Item{{Answer: Answer{Word: Answers, Code: 1}}}}
+	rt.AddPod(Pod{UID: "u", Containers: map[string]ContainerConfig{
+		"c": {Program: Program{Rules: []Rule{
+			{For: exactly(10 * time.Second), Probes: fails},
+			{Replica: Range{Min: 1, Max: 1, Set: true}, Probes: fails},
+			{PreStop: fails},
+			{Clock: AfterSigterm, Exit: &Exit{Never: true}},
+		}}},
+		"d": {Program: Program{Rules: []Rule{{From: Exactly(time.Hour), Exit: &Exit{Code: 1}}, {Clock: AfterSigterm, From: Exactly(time.Second), Exit: &Exit{}}}}},
+	}})
+	c, now := startContainer(t, rt, "u", "c")
+	for _, at := range []time.Duration{0, 20 * time.Second} {
+		do(t, rt, now.Add(at), Call{Method: ExecSync, ContainerID: c, Probe: trace.Liveness})
+	}
+	now = do(t, rt, now.Add(30*time.Second), Call{Method: ExecSync, ContainerID: c, Hook: "preStop"}).End
+	now = do(t, rt, now, Call{Method: StopContainer, ContainerID: c, GraceSeconds: 5}).End
+	d := do(t, rt, now, Call{Method: CreateContainer, SandboxID: "u_0", Name: "d"})
+	now = do(t, rt, d.End, Call{Method: StartContainer, ContainerID: d.ID}).End
+	do(t, rt, now, Call{Method: StopContainer, ContainerID: d.ID, GraceSeconds: 5})
+	want := []string{"299ms c 0 liveness 1", "20.299s c 0 liveness", "30.299s c 0 preStop 3", "35.326s c 0 exit 4", "36.421s d 0 exit 2"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
 

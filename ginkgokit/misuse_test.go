@@ -25,8 +25,8 @@ var _ = ginkgo.Describe("misuse", func() {
 	if os.Getenv(inMisuse) == "" {
 		return
 	}
-	with := func(handler http.HandlerFunc) *probetest.Node {
-		n := probetest.NewNode(ginkgo.GinkgoTB(), probetest.NodeOptions{HandlerTimeout: 20 * time.Millisecond})
+	within := func(timeout time.Duration, handler http.HandlerFunc) *probetest.Node {
+		n := probetest.NewNode(ginkgo.GinkgoTB(), probetest.NodeOptions{HandlerTimeout: timeout})
 		probe := &v1.Probe{ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromInt32(80)}}}
 		n.AddPod(&v1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: "web"},
@@ -34,6 +34,7 @@ var _ = ginkgo.Describe("misuse", func() {
 		}, probetest.Behavior{"app": {{Handler: handler}}})
 		return n
 	}
+	with := func(handler http.HandlerFunc) *probetest.Node { return within(time.Minute, handler) }
 	ok := func(http.ResponseWriter, *http.Request) {}
 	ginkgo.It("a handler panics", func() {
 		with(func(http.ResponseWriter, *http.Request) { panic("out of order") }).Advance(time.Minute)
@@ -41,7 +42,7 @@ var _ = ginkgo.Describe("misuse", func() {
 	ginkgo.It("a handler hangs", func() {
 		until := make(chan struct{})
 		defer close(until)
-		with(func(http.ResponseWriter, *http.Request) { <-until }).Advance(time.Minute)
+		within(20*time.Millisecond, func(http.ResponseWriter, *http.Request) { <-until }).Advance(time.Minute)
 	})
 	ginkgo.It("an assertion fails in a handler", func() {
 		with(func(http.ResponseWriter, *http.Request) { gomega.Expect("in the handler").To(gomega.BeEmpty()) }).Advance(time.Minute)

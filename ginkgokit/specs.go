@@ -68,7 +68,9 @@ func describe(s *scenarios.Scenario) {
 			func(ctx ginkgo.SpecContext) {
 				v := check.Plans(ctx, plans)
 				if v.Failure != "" {
-					ginkgo.Fail(v.Failure)
+					// Ginkgo takes the place of a failure from the call stack, which has no line of the user. Only the
+					// message can point to the scenario.
+					ginkgo.Fail(fmt.Sprintf("%s:%d: %s", printable.Text(s.Pos.File), s.Pos.Line, v.Failure))
 				}
 				ginkgo.AddReportEntry("timeline", v.Timeline, ginkgo.ReportEntryVisibilityFailureOrVerbose, location(s.Pos))
 			})

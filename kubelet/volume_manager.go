@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -16,6 +17,8 @@ import (
 const (
 	volumeLoopPeriod = 100 * time.Millisecond // of the populator and the reconciler, from the start of the kubelet
 	volumePollPeriod = 300 * time.Millisecond // of a process that waits for volumes
+	// volumeTimeout is the longest wait for the volumes of a pod (podAttachAndMountTimeout), a multiple of volumePollPeriod.
+	volumeTimeout = 2*time.Minute + 3*time.Second
 )
 
 // Disk is the state on the disk of a node that outlives a kubelet: mounted volumes, admitted pods and image pulls.
@@ -29,6 +32,11 @@ type Disk struct {
 // NewDisk returns the disk of a node on which no kubelet has run.
 func NewDisk() *Disk {
 	return &Disk{mounted: map[types.UID]virtual.Time{}, admitted: map[types.UID]bool{}, pulls: map[string]bool{}, pulled: map[string]bool{}}
+}
+
+// EndMounts forgets the mounts that have not ended at a time, at which the kubelet stops: the next kubelet begins them again.
+func (d *Disk) EndMounts(now virtual.Time) {
+	maps.DeleteFunc(d.mounted, func(_ types.UID, t virtual.Time) bool { return t > now })
 }
 
 // volumes holds the times at which the volumes of pods are mounted and unmounted. All volumes of a pod are mounted
@@ -64,8 +72,11 @@ func (v *volumes) reconciledLater(pod *v1.Pod) time.Duration {
 
 // waitForAttachAndMount waits until the volumes of a pod are mounted. The populator finds the pod, the reconciler
 // attaches the volumes in its next loop and mounts them in the loop after that. Volumes that a previous kubelet mounted
-// count as attached (reconstructVolumes in pkg/kubelet/volumemanager/reconciler at v1.37.0). It returns false if
-// the wait was canceled.
+// count as attached (reconstructVolumes in pkg/kubelet/volumemanager/reconciler at v1.37.0). It returns false if the
+// volumes are not mounted when the sync is canceled or after volumeTimeout. Both end the poll without a look at the
+// volumes, and WaitForAttachAndMount then looks once more and ignores the error if all are mounted. SyncPod records no
+// event for either error, because wait.Interrupted is true for both (pkg/kubelet/volumemanager/volume_manager.go and
+// kubelet.go at v1.34.4, v1.36.3 and v1.37.0).
 func (v *volumes) waitForAttachAndMount(p *sim.Proc, w *podWorker, pod *v1.Pod) bool {
 	if !mountsVolumes(pod) {
 		return true
@@ -80,13 +91,14 @@ func (v *volumes) waitForAttachAndMount(p *sim.Proc, w *podWorker, pod *v1.Pod) 
 			v.disk.mounted[pod.UID] = v.mounted[pod.UID]
 		}
 	}
+	deadline := p.Now().Add(volumeTimeout)
 	for v.isBefore(p, v.mounted[pod.UID], pod) {
+		if w.canceled || p.Now() >= deadline {
+			return false
+		}
 		w.mounting = p
 		p.WakeAt(p.Now().Add(volumePollPeriod))
 		p.Park()
-		if w.mounting == nil {
-			return false
-		}
 		w.mounting = nil
 	}
 	return true

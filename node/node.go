@@ -186,7 +186,7 @@ func New(o Options) *Node {
 	})
 	wall := func(t virtual.Wall) time.Time { return epoch.Add(t.Offset() + uptime) }
 	n.runtime = newRuntimeDriver(n.sim, fakeruntime.New(fakeruntime.Options{
-		Seed: o.Seed, Delays: o.Delays, Record: o.Trace.Add, RecordCalls: o.Trace.Internal,
+		Seed: o.Seed, Delays: o.Delays, Record: o.Trace.Add, RecordCalls: o.Trace.Internal, RecordRules: o.Trace.Internal,
 	}))
 	n.api = apiserver.New(apiserver.Options{
 		Sim: n.sim, Trace: o.Trace, Profile: o.Profile, Delays: n.runtime,
@@ -340,6 +340,7 @@ func (n *Node) stopKubelet() bool {
 	n.sim.End(n.group)
 	n.api.Disconnect()
 	n.runtime.Disconnect()
+	n.options.Disk.EndMounts(n.sim.Now())
 	n.kubelet, n.group = nil, nil
 	return true
 }

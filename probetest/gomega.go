@@ -3,6 +3,9 @@ package probetest
 import (
 	"errors"
 	"fmt"
+	"reflect"
+
+	"github.com/onsi/gomega/types"
 )
 
 // settled is the part of a matcher that refuses Eventually and Consistently, which let only real time pass.
@@ -29,10 +32,20 @@ func (s *settled) wasPolled() bool {
 	return polled
 }
 
-// named adds the name of the matcher to an error.
-func named(matcher string, err error) error {
-	if err == nil {
-		return nil
+// matched calls the function match of a matcher, and adds the name of the matcher to its error. A nil matcher is an error.
+func matched(matcher string, isNil bool, match func(any) (bool, error), actual any) (bool, error) {
+	if isNil {
+		return false, fmt.Errorf("%s: the matcher is nil: make one with %s", matcher, matcher)
 	}
-	return fmt.Errorf("%s: %w", matcher, err)
+	ok, err := match(actual)
+	if err != nil {
+		return ok, fmt.Errorf("%s: %w", matcher, err)
+	}
+	return ok, nil
+}
+
+// isNilMatcher reports whether a matcher is a nil pointer.
+func isNilMatcher(m types.GomegaMatcher) bool {
+	v := reflect.ValueOf(m)
+	return v.Kind() == reflect.Pointer && v.IsNil()
 }

@@ -60,8 +60,7 @@ func (m *HaveBackedOffForMatcher) After(d time.Duration) *HaveBackedOffForMatche
 // Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
 // NegatedFailureMessage do.
 func (m *HaveBackedOffForMatcher) Match(actual any) (bool, error) {
-	ok, err := m.match(actual)
-	return ok, named("HaveBackedOffFor", err)
+	return matched("HaveBackedOffFor", m == nil, m.match, actual)
 }
 
 // FailureMessage returns the message of a failed To.

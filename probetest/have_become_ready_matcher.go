@@ -50,8 +50,7 @@ func (m *HaveBecomeReadyMatcher) After(d time.Duration) *HaveBecomeReadyMatcher 
 // Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
 // NegatedFailureMessage do.
 func (m *HaveBecomeReadyMatcher) Match(actual any) (bool, error) {
-	ok, err := m.match(actual)
-	return ok, named("HaveBecomeReady", err)
+	return matched("HaveBecomeReady", m == nil, m.match, actual)
 }
 
 // FailureMessage returns the message of a failed To.

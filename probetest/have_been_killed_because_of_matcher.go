@@ -69,8 +69,7 @@ func (m *HaveBeenKilledBecauseOfMatcher) After(d time.Duration) *HaveBeenKilledB
 // Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
 // NegatedFailureMessage do.
 func (m *HaveBeenKilledBecauseOfMatcher) Match(actual any) (bool, error) {
-	ok, err := m.match(actual)
-	return ok, named("HaveBeenKilledBecauseOf", err)
+	return matched("HaveBeenKilledBecauseOf", m == nil, m.match, actual)
 }
 
 // FailureMessage returns the message of a failed To.

@@ -82,8 +82,7 @@ func (m *HaveBeenProbedMatcher) After(d time.Duration) *HaveBeenProbedMatcher {
 // Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
 // NegatedFailureMessage do.
 func (m *HaveBeenProbedMatcher) Match(actual any) (bool, error) {
-	ok, err := m.match(actual)
-	return ok, named("HaveBeenProbed", err)
+	return matched("HaveBeenProbed", m == nil, m.match, actual)
 }
 
 // FailureMessage returns the message of a failed To.

@@ -55,8 +55,7 @@ func (m *HaveBeenReadyBeforeStartedMatcher) After(d time.Duration) *HaveBeenRead
 // Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
 // NegatedFailureMessage do.
 func (m *HaveBeenReadyBeforeStartedMatcher) Match(actual any) (bool, error) {
-	ok, err := m.match(actual)
-	return ok, named("HaveBeenReadyBeforeStarted", err)
+	return matched("HaveBeenReadyBeforeStarted", m == nil, m.match, actual)
 }
 
 // FailureMessage returns the message of a failed To.

@@ -63,8 +63,7 @@ func (m *HaveConditionTransitionsMatcher) After(d time.Duration) *HaveConditionT
 // Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
 // NegatedFailureMessage do.
 func (m *HaveConditionTransitionsMatcher) Match(actual any) (bool, error) {
-	ok, err := m.match(actual)
-	return ok, named("HaveConditionTransitions", err)
+	return matched("HaveConditionTransitions", m == nil, m.match, actual)
 }
 
 // FailureMessage returns the message of a failed To.

@@ -47,8 +47,7 @@ func (m *HaveContainerStatusesMatcher) At(t time.Duration) *HaveContainerStatuse
 // Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
 // NegatedFailureMessage do.
 func (m *HaveContainerStatusesMatcher) Match(actual any) (bool, error) {
-	ok, err := m.match(actual)
-	return ok, named("HaveContainerStatuses", err)
+	return matched("HaveContainerStatuses", m == nil, m.match, actual)
 }
 
 // FailureMessage returns the message of a failed To.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/onsi/gomega/types"
@@ -80,8 +81,7 @@ func (m *HaveEventMatcher) After(d time.Duration) *HaveEventMatcher {
 // Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
 // NegatedFailureMessage do.
 func (m *HaveEventMatcher) Match(actual any) (bool, error) {
-	ok, err := m.match(actual)
-	return ok, named("HaveEvent", err)
+	return matched("HaveEvent", m == nil, m.match, actual)
 }
 
 // FailureMessage returns the message of a failed To.
@@ -129,6 +129,9 @@ func (m *HaveEventMatcher) possible(s *subject) error {
 	if reasons := match.ReasonsOf(trace.Event); !slices.Contains(reasons, m.reason) {
 		return fmt.Errorf("the kubelet emits no event with the reason %q%s", m.reason, strict.DidYouMean(m.reason, reasons))
 	}
+	if eventTypes = match.TypesOf(m.reason); m.eventType != nil && !slices.Contains(eventTypes, *m.eventType) {
+		return fmt.Errorf("an event with the reason %s has the type %s, and never %s", m.reason, strings.Join(eventTypes, " or "), *m.eventType)
+	}
 	if s.container != "" && match.AboutPod(m.reason) {
 		return fmt.Errorf("an event with the reason %s is about a pod, and never about a container: assert about the pod", m.reason)
 	}
@@ -140,6 +143,9 @@ func (m *HaveEventMatcher) possible(s *subject) error {
 	}
 	switch e := (*m.text).(type) {
 	case types.GomegaMatcher:
+		if isNilMatcher(e) {
+			return errors.New("the matcher of the message is nil")
+		}
 		return nil
 	case string:
 		if e == "" {

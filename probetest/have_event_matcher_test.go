@@ -14,7 +14,7 @@ func TestHaveEvent(t *testing.T) {
 	try(t, []attempt{
 		{name: "reason", actual: app, matcher: HaveEvent("Killing").Times(1), ok: true},
 		{name: "type", actual: w.web, matcher: HaveEvent("Unhealthy").OfType(v1.EventTypeWarning).AtLeast(5), ok: true},
-		{name: "other type", actual: w.web, matcher: HaveEvent("Unhealthy").OfType(v1.EventTypeNormal)},
+		{name: "other type", actual: w.crash, matcher: HaveEvent("BackOff").OfType(v1.EventTypeNormal)},
 		{name: "message", actual: app, matcher: HaveEvent("Killing").WithMessage("Container app failed liveness probe, will be restarted"), ok: true},
 		{name: "other message", actual: app, matcher: HaveEvent("Killing").WithMessage("Container app failed")},
 		{name: "message matcher", actual: app, matcher: HaveEvent("Unhealthy").WithMessage(gomega.HavePrefix("Liveness probe failed")).Times(2)},

@@ -81,8 +81,7 @@ func (m *HaveReadyIntervalsMatcher) After(d time.Duration) *HaveReadyIntervalsMa
 // Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
 // NegatedFailureMessage do.
 func (m *HaveReadyIntervalsMatcher) Match(actual any) (bool, error) {
-	ok, err := m.match(actual)
-	return ok, named("HaveReadyIntervals", err)
+	return matched("HaveReadyIntervals", m == nil, m.match, actual)
 }
 
 // FailureMessage returns the message of a failed To.

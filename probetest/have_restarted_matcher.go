@@ -53,8 +53,7 @@ func (m *HaveRestartedMatcher) After(d time.Duration) *HaveRestartedMatcher {
 // Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
 // NegatedFailureMessage do.
 func (m *HaveRestartedMatcher) Match(actual any) (bool, error) {
-	ok, err := m.match(actual)
-	return ok, named("HaveRestarted", err)
+	return matched("HaveRestarted", m == nil, m.match, actual)
 }
 
 // FailureMessage returns the message of a failed To.

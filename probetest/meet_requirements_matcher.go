@@ -83,8 +83,7 @@ func (m *MeetRequirementsMatcher) Of(kind, name string) *MeetRequirementsMatcher
 
 // Match examines a Manifest or an API object. It implements gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
 func (m *MeetRequirementsMatcher) Match(actual any) (bool, error) {
-	ok, err := m.match(actual)
-	return ok, named("MeetRequirements", err)
+	return matched("MeetRequirements", m == nil, m.match, actual)
 }
 
 // FailureMessage returns the message of a failed To.

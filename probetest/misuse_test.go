@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/onsi/gomega"
+	"github.com/onsi/gomega/matchers"
 	"github.com/onsi/gomega/types"
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
@@ -269,6 +270,20 @@ func TestImpossible(t *testing.T) {
 		"HaveEvent: the reason of the event is missing":                                                   HaveEvent(""),
 		`HaveEvent: events have the type Normal or Warning, and never ""`:                                 HaveEvent("Killing").OfType(""),
 		"HaveEvent: the message is missing":                                                               HaveEvent("Killing").WithMessage(""),
+		"HaveEvent: an event with the reason Unhealthy has the type Warning, and never Normal":            HaveEvent("Unhealthy").OfType(v1.EventTypeNormal),
+		"HaveEvent: the matcher of the message is nil":                                                    HaveEvent("Killing").WithMessage((*matchers.HavePrefixMatcher)(nil)),
+		"HaveBeenProbed: the matcher of a time is nil":                                                    liveness().At((*matchers.HavePrefixMatcher)(nil)),
+		"HaveBackedOffFor: the matcher is nil: make one with HaveBackedOffFor":                            (*HaveBackedOffForMatcher)(nil),
+		"HaveBecomeReady: the matcher is nil":                                                             (*HaveBecomeReadyMatcher)(nil),
+		"HaveBeenKilledBecauseOf: the matcher is nil":                                                     (*HaveBeenKilledBecauseOfMatcher)(nil),
+		"HaveBeenProbed: the matcher is nil":                                                              (*HaveBeenProbedMatcher)(nil),
+		"HaveBeenReadyBeforeStarted: the matcher is nil":                                                  (*HaveBeenReadyBeforeStartedMatcher)(nil),
+		"HaveConditionTransitions: the matcher is nil":                                                    (*HaveConditionTransitionsMatcher)(nil),
+		"HaveContainerStatuses: the matcher is nil":                                                       (*HaveContainerStatusesMatcher)(nil),
+		"HaveEvent: the matcher is nil":                                                                   (*HaveEventMatcher)(nil),
+		"HaveReadyIntervals: the matcher is nil":                                                          (*HaveReadyIntervalsMatcher)(nil),
+		"HaveRestarted: the matcher is nil":                                                               (*HaveRestartedMatcher)(nil),
+		"MeetRequirements: the matcher is nil":                                                            (*MeetRequirementsMatcher)(nil),
 		"HaveEvent: the message is nil":                                                                   HaveEvent("Killing").WithMessage(nil),
 		"HaveEvent: a message is a string or a matcher, not a value of type int":                          HaveEvent("BackOff").WithMessage(3),
 		`HaveBeenProbed: a probe never has the result ""`:                                                 liveness().WithResult(""),

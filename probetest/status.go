@@ -75,6 +75,9 @@ func matchesTime(expected any, t time.Duration) (bool, error) {
 func possibleTime(s *subject, expected any) error {
 	switch e := expected.(type) {
 	case types.GomegaMatcher:
+		if isNilMatcher(e) {
+			return errors.New("the matcher of a time is nil")
+		}
 		return nil
 	case nil:
 		return errors.New("a time is missing: give a time.Duration or a matcher")

@@ -30,7 +30,7 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 			item.Field("name").Errorf("is required")
 		case container == nil && w.unread: // it may be one that could not be read
 		case container == nil:
-			item.Field("name").Errorf("%s has no container %s%s", w.manifest.name, strict.Quote(spec.Name), strict.DidYouMean(spec.Name, w.containerNames()))
+			item.Field("name").Errorf("%s has no container %s%s", w.manifest.name, strict.Quote(spec.Name), strict.OrList(spec.Name, w.containerNames()))
 			if item.Full() {
 				continue
 			}
@@ -105,7 +105,7 @@ func (b *behavior) checkEffect(r *Rule, n *strict.Node) {
 		if field := n.Field(p.key); field.Written() {
 			answers++
 			if !hasProbe(probes, p.key) {
-				field.Errorf("the container %s has no %s", b.spec.Name, p.field)
+				field.Errorf("the container %s has no %s%s", b.spec.Name, p.field, strict.ThereAre(probeFields(probes)))
 			}
 		}
 	}

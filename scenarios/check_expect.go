@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -104,8 +105,10 @@ func possibleWindows(possible []string) string {
 func (c *checker) checkScope(e *Expect, n *strict.Node, matcher string) {
 	c.checkPodName(e.Pod, n.Field("pod"))
 	if matcher == "order" {
-		if e.Container != "" {
-			n.Field("container").Errorf("set container in the items of order instead")
+		for _, name := range []string{"pod", "pods"} {
+			if field := n.Field(name); field.Written() && e.OrderHasPods() {
+				field.Errorf("has no effect: each item of order has its own pod")
+			}
 		}
 		if e.Since != nil {
 			n.Field("since").Errorf("cannot be used with order, which has no window")
@@ -158,24 +161,32 @@ func (c *checker) checkWindow(e *Expect, n *strict.Node) {
 
 // checkMatcher checks the fields of the matchers and gives them their types.
 func (c *checker) checkMatcher(e *Expect, n *strict.Node) {
-	if e.Status != nil {
-		c.checkState(e.Status, scope{e.Pod, e.Container}, n.Field("status"))
-	}
-	if e.Becomes != nil {
-		c.checkState(e.Becomes, scope{e.Pod, e.Container}, n.Field("becomes"))
-	}
-	if e.Record != nil {
-		c.checkRecord(e.Record, scope{e.Pod, e.Container}, n)
+	for _, container := range namesOf(e.Container) {
+		s := scope{e.Pod, container}
+		if e.Status != nil {
+			c.checkState(e.Status, s, n.Field("status"))
+		}
+		if e.Becomes != nil {
+			c.checkState(e.Becomes, s, n.Field("becomes"))
+		}
+		if e.Record != nil {
+			c.checkRecord(e.Record, s, n)
+		}
+		if n.Bad() {
+			break // the other containers of a range have the same errors
+		}
 	}
 	if e.Transitions != nil {
 		e.Transitions.Check(n.Field("transitions"), e.Container, c.killReasons())
 	}
 	if e.Since != nil {
+		if !n.Field("container").Bad() {
+			c.inherit(e, e.Since, n.Field("since"))
+		}
 		if !n.Field("since").Bad() && !n.Field("instance").Bad() {
 			inheritInstance(e)
 		}
-		c.checkMoment(e.Since, e.Pod, n.Field("since"))
-		refusePod(n.Field("since"))
+		c.checkAnchor(e, e.Since, n.Field("since"))
 	}
 	order := n.Field("order")
 	if e.Order != nil && len(e.Order) < 2 {
@@ -183,9 +194,39 @@ func (c *checker) checkMatcher(e *Expect, n *strict.Node) {
 	}
 	for i, m := range e.Order {
 		if m != nil {
-			c.checkMoment(m, e.Pod, order.Index(i))
-			refusePod(order.Index(i))
+			if !n.Field("container").Bad() {
+				c.inherit(e, m, order.Index(i))
+			}
+			c.checkAnchor(e, m, order.Index(i))
 		}
+	}
+}
+
+// maxPairs is the limit of pairs of a pod of an expectation and a pod of its since.
+const maxPairs = MaxPods
+
+// checkAnchor checks since or an item of order, which can be about other pods than the expectation.
+func (c *checker) checkAnchor(e *Expect, m *match.Moment, n *strict.Node) {
+	markUnread(&m.Pod, n.Field("pod"))
+	c.checkPodName(m.Pod, n.Field("pod"))
+	c.checkMoment(m, cmp.Or(m.Pod, e.Pod), n)
+	if m.Pod == "" {
+		return
+	}
+	if pairs := c.scenario.podCount(e.Pod) * c.scenario.podCount(m.Pod); pairs > maxPairs {
+		n.Field("pod").Errorf("compares %d pairs of pods: name fewer pods, so that there are at most %d", pairs, maxPairs)
+	}
+}
+
+// inherit sets the container of since or of an item of order to that of the expectation, if it is about the same pod and can be
+// about the container: "container: app, since: {becomes: {started: true}}" counts from the moment when app has started.
+func (c *checker) inherit(e *Expect, m *match.Moment, n *strict.Node) {
+	if e.Container == "" || m.Container != "" || n.Field("container").Written() || n.Field("pod").Written() || n.Bad() {
+		return
+	}
+	s := scope{e.Pod, e.Container}
+	if m.Record != nil && c.isPossible(m.Record, s) || m.Becomes != nil && m.Becomes.OfContainer(n.Field("becomes"), c.killReasons()) {
+		m.Container = e.Container
 	}
 }
 
@@ -201,12 +242,6 @@ func inheritInstance(e *Expect) {
 	}
 }
 
-func refusePod(n *strict.Node) {
-	if pod := n.Field("pod"); pod.Written() {
-		pod.Errorf("applies to the whole expectation: set it there")
-	}
-}
-
 // checkMoment checks a matcher of moments: since, or an item of order. pod is the pod or workload that it
 // applies to.
 func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
@@ -216,6 +251,9 @@ func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
 		return
 	}
 	markUnread(&m.Container, n.Field("container"))
+	if field := n.Field("container"); field.Written() && isRange(m.Container) {
+		field.Errorf("cannot be a range: name one container, or write the range beside since or order")
+	}
 	if m.Instance != nil && m.Record == nil {
 		n.Field("instance").Errorf("cannot be used with becomes: only a record has an instance")
 	}

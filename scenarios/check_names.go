@@ -31,8 +31,13 @@ func (c *checker) checkPodName(name string, n *strict.Node) {
 	switch {
 	case name == "" && n.Written():
 		n.Errorf("is empty: name a pod or workload, or leave the field out")
-	case name != "" && c.resolved() && c.scenario.podCount(name) == 0:
-		n.Errorf("the scenario has no pod or workload %s%s", strict.Quote(name), strict.DidYouMean(name, c.scenario.podNames()))
+	case name != "":
+		for _, one := range c.checkRange(name, n) {
+			if c.resolved() && c.scenario.podCount(one) == 0 {
+				n.Errorf("the scenario has no pod or workload %s%s", strict.Quote(one), strict.OrList(one, c.scenario.podNames()))
+				return
+			}
+		}
 	}
 }
 
@@ -69,13 +74,21 @@ func (c *checker) checkContainerName(pod, container string, n *strict.Node) {
 	if c.haveContainer[key] {
 		return
 	}
+	if isRange(container) {
+		for _, one := range c.checkRange(container, n) {
+			if c.checkContainerName(pod, one, n); n.Bad() {
+				return
+			}
+		}
+		return
+	}
 	for _, w := range c.matching(pod) {
 		if !w.unread && w.container(container) == nil {
 			hint := ""
 			if pod == "" && len(c.scenario.Spec.Pods) > 1 {
-				hint = ": name the pods you mean with pod"
+				hint = "; name the pods you mean with pod"
 			}
-			n.Errorf("%s has no container %s%s%s", w.manifest.name, strict.Quote(container), strict.DidYouMean(container, w.containerNames()), hint)
+			n.Errorf("%s has no container %s%s%s", w.manifest.name, strict.Quote(container), strict.OrList(container, w.containerNames()), hint)
 			return
 		}
 	}

@@ -92,7 +92,7 @@ func (t *taken) add(w *workload, n *strict.Node) {
 // workload compiles the pods of a manifest and the programs in their containers. p is the entry of spec.pods, n its node.
 // It returns nil if the scenario uses too many manifests, after reporting that.
 func (c *checker) workload(m *manifest, p *Pod, n *strict.Node) *workload {
-	if m.load(); !c.withinValueLimit(m, n) || p.Patch != nil && !c.withinMergeLimit(m, p.Patch.node) {
+	if m.load(); !c.withinValueLimit(m, n) || p.Patch != nil && !c.withinMergeLimits(m, p.Patch.nodes) {
 		return nil
 	}
 	w := &workload{spec: p, manifest: m, errs: podErrors{manifest: m}}
@@ -134,7 +134,7 @@ func (c *checker) findManifest(p *Pod, n *strict.Node) *manifest {
 		}
 	}
 	if kinds := f.kinds(); p.Kind != "" && !f.broken && !slices.Contains(kinds, p.Kind) {
-		n.Field("kind").Errorf("unknown kind %s%s", strict.Quote(p.Kind), strict.DidYouMean(p.Kind, kinds))
+		n.Field("kind").Errorf("unknown kind %s%s", strict.Quote(p.Kind), strict.OrList(p.Kind, kinds))
 		return nil
 	}
 	return pick(f, where, p, n)
@@ -159,7 +159,7 @@ func pick(f *file, where string, p *Pod, n *strict.Node) *manifest {
 	case len(found) == 0 && f.mayContain(p.Name):
 		return nil
 	case len(found) == 0:
-		n.Field("name").Errorf("there is no %s %s %s%s", kind, strict.Quote(p.Name), where, strict.DidYouMean(p.Name, f.workloadNames(p.Kind)))
+		n.Field("name").Errorf("there is no %s %s %s%s", kind, strict.Quote(p.Name), where, strict.OrList(p.Name, f.workloadNames(p.Kind)))
 		return nil
 	case len(found) > 1:
 		other := slices.IndexFunc(found, func(m *manifest) bool { return m.kind.kind != found[0].kind.kind })
@@ -192,6 +192,11 @@ func (c *checker) withinValueLimit(m *manifest, n *strict.Node) bool {
 	}
 	n.Errorf("the manifests that the scenarios of this file use have more than %d values in total, counted at each use", maxFileValues)
 	return false
+}
+
+// withinMergeLimits calls withinMergeLimit for each patch.
+func (c *checker) withinMergeLimits(m *manifest, patches []*strict.Node) bool {
+	return !slices.ContainsFunc(patches, func(n *strict.Node) bool { return !c.withinMergeLimit(m, n) })
 }
 
 // withinMergeLimit reports whether the patches of the file are within their limit. A patch compares each of its items with
@@ -230,11 +235,11 @@ func (c *checker) checkReplicas(w *workload, n *strict.Node) {
 	w.replicasUnread = w.replicasUnread || field.Bad()
 }
 
-// podErrors reports errors about a pod where its fields are written: in the patch if it has the field, otherwise
+// podErrors reports errors about a pod where its fields are written: in the last patch that has the field, otherwise
 // in the manifest.
 type podErrors struct {
 	manifest *manifest
-	patch    *strict.Node // nil if there is no patch
+	patches  []*strict.Node
 }
 
 func (p *podErrors) report(pod *v1.Pod, e *field.Error) {
@@ -247,12 +252,20 @@ func (p *podErrors) at(pod *v1.Pod, path string) *strict.Node {
 		return p.manifest.node.Find(path)
 	}
 	written, known := findInPod(p.manifest.root(), pod, path)
-	if p.patch != nil {
-		if patched, _ := findInPod(p.patch, pod, path); patched.Written() || !known {
+	var missing *strict.Node // where a patch would have the field
+	for _, patch := range slices.Backward(p.patches) {
+		patched, knows := findInPod(patch, pod, path)
+		if knows && patched.Written() {
 			return patched
 		}
+		if missing == nil || knows {
+			missing = patched
+		}
 	}
-	return written
+	if known || missing == nil {
+		return written
+	}
+	return missing
 }
 
 var containerPath = regexp.MustCompile(`^spec\.(containers|initContainers)\[(\d+)\]\.?(.*)$`)
@@ -269,9 +282,9 @@ func findInPod(root *strict.Node, pod *v1.Pod, path string) (*strict.Node, bool)
 	if m[1] == "initContainers" {
 		containers = pod.Spec.InitContainers
 	}
-	list := root.Field("spec").Field(m[1])
+	list, name := root.Field("spec").Field(m[1]), containers[index].Name
 	named := func(i int) bool {
-		return i < len(list.Items) && list.Items[i].Field("name").Value == containers[index].Name
+		return i < len(list.Items) && list.Items[i].Field("name").Value == name
 	}
 	for i := 0; !named(index) && i < len(list.Items); i++ {
 		if named(i) {

@@ -36,8 +36,10 @@ func (c *checker) factsOf(s scope) facts {
 		containers := w.allContainers()
 		if s.container != "" {
 			containers = nil
-			if spec := w.container(s.container); spec != nil {
-				containers = append(containers, spec)
+			for _, name := range namesOf(s.container) {
+				if spec := w.container(name); spec != nil {
+					containers = append(containers, spec)
+				}
 			}
 		}
 		for _, spec := range containers {
@@ -91,6 +93,18 @@ func (c *checker) checkRecord(r *match.Record, s scope, n *strict.Node) {
 		at = n.Field("record").Field("kind")
 	}
 	at.Errorf("cannot occur: %s", strings.Join(all, ", "))
+}
+
+// isPossible reports whether a run of the scenario can have such records about a container.
+func (c *checker) isPossible(r *match.Record, s scope) bool {
+	shapes := r.Shapes(true)
+	if f := c.factsOf(s); f.unread || f.noContainer {
+		return len(shapes) > 0
+	}
+	return slices.ContainsFunc(shapes, func(shape match.Shape) bool {
+		_, missing := c.missing(r.Kind, shape, s)
+		return len(missing) == 0
+	})
 }
 
 // checkState checks the fields of a status, and reports a reason that no pod or container of the scenario can have.
@@ -270,11 +284,15 @@ func (c *checker) stepsDone() []stepDone {
 
 // overlap reports whether two scopes have a container in common.
 func (c *checker) overlap(a, b scope) bool {
-	if a.container != "" && b.container != "" && a.container != b.container {
+	ranges := isRange(a.container) || isRange(b.container)
+	if a.container != "" && b.container != "" && a.container != b.container && !ranges {
 		return false
 	}
 	if a.pod == "" || b.pod == "" || a.pod == b.pod {
 		return true
+	}
+	if isRange(a.pod) || isRange(b.pod) {
+		return haveCommon(c.matching(a.pod), c.matching(b.pod))
 	}
 	others := c.matching(b.pod)
 	for _, w := range c.matching(a.pod) {
@@ -285,6 +303,21 @@ func (c *checker) overlap(a, b scope) bool {
 		other, m := w.named(b.pod)
 		if n > 0 && m > 0 && from < other+m && other < from+n {
 			return true
+		}
+	}
+	return false
+}
+
+// haveCommon reports whether two lists in the order of the scenario have a workload in common.
+func haveCommon(a, b []*workload) bool {
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0].index == b[0].index:
+			return true
+		case a[0].index < b[0].index:
+			a = a[1:]
+		default:
+			b = b[1:]
 		}
 	}
 	return false

@@ -20,14 +20,18 @@ func (d *Delete) do(driver *Driver, _ int) bool {
 	})
 }
 
-// do kills the container in each of the pods.
+// do kills the container, or each container of a range, in each of the pods.
 func (k *Kill) do(d *Driver, i int) bool {
 	return d.eachPod(k.Pod, func(p *PlannedPod) bool {
 		kill := fakeruntime.Kill{PodUID: string(p.Pod.UID), Container: k.Container, Reason: cmp.Or(k.Reason, defaultKillReason), Remove: k.Remove}
 		if k.Container == "" {
 			kill.Container = p.Pod.Spec.Containers[0].Name
 		}
-		return d.world.KillContainer(kill)
+		killed := false
+		for _, kill.Container = range namesOf(kill.Container) {
+			killed = d.world.KillContainer(kill) || killed
+		}
+		return killed
 	})
 }
 

@@ -43,6 +43,25 @@ type Spec struct {
 	Pods               []Pod                `json:"pods"`
 	Steps              []*Step              `json:"steps,omitempty"`
 	Expect             []*Expect            `json:"expect,omitempty"`
+
+	// Variants is empty in a loaded scenario: each variant is a scenario of its own.
+	Variants []Variant `json:"variants,omitempty"`
+}
+
+// Variant is an entry of spec.variants: a name, and the fields in which the variant differs from the scenario. docs/format.md
+// describes how they combine.
+type Variant struct {
+	Pos                `json:"-"`
+	Name               string               `json:"name"`
+	Description        string               `json:"description,omitempty"`
+	KubernetesVersions []value.VersionRange `json:"kubernetesVersions,omitempty"`
+	Duration           value.Duration       `json:"duration,omitempty"`
+	Seeds              *value.IntRange      `json:"seeds,omitempty"`
+	Kubelet            Kubelet              `json:"kubelet,omitempty"`
+	Delays             *Delays              `json:"delays,omitempty"`
+	Pods               []Pod                `json:"pods,omitempty"`
+	Steps              []*Step              `json:"steps,omitempty"`
+	Expect             []*Expect            `json:"expect,omitempty"`
 }
 
 // Kubelet configures the kubelet.
@@ -82,6 +101,10 @@ type Container struct {
 
 // Rule scripts what a program does and when. It compiles to a fakeruntime.Rule.
 type Rule struct {
+	Pos  `json:"-"`
+	Text string `json:"-"` // source text on one line
+	Flag string `json:"-"` // the words of the flag --app that the rule stands for; empty: the rule is from a file
+
 	Replica  *value.IntRange `json:"replica,omitempty"`
 	Instance *value.IntRange `json:"instance,omitempty"`
 

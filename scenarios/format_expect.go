@@ -18,7 +18,7 @@ type Expect struct {
 	Becomes     match.Fields       `json:"becomes,omitempty"`
 	Record      *match.Record      `json:"record,omitempty"`
 	Transitions *match.Transitions `json:"transitions,omitempty"`
-	Order       []*match.Moment    `json:"order,omitempty"` // at least two; their Pod is empty
+	Order       []*match.Moment    `json:"order,omitempty"` // at least two; an empty Pod is that of the expectation
 
 	At     *value.Duration  `json:"at,omitempty"`
 	Within *value.TimeRange `json:"within,omitempty"`
@@ -27,7 +27,7 @@ type Expect struct {
 	Never  *value.TimeRange `json:"never,omitempty"`
 
 	Count *value.IntRange `json:"count,omitempty"` // only with Within and one of Becomes and Record; nil: 1..
-	Since *match.Moment   `json:"since,omitempty"` // its Pod is empty
+	Since *match.Moment   `json:"since,omitempty"` // an empty Pod is that of the expectation
 
 	Pod       string          `json:"pod,omitempty"`       // a pod or workload, see Scenario.PodKeys; empty: each pod
 	Container string          `json:"container,omitempty"` // empty: the status of the pod, or a record about any container
@@ -89,6 +89,47 @@ func (e *Expect) Moment() *match.Moment {
 		return nil
 	}
 	return &match.Moment{Pos: e.Pos, Pod: e.Pod, Container: e.Container, Instance: e.Instance, Becomes: e.Becomes, Record: e.Record}
+}
+
+// Each returns the expectation once for each container of its range, and itself if it has none. In the copies, since and order have
+// the same container where they have the range.
+func (e *Expect) Each() []*Expect {
+	if !isRange(e.Container) {
+		return []*Expect{e}
+	}
+	var all []*Expect
+	for _, name := range namesOf(e.Container) {
+		one := *e
+		one.Container = name
+		one.Since, one.Order = inContainer(e.Since, e.Container, name), nil
+		for _, m := range e.Order {
+			one.Order = append(one.Order, inContainer(m, e.Container, name))
+		}
+		all = append(all, &one)
+	}
+	return all
+}
+
+// inContainer returns a moment, in another container if it is in the container old.
+func inContainer(m *match.Moment, old, container string) *match.Moment {
+	if m == nil || m.Container != old {
+		return m
+	}
+	one := *m
+	one.Container = container
+	return &one
+}
+
+// OrderHasPods reports whether each item of Order has a pod of its own or is about the node.
+func (e *Expect) OrderHasPods() bool {
+	has := false
+	for _, m := range e.Order {
+		if m == nil || m.Pod == "" && !m.OfNode() {
+			return false
+		}
+		has = has || m.Pod != ""
+	}
+	return has
 }
 
 // AppliesTo reports whether runs of a version check the expectation.

@@ -52,8 +52,9 @@ func (part[T]) Patched() any {
 
 func (p *part[T]) MarshalJSON() ([]byte, error) { return p.node.JSON(), nil }
 
-// patch is a strategic merge patch of the metadata and spec of a pod.
-type patch struct{ node *strict.Node }
+// patch has strategic merge patches of the metadata and spec of a pod, which apply one after the other: that of a scenario, and that
+// of its variant.
+type patch struct{ nodes []*strict.Node }
 
 // patchedPod has the fields that a patch can change.
 type patchedPod = struct {
@@ -64,9 +65,9 @@ type patchedPod = struct {
 // Patched returns a patchedPod, for the generator of the documentation.
 func (patch) Patched() any { return patchedPod{} }
 
-// UnmarshalNode checks the patch against the type of a pod and keeps the node.
+// UnmarshalNode checks a patch against the type of a pod and adds it.
 func (p *patch) UnmarshalNode(n *strict.Node) {
-	p.node = n
+	p.nodes = append(p.nodes, n)
 	if n.Kind != strict.Mapping {
 		n.Errorf("must be a mapping with metadata and spec")
 		return
@@ -74,12 +75,8 @@ func (p *patch) UnmarshalNode(n *strict.Node) {
 	var pod patchedPod
 	n.Ignore(isDirective)
 	strict.Decode(n, &pod)
-	p.checkName()
-}
-
-func (p *patch) checkName() {
 	for _, name := range []string{"name", "namespace"} {
-		if field := p.node.Field("metadata").Field(name); field.Written() {
+		if field := n.Field("metadata").Field(name); field.Written() {
 			field.Errorf("a patch cannot change the %s of a pod", name)
 		}
 	}

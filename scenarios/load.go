@@ -117,6 +117,9 @@ type loader struct {
 	merges   int              // comparisons of values by the patches, so far
 	instead  []*manifest      // workloads that stand for those of the same name
 	bytes    int              // size of the files with manifests read so far
+
+	copied, copiedText int // values and bytes of text in the copies for variants and ranges so far
+	ranged             int // names of the ranges so far
 }
 
 func newLoader(readFile func(path string) ([]byte, error)) *loader {
@@ -151,19 +154,34 @@ func (l *loader) load(f *file) []*Scenario {
 		}
 	}
 	var scenarios []*Scenario
-	l.values, l.pods, l.merges, l.bytes = 0, 0, 0, 0
+	l.values, l.pods, l.merges, l.bytes, l.copied, l.copiedText, l.ranged = 0, 0, 0, 0, 0, 0, 0
 	names := map[string]Pos{}
 	for _, n := range f.scenarios {
-		s := readScenario(n)
-		if first, twice := names[s.Metadata.Name]; twice && s.Metadata.Name != "" {
-			n.Find("metadata.name").Errorf("the Scenario %s is already defined in line %d", s.Metadata.Name, first.Line)
+		l.expandRanges(n.Field("spec"))
+		if n.Find("spec.variants").Written() {
+			scenarios = append(scenarios, l.loadVariants(f, n, names)...)
+			continue
 		}
-		names[s.Metadata.Name] = s.Pos
-		(&checker{loader: l, file: f, scenario: s, root: n, spec: n.Field("spec"),
-			matches: map[string][]*workload{}, haveContainer: map[[2]string]bool{}}).check()
+		s := readScenario(n)
+		checkTwice(s, n, names)
+		l.check(f, s, n)
 		scenarios = append(scenarios, s)
 	}
 	return scenarios
+}
+
+// checkTwice reports a second scenario of a name.
+func checkTwice(s *Scenario, n *strict.Node, names map[string]Pos) {
+	if first, twice := names[s.Metadata.Name]; twice && s.Metadata.Name != "" {
+		n.Find("metadata.name").Errorf("the Scenario %s is already defined in line %d", s.Metadata.Name, first.Line)
+	}
+	names[s.Metadata.Name] = s.Pos
+}
+
+// check checks a scenario of a file and resolves the names in it.
+func (l *loader) check(f *file, s *Scenario, n *strict.Node) {
+	(&checker{loader: l, file: f, scenario: s, root: n, spec: n.Field("spec"),
+		matches: map[string][]*workload{}, haveContainer: map[[2]string]bool{}}).check()
 }
 
 // readScenario decodes a scenario on top of the defaults.

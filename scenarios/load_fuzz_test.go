@@ -49,7 +49,7 @@ func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{
 		"duration: 5m", "seeds: 1..5", "kubernetesVersions: [v1.36.., v1.34]", "steps: [{at: 5s, delete: {}}]", "steps: [{at: 5s, kill: {container: app}}]",
 		"expect: [{first: 1s..5s, becomes: {ready: true}}]", "expect: [{never: .., record: {kind: ContainerStopping}}]", "expect: [{since: {becomes: {ready: false}}, first: 0s..7s, becomes: {ready: true}}]",
-		"kubelet: {config: {featureGates: {A: on}}}", "delays: {exec: 5ms..10ms}", "steps: [{at: 5s, patch: {metadata: {labels: {a: b}}}}]", "expect: [{transitions: {ready: [false, true]}}]",
+		"kubelet: {config: {featureGates: {A: on}}}", "delays: {exec: 5ms..10ms}", "steps: [{at: 5s, patch: {metadata: {labels: {a: b}}}}]", "expect: [{container: 'a{0..3}', pod: 'w{1..1}', never: .., becomes: {ready: true}}]", "variants: [{name: a}, {name: b, duration: 1m, pods: [{name: web, patch: {spec: {restartPolicy: Never}}}]}]", "expect: [{transitions: {ready: [false, true]}}]",
 	} {
 		f.Add(seed, "behavior: [{for: 20s, probes: fail}]")
 	}

@@ -118,6 +118,16 @@ func TestHostileFiles(t *testing.T) {
 		{"unknown pods", podList + scenarioList(60, "{pods: ["+strings.Repeat("{name: q}, ", 1000)+"]}"), `there is no workload "q" in this file`},
 		{"unknown pods of steps", podList + scenarioList(14, "{"+pods+", steps: ["+number("{at: 5s, delete: {pod: q%d}}, ", 1000)+"]}"), `the scenario has no pod or workload "q0" (did you mean "p0"?)`},
 		{"unknown containers", podYAML + scenarioList(1, "{pods: [{name: web, containers: ["+number("{name: c%d}, ", 90_000)+"]}]}"), "has more than 1000 entries"},
+		{"variants of long lists", podYAML + scenarioList(1, "{pods: [{name: web}], steps: ["+strings.Repeat("{at: 5s, delete: {}}, ", 1000)+"], variants: ["+number("{name: v%d}, ", 100)+"]}"), "with all variants written out, the scenarios of this file have more than 100000 values"},
+		{"variants of many scenarios", podYAML + scenarioList(200, "{pods: [{name: web}], variants: ["+number("{name: v%d}, ", 50)+"]}"), ""},
+		{"variants of many pods", podList + scenarioList(1, "{"+pods+", variants: ["+number("{name: v%d}, ", 40)+"]}"), ""},
+		{"wrong variants", podList + scenarioList(1, "{"+pods+", steps: ["+strings.Repeat("{at: 5s, delete: {pod: q}}, ", 300)+"], variants: ["+number("{name: v%d}, ", 100)+"]}"), `the scenario has no pod or workload "q"; there are p0, p1,`},
+		{"variants with a large list", podYAML + scenarioList(1, "{pods: [{name: web}], variants: ["+number("{name: v%d}, ", 100)+"{name: last, steps: ["+strings.Repeat("{at: 5s, delete: {}}, ", 40_000)+"]}]}"), "must have from 1 to 100 variants"},
+		{"a variant with a large list", podYAML + scenarioList(1, "{pods: [{name: web}], variants: ["+number("{name: v%d}, ", 99)+"{name: last, steps: ["+strings.Repeat("{at: 5s, delete: {}}, ", 10_000)+"]}]}"), "spec.variants[99].steps: has more than 1000 entries"},
+		{"ranges of pods", podList + scenarioList(1, `{pods: [{name: "p{0..999}"}], steps: [`+strings.Repeat(`{at: 5s, delete: {pod: "p{0..499}"}}, `, 90)+"], expect: ["+strings.Repeat(`{pod: "p{500..999}", never: .., record: {kind: PodRemoved}}, `, 90)+"]}"), "no step has the action delete for p{500..999}"},
+		{"many ranges of pods", podList + scenarioList(1, `{pods: [{name: "p{0..999}"}], expect: [`+strings.Repeat(`{pod: "p{0..999}", never: .., becomes: {ready: true}}, `, 1000)+"]}"), "the ranges of names in this file stand for more than 100000 names"},
+		{"ranges of entries", podList + scenarioList(1, "{pods: ["+strings.Repeat(`{name: "p{0..999}", containers: [{name: "c{0..999}", behavior: [`+strings.Repeat("{exit: 1}, ", 10)+"]}]}, ", 50)+"]}"), "with all ranges and variants written out, the scenarios of this file have more than 100000 values"},
+		{"a range of containers", podYAML + scenarioList(1, `{pods: [{name: web, containers: [{name: "c{0..999}"}]}], expect: [`+strings.Repeat(`{container: "c{0..999}", never: .., becomes: {ready: true}}, `, 90)+"]}"), `has no container "c0"`},
 		{"files", podYAML + scenarioList(1, "{pods: [{name: web, file: '"+strings.Repeat("../", 1_000_000)+"x'}]}"), "cannot be read: file does not exist"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -40,6 +40,7 @@ func (b *behavior) compile(n *strict.Node) fakeruntime.ContainerConfig {
 
 // compileRule checks and compiles a rule.
 func (b *behavior) compileRule(r *Rule, n *strict.Node) fakeruntime.Rule {
+	r.Text = n.Text()
 	b.checkReplica(r, n)
 	checkWindow(r, n)
 	b.checkEffect(r, n)

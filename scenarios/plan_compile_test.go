@@ -155,7 +155,7 @@ func TestCompileReportsAllErrors(t *testing.T) {
 	want := `behavior["ap"]: web has no container "ap" (did you mean "app"?)
 behavior["app"][0].for: "20" has no unit: write 20s or 20ms
 behavior["app"][0].probes[1]: unknown word "fial" (did you mean "fail"?)
-behavior["app"][1].readiness: the container app has no readinessProbe
+behavior["app"][1].readiness: the container app has no readinessProbe; there is only livenessProbe
 behavior["app"][2].handler: a rule has either a handler or answers and exit
 behavior["app"][3]: does nothing: write an answer, such as probes: fail, or exit
 behavior["app"][4].endpoints["http:8080/"]: no probe or hook of the container app asks there (did you mean "http:80/"?)

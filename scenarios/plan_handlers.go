@@ -169,6 +169,15 @@ func hasProbe(probes []probeOf, key string) bool {
 	return false
 }
 
+// probeFields returns the field names of probes in their container.
+func probeFields(probes []probeOf) []string {
+	var list []string
+	for _, p := range probes {
+		list = append(list, p.field)
+	}
+	return list
+}
+
 // hookKeys are the field names of the lifecycle hooks, in rules and in containers.
 var hookKeys = []string{"postStart", "preStop"}
 

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 )
@@ -96,7 +98,7 @@ func (w *workload) makePod() {
 	patched := w.patched()
 	if patched != nil {
 		patched.Name, patched.Namespace = w.pod.Name, w.pod.Namespace // even if the patch replaces the metadata
-		w.pod, w.errs.patch = patched, w.spec.Patch.node
+		w.pod, w.errs.patches = patched, w.spec.Patch.nodes
 	}
 	admission.Default(w.pod)
 	if patched != nil && !w.unread {
@@ -110,8 +112,12 @@ func (w *workload) patched() *v1.Pod {
 		return nil
 	}
 	patched := w.spec.Patch.apply(w.pod)
-	w.unread = w.unread || patched == nil || !containersRead(w.spec.Patch.node)
+	w.unread = w.unread || patched == nil || !allContainersRead(w.spec.Patch.nodes)
 	return patched
+}
+
+func allContainersRead(patches []*strict.Node) bool {
+	return !slices.ContainsFunc(patches, func(n *strict.Node) bool { return !containersRead(n) })
 }
 
 // containersRead reports whether the containers in a pod or patch, and their names, could be read.
@@ -133,20 +139,23 @@ func containersRead(root *strict.Node) bool {
 	return true
 }
 
-// apply returns the patched pod, or nil after reporting why the patch cannot be applied. Invalid parts of the
-// patch are left out.
+// apply returns the patched pod, or nil after reporting why a patch cannot be applied. Invalid parts of the
+// patches are left out.
 func (p *patch) apply(pod *v1.Pod) *v1.Pod {
-	if p.node.Kind != strict.Mapping {
-		return nil
-	}
-	patched, err := admission.Merge(pod, p.node.JSON())
-	if err != nil {
-		if !p.node.Bad() { // otherwise the invalid parts may be the reason
-			p.node.Errorf("cannot be applied: %s", err)
+	for _, n := range p.nodes {
+		if n.Kind != strict.Mapping {
+			return nil
 		}
-		return nil
+		patched, err := admission.Merge(pod, n.JSON())
+		if err != nil {
+			if !n.Bad() { // otherwise the invalid parts may be the reason
+				n.Errorf("cannot be applied: %s", err)
+			}
+			return nil
+		}
+		pod = patched
 	}
-	return patched
+	return pod
 }
 
 func (w *workload) stagger() value.Draw {
@@ -166,10 +175,52 @@ func (w *workload) program(replica int) fakeruntime.Pod {
 	}
 }
 
+// Rule returns the rule with a number, from 1, in the behavior of a container of a pod, or nil. The pod is named namespace/name.
+func (p *Plan) Rule(pod, container string, number int) *Rule {
+	for _, w := range p.Scenario.workloads {
+		for replica := range w.replicas {
+			if w.key(replica) == pod {
+				return w.rule(container, number)
+			}
+		}
+	}
+	return nil
+}
+
+func (w *workload) rule(container string, number int) *Rule {
+	for i := range w.spec.Containers {
+		if c := &w.spec.Containers[i]; c.Name == container && number > 0 && number <= len(c.Behavior) {
+			return &c.Behavior[number-1]
+		}
+	}
+	return nil
+}
+
+// Says returns where the rule is written and its words, such as "web.yaml:14 says {for: 20s, probes: fail}".
+func (r *Rule) Says() string {
+	const longest = 200
+	text := r.Text
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	switch {
+	case r.Flag != "":
+		return "--app says " + printable.Text(strconv.Quote(r.Flag))
+	case r.Line == 0:
+		return "its behavior says " + printable.Text(text)
+	}
+	return printable.Text(fmt.Sprintf("%s:%d says %s", r.File, r.Line, text))
+}
+
 // PodKeys returns the pods that a name matches, as namespace/name in the order of the scenario. The name of a pod
 // matches the pod, the name of a workload matches all its pods, and an empty name matches all pods of the
 // scenario.
+//
+// A name with a range, such as web-{0..2}, matches what its names match.
 func (s *Scenario) PodKeys(name string) []string {
+	if isRange(name) {
+		return s.keysOf(namesOf(name))
+	}
 	var keys []string
 	for _, w := range s.matching(name) {
 		first, count := w.named(name)
@@ -180,8 +231,29 @@ func (s *Scenario) PodKeys(name string) []string {
 	return keys
 }
 
+// keysOf returns the pods that any of the names match, each once.
+func (s *Scenario) keysOf(names []string) []string {
+	var keys []string
+	has := map[string]bool{}
+	for _, name := range names {
+		if isRange(name) {
+			continue // it is no range, which is reported
+		}
+		for _, key := range s.PodKeys(name) {
+			if !has[key] {
+				has[key] = true
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
 // podCount returns the number of pods that a name matches.
 func (s *Scenario) podCount(name string) int {
+	if isRange(name) {
+		return len(s.PodKeys(name))
+	}
 	total := 0
 	for _, w := range s.matching(name) {
 		_, count := w.named(name)
@@ -209,6 +281,9 @@ func (s *Scenario) matching(name string) []*workload {
 	if name == "" {
 		return s.workloads
 	}
+	if isRange(name) {
+		return s.matchingAny(namesOf(name))
+	}
 	candidates := slices.Clone(s.byName[name])
 	for stem := name; stem != "" && stem[len(stem)-1] >= '0' && stem[len(stem)-1] <= '9' && len(name)-len(stem) < len(strconv.Itoa(MaxPods)); {
 		stem = stem[:len(stem)-1]
@@ -217,6 +292,18 @@ func (s *Scenario) matching(name string) []*workload {
 	candidates = slices.DeleteFunc(candidates, func(w *workload) bool { _, count := w.named(name); return count == 0 })
 	slices.SortFunc(candidates, func(a, b *workload) int { return a.index - b.index })
 	return slices.Compact(candidates)
+}
+
+// matchingAny returns the workloads with pods that any of the names match, in the order of the scenario.
+func (s *Scenario) matchingAny(names []string) []*workload {
+	var all []*workload
+	for _, name := range names {
+		if !isRange(name) {
+			all = append(all, s.matching(name)...)
+		}
+	}
+	slices.SortFunc(all, func(a, b *workload) int { return a.index - b.index })
+	return slices.Compact(all)
 }
 
 // podStem returns the part that the names of the pods have in common.

@@ -18,37 +18,75 @@ func SleepOf(command []string) (slept time.Duration, isAll bool) {
 	if len(command) == 0 {
 		return 0, false
 	}
-	script, isShell := shellScript(command)
-	if !isShell {
-		return simpleCommand(command)
+	if script, isShell := shellScript(command); isShell {
+		return sleepOfScript(script, 0)
 	}
-	script = strings.ReplaceAll(script, "&&", ";")
-	if strings.ContainsAny(script, "|&`$(){}<>\\*?[") {
-		return 0, false
+	words := make([]shellWord, len(command))
+	for i, text := range command {
+		words[i].text = text
 	}
+	return sleepOfCommand(words)
+}
+
+// maxNested is the depth of command substitutions in a script that counts as known.
+const maxNested = 8
+
+// sleepOfScript returns the time for which a script sleeps before its end, or before the first part that is more than a sequence
+// of commands, such as a loop.
+func sleepOfScript(script string, depth int) (slept time.Duration, isAll bool) {
+	r := &shellReader{rest: script}
 	isAll = true
-	for _, part := range strings.FieldsFunc(script, func(r rune) bool { return r == ';' || r == '\n' }) {
-		words := strings.Fields(strings.NewReplacer(`"`, "", "'", "").Replace(part))
-		if len(words) > 0 && words[0] == "exec" {
+	for depth < maxNested {
+		words, end, ok := r.command()
+		for len(words) > 0 && (words[0].text == "exec" || words[0].isAssignment()) {
 			words = words[1:]
 		}
-		if len(words) == 0 {
-			continue
+		if !ok || end == "|" || end == "&" || len(words) > 0 && slices.Contains(control, words[0].text) {
+			return slept, false
 		}
-		if slices.Contains(control, words[0]) {
-			return 0, false
-		}
-		d, known := simpleCommand(words)
+		d, known := sleepOfWords(words, depth)
 		slept, isAll = min(slept+d, value.MaxDuration), isAll && known
+		isCondition := len(words) > 0 && slices.Contains(conditions, path.Base(words[0].text))
+		switch {
+		case end == "":
+			return slept, isAll
+		case end == "&&" && isCondition:
+			return slept, false
+		case end == "||" && known && !isCondition:
+			_, end, ok = r.command() // which does not run, because the command before it succeeds
+			if !ok || end != "" && end != ";" {
+				return slept, false
+			}
+		case end == "||":
+			return slept, false
+		}
+	}
+	return slept, false
+}
+
+// sleepOfWords returns the time for which a command in a script and the commands in its words sleep.
+func sleepOfWords(words []shellWord, depth int) (slept time.Duration, isAll bool) {
+	if len(words) == 0 {
+		return 0, true
+	}
+	slept, isAll = sleepOfCommand(words)
+	for _, w := range words {
+		for _, inner := range w.runs {
+			d, known := sleepOfScript(inner, depth+1)
+			slept, isAll = min(slept+d, value.MaxDuration), isAll && known
+		}
 	}
 	return slept, isAll
 }
 
 // control are the words of a shell that make a script more than a sequence of commands.
-var control = []string{"if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "function", "trap", "wait", "return", "!"}
+var control = []string{"if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "function", "trap", "wait", "return", "!", "{", "}"}
 
-// instant are commands that take no time.
-var instant = []string{"true", "false", ":", "echo", "printf", "exit", "kill", "touch", "rm", "set", "date", "test"}
+// conditions are commands that take no time and may fail on purpose.
+var conditions = []string{"test", "[", "false", "pgrep", "pidof", "grep"}
+
+// instant are other commands that take no time.
+var instant = []string{"true", ":", "echo", "printf", "exit", "kill", "pkill", "killall", "touch", "rm", "mkdir", "mv", "cat", "cd", "export", "set", "date"}
 
 var shells = []string{"sh", "bash", "ash", "dash"}
 
@@ -65,15 +103,15 @@ func shellScript(command []string) (string, bool) {
 	return "", false
 }
 
-// simpleCommand returns the time for which a command without a shell sleeps, and whether it does nothing else that takes time.
-func simpleCommand(words []string) (slept time.Duration, isAll bool) {
-	name := path.Base(words[0])
-	if name != "sleep" {
-		return 0, slices.Contains(instant, name)
+// sleepOfCommand returns the time for which a command without a shell sleeps, and whether it does nothing else that takes time.
+func sleepOfCommand(words []shellWord) (slept time.Duration, isAll bool) {
+	name := path.Base(words[0].text)
+	if name != "sleep" || words[0].expands {
+		return 0, !words[0].expands && (slices.Contains(instant, name) || slices.Contains(conditions, name))
 	}
 	for _, arg := range words[1:] {
-		d, ok := sleepTime(arg)
-		if !ok {
+		d, ok := sleepTime(arg.text)
+		if !ok || arg.expands {
 			return 0, false
 		}
 		slept = min(slept+d, value.MaxDuration)

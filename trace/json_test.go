@@ -70,7 +70,7 @@ func TestRoundTrip(t *testing.T) {
 
 var kinds = []Kind{PodAdded, PodDeleteRequested, PodRemoved, ContainerStarted, ContainerStopping, ContainerExited,
 	ProbeExecuted, StatusPatched, Event, KubeletStopped, KubeletStarted,
-	CRICall, ResultChanged, ManualTrigger, SyncLoop, PodSync, Relist, BackOff, ProbeSkipped}
+	CRICall, ResultChanged, ManualTrigger, SyncLoop, PodSync, Relist, BackOff, ProbeSkipped, Behavior}
 
 func genRecord(t *rapid.T) Record {
 	text := func(label string) string { return strings.ToValidUTF8(rapid.String().Draw(t, label), "\ufffd") }

@@ -48,6 +48,7 @@ const (
 	Relist        Kind = "Relist"        // a relist that found a change ends; Reason is global or pod, Message is the UID of the pod
 	BackOff       Kind = "BackOff"       // the crash-loop back-off refuses a start; Took is the back-off
 	ProbeSkipped  Kind = "ProbeSkipped"  // a probe worker ticks without probing; Probe, Reason says why
+	Behavior      Kind = "Behavior"      // a program gets a request or exits; Probe, Reason is the hook or exit, Message is the number of the rule that decides, from 1; empty: none
 )
 
 var observable = map[Kind]bool{

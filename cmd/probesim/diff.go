@@ -33,7 +33,8 @@ seeds differ, and compares the distributions of restarts, time to Ready and
 outages. -o lines writes a line for each seed instead.
 
 PATH is a scenario file, a directory to search for scenario files, or - for
-stdin.
+stdin. It can also be a manifest without a Scenario; each --app then says what
+happens to its programs, as for run.
 
 By default, diff compares the oldest and the newest version that the scenario
 allows in kubernetesVersions, or that probesim supports. It skips scenarios that
@@ -57,6 +58,9 @@ Exit codes:
   # Compare the restarts and outages of two versions over 100 seeds
   probesim diff web.yaml --kubernetes v1.34,v1.37 --seed 1..100
 
+  # Compare the versions with a manifest whose app starts slowly
+  probesim diff deployment.yaml --app 'start 45s..70s'
+
   # Compare all scenarios of a directory whose name contains "restart"
   probesim diff scenarios/ --run restart`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -76,6 +80,7 @@ Exit codes:
 	flags.StringVar(&o.until, "until", "", untilUsage)
 	flags.BoolVar(&o.keepGoing, "keep-going", false, keepGoingUsage)
 	flags.StringVarP(&o.output, "output", "o", "text", "Output `format`: text, lines or json")
+	o.addApp(cmd)
 	o.addLimits(cmd, "comparisons")
 	cmd.RegisterFlagCompletionFunc("run", completeScenario)
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "lines", "json"}, cobra.ShellCompDirectiveNoFileComp))
@@ -117,7 +122,7 @@ func diffFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	if len(s.versions) == 1 {
 		return fmt.Errorf("--kubernetes: diff requires at least two versions, not only %s; supported versions: %s", s.versions[0], strings.Join(profile.Names(), ", "))
 	}
-	all, invalid, err := o.load(cmd.InOrStdin(), paths...)
+	all, invalid, _, err := o.loadAny(cmd, paths)
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("nothing was run\n%w", err)}
 	}
@@ -340,7 +345,11 @@ func (out *diffOutput) add(c *comparison, d *report.Diff) {
 func (c *comparison) replay(o runOptions) func(int64) string {
 	s := c.jobs[0].plan.Scenario
 	return func(seed int64) string {
-		text := "probesim diff " + quote(s.File) + " --run " + quote("^"+s.Metadata.Name+"$") + " --kubernetes " + strings.Join(c.names(), ",") + fmt.Sprintf(" --seed %d", seed)
+		text := "probesim diff"
+		for _, word := range simulate.Words(s) {
+			text += " " + quote(word)
+		}
+		text += " --run " + quote("^"+s.Metadata.Name+"$") + " --kubernetes " + strings.Join(c.names(), ",") + fmt.Sprintf(" --seed %d", seed)
 		if o.until != "" {
 			text += " --until " + quote(o.until)
 		}

@@ -163,7 +163,7 @@ Exit codes:
 	flags.BoolVar(&o.allRuns, "all-runs", false, fmt.Sprintf("Include all runs in -o html and perfetto. By default, a scenario with more than %d has the failed and the worst ones.", maxShown))
 	flags.BoolVar(&o.keepGoing, "keep-going", false, keepGoingUsage)
 	flags.BoolVar(&o.update, "update", false, "Write observed values into expectations marked observed, show the diff, then run the scenarios.")
-	flags.StringArrayVar(&o.app, "app", nil, "What happens to the programs of a manifest: an `event`, such as 'start 45s..70s' or 'stall 12s every 1h'.")
+	o.addApp(cmd)
 	flags.BoolVar(&o.printScenario, "print-scenario", false, "Print the scenario of a manifest and its --app instead of running it.")
 	cmd.RegisterFlagCompletionFunc("run", completeScenario)
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
@@ -181,6 +181,11 @@ func (o *runOptions) addLimits(cmd *cobra.Command, what string) {
 	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), fmt.Sprintf("Maximum `number` of %s at the same time, up to %d for each CPU", what, perCPU))
 	flags.Lookup("parallel").DefValue = "number of CPUs"
 	o.memory.addFlag(cmd)
+}
+
+// addApp adds the flag for what happens to the programs of a manifest.
+func (o *runOptions) addApp(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&o.app, "app", nil, "What happens to the programs of a manifest: an `event`, such as 'start 45s..70s' or 'stall 12s every 1h'.")
 }
 
 // rejectEmptyFlags rejects flags with an empty value: --seed "$SEED" with SEED unset must not run other seeds.

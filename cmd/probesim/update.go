@@ -33,7 +33,7 @@ func (o *runOptions) checkUpdate() error {
 // updateFiles runs the jobs and writes the observations into their files: into all files, or into none if there is an
 // error.
 func updateFiles(cmd *cobra.Command, jobs []*job, o runOptions) error {
-	seen := &observations{of: map[*scenarios.Expect][]versionObservation{}}
+	seen := &observations{of: map[scenarios.Pos][]runsObservation{}}
 	progress := newProgress(cmd.ErrOrStderr(), jobs)
 	go progress.loop()
 	defer progress.stop()
@@ -73,46 +73,50 @@ func (j *job) observe(a *account, progress *progress) observed {
 	return observed{list, err}
 }
 
-// observations are the observations of all runs, by expectation.
+// observations are the observations of all runs, by the position of the expectation: variants of a scenario share expectations.
 type observations struct {
-	order []*scenarios.Expect // by first observation
-	of    map[*scenarios.Expect][]versionObservation
+	order []scenarios.Pos // by first observation
+	of    map[scenarios.Pos][]runsObservation
 }
 
-// versionObservation merges the observations of one version.
-type versionObservation struct {
-	version string
+// runsObservation merges the observations of one scenario and version.
+type runsObservation struct {
+	scenario, version string
 	expect.Observation
 }
 
-// add adds the observations of the next run. Runs of one version follow each other.
+// add adds the observations of the next run. Runs of one scenario and version follow each other.
 func (all *observations) add(j *job, run observed) error {
 	if run.err != nil {
 		return run.err
 	}
 	for _, o := range run.list {
-		list := all.of[o.Expect]
+		list := all.of[o.Expect.Pos]
 		if list == nil {
-			all.order = append(all.order, o.Expect)
+			all.order = append(all.order, o.Expect.Pos)
 		}
-		if last := len(list) - 1; last >= 0 && list[last].version == j.plan.Version {
+		name, version := j.plan.Scenario.Metadata.Name, j.plan.Version
+		if last := len(list) - 1; last >= 0 && list[last].scenario == name && list[last].version == version {
 			list[last].Observation = expect.Merge(list[last].Observation, o)
 			continue
 		}
-		all.of[o.Expect] = append(list, versionObservation{j.plan.Version, o})
+		all.of[o.Expect.Pos] = append(list, runsObservation{name, version, o})
 	}
 	return nil
 }
 
-// agreed returns the observation that all versions agree on, or an observation with an error that says how they differ.
-func (all *observations) agreed(e *scenarios.Expect) expect.Observation {
-	list := all.of[e]
+// agreed returns the observation that all variants and versions agree on, or an observation with an error that says how they differ.
+func (all *observations) agreed(at scenarios.Pos) expect.Observation {
+	list := all.of[at]
 	first := list[0].Observation
 	for _, other := range list[1:] {
 		switch {
 		case first.Err != nil:
 		case other.Err != nil:
 			first.Err = other.Err
+		case !first.Equal(other.Observation) && other.scenario != list[0].scenario:
+			first.Err = fmt.Errorf("it is %s in %s and %s in %s: write one expectation in each variant",
+				first, list[0].scenario, other.Observation, other.scenario)
 		case !first.Equal(other.Observation):
 			first.Err = fmt.Errorf("it is %s in %s and %s in %s: write one expectation for each version, with kubernetesVersions",
 				first, list[0].version, other.Observation, other.version)
@@ -125,11 +129,11 @@ func (all *observations) agreed(e *scenarios.Expect) expect.Observation {
 func (all *observations) write(cmd *cobra.Command) error {
 	var files []string
 	byFile := map[string][]expect.Observation{}
-	for _, e := range all.order {
-		if byFile[e.File] == nil {
-			files = append(files, e.File)
+	for _, at := range all.order {
+		if byFile[at.File] == nil {
+			files = append(files, at.File)
 		}
-		byFile[e.File] = append(byFile[e.File], all.agreed(e))
+		byFile[at.File] = append(byFile[at.File], all.agreed(at))
 	}
 	results, old := make([]refresh.Result, len(files)), make([][]byte, len(files))
 	var wrong []string

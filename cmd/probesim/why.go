@@ -46,10 +46,11 @@ What to explain:
   --at TIME     the state of the pod and its containers at a virtual time
   (none)        the state at the end of the run
 
-FILE is a scenario file, or - for stdin. If it has several scenarios, pods or
-containers, choose one with --run, --pod and --container. If the scenario has
-several Kubernetes versions or seeds, the newest version and the first seed are
-used.
+FILE is a scenario file, or - for stdin. It can also be a manifest without a
+Scenario; each --app then says what happens to its programs, as for run. If FILE
+has several scenarios, pods or containers, choose one with --run, --pod and
+--container. If the scenario has several Kubernetes versions or seeds, the
+newest version and the first seed are used.
 
 Exit codes:
   0    explained
@@ -67,6 +68,9 @@ Exit codes:
 
   # Explain the state of the pod 85 seconds into the run
   probesim why web.yaml --at 85s
+
+  # Explain a restart of a manifest whose app starts slowly
+  probesim why deploy.yaml --app 'start 45s..70s' --restart any --seed 1..100
 
   # Explain the state of one container
   probesim why web.yaml --run slow --pod web-1 --container app --at 2m`,
@@ -90,6 +94,7 @@ Exit codes:
 	flags.StringSliceVar(&o.run.kubernetes, "kubernetes", nil, "Kubernetes `version` to simulate instead of the version in the scenario, for example v1.34.4.")
 	flags.StringVar(&o.run.seed, "seed", "", "Use this `seed` instead of the seeds in the scenario.")
 	flags.StringVar(&o.run.delays, "delays", "", delaysUsage)
+	o.run.addApp(cmd)
 	o.run.memory.addFlag(cmd)
 	flags.StringVarP(&o.run.output, "output", "o", "text", "Output `format`: text or json")
 	cmd.MarkFlagsMutuallyExclusive("restart", "ready")
@@ -176,7 +181,7 @@ func runs(n int) string {
 
 // findRestart chooses the first container with a restart. It reports false if there is none.
 func (q *whyQuestion) findRestart(s *simulation) bool {
-	run, name := why.New(s.records, q.pods, s.end), q.container
+	run, name := q.explainer(s), q.container
 	for _, c := range q.containers() {
 		if (name == "" || name == c) && run.Restarts(q.pod, c) > 0 {
 			q.container, q.restart = c, new(1)
@@ -194,7 +199,7 @@ func (o *whyOptions) jobs(cmd *cobra.Command, file string) ([]*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, _, err := run.load(cmd.InOrStdin(), file)
+	all, _, _, err := run.loadAny(cmd, []string{file})
 	if err != nil {
 		return nil, &exitError{exitUsage, fmt.Errorf("nothing was run\n%w", err)}
 	}
@@ -344,7 +349,7 @@ func (q *whyQuestion) checkContainer() error {
 }
 
 func (q *whyQuestion) answer(s *simulation) ([]why.Explanation, error) {
-	run := why.New(s.records, q.pods, s.end)
+	run := q.explainer(s)
 	switch {
 	case q.restart != nil:
 		return q.answerRestart(run)
@@ -376,4 +381,16 @@ func (q *whyQuestion) answerRestart(run *why.Run) ([]why.Explanation, error) {
 	}
 	e, _ := run.Restart(q.pod, of[0], *q.restart)
 	return []why.Explanation{e}, nil
+}
+
+// explainer returns what explains a run. It names the rules of the scenario.
+func (q *whyQuestion) explainer(s *simulation) *why.Run {
+	run := why.New(s.records, q.pods, s.end)
+	run.Says = func(pod, container string, number int) string {
+		if rule := s.job.plan.Rule(pod, container, number); rule != nil {
+			return rule.Says()
+		}
+		return ""
+	}
+	return run
 }

@@ -24,6 +24,8 @@ type compareFlags struct {
 
 const budgetUsage = "number of simulated runs to spend on following one run of the real kubelet"
 
+const repeatUsage = "compare this many runs of each scenario, because runs of the real kubelet vary; all must be explained. With 1, a run that differs is repeated once"
+
 // newCompare returns the command compare. sub creates a command that takes paths.
 func newCompare(t *testing.T, out *bufio.Writer, common *flags, sub func(use, short string, run func(*cobra.Command, []string) error) *cobra.Command) *cobra.Command {
 	f := &compareFlags{flags: common}
@@ -43,7 +45,7 @@ Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid files or flags, 3 a
   kubelet compare --repeat 5 --jitter-seed 3 my-scenario.yaml`
 	c.Flags().Int64Var(&f.jitterSeed, "jitter-seed", 0, "draw the kubelet's jitter from this seed (default: the seed of the run, or the middle value without one)")
 	c.Flags().IntVar(&f.budget, "budget", 2000, budgetUsage)
-	c.Flags().IntVar(&f.repeat, "repeat", 1, "compare this many runs of each scenario, because runs of the real kubelet vary; all must be explained. With 1, a run that differs is repeated once")
+	c.Flags().IntVar(&f.repeat, "repeat", 1, repeatUsage)
 	c.Flags().BoolVar(&f.verbose, "verbose", false, "also show the calls to the container runtime and the API server around a difference")
 	return c
 }

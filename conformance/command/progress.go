@@ -22,7 +22,7 @@ func newProgress(to *os.File, total int) *progress {
 	return &progress{to: to, total: total, terminal: err == nil && info.Mode()&os.ModeCharDevice != 0}
 }
 
-// show reports how many seeds are done and how many of them differ.
+// show reports how many seeds are done and how many of their runs differ.
 func (p *progress) show(done, differ int) {
 	text := fmt.Sprintf("%d of %d seeds, %d differ", done, p.total, differ)
 	switch {

@@ -28,9 +28,12 @@ type randomFlags struct {
 	out      string
 	shrink   time.Duration
 	budget   int
+	repeat   int
 	parallel int
 	scenario random.Options
 }
+
+const podsUsage = "give each scenario up to this many pods, of which many come at once (default: up to 3 pods)"
 
 // maxSeeds is the maximum number of seeds for one command.
 const maxSeeds = 1_000_000
@@ -41,10 +44,12 @@ func newRandom(t *testing.T, out *bufio.Writer, common *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use: "random", Short: "Compare random scenarios", Args: cobra.NoArgs,
 		Long: `Random compares one random scenario for each seed, in several processes. It shows the differences in the order of the
-seeds, and whether a second run of the real kubelet with the same seed was explained.
+seeds, and whether a second run of the real kubelet with the same seed was explained. With --repeat, each seed has this
+many runs, and all must be explained.
 
 Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run failed, 130 interrupted.`,
 		Example: `  kubelet random --seeds 1..400
+  kubelet random --seeds 1..60 --repeat 3
   kubelet random --seeds 17 --out differences`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("print") {
@@ -60,9 +65,11 @@ Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run fail
 	c.Flags().StringVar(&f.seeds, "seeds", "1..100", "one seed, or the first and the last seed; each seed also draws the kubelet's jitter")
 	c.Flags().Uint64Var(&f.print, "print", 0, "print the scenario file of this seed and exit")
 	c.Flags().BoolVar(&f.scenario.StepClock, "step-clock", false, "add steps of the wall clock to each scenario; requires a program built with -tags stepclock")
+	c.Flags().IntVar(&f.scenario.Pods, "pods", 0, podsUsage)
 	c.Flags().StringVar(&f.out, "out", "", "write a shrunk scenario file for each difference to this directory")
 	c.Flags().DurationVar(&f.shrink, "shrink", 30*time.Second, "time limit for shrinking each file; 0 disables shrinking")
 	c.Flags().IntVar(&f.budget, "budget", 2000, budgetUsage)
+	c.Flags().IntVar(&f.repeat, "repeat", 1, repeatUsage)
 	c.Flags().IntVar(&f.parallel, "parallel", runtime.NumCPU(), "number of processes that compare in parallel")
 	return c
 }
@@ -85,8 +92,11 @@ func runRandom(c *cobra.Command, out *bufio.Writer, f *randomFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.parallel < 1 || f.budget < 1 || f.shrink < 0 {
-		return errors.New("--parallel and --budget must be at least 1, --shrink at least 0")
+	if f.scenario.Pods < 0 || f.scenario.Pods > maxNodePods {
+		return fmt.Errorf("--pods must be from 0 to %d", maxNodePods)
+	}
+	if f.parallel < 1 || f.budget < 1 || f.repeat < 1 || f.shrink < 0 {
+		return errors.New("--parallel, --budget and --repeat must be at least 1, --shrink at least 0")
 	}
 	w, err := newWorkers(f)
 	if err != nil {
@@ -119,6 +129,7 @@ type randomReport struct {
 	scenario random.Options
 	sum      summary
 	next     int                // the next seed to write
+	done     int                // seeds with a result
 	waiting  map[int]seedResult // results of later seeds
 	progress *progress
 }
@@ -136,7 +147,8 @@ func (r *randomReport) add(result seedResult) error {
 			return err
 		}
 	}
-	r.progress.show(r.sum.equal+r.sum.differ+r.sum.faults+len(r.waiting), r.sum.differ)
+	r.done++
+	r.progress.show(r.done, r.sum.differ)
 	return nil
 }
 
@@ -158,16 +170,29 @@ func (r *randomReport) write(result seedResult) error {
 		fmt.Fprintln(r.out, faultLine(name, result.Fault))
 		return r.out.Flush()
 	}
-	r.sum.add(result.counts)
+	for i, run := range result.Runs {
+		r.sum.add(run.counts)
+		if run.Equal {
+			continue
+		}
+		r.progress.clear()
+		line := run.line(name)
+		if len(result.Runs) > 1 {
+			line = run.line(fmt.Sprintf("%s, run %d", name, i+1))
+		}
+		fmt.Fprintf(r.out, "%s  %v", line, run.RealTime.Round(time.Millisecond))
+		if result.SecondRun != "" {
+			fmt.Fprintf(r.out, "; %s", result.SecondRun)
+		}
+		fmt.Fprintln(r.out)
+		writeIndented(r.out, run.Text)
+	}
 	if result.SecondExplained {
 		r.sum.second++
 	}
-	if result.Equal {
+	if result.difference() == nil {
 		return nil
 	}
-	r.progress.clear()
-	fmt.Fprintf(r.out, "%s  %v; %s\n", result.line(name), result.RealTime.Round(time.Millisecond), result.SecondRun)
-	writeIndented(r.out, result.Text)
 	return errors.Join(r.save(result), r.out.Flush())
 }
 
@@ -178,7 +203,7 @@ func (r *randomReport) save(result seedResult) error {
 	}
 	file := result.Shrunk
 	if file == nil {
-		file = commented(r.scenario.Scenario(uint64(result.Seed)), fmt.Sprintf("Seed %d; %s\n\n%s", result.Seed, result.SecondRun, result.Text))
+		file = commented(r.scenario.Scenario(uint64(result.Seed)), fmt.Sprintf("Seed %d; %s\n\n%s", result.Seed, result.SecondRun, result.difference().Text))
 	}
 	path := filepath.Join(r.dir, fmt.Sprintf("random-%d.yaml", result.Seed))
 	fmt.Fprintf(r.out, "    written to %s (%d bytes)\n\n", path, len(file))

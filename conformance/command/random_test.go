@@ -3,6 +3,7 @@ package command
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,8 +28,8 @@ func TestMain(m *testing.M) {
 func TestRandomSeeds(t *testing.T) {
 	for seed := 1; seed <= 5; seed++ {
 		r := compareSeed(t, seed, seedOptions{})
-		if r.Fault != "" || !r.Equal || r.Records == 0 {
-			t.Errorf("seed %d: %s%s, %d records", seed, r.Fault, r.Text, r.Records)
+		if r.Fault != "" || len(r.Runs) != 1 || r.difference() != nil || r.Runs[0].Records == 0 {
+			t.Errorf("seed %d: %+v", seed, r)
 		}
 	}
 }
@@ -41,14 +42,14 @@ func TestDifferentSeed(t *testing.T) {
 	o := seedOptions{budget: 20, shrink: 2 * time.Second, profile: &wrong}
 	for seed := 1; seed <= 20; seed++ {
 		r := compareSeed(t, seed, o)
-		if r.Equal || r.Fault != "" {
+		if r.Fault != "" || r.difference() == nil {
 			continue
 		}
 		if bytes.Contains(r.Shrunk, []byte("could not be shrunk")) {
 			continue // the kubelet used another order of simultaneous events each time
 		}
-		if !strings.Contains(r.SecondRun, "second real run") || !strings.Contains(r.Text, "first record that no choice explains") {
-			t.Errorf("seed %d differs, but is reported as %q and\n%s", seed, r.SecondRun, r.Text)
+		if !strings.Contains(r.SecondRun, "second real run") || !strings.Contains(r.difference().Text, "first record that no choice explains") {
+			t.Errorf("seed %d differs, but is reported as %q and\n%s", seed, r.SecondRun, r.difference().Text)
 		}
 		for _, part := range []string{fmt.Sprintf("--jitter-seed %d", seed), "\n# first record that no choice explains"} {
 			if !bytes.Contains(r.Shrunk, []byte(part)) {
@@ -103,12 +104,34 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
+// TestRepeatedRuns checks that each of several runs counts, and that one that differs fails the command although others of
+// the same seed are equal.
+func TestRepeatedRuns(t *testing.T) {
+	if r := compareSeed(t, 1, seedOptions{repeat: 3}); r.Fault != "" || len(r.Runs) != 3 || r.difference() != nil {
+		t.Errorf("three runs of seed 1: %+v", r)
+	}
+	var b bytes.Buffer
+	r := &randomReport{out: bufio.NewWriter(&b), progress: newProgress(os.Stderr, 1)}
+	result := seedResult{Seed: 7, Runs: []runResult{{counts: counts{Equal: true}}, {Text: "what differs"}, {counts: counts{Equal: true}}}}
+	if err := errors.Join(r.write(result), r.sum.write(r.out, false), r.out.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"DIFFERS  seed 7, run 2 ", "    what differs", "2 equal, 1 differ; "} {
+		if !strings.Contains(b.String(), part) {
+			t.Errorf("%q is not in\n%s", part, b.String())
+		}
+	}
+	if r.sum.err() != errDiffers {
+		t.Errorf("the command ends with %v", r.sum.err())
+	}
+}
+
 // fakeWorker returns workers that run a shell script. The script finds its range of seeds in $first and $last.
 func fakeWorker(script string) *workers {
 	return &workers{command: []string{"sh", "-c", `first=${0%%..*}; last=${0##*..}; ` + script}, parallel: 2, silenceLimit: 500 * time.Millisecond}
 }
 
-const equal = `echo "{\"Seed\":$s,\"Result\":{\"Seed\":$s,\"Equal\":true}}"; `
+const equal = `echo "{\"Seed\":$s,\"Result\":{\"Seed\":$s,\"Runs\":[{\"Equal\":true}]}}"; `
 
 // TestBrokenWorkers checks that a process that hangs or crashes costs one seed, and that the other seeds are
 // compared.

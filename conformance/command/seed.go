@@ -16,6 +16,7 @@ import (
 // seedOptions configure the comparison of random scenarios.
 type seedOptions struct {
 	procs, budget int
+	repeat        int           // number of runs of the real kubelet; 0 means 1
 	shrink        time.Duration // time limit for shrinking a file that differs; 0 disables shrinking
 	step          func() error  // see compare.Options
 	profile       *profile.Profile
@@ -24,31 +25,51 @@ type seedOptions struct {
 
 // seedResult is the result of one seed.
 type seedResult struct {
-	Seed  int
-	Fault string // why the comparison failed; the other fields are then empty
-	counts
-	Text            string // the difference
-	SecondRun       string // the result of a second real run, if the first differs
-	SecondExplained bool   // whether the second run is explained
-	Shrunk          []byte // a shrunk file that still differs
+	Seed            int
+	Fault           string      // why the comparison failed; the other fields are then empty
+	Runs            []runResult // one for each run of the real kubelet
+	SecondRun       string      // the result of a second real run, if the only one differs
+	SecondExplained bool        // whether the second run is explained
+	Shrunk          []byte      // a shrunk file that still differs
 }
 
-// compareSeed compares the random scenario of a seed. The seed also draws the kubelet's jitter.
+// runResult is the result of one run of the real kubelet.
+type runResult struct {
+	counts
+	Text string // the difference
+}
+
+// difference returns the first run that differs, or nil.
+func (r *seedResult) difference() *runResult {
+	for i := range r.Runs {
+		if !r.Runs[i].Equal {
+			return &r.Runs[i]
+		}
+	}
+	return nil
+}
+
+// compareSeed compares runs of the random scenario of a seed. The seed also draws the kubelet's jitter.
 func compareSeed(t *testing.T, seed int, o seedOptions) seedResult {
 	r := seedResult{Seed: seed}
 	file := o.scenario.Scenario(uint64(seed))
-	first, err := compareFile(t, file, seed, o)
-	if err != nil {
-		r.Fault = err.Error()
-		return r
+	run := func() (*compare.Outcome, error) { return compareFile(t, file, seed, o) }
+	for range max(1, o.repeat) {
+		c, err := run()
+		if err != nil {
+			return seedResult{Seed: seed, Fault: err.Error()}
+		}
+		result := runResult{counts: countsOf(c)}
+		if !c.Equal() {
+			result.Text = c.Text()
+			if o.repeat <= 1 {
+				r.SecondRun = compareSecondRun(c, run)
+				r.SecondExplained = r.SecondRun == secondExplained
+			}
+		}
+		r.Runs = append(r.Runs, result)
 	}
-	if r.counts = countsOf(first); r.Equal {
-		return r
-	}
-	r.Text = first.Text()
-	r.SecondRun = compareSecondRun(first, func() (*compare.Outcome, error) { return compareFile(t, file, seed, o) })
-	r.SecondExplained = r.SecondRun == secondExplained
-	if o.shrink > 0 {
+	if o.shrink > 0 && r.difference() != nil {
 		r.Shrunk = shrinkFile(t, file, seed, o)
 	}
 	return r

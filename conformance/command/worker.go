@@ -41,7 +41,9 @@ func newRandomWorker(t *testing.T, common *flags) *cobra.Command {
 	}
 	c.Flags().StringVar(&f.seeds, "seeds", "", "")
 	c.Flags().IntVar(&f.budget, "budget", 0, "")
+	c.Flags().IntVar(&f.repeat, "repeat", 1, "")
 	c.Flags().DurationVar(&f.shrink, "shrink", 0, "")
+	c.Flags().IntVar(&f.scenario.Pods, "pods", 0, "")
 	c.Flags().BoolVar(&f.scenario.StepClock, "step-clock", false, "")
 	return c
 }
@@ -54,7 +56,7 @@ func runWorker(t *testing.T, w io.Writer, f *randomFlags, first, last int) error
 	encoder := json.NewEncoder(w)
 	for seed := first; seed <= last; seed++ {
 		var lastHeartbeat time.Time
-		o := seedOptions{procs: f.procs, budget: f.budget, shrink: f.shrink, scenario: f.scenario, step: func() error {
+		o := seedOptions{procs: f.procs, budget: f.budget, repeat: f.repeat, shrink: f.shrink, scenario: f.scenario, step: func() error {
 			if time.Since(lastHeartbeat) < heartbeatInterval {
 				return nil
 			}

@@ -15,13 +15,14 @@ import (
 	"time"
 )
 
-// chunkSize is the maximum number of seeds for one process, because each real run leaks some memory.
+// chunkSize is the maximum number of real runs in one process, because each leaks some memory.
 const chunkSize = 50
 
 // workers are the processes that compare seeds.
 type workers struct {
 	command      []string      // command line of a process; the seeds are appended
 	parallel     int           // number of processes
+	repeat       int           // number of real runs for each seed; 0 means 1
 	silenceLimit time.Duration // how long a process may be silent
 	temp         string        // directory for the processes' temporary files
 	dumps        string        // directory for the goroutine dumps of processes that hang
@@ -32,7 +33,7 @@ func newWorkers(f *randomFlags) (*workers, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &workers{parallel: f.parallel, silenceLimit: 2 * time.Minute, dumps: os.TempDir()}
+	w := &workers{parallel: f.parallel, repeat: f.repeat, silenceLimit: 2 * time.Minute, dumps: os.TempDir()}
 	var shrink time.Duration
 	if f.out != "" {
 		shrink, w.dumps = f.shrink, f.out
@@ -40,8 +41,8 @@ func newWorkers(f *randomFlags) (*workers, error) {
 			return nil, err
 		}
 	}
-	w.command = []string{self, workerCommand, "--budget", strconv.Itoa(f.budget), "--procs", strconv.Itoa(f.procs),
-		"--shrink", shrink.String(), "--step-clock=" + strconv.FormatBool(f.scenario.StepClock), "--seeds"}
+	w.command = []string{self, workerCommand, "--budget", strconv.Itoa(f.budget), "--procs", strconv.Itoa(f.procs), "--repeat", strconv.Itoa(f.repeat),
+		"--shrink", shrink.String(), "--pods", strconv.Itoa(f.scenario.Pods), "--step-clock=" + strconv.FormatBool(f.scenario.StepClock), "--seeds"}
 	w.temp, err = os.MkdirTemp("", "probesim-random-")
 	return w, err
 }
@@ -53,7 +54,7 @@ func (w *workers) close() { os.RemoveAll(w.temp) }
 func (w *workers) run(ctx context.Context, first, last int) (<-chan seedResult, <-chan error) {
 	results, failed := make(chan seedResult), make(chan error, 1)
 	ctx, cancel := context.WithCancelCause(ctx)
-	size := min(chunkSize, max(1, (last-first+1)/(4*w.parallel)))
+	size := max(1, min(chunkSize/max(1, w.repeat), (last-first+1)/(4*w.parallel)))
 	chunks := make(chan int)
 	go func() {
 		defer close(chunks)

@@ -16,7 +16,6 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet"
 	"k8s.io/kubernetes/pkg/kubelet/util"
 	"k8s.io/kubernetes/pkg/util/oom"
-	"k8s.io/kubernetes/pkg/volume/emptydir"
 	"k8s.io/kubernetes/pkg/volume/util/hostutil"
 	"k8s.io/kubernetes/pkg/volume/util/subpath"
 	"k8s.io/mount-utils"
@@ -42,6 +41,7 @@ type environment struct {
 	network  *network
 	workers  *workers
 	config   kubeletconfig.Config
+	conn     *connection
 }
 
 // startKubelet creates a kubelet and runs it until ctx is done.
@@ -97,7 +97,7 @@ func dependencies(ctx context.Context, o environment) *kubelet.Dependencies {
 		// With this type of recorder the kubelet does not read the kernel log, which would be real input
 		// (pkg/kubelet/oom/oom_watcher_linux.go, NewWatcher).
 		Recorder:      &record.FakeRecorder{},
-		VolumePlugins: emptydir.ProbeVolumePlugins(),
+		VolumePlugins: volumePlugins(o.conn),
 	}
 	deps.TracerProvider = tracerProvider{deps: deps, recorder: o.recorder}
 	return deps

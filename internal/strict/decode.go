@@ -122,7 +122,7 @@ func decodeStruct(n *Node, v reflect.Value) {
 			continue
 		}
 		if !known {
-			n.unknownKey(i, info.names)
+			n.unknownKey(i, info.names, info.listed)
 			index, known = info.fields[n.Keys[i].Name]
 		}
 		if known {
@@ -135,19 +135,24 @@ func decodeStruct(n *Node, v reflect.Value) {
 func CheckKeys(n *Node, known ...string) {
 	for i, key := range n.Keys {
 		if !slices.Contains(known, key.Name) {
-			n.unknownKey(i, known)
+			n.unknownKey(i, known, known)
 		}
 	}
 }
 
-// unknownKey reports a key. If a similar known key is not written, the key stands for it from then on.
-func (n *Node) unknownKey(i int, known []string) {
+// unknownKey reports a key, with the similar one of the known keys, or with a list. If a similar known key is not written, the key
+// stands for it from then on.
+func (n *Node) unknownKey(i int, known, listed []string) {
 	key, item := &n.Keys[i], n.Items[i]
 	meant := ""
+	hint := ""
 	if !n.Full() {
 		meant = Nearest(key.Name, known)
+		if hint = didYouMean(meant); meant == "" && len(listed) <= maxListed {
+			hint = ThereAre(listed)
+		}
 	}
-	item.errorAt(key.Pos, "unknown field%s", didYouMean(meant))
+	item.errorAt(key.Pos, "unknown field%s", hint)
 	if meant != "" && n.Field(meant).Kind == Missing {
 		key.Name, n.index = meant, nil
 	} else {

@@ -1,6 +1,11 @@
 package strict
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"probesim.dev/internal/printable"
+)
 
 // MaxSuggestions is the number of known words that are compared.
 const MaxSuggestions = 200
@@ -8,15 +13,48 @@ const MaxSuggestions = 200
 // Suggestion suggests the known word nearest to an unknown one. It compares words only when it is formatted: most of the
 // errors in a file with very many are never shown.
 type Suggestion struct {
-	word  string
-	known []string
+	word   string
+	known  []string
+	listed bool
 }
 
 // DidYouMean returns a suggestion for an unknown word.
-func DidYouMean(word string, known []string) Suggestion { return Suggestion{word, known} }
+func DidYouMean(word string, known []string) Suggestion { return Suggestion{word: word, known: known} }
 
-// String returns the suggestion in the form " (did you mean ...?)", or an empty string if no known word is similar.
-func (s Suggestion) String() string { return didYouMean(Nearest(s.word, s.known)) }
+// OrList returns a suggestion for an unknown word that lists the known words if none is similar.
+func OrList(word string, known []string) Suggestion { return Suggestion{word, known, true} }
+
+// String returns the suggestion in the form " (did you mean ...?)". If no known word is similar, it returns an empty string, or
+// the list of the known words.
+func (s Suggestion) String() string {
+	if meant := Nearest(s.word, s.known); meant != "" || !s.listed {
+		return didYouMean(meant)
+	}
+	return ThereAre(s.known)
+}
+
+// maxListed is the number of known words up to which a message lists them all.
+const maxListed = 24
+
+// ThereAre lists the known words in the form "; there are ...", each once. The empty word stands for no value and is left out.
+func ThereAre(known []string) string {
+	var words []string
+	for _, k := range known {
+		if word := printable.Text(k); word != "" && !slices.Contains(words, word) && len(words) <= maxListed {
+			words = append(words, word)
+		}
+	}
+	last := len(words) - 1
+	switch {
+	case last < 0:
+		return ""
+	case last == 0:
+		return "; there is only " + words[0]
+	case len(words) > maxListed:
+		return "; there are " + strings.Join(words[:maxListed], ", ") + ", and others"
+	}
+	return "; there are " + strings.Join(words[:last], ", ") + " and " + words[last]
+}
 
 func didYouMean(word string) string {
 	if word == "" {

@@ -85,6 +85,9 @@ func (c *Collector) In(file string) bool {
 	return slices.ContainsFunc(c.errs, func(e Error) bool { return e.File == file })
 }
 
+// List returns the collected errors in the order of Add.
+func (c *Collector) List() Errors { return c.errs }
+
 // Join adds the errors of another collector.
 func (c *Collector) Join(other *Collector) {
 	for _, e := range other.errs {

@@ -35,6 +35,7 @@ type Node struct {
 	index  map[string]int // of Keys; nil if it has to be built
 	parent *Node
 	step   string     // part of the path: a field name or an index in brackets
+	path   string     // of a node that came from elsewhere; empty: the path of the parent and the step
 	bad    bool       // the node or a part of it is wrong
 	wrong  bool       // the node itself is wrong
 	unread bool       // Decode found the node itself wrong
@@ -139,6 +140,9 @@ func (n *Node) isNull() bool { return n.Kind == Scalar && n.Tag == "!!null" }
 
 // Path returns the field path of the node, as in spec.pods[0].name.
 func (n *Node) Path() string {
+	if n.path != "" {
+		return n.path
+	}
 	if n.parent == nil {
 		return n.step
 	}

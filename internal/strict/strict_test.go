@@ -2,6 +2,7 @@ package strict
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -213,6 +214,30 @@ func TestDidYouMean(t *testing.T) {
 		}
 		if got := DidYouMean(word, known).String(); got != want {
 			t.Errorf("%s: %q", word, got)
+		}
+	}
+}
+
+// TestOrList lists what exists if no word is similar.
+func TestOrList(t *testing.T) {
+	var many []string
+	for i := range maxListed + 1 {
+		many = append(many, fmt.Sprint("pod-", i))
+	}
+	for _, test := range []struct {
+		known []string
+		want  string
+	}{
+		{nil, ""},
+		{[]string{""}, ""},
+		{[]string{"app"}, "; there is only app"},
+		{[]string{"app", "logs", "app"}, "; there are app and logs"},
+		{[]string{"app", "logs", "proxy", "sidecar"}, ` (did you mean "sidecar"?)`},
+		{many[:maxListed], "; there are pod-0, " + strings.Join(many[1:maxListed-1], ", ") + " and pod-23"},
+		{many, "; there are pod-0, " + strings.Join(many[1:maxListed], ", ") + ", and others"},
+	} {
+		if got := OrList("sidecars", test.known).String(); got != test.want {
+			t.Errorf("of %v: %s, want %s", test.known, got, test.want)
 		}
 	}
 }

@@ -10,7 +10,8 @@ import (
 type structInfo struct {
 	fields map[string][]int // index by json name, including inlined structs
 	names  []string
-	pos    []int // index of the field of type Pos; nil if there is none
+	listed []string // names without the fields that files cannot set yet
+	pos    []int    // index of the field of type Pos; nil if there is none
 }
 
 var structs sync.Map // reflect.Type to *structInfo
@@ -37,18 +38,21 @@ func (s *structInfo) add(t reflect.Type, prefix []int) {
 		case name == "" && (f.Anonymous || strings.Contains(options, "inline")):
 			s.add(f.Type, index)
 		default:
-			s.addName(name, f.Name, index)
+			s.addName(name, f, index)
 		}
 	}
 }
 
-func (s *structInfo) addName(name, fallback string, index []int) {
+func (s *structInfo) addName(name string, f reflect.StructField, index []int) {
 	if name == "" {
-		name = fallback
+		name = f.Name
 	}
 	if _, has := s.fields[name]; has {
 		return // an outer field hides an inlined one of the same name
 	}
 	s.fields[name] = index
 	s.names = append(s.names, name)
+	if _, refused := reflect.Zero(f.Type).Interface().(interface{ Refused() }); !refused {
+		s.listed = append(s.listed, name)
+	}
 }

@@ -18,6 +18,9 @@ func (r *Run) chain(rec *trace.Record) []Link {
 			chain = append(chain, Link{T: rec.T, Step: rec.Step, Kind: rec.Kind, Text: text, Root: root})
 			effect = rec
 		}
+		if root == Program {
+			chain = r.withRule(chain, rec)
+		}
 		if root != "" {
 			break
 		}

@@ -140,9 +140,9 @@ func (r *Run) exitClause(rec, cause *trace.Record) string {
 	case cause.Kind != trace.ContainerStopping:
 		return exited
 	case rec.ExitCode == exitCodeSIGKILL && rec.T.Sub(cause.T) >= time.Duration(cause.GraceSeconds)*time.Second:
-		return fmt.Sprintf("%s was killed at %s, when its %ds grace period ended", name, r.at(rec.T), cause.GraceSeconds)
+		return fmt.Sprintf("%s was killed at %s, when its %ds grace period ended", name, r.at(rec.T), cause.GraceSeconds) + r.inParentheses(r.exitRule(rec))
 	}
-	return fmt.Sprintf("%s, %s into its %ds grace period", exited, r.span(rec.T.Sub(cause.T)), cause.GraceSeconds)
+	return fmt.Sprintf("%s, %s into its %ds grace period", exited, r.span(rec.T.Sub(cause.T)), cause.GraceSeconds) + r.inParentheses(r.exitRule(rec))
 }
 
 // stopReasons explain the reasons of ContainerStopping.

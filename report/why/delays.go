@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,7 +27,7 @@ func (r *Run) startDelay(start, cause *trace.Record) string {
 		return ""
 	}
 	if start.T.Sub(from) <= noticeable {
-		return r.withoutBackOff(start, cause)
+		return r.withoutBackOff(start, cause) + r.forgottenBackOff(start, cause)
 	}
 	reasons := r.obstacles(subject{start.Pod, start.Container}, from, start.T)
 	if len(reasons) == 0 && cause.Kind == trace.Event {
@@ -48,6 +49,16 @@ func (r *Run) withoutBackOff(start, exit *trace.Record) string {
 		return ", without a back-off: the kubelet counts it from an earlier exit, and there was none"
 	}
 	return ", without a back-off: the kubelet counts it from the earlier exit at " + r.at(earlier.T)
+}
+
+// forgottenBackOff says that a crash has no back-off because the kubelet has restarted since the last one. The kubelet keeps
+// its back-offs in memory.
+func (r *Run) forgottenBackOff(start, exit *trace.Record) string {
+	kubelet, earlier := r.kubeletStart(start.Step), r.lastExit(exit)
+	if exit.Kind != trace.ContainerExited || !exitsOnItsOwn(r.cause(exit)) || kubelet == nil || earlier == nil || earlier.Step > kubelet.Step {
+		return ""
+	}
+	return fmt.Sprintf(", without a back-off: the kubelet restarted at %s, and it keeps its back-offs in memory", r.at(kubelet.T))
 }
 
 // obstacles lists what kept the kubelet from starting a container between two moments.
@@ -77,17 +88,17 @@ func (r *Run) obstacles(c subject, from, to virtual.Time) []string {
 // postStartHooks lists the postStart hooks of other containers that kept the pod worker busy between two moments.
 func (r *Run) postStartHooks(c subject, from, to virtual.Time) []string {
 	syncs := r.syncs[c.pod]
-	i, _ := slices.BinarySearch(syncs, from+1)
-	next, over := to, i < len(syncs) && syncs[i] <= to
+	i, _ := slices.BinarySearchFunc(syncs, from+1, func(rec *trace.Record, t virtual.Time) int { return cmp.Compare(rec.T, t) })
+	next, over := to, i < len(syncs) && syncs[i].T <= to
 	if over {
-		next = syncs[i]
+		next = syncs[i].T
 	}
 	if i == 0 || next.Sub(from) <= noticeable {
 		return nil
 	}
 	var reasons []string
 	for _, rec := range r.records {
-		if rec.T < syncs[i-1] || rec.T > next || rec.Kind != trace.ContainerStarted || rec.Pod != c.pod || rec.Container == c.container {
+		if rec.T < syncs[i-1].T || rec.T > next || rec.Kind != trace.ContainerStarted || rec.Pod != c.pod || rec.Container == c.container {
 			continue
 		}
 		other := r.spec(subject{rec.Pod, rec.Container})

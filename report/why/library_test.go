@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -109,7 +110,11 @@ func simulate(t *testing.T, plan *scenarios.Plan) (*why.Run, []*v1.Pod) {
 	for _, p := range plan.Pods() {
 		pods = append(pods, p.Pod)
 	}
-	return why.New(n.Trace().Records(), pods, virtual.At(plan.Duration)), pods
+	run := why.New(n.Trace().Records(), pods, virtual.At(plan.Duration))
+	run.Says = func(pod, container string, number int) string {
+		return filepath.ToSlash(plan.Rule(pod, container, number).Says())
+	}
+	return run, pods
 }
 
 func text(t *testing.T, e ...why.Explanation) string {

@@ -99,6 +99,10 @@ func (r *Run) failureDetails(rec *trace.Record) string {
 	if last != nil && last.Instance == rec.Instance {
 		text += ", after its last success at " + r.at(last.T)
 	}
+	if start := r.kubeletStart(rec.Step); start != nil && r.failedBefore(rec, start) {
+		text += fmt.Sprintf("; the kubelet restarted at %s and counted from zero", r.at(start.T))
+	}
+	text += r.newPeriod(runs[0])
 	return text + quotedMessage(rec) + r.timeout(rec, spec)
 }
 
@@ -122,9 +126,78 @@ func (r *Run) successDetails(rec *trace.Record) string {
 		text = r.times(runs) + fmt.Sprintf(", successThreshold %d", threshold)
 	}
 	if failures := r.failuresBefore(rec); len(failures) > 0 {
-		text += fmt.Sprintf(", after %s since %s", plural(len(failures), "failure"), r.at(failures[0].T))
+		text += fmt.Sprintf(", after %s since %s", plural(len(failures), "failure"), r.at(failures[0].T)) + r.newPeriod(rec)
 	}
 	return text
+}
+
+// newPeriod says that the readiness probe ran when it did because its period had begun anew at a trigger.
+func (r *Run) newPeriod(run *trace.Record) string {
+	p := probe{subject{run.Pod, run.Container}, run.Probe}
+	spec, began := r.probeSpec(p), run.T.Add(-run.Took)
+	if spec == nil {
+		return ""
+	}
+	for _, reset := range slices.Backward(r.resets[p]) {
+		if reset.T >= began {
+			continue
+		}
+		if began.Sub(reset.T) != time.Duration(spec.PeriodSeconds)*time.Second {
+			return ""
+		}
+		return fmt.Sprintf("; its period of %ds began anew at %s%s", spec.PeriodSeconds, r.at(reset.T), r.trigger(reset))
+	}
+	return ""
+}
+
+// trigger says why the kubelet triggered a readiness probe: each sync of a pod triggers the probes of the containers that are not
+// ready yet.
+func (r *Run) trigger(reset *trace.Record) string {
+	syncs := r.syncs[reset.Pod]
+	i := slices.IndexFunc(syncs, func(rec *trace.Record) bool { return rec.Step > reset.Step })
+	if i < 0 {
+		i = len(syncs)
+	}
+	if i == 0 {
+		return ""
+	}
+	cause := r.cause(syncs[i-1])
+	if cause == nil {
+		return ", when the kubelet synced the pod"
+	}
+	name := printable.Text(cause.Container)
+	switch cause.Kind {
+	case trace.ProbeExecuted:
+		return fmt.Sprintf(", when the kubelet synced the pod after a run of the %s probe of %s", cause.Probe, name)
+	case trace.ContainerStarted:
+		return fmt.Sprintf(", when the kubelet synced the pod after the start of %s", name)
+	case trace.ContainerExited:
+		return fmt.Sprintf(", when the kubelet synced the pod after the exit of %s", name)
+	}
+	return ", when the kubelet synced the pod"
+}
+
+// kubeletStart returns the last start of the kubelet before a step, or nil.
+func (r *Run) kubeletStart(step int64) *trace.Record {
+	for _, rec := range slices.Backward(r.kubelet) {
+		if rec.Kind == trace.KubeletStarted && rec.Step < step {
+			return rec
+		}
+	}
+	return nil
+}
+
+// failedBefore reports whether the failures in a row up to a run began before the kubelet started.
+func (r *Run) failedBefore(run, start *trace.Record) bool {
+	for _, p := range r.runsUpTo(run) {
+		if succeeded(p) || p.Instance != run.Instance {
+			return false
+		}
+		if p.Step < start.Step {
+			return true
+		}
+	}
+	return false
 }
 
 // times lists when probe runs ended. Of more than five runs it lists the first two and the last.

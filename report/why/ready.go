@@ -28,14 +28,14 @@ func (m *moment) lastProbe(container string, kind trace.Probe) *trace.Record {
 
 // probeStates says which probes of a running container fail, have not succeeded or have not run.
 func (m *moment) probeStates(c *v1.Container, start *trace.Record) string {
-	text := m.failingProbe(c, start, trace.Liveness, c.LivenessProbe) + m.brokenProbe(c, start, trace.Liveness)
+	text := m.failingProbe(c, start, trace.Liveness, c.LivenessProbe) + m.brokenProbe(c, start, trace.Liveness) + m.openProbe(c, start, trace.Liveness)
 	if c.StartupProbe != nil && !m.hasStarted(c, start) {
-		return text + m.brokenProbe(c, start, trace.Startup) + m.startupState(c, start)
+		return text + m.openProbe(c, start, trace.Startup) + m.brokenProbe(c, start, trace.Startup) + m.startupState(c, start)
 	}
 	if c.ReadinessProbe == nil {
 		return text
 	}
-	text += m.brokenProbe(c, start, trace.Readiness)
+	text += m.brokenProbe(c, start, trace.Readiness) + m.openProbe(c, start, trace.Readiness)
 	last := m.lastProbe(c.Name, trace.Readiness)
 	delay := start.T.Add(time.Duration(c.ReadinessProbe.InitialDelaySeconds) * time.Second)
 	switch {
@@ -51,21 +51,29 @@ func (m *moment) probeStates(c *v1.Container, start *trace.Record) string {
 
 // startupState describes a startup probe that has not succeeded yet.
 func (m *moment) startupState(c *v1.Container, start *trace.Record) string {
-	text := fmt.Sprintf("; its startup probe has not succeeded yet (%s, failureThreshold %d)", plural(m.failures(c.Name, start, trace.Startup), "failure"), c.StartupProbe.FailureThreshold)
+	n, says := m.failures(c.Name, start, trace.Startup), ""
+	if n > 0 {
+		says = m.alsoSays(m.lastProbe(c.Name, trace.Startup))
+	}
+	text := fmt.Sprintf("; its startup probe has not succeeded yet (%s, failureThreshold %d%s)", plural(n, "failure"), c.StartupProbe.FailureThreshold, says)
 	if c.LivenessProbe != nil || c.ReadinessProbe != nil {
 		text += ", so its other probes do not run"
 	}
 	return text
 }
 
-// failures counts the consecutive failures of a probe of an instance.
+// failures counts the consecutive failures of a probe of an instance since the kubelet started.
 func (m *moment) failures(container string, start *trace.Record, kind trace.Probe) int {
 	n := 0
+	var restart *trace.Record
 	for _, p := range slices.Backward(m.probes[probe{subject{m.pod, container}, kind}]) {
 		if p.T > m.t || p.Result == trace.Error {
 			continue
 		}
-		if p.Instance != start.Instance || succeeded(p) {
+		if n == 0 {
+			restart = m.kubeletStart(p.Step)
+		}
+		if p.Instance != start.Instance || succeeded(p) || restart != nil && p.Step < restart.Step {
 			break
 		}
 		n++
@@ -95,10 +103,11 @@ func (m *moment) brokenProbe(c *v1.Container, start *trace.Record, kind trace.Pr
 	case 0:
 		return ""
 	case 1:
-		return fmt.Sprintf("; its %s probe ended with an error at %s, which the kubelet ignores%s", kind, m.at(runs[0].T), quotedMessage(runs[0]))
+		return fmt.Sprintf("; its %s probe ended with an error at %s, which the kubelet ignores%s", kind, m.at(runs[0].T), quotedMessage(runs[0])) +
+			m.inParentheses(m.ruleOf(runs[0]))
 	}
 	return fmt.Sprintf("; its %s probe has ended with an error since %s (%s times in a row), which the kubelet ignores%s",
-		kind, m.at(runs[len(runs)-1].T), number(len(runs)), quotedMessage(runs[0]))
+		kind, m.at(runs[len(runs)-1].T), number(len(runs)), quotedMessage(runs[0])) + m.inParentheses(m.ruleOf(runs[0]))
 }
 
 // failingProbe says how often a probe has failed in a row, if it fails.
@@ -116,7 +125,49 @@ func (m *moment) failingProbe(c *v1.Container, start *trace.Record, kind trace.P
 	if before != nil && before.Instance == start.Instance {
 		text += ", last success at " + m.at(before.T)
 	}
-	return text + ")"
+	if start := m.kubeletStart(last.Step); start != nil && m.failedBefore(last, start) {
+		text += fmt.Sprintf("; the kubelet restarted at %s and counts from zero", m.at(start.T))
+	}
+	return text + m.newPeriod(last) + m.alsoSays(last) + ")"
+}
+
+// longAnswer is the time for which a probe can wait for an answer without a mention.
+const longAnswer = time.Second
+
+// openProbe says since when a probe has waited for an answer, if it has for long.
+func (m *moment) openProbe(c *v1.Container, start *trace.Record, kind trace.Probe) string {
+	var request *trace.Record
+	ended := m.ended(c.Name, kind)
+	for _, b := range slices.Backward(m.asked[probe{subject{m.pod, c.Name}, kind}]) {
+		if b.T <= m.t && b.Instance == start.Instance && b.Step > ended {
+			request = b // a run can make several requests
+		}
+	}
+	if request == nil || m.t.Sub(request.T) < longAnswer {
+		return ""
+	}
+	says := ""
+	if text := m.says(request); text != "" {
+		says = "; " + text
+	}
+	text := fmt.Sprintf("; its %s probe has waited for an answer since %s", kind, m.at(request.T))
+	if spec := m.probeSpec(probe{subject{m.pod, c.Name}, kind}); spec != nil {
+		text += fmt.Sprintf(" (timeoutSeconds %d%s)", spec.TimeoutSeconds, says)
+	}
+	return text
+}
+
+// ended returns the step of the last end of a probe run: its result, or the stop of the kubelet.
+func (m *moment) ended(container string, kind trace.Probe) int64 {
+	step := int64(0)
+	for _, list := range [][]*trace.Record{m.probes[probe{subject{m.pod, container}, kind}], m.kubelet} {
+		for _, rec := range list {
+			if rec.T <= m.t {
+				step = max(step, rec.Step)
+			}
+		}
+	}
+	return step
 }
 
 // readinessSuccess describes a readiness probe whose last run succeeded.

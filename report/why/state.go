@@ -101,8 +101,8 @@ func (m *moment) containers() []*v1.Container {
 }
 
 func (m *moment) kubeletDown() *trace.Record {
-	for _, rec := range slices.Backward(m.records) {
-		if rec.T <= m.t && (rec.Kind == trace.KubeletStarted || rec.Kind == trace.KubeletStopped) {
+	for _, rec := range slices.Backward(m.kubelet) {
+		if rec.T <= m.t {
 			if rec.Kind == trace.KubeletStopped {
 				return rec
 			}

@@ -19,13 +19,22 @@ import (
 
 // Run answers questions about one run. Create it with New.
 type Run struct {
+	// Says returns what a rule of the behavior of a container says and where, such as "web.yaml:14 says {probes: fail}". The
+	// pod is named namespace/name, and the first rule has number 1. Explanations name rules only if Says is set and the records
+	// include internal records. Says returns "" for a rule that it does not know.
+	Says func(pod, container string, number int) string
+
 	records []*trace.Record
 	pods    map[string]*v1.Pod          // by namespace/name
 	backOff map[int64]time.Duration     // by the step of the BackOff event
 	probes  map[probe][]*trace.Record   // runs of a probe, oldest first
+	kubelet []*trace.Record             // stops and starts of the kubelet
 	lives   map[subject][]*trace.Record // starts, stops, exits and events of a container
 	status  map[string][]*trace.Record  // status patches of a pod
-	syncs   map[string][]virtual.Time   // when the worker of a pod began a sync; only internal records say
+	syncs   map[string][]*trace.Record  // syncs that the worker of a pod began; only internal records say
+	asked   map[probe][]*trace.Record   // requests of a probe to its program; only internal records say
+	exits   map[subject][]*trace.Record // exits of a container that a rule decided; only internal records say
+	resets  map[probe][]*trace.Record   // triggers of a readiness probe; only internal records say
 	end     virtual.Time
 }
 
@@ -44,7 +53,8 @@ type probe struct {
 func New(records []trace.Record, pods []*v1.Pod, end virtual.Time) *Run {
 	r := &Run{
 		pods: map[string]*v1.Pod{}, backOff: map[int64]time.Duration{}, probes: map[probe][]*trace.Record{},
-		lives: map[subject][]*trace.Record{}, status: map[string][]*trace.Record{}, syncs: map[string][]virtual.Time{}, end: end,
+		lives: map[subject][]*trace.Record{}, status: map[string][]*trace.Record{}, syncs: map[string][]*trace.Record{},
+		asked: map[probe][]*trace.Record{}, exits: map[subject][]*trace.Record{}, resets: map[probe][]*trace.Record{}, end: end,
 	}
 	for _, pod := range pods {
 		r.pods[pod.Namespace+"/"+pod.Name] = pod
@@ -62,10 +72,21 @@ func (r *Run) add(rec *trace.Record) {
 	case trace.BackOff:
 		r.backOff[rec.Cause] = rec.Took
 	case trace.PodSync:
-		r.syncs[rec.Pod] = append(r.syncs[rec.Pod], rec.T)
+		r.syncs[rec.Pod] = append(r.syncs[rec.Pod], rec)
 	case trace.ProbeExecuted:
 		p := probe{c, rec.Probe}
 		r.probes[p] = append(r.probes[p], rec)
+	case trace.TriggerTaken:
+		p := probe{c, rec.Probe}
+		r.resets[p] = append(r.resets[p], rec)
+	case trace.Behavior:
+		if p := (probe{c, rec.Probe}); rec.Probe != "" {
+			r.asked[p] = append(r.asked[p], rec)
+		} else if rec.Reason == "exit" {
+			r.exits[c] = append(r.exits[c], rec)
+		}
+	case trace.KubeletStarted, trace.KubeletStopped:
+		r.kubelet = append(r.kubelet, rec)
 	case trace.StatusPatched:
 		r.status[rec.Pod] = append(r.status[rec.Pod], rec)
 	case trace.ContainerStarted, trace.ContainerStopping, trace.ContainerExited, trace.Event:

@@ -1,13 +1,23 @@
 package expect
 
 import (
+	"slices"
+
 	"probesim.dev/scenarios"
 	"probesim.dev/trace"
 	"probesim.dev/trace/match"
 )
 
-// evaluate checks an expectation and adds what does not hold to f.
+// evaluate checks an expectation, for each of its containers, and adds what does not hold to f.
 func (c *checker) evaluate(e *scenarios.Expect, f *failures) {
+	for _, one := range e.Each() {
+		f.expect = one
+		c.evaluateOne(one, f)
+	}
+	f.expect = e
+}
+
+func (c *checker) evaluateOne(e *scenarios.Expect, f *failures) {
 	keys := c.subjects(e)
 	switch {
 	case e.Pods == nil:
@@ -43,14 +53,39 @@ func (c *checker) checkPod(e *scenarios.Expect, key string, f *failures) {
 
 // subjects returns the keys of the pods that an expectation is about. The empty key stands for the node.
 func (c *checker) subjects(e *scenarios.Expect) []string {
-	if e.Pod == "" && e.Pods == nil && ofNode(e.Moment()) && (e.Since == nil || ofNode(e.Since)) {
+	m := e.Moment()
+	if e.Pod == "" && e.Pods == nil && m != nil && m.OfNode() && (e.Since == nil || e.Since.OfNode() || e.Since.Pod != "") || e.OrderHasPods() {
 		return []string{""}
 	}
 	return c.scenario.PodKeys(e.Pod)
 }
 
-func ofNode(m *match.Moment) bool {
-	return m != nil && m.Record != nil && (m.Record.Kind == trace.KubeletStopped || m.Record.Kind == trace.KubeletStarted)
+// anchors returns the records that match since or an item of order: those of its own pods, or else those of the pod key.
+func (c *checker) anchors(m *match.Moment, key string) []int {
+	if m.Pod == "" {
+		return c.index.moments(m, key)
+	}
+	all, known := c.ofPods[m]
+	if !known {
+		for _, key := range c.scenario.PodKeys(m.Pod) {
+			all = append(all, c.index.moments(m, key)...)
+		}
+		slices.Sort(all)
+		all = slices.Compact(all)
+		c.ofPods[m] = all
+	}
+	return all
+}
+
+// others returns the pods that since and order name, beside those of the expectation.
+func (c *checker) others(e *scenarios.Expect) []string {
+	var keys []string
+	for _, m := range append([]*match.Moment{e.Since}, e.Order...) {
+		if m != nil && m.Pod != "" {
+			keys = append(keys, c.scenario.PodKeys(m.Pod)...)
+		}
+	}
+	return keys
 }
 
 // internalKind returns the first internal kind of record that an expectation names, or "" if it names none.

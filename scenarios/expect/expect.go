@@ -15,6 +15,7 @@ import (
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
+	"probesim.dev/trace/match"
 )
 
 // Run is the part of a run that the checks need.
@@ -104,13 +105,14 @@ type checker struct {
 	duration time.Duration // of the scenario; the run may be shorter
 	run      Run
 	index    *index
+	ofPods   map[*match.Moment][]int // cache of anchors
 }
 
 func newChecker(plan *scenarios.Plan, run Run) *checker {
 	if run.End == 0 {
 		run.End = virtual.At(plan.Duration)
 	}
-	return &checker{scenario: plan.Scenario, duration: plan.Duration, run: run}
+	return &checker{scenario: plan.Scenario, duration: plan.Duration, run: run, ofPods: map[*match.Moment][]int{}}
 }
 
 func (c *checker) cut() bool { return c.run.End < virtual.At(c.duration) }

@@ -40,7 +40,7 @@ func (f *failures) add(fail failure) {
 		f.list = append(f.list, Failure{
 			Expected: f.checker.expected(f.expect, &fail),
 			Got:      fail.got(),
-			Around:   f.checker.around(&fail),
+			Around:   f.checker.around(&fail, f.checker.others(f.expect)),
 		})
 	}
 }
@@ -55,15 +55,16 @@ func (f *failures) take(others *failures) {
 // before and behind are the numbers of records that a report shows before and after a failure.
 const before, behind = 4, 3
 
-// around returns copies of the records of the pods and the node around the time of a failure. Because they are copies,
+// around returns copies of the records of the pods, of others and of the node around the time of a failure. Because they are copies,
 // the memory of the whole trace can be freed.
-func (c *checker) around(fail *failure) []Line {
+func (c *checker) around(fail *failure, others []string) []Line {
 	keys := fail.keys
 	if keys == nil {
 		keys = []string{fail.key}
 	}
 	own := func(i int) bool {
-		return c.index.records[i].Pod == "" || slices.Contains(keys, c.index.records[i].Pod)
+		pod := c.index.records[i].Pod
+		return pod == "" || slices.Contains(keys, pod) || slices.Contains(others, pod)
 	}
 	center := c.place(fail)
 	var places []int

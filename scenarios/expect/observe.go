@@ -44,17 +44,20 @@ func Observe(plan *scenarios.Plan, run Run) ([]Observation, error) {
 	return list, nil
 }
 
-// observe observes all pods that the expectation is about.
+// observe observes all pods and containers that the expectation is about.
 func (c *checker) observe(e *scenarios.Expect) Observation {
 	var all []Observation
-	for _, key := range c.subjects(e) {
-		seen, err := c.observePod(e, key)
-		if err != nil {
-			return Observation{Expect: e, Err: fmt.Errorf("%s: %w", strings.TrimPrefix(key, "default/"), err)}
+	for _, one := range e.Each() {
+		for _, key := range c.subjects(e) {
+			seen, err := c.observePod(one, key)
+			if err != nil {
+				return Observation{Expect: e, Err: fmt.Errorf("%s: %w", strings.TrimPrefix(key, "default/"), err)}
+			}
+			all = append(all, seen...)
 		}
-		all = append(all, seen...)
 	}
 	o := all[0]
+	o.Expect = e
 	for _, seen := range all[1:] {
 		o = Merge(o, seen)
 	}
@@ -123,7 +126,7 @@ func (c *checker) firstSince(e *scenarios.Expect, key string) (o Observation, er
 	var without []virtual.Time
 	found := false
 	all := c.index.moments(e.Moment(), key)
-	for _, record := range c.index.moments(e.Since, key) {
+	for _, record := range c.anchors(e.Since, key) {
 		t, err := c.timeOrCount(e, all, window{anchor: record, first: firstAfter(e, record)})
 		switch {
 		case err != nil:

@@ -6,11 +6,12 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// order checks that the first match of each moment is strictly later than the first match of the previous moment.
+// order checks that the first match of each moment is strictly later than the first match of the previous moment. The first match in
+// several pods is the first in any of them.
 func (c *checker) order(e *scenarios.Expect, key string, f *failures) {
 	last := -1
 	for i, m := range e.Order {
-		found := c.index.moments(m, key)
+		found := c.anchors(m, key)
 		if len(found) == 0 {
 			f.add(failure{key: key, window: window{anchor: -1}, center: c.run.End, marks: marks(last), undecided: true,
 				got: func() string { return "no " + momentWords(m) + after(c, e, i, last) }})

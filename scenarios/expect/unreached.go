@@ -21,5 +21,5 @@ func UnreachedStep(plan *scenarios.Plan, run Run, u scenarios.Unreached) (Failur
 	default:
 		got = "the step had nothing to act on at " + at(u.Due)
 	}
-	return Failure{Expected: "the step runs", Got: got, Around: c.around(&fail)}, u.Due <= c.run.End || !c.cut()
+	return Failure{Expected: "the step runs", Got: got, Around: c.around(&fail, nil)}, u.Due <= c.run.End || !c.cut()
 }

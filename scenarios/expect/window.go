@@ -46,7 +46,7 @@ func (c *checker) windows(e *scenarios.Expect, key string, f *failures) []window
 		}
 		return []window{w}
 	}
-	moments := c.index.moments(e.Since, key)
+	moments := c.anchors(e.Since, key)
 	var all []window
 	for _, record := range moments {
 		if w, inside := c.windowSince(e, record); inside {

@@ -28,6 +28,8 @@ func at(t virtual.Time) string {
 func (c *checker) expected(e *scenarios.Expect, f *failure) string {
 	who := subject(e, f)
 	switch {
+	case e.OrderHasPods():
+		return orderWords(e.Order)
 	case e.Order != nil:
 		return who + ": " + orderWords(e.Order)
 	case e.Transitions != nil:
@@ -45,7 +47,7 @@ func subject(e *scenarios.Expect, f *failure) string {
 	} else if who == "" {
 		who = "node"
 	}
-	if e.Container == "" {
+	if e.Container == "" || e.Order != nil {
 		return who
 	}
 	if e.Pods != nil {
@@ -108,12 +110,13 @@ func countWords(e *scenarios.Expect) string {
 	return e.Count.String() + " x "
 }
 
-// momentWords names a moment with its container.
+// momentWords names a moment with its own pod and its container.
 func momentWords(m *match.Moment) string {
-	if m.Container == "" {
-		return what(m)
+	where := m.Container
+	if m.Pod != "" {
+		where = strings.TrimSuffix(m.Pod+"/"+m.Container, "/")
 	}
-	return m.Container + " " + what(m)
+	return strings.TrimPrefix(where+" "+what(m), " ")
 }
 
 func what(m *match.Moment) string {

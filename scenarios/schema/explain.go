@@ -81,7 +81,7 @@ func named(name string) []string {
 		for _, f := range t.Fields {
 			names = append(names, f.Name)
 			paths[f.Name] = append(paths[f.Name], prefix+f.Name)
-			if o := f.Type.object(); !o.patched {
+			if o := f.Type.object(); !o.patched && f.Name != "variants" { // its fields are those of the scenario
 				walk(o, prefix+f.Name+".")
 			}
 		}

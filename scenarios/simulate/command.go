@@ -11,11 +11,7 @@ import (
 // Command returns the shell command that repeats a run. It uses the path from which the scenario was loaded.
 func Command(plan *scenarios.Plan) string {
 	text := "probesim run"
-	words := plan.Scenario.Command
-	if words == nil {
-		words = []string{plan.Scenario.Path()}
-	}
-	for _, word := range words {
+	for _, word := range Words(plan.Scenario) {
 		text += " " + Quote(word)
 	}
 	text += " --run " + Quote("^"+plan.Scenario.Metadata.Name+"$") + " --kubernetes " + plan.Version
@@ -23,6 +19,14 @@ func Command(plan *scenarios.Plan) string {
 		text += fmt.Sprintf(" --seed %d", *plan.Seed)
 	}
 	return text
+}
+
+// Words returns the words after the name of a command that load a scenario.
+func Words(s *scenarios.Scenario) []string {
+	if s.Command != nil {
+		return s.Command
+	}
+	return []string{s.Path()}
 }
 
 // Quote quotes a word for a shell if necessary. A word that is safe to print gets the quotes of POSIX. Any other word gets the

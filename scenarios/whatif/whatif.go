@@ -39,40 +39,57 @@ const name = "what-if"
 //
 // The error lists all words that are wrong. If the manifest is invalid, it is of type scenarios.Errors.
 func Scenario(o Options) ([]byte, error) {
+	text, _, err := write(o)
+	return text, err
+}
+
+// Load returns the scenario that Scenario writes. Its rules know the words that they stand for.
+func Load(o Options) (*scenarios.Scenario, error) {
+	_, s, err := write(o)
+	return s, err
+}
+
+func write(o Options) ([]byte, *scenarios.Scenario, error) {
 	m, err := scenarios.ReadManifest(o.Manifest, o.Data)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(m.Workloads) == 0 {
-		return nil, fmt.Errorf("%s has no workload: it needs at least one of %s", printable.Text(o.Manifest), strings.Join(scenarios.WorkloadKinds(), ", "))
+		return nil, nil, fmt.Errorf("%s has no workload: it needs at least one of %s", printable.Text(o.Manifest), strings.Join(scenarios.WorkloadKinds(), ", "))
 	}
 	events, err := parseAll(o.Words)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	w := &writer{Options: o, manifest: m, events: events, used: make([]bool, len(events)), of: map[int]*event{}}
 	if o.File == "" {
 		inline, err := draft.Workloads(o.Data)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		w.Write(inline)
 	}
 	w.scenario()
-	_, err = o.load([]byte(w.String()))
+	s, err := o.load([]byte(w.String()))
 	if err := errors.Join(w.unused(), w.reworded(err)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return []byte(w.String()), nil
+	w.nameRules(s)
+	return []byte(w.String()), s, nil
 }
 
-// Load returns the scenario that Scenario writes.
-func Load(o Options) (*scenarios.Scenario, error) {
-	text, err := Scenario(o)
-	if err != nil {
-		return nil, err
+// nameRules gives each rule the words that it stands for.
+func (w *writer) nameRules(s *scenarios.Scenario) {
+	for i := range s.Spec.Pods {
+		for k := range s.Spec.Pods[i].Containers {
+			rules := s.Spec.Pods[i].Containers[k].Behavior
+			for n := range rules {
+				if e := w.of[rules[n].Line]; e != nil {
+					rules[n].Flag = e.text
+				}
+			}
+		}
 	}
-	return o.load(text)
 }
 
 func (o *Options) load(text []byte) (*scenarios.Scenario, error) {

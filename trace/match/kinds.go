@@ -92,6 +92,10 @@ var table = []Kind{
 	})},
 	{trace.ManualTrigger, []string{"probe"}, one(Container, words{"probe": {"readiness"}})},
 	{trace.TriggerTaken, []string{"probe"}, one(Container, words{"probe": {"readiness"}})},
+	{trace.Behavior, []string{"probe", "reason", "message"}, []Shape{
+		{Container, words{"probe": probes, "reason": {""}}},
+		{Container, words{"probe": {""}, "reason": {"postStart", "preStop", "exit"}}},
+	}},
 	{trace.BackOff, []string{"took"}, one(Container, nil)},
 }
 
@@ -151,6 +155,18 @@ func ReasonsOf(kind trace.Kind) []string {
 		return slices.Clone(k.words("reason"))
 	}
 	return nil
+}
+
+// TypesOf returns the types of the events with a reason.
+func TypesOf(reason string) []string {
+	var types []string
+	for _, s := range kindOf(trace.Event).Shapes {
+		if slices.Contains(s.Words["reason"], reason) {
+			types = append(types, s.Words["type"]...)
+		}
+	}
+	slices.Sort(types)
+	return slices.Compact(types)
 }
 
 // AboutPod reports whether events with a reason are about a pod, and never about a container.

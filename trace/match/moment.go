@@ -17,6 +17,11 @@ type Moment struct {
 	Record    *Record         `json:"record,omitempty"`
 }
 
+// OfNode reports whether the moments are records about the node.
+func (m *Moment) OfNode() bool {
+	return m.Record != nil && (m.Record.Kind == trace.KubeletStopped || m.Record.Kind == trace.KubeletStarted)
+}
+
 // Watcher finds moments while a trace is written. Create one with Moment.NewWatcher.
 type Watcher struct {
 	moment *Moment

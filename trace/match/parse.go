@@ -44,6 +44,25 @@ func (f Fields) Check(n *strict.Node, container string, kills Kills) {
 	}
 }
 
+// OfContainer reports whether a container can have such values: each field is one of a container, with a possible reason. n is the
+// node that the fields were decoded from.
+func (f Fields) OfContainer(n *strict.Node, kills Kills) bool {
+	for i := range f {
+		if find(containerFields, f[i].Name) == nil {
+			return false
+		}
+		if f[i].Name != "reason" || kills.Unknown {
+			continue
+		}
+		m, err := value.ParseMatch(value.Text, n.Items[i].Value)
+		has := func(reason string) bool { return m.Matches(value.TextOf(reason)) }
+		if err == nil && !slices.ContainsFunc(slices.Concat(reasonsIn(containerStates), kills.Reasons), has) {
+			return false
+		}
+	}
+	return len(f) > 0
+}
+
 // Kills are the reasons that kills from outside give to containers.
 type Kills struct {
 	Reasons []string
@@ -70,9 +89,9 @@ func statusField(n *strict.Node, name, container string, kills Kills) (value.Typ
 	case ofPod != nil:
 		n.Errorf("%s is a field of the pod: leave out container", name)
 	case container == "":
-		n.Errorf("unknown field of a pod%s", strict.DidYouMean(name, names(podFields)))
+		n.Errorf("unknown field of a pod%s", strict.OrList(name, names(podFields)))
 	default:
-		n.Errorf("unknown field of a container%s", strict.DidYouMean(name, names(containerFields)))
+		n.Errorf("unknown field of a container%s", strict.OrList(name, names(containerFields)))
 	}
 	return 0, nil, false
 }
@@ -96,7 +115,7 @@ func parseMatch(n *strict.Node, name string, typ value.Type, words []string) (va
 	case words != nil && !slices.ContainsFunc(words, matches) && matches("OOMKilled"):
 		n.Errorf("%s is never %s: no kill step gives this reason", name, strict.Quote(n.Value))
 	case words != nil && !slices.ContainsFunc(words, matches):
-		n.Errorf("%s is never %s%s", name, strict.Quote(n.Value), strict.DidYouMean(n.Value, words))
+		n.Errorf("%s is never %s%s", name, strict.Quote(n.Value), strict.OrList(n.Value, words))
 	case bounded && !m.Overlaps(int64(bound.Min), int64(bound.Max)):
 		n.Errorf("%s is never %s: it is in %s", name, m, &bound)
 	default:
@@ -118,7 +137,7 @@ func (r *Record) UnmarshalNode(n *strict.Node) {
 		kind.Errorf("is required: the kind of record, such as ContainerStarted")
 		return
 	case described == nil:
-		kind.Errorf("unknown kind of record %s%s", strict.Quote(kind.Value), strict.DidYouMean(kind.Value, RecordKinds()))
+		kind.Errorf("unknown kind of record %s%s", strict.Quote(kind.Value), strict.OrList(kind.Value, RecordKinds()))
 		return
 	}
 	r.Kind = trace.Kind(kind.Value)
@@ -135,10 +154,13 @@ func (r *Record) field(n *strict.Node, name string, kind *Kind) {
 		n.Errorf("write %s next to record, not in it", name)
 		return
 	case !slices.Contains(kind.Fields, name):
-		n.Errorf("unknown field of %s%s", r.Kind, strict.DidYouMean(name, kind.Fields))
+		n.Errorf("unknown field of %s%s", r.Kind, strict.OrList(name, kind.Fields))
 		return
 	case n.Kind != strict.Scalar || !n.Written():
 		n.Errorf("must be a single value, such as failure, 1.. or /text/")
+		return
+	case r.Kind == trace.Event && name == "message" && n.Value == "":
+		n.Errorf("no event has an empty message: leave the field out, or write a part of it as /text/")
 		return
 	}
 	if m, ok := parseMatch(n, name, find(recordFields, name).typ, kind.words(name)); ok {

@@ -1,0 +1,108 @@
+package why
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"probesim.dev/trace"
+)
+
+// withRule adds the rules that made a program fail or exit to a chain that ends with this record.
+func (r *Run) withRule(chain []Link, rec *trace.Record) []Link {
+	var behind []*trace.Record
+	switch {
+	case rec.Kind == trace.ContainerExited:
+		behind = append(behind, r.exitRule(rec))
+	case succeeded(rec):
+		behind = r.rulesOf(r.failuresBefore(rec))
+	default:
+		behind = r.rulesOf(r.countedFailures(rec))
+	}
+	var says []string
+	var last *trace.Record
+	for _, b := range behind {
+		if text := r.says(b); text != "" && !slices.Contains(says, text) {
+			says, last = append(says, text), b
+		}
+	}
+	if last == nil {
+		return chain
+	}
+	end := &chain[len(chain)-1]
+	root := end.Root
+	end.Root = ""
+	return append(chain, Link{T: last.T, Step: last.Step, Kind: last.Kind, Text: strings.Join(says, ", and "), Root: root})
+}
+
+// says returns what the rule of a Behavior record says, or "" if there is none or it is not known.
+func (r *Run) says(b *trace.Record) string {
+	if r.Says == nil || b == nil {
+		return ""
+	}
+	number, err := strconv.Atoi(b.Message)
+	if err != nil {
+		return ""
+	}
+	return r.Says(b.Pod, b.Container, number)
+}
+
+// alsoSays returns what the rule behind a probe run says, after a semicolon, or "".
+func (r *Run) alsoSays(run *trace.Record) string {
+	if text := r.says(r.ruleOf(run)); text != "" {
+		return "; " + text
+	}
+	return ""
+}
+
+// inParentheses returns what the rule of a Behavior record says, in parentheses after a space, or "".
+func (r *Run) inParentheses(b *trace.Record) string {
+	if text := r.says(b); text != "" {
+		return " (" + text + ")"
+	}
+	return ""
+}
+
+// exitRule returns the record of the rule that decided an exit, or nil.
+func (r *Run) exitRule(exit *trace.Record) *trace.Record {
+	for _, b := range r.exits[subject{exit.Pod, exit.Container}] {
+		if b.Instance == exit.Instance {
+			return b
+		}
+	}
+	return nil
+}
+
+// rulesOf returns the last request of each probe run, with the rule that decided its answer.
+func (r *Run) rulesOf(runs []*trace.Record) []*trace.Record {
+	var list []*trace.Record
+	for _, run := range runs {
+		if b := r.ruleOf(run); b != nil {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// ruleOf returns the last request of a probe run, or nil if it reached no program.
+func (r *Run) ruleOf(run *trace.Record) *trace.Record {
+	for _, b := range slices.Backward(r.asked[probe{subject{run.Pod, run.Container}, run.Probe}]) {
+		if b.Step < run.Step {
+			if b.T < run.T.Add(-run.Took) {
+				return nil // of an earlier run
+			}
+			return b
+		}
+	}
+	return nil
+}
+
+// countedFailures returns the failures up to a record that count for its failureThreshold, oldest first.
+func (r *Run) countedFailures(rec *trace.Record) []*trace.Record {
+	threshold := 1
+	if spec := r.probeSpec(probe{subject{rec.Pod, rec.Container}, rec.Probe}); spec != nil {
+		threshold = int(spec.FailureThreshold)
+	}
+	runs, _ := r.streak(rec, threshold)
+	return runs
+}
