@@ -17,15 +17,19 @@ func (s *Subject) extreme(c Case, m startMoves, latest bool) ([]Case, error) {
 	if c.Instance > 0 { // a relist that finds the exit takes longer, so the next ones are later
 		marks = append(marks, landmarks.exitTime)
 	}
-	lag, err := s.overRelists(c.corner(latest, m.delays), m.phase, marks, s.lag)
-	if err != nil {
-		return nil, err
+	corners := []Case{c.corner(latest, m.delays)}
+	if d := m.ticks(latest); !m.exits && d.to-d.from < s.ticksRepeat(c.Instance) { // the delays decide between which ticks the start can be
+		corners = append(corners, c.corner(!latest, m.delays))
 	}
-	cases := []Case{lag.end(latest)}
-	if !m.exits {
-		if d := m.ticks(latest); d.to-d.from < s.ticksRepeat(c.Instance) { // the delays decide between which ticks the start can be
-			cases = append(cases, cases[0].corner(!latest, m.delays))
+	var cases []Case
+	for _, c := range corners {
+		lag, err := s.overRelists(c, m.phase, marks, s.lag)
+		if err != nil {
+			return nil, err
 		}
+		cases = append(cases, lag.end(latest))
+	}
+	if !m.exits {
 		return cases, nil
 	}
 	cases = append(cases, c.corner(!latest, m.delays).corner(!latest, m.starts))
