@@ -73,6 +73,20 @@ func (s *Subject) exactly(c Case, d dim, m meeting, keep *place, second time.Dur
 		}
 		return &c, nil
 	}
+	if relist.Abs() >= fine/4 { // the place first: what is late by a relist misses its tick by much
+		next := c
+		next.Uptime = max(next.Uptime-relist, s.old())
+		t, r, err := miss(&next)
+		if err != nil {
+			return nil, err
+		}
+		if r.Abs() < relist.Abs() {
+			c, tick, relist = next, t, r
+		}
+	}
+	if tick.Abs()+relist.Abs() < fine/4 {
+		return &c, nil
+	}
 	for range 4 {
 		closer, err := s.closer(c, d, &tick, &relist, miss)
 		if closer == nil || err != nil {
