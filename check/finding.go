@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/bounds"
+	"probesim.dev/internal/value"
 	"probesim.dev/trace"
 )
 
@@ -80,8 +81,11 @@ type Finding struct {
 	Column   int       `json:"column"`
 	// App says what the program does in the run that shows the finding, as the flags --app of 'probesim run'. It is empty if
 	// the program is healthy.
-	App        []string `json:"app,omitempty"`
-	Kubernetes string   `json:"kubernetes"` // the version of the run
+	App []string `json:"app,omitempty"`
+	// Witness is the beginning of the names of the scenarios that show the finding, among those of Checker.Witnesses. It is empty
+	// if App shows it.
+	Witness    string `json:"witness,omitempty"`
+	Kubernetes string `json:"kubernetes"` // the version of the run
 }
 
 // finding is a Finding in one version, before its position is known.
@@ -91,6 +95,7 @@ type finding struct {
 	Message  string
 	Field    string // of the container
 	App      []string
+	witness  string
 }
 
 // findings returns the findings for a container, the worst first. It reports a finding once, in the newest version that has it.
@@ -119,7 +124,7 @@ func (c *container) place(f finding, version string) Finding {
 	pos := c.at(f.Field)
 	return Finding{
 		ID: f.ID, Severity: f.Severity, Message: f.Message, Field: strings.TrimSuffix(c.path+"."+f.Field, "."),
-		File: c.workload.file, Line: pos.Line, Column: pos.Column, App: f.App, Kubernetes: version,
+		File: c.workload.file, Line: pos.Line, Column: pos.Column, App: f.App, Witness: f.witness, Kubernetes: version,
 	}
 }
 
@@ -154,7 +159,7 @@ func (r *result) broken(s *subject) error {
 	for _, p := range probeTypes {
 		if rec := seen[p]; rec != nil && rec.Result == trace.Error {
 			r.findings = append(r.findings, finding{
-				BrokenProbe, Error, fmt.Sprintf("The %s probe can never run: %s. %s", p, strings.TrimSuffix(rec.Message, "."), consequence[p]), string(p) + "Probe", nil,
+				BrokenProbe, Error, fmt.Sprintf("The %s probe can never run: %s. %s", p, strings.TrimSuffix(rec.Message, "."), consequence[p]), string(p) + "Probe", nil, "",
 			})
 		}
 	}
@@ -185,11 +190,11 @@ func startKilled(s *subject, r *result) []finding {
 	case limit.Least < start.Max && r.share != nil:
 		return []finding{{StartKilled, Error, fmt.Sprintf(
 			"%d x %ds: comes up in %s of the starts that take %s. A start of up to %s always succeeds, one of over %s never does.%s",
-			p.FailureThreshold, p.PeriodSeconds, Percent(*r.share), interval(*start), FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest)), formula(p, limit)), field, app}}
+			p.FailureThreshold, p.PeriodSeconds, Percent(*r.share), interval(*start), FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest)), formula(p, limit)), field, app, ""}}
 	case limit.Least-start.Max < time.Duration(p.PeriodSeconds)*time.Second:
 		return []finding{{StartTight, Warning, fmt.Sprintf(
 			"%d x %ds: all starts of %s come up, but the longest has a margin of only %s.",
-			p.FailureThreshold, p.PeriodSeconds, interval(*start), FormatDown(Seconds(limit.Least-start.Max))), field, app}}
+			p.FailureThreshold, p.PeriodSeconds, interval(*start), FormatDown(Seconds(limit.Least-start.Max))), field, app, ""}}
 	}
 	return nil
 }
@@ -213,7 +218,7 @@ func noStartupProbe(s *subject, r *result) []finding {
 	}
 	return []finding{{NoStartupProbe, Note, fmt.Sprintf(
 		"There is no startup probe: the liveness probe can stop a start that takes more than %s, and always stops one of over %s. If starts take longer, add a startup probe.",
-		FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest))), "livenessProbe", []string{s.app("start %s", seconds(limit.Greatest))}}}
+		FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest))), "livenessProbe", []string{s.app("start %s", seconds(limit.Greatest))}, ""}}
 }
 
 // shortRestart finds restarts that have much less time than the first start.
@@ -223,9 +228,9 @@ func shortRestart(s *subject, r *result) []finding {
 		if v.Least > first.Least*2/3 {
 			continue
 		}
-		return []finding{{ShortRestart, Warning, fmt.Sprintf(
-			"%s, the next start has only %s, and the first one had %s.", upper(v.Case), FormatDown(Seconds(v.Least)), FormatDown(Seconds(first.Least))),
-			string(s.killer()) + "Probe", []string{s.app("start %s", seconds(min(first.Least, v.Greatest))), s.app("hang 2m at 10m")}}}
+		return []finding{{ID: ShortRestart, Severity: Warning, Message: fmt.Sprintf(
+			"%s, the next start can have only %s, and the first one always has %s.", upper(v.Case), FormatDown(Seconds(v.Least)), FormatDown(Seconds(first.Least))),
+			Field: string(s.killer()) + "Probe", witness: s.container.witnessName() + "-" + string(Restart) + "-always"}}
 	}
 	return nil
 }
@@ -233,8 +238,11 @@ func shortRestart(s *subject, r *result) []finding {
 // noTimeToRecover finds containers that are stopped as soon as they leave their Service.
 func noTimeToRecover(s *subject, r *result) []finding {
 	liveness, readiness := s.Probe(trace.Liveness), s.Probe(trace.Readiness)
-	if liveness == nil || readiness == nil || !sameEndpoint(&liveness.ProbeHandler, &readiness.ProbeHandler) {
+	if liveness == nil || readiness == nil {
 		return nil
+	}
+	if !sameEndpoint(&liveness.ProbeHandler, &readiness.ProbeHandler) {
+		return stoppedFirst(s)
 	}
 	stopped, err := s.UntilStopped(s.options.Nodes, bounds.Refuse)
 	if err != nil {
@@ -244,9 +252,50 @@ func noTimeToRecover(s *subject, r *result) []finding {
 	if stopped.Least > unready.Greatest {
 		return nil
 	}
-	return []finding{{NoTimeToRecover, Warning, fmt.Sprintf(
+	return []finding{{ID: NoTimeToRecover, Severity: Warning, Message: fmt.Sprintf(
 		"The liveness probe asks the same endpoint as the readiness probe and is as impatient: a failure can stop the container after %s, while the readiness probe may take up to %s to remove it from its Service. Give the liveness probe more time.",
-		FormatDown(Seconds(stopped.Least)), FormatUp(Seconds(unready.Greatest))), "livenessProbe", []string{s.app("down 2m at 5m")}}}
+		FormatDown(Seconds(stopped.Least)), FormatUp(Seconds(unready.Greatest))), Field: "livenessProbe", App: []string{s.app("down 2m at %s", value.Format(s.warm()))}}}
+}
+
+// stoppedFirst finds containers whose liveness probe acts before the readiness probe in every phase, although the probes ask two
+// endpoints: a program that is down answers neither.
+func stoppedFirst(s *subject) []finding {
+	liveness, readiness := s.Probe(trace.Liveness), s.Probe(trace.Readiness)
+	if liveness.Exec != nil || readiness.Exec != nil || liveness.PeriodSeconds*liveness.FailureThreshold > readiness.PeriodSeconds*(readiness.FailureThreshold-1) {
+		return nil
+	}
+	var after time.Duration
+	ready, stopped := false, false
+	down := []bounds.Rule{{From: s.warm(), Misfortune: bounds.Refuse}}
+	err := s.Run(s.options.Nodes, down, s.warm()+time.Hour, func(r *trace.Record) bool {
+		switch {
+		case r.Kind == trace.StatusPatched && r.Status != nil:
+			left := ready && !r.Status.Ready
+			ready = r.Status.Ready
+			return left
+		case r.Kind == trace.ContainerStopping && r.Container == s.Container && r.Reason == "LivenessProbe":
+			after, stopped = r.T.Offset()-s.warm(), ready
+			return true
+		}
+		return false
+	})
+	if err != nil || !stopped {
+		return nil
+	}
+	return []finding{{ID: NoTimeToRecover, Severity: Warning, Message: fmt.Sprintf(
+		"While the program is down, the liveness probe stops the container, for example after %s, before the readiness probe removes it from its Service: it needs %d failures, %ds apart. Give the liveness probe more time than the readiness probe.",
+		format(after.Round(tenth)), readiness.FailureThreshold, readiness.PeriodSeconds), Field: "livenessProbe", App: []string{s.app("down 2m at %s", value.Format(s.warm()))}}}
+}
+
+// warm returns a time after the start of a healthy container at which all its probes run.
+func (s *subject) warm() time.Duration {
+	delay := int32(0)
+	for _, p := range probeTypes {
+		if probe := s.Probe(p); probe != nil {
+			delay += probe.InitialDelaySeconds + probe.PeriodSeconds*max(1, probe.SuccessThreshold)
+		}
+	}
+	return max(5*time.Minute, time.Duration(delay)*time.Second+time.Minute)
 }
 
 func execTimeout(s *subject, _ *result) []finding {
@@ -262,7 +311,7 @@ func execTimeout(s *subject, _ *result) []finding {
 		}
 		list = append(list, finding{ExecTimeout, severity, fmt.Sprintf(
 			"The command of the %s probe has the default timeout of 1s. If it takes longer, on a busy node for example, the probe fails. Set timeoutSeconds.",
-			p), string(p) + "Probe", []string{s.app("%s ok in 1.5s at 5m", p)}})
+			p), string(p) + "Probe", []string{s.app("%s ok in 1.5s at %s", p, value.Format(s.warm()))}, ""})
 	}
 	return list
 }
@@ -292,7 +341,7 @@ func longTimeout(s *subject, _ *result) []finding {
 		}
 		list = append(list, finding{LongTimeout, Warning, fmt.Sprintf(
 			"timeoutSeconds is not less than periodSeconds: while the program hangs, the %s probe runs every %s, not every %s.",
-			p, format((ends[1] - ends[0]).Round(tenth)), format(period)), string(p) + "Probe.timeoutSeconds", []string{s.app("hang 2m at 5m")}})
+			p, format((ends[1] - ends[0]).Round(tenth)), format(period)), string(p) + "Probe.timeoutSeconds", []string{s.app("hang 2m at %s", value.Format(s.warm()))}, ""})
 	}
 	return list
 }
@@ -310,29 +359,35 @@ func slowReady(s *subject, r *result) []finding {
 	if atOnce == nil || atOnce.Least < readyIsSlow || atOnce.Least == bounds.Never {
 		return nil
 	}
-	field := "readinessProbe"
+	field, advice := "readinessProbe", "A startup probe without a delay would find it sooner."
 	for _, p := range []trace.Probe{trace.Readiness, trace.Startup} {
 		if probe := s.Probe(p); probe != nil && probe.InitialDelaySeconds > 0 {
 			field = string(p) + "Probe.initialDelaySeconds"
+			if p == trace.Startup {
+				advice = "Without its delay, the startup probe would find it sooner; its failureThreshold can allow for long starts."
+			}
 		}
 	}
 	return []finding{{SlowReady, Note, fmt.Sprintf(
-		"A container that is up at once becomes ready only after %s to %s. A startup probe without a delay would find it sooner.",
-		FormatDown(Seconds(atOnce.Least)), FormatUp(Seconds(atOnce.Greatest))), field, nil}}
+		"A container that is up at once becomes ready only after %s to %s. %s",
+		FormatDown(Seconds(atOnce.Least)), FormatUp(Seconds(atOnce.Greatest)), advice), field, nil, ""}}
 }
 
 // graceIsShort is the time from the stop signal to SIGKILL in which many programs cannot shut down.
 const graceIsShort = 5 * time.Second
 
+// hookIsLong is the time from which a preStop hook is a reason for a short grace period.
+const hookIsLong = time.Second
+
 func shortGrace(s *subject, r *result) []finding {
 	hook := s.container.spec.Lifecycle
 	left := r.deleted.Killed - r.deleted.Stopped
-	if hook == nil || hook.PreStop == nil || left >= graceIsShort {
+	if hook == nil || hook.PreStop == nil || left >= graceIsShort || r.deleted.Stopped < hookIsLong {
 		return nil
 	}
 	return []finding{{ShortGrace, Warning, fmt.Sprintf(
 		"The preStop hook takes %s of the grace period: the program has only %s between SIGTERM and SIGKILL.",
-		format(r.deleted.Stopped.Round(tenth)), FormatDown(Seconds(left))), "lifecycle.preStop", nil}}
+		format(r.deleted.Stopped.Round(tenth)), FormatDown(Seconds(left))), "lifecycle.preStop", nil, ""}}
 }
 
 // versionsDiffer compares the rows of the oldest and the newest version.
@@ -357,7 +412,7 @@ func (c *container) versionsDiffer() (finding, bool) {
 	if len(differences) == 0 {
 		return finding{}, false
 	}
-	return finding{VersionsDiffer, Note, fmt.Sprintf("%s and %s differ. %s.", oldest.version, newest.version, strings.Join(differences, "; ")), "", nil}, true
+	return finding{VersionsDiffer, Note, fmt.Sprintf("%s and %s differ. %s.", oldest.version, newest.version, strings.Join(differences, "; ")), "", nil, ""}, true
 }
 
 // differ reports whether two values differ so much that it matters.

@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"probesim.dev/check"
@@ -29,5 +30,32 @@ func TestWitnessesHaveNamesOfTheirOwn(t *testing.T) {
 			t.Errorf("two scenarios have the name %s", w.Name)
 		}
 		seen[w.Name] = true
+	}
+}
+
+// TestWitnessOfAFinding checks that the scenarios of a finding exist.
+func TestWitnessOfAFinding(t *testing.T) {
+	manifest := pod("livenessProbe: {tcpSocket: {port: 80}, initialDelaySeconds: 2, periodSeconds: 3, failureThreshold: 2}")
+	c, err := check.New([]check.File{{Name: "web.yaml", Data: []byte(manifest)}}, check.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Do(context.Background(), 0); err != nil {
+		t.Fatal(err)
+	}
+	list, _, err := c.Witnesses(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := 0
+	for _, f := range c.Report().Workloads[0].Containers[0].Findings {
+		for _, w := range list {
+			if f.Witness != "" && strings.HasPrefix(w.Name, f.Witness) {
+				shown++
+			}
+		}
+	}
+	if shown != 2 {
+		t.Errorf("%d scenarios show the short restart, want those on both sides of the limit", shown)
 	}
 }

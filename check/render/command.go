@@ -1,20 +1,28 @@
 package render
 
 import (
+	"slices"
 	"strings"
 
 	"probesim.dev/check"
 	"probesim.dev/scenarios/simulate"
 )
 
-// Command returns the command that shows the run behind a finding, or an empty string if a healthy program shows it.
+// Command returns the command that shows the run behind a finding, or an empty string if a healthy program shows it. Where a time is
+// a range, the command makes a hundred runs, each with a time from the range.
 func Command(f *check.Finding) string {
+	if f.Witness != "" {
+		return "probesim check " + simulate.Quote(f.File) + " --witness witnesses; probesim run witnesses --run " + simulate.Quote(f.Witness)
+	}
 	if len(f.App) == 0 {
 		return ""
 	}
 	words := []string{"probesim run", simulate.Quote(f.File)}
 	for _, app := range f.App {
 		words = append(words, "--app", simulate.Quote(app))
+	}
+	if slices.ContainsFunc(f.App, func(app string) bool { return strings.Contains(app, "..") }) {
+		words = append(words, "--seed 1..100")
 	}
 	return strings.Join(words, " ")
 }
