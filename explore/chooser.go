@@ -44,6 +44,8 @@ func (d decision) others() []option {
 // chooser replays choices and recorded jitters, and notes every decision that comes up.
 type chooser struct {
 	*choose.Replay
+	log       *log // nil if there is no log of the real run
+	reordered []choose.Choice
 	made      []choose.Made
 	shaken    *shake // nil if no instant is drawn from a seed
 	now       func() virtual.Time
@@ -64,7 +66,32 @@ func (c *chooser) Choose(id choose.Choice, n int) int {
 	return v
 }
 
+// Place implements choose.Guide.
+func (c *chooser) Place(process, point string) (int, bool) {
+	return c.log.place(process, point, c.now())
+}
+
+// Turn implements choose.Guide.
+func (c *chooser) Turn(process, point string) { c.log.do(process, point, c.now()) }
+
+// Next moves the candidate that the log has first to the front, where it is the canonical one.
 func (c *chooser) Next(candidates []choose.Choice) int {
+	first := c.log.first(candidates, c.now())
+	if first == 0 {
+		return c.next(candidates)
+	}
+	c.reordered = append(append(append(c.reordered[:0], candidates[first]), candidates[:first]...), candidates[first+1:]...)
+	switch v := c.next(c.reordered); {
+	case v == 0:
+		return first
+	case v <= first:
+		return v - 1
+	default:
+		return v
+	}
+}
+
+func (c *chooser) next(candidates []choose.Choice) int {
 	v := c.Replay.Next(candidates)
 	if c.shakes() {
 		v = c.shaken.Next(candidates)

@@ -4,7 +4,8 @@
 // It runs the simulator, finds the first instant at which the run and the trace differ, and tries other values for
 // the choices made shortly before, first one at a time, then in pairs. It keeps each choice that makes the run agree
 // with the trace for longer. If no choice helps, the simulator cannot produce the trace: either the simulator is
-// wrong, or the search budget was too small.
+// wrong, or the search budget was too small. A log of the order in which the processes of the real run went saves most of
+// the search: see Options.Log.
 package explore
 
 import (
@@ -32,6 +33,9 @@ type Options struct {
 	// Starts has an entry for each start of the kubelet, ordered by time: the random delays before the first runs
 	// of its probe workers.
 	Starts []Start
+	// Log shows in which order the processes of the real run went at each instant. The search only has to find what it
+	// leaves open. May be empty.
+	Log    []Turn
 	Budget int // the number of runs to spend; 0 means 3000
 }
 
@@ -46,6 +50,9 @@ type Result struct {
 	Made       []choose.Made // the choices, other than canonical ones, of the best run
 	Runs       int
 	Divergence *Divergence // nil if the best run explains every record
+	// OnlyRecords reports whether no run was found that also has the requeues and the manual triggers of the real run. The
+	// best run then only has its records.
+	OnlyRecords bool
 }
 
 // Divergence describes the first difference between the best run and the trace.
@@ -60,7 +67,7 @@ const defaultBudget = 3000
 
 // Follow searches for choices under which the simulator produces o.Want.
 func Follow(o Options) Result {
-	f := &follower{Options: o, end: virtual.At(o.Duration), fractions: map[virtual.Time]float64{}}
+	f := &follower{Options: o, end: virtual.At(o.Duration), fractions: map[virtual.Time]float64{}, log: newLog(o.Log)}
 	for _, r := range o.Requeues {
 		f.fractions[r.T] = r.Fraction
 	}
@@ -75,7 +82,7 @@ func Follow(o Options) Result {
 		f.want = f.instants(o.Want, nil, f.end)
 		best = f.search(f.try(best.made, f.end, false))
 	}
-	r := Result{Made: best.made, Runs: f.runs}
+	r := Result{Made: best.made, Runs: f.runs, OnlyRecords: f.onlyRecords}
 	if best.parts < f.end || best.err != nil {
 		r.Divergence = f.divergence(f.try(best.made, f.end, true))
 	}
@@ -87,7 +94,8 @@ type follower struct {
 	end         virtual.Time // virtual.At(Duration)
 	want        []instant
 	fractions   map[virtual.Time]float64
-	onlyRecords bool
+	log         *log
+	onlyRecords bool // the search matches records only
 	runs        int
 }
 
@@ -127,7 +135,7 @@ func (f *follower) try(made []choose.Made, until virtual.Time, internal bool) at
 
 func (f *follower) chooser(made []choose.Made) *chooser {
 	return &chooser{
-		Replay: choose.NewReplay(made), made: made, fractions: f.fractions,
+		Replay: choose.NewReplay(made), log: f.log.again(), made: made, fractions: f.fractions,
 		starts: f.Starts, started: make([]int, len(f.Starts)), now: func() virtual.Time { return 0 },
 	}
 }

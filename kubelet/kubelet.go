@@ -231,6 +231,7 @@ func (k *Kubelet) syncLoopIteration(p *sim.Proc, cases []sim.Case) { p.Select(ca
 // (HandlePodAdditions, HandlePodUpdates, HandlePodRemoves and HandlePodReconcile in pkg/kubelet/kubelet.go at
 // v1.37.0).
 func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
+	k.sim.Turn("sync loop", "pod config")
 	k.sourceReady = true
 	if u.op == configAdd {
 		slices.SortStableFunc(u.pods, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
@@ -268,6 +269,7 @@ func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 // (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) handlePLEG(p *sim.Proc, e plegEvent) {
 	if pod, ok := k.podManager.GetPodByUID(e.uid); ok && e.typ != containerRemoved {
+		k.sim.Turn("sync loop", "PLEG events")
 		cause := k.causeOfRelist(pod.UID)
 		p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: "PLEG", Message: string(e.typ) + " " + e.id}, cause))
 		k.workers.updatePod(podUpdate{typ: syncSync, pod: pod})
@@ -287,7 +289,9 @@ func (k *Kubelet) nothingToSync(at virtual.Time) bool {
 // pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) handleSyncTick(p *sim.Proc) {
 	due := k.getPodsToSync()
+	choose.Guided(&k.sim.Asker, "sync tick", due, k.podManager.nameOf)
 	choose.Shuffle(k.sim, "sync tick", due)
+	k.sim.Turn("sync loop", "sync ticker")
 	for _, uid := range due {
 		if pod, ok := k.podManager.GetPodByUID(uid); ok {
 			cause := k.causeOfLastSync(uid)
@@ -332,6 +336,7 @@ func (k *Kubelet) handleStartup(p *sim.Proc, u results.Update) {
 // list of pods.
 func (k *Kubelet) handleHousekeeping(p *sim.Proc) {
 	if k.sourceReady {
+		k.sim.Turn("sync loop", "housekeeping ticker")
 		k.handlePodCleanups(p)
 	}
 }
@@ -340,6 +345,7 @@ func (k *Kubelet) handleHousekeeping(p *sim.Proc) {
 // at v1.37.0).
 func (k *Kubelet) handleProbeSync(p *sim.Proc, u results.Update, probe string) {
 	if pod, ok := k.podManager.GetPodByUID(u.PodUID); ok {
+		k.sim.Turn("sync loop", probe+" updates")
 		p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: p.Cause(), Pod: podName(pod), Reason: probe, Message: u.Result.String()}, p.Cause()))
 		k.workers.updatePod(podUpdate{typ: syncSync, pod: pod})
 	}

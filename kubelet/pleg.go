@@ -192,6 +192,7 @@ func (g *pleg) updateRecords(p *sim.Proc, l listing, generation uint64) {
 		pods, changed = g.withRemoved(pods), pods[:len(l.changed)]
 	}
 	g.relistTime = l.timestamp
+	choose.Guided(&g.k.sim.Asker, "relist", changed, func(r *runtimePod) string { return string(r.uid) })
 	choose.Shuffle(g.k.sim, "relist", changed)
 	inspected := true
 	for _, pod := range pods {

@@ -27,6 +27,14 @@ func (m *podManager) GetPodByUID(uid types.UID) (*v1.Pod, bool) {
 	return pod, ok
 }
 
+// nameOf returns the name of the pod with this UID, or an empty string.
+func (m *podManager) nameOf(uid types.UID) string {
+	if pod, ok := m.pods[uid]; ok {
+		return podName(pod)
+	}
+	return ""
+}
+
 // set adds or replaces a pod.
 func (m *podManager) set(pod *v1.Pod) {
 	if pod.Spec.ActiveDeadlineSeconds != nil && !slices.Contains(m.limited, pod.UID) {

@@ -34,6 +34,7 @@ func newRuntimeDriver(s *sim.Sim, r *fakeruntime.Runtime) *runtimeDriver {
 
 // Call makes a call and waits until it returns.
 func (d *runtimeDriver) Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op {
+	d.sim.Turn(p.Name(), string(c.Method))
 	op := d.Submit(p.Now(), c)
 	d.arm()
 	if !op.Done {

@@ -105,6 +105,7 @@ func (w *worker) onTick(p *sim.Proc) {
 
 // onManualTrigger probes between two ticks. The period starts again from the trigger.
 func (w *worker) onManualTrigger(p *sim.Proc, _ struct{}) {
+	p.Sim().Turn(p.Name(), "manual trigger of "+p.Name())
 	w.recorder.triggered(p)
 	if w.manager.profile.ManualTriggerResetsTicker {
 		w.ticker.Reset(w.period())
@@ -133,6 +134,7 @@ func (w *worker) key() key { return key{w.podUID, w.name, w.probeType} }
 // doProbe probes the container once, if it can be probed now, and stores the result. It reports whether the worker
 // continues. It handles the same cases in the same order as doProbe in pkg/kubelet/prober/worker.go at v1.37.0.
 func (w *worker) doProbe(p *sim.Proc) (keepGoing bool) {
+	p.Sim().Turn(p.Name(), "run")
 	c := w.refreshStatus()
 	if !c.podHasStatus() {
 		// No sync has stored a status yet, or the pod is gone and its status removed.

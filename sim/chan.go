@@ -32,6 +32,7 @@ type receivable interface {
 	Len() int
 	take() bool
 	setReceiver(p *Proc, index int)
+	label() string
 }
 
 // On returns the case that receives a value from c. The handler gets the value, and may wait.
@@ -46,6 +47,8 @@ func OnTick(t *Ticker, handler func(*Proc)) Case { return Case{&t.C, handler} }
 func NewChan[T any](s *Sim, name string, capacity int) *Chan[T] {
 	return &Chan[T]{sim: s, name: name, cap: int32(capacity)}
 }
+
+func (c *Chan[T]) label() string { return c.name }
 
 // Len returns the number of values in the buffer.
 func (c *Chan[T]) Len() int { return c.buf.Len() }

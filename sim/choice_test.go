@@ -216,3 +216,39 @@ func TestFractionAsks(t *testing.T) {
 		t.Errorf("got %v after being asked %v", got, a.asked)
 	}
 }
+
+// guide gives the points a place by their names, in reverse order, and notes the turns.
+type guide struct {
+	asker
+	turns []string
+}
+
+func (g *guide) Place(_, point string) (int, bool) { return -int(point[0]), point != "?" }
+func (g *guide) Turn(process, point string)        { g.turns = append(g.turns, process+" "+point) }
+
+// A Guide changes the canonical order of items and of the ready cases of a select. Items that it does not know come last.
+func TestGuide(t *testing.T) {
+	g := &guide{}
+	s := sim.New(sim.Options{Chooser: g})
+	items := []string{"?", "a", "c", "b"}
+	choose.Guided(&s.Asker, "relist", items, func(i string) string { return i })
+	var got []string
+	a, b := sim.NewChan[int](s, "a", 1), sim.NewChan[int](s, "b", 1)
+	note := func(name string) func(*sim.Proc, int) { return func(*sim.Proc, int) { got = append(got, name) } }
+	s.Go("sync loop", func(p *sim.Proc) {
+		a.TrySend(1)
+		b.TrySend(2)
+		s.Turn("sync loop", "begin")
+		p.Select(sim.On(a, note("a")), sim.On(b, note("b")))
+	})
+	runAndClose(t, s, 0)
+	if want := "[c b a ?] [b] [sync loop begin]"; fmt.Sprint(items, got, g.turns) != want {
+		t.Errorf("got %v %v %v, want %s", items, got, g.turns, want)
+	}
+	plain := sim.New(sim.Options{})
+	choose.Guided(&plain.Asker, "relist", items, func(i string) string { return i })
+	plain.Turn("sync loop", "begin")
+	if want := "[c b a ?]"; fmt.Sprint(items) != want {
+		t.Errorf("without a Guide the items are %v, want %s", items, want)
+	}
+}

@@ -168,6 +168,9 @@ func (p *Proc) takeOne(cases []Case) bool {
 	if len(ready) == 0 {
 		return false
 	}
+	if len(ready) > 1 {
+		choose.Guided(&p.sim.Asker, p.Name(), ready, func(i int) string { return cases[i].channel.label() })
+	}
 	p.woken = int32(ready[p.sim.Choose(choose.SelectCase, p.Name(), len(ready))])
 	return cases[p.woken].channel.take()
 }

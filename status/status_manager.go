@@ -28,6 +28,13 @@ import (
 // syncPeriod is the period of the full sync, which compares the status of every pod with the API.
 const syncPeriod = 10 * time.Second
 
+// Names of the process of the manager and of the channels that it waits for.
+const (
+	processName = "status manager"
+	signalName  = "status signal"
+	tickerName  = "status sync"
+)
+
 // API is the part of the API server that the manager uses. The calls wait. The manager never changes a pod it receives,
 // and the API must not change one it has returned.
 type API interface {
@@ -99,7 +106,7 @@ func NewManager(o Options) *Manager {
 	return &Manager{
 		o:                 o,
 		podStatuses:       map[types.UID]*versionedPodStatus{},
-		podStatusChannel:  sim.NewChan[struct{}](o.Sim, "status signal", 1),
+		podStatusChannel:  sim.NewChan[struct{}](o.Sim, signalName, 1),
 		apiStatusVersions: map[types.UID]uint64{},
 	}
 }
@@ -146,8 +153,8 @@ func PodConditionByKubelet(t v1.PodConditionType) bool {
 
 // Start starts the process that writes statuses to the API.
 func (m *Manager) Start() {
-	ticker := m.o.Sim.NewTicker("status sync", syncPeriod)
-	m.o.Sim.Go("status manager", func(p *sim.Proc) {
+	ticker := m.o.Sim.NewTicker(tickerName, syncPeriod)
+	m.o.Sim.Go(processName, func(p *sim.Proc) {
 		cases := []sim.Case{sim.On(m.podStatusChannel, m.onChange), sim.OnTick(ticker, m.onTick)}
 		for {
 			p.Select(cases...)
@@ -155,9 +162,15 @@ func (m *Manager) Start() {
 	})
 }
 
-func (m *Manager) onChange(p *sim.Proc, _ struct{}) { m.syncBatch(p, false) }
+func (m *Manager) onChange(p *sim.Proc, _ struct{}) {
+	m.o.Sim.Turn(processName, signalName)
+	m.syncBatch(p, false)
+}
 
-func (m *Manager) onTick(p *sim.Proc) { m.syncBatch(p, true) }
+func (m *Manager) onTick(p *sim.Proc) {
+	m.o.Sim.Turn(processName, tickerName)
+	m.syncBatch(p, true)
+}
 
 // GetPodStatus returns the stored status of a pod, false if there is none. Do not change the status.
 func (m *Manager) GetPodStatus(uid types.UID) (*v1.PodStatus, bool) {
@@ -439,6 +452,7 @@ func (m *Manager) syncBatch(p *sim.Proc, all bool) {
 	}
 	m.changed = m.changed[:0]
 	// The kubelet collects a batch in the random order of a map.
+	choose.Guided(&m.o.Sim.Asker, "status batch", batch, func(s pendingStatus) string { return s.namespace + "/" + s.name })
 	choose.Shuffle(m.o.Sim, "status batch", batch)
 	for _, s := range batch {
 		if !m.syncPod(p, s) && !slices.Contains(m.changed, s.uid) {

@@ -101,6 +101,7 @@ func command(t *testing.T, out *bufio.Writer) *cobra.Command {
 		write("trace PATH...", "Print the traces as JSON, one record per line", writeTrace),
 		write("timeline PATH...", "Draw each run as a timeline, followed by its events", writeTimeline),
 		newCompare(t, out, f, sub),
+		newNodes(t, out, f),
 		newRandom(t, out, f),
 		newRandomWorker(t, f),
 	)

@@ -33,6 +33,8 @@ type randomFlags struct {
 	scenario random.Options
 }
 
+const podsUsage = "give each scenario up to this many pods, of which many come at once (default: up to 3 pods)"
+
 // maxSeeds is the maximum number of seeds for one command.
 const maxSeeds = 1_000_000
 
@@ -63,6 +65,7 @@ Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run fail
 	c.Flags().StringVar(&f.seeds, "seeds", "1..100", "one seed, or the first and the last seed; each seed also draws the kubelet's jitter")
 	c.Flags().Uint64Var(&f.print, "print", 0, "print the scenario file of this seed and exit")
 	c.Flags().BoolVar(&f.scenario.StepClock, "step-clock", false, "add steps of the wall clock to each scenario; requires a program built with -tags stepclock")
+	c.Flags().IntVar(&f.scenario.Pods, "pods", 0, podsUsage)
 	c.Flags().StringVar(&f.out, "out", "", "write a shrunk scenario file for each difference to this directory")
 	c.Flags().DurationVar(&f.shrink, "shrink", 30*time.Second, "time limit for shrinking each file; 0 disables shrinking")
 	c.Flags().IntVar(&f.budget, "budget", 2000, budgetUsage)
@@ -88,6 +91,9 @@ func runRandom(c *cobra.Command, out *bufio.Writer, f *randomFlags) error {
 	first, last, err := f.seedRange()
 	if err != nil {
 		return err
+	}
+	if f.scenario.Pods < 0 || f.scenario.Pods > maxNodePods {
+		return fmt.Errorf("--pods must be from 0 to %d", maxNodePods)
 	}
 	if f.parallel < 1 || f.budget < 1 || f.repeat < 1 || f.shrink < 0 {
 		return errors.New("--parallel, --budget and --repeat must be at least 1, --shrink at least 0")

@@ -43,6 +43,7 @@ func newRandomWorker(t *testing.T, common *flags) *cobra.Command {
 	c.Flags().IntVar(&f.budget, "budget", 0, "")
 	c.Flags().IntVar(&f.repeat, "repeat", 1, "")
 	c.Flags().DurationVar(&f.shrink, "shrink", 0, "")
+	c.Flags().IntVar(&f.scenario.Pods, "pods", 0, "")
 	c.Flags().BoolVar(&f.scenario.StepClock, "step-clock", false, "")
 	return c
 }

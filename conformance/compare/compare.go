@@ -117,7 +117,12 @@ func (c *comparison) follow(real *realkubelet.Result) explore.Options {
 		}
 		starts = append(starts, start)
 	}
+	log := make([]explore.Turn, len(real.Turns))
+	for i, t := range real.Turns {
+		log[i] = explore.Turn(t)
+	}
 	return explore.Options{
+		Log:      log,
 		Run:      c.simulate,
 		Want:     real.Records,
 		Duration: c.plan.Duration,

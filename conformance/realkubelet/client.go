@@ -48,6 +48,9 @@ type pods struct {
 }
 
 func (p pods) Get(ctx context.Context, name string, o metav1.GetOptions) (*v1.Pod, error) {
+	if !p.conn.isCut() {
+		p.conn.turns.add("status batch", p.namespace+"/"+name)
+	}
 	return withLatency(p, fakeruntime.DelayAPIGet, "APIGet", name, func() (*v1.Pod, error) { return p.PodInterface.Get(ctx, name, o) })
 }
 

@@ -13,12 +13,13 @@ import (
 // stopped kubelet is cut off: its calls never return, and its actions have no effect.
 type connection struct {
 	*driver
+	turns    *turnLog
 	cut      bool                 // protected by the driver's lock
 	apiCalls map[*waiter]struct{} // in progress; protected by the driver's lock
 }
 
-func newConnection(d *driver) *connection {
-	return &connection{driver: d, apiCalls: map[*waiter]struct{}{}}
+func newConnection(d *driver, turns *turnLog) *connection {
+	return &connection{driver: d, turns: turns, apiCalls: map[*waiter]struct{}{}}
 }
 
 // call submits a call to the runtime and blocks until the call is done.
@@ -35,6 +36,7 @@ func (c *connection) submit(call fakeruntime.Call) *pending {
 		return p
 	}
 	if !c.cut {
+		c.turns.call(call.Method)
 		op := d.runtime.Submit(d.now(), call)
 		if op.Done {
 			p.setResult(op)

@@ -32,6 +32,9 @@ func (r *runtimeService) RemovePodSandbox(_ context.Context, id string) error {
 }
 
 func (r *runtimeService) PodSandboxStatus(_ context.Context, id string, _ bool) (*runtimeapi.PodSandboxStatusResponse, error) {
+	if uid := r.configs.sandbox(id).GetMetadata().GetUid(); !r.driver.isCut() && calledBy("GenericPLEG).Relist") {
+		r.driver.turns.add("relist", uid)
+	}
 	op := r.driver.call(fakeruntime.Call{Method: fakeruntime.PodSandboxStatus, SandboxID: id})
 	if op.Err != nil {
 		return nil, op.Err

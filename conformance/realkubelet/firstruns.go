@@ -29,8 +29,9 @@ type FirstRun struct {
 // which shows its probe and container (pkg/kubelet/prober/worker.go). A worker that never does has no effect on
 // the trace.
 type firstRuns struct {
-	now  func() virtual.Time
-	pods *podSource
+	now   func() virtual.Time
+	pods  *podSource
+	turns *turnLog
 
 	mu   sync.Mutex
 	runs map[string]*workerRun // by goroutine
@@ -80,6 +81,7 @@ func (f *firstRuns) begin(status v1.PodStatus) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	me := goroutine()
+	f.turns.append(turn{Turn: Turn{Point: workerRuns}, goroutine: me})
 	if f.runs[me] == nil {
 		f.runs[me] = &workerRun{FirstRun: FirstRun{T: f.now()}}
 	}
@@ -121,6 +123,7 @@ func (f *firstRuns) identify(probe trace.Probe, pod *v1.Pod, matches func(r *wor
 		if spec != nil && matches(run, c.Name) {
 			run.Worker = prober.WorkerName(probe, pod.Namespace+"/"+pod.Name, c.Name)
 			run.Period = time.Duration(spec.PeriodSeconds) * time.Second
+			f.turns.name(goroutine(), run.Worker)
 		}
 	}
 }

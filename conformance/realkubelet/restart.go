@@ -24,6 +24,7 @@ type node struct {
 	root     string
 	mounter  mount.Interface
 	configs  *configs
+	turns    *turnLog
 	config   kubeletconfig.Config
 
 	mu      sync.Mutex
@@ -48,9 +49,9 @@ func (n *node) start(ctx context.Context) error {
 
 // launch starts a kubelet with the files and the containers that the previous one left behind.
 func (n *node) launch() {
-	n.conn = newConnection(n.driver)
+	n.conn = newConnection(n.driver, n.turns)
 	pods := n.api.watch()
-	first := &firstRuns{now: n.driver.now, pods: pods, runs: map[string]*workerRun{}}
+	first := &firstRuns{now: n.driver.now, turns: n.turns, pods: pods, runs: map[string]*workerRun{}}
 	probes := &probeRuns{recorder: n.recorder, first: first, runs: map[probeKey]*probeRun{}}
 	network := &network{driver: n.conn, recorder: n.recorder, probes: probes, first: first}
 	events := &eventRecorder{
@@ -63,7 +64,7 @@ func (n *node) launch() {
 	runtime := &runtimeService{
 		driver: n.conn, configs: n.configs, workers: goroutines, probes: probes, stopReason: events.killReason,
 	}
-	ctx := release.WithLogger(n.ctx, logr.New(triggerLog{conn: n.conn, recorder: n.recorder, workers: first}))
+	ctx := release.WithLogger(n.ctx, logr.New(triggerLog{conn: n.conn, recorder: n.recorder, workers: first, turns: n.turns}))
 	k, err := startKubelet(ctx, environment{
 		root: n.root, mounter: n.mounter, client: n.api.client(n.conn), runtime: runtime, images: &imageService{runtime: runtime},
 		config: n.config, recorder: events, pods: events.pods, network: network, workers: goroutines, conn: n.conn,

@@ -62,6 +62,8 @@ type Result struct {
 	Draws []Draw
 	// StartDraws are the draws of the young probe workers, for each kubelet that was started.
 	StartDraws []StartDraws
+	// Turns are the order in which goroutines of the kubelet ran, as far as its log and its calls show it.
+	Turns []Turn
 }
 
 // StartDraws are the delays of one kubelet's young probe workers before their first run, and the first runs of
@@ -113,7 +115,7 @@ func run(opts Options, root string, draws *jitter, drive func(scenarios.World), 
 	rec.now, draws.now = d.now, d.now
 
 	api := newPodAPI(d, rec, profile)
-	n := &node{driver: d, recorder: rec, api: api, root: root, seed: opts.StartSeed, config: opts.Config, mounter: mount.NewFakeMounter(nil), configs: newConfigs()}
+	n := &node{driver: d, turns: newTurnLog(d.now), recorder: rec, api: api, root: root, seed: opts.StartSeed, config: opts.Config, mounter: mount.NewFakeMounter(nil), configs: newConfigs()}
 	w := &world{driver: d, recorder: rec, api: api, node: n}
 	draws.counts = func() bool { return !n.calledByStopped() }
 	d.at(d.now(), n.seedStart) // after the kubelet's informers have drawn their timeouts
@@ -129,5 +131,6 @@ func run(opts Options, root string, draws *jitter, drive func(scenarios.World), 
 	defer d.end()
 
 	result.Records, result.Draws, result.StartDraws = rec.close(), draws.close(), n.startDraws()
+	result.Turns = n.turns.close()
 	return errors.Join(w.err, n.err)
 }

@@ -10,20 +10,33 @@ import (
 )
 
 // triggerLog is the logger of a kubelet. It writes a record when a probe worker probes because of a manual
-// trigger instead of a tick, which only the worker's log shows (pkg/kubelet/prober/worker.go, run).
+// trigger instead of a tick, which only the worker's log shows (pkg/kubelet/prober/worker.go, run). It also
+// writes the turns that the log shows.
 type triggerLog struct {
 	conn     *connection
 	recorder *recorder
 	workers  *firstRuns
+	turns    *turnLog
 }
 
 const (
-	triggerTaken     = "Triggered Probe by manual run"
-	triggerVerbosity = 4
+	triggerTaken = "Triggered Probe by manual run"
+	maxVerbosity = 4
 )
 
 func (l triggerLog) Info(_ int, message string, keysAndValues ...any) {
-	if message != triggerTaken || l.conn.isCut() || !l.workers.isWorker(goroutine()) {
+	if l.conn.isCut() {
+		return
+	}
+	l.turns.logged(message, func(key string) string {
+		for i := 0; i+1 < len(keysAndValues); i += 2 {
+			if keysAndValues[i] == key {
+				return fmt.Sprint(keysAndValues[i+1])
+			}
+		}
+		return ""
+	})
+	if message != triggerTaken || !l.workers.isWorker(goroutine()) {
 		return
 	}
 	rec := trace.Record{Kind: trace.TriggerTaken}
@@ -40,7 +53,7 @@ func (l triggerLog) Info(_ int, message string, keysAndValues ...any) {
 	l.recorder.add(rec)
 }
 
-func (triggerLog) Enabled(verbosity int) bool { return verbosity == triggerVerbosity }
+func (triggerLog) Enabled(verbosity int) bool { return verbosity > 0 && verbosity <= maxVerbosity }
 
 // Other methods of logr.LogSink.
 

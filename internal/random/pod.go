@@ -1,6 +1,7 @@
 package random
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -62,8 +63,8 @@ var graces = []weighted[span]{
 // drawPods draws the pods of the scenario, with their containers and manifests.
 func (g *generator) drawPods() []*pod {
 	var pods []*pod
-	for i := range pick(&g.rng, podCounts) {
-		p := &pod{name: podNames[i], grace: g.number(graces), at: g.podTime(pods)}
+	for i := range g.podCount() {
+		p := &pod{name: podName(i), grace: g.number(graces), at: g.podTime(pods)}
 		for j := range pick(&g.rng, containerCounts) {
 			p.containers = append(p.containers, g.drawContainer(containerNames[j], regular))
 		}
@@ -76,9 +77,25 @@ func (g *generator) drawPods() []*pod {
 	return pods
 }
 
+func (g *generator) podCount() int {
+	if g.options.Pods > 0 {
+		return g.between(1, g.options.Pods)
+	}
+	return pick(&g.rng, podCounts)
+}
+
+func podName(i int) string {
+	if i < len(podNames) {
+		return podNames[i]
+	}
+	return fmt.Sprintf("%s-%d", podNames[i%len(podNames)], i/len(podNames))
+}
+
 // podTime returns the start of a pod: usually 0 for the first, and a separate time for each other pod.
 func (g *generator) podTime(before []*pod) time.Duration {
 	switch {
+	case g.options.Pods > 0 && len(before) > 0 && g.percent(50):
+		return before[len(before)-1].at
 	case len(before) > 0:
 		return g.odd(time.Millisecond, g.duration/2)
 	case g.percent(60):

@@ -20,6 +20,9 @@ type Options struct {
 	// Short makes the runs last a minute or less most of the time, and the kubelet young, so that many more scenarios can be
 	// simulated in the same time.
 	Short bool
+	// Pods is the maximum number of pods. About half of the pods after the first come together with the pod before them. 0
+	// means a few pods.
+	Pods int
 }
 
 // Scenario returns the scenario file of a seed, with zero Options.

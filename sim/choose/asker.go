@@ -1,5 +1,11 @@
 package choose
 
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
 // Asker asks a chooser and numbers the choices of each kind and key. The zero value has no chooser and makes canonical
 // choices.
 type Asker struct {
@@ -33,6 +39,43 @@ func (a *Asker) Next(n int, candidate func(i int) Choice) int {
 
 // Race picks one of n outcomes of a race, from 0 to n-1. It returns 0 without a chooser.
 func (a *Asker) Race(key string, n int) int { return a.Choose(Race, key, n) }
+
+// guide returns the chooser if it is a Guide, otherwise nil.
+func (a *Asker) guide() Guide {
+	g, _ := a.Chooser.(Guide)
+	return g
+}
+
+// Turn tells a Guide that a process reaches a point now.
+func (a *Asker) Turn(process, point string) {
+	if g := a.guide(); g != nil {
+		g.Turn(process, point)
+	}
+}
+
+// Guided sorts items in canonical order by the places of their points with a Guide. Items without a place stay behind the others.
+func Guided[T any](a *Asker, process string, items []T, point func(T) string) {
+	g := a.guide()
+	if g == nil || len(items) < 2 {
+		return
+	}
+	type placed struct {
+		item  T
+		place int
+	}
+	list := make([]placed, len(items))
+	for i, item := range items {
+		place, ok := g.Place(process, point(item))
+		if !ok {
+			place = math.MaxInt
+		}
+		list[i] = placed{item, place}
+	}
+	slices.SortStableFunc(list, func(a, b placed) int { return cmp.Compare(a.place, b.place) })
+	for i := range list {
+		items[i] = list[i].item
+	}
+}
 
 // Shuffle reorders items as a walk without a defined order visits them, such as one over a Go map. The items must be in
 // canonical order.

@@ -5,6 +5,18 @@ import (
 	"slices"
 )
 
+// Guide is a Chooser that knows in which order a real run did what the simulation leaves open. It changes which
+// alternative is canonical, before the Chooser picks one.
+type Guide interface {
+	Chooser
+	// Place returns the place of a point in the order in which a process reaches its points from now on: the smallest place
+	// comes first. It returns false if the order is not known. A walk without a defined order counts as a process, and its
+	// items as points.
+	Place(process, point string) (int, bool)
+	// Turn notes that a process reaches a point now.
+	Turn(process, point string)
+}
+
 // Made is a choice together with its result, if the result is not the canonical one.
 type Made struct {
 	Choice

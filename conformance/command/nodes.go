@@ -1,0 +1,148 @@
+package command
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"probesim.dev/conformance/compare"
+	"probesim.dev/scenarios"
+)
+
+// nodesFlags are the flags of the command nodes.
+type nodesFlags struct {
+	*flags
+	pods     []int
+	kinds    []string
+	duration time.Duration
+	repeat   int
+	budget   int
+}
+
+// nodesBudget is the default number of simulated runs to spend on following a whole node.
+const nodesBudget = 50
+
+// newNodes returns the command nodes.
+func newNodes(t *testing.T, out *bufio.Writer, common *flags) *cobra.Command {
+	f := &nodesFlags{flags: common}
+	c := &cobra.Command{
+		Use: "nodes", Short: "Compare whole nodes, with many pods that come at once", Args: cobra.NoArgs,
+		Long: `Nodes compares scenarios in which many pods come at t=0, each with a startup, a liveness and a readiness probe of period 10 s:
+
+  plain      nothing else happens
+  volumes    each pod mounts a volume
+  exits      each container exits 20 s after its start
+  failing    all probes fail from 40 s to 85 s after the start
+  deletions  each pod mounts a volume, and all are deleted at 60 s
+
+All runs must be explained, including the times at which pods are synced, which no record shows.
+
+Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run failed, 130 interrupted.`,
+		Example: `  kubelet nodes --pods 20,50,110,250 --repeat 5`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if f.repeat < 1 || f.budget < 1 || slices.Min(f.pods) < 1 || slices.Max(f.pods) > maxNodePods || f.duration < time.Second {
+				return fmt.Errorf("--pods must be from 1 to %d, --repeat and --budget at least 1, --duration at least 1s", maxNodePods)
+			}
+			for _, kind := range f.kinds {
+				if !slices.Contains(nodeKinds, kind) {
+					return fmt.Errorf("--kinds: %q is unknown; there are %s", kind, strings.Join(nodeKinds, ", "))
+				}
+			}
+			return compareNodes(t, c, out, f)
+		},
+	}
+	c.Flags().IntSliceVar(&f.pods, "pods", []int{20}, "numbers of pods")
+	c.Flags().StringSliceVar(&f.kinds, "kinds", nodeKinds, "kinds of nodes")
+	c.Flags().DurationVar(&f.duration, "duration", 10*time.Minute, "virtual time of a run")
+	c.Flags().IntVar(&f.budget, "budget", nodesBudget, budgetUsage)
+	c.Flags().IntVar(&f.repeat, "repeat", 1, "compare this many runs of each node")
+	return c
+}
+
+// compareNodes compares all kinds of nodes with each number of pods.
+func compareNodes(t *testing.T, c *cobra.Command, out *bufio.Writer, f *nodesFlags) error {
+	sum := &summary{}
+	for _, pods := range f.pods {
+		for _, kind := range f.kinds {
+			for range f.repeat {
+				o, err := compareNode(t, kind, pods, f.duration, compare.Options{Procs: f.procs, Budget: f.budget, Step: c.Context().Err})
+				if c.Context().Err() != nil {
+					return errors.Join(sum.write(out, true), c.Context().Err())
+				}
+				name := fmt.Sprintf("%-13s", nodeName(kind, pods))
+				if err != nil {
+					sum.faults++
+					fmt.Fprintln(out, faultLine(name, err.Error()))
+					continue
+				}
+				counts := countsOf(o)
+				counts.Equal = counts.Equal && !o.OnlyRecords
+				sum.add(counts)
+				fmt.Fprintf(out, "%s  real kubelet %7s, %7s to follow\n", counts.line(name),
+					o.RealTime.Round(time.Millisecond), o.FollowTime.Round(time.Millisecond))
+				switch {
+				case !o.Equal():
+					writeIndented(out, o.Text())
+				case o.OnlyRecords:
+					fmt.Fprintln(out, "    the records are equal, but not the times of syncs and manual triggers")
+				}
+				if err := out.Flush(); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return errors.Join(sum.write(out, false), sum.err())
+}
+
+// compareNode compares one run of a node.
+func compareNode(t *testing.T, kind string, pods int, duration time.Duration, o compare.Options) (*compare.Outcome, error) {
+	all, err := scenarios.LoadBytes(nodeName(kind, pods)+".yaml", nodeScenario(kind, pods, duration), nil)
+	if err != nil {
+		return nil, err
+	}
+	return compare.Plan(t, all[0].Plan(kubernetesVersion(), nil), o)
+}
+
+// maxNodePods is the maximum number of pods of a node.
+const maxNodePods = 1000
+
+var nodeKinds = []string{"plain", "volumes", "exits", "failing", "deletions"}
+
+func nodeName(kind string, pods int) string { return kind + "-" + strconv.Itoa(pods) }
+
+// nodeScenario returns the scenario file of a node.
+func nodeScenario(kind string, pods int, duration time.Duration) []byte {
+	volumes, mounts, behavior := "", "", ""
+	switch kind {
+	case "volumes", "deletions":
+		volumes, mounts = "volumes: [{name: cache, emptyDir: {}}], ", "volumeMounts: [{name: cache, mountPath: /cache}], "
+	case "exits":
+		behavior = "{after: 20s, exit: 1}"
+	case "failing":
+		behavior = "{after: 40s, for: 45s, probes: fail}"
+	}
+	probe := "{exec: {command: [up]}, periodSeconds: 10, failureThreshold: 3}"
+	startup := strings.Replace(probe, "3}", "6}", 1)
+	var b, steps strings.Builder
+	for i := range pods {
+		fmt.Fprintf(&b, "{apiVersion: v1, kind: Pod, metadata: {name: w%d}, spec: {%scontainers: [{name: app, image: 'web:1', %sstartupProbe: %s, livenessProbe: %s, readinessProbe: %s}]}}\n---\n",
+			i, volumes, mounts, startup, probe, probe)
+	}
+	fmt.Fprintf(&b, "apiVersion: probesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: %s}\nspec:\n  duration: %s\n  pods:\n", nodeName(kind, pods), duration)
+	for i := range pods {
+		fmt.Fprintf(&b, "  - {name: w%d, containers: [{name: app, behavior: [%s]}]}\n", i, behavior)
+		fmt.Fprintf(&steps, "  - {at: 60s, delete: {pod: w%d}}\n", i)
+	}
+	if kind == "deletions" {
+		b.WriteString("  steps:\n" + steps.String())
+	}
+	return []byte(b.String())
+}

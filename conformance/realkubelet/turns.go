@@ -1,0 +1,145 @@
+package realkubelet
+
+import (
+	"strings"
+	"sync"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/prober"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// Turn is a point that a goroutine of the kubelet reached. The simulator has the same names for its processes and their
+// points. A walk over a map is a process too, and its items are its points.
+type Turn struct {
+	T              virtual.Time
+	Process, Point string
+}
+
+// turnLog records the order in which goroutines of the kubelet ran. While one goroutine runs at a time, this is the order of
+// execution.
+type turnLog struct {
+	now func() virtual.Time
+
+	mu     sync.Mutex
+	turns  []turn
+	names  map[string]string // names of pod workers and probe workers, by goroutine
+	closed bool
+}
+
+// turn is a Turn of a process or of a goroutine whose process may become known later.
+type turn struct {
+	Turn
+	goroutine string
+}
+
+func newTurnLog(now func() virtual.Time) *turnLog {
+	return &turnLog{now: now, names: map[string]string{}}
+}
+
+func (l *turnLog) add(process, point string) {
+	l.append(turn{Turn: Turn{Process: process, Point: point}})
+}
+
+// addMine adds a turn of the current goroutine.
+func (l *turnLog) addMine(point string) {
+	l.append(turn{Turn: Turn{Point: point}, goroutine: goroutine()})
+}
+
+func (l *turnLog) append(t turn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		t.T = l.now()
+		l.turns = append(l.turns, t)
+	}
+}
+
+// name gives a goroutine the name of its process.
+func (l *turnLog) name(goroutine, process string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.names[goroutine] = process
+}
+
+// call adds a call to the runtime by a pod worker.
+func (l *turnLog) call(m fakeruntime.Method) {
+	l.mu.Lock()
+	me := goroutine()
+	worker := strings.HasPrefix(l.names[me], podWorker)
+	l.mu.Unlock()
+	if worker {
+		l.append(turn{Turn: Turn{Point: string(m)}, goroutine: me})
+	}
+}
+
+// podWorker, followed by a pod, is the name of a pod worker.
+const podWorker = "pod worker "
+
+// workerRuns is the point at which a probe worker gets the status of its pod. The points before it are the tick or the
+// manual trigger that made it run.
+const workerRuns = "run"
+
+func manualTriggerOf(worker string) string { return "manual trigger of " + worker }
+
+// close returns the turns of the goroutines whose process is known. Later turns do not count.
+func (l *turnLog) close() []Turn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	var list []Turn
+	triggered := map[string]bool{}
+	for _, t := range l.turns {
+		if t.goroutine != "" {
+			t.Process = l.names[t.goroutine]
+		}
+		switch {
+		case t.Process == "":
+			continue
+		case t.Point == manualTriggerOf(t.Process):
+			triggered[t.Process] = true
+		case t.Point == workerRuns:
+			if !triggered[t.Process] {
+				list = append(list, Turn{t.T, t.Process, "tick of " + t.Process})
+			}
+			triggered[t.Process] = false
+		}
+		list = append(list, t.Turn)
+	}
+	l.turns = nil
+	return list
+}
+
+// logged adds the turn that a message of the kubelet's log shows. value returns a value of the message.
+func (l *turnLog) logged(message string, value func(key string) string) {
+	switch message {
+	case "Processing pod event":
+		l.name(goroutine(), podWorker+value("pod"))
+		l.addMine("begin")
+	case "SyncPod enter", "SyncTerminatingPod enter", "SyncTerminatedPod enter":
+		l.addMine("enter")
+	case "Processing pod event done":
+		l.addMine("done")
+	case "Syncing updated statuses":
+		l.add("status manager", "status signal")
+	case "Syncing all statuses":
+		l.add("status manager", "status sync")
+	case "SyncLoop ADD", "SyncLoop UPDATE", "SyncLoop REMOVE", "SyncLoop RECONCILE", "SyncLoop DELETE":
+		l.add("sync loop", "pod config")
+	case "SyncLoop (PLEG): event for pod":
+		l.add("sync loop", "PLEG events")
+	case "SyncLoop (SYNC) pods":
+		l.add("sync loop", "sync ticker")
+		for pod := range strings.FieldsSeq(strings.Trim(value("pods"), "[]")) {
+			l.add("sync tick", pod)
+		}
+	case "SyncLoop (probe)":
+		l.add("sync loop", value("probe")+" updates")
+	case "SyncLoop (housekeeping)":
+		l.add("sync loop", "housekeeping ticker")
+	case triggerTaken:
+		worker := prober.WorkerName(trace.Probe(strings.ToLower(value("probeType"))), value("pod"), value("containerName"))
+		l.add(worker, manualTriggerOf(worker))
+	}
+}

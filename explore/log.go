@@ -1,0 +1,141 @@
+package explore
+
+import (
+	"math"
+	"time"
+
+	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
+)
+
+// Turn is an entry in the log of the real run: a process reached a point. Processes and points have the names of
+// choose.Guide. Entries of one instant are in the order in which they happened.
+type Turn struct {
+	T              virtual.Time
+	Process, Point string
+}
+
+// log is the log of the real run, and what a simulated run has done of it.
+type log struct {
+	turns map[string][]placedTurn // by process
+	done  map[string]int          // number of turns of a process that are done or in the past
+}
+
+type placedTurn struct {
+	t     virtual.Time
+	point string
+	place int
+}
+
+func newLog(list []Turn) *log {
+	l := &log{turns: map[string][]placedTurn{}}
+	for i, t := range list {
+		l.turns[t.Process] = append(l.turns[t.Process], placedTurn{t.T, t.Point, i})
+	}
+	return l
+}
+
+// again returns the log for a new simulated run.
+func (l *log) again() *log { return &log{l.turns, map[string]int{}} }
+
+// left returns the turns of a process from now on that are not done.
+func (l *log) left(process string, now virtual.Time) []placedTurn {
+	list := l.turns[process]
+	if len(list) == 0 {
+		return nil
+	}
+	n := l.done[process]
+	if n < len(list) && list[n].t < now {
+		for n < len(list) && list[n].t < now {
+			n++
+		}
+		l.done[process] = n
+	}
+	return list[n:]
+}
+
+// place returns the place of the next entry of a process at a point.
+func (l *log) place(process, point string, now virtual.Time) (int, bool) {
+	for _, t := range l.left(process, now) {
+		if t.point == point {
+			return t.place, true
+		}
+	}
+	return 0, false
+}
+
+// do notes that a process reaches a point now. Entries before it at this instant are done too.
+func (l *log) do(process, point string, now virtual.Time) {
+	for i, t := range l.left(process, now) {
+		if t.t > now {
+			return
+		}
+		if t.point == point {
+			l.done[process] += i + 1
+			return
+		}
+	}
+}
+
+// receivers has the process that waits for each ticker whose ticks the log shows. A tick goes directly to a process that
+// waits, so the order of two ticks decides which one the process handles first.
+var receivers = map[string]string{"sync ticker": "sync loop", "housekeeping ticker": "sync loop", "status sync": "status manager"}
+
+// rank returns the place of the next turn of a process, or of a ticker, if it is at this instant.
+func (l *log) rank(process string, now virtual.Time) (int, bool) {
+	if receiver, ok := receivers[process]; ok {
+		return l.rankOfTicker(process, receiver, now)
+	}
+	if left := l.left(process, now); len(left) > 0 && left[0].t == now {
+		return left[0].place, true
+	}
+	return 0, false
+}
+
+// tickerPeriod is the shortest period of the tickers in receivers.
+const tickerPeriod = time.Second
+
+// rankOfTicker returns the rank of a tick. A process that finds nothing to do at a tick logs nothing: it then handles the tick
+// either first or, if the log shows the tick before the next one, after the others.
+func (l *log) rankOfTicker(ticker, receiver string, now virtual.Time) (int, bool) {
+	for _, t := range l.left(receiver, now) {
+		switch {
+		case t.point == ticker && t.t == now:
+			return t.place, true
+		case t.point == ticker && t.t < now.Add(tickerPeriod):
+			return math.MaxInt, true
+		case t.t >= now.Add(tickerPeriod):
+			return -1, true
+		}
+	}
+	return 0, false
+}
+
+// lastOfInstant has the processes and timers that the real run lets go last at an instant: the calls to the runtime and the API
+// server that end, and the steps of the scenario. They wait until nothing else of the real kubelet can run.
+var lastOfInstant = map[string]bool{"runtime": true, "scenario": true, "sleep of status manager": true}
+
+// first returns the index of the candidate that goes first according to the log. A candidate without a turn in the log at
+// this instant keeps its canonical place.
+func (l *log) first(candidates []choose.Choice, now virtual.Time) int {
+	first := 0
+	if len(l.turns) == 0 {
+		return first
+	}
+	for i, c := range candidates {
+		if !lastOfInstant[c.Key] {
+			first = i
+			break
+		}
+	}
+	best, ok := l.rank(candidates[first].Key, now)
+	if !ok {
+		return first
+	}
+	for i, c := range candidates {
+		if place, ok := l.rank(c.Key, now); ok && place < best {
+			first, best = i, place
+		}
+	}
+	return first
+}

@@ -1,0 +1,79 @@
+package explore
+
+import (
+	"testing"
+	"time"
+
+	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
+)
+
+// at10 and at11 are two instants.
+const at10, at11 = virtual.Time(10 * time.Second), virtual.Time(11 * time.Second)
+
+func firstOf(l *log, now virtual.Time, keys ...string) string {
+	var candidates []choose.Choice
+	for _, k := range keys {
+		candidates = append(candidates, choose.Choice{Kind: choose.Next, Key: k})
+	}
+	return keys[l.first(candidates, now)]
+}
+
+// Of several processes the one whose next turn comes first in the log goes first. A turn that the run has done counts no
+// more, nor do turns of other instants. A process without a turn keeps its canonical place.
+func TestLogOrdersProcesses(t *testing.T) {
+	l := newLog([]Turn{{at10, "b", "begin"}, {at10, "a", "begin"}, {at10, "b", "done"}, {at11, "c", "begin"}}).again()
+	check := func(now virtual.Time, want string, keys ...string) {
+		t.Helper()
+		if got := firstOf(l, now, keys...); got != want {
+			t.Errorf("at %v of %v %s goes first, want %s", now, keys, got, want)
+		}
+	}
+	check(at10, "b", "a", "c", "b")
+	check(at10, "c", "c", "a", "b")
+	check(at10, "a", "runtime", "a")
+	check(at10, "scenario", "scenario", "runtime")
+	l.do("b", "begin", at10)
+	check(at10, "a", "b", "a")
+	l.do("b", "done", at10)
+	check(at10, "b", "b", "a")
+	check(at11, "c", "c", "a")
+	if got := firstOf(newLog(nil).again(), at10, "runtime", "a"); got != "runtime" {
+		t.Errorf("without a log %s goes first", got)
+	}
+}
+
+// The items of a walk have the places of their next entries, now or later.
+func TestLogOrdersWalks(t *testing.T) {
+	l := newLog([]Turn{{at10, "status batch", "x"}, {at11, "status batch", "y"}, {at11, "status batch", "x"}}).again()
+	for _, c := range []struct {
+		now   virtual.Time
+		point string
+		place int
+		ok    bool
+	}{{at10, "x", 0, true}, {at10, "y", 1, true}, {at10, "z", 0, false}, {at11, "x", 2, true}} {
+		if place, ok := l.place("status batch", c.point, c.now); place != c.place || ok != c.ok {
+			t.Errorf("at %v %s has place %d, %t; want %d, %t", c.now, c.point, place, ok, c.place, c.ok)
+		}
+	}
+}
+
+// A sync tick that finds nothing to do is not in the log. It came before the housekeeping of its instant, unless the log has
+// one after it.
+func TestLogOrdersTicks(t *testing.T) {
+	for _, c := range []struct {
+		tick virtual.Time // the next one in the log
+		want string
+	}{
+		{at10, "housekeeping ticker"},
+		{at10.Add(5 * time.Millisecond), "housekeeping ticker"},
+		{at11, "sync ticker"},
+	} {
+		l := newLog([]Turn{{at10, "sync loop", "housekeeping ticker"}, {c.tick, "sync loop", "sync ticker"}}).again()
+		for _, keys := range [][]string{{"housekeeping ticker", "sync ticker"}, {"sync ticker", "housekeeping ticker"}} {
+			if got := firstOf(l, at10, keys...); got != c.want {
+				t.Errorf("with a sync tick at %v, of %v %s goes first, want %s", c.tick, keys, got, c.want)
+			}
+		}
+	}
+}
