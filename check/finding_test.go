@@ -58,9 +58,6 @@ readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 5, failureThr
 livenessProbe: {httpGet: {path: /live, port: 80}, periodSeconds: 2, failureThreshold: 3}
 readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 2, failureThreshold: 3}`},
 		{name: "a crash before a probe", want: "short-restart:9 no-startup-probe:9", container: `livenessProbe: {tcpSocket: {port: 80}, initialDelaySeconds: 2, periodSeconds: 3, failureThreshold: 2}`},
-		{name: "a preStop hook that takes no time", container: `
-lifecycle: {preStop: {exec: {command: ["true"]}}}
-readinessProbe: {httpGet: {port: 80}, periodSeconds: 2}`},
 		{name: "a long preStop hook", want: "short-grace:9", container: `
 lifecycle: {preStop: {sleep: {seconds: 8}}}
 readinessProbe: {httpGet: {port: 80}, periodSeconds: 2}`},
@@ -85,5 +82,24 @@ readinessProbe: {httpGet: {port: 80}, periodSeconds: 2}`},
 				t.Errorf("the findings are %q, want %q: %+v", got, want, r.Workloads[0].Containers[0].Findings)
 			}
 		})
+	}
+}
+
+// TestAdvice checks that a finding blames the field that is the reason.
+func TestAdvice(t *testing.T) {
+	findings := func(container string) []check.Finding {
+		manifest := strings.Replace(pod(container), "terminationGracePeriodSeconds: 10", "terminationGracePeriodSeconds: 2", 1)
+		return report(t, manifest, check.Options{}).Workloads[0].Containers[0].Findings
+	}
+	hook := "lifecycle: {preStop: {exec: {command: [%s]}}}\nreadinessProbe: {httpGet: {port: 80}, periodSeconds: 2}"
+	if got := findings(strings.Replace(hook, "%s", `"true"`, 1)); len(got) > 0 {
+		t.Errorf("a hook that takes no time has the findings %+v", got)
+	}
+	if got := findings(strings.Replace(hook, "%s", `sleep, "1.5"`, 1)); len(got) != 1 || got[0].ID != check.ShortGrace {
+		t.Errorf("a hook that takes most of the grace period has the findings %+v", got)
+	}
+	got := findings("startupProbe: {httpGet: {port: 80}, initialDelaySeconds: 20, periodSeconds: 2, failureThreshold: 30}")
+	if len(got) != 1 || got[0].ID != check.SlowReady || !strings.Contains(got[0].Message, "Without its delay, the startup probe would find it sooner") {
+		t.Errorf("a startup probe with a delay has the findings %+v", got)
 	}
 }

@@ -91,7 +91,7 @@ func (r *Runtime) startContainer(op *Op) error {
 	}
 	c.State, c.StartedAt, c.killAt = Running, r.Wall(r.now), never
 	c.config.running = c
-	c.instance = c.config.newInstance(c.Instance, c.pod.Replica, r.now)
+	c.instance = c.config.newInstance(c.Instance, c.pod.Replica, r.now, r.moments)
 	c.exit = c.instance.exit(c.config.program.Init)
 	c.setStep(r.record(c.newRecord(r.now, trace.ContainerStarted, op.Call.Cause)))
 	r.scheduleEnd(c)

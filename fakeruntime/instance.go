@@ -39,8 +39,8 @@ type activeRule struct {
 	positions [requesters]position
 }
 
-// newInstance starts the program of a container.
-func (c *podContainer) newInstance(attempt, replica int, start virtual.Time) instance {
+// newInstance starts the program of a container. moments has the moments that have occurred.
+func (c *podContainer) newInstance(attempt, replica int, start virtual.Time, moments map[int]virtual.Time) instance {
 	in := instance{start: start}
 	own := c.own.with(int64(attempt))
 	for i := range c.program.Rules {
@@ -53,6 +53,11 @@ func (c *podContainer) newInstance(attempt, replica int, start virtual.Time) ins
 		case AtScenario:
 			active.schedule = newSchedule(rule, c.run.with(int64(i)))
 			active.count(0)
+		case AtMoment:
+			active.schedule = newSchedule(rule, c.run.with(int64(i)))
+			if t, occurred := moments[rule.Moment]; occurred {
+				active.count(t)
+			}
 		case AfterStart:
 			active.schedule = newSchedule(rule, active.own)
 			active.count(start)
@@ -80,16 +85,18 @@ func (e exit) earlier(o exit) exit {
 }
 
 // exit returns the end of the program if nothing stops it. A rule of the scenario clock that opened before the
-// start of this instance has ended an earlier instance.
+// start of this instance has ended an earlier instance. An init container whose exit waits for a moment has no other.
 func (in *instance) exit(init bool) exit {
 	end := exit{at: never}
+	waits := false
 	for i := range in.rules {
 		s := &in.rules[i].schedule
 		if x := s.rule.Exit; x != nil && !x.Never && s.rule.Clock != AfterSigterm && s.first >= in.start {
 			end = end.earlier(exit{s.first, x.Code, in.rules[i].number})
+			waits = waits || s.rule.Clock == AtMoment && s.first == never
 		}
 	}
-	if init && end.at == never {
+	if init && end.at == never && !waits {
 		end = exit{at: later(in.start, initExit)}
 	}
 	return end

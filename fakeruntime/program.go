@@ -28,6 +28,7 @@ const (
 	AfterStart   Clock = iota // the start of each instance: StartContainer has returned
 	AtScenario                // t=0 of the scenario
 	AfterSigterm              // the stop signal to the instance
+	AtMoment                  // the moment that Moment names; see Runtime.Occur
 )
 
 // Program is the script of the program in a container: a list of rules. The last rule that applies wins.
@@ -51,6 +52,7 @@ type Rule struct {
 	Instance Range
 
 	Clock  Clock
+	Moment int // of AtMoment
 	From   Draw
 	For    *Draw
 	Every  *Draw
@@ -133,7 +135,7 @@ type Pod struct {
 	UID       string
 	Namespace string
 	Name      string
-	Workload  string // the workload of the pod, whose replicas share the random values of AtScenario rules; empty: Name
+	Workload  string // the workload of the pod, whose replicas share the random values of AtScenario and AtMoment rules; empty: Name
 	Replica   int
 	// HostNetwork gives the pod the IP of the node. The runtime then reports no IP.
 	HostNetwork bool

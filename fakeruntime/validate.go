@@ -71,8 +71,8 @@ func (v *validator) rule(path string, r *Rule) {
 			v.errorf(path+f.name, "is from %d to %d: the range is empty", f.Min, f.Max)
 		}
 	}
-	if r.Clock < AfterStart || r.Clock > AfterSigterm {
-		v.errorf(path+"Clock", "is %d: use AfterStart, AtScenario or AfterSigterm", r.Clock)
+	if r.Clock < AfterStart || r.Clock > AtMoment {
+		v.errorf(path+"Clock", "is %d: use AfterStart, AtScenario, AfterSigterm or AtMoment", r.Clock)
 	}
 	v.draw(path+"From", &r.From)
 	v.draw(path+"For", r.For)

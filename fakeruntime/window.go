@@ -37,13 +37,16 @@ type schedule struct {
 	last  window        // if drawn: the latest opening; its close is not set
 }
 
-// newSchedule returns the schedule of a rule. The key belongs to the instance. For an AtScenario rule it belongs
+// ofRun reports whether the rule is one event for all instances.
+func (r *Rule) ofRun() bool { return r.Clock == AtScenario || r.Clock == AtMoment }
+
+// newSchedule returns the schedule of a rule. The key belongs to the instance. For an AtScenario or AtMoment rule it belongs
 // to the run, because all instances share the random values of the rule.
 func newSchedule(rule *Rule, k key) schedule {
 	s := schedule{rule: rule, key: k, first: never}
 	switch every := rule.Every; {
 	case every == nil || every.Max <= 0:
-	case rule.Clock == AtScenario || every.Max <= every.Min || !k.seeded:
+	case rule.ofRun() || every.Max <= every.Min || !k.seeded:
 		s.every = k.with(drawEvery).with(0).draw(*every)
 	case every.Min < minDrawnPeriod:
 		s.every = key{}.draw(*every)
@@ -102,7 +105,7 @@ func (s *schedule) walk(t virtual.Time) window {
 
 // drawOrdinal distinguishes the random values of successive openings.
 func (s *schedule) drawOrdinal(w window) int64 {
-	if s.rule.Clock == AtScenario {
+	if s.rule.ofRun() {
 		return 0
 	}
 	return w.ordinal

@@ -54,6 +54,7 @@ var methods = map[string]func(*node.Node) error{
 	"RunUntil":       func(n *node.Node) error { return n.RunUntil(virtual.At(time.Hour)) },
 
 	"KillContainer":    func(n *node.Node) error { n.KillContainer(fakeruntime.Kill{}); return nil },
+	"Occur":            func(n *node.Node) error { n.Occur(0); return nil },
 	"StopKubelet":      func(n *node.Node) error { n.StopKubelet(); return nil },
 	"StartKubelet":     func(n *node.Node) error { n.StartKubelet(); return nil },
 	"ShutDown":         func(n *node.Node) error { n.ShutDown(); return nil },
@@ -350,7 +351,7 @@ func TestInvalidArguments(t *testing.T) {
 			return n.AddPod(web(), fakeruntime.Pod{Delays: fakeruntime.Delays{Exec: draw(-1, 0)}})
 		},
 		rule + "Instance is from 3 to 2: the range is empty":                             program(fakeruntime.Rule{Instance: fakeruntime.Range{Min: 3, Max: 2, Set: true}}),
-		rule + "Clock is 7: use AfterStart, AtScenario or AfterSigterm":                  program(fakeruntime.Rule{Clock: 7}),
+		rule + "Clock is 7: use AfterStart, AtScenario, AfterSigterm or AtMoment":        program(fakeruntime.Rule{Clock: 7}),
 		rule + "From is from -1s to 0s: it must not be negative":                         program(fakeruntime.Rule{From: *draw(-time.Second, 0)}),
 		rule + "For is from 2s to 1s: the range is empty":                                program(fakeruntime.Rule{For: draw(2*time.Second, time.Second)}),
 		rule + "Every is 0s: it must be positive":                                        program(fakeruntime.Rule{Every: draw(0, 0)}),

@@ -325,6 +325,12 @@ func (n *Node) KillContainer(k fakeruntime.Kill) bool {
 	return n.runtime.Kill(k)
 }
 
+// Occur starts the clocks of the rules whose Clock is AtMoment and that name a moment; see fakeruntime.Runtime.Occur.
+func (n *Node) Occur(moment int) {
+	defer n.end(n.mustBegin(change))
+	n.runtime.Occur(moment)
+}
+
 // StopKubelet kills the kubelet now: its work in progress ends, and its calls to the runtime and the API server are canceled.
 // Containers continue to run. It reports false, and does nothing, if the kubelet is stopped already.
 func (n *Node) StopKubelet() bool {

@@ -148,6 +148,12 @@ func (d *runtimeDriver) SetHealth(h fakeruntime.Health) {
 	d.arm()
 }
 
+// Occur starts the clocks of the rules that wait for a moment.
+func (d *runtimeDriver) Occur(moment int) {
+	d.Runtime.Occur(d.sim.Now(), moment)
+	d.arm()
+}
+
 // Kill ends a container from outside.
 func (d *runtimeDriver) Kill(k fakeruntime.Kill) bool {
 	killed := d.Runtime.Kill(d.sim.Now(), k)

@@ -49,6 +49,8 @@ type checker struct {
 	haveContainer  map[[2]string]bool     // names of pods, and a container that all of these have
 	replicasUnread bool                   // the number of replicas of a workload could not be read
 
+	moments []*strict.Node // of the moments of the scenario
+
 	facts map[scope]facts // cache of factsOf
 	done  []stepDone      // cache of stepsDone
 	kills *match.Kills    // cache of killReasons
@@ -73,6 +75,7 @@ func (c *checker) check() {
 	}
 	checkDelays(c.spec.Field("delays"), c.scenario.Spec.Delays)
 	c.checkPods()
+	c.checkMoments()
 	c.checkSteps()
 	c.checkExpect()
 }

@@ -74,6 +74,23 @@ func (b *behavior) checkReplica(r *Rule, n *strict.Node) {
 	}
 }
 
+// checkMoments checks the moments that rules wait for. The real kubelet writes no internal records, so a rule cannot wait for one.
+func (c *checker) checkMoments() {
+	if len(c.moments) > maxEntries {
+		c.moments[maxEntries].Errorf("more than %d rules of the scenario wait for a moment, counted for each container of a range", maxEntries)
+		return
+	}
+	for i, m := range c.scenario.moments {
+		n := c.moments[i]
+		markUnread(&m.Pod, n.Field("pod"))
+		c.checkPodName(m.Pod, n.Field("pod"))
+		c.checkMoment(m, m.Pod, n)
+		if m.Record != nil && m.Record.Kind != "" && !m.Record.Kind.Observable() {
+			n.Field("record").Field("kind").Errorf("%s is an internal record, for which a program cannot wait: write an observable one", m.Record.Kind)
+		}
+	}
+}
+
 // checkWindow reports a window that cannot exist.
 func checkWindow(r *Rule, n *strict.Node) {
 	var clocks []string
@@ -82,7 +99,12 @@ func checkWindow(r *Rule, n *strict.Node) {
 			clocks = append(clocks, clock)
 		}
 	}
-	if len(clocks) > 1 {
+	if since := n.Field("since"); since.Written() {
+		clocks = slices.DeleteFunc(clocks, func(clock string) bool { return clock == "after" })
+		if len(clocks) > 0 {
+			since.Errorf("cannot be used with %s: a window that counts from a moment opens after it", clocks[0])
+		}
+	} else if len(clocks) > 1 {
 		n.Errorf("has two clocks, %s: use only one", strings.Join(clocks, " and "))
 	}
 	if r.For != nil && r.For.Min == 0 {
@@ -168,4 +190,4 @@ func (b *behavior) checkHooks(n *strict.Node) int {
 }
 
 // conditionFields are the fields of a rule that have no effect by themselves.
-var conditionFields = []string{"replica", "instance", "after", "at", "afterSigterm", "for", "every", "chance"}
+var conditionFields = []string{"replica", "instance", "after", "at", "since", "afterSigterm", "for", "every", "chance"}

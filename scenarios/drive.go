@@ -5,6 +5,7 @@ import (
 
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
+	"probesim.dev/trace/match"
 )
 
 // Driver executes a plan's steps and pod additions. Plan.Drive returns a Driver; the zero value is not usable.
@@ -17,7 +18,7 @@ type Driver struct {
 	outages map[string]int         // number of outages in effect, by kind
 	stopped bool                   // the kubelet waits for the runtime before it starts
 	now     virtual.Time           // time of the current step
-	waiting []*waitingStep
+	waiting []*waiting
 	steps   []stepState // by index in spec.steps
 	err     error       // the first error of the world
 }
@@ -28,10 +29,10 @@ type stepState struct {
 	done bool
 }
 
-// waitingStep is a step whose moment has not occurred.
-type waitingStep struct {
-	index int
+// waiting is a step or the rules of programs whose moment has not occurred.
+type waiting struct {
 	watch func(*trace.Record) bool
+	then  func(t virtual.Time)
 }
 
 // Drive schedules the pod additions and the steps of the plan in a world. Call it before the run begins.
@@ -44,6 +45,9 @@ func (p *Plan) Drive(w World) *Driver {
 	for _, pod := range p.Pods() {
 		d.pods[pod.Pod.Namespace+"/"+pod.Pod.Name] = &pod
 		w.At(pod.At, func() { d.check(w.AddPod(pod.Pod, pod.Program)) })
+	}
+	for i, m := range p.Scenario.moments {
+		d.wait(m, func(t virtual.Time) { w.At(t, func() { w.Occur(i) }) })
 	}
 	for i, step := range p.Scenario.Spec.Steps {
 		d.schedule(i, step)
@@ -87,15 +91,20 @@ func (d *Driver) schedule(i int, step *Step) {
 		return
 	}
 	d.steps[i].due = virtual.Max
-	var pods func(string) bool
-	if step.Since.Pod != "" {
-		keys := d.plan.Scenario.PodKeys(step.Since.Pod)
-		pods = func(pod string) bool { return slices.Contains(keys, pod) }
-	}
-	d.waiting = append(d.waiting, &waitingStep{index: i, watch: step.Since.NewWatcher(pods).Observe})
+	d.wait(step.Since, func(t virtual.Time) { d.after(t, i) })
 }
 
-// observe finds the moments that steps wait for.
+// wait calls then at the first match of a moment.
+func (d *Driver) wait(m *match.Moment, then func(t virtual.Time)) {
+	var pods func(string) bool
+	if m.Pod != "" {
+		keys := d.plan.Scenario.PodKeys(m.Pod)
+		pods = func(pod string) bool { return slices.Contains(keys, pod) }
+	}
+	d.waiting = append(d.waiting, &waiting{watch: m.NewWatcher(pods).Observe, then: then})
+}
+
+// observe finds the moments that steps and programs wait for.
 func (d *Driver) observe(r *trace.Record) {
 	switch r.Kind {
 	case trace.PodAdded:
@@ -103,8 +112,8 @@ func (d *Driver) observe(r *trace.Record) {
 	case trace.PodRemoved:
 		delete(d.present, r.Pod)
 	}
-	var occurred []*waitingStep
-	d.waiting = slices.DeleteFunc(d.waiting, func(s *waitingStep) bool {
+	var occurred []*waiting
+	d.waiting = slices.DeleteFunc(d.waiting, func(s *waiting) bool {
 		now := s.watch(r)
 		if now {
 			occurred = append(occurred, s)
@@ -112,7 +121,7 @@ func (d *Driver) observe(r *trace.Record) {
 		return now
 	})
 	for _, s := range occurred {
-		d.after(r.T, s.index)
+		s.then(r.T)
 	}
 }
 

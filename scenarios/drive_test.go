@@ -104,6 +104,8 @@ func (w *fakeWorld) SetAPIDown(down bool) { w.logf("API down: %t", down) }
 
 func (w *fakeWorld) StepClock(by time.Duration) { w.logf("clock: %v", by) }
 
+func (w *fakeWorld) Occur(moment int) { w.logf("moment %d", moment) }
+
 func (w *fakeWorld) SetRuntimeHealth(h fakeruntime.Health) { w.logf("runtime: %+v", h) }
 
 func (w *fakeWorld) Record(r trace.Record) int64 {
@@ -296,6 +298,29 @@ func TestDriveRuntimeOutages(t *testing.T) {
 	}
 	if got := w.log[3:]; !slices.Equal(got, want) {
 		t.Errorf("calls are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestDriveMoments checks that the rules that wait for a moment hear of its first match, at its time.
+func TestDriveMoments(t *testing.T) {
+	text := podYAML + "---\napiVersion: probesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec: {duration: 1m, pods: [{name: web, containers: [{name: app, behavior: [" +
+		"{since: {record: {kind: ContainerExited}}, exit: 1}, {since: {pod: web, record: {kind: ContainerStarted}, instance: 1}, exit: 1}]}]}]}\n"
+	all, err := LoadBytes("s.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &fakeWorld{}
+	all[0].Plan("v1.37.0", nil).Drive(w)
+	for i, at := range []time.Duration{10 * time.Second, 20 * time.Second} {
+		w.At(virtual.At(at), func() {
+			w.record(trace.Record{Kind: trace.ContainerStarted, Pod: "default/web", Container: "app", Instance: i})
+			w.record(trace.Record{Kind: trace.ContainerStarted, Pod: "default/other", Container: "app", Instance: 1})
+			w.record(trace.Record{Kind: trace.ContainerExited, Pod: "default/web", Container: "app", Instance: i})
+		})
+	}
+	w.run()
+	if got, want := w.log[1:], []string{"10s moment 0", "20s moment 1"}; !slices.Equal(got, want) {
+		t.Errorf("calls are %q, want %q", got, want)
 	}
 }
 

@@ -19,6 +19,8 @@ type World interface {
 	DeletePod(namespace, name string, gracePeriodSeconds *int64) error
 	// KillContainer ends a container with SIGKILL, or removes it. It reports false if there is no such container.
 	KillContainer(fakeruntime.Kill) bool
+	// Occur starts the clocks of the rules that wait for a moment; see fakeruntime.AtMoment.
+	Occur(moment int)
 	// PatchPod applies a strategic merge patch to the metadata and spec of a pod through the API. The last Step
 	// record of the pod is the cause.
 	PatchPod(namespace, name string, patch []byte) error

@@ -7,6 +7,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
+	"probesim.dev/trace/match"
 )
 
 // APIVersion is the apiVersion of Scenario and ScenarioList documents.
@@ -22,6 +23,7 @@ type Scenario struct {
 	Command []string `json:"-"`
 
 	workloads []*workload            // of Spec.Pods
+	moments   []*match.Moment        // that rules wait for
 	byName    map[string][]*workload // by the name of the workload, and by the stem of the names of its pods
 }
 
@@ -110,6 +112,7 @@ type Rule struct {
 
 	After        *value.Draw    `json:"after,omitempty"`
 	At           *value.Draw    `json:"at,omitempty"`
+	Since        *match.Moment  `json:"since,omitempty"` // with After, or 0s, from its first match; its Pod may be empty: any
 	AfterSigterm *value.Draw    `json:"afterSigterm,omitempty"`
 	For          *value.Draw    `json:"for,omitempty"`
 	Every        *value.Draw    `json:"every,omitempty"`

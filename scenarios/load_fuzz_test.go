@@ -53,7 +53,7 @@ func FuzzCheck(f *testing.F) {
 	} {
 		f.Add(seed, "behavior: [{for: 20s, probes: fail}]")
 	}
-	for _, seed := range []string{"behavior: [{liveness: [ok x3, fail]}]", "behavior: [{after: 5s, exit: 1}]", "answers: [{name: slow, code: 503}], behavior: [{probes: slow in 2s}]", "behavior: [{afterSigterm: 5s, exit: 0}]"} {
+	for _, seed := range []string{"behavior: [{liveness: [ok x3, fail]}]", "behavior: [{since: {pod: web, becomes: {ready: true}}, after: 5s, exit: 1}]", "behavior: [{after: 5s, exit: 1}]", "answers: [{name: slow, code: 503}], behavior: [{probes: slow in 2s}]", "behavior: [{afterSigterm: 5s, exit: 0}]"} {
 		f.Add("duration: 5m", seed)
 	}
 	f.Fuzz(func(t *testing.T, spec, container string) {

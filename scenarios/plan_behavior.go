@@ -11,6 +11,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
+	"probesim.dev/trace/match"
 )
 
 // behavior compiles the program in a container.
@@ -52,6 +53,11 @@ func (b *behavior) compileRule(r *Rule, n *strict.Node) fakeruntime.Rule {
 	switch {
 	case r.At != nil:
 		rule.Clock, rule.From = fakeruntime.AtScenario, fakeruntime.Draw(*r.At)
+	case r.Since != nil:
+		rule.Clock, rule.Moment = fakeruntime.AtMoment, b.moment(r.Since, n.Field("since"))
+		if r.After != nil {
+			rule.From = fakeruntime.Draw(*r.After)
+		}
 	case r.AfterSigterm != nil:
 		rule.Clock, rule.From = fakeruntime.AfterSigterm, fakeruntime.Draw(*r.AfterSigterm)
 	case r.After != nil:
@@ -66,6 +72,12 @@ func (b *behavior) compileRule(r *Rule, n *strict.Node) fakeruntime.Rule {
 	rule.PostStart = cmp.Or(at["postStart"], b.compileHook("postStart", r.PostStart, r, n.Field("postStart")))
 	rule.PreStop = cmp.Or(at["preStop"], b.compileHook("preStop", r.PreStop, r, n.Field("preStop")))
 	return rule
+}
+
+// moment adds a moment that a rule waits for, and returns its number.
+func (c *checker) moment(m *match.Moment, n *strict.Node) int {
+	c.scenario.moments, c.moments = append(c.scenario.moments, m), append(c.moments, n)
+	return len(c.moments) - 1
 }
 
 // compileHandler makes a handler answer each httpGet probe and hook of the container.

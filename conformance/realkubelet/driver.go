@@ -89,6 +89,12 @@ func (d *driver) kill(k fakeruntime.Kill) bool {
 	return d.runtime.Kill(d.now(), k)
 }
 
+func (d *driver) occur(moment int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.runtime.Occur(d.now(), moment)
+}
+
 // powerOff ends all containers. The runtime starts again at time back. cause is the step of the record that
 // caused it.
 func (d *driver) powerOff(back virtual.Time, cause int64) {

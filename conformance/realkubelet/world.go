@@ -41,6 +41,8 @@ func (w *world) DeletePod(namespace, name string, gracePeriodSeconds *int64) err
 
 func (w *world) KillContainer(k fakeruntime.Kill) bool { return w.driver.kill(k) }
 
+func (w *world) Occur(moment int) { w.driver.occur(moment) }
+
 func (w *world) PatchPod(namespace, name string, patch []byte) error {
 	return w.keepError(w.api.patch(types.NamespacedName{Namespace: namespace, Name: name}, patch, w.api.afterPatch), "patch", namespace, name)
 }
