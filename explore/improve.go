@@ -161,6 +161,9 @@ func (f *follower) pairs(best attempt, options []option) (attempt, bool) {
 		func(a, b option) bool { return isRace(a) == isRace(b) && a.t != b.t },
 	} {
 		for i, o := range options {
+			if f.runs >= f.Budget { // thousands of options have millions of pairs
+				return attempt{}, false
+			}
 			for _, second := range options[:i] {
 				if !related(o, second) {
 					continue

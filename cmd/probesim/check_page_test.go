@@ -105,7 +105,7 @@ func TestCheckPageCopies(t *testing.T) {
 		t.Errorf("the button says %q", text)
 	}
 	var selected string
-	if b.eval(`getSelection().toString()`, &selected); !strings.HasPrefix(selected, "probesim run ") {
+	if b.eval(`getSelection().toString()`, &selected); !strings.HasPrefix(selected, "probesim ") {
 		t.Errorf("the selection is %q", selected)
 	}
 	b.clean()
