@@ -19,19 +19,25 @@ type measure func(Case) (sample, error)
 // tolerance is the greatest improvement of a bound that a search may miss.
 const tolerance = time.Millisecond
 
+// timeTolerance is the same for a time, which depends on more than a limit does.
+const timeTolerance = 4 * time.Millisecond
+
 // slope is the greatest change of a value, for each nanosecond of a dimension, where the value does not jump.
 const slope = 2
 
 // extremes returns the bound over all cases of some dimensions, searched from a case. It searches one dimension after the other,
-// from the case with the least and from the case with the greatest value so far, until another round finds no better one. At the
-// end it determines both values more exactly.
+// from the case with the least and from the case with the greatest value so far, until another round finds no better one. If the bound
+// is a limit, it determines both values more exactly at the end.
 func extremes(c Case, dims []dim, f measure) (Bound, error) {
 	f = remember(f)
 	first, err := f(c)
 	if err != nil || first.bound.Least == Never || len(dims) == 0 {
 		return first.bound, err
 	}
-	bound := first.bound
+	bound, tolerance := first.bound, tolerance
+	if !c.question.limit {
+		tolerance = timeTolerance
+	}
 	if bound, err = scatter(c, dims, f, bound); err != nil {
 		return bound, err
 	}
@@ -52,8 +58,9 @@ func extremes(c Case, dims []dim, f measure) (Bound, error) {
 			}
 		}
 		for _, d := range dims {
-			c, _ := end(bound)
-			along(c, d.near(&c), fine)
+			if c, _ := end(bound); c.question.limit {
+				along(c, d.near(&c), fine)
+			}
 		}
 	}
 	return bound, err
