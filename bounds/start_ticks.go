@@ -51,6 +51,9 @@ type meeting struct {
 	x      time.Duration
 }
 
+// maxMeetings limits the meetings of a landmark and a probe, for a probe with a short period beside one with a long period.
+const maxMeetings = 64
+
 // meetings returns the points of a dimension at which a landmark meets a tick. The dimension moves the start against the ticks.
 func (s *Subject) meetings(c Case, l landmarks, d dim) []meeting {
 	var list []meeting
@@ -63,7 +66,7 @@ func (s *Subject) meetings(c Case, l landmarks, d dim) []meeting {
 			if d.ticks {
 				by = -by
 			}
-			for x := d.from + modulo(d.get(&c)+by-d.from, period); x <= d.to; x += period {
+			for x := d.from + modulo(d.get(&c)+by-d.from, period); x <= min(d.to, d.from+maxMeetings*period); x += period {
 				list = append(list, meeting{m, counts, p, x})
 			}
 		}
@@ -152,18 +155,19 @@ func (s *Subject) pairs(c Case, d dim) ([]Case, error) {
 	return list, nil
 }
 
-// ticksRepeat returns the time after which the ticks of the probes that can stop the instance are in the same phase again, at most
-// 100 seconds.
+// ticksRepeat returns the time after which the ticks of the probes that can stop the instance are in the same phase again. It is at most
+// 100 seconds or the longest period.
 func (s *Subject) ticksRepeat(instance int) time.Duration {
-	common := time.Second
+	common, longest := time.Second, maxWindow*time.Second
 	for _, p := range s.deciding(instance) {
 		a, b := common, s.period(p)
 		for b > 0 {
 			a, b = b, a%b
 		}
 		common *= s.period(p) / a
+		longest = max(longest, s.period(p))
 	}
-	return min(common, maxWindow*time.Second)
+	return min(common, longest)
 }
 
 // atSecond moves the wall clock so that the instance starts when a second begins, or just before. The kubelet truncates the start to the
