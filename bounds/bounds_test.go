@@ -66,6 +66,22 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// A pod is deleted when its container has been up for a while, even if it starts late.
+func TestDeleted(t *testing.T) {
+	pod := web()
+	pod.Spec.Containers[0].ReadinessProbe = probe(1, 1)
+	pod.Spec.Containers[0].LivenessProbe, pod.Spec.Containers[0].StartupProbe = nil, nil
+	s, err := bounds.NewSubject(pod, "app", profile.Newest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := fakeruntime.Exactly(20 * time.Second)
+	c, err := s.Deleted(bounds.Nodes{Delays: fakeruntime.Delays{RunPodSandbox: &late}})
+	if err != nil || c.Stopped > 2*time.Second || (c.Killed-c.Stopped).Round(time.Second) != 30*time.Second {
+		t.Errorf("from the deletion to the stop signal %v, to the kill %v; error %v", c.Stopped, c.Killed, err)
+	}
+}
+
 func TestNewSubjectErrors(t *testing.T) {
 	if _, err := bounds.NewSubject(web(), "ap", profile.Newest()); err == nil || err.Error() != `the pods of web have no container "ap"` {
 		t.Errorf("the error is %v", err)

@@ -62,12 +62,16 @@ func (s *Subject) Deleted(n Nodes) (Course, error) {
 	if err != nil {
 		return Course{}, err
 	}
-	deletion := virtual.At(up + time.Second)
+	h, err := s.run(&c, s.started(0))
+	if err != nil {
+		return Course{}, err
+	}
+	deletion := h.outcome().T.Add(up + time.Second)
 	s.before = func(n *node.Node) {
 		n.At(deletion, func() { n.DeletePod(s.pod.Namespace, s.pod.Name, nil) })
 	}
 	defer func() { s.before = nil }()
-	h, err := s.run(&c, func(r *trace.Record) bool { return r.Kind == trace.ContainerExited && r.Container == s.Container })
+	h, err = s.run(&c, func(r *trace.Record) bool { return r.Kind == trace.ContainerExited && r.Container == s.Container })
 	if err != nil {
 		return Course{}, err
 	}
