@@ -69,9 +69,8 @@ func extremes(c Case, dims []dim, f measure) (Bound, error) {
 // scattered is the number of cases of scatter for two or more dimensions.
 const scattered = 12
 
-// scatter extends a bound by cases that are spread over all dimensions, so that a search does not begin far from the best case: the
-// values of a start have regions with quite different values, such as those in which the liveness probe is faster than the startup
-// probe.
+// scatter extends a bound by cases that are spread over all dimensions, so that a search does not begin far from the best case: there
+// can be regions with quite different values, such as those in which the liveness probe acts before the readiness probe.
 func scatter(c Case, dims []dim, f measure, b Bound) (Bound, error) {
 	if len(dims) < 2 {
 		return b, nil

@@ -32,7 +32,7 @@ func (l landmarks) nearest() *place {
 	return &place{landmarks.startTime, list[0], l.start.Sub(list[0].at)}
 }
 
-// miss returns how far a run is from the place.
+// miss returns how far a run is from the place. A start without a place misses nothing.
 func (p *place) miss(l landmarks) time.Duration {
 	if p == nil {
 		return 0
