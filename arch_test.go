@@ -33,7 +33,9 @@ var layers = [][]string{
 	{"check/render"},
 	{"check/html", "check/compare", "check/tune", "incident"},
 	{"probetest"},
-	{"cmd", "explore", "ginkgokit", "."},
+	{"explore/invariants", "explore/shrink"},
+	{"explore"},
+	{"cmd", "ginkgokit", "."},
 }
 
 // leaves lists packages that may import only the packages listed here, besides the standard library.
