@@ -59,11 +59,11 @@ type Run struct {
 	Replay      string       // command that repeats the run
 	Notes       []string     // what a reader has to know besides the trace, such as fields that the API server drops
 
-	Records      []trace.Record  // may be nil after the run has been drawn
+	Records []trace.Record // may be nil after the run has been drawn
 	// History is drawn instead of the Records. It is set only for recordings of clusters, which do not tell everything.
 	History *history.History
 	// EventList has the events of a recording, which has only their counts. For a run they are collected from the Records.
-	EventList []*EventSeries
+	EventList    []*EventSeries
 	Steps        int             // number of observable records
 	Restarts     int             // number of restarts of containers; see CountRestarts
 	ProbeErrors  int             // number of probe runs that ended with an error; see CountProbeErrors
