@@ -3,7 +3,9 @@ package incident
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 
@@ -146,11 +148,7 @@ func countLines(n int) string {
 }
 
 func listKinds(kinds map[string]int) string {
-	var names []string
-	for k := range kinds {
-		names = append(names, k)
-	}
-	sort.Strings(names)
+	names := slices.Sorted(maps.Keys(kinds))
 	return strings.Join(names[:min(len(names), 10)], ", ")
 }
 
