@@ -115,7 +115,24 @@ func TestCheck(t *testing.T) {
 		}, []string{"no-ready-while-stopping C16 #131690"}},
 		{"ready while killed for startup", []trace.Record{
 			start(1, "app", 0), status(2, "app", 0), probe(6, "app", 0, trace.Startup, failure), stop(7, "app", 0, "StartupProbe"), probe(7.1, "app", 0, trace.Startup, success), status(8, "app", 0, "started", "ready"),
-		}, []string{"no-ready-while-stopping #135248"}},
+		}, []string{"no-ready-while-stopping"}},
+		{"ready while killed for startup, after a restart of the kubelet", []trace.Record{
+			start(1, "app", 0), status(2, "app", 0), probe(6, "app", 0, trace.Startup, failure), stop(7, "app", 0, "StartupProbe"),
+			at(7.5, trace.KubeletStopped, "", nil), at(7.6, trace.KubeletStarted, "", nil), status(8, "app", 0, "started", "ready"),
+		}, []string{"started-needs-success B19 #142305", "no-ready-while-stopping B19 #142305"}},
+		{"not started since a restart of the kubelet, and ready", []trace.Record{
+			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(6, "app", 0, "started", "ready"),
+			at(7, trace.KubeletStopped, "", nil), at(8, trace.KubeletStarted, "", nil), status(9, "app", 0, "ready"), status(10, "app", 0),
+		}, []string{"ready-needs-started explored/ready-and-not-started-after-a-restart"}},
+		{"the first liveness probe of a young kubelet, after the end of the pod began", []trace.Record{
+			at(0, trace.KubeletStopped, "", nil), at(0.5, trace.KubeletStarted, "", nil), start(1, "plain", 0), stop(5, "plain", 0, "Deleted"), probe(6, "plain", 0, trace.Liveness, failure),
+		}, []string{"no-probe-while-terminating explored/stopped-worker-probes-once"}},
+		{"the second liveness probe of a young kubelet, after the end of the pod began", []trace.Record{
+			at(0, trace.KubeletStopped, "", nil), at(0.5, trace.KubeletStarted, "", nil), start(1, "plain", 0), probe(4, "plain", 0, trace.Liveness, failure), stop(5, "plain", 0, "Deleted"), probe(14, "plain", 0, trace.Liveness, failure),
+		}, []string{"no-probe-while-terminating"}},
+		{"ready after it is stopped, because of a success before", []trace.Record{
+			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(6, "app", 0, "started"), probe(7, "app", 0, trace.Readiness, success), stop(7.01, "app", 0, "Deleted"), status(7.02, "app", 0, "started", "ready"),
+		}, nil},
 		{"ready before it is killed, and still", []trace.Record{
 			start(1, "plain", 0), status(2, "plain", 0, "started", "ready"), stop(7, "plain", 0, "Deleted"), status(8, "plain", 0, "started", "ready"),
 		}, nil},
@@ -145,13 +162,13 @@ func TestCheck(t *testing.T) {
 				test.records[i].Step = int64(i) + 1
 			}
 			var got []string
-			for _, v := range invariants.Check([]*v1.Pod{shop()}, test.records, invariants.Options{End: virtual.At(time.Minute)}) {
+			for _, v := range invariants.Check([]*v1.Pod{shop()}, test.records, invariants.Options{End: virtual.At(time.Minute), Uptime: time.Hour}) {
 				text := v.Invariant
 				if v.Known != nil {
 					text += " " + v.Known.String()
 				}
 				got = append(got, text)
-				off := invariants.Options{End: virtual.At(time.Minute), Off: []string{v.Invariant}}
+				off := invariants.Options{End: virtual.At(time.Minute), Uptime: time.Hour, Off: []string{v.Invariant}}
 				for _, other := range invariants.Check([]*v1.Pod{shop()}, test.records, off) {
 					if other.Invariant == v.Invariant {
 						t.Errorf("%s is checked although it is off", v.Invariant)

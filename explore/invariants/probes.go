@@ -16,7 +16,8 @@ var (
 	sidecarProbes    = &Known{Bug: "B36", Issue: "#141766"}
 	readyWhileKilled = &Known{Bug: "C16", Issue: "#131690"}
 	readyWhileEnding = &Known{Bug: "C17", Issue: "#129552"}
-	readyAfterFailed = &Known{Issue: "#135248"}
+	readyUnstarted   = &Known{Scenario: "explored/ready-and-not-started-after-a-restart"}
+	lastProbe        = &Known{Scenario: "explored/stopped-worker-probes-once"}
 )
 
 // checkProbe checks a run of a probe.
@@ -42,8 +43,13 @@ func (c *checker) checkProbe(p *pod, k *container, r *trace.Record) {
 	if p.ending && begin > p.ends && r.Probe != trace.Readiness {
 		var known *Known
 		what := "the " + string(r.Probe) + " probe"
-		if k.sidecar {
+		switch {
+		case k.sidecar:
 			known, what = sidecarProbes, what+" of a sidecar"
+		case k.runs[r.Probe] == nil && begin < c.node.since.Add(2*time.Duration(spec.PeriodSeconds)*time.Second):
+			// A worker of a young kubelet sleeps before its first run, and then runs once before it looks whether it was stopped:
+			// run in pkg/kubelet/prober/worker.go.
+			known, what = lastProbe, what+", for the first time on a young kubelet"
 		}
 		c.broken(r, r.Container, noProbeWhileTerminates, what, known)
 	}

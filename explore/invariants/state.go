@@ -15,6 +15,7 @@ type node struct {
 	disturbed virtual.Time // when the kubelet, the API server or the runtime was last stopped or started
 	outages   int          // steps in effect that last
 	stopped   int64        // the step at which the kubelet stopped last
+	since     virtual.Time // when the kubelet started last
 }
 
 func (n *node) follow(r *trace.Record) {
@@ -22,7 +23,7 @@ func (n *node) follow(r *trace.Record) {
 	case r.Kind == trace.KubeletStopped:
 		n.disturbed, n.outages, n.stopped = r.T, n.outages+1, r.Step
 	case r.Kind == trace.KubeletStarted:
-		n.disturbed, n.outages = r.T, n.outages-1
+		n.disturbed, n.outages, n.since = r.T, n.outages-1, r.T
 	case r.Kind == trace.Step && r.Pod == "" && (r.Reason == "apiDown" || r.Reason == "runtimeDown" || r.Reason == "setDelays"):
 		n.disturbed = r.T
 		if r.Message == trace.StepOver {

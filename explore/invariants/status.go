@@ -43,8 +43,10 @@ func (c *checker) checkStatus(p *pod, r *trace.Record) {
 // nothing else.
 func (k *container) whyStarted() (string, *Known) {
 	switch {
+	case k.up && k.restart:
+		return "it had started before a restart of the kubelet", readyUnstarted
 	case k.probes[trace.Startup] == nil || k.up:
-		return "although the startup probe has succeeded", nil
+		return "although nothing keeps it from being started", nil
 	case k.restart:
 		return "since a restart of the kubelet", startedByRestart
 	case k.carried:
@@ -53,9 +55,21 @@ func (k *container) whyStarted() (string, *Known) {
 	return "without a success", nil
 }
 
+// readyWhileStopping notes a container that becomes ready while it stops. The kubelet computes Ready without regard to a stop in
+// progress: generateAPIPodStatus in pkg/kubelet/kubelet_pods.go.
 func (c *checker) readyWhileStopping(k *container, s *trace.ContainerStatus, r *trace.Record) {
-	reason := k.stopping.Reason
-	known := map[string]*Known{"LivenessProbe": readyWhileKilled, "StartupProbe": readyAfterFailed, "Deleted": readyWhileEnding}[reason]
+	if last := k.runs[trace.Readiness]; last != nil && last.last == trace.Success && last.settled <= k.stopping.T {
+		return // the result is from before the stop
+	}
+	reason, known := k.stopping.Reason, readyWhileKilled
+	switch {
+	case reason == "Deleted" || reason == "Evicted":
+		known = readyWhileEnding
+	case reason == "StartupProbe" && k.restart:
+		known = startedByRestart
+	case reason == "StartupProbe":
+		known = nil // https://github.com/kubernetes/kubernetes/issues/135248
+	}
 	c.broken(r, s.Name, noReadyWhileStopping, "stopping because of "+reason, known)
 }
 

@@ -63,6 +63,7 @@ type runOptions struct {
 	internal  bool
 	decisions bool
 	interrupt func() error
+	chooser   choose.Chooser // instead of that of the change, unless nil
 }
 
 func (s *Subject) run(c Change, o runOptions) (r *Run) {
@@ -88,7 +89,10 @@ func (s *Subject) run(c Change, o runOptions) (r *Run) {
 		limits = runLimits
 	}
 	recorder := &trace.Recorder{Internal: o.internal || expect.Internal(plan.Scenario)}
-	chooser := &observer{Chooser: c.chooser(), keeps: o.decisions}
+	chooser := &observer{Chooser: o.chooser, keeps: o.decisions}
+	if chooser.Chooser == nil {
+		chooser.Chooser = c.chooser(plan.Seed)
+	}
 	n := node.New(node.Options{
 		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, Trace: recorder,
 		Limits: limits, Interrupt: o.interrupt, Chooser: chooser,
@@ -105,7 +109,7 @@ func (s *Subject) run(c Change, o runOptions) (r *Run) {
 		r.History.Error, _, _ = strings.Cut(r.Err.Error(), "\n")
 		return r
 	}
-	r.Violations = invariants.Check(specs(plan), r.Records, invariants.Options{Off: s.Off, End: virtual.At(plan.Duration)})
+	r.Violations = invariants.Check(specs(plan), r.Records, invariants.Options{Off: s.Off, End: virtual.At(plan.Duration), Uptime: plan.Uptime})
 	if !c.moved() || s.JudgeAll {
 		r.Results, r.Err = expect.Check(plan, expect.Run{Records: r.Records, Internal: recorder.Internal})
 	}
