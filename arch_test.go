@@ -31,9 +31,11 @@ var layers = [][]string{
 	{"internal/check", "internal/random", "bounds"},
 	{"check"},
 	{"check/render"},
-	{"check/html", "check/compare", "check/tune"},
+	{"check/html", "check/compare", "check/tune", "incident"},
 	{"probetest"},
-	{"cmd", "explore", "ginkgokit", "."},
+	{"explore/invariants", "explore/shrink"},
+	{"explore"},
+	{"cmd", "ginkgokit", "."},
 }
 
 // leaves lists packages that may import only the packages listed here, besides the standard library.

@@ -12,6 +12,7 @@ type counter struct {
 	w     io.Writer
 	total int
 	what  string
+	text  func() string // instead of the count, unless nil
 
 	mu    sync.Mutex
 	count int
@@ -22,7 +23,17 @@ type counter struct {
 }
 
 func newCounter(stderr io.Writer, total int, what string) *counter {
-	c := &counter{w: stderr, total: total, what: what, quit: make(chan struct{})}
+	return (&counter{w: stderr, total: total, what: what}).begin(stderr)
+}
+
+// newCounterOf returns a counter that shows a text.
+func newCounterOf(stderr io.Writer, text func() string) *counter {
+	return (&counter{w: stderr, text: text}).begin(stderr)
+}
+
+// begin shows the counter after a second if stderr is a terminal.
+func (c *counter) begin(stderr io.Writer) *counter {
+	c.quit = make(chan struct{})
 	if !isTerminal(stderr) {
 		close(c.quit)
 		c.stopCleanUp = func() {}
@@ -52,7 +63,7 @@ func (c *counter) show() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.shown = true
-	fmt.Fprintf(c.w, "\r\x1b[K%d of %d %s", c.count, c.total, c.what)
+	fmt.Fprintf(c.w, "\r\x1b[K%s", c.now())
 }
 
 // step counts one more.
@@ -65,6 +76,13 @@ func (c *counter) step() {
 func (c *counter) String() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.now()
+}
+
+func (c *counter) now() string {
+	if c.text != nil {
+		return c.text()
+	}
 	return fmt.Sprintf("%d of %d %s", c.count, c.total, c.what)
 }
 

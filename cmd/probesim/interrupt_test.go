@@ -142,6 +142,13 @@ func TestSignals(t *testing.T) {
 	if err := os.WriteFile(file, []byte(busyNode), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	small, long := filepath.Join(dir, "small.yaml"), filepath.Join(dir, "long.yaml")
+	for name, duration := range map[string]string{small: "1s", long: "10h"} {
+		text := strings.NewReplacer("duration: 24h", "duration: "+duration, "replicas: 500", "replicas: 1").Replace(busyNode)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -157,6 +164,7 @@ func TestSignals(t *testing.T) {
 		"stuck output":      {[]string{"run", file, "-o", "jsonl"}, syscall.SIGINT, "^probesim: interrupted.*\n$", readLine},
 		"many runs":         {[]string{"run", file, "-o", "lines", "--seed", "1..1000", "--parallel", "1000000", "--until", "100ms"}, syscall.SIGTERM, "^probesim: interrupted: .* of 1000 runs completed\n$", readLine},
 		"diff":              {[]string{"diff", file, "-o", "lines", "--seed", "1..1000", "--until", "100ms"}, syscall.SIGINT, "^probesim: interrupted: .* of 1000 comparisons completed\n$", readLine},
+		"explore":           {[]string{"explore", small, long, "--policy", "canonical,restarts", "--witness", "none"}, syscall.SIGINT, "^probesim: interrupted: [12] of 2 scenarios explored, the last one in part\n$", readAll},
 		"manifest of stdin": {[]string{"init", "-f", "-"}, syscall.SIGTERM, "^probesim: interrupted\n$", writePipe},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/simulate"
+	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
 )
 
@@ -21,6 +22,8 @@ type job struct {
 	group  int    // the same for all runs of one scenario and version
 	runs   int    // number of runs of its group
 	replay string // command that repeats this run
+
+	chooser choose.Chooser // makes the choices of the run; nil: the seed of the plan does
 
 	surveyed *finished // results of an earlier run of this job; see output.survey
 	chosen   bool      // the report shows this run, although it does not show all runs of its case

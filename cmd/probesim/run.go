@@ -44,6 +44,7 @@ type runOptions struct {
 	update     bool
 	keepGoing  bool
 	allRuns    bool
+	file       string // of replay
 
 	app           []string // events of a manifest
 	printScenario bool

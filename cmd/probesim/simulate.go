@@ -27,6 +27,7 @@ var errInterrupted = simulate.ErrInterrupted
 func (j *job) simulate(a *account, internal bool, sink func(*trace.Record), progress func(virtual.Time)) *simulation {
 	r := simulate.Run(a.ctx, j.plan, simulate.Options{
 		Until: j.until, Internal: internal, Sink: sink, Progress: progress, MaxMemory: a.left(), Reserve: a.reserve,
+		Chooser: j.chooser,
 	})
 	r.Err = a.budget.explain(r.Err)
 	if j.runs == 1 {

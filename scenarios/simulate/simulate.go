@@ -12,6 +12,7 @@ import (
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
+	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -22,6 +23,7 @@ type Options struct {
 	Internal bool                // keep the internal records
 	Sink     func(*trace.Record) // called with each record when it is written, unless nil
 	Progress func(virtual.Time)  // called periodically with the virtual time, unless nil
+	Chooser  choose.Chooser      // makes the choices of the run instead of the seed of the plan, unless nil
 
 	// MaxMemory limits the memory of a run, in bytes: of its records (see trace.Recorder.Size), and about 5 KB for each pod,
 	// container and probe. A run that exceeds it ends with a *node.MemoryError or ErrTooLarge. 0: node.DefaultLimits.Memory.
@@ -89,7 +91,7 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 	interrupt := o.interrupt(ctx, recorder)
 	n := node.New(node.Options{
 		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, Trace: recorder,
-		Limits: limits, Interrupt: interrupt,
+		Limits: limits, Interrupt: interrupt, Chooser: o.Chooser,
 	})
 	defer n.Close()
 	driver := plan.Drive(n)

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"probesim.dev/explore/outcomes"
+	"probesim.dev/internal/printable"
+	"probesim.dev/scenarios"
+)
+
+func newMerge() *cobra.Command {
+	o := exploreOptions{}
+	cmd := &cobra.Command{
+		Use:   "merge RESULT...",
+		Short: "Join the results of the parts of an exploration",
+		Long: `Join the results of the parts of an exploration. RESULT is the JSON output of
+'probesim explore --shard I/N -o json'; all N parts are required. The result is
+the same as without --shard.
+
+merge needs no scenario file, unless --witness is set: it then writes the
+witnesses of failures, as explore does. Run it where you ran explore.
+
+Output formats and exit codes: as for explore.`,
+		Example: `  # Explore on two machines
+  probesim explore web.yaml --shard 0/2 -o json > 0.json
+  probesim explore web.yaml --shard 1/2 -o json > 1.json
+  probesim merge 0.json 1.json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 || slices.Contains(args, "") {
+				return errors.New("merge requires the JSON outputs of 'probesim explore --shard'")
+			}
+			return nil
+		},
+		PreRunE: rejectEmptyFlags,
+		RunE:    func(cmd *cobra.Command, args []string) error { return mergeFiles(cmd, args, o) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&o.output, "output", "o", "text", "Output `format`: "+strings.Join(exploreOutputs, ", ")+".")
+	flags.StringVar(&o.witness, "witness", "none", "Write the witnesses of failures to this `directory`; none writes no witnesses.")
+	flags.StringVar(&o.from, "file", "", "The scenario `file`, for --witness.")
+	flags.BoolVar(&o.all, "all", false, "List all outcomes.")
+	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(exploreOutputs, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func mergeFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
+	if !slices.Contains(exploreOutputs, o.output) {
+		return fmt.Errorf("--output must be one of %s, not %q", strings.Join(exploreOutputs, ", "), o.output)
+	}
+	if (o.witness != "none") != (o.from != "") {
+		return errors.New("--witness and --file belong together: the witnesses are about the scenario file")
+	}
+	parts, engine, err := readExplorations(paths)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	var results []*outcomes.Result
+	bad := false
+	for _, shards := range parts {
+		r, err := outcomes.Merge(shards)
+		if err != nil {
+			return &exitError{exitUsage, err}
+		}
+		results, bad = append(results, r), bad || r.Bad()
+	}
+	if o.output == "json" {
+		err = writeExplorations(cmd.OutOrStdout(), results)
+	} else {
+		err = o.writeMerged(cmd, results)
+	}
+	if err != nil {
+		return err
+	}
+	if engine != version() {
+		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: the parts are of probesim %s, and this is %s\n", printable.Text(engine), version())
+	}
+	if bad {
+		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
+func (o *exploreOptions) writeMerged(cmd *cobra.Command, results []*outcomes.Result) error {
+	var all []*scenarios.Scenario
+	var data []byte
+	if o.from != "" {
+		var err error
+		if data, err = readManifest(o.from); err != nil {
+			return &exitError{exitUsage, err}
+		}
+		if all, _, err = o.load(nil, o.from); err != nil {
+			return &exitError{exitUsage, err}
+		}
+	}
+	for i, r := range results {
+		if i > 0 {
+			fmt.Fprintln(cmd.OutOrStdout())
+		}
+		if data == nil {
+			w := cmd.OutOrStdout()
+			if err := outcomes.Text(safeText(w), r, outcomes.TextOptions{Options: textOptions(w), All: o.all}); err != nil {
+				return err
+			}
+			continue
+		}
+		k := slices.IndexFunc(all, func(s *scenarios.Scenario) bool { return s.Metadata.Name == r.Scenario })
+		if k < 0 {
+			return &exitError{exitUsage, fmt.Errorf("%s has no scenario %q", printable.Text(o.from), r.Scenario)}
+		}
+		e := exploration{outcomes.Subject{Plan: all[k].Plan(r.Kubernetes, nil), Off: r.Off, JudgeAll: r.JudgeAll}, data}
+		if err := o.writeText(cmd, &e, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readExplorations reads JSON outputs of explore. It groups the results by scenario and version, in the order of the first file.
+func readExplorations(paths []string) (parts [][]*outcomes.Result, engine string, err error) {
+	var errs []error
+	for _, path := range paths {
+		data, err := readResult(path)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		d := json.NewDecoder(bytes.NewReader(data))
+		d.DisallowUnknownFields()
+		var f explorationsFile
+		if err := d.Decode(&f); err != nil || f.APIVersion != scenarios.APIVersion || f.Kind != explorationsKind || slices.Contains(f.Explorations, nil) {
+			errs = append(errs, fmt.Errorf("%s: is not the JSON output of 'probesim explore': %w", printable.Text(path), orOther(err)))
+			continue
+		}
+		if engine == "" {
+			engine = f.Engine
+		}
+		if f.Engine != engine {
+			errs = append(errs, fmt.Errorf("%s: is of probesim %s, and %s is of %s: use the same version for all parts", printable.Text(path), printable.Text(f.Engine), printable.Text(paths[0]), printable.Text(engine)))
+			continue
+		}
+		for _, r := range f.Explorations {
+			i := slices.IndexFunc(parts, func(p []*outcomes.Result) bool { return p[0].Scenario == r.Scenario && p[0].Kubernetes == r.Kubernetes })
+			if i < 0 {
+				i = len(parts)
+				parts = append(parts, nil)
+			}
+			parts[i] = append(parts[i], r)
+		}
+	}
+	return parts, engine, errors.Join(errs...)
+}
+
+// maxResult is the maximum size of a result of explore, in bytes.
+const maxResult = 256 << 20
+
+// readResult reads a result of explore.
+func readResult(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: cannot be read: %w", printable.Text(path), pathless(err))
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a directory: specify a file in it", printable.Text(path))
+	case info.Size() > maxResult:
+		return nil, fmt.Errorf("%s: is larger than %d MiB", printable.Text(path), maxResult>>20)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: cannot be read: %w", printable.Text(path), pathless(err))
+	}
+	return data, nil
+}
+
+// orOther returns the error of a file that does not decode, or that of a file of another kind.
+func orOther(err error) error {
+	if err == nil {
+		return errors.New("it has another apiVersion or kind")
+	}
+	return err
+}

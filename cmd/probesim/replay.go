@@ -1,0 +1,133 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"probesim.dev/explore/outcomes"
+	"probesim.dev/internal/printable"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+var replayOutputs = []string{"timeline", "jsonl", "json", "html", "perfetto"}
+
+func newReplay() *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "replay WITNESS",
+		Short: "Repeat the run of a witness of explore",
+		Long: `Repeat the run of a witness that explore wrote, byte for byte. WITNESS is the
+file. replay first checks that the trace has the hash of the witness.
+
+The witness names the scenario file by its path from the directory in which you
+ran explore. Run replay there, or name another copy of the file with --file.
+
+Output formats: as for run; the default is timeline.
+
+Exit codes:
+  0    the run was repeated
+  1    the trace differs from that of the witness
+  2    invalid usage, or an invalid witness or scenario file
+  3    a limit was exceeded, or probesim itself failed
+  130  interrupted`,
+		Example: `  # Draw the timeline of a witness
+  probesim replay witnesses/web-5d194352082d.json
+
+  # Print the trace, with internal records
+  probesim replay witnesses/web-5d194352082d.json -o jsonl --verbose`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] == "" {
+				return errors.New("replay requires one witness, a file that 'probesim explore' wrote")
+			}
+			return nil
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"json"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+		PreRunE: rejectEmptyFlags,
+		RunE:    func(cmd *cobra.Command, args []string) error { return replayWitness(cmd, args[0], o) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&o.output, "output", "o", "timeline", "Output `format`: "+strings.Join(replayOutputs, ", ")+".")
+	flags.StringVar(&o.file, "file", "", "The scenario `file`, instead of the path in the witness.")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "Include internal records in -o jsonl.")
+	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(replayOutputs, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func replayWitness(cmd *cobra.Command, path string, o runOptions) error {
+	if !slices.Contains(replayOutputs, o.output) {
+		return fmt.Errorf("--output must be one of %s, not %q", strings.Join(replayOutputs, ", "), o.output)
+	}
+	w, s, changed, err := loadWitness(path, o.file, o)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	plan, chooser, err := s.Replay(w.Change)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	o.parallel, o.memory = runtime.GOMAXPROCS(0), defaultMemory
+	run := s.Run(w.Change, false)
+	if hash := trace.Hash(run.Records); hash != w.TraceHash {
+		return &exitError{exitFailed, fmt.Errorf("%s: the trace has the hash %s, and that of the witness is %s%s", printable.Text(path), short(hash), short(w.TraceHash), changed)}
+	}
+	for _, line := range w.Change.Lines() {
+		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: %s\n", line)
+	}
+	for _, f := range w.Findings {
+		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: %s\n", f)
+	}
+	j := &job{plan: plan, until: virtual.At(plan.Duration), runs: 1, replay: "probesim replay " + quote(filepath.ToSlash(path)), chooser: chooser}
+	err = runJobs(cmd, []*job{j}, nil, o)
+	if coded := (*exitError)(nil); errors.As(err, &coded) && coded.code == exitFailed {
+		return nil // the witness may show that an expectation fails
+	}
+	return err
+}
+
+// short returns the first digits of a hash.
+func short(hash string) string { return printable.Text(hash[:min(len(hash), 12)]) }
+
+// loadWitness loads a witness and the scenario that it is about. changed says what may be the reason if the trace is another one.
+func loadWitness(path, file string, o runOptions) (w *outcomes.Witness, s *outcomes.Subject, changed string, err error) {
+	data, err := readManifest(path)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	if w, err = outcomes.ReadWitness(data); err != nil {
+		return nil, nil, "", fmt.Errorf("%s: %w", printable.Text(path), err)
+	}
+	if file == "" {
+		file = w.File
+	}
+	text, err := readManifest(file)
+	if err != nil {
+		if _, statErr := os.Stat(file); statErr != nil {
+			err = fmt.Errorf("%w: name the scenario file of the witness with --file", err)
+		}
+		return nil, nil, "", err
+	}
+	all, _, err := o.load(nil, file)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	if s, err = w.Subject(all); err != nil {
+		return nil, nil, "", fmt.Errorf("%s: %w", printable.Text(path), err)
+	}
+	switch {
+	case !w.Matches(text):
+		changed = ": " + printable.Text(file) + " has changed since"
+	case w.Engine != version():
+		changed = ": the witness is of probesim " + printable.Text(w.Engine) + ", and this is " + version()
+	}
+	return w, s, changed, nil
+}

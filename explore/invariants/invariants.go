@@ -1,0 +1,178 @@
+// Package invariants has rules that the kubelet should obey in every run of every scenario, and checks runs against them.
+//
+// The kubelet breaks some of them: such a run shows a bug of the kubelet, or one of the simulator. Package trace/invariant has the
+// rules about the simulation itself, which every trace obeys.
+package invariants
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// Invariant is a rule that the kubelet should obey.
+type Invariant struct {
+	Name     string // such as kill-needs-failures; for flags and reports
+	Sentence string // what the rule says
+	Across   string // what it says about restarts of the kubelet
+	Source   string // the place in the kubelet or its documentation that the rule follows from
+}
+
+const kubelet = "https://github.com/kubernetes/kubernetes/blob/v1.37.0/pkg/kubelet/"
+
+// The invariants, by name.
+const (
+	killNeedsFailures      = "kill-needs-failures"
+	startedNeedsSuccess    = "started-needs-success"
+	readyNeedsStarted      = "ready-needs-started"
+	noReadyWhileStopping   = "no-ready-while-stopping"
+	noProbeBeforeDelay     = "no-probe-before-initial-delay"
+	noProbeWhileTerminates = "no-probe-while-terminating"
+	noProbeAfterExit       = "no-probe-after-exit"
+	restartCountGrows      = "restart-count-grows"
+	settledStatusAgrees    = "settled-status-agrees"
+)
+
+// All returns all invariants, in the order in which reports list them.
+func All() []Invariant {
+	return []Invariant{
+		{killNeedsFailures, "A container is stopped because of a liveness or startup probe only after failureThreshold failures of this probe in a row, all of this instance.",
+			"Failures before a restart of the kubelet count.", kubelet + "prober/worker.go"},
+		{startedNeedsSuccess, "A container with a startup probe is published as started only after the probe has succeeded for this instance.",
+			"A success before a restart of the kubelet counts.", kubelet + "prober/prober_manager.go"},
+		{readyNeedsStarted, "A running container that is published as ready is published as started.",
+			"It holds across restarts of the kubelet.", "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#container-probes"},
+		{noReadyWhileStopping, "A container that is not ready does not become ready between its stop signal and its exit.",
+			"It holds across restarts of the kubelet.", kubelet + "kuberuntime/kuberuntime_manager.go"},
+		{noProbeBeforeDelay, "No probe of a container begins before initialDelaySeconds have passed since its start.",
+			"It holds across restarts of the kubelet.", kubelet + "prober/worker.go"},
+		{noProbeWhileTerminates, "No liveness or startup probe of a container begins after the kubelet has stopped a container of its pod to end the pod.",
+			"It holds across restarts of the kubelet.", kubelet + "prober/prober_manager.go"},
+		{noProbeAfterExit, "No probe of an instance begins after its status says that it has ended.",
+			"It holds across restarts of the kubelet.", kubelet + "prober/worker.go"},
+		{restartCountGrows, "The restartCount of a container never falls.",
+			"It holds across restarts of the kubelet, and ends with the pod.", "https://github.com/kubernetes/kubernetes/blob/v1.37.0/test/e2e/common/node/container_probe.go"},
+		{settledStatusAgrees, "Ten seconds after the results of a readiness or startup probe have settled, the published Ready and Started agree with them.",
+			"The results since the last start of the kubelet count.", kubelet + "status/status_manager.go"},
+	}
+}
+
+// Known is a bug of the kubelet that breaks an invariant, and that a scenario of the library asserts.
+type Known struct {
+	Bug   string // its row in docs/bugs.md, such as B22
+	Issue string // the number of the issue or pull request, such as #141155; may be empty
+}
+
+func (k Known) String() string { return strings.TrimSpace(k.Bug + " " + k.Issue) }
+
+// Violation is a record that breaks an invariant.
+type Violation struct {
+	Invariant string
+	Case      string // what breaks it, in a few words, such as "carried over from the instance before"
+	Known     *Known // the bug that the case belongs to; nil: not known
+	Pod       string
+	Container string
+	T         virtual.Time
+	Step      int64 // of the record
+}
+
+// Class names what was broken, without times: violations of the same class are the same finding.
+func (v Violation) Class() string {
+	return fmt.Sprintf("%s: %s (%s/%s)", v.Invariant, v.Case, v.Pod, v.Container)
+}
+
+// Options configure Check.
+type Options struct {
+	Off []string     // names of the invariants that are not checked
+	End virtual.Time // the end of the run
+}
+
+// Validate returns an error if Off has a name that no invariant has.
+func (o Options) Validate() error {
+	var names []string
+	for _, i := range All() {
+		names = append(names, i.Name)
+	}
+	for _, off := range o.Off {
+		if !slices.Contains(names, off) {
+			return fmt.Errorf("there is no invariant %q: the invariants are %s", off, strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+// Check returns the violations in the records of a run, in order: the first one of each class. The pods have their defaults set.
+func Check(pods []*v1.Pod, records []trace.Record, o Options) []Violation {
+	c := &checker{pods: map[string]*pod{}, off: map[string]bool{}, seen: map[string]bool{}}
+	for _, name := range o.Off {
+		c.off[name] = true
+	}
+	for _, p := range pods {
+		key := p.Namespace + "/" + p.Name
+		if c.pods[key] == nil {
+			c.order = append(c.order, key)
+		}
+		c.pods[key] = newPod(p)
+	}
+	for i := range records {
+		c.check(&records[i])
+	}
+	c.settled(o.End)
+	slices.SortStableFunc(c.found, func(a, b Violation) int { return cmp.Compare(a.T, b.T) })
+	return c.found
+}
+
+// checker checks the records of one run.
+type checker struct {
+	pods  map[string]*pod
+	order []string // keys of pods, as the scenario has them
+	node  node
+	off   map[string]bool
+	seen  map[string]bool // classes of violations
+	found []Violation
+}
+
+// broken notes a violation, unless there is one of its class.
+func (c *checker) broken(r *trace.Record, container, invariant, what string, known *Known) {
+	v := Violation{Invariant: invariant, Case: what, Known: known, Pod: r.Pod, Container: container, T: r.T, Step: r.Step}
+	if c.off[invariant] || c.seen[v.Class()] {
+		return
+	}
+	c.seen[v.Class()] = true
+	c.found = append(c.found, v)
+}
+
+// check checks a record, and then takes over what it says.
+func (c *checker) check(r *trace.Record) {
+	c.node.follow(r)
+	if r.Kind == trace.KubeletStopped {
+		for _, key := range c.order {
+			c.pods[key].kubeletStopped()
+		}
+	}
+	p := c.pods[r.Pod]
+	if p == nil {
+		return
+	}
+	if r.Kind == trace.StatusPatched {
+		c.checkStatus(p, r)
+		p.published(r)
+		return
+	}
+	if k := p.containers[r.Container]; k != nil {
+		switch r.Kind {
+		case trace.ProbeExecuted:
+			c.checkProbe(p, k, r)
+		case trace.ContainerStopping:
+			c.checkStop(k, r)
+		}
+		k.follow(r, &c.node)
+	}
+	p.follow(r)
+}

@@ -1,0 +1,181 @@
+package invariants_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"probesim.dev/explore/invariants"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// shop has a container with all probes, and a sidecar.
+func shop() *v1.Pod {
+	probe := func(failures, delay int32) *v1.Probe {
+		return &v1.Probe{FailureThreshold: failures, SuccessThreshold: 1, PeriodSeconds: 10, InitialDelaySeconds: delay}
+	}
+	return &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "shop"},
+		Spec: v1.PodSpec{
+			InitContainers: []v1.Container{{Name: "proxy", RestartPolicy: new(v1.ContainerRestartPolicyAlways), LivenessProbe: probe(1, 0)}},
+			Containers:     []v1.Container{{Name: "app", LivenessProbe: probe(2, 0), ReadinessProbe: probe(1, 0), StartupProbe: probe(1, 3)}, {Name: "plain", LivenessProbe: probe(2, 0)}},
+		},
+	}
+}
+
+// at returns the record of a container at a second.
+func at(second float64, kind trace.Kind, container string, change func(*trace.Record)) trace.Record {
+	r := trace.Record{T: virtual.At(time.Duration(second * float64(time.Second))), Kind: kind, Container: container}
+	if container != "" || kind == trace.StatusPatched || kind == trace.PodAdded {
+		r.Pod = "default/shop"
+	}
+	if change != nil {
+		change(&r)
+	}
+	return r
+}
+
+func start(second float64, container string, instance int) trace.Record {
+	return at(second, trace.ContainerStarted, container, func(r *trace.Record) { r.Instance = instance; r.Cause = 1000 })
+}
+
+func exit(second float64, container string, instance int) trace.Record {
+	return at(second, trace.ContainerExited, container, func(r *trace.Record) { r.Instance = instance })
+}
+
+func stop(second float64, container string, instance int, reason string) trace.Record {
+	return at(second, trace.ContainerStopping, container, func(r *trace.Record) { r.Instance, r.Reason = instance, reason })
+}
+
+func probe(second float64, container string, instance int, p trace.Probe, result trace.Result) trace.Record {
+	return at(second, trace.ProbeExecuted, container, func(r *trace.Record) {
+		r.Instance, r.Probe, r.Result, r.Took = instance, p, result, 10*time.Millisecond
+	})
+}
+
+// status publishes the state of one container: its restarts, and words of started, ready and ended.
+func status(second float64, container string, restarts int32, words ...string) trace.Record {
+	return at(second, trace.StatusPatched, "", func(r *trace.Record) {
+		c := trace.ContainerStatus{Name: container, State: "running", RestartCount: restarts, Started: slices.Contains(words, "started"), Ready: slices.Contains(words, "ready")}
+		if slices.Contains(words, "ended") {
+			c.State = "terminated"
+		}
+		r.Status = &trace.PodStatus{Phase: "Running", Containers: []trace.ContainerStatus{c}}
+	})
+}
+
+func TestCheck(t *testing.T) {
+	success, failure := trace.Success, trace.Failure
+	for _, test := range []struct {
+		name    string
+		records []trace.Record
+		want    []string // the invariants that are broken, with the bug if it is known
+	}{
+		{"a run that obeys all", []trace.Record{
+			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(6, "app", 0, "started"), probe(7, "app", 0, trace.Readiness, success),
+			status(7.1, "app", 0, "started", "ready"), probe(10, "app", 0, trace.Liveness, failure), probe(20, "app", 0, trace.Liveness, failure),
+			stop(21, "app", 0, "LivenessProbe"), exit(22, "app", 0), status(22.1, "app", 0, "ended"), start(23, "app", 1), status(23.1, "app", 1),
+			probe(27, "app", 1, trace.Startup, success), status(27.1, "app", 1, "started"), probe(30, "app", 1, trace.Readiness, success), status(30.1, "app", 1, "started", "ready"),
+		}, nil},
+		{"a kill after too few failures", []trace.Record{start(1, "app", 0), probe(10, "app", 0, trace.Liveness, failure), stop(11, "app", 0, "LivenessProbe")}, []string{"kill-needs-failures"}},
+		{"a kill without a failure", []trace.Record{start(1, "app", 0), stop(11, "app", 0, "LivenessProbe")}, []string{"kill-needs-failures"}},
+		{"a success between failures", []trace.Record{
+			start(1, "app", 0), probe(10, "app", 0, trace.Liveness, failure), probe(11, "app", 0, trace.Liveness, success), probe(12, "app", 0, trace.Liveness, failure), stop(13, "app", 0, "LivenessProbe"),
+		}, []string{"kill-needs-failures"}},
+		{"an error between failures", []trace.Record{
+			start(1, "app", 0), probe(10, "app", 0, trace.Liveness, failure), probe(11, "app", 0, trace.Liveness, trace.Error), probe(12, "app", 0, trace.Liveness, failure), stop(13, "app", 0, "LivenessProbe"),
+		}, nil},
+		{"failures of the instance before count", []trace.Record{
+			start(1, "app", 0), probe(10, "app", 0, trace.Liveness, failure), exit(11, "app", 0), start(12, "app", 1), probe(20, "app", 1, trace.Liveness, failure), stop(21, "app", 1, "LivenessProbe"),
+		}, []string{"kill-needs-failures B22"}},
+		{"failures before a restart of the kubelet count", []trace.Record{
+			start(1, "app", 0), probe(10, "app", 0, trace.Liveness, failure), at(11, trace.KubeletStopped, "", nil), at(12, trace.KubeletStarted, "", nil),
+			probe(20, "app", 0, trace.Liveness, failure), stop(21, "app", 0, "LivenessProbe"),
+		}, nil},
+		{"a stop for another reason", []trace.Record{start(1, "app", 0), stop(11, "app", 0, "ImageChanged")}, nil},
+		{"started without a success", []trace.Record{start(1, "app", 0), status(2, "app", 0, "started")}, []string{"started-needs-success"}},
+		{"started as the instance before", []trace.Record{
+			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(6, "app", 0, "started"), exit(7, "app", 0), start(8, "app", 1), status(9, "app", 1, "started"),
+		}, []string{"started-needs-success B18 #141155"}},
+		{"started since a restart of the kubelet", []trace.Record{
+			start(1, "app", 0), status(2, "app", 0), at(3, trace.KubeletStopped, "", nil), at(4, trace.KubeletStarted, "", nil), status(5, "app", 0, "started"),
+		}, []string{"started-needs-success B19 #142305"}},
+		{"started without a startup probe", []trace.Record{start(1, "plain", 0), status(2, "plain", 0, "started")}, nil},
+		{"ready and not started", []trace.Record{start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(6, "app", 0, "ready"), status(7, "app", 0, "ready", "started")}, []string{"ready-needs-started"}},
+		{"ready and not started, as the instance before", []trace.Record{
+			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(6, "app", 0, "started"), exit(7, "app", 0), start(8, "app", 1), status(9, "app", 1, "ready"),
+		}, []string{"ready-needs-started B18 #141155"}},
+		{"ready while killed for liveness", []trace.Record{
+			start(1, "plain", 0), status(2, "plain", 0, "started"), probe(5, "plain", 0, trace.Liveness, failure), probe(6, "plain", 0, trace.Liveness, failure),
+			stop(7, "plain", 0, "LivenessProbe"), status(8, "plain", 0, "started", "ready"),
+		}, []string{"no-ready-while-stopping C16 #131690"}},
+		{"ready while killed for startup", []trace.Record{
+			start(1, "app", 0), status(2, "app", 0), probe(6, "app", 0, trace.Startup, failure), stop(7, "app", 0, "StartupProbe"), probe(7.1, "app", 0, trace.Startup, success), status(8, "app", 0, "started", "ready"),
+		}, []string{"no-ready-while-stopping #135248"}},
+		{"ready before it is killed, and still", []trace.Record{
+			start(1, "plain", 0), status(2, "plain", 0, "started", "ready"), stop(7, "plain", 0, "Deleted"), status(8, "plain", 0, "started", "ready"),
+		}, nil},
+		{"a probe less than a second early", []trace.Record{start(1, "app", 0), probe(3.5, "app", 0, trace.Startup, failure)}, []string{"no-probe-before-initial-delay B8"}},
+		{"a probe that is a second early", []trace.Record{start(1, "app", 0), probe(3, "app", 0, trace.Startup, failure)}, []string{"no-probe-before-initial-delay"}},
+		{"a liveness probe after the end of the pod began", []trace.Record{start(1, "app", 0), stop(5, "app", 0, "Deleted"), probe(6, "app", 0, trace.Liveness, failure)}, []string{"no-probe-while-terminating"}},
+		{"a probe that began before the end of the pod", []trace.Record{start(1, "app", 0), stop(5, "app", 0, "Deleted"), probe(5.005, "app", 0, trace.Liveness, failure)}, nil},
+		{"a readiness probe after the end of the pod began", []trace.Record{start(1, "app", 0), stop(5, "app", 0, "Deleted"), probe(6, "app", 0, trace.Readiness, failure)}, nil},
+		{"a liveness probe of a sidecar", []trace.Record{start(1, "proxy", 0), start(2, "app", 0), stop(5, "app", 0, "Deleted"), probe(6, "proxy", 0, trace.Liveness, success)}, []string{"no-probe-while-terminating B36 #141766"}},
+		{"a probe after the status says that the instance has ended", []trace.Record{start(1, "plain", 0), exit(5, "plain", 0), status(6, "plain", 0, "ended"), probe(7, "plain", 0, trace.Liveness, failure)}, []string{"no-probe-after-exit"}},
+		{"a probe before the kubelet has seen the exit", []trace.Record{start(1, "plain", 0), exit(5, "plain", 0), probe(5.5, "plain", 0, trace.Liveness, failure), status(6, "plain", 0, "ended")}, nil},
+		{"a restart count that falls", []trace.Record{start(1, "plain", 1), status(2, "plain", 1, "started"), status(3, "plain", 0, "started")}, []string{"restart-count-grows"}},
+		{"a restart count of another pod", []trace.Record{start(1, "plain", 1), status(2, "plain", 1, "started"), at(3, trace.PodAdded, "", nil), status(4, "plain", 0)}, nil},
+		{"a success that is never published", []trace.Record{start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(6, "app", 0, "started"), probe(20, "app", 0, trace.Readiness, success)}, []string{"settled-status-agrees"}},
+		{"a failure that is never published", []trace.Record{
+			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), probe(6, "app", 0, trace.Readiness, success), status(7, "app", 0, "started", "ready"), probe(20, "app", 0, trace.Readiness, failure),
+		}, []string{"settled-status-agrees"}},
+		{"a started container that is never published as started", []trace.Record{start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(7, "app", 0)}, []string{"settled-status-agrees"}},
+		{"a late success", []trace.Record{start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(6, "app", 0, "started"), probe(55, "app", 0, trace.Readiness, success)}, nil},
+		{"a success during an outage", []trace.Record{
+			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(6, "app", 0, "started"),
+			at(10, trace.Step, "", func(r *trace.Record) { r.Reason = "apiDown" }), probe(20, "app", 0, trace.Readiness, success),
+		}, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for i := range test.records {
+				test.records[i].Step = int64(i) + 1
+			}
+			var got []string
+			for _, v := range invariants.Check([]*v1.Pod{shop()}, test.records, invariants.Options{End: virtual.At(time.Minute)}) {
+				text := v.Invariant
+				if v.Known != nil {
+					text += " " + v.Known.String()
+				}
+				got = append(got, text)
+				off := invariants.Options{End: virtual.At(time.Minute), Off: []string{v.Invariant}}
+				for _, other := range invariants.Check([]*v1.Pod{shop()}, test.records, off) {
+					if other.Invariant == v.Invariant {
+						t.Errorf("%s is checked although it is off", v.Invariant)
+					}
+				}
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("broken: %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestAll checks that each invariant is complete and can be switched off.
+func TestAll(t *testing.T) {
+	for _, i := range invariants.All() {
+		if i.Name == "" || i.Sentence == "" || i.Across == "" || i.Source == "" {
+			t.Errorf("%+v is not complete", i)
+		}
+		if err := (invariants.Options{Off: []string{i.Name}}).Validate(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := (invariants.Options{Off: []string{"nothing"}}).Validate(); err == nil {
+		t.Error("an unknown name is accepted")
+	}
+}

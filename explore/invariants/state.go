@@ -1,0 +1,210 @@
+package invariants
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/kube/podutil"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// node is what the records so far say of the node.
+type node struct {
+	disturbed virtual.Time // when the kubelet, the API server or the runtime was last stopped or started
+	outages   int          // steps in effect that last
+	stopped   int64        // the step at which the kubelet stopped last
+}
+
+func (n *node) follow(r *trace.Record) {
+	switch {
+	case r.Kind == trace.KubeletStopped:
+		n.disturbed, n.outages, n.stopped = r.T, n.outages+1, r.Step
+	case r.Kind == trace.KubeletStarted:
+		n.disturbed, n.outages = r.T, n.outages-1
+	case r.Kind == trace.Step && r.Pod == "" && (r.Reason == "apiDown" || r.Reason == "runtimeDown" || r.Reason == "setDelays"):
+		n.disturbed = r.T
+		if r.Message == trace.StepOver {
+			n.outages--
+		} else {
+			n.outages++
+		}
+	}
+}
+
+// pod is what the records so far say of a pod.
+type pod struct {
+	spec       *v1.Pod
+	names      []string // of the containers
+	containers map[string]*container
+	ends       virtual.Time // when the kubelet first stopped a container to end the pod
+	ending     bool
+	deleted    bool // its deletion was requested
+}
+
+// container is what the records so far say of a container.
+type container struct {
+	spec    *v1.Container
+	sidecar bool
+	probes  map[trace.Probe]*v1.Probe
+
+	instance int
+	running  bool
+	started  virtual.Time  // of this instance
+	stopping *trace.Record // of this instance
+
+	runs    map[trace.Probe]*runs  // since the kubelet started
+	streak  map[trace.Probe]int    // failures in a row, whatever the kubelet did
+	before  map[trace.Probe]int    // failures in a row at the end of the instance before
+	carried bool                   // the instance before was published as started
+	up      bool                   // the startup probe of this instance has succeeded
+	restart bool                   // the kubelet restarted since this instance started
+	status  *trace.ContainerStatus // published last
+	ended   map[int]virtual.Time   // instances that a published status shows as ended, with the time of the status
+}
+
+// runs are the results of a probe for one instance, since the kubelet started.
+type runs struct {
+	last    trace.Result
+	count   int          // how many results in a row are like the last one
+	settled virtual.Time // when the count reached the threshold
+}
+
+func newPod(spec *v1.Pod) *pod {
+	p := &pod{spec: spec, containers: map[string]*container{}}
+	for c := range podutil.Containers(&spec.Spec) {
+		k := &container{spec: c, sidecar: podutil.IsRestartableInitContainer(c), probes: map[trace.Probe]*v1.Probe{}}
+		set := func(name trace.Probe, probe *v1.Probe) {
+			if probe != nil {
+				k.probes[name] = probe
+			}
+		}
+		set(trace.Liveness, c.LivenessProbe)
+		set(trace.Readiness, c.ReadinessProbe)
+		set(trace.Startup, c.StartupProbe)
+		k.begin(-1)
+		p.names, p.containers[c.Name] = append(p.names, c.Name), k
+	}
+	return p
+}
+
+// begin begins an instance.
+func (k *container) begin(instance int) {
+	k.carried = k.status != nil && k.status.Started
+	k.instance, k.up, k.restart, k.stopping = instance, false, false, nil
+	k.runs, k.before, k.streak = map[trace.Probe]*runs{}, k.streak, map[trace.Probe]int{}
+}
+
+func (p *pod) kubeletStopped() {
+	for _, name := range p.names {
+		k := p.containers[name]
+		k.restart, k.runs = true, map[trace.Probe]*runs{}
+	}
+}
+
+// endsPod reports whether the reason of a stop is the end of the whole pod.
+func endsPod(reason string) bool { return reason == "Deleted" || reason == "Evicted" }
+
+func (p *pod) follow(r *trace.Record) {
+	switch r.Kind {
+	case trace.PodAdded:
+		*p = *newPod(p.spec) // perhaps another pod of the same name
+	case trace.PodDeleteRequested:
+		p.deleted = true
+	case trace.ContainerStopping:
+		if endsPod(r.Reason) && !p.ending {
+			p.ending, p.ends = true, r.T
+		}
+	}
+}
+
+func (k *container) follow(r *trace.Record, n *node) {
+	switch r.Kind {
+	case trace.ContainerStarted:
+		k.begin(r.Instance)
+		k.running, k.started = true, r.T
+		k.restart = n.stopped > 0 && r.Cause < n.stopped // a kubelet that has ended began this call
+	case trace.ContainerStopping:
+		if r.Instance == k.instance && k.stopping == nil {
+			k.stopping = r
+		}
+	case trace.ContainerExited:
+		if r.Instance == k.instance {
+			k.running = false
+		}
+	case trace.ProbeExecuted:
+		k.probed(r)
+	}
+}
+
+// probed counts a result. The kubelet ignores errors, and a warning is a success.
+func (k *container) probed(r *trace.Record) {
+	if r.Instance != k.instance || r.Result == trace.Error {
+		return
+	}
+	result := r.Result
+	if result == trace.Warning {
+		result = trace.Success
+	}
+	last := k.runs[r.Probe]
+	if last == nil || last.last != result {
+		last = &runs{last: result}
+		k.runs[r.Probe] = last
+	}
+	last.count++
+	k.streak[r.Probe]++
+	if result != trace.Failure {
+		k.streak[r.Probe] = 0
+	}
+	if last.count == k.threshold(r.Probe, result) {
+		last.settled = r.T
+	}
+	k.up = k.up || r.Probe == trace.Startup && result == trace.Success
+}
+
+// threshold is the number of equal results in a row that decide.
+func (k *container) threshold(probe trace.Probe, result trace.Result) int {
+	spec := k.probes[probe]
+	switch {
+	case spec == nil:
+		return 1
+	case result == trace.Success:
+		return max(1, int(spec.SuccessThreshold))
+	default:
+		return max(1, int(spec.FailureThreshold))
+	}
+}
+
+// published takes over a status.
+func (p *pod) published(r *trace.Record) {
+	if r.Status == nil {
+		return
+	}
+	for i := range r.Status.Containers {
+		s := &r.Status.Containers[i]
+		k := p.containers[s.Name]
+		if k == nil {
+			continue
+		}
+		k.status = s
+		if s.State != "running" && k.instance >= 0 {
+			ended := int(s.RestartCount)
+			if s.State == "waiting" && !k.running {
+				ended = k.instance
+			}
+			if k.ended == nil {
+				k.ended = map[int]virtual.Time{}
+			}
+			if _, known := k.ended[ended]; !known && ended <= k.instance && (ended < k.instance || !k.running) {
+				k.ended[ended] = r.T
+			}
+		}
+	}
+}
+
+// began is when a probe began.
+func began(r *trace.Record) virtual.Time { return r.T.Add(-r.Took) }
+
+// delay is the initial delay of a probe.
+func delay(p *v1.Probe) time.Duration { return time.Duration(p.InitialDelaySeconds) * time.Second }

@@ -1,0 +1,99 @@
+package invariants
+
+import (
+	"time"
+
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// checkStatus checks a published status.
+func (c *checker) checkStatus(p *pod, r *trace.Record) {
+	if r.Status == nil {
+		return
+	}
+	for i := range r.Status.Containers {
+		s := &r.Status.Containers[i]
+		k := p.containers[s.Name]
+		if k == nil {
+			continue
+		}
+		if k.status != nil && s.RestartCount < k.status.RestartCount {
+			c.broken(r, s.Name, restartCountGrows, "it falls", nil)
+		}
+		if s.State == "running" && s.Ready && !s.Started {
+			why, known := k.whyStarted()
+			c.broken(r, s.Name, readyNeedsStarted, why, known)
+		}
+		if s.State != "running" || int(s.RestartCount) != k.instance {
+			continue // the status of an instance before this one
+		}
+		if s.Started && k.probes[trace.Startup] != nil && !k.up {
+			why, known := k.whyStarted()
+			c.broken(r, s.Name, startedNeedsSuccess, why, known)
+		}
+		if before := k.status; k.running && k.stopping != nil && s.Ready && before != nil && !before.Ready && int(before.RestartCount) == k.instance && before.State == "running" {
+			c.readyWhileStopping(k, s, r)
+		}
+	}
+}
+
+// whyStarted says why the kubelet takes an instance for started whose startup probe has not succeeded. It computes Ready from that,
+// and takes back only Started when the startup worker begins: SetContainerStartup in pkg/kubelet/status/status_manager.go changes
+// nothing else.
+func (k *container) whyStarted() (string, *Known) {
+	switch {
+	case k.probes[trace.Startup] == nil || k.up:
+		return "although the startup probe has succeeded", nil
+	case k.restart:
+		return "since a restart of the kubelet", startedByRestart
+	case k.carried:
+		return "the instance before had started", carriedStarted
+	}
+	return "without a success", nil
+}
+
+func (c *checker) readyWhileStopping(k *container, s *trace.ContainerStatus, r *trace.Record) {
+	reason := k.stopping.Reason
+	known := map[string]*Known{"LivenessProbe": readyWhileKilled, "StartupProbe": readyAfterFailed, "Deleted": readyWhileEnding}[reason]
+	c.broken(r, s.Name, noReadyWhileStopping, "stopping because of "+reason, known)
+}
+
+// settleTime is how long results may take to be published.
+const settleTime = 10 * time.Second
+
+// settled checks the last published status of each container at the end of the run.
+func (c *checker) settled(end virtual.Time) {
+	quiet := end.Add(-settleTime)
+	if c.node.outages > 0 || c.node.disturbed > quiet {
+		return
+	}
+	for _, key := range c.order {
+		p := c.pods[key]
+		if p.ending || p.deleted {
+			continue
+		}
+		for _, name := range p.names {
+			k := p.containers[name]
+			s := k.status
+			if !k.running || k.stopping != nil || s == nil || s.State != "running" || int(s.RestartCount) != k.instance || k.started > quiet {
+				continue
+			}
+			at := &trace.Record{Pod: key, T: end}
+			if last := k.runs[trace.Startup]; last != nil && k.up && last.settled > 0 && last.settled < quiet && !s.Started {
+				c.broken(at, name, settledStatusAgrees, "the startup probe succeeded, and the container is not started", nil)
+			}
+			last := k.runs[trace.Readiness]
+			if last == nil || last.settled == 0 || last.settled > quiet || !s.Started {
+				continue
+			}
+			if ready := last.last == trace.Success; ready != s.Ready {
+				what := "the readiness probe fails, and the container is ready"
+				if ready {
+					what = "the readiness probe succeeds, and the container is not ready"
+				}
+				c.broken(at, name, settledStatusAgrees, what, nil)
+			}
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package outcomes
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/explore/invariants"
+	"probesim.dev/node"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/expect"
+	"probesim.dev/sim/choose"
+	"probesim.dev/sim/limit"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// Subject is what is explored: the plan of a scenario, without a seed.
+type Subject struct {
+	Plan *scenarios.Plan
+	Off  []string // invariants that are not checked
+	// JudgeAll judges the expectations also in runs with faults and moved times.
+	JudgeAll bool
+	// Limits of a run. Zero: a thousandth of the limits of a run of a command, which is enough for an exploration.
+	Limits limit.Limits
+}
+
+// runLimits bound each run of an exploration.
+var runLimits = limit.Limits{Events: 5_000_000, Processes: 20_000, AtOneInstant: 200_000, Time: node.DefaultLimits.Time, Memory: 200_000_000}
+
+// Run is one run of a subject.
+type Run struct {
+	Records    []trace.Record
+	History    History
+	Violations []invariants.Violation
+	Results    []expect.Result // of the expectations; empty if the run does not judge them
+	Err        error           // why the run ended early
+
+	decisions []decision // if they were asked for
+	times     []virtual.Time
+	plan      *scenarios.Plan
+}
+
+// Hash returns the hash of the trace.
+func (r *Run) Hash() string { return trace.Hash(r.Records) }
+
+// decision is a choice that came up in a run.
+type decision struct {
+	t          virtual.Time
+	choice     choose.Choice
+	n          int // alternatives; 0 for a jitter
+	candidates []choose.Choice
+}
+
+// Run runs the subject with a change. internal keeps the internal records.
+func (s *Subject) Run(c Change, internal bool) *Run { return s.run(c, runOptions{internal: internal}) }
+
+// runOptions say what a run keeps.
+type runOptions struct {
+	internal  bool
+	decisions bool
+	interrupt func() error
+}
+
+func (s *Subject) run(c Change, o runOptions) (r *Run) {
+	r = &Run{}
+	defer func() {
+		if p := recover(); p != nil {
+			r.Err = fmt.Errorf("bug in probesim, please report it with the scenario: panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	plan, err := s.plan(c)
+	if err != nil {
+		r.Err = err
+		return r
+	}
+	r.plan = plan
+	known, ok := plan.Profile()
+	if !ok {
+		r.Err = fmt.Errorf("version %s of Kubernetes is not supported", plan.Version)
+		return r
+	}
+	limits := s.Limits
+	if limits == (limit.Limits{}) {
+		limits = runLimits
+	}
+	recorder := &trace.Recorder{Internal: o.internal || expect.Internal(plan.Scenario)}
+	chooser := &observer{Chooser: c.chooser(), keeps: o.decisions}
+	n := node.New(node.Options{
+		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, Trace: recorder,
+		Limits: limits, Interrupt: o.interrupt, Chooser: chooser,
+	})
+	defer n.Close()
+	chooser.node = n
+	driver := plan.Drive(n)
+	r.Err = n.RunUntil(virtual.At(plan.Duration))
+	if err := driver.Err(); r.Err == nil {
+		r.Err = err
+	}
+	r.Records, r.decisions = recorder.Records(), chooser.decisions
+	if r.Err != nil {
+		r.History.Error, _, _ = strings.Cut(r.Err.Error(), "\n")
+		return r
+	}
+	r.Violations = invariants.Check(specs(plan), r.Records, invariants.Options{Off: s.Off, End: virtual.At(plan.Duration)})
+	if !c.moved() || s.JudgeAll {
+		r.Results, r.Err = expect.Check(plan, expect.Run{Records: r.Records, Internal: recorder.Internal})
+	}
+	r.History, r.times = historyOf(r)
+	return r
+}
+
+// plan returns the plan of a change.
+func (s *Subject) plan(c Change) (*scenarios.Plan, error) {
+	varied, err := s.Plan.Scenario.Vary(c.variation())
+	if err != nil {
+		return nil, err
+	}
+	seed := s.Plan.Seed
+	if c.Seed != nil {
+		seed = c.Seed
+	}
+	plan := varied.Plan(s.Plan.Version, seed)
+	plan.Duration, plan.Delays, plan.Config = s.Plan.Duration, s.Plan.Delays, s.Plan.Config
+	return plan, nil
+}
+
+// specs returns the pods of a plan.
+func specs(plan *scenarios.Plan) []*v1.Pod {
+	var pods []*v1.Pod
+	for _, p := range plan.Pods() {
+		pods = append(pods, p.Pod)
+	}
+	return pods
+}
+
+// observer passes each choice to a policy and keeps the choices that came up.
+type observer struct {
+	choose.Chooser
+	node      *node.Node
+	keeps     bool
+	decisions []decision
+}
+
+func (o *observer) now() virtual.Time {
+	if o.node == nil {
+		return virtual.At(-time.Hour)
+	}
+	return o.node.Now()
+}
+
+func (o *observer) Choose(c choose.Choice, n int) int {
+	if o.keeps {
+		o.decisions = append(o.decisions, decision{t: o.now(), choice: c, n: n})
+	}
+	return o.Chooser.Choose(c, n)
+}
+
+func (o *observer) Next(candidates []choose.Choice) int {
+	if o.keeps {
+		o.decisions = append(o.decisions, decision{t: o.now(), choice: choose.Choice{Kind: choose.Next}, n: len(candidates), candidates: append([]choose.Choice(nil), candidates...)})
+	}
+	return o.Chooser.Next(candidates)
+}
+
+func (o *observer) Fraction(c choose.Choice) float64 {
+	if o.keeps {
+		o.decisions = append(o.decisions, decision{t: o.now(), choice: c})
+	}
+	return o.Chooser.Fraction(c)
+}

@@ -1,0 +1,235 @@
+package outcomes
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"probesim.dev/report"
+)
+
+// TextOptions configure Text.
+type TextOptions struct {
+	report.Options
+	All    bool                    // list all outcomes, instead of the first ones
+	Replay func(o *Outcome) string // the command that repeats the witness of an outcome; "" if there is none
+}
+
+// maxListed is the number of outcomes that Text lists by default.
+const maxListed = 15
+
+// Finding is something wrong in one or more outcomes.
+type Finding struct {
+	Text     string
+	Known    bool // a known bug of the kubelet
+	Outcomes []*Outcome
+	Runs     int
+}
+
+// Findings returns what is wrong in the outcomes, known bugs last.
+func (r *Result) Findings() []*Finding {
+	var list []*Finding
+	for _, o := range r.Outcomes {
+		for _, text := range o.History.Findings() {
+			i := slices.IndexFunc(list, func(f *Finding) bool { return f.Text == text })
+			if i < 0 {
+				i = len(list)
+				list = append(list, &Finding{Text: text, Known: strings.Contains(text, ", known as ")})
+			}
+			list[i].Outcomes = append(list[i].Outcomes, o)
+			list[i].Runs += o.Count
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *Finding) int {
+		switch {
+		case a.Known == b.Known:
+			return 0
+		case b.Known:
+			return -1
+		}
+		return 1
+	})
+	return list
+}
+
+// Bad reports whether an outcome fails an expectation, or breaks an invariant in a way that is not a known bug of the kubelet.
+func (r *Result) Bad() bool {
+	return slices.ContainsFunc(r.Outcomes, func(o *Outcome) bool { return o.History.Bad() })
+}
+
+// Text writes the result for people.
+func Text(w io.Writer, r *Result, o TextOptions) error {
+	t := &textWriter{o: o}
+	shard := ""
+	if r.Shards > 0 {
+		shard = fmt.Sprintf("  shard %d of %d", r.Shard, r.Shards)
+	}
+	t.line(0, fmt.Sprintf("%s  %s  %s  %s%s", r.Scenario, r.Kubernetes, count(r.Runs, "run"), count(len(r.Outcomes), "outcome"), shard), report.Bold)
+	t.line(0, r.ending(), report.Dim)
+	t.policies(r)
+	t.outcomes(r)
+	for _, f := range r.Findings() {
+		t.finding(f)
+	}
+	_, err := w.Write(t.b.Bytes())
+	return err
+}
+
+// ending says what ended the search and what it covers.
+func (r *Result) ending() string {
+	text := "Ended by: " + r.Ended + "."
+	if r.Complete != "" {
+		text += " Complete for " + r.Complete + "; jitters and phases are samples."
+	}
+	return text
+}
+
+// count writes a number of things, such as "1,234 runs".
+func count(n int, what string) string {
+	text := grouped(n) + " " + what
+	switch {
+	case n != 1 && strings.HasSuffix(what, "y"):
+		text = strings.TrimSuffix(text, "y") + "ies"
+	case n != 1:
+		text += "s"
+	}
+	return text
+}
+
+// grouped writes a number with commas.
+func grouped(n int) string {
+	text := decimal(int64(n))
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+type textWriter struct {
+	b bytes.Buffer
+	o TextOptions
+}
+
+func (t *textWriter) line(margin int, text string, style report.Style) {
+	report.WriteLine(&t.b, margin, text, style, t.o.Options)
+}
+
+func (t *textWriter) policies(r *Result) {
+	t.b.WriteByte('\n')
+	table := &report.Table{Left: 1}
+	table.Head("policy", "runs", "new outcomes", "left out")
+	for _, p := range r.Policies {
+		left := ""
+		if p.Cut || p.Done < p.Tasks {
+			left = "some"
+			if p.Runs == 0 {
+				left = "all"
+			}
+		}
+		table.Row(report.Cell{Text: p.Policy}, report.Cell{Text: grouped(p.Runs)}, report.Cell{Text: grouped(p.Outcomes)}, report.Cell{Text: left})
+	}
+	table.Write(&t.b, t.o.Options)
+}
+
+func (t *textWriter) outcomes(r *Result) {
+	t.b.WriteByte('\n')
+	base := &History{}
+	if len(r.Outcomes) > 0 {
+		base = &r.Outcomes[0].History
+	}
+	for i, o := range r.Outcomes {
+		if i == maxListed && len(r.Outcomes) > maxListed+1 && !t.o.All {
+			t.line(0, fmt.Sprintf("... and %s; --all lists them", count(len(r.Outcomes)-i, "other outcome")), report.Dim)
+			break
+		}
+		style := report.Plain
+		if o.History.Bad() {
+			style = report.Bad
+		}
+		head, change := o.ID+"  "+count(o.Count, "run"), strings.Join(o.Change.Lines(), ", ")
+		if len(head)+2+len(change) <= max(t.o.Width, 40) {
+			t.line(0, head+"  "+change, style)
+		} else {
+			t.line(0, head, style)
+			t.line(14, change, style)
+		}
+		if i > 0 {
+			t.line(14, o.History.Difference(base), report.Dim)
+		}
+		for i, s := range o.Spread {
+			if i > 0 && !t.o.All {
+				t.line(14, fmt.Sprintf("and %s with times like this", count(len(o.Spread)-i, "other entry")), report.Dim)
+				break
+			}
+			t.line(14, fmt.Sprintf("%s: from %s to %s, by the choices alone", s.Entry, seconds(s.From.Offset()), seconds(s.To.Offset())), report.Warn)
+			t.line(14, "earliest: "+strings.Join(s.Early.Lines(), ", "), report.Dim)
+			t.line(14, "latest: "+strings.Join(s.Late.Lines(), ", "), report.Dim)
+		}
+	}
+}
+
+func (t *textWriter) finding(f *Finding) {
+	t.b.WriteByte('\n')
+	word, style := "FAIL", report.Bad
+	if f.Known {
+		word, style = "known", report.Warn
+	}
+	t.line(0, word+"  "+f.Text, style)
+	first := f.Outcomes[0]
+	t.line(2, fmt.Sprintf("in %s, %s; first: %s", count(len(f.Outcomes), "outcome"), count(f.Runs, "run"), strings.Join(first.Change.Lines(), ", ")), report.Plain)
+	if t.o.Replay == nil {
+		return
+	}
+	if command := t.o.Replay(first); command != "" {
+		t.line(2, command, report.Plain)
+	}
+}
+
+// Difference says in a few words in what a history first differs from another one.
+func (h *History) Difference(from *History) string {
+	for _, p := range h.Pods {
+		i := slices.IndexFunc(from.Pods, func(q PodHistory) bool { return q.Pod == p.Pod })
+		if i < 0 {
+			return "pod " + p.Pod + " appears"
+		}
+		q := &from.Pods[i]
+		for _, c := range p.Containers {
+			k := slices.IndexFunc(q.Containers, func(d ContainerHistory) bool { return d.Container == c.Container })
+			if k < 0 {
+				return c.Container + " starts"
+			}
+			if text := differ(c.Events, q.Containers[k].Events); text != "" {
+				return c.Container + ": " + text
+			}
+		}
+		if text := differ(p.Status, q.Status); text != "" {
+			return "status: " + text
+		}
+	}
+	switch {
+	case h.Error != from.Error:
+		return "ends early: " + h.Error
+	case !slices.Equal(h.Failed, from.Failed):
+		return "other expectations fail: " + strings.Join(h.Failed, ", ")
+	case !slices.Equal(h.Broken, from.Broken):
+		return "breaks other invariants"
+	}
+	return "the same history"
+}
+
+// differ describes the first difference of two lists.
+func differ(list, from []string) string {
+	for i := range max(len(list), len(from)) {
+		switch {
+		case i >= len(list):
+			return "ends before '" + from[i] + "'"
+		case i >= len(from):
+			return "goes on with '" + list[i] + "'"
+		case list[i] != from[i]:
+			return "'" + list[i] + "' instead of '" + from[i] + "'"
+		}
+	}
+	return ""
+}

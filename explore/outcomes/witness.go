@@ -1,0 +1,141 @@
+package outcomes
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"probesim.dev/scenarios"
+	"probesim.dev/sim/choose"
+)
+
+// Witness describes one run of a scenario in a file, so that it can be repeated byte for byte.
+type Witness struct {
+	APIVersion string        `json:"apiVersion"`
+	Kind       string        `json:"kind"`
+	File       string        `json:"file"`       // path of the scenario file
+	FileHash   string        `json:"fileHash"`   // SHA-256 of the file
+	Scenario   string        `json:"scenario"`   // the name of the scenario in the file
+	Engine     string        `json:"engine"`     // version of probesim
+	Kubernetes string        `json:"kubernetes"` // version of Kubernetes
+	Uptime     time.Duration `json:"uptime"`     // age of the kubelet at t=0, in nanoseconds
+	Change     Change        `json:"change"`
+	Off        []string      `json:"off,omitempty"` // invariants that were not checked
+	JudgeAll   bool          `json:"judgeAll,omitempty"`
+	Outcome    string        `json:"outcome"`  // the ID of the history
+	Findings   []string      `json:"findings"` // failed expectations, and broken invariants
+	TraceHash  string        `json:"traceHash"`
+}
+
+// WitnessKind is the kind of the documents with witnesses.
+const WitnessKind = "Witness"
+
+// Witness runs a change again and returns its witness. The caller sets Engine and, if the scenario was not loaded from a file named as
+// it is, File. data is the content of the file.
+func (s *Subject) Witness(c Change, data []byte) (*Witness, error) {
+	r := s.Run(c, false)
+	if r.plan == nil {
+		return nil, r.Err
+	}
+	sum := sha256.Sum256(data)
+	return &Witness{
+		APIVersion: scenarios.APIVersion, Kind: WitnessKind, File: s.Plan.Scenario.Path(), FileHash: hex.EncodeToString(sum[:]),
+		Scenario: s.Plan.Scenario.Metadata.Name, Kubernetes: s.Plan.Version, Uptime: r.plan.Uptime, Change: c, Off: s.Off, JudgeAll: s.JudgeAll,
+		Outcome: r.History.ID(), Findings: r.History.Findings(), TraceHash: r.Hash(),
+	}, nil
+}
+
+// Findings lists what is wrong in a history, known bugs last.
+func (h *History) Findings() []string {
+	list := []string{}
+	if h.Error != "" {
+		list = append(list, "the run ended early: "+h.Error)
+	}
+	for _, f := range h.Failed {
+		list = append(list, "expectation failed: "+f)
+	}
+	for _, known := range []bool{false, true} {
+		for _, b := range h.Broken {
+			if (b.Known != "") == known {
+				list = append(list, b.long())
+			}
+		}
+	}
+	return list
+}
+
+// long describes the breach with its container and the bug that it belongs to.
+func (b Breach) long() string {
+	text := b.String() + " (" + b.Pod + "/" + b.Container + ")"
+	if b.Known != "" {
+		text += ", known as " + b.Known
+	}
+	return text
+}
+
+// JSON returns the witness as a file.
+func (w *Witness) JSON() []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	if err := e.Encode(w); err != nil {
+		panic(err) // all fields can be encoded
+	}
+	return b.Bytes()
+}
+
+// maxChanges bounds the parts of the change of a witness.
+const maxChanges = 100_000
+
+// ReadWitness reads a witness from a file.
+func ReadWitness(data []byte) (*Witness, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	w := &Witness{}
+	if err := d.Decode(w); err != nil {
+		return nil, fmt.Errorf("is not a witness of 'probesim explore': %w", err)
+	}
+	switch c := &w.Change; {
+	case w.APIVersion != scenarios.APIVersion || w.Kind != WitnessKind:
+		return nil, fmt.Errorf("is not a witness of 'probesim explore': it needs apiVersion %s and kind %s", scenarios.APIVersion, WitnessKind)
+	case w.File == "" || w.Scenario == "" || w.Kubernetes == "" || w.TraceHash == "":
+		return nil, fmt.Errorf("is not complete: a witness needs file, scenario, kubernetes and traceHash")
+	case len(c.Faults)+len(c.Shifts)+len(c.Choices) > maxChanges:
+		return nil, fmt.Errorf("has more than %d changes", maxChanges)
+	}
+	for i, f := range w.Change.Faults {
+		if f.Step().Action() == "" {
+			return nil, fmt.Errorf("change.faults[%d]: there is no fault of kind %q", i, f.Kind)
+		}
+		if f.At < 0 || f.For < 0 {
+			return nil, fmt.Errorf("change.faults[%d]: times must not be negative", i)
+		}
+	}
+	return w, nil
+}
+
+// Subject returns what the witness is about: the scenario of its name, among those of its file.
+func (w *Witness) Subject(all []*scenarios.Scenario) (*Subject, error) {
+	for _, s := range all {
+		if s.Metadata.Name == w.Scenario {
+			return &Subject{Plan: s.Plan(w.Kubernetes, nil), Off: w.Off, JudgeAll: w.JudgeAll}, nil
+		}
+	}
+	return nil, fmt.Errorf("%s has no scenario %q", w.File, w.Scenario)
+}
+
+// Matches reports whether data is the content of the file that the witness was made from.
+func (w *Witness) Matches(data []byte) bool {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]) == w.FileHash
+}
+
+// Replay returns the plan of the run of a change, and the policy that makes its choices.
+func (s *Subject) Replay(c Change) (*scenarios.Plan, choose.Chooser, error) {
+	plan, err := s.plan(c)
+	return plan, c.chooser(), err
+}
