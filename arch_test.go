@@ -31,7 +31,7 @@ var layers = [][]string{
 	{"internal/check", "internal/random", "bounds"},
 	{"check"},
 	{"check/render"},
-	{"check/html", "check/compare", "check/tune"},
+	{"check/html", "check/compare", "check/tune", "incident"},
 	{"probetest"},
 	{"explore/invariants", "explore/shrink"},
 	{"explore"},

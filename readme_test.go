@@ -17,7 +17,9 @@ var update = flag.Bool("update", false, "write the current output of the command
 const inReadme = "PROBESIM_README"
 
 // documents are the files whose commands the test runs.
-var documents = []string{"README.md", "docs/authoring.md", "docs/ci.md", "docs/diff.md", "docs/explore.md", "docs/reports.md", "docs/why.md"}
+var documents = []string{
+	"README.md", "docs/authoring.md", "docs/ci.md", "docs/diff.md", "docs/explore.md", "docs/kubernetes-1.38.md", "docs/reports.md", "docs/why.md",
+}
 
 // TestReadme runs the commands in README.md and other documents, and compares their output with the documented output. A
 // console block has commands, each after a dollar sign, with their output below. A line of three dots stands for any

@@ -26,6 +26,7 @@ type EventSeries struct {
 	First       *trace.Record
 	Latest      *trace.Record
 	Count       int
+	Says        string // of a recording: its times as exactly as they are known
 	since, last virtual.Time
 	end         virtual.Time // of the run
 	pods        map[string]bool
@@ -35,7 +36,10 @@ type EventSeries struct {
 // occurrence. Times count from t=0. Equal events of the replicas of a workload share a row. If many pods have events, those of all
 // pods do.
 func Events(w io.Writer, run *Run, o Options) error {
-	all := CollectEvents(o.window(run.Records), run.Until)
+	all := run.EventList
+	if all == nil {
+		all = CollectEvents(o.window(run.Records), run.Until)
+	}
 	if len(all) == 0 {
 		return nil
 	}
@@ -101,6 +105,11 @@ func (e *EventSeries) Object() string {
 	return object
 }
 
+// NewEventSeries returns an event of a recording that ends at end, with its count.
+func NewEventSeries(first, latest *trace.Record, count int, end virtual.Time) *EventSeries {
+	return &EventSeries{First: first, Latest: latest, Count: count, since: first.T, last: latest.T, end: end, pods: map[string]bool{first.Pod: true}}
+}
+
 // CollectEvents returns the events among records of a run that ends at end, sorted by the latest occurrence. Equal events of a
 // pod, or of the replicas of a workload, form a series. If many pods have events, equal events of all pods form a series.
 func CollectEvents(records []trace.Record, end virtual.Time) []*EventSeries {
@@ -148,6 +157,9 @@ func manyPods(records []trace.Record) bool {
 
 // Times formats the latest occurrence of the event, its count and the time between the first and latest occurrence.
 func (e *EventSeries) Times() string {
+	if e.Says != "" {
+		return e.Says
+	}
 	latest := trace.FormatTimeOf(e.end, e.last)
 	if e.Count == 1 {
 		return latest

@@ -13,6 +13,7 @@ type glyphs struct {
 
 	axis, tick, first, last, gap rune
 	mark                         rune
+	unknown                      rune // a recording does not tell
 	ellipsis                     string
 }
 
@@ -21,7 +22,7 @@ var unicodeGlyphs = glyphs{
 	running: '█', killing: '░', stopping: '▒', waiting: '┄', exit: '╳', done: '┤',
 	yes: '━', no: '─', both: '╍', up: '╼', down: '╾',
 	axis: '─', tick: '┴', first: '└', last: '┘', gap: '┈',
-	mark: '▼', ellipsis: "…",
+	mark: '▼', unknown: '╱', ellipsis: "…",
 }
 
 var asciiGlyphs = glyphs{
@@ -29,7 +30,7 @@ var asciiGlyphs = glyphs{
 	running: '#', killing: ',', stopping: '/', waiting: '~', exit: '*', done: ']',
 	yes: '=', no: '-', both: '%', up: '=', down: '-',
 	axis: '-', tick: '+', first: '+', last: '+', gap: '.',
-	mark: 'v', ellipsis: "..",
+	mark: 'v', unknown: '?', ellipsis: "..",
 }
 
 func (o Options) glyphs() *glyphs {

@@ -45,8 +45,9 @@ func conditionCell(g *glyphs, on bool, values int) cell {
 }
 
 // probeLane draws a mark for each probe run. If a column has several, the worst result counts.
-func probeLane(s *scale, g *glyphs, runs []*trace.Record) row {
+func probeLane(s *scale, g *glyphs, runs []*trace.Record, unknown []history.Span) row {
 	r := make(row, s.columns())
+	r.hatch(s, g, unknown)
 	counts := make([]struct{ all, failed, broken, warned int }, len(r))
 	for _, p := range runs {
 		if p.T < s.from() || p.T > s.until() {
@@ -110,9 +111,22 @@ func lifeLane(s *scale, g *glyphs, c *history.Container, p *history.Pod, end vir
 	for i := range c.Runs {
 		r.fill(s, c.Runs[i].Stopping, min(c.Runs[i].Exited, end), cell{g.stopping, warn})
 	}
+	r.hatch(s, g, c.Unknown[history.LaneLife])
 	r.exits(s, g, c.Runs)
 	r.numbers(s, g, c.Runs)
 	return r
+}
+
+// hatch marks the columns about which a recording tells nothing, all of whose time is within the spans, and blank columns in part of them.
+func (r row) hatch(s *scale, g *glyphs, spans []history.Span) {
+	for _, u := range spans {
+		first, past := s.span(u.From, u.To)
+		for i := first; i < past; i++ {
+			if s.edges[i] >= u.From && (s.edges[i+1] <= u.To || u.To >= s.end) || r[i].r == 0 {
+				r[i] = cell{g.unknown, dim}
+			}
+		}
+	}
 }
 
 func (r row) fill(s *scale, from, to virtual.Time, c cell) {
@@ -137,7 +151,7 @@ func (r row) wait(s *scale, g *glyphs, c *history.Container, from, to virtual.Ti
 
 func (r row) exits(s *scale, g *glyphs, runs []history.Instance) {
 	for _, run := range runs {
-		if run.Exited < s.from() || run.Exited > s.until() {
+		if run.Exited < s.from() || run.Exited > s.until() || run.Vague {
 			continue
 		}
 		i := s.column(run.Exited)

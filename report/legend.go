@@ -17,6 +17,7 @@ func (d *drawing) legend() string {
 		{g.killing, warn, "stop pending: preStop hook, or other containers first"}, {g.stopping, warn, "stopping"},
 		{g.exit, bad, "exit"}, {g.done, dim, "exit code 0"}, {g.waiting, dim, "waiting"},
 		{g.yes, good, "true"}, {g.no, dim, "false"}, {g.both, warn, "several changes"},
+		{g.unknown, dim, "not recorded"},
 		{g.gap, dim, "compressed"},
 	}
 	d.drawn[cell{g.gap, dim}] = len(d.scale.gaps) > 0

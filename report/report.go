@@ -8,6 +8,7 @@
 package report
 
 import (
+	"probesim.dev/report/history"
 	"probesim.dev/report/summary"
 	"probesim.dev/report/why"
 	"probesim.dev/sim/virtual"
@@ -58,7 +59,11 @@ type Run struct {
 	Replay      string       // command that repeats the run
 	Notes       []string     // what a reader has to know besides the trace, such as fields that the API server drops
 
-	Records      []trace.Record  // may be nil after the run has been drawn
+	Records []trace.Record // may be nil after the run has been drawn
+	// History is drawn instead of the Records. It is set only for recordings of clusters, which do not tell everything.
+	History *history.History
+	// EventList has the events of a recording, which has only their counts. For a run they are collected from the Records.
+	EventList    []*EventSeries
 	Steps        int             // number of observable records
 	Restarts     int             // number of restarts of containers; see CountRestarts
 	ProbeErrors  int             // number of probe runs that ended with an error; see CountProbeErrors
@@ -110,6 +115,14 @@ type Failure struct {
 type Line struct {
 	Record *trace.Record
 	Mark   bool
+}
+
+// Drawn returns the history of the run that timelines draw.
+func (r *Run) Drawn() *history.History {
+	if r.History != nil {
+		return r.History
+	}
+	return history.Read(r.Records, r.Until)
 }
 
 // Outcome returns Broken, Failed or OK.

@@ -22,7 +22,7 @@ const maxLanes = 60
 // probe run. It compresses long stretches without changes if that makes the rest more detailed, and marks them on the axis. Pods
 // whose lanes look the same, such as replicas, share them.
 func Timeline(w io.Writer, run *Run, o Options) error {
-	h := history.Read(run.Records, run.Until)
+	h := run.Drawn()
 	lanes := lanesOf(h)
 	if o.To == 0 {
 		o.To = h.End
@@ -131,14 +131,20 @@ func nodeLanes(h *history.History) []lane {
 	return all
 }
 
-func condition(label string, flips []history.Flip, end virtual.Time) lane {
-	return lane{label: label, draw: func(d *drawing) row { return conditionLane(d.scale, d.g, flips, end) }}
+func condition(label string, flips []history.Flip, end virtual.Time, unknown ...history.Span) lane {
+	return lane{label: label, draw: func(d *drawing) row {
+		r := conditionLane(d.scale, d.g, flips, end)
+		r.hatch(d.scale, d.g, unknown)
+		return r
+	}}
 }
 
 // readyLane draws Ready of a pod, or says why it is unknown.
 func readyLane(h *history.History, p *history.Pod, d *drawing) row {
-	if len(p.Ready) > 0 {
-		return conditionLane(d.scale, d.g, p.Ready, min(h.End, p.Removed))
+	if len(p.Ready) > 0 || len(p.Unknown) > 0 {
+		r := conditionLane(d.scale, d.g, p.Ready, min(h.End, p.Removed))
+		r.hatch(d.scale, d.g, p.Unknown)
+		return r
 	}
 	r, why := make(row, d.o.width()-d.gutter), "no status during the run"
 	if len(p.Containers) == 0 {
@@ -162,14 +168,16 @@ func podLanes(h *history.History, p *history.Pod) []lane {
 			return lifeLane(d.scale, d.g, c, p, h.End)
 		}})
 		if len(c.Probes[trace.Startup]) > 0 {
-			lanes = append(lanes, condition("    Started", c.Started, end))
+			lanes = append(lanes, condition("    Started", c.Started, end, c.Unknown[history.LaneStarted]...))
 		}
 		if len(p.Containers) > 1 && len(c.Probes[trace.Readiness]) > 0 {
-			lanes = append(lanes, condition("    Ready", c.Ready, end))
+			lanes = append(lanes, condition("    Ready", c.Ready, end, c.Unknown[history.LaneReady]...))
 		}
 		for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
 			if runs := c.Probes[probe]; len(runs) > 0 {
-				lanes = append(lanes, lane{label: "    " + string(probe), draw: func(d *drawing) row { return probeLane(d.scale, d.g, runs) }})
+				lanes = append(lanes, lane{label: "    " + string(probe), draw: func(d *drawing) row {
+					return probeLane(d.scale, d.g, runs, c.Unknown[string(probe)])
+				}})
 			}
 		}
 	}

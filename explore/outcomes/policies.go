@@ -77,7 +77,9 @@ const (
 	slowRestart  = 3 * time.Second
 )
 
-func restarts(e *Explorer) []task { return changes(e.faults(KubeletRestart, quickRestart, slowRestart)) }
+func restarts(e *Explorer) []task {
+	return changes(e.faults(KubeletRestart, quickRestart, slowRestart))
+}
 
 // outageTime is longer than the timeout of the probes and the period of the kubelet's relists.
 const outageTime = 5 * time.Second

@@ -32,6 +32,7 @@ type Pod struct {
 	Ready      []Flip
 	Containers []*Container    // in the order of the status
 	Events     []*trace.Record // of the pod and its containers
+	Unknown    []Span          // when Ready is unknown; see Container
 
 	byName map[string]*Container
 }
@@ -44,7 +45,20 @@ type Container struct {
 	Started []Flip
 	Ready   []Flip
 	Probes  map[trace.Probe][]*trace.Record // probe runs
+	// Unknown has the times about which a recording of a cluster tells nothing, by the name of a lane: one
+	// of the constants below, or a probe. The trace of a run tells everything.
+	Unknown map[string][]Span
 }
+
+// The names of lanes in Container.Unknown, besides those of the probes.
+const (
+	LaneLife    = "life"
+	LaneStarted = "started"
+	LaneReady   = "ready"
+)
+
+// Span is a time from From until before To.
+type Span struct{ From, To virtual.Time }
 
 // Mark is an action from outside, such as a step of the scenario.
 type Mark struct {
@@ -66,6 +80,7 @@ type Instance struct {
 	Started, Stopping, Exited virtual.Time
 	Killing                   virtual.Time // time of the Killing event, with which the kubelet announces the stop
 	Code                      int32        // exit code
+	Vague                     bool         // a recording tells neither the exit code nor the time of the exit
 	Records                   []*trace.Record
 }
 

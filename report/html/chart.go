@@ -80,7 +80,7 @@ const maxUnfolded = 8
 
 // newChart returns the chart of a run, and notes about omitted records.
 func newChart(run *report.Run) (*chart, []string) {
-	h := history.Read(run.Records, run.Until)
+	h := run.Drawn()
 	c := &chart{To: max(h.End, virtual.At(time.Millisecond)), Open: len(h.Pods) <= maxUnfolded,
 		Records: []point{}, Lanes: []*lane{}, Down: []span{}, Flags: []flag{}} // the script expects lists instead of null
 	if len(run.Records) > 0 {
@@ -126,6 +126,7 @@ func podLanes(p *history.Pod, number int, end virtual.Time) []*lane {
 		conditionLane("Ready", name, "ready", number, p.Ready, end),
 	}
 	lanes[1].Depth = 1
+	lanes[1].hatch(p.Unknown)
 	for _, c := range p.Containers {
 		lanes = append(lanes, containerLanes(c, p, name, number, end)...)
 	}
@@ -154,14 +155,15 @@ func containerLanes(c *history.Container, p *history.Pod, pod string, number int
 	of := pod + "/" + name
 	lanes := []*lane{lifeLane(c, p, name, of, number, end)}
 	if len(c.Probes[trace.Startup]) > 0 {
-		lanes = append(lanes, conditionLane("Started", of, "condition", number, c.Started, end))
+		lanes = append(lanes, conditionLane("Started", of, "condition", number, c.Started, end).hatch(c.Unknown[history.LaneStarted]))
 	}
 	if len(p.Containers) > 1 && len(c.Probes[trace.Readiness]) > 0 {
-		lanes = append(lanes, conditionLane("Ready", of, "condition", number, c.Ready, end))
+		lanes = append(lanes, conditionLane("Ready", of, "condition", number, c.Ready, end).hatch(c.Unknown[history.LaneReady]))
 	}
 	for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
 		if runs := c.Probes[probe]; len(runs) > 0 {
-			lanes = append(lanes, &lane{Label: string(probe), Of: of, Kind: "probe", Pod: number, records: runs})
+			l := &lane{Label: string(probe), Of: of, Kind: "probe", Pod: number, records: runs}
+			lanes = append(lanes, l.hatch(c.Unknown[string(probe)]))
 		}
 	}
 	for _, l := range lanes[1:] {
@@ -213,6 +215,14 @@ func lifeLane(c *history.Container, p *history.Pod, name, of string, pod int, en
 	}
 	for i := range c.Runs {
 		l.records = append(l.records, c.Runs[i].Records...)
+	}
+	return l.hatch(c.Unknown[history.LaneLife])
+}
+
+// hatch adds bars for the time about which a recording tells nothing.
+func (l *lane) hatch(spans []history.Span) *lane {
+	for _, s := range spans {
+		l.Bars = append(l.Bars, bar{span: span{s.From, s.To}, State: "unknown"})
 	}
 	return l
 }

@@ -43,13 +43,16 @@ type row struct {
 	Invalid bool // an invalid file stands in place of the run
 }
 
+// Recorded reports whether the row is a recording of a cluster.
+func (x *row) Recorded() bool { return x.Run != nil && x.History != nil }
+
 // Ready, Unready and Started return numbers of the run for the list of runs.
 func (x *row) Ready() string   { return x.number(report.Span(x.Total.ToReady)) }
 func (x *row) Unready() string { return x.number(report.Span(x.Total.Unready)) }
 func (x *row) Started() string { return x.number(strconv.Itoa(x.Restarts)) }
 
 func (x *row) number(text string) string {
-	if x.Over != nil || x.Invalid {
+	if x.Over != nil || x.Invalid || x.Recorded() {
 		return ""
 	}
 	return text
@@ -77,7 +80,7 @@ func yes(b bool) int {
 
 func newDocument(cases []report.Case) *document {
 	d := &document{Counts: map[report.Outcome]int{}}
-	runs := 0
+	runs, recorded := 0, 0
 	for i := range cases {
 		c := &cases[i]
 		if c.Err != nil {
@@ -86,7 +89,11 @@ func newDocument(cases []report.Case) *document {
 		}
 		for _, r := range c.Runs {
 			runs++
-			d.Counts[r.Outcome()]++
+			if r.History == nil {
+				d.Counts[r.Outcome()]++
+			} else {
+				recorded++
+			}
 			d.Rows = append(d.Rows, newRow(c, r, runs))
 			if r.Output == "" {
 				d.Missing++
@@ -102,9 +109,12 @@ func newDocument(cases []report.Case) *document {
 	sortRows(d.List)
 	d.Runs = runs
 	d.Several = len(d.Rows) > 1 || d.Invalid > 0
-	d.Verdict = verdict(runs, d)
+	d.Verdict = verdict(runs-recorded, d)
+	if recorded > 0 {
+		d.Verdict = "a recording of a cluster"
+	}
 	d.Title = "probesim: " + d.Verdict
-	if runs == 1 && len(cases) == 1 {
+	if runs == 1 && len(cases) == 1 && recorded == 0 {
 		d.Title = fmt.Sprintf("%s: %s", printable.Text(cases[0].Scenario), d.Verdict)
 	}
 	return d

@@ -44,7 +44,11 @@ func newSection(run *report.Run) *section {
 	story := changes(run.Records)
 	explain(run, story)
 	s.Story, s.Left = trimMiddle(merge(story))
-	s.Events, s.LeftOut = trimMiddle(report.CollectEvents(run.Records, run.Until))
+	events := run.EventList
+	if events == nil {
+		events = report.CollectEvents(run.Records, run.Until)
+	}
+	s.Events, s.LeftOut = trimMiddle(events)
 	return s
 }
 

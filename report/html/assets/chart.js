@@ -223,7 +223,7 @@ class Chart {
     }
     const entry = (sample, text) => html('span', {}, svg('svg', {viewBox: '-9 -7 18 14'}, sample), text);
     const list = names.filter(([, glyph]) => glyphs.has(glyph)).map(([c, glyph, text]) => entry(svg('g', {class: 'm ' + c}, svg('path', {class: 'shape', d: shapes[glyph]})), text));
-    const bars = [['running', 'running, numbered by restarts'], ['killing', 'stop pending'], ['stopping', 'stopping'], ['waiting', 'waiting'], ['yes', 'true'], ['no', 'false'], ['mixed', 'several changes'], ['down', 'kubelet down'], ['cut', 'not on this page']];
+    const bars = [['running', 'running, numbered by restarts'], ['killing', 'stop pending'], ['stopping', 'stopping'], ['waiting', 'waiting'], ['yes', 'true'], ['no', 'false'], ['mixed', 'several changes'], ['down', 'kubelet down'], ['cut', 'not on this page'], ['unknown', 'not recorded']];
     for (const [state, text] of bars) {
       if (states.has(state)) list.push(entry(drawBar({}, {state}, 0, -9, 18, 0), text));
     }

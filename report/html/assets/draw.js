@@ -71,6 +71,7 @@ function drawBar(lane, bar, i, x, width, mid) {
   const tall = {running: 18, killing: 18, stopping: 18, cut: 14}[bar.state];
   if (tall) return svg('rect', {...attributes, x, width, y: mid - tall / 2, height: tall, rx: width > 6 ? 2 : 0});
   if (bar.state === 'waiting' || bar.state === 'terminated') return svg('path', {...attributes, d: `M${x} ${mid}h${width}`, 'stroke-width': 2, 'pointer-events': 'stroke'});
+  if (bar.state === 'unknown') return svg('path', {...attributes, d: `M${x} ${mid}h${width}`, 'stroke-width': lane.kind === 'life' ? 18 : 8, 'pointer-events': 'stroke'});
   const height = bar.state === 'no' ? 2 : 6;
   return svg('rect', {...attributes, x, width, y: mid - height / 2, height});
 }

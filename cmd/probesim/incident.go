@@ -1,0 +1,195 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"probesim.dev/incident"
+	"probesim.dev/internal/printable"
+	"probesim.dev/report"
+	"probesim.dev/report/html"
+)
+
+// incidentOptions are the flags of incident.
+type incidentOptions struct {
+	output string
+	redact bool
+}
+
+var incidentOutputs = []string{"timeline", "html", "json", "jsonl"}
+
+func newIncident() *cobra.Command {
+	var o incidentOptions
+	cmd := &cobra.Command{
+		Use:   "incident FILE...",
+		Short: "Show what a cluster recorded about pods",
+		Long: `Show what a cluster recorded about pods: as a timeline like that of a run, and as
+a list of events. FILE is a file, or - for stdin. Files may contain any mixture
+of:
+
+  * events and pods as JSON or YAML, in lists, streams or several versions:
+    kubectl get events,pods -o json
+    kubectl get pods -w --output-watch-events -o json
+  * texts of kubectl describe pod, kubectl get events and kubectl get pods -w
+  * logs of the kubelet, from -v=1 on
+  * workloads, for the specs of their pods
+
+The timeline shows only what the files tell. It is hatched where they tell
+nothing. Aggregated events have a count, and the times of the first and the last
+one; the timeline shows those in between only if nothing else is possible. What
+cannot be used, and facts that contradict each other, are listed with their
+place. The files are only read, and nothing is sent anywhere.
+
+Output formats:
+  timeline  a timeline and a table of events for a terminal (default)
+  html      a page for a browser
+  json      the pods, the facts and the problems as one object
+  jsonl     the facts, one JSON object on each line
+
+Exit codes:
+  0    there are facts about pods in the files
+  2    invalid usage, a file that cannot be read, or no facts about pods
+  3    probesim itself failed
+  130  interrupted`,
+		Example: `  # Show what the events and the pods tell
+  kubectl get events,pods -o json | probesim incident -
+
+  # Add the log of a kubelet
+  kubectl get events,pods -o json > cluster.json
+  probesim incident cluster.json kubelet.log
+
+  # Write a page without names, addresses and messages
+  probesim incident cluster.json --redact -o html > incident.html`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return errors.New("incident requires a file with events, pods or a log, or - for stdin")
+			case slices.Contains(args, ""):
+				return errors.New("a path is empty; is a shell variable unset?")
+			}
+			return nil
+		},
+		ValidArgsFunction: completeFiles,
+		PreRunE:           rejectEmptyFlags,
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.show(cmd, args) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&o.output, "output", "o", "timeline", "Output `format`: "+strings.Join(incidentOutputs, ", ")+".")
+	flags.BoolVar(&o.redact, "redact", false, "Replace names, images, addresses and messages before anything is written.")
+	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(incidentOutputs, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (o *incidentOptions) show(cmd *cobra.Command, paths []string) error {
+	if !slices.Contains(incidentOutputs, o.output) {
+		return fmt.Errorf("--output must be one of %s, not %q", strings.Join(incidentOutputs, ", "), o.output)
+	}
+	files, err := readRecordings(cmd.InOrStdin(), paths)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	rec := incident.Read(files)
+	if o.redact {
+		rec.Redact()
+	}
+	for _, p := range rec.Problems {
+		fmt.Fprintf(safeText(cmd.ErrOrStderr()), "warning: %s\n", p)
+	}
+	if len(rec.Facts) == 0 {
+		return &exitError{exitUsage, errors.New("there are no facts about pods in the files")}
+	}
+	if err := o.write(cmd.OutOrStdout(), rec); err != nil {
+		return writeError(err)
+	}
+	return nil
+}
+
+func (o *incidentOptions) write(w io.Writer, rec *incident.Recording) error {
+	switch o.output {
+	case "json":
+		return rec.WriteJSON(w)
+	case "jsonl":
+		return rec.WriteFacts(w)
+	case "html":
+		return incidentPage(w, rec)
+	}
+	text := textOptions(w)
+	run := rec.Run()
+	if _, err := fmt.Fprintf(safeText(w), "%s\n\n", rec.Title()); err != nil {
+		return err
+	}
+	if err := report.Timeline(w, run, text); err != nil || len(run.EventList) == 0 {
+		return err
+	}
+	fmt.Fprintln(w)
+	return report.Events(w, run, text)
+}
+
+func incidentPage(w io.Writer, rec *incident.Recording) error {
+	run := rec.Run()
+	run.Description = rec.Title()
+	for _, p := range rec.Problems {
+		run.Notes = append(run.Notes, p.String())
+	}
+	var b bytes.Buffer
+	if err := html.Section(&b, run); err != nil {
+		return err
+	}
+	run.Output = b.String()
+	var page html.Page
+	page.Add(run)
+	return page.Write(w, []report.Case{{Scenario: "recording", Runs: []*report.Run{run}}})
+}
+
+// readRecordings reads the files of a recording.
+func readRecordings(stdin io.Reader, paths []string) ([]incident.File, error) {
+	var files []incident.File
+	var errs []error
+	for _, path := range paths {
+		f, err := readRecording(stdin, path)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		files = append(files, f)
+	}
+	return files, errors.Join(errs...)
+}
+
+func readRecording(stdin io.Reader, path string) (incident.File, error) {
+	name, from := path, stdin
+	if path == "-" {
+		name = "stdin"
+	} else {
+		info, err := os.Stat(path)
+		switch {
+		case err != nil:
+			return incident.File{}, fmt.Errorf("%s: cannot be read: %w", printable.Text(path), pathless(err))
+		case info.IsDir():
+			return incident.File{}, fmt.Errorf("%s is a directory: specify the files in it", printable.Text(path))
+		case !info.Mode().IsRegular():
+			return incident.File{}, fmt.Errorf("%s is not a regular file: pass it through stdin with -", printable.Text(path))
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return incident.File{}, fmt.Errorf("%s: cannot be read: %w", printable.Text(path), pathless(err))
+		}
+		defer f.Close()
+		from = f
+	}
+	data, err := io.ReadAll(io.LimitReader(from, incident.MaxFile+1))
+	switch {
+	case err != nil:
+		return incident.File{}, fmt.Errorf("%s: cannot be read: %w", printable.Text(name), pathless(err))
+	case len(data) > incident.MaxFile:
+		return incident.File{}, fmt.Errorf("%s is larger than %d MiB: leave out the pods and the time that you do not need", printable.Text(name), incident.MaxFile>>20)
+	}
+	return incident.File{Name: name, Data: data}, nil
+}
