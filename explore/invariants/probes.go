@@ -17,6 +17,8 @@ var (
 	readyWhileKilled = &Known{Bug: "C16", Issue: "#131690"}
 	readyWhileEnding = &Known{Bug: "C17", Issue: "#129552"}
 	readyUnstarted   = &Known{Scenario: "explored/ready-and-not-started-after-a-restart"}
+	startedLate      = &Known{Scenario: "explored/started-after-its-deadline"}
+	dueTick          = &Known{Scenario: "explored/stopped-worker-takes-a-tick"}
 	lastProbe        = &Known{Scenario: "explored/stopped-worker-probes-once"}
 )
 
@@ -30,7 +32,7 @@ func (c *checker) checkProbe(p *pod, k *container, r *trace.Record) {
 	if end, known := k.ended[r.Instance]; known && begin > end {
 		c.broken(r, r.Container, noProbeAfterExit, "the "+string(r.Probe)+" probe", nil)
 	}
-	if r.Instance == k.instance && k.started != 0 {
+	if r.Instance == k.instance && k.started > c.node.jumped {
 		if early := delay(spec) - begin.Sub(k.started); early > 0 {
 			var known *Known
 			what := "the " + string(r.Probe) + " probe, by a second or more"
@@ -50,6 +52,9 @@ func (c *checker) checkProbe(p *pod, k *container, r *trace.Record) {
 			// A worker of a young kubelet sleeps before its first run, and then runs once before it looks whether it was stopped:
 			// run in pkg/kubelet/prober/worker.go.
 			known, what = lastProbe, what+", for the first time on a young kubelet"
+		case k.last[r.Probe] > p.ends:
+			// After a probe, the worker selects among the stop and a tick that is due.
+			known, what = dueTick, what+", after one that the stop did not wait for"
 		}
 		c.broken(r, r.Container, noProbeWhileTerminates, what, known)
 	}

@@ -22,14 +22,14 @@ func (c *checker) checkStatus(p *pod, r *trace.Record) {
 			c.broken(r, s.Name, restartCountGrows, "it falls", nil)
 		}
 		if s.State == "running" && s.Ready && !s.Started {
-			why, known := k.whyStarted()
+			why, known := k.whyStarted(p)
 			c.broken(r, s.Name, readyNeedsStarted, why, known)
 		}
 		if s.State != "running" || int(s.RestartCount) != k.instance {
 			continue // the status of an instance before this one
 		}
 		if s.Started && k.probes[trace.Startup] != nil && !k.up {
-			why, known := k.whyStarted()
+			why, known := k.whyStarted(p)
 			c.broken(r, s.Name, startedNeedsSuccess, why, known)
 		}
 		if before := k.status; k.running && k.stopping != nil && s.Ready && before != nil && !before.Ready && int(before.RestartCount) == k.instance && before.State == "running" {
@@ -41,7 +41,7 @@ func (c *checker) checkStatus(p *pod, r *trace.Record) {
 // whyStarted says why the kubelet takes an instance for started whose startup probe has not succeeded. It computes Ready from that,
 // and takes back only Started when the startup worker begins: SetContainerStartup in pkg/kubelet/status/status_manager.go changes
 // nothing else.
-func (k *container) whyStarted() (string, *Known) {
+func (k *container) whyStarted(p *pod) (string, *Known) {
 	switch {
 	case k.up && k.restart:
 		return "it had started before a restart of the kubelet", readyUnstarted
@@ -51,6 +51,8 @@ func (k *container) whyStarted() (string, *Known) {
 		return "since a restart of the kubelet", startedByRestart
 	case k.carried:
 		return "the instance before had started", carriedStarted
+	case p.late:
+		return "the pod has exceeded its deadline", startedLate
 	}
 	return "without a success", nil
 }

@@ -107,6 +107,17 @@ var bugs = []struct {
 		false, "restarts", 60, "ready-needs-started: it had started before a restart of the kubelet (default/web/app), known as explored/ready-and-not-started-after-a-restart",
 	},
 	{
+		"started after the deadline of the pod",
+		strings.Replace(scenarioOf(`startupProbe: {exec: {command: [up]}, periodSeconds: 1, failureThreshold: 60}`, `{startup: fail}, {afterSigterm: 5s, exit: 0}`, ""),
+			"{terminationGrace", "{activeDeadlineSeconds: 15, terminationGrace", 1),
+		true, "canonical", 1, "started-needs-success: the pod has exceeded its deadline (default/web/app), known as explored/started-after-its-deadline",
+	},
+	{
+		"a stopped worker takes a tick that is due",
+		scenarioOf(`livenessProbe: {exec: {command: [live]}, periodSeconds: 1, timeoutSeconds: 5}`, `{liveness: ok in 3s}, {afterSigterm: 20s, exit: 0}`, "  steps: [{at: 8s, delete: {}}]\n"),
+		true, "canonical", 1, "no-probe-while-terminating: the liveness probe, after one that the stop did not wait for (default/web/app), known as explored/stopped-worker-takes-a-tick",
+	},
+	{
 		"a stopped worker of a young kubelet probes once",
 		scenarioOf(`livenessProbe: {exec: {command: [live]}}`, `{afterSigterm: 15s, exit: 0}`, "  steps: [{at: 21s, delete: {}}]\n"),
 		false, "restarts", 160, "no-probe-while-terminating: the liveness probe, for the first time on a young kubelet (default/web/app), known as explored/stopped-worker-probes-once",
