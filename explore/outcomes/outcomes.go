@@ -16,6 +16,8 @@ import (
 	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/explore/invariants"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -76,6 +78,7 @@ type Explorer struct {
 	subject   Subject
 	options   Options
 	canonical *Run
+	pods      []*v1.Pod
 	instants  []virtual.Time // of the internal trace of the canonical run
 	tasks     []task
 	mine      []int           // the tasks of the shard
@@ -101,6 +104,7 @@ func New(ctx context.Context, s Subject, o Options) (*Explorer, error) {
 	if e.canonical.Err != nil {
 		return nil, e.canonical.Err
 	}
+	e.pods = specs(e.canonical.plan)
 	e.instants = instantsOf(e.canonical.Records)
 	left := o.Runs
 	for _, name := range Policies() {
@@ -191,7 +195,7 @@ func (r *runner) run(c Change, o runOptions) *Run {
 	if r.left == 0 || r.ctx.Err() != nil {
 		return nil
 	}
-	o.interrupt = r.ctx.Err
+	o.interrupt, o.pods = r.ctx.Err, r.pods
 	run := r.subject.run(c, o)
 	if r.ctx.Err() != nil {
 		return nil
