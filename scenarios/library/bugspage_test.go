@@ -70,6 +70,8 @@ the real kubelet of that release, record by record, and check that the expectati
 change of probesim, the others when their rules change. If a row lists v1.38-preview, its scenario also asserts what
 [Kubernetes 1.38](kubernetes-1.38.md) does.
 
+[upstream](upstream) has texts for open issues, with a manifest and a trace each.
+
 A test generates this page from [library/bugs](../scenarios/library/bugs) and from the other scenarios of the library with the label
 ` + "`bug`" + `: ` + "`go test ./scenarios/library -rewrite`" + `. The id in the last column is the value of this label.
 
