@@ -12,11 +12,15 @@ import (
 // orderless lists the functions that may walk a map in its own order, by package, receiver and name, with the reason
 // why the order cannot be seen.
 var orderless = map[string]string{
-	"kubelet.(*backOff).forget":                "only deletes",
-	"prober.(*Manager).CleanupPods":            "sorts the workers before it stops them",
-	"prober.(*Manager).Keeps":                  "asks whether all satisfy a condition",
-	"sim/limit.(*Meter).check":                 "takes the largest value, and the first name among equals",
-	"status.(*Manager).removeOrphanedVersions": "only deletes",
+	"kubelet.(*backOff).forget":     "only deletes",
+	"prober.(*manager).CleanupPods": "sorts the workers before it stops them",
+	"prober.(*manager).Keeps":       "asks whether all satisfy a condition",
+
+	"prober.(*containerBoundManager).stopWorkers":      "sorts the workers before it stops them",
+	"prober.(*containerBoundManager).forgetContainers": "only deletes",
+	"prober.(*containerBoundManager).Keeps":            "asks whether all satisfy a condition",
+	"sim/limit.(*Meter).check":                         "takes the largest value, and the first name among equals",
+	"status.(*Manager).removeOrphanedVersions":         "only deletes",
 }
 
 // TestMapOrderReachesNoResult finds every walk over a map outside the command. It does not know the maps that other

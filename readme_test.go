@@ -17,7 +17,9 @@ var update = flag.Bool("update", false, "write the current output of the command
 const inReadme = "PROBESIM_README"
 
 // documents are the files whose commands the test runs.
-var documents = []string{"README.md", "docs/authoring.md", "docs/ci.md", "docs/diff.md", "docs/explore.md", "docs/reports.md", "docs/why.md"}
+var documents = []string{
+	"README.md", "docs/authoring.md", "docs/ci.md", "docs/diff.md", "docs/explore.md", "docs/kubernetes-1.38.md", "docs/reports.md", "docs/why.md",
+}
 
 // TestReadme runs the commands in README.md and other documents, and compares their output with the documented output. A
 // console block has commands, each after a dollar sign, with their output below. A line of three dots stands for any
@@ -29,18 +31,32 @@ func TestReadme(t *testing.T) {
 	if os.Getenv(inReadme) != "" {
 		t.Skip("this run belongs to the go test command of the README")
 	}
-	for _, name := range documents {
-		t.Run(filepath.Base(name), func(t *testing.T) { testDocument(t, name) })
+	upstream, err := filepath.Glob("docs/upstream/[0-9]*.md")
+	if err != nil || len(upstream) == 0 {
+		t.Fatalf("docs/upstream: %d texts, %v", len(upstream), err)
+	}
+	program := build(t)
+	for _, name := range slices.Concat(documents, upstream) {
+		t.Run(filepath.Base(name), func(t *testing.T) { testDocument(t, name, program) })
 	}
 }
 
-func testDocument(t *testing.T, name string) {
+// build returns the file of the program.
+func build(t *testing.T) string {
+	dir := t.TempDir()
+	if out, err := exec.Command("go", "build", "-o", dir, "./cmd/probesim").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return filepath.Join(dir, "probesim")
+}
+
+func testDocument(t *testing.T, name, program string) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &readme{T: t, name: name, dir: t.TempDir()}
-	r.prepare()
+	r.prepare(program)
 	result := r.document(string(text))
 	if r.commands == 0 {
 		t.Errorf("%s has no commands", name)
@@ -61,17 +77,15 @@ type readme struct {
 	commands int
 }
 
-func (r *readme) prepare() {
-	build := exec.Command("go", "build", "-o", r.dir, "./cmd/probesim")
-	if out, err := build.CombinedOutput(); err != nil {
-		r.Fatalf("%v\n%s", err, out)
-	}
+func (r *readme) prepare(program string) {
 	root, err := filepath.Abs(".")
 	if err != nil {
 		r.Fatal(err)
 	}
-	if err := os.Symlink(filepath.Join(root, "scenarios"), filepath.Join(r.dir, "scenarios")); err != nil {
-		r.Fatal(err)
+	for link, target := range map[string]string{"scenarios": filepath.Join(root, "scenarios"), "probesim": program} {
+		if err := os.Symlink(target, filepath.Join(r.dir, link)); err != nil {
+			r.Fatal(err)
+		}
 	}
 }
 

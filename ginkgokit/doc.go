@@ -7,5 +7,7 @@
 //
 //	Expect(ginkgokit.Manifest("deploy.yaml")).To(ginkgokit.Satisfy("start>=70s, stall>=15s, detect<=45s"))
 //
+// [Explore] finds all outcomes that a scenario can have, and [Always], [Sometimes] and [Never] assert over them.
+//
 // Package probetest has the nodes, pods and matchers for specs that you write in Go.
 package ginkgokit

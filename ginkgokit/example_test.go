@@ -28,6 +28,18 @@ func ExampleSatisfy() {
 
 func deployment() *appsv1.Deployment { return &appsv1.Deployment{} }
 
+// A spec that asserts over all outcomes of a scenario.
+func ExampleExplore() {
+	_ = Describe("the app", func() {
+		It("is not restarted by a pause of a second, whenever it comes", func(ctx SpecContext) {
+			found := ginkgokit.Explore(ctx, "scenarios/pause.yaml", "pause", ginkgokit.ExploreOptions{})
+			Expect(found).To(ginkgokit.Never(ginkgokit.Stop("app", "LivenessProbe")))
+			Expect(found).To(ginkgokit.Always(ginkgokit.BecomeReady("web")))
+			Expect(found).NotTo(ginkgokit.Sometimes(ginkgokit.BreakInvariant("")))
+		})
+	})
+}
+
 // A suite with a spec for each scenario file below scenarios, and a spec in Go.
 func Example() {
 	_ = ginkgokit.DescribeScenarios("scenarios", Label("probes"))

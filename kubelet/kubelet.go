@@ -99,7 +99,7 @@ type Kubelet struct {
 	cache      *podCache
 	pleg       *pleg
 	status     *status.Manager
-	prober     *prober.Manager
+	prober     prober.Manager
 	results    prober.Results
 	runtimeState
 	reasons  map[containerKey]startReason
@@ -392,6 +392,7 @@ func (k *Kubelet) isNotAdmitted(pod *v1.Pod) bool {
 // then starts and stops containers. The first status of a pod is computed before its probe workers exist (SyncPod
 // in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) syncResult {
+	k.ensureProbes(p, u.pod, s)
 	api, cause := k.generateAPIPodStatus(p, u, s, false)
 	s.ips = ipsOf(api)
 	terminal := status.IsTerminal(api.Phase)
@@ -413,6 +414,24 @@ func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) 
 		k.workers.updatePod(podUpdate{typ: syncUpdate, pod: u.pod}) // the next sync starts the containers
 	}
 	return did
+}
+
+// ensureProbes compares the probe workers of a pod with its running containers. A sync must do so before it computes the status, which
+// would show a restart of the kubelet otherwise (SyncPod in pkg/kubelet/kubelet.go of kubernetes/kubernetes#140704, from its tests).
+func (k *Kubelet) ensureProbes(p *sim.Proc, pod *v1.Pod, s *podStatus) {
+	var running []prober.Instance
+	for _, c := range s.running().containers {
+		running = append(running, prober.Instance{Name: c.Name, ContainerID: containerIDPrefix + c.ID, StartedAt: k.wall(c.StartedAt)})
+	}
+	k.prober.EnsureProbes(p, pod, probeIP(pod, s.ip()), running)
+}
+
+// probeIP returns the address that the probes of a pod connect to.
+func probeIP(pod *v1.Pod, ip string) string {
+	if ip == "" && pod.Spec.HostNetwork {
+		return hostIP
+	}
+	return ip
 }
 
 // networkReady reports whether the network of a pod is ready, and records an event if it is not. Pods in the
@@ -450,12 +469,12 @@ func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *
 		w.mark(u.pod, api)
 	}
 	k.setPodStatus(p, u.pod, api, cause)
-	k.prober.StopLivenessAndStartup(u.pod)
+	k.prober.StopLivenessAndStartup(p, u.pod)
 	if err := k.killPod(p, u, s.running(), u.grace); err != nil {
 		k.failedToKill(u, err)
 		return false
 	}
-	k.prober.RemovePod(u.pod)
+	k.prober.RemovePod(p, u.pod)
 	stopped := k.getPodStatusNow(p, u.pod.UID)
 	if stopped.err != nil {
 		return false

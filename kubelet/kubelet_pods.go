@@ -29,7 +29,7 @@ func (k *Kubelet) handlePodCleanups(p *sim.Proc) {
 	if err != nil {
 		return
 	}
-	k.prober.CleanupPods(k.workers.couldBeProbed)
+	k.prober.CleanupPods(p, k.workers.couldBeProbed)
 	k.status.RemoveOrphanedStatuses(k.podManager.has)
 	k.finishRejectedPods()
 	k.terminateOrphans(running)

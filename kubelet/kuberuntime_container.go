@@ -15,6 +15,7 @@ import (
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
+	"probesim.dev/trace"
 )
 
 // killReason is the reason in a ContainerStopping record.
@@ -56,7 +57,7 @@ func (k *Kubelet) killForProbe(rc *fakeruntime.Container, kind string, reason ki
 // startContainer pulls the image, creates the container, starts it and runs its postStart hook. It returns nil, or
 // the reason why one of these failed (startContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go at
 // v1.37.0).
-func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, sandboxID string) *startReason {
+func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, actions *podActions) *startReason {
 	if failed := k.ensureImageExists(p, u, c); failed != nil {
 		k.failedToStart(u, c, failed.reason)
 		return failed
@@ -75,7 +76,7 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 	}
 	_, stopSignal := podutil.StopSignal(c)
 	op := k.runtime.Call(p, fakeruntime.Call{
-		Method: fakeruntime.CreateContainer, SandboxID: sandboxID, PodUID: string(u.pod.UID), Name: c.Name, Image: c.Image, Attempt: attempt,
+		Method: fakeruntime.CreateContainer, SandboxID: actions.sandboxID, PodUID: string(u.pod.UID), Name: c.Name, Image: c.Image, Attempt: attempt,
 		StopSignal: stopSignal,
 	})
 	if op.Err != nil {
@@ -92,6 +93,7 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 		return &startReason{"RunContainerError", fakeruntime.Description(err), 0}
 	}
 	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Started", started)
+	k.prober.StartProbes(p, u.pod, c, actions.podIP, containerIDPrefix+id)
 	return k.executePostStartHook(p, u, c, id)
 }
 
@@ -166,6 +168,8 @@ func (k *Kubelet) killContainer(p *sim.Proc, pod *v1.Pod, kill containerKill, ov
 	if override != nil {
 		grace = *override
 	}
+	id := containerIDPrefix + kill.container.ID
+	k.prober.StopProbes(p, id, trace.Liveness, trace.Startup)
 	grace -= k.executePreStopHook(p, pod, kill, grace)
 	grace -= order.waitForTurn(p, kill.container.Name, grace)
 	err := k.call(p, fakeruntime.Call{
@@ -173,6 +177,7 @@ func (k *Kubelet) killContainer(p *sim.Proc, pod *v1.Pod, kill containerKill, ov
 		StopReason: string(kill.reason), Cause: p.Cause(),
 	})
 	if err == nil {
+		k.prober.StopProbes(p, id, trace.Liveness, trace.Readiness, trace.Startup)
 		order.terminated(kill.container.Name)
 	}
 	return err

@@ -248,7 +248,7 @@ func TestPostStartHook(t *testing.T) {
 			var did syncResult
 			var ended virtual.Time
 			w.sim.Go("pod worker", func(p *sim.Proc) {
-				w.startOrBackOff(p, w.update, &w.update.pod.Spec.Containers[0], &podStatus{}, "sandbox", &did)
+				w.startOrBackOff(p, w.update, &w.update.pod.Spec.Containers[0], &podStatus{}, &podActions{sandboxID: "sandbox"}, &did)
 				ended = p.Now()
 			})
 			w.sim.RunUntil(virtual.At(time.Hour))

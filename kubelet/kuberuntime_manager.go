@@ -95,6 +95,7 @@ type podActions struct {
 	killPod       bool
 	createSandbox bool
 	sandboxID     string
+	podIP         string
 	attempt       int
 	startInit     []*v1.Container
 	start         []*v1.Container
@@ -110,11 +111,11 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus, restartAll bool) 
 	case restartAll && changed:
 		return newSandbox(s)
 	case restartAll:
-		return podActions{sandboxID: s.sandboxes[0].ID, reset: getContainersToReset(pod, s)}
+		return podActions{sandboxID: s.sandboxes[0].ID, podIP: probeIP(pod, s.ip()), reset: getContainersToReset(pod, s)}
 	case changed:
 		return sandboxActions(pod, s)
 	}
-	actions := podActions{sandboxID: s.sandboxes[0].ID}
+	actions := podActions{sandboxID: s.sandboxes[0].ID, podIP: probeIP(pod, s.ip())}
 	if !k.computeInitContainerActions(pod, s, &actions) {
 		return actions
 	}
@@ -268,7 +269,7 @@ func (k *Kubelet) syncPodContainers(p *sim.Proc, u podUpdate, s *podStatus, rest
 	}
 	k.pruneInitContainers(p, u.pod, s, containersToKeep)
 	if actions.createSandbox {
-		actions.sandboxID = k.createSandbox(p, u, actions, &did)
+		actions.sandboxID, actions.podIP = k.createSandbox(p, u, actions, &did)
 	}
 	if actions.sandboxID != "" {
 		k.startContainers(p, u, s, actions, &did)
@@ -301,12 +302,12 @@ func (k *Kubelet) resetContainers(p *sim.Proc, u podUpdate, containers []fakerun
 // cannot be started, it stops there. A sidecar that cannot be started does not block the others.
 func (k *Kubelet) startContainers(p *sim.Proc, u podUpdate, s *podStatus, actions podActions, did *syncResult) {
 	for _, c := range actions.startInit {
-		if !k.startOrBackOff(p, u, c, s, actions.sandboxID, did) && !podutil.IsRestartableInitContainer(c) {
+		if !k.startOrBackOff(p, u, c, s, &actions, did) && !podutil.IsRestartableInitContainer(c) {
 			return
 		}
 	}
 	for _, c := range actions.start {
-		k.startOrBackOff(p, u, c, s, actions.sandboxID, did)
+		k.startOrBackOff(p, u, c, s, &actions, did)
 	}
 }
 
@@ -318,7 +319,7 @@ const crashLoopBackOff = "CrashLoopBackOff"
 // time. An instance that was still running then does not count (doBackOff in
 // pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0). Each image has its own back-off (GetBackoffKey
 // in pkg/kubelet/kuberuntime/helpers.go).
-func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, sandboxID string, did *syncResult) bool {
+func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, actions *podActions, did *syncResult) bool {
 	key := containerKey{u.pod.UID, c.Name}
 	defer p.SetCause(p.Cause())
 	p.SetCause(k.causeOfStart(u, c, s))
@@ -338,7 +339,7 @@ func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 		}
 		k.backOff.next(item, finished, k.now(), k.sim.Now())
 	}
-	if failed := k.startContainer(p, u, c, s, sandboxID); failed != nil {
+	if failed := k.startContainer(p, u, c, s, actions); failed != nil {
 		k.reasons[key], did.err = *failed, true
 		return false
 	}

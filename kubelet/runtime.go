@@ -60,6 +60,14 @@ type podStatus struct {
 	err        error // error of a call; the other fields are empty then
 }
 
+// ip returns the first address of the pod, or an empty string.
+func (s *podStatus) ip() string {
+	if len(s.ips) == 0 {
+		return ""
+	}
+	return s.ips[0]
+}
+
 // find returns the newest container of that name, or nil.
 func (s *podStatus) find(name string) *fakeruntime.Container {
 	for i := range s.containers {

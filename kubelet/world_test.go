@@ -84,7 +84,7 @@ func (w *backOffWorld) try(p *sim.Proc, finished ...virtual.Wall) (bool, virtual
 		s.containers = append(s.containers, fakeruntime.Container{Name: "app", Attempt: i, State: fakeruntime.Exited, FinishedAt: finished[i]})
 	}
 	var did syncResult
-	w.startOrBackOff(p, w.update, &w.update.pod.Spec.Containers[0], s, "sandbox", &did)
+	w.startOrBackOff(p, w.update, &w.update.pod.Spec.Containers[0], s, &podActions{sandboxID: "sandbox"}, &did)
 	if did.err {
 		return false, *did.expires
 	}

@@ -25,27 +25,27 @@ const ConnectJitter choose.JitterSource = "connect of "
 
 // runGRPC runs a grpc probe: it retries to connect until it succeeds, and then requests the health of a service, all
 // within one timeout (pkg/probe/grpc/grpc.go at v1.37.0).
-func (w *worker) runGRPC(p *sim.Proc, podIP string) outcome {
-	deadline, retry := p.Now().Add(w.timeout()), false
+func (e *execution) runGRPC(p *sim.Proc, podIP string) outcome {
+	deadline, retry := p.Now().Add(e.timeout()), false
 	for backOff := backOffBase; ; backOff = min(time.Duration(float64(backOff)*backOffMultiplier), backOffMax) {
-		wait := w.jittered(p, backOff, retry)
-		reply := w.connect(p, Connection{
+		wait := e.jittered(p, backOff, retry)
+		reply := e.connect(p, Connection{
 			Protocol: GRPC, Timeout: deadline.Sub(p.Now()), Retry: retry, Handshake: max(minConnectTimeout, wait),
 		})
 		if connected := !reply.Unanswered && (reply.TransportError == "" || reply.HungUp); connected {
-			return w.healthOutcome(&reply)
+			return e.healthOutcome(&reply)
 		}
 		retry = true
 		p.Sleep(min(wait, deadline.Sub(p.Now())))
 		if p.Now() == deadline {
-			addr := joinHostPort(podIP, int(w.spec.GRPC.Port))
-			return failure(fmt.Sprintf("timeout: failed to connect service %q within %v: context deadline exceeded", addr, w.timeout()))
+			addr := joinHostPort(podIP, int(e.spec.GRPC.Port))
+			return failure(fmt.Sprintf("timeout: failed to connect service %q within %v: context deadline exceeded", addr, e.timeout()))
 		}
 	}
 }
 
 // jittered returns a back-off with jitter. The first back-off has none.
-func (w *worker) jittered(p *sim.Proc, backOff time.Duration, retry bool) time.Duration {
+func (e *execution) jittered(p *sim.Proc, backOff time.Duration, retry bool) time.Duration {
 	if !retry {
 		return backOff
 	}
@@ -62,10 +62,10 @@ var grpcCodes = map[string]string{
 }
 
 // healthOutcome returns the outcome of a health check.
-func (w *worker) healthOutcome(reply *Reply) outcome {
+func (e *execution) healthOutcome(reply *Reply) outcome {
 	switch {
 	case reply.TimedOut, reply.Status == "DEADLINE_EXCEEDED":
-		return failure(fmt.Sprintf("timeout: health rpc did not complete within %v", w.timeout()))
+		return failure(fmt.Sprintf("timeout: health rpc did not complete within %v", e.timeout()))
 	case reply.HungUp:
 		return failure(fmt.Sprintf("error: health rpc probe failed: rpc error: code = Unavailable desc = error reading from server: %s", cmp.Or(reply.TransportError, "EOF")))
 	case reply.Status == "SERVING":

@@ -28,20 +28,20 @@ func NewClient(t *Transport) *http.Client {
 }
 
 // runHTTP runs an httpGet probe (pkg/probe/http/http.go at v1.37.0).
-func (w *worker) runHTTP(p *sim.Proc, podIP string, retry bool) outcome {
-	if w.request == nil || w.requestIP != podIP {
-		req, err := NewRequest(w.spec.HTTPGet, w.container, podIP, "probe", w.manager.profile)
+func (e *execution) runHTTP(p *sim.Proc, podIP string, retry bool) outcome {
+	if e.request == nil || e.requestIP != podIP {
+		req, err := NewRequest(e.spec.HTTPGet, e.container, podIP, "probe", e.profile)
 		if err != nil {
 			return probeError(err)
 		}
-		w.request, w.requestIP = req, podIP
+		e.request, e.requestIP = req, podIP
 	}
 	client := NewClient(&Transport{
-		Network: w.manager.network, Proc: p, Deadline: p.Now().Add(w.timeout()), Handshake: tlsHandshakeTimeout,
-		HTTP2:     podutil.IsHTTP2(w.spec.HTTPGet),
-		Requester: Connection{PodUID: w.podUID, Container: w.name, Probe: w.probeType, Retry: retry},
+		Network: e.network, Proc: p, Deadline: p.Now().Add(e.timeout()), Handshake: tlsHandshakeTimeout,
+		HTTP2:     podutil.IsHTTP2(e.spec.HTTPGet),
+		Requester: Connection{PodUID: e.podUID, Container: e.name, Probe: e.probeType, Retry: retry},
 	})
-	res, err := client.Do(w.request)
+	res, err := client.Do(e.request)
 	if err != nil {
 		return failure(err.Error())
 	}

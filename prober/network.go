@@ -64,9 +64,9 @@ type Network interface {
 }
 
 // connect connects to the worker's container.
-func (w *worker) connect(p *sim.Proc, c Connection) Reply {
-	c.PodUID, c.Container, c.Probe = w.podUID, w.name, w.probeType
-	return w.manager.network.Connect(p, c)
+func (e *execution) connect(p *sim.Proc, c Connection) Reply {
+	c.PodUID, c.Container, c.Probe = e.podUID, e.name, e.probeType
+	return e.network.Connect(p, c)
 }
 
 // joinHostPort joins a host and a port as package net does.

@@ -3,6 +3,7 @@ package prober
 import (
 	"cmp"
 	"errors"
+	"net/http"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -73,42 +74,143 @@ func failure(message string) outcome { return outcome{result: trace.Failure, mes
 // errNoHandler is the error of a probe without a known handler.
 var errNoHandler = errors.New("missing probe handler")
 
-// probe runs the probe once, with retries, and publishes an event if the run fails or warns. It returns false if the probe
-// itself ended with an error: such a run has no result (probe in pkg/kubelet/prober/prober.go at v1.37.0).
-func (w *worker) probe(p *sim.Proc) (results.Result, bool) {
+// execution is the part of a worker that runs the probe of a container and keeps its results, the same for both kinds of
+// workers.
+type execution struct {
+	*environment
+	// containerID is the container that the worker probes. It is empty while the worker knows none.
+	containerID string
+	// canceled is set when the worker is stopped during a run, if its release cancels such runs.
+	canceled bool
+	// hasResult reports whether result, the stored result of the container, is valid.
+	hasResult bool
+	result    results.Result
+	// lastResult is the result of the last probe run, and resultRun the number of runs in a row with this result.
+	lastResult results.Result
+	resultRun  int32
+	recorder   recorder
+	spec       v1.Probe
+	probeType  trace.Probe
+	podUID     types.UID
+	name       string // of the container
+	command    []string
+	memo       any // see Command
+
+	pod            *v1.Pod // as of the creation of the worker
+	container      *v1.Container
+	request        *http.Request // of an httpGet probe, reused while the pod's IP stays the same
+	requestIP      string
+	resultsManager *results.Manager
+}
+
+func newExecution(env *environment, pod *v1.Pod, c *v1.Container, probeType trace.Probe) execution {
+	spec := specOf(c, probeType)
+	e := execution{
+		environment: env, pod: pod, podUID: pod.UID, container: c, name: c.Name, probeType: probeType, spec: *spec,
+		recorder:       recorder{env: env, pod: pod.Namespace + "/" + pod.Name, container: c.Name, probe: probeType},
+		resultsManager: env.results.of(probeType),
+	}
+	if spec.Exec != nil {
+		e.command = expandCommand(spec.Exec.Command, c.Env)
+	}
+	return e
+}
+
+// specOf returns a probe of a container, nil if the container does not have it.
+func specOf(c *v1.Container, probeType trace.Probe) *v1.Probe {
+	switch probeType {
+	case trace.Startup:
+		return c.StartupProbe
+	case trace.Readiness:
+		return c.ReadinessProbe
+	}
+	return c.LivenessProbe
+}
+
+// initialValue returns the result of a container before its first probe: it is alive, not ready, and not known to be started.
+func initialValue(probeType trace.Probe) results.Result {
+	switch probeType {
+	case trace.Readiness:
+		return results.Failure
+	case trace.Liveness:
+		return results.Success
+	}
+	return results.Unknown
+}
+
+func (e *execution) key() key { return key{e.podUID, e.name, e.probeType} }
+
+func (e *execution) period() time.Duration { return time.Duration(e.spec.PeriodSeconds) * time.Second }
+
+func (e *execution) timeout() time.Duration {
+	return time.Duration(e.spec.TimeoutSeconds) * time.Second
+}
+
+// count counts a result and reports whether the number of equal results in a row reaches the threshold.
+func (e *execution) count(result results.Result) bool {
+	if e.lastResult == result {
+		e.resultRun++
+	} else {
+		e.lastResult = result
+		e.resultRun = 1
+	}
+	return !(result == results.Failure && e.resultRun < e.spec.FailureThreshold ||
+		result == results.Success && e.resultRun < e.spec.SuccessThreshold)
+}
+
+// setResult stores the result of the container. The results manager ignores an unchanged result too; the check here
+// saves a lookup on every tick.
+func (e *execution) setResult(p *sim.Proc, r results.Result) {
+	if e.hasResult && e.result == r {
+		return
+	}
+	e.hasResult, e.result = true, r
+	p.Because(e.recorder.resultCause(), func() {
+		about := results.Subject{Pod: e.recorder.pod, Container: e.name, Instance: e.recorder.instance}
+		e.resultsManager.Set(p, about, results.Update{ContainerID: e.containerID, PodUID: e.podUID, Result: r})
+	})
+}
+
+// probe runs the probe once, with retries, and publishes an event if the run fails or warns. It returns false if the run
+// has no result: the probe itself ended with an error, or the run was canceled (probe in pkg/kubelet/prober/prober.go
+// at v1.37.0; kubernetes/kubernetes#140704).
+func (e *execution) probe(p *sim.Proc, podIP string) (results.Result, bool) {
 	start := p.Now()
-	w.recorder.startRun()
-	o := w.runProbeWithRetries(p)
-	w.recorder.endRun(p, start, o)
+	e.recorder.startRun()
+	o := e.runProbeWithRetries(p, podIP)
+	if e.canceled {
+		return results.Failure, false
+	}
+	e.recorder.endRun(p, start, o)
 	switch o.result {
 	case trace.Success:
 		return results.Success, true
 	case trace.Warning:
-		w.recordContainerEvent("ProbeWarning", title[w.probeType]+" probe warning: "+o.message)
+		e.recordContainerEvent("ProbeWarning", title[e.probeType]+" probe warning: "+o.message)
 		return results.Success, true
 	case trace.Failure:
-		w.recordContainerEvent("Unhealthy", title[w.probeType]+" probe failed: "+o.message)
+		e.recordContainerEvent("Unhealthy", title[e.probeType]+" probe failed: "+o.message)
 		return results.Failure, true
 	}
 	words := " probe errored: "
-	if w.manager.profile.UnknownStateInErrorEvent {
+	if e.profile.UnknownStateInErrorEvent {
 		words = " probe errored and resulted in " + string(cmp.Or(o.errorState, "unknown")) + " state: "
 	}
-	w.recordContainerEvent("Unhealthy", title[w.probeType]+words+o.message)
+	e.recordContainerEvent("Unhealthy", title[e.probeType]+words+o.message)
 	return results.Failure, false
 }
 
 // title spells the probe types as events do.
 var title = map[trace.Probe]string{trace.Liveness: "Liveness", trace.Readiness: "Readiness", trace.Startup: "Startup"}
 
-func (w *worker) recordContainerEvent(reason, message string) {
-	w.manager.events.ContainerEvent(w.pod, w.name, v1.EventTypeWarning, reason, message)
+func (e *execution) recordContainerEvent(reason, message string) {
+	e.events.ContainerEvent(e.pod, e.name, v1.EventTypeWarning, reason, message)
 }
 
 // runProbeWithRetries tries the probe until a try ends without an error of the probe, at most maxProbeRetries times.
-func (w *worker) runProbeWithRetries(p *sim.Proc) (o outcome) {
+func (e *execution) runProbeWithRetries(p *sim.Proc, podIP string) (o outcome) {
 	for try := range maxProbeRetries {
-		if o = w.runProbe(p, try > 0); o.result != trace.Error {
+		if o = e.runProbe(p, podIP, try > 0); o.result != trace.Error || e.canceled {
 			break
 		}
 	}
@@ -116,18 +218,18 @@ func (w *worker) runProbeWithRetries(p *sim.Proc) (o outcome) {
 }
 
 // runProbe runs the handler of the probe.
-func (w *worker) runProbe(p *sim.Proc, retry bool) outcome {
+func (e *execution) runProbe(p *sim.Proc, podIP string, retry bool) outcome {
 	switch {
-	case w.spec.Exec != nil:
-		return execOutcome(w.manager.runner.RunInContainer(p, Command{
-			PodUID: w.podUID, ContainerID: w.containerID, Probe: w.probeType, Args: w.command, Timeout: w.timeout(), Retry: retry, Memo: &w.memo,
+	case e.spec.Exec != nil:
+		return execOutcome(e.runner.RunInContainer(p, Command{
+			PodUID: e.podUID, ContainerID: e.containerID, Probe: e.probeType, Args: e.command, Timeout: e.timeout(), Retry: retry, Memo: &e.memo,
 		}))
-	case w.spec.HTTPGet != nil:
-		return w.runHTTP(p, w.cachedStatus.podIP(), retry)
-	case w.spec.TCPSocket != nil:
-		return w.runTCP(p, w.cachedStatus.podIP(), retry)
-	case w.spec.GRPC != nil:
-		return w.runGRPC(p, w.cachedStatus.podIP())
+	case e.spec.HTTPGet != nil:
+		return e.runHTTP(p, podIP, retry)
+	case e.spec.TCPSocket != nil:
+		return e.runTCP(p, podIP, retry)
+	case e.spec.GRPC != nil:
+		return e.runGRPC(p, podIP)
 	}
 	return probeError(errNoHandler)
 }

@@ -55,19 +55,84 @@ type Options struct {
 // Results are the results managers of the three probe types.
 type Results struct{ Liveness, Readiness, Startup *results.Manager }
 
-// Manager creates and stops the probe workers of pods (pkg/kubelet/prober/prober_manager.go at v1.37.0).
-type Manager struct {
-	sim       *sim.Sim
-	trace     *trace.Recorder
-	profile   profile.Profile
-	now       func() time.Time
+func (r *Results) of(probeType trace.Probe) *results.Manager {
+	switch probeType {
+	case trace.Readiness:
+		return r.Readiness
+	case trace.Liveness:
+		return r.Liveness
+	}
+	return r.Startup
+}
+
+// Manager creates and stops the probe workers of pods, and sets Started and Ready in their statuses
+// (pkg/kubelet/prober/prober_manager.go at v1.37.0).
+//
+// There are two managers. In one, the workers of a container tick as long as its pod lives, and take what they know from
+// the stored status: it uses AddPod. In the other, the default from 1.38 on, a worker belongs to one instance of a container, and
+// starts and stops with it: it uses EnsureProbes, StartProbes and StopProbes. Each ignores the calls for the other.
+type Manager interface {
+	// AddPod starts the missing workers of a pod whose volumes are mounted.
+	AddPod(pod *v1.Pod)
+	// EnsureProbes compares the workers of a pod with its running containers in the runtime. Each sync of the pod begins with it.
+	EnsureProbes(p *sim.Proc, pod *v1.Pod, podIP string, running []Instance)
+	// StartProbes starts the workers of an instance that has just started.
+	StartProbes(p *sim.Proc, pod *v1.Pod, c *v1.Container, podIP, containerID string)
+	// StopProbes stops workers of an instance that is about to be stopped or has stopped, and cancels their runs.
+	StopProbes(p *sim.Proc, containerID string, probes ...trace.Probe)
+	// StopLivenessAndStartup stops the liveness and startup workers of a pod that starts to terminate.
+	StopLivenessAndStartup(p *sim.Proc, pod *v1.Pod)
+	// RemovePod stops all workers of a pod.
+	RemovePod(p *sim.Proc, pod *v1.Pod)
+	// CleanupPods stops the workers of pods for which keep returns false.
+	CleanupPods(p *sim.Proc, keep func(types.UID) bool)
+	// Keeps reports whether CleanupPods would stop none and would not wait.
+	Keeps(keep func(types.UID) bool) bool
+	// UpdatePodStatus sets Started and Ready of the containers in a status that the kubelet generates. The status lists the
+	// init containers in the order of the spec.
+	UpdatePodStatus(p *sim.Proc, pod *v1.Pod, status *v1.PodStatus)
+}
+
+// Instance is a running instance of a container in the runtime.
+type Instance struct {
+	Name        string
+	ContainerID string
+	StartedAt   time.Time
+}
+
+// NewManager returns a manager without workers, for a kubelet that starts now.
+func NewManager(o Options) Manager {
+	if o.Profile.ContainerScopedProbes {
+		return newContainerBoundManager(o)
+	}
+	return newManager(o)
+}
+
+// environment has what workers need around them.
+type environment struct {
+	sim      *sim.Sim
+	trace    *trace.Recorder
+	profile  profile.Profile
+	now      func() time.Time
+	runner   CommandRunner
+	network  Network
+	events   EventRecorder
+	results  Results
+	instance func(containerID string) int
+	step     func(containerID string) int64
+}
+
+func newEnvironment(o Options) environment {
+	return environment{
+		sim: o.Sim, trace: o.Trace, profile: o.Profile, now: o.Now,
+		runner: o.Runner, network: o.Network, events: o.Events, results: o.Results, instance: o.Instance, step: o.Step,
+	}
+}
+
+// manager has the workers that live as long as their pods (pkg/kubelet/prober/prober_manager.go at v1.37.0).
+type manager struct {
+	environment
 	status    StatusGetter
-	runner    CommandRunner
-	network   Network
-	events    EventRecorder
-	results   Results
-	instance  func(containerID string) int
-	step      func(containerID string) int64
 	workers   map[key]*worker
 	pods      map[types.UID]int // number of workers of each pod
 	start     virtual.Time      // virtual time of the kubelet's start
@@ -80,19 +145,26 @@ type key struct {
 	probeType trace.Probe
 }
 
-// NewManager returns a manager without workers, for a kubelet that starts now.
-func NewManager(o Options) *Manager {
-	return &Manager{
-		sim: o.Sim, trace: o.Trace, profile: o.Profile, now: o.Now,
-		status: o.Status, runner: o.Runner, network: o.Network, events: o.Events, results: o.Results, instance: o.Instance, step: o.Step,
+func newManager(o Options) *manager {
+	return &manager{
+		environment: newEnvironment(o), status: o.Status,
 		workers: map[key]*worker{}, pods: map[types.UID]int{}, start: o.Sim.Now(), startWall: o.Now(),
 	}
 }
 
+// EnsureProbes does nothing: workers find new instances in the stored status.
+func (m *manager) EnsureProbes(*sim.Proc, *v1.Pod, string, []Instance) {}
+
+// StartProbes does nothing.
+func (m *manager) StartProbes(*sim.Proc, *v1.Pod, *v1.Container, string, string) {}
+
+// StopProbes does nothing: workers outlive the instances of their container.
+func (m *manager) StopProbes(*sim.Proc, string, ...trace.Probe) {}
+
 // AddPod starts the missing workers of a pod: startup, readiness and liveness of each regular container, then of each
 // sidecar. If a worker exists already, AddPod skips the other probes of the same container. Before 1.37 it also skips the
 // containers after it (pkg/kubelet/prober/prober_manager.go at v1.36.3 and v1.37.0).
-func (m *Manager) AddPod(pod *v1.Pod) {
+func (m *manager) AddPod(pod *v1.Pod) {
 	for c := range probeableContainers(pod) {
 		if !m.addContainer(pod, c) && !m.profile.AddPodSkipsOnlyContainer {
 			return
@@ -117,22 +189,20 @@ func probeableContainers(pod *v1.Pod) iter.Seq[*v1.Container] {
 }
 
 // addContainer starts the workers of a container. It stops and returns false if it finds one that exists.
-func (m *Manager) addContainer(pod *v1.Pod, c *v1.Container) bool {
-	return m.addWorker(pod, c, trace.Startup, c.StartupProbe) &&
-		m.addWorker(pod, c, trace.Readiness, c.ReadinessProbe) &&
-		m.addWorker(pod, c, trace.Liveness, c.LivenessProbe)
+func (m *manager) addContainer(pod *v1.Pod, c *v1.Container) bool {
+	return m.addWorker(pod, c, trace.Startup) && m.addWorker(pod, c, trace.Readiness) && m.addWorker(pod, c, trace.Liveness)
 }
 
 // addWorker starts a worker if the container has the probe. It returns false if the worker exists already.
-func (m *Manager) addWorker(pod *v1.Pod, c *v1.Container, probeType trace.Probe, spec *v1.Probe) bool {
-	if spec == nil {
+func (m *manager) addWorker(pod *v1.Pod, c *v1.Container, probeType trace.Probe) bool {
+	if specOf(c, probeType) == nil {
 		return true
 	}
 	k := key{pod.UID, c.Name, probeType}
 	if _, ok := m.workers[k]; ok {
 		return false
 	}
-	w := newWorker(m, pod, c, probeType, spec)
+	w := newWorker(m, pod, c, probeType)
 	m.workers[k] = w
 	m.pods[pod.UID]++
 	m.sim.Go(WorkerName(probeType, w.recorder.pod, c.Name), w.run)
@@ -145,7 +215,7 @@ func WorkerName(probe trace.Probe, pod, container string) string {
 }
 
 // removeWorker forgets a worker that has ended.
-func (m *Manager) removeWorker(w *worker) {
+func (m *manager) removeWorker(w *worker) {
 	delete(m.workers, w.key())
 	if m.pods[w.podUID]--; m.pods[w.podUID] == 0 {
 		delete(m.pods, w.podUID)
@@ -154,29 +224,29 @@ func (m *Manager) removeWorker(w *worker) {
 
 // StopLivenessAndStartup stops the liveness and startup workers of the regular containers of a pod that starts to
 // terminate. Readiness workers and all workers of sidecars continue, and a running probe runs to its end.
-func (m *Manager) StopLivenessAndStartup(pod *v1.Pod) {
+func (m *manager) StopLivenessAndStartup(_ *sim.Proc, pod *v1.Pod) {
 	for i := range pod.Spec.Containers {
 		m.stopWorkers(pod, &pod.Spec.Containers[i], trace.Liveness, trace.Startup)
 	}
 }
 
 // RemovePod stops all workers of a pod.
-func (m *Manager) RemovePod(pod *v1.Pod) {
+func (m *manager) RemovePod(_ *sim.Proc, pod *v1.Pod) {
 	for c := range probeableContainers(pod) {
 		m.stopWorkers(pod, c, trace.Readiness, trace.Liveness, trace.Startup)
 	}
 }
 
-func (m *Manager) stopWorkers(pod *v1.Pod, c *v1.Container, probes ...trace.Probe) {
+func (m *manager) stopWorkers(pod *v1.Pod, c *v1.Container, probes ...trace.Probe) {
 	for _, t := range probes {
 		if w, ok := m.workers[key{pod.UID, c.Name, t}]; ok {
-			w.stop.TrySend(struct{}{})
+			w.stopNow()
 		}
 	}
 }
 
 // Keeps reports whether keep returns true for all pods with workers, so that CleanupPods would stop none.
-func (m *Manager) Keeps(keep func(types.UID) bool) bool {
+func (m *manager) Keeps(keep func(types.UID) bool) bool {
 	for uid := range m.pods {
 		if !keep(uid) {
 			return false
@@ -186,7 +256,7 @@ func (m *Manager) Keeps(keep func(types.UID) bool) bool {
 }
 
 // CleanupPods stops the workers of pods for which keep returns false.
-func (m *Manager) CleanupPods(keep func(types.UID) bool) {
+func (m *manager) CleanupPods(_ *sim.Proc, keep func(types.UID) bool) {
 	gone := map[types.UID]bool{}
 	for uid := range m.pods {
 		if !keep(uid) {
@@ -206,7 +276,7 @@ func (m *Manager) CleanupPods(keep func(types.UID) bool) {
 		return cmp.Or(cmp.Compare(a.recorder.pod, b.recorder.pod), cmp.Compare(a.name, b.name), cmp.Compare(a.probeType, b.probeType))
 	})
 	for _, w := range stopped {
-		w.stop.TrySend(struct{}{})
+		w.stopNow()
 	}
 }
 
@@ -220,7 +290,7 @@ const restartGracePeriod = 10 * time.Second
 // A started container that is not ready gets a manual trigger of its readiness worker. The kubelet stores the status only
 // afterwards, so the worker can run first and read the old status
 // (pkg/kubelet/prober/prober_manager.go at v1.37.0).
-func (m *Manager) UpdatePodStatus(p *sim.Proc, pod *v1.Pod, status *v1.PodStatus) {
+func (m *manager) UpdatePodStatus(p *sim.Proc, pod *v1.Pod, status *v1.PodStatus) {
 	for i := range status.ContainerStatuses {
 		m.updateContainerStatus(p, pod, &status.ContainerStatuses[i])
 	}
@@ -238,7 +308,7 @@ func (m *Manager) UpdatePodStatus(p *sim.Proc, pod *v1.Pod, status *v1.PodStatus
 }
 
 // updateContainerStatus sets Started and Ready of a regular container or a sidecar.
-func (m *Manager) updateContainerStatus(p *sim.Proc, pod *v1.Pod, c *v1.ContainerStatus) {
+func (m *manager) updateContainerStatus(p *sim.Proc, pod *v1.Pod, c *v1.ContainerStatus) {
 	started := m.isContainerStarted(pod, c)
 	c.Started = &started
 	if started {
@@ -247,7 +317,7 @@ func (m *Manager) updateContainerStatus(p *sim.Proc, pod *v1.Pod, c *v1.Containe
 }
 
 // isContainerStarted reports whether a container runs and its startup probe, if it has one, has succeeded.
-func (m *Manager) isContainerStarted(pod *v1.Pod, c *v1.ContainerStatus) bool {
+func (m *manager) isContainerStarted(pod *v1.Pod, c *v1.ContainerStatus) bool {
 	if c.State.Running == nil {
 		return false
 	}
@@ -263,7 +333,7 @@ func (m *Manager) isContainerStarted(pod *v1.Pod, c *v1.ContainerStatus) bool {
 
 // isContainerReady reports whether a started container runs and its readiness probe, if it has one, has succeeded. If the
 // probe has not succeeded yet, isContainerReady triggers its worker.
-func (m *Manager) isContainerReady(p *sim.Proc, pod *v1.Pod, c *v1.ContainerStatus) bool {
+func (m *manager) isContainerReady(p *sim.Proc, pod *v1.Pod, c *v1.ContainerStatus) bool {
 	if c.State.Running == nil {
 		return false
 	}
@@ -284,7 +354,7 @@ func (m *Manager) isContainerReady(p *sim.Proc, pod *v1.Pod, c *v1.ContainerStat
 // isReadyAfterKubeletRestart keeps the readiness that the container had before the kubelet restarted, until its first
 // result. A container with a readiness probe was ready only if its pod was (setReadyStateOnKubeletRestart in
 // pkg/kubelet/prober/prober_manager.go at v1.37.0).
-func (m *Manager) isReadyAfterKubeletRestart(pod *v1.Pod, c *v1.ContainerStatus, ready bool) bool {
+func (m *manager) isReadyAfterKubeletRestart(pod *v1.Pod, c *v1.ContainerStatus, ready bool) bool {
 	if spec := podutil.Find(pod, c.Name); spec != nil && spec.ReadinessProbe != nil && !isPodReady(pod) {
 		return false
 	}
@@ -301,13 +371,13 @@ func isPodReady(pod *v1.Pod) bool {
 }
 
 // startedBeforeKubelet reports whether a container ran before the kubelet started, on the wall clock.
-func (m *Manager) startedBeforeKubelet(c *v1.ContainerStateRunning) bool {
+func (m *manager) startedBeforeKubelet(c *v1.ContainerStateRunning) bool {
 	start := c.StartedAt.Time
 	return !start.IsZero() && start.Before(m.startWall.Add(-restartGracePeriod))
 }
 
 // trigger wakes a readiness worker before its next tick. A trigger is lost if one is waiting already.
-func (m *Manager) trigger(p *sim.Proc, w *worker, cause int64) {
+func (m *manager) trigger(p *sim.Proc, w *worker, cause int64) {
 	if m.trace.Wants(trace.ManualTrigger) {
 		cause = m.trace.Add(trace.Record{
 			T: p.Now(), Kind: trace.ManualTrigger, Cause: cause,

@@ -137,7 +137,7 @@ func TestCleanupPods(t *testing.T) {
 	var ended []string
 	w.manager.status = getter(func(uid types.UID) { ended = append(ended, string(uid)) })
 	w.runUntil(time.Minute)
-	w.manager.CleanupPods(func(uid types.UID) bool { return uid == "kept" })
+	w.manager.CleanupPods(nil, func(uid types.UID) bool { return uid == "kept" })
 	ended = nil
 	w.runUntil(2 * time.Minute)
 	slices.Sort(ended)
@@ -202,7 +202,7 @@ func TestStoppedWorkerHasNoEvents(t *testing.T) {
 	defer w.sim.Close()
 	w.manager.AddPod(pod)
 	w.runUntil(time.Minute)
-	w.manager.RemovePod(pod)
+	w.manager.RemovePod(nil, pod)
 	w.runUntil(2 * time.Minute)
 	before := w.sim.Events()
 	w.runUntil(time.Hour)

@@ -9,7 +9,7 @@ import (
 // recorder writes the trace records of one worker and keeps their causes. The cause of a record is the step of an earlier
 // record; 0 means none. The kubelet has no counterpart.
 type recorder struct {
-	manager *Manager
+	env *environment
 	// eligibleCause is the cause that made the container eligible for probing: its start, or the success of its startup
 	// probe. It is 0 while the container is not eligible.
 	eligibleCause int64
@@ -27,13 +27,13 @@ type recorder struct {
 
 // newContainer sets the container of the records that follow.
 func (r *recorder) newContainer(id string) {
-	r.containerID, r.instance, r.eligibleCause = id, r.manager.instance(id), 0
+	r.containerID, r.instance, r.eligibleCause = id, r.env.instance(id), 0
 }
 
 // triggered records that a manual trigger woke the worker.
 func (r *recorder) triggered(p *sim.Proc) {
-	if r.manager.trace.Wants(trace.TriggerTaken) {
-		r.manager.trace.Add(trace.Record{
+	if r.env.trace.Wants(trace.TriggerTaken) {
+		r.env.trace.Add(trace.Record{
 			T: p.Now(), Kind: trace.TriggerTaken, Cause: p.Cause(), Pod: r.pod, Container: r.container, Instance: r.instance, Probe: r.probe,
 		})
 	}
@@ -41,8 +41,8 @@ func (r *recorder) triggered(p *sim.Proc) {
 
 // skipped records why the worker does not probe at this tick.
 func (r *recorder) skipped(p *sim.Proc, reason string) {
-	if r.manager.trace.Wants(trace.ProbeSkipped) {
-		r.manager.trace.Add(trace.Record{
+	if r.env.trace.Wants(trace.ProbeSkipped) {
+		r.env.trace.Add(trace.Record{
 			T: p.Now(), Kind: trace.ProbeSkipped, Pod: r.pod, Container: r.container, Instance: r.instance, Probe: r.probe, Reason: reason,
 		})
 	}
@@ -57,13 +57,13 @@ func (r *recorder) ineligible(p *sim.Proc, reason string) {
 // startRun stores the cause of the container's eligibility, before the run can change it.
 func (r *recorder) startRun() {
 	if r.eligibleCause == 0 {
-		r.eligibleCause = r.manager.causeOfEligibility(r.containerID)
+		r.eligibleCause = r.env.causeOfEligibility(r.containerID)
 	}
 }
 
 // endRun records a probe run that began at start. The record is the cause of the rest of the turn.
 func (r *recorder) endRun(p *sim.Proc, start virtual.Time, o outcome) {
-	r.runCause = r.manager.trace.Add(trace.Record{
+	r.runCause = r.env.trace.Add(trace.Record{
 		T: p.Now(), Kind: trace.ProbeExecuted, Cause: max(p.Cause(), r.eligibleCause),
 		Pod: r.pod, Container: r.container, Instance: r.instance,
 		Probe: r.probe, Result: o.result, Message: o.message, Took: p.Now().Sub(start),
@@ -77,13 +77,13 @@ func (r *recorder) resultCause() int64 {
 	if r.runCause != 0 {
 		return r.runCause
 	}
-	return r.manager.step(r.containerID)
+	return r.env.step(r.containerID)
 }
 
 // endTurn forgets the probe run.
 func (r *recorder) endTurn() { r.runCause = 0 }
 
 // causeOfEligibility returns the later of the last change of a container and its startup result.
-func (m *Manager) causeOfEligibility(containerID string) int64 {
-	return max(m.step(containerID), m.results.Startup.Cause(containerID))
+func (e *environment) causeOfEligibility(containerID string) int64 {
+	return max(e.step(containerID), e.results.Startup.Cause(containerID))
 }

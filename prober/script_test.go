@@ -86,9 +86,9 @@ func (w *world) do(f []string) {
 	case "add":
 		w.manager.AddPod(w.pod)
 	case "stop":
-		w.manager.StopLivenessAndStartup(w.pod)
+		w.manager.StopLivenessAndStartup(nil, w.pod)
 	case "remove":
-		w.manager.RemovePod(w.pod)
+		w.manager.RemovePod(nil, w.pod)
 	case "workers":
 		w.log("%s", w.workers())
 	default:

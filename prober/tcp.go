@@ -7,9 +7,9 @@ import (
 
 // runTCP runs a tcpSocket probe: it succeeds if it can connect, and closes the connection immediately
 // (pkg/probe/tcp/tcp.go at v1.37.0).
-func (w *worker) runTCP(p *sim.Proc, podIP string, retry bool) outcome {
-	socket := w.spec.TCPSocket
-	port, err := resolvePort(socket.Port, w.container, w.manager.profile)
+func (e *execution) runTCP(p *sim.Proc, podIP string, retry bool) outcome {
+	socket := e.spec.TCPSocket
+	port, err := resolvePort(socket.Port, e.container, e.profile)
 	if err != nil {
 		return probeError(err)
 	}
@@ -20,7 +20,7 @@ func (w *worker) runTCP(p *sim.Proc, podIP string, retry bool) outcome {
 	if _, err := resolve(host); err != nil {
 		return failure(err.Error())
 	}
-	reply := w.connect(p, Connection{Protocol: TCPSocket, Timeout: w.timeout(), Retry: retry})
+	reply := e.connect(p, Connection{Protocol: TCPSocket, Timeout: e.timeout(), Retry: retry})
 	switch {
 	case reply.TimedOut:
 		return failure(dialError(host, port, ioTimeout).Error())

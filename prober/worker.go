@@ -1,12 +1,10 @@
 package prober
 
 import (
-	"net/http"
 	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/kube/podutil"
 	"probesim.dev/prober/results"
@@ -20,66 +18,29 @@ import (
 //
 // A node has hundreds of workers, and most ticks do nothing. The fields read on every tick come first, for cache locality.
 type worker struct {
-	manager      *Manager
+	manager      *manager
 	cachedStatus containerStatus
-	// containerID is the container that the worker last found in the status.
-	containerID string
 	// onHold skips probes until the status shows a new container.
 	onHold bool
 	// podDeleted reports whether the pod had a deletion timestamp when the worker was created. The kubelet never updates
 	// the worker's copy of the pod, so a worker does not learn of a later deletion.
 	podDeleted bool
-	// hasResult reports whether result, the stored result of the container, is valid.
-	hasResult bool
-	result    results.Result
-	// lastResult is the result of the last probe run, and resultRun the number of runs in a row with this result.
-	lastResult results.Result
-	resultRun  int32
-	recorder   recorder
-	spec       v1.Probe
-	probeType  trace.Probe
-	podUID     types.UID
-	name       string // of the container
-	command    []string
-	memo       any // see Command
+	execution
 
 	stop          *sim.Chan[struct{}]
 	manualTrigger *sim.Chan[struct{}]
 	ticker        *sim.Ticker
-
-	pod            *v1.Pod // as of the creation of the worker
-	container      *v1.Container
-	request        *http.Request // of an httpGet probe, reused while the pod's IP stays the same
-	requestIP      string
-	resultsManager *results.Manager
-	initialValue   results.Result
 }
 
 // StartJitter is the delay of a worker's first run on a kubelet that has just started, as a fraction of the period. The
 // worker draws it.
 const StartJitter choose.JitterSource = "start of "
 
-func newWorker(m *Manager, pod *v1.Pod, c *v1.Container, probeType trace.Probe, spec *v1.Probe) *worker {
-	w := &worker{
-		manager: m, pod: pod, podUID: pod.UID, podDeleted: pod.DeletionTimestamp != nil, container: c, name: c.Name,
-		probeType: probeType, spec: *spec,
-	}
-	switch probeType {
-	case trace.Readiness:
-		w.resultsManager, w.initialValue = m.results.Readiness, results.Failure
-	case trace.Liveness:
-		w.resultsManager, w.initialValue = m.results.Liveness, results.Success
-	case trace.Startup:
-		w.resultsManager, w.initialValue = m.results.Startup, results.Unknown
-	}
-	podName := pod.Namespace + "/" + pod.Name
-	w.recorder = recorder{manager: m, pod: podName, container: c.Name, probe: probeType}
-	name := WorkerName(probeType, podName, c.Name)
+func newWorker(m *manager, pod *v1.Pod, c *v1.Container, probeType trace.Probe) *worker {
+	w := &worker{manager: m, podDeleted: pod.DeletionTimestamp != nil, execution: newExecution(&m.environment, pod, c, probeType)}
+	name := WorkerName(probeType, w.recorder.pod, c.Name)
 	w.stop = sim.NewChan[struct{}](m.sim, "stop of "+name, 1)
 	w.manualTrigger = sim.NewChan[struct{}](m.sim, "manual trigger of "+name, 1)
-	if spec.Exec != nil {
-		w.command = expandCommand(spec.Exec.Command, c.Env)
-	}
 	return w
 }
 
@@ -107,17 +68,23 @@ func (w *worker) onTick(p *sim.Proc) {
 func (w *worker) onManualTrigger(p *sim.Proc, _ struct{}) {
 	p.Sim().Turn(p.Name(), "manual trigger of "+p.Name())
 	w.recorder.triggered(p)
-	if w.manager.profile.ManualTriggerResetsTicker {
+	if w.profile.ManualTriggerResetsTicker {
 		w.ticker.Reset(w.period())
 	}
 	w.onTick(p)
 }
 
+// stopNow makes the worker end after its present turn. With MutableContainerProbes it also discards the run of this turn and the stored
+// result.
+func (w *worker) stopNow() {
+	if w.profile.MutableContainerProbes {
+		w.canceled = true
+		w.resultsManager.Remove(w.containerID)
+	}
+	w.stop.TrySend(struct{}{})
+}
+
 func (w *worker) onStop(p *sim.Proc, _ struct{}) { w.end(p) }
-
-func (w *worker) period() time.Duration { return time.Duration(w.spec.PeriodSeconds) * time.Second }
-
-func (w *worker) timeout() time.Duration { return time.Duration(w.spec.TimeoutSeconds) * time.Second }
 
 // end ends the process and removes the worker and its container's result.
 func (w *worker) end(p *sim.Proc) {
@@ -128,8 +95,6 @@ func (w *worker) end(p *sim.Proc) {
 	}
 	w.manager.removeWorker(w)
 }
-
-func (w *worker) key() key { return key{w.podUID, w.name, w.probeType} }
 
 // doProbe probes the container once, if it can be probed now, and stores the result. It reports whether the worker
 // continues. It handles the same cases in the same order as doProbe in pkg/kubelet/prober/worker.go at v1.37.0.
@@ -177,7 +142,7 @@ func (w *worker) doProbe(p *sim.Proc) (keepGoing bool) {
 
 	// The status manager truncates the start to whole seconds, and the kubelet truncates the difference again. The
 	// first probe can run up to one second before the delay has passed.
-	if int32(w.manager.now().Sub(c.startedAt).Seconds()) < w.spec.InitialDelaySeconds {
+	if int32(w.now().Sub(c.startedAt).Seconds()) < w.spec.InitialDelaySeconds {
 		w.recorder.ineligible(p, "initialDelaySeconds has not passed")
 		return true
 	}
@@ -196,21 +161,16 @@ func (w *worker) doProbe(p *sim.Proc) (keepGoing bool) {
 		}
 	}
 
-	result, ok := w.probe(p)
+	result, ok := w.probe(p, c.podIP())
+	if w.profile.MutableContainerProbes {
+		w.ticker.Reset(w.period()) // the period begins at the end of a run
+	}
 	if !ok {
 		// An error of the probe itself says nothing about the container.
 		return true
 	}
 
-	if w.lastResult == result {
-		w.resultRun++
-	} else {
-		w.lastResult = result
-		w.resultRun = 1
-	}
-
-	if result == results.Failure && w.resultRun < w.spec.FailureThreshold ||
-		result == results.Success && w.resultRun < w.spec.SuccessThreshold {
+	if !w.count(result) {
 		// Below the threshold the stored result stays as it is.
 		return true
 	}
@@ -228,7 +188,7 @@ func (w *worker) doProbe(p *sim.Proc) (keepGoing bool) {
 }
 
 // holdsAfterStartupSuccess reports whether the release has the fix for kubernetes/kubernetes#117153.
-func (w *worker) holdsAfterStartupSuccess() bool { return w.manager.profile.StartupOnHoldAfterSuccess }
+func (w *worker) holdsAfterStartupSuccess() bool { return w.profile.StartupOnHoldAfterSuccess }
 
 // onNewContainer stores the initial result of a new container and ends a hold. The count of equal results in a row
 // continues across containers; only a hold resets it.
@@ -239,7 +199,7 @@ func (w *worker) onNewContainer(p *sim.Proc, c *containerStatus) {
 	w.containerID, w.hasResult, w.memo = c.containerID, false, nil
 	w.recorder.newContainer(c.containerID)
 
-	if !w.manager.profile.ChangeContainerStatusOnKubeletRestart {
+	if !w.profile.ChangeContainerStatusOnKubeletRestart {
 		// The kubelet needs a startup result to see that a sidecar has started before a restart of the kubelet
 		// (kubernetes/kubernetes#136910). The kubelet carries Started over to the next container of the same name, so a
 		// restarted sidecar can count as started too. The initial value then replaces this success immediately.
@@ -249,10 +209,10 @@ func (w *worker) onNewContainer(p *sim.Proc, c *containerStatus) {
 		// A container that ran before the kubelet started keeps its readiness until its first probe. An initial failure
 		// would make a ready container unready.
 		if c.running == nil || !w.manager.startedBeforeKubelet(c.running) {
-			w.setResult(p, w.initialValue)
+			w.setResult(p, initialValue(w.probeType))
 		}
 	} else {
-		w.setResult(p, w.initialValue)
+		w.setResult(p, initialValue(w.probeType))
 	}
 	w.onHold = false
 }
@@ -266,22 +226,9 @@ func (w *worker) isSidecar() bool {
 // willRestart reports whether a terminated container restarts, as far as a worker knows. Up to 1.34, a worker considers
 // only the restart policy of the pod: with OnFailure, it outlives a container that exited with code 0.
 func (w *worker) willRestart(c *containerStatus) bool {
-	if !w.manager.profile.ContainerRestartRules {
+	if !w.profile.ContainerRestartRules {
 		return w.pod.Spec.RestartPolicy != v1.RestartPolicyNever || w.isSidecar()
 	}
 	return podutil.ContainerShouldRestart(w.container, &w.pod.Spec, c.terminated.ExitCode) ||
 		podutil.ShouldAllContainersRestart(w.pod, c.snapshot.Status, nil)
-}
-
-// setResult stores the result of the container. The results manager ignores an unchanged result too; the check here
-// saves a lookup on every tick.
-func (w *worker) setResult(p *sim.Proc, r results.Result) {
-	if w.hasResult && w.result == r {
-		return
-	}
-	w.hasResult, w.result = true, r
-	p.Because(w.recorder.resultCause(), func() {
-		about := results.Subject{Pod: w.recorder.pod, Container: w.name, Instance: w.recorder.instance}
-		w.resultsManager.Set(p, about, results.Update{ContainerID: w.containerID, PodUID: w.podUID, Result: r})
-	})
 }

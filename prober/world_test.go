@@ -27,7 +27,7 @@ import (
 type world struct {
 	t       testing.TB
 	sim     *sim.Sim
-	manager *Manager
+	manager *manager
 	pod     *v1.Pod
 	status  v1.PodStatus // as stored
 	known   bool         // a status is stored
@@ -56,7 +56,7 @@ func newWorld(o worldOptions) *world {
 	w.status.Phase, w.status.PodIP = v1.PodRunning, "10.64.0.1"
 	recorder := &trace.Recorder{Internal: true}
 	recorder.Observe(w.observe)
-	w.manager = NewManager(Options{
+	w.manager = newManager(Options{
 		Sim: w.sim, Trace: recorder, Profile: o.profile, Now: func() time.Time { return epoch.Add(w.sim.Now().Offset()) },
 		Status: w, Runner: w, Network: w, Events: w, Instance: func(id string) int { return map[string]int{"c1": 3}[id] },
 		Step: func(string) int64 { return 0 },

@@ -132,7 +132,7 @@ func (m *MeetRequirementsMatcher) options() (check.Options, error) {
 	for _, name := range m.kubernetes {
 		p, known := profile.Named(name)
 		if !known {
-			return o, fmt.Errorf("there is no Kubernetes %s: the versions are %s", printable.Text(name), strings.Join(profile.Names(), ", "))
+			return o, fmt.Errorf("there is no Kubernetes %s: the versions are %s", printable.Text(name), strings.Join(profile.NamesWithPreviews(), ", "))
 		}
 		o.Profiles = append(o.Profiles, p)
 	}

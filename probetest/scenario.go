@@ -106,7 +106,7 @@ func (o ScenarioOptions) run(t testing.TB, s *scenarios.Scenario) (*ScenarioRun,
 		if o.Seed != nil {
 			seed = o.Seed
 		}
-		if !slices.Contains(profile.Names(), version) {
+		if !slices.Contains(profile.NamesWithPreviews(), version) {
 			return nil, unknownVersion(version)
 		}
 		plan = s.Plan(version, seed)
@@ -124,7 +124,7 @@ func (o ScenarioOptions) run(t testing.TB, s *scenarios.Scenario) (*ScenarioRun,
 }
 
 func unknownVersion(version string) error {
-	return fmt.Errorf("unknown version of Kubernetes %q; the supported versions are: %s", version, strings.Join(profile.Names(), ", "))
+	return fmt.Errorf("unknown version of Kubernetes %q; the supported versions are: %s", version, strings.Join(profile.NamesWithPreviews(), ", "))
 }
 
 // Pod returns a pod of the run by its name, such as web or shop-0, or by namespace/name. An unknown

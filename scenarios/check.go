@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"slices"
 	"time"
 
 	apivalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -125,7 +126,7 @@ func (c *checker) checkVersions() {
 	ranges, n := c.scenario.Spec.KubernetesVersions, c.spec.Field("kubernetesVersions")
 	known := knownVersions()
 	for i, r := range ranges {
-		if !anyIn(known, []value.VersionRange{r}) {
+		if !slices.ContainsFunc(known, r.Selects) {
 			n.Index(i).Errorf("%s is not supported yet: the supported versions are %s", r, listVersions(known))
 		}
 	}
@@ -137,7 +138,7 @@ func (c *checker) checkVersions() {
 // knownVersions returns the versions with a profile, oldest first.
 func knownVersions() []value.Version {
 	var versions []value.Version
-	for _, name := range profile.Names() {
+	for _, name := range profile.NamesWithPreviews() {
 		v, err := value.ParseVersion(name)
 		if err != nil {
 			panic(err) // the profiles are part of this module
@@ -147,20 +148,19 @@ func knownVersions() []value.Version {
 	return versions
 }
 
-// selectVersions returns the known versions in any of the ranges, oldest first. Without ranges it returns the
-// newest known version.
+// selectVersions returns the known versions that any of the ranges selects, oldest first. Without ranges it returns the
+// newest known release.
 func selectVersions(ranges []value.VersionRange) []value.Version {
-	known := knownVersions()
 	if len(ranges) == 0 {
-		return known[len(known)-1:]
-	}
-	var selected []value.Version
-	for _, v := range known {
-		if inAny(ranges, v) {
-			selected = append(selected, v)
+		newest, err := value.ParseVersion(profile.Newest().Version)
+		if err != nil {
+			panic(err) // the profiles are part of this module
 		}
+		return []value.Version{newest}
 	}
-	return selected
+	return slices.DeleteFunc(knownVersions(), func(v value.Version) bool {
+		return !slices.ContainsFunc(ranges, func(r value.VersionRange) bool { return r.Selects(v) })
+	})
 }
 
 func anyIn(versions []value.Version, ranges []value.VersionRange) bool {

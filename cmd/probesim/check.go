@@ -137,7 +137,7 @@ func (o *checkOptions) addFlags(cmd *cobra.Command, completed map[string][]strin
 	flags.StringVar(&o.require, "require", "", "What must hold for each workload: a list of `requirements` such as 'start>=70s, detect<=45s'.")
 	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "Maximum `number` of containers at the same time")
 	flags.Lookup("parallel").DefValue = "number of CPUs"
-	completed["kubernetes"], completed["delays"] = profile.Names(), append(fakeruntime.DelaySets(), "default")
+	completed["kubernetes"], completed["delays"] = profile.NamesWithPreviews(), append(fakeruntime.DelaySets(), "default")
 	for name, values := range completed {
 		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}

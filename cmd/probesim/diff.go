@@ -36,7 +36,7 @@ PATH is a scenario file, a directory to search for scenario files, or - for
 stdin. It can also be a manifest without a Scenario; each --app then says what
 happens to its programs, as for run.
 
-By default, diff compares the oldest and the newest version that the scenario
+By default, diff compares the oldest and the newest release that the scenario
 allows in kubernetesVersions, or that probesim supports. It skips scenarios that
 allow only one version. --kubernetes overrides both.
 
@@ -84,7 +84,7 @@ Exit codes:
 	o.addLimits(cmd, "comparisons")
 	cmd.RegisterFlagCompletionFunc("run", completeScenario)
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "lines", "json"}, cobra.ShellCompDirectiveNoFileComp))
-	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.Names(), cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.NamesWithPreviews(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -120,7 +120,7 @@ func diffFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 		}
 	}
 	if len(s.versions) == 1 {
-		return fmt.Errorf("--kubernetes: diff requires at least two versions, not only %s; supported versions: %s", s.versions[0], strings.Join(profile.Names(), ", "))
+		return fmt.Errorf("--kubernetes: diff requires at least two versions, not only %s; supported versions: %s", s.versions[0], strings.Join(profile.NamesWithPreviews(), ", "))
 	}
 	all, invalid, _, err := o.loadAny(cmd, paths)
 	if err != nil {
@@ -174,7 +174,7 @@ func (s *selection) comparable(scenario *scenarios.Scenario) []string {
 	}
 	versions := profile.Names()
 	if len(scenario.Spec.KubernetesVersions) > 0 {
-		versions = planned(scenario)
+		versions = withoutPreviews(planned(scenario), 2)
 	}
 	if len(versions) < 2 {
 		return versions

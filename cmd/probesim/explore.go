@@ -315,8 +315,8 @@ func (o *exploreOptions) explorations(cmd *cobra.Command, paths []string) ([]exp
 		}
 		versions := s.versions
 		if versions == nil {
-			planned := planned(scenario)
-			versions = planned[len(planned)-1:]
+			versions = withoutPreviews(planned(scenario), 1)
+			versions = versions[len(versions)-1:]
 		}
 		for _, version := range versions {
 			subject := outcomes.Subject{Plan: scenario.Plan(version, nil), Off: o.off, JudgeAll: o.judgeAll}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"probesim.dev/internal/value"
+	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/simulate"
 	"probesim.dev/sim/choose"
@@ -110,6 +111,18 @@ func planned(scenario *scenarios.Scenario) []string {
 		}
 	}
 	return versions
+}
+
+// withoutPreviews returns the releases among the versions, or all versions if that leaves fewer than enough.
+func withoutPreviews(versions []string, enough int) []string {
+	releases := slices.DeleteFunc(slices.Clone(versions), func(v string) bool {
+		p, _ := profile.Named(v)
+		return p.Preview()
+	})
+	if len(releases) < enough {
+		return versions
+	}
+	return releases
 }
 
 func (s *selection) job(plan *scenarios.Plan, group int) *job {

@@ -169,7 +169,7 @@ Exit codes:
 	cmd.RegisterFlagCompletionFunc("run", completeScenario)
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("delays", cobra.FixedCompletions(fakeruntime.DelaySets(), cobra.ShellCompDirectiveNoFileComp))
-	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.Names(), cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.NamesWithPreviews(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -325,20 +325,20 @@ func parseVersions(texts []string) ([]string, error) {
 		ranges = append(ranges, r)
 	}
 	var found []string
-	for _, name := range profile.Names() {
+	for _, name := range profile.NamesWithPreviews() {
 		v, err := value.ParseVersion(name)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range ranges {
-			if r.Contains(v) {
+			if r.Selects(v) {
 				found = append(found, name)
 				break
 			}
 		}
 	}
 	if len(texts) > 0 && len(found) == 0 {
-		return nil, fmt.Errorf("no supported version matches %s; supported versions: %s", printable.Text(strings.Join(texts, ", ")), strings.Join(profile.Names(), ", "))
+		return nil, fmt.Errorf("no supported version matches %s; supported versions: %s", printable.Text(strings.Join(texts, ", ")), strings.Join(profile.NamesWithPreviews(), ", "))
 	}
 	return found, nil
 }

@@ -25,7 +25,7 @@ func newVersion() *cobra.Command {
 
 // versions returns the output of the command version and of the flag --version.
 func versions() string {
-	return buildText(buildInfo()) + "Kubernetes " + strings.Join(profile.Names(), ", ") + "\n"
+	return buildText(buildInfo()) + "Kubernetes " + strings.Join(profile.NamesWithPreviews(), ", ") + "\n"
 }
 
 // version returns the version of the module and of Go.

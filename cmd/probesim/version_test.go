@@ -39,7 +39,7 @@ func TestVersion(t *testing.T) {
 		}
 		outputs = append(outputs, out.String())
 	}
-	if outputs[0] != outputs[1] || !strings.HasPrefix(outputs[0], "probesim ") || !strings.HasSuffix(outputs[0], "\nKubernetes "+strings.Join(profile.Names(), ", ")+"\n") {
+	if outputs[0] != outputs[1] || !strings.HasPrefix(outputs[0], "probesim ") || !strings.HasSuffix(outputs[0], "\nKubernetes "+strings.Join(profile.NamesWithPreviews(), ", ")+"\n") {
 		t.Errorf("version prints %q, --version prints %q", outputs[0], outputs[1])
 	}
 }

@@ -50,7 +50,7 @@ FILE is a scenario file, or - for stdin. It can also be a manifest without a
 Scenario; each --app then says what happens to its programs, as for run. If FILE
 has several scenarios, pods or containers, choose one with --run, --pod and
 --container. If the scenario has several Kubernetes versions or seeds, the
-newest version and the first seed are used.
+newest release and the first seed are used.
 
 Exit codes:
   0    explained
@@ -104,7 +104,7 @@ Exit codes:
 	cmd.RegisterFlagCompletionFunc("container", o.completeContainer)
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("delays", cobra.FixedCompletions(fakeruntime.DelaySets(), cobra.ShellCompDirectiveNoFileComp))
-	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.Names(), cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.NamesWithPreviews(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -221,7 +221,12 @@ func (o *whyOptions) jobs(cmd *cobra.Command, file string) ([]*job, error) {
 	case s.seeds != nil && s.seeds.Min != s.seeds.Max && o.restart != "any":
 		return nil, &exitError{exitUsage, errors.New("--seed must be a single seed, except with --restart any")}
 	}
-	last := jobs[len(jobs)-1].plan.Version
+	versions := make([]string, len(jobs))
+	for i, j := range jobs {
+		versions[i] = j.plan.Version
+	}
+	versions = withoutPreviews(versions, 1)
+	last := versions[len(versions)-1]
 	if o.restart == "any" {
 		return slices.DeleteFunc(jobs, func(j *job) bool { return j.plan.Version != last }), nil
 	}

@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -65,6 +66,7 @@ type options struct {
 	runs     int64
 	long     bool
 	parallel int
+	versions []string
 }
 
 // seedsOfScenario is the number of seeds of each scenario file.
@@ -80,7 +82,7 @@ func newCommand() *cobra.Command {
 		Short: "Simulate random scenarios and look for defects of the simulator",
 		Long: `Simulate random scenarios and look for defects of the simulator.
 
-Each scenario has 20 seeds, and the seeds run with the supported Kubernetes versions in turn. The command makes each run
+Each scenario has 20 seeds, and the seeds run with the supported releases of Kubernetes in turn. The command makes each run
 twice: as 'probesim run' does, and with the internal records and checks. It reports
 
   - panics and exceeded limits,
@@ -106,6 +108,7 @@ Exit codes: 0 nothing was found, 1 something was found, 2 invalid flags, 130 int
 	c.Flags().Int64Var(&o.runs, "runs", 10_000, "number of runs; rounded up to whole scenarios")
 	c.Flags().BoolVar(&o.long, "long", false, "simulate scenarios of up to 20 minutes instead of short ones")
 	c.Flags().IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "number of scenarios at the same time")
+	c.Flags().StringSliceVar(&o.versions, "kubernetes", profile.Names(), "versions to run in turn; name a preview to include it")
 	return c
 }
 
@@ -114,12 +117,17 @@ func soak(ctx context.Context, out io.Writer, o options) error {
 	if o.runs < 1 || o.parallel < 1 {
 		return errors.New("--runs and --parallel must be at least 1")
 	}
+	for _, v := range o.versions {
+		if _, known := profile.Named(v); !known {
+			return fmt.Errorf("--kubernetes: there is no version %q; the versions are %s", v, strings.Join(profile.NamesWithPreviews(), ", "))
+		}
+	}
 	debug.SetGCPercent(800) // the heap of a run is small, and the runs allocate much
 	began := time.Now()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	results := work(ctx, o)
-	report := &summary{out: out, began: began, next: began.Add(time.Minute)}
+	report := &summary{out: out, versions: o.versions, began: began, next: began.Add(time.Minute)}
 	for r := range results {
 		report.add(r)
 		if report.found >= maxFindings {
@@ -163,7 +171,7 @@ func work(ctx context.Context, o options) <-chan result {
 	for range o.parallel {
 		workers.Go(func() {
 			for seed := range seeds {
-				t, found := checkScenario(ctx, options, seed, profile.Names())
+				t, found := checkScenario(ctx, options, seed, o.versions)
 				results <- result{t, found}
 			}
 		})

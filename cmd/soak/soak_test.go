@@ -11,6 +11,7 @@ import (
 
 func TestSoakFindsNothing(t *testing.T) {
 	for _, args := range [][]string{{"--runs", "200"}, {"--runs", "40", "--long", "--first", "77"},
+		{"--runs", "200", "--kubernetes", "v1.38-preview"},
 		{"--runs", "40", "--first", "487"}, // it evicts a pod again while the first eviction waits
 	} {
 		var out bytes.Buffer
@@ -31,7 +32,7 @@ func TestSoakStopsOnRequest(t *testing.T) {
 }
 
 func TestSoakRejectsFlags(t *testing.T) {
-	for _, args := range [][]string{{"--runs", "0"}, {"--parallel", "0"}, {"--first", "-1"}, {"scenario.yaml"}} {
+	for _, args := range [][]string{{"--runs", "0"}, {"--parallel", "0"}, {"--first", "-1"}, {"scenario.yaml"}, {"--kubernetes", "v1.0.0"}} {
 		if code := execute(t.Context(), args, &bytes.Buffer{}); code != exitUsage {
 			t.Errorf("soak %v exits with %d", args, code)
 		}

@@ -5,17 +5,16 @@ import (
 	"io"
 	"strings"
 	"time"
-
-	"probesim.dev/kube/profile"
 )
 
 // summary adds up the results and writes them.
 type summary struct {
-	out   io.Writer
-	began time.Time
-	next  time.Time // when to write the progress again
-	total tally
-	found int // scenarios with findings
+	versions []string
+	out      io.Writer
+	began    time.Time
+	next     time.Time // when to write the progress again
+	total    tally
+	found    int // scenarios with findings
 }
 
 func (s *summary) add(r result) {
@@ -39,7 +38,7 @@ func (s *summary) counts() string {
 
 func (s *summary) write(interrupted bool) {
 	fmt.Fprintln(s.out, s.counts())
-	fmt.Fprintln(s.out, "Kubernetes", strings.Join(profile.Names(), ", "))
+	fmt.Fprintln(s.out, "Kubernetes", strings.Join(s.versions, ", "))
 	switch {
 	case s.found >= maxFindings:
 		fmt.Fprintf(s.out, "Stopped after findings in %d scenarios\n", s.found)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -48,12 +49,12 @@ func All() []Invariant {
 			"A success before a restart of the kubelet counts.", kubelet + "prober/prober_manager.go"},
 		{readyNeedsStarted, "A running container that is published as ready is published as started.",
 			"It holds across restarts of the kubelet.", "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#container-probes"},
-		{noReadyWhileStopping, "A container that is not ready does not become ready between its stop signal and its exit.",
+		{noReadyWhileStopping, "A container that is not ready does not become ready between its stop signal and its exit, unless its readiness probe succeeded before.",
 			"It holds across restarts of the kubelet.", kubelet + "kuberuntime/kuberuntime_manager.go"},
-		{noProbeBeforeDelay, "No probe of a container begins before initialDelaySeconds have passed since its start.",
+		{noProbeBeforeDelay, "No probe of a container begins before initialDelaySeconds have passed since its start, unless the wall clock was set meanwhile.",
 			"It holds across restarts of the kubelet.", kubelet + "prober/worker.go"},
 		{noProbeWhileTerminates, "No liveness or startup probe of a container begins after the kubelet has stopped a container of its pod to end the pod.",
-			"It holds across restarts of the kubelet.", kubelet + "prober/prober_manager.go"},
+			"It holds across restarts of the kubelet for a pod that is deleted.", kubelet + "prober/prober_manager.go"},
 		{noProbeAfterExit, "No probe of an instance begins after its status says that it has ended.",
 			"It holds across restarts of the kubelet.", kubelet + "prober/worker.go"},
 		{restartCountGrows, "The restartCount of a container never falls.",
@@ -65,11 +66,15 @@ func All() []Invariant {
 
 // Known is a bug of the kubelet that breaks an invariant, and that a scenario of the library asserts.
 type Known struct {
-	Bug   string // its row in docs/bugs.md, such as B22
-	Issue string // the number of the issue or pull request, such as #141155; may be empty
+	Bug      string // its row in docs/bugs.md, such as B22; empty: it has none
+	Issue    string // the number of the issue or pull request, such as #141155; may be empty
+	Scenario string // the file in the library that asserts it, if it has no row
 }
 
-func (k Known) String() string { return strings.TrimSpace(k.Bug + " " + k.Issue) }
+// String names the bug, such as "B18 #141155", or its scenario.
+func (k Known) String() string {
+	return strings.Join(strings.Fields(strings.Join([]string{k.Bug, k.Issue, k.Scenario}, " ")), " ")
+}
 
 // Violation is a record that breaks an invariant.
 type Violation struct {
@@ -89,8 +94,9 @@ func (v Violation) Class() string {
 
 // Options configure Check.
 type Options struct {
-	Off []string     // names of the invariants that are not checked
-	End virtual.Time // the end of the run
+	Off    []string      // names of the invariants that are not checked
+	End    virtual.Time  // the end of the run
+	Uptime time.Duration // age of the kubelet at t=0
 }
 
 // Validate returns an error if Off has a name that no invariant has.
@@ -109,7 +115,7 @@ func (o Options) Validate() error {
 
 // Check returns the violations in the records of a run, in order: the first one of each class. The pods have their defaults set.
 func Check(pods []*v1.Pod, records []trace.Record, o Options) []Violation {
-	c := &checker{pods: map[string]*pod{}, off: map[string]bool{}, seen: map[string]bool{}}
+	c := &checker{node: node{since: virtual.At(-o.Uptime)}, pods: map[string]*pod{}, off: map[string]bool{}, seen: map[string]bool{}}
 	for _, name := range o.Off {
 		c.off[name] = true
 	}

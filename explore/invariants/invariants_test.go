@@ -92,6 +92,13 @@ func TestCheck(t *testing.T) {
 		{"failures of the instance before count", []trace.Record{
 			start(1, "app", 0), probe(10, "app", 0, trace.Liveness, failure), exit(11, "app", 0), start(12, "app", 1), probe(20, "app", 1, trace.Liveness, failure), stop(21, "app", 1, "LivenessProbe"),
 		}, []string{"kill-needs-failures B22"}},
+		{"failures count over an instance without a probe", []trace.Record{
+			start(1, "app", 0), probe(10, "app", 0, trace.Liveness, failure), exit(11, "app", 0), start(12, "app", 1), exit(13, "app", 1), start(14, "app", 2), probe(20, "app", 2, trace.Liveness, failure), stop(21, "app", 2, "LivenessProbe"),
+		}, []string{"kill-needs-failures B22"}},
+		{"a kill ends the count", []trace.Record{
+			start(1, "app", 0), probe(10, "app", 0, trace.Liveness, failure), probe(11, "app", 0, trace.Liveness, failure), stop(12, "app", 0, "LivenessProbe"), exit(13, "app", 0),
+			start(14, "app", 1), probe(20, "app", 1, trace.Liveness, failure), stop(21, "app", 1, "LivenessProbe"),
+		}, []string{"kill-needs-failures"}},
 		{"failures before a restart of the kubelet count", []trace.Record{
 			start(1, "app", 0), probe(10, "app", 0, trace.Liveness, failure), at(11, trace.KubeletStopped, "", nil), at(12, trace.KubeletStarted, "", nil),
 			probe(20, "app", 0, trace.Liveness, failure), stop(21, "app", 0, "LivenessProbe"),
@@ -104,6 +111,9 @@ func TestCheck(t *testing.T) {
 		{"started since a restart of the kubelet", []trace.Record{
 			start(1, "app", 0), status(2, "app", 0), at(3, trace.KubeletStopped, "", nil), at(4, trace.KubeletStarted, "", nil), status(5, "app", 0, "started"),
 		}, []string{"started-needs-success B19 #142305"}},
+		{"started after the deadline of the pod", []trace.Record{
+			start(1, "app", 0), at(2, trace.Event, "app", func(r *trace.Record) { r.Reason = "DeadlineExceeded" }), status(3, "app", 0, "started"),
+		}, []string{"started-needs-success explored/started-after-its-deadline"}},
 		{"started without a startup probe", []trace.Record{start(1, "plain", 0), status(2, "plain", 0, "started")}, nil},
 		{"ready and not started", []trace.Record{start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(6, "app", 0, "ready"), status(7, "app", 0, "ready", "started")}, []string{"ready-needs-started"}},
 		{"ready and not started, as the instance before", []trace.Record{
@@ -115,14 +125,40 @@ func TestCheck(t *testing.T) {
 		}, []string{"no-ready-while-stopping C16 #131690"}},
 		{"ready while killed for startup", []trace.Record{
 			start(1, "app", 0), status(2, "app", 0), probe(6, "app", 0, trace.Startup, failure), stop(7, "app", 0, "StartupProbe"), probe(7.1, "app", 0, trace.Startup, success), status(8, "app", 0, "started", "ready"),
-		}, []string{"no-ready-while-stopping #135248"}},
+		}, []string{"no-ready-while-stopping"}},
+		{"ready while killed for startup, after a restart of the kubelet", []trace.Record{
+			start(1, "app", 0), status(2, "app", 0), probe(6, "app", 0, trace.Startup, failure), stop(7, "app", 0, "StartupProbe"),
+			at(7.5, trace.KubeletStopped, "", nil), at(7.6, trace.KubeletStarted, "", nil), status(8, "app", 0, "started", "ready"),
+		}, []string{"started-needs-success B19 #142305", "no-ready-while-stopping B19 #142305"}},
+		{"not started since a restart of the kubelet, and ready", []trace.Record{
+			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(6, "app", 0, "started", "ready"),
+			at(7, trace.KubeletStopped, "", nil), at(8, trace.KubeletStarted, "", nil), status(9, "app", 0, "ready"), status(10, "app", 0),
+		}, []string{"ready-needs-started explored/ready-and-not-started-after-a-restart"}},
+		{"the first liveness probe of a young kubelet, after the end of the pod began", []trace.Record{
+			at(0, trace.KubeletStopped, "", nil), at(0.5, trace.KubeletStarted, "", nil), start(1, "plain", 0), stop(5, "plain", 0, "Deleted"), probe(6, "plain", 0, trace.Liveness, failure),
+		}, []string{"no-probe-while-terminating explored/stopped-worker-probes-once"}},
+		{"the second liveness probe of a young kubelet, after the end of the pod began", []trace.Record{
+			at(0, trace.KubeletStopped, "", nil), at(0.5, trace.KubeletStarted, "", nil), start(1, "plain", 0), probe(4, "plain", 0, trace.Liveness, failure), stop(5, "plain", 0, "Deleted"), probe(14, "plain", 0, trace.Liveness, failure),
+		}, []string{"no-probe-while-terminating"}},
+		{"ready after it is stopped, because of a success before", []trace.Record{
+			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(6, "app", 0, "started"), probe(7, "app", 0, trace.Readiness, success), stop(7.01, "app", 0, "Deleted"), status(7.02, "app", 0, "started", "ready"),
+		}, nil},
 		{"ready before it is killed, and still", []trace.Record{
 			start(1, "plain", 0), status(2, "plain", 0, "started", "ready"), stop(7, "plain", 0, "Deleted"), status(8, "plain", 0, "started", "ready"),
 		}, nil},
 		{"a probe less than a second early", []trace.Record{start(1, "app", 0), probe(3.5, "app", 0, trace.Startup, failure)}, []string{"no-probe-before-initial-delay B8"}},
 		{"a probe that is a second early", []trace.Record{start(1, "app", 0), probe(3, "app", 0, trace.Startup, failure)}, []string{"no-probe-before-initial-delay"}},
+		{"a probe after the clock was set forward", []trace.Record{
+			start(1, "app", 0), at(2, trace.Step, "", func(r *trace.Record) { r.Reason = "stepClock" }), probe(2.5, "app", 0, trace.Startup, failure),
+		}, nil},
 		{"a liveness probe after the end of the pod began", []trace.Record{start(1, "app", 0), stop(5, "app", 0, "Deleted"), probe(6, "app", 0, trace.Liveness, failure)}, []string{"no-probe-while-terminating"}},
 		{"a probe that began before the end of the pod", []trace.Record{start(1, "app", 0), stop(5, "app", 0, "Deleted"), probe(5.005, "app", 0, trace.Liveness, failure)}, nil},
+		{"a liveness probe of a pod whose eviction the kubelet has forgotten", []trace.Record{
+			start(1, "app", 0), stop(5, "app", 0, "Evicted"), at(5.1, trace.KubeletStopped, "", nil), at(5.2, trace.KubeletStarted, "", nil), probe(60, "app", 0, trace.Liveness, success),
+		}, nil},
+		{"a liveness probe right after one that began before the end of the pod", []trace.Record{
+			start(1, "app", 0), probe(3, "app", 0, trace.Liveness, success), stop(5, "app", 0, "Deleted"), probe(5.005, "app", 0, trace.Liveness, success), probe(5.1, "app", 0, trace.Liveness, success),
+		}, []string{"no-probe-while-terminating explored/stopped-worker-takes-a-tick"}},
 		{"a readiness probe after the end of the pod began", []trace.Record{start(1, "app", 0), stop(5, "app", 0, "Deleted"), probe(6, "app", 0, trace.Readiness, failure)}, nil},
 		{"a liveness probe of a sidecar", []trace.Record{start(1, "proxy", 0), start(2, "app", 0), stop(5, "app", 0, "Deleted"), probe(6, "proxy", 0, trace.Liveness, success)}, []string{"no-probe-while-terminating B36 #141766"}},
 		{"a probe after the status says that the instance has ended", []trace.Record{start(1, "plain", 0), exit(5, "plain", 0), status(6, "plain", 0, "ended"), probe(7, "plain", 0, trace.Liveness, failure)}, []string{"no-probe-after-exit"}},
@@ -145,13 +181,13 @@ func TestCheck(t *testing.T) {
 				test.records[i].Step = int64(i) + 1
 			}
 			var got []string
-			for _, v := range invariants.Check([]*v1.Pod{shop()}, test.records, invariants.Options{End: virtual.At(time.Minute)}) {
+			for _, v := range invariants.Check([]*v1.Pod{shop()}, test.records, invariants.Options{End: virtual.At(time.Minute), Uptime: time.Hour}) {
 				text := v.Invariant
 				if v.Known != nil {
 					text += " " + v.Known.String()
 				}
 				got = append(got, text)
-				off := invariants.Options{End: virtual.At(time.Minute), Off: []string{v.Invariant}}
+				off := invariants.Options{End: virtual.At(time.Minute), Uptime: time.Hour, Off: []string{v.Invariant}}
 				for _, other := range invariants.Check([]*v1.Pod{shop()}, test.records, off) {
 					if other.Invariant == v.Invariant {
 						t.Errorf("%s is checked although it is off", v.Invariant)

@@ -16,7 +16,10 @@ var (
 	sidecarProbes    = &Known{Bug: "B36", Issue: "#141766"}
 	readyWhileKilled = &Known{Bug: "C16", Issue: "#131690"}
 	readyWhileEnding = &Known{Bug: "C17", Issue: "#129552"}
-	readyAfterFailed = &Known{Issue: "#135248"}
+	readyUnstarted   = &Known{Scenario: "explored/ready-and-not-started-after-a-restart"}
+	startedLate      = &Known{Scenario: "explored/started-after-its-deadline"}
+	dueTick          = &Known{Scenario: "explored/stopped-worker-takes-a-tick"}
+	lastProbe        = &Known{Scenario: "explored/stopped-worker-probes-once"}
 )
 
 // checkProbe checks a run of a probe.
@@ -29,7 +32,7 @@ func (c *checker) checkProbe(p *pod, k *container, r *trace.Record) {
 	if end, known := k.ended[r.Instance]; known && begin > end {
 		c.broken(r, r.Container, noProbeAfterExit, "the "+string(r.Probe)+" probe", nil)
 	}
-	if r.Instance == k.instance && k.started != 0 {
+	if r.Instance == k.instance && k.started > c.node.jumped {
 		if early := delay(spec) - begin.Sub(k.started); early > 0 {
 			var known *Known
 			what := "the " + string(r.Probe) + " probe, by a second or more"
@@ -42,8 +45,16 @@ func (c *checker) checkProbe(p *pod, k *container, r *trace.Record) {
 	if p.ending && begin > p.ends && r.Probe != trace.Readiness {
 		var known *Known
 		what := "the " + string(r.Probe) + " probe"
-		if k.sidecar {
+		switch {
+		case k.sidecar:
 			known, what = sidecarProbes, what+" of a sidecar"
+		case k.runs[r.Probe] == nil && begin < c.node.since.Add(2*time.Duration(spec.PeriodSeconds)*time.Second):
+			// A worker of a young kubelet sleeps before its first run, and then runs once before it looks whether it was stopped:
+			// run in pkg/kubelet/prober/worker.go.
+			known, what = lastProbe, what+", for the first time on a young kubelet"
+		case k.last[r.Probe] > p.ends:
+			// After a probe, the worker selects among the stop and a tick that is due.
+			known, what = dueTick, what+", after one that the stop did not wait for"
 		}
 		c.broken(r, r.Container, noProbeWhileTerminates, what, known)
 	}

@@ -14,7 +14,9 @@ import (
 type node struct {
 	disturbed virtual.Time // when the kubelet, the API server or the runtime was last stopped or started
 	outages   int          // steps in effect that last
+	jumped    virtual.Time // when the wall clock was last set
 	stopped   int64        // the step at which the kubelet stopped last
+	since     virtual.Time // when the kubelet started last
 }
 
 func (n *node) follow(r *trace.Record) {
@@ -22,7 +24,9 @@ func (n *node) follow(r *trace.Record) {
 	case r.Kind == trace.KubeletStopped:
 		n.disturbed, n.outages, n.stopped = r.T, n.outages+1, r.Step
 	case r.Kind == trace.KubeletStarted:
-		n.disturbed, n.outages = r.T, n.outages-1
+		n.disturbed, n.outages, n.since = r.T, n.outages-1, r.T
+	case r.Kind == trace.Step && r.Reason == "stepClock":
+		n.jumped = r.T
 	case r.Kind == trace.Step && r.Pod == "" && (r.Reason == "apiDown" || r.Reason == "runtimeDown" || r.Reason == "setDelays"):
 		n.disturbed = r.T
 		if r.Message == trace.StepOver {
@@ -41,6 +45,7 @@ type pod struct {
 	ends       virtual.Time // when the kubelet first stopped a container to end the pod
 	ending     bool
 	deleted    bool // its deletion was requested
+	late       bool // it has exceeded its deadline
 }
 
 // container is what the records so far say of a container.
@@ -54,14 +59,16 @@ type container struct {
 	started  virtual.Time  // of this instance
 	stopping *trace.Record // of this instance
 
-	runs    map[trace.Probe]*runs  // since the kubelet started
-	streak  map[trace.Probe]int    // failures in a row, whatever the kubelet did
-	before  map[trace.Probe]int    // failures in a row at the end of the instance before
-	carried bool                   // the instance before was published as started
-	up      bool                   // the startup probe of this instance has succeeded
-	restart bool                   // the kubelet restarted since this instance started
-	status  *trace.ContainerStatus // published last
-	ended   map[int]virtual.Time   // instances that a published status shows as ended, with the time of the status
+	runs    map[trace.Probe]*runs        // since the kubelet started
+	streak  map[trace.Probe]int          // failures in a row, whatever the kubelet did
+	before  map[trace.Probe]int          // failures in a row of the instances before, which the worker still counts
+	last    map[trace.Probe]virtual.Time // end of the last run, of this instance
+	reset   map[trace.Probe]bool         // the count of the instances before has ended
+	carried bool                         // the instance before was published as started
+	up      bool                         // the startup probe of this instance has succeeded
+	restart bool                         // the kubelet restarted since this instance started
+	status  *trace.ContainerStatus       // published last
+	ended   map[int]virtual.Time         // instances that a published status shows as ended, with the time of the status
 }
 
 // runs are the results of a probe for one instance, since the kubelet started.
@@ -93,10 +100,17 @@ func newPod(spec *v1.Pod) *pod {
 func (k *container) begin(instance int) {
 	k.carried = k.status != nil && k.status.Started
 	k.instance, k.up, k.restart, k.stopping = instance, false, false, nil
-	k.runs, k.before, k.streak = map[trace.Probe]*runs{}, k.streak, map[trace.Probe]int{}
+	before := map[trace.Probe]int{}
+	for _, probe := range []trace.Probe{trace.Liveness, trace.Startup} {
+		if before[probe] = k.streak[probe]; !k.reset[probe] {
+			before[probe] += k.before[probe]
+		}
+	}
+	k.runs, k.before, k.streak, k.reset, k.last = map[trace.Probe]*runs{}, before, map[trace.Probe]int{}, map[trace.Probe]bool{}, map[trace.Probe]virtual.Time{}
 }
 
 func (p *pod) kubeletStopped() {
+	p.ending = p.ending && p.deleted // the kubelet forgets an eviction whose status it has not written
 	for _, name := range p.names {
 		k := p.containers[name]
 		k.restart, k.runs = true, map[trace.Probe]*runs{}
@@ -112,6 +126,8 @@ func (p *pod) follow(r *trace.Record) {
 		*p = *newPod(p.spec) // perhaps another pod of the same name
 	case trace.PodDeleteRequested:
 		p.deleted = true
+	case trace.Event:
+		p.late = p.late || r.Reason == "DeadlineExceeded"
 	case trace.ContainerStopping:
 		if endsPod(r.Reason) && !p.ending {
 			p.ending, p.ends = true, r.T
@@ -128,6 +144,9 @@ func (k *container) follow(r *trace.Record, n *node) {
 	case trace.ContainerStopping:
 		if r.Instance == k.instance && k.stopping == nil {
 			k.stopping = r
+			if probe, ok := reasons[r.Reason]; ok {
+				k.streak[probe], k.reset[probe] = 0, true
+			}
 		}
 	case trace.ContainerExited:
 		if r.Instance == k.instance {
@@ -140,7 +159,11 @@ func (k *container) follow(r *trace.Record, n *node) {
 
 // probed counts a result. The kubelet ignores errors, and a warning is a success.
 func (k *container) probed(r *trace.Record) {
-	if r.Instance != k.instance || r.Result == trace.Error {
+	if r.Instance != k.instance {
+		return
+	}
+	k.last[r.Probe] = r.T
+	if r.Result == trace.Error {
 		return
 	}
 	result := r.Result
@@ -155,7 +178,7 @@ func (k *container) probed(r *trace.Record) {
 	last.count++
 	k.streak[r.Probe]++
 	if result != trace.Failure {
-		k.streak[r.Probe] = 0
+		k.streak[r.Probe], k.reset[r.Probe] = 0, true
 	}
 	if last.count == k.threshold(r.Probe, result) {
 		last.settled = r.T

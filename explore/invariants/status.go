@@ -22,14 +22,14 @@ func (c *checker) checkStatus(p *pod, r *trace.Record) {
 			c.broken(r, s.Name, restartCountGrows, "it falls", nil)
 		}
 		if s.State == "running" && s.Ready && !s.Started {
-			why, known := k.whyStarted()
+			why, known := k.whyStarted(p)
 			c.broken(r, s.Name, readyNeedsStarted, why, known)
 		}
 		if s.State != "running" || int(s.RestartCount) != k.instance {
 			continue // the status of an instance before this one
 		}
 		if s.Started && k.probes[trace.Startup] != nil && !k.up {
-			why, known := k.whyStarted()
+			why, known := k.whyStarted(p)
 			c.broken(r, s.Name, startedNeedsSuccess, why, known)
 		}
 		if before := k.status; k.running && k.stopping != nil && s.Ready && before != nil && !before.Ready && int(before.RestartCount) == k.instance && before.State == "running" {
@@ -41,21 +41,37 @@ func (c *checker) checkStatus(p *pod, r *trace.Record) {
 // whyStarted says why the kubelet takes an instance for started whose startup probe has not succeeded. It computes Ready from that,
 // and takes back only Started when the startup worker begins: SetContainerStartup in pkg/kubelet/status/status_manager.go changes
 // nothing else.
-func (k *container) whyStarted() (string, *Known) {
+func (k *container) whyStarted(p *pod) (string, *Known) {
 	switch {
+	case k.up && k.restart:
+		return "it had started before a restart of the kubelet", readyUnstarted
 	case k.probes[trace.Startup] == nil || k.up:
-		return "although the startup probe has succeeded", nil
+		return "although nothing keeps it from being started", nil
 	case k.restart:
 		return "since a restart of the kubelet", startedByRestart
 	case k.carried:
 		return "the instance before had started", carriedStarted
+	case p.late:
+		return "the pod has exceeded its deadline", startedLate
 	}
 	return "without a success", nil
 }
 
+// readyWhileStopping notes a container that becomes ready while it stops. The kubelet computes Ready without regard to a stop in
+// progress: generateAPIPodStatus in pkg/kubelet/kubelet_pods.go.
 func (c *checker) readyWhileStopping(k *container, s *trace.ContainerStatus, r *trace.Record) {
-	reason := k.stopping.Reason
-	known := map[string]*Known{"LivenessProbe": readyWhileKilled, "StartupProbe": readyAfterFailed, "Deleted": readyWhileEnding}[reason]
+	if last := k.runs[trace.Readiness]; last != nil && last.last == trace.Success && last.settled <= k.stopping.T {
+		return // the result is from before the stop
+	}
+	reason, known := k.stopping.Reason, readyWhileKilled
+	switch {
+	case reason == "Deleted" || reason == "Evicted":
+		known = readyWhileEnding
+	case reason == "StartupProbe" && k.restart:
+		known = startedByRestart
+	case reason == "StartupProbe":
+		known = nil // https://github.com/kubernetes/kubernetes/issues/135248
+	}
 	c.broken(r, s.Name, noReadyWhileStopping, "stopping because of "+reason, known)
 }
 

@@ -81,10 +81,14 @@ func choiceOf(m choose.Made, index int, at time.Duration) Choice {
 	return Choice{Index: index, At: at, Kind: m.Kind, Key: m.Key, Ordinal: m.Ordinal, Value: m.Value, Fraction: m.Fraction, OverKey: m.Before.Key, OverOrdinal: m.Before.Ordinal}
 }
 
-// chooser returns the policy of the change.
-func (c *Change) chooser() choose.Chooser {
-	if len(c.Choices) == 0 && c.Seed != nil {
-		return choose.Seeded(*c.Seed)
+// chooser returns the policy of a run with the change and a seed. It is nil for canonical choices: without a policy, the kubelet's
+// idle relists take no time.
+func (c *Change) chooser(seed *int64) choose.Chooser {
+	switch {
+	case len(c.Choices) == 0 && seed != nil:
+		return choose.Seeded(*seed)
+	case len(c.Choices) == 0:
+		return nil
 	}
 	made := make([]choose.Made, len(c.Choices))
 	for i, choice := range c.Choices {

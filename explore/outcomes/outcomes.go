@@ -16,6 +16,8 @@ import (
 	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/explore/invariants"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -29,6 +31,8 @@ type Options struct {
 	Seeds      int      // number of seeds that the policy seeds runs; 0: 100
 	// Shard and Shards select the tasks of one of several machines: number Shard, from 0, of Shards. Zero Shards: all tasks.
 	Shard, Shards int
+
+	plain bool // make all pairs of deviations, also behind equal states
 }
 
 // Bounds of an exploration by default.
@@ -76,9 +80,11 @@ type Explorer struct {
 	subject   Subject
 	options   Options
 	canonical *Run
+	pods      []*v1.Pod
 	instants  []virtual.Time // of the internal trace of the canonical run
 	tasks     []task
 	mine      []int           // the tasks of the shard
+	left      int             // runs, when a policy lists its tasks
 	cut       map[string]bool // policies whose tasks do not all fit into the runs
 	result    Result
 }
@@ -101,12 +107,18 @@ func New(ctx context.Context, s Subject, o Options) (*Explorer, error) {
 	if e.canonical.Err != nil {
 		return nil, e.canonical.Err
 	}
+	e.pods = specs(e.canonical.plan)
 	e.instants = instantsOf(e.canonical.Records)
 	left := o.Runs
 	for _, name := range Policies() {
 		if !slices.Contains(o.Policies, name) {
 			continue
 		}
+		if left == 0 {
+			e.cut[name] = true
+			continue
+		}
+		e.left = left
 		for _, t := range policies[name](e) {
 			if t.policy = name; t.size > left {
 				t.size, e.cut[name] = left, true
@@ -191,7 +203,7 @@ func (r *runner) run(c Change, o runOptions) *Run {
 	if r.left == 0 || r.ctx.Err() != nil {
 		return nil
 	}
-	o.interrupt = r.ctx.Err
+	o.interrupt, o.pods = r.ctx.Err, r.pods
 	run := r.subject.run(c, o)
 	if r.ctx.Err() != nil {
 		return nil

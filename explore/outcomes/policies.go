@@ -31,7 +31,7 @@ var policies = map[string]func(*Explorer) []task{
 func Describe(policy string) string {
 	return map[string]string{
 		"canonical": "the run that 'probesim run' shows",
-		"restarts":  "a restart of the kubelet at each instant of the trace, for 0s and 3s",
+		"restarts":  "a restart of the kubelet at each instant of the trace, for 1ms and 3s",
 		"moves":     "each time in the scenario, moved by 1s and 0.5s and refined",
 		"phases":    "20 ages of the kubelet at t=0",
 		"orders":    "each choice in each other way, one at a time",
@@ -71,7 +71,15 @@ func (e *Explorer) faults(kind FaultKind, spans ...time.Duration) []Change {
 	return list
 }
 
-func restarts(e *Explorer) []task { return changes(e.faults(KubeletRestart, 0, 3*time.Second)) }
+// Downtimes of the kubelet: the shortest that a scenario file can have, and that of a step without one.
+const (
+	quickRestart = time.Millisecond
+	slowRestart  = 3 * time.Second
+)
+
+func restarts(e *Explorer) []task {
+	return changes(e.faults(KubeletRestart, quickRestart, slowRestart))
+}
 
 // outageTime is longer than the timeout of the probes and the period of the kubelet's relists.
 const outageTime = 5 * time.Second
@@ -131,7 +139,7 @@ func products(e *Explorer) []task {
 			moved = append(moved, Change{Shifts: []scenarios.Shift{{Path: t.Path, By: by}}})
 		}
 	}
-	restart, phase := some(e.faults(KubeletRestart, 0, 3*time.Second), 20), some(e.phaseChanges(), 4)
+	restart, phase := some(e.faults(KubeletRestart, quickRestart, slowRestart), 20), some(e.phaseChanges(), 4)
 	moved = some(moved, 8)
 	var bases []Change
 	for _, a := range restart {

@@ -63,6 +63,11 @@ type runOptions struct {
 	internal  bool
 	decisions bool
 	interrupt func() error
+	chooser   choose.Chooser // instead of that of the change, unless nil
+	pods      []*v1.Pod      // of the plan, if they are known
+	// at, unless nil, is called at the end of each of these instants, in order. If it returns true, the run ends there.
+	instants []virtual.Time
+	at       func(n *node.Node, t virtual.Time) bool
 }
 
 func (s *Subject) run(c Change, o runOptions) (r *Run) {
@@ -88,24 +93,49 @@ func (s *Subject) run(c Change, o runOptions) (r *Run) {
 		limits = runLimits
 	}
 	recorder := &trace.Recorder{Internal: o.internal || expect.Internal(plan.Scenario)}
-	chooser := &observer{Chooser: c.chooser(), keeps: o.decisions}
+	chooser := o.chooser
+	if chooser == nil {
+		chooser = c.chooser(plan.Seed)
+	}
+	var observed *observer
+	if o.decisions {
+		observed = &observer{Chooser: chooser}
+		if chooser == nil {
+			observed.Chooser = choose.NewReplay(nil)
+		}
+		chooser = observed
+	}
 	n := node.New(node.Options{
 		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, Trace: recorder,
 		Limits: limits, Interrupt: o.interrupt, Chooser: chooser,
 	})
 	defer n.Close()
-	chooser.node = n
+	if observed != nil {
+		observed.node = n
+	}
 	driver := plan.Drive(n)
+	for _, t := range o.instants {
+		if r.Err = n.RunUntil(t); r.Err == nil && !o.at(n, t) {
+			continue
+		}
+		if r.decisions = nil; observed != nil {
+			r.decisions = observed.decisions
+		}
+		return r
+	}
 	r.Err = n.RunUntil(virtual.At(plan.Duration))
 	if err := driver.Err(); r.Err == nil {
 		r.Err = err
 	}
-	r.Records, r.decisions = recorder.Records(), chooser.decisions
+	r.Records = recorder.Records()
+	if observed != nil {
+		r.decisions = observed.decisions
+	}
 	if r.Err != nil {
 		r.History.Error, _, _ = strings.Cut(r.Err.Error(), "\n")
 		return r
 	}
-	r.Violations = invariants.Check(specs(plan), r.Records, invariants.Options{Off: s.Off, End: virtual.At(plan.Duration)})
+	r.Violations = invariants.Check(o.specs(plan), r.Records, invariants.Options{Off: s.Off, End: virtual.At(plan.Duration), Uptime: plan.Uptime})
 	if !c.moved() || s.JudgeAll {
 		r.Results, r.Err = expect.Check(plan, expect.Run{Records: r.Records, Internal: recorder.Internal})
 	}
@@ -128,6 +158,13 @@ func (s *Subject) plan(c Change) (*scenarios.Plan, error) {
 	return plan, nil
 }
 
+func (o *runOptions) specs(plan *scenarios.Plan) []*v1.Pod {
+	if o.pods != nil {
+		return o.pods
+	}
+	return specs(plan)
+}
+
 // specs returns the pods of a plan.
 func specs(plan *scenarios.Plan) []*v1.Pod {
 	var pods []*v1.Pod
@@ -140,35 +177,29 @@ func specs(plan *scenarios.Plan) []*v1.Pod {
 // observer passes each choice to a policy and keeps the choices that came up.
 type observer struct {
 	choose.Chooser
-	node      *node.Node
-	keeps     bool
+	node      *node.Node // nil until the kubelet has started
 	decisions []decision
 }
 
-func (o *observer) now() virtual.Time {
-	if o.node == nil {
-		return virtual.At(-time.Hour)
+func (o *observer) keep(d decision) {
+	d.t = virtual.At(-365 * 24 * time.Hour)
+	if o.node != nil {
+		d.t = o.node.Now()
 	}
-	return o.node.Now()
+	o.decisions = append(o.decisions, d)
 }
 
 func (o *observer) Choose(c choose.Choice, n int) int {
-	if o.keeps {
-		o.decisions = append(o.decisions, decision{t: o.now(), choice: c, n: n})
-	}
+	o.keep(decision{choice: c, n: n})
 	return o.Chooser.Choose(c, n)
 }
 
 func (o *observer) Next(candidates []choose.Choice) int {
-	if o.keeps {
-		o.decisions = append(o.decisions, decision{t: o.now(), choice: choose.Choice{Kind: choose.Next}, n: len(candidates), candidates: append([]choose.Choice(nil), candidates...)})
-	}
+	o.keep(decision{choice: choose.Choice{Kind: choose.Next}, n: len(candidates), candidates: append([]choose.Choice(nil), candidates...)})
 	return o.Chooser.Next(candidates)
 }
 
 func (o *observer) Fraction(c choose.Choice) float64 {
-	if o.keeps {
-		o.decisions = append(o.decisions, decision{t: o.now(), choice: c})
-	}
+	o.keep(decision{choice: c})
 	return o.Chooser.Fraction(c)
 }

@@ -137,5 +137,8 @@ func (w *Witness) Matches(data []byte) bool {
 // Replay returns the plan of the run of a change, and the policy that makes its choices.
 func (s *Subject) Replay(c Change) (*scenarios.Plan, choose.Chooser, error) {
 	plan, err := s.plan(c)
-	return plan, c.chooser(), err
+	if err != nil {
+		return nil, nil, err
+	}
+	return plan, c.chooser(plan.Seed), nil
 }

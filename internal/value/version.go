@@ -10,18 +10,21 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// Version is a Kubernetes release.
+// Version is a Kubernetes release, or a preview of one that is not out: v1.38-preview precedes v1.38.0.
 type Version struct{ Major, Minor, Patch int }
 
-// VersionRange is a closed range of Kubernetes releases. In a range, v1.36 stands for all patch releases of 1.36.
+// previewPatch is the patch version of a preview.
+const previewPatch = -1
+
+// VersionRange is a closed range of Kubernetes releases. In a range, v1.36 stands for all patch releases of 1.36 and its preview.
 type VersionRange struct {
 	Min, Max Version
 	text     string
 }
 
-var versionPattern = regexp.MustCompile(`^v(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?$`)
+var versionPattern = regexp.MustCompile(`^v(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4})|(-preview))?$`)
 
-// ParseVersion parses a full version such as v1.37.0.
+// ParseVersion parses a full version such as v1.37.0 or v1.38-preview.
 func ParseVersion(s string) (Version, error) {
 	lo, hi, err := parseVersions(s)
 	if err == nil && lo != hi {
@@ -30,7 +33,15 @@ func ParseVersion(s string) (Version, error) {
 	return lo, err
 }
 
-func (v Version) String() string { return fmt.Sprintf("v%d.%d.%d", v.Major, v.Minor, v.Patch) }
+func (v Version) String() string {
+	if v.Preview() {
+		return fmt.Sprintf("v%d.%d-preview", v.Major, v.Minor)
+	}
+	return fmt.Sprintf("v%d.%d.%d", v.Major, v.Minor, v.Patch)
+}
+
+// Preview reports whether the version is the preview of a release.
+func (v Version) Preview() bool { return v.Patch == previewPatch }
 
 // Compare returns a negative number if v is older than w, a positive one if it is newer, and 0 if they are equal.
 func (v Version) Compare(w Version) int {
@@ -71,6 +82,14 @@ func (r *VersionRange) UnmarshalText(text []byte) error {
 // Contains reports whether v is in the range.
 func (r VersionRange) Contains(v Version) bool { return r.Min.Compare(v) <= 0 && v.Compare(r.Max) <= 0 }
 
+// Selects reports whether a run of the range includes v. A preview must be named: one end of the range is the preview or its
+// minor version. So v1.37.. does not select v1.38-preview, and v1.37..v1.38 does.
+func (r VersionRange) Selects(v Version) bool {
+	return r.Contains(v) && (!v.Preview() || r.Min.sameMinor(v) || r.Max.sameMinor(v))
+}
+
+func (v Version) sameMinor(w Version) bool { return v.Major == w.Major && v.Minor == w.Minor }
+
 // String returns the range as written.
 func (r VersionRange) String() string { return r.text }
 
@@ -82,9 +101,13 @@ func parseVersions(s string) (first, last Version, err error) {
 	}
 	first.Major, _ = strconv.Atoi(m[1])
 	first.Minor, _ = strconv.Atoi(m[2])
-	if m[3] == "" {
+	switch {
+	case m[4] != "":
+		first.Patch = previewPatch
+		return first, first, nil
+	case m[3] == "":
 		last = first
-		last.Patch = math.MaxInt
+		first.Patch, last.Patch = previewPatch, math.MaxInt
 		return first, last, nil
 	}
 	first.Patch, _ = strconv.Atoi(m[3])

@@ -12,7 +12,11 @@ func TestVersionRange(t *testing.T) {
 		{"..v1.34", []string{"v1.0.0", "v1.34.7"}, []string{"v1.35.0"}},
 		{"v1.36.3..v1.36", []string{"v1.36.3", "v1.36.10"}, []string{"v1.36.2", "v1.37.0"}},
 		{"v1.22..", []string{"v1.22.0", "v2.0.0"}, []string{"v1.21.14"}},
-		{"..", []string{"v0.1.0", "v1.37.0"}, nil},
+		{"..", []string{"v0.1.0", "v1.37.0", "v1.38-preview"}, nil},
+		{"v1.38", []string{"v1.38-preview", "v1.38.0"}, []string{"v1.37.9", "v1.39-preview"}},
+		{"v1.38-preview", []string{"v1.38-preview"}, []string{"v1.38.0", "v1.37.9"}},
+		{"..v1.37", nil, []string{"v1.38-preview"}},
+		{"v1.38.0..", []string{"v1.39-preview"}, []string{"v1.38-preview"}},
 	} {
 		var r VersionRange
 		if err := r.UnmarshalText([]byte(test.text)); err != nil {
@@ -31,6 +35,29 @@ func TestVersionRange(t *testing.T) {
 				t.Errorf("%s is in %s", v, r)
 			}
 		}
+	}
+}
+
+// A run selects a preview only if the range names its minor version.
+func TestVersionRangeSelectsPreviewsByName(t *testing.T) {
+	preview, out := version(t, "v1.38-preview"), version(t, "v1.38.0")
+	for text, want := range map[string]bool{
+		"..": false, "v1.34..": false, "v1.37..v1.39": false, "..v1.37": false, "v1.39..": false,
+		"v1.38-preview": true, "v1.38": true, "v1.38..": true, "v1.34..v1.38": true, "v1.34..v1.38-preview": true, "..v1.38": true,
+	} {
+		var r VersionRange
+		if err := r.UnmarshalText([]byte(text)); err != nil {
+			t.Error(err)
+		}
+		if got := r.Selects(preview); got != want {
+			t.Errorf("%s selects %s: %t, want %t", text, preview, got, want)
+		}
+		if r.Selects(out) != r.Contains(out) {
+			t.Errorf("%s contains %s: %t, but selects it: %t", text, out, r.Contains(out), r.Selects(out))
+		}
+	}
+	if !preview.Preview() || out.Preview() || preview.Compare(out) >= 0 || preview.String() != "v1.38-preview" {
+		t.Errorf("%s is a preview: %t; %s is a preview: %t", preview, preview.Preview(), out, out.Preview())
 	}
 }
 

@@ -47,7 +47,8 @@ type stage struct {
 }
 
 // gates are all feature gates whose effect is modeled, by name, with the stages in pkg/features/kube_features.go at
-// v1.37.0. The table leaves out the stages that this file lists for releases without the gate.
+// v1.37.0. The table leaves out the stages that this file lists for releases without the gate. The stages of v1.38 are
+// those that kubernetes/kubernetes#140704 and other pull requests plan.
 var gates = []gate{
 	{
 		name:   "ChangeContainerStatusOnKubeletRestart",
@@ -61,6 +62,11 @@ var gates = []gate{
 		stages: []stage{{from: "v1.34", stage: Alpha}, {from: "v1.35", stage: Beta, on: true}},
 	},
 	{
+		name:   "ContainerScopedProbes",
+		field:  func(f *FeatureGates) *bool { return &f.ContainerScopedProbes },
+		stages: []stage{{from: "v1.38", stage: Beta, on: true}},
+	},
+	{
 		name:   "ContainerStopSignals",
 		field:  func(f *FeatureGates) *bool { return &f.ContainerStopSignals },
 		stages: []stage{{from: "v1.33", stage: Alpha}},
@@ -68,12 +74,12 @@ var gates = []gate{
 	{
 		name:   "GRPCContainerProbeTLS",
 		field:  func(f *FeatureGates) *bool { return &f.GRPCContainerProbeTLS },
-		stages: []stage{{from: "v1.37", stage: Alpha}},
+		stages: []stage{{from: "v1.37", stage: Alpha}, {from: "v1.38", stage: Beta, on: true}},
 	},
 	{
 		name:   "H2CContainerProbe",
 		field:  func(f *FeatureGates) *bool { return &f.H2CContainerProbe },
-		stages: []stage{{from: "v1.37", stage: Alpha}},
+		stages: []stage{{from: "v1.37", stage: Alpha}, {from: "v1.38", stage: Beta, on: true}},
 	},
 	{
 		name:   "KubeletCrashLoopBackOffMax",
@@ -85,6 +91,11 @@ var gates = []gate{
 		field:  func(f *FeatureGates) *bool { return &f.KubeletEnsureSecretPulledImages },
 		fixed:  true,
 		stages: []stage{{from: "v1.33", stage: Alpha}, {from: "v1.35", stage: Beta, on: true}},
+	},
+	{
+		name:   "MutableContainerProbes",
+		field:  func(f *FeatureGates) *bool { return &f.MutableContainerProbes },
+		stages: []stage{{from: "v1.38", stage: Alpha}},
 	},
 	{
 		name:   "PLEGOnDemandRelist",

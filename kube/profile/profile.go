@@ -5,12 +5,17 @@
 // simulator reads the fields of a Profile and never compares versions.
 package profile
 
+import (
+	"slices"
+	"strings"
+)
+
 // Profile is the behavior of one Kubernetes release. Pass it by value and compare it with ==. The zero Profile is not a
 // release: start from [Newest] or [Named].
 //
 // Numbers such as #134746 in the comments are pull requests of kubernetes/kubernetes.
 type Profile struct {
-	// Version is the release, such as v1.37.0.
+	// Version is the release, such as v1.37.0, or the preview, such as v1.38-preview.
 	Version string
 
 	FeatureGates
@@ -30,6 +35,10 @@ type FeatureGates struct {
 	// whose restart policy is Never, and the status shows a sidecar as waiting for a restart only if the pod's restart
 	// policy allows a restart. #134631.
 	ContainerRestartRules bool
+	// ContainerScopedProbes binds each probe worker to one instance of a container: it starts with the instance, counts the
+	// initial delay and the period from its start, and ends with it. When it is off, the workers of a container tick as long as its
+	// pod lives. #140704.
+	ContainerScopedProbes bool
 	// ContainerStopSignals keeps lifecycle.stopSignal of containers. When it is off, the API server drops the field.
 	// #130556.
 	ContainerStopSignals bool
@@ -45,6 +54,9 @@ type FeatureGates struct {
 	// kubelet pulls it for another pod causes a second pull. A kubelet that was killed during a pull lists the images
 	// before it starts again. The event about an image that is present says that the pod can access the image. #135228.
 	KubeletEnsureSecretPulledImages bool
+	// MutableContainerProbes counts the period of a probe from the end of the run before it, and cancels the run of a worker
+	// that stops. The API server still refuses changes of the probes of a running pod, which the gate is for. KEP-6318.
+	MutableContainerProbes bool
 	// PLEGOnDemandRelist makes the PLEG relist a pod right after a sync that changed its containers. #137362.
 	PLEGOnDemandRelist bool
 	// ReduceDefaultCrashLoopBackOffDecay starts the crash-loop back-off at 1 s instead of 10 s and limits it to
@@ -106,8 +118,14 @@ var (
 	V1_37_0 = of("v1.37.0")
 )
 
-// profiles are all releases, oldest first.
-var profiles = []Profile{V1_34_4, V1_36_3, V1_37_0}
+// V1_38_preview is what the source says about a release that is not out. Nothing in it is compared with a real kubelet.
+var V1_38_preview = of("v1.38-preview")
+
+// releases are all releases, oldest first.
+var releases = []Profile{V1_34_4, V1_36_3, V1_37_0}
+
+// profiles are all releases and then the previews, oldest first.
+var profiles = append(slices.Clone(releases), V1_38_preview)
 
 // of returns the profile of a release according to the tables.
 func of(version string) Profile {
@@ -125,19 +143,28 @@ func of(version string) Profile {
 	return p
 }
 
-// Names returns the known releases, oldest first.
-func Names() []string {
+// Names returns the known releases, oldest first. What runs all versions by default runs these.
+func Names() []string { return names(releases) }
+
+// NamesWithPreviews returns the known releases and then the previews, oldest first. A preview runs only on request, by its name.
+func NamesWithPreviews() []string { return names(profiles) }
+
+func names(of []Profile) []string {
 	var names []string
-	for _, p := range profiles {
+	for _, p := range of {
 		names = append(names, p.Version)
 	}
 	return names
 }
 
 // Newest returns the profile of the newest known release.
-func Newest() Profile { return profiles[len(profiles)-1] }
+func Newest() Profile { return releases[len(releases)-1] }
 
-// Named returns the profile of a release such as v1.37.0. It returns false if the release is unknown.
+// Preview reports whether the profile describes a release that is not out, from its source alone.
+func (p Profile) Preview() bool { return strings.HasSuffix(p.Version, previewSuffix) }
+
+// Named returns the profile of a release such as v1.37.0, or of a preview such as v1.38-preview. It returns false if the
+// version is unknown.
 func Named(version string) (Profile, bool) {
 	for _, p := range profiles {
 		if p.Version == version {

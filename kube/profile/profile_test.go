@@ -62,6 +62,11 @@ func TestReleases(t *testing.T) {
 			"RestartAllContainersOnContainerExits AddPodSkipsOnlyContainer InitializedBySandbox InspectUsesListing ManualTrigger " +
 			"ManualTriggerResetsTicker PodReadyToStartAtSandbox RequeueAtBackOffExpiry SandboxReasonInCondition ShortContainerEvents " +
 			"StartupOnHoldAfterSuccess UnknownPortNotFound UnknownStateInErrorEvent UpdateNeedsAdmission"},
+		{V1_38_preview, "ContainerRestartRules ContainerScopedProbes GRPCContainerProbeTLS H2CContainerProbe KubeletCrashLoopBackOffMax " +
+			"KubeletEnsureSecretPulledImages PLEGOnDemandRelist RestartAllContainersOnContainerExits AddPodSkipsOnlyContainer " +
+			"InitializedBySandbox InspectUsesListing ManualTrigger ManualTriggerResetsTicker PodReadyToStartAtSandbox RequeueAtBackOffExpiry " +
+			"SandboxReasonInCondition ShortContainerEvents StartupOnHoldAfterSuccess UnknownPortNotFound UnknownStateInErrorEvent " +
+			"UpdateNeedsAdmission"},
 	} {
 		var on []string
 		for _, f := range reflect.VisibleFields(reflect.TypeFor[Profile]()) {
@@ -76,8 +81,8 @@ func TestReleases(t *testing.T) {
 }
 
 func TestNamed(t *testing.T) {
-	for _, name := range Names() {
-		if p, ok := Named(name); !ok || p.Version != name {
+	for _, name := range NamesWithPreviews() {
+		if p, ok := Named(name); !ok || p.Version != name || p.Preview() == slices.Contains(Names(), name) {
 			t.Errorf("Named(%q) = %+v, %t", name, p, ok)
 		}
 	}
@@ -90,7 +95,7 @@ func TestNamed(t *testing.T) {
 }
 
 func TestParseRelease(t *testing.T) {
-	for text, want := range map[string]release{"v1.37.0": {1, 37, 0}, "v1.36": {1, 36, 0}, "v1.36.3": {1, 36, 3}} {
+	for text, want := range map[string]release{"v1.37.0": {1, 37, 0}, "v1.36": {1, 36, 0}, "v1.36.3": {1, 36, 3}, "v1.38-preview": {1, 38, 0}} {
 		if r, ok := parseRelease(text); !ok || r != want {
 			t.Errorf("parseRelease(%q) = %v, %t", text, r, ok)
 		}

@@ -9,10 +9,14 @@ import (
 // release is a Kubernetes release: its major, minor and patch version.
 type release [3]int
 
-// parseRelease parses a release such as v1.37.0; v1.37 is short for v1.37.0. It reports false for other texts.
+// previewSuffix ends the name of a preview.
+const previewSuffix = "-preview"
+
+// parseRelease parses a release such as v1.37.0; v1.37 is short for v1.37.0, and so is v1.37-preview. It reports false for
+// other texts.
 func parseRelease(text string) (release, bool) {
 	var r release
-	numbers, ok := strings.CutPrefix(text, "v")
+	numbers, ok := strings.CutPrefix(strings.TrimSuffix(text, previewSuffix), "v")
 	parts := strings.Split(numbers, ".")
 	if !ok || len(parts) < 2 || len(parts) > len(r) {
 		return release{}, false

@@ -94,6 +94,9 @@ func (m *Manager) Set(p *sim.Proc, about Subject, u Update) {
 	p.Because(cause, func() { m.updates.Send(p, u) })
 }
 
+// Seed stores a result that is no news to the sync loop. It sends no update.
+func (m *Manager) Seed(containerID string, r Result) { m.cache[containerID] = entry{result: r} }
+
 // Remove forgets the result of a container. It sends no update.
 func (m *Manager) Remove(containerID string) { delete(m.cache, containerID) }
 

@@ -50,7 +50,7 @@ func TestBugsPage(t *testing.T) {
 	}
 }
 
-// TestBugRows checks that each row exists once, B1 to B69 with B13a and C1 to C31, and is complete.
+// TestBugRows checks that each row exists once, B1 to B72 with B13a and C1 to C31, and is complete.
 func TestBugRows(t *testing.T) {
 	rows, shown := bugRows(t), map[string]bool{}
 	var got []string
@@ -114,7 +114,7 @@ func allRows() []string {
 	for _, part := range []struct {
 		letter string
 		last   int
-	}{{"B", 69}, {"C", 31}} {
+	}{{"B", 72}, {"C", 31}} {
 		for i := range part.last {
 			ids = append(ids, fmt.Sprint(part.letter, i+1))
 			if ids[len(ids)-1] == "B13" {

@@ -6,6 +6,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"probesim.dev/kube/profile"
 )
 
 // writeBugs returns the page with a row for each bug.
@@ -65,7 +67,10 @@ them yet, for the reason given.
 The comment at the top of each file describes the trigger, the observation, and the reason with a file of the kubelet.
 *Compared* lists the versions for which the scenario runs. The tests of [conformance](../conformance) compare each such run with
 the real kubelet of that release, record by record, and check that the expectations of the scenario hold there: v1.37.0 with each
-change of probesim, the others when their rules change.
+change of probesim, the others when their rules change. If a row lists v1.38-preview, its scenario also asserts what
+[Kubernetes 1.38](kubernetes-1.38.md) does.
+
+[upstream](upstream) has texts for open issues, with a manifest and a trace each.
 
 A test generates this page from [library/bugs](../scenarios/library/bugs) and from the other scenarios of the library with the label
 ` + "`bug`" + `: ` + "`go test ./scenarios/library -rewrite`" + `. The id in the last column is the value of this label.
@@ -127,5 +132,14 @@ func (r row) stateText(waits map[string]bool, titles map[string]string) string {
 	case r.As != "":
 		return "shown by " + linkRows(r.As, titles)
 	}
-	return fmt.Sprintf("`%s`; compared: %s", r.state, strings.Join(versions(r.scenarios[0]), ", "))
+	var compared []string
+	also := ""
+	for _, v := range versions(r.scenarios[0]) {
+		if p, _ := profile.Named(v); p.Preview() {
+			also += fmt.Sprintf("; [%s](kubernetes-1.38.md): other, from source, not compared", v)
+			continue
+		}
+		compared = append(compared, v)
+	}
+	return fmt.Sprintf("`%s`; compared: %s%s", r.state, strings.Join(compared, ", "), also)
 }

@@ -10,6 +10,7 @@
 //	             manifests/charts are written from the default values of charts
 //	found/       differences that the comparison with the real kubelet found: the rule, and the side that was wrong: the
 //	             simulator, the code around the real kubelet (conformance), or our notes
+//	explored/    what 'probesim explore' found: runs in which the kubelet breaks a rule that it should obey, as small as possible
 package library
 
 import (
@@ -23,7 +24,7 @@ import (
 
 // FS has the files of the library, with paths such as quickstart/exec-liveness.yaml.
 //
-//go:embed quickstart e2e lifecycle bugs versions manifests found
+//go:embed quickstart e2e lifecycle bugs versions manifests found explored
 var FS embed.FS
 
 // Scenarios loads all scenarios of the library, in the order of their files. Each call returns new values. An

@@ -19,7 +19,7 @@ import (
 const (
 	durationPattern = `\+?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+`
 	countPattern    = `[0-9]{1,10}`
-	versionPattern  = `v[0-9]{1,4}\.[0-9]{1,4}(\.[0-9]{1,4})?`
+	versionPattern  = `v[0-9]{1,4}\.[0-9]{1,4}(\.[0-9]{1,4}|-preview)?`
 	wordPattern     = `([A-Za-z][-_A-Za-z0-9]{0,62}|[0-9]{1,3})`
 	answerPattern   = `\s*` + wordPattern + `(\s+in\s+` + drawPattern + `)?\s*`
 	drawPattern     = durationPattern + `(\.\.` + durationPattern + `)?`

@@ -88,32 +88,11 @@ var recorded = []struct {
 // TestTypicalNodesCoverRealClusters checks that the delays of typical nodes give restart and readiness times that cover those of
 // real clusters. Nine of ten clusters lie between the quantiles; the clients of the tests add up to 0.3 s.
 func TestTypicalNodesCoverRealClusters(t *testing.T) {
-	set, _ := fakeruntime.DelaySet("typical")
-	sandbox := fmt.Sprintf("%s..%s", set.RunPodSandbox.Min+300*time.Millisecond, set.RunPodSandbox.Max+600*time.Millisecond)
-	all, err := scenarios.LoadBytes("s.yaml", []byte(strings.ReplaceAll(conformancePods, "SANDBOX", sandbox)), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	const nodes, tolerance = 100, 0.3
 	for _, version := range []string{"v1.34.4", "v1.37.0"} {
-		times := map[string][]float64{}
-		for seed := range int64(nodes) {
-			for _, s := range all {
-				r := Run(context.Background(), s.Plan(version, &seed), Options{})
-				if r.Err != nil {
-					t.Fatal(r.Err)
-				}
-				for name, seconds := range observe(s.Metadata.Name, &seed, r.Records) {
-					times[name] = append(times[name], seconds)
-				}
-			}
-		}
+		times := typicalNodes(t, version, nodes)
 		for _, real := range recorded {
 			v := times[real.name]
-			if len(v) != nodes {
-				t.Fatalf("%s: %d of %d nodes have a time for %s", version, len(v), nodes, real.name)
-			}
-			slices.Sort(v)
 			t.Logf("%s %s: %.2f s, median %.2f s, to %.2f s; real clusters %v", version, real.name, v[0], v[nodes/2], v[nodes-1], real)
 			if v[0] > real.p5+tolerance || v[nodes-1] < real.p95-tolerance {
 				t.Errorf("%s: %s takes %.2f s to %.2f s; real clusters took %.2f s to %.2f s", version, real.name, v[0], v[nodes-1], real.p5, real.p95)
@@ -131,6 +110,36 @@ func TestTypicalNodesCoverRealClusters(t *testing.T) {
 			t.Errorf("%s: the back-off delays the fourth restart of %d of %d nodes", version, late, nodes)
 		}
 	}
+}
+
+// typicalNodes returns what the conformance tests report of the pods on this number of typical nodes, sorted, by the name of the time.
+func typicalNodes(t *testing.T, version string, nodes int) map[string][]float64 {
+	t.Helper()
+	set, _ := fakeruntime.DelaySet("typical")
+	sandbox := fmt.Sprintf("%s..%s", set.RunPodSandbox.Min+300*time.Millisecond, set.RunPodSandbox.Max+600*time.Millisecond)
+	all, err := scenarios.LoadBytes("s.yaml", []byte(strings.ReplaceAll(conformancePods, "SANDBOX", sandbox)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := map[string][]float64{}
+	for seed := range int64(nodes) {
+		for _, s := range all {
+			r := Run(context.Background(), s.Plan(version, &seed), Options{})
+			if r.Err != nil {
+				t.Fatal(r.Err)
+			}
+			for name, seconds := range observe(s.Metadata.Name, &seed, r.Records) {
+				times[name] = append(times[name], seconds)
+			}
+		}
+	}
+	for _, real := range recorded {
+		if len(times[real.name]) != nodes {
+			t.Fatalf("%s: %d of %d nodes have a time for %s", version, len(times[real.name]), nodes, real.name)
+		}
+		slices.Sort(times[real.name])
+	}
+	return times
 }
 
 // observe returns what a conformance test reports of a run, in seconds: the times of the restarts since the pod was first seen

@@ -1,0 +1,100 @@
+package ginkgokit
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/onsi/ginkgo/v2"
+
+	"probesim.dev/explore/outcomes"
+	"probesim.dev/internal/strict"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/simulate"
+)
+
+// ExploreOptions configure Explore. The zero value uses all policies, with the bounds of 'probesim explore'.
+type ExploreOptions struct {
+	outcomes.Options
+	Kubernetes string   // a version such as v1.36.3; empty: the newest of the scenario
+	Off        []string // invariants that are not checked
+	JudgeAll   bool     // judge the expectations in all runs
+	// Witnesses is the directory for the witnesses of failures, relative to the suite. Empty: witnesses.
+	Witnesses string
+}
+
+// Exploration has the outcomes of a scenario. Explore returns one.
+type Exploration struct {
+	*outcomes.Result
+	subject   outcomes.Subject
+	file      []byte
+	witnesses string
+}
+
+// Explore finds the outcomes that a scenario of a file can have, as 'probesim explore' does, for assertions with [Always],
+// [Sometimes] and [Never]. Call it in a spec:
+//
+//	found := ginkgokit.Explore(ctx, "scenarios/web.yaml", "rollout", ginkgokit.ExploreOptions{})
+//	Expect(found).To(ginkgokit.Never(ginkgokit.Stop("app", "LivenessProbe")))
+//
+// The spec fails if the file is invalid, if the scenario does not exist, or if the options are invalid. If the context is done
+// early, the spec fails too.
+func Explore(ctx context.Context, path, name string, o ExploreOptions) *Exploration {
+	ginkgo.GinkgoHelper()
+	found, err := explore(ctx, path, name, o)
+	if err != nil {
+		ginkgo.Fail("Explore: " + err.Error())
+	}
+	return found
+}
+
+func explore(ctx context.Context, path, name string, o ExploreOptions) (*Exploration, error) {
+	all, err := scenarios.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, s := range all {
+		names = append(names, s.Metadata.Name)
+	}
+	i := slices.Index(names, name)
+	if i < 0 {
+		return nil, fmt.Errorf("%s has no scenario %q%s; its scenarios are: %s", path, name, strict.DidYouMean(name, names), strings.Join(names, ", "))
+	}
+	version := o.Kubernetes
+	if version == "" {
+		plans := all[i].Plans()
+		version = plans[len(plans)-1].Version
+	}
+	data, err := scenarios.ReadFile(filepath.ToSlash(all[i].File))
+	if err != nil {
+		return nil, err
+	}
+	e := &Exploration{subject: outcomes.Subject{Plan: all[i].Plan(version, nil), Off: o.Off, JudgeAll: o.JudgeAll}, file: data, witnesses: o.Witnesses}
+	if e.witnesses == "" {
+		e.witnesses = "witnesses"
+	}
+	if e.Result, err = outcomes.Explore(ctx, e.subject, o.Options); err == nil {
+		err = ctx.Err()
+	}
+	return e, err
+}
+
+// replay writes the witness of an outcome and returns the command that repeats its run.
+func (e *Exploration) replay(o *outcomes.Outcome) string {
+	w, err := e.subject.Witness(o.Change, e.file)
+	if err != nil {
+		return "no witness: " + err.Error()
+	}
+	name := filepath.Join(e.witnesses, w.Scenario+"-"+o.ID+".json")
+	if err := os.MkdirAll(e.witnesses, 0o777); err != nil {
+		return "no witness: " + err.Error()
+	}
+	if err := os.WriteFile(name, w.JSON(), 0o666); err != nil {
+		return "no witness: " + err.Error()
+	}
+	return "probesim replay " + simulate.Quote(filepath.ToSlash(name))
+}
