@@ -32,6 +32,7 @@ var layers = [][]string{
 	{"check"},
 	{"check/render"},
 	{"check/html", "check/compare", "check/tune", "incident"},
+	{"incident/reconstruct"},
 	{"probetest"},
 	{"explore/invariants", "explore/shrink"},
 	{"explore"},

@@ -223,3 +223,23 @@ func (p *Pod) addContainer(name string) bool {
 	p.containers = append(p.containers, name)
 	return true
 }
+
+// Troubled reports whether a fact about the pod tells of a failure: a warning about a container, a restart, a failed probe, or a
+// container that waits or ended with an exit code other than 0.
+func (p *Pod) Troubled() bool {
+	return slices.ContainsFunc(p.Facts, func(f *Fact) bool {
+		switch f.Kind {
+		case Event:
+			return f.Type == "Warning" && f.Container != "" || f.Reason == "Killing" && ParseKilling(f.Message) != ByDeletion
+		case Restarts, Row:
+			return f.Count > 0
+		case ProbeRun:
+			return f.Result == trace.Failure || f.Result == trace.Error
+		case Terminated:
+			return f.ExitCode != 0
+		case Waiting:
+			return f.Reason == "CrashLoopBackOff"
+		}
+		return false
+	})
+}

@@ -15,8 +15,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// burst is the number of events about an object that the recorder of a kubelet sends before its spam filter drops some
-// (maxBurst in tools/record/events_cache.go of client-go).
+// burst is the number of events of one type about an object that the recorder of a kubelet sends before its spam filter drops some
+// (defaultSpamBurst and getSpamKey in tools/record/events_cache.go of client-go).
 const burst = 25
 
 // probes are the types of probes.
@@ -467,6 +467,9 @@ func (d *drawn) probes(c *history.Container, p *Pod) {
 	sent := 0
 	var quiet virtual.Time // the last event
 	for _, f := range p.Facts {
+		if f.Kind == Event && f.Type == "Warning" {
+			sent += f.Count
+		}
 		if f.Container != c.Name {
 			continue
 		}
@@ -475,7 +478,6 @@ func (d *drawn) probes(c *history.Container, p *Pod) {
 		case f.Kind == ProbeRun:
 			d.probeRun(c, f, f.Probe, f.Result, f.Message, f.When)
 		case f.Kind == Event && u.Probe != "" && f.When.Known():
-			sent += f.Count
 			for i, pt := range f.Points {
 				if i > 0 {
 					d.between(c, f, u, f.Points[i-1], pt, periodOf(spec, u.Probe))

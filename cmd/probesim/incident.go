@@ -19,20 +19,23 @@ import (
 
 // incidentOptions are the flags of incident.
 type incidentOptions struct {
-	output string
-	redact bool
+	output   string
+	redact   bool
+	pod      string
+	scenario string
+	force    bool
 }
 
-var incidentOutputs = []string{"timeline", "html", "json", "jsonl"}
+var incidentOutputs = []string{"text", "timeline", "scenario", "html", "json", "jsonl"}
 
 func newIncident() *cobra.Command {
 	var o incidentOptions
 	cmd := &cobra.Command{
 		Use:   "incident FILE...",
-		Short: "Show what a cluster recorded about pods",
-		Long: `Show what a cluster recorded about pods: as a timeline like that of a run, and as
-a list of events. FILE is a file, or - for stdin. Files may contain any mixture
-of:
+		Short: "Show and explain what a cluster recorded about pods",
+		Long: `Show and explain what a cluster recorded about pods: as a timeline like that of a
+run, as a list of events, and as a scenario whose run yields the same. FILE is a
+file, or - for stdin. Files may contain any mixture of:
 
   * events and pods as JSON or YAML, in lists, streams or several versions:
     kubectl get events,pods -o json
@@ -47,8 +50,16 @@ one; the timeline shows those in between only if nothing else is possible. What
 cannot be used, and facts that contradict each other, are listed with their
 place. The files are only read, and nothing is sent anywhere.
 
+Then incident reconstructs what happened to the pods in trouble: it searches for
+a behavior of their programs under which a run meets what is recorded, and says
+which facts the run explains. It explains the first restart by a probe or the
+end of the run, as 'probesim why' does, lists what 'probesim check' finds in the
+settings, and finds settings that would have prevented restarts by probes.
+
 Output formats:
-  timeline  a timeline and a table of events for a terminal (default)
+  text      timeline, events, and the reconstruction (default)
+  timeline  a timeline and a table of events, without a reconstruction
+  scenario  the scenarios of the reconstruction
   html      a page for a browser
   json      the pods, the facts and the problems as one object
   jsonl     the facts, one JSON object on each line
@@ -64,6 +75,10 @@ Exit codes:
   # Add the log of a kubelet
   kubectl get events,pods -o json > cluster.json
   probesim incident cluster.json kubelet.log
+
+  # Write the scenario of a pod, and run it
+  probesim incident cluster.json --pod web-1 --scenario web-1.yaml
+  probesim run web-1.yaml
 
   # Write a page without names, addresses and messages
   probesim incident cluster.json --redact -o html > incident.html`,
@@ -81,7 +96,10 @@ Exit codes:
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.show(cmd, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.output, "output", "o", "timeline", "Output `format`: "+strings.Join(incidentOutputs, ", ")+".")
+	flags.StringVarP(&o.output, "output", "o", "text", "Output `format`: "+strings.Join(incidentOutputs, ", ")+".")
+	flags.StringVar(&o.pod, "pod", "", "Reconstruct only the pod with this `name`.")
+	flags.StringVar(&o.scenario, "scenario", "", "Also write the scenarios of the reconstruction to this `file`.")
+	flags.BoolVar(&o.force, "force", false, "Overwrite an existing file.")
 	flags.BoolVar(&o.redact, "redact", false, "Replace names, images, addresses and messages before anything is written.")
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(incidentOutputs, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -105,34 +123,68 @@ func (o *incidentOptions) show(cmd *cobra.Command, paths []string) error {
 	if len(rec.Facts) == 0 {
 		return &exitError{exitUsage, errors.New("there are no facts about pods in the files")}
 	}
-	if err := o.write(cmd.OutOrStdout(), rec); err != nil {
+	if o.pod != "" && !slices.ContainsFunc(rec.Pods, func(p *incident.Pod) bool { return o.is(p) }) {
+		return &exitError{exitUsage, fmt.Errorf("--pod: there is no pod %q in the files", o.pod)}
+	}
+	var found []*reconstruction
+	if o.output != "timeline" && o.output != "jsonl" && o.output != "json" || o.scenario != "" {
+		if found, err = o.reconstruct(cmd, rec, paths); err != nil {
+			return err
+		}
+	}
+	if err := o.write(cmd, rec, found); err != nil {
 		return writeError(err)
 	}
+	if o.scenario == "" {
+		return nil
+	}
+	if err := writeFile(cmd.Context(), o.scenario, scenariosOf(found), o.force); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	fmt.Fprintf(safeText(cmd.ErrOrStderr()), "Wrote %s. Next: probesim run %s\n", printable.Text(o.scenario), quote(o.scenario))
 	return nil
 }
 
-func (o *incidentOptions) write(w io.Writer, rec *incident.Recording) error {
+// is reports whether a pod has the name of --pod.
+func (o *incidentOptions) is(p *incident.Pod) bool { return o.pod == p.Name || o.pod == p.Key() }
+
+func (o *incidentOptions) write(cmd *cobra.Command, rec *incident.Recording, found []*reconstruction) error {
+	w := cmd.OutOrStdout()
 	switch o.output {
 	case "json":
 		return rec.WriteJSON(w)
 	case "jsonl":
 		return rec.WriteFacts(w)
 	case "html":
-		return incidentPage(w, rec)
+		return incidentPage(w, rec, found)
+	case "scenario":
+		_, err := w.Write(scenariosOf(found))
+		return err
 	}
 	text := textOptions(w)
 	run := rec.Run()
 	if _, err := fmt.Fprintf(safeText(w), "%s\n\n", rec.Title()); err != nil {
 		return err
 	}
-	if err := report.Timeline(w, run, text); err != nil || len(run.EventList) == 0 {
+	if err := report.Timeline(w, run, text); err != nil {
 		return err
 	}
-	fmt.Fprintln(w)
-	return report.Events(w, run, text)
+	if len(run.EventList) > 0 {
+		fmt.Fprintln(w)
+		if err := report.Events(w, run, text); err != nil {
+			return err
+		}
+	}
+	for _, r := range found {
+		fmt.Fprintln(w)
+		if err := r.write(w, text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func incidentPage(w io.Writer, rec *incident.Recording) error {
+func incidentPage(w io.Writer, rec *incident.Recording, found []*reconstruction) error {
 	run := rec.Run()
 	run.Description = rec.Title()
 	for _, p := range rec.Problems {
@@ -145,7 +197,19 @@ func incidentPage(w io.Writer, rec *incident.Recording) error {
 	run.Output = b.String()
 	var page html.Page
 	page.Add(run)
-	return page.Write(w, []report.Case{{Scenario: "recording", Runs: []*report.Run{run}}})
+	cases := []report.Case{{Scenario: "recording", Runs: []*report.Run{run}}}
+	for _, r := range found {
+		if r.result == nil {
+			continue
+		}
+		c, err := r.page()
+		if err != nil {
+			return err
+		}
+		page.Add(c.Runs[0])
+		cases = append(cases, c)
+	}
+	return page.Write(w, cases)
 }
 
 // readRecordings reads the files of a recording.

@@ -1,6 +1,11 @@
 package outcomes
 
-import "probesim.dev/sim/choose"
+import (
+	"probesim.dev/node"
+	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
 
 // fractions are the jitters besides the canonical 0.5: the shortest and nearly the longest.
 var fractions = []float64{0, 0.999}
@@ -38,28 +43,83 @@ func (d *decision) others() []choose.Made {
 	return list
 }
 
-// pairs has a task for each deviation: it makes each later choice of that run in another way too.
+// pairs has a task for each deviation: it makes each later choice of that run in another way too. If the node is in the same state
+// at the end of the instant as without the deviation, the later instants are those of the canonical run, and only the other choices of
+// the same instant remain.
 func pairs(e *Explorer) []task {
 	if e.options.Deviations < 2 {
 		return nil
 	}
 	firsts := e.deviations(e.canonical, 0)
+	states := e.states(firsts)
 	var tasks []task
-	for i, first := range firsts {
-		// The run after a deviation has about as many choices as the canonical one.
-		size := 1 + len(firsts) - i + len(firsts)/4
-		tasks = append(tasks, task{size: size, do: func(r *runner) { r.pair(first) }})
+	for i, left := 0, e.left; i < len(firsts) && left > 0; i++ {
+		seconds := len(e.seconds(firsts[i], states))
+		if seconds > 0 {
+			tasks = append(tasks, task{size: seconds, do: func(r *runner) { r.pair(firsts[i], states) }})
+		}
+		if left -= seconds; left <= 0 && i < len(firsts)-1 {
+			tasks = append(tasks, task{size: 1, do: func(*runner) {}}) // which says that some are left out
+		}
 	}
 	return tasks
 }
 
-func (r *runner) pair(first Change) {
-	run := r.subject.run(first, runOptions{decisions: true, interrupt: r.ctx.Err})
-	if run.Err != nil {
-		return
+// moment is the state of a node at the end of an instant, and the trace until then.
+type moment struct {
+	state uint64
+	trace string
+}
+
+func momentOf(n *node.Node) moment {
+	var h trace.Hasher
+	for r := range n.Trace().All() {
+		h.Add(r)
 	}
-	for _, second := range r.deviations(run, first.Choices[0].Index+1) {
-		if r.try(first.with(second)) == nil {
+	return moment{stateOf(n), h.Sum()}
+}
+
+// states returns the states of the canonical run at the instants of deviations. It is nil if the search is not reduced.
+func (e *Explorer) states(deviations []Change) map[virtual.Time]moment {
+	if e.options.plain {
+		return nil
+	}
+	var instants []virtual.Time
+	for _, d := range deviations {
+		if t := virtual.At(d.Choices[0].At); t >= 0 && (len(instants) == 0 || instants[len(instants)-1] != t) {
+			instants = append(instants, t)
+		}
+	}
+	states := map[virtual.Time]moment{}
+	e.subject.run(Change{}, runOptions{decisions: true, instants: instants, at: func(n *node.Node, t virtual.Time) bool {
+		states[t] = momentOf(n)
+		return false
+	}})
+	return states
+}
+
+// seconds returns the changes that make a later choice in another way too.
+func (e *Explorer) seconds(first Change, states map[virtual.Time]moment) []Change {
+	t := virtual.At(first.Choices[0].At)
+	o := runOptions{decisions: true, pods: e.pods}
+	if canonical, known := states[t]; known {
+		o.instants = []virtual.Time{t}
+		o.at = func(n *node.Node, _ virtual.Time) bool { return momentOf(n) == canonical }
+	}
+	run := e.subject.run(first, o)
+	if run.Err != nil {
+		return nil
+	}
+	var list []Change
+	for _, second := range e.deviations(run, first.Choices[0].Index+1) {
+		list = append(list, first.with(second))
+	}
+	return list
+}
+
+func (r *runner) pair(first Change, states map[virtual.Time]moment) {
+	for _, c := range r.seconds(first, states) {
+		if r.try(c) == nil {
 			return
 		}
 	}

@@ -31,6 +31,8 @@ type Options struct {
 	Seeds      int      // number of seeds that the policy seeds runs; 0: 100
 	// Shard and Shards select the tasks of one of several machines: number Shard, from 0, of Shards. Zero Shards: all tasks.
 	Shard, Shards int
+
+	plain bool // make all pairs of deviations, also behind equal states
 }
 
 // Bounds of an exploration by default.
@@ -82,6 +84,7 @@ type Explorer struct {
 	instants  []virtual.Time // of the internal trace of the canonical run
 	tasks     []task
 	mine      []int           // the tasks of the shard
+	left      int             // runs, when a policy lists its tasks
 	cut       map[string]bool // policies whose tasks do not all fit into the runs
 	result    Result
 }
@@ -111,6 +114,11 @@ func New(ctx context.Context, s Subject, o Options) (*Explorer, error) {
 		if !slices.Contains(o.Policies, name) {
 			continue
 		}
+		if left == 0 {
+			e.cut[name] = true
+			continue
+		}
+		e.left = left
 		for _, t := range policies[name](e) {
 			if t.policy = name; t.size > left {
 				t.size, e.cut[name] = left, true

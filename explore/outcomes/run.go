@@ -65,6 +65,9 @@ type runOptions struct {
 	interrupt func() error
 	chooser   choose.Chooser // instead of that of the change, unless nil
 	pods      []*v1.Pod      // of the plan, if they are known
+	// at, unless nil, is called at the end of each of these instants, in order. If it returns true, the run ends there.
+	instants []virtual.Time
+	at       func(n *node.Node, t virtual.Time) bool
 }
 
 func (s *Subject) run(c Change, o runOptions) (r *Run) {
@@ -111,6 +114,15 @@ func (s *Subject) run(c Change, o runOptions) (r *Run) {
 		observed.node = n
 	}
 	driver := plan.Drive(n)
+	for _, t := range o.instants {
+		if r.Err = n.RunUntil(t); r.Err == nil && !o.at(n, t) {
+			continue
+		}
+		if r.decisions = nil; observed != nil {
+			r.decisions = observed.decisions
+		}
+		return r
+	}
 	r.Err = n.RunUntil(virtual.At(plan.Duration))
 	if err := driver.Err(); r.Err == nil {
 		r.Err = err

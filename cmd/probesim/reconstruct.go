@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/check"
+	"probesim.dev/incident"
+	"probesim.dev/incident/reconstruct"
+	"probesim.dev/report"
+	"probesim.dev/report/html"
+	"probesim.dev/report/why"
+	"probesim.dev/scenarios/simulate"
+	"probesim.dev/trace"
+)
+
+// mostReconstructed is the maximum number of pods that incident reconstructs without --pod.
+const mostReconstructed = 4
+
+// reconstruction is the reconstruction of a pod, or the reason why there is none.
+type reconstruction struct {
+	pod      *incident.Pod
+	result   *reconstruct.Result
+	problem  string
+	findings []check.Finding
+	prevent  *reconstruct.Prevention
+}
+
+// reconstruct reconstructs the pods in trouble.
+func (o *incidentOptions) reconstruct(cmd *cobra.Command, rec *incident.Recording, paths []string) ([]*reconstruction, error) {
+	var pods []*incident.Pod
+	for _, p := range rec.Pods {
+		if o.pod == "" && p.Troubled() || o.pod != "" && o.is(p) {
+			pods = append(pods, p)
+		}
+	}
+	if len(pods) > mostReconstructed && o.pod == "" {
+		fmt.Fprintf(safeText(cmd.ErrOrStderr()), "probesim: reconstructing %d of %d pods in trouble; choose another one with --pod\n", mostReconstructed, len(pods))
+		pods = pods[:mostReconstructed]
+	}
+	command := "probesim incident"
+	for _, p := range paths {
+		command += " " + quote(p)
+	}
+	var all []*reconstruction
+	progress := newCounter(cmd.ErrOrStderr(), len(pods), "pods")
+	defer progress.stop()
+	for _, p := range pods {
+		r := &reconstruction{pod: p}
+		all = append(all, r)
+		err := r.find(cmd, rec, reconstruct.Options{Command: command})
+		switch {
+		case cmd.Context().Err() != nil:
+			return nil, &exitError{exitInterrupted, fmt.Errorf("interrupted: %s reconstructed", progress)}
+		case errors.Is(err, reconstruct.ErrNothing):
+			r.problem = err.Error()
+		case err != nil:
+			r.problem = "no scenario of it can be run: " + strings.Split(err.Error(), "\n")[0]
+		}
+		progress.step()
+	}
+	return all, nil
+}
+
+func (r *reconstruction) find(cmd *cobra.Command, rec *incident.Recording, o reconstruct.Options) error {
+	result, err := reconstruct.Pod(cmd.Context(), rec, r.pod, o)
+	if err != nil {
+		return err
+	}
+	r.result = result
+	checker, err := check.New([]check.File{{Name: "pod.yaml", Data: result.Manifest()}}, check.Options{IgnoreAnnotations: true})
+	if err == nil {
+		for i := range checker.Tasks() {
+			if err := checker.Do(cmd.Context(), i); err != nil {
+				return err
+			}
+		}
+		for _, w := range checker.Report().Workloads {
+			for _, c := range w.Containers {
+				r.findings = append(r.findings, c.Findings...)
+			}
+		}
+	}
+	r.prevent, err = result.Prevent(cmd.Context())
+	return err
+}
+
+// scenariosOf returns the scenarios of all reconstructions as one file.
+func scenariosOf(all []*reconstruction) []byte {
+	var b bytes.Buffer
+	for _, r := range all {
+		if r.result == nil {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("---\n")
+		}
+		b.Write(r.result.Text)
+	}
+	return b.Bytes()
+}
+
+// explanation explains the first restart by a probe, or the end of the run.
+func (r *reconstruction) explanation() why.Explanation {
+	run := r.why()
+	key := r.result.Plan.Pods()[0].Pod.Namespace + "/" + r.result.Plan.Pods()[0].Pod.Name
+	if kill := r.result.Kill(); kill != nil {
+		if e, ok := run.Restart(key, kill.Container, kill.Instance+1); ok {
+			return e
+		}
+	}
+	for i := range r.result.Run.Records {
+		if x := &r.result.Run.Records[i]; x.Kind == trace.ContainerStarted && x.Instance > 0 {
+			if e, ok := run.Restart(key, x.Container, x.Instance); ok {
+				return e
+			}
+		}
+	}
+	return run.At(key, "", r.result.Run.End)
+}
+
+func (r *reconstruction) why() *why.Run {
+	var pods []*v1.Pod
+	for _, p := range r.result.Plan.Pods() {
+		pods = append(pods, p.Pod)
+	}
+	run := why.New(r.result.Run.Records, pods, r.result.Run.End)
+	run.Says = func(pod, container string, number int) string {
+		if rule := r.result.Plan.Rule(pod, container, number); rule != nil {
+			return rule.Says()
+		}
+		return ""
+	}
+	return run
+}
+
+// maxUnexplained limits the list of facts that the run does not explain.
+const maxUnexplained = 12
+
+func (r *reconstruction) write(w io.Writer, o report.Options) error {
+	line := func(margin int, style report.Style, format string, args ...any) {
+		report.WriteLine(w, margin, fmt.Sprintf(format, args...), style, o)
+	}
+	if r.result == nil {
+		line(0, report.Bold, "%s is not reconstructed", r.pod.Key())
+		line(2, report.Plain, "%s", r.problem)
+		return nil
+	}
+	held, all := r.result.Explained()
+	line(0, report.Bold, "%s: a run explains %d of %d recorded facts", strings.TrimPrefix(r.pod.Key(), "/"), held, all)
+	for _, text := range r.result.Assumed {
+		line(2, report.Dim, "assumed: %s", text)
+	}
+	shown := 0
+	for _, c := range r.result.Claims {
+		if c.Beyond || c.Holds {
+			continue
+		}
+		if shown++; shown <= maxUnexplained {
+			line(2, report.Warn, "not explained, %s: %s; the run has %s", c.Fact.Place, c.Says, c.Reason)
+		}
+	}
+	if shown > maxUnexplained {
+		line(2, report.Warn, "and %d more", shown-maxUnexplained)
+	}
+	var beyond []string
+	for _, c := range r.result.Claims {
+		if text := fmt.Sprintf("%s (%s)", strings.Split(c.Says, ":")[0], c.Reason); c.Beyond && !slices.Contains(beyond, text) {
+			beyond = append(beyond, text)
+		}
+	}
+	for _, text := range beyond {
+		line(2, report.Dim, "outside of a run: %s", text)
+	}
+	fmt.Fprintln(w)
+	if err := report.Why(w, []why.Explanation{r.explanation()}, o); err != nil {
+		return err
+	}
+	if len(r.findings) > 0 {
+		fmt.Fprintln(w)
+		for _, f := range r.findings {
+			line(0, report.Plain, "%s: %s", f.Severity, f.Message)
+		}
+	}
+	if r.prevent != nil {
+		fmt.Fprintln(w)
+		line(0, report.Plain, "%s", r.prevent.Says)
+	}
+	return nil
+}
+
+// page returns the run of the reconstruction for a page.
+func (r *reconstruction) page() (report.Case, error) {
+	replay := simulate.Command(r.result.Plan)
+	run := r.result.Run.Report(replay)
+	run.Why = r.why()
+	if r.prevent != nil {
+		run.Notes = append(run.Notes, r.prevent.Says)
+	}
+	for _, f := range r.findings {
+		run.Notes = append(run.Notes, string(f.Severity)+": "+f.Message)
+	}
+	run.Replay = ""
+	var b bytes.Buffer
+	if err := html.Section(&b, run); err != nil {
+		return report.Case{}, err
+	}
+	run.Output = b.String()
+	s := r.result.Plan.Scenario
+	return report.Case{Scenario: s.Metadata.Name, File: s.File, Line: s.Line, Kubernetes: r.result.Plan.Version, Runs: []*report.Run{run}}, nil
+}

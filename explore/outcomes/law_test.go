@@ -1,0 +1,111 @@
+package outcomes
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"probesim.dev/scenarios"
+	"probesim.dev/sim/choose"
+)
+
+var lawScenarios = flag.Int("law.scenarios", 3, "number of small scenarios for which the laws of the search are tested")
+
+// smallScenario returns a scenario of a few seconds, for which all pairs of deviations are feasible.
+func smallScenario(t *testing.T, seed uint64) Subject {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 1))
+	pick := func(list ...string) string { return list[r.IntN(len(list))] }
+	probe := func(name string, more string) string {
+		return fmt.Sprintf("%s: {exec: {command: [x]}, periodSeconds: %d, failureThreshold: %d%s}", name, 1+r.IntN(3), 1+r.IntN(3), more)
+	}
+	var probes []string
+	for _, p := range []string{probe("livenessProbe", ""), probe("readinessProbe", pick("", ", successThreshold: 2")), probe("startupProbe", "")} {
+		if r.IntN(2) == 0 {
+			probes = append(probes, p)
+		}
+	}
+	if probes == nil {
+		probes = []string{probe("readinessProbe", "")}
+	}
+	behavior := []string{"{afterSigterm: " + pick("0s", "500ms", "1500ms") + ", exit: 0}"}
+	for _, b := range []string{"{for: 2s, probes: fail}", "{after: 1s, for: 2s, probes: fail}", "{instance: 0, after: 1500ms, exit: 1}", "{probes: ok in 700ms}"} {
+		if r.IntN(3) == 0 {
+			behavior = append(behavior, b)
+		}
+	}
+	text := `
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec: {terminationGracePeriodSeconds: 2, containers: [{name: app, image: "web:1", ` + strings.Join(probes, ", ") + `}]}
+---
+apiVersion: probesim.dev/v1alpha1
+kind: Scenario
+metadata: {name: small}
+spec:
+  duration: 4s
+  kubelet: {uptime: ` + pick("1s", "10.337s", "10s") + `}
+  pods: [{name: web, containers: [{name: app, behavior: [` + strings.Join(behavior, ", ") + `]}]}]
+` + pick("", "  steps: [{at: 2s, delete: {}}]\n", "  steps: [{at: 2100ms, restartKubelet: {downtime: 300ms}}]\n")
+	all, err := scenarios.LoadBytes("small.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return Subject{Plan: all[0].Plan("v1.37.0", nil)}
+}
+
+// orders draws all choices from a seed, except jitters: the search is complete for orders only.
+type orders struct{ choose.Seeded }
+
+func (orders) Fraction(choose.Choice) float64 { return 0.5 }
+
+// ids returns the IDs of the outcomes, and the text of each for errors.
+func ids(t *testing.T, s Subject, o Options) ([]string, *Result) {
+	t.Helper()
+	r, err := Explore(context.Background(), s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Ended != endedAll {
+		t.Fatalf("ended by %s after %d runs", r.Ended, r.Runs)
+	}
+	var list []string
+	for _, outcome := range r.Outcomes {
+		list = append(list, outcome.ID)
+	}
+	slices.Sort(list)
+	return list, r
+}
+
+// The search that leaves out what lies behind equal states finds the same outcomes as the one that makes all pairs of deviations. The
+// outcomes of random seeds are a subset.
+func TestReductionAndSeeds(t *testing.T) {
+	all, made := 0, 0
+	for seed := range *lawScenarios {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			s := smallScenario(t, uint64(seed))
+			policies := []string{"canonical", "orders", "pairs"}
+			plain, whole := ids(t, s, Options{Policies: policies, Runs: 1_000_000, plain: true})
+			reduced, part := ids(t, s, Options{Policies: policies, Runs: 1_000_000})
+			if !slices.Equal(plain, reduced) {
+				t.Errorf("%d outcomes in %d runs, and %d outcomes in %d reduced runs", len(plain), whole.Runs, len(reduced), part.Runs)
+			}
+			all, made = all+whole.Runs, made+part.Runs
+			for seed := range 300 {
+				r := s.run(Change{}, runOptions{chooser: orders{choose.Seeded(seed)}})
+				if id := r.History.ID(); !slices.Contains(plain, id) {
+					t.Errorf("seed %d finds an outcome that the search does not find: %s", seed, r.History.Difference(&s.run(Change{}, runOptions{}).History))
+				}
+			}
+		})
+	}
+	t.Logf("%d runs, and %d reduced runs", all, made)
+	if made*10 > all*9 {
+		t.Errorf("the reduction saves little: %d of %d runs", made, all)
+	}
+}

@@ -1,0 +1,614 @@
+package reconstruct
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/incident"
+	"probesim.dev/internal/value"
+	"probesim.dev/kube/podutil"
+	"probesim.dev/trace"
+)
+
+// addParts adds the dimensions of a container: its exits, and each of its probes.
+func (m *model) addParts(c *v1.Container) {
+	m.parts = append(m.parts,
+		&part{container: c.Name, what: "delay", try: func(s *search, p *part) []choice { return tryDelay(s, p, c) }},
+		&part{container: c.Name, what: "exits", try: func(s *search, p *part) []choice { return tryExits(s, c) }},
+		&part{container: c.Name, what: "stop", try: func(s *search, p *part) []choice { return tryStop(s, c) }})
+	for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
+		if incident.ProbeOf(c, probe) != nil {
+			m.parts = append(m.parts, &part{container: c.Name, what: string(probe), try: func(s *search, p *part) []choice { return tryProbe(s, p, c, probe) }})
+		}
+	}
+}
+
+// tryDelay lets the first start of a container take as long as recorded: because of its image, or of the hook of the container before it.
+func tryDelay(s *search, p *part, c *v1.Container) []choice {
+	starts := s.starts(c.Name)
+	for _, f := range s.model.pod.Facts {
+		first := f.Kind == incident.Event && f.Reason == "Started" && !f.AtLeast || (f.Kind == incident.Running || f.Kind == incident.Terminated) && !f.Previous && f.Count == 0
+		if f.Container != c.Name || !first || !f.When.Known() || len(starts) == 0 || c.Name == s.model.starter {
+			continue
+		}
+		late := f.When.At.Add(f.When.Within/2).Sub(s.best.zero) - starts[0].Offset()
+		if p.create == 0 {
+			late += 31 * time.Millisecond // the default
+		}
+		if create := round(p.create + late); create > 0 && create < time.Hour && late.Abs() > 5*time.Millisecond {
+			return []choice{{name: "delay", create: create}}
+		}
+	}
+	return nil
+}
+
+// tryStart moves the first start within the time that the recording allows, if that is more than a second.
+func tryStart(s *search, _ *part) []choice {
+	var list []choice
+	for i := range 9 {
+		list = append(list, choice{name: "start", start: ptr(s.model.earliest.Add(s.model.doubt * time.Duration(i) / 8))})
+	}
+	return list
+}
+
+// tryGates sets the conditions of readiness gates: a controller does.
+func tryGates(s *search, _ *part) []choice {
+	m := s.model
+	var on, off []string
+	for _, g := range m.object.Spec.ReadinessGates {
+		on = append(on, fmt.Sprintf("{type: %s, status: \"True\"}", g.ConditionType))
+		off = append(off, fmt.Sprintf("{type: %s, status: \"False\"}", g.ConditionType))
+	}
+	step := func(at time.Duration, conditions []string) string {
+		return fmt.Sprintf("at: %s, patch: {pod: %s, status: {conditions: [%s]}}", value.Format(max(round(at), time.Millisecond)), m.pod.Name, strings.Join(conditions, ", "))
+	}
+	list := []choice{{name: "none"}, {name: "at once", steps: []string{step(time.Second, on)}}}
+	for _, f := range m.pod.Facts {
+		if f.Kind == incident.Condition && f.Reason == "Ready" && f.When.Known() {
+			at := f.When.At.Add(f.When.Within / 2).Sub(s.best.zero)
+			list = append(list, choice{name: "then", steps: []string{step(at, on)}})
+			if f.Value == "False" && at > 2*time.Second {
+				list = append(list, choice{name: "until", steps: []string{step(time.Second, on), step(at, off)}})
+			}
+		}
+	}
+	return list
+}
+
+// outage is a time in which a probe failed in one way, as far as the recording tells.
+type outage struct {
+	word        string // the answer
+	answer      string // the definition of a named answer
+	count       int
+	first, last time.Duration // the requests of the first and the last failure
+	doubt       time.Duration // of the last
+	says        string
+}
+
+// outages returns the failures of a probe, in the order of their first times.
+func (s *search) outages(c *v1.Container, probe trace.Probe) []outage {
+	var list []outage
+	p := incident.ProbeOf(c, probe)
+	add := func(first, last incident.Moment, count int, u incident.Unhealthy, says string) {
+		o := outage{count: count, says: says}
+		o.word, o.answer = answer(p, u, fmt.Sprintf("%s%d", probe, len(list)+1))
+		took := 10 * time.Millisecond
+		if o.word == "hang" {
+			took = time.Duration(max(p.TimeoutSeconds, 1)) * time.Second
+		}
+		o.first = first.Best().Sub(s.best.zero) - took
+		o.last = last.At.Sub(s.best.zero) + last.Within/2 - took
+		o.doubt = last.Within / 2
+		list = append(list, o)
+	}
+	for _, f := range s.model.failures(c.Name, probe) {
+		u := incident.ParseUnhealthy(f.Message)
+		add(f.When, f.Last, f.Count, u, fmt.Sprintf("%s: %q, %d times", f.Place, firstLine(f.Message), f.Count))
+	}
+	if len(list) > 0 {
+		return list
+	}
+	var open *incident.Fact // failures in a log, in runs of equal outputs
+	var last incident.Moment
+	count := 0
+	flush := func() {
+		if open != nil {
+			add(open.When, last, count, incident.Unhealthy{Probe: probe, Result: open.Result, Output: open.Message}, fmt.Sprintf("%s: %d lines of the log", open.Place, count))
+		}
+		open, count = nil, 0
+	}
+	for _, f := range s.model.logged(c.Name, probe) {
+		if f.Result == trace.Success || open != nil && (f.Message != open.Message || f.Result != open.Result) {
+			flush()
+		}
+		if f.Result != trace.Success {
+			if open == nil {
+				open = f
+			}
+			last = f.When
+			count++
+		}
+	}
+	flush()
+	return list
+}
+
+var (
+	statusCode = regexp.MustCompile(`statuscode: (\d{3})$`)
+	grpcStatus = regexp.MustCompile(`responded with "(\w+)"`)
+)
+
+// answer returns the answer of a program that makes a probe fail with an output.
+func answer(p *v1.Probe, u incident.Unhealthy, name string) (word, definition string) {
+	exec := p.Exec != nil
+	switch {
+	case u.Result == trace.Warning && p.HTTPGet != nil:
+		return "warn", ""
+	case u.Result == trace.Error:
+		if p.TCPSocket != nil || p.GRPC != nil {
+			return "fail", ""
+		}
+		return "error", ""
+	case timeouts.MatchString(u.Output):
+		return "hang", ""
+	case exec && strings.TrimSpace(u.Output) == "":
+		return "1", ""
+	case exec:
+		return name, fmt.Sprintf("name: %s, code: 1, body: %s", name, strconv.Quote(u.Output))
+	case p.HTTPGet != nil && statusCode.MatchString(u.Output):
+		return statusCode.FindStringSubmatch(u.Output)[1], ""
+	case p.HTTPGet != nil && noAnswer.MatchString(u.Output):
+		_, text, found := strings.Cut(u.Output, `": `)
+		if !found {
+			text = "EOF"
+		}
+		return name, fmt.Sprintf("name: %s, transportError: %s", name, strconv.Quote(text))
+	case p.GRPC != nil && grpcStatus.MatchString(u.Output):
+		return grpcStatus.FindStringSubmatch(u.Output)[1], ""
+	case refused.MatchString(u.Output):
+		return "down", ""
+	}
+	return "fail", ""
+}
+
+func period(p *v1.Probe) time.Duration {
+	if p.PeriodSeconds == 0 {
+		return 10 * time.Second
+	}
+	return time.Duration(p.PeriodSeconds) * time.Second
+}
+
+// between returns a draw: the recording tells only that a moment is in this range. Without a seed a run takes the middle.
+func between(from, to time.Duration) string {
+	from, to = max(round(from), 0), max(round(to), 0)
+	if from >= to {
+		return value.Format(to)
+	}
+	return value.Format(from) + ".." + value.Format(to)
+}
+
+// tryProbe returns behaviors that fail a probe as recorded.
+func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choice {
+	p := incident.ProbeOf(c, probe)
+	tick := period(p)
+	outages := s.outages(c, probe)
+	if len(outages) == 0 {
+		return s.unrecorded(c, probe)
+	}
+	var answers []string
+	for _, o := range outages {
+		if o.answer != "" {
+			answers = append(answers, o.answer)
+		}
+	}
+	list := []choice{{name: "none"}}
+	add := func(name string, rules []rule) {
+		list = append(list, choice{name: name, rules: rules, answers: answers})
+	}
+	add("windows", absolute(outages, probe, tick))
+	add("each life to the end", eachLife(s, c, outages, probe, tick, true))
+	add("each life", eachLife(s, c, outages, probe, tick, false))
+	add("slow start", slowStart(s, c, outages, probe, tick))
+	add("for ever", []rule{{text: fmt.Sprintf("%s: %s", probe, outages[0].word), comment: outages[0].says}})
+	for _, name := range []string{"counted", "counted at the end", "counted in the middle", "one by one"} {
+		if rules := s.counted(c, outages, probe, tick, name); rules != nil {
+			add(name, rules)
+		}
+	}
+	for _, rules := range byCount(outages, probe, tick) {
+		add("by count", rules)
+	}
+	if probe == trace.Readiness || s.model.kills(c.Name, probe) == 0 {
+		return list
+	}
+	// The time that the container needs to stop decides when the probe runs again: try both together.
+	for _, stop := range tryStop(s, c) {
+		for _, base := range slices.Clone(list[:min(len(list), 6)]) {
+			if len(stop.rules) > 0 && len(base.rules) > 0 {
+				list = append(list, choice{name: base.name + " and " + stop.name, rules: append(slices.Clone(base.rules), stop.rules...), answers: base.answers})
+			}
+		}
+	}
+	return list
+}
+
+// absolute fails the probe from before the first failure until after the last one.
+func absolute(outages []outage, probe trace.Probe, tick time.Duration) []rule {
+	var rules []rule
+	for _, o := range outages {
+		rules = append(rules, window(o.first, o.last, probe, o.word, tick, o.says))
+	}
+	return rules
+}
+
+// window returns a rule for failures from first to last. The program changed between two runs of the probe.
+func window(first, last time.Duration, probe trace.Probe, word string, tick time.Duration, says string) rule {
+	from := max(first-tick, 0)
+	length := last - (from+first)/2
+	return rule{fmt.Sprintf("at: %s, for: %s, %s: %s", between(from, first), between(length+time.Millisecond, length+tick-time.Millisecond), probe, word), says}
+}
+
+// since returns the time from the start of the instance in which a moment is.
+func (s *search) since(c *v1.Container, at time.Duration) time.Duration {
+	var last time.Duration
+	for _, t := range s.starts(c.Name) {
+		if t.Offset() <= at+time.Second {
+			last = t.Offset()
+		}
+	}
+	return at - last
+}
+
+// eachLife fails the probe in each instance from some time after its start on, until the last recorded failure or for ever.
+func eachLife(s *search, c *v1.Container, outages []outage, probe trace.Probe, tick time.Duration, forever bool) []rule {
+	var rules []rule
+	last := time.Duration(0)
+	for _, o := range outages {
+		after := s.since(c, o.first)
+		rules = append(rules, rule{fmt.Sprintf("after: %s, %s: %s", between(after-tick, after), probe, o.word), o.says})
+		last = max(last, o.last)
+	}
+	if !forever {
+		rules = append(rules, rule{fmt.Sprintf("at: %s, %s: ok", between(last+time.Millisecond, last+tick), probe), "No failure is recorded after this."})
+	}
+	return rules
+}
+
+// slowStart fails the probe for some time after each start.
+func slowStart(s *search, c *v1.Container, outages []outage, probe trace.Probe, tick time.Duration) []rule {
+	sorted := slices.Clone(outages)
+	slices.SortStableFunc(sorted, func(a, b outage) int { return int(s.since(c, b.last) - s.since(c, a.last)) })
+	var rules []rule
+	for _, o := range sorted { // the shorter ones win
+		length := max(s.since(c, o.last), 0)
+		rules = append(rules, rule{fmt.Sprintf("for: %s, %s: %s", between(length+time.Millisecond, length+tick), probe, o.word), o.says})
+	}
+	return rules
+}
+
+// counted fails as many runs of the probe as are recorded, of those that the best run so far has.
+func (s *search) counted(c *v1.Container, outages []outage, probe trace.Probe, tick time.Duration, how string) []rule {
+	var rules []rule
+	for _, o := range outages {
+		var ticks []time.Duration
+		for _, r := range s.probeRuns(c.Name, probe) {
+			if at := r.T.Offset() - r.Took; at >= o.first-tick/2 && at <= o.last+o.doubt+tick/4 {
+				ticks = append(ticks, at)
+			}
+		}
+		if o.count > len(ticks) || len(ticks) == 0 {
+			return nil
+		}
+		n := len(ticks)
+		fails := make([]bool, n)
+		switch how {
+		case "counted":
+			for i := range o.count - 1 {
+				fails[i] = true
+			}
+			fails[n-1] = true
+		case "counted at the end":
+			fails[0] = true
+			for i := range o.count - 1 {
+				fails[n-1-i] = true
+			}
+		case "counted in the middle":
+			for i := range o.count {
+				fails[i*(n-1)/max(o.count-1, 1)] = true
+			}
+		case "one by one":
+			for i := 0; i < n && i < 2*o.count; i += 2 {
+				fails[i] = true
+			}
+			fails[n-1] = true
+		}
+		for i := 0; i < n; i++ {
+			if !fails[i] {
+				continue
+			}
+			j := i
+			for j+1 < n && fails[j+1] {
+				j++
+			}
+			rules = append(rules, window(ticks[i], ticks[j], probe, o.word, min(tick, 2*time.Second), o.says))
+			i = j
+		}
+		if len(rules) > 200 {
+			return nil
+		}
+	}
+	return rules
+}
+
+// byCount fails a number of runs in a row in each instance.
+func byCount(outages []outage, probe trace.Probe, tick time.Duration) [][]rule {
+	var list [][]rule
+	o := outages[0]
+	for _, n := range []int{o.count, max(o.count/2, 1), max(o.count/3, 1), max(o.count/4, 1)} {
+		if len(outages) > 1 || n > 100_000 {
+			break
+		}
+		text := fmt.Sprintf("at: %s, %s: [%s x%d, ok]", between(o.first-tick, o.first), probe, o.word, n)
+		each := fmt.Sprintf("%s: [%s x%d, ok]", probe, o.word, n)
+		list = append(list, []rule{{text, o.says}}, []rule{{each, o.says}})
+	}
+	return list
+}
+
+// unrecorded returns behaviors in which a probe fails although the recording has no failure: the pod was not Ready, or not started, and
+// the events may have expired.
+func (s *search) unrecorded(c *v1.Container, probe trace.Probe) []choice {
+	list := []choice{{name: "none"}}
+	says := "The recording has no failure of this probe, but the container was not ready."
+	if probe == trace.Startup {
+		says = "The recording has no failure of this probe, but the container had not started."
+	}
+	if probe == trace.Liveness {
+		return list
+	}
+	for _, f := range s.model.pod.Facts {
+		tells := probe == trace.Readiness && f.Kind == incident.Condition && (f.Reason == "Ready" || f.Reason == "ContainersReady") ||
+			f.Container == c.Name && (probe == trace.Readiness && f.Kind == incident.Ready || probe == trace.Startup && f.Kind == incident.Started)
+		if !tells {
+			continue
+		}
+		if f.Value == "False" || f.Value == "false" {
+			list = append(list, choice{name: "never", rules: []rule{{fmt.Sprintf("%s: fail", probe), says}}})
+			if f.Kind == incident.Condition && f.When.Known() {
+				at := f.When.At.Sub(s.best.zero) - period(incident.ProbeOf(c, probe))*time.Duration(max(incident.ProbeOf(c, probe).FailureThreshold, 1))
+				list = append(list, choice{name: "since", rules: []rule{{fmt.Sprintf("at: %s, %s: fail", value.Format(max(round(at), 0)), probe), says}}})
+			}
+		} else if f.Kind == incident.Condition && f.When.Known() {
+			at := f.When.At.Sub(s.best.zero) - period(incident.ProbeOf(c, probe))/2
+			list = append(list, choice{name: "until", rules: []rule{{fmt.Sprintf("at: 0s, for: %s, %s: fail", value.Format(max(round(at), time.Millisecond)), probe), says}}})
+		}
+	}
+	return list
+}
+
+// tryExits returns behaviors in which the program exits as recorded.
+func tryExits(s *search, c *v1.Container) []choice {
+	m := s.model
+	list := []choice{{name: "none"}}
+	restarts, started := 0, 0
+	var last *incident.Fact
+	for _, f := range m.pod.Facts {
+		if f.Container != c.Name {
+			continue
+		}
+		switch {
+		case f.Kind == incident.Restarts:
+			restarts = max(restarts, f.Count)
+		case f.Kind == incident.Terminated && f.Last.Known():
+			if last == nil || !f.Previous {
+				last = f
+			}
+		case f.Kind == incident.Event && f.Reason == "Started":
+			started += f.Count
+		}
+	}
+	for _, f := range m.pod.Facts {
+		if f.Kind == incident.Row && len(m.object.Spec.Containers) == 1 {
+			restarts = max(restarts, f.Count)
+		}
+	}
+	restarts = max(restarts, started-1)
+	kills := m.kills(c.Name, trace.Liveness) + m.kills(c.Name, trace.Startup)
+	if last == nil {
+		if restarts > kills {
+			for _, d := range []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second} {
+				list = append(list, choice{name: "guess", rules: []rule{{fmt.Sprintf("instance: ..%d, after: %s, exit: 1", max(restarts-1, 0), value.Format(d)), "The recording does not tell why the container restarted, nor its exit code."}}})
+			}
+		}
+		return list
+	}
+	number := last.Count
+	if last.Previous && !m.waiting(c.Name) {
+		number = max(last.Count-1, 0)
+	}
+	code := max(min(last.ExitCode, 255), 0)
+	exit := func(name, when, says string) {
+		list = append(list, choice{name: name, rules: []rule{{fmt.Sprintf("%s, exit: %d", when, code), says}}})
+	}
+	at := last.Last.At.Sub(s.best.zero)
+	exit("at", "at: "+between(at, at+time.Second-time.Millisecond), fmt.Sprintf("%s: it exited with code %d", last.Place, code))
+	list = append(list, s.recordedExits(c, restarts)...)
+	if !last.When.Known() {
+		return list
+	}
+	life := last.Last.At.Sub(last.When.At)
+	lives := between(life-time.Second+time.Millisecond, life+time.Second-time.Millisecond)
+	says := fmt.Sprintf("%s: instance %d ran for %s, up to a second more or less, and exited with code %d", last.Place, number, value.Format(life), code)
+	exit("each", "after: "+lives, says+". All instances are assumed to be like it.")
+	exit("so far", fmt.Sprintf("instance: ..%d, after: %s", number, lives), says+". All instances before it are assumed to be like it.")
+	exit("this", fmt.Sprintf("instance: %d, after: %s", number, lives), says)
+	for _, shift := range []time.Duration{-700 * time.Millisecond, -400 * time.Millisecond, 400 * time.Millisecond, 700 * time.Millisecond} {
+		if d := round(life + shift); d > 0 {
+			exit("so far, shifted", fmt.Sprintf("instance: ..%d, after: %s", number, value.Format(d)), says+".")
+		}
+	}
+	if life <= 2*time.Second {
+		exit("at once", fmt.Sprintf("instance: ..%d, after: 1ms", number), says+". All instances before it are assumed to be like it.")
+		exit("each at once", "after: 1ms", says+". All instances are assumed to be like it.")
+	}
+	if number > 0 {
+		for _, d := range []time.Duration{time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second} {
+			list = append(list, choice{name: "earlier", rules: []rule{
+				{fmt.Sprintf("instance: ..%d, after: %s, exit: %d", number-1, value.Format(d), max(code, 1)), "The recording does not tell when the earlier instances exited."},
+				{fmt.Sprintf("instance: %d, after: %s, exit: %d", number, lives, code), says}}})
+		}
+	}
+	return list
+}
+
+// recordedExits returns behaviors in which each instance whose end is recorded exits then. The instance before the first of them must
+// have exited before that started.
+func (s *search) recordedExits(c *v1.Container, restarts int) []choice {
+	var ends []*incident.Fact
+	for _, f := range s.model.pod.Facts {
+		if f.Container == c.Name && f.Kind == incident.Terminated && f.Last.Known() {
+			ends = append(ends, f)
+		}
+	}
+	slices.SortStableFunc(ends, func(a, b *incident.Fact) int { return a.Last.At.Compare(b.Last.At) })
+	if len(ends) == 0 {
+		return nil
+	}
+	number := restarts
+	// The times of exits are truncated to seconds. Exact times of what followed may tell in which part of its second an exit was.
+	recorded := func(from, to time.Duration) []rule {
+		var rules []rule
+		for i := len(ends) - 1; i >= 0; i-- {
+			f := ends[i]
+			if number = f.Count; f.Previous && !s.model.waiting(c.Name) {
+				number = max(f.Count-1, 0)
+			}
+			at := f.Last.At.Sub(s.best.zero)
+			rules = append(rules, rule{fmt.Sprintf("instance: %d, at: %s, exit: %d", number, between(at+from, at+to), max(min(f.ExitCode, 255), 0)),
+				fmt.Sprintf("%s: instance %d exited with code %d", f.Place, number, f.ExitCode)})
+		}
+		return rules
+	}
+	rules := recorded(0, time.Second-time.Millisecond)
+	list := []choice{{name: "recorded", rules: rules}}
+	for part := range 5 {
+		from := time.Duration(part) * 200 * time.Millisecond
+		list = append(list, choice{name: "recorded", rules: recorded(from, from+199*time.Millisecond)})
+	}
+	first := ends[0]
+	if number == 0 || !first.When.Known() {
+		return list
+	}
+	start := first.When.At.Add(first.When.Within / 2).Sub(s.best.zero)
+	for _, before := range []time.Duration{700 * time.Millisecond, 200 * time.Millisecond, 1200 * time.Millisecond, 2 * time.Second, 10500 * time.Millisecond, 20500 * time.Millisecond, 40500 * time.Millisecond} {
+		if start <= before {
+			continue
+		}
+		earlier := rule{fmt.Sprintf("instance: %d, at: %s, exit: 1", number-1, value.Format(round(start-before))),
+			fmt.Sprintf("%s: the next instance started at %s. The exit code is not recorded.", first.Place, value.Format(round(start)))}
+		list = append(list, choice{name: "recorded and before", rules: append([]rule{earlier}, rules...)})
+		if number > 1 {
+			life := first.Last.At.Sub(first.When.At)
+			list = append(list, choice{name: "recorded and before", rules: append([]rule{
+				{fmt.Sprintf("instance: ..%d, after: %s, exit: 1", number-2, value.Format(max(round(life), time.Millisecond))), "The recording does not tell when the earlier instances exited."}, earlier}, rules...)})
+		}
+	}
+	return list
+}
+
+// tryStop returns behaviors after the stop signal.
+func tryStop(s *search, c *v1.Container) []choice {
+	m := s.model
+	list := []choice{{name: "none"}}
+	if isInit(m.object, c) && !podutil.IsRestartableInitContainer(c) {
+		return list
+	}
+	stop := func(rules ...rule) { list = append(list, choice{name: "stop", rules: rules}) }
+	never := rule{"afterSigterm: 0s, exit: never", "It used up its grace period: it ignores the stop signal."}
+	killed := false
+	for _, f := range m.pod.Facts {
+		if f.Container != c.Name {
+			continue
+		}
+		if f.Kind == incident.Event && f.Reason == "Killing" && f.Last.Known() {
+			killed = true
+			for _, t := range m.pod.Facts {
+				if t.Container == c.Name && t.Kind == incident.Terminated && t.Last.Known() && !t.Last.End().Before(f.Last.At) {
+					took := max(t.Last.At.Sub(f.Last.Best()), 0)
+					for _, d := range []time.Duration{took, took + 500*time.Millisecond, max(took-500*time.Millisecond, 0)} {
+						stop(rule{fmt.Sprintf("afterSigterm: %s, exit: %d", value.Format(round(d)), max(min(t.ExitCode, 255), 0)),
+							fmt.Sprintf("%s: it exited with code %d about %s after the stop signal.", t.Place, t.ExitCode, value.Format(round(d)))})
+					}
+				}
+			}
+		}
+	}
+	if killed {
+		stop(never)
+		for _, d := range []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second} {
+			stop(rule{fmt.Sprintf("afterSigterm: %s, exit: 0", value.Format(d)), "The recording does not tell how it exited."})
+		}
+	}
+	return list
+}
+
+func isInit(pod *v1.Pod, c *v1.Container) bool {
+	return slices.ContainsFunc(pod.Spec.InitContainers, func(i v1.Container) bool { return i.Name == c.Name })
+}
+
+// tryPhase moves the runs of the probes with respect to the first start, and the first start with respect to the creation of the pod:
+// the kubelet starts the workers of the probes before it creates the sandbox, whose time the recording does not tell.
+func tryPhase(s *search, _ *part) []choice {
+	m := s.model
+	list := []choice{}
+	seen := map[string]bool{}
+	for _, f := range m.pod.Facts {
+		u := incident.ParseUnhealthy(f.Message)
+		if f.Kind == incident.ProbeRun {
+			u.Probe = f.Probe
+		}
+		c := m.spec(f.Container)
+		if u.Probe == "" || f.When.Within > time.Second || !f.When.Known() || c == nil || incident.ProbeOf(c, u.Probe) == nil || seen[c.Name+string(u.Probe)] {
+			continue
+		}
+		seen[c.Name+string(u.Probe)] = true // the first of each probe
+		p := incident.ProbeOf(c, u.Probe)
+		runs := s.probeRuns(f.Container, u.Probe)
+		if len(runs) == 0 {
+			continue
+		}
+		tick := period(p)
+		want := f.When.At.Add(f.When.Within / 2).Sub(s.best.zero)
+		for _, r := range []*trace.Record{runs[0], runs[len(runs)-1]} {
+			by := (r.T.Offset() - want) % tick
+			for _, d := range []time.Duration{by, by + tick, by - tick} {
+				if at := m.sandbox + d; at >= time.Millisecond && at <= time.Hour {
+					list = append(list, choice{name: "phase", sandbox: ptr(at.Round(time.Microsecond))})
+				}
+			}
+		}
+	}
+	for tenth := range 10 {
+		list = append(list, choice{name: "uptime", uptime: 150*time.Second + time.Duration(tenth)*100*time.Millisecond + 37*time.Millisecond})
+	}
+	for _, f := range m.pod.Facts {
+		if f.Kind == incident.Created || f.Kind == incident.Event && f.Reason == "Scheduled" {
+			at := f.When.Best().Sub(s.best.zero)
+			if f.Kind == incident.Created {
+				at += f.When.Within / 2
+			}
+			if mount := m.mount - at; at.Abs() > time.Second && mount >= 0 && mount < time.Hour {
+				list = append(list, choice{name: "mount", mount: ptr(round(mount))})
+			}
+		}
+	}
+	return list
+}
+
+func ptr[T any](v T) *T { return &v }

@@ -1,0 +1,410 @@
+package reconstruct
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"probesim.dev/incident"
+	"probesim.dev/trace"
+)
+
+func newModel(rec *incident.Recording, pod *incident.Pod) (*model, error) {
+	m := &model{rec: rec, pod: pod, version: newest(pod.Version()), sandbox: 211 * time.Millisecond, rejected: map[claimKey]string{}}
+	if !m.tells() {
+		return nil, ErrNothing
+	}
+	m.manifest()
+	m.findEnd()
+	m.findStart()
+	m.findPull()
+	m.findDeletion()
+	for _, list := range [][]v1.Container{m.object.Spec.InitContainers, m.object.Spec.Containers} {
+		for i := range list {
+			m.addParts(&list[i])
+		}
+	}
+	if m.doubt > time.Second {
+		m.parts = append(m.parts, &part{what: "start", try: tryStart})
+	}
+	m.parts = append(m.parts, &part{what: "phase", try: tryPhase})
+	if len(m.object.Spec.ReadinessGates) > 0 {
+		m.parts = append(m.parts, &part{what: "gates", try: tryGates})
+	}
+	m.claims(m.zero(0)) // finds what is beyond the simulator
+	return m, nil
+}
+
+// tells reports whether the facts are about containers or probes.
+func (m *model) tells() bool {
+	return slices.ContainsFunc(m.pod.Facts, func(f *incident.Fact) bool {
+		switch f.Kind {
+		case incident.Running, incident.Terminated, incident.Waiting, incident.ProbeRun:
+			return true
+		case incident.Event:
+			return f.Container != "" && f.When.Known()
+		}
+		return false
+	})
+}
+
+// manifest takes the parts of the pod on which its containers and probes depend. Other fields have no effect on a run.
+func (m *model) manifest() {
+	name, namespace := m.pod.Name, m.pod.Namespace
+	pod := &v1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}}
+	m.object = pod
+	if old := m.pod.Object; old != nil && len(old.Spec.Containers) > 0 {
+		s := &pod.Spec
+		s.RestartPolicy, s.TerminationGracePeriodSeconds, s.ReadinessGates = old.Spec.RestartPolicy, old.Spec.TerminationGracePeriodSeconds, old.Spec.ReadinessGates
+		for _, c := range old.Spec.InitContainers {
+			s.InitContainers = append(s.InitContainers, m.container(&c))
+		}
+		for _, c := range old.Spec.Containers {
+			s.Containers = append(s.Containers, m.container(&c))
+		}
+		return
+	}
+	m.assumed = append(m.assumed, "The recording does not have the pod: its probes and settings are inferred from its events")
+	for _, name := range m.pod.Containers() {
+		c := v1.Container{Name: name, Image: "unknown"}
+		for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
+			m.assumeProbe(&c, probe)
+		}
+		pod.Spec.Containers = append(pod.Spec.Containers, c)
+	}
+}
+
+func (m *model) container(old *v1.Container) v1.Container {
+	c := v1.Container{Name: old.Name, Image: old.Image, ImagePullPolicy: old.ImagePullPolicy, Command: old.Command, Args: old.Args,
+		LivenessProbe: old.LivenessProbe, ReadinessProbe: old.ReadinessProbe, StartupProbe: old.StartupProbe,
+		Lifecycle: old.Lifecycle, RestartPolicy: old.RestartPolicy, RestartPolicyRules: old.RestartPolicyRules}
+	if c.Image == "" || strings.ContainsAny(c.Image, " \n") {
+		c.Image = "unknown"
+	}
+	for _, p := range old.Ports {
+		c.Ports = append(c.Ports, v1.ContainerPort{Name: p.Name, ContainerPort: p.ContainerPort, Protocol: p.Protocol})
+	}
+	if m.pod.Partial {
+		for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
+			if incident.ProbeOf(&c, probe) == nil {
+				m.assumeProbe(&c, probe)
+			}
+		}
+	}
+	return c
+}
+
+// failures returns the events about a probe of a container, in the order of their first times.
+func (m *model) failures(container string, probe trace.Probe) []*incident.Fact {
+	var list []*incident.Fact
+	for _, f := range m.pod.Facts {
+		if f.Kind == incident.Event && f.Container == container && f.When.Known() && incident.ParseUnhealthy(f.Message).Probe == probe {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// assumeProbe infers a probe from its failures: the period from their number and times, the threshold from the number of kills.
+func (m *model) assumeProbe(c *v1.Container, probe trace.Probe) {
+	p, why := m.inferProbe(c.Name, probe)
+	if p == nil {
+		return
+	}
+	switch probe {
+	case trace.Liveness:
+		c.LivenessProbe = p
+	case trace.Readiness:
+		c.ReadinessProbe = p
+	case trace.Startup:
+		c.StartupProbe = p
+	}
+	m.assumed = append(m.assumed, fmt.Sprintf("%s probe of %s: %s", probe, c.Name, why))
+}
+
+func (m *model) inferProbe(container string, probe trace.Probe) (*v1.Probe, string) {
+	failures := m.failures(container, probe)
+	lines := m.logged(container, probe)
+	if len(failures) == 0 && len(lines) == 0 {
+		return nil, ""
+	}
+	p := &v1.Probe{PeriodSeconds: 10, FailureThreshold: 3, TimeoutSeconds: 1}
+	why := "periodSeconds 10 is the default"
+	output := ""
+	count := 0
+	var first, last incident.Moment
+	for _, f := range failures {
+		output = incident.ParseUnhealthy(f.Message).Output
+		count += f.Count
+		if !first.Known() || f.When.At.Before(first.At) {
+			first = f.When
+		}
+		if f.Last.At.After(last.At) {
+			last = f.Last
+		}
+		for i := 1; i < len(f.Points); i++ { // a stream of updates tells every failure
+			a, b := f.Points[i-1], f.Points[i]
+			if b.Count == a.Count+1 && f.Count > 3 {
+				if gap := b.At.At.Sub(a.At.At.Truncate(time.Second)).Seconds(); gap >= 1 && (p.PeriodSeconds == 10 || gap < float64(p.PeriodSeconds)) {
+					p.PeriodSeconds, why = int32(math.Round(gap)), fmt.Sprintf("failures follow each other after %.0fs", gap)
+				}
+			}
+		}
+	}
+	if len(lines) > 1 {
+		output = lines[0].Message
+		least := time.Hour
+		for i := 1; i < len(lines); i++ {
+			if gap := lines[i].When.At.Sub(lines[i-1].When.At); gap > 500*time.Millisecond {
+				least = min(least, gap)
+			}
+		}
+		p.PeriodSeconds, why = int32(max(1, math.Round(least.Seconds()))), fmt.Sprintf("the shortest time between two lines of the log is %s", least.Round(time.Millisecond))
+	} else if count > 2 && len(failures) > 0 && len(failures[0].Points) <= 2 {
+		// If all runs in between failed, their number tells the period.
+		over := last.At.Sub(first.At) + last.Within/2
+		if period := over.Seconds() / float64(count-1); period >= 0.9 && math.Abs(period-math.Round(period)) < 0.1*period && over < time.Duration(count)*time.Hour {
+			p.PeriodSeconds = int32(max(1, math.Round(period)))
+			why = fmt.Sprintf("%d failures in %s", count, over.Round(time.Second))
+		}
+	}
+	if kills := m.kills(container, probe); kills > 0 && count >= kills {
+		if m.warnings() < burst { // otherwise failures are missing
+			p.FailureThreshold = int32(max(1, math.Round(float64(count)/float64(kills))))
+		}
+		if killed := m.firstKill(container, probe); p.FailureThreshold > 1 && killed.Known() && len(lines) == 0 {
+			over := killed.At.Sub(first.At)
+			if period := over.Seconds() / float64(p.FailureThreshold-1); period > 0.5 && period < 3600 {
+				p.PeriodSeconds = int32(max(1, math.Round(period)))
+				why = fmt.Sprintf("%s from the first failure to the kill", over.Round(10*time.Millisecond))
+			}
+		}
+		why += fmt.Sprintf("; %d failures and %d kills", count, kills)
+	} else if probe == trace.Liveness || probe == trace.Startup {
+		if kills == 0 && count >= 3 {
+			p.FailureThreshold = int32(count + 1)
+			why += fmt.Sprintf("; no kill after %d failures", count)
+		}
+	}
+	for _, f := range m.pod.Facts { // the first run came after the initial delay
+		if f.Kind == incident.Event && f.Reason == "Started" && f.Container == container && f.When.Within <= time.Second && first.Known() && probe != trace.Readiness {
+			if after := first.At.Sub(f.When.At) - time.Duration(p.PeriodSeconds)*time.Second; after > 0 && after < 10*time.Minute && m.kills(container, probe) > 0 {
+				p.InitialDelaySeconds = int32(math.Ceil(after.Seconds()))
+				why += fmt.Sprintf("; the first failure came %s after the start, so initialDelaySeconds is from %d to %d if all runs fail",
+					first.At.Sub(f.When.At).Round(10*time.Millisecond), p.InitialDelaySeconds, p.InitialDelaySeconds+p.PeriodSeconds-1)
+			}
+			break
+		}
+	}
+	p.ProbeHandler = handlerFor(output)
+	if strings.Contains(output, "timed out") || strings.Contains(output, "deadline") {
+		why += "; timeoutSeconds 1 is the default"
+	}
+	return p, why
+}
+
+// logged returns the runs of a probe in a log.
+func (m *model) logged(container string, probe trace.Probe) []*incident.Fact {
+	var list []*incident.Fact
+	for _, f := range m.pod.Facts {
+		if f.Kind == incident.ProbeRun && f.Container == container && f.Probe == probe {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// kills returns the number of times that a probe had its container killed.
+func (m *model) kills(container string, probe trace.Probe) int {
+	n := 0
+	for _, f := range m.pod.Facts {
+		if f.Kind == incident.Event && f.Reason == "Killing" && f.Container == container && incident.ParseKilling(f.Message) == causes[probe] {
+			n += f.Count
+		}
+	}
+	return n
+}
+
+// warnings returns the number of warnings about the pod.
+func (m *model) warnings() int {
+	n := 0
+	for _, f := range m.pod.Facts {
+		if f.Kind == incident.Event && (f.Type == "Warning" || incident.ParseUnhealthy(f.Message).Probe != "") {
+			n += f.Count
+		}
+	}
+	return n
+}
+
+// firstKill returns the time of the first kill by a probe.
+func (m *model) firstKill(container string, probe trace.Probe) incident.Moment {
+	for _, f := range m.pod.Facts {
+		if f.Kind == incident.Event && f.Reason == "Killing" && f.Container == container && incident.ParseKilling(f.Message) == causes[probe] {
+			return f.When
+		}
+	}
+	return incident.Moment{}
+}
+
+var causes = map[trace.Probe]incident.Cause{trace.Liveness: incident.ByLiveness, trace.Startup: incident.ByStartup}
+
+// handlerFor returns a handler whose failures have such an output.
+func handlerFor(output string) v1.ProbeHandler {
+	switch {
+	case strings.HasPrefix(output, "Get ") || strings.Contains(output, "statuscode") || strings.Contains(output, "Client.Timeout"):
+		return v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: "/", Port: intstr.FromInt32(8080)}}
+	case strings.HasPrefix(output, "dial tcp"):
+		return v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: intstr.FromInt32(8080)}}
+	case strings.HasPrefix(output, "service unhealthy") || strings.HasPrefix(output, "timeout: failed to connect service"):
+		return v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: 8080}}
+	}
+	return v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"unknown"}}}
+}
+
+// findEnd sets the end of the recording of the pod: its last fact.
+func (m *model) findEnd() {
+	for _, f := range m.pod.Facts {
+		for _, at := range []incident.Moment{f.When, f.Last} {
+			if at.Known() && at.End().After(m.end) {
+				m.end = at.End()
+			}
+		}
+	}
+}
+
+// findStart finds the first start of a container that the facts tell: the earliest that is known exactly, or else the earliest.
+func (m *model) findStart() {
+	var exact, rough incident.Moment
+	var of [2]string
+	for _, f := range m.pod.Facts {
+		starts := f.Kind == incident.Event && f.Reason == "Started" && f.Container != "" || f.Kind == incident.Running && f.Count == 0 ||
+			f.Kind == incident.Terminated && (!f.Previous && f.Count == 0 || f.Previous && f.Count == 1)
+		if !starts || !f.When.Known() {
+			continue
+		}
+		at := incident.Moment{At: f.When.At.Add(f.When.Within / 2)}
+		switch {
+		case f.When.Within <= time.Millisecond && (!exact.Known() || at.At.Before(exact.At)):
+			exact, of[0] = at, f.Container
+		case !rough.Known() || at.At.Before(rough.At):
+			rough, of[1] = at, f.Container
+			m.earliest, m.doubt = f.When.At, f.When.Within
+		}
+	}
+	m.first, m.starter = rough, of[1]
+	if exact.Known() {
+		m.first, m.starter = exact, of[0]
+		m.doubt = 0
+	}
+	if !m.first.Known() && !m.rec.Start.IsZero() {
+		for _, f := range m.pod.Facts {
+			if f.When.Known() {
+				m.first = incident.Moment{At: f.When.Best().Add(-time.Second)}
+				break
+			}
+		}
+	}
+	if m.end.Sub(m.first.At) > maxDuration {
+		m.first.At = m.end.Add(-maxDuration)
+	}
+}
+
+// findPull takes the time of image pulls from their messages.
+func (m *model) findPull() {
+	var sum time.Duration
+	n := 0
+	for _, f := range m.pod.Facts {
+		if f.Kind != incident.Event || f.Reason != "Pulled" {
+			continue
+		}
+		if _, rest, ok := strings.Cut(f.Message, " in "); ok && strings.HasPrefix(f.Message, "Successfully pulled") {
+			words := strings.Fields(rest)
+			if len(words) > 0 {
+				if d, err := time.ParseDuration(strings.TrimRight(words[0], ".")); err == nil && d > 0 && d < time.Hour {
+					sum += d
+					n++
+				}
+			}
+		}
+	}
+	if n > 0 {
+		m.pull = (sum / time.Duration(n)).Round(time.Millisecond)
+	}
+	for i := range m.object.Spec.Containers {
+		c := &m.object.Spec.Containers[i]
+		pulls := slices.ContainsFunc(m.pod.Facts, func(f *incident.Fact) bool {
+			return f.Kind == incident.Event && f.Reason == "Pulling" && f.Container == c.Name
+		})
+		if pulls && c.ImagePullPolicy == "" && c.Image == "unknown" {
+			c.ImagePullPolicy = v1.PullAlways
+		}
+	}
+}
+
+// findDeletion adds a step if the pod was deleted.
+func (m *model) findDeletion() {
+	for _, f := range m.pod.Facts {
+		stops := f.Kind == incident.Deleted || f.Kind == incident.Event && f.Reason == "Killing" && incident.ParseKilling(f.Message) == incident.ByDeletion
+		if !stops || !f.When.Known() {
+			continue
+		}
+		at := f.When.Best()
+		if f.Kind == incident.Deleted {
+			at = at.Add(f.When.Within / 2)
+		} else {
+			at = at.Add(-5 * time.Millisecond)
+		}
+		if m.deleted.IsZero() || f.Kind == incident.Event && f.When.Within == 0 {
+			m.deleted = at
+		}
+	}
+}
+
+// document returns an object as a YAML document.
+func document(object any) string {
+	data, err := json.Marshal(object)
+	if err != nil {
+		panic(err) // a pod can always be marshaled
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(data, &fields); err != nil {
+		panic(err) // it was marshaled just now
+	}
+	delete(fields, "status")
+	clean(fields)
+	text, err := yaml.Marshal(fields)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// clean removes fields without a value.
+func clean(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, k := range []string{"creationTimestamp", "resources"} {
+			delete(v, k)
+		}
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			item := v[k]
+			if f, ok := item.(float64); ok && f == math.Trunc(f) {
+				v[k] = int64(f)
+			}
+			clean(item)
+		}
+	case []any:
+		for _, item := range v {
+			clean(item)
+		}
+	}
+}

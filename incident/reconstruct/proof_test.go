@@ -1,0 +1,135 @@
+package reconstruct
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/incident"
+	"probesim.dev/incident/cluster"
+	"probesim.dev/internal/random"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/simulate"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+var proofs = flag.Int("proofs", 12, "the number of random scenarios that TestProof reconstructs")
+var proofFrom = flag.Int("proof-from", 1, "the first seed")
+
+// proof is the result of a reconstruction of a random scenario.
+type proof struct {
+	held, all int
+	unmet     []Claim
+	nothing   int
+	causes    []string // features of the scenario that the recording cannot tell
+}
+
+// TestProof simulates random scenarios, records them as a cluster would, reconstructs the recordings, and runs the result. It
+// counts the recorded facts that the reconstruction reproduces.
+func TestProof(t *testing.T) {
+	var held, all, whole, pods int
+	causes := map[string]int{}
+	for seed := *proofFrom; seed < *proofFrom+*proofs; seed++ {
+		p := prove(t, uint64(seed))
+		held, all = held+p.held, all+p.all
+		pods++
+		if p.held == p.all {
+			whole++
+		}
+		t.Logf("seed %d: %d of %d facts %v", seed, p.held, p.all, p.causes)
+		for _, c := range p.unmet {
+			t.Logf("    %s %s: %s {%s} got %s", c.Fact.Pod.Name, c.Fact.Container, c.Says, c.expect, c.Reason)
+			key := string(c.Fact.Kind)
+			if c.Fact.Kind == incident.Event {
+				key += " " + c.Fact.Reason
+			}
+			if len(p.causes) > 0 {
+				key += " (" + strings.Join(p.causes, ", ") + ")"
+			}
+			causes[key]++
+		}
+	}
+	t.Logf("%d of %d facts (%.1f%%), %d of %d scenarios completely", held, all, 100*float64(held)/float64(max(all, 1)), whole, pods)
+	for _, k := range slices.Sorted(maps.Keys(causes)) {
+		t.Logf("%5d %s", causes[k], k)
+	}
+	if held*100 < all*90 {
+		t.Errorf("only %d of %d facts are reproduced", held, all)
+	}
+}
+
+func prove(t *testing.T, seed uint64) *proof {
+	t.Helper()
+	loaded, err := scenarios.LoadBytes("random.yaml", random.Scenario(seed), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := loaded[0].Plans()[0]
+	run := simulate.Run(context.Background(), plan, simulate.Options{})
+	if run.Err != nil {
+		t.Fatal(run.Err)
+	}
+	rec := record(t, plan, run, run.End)
+	p := &proof{causes: unseen(run.Records)}
+	for _, pod := range rec.Pods {
+		r, err := Pod(context.Background(), rec, pod, Options{})
+		if errors.Is(err, ErrNothing) {
+			p.nothing++
+			continue
+		}
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		held, all := r.Explained()
+		p.held, p.all = p.held+held, p.all+all
+		for _, c := range r.Claims {
+			if !c.Beyond && !c.Holds {
+				p.unmet = append(p.unmet, c)
+			}
+		}
+	}
+	return p
+}
+
+// record returns the recording of a run at a time: what the cluster has, and the manifests.
+func record(t *testing.T, plan *scenarios.Plan, run *simulate.Result, at virtual.Time) *incident.Recording {
+	t.Helper()
+	var pods []*v1.Pod
+	var manifests bytes.Buffer
+	for _, p := range plan.Pods() {
+		pods = append(pods, p.Pod)
+		text, err := json.Marshal(map[string]any{"kind": "Pod", "metadata": map[string]any{"name": p.Pod.Name, "namespace": p.Pod.Namespace}, "spec": p.Pod.Spec})
+		if err != nil {
+			t.Fatal(err)
+		}
+		manifests.Write(append(text, '\n'))
+	}
+	var b bytes.Buffer
+	if err := cluster.Write(&b, pods, run.Records, at); err != nil {
+		t.Fatal(err)
+	}
+	return incident.Read([]incident.File{{Name: "manifests.json", Data: manifests.Bytes()}, {Name: "cluster.json", Data: b.Bytes()}})
+}
+
+// unseen returns the actions in a run that a cluster does not record with its pods.
+func unseen(records []trace.Record) []string {
+	seen := map[string]bool{}
+	for i := range records {
+		switch r := &records[i]; {
+		case r.Kind == trace.Step:
+			seen["step "+r.Reason] = true
+		case r.Kind == trace.KubeletStarted:
+			seen["the kubelet restarts"] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}

@@ -1,0 +1,487 @@
+// Package reconstruct finds a behavior under which the simulator yields what a cluster recorded about a pod.
+//
+// It starts from the recorded facts: the failures of probes, the ends of containers, the times of starts. Each fact becomes an
+// expectation with the window that its precision allows. The search then tries behaviors, each of which one can write in a
+// scenario, and keeps those with which a run meets the most expectations. The result is a scenario file with the behavior and the
+// expectations, and for each fact whether the run explains it.
+package reconstruct
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/incident"
+	"probesim.dev/kube/profile"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/expect"
+	"probesim.dev/scenarios/simulate"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// Options control a reconstruction. The zero value works.
+type Options struct {
+	// Runs is the maximum number of runs of the search; 0 means 1500.
+	Runs int
+	// Command is the command that makes the scenario, for its first comment.
+	Command string
+}
+
+// maxDuration is the longest run of a reconstruction. A pod that is older begins later.
+const maxDuration = 7 * 24 * time.Hour
+
+// effort is the maximum virtual time of all runs of a search.
+const effort = 400 * time.Hour
+
+// Result is a reconstruction of a pod.
+type Result struct {
+	Pod     *incident.Pod
+	Text    []byte           // the scenario file
+	Plan    *scenarios.Plan  // of the scenario
+	Run     *simulate.Result // of the plan
+	Zero    time.Time        // the time in the recording of t=0
+	Claims  []Claim
+	Assumed []string // settings of the pod that the recording does not have
+	Tried   int      // the number of runs of the search
+
+	model *model
+}
+
+// Claim is what the recording tells, as an expectation.
+type Claim struct {
+	Fact   *incident.Fact
+	Says   string // in words
+	Holds  bool
+	Reason string // why the run does not explain it; also set for facts that no run can explain
+	// Beyond says that the fact is not about what the simulator simulates, such as the work of the scheduler. It has no expectation.
+	Beyond bool
+
+	expect string // in YAML, without braces
+}
+
+// Explained returns the number of claims that the run explains, and of all claims that it could explain.
+func (r *Result) Explained() (held, all int) {
+	for _, c := range r.Claims {
+		if !c.Beyond {
+			all++
+			if c.Holds {
+				held++
+			}
+		}
+	}
+	return held, all
+}
+
+// ErrNothing is the error for a pod about which the recording tells too little.
+var ErrNothing = errors.New("the recording tells neither a start nor an end of a container nor a result of a probe")
+
+// Pod reconstructs what happened to a pod.
+func Pod(ctx context.Context, rec *incident.Recording, pod *incident.Pod, o Options) (*Result, error) {
+	if o.Runs == 0 {
+		o.Runs = 1500
+	}
+	m, err := newModel(rec, pod)
+	if err != nil {
+		return nil, err
+	}
+	m.command = o.Command
+	s := &search{ctx: ctx, model: m, left: o.Runs}
+	if err := s.run(); err != nil {
+		return nil, err
+	}
+	best := s.best
+	result := &Result{Pod: pod, Text: best.text, Plan: best.plan, Run: best.run, Zero: best.zero, Assumed: m.assumed, Tried: s.tried, model: m}
+	result.Claims = append(best.claims, m.beyond...)
+	slices.SortStableFunc(result.Claims, func(a, b Claim) int { return a.Fact.When.At.Compare(b.Fact.When.At) })
+	return result, nil
+}
+
+// model is what the search varies.
+type model struct {
+	rec     *incident.Recording
+	pod     *incident.Pod
+	object  *v1.Pod // the manifest
+	assumed []string
+	version string
+	command string
+	first   incident.Moment // the first start of a container
+	starter string          // that container
+	// earliest and doubt are the range of the first start, if it is known to less than a second.
+	earliest time.Time
+	doubt    time.Duration
+	end      time.Time // of the recording of the pod
+	beyond   []Claim
+	// rejected has the reasons for which the loader rejects claims.
+	rejected map[claimKey]string
+
+	longer time.Duration // the run lasts this long after the recording
+
+	// The parts of the behavior.
+	mount   time.Duration // volumeMount
+	sandbox time.Duration // runPodSandbox
+	pull    time.Duration
+	uptime  time.Duration // of the kubelet, which decides when it looks at the containers; 0: the default
+	parts   []*part
+	deleted time.Time // when the deletion was requested; zero: never
+}
+
+// part is a dimension of the search: the rules about one probe, or about the exits of one container.
+type part struct {
+	container string
+	what      string
+	rules     []rule
+	answers   []string // named answers
+	create    time.Duration
+	steps     []string
+	try       func(s *search, p *part) []choice
+}
+
+// choice is a possible value of a part.
+type choice struct {
+	name    string
+	rules   []rule
+	answers []string
+	create  time.Duration  // createContainer
+	steps   []string       // of the scenario
+	uptime  time.Duration  // of the kubelet at t=0; 0: as it is
+	sandbox *time.Duration // of the pod instead
+	mount   *time.Duration
+	start   *time.Time // the first start
+}
+
+// rule is a rule of a behavior.
+type rule struct{ text, comment string }
+
+// attempt is a run of a model.
+type attempt struct {
+	text   []byte
+	zero   time.Time
+	plan   *scenarios.Plan
+	run    *simulate.Result
+	claims []Claim
+	score  int
+}
+
+// search tries the choices of each part in turn and keeps the best.
+type search struct {
+	ctx   context.Context
+	model *model
+	best  *attempt
+	left  int
+	tried int
+	spent time.Duration
+	delay time.Duration // from the addition of the pod to the first start, in the last run
+}
+
+// rounds is the number of times that the search goes through all parts.
+const rounds = 3
+
+func (s *search) run() error {
+	first, err := s.attempt()
+	if err != nil {
+		return err
+	}
+	s.best = first
+	for range rounds {
+		before := s.best.score
+		for _, p := range s.model.parts {
+			if err := s.improve(p); err != nil {
+				return err
+			}
+		}
+		if err := s.simplify(); err != nil {
+			return err
+		}
+		if s.best.score <= before || s.complete() {
+			break
+		}
+	}
+	return nil
+}
+
+// simplify removes the rules of parts without which the run meets as many expectations: other parts explain the same.
+func (s *search) simplify() error {
+	for _, p := range s.model.parts {
+		if len(p.rules) == 0 {
+			continue
+		}
+		before := *p
+		p.rules, p.answers = nil, nil
+		a, err := s.attempt()
+		switch {
+		case errors.Is(err, simulate.ErrInterrupted):
+			return err
+		case err == nil && held(a) >= held(s.best):
+			s.best = a
+		default:
+			*p = before
+		}
+	}
+	return nil
+}
+
+func held(a *attempt) int {
+	n := 0
+	for _, c := range a.claims {
+		if c.Holds {
+			n++
+		}
+	}
+	return n
+}
+
+// complete reports whether the run explains everything.
+func (s *search) complete() bool {
+	return !slices.ContainsFunc(s.best.claims, func(c Claim) bool { return !c.Holds })
+}
+
+// improve tries the choices of a part.
+func (s *search) improve(p *part) error {
+	for _, c := range p.try(s, p) {
+		if s.left <= 0 || s.spent > effort {
+			return nil
+		}
+		before, sandbox, mount, uptime := *p, s.model.sandbox, s.model.mount, s.model.uptime
+		first := s.model.first
+		if c.start != nil {
+			s.model.first.At = *c.start
+		}
+		if c.uptime > 0 {
+			s.model.uptime = c.uptime
+		}
+		p.rules, p.answers, p.create, p.steps = c.rules, c.answers, c.create, c.steps
+		if c.sandbox != nil {
+			s.model.sandbox = *c.sandbox
+		}
+		if c.mount != nil {
+			s.model.mount = *c.mount
+		}
+		a, err := s.attempt()
+		switch {
+		case errors.Is(err, simulate.ErrInterrupted):
+			return err
+		case err == nil && a.score > s.best.score:
+			s.best = a
+		default:
+			*p, s.model.sandbox, s.model.mount, s.model.uptime, s.model.first = before, sandbox, mount, uptime, first
+		}
+	}
+	return nil
+}
+
+// attempt runs the model as it is.
+func (s *search) attempt() (*attempt, error) {
+	m := s.model
+	a := &attempt{zero: m.zero(s.delay)}
+	for range 2 { // the first run tells how long the first start takes
+		a.claims = m.claims(a.zero)
+		a.text = m.text(a)
+		loaded, err := scenarios.LoadBytes("incident.yaml", a.text, nil)
+		if m.reject(a, err) { // expectations that no run can meet
+			a.claims = m.claims(a.zero)
+			a.text = m.text(a)
+			loaded, err = scenarios.LoadBytes("incident.yaml", a.text, nil)
+		}
+		if err != nil {
+			return nil, err
+		}
+		a.plan = loaded[0].Plan(m.version, nil)
+		a.run = simulate.Run(s.ctx, a.plan, simulate.Options{})
+		s.tried++
+		s.left--
+		s.spent += a.plan.Duration
+		if a.run.Err != nil {
+			return nil, a.run.Err
+		}
+		delay, started := firstStart(a.run.Records, m.starter)
+		if !started || (delay-s.delay).Abs() < time.Microsecond || !m.first.Known() {
+			break
+		}
+		s.delay = delay
+		a.zero = m.zero(delay)
+	}
+	for i := range a.claims {
+		r := a.run.Results[i]
+		a.claims[i].Holds = r.Outcome == expect.Held
+		if a.claims[i].Holds {
+			a.score += 1000
+		} else if len(r.Failures) > 0 {
+			a.claims[i].Reason = r.Failures[0].Got
+		}
+	}
+	a.score += m.closeness(a) - min(900, m.deviation(a))
+	for _, p := range m.parts {
+		a.score -= 20 * min(len(p.rules), 20) // few rules explain more than many
+	}
+	return a, nil
+}
+
+// reject remembers the claims of an attempt that the loader rejects: no run of this manifest can meet them. It reports whether there
+// are any.
+func (m *model) reject(a *attempt, err error) bool {
+	list, _ := err.(scenarios.Errors)
+	if len(list) == 0 {
+		return false
+	}
+	lines := map[string]*Claim{}
+	for i := range a.claims {
+		lines["  - {"+a.claims[i].expect+"}"] = &a.claims[i]
+	}
+	text := strings.Split(string(a.text), "\n")
+	found := false
+	for _, e := range list {
+		if e.Line < 1 || e.Line > len(text) {
+			continue
+		}
+		if c := lines[text[e.Line-1]]; c != nil {
+			m.rejected[claimKey{c.Fact, c.Says}] = e.Text()
+			found = true
+		}
+	}
+	return found
+}
+
+// claimKey identifies a claim in all attempts.
+type claimKey struct {
+	fact *incident.Fact
+	says string
+}
+
+// zero returns the time of t=0 if the first start follows after a delay.
+func (m *model) zero(delay time.Duration) time.Time {
+	if m.first.Known() {
+		return m.first.At.Add(-delay)
+	}
+	return m.rec.Start
+}
+
+func firstStart(records []trace.Record, container string) (time.Duration, bool) {
+	for i := range records {
+		if r := &records[i]; r.Kind == trace.ContainerStarted && (container == "" || r.Container == container) {
+			return r.T.Offset(), true
+		}
+	}
+	return 0, false
+}
+
+// deviation returns the sum of the differences between the exact times of the recording and those of the run, in units of 10 ms.
+func (m *model) deviation(a *attempt) int {
+	sum := 0
+	for _, f := range m.pod.Facts {
+		if f.Kind != incident.Event || f.When.Within > time.Millisecond || !f.When.Known() || f.Container == "" {
+			continue
+		}
+		want := f.When.At.Sub(a.zero)
+		least := time.Second
+		for i := range a.run.Records {
+			r := &a.run.Records[i]
+			if r.Kind == trace.Event && r.Container == f.Container && r.Reason == f.Reason && sameEvent(f, r.Message) {
+				least = min(least, (r.T.Offset() - want).Abs())
+			}
+		}
+		sum += int(least / (10 * time.Millisecond))
+	}
+	return sum
+}
+
+// closeness returns up to 100 for each type of event of a container, depending on how close its number in the run is to the recorded
+// one. So the search goes on where no step alone meets an expectation.
+func (m *model) closeness(a *attempt) int {
+	type key struct{ container, what string }
+	keyOf := func(container, reason, message string) key {
+		return key{container, reason + string(incident.ParseUnhealthy(message).Probe)}
+	}
+	run := map[key]int{}
+	for i := range a.run.Records {
+		switch r := &a.run.Records[i]; r.Kind {
+		case trace.Event:
+			run[keyOf(r.Container, r.Reason, r.Message)]++
+		case trace.ProbeExecuted:
+			run[key{r.Container, "run " + string(r.Probe) + string(r.Result)}]++
+		}
+	}
+	recorded := map[key]int{}
+	var keys []key
+	add := func(k key, n int) {
+		if recorded[k] == 0 {
+			keys = append(keys, k)
+		}
+		recorded[k] += n
+	}
+	for _, f := range m.pod.Facts {
+		switch {
+		case f.Kind == incident.Event && f.Container != "":
+			add(keyOf(f.Container, f.Reason, f.Message), f.Count)
+		case f.Kind == incident.ProbeRun:
+			add(key{f.Container, "run " + string(f.Probe) + string(f.Result)}, 1)
+		}
+	}
+	sum := 0
+	for _, k := range keys {
+		n := recorded[k]
+		sum += max(0, 100-100*max(n-run[k], run[k]-n)/max(n, 1))
+	}
+	return sum
+}
+
+// sameEvent reports whether an event of a run is of the same type as a recorded one, whatever its words.
+func sameEvent(f *incident.Fact, message string) bool {
+	switch f.Reason {
+	case "Unhealthy", "ProbeWarning":
+		return incident.ParseUnhealthy(f.Message).Probe == incident.ParseUnhealthy(message).Probe
+	case "Killing":
+		return incident.ParseKilling(f.Message) == incident.ParseKilling(message)
+	}
+	return true
+}
+
+// newest returns the version that fits the wordings of the recording best.
+func newest(w incident.Wording) string {
+	names := profile.Names()
+	best := names[len(names)-1]
+	for _, n := range names {
+		var minor int
+		fmt.Sscanf(n, "v1.%d.", &minor)
+		if w.Since == 0 && w.Before == 0 {
+			continue
+		}
+		if minor >= w.Since && (w.Before == 0 || minor < w.Before) {
+			best = n
+		}
+	}
+	if w.Before != 0 {
+		var minor int
+		if fmt.Sscanf(best, "v1.%d.", &minor); minor >= w.Before {
+			best = names[0] // the oldest is the closest
+		}
+	}
+	return best
+}
+
+// runs returns the probe runs of a container in the best run so far.
+func (s *search) probeRuns(container string, probe trace.Probe) []*trace.Record {
+	var list []*trace.Record
+	for i := range s.best.run.Records {
+		if r := &s.best.run.Records[i]; r.Kind == trace.ProbeExecuted && r.Container == container && r.Probe == probe {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// startsIn returns the starts of a container in the best run so far.
+func (s *search) starts(container string) []virtual.Time {
+	var list []virtual.Time
+	for i := range s.best.run.Records {
+		if r := &s.best.run.Records[i]; r.Kind == trace.ContainerStarted && r.Container == container {
+			list = append(list, r.T)
+		}
+	}
+	return list
+}

@@ -1,0 +1,200 @@
+package reconstruct
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"probesim.dev/incident"
+	"probesim.dev/internal/value"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/simulate"
+	"probesim.dev/sim/virtual"
+)
+
+const web = `
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec: {containers: [{name: app, image: "web:1", PROBES}]}
+---
+apiVersion: probesim.dev/v1alpha1
+kind: Scenario
+metadata: {name: s}
+spec:
+  duration: 4m
+  pods: [{name: web, containers: [{name: app, behavior: [RULES]}]}]
+`
+
+const (
+	liveness  = "livenessProbe: {httpGet: {port: 80}, periodSeconds: 5, failureThreshold: 3}"
+	readiness = "readinessProbe: {httpGet: {port: 80}, periodSeconds: 10}"
+	startup   = "startupProbe: {httpGet: {port: 80}, periodSeconds: 5, failureThreshold: 6}"
+)
+
+// simulated returns the recording of a run.
+func simulated(t *testing.T, probes, rules string) *incident.Recording {
+	t.Helper()
+	text := strings.NewReplacer("PROBES", probes, "RULES", rules).Replace(web)
+	loaded, err := scenarios.LoadBytes("s.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := loaded[0].Plans()[0]
+	run := simulate.Run(context.Background(), plan, simulate.Options{})
+	if run.Err != nil {
+		t.Fatal(run.Err)
+	}
+	return record(t, plan, run, virtual.At(plan.Duration))
+}
+
+func reconstructed(t *testing.T, rec *incident.Recording) *Result {
+	t.Helper()
+	r, err := Pod(context.Background(), rec, rec.Pods[0], Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if held, all := r.Explained(); held != all || all == 0 {
+		for _, c := range r.Claims {
+			if !c.Holds && !c.Beyond {
+				t.Errorf("%s {%s}: %s", c.Says, c.expect, c.Reason)
+			}
+		}
+		t.Fatalf("%d of %d facts are explained\n%s", held, all, r.Text)
+	}
+	return r
+}
+
+// TestInferredWindows checks that the inferred windows contain the true ones, and that the run explains all facts.
+func TestInferredWindows(t *testing.T) {
+	for _, test := range []struct {
+		probes, rules string
+		at, length    time.Duration
+	}{
+		{readiness, "{at: 61s, for: 47s, readiness: 503}", 61 * time.Second, 47 * time.Second},
+		{readiness, "{at: 33s, for: 12s, readiness: down}", 33 * time.Second, 12 * time.Second},
+		{liveness, "{at: 44s, for: 9s, liveness: 500}", 44 * time.Second, 9 * time.Second},
+		{liveness, "{at: 44s, for: 9s, liveness: hang}", 44 * time.Second, 9 * time.Second},
+	} {
+		t.Run(test.rules, func(t *testing.T) {
+			r := reconstructed(t, simulated(t, test.probes, test.rules))
+			m := regexp.MustCompile(`at: (\S+), for: (\S+), `).FindStringSubmatch(string(r.Text))
+			if m == nil {
+				t.Fatalf("there is no window:\n%s", r.Text)
+			}
+			from, to := draw(t, m[1])
+			short, long := draw(t, m[2])
+			if test.at < from || test.at > to {
+				t.Errorf("the failures began at %s, not in %s", test.at, m[1])
+			}
+			// The end is as uncertain as the beginning.
+			if end := test.at + test.length; end < from+short || end > to+long {
+				t.Errorf("the failures ended at %s, not between %s and %s", end, from+short, to+long)
+			}
+		})
+	}
+}
+
+func draw(t *testing.T, text string) (from, to time.Duration) {
+	t.Helper()
+	a, b, is := strings.Cut(text, "..")
+	if !is {
+		b = a
+	}
+	var err error
+	if from, err = value.ParseDuration(a); err == nil {
+		to, err = value.ParseDuration(b)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return from, to
+}
+
+// TestReconstruct reconstructs typical incidents, each of which a person can check.
+func TestReconstruct(t *testing.T) {
+	for _, test := range []struct{ name, probes, rules, text string }{
+		{"a kill in the grace period", liveness, "{at: 61s, for: 20s, liveness: 500}, {afterSigterm: 7s, exit: 0}", "livenessProbe"},
+		{"a program that ignores the stop signal", liveness, "{after: 40s, liveness: 500}, {afterSigterm: 0s, exit: never}", "exit: never"},
+		{"a crash loop", readiness, "{after: 3s, exit: 4}", "exit: 4"},
+		{"one crash", readiness, "{instance: 0, after: 70s, exit: 9}", "exit: 9"},
+		{"a slow start", startup + ", " + readiness, "{for: 22s, probes: down}", "startup: down"},
+		{"a start that is too slow", startup, "{for: 45s, probes: down}", "startup: down"},
+		{"a pod that is well", liveness + ", " + readiness, "", "expect"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := reconstructed(t, simulated(t, test.probes, test.rules))
+			if !strings.Contains(string(r.Text), test.text) {
+				t.Errorf("the scenario has no %q:\n%s", test.text, r.Text)
+			}
+			loaded, err := scenarios.LoadBytes("s.yaml", r.Text, nil)
+			if err != nil || len(loaded) != 1 || len(loaded[0].Spec.Expect) == 0 {
+				t.Errorf("the scenario cannot be loaded: %v", err)
+			}
+		})
+	}
+}
+
+// TestPrevent checks the settings that prevent kills by probes.
+func TestPrevent(t *testing.T) {
+	for _, test := range []struct {
+		name, probes, rules, says string
+		changes, after            int
+	}{
+		{"a slow start", startup, "{instance: 0, probes: down}", "start of", 1, 0},
+		{"a start that never ends", startup, "{probes: down}", "No probe setting would have helped", 0, 0},
+		{"an outage", liveness, "{at: 61s, for: 22s, liveness: 500}", "stall of", 1, 0},
+		{"a program that never answers", liveness, "{after: 40s, liveness: 500}", "No probe setting would have helped", 0, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := reconstructed(t, simulated(t, test.probes, test.rules))
+			p, err := r.Prevent(context.Background())
+			if err != nil || p == nil {
+				t.Fatal(p, err)
+			}
+			if !strings.Contains(p.Says, test.says) || min(len(p.Changes), 1) != test.changes || p.After != test.after || p.Kills == 0 {
+				t.Errorf("%+v", p)
+			}
+		})
+	}
+	r := reconstructed(t, simulated(t, readiness, "{at: 61s, for: 47s, readiness: 503}"))
+	if p, err := r.Prevent(context.Background()); p != nil || err != nil {
+		t.Errorf("there is nothing to prevent, but %+v, %v", p, err)
+	}
+}
+
+// TestWithoutManifest infers the settings of a probe from events alone.
+func TestWithoutManifest(t *testing.T) {
+	event := func(reason, message, first, nanos, last string, count int) string {
+		return fmt.Sprintf(`{"kind":"Event","metadata":{"name":"web.%s"},"involvedObject":{"kind":"Pod","name":"web","uid":"u","fieldPath":"spec.containers{app}"},"reason":%q,"message":%q,"firstTimestamp":%q,"lastTimestamp":%q,"count":%d}`+"\n",
+			nanos, reason, message, first, last, count)
+	}
+	at := func(s string) string {
+		when, err := time.Parse(time.RFC3339Nano, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("%x", when.UnixNano())
+	}
+	text := event("Started", "Started container app", "2024-05-18T21:00:00Z", at("2024-05-18T21:00:00.3Z"), "2024-05-18T21:00:36Z", 2) +
+		event("Unhealthy", "Liveness probe failed: HTTP probe failed with statuscode: 500", "2024-05-18T21:00:29Z", at("2024-05-18T21:00:29.5Z"), "2024-05-18T21:00:35Z", 3) +
+		event("Killing", "Container app failed liveness probe, will be restarted", "2024-05-18T21:00:35Z", at("2024-05-18T21:00:35.51Z"), "2024-05-18T21:00:35Z", 1)
+	rec := incident.Read([]incident.File{{Name: "events.json", Data: []byte(text)}})
+	m, err := newModel(rec, rec.Pods[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := m.object.Spec.Containers[0].LivenessProbe; p == nil || p.HTTPGet == nil || p.PeriodSeconds != 3 || p.FailureThreshold != 3 || len(m.assumed) != 2 {
+		t.Errorf("the probe is %+v, assumed %q", p, m.assumed)
+	}
+	if _, err := Pod(context.Background(), incident.Read([]incident.File{{Name: "x", Data: []byte(`{"kind":"Event","metadata":{"name":"a"},"involvedObject":{"kind":"Pod","name":"web"},"reason":"Scheduled","firstTimestamp":"2024-05-18T21:00:00Z"}`)}}), rec.Pods[0], Options{}); err != nil {
+		t.Log(err)
+	}
+	none := incident.Read([]incident.File{{Name: "x", Data: []byte(`{"kind":"Event","metadata":{"name":"a"},"involvedObject":{"kind":"Pod","name":"web"},"reason":"Scheduled","firstTimestamp":"2024-05-18T21:00:00Z"}`)}})
+	if _, err := Pod(context.Background(), none, none.Pods[0], Options{}); err != ErrNothing {
+		t.Errorf("the error is %v", err)
+	}
+}

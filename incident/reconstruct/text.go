@@ -1,0 +1,174 @@
+package reconstruct
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"probesim.dev/internal/printable"
+	"probesim.dev/internal/value"
+	"probesim.dev/scenarios"
+)
+
+var notOfNames = regexp.MustCompile(`[^a-z0-9]+`)
+
+// name returns the name of the scenario.
+func (m *model) name() string {
+	name := strings.Trim(notOfNames.ReplaceAllString(strings.ToLower(m.pod.Name), "-"), "-")
+	return "incident-" + name[:min(len(name), 100)]
+}
+
+// text returns the scenario file of an attempt.
+func (m *model) text(a *attempt) []byte {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	comment := func(indent, text string) {
+		for _, l := range wrapped(printable.Text(text), 110) {
+			line("%s# %s", indent, l)
+		}
+	}
+	if m.command != "" {
+		line("# Created by: %s", printable.Text(m.command))
+	}
+	comment("", fmt.Sprintf("What may have happened to pod %s, inferred from what a cluster recorded.", m.pod.Name))
+	if !m.rec.Relative {
+		comment("", "t=0 is "+a.zero.UTC().Format(time.RFC3339Nano)+".")
+	}
+	for _, text := range m.assumed {
+		comment("", "Assumed: "+text+".")
+	}
+	b.WriteString(printable.Lines(document(m.object)))
+	line("---")
+	line("apiVersion: %s", scenarios.APIVersion)
+	line("kind: Scenario")
+	line("metadata: {name: %s}", m.name())
+	line("spec:")
+	m.wordings(comment)
+	line("  kubernetesVersions: [%s]", m.version)
+	line("  duration: %s", value.Format(m.duration(a.zero)))
+	if m.uptime > 0 {
+		line("  kubelet: {uptime: %s} # decides at which part of a second the kubelet looks for changes", value.Format(m.uptime))
+	}
+	m.delays(line)
+	line("  pods:")
+	line("  - name: %s", m.pod.Name)
+	m.behaviors(line, comment)
+	var steps []string
+	if at := m.deleted.Sub(a.zero); !m.deleted.IsZero() && at > 0 && at < m.duration(a.zero) {
+		steps = append(steps, fmt.Sprintf("at: %s, delete: {pod: %s}", value.Format(round(at)), m.pod.Name))
+	}
+	for _, p := range m.parts {
+		steps = append(steps, p.steps...)
+	}
+	if len(steps) > 0 {
+		line("  steps:")
+		for _, s := range steps {
+			line("  - {%s}", s)
+		}
+	}
+	if len(a.claims) > 0 {
+		line("  expect: # What the recording says, each in the window that its precision allows.")
+		place := ""
+		for _, c := range a.claims {
+			if p := c.Fact.Place.String(); p != place {
+				place = p
+				comment("  ", place)
+			}
+			line("  - {%s}", c.expect)
+		}
+	}
+	return []byte(b.String())
+}
+
+func (m *model) wordings(comment func(indent, text string)) {
+	w := m.pod.Version()
+	if w.Says == "" {
+		comment("  ", "No message tells the version of the kubelet.")
+		return
+	}
+	says := ""
+	switch {
+	case w.Since > 0 && w.Before > 0:
+		says = fmt.Sprintf("from v1.%d and before v1.%d", w.Since, w.Before)
+	case w.Since > 0:
+		says = fmt.Sprintf("from v1.%d on", w.Since)
+	default:
+		says = fmt.Sprintf("before v1.%d", w.Before)
+	}
+	comment("  ", fmt.Sprintf("The wordings are those of kubelets %s: %s. This is the closest known version.", says, w.Says))
+}
+
+func (m *model) delays(line func(string, ...any)) {
+	list := []string{fmt.Sprintf("runPodSandbox: %s", value.Format(m.sandbox))}
+	if m.mount > 0 {
+		list = append(list, fmt.Sprintf("volumeMount: %s", value.Format(m.mount)))
+	}
+	if m.pull > 0 {
+		list = append(list, fmt.Sprintf("imagePull: %s", value.Format(m.pull)))
+	}
+	line("  delays: {%s} # so that the first start and the probes have their recorded times", strings.Join(list, ", "))
+}
+
+func (m *model) behaviors(line func(string, ...any), comment func(indent, text string)) {
+	var names []string
+	for _, p := range m.parts {
+		if (len(p.rules) > 0 || p.create > 0) && (len(names) == 0 || names[len(names)-1] != p.container) {
+			names = append(names, p.container)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	line("    containers:")
+	for _, name := range names {
+		line("    - name: %s", name)
+		var answers []string
+		rules := 0
+		for _, p := range m.parts {
+			if p.container != name {
+				continue
+			}
+			if p.create > 0 {
+				line("      delays: {createContainer: %s} # so that its first start has the recorded time", value.Format(p.create))
+			}
+			if rules == 0 && len(p.rules) > 0 {
+				line("      behavior:")
+			}
+			rules += len(p.rules)
+			answers = append(answers, p.answers...)
+			for _, r := range p.rules {
+				if r.comment != "" {
+					comment("      ", r.comment)
+				}
+				line("      - {%s}", r.text)
+			}
+		}
+		if len(answers) > 0 {
+			line("      answers:")
+			seen := map[string]bool{}
+			for _, a := range answers {
+				if !seen[a] {
+					line("      - {%s}", a)
+				}
+				seen[a] = true
+			}
+		}
+	}
+}
+
+func wrapped(text string, width int) []string {
+	var lines []string
+	var current string
+	for _, w := range strings.Fields(text) {
+		if current != "" && len(current)+1+len(w) > width {
+			lines = append(lines, current)
+			current = ""
+		}
+		if current != "" {
+			current += " "
+		}
+		current += w
+	}
+	return append(lines, current)
+}
