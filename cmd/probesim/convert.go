@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"probesim.dev/report"
 	"probesim.dev/scenarios/simulate"
 )
@@ -10,5 +12,10 @@ func (s *simulation) report() *report.Run {
 	r := simulate.Result{
 		Plan: s.job.plan, Records: s.records, Internal: s.internal, End: s.end, Unreached: s.unreached, Results: s.results, Err: s.err,
 	}
-	return r.Report(s.job.replay)
+	run := r.Report(s.job.replay)
+	if s.job.title != "" {
+		run.Scenario = s.job.title
+	}
+	run.Notes = append(slices.Clip(run.Notes), s.job.notes...)
+	return run
 }

@@ -40,7 +40,7 @@ type exploreOptions struct {
 	all        bool
 }
 
-var exploreOutputs = []string{"text", "json"}
+var exploreOutputs = []string{"text", "json", "html"}
 
 func newExplore() *cobra.Command {
 	var o exploreOptions
@@ -71,6 +71,8 @@ no failure: docs/bugs.md describes it.
 Output formats:
   text  findings and outcomes for a terminal (default)
   json  stable JSON, described in docs/explore.md
+  html  a page with the first run of each outcome: its timeline, where it parts
+        from the run as written, and what fails
 
 Exit codes:
   0    no outcome fails
@@ -230,9 +232,14 @@ func exploreFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 			}
 		}
 	}
-	if o.output == "json" {
+	switch o.output {
+	case "json":
 		if err := writeExplorations(cmd.OutOrStdout(), results); err != nil {
 			return writeError(err)
+		}
+	case "html":
+		if err := o.writePage(cmd, list, results); err != nil {
+			return err
 		}
 	}
 	switch {

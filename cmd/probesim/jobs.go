@@ -23,6 +23,8 @@ type job struct {
 	runs   int    // number of runs of its group
 	replay string // command that repeats this run
 
+	title   string         // instead of the name of the scenario; empty: that name
+	notes   []string       // about the run, for its report
 	chooser choose.Chooser // makes the choices of the run; nil: the seed of the plan does
 
 	surveyed *finished // results of an earlier run of this job; see output.survey

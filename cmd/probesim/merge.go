@@ -16,6 +16,8 @@ import (
 	"probesim.dev/scenarios"
 )
 
+var mergeOutputs = []string{"text", "json"}
+
 func newMerge() *cobra.Command {
 	o := exploreOptions{}
 	cmd := &cobra.Command{
@@ -28,7 +30,7 @@ the same as without --shard.
 merge needs no scenario file, unless --witness is set: it then writes the
 witnesses of failures, as explore does. Run it where you ran explore.
 
-Output formats and exit codes: as for explore.`,
+Output formats: text and json. The exit codes are those of explore.`,
 		Example: `  # Explore on two machines
   probesim explore web.yaml --shard 0/2 -o json > 0.json
   probesim explore web.yaml --shard 1/2 -o json > 1.json
@@ -43,17 +45,17 @@ Output formats and exit codes: as for explore.`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return mergeFiles(cmd, args, o) },
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.output, "output", "o", "text", "Output `format`: "+strings.Join(exploreOutputs, ", ")+".")
+	flags.StringVarP(&o.output, "output", "o", "text", "Output `format`: "+strings.Join(mergeOutputs, ", ")+".")
 	flags.StringVar(&o.witness, "witness", "none", "Write the witnesses of failures to this `directory`; none writes no witnesses.")
 	flags.StringVar(&o.from, "file", "", "The scenario `file`, for --witness.")
 	flags.BoolVar(&o.all, "all", false, "List all outcomes.")
-	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(exploreOutputs, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(mergeOutputs, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 func mergeFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
-	if !slices.Contains(exploreOutputs, o.output) {
-		return fmt.Errorf("--output must be one of %s, not %q", strings.Join(exploreOutputs, ", "), o.output)
+	if !slices.Contains(mergeOutputs, o.output) {
+		return fmt.Errorf("--output must be one of %s, not %q", strings.Join(mergeOutputs, ", "), o.output)
 	}
 	if (o.witness != "none") != (o.from != "") {
 		return errors.New("--witness and --file belong together: the witnesses are about the scenario file")

@@ -13,6 +13,8 @@ import (
 
 	"probesim.dev/explore/outcomes"
 	"probesim.dev/internal/printable"
+	"probesim.dev/report"
+	"probesim.dev/report/diff"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -22,7 +24,7 @@ var replayOutputs = []string{"timeline", "jsonl", "json", "html", "perfetto"}
 func newReplay() *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
-		Use:   "replay WITNESS",
+		Use:   "replay WITNESS [WITNESS]",
 		Short: "Repeat the run of a witness of explore",
 		Long: `Repeat the run of a witness that explore wrote, byte for byte. WITNESS is the
 file. replay first checks that the trace has the hash of the witness.
@@ -30,7 +32,10 @@ file. replay first checks that the trace has the hash of the witness.
 The witness names the scenario file by its path from the directory in which you
 ran explore. Run replay there, or name another copy of the file with --file.
 
-Output formats: as for run; the default is timeline.
+With two witnesses, replay prints the two runs side by side from the point where
+they part.
+
+Output formats of one witness: as for run; the default is timeline.
 
 Exit codes:
   0    the run was repeated
@@ -41,11 +46,14 @@ Exit codes:
 		Example: `  # Draw the timeline of a witness
   probesim replay witnesses/web-5d194352082d.json
 
+  # Compare two outcomes
+  probesim replay web-5d194352082d.json web-a06d459d67c1.json
+
   # Print the trace, with internal records
   probesim replay witnesses/web-5d194352082d.json -o jsonl --verbose`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || args[0] == "" {
-				return errors.New("replay requires one witness, a file that 'probesim explore' wrote")
+			if len(args) < 1 || len(args) > 2 || slices.Contains(args, "") {
+				return errors.New("replay requires a witness, or two to compare: files that 'probesim explore' wrote")
 			}
 			return nil
 		},
@@ -53,7 +61,12 @@ Exit codes:
 			return []string{"json"}, cobra.ShellCompDirectiveFilterFileExt
 		},
 		PreRunE: rejectEmptyFlags,
-		RunE:    func(cmd *cobra.Command, args []string) error { return replayWitness(cmd, args[0], o) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				return compareWitnesses(cmd, args, o)
+			}
+			return replayWitness(cmd, args[0], o)
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&o.output, "output", "o", "timeline", "Output `format`: "+strings.Join(replayOutputs, ", ")+".")
@@ -76,9 +89,8 @@ func replayWitness(cmd *cobra.Command, path string, o runOptions) error {
 		return &exitError{exitUsage, err}
 	}
 	o.parallel, o.memory = runtime.GOMAXPROCS(0), defaultMemory
-	run := s.Run(w.Change, false)
-	if hash := trace.Hash(run.Records); hash != w.TraceHash {
-		return &exitError{exitFailed, fmt.Errorf("%s: the trace has the hash %s, and that of the witness is %s%s", printable.Text(path), short(hash), short(w.TraceHash), changed)}
+	if _, err := repeated(path, w, s, changed); err != nil {
+		return err
 	}
 	for _, line := range w.Change.Lines() {
 		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: %s\n", line)
@@ -92,6 +104,42 @@ func replayWitness(cmd *cobra.Command, path string, o runOptions) error {
 		return nil // the witness may show that an expectation fails
 	}
 	return err
+}
+
+// repeated repeats the run of a witness, and returns an error if the trace is another one.
+func repeated(path string, w *outcomes.Witness, s *outcomes.Subject, changed string) (*outcomes.Run, error) {
+	run := s.Run(w.Change, false)
+	if hash := trace.Hash(run.Records); hash != w.TraceHash {
+		return nil, &exitError{exitFailed, fmt.Errorf("%s: the trace has the hash %s, and that of the witness is %s%s", printable.Text(path), short(hash), short(w.TraceHash), changed)}
+	}
+	return run, nil
+}
+
+// compareWitnesses prints two runs side by side from the point where they part.
+func compareWitnesses(cmd *cobra.Command, paths []string, o runOptions) error {
+	d := &report.Diff{}
+	var runs []diff.Run
+	for _, path := range paths {
+		w, s, changed, err := loadWitness(path, o.file, o)
+		if err != nil {
+			return &exitError{exitUsage, err}
+		}
+		run, err := repeated(path, w, s, changed)
+		if err != nil {
+			return err
+		}
+		if len(runs) == 0 {
+			d.Scenario, d.File, d.Line = w.Scenario, s.Plan.Scenario.File, s.Plan.Scenario.Line
+		}
+		if w.Scenario != d.Scenario {
+			return &exitError{exitUsage, fmt.Errorf("%s is about scenario %s, and %s about %s: two witnesses must be about the same one", printable.Text(paths[0]), printable.Text(d.Scenario), printable.Text(path), printable.Text(w.Scenario))}
+		}
+		runs, d.Names = append(runs, diff.Run{Records: run.Records, End: virtual.At(s.Plan.Duration)}), append(d.Names, w.Outcome)
+	}
+	d.Pairs, d.Changed = []*diff.Difference{diff.Compare(runs[0], runs[1])}, diff.Changed(runs...)
+	d.Replay = "probesim replay " + quote(filepath.ToSlash(paths[0])) + " " + quote(filepath.ToSlash(paths[1]))
+	w := cmd.OutOrStdout()
+	return report.DiffText(safeText(w), d, textOptions(w))
 }
 
 // short returns the first digits of a hash.
