@@ -40,7 +40,7 @@ func (s *Subject) UntilRecovered(n Nodes, start time.Duration) (Bound, error) {
 // phasesOf returns the bound of a function of the time at which a misfortune begins, over its phases against the liveness probe.
 func (s *Subject) phasesOf(n Nodes, f measure) (Bound, error) {
 	c := s.center(n)
-	moments, err := s.requests(c, trace.Liveness)
+	moments, err := s.requests(c, trace.Liveness, nil)
 	if err != nil {
 		return Bound{}, err
 	}

@@ -41,8 +41,8 @@ func (s *Subject) StaysReady(n Nodes, m Misfortune) (Bound, error) {
 func (s *Subject) staysReady(m Misfortune) question {
 	a := asked{limit: true, expect: s.becomesReady(false), happens: "the container becomes not ready"}
 	var delays []delay
-	if other, _ := s.other(trace.Readiness); other == trace.Liveness {
-		delays = append(delays, answerDelay(s.Probe(other)))
+	if other := s.rival(trace.Readiness, m); other != nil {
+		delays = append(delays, answerDelay(s.Probe(other.probe)))
 	}
 	return question{a, m, trace.Readiness, s.unready, s.lasting(m), delays}
 }
@@ -69,8 +69,8 @@ func (s *Subject) untilStopped(m Misfortune) question {
 func (s *Subject) untilUnready(m Misfortune) question {
 	a := asked{expect: s.becomesReady(false), happens: "the container becomes not ready"}
 	delays := []delay{apiGet, apiPatch}
-	if other, _ := s.other(trace.Readiness); other == trace.Liveness { // after a kill, the kubelet looks at the runtime first
-		delays = append(append(delays, stopContainer, answerDelay(s.Probe(other))), looks...)
+	if other := s.rival(trace.Readiness, m); other != nil { // after a kill, the kubelet looks at the runtime, and may start the container, before it writes the status
+		delays = append(append(append(delays, stopContainer, answerDelay(s.Probe(other.probe))), looks...), s.starts()...)
 	}
 	return question{a, m, trace.Readiness, s.unready, untilOutcome, delays}
 }
@@ -122,14 +122,22 @@ func (s *Subject) ask(n Nodes, q question) (Bound, error) {
 	c.question = &q.asked
 	c.question.measure = func(c Case) (sample, error) { return s.answer(c, q) }
 	delays := append([]delay{answerDelay(s.Probe(q.probe))}, q.delays...)
-	return extremes(c, n.only(n.dims(delays...)), func(c Case) (sample, error) {
+	dims := n.dims(delays...)
+	if other := s.rival(q.probe, q.misfortune); other != nil { // the start moves the ticks of the readiness probe against those of the liveness probe
+		begin := n.total(other.common, runPodSandbox)
+		if s.init() != "" {
+			begin = n.begins(s, &c, false)
+		}
+		dims = append(dims, begin.phases(other.common))
+	}
+	return extremes(c, n.only(dims), func(c Case) (sample, error) {
 		return s.phases(c, q)
 	})
 }
 
 // phases answers a question over all phases of the misfortune.
 func (s *Subject) phases(c Case, q question) (sample, error) {
-	moments, err := s.requests(c, q.probe)
+	moments, err := s.requests(c, q.probe, s.rival(q.probe, q.misfortune))
 	if errors.Is(err, errNothing) {
 		return sample{bound: at(Never, c)}, nil
 	}
@@ -153,22 +161,31 @@ func (s *Subject) answer(c Case, q question) (sample, error) {
 	return sample{bound: at(q.read(h, &c), c), outcome: h.outcome().T.Offset()}, nil
 }
 
-// other returns another probe that can decide a question about a probe, and the time in which the two have each of their phases
-// against each other. A liveness probe that stops the container also ends its readiness.
-func (s *Subject) other(p trace.Probe) (trace.Probe, time.Duration) {
+// rival is a probe that can decide a question about another probe, since a liveness probe that stops the container also ends its
+// readiness.
+type rival struct {
+	probe  trace.Probe
+	window time.Duration // the time in which the two probes have each of their phases against each other
+	common time.Duration // after which a shift of one against the other repeats these phases
+}
+
+// rival returns the rival of a probe, or nil.
+func (s *Subject) rival(p trace.Probe, m Misfortune) *rival {
 	readiness, liveness := s.Probe(trace.Readiness), s.Probe(trace.Liveness)
 	if p != trace.Readiness || liveness == nil {
-		return p, 0
+		return nil
 	}
 	slowest := int64(readiness.FailureThreshold)*int64(max(readiness.PeriodSeconds, readiness.TimeoutSeconds)) + int64(readiness.TimeoutSeconds)
-	if int64(liveness.FailureThreshold-1)*int64(liveness.PeriodSeconds) > slowest {
-		return p, 0 // the readiness probe is faster
+	fails := m != Stall || readiness.TCPSocket == nil
+	if fails && int64(liveness.FailureThreshold-1)*int64(liveness.PeriodSeconds) > slowest {
+		return nil // the readiness probe is faster
 	}
 	a, b := liveness.PeriodSeconds, readiness.PeriodSeconds
 	for b > 0 {
 		a, b = b, a%b
 	}
-	return trace.Liveness, time.Duration(min(int64(liveness.PeriodSeconds/a)*int64(readiness.PeriodSeconds), maxWindow)) * time.Second
+	window := min(int64(liveness.PeriodSeconds/a)*int64(readiness.PeriodSeconds), maxWindow)
+	return &rival{trace.Liveness, time.Duration(window) * time.Second, time.Duration(a) * time.Second}
 }
 
 // maxWindow limits the seconds in which the phases of two probes are tried.
@@ -179,10 +196,9 @@ const cycles = 1
 
 // requests returns the times at which a probe of the healthy container runs, over some cycles after the container has become
 // ready. If another probe can decide too, a second list has the times of both, after all initialDelaySeconds.
-func (s *Subject) requests(c Case, p trace.Probe) ([][]time.Duration, error) {
+func (s *Subject) requests(c Case, p trace.Probe, other *rival) ([][]time.Duration, error) {
 	c.Rules = nil // the case can be that of another answer, with its misfortune
 	ready := false
-	other, window := s.other(p)
 	var from, passed virtual.Time
 	var early, times []time.Duration
 	_, err := s.record(&c, &trace.Recorder{}, healthyWithin, func(r *trace.Record) bool {
@@ -190,18 +206,18 @@ func (s *Subject) requests(c Case, p trace.Probe) ([][]time.Duration, error) {
 			passed = r.T.Add(s.initialDelays())
 		}
 		ready = ready || s.ready(r)
-		if !ready || r.Kind != trace.ProbeExecuted || r.Container != s.Container || r.Probe != p && r.Probe != other {
+		if !ready || r.Kind != trace.ProbeExecuted || r.Container != s.Container || r.Probe != p && (other == nil || r.Probe != other.probe) {
 			return false
 		}
 		if len(early) < cycles+2 && r.Probe == p {
 			early = append(early, request(r).Offset())
 		}
-		if r.T >= passed && window > 0 {
+		if r.T >= passed && other != nil {
 			if times = append(times, request(r).Offset()); len(times) == 1 {
 				from = r.T
 			}
 		}
-		return len(early) == cycles+2 && (window == 0 || len(times) > cycles && r.T >= from.Add(window))
+		return len(early) == cycles+2 && (other == nil || len(times) > cycles && r.T >= from.Add(other.window))
 	})
 	if err != nil {
 		return nil, err

@@ -141,11 +141,11 @@ type theorem struct {
 	tolerance time.Duration
 }
 
-// unproved are bounds that some drawn cases pass: one container of 50 has such cases after a liveness kill, one of 20 after a crash, and
-// one of ten in the others. -only tests one of them.
+// unproved are bounds that some drawn cases pass: one container of 100 has such cases after a startup kill and in a stall that takes
+// readiness away, and up to one of ten in the others. -only tests one of them.
 var unproved = []string{
-	string(AfterLivenessKill), string(AfterCrash), string(AfterCrashWhileStarting),
-	"stays ready hang", "stays ready stall", "stays ready down",
+	string(AfterStartupKill), string(AfterLivenessKill), string(AfterCrash), string(AfterCrashWhileStarting),
+	"stays ready stall",
 	"until unready hang", "until unready stall", "until unready down",
 	"until ready, at once true", "until ready, at once false",
 }
@@ -276,7 +276,7 @@ func drawUp(d *dice, s *Subject, c Case, atOnce bool) (time.Duration, error) {
 }
 
 func showCase(c Case) string {
-	out := fmt.Sprintf("uptime %v wall %v sj %.3f %.3f event %v", c.Uptime, c.Wall, c.StartJitter, c.SyncJitter, c.Event)
+	out := fmt.Sprintf("uptime %v wall %v init %v sj %.3f %.3f event %v", c.Uptime, c.Wall, c.InitRuns, c.StartJitter, c.SyncJitter, c.Event)
 	for _, span := range spans {
 		if d := *span.of(&c.Delays); d != nil {
 			out += fmt.Sprintf(" %s %v-%v", span.name, d.Min, d.Max)

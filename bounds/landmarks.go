@@ -3,6 +3,7 @@ package bounds
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"probesim.dev/sim/virtual"
@@ -16,6 +17,8 @@ type landmarks struct {
 	exit, start virtual.Time
 	// syncs are the sync that finds the exit, and the one that shows the start to the probes.
 	syncs []virtual.Time
+	// look is the look at the runtime that follows these syncs, in a question about readiness. The sync after a probe run waits for it.
+	look virtual.Time
 	// delays are the ends of initialDelaySeconds.
 	delays []virtual.Time
 	// ticks has a tick of each probe that can stop the instance, and took how long its last run lasted before the exit.
@@ -41,8 +44,9 @@ const housekeepingPeriod = 2 * time.Second
 
 func (s *Subject) landmarks(c Case) (landmarks, error) {
 	l := landmarks{ticks: map[trace.Probe]virtual.Time{}, took: map[trace.Probe]time.Duration{}}
-	deciding := s.deciding(c.Instance)
+	deciding := s.deciding(&c)
 	exited, started, visible := false, false, false
+	looks := c.question != nil && c.question.probes != nil
 	var housekeeping, relisted virtual.Time // the end of the last list of housekeeping, and of the last call of a relist
 	_, err := s.record(&c, &trace.Recorder{Internal: true}, horizon, func(r *trace.Record) bool {
 		switch {
@@ -59,13 +63,16 @@ func (s *Subject) landmarks(c Case) (landmarks, error) {
 			method := r.Reason + " " + r.Pod
 			l.relists = append(l.relists, relist{request(r), method, false}, relist{r.T, method, true})
 			relisted = r.T
+			if visible && l.look == 0 && r.Pod == "" && r.Reason == "ListContainers" {
+				l.look = r.T
+			}
 		case r.Container == s.Container && (r.Kind == trace.ProbeExecuted || r.Kind == trace.ProbeSkipped) && slices.Contains(deciding, r.Probe):
 			l.ticks[r.Probe] = request(r)
 			if !exited {
 				l.took[r.Probe] = r.Took
 			}
 		}
-		return visible && len(l.ticks) == len(deciding)
+		return visible && len(l.ticks) == len(deciding) && (!looks || l.look > 0)
 	})
 	if err != nil {
 		return l, err
@@ -96,6 +103,9 @@ func (s *Subject) marks(l landmarks, p trace.Probe) []mark {
 	for i := range l.syncs {
 		list = append(list, func(l landmarks) virtual.Time { return l.syncs[min(i, len(l.syncs)-1)] })
 	}
+	if l.look > 0 {
+		list = append(list, func(l landmarks) virtual.Time { return l.look })
+	}
 	for i := range l.delays {
 		list = append(list, func(l landmarks) virtual.Time { return l.delays[i] })
 	}
@@ -105,7 +115,9 @@ func (s *Subject) marks(l landmarks, p trace.Probe) []mark {
 func (l landmarks) exitTime() virtual.Time  { return l.exit }
 func (l landmarks) startTime() virtual.Time { return l.start }
 
-// closest returns the relists that are the closest to a landmark, one of each kind.
+// closest returns the relists that are the closest to a landmark, one of each kind. These kinds decide what a relist finds: it begins with
+// ListPodSandbox, what it knows of all containers is what holds when ListContainers ends, and the look at one pod follows its
+// PodSandboxStatus.
 func (l landmarks) closest(m mark) []relist {
 	list := slices.Clone(l.relists)
 	slices.SortStableFunc(list, func(a, b relist) int { return cmp.Compare(a.at.Sub(m(l)).Abs(), b.at.Sub(m(l)).Abs()) })
@@ -114,6 +126,7 @@ func (l landmarks) closest(m mark) []relist {
 		r.at = 0
 		again := seen[r]
 		seen[r] = true
-		return again || !r.end && r.method != "ListPodSandbox " // the other calls begin when the one before ends
+		decides := !r.end && r.method == "ListPodSandbox " || r.end && (r.method == "ListContainers " || strings.HasPrefix(r.method, "PodSandboxStatus "))
+		return again || !decides
 	})
 }

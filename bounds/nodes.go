@@ -1,6 +1,7 @@
 package bounds
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -24,6 +25,8 @@ type Case struct {
 	Uptime time.Duration      // age of the kubelet at t=0
 	Wall   time.Duration      // how far the wall clock steps forward at t=0; below a second
 	Delays fakeruntime.Delays // the latencies of the node; a range stands for its middle
+	// InitRuns is how long the last init container before the container runs. It is 0 for the default of a second.
+	InitRuns time.Duration
 	// StartJitter is the delay of the first probe run on a young kubelet, as a fraction of the period.
 	StartJitter float64
 	// SyncJitter is the jitter of the time between two syncs of the pod, as a fraction of its maximum.
@@ -97,9 +100,9 @@ func answerDelay(p *v1.Probe) delay {
 // dim is a dimension in which cases differ.
 type dim struct {
 	from, to time.Duration
-	grid     time.Duration             // the first step of a search; less than the time between two jumps
 	get      func(*Case) time.Duration // the value of a case in which set has set it, or close to it
 	set      func(*Case, time.Duration)
+	jumps    bool // the function jumps along the dimension, and is not the least or the greatest at its ends only
 	ticks    bool // a greater value moves the ticks of the probes instead of the start
 }
 
@@ -116,7 +119,7 @@ func (n Nodes) dims(list ...delay) []dim {
 			continue
 		}
 		dims = append(dims, dim{
-			from: r.Min, to: r.Max, grid: r.Max - r.Min,
+			from: r.Min, to: r.Max,
 			get: func(c *Case) time.Duration { d := *of(&c.Delays); return d.Min + (d.Max-d.Min)/2 },
 			set: func(c *Case, x time.Duration) { *of(&c.Delays) = &fakeruntime.Draw{Min: x, Max: x} },
 		})
@@ -133,10 +136,10 @@ func (n Nodes) only(dims []dim) []dim {
 }
 
 // total returns the dimension of the sum of some delays, up to a width. A greater delay begins with the first of them.
-func (n Nodes) total(width, grid time.Duration, list ...delay) dim {
+func (n Nodes) total(width time.Duration, list ...delay) dim {
 	defaults := fakeruntime.DefaultDelays()
 	ranges := make([]fakeruntime.Draw, len(list))
-	d := dim{grid: grid, get: func(c *Case) time.Duration {
+	d := dim{get: func(c *Case) time.Duration {
 		var sum time.Duration
 		for i, of := range list {
 			d := ranges[i]
@@ -168,11 +171,44 @@ func (n Nodes) total(width, grid time.Duration, list ...delay) dim {
 	return d
 }
 
+// begins returns the dimension of the time until the first start of the container, over which the start meets each tick of the probes that
+// decide. If the sync that starts the container is to end late, the last delays last as long as they can. An init container can run for any
+// time.
+func (n Nodes) begins(s *Subject, c *Case, latest bool) dim {
+	if s.init() != "" {
+		return dim{
+			from: initRuns, to: initRuns + s.ticksRepeat(c),
+			get: func(c *Case) time.Duration { return max(c.InitRuns, initRuns) },
+			set: func(c *Case, x time.Duration) { c.InitRuns = x },
+		}
+	}
+	list := append([]delay{runPodSandbox}, s.starts()...)
+	if latest {
+		slices.Reverse(list)
+	}
+	return n.total(s.ticksRepeat(c), list...)
+}
+
+// phases returns the dimension up to a width, over which a function jumps.
+func (d dim) phases(width time.Duration) dim {
+	d.to, d.jumps = min(d.to, d.from+width), true
+	return d
+}
+
+// relisting returns the dimension that moves the first start of the container against the relists. A relist finds the exit of an init
+// container, so only what follows moves the start.
+func (n Nodes) relisting(s *Subject, c *Case) dim {
+	if s.init() != "" {
+		return n.total(s.ticksRepeat(c)+time.Second, s.starts()...)
+	}
+	return uptimes(c)
+}
+
 // and returns the dimension of the sum of d and a later one. A greater sum begins with d.
 func (d dim) and(later dim) dim {
 	width := d.to - d.from
 	return dim{
-		from: d.from + later.from, to: d.to + later.to, grid: d.grid,
+		from: d.from + later.from, to: d.to + later.to,
 		get: func(c *Case) time.Duration { return d.get(c) + later.get(c) },
 		set: func(c *Case, x time.Duration) {
 			x -= d.from + later.from
@@ -193,7 +229,7 @@ func (c *Case) relistPeriod() time.Duration {
 func uptimes(c *Case) dim {
 	period := c.relistPeriod()
 	return dim{
-		from: c.Uptime, to: c.Uptime + period, grid: period / 4,
+		from: c.Uptime, to: c.Uptime + period,
 		get: func(c *Case) time.Duration { return c.Uptime },
 		set: func(c *Case, x time.Duration) { c.Uptime = x },
 	}
@@ -233,7 +269,7 @@ func modulo(a, b time.Duration) time.Duration { return (a%b + b) % b }
 // startJitters returns the dimension of the jitter of a young kubelet, for a probe with a period.
 func startJitters(period time.Duration) dim {
 	return dim{
-		to: period - 1, grid: period / 4, ticks: true,
+		to: period - 1, ticks: true,
 		get: func(c *Case) time.Duration { return time.Duration(c.StartJitter * float64(period)) },
 		set: func(c *Case, x time.Duration) { c.StartJitter = float64(x) / float64(period) },
 	}

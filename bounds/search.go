@@ -1,7 +1,6 @@
 package bounds
 
 import (
-	"math"
 	"time"
 )
 
@@ -20,80 +19,60 @@ type measure func(Case) (sample, error)
 const tolerance = time.Millisecond
 
 // timeTolerance is the same for a time, which depends on more than a limit does.
-const timeTolerance = 4 * time.Millisecond
+const timeTolerance = 25 * time.Millisecond
 
 // slope is the greatest change of a value, for each nanosecond of a dimension, where the value does not jump.
 const slope = 2
 
-// extremes returns the bound over all cases of some dimensions, searched from a case. It searches one dimension after the other,
-// from the case with the least and from the case with the greatest value so far, until another round finds no better one. If the bound
-// is a limit, it determines both values more exactly at the end.
+// extremes returns the bound over all cases of some dimensions, searched from a case. It begins at the corners where all dimensions have
+// their least or their greatest value. Then it searches one dimension after the other, from the case with the least and from the case
+// with the greatest value so far, until another round finds no better one. If the bound is a limit, it determines both values more exactly
+// at the end.
 func extremes(c Case, dims []dim, f measure) (Bound, error) {
 	f = remember(f)
 	first, err := f(c)
 	if err != nil || first.bound.Least == Never || len(dims) == 0 {
 		return first.bound, err
 	}
-	bound, tolerance := first.bound, tolerance
-	if !c.question.limit {
-		tolerance = timeTolerance
-	}
-	if bound, err = scatter(c, dims, f, bound); err != nil {
-		return bound, err
-	}
-	along := func(c Case, d dim, tolerance time.Duration) {
-		if err == nil && d.from < d.to {
-			bound, err = search(c, d, f, bound, tolerance)
+	bound := first.bound
+	try := func(c Case) {
+		if err != nil {
+			return
 		}
+		var one sample
+		if one, err = f(c); err == nil {
+			bound = bound.Or(one.bound)
+		}
+	}
+	for _, greatest := range []bool{false, true} {
+		try(c.corner(greatest, dims))
 	}
 	for _, end := range []func(Bound) (Case, time.Duration){Bound.least, Bound.greatest} {
 		for range maxRounds {
 			_, before := end(bound)
 			for _, d := range dims {
 				c, _ := end(bound)
-				along(c, d, tolerance)
+				if d.jumps && err == nil {
+					bound, err = parts(c, d, []time.Duration{d.from, d.from + (d.to-d.from)/2, d.to}, f, bound, timeTolerance)
+					continue
+				}
+				for _, x := range []time.Duration{d.from, d.to} {
+					try(c.in(d, x))
+				}
 			}
-			if _, now := end(bound); (now - before).Abs() <= tolerance {
+			if _, now := end(bound); err != nil || now == before {
 				break
 			}
 		}
 		for _, d := range dims {
-			if c, _ := end(bound); c.question.limit {
-				along(c, d.near(&c), fine)
+			if c, _ := end(bound); err == nil && c.question.limit {
+				d = d.near(&c)
+				bound, err = parts(c, d, []time.Duration{d.from, d.to}, f, bound, fine)
 			}
 		}
 	}
 	return bound, err
 }
-
-// scattered is the number of cases of scatter for two or more dimensions.
-const scattered = 12
-
-// scatter extends a bound by cases that are spread over all dimensions, so that a search does not begin far from the best case: there
-// can be regions with quite different values, such as those in which the liveness probe acts before the readiness probe.
-func scatter(c Case, dims []dim, f measure, b Bound) (Bound, error) {
-	if len(dims) < 2 {
-		return b, nil
-	}
-	for i := range scattered {
-		x := c
-		for k, d := range dims {
-			share := float64(i+1) * math.Sqrt(primes[k%len(primes)])
-			x = x.in(d, d.from+time.Duration((share-math.Floor(share))*float64(d.to-d.from)))
-		}
-		one, err := f(x)
-		if err != nil {
-			return b, err
-		}
-		if one.bound.Least != Never {
-			b = b.Or(one.bound)
-		}
-	}
-	return b, nil
-}
-
-// primes have roots whose multiples spread evenly, independently of each other.
-var primes = []float64{2, 3, 5, 7, 11, 13, 17, 19}
 
 // fine is the tolerance of the values that extremes returns, in each dimension.
 const fine = time.Microsecond
@@ -102,7 +81,6 @@ const fine = time.Microsecond
 func (d dim) near(c *Case) dim {
 	x := d.get(c)
 	d.from, d.to = max(d.from, x-2*tolerance), min(d.to, x+2*tolerance)
-	d.grid = d.to - d.from
 	return d
 }
 
@@ -112,26 +90,11 @@ const maxRounds = 5
 func (b Bound) least() (Case, time.Duration)    { return b.AtLeast, b.Least }
 func (b Bound) greatest() (Case, time.Duration) { return b.AtGreatest, b.Greatest }
 
-// search extends a bound by the values of a function along a dimension. The function is linear but for some jumps. search cuts
-// the dimension into parts of the width of its grid, and splits a part until the signature is the same at both ends and the
-// middle is on the line between them, or until the bound cannot grow by more than the tolerance in it.
+// parts extends a bound by the values of a function along a dimension, between some points of it, in order. The function is linear but for
+// some jumps. parts splits the part between two points until the signature is the same at both ends and the middle is on the line between
+// them, or until the bound cannot grow by more than the tolerance in it.
 //
-// A jump and its reverse within one part can stay hidden. The grid must be smaller than what happens between two jumps, such as
-// the period of a probe.
-func search(c Case, d dim, f measure, b Bound, tolerance time.Duration) (Bound, error) {
-	return parts(c, d, d.points(), f, b, tolerance)
-}
-
-// points returns the ends of the dimension, and the points of its grid.
-func (d dim) points() []time.Duration {
-	var list []time.Duration
-	for x := d.from; x < d.to; x += max(d.grid, 1) {
-		list = append(list, x)
-	}
-	return append(list, d.to)
-}
-
-// parts is search for parts between some points of the dimension, in order.
+// A jump and its reverse between two points can stay hidden.
 func parts(c Case, d dim, points []time.Duration, f measure, b Bound, tolerance time.Duration) (Bound, error) {
 	s := searcher{c: c, d: d, f: f, bound: b, tolerance: tolerance}
 	samples := make([]sample, len(points))
@@ -167,7 +130,7 @@ func (s *searcher) at(x time.Duration) sample {
 }
 
 func (s *searcher) split(left, right sample) {
-	if s.err != nil || right.x-left.x <= 1 || !s.promises(left, right) {
+	if s.err != nil || right.x-left.x <= 2 || straight(left, right) || !s.promises(left, right) {
 		return
 	}
 	middle := s.at(left.x + (right.x-left.x)/2)
@@ -181,7 +144,19 @@ func (s *searcher) split(left, right sample) {
 // promises reports whether the bound can grow between two samples, if the function jumps there once.
 func (s *searcher) promises(a, b sample) bool {
 	rise := slope*(b.x-a.x) - s.tolerance
-	return max(a.bound.Greatest, b.bound.Greatest) > s.bound.Greatest-rise || min(a.bound.Least, b.bound.Least) < s.bound.Least+rise
+	greater := s.bound.Greatest != Never && max(a.bound.Greatest, b.bound.Greatest) > s.bound.Greatest-rise
+	return greater || min(a.bound.Least, b.bound.Least) < s.bound.Least+rise
+}
+
+// straight reports whether nothing seems to change between two samples: the signature is the same, and the bound is the same, or it grows
+// or falls as fast as the dimension.
+func straight(a, b sample) bool {
+	if a.signature != b.signature || a.signature == 0 {
+		return false
+	}
+	width := b.x - a.x
+	is := func(change time.Duration) bool { return change == 0 || change.Abs() == width }
+	return is(b.bound.Least-a.bound.Least) && is(b.bound.Greatest-a.bound.Greatest)
 }
 
 // onLine reports whether b is between a and c: the signature is the same, and the ends of the bound are on a line, apart from

@@ -12,8 +12,8 @@ const shareSamples = 64
 func (s *Subject) StartShare(n Nodes, from, to time.Duration) (float64, error) {
 	c := s.center(n)
 	c.Rules = []Rule{{Instance: AnyInstance, Misfortune: Refuse}}
-	shortest, longest := s.periods()
-	begin, age := n.total(longest, shortest/4, append([]delay{runPodSandbox}, s.starts()...)...), uptimes(&c)
+	_, longest := s.periods()
+	begin, age := n.total(longest, append([]delay{runPodSandbox}, s.starts()...)...), uptimes(&c)
 	sum := 0.0
 	for i := range time.Duration(shareSamples) {
 		x := c.in(begin, begin.from+(begin.to-begin.from)*(2*i+1)/(2*shareSamples))

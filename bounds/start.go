@@ -3,7 +3,6 @@ package bounds
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -60,11 +59,14 @@ func (s *Subject) killer() trace.Probe {
 	return ""
 }
 
-// deciding returns the probes that can stop an instance. A liveness probe can stop a later instance although there is a startup probe,
-// since the kubelet carries over that the container has started.
-func (s *Subject) deciding(instance int) []trace.Probe {
+// deciding returns the probes that decide the question of a case. For a start, these are the probes that can stop the instance. A liveness
+// probe can stop a later instance although there is a startup probe, since the kubelet carries over that the container has started.
+func (s *Subject) deciding(c *Case) []trace.Probe {
+	if c.question != nil && c.question.probes != nil {
+		return c.question.probes
+	}
 	list := []trace.Probe{s.killer()}
-	if instance > 0 && s.killer() != trace.Liveness && s.Probe(trace.Liveness) != nil {
+	if c.Instance > 0 && s.killer() != trace.Liveness && s.Probe(trace.Liveness) != nil {
 		list = append(list, trace.Liveness)
 	}
 	return list
@@ -150,12 +152,12 @@ type startMoves struct {
 // moves returns how a start varies. It completes the case.
 func (s *Subject) moves(c *Case, n Nodes, which StartCase) (startMoves, error) {
 	down := c.Rules[0]
-	window := s.ticksRepeat(1)
-	if which == FirstInstance || which == YoungKubelet {
-		window = s.ticksRepeat(0)
+	if which != FirstInstance && which != YoungKubelet {
+		c.Instance = 1
 	}
-	m := startMoves{phase: uptimes(c), delays: n.dims(looks...), starts: n.dims(s.starts()...)}
-	if len(s.pod.Spec.Containers) > 1 { // the sync that starts the container goes on to start others
+	window := s.ticksRepeat(c)
+	m := startMoves{phase: n.relisting(s, c), delays: n.dims(looks...), starts: n.dims(s.starts()...)}
+	if len(s.pod.Spec.Containers) > 1 || c.Instance == 0 && s.init() != "" { // the sync that starts the container goes on to start others
 		m.delays = append(m.delays, m.starts...)
 	}
 	always := func(d dim) { m.ticks = func(bool) dim { return d } }
@@ -166,17 +168,12 @@ func (s *Subject) moves(c *Case, n Nodes, which StartCase) (startMoves, error) {
 			m.delays = n.dims(append(stop, looks...)...)
 			return
 		}
-		always(shutdown.and(n.total(window, 0, stop...)))
+		always(shutdown.and(n.total(window, stop...)))
 	}
 	switch which {
 	case FirstInstance:
-		m.ticks = func(latest bool) dim {
-			list := append([]delay{runPodSandbox}, s.starts()...)
-			if latest { // the last delays last as long as they can, so that the sync ends late
-				slices.Reverse(list)
-			}
-			return n.total(window, 0, list...)
-		}
+		first := *c
+		m.ticks = func(latest bool) dim { return n.begins(s, &first, latest) }
 	case YoungKubelet:
 		period := time.Duration(s.Probe(s.killer()).PeriodSeconds) * time.Second
 		c.Uptime = time.Millisecond
@@ -219,7 +216,7 @@ func (s *Subject) moves(c *Case, n Nodes, which StartCase) (startMoves, error) {
 		}
 	}
 	if which == AfterCrash || which == AfterCrashWhileStarting { // a relist finds the exit, so only what follows moves the start against the relists
-		m.phase = n.total(window+time.Second, 0, s.starts()...)
+		m.phase = n.total(window+time.Second, s.starts()...)
 		m.exits = true
 	}
 	return m, nil

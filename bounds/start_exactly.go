@@ -52,7 +52,7 @@ func (p *place) miss(l landmarks) time.Duration {
 func (s *Subject) exactly(c Case, d dim, m meeting, keep *place, second time.Duration) (*Case, error) {
 	miss := func(c *Case) (tick, relist time.Duration, err error) {
 		l, err := s.landmarks(*c)
-		if off := c.wall(l.start) - second; err == nil && off != 0 && s.delayed(c.Instance) {
+		if off := c.wall(l.start) - second; err == nil && off != 0 && s.delayed(c) {
 			c.Wall = modulo(c.Wall-off, time.Second)
 			l, err = s.landmarks(*c)
 		}

@@ -18,12 +18,12 @@ func (s *Subject) extreme(c Case, m startMoves, latest bool) ([]Case, error) {
 		marks = append(marks, landmarks.exitTime)
 	}
 	corners := []Case{c.corner(latest, m.delays)}
-	if d := m.ticks(latest); !m.exits && d.to-d.from < s.ticksRepeat(c.Instance) { // the delays decide between which ticks the start can be
+	if d := m.ticks(latest); !m.exits && d.to-d.from < s.ticksRepeat(&c)-1 { // the delays decide between which ticks the start can be
 		corners = append(corners, c.corner(!latest, m.delays))
 	}
 	var cases []Case
 	for _, c := range corners {
-		lag, err := s.overRelists(c, m.phase, marks, s.lag)
+		lag, err := s.overRelists(c, m.phase, marks, s.lag, tolerance)
 		if err != nil {
 			return nil, err
 		}
@@ -34,7 +34,7 @@ func (s *Subject) extreme(c Case, m startMoves, latest bool) ([]Case, error) {
 	}
 	cases = append(cases, c.corner(!latest, m.delays).corner(!latest, m.starts))
 	for i, c := range cases {
-		gap, err := s.overRelists(c, uptimes(&c), []mark{landmarks.exitTime}, s.gap)
+		gap, err := s.overRelists(c, uptimes(&c), []mark{landmarks.exitTime}, s.gap, tolerance)
 		if err != nil {
 			return nil, err
 		}
@@ -70,11 +70,11 @@ func (s *Subject) sinceStart(c Case, h history, err error, read func(start virtu
 	if err != nil {
 		return sample{}, err
 	}
-	return sample{bound: at(read(h.first(s.started(c.Instance)).T), c)}, nil
+	return sample{bound: at(read(h.first(s.started(c.Instance)).T), c), signature: h.signature()}, nil
 }
 
 // overRelists returns the bound of a function over a dimension that moves some landmarks against the relists.
-func (s *Subject) overRelists(c Case, d dim, marks []mark, f measure) (Bound, error) {
+func (s *Subject) overRelists(c Case, d dim, marks []mark, f measure, tolerance time.Duration) (Bound, error) {
 	if d.from == d.to {
 		one, err := f(c)
 		return one.bound, err
@@ -105,7 +105,7 @@ func (s *Subject) relistCuts(c Case, d dim, marks []mark) ([]time.Duration, erro
 				return nil, err
 			}
 			if ok {
-				points = append(points, max(x-1, d.from), x, min(x+1, d.to))
+				points = append(points, max(x-1, d.from), min(x+1, d.to))
 			}
 		}
 	}

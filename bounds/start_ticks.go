@@ -16,7 +16,7 @@ func (s *Subject) overTicks(c Case, d dim, f measure, b Bound) (Bound, error) {
 	plain := d
 	if !d.ticks {
 		d = d.aligned(c.Uptime)
-		if s.delayed(c.Instance) {
+		if s.delayed(&c) {
 			d = d.onSecond()
 		}
 	}
@@ -57,7 +57,7 @@ const maxMeetings = 64
 // meetings returns the points of a dimension at which a landmark meets a tick. The dimension moves the start against the ticks.
 func (s *Subject) meetings(c Case, l landmarks, d dim) []meeting {
 	var list []meeting
-	for _, p := range s.deciding(c.Instance) {
+	for _, p := range s.deciding(&c) {
 		period := s.period(p)
 		marks := s.marks(l, p)
 		for i, m := range marks {
@@ -82,7 +82,7 @@ func (s *Subject) period(p trace.Probe) time.Duration {
 func (d dim) around(list []meeting) []time.Duration {
 	points := []time.Duration{d.from, d.to}
 	for _, m := range list {
-		points = append(points, max(m.x-1, d.from), m.x, min(m.x+1, d.to))
+		points = append(points, max(m.x-1, d.from), min(m.x+1, d.to))
 	}
 	slices.Sort(points)
 	return slices.Compact(points)
@@ -93,7 +93,7 @@ func (s *Subject) nearby(c Case, d dim, f measure, b Bound) (Bound, error) {
 	for _, by := range [][2]time.Duration{{0, 0}, {-fine, 0}, {fine, 0}, {0, -fine}, {0, fine}} {
 		x := c.in(d, min(max(d.get(&c)+by[0], d.from), d.to))
 		x.Uptime += by[1]
-		if s.delayed(c.Instance) {
+		if s.delayed(&c) {
 			x.Wall = modulo(x.Wall-by[0]-by[1], time.Second)
 		}
 		one, err := f(x)
@@ -131,7 +131,7 @@ func (s *Subject) pairs(c Case, d dim) ([]Case, error) {
 	}
 	var list []Case
 	relists := c.relistPeriod()
-	for _, p := range s.deciding(c.Instance) {
+	for _, p := range s.deciding(&c) {
 		period := s.period(p)
 		for _, counts := range append(l.delays, l.syncs[len(l.syncs)-1]) {
 			for i, took := range []time.Duration{0, l.took[p]} {
@@ -157,9 +157,9 @@ func (s *Subject) pairs(c Case, d dim) ([]Case, error) {
 
 // ticksRepeat returns the time after which the ticks of the probes that can stop the instance are in the same phase again. It is at most
 // 100 seconds or the longest period.
-func (s *Subject) ticksRepeat(instance int) time.Duration {
+func (s *Subject) ticksRepeat(c *Case) time.Duration {
 	common, longest := time.Second, maxWindow*time.Second
-	for _, p := range s.deciding(instance) {
+	for _, p := range s.deciding(c) {
 		a, b := common, s.period(p)
 		for b > 0 {
 			a, b = b, a%b
@@ -173,7 +173,7 @@ func (s *Subject) ticksRepeat(instance int) time.Duration {
 // atSecond moves the wall clock so that the instance starts when a second begins, or just before. The kubelet truncates the start to the
 // second, so the probes wait the longest or the shortest time for initialDelaySeconds.
 func (s *Subject) atSecond(c *Case, begins bool) error {
-	if !s.delayed(c.Instance) {
+	if !s.delayed(c) {
 		return nil
 	}
 	h, err := s.run(c, s.started(c.Instance))

@@ -123,7 +123,7 @@ func (s *Subject) record(c *Case, to *trace.Recorder, until time.Duration, over 
 		if c.Wall > 0 {
 			n.StepClock(c.Wall)
 		}
-		if refused = n.AddPod(s.pod, s.with(c.Rules)); refused != nil {
+		if refused = n.AddPod(s.pod, s.with(c)); refused != nil {
 			n.Pause()
 		}
 	})
@@ -139,20 +139,43 @@ func (s *Subject) record(c *Case, to *trace.Recorder, until time.Duration, over 
 	return n.Trace().Records()[:last], refused
 }
 
-// with returns the programs of the pod with further rules for the subject.
-func (s *Subject) with(rules []Rule) fakeruntime.Pod {
+// with returns the programs of the pod with the further rules of a case.
+func (s *Subject) with(c *Case) fakeruntime.Pod {
 	p := s.program
 	p.Containers = maps.Clone(s.program.Containers)
 	if p.Containers == nil {
 		p.Containers = map[string]fakeruntime.ContainerConfig{}
 	}
-	c := p.Containers[s.Container]
-	c.Program.Rules = c.Program.Rules[:len(c.Program.Rules):len(c.Program.Rules)]
-	for _, r := range rules {
-		c.Program.Rules = append(c.Program.Rules, s.rule(r))
+	add := func(container string, r fakeruntime.Rule) {
+		config := p.Containers[container]
+		config.Program.Rules = append(config.Program.Rules[:len(config.Program.Rules):len(config.Program.Rules)], r)
+		p.Containers[container] = config
 	}
-	p.Containers[s.Container] = c
+	for _, r := range c.Rules {
+		add(s.Container, s.rule(r))
+	}
+	if c.InitRuns > 0 {
+		add(s.init(), fakeruntime.Rule{From: fakeruntime.Exactly(c.InitRuns), Exit: &fakeruntime.Exit{}})
+	}
 	return p
+}
+
+// initRuns is how long an init container runs if nothing else is said.
+const initRuns = time.Second
+
+// init returns the name of the last init container that must end before the container starts, or nothing.
+func (s *Subject) init() string {
+	name := ""
+	for i := range s.pod.Spec.InitContainers {
+		c := &s.pod.Spec.InitContainers[i]
+		if c.Name == s.Container {
+			break
+		}
+		if !podutil.IsRestartableInitContainer(c) {
+			name = c.Name
+		}
+	}
+	return name
 }
 
 // Probe returns the container's probe of a type, or nil.
@@ -195,9 +218,9 @@ func (s *Subject) old() time.Duration {
 	return longest + 1337*time.Millisecond
 }
 
-// delayed reports whether a probe that can stop an instance has initialDelaySeconds.
-func (s *Subject) delayed(instance int) bool {
-	return slices.ContainsFunc(s.deciding(instance), func(p trace.Probe) bool { return s.Probe(p).InitialDelaySeconds > 0 })
+// delayed reports whether a probe that decides has initialDelaySeconds.
+func (s *Subject) delayed(c *Case) bool {
+	return slices.ContainsFunc(s.deciding(c), func(p trace.Probe) bool { return s.Probe(p).InitialDelaySeconds > 0 })
 }
 
 // started reports whether an instance of the container starts.

@@ -33,7 +33,8 @@ const margin = 100 * time.Microsecond
 
 // asked is the question that a case answers.
 type asked struct {
-	limit   bool // the answer is how long the misfortune may last; otherwise, when the outcome happens
+	limit   bool          // the answer is how long the misfortune may last; otherwise, when the outcome happens
+	probes  []trace.Probe // that decide; nil: those that can stop the instance
 	measure measure
 	expect  string // the matcher of the outcome in a scenario file
 	happens string // the outcome in a sentence: "the container is stopped"
@@ -153,8 +154,14 @@ func (s *Subject) scenario(w Witness, c Case, end time.Duration, expect string) 
 		fmt.Fprintf(&b, "  delays: {%s}\n", strings.Join(delays, ", "))
 	}
 	fmt.Fprintf(&b, "  pods:\n  - name: %s\n", s.pod.Name)
+	if len(c.Rules) > 0 || c.InitRuns > 0 {
+		b.WriteString("    containers:\n")
+	}
+	if c.InitRuns > 0 {
+		fmt.Fprintf(&b, "    - name: %s\n      behavior:\n      - {after: %v, exit: 0}\n", s.init(), c.InitRuns)
+	}
 	if len(c.Rules) > 0 {
-		fmt.Fprintf(&b, "    containers:\n    - name: %s\n      behavior:\n", s.Container)
+		fmt.Fprintf(&b, "    - name: %s\n      behavior:\n", s.Container)
 		for _, r := range c.Rules {
 			fmt.Fprintf(&b, "      - {%s}\n", s.notation(r))
 		}

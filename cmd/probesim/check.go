@@ -247,7 +247,7 @@ func runCheck(ctx context.Context, files []check.File, o check.Options, parallel
 
 // collectAfter is the growth of memory, in percent, after which garbage is collected during a check. A run of a search leaves nothing in
 // memory, so with the default of 100 a collection would follow every few runs.
-const collectAfter = 400
+const collectAfter = 1000
 
 // runChecker does all tasks of a Checker and shows progress.
 func runChecker(ctx context.Context, files []check.File, o check.Options, parallel int, stderr io.Writer) (*check.Checker, error) {
