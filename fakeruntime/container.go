@@ -40,6 +40,7 @@ type container struct {
 	onSignal exit         // the end that the stop signal causes; zero until then
 	killAt   virtual.Time // time of SIGKILL
 	event    event        // the earlier of exit and killAt
+	stopped  bool         // the runtime has sent the stop signal
 	stopping int64        // step of the record that explains the stop or kill
 	// killReason is the reason of a kill from outside; empty: none.
 	killReason string
@@ -107,7 +108,8 @@ func (r *Runtime) stopContainer(op *Op) {
 		r.finish(op, nil)
 		return
 	}
-	if !c.instance.signaled {
+	if !c.stopped {
+		c.stopped = true
 		rec := c.newRecord(r.now, trace.ContainerStopping, op.Call.Cause)
 		rec.GraceSeconds, rec.Reason = op.Call.GraceSeconds, op.Call.StopReason
 		c.stopping = r.record(rec)
@@ -115,8 +117,10 @@ func (r *Runtime) stopContainer(op *Op) {
 		if op.Call.GraceSeconds <= 0 { // the runtime skips the stop signal
 			signal = sigKILL
 		}
-		c.onSignal = c.instance.signal(r.now, signal)
-		c.exit = c.exit.earlier(c.onSignal)
+		if !c.instance.signaled || signal == sigKILL { // a second SIGTERM changes nothing
+			c.onSignal = c.instance.signal(r.now, signal)
+			c.exit = c.exit.earlier(c.onSignal)
+		}
 	}
 	c.killAt = min(c.killAt, later(r.now, seconds(op.Call.GraceSeconds)))
 	c.stops = append(c.stops, op)

@@ -12,15 +12,19 @@ type Kill struct {
 	PodUID    string
 	Container string
 	Reason    string // reason in the status of the container, such as OOMKilled
+	Sigterm   bool   // send SIGTERM instead of SIGKILL; Reason and Remove have no effect
 	Remove    bool   // also remove the container from the runtime, even if it has already ended
 }
 
-// Kill ends the newest container of a name with SIGKILL at time now. With Remove, it also removes the
+// Kill ends the newest container of a name with SIGKILL at time now, or sends it SIGTERM. With Remove, it also removes the
 // container. It reports false if the container does not exist, or has ended and Remove is not set. Events
 // that are due until now happen first, as in Submit.
 func (r *Runtime) Kill(now virtual.Time, k Kill) bool {
 	r.run(now)
 	c := r.newest(k.PodUID, k.Container)
+	if k.Sigterm {
+		return r.terminate(c)
+	}
 	if c == nil || c.State != Running && !k.Remove {
 		return false
 	}
@@ -35,6 +39,26 @@ func (r *Runtime) Kill(now virtual.Time, k Kill) bool {
 		c.config.step = max(c.config.step, step)
 		r.forget(c)
 		r.markChanged(c.pod)
+	}
+	return true
+}
+
+// terminate sends SIGTERM to a running container from outside. Its program reacts as to a stop signal, but the runtime does not know of
+// it: no grace period ends with SIGKILL, and nothing waits for the exit.
+func (r *Runtime) terminate(c *container) bool {
+	if c == nil || c.State != Running {
+		return false
+	}
+	rec := c.newRecord(r.now, trace.Step, 0)
+	rec.Reason, rec.Message = "kill", "SIGTERM"
+	step := r.record(rec)
+	if !c.instance.signaled {
+		if c.stopping == 0 {
+			c.stopping = step
+		}
+		c.onSignal = c.instance.signal(r.now, sigTERM)
+		c.exit = c.exit.earlier(c.onSignal)
+		r.scheduleEnd(c)
 	}
 	return true
 }

@@ -25,7 +25,7 @@ import (
 //	cancel POD at=T                    cancels the probes of the pod
 //	advance to=T                       advances the time
 //	next                               shows the result of Next
-//	kill POD/NAME at=T [reason=R] [remove]
+//	kill POD/NAME at=T [reason=R] [remove] [sigterm]
 //	disconnect at=T                    cancels all calls
 //	poweroff at=T back=T               ends everything; the runtime restarts at back
 //	delays KIND=DRAW...                sets delays that replace all others from now on
@@ -151,7 +151,7 @@ func (s *script) probe(d *datadriven.TestData) {
 
 func (s *script) kill(d *datadriven.TestData) {
 	pod, name, _ := strings.Cut(d.CmdArgs[0].Key, "/")
-	k := Kill{PodUID: pod, Container: name, Reason: "OOMKilled", Remove: d.HasArg("remove")}
+	k := Kill{PodUID: pod, Container: name, Reason: "OOMKilled", Remove: d.HasArg("remove"), Sigterm: d.HasArg("sigterm")}
 	d.MaybeScanArgs(s.t, "reason", &k.Reason)
 	if !s.rt.Kill(instantArg(d, "at"), k) {
 		s.out.WriteString("nothing to kill\n")

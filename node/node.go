@@ -318,7 +318,7 @@ func (n *Node) EvictPod(namespace, name string) error {
 	return nil
 }
 
-// KillContainer ends the process of a container with SIGKILL now, or removes the container; see fakeruntime.Kill. It reports
+// KillContainer ends the process of a container with SIGKILL now, sends it SIGTERM, or removes the container; see fakeruntime.Kill. It reports
 // false if there is no such container.
 func (n *Node) KillContainer(k fakeruntime.Kill) bool {
 	defer n.end(n.mustBegin(change))

@@ -96,6 +96,13 @@ func (k *Kill) check(c *checker, n *strict.Node) {
 	if reason := n.Field("reason"); reason.Written() && !isReason.MatchString(k.Reason) {
 		reason.Errorf("%s is not a valid reason: write one such as OOMKilled", strict.Quote(k.Reason))
 	}
+	signal := n.Field("signal")
+	switch {
+	case signal.Written() && k.Signal != sigterm && k.Signal != "SIGKILL":
+		signal.Errorf("%s is not a signal of this step: write SIGTERM or SIGKILL", strict.Quote(k.Signal))
+	case k.Signal == sigterm && (n.Field("reason").Written() || k.Remove):
+		signal.Errorf("SIGTERM has no reason and removes nothing: the program decides how the container ends")
+	}
 }
 
 func (e *Evict) check(c *checker, n *strict.Node) { c.checkTarget(e.Pod, n) }

@@ -20,10 +20,13 @@ func (d *Delete) do(driver *Driver, _ int) bool {
 	})
 }
 
+// sigterm is the signal that a program can handle.
+const sigterm = "SIGTERM"
+
 // do kills the container, or each container of a range, in each of the pods.
 func (k *Kill) do(d *Driver, i int) bool {
 	return d.eachPod(k.Pod, func(p *PlannedPod) bool {
-		kill := fakeruntime.Kill{PodUID: string(p.Pod.UID), Container: k.Container, Reason: cmp.Or(k.Reason, defaultKillReason), Remove: k.Remove}
+		kill := fakeruntime.Kill{PodUID: string(p.Pod.UID), Container: k.Container, Reason: cmp.Or(k.Reason, defaultKillReason), Remove: k.Remove, Sigterm: k.Signal == sigterm}
 		if k.Container == "" {
 			kill.Container = p.Pod.Spec.Containers[0].Name
 		}

@@ -17,7 +17,7 @@ type World interface {
 	AddPod(pod *v1.Pod, program fakeruntime.Pod) error
 	// DeletePod deletes a pod through the API. Nil means the grace period of the pod; 0 removes the pod immediately.
 	DeletePod(namespace, name string, gracePeriodSeconds *int64) error
-	// KillContainer ends a container with SIGKILL, or removes it. It reports false if there is no such container.
+	// KillContainer ends a container with SIGKILL, sends it SIGTERM, or removes it. It reports false if there is no such container.
 	KillContainer(fakeruntime.Kill) bool
 	// Occur starts the clocks of the rules that wait for a moment; see fakeruntime.AtMoment.
 	Occur(moment int)

@@ -82,12 +82,13 @@ func (k *Kill) target() string { return k.Pod }
 
 func (k *Kill) name() string { return "kill" }
 
-// Kill ends a container with SIGKILL.
+// Kill ends a container with SIGKILL, or sends it SIGTERM.
 type Kill struct {
 	Pod       string `json:"pod,omitempty"`       // as in Delete
 	Container string `json:"container,omitempty"` // empty if each of the pods has only one
 	Reason    string `json:"reason,omitempty"`    // OOMKilled if not given
 	Remove    bool   `json:"remove,omitempty"`    // remove the container from the runtime too
+	Signal    string `json:"signal,omitempty"`    // SIGKILL if not given, or SIGTERM
 }
 
 func (e *Evict) target() string { return e.Pod }

@@ -254,6 +254,9 @@ func (r *Run) stepClause(rec *trace.Record) string {
 	}
 	switch rec.Reason {
 	case "kill":
+		if rec.Message == "SIGTERM" {
+			return fmt.Sprintf("a kill step sent %s SIGTERM at %s", printable.Text(rec.Container), when)
+		}
 		return fmt.Sprintf("a kill step killed %s at %s (%s)", printable.Text(rec.Container), when, message)
 	case "evict":
 		return "the node ran short of memory at " + when

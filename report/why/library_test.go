@@ -178,6 +178,7 @@ var questions = []string{
 	"redis-ha-post-start-blocks-the-pod v1.37.0 argocd/argocd-redis-ha-server-0 ready",
 	"redis-ha-post-start-blocks-the-pod v1.37.0 argocd/argocd-redis-ha-server-0 at 20s",
 	"finalizer-keeps-the-pod v1.37.0 default/worker at 60s",
+	"sigterm-from-outside v1.37.0 default/shop restart app 1",
 }
 
 func ask(t *testing.T, question string) string {

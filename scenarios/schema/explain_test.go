@@ -82,7 +82,7 @@ func TestComplete(t *testing.T) {
 	for prefix, want := range map[string][]string{
 		"s":                         {"spec", "scenario", "statefulset"},
 		"spec.pods.containers.be":   {"spec.pods.containers.behavior"},
-		"spec.steps.kill.":          {"spec.steps.kill.pod", "spec.steps.kill.container", "spec.steps.kill.reason", "spec.steps.kill.remove"},
+		"spec.steps.kill.":          {"spec.steps.kill.pod", "spec.steps.kill.container", "spec.steps.kill.reason", "spec.steps.kill.remove", "spec.steps.kill.signal"},
 		"pod.spec.containers.start": {"pod.spec.containers.startupProbe"},
 		"nosuch.":                   nil,
 		"spec.duration.":            nil,
