@@ -65,7 +65,7 @@ var table = []Kind{
 	{trace.Step, []string{"reason", "message"}, []Shape{
 		{Container, words{"reason": {"kill"}}},
 		{Pod, words{"reason": {"evict", "patch"}}},
-		{Node, words{"reason": {"apiDown", "rebootNode", "runtimeDown", "setDelays", "shutdownNode", "stepClock"}}},
+		{Node, words{"reason": {"apiDown", "rebootNode", "registryDown", "runtimeDown", "setDelays", "shutdownNode", "stepClock"}}},
 	}},
 
 	{trace.CRICall, []string{"reason", "probe", "message", "took"}, []Shape{
