@@ -34,7 +34,7 @@ var layers = [][]string{
 	{"check/html", "check/compare", "check/tune", "incident"},
 	{"incident/reconstruct"},
 	{"probetest"},
-	{"explore/invariants", "explore/shrink"},
+	{"explore/coverage", "explore/invariants", "explore/shrink"},
 	{"explore"},
 	{"cmd", "ginkgokit", "."},
 }

@@ -1,9 +1,11 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,7 +93,21 @@ func New(files []File, o Options) (*Checker, error) {
 		o.Profiles = []profile.Profile{profile.Newest()}
 	}
 	c := &Checker{options: o}
-	return c, EachWorkload(files, c.add)
+	err := EachWorkload(files, c.add)
+	// The longest first, so that no worker has a long one left when the others have ended.
+	slices.SortStableFunc(c.tasks, func(a, b *task) int { return cmp.Compare(b.length(), a.length()) })
+	return c, err
+}
+
+// length returns the number of seconds in which the probes of the container stop it. A run lasts about as long.
+func (t *task) length() int64 {
+	var length int64
+	for _, p := range []*v1.Probe{t.container.spec.StartupProbe, t.container.spec.LivenessProbe} {
+		if p != nil {
+			length += int64(p.InitialDelaySeconds) + int64(p.PeriodSeconds)*int64(p.FailureThreshold)
+		}
+	}
+	return length
 }
 
 // EachWorkload calls visit for each workload of the files. The error lists those of the manifests and of visit.

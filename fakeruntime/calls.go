@@ -119,7 +119,12 @@ func (r *Runtime) read(op *Op) error {
 			return errNotFound("container", c.ContainerID)
 		}
 		op.Containers = []Container{op.container.Container}
-	case ImageStatus, PullImage:
+	case PullImage:
+		if r.health.RegistryDown {
+			return errPull(c.Image)
+		}
+		op.ID = c.Image
+	case ImageStatus:
 		op.ID = c.Image
 	}
 	return nil

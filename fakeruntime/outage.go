@@ -14,6 +14,13 @@ type Health struct {
 	Down bool
 	// RuntimeNotReady and NetworkNotReady make the status of the runtime report a false condition. The runtime works.
 	RuntimeNotReady, NetworkNotReady bool
+	// RegistryDown makes pulls of images fail at their end. Images that the node has stay there.
+	RegistryDown bool
+}
+
+// errPull is the error of a pull from a registry that does not answer, in the words of containerd.
+func errPull(image string) error {
+	return rpcError("Unknown", `failed to pull and unpack image %q: failed to resolve image: failed to do request: dial tcp: i/o timeout`, image)
 }
 
 // Condition is a condition in the status of the runtime.

@@ -84,7 +84,7 @@ func (s *script) run(d *datadriven.TestData) string {
 		s.rt.PowerOff(instantArg(d, "at"), instantArg(d, "back"), 0)
 	case "health":
 		s.rt.SetHealth(instantArg(d, "at"), Health{
-			Down: d.HasArg("down"), RuntimeNotReady: d.HasArg(RuntimeReady), NetworkNotReady: d.HasArg(NetworkReady),
+			Down: d.HasArg("down"), RuntimeNotReady: d.HasArg(RuntimeReady), NetworkNotReady: d.HasArg(NetworkReady), RegistryDown: d.HasArg("registry"),
 		})
 	case "delays":
 		s.rt.SetDelays(optionsOf(s.t, d).Delays)

@@ -130,6 +130,11 @@ func (r *RuntimeDown) check(_ *checker, n *strict.Node) {
 	}
 }
 
+func (r *RegistryDown) check(_ *checker, n *strict.Node) {
+	r.text = n.Text()
+	checkFor(r.For, n.Field("for"))
+}
+
 func (r *RestartKubelet) check(_ *checker, n *strict.Node) { checkFor(r.Downtime, n.Field("downtime")) }
 
 func (r *RebootNode) check(_ *checker, n *strict.Node) { checkFor(r.Downtime, n.Field("downtime")) }

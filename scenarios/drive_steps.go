@@ -126,6 +126,11 @@ func (r *RuntimeDown) do(d *Driver, i int) bool {
 	return true
 }
 
+func (r *RegistryDown) do(d *Driver, i int) bool {
+	d.outage(r, r.text, r.For, i, r.name(), d.setRuntimeHealth)
+	return true
+}
+
 // runtimeOutage is the key of outages of the runtime. A condition is appended; without one, calls fail.
 const runtimeOutage = "runtime "
 
@@ -151,6 +156,7 @@ func (d *Driver) setRuntimeHealth() {
 		Down:            down,
 		RuntimeNotReady: d.outages[runtimeOutage+fakeruntime.RuntimeReady] > 0,
 		NetworkNotReady: d.outages[runtimeOutage+fakeruntime.NetworkReady] > 0,
+		RegistryDown:    d.outages[(*RegistryDown).name(nil)] > 0,
 	})
 	if d.stopped && !down {
 		d.startKubelet()

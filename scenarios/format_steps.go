@@ -36,6 +36,7 @@ func (s *Step) actions() []action {
 	add(s.ShutdownNode, s.ShutdownNode != nil)
 	add(s.APIDown, s.APIDown != nil)
 	add(s.RuntimeDown, s.RuntimeDown != nil)
+	add(s.RegistryDown, s.RegistryDown != nil)
 	add(s.StepClock, s.StepClock != nil)
 	return list
 }
@@ -65,6 +66,7 @@ type Step struct {
 	ShutdownNode   *ShutdownNode   `json:"shutdownNode,omitempty"`
 	APIDown        *APIDown        `json:"apiDown,omitempty"`
 	RuntimeDown    *RuntimeDown    `json:"runtimeDown,omitempty"`
+	RegistryDown   *RegistryDown   `json:"registryDown,omitempty"`
 	StepClock      *StepClock      `json:"stepClock,omitempty"`
 }
 
@@ -163,6 +165,17 @@ type RuntimeDown struct {
 func (*RuntimeDown) target() string { return "" }
 
 func (*RuntimeDown) name() string { return "runtimeDown" }
+
+// RegistryDown makes pulls of images fail.
+type RegistryDown struct {
+	For *value.Draw `json:"for,omitempty"` // nil: until the end of the run
+
+	text string // source text on one line
+}
+
+func (*RegistryDown) target() string { return "" }
+
+func (*RegistryDown) name() string { return "registryDown" }
 
 // StepClock makes the wall clock of the node jump forward, or back if By is negative. Timers are not affected.
 type StepClock struct {

@@ -85,7 +85,7 @@ byte for byte, on every machine.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newCheck(), newCompare(), newTune(), newIncident(), newRun(), newExplore(), newReplay(), newShrink(), newMerge(), newDiff(), newWhy(), newInit(), newExplain(), newSchema(), newVersion())
+	root.AddCommand(newCheck(), newCompare(), newTune(), newIncident(), newRun(), newExplore(), newReplay(), newShrink(), newMerge(), newCoverage(), newDiff(), newWhy(), newInit(), newExplain(), newSchema(), newVersion())
 	root.Version = version()
 	root.SetVersionTemplate(versions())
 	root.Flags().Bool("version", false, "Print the version and the supported Kubernetes versions.")

@@ -65,7 +65,7 @@ var table = []Kind{
 	{trace.Step, []string{"reason", "message"}, []Shape{
 		{Container, words{"reason": {"kill"}}},
 		{Pod, words{"reason": {"evict", "patch"}}},
-		{Node, words{"reason": {"apiDown", "rebootNode", "runtimeDown", "setDelays", "shutdownNode", "stepClock"}}},
+		{Node, words{"reason": {"apiDown", "rebootNode", "registryDown", "runtimeDown", "setDelays", "shutdownNode", "stepClock"}}},
 	}},
 
 	{trace.CRICall, []string{"reason", "probe", "message", "took"}, []Shape{
@@ -110,6 +110,7 @@ var (
 	containerStates = []words{
 		{"state": {"running"}, "reason": {""}},
 		{"state": {"waiting"}, "reason": {
+			"", // created and not started, which a restart of the kubelet can leave behind
 			"ContainerCreating", "CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError", "ErrImageNeverPull",
 			"ErrImagePull", "ImageInspectError", "ImagePullBackOff", "PodInitializing", "PostStartHookError", "RestartingAllContainers",
 			"RunContainerError",
