@@ -74,6 +74,7 @@ func (m *model) manifest() {
 	pod := &v1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}}
 	m.object = pod
 	if old := m.pod.Object; old != nil && len(old.Spec.Containers) > 0 {
+		pod.Finalizers = old.Finalizers // which keep a deleted pod
 		s := &pod.Spec
 		s.RestartPolicy, s.TerminationGracePeriodSeconds, s.ReadinessGates = old.Spec.RestartPolicy, old.Spec.TerminationGracePeriodSeconds, old.Spec.ReadinessGates
 		for _, c := range old.Spec.InitContainers {
