@@ -180,5 +180,5 @@ func (c *checker) check(r *trace.Record) {
 		}
 		k.follow(r, &c.node)
 	}
-	p.follow(r)
+	p.follow(r, &c.node)
 }

@@ -95,6 +95,9 @@ func TestCheck(t *testing.T) {
 		{"failures count over an instance without a probe", []trace.Record{
 			start(1, "app", 0), probe(10, "app", 0, trace.Liveness, failure), exit(11, "app", 0), start(12, "app", 1), exit(13, "app", 1), start(14, "app", 2), probe(20, "app", 2, trace.Liveness, failure), stop(21, "app", 2, "LivenessProbe"),
 		}, []string{"kill-needs-failures B22"}},
+		{"a failure of the instance before that ends after the start", []trace.Record{
+			start(1, "app", 0), exit(11, "app", 0), start(12, "app", 1), probe(13, "app", 0, trace.Liveness, failure), probe(20, "app", 1, trace.Liveness, failure), stop(21, "app", 1, "LivenessProbe"),
+		}, []string{"kill-needs-failures B22"}},
 		{"a kill ends the count", []trace.Record{
 			start(1, "app", 0), probe(10, "app", 0, trace.Liveness, failure), probe(11, "app", 0, trace.Liveness, failure), stop(12, "app", 0, "LivenessProbe"), exit(13, "app", 0),
 			start(14, "app", 1), probe(20, "app", 1, trace.Liveness, failure), stop(21, "app", 1, "LivenessProbe"),
@@ -156,6 +159,9 @@ func TestCheck(t *testing.T) {
 		{"a liveness probe of a pod whose eviction the kubelet has forgotten", []trace.Record{
 			start(1, "app", 0), stop(5, "app", 0, "Evicted"), at(5.1, trace.KubeletStopped, "", nil), at(5.2, trace.KubeletStarted, "", nil), probe(60, "app", 0, trace.Liveness, success),
 		}, nil},
+		{"a liveness probe of a pod that a kubelet evicted as it ended", []trace.Record{
+			start(1, "app", 0), at(5, trace.KubeletStopped, "", nil), stop(5, "app", 0, "Evicted"), at(5.2, trace.KubeletStarted, "", nil), probe(60, "app", 0, trace.Liveness, success),
+		}, nil},
 		{"a liveness probe right after one that began before the end of the pod", []trace.Record{
 			start(1, "app", 0), probe(3, "app", 0, trace.Liveness, success), stop(5, "app", 0, "Deleted"), probe(5.005, "app", 0, trace.Liveness, success), probe(5.1, "app", 0, trace.Liveness, success),
 		}, []string{"no-probe-while-terminating explored/stopped-worker-takes-a-tick"}},
@@ -164,6 +170,10 @@ func TestCheck(t *testing.T) {
 		{"a probe after the status says that the instance has ended", []trace.Record{start(1, "plain", 0), exit(5, "plain", 0), status(6, "plain", 0, "ended"), probe(7, "plain", 0, trace.Liveness, failure)}, []string{"no-probe-after-exit"}},
 		{"a probe before the kubelet has seen the exit", []trace.Record{start(1, "plain", 0), exit(5, "plain", 0), probe(5.5, "plain", 0, trace.Liveness, failure), status(6, "plain", 0, "ended")}, nil},
 		{"a restart count that falls", []trace.Record{start(1, "plain", 1), status(2, "plain", 1, "started"), status(3, "plain", 0, "started")}, []string{"restart-count-grows"}},
+		{"a restart count that falls in an eviction, after a restart of the kubelet", []trace.Record{
+			at(0.1, trace.KubeletStopped, "", nil), at(0.2, trace.KubeletStarted, "", nil), start(1, "plain", 1), status(2, "plain", 1, "started"),
+			at(3, trace.ContainerStopping, "plain", func(r *trace.Record) { r.Instance, r.Reason, r.Cause = 1, "Evicted", 4 }), status(4, "plain", 0, "ended"),
+		}, []string{"restart-count-grows explored/restart-count-falls"}},
 		{"a restart count of another pod", []trace.Record{start(1, "plain", 1), status(2, "plain", 1, "started"), at(3, trace.PodAdded, "", nil), status(4, "plain", 0)}, nil},
 		{"a success that is never published", []trace.Record{start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(6, "app", 0, "started"), probe(20, "app", 0, trace.Readiness, success)}, []string{"settled-status-agrees"}},
 		{"a failure that is never published", []trace.Record{

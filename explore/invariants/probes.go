@@ -17,6 +17,7 @@ var (
 	readyWhileKilled = &Known{Bug: "C16", Issue: "#131690"}
 	readyWhileEnding = &Known{Bug: "C17", Issue: "#129552"}
 	readyUnstarted   = &Known{Scenario: "explored/ready-and-not-started-after-a-restart"}
+	countFalls       = &Known{Scenario: "explored/restart-count-falls"}
 	startedLate      = &Known{Scenario: "explored/started-after-its-deadline"}
 	dueTick          = &Known{Scenario: "explored/stopped-worker-takes-a-tick"}
 	lastProbe        = &Known{Scenario: "explored/stopped-worker-probes-once"}

@@ -120,7 +120,7 @@ func (p *pod) kubeletStopped() {
 // endsPod reports whether the reason of a stop is the end of the whole pod.
 func endsPod(reason string) bool { return reason == "Deleted" || reason == "Evicted" }
 
-func (p *pod) follow(r *trace.Record) {
+func (p *pod) follow(r *trace.Record, n *node) {
 	switch r.Kind {
 	case trace.PodAdded:
 		*p = *newPod(p.spec) // perhaps another pod of the same name
@@ -129,7 +129,8 @@ func (p *pod) follow(r *trace.Record) {
 	case trace.Event:
 		p.late = p.late || r.Reason == "DeadlineExceeded"
 	case trace.ContainerStopping:
-		if endsPod(r.Reason) && !p.ending {
+		forgotten := r.Reason == "Evicted" && n.stopped > 0 && r.Cause < n.stopped // a kubelet that has ended began this call
+		if endsPod(r.Reason) && !p.ending && !forgotten {
 			p.ending, p.ends = true, r.T
 		}
 	}
@@ -160,6 +161,7 @@ func (k *container) follow(r *trace.Record, n *node) {
 // probed counts a result. The kubelet ignores errors, and a warning is a success.
 func (k *container) probed(r *trace.Record) {
 	if r.Instance != k.instance {
+		k.late(r)
 		return
 	}
 	k.last[r.Probe] = r.T
@@ -184,6 +186,17 @@ func (k *container) probed(r *trace.Record) {
 		last.settled = r.T
 	}
 	k.up = k.up || r.Probe == trace.Startup && result == trace.Success
+}
+
+// late counts a result of an instance before this one: its probe ended after this one had started.
+func (k *container) late(r *trace.Record) {
+	switch {
+	case k.reset[r.Probe] || r.Result == trace.Error:
+	case r.Result == trace.Failure:
+		k.before[r.Probe]++
+	default:
+		k.before[r.Probe] = 0
+	}
 }
 
 // threshold is the number of equal results in a row that decide.

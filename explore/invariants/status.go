@@ -19,7 +19,11 @@ func (c *checker) checkStatus(p *pod, r *trace.Record) {
 			continue
 		}
 		if k.status != nil && s.RestartCount < k.status.RestartCount {
-			c.broken(r, s.Name, restartCountGrows, "it falls", nil)
+			what, known := "it falls", (*Known)(nil)
+			if p.ending && c.node.stopped > 0 {
+				what, known = "it falls while the pod ends, after a restart of the kubelet", countFalls
+			}
+			c.broken(r, s.Name, restartCountGrows, what, known)
 		}
 		if s.State == "running" && s.Ready && !s.Started {
 			why, known := k.whyStarted(p)

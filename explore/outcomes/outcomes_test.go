@@ -261,7 +261,11 @@ func TestText(t *testing.T) {
 
 func TestReadWitnessRejects(t *testing.T) {
 	s := subject(t, race)
-	w, err := s.Witness(outcomes.Change{Faults: []outcomes.Fault{{Kind: outcomes.KubeletRestart, At: time.Second}}}, nil)
+	change := outcomes.Change{
+		Uptime: new(time.Minute), Faults: []outcomes.Fault{{Kind: outcomes.KubeletRestart, At: time.Second}},
+		Choices: []outcomes.Choice{{Kind: "jitter", Fraction: 0.25, Value: 7}},
+	}
+	w, err := s.Witness(change, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,6 +276,9 @@ func TestReadWitnessRejects(t *testing.T) {
 		`"at": 1000000000/"at": -1`:               "must not be negative",
 		`"scenario": "race"/"scenario": ""`:       "is not complete",
 		`"outcome"/"result"`:                      "unknown field",
+		`"value": 7/"value": -7`:                  "value must not be negative",
+		`"fraction": 0.25/"fraction": 1`:          "fraction must be from 0 to below 1",
+		"\"uptime\": 60000000000,\n    \"faults\"/\"uptime\": -1,\n    \"faults\"": "change.uptime must be from 0",
 	} {
 		old, new, _ := strings.Cut(change, "/")
 		text := strings.Replace(valid, old, new, 1)

@@ -88,6 +88,9 @@ func (w *Witness) JSON() []byte {
 	return b.Bytes()
 }
 
+// maxUptime is the highest age of the kubelet: see node.Options.
+const maxUptime = 365 * 24 * time.Hour
+
 // maxChanges bounds the parts of the change of a witness.
 const maxChanges = 100_000
 
@@ -106,6 +109,14 @@ func ReadWitness(data []byte) (*Witness, error) {
 		return nil, fmt.Errorf("is not complete: a witness needs file, scenario, kubernetes and traceHash")
 	case len(c.Faults)+len(c.Shifts)+len(c.Choices) > maxChanges:
 		return nil, fmt.Errorf("has more than %d changes", maxChanges)
+	}
+	if u := w.Change.Uptime; u != nil && (*u < 0 || *u > maxUptime) {
+		return nil, fmt.Errorf("change.uptime must be from 0 to %d ns", maxUptime)
+	}
+	for i, c := range w.Change.Choices {
+		if c.Value < 0 || c.Fraction < 0 || c.Fraction >= 1 {
+			return nil, fmt.Errorf("change.choices[%d]: value must not be negative, and fraction must be from 0 to below 1", i)
+		}
 	}
 	for i, f := range w.Change.Faults {
 		if f.Step().Action() == "" {

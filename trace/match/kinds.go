@@ -110,6 +110,7 @@ var (
 	containerStates = []words{
 		{"state": {"running"}, "reason": {""}},
 		{"state": {"waiting"}, "reason": {
+			"", // created and not started, which a restart of the kubelet can leave behind
 			"ContainerCreating", "CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError", "ErrImageNeverPull",
 			"ErrImagePull", "ImageInspectError", "ImagePullBackOff", "PodInitializing", "PostStartHookError", "RestartingAllContainers",
 			"RunContainerError",
