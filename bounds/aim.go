@@ -125,7 +125,7 @@ func (s *Subject) atTick(c Case) (sample, error) {
 		due := verdict.Add(-resyncTick)
 		if early := verdict.Sub(last); early < 2*resyncTick {
 			if early < 2*justBefore {
-				return c.question.measure(c)
+				return c.question.measure(s, c)
 			}
 			if c.Uptime -= early - justBefore; c.Uptime < s.old() {
 				c.Uptime += resyncTick

@@ -120,7 +120,7 @@ func (s *Subject) ask(n Nodes, q question) (Bound, error) {
 	}
 	c := s.center(n)
 	c.question = &q.asked
-	c.question.measure = func(c Case) (sample, error) { return s.answer(c, q) }
+	c.question.measure = func(s *Subject, c Case) (sample, error) { return s.answer(c, q) }
 	delays := append([]delay{answerDelay(s.Probe(q.probe))}, q.delays...)
 	dims := n.dims(delays...)
 	if other := s.rival(q.probe, q.misfortune); other != nil { // the start moves the ticks of the readiness probe against those of the liveness probe

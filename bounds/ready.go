@@ -21,7 +21,7 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 		return Bound{}, fmt.Errorf("container %s has no startup and no readiness probe", s.Container)
 	}
 	c := s.center(n)
-	c.question = &asked{probes: probes, expect: s.becomesReady(true), happens: "the container becomes ready", measure: func(c Case) (sample, error) {
+	c.question = &asked{probes: probes, expect: s.becomesReady(true), happens: "the container becomes ready", measure: func(s *Subject, c Case) (sample, error) {
 		return s.upAt(c, c.Event)
 	}}
 	f := s.upLater

@@ -79,7 +79,7 @@ func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
 		return Bound{}, fmt.Errorf("container %s has no startup and no liveness probe", s.Container)
 	}
 	c := s.center(n)
-	c.question = &asked{limit: true, measure: s.start, happens: "the container is stopped while it starts"}
+	c.question = &asked{limit: true, measure: (*Subject).start, happens: "the container is stopped while it starts"}
 	down := Rule{Instance: AnyInstance, Misfortune: Refuse}
 	c.Rules = []Rule{down}
 	m, err := s.moves(&c, n, which)

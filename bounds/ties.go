@@ -16,7 +16,7 @@ func (s *Subject) offTies(c Case) (Case, sample, error) {
 	if err != nil {
 		return c, sample{}, err
 	}
-	original, err := c.question.measure(c)
+	original, err := c.question.measure(s, c)
 	if err != nil || original.bound.Least == Never {
 		return c, original, err
 	}
@@ -43,11 +43,11 @@ func (s *Subject) offTies(c Case) (Case, sample, error) {
 // roughness returns the sample of a case, and the greatest change of its value if one of the times of the case changes by half the
 // margin.
 func (s *Subject) roughness(c Case, moves []move) (middle sample, rough time.Duration, err error) {
-	if middle, err = c.question.measure(c); err != nil {
+	if middle, err = c.question.measure(s, c); err != nil {
 		return middle, 0, err
 	}
 	for _, m := range moves {
-		next, err := c.question.measure(c.moved(m, margin/2))
+		next, err := c.question.measure(s, c.moved(m, margin/2))
 		if err != nil {
 			return middle, 0, err
 		}
@@ -115,7 +115,7 @@ func (s *Subject) seeded(c Case) (Case, error) {
 	}
 	noted := &jitters{of: &c}
 	c.noted = noted
-	_, err := c.question.measure(c)
+	_, err := c.question.measure(s, c)
 	c.noted = nil
 	if err != nil {
 		return c, err

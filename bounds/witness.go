@@ -33,11 +33,11 @@ const margin = 100 * time.Microsecond
 
 // asked is the question that a case answers.
 type asked struct {
-	limit   bool          // the answer is how long the misfortune may last; otherwise, when the outcome happens
-	probes  []trace.Probe // that decide; nil: those that can stop the instance
-	measure measure
-	expect  string // the matcher of the outcome in a scenario file
-	happens string // the outcome in a sentence: "the container is stopped"
+	limit   bool                                 // the answer is how long the misfortune may last; otherwise, when the outcome happens
+	probes  []trace.Probe                        // that decide; nil: those that can stop the instance
+	measure func(*Subject, Case) (sample, error) // of the subject, or another one of the same container
+	expect  string                               // the matcher of the outcome in a scenario file
+	happens string                               // the outcome in a sentence: "the container is stopped"
 }
 
 // Witnesses returns the scenario files for a case in which a bound has its least or its greatest value: AtLeast or AtGreatest.

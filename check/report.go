@@ -49,6 +49,8 @@ type Container struct {
 	// Restarts are the starts of a container that never comes up, within an hour after the first.
 	Restarts []Seconds `json:"restarts,omitempty"`
 	Findings []Finding `json:"findings,omitempty"`
+	// Runs show the ends of the rows, if AddRuns has added them. They are not part of the JSON.
+	Runs []Run `json:"-"`
 
 	spec *v1.Container
 }

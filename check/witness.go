@@ -36,35 +36,23 @@ func (c *Checker) Witnesses(ctx context.Context) (list []bounds.Witness, missing
 
 // witnesses returns the scenario files for a row of a container, and the names of those that are missing.
 func (c *Checker) witnesses(ctx context.Context, found *container, of string, id RowID) (list []bounds.Witness, missing []string) {
-	values := found.values(id)
-	if len(values) == 0 || id == Recover {
-		return nil, nil
-	}
-	least, greatest := values[0], values[0]
-	for _, v := range values[1:] {
-		if v.Least < least.Least {
-			least = v
-		}
-		if v.Greatest > greatest.Greatest {
-			greatest = v
-		}
-	}
 	names := [2]string{"best", "worst"}
 	if id.IsLimit() {
 		names = [2]string{"always", "never"}
 	}
-	for i, end := range []struct {
-		Value
-		c bounds.Case
-	}{{least, least.AtLeast}, {greatest, greatest.AtGreatest}} {
-		if i == 0 && least.Least == bounds.Never || i == 1 && greatest.Greatest == bounds.Never {
+	for i, end := range found.ends(id) {
+		if end == nil {
 			continue
+		}
+		at := end.AtLeast
+		if i == 1 {
+			at = end.AtGreatest
 		}
 		name := of + "-" + string(id) + "-" + names[i]
 		s, err := c.subjectOf(ctx, found, end.Kubernetes)
 		var witnesses []bounds.Witness
 		if err == nil {
-			witnesses, err = s.Witnesses(name, end.c)
+			witnesses, err = s.Witnesses(name, at)
 		}
 		if err != nil {
 			missing = append(missing, name)

@@ -35,6 +35,8 @@ type tick struct {
 
 // row is a line of the picture with its numbers.
 type row struct {
+	id    check.RowID
+	Links [3]string // the IDs of the runs behind the numbers, or empty
 	Text  string
 	Bars  []bar
 	Marks []mark
@@ -65,6 +67,7 @@ func newChart(r *check.Report, w *check.Workload, c *check.Container) *chart {
 	for i := range c.Limits {
 		l := &c.Limits[i]
 		x := a.limit(l.Text, l.Always, l.Never)
+		x.id = l.Row
 		x.Marks = append(a.required(w, l.Row, l.Always), a.known(r, l.Row)...)
 		for _, g := range group(l.Cases) {
 			x.Cases = append(x.Cases, a.limit(g.name, g.Least, g.Greatest))
@@ -74,6 +77,7 @@ func newChart(r *check.Report, w *check.Workload, c *check.Container) *chart {
 	for i := range c.Times {
 		t := &c.Times[i]
 		x := a.time(t.Text, t.Best, t.Mean, t.Worst)
+		x.id = t.Row
 		x.Marks = append(x.Marks, a.required(w, t.Row, t.Worst)...)
 		for _, g := range group(t.Cases) {
 			x.Cases = append(x.Cases, a.time(g.name, g.Least, nil, g.Greatest))

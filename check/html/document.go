@@ -33,6 +33,7 @@ type section struct {
 	Broken       []string      // requirements that the container does not meet
 	Requirements []requirement // of the workload, in its last section
 	Problem      string        // of the workload, in its last section
+	Runs         []shown
 }
 
 // count is a number of findings of one severity.
@@ -55,7 +56,7 @@ type requirement struct {
 // fact is a result that has no range.
 type fact struct{ Name, Text string }
 
-func newDocument(r *check.Report) *document {
+func newDocument(r *check.Report) (*document, error) {
 	d := &document{Report: r}
 	if s := r.Start; s != nil {
 		d.Start = check.Clock(s.Least)
@@ -82,11 +83,15 @@ func newDocument(r *check.Report) *document {
 			}
 		}
 	}
+	left := maxShown
 	for i, s := range d.Sections {
 		s.ID = fmt.Sprintf("c%d", i+1)
+		if err := s.addRuns(&left); err != nil {
+			return nil, err
+		}
 	}
 	d.Title = "Probe settings: " + verdict(r)
-	return d
+	return d, nil
 }
 
 // sectionOf returns the section of a container of a workload, or another one if there is none.

@@ -1,5 +1,6 @@
 // Package html writes the report of a check as a self-contained page. For each container with probes it draws the limits and the
-// times on one axis, and lists findings with their commands, and requirements with their margins.
+// times on one axis, and lists findings with their commands, requirements with their margins, and the timelines of the runs at both ends of
+// each row.
 //
 // Names and messages from manifests cannot inject markup or scripts, and the page loads nothing.
 package html
@@ -23,13 +24,18 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 			Row   row
 			Ticks []tick
 		}{r, ticks}
+	}, "cell": func(r row, i int) any {
+		return struct{ Text, Link string }{r.Cells[i], r.Links[i]}
 	},
 }).ParseFS(assets, "assets/*.gohtml"))
 
 // Write writes the page. The same report gives the same bytes.
 func Write(w io.Writer, r *check.Report) error {
-	style, script := pages.Style()+asset("check.css"), asset("check.js")
-	d := newDocument(r)
+	style, script := pages.Style()+asset("check.css"), pages.Script(asset("check.js"))
+	d, err := newDocument(r)
+	if err != nil {
+		return err
+	}
 	d.Style, d.Script = template.CSS(style), template.JS(script)
 	d.Policy = pages.Policy(style, script)
 	return templates.ExecuteTemplate(w, "check.gohtml", d)

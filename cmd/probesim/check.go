@@ -42,6 +42,11 @@ type checkOptions struct {
 	parallel   int
 }
 
+// writes reports whether the result is written in a format, to stdout or to a file.
+func (o *checkOptions) writes(format string) bool {
+	return o.output == format || slices.ContainsFunc(o.also, func(also string) bool { return strings.HasPrefix(also, format+"=") })
+}
+
 var checkOutputs = []string{"table", "json", "markdown", "html", "github", "sarif"}
 
 func newCheck() *cobra.Command {
@@ -215,6 +220,11 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 	if o.witness != "" && c != nil {
 		if err := writeWitnesses(cmd.Context(), o.witness, c, cmd.ErrOrStderr()); err != nil {
 			return err
+		}
+	}
+	if c != nil && o.writes("html") {
+		if err := c.AddRuns(cmd.Context(), r); err != nil {
+			return &exitError{exitInterrupted, errors.New("interrupted: no page was written")}
 		}
 	}
 	for _, also := range o.also {

@@ -21,7 +21,7 @@ import (
 var assets embed.FS
 
 // scripts are the parts of the script of the page, in order.
-var scripts = []string{"scale.js", "draw.js", "details.js", "chart.js", "input.js", "page.js"}
+var scripts = []string{"scale.js", "draw.js", "details.js", "chart.js", "input.js", "open.js"}
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"time": trace.FormatTime, "clean": printable.Text, "plural": plural,
@@ -31,6 +31,21 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 func Section(w io.Writer, run *report.Run) error {
 	s := newSection(run)
 	return templates.ExecuteTemplate(w, "section.gohtml", s)
+}
+
+// Timeline writes the zoomable timeline of a run for another page. Its script has [Script].
+func Timeline(w io.Writer, run *report.Run) error {
+	return templates.ExecuteTemplate(w, "timeline", newSection(run))
+}
+
+// Script returns the script of a page with timelines, followed by the script of the page itself, which calls open with the element of a
+// timeline when it is visible.
+func Script(own string) string {
+	script := "(() => {\n'use strict';\n"
+	for _, name := range scripts {
+		script += asset(name)
+	}
+	return script + own + "})();\n"
 }
 
 // maxSize limits the sections of a page, in bytes. Sections of unsuccessful runs may extend the page to maxSizeFailed.
@@ -61,12 +76,7 @@ func (p *Page) Add(run *report.Run) {
 
 // Write writes the page about cases, whose runs must have been added. The same cases give the same bytes.
 func (p *Page) Write(w io.Writer, cases []report.Case) error {
-	style := Style()
-	script := "(() => {\n'use strict';\n"
-	for _, name := range scripts {
-		script += asset(name)
-	}
-	script += "})();\n"
+	style, script := Style(), Script(asset("page.js"))
 	doc := newDocument(cases)
 	doc.Chosen = p.Some
 	doc.Style, doc.Script = template.CSS(style), template.JS(script)

@@ -1,4 +1,3 @@
-'use strict';
 // Buttons that copy commands. Without a clipboard, they select the command.
 for (const button of document.querySelectorAll('.command button')) {
   const code = button.parentElement.querySelector('code');
@@ -13,3 +12,19 @@ for (const button of document.querySelectorAll('.command button')) {
     }
   });
 }
+
+// A number opens the timeline of its run.
+for (const shown of document.querySelectorAll('details.shown')) {
+  shown.addEventListener('toggle', () => { if (shown.open && shown.querySelector('figure.chart')) open(shown); });
+}
+
+function showRun() {
+  const shown = location.hash && document.getElementById(location.hash.slice(1));
+  if (!shown || !shown.matches('details.shown')) return;
+  shown.open = true;
+  shown.scrollIntoView();
+}
+addEventListener('hashchange', showRun);
+addEventListener('beforeprint', () => charts.forEach((chart) => chart.print(true)));
+addEventListener('afterprint', () => charts.forEach((chart) => chart.print(false)));
+showRun();

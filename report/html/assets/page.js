@@ -1,20 +1,5 @@
 // The list of runs, and the visible runs.
 
-const charts = new Map();
-
-function open(section) {
-  if (!charts.has(section)) {
-    const figure = section.querySelector('figure.chart');
-    charts.set(section, new Chart(figure, JSON.parse(figure.querySelector('script.data').textContent)));
-    section.addEventListener('click', (e) => {
-      const jump = e.target.closest('[data-step]');
-      if (jump) charts.get(section).jump(+jump.dataset.step, !jump.closest('figure.chart'));
-    });
-  }
-  charts.get(section).draw();
-  return charts.get(section);
-}
-
 const sections = [...document.querySelectorAll('section.run')];
 
 // show opens the run in the address, or the first failed run.
