@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	v1 "k8s.io/api/core/v1"
@@ -14,6 +15,7 @@ import (
 	"probesim.dev/check"
 	"probesim.dev/incident"
 	"probesim.dev/incident/reconstruct"
+	"probesim.dev/internal/value"
 	"probesim.dev/report"
 	"probesim.dev/report/html"
 	"probesim.dev/report/why"
@@ -155,6 +157,10 @@ func (r *reconstruction) write(w io.Writer, o report.Options) error {
 	}
 	held, all := r.result.Explained()
 	line(0, report.Bold, "%s: a run explains %d of %d recorded facts", strings.TrimPrefix(r.pod.Key(), "/"), held, all)
+	if n, median, most := r.result.Precision(); n > 0 {
+		line(2, report.Plain, "precision: the times of %d events are recorded exactly; half of those of the run differ by at most %s, and all by at most %s",
+			n, value.Format(median.Round(time.Millisecond)), value.Format(most.Round(time.Millisecond)))
+	}
 	for _, text := range r.result.Assumed {
 		line(2, report.Dim, "assumed: %s", text)
 	}

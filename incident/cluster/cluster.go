@@ -215,8 +215,11 @@ func (p *pod) container(from *trace.ContainerStatus) v1.ContainerStatus {
 	}
 	ended := func(x *run) *v1.ContainerStateTerminated {
 		t := &v1.ContainerStateTerminated{ExitCode: x.code, Reason: "Error", StartedAt: wall(x.started), FinishedAt: wall(x.exited)}
-		if x.code == 0 {
+		switch x.code {
+		case 0:
 			t.Reason = "Completed"
+		case 255:
+			t.Reason = "Unknown"
 		}
 		return t
 	}

@@ -57,13 +57,49 @@ func tryStart(s *search, _ *part) []choice {
 	return list
 }
 
+// tryNode adds what happens to the node, where facts about the pod tell it: an eviction has an event, and a reboot ends containers with
+// exit code 255.
+func tryNode(s *search, _ *part) []choice {
+	m := s.model
+	list := []choice{{name: "none"}}
+	for _, f := range m.pod.Facts {
+		switch {
+		case f.Kind == incident.Event && f.Reason == "Evicted" && f.When.Known():
+			at := f.When.Best().Add(f.When.Within / 2).Sub(s.best.zero)
+			for _, before := range []time.Duration{0, 10 * time.Millisecond, 100 * time.Millisecond} {
+				if at > before {
+					list = append(list, choice{name: "evicted", steps: []string{fmt.Sprintf("at: %s, evict: {pod: %s}", value.Format(round(at-before)), m.pod.Name)}})
+				}
+			}
+		case f.Kind == incident.Terminated && f.ExitCode == 255 && f.Last.Known():
+			at := f.Last.At.Add(f.Last.Within / 2).Sub(s.best.zero)
+			for _, downtime := range []time.Duration{time.Minute, 2 * time.Second, 5 * time.Second, 10 * time.Second, 20 * time.Second, 30 * time.Second, 45 * time.Second, 90 * time.Second, 2 * time.Minute} {
+				if at > 0 {
+					list = append(list, choice{name: "reboot", steps: []string{fmt.Sprintf("at: %s, rebootNode: {downtime: %s}", value.Format(round(at)), value.Format(downtime))}})
+				}
+			}
+			for _, next := range m.pod.Facts {
+				if next.Kind == incident.Running && next.Container == f.Container && next.When.Known() && next.When.At.After(f.Last.At) {
+					down := next.When.At.Sub(f.Last.At)
+					for _, start := range []time.Duration{500 * time.Millisecond, 1500 * time.Millisecond, 3 * time.Second} {
+						if down > start && at > 0 {
+							list = append(list, choice{name: "reboot", steps: []string{fmt.Sprintf("at: %s, rebootNode: {downtime: %s}", value.Format(round(at)), value.Format(round(down-start)))}})
+						}
+					}
+				}
+			}
+		}
+	}
+	return list
+}
+
 // tryGates sets the conditions of readiness gates: a controller does.
 func tryGates(s *search, _ *part) []choice {
 	m := s.model
 	var on, off []string
 	for _, g := range m.object.Spec.ReadinessGates {
-		on = append(on, fmt.Sprintf("{type: %s, status: \"True\"}", g.ConditionType))
-		off = append(off, fmt.Sprintf("{type: %s, status: \"False\"}", g.ConditionType))
+		on = append(on, fmt.Sprintf("{type: %q, status: \"True\"}", g.ConditionType))
+		off = append(off, fmt.Sprintf("{type: %q, status: \"False\"}", g.ConditionType))
 	}
 	step := func(at time.Duration, conditions []string) string {
 		return fmt.Sprintf("at: %s, patch: {pod: %s, status: {conditions: [%s]}}", value.Format(max(round(at), time.Millisecond)), m.pod.Name, strings.Join(conditions, ", "))
@@ -224,6 +260,11 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 	for _, rules := range byCount(outages, probe, tick) {
 		add("by count", rules)
 	}
+	if slow := s.slowAnswer(probe, tick); slow != nil {
+		for _, base := range slices.Clone(list[1:min(len(list), 6)]) {
+			list = append(list, choice{name: "slow and " + base.name, rules: append([]rule{*slow}, base.rules...), answers: base.answers})
+		}
+	}
 	if probe == trace.Readiness || s.model.kills(c.Name, probe) == 0 {
 		return list
 	}
@@ -361,6 +402,32 @@ func byCount(outages []outage, probe trace.Probe, tick time.Duration) [][]rule {
 	return list
 }
 
+// slowAnswer returns a rule for a program that takes its time to answer: the pod became Ready later than in the best run so far.
+func (s *search) slowAnswer(probe trace.Probe, tick time.Duration) *rule {
+	if probe == trace.Liveness {
+		return nil
+	}
+	for _, f := range s.model.pod.Facts {
+		if f.Kind != incident.Condition || f.Reason != "Ready" || f.Value != "True" || !f.When.Known() {
+			continue
+		}
+		want := f.When.At.Add(f.When.Within / 2).Sub(s.best.zero)
+		var ready time.Duration // of the last change in the run
+		on := false
+		for i := range s.best.run.Records {
+			if r := &s.best.run.Records[i]; r.Kind == trace.StatusPatched && r.Status.Ready != on {
+				if on = r.Status.Ready; on {
+					ready = r.T.Offset()
+				}
+			}
+		}
+		if took := want - ready; on && took > 400*time.Millisecond && took < 2*tick {
+			return &rule{fmt.Sprintf("%s: ok in %s", probe, value.Format(round(took))), fmt.Sprintf("%s: the pod became Ready at %s", f.Place, value.Format(round(want)))}
+		}
+	}
+	return nil
+}
+
 // unrecorded returns behaviors in which a probe fails although the recording has no failure: the pod was not Ready, or not started, and
 // the events may have expired.
 func (s *search) unrecorded(c *v1.Container, probe trace.Probe) []choice {
@@ -371,6 +438,9 @@ func (s *search) unrecorded(c *v1.Container, probe trace.Probe) []choice {
 	}
 	if probe == trace.Liveness {
 		return list
+	}
+	if slow := s.slowAnswer(probe, period(incident.ProbeOf(c, probe))); slow != nil {
+		list = append(list, choice{name: "slow", rules: []rule{*slow}})
 	}
 	for _, f := range s.model.pod.Facts {
 		tells := probe == trace.Readiness && f.Kind == incident.Condition && (f.Reason == "Ready" || f.Reason == "ContainersReady") ||
@@ -419,6 +489,11 @@ func tryExits(s *search, c *v1.Container) []choice {
 		}
 	}
 	restarts = max(restarts, started-1)
+	if isInit(m.object, c) && !podutil.IsRestartableInitContainer(c) { // which by itself ends after a second
+		long := m.duration(s.best.zero)
+		list = append(list, choice{name: "it runs on", rules: []rule{{fmt.Sprintf("after: %s, exit: 0", value.Format(long)), "It was still running at the end of the recording."}}})
+	}
+	list = append(list, s.byBackOff(c)...)
 	kills := m.kills(c.Name, trace.Liveness) + m.kills(c.Name, trace.Startup)
 	if last == nil {
 		if restarts > kills {
@@ -465,6 +540,29 @@ func tryExits(s *search, c *v1.Container) []choice {
 		}
 	}
 	return list
+}
+
+// byBackOff returns behaviors in which each instance lives so long that the first back-off comes when it is recorded: after the second
+// exit.
+func (s *search) byBackOff(c *v1.Container) []choice {
+	starts := s.starts(c.Name)
+	for _, f := range s.model.pod.Facts {
+		if f.Kind != incident.Event || f.Reason != "BackOff" || f.Container != c.Name || !f.When.Known() || len(starts) == 0 {
+			continue
+		}
+		after := f.When.Best().Sub(s.best.zero) - starts[0].Offset()
+		var list []choice
+		for _, restart := range []time.Duration{300 * time.Millisecond, 600 * time.Millisecond, time.Second, 1400 * time.Millisecond, 2 * time.Second} {
+			if life := (after - restart) / 2; life > 0 {
+				for _, code := range []int{1, 0} {
+					list = append(list, choice{name: "back-off", rules: []rule{{fmt.Sprintf("after: %s, exit: %d", value.Format(max(round(life), time.Millisecond)), code),
+						fmt.Sprintf("%s: the first back-off follows the second exit.", f.Place)}}})
+				}
+			}
+		}
+		return list
+	}
+	return nil
 }
 
 // recordedExits returns behaviors in which each instance whose end is recorded exits then. The instance before the first of them must

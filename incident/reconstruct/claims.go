@@ -117,7 +117,7 @@ func (c *claimer) add(f *incident.Fact) {
 		c.condition(f)
 	case incident.Phase:
 		if f.Source != incident.FromLog && f.Source != incident.FromWatch && c.latest(f) {
-			c.claim(f, "the pod is "+f.Value, fmt.Sprintf("at: %s, status: {phase: %s}", c.at(), f.Value))
+			c.claim(f, "the pod is "+f.Value, fmt.Sprintf("at: %s, status: {phase: %s}", c.at(), strconv.Quote(f.Value)))
 		}
 	case incident.Row:
 		c.row(f)
@@ -242,7 +242,7 @@ func (c *claimer) matcher(f *incident.Fact) (string, []*incident.Fact) {
 		return fmt.Sprintf("%srecord: {kind: Event, reason: %s}", of, f.Reason), all
 	case u.Probe != "" && incident.ProbeOf(c.spec(f.Container), u.Probe) == nil:
 		return "", nil
-	case u.Probe != "":
+	case u.Probe != "" && (f.Reason == "Unhealthy" || f.Reason == "ProbeWarning"):
 		text := fmt.Sprintf("%srecord: {kind: Event, reason: %s, message: %s}", of, f.Reason, strconv.Quote(pattern(f.Message, u)))
 		var all []*incident.Fact
 		for _, o := range c.pod.Facts {

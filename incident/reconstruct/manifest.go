@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/incident"
+	"probesim.dev/internal/printable"
 	"probesim.dev/trace"
 )
 
@@ -22,6 +25,11 @@ func newModel(rec *incident.Recording, pod *incident.Pod) (*model, error) {
 	m := &model{rec: rec, pod: pod, version: newest(pod.Version()), sandbox: 211 * time.Millisecond, rejected: map[claimKey]string{}}
 	if !m.tells() {
 		return nil, ErrNothing
+	}
+	for _, name := range append([]string{pod.Name}, pod.Containers()...) {
+		if !validName.MatchString(name) {
+			return nil, fmt.Errorf("%s is not a valid name of a pod or a container", printable.Text(strconv.Quote(name)))
+		}
 	}
 	m.manifest()
 	m.findEnd()
@@ -36,13 +44,16 @@ func newModel(rec *incident.Recording, pod *incident.Pod) (*model, error) {
 	if m.doubt > time.Second {
 		m.parts = append(m.parts, &part{what: "start", try: tryStart})
 	}
-	m.parts = append(m.parts, &part{what: "phase", try: tryPhase})
+	m.parts = append(m.parts, &part{what: "node", try: tryNode}, &part{what: "phase", try: tryPhase})
 	if len(m.object.Spec.ReadinessGates) > 0 {
 		m.parts = append(m.parts, &part{what: "gates", try: tryGates})
 	}
 	m.claims(m.zero(0)) // finds what is beyond the simulator
 	return m, nil
 }
+
+// validName matches names that can stand in a scenario without quotes.
+var validName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
 
 // tells reports whether the facts are about containers or probes.
 func (m *model) tells() bool {
@@ -338,6 +349,8 @@ func (m *model) findPull() {
 	}
 	if n > 0 {
 		m.pull = (sum / time.Duration(n)).Round(time.Millisecond)
+	} else {
+		m.pull = m.firstPull()
 	}
 	for i := range m.object.Spec.Containers {
 		c := &m.object.Spec.Containers[i]
@@ -348,6 +361,26 @@ func (m *model) findPull() {
 			c.ImagePullPolicy = v1.PullAlways
 		}
 	}
+}
+
+// firstPull returns the time between the events about the first pull of an image, or 0 if they are not exact.
+func (m *model) firstPull() time.Duration {
+	var pulling, pulled incident.Moment
+	for _, f := range m.pod.Facts {
+		if f.Kind != incident.Event || f.When.Within > time.Millisecond || !f.When.Known() {
+			continue
+		}
+		switch {
+		case f.Reason == "Pulling" && !pulling.Known():
+			pulling = f.When
+		case f.Reason == "Pulled" && pulling.Known() && !pulled.Known():
+			pulled = f.When
+		}
+	}
+	if !pulled.Known() {
+		return 0
+	}
+	return pulled.At.Sub(pulling.At).Round(time.Millisecond)
 }
 
 // findDeletion adds a step if the pod was deleted.

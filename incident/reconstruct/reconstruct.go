@@ -7,6 +7,7 @@
 package reconstruct
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,10 +35,10 @@ type Options struct {
 }
 
 // maxDuration is the longest run of a reconstruction. A pod that is older begins later.
-const maxDuration = 7 * 24 * time.Hour
+const maxDuration = 48 * time.Hour
 
 // effort is the maximum virtual time of all runs of a search.
-const effort = 400 * time.Hour
+const effort = 300 * time.Hour
 
 // Result is a reconstruction of a pod.
 type Result struct {
@@ -183,6 +184,43 @@ type search struct {
 const rounds = 3
 
 func (s *search) run() error {
+	// The first run tells how long a start takes. The pod must live long enough for that.
+	m := s.model
+	deleted := m.deleted
+	m.deleted, m.longer = time.Time{}, aftermath
+	if _, err := s.attempt(); err != nil {
+		return err
+	}
+	m.deleted, m.longer = deleted, 0
+	start := m.snapshot()
+	if err := s.climb(); err != nil || s.complete() {
+		return err
+	}
+	// Another order of the parts may lead further: an exit can look like a kill by a probe, and the other way round.
+	best, found := s.best, m.snapshot()
+	m.restore(start)
+	slices.SortStableFunc(m.parts, func(a, b *part) int { return cmp.Compare(rank(a), rank(b)) })
+	if err := s.climb(); err != nil {
+		return err
+	}
+	if best.score >= s.best.score {
+		s.best = best
+		m.restore(found)
+	}
+	return nil
+}
+
+// rank orders the parts for the second climb: probes first.
+func rank(p *part) int {
+	switch trace.Probe(p.what) {
+	case trace.Startup, trace.Liveness, trace.Readiness:
+		return 0
+	}
+	return 1
+}
+
+// climb improves the parts in turn until nothing improves.
+func (s *search) climb() error {
 	first, err := s.attempt()
 	if err != nil {
 		return err
@@ -203,6 +241,29 @@ func (s *search) run() error {
 		}
 	}
 	return nil
+}
+
+// state is a value of everything that the search varies.
+type state struct {
+	model model
+	parts []part
+	order []*part
+}
+
+func (m *model) snapshot() state {
+	s := state{model: *m, order: slices.Clone(m.parts)}
+	for _, p := range m.parts {
+		s.parts = append(s.parts, *p)
+	}
+	return s
+}
+
+func (m *model) restore(s state) {
+	*m = s.model
+	m.parts = slices.Clone(s.order)
+	for i, p := range m.parts {
+		*p = s.parts[i]
+	}
 }
 
 // simplify removes the rules of parts without which the run meets as many expectations: other parts explain the same.
@@ -315,7 +376,7 @@ func (s *search) attempt() (*attempt, error) {
 			a.claims[i].Reason = r.Failures[0].Got
 		}
 	}
-	a.score += m.closeness(a) - min(900, m.deviation(a))
+	a.score += m.closeness(a) - m.deviation(a)
 	for _, p := range m.parts {
 		a.score -= 20 * min(len(p.rules), 20) // few rules explain more than many
 	}
@@ -370,24 +431,46 @@ func firstStart(records []trace.Record, container string) (time.Duration, bool) 
 	return 0, false
 }
 
-// deviation returns the sum of the differences between the exact times of the recording and those of the run, in units of 10 ms.
+// deviation returns the mean difference between the exact times of the recording and those of the run, up to 900 for a second.
 func (m *model) deviation(a *attempt) int {
-	sum := 0
+	var sum time.Duration
+	list := m.differences(a.run.Records, a.zero)
+	for _, d := range list {
+		sum += d
+	}
+	return int(sum / time.Duration(max(len(list), 1)) * 900 / time.Second)
+}
+
+// differences returns, for each event whose first time is recorded exactly, the difference to the closest such event of a run, up to a
+// second.
+func (m *model) differences(records []trace.Record, zero time.Time) []time.Duration {
+	var list []time.Duration
 	for _, f := range m.pod.Facts {
 		if f.Kind != incident.Event || f.When.Within > time.Millisecond || !f.When.Known() || f.Container == "" {
 			continue
 		}
-		want := f.When.At.Sub(a.zero)
+		want := f.When.At.Sub(zero)
 		least := time.Second
-		for i := range a.run.Records {
-			r := &a.run.Records[i]
+		for i := range records {
+			r := &records[i]
 			if r.Kind == trace.Event && r.Container == f.Container && r.Reason == f.Reason && sameEvent(f, r.Message) {
 				least = min(least, (r.T.Offset() - want).Abs())
 			}
 		}
-		sum += int(least / (10 * time.Millisecond))
+		list = append(list, least)
 	}
-	return sum
+	return list
+}
+
+// Precision returns the number of events of the pod whose first time is recorded exactly, and the median and the greatest difference
+// between these times and those of the run, up to a second.
+func (r *Result) Precision() (n int, median, most time.Duration) {
+	list := r.model.differences(r.Run.Records, r.Zero)
+	if len(list) == 0 {
+		return 0, 0, 0
+	}
+	slices.Sort(list)
+	return len(list), list[(len(list)-1)/2], list[len(list)-1]
 }
 
 // closeness returns up to 100 for each type of event of a container, depending on how close its number in the run is to the recorded

@@ -130,6 +130,9 @@ func TestReconstruct(t *testing.T) {
 			if !strings.Contains(string(r.Text), test.text) {
 				t.Errorf("the scenario has no %q:\n%s", test.text, r.Text)
 			}
+			if n, median, most := r.Precision(); n < 3 || median > 20*time.Millisecond || most > time.Second {
+				t.Errorf("of %d exact times half differ by %s and all by %s", n, median, most)
+			}
 			loaded, err := scenarios.LoadBytes("s.yaml", r.Text, nil)
 			if err != nil || len(loaded) != 1 || len(loaded[0].Spec.Expect) == 0 {
 				t.Errorf("the scenario cannot be loaded: %v", err)

@@ -3,6 +3,7 @@ package reconstruct
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,7 +114,7 @@ func (m *model) delays(line func(string, ...any)) {
 func (m *model) behaviors(line func(string, ...any), comment func(indent, text string)) {
 	var names []string
 	for _, p := range m.parts {
-		if (len(p.rules) > 0 || p.create > 0) && (len(names) == 0 || names[len(names)-1] != p.container) {
+		if (len(p.rules) > 0 || p.create > 0) && !slices.Contains(names, p.container) {
 			names = append(names, p.container)
 		}
 	}
@@ -126,11 +127,13 @@ func (m *model) behaviors(line func(string, ...any), comment func(indent, text s
 		var answers []string
 		rules := 0
 		for _, p := range m.parts {
+			if p.container == name && p.create > 0 {
+				line("      delays: {createContainer: %s} # so that its first start has the recorded time", value.Format(p.create))
+			}
+		}
+		for _, p := range m.parts {
 			if p.container != name {
 				continue
-			}
-			if p.create > 0 {
-				line("      delays: {createContainer: %s} # so that its first start has the recorded time", value.Format(p.create))
 			}
 			if rules == 0 && len(p.rules) > 0 {
 				line("      behavior:")
