@@ -288,12 +288,12 @@ func TestDriveRuntimeOutages(t *testing.T) {
 	s.Plan("v1.37.0", nil).Drive(w)
 	w.run()
 	want := []string{
-		"10s Step runtimeDown {for: 20s}", "10s runtime: {Down:true RuntimeNotReady:false NetworkNotReady:false}",
-		"15s Step runtimeDown {for: 10s, condition: NetworkReady}", "15s runtime: {Down:true RuntimeNotReady:false NetworkNotReady:true}",
+		"10s Step runtimeDown {for: 20s}", "10s runtime: {Down:true RuntimeNotReady:false NetworkNotReady:false RegistryDown:false}",
+		"15s Step runtimeDown {for: 10s, condition: NetworkReady}", "15s runtime: {Down:true RuntimeNotReady:false NetworkNotReady:true RegistryDown:false}",
 		"20s stop kubelet: true",
-		"25s Step runtimeDown over", "25s runtime: {Down:true RuntimeNotReady:false NetworkNotReady:false}",
-		"30s Step runtimeDown over", "30s runtime: {Down:false RuntimeNotReady:false NetworkNotReady:false}", "30s start kubelet",
-		"40s Step runtimeDown {condition: RuntimeReady}", "40s runtime: {Down:false RuntimeNotReady:true NetworkNotReady:false}",
+		"25s Step runtimeDown over", "25s runtime: {Down:true RuntimeNotReady:false NetworkNotReady:false RegistryDown:false}",
+		"30s Step runtimeDown over", "30s runtime: {Down:false RuntimeNotReady:false NetworkNotReady:false RegistryDown:false}", "30s start kubelet",
+		"40s Step runtimeDown {condition: RuntimeReady}", "40s runtime: {Down:false RuntimeNotReady:true NetworkNotReady:false RegistryDown:false}",
 		"50s stop kubelet: true", "53s start kubelet",
 	}
 	if got := w.log[3:]; !slices.Equal(got, want) {

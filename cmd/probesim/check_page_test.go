@@ -149,3 +149,34 @@ spec:
 	}
 	b.clean()
 }
+
+// TestTunePage checks that a click on a setting in the plot shows its fields.
+func TestTunePage(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "web.yaml")
+	if err := os.WriteFile(file, []byte(checkedPod), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	if got := execute(t.Context(), []string{"tune", file, "-o", "html", "--delays", "default", "--require", "stall>=4s"}, &out, &errs); got != 0 {
+		t.Fatalf("exit code %d: %s", got, errs.String())
+	}
+	b := openBrowser(t, 1280, 900)
+	b.open(written(t, out.String()))
+	b.want("h1", "Settings that meet the requirements")
+	b.want(".changes", "livenessProbe.failureThreshold")
+	b.want(".comparison", "survives a stall of up to")
+	b.click("g.point:not(.chosen)")
+	var fields []string
+	b.eval(`[...document.querySelectorAll('.fields')].filter((e) => e.checkVisibility()).map((e) => e.textContent)`, &fields)
+	if len(fields) != 1 || !strings.Contains(fields[0], "periodSeconds: ") {
+		t.Errorf("the fields are %q", fields)
+	}
+	b.shot("tune", "body")
+	b.resize(500, 900)
+	var wide bool
+	if b.eval(`document.documentElement.scrollWidth > innerWidth`, &wide); wide {
+		t.Error("the page is wider than the screen")
+	}
+	b.shot("tune-narrow", "body")
+	b.clean()
+}

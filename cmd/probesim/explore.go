@@ -242,11 +242,16 @@ func exploreFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 			return err
 		}
 	}
+	if left := len(list) - len(results); left > 0 && bad && cmd.Context().Err() == nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: %d of %d scenarios were not explored: --time %s is over\n", left, len(list), o.time)
+	}
 	switch {
 	case cmd.Context().Err() != nil:
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d of %d scenarios explored, the last one in part", len(results), len(list))}
 	case bad:
 		return &exitError{code: exitFailed}
+	case len(results) < len(list):
+		return &exitError{exitBroken, fmt.Errorf("%d of %d scenarios were not explored: --time %s is over", len(list)-len(results), len(list), o.time)}
 	}
 	return nil
 }

@@ -14,9 +14,10 @@ import (
 	"probesim.dev/check"
 	"probesim.dev/check/compare"
 	"probesim.dev/check/tune"
+	"probesim.dev/check/tune/html"
 )
 
-var tuneOutputs = []string{"table", "patch", "yaml", "json"}
+var tuneOutputs = []string{"table", "patch", "yaml", "json", "html"}
 
 func newTune() *cobra.Command {
 	var o checkOptions
@@ -43,6 +44,7 @@ Output formats:
   patch  strategic merge patches for 'kubectl patch --patch-file'
   yaml   the manifests with the fields changed in place; comments stay
   json   stable JSON, described in docs/tune.md
+  html   a page with a plot of the settings to choose from
 
 Exit codes:
   0    there are settings that meet the requirements
@@ -137,8 +139,24 @@ func writeTuned(cmd *cobra.Command, files []check.File, r *tune.Report, options 
 		tellUnmet(cmd.ErrOrStderr(), r)
 		return editManifests(w, files, r)
 	}
+	if o.output == "html" {
+		var comparison strings.Builder
+		if err := compareTuned(cmd, &comparison, files, r, options, o); err != nil {
+			return err
+		}
+		return html.Write(w, r, comparison.String())
+	}
 	if err := tune.Text(w, r, textOptions(w)); err != nil || !r.Changed() {
 		return err
+	}
+	fmt.Fprintln(w)
+	return compareTuned(cmd, w, files, r, options, o)
+}
+
+// compareTuned writes the check before and after the changes, if there are any.
+func compareTuned(cmd *cobra.Command, w io.Writer, files []check.File, r *tune.Report, options check.Options, o checkOptions) error {
+	if !r.Changed() {
+		return nil
 	}
 	before, err := runCheck(cmd.Context(), files, options, o.parallel, cmd.ErrOrStderr())
 	if err != nil {
@@ -149,7 +167,6 @@ func writeTuned(cmd *cobra.Command, files []check.File, r *tune.Report, options 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(w)
 	return compare.Text(w, compare.Compare(before, after), textOptions(w))
 }
 

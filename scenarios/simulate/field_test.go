@@ -127,7 +127,7 @@ func fieldPanels(t *testing.T) []panel {
 }
 
 // Marks around the table in docs/field.md.
-const fieldBegin, fieldEnd = "<!-- field -->\n", "<!-- end of field -->"
+const fieldBegin, fieldEnd = "<!-- field -->\n\n", "\n<!-- end of field -->"
 
 // tableOfField returns the page with a new table.
 func tableOfField(t *testing.T, page []byte, panels []panel) []byte {

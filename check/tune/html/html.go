@@ -1,0 +1,41 @@
+// Package html writes the result of a search for probe settings as a self-contained page. For each container it has the changes, the
+// margins of the requirements, and a plot of the settings that trade fast detection against wrong kills. A click on a setting of the
+// plot shows its fields.
+//
+// Names and messages from manifests cannot inject markup or scripts, and the page loads nothing.
+package html
+
+import (
+	"embed"
+	"html/template"
+	"io"
+
+	"probesim.dev/check/tune"
+	"probesim.dev/internal/printable"
+	pages "probesim.dev/report/html"
+)
+
+//go:embed assets
+var assets embed.FS
+
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"clean": printable.Text, "lines": printable.Lines,
+}).ParseFS(assets, "assets/*.gohtml"))
+
+// Write writes the page. The comparison of the check before and after, as text, may be empty. The same report gives the same bytes.
+func Write(w io.Writer, r *tune.Report, comparison string) error {
+	style, script := pages.Style()+asset("tune.css"), asset("tune.js")
+	d := newDocument(r, comparison)
+	d.Style, d.Script = template.CSS(style), template.JS(script)
+	d.Policy = pages.Policy(style, script)
+	return templates.ExecuteTemplate(w, "tune.gohtml", d)
+}
+
+// asset returns an embedded file.
+func asset(name string) string {
+	text, err := assets.ReadFile("assets/" + name)
+	if err != nil {
+		panic(err) // the file is embedded
+	}
+	return string(text)
+}
