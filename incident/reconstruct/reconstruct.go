@@ -266,7 +266,8 @@ func (m *model) restore(s state) {
 	}
 }
 
-// simplify removes the rules of parts without which the run meets as many expectations: other parts explain the same.
+// simplify removes the rules of parts without which the run meets as many expectations, and is as close to the recording: other parts
+// explain the same.
 func (s *search) simplify() error {
 	for _, p := range s.model.parts {
 		if len(p.rules) == 0 {
@@ -278,7 +279,7 @@ func (s *search) simplify() error {
 		switch {
 		case errors.Is(err, simulate.ErrInterrupted):
 			return err
-		case err == nil && held(a) >= held(s.best):
+		case err == nil && held(a) >= held(s.best) && a.score >= s.best.score:
 			s.best = a
 		default:
 			*p = before
