@@ -26,7 +26,7 @@ func (s *Subject) overTicks(c Case, d dim, f measure, b Bound) (Bound, error) {
 	}
 	keep := l.nearest()
 	for _, m := range list {
-		if !m.counts {
+		if !m.counts || !s.reaches(c, d, m.x, f, b) {
 			continue
 		}
 		met, err := s.exactly(c.in(d, m.x), plain, m, keep, c.wall(l.start))
@@ -41,6 +41,18 @@ func (s *Subject) overTicks(c Case, d dim, f measure, b Bound) (Bound, error) {
 		}
 	}
 	return b, nil
+}
+
+// reaches reports whether a case close to a point of a dimension can extend a bound, if its start has another place among the relists. Such a
+// place changes the limit by up to two of their periods.
+func (s *Subject) reaches(c Case, d dim, x time.Duration, f measure, b Bound) bool {
+	for _, x := range []time.Duration{max(x-1, d.from), min(x+1, d.to)} { // measured already
+		one, err := f(c.in(d, x))
+		if by := 2 * c.relistPeriod(); err != nil || one.bound.Greatest > b.Greatest-by || one.bound.Least < b.Least+by {
+			return true
+		}
+	}
+	return false
 }
 
 // meeting is a landmark that meets a tick of a probe at a point of a dimension.
