@@ -19,7 +19,7 @@ func BenchmarkExploreQuickstart(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as the command sets it
+	defer debug.SetGCPercent(debug.SetGCPercent(1000)) // as the command does
 	for _, s := range all {
 		if strings.HasPrefix(s.File, "quickstart/") {
 			b.Run(s.Metadata.Name, func(b *testing.B) { benchmark(b, subjectOf(s)) })
