@@ -31,7 +31,7 @@ func TestReadme(t *testing.T) {
 	if os.Getenv(inReadme) != "" {
 		t.Skip("this run belongs to the go test command of the README")
 	}
-	upstream, err := filepath.Glob("docs/upstream/[0-9]*.md")
+	upstream, err := filepath.Glob("docs/upstream/[0-9a-z]*.md")
 	if err != nil || len(upstream) == 0 {
 		t.Fatalf("docs/upstream: %d texts, %v", len(upstream), err)
 	}
