@@ -118,6 +118,19 @@ func TestPhasesComeFromHealthyRuns(t *testing.T) {
 	}
 }
 
+// A startup probe whose first failure stops the container runs once at most while the program is down. The program can still come up for it.
+func TestUntilReadyWithOneFailure(t *testing.T) {
+	pod := web()
+	pod.Spec.Containers[0].StartupProbe = probe(10, 1)
+	s, err := bounds.NewSubject(pod, "app", profile.Newest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := s.UntilReady(nodes, false); err != nil || b.Greatest > 20*time.Second {
+		t.Errorf("the container is ready after up to %v, error %v", b.Greatest, err)
+	}
+}
+
 // A TCP probe does not notice a stall, because the kernel of the node accepts its connection.
 func TestStallOfTCP(t *testing.T) {
 	pod := web()

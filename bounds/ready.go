@@ -226,13 +226,16 @@ func (s *Subject) upLater(c Case) (sample, error) {
 	return overAll(moments, c, func(c Case) (sample, error) { return s.upAt(c, c.Event) })
 }
 
-// upAfterOneFailure is upLater for a program that comes up between two successive runs of the probe.
+// upAfterOneFailure is upLater for a program that comes up between the first two runs of the probe, or at the only one.
 func (s *Subject) upAfterOneFailure(c Case) (sample, error) {
 	moments, err := s.requestsWhileDown(c, s.deciding(&c)[0])
-	if err != nil || len(moments) == 0 || len(moments[0]) < 2 {
-		return sample{bound: at(Never, c)}, err
+	if err != nil {
+		return sample{}, err
 	}
-	return between(moments[0][:2], c, func(c Case) (sample, error) { return s.upAt(c, c.Event) })
+	if len(moments) == 0 {
+		return s.upAt(c, 0)
+	}
+	return between(moments[0][:min(2, len(moments[0]))], c, func(c Case) (sample, error) { return s.upAt(c, c.Event) })
 }
 
 // requestsWhileDown returns the times at which a probe of a container that is not up runs, before the container is stopped and

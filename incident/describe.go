@@ -266,13 +266,14 @@ func (t *textReader) probeLine(text string, at Place) {
 	p.ProbeHandler = describedHandler(m[2], strings.TrimSpace(m[3]))
 	which := trace.Probe(strings.ToLower(m[1]))
 	if d := t.describe; d != nil && d.container != nil {
-		setProbe(d.container, which, p)
+		SetProbe(d.container, which, p)
 		return
 	}
 	t.lateProbes = append(t.lateProbes, lateProbe{at, which, p, t.file})
 }
 
-func setProbe(c *v1.Container, which trace.Probe, p *v1.Probe) {
+// SetProbe sets the liveness, the readiness or the startup probe of a container.
+func SetProbe(c *v1.Container, which trace.Probe, p *v1.Probe) {
 	switch which {
 	case trace.Liveness:
 		c.LivenessProbe = p

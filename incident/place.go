@@ -163,7 +163,7 @@ func (r *reader) placeProbe(l lateProbe) {
 		r.problem(l.at, true, "this %s probe was not used: the pod has %d containers, and the text does not say which of them has it", l.which, len(spec.Containers))
 		return
 	}
-	setProbe(&spec.Containers[0], l.which, l.probe)
+	SetProbe(&spec.Containers[0], l.which, l.probe)
 }
 
 func (r *reader) useTemplate(p *Pod, t *template) {

@@ -32,8 +32,8 @@ is a file that explore wrote.
 
 Restarts, outages, moved times, the age of the kubelet and a seed become part of
 the file. If an invariant does not hold, the file has an expectation that says
-so: you can commit the file, and it tells you when the kubelet changes. If an
-expectation fails, it stays as it is, and fails in the file too.
+so: you can commit the file, and it tells you when the kubelet changes. An
+expectation that fails does not change: it also fails in the new file.
 
 If the failure needs choices that no seed up to 300 makes, shrink also writes a
 witness with the fewest choices: it needs --out.

@@ -132,14 +132,7 @@ func (m *model) assumeProbe(c *v1.Container, probe trace.Probe) {
 	if p == nil {
 		return
 	}
-	switch probe {
-	case trace.Liveness:
-		c.LivenessProbe = p
-	case trace.Readiness:
-		c.ReadinessProbe = p
-	case trace.Startup:
-		c.StartupProbe = p
-	}
+	incident.SetProbe(c, probe, p)
 	m.assumed = append(m.assumed, fmt.Sprintf("%s probe of %s: %s", probe, c.Name, why))
 }
 
