@@ -179,6 +179,22 @@ func TestCheck(t *testing.T) {
 		{"a failure that is never published", []trace.Record{
 			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), probe(6, "app", 0, trace.Readiness, success), status(7, "app", 0, "started", "ready"), probe(20, "app", 0, trace.Readiness, failure),
 		}, []string{"settled-status-agrees"}},
+		{"a failure that is published only after a long time", []trace.Record{
+			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), probe(6, "app", 0, trace.Readiness, success), status(7, "app", 0, "started", "ready"), probe(20, "app", 0, trace.Readiness, failure),
+			probe(30.5, "app", 0, trace.Readiness, failure), status(40, "app", 0, "started"),
+		}, []string{"settled-status-agrees"}},
+		{"a failure that is published after a short time", []trace.Record{
+			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), probe(6, "app", 0, trace.Readiness, success), status(7, "app", 0, "started", "ready"), probe(20, "app", 0, trace.Readiness, failure),
+			status(29, "app", 0, "started"), probe(40, "app", 0, trace.Readiness, failure),
+		}, nil},
+		{"a failure that is overwritten by a sync that begins with it", []trace.Record{
+			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), probe(6, "app", 0, trace.Readiness, success), status(7, "app", 0, "started", "ready"), probe(20, "app", 0, trace.Readiness, failure),
+			at(20, trace.Event, "plain", func(r *trace.Record) { r.Reason = "Pulling" }), probe(30.5, "app", 0, trace.Readiness, failure), status(40, "app", 0, "started"),
+		}, []string{"settled-status-agrees B54 #139244"}},
+		{"a failure that is never published, with an event of the probe", []trace.Record{
+			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), probe(6, "app", 0, trace.Readiness, success), status(7, "app", 0, "started", "ready"), probe(20, "app", 0, trace.Readiness, failure),
+			at(20, trace.Event, "app", func(r *trace.Record) { r.Reason = "Unhealthy" }),
+		}, []string{"settled-status-agrees"}},
 		{"a started container that is never published as started", []trace.Record{start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(7, "app", 0)}, []string{"settled-status-agrees"}},
 		{"a late success", []trace.Record{start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(6, "app", 0, "started"), probe(55, "app", 0, trace.Readiness, success)}, nil},
 		{"a success during an outage", []trace.Record{

@@ -46,6 +46,8 @@ type pod struct {
 	ending     bool
 	deleted    bool // its deletion was requested
 	late       bool // it has exceeded its deadline
+	// synced has the instants at which a sync of the pod has written an event. The sync began then: nothing before it takes time.
+	synced map[virtual.Time]bool
 }
 
 // container is what the records so far say of a container.
@@ -79,7 +81,7 @@ type runs struct {
 }
 
 func newPod(spec *v1.Pod) *pod {
-	p := &pod{spec: spec, containers: map[string]*container{}}
+	p := &pod{spec: spec, containers: map[string]*container{}, synced: map[virtual.Time]bool{}}
 	for c := range podutil.Containers(&spec.Spec) {
 		k := &container{spec: c, sidecar: podutil.IsRestartableInitContainer(c), probes: map[trace.Probe]*v1.Probe{}}
 		set := func(name trace.Probe, probe *v1.Probe) {
@@ -128,6 +130,9 @@ func (p *pod) follow(r *trace.Record, n *node) {
 		p.deleted = true
 	case trace.Event:
 		p.late = p.late || r.Reason == "DeadlineExceeded"
+		if r.Reason != "Unhealthy" { // of a probe
+			p.synced[r.T] = true
+		}
 	case trace.ContainerStopping:
 		forgotten := r.Reason == "Evicted" && n.stopped > 0 && r.Cause < n.stopped // a kubelet that has ended began this call
 		if endsPod(r.Reason) && !p.ending && !forgotten {

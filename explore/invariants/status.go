@@ -82,38 +82,36 @@ func (c *checker) readyWhileStopping(k *container, s *trace.ContainerStatus, r *
 // settleTime is how long results may take to be published.
 const settleTime = 10 * time.Second
 
-// settled checks the last published status of each container at the end of the run.
-func (c *checker) settled(end virtual.Time) {
-	quiet := end.Add(-settleTime)
-	if c.node.outages > 0 || c.node.disturbed > quiet {
+// settled checks at a time of the run whether the published status of a container agrees with results that have settled long before.
+func (c *checker) settled(p *pod, key string, now virtual.Time) {
+	quiet := now.Add(-settleTime)
+	if c.node.outages > 0 || c.node.disturbed > quiet || p.ending || p.deleted {
 		return
 	}
-	for _, key := range c.order {
-		p := c.pods[key]
-		if p.ending || p.deleted {
+	for _, name := range p.names {
+		k := p.containers[name]
+		s := k.status
+		if !k.running || k.stopping != nil || s == nil || s.State != "running" || int(s.RestartCount) != k.instance || k.started > quiet {
 			continue
 		}
-		for _, name := range p.names {
-			k := p.containers[name]
-			s := k.status
-			if !k.running || k.stopping != nil || s == nil || s.State != "running" || int(s.RestartCount) != k.instance || k.started > quiet {
-				continue
+		at := &trace.Record{Pod: key, T: now}
+		if last := k.runs[trace.Startup]; last != nil && k.up && last.settled > 0 && last.settled < quiet && !s.Started {
+			c.broken(at, name, settledStatusAgrees, "the startup probe succeeded, and the container is not started", nil)
+		}
+		last := k.runs[trace.Readiness]
+		if last == nil || last.settled == 0 || last.settled > quiet || !s.Started {
+			continue
+		}
+		if ready := last.last == trace.Success; ready != s.Ready {
+			what, known := "the readiness probe fails, and the container is ready", (*Known)(nil)
+			if ready {
+				what = "the readiness probe succeeds, and the container is not ready"
 			}
-			at := &trace.Record{Pod: key, T: end}
-			if last := k.runs[trace.Startup]; last != nil && k.up && last.settled > 0 && last.settled < quiet && !s.Started {
-				c.broken(at, name, settledStatusAgrees, "the startup probe succeeded, and the container is not started", nil)
+			if p.synced[last.settled] {
+				// A sync reads the results, and then stores the status as a whole: generateAPIPodStatus in pkg/kubelet/kubelet_pods.go.
+				what, known = what+", since a sync that began at the instant of the result", lostResult
 			}
-			last := k.runs[trace.Readiness]
-			if last == nil || last.settled == 0 || last.settled > quiet || !s.Started {
-				continue
-			}
-			if ready := last.last == trace.Success; ready != s.Ready {
-				what := "the readiness probe fails, and the container is ready"
-				if ready {
-					what = "the readiness probe succeeds, and the container is not ready"
-				}
-				c.broken(at, name, settledStatusAgrees, what, nil)
-			}
+			c.broken(at, name, settledStatusAgrees, what, known)
 		}
 	}
 }
