@@ -20,8 +20,8 @@ func (c *checker) checkStatus(p *pod, r *trace.Record) {
 		}
 		if k.status != nil && s.RestartCount < k.status.RestartCount {
 			what, known := "it falls", (*Known)(nil)
-			if p.ending && c.node.stopped > 0 {
-				what, known = "it falls while the pod ends, after a restart of the kubelet", countFalls
+			if p.evicted && k.idle {
+				what, known = "an eviction removes an instance, and one that never started stays", countFalls
 			}
 			c.broken(r, s.Name, restartCountGrows, what, known)
 		}
@@ -57,6 +57,8 @@ func (k *container) whyStarted(p *pod) (string, *Known) {
 		return "the instance before had started", carriedStarted
 	case p.late:
 		return "the pod has exceeded its deadline", startedLate
+	case p.unstopped:
+		return "a stop of the pod has failed", startedUnstopped
 	}
 	return "without a success", nil
 }
@@ -64,7 +66,7 @@ func (k *container) whyStarted(p *pod) (string, *Known) {
 // readyWhileStopping notes a container that becomes ready while it stops. The kubelet computes Ready without regard to a stop in
 // progress: generateAPIPodStatus in pkg/kubelet/kubelet_pods.go.
 func (c *checker) readyWhileStopping(k *container, s *trace.ContainerStatus, r *trace.Record) {
-	if last := k.runs[trace.Readiness]; last != nil && last.last == trace.Success && last.settled <= k.stopping.T {
+	if last := k.runs[trace.Readiness]; last != nil && last.last == trace.Success && last.settled > 0 && last.settled <= k.stopping.T {
 		return // the result is from before the stop
 	}
 	reason, known := k.stopping.Reason, readyWhileKilled
