@@ -1,6 +1,7 @@
 package invariants
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -59,12 +60,14 @@ type pod struct {
 type container struct {
 	spec    *v1.Container
 	sidecar bool
+	init    bool // and no sidecar: it is ready when it has completed
 	probes  map[trace.Probe]*v1.Probe
 
 	instance int
 	running  bool
 	started  virtual.Time  // of this instance
 	stopping *trace.Record // of this instance
+	killing  bool          // the kubelet stops this instance: its preStop hook runs, or it has been sent its stop signal
 
 	runs    map[trace.Probe]*runs        // since the kubelet started
 	streak  map[trace.Probe]int          // failures in a row, whatever the kubelet did
@@ -72,11 +75,12 @@ type container struct {
 	last    map[trace.Probe]virtual.Time // end of the last run, of this instance
 	reset   map[trace.Probe]bool         // the count of the instances before has ended
 	carried bool                         // the instance before had started
-	created int                          // the number of the instance that was created last; -1: none
 	idle    bool                         // an instance was created and never started, and another one was created after it
 	up      bool                         // the startup probe of this instance has succeeded
 	restart bool                         // the kubelet restarted since this instance started
 	status  *trace.ContainerStatus       // published last
+	wrong   string                       // in what the published status does not agree with the results
+	since   virtual.Time                 // when this was first seen
 	ended   map[int]virtual.Time         // instances that a published status shows as ended, with the time of the status
 }
 
@@ -90,7 +94,9 @@ type runs struct {
 func newPod(spec *v1.Pod) *pod {
 	p := &pod{spec: spec, containers: map[string]*container{}, synced: map[virtual.Time]bool{}}
 	for c := range podutil.Containers(&spec.Spec) {
-		k := &container{spec: c, sidecar: podutil.IsRestartableInitContainer(c), probes: map[trace.Probe]*v1.Probe{}, created: -1}
+		first := slices.ContainsFunc(spec.Spec.InitContainers, func(i v1.Container) bool { return i.Name == c.Name })
+		k := &container{spec: c, probes: map[trace.Probe]*v1.Probe{}}
+		k.sidecar, k.init = first && podutil.IsRestartableInitContainer(c), first && !podutil.IsRestartableInitContainer(c)
 		set := func(name trace.Probe, probe *v1.Probe) {
 			if probe != nil {
 				k.probes[name] = probe
@@ -108,7 +114,7 @@ func newPod(spec *v1.Pod) *pod {
 // begin begins an instance.
 func (k *container) begin(instance int) {
 	k.carried = k.up || k.status != nil && k.status.Started
-	k.instance, k.up, k.restart, k.stopping = instance, false, false, nil
+	k.instance, k.up, k.restart, k.stopping, k.killing = instance, false, false, nil, false
 	before := map[trace.Probe]int{}
 	for _, probe := range []trace.Probe{trace.Liveness, trace.Startup} {
 		if before[probe] = k.streak[probe]; !k.reset[probe] {
@@ -122,7 +128,7 @@ func (p *pod) kubeletStopped() {
 	p.ending = p.ending && p.deleted // the kubelet forgets an eviction whose status it has not written
 	for _, name := range p.names {
 		k := p.containers[name]
-		k.restart, k.runs = true, map[trace.Probe]*runs{}
+		k.restart, k.killing, k.runs = true, false, map[trace.Probe]*runs{}
 	}
 }
 
@@ -152,9 +158,15 @@ func (p *pod) follow(r *trace.Record, n *node) {
 	}
 }
 
+// stops reports whether the kubelet stops a container of the pod other than k.
+func (p *pod) stops(k *container) bool {
+	return slices.ContainsFunc(p.names, func(name string) bool { return p.containers[name] != k && p.containers[name].killing })
+}
+
 func (k *container) follow(r *trace.Record, n *node) {
 	switch r.Kind {
 	case trace.ContainerStarted:
+		k.idle = k.idle || r.Instance > k.instance+1
 		k.begin(r.Instance)
 		k.running, k.started = true, r.T
 		k.restart = n.stopped > 0 && r.Cause < n.stopped // a kubelet that has ended began this call
@@ -167,15 +179,12 @@ func (k *container) follow(r *trace.Record, n *node) {
 		}
 	case trace.ContainerExited:
 		if r.Instance == k.instance {
-			k.running = false
+			k.running, k.killing = false, false
 		}
 	case trace.ProbeExecuted:
 		k.probed(r)
 	case trace.Event:
-		if r.Reason == "Created" {
-			k.idle = k.idle || k.created > k.instance
-			k.created = r.Instance
-		}
+		k.killing = k.killing || r.Reason == "Killing" && r.Instance == k.instance
 	}
 }
 
@@ -245,6 +254,7 @@ func (p *pod) published(r *trace.Record) {
 			continue
 		}
 		k.status = s
+		k.carried = k.carried || s.Started && int(s.RestartCount) < k.instance
 		if s.State != "running" && k.instance >= 0 {
 			ended := int(s.RestartCount)
 			if s.State == "waiting" && !k.running {
