@@ -37,10 +37,11 @@ type Cause string
 
 // The reasons of the end of a container.
 const (
-	ByLiveness Cause = "liveness"
-	ByStartup  Cause = "startup"
-	ByDeletion Cause = "deletion" // or another reason to stop the pod
-	ByOther    Cause = "other"
+	ByLiveness   Cause = "liveness"
+	ByStartup    Cause = "startup"
+	ByDeletion   Cause = "deletion"   // or another reason to stop the pod
+	ByDefinition Cause = "definition" // the spec of the container has changed
+	ByOther      Cause = "other"
 )
 
 // ParseKilling reads the message of a Killing event. Its texts have changed: "Killing container with docker id" up to 1.6,
@@ -51,6 +52,8 @@ func ParseKilling(message string) Cause {
 		return ByStartup
 	case strings.Contains(message, "failed liveness probe") || strings.Contains(message, "is unhealthy, it will be killed"):
 		return ByLiveness
+	case strings.Contains(message, "definition changed"):
+		return ByDefinition
 	case strings.HasPrefix(message, "Stopping container") || strings.Contains(message, "Need to kill"):
 		return ByDeletion
 	}

@@ -91,7 +91,7 @@ func (p *Proc) run() {
 
 func (p *Proc) stop() {
 	p.ended = true
-	p.stack.Stop()
+	p.sim.stacks.Stop(&p.stack)
 }
 
 // Park waits until Wake is called.

@@ -51,18 +51,18 @@ const (
 	Behavior      Kind = "Behavior"      // a program gets a request or exits; Probe, Reason is the hook or exit, Message is the number of the rule that decides, from 1; empty: none
 )
 
-var observable = map[Kind]bool{
-	PodAdded: true, PodDeleteRequested: true, PodRemoved: true,
-	ContainerStarted: true, ContainerStopping: true, ContainerExited: true,
-	ProbeExecuted: true, StatusPatched: true, Event: true,
-	KubeletStopped: true, KubeletStarted: true, Step: true,
-}
-
 // StepOver is the Message of the Step record at the end of a step that lasts, such as a delay.
 const StepOver = "over"
 
 // Observable reports whether both the simulator and the real kubelet write records of this kind.
-func (k Kind) Observable() bool { return observable[k] }
+func (k Kind) Observable() bool {
+	switch k {
+	case PodAdded, PodDeleteRequested, PodRemoved, ContainerStarted, ContainerStopping, ContainerExited, ProbeExecuted, StatusPatched, Event,
+		KubeletStopped, KubeletStarted, Step:
+		return true
+	}
+	return false
+}
 
 // Probe is the type of a probe.
 type Probe string

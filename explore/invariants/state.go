@@ -17,6 +17,7 @@ type node struct {
 	jumped    virtual.Time // when the wall clock was last set
 	stopped   int64        // the step at which the kubelet stopped last
 	since     virtual.Time // when the kubelet started last
+	shutDown  bool         // its shutdown was announced
 }
 
 func (n *node) follow(r *trace.Record) {
@@ -27,6 +28,8 @@ func (n *node) follow(r *trace.Record) {
 		n.disturbed, n.outages, n.since = r.T, n.outages-1, r.T
 	case r.Kind == trace.Step && r.Reason == "stepClock":
 		n.jumped = r.T
+	case r.Kind == trace.Step && r.Reason == "shutdownNode":
+		n.shutDown = true
 	case r.Kind == trace.Step && r.Pod == "" && (r.Reason == "apiDown" || r.Reason == "runtimeDown" || r.Reason == "setDelays"):
 		n.disturbed = r.T
 		if r.Message == trace.StepOver {
@@ -46,6 +49,10 @@ type pod struct {
 	ending     bool
 	deleted    bool // its deletion was requested
 	late       bool // it has exceeded its deadline
+	evicted    bool // the kubelet has stopped a container to evict it
+	unstopped  bool // a stop of the pod has failed
+	// synced has the instants at which a sync of the pod has written an event. The sync began then: nothing before it takes time.
+	synced map[virtual.Time]bool
 }
 
 // container is what the records so far say of a container.
@@ -64,7 +71,9 @@ type container struct {
 	before  map[trace.Probe]int          // failures in a row of the instances before, which the worker still counts
 	last    map[trace.Probe]virtual.Time // end of the last run, of this instance
 	reset   map[trace.Probe]bool         // the count of the instances before has ended
-	carried bool                         // the instance before was published as started
+	carried bool                         // the instance before had started
+	created int                          // the number of the instance that was created last; -1: none
+	idle    bool                         // an instance was created and never started, and another one was created after it
 	up      bool                         // the startup probe of this instance has succeeded
 	restart bool                         // the kubelet restarted since this instance started
 	status  *trace.ContainerStatus       // published last
@@ -79,9 +88,9 @@ type runs struct {
 }
 
 func newPod(spec *v1.Pod) *pod {
-	p := &pod{spec: spec, containers: map[string]*container{}}
+	p := &pod{spec: spec, containers: map[string]*container{}, synced: map[virtual.Time]bool{}}
 	for c := range podutil.Containers(&spec.Spec) {
-		k := &container{spec: c, sidecar: podutil.IsRestartableInitContainer(c), probes: map[trace.Probe]*v1.Probe{}}
+		k := &container{spec: c, sidecar: podutil.IsRestartableInitContainer(c), probes: map[trace.Probe]*v1.Probe{}, created: -1}
 		set := func(name trace.Probe, probe *v1.Probe) {
 			if probe != nil {
 				k.probes[name] = probe
@@ -98,7 +107,7 @@ func newPod(spec *v1.Pod) *pod {
 
 // begin begins an instance.
 func (k *container) begin(instance int) {
-	k.carried = k.status != nil && k.status.Started
+	k.carried = k.up || k.status != nil && k.status.Started
 	k.instance, k.up, k.restart, k.stopping = instance, false, false, nil
 	before := map[trace.Probe]int{}
 	for _, probe := range []trace.Probe{trace.Liveness, trace.Startup} {
@@ -117,8 +126,10 @@ func (p *pod) kubeletStopped() {
 	}
 }
 
-// endsPod reports whether the reason of a stop is the end of the whole pod.
-func endsPod(reason string) bool { return reason == "Deleted" || reason == "Evicted" }
+// endedBy reports whether the reason of a stop is the end of the whole pod. A pod whose sandbox has gone starts again.
+func (p *pod) endedBy(reason string, n *node) bool {
+	return reason == "Deleted" || reason == "Evicted" || reason == "Stopped" && (p.late || n.shutDown)
+}
 
 func (p *pod) follow(r *trace.Record, n *node) {
 	switch r.Kind {
@@ -128,11 +139,16 @@ func (p *pod) follow(r *trace.Record, n *node) {
 		p.deleted = true
 	case trace.Event:
 		p.late = p.late || r.Reason == "DeadlineExceeded"
+		p.unstopped = p.unstopped || r.Reason == "FailedKillPod"
+		if r.Reason != "Unhealthy" { // of a probe
+			p.synced[r.T] = true
+		}
 	case trace.ContainerStopping:
 		forgotten := r.Reason == "Evicted" && n.stopped > 0 && r.Cause < n.stopped // a kubelet that has ended began this call
-		if endsPod(r.Reason) && !p.ending && !forgotten {
+		if p.endedBy(r.Reason, n) && !p.ending && !forgotten {
 			p.ending, p.ends = true, r.T
 		}
+		p.evicted = p.evicted || r.Reason == "Evicted"
 	}
 }
 
@@ -155,6 +171,11 @@ func (k *container) follow(r *trace.Record, n *node) {
 		}
 	case trace.ProbeExecuted:
 		k.probed(r)
+	case trace.Event:
+		if r.Reason == "Created" {
+			k.idle = k.idle || k.created > k.instance
+			k.created = r.Instance
+		}
 	}
 }
 

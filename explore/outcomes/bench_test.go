@@ -1,3 +1,5 @@
+//go:build unix
+
 package outcomes_test
 
 import (
@@ -7,13 +9,16 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"probesim.dev/explore/outcomes"
 	"probesim.dev/scenarios/library"
 )
 
-// BenchmarkExploreQuickstart explores each scenario of the quickstart on all CPUs, and reports its runs a second.
+// BenchmarkExploreQuickstart explores each scenario of the quickstart on all CPUs, and reports its runs a second, and its runs for each
+// second of CPU time. On a machine that does nothing else, the former is the latter times the number of CPUs.
 func BenchmarkExploreQuickstart(b *testing.B) {
 	all, err := library.Scenarios()
 	if err != nil {
@@ -30,6 +35,7 @@ func BenchmarkExploreQuickstart(b *testing.B) {
 func benchmark(b *testing.B, s outcomes.Subject) {
 	var runs atomic.Int64
 	b.ReportAllocs()
+	before := cpuTime(b)
 	for b.Loop() {
 		x, err := outcomes.New(context.Background(), s, outcomes.Options{Runs: 2000})
 		if err != nil {
@@ -46,5 +52,15 @@ func benchmark(b *testing.B, s outcomes.Subject) {
 		}
 		workers.Wait()
 	}
+	b.ReportMetric(float64(runs.Load())/(cpuTime(b)-before).Seconds(), "runs/cpu-s")
 	b.ReportMetric(float64(runs.Load())/b.Elapsed().Seconds(), "runs/s")
+}
+
+// cpuTime returns the CPU time that the process has used.
+func cpuTime(b *testing.B) time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

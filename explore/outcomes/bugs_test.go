@@ -44,6 +44,29 @@ spec:
   steps: [{at: 21s, delete: {}}]
 `
 
+// slowSync has a container whose readiness probe fails, and one that crashes and pulls its image for twenty seconds when its back-off ends.
+const slowSync = `
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - {name: app, image: "web:1", readinessProbe: {exec: {command: [ready]}, periodSeconds: 5, failureThreshold: 1}}
+  - {name: side, image: "side:1", imagePullPolicy: Always}
+---
+apiVersion: probesim.dev/v1alpha1
+kind: Scenario
+metadata: {name: ingredients}
+spec:
+  duration: 80s
+  delays: {imagePull: 20s}
+  pods:
+  - name: web
+    containers:
+    - {name: app, behavior: [{after: 50s, readiness: fail}]}
+    - {name: side, behavior: [{instance: 0, after: 3s, exit: 1}, {instance: 1, after: 3s, exit: 1}]}
+`
+
 // bugs are the known bugs of the kubelet that break an invariant, each with a scenario that has its ingredients. Unless a bug shows in
 // every such run, the scenario as written does not show it: a policy must find the order, the phase or the moment.
 var bugs = []struct {
@@ -83,6 +106,11 @@ var bugs = []struct {
 		"B6: a readiness probe that a sync requests is lost",
 		scenarioOf(`readinessProbe: {exec: {command: [ready]}, periodSeconds: 20}`, "", "  expect: [{name: ready at once, first: 0s..2s, becomes: {ready: true}}]\n"),
 		false, "orders", 160, "expectation failed: ready at once",
+	},
+	{
+		"B54: a sync overwrites a result of the readiness probe",
+		slowSync, false, "meetings", 1000,
+		"settled-status-agrees: the readiness probe fails, and the container is ready, since a sync that began at the instant of the result (default/web/app), known as B54 #139244",
 	},
 	{
 		"#135248: ready while killed for its startup probe, since a restart of the kubelet",

@@ -44,6 +44,7 @@ type state struct {
 	order      []string          // names of events
 	pods       map[string]*pod
 	keys       []string // of the pods
+	last       int64    // the time of the latest event
 }
 
 // pod is a pod and what its status tells.
@@ -129,6 +130,10 @@ func (p *pod) patch(r *trace.Record) {
 
 func (s *state) event(r *trace.Record, p *pod) {
 	now := Zero.Add(r.T.Offset())
+	for now.UnixNano() <= s.last { // the name of an event ends in its time, and no two calls of a real clock are in one nanosecond
+		now = now.Add(time.Nanosecond)
+	}
+	s.last = now.UnixNano()
 	e := event{typ: r.Type, reason: r.Reason, message: r.Message, count: 1, first: now, last: now, name: fmt.Sprintf("%s.%x", p.object.Name, now.UnixNano()),
 		object: reference{Kind: "Pod", Namespace: p.object.Namespace, Name: p.object.Name, UID: string(p.object.UID), APIVersion: "v1", FieldPath: p.fieldPath(r.Container)}}
 	sent, accepted := s.correlator.observe(e)

@@ -43,6 +43,14 @@ func TestCounts(t *testing.T) {
 	}
 }
 
+// TestNames checks that events at one instant have different names, as those of a real clock have.
+func TestNames(t *testing.T) {
+	items := written(t, []trace.Record{warning(time.Second, "Warning", "a"), warning(time.Second, "Warning", "b")})
+	if len(items) != 2 {
+		t.Errorf("the events are %v", items)
+	}
+}
+
 // TestSpamFilter checks that 25 warnings are sent, and one more after five minutes with the count of all of them. Normal events have a
 // bucket of their own.
 func TestSpamFilter(t *testing.T) {

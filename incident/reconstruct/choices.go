@@ -1,6 +1,7 @@
 package reconstruct
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,16 +11,23 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/fakeruntime"
 	"probesim.dev/incident"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/trace"
 )
 
+// addStart adds the dimensions of the first start of a container.
+func (m *model) addStart(c *v1.Container) {
+	m.parts = append(m.parts,
+		&part{container: c.Name, what: "delay", try: func(s *search, p *part) []choice { return tryDelay(s, p, c) }},
+		&part{container: c.Name, what: "hook", try: func(s *search, p *part) []choice { return tryHook(s, c) }})
+}
+
 // addParts adds the dimensions of a container: its exits, and each of its probes.
 func (m *model) addParts(c *v1.Container) {
 	m.parts = append(m.parts,
-		&part{container: c.Name, what: "delay", try: func(s *search, p *part) []choice { return tryDelay(s, p, c) }},
 		&part{container: c.Name, what: "exits", try: func(s *search, p *part) []choice { return tryExits(s, c) }},
 		&part{container: c.Name, what: "stop", try: func(s *search, p *part) []choice { return tryStop(s, c) }})
 	for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
@@ -29,8 +37,15 @@ func (m *model) addParts(c *v1.Container) {
 	}
 }
 
-// tryDelay lets the first start of a container take as long as recorded: because of its image, or of the hook of the container before it.
+// tryDelay lets the first start of a container take as long as recorded: as the times between its events tell, or else because of its
+// image.
 func tryDelay(s *search, p *part, c *v1.Container) []choice {
+	if create, start, known := s.latencies(p, c.Name); known {
+		return []choice{{name: "measured", create: create, startup: start}}
+	}
+	if f := s.model.firstEvent(c.Name); f != nil && f.Reason != "Started" {
+		return s.pending(c)
+	}
 	starts := s.starts(c.Name)
 	for _, f := range s.model.pod.Facts {
 		first := f.Kind == incident.Event && f.Reason == "Started" && !f.AtLeast || (f.Kind == incident.Running || f.Kind == incident.Terminated) && !f.Previous && f.Count == 0
@@ -48,71 +63,130 @@ func tryDelay(s *search, p *part, c *v1.Container) []choice {
 	return nil
 }
 
+// pending lets the first start of a container take longer than the recording, if that has no later event about it.
+func (s *search) pending(c *v1.Container) []choice {
+	seen := map[string]bool{}
+	for _, f := range s.model.pod.Facts {
+		if f.Container == c.Name {
+			seen[f.Reason] = seen[f.Reason] || f.Kind == incident.Event
+			seen["started"] = seen["started"] || f.Kind == incident.Running || f.Kind == incident.Terminated
+		}
+	}
+	long := s.model.duration(s.best.zero) + time.Minute
+	switch {
+	case seen["Started"] || seen["started"]:
+		return nil
+	case seen["Created"]:
+		return []choice{{name: "none"}, {name: "pending", startup: long}}
+	case seen["Pulled"]:
+		return []choice{{name: "none"}, {name: "pending", create: long}}
+	}
+	return nil
+}
+
+// latencies returns how long the runtime needs to create and to start a container, if the times of its first events tell it.
+func (s *search) latencies(p *part, container string) (create, start time.Duration, known bool) {
+	var recorded [3]time.Duration
+	reasons := []string{"Pulled", "Created", "Started"}
+	for i, reason := range reasons {
+		for _, f := range s.model.pod.Facts {
+			exact := f.Kind == incident.Event && f.Container == container && f.Reason == reason && f.When.Known() && f.When.Within <= time.Millisecond && !f.AtLeast
+			if at := f.When.At.Sub(s.best.zero); exact && (recorded[i] == 0 || at < recorded[i]) {
+				recorded[i] = at
+			}
+		}
+	}
+	var run [3]time.Duration
+	for i := range s.best.run.Records {
+		if r := &s.best.run.Records[i]; r.Kind == trace.Event && r.Container == container {
+			if k := slices.Index(reasons, r.Reason); k >= 0 && run[k] == 0 {
+				run[k] = r.T.Offset()
+			}
+		}
+	}
+	if slices.Contains(recorded[:], 0) || slices.Contains(run[:], 0) || !slices.IsSorted(recorded[:]) {
+		return 0, 0, false
+	}
+	create, start = p.create, p.startup
+	if create == 0 {
+		create = fakeruntime.DefaultDelays().CreateContainer.Max
+	}
+	if start == 0 {
+		start = fakeruntime.DefaultDelays().StartContainer.Max
+	}
+	longer := func(k int) time.Duration { return recorded[k] - recorded[k-1] - (run[k] - run[k-1]) }
+	change := func(from, by time.Duration, old time.Duration) time.Duration {
+		if by.Abs() < time.Millisecond {
+			return old
+		}
+		return max(round(from+by), time.Millisecond)
+	}
+	return change(create, longer(1), p.create), change(start, longer(2), p.startup), true
+}
+
+// tryHook lets the postStart hook of a container take as long as the container after it started late: the kubelet starts containers in
+// turn, after the hook of the one before.
+func tryHook(s *search, c *v1.Container) []choice {
+	if c.Lifecycle == nil || c.Lifecycle.PostStart == nil || c.Lifecycle.PostStart.Sleep != nil {
+		return nil
+	}
+	for _, f := range s.model.pod.Facts {
+		if f.Kind == incident.Waiting && f.Container == c.Name && f.Reason != "CrashLoopBackOff" && len(s.model.recordedStarts(c)) > 0 {
+			return []choice{{name: "none"}, {name: "hook", rules: []rule{{"postStart: hang", fmt.Sprintf("%s: the container has started, but waits: its hook has not ended", f.Place)}}}}
+		}
+	}
+	if _, late := s.lateness(c); late > 20*time.Millisecond {
+		return []choice{{name: "none"}, s.calibrated(c, "postStart: ok in %s", round(late), "the next container starts after the hook", 3)}
+	}
+	return nil
+}
+
+// lateness returns how much later than in the best run so far the first event about the next container is, and that event.
+func (s *search) lateness(c *v1.Container) (*incident.Fact, time.Duration) {
+	containers := append(slices.Clone(s.model.object.Spec.InitContainers), s.model.object.Spec.Containers...)
+	i := slices.IndexFunc(containers, func(o v1.Container) bool { return o.Name == c.Name })
+	if i < 0 || i+1 >= len(containers) {
+		return nil, 0
+	}
+	next := containers[i+1].Name
+	f := s.model.firstEvent(next)
+	if f == nil {
+		return nil, 0
+	}
+	at, _ := firstOf(s.best.run.Records, next, f.Reason)
+	return f, f.When.At.Add(f.When.Within/2).Sub(s.best.zero) - at
+}
+
+// firstOf returns when the first event with a reason about a container was.
+func firstOf(records []trace.Record, container, reason string) (time.Duration, bool) {
+	for i := range records {
+		if r := &records[i]; r.Kind == trace.Event && r.Container == container && r.Reason == reason {
+			return r.T.Offset(), true
+		}
+	}
+	return 0, false
+}
+
+// firstEvent returns the first event about a container whose time is known exactly, or nil.
+func (m *model) firstEvent(container string) *incident.Fact {
+	var first *incident.Fact
+	for _, f := range m.pod.Facts {
+		exact := f.Kind == incident.Event && f.When.Known() && f.When.Within <= time.Millisecond && !f.AtLeast
+		if exact && f.Container == container && steps[f.Reason] && (first == nil || f.When.At.Before(first.When.At)) {
+			first = f
+		}
+	}
+	return first
+}
+
+// steps are the reasons of the events in which a container starts.
+var steps = map[string]bool{"Pulling": true, "Pulled": true, "Created": true, "Started": true}
+
 // tryStart moves the first start within the time that the recording allows, if that is more than a second.
 func tryStart(s *search, _ *part) []choice {
 	var list []choice
 	for i := range 9 {
 		list = append(list, choice{name: "start", start: ptr(s.model.earliest.Add(s.model.doubt * time.Duration(i) / 8))})
-	}
-	return list
-}
-
-// tryNode adds what happens to the node, where facts about the pod tell it: an eviction has an event, and a reboot ends containers with
-// exit code 255.
-func tryNode(s *search, _ *part) []choice {
-	m := s.model
-	list := []choice{{name: "none"}}
-	for _, f := range m.pod.Facts {
-		switch {
-		case f.Kind == incident.Event && f.Reason == "Evicted" && f.When.Known():
-			at := f.When.Best().Add(f.When.Within / 2).Sub(s.best.zero)
-			for _, before := range []time.Duration{0, 10 * time.Millisecond, 100 * time.Millisecond} {
-				if at > before {
-					list = append(list, choice{name: "evicted", steps: []string{fmt.Sprintf("at: %s, evict: {pod: %s}", value.Format(round(at-before)), m.pod.Name)}})
-				}
-			}
-		case f.Kind == incident.Terminated && f.ExitCode == 255 && f.Last.Known():
-			at := f.Last.At.Add(f.Last.Within / 2).Sub(s.best.zero)
-			for _, downtime := range []time.Duration{time.Minute, 2 * time.Second, 5 * time.Second, 10 * time.Second, 20 * time.Second, 30 * time.Second, 45 * time.Second, 90 * time.Second, 2 * time.Minute} {
-				if at > 0 {
-					list = append(list, choice{name: "reboot", steps: []string{fmt.Sprintf("at: %s, rebootNode: {downtime: %s}", value.Format(round(at)), value.Format(downtime))}})
-				}
-			}
-			for _, next := range m.pod.Facts {
-				if next.Kind == incident.Running && next.Container == f.Container && next.When.Known() && next.When.At.After(f.Last.At) {
-					down := next.When.At.Sub(f.Last.At)
-					for _, start := range []time.Duration{500 * time.Millisecond, 1500 * time.Millisecond, 3 * time.Second} {
-						if down > start && at > 0 {
-							list = append(list, choice{name: "reboot", steps: []string{fmt.Sprintf("at: %s, rebootNode: {downtime: %s}", value.Format(round(at)), value.Format(round(down-start)))}})
-						}
-					}
-				}
-			}
-		}
-	}
-	return list
-}
-
-// tryGates sets the conditions of readiness gates: a controller does.
-func tryGates(s *search, _ *part) []choice {
-	m := s.model
-	var on, off []string
-	for _, g := range m.object.Spec.ReadinessGates {
-		on = append(on, fmt.Sprintf("{type: %q, status: \"True\"}", g.ConditionType))
-		off = append(off, fmt.Sprintf("{type: %q, status: \"False\"}", g.ConditionType))
-	}
-	step := func(at time.Duration, conditions []string) string {
-		return fmt.Sprintf("at: %s, patch: {pod: %s, status: {conditions: [%s]}}", value.Format(max(round(at), time.Millisecond)), m.pod.Name, strings.Join(conditions, ", "))
-	}
-	list := []choice{{name: "none"}, {name: "at once", steps: []string{step(time.Second, on)}}}
-	for _, f := range m.pod.Facts {
-		if f.Kind == incident.Condition && f.Reason == "Ready" && f.When.Known() {
-			at := f.When.At.Add(f.When.Within / 2).Sub(s.best.zero)
-			list = append(list, choice{name: "then", steps: []string{step(at, on)}})
-			if f.Value == "False" && at > 2*time.Second {
-				list = append(list, choice{name: "until", steps: []string{step(time.Second, on), step(at, off)}})
-			}
-		}
 	}
 	return list
 }
@@ -135,7 +209,7 @@ func (s *search) outages(c *v1.Container, probe trace.Probe) []outage {
 		o := outage{count: count, says: says}
 		o.word, o.answer = answer(p, u, fmt.Sprintf("%s%d", probe, len(list)+1))
 		took := 10 * time.Millisecond
-		if o.word == "hang" {
+		if o.word == "hang" || p.GRPC != nil && o.word == "down" {
 			took = time.Duration(max(p.TimeoutSeconds, 1)) * time.Second
 		}
 		o.first = first.Best().Sub(s.best.zero) - took
@@ -144,6 +218,9 @@ func (s *search) outages(c *v1.Container, probe trace.Probe) []outage {
 		list = append(list, o)
 	}
 	for _, f := range s.model.failures(c.Name, probe) {
+		if runtimeGone(f.Message) {
+			continue
+		}
 		u := incident.ParseUnhealthy(f.Message)
 		add(f.When, f.Last, f.Count, u, fmt.Sprintf("%s: %q, %d times", f.Place, firstLine(f.Message), f.Count))
 	}
@@ -178,7 +255,43 @@ func (s *search) outages(c *v1.Container, probe trace.Probe) []outage {
 var (
 	statusCode = regexp.MustCompile(`statuscode: (\d{3})$`)
 	grpcStatus = regexp.MustCompile(`responded with "(\w+)"`)
+	grpcCode   = regexp.MustCompile(`rpc error: code = (\w+) desc`)
+	grpcEnd    = regexp.MustCompile(`error reading from server: (.+)$`)
 )
+
+// grpcAnswer returns the answer of a gRPC server that makes a probe fail with an output (pkg/probe/grpc/grpc.go).
+func grpcAnswer(output, name string) (word, definition string) {
+	switch {
+	case strings.HasPrefix(output, "timeout: failed to connect"): // the client tries again until the timeout
+		return "down", ""
+	case timeouts.MatchString(output):
+		return "hang", ""
+	case strings.Contains(output, "does not implement"):
+		return "UNIMPLEMENTED", ""
+	case grpcStatus.MatchString(output):
+		return grpcStatus.FindStringSubmatch(output)[1], ""
+	case grpcEnd.MatchString(output):
+		return name, fmt.Sprintf("name: %s, transportError: %s", name, strconv.Quote(grpcEnd.FindStringSubmatch(output)[1]))
+	case grpcCode.MatchString(output):
+		return codeName(grpcCode.FindStringSubmatch(output)[1]), ""
+	}
+	return "fail", ""
+}
+
+// codeName returns the name of a code in the gRPC specification from its spelling in grpc-go: NOT_FOUND for NotFound.
+func codeName(code string) string {
+	if code == "Canceled" {
+		return "CANCELLED"
+	}
+	var b strings.Builder
+	for i, r := range code {
+		if i > 0 && 'A' <= r && r <= 'Z' {
+			b.WriteByte('_')
+		}
+		b.WriteRune(r)
+	}
+	return strings.ToUpper(b.String())
+}
 
 // answer returns the answer of a program that makes a probe fail with an output.
 func answer(p *v1.Probe, u incident.Unhealthy, name string) (word, definition string) {
@@ -191,6 +304,8 @@ func answer(p *v1.Probe, u incident.Unhealthy, name string) (word, definition st
 			return "fail", ""
 		}
 		return "error", ""
+	case p.GRPC != nil:
+		return grpcAnswer(u.Output, name)
 	case timeouts.MatchString(u.Output):
 		return "hang", ""
 	case exec && strings.TrimSpace(u.Output) == "":
@@ -205,8 +320,6 @@ func answer(p *v1.Probe, u incident.Unhealthy, name string) (word, definition st
 			text = "EOF"
 		}
 		return name, fmt.Sprintf("name: %s, transportError: %s", name, strconv.Quote(text))
-	case p.GRPC != nil && grpcStatus.MatchString(u.Output):
-		return grpcStatus.FindStringSubmatch(u.Output)[1], ""
 	case refused.MatchString(u.Output):
 		return "down", ""
 	}
@@ -257,6 +370,7 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 			add(name, rules)
 		}
 	}
+	add("every", recurrent(outages, probe, tick))
 	for _, rules := range byCount(outages, probe, tick) {
 		add("by count", rules)
 	}
@@ -387,6 +501,21 @@ func (s *search) counted(c *v1.Container, outages []outage, probe trace.Probe, t
 	return rules
 }
 
+// recurrent fails one run of the probe at a time, at equal distances between the first and the last failure.
+func recurrent(outages []outage, probe trace.Probe, tick time.Duration) []rule {
+	var rules []rule
+	for _, o := range outages {
+		if o.count < 3 {
+			rules = append(rules, window(o.first, o.last, probe, o.word, tick, o.says))
+			continue
+		}
+		every := (o.last - o.first) / time.Duration(o.count-1)
+		rules = append(rules, rule{fmt.Sprintf("at: %s, every: %s, for: %s, %s: %s", between(o.first-tick, o.first), value.Format(max(round(every), time.Millisecond)),
+			between(min(tick, every)/2, tick), probe, o.word), o.says})
+	}
+	return rules
+}
+
 // byCount fails a number of runs in a row in each instance.
 func byCount(outages []outage, probe trace.Probe, tick time.Duration) [][]rule {
 	var list [][]rule
@@ -442,6 +571,9 @@ func (s *search) unrecorded(c *v1.Container, probe trace.Probe) []choice {
 	if slow := s.slowAnswer(probe, period(incident.ProbeOf(c, probe))); slow != nil {
 		list = append(list, choice{name: "slow", rules: []rule{*slow}})
 	}
+	if _, late := s.lateness(c); probe == trace.Startup && isInit(s.model.object, c) && late > 20*time.Millisecond {
+		list = append(list, s.calibrated(c, "startup: ok in %s", round(late), "the next container starts when this one has started", 3))
+	}
 	for _, f := range s.model.pod.Facts {
 		tells := probe == trace.Readiness && f.Kind == incident.Condition && (f.Reason == "Ready" || f.Reason == "ContainersReady") ||
 			f.Container == c.Name && (probe == trace.Readiness && f.Kind == incident.Ready || probe == trace.Startup && f.Kind == incident.Started)
@@ -490,10 +622,12 @@ func tryExits(s *search, c *v1.Container) []choice {
 	}
 	restarts = max(restarts, started-1)
 	if isInit(m.object, c) && !podutil.IsRestartableInitContainer(c) { // which by itself ends after a second
+		list = append(list, s.untilNext(c)...)
 		long := m.duration(s.best.zero)
 		list = append(list, choice{name: "it runs on", rules: []rule{{fmt.Sprintf("after: %s, exit: 0", value.Format(long)), "It was still running at the end of the recording."}}})
 	}
 	list = append(list, s.byBackOff(c)...)
+	list = append(list, s.lives(c)...)
 	kills := m.kills(c.Name, trace.Liveness) + m.kills(c.Name, trace.Startup)
 	if last == nil {
 		if restarts > kills {
@@ -540,6 +674,32 @@ func tryExits(s *search, c *v1.Container) []choice {
 		}
 	}
 	return list
+}
+
+// untilNext lets an init container that ends well run until the next container starts.
+func (s *search) untilNext(c *v1.Container) []choice {
+	if f, late := s.lateness(c); f == nil || late.Abs() < 100*time.Millisecond {
+		return nil
+	}
+	return []choice{s.calibrated(c, "after: %s, exit: 0", time.Second, "the next container starts after it", 5)}
+}
+
+// calibrated returns a choice with a duration that delays the next container. The runs tell by how much to change it.
+func (s *search) calibrated(c *v1.Container, format string, d time.Duration, says string, left int) choice {
+	f, _ := s.lateness(c)
+	next := func(a *attempt) *choice {
+		best := s.best
+		s.best = a
+		_, late := s.lateness(c)
+		s.best = best
+		longer := max(round(d+late), time.Millisecond)
+		if late.Abs() < 2*time.Millisecond || left == 0 || longer == d || longer > time.Hour {
+			return nil
+		}
+		again := s.calibrated(c, format, longer, says, left-1)
+		return &again
+	}
+	return choice{name: "until the next", next: next, rules: []rule{{fmt.Sprintf(format, value.Format(d)), fmt.Sprintf("%s: %s", f.Place, says)}}}
 }
 
 // byBackOff returns behaviors in which each instance lives so long that the first back-off comes when it is recorded: after the second
@@ -692,6 +852,7 @@ func tryPhase(s *search, _ *part) []choice {
 			}
 		}
 	}
+	list = append(list, s.relists()...)
 	for tenth := range 10 {
 		list = append(list, choice{name: "uptime", uptime: 150*time.Second + time.Duration(tenth)*100*time.Millisecond + 37*time.Millisecond})
 	}
@@ -704,6 +865,22 @@ func tryPhase(s *search, _ *part) []choice {
 			if mount := m.mount - at; at.Abs() > time.Second && mount >= 0 && mount < time.Hour {
 				list = append(list, choice{name: "mount", mount: ptr(round(mount))})
 			}
+		}
+	}
+	return list
+}
+
+// relists moves the relists of the kubelet, in which it notices exits, so that a container that starts after one has its exact time.
+func (s *search) relists() []choice {
+	var list []choice
+	uptime := cmp.Or(s.model.uptime, 150337*time.Millisecond) // the default of the format
+	containers := append(slices.Clone(s.model.object.Spec.InitContainers), s.model.object.Spec.Containers...)
+	for i := range containers {
+		if i == 0 || !isInit(s.model.object, &containers[i-1]) || podutil.IsRestartableInitContainer(&containers[i-1]) {
+			continue
+		}
+		if _, late := s.lateness(&containers[i-1]); late.Abs() > time.Millisecond {
+			list = append(list, choice{name: "uptime", uptime: 150*time.Second + ((uptime-late)%time.Second+time.Second)%time.Second})
 		}
 	}
 	return list

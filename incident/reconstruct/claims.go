@@ -209,6 +209,9 @@ func (c *claimer) event(f *incident.Fact) {
 	c.series(all, says, matcher, f.Reason == "BackOff")
 }
 
+// ofPods are the reasons of events about whole pods that a run has, too.
+var ofPods = map[string]bool{"Evicted": true, "DeadlineExceeded": true, "ExceededGracePeriod": true}
+
 // outsiders are the reasons of events that are not about containers and probes, or not of the kubelet.
 var outsiders = map[string]string{
 	"Scheduled": "the scheduler binds pods, and the simulator begins after it", "FailedScheduling": "the scheduler is not simulated",
@@ -232,6 +235,14 @@ func (c *claimer) matcher(f *incident.Fact) (string, []*incident.Fact) {
 	}
 	u := incident.ParseUnhealthy(f.Message)
 	switch {
+	case ofPods[f.Reason] && f.Container == "":
+		var all []*incident.Fact
+		for _, o := range c.pod.Facts {
+			if o.Kind == incident.Event && o.Reason == f.Reason && o.When.Known() {
+				all = append(all, o)
+			}
+		}
+		return "record: {kind: Event, reason: " + f.Reason + "}", all
 	case sums[f.Reason]:
 		var all []*incident.Fact
 		for _, o := range c.pod.Facts {
@@ -254,7 +265,7 @@ func (c *claimer) matcher(f *incident.Fact) (string, []*incident.Fact) {
 		}
 		return text, all
 	case f.Reason == "Killing":
-		words := map[incident.Cause]string{incident.ByLiveness: "/failed liveness probe/", incident.ByStartup: "/failed startup probe/", incident.ByDeletion: "/Stopping container/"}[incident.ParseKilling(f.Message)]
+		words := map[incident.Cause]string{incident.ByLiveness: "/failed liveness probe/", incident.ByStartup: "/failed startup probe/", incident.ByDeletion: "/Stopping container/", incident.ByDefinition: "/definition changed/"}[incident.ParseKilling(f.Message)]
 		if words == "" {
 			return "", nil
 		}
@@ -287,13 +298,15 @@ func pattern(message string, u incident.Unhealthy) string {
 var (
 	refused = regexp.MustCompile(`connection refused`)
 	// timeouts are the words of requests and commands that took too long.
-	timeouts = regexp.MustCompile(`deadline exceeded|Client\.Timeout|timed out|i/o timeout|request canceled|DeadlineExceeded|Deadline Exceeded`)
+	timeouts = regexp.MustCompile(`deadline exceeded|Client\.Timeout|timed out|i/o timeout|request canceled|DeadlineExceeded|Deadline Exceeded|did not complete within`)
 	noAnswer = regexp.MustCompile(`: EOF$|connection reset by peer|server gave HTTP response|malformed HTTP`)
 )
 
 // kindOf returns a regular expression for outputs whose words differ between versions, or nothing.
 func kindOf(output string) string {
 	switch {
+	case strings.HasPrefix(output, "timeout: "): // of gRPC
+		return output[len("timeout: "):min(len(output), len("timeout: failed to"))]
 	case timeouts.MatchString(output):
 		return "(deadline exceeded|Client.Timeout|timed out|timeout)"
 	case refused.MatchString(output):
@@ -342,7 +355,7 @@ func (c *claimer) series(all []*incident.Fact, says, matcher string, roughly boo
 	}
 	number := strconv.Itoa(count)
 	switch {
-	case least:
+	case least || len(all) > 1 && c.noisy(f.Type): // each object counts up to its last update, and the spam filter drops the updates after it
 		number += ".."
 	case roughly: // the kubelet tries again when it syncs the pod, at times that it draws
 		number = fmt.Sprintf("%d..%d", int(math.Floor(0.6*float64(count))), int(math.Ceil(1.5*float64(count)))+1)
@@ -351,6 +364,17 @@ func (c *claimer) series(all []*incident.Fact, says, matcher string, roughly boo
 	_, to := c.window(last)
 	c.claim(f, fmt.Sprintf("%d times %s", count, says), fmt.Sprintf("within: %s, count: %s, %s", span(from, to), number, matcher))
 	c.claim(f, "the last "+says, "within: "+c.within(widened(last, roughly))+", "+matcher)
+}
+
+// noisy reports whether the pod has so many events of a type that the kubelet may have dropped some.
+func (c *claimer) noisy(typ string) bool {
+	n := 0
+	for _, f := range c.pod.Facts {
+		if f.Kind == incident.Event && f.Type == typ {
+			n += f.Count
+		}
+	}
+	return n >= burst
 }
 
 func widened(m incident.Moment, roughly bool) incident.Moment {

@@ -36,15 +36,18 @@ func newModel(rec *incident.Recording, pod *incident.Pod) (*model, error) {
 	m.findStart()
 	m.findPull()
 	m.findDeletion()
-	for _, list := range [][]v1.Container{m.object.Spec.InitContainers, m.object.Spec.Containers} {
-		for i := range list {
-			m.addParts(&list[i])
+	m.parts = []*part{{what: "node", try: tryNode}, {what: "deletion", try: tryDeletion}, {what: "kubelet", try: tryKubelet}, {what: "runtime", try: tryRuntime}, {what: "patch", try: tryPatch}}
+	for _, add := range []func(c *v1.Container){m.addStart, m.addParts} {
+		for _, list := range [][]v1.Container{m.object.Spec.InitContainers, m.object.Spec.Containers} {
+			for i := range list {
+				add(&list[i])
+			}
 		}
 	}
 	if m.doubt > time.Second {
 		m.parts = append(m.parts, &part{what: "start", try: tryStart})
 	}
-	m.parts = append(m.parts, &part{what: "node", try: tryNode}, &part{what: "phase", try: tryPhase})
+	m.parts = append(m.parts, &part{what: "phase", try: tryPhase})
 	if len(m.object.Spec.ReadinessGates) > 0 {
 		m.parts = append(m.parts, &part{what: "gates", try: tryGates})
 	}
@@ -77,6 +80,7 @@ func (m *model) manifest() {
 		pod.Finalizers = old.Finalizers // which keep a deleted pod
 		s := &pod.Spec
 		s.RestartPolicy, s.TerminationGracePeriodSeconds, s.ReadinessGates = old.Spec.RestartPolicy, old.Spec.TerminationGracePeriodSeconds, old.Spec.ReadinessGates
+		s.ActiveDeadlineSeconds, s.HostNetwork = old.Spec.ActiveDeadlineSeconds, old.Spec.HostNetwork
 		for _, c := range old.Spec.InitContainers {
 			s.InitContainers = append(s.InitContainers, m.container(&c))
 		}
@@ -310,6 +314,11 @@ func (m *model) findStart() {
 		m.first, m.starter = exact, of[0]
 		m.doubt = 0
 	}
+	for _, f := range m.pod.Facts { // the recording ends before the first container has started
+		if !m.first.Known() && f.Kind == incident.Event && steps[f.Reason] && f.Container != "" && f.When.Known() && !f.AtLeast {
+			m.first, m.starter, m.anchor = incident.Moment{At: f.When.At.Add(f.When.Within / 2)}, f.Container, f.Reason
+		}
+	}
 	if !m.first.Known() && !m.rec.Start.IsZero() {
 		for _, f := range m.pod.Facts {
 			if f.When.Known() {
@@ -390,9 +399,22 @@ func (m *model) findDeletion() {
 		} else {
 			at = at.Add(-5 * time.Millisecond)
 		}
-		if m.deleted.IsZero() || f.Kind == incident.Event && f.When.Within == 0 {
-			m.deleted = at
+		if m.requested.IsZero() || f.Kind == incident.Event && f.When.Within == 0 {
+			m.requested = at
 		}
+	}
+	// A pod that still exists, and is not being deleted, ended for another reason.
+	facts := func(kind incident.Kind) bool {
+		return slices.ContainsFunc(m.pod.Facts, func(f *incident.Fact) bool { return f.Kind == kind && f.Source == incident.FromPod })
+	}
+	ends := slices.ContainsFunc(m.pod.Facts, func(f *incident.Fact) bool {
+		return f.Kind == incident.Event && (f.Reason == "Evicted" || f.Reason == "DeadlineExceeded")
+	})
+	if (!facts(incident.Created) && !ends) || facts(incident.Deleted) {
+		m.deleted = m.requested
+	}
+	if m.pod.Object != nil && m.pod.Object.DeletionGracePeriodSeconds != nil && !m.deleted.IsZero() {
+		m.grace = ptr(int(min(max(*m.pod.Object.DeletionGracePeriodSeconds, 0), 86400)))
 	}
 }
 

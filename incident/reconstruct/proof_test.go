@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +26,7 @@ import (
 )
 
 var proofs = flag.Int("proofs", 12, "the number of random scenarios that TestProof reconstructs")
+var proofDir = flag.String("proof-dir", "", "write the scenarios, the recordings and the reconstructions to this directory")
 var proofFrom = flag.Int("proof-from", 1, "the first seed")
 
 // proof is the result of a reconstruction of a random scenario.
@@ -79,6 +83,10 @@ func prove(t *testing.T, seed uint64) *proof {
 		t.Fatal(run.Err)
 	}
 	rec := record(t, plan, run, run.End)
+	for i, f := range recorded(t, plan, run, run.End) {
+		keep(t, fmt.Sprintf("%d-%d.json", seed, i), f.Data)
+	}
+	keep(t, fmt.Sprintf("%d.yaml", seed), random.Scenario(seed))
 	p := &proof{causes: unseen(run.Records)}
 	for _, pod := range rec.Pods {
 		r, err := Pod(context.Background(), rec, pod, Options{})
@@ -89,6 +97,7 @@ func prove(t *testing.T, seed uint64) *proof {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
+		keep(t, fmt.Sprintf("%d-%s.yaml", seed, pod.Name), r.Text)
 		held, all := r.Explained()
 		p.held, p.all = p.held+held, p.all+all
 		for _, c := range r.Claims {
@@ -100,8 +109,23 @@ func prove(t *testing.T, seed uint64) *proof {
 	return p
 }
 
+// keep writes a file to the directory of -proof-dir.
+func keep(t *testing.T, name string, data []byte) {
+	if *proofDir == "" {
+		return
+	}
+	if err := os.WriteFile(filepath.Join(*proofDir, name), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // record returns the recording of a run at a time: what the cluster has, and the manifests.
 func record(t *testing.T, plan *scenarios.Plan, run *simulate.Result, at virtual.Time) *incident.Recording {
+	t.Helper()
+	return incident.Read(recorded(t, plan, run, at))
+}
+
+func recorded(t *testing.T, plan *scenarios.Plan, run *simulate.Result, at virtual.Time) []incident.File {
 	t.Helper()
 	var pods []*v1.Pod
 	var manifests bytes.Buffer
@@ -117,7 +141,7 @@ func record(t *testing.T, plan *scenarios.Plan, run *simulate.Result, at virtual
 	if err := cluster.Write(&b, pods, run.Records, at); err != nil {
 		t.Fatal(err)
 	}
-	return incident.Read([]incident.File{{Name: "manifests.json", Data: manifests.Bytes()}, {Name: "cluster.json", Data: b.Bytes()}})
+	return []incident.File{{Name: "manifests.json", Data: manifests.Bytes()}, {Name: "cluster.json", Data: b.Bytes()}}
 }
 
 // unseen returns the actions in a run that a cluster does not record with its pods.

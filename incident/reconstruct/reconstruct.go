@@ -113,6 +113,7 @@ type model struct {
 	command string
 	first   incident.Moment // the first start of a container
 	starter string          // that container
+	anchor  string          // the reason of the event at that time, if no start is recorded; empty: the start
 	// earliest and doubt are the range of the first start, if it is known to less than a second.
 	earliest time.Time
 	doubt    time.Duration
@@ -130,6 +131,9 @@ type model struct {
 	uptime  time.Duration // of the kubelet, which decides when it looks at the containers; 0: the default
 	parts   []*part
 	deleted time.Time // when the deletion was requested; zero: never
+	grace   *int      // of the deletion; nil: that of the pod
+
+	requested time.Time // when the deletion was requested, if a fact tells it
 }
 
 // part is a dimension of the search: the rules about one probe, or about the exits of one container.
@@ -137,8 +141,9 @@ type part struct {
 	container string
 	what      string
 	rules     []rule
-	answers   []string // named answers
-	create    time.Duration
+	answers   []string      // named answers
+	create    time.Duration // createContainer; 0: the default
+	startup   time.Duration // startContainer; 0: the default
 	steps     []string
 	try       func(s *search, p *part) []choice
 }
@@ -149,11 +154,16 @@ type choice struct {
 	rules   []rule
 	answers []string
 	create  time.Duration  // createContainer
+	startup time.Duration  // startContainer
 	steps   []string       // of the scenario
 	uptime  time.Duration  // of the kubelet at t=0; 0: as it is
 	sandbox *time.Duration // of the pod instead
 	mount   *time.Duration
 	start   *time.Time // the first start
+	deleted *time.Time // the request to delete the pod; zero: none
+	grace   *int       // its gracePeriodSeconds; nil: that of the pod
+	// next returns a better choice after an attempt with this one, or nil.
+	next func(a *attempt) *choice
 }
 
 // rule is a rule of a behavior.
@@ -188,6 +198,16 @@ func (s *search) run() error {
 	m := s.model
 	deleted := m.deleted
 	m.deleted, m.longer = time.Time{}, aftermath
+	first, err := s.attempt()
+	if err != nil {
+		return err
+	}
+	s.best = first
+	for _, p := range m.parts { // the times between the first events of a container tell how long the runtime needs
+		if create, start, known := s.latencies(p, p.container); p.what == "delay" && known {
+			p.create, p.startup = create, start
+		}
+	}
 	if _, err := s.attempt(); err != nil {
 		return err
 	}
@@ -196,16 +216,48 @@ func (s *search) run() error {
 	if err := s.climb(); err != nil || s.complete() {
 		return err
 	}
-	// Another order of the parts may lead further: an exit can look like a kill by a probe, and the other way round.
-	best, found := s.best, m.snapshot()
-	m.restore(start)
-	slices.SortStableFunc(m.parts, func(a, b *part) int { return cmp.Compare(rank(a), rank(b)) })
-	if err := s.climb(); err != nil {
+	// Another way may lead further: an exit can look like a kill by a probe, and the other way round, and a probe that fails for ever like
+	// another one that fails later.
+	for _, prepare := range []func() error{
+		func() error {
+			slices.SortStableFunc(m.parts, func(a, b *part) int { return cmp.Compare(rank(a), rank(b)) })
+			return nil
+		},
+		s.asRecorded,
+	} {
+		best, found := s.best, m.snapshot()
+		m.restore(start)
+		if err := prepare(); err != nil {
+			return err
+		}
+		if err := s.climb(); err != nil {
+			return err
+		}
+		if best.score >= s.best.score {
+			s.best = best
+			m.restore(found)
+		}
+		if s.complete() {
+			return nil
+		}
+	}
+	return nil
+}
+
+// asRecorded lets each probe fail exactly in the times of its recorded failures.
+func (s *search) asRecorded() error {
+	first, err := s.attempt()
+	if err != nil {
 		return err
 	}
-	if best.score >= s.best.score {
-		s.best = best
-		m.restore(found)
+	s.best = first
+	for _, p := range s.model.parts {
+		if rank(p) > 0 {
+			continue
+		}
+		if list := p.try(s, p); len(list) > 1 {
+			p.rules, p.answers = list[1].rules, list[1].answers
+		}
 	}
 	return nil
 }
@@ -305,19 +357,24 @@ func (s *search) complete() bool {
 
 // improve tries the choices of a part.
 func (s *search) improve(p *part) error {
-	for _, c := range p.try(s, p) {
+	for list := p.try(s, p); len(list) > 0; {
+		c := list[0]
+		list = list[1:]
 		if s.left <= 0 || s.spent > effort {
 			return nil
 		}
 		before, sandbox, mount, uptime := *p, s.model.sandbox, s.model.mount, s.model.uptime
-		first := s.model.first
+		first, deleted, grace := s.model.first, s.model.deleted, s.model.grace
+		if c.deleted != nil {
+			s.model.deleted, s.model.grace = *c.deleted, c.grace
+		}
 		if c.start != nil {
 			s.model.first.At = *c.start
 		}
 		if c.uptime > 0 {
 			s.model.uptime = c.uptime
 		}
-		p.rules, p.answers, p.create, p.steps = c.rules, c.answers, c.create, c.steps
+		p.rules, p.answers, p.create, p.startup, p.steps = c.rules, c.answers, c.create, c.startup, c.steps
 		if c.sandbox != nil {
 			s.model.sandbox = *c.sandbox
 		}
@@ -331,7 +388,12 @@ func (s *search) improve(p *part) error {
 		case err == nil && a.score > s.best.score:
 			s.best = a
 		default:
-			*p, s.model.sandbox, s.model.mount, s.model.uptime, s.model.first = before, sandbox, mount, uptime, first
+			*p, s.model.sandbox, s.model.mount, s.model.uptime, s.model.first, s.model.deleted, s.model.grace = before, sandbox, mount, uptime, first, deleted, grace
+		}
+		if err == nil && c.next != nil {
+			if better := c.next(a); better != nil {
+				list = append([]choice{*better}, list...)
+			}
 		}
 	}
 	return nil
@@ -361,7 +423,7 @@ func (s *search) attempt() (*attempt, error) {
 		if a.run.Err != nil {
 			return nil, a.run.Err
 		}
-		delay, started := firstStart(a.run.Records, m.starter)
+		delay, started := m.firstStart(a.run.Records)
 		if !started || (delay-s.delay).Abs() < time.Microsecond || !m.first.Known() {
 			break
 		}
@@ -423,9 +485,12 @@ func (m *model) zero(delay time.Duration) time.Time {
 	return m.rec.Start
 }
 
-func firstStart(records []trace.Record, container string) (time.Duration, bool) {
+// firstStart returns when the run has what m.first is.
+func (m *model) firstStart(records []trace.Record) (time.Duration, bool) {
 	for i := range records {
-		if r := &records[i]; r.Kind == trace.ContainerStarted && (container == "" || r.Container == container) {
+		r := &records[i]
+		is := m.anchor == "" && r.Kind == trace.ContainerStarted || m.anchor != "" && r.Kind == trace.Event && r.Reason == m.anchor
+		if is && (m.starter == "" || r.Container == m.starter) {
 			return r.T.Offset(), true
 		}
 	}

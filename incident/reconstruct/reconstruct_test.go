@@ -1,6 +1,7 @@
 package reconstruct
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -38,7 +39,12 @@ const (
 // simulated returns the recording of a run.
 func simulated(t *testing.T, probes, rules string) *incident.Recording {
 	t.Helper()
-	text := strings.NewReplacer("PROBES", probes, "RULES", rules).Replace(web)
+	return simulatedText(t, strings.NewReplacer("PROBES", probes, "RULES", rules).Replace(web), 0)
+}
+
+// simulatedText returns the recording of the run of a scenario, made at a time; 0: at its end.
+func simulatedText(t *testing.T, text string, at time.Duration) *incident.Recording {
+	t.Helper()
 	loaded, err := scenarios.LoadBytes("s.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +54,7 @@ func simulated(t *testing.T, probes, rules string) *incident.Recording {
 	if run.Err != nil {
 		t.Fatal(run.Err)
 	}
-	return record(t, plan, run, virtual.At(plan.Duration))
+	return record(t, plan, run, virtual.At(cmp.Or(at, plan.Duration)))
 }
 
 func reconstructed(t *testing.T, rec *incident.Recording) *Result {
@@ -137,6 +143,79 @@ func TestReconstruct(t *testing.T) {
 			if err != nil || len(loaded) != 1 || len(loaded[0].Spec.Expect) == 0 {
 				t.Errorf("the scenario cannot be loaded: %v", err)
 			}
+		})
+	}
+}
+
+// TestInfer checks what the search infers besides the answers of programs: that the run meets all facts, and for which reason.
+func TestInfer(t *testing.T) {
+	const twice = `initContainers: [{name: init, image: "i:1"}], containers: [{name: app, image: "web:1", lifecycle: {postStart: {exec: {command: [warm]}}}}, {name: log, image: "log:1"}]`
+	for _, test := range []struct {
+		name, spec, scenario string
+		until                time.Duration
+		want                 []string
+		without              string
+	}{
+		{"the kubelet restarts", `containers: [{name: app, image: "web:1", ` + readiness + `}]`,
+			`duration: 5m, pods: [{name: web, containers: [{name: app, behavior: [{at: 31s, readiness: 503}]}]}], steps: [{at: 100s, restartKubelet: {}}]`, 0,
+			[]string{"restartKubelet: {}"}, ""},
+		{"the runtime stops", `containers: [{name: app, image: "web:1", readinessProbe: {exec: {command: [check]}}}]`,
+			`duration: 5m, pods: [{name: web}], steps: [{at: 44s, runtimeDown: {for: 1m}}]`, 0, []string{"runtimeDown: {for: "}, "readiness: "},
+		{"an init container that takes its time", `initContainers: [{name: init, image: "i:1"}], containers: [{name: app, image: "web:1"}]`,
+			`duration: 1m, kubelet: {uptime: 150.777s}, pods: [{name: web, containers: [{name: init, behavior: [{after: 7.7s, exit: 0}]}]}]`, 0, []string{"exit: 0"}, ""},
+		{"a sidecar that takes its time", `initContainers: [{name: side, image: "i:1", restartPolicy: Always, startupProbe: {exec: {command: [check]}, timeoutSeconds: 9}}], containers: [{name: app, image: "web:1"}]`,
+			`duration: 1m, pods: [{name: web, containers: [{name: side, behavior: [{startup: ok in 4.4s}]}]}]`, 0, []string{"startup: ok in 4.4"}, ""},
+		{"a changed image", `containers: [{name: app, image: "web:1", ` + readiness + `}]`,
+			`duration: 2m, pods: [{name: web}], steps: [{at: 61s, patch: {pod: web, spec: {containers: [{name: app, image: "web:2"}]}}}]`, 0,
+			[]string{"patch: {pod: web, spec: {containers: [{name: app, image: "}, "exit:"},
+		{"a deadline", `activeDeadlineSeconds: 61, containers: [{name: app, image: "web:1", ` + readiness + `}]`,
+			`duration: 2m, pods: [{name: web}]`, 0, []string{"activeDeadlineSeconds: 61"}, "delete:"},
+		{"an eviction", `containers: [{name: app, image: "web:1", ` + readiness + `}]`,
+			`duration: 2m, pods: [{name: web}], steps: [{at: 61s, evict: {pod: web}}]`, 0, []string{"evict: {pod: web}"}, "delete:"},
+		{"different lives", `containers: [{name: app, image: "web:1"}]`,
+			`duration: 4m, pods: [{name: web, containers: [{name: app, behavior: [{instance: 0, after: 17s, exit: 3}, {instance: 1, after: 4s, exit: 3}]}]}]`, 0,
+			[]string{"instance: 0, after: ", "instance: 1, at: "}, ""},
+		{"a pod that is gone", `containers: [{name: app, image: "web:1"}]`,
+			`duration: 2m, pods: [{name: web, containers: [{name: app, behavior: [{instance: 0, after: 44s, exit: 3}]}]}], steps: [{at: 100s, delete: {pod: web, gracePeriodSeconds: 0}}]`, 0,
+			[]string{"instance: 0, after: 4", "delete: {pod: web"}, ""},
+		{"a slow runtime", `containers: [{name: app, image: "web:1"}]`,
+			`duration: 1m, pods: [{name: web, containers: [{name: app, delays: {createContainer: 2s, startContainer: 1.5s}}]}]`, 0,
+			[]string{"createContainer: 2s, startContainer: 1.5s"}, ""},
+		{"a slow hook", twice, `duration: 1m, pods: [{name: web, containers: [{name: app, behavior: [{postStart: ok in 7s}]}]}]`, 0, []string{"postStart: ok in 7"}, ""},
+		{"a hook that does not end", twice, `duration: 1m, pods: [{name: web, containers: [{name: app, behavior: [{postStart: hang}]}]}]`, 0, []string{"postStart: hang"}, ""},
+		{"the recording ends before a start", `containers: [{name: app, image: "web:1"}]`,
+			`duration: 1m, pods: [{name: web, containers: [{name: app, delays: {startContainer: 30s}}]}]`, 20 * time.Second, nil, ""},
+		{"a failure now and then", `containers: [{name: app, image: "web:1", ` + readiness + `}]`,
+			`duration: 10m, pods: [{name: web, containers: [{name: app, behavior: [{at: 31s, every: 70s, for: 12s, readiness: 503}]}]}]`, 0, []string{"every: "}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			text := "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {" + test.spec + "}\n---\n" +
+				"apiVersion: probesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec: {" + test.scenario + "}\n"
+			r := reconstructed(t, simulatedText(t, text, test.until))
+			_, scenario, _ := strings.Cut(string(r.Text), "  kubernetesVersions:")
+			behavior, _, _ := strings.Cut(scenario, "  expect:")
+			for _, want := range test.want {
+				if !strings.Contains(string(r.Text), want) {
+					t.Errorf("there is no %q in\n%s", want, r.Text)
+				}
+			}
+			if test.without != "" && strings.Contains(behavior, test.without) {
+				t.Errorf("there is %q in\n%s", test.without, r.Text)
+			}
+		})
+	}
+}
+
+// TestGRPCAnswers checks that the answers to gRPC probes fail them with the recorded outputs.
+func TestGRPCAnswers(t *testing.T) {
+	for _, answer := range []string{"NOT_SERVING", "UNAVAILABLE", "NOT_FOUND", "UNIMPLEMENTED", "CANCELLED", "down", "hang", "reset"} {
+		t.Run(answer, func(t *testing.T) {
+			text := `{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: app, image: "web:1", readinessProbe: {grpc: {port: 80}, periodSeconds: 10}}]}}
+---
+{apiVersion: probesim.dev/v1alpha1, kind: Scenario, metadata: {name: s}, spec: {duration: 2m, pods: [{name: web, containers: [{name: app,
+  behavior: [{at: 31s, for: 30s, readiness: ` + answer + `}], answers: [{name: reset, transportError: "read: connection reset by peer"}]}]}]}}
+`
+			reconstructed(t, simulatedText(t, text, 0))
 		})
 	}
 }

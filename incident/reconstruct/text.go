@@ -57,7 +57,11 @@ func (m *model) text(a *attempt) []byte {
 	m.behaviors(line, comment)
 	var steps []string
 	if at := m.deleted.Sub(a.zero); !m.deleted.IsZero() && at > 0 && at < m.duration(a.zero) {
-		steps = append(steps, fmt.Sprintf("at: %s, delete: {pod: %s}", value.Format(round(at)), m.pod.Name))
+		grace := ""
+		if m.grace != nil {
+			grace = fmt.Sprintf(", gracePeriodSeconds: %d", *m.grace)
+		}
+		steps = append(steps, fmt.Sprintf("at: %s, delete: {pod: %s%s}", value.Format(round(at)), m.pod.Name, grace))
 	}
 	for _, p := range m.parts {
 		steps = append(steps, p.steps...)
@@ -114,7 +118,7 @@ func (m *model) delays(line func(string, ...any)) {
 func (m *model) behaviors(line func(string, ...any), comment func(indent, text string)) {
 	var names []string
 	for _, p := range m.parts {
-		if (len(p.rules) > 0 || p.create > 0) && !slices.Contains(names, p.container) {
+		if (len(p.rules) > 0 || p.create > 0 || p.startup > 0) && !slices.Contains(names, p.container) {
 			names = append(names, p.container)
 		}
 	}
@@ -126,10 +130,17 @@ func (m *model) behaviors(line func(string, ...any), comment func(indent, text s
 		line("    - name: %s", name)
 		var answers []string
 		rules := 0
+		var list []string
 		for _, p := range m.parts {
 			if p.container == name && p.create > 0 {
-				line("      delays: {createContainer: %s} # so that its first start has the recorded time", value.Format(p.create))
+				list = append(list, "createContainer: "+value.Format(p.create))
 			}
+			if p.container == name && p.startup > 0 {
+				list = append(list, "startContainer: "+value.Format(p.startup))
+			}
+		}
+		if len(list) > 0 {
+			line("      delays: {%s} # so that its first start has the recorded time", strings.Join(list, ", "))
 		}
 		for _, p := range m.parts {
 			if p.container != name {

@@ -1,23 +1,39 @@
-// Package coroutine provides a pool of reusable coroutines. Functions that run one after the other on the same coroutine
+// Package coroutine provides pools of reusable coroutines. Functions that run one after the other on the same coroutine
 // share its stack, which stays in the processor caches.
 package coroutine
 
-import "iter"
+import (
+	"iter"
+	"runtime"
+	"sync"
+)
 
 // Pool is a set of coroutines that all run Do, each with its own T.
 type Pool[T any] struct {
-	Do   func(T) // must be set
-	free []*Coroutine[T]
+	Do    func(T)   // must be set
+	Spare *Spare[T] // where unused coroutines come from and go to; nil: they begin and end with the pool
+	free  []*Coroutine[T]
 }
 
 // Coroutine runs the Do of its pool with one T after the other.
 type Coroutine[T any] struct {
-	next  func() (struct{}, bool)
-	stop  func()
-	yield func(struct{}) bool
-	of    T
-	done  bool
+	next func() (struct{}, bool)
+	stop func()
+	*frame[T]
 }
+
+// frame is what a coroutine itself refers to. It does not refer to its Coroutine, so that the end of the last reference to that can
+// end the coroutine.
+type frame[T any] struct {
+	yield  func(struct{}) bool
+	do     func(T)
+	of     T
+	done   bool
+	ending bool
+}
+
+// Spare holds coroutines that no pool uses. It is safe for concurrent use. Coroutines that are not used for long end.
+type Spare[T any] struct{ pool sync.Pool }
 
 // stopped is the panic value that unwinds a coroutine that is stopped while it waits.
 type stopped struct{}
@@ -33,45 +49,91 @@ func (p *Pool[T]) Run(c **Coroutine[T], v T) (done bool) {
 	if !running.done {
 		return false
 	}
-	running.of, *c = *new(T), nil
-	p.free = append(p.free, running)
+	p.put(c)
 	return true
 }
 
-func (p *Pool[T]) take(v T) *Coroutine[T] {
-	if len(p.free) == 0 {
-		p.free = append(p.free, p.start())
+// Stop ends the Do of a coroutine that waits, if *c is not nil, and runs its deferred calls. It sets *c to nil.
+func (p *Pool[T]) Stop(c **Coroutine[T]) {
+	if *c == nil {
+		return
 	}
-	last := len(p.free) - 1
-	c := p.free[last]
-	p.free = p.free[:last]
-	c.of, c.done = v, false
+	(*c).ending = true
+	if _, more := (*c).next(); more {
+		(*c).ending = false
+		p.put(c)
+	}
+	*c = nil // one whose Do has panicked has ended, and cannot run again
+}
+
+// put puts a coroutine whose Do has ended back into the pool.
+func (p *Pool[T]) put(c **Coroutine[T]) {
+	(*c).of, (*c).do = *new(T), nil
+	p.free = append(p.free, *c)
+	*c = nil
+}
+
+func (p *Pool[T]) take(v T) *Coroutine[T] {
+	c := p.unused()
+	c.do, c.of, c.done = p.Do, v, false
 	return c
 }
 
-// Close ends the unused coroutines of the pool.
+func (p *Pool[T]) unused() *Coroutine[T] {
+	if last := len(p.free) - 1; last >= 0 {
+		c := p.free[last]
+		p.free = p.free[:last]
+		return c
+	}
+	if p.Spare != nil {
+		if c, ok := p.Spare.pool.Get().(*Coroutine[T]); ok {
+			return c
+		}
+	}
+	return start[T]()
+}
+
+// Close gives the unused coroutines of the pool to Spare, or ends them.
 func (p *Pool[T]) Close() {
 	for _, c := range p.free {
-		c.stop()
+		if p.Spare == nil {
+			c.stop()
+			continue
+		}
+		p.Spare.pool.Put(c)
 	}
 	p.free = nil
 }
 
-func (p *Pool[T]) start() *Coroutine[T] {
-	c := &Coroutine[T]{}
-	c.next, c.stop = iter.Pull(func(yield func(struct{}) bool) {
-		defer func() {
-			if r := recover(); r != nil && r != any(stopped{}) {
-				panic(r)
+func start[T any]() *Coroutine[T] {
+	f := &frame[T]{}
+	next, stop := iter.Pull(func(yield func(struct{}) bool) {
+		f.yield = yield
+		growStack(unknown)
+		for {
+			f.run()
+			if !yield(struct{}{}) {
+				return
 			}
-		}()
-		growStack(len(p.free))
-		for c.yield = yield; ; c.Wait() {
-			p.Do(c.of)
-			c.done = true
 		}
 	})
+	c := &Coroutine[T]{next, stop, f}
+	runtime.AddCleanup(c, func(stop func()) { stop() }, stop)
 	return c
+}
+
+// unknown is a number that the compiler does not know.
+var unknown int
+
+// run runs Do until it returns or until the coroutine is stopped.
+func (f *frame[T]) run() {
+	defer func() {
+		if r := recover(); r != nil && r != any(stopped{}) {
+			panic(r)
+		}
+	}()
+	f.do(f.of)
+	f.done = true
 }
 
 // growStack makes the stack of a new coroutine as large as most functions need, while it is empty. Otherwise it grows in several
@@ -85,14 +147,7 @@ func growStack(i int) byte {
 
 // Wait returns control to the caller of Run until the next call of Run.
 func (c *Coroutine[T]) Wait() {
-	if !c.yield(struct{}{}) {
+	if c.ending || !c.yield(struct{}{}) || c.ending {
 		panic(stopped{})
-	}
-}
-
-// Stop ends a waiting coroutine and runs its deferred calls. A nil coroutine is allowed.
-func (c *Coroutine[T]) Stop() {
-	if c != nil {
-		c.stop()
 	}
 }

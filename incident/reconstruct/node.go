@@ -1,0 +1,215 @@
+package reconstruct
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"probesim.dev/incident"
+	"probesim.dev/internal/value"
+	"probesim.dev/trace"
+)
+
+// tryNode adds what happens to the node, where facts about the pod tell it: an eviction has an event, and a reboot ends containers with
+// exit code 255.
+func tryNode(s *search, _ *part) []choice {
+	m := s.model
+	list := []choice{{name: "none"}}
+	for _, f := range m.pod.Facts {
+		switch {
+		case f.Kind == incident.Event && f.Reason == "Evicted" && f.When.Known():
+			at := f.When.Best().Add(f.When.Within / 2).Sub(s.best.zero)
+			for _, before := range []time.Duration{0, 10 * time.Millisecond, 100 * time.Millisecond} {
+				if at > before {
+					list = append(list, choice{name: "evicted", steps: []string{fmt.Sprintf("at: %s, evict: {pod: %s}", value.Format(round(at-before)), m.pod.Name)}})
+				}
+			}
+		case f.Kind == incident.Terminated && f.ExitCode == 255 && f.Last.Known():
+			at := f.Last.At.Add(f.Last.Within / 2).Sub(s.best.zero)
+			for _, downtime := range []time.Duration{time.Minute, 2 * time.Second, 5 * time.Second, 10 * time.Second, 20 * time.Second, 30 * time.Second, 45 * time.Second, 90 * time.Second, 2 * time.Minute} {
+				if at > 0 {
+					list = append(list, choice{name: "reboot", steps: []string{fmt.Sprintf("at: %s, rebootNode: {downtime: %s}", value.Format(round(at)), value.Format(downtime))}})
+				}
+			}
+			for _, next := range m.pod.Facts {
+				if next.Kind == incident.Running && next.Container == f.Container && next.When.Known() && next.When.At.After(f.Last.At) {
+					down := next.When.At.Sub(f.Last.At)
+					for _, start := range []time.Duration{500 * time.Millisecond, 1500 * time.Millisecond, 3 * time.Second} {
+						if down > start && at > 0 {
+							list = append(list, choice{name: "reboot", steps: []string{fmt.Sprintf("at: %s, rebootNode: {downtime: %s}", value.Format(round(at)), value.Format(round(down-start)))}})
+						}
+					}
+				}
+			}
+		}
+	}
+	return list
+}
+
+// evicted reports whether the best run so far evicts the pod.
+func (s *search) evicted() bool {
+	return slices.ContainsFunc(s.best.run.Records, func(r trace.Record) bool { return r.Kind == trace.Event && r.Reason == "Evicted" })
+}
+
+// tryGates sets the conditions of readiness gates: a controller does.
+func tryGates(s *search, _ *part) []choice {
+	m := s.model
+	var on, off []string
+	for _, g := range m.object.Spec.ReadinessGates {
+		on = append(on, fmt.Sprintf("{type: %q, status: \"True\"}", g.ConditionType))
+		off = append(off, fmt.Sprintf("{type: %q, status: \"False\"}", g.ConditionType))
+	}
+	step := func(at time.Duration, conditions []string) string {
+		return fmt.Sprintf("at: %s, patch: {pod: %s, status: {conditions: [%s]}}", value.Format(max(round(at), time.Millisecond)), m.pod.Name, strings.Join(conditions, ", "))
+	}
+	list := []choice{{name: "none"}, {name: "at once", steps: []string{step(time.Second, on)}}}
+	for _, f := range m.pod.Facts {
+		if f.Kind == incident.Condition && f.Reason == "Ready" && f.When.Known() {
+			at := f.When.At.Add(f.When.Within / 2).Sub(s.best.zero)
+			list = append(list, choice{name: "then", steps: []string{step(at, on)}})
+			if f.Value == "False" && at > 2*time.Second {
+				list = append(list, choice{name: "until", steps: []string{step(time.Second, on), step(at, off)}})
+			}
+		}
+	}
+	return list
+}
+
+// tryKubelet restarts the kubelet. A kubelet that starts has forgotten its events: an event that it had counted gets a second object.
+func tryKubelet(s *search, _ *part) []choice {
+	m := s.model
+	list := []choice{{name: "none"}}
+	after, before := m.forgotten()
+	if after.IsZero() || m.rebooted() {
+		return list
+	}
+	from, to := after.Sub(s.best.zero), before.Sub(s.best.zero)
+	step := func(at time.Duration) string {
+		return fmt.Sprintf("at: %s, restartKubelet: {}", value.Format(max(round(at), time.Millisecond)))
+	}
+	for i := range 8 {
+		list = append(list, choice{name: "kubelet", steps: []string{step(from + (to-from)*time.Duration(2*i+1)/16)}})
+	}
+	// The kubelet needs a few seconds to start, and its first events follow then.
+	for _, ago := range []time.Duration{3500 * time.Millisecond, 4 * time.Second, 5 * time.Second, 7 * time.Second, 10 * time.Second} {
+		if at := to - ago; at > from {
+			list = append(list, choice{name: "kubelet", steps: []string{step(at)}})
+		}
+	}
+	return list
+}
+
+// rebooted reports whether a container ended because its node went down.
+func (m *model) rebooted() bool {
+	return slices.ContainsFunc(m.pod.Facts, func(f *incident.Fact) bool { return f.Kind == incident.Terminated && f.ExitCode == 255 })
+}
+
+// forgotten returns the range of times in which the kubelet forgot its events: after the last time of each object that a later one
+// with the same message replaced, and before the first time of those. It is zero if there are none, or if they contradict each other.
+func (m *model) forgotten() (after, before time.Time) {
+	type event struct{ container, reason, message string }
+	last := map[event]*incident.Fact{}
+	for _, f := range m.pod.Facts {
+		if f.Kind != incident.Event || f.Source != incident.FromEvent || !f.When.Known() {
+			continue
+		}
+		key := event{f.Container, f.Reason, f.Message}
+		if old := last[key]; old != nil {
+			if old.Last.At.After(after) {
+				after = old.Last.At
+			}
+			if before.IsZero() || f.When.At.Before(before) {
+				before = f.When.At
+			}
+		}
+		last[key] = f
+	}
+	if !before.After(after) {
+		return time.Time{}, time.Time{}
+	}
+	return after, before
+}
+
+// runtimeGone reports whether a message says that the kubelet could not reach the container runtime.
+func runtimeGone(message string) bool {
+	return strings.Contains(message, "dial unix ") || strings.Contains(message, "containerd.sock") || strings.Contains(message, "crio.sock")
+}
+
+// tryRuntime stops the container runtime while commands fail because the kubelet cannot reach it.
+func tryRuntime(s *search, _ *part) []choice {
+	m := s.model
+	var first, last incident.Moment
+	tick := time.Second
+	for _, f := range m.pod.Facts {
+		if f.Kind != incident.Event || !f.When.Known() || !runtimeGone(f.Message) {
+			continue
+		}
+		if !first.Known() || f.When.At.Before(first.At) {
+			first = f.When
+		}
+		if f.Last.At.After(last.At) {
+			last = f.Last
+		}
+		if c, u := m.spec(f.Container), incident.ParseUnhealthy(f.Message); c != nil && u.Probe != "" && incident.ProbeOf(c, u.Probe) != nil {
+			tick = max(tick, period(incident.ProbeOf(c, u.Probe)))
+		}
+	}
+	list := []choice{{name: "none"}}
+	if !first.Known() {
+		return list
+	}
+	from, to := first.Best().Sub(s.best.zero), last.Best().Sub(s.best.zero)
+	for _, before := range []time.Duration{tick / 2, 100 * time.Millisecond, tick * 9 / 10} {
+		for _, after := range []time.Duration{tick / 2, time.Second, tick * 9 / 10} {
+			at := max(round(from-before), time.Millisecond)
+			list = append(list, choice{name: "runtime", steps: []string{fmt.Sprintf("at: %s, runtimeDown: {for: %s}", value.Format(at), value.Format(round(to+after-at)))}})
+		}
+	}
+	return list
+}
+
+// tryPatch changes the images of containers when the kubelet killed them because their definition had changed.
+func tryPatch(s *search, _ *part) []choice {
+	m := s.model
+	list := []choice{{name: "none"}}
+	var steps []string
+	for _, f := range m.pod.Facts {
+		if f.Kind != incident.Event || f.Reason != "Killing" || incident.ParseKilling(f.Message) != incident.ByDefinition || !f.When.Known() || m.spec(f.Container) == nil {
+			continue
+		}
+		field := "containers"
+		if isInit(m.object, m.spec(f.Container)) {
+			field = "initContainers"
+		}
+		moments := []incident.Moment{f.When}
+		for _, p := range f.Points {
+			moments = append(moments, p.At)
+		}
+		if f.Count > 1 && len(f.Points) == 0 {
+			moments = append(moments, f.Last)
+		}
+		for i, at := range moments {
+			image := fmt.Sprintf("%s-%d", m.spec(f.Container).Image, i+1)
+			steps = append(steps, fmt.Sprintf("at: %s, patch: {pod: %s, spec: {%s: [{name: %s, image: %q}]}}",
+				value.Format(max(round(at.Best().Sub(s.best.zero)-10*time.Millisecond), time.Millisecond)), m.pod.Name, field, f.Container, image))
+		}
+	}
+	if len(steps) > 0 {
+		list = append(list, choice{name: "patch", steps: steps})
+	}
+	return list
+}
+
+// tryDeletion deletes the pod, or not: the kubelet also stops pods that reach their deadline, and sidecars after the other containers.
+func tryDeletion(s *search, _ *part) []choice {
+	m := s.model
+	if m.requested.IsZero() || m.deleted.IsZero() && s.evicted() {
+		return nil
+	}
+	list := []choice{{name: "none", deleted: &time.Time{}}, {name: "deleted", deleted: &m.requested}}
+	for _, grace := range []int{0, 2, 5, 10} {
+		list = append(list, choice{name: "deleted", deleted: &m.requested, grace: ptr(grace)})
+	}
+	return list
+}
