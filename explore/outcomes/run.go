@@ -93,7 +93,9 @@ func (s *Subject) run(c Change, o runOptions) (r *Run) {
 	if limits == (limit.Limits{}) {
 		limits = runLimits
 	}
-	recorder := &trace.Recorder{Internal: o.internal || expect.Internal(plan.Scenario), Also: o.also}
+	recorder := &trace.Recorder{
+		Internal: o.internal || expect.Internal(plan.Scenario), Details: o.internal || plan.Scenario.NeedsDetails(), Also: o.also,
+	}
 	chooser := o.chooser
 	if chooser == nil {
 		chooser = c.chooser(plan.Seed)
