@@ -96,6 +96,9 @@ func Pod(ctx context.Context, rec *incident.Recording, pod *incident.Pod, o Opti
 	if err := s.run(); err != nil {
 		return nil, err
 	}
+	if err := s.widen(); err != nil {
+		return nil, err
+	}
 	best := s.best
 	result := &Result{Pod: pod, Text: best.text, Plan: best.plan, Run: best.run, Zero: best.zero, Assumed: m.assumed, Tried: s.tried, model: m}
 	result.Claims = append(best.claims, m.beyond...)
