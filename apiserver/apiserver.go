@@ -251,10 +251,18 @@ func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, read, status *
 	pod.Status = *status
 	pod.Status.Conditions = admission.MergeConditions(old.Status.Conditions, read.Conditions, status.Conditions)
 	step := s.o.Trace.Add(trace.Record{
-		T: s.o.Sim.Now(), Kind: trace.StatusPatched, Cause: p.Cause(), Pod: namespace + "/" + name, Status: Observed(&pod),
+		T: s.o.Sim.Now(), Kind: trace.StatusPatched, Cause: p.Cause(), Pod: namespace + "/" + name, Status: s.observed(&pod),
 	})
 	s.store(Modified, &pod, step)
 	return &pod, true
+}
+
+// observed returns the status of a pod for the trace.
+func (s *Server) observed(pod *v1.Pod) *trace.PodStatus {
+	if !s.o.Trace.Details {
+		return Observed(pod)
+	}
+	return ObservedInDetail(pod, s.o.Now().Add(-s.o.Sim.Now().Offset()))
 }
 
 // DeletePod is the kubelet's call that removes a terminated pod: it deletes the pod with a grace period of 0, after the

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"probesim.dev/apiserver"
 	"probesim.dev/kube/profile"
@@ -396,6 +397,53 @@ func TestObserved(t *testing.T) {
 		},
 	}
 	if diff := cmp.Diff(want, apiserver.Observed(pod)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The details of a status are in the order of its containers, and their times count from the wall time of t=0.
+func TestObservedInDetail(t *testing.T) {
+	zero := time.Date(2000, 1, 1, 0, 0, 0, 5e8, time.UTC)
+	at := func(s int) metav1.Time {
+		return metav1.NewTime(zero.Truncate(time.Second).Add(time.Duration(s) * time.Second))
+	}
+	virtualAt := func(s int) *virtual.Time { return new(virtual.At(time.Duration(s)*time.Second - time.Second/2)) }
+	pod := &v1.Pod{
+		Spec: v1.PodSpec{Containers: []v1.Container{{Name: "web"}, {Name: "db"}, {Name: "lost"}}},
+		Status: v1.PodStatus{
+			PodIPs: []v1.PodIP{{IP: "10.0.0.2"}, {IP: "fd00::2"}},
+			Conditions: []v1.PodCondition{
+				{Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: at(0)},
+				{Type: v1.DisruptionTarget, Status: v1.ConditionUnknown, LastTransitionTime: at(9), Reason: "Because", Message: "of that"},
+			},
+			ContainerStatuses: []v1.ContainerStatus{
+				{Name: "db", Image: "db:1", State: v1.ContainerState{Terminated: &v1.ContainerStateTerminated{StartedAt: at(1), FinishedAt: at(2)}}},
+				{
+					Name: "web", Image: "web:1", State: v1.ContainerState{Running: &v1.ContainerStateRunning{StartedAt: at(3)}},
+					LastTerminationState: v1.ContainerState{Terminated: &v1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", StartedAt: at(1), FinishedAt: at(2)}},
+				},
+				{Name: "lost", State: v1.ContainerState{Terminated: &v1.ContainerStateTerminated{}}},
+			},
+		},
+	}
+	want := &trace.PodStatus{
+		Containers: []trace.ContainerStatus{
+			{Name: "web", State: "running", Details: &trace.ContainerDetails{
+				Image: "web:1", StartedAt: virtualAt(3),
+				LastState: &trace.Termination{ExitCode: 1, Reason: "Error", StartedAt: virtualAt(1), FinishedAt: virtualAt(2)},
+			}},
+			{Name: "db", State: "terminated", Details: &trace.ContainerDetails{Image: "db:1", StartedAt: virtualAt(1), FinishedAt: virtualAt(2)}},
+			{Name: "lost", State: "terminated", Details: &trace.ContainerDetails{}},
+		},
+		Details: &trace.PodDetails{
+			PodIPs: []string{"10.0.0.2", "fd00::2"},
+			Conditions: []trace.Condition{
+				{Type: "DisruptionTarget", Status: "Unknown", Since: *virtualAt(9), Reason: "Because", Message: "of that"},
+				{Type: "PodScheduled", Status: "True", Since: *virtualAt(0)},
+			},
+		},
+	}
+	if diff := cmp.Diff(want, apiserver.ObservedInDetail(pod, zero)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

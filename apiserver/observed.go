@@ -22,20 +22,24 @@ func Observed(pod *v1.Pod) *trace.PodStatus {
 		}
 	}
 	s.Containers = make([]trace.ContainerStatus, 0, len(pod.Spec.InitContainers)+len(pod.Spec.Containers))
-	s.Containers = appendObserved(s.Containers, pod.Spec.InitContainers, pod.Status.InitContainerStatuses)
-	s.Containers = appendObserved(s.Containers, pod.Spec.Containers, pod.Status.ContainerStatuses)
+	each(pod, func(c *v1.ContainerStatus) { s.Containers = append(s.Containers, observedContainer(c)) })
 	return s
 }
 
-func appendObserved(to []trace.ContainerStatus, specs []v1.Container, statuses []v1.ContainerStatus) []trace.ContainerStatus {
+// each calls f for the status of each container: init containers, then regular containers, in the order of the spec.
+func each(pod *v1.Pod, f func(*v1.ContainerStatus)) {
+	eachOf(pod.Spec.InitContainers, pod.Status.InitContainerStatuses, f)
+	eachOf(pod.Spec.Containers, pod.Status.ContainerStatuses, f)
+}
+
+func eachOf(specs []v1.Container, statuses []v1.ContainerStatus, f func(*v1.ContainerStatus)) {
 	for i := range specs {
 		for j := range statuses {
 			if statuses[j].Name == specs[i].Name {
-				to = append(to, observedContainer(&statuses[j]))
+				f(&statuses[j])
 			}
 		}
 	}
-	return to
 }
 
 func observedContainer(c *v1.ContainerStatus) trace.ContainerStatus {

@@ -10,8 +10,8 @@ require (
 	github.com/prometheus/client_golang v1.22.0
 	github.com/spf13/cobra v1.10.2
 	go.opentelemetry.io/otel/trace v1.35.0
-	google.golang.org/grpc v1.72.1
-	k8s.io/kubernetes v1.34.4
+	google.golang.org/grpc v1.68.1
+	k8s.io/kubernetes v1.33.13
 	probesim.dev v0.0.0
 	probesim.dev/conformance/kubelet v0.0.0
 )

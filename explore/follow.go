@@ -24,9 +24,10 @@ type Run func(c choose.Chooser, clock func(now func() virtual.Time), until virtu
 
 // Options configure Follow. Run, Want and Duration are required.
 type Options struct {
-	Run      Run
-	Want     []trace.Record // the trace to follow, ordered by time
-	Duration time.Duration  // length of the runs; Follow ignores records at the last instant
+	Run Run
+	// Want is the trace to follow, ordered by time. If its statuses have their details, those of the runs must have them too.
+	Want     []trace.Record
+	Duration time.Duration // length of the runs; Follow ignores records at the last instant
 	// Requeues are the jitters that the real run drew at the ends of pod syncs. Follow matches them too: no record
 	// shows a sync, but its jitter determines when the pod is synced next.
 	Requeues []Requeue
@@ -61,13 +62,14 @@ type Divergence struct {
 	Want, Got []trace.Record // the records at that instant that only the trace has, and only the run has
 	Simulated []trace.Record // the whole best run, with internal records
 	Err       error          // not nil if the run ended early
+	details   bool           // the details of statuses count
 }
 
 const defaultBudget = 3000
 
 // Follow searches for choices under which the simulator produces o.Want.
 func Follow(o Options) Result {
-	f := &follower{Options: o, end: virtual.At(o.Duration), fractions: map[virtual.Time]float64{}, log: newLog(o.Log)}
+	f := &follower{Options: o, end: virtual.At(o.Duration), fractions: map[virtual.Time]float64{}, log: newLog(o.Log), details: hasDetails(o.Want)}
 	for _, r := range o.Requeues {
 		f.fractions[r.T] = r.Fraction
 	}
@@ -95,6 +97,7 @@ type follower struct {
 	want        []instant
 	fractions   map[virtual.Time]float64
 	log         *log
+	details     bool // Want has the details of statuses
 	onlyRecords bool // the search matches records only
 	runs        int
 }
@@ -171,9 +174,9 @@ func at(list []instant, i int, until virtual.Time) instant {
 
 // divergence compares the records of the best run and of the trace at the first difference.
 func (f *follower) divergence(best attempt) *Divergence {
-	d := &Divergence{At: best.parts, Simulated: best.records, Err: best.err}
+	d := &Divergence{At: best.parts, Simulated: best.records, Err: best.err, details: f.details}
 	want, got := atTime(f.Want, best.parts), atTime(best.records, best.parts)
-	d.Want, d.Got = without(want, got), without(got, want)
+	d.Want, d.Got = without(want, got, f.details), without(got, want, f.details)
 	return d
 }
 
@@ -191,15 +194,15 @@ func atTime(records []trace.Record, t virtual.Time) []trace.Record {
 	return list
 }
 
-// without returns the records that have no equal in others.
-func without(records, others []trace.Record) []trace.Record {
+// without returns the records that have no equal in others, with or without the details of statuses.
+func without(records, others []trace.Record, details bool) []trace.Record {
 	count := map[string]int{}
 	for i := range others {
-		count[string(trace.AppendObserved(nil, &others[i]))]++
+		count[keyOf(&others[i], details)]++
 	}
 	var left []trace.Record
 	for i := range records {
-		key := string(trace.AppendObserved(nil, &records[i]))
+		key := keyOf(&records[i], details)
 		if count[key]--; count[key] < 0 {
 			left = append(left, records[i])
 		}

@@ -22,6 +22,19 @@ type line struct {
 	text string
 }
 
+// keyOf returns the part of a record to compare, with or without the details of a status.
+func keyOf(r *trace.Record, details bool) string {
+	if details {
+		return string(trace.AppendDetailed(nil, r))
+	}
+	return string(trace.AppendObserved(nil, r))
+}
+
+// hasDetails reports whether the statuses of a trace have their details.
+func hasDetails(records []trace.Record) bool {
+	return slices.ContainsFunc(records, func(r trace.Record) bool { return r.Status != nil && r.Status.Details != nil })
+}
+
 // instants groups the observable records before until by time. Unless only records count, it adds the manual triggers
 // that probe workers took and the requeues. Triggers sort after the rest of their instant: a run that has everything
 // right except for a trigger gets further than one that does not.
@@ -32,11 +45,11 @@ func (f *follower) instants(records []trace.Record, requeues []virtual.Time, unt
 		switch {
 		case r.T >= until:
 		case r.Kind.Observable():
-			lines = append(lines, line{r.T, string(trace.AppendObserved(nil, r))})
+			lines = append(lines, line{r.T, keyOf(r, f.details)})
 		case r.Kind == trace.TriggerTaken && !f.onlyRecords:
 			same := *r
 			same.Instance = 0 // the real kubelet's records do not know it
-			lines = append(lines, line{r.T.Add(time.Nanosecond), string(trace.AppendObserved(nil, &same))})
+			lines = append(lines, line{r.T.Add(time.Nanosecond), keyOf(&same, f.details)})
 		}
 	}
 	for _, t := range requeues {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -34,8 +35,9 @@ func (d *Divergence) Text(want []trace.Record) string {
 func (d *Divergence) lines(want []trace.Record) (before, after []string) {
 	for _, t := range times(want, d.Simulated) {
 		w, g := atTime(want, t), atTime(d.Simulated, t)
-		onlyWant, onlyGot := without(w, g), without(g, w)
-		lines := slices.Concat(render(" ", without(w, onlyWant)), render("-", onlyWant), render("+", onlyGot))
+		onlyWant, onlyGot := without(w, g, d.details), without(g, w, d.details)
+		both := without(w, onlyWant, d.details)
+		lines := slices.Concat(render(" ", both, nil), render("-", onlyWant, onlyGot), render("+", onlyGot, onlyWant))
 		if t < d.At {
 			before = append(before, lines...)
 		} else {
@@ -58,11 +60,17 @@ func times(lists ...[]trace.Record) []virtual.Time {
 	return slices.Compact(all)
 }
 
-func render(mark string, records []trace.Record) []string {
+// render returns a line for each record. A status that looks like one of the other side is shown with its details.
+func render(mark string, records, others []trace.Record) []string {
 	var lines []string
 	for i := range records {
 		r := &records[i]
-		lines = append(lines, fmt.Sprintf("%s %12s  %s  %s", mark, trace.FormatTime(r.T), r.Subject(), r.Summary()))
+		text := r.Summary()
+		same := func(o trace.Record) bool { return o.Status != nil && o.Pod == r.Pod && o.Summary() == text }
+		if slices.ContainsFunc(others, same) {
+			text = printable.Text(string(trace.AppendDetailed(nil, r)))
+		}
+		lines = append(lines, fmt.Sprintf("%s %12s  %s  %s", mark, trace.FormatTime(r.T), r.Subject(), text))
 	}
 	return lines
 }

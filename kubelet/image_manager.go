@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -114,6 +115,15 @@ func (k *Kubelet) pullImage(p *sim.Proc, u podUpdate, c *v1.Container) *startRea
 		c.Image, r.took.Truncate(time.Millisecond), waited, fakeruntime.ImageSize))
 	b.GC()
 	return nil
+}
+
+// applyDefaultImageTag returns the name of an image with the tag latest if it has neither a tag nor a digest (function of that
+// name in pkg/kubelet/images/image_manager.go at v1.37.0).
+func applyDefaultImageTag(image string) string {
+	if name := image[strings.LastIndexByte(image, '/')+1:]; strings.ContainsAny(name, ":@") {
+		return image
+	}
+	return image + ":latest"
 }
 
 // pullImages is the process that pulls images for all pods of the node, one at a time, and asks for the size of

@@ -436,7 +436,7 @@ func (k *Kubelet) toAPIContainerStatus(spec *v1.Container, s *podStatus, old *v1
 // of an instance that the runtime has removed, or Started from the previous status.
 func (k *Kubelet) convertContainerStatus(spec *v1.Container, rc *fakeruntime.Container, old *v1.ContainerStatus) v1.ContainerStatus {
 	c := v1.ContainerStatus{
-		Name: spec.Name, Image: rc.Image, ImageID: rc.Image, ContainerID: containerIDPrefix + rc.ID,
+		Name: spec.Name, Image: applyDefaultImageTag(rc.Image), ImageID: rc.Image, ContainerID: containerIDPrefix + rc.ID,
 		RestartCount: int32(rc.Attempt), State: k.toContainerState(rc),
 		AllocatedResources: spec.Resources.Requests, Resources: spec.Resources.DeepCopy(),
 	}

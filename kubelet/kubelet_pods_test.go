@@ -66,6 +66,18 @@ func TestGetPhase(t *testing.T) {
 	}
 }
 
+// The status has the image with a tag, as the kubelet asks the runtime for it.
+func TestApplyDefaultImageTag(t *testing.T) {
+	for image, want := range map[string]string{
+		"app": "app:latest", "shop/app": "shop/app:latest", "registry:5000/app": "registry:5000/app:latest", "app:1": "app:1",
+		"registry:5000/app:1": "registry:5000/app:1", "app@sha256:ab": "app@sha256:ab",
+	} {
+		if got := applyDefaultImageTag(image); got != want {
+			t.Errorf("%s: %s, want %s", image, got, want)
+		}
+	}
+}
+
 // A terminal phase never changes.
 func TestMergePhase(t *testing.T) {
 	for _, c := range []struct{ computed, stored, api, want v1.PodPhase }{

@@ -135,7 +135,7 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus, restartAll bool) 
 			continue
 		}
 		// Restart rules need an exit code, and a running container has none. A changed image always restarts.
-		if restartPolicyOf(pod, c) != v1.ContainerRestartPolicyNever || kill.reason == killImageChanged {
+		if restartPolicyOf(pod, c) != v1.RestartPolicyNever || kill.reason == killImageChanged {
 			kill.message += ", will be restarted"
 			actions.start = append(actions.start, c)
 		}
@@ -148,11 +148,11 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus, restartAll bool) 
 }
 
 // restartPolicyOf returns the restart policy of a regular container: its own, otherwise the pod's.
-func restartPolicyOf(pod *v1.Pod, c *v1.Container) v1.ContainerRestartPolicy {
+func restartPolicyOf(pod *v1.Pod, c *v1.Container) v1.RestartPolicy {
 	if c.RestartPolicy != nil {
-		return *c.RestartPolicy
+		return v1.RestartPolicy(*c.RestartPolicy)
 	}
-	return v1.ContainerRestartPolicy(pod.Spec.RestartPolicy)
+	return pod.Spec.RestartPolicy
 }
 
 // sandboxActions returns the actions for a pod that needs a new sandbox. All containers stop. The first init container
@@ -167,7 +167,7 @@ func sandboxActions(pod *v1.Pod, s *podStatus) podActions {
 		c := &pod.Spec.Containers[i]
 		rc := s.find(c.Name)
 		succeeded := rc != nil && rc.State == fakeruntime.Exited && rc.ExitCode == 0
-		if restartPolicyOf(pod, c) != v1.ContainerRestartPolicyOnFailure || !succeeded {
+		if restartPolicyOf(pod, c) != v1.RestartPolicyOnFailure || !succeeded {
 			actions.start = append(actions.start, c)
 		}
 	}

@@ -39,6 +39,7 @@ type line struct {
 	ContainersReady bool              `json:"containersReady"`
 	Ready           bool              `json:"ready"`
 	Containers      []ContainerStatus `json:"containers"`
+	Details         *PodDetails       `json:"details"`
 
 	Run *Header `json:"run"`
 }
@@ -75,7 +76,7 @@ func (l *line) fields() Record {
 		r.Reason = "" // belongs to the status
 		r.Status = &PodStatus{
 			Phase: l.Phase, Reason: l.Reason, Initialized: l.Initialized,
-			ContainersReady: l.ContainersReady, Ready: l.Ready, Containers: l.Containers,
+			ContainersReady: l.ContainersReady, Ready: l.Ready, Containers: l.Containers, Details: l.Details,
 		}
 	}
 	return r

@@ -9,7 +9,8 @@ import (
 //
 // The fields have a fixed order: step, t (nanoseconds), kind, cause (if known), pod (if set), container and instance (if a
 // container is set), then the fields of the kind. An observable kind always has all its fields, an internal kind only those that
-// are not zero. Each byte that is not valid UTF-8 becomes U+FFFD. AppendJSON does not allocate if dst has enough capacity.
+// are not zero. Each byte that is not valid UTF-8 becomes U+FFFD. AppendJSON does not allocate if dst has
+// enough capacity and the record no details.
 func AppendJSON(dst []byte, r *Record) []byte {
 	dst = append(dst, `{"step":`...)
 	dst = strconv.AppendInt(dst, r.Step, 10)
@@ -19,17 +20,25 @@ func AppendJSON(dst []byte, r *Record) []byte {
 		dst = appendInt(dst, `,"cause":`, r.Cause)
 	}
 	dst = appendWhere(dst, r)
-	dst = appendWhat(dst, r)
+	dst = appendWhat(dst, r, detailed)
 	return append(dst, '}')
 }
 
-// AppendObserved is like [AppendJSON] but omits step and cause. It writes the part of a record that the simulator and the real
+// AppendObserved is like [AppendJSON] but omits step, cause and the details of a status. It writes the part of a record that the simulator and the real
 // kubelet have in common: steps also count internal records, and the real kubelet knows no causes.
-func AppendObserved(dst []byte, r *Record) []byte {
+func AppendObserved(dst []byte, r *Record) []byte { return appendCommon(dst, r, !detailed) }
+
+// AppendDetailed is like [AppendObserved] and also writes the details of a status, if the record has them.
+func AppendDetailed(dst []byte, r *Record) []byte { return appendCommon(dst, r, detailed) }
+
+// detailed selects the details of a status.
+const detailed = true
+
+func appendCommon(dst []byte, r *Record, details bool) []byte {
 	dst = append(dst, '{')
 	dst = appendWhen(dst, r)
 	dst = appendWhere(dst, r)
-	dst = appendWhat(dst, r)
+	dst = appendWhat(dst, r, details)
 	return append(dst, '}')
 }
 
@@ -50,7 +59,7 @@ func appendWhere(dst []byte, r *Record) []byte {
 	return dst
 }
 
-func appendWhat(dst []byte, r *Record) []byte {
+func appendWhat(dst []byte, r *Record, details bool) []byte {
 	switch r.Kind {
 	case PodAdded, PodDeleteRequested, PodRemoved, ContainerStarted, KubeletStopped, KubeletStarted:
 		return dst
@@ -72,7 +81,7 @@ func appendWhat(dst []byte, r *Record) []byte {
 		dst = appendText(dst, `,"reason":`, r.Reason)
 		return appendText(dst, `,"message":`, r.Message)
 	case StatusPatched:
-		return appendStatus(dst, r.Status)
+		return appendStatus(dst, r.Status, details)
 	}
 	return appendNonZero(dst, r)
 }
@@ -96,7 +105,7 @@ func appendNonZero(dst []byte, r *Record) []byte {
 	return dst
 }
 
-func appendStatus(dst []byte, s *PodStatus) []byte {
+func appendStatus(dst []byte, s *PodStatus, details bool) []byte {
 	if s == nil {
 		s = &PodStatus{}
 	}
@@ -110,12 +119,16 @@ func appendStatus(dst []byte, s *PodStatus) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendContainer(dst, &s.Containers[i])
+		dst = appendContainer(dst, &s.Containers[i], details)
 	}
-	return append(dst, ']')
+	dst = append(dst, ']')
+	if details {
+		dst = appendDetails(dst, s.Details)
+	}
+	return dst
 }
 
-func appendContainer(dst []byte, c *ContainerStatus) []byte {
+func appendContainer(dst []byte, c *ContainerStatus, details bool) []byte {
 	dst = appendText(dst, `{"name":`, c.Name)
 	dst = appendText(dst, `,"state":`, c.State)
 	dst = appendTextIf(dst, `,"reason":`, c.Reason)
@@ -123,6 +136,9 @@ func appendContainer(dst []byte, c *ContainerStatus) []byte {
 	dst = appendBool(dst, `,"ready":`, c.Ready)
 	dst = appendBool(dst, `,"started":`, c.Started)
 	dst = appendInt(dst, `,"restartCount":`, int64(c.RestartCount))
+	if details {
+		dst = appendDetails(dst, c.Details)
+	}
 	return append(dst, '}')
 }
 

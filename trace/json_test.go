@@ -112,9 +112,27 @@ func genStatus(t *rapid.T, text func(string) string) *PodStatus {
 	flag := func(label string) bool { return rapid.Bool().Draw(t, label) }
 	s := &PodStatus{Phase: text("phase"), Reason: text("podReason"), Initialized: flag("initialized"),
 		ContainersReady: flag("containersReady"), Ready: flag("ready"), Containers: []ContainerStatus{}}
+	times := func(label string) *virtual.Time {
+		return rapid.Ptr(rapid.Map(rapid.Int64(), func(n int64) virtual.Time { return virtual.Time(n) }), true).Draw(t, label)
+	}
+	if flag("details") {
+		s.Details = &PodDetails{}
+		for range rapid.IntRange(0, 2).Draw(t, "conditions") {
+			s.Details.PodIPs = append(s.Details.PodIPs, text("ip"))
+			s.Details.Conditions = append(s.Details.Conditions, Condition{
+				Type: text("type"), Status: text("status"), Since: virtual.Time(rapid.Int64().Draw(t, "since")), Reason: text("r"), Message: text("m"),
+			})
+		}
+	}
 	for range rapid.IntRange(0, 3).Draw(t, "containers") {
 		s.Containers = append(s.Containers, ContainerStatus{Name: text("name"), State: text("state"), Reason: text("why"),
 			ExitCode: rapid.Int32().Draw(t, "code"), Ready: flag("r"), Started: flag("s"), RestartCount: rapid.Int32().Draw(t, "restarts")})
+		if flag("of container") {
+			last := &Termination{ExitCode: rapid.Int32().Draw(t, "last"), Reason: text("last"), StartedAt: times("from"), FinishedAt: times("to")}
+			s.Containers[len(s.Containers)-1].Details = &ContainerDetails{
+				Image: text("image"), StartedAt: times("started"), FinishedAt: times("finished"), LastState: last,
+			}
+		}
 	}
 	return s
 }

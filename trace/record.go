@@ -113,6 +113,8 @@ type PodStatus struct {
 	ContainersReady bool              `json:"containersReady"`
 	Ready           bool              `json:"ready"`
 	Containers      []ContainerStatus `json:"containers"` // init containers, then regular containers, in the order of the spec
+	// Details is the rest of the status, if the Recorder asks for it. It belongs to neither [AppendObserved] nor the hash.
+	Details *PodDetails `json:"details,omitempty"`
 }
 
 // ContainerStatus is the state of one container in a PodStatus.
@@ -124,4 +126,6 @@ type ContainerStatus struct {
 	Ready        bool   `json:"ready"`
 	Started      bool   `json:"started"` // false if the API has no value
 	RestartCount int32  `json:"restartCount"`
+	// Details is the rest of the status, as in PodStatus.
+	Details *ContainerDetails `json:"details,omitempty"`
 }

@@ -12,7 +12,10 @@ const (
 	// textSize is the overhead of a distinct text.
 	textSize = 64
 	// statusSize and containerSize are the sizes of a PodStatus and a ContainerStatus.
-	statusSize, containerSize = 64, 64
+	statusSize, containerSize = 72, 72
+	// detailsSize, conditionSize and containerDetailsSize are the sizes of a PodDetails with an IP, of a Condition with its
+	// message, and of a ContainerDetails with its times.
+	detailsSize, conditionSize, containerDetailsSize = 100, 150, 150
 	// growth is the growth after which the Recorder calls the functions of OnGrowth.
 	growth = 64 << 10
 )
@@ -22,6 +25,8 @@ const (
 type Recorder struct {
 	// Internal includes internal records.
 	Internal bool
+	// Details adds the details of statuses.
+	Details bool
 	// Also, if set, is an internal kind to include even if Internal is false.
 	Also Kind
 	// Sink, if set, receives each record, and the Recorder keeps none in memory. The record is valid only during the call.
@@ -110,7 +115,15 @@ func (r *Recorder) text(s string) string {
 	return s
 }
 
-func (s *PodStatus) memory() int64 { return statusSize + containerSize*int64(len(s.Containers)) }
+func (s *PodStatus) memory() int64 {
+	size := statusSize + containerSize*int64(len(s.Containers)) + s.Details.memory()
+	for i := range s.Containers {
+		if s.Containers[i].Details != nil {
+			size += containerDetailsSize
+		}
+	}
+	return size
+}
 
 func (r *Recorder) grown() {
 	r.reported = r.size

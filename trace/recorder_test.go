@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"probesim.dev/sim/virtual"
 )
 
 // TestRecorderSharesTexts checks that a message that a probe has each time takes memory only once.
@@ -77,6 +79,12 @@ func TestSizesOfTypes(t *testing.T) {
 	}
 	if got := unsafe.Sizeof(ContainerStatus{}); got != containerSize {
 		t.Errorf("a ContainerStatus has %d bytes: update containerSize", got)
+	}
+	if got := unsafe.Sizeof(Condition{}); got > conditionSize {
+		t.Errorf("a Condition has %d bytes: update conditionSize", got)
+	}
+	if got := unsafe.Sizeof(ContainerDetails{}) + unsafe.Sizeof(Termination{}) + 4*unsafe.Sizeof(virtual.Time(0)); got > containerDetailsSize {
+		t.Errorf("a ContainerDetails has up to %d bytes: update containerDetailsSize", got)
 	}
 }
 

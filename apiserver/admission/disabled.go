@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"probesim.dev/kube/podutil"
 	"probesim.dev/kube/profile"
 )
 
@@ -60,10 +61,10 @@ func (d *dropper) restartRules(c *v1.Container, path *field.Path, init bool) {
 		c.RestartPolicy = nil
 		d.drop(path.Child("restartPolicy"), gate)
 	}
-	if len(c.RestartPolicyRules) > 0 {
+	if len(podutil.RestartPolicyRules(c)) > 0 {
 		d.drop(path.Child("restartPolicyRules"), gate)
 	}
-	c.RestartPolicyRules = nil
+	podutil.RemoveRestartPolicyRules(c)
 }
 
 func (d *dropper) lifecycle(c *v1.Container, path *field.Path) {

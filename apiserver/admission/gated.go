@@ -26,7 +26,7 @@ func ValidateGated(p profile.Profile, pod *v1.Pod) field.ErrorList {
 		c, path := &pod.Spec.InitContainers[i], path.Child("initContainers").Index(i)
 		errs = append(errs, validateStopSignal(p, c, pod.Spec.OS, path)...)
 		errs = append(errs, validateGatedHandlers(p, c, path)...)
-		if podutil.IsRestartableInitContainer(c) && len(c.RestartPolicyRules) > 0 && p.ContainerRestartRules && !p.RestartAllContainersOnContainerExits {
+		if podutil.IsRestartableInitContainer(c) && len(podutil.RestartPolicyRules(c)) > 0 && p.ContainerRestartRules && !p.RestartAllContainersOnContainerExits {
 			errs = append(errs, field.Forbidden(path.Child("restartPolicyRules"),
 				"restartPolicyRules are not allowed for init containers with restart policy Always"))
 			continue
@@ -39,9 +39,9 @@ func ValidateGated(p profile.Profile, pod *v1.Pod) field.ErrorList {
 // validateActions checks the actions of restart rules. (validateContainerRestartPolicy)
 func validateActions(p profile.Profile, c *v1.Container, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	for i := range c.RestartPolicyRules {
-		if p.ContainerRestartRules && !p.RestartAllContainersOnContainerExits && c.RestartPolicyRules[i].Action == podutil.RestartAllContainers {
-			errs = append(errs, oneOf(path.Child("restartPolicyRules").Index(i).Child("action"), podutil.RestartAllContainers, v1.ContainerRestartRuleActionRestart)...)
+	for i, rule := range podutil.RestartPolicyRules(c) {
+		if p.ContainerRestartRules && !p.RestartAllContainersOnContainerExits && rule.Action == podutil.RestartAllContainers {
+			errs = append(errs, oneOf(path.Child("restartPolicyRules").Index(i).Child("action"), podutil.RestartAllContainers, podutil.Restart)...)
 		}
 	}
 	return errs

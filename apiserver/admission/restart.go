@@ -15,7 +15,7 @@ const (
 // validateInitRestart checks the restart policy of an init container that is not a sidecar. It does not check rules without a
 // policy. (validateInitContainerRestartPolicy)
 func validateInitRestart(c *v1.Container, path *field.Path) field.ErrorList {
-	if c.RestartPolicy == nil && len(c.RestartPolicyRules) > 0 {
+	if c.RestartPolicy == nil && len(podutil.RestartPolicyRules(c)) > 0 {
 		return field.ErrorList{requirePolicy(path)}
 	}
 	return validateRestart(c, path)
@@ -28,30 +28,31 @@ func requirePolicy(path *field.Path) *field.Error {
 // validateRestart checks the restart policy of a container and its rules. (validateContainerRestartPolicy)
 func validateRestart(c *v1.Container, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
+	list := podutil.RestartPolicyRules(c)
 	switch {
 	case c.RestartPolicy != nil:
-		errs = oneOf(path.Child("restartPolicy"), *c.RestartPolicy,
-			v1.ContainerRestartPolicyAlways, v1.ContainerRestartPolicyNever, v1.ContainerRestartPolicyOnFailure)
-	case len(c.RestartPolicyRules) > 0:
+		errs = oneOf(path.Child("restartPolicy"), v1.RestartPolicy(*c.RestartPolicy),
+			v1.RestartPolicyAlways, v1.RestartPolicyNever, v1.RestartPolicyOnFailure)
+	case len(list) > 0:
 		errs = field.ErrorList{requirePolicy(path)}
 	}
 	rules := path.Child("restartPolicyRules")
-	if n := len(c.RestartPolicyRules); n > maxRestartRules {
+	if n := len(list); n > maxRestartRules {
 		errs = append(errs, field.TooMany(rules, n, maxRestartRules))
 	}
-	for i := range c.RestartPolicyRules {
-		errs = append(errs, validateRestartRule(&c.RestartPolicyRules[i], rules.Index(i))...)
+	for i := range list {
+		errs = append(errs, validateRestartRule(&list[i], rules.Index(i))...)
 	}
 	return errs
 }
 
-func validateRestartRule(rule *v1.ContainerRestartRule, path *field.Path) field.ErrorList {
-	errs := oneOf(path.Child("action"), rule.Action, v1.ContainerRestartRuleActionRestart, podutil.RestartAllContainers)
+func validateRestartRule(rule *podutil.RestartRule, path *field.Path) field.ErrorList {
+	errs := oneOf(path.Child("action"), rule.Action, podutil.Restart, podutil.RestartAllContainers)
 	codes := path.Child("exitCodes")
 	if rule.ExitCodes == nil {
 		return append(errs, field.Required(codes, "must be specified"))
 	}
-	errs = append(errs, oneOf(codes.Child("operator"), rule.ExitCodes.Operator, v1.ContainerRestartRuleOnExitCodesOpIn, v1.ContainerRestartRuleOnExitCodesOpNotIn)...)
+	errs = append(errs, oneOf(codes.Child("operator"), rule.ExitCodes.Operator, podutil.In, podutil.NotIn)...)
 	if n := len(rule.ExitCodes.Values); n > maxExitCodes {
 		errs = append(errs, field.TooMany(codes.Child("values"), n, maxExitCodes))
 	}

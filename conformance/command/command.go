@@ -160,7 +160,7 @@ func plansFor(all []*scenarios.Scenario, f *flags, warnings io.Writer) []*scenar
 
 // runPlan executes one run of a scenario.
 func runPlan(t *testing.T, plan *scenarios.Plan, f *flags) (*report.Run, error) {
-	r, err := realkubelet.Run(t, realkubelet.ForPlan(plan, realkubelet.Options{Procs: f.procs, Internal: f.verbose}),
+	r, err := realkubelet.Run(t, realkubelet.ForPlan(plan, realkubelet.Options{Procs: f.procs, Internal: f.verbose, Details: f.verbose}),
 		func(w scenarios.World) { plan.Drive(w) })
 	if err != nil {
 		return nil, err

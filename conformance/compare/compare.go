@@ -88,7 +88,7 @@ func (c *comparison) real(t *testing.T) (*realkubelet.Result, time.Duration, err
 	if err := c.step(); err != nil {
 		return nil, 0, err
 	}
-	opts := realkubelet.ForPlan(c.plan, realkubelet.Options{Internal: c.Internal, Triggers: true, Procs: c.Procs})
+	opts := realkubelet.ForPlan(c.plan, realkubelet.Options{Internal: c.Internal, Details: true, Triggers: true, Procs: c.Procs})
 	if c.JitterSeed != nil {
 		seed := choose.Seeded(*c.JitterSeed)
 		opts.StartSeed = *c.JitterSeed
@@ -158,6 +158,6 @@ func (c *comparison) timeOneRun() time.Duration {
 func (c *comparison) node(ch choose.Chooser, internal bool) *node.Node {
 	return node.New(node.Options{
 		Profile: c.profile, Uptime: &c.plan.Uptime, Seed: c.plan.Seed, Delays: c.plan.Delays, Config: c.plan.Config, Chooser: ch,
-		Trace: &trace.Recorder{Internal: internal, Also: trace.TriggerTaken},
+		Trace: &trace.Recorder{Internal: internal, Details: true, Also: trace.TriggerTaken},
 	})
 }

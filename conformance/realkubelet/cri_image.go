@@ -7,6 +7,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/fakeruntime"
 )
 
@@ -28,10 +29,9 @@ func (i *imageService) ImageStatus(_ context.Context, image *runtimeapi.ImageSpe
 	if op.Err != nil || op.ID == "" {
 		return &runtimeapi.ImageStatusResponse{}, op.Err
 	}
-	return &runtimeapi.ImageStatusResponse{Image: &runtimeapi.Image{
-		Id: op.ID, RepoTags: []string{image.Image}, Size: imageBytes, Spec: image,
-		Uid: &runtimeapi.Int64Value{Value: imageUser},
-	}}, nil
+	return &runtimeapi.ImageStatusResponse{Image: release.ImageOfSize(imageBytes, &runtimeapi.Image{
+		Id: op.ID, RepoTags: []string{image.Image}, Spec: image, Uid: &runtimeapi.Int64Value{Value: imageUser},
+	})}, nil
 }
 
 func (i *imageService) PullImage(_ context.Context, image *runtimeapi.ImageSpec, _ *runtimeapi.AuthConfig, sandbox *runtimeapi.PodSandboxConfig) (string, error) {

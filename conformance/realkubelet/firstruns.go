@@ -7,11 +7,11 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 	"k8s.io/kubernetes/pkg/kubelet/prober/results"
 	"k8s.io/kubernetes/pkg/kubelet/status"
 
+	"probesim.dev/kube/podutil"
 	"probesim.dev/prober"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -116,7 +116,7 @@ func (f *firstRuns) identify(probe trace.Probe, pod *v1.Pod, matches func(r *wor
 	if run == nil || run.Worker != "" {
 		return
 	}
-	for c, _ := range podutil.ContainerIter(&pod.Spec, podutil.AllContainers) {
+	for c := range podutil.Containers(&pod.Spec) {
 		spec := map[trace.Probe]*v1.Probe{
 			trace.Liveness: c.LivenessProbe, trace.Readiness: c.ReadinessProbe, trace.Startup: c.StartupProbe,
 		}[probe]
@@ -131,8 +131,10 @@ func (f *firstRuns) identify(probe trace.Probe, pod *v1.Pod, matches func(r *wor
 // hasContainer reports whether the worker's status has this ID for the container.
 func (r *workerRun) hasContainer(container, id string) bool {
 	for _, list := range [][]v1.ContainerStatus{r.status.ContainerStatuses, r.status.InitContainerStatuses} {
-		if c, ok := podutil.GetContainerStatus(list, container); ok && c.ContainerID == id {
-			return true
+		for i := range list {
+			if list[i].Name == container && list[i].ContainerID == id {
+				return true
+			}
 		}
 	}
 	return false

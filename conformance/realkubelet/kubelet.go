@@ -8,7 +8,6 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
 	cri "k8s.io/cri-api/pkg/apis"
@@ -61,9 +60,7 @@ func startKubelet(ctx context.Context, o environment) (*runningKubelet, error) {
 	pods := release.NewPodConfig(o.recorder, latency)
 	deps := dependencies(ctx, o)
 	deps.PodConfig, deps.PodStartupLatencyTracker = pods, latency
-	k, err := kubelet.NewMainKubelet(ctx, settings, deps, nil, nodeName, nodeName, []net.IP{net.ParseIP(nodeIP)},
-		"", "external", "", o.root, filepath.Join(o.root, "logs"), "", "", false, nil, nil, "", false, false,
-		metav1.Duration{}, 1, -1, nil, 50, false) // garbage collection defaults of cmd/kubelet/app/options/options.go
+	k, err := release.NewKubelet(ctx, settings, deps, nodeName, net.ParseIP(nodeIP), o.root)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ var ErrStepClock = errors.New("this program cannot run scenarios with stepClock:
 // the order of draws.
 func ForPlan(p *scenarios.Plan, o Options) Options {
 	o.Uptime, o.Duration, o.Seed, o.Delays, o.Config = &p.Uptime, p.Duration, p.Seed, p.Delays, p.Config
+	o.Details = o.Details || p.Scenario.NeedsDetails()
 	if p.Seed != nil {
 		o.StartSeed = *p.Seed
 		if o.Jitter == nil {

@@ -167,8 +167,16 @@ func (a *podAPI) remove(key types.NamespacedName) error {
 
 // statusPatched stores the result of a status patch.
 func (a *podAPI) statusPatched(pod *v1.Pod) {
-	a.recorder.add(trace.Record{Kind: trace.StatusPatched, Pod: pod.Namespace + "/" + pod.Name, Status: apiserver.Observed(pod)})
+	a.recorder.add(trace.Record{Kind: trace.StatusPatched, Pod: pod.Namespace + "/" + pod.Name, Status: a.observed(pod)})
 	a.set(pod.DeepCopy())
+}
+
+// observed returns the status of a pod for the trace.
+func (a *podAPI) observed(pod *v1.Pod) *trace.PodStatus {
+	if !a.recorder.wantsDetails() {
+		return apiserver.Observed(pod)
+	}
+	return apiserver.ObservedInDetail(pod, a.driver.epoch)
 }
 
 func (a *podAPI) get(key types.NamespacedName) *v1.Pod {

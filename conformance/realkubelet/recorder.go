@@ -27,6 +27,12 @@ func (r *recorder) add(rec trace.Record) int64 {
 	return r.trace.Add(rec)
 }
 
+func (r *recorder) wantsDetails() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.trace.Details
+}
+
 func (r *recorder) observe(f func(*trace.Record)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

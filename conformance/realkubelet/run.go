@@ -40,6 +40,8 @@ type Options struct {
 	// Internal keeps a CRICall record for every call to the runtime, and for every call about pods to the API
 	// server.
 	Internal bool
+	// Details adds the details of statuses.
+	Details bool
 	// Triggers keeps a TriggerTaken record each time a probe worker takes its manual trigger. Internal implies
 	// it.
 	Triggers bool
@@ -105,7 +107,7 @@ func run(opts Options, root string, draws *jitter, drive func(scenarios.World), 
 		return err
 	}
 	defer restoreGates()
-	rec := &recorder{trace: trace.Recorder{Internal: opts.Internal}}
+	rec := &recorder{trace: trace.Recorder{Internal: opts.Internal, Details: opts.Details}}
 	if opts.Triggers {
 		rec.trace.Also = trace.TriggerTaken
 	}

@@ -59,7 +59,7 @@ func All() []Invariant {
 			"It holds across restarts of the kubelet.", kubelet + "prober/worker.go"},
 		{restartCountGrows, "The restartCount of a container never falls.",
 			"It holds across restarts of the kubelet, and ends with the pod.", "https://github.com/kubernetes/kubernetes/blob/v1.37.0/test/e2e/common/node/container_probe.go"},
-		{settledStatusAgrees, "Ten seconds after the results of a readiness or startup probe have settled, the published Ready and Started agree with them.",
+		{settledStatusAgrees, "From ten seconds after the results of a readiness or startup probe have settled, the published Ready and Started agree with them.",
 			"The results since the last start of the kubelet count.", kubelet + "status/status_manager.go"},
 	}
 }
@@ -129,7 +129,9 @@ func Check(pods []*v1.Pod, records []trace.Record, o Options) []Violation {
 	for i := range records {
 		c.check(&records[i])
 	}
-	c.settled(o.End)
+	for _, key := range c.order {
+		c.settled(c.pods[key], key, o.End)
+	}
 	slices.SortStableFunc(c.found, func(a, b Violation) int { return cmp.Compare(a.T, b.T) })
 	return c.found
 }
@@ -166,6 +168,8 @@ func (c *checker) check(r *trace.Record) {
 	if p == nil {
 		return
 	}
+	c.settled(p, r.Pod, r.T)
+	defer c.settled(p, r.Pod, r.T)
 	if r.Kind == trace.StatusPatched {
 		c.checkStatus(p, r)
 		p.published(r)

@@ -18,11 +18,13 @@ func shop() *v1.Pod {
 	probe := func(failures, delay int32) *v1.Probe {
 		return &v1.Probe{FailureThreshold: failures, SuccessThreshold: 1, PeriodSeconds: 10, InitialDelaySeconds: delay}
 	}
+	twice := probe(1, 0)
+	twice.SuccessThreshold = 2
 	return &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "shop"},
 		Spec: v1.PodSpec{
-			InitContainers: []v1.Container{{Name: "proxy", RestartPolicy: new(v1.ContainerRestartPolicyAlways), LivenessProbe: probe(1, 0)}},
-			Containers:     []v1.Container{{Name: "app", LivenessProbe: probe(2, 0), ReadinessProbe: probe(1, 0), StartupProbe: probe(1, 3)}, {Name: "plain", LivenessProbe: probe(2, 0)}},
+			InitContainers: []v1.Container{{Name: "migrate"}, {Name: "proxy", RestartPolicy: new(v1.ContainerRestartPolicyAlways), LivenessProbe: probe(1, 0)}},
+			Containers:     []v1.Container{{Name: "app", LivenessProbe: probe(2, 0), ReadinessProbe: probe(1, 0), StartupProbe: probe(1, 3)}, {Name: "plain", LivenessProbe: probe(2, 0)}, {Name: "twice", ReadinessProbe: twice}, {Name: "always", RestartPolicy: new(v1.ContainerRestartPolicyAlways), LivenessProbe: probe(2, 0)}},
 		},
 	}
 }
@@ -55,6 +57,10 @@ func probe(second float64, container string, instance int, p trace.Probe, result
 	return at(second, trace.ProbeExecuted, container, func(r *trace.Record) {
 		r.Instance, r.Probe, r.Result, r.Took = instance, p, result, 10*time.Millisecond
 	})
+}
+
+func event(second float64, container string, instance int, reason string) trace.Record {
+	return at(second, trace.Event, container, func(r *trace.Record) { r.Pod, r.Instance, r.Reason = "default/shop", instance, reason })
 }
 
 // status publishes the state of one container: its restarts, and words of started, ready and ended.
@@ -117,7 +123,7 @@ func TestCheck(t *testing.T) {
 		{"started after the deadline of the pod", []trace.Record{
 			start(1, "app", 0), at(2, trace.Event, "app", func(r *trace.Record) { r.Reason = "DeadlineExceeded" }), status(3, "app", 0, "started"),
 		}, []string{"started-needs-success explored/started-after-its-deadline"}},
-		{"started without a startup probe", []trace.Record{start(1, "plain", 0), status(2, "plain", 0, "started")}, nil},
+		{"started without a startup probe", []trace.Record{start(1, "plain", 0), status(2, "plain", 0, "started", "ready")}, nil},
 		{"ready and not started", []trace.Record{start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(6, "app", 0, "ready"), status(7, "app", 0, "ready", "started")}, []string{"ready-needs-started"}},
 		{"ready and not started, as the instance before", []trace.Record{
 			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(6, "app", 0, "started"), exit(7, "app", 0), start(8, "app", 1), status(9, "app", 1, "ready"),
@@ -167,17 +173,74 @@ func TestCheck(t *testing.T) {
 		}, []string{"no-probe-while-terminating explored/stopped-worker-takes-a-tick"}},
 		{"a readiness probe after the end of the pod began", []trace.Record{start(1, "app", 0), stop(5, "app", 0, "Deleted"), probe(6, "app", 0, trace.Readiness, failure)}, nil},
 		{"a liveness probe of a sidecar", []trace.Record{start(1, "proxy", 0), start(2, "app", 0), stop(5, "app", 0, "Deleted"), probe(6, "proxy", 0, trace.Liveness, success)}, []string{"no-probe-while-terminating B36 #141766"}},
+		{"a liveness probe of a container with a restartPolicy", []trace.Record{start(1, "always", 0), start(2, "app", 0), stop(5, "app", 0, "Deleted"), probe(6, "always", 0, trace.Liveness, success)}, []string{"no-probe-while-terminating"}},
 		{"a probe after the status says that the instance has ended", []trace.Record{start(1, "plain", 0), exit(5, "plain", 0), status(6, "plain", 0, "ended"), probe(7, "plain", 0, trace.Liveness, failure)}, []string{"no-probe-after-exit"}},
 		{"a probe before the kubelet has seen the exit", []trace.Record{start(1, "plain", 0), exit(5, "plain", 0), probe(5.5, "plain", 0, trace.Liveness, failure), status(6, "plain", 0, "ended")}, nil},
 		{"a restart count that falls", []trace.Record{start(1, "plain", 1), status(2, "plain", 1, "started"), status(3, "plain", 0, "started")}, []string{"restart-count-grows"}},
-		{"a restart count that falls in an eviction, after a restart of the kubelet", []trace.Record{
-			at(0.1, trace.KubeletStopped, "", nil), at(0.2, trace.KubeletStarted, "", nil), start(1, "plain", 1), status(2, "plain", 1, "started"),
-			at(3, trace.ContainerStopping, "plain", func(r *trace.Record) { r.Instance, r.Reason, r.Cause = 1, "Evicted", 4 }), status(4, "plain", 0, "ended"),
+		{"a restart count that falls in an eviction, because an instance never started", []trace.Record{
+			start(1, "plain", 1), status(2, "plain", 1, "started"),
+			at(3, trace.ContainerStopping, "plain", func(r *trace.Record) { r.Instance, r.Reason, r.Cause = 1, "Evicted", 4 }),
+			at(3.1, trace.KubeletStopped, "", nil), at(3.2, trace.KubeletStarted, "", nil), status(4, "plain", 0, "ended"),
 		}, []string{"restart-count-grows explored/restart-count-falls"}},
+		{"a restart count that falls in an eviction, after a restart of the kubelet", []trace.Record{
+			at(0.1, trace.KubeletStopped, "", nil), at(0.2, trace.KubeletStarted, "", nil), start(0.5, "plain", 0), start(1, "plain", 1), status(2, "plain", 1, "started"),
+			at(3, trace.ContainerStopping, "plain", func(r *trace.Record) { r.Instance, r.Reason, r.Cause = 1, "Evicted", 4 }), status(4, "plain", 0, "ended"),
+		}, []string{"restart-count-grows"}},
+		{"started without a success, after a stop of the pod has failed", []trace.Record{
+			start(1, "app", 0), event(5, "", 0, "FailedKillPod"), status(6, "app", 0, "started"),
+		}, []string{"started-needs-success B70 #135248"}},
+		{"started like the instance before, which was not published", []trace.Record{
+			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), exit(6, "app", 0), start(7, "app", 1), status(8, "app", 1, "started"),
+		}, []string{"started-needs-success B18 #141155"}},
+		{"started like the instance before, which is published as started later", []trace.Record{
+			start(1, "app", 0), exit(6, "app", 0), start(7, "app", 1), status(7.5, "app", 0, "started"), status(8, "app", 1, "started"),
+		}, []string{"started-needs-success B18 #141155"}},
+		{"started, ready and not published as ready for a long time", []trace.Record{
+			start(1, "app", 0), start(1, "plain", 0), status(2, "plain", 0, "started"), probe(20, "plain", 0, trace.Liveness, success),
+		}, []string{"settled-status-agrees"}},
+		{"an init container that runs", []trace.Record{start(1, "migrate", 0), status(2, "migrate", 0, "started")}, nil},
+		{"started and not published as ready while another container stops", []trace.Record{
+			start(1, "app", 0), start(1, "plain", 0), event(2, "app", 0, "Killing"), status(2, "plain", 0, "started"), probe(20, "plain", 0, trace.Liveness, success), exit(30, "app", 0),
+			status(31, "plain", 0, "started", "ready"),
+		}, []string{"settled-status-agrees explored/ready-waits-for-a-stop"}},
+		{"started and not published as ready after another container has stopped", []trace.Record{
+			start(1, "app", 0), start(1, "plain", 0), event(2, "app", 0, "Killing"), exit(3, "app", 0), status(4, "plain", 0, "started"), probe(20, "plain", 0, trace.Liveness, success),
+		}, []string{"settled-status-agrees"}},
+		{"ready while it stops, after too few successes", []trace.Record{
+			start(1, "twice", 0), status(6, "twice", 0, "started"), probe(7, "twice", 0, trace.Readiness, success), stop(8, "twice", 0, "Deleted"), status(9, "twice", 0, "started", "ready"),
+		}, []string{"no-ready-while-stopping C17 #129552"}},
+		{"a liveness probe after the pod was stopped for its deadline", []trace.Record{
+			start(1, "app", 0), probe(3, "app", 0, trace.Liveness, success), event(5, "", 0, "DeadlineExceeded"), stop(5, "app", 0, "Stopped"), probe(13, "app", 0, trace.Liveness, success),
+		}, []string{"no-probe-while-terminating"}},
+		{"a liveness probe after the node was shut down", []trace.Record{
+			start(1, "app", 0), probe(3, "app", 0, trace.Liveness, success), at(4, trace.Step, "", func(r *trace.Record) { r.Reason = "shutdownNode" }), stop(5, "app", 0, "Stopped"), probe(13, "app", 0, trace.Liveness, success),
+		}, []string{"no-probe-while-terminating"}},
+		{"a liveness probe after the sandbox of the pod was replaced", []trace.Record{
+			start(1, "app", 0), probe(3, "app", 0, trace.Liveness, success), stop(5, "app", 0, "Stopped"), exit(6, "app", 0), start(7, "app", 1), probe(13, "app", 1, trace.Liveness, success),
+		}, nil},
+		{"a liveness probe a period after one that ended after the end of the pod began", []trace.Record{
+			start(1, "app", 0), probe(3, "app", 0, trace.Liveness, success), stop(5, "app", 0, "Deleted"), probe(5.005, "app", 0, trace.Liveness, success), probe(15, "app", 0, trace.Liveness, success),
+		}, []string{"no-probe-while-terminating"}},
 		{"a restart count of another pod", []trace.Record{start(1, "plain", 1), status(2, "plain", 1, "started"), at(3, trace.PodAdded, "", nil), status(4, "plain", 0)}, nil},
 		{"a success that is never published", []trace.Record{start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(6, "app", 0, "started"), probe(20, "app", 0, trace.Readiness, success)}, []string{"settled-status-agrees"}},
 		{"a failure that is never published", []trace.Record{
 			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), probe(6, "app", 0, trace.Readiness, success), status(7, "app", 0, "started", "ready"), probe(20, "app", 0, trace.Readiness, failure),
+		}, []string{"settled-status-agrees"}},
+		{"a failure that is published only after a long time", []trace.Record{
+			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), probe(6, "app", 0, trace.Readiness, success), status(7, "app", 0, "started", "ready"), probe(20, "app", 0, trace.Readiness, failure),
+			probe(30.5, "app", 0, trace.Readiness, failure), status(40, "app", 0, "started"),
+		}, []string{"settled-status-agrees"}},
+		{"a failure that is published after a short time", []trace.Record{
+			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), probe(6, "app", 0, trace.Readiness, success), status(7, "app", 0, "started", "ready"), probe(20, "app", 0, trace.Readiness, failure),
+			status(29, "app", 0, "started"), probe(40, "app", 0, trace.Readiness, failure),
+		}, nil},
+		{"a failure that is overwritten by a sync that begins with it", []trace.Record{
+			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), probe(6, "app", 0, trace.Readiness, success), status(7, "app", 0, "started", "ready"), probe(20, "app", 0, trace.Readiness, failure),
+			at(20, trace.Event, "plain", func(r *trace.Record) { r.Reason = "Pulling" }), probe(30.5, "app", 0, trace.Readiness, failure), status(40, "app", 0, "started"),
+		}, []string{"settled-status-agrees B54 #139244"}},
+		{"a failure that is never published, with an event of the probe", []trace.Record{
+			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), probe(6, "app", 0, trace.Readiness, success), status(7, "app", 0, "started", "ready"), probe(20, "app", 0, trace.Readiness, failure),
+			at(20, trace.Event, "app", func(r *trace.Record) { r.Reason = "Unhealthy" }),
 		}, []string{"settled-status-agrees"}},
 		{"a started container that is never published as started", []trace.Record{start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(7, "app", 0)}, []string{"settled-status-agrees"}},
 		{"a late success", []trace.Record{start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(6, "app", 0, "started"), probe(55, "app", 0, trace.Readiness, success)}, nil},

@@ -14,12 +14,15 @@ var (
 	startedByRestart = &Known{Bug: "B19", Issue: "#142305"}
 	carriedFailures  = &Known{Bug: "B22"}
 	sidecarProbes    = &Known{Bug: "B36", Issue: "#141766"}
+	startedUnstopped = &Known{Bug: "B70", Issue: "#135248"}
 	readyWhileKilled = &Known{Bug: "C16", Issue: "#131690"}
 	readyWhileEnding = &Known{Bug: "C17", Issue: "#129552"}
 	readyUnstarted   = &Known{Scenario: "explored/ready-and-not-started-after-a-restart"}
 	countFalls       = &Known{Scenario: "explored/restart-count-falls"}
 	startedLate      = &Known{Scenario: "explored/started-after-its-deadline"}
+	readyWaits       = &Known{Scenario: "explored/ready-waits-for-a-stop"}
 	dueTick          = &Known{Scenario: "explored/stopped-worker-takes-a-tick"}
+	lostResult       = &Known{Bug: "B54", Issue: "#139244"}
 	lastProbe        = &Known{Scenario: "explored/stopped-worker-probes-once"}
 )
 
@@ -53,7 +56,7 @@ func (c *checker) checkProbe(p *pod, k *container, r *trace.Record) {
 			// A worker of a young kubelet sleeps before its first run, and then runs once before it looks whether it was stopped:
 			// run in pkg/kubelet/prober/worker.go.
 			known, what = lastProbe, what+", for the first time on a young kubelet"
-		case k.last[r.Probe] > p.ends:
+		case k.last[r.Probe] > p.ends && begin.Sub(k.last[r.Probe]) < 100*time.Millisecond:
 			// After a probe, the worker selects among the stop and a tick that is due.
 			known, what = dueTick, what+", after one that the stop did not wait for"
 		}

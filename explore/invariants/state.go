@@ -1,6 +1,7 @@
 package invariants
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ type node struct {
 	jumped    virtual.Time // when the wall clock was last set
 	stopped   int64        // the step at which the kubelet stopped last
 	since     virtual.Time // when the kubelet started last
+	shutDown  bool         // its shutdown was announced
 }
 
 func (n *node) follow(r *trace.Record) {
@@ -27,6 +29,8 @@ func (n *node) follow(r *trace.Record) {
 		n.disturbed, n.outages, n.since = r.T, n.outages-1, r.T
 	case r.Kind == trace.Step && r.Reason == "stepClock":
 		n.jumped = r.T
+	case r.Kind == trace.Step && r.Reason == "shutdownNode":
+		n.shutDown = true
 	case r.Kind == trace.Step && r.Pod == "" && (r.Reason == "apiDown" || r.Reason == "runtimeDown" || r.Reason == "setDelays"):
 		n.disturbed = r.T
 		if r.Message == trace.StepOver {
@@ -46,28 +50,37 @@ type pod struct {
 	ending     bool
 	deleted    bool // its deletion was requested
 	late       bool // it has exceeded its deadline
+	evicted    bool // the kubelet has stopped a container to evict it
+	unstopped  bool // a stop of the pod has failed
+	// synced has the instants at which a sync of the pod has written an event. The sync began then: nothing before it takes time.
+	synced map[virtual.Time]bool
 }
 
 // container is what the records so far say of a container.
 type container struct {
 	spec    *v1.Container
 	sidecar bool
+	init    bool // and no sidecar: it is ready when it has completed
 	probes  map[trace.Probe]*v1.Probe
 
 	instance int
 	running  bool
 	started  virtual.Time  // of this instance
 	stopping *trace.Record // of this instance
+	killing  bool          // the kubelet stops this instance: its preStop hook runs, or it has been sent its stop signal
 
 	runs    map[trace.Probe]*runs        // since the kubelet started
 	streak  map[trace.Probe]int          // failures in a row, whatever the kubelet did
 	before  map[trace.Probe]int          // failures in a row of the instances before, which the worker still counts
 	last    map[trace.Probe]virtual.Time // end of the last run, of this instance
 	reset   map[trace.Probe]bool         // the count of the instances before has ended
-	carried bool                         // the instance before was published as started
+	carried bool                         // the instance before had started
+	idle    bool                         // an instance was created and never started, and another one was created after it
 	up      bool                         // the startup probe of this instance has succeeded
 	restart bool                         // the kubelet restarted since this instance started
 	status  *trace.ContainerStatus       // published last
+	wrong   string                       // in what the published status does not agree with the results
+	since   virtual.Time                 // when this was first seen
 	ended   map[int]virtual.Time         // instances that a published status shows as ended, with the time of the status
 }
 
@@ -79,9 +92,11 @@ type runs struct {
 }
 
 func newPod(spec *v1.Pod) *pod {
-	p := &pod{spec: spec, containers: map[string]*container{}}
+	p := &pod{spec: spec, containers: map[string]*container{}, synced: map[virtual.Time]bool{}}
 	for c := range podutil.Containers(&spec.Spec) {
-		k := &container{spec: c, sidecar: podutil.IsRestartableInitContainer(c), probes: map[trace.Probe]*v1.Probe{}}
+		first := slices.ContainsFunc(spec.Spec.InitContainers, func(i v1.Container) bool { return i.Name == c.Name })
+		k := &container{spec: c, probes: map[trace.Probe]*v1.Probe{}}
+		k.sidecar, k.init = first && podutil.IsRestartableInitContainer(c), first && !podutil.IsRestartableInitContainer(c)
 		set := func(name trace.Probe, probe *v1.Probe) {
 			if probe != nil {
 				k.probes[name] = probe
@@ -98,8 +113,8 @@ func newPod(spec *v1.Pod) *pod {
 
 // begin begins an instance.
 func (k *container) begin(instance int) {
-	k.carried = k.status != nil && k.status.Started
-	k.instance, k.up, k.restart, k.stopping = instance, false, false, nil
+	k.carried = k.up || k.status != nil && k.status.Started
+	k.instance, k.up, k.restart, k.stopping, k.killing = instance, false, false, nil, false
 	before := map[trace.Probe]int{}
 	for _, probe := range []trace.Probe{trace.Liveness, trace.Startup} {
 		if before[probe] = k.streak[probe]; !k.reset[probe] {
@@ -113,12 +128,14 @@ func (p *pod) kubeletStopped() {
 	p.ending = p.ending && p.deleted // the kubelet forgets an eviction whose status it has not written
 	for _, name := range p.names {
 		k := p.containers[name]
-		k.restart, k.runs = true, map[trace.Probe]*runs{}
+		k.restart, k.killing, k.runs = true, false, map[trace.Probe]*runs{}
 	}
 }
 
-// endsPod reports whether the reason of a stop is the end of the whole pod.
-func endsPod(reason string) bool { return reason == "Deleted" || reason == "Evicted" }
+// endedBy reports whether the reason of a stop is the end of the whole pod. A pod whose sandbox has gone starts again.
+func (p *pod) endedBy(reason string, n *node) bool {
+	return reason == "Deleted" || reason == "Evicted" || reason == "Stopped" && (p.late || n.shutDown)
+}
 
 func (p *pod) follow(r *trace.Record, n *node) {
 	switch r.Kind {
@@ -128,17 +145,28 @@ func (p *pod) follow(r *trace.Record, n *node) {
 		p.deleted = true
 	case trace.Event:
 		p.late = p.late || r.Reason == "DeadlineExceeded"
+		p.unstopped = p.unstopped || r.Reason == "FailedKillPod"
+		if r.Reason != "Unhealthy" { // of a probe
+			p.synced[r.T] = true
+		}
 	case trace.ContainerStopping:
 		forgotten := r.Reason == "Evicted" && n.stopped > 0 && r.Cause < n.stopped // a kubelet that has ended began this call
-		if endsPod(r.Reason) && !p.ending && !forgotten {
+		if p.endedBy(r.Reason, n) && !p.ending && !forgotten {
 			p.ending, p.ends = true, r.T
 		}
+		p.evicted = p.evicted || r.Reason == "Evicted"
 	}
+}
+
+// stops reports whether the kubelet stops a container of the pod other than k.
+func (p *pod) stops(k *container) bool {
+	return slices.ContainsFunc(p.names, func(name string) bool { return p.containers[name] != k && p.containers[name].killing })
 }
 
 func (k *container) follow(r *trace.Record, n *node) {
 	switch r.Kind {
 	case trace.ContainerStarted:
+		k.idle = k.idle || r.Instance > k.instance+1
 		k.begin(r.Instance)
 		k.running, k.started = true, r.T
 		k.restart = n.stopped > 0 && r.Cause < n.stopped // a kubelet that has ended began this call
@@ -151,10 +179,12 @@ func (k *container) follow(r *trace.Record, n *node) {
 		}
 	case trace.ContainerExited:
 		if r.Instance == k.instance {
-			k.running = false
+			k.running, k.killing = false, false
 		}
 	case trace.ProbeExecuted:
 		k.probed(r)
+	case trace.Event:
+		k.killing = k.killing || r.Reason == "Killing" && r.Instance == k.instance
 	}
 }
 
@@ -224,6 +254,7 @@ func (p *pod) published(r *trace.Record) {
 			continue
 		}
 		k.status = s
+		k.carried = k.carried || s.Started && int(s.RestartCount) < k.instance
 		if s.State != "running" && k.instance >= 0 {
 			ended := int(s.RestartCount)
 			if s.State == "waiting" && !k.running {

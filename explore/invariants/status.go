@@ -20,8 +20,8 @@ func (c *checker) checkStatus(p *pod, r *trace.Record) {
 		}
 		if k.status != nil && s.RestartCount < k.status.RestartCount {
 			what, known := "it falls", (*Known)(nil)
-			if p.ending && c.node.stopped > 0 {
-				what, known = "it falls while the pod ends, after a restart of the kubelet", countFalls
+			if p.evicted && k.idle {
+				what, known = "an eviction removes an instance, and one that never started stays", countFalls
 			}
 			c.broken(r, s.Name, restartCountGrows, what, known)
 		}
@@ -57,6 +57,8 @@ func (k *container) whyStarted(p *pod) (string, *Known) {
 		return "the instance before had started", carriedStarted
 	case p.late:
 		return "the pod has exceeded its deadline", startedLate
+	case p.unstopped:
+		return "a stop of the pod has failed", startedUnstopped
 	}
 	return "without a success", nil
 }
@@ -64,7 +66,7 @@ func (k *container) whyStarted(p *pod) (string, *Known) {
 // readyWhileStopping notes a container that becomes ready while it stops. The kubelet computes Ready without regard to a stop in
 // progress: generateAPIPodStatus in pkg/kubelet/kubelet_pods.go.
 func (c *checker) readyWhileStopping(k *container, s *trace.ContainerStatus, r *trace.Record) {
-	if last := k.runs[trace.Readiness]; last != nil && last.last == trace.Success && last.settled <= k.stopping.T {
+	if last := k.runs[trace.Readiness]; last != nil && last.last == trace.Success && last.settled > 0 && last.settled <= k.stopping.T {
 		return // the result is from before the stop
 	}
 	reason, known := k.stopping.Reason, readyWhileKilled
@@ -82,38 +84,52 @@ func (c *checker) readyWhileStopping(k *container, s *trace.ContainerStatus, r *
 // settleTime is how long results may take to be published.
 const settleTime = 10 * time.Second
 
-// settled checks the last published status of each container at the end of the run.
-func (c *checker) settled(end virtual.Time) {
-	quiet := end.Add(-settleTime)
-	if c.node.outages > 0 || c.node.disturbed > quiet {
-		return
-	}
-	for _, key := range c.order {
-		p := c.pods[key]
-		if p.ending || p.deleted {
+// settled checks at a time of the run whether the published status of each container agrees with its results, and notes since when it does
+// not.
+func (c *checker) settled(p *pod, key string, now virtual.Time) {
+	for _, name := range p.names {
+		k := p.containers[name]
+		what, known := k.disagrees(p)
+		if c.node.outages > 0 || p.ending || p.deleted || what == "" || what != k.wrong || c.node.disturbed > k.since {
+			k.wrong, k.since = what, now
 			continue
 		}
-		for _, name := range p.names {
-			k := p.containers[name]
-			s := k.status
-			if !k.running || k.stopping != nil || s == nil || s.State != "running" || int(s.RestartCount) != k.instance || k.started > quiet {
-				continue
-			}
-			at := &trace.Record{Pod: key, T: end}
-			if last := k.runs[trace.Startup]; last != nil && k.up && last.settled > 0 && last.settled < quiet && !s.Started {
-				c.broken(at, name, settledStatusAgrees, "the startup probe succeeded, and the container is not started", nil)
-			}
-			last := k.runs[trace.Readiness]
-			if last == nil || last.settled == 0 || last.settled > quiet || !s.Started {
-				continue
-			}
-			if ready := last.last == trace.Success; ready != s.Ready {
-				what := "the readiness probe fails, and the container is ready"
-				if ready {
-					what = "the readiness probe succeeds, and the container is not ready"
-				}
-				c.broken(at, name, settledStatusAgrees, what, nil)
-			}
+		if now.Sub(k.since) >= settleTime {
+			c.broken(&trace.Record{Pod: key, T: now}, name, settledStatusAgrees, what, known)
 		}
 	}
+}
+
+// disagrees says in what the published status does not agree with the results of the probes; "" if it does.
+func (k *container) disagrees(p *pod) (what string, known *Known) {
+	s := k.status
+	if !k.running || k.stopping != nil || s == nil || s.State != "running" || int(s.RestartCount) != k.instance {
+		return "", nil
+	}
+	if last := k.runs[trace.Startup]; last != nil && k.up && last.settled > 0 && !s.Started {
+		return "the startup probe succeeded, and the container is not started", nil
+	}
+	last := k.runs[trace.Readiness]
+	switch {
+	case !s.Started || k.init || k.probes[trace.Readiness] == nil && s.Ready:
+		return "", nil
+	case k.probes[trace.Readiness] == nil:
+		what = "the container has started and has no readiness probe, and is not ready"
+	case last == nil || last.settled == 0 || (last.last == trace.Success) == s.Ready:
+		return "", nil
+	case s.Ready:
+		what = "the readiness probe fails, and the container is ready"
+	default:
+		what = "the readiness probe succeeds, and the container is not ready"
+	}
+	if last != nil && p.synced[last.settled] {
+		// A sync reads the results, and then stores the status as a whole: generateAPIPodStatus in pkg/kubelet/kubelet_pods.go.
+		return what + ", since a sync that began at the instant of the result", lostResult
+	}
+	if !s.Ready && p.stops(k) {
+		// The result of the startup probe changes Started alone, and the next sync has to wait: SetContainerStartup in
+		// pkg/kubelet/status/status_manager.go.
+		return what + ", while the kubelet stops another container", readyWaits
+	}
+	return what, nil
 }

@@ -44,6 +44,51 @@ spec:
   steps: [{at: 21s, delete: {}}]
 `
 
+// slowSync has a container whose readiness probe fails, and one that crashes and pulls its image for twenty seconds when its back-off ends.
+const slowSync = `
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - {name: app, image: "web:1", readinessProbe: {exec: {command: [ready]}, periodSeconds: 5, failureThreshold: 1}}
+  - {name: side, image: "side:1", imagePullPolicy: Always}
+---
+apiVersion: probesim.dev/v1alpha1
+kind: Scenario
+metadata: {name: ingredients}
+spec:
+  duration: 80s
+  delays: {imagePull: 20s}
+  pods:
+  - name: web
+    containers:
+    - {name: app, behavior: [{after: 50s, readiness: fail}]}
+    - {name: side, behavior: [{instance: 0, after: 3s, exit: 1}, {instance: 1, after: 3s, exit: 1}]}
+`
+
+// slowStop has a container that starts slowly, and one that hangs later and takes a long time to stop.
+const slowStop = `
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - {name: app, image: "web:1", startupProbe: {exec: {command: [up]}, periodSeconds: 1, failureThreshold: 60}}
+  - {name: side, image: "side:1", livenessProbe: {exec: {command: [live]}, failureThreshold: 1}}
+---
+apiVersion: probesim.dev/v1alpha1
+kind: Scenario
+metadata: {name: ingredients}
+spec:
+  duration: 1m
+  pods:
+  - name: web
+    containers:
+    - {name: app, behavior: [{for: 12s, startup: fail}]}
+    - {name: side, behavior: [{instance: 0, after: 15s, liveness: fail}, {afterSigterm: 20s, exit: 0}]}
+`
+
 // bugs are the known bugs of the kubelet that break an invariant, each with a scenario that has its ingredients. Unless a bug shows in
 // every such run, the scenario as written does not show it: a policy must find the order, the phase or the moment.
 var bugs = []struct {
@@ -85,6 +130,11 @@ var bugs = []struct {
 		false, "orders", 160, "expectation failed: ready at once",
 	},
 	{
+		"B54: a sync overwrites a result of the readiness probe",
+		slowSync, false, "meetings", 1000,
+		"settled-status-agrees: the readiness probe fails, and the container is ready, since a sync that began at the instant of the result (default/web/app), known as B54 #139244",
+	},
+	{
 		"#135248: ready while killed for its startup probe, since a restart of the kubelet",
 		scenarioOf(`startupProbe: {exec: {command: [up]}, failureThreshold: 2}`, `{startup: fail}, {afterSigterm: 15s, exit: 0}`, ""),
 		false, "restarts", 300, "no-ready-while-stopping: stopping because of StartupProbe (default/web/app), known as B19 #142305",
@@ -111,6 +161,11 @@ var bugs = []struct {
 		strings.Replace(scenarioOf(`startupProbe: {exec: {command: [up]}, periodSeconds: 1, failureThreshold: 60}`, `{startup: fail}, {afterSigterm: 5s, exit: 0}`, ""),
 			"{terminationGrace", "{activeDeadlineSeconds: 15, terminationGrace", 1),
 		true, "canonical", 1, "started-needs-success: the pod has exceeded its deadline (default/web/app), known as explored/started-after-its-deadline",
+	},
+	{
+		"ready waits for the stop of another container",
+		slowStop,
+		false, "moves", 200, "settled-status-agrees: the container has started and has no readiness probe, and is not ready, while the kubelet stops another container (default/web/app), known as explored/ready-waits-for-a-stop",
 	},
 	{
 		"a stopped worker takes a tick that is due",

@@ -159,6 +159,7 @@ func (b *historian) follow(r *trace.Record) {
 func sameStatus(a, b *trace.PodStatus) bool {
 	return a.Phase == b.Phase && a.Ready == b.Ready && slices.EqualFunc(a.Containers, b.Containers, func(x, y trace.ContainerStatus) bool {
 		x.ExitCode, y.ExitCode = 0, 0
+		x.Details, y.Details = nil, nil
 		return x == y
 	})
 }

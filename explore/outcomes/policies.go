@@ -9,7 +9,7 @@ import (
 )
 
 // The policies, in the order in which an exploration uses them: those first that find most with few runs.
-var order = []string{"canonical", "restarts", "moves", "phases", "orders", "seeds", "outages", "pairs", "products"}
+var order = []string{"canonical", "restarts", "moves", "phases", "orders", "seeds", "outages", "meetings", "pairs", "products"}
 
 // Policies returns the names of the policies, in the order in which an exploration uses them.
 func Policies() []string { return append([]string(nil), order...) }
@@ -23,6 +23,7 @@ var policies = map[string]func(*Explorer) []task{
 	"orders":    func(e *Explorer) []task { return changes(e.deviations(e.canonical, 0)) },
 	"seeds":     seeds,
 	"outages":   outages,
+	"meetings":  meetings,
 	"pairs":     pairs,
 	"products":  products,
 }
@@ -37,6 +38,7 @@ func Describe(policy string) string {
 		"orders":    "each choice in each other way, one at a time",
 		"seeds":     "random orders and jitters",
 		"outages":   "an outage of the API server, and of the runtime, at each instant",
+		"meetings":  "times moved until a verdict of a probe and a sync of its pod fall together, and random orders of that instant",
 		"pairs":     "two choices in other ways",
 		"products":  "a seed together with a restart, a move and a phase",
 	}[policy]

@@ -61,6 +61,7 @@ func (s *Subject) Run(c Change, internal bool) *Run { return s.run(c, runOptions
 // runOptions say what a run keeps.
 type runOptions struct {
 	internal  bool
+	also      trace.Kind // an internal kind of record to keep besides the observable ones
 	decisions bool
 	interrupt func() error
 	chooser   choose.Chooser // instead of that of the change, unless nil
@@ -92,7 +93,9 @@ func (s *Subject) run(c Change, o runOptions) (r *Run) {
 	if limits == (limit.Limits{}) {
 		limits = runLimits
 	}
-	recorder := &trace.Recorder{Internal: o.internal || expect.Internal(plan.Scenario)}
+	recorder := &trace.Recorder{
+		Internal: o.internal || expect.Internal(plan.Scenario), Details: o.internal || plan.Scenario.NeedsDetails(), Also: o.also,
+	}
 	chooser := o.chooser
 	if chooser == nil {
 		chooser = c.chooser(plan.Seed)
@@ -112,6 +115,9 @@ func (s *Subject) run(c Change, o runOptions) (r *Run) {
 	defer n.Close()
 	if observed != nil {
 		observed.node = n
+	}
+	if s, ok := chooser.(*shaker); ok {
+		s.now = n.Now
 	}
 	driver := plan.Drive(n)
 	for _, t := range o.instants {

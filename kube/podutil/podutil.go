@@ -4,7 +4,6 @@ package podutil
 
 import (
 	"iter"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 )
@@ -55,7 +54,7 @@ func ContainerShouldRestart(c *v1.Container, pod *v1.PodSpec, exitCode int32) bo
 		return restarts(string(pod.RestartPolicy), exitCode)
 	}
 	switch actionFor(c, exitCode) {
-	case v1.ContainerRestartRuleActionRestart, RestartAllContainers:
+	case Restart, RestartAllContainers:
 		return true
 	}
 	return restarts(string(*c.RestartPolicy), exitCode)
@@ -63,9 +62,9 @@ func ContainerShouldRestart(c *v1.Container, pod *v1.PodSpec, exitCode int32) bo
 
 // actionFor returns the action of the first restart rule that matches an exit code, or an empty action
 // (FindMatchingContainerRestartRule).
-func actionFor(c *v1.Container, exitCode int32) v1.ContainerRestartRuleAction {
-	for i := range c.RestartPolicyRules {
-		if rule := &c.RestartPolicyRules[i]; matches(rule, exitCode) {
+func actionFor(c *v1.Container, exitCode int32) string {
+	for _, rule := range RestartPolicyRules(c) {
+		if rule.matches(exitCode) {
 			return rule.Action
 		}
 	}
@@ -81,19 +80,4 @@ func restarts(policy string, exitCode int32) bool {
 		return exitCode != 0
 	}
 	return true
-}
-
-// matches reports whether a rule applies to an exit code.
-func matches(rule *v1.ContainerRestartRule, exitCode int32) bool {
-	if rule.ExitCodes == nil {
-		return false
-	}
-	listed := slices.Contains(rule.ExitCodes.Values, exitCode)
-	switch rule.ExitCodes.Operator {
-	case v1.ContainerRestartRuleOnExitCodesOpIn:
-		return listed
-	case v1.ContainerRestartRuleOnExitCodesOpNotIn:
-		return !listed
-	}
-	return false
 }

@@ -2,18 +2,15 @@ package podutil
 
 import v1 "k8s.io/api/core/v1"
 
-// RestartAllContainers is the action of a restart rule that restarts all containers of the pod. AllContainersRestarting is the
-// condition that they are about to restart. Package k8s.io/api has these names since 1.35.
-const (
-	RestartAllContainers    v1.ContainerRestartRuleAction = "RestartAllContainers"
-	AllContainersRestarting v1.PodConditionType           = "AllContainersRestarting"
-)
+// AllContainersRestarting is the condition that all containers of the pod are about to restart, because a rule with the action
+// RestartAllContainers says so. Package k8s.io/api has the name since 1.35.
+const AllContainersRestarting v1.PodConditionType = "AllContainersRestarting"
 
 // AllContainersCouldRestart reports whether a container has a rule with the action RestartAllContainers.
 func AllContainersCouldRestart(spec *v1.PodSpec) bool {
 	for c := range Containers(spec) {
-		for i := range c.RestartPolicyRules {
-			if c.RestartPolicyRules[i].Action == RestartAllContainers {
+		for _, rule := range RestartPolicyRules(c) {
+			if rule.Action == RestartAllContainers {
 				return true
 			}
 		}

@@ -145,6 +145,9 @@ func (c *checker) skip(e *scenarios.Expect) string {
 	if kind := internalKind(e); kind != "" && !c.run.Internal {
 		return "no " + string(kind) + " records were kept in this run"
 	}
+	if e.NeedsDetails() && !c.index.details {
+		return "no details of statuses were kept in this run"
+	}
 	return ""
 }
 

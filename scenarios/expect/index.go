@@ -14,6 +14,7 @@ type index struct {
 	records []trace.Record
 	pods    map[string]*podIndex
 	node    map[trace.Kind][]int
+	details bool // the statuses have their details
 }
 
 type podIndex struct {
@@ -30,7 +31,7 @@ type state struct {
 }
 
 func newIndex(records []trace.Record) *index {
-	ix := &index{records: records, pods: map[string]*podIndex{}, node: map[trace.Kind][]int{}}
+	ix := &index{records: records, pods: map[string]*podIndex{}, node: map[trace.Kind][]int{}, details: true}
 	var now match.State
 	for i := range records {
 		r := &records[i]
@@ -47,6 +48,7 @@ func newIndex(records []trace.Record) *index {
 		switch r.Kind {
 		case trace.PodAdded, trace.StatusPatched, trace.PodRemoved:
 			now.Apply(r)
+			ix.details = ix.details && (r.Status == nil || r.Status.Details != nil)
 			p.statuses = append(p.statuses, i)
 			p.setState(state{r.T, now.Status(r.Pod), i})
 		}

@@ -112,7 +112,7 @@ func (c *checker) statusAt(e *scenarios.Expect, key string, t virtual.Time) ([]v
 	for _, field := range e.Status {
 		v, ok := match.Lookup(c.index.stateAt(key, t), e.Container, field.Name)
 		if !ok {
-			return nil, fmt.Errorf("no status at %s", value.Format(t.Offset()))
+			return nil, fmt.Errorf("no %s at %s", field.Name, value.Format(t.Offset()))
 		}
 		values = append(values, v)
 	}

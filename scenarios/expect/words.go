@@ -181,6 +181,10 @@ func (c *checker) stateWords(e *scenarios.Expect, keys []string, t virtual.Time)
 	for i, f := range e.Status {
 		v, ok := match.Lookup(status, e.Container, f.Name)
 		if !ok {
+			if match.InDetail(f.Name) && match.Fields(nil).Status(status, e.Container) {
+				words[i] = "no " + f.Name
+				continue
+			}
 			return "no status of the container"
 		}
 		words[i] = f.Name + ": " + v.String()

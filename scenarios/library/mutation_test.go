@@ -53,6 +53,8 @@ var mutations = []mutation{
 	{name: "every pod restarts its containers", change: func(pod *v1.Pod) { pod.Spec.RestartPolicy = v1.RestartPolicyAlways }},
 	{name: "there are no init containers", change: func(pod *v1.Pod) { pod.Spec.InitContainers = nil }},
 	{name: "nothing is deleted", withoutSteps: true},
+	{name: "nothing is patched", withoutPatches: true},
+	{name: "no pod is in the network of the node", change: func(pod *v1.Pod) { pod.Spec.HostNetwork = false }},
 	{name: "nothing goes down", nothingDown: true},
 	{name: "the wall clock does not step", steadyClock: true},
 }

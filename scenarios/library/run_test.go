@@ -40,7 +40,8 @@ func simulate(t testing.TB, plan *scenarios.Plan, o options) *run {
 		t.Fatalf("there is no profile of Kubernetes %s", plan.Version)
 	}
 	n := node.New(node.Options{
-		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, Trace: &trace.Recorder{Internal: o.internal},
+		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config,
+		Trace: &trace.Recorder{Internal: o.internal, Details: plan.Scenario.NeedsDetails()},
 	})
 	defer n.Close()
 	driver := plan.Drive(&mutated{Node: n, mutation: o.mutation})
@@ -62,13 +63,14 @@ func simulate(t testing.TB, plan *scenarios.Plan, o options) *run {
 
 // mutation is a change of a scenario. The zero value changes nothing.
 type mutation struct {
-	name         string
-	rule         *fakeruntime.Rule // added to every program as its last rule
-	change       func(*v1.Pod)     // applied to every pod unless nil
-	withoutExits bool              // programs do not exit on their own
-	withoutSteps bool              // deletions do not happen
-	nothingDown  bool              // no outages of the API server, the runtime or the node
-	steadyClock  bool              // the wall clock does not step
+	name           string
+	rule           *fakeruntime.Rule // added to every program as its last rule
+	change         func(*v1.Pod)     // applied to every pod unless nil
+	withoutExits   bool              // programs do not exit on their own
+	withoutSteps   bool              // deletions do not happen
+	withoutPatches bool              // patches do not happen
+	nothingDown    bool              // no outages of the API server, the runtime or the node
+	steadyClock    bool              // the wall clock does not step
 }
 
 // mutated is a node with a mutation.
@@ -132,4 +134,11 @@ func (w *mutated) DeletePod(namespace, name string, gracePeriodSeconds *int64) e
 		return nil
 	}
 	return w.Node.DeletePod(namespace, name, gracePeriodSeconds)
+}
+
+func (w *mutated) PatchPod(namespace, name string, patch []byte) error {
+	if w.mutation.withoutPatches {
+		return nil
+	}
+	return w.Node.PatchPod(namespace, name, patch)
 }

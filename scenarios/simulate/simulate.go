@@ -73,7 +73,7 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 		r.Err = fmt.Errorf("version %s of Kubernetes is not supported", plan.Version)
 		return r
 	}
-	recorder := &trace.Recorder{Internal: r.Internal}
+	recorder := &trace.Recorder{Internal: r.Internal, Details: o.Internal || plan.Scenario.NeedsDetails()}
 	if o.Sink != nil {
 		recorder.Observe(o.Sink)
 	}

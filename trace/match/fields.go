@@ -3,9 +3,18 @@
 package match
 
 import (
+	"strings"
+
 	"probesim.dev/internal/value"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
+
+// InDetail reports whether only traces with details have a field of a pod or container.
+func InDetail(name string) bool {
+	pod, container := find(podFields, name), find(containerFields, name)
+	return pod != nil && pod.detail != nil || container != nil && container.detail != nil
+}
 
 // field is a field of a T that a matcher can have.
 type field[T any] struct {
@@ -13,25 +22,103 @@ type field[T any] struct {
 	typ   value.Type
 	get   func(*T) value.Scalar
 	words []string // the only possible values of a text field; nil: any
+	// detail replaces get for a field that only traces with details have. It returns false if the status has no value.
+	detail func(*T) (value.Scalar, bool)
 }
 
 var podFields = []field[trace.PodStatus]{
 	{"phase", value.Text, func(s *trace.PodStatus) value.Scalar { return value.TextOf(s.Phase) },
-		[]string{"Pending", "Running", "Succeeded", "Failed"}},
-	{"reason", value.Text, func(s *trace.PodStatus) value.Scalar { return value.TextOf(s.Reason) }, nil},
-	{"initialized", value.Bool, func(s *trace.PodStatus) value.Scalar { return value.BoolOf(s.Initialized) }, nil},
-	{"containersReady", value.Bool, func(s *trace.PodStatus) value.Scalar { return value.BoolOf(s.ContainersReady) }, nil},
-	{"ready", value.Bool, func(s *trace.PodStatus) value.Scalar { return value.BoolOf(s.Ready) }, nil},
+		[]string{"Pending", "Running", "Succeeded", "Failed"}, nil},
+	{"reason", value.Text, func(s *trace.PodStatus) value.Scalar { return value.TextOf(s.Reason) }, nil, nil},
+	{"initialized", value.Bool, func(s *trace.PodStatus) value.Scalar { return value.BoolOf(s.Initialized) }, nil, nil},
+	{"containersReady", value.Bool, func(s *trace.PodStatus) value.Scalar { return value.BoolOf(s.ContainersReady) }, nil, nil},
+	{"ready", value.Bool, func(s *trace.PodStatus) value.Scalar { return value.BoolOf(s.Ready) }, nil, nil},
+	conditionField("podScheduled", "PodScheduled"),
+	conditionField("podReadyToStartContainers", "PodReadyToStartContainers"),
+	conditionField("disruptionTarget", "DisruptionTarget"),
+	sinceField("podScheduledSince", "PodScheduled"),
+	sinceField("podReadyToStartContainersSince", "PodReadyToStartContainers"),
+	sinceField("initializedSince", "Initialized"),
+	sinceField("containersReadySince", "ContainersReady"),
+	sinceField("readySince", "Ready"),
+	sinceField("disruptionTargetSince", "DisruptionTarget"),
+	{"podIPs", value.Text, nil, nil, func(s *trace.PodStatus) (value.Scalar, bool) {
+		if s.Details == nil || len(s.Details.PodIPs) == 0 {
+			return value.Scalar{}, false
+		}
+		return value.TextOf(strings.Join(s.Details.PodIPs, ",")), true
+	}},
+}
+
+// conditionField is a field that is true while a condition of the pod is True.
+func conditionField(name, condition string) field[trace.PodStatus] {
+	return field[trace.PodStatus]{name, value.Bool, nil, nil, func(s *trace.PodStatus) (value.Scalar, bool) {
+		if s.Details == nil {
+			return value.BoolOf(false), true // a new pod has no conditions
+		}
+		c := s.Details.Condition(condition)
+		return value.BoolOf(c != nil && c.Status == "True"), true
+	}}
+}
+
+// sinceField is the time of the last transition of a condition.
+func sinceField(name, condition string) field[trace.PodStatus] {
+	return field[trace.PodStatus]{name, value.Time, nil, nil, func(s *trace.PodStatus) (value.Scalar, bool) {
+		if s.Details == nil {
+			return value.Scalar{}, false
+		}
+		c := s.Details.Condition(condition)
+		if c == nil {
+			return value.Scalar{}, false
+		}
+		return timeOf(&c.Since)
+	}}
+}
+
+// timeOf returns a time of the API. The API has whole seconds, so its time of a moment just after t=0 can be earlier: it counts
+// as t=0.
+func timeOf(t *virtual.Time) (value.Scalar, bool) {
+	if t == nil {
+		return value.Scalar{}, false
+	}
+	return value.TimeOf(max(t.Offset(), 0)), true
 }
 
 var containerFields = []field[trace.ContainerStatus]{
 	{"state", value.Text, func(s *trace.ContainerStatus) value.Scalar { return value.TextOf(s.State) },
-		[]string{"waiting", "running", "terminated"}},
-	{"reason", value.Text, func(s *trace.ContainerStatus) value.Scalar { return value.TextOf(s.Reason) }, nil},
-	{"exitCode", value.Int, func(s *trace.ContainerStatus) value.Scalar { return value.IntOf(int64(s.ExitCode)) }, nil},
-	{"started", value.Bool, func(s *trace.ContainerStatus) value.Scalar { return value.BoolOf(s.Started) }, nil},
-	{"ready", value.Bool, func(s *trace.ContainerStatus) value.Scalar { return value.BoolOf(s.Ready) }, nil},
-	{"restartCount", value.Int, func(s *trace.ContainerStatus) value.Scalar { return value.IntOf(int64(s.RestartCount)) }, nil},
+		[]string{"waiting", "running", "terminated"}, nil},
+	{"reason", value.Text, func(s *trace.ContainerStatus) value.Scalar { return value.TextOf(s.Reason) }, nil, nil},
+	{"exitCode", value.Int, func(s *trace.ContainerStatus) value.Scalar { return value.IntOf(int64(s.ExitCode)) }, nil, nil},
+	{"started", value.Bool, func(s *trace.ContainerStatus) value.Scalar { return value.BoolOf(s.Started) }, nil, nil},
+	{"ready", value.Bool, func(s *trace.ContainerStatus) value.Scalar { return value.BoolOf(s.Ready) }, nil, nil},
+	{"restartCount", value.Int, func(s *trace.ContainerStatus) value.Scalar { return value.IntOf(int64(s.RestartCount)) }, nil, nil},
+	detailField("image", value.Text, func(d *trace.ContainerDetails) (value.Scalar, bool) { return value.TextOf(d.Image), true }),
+	detailField("startedAt", value.Time, func(d *trace.ContainerDetails) (value.Scalar, bool) { return timeOf(d.StartedAt) }),
+	detailField("finishedAt", value.Time, func(d *trace.ContainerDetails) (value.Scalar, bool) { return timeOf(d.FinishedAt) }),
+	lastField("lastExitCode", value.Int, func(l *trace.Termination) (value.Scalar, bool) { return value.IntOf(int64(l.ExitCode)), true }),
+	lastField("lastReason", value.Text, func(l *trace.Termination) (value.Scalar, bool) { return value.TextOf(l.Reason), true }),
+	lastField("lastStartedAt", value.Time, func(l *trace.Termination) (value.Scalar, bool) { return timeOf(l.StartedAt) }),
+	lastField("lastFinishedAt", value.Time, func(l *trace.Termination) (value.Scalar, bool) { return timeOf(l.FinishedAt) }),
+}
+
+// detailField is a field of the details of a container.
+func detailField(name string, typ value.Type, get func(*trace.ContainerDetails) (value.Scalar, bool)) field[trace.ContainerStatus] {
+	return field[trace.ContainerStatus]{name, typ, nil, nil, func(s *trace.ContainerStatus) (value.Scalar, bool) {
+		if s.Details == nil {
+			return value.Scalar{}, false
+		}
+		return get(s.Details)
+	}}
+}
+
+// lastField is a field of the end of an earlier instance, and has no value before one ends.
+func lastField(name string, typ value.Type, get func(*trace.Termination) (value.Scalar, bool)) field[trace.ContainerStatus] {
+	return detailField(name, typ, func(d *trace.ContainerDetails) (value.Scalar, bool) {
+		if d.LastState == nil {
+			return value.Scalar{}, false
+		}
+		return get(d.LastState)
+	})
 }
 
 var (
@@ -40,14 +127,14 @@ var (
 )
 
 var recordFields = []field[trace.Record]{
-	{"graceSeconds", value.Int, func(r *trace.Record) value.Scalar { return value.IntOf(r.GraceSeconds) }, nil},
-	{"exitCode", value.Int, func(r *trace.Record) value.Scalar { return value.IntOf(int64(r.ExitCode)) }, nil},
-	{"probe", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(string(r.Probe)) }, probes},
-	{"result", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(string(r.Result)) }, results},
-	{"took", value.Time, func(r *trace.Record) value.Scalar { return value.TimeOf(r.Took) }, nil},
-	{"type", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(r.Type) }, []string{"Normal", "Warning"}},
-	{"reason", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(r.Reason) }, nil},
-	{"message", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(r.Message) }, nil},
+	{"graceSeconds", value.Int, func(r *trace.Record) value.Scalar { return value.IntOf(r.GraceSeconds) }, nil, nil},
+	{"exitCode", value.Int, func(r *trace.Record) value.Scalar { return value.IntOf(int64(r.ExitCode)) }, nil, nil},
+	{"probe", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(string(r.Probe)) }, probes, nil},
+	{"result", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(string(r.Result)) }, results, nil},
+	{"took", value.Time, func(r *trace.Record) value.Scalar { return value.TimeOf(r.Took) }, nil, nil},
+	{"type", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(r.Type) }, []string{"Normal", "Warning"}, nil},
+	{"reason", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(r.Reason) }, nil, nil},
+	{"message", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(r.Message) }, nil, nil},
 }
 
 func find[T any](fields []field[T], name string) *field[T] {

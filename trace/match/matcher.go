@@ -66,6 +66,9 @@ func get[T any](fields []field[T], name string, from *T) (value.Scalar, bool) {
 	if f == nil {
 		return value.Scalar{}, false
 	}
+	if f.detail != nil {
+		return f.detail(from)
+	}
 	return f.get(from), true
 }
 

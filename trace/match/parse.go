@@ -100,6 +100,7 @@ func statusField(n *strict.Node, name, container string, kills Kills) (value.Typ
 // pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 var bounds = map[string]value.IntRange{
 	"exitCode":     {Min: 0, Max: 255},
+	"lastExitCode": {Min: 0, Max: 255},
 	"graceSeconds": {Min: 2, Max: value.OpenMax},
 }
 

@@ -1,0 +1,77 @@
+package podutil
+
+import (
+	"reflect"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// RestartRule is a restart rule of a container, as v1.ContainerRestartRule.
+type RestartRule struct {
+	Action    string
+	ExitCodes *ExitCodes
+}
+
+// ExitCodes selects exit codes: those in Values, or all others.
+type ExitCodes struct {
+	Operator string // In or NotIn
+	Values   []int32
+}
+
+// The actions of restart rules, and the operators of their exit codes.
+const (
+	Restart              = "Restart"
+	RestartAllContainers = "RestartAllContainers"
+	In                   = "In"
+	NotIn                = "NotIn"
+)
+
+// rulesField is the field of the rules in a container, which k8s.io/api has since v0.34. The kubelet of 1.33 is built with an older
+// one.
+var rulesField, hasRules = reflect.TypeFor[v1.Container]().FieldByName("RestartPolicyRules")
+
+func rulesOf(c *v1.Container) reflect.Value {
+	return reflect.ValueOf(c).Elem().FieldByIndex(rulesField.Index)
+}
+
+// RestartPolicyRules returns the restart rules of a container.
+func RestartPolicyRules(c *v1.Container) []RestartRule {
+	if !hasRules {
+		return nil
+	}
+	rules := rulesOf(c)
+	var list []RestartRule
+	for i := range rules.Len() {
+		rule := RestartRule{Action: rules.Index(i).FieldByName("Action").String()}
+		if codes := rules.Index(i).FieldByName("ExitCodes"); !codes.IsNil() {
+			rule.ExitCodes = &ExitCodes{
+				Operator: codes.Elem().FieldByName("Operator").String(), Values: codes.Elem().FieldByName("Values").Interface().([]int32),
+			}
+		}
+		list = append(list, rule)
+	}
+	return list
+}
+
+// RemoveRestartPolicyRules removes the restart rules of a container.
+func RemoveRestartPolicyRules(c *v1.Container) {
+	if hasRules {
+		rulesOf(c).SetZero()
+	}
+}
+
+// matches reports whether the rule applies to an exit code.
+func (r *RestartRule) matches(exitCode int32) bool {
+	if r.ExitCodes == nil {
+		return false
+	}
+	listed := slices.Contains(r.ExitCodes.Values, exitCode)
+	switch r.ExitCodes.Operator {
+	case In:
+		return listed
+	case NotIn:
+		return !listed
+	}
+	return false
+}
