@@ -125,15 +125,16 @@ type problemJSON struct {
 	Lost    bool   `json:"lost,omitempty"`
 }
 
-// WriteJSON writes the recording as one JSON object.
-func (r *Recording) WriteJSON(w io.Writer) error {
+// WriteJSON writes the recording as one JSON object, with what was inferred from it: a list in JSON, or nil.
+func (r *Recording) WriteJSON(w io.Writer, reconstructions any) error {
 	out := struct {
-		Zero     string        `json:"zero,omitempty"`
-		Relative bool          `json:"relative,omitempty"`
-		Pods     []podJSON     `json:"pods"`
-		Facts    []factJSON    `json:"facts"`
-		Problems []problemJSON `json:"problems"`
-	}{Pods: []podJSON{}, Facts: []factJSON{}, Problems: []problemJSON{}, Relative: r.Relative}
+		Zero            string        `json:"zero,omitempty"`
+		Relative        bool          `json:"relative,omitempty"`
+		Pods            []podJSON     `json:"pods"`
+		Facts           []factJSON    `json:"facts"`
+		Problems        []problemJSON `json:"problems"`
+		Reconstructions any           `json:"reconstructions,omitempty"`
+	}{Pods: []podJSON{}, Facts: []factJSON{}, Problems: []problemJSON{}, Relative: r.Relative, Reconstructions: reconstructions}
 	if !r.Start.IsZero() {
 		out.Zero = formatTime(r.Zero())
 	}

@@ -158,8 +158,14 @@ func (r *reconstruction) write(w io.Writer, o report.Options) error {
 	held, all := r.result.Explained()
 	line(0, report.Bold, "%s: a run explains %d of %d recorded facts", strings.TrimPrefix(r.pod.Key(), "/"), held, all)
 	if n, median, most := r.result.Precision(); n > 0 {
-		line(2, report.Plain, "precision: the times of %d events are recorded exactly; half of those of the run differ by at most %s, and all by at most %s",
+		line(2, report.Plain, "precision: the times of %d events are recorded exactly; in the run, half of them differ by at most %s, and all by at most %s",
 			n, value.Format(median.Round(time.Millisecond)), value.Format(most.Round(time.Millisecond)))
+	}
+	for _, rule := range r.result.Behavior() {
+		line(2, report.Plain, "inferred: %s: %s", rule.Container, rule.Text)
+	}
+	for _, step := range r.result.Steps() {
+		line(2, report.Plain, "inferred: %s", step)
 	}
 	for _, text := range r.result.Assumed {
 		line(2, report.Dim, "assumed: %s", text)

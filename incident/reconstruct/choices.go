@@ -511,7 +511,7 @@ func recurrent(outages []outage, probe trace.Probe, tick time.Duration) []rule {
 		}
 		every := (o.last - o.first) / time.Duration(o.count-1)
 		rules = append(rules, rule{fmt.Sprintf("at: %s, every: %s, for: %s, %s: %s", between(o.first-tick, o.first), value.Format(max(round(every), time.Millisecond)),
-			between(min(tick, every)/2, tick), probe, o.word), o.says})
+			between(min(tick, every)/2, min(tick, every)), probe, o.word), o.says})
 	}
 	return rules
 }

@@ -36,7 +36,12 @@ func newModel(rec *incident.Recording, pod *incident.Pod) (*model, error) {
 	m.findStart()
 	m.findPull()
 	m.findDeletion()
-	m.parts = []*part{{what: "node", try: tryNode}, {what: "deletion", try: tryDeletion}, {what: "kubelet", try: tryKubelet}, {what: "runtime", try: tryRuntime}, {what: "patch", try: tryPatch}}
+	m.parts = []*part{{what: "node", try: tryNode}}
+	deletion := &part{what: "deletion", try: tryDeletion}
+	if !m.deleted.IsZero() {
+		m.parts = append(m.parts, deletion)
+	}
+	m.parts = append(m.parts, []*part{{what: "kubelet", try: tryKubelet}, {what: "runtime", try: tryRuntime}, {what: "patch", try: tryPatch}}...)
 	for _, add := range []func(c *v1.Container){m.addStart, m.addParts} {
 		for _, list := range [][]v1.Container{m.object.Spec.InitContainers, m.object.Spec.Containers} {
 			for i := range list {
@@ -46,6 +51,9 @@ func newModel(rec *incident.Recording, pod *incident.Pod) (*model, error) {
 	}
 	if m.doubt > time.Second {
 		m.parts = append(m.parts, &part{what: "start", try: tryStart})
+	}
+	if m.deleted.IsZero() { // the containers more likely ended for another reason
+		m.parts = append(m.parts, deletion)
 	}
 	m.parts = append(m.parts, &part{what: "phase", try: tryPhase})
 	if len(m.object.Spec.ReadinessGates) > 0 {

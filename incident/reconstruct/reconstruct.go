@@ -79,6 +79,23 @@ func (r *Result) Explained() (held, all int) {
 	return held, all
 }
 
+// Rule is a rule of the inferred behavior of a program, in the form of a scenario, and the fact from which it comes.
+type Rule struct{ Container, Text, Says string }
+
+// Behavior returns the inferred rules of the programs.
+func (r *Result) Behavior() []Rule {
+	list := []Rule{}
+	for _, p := range r.model.parts {
+		for _, x := range p.rules {
+			list = append(list, Rule{p.container, x.text, x.comment})
+		}
+	}
+	return list
+}
+
+// Steps returns the inferred steps of the scenario: what happened to the node or to the pod from outside.
+func (r *Result) Steps() []string { return append([]string{}, r.model.steps(r.Zero)...) }
+
 // ErrNothing is the error for a pod about which the recording tells too little.
 var ErrNothing = errors.New("the recording tells neither a start nor an end of a container nor a result of a probe")
 
@@ -94,6 +111,9 @@ func Pod(ctx context.Context, rec *incident.Recording, pod *incident.Pod, o Opti
 	m.command = o.Command
 	s := &search{ctx: ctx, model: m, left: o.Runs}
 	if err := s.run(); err != nil {
+		return nil, err
+	}
+	if err := s.widen(); err != nil {
 		return nil, err
 	}
 	best := s.best
