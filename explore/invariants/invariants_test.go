@@ -186,6 +186,10 @@ func TestCheck(t *testing.T) {
 			at(0.1, trace.KubeletStopped, "", nil), at(0.2, trace.KubeletStarted, "", nil), start(0.5, "plain", 0), start(1, "plain", 1), status(2, "plain", 1, "started"),
 			at(3, trace.ContainerStopping, "plain", func(r *trace.Record) { r.Instance, r.Reason, r.Cause = 1, "Evicted", 4 }), status(4, "plain", 0, "ended"),
 		}, []string{"restart-count-grows"}},
+		{"a restart count that falls after an eviction that a restart of the kubelet interrupts", []trace.Record{
+			start(1, "plain", 0), status(2, "plain", 0, "started", "ready"), at(3, trace.ContainerStopping, "plain", func(r *trace.Record) { r.Reason, r.Cause = "Evicted", 4 }), exit(3.1, "plain", 0),
+			at(4, trace.KubeletStopped, "", nil), at(5, trace.KubeletStarted, "", nil), status(6, "plain", 1, "ended"), start(7, "plain", 1), status(8, "plain", 0, "ended"),
+		}, []string{"restart-count-grows explored/restart-count-falls"}},
 		{"started without a success, after a stop of the pod has failed", []trace.Record{
 			start(1, "app", 0), event(5, "", 0, "FailedKillPod"), status(6, "app", 0, "started"),
 		}, []string{"started-needs-success B70 #135248"}},

@@ -48,10 +48,10 @@ type pod struct {
 	containers map[string]*container
 	ends       virtual.Time // when the kubelet first stopped a container to end the pod
 	ending     bool
-	deleted    bool // its deletion was requested
-	late       bool // it has exceeded its deadline
-	evicted    bool // the kubelet has stopped a container to evict it
-	unstopped  bool // a stop of the pod has failed
+	deleted    bool  // its deletion was requested
+	late       bool  // it has exceeded its deadline
+	evicted    int64 // the step at which the kubelet last stopped a container to evict it
+	unstopped  bool  // a stop of the pod has failed
 	// synced has the instants at which a sync of the pod has written an event. The sync began then: nothing before it takes time.
 	synced map[virtual.Time]bool
 }
@@ -154,7 +154,9 @@ func (p *pod) follow(r *trace.Record, n *node) {
 		if p.endedBy(r.Reason, n) && !p.ending && !forgotten {
 			p.ending, p.ends = true, r.T
 		}
-		p.evicted = p.evicted || r.Reason == "Evicted"
+		if r.Reason == "Evicted" {
+			p.evicted = r.Step
+		}
 	}
 }
 

@@ -20,8 +20,10 @@ func (c *checker) checkStatus(p *pod, r *trace.Record) {
 		}
 		if k.status != nil && s.RestartCount < k.status.RestartCount {
 			what, known := "it falls", (*Known)(nil)
-			if p.evicted && k.idle {
-				what, known = "an eviction removes an instance, and one that never started stays", countFalls
+			if p.evicted > 0 && (k.idle || c.node.stopped > p.evicted) {
+				// The containers of an evicted pod are removed, the newest one included. An older one that never started stays, or a new kubelet,
+				// which does not know of the eviction, starts again from zero.
+				what, known = "an eviction has removed an instance", countFalls
 			}
 			c.broken(r, s.Name, restartCountGrows, what, known)
 		}
