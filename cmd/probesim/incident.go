@@ -126,17 +126,24 @@ func (o *incidentOptions) show(cmd *cobra.Command, paths []string) error {
 	if o.pod != "" && !slices.ContainsFunc(rec.Pods, func(p *incident.Pod) bool { return o.is(p) }) {
 		return &exitError{exitUsage, fmt.Errorf("--pod: there is no pod %q in the files", o.pod)}
 	}
-	var found []*reconstruction
-	if o.output != "timeline" && o.output != "jsonl" || o.scenario != "" {
-		if found, err = o.reconstruct(cmd, rec, paths); err != nil {
-			return err
+	if o.output == "text" || o.output == "timeline" { // at once: the search takes a while
+		if err := o.writeRecording(cmd.OutOrStdout(), rec); err != nil {
+			return writeError(err)
 		}
+	}
+	var found []*reconstruction
+	var interrupted error
+	if o.output != "timeline" && o.output != "jsonl" || o.scenario != "" {
+		found, interrupted = o.reconstruct(cmd, rec, paths)
+	}
+	if interrupted != nil && o.output != "text" {
+		return interrupted
 	}
 	if err := o.write(cmd, rec, found); err != nil {
 		return writeError(err)
 	}
-	if o.scenario == "" {
-		return nil
+	if interrupted != nil || o.scenario == "" {
+		return interrupted
 	}
 	if err := writeFile(cmd.Context(), o.scenario, scenariosOf(found), o.force); err != nil {
 		return &exitError{exitUsage, err}
@@ -156,11 +163,24 @@ func (o *incidentOptions) write(cmd *cobra.Command, rec *incident.Recording, fou
 	case "jsonl":
 		return rec.WriteFacts(w)
 	case "html":
-		return incidentPage(w, rec, found)
+		return incidentPage(w, rec, rec.RunOf(o.drawn(rec)), found)
 	case "scenario":
 		_, err := w.Write(scenariosOf(found))
 		return err
 	}
+	for _, r := range found {
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
+		if err := r.write(w, textOptions(w)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeRecording writes the timeline and the events.
+func (o *incidentOptions) writeRecording(w io.Writer, rec *incident.Recording) error {
 	text := textOptions(w)
 	run := rec.RunOf(o.drawn(rec))
 	if _, err := fmt.Fprintf(safeText(w), "%s\n\n", rec.Title()); err != nil {
@@ -177,12 +197,6 @@ func (o *incidentOptions) write(cmd *cobra.Command, rec *incident.Recording, fou
 	}
 	if left := o.left(rec); left != "" {
 		fmt.Fprintf(safeText(w), "\n%s\n", left)
-	}
-	for _, r := range found {
-		fmt.Fprintln(w)
-		if err := r.write(w, text); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -222,8 +236,7 @@ func (o *incidentOptions) left(rec *incident.Recording) string {
 	return fmt.Sprintf("Not shown: %d other pods. Choose one with --pod.", n)
 }
 
-func incidentPage(w io.Writer, rec *incident.Recording, found []*reconstruction) error {
-	run := rec.Run()
+func incidentPage(w io.Writer, rec *incident.Recording, run *report.Run, found []*reconstruction) error {
 	run.Description = rec.Title()
 	for _, p := range rec.Problems {
 		run.Notes = append(run.Notes, p.String())

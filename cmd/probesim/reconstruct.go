@@ -35,7 +35,7 @@ type reconstruction struct {
 	prevent  *reconstruct.Prevention
 }
 
-// reconstruct reconstructs the pods in trouble.
+// reconstruct reconstructs the pods in trouble. If it is interrupted, it returns those that it has.
 func (o *incidentOptions) reconstruct(cmd *cobra.Command, rec *incident.Recording, paths []string) ([]*reconstruction, error) {
 	var pods []*incident.Pod
 	for _, p := range rec.Pods {
@@ -60,7 +60,7 @@ func (o *incidentOptions) reconstruct(cmd *cobra.Command, rec *incident.Recordin
 		err := r.find(cmd, rec, reconstruct.Options{Command: command})
 		switch {
 		case cmd.Context().Err() != nil:
-			return nil, &exitError{exitInterrupted, fmt.Errorf("interrupted: %s reconstructed", progress)}
+			return all[:len(all)-1], &exitError{exitInterrupted, fmt.Errorf("interrupted: %s reconstructed", progress)}
 		case errors.Is(err, reconstruct.ErrNothing):
 			r.problem = err.Error()
 		case err != nil:

@@ -227,6 +227,13 @@ func (s *search) outages(c *v1.Container, probe trace.Probe) []outage {
 	if len(list) > 0 {
 		return list
 	}
+	if killed := s.model.firstKill(c.Name, probe); killed.Known() && len(s.model.logged(c.Name, probe)) == 0 { // the events about the failures are lost
+		n := max(p.FailureThreshold, 1)
+		first := killed
+		first.At = first.At.Add(-time.Duration(n-1) * period(p))
+		add(first, killed, int(n), incident.Unhealthy{Probe: probe, Result: trace.Failure}, "The probe had its container killed, but the recording has no failure of it.")
+		return list
+	}
 	var open *incident.Fact // failures in a log, in runs of equal outputs
 	var last incident.Moment
 	count := 0
