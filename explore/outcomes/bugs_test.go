@@ -165,7 +165,7 @@ var bugs = []struct {
 	{
 		"ready waits for the stop of another container",
 		slowStop,
-		false, "moves", 200, "settled-status-agrees: the container has started and has no readiness probe, and is not ready, while the kubelet stops another container (default/web/app), known as explored/ready-waits-for-a-stop",
+		false, "moves", 200, "settled-status-agrees: the container has started and has no readiness probe, and is not ready, while a sync of the pod waits for another container (default/web/app), known as explored/ready-waits-for-a-stop",
 	},
 	{
 		"a stopped worker takes a tick that is due",
