@@ -66,6 +66,7 @@ type runOptions struct {
 	interrupt func() error
 	chooser   choose.Chooser // instead of that of the change, unless nil
 	pods      []*v1.Pod      // of the plan, if they are known
+	room      int            // for records
 	// at, unless nil, is called at the end of each of these instants, in order. If it returns true, the run ends there.
 	instants []virtual.Time
 	at       func(n *node.Node, t virtual.Time) bool
