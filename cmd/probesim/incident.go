@@ -172,7 +172,7 @@ func (o *incidentOptions) write(cmd *cobra.Command, rec *incident.Recording, fou
 		if _, err := fmt.Fprintln(w); err != nil {
 			return err
 		}
-		if err := r.write(w, textOptions(w)); err != nil {
+		if err := r.write(w, rec, textOptions(w)); err != nil {
 			return err
 		}
 	}

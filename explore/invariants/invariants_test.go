@@ -199,14 +199,25 @@ func TestCheck(t *testing.T) {
 		{"started like the instance before, which is published as started later", []trace.Record{
 			start(1, "app", 0), exit(6, "app", 0), start(7, "app", 1), status(7.5, "app", 0, "started"), status(8, "app", 1, "started"),
 		}, []string{"started-needs-success B18 #141155"}},
-		{"started, ready and not published as ready for a long time", []trace.Record{
-			start(1, "app", 0), start(1, "plain", 0), status(2, "plain", 0, "started"), probe(20, "plain", 0, trace.Liveness, success),
+		{"started, and not published as ready for a long time", []trace.Record{
+			start(1, "plain", 0), status(2, "plain", 0, "started"), probe(20, "plain", 0, trace.Liveness, success),
 		}, []string{"settled-status-agrees"}},
 		{"an init container that runs", []trace.Record{start(1, "migrate", 0), status(2, "migrate", 0, "started")}, nil},
 		{"started and not published as ready while another container stops", []trace.Record{
 			start(1, "app", 0), start(1, "plain", 0), event(2, "app", 0, "Killing"), status(2, "plain", 0, "started"), probe(20, "plain", 0, trace.Liveness, success), exit(30, "app", 0),
 			status(31, "plain", 0, "started", "ready"),
 		}, []string{"settled-status-agrees explored/ready-waits-for-a-stop"}},
+		{"started and not published as ready while another container pulls its image", []trace.Record{
+			start(1, "plain", 0), event(2, "app", 0, "Pulling"), status(2, "plain", 0, "started"), probe(20, "plain", 0, trace.Liveness, success), event(30, "app", 0, "Pulled"),
+			status(31, "plain", 0, "started", "ready"),
+		}, []string{"settled-status-agrees explored/ready-waits-for-a-stop"}},
+		{"started and not published as ready while the postStart hook of another container runs", []trace.Record{
+			start(1, "plain", 0), start(2, "twice", 0), status(2, "plain", 0, "started"), probe(20, "plain", 0, trace.Liveness, success), status(31, "twice", 0, "started"), status(31, "plain", 0, "started", "ready"),
+		}, []string{"settled-status-agrees explored/ready-waits-for-a-stop"}},
+		{"ready and failing while its preStop hook runs", []trace.Record{
+			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(7, "app", 0, "started", "ready"), probe(8, "app", 0, trace.Readiness, failure), event(9, "app", 0, "Killing"),
+			probe(30, "app", 0, trace.Readiness, failure),
+		}, nil},
 		{"started and not published as ready after another container has stopped", []trace.Record{
 			start(1, "app", 0), start(1, "plain", 0), event(2, "app", 0, "Killing"), exit(3, "app", 0), status(4, "plain", 0, "started"), probe(20, "plain", 0, trace.Liveness, success),
 		}, []string{"settled-status-agrees"}},

@@ -67,6 +67,7 @@ type container struct {
 	running  bool
 	started  virtual.Time  // of this instance
 	stopping *trace.Record // of this instance
+	pulling  bool          // the kubelet pulls the image of the next instance
 	killing  bool          // the kubelet stops this instance: its preStop hook runs, or it has been sent its stop signal
 
 	runs    map[trace.Probe]*runs        // since the kubelet started
@@ -128,7 +129,7 @@ func (p *pod) kubeletStopped() {
 	p.ending = p.ending && p.deleted // the kubelet forgets an eviction whose status it has not written
 	for _, name := range p.names {
 		k := p.containers[name]
-		k.restart, k.killing, k.runs = true, false, map[trace.Probe]*runs{}
+		k.restart, k.killing, k.pulling, k.runs = true, false, false, map[trace.Probe]*runs{}
 	}
 }
 
@@ -160,9 +161,14 @@ func (p *pod) follow(r *trace.Record, n *node) {
 	}
 }
 
-// stops reports whether the kubelet stops a container of the pod other than k.
-func (p *pod) stops(k *container) bool {
-	return slices.ContainsFunc(p.names, func(name string) bool { return p.containers[name] != k && p.containers[name].killing })
+// waits reports whether a sync of the pod is in progress that waits for a container other than k: it stops the container, pulls its image,
+// or has started it and runs its postStart hook, so that the published status does not show it yet.
+func (p *pod) waits(k *container) bool {
+	return slices.ContainsFunc(p.names, func(name string) bool {
+		o := p.containers[name]
+		unseen := o.running && (o.status == nil || o.status.State != "running" || int(o.status.RestartCount) != o.instance)
+		return o != k && (o.killing || o.pulling || unseen)
+	})
 }
 
 func (k *container) follow(r *trace.Record, n *node) {
@@ -187,6 +193,9 @@ func (k *container) follow(r *trace.Record, n *node) {
 		k.probed(r)
 	case trace.Event:
 		k.killing = k.killing || r.Reason == "Killing" && r.Instance == k.instance
+		if r.Reason != "Unhealthy" {
+			k.pulling = r.Reason == "Pulling"
+		}
 	}
 }
 

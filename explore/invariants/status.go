@@ -105,7 +105,7 @@ func (c *checker) settled(p *pod, key string, now virtual.Time) {
 // disagrees says in what the published status does not agree with the results of the probes; "" if it does.
 func (k *container) disagrees(p *pod) (what string, known *Known) {
 	s := k.status
-	if !k.running || k.stopping != nil || s == nil || s.State != "running" || int(s.RestartCount) != k.instance {
+	if !k.running || k.stopping != nil || k.killing || s == nil || s.State != "running" || int(s.RestartCount) != k.instance {
 		return "", nil
 	}
 	if last := k.runs[trace.Startup]; last != nil && k.up && last.settled > 0 && !s.Started {
@@ -128,10 +128,10 @@ func (k *container) disagrees(p *pod) (what string, known *Known) {
 		// A sync reads the results, and then stores the status as a whole: generateAPIPodStatus in pkg/kubelet/kubelet_pods.go.
 		return what + ", since a sync that began at the instant of the result", lostResult
 	}
-	if !s.Ready && p.stops(k) {
+	if !s.Ready && p.waits(k) {
 		// The result of the startup probe changes Started alone, and the next sync has to wait: SetContainerStartup in
 		// pkg/kubelet/status/status_manager.go.
-		return what + ", while the kubelet stops another container", readyWaits
+		return what + ", while a sync of the pod waits for another container", readyWaits
 	}
 	return what, nil
 }

@@ -163,9 +163,14 @@ var bugs = []struct {
 		true, "canonical", 1, "started-needs-success: the pod has exceeded its deadline (default/web/app), known as explored/started-after-its-deadline",
 	},
 	{
+		"B70: started because the first stop of the pod failed",
+		scenarioOf(`startupProbe: {exec: {command: [up]}, periodSeconds: 5, failureThreshold: 30}`, `{startup: fail}, {afterSigterm: 15s, exit: 0}`, "  steps: [{at: 30s, delete: {}}]\n"),
+		false, "outages", 1000, "started-needs-success: a stop of the pod has failed (default/web/app), known as B70 #135248",
+	},
+	{
 		"ready waits for the stop of another container",
 		slowStop,
-		false, "moves", 200, "settled-status-agrees: the container has started and has no readiness probe, and is not ready, while the kubelet stops another container (default/web/app), known as explored/ready-waits-for-a-stop",
+		false, "moves", 200, "settled-status-agrees: the container has started and has no readiness probe, and is not ready, while a sync of the pod waits for another container (default/web/app), known as explored/ready-waits-for-a-stop",
 	},
 	{
 		"a stopped worker takes a tick that is due",

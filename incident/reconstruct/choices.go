@@ -400,10 +400,12 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 	return list
 }
 
-// absolute fails the probe from before the first failure until after the last one.
+// absolute fails the probe from before the first failure until after the last one. The shorter windows come last, and win.
 func absolute(outages []outage, probe trace.Probe, tick time.Duration) []rule {
 	var rules []rule
-	for _, o := range outages {
+	sorted := slices.Clone(outages)
+	slices.SortStableFunc(sorted, func(a, b outage) int { return cmp.Compare(b.last-b.first, a.last-a.first) })
+	for _, o := range sorted {
 		rules = append(rules, window(o.first, o.last, probe, o.word, tick, o.says))
 	}
 	return rules

@@ -133,6 +133,7 @@ type model struct {
 	command string
 	first   incident.Moment // the first start of a container
 	starter string          // that container
+	guessed *incident.Fact  // the first fact, if first is a guess because no start is recorded
 	anchor  string          // the reason of the event at that time, if no start is recorded; empty: the start
 	// earliest and doubt are the range of the first start, if it is known to less than a second.
 	earliest time.Time
@@ -228,6 +229,7 @@ func (s *search) run() error {
 			p.create, p.startup = create, start
 		}
 	}
+	s.align()
 	if _, err := s.attempt(); err != nil {
 		return err
 	}
@@ -244,6 +246,10 @@ func (s *search) run() error {
 			return nil
 		},
 		s.asRecorded,
+		func() error {
+			slices.Reverse(m.parts)
+			return nil
+		},
 	} {
 		best, found := s.best, m.snapshot()
 		m.restore(start)
@@ -262,6 +268,24 @@ func (s *search) run() error {
 		}
 	}
 	return nil
+}
+
+// align moves a guessed start so that a run of the probe is at the first fact.
+func (s *search) align() {
+	m := s.model
+	if m.guessed == nil || m.guessed.When.Within > time.Second {
+		return
+	}
+	probe := cmp.Or(m.guessed.Probe, incident.ParseUnhealthy(m.guessed.Message).Probe)
+	want := m.guessed.When.At.Add(m.guessed.When.Within / 2).Sub(s.best.zero)
+	var best time.Duration
+	found := false
+	for _, r := range s.probeRuns(m.guessed.Container, probe) {
+		if by := want - r.T.Offset(); !found || by.Abs() < best.Abs() {
+			best, found = by, true
+		}
+	}
+	m.first.At = m.first.At.Add(best)
 }
 
 // asRecorded lets each probe fail exactly in the times of its recorded failures.
