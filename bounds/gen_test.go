@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"reflect"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -121,10 +122,11 @@ func drawNodes(t *rapid.T) Nodes {
 // drawCase draws a node.
 func drawCase(d *dice, s *Subject, n Nodes) Case {
 	c := Case{SyncJitter: d.fraction(), StartJitter: 0.5}
-	for _, span := range spans {
-		if r := *span.of(&n.Delays); r != nil {
+	own, all := reflect.ValueOf(&c.Delays).Elem(), reflect.ValueOf(n.Delays)
+	for i := range own.NumField() {
+		if r := all.Field(i).Interface().(*fakeruntime.Draw); r != nil {
 			x := fakeruntime.Exactly(d.duration(r.Min, r.Max))
-			*span.of(&c.Delays) = &x
+			own.Field(i).Set(reflect.ValueOf(&x))
 		}
 	}
 	c.Uptime = d.duration(s.old(), s.old()+20*time.Second)
@@ -141,10 +143,13 @@ type theorem struct {
 	tolerance time.Duration
 }
 
-// unproved are bounds that some drawn cases pass: one container of 100 has such cases after a startup kill and in a stall that takes
+// ofTypicalNodes are bounds that no drawn case of typical nodes passes. On drawn nodes, up to one container of 20 has such cases.
+var ofTypicalNodes = []string{string(AfterCrash), string(AfterCrashWhileStarting)}
+
+// unproved are bounds that some drawn cases pass: up to one container of 25 has such cases after a kill, one of 100 in a stall that takes
 // readiness away, and up to one of ten in the others. -only tests one of them.
 var unproved = []string{
-	string(AfterStartupKill), string(AfterLivenessKill), string(AfterCrash), string(AfterCrashWhileStarting),
+	string(AfterStartupKill), string(AfterLivenessKill),
 	"stays ready stall",
 	"until unready hang", "until unready stall", "until unready down",
 	"until ready, at once true", "until ready, at once false",

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"probesim.dev/fakeruntime"
 )
 
 // samples is the number of drawn cases of each drawn container.
@@ -30,6 +32,9 @@ func TestNoCasePassesABound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		th := rapid.SampledFrom(list).Draw(t, "theorem")
 		s, n := drawSubject(t, th.needs...), drawNodes(t)
+		if slices.Contains(ofTypicalNodes, th.name) {
+			n.Delays, _ = fakeruntime.DelaySet("typical")
+		}
 		b, err := th.bound(s, n)
 		if errors.Is(err, errNothing) {
 			t.Skip("the container never becomes ready")
