@@ -23,6 +23,11 @@ func at(value time.Duration, c Case) Bound {
 	return Bound{Least: value, Greatest: value, AtLeast: c, AtGreatest: c}
 }
 
+// none returns the Bound of a case that does not count.
+func none(c Case) Bound {
+	return Bound{Least: Never, Greatest: math.MinInt64, AtLeast: c, AtGreatest: c}
+}
+
 // Or returns the Bound over the cases of both. The mean is that of b.
 func (b Bound) Or(c Bound) Bound {
 	if c.Least < b.Least {

@@ -42,7 +42,20 @@ func lists(r *trace.Record) bool { return r.Reason == "ListPodSandbox" || r.Reas
 // v1.37.0). These lists are not relists.
 const housekeepingPeriod = 2 * time.Second
 
+// landmarks returns the landmarks of a case. A search asks for those of some cases again.
 func (s *Subject) landmarks(c Case) (landmarks, error) {
+	key := c.key()
+	if l, ok := s.seen[key]; ok {
+		return l, nil
+	}
+	l, err := s.observe(c)
+	if err == nil && s.seen != nil {
+		s.seen[key] = l
+	}
+	return l, err
+}
+
+func (s *Subject) observe(c Case) (landmarks, error) {
 	l := landmarks{ticks: map[trace.Probe]virtual.Time{}, took: map[trace.Probe]time.Duration{}}
 	deciding := s.deciding(&c)
 	exited, started, visible := false, false, false
@@ -67,7 +80,9 @@ func (s *Subject) landmarks(c Case) (landmarks, error) {
 				l.look = r.T
 			}
 		case r.Container == s.Container && (r.Kind == trace.ProbeExecuted || r.Kind == trace.ProbeSkipped) && slices.Contains(deciding, r.Probe):
-			l.ticks[r.Probe] = request(r)
+			if _, ok := l.ticks[r.Probe]; !ok { // the first run is at a tick; a sync can lead to others between the ticks
+				l.ticks[r.Probe] = request(r)
+			}
 			if !exited {
 				l.took[r.Probe] = r.Took
 			}

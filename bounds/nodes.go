@@ -104,6 +104,8 @@ type dim struct {
 	set      func(*Case, time.Duration)
 	jumps    bool // the function jumps along the dimension, and is not the least or the greatest at its ends only
 	ticks    bool // a greater value moves the ticks of the probes instead of the start
+	relisted bool // a relist leads to the start, so that an older kubelet moves it too
+	exit     bool // the dimension moves the exit of the instance before, and a relist that finds the exit leads to the start
 }
 
 // dims returns the dimensions of some delays that the nodes have as ranges.
@@ -240,9 +242,24 @@ func uptimes(c *Case) dim {
 func (d dim) aligned(age time.Duration) dim {
 	set := d.set
 	d.set = func(c *Case, x time.Duration) {
+		before := c.Uptime
+		c.Uptime = age + modulo(before-(x-d.get(c))-age, c.relistPeriod())
+		if d.relisted {
+			x += c.Uptime - before
+		}
+		set(c, x)
+	}
+	return d
+}
+
+// after returns the dimension with another effect: the exit of the instance before stays where it is, although the start of that instance
+// moves too.
+func (d dim) after(exit dim) dim {
+	set := d.set
+	d.set = func(c *Case, x time.Duration) {
 		by := x - d.get(c)
 		set(c, x)
-		c.Uptime = age + modulo(c.Uptime-by-age, c.relistPeriod())
+		exit.set(c, max(exit.get(c)-by, exit.from))
 	}
 	return d
 }
@@ -251,9 +268,13 @@ func (d dim) aligned(age time.Duration) dim {
 func (d dim) onSecond() dim {
 	set := d.set
 	d.set = func(c *Case, x time.Duration) {
-		before := d.get(c) + c.Uptime
+		own, age := d.get(c), c.Uptime
 		set(c, x)
-		c.Wall = modulo(c.Wall+before-d.get(c)-c.Uptime, time.Second)
+		by := d.get(c) - own
+		if !d.relisted {
+			by += c.Uptime - age
+		}
+		c.Wall = modulo(c.Wall-by, time.Second)
 	}
 	return d
 }
@@ -294,6 +315,18 @@ func (c Case) in(d dim, x time.Duration) Case {
 	c = c.clone()
 	d.set(&c, x)
 	return c
+}
+
+// steps returns the case, and those that differ from it by a multiple of a period in a dimension.
+func (c Case) steps(d dim, period time.Duration) []Case {
+	list := []Case{c}
+	own := d.get(&c)
+	for x := d.from + modulo(own-d.from, period); x <= d.to; x += period {
+		if x != own {
+			list = append(list, c.in(d, x))
+		}
+	}
+	return list
 }
 
 // corner returns the case at the same end of some dimensions.

@@ -20,6 +20,8 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	if len(probes) == 0 {
 		return Bound{}, fmt.Errorf("container %s has no startup and no readiness probe", s.Container)
 	}
+	s.seen = map[string]landmarks{}
+	defer func() { s.seen = nil }()
 	c := s.center(n)
 	c.question = &asked{probes: probes, expect: s.becomesReady(true), happens: "the container becomes ready", measure: func(s *Subject, c Case) (sample, error) {
 		return s.upAt(c, c.Event)

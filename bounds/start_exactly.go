@@ -32,14 +32,22 @@ func (l landmarks) nearest() *place {
 	return &place{landmarks.startTime, list[0], l.start.Sub(list[0].at)}
 }
 
-// miss returns how far a run is from the place. A start without a place misses nothing.
+// miss returns how far a run is from the place. A start without a place misses nothing. Close to the place and on the same side of the
+// relist, the run is there: what a relist leads to keeps its distance from the next ones.
 func (p *place) miss(l landmarks) time.Duration {
 	if p == nil {
 		return 0
 	}
 	nearest := time.Duration(math.MaxInt64)
 	for _, r := range l.relists {
-		if off := p.of(l).Sub(r.at) - p.off; r.method == p.to.method && r.end == p.to.end && off.Abs() < nearest.Abs() {
+		if r.method != p.to.method || r.end != p.to.end {
+			continue
+		}
+		own := p.of(l).Sub(r.at)
+		if same := (own < 0) == (p.off < 0); same && (own-p.off).Abs() <= tolerance/4 || same && p.off.Abs() == fine && own.Abs() <= fine {
+			return 0
+		}
+		if off := own - p.off; off.Abs() < nearest.Abs() {
 			nearest = off
 		}
 	}
@@ -48,74 +56,56 @@ func (p *place) miss(l landmarks) time.Duration {
 
 // exactly returns a case close to another one in which a landmark meets a tick, while the start keeps its place in the phase of the
 // relists and in the second of the wall clock. It returns nil if the case is such a case already, or if it finds none. What happens to
-// the pod moves the relists, and a relist can move the start, so exactly takes some steps.
+// the pod moves the relists, and a relist can move the start, so exactly takes some steps: it restores the place, and then meets the tick.
 func (s *Subject) exactly(c Case, d dim, m meeting, keep *place, second time.Duration) (*Case, error) {
-	miss := func(c *Case) (tick, relist time.Duration, err error) {
-		l, err := s.landmarks(*c)
-		if off := c.wall(l.start) - second; err == nil && off != 0 && s.delayed(c) {
-			c.Wall = modulo(c.Wall-off, time.Second)
-			l, err = s.landmarks(*c)
-		}
+	moved, period := false, s.period(m.probe)
+	var before, off time.Duration // how far the step before was from the place, and how far the start may be
+	for range maxSteps {
+		l, err := s.landmarks(c)
 		if err != nil {
-			return 0, 0, err
+			return nil, err
 		}
-		period := s.period(m.probe)
-		return modulo(m.mark(l).Sub(l.ticks[m.probe])+period/2, period) - period/2, keep.miss(l), nil
-	}
-	wall := c.Wall
-	tick, relist, err := miss(&c)
-	if err != nil {
-		return nil, err
-	}
-	if tick.Abs()+relist.Abs() < fine/4 {
-		if c.Wall == wall {
+		if off := c.wall(l.start) - second; off != 0 && s.delayed(&c) {
+			c.Wall, moved = modulo(c.Wall-off, time.Second), true
+			continue
+		}
+		tick := modulo(m.mark(l).Sub(l.ticks[m.probe])+period/2, period) - period/2
+		relist := keep.miss(l) - off
+		if relist != 0 && (relist+before).Abs() < fine && keep.off < 0 == (relist < 0) { // the relists jump over the place
+			off, relist = off+relist, 0
+		}
+		before = relist
+		x := d.get(&c)
+		switch {
+		case relist.Abs() > c.relistPeriod():
+			return nil, nil
+		case relist.Abs() >= fine/8 && d.relisted:
+			x -= relist
+		case relist.Abs() >= fine/8:
+			c.Uptime -= relist
+		case tick.Abs() < fine/8:
+			if !moved {
+				return nil, nil
+			}
+			return &c, nil
+		case d.relisted: // by whole periods of the relists, and the rest
+			whole := tick.Round(c.relistPeriod())
+			x -= whole
+			c.Uptime += tick - whole
+		default:
+			x -= tick
+			c.Uptime += tick
+		}
+		if x = d.from + modulo(x-d.from, s.ticksRepeat(&c)); x > d.to { // the ticks repeat
 			return nil, nil
 		}
-		return &c, nil
-	}
-	if relist.Abs() >= fine/4 { // the place first: what is late by a relist misses its tick by much
-		next := c
-		next.Uptime = max(next.Uptime-relist, s.old())
-		t, r, err := miss(&next)
-		if err != nil {
-			return nil, err
+		for c.Uptime < s.old() {
+			c.Uptime += c.relistPeriod()
 		}
-		if r.Abs() < relist.Abs() {
-			c, tick, relist = next, t, r
-		}
-	}
-	if tick.Abs()+relist.Abs() < fine/4 {
-		return &c, nil
-	}
-	for range 4 {
-		closer, err := s.closer(c, d, &tick, &relist, miss)
-		if closer == nil || err != nil {
-			return nil, err
-		}
-		if c = *closer; tick.Abs()+relist.Abs() < fine/4 {
-			return &c, nil
-		}
+		c, moved = c.in(d, x), true
 	}
 	return nil, nil
 }
 
-// closer returns a case that misses its tick and its place by less, or nil. Either the dimension moves the start against relists and ticks,
-// or the relists move the start against the ticks.
-func (s *Subject) closer(c Case, d dim, tick, relist *time.Duration, miss func(*Case) (tick, relist time.Duration, err error)) (*Case, error) {
-	for _, by := range []time.Duration{*tick, *relist} {
-		next := c.in(d, d.get(&c)-by)
-		next.Uptime += *tick - *relist
-		if x := d.get(&next); x < d.from || x > d.to || next.Uptime < s.old() {
-			continue
-		}
-		t, r, err := miss(&next)
-		if err != nil {
-			return nil, err
-		}
-		if t.Abs()+r.Abs() < tick.Abs()+relist.Abs() {
-			*tick, *relist = t, r
-			return &next, nil
-		}
-	}
-	return nil, nil
-}
+// maxSteps limits the steps of exactly.
+const maxSteps = 8

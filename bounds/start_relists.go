@@ -23,7 +23,7 @@ func (s *Subject) extreme(c Case, m startMoves, latest bool) ([]Case, error) {
 	}
 	var cases []Case
 	for _, c := range corners {
-		lag, err := s.overRelists(c, m.phase, marks, s.lag, tolerance)
+		lag, err := s.overRelists(c, m.phase(&c), marks, s.lag, tolerance)
 		if err != nil {
 			return nil, err
 		}
@@ -33,12 +33,23 @@ func (s *Subject) extreme(c Case, m startMoves, latest bool) ([]Case, error) {
 		return cases, nil
 	}
 	cases = append(cases, c.corner(!latest, m.delays).corner(!latest, m.starts))
-	for i, c := range cases {
-		gap, err := s.overRelists(c, uptimes(&c), []mark{landmarks.exitTime}, s.gap, tolerance)
+	search := func(c *Case, d dim, m mark, f measure, greatest bool) error {
+		found, err := s.overRelists(*c, d, []mark{m}, f, tolerance)
+		*c = found.end(greatest)
+		return err
+	}
+	for i := range cases {
+		c := &cases[i]
+		err := search(c, uptimes(c), landmarks.exitTime, s.gap, !latest)
+		if err == nil && i < len(corners) { // the relist that finds the exit is another one now
+			err = search(c, m.phase(c), landmarks.startTime, s.lag, latest)
+		}
+		if latest {
+			c.Rules[0].From = max(c.Rules[0].From-50*time.Millisecond, time.Millisecond)
+		}
 		if err != nil {
 			return nil, err
 		}
-		cases[i] = gap.end(!latest)
 	}
 	return cases, nil
 }
@@ -69,6 +80,9 @@ func (s *Subject) sinceStart(c Case, h history, err error, read func(start virtu
 	}
 	if err != nil {
 		return sample{}, err
+	}
+	if !c.crashed(h) {
+		return sample{bound: none(c)}, nil
 	}
 	return sample{bound: at(read(h.first(s.started(c.Instance)).T), c), signature: h.signature()}, nil
 }

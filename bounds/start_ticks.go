@@ -26,10 +26,19 @@ func (s *Subject) overTicks(c Case, d dim, f measure, b Bound) (Bound, error) {
 	}
 	keep := l.nearest()
 	for _, m := range list {
-		if !m.counts || !s.reaches(c, d, m.x, f, b) {
+		if !m.counts && !d.exit {
+			continue
+		}
+		if ok, err := s.reaches(c, d, m, f, b); err != nil || !ok {
+			if err != nil {
+				return b, err
+			}
 			continue
 		}
 		met, err := s.exactly(c.in(d, m.x), plain, m, keep, c.wall(l.start))
+		if met == nil && err == nil && keep != nil { // a case in another place is better than none
+			met, err = s.exactly(c.in(d, m.x), plain, m, nil, c.wall(l.start))
+		}
 		if err != nil {
 			return b, err
 		}
@@ -43,16 +52,23 @@ func (s *Subject) overTicks(c Case, d dim, f measure, b Bound) (Bound, error) {
 	return b, nil
 }
 
-// reaches reports whether a case close to a point of a dimension can extend a bound, if its start has another place among the relists. Such a
-// place changes the limit by up to two of their periods.
-func (s *Subject) reaches(c Case, d dim, x time.Duration, f measure, b Bound) bool {
-	for _, x := range []time.Duration{max(x-1, d.from), min(x+1, d.to)} { // measured already
-		one, err := f(c.in(d, x))
-		if by := 2 * c.relistPeriod(); err != nil || one.bound.Greatest > b.Greatest-by || one.bound.Least < b.Least+by {
-			return true
-		}
+// reaches reports whether a case close to a meeting can extend a bound, if its start has another place among the relists. Such a place
+// changes the limit by up to two of their periods. If the limit does not jump at the meeting, it jumps close to it, since what happens to
+// the pod moves the relists.
+func (s *Subject) reaches(c Case, d dim, m meeting, f measure, b Bound) (bool, error) {
+	before, err := f(c.in(d, max(m.x-1, d.from))) // measured already
+	if err != nil {
+		return false, err
 	}
-	return false
+	after, err := f(c.in(d, min(m.x+1, d.to)))
+	if err != nil {
+		return false, err
+	}
+	both, by := before.bound.Or(after.bound), 2*c.relistPeriod()
+	if both.Greatest-both.Least < fine {
+		by += s.period(m.probe)
+	}
+	return both.Greatest > b.Greatest-by || both.Least < b.Least+by, nil
 }
 
 // meeting is a landmark that meets a tick of a probe at a point of a dimension.
@@ -105,7 +121,7 @@ func (s *Subject) nearby(c Case, d dim, f measure, b Bound) (Bound, error) {
 	for _, by := range [][2]time.Duration{{0, 0}, {-fine, 0}, {fine, 0}, {0, -fine}, {0, fine}} {
 		x := c.in(d, min(max(d.get(&c)+by[0], d.from), d.to))
 		x.Uptime += by[1]
-		if s.delayed(&c) {
+		if s.delayed(&c) && !d.relisted && !d.exit { // the start keeps its place in the second of the wall clock
 			x.Wall = modulo(x.Wall-by[0]-by[1], time.Second)
 		}
 		one, err := f(x)
@@ -115,56 +131,6 @@ func (s *Subject) nearby(c Case, d dim, f measure, b Bound) (Bound, error) {
 		b = b.Or(one.bound)
 	}
 	return b, nil
-}
-
-// overPairs extends a bound by the limits of the pairs of a case.
-func (s *Subject) overPairs(c Case, d dim, f measure, b Bound) (Bound, error) {
-	pairs, err := s.pairs(c, d)
-	if err != nil {
-		return b, err
-	}
-	for _, c := range pairs {
-		if err := s.atSecond(&c, false); err != nil {
-			return b, err
-		}
-		if b, err = s.nearby(c, d, f, b); err != nil {
-			return b, err
-		}
-	}
-	return b, nil
-}
-
-// pairs returns the cases with another time from the exit to the start in which a tick meets the exit, or the end of a probe run meets
-// the exit, at the same phase at which another tick meets the time from which the probes count.
-func (s *Subject) pairs(c Case, d dim) ([]Case, error) {
-	l, err := s.landmarks(c)
-	if err != nil {
-		return nil, err
-	}
-	var list []Case
-	relists := c.relistPeriod()
-	for _, p := range s.deciding(&c) {
-		period := s.period(p)
-		for _, counts := range append(l.delays, l.syncs[len(l.syncs)-1]) {
-			for i, took := range []time.Duration{0, l.took[p]} {
-				if i > 0 && took == 0 {
-					continue
-				}
-				// An older kubelet finds the exit earlier.
-				for by := modulo(counts.Sub(l.exit)+took, period) - period; by < relists; by += period {
-					if by <= -relists {
-						continue
-					}
-					next := c
-					next.Uptime = s.old() + modulo(c.Uptime+by-s.old(), relists)
-					shift := modulo(l.ticks[p].Sub(counts)+by, period)
-					next = next.in(d.aligned(next.Uptime), d.from+modulo(d.get(&c)+shift-d.from, period))
-					list = append(list, next)
-				}
-			}
-		}
-	}
-	return list, nil
 }
 
 // ticksRepeat returns the time after which the ticks of the probes that can stop the instance are in the same phase again. It is at most
@@ -183,19 +149,25 @@ func (s *Subject) ticksRepeat(c *Case) time.Duration {
 }
 
 // atSecond moves the wall clock so that the instance starts when a second begins, or just before. The kubelet truncates the start to the
-// second, so the probes wait the longest or the shortest time for initialDelaySeconds.
+// second, so the probes wait the longest or the shortest time for initialDelaySeconds. The wall clock can move the start of a later instance,
+// since it decides when the probes of the one before begin, so atSecond takes some steps.
 func (s *Subject) atSecond(c *Case, begins bool) error {
 	if !s.delayed(c) {
 		return nil
 	}
-	h, err := s.run(c, s.started(c.Instance))
-	if err != nil {
-		return err
+	for range 3 {
+		h, err := s.run(c, s.started(c.Instance))
+		if err != nil {
+			return err
+		}
+		by := c.wall(h.outcome().T)
+		if !begins {
+			by++
+		}
+		if by %= time.Second; by == 0 {
+			break
+		}
+		c.Wall = modulo(c.Wall-by, time.Second)
 	}
-	c.Wall -= c.wall(h.outcome().T)
-	if !begins {
-		c.Wall--
-	}
-	c.Wall = modulo(c.Wall, time.Second)
 	return nil
 }

@@ -38,7 +38,8 @@ type Subject struct {
 
 	pod     *v1.Pod
 	program fakeruntime.Pod
-	before  func(*node.Node) // schedules further changes of a run; nil: none
+	before  func(*node.Node)     // schedules further changes of a run; nil: none
+	seen    map[string]landmarks // of the cases of a search by their keys
 }
 
 // NewSubject returns the subject for a container of an object that creates pods, such as a Pod or a Deployment. It returns an

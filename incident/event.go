@@ -132,6 +132,9 @@ func (r *reader) eventTimes(f *Fact, e *event) {
 	first := firstKnown(e.FirstTimestamp, e.DeprecatedFirstTimestamp, e.EventTime, e.Metadata.CreationTimestamp)
 	last := firstKnown(e.LastTimestamp, e.DeprecatedLastTimestamp)
 	f.Count = max(e.Count, e.DeprecatedCount, 1)
+	if e.Count < 0 || e.DeprecatedCount < 0 {
+		r.problem(f.Place, false, "the event %s has the count %d, which is no number of events: it counts as 1", f.Reason, min(e.Count, e.DeprecatedCount))
+	}
 	if e.Series != nil {
 		f.Count = max(f.Count, e.Series.Count)
 		last = firstKnown(e.Series.LastObservedTime, stamp{last})

@@ -43,7 +43,7 @@ func FuzzRead(f *testing.F) {
 			t.Error(err)
 		}
 		r.Redact()
-		if err := r.WriteJSON(io.Discard); err != nil {
+		if err := r.WriteJSON(io.Discard, nil); err != nil {
 			t.Error(err)
 		}
 	})

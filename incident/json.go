@@ -19,13 +19,17 @@ func (r *Recording) Title() string {
 	if pods == 1 {
 		what = "1 pod"
 	}
+	facts := fmt.Sprintf("%d facts", len(r.Facts))
+	if len(r.Facts) == 1 {
+		facts = "1 fact"
+	}
 	switch {
 	case r.Start.IsZero():
-		return fmt.Sprintf("%d facts about %s, without times", len(r.Facts), what)
+		return fmt.Sprintf("%s about %s, without times", facts, what)
 	case r.Relative:
-		return fmt.Sprintf("%d facts about %s; t=0 is the first of them", len(r.Facts), what)
+		return fmt.Sprintf("%s about %s; t=0 is the first of them", facts, what)
 	}
-	return fmt.Sprintf("%d facts about %s; t=0 is %s", len(r.Facts), what, r.Zero().Format(time.RFC3339))
+	return fmt.Sprintf("%s about %s; t=0 is %s", facts, what, r.Zero().Format(time.RFC3339))
 }
 
 // factJSON is the form of a fact in JSON. docs/incident.md describes it.
@@ -125,15 +129,16 @@ type problemJSON struct {
 	Lost    bool   `json:"lost,omitempty"`
 }
 
-// WriteJSON writes the recording as one JSON object.
-func (r *Recording) WriteJSON(w io.Writer) error {
+// WriteJSON writes the recording as one JSON object, with what was inferred from it: a list in JSON, or nil.
+func (r *Recording) WriteJSON(w io.Writer, reconstructions any) error {
 	out := struct {
-		Zero     string        `json:"zero,omitempty"`
-		Relative bool          `json:"relative,omitempty"`
-		Pods     []podJSON     `json:"pods"`
-		Facts    []factJSON    `json:"facts"`
-		Problems []problemJSON `json:"problems"`
-	}{Pods: []podJSON{}, Facts: []factJSON{}, Problems: []problemJSON{}, Relative: r.Relative}
+		Zero            string        `json:"zero,omitempty"`
+		Relative        bool          `json:"relative,omitempty"`
+		Pods            []podJSON     `json:"pods"`
+		Facts           []factJSON    `json:"facts"`
+		Problems        []problemJSON `json:"problems"`
+		Reconstructions any           `json:"reconstructions,omitempty"`
+	}{Pods: []podJSON{}, Facts: []factJSON{}, Problems: []problemJSON{}, Relative: r.Relative, Reconstructions: reconstructions}
 	if !r.Start.IsZero() {
 		out.Zero = formatTime(r.Zero())
 	}

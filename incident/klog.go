@@ -22,6 +22,7 @@ var (
 	oldPLEG    = regexp.MustCompile(`^SyncLoop \(PLEG\): "([^"_]+)_([^"(]+)\(([^)]*)\)", event: &pleg\.PodLifecycleEvent\{ID:"([^"]*)", Type:"(\w+)", Data:"(\w*)`)
 	podName    = regexp.MustCompile(`([a-z0-9][-a-z0-9.]*)_([a-z0-9][-a-z0-9]*)\(([^)]*)\)`)
 	plegFields = regexp.MustCompile(`"?Type"?:"?(\w+)"?,?\s*"?Data"?:"?(\w*)`)
+	plegPod    = regexp.MustCompile(`"ID":"([^"]+)"`)
 	backOff    = regexp.MustCompile(`[Bb]ack-off (\S+) restarting failed container=(\S+) pod=([^_\s]+)_([^\s(]+)\(([^)]*)\)`)
 	startedPod = regexp.MustCompile(`^Started pod (\S+) in namespace (\S+)$`)
 	initially  = regexp.MustCompile(`^Initial restart count of pod (\S+) is (\d+)$`)
@@ -97,6 +98,9 @@ func (t *textReader) klog(body string, when Moment, at Place) {
 			return
 		}
 		f.Kind, f.Reason, f.Message = Lifecycle, m[1], m[2]
+		if id := plegPod.FindStringSubmatch(values["event"]); id != nil {
+			values["podUID"] = id[1]
+		}
 	case strings.HasPrefix(title, "SyncLoop ") && (values["pods"] != "" || values["pod"] != ""):
 		f.Kind, f.Reason = Log, strings.TrimPrefix(title, "SyncLoop ")
 		values["pod"] = firstOf(values["pods"], values["pod"])

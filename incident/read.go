@@ -102,6 +102,7 @@ func (r *reader) readFile(f File) {
 	r.facts, r.ignored, r.wasted, r.others = len(r.rec.Facts), 0, 0, map[string]int{}
 	pods := len(r.rec.Pods)
 	templates := len(r.rec.templates)
+	problems := len(r.rec.Problems)
 	for i, c := range r.data {
 		if c == '\n' {
 			r.newlines = append(r.newlines, i)
@@ -130,7 +131,7 @@ func (r *reader) readFile(f File) {
 	switch {
 	case len(bytes.TrimSpace(r.data)) == 0:
 		r.problem(Place{f.Name, 0}, true, "the file is empty")
-	case !used && len(r.others) == 0:
+	case !used && len(r.others) == 0 && len(r.rec.Problems) == problems: // otherwise these say why
 		r.problem(Place{f.Name, 0}, true, "nothing was read: the file has no events or pods (JSON, YAML, or text of kubectl describe, kubectl get events or kubectl get pods), and no lines of a kubelet log about pods")
 	case r.ignored > 0:
 		r.problem(r.firstOne, true, "%s not used: this is no event, pod, or line of a log that incident knows", countLines(r.ignored))

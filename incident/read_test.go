@@ -125,3 +125,22 @@ func moment(r *Recording, m Moment) string {
 	}
 	return text
 }
+
+// TestVersion checks the versions that the words of messages tell.
+func TestVersion(t *testing.T) {
+	for message, want := range map[string]Wording{
+		"Created: Created container: app":                                         {Since: 30, Before: 35},
+		"Created: Created container app":                                          {Since: 14, Before: 32},
+		"Created: Created container":                                              {Before: 14},
+		"Created: Container created":                                              {Since: 35},
+		`Unhealthy: Liveness probe failed: Get http://10.0.0.1/: EOF`:             {Before: 19},
+		`Unhealthy: Startup probe failed: Get "http://10.0.0.1/": EOF`:            {Since: 19},
+		"BackOff: Back-off restarting failed container app in pod web_default(u)": {Since: 26},
+	} {
+		reason, text, _ := strings.Cut(message, ": ")
+		p := &Pod{Facts: []*Fact{{Kind: Event, Reason: reason, Message: text}}}
+		if got := p.Version(); got.Since != want.Since || got.Before != want.Before {
+			t.Errorf("%s: from %d until before %d, want %d and %d", message, got.Since, got.Before, want.Since, want.Before)
+		}
+	}
+}

@@ -24,11 +24,14 @@ var probes = []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness}
 
 // Run returns the recording in the form of a run, for reports. Its t=0 is Zero. The history says what the recording does not
 // tell.
-func (r *Recording) Run() *report.Run {
+func (r *Recording) Run() *report.Run { return r.RunOf(r.Pods) }
+
+// RunOf returns what the recording tells about some of its pods, and about the node, in the form of a run.
+func (r *Recording) RunOf(pods []*Pod) *report.Run {
 	d := &drawn{rec: r, zero: r.Zero(), names: map[*Pod]string{}}
 	d.end = d.at(r.End).Add(max(time.Second, r.End.Sub(r.Start)/50)) // the last facts are visible, and what follows is hatched
 	h := &history.History{End: d.end}
-	for _, p := range r.Pods {
+	for _, p := range pods {
 		if len(p.Facts) > 0 {
 			h.Pods = append(h.Pods, d.pod(p))
 		}
@@ -131,6 +134,7 @@ func (d *drawn) pod(p *Pod) *history.Pod {
 	for _, name := range p.Containers() {
 		h.Containers = append(h.Containers, d.container(h, p, name))
 	}
+	h.Containers = append(h.Containers, d.pleg(h, p)...)
 	return h
 }
 

@@ -44,8 +44,9 @@ const (
 	ByOther      Cause = "other"
 )
 
-// ParseKilling reads the message of a Killing event. Its texts have changed: "Killing container with docker id" up to 1.6,
-// "Killing container with id" up to 1.13, "Container app failed liveness probe" from 1.14 on.
+// ParseKilling reads the message of a Killing event. Its texts have changed: "Killing container with docker id" in old versions, "Killing
+// container with id" until v1.13 and "Container app failed liveness probe" from v1.14 on (killContainer in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go; the last two compared in v1.13.0 and v1.14.0).
 func ParseKilling(message string) Cause {
 	switch {
 	case strings.Contains(message, "failed startup probe"):
@@ -67,21 +68,29 @@ type Wording struct {
 	Says          string
 }
 
-// wordings are the messages that tell the version of the kubelet.
+// wordings are the messages that tell the version of the kubelet. The comments name the releases whose source shows the bounds;
+// the messages are in pkg/kubelet/kuberuntime/kuberuntime_container.go unless another file is named.
 var wordings = []struct {
 	reason  string
 	pattern *regexp.Regexp
 	Wording
 }{
+	// v1.35.4, not v1.34.4.
 	{"Created", regexp.MustCompile(`^Container created$`), Wording{35, 0, "Container created"}},
-	{"Created", regexp.MustCompile(`^Created container: `), Wording{32, 35, "Created container: NAME"}},
+	// v1.32.0 and v1.34.4, and in late patch releases: v1.30.14 and v1.31.14, not v1.31.0.
+	{"Created", regexp.MustCompile(`^Created container: `), Wording{30, 35, "Created container: NAME"}},
+	// v1.14.0 and v1.31.0, not v1.13.0 and v1.32.0.
 	{"Created", regexp.MustCompile(`^Created container [a-z0-9][-a-z0-9]*$`), Wording{14, 32, "Created container NAME"}},
-	{"Created", regexp.MustCompile(`^Created container$`), Wording{9, 14, "Created container"}},
-	{"Created", regexp.MustCompile(`with docker id`), Wording{0, 6, "with docker id"}},
-	{"Killing", regexp.MustCompile(`^Killing container with id`), Wording{7, 14, "Killing container with id"}},
+	// v1.13.0, not v1.14.0.
+	{"Created", regexp.MustCompile(`^Created container$`), Wording{0, 14, "Created container"}},
+	{"Created", regexp.MustCompile(`with docker id`), Wording{0, 14, "with docker id"}},
+	{"Killing", regexp.MustCompile(`^Killing container with id`), Wording{0, 14, "Killing container with id"}},
+	// net/url quotes the URL since Go 1.14: v1.18.0 is built with Go 1.13, v1.19.0 with Go 1.15 (build/build-image/cross/VERSION).
 	{"Unhealthy", regexp.MustCompile(`Get "http`), Wording{19, 0, `Get "http://…" with quotes`}},
-	{"Unhealthy", regexp.MustCompile(`Get http`), Wording{0, 20, `Get http://… without quotes`}},
+	{"Unhealthy", regexp.MustCompile(`Get http`), Wording{0, 19, `Get http://… without quotes`}},
+	// v1.26.0 (kuberuntime_manager.go); the change, kubernetes/kubernetes#113216, is younger than v1.25.0.
 	{"BackOff", regexp.MustCompile(`failed container \S+ in pod`), Wording{26, 0, "Back-off restarting failed container NAME in pod"}},
+	// Startup probes are alpha in v1.16 (KEP-950).
 	{"Unhealthy", regexp.MustCompile(`^Startup probe`), Wording{16, 0, "Startup probe"}},
 }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"io"
 
 	"probesim.dev/report/why"
@@ -75,11 +76,24 @@ type jsonLink struct {
 func WhyJSON(w io.Writer, run *Run, all []why.Explanation) error {
 	doc := jsonWhy{Scenario: run.Scenario, Kubernetes: run.Kubernetes, Seed: run.Seed, Notes: run.Notes, Explanations: []jsonExplanation{}}
 	for _, e := range all {
-		je := jsonExplanation{Pod: e.Pod, Container: e.Container, State: e.State, Chain: []jsonLink{}}
-		for _, l := range e.Chain {
-			je.Chain = append(je.Chain, jsonLink{T: int64(l.T), Step: l.Step, Kind: l.Kind, Text: l.Text, Root: l.Root})
-		}
-		doc.Explanations = append(doc.Explanations, je)
+		doc.Explanations = append(doc.Explanations, explanationJSON(e))
 	}
 	return writeJSON(w, doc)
+}
+
+// ExplanationJSON returns an explanation in the form of WhyJSON.
+func ExplanationJSON(e why.Explanation) json.RawMessage {
+	data, err := json.Marshal(explanationJSON(e))
+	if err != nil {
+		panic(err) // it has only strings and numbers
+	}
+	return data
+}
+
+func explanationJSON(e why.Explanation) jsonExplanation {
+	je := jsonExplanation{Pod: e.Pod, Container: e.Container, State: e.State, Chain: []jsonLink{}}
+	for _, l := range e.Chain {
+		je.Chain = append(je.Chain, jsonLink{T: int64(l.T), Step: l.Step, Kind: l.Kind, Text: l.Text, Root: l.Root})
+	}
+	return je
 }

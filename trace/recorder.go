@@ -29,6 +29,8 @@ type Recorder struct {
 	Details bool
 	// Also, if set, is an internal kind to include even if Internal is false.
 	Also Kind
+	// Room, if set, is a number of records to which a run is expected to come. Fewer slices, and no copy in Records, are needed then.
+	Room int
 	// Sink, if set, receives each record, and the Recorder keeps none in memory. The record is valid only during the call.
 	Sink func(*Record)
 
@@ -75,6 +77,9 @@ func (r *Recorder) keep(rec Record) *Record {
 		size := chunk
 		if n < 3 {
 			size = 64 << (2 * n) // the first chunks are smaller, because most traces are short
+		}
+		if n == 0 && r.Room > 0 {
+			size = min(r.Room, chunk)
 		}
 		r.chunks = append(r.chunks, make([]Record, 0, size))
 		r.size += int64(cap(r.chunks[n])) * recordSize

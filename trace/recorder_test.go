@@ -118,3 +118,21 @@ func TestLargest(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// A recorder with room for all records keeps them in one slice, which Records does not copy.
+func TestRoom(t *testing.T) {
+	for _, room := range []int{0, 100, 1 << 20} {
+		r := Recorder{Room: room}
+		for i := range 100 {
+			r.Add(Record{Kind: Event, T: virtual.Time(i)})
+		}
+		var first *Record
+		for rec := range r.All() {
+			first = rec
+			break
+		}
+		if shared := &r.Records()[0] == first; shared != (room > 0) || len(r.Records()) != 100 {
+			t.Errorf("room %d: %d records, shared: %t", room, len(r.Records()), shared)
+		}
+	}
+}

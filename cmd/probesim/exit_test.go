@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,6 +34,13 @@ func TestWriteErrors(t *testing.T) {
 	for _, format := range outputs {
 		commands = append(commands, []string{"run", library, "-o", format})
 	}
+	recording := filepath.Join(t.TempDir(), "pod.yaml")
+	if err := os.WriteFile(recording, []byte(restarted), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range incidentOutputs {
+		commands = append(commands, []string{"incident", recording, "-o", format})
+	}
 	for _, args := range commands {
 		for err, want := range map[error]int{syscall.EPIPE: exitPipe, syscall.ENOSPC: exitBroken} {
 			var stderr strings.Builder
@@ -40,6 +49,40 @@ func TestWriteErrors(t *testing.T) {
 				t.Errorf("%q, %v: exit code %d, stderr %q", args, err, code, stderr.String())
 			}
 		}
+	}
+}
+
+// restarted is a pod that a cluster recorded.
+const restarted = `
+kind: Pod
+metadata: {name: web, uid: aa-1, creationTimestamp: "2024-05-18T21:00:00Z"}
+spec: {containers: [{name: app, image: web, livenessProbe: {httpGet: {port: 80}, periodSeconds: 5, failureThreshold: 2}}]}
+status:
+  phase: Running
+  containerStatuses:
+  - {name: app, ready: true, restartCount: 1, state: {running: {startedAt: "2024-05-18T21:00:43Z"}},
+     lastState: {terminated: {exitCode: 137, startedAt: "2024-05-18T21:00:02Z", finishedAt: "2024-05-18T21:00:42Z"}}}
+---
+kind: Event
+metadata: {name: web.1}
+involvedObject: {kind: Pod, name: web, uid: aa-1, fieldPath: "spec.containers{app}"}
+type: Normal
+reason: Killing
+message: "Container app failed liveness probe, will be restarted"
+firstTimestamp: "2024-05-18T21:00:12Z"
+lastTimestamp: "2024-05-18T21:00:12Z"
+count: 1
+`
+
+// TestIncidentIntoClosedPipe checks that incident stops searching when nobody reads its output any more.
+func TestIncidentIntoClosedPipe(t *testing.T) {
+	recording := filepath.Join(t.TempDir(), "pod.yaml")
+	if err := os.WriteFile(recording, []byte(restarted), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stderr strings.Builder
+	if code := execute(context.Background(), []string{"incident", recording}, &failing{writes: 3, err: syscall.EPIPE}, &stderr); code != exitPipe || stderr.String() != "" {
+		t.Errorf("exit code %d, stderr %q", code, stderr.String())
 	}
 }
 

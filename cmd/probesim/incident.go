@@ -61,7 +61,7 @@ Output formats:
   timeline  a timeline and a table of events, without a reconstruction
   scenario  the scenarios of the reconstruction
   html      a page for a browser
-  json      the pods, the facts and the problems as one object
+  json      the pods, the facts, the problems and the reconstructions as one object
   jsonl     the facts, one JSON object on each line
 
 Exit codes:
@@ -97,7 +97,7 @@ Exit codes:
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&o.output, "output", "o", "text", "Output `format`: "+strings.Join(incidentOutputs, ", ")+".")
-	flags.StringVar(&o.pod, "pod", "", "Reconstruct only the pod with this `name`.")
+	flags.StringVar(&o.pod, "pod", "", "Show and reconstruct only the pod with this `name`.")
 	flags.StringVar(&o.scenario, "scenario", "", "Also write the scenarios of the reconstruction to this `file`.")
 	flags.BoolVar(&o.force, "force", false, "Overwrite an existing file.")
 	flags.BoolVar(&o.redact, "redact", false, "Replace names, images, addresses and messages before anything is written.")
@@ -126,17 +126,24 @@ func (o *incidentOptions) show(cmd *cobra.Command, paths []string) error {
 	if o.pod != "" && !slices.ContainsFunc(rec.Pods, func(p *incident.Pod) bool { return o.is(p) }) {
 		return &exitError{exitUsage, fmt.Errorf("--pod: there is no pod %q in the files", o.pod)}
 	}
-	var found []*reconstruction
-	if o.output != "timeline" && o.output != "jsonl" && o.output != "json" || o.scenario != "" {
-		if found, err = o.reconstruct(cmd, rec, paths); err != nil {
-			return err
+	if o.output == "text" || o.output == "timeline" { // at once: the search takes a while
+		if err := o.writeRecording(cmd.OutOrStdout(), rec); err != nil {
+			return writeError(err)
 		}
+	}
+	var found []*reconstruction
+	var interrupted error
+	if o.output != "timeline" && o.output != "jsonl" || o.scenario != "" {
+		found, interrupted = o.reconstruct(cmd, rec, paths)
+	}
+	if interrupted != nil && o.output != "text" {
+		return interrupted
 	}
 	if err := o.write(cmd, rec, found); err != nil {
 		return writeError(err)
 	}
-	if o.scenario == "" {
-		return nil
+	if interrupted != nil || o.scenario == "" {
+		return interrupted
 	}
 	if err := writeFile(cmd.Context(), o.scenario, scenariosOf(found), o.force); err != nil {
 		return &exitError{exitUsage, err}
@@ -152,17 +159,30 @@ func (o *incidentOptions) write(cmd *cobra.Command, rec *incident.Recording, fou
 	w := cmd.OutOrStdout()
 	switch o.output {
 	case "json":
-		return rec.WriteJSON(w)
+		return rec.WriteJSON(w, reconstructionsJSON(found))
 	case "jsonl":
 		return rec.WriteFacts(w)
 	case "html":
-		return incidentPage(w, rec, found)
+		return incidentPage(w, rec, rec.RunOf(o.drawn(rec)), found)
 	case "scenario":
 		_, err := w.Write(scenariosOf(found))
 		return err
 	}
+	for _, r := range found {
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
+		if err := r.write(w, rec, textOptions(w)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeRecording writes the timeline and the events.
+func (o *incidentOptions) writeRecording(w io.Writer, rec *incident.Recording) error {
 	text := textOptions(w)
-	run := rec.Run()
+	run := rec.RunOf(o.drawn(rec))
 	if _, err := fmt.Fprintf(safeText(w), "%s\n\n", rec.Title()); err != nil {
 		return err
 	}
@@ -175,17 +195,48 @@ func (o *incidentOptions) write(cmd *cobra.Command, rec *incident.Recording, fou
 			return err
 		}
 	}
-	for _, r := range found {
-		fmt.Fprintln(w)
-		if err := r.write(w, text); err != nil {
-			return err
-		}
+	if left := o.left(rec); left != "" {
+		fmt.Fprintf(safeText(w), "\n%s\n", left)
 	}
 	return nil
 }
 
-func incidentPage(w io.Writer, rec *incident.Recording, found []*reconstruction) error {
-	run := rec.Run()
+// mostDrawn is the number of pods that the timeline shows with all their lanes.
+const mostDrawn = 8
+
+// drawn returns the pods of the timeline: the chosen one, or all of them, or those in trouble if there are many.
+func (o *incidentOptions) drawn(rec *incident.Recording) []*incident.Pod {
+	var all, troubled []*incident.Pod
+	for _, p := range rec.Pods {
+		switch {
+		case len(p.Facts) == 0 || o.pod != "" && !o.is(p):
+			continue
+		case p.Troubled():
+			troubled = append(troubled, p)
+		}
+		all = append(all, p)
+	}
+	if len(all) > mostDrawn && len(troubled) > 0 {
+		return troubled[:min(len(troubled), mostDrawn)]
+	}
+	return all
+}
+
+// left says which pods the timeline leaves out.
+func (o *incidentOptions) left(rec *incident.Recording) string {
+	n := -len(o.drawn(rec))
+	for _, p := range rec.Pods {
+		if len(p.Facts) > 0 {
+			n++
+		}
+	}
+	if n <= 0 || o.pod != "" {
+		return ""
+	}
+	return fmt.Sprintf("Not shown: %d other pods. Choose one with --pod.", n)
+}
+
+func incidentPage(w io.Writer, rec *incident.Recording, run *report.Run, found []*reconstruction) error {
 	run.Description = rec.Title()
 	for _, p := range rec.Problems {
 		run.Notes = append(run.Notes, p.String())

@@ -138,7 +138,7 @@ func readExplorations(paths []string) (parts [][]*outcomes.Result, engine string
 		d.DisallowUnknownFields()
 		var f explorationsFile
 		if err := d.Decode(&f); err != nil || f.APIVersion != scenarios.APIVersion || f.Kind != explorationsKind || slices.Contains(f.Explorations, nil) {
-			errs = append(errs, fmt.Errorf("%s: is not the JSON output of 'probesim explore': %w", printable.Text(path), orOther(err)))
+			errs = append(errs, fmt.Errorf("%s: is not the JSON output of 'probesim explore': %w", printable.Text(path), orOther(outcomes.JSONError(data, err))))
 			continue
 		}
 		if engine == "" {

@@ -35,7 +35,7 @@ type reconstruction struct {
 	prevent  *reconstruct.Prevention
 }
 
-// reconstruct reconstructs the pods in trouble.
+// reconstruct reconstructs the pods in trouble. If it is interrupted, it returns those that it has.
 func (o *incidentOptions) reconstruct(cmd *cobra.Command, rec *incident.Recording, paths []string) ([]*reconstruction, error) {
 	var pods []*incident.Pod
 	for _, p := range rec.Pods {
@@ -60,7 +60,7 @@ func (o *incidentOptions) reconstruct(cmd *cobra.Command, rec *incident.Recordin
 		err := r.find(cmd, rec, reconstruct.Options{Command: command})
 		switch {
 		case cmd.Context().Err() != nil:
-			return nil, &exitError{exitInterrupted, fmt.Errorf("interrupted: %s reconstructed", progress)}
+			return all[:len(all)-1], &exitError{exitInterrupted, fmt.Errorf("interrupted: %s reconstructed", progress)}
 		case errors.Is(err, reconstruct.ErrNothing):
 			r.problem = err.Error()
 		case err != nil:
@@ -146,7 +146,22 @@ func (r *reconstruction) why() *why.Run {
 // maxUnexplained limits the list of facts that the run does not explain.
 const maxUnexplained = 12
 
-func (r *reconstruction) write(w io.Writer, o report.Options) error {
+// begins says how the times of the run relate to those of the recording.
+func (r *reconstruction) begins(rec *incident.Recording) string {
+	when := "at t=0"
+	switch off := rec.Zero().Sub(r.result.Zero).Round(time.Millisecond); {
+	case off < 0:
+		when = value.Format(-off) + " after t=0"
+	case off > 0:
+		when = value.Format(off) + " before t=0"
+	}
+	if rec.Relative {
+		return fmt.Sprintf("the run begins %s of the timeline; the times below count from there", when)
+	}
+	return fmt.Sprintf("the run begins at %s, %s of the timeline; the times below count from there", r.result.Zero.UTC().Format("2006-01-02T15:04:05.000Z"), strings.TrimPrefix(when, "at "))
+}
+
+func (r *reconstruction) write(w io.Writer, rec *incident.Recording, o report.Options) error {
 	line := func(margin int, style report.Style, format string, args ...any) {
 		report.WriteLine(w, margin, fmt.Sprintf(format, args...), style, o)
 	}
@@ -157,9 +172,16 @@ func (r *reconstruction) write(w io.Writer, o report.Options) error {
 	}
 	held, all := r.result.Explained()
 	line(0, report.Bold, "%s: a run explains %d of %d recorded facts", strings.TrimPrefix(r.pod.Key(), "/"), held, all)
+	line(2, report.Plain, "%s", r.begins(rec))
 	if n, median, most := r.result.Precision(); n > 0 {
-		line(2, report.Plain, "precision: the times of %d events are recorded exactly; half of those of the run differ by at most %s, and all by at most %s",
+		line(2, report.Plain, "precision: the times of %d events are recorded exactly; in the run, half of them differ by at most %s, and all by at most %s",
 			n, value.Format(median.Round(time.Millisecond)), value.Format(most.Round(time.Millisecond)))
+	}
+	for _, rule := range r.result.Behavior() {
+		line(2, report.Plain, "inferred: %s: %s", rule.Container, rule.Text)
+	}
+	for _, step := range r.result.Steps() {
+		line(2, report.Plain, "inferred: %s", step)
 	}
 	for _, text := range r.result.Assumed {
 		line(2, report.Dim, "assumed: %s", text)

@@ -169,6 +169,7 @@ func (c *checker) check(r *trace.Record) {
 		return
 	}
 	c.settled(p, r.Pod, r.T)
+	defer c.settled(p, r.Pod, r.T)
 	if r.Kind == trace.StatusPatched {
 		c.checkStatus(p, r)
 		p.published(r)

@@ -23,8 +23,8 @@ func shop() *v1.Pod {
 	return &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "shop"},
 		Spec: v1.PodSpec{
-			InitContainers: []v1.Container{{Name: "proxy", RestartPolicy: new(v1.ContainerRestartPolicyAlways), LivenessProbe: probe(1, 0)}},
-			Containers:     []v1.Container{{Name: "app", LivenessProbe: probe(2, 0), ReadinessProbe: probe(1, 0), StartupProbe: probe(1, 3)}, {Name: "plain", LivenessProbe: probe(2, 0)}, {Name: "twice", ReadinessProbe: twice}},
+			InitContainers: []v1.Container{{Name: "migrate"}, {Name: "proxy", RestartPolicy: new(v1.ContainerRestartPolicyAlways), LivenessProbe: probe(1, 0)}},
+			Containers:     []v1.Container{{Name: "app", LivenessProbe: probe(2, 0), ReadinessProbe: probe(1, 0), StartupProbe: probe(1, 3)}, {Name: "plain", LivenessProbe: probe(2, 0)}, {Name: "twice", ReadinessProbe: twice}, {Name: "always", RestartPolicy: new(v1.ContainerRestartPolicyAlways), LivenessProbe: probe(2, 0)}},
 		},
 	}
 }
@@ -123,7 +123,7 @@ func TestCheck(t *testing.T) {
 		{"started after the deadline of the pod", []trace.Record{
 			start(1, "app", 0), at(2, trace.Event, "app", func(r *trace.Record) { r.Reason = "DeadlineExceeded" }), status(3, "app", 0, "started"),
 		}, []string{"started-needs-success explored/started-after-its-deadline"}},
-		{"started without a startup probe", []trace.Record{start(1, "plain", 0), status(2, "plain", 0, "started")}, nil},
+		{"started without a startup probe", []trace.Record{start(1, "plain", 0), status(2, "plain", 0, "started", "ready")}, nil},
 		{"ready and not started", []trace.Record{start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(6, "app", 0, "ready"), status(7, "app", 0, "ready", "started")}, []string{"ready-needs-started"}},
 		{"ready and not started, as the instance before", []trace.Record{
 			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(6, "app", 0, "started"), exit(7, "app", 0), start(8, "app", 1), status(9, "app", 1, "ready"),
@@ -173,24 +173,54 @@ func TestCheck(t *testing.T) {
 		}, []string{"no-probe-while-terminating explored/stopped-worker-takes-a-tick"}},
 		{"a readiness probe after the end of the pod began", []trace.Record{start(1, "app", 0), stop(5, "app", 0, "Deleted"), probe(6, "app", 0, trace.Readiness, failure)}, nil},
 		{"a liveness probe of a sidecar", []trace.Record{start(1, "proxy", 0), start(2, "app", 0), stop(5, "app", 0, "Deleted"), probe(6, "proxy", 0, trace.Liveness, success)}, []string{"no-probe-while-terminating B36 #141766"}},
+		{"a liveness probe of a container with a restartPolicy", []trace.Record{start(1, "always", 0), start(2, "app", 0), stop(5, "app", 0, "Deleted"), probe(6, "always", 0, trace.Liveness, success)}, []string{"no-probe-while-terminating"}},
 		{"a probe after the status says that the instance has ended", []trace.Record{start(1, "plain", 0), exit(5, "plain", 0), status(6, "plain", 0, "ended"), probe(7, "plain", 0, trace.Liveness, failure)}, []string{"no-probe-after-exit"}},
 		{"a probe before the kubelet has seen the exit", []trace.Record{start(1, "plain", 0), exit(5, "plain", 0), probe(5.5, "plain", 0, trace.Liveness, failure), status(6, "plain", 0, "ended")}, nil},
 		{"a restart count that falls", []trace.Record{start(1, "plain", 1), status(2, "plain", 1, "started"), status(3, "plain", 0, "started")}, []string{"restart-count-grows"}},
 		{"a restart count that falls in an eviction, because an instance never started", []trace.Record{
-			event(0.1, "plain", 0, "Created"), event(0.2, "plain", 1, "Created"), start(1, "plain", 1), status(2, "plain", 1, "started"),
+			start(1, "plain", 1), status(2, "plain", 1, "started"),
 			at(3, trace.ContainerStopping, "plain", func(r *trace.Record) { r.Instance, r.Reason, r.Cause = 1, "Evicted", 4 }),
 			at(3.1, trace.KubeletStopped, "", nil), at(3.2, trace.KubeletStarted, "", nil), status(4, "plain", 0, "ended"),
 		}, []string{"restart-count-grows explored/restart-count-falls"}},
 		{"a restart count that falls in an eviction, after a restart of the kubelet", []trace.Record{
-			at(0.1, trace.KubeletStopped, "", nil), at(0.2, trace.KubeletStarted, "", nil), event(0.5, "plain", 1, "Created"), start(1, "plain", 1), status(2, "plain", 1, "started"),
+			at(0.1, trace.KubeletStopped, "", nil), at(0.2, trace.KubeletStarted, "", nil), start(0.5, "plain", 0), start(1, "plain", 1), status(2, "plain", 1, "started"),
 			at(3, trace.ContainerStopping, "plain", func(r *trace.Record) { r.Instance, r.Reason, r.Cause = 1, "Evicted", 4 }), status(4, "plain", 0, "ended"),
 		}, []string{"restart-count-grows"}},
+		{"a restart count that falls after an eviction that a restart of the kubelet interrupts", []trace.Record{
+			start(1, "plain", 0), status(2, "plain", 0, "started", "ready"), at(3, trace.ContainerStopping, "plain", func(r *trace.Record) { r.Reason, r.Cause = "Evicted", 4 }), exit(3.1, "plain", 0),
+			at(4, trace.KubeletStopped, "", nil), at(5, trace.KubeletStarted, "", nil), status(6, "plain", 1, "ended"), start(7, "plain", 1), status(8, "plain", 0, "ended"),
+		}, []string{"restart-count-grows explored/restart-count-falls"}},
 		{"started without a success, after a stop of the pod has failed", []trace.Record{
 			start(1, "app", 0), event(5, "", 0, "FailedKillPod"), status(6, "app", 0, "started"),
 		}, []string{"started-needs-success B70 #135248"}},
 		{"started like the instance before, which was not published", []trace.Record{
 			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), exit(6, "app", 0), start(7, "app", 1), status(8, "app", 1, "started"),
 		}, []string{"started-needs-success B18 #141155"}},
+		{"started like the instance before, which is published as started later", []trace.Record{
+			start(1, "app", 0), exit(6, "app", 0), start(7, "app", 1), status(7.5, "app", 0, "started"), status(8, "app", 1, "started"),
+		}, []string{"started-needs-success B18 #141155"}},
+		{"started, and not published as ready for a long time", []trace.Record{
+			start(1, "plain", 0), status(2, "plain", 0, "started"), probe(20, "plain", 0, trace.Liveness, success),
+		}, []string{"settled-status-agrees"}},
+		{"an init container that runs", []trace.Record{start(1, "migrate", 0), status(2, "migrate", 0, "started")}, nil},
+		{"started and not published as ready while another container stops", []trace.Record{
+			start(1, "app", 0), start(1, "plain", 0), event(2, "app", 0, "Killing"), status(2, "plain", 0, "started"), probe(20, "plain", 0, trace.Liveness, success), exit(30, "app", 0),
+			status(31, "plain", 0, "started", "ready"),
+		}, []string{"settled-status-agrees explored/ready-waits-for-a-stop"}},
+		{"started and not published as ready while another container pulls its image", []trace.Record{
+			start(1, "plain", 0), event(2, "app", 0, "Pulling"), status(2, "plain", 0, "started"), probe(20, "plain", 0, trace.Liveness, success), event(30, "app", 0, "Pulled"),
+			status(31, "plain", 0, "started", "ready"),
+		}, []string{"settled-status-agrees explored/ready-waits-for-a-stop"}},
+		{"started and not published as ready while the postStart hook of another container runs", []trace.Record{
+			start(1, "plain", 0), start(2, "twice", 0), status(2, "plain", 0, "started"), probe(20, "plain", 0, trace.Liveness, success), status(31, "twice", 0, "started"), status(31, "plain", 0, "started", "ready"),
+		}, []string{"settled-status-agrees explored/ready-waits-for-a-stop"}},
+		{"ready and failing while its preStop hook runs", []trace.Record{
+			start(1, "app", 0), probe(5, "app", 0, trace.Startup, success), status(7, "app", 0, "started", "ready"), probe(8, "app", 0, trace.Readiness, failure), event(9, "app", 0, "Killing"),
+			probe(30, "app", 0, trace.Readiness, failure),
+		}, nil},
+		{"started and not published as ready after another container has stopped", []trace.Record{
+			start(1, "app", 0), start(1, "plain", 0), event(2, "app", 0, "Killing"), exit(3, "app", 0), status(4, "plain", 0, "started"), probe(20, "plain", 0, trace.Liveness, success),
+		}, []string{"settled-status-agrees"}},
 		{"ready while it stops, after too few successes", []trace.Record{
 			start(1, "twice", 0), status(6, "twice", 0, "started"), probe(7, "twice", 0, trace.Readiness, success), stop(8, "twice", 0, "Deleted"), status(9, "twice", 0, "started", "ready"),
 		}, []string{"no-ready-while-stopping C17 #129552"}},

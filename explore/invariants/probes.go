@@ -20,6 +20,7 @@ var (
 	readyUnstarted   = &Known{Scenario: "explored/ready-and-not-started-after-a-restart"}
 	countFalls       = &Known{Scenario: "explored/restart-count-falls"}
 	startedLate      = &Known{Scenario: "explored/started-after-its-deadline"}
+	readyWaits       = &Known{Scenario: "explored/ready-waits-for-a-stop"}
 	dueTick          = &Known{Scenario: "explored/stopped-worker-takes-a-tick"}
 	lostResult       = &Known{Bug: "B54", Issue: "#139244"}
 	lastProbe        = &Known{Scenario: "explored/stopped-worker-probes-once"}

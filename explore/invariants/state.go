@@ -1,6 +1,7 @@
 package invariants
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -47,10 +48,10 @@ type pod struct {
 	containers map[string]*container
 	ends       virtual.Time // when the kubelet first stopped a container to end the pod
 	ending     bool
-	deleted    bool // its deletion was requested
-	late       bool // it has exceeded its deadline
-	evicted    bool // the kubelet has stopped a container to evict it
-	unstopped  bool // a stop of the pod has failed
+	deleted    bool  // its deletion was requested
+	late       bool  // it has exceeded its deadline
+	evicted    int64 // the step at which the kubelet last stopped a container to evict it
+	unstopped  bool  // a stop of the pod has failed
 	// synced has the instants at which a sync of the pod has written an event. The sync began then: nothing before it takes time.
 	synced map[virtual.Time]bool
 }
@@ -59,12 +60,15 @@ type pod struct {
 type container struct {
 	spec    *v1.Container
 	sidecar bool
+	init    bool // and no sidecar: it is ready when it has completed
 	probes  map[trace.Probe]*v1.Probe
 
 	instance int
 	running  bool
 	started  virtual.Time  // of this instance
 	stopping *trace.Record // of this instance
+	pulling  bool          // the kubelet pulls the image of the next instance
+	killing  bool          // the kubelet stops this instance: its preStop hook runs, or it has been sent its stop signal
 
 	runs    map[trace.Probe]*runs        // since the kubelet started
 	streak  map[trace.Probe]int          // failures in a row, whatever the kubelet did
@@ -72,11 +76,12 @@ type container struct {
 	last    map[trace.Probe]virtual.Time // end of the last run, of this instance
 	reset   map[trace.Probe]bool         // the count of the instances before has ended
 	carried bool                         // the instance before had started
-	created int                          // the number of the instance that was created last; -1: none
 	idle    bool                         // an instance was created and never started, and another one was created after it
 	up      bool                         // the startup probe of this instance has succeeded
 	restart bool                         // the kubelet restarted since this instance started
 	status  *trace.ContainerStatus       // published last
+	wrong   string                       // in what the published status does not agree with the results
+	since   virtual.Time                 // when this was first seen
 	ended   map[int]virtual.Time         // instances that a published status shows as ended, with the time of the status
 }
 
@@ -90,7 +95,9 @@ type runs struct {
 func newPod(spec *v1.Pod) *pod {
 	p := &pod{spec: spec, containers: map[string]*container{}, synced: map[virtual.Time]bool{}}
 	for c := range podutil.Containers(&spec.Spec) {
-		k := &container{spec: c, sidecar: podutil.IsRestartableInitContainer(c), probes: map[trace.Probe]*v1.Probe{}, created: -1}
+		first := slices.ContainsFunc(spec.Spec.InitContainers, func(i v1.Container) bool { return i.Name == c.Name })
+		k := &container{spec: c, probes: map[trace.Probe]*v1.Probe{}}
+		k.sidecar, k.init = first && podutil.IsRestartableInitContainer(c), first && !podutil.IsRestartableInitContainer(c)
 		set := func(name trace.Probe, probe *v1.Probe) {
 			if probe != nil {
 				k.probes[name] = probe
@@ -108,7 +115,7 @@ func newPod(spec *v1.Pod) *pod {
 // begin begins an instance.
 func (k *container) begin(instance int) {
 	k.carried = k.up || k.status != nil && k.status.Started
-	k.instance, k.up, k.restart, k.stopping = instance, false, false, nil
+	k.instance, k.up, k.restart, k.stopping, k.killing = instance, false, false, nil, false
 	before := map[trace.Probe]int{}
 	for _, probe := range []trace.Probe{trace.Liveness, trace.Startup} {
 		if before[probe] = k.streak[probe]; !k.reset[probe] {
@@ -122,7 +129,7 @@ func (p *pod) kubeletStopped() {
 	p.ending = p.ending && p.deleted // the kubelet forgets an eviction whose status it has not written
 	for _, name := range p.names {
 		k := p.containers[name]
-		k.restart, k.runs = true, map[trace.Probe]*runs{}
+		k.restart, k.killing, k.pulling, k.runs = true, false, false, map[trace.Probe]*runs{}
 	}
 }
 
@@ -148,13 +155,26 @@ func (p *pod) follow(r *trace.Record, n *node) {
 		if p.endedBy(r.Reason, n) && !p.ending && !forgotten {
 			p.ending, p.ends = true, r.T
 		}
-		p.evicted = p.evicted || r.Reason == "Evicted"
+		if r.Reason == "Evicted" {
+			p.evicted = r.Step
+		}
 	}
+}
+
+// waits reports whether a sync of the pod is in progress that waits for a container other than k: it stops the container, pulls its image,
+// or has started it and runs its postStart hook, so that the published status does not show it yet.
+func (p *pod) waits(k *container) bool {
+	return slices.ContainsFunc(p.names, func(name string) bool {
+		o := p.containers[name]
+		unseen := o.running && (o.status == nil || o.status.State != "running" || int(o.status.RestartCount) != o.instance)
+		return o != k && (o.killing || o.pulling || unseen)
+	})
 }
 
 func (k *container) follow(r *trace.Record, n *node) {
 	switch r.Kind {
 	case trace.ContainerStarted:
+		k.idle = k.idle || r.Instance > k.instance+1
 		k.begin(r.Instance)
 		k.running, k.started = true, r.T
 		k.restart = n.stopped > 0 && r.Cause < n.stopped // a kubelet that has ended began this call
@@ -167,14 +187,14 @@ func (k *container) follow(r *trace.Record, n *node) {
 		}
 	case trace.ContainerExited:
 		if r.Instance == k.instance {
-			k.running = false
+			k.running, k.killing = false, false
 		}
 	case trace.ProbeExecuted:
 		k.probed(r)
 	case trace.Event:
-		if r.Reason == "Created" {
-			k.idle = k.idle || k.created > k.instance
-			k.created = r.Instance
+		k.killing = k.killing || r.Reason == "Killing" && r.Instance == k.instance
+		if r.Reason != "Unhealthy" {
+			k.pulling = r.Reason == "Pulling"
 		}
 	}
 }
@@ -245,6 +265,7 @@ func (p *pod) published(r *trace.Record) {
 			continue
 		}
 		k.status = s
+		k.carried = k.carried || s.Started && int(s.RestartCount) < k.instance
 		if s.State != "running" && k.instance >= 0 {
 			ended := int(s.RestartCount)
 			if s.State == "waiting" && !k.running {

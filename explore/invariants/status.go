@@ -20,8 +20,10 @@ func (c *checker) checkStatus(p *pod, r *trace.Record) {
 		}
 		if k.status != nil && s.RestartCount < k.status.RestartCount {
 			what, known := "it falls", (*Known)(nil)
-			if p.evicted && k.idle {
-				what, known = "an eviction removes an instance, and one that never started stays", countFalls
+			if p.evicted > 0 && (k.idle || c.node.stopped > p.evicted) {
+				// The containers of an evicted pod are removed, the newest one included. An older one that never started stays, or a new kubelet,
+				// which does not know of the eviction, starts again from zero.
+				what, known = "an eviction has removed an instance", countFalls
 			}
 			c.broken(r, s.Name, restartCountGrows, what, known)
 		}
@@ -84,36 +86,52 @@ func (c *checker) readyWhileStopping(k *container, s *trace.ContainerStatus, r *
 // settleTime is how long results may take to be published.
 const settleTime = 10 * time.Second
 
-// settled checks at a time of the run whether the published status of a container agrees with results that have settled long before.
+// settled checks at a time of the run whether the published status of each container agrees with its results, and notes since when it does
+// not.
 func (c *checker) settled(p *pod, key string, now virtual.Time) {
-	quiet := now.Add(-settleTime)
-	if c.node.outages > 0 || c.node.disturbed > quiet || p.ending || p.deleted {
-		return
-	}
 	for _, name := range p.names {
 		k := p.containers[name]
-		s := k.status
-		if !k.running || k.stopping != nil || s == nil || s.State != "running" || int(s.RestartCount) != k.instance || k.started > quiet {
+		what, known := k.disagrees(p)
+		if c.node.outages > 0 || p.ending || p.deleted || what == "" || what != k.wrong || c.node.disturbed > k.since {
+			k.wrong, k.since = what, now
 			continue
 		}
-		at := &trace.Record{Pod: key, T: now}
-		if last := k.runs[trace.Startup]; last != nil && k.up && last.settled > 0 && last.settled < quiet && !s.Started {
-			c.broken(at, name, settledStatusAgrees, "the startup probe succeeded, and the container is not started", nil)
-		}
-		last := k.runs[trace.Readiness]
-		if last == nil || last.settled == 0 || last.settled > quiet || !s.Started {
-			continue
-		}
-		if ready := last.last == trace.Success; ready != s.Ready {
-			what, known := "the readiness probe fails, and the container is ready", (*Known)(nil)
-			if ready {
-				what = "the readiness probe succeeds, and the container is not ready"
-			}
-			if p.synced[last.settled] {
-				// A sync reads the results, and then stores the status as a whole: generateAPIPodStatus in pkg/kubelet/kubelet_pods.go.
-				what, known = what+", since a sync that began at the instant of the result", lostResult
-			}
-			c.broken(at, name, settledStatusAgrees, what, known)
+		if now.Sub(k.since) >= settleTime {
+			c.broken(&trace.Record{Pod: key, T: now}, name, settledStatusAgrees, what, known)
 		}
 	}
+}
+
+// disagrees says in what the published status does not agree with the results of the probes; "" if it does.
+func (k *container) disagrees(p *pod) (what string, known *Known) {
+	s := k.status
+	if !k.running || k.stopping != nil || k.killing || s == nil || s.State != "running" || int(s.RestartCount) != k.instance {
+		return "", nil
+	}
+	if last := k.runs[trace.Startup]; last != nil && k.up && last.settled > 0 && !s.Started {
+		return "the startup probe succeeded, and the container is not started", nil
+	}
+	last := k.runs[trace.Readiness]
+	switch {
+	case !s.Started || k.init || k.probes[trace.Readiness] == nil && s.Ready:
+		return "", nil
+	case k.probes[trace.Readiness] == nil:
+		what = "the container has started and has no readiness probe, and is not ready"
+	case last == nil || last.settled == 0 || (last.last == trace.Success) == s.Ready:
+		return "", nil
+	case s.Ready:
+		what = "the readiness probe fails, and the container is ready"
+	default:
+		what = "the readiness probe succeeds, and the container is not ready"
+	}
+	if last != nil && p.synced[last.settled] {
+		// A sync reads the results, and then stores the status as a whole: generateAPIPodStatus in pkg/kubelet/kubelet_pods.go.
+		return what + ", since a sync that began at the instant of the result", lostResult
+	}
+	if !s.Ready && p.waits(k) {
+		// The result of the startup probe changes Started alone, and the next sync has to wait: SetContainerStartup in
+		// pkg/kubelet/status/status_manager.go.
+		return what + ", while a sync of the pod waits for another container", readyWaits
+	}
+	return what, nil
 }

@@ -67,6 +67,28 @@ spec:
     - {name: side, behavior: [{instance: 0, after: 3s, exit: 1}, {instance: 1, after: 3s, exit: 1}]}
 `
 
+// slowStop has a container that starts slowly, and one that hangs later and takes a long time to stop.
+const slowStop = `
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - {name: app, image: "web:1", startupProbe: {exec: {command: [up]}, periodSeconds: 1, failureThreshold: 60}}
+  - {name: side, image: "side:1", livenessProbe: {exec: {command: [live]}, failureThreshold: 1}}
+---
+apiVersion: probesim.dev/v1alpha1
+kind: Scenario
+metadata: {name: ingredients}
+spec:
+  duration: 1m
+  pods:
+  - name: web
+    containers:
+    - {name: app, behavior: [{for: 12s, startup: fail}]}
+    - {name: side, behavior: [{instance: 0, after: 15s, liveness: fail}, {afterSigterm: 20s, exit: 0}]}
+`
+
 // bugs are the known bugs of the kubelet that break an invariant, each with a scenario that has its ingredients. Unless a bug shows in
 // every such run, the scenario as written does not show it: a policy must find the order, the phase or the moment.
 var bugs = []struct {
@@ -139,6 +161,16 @@ var bugs = []struct {
 		strings.Replace(scenarioOf(`startupProbe: {exec: {command: [up]}, periodSeconds: 1, failureThreshold: 60}`, `{startup: fail}, {afterSigterm: 5s, exit: 0}`, ""),
 			"{terminationGrace", "{activeDeadlineSeconds: 15, terminationGrace", 1),
 		true, "canonical", 1, "started-needs-success: the pod has exceeded its deadline (default/web/app), known as explored/started-after-its-deadline",
+	},
+	{
+		"B70: started because the first stop of the pod failed",
+		scenarioOf(`startupProbe: {exec: {command: [up]}, periodSeconds: 5, failureThreshold: 30}`, `{startup: fail}, {afterSigterm: 15s, exit: 0}`, "  steps: [{at: 30s, delete: {}}]\n"),
+		false, "outages", 1000, "started-needs-success: a stop of the pod has failed (default/web/app), known as B70 #135248",
+	},
+	{
+		"ready waits for the stop of another container",
+		slowStop,
+		false, "moves", 200, "settled-status-agrees: the container has started and has no readiness probe, and is not ready, while a sync of the pod waits for another container (default/web/app), known as explored/ready-waits-for-a-stop",
 	},
 	{
 		"a stopped worker takes a tick that is due",

@@ -252,6 +252,8 @@ type shaker struct {
 	made  []Choice
 }
 
+func (s *shaker) setNow(now func() virtual.Time) { s.now = now }
+
 func (s *shaker) draws() bool {
 	s.asked++
 	return s.now != nil && s.now() == s.at

@@ -82,6 +82,7 @@ type Explorer struct {
 	canonical *Run
 	pods      []*v1.Pod
 	instants  []virtual.Time // of the internal trace of the canonical run
+	room      int            // for the records of a run: a quarter more than the canonical run has
 	tasks     []task
 	mine      []int           // the tasks of the shard
 	left      int             // runs, when a policy lists its tasks
@@ -109,6 +110,12 @@ func New(ctx context.Context, s Subject, o Options) (*Explorer, error) {
 	}
 	e.pods = specs(e.canonical.plan)
 	e.instants = instantsOf(e.canonical.Records)
+	for i := range e.canonical.Records {
+		if e.canonical.Records[i].Kind.Observable() {
+			e.room++
+		}
+	}
+	e.room += e.room/4 + 16
 	left := o.Runs
 	for _, name := range Policies() {
 		if !slices.Contains(o.Policies, name) {
@@ -203,7 +210,7 @@ func (r *runner) run(c Change, o runOptions) *Run {
 	if r.left == 0 || r.ctx.Err() != nil {
 		return nil
 	}
-	o.interrupt, o.pods = r.ctx.Err, r.pods
+	o.interrupt, o.pods, o.room = r.ctx.Err, r.pods, r.room
 	run := r.subject.run(c, o)
 	if r.ctx.Err() != nil {
 		return nil

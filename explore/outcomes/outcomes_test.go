@@ -299,3 +299,20 @@ func toJSON(t testing.TB, r *outcomes.Result) []byte {
 	}
 	return text
 }
+
+// Errors about a witness name the place and what is wrong.
+func TestReadWitnessErrors(t *testing.T) {
+	for _, test := range []struct{ data, want string }{
+		{"{\n  \"kind\": \"Witness\",\n", "3:1: the file ends too early"},
+		{"", "1:1: the file ends too early"},
+		{"kind: Witness", "1:1: not valid JSON: invalid character 'k'"},
+		{"{\n  \"kind\": }", "2:11: not valid JSON: invalid character '}'"},
+		{"{\"change\": {\"choices\": [{\n\"index\": \"x\"}]}}", "2:12: change.choices.index must be a number, and is a string"},
+		{"{\"change\": 1}", "1:12: change must be an object, and is a number"},
+		{"{\"colour\": 1}", `unknown field "colour"`},
+	} {
+		if _, err := outcomes.ReadWitness([]byte(test.data)); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q gives %v, want %q", test.data, err, test.want)
+		}
+	}
+}

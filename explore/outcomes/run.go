@@ -66,6 +66,7 @@ type runOptions struct {
 	interrupt func() error
 	chooser   choose.Chooser // instead of that of the change, unless nil
 	pods      []*v1.Pod      // of the plan, if they are known
+	room      int            // for records
 	// at, unless nil, is called at the end of each of these instants, in order. If it returns true, the run ends there.
 	instants []virtual.Time
 	at       func(n *node.Node, t virtual.Time) bool
@@ -116,8 +117,8 @@ func (s *Subject) run(c Change, o runOptions) (r *Run) {
 	if observed != nil {
 		observed.node = n
 	}
-	if s, ok := chooser.(*shaker); ok {
-		s.now = n.Now
+	if c, ok := chooser.(timed); ok {
+		c.setNow(n.Now)
 	}
 	driver := plan.Drive(n)
 	for _, t := range o.instants {
@@ -148,6 +149,9 @@ func (s *Subject) run(c Change, o runOptions) (r *Run) {
 	r.History, r.times = historyOf(r)
 	return r
 }
+
+// timed is a chooser that needs to know the time. It is not known before the node exists.
+type timed interface{ setNow(func() virtual.Time) }
 
 // plan returns the plan of a change.
 func (s *Subject) plan(c Change) (*scenarios.Plan, error) {

@@ -100,7 +100,7 @@ func ReadWitness(data []byte) (*Witness, error) {
 	d.DisallowUnknownFields()
 	w := &Witness{}
 	if err := d.Decode(w); err != nil {
-		return nil, fmt.Errorf("is not a witness of 'probesim explore': %w", err)
+		return nil, fmt.Errorf("is not a witness of 'probesim explore': %w", JSONError(data, err))
 	}
 	switch c := &w.Change; {
 	case w.APIVersion != scenarios.APIVersion || w.Kind != WitnessKind:

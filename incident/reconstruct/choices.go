@@ -227,6 +227,13 @@ func (s *search) outages(c *v1.Container, probe trace.Probe) []outage {
 	if len(list) > 0 {
 		return list
 	}
+	if killed := s.model.firstKill(c.Name, probe); killed.Known() && len(s.model.logged(c.Name, probe)) == 0 { // the events about the failures are lost
+		n := max(p.FailureThreshold, 1)
+		first := killed
+		first.At = first.At.Add(-time.Duration(n-1) * period(p))
+		add(first, killed, int(n), incident.Unhealthy{Probe: probe, Result: trace.Failure}, "The probe had its container killed, but the recording has no failure of it.")
+		return list
+	}
 	var open *incident.Fact // failures in a log, in runs of equal outputs
 	var last incident.Moment
 	count := 0
@@ -393,10 +400,12 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 	return list
 }
 
-// absolute fails the probe from before the first failure until after the last one.
+// absolute fails the probe from before the first failure until after the last one. The shorter windows come last, and win.
 func absolute(outages []outage, probe trace.Probe, tick time.Duration) []rule {
 	var rules []rule
-	for _, o := range outages {
+	sorted := slices.Clone(outages)
+	slices.SortStableFunc(sorted, func(a, b outage) int { return cmp.Compare(b.last-b.first, a.last-a.first) })
+	for _, o := range sorted {
 		rules = append(rules, window(o.first, o.last, probe, o.word, tick, o.says))
 	}
 	return rules
@@ -511,7 +520,7 @@ func recurrent(outages []outage, probe trace.Probe, tick time.Duration) []rule {
 		}
 		every := (o.last - o.first) / time.Duration(o.count-1)
 		rules = append(rules, rule{fmt.Sprintf("at: %s, every: %s, for: %s, %s: %s", between(o.first-tick, o.first), value.Format(max(round(every), time.Millisecond)),
-			between(min(tick, every)/2, tick), probe, o.word), o.says})
+			between(min(tick, every)/2, min(tick, every)), probe, o.word), o.says})
 	}
 	return rules
 }

@@ -1,6 +1,7 @@
 package reconstruct
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -36,7 +37,12 @@ func newModel(rec *incident.Recording, pod *incident.Pod) (*model, error) {
 	m.findStart()
 	m.findPull()
 	m.findDeletion()
-	m.parts = []*part{{what: "node", try: tryNode}, {what: "deletion", try: tryDeletion}, {what: "kubelet", try: tryKubelet}, {what: "runtime", try: tryRuntime}, {what: "patch", try: tryPatch}}
+	m.parts = []*part{{what: "node", try: tryNode}}
+	deletion := &part{what: "deletion", try: tryDeletion}
+	if !m.deleted.IsZero() {
+		m.parts = append(m.parts, deletion)
+	}
+	m.parts = append(m.parts, []*part{{what: "kubelet", try: tryKubelet}, {what: "runtime", try: tryRuntime}, {what: "patch", try: tryPatch}}...)
 	for _, add := range []func(c *v1.Container){m.addStart, m.addParts} {
 		for _, list := range [][]v1.Container{m.object.Spec.InitContainers, m.object.Spec.Containers} {
 			for i := range list {
@@ -46,6 +52,9 @@ func newModel(rec *incident.Recording, pod *incident.Pod) (*model, error) {
 	}
 	if m.doubt > time.Second {
 		m.parts = append(m.parts, &part{what: "start", try: tryStart})
+	}
+	if m.deleted.IsZero() { // the containers more likely ended for another reason
+		m.parts = append(m.parts, deletion)
 	}
 	m.parts = append(m.parts, &part{what: "phase", try: tryPhase})
 	if len(m.object.Spec.ReadinessGates) > 0 {
@@ -110,6 +119,7 @@ func (m *model) container(old *v1.Container) v1.Container {
 		c.Ports = append(c.Ports, v1.ContainerPort{Name: p.Name, ContainerPort: p.ContainerPort, Protocol: p.Protocol})
 	}
 	if m.pod.Partial {
+		m.addPorts(&c)
 		for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
 			if incident.ProbeOf(&c, probe) == nil {
 				m.assumeProbe(&c, probe)
@@ -117,6 +127,28 @@ func (m *model) container(old *v1.Container) v1.Container {
 		}
 	}
 	return c
+}
+
+// addPorts adds the named ports of probes to a container from an incomplete text, which may lack them.
+func (m *model) addPorts(c *v1.Container) {
+	for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
+		p := incident.ProbeOf(c, probe)
+		if p == nil {
+			continue
+		}
+		var port intstr.IntOrString
+		switch {
+		case p.HTTPGet != nil:
+			port = p.HTTPGet.Port
+		case p.TCPSocket != nil:
+			port = p.TCPSocket.Port
+		}
+		has := slices.ContainsFunc(c.Ports, func(o v1.ContainerPort) bool { return o.Name == port.StrVal })
+		if port.StrVal != "" && !has {
+			c.Ports = append(c.Ports, v1.ContainerPort{Name: port.StrVal, ContainerPort: int32(8080 + len(c.Ports))})
+			m.assumed = append(m.assumed, fmt.Sprintf("the port %s of %s has a number: the text does not have it", port.StrVal, c.Name))
+		}
+	}
 }
 
 // failures returns the events about a probe of a container, in the order of their first times.
@@ -320,16 +352,47 @@ func (m *model) findStart() {
 		}
 	}
 	if !m.first.Known() && !m.rec.Start.IsZero() {
-		for _, f := range m.pod.Facts {
-			if f.When.Known() {
-				m.first = incident.Moment{At: f.When.Best().Add(-time.Second)}
-				break
-			}
-		}
+		m.guessStart()
 	}
 	if m.end.Sub(m.first.At) > maxDuration {
 		m.first.At = m.end.Add(-maxDuration)
 	}
+}
+
+// guessStart sets the first start to a time before all facts.
+func (m *model) guessStart() {
+	for _, f := range m.pod.Facts {
+		probe := cmp.Or(f.Probe, incident.ParseUnhealthy(f.Message).Probe)
+		if !f.When.Known() || f.Kind != incident.Event && f.Kind != incident.ProbeRun {
+			continue
+		}
+		if at := f.When.Best().Add(-m.beforeFirst(f)); !m.first.Known() || at.Before(m.first.At) {
+			m.first.At = at
+		}
+		if m.guessed == nil && probe != "" {
+			m.guessed = f
+		}
+	}
+	for _, f := range m.pod.Facts {
+		if !m.first.Known() && f.When.Known() {
+			m.first.At = f.When.Best().Add(-time.Second)
+		}
+	}
+}
+
+// beforeFirst returns how long before the first fact about a pod its container started at least, if the recording has no start: long
+// enough for some runs of the probe that the fact is about.
+func (m *model) beforeFirst(f *incident.Fact) time.Duration {
+	probe := f.Probe
+	if f.Kind == incident.Event {
+		probe = incident.ParseUnhealthy(f.Message).Probe
+	}
+	c := m.spec(f.Container)
+	if c == nil || probe == "" || incident.ProbeOf(c, probe) == nil {
+		return time.Second
+	}
+	p := incident.ProbeOf(c, probe)
+	return min(time.Duration(p.InitialDelaySeconds)*time.Second+3*period(p), time.Hour)
 }
 
 // findPull takes the time of image pulls from their messages.

@@ -34,22 +34,29 @@ type proof struct {
 	held, all int
 	unmet     []Claim
 	nothing   int
+	windows   int      // of recorded failures
+	inside    int      // windows that the inferred ones contain
+	outside   []string // descriptions of the others
 	causes    []string // features of the scenario that the recording cannot tell
 }
 
 // TestProof simulates random scenarios, records them as a cluster would, reconstructs the recordings, and runs the result. It
 // counts the recorded facts that the reconstruction reproduces.
 func TestProof(t *testing.T) {
-	var held, all, whole, pods int
+	var held, all, whole, pods, inside, total int
 	causes := map[string]int{}
 	for seed := *proofFrom; seed < *proofFrom+*proofs; seed++ {
 		p := prove(t, uint64(seed))
 		held, all = held+p.held, all+p.all
+		inside, total = inside+p.inside, total+p.windows
 		pods++
 		if p.held == p.all {
 			whole++
 		}
 		t.Logf("seed %d: %d of %d facts %v", seed, p.held, p.all, p.causes)
+		for _, text := range p.outside {
+			t.Logf("    outside: %s", text)
+		}
 		for _, c := range p.unmet {
 			t.Logf("    %s %s: %s {%s} got %s", c.Fact.Pod.Name, c.Fact.Container, c.Says, c.expect, c.Reason)
 			key := string(c.Fact.Kind)
@@ -66,6 +73,7 @@ func TestProof(t *testing.T) {
 	for _, k := range slices.Sorted(maps.Keys(causes)) {
 		t.Logf("%5d %s", causes[k], k)
 	}
+	t.Logf("the inferred windows contain %d of %d true ones (%.1f%%)", inside, total, 100*float64(inside)/float64(max(total, 1)))
 	if held*100 < all*90 {
 		t.Errorf("only %d of %d facts are reproduced", held, all)
 	}
@@ -98,6 +106,11 @@ func prove(t *testing.T, seed uint64) *proof {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		keep(t, fmt.Sprintf("%d-%s.yaml", seed, pod.Name), r.Text)
+		for _, planned := range plan.Pods() {
+			if planned.Pod.Namespace == pod.Namespace && planned.Pod.Name == pod.Name {
+				windows(p, run.Records, planned.Program, r)
+			}
+		}
 		held, all := r.Explained()
 		p.held, p.all = p.held+held, p.all+all
 		for _, c := range r.Claims {

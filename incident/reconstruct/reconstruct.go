@@ -79,6 +79,23 @@ func (r *Result) Explained() (held, all int) {
 	return held, all
 }
 
+// Rule is a rule of the inferred behavior of a program, in the form of a scenario, and the fact from which it comes.
+type Rule struct{ Container, Text, Says string }
+
+// Behavior returns the inferred rules of the programs.
+func (r *Result) Behavior() []Rule {
+	list := []Rule{}
+	for _, p := range r.model.parts {
+		for _, x := range p.rules {
+			list = append(list, Rule{p.container, x.text, x.comment})
+		}
+	}
+	return list
+}
+
+// Steps returns the inferred steps of the scenario: what happened to the node or to the pod from outside.
+func (r *Result) Steps() []string { return append([]string{}, r.model.steps(r.Zero)...) }
+
 // ErrNothing is the error for a pod about which the recording tells too little.
 var ErrNothing = errors.New("the recording tells neither a start nor an end of a container nor a result of a probe")
 
@@ -94,6 +111,9 @@ func Pod(ctx context.Context, rec *incident.Recording, pod *incident.Pod, o Opti
 	m.command = o.Command
 	s := &search{ctx: ctx, model: m, left: o.Runs}
 	if err := s.run(); err != nil {
+		return nil, err
+	}
+	if err := s.widen(); err != nil {
 		return nil, err
 	}
 	best := s.best
@@ -113,6 +133,7 @@ type model struct {
 	command string
 	first   incident.Moment // the first start of a container
 	starter string          // that container
+	guessed *incident.Fact  // the first fact, if first is a guess because no start is recorded
 	anchor  string          // the reason of the event at that time, if no start is recorded; empty: the start
 	// earliest and doubt are the range of the first start, if it is known to less than a second.
 	earliest time.Time
@@ -208,6 +229,7 @@ func (s *search) run() error {
 			p.create, p.startup = create, start
 		}
 	}
+	s.align()
 	if _, err := s.attempt(); err != nil {
 		return err
 	}
@@ -224,6 +246,10 @@ func (s *search) run() error {
 			return nil
 		},
 		s.asRecorded,
+		func() error {
+			slices.Reverse(m.parts)
+			return nil
+		},
 	} {
 		best, found := s.best, m.snapshot()
 		m.restore(start)
@@ -242,6 +268,24 @@ func (s *search) run() error {
 		}
 	}
 	return nil
+}
+
+// align moves a guessed start so that a run of the probe is at the first fact.
+func (s *search) align() {
+	m := s.model
+	if m.guessed == nil || m.guessed.When.Within > time.Second {
+		return
+	}
+	probe := cmp.Or(m.guessed.Probe, incident.ParseUnhealthy(m.guessed.Message).Probe)
+	want := m.guessed.When.At.Add(m.guessed.When.Within / 2).Sub(s.best.zero)
+	var best time.Duration
+	found := false
+	for _, r := range s.probeRuns(m.guessed.Container, probe) {
+		if by := want - r.T.Offset(); !found || by.Abs() < best.Abs() {
+			best, found = by, true
+		}
+	}
+	m.first.At = m.first.At.Add(best)
 }
 
 // asRecorded lets each probe fail exactly in the times of its recorded failures.

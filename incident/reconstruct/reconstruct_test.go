@@ -248,6 +248,39 @@ func TestPrevent(t *testing.T) {
 	}
 }
 
+// TestWithoutStart reconstructs failures of a pod whose start is not recorded any more, as events expire.
+func TestWithoutStart(t *testing.T) {
+	text := `{"kind":"Event","metadata":{"name":"web.1"},"involvedObject":{"kind":"Pod","name":"web","uid":"u","fieldPath":"spec.containers{app}"},"type":"Warning","reason":"Unhealthy","message":"Liveness probe failed: HTTP probe failed with statuscode: 500","firstTimestamp":"2024-05-18T21:00:12Z","lastTimestamp":"2024-05-18T21:00:22Z","count":2}`
+	r := reconstructed(t, incident.Read([]incident.File{{Name: "events.json", Data: []byte(text)}}))
+	if start := r.Zero; !start.Before(time.Date(2024, 5, 18, 21, 0, 0, 0, time.UTC)) {
+		t.Errorf("the run begins at %s", start)
+	}
+}
+
+// TestPartialPod gives the named port of a probe to a container whose text was cut.
+func TestPartialPod(t *testing.T) {
+	text := `Containers:
+  app:
+    State:          Running
+      Started:      Sat, 18 May 2024 21:00:00 +0000
+    Ready:          True
+    Restart Count:  0
+    Liveness:       http-get http://:http/healthz delay=0s timeout=1s period=10s #success=1 #failure=3
+Events:
+  Type     Reason     Age                From     Message
+  ----     ------     ----               ----     -------
+  Warning  Unhealthy  10s                kubelet  Liveness probe failed: HTTP probe failed with statuscode: 500
+`
+	rec := incident.Read([]incident.File{{Name: "describe.txt", Data: []byte(text)}})
+	m, err := newModel(rec, rec.Pods[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ports := m.object.Spec.Containers[0].Ports; len(ports) != 1 || ports[0].Name != "http" {
+		t.Errorf("the ports are %v", ports)
+	}
+}
+
 // TestWithoutManifest infers the settings of a probe from events alone.
 func TestWithoutManifest(t *testing.T) {
 	event := func(reason, message, first, nanos, last string, count int) string {

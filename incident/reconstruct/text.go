@@ -55,17 +55,7 @@ func (m *model) text(a *attempt) []byte {
 	line("  pods:")
 	line("  - name: %s", m.pod.Name)
 	m.behaviors(line, comment)
-	var steps []string
-	if at := m.deleted.Sub(a.zero); !m.deleted.IsZero() && at > 0 && at < m.duration(a.zero) {
-		grace := ""
-		if m.grace != nil {
-			grace = fmt.Sprintf(", gracePeriodSeconds: %d", *m.grace)
-		}
-		steps = append(steps, fmt.Sprintf("at: %s, delete: {pod: %s%s}", value.Format(round(at)), m.pod.Name, grace))
-	}
-	for _, p := range m.parts {
-		steps = append(steps, p.steps...)
-	}
+	steps := m.steps(a.zero)
 	if len(steps) > 0 {
 		line("  steps:")
 		for _, s := range steps {
@@ -84,6 +74,22 @@ func (m *model) text(a *attempt) []byte {
 		}
 	}
 	return []byte(b.String())
+}
+
+// steps returns the steps of a scenario whose t=0 is zero.
+func (m *model) steps(zero time.Time) []string {
+	var steps []string
+	if at := m.deleted.Sub(zero); !m.deleted.IsZero() && at > 0 && at < m.duration(zero) {
+		grace := ""
+		if m.grace != nil {
+			grace = fmt.Sprintf(", gracePeriodSeconds: %d", *m.grace)
+		}
+		steps = append(steps, fmt.Sprintf("at: %s, delete: {pod: %s%s}", value.Format(round(at)), m.pod.Name, grace))
+	}
+	for _, p := range m.parts {
+		steps = append(steps, p.steps...)
+	}
+	return steps
 }
 
 func (m *model) wordings(comment func(indent, text string)) {

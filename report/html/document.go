@@ -58,9 +58,12 @@ func (x *row) number(text string) string {
 	return text
 }
 
-// sortRows puts unsuccessful runs first. Within a case, the worst runs come first.
+// sortRows puts recordings first, and then unsuccessful runs. Within a case, the worst runs come first.
 func sortRows(rows []row) {
 	slices.SortStableFunc(rows, func(a, b row) int {
+		if c := cmp.Compare(yes(b.Recorded()), yes(a.Recorded())); c != 0 {
+			return c
+		}
 		if c := cmp.Compare(yes(a.Outcome == report.OK), yes(b.Outcome == report.OK)); c != 0 {
 			return c
 		}

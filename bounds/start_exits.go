@@ -1,0 +1,144 @@
+package bounds
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// foundByProbe extends a bound by the limits of the starts after an exit that a probe finds, and not a relist.
+func (s *Subject) foundByProbe(c Case, m startMoves, latest bool, f measure, b Bound) (Bound, error) {
+	if s.Probe(s.quickest(&c)).FailureThreshold > 1 {
+		return b, nil
+	}
+	if err := s.exitAt(&c, m.ticks(latest), -time.Millisecond); err != nil {
+		return b, err
+	}
+	starts := m.phase(&c)
+	m.ticks, m.phase, m.exits = func(bool) dim { return starts }, uptimes, false
+	return s.toEnd(c, m, latest, f, b)
+}
+
+// exitAt moves the exit to a time after a tick of the probe with the least threshold.
+func (s *Subject) exitAt(c *Case, d dim, after time.Duration) error {
+	l, err := s.landmarks(*c)
+	if err != nil {
+		return err
+	}
+	p := s.quickest(c)
+	by := modulo(l.exit.Sub(l.ticks[p])-after, s.period(p))
+	d.set(c, max(d.get(c)-by, d.from))
+	return nil
+}
+
+// quickest returns the probe with the least threshold among those that decide.
+func (s *Subject) quickest(c *Case) trace.Probe {
+	return slices.MinFunc(s.deciding(c), func(a, b trace.Probe) int {
+		return cmp.Compare(s.Probe(a).FailureThreshold, s.Probe(b).FailureThreshold)
+	})
+}
+
+// pair is a case with two meetings: the exit, or the begin of a probe run that the exit breaks off, meets a tick of a probe, and the time from
+// which the probe counts meets another one.
+type pair struct {
+	c      Case
+	probe  trace.Probe
+	counts mark
+	took   time.Duration // from the begin of the probe run to the exit
+}
+
+// pairs returns the pairs close to a case, at other ages of the kubelet.
+func (s *Subject) pairs(c Case, d dim) ([]pair, error) {
+	l, err := s.landmarks(c)
+	if err != nil {
+		return nil, err
+	}
+	var list []pair
+	relists := c.relistPeriod()
+	for _, p := range s.deciding(&c) {
+		period := s.period(p)
+		add := func(counts mark, took time.Duration) {
+			// An older kubelet finds the exit earlier.
+			for by := modulo(counts(l).Sub(l.exit)+took, period) - period; by < relists; by += period {
+				if by <= -relists {
+					continue
+				}
+				next := c
+				next.Uptime = s.old() + modulo(c.Uptime+by-s.old(), relists)
+				shift := modulo(l.ticks[p].Sub(counts(l))+by, period)
+				next = next.in(d.aligned(next.Uptime), d.from+modulo(d.get(&c)+shift-d.from, period))
+				list = append(list, pair{next, p, counts, took})
+			}
+		}
+		for _, counts := range l.counting() {
+			add(counts, 0)
+			if took := l.took[p]; took > 0 {
+				add(counts, took)
+			}
+		}
+	}
+	return list, nil
+}
+
+// overPairs extends a bound by the limits of the pairs close to a case, on both sides of their ticks.
+func (s *Subject) overPairs(c Case, d dim, f measure, b Bound) (Bound, error) {
+	list, err := s.pairs(c, d)
+	for _, p := range list {
+		for _, side := range []time.Duration{-fine, fine} {
+			if err != nil {
+				return b, err
+			}
+			var met Case
+			if met, err = s.meetBoth(p, d, p.took+side); err != nil {
+				return b, err
+			}
+			var one sample
+			one, err = f(met)
+			b = b.Or(one.bound)
+		}
+	}
+	return b, err
+}
+
+// counting returns the marks of the times from which a probe can count: the end of initialDelaySeconds, and the sync that shows the start.
+func (l landmarks) counting() []mark {
+	list := []mark{func(l landmarks) virtual.Time { return l.syncs[len(l.syncs)-1] }}
+	for i := range l.delays {
+		list = append(list, func(l landmarks) virtual.Time { return l.delays[i] })
+	}
+	return list
+}
+
+// meetBoth returns a case close to a pair in which the exit is a time after a tick, and the probe counts from just before another one. A relist
+// leads from the exit to the start, so the kubelet's age moves the start and the dimension does not.
+func (s *Subject) meetBoth(p pair, d dim, after time.Duration) (Case, error) {
+	c, period := p.c, s.period(p.probe)
+	near := func(off time.Duration) time.Duration { return modulo(off+period/2, period) - period/2 }
+	for range 3 {
+		l, err := s.landmarks(c)
+		if err != nil {
+			return c, err
+		}
+		second := c.wall(l.start) + 1
+		exit, count := near(l.exit.Sub(l.ticks[p.probe])-after), near(p.counts(l).Sub(l.ticks[p.probe])+fine)
+		if s.delayed(&c) && second != time.Second {
+			c.Wall = modulo(c.Wall-second, time.Second)
+			continue
+		}
+		if exit == 0 && count == 0 {
+			break
+		}
+		c = c.in(d, min(max(d.get(&c)-exit, d.from), d.to))
+		c.Uptime = max(c.Uptime+count, s.old())
+	}
+	return c, nil
+}
+
+// crashed reports whether the previous instance of a run has exited by itself, if the case says so.
+func (c *Case) crashed(h history) bool {
+	stopped := func(r *trace.Record) bool { return r.Kind == trace.ContainerStopping && r.Instance == c.Instance-1 }
+	return c.Instance == 0 || c.Rules[0].Exit == 0 || h.first(stopped) == nil
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// incidentOf writes a recording, and returns the address of the page of its incident.
+func incidentOf(t *testing.T, recording string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "pod.yaml")
+	if err := os.WriteFile(file, []byte(recording), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	if code := execute(t.Context(), []string{"incident", file, "-o", "html"}, &out, &errs); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, errs.String())
+	}
+	return written(t, out.String())
+}
+
+// TestIncidentPage checks the page of an incident: the recording with what is not recorded, and the reconstruction with its answers.
+func TestIncidentPage(t *testing.T) {
+	b := openBrowser(t, 1280, 900)
+	b.open(incidentOf(t, restarted+"---\nkind: Event\nmetadata: {name: web.2}\nreason: Started\ninvolvedObject: {kind: Pod}\n"))
+	b.want("h1", "a recording of a cluster")
+	const shown = "section.run:not([hidden])"
+	b.want(shown, "the event was not used: it does not name its pod")
+	b.want(shown, "not recorded")
+	if n := b.count(shown + " svg [class*=unknown]"); n == 0 {
+		b.t.Error("nothing is hatched")
+	}
+	b.shot("incident-recording", "body")
+	b.click("#runs .list tbody tr:nth-child(2) a")
+	b.settle()
+	b.want(shown, "incident-web")
+	b.want(shown, "The probes had to survive")
+	b.want(shown, "failed liveness probe")
+	b.shot("incident-light", "body")
+	b.scheme("dark")
+	b.shot("incident-dark", "body")
+	b.resize(500, 900)
+	var wide bool
+	if b.eval(`document.documentElement.scrollWidth > innerWidth`, &wide); wide {
+		b.t.Error("the page is wider than a narrow screen")
+	}
+	b.shot("incident-narrow", "body")
+	b.clean()
+}
