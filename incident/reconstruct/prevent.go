@@ -11,6 +11,7 @@ import (
 	"probesim.dev/bounds"
 	"probesim.dev/check"
 	"probesim.dev/check/tune"
+	"probesim.dev/incident"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
@@ -148,6 +149,11 @@ func (r *Result) tune(ctx context.Context, p *Prevention) error {
 		return err
 	}
 	p.After = kills(changed.Records)
+	if p.After > 0 { // the program answers with errors in that time, while the settings are for one that does not answer
+		if err := r.patience(ctx, p); err != nil {
+			return err
+		}
+	}
 	var list []string
 	for _, c := range p.Changes {
 		before := "added"
@@ -157,6 +163,34 @@ func (r *Result) tune(ctx context.Context, p *Prevention) error {
 		list = append(list, fmt.Sprintf("%s: %d (%s)", c.Field, c.After, before))
 	}
 	p.Says = fmt.Sprintf("%s: %s. With this, the run has %s by a probe instead of %d.", survive, strings.Join(list, ", "), number(p.After, "kill"), p.Kills)
+	return nil
+}
+
+// patience tries a failureThreshold with which the probe fails for longer than the program needs.
+func (r *Result) patience(ctx context.Context, p *Prevention) error {
+	c := r.model.spec(p.Container)
+	if c == nil || incident.ProbeOf(c, p.Probe) == nil {
+		return nil
+	}
+	old := incident.ProbeOf(c, p.Probe)
+	_, needs, _ := strings.Cut(p.Requirement, ">=")
+	d, err := value.ParseDuration(needs)
+	if err != nil {
+		return err
+	}
+	before, after := old.FailureThreshold, int32(min(d/period(old)+2, 1_000_000))
+	changed, err := r.rerun(ctx, func(x *v1.Container) {
+		if x.Name == c.Name {
+			incident.ProbeOf(x, p.Probe).FailureThreshold = after
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if n := kills(changed.Records); n < p.After {
+		p.After = n
+		p.Changes = []tune.Change{{Field: string(p.Probe) + "Probe.failureThreshold", Before: &before, After: after}}
+	}
 	return nil
 }
 

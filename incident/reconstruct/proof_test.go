@@ -74,8 +74,11 @@ func TestProof(t *testing.T) {
 		t.Logf("%5d %s", causes[k], k)
 	}
 	t.Logf("the inferred windows contain %d of %d true ones (%.1f%%)", inside, total, 100*float64(inside)/float64(max(total, 1)))
-	if held*100 < all*90 {
+	if held*100 < all*95 {
 		t.Errorf("only %d of %d facts are reproduced", held, all)
+	}
+	if inside*4 < total*3 {
+		t.Errorf("the inferred windows contain only %d of %d true ones", inside, total)
 	}
 }
 
