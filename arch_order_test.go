@@ -81,9 +81,10 @@ var inside = map[string]string{
 
 	"explore/outcomes runtime/debug": "shows the place of a panic in the error of a run",
 
-	"report/html embed":     "compiles in the style sheet and the script of the page",
-	"check/html embed":      "compiles in the template, the style sheet and the script of the page",
-	"check/tune/html embed": "compiles in the template, the style sheet and the script of the page",
+	"report/html embed":        "compiles in the style sheet and the script of the page",
+	"check/html embed":         "compiles in the template, the style sheet and the script of the page",
+	"check/compare/html embed": "compiles in the template and the style sheet of the page",
+	"check/tune/html embed":    "compiles in the template, the style sheet and the script of the page",
 }
 
 // TestTheWorldOutsideStaysOutside checks that only the command, scenarios, probetest and ginkgokit read files, flags or

@@ -32,7 +32,7 @@ var layers = [][]string{
 	{"check"},
 	{"check/render"},
 	{"check/html", "check/compare", "check/tune", "incident"},
-	{"check/tune/html", "incident/reconstruct"},
+	{"check/compare/html", "check/tune/html", "incident/reconstruct"},
 	{"probetest"},
 	{"explore/coverage", "explore/invariants", "explore/shrink"},
 	{"explore"},

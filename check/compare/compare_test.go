@@ -105,7 +105,7 @@ func TestRuns(t *testing.T) {
 		[]Run{run(1, 1, summary.Never), run(2, 0, 2*time.Second), run(3, 2, 4*time.Second+50*time.Millisecond)})
 	var got []string
 	for _, p := range sc.Numbers[:2] {
-		got = append(got, p.cells()...)
+		got = append(got, p.Cells()...)
 		got = append(got, p.MostBetter.String(), p.MostWorse.String())
 	}
 	want := []string{

@@ -14,7 +14,7 @@ import (
 // Markdown writes the report for a comment on a pull request. It lists containers without a change by name only.
 func Markdown(w io.Writer, r *Report) error {
 	var b bytes.Buffer
-	better, worse := r.count(Better), r.count(Worse)
+	better, worse := r.Count(Better), r.Count(Worse)
 	fmt.Fprintf(&b, "## Probe settings: %d better, %d worse\n\nKubernetes %s, %s nodes\n", better, worse, strings.Join(r.Kubernetes, ", "), render.Escape(r.Delays))
 	var same []string
 	for i := range r.Workloads {
@@ -22,16 +22,16 @@ func Markdown(w io.Writer, r *Report) error {
 		for j := range w.Containers {
 			c := &w.Containers[j]
 			if !c.Changed() {
-				same = append(same, fmt.Sprintf("%s, container %s", w.name(), c.Name))
+				same = append(same, fmt.Sprintf("%s, container %s", w.Title(), c.Name))
 				continue
 			}
 			markdownContainer(&b, w, c)
 		}
 		for _, p := range w.Problems {
-			fmt.Fprintf(&b, "\n%s was not checked %s\n", render.Escape(w.name()), render.Escape(p))
+			fmt.Fprintf(&b, "\n%s was not checked %s\n", render.Escape(w.Title()), render.Escape(p))
 		}
 		if len(w.Requirements) > 0 {
-			fmt.Fprintf(&b, "\nRequirements of %s:\n\n", render.Escape(w.name()))
+			fmt.Fprintf(&b, "\nRequirements of %s:\n\n", render.Escape(w.Title()))
 		}
 		for k := range w.Requirements {
 			v := &w.Requirements[k]
@@ -52,8 +52,8 @@ func Markdown(w io.Writer, r *Report) error {
 	return err
 }
 
-// count counts the rows with a change.
-func (r *Report) count(change Change) int {
+// Count counts the rows with a change.
+func (r *Report) Count(change Change) int {
 	n := 0
 	for _, w := range r.Workloads {
 		for _, c := range w.Containers {
@@ -77,8 +77,8 @@ func emphasize(change Change, text string) string {
 }
 
 func markdownContainer(b *bytes.Buffer, w *Workload, c *Container) {
-	fmt.Fprintf(b, "\n### %s, container %s%s\n", render.Escape(w.name()), render.Escape(c.Name), suffix(c.Change))
-	if lines := changedProbes(c); len(lines) > 0 {
+	fmt.Fprintf(b, "\n### %s, container %s%s\n", render.Escape(w.Title()), render.Escape(c.Name), c.Change.Suffix())
+	if lines := c.ChangedProbes(); len(lines) > 0 {
 		b.WriteString("\n```diff\n")
 		for _, line := range lines {
 			b.WriteString(strings.ReplaceAll(line, "```", "` ` `") + "\n")
@@ -98,7 +98,7 @@ func markdownContainer(b *bytes.Buffer, w *Workload, c *Container) {
 		for i := range rows {
 			r := &rows[i]
 			before, after := r.Guaranteed()
-			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", strings.ReplaceAll(r.Text, "->", "→"), r.format(before), r.format(after), emphasize(r.Change, r.difference()))
+			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", strings.ReplaceAll(r.Text, "->", "→"), r.Format(before), r.Format(after), emphasize(r.Change, r.Difference()))
 		}
 	}
 	finding := func(mark string, f *check.Finding) {

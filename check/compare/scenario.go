@@ -195,9 +195,9 @@ func (n Number) text() string {
 	return string(n)
 }
 
-// change judges a pair: a number of which the median or the maximum got worse, or that got better or worse in all seeds in which it
+// Judge judges a pair: a number of which the median or the maximum got worse, or that got better or worse in all seeds in which it
 // differs.
-func (p *Pair) change() Change {
+func (p *Pair) Judge() Change {
 	switch {
 	case p.isWorse():
 		return Worse
@@ -209,15 +209,16 @@ func (p *Pair) change() Change {
 	return ""
 }
 
-// cells returns the columns of a pair.
-func (p *Pair) cells() []string {
+// Cells returns the number, and its columns as PairHead names them.
+func (p *Pair) Cells() []string {
 	return []string{p.Number.text(), p.Before.Median.String(), p.Before.Max.String(), p.After.Median.String(), p.After.Max.String(), fmt.Sprint(p.Better), fmt.Sprint(p.Worse)}
 }
 
-var pairHead = []string{"median", "max", "median", "max", "better", "worse"}
+// PairHead names the columns of a pair: two before, two after, and two counts of seeds.
+var PairHead = []string{"median", "max", "median", "max", "better", "worse"}
 
-// of says what the runs are.
-func (s *Scenario) of() string {
+// Of says what the runs are.
+func (s *Scenario) Of() string {
 	if s.Runs == 1 {
 		return "1 run"
 	}
@@ -226,7 +227,7 @@ func (s *Scenario) of() string {
 
 func (t *writer) scenario(s *Scenario) {
 	t.b.WriteByte('\n')
-	t.line(0, fmt.Sprintf("Scenario %s, Kubernetes %s, %s", s.Name, s.Kubernetes, s.of()), report.Bold)
+	t.line(0, fmt.Sprintf("Scenario %s, Kubernetes %s, %s", s.Name, s.Kubernetes, s.Of()), report.Bold)
 	pods := ""
 	var table *report.Table
 	for i := range s.Numbers {
@@ -237,13 +238,13 @@ func (t *writer) scenario(s *Scenario) {
 			}
 			pods, table = p.Pods, &report.Table{Left: 1}
 			table.Head("", "before", "", "after", "", "seeds", "")
-			table.Head(append([]string{pods}, pairHead...)...)
+			table.Head(append([]string{pods}, PairHead...)...)
 		}
 		var row []report.Cell
-		for j, text := range p.cells() {
+		for j, text := range p.Cells() {
 			cell := report.Cell{Text: text}
 			if j > 2 {
-				cell.Style = styles[p.change()]
+				cell.Style = styles[p.Judge()]
 			}
 			row = append(row, cell)
 		}
@@ -252,13 +253,13 @@ func (t *writer) scenario(s *Scenario) {
 	if table != nil {
 		table.Write(&t.b, t.o)
 	}
-	for _, line := range s.extremes() {
+	for _, line := range s.Extremes() {
 		t.line(2, line, report.Plain)
 	}
 }
 
-// extremes names the seeds with the greatest differences.
-func (s *Scenario) extremes() []string {
+// Extremes names the seeds with the greatest differences.
+func (s *Scenario) Extremes() []string {
 	var lines []string
 	for i := range s.Numbers {
 		p := &s.Numbers[i]
@@ -276,20 +277,20 @@ func (s *Scenario) extremes() []string {
 }
 
 func markdownScenario(b *bytes.Buffer, s *Scenario) {
-	fmt.Fprintf(b, "\n### Scenario %s, Kubernetes %s, %s\n\n", render.Escape(s.Name), s.Kubernetes, s.of())
+	fmt.Fprintf(b, "\n### Scenario %s, Kubernetes %s, %s\n\n", render.Escape(s.Name), s.Kubernetes, s.Of())
 	b.WriteString("| | | before: median | max | after: median | max | seeds better | worse |\n|---|---|--:|--:|--:|--:|--:|--:|\n")
 	for i := range s.Numbers {
 		p := &s.Numbers[i]
-		cells := p.cells()
+		cells := p.Cells()
 		for j := 3; j < len(cells); j++ {
-			cells[j] = emphasize(cmp.Or(p.change(), Same), cells[j])
+			cells[j] = emphasize(cmp.Or(p.Judge(), Same), cells[j])
 		}
 		fmt.Fprintf(b, "| %s | %s |\n", render.Escape(p.Pods), strings.Join(cells, " | "))
 	}
-	for _, line := range s.extremes() {
+	for _, line := range s.Extremes() {
 		fmt.Fprintf(b, "\n- %s", render.Escape(line))
 	}
-	if len(s.extremes()) > 0 {
+	if len(s.Extremes()) > 0 {
 		b.WriteString("\n")
 	}
 }

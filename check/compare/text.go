@@ -36,8 +36,8 @@ func (t *writer) line(margin int, text string, style report.Style) {
 	report.WriteLine(&t.b, margin, text, style, t.o)
 }
 
-// name is the name of a workload for people.
-func (w *Workload) name() string {
+// Title is the name of a workload for people.
+func (w *Workload) Title() string {
 	if w.Namespace != "" && w.Namespace != "default" {
 		return w.Kind + " " + w.Namespace + "/" + w.Name
 	}
@@ -49,11 +49,11 @@ var styles = map[Change]report.Style{Better: report.Good, Worse: report.Bad, Sam
 func (t *writer) workload(w *Workload) {
 	for i := range w.Containers {
 		t.b.WriteByte('\n')
-		t.container(w.name(), &w.Containers[i])
+		t.container(w.Title(), &w.Containers[i])
 	}
 	if len(w.Containers) == 0 {
 		t.b.WriteByte('\n')
-		t.line(0, w.name()+suffix(w.Change), report.Bold)
+		t.line(0, w.Title()+w.Change.Suffix(), report.Bold)
 		t.line(0, "No container has probes.", report.Dim)
 	}
 	for _, problem := range w.Problems {
@@ -75,8 +75,8 @@ func (t *writer) requirement(v *check.Verification) {
 	t.line(0, mark+render.Requirement(v), style)
 }
 
-// suffix says that something is added or removed.
-func suffix(c Change) string {
+// Suffix says that something is added or removed, or nothing.
+func (c Change) Suffix() string {
 	if c == Added || c == Removed {
 		return " (" + string(c) + ")"
 	}
@@ -84,13 +84,13 @@ func suffix(c Change) string {
 }
 
 func (t *writer) container(workload string, c *Container) {
-	title := fmt.Sprintf("%s, container %s%s", workload, c.Name, suffix(c.Change))
+	title := fmt.Sprintf("%s, container %s%s", workload, c.Name, c.Change.Suffix())
 	t.line(0, title, report.Bold)
 	if !c.Changed() {
 		t.line(0, "No change.", report.Dim)
 		return
 	}
-	for _, p := range changedProbes(c) {
+	for _, p := range c.ChangedProbes() {
 		t.line(2, p, report.Plain)
 	}
 	if table := c.table(); table != nil {
@@ -112,8 +112,8 @@ func (t *writer) container(workload string, c *Container) {
 	}
 }
 
-// changedProbes describes the probes that differ: "- " before, "+ " after.
-func changedProbes(c *Container) []string {
+// ChangedProbes describes the probes that differ: "- " before, "+ " after.
+func (c *Container) ChangedProbes() []string {
 	var lines []string
 	for _, kind := range []string{"startup", "liveness", "readiness"} {
 		of := func(list []check.Probe) string {
@@ -159,14 +159,14 @@ func (c *Container) table() *report.Table {
 		for i := range rows {
 			r := &rows[i]
 			before, after := r.Guaranteed()
-			t.Row(report.Cell{Text: r.Text}, report.Cell{Text: r.format(before)}, report.Cell{Text: r.format(after)}, report.Cell{Text: r.difference(), Style: styles[r.Change]})
+			t.Row(report.Cell{Text: r.Text}, report.Cell{Text: r.Format(before)}, report.Cell{Text: r.Format(after)}, report.Cell{Text: r.Difference(), Style: styles[r.Change]})
 		}
 	}
 	return t
 }
 
-// format formats a guaranteed value of a row.
-func (r *Row) format(s *check.Seconds) string {
+// Format formats a guaranteed value of a row.
+func (r *Row) Format(s *check.Seconds) string {
 	switch {
 	case s == nil:
 		return "-"
@@ -179,8 +179,8 @@ func (r *Row) format(s *check.Seconds) string {
 	return "never"
 }
 
-// difference says how a row differs: "+15.0s better".
-func (r *Row) difference() string {
+// Difference says how a row differs: "+15.0s better". It is empty if the row is the same.
+func (r *Row) Difference() string {
 	before, after := r.Guaranteed()
 	if r.Change == Same {
 		return ""

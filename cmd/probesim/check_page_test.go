@@ -180,3 +180,38 @@ func TestTunePage(t *testing.T) {
 	b.shot("tune-narrow", "body")
 	b.clean()
 }
+
+// TestComparePage checks the page of compare on wide and narrow screens.
+func TestComparePage(t *testing.T) {
+	dir := t.TempDir()
+	before, after := filepath.Join(dir, "before.yaml"), filepath.Join(dir, "after.yaml")
+	slower := strings.Replace(checkedPod, "periodSeconds: 2, failureThreshold: 2", "periodSeconds: 4, failureThreshold: 2", 1)
+	for file, text := range map[string]string{before: checkedPod, after: slower} {
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out, errs bytes.Buffer
+	if got := execute(t.Context(), []string{"compare", before, after, "-o", "html", "--delays", "default"}, &out, &errs); got != 0 {
+		t.Fatalf("exit code %d: %s", got, errs.String())
+	}
+	b := openBrowser(t, 1280, 900)
+	b.open(written(t, out.String()))
+	b.want("h1", "worse")
+	b.want(".probes", "+ liveness")
+	b.want("tr.better", "comes up if its start takes up to")
+	b.want("tr.worse", "hung -> SIGTERM")
+	var widths []float64
+	b.eval(`[...document.querySelectorAll('tr.better rect:not(.rest)')].slice(0, 2).map((e) => e.getBoundingClientRect().width)`, &widths)
+	if len(widths) != 2 || widths[0] < 10 || widths[1] <= widths[0] {
+		t.Errorf("the bars before and after are %v wide", widths)
+	}
+	b.shot("compare", "body")
+	b.resize(500, 900)
+	var wide bool
+	if b.eval(`document.documentElement.scrollWidth > innerWidth`, &wide); wide {
+		t.Error("the page is wider than the screen")
+	}
+	b.shot("compare-narrow", "body")
+	b.clean()
+}

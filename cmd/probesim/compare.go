@@ -11,6 +11,7 @@ import (
 
 	"probesim.dev/check"
 	"probesim.dev/check/compare"
+	"probesim.dev/check/compare/html"
 )
 
 // compareOptions are the flags of compare.
@@ -22,7 +23,7 @@ type compareOptions struct {
 	memory    memory
 }
 
-var compareOutputs = []string{"table", "json", "markdown"}
+var compareOutputs = []string{"table", "json", "markdown", "html"}
 
 func newCompare() *cobra.Command {
 	var o compareOptions
@@ -49,6 +50,7 @@ Output formats:
   table      tables for a terminal (default)
   json       stable JSON, described in docs/compare.md
   markdown   tables for a comment on a pull request
+  html       a self-contained page that draws both settings on one axis
 
 Exit codes:
   0    AFTER meets all requirements, and nothing is as bad as --fail-on
@@ -167,6 +169,8 @@ func writeComparison(w io.Writer, r *compare.Report, format string) error {
 		return e.Encode(r)
 	case "markdown":
 		return compare.Markdown(safeText(w), r)
+	case "html":
+		return html.Write(w, r)
 	}
 	return compare.Text(w, r, textOptions(w))
 }
