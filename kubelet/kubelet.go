@@ -148,7 +148,7 @@ func New(o Options) *Kubelet {
 	}
 	k.status = status.NewManager(status.Options{
 		Sim: o.Sim, Now: o.Now, API: o.API, Pods: k.podManager,
-		CouldHaveRunningContainers: k.workers.couldHaveRunningContainers,
+		CouldHaveRunningContainers: k.workers.couldHaveRunningContainers, NoObservedGeneration: !o.Profile.PodObservedGenerationTracking,
 	})
 	k.prober = prober.NewManager(prober.Options{
 		Sim: o.Sim, Trace: o.Trace, Profile: o.Profile, Now: o.Now,

@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -441,7 +442,11 @@ func (k *Kubelet) listAndInspect(p *sim.Proc, uid types.UID) *podStatus {
 	l := listing{}
 	err := l.add(k, k.runtime.Call(p, scope))
 	if err == nil {
-		err = k.getSandboxStatuses(p, s, slices.SortedStableFunc(slices.Values(l.sandboxes), newerSandbox))
+		newer := newerSandbox
+		if k.profile.SandboxesByAttempt {
+			newer = func(a, b fakeruntime.Sandbox) int { return cmp.Compare(b.Attempt, a.Attempt) }
+		}
+		err = k.getSandboxStatuses(p, s, slices.SortedStableFunc(slices.Values(l.sandboxes), newer))
 	}
 	return s.unless(err, func() error {
 		scope.Method = fakeruntime.ListContainers

@@ -98,7 +98,7 @@ func TestMeetRequirementsMisuse(t *testing.T) {
 		{MeetRequirements(" "), watched("web"), "there are no requirements: name one or more, such as start>=70s"},
 		{MeetRequirements("start>=70"), watched("web"), "start: "},
 		{MeetRequirements("stall<=15s"), watched("web"), "stall takes >=, because a container survives a stall of this length"},
-		{MeetRequirements("stall>=15s").OnKubernetes("v1.2"), watched("web"), "there is no Kubernetes v1.2: the versions are v1.34.4, "},
+		{MeetRequirements("stall>=15s").OnKubernetes("v1.2"), watched("web"), "there is no Kubernetes v1.2: the versions are v1.33.13, "},
 		{MeetRequirements("stall>=15s").WithDelays("quick"), watched("web"), "there are no nodes called quick: the names are fast, typical, slow, default"},
 		{MeetRequirements("stall>=15s").WithStart(2*time.Second, time.Second), watched("web"), "WithStart takes the least and the greatest duration, not 2s and 1s"},
 		{MeetRequirements("stall>=15s"), Manifest("none.yaml"), "open none.yaml: "},

@@ -81,7 +81,7 @@ func TestRefused(t *testing.T) {
 	fake := newFakeT(t)
 	NewNode(fake, NodeOptions{Kubernetes: "v1.3"})
 	NewNode(fake, NodeOptions{Config: kubeletconfig.Config{FeatureGates: map[string]bool{"Sidecars": true}}})
-	if len(fake.failures) != 2 || !strings.HasPrefix(fake.failures[0], `NewNode: unknown version of Kubernetes "v1.3"; the supported versions are: v1.34.4, `) ||
+	if len(fake.failures) != 2 || !strings.HasPrefix(fake.failures[0], `NewNode: unknown version of Kubernetes "v1.3"; the supported versions are: v1.33.13, `) ||
 		!strings.HasPrefix(fake.failures[1], "NewNode: feature gate Sidecars: ") {
 		t.Errorf("failed with %q", fake.failures)
 	}

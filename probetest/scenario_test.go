@@ -35,7 +35,7 @@ func TestRunScenarioRefused(t *testing.T) {
 	}{
 		{func(t testing.TB) { RunScenario(t, "testdata/broken", "bad", ScenarioOptions{}) }, "Invalid scenario files; no scenario ran:\ntestdata/broken/bad.yaml:4:22: spec.pods[0].name"},
 		{func(t testing.TB) { RunScenario(t, file, "slow", ScenarioOptions{}) }, `RunScenario: testdata/suite/web.yaml has no scenario "slow"; its scenarios are: slow-start, seeds`},
-		{func(t testing.TB) { RunScenario(t, file, "seeds", ScenarioOptions{Kubernetes: "1.37"}) }, `RunScenario: unknown version of Kubernetes "1.37"; the supported versions are: v1.34.4, `},
+		{func(t testing.TB) { RunScenario(t, file, "seeds", ScenarioOptions{Kubernetes: "1.37"}) }, `RunScenario: unknown version of Kubernetes "1.37"; the supported versions are: v1.33.13, `},
 		{func(t testing.TB) { RunScenario(t, file, "seeds", ScenarioOptions{}).Pod("app") }, `the scenario has no pod "app"; its pods are: web`},
 		{func(t testing.TB) { RunScenario(t, file, "seeds", ScenarioOptions{}).Pod("web").Delete() }, "Delete: the run of the pod web is complete: "},
 	} {

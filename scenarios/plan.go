@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/apiserver/admission"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/kubeletconfig"
@@ -96,6 +97,15 @@ func draw(d value.Draw, seed *int64, name string, ordinal int) time.Duration {
 func (p *Plan) Profile() (profile.Profile, bool) {
 	known, ok := profile.Named(p.Version)
 	return withGates(known, p.Config), ok
+}
+
+// Admitted reports whether the API server of the plan's release, with its feature gates, accepts all pods of the scenario.
+func (p *Plan) Admitted() bool {
+	known, ok := p.Profile()
+	for _, w := range p.Scenario.workloads {
+		ok = ok && len(admission.ValidateGated(known, w.pod)) == 0
+	}
+	return ok
 }
 
 // compile returns the delays for the runtime; none if d is nil.

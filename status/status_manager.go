@@ -61,6 +61,9 @@ type Options struct {
 	// CouldHaveRunningContainers reports whether a container of the pod may still run. While it returns true, the manager
 	// does not write a terminal phase to the API.
 	CouldHaveRunningContainers func(uid types.UID) bool
+	// NoObservedGeneration leaves out the generation of the pod's spec from statuses and conditions: the feature gate
+	// PodObservedGenerationTracking is off.
+	NoObservedGeneration bool
 }
 
 // Snapshot is a stored status. To read a status often, keep its Snapshot until Outdated is true: until then,
@@ -348,6 +351,7 @@ func (m *Manager) updateStatusInternal(pod *v1.Pod, status *v1.PodStatus, force,
 		status.StartTime = &now
 	}
 	status.ObservedGeneration = max(status.ObservedGeneration, old.ObservedGeneration)
+	m.forgetGenerations(status)
 	normalizeStatus(status)
 	if isCached && !force && isPodStatusByKubeletEqual(cached.Status, status) {
 		return
@@ -636,6 +640,19 @@ func (m *Manager) setNotReady(pod *v1.Pod, status *v1.PodStatus) {
 			c.LastTransitionTime = old.LastTransitionTime
 		}
 		SetCondition(status, c)
+	}
+	m.forgetGenerations(status)
+}
+
+// forgetGenerations removes the observed generations if the kubelet does not write them (podutil.GetPodObservedGenerationIfEnabled in
+// pkg/api/v1/pod/util.go at v1.33.13).
+func (m *Manager) forgetGenerations(status *v1.PodStatus) {
+	if !m.o.NoObservedGeneration {
+		return
+	}
+	status.ObservedGeneration = 0
+	for i := range status.Conditions {
+		status.Conditions[i].ObservedGeneration = 0
 	}
 }
 

@@ -54,6 +54,9 @@ func checkScenario(ctx context.Context, o random.Options, seed uint64, versions 
 	for i := range o.Seeds {
 		run := int64(i) + 1
 		plan := loaded[0].Plan(versions[(seed+uint64(i))%uint64(len(versions))], &run)
+		if !plan.Admitted() {
+			continue
+		}
 		err := checkPlan(ctx, plan, &t)
 		switch {
 		case ctx.Err() != nil:

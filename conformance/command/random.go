@@ -53,7 +53,10 @@ Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run fail
   kubelet random --seeds 17 --out differences`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("print") {
-				_, err := out.Write(f.scenario.Scenario(f.print))
+				file, err := scenarioOf(int(f.print), f.scenario)
+				if err == nil {
+					_, err = out.Write(file)
+				}
 				return err
 			}
 			if f.scenario.StepClock && !realkubelet.ClockSteps {
@@ -203,7 +206,11 @@ func (r *randomReport) save(result seedResult) error {
 	}
 	file := result.Shrunk
 	if file == nil {
-		file = commented(r.scenario.Scenario(uint64(result.Seed)), fmt.Sprintf("Seed %d; %s\n\n%s", result.Seed, result.SecondRun, result.difference().Text))
+		scenario, err := scenarioOf(result.Seed, r.scenario)
+		if err != nil {
+			return err
+		}
+		file = commented(scenario, fmt.Sprintf("Seed %d; %s\n\n%s", result.Seed, result.SecondRun, result.difference().Text))
 	}
 	path := filepath.Join(r.dir, fmt.Sprintf("random-%d.yaml", result.Seed))
 	fmt.Fprintf(r.out, "    written to %s (%d bytes)\n\n", path, len(file))

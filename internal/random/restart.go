@@ -15,7 +15,7 @@ var containerPolicies = []weighted[string]{{35, "Always"}, {35, "OnFailure"}, {3
 func (g *generator) putRestartPolicies(p *pod) {
 	for _, c := range p.all() {
 		if c.kind == sidecar {
-			if aside := g.aside(); aside.percent(g.temper.policies / 3) {
+			if aside := g.aside(); aside.percent(g.temper.policies/3) && !g.options.WithoutRestartAll {
 				put(c.spec, "restartPolicyRules", list(aside.restartRule(c)))
 				c.restartsAll = true
 			}
@@ -58,7 +58,7 @@ func (g *generator) restartRule(c *container) *yaml.Node {
 		values.Content = append(values.Content, number(pick(&g.rng, exitCodes)))
 	}
 	action, aside := "Restart", g.aside()
-	if aside.percent(25) {
+	if aside.percent(25) && !g.options.WithoutRestartAll {
 		action, c.restartsAll = "RestartAllContainers", true
 	}
 	codes, n := inline(), inline()

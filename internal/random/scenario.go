@@ -23,6 +23,9 @@ type Options struct {
 	// Pods is the maximum number of pods. About half of the pods after the first come together with the pod before them. 0
 	// means a few pods.
 	Pods int
+	// WithoutRestartAll leaves out restart rules with the action RestartAllContainers, and all rules of sidecars. The API server
+	// rejects them in releases with the feature gate ContainerRestartRules but not RestartAllContainersOnContainerExits.
+	WithoutRestartAll bool
 }
 
 // Scenario returns the scenario file of a seed, with zero Options.

@@ -102,7 +102,9 @@ func isHugeQuantity(n *Node) bool {
 
 // newer are fields of handlers that older releases of k8s.io/api do not have. This package is also built with
 // those releases, where it skips the fields.
-var newer = map[string][]string{"HTTPGetAction": {"protocol"}, "GRPCAction": {"mode"}}
+var newer = map[string][]string{
+	"k8s.io/api/core/v1.HTTPGetAction": {"protocol"}, "k8s.io/api/core/v1.GRPCAction": {"mode"}, "k8s.io/api/core/v1.Container": {"restartPolicyRules"},
+}
 
 func decodeStruct(n *Node, v reflect.Value) {
 	if n.Kind != Mapping {
@@ -118,7 +120,7 @@ func decodeStruct(n *Node, v reflect.Value) {
 			continue
 		}
 		index, known := info.fields[n.Keys[i].Name]
-		if !known && slices.Contains(newer[v.Type().Name()], n.Keys[i].Name) {
+		if !known && slices.Contains(newer[v.Type().PkgPath()+"."+v.Type().Name()], n.Keys[i].Name) {
 			continue
 		}
 		if !known {

@@ -21,6 +21,7 @@ var changes = []change{
 	{"PodReadyToStartAtSandbox", []int{134660}, func(c *Changes) *bool { return &c.PodReadyToStartAtSandbox }, []span{{from: "v1.36"}}},
 	{"RequeueAtBackOffExpiry", []int{133066}, func(c *Changes) *bool { return &c.RequeueAtBackOffExpiry }, []span{{from: "v1.35"}}},
 	{"SandboxReasonInCondition", []int{135300}, func(c *Changes) *bool { return &c.SandboxReasonInCondition }, []span{{from: "v1.37"}}},
+	{"SandboxesByAttempt", []int{130551}, func(c *Changes) *bool { return &c.SandboxesByAttempt }, []span{{from: "v1.35"}}},
 	{"ShortContainerEvents", []int{134043}, func(c *Changes) *bool { return &c.ShortContainerEvents }, []span{{from: "v1.35"}}},
 	{"StartupOnHoldAfterSuccess", []int{121206}, func(c *Changes) *bool { return &c.StartupOnHoldAfterSuccess }, []span{{from: "v1.32"}}},
 	{

@@ -44,6 +44,7 @@ type stage struct {
 	stage  Stage
 	on     bool
 	locked bool
+	fixed  bool // the simulator models only the default
 }
 
 // gates are all feature gates whose effect is modeled, by name, with the stages in pkg/features/kube_features.go at
@@ -103,6 +104,11 @@ var gates = []gate{
 		stages: []stage{{from: "v1.36", stage: Beta, on: true}, {from: "v1.37", stage: GA, on: true, locked: true}},
 	},
 	{
+		name:   "PodObservedGenerationTracking",
+		field:  func(f *FeatureGates) *bool { return &f.PodObservedGenerationTracking },
+		stages: []stage{{from: "v1.33", stage: Alpha}, {from: "v1.34", stage: Beta, on: true}, {from: "v1.35", stage: GA, on: true, locked: true}},
+	},
+	{
 		name:   "ReduceDefaultCrashLoopBackOffDecay",
 		field:  func(f *FeatureGates) *bool { return &f.ReduceDefaultCrashLoopBackOffDecay },
 		stages: []stage{{from: "v1.33", stage: Alpha}},
@@ -111,7 +117,7 @@ var gates = []gate{
 		name:   "RestartAllContainersOnContainerExits",
 		field:  func(f *FeatureGates) *bool { return &f.RestartAllContainersOnContainerExits },
 		needs:  "ContainerRestartRules",
-		stages: []stage{{from: "v1.35", stage: Alpha}, {from: "v1.36", stage: Beta, on: true}},
+		stages: []stage{{from: "v1.35", stage: Alpha, fixed: true}, {from: "v1.36", stage: Beta, on: true}}, // in v1.35 it needs NodeDeclaredFeatures
 	},
 }
 
@@ -135,7 +141,7 @@ func (p Profile) Gates() []Gate {
 	}
 	for _, g := range gates {
 		if s := g.at(v); s != nil {
-			all = append(all, Gate{Name: g.name, Stage: s.stage, Default: s.on, Locked: s.locked, Settable: !s.locked && !g.fixed})
+			all = append(all, Gate{Name: g.name, Stage: s.stage, Default: s.on, Locked: s.locked, Settable: !s.locked && !g.fixed && !s.fixed})
 		}
 	}
 	return all

@@ -59,6 +59,9 @@ type FeatureGates struct {
 	MutableContainerProbes bool
 	// PLEGOnDemandRelist makes the PLEG relist a pod right after a sync that changed its containers. #137362.
 	PLEGOnDemandRelist bool
+	// PodObservedGenerationTracking writes the generation of the pod's spec to the status. A change of the spec or a request to
+	// delete the pod then changes the status, and the kubelet patches it, even if nothing else is different. KEP-5067; #130352, #130573.
+	PodObservedGenerationTracking bool
 	// ReduceDefaultCrashLoopBackOffDecay starts the crash-loop back-off at 1 s instead of 10 s and limits it to
 	// 1 min instead of 5 min.
 	ReduceDefaultCrashLoopBackOffDecay bool
@@ -92,6 +95,9 @@ type Changes struct {
 	RequeueAtBackOffExpiry bool
 	// SandboxReasonInCondition adds the reason to the condition PodReadyToStartContainers while it is false. #135300.
 	SandboxReasonInCondition bool
+	// SandboxesByAttempt makes the sandbox with the highest attempt the newest one of its pod. In older releases it is the last
+	// one that was created by the wall clock. #130551.
+	SandboxesByAttempt bool
 	// ShortContainerEvents words events as "Container created" and "Container started", without the container's name.
 	// #134043.
 	ShortContainerEvents bool
@@ -113,16 +119,18 @@ type Changes struct {
 
 // The releases that are compared with the real kubelet.
 var (
-	V1_34_4 = of("v1.34.4")
-	V1_36_3 = of("v1.36.3")
-	V1_37_0 = of("v1.37.0")
+	V1_33_13 = of("v1.33.13")
+	V1_34_4  = of("v1.34.4")
+	V1_35_4  = of("v1.35.4")
+	V1_36_3  = of("v1.36.3")
+	V1_37_0  = of("v1.37.0")
 )
 
 // V1_38_preview is what the source says about a release that is not out. Nothing in it is compared with a real kubelet.
 var V1_38_preview = of("v1.38-preview")
 
 // releases are all releases, oldest first.
-var releases = []Profile{V1_34_4, V1_36_3, V1_37_0}
+var releases = []Profile{V1_33_13, V1_34_4, V1_35_4, V1_36_3, V1_37_0}
 
 // profiles are all releases and then the previews, oldest first.
 var profiles = append(slices.Clone(releases), V1_38_preview)
