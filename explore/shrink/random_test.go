@@ -110,8 +110,8 @@ func TestProgress(t *testing.T) {
 }
 
 // unseen are the fields of profiles that change no record of a random scenario: no record contains the reason of a
-// condition, and random scenarios do not use the pod fields that the other gates enable.
-var unseen = []string{"SandboxReasonInCondition", "GRPCContainerProbeTLS", "H2CContainerProbe", "ContainerStopSignals"}
+// condition, and random scenarios neither step the wall clock nor use the pod fields that the other gates enable.
+var unseen = []string{"SandboxReasonInCondition", "SandboxesByAttempt", "GRPCContainerProbeTLS", "H2CContainerProbe", "ContainerStopSignals"}
 
 // otherRules returns profiles that differ from the newest in one field each, by the name of the field.
 func otherRules() map[string]profile.Profile {
