@@ -10,12 +10,12 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// supportedGates returns the feature gates that the release has.
+// supportedGates returns the feature gates that the release has, without those that it locks to another value.
 func supportedGates(gates map[string]bool) map[string]bool {
 	has, kept := utilfeature.DefaultMutableFeatureGate.GetAll(), maps.Clone(gates)
-	maps.DeleteFunc(kept, func(name string, _ bool) bool {
-		_, ok := has[featuregate.Feature(name)]
-		return !ok
+	maps.DeleteFunc(kept, func(name string, on bool) bool {
+		spec, ok := has[featuregate.Feature(name)]
+		return !ok || spec.LockToDefault && spec.Default != on
 	})
 	return kept
 }
