@@ -59,20 +59,20 @@ func (p *place) miss(l landmarks) time.Duration {
 // the pod moves the relists, and a relist can move the start, so exactly takes some steps: it restores the place, and then meets the tick.
 func (s *Subject) exactly(c Case, d dim, m meeting, keep *place, second time.Duration) (*Case, error) {
 	moved, period := false, s.period(m.probe)
-	var before, off time.Duration // how far the step before was from the place, and how far the start may be
+	var before, jump time.Duration // how far the step before was from the place, and how far from the place the relists jump over it
 	for range maxSteps {
 		l, err := s.landmarks(c)
 		if err != nil {
 			return nil, err
 		}
-		if off := c.wall(l.start) - second; off != 0 && s.delayed(&c) {
-			c.Wall, moved = modulo(c.Wall-off, time.Second), true
+		if late := c.wall(l.start) - second; late != 0 && s.delayed(&c) {
+			c.Wall, moved = modulo(c.Wall-late, time.Second), true
 			continue
 		}
 		tick := modulo(m.mark(l).Sub(l.ticks[m.probe])+period/2, period) - period/2
-		relist := keep.miss(l) - off
-		if relist != 0 && (relist+before).Abs() < fine && keep.off < 0 == (relist < 0) { // the relists jump over the place
-			off, relist = off+relist, 0
+		relist := keep.miss(l) - jump
+		if relist != 0 && (relist+before).Abs() < fine && keep.off < 0 == (relist < 0) { // stay on this side
+			jump, relist = jump+relist, 0
 		}
 		before = relist
 		x := d.get(&c)

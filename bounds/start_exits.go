@@ -30,7 +30,7 @@ func (s *Subject) exitAt(c *Case, d dim, after time.Duration) error {
 	}
 	p := s.quickest(c)
 	by := modulo(l.exit.Sub(l.ticks[p])-after, s.period(p))
-	d.set(c, max(d.get(c)-by, d.from))
+	*c = c.in(d, max(d.get(c)-by, d.from))
 	return nil
 }
 

@@ -33,26 +33,31 @@ func (s *Subject) extreme(c Case, m startMoves, latest bool) ([]Case, error) {
 		return cases, nil
 	}
 	cases = append(cases, c.corner(!latest, m.delays).corner(!latest, m.starts))
-	search := func(c *Case, d dim, m mark, f measure, greatest bool) error {
-		found, err := s.overRelists(*c, d, []mark{m}, f, tolerance)
-		*c = found.end(greatest)
-		return err
-	}
-	for i := range cases {
-		c := &cases[i]
-		err := search(c, uptimes(c), landmarks.exitTime, s.gap, !latest)
-		if err == nil && i < len(corners) { // the relist that finds the exit is another one now
-			err = search(c, m.phase(c), landmarks.startTime, s.lag, latest)
-		}
-		if latest {
-			c.Rules[0].From = max(c.Rules[0].From-50*time.Millisecond, time.Millisecond)
-		}
+	for i, c := range cases {
+		gap, err := s.overRelists(c, uptimes(&c), []mark{landmarks.exitTime}, s.gap, tolerance)
 		if err != nil {
 			return nil, err
 		}
+		c = gap.end(!latest)
+		if i < len(corners) { // the relist that finds the exit is another one now
+			lag, err := s.overRelists(c, m.phase(&c), []mark{landmarks.startTime}, s.lag, tolerance)
+			if err != nil {
+				return nil, err
+			}
+			c = lag.end(latest)
+		}
+		if latest {
+			exit := leads(0, time.Millisecond, horizon)
+			c = c.in(exit, max(exit.get(&c)-aside, exit.from))
+		}
+		cases[i] = c
 	}
 	return cases, nil
 }
+
+// aside is how long before its relist an exit is, where it does not matter how long exactly. Just before the relist, the rounding of other
+// times could move it to the next one.
+const aside = 50 * time.Millisecond
 
 // lag measures the time from the start of the instance until the kubelet stores a status that shows the instance. The probes do not
 // count before. The first sync after the start stores it, because a sync waits for a look at the runtime that is newer than the

@@ -29,10 +29,11 @@ func (s *Subject) overTicks(c Case, d dim, f measure, b Bound) (Bound, error) {
 		if !m.counts && !d.exit {
 			continue
 		}
-		if ok, err := s.reaches(c, d, m, f, b); err != nil || !ok {
-			if err != nil {
-				return b, err
-			}
+		ok, err := s.reaches(c, d, m, f, b)
+		if err != nil {
+			return b, err
+		}
+		if !ok {
 			continue
 		}
 		met, err := s.exactly(c.in(d, m.x), plain, m, keep, c.wall(l.start))

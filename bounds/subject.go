@@ -108,6 +108,9 @@ func (s *Subject) record(c *Case, to *trace.Recorder, until time.Duration, over 
 		o.Chooser = c
 	}
 	if s.Context != nil {
+		if err := s.Context.Err(); err != nil { // most runs are over before the node asks for the first time
+			return nil, err
+		}
 		o.Interrupt = s.Context.Err
 	}
 	n := node.New(o)

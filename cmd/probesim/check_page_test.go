@@ -61,10 +61,7 @@ func TestCheckPage(t *testing.T) {
 func (b *browser) bars() {
 	b.t.Helper()
 	b.settle()
-	var wide bool
-	if b.eval(`document.documentElement.scrollWidth > innerWidth`, &wide); wide {
-		b.t.Error("the page is wider than the screen")
-	}
+	b.fits()
 	var rows []struct {
 		Always, Right, Zero, Tick, Seconds float64
 		Name                               string
@@ -173,10 +170,7 @@ func TestTunePage(t *testing.T) {
 	}
 	b.shot("tune", "body")
 	b.resize(500, 900)
-	var wide bool
-	if b.eval(`document.documentElement.scrollWidth > innerWidth`, &wide); wide {
-		t.Error("the page is wider than the screen")
-	}
+	b.fits()
 	b.shot("tune-narrow", "body")
 	b.clean()
 }
@@ -208,10 +202,7 @@ func TestComparePage(t *testing.T) {
 	}
 	b.shot("compare", "body")
 	b.resize(500, 900)
-	var wide bool
-	if b.eval(`document.documentElement.scrollWidth > innerWidth`, &wide); wide {
-		t.Error("the page is wider than the screen")
-	}
+	b.fits()
 	b.shot("compare-narrow", "body")
 	b.clean()
 }

@@ -57,6 +57,15 @@ func run(t *testing.T) *browser {
 	return b
 }
 
+// fits checks that the page is not wider than the screen.
+func (b *browser) fits() {
+	b.t.Helper()
+	var wide bool
+	if b.eval(`document.documentElement.scrollWidth > innerWidth`, &wide); wide {
+		b.t.Error("the page is wider than the screen")
+	}
+}
+
 func (b *browser) want(selector, text string) {
 	b.t.Helper()
 	if got := b.text(selector); !strings.Contains(got, text) {

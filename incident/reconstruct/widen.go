@@ -49,7 +49,7 @@ func (b *interval) narrow(from, to time.Duration) {
 	b.from, b.to = max(b.from, from), min(b.to, to)
 }
 
-// wider returns a rule with the widest window that leaves the best run as it is, or the rule itself.
+// wider returns the rule with the widest window that does not change the best run. A rule without a window stays as it is.
 func (s *search) wider(container, text string) string {
 	m := windowed.FindStringSubmatch(text)
 	if m == nil {
