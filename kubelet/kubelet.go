@@ -282,7 +282,10 @@ func (k *Kubelet) handlePLEG(p *sim.Proc, e plegEvent) {
 // nothingToSync reports whether handleSyncTick will do nothing at the time at, which is not in the past, if nothing changes until
 // then.
 func (k *Kubelet) nothingToSync(at virtual.Time) bool {
-	return !k.workQueue.ready(at) && !k.anyPastActiveDeadline(k.now().Add(at.Sub(k.sim.Now()))) && k.runtimeHealthy(at)
+	if k.workQueue.ready(at) || !k.runtimeHealthy(at) {
+		return false
+	}
+	return len(k.podManager.limited) == 0 || !k.anyPastActiveDeadline(k.now().Add(at.Sub(k.sim.Now())))
 }
 
 // handleSyncTick hands the pods that are due to their workers, in any order (HandlePodSyncs in

@@ -40,9 +40,11 @@ func (k *Kubelet) handlePodCleanups(p *sim.Proc) {
 // else happens until the end of the cleanup. Otherwise it returns false. The process must wait. A tick of the sync ticker that is due
 // now does not matter if it finds nothing to do at the end of the cleanup, when the sync loop would get to it.
 func (k *Kubelet) cleanUpAtOnce(syncLoop *sim.Proc, syncTicker *sim.Ticker) bool {
+	if k.full || !k.sourceReady || !k.knowsAll || len(k.rejected) > 0 {
+		return false
+	}
 	end, ok := k.runtime.ListsEnd(syncTicker) // before the lists are outdated, because the sync ticker ticks every second
-	if !ok || !k.nothingToSync(end) || k.full || !k.sourceReady || !k.knowsAll || len(k.rejected) > 0 || !k.workers.areKnown(k.podManager.has) ||
-		!k.prober.Keeps(k.workers.couldBeProbed) || k.status.HasOrphans(k.podManager.has) {
+	if !ok || !k.nothingToSync(end) || !k.workers.areKnown(k.podManager.has) || !k.prober.Keeps(k.workers.couldBeProbed) || k.status.HasOrphans(k.podManager.has) {
 		return false
 	}
 	k.runtime.SpareLists(syncLoop)

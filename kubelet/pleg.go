@@ -101,11 +101,10 @@ func newPLEG(k *Kubelet) *pleg {
 		records:    map[types.UID]*podRecord{},
 		relistTime: never,
 	}
-	g.timer = k.sim.NewTimer("relist timer", func() {
-		if !g.relistAtOnce() {
-			g.tick.TrySend(struct{}{})
-		}
-	})
+	g.timer = k.sim.NewTimer("relist timer", func() { g.tick.TrySend(struct{}{}) })
+	if !k.full {
+		k.sim.Unless(g.timer, g.relistAtOnce)
+	}
 	return g
 }
 
@@ -145,8 +144,11 @@ func (g *pleg) handleTick(p *sim.Proc, _ struct{}) {
 // relistAtOnce makes the global relist that is due now, without the process of the PLEG, if nothing has changed and nothing else
 // happens until the end of the relist. Otherwise it returns false. A relist without changes only stores its time.
 func (g *pleg) relistAtOnce() bool {
+	if g.relistTime == never || g.generation != g.k.runtime.Generation() || len(g.k.cache.subscribers) > 0 || !g.tick.Awaited() {
+		return false
+	}
 	end, ok := g.k.runtime.ListsEnd(nil)
-	if !ok || g.k.full || g.relistTime == never || g.generation != g.k.runtime.Generation() || len(g.k.cache.subscribers) > 0 || !g.tick.Awaited() {
+	if !ok {
 		return false
 	}
 	g.k.runtime.SpareLists(g.proc)

@@ -157,12 +157,32 @@ func PodConditionByKubelet(t v1.PodConditionType) bool {
 // Start starts the process that writes statuses to the API.
 func (m *Manager) Start() {
 	ticker := m.o.Sim.NewTicker(tickerName, syncPeriod)
-	m.o.Sim.Go(processName, func(p *sim.Proc) {
+	proc := m.o.Sim.Go(processName, func(p *sim.Proc) {
 		cases := []sim.Case{sim.On(m.podStatusChannel, m.onChange), sim.OnTick(ticker, m.onTick)}
 		for {
 			p.Select(cases...)
 		}
 	})
+	ticker.Unless(func() bool {
+		if !m.o.Sim.Canonical() || !m.isSynced() { // a chooser could let others go between the tick and the process
+			return false
+		}
+		proc.Spare(1)
+		return true
+	})
+}
+
+// isSynced reports whether a full sync would do nothing.
+func (m *Manager) isSynced() bool {
+	if len(m.changed) > 0 || len(m.apiStatusVersions) > len(m.order) {
+		return false
+	}
+	for _, uid := range m.order {
+		if s := m.podStatuses[uid]; m.needsUpdate(uid, s) || m.needsReconcile(uid, s) {
+			return false
+		}
+	}
+	return true
 }
 
 func (m *Manager) onChange(p *sim.Proc, _ struct{}) {
