@@ -37,6 +37,10 @@ const (
 	delayKinds
 )
 
+// delayHTTPBody is the kind of the time between the header and the end of a body. It has no default: answers set it. Its
+// number stays apart from the numbers of new kinds.
+const delayHTTPBody DelayKind = 1 << 10
+
 // listImages is the latency of ListImages. Scenario files cannot set it, because nothing waits for the call.
 const listImages = 800 * time.Microsecond
 
