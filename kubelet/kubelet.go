@@ -119,6 +119,8 @@ type Kubelet struct {
 
 	backOff      *backOff
 	imageBackOff *imageBackOff
+
+	isDesired, couldBeProbed func(types.UID) bool // podManager.has and workers.couldBeProbed, for calls that take a function
 }
 
 // New returns a kubelet. Start starts its processes, which must happen at the same instant.
@@ -141,6 +143,7 @@ func New(o Options) *Kubelet {
 		logs:   sim.NewChan[struct{}](o.Sim, "container logs", 1),
 	}
 	k.workers, k.pleg, k.deletor, k.volumes = newPodWorkers(k), newPLEG(k), newDeletor(k), newVolumes(k, o.Disk)
+	k.isDesired, k.couldBeProbed = k.podManager.has, k.workers.couldBeProbed
 	k.results = prober.Results{
 		Liveness:  results.NewManager(o.Sim, trace.Liveness, o.Trace),
 		Readiness: results.NewManager(o.Sim, trace.Readiness, o.Trace),

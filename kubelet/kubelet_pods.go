@@ -24,13 +24,13 @@ const runtimeCachePeriod = 3 * time.Second
 // calls. If a call fails, the next housekeeping tries again (HandlePodCleanups in pkg/kubelet/kubelet_pods.go at
 // v1.37.0).
 func (k *Kubelet) handlePodCleanups(p *sim.Proc) {
-	k.workers.syncKnownPods(k.podManager.has)
+	k.workers.syncKnownPods(k.isDesired)
 	running, err := k.listRunning(p)
 	if err != nil {
 		return
 	}
-	k.prober.CleanupPods(p, k.workers.couldBeProbed)
-	k.status.RemoveOrphanedStatuses(k.podManager.has)
+	k.prober.CleanupPods(p, k.couldBeProbed)
+	k.status.RemoveOrphanedStatuses(k.isDesired)
 	k.finishRejectedPods()
 	k.terminateOrphans(running)
 	k.backOff.forget(k.sim.Now())
@@ -44,7 +44,7 @@ func (k *Kubelet) cleanUpAtOnce(syncLoop *sim.Proc, syncTicker *sim.Ticker) bool
 		return false
 	}
 	end, ok := k.runtime.ListsEnd(syncTicker) // before the lists are outdated, because the sync ticker ticks every second
-	if !ok || !k.nothingToSync(end) || !k.workers.areKnown(k.podManager.has) || !k.prober.Keeps(k.workers.couldBeProbed) || k.status.HasOrphans(k.podManager.has) {
+	if !ok || !k.nothingToSync(end) || !k.workers.areKnown(k.isDesired) || !k.prober.Keeps(k.couldBeProbed) || k.status.HasOrphans(k.isDesired) {
 		return false
 	}
 	k.runtime.SpareLists(syncLoop)

@@ -11,7 +11,6 @@
 package status
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -129,9 +128,7 @@ func isPodStatusByKubeletEqual(a, b *v1.PodStatus) bool {
 			return false
 		}
 	}
-	c := *a
-	c.Conditions = b.Conditions
-	return reflect.DeepEqual(&c, b)
+	return equalApartFromConditions(a, b)
 }
 
 func countKubeletConditions(s *v1.PodStatus) int {
@@ -159,9 +156,7 @@ func (m *Manager) Start() {
 	ticker := m.o.Sim.NewTicker(tickerName, syncPeriod)
 	proc := m.o.Sim.Go(processName, func(p *sim.Proc) {
 		cases := []sim.Case{sim.On(m.podStatusChannel, m.onChange), sim.OnTick(ticker, m.onTick)}
-		for {
-			p.Select(cases...)
-		}
+		p.Serve(cases...)
 	})
 	ticker.Unless(func() bool {
 		if !m.o.Sim.Canonical() || !m.isSynced() { // a chooser could let others go between the tick and the process
@@ -530,9 +525,7 @@ func isEqualInAPI(a, b *v1.PodStatus) bool {
 			return false
 		}
 	}
-	c := *a
-	c.Conditions = b.Conditions
-	return len(a.Conditions) == len(b.Conditions) && reflect.DeepEqual(&c, b)
+	return len(a.Conditions) == len(b.Conditions) && equalApartFromConditions(a, b)
 }
 
 func (m *Manager) hasNewVersion(uid types.UID, s *versionedPodStatus) bool {
@@ -560,10 +553,12 @@ func (m *Manager) needsReconcile(uid types.UID, s *versionedPodStatus) bool {
 	if !ok || s.reconciledWith == pod {
 		return false
 	}
-	api := pod.Status.DeepCopy()
-	normalizeStatus(api)
-	if !isPodStatusByKubeletEqual(api, s.Status) {
-		return true
+	if !isPodStatusByKubeletEqual(&pod.Status, s.Status) { // a stored status is normalized: what equals it is too
+		api := pod.Status.DeepCopy()
+		normalizeStatus(api)
+		if !isPodStatusByKubeletEqual(api, s.Status) {
+			return true
+		}
 	}
 	s.reconciledWith = pod
 	return false
