@@ -59,6 +59,9 @@ func DefaultDelays() Delays {
 	}
 }
 
+// defaultDelays are the delays of DefaultDelays by kind.
+var defaultDelays = (&scope{delays: new([delayKinds]Draw)}).narrower(key{}, DefaultDelays()).delays
+
 // fields returns the delays by kind.
 func (d *Delays) fields() [delayKinds]*Draw {
 	return [delayKinds]*Draw{

@@ -134,7 +134,7 @@ func (s *Sim) enabled() int { return s.due.Len() + s.ready.Len() }
 func (s *Sim) candidate(i int) choose.Choice {
 	if i < s.due.Len() {
 		t := s.due.At(i)
-		return choose.Choice{Kind: choose.Next, Key: t.name, Ordinal: *t.turns}
+		return choose.Choice{Kind: choose.Next, Key: t.key(), Ordinal: *t.turns}
 	}
 	p := s.ready.At(i - s.due.Len())
 	return choose.Choice{Kind: choose.Next, Key: p.Name(), Ordinal: *p.sleep.turns}

@@ -19,6 +19,14 @@ type Timer struct {
 	passes   func() bool // set by Unless
 }
 
+// key identifies the timer in choices. The timer of a sleep has the name of its process, which is the key of the process.
+func (t *Timer) key() string {
+	if _, sleeps := t.of.(*Proc); sleeps {
+		return "sleep of " + t.name
+	}
+	return t.name
+}
+
 type call func()
 
 func (f call) due(t *Timer, s *Sim) {

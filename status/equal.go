@@ -2,7 +2,6 @@ package status
 
 import (
 	"reflect"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -77,5 +76,13 @@ func samePointers[T any](a, b *T, same func(a, b *T) bool) bool {
 
 // sameSlices compares slices. A nil slice differs from an empty one.
 func sameSlices[T any](a, b []T, same func(a, b *T) bool) bool {
-	return (a == nil) == (b == nil) && slices.EqualFunc(a, b, func(x, y T) bool { return same(&x, &y) })
+	if len(a) != len(b) || (a == nil) != (b == nil) {
+		return false
+	}
+	for i := range a {
+		if !same(&a[i], &b[i]) {
+			return false
+		}
+	}
+	return true
 }

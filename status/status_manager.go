@@ -607,7 +607,7 @@ func normalizeTimestamp(t metav1.Time) metav1.Time { return metav1.NewTime(t.Tru
 // mergePodStatus returns the status to write to the API. It keeps the conditions that the kubelet does not own, holds a
 // terminal phase back while containers may run, and makes a pod with a terminal phase unready.
 func (m *Manager) mergePodStatus(pod *v1.Pod, status *v1.PodStatus) *v1.PodStatus {
-	old, merged := &pod.Status, status.DeepCopy()
+	old, merged := &pod.Status, new(*status) // shares what no one changes: the statuses of the containers
 	merged.Conditions = slices.DeleteFunc(slices.Clone(old.Conditions), func(c v1.PodCondition) bool { return PodConditionByKubelet(c.Type) })
 	if !IsTerminal(old.Phase) && IsTerminal(merged.Phase) {
 		if m.o.CouldHaveRunningContainers(pod.UID) {
