@@ -34,6 +34,9 @@ const (
 	HTTPGet   Method = "HTTPGet"
 	TCPSocket Method = "TCPSocket"
 	GRPC      Method = "GRPC" // a health check
+	// HTTPBody waits for the end of the body of an answer to HTTPGet whose Response has BodyPending. Ref and Answer
+	// say which: they are Op.Ref() and Op.Answer of that call.
+	HTTPBody Method = "HTTPBody"
 )
 
 // ImageSize is the size in bytes of every image, as events about pulls show it.
@@ -81,8 +84,9 @@ type Call struct {
 	// Handshake is the handshake timeout: how long the caller waits for the first byte after the connection
 	// is accepted. Only a frozen program sends nothing. 0: no limit besides Timeout.
 	Handshake time.Duration
-	// Ref is optional in an ExecSync: the result of Op.Ref of an earlier call, which saves a lookup by ID.
-	Ref Ref
+	// Ref is optional in an ExecSync: the result of Op.Ref of an earlier call, which saves a lookup by ID. HTTPBody requires it.
+	Ref    Ref
+	Answer *Answer // HTTPBody
 }
 
 // Ref refers to a container. It saves the runtime a lookup by ID. The zero value refers to none.

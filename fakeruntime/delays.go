@@ -37,6 +37,10 @@ const (
 	delayKinds
 )
 
+// delayHTTPBody is the kind of the time between the header and the end of a body. It has no default: answers set it. Its
+// number stays apart from the numbers of new kinds.
+const delayHTTPBody DelayKind = 1 << 10
+
 // listImages is the latency of ListImages. Scenario files cannot set it, because nothing waits for the call.
 const listImages = 800 * time.Microsecond
 
@@ -54,6 +58,9 @@ func DefaultDelays() Delays {
 		Exec: ms(20), HTTPGet: ms(9), TCPSocket: ms(2), GRPC: ms(11),
 	}
 }
+
+// defaultDelays are the delays of DefaultDelays by kind.
+var defaultDelays = (&scope{delays: new([delayKinds]Draw)}).narrower(key{}, DefaultDelays()).delays
 
 // fields returns the delays by kind.
 func (d *Delays) fields() [delayKinds]*Draw {
@@ -130,6 +137,9 @@ func (s *scope) draw(now virtual.Time, kind DelayKind, from requester, d Draw) t
 // begins now. The range is the range of the container; of the pod if container is empty; of the run if the
 // pod is unknown.
 func (r *Runtime) Delay(now virtual.Time, kind DelayKind, podUID, container string) time.Duration {
+	if podUID == "" {
+		return r.scope.delay(now, kind)
+	}
 	return r.scopeOf(r.pods[podUID], container).delay(now, kind)
 }
 

@@ -13,7 +13,9 @@ type Response struct {
 	Location  string
 	Body      string
 	BreaksOff bool // the connection closes before the end of the body
-	HangsUp   bool // the connection closes without a response
+	// BodyPending reports that the response has not ended with Body: a call of HTTPBody waits for its end.
+	BodyPending bool
+	HangsUp     bool // the connection closes without a response
 }
 
 // Respond returns the response to a request, which must be a result of Received. It calls the Handler of the
@@ -27,7 +29,13 @@ func (a *Answer) Respond(req *http.Request) Response {
 	if r.Code == 0 {
 		r.Code = http.StatusOK
 	}
+	r.BodyPending = (a.BodyEnd != nil || a.BodyOpen) && HasBody(r.Code)
 	return r
+}
+
+// HasBody reports whether a response with a status code has a body (RFC 9110, 6.4.1).
+func HasBody(code int) bool {
+	return code >= 200 && code != http.StatusNoContent && code != http.StatusNotModified
 }
 
 // Client is the kind of client that makes a request.

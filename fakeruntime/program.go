@@ -106,6 +106,10 @@ type Answer struct {
 	Location       string  // HTTP: the header, for a redirect
 	Then           *Answer // HTTP: answer to the request that follows a redirect or a TransportError; nil: status 200
 	TransportError string  // HTTP, gRPC: the connection fails with this error in place of a response
+	// BodyEnd is the time from the header, with which Body comes, to the end of an HTTP response; nil: they come together.
+	// With BodyOpen the response never ends. Codes without a body (below 200, 204 and 304) ignore both.
+	BodyEnd  *Draw
+	BodyOpen bool
 	// Handler responds to an HTTP request, in place of Code, Body, Location and Then. The driver calls it at
 	// the time of the answer. It must return without waiting. Its response must depend only on the request
 	// and on earlier requests; otherwise runs are not repeatable.

@@ -20,6 +20,8 @@ func (m Method) answerDelay() DelayKind {
 		return DelayTCPSocket
 	case GRPC:
 		return DelayGRPC
+	case HTTPBody:
+		return delayHTTPBody
 	}
 	return DelayExec
 }
@@ -28,7 +30,7 @@ func (m Method) answerDelay() DelayKind {
 func (m Method) asksProgram() bool { return m == ExecSync || m.isNetwork() }
 
 // isNetwork reports whether a method is a network request, which does not pass through the runtime.
-func (m Method) isNetwork() bool { return m == HTTPGet || m == TCPSocket || m == GRPC }
+func (m Method) isNetwork() bool { return m == HTTPGet || m == HTTPBody || m == TCPSocket || m == GRPC }
 
 // request is the state of a request to the program in a container.
 type request struct {
@@ -41,6 +43,10 @@ type request struct {
 
 // beginRequest starts a request: the program chooses its answer.
 func (r *Runtime) beginRequest(op *Op) {
+	if op.Call.Method == HTTPBody {
+		r.beginBody(op)
+		return
+	}
 	if !r.findProgram(op) {
 		return
 	}
@@ -51,6 +57,26 @@ func (r *Runtime) beginRequest(op *Op) {
 	}
 	c.requests = append(c.requests, op)
 	r.ask(op)
+}
+
+// beginBody waits for the end of a body. A program that has ended since its header has closed the connection.
+func (r *Runtime) beginBody(op *Op) {
+	c, answer := op.Call.Ref.container, op.Call.Answer
+	op.container, op.pod, op.event.op, op.Accepted = c, c.pod, op, true
+	op.request.from, op.request.answer = requesterOf(&op.Call), answer
+	if c.State != Running {
+		op.Reply = HungUp
+		r.finish(op, nil)
+		return
+	}
+	end, deadline := never, op.deadline()
+	if !answer.BodyOpen {
+		end = later(r.now, c.config.scope.draw(r.now, delayHTTPBody, op.request.from, *answer.BodyEnd))
+	}
+	op.request.timesOut = deadline <= end
+	op.End = min(end, deadline)
+	c.requests = append(c.requests, op)
+	r.queue.schedule(&op.event, op.End, answers)
 }
 
 // findProgram finds the program that answers: for a command, in the container of the call; for a connection,

@@ -48,7 +48,9 @@ func (v *validator) errorf(path, format string, args ...any) {
 
 func (v *validator) delays(path string, d Delays) {
 	for i, draw := range d.fields() {
-		v.draw(path+reflect.TypeFor[Delays]().Field(i).Name, draw)
+		if draw != nil {
+			v.draw(path+reflect.TypeFor[Delays]().Field(i).Name, draw)
+		}
 	}
 }
 

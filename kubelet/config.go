@@ -12,6 +12,7 @@ import (
 	"probesim.dev/kube/podutil"
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
+	"probesim.dev/status"
 )
 
 // configCapacity is the number of updates that can wait for the sync loop (pkg/kubelet/config/config.go at
@@ -60,24 +61,22 @@ func (k *Kubelet) newest(pod *v1.Pod) *v1.Pod {
 // (pkg/kubelet/config/config.go at v1.37.0).
 func (k *Kubelet) watchPods(p *sim.Proc) {
 	existing := k.source.pods
-	changes := k.api.Watch()
-	for {
-		e := changes.Recv(p)
+	p.Serve(sim.On(k.api.Watch(), func(p *sim.Proc, e apiserver.WatchEvent) {
 		if e.Type == apiserver.Listed {
 			k.handleList(p, k.source, e.Pods)
-			continue
+			return
 		}
 		before := existing[e.Pod.UID]
 		if e.Type == apiserver.Deleted {
 			delete(existing, e.Pod.UID)
 			k.config.Send(p, configUpdate{configRemove, k.source, []*v1.Pod{before}, e.Cause})
-			continue
+			return
 		}
 		existing[e.Pod.UID] = e.Pod
 		if op := configOpFor(before, e.Pod); op != "" {
 			k.config.Send(p, configUpdate{op, k.source, []*v1.Pod{e.Pod}, e.Cause})
 		}
-	}
+	}))
 }
 
 // listOrder is the order in which a list of pods sends its updates (Merge in pkg/kubelet/config/config.go at
@@ -139,7 +138,7 @@ func configOpFor(before, pod *v1.Pod) configOp {
 		return configDelete
 	case !samePodSemantics(before, pod):
 		return configUpdated
-	case !reflect.DeepEqual(&before.Status, &pod.Status):
+	case !status.Equal(&before.Status, &pod.Status):
 		return configReconcile
 	}
 	return ""

@@ -3,6 +3,7 @@ package kubelet
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
@@ -60,7 +61,8 @@ func (k *Kubelet) runExecHandler(p *sim.Proc, h hookRun) string {
 		h.handler.Exec.Command, h.container.Name, formatPod(h.pod), err, output)
 }
 
-// runHTTPHandler sends the request of a hook. Any response is a success. If a server answers HTTPS with plain HTTP,
+// runHTTPHandler sends the request of a hook and reads the body. Any response is a success, even if its body breaks off.
+// If a server answers HTTPS with plain HTTP,
 // the request is repeated in plain HTTP (runHTTPHandler in pkg/kubelet/lifecycle/handlers.go at v1.37.0). The
 // client has no timeout (NewMainKubelet in pkg/kubelet/kubelet.go). The event LifecycleHTTPFallback concerns the
 // pod and never leaves the kubelet, because its recorder accepts only events of containers (FilterEventRecorder in
@@ -73,12 +75,26 @@ func (k *Kubelet) runHTTPHandler(p *sim.Proc, h hookRun) error {
 	client := prober.NewClient(&prober.Transport{
 		Network: k, Proc: p, Requester: prober.Connection{PodUID: h.pod.UID, Container: h.container.Name, Hook: h.hook},
 	})
-	if _, err = client.Do(req); err == nil || !strings.Contains(err.Error(), fakeruntime.HTTPToHTTPS) {
+	if err = sendHook(client, req); err == nil || !strings.Contains(err.Error(), fakeruntime.HTTPToHTTPS) {
 		return err
 	}
-	if _, again := client.Do(inPlainHTTP(req)); again != nil {
+	if again := sendHook(client, inPlainHTTP(req)); again != nil {
 		return err
 	}
+	return nil
+}
+
+// maxHookBody is the number of bytes of a body that a hook waits for (maxRespBodyLength in
+// pkg/kubelet/lifecycle/handlers.go at v1.37.0).
+const maxHookBody = 10 << 10
+
+// sendHook sends the request of a hook, and waits for the body (discardHTTPRespBody).
+func sendHook(client *http.Client, req *http.Request) error {
+	res, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxHookBody))
 	return nil
 }
 

@@ -129,8 +129,7 @@ func applyDefaultImageTag(image string) string {
 // pullImages is the process that pulls images for all pods of the node, one at a time, and asks for the size of
 // each (pkg/kubelet/images/puller.go at v1.37.0).
 func (k *Kubelet) pullImages(p *sim.Proc) {
-	for {
-		r := k.puller.Recv(p)
+	p.Serve(sim.On(k.puller, func(p *sim.Proc, r *pullRequest) {
 		start := p.Now()
 		r.err = k.call(p, fakeruntime.Call{Method: fakeruntime.PullImage, PodUID: r.podUID, Image: r.image})
 		if r.err == nil {
@@ -138,7 +137,7 @@ func (k *Kubelet) pullImages(p *sim.Proc) {
 		}
 		r.took = p.Now().Sub(start)
 		r.proc.Wake()
-	}
+	}))
 }
 
 // imageListPeriod is the time between two refreshes of the list of images

@@ -119,6 +119,8 @@ type Kubelet struct {
 
 	backOff      *backOff
 	imageBackOff *imageBackOff
+
+	isDesired, couldBeProbed func(types.UID) bool // podManager.has and workers.couldBeProbed, for calls that take a function
 }
 
 // New returns a kubelet. Start starts its processes, which must happen at the same instant.
@@ -145,6 +147,7 @@ func New(o Options) *Kubelet {
 		k.manifests = sim.NewChan[struct{}](o.Sim, "manifests", 1)
 	}
 	k.workers, k.pleg, k.deletor, k.volumes = newPodWorkers(k), newPLEG(k), newDeletor(k), newVolumes(k, o.Disk)
+	k.isDesired, k.couldBeProbed = k.podManager.has, k.workers.couldBeProbed
 	k.results = prober.Results{
 		Liveness:  results.NewManager(o.Sim, trace.Liveness, o.Trace),
 		Readiness: results.NewManager(o.Sim, trace.Readiness, o.Trace),
@@ -308,7 +311,10 @@ func (k *Kubelet) handlePLEG(p *sim.Proc, e plegEvent) {
 // nothingToSync reports whether handleSyncTick will do nothing at the time at, which is not in the past, if nothing changes until
 // then.
 func (k *Kubelet) nothingToSync(at virtual.Time) bool {
-	return !k.workQueue.ready(at) && !k.anyPastActiveDeadline(k.now().Add(at.Sub(k.sim.Now()))) && k.runtimeHealthy(at)
+	if k.workQueue.ready(at) || !k.runtimeHealthy(at) {
+		return false
+	}
+	return len(k.podManager.limited) == 0 || !k.anyPastActiveDeadline(k.now().Add(at.Sub(k.sim.Now())))
 }
 
 // handleSyncTick hands the pods that are due to their workers, in any order (HandlePodSyncs in

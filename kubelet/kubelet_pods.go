@@ -25,13 +25,13 @@ const runtimeCachePeriod = 3 * time.Second
 // calls. If a call fails, the next housekeeping tries again (HandlePodCleanups in pkg/kubelet/kubelet_pods.go at
 // v1.37.0).
 func (k *Kubelet) handlePodCleanups(p *sim.Proc) {
-	k.workers.syncKnownPods(k.podManager.has)
+	k.workers.syncKnownPods(k.isDesired)
 	running, err := k.listRunning(p)
 	if err != nil {
 		return
 	}
-	k.prober.CleanupPods(p, k.workers.couldBeProbed)
-	k.status.RemoveOrphanedStatuses(k.podManager.has)
+	k.prober.CleanupPods(p, k.couldBeProbed)
+	k.status.RemoveOrphanedStatuses(k.isDesired)
 	k.deleteOrphanedMirrors(p)
 	k.restartStaticPods()
 	k.finishRejectedPods()
@@ -43,9 +43,11 @@ func (k *Kubelet) handlePodCleanups(p *sim.Proc) {
 // else happens until the end of the cleanup. Otherwise it returns false. The process must wait. A tick of the sync ticker that is due
 // now does not matter if it finds nothing to do at the end of the cleanup, when the sync loop would get to it.
 func (k *Kubelet) cleanUpAtOnce(syncLoop *sim.Proc, syncTicker *sim.Ticker) bool {
+	if k.full || !k.sourcesReady() || !k.knowsAll || len(k.rejected) > 0 || len(k.podManager.orphanedMirrors()) > 0 {
+		return false
+	}
 	end, ok := k.runtime.ListsEnd(syncTicker) // before the lists are outdated, because the sync ticker ticks every second
-	if !ok || !k.nothingToSync(end) || k.full || !k.sourcesReady() || !k.knowsAll || len(k.rejected) > 0 || !k.workers.areKnown(k.podManager.has) ||
-		!k.prober.Keeps(k.workers.couldBeProbed) || k.status.HasOrphans(k.podManager.has) || len(k.podManager.orphanedMirrors()) > 0 {
+	if !ok || !k.nothingToSync(end) || !k.workers.areKnown(k.isDesired) || !k.prober.Keeps(k.couldBeProbed) || k.status.HasOrphans(k.isDesired) {
 		return false
 	}
 	k.runtime.SpareLists(syncLoop)

@@ -15,17 +15,21 @@ var methods = map[prober.Protocol]fakeruntime.Method{
 // Connect sends a request over the network for a probe or a hook.
 func (k *Kubelet) Connect(p *sim.Proc, c prober.Connection) prober.Reply {
 	deadline := p.Now().Add(c.Timeout)
-	op := k.runtime.Call(p, fakeruntime.Call{
+	call := fakeruntime.Call{
 		Method: methods[c.Protocol], PodUID: string(c.PodUID), Name: c.Container,
 		Probe: c.Probe, Hook: c.Hook, Timeout: c.Timeout, Retry: c.Retry, Followed: c.Followed, Handshake: c.Handshake,
-	})
+	}
+	if body, pending := c.Rest.(pendingBody); pending {
+		call.Method, call.Ref, call.Answer = fakeruntime.HTTPBody, body.ref, body.answer
+	}
+	op := k.runtime.Call(p, call)
 	reply := prober.Reply{
 		TimedOut: op.TimedOut, Refused: op.Reply == fakeruntime.Refused, HungUp: op.Reply == fakeruntime.HungUp,
 		HandshakeTimeout: op.Reply == fakeruntime.NoHandshake, Unanswered: op.Unanswered,
 	}
 	switch {
-	case op.Reply == fakeruntime.Answered:
-		fillReply(&reply, op.Answer, c)
+	case op.Reply == fakeruntime.Answered && c.Rest == nil:
+		fillReply(&reply, op, c)
 	case reply.HungUp && op.Answer != nil:
 		reply.TransportError = op.Answer.TransportError
 	case k.timesOutFirst(p, &reply, c, deadline):
@@ -42,8 +46,15 @@ func (k *Kubelet) timesOutFirst(p *sim.Proc, reply *prober.Reply, c prober.Conne
 	return lost && c.Timeout > 0 && p.Now() == deadline && k.sim.Race("timeout or exit: "+p.Name(), 2) == 1
 }
 
-// fillReply moves an answer into a reply.
-func fillReply(reply *prober.Reply, a *fakeruntime.Answer, c prober.Connection) {
+// pendingBody is the body of an answer that has not ended.
+type pendingBody struct {
+	ref    fakeruntime.Ref
+	answer *fakeruntime.Answer
+}
+
+// fillReply moves the answer of a call into a reply.
+func fillReply(reply *prober.Reply, op *fakeruntime.Op, c prober.Connection) {
+	a := op.Answer
 	if reply.TransportError = a.TransportError; reply.TransportError != "" {
 		return
 	}
@@ -62,4 +73,7 @@ func fillReply(reply *prober.Reply, a *fakeruntime.Answer, c prober.Connection) 
 	r := a.Respond(req)
 	reply.HungUp = r.HangsUp
 	reply.Code, reply.Location, reply.Body, reply.BodyTruncated = r.Code, r.Location, r.Body, r.BreaksOff
+	if r.BodyPending {
+		reply.Rest = pendingBody{op.Ref(), a}
+	}
 }

@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -101,11 +102,10 @@ func newPLEG(k *Kubelet) *pleg {
 		records:    map[types.UID]*podRecord{},
 		relistTime: never,
 	}
-	g.timer = k.sim.NewTimer("relist timer", func() {
-		if !g.relistAtOnce() {
-			g.tick.TrySend(struct{}{})
-		}
-	})
+	g.timer = k.sim.NewTimer("relist timer", func() { g.tick.TrySend(struct{}{}) })
+	if !k.full {
+		k.sim.Unless(g.timer, g.relistAtOnce)
+	}
 	return g
 }
 
@@ -145,8 +145,11 @@ func (g *pleg) handleTick(p *sim.Proc, _ struct{}) {
 // relistAtOnce makes the global relist that is due now, without the process of the PLEG, if nothing has changed and nothing else
 // happens until the end of the relist. Otherwise it returns false. A relist without changes only stores its time.
 func (g *pleg) relistAtOnce() bool {
+	if g.relistTime == never || g.generation != g.k.runtime.Generation() || len(g.k.cache.subscribers) > 0 || !g.tick.Awaited() {
+		return false
+	}
 	end, ok := g.k.runtime.ListsEnd(nil)
-	if !ok || g.k.full || g.relistTime == never || g.generation != g.k.runtime.Generation() || len(g.k.cache.subscribers) > 0 || !g.tick.Awaited() {
+	if !ok {
 		return false
 	}
 	g.k.runtime.SpareLists(g.proc)
@@ -315,13 +318,12 @@ func (g *pleg) keepPodIPs(uid types.UID, s *podStatus) {
 // then the new ones (Relist and computeEvents in pkg/kubelet/pleg/generic.go at v1.37.0).
 func computeEvents(uid types.UID, old, current *runtimePod) []plegEvent {
 	var events []plegEvent
-	seen := map[string]bool{}
-	for _, pod := range []*runtimePod{old, current} {
-		for _, id := range pod.ids() {
-			if !seen[id] {
-				seen[id] = true
-				events = generateEvents(events, uid, id, old.state(id), current.state(id))
-			}
+	for id := range old.ids() {
+		events = generateEvents(events, uid, id, old.state(id), current.state(id))
+	}
+	for id := range current.ids() {
+		if old.state(id) == plegNonExistent {
+			events = generateEvents(events, uid, id, plegNonExistent, current.state(id))
 		}
 	}
 	return events
@@ -347,18 +349,23 @@ func generateEvents(events []plegEvent, uid types.UID, id string, from, to plegS
 	return events
 }
 
-func (r *runtimePod) ids() []string {
-	if r == nil {
-		return nil
+// ids yields the IDs of the containers and sandboxes. A nil pod has none.
+func (r *runtimePod) ids() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if r == nil {
+			return
+		}
+		for i := range r.containers {
+			if !yield(r.containers[i].ID) {
+				return
+			}
+		}
+		for i := range r.sandboxes {
+			if !yield(r.sandboxes[i].ID) {
+				return
+			}
+		}
 	}
-	var ids []string
-	for i := range r.containers {
-		ids = append(ids, r.containers[i].ID)
-	}
-	for i := range r.sandboxes {
-		ids = append(ids, r.sandboxes[i].ID)
-	}
-	return ids
 }
 
 func (r *runtimePod) state(id string) plegState {

@@ -25,9 +25,7 @@ func newDeletor(k *Kubelet) *deletor {
 }
 
 func (d *deletor) run(p *sim.Proc) {
-	for {
-		d.k.removeContainer(p, d.ids.Recv(p))
-	}
+	p.Serve(sim.On(d.ids, d.k.removeContainer))
 }
 
 // cleanUpContainersInPod queues the dead containers with the same name as container id, except for the newest. Once

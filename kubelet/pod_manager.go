@@ -120,6 +120,9 @@ func (m *podManager) remove(pod *v1.Pod) {
 
 // orphanedMirrors returns the mirror pods without a static pod, ordered by name.
 func (m *podManager) orphanedMirrors() []*v1.Pod {
+	if len(m.mirrors) == 0 {
+		return nil
+	}
 	var orphans []*v1.Pod
 	for _, name := range slices.Sorted(maps.Keys(m.mirrors)) {
 		if m.static[name] == nil {

@@ -46,7 +46,7 @@ func (q *workQueue) enqueue(uid types.UID, t virtual.Time) {
 
 // ready reports whether a pod is due. A pod becomes due a nanosecond after its time.
 func (q *workQueue) ready(now virtual.Time) bool {
-	at, ok := q.times.Next()
+	_, at, ok := q.times.Next()
 	return ok && at < now
 }
 

@@ -488,11 +488,12 @@ func (n *Node) step(r trace.Record) int64 {
 // At schedules a call of do for the virtual time t, or for the current instant if t has passed. RunUntil makes the call, after
 // all calls to the container runtime that end at that instant.
 func (n *Node) At(t virtual.Time, do func()) {
-	defer n.end(n.mustBegin(schedule))
+	at := n.mustBegin(schedule)
+	defer n.end(at)
 	if do == nil {
 		panic("node: At: the function is nil")
 	}
-	u := newUse(function, "")
+	u := &use{kind: function, callers: at.callers}
 	call := func() { n.call(u, do) }
 	n.sim.At(t, "scenario", func() { n.runtime.afterCalls(call) })
 }
@@ -500,11 +501,12 @@ func (n *Node) At(t virtual.Time, do func()) {
 // Observe registers f, which is called for each record when it is added to the trace. The function must not change the record
 // or the node; it can schedule changes with At.
 func (n *Node) Observe(f func(*trace.Record)) {
-	defer n.end(n.mustBegin(change))
+	observe := n.mustBegin(change)
+	defer n.end(observe)
 	if f == nil {
 		panic("node: Observe: the function is nil")
 	}
-	u := newUse(listener, "the observer")
+	u := &use{kind: listener, name: "the observer", callers: observe.callers}
 	n.trace.Observe(func(r *trace.Record) { n.call(u, func() { f(r) }) })
 }
 

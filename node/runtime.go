@@ -29,6 +29,7 @@ type runtimeDriver struct {
 func newRuntimeDriver(s *sim.Sim, r *fakeruntime.Runtime) *runtimeDriver {
 	d := &runtimeDriver{Runtime: r, sim: s}
 	d.timer = s.NewTimer("runtime", d.advance)
+	s.Stand(d.timer)
 	d.proc = s.Go("runtime", d.handOut)
 	return d
 }
@@ -51,12 +52,12 @@ func (d *runtimeDriver) ListsEnd(but *sim.Ticker) (end virtual.Time, ok bool) {
 	end = d.sim.Now()
 	for _, call := range [...]fakeruntime.DelayKind{fakeruntime.DelayListPodSandbox, fakeruntime.DelayListContainers} {
 		took := d.Runtime.Delay(end, call, "", "")
-		end = end.Add(took)
-		if took <= 0 || !d.sim.Quiet(end, but) {
+		if took <= 0 {
 			return 0, false
 		}
+		end = end.Add(took)
 	}
-	return end, !d.Down() && !d.RecordsCalls()
+	return end, !d.Down() && !d.RecordsCalls() && d.sim.Quiet(end, but)
 }
 
 // SpareLists does what the two list calls of ListsEnd do besides their answers.

@@ -43,13 +43,6 @@ const (
 	passTime
 )
 
-// newUse returns a use with the frames of the caller of the method of the node.
-func newUse(kind useKind, name string) *use {
-	u := &use{kind: kind, name: name}
-	runtime.Callers(2, u.callers[:])
-	return u
-}
-
 // within makes a use the innermost one, inside another one or nil.
 func (u *use) within(outer *use) {
 	if u.outer, u.root = outer, u; outer != nil {
@@ -60,7 +53,8 @@ func (u *use) within(outer *use) {
 // begin begins a call of a method. It returns an error if the node is closed, or if a call that is in progress does not allow
 // the method. RunUntil reports the latter error too, because the caller may ignore it.
 func (n *Node) begin(d demand) (*use, error) {
-	u := newUse(method, "")
+	u := &use{kind: method}
+	runtime.Callers(1, u.callers[:])
 	if n == nil || n.sim == nil {
 		panic(fmt.Sprintf("node: %s: this is not a node: create it with node.New", u))
 	}

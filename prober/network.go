@@ -37,6 +37,8 @@ type Connection struct {
 	Retry     bool          // a further try within one probe run
 	Followed  bool          // follows the answer to the request before it, for example a redirect
 	Handshake time.Duration // limit of the TLS or HTTP/2 handshake; 0 for none
+	// Rest is the Rest of an earlier reply: the connection is that of the reply, and the outcome is the end of its body.
+	Rest any
 }
 
 // Reply is the outcome of a connection. The program answered if none of the first five fields is set.
@@ -55,6 +57,7 @@ type Reply struct {
 	Status        string // of a gRPC health check: the serving status, or the name of a status code
 	Body          string // of HTTP; the message of a gRPC error
 	BodyTruncated bool   // the connection ends before the body does
+	Rest          any    // not nil if the body has not ended with Body
 }
 
 // Network connects to containers.

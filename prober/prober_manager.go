@@ -257,14 +257,14 @@ func (m *manager) Keeps(keep func(types.UID) bool) bool {
 
 // CleanupPods stops the workers of pods for which keep returns false.
 func (m *manager) CleanupPods(_ *sim.Proc, keep func(types.UID) bool) {
+	if m.Keeps(keep) {
+		return
+	}
 	gone := map[types.UID]bool{}
 	for uid := range m.pods {
 		if !keep(uid) {
 			gone[uid] = true
 		}
-	}
-	if len(gone) == 0 {
-		return
 	}
 	var stopped []*worker
 	for k, w := range m.workers {

@@ -50,6 +50,17 @@ func (t *Transport) timeoutError(scheme string, reply *Reply) error {
 	return errors.New(ends[t.Proc.Sim().Race("timeout of "+t.Proc.Name(), len(ends))])
 }
 
+// bodyTimeoutError returns the error of a body that has not ended at the deadline. For https the same timers race as in
+// timeoutError (cancelTimerBody in net/http/client.go of Go 1.26).
+func (t *Transport) bodyTimeoutError(scheme string) error {
+	const suffix = " (Client.Timeout or context cancellation while reading body)"
+	ends := []string{errDeadline, "net/http: request canceled" + suffix, errDeadline + suffix}
+	if scheme != "https" {
+		return errors.New(ends[2])
+	}
+	return errors.New(ends[t.Proc.Sim().Race("timeout of the body: "+t.Proc.Name(), len(ends))])
+}
+
 const errHandshake = "net/http: TLS handshake timeout"
 
 // errNoFinalResponse is the error of a connection that ends after an informational response.
@@ -62,6 +73,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if _, err := resolve(req.URL.Hostname()); err != nil {
 		return nil, err
+	}
+	if t.expired() { // the body of a redirect has taken the whole time
+		return nil, t.expiredError(req.URL.Scheme)
 	}
 	reply := t.Network.Connect(t.Proc, t.connection(req))
 	t.followed = true
@@ -81,7 +95,18 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	case reply.Code < 200 && reply.Code != http.StatusSwitchingProtocols:
 		return nil, errNoFinalResponse
 	}
-	return response(req, &reply), nil
+	return t.response(req, &reply), nil
+}
+
+func (t *Transport) expired() bool { return t.Deadline > 0 && t.Proc.Now() >= t.Deadline }
+
+// expiredError returns the error of a request that begins after the deadline: the client makes no connection. For https,
+// the timer of the client races with the error of the context.
+func (t *Transport) expiredError(scheme string) error {
+	if scheme == "https" && t.Proc.Sim().Race("timeout of "+t.Proc.Name(), 2) == 0 {
+		return errors.New(errDeadline)
+	}
+	return errors.New(errDeadline + clientTimeout)
 }
 
 // connection returns the connection for a request.
@@ -97,7 +122,7 @@ func (t *Transport) connection(req *http.Request) Connection {
 	return c
 }
 
-func response(req *http.Request, reply *Reply) *http.Response {
+func (t *Transport) response(req *http.Request, reply *Reply) *http.Response {
 	res := &http.Response{StatusCode: reply.Code, Header: http.Header{}, Body: http.NoBody, Request: req}
 	if reply.Location != "" {
 		res.Header.Set("Location", reply.Location)
@@ -105,6 +130,9 @@ func response(req *http.Request, reply *Reply) *http.Response {
 	switch {
 	case reply.BodyTruncated:
 		res.Body = io.NopCloser(truncatedBody{})
+	case reply.Rest != nil:
+		res.ContentLength = -1
+		res.Body = io.NopCloser(io.MultiReader(strings.NewReader(reply.Body), &pendingBody{t: t, req: req, rest: reply.Rest}))
 	case reply.Code >= 200 && reply.Code != http.StatusNoContent && reply.Code != http.StatusNotModified:
 		res.Body = io.NopCloser(strings.NewReader(reply.Body))
 	}
@@ -115,6 +143,33 @@ func response(req *http.Request, reply *Reply) *http.Response {
 type truncatedBody struct{}
 
 func (truncatedBody) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// pendingBody is the rest of a body that ends after its header. A read waits for its end.
+type pendingBody struct {
+	t    *Transport
+	req  *http.Request
+	rest any
+	err  error // of all reads, once the body has ended
+}
+
+func (b *pendingBody) Read([]byte) (int, error) {
+	if b.err == nil {
+		b.err = b.end()
+	}
+	return 0, b.err
+}
+
+func (b *pendingBody) end() error {
+	c := b.t.connection(b.req)
+	c.Rest = b.rest
+	switch reply := b.t.Network.Connect(b.t.Proc, c); {
+	case reply.TimedOut:
+		return b.t.bodyTimeoutError(b.req.URL.Scheme)
+	case reply.HungUp:
+		return io.ErrUnexpectedEOF
+	}
+	return io.EOF
+}
 
 func portOf(u *url.URL) int {
 	if port, err := strconv.Atoi(u.Port()); err == nil {

@@ -137,13 +137,14 @@ type Rule struct {
 
 // Answer is a named answer, which the rules of its container can use like a built-in word.
 type Answer struct {
-	Name           string        `json:"name"`
-	Code           value.Code    `json:"code,omitempty"` // empty: success
-	Body           string        `json:"body,omitempty"`
-	IgnoreTimeout  bool          `json:"ignoreTimeout,omitempty"`
-	Location       string        `json:"location,omitempty"`
-	Then           *value.Answer `json:"then,omitempty"`
-	TransportError string        `json:"transportError,omitempty"`
+	Name           string             `json:"name"`
+	Code           value.Code         `json:"code,omitempty"` // empty: success
+	Body           string             `json:"body,omitempty"`
+	IgnoreTimeout  bool               `json:"ignoreTimeout,omitempty"`
+	Location       string             `json:"location,omitempty"`
+	Then           *value.Answer      `json:"then,omitempty"`
+	TransportError string             `json:"transportError,omitempty"`
+	BodyEnd        *value.DrawOrNever `json:"bodyEnd,omitempty"`
 }
 
 // Delays are the latencies of runtime and API calls, and the usual response times of programs. A nil field takes

@@ -23,7 +23,7 @@ type namedAnswer struct {
 // fields returns the written fields that some handlers do not support.
 func (a *namedAnswer) fields() []string {
 	var list []string
-	for _, name := range []string{"code", "body", "ignoreTimeout", "location", "then", "transportError"} {
+	for _, name := range []string{"code", "body", "ignoreTimeout", "location", "then", "transportError", "bodyEnd"} {
 		if a.node.Field(name).Written() {
 			list = append(list, name)
 		}
@@ -98,6 +98,11 @@ func (b *behavior) compileNamed(a *namedAnswer, handlers []*handler) {
 			Word: fakeruntime.Answers, Body: a.spec.Body, IgnoreTimeout: a.spec.IgnoreTimeout,
 			Location: a.spec.Location, TransportError: a.spec.TransportError,
 		}
+		if end := a.spec.BodyEnd; end != nil && !a.node.Field("bodyEnd").Bad() {
+			if answer.BodyOpen = end.Never; !end.Never {
+				answer.BodyEnd = (*fakeruntime.Draw)(&end.Draw)
+			}
+		}
 		if a.unsupportedField(h) != "" {
 			continue
 		}
@@ -115,6 +120,7 @@ func (b *behavior) compileNamed(a *namedAnswer, handlers []*handler) {
 	if !b.retriesOverHTTP(a) {
 		a.checkRedirect()
 	}
+	a.checkBodyEnd()
 	if text := a.node.Field("transportError"); !text.Bad() && text.Written() && len(a.fields()) > 1 && !b.retriesOverHTTP(a) {
 		text.Errorf("cannot be combined with other fields: a failed connection has no answer")
 	}
@@ -132,6 +138,14 @@ func (a *namedAnswer) checkRedirect() {
 		checkLocation(a.spec.Location, location)
 	case then.Written():
 		then.Errorf("needs location: it answers the request that follows a redirect")
+	}
+}
+
+// checkBodyEnd reports the end of a body that the code of the answer does not allow.
+func (a *namedAnswer) checkBodyEnd() {
+	end, http := a.node.Field("bodyEnd"), a.by[httpHandler]
+	if end.Written() && !end.Bad() && http != nil && !fakeruntime.HasBody(int(http.Code)) {
+		end.Errorf("needs a response with a body: the code %d has none", http.Code)
 	}
 }
 

@@ -53,7 +53,7 @@ var httpHandler = &handler{
 		a.Code, err = c.StatusCode()
 		return err
 	},
-	fields: map[string]bool{"code": true, "body": true, "location": true, "then": true, "transportError": true},
+	fields: map[string]bool{"code": true, "body": true, "location": true, "then": true, "transportError": true, "bodyEnd": true},
 }
 
 // A TCP probe only connects. The kernel of the node accepts connections even while the program stalls.

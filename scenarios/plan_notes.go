@@ -81,7 +81,7 @@ func succeeds(a *fakeruntime.Answer, h *handler) bool {
 	case execHandler:
 		return a.Code == 0
 	case httpHandler:
-		return a.TransportError == "" && a.Code >= 200 && a.Code < 400
+		return a.TransportError == "" && a.Code >= 200 && a.Code < 400 && !a.BodyOpen
 	case grpcHandler:
 		return a.TransportError == "" && a.Status == "SERVING"
 	}

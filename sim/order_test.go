@@ -15,7 +15,7 @@ import (
 
 // TestCallbacksRunInOrder sets, moves and stops timers, also from callbacks. Each timer that is not stopped fires once.
 // Timers fire in the order of their times, and at the same time in the order in which they were last set. A time in the
-// past counts as now.
+// past counts as now. Standing timers are no different.
 func TestCallbacksRunInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := sim.New(sim.Options{})
@@ -54,6 +54,9 @@ func TestCallbacksRunInOrder(t *testing.T) {
 					change(timers)
 				}
 			})
+			if rapid.Bool().Draw(t, "standing") {
+				s.Stand(timers[name])
+			}
 		}
 		for range rapid.IntRange(0, 10).Draw(t, "changes") {
 			change(timers)

@@ -25,15 +25,12 @@ type Proc struct {
 	sleep   Timer
 }
 
-// sleepOf, followed by the name of a process, is the name of the timer of its sleep.
-const sleepOf = "sleep of "
-
 // Go starts a process. It runs at the present instant, after everything that is enabled now. The name identifies the
 // process in choices and errors; use a name that no other living process or timer has. The process ends when f returns,
 // unless f calls Serve.
 func (s *Sim) Go(name string, f func(*Proc)) *Proc {
 	p := &Proc{sim: s, start: f, cause: s.cause}
-	p.sleep = Timer{name: sleepOf + name, of: p, turns: s.meter.Turns(name), group: s.group}
+	p.sleep = Timer{name: name, of: p, turns: s.meter.Turns(name), group: s.group}
 	s.procs.Push(p)
 	s.meter.Alive(s.procs.Len(), s.now)
 	s.ready.Push(p)
@@ -50,7 +47,7 @@ func (p *Proc) Serve(cases ...Case) { p.serves = cases }
 func (p *Proc) Exit() { p.serves = nil }
 
 // Name returns the name that Go was given.
-func (p *Proc) Name() string { return p.sleep.name[len(sleepOf):] }
+func (p *Proc) Name() string { return p.sleep.name }
 
 // Now returns the virtual time.
 func (p *Proc) Now() virtual.Time { return p.sim.now }

@@ -6,24 +6,25 @@ import "probesim.dev/sim/virtual"
 // timer can do at once what a process would do until t. It counts the turns of the process with Proc.Spare, and those of the
 // timers for which the process would wait with Sim.Spare.
 //
-// A tick of the ticker but that is due now does not count. But can be nil.
+// A tick of the ticker but that is due now does not count. But can be nil, or a ticker with Unless.
 func (s *Sim) Quiet(t virtual.Time, but *Ticker) bool {
 	others := s.enabled() + s.last.Len()
-	if but.isDue() && t < but.timer.at.Add(but.period) {
-		others--
+	var timer *Timer
+	if but != nil && but.timer.at == s.now && t < s.now.Add(but.period) {
+		timer = &but.timer
+		if but.isDue() {
+			others--
+		}
 	}
 	if others > 0 || t < s.now || t > s.until {
 		return false
 	}
-	next, ok := s.timers.Next()
-	return !ok || next > t
+	next := s.timers.firstBut(timer)
+	return next == nil || next.at > t
 }
 
-// isDue reports whether a tick is due now and has not been sent. A nil ticker has none.
+// isDue reports whether a tick is one of the due timers.
 func (t *Ticker) isDue() bool {
-	if t == nil {
-		return false
-	}
 	for i := range t.sim.due.Len() {
 		if t.sim.due.At(i) == &t.timer {
 			return true

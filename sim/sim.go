@@ -37,8 +37,8 @@ type Sim struct {
 	now    virtual.Time
 	until  virtual.Time // how far the present RunUntil runs
 	pause  bool         // Pause was called
-	timers queue.Timed[*Timer]
-	due    queue.FIFO[*Timer] // timers of this instant that have not fired yet
+	timers timers
+	due    queue.FIFO[*Timer] // timers of this instant among which the chooser can choose
 	ready  queue.FIFO[*Proc]  // enabled processes, in canonical order
 	woken  *Proc              // the process that was woken last
 	last   queue.FIFO[*Proc]  // processes that run after everything else at this instant
@@ -56,8 +56,7 @@ var spare coroutine.Spare[*Proc]
 // New returns a simulation without processes and timers. Its virtual time is o.Start.
 func New(o Options) *Sim {
 	return &Sim{
-		timers: queue.Timed[*Timer]{Waits: func(t *Timer, set uint64) bool { return t.set == set }},
-		now:    o.Start, meter: limit.Meter{Limits: o.Limits, Interrupt: o.Interrupt}, Asker: choose.Asker{Chooser: o.Chooser},
+		timers: newTimers(), now: o.Start, meter: limit.Meter{Limits: o.Limits, Interrupt: o.Interrupt}, Asker: choose.Asker{Chooser: o.Chooser},
 		stacks: coroutine.Pool[*Proc]{Do: (*Proc).run, Spare: &spare},
 	}
 }
@@ -80,13 +79,13 @@ func (s *Sim) RunUntil(t virtual.Time) error {
 		if s.step() {
 			continue
 		}
-		at, ok := s.timers.Next()
-		if !ok || at > t {
+		first := s.timers.first()
+		if first == nil || first.at > t {
 			s.now, s.group, s.cause = max(s.now, t), nil, 0
 			return nil
 		}
-		if s.meter.Move(s.now, at) {
-			s.now = at
+		if s.meter.Move(s.now, first.at) {
+			s.now = first.at
 		}
 	}
 	return s.meter.Err()
@@ -104,11 +103,13 @@ func (s *Sim) Close() { s.End(nil) }
 
 // step fires one due timer or resumes one enabled process. It returns false if there is neither.
 func (s *Sim) step() bool {
-	for s.timers.Due(s.now) {
-		if t, ok := s.timers.Pop(s.now); ok {
-			t.set = 0
-			s.due.Push(t)
+	for t := s.timers.pop(s.now); t != nil; t = s.timers.pop(s.now) {
+		if s.Canonical() {
+			s.meter.Event(s.now)
+			s.fire(t)
+			return true
 		}
+		s.due.Push(t)
 	}
 	if s.enabled() == 0 {
 		if s.last.Len() == 0 {
@@ -119,8 +120,7 @@ func (s *Sim) step() bool {
 	i := s.Next(s.enabled(), s.candidate)
 	s.meter.Event(s.now)
 	if i < s.due.Len() {
-		t := s.due.Remove(i)
-		t.of.due(t, s)
+		s.fire(s.due.Remove(i))
 		return true
 	}
 	s.ready.Remove(i - s.due.Len()).resume()
@@ -134,7 +134,7 @@ func (s *Sim) enabled() int { return s.due.Len() + s.ready.Len() }
 func (s *Sim) candidate(i int) choose.Choice {
 	if i < s.due.Len() {
 		t := s.due.At(i)
-		return choose.Choice{Kind: choose.Next, Key: t.name, Ordinal: *t.turns}
+		return choose.Choice{Kind: choose.Next, Key: t.key(), Ordinal: *t.turns}
 	}
 	p := s.ready.At(i - s.due.Len())
 	return choose.Choice{Kind: choose.Next, Key: p.Name(), Ordinal: *p.sleep.turns}
@@ -177,7 +177,7 @@ func (s *Sim) End(g *Group) {
 	s.procs.Drop(proc)
 	s.ready.Drop(proc)
 	s.last.Drop(proc)
-	s.timers.Drop(timer)
+	s.timers.drop(timer)
 	s.due.Drop(timer)
 	s.stacks.Close()
 }

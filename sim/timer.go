@@ -14,6 +14,17 @@ type Timer struct {
 	turns *int64 // how often timers of this name have fired
 	group *Group
 	name  string
+
+	standing bool        // it is in timers.standing
+	passes   func() bool // set by Unless
+}
+
+// key identifies the timer in choices. The timer of a sleep has the name of its process, which is the key of the process.
+func (t *Timer) key() string {
+	if _, sleeps := t.of.(*Proc); sleeps {
+		return "sleep of " + t.name
+	}
+	return t.name
 }
 
 type call func()
@@ -40,7 +51,39 @@ func (s *Sim) NewTimer(name string, f func()) *Timer {
 func (s *Sim) Set(t *Timer, at virtual.Time) {
 	s.Stop(t)
 	t.at = max(at, s.now)
-	t.set = s.timers.Push(t.at, t)
+	s.timers.push(t)
+}
+
+// Stand makes Set cheap for a timer that is set often, and every other event a little dearer. Use it for few timers that exist for a
+// long time.
+func (s *Sim) Stand(t *Timer) {
+	if !t.standing {
+		t.standing = true
+		s.timers.standing = append(s.timers.standing, t)
+		if t.set > 0 {
+			s.timers.Forget()
+		}
+	}
+}
+
+// Unless makes the timer fire without an effect if passes returns true: passes then has done what the timer would do, and has set it
+// again. Such a firing does not count as an event. The timer is a standing one, as with Stand.
+func (s *Sim) Unless(t *Timer, passes func() bool) {
+	t.passes = passes
+	s.Stand(t)
+}
+
+// fire fires a timer.
+func (s *Sim) fire(t *Timer) {
+	if t.passes != nil {
+		t.count(s)
+		if t.passes() {
+			s.meter.Spare(1)
+			return
+		}
+		*t.turns--
+	}
+	t.of.due(t, s)
 }
 
 // At calls f at virtual time t, even if the present group ends before. Other calls may have the same name.
@@ -51,8 +94,7 @@ func (s *Sim) At(t virtual.Time, name string, f func()) {
 // Stop prevents the timer from firing.
 func (s *Sim) Stop(t *Timer) {
 	if t.set > 0 {
-		t.set = 0
-		s.timers.Forget()
+		s.timers.forget(t)
 		return
 	}
 	s.due.Drop(func(o *Timer) bool { return o == t })
@@ -62,7 +104,6 @@ func (s *Sim) Stop(t *Timer) {
 type Ticker struct {
 	timer  Timer
 	period time.Duration
-	idle   func() bool
 	sim    *Sim
 	C      Chan[struct{}]
 }
@@ -78,15 +119,25 @@ func (s *Sim) NewTicker(name string, period time.Duration) *Ticker {
 func (t *Ticker) due(timer *Timer, s *Sim) {
 	timer.count(s)
 	s.Set(&t.timer, t.timer.at.Add(t.period))
-	if t.idle != nil && t.C.Awaited() && t.idle() {
-		s.meter.Spare(1)
-	} else {
-		t.C.TrySend(struct{}{})
-	}
+	t.C.TrySend(struct{}{})
 }
 
 // Unless skips ticks that have no effect: a tick is skipped if the receiver waits for it and idle returns true.
-func (t *Ticker) Unless(idle func() bool) { t.idle = idle }
+func (t *Ticker) Unless(idle func() bool) {
+	t.sim.Unless(&t.timer, func() bool {
+		if !t.C.Awaited() {
+			return false
+		}
+		at := t.timer.at
+		t.sim.Set(&t.timer, at.Add(t.period))
+		if idle() {
+			return true
+		}
+		t.sim.Stop(&t.timer)
+		t.timer.at = at
+		return false
+	})
+}
 
 // Reset starts a new period now and drops a tick that waits in C, like Go's tickers since Go 1.23.
 func (t *Ticker) Reset(period time.Duration) {

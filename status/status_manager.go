@@ -11,7 +11,6 @@
 package status
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -138,9 +137,7 @@ func isPodStatusByKubeletEqual(a, b *v1.PodStatus) bool {
 			return false
 		}
 	}
-	c := *a
-	c.Conditions = b.Conditions
-	return reflect.DeepEqual(&c, b)
+	return equalApartFromConditions(a, b)
 }
 
 func countKubeletConditions(s *v1.PodStatus) int {
@@ -166,12 +163,30 @@ func PodConditionByKubelet(t v1.PodConditionType) bool {
 // Start starts the process that writes statuses to the API.
 func (m *Manager) Start() {
 	ticker := m.o.Sim.NewTicker(tickerName, syncPeriod)
-	m.o.Sim.Go(processName, func(p *sim.Proc) {
+	proc := m.o.Sim.Go(processName, func(p *sim.Proc) {
 		cases := []sim.Case{sim.On(m.podStatusChannel, m.onChange), sim.OnTick(ticker, m.onTick)}
-		for {
-			p.Select(cases...)
-		}
+		p.Serve(cases...)
 	})
+	ticker.Unless(func() bool {
+		if !m.o.Sim.Canonical() || !m.isSynced() { // a chooser could let others go between the tick and the process
+			return false
+		}
+		proc.Spare(1)
+		return true
+	})
+}
+
+// isSynced reports whether a full sync would do nothing.
+func (m *Manager) isSynced() bool {
+	if len(m.changed) > 0 || len(m.apiStatusVersions) > len(m.order) {
+		return false
+	}
+	for _, uid := range m.order {
+		if s := m.podStatuses[uid]; m.needsUpdate(uid, s) || m.needsReconcile(uid, s) {
+			return false
+		}
+	}
+	return true
 }
 
 func (m *Manager) onChange(p *sim.Proc, _ struct{}) {
@@ -531,9 +546,7 @@ func isEqualInAPI(a, b *v1.PodStatus) bool {
 			return false
 		}
 	}
-	c := *a
-	c.Conditions = b.Conditions
-	return len(a.Conditions) == len(b.Conditions) && reflect.DeepEqual(&c, b)
+	return len(a.Conditions) == len(b.Conditions) && equalApartFromConditions(a, b)
 }
 
 func (m *Manager) hasNewVersion(uid types.UID, s *versionedPodStatus) bool {
@@ -564,10 +577,12 @@ func (m *Manager) needsReconcile(uid types.UID, s *versionedPodStatus) bool {
 	if !ok || s.reconciledWith == pod {
 		return false
 	}
-	api := pod.Status.DeepCopy()
-	normalizeStatus(api)
-	if !isPodStatusByKubeletEqual(api, s.Status) {
-		return true
+	if !isPodStatusByKubeletEqual(&pod.Status, s.Status) { // a stored status is normalized: what equals it is too
+		api := pod.Status.DeepCopy()
+		normalizeStatus(api)
+		if !isPodStatusByKubeletEqual(api, s.Status) {
+			return true
+		}
 	}
 	s.reconciledWith = pod
 	return false
@@ -616,7 +631,7 @@ func normalizeTimestamp(t metav1.Time) metav1.Time { return metav1.NewTime(t.Tru
 // mergePodStatus returns the status to write to the API. It keeps the conditions that the kubelet does not own, holds a
 // terminal phase back while containers may run, and makes a pod with a terminal phase unready.
 func (m *Manager) mergePodStatus(pod *v1.Pod, status *v1.PodStatus) *v1.PodStatus {
-	old, merged := &pod.Status, status.DeepCopy()
+	old, merged := &pod.Status, new(*status) // shares what no one changes: the statuses of the containers
 	merged.Conditions = slices.DeleteFunc(slices.Clone(old.Conditions), func(c v1.PodCondition) bool { return PodConditionByKubelet(c.Type) })
 	if !IsTerminal(old.Phase) && IsTerminal(merged.Phase) {
 		if m.o.CouldHaveRunningContainers(pod.UID) {

@@ -28,7 +28,7 @@ func (c *connection) call(call fakeruntime.Call) fakeruntime.Op { return c.submi
 // submit submits a call to the runtime without waiting for the result.
 func (c *connection) submit(call fakeruntime.Call) *pending {
 	d := c.driver
-	p := &pending{driver: d, waiter: &waiter{done: make(chan struct{}), op: fakeruntime.Op{Call: call, Err: errRunEnded}}}
+	p := &pending{conn: c, waiter: &waiter{done: make(chan struct{}), op: fakeruntime.Op{Call: call, Err: errRunEnded}}}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.over || c.cut && call.Method == fakeruntime.Status { // the kubelet holds a lock during this call

@@ -19,7 +19,7 @@ func serveH2(conn net.Conn, op *pending) {
 	}
 	server := &http.Server{Protocols: new(http.Protocols), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if done := op.wait(); done.Reply == fakeruntime.Answered {
-			respondH2(conn, w, done.Answer.Respond(r))
+			respondH2(conn, w, done.Answer.Respond(r), op)
 		} else {
 			conn.Close()
 		}
@@ -40,7 +40,7 @@ func serveH2(conn net.Conn, op *pending) {
 }
 
 // respondH2 writes the program's response.
-func respondH2(conn net.Conn, w http.ResponseWriter, r fakeruntime.Response) {
+func respondH2(conn net.Conn, w http.ResponseWriter, r fakeruntime.Response, op *pending) {
 	if r.HangsUp {
 		conn.Close()
 		return
@@ -57,6 +57,13 @@ func respondH2(conn net.Conn, w http.ResponseWriter, r fakeruntime.Response) {
 		return
 	}
 	_, _ = w.Write([]byte(r.Body))
+	if r.BodyPending {
+		_ = http.NewResponseController(w).Flush()
+		if !op.waitForBody() {
+			conn.Close()
+		}
+		return
+	}
 	if r.BreaksOff {
 		_ = http.NewResponseController(w).Flush()
 		conn.Close()

@@ -42,6 +42,7 @@ func newHTTPProber(n *network, real httpprobe.Prober) *httpProber {
 type connections struct {
 	attempt
 	made int
+	last *pending
 }
 
 type connectionsKey struct{}
@@ -62,9 +63,10 @@ func (h *httpProber) run(req *http.Request, timeout time.Duration, run func(*htt
 	r := parseRequester(req.Header.Get(tagHeader))
 	req.Header.Del(tagHeader)
 	return h.network.attempt(r, timeout, func(t attempt) (probe.Result, string, error) {
-		ctx := context.WithValue(req.Context(), connectionsKey{}, &connections{attempt: t})
+		c := &connections{attempt: t}
+		ctx := context.WithValue(req.Context(), connectionsKey{}, c)
 		result, message, err := run(req.WithContext(ctx), timeout)
-		return result, t.restoreTimeout(message), err
+		return result, t.restoreTimeout(message), c.restoreBodyTimeout(err)
 	})
 }
 
@@ -84,6 +86,14 @@ func (t *attempt) restoreTimeout(message string) string {
 	return message
 }
 
+// restoreBodyTimeout does the same for the error of a body that has not ended at the deadline.
+func (c *connections) restoreBodyTimeout(err error) error {
+	if err != nil && c.driver.now() == c.deadline && !c.last.secure && err.Error() == errDeadline {
+		return errors.New(errDeadline + " (Client.Timeout or context cancellation while reading body)")
+	}
+	return err
+}
+
 // dialHTTP is the DialContext of the transport.
 func dialHTTP(ctx context.Context, _, addr string) (net.Conn, error) {
 	if _, err := resolve(addr); err != nil {
@@ -91,7 +101,7 @@ func dialHTTP(ctx context.Context, _, addr string) (net.Conn, error) {
 	}
 	c := ctx.Value(connectionsKey{}).(*connections)
 	op := c.request(fakeruntime.Call{Method: fakeruntime.HTTPGet, Followed: c.made > 0})
-	c.made++
+	c.made, c.last = c.made+1, op
 	if op.accepted {
 		client, server := net.Pipe()
 		go serveHTTP(server, op)
@@ -123,12 +133,22 @@ func serveHTTP(conn net.Conn, op *pending) {
 	}
 	done := op.wait()
 	if done.Reply == fakeruntime.Answered {
-		_ = respond(conn, req, done.Answer.Respond(req))
+		_ = respond(conn, req, done.Answer.Respond(req), op)
 	}
 }
 
+// pendingBody is the rest of a body that ends after its header. A read waits for its end.
+type pendingBody struct{ op *pending }
+
+func (b pendingBody) Read([]byte) (int, error) {
+	if b.op.waitForBody() {
+		return 0, io.EOF
+	}
+	return 0, io.ErrUnexpectedEOF
+}
+
 // respond writes the program's response.
-func respond(conn net.Conn, req *http.Request, r fakeruntime.Response) error {
+func respond(conn net.Conn, req *http.Request, r fakeruntime.Response, op *pending) error {
 	if r.HangsUp {
 		return nil
 	}
@@ -145,6 +165,11 @@ func respond(conn net.Conn, req *http.Request, r fakeruntime.Response) error {
 	}
 	if r.Location != "" {
 		res.Header.Set("Location", r.Location)
+	}
+	if r.BodyPending {
+		res.Body, res.ContentLength = io.NopCloser(io.MultiReader(strings.NewReader(r.Body), pendingBody{op})), -1
+		res.TransferEncoding = []string{"chunked"}
+		return res.Write(conn) // without a buffer: the client gets the header first
 	}
 	w := bufio.NewWriter(conn)
 	if err := res.Write(w); err != nil && missing == 0 {

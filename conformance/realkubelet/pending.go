@@ -14,9 +14,10 @@ type waiter struct {
 // pending is a call in progress.
 type pending struct {
 	*waiter
-	driver      *driver
+	conn        *connection
 	accepted    bool            // the program has accepted a connection
 	frozenUntil virtual.Time    // when the answering program thaws; 0 if it is not frozen
+	secure      bool            // the client speaks TLS
 	submitted   *fakeruntime.Op // the submitted call; valid until done is closed
 }
 
@@ -32,6 +33,19 @@ func (p *pending) wait() fakeruntime.Op {
 	return p.op
 }
 
+// waitForBody blocks until the body of an answer ends. It returns false if the program ends first, or the client gives up.
+func (p *pending) waitForBody() bool {
+	call := fakeruntime.Call{
+		Method: fakeruntime.HTTPBody, Ref: p.op.Ref(), Answer: p.op.Answer,
+		Probe: p.op.Call.Probe, Hook: p.op.Call.Hook,
+	}
+	if p.op.Call.Timeout > 0 { // the client has not given up at the header, so some time is left
+		call.Timeout = p.op.Start.Add(p.op.Call.Timeout).Sub(p.conn.now())
+	}
+	done := p.conn.submit(call).wait()
+	return done.Err == nil && done.Reply == fakeruntime.Answered && !done.TimedOut
+}
+
 // waitThawed blocks while the answering program is frozen. It returns false if the call ends first, or at the
 // same instant.
 func (p *pending) waitThawed() bool {
@@ -39,7 +53,7 @@ func (p *pending) waitThawed() bool {
 		return true
 	}
 	thawed := make(chan struct{})
-	p.driver.at(p.frozenUntil, func() { p.checkThawed(thawed) })
+	p.conn.at(p.frozenUntil, func() { p.checkThawed(thawed) })
 	select {
 	case <-thawed:
 		return true
@@ -51,7 +65,7 @@ func (p *pending) waitThawed() bool {
 // checkThawed closes thawed if the program is no longer frozen. Otherwise it checks again later, because the
 // program may have stalled again, or may hang.
 func (p *pending) checkThawed(thawed chan struct{}) {
-	d := p.driver
+	d := p.conn.driver
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, waits := d.waiting[p.waiter]; !waits {

@@ -30,6 +30,7 @@ func serveTLS(conn net.Conn, op *pending, protocols ...string) (net.Conn, *bufio
 	if !op.waitThawed() {
 		return conn, bufio.NewReader(strings.NewReader(""))
 	}
+	op.secure = true
 	secure := tls.Server(peeked{conn, r}, &tls.Config{Certificates: []tls.Certificate{certificate()}, NextProtos: protocols})
 	return secure, bufio.NewReader(secure)
 }

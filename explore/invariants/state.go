@@ -96,7 +96,10 @@ func newPod(spec *v1.Pod) *pod {
 	p := &pod{spec: spec, containers: map[string]*container{}, synced: map[virtual.Time]bool{}}
 	for c := range podutil.Containers(&spec.Spec) {
 		first := slices.ContainsFunc(spec.Spec.InitContainers, func(i v1.Container) bool { return i.Name == c.Name })
-		k := &container{spec: c, probes: map[trace.Probe]*v1.Probe{}}
+		k := &container{
+			spec: c, probes: map[trace.Probe]*v1.Probe{}, runs: map[trace.Probe]*runs{}, streak: map[trace.Probe]int{},
+			before: map[trace.Probe]int{}, last: map[trace.Probe]virtual.Time{}, reset: map[trace.Probe]bool{},
+		}
 		k.sidecar, k.init = first && podutil.IsRestartableInitContainer(c), first && !podutil.IsRestartableInitContainer(c)
 		set := func(name trace.Probe, probe *v1.Probe) {
 			if probe != nil {
@@ -116,20 +119,25 @@ func newPod(spec *v1.Pod) *pod {
 func (k *container) begin(instance int) {
 	k.carried = k.up || k.status != nil && k.status.Started
 	k.instance, k.up, k.restart, k.stopping, k.killing = instance, false, false, nil, false
-	before := map[trace.Probe]int{}
-	for _, probe := range []trace.Probe{trace.Liveness, trace.Startup} {
-		if before[probe] = k.streak[probe]; !k.reset[probe] {
-			before[probe] += k.before[probe]
+	delete(k.before, trace.Readiness)
+	for _, probe := range [...]trace.Probe{trace.Liveness, trace.Startup} {
+		if k.reset[probe] {
+			k.before[probe] = 0
 		}
+		k.before[probe] += k.streak[probe]
 	}
-	k.runs, k.before, k.streak, k.reset, k.last = map[trace.Probe]*runs{}, before, map[trace.Probe]int{}, map[trace.Probe]bool{}, map[trace.Probe]virtual.Time{}
+	clear(k.runs)
+	clear(k.streak)
+	clear(k.reset)
+	clear(k.last)
 }
 
 func (p *pod) kubeletStopped() {
 	p.ending = p.ending && p.deleted // the kubelet forgets an eviction whose status it has not written
 	for _, name := range p.names {
 		k := p.containers[name]
-		k.restart, k.killing, k.pulling, k.runs = true, false, false, map[trace.Probe]*runs{}
+		k.restart, k.killing, k.pulling = true, false, false
+		clear(k.runs)
 	}
 }
 

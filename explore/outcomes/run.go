@@ -96,6 +96,7 @@ func (s *Subject) run(c Change, o runOptions) (r *Run) {
 	}
 	recorder := &trace.Recorder{
 		Internal: o.internal || expect.Internal(plan.Scenario), Details: o.internal || plan.Scenario.NeedsDetails(), Also: o.also,
+		Room: o.room,
 	}
 	chooser := o.chooser
 	if chooser == nil {

@@ -42,6 +42,9 @@ func TestTimed(t *testing.T) {
 			switch do := rapid.IntRange(0, 7).Draw(t, "do"); {
 			case do == 0 && len(model) > 0:
 				forget()
+				if n := q.Number(); slices.ContainsFunc(model, func(x *item) bool { return x.n >= n }) {
+					t.Fatalf("the number %d is not greater than those of earlier items", n)
+				}
 			case do < 4 && len(model) > 0:
 				again := forget()
 				again.at = virtual.Time(rapid.IntRange(0, 5).Draw(t, "again at"))
@@ -63,8 +66,8 @@ func TestTimed(t *testing.T) {
 			default:
 				push(&item{at: virtual.Time(rapid.IntRange(0, 5).Draw(t, "at"))})
 			}
-			if at, ok := q.Next(); ok != (len(model) > 0) || ok && at != model[0].at {
-				t.Fatalf("next is %v %v", at, ok)
+			if first, at, ok := q.Next(); ok != (len(model) > 0) || ok && (first != model[0] || at != first.at) {
+				t.Fatalf("next is %v at %v, %v", first, at, ok)
 			}
 		}
 	})

@@ -27,6 +27,13 @@ type entry[T any] struct {
 
 func (e *entry[T]) before(o *entry[T]) bool { return e.at < o.at || e.at == o.at && e.n < o.n }
 
+// Number returns a number as Push does, for an item that waits elsewhere: of two items with equal times, the one with the lower
+// number is first.
+func (q *Timed[T]) Number() uint64 {
+	q.pushed++
+	return q.pushed
+}
+
 // Push adds an item that waits for a time. It returns the number of the item; the first number is 1.
 func (q *Timed[T]) Push(at virtual.Time, item T) uint64 {
 	q.pushed++
@@ -35,24 +42,21 @@ func (q *Timed[T]) Push(at virtual.Time, item T) uint64 {
 	return q.pushed
 }
 
-// Next returns the earliest time that an item waits for. It returns false if no item waits.
-func (q *Timed[T]) Next() (virtual.Time, bool) {
+// Next returns the first item that waits, and its time. It returns false if no item waits.
+func (q *Timed[T]) Next() (item T, at virtual.Time, ok bool) {
 	for len(q.entries) > 0 && !q.waits(q.entries[0]) {
 		q.removeFirst()
 		q.forgotten--
 	}
 	if len(q.entries) == 0 {
-		return 0, false
+		return item, 0, false
 	}
-	return q.entries[0].at, true
+	return q.entries[0].item, q.entries[0].at, true
 }
-
-// Due reports whether Pop may have an item at time t.
-func (q *Timed[T]) Due(t virtual.Time) bool { return len(q.entries) > 0 && q.entries[0].at <= t }
 
 // Pop removes and returns the first waiting item if its time is t or earlier.
 func (q *Timed[T]) Pop(t virtual.Time) (item T, ok bool) {
-	if at, ok := q.Next(); !ok || at > t {
+	if _, at, ok := q.Next(); !ok || at > t {
 		return item, false
 	}
 	return q.removeFirst(), true

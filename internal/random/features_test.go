@@ -98,6 +98,8 @@ var features = map[string]feature{
 	"a redirect to itself":         anyAnswer(func(a *fakeruntime.Answer) bool { return a.Then != nil && a.Then.Then == a.Then }),
 	"a redirect elsewhere":         anyAnswer(func(a *fakeruntime.Answer) bool { return a.Location != "" && a.Then == nil }),
 	"a transport error":            anyAnswer(func(a *fakeruntime.Answer) bool { return a.TransportError != "" }),
+	"a body that ends late":        anyAnswer(func(a *fakeruntime.Answer) bool { return a.BodyEnd != nil }),
+	"a body that never ends":       anyAnswer(func(a *fakeruntime.Answer) bool { return a.BodyOpen }),
 	"different handlers":           anyContainer(func(c *v1.Container) bool { return handlerCount(c) > 1 }),
 
 	"after":                            matches(`\{after: `),

@@ -2,6 +2,7 @@ package random
 
 import (
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -175,7 +176,25 @@ func (b *program) namedHTTP(name string) *yaml.Node {
 	default:
 		put(n, "transportError", text(one(&b.rng, "read: connection reset by peer", "http: server gave HTTP response to HTTPS client")))
 	}
+	b.putBodyEnd(n)
 	return n
+}
+
+// putBodyEnd lets the bodies of some answers end after their header.
+func (b *program) putBodyEnd(answer *yaml.Node) {
+	aside, code := b.aside(), get(answer, "code")
+	if code == nil || !aside.percent(25) {
+		return
+	}
+	switch code.Value {
+	case "101", "103", "204", "304": // without a body
+		return
+	}
+	end := aside.draw(aside.time(50*time.Millisecond, 3*time.Second))
+	if aside.percent(35) {
+		end = "never"
+	}
+	put(answer, "bodyEnd", text(end))
 }
 
 // location returns one of the targets for a redirect. Targets of requests over HTTP/2 without TLS do not use https.

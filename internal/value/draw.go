@@ -24,4 +24,26 @@ func (d *Draw) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// DrawOrNever is a draw, or never.
+type DrawOrNever struct {
+	Draw
+	Never bool
+}
+
+// UnmarshalText parses a draw or never.
+func (d *DrawOrNever) UnmarshalText(text []byte) error {
+	if string(text) == "never" {
+		d.Never = true
+		return nil
+	}
+	return d.Draw.UnmarshalText(text)
+}
+
+func (d DrawOrNever) String() string {
+	if d.Never {
+		return "never"
+	}
+	return d.Draw.String()
+}
+
 func (d Draw) String() string { return TimeRange(d).String() }

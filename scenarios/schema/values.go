@@ -53,6 +53,7 @@ var notations = map[reflect.Type]struct {
 }{
 	reflect.TypeFor[value.Duration]():     {"duration", pattern(durationPattern)},
 	reflect.TypeFor[value.Draw]():         {"draw", pattern(drawPattern)},
+	reflect.TypeFor[value.DrawOrNever]():  {"drawOrNever", pattern("(never|" + drawPattern + ")")},
 	reflect.TypeFor[value.Offset]():       {"offset", pattern(`-?` + durationPattern)},
 	reflect.TypeFor[value.TimeRange]():    {"timeRange", pattern(rangeOf(durationPattern))},
 	reflect.TypeFor[value.IntRange]():     {"intRange", intRange},

@@ -125,7 +125,7 @@ func (m *Meter) Turns(name string) *int64 {
 	n, ok := m.ran[name]
 	if !ok {
 		if len(m.room) == 0 {
-			m.room = make([]int64, 512)
+			m.room = make([]int64, min(512, max(64, len(m.ran)))) // most runs are small
 		}
 		n, m.room = &m.room[0], m.room[1:]
 		m.ran[name] = n
