@@ -474,7 +474,7 @@ func (k *Kubelet) convertContainerStatus(spec *v1.Container, rc *fakeruntime.Con
 	c := v1.ContainerStatus{
 		Name: spec.Name, Image: applyDefaultImageTag(rc.Image), ImageID: rc.Image, ContainerID: containerIDPrefix + rc.ID,
 		RestartCount: int32(rc.Attempt), State: k.toContainerState(rc),
-		AllocatedResources: spec.Resources.Requests, Resources: spec.Resources.DeepCopy(),
+		AllocatedResources: spec.Resources.Requests, Resources: &spec.Resources,
 	}
 	if old == nil {
 		return c
