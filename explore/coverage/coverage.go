@@ -44,6 +44,9 @@ var facts = []struct {
 }{
 	{trace.ContainerStopping, "reasons of stops", []string{"reason"}},
 	{trace.ProbeExecuted, "results of probes", []string{"probe", "result"}},
+	{trace.HookEnded, "ends of hooks", []string{"reason", "result"}},
+	{trace.ImagePullEnded, "ends of image pulls", []string{"result"}},
+	{trace.VolumeWaitEnded, "ends of waits for volumes", []string{"reason", "result"}},
 	{trace.ProbeSkipped, "reasons why a worker does not probe", []string{"probe", "reason"}},
 	{trace.ResultChanged, "changes of results", []string{"probe", "message"}},
 	{trace.Event, "events", []string{"type", "reason"}},
@@ -88,6 +91,7 @@ var points = []struct {
 	{choose.Race, "reconciler after populator: "},
 	{choose.Race, "volumes polled first: "},
 	{choose.Race, "timeout of "},
+	{choose.Race, "body at its timeout: "},
 }
 
 // Coverage collects what runs show. Create it with New.
