@@ -158,6 +158,38 @@ func (s *Server) Create(pod *v1.Pod) (*v1.Pod, error) {
 	return pod, nil
 }
 
+// CreateMirror is the kubelet's call that creates the mirror pod of a static pod. It takes the latency of a patch, because both
+// write to the storage of the server. It reports false if there is a pod of that name or the server is down.
+func (s *Server) CreateMirror(p *sim.Proc, static *v1.Pod) bool {
+	key := static.Namespace + "/" + static.Name
+	mirror := admission.Mirror(static, s.names[key])
+	latency := func(*v1.Pod) time.Duration { return s.o.Delays.APIPatch(mirror) }
+	if !s.wait(p, "APICreate", mirror.Namespace, mirror.Name, latency) || s.pods[key] != nil {
+		return false
+	}
+	s.names[key]++
+	s.uids[mirror.UID] = true
+	mirror.CreationTimestamp = metav1.NewTime(s.o.Now().Truncate(time.Second))
+	admission.DropDisabled(s.o.Profile, &mirror.Spec)
+	s.steps[mirror.UID] = s.record(trace.PodAdded, mirror, p.Cause())
+	s.store(Added, mirror, s.steps[mirror.UID])
+	return true
+}
+
+// DeleteMirror is the kubelet's call that deletes a mirror pod without a grace period. It takes the latency of the call. If uid is not
+// empty, it deletes only the pod with this UID. It reports false if it has deleted nothing or the server is down.
+func (s *Server) DeleteMirror(p *sim.Proc, namespace, name string, uid types.UID) bool {
+	if !s.wait(p, "APIDelete", namespace, name, s.o.Delays.APIDelete) {
+		return false
+	}
+	pod := s.Pod(namespace, name)
+	if pod == nil || uid != "" && pod.UID != uid {
+		return false
+	}
+	s.delete(pod, new(int64), p.Cause())
+	return true
+}
+
 // Delete deletes a pod as a user does, with a grace period in seconds; nil means the grace period of the pod. With 0, and
 // if the pod has terminated, the pod is removed immediately. A further Delete can only shorten the grace period
 // (pkg/registry/core/pod/strategy.go and apiserver's pkg/registry/rest/delete.go at v1.37.0). Delete returns a NotFound
@@ -279,6 +311,7 @@ func (s *Server) DeletePod(p *sim.Proc, namespace, name string) bool {
 
 // wait waits for the latency of a call, records the call, and reports whether it reaches the server.
 func (s *Server) wait(p *sim.Proc, method, namespace, name string, latency func(*v1.Pod) time.Duration) bool {
+	s.o.Sim.Turn(p.Name(), method)
 	start := p.Now()
 	reached := !s.down && s.sleep(p, latency(s.Pod(namespace, name)))
 	if s.o.Trace.Wants(trace.CRICall) {

@@ -47,7 +47,7 @@ func (r *Runtime) begin(op *Op) {
 // resolve finds the objects of a call, and returns the scope whose delays apply.
 func (r *Runtime) resolve(op *Op) *scope {
 	c := &op.Call
-	op.container, op.sandbox, op.pod = r.containers[c.ContainerID], r.sandboxes[c.SandboxID], r.pods[c.PodUID]
+	op.container, op.sandbox, op.pod = find(r.containers, c.ContainerID), find(r.sandboxes, c.SandboxID), find(r.pods, c.PodUID)
 	name := ""
 	switch {
 	case op.container != nil:
@@ -59,6 +59,14 @@ func (r *Runtime) resolve(op *Op) *scope {
 		name = c.Name
 	}
 	return r.scopeOf(op.pod, name)
+}
+
+// find returns an object by its ID, nil for an empty ID.
+func find[T any](objects map[string]*T, id string) *T {
+	if id == "" {
+		return nil
+	}
+	return objects[id]
 }
 
 // complete applies the effect of a call at its end. Objects that were removed during the call count as not

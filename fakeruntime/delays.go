@@ -137,10 +137,7 @@ func (s *scope) draw(now virtual.Time, kind DelayKind, from requester, d Draw) t
 // begins now. The range is the range of the container; of the pod if container is empty; of the run if the
 // pod is unknown.
 func (r *Runtime) Delay(now virtual.Time, kind DelayKind, podUID, container string) time.Duration {
-	if podUID == "" {
-		return r.scope.delay(now, kind)
-	}
-	return r.scopeOf(r.pods[podUID], container).delay(now, kind)
+	return r.scopeOf(find(r.pods, podUID), container).delay(now, kind)
 }
 
 func (r *Runtime) scopeOf(p *pod, container string) *scope {

@@ -70,6 +70,9 @@ func New(o Options) *Runtime {
 // AddPod adds a pod with the programs of its containers. The driver must call it before the first call about
 // the pod. Pods get their IPs in the order of their addition.
 func (r *Runtime) AddPod(p Pod) {
+	if r.pods[p.UID] != nil {
+		return
+	}
 	r.pods[p.UID] = newPod(p, &r.scope, len(r.pods)+1)
 }
 

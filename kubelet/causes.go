@@ -20,12 +20,20 @@ import (
 // specification. The start of a kubelet is the cause of the changes that it finds when it starts.
 func (k *Kubelet) causeOfConfig(u configUpdate, pod *v1.Pod) int64 {
 	if u.op == configAdd || u.op == configUpdated || u.op == configDelete {
-		k.podManager.wanted[pod.UID] = k.api.WantedSince(pod.UID)
+		k.podManager.wanted[pod.UID] = k.wantedSince(pod)
 	}
 	if u.cause != 0 {
 		return u.cause
 	}
-	return max(k.api.WantedSince(pod.UID), k.started)
+	return max(k.wantedSince(pod), k.started)
+}
+
+// wantedSince returns the step of the last record that changed the desired state of a pod.
+func (k *Kubelet) wantedSince(pod *v1.Pod) int64 {
+	if podutil.IsStatic(pod) {
+		return k.disk.manifests.steps[pod.UID]
+	}
+	return k.api.WantedSince(pod.UID)
 }
 
 // causeOfLastSync returns the cause of the last sync of a pod, which is also the cause of a periodic sync.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/apiserver"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
 	"probesim.dev/status"
@@ -32,29 +33,48 @@ const (
 // configUpdate is a change of the desired pods (PodUpdate in pkg/kubelet/types/pod_update.go at v1.37.0).
 type configUpdate struct {
 	op   configOp
+	from *source
 	pods []*v1.Pod // more than one only after a list of all pods
 	// cause is the step of the record of the change. It is 0 for a list, in which each pod has its own cause.
 	cause int64
 }
 
+// source is a source of pods: the API server, or the directory of manifests.
+type source struct {
+	pods  map[types.UID]*v1.Pod // the newest pods, which the sync loop may not know yet
+	ready bool                  // the sync loop has handled the first list
+}
+
+// sourcesReady reports whether the sync loop has handled the first list of each source. Until then, the kubelet cannot know which
+// pods are gone (AllReady in pkg/kubelet/config/sources.go at v1.37.0).
+func (k *Kubelet) sourcesReady() bool { return k.source.ready && (k.files == nil || k.files.ready) }
+
+// newest returns the newest version of a pod, which the sync loop may not know yet, or nil if the pod is gone.
+func (k *Kubelet) newest(pod *v1.Pod) *v1.Pod {
+	if podutil.IsStatic(pod) {
+		return k.files.pods[pod.UID]
+	}
+	return k.source.pods[pod.UID]
+}
+
 // watchPods is the process that turns changes of the API server into updates for the sync loop
 // (pkg/kubelet/config/config.go at v1.37.0).
 func (k *Kubelet) watchPods(p *sim.Proc) {
-	existing := k.source
+	existing := k.source.pods
 	p.Serve(sim.On(k.api.Watch(), func(p *sim.Proc, e apiserver.WatchEvent) {
 		if e.Type == apiserver.Listed {
-			k.handleList(p, existing, e.Pods)
+			k.handleList(p, k.source, e.Pods)
 			return
 		}
 		before := existing[e.Pod.UID]
 		if e.Type == apiserver.Deleted {
 			delete(existing, e.Pod.UID)
-			k.config.Send(p, configUpdate{configRemove, []*v1.Pod{before}, e.Cause})
+			k.config.Send(p, configUpdate{configRemove, k.source, []*v1.Pod{before}, e.Cause})
 			return
 		}
 		existing[e.Pod.UID] = e.Pod
 		if op := configOpFor(before, e.Pod); op != "" {
-			k.config.Send(p, configUpdate{op, []*v1.Pod{e.Pod}, e.Cause})
+			k.config.Send(p, configUpdate{op, k.source, []*v1.Pod{e.Pod}, e.Cause})
 		}
 	}))
 }
@@ -63,9 +83,26 @@ func (k *Kubelet) watchPods(p *sim.Proc) {
 // v1.37.0).
 var listOrder = []configOp{configRemove, configAdd, configUpdated, configDelete, configReconcile}
 
+// watchFiles is the process that turns changes of manifests into updates for the sync loop. inotify reports each change at once,
+// so the check every 20 s finds nothing new. The kubelet collects the pods in the random order of a map
+// (pkg/kubelet/config/file.go and file_linux.go at v1.37.0).
+func (k *Kubelet) watchFiles(p *sim.Proc) {
+	for {
+		pods := k.disk.staticPods()
+		choose.Guided(&k.sim.Asker, "static pods", pods, podName)
+		choose.Shuffle(k.sim, "static pods", pods)
+		k.handleList(p, k.files, pods)
+		k.manifests.Recv(p)
+	}
+}
+
+// ManifestsChanged tells the kubelet that a manifest of a static pod has changed.
+func (k *Kubelet) ManifestsChanged() { k.manifests.TrySend(struct{}{}) }
+
 // handleList compares a list of all pods with the known pods and sends the differences. The API server sends a list
 // when the kubelet starts and when a connection is restored. Removed pods are in any order.
-func (k *Kubelet) handleList(p *sim.Proc, existing map[types.UID]*v1.Pod, pods []*v1.Pod) {
+func (k *Kubelet) handleList(p *sim.Proc, from *source, pods []*v1.Pod) {
+	existing := from.pods
 	byOp, listed := map[configOp][]*v1.Pod{}, map[types.UID]bool{}
 	for _, pod := range pods {
 		listed[pod.UID] = true
@@ -85,10 +122,10 @@ func (k *Kubelet) handleList(p *sim.Proc, existing map[types.UID]*v1.Pod, pods [
 	}
 	for _, op := range listOrder {
 		if len(byOp[op]) > 0 {
-			k.config.Send(p, configUpdate{op, byOp[op], 0})
+			k.config.Send(p, configUpdate{op, from, byOp[op], 0})
 		}
 	}
-	k.sourceReady = k.sourceReady || len(existing) == 0
+	from.ready = from.ready || len(existing) == 0
 }
 
 // configOpFor returns how a pod changed, or an empty string. If only the status changed, the operation is
@@ -115,9 +152,8 @@ func samePodSemantics(a, b *v1.Pod) bool {
 		maps.Equal(a.Labels, b.Labels) && sameAnnotations(a.Annotations, b.Annotations)
 }
 
-// localAnnotations are the annotations that the kubelet sets in its copy of a pod. It ignores the API's values. The third one
-// upstream marks mirror pods, which are not supported.
-var localAnnotations = []string{"kubernetes.io/config.source", "kubernetes.io/config.seen"}
+// localAnnotations are the annotations that the kubelet sets in its copy of a pod. It ignores the API's values.
+var localAnnotations = []string{podutil.ConfigSource, v1.MirrorPodAnnotationKey, "kubernetes.io/config.seen"}
 
 // sameAnnotations reports whether all other annotations are equal (isAnnotationMapEqual in pkg/kubelet/config/config.go at
 // v1.37.0).

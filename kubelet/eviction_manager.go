@@ -5,6 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/kube/kubeletconfig"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/sim"
 )
 
@@ -15,11 +16,11 @@ const (
 	evictionMessage = "The node was low on resource: memory. "
 )
 
-// Evictable returns the pod if it can be evicted, otherwise nil. Pods that are critical or inactive cannot be
-// evicted (evictPod in pkg/kubelet/eviction/eviction_manager.go at v1.37.0).
+// Evictable returns the pod if it can be evicted, otherwise nil. Static pods and pods that are critical or inactive cannot
+// be evicted (evictPod in pkg/kubelet/eviction/eviction_manager.go at v1.37.0).
 func (k *Kubelet) Evictable(uid types.UID) *v1.Pod {
 	pod, ok := k.podManager.GetPodByUID(uid)
-	if !ok || priorityOf(pod) >= kubeletconfig.SystemCriticalPriority || k.isPodInactive(pod) {
+	if !ok || podutil.IsStatic(pod) || priorityOf(pod) >= kubeletconfig.SystemCriticalPriority || k.isPodInactive(pod) {
 		return nil
 	}
 	return pod

@@ -102,17 +102,17 @@ type Kubelet struct {
 	prober     prober.Manager
 	results    prober.Results
 	runtimeState
-	reasons  map[containerKey]startReason
-	deletor  *deletor
-	logs     *sim.Chan[struct{}] // full while the logs of a container are being removed
-	volumes  *volumes
-	source   map[types.UID]*v1.Pod // the newest pods of the API server, which the sync loop may not know yet
-	puller   *sim.Chan[*pullRequest]
-	pulls    map[string]int // pulls in progress, by image
-	disk     *Disk
-	knowsAll bool // housekeeping has listed the pods that ran when the kubelet started
-
-	sourceReady bool // the sync loop has handled the first list of pods
+	reasons   map[containerKey]startReason
+	deletor   *deletor
+	logs      *sim.Chan[struct{}] // full while the logs of a container are being removed
+	volumes   *volumes
+	source    *source // the API server
+	files     *source // the directory of manifests; nil if the kubelet has none
+	puller    *sim.Chan[*pullRequest]
+	manifests *sim.Chan[struct{}] // full when manifests have changed; nil without files
+	pulls     map[string]int      // pulls in progress, by image
+	disk      *Disk
+	knowsAll  bool // housekeeping has listed the pods that ran when the kubelet started
 
 	shuttingDown bool        // the node shuts down
 	rejected     []types.UID // rejected pods, which have no worker, oldest first
@@ -131,7 +131,7 @@ func New(o Options) *Kubelet {
 	k := &Kubelet{
 		sim: o.Sim, trace: o.Trace, profile: o.Profile, settings: o.Config, now: o.Now, wall: o.Wall,
 		runtime: o.Runtime, api: o.API, started: o.Cause, full: o.FullLists, ticks: o.EveryTick,
-		source:     map[types.UID]*v1.Pod{},
+		source:     &source{pods: map[types.UID]*v1.Pod{}},
 		podManager: newPodManager(),
 		disk:       o.Disk,
 		config:     sim.NewChan[configUpdate](o.Sim, "pod config", configCapacity),
@@ -141,6 +141,10 @@ func New(o Options) *Kubelet {
 		puller: sim.NewChan[*pullRequest](o.Sim, "image pulls", maxImagePullRequests),
 		pulls:  map[string]int{},
 		logs:   sim.NewChan[struct{}](o.Sim, "container logs", 1),
+	}
+	if o.Config.StaticPodPath != "" {
+		k.files = &source{pods: map[types.UID]*v1.Pod{}}
+		k.manifests = sim.NewChan[struct{}](o.Sim, "manifests", 1)
 	}
 	k.workers, k.pleg, k.deletor, k.volumes = newPodWorkers(k), newPLEG(k), newDeletor(k), newVolumes(k, o.Disk)
 	k.isDesired, k.couldBeProbed = k.podManager.has, k.workers.couldBeProbed
@@ -174,6 +178,9 @@ func (k *Kubelet) Start() {
 	k.sim.Go("image list", k.listImages)
 	k.status.Start()
 	k.pleg.proc = k.sim.Go("PLEG", k.pleg.run)
+	if k.files != nil {
+		k.sim.Go("manifests", k.watchFiles)
+	}
 	k.sim.Go("pod config", k.watchPods)
 	k.startSyncLoop()
 }
@@ -235,7 +242,7 @@ func (k *Kubelet) syncLoopIteration(p *sim.Proc, cases []sim.Case) { p.Select(ca
 // v1.37.0).
 func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 	k.sim.Turn("sync loop", "pod config")
-	k.sourceReady = true
+	u.from.ready = true
 	if u.op == configAdd {
 		slices.SortStableFunc(u.pods, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	}
@@ -246,17 +253,24 @@ func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 		if u.op != configAdd && u.op != configRemove && k.isNotAdmitted(pod) {
 			continue
 		}
+		if podutil.IsMirror(pod) {
+			k.handleMirror(u.op, pod)
+			continue
+		}
 		switch u.op {
 		case configAdd:
 			if k.canAdmit(pod) {
+				k.volumes.expect(pod)
 				k.workers.updatePod(podUpdate{typ: syncCreate, pod: pod})
 			}
 		case configUpdated, configDelete:
 			k.workers.updatePod(podUpdate{typ: syncUpdate, pod: pod})
 		case configRemove:
-			k.podManager.remove(pod.UID)
+			k.podManager.remove(pod)
 			delete(k.disk.admitted, pod.UID)
-			k.workers.updatePod(podUpdate{typ: syncKill, pod: pod})
+			if k.sourcesReady() { // deletePod
+				k.workers.updatePod(podUpdate{typ: syncKill, pod: pod})
+			}
 		case configReconcile:
 			if status.NeedToReconcilePodReadiness(pod) {
 				k.workers.updatePod(podUpdate{typ: syncSync, pod: pod})
@@ -265,6 +279,18 @@ func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 				k.deletor.remove(k.cache.get(pod.UID), "", 0)
 			}
 		}
+	}
+}
+
+// handleMirror syncs the static pod of a mirror pod that has changed. The sync sees a mirror pod that is gone from the API in its last
+// version. The kubelet looks for the UID of the mirror pod among the admitted pods, so where it ignores changes of pods that it did not
+// admit, it ignores changes and deletions of mirror pods until they are gone (HandlePodUpdates in pkg/kubelet/kubelet.go at v1.37.0).
+func (k *Kubelet) handleMirror(op configOp, mirror *v1.Pod) {
+	if op == configRemove {
+		k.podManager.remove(mirror)
+	}
+	if static, ok := k.podManager.static[podName(mirror)]; ok && op != configReconcile {
+		k.workers.updatePod(podUpdate{typ: syncUpdate, pod: static, mirror: mirror})
 	}
 }
 
@@ -341,7 +367,7 @@ func (k *Kubelet) handleStartup(p *sim.Proc, u results.Update) {
 // handleHousekeeping cleans up after pods that are gone. It does nothing until the sync loop has handled the first
 // list of pods.
 func (k *Kubelet) handleHousekeeping(p *sim.Proc) {
-	if k.sourceReady {
+	if k.sourcesReady() {
 		k.sim.Turn("sync loop", "housekeeping ticker")
 		k.handlePodCleanups(p)
 	}
@@ -410,6 +436,7 @@ func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) 
 	if !k.networkReady(u.pod) {
 		return syncResult{err: true, network: true}
 	}
+	k.tryReconcileMirrorPods(p, u)
 	if !k.volumes.waitForAttachAndMount(p, w, u.pod) {
 		return syncResult{err: true}
 	}
@@ -417,9 +444,25 @@ func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) 
 	restarting := status.FindCondition(api, podutil.AllContainersRestarting)
 	did := k.syncPodContainers(p, u, s, restarting != nil && restarting.Status == v1.ConditionTrue)
 	if did.reset && !did.err {
-		k.workers.updatePod(podUpdate{typ: syncUpdate, pod: u.pod}) // the next sync starts the containers
+		k.workers.updatePod(podUpdate{typ: syncUpdate, pod: u.pod, mirror: u.mirror}) // the next sync starts the containers
 	}
 	return did
+}
+
+// tryReconcileMirrorPods creates the mirror pod of a static pod if there is none. It replaces a mirror pod that is being deleted, or
+// that shows an earlier manifest. Without the API server, the next sync tries again (function of that name in pkg/kubelet/kubelet.go
+// at v1.37.0).
+func (k *Kubelet) tryReconcileMirrorPods(p *sim.Proc, u podUpdate) {
+	if !podutil.IsStatic(u.pod) {
+		return
+	}
+	missing := u.mirror == nil
+	if !missing && (u.mirror.DeletionTimestamp != nil || !podutil.IsMirrorOf(u.mirror, u.pod)) {
+		missing = k.api.DeleteMirror(p, u.pod.Namespace, u.pod.Name, u.mirror.UID)
+	}
+	if missing {
+		k.api.CreateMirror(p, u.pod)
+	}
 }
 
 // ensureProbes compares the probe workers of a pod with its running containers. A sync must do so before it computes the status, which

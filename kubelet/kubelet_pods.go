@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -31,6 +32,8 @@ func (k *Kubelet) handlePodCleanups(p *sim.Proc) {
 	}
 	k.prober.CleanupPods(p, k.couldBeProbed)
 	k.status.RemoveOrphanedStatuses(k.isDesired)
+	k.deleteOrphanedMirrors(p)
+	k.restartStaticPods()
 	k.finishRejectedPods()
 	k.terminateOrphans(running)
 	k.backOff.forget(k.sim.Now())
@@ -40,7 +43,7 @@ func (k *Kubelet) handlePodCleanups(p *sim.Proc) {
 // else happens until the end of the cleanup. Otherwise it returns false. The process must wait. A tick of the sync ticker that is due
 // now does not matter if it finds nothing to do at the end of the cleanup, when the sync loop would get to it.
 func (k *Kubelet) cleanUpAtOnce(syncLoop *sim.Proc, syncTicker *sim.Ticker) bool {
-	if k.full || !k.sourceReady || !k.knowsAll || len(k.rejected) > 0 {
+	if k.full || !k.sourcesReady() || !k.knowsAll || len(k.rejected) > 0 || len(k.podManager.orphanedMirrors()) > 0 {
 		return false
 	}
 	end, ok := k.runtime.ListsEnd(syncTicker) // before the lists are outdated, because the sync ticker ticks every second
@@ -90,6 +93,36 @@ func (k *Kubelet) finishRejectedPods() {
 		}
 		return ends
 	})
+}
+
+// deleteOrphanedMirrors deletes the mirror pods without a static pod, in any order, once the containers of the static pod have
+// stopped. The sync loop is blocked during the calls (HandlePodCleanups in pkg/kubelet/kubelet_pods.go at v1.37.0).
+func (k *Kubelet) deleteOrphanedMirrors(p *sim.Proc) {
+	orphans := k.podManager.orphanedMirrors()
+	choose.Guided(&k.sim.Asker, "orphaned mirror pods", orphans, podName)
+	choose.Shuffle(k.sim, "orphaned mirror pods", orphans)
+	for _, mirror := range orphans {
+		if !k.workers.isPodForMirrorPodTerminating(podName(mirror)) {
+			p.SetCause(k.disk.manifests.steps[types.UID(podutil.DelaysOf(mirror))])
+			k.api.DeleteMirror(p, mirror.Namespace, mirror.Name, "")
+		}
+	}
+}
+
+// restartStaticPods hands static pods to a new worker, in any order, if the manifest came again while the pod terminated
+// (HandlePodCleanups in pkg/kubelet/kubelet_pods.go at v1.37.0).
+func (k *Kubelet) restartStaticPods() {
+	var pods []*v1.Pod
+	for _, name := range slices.Sorted(maps.Keys(k.podManager.static)) {
+		pod := k.podManager.static[name]
+		if k.workers.workers[pod.UID] == nil && !k.isPodInactive(pod) {
+			pods = append(pods, pod)
+		}
+	}
+	choose.Shuffle(k.sim, "restarted static pods", pods)
+	for _, pod := range pods {
+		k.sim.Because(k.podManager.wanted[pod.UID], func() { k.workers.updatePod(podUpdate{typ: syncCreate, pod: pod}) })
+	}
 }
 
 // terminateOrphans terminates running pods without a worker: pods that were force-deleted while the kubelet was
@@ -158,7 +191,8 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 	restarting := shouldAllContainersRestart(u.pod, s, old)
 	api.ContainerStatuses = k.convertToAPIContainerStatuses(u.pod, s, old.ContainerStatuses, restarting)
 	api.InitContainerStatuses = k.convertToAPIInitContainerStatuses(u.pod, s, old.InitContainerStatuses, restarting)
-	api.Phase = mergePhase(getPhase(u.pod, api, terminal, s.hasActiveRegular(u.pod)), old, u.pod)
+	final := terminal && !podutil.IsStatic(u.pod)
+	api.Phase = mergePhase(getPhase(u.pod, api, final, s.hasActiveRegular(u.pod)), old, u.pod)
 	if api.Phase == old.Phase {
 		api.Reason, api.Message = cmp.Or(old.Reason, u.pod.Status.Reason), cmp.Or(old.Message, u.pod.Status.Message)
 	}
@@ -440,7 +474,7 @@ func (k *Kubelet) convertContainerStatus(spec *v1.Container, rc *fakeruntime.Con
 	c := v1.ContainerStatus{
 		Name: spec.Name, Image: applyDefaultImageTag(rc.Image), ImageID: rc.Image, ContainerID: containerIDPrefix + rc.ID,
 		RestartCount: int32(rc.Attempt), State: k.toContainerState(rc),
-		AllocatedResources: spec.Resources.Requests, Resources: spec.Resources.DeepCopy(),
+		AllocatedResources: spec.Resources.Requests, Resources: &spec.Resources,
 	}
 	if old == nil {
 		return c

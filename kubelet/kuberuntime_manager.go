@@ -405,7 +405,7 @@ func syncResultError(action, target, reason string, err error) error {
 // killReasonOf returns the reason why a pod's containers are stopped. A pod that was deleted after its sync began
 // counts as deleted.
 func (k *Kubelet) killReasonOf(pod *v1.Pod) killReason {
-	if now := k.source[pod.UID]; now == nil || now.DeletionTimestamp != nil {
+	if now := k.newest(pod); now == nil || now.DeletionTimestamp != nil {
 		return killDeleted
 	}
 	if w, ok := k.workers.workers[pod.UID]; ok && w.evictedToo {

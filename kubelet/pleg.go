@@ -126,20 +126,23 @@ func (g *pleg) requestRelist(uid types.UID) {
 // pkg/kubelet/pleg/generic.go at v1.37.0).
 func (g *pleg) run(p *sim.Proc) {
 	g.k.sim.Set(g.timer, p.Now())
-	cases := []sim.Case{sim.On(g.tick, g.handleTick), sim.On(g.requests, g.handleRequest)}
-	for {
-		if tick, due := g.tick.TryRecv(); due {
-			g.handleTick(p, tick)
-			continue
-		}
-		p.Select(cases...)
-	}
+	p.Serve(
+		sim.On(g.tick, func(p *sim.Proc, _ struct{}) { g.handleTicks(p, true) }),
+		sim.On(g.requests, func(p *sim.Proc, r relistRequest) {
+			g.handleRequest(p, r)
+			_, due := g.tick.TryRecv()
+			g.handleTicks(p, due)
+		}),
+	)
 }
 
-// handleTick makes a global relist. The timer of the next one starts when the relist has ended.
-func (g *pleg) handleTick(p *sim.Proc, _ struct{}) {
-	g.relist(p)
-	g.k.sim.Set(g.timer, p.Now().Add(relistPeriod))
+// handleTicks makes a global relist if one is due. The timer of the next one starts when the relist has ended.
+func (g *pleg) handleTicks(p *sim.Proc, due bool) {
+	for due {
+		g.relist(p)
+		g.k.sim.Set(g.timer, p.Now().Add(relistPeriod))
+		_, due = g.tick.TryRecv()
+	}
 }
 
 // relistAtOnce makes the global relist that is due now, without the process of the PLEG, if nothing has changed and nothing else

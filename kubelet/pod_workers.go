@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"probesim.dev/kube/podutil"
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
@@ -52,12 +53,13 @@ type mark func(*v1.Pod, *v1.PodStatus)
 
 // podUpdate tells a pod worker what to do (UpdatePodOptions in pkg/kubelet/pod_workers.go at v1.37.0).
 type podUpdate struct {
-	typ   updateType
-	pod   *v1.Pod
-	grace *int64 // grace period in seconds; set once the pod terminates
-	evict bool   // the pod is evicted
-	mark  mark   // writes the reason of a kill into the status; may be nil
-	cause int64  // step of the trace record that caused the update
+	typ    updateType
+	pod    *v1.Pod
+	mirror *v1.Pod // the mirror pod of a static pod; nil if there is none
+	grace  *int64  // grace period in seconds; set once the pod terminates
+	evict  bool    // the pod is evicted
+	mark   mark    // writes the reason of a kill into the status; may be nil
+	cause  int64   // step of the trace record that caused the update
 }
 
 // podWorker is the state of a pod from its first sync to its end, and the process that syncs it (podSyncStatus in
@@ -75,6 +77,7 @@ type podWorker struct {
 	active   *podUpdate // the update of the present or the last sync
 
 	started            bool
+	restartRequested   bool        // the pod has come again with the same UID
 	terminating        bool        // termination was requested
 	terminated         bool        // all containers have stopped
 	finished           bool        // the worker has nothing left to do
@@ -105,10 +108,17 @@ type podWorkers struct {
 	workers map[types.UID]*podWorker
 	order   []types.UID // UIDs of the workers, oldest first
 	synced  bool        // housekeeping has run once
+
+	// The static pod of each name that has started, and those that wait until it has terminated, oldest first. The names are
+	// namespace/name.
+	startedStatic map[string]types.UID
+	waitingStatic map[string][]types.UID
 }
 
 func newPodWorkers(k *Kubelet) *podWorkers {
-	return &podWorkers{k: k, workers: map[types.UID]*podWorker{}}
+	return &podWorkers{
+		k: k, workers: map[types.UID]*podWorker{}, startedStatic: map[string]types.UID{}, waitingStatic: map[string][]types.UID{},
+	}
 }
 
 // couldHaveRunningContainers reports whether containers of the pod may be running. It is true for unknown pods
@@ -141,7 +151,11 @@ func (p *podWorkers) updatePod(u podUpdate) {
 			w.terminating, w.terminated = true, true
 		}
 	} else if w.terminating && u.typ == syncCreate || w.finished {
+		w.restartRequested = w.restartRequested || u.typ == syncCreate
 		return
+	}
+	if u.mirror == nil {
+		u.mirror, _ = p.k.podManager.GetMirrorPodByPod(u.pod)
 	}
 	was := w.terminating
 	if !was {
@@ -160,7 +174,7 @@ func (p *podWorkers) updatePod(u podUpdate) {
 		shortened = w.gracePeriod != 0 && w.gracePeriod != grace
 		w.gracePeriod, u.grace = grace, &grace
 	}
-	p.startWorker(w)
+	p.startWorker(w, u.pod)
 	w.pending = &u
 	w.wake.TrySend(struct{}{})
 	if w.terminating && !was || shortened {
@@ -186,9 +200,12 @@ func (p *podWorkers) canceled(uid types.UID) bool {
 }
 
 // startWorker starts the process of a worker, if it does not run yet.
-func (p *podWorkers) startWorker(w *podWorker) {
+func (p *podWorkers) startWorker(w *podWorker, pod *v1.Pod) {
 	if w.wake == nil {
 		w.wake = sim.NewChan[struct{}](p.k.sim, "updates of pod "+w.name, 1)
+		if podutil.IsStatic(pod) {
+			p.waitingStatic[w.name] = append(p.waitingStatic[w.name], w.uid)
+		}
 		p.k.sim.Go("pod worker "+w.name, func(proc *sim.Proc) { p.podWorkerLoop(proc, w) })
 	}
 }
@@ -228,13 +245,14 @@ func (p *podWorkers) requeueLastPodUpdate(w *podWorker) {
 	w.wake.TrySend(struct{}{})
 }
 
-// syncKnownPods removes the workers of pods that are no longer desired and have finished. Workers of such pods that
-// have not finished terminate them (SyncKnownPods in pkg/kubelet/pod_workers.go at v1.37.0).
+// syncKnownPods removes the workers of pods that have finished, if the pods are no longer desired or have come again with the
+// same UID. Workers of pods that are no longer desired and have not finished terminate them (SyncKnownPods in pkg/kubelet/pod_workers.go at v1.37.0).
 func (p *podWorkers) syncKnownPods(desired func(types.UID) bool) {
 	p.synced = true
 	kept := p.order[:0]
 	for _, uid := range p.order {
-		if desired(uid) || !p.removeTerminatedWorker(p.workers[uid]) {
+		w := p.workers[uid]
+		if desired(uid) && !w.restartRequested || !p.removeTerminatedWorker(w, !desired(uid)) {
 			kept = append(kept, uid)
 		}
 	}
@@ -243,18 +261,22 @@ func (p *podWorkers) syncKnownPods(desired func(types.UID) bool) {
 
 // areKnown reports whether syncKnownPods would change nothing.
 func (p *podWorkers) areKnown(desired func(types.UID) bool) bool {
-	return p.synced && !slices.ContainsFunc(p.order, func(uid types.UID) bool { return !desired(uid) })
+	return p.synced && !slices.ContainsFunc(p.order, func(uid types.UID) bool { return !desired(uid) || p.workers[uid].restartRequested })
 }
 
 // forget removes a worker whose process has ended or is about to end.
 func (p *podWorkers) forget(w *podWorker) {
 	delete(p.workers, w.uid)
+	p.releaseName(w)
 }
 
-// removeTerminatedWorker removes the worker of a pod that is no longer desired, or makes it terminate the pod. It
-// reports whether the worker is gone (function of that name in pkg/kubelet/pod_workers.go at v1.37.0).
-func (p *podWorkers) removeTerminatedWorker(w *podWorker) bool {
+// removeTerminatedWorker removes the worker of a pod that has finished. An orphaned pod is no longer desired: its worker terminates
+// it. It reports whether the worker is gone (function of that name in pkg/kubelet/pod_workers.go at v1.37.0).
+func (p *podWorkers) removeTerminatedWorker(w *podWorker, orphaned bool) bool {
 	if !w.finished {
+		if !orphaned {
+			return false
+		}
 		w.deleted = true
 		if w.started {
 			if !w.terminating {
@@ -283,7 +305,7 @@ func (p *podWorkers) terminateRuntimePod(r *runtimePod) {
 	w := p.newWorker(pod)
 	w.orphan, w.deleted, w.terminating = r, true, true
 	w.pending = &podUpdate{typ: syncKill, pod: pod, cause: p.k.started}
-	p.startWorker(w)
+	p.startWorker(w, pod)
 	w.wake.TrySend(struct{}{})
 }
 
@@ -306,6 +328,19 @@ func (p *podWorkers) podWorkerLoop(proc *sim.Proc, w *podWorker) {
 			}
 			continue
 		}
+		if !w.started && podutil.IsStatic(w.pending.pod) {
+			if w.terminating {
+				w.terminated, w.finished = true, true
+				p.k.volumes.forget(w.pending.pod)
+				p.releaseName(w)
+				return
+			}
+			if !p.allowStaticPodStart(w) {
+				w.wake.TryRecv()
+				p.k.workQueue.enqueue(w.uid, proc.Now().Add(p.jitter(w, backOffPeriod)))
+				continue
+			}
+		}
 		u, work := p.startPodSync(proc, w)
 		p.k.sim.Turn(proc.Name(), "begin")
 		podStatus := p.k.cache.getNewerThan(proc, w.uid, lastSync)
@@ -325,11 +360,49 @@ func (p *podWorkers) podWorkerLoop(proc *sim.Proc, w *podWorker) {
 		proc.Preempt("pod synced, work not completed")
 		if work == workTerminated && !did.err {
 			w.finished = true
+			p.releaseName(w)
 			return
 		}
 		p.completeWork(proc, w, work, did)
 		p.k.sim.Turn(proc.Name(), "done")
 	}
+}
+
+// allowStaticPodStart reports whether a static pod can start: only one pod of a name runs at a time. The pods start in the order in
+// which they came, and those that terminate before their turn never start (function of that name in pkg/kubelet/pod_workers.go at
+// v1.37.0).
+func (p *podWorkers) allowStaticPodStart(w *podWorker) bool {
+	if started, ok := p.startedStatic[w.name]; ok {
+		return started == w.uid
+	}
+	waiting := p.waitingStatic[w.name]
+	for i, uid := range waiting {
+		if other, ok := p.workers[uid]; !ok || other.terminating {
+			continue
+		}
+		if uid != w.uid {
+			p.waitingStatic[w.name] = waiting[i:]
+			return false
+		}
+		waiting = waiting[i+1:]
+		break
+	}
+	p.waitingStatic[w.name], p.startedStatic[w.name] = waiting, w.uid
+	return true
+}
+
+// releaseName lets the next static pod of the same name start.
+func (p *podWorkers) releaseName(w *podWorker) {
+	if p.startedStatic[w.name] == w.uid {
+		delete(p.startedStatic, w.name)
+	}
+}
+
+// isPodForMirrorPodTerminating reports whether the static pod of this namespace/name terminates
+// (IsPodForMirrorPodTerminatingByFullName in pkg/kubelet/pod_workers.go at v1.37.0).
+func (p *podWorkers) isPodForMirrorPodTerminating(name string) bool {
+	w := p.workers[p.startedStatic[name]]
+	return w != nil && w.terminating && !w.terminated
 }
 
 // startPodSync makes the pending update the active one and returns it (function of that name in

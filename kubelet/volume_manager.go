@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/sim"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -22,17 +23,19 @@ const (
 	volumeTimeout = 2*time.Minute + 3*time.Second
 )
 
-// Disk is the state on the disk of a node that outlives a kubelet: mounted volumes, admitted pods and image pulls.
+// Disk is the state on the disk of a node that outlives a kubelet: mounted volumes, admitted pods, image pulls and the manifests of
+// static pods.
 type Disk struct {
-	mounted  map[types.UID]virtual.Time
-	admitted map[types.UID]bool
-	pulls    map[string]bool // images with a pull that has not ended
-	pulled   map[string]bool // images that a kubelet has pulled on this node
+	manifests manifests
+	mounted   map[types.UID]virtual.Time
+	admitted  map[types.UID]bool
+	pulls     map[string]bool // images with a pull that has not ended
+	pulled    map[string]bool // images that a kubelet has pulled on this node
 }
 
 // NewDisk returns the disk of a node on which no kubelet has run.
 func NewDisk() *Disk {
-	return &Disk{mounted: map[types.UID]virtual.Time{}, admitted: map[types.UID]bool{}, pulls: map[string]bool{}, pulled: map[string]bool{}}
+	return &Disk{manifests: newManifests(), mounted: map[types.UID]virtual.Time{}, admitted: map[types.UID]bool{}, pulls: map[string]bool{}, pulled: map[string]bool{}}
 }
 
 // EndMounts forgets the mounts that have not ended at a time, at which the kubelet stops: the next kubelet begins them again.
@@ -90,16 +93,7 @@ func (v *volumes) waitForAttachAndMount(p *sim.Proc, w *podWorker, pod *v1.Pod) 
 
 // waitForMount is the wait of waitForAttachAndMount.
 func (v *volumes) waitForMount(p *sim.Proc, w *podWorker, pod *v1.Pod) bool {
-	if _, ok := v.mounted[pod.UID]; !ok {
-		begun := v.nextLoop(pod).Add(v.reconciledLater(pod))
-		if !v.isReconstructed(pod) {
-			begun = begun.Add(volumeLoopPeriod)
-		}
-		v.mounted[pod.UID] = begun.Add(v.k.runtime.PodDelay(fakeruntime.DelayVolumeMount, pod))
-		if _, ok := v.disk.mounted[pod.UID]; !ok {
-			v.disk.mounted[pod.UID] = v.mounted[pod.UID]
-		}
-	}
+	v.begin(pod)
 	deadline := p.Now().Add(volumeTimeout)
 	for v.isBefore(p, v.mounted[pod.UID], pod) {
 		if w.canceled || p.Now() >= deadline {
@@ -111,6 +105,29 @@ func (v *volumes) waitForMount(p *sim.Proc, w *podWorker, pod *v1.Pod) bool {
 		w.mounting = nil
 	}
 	return true
+}
+
+// expect begins to mount the volumes of a new static pod, which may have to wait until the pod before it has terminated. Other pods
+// wait for their volumes at once.
+func (v *volumes) expect(pod *v1.Pod) {
+	if _, known := v.k.workers.workers[pod.UID]; !known && podutil.IsStatic(pod) && mountsVolumes(pod) {
+		v.begin(pod)
+	}
+}
+
+// begin begins to mount the volumes of a pod, unless that has begun already.
+func (v *volumes) begin(pod *v1.Pod) {
+	if _, ok := v.mounted[pod.UID]; ok {
+		return
+	}
+	begun := v.nextLoop(pod).Add(v.reconciledLater(pod))
+	if !v.isReconstructed(pod) {
+		begun = begun.Add(volumeLoopPeriod)
+	}
+	v.mounted[pod.UID] = begun.Add(v.k.runtime.PodDelay(fakeruntime.DelayVolumeMount, pod))
+	if _, ok := v.disk.mounted[pod.UID]; !ok {
+		v.disk.mounted[pod.UID] = v.mounted[pod.UID]
+	}
 }
 
 // isBefore reports whether an event at time t has not happened yet. At time t itself, the chooser decides.

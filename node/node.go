@@ -229,6 +229,19 @@ func (n *Node) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
 	if pod == nil {
 		return errors.New("AddPod: the pod is nil")
 	}
+	if err := n.checkProgram(pod, program); err != nil {
+		return err
+	}
+	pod, err = n.api.Create(pod)
+	if err != nil {
+		return err
+	}
+	n.addProgram(pod, program)
+	return nil
+}
+
+// checkProgram returns an error if the program does not fit the pod, or if the pod has an image that is not supported.
+func (n *Node) checkProgram(pod *v1.Pod, program fakeruntime.Pod) error {
 	if err := program.Validate(); err != nil {
 		return err
 	}
@@ -242,14 +255,14 @@ func (n *Node) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
 			return fmt.Errorf("container %q: the image %q is not a valid reference; such images are not supported", c.Name, c.Image)
 		}
 	}
-	pod, err = n.api.Create(pod)
-	if err != nil {
-		return err
-	}
+	return nil
+}
+
+// addProgram adds the program of a pod to the runtime.
+func (n *Node) addProgram(pod *v1.Pod, program fakeruntime.Pod) {
 	program.UID, program.Namespace, program.Name = string(pod.UID), pod.Namespace, pod.Name
 	program.HostNetwork = pod.Spec.HostNetwork
 	n.runtime.AddPod(n.guarded(pod, program))
-	return nil
 }
 
 // DeletePod deletes a pod through the API now, with a grace period in seconds. Nil means the grace period of the pod; 0

@@ -98,7 +98,7 @@ func TestAddPodErrors(t *testing.T) {
 				pod.Annotations = map[string]string{"kubernetes.io/config.mirror": "3ed8"}
 				return pod
 			},
-			texts: []string{"metadata.annotations[kubernetes.io/config.mirror]: Forbidden: a mirror pod is not supported yet"},
+			texts: []string{"metadata.annotations[kubernetes.io/config.mirror]: Forbidden: only the kubelet creates mirror pods"},
 		},
 		{
 			name: "an invalid image reference", pod: func() *v1.Pod {

@@ -7,6 +7,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/queue"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/sim"
 	"probesim.dev/sim/virtual"
 )
@@ -185,7 +186,7 @@ func (d *runtimeDriver) PodDelay(kind fakeruntime.DelayKind, pod *v1.Pod) time.D
 	if pod == nil {
 		return d.Delay(kind)
 	}
-	return d.Runtime.Delay(d.sim.Now(), kind, string(pod.UID), "")
+	return d.Runtime.Delay(d.sim.Now(), kind, podutil.DelaysOf(pod), "")
 }
 
 // APIGet, APIPatch and APIDelete draw the latencies of the API server's calls.

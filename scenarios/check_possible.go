@@ -181,10 +181,20 @@ func (c *checker) needOfKind(kind trace.Kind, s scope) string {
 	switch kind {
 	case trace.KubeletStopped, trace.KubeletStarted:
 		return c.needStep(scope{}, "restartKubelet", "rebootNode")
-	case trace.PodDeleteRequested, trace.PodRemoved:
+	case trace.PodDeleteRequested:
 		return c.needStep(s, "delete")
+	case trace.PodRemoved:
+		return c.needStep(s, c.endings(s)...)
 	}
 	return ""
+}
+
+// endings returns the actions that end pods in a scope.
+func (c *checker) endings(s scope) []string {
+	if slices.ContainsFunc(c.scenario.matching(s.pod), func(w *workload) bool { return w.spec.Static }) {
+		return []string{"delete", "removeManifest", "setManifest"}
+	}
+	return []string{"delete"}
 }
 
 // needOf returns what the scenario needs and does not have for records with a word in a field.
@@ -215,7 +225,7 @@ func (c *checker) needOf(kind trace.Kind, field, word string, s scope) string {
 	case "ImageChanged":
 		return c.needStep(s, "patch")
 	case "Deleted":
-		return c.needStep(s, "delete")
+		return c.needStep(s, c.endings(s)...)
 	case "NodeShutdown":
 		return c.needStep(scope{}, "shutdownNode")
 	}

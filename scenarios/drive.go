@@ -14,6 +14,7 @@ type Driver struct {
 	world   World
 	pods    map[string]*PlannedPod // by namespace/name
 	present map[string]bool        // pods that the API server has, by namespace/name
+	written map[string]bool        // pods whose manifest is written, by namespace/name
 	delays  []*SetDelays           // steps in effect, the newest last
 	outages map[string]int         // number of outages in effect, by kind
 	stopped bool                   // the kubelet waits for the runtime before it starts
@@ -38,13 +39,17 @@ type waiting struct {
 // Drive schedules the pod additions and the steps of the plan in a world. Call it before the run begins.
 func (p *Plan) Drive(w World) *Driver {
 	d := &Driver{
-		plan: p, world: w, pods: map[string]*PlannedPod{}, present: map[string]bool{}, steps: make([]stepState, len(p.Scenario.Spec.Steps)),
+		plan: p, world: w, pods: map[string]*PlannedPod{}, present: map[string]bool{}, written: map[string]bool{}, steps: make([]stepState, len(p.Scenario.Spec.Steps)),
 		outages: map[string]int{},
 	}
 	w.Observe(d.observe)
 	for _, pod := range p.Pods() {
 		d.pods[pod.Pod.Namespace+"/"+pod.Pod.Name] = &pod
-		w.At(pod.At, func() { d.check(w.AddPod(pod.Pod, pod.Program)) })
+		if pod.Manifest != nil {
+			w.At(pod.At, func() { d.setManifest(&pod, pod.Manifest, "") })
+		} else {
+			w.At(pod.At, func() { d.check(w.AddPod(pod.Pod, pod.Program)) })
+		}
 	}
 	for i, m := range p.Scenario.moments {
 		d.wait(m, func(t virtual.Time) { w.At(t, func() { w.Occur(i) }) })

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/apiserver/admission"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/value"
 	"probesim.dev/sim/virtual"
@@ -16,8 +19,45 @@ const defaultKillReason = "OOMKilled"
 
 func (d *Delete) do(driver *Driver, _ int) bool {
 	return driver.eachPod(d.Pod, func(p *PlannedPod) bool {
-		return driver.check(driver.world.DeletePod(p.Pod.Namespace, p.Pod.Name, d.GracePeriodSeconds))
+		return driver.hasObject(p) && driver.check(driver.world.DeletePod(p.Pod.Namespace, p.Pod.Name, d.GracePeriodSeconds))
 	})
+}
+
+// setManifest writes a manifest of a static pod.
+func (d *Driver) setManifest(p *PlannedPod, manifest *v1.Pod, text string) bool {
+	static := admission.Static(manifest)
+	p.Manifest, p.Pod, p.Program.UID = manifest, static, string(static.UID)
+	key := static.Namespace + "/" + static.Name
+	d.world.Record(trace.Record{Kind: trace.Step, Pod: key, Reason: (*SetManifest).name(nil), Message: text})
+	d.written[key] = true
+	return d.check(d.world.SetManifest(static.DeepCopy(), p.Program))
+}
+
+func (s *SetManifest) do(d *Driver, _ int) bool {
+	done := false
+	for _, key := range d.plan.Scenario.PodKeys(s.Pod) {
+		p := d.pods[key]
+		if d.now < p.At {
+			continue // the scenario has not written the first manifest yet
+		}
+		patched, err := admission.Merge(p.Manifest, s.patch())
+		if d.check(err) && d.setManifest(p, patched, s.text) {
+			done = true
+		}
+	}
+	return done
+}
+
+func (r *RemoveManifest) do(d *Driver, _ int) bool {
+	done := false
+	for _, key := range d.plan.Scenario.PodKeys(r.Pod) {
+		if p := d.pods[key]; d.written[key] {
+			d.world.Record(trace.Record{Kind: trace.Step, Pod: key, Reason: r.name()})
+			delete(d.written, key)
+			done = d.check(d.world.RemoveManifest(p.Pod.Namespace, p.Pod.Name)) || done
+		}
+	}
+	return done
 }
 
 // sigterm is the signal that a program can handle.
@@ -44,6 +84,9 @@ func (e *Evict) do(d *Driver, _ int) bool {
 
 func (p *PatchPod) do(d *Driver, _ int) bool {
 	return d.eachPod(p.Pod, func(pod *PlannedPod) bool {
+		if !d.hasObject(pod) {
+			return false
+		}
 		d.world.Record(trace.Record{Kind: trace.Step, Pod: pod.Pod.Namespace + "/" + pod.Pod.Name, Reason: p.name(), Message: p.text})
 		if p.Status != nil {
 			return d.check(d.world.PatchPodStatus(pod.Pod.Namespace, pod.Pod.Name, p.json()))
@@ -170,17 +213,20 @@ func (s *StepClock) do(d *Driver, _ int) bool {
 	return true
 }
 
-// eachPod calls do for each pod that a name matches and that the API server has, and reports whether any call
-// returned true.
+// eachPod calls do for each pod that a name matches and that the API server has or whose manifest is written, and reports whether
+// any call returned true.
 func (d *Driver) eachPod(name string, do func(*PlannedPod) bool) bool {
 	done := false
 	for _, key := range d.plan.Scenario.PodKeys(name) {
-		if d.present[key] && do(d.pods[key]) {
+		if (d.present[key] || d.written[key]) && do(d.pods[key]) {
 			done = true
 		}
 	}
 	return done
 }
+
+// hasObject reports whether the API server has a pod, or the mirror pod of a static pod.
+func (d *Driver) hasObject(p *PlannedPod) bool { return d.present[p.Pod.Namespace+"/"+p.Pod.Name] }
 
 // note adds a record of a step to the trace and returns its number.
 func (d *Driver) note(a action, message string) int64 {

@@ -72,6 +72,16 @@ func (w *fakeWorld) EvictPod(namespace, name string) error {
 	return nil
 }
 
+func (w *fakeWorld) SetManifest(pod *v1.Pod, program fakeruntime.Pod) error {
+	w.logf("manifest of %s/%s, image %s, program %t", pod.Namespace, pod.Name, pod.Spec.Containers[0].Image, program.UID == string(pod.UID))
+	return nil
+}
+
+func (w *fakeWorld) RemoveManifest(namespace, name string) error {
+	w.logf("no manifest of %s/%s", namespace, name)
+	return nil
+}
+
 func (w *fakeWorld) StopKubelet() bool {
 	running := !w.stopped
 	w.stopped = true
@@ -368,5 +378,46 @@ func TestReplicasShareNoPod(t *testing.T) {
 		if p.Pod.Spec.Containers[0].Image != "x" {
 			t.Errorf("pod %d changed together with another pod", i)
 		}
+	}
+}
+
+// TestDriveManifests checks that steps write and remove manifests of static pods, and act on mirror pods only while there are some.
+func TestDriveManifests(t *testing.T) {
+	text := podYAML + "---\napiVersion: probesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec: {duration: 1m, pods: [{name: web, static: true, at: 5s}], steps: [" +
+		"{at: 1s, setManifest: {}}, {at: 10s, setManifest: {spec: {containers: [{name: app, image: b}]}}}, {at: 11s, delete: {}}, {at: 12s, kill: {}}, " +
+		"{at: 20s, removeManifest: {}}, {at: 21s, removeManifest: {}}, {at: 22s, kill: {}}, {at: 30s, setManifest: {}}]}\n"
+	all, err := LoadBytes("s.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &fakeWorld{}
+	driver := all[0].Plan("v1.37.0", nil).Drive(w)
+	w.run()
+	changed := "{spec: {containers: [{name: app, image: b}]}}"
+	first, second := string(all[0].Plan("v1.37.0", nil).Pods()[0].Pod.UID), ""
+	for _, line := range w.log {
+		if _, uid, ok := strings.Cut(line, "kill "); ok {
+			second, _, _ = strings.Cut(uid, " ")
+		}
+	}
+	if first == second {
+		t.Error("a changed manifest has the same UID")
+	}
+	want := []string{
+		"5s Step setManifest ", "5s manifest of default/web-node, image w, program true",
+		"10s Step setManifest " + changed, "10s manifest of default/web-node, image b, program true",
+		"12s kill " + second + " app, OOMKilled, remove false",
+		"20s Step removeManifest ", "20s no manifest of default/web-node",
+		"30s Step setManifest {}", "30s manifest of default/web-node, image b, program true",
+	}
+	if got := strings.Join(w.log, "\n"); got != strings.Join(want, "\n") {
+		t.Errorf("calls are\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+	}
+	var missed []string
+	for _, u := range driver.Unreached() {
+		missed = append(missed, u.Step.Path)
+	}
+	if want := []string{"spec.steps[0]", "spec.steps[2]", "spec.steps[5]", "spec.steps[6]"}; !slices.Equal(missed, want) {
+		t.Errorf("unreached: %v, want %v", missed, want)
 	}
 }

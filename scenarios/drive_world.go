@@ -15,6 +15,10 @@ import (
 type World interface {
 	// AddPod creates a pod through the API.
 	AddPod(pod *v1.Pod, program fakeruntime.Pod) error
+	// SetManifest writes the manifest of a static pod. The pod is the one that admission.Static makes from the manifest. The last
+	// Step record of the pod is the cause. RemoveManifest removes the manifest.
+	SetManifest(pod *v1.Pod, program fakeruntime.Pod) error
+	RemoveManifest(namespace, name string) error
 	// DeletePod deletes a pod through the API. Nil means the grace period of the pod; 0 removes the pod immediately.
 	DeletePod(namespace, name string, gracePeriodSeconds *int64) error
 	// KillContainer ends a container with SIGKILL, sends it SIGTERM, or removes it. It reports false if there is no such container.

@@ -85,6 +85,7 @@ type Pod struct {
 	Kind       string      `json:"kind,omitempty"`
 	File       string      `json:"file,omitempty"` // path relative to the directory of the scenario file
 	Patch      *patch      `json:"patch,omitempty"`
+	Static     bool        `json:"static,omitempty"`
 	At         value.Draw  `json:"at,omitempty"`
 	Replicas   *int        `json:"replicas,omitempty"` // nil: as many as the manifest says
 	Stagger    *value.Draw `json:"stagger,omitempty"`  // nil: 100ms

@@ -14,13 +14,13 @@ type KubeletConfig struct {
 	ShutdownGracePeriod              value.Duration     `json:"shutdownGracePeriod,omitempty"`
 	ShutdownGracePeriodCriticalPods  value.Duration     `json:"shutdownGracePeriodCriticalPods,omitempty"`
 	ShutdownGracePeriodByPodPriority []ShutdownPriority `json:"shutdownGracePeriodByPodPriority,omitempty"`
+	StaticPodPath                    string             `json:"staticPodPath,omitempty"` // without effect
 	FeatureGates                     map[string]bool    `json:"featureGates,omitempty"`
 
 	SerializeImagePulls              later `json:"serializeImagePulls,omitempty"`
 	MaxParallelImagePulls            later `json:"maxParallelImagePulls,omitempty"`
 	RuntimeRequestTimeout            later `json:"runtimeRequestTimeout,omitempty"`
 	MaxPods                          later `json:"maxPods,omitempty"`
-	StaticPodPath                    later `json:"staticPodPath,omitempty"`
 	EvictionHard                     later `json:"evictionHard,omitempty"`
 	EvictionSoft                     later `json:"evictionSoft,omitempty"`
 	EvictionSoftGracePeriod          later `json:"evictionSoftGracePeriod,omitempty"`

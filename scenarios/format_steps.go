@@ -30,6 +30,8 @@ func (s *Step) actions() []action {
 	add(s.Kill, s.Kill != nil)
 	add(s.SetDelays, s.SetDelays != nil)
 	add(s.Patch, s.Patch != nil)
+	add(s.SetManifest, s.SetManifest != nil)
+	add(s.RemoveManifest, s.RemoveManifest != nil)
 	add(s.Evict, s.Evict != nil)
 	add(s.RestartKubelet, s.RestartKubelet != nil)
 	add(s.RebootNode, s.RebootNode != nil)
@@ -60,6 +62,9 @@ type Step struct {
 	SetDelays *SetDelays `json:"setDelays,omitempty"`
 	Patch     *PatchPod  `json:"patch,omitempty"`
 	Evict     *Evict     `json:"evict,omitempty"`
+
+	SetManifest    *SetManifest    `json:"setManifest,omitempty"`
+	RemoveManifest *RemoveManifest `json:"removeManifest,omitempty"`
 
 	RestartKubelet *RestartKubelet `json:"restartKubelet,omitempty"`
 	RebootNode     *RebootNode     `json:"rebootNode,omitempty"`

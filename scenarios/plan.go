@@ -29,9 +29,10 @@ type Plan struct {
 // PlannedPod is a pod of a run.
 type PlannedPod struct {
 	Workload string       // the name in spec.pods
-	At       virtual.Time // virtual time at which the API server passes the pod to the kubelet
+	At       virtual.Time // virtual time at which the API server passes the pod to the kubelet, or its manifest is written
 	Pod      *v1.Pod      // with defaults set; a copy that the caller owns
 	Program  fakeruntime.Pod
+	Manifest *v1.Pod // the manifest of a static pod; nil for other pods
 }
 
 // Plans returns all runs of a scenario: each version, oldest first, with each seed.
@@ -59,8 +60,20 @@ func (s *Scenario) Plan(version string, seed *int64) *Plan {
 		Duration: s.Spec.Duration.Time(),
 		Uptime:   draw(s.Spec.Kubelet.Uptime, seed, "kubelet.uptime", 0),
 		Delays:   s.Spec.Delays.compile(),
-		Config:   s.Spec.Kubelet.Config.compile(),
+		Config:   s.config(),
 	}
+}
+
+// staticPodPath is the directory of manifests if the scenario does not name one.
+const staticPodPath = "/etc/kubernetes/manifests"
+
+// config returns the configuration of the kubelet, which has a directory of manifests if there are static pods.
+func (s *Scenario) config() kubeletconfig.Config {
+	c := s.Spec.Kubelet.Config.compile()
+	if slices.ContainsFunc(s.workloads, func(w *workload) bool { return w.spec.Static }) {
+		c.StaticPodPath = staticPodPath
+	}
+	return c
 }
 
 // Pods returns the pods of the run in the order of the scenario.
@@ -73,7 +86,11 @@ func (p *Plan) Pods() []PlannedPod {
 			if replica > 0 {
 				at += draw(w.stagger(), p.Seed, "stagger "+name, replica)
 			}
-			pods = append(pods, PlannedPod{Workload: w.manifest.name, At: virtual.At(at), Pod: w.newPod(replica), Program: w.program(replica)})
+			pod := PlannedPod{Workload: w.manifest.name, At: virtual.At(at), Pod: w.newPod(replica), Program: w.program(replica)}
+			if w.spec.Static {
+				pod.Manifest = w.pod.DeepCopy()
+			}
+			pods = append(pods, pod)
 		}
 	}
 	return pods

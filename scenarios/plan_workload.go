@@ -33,13 +33,24 @@ type workload struct {
 
 // key returns the namespace/name of a replica.
 func (w *workload) key(replica int) string {
-	return w.pod.Namespace + "/" + w.manifest.podName(replica)
+	return w.pod.Namespace + "/" + w.podName(replica)
+}
+
+// podName returns the name of the pod of a replica.
+func (w *workload) podName(replica int) string {
+	if w.spec.Static {
+		return admission.StaticName(w.manifest.podName(0))
+	}
+	return w.manifest.podName(replica)
 }
 
 // newPod returns the pod of a replica.
 func (w *workload) newPod(replica int) *v1.Pod {
+	if w.spec.Static {
+		return admission.Static(w.pod)
+	}
 	pod := w.pod.DeepCopy()
-	pod.Name = w.manifest.podName(replica)
+	pod.Name = w.podName(replica)
 	if w.manifest.kind.template != "" {
 		pod.UID = admission.UID(pod.Namespace, pod.Name)
 	}
@@ -307,17 +318,17 @@ func (s *Scenario) matchingAny(names []string) []*workload {
 }
 
 // podStem returns the part that the names of the pods have in common.
-func (w *workload) podStem() string { return strings.TrimSuffix(w.manifest.podName(0), "0") }
+func (w *workload) podStem() string { return strings.TrimSuffix(w.podName(0), "0") }
 
 // named returns the replicas of the workload that a name matches: the first, and their number.
 func (w *workload) named(name string) (first, count int) {
 	own := w.manifest.name
-	if name == "" || name == own {
+	if name == "" || name == own || w.spec.Static && name == w.podName(0) {
 		return 0, w.replicas
 	}
 	number, ok := strings.CutPrefix(name, w.podStem())
 	replica, err := strconv.Atoi(number)
-	if !ok || err != nil || replica < 0 || replica >= w.replicas || name != w.manifest.podName(replica) {
+	if !ok || err != nil || replica < 0 || replica >= w.replicas || name != w.podName(replica) {
 		return 0, 0
 	}
 	return replica, 1

@@ -39,13 +39,13 @@ func sameRareFields(a, b v1.PodStatus) bool {
 
 func sameContainer(a, b *v1.ContainerStatus) bool {
 	return a.Name == b.Name && a.Ready == b.Ready && a.RestartCount == b.RestartCount && a.Image == b.Image && a.ImageID == b.ImageID &&
-		a.ContainerID == b.ContainerID && samePointers(a.Started, b.Started, same) && sameState(&a.State, &b.State) &&
+		a.ContainerID == b.ContainerID && samePointers(a.Started, b.Started, same) && samePointers(a.Resources, b.Resources, deeply) && sameState(&a.State, &b.State) &&
 		sameState(&a.LastTerminationState, &b.LastTerminationState) &&
 		(!hasRareContainerFields(a) && !hasRareContainerFields(b) || reflect.DeepEqual(a, b))
 }
 
 func hasRareContainerFields(c *v1.ContainerStatus) bool {
-	return c.AllocatedResources != nil || c.Resources != nil || c.VolumeMounts != nil || c.User != nil || c.AllocatedResourcesStatus != nil ||
+	return c.AllocatedResources != nil || c.VolumeMounts != nil || c.User != nil || c.AllocatedResourcesStatus != nil ||
 		c.StopSignal != nil
 }
 
@@ -67,6 +67,8 @@ func sameCondition(a, b *v1.PodCondition) bool {
 
 // sameTime compares times as reflect.DeepEqual does, which also compares the locations.
 func sameTime(a, b *metav1.Time) bool { return *a == *b || reflect.DeepEqual(a, b) }
+
+func deeply[T any](a, b *T) bool { return reflect.DeepEqual(a, b) }
 
 func same[T comparable](a, b *T) bool { return *a == *b }
 

@@ -21,7 +21,7 @@ func TestEqual(t *testing.T) {
 	usual.AllocatedResources, usual.Resources, usual.VolumeHealth = nil, nil, nil
 	for _, list := range [][]v1.ContainerStatus{usual.ContainerStatuses, usual.InitContainerStatuses, usual.EphemeralContainerStatuses} {
 		c := &list[0]
-		c.AllocatedResources, c.Resources, c.VolumeMounts, c.User, c.AllocatedResourcesStatus, c.StopSignal = nil, nil, nil, nil, nil, nil
+		c.AllocatedResources, c.VolumeMounts, c.User, c.AllocatedResourcesStatus, c.StopSignal = nil, nil, nil, nil, nil
 	}
 	for name, s := range map[string]v1.PodStatus{"full": full, "usual": usual, "empty": {}} {
 		same := s.DeepCopy()

@@ -46,9 +46,16 @@ type API interface {
 	DeletePod(p *sim.Proc, namespace, name string) bool
 }
 
-// Pods returns the pods that the kubelet should run, in the version that the kubelet last received from the API.
+// Pods returns the pods that the kubelet should run, in the version that the kubelet last received.
 type Pods interface {
+	// GetPodByUID returns a pod. It knows no mirror pods.
 	GetPodByUID(uid types.UID) (*v1.Pod, bool)
+	// GetMirrorPodByPod returns the mirror pod of a static pod.
+	GetMirrorPodByPod(pod *v1.Pod) (*v1.Pod, bool)
+	// GetMirrorUID returns the UID under which the API knows a pod. It returns false for a static pod without a mirror pod.
+	GetMirrorUID(uid types.UID) (types.UID, bool)
+	// TranslatePodUID returns the UID of the static pod for the UID of its mirror pod, and other UIDs unchanged.
+	TranslatePodUID(uid types.UID) types.UID
 }
 
 // Options are the dependencies of a Manager. All fields are required.
@@ -99,7 +106,9 @@ type Manager struct {
 	changed []types.UID
 	// podStatusChannel wakes the process up after a change.
 	podStatusChannel *sim.Chan[struct{}]
-	// apiStatusVersions holds the version of each pod that the API has.
+	// static lists the static pods. Each new mirror pod of such a pod needs its newest version.
+	static []types.UID
+	// apiStatusVersions holds the version of each pod that the API has, by the UID in the API.
 	apiStatusVersions map[types.UID]uint64
 }
 
@@ -269,7 +278,7 @@ func (m *Manager) TerminatePod(pod *v1.Pod) {
 		terminateContainers(status.ContainerStatuses)
 	}
 	terminateContainers(initializedContainers(status.InitContainerStatuses))
-	if !IsTerminal(status.Phase) {
+	if !IsTerminal(status.Phase) && !podutil.IsStatic(pod) {
 		status.Phase = v1.PodFailed
 	}
 	m.updateStatusInternal(pod, status, true, true)
@@ -351,7 +360,9 @@ func (m *Manager) updateStatusInternal(pod *v1.Pod, status *v1.PodStatus, force,
 	old := &pod.Status
 	if isCached {
 		old = cached.Status
-		podIsFinished = podIsFinished || cached.podIsFinished
+		podIsFinished = podIsFinished || cached.podIsFinished && !podutil.IsStatic(pod)
+	} else if mirror, ok := m.o.Pods.GetMirrorPodByPod(pod); ok {
+		old = &mirror.Status
 	}
 	if !checkContainerStateTransition(pod, old, status) {
 		return
@@ -382,6 +393,9 @@ func (m *Manager) updateStatusInternal(pod *v1.Pod, status *v1.PodStatus, force,
 		cached.Outdated = true
 	} else {
 		m.order = append(m.order, pod.UID)
+		if podutil.IsStatic(pod) {
+			m.static = append(m.static, pod.UID)
+		}
 	}
 	m.podStatuses[pod.UID] = next
 	if !slices.Contains(m.changed, pod.UID) {
@@ -420,6 +434,7 @@ func (m *Manager) deletePodStatus(uid types.UID) {
 	}
 	delete(m.podStatuses, uid)
 	m.order = slices.DeleteFunc(m.order, func(u types.UID) bool { return u == uid })
+	m.static = slices.DeleteFunc(m.static, func(u types.UID) bool { return u == uid })
 }
 
 // RemoveOrphanedStatuses forgets the statuses of pods for which known returns false.
@@ -438,7 +453,7 @@ func (m *Manager) HasOrphans(known func(types.UID) bool) bool {
 
 // pendingStatus is the version of a pod that was the newest when a batch started.
 type pendingStatus struct {
-	uid types.UID
+	uid types.UID // in the source of the pod; the API can have another
 	*versionedPodStatus
 }
 
@@ -446,6 +461,11 @@ type pendingStatus struct {
 // delete and those whose status in the API differs.
 func (m *Manager) syncBatch(p *sim.Proc, all bool) {
 	candidates := m.changed
+	for _, uid := range m.static {
+		if !slices.Contains(candidates, uid) {
+			candidates = append(candidates, uid)
+		}
+	}
 	if all {
 		candidates = m.order
 		m.removeOrphanedVersions()
@@ -453,17 +473,18 @@ func (m *Manager) syncBatch(p *sim.Proc, all bool) {
 	var batch []pendingStatus
 	for _, uid := range candidates {
 		s, ok := m.podStatuses[uid]
+		uidInAPI, hasMirror := m.o.Pods.GetMirrorUID(uid)
 		switch {
-		case !ok:
+		case !ok || !hasMirror:
 			continue
 		case !all:
-			if !m.hasNewVersion(uid, s) {
+			if !m.hasNewVersion(uidInAPI, s) {
 				continue
 			}
-		case m.needsUpdate(uid, s):
+		case m.needsUpdate(uidInAPI, s):
 		case m.needsReconcile(uid, s):
 			// The status in the API is not the version that was written: write the version again.
-			delete(m.apiStatusVersions, uid)
+			delete(m.apiStatusVersions, uidInAPI)
 		default:
 			continue
 		}
@@ -482,7 +503,7 @@ func (m *Manager) syncBatch(p *sim.Proc, all bool) {
 
 func (m *Manager) removeOrphanedVersions() {
 	for uid := range m.apiStatusVersions {
-		if _, ok := m.podStatuses[uid]; !ok {
+		if _, ok := m.podStatuses[uid]; !ok && m.o.Pods.TranslatePodUID(uid) == uid {
 			delete(m.apiStatusVersions, uid)
 		}
 	}
@@ -497,7 +518,7 @@ func (m *Manager) syncPod(p *sim.Proc, s pendingStatus) bool {
 	if !ok {
 		return false
 	}
-	if pod.UID != s.uid {
+	if m.o.Pods.TranslatePodUID(pod.UID) != s.uid {
 		// Another pod has taken the name.
 		m.deletePodStatus(s.uid)
 		return true
@@ -510,7 +531,7 @@ func (m *Manager) syncPod(p *sim.Proc, s pendingStatus) bool {
 			return false
 		}
 	}
-	m.apiStatusVersions[s.uid] = s.version
+	m.apiStatusVersions[pod.UID] = s.version
 	if canBeDeleted(pod, s.versionedPodStatus) && m.o.API.DeletePod(p, s.namespace, s.name) {
 		m.deletePodStatus(s.uid)
 	}
@@ -544,12 +565,15 @@ func (m *Manager) needsUpdate(uid types.UID, s *versionedPodStatus) bool {
 // canBeDeleted reports whether the manager can delete a pod from the API: the pod has a deletion timestamp, the kubelet
 // has finished it, and the API shows a terminal phase.
 func canBeDeleted(pod *v1.Pod, s *versionedPodStatus) bool {
-	return s.podIsFinished && pod.DeletionTimestamp != nil && IsTerminal(pod.Status.Phase)
+	return s.podIsFinished && pod.DeletionTimestamp != nil && IsTerminal(pod.Status.Phase) && !podutil.IsMirror(pod)
 }
 
 // needsReconcile reports whether the status in the API, as far as the kubelet knows, differs from the stored one.
 func (m *Manager) needsReconcile(uid types.UID, s *versionedPodStatus) bool {
 	pod, ok := m.o.Pods.GetPodByUID(uid)
+	if ok && podutil.IsStatic(pod) {
+		pod, ok = m.o.Pods.GetMirrorPodByPod(pod)
+	}
 	if !ok || s.reconciledWith == pod {
 		return false
 	}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"probesim.dev/kube/podutil"
 	"probesim.dev/sim"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/status"
@@ -22,6 +23,7 @@ type world struct {
 	sim     *sim.Sim
 	api     map[string]*v1.Pod    // by name
 	kubelet map[types.UID]*v1.Pod // the kubelet's view of the API
+	mirrors map[types.UID]*v1.Pod // mirror pods by the UID of the static pod
 	deaf    bool                  // the kubelet receives no updates from the API
 	latency time.Duration         // of each call
 	running bool                  // containers could be running
@@ -33,7 +35,7 @@ type world struct {
 var start = time.Date(2000, 1, 1, 0, 0, 0, 300e6, time.UTC)
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, sim: sim.New(sim.Options{}), api: map[string]*v1.Pod{}, kubelet: map[types.UID]*v1.Pod{}, latency: 10 * time.Millisecond}
+	w := &world{t: t, sim: sim.New(sim.Options{}), api: map[string]*v1.Pod{}, kubelet: map[types.UID]*v1.Pod{}, mirrors: map[types.UID]*v1.Pod{}, latency: 10 * time.Millisecond}
 	w.Manager = status.NewManager(status.Options{
 		Sim: w.sim, Now: w.now, API: w, Pods: w,
 		CouldHaveRunningContainers: func(types.UID) bool { return w.running },
@@ -61,6 +63,28 @@ func (w *world) note(call string) { w.calls = append(w.calls, fmt.Sprint(w.sim.N
 func (w *world) GetPodByUID(uid types.UID) (*v1.Pod, bool) {
 	pod, ok := w.kubelet[uid]
 	return pod, ok
+}
+
+func (w *world) GetMirrorPodByPod(pod *v1.Pod) (*v1.Pod, bool) {
+	mirror, ok := w.mirrors[pod.UID]
+	return mirror, ok
+}
+
+func (w *world) GetMirrorUID(uid types.UID) (types.UID, bool) {
+	if mirror, ok := w.mirrors[uid]; ok {
+		return mirror.UID, true
+	}
+	pod, ok := w.kubelet[uid]
+	return uid, !ok || !podutil.IsStatic(pod)
+}
+
+func (w *world) TranslatePodUID(uid types.UID) types.UID {
+	for static, mirror := range w.mirrors {
+		if mirror.UID == uid {
+			return static
+		}
+	}
+	return uid
 }
 
 func (w *world) GetPod(p *sim.Proc, _, name string) (*v1.Pod, bool) {

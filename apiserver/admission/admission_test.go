@@ -212,7 +212,7 @@ func TestAdmitUnsupported(t *testing.T) {
 		want string // empty: none
 		pod  func(*v1.Pod)
 	}{
-		{"a mirror pod is not supported yet", func(p *v1.Pod) { p.Annotations = map[string]string{"kubernetes.io/config.mirror": ""} }},
+		{"only the kubelet creates mirror pods", func(p *v1.Pod) { p.Annotations = map[string]string{"kubernetes.io/config.mirror": ""} }},
 		{"", func(p *v1.Pod) { // a pod from a cluster, without its mirror annotation
 			p.Annotations = map[string]string{"kubernetes.io/config.source": "file", "kubernetes.io/config.hash": "a", "kubernetes.io/config.seen": "b"}
 			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "node", UID: "a", Controller: ptr.To(true)}}

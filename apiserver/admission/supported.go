@@ -6,6 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"probesim.dev/kube/podutil"
 )
 
 // unsupported are the fields of a pod that change the behavior of the API server or the kubelet and that the simulator does
@@ -15,7 +17,7 @@ var unsupported = []struct {
 	what string
 	used func(*v1.Pod) bool
 }{
-	{mirrorPath, "a mirror pod is not supported yet: remove this annotation to simulate an ordinary pod", isMirror},
+	{mirrorPath, "only the kubelet creates mirror pods: remove this annotation to simulate an ordinary pod", podutil.IsMirror},
 	{field.NewPath("metadata", "finalizers"), "finalizers is not supported yet", func(p *v1.Pod) bool {
 		return slices.Contains(p.Finalizers, metav1.FinalizerOrphanDependents) || slices.Contains(p.Finalizers, metav1.FinalizerDeleteDependents)
 	}},
@@ -39,11 +41,3 @@ func ValidateSupported(pod *v1.Pod) field.ErrorList {
 }
 
 var mirrorPath = field.NewPath("metadata", "annotations").Key(v1.MirrorPodAnnotationKey)
-
-// isMirror reports whether a pod is a mirror pod: it has the annotation, with any value (IsMirrorPod in
-// pkg/kubelet/types/pod_update.go at v1.37.0). The kubelet never runs such a pod. It deletes the pod in its next cleanup if no
-// static pod has the same name (HandlePodCleanups in pkg/kubelet/kubelet_pods.go).
-func isMirror(pod *v1.Pod) bool {
-	_, mirror := pod.Annotations[v1.MirrorPodAnnotationKey]
-	return mirror
-}

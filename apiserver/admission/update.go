@@ -5,6 +5,8 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"probesim.dev/kube/podutil"
 )
 
 // ValidateUpdate returns the errors with which the simulator rejects an update of old to pod. The API server rejects most of
@@ -14,8 +16,11 @@ func ValidateUpdate(pod, old *v1.Pod) field.ErrorList {
 	meta := pod.ObjectMeta.DeepCopy()
 	meta.ResourceVersion = "1" // a patch does not need one
 	errs := apivalidation.ValidateObjectMetaUpdate(meta, &old.ObjectMeta, field.NewPath("metadata"))
-	if isMirror(pod) && !isMirror(old) { // ValidatePodSpecificAnnotationUpdates
+	switch before, after := old.Annotations[v1.MirrorPodAnnotationKey], pod.Annotations[v1.MirrorPodAnnotationKey]; { // ValidatePodSpecificAnnotationUpdates
+	case podutil.IsMirror(pod) && !podutil.IsMirror(old):
 		errs = append(errs, field.Forbidden(mirrorPath, "may not add mirror pod annotation"))
+	case podutil.IsMirror(pod) != podutil.IsMirror(old) || before != after:
+		errs = append(errs, field.Forbidden(mirrorPath, "may not remove or update mirror pod annotation"))
 	}
 	path := field.NewPath("spec")
 	if len(pod.Spec.Containers) != len(old.Spec.Containers) || len(pod.Spec.InitContainers) != len(old.Spec.InitContainers) {

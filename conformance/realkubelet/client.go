@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/trace"
 )
 
@@ -39,7 +40,8 @@ func (c coreV1) Pods(namespace string) corev1.PodInterface {
 	return pods{c.CoreV1Interface.Pods(namespace), c.client.api, c.client.conn, namespace}
 }
 
-// pods is the pods API with latency. The kubelet's status manager uses these three methods.
+// pods is the pods API with latency. The kubelet uses these methods: Create and Delete for mirror pods, and all but Create in the
+// status manager.
 type pods struct {
 	corev1.PodInterface
 	api       *podAPI
@@ -64,21 +66,43 @@ func (p pods) Patch(ctx context.Context, name string, t types.PatchType, data []
 	})
 }
 
-func (p pods) Delete(_ context.Context, name string, _ metav1.DeleteOptions) error {
+// Create creates a mirror pod. It takes the latency of a patch.
+func (p pods) Create(_ context.Context, mirror *v1.Pod, _ metav1.CreateOptions) (*v1.Pod, error) {
+	pod, err := withLatencyOf(p, podutil.DelaysOf(mirror), fakeruntime.DelayAPIPatch, "APICreate", mirror.Name, func() (*v1.Pod, error) {
+		return p.api.createMirror(mirror)
+	})
+	if pod == nil {
+		pod = &v1.Pod{} // as client-go does; the kubelet reads it together with an error
+	}
+	return pod, err
+}
+
+func (p pods) Delete(_ context.Context, name string, o metav1.DeleteOptions) error {
+	if !p.conn.isCut() {
+		p.conn.turns.add("orphaned mirror pods", p.namespace+"/"+name)
+	}
 	_, err := withLatency(p, fakeruntime.DelayAPIDelete, "APIDelete", name, func() (*v1.Pod, error) {
-		return nil, p.api.deleteNow(types.NamespacedName{Namespace: p.namespace, Name: name})
+		return nil, p.api.deleteNow(types.NamespacedName{Namespace: p.namespace, Name: name}, o.Preconditions)
 	})
 	return err
 }
 
 // withLatency makes a call after its latency if the API server is reachable, and records the call.
 func withLatency(p pods, kind fakeruntime.DelayKind, call, name string, do func() (*v1.Pod, error)) (*v1.Pod, error) {
-	key := types.NamespacedName{Namespace: p.namespace, Name: name}
-	var uid types.UID
-	if pod := p.api.get(key); pod != nil {
-		uid = pod.UID
+	var uid string
+	if pod := p.api.get(types.NamespacedName{Namespace: p.namespace, Name: name}); pod != nil {
+		uid = podutil.DelaysOf(pod)
 	}
-	took, err := p.conn.sleep(kind, string(uid))
+	return withLatencyOf(p, uid, kind, call, name, do)
+}
+
+// withLatencyOf is withLatency with the delays of a pod.
+func withLatencyOf(p pods, uid string, kind fakeruntime.DelayKind, call, name string, do func() (*v1.Pod, error)) (*v1.Pod, error) {
+	key := types.NamespacedName{Namespace: p.namespace, Name: name}
+	if !p.conn.isCut() {
+		p.conn.turns.call(call)
+	}
+	took, err := p.conn.sleep(kind, uid)
 	if err == errRunEnded {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func (c *connection) submit(call fakeruntime.Call) *pending {
 		return p
 	}
 	if !c.cut {
-		c.turns.call(call.Method)
+		c.turns.call(string(call.Method))
 		op := d.runtime.Submit(d.now(), call)
 		if op.Done {
 			p.setResult(op)
@@ -121,7 +121,7 @@ func (c *connection) endSleep(w *waiter, err error) {
 func (c *connection) refuse() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for w := range c.apiCalls { // the order is irrelevant: the status manager makes one call at a time
+	for w := range c.apiCalls { // in any order: the status manager and the workers of static pods make one call at a time each
 		c.endSleep(w, errUnreachable)
 	}
 }

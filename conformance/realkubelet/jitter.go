@@ -3,6 +3,7 @@ package realkubelet
 import (
 	"math/rand"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	_ "unsafe" // for linkname
@@ -19,8 +20,8 @@ const DefaultJitter = 0.5
 type Draw struct {
 	T     virtual.Time // virtual time since t=0
 	Value float64      // at least 0 and less than 1
-	// Requeue is true if a pod worker drew the number at the end of a sync. Other draws do not affect the
-	// trace.
+	// Requeue is true if a pod worker drew the number at the end of a sync, or for a static pod that cannot start yet. Other draws
+	// do not affect the trace.
 	Requeue bool
 }
 
@@ -50,7 +51,7 @@ func (j *jitter) next() float64 {
 	if j.closed || !counts {
 		return DefaultJitter
 	}
-	d := Draw{T: j.now(), Value: DefaultJitter, Requeue: calledBy("podWorkers).completeWork")}
+	d := Draw{T: j.now(), Value: DefaultJitter, Requeue: calledBy("podWorkers).completeWork", "podWorkers).allowPodStart")}
 	if j.draw != nil {
 		d.Value = j.draw(d.T)
 	}
@@ -58,13 +59,13 @@ func (j *jitter) next() float64 {
 	return d.Value
 }
 
-// calledBy reports whether a function whose name has the suffix is on the stack.
-func calledBy(suffix string) bool {
+// calledBy reports whether a function whose name has one of the suffixes is on the stack.
+func calledBy(suffixes ...string) bool {
 	pcs := make([]uintptr, 16)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
 	for {
 		frame, more := frames.Next()
-		if strings.HasSuffix(frame.Function, suffix) {
+		if slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(frame.Function, s) }) {
 			return true
 		}
 		if !more {

@@ -13,6 +13,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis"
 	"k8s.io/kubernetes/pkg/capabilities"
 	"k8s.io/kubernetes/pkg/kubelet"
+	kubetypes "k8s.io/kubernetes/pkg/kubelet/types"
 	"k8s.io/kubernetes/pkg/kubelet/util"
 	"k8s.io/kubernetes/pkg/util/oom"
 	"k8s.io/kubernetes/pkg/volume/util/hostutil"
@@ -75,6 +76,9 @@ func startKubelet(ctx context.Context, o environment) (*runningKubelet, error) {
 	queueLogCleaning(k)
 	o.workers.watch(running)
 	go o.pods.run(ctx, pods)
+	if o.pods.files != nil {
+		go o.pods.files.runAs(ctx, pods, kubetypes.FileSource)
+	}
 	release.Run(ctx, k, pods)
 	return running, nil
 }

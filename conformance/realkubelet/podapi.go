@@ -3,6 +3,7 @@ package realkubelet
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -31,15 +32,18 @@ type podAPI struct {
 	profile  profile.Profile // profile of the kubelet's release
 
 	mu     sync.Mutex
+	names  map[types.NamespacedName]int     // number of mirror pods created
 	pods   map[types.NamespacedName]*v1.Pod // stored pods; replaced, never changed
 	source *podSource                       // source of the running kubelet; nil if no kubelet runs
+
+	manifests *manifests
 }
 
 func newPodAPI(d *driver, r *recorder, p profile.Profile) *podAPI {
 	return &podAPI{
 		driver: d, recorder: r, profile: p,
 		fake: fake.NewSimpleClientset(nodeObject()), //nolint:staticcheck // managed fields are of no use here
-		pods: map[types.NamespacedName]*v1.Pod{},
+		pods: map[types.NamespacedName]*v1.Pod{}, names: map[types.NamespacedName]int{}, manifests: newManifests(),
 	}
 }
 
@@ -101,11 +105,14 @@ func (a *podAPI) requestDeletion(key types.NamespacedName, gracePeriodSeconds *i
 	return a.delete(pod, key, gracePeriodSeconds)
 }
 
-// deleteNow deletes a pod without a grace period. The kubelet calls it when the pod has ended.
-func (a *podAPI) deleteNow(key types.NamespacedName) error {
+// deleteNow deletes a pod without a grace period. The kubelet calls it when the pod has ended, and for mirror pods.
+func (a *podAPI) deleteNow(key types.NamespacedName, only *metav1.Preconditions) error {
 	pod := a.get(key)
-	if pod == nil {
+	switch {
+	case pod == nil:
 		return apierrors.NewNotFound(v1.Resource("pods"), key.Name)
+	case only != nil && only.UID != nil && *only.UID != pod.UID:
+		return apierrors.NewConflict(v1.Resource("pods"), key.Name, errors.New("the UID differs"))
 	}
 	return a.delete(pod, key, new(int64))
 }
@@ -216,10 +223,14 @@ func (a *podAPI) list() []*v1.Pod {
 
 // watch returns the source of pods for a kubelet that starts. The source has the existing pods unless the API
 // server is down. The source of the previous kubelet receives no more pods.
-func (a *podAPI) watch() *podSource {
+func (a *podAPI) watch(staticPods bool) *podSource {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.source = newPodSource()
+	if staticPods {
+		a.source.files = newPodSource()
+		a.source.files.send(a.manifests.list())
+	}
 	if !a.driver.isAPIDown() {
 		a.source.send(a.list())
 	}

@@ -13,8 +13,9 @@ import (
 	"probesim.dev/conformance/kubelet/release"
 )
 
-// podSource is the kubelet's source of pods, in place of its watch of the API server.
+// podSource is a source of the kubelet's pods, in place of its watch of the API server or of its directory of manifests.
 type podSource struct {
+	files  *podSource // the source of static pods beside that of the API server; nil if there is none
 	mu     sync.Mutex
 	queue  [][]*v1.Pod
 	filled chan struct{}
@@ -43,13 +44,23 @@ func (s *podSource) send(pods []*v1.Pod) {
 
 // byUID returns the pod that the kubelet received last, or nil.
 func (s *podSource) byUID(uid types.UID) *v1.Pod {
+	if s.files != nil {
+		if static := s.files.byUID(uid); static != nil {
+			return static
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.tagged[uid].stored
 }
 
-// byName returns the pod with this namespace/name that the kubelet received last, or nil.
+// byName returns the pod with this namespace/name that the kubelet received last, or nil. It prefers a static pod to its mirror pod.
 func (s *podSource) byName(name string) *v1.Pod {
+	if s.files != nil {
+		if static := s.files.byName(name); static != nil {
+			return static
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range s.tagged {
@@ -62,7 +73,12 @@ func (s *podSource) byName(name string) *v1.Pod {
 
 // run sends every set to a kubelet until ctx is done.
 func (s *podSource) run(ctx context.Context, c *config.PodConfig) {
-	updates := reflect.ValueOf(c.Channel(ctx, kubetypes.ApiserverSource))
+	s.runAs(ctx, c, kubetypes.ApiserverSource)
+}
+
+// runAs is run for the source of this name.
+func (s *podSource) runAs(ctx context.Context, c *config.PodConfig, name string) {
+	updates := reflect.ValueOf(c.Channel(ctx, name))
 	for {
 		select {
 		case <-ctx.Done():

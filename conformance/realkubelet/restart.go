@@ -50,7 +50,7 @@ func (n *node) start(ctx context.Context) error {
 // launch starts a kubelet with the files and the containers that the previous one left behind.
 func (n *node) launch() {
 	n.conn = newConnection(n.driver, n.turns)
-	pods := n.api.watch()
+	pods := n.api.watch(n.config.StaticPodPath != "")
 	first := &firstRuns{now: n.driver.now, turns: n.turns, pods: pods, runs: map[string]*workerRun{}}
 	probes := &probeRuns{recorder: n.recorder, first: first, runs: map[probeKey]*probeRun{}}
 	network := &network{driver: n.conn, recorder: n.recorder, probes: probes, first: first}

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"sync"
 
-	"probesim.dev/fakeruntime"
 	"probesim.dev/prober"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -63,14 +62,14 @@ func (l *turnLog) name(goroutine, process string) {
 	l.names[goroutine] = process
 }
 
-// call adds a call to the runtime by a pod worker.
-func (l *turnLog) call(m fakeruntime.Method) {
+// call adds a call to the runtime or to the API server by a pod worker.
+func (l *turnLog) call(method string) {
 	l.mu.Lock()
 	me := goroutine()
 	worker := strings.HasPrefix(l.names[me], podWorker)
 	l.mu.Unlock()
 	if worker {
-		l.append(turn{Turn: Turn{Point: string(m)}, goroutine: me})
+		l.append(turn{Turn: Turn{Point: method}, goroutine: me})
 	}
 }
 

@@ -22,6 +22,9 @@ type Config struct {
 	ShutdownGracePeriod, ShutdownGracePeriodCriticalPods time.Duration
 	// ShutdownByPriority replaces both grace periods. The periods can be in any order.
 	ShutdownByPriority []ShutdownPeriod
+	// StaticPodPath is the directory with the manifests of static pods. Empty means that the kubelet has none. The path itself has no
+	// effect.
+	StaticPodPath string
 	// FeatureGates are the gates that differ from the defaults of the release. The simulator reads gates from a
 	// profile.Profile: use its SetGate.
 	FeatureGates map[string]bool

@@ -74,6 +74,8 @@ func (r Run) tallies() []*tally {
 
 func (t *tally) add(r *trace.Record) {
 	switch r.Kind {
+	case trace.PodAdded:
+		t.removed = never // a mirror pod comes again
 	case trace.PodRemoved:
 		t.removed = r.T
 	case trace.StatusPatched:

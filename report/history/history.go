@@ -157,6 +157,7 @@ func (p *Pod) add(r *trace.Record, h *History) {
 		if r.T > 0 {
 			p.Marks = append(p.Marks, Mark{r.T, "added", r})
 		}
+		p.Removed = Forever // a mirror pod comes again
 		h.changed(r.T, "")
 	case trace.PodDeleteRequested:
 		p.Marks = append(p.Marks, Mark{r.T, "deleted", r})

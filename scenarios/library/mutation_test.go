@@ -56,6 +56,7 @@ var mutations = []mutation{
 	{name: "nothing is patched", withoutPatches: true},
 	{name: "no pod is in the network of the node", change: func(pod *v1.Pod) { pod.Spec.HostNetwork = false }},
 	{name: "nothing goes down", nothingDown: true},
+	{name: "static pods have no API server", alone: true},
 	{name: "the wall clock does not step", steadyClock: true},
 }
 

@@ -44,7 +44,7 @@ func simulate(t testing.TB, plan *scenarios.Plan, o options) *run {
 		Trace: &trace.Recorder{Internal: o.internal, Details: plan.Scenario.NeedsDetails()},
 	})
 	defer n.Close()
-	driver := plan.Drive(&mutated{Node: n, mutation: o.mutation})
+	driver := plan.Drive(&mutated{Node: n, mutation: o.mutation, written: map[string]bool{}})
 	if err := n.RunUntil(virtual.At(plan.Duration)); err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,8 @@ type mutation struct {
 	rule           *fakeruntime.Rule // added to every program as its last rule
 	change         func(*v1.Pod)     // applied to every pod unless nil
 	withoutExits   bool              // programs do not exit on their own
-	withoutSteps   bool              // deletions do not happen
+	withoutSteps   bool              // deletions and changes of manifests do not happen
+	alone          bool              // the API server goes down before the first manifest
 	withoutPatches bool              // patches do not happen
 	nothingDown    bool              // no outages of the API server, the runtime or the node
 	steadyClock    bool              // the wall clock does not step
@@ -77,9 +78,33 @@ type mutation struct {
 type mutated struct {
 	*node.Node
 	mutation mutation
+	written  map[string]bool // static pods with a manifest
 }
 
 func (w *mutated) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
+	return w.Node.AddPod(pod, w.mutate(pod, program))
+}
+
+func (w *mutated) SetManifest(pod *v1.Pod, program fakeruntime.Pod) error {
+	if w.mutation.withoutSteps && w.written[pod.Name] {
+		return nil
+	}
+	if w.mutation.alone {
+		w.Node.SetAPIDown(true)
+	}
+	w.written[pod.Name] = true
+	return w.Node.SetManifest(pod, w.mutate(pod, program))
+}
+
+func (w *mutated) RemoveManifest(namespace, name string) error {
+	if w.mutation.withoutSteps {
+		return nil
+	}
+	return w.Node.RemoveManifest(namespace, name)
+}
+
+// mutate changes the pod, and returns the changed program.
+func (w *mutated) mutate(pod *v1.Pod, program fakeruntime.Pod) fakeruntime.Pod {
 	containers := map[string]fakeruntime.ContainerConfig{}
 	for _, c := range containersOf(pod) {
 		config := program.Containers[c.Name]
@@ -96,7 +121,7 @@ func (w *mutated) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
 	if w.mutation.change != nil {
 		w.mutation.change(pod)
 	}
-	return w.Node.AddPod(pod, program)
+	return program
 }
 
 func containersOf(pod *v1.Pod) []*v1.Container {

@@ -69,14 +69,14 @@ var table = []Kind{
 	{trace.KubeletStarted, nil, one(Node, nil)},
 	{trace.Step, []string{"reason", "message"}, []Shape{
 		{Container, words{"reason": {"kill"}}},
-		{Pod, words{"reason": {"evict", "patch"}}},
+		{Pod, words{"reason": {"evict", "patch", "removeManifest", "setManifest"}}},
 		{Node, words{"reason": {"apiDown", "rebootNode", "registryDown", "runtimeDown", "setDelays", "shutdownNode", "stepClock"}}},
 	}},
 
 	{trace.CRICall, []string{"reason", "probe", "message", "took"}, []Shape{
 		{Container, words{"reason": {"ExecSync"}, "probe": append([]string{""}, probes...)}},
 		{Container, words{"reason": {"ContainerStatus", "CreateContainer", "RemoveContainer", "StartContainer", "StopContainer"}, "probe": {""}}},
-		{Pod, words{"reason": {"APIDelete", "APIGet", "APIPatch", "ContainerStatus", "CreateContainer", "ExecSync", "ImageStatus",
+		{Pod, words{"reason": {"APICreate", "APIDelete", "APIGet", "APIPatch", "ContainerStatus", "CreateContainer", "ExecSync", "ImageStatus",
 			"ListContainers", "ListPodSandbox", "PodSandboxStatus", "PullImage", "RemoveContainer", "RemovePodSandbox", "RunPodSandbox",
 			"StartContainer", "StopContainer", "StopPodSandbox"}, "probe": {""}}},
 		{Node, words{"reason": {"ExecSync"}, "probe": append([]string{""}, probes...)}},
