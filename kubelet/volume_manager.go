@@ -12,6 +12,7 @@ import (
 	"probesim.dev/kube/podutil"
 	"probesim.dev/sim"
 	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
 )
 
 // Periods of the volume manager (pkg/kubelet/volumemanager/volume_manager.go at v1.37.0).
@@ -99,6 +100,14 @@ func (v *volumes) waitForAttachAndMount(p *sim.Proc, w *podWorker, pod *v1.Pod) 
 	if !mountsVolumes(pod) {
 		return true
 	}
+	start := p.Now()
+	ok := v.waitForMount(p, w, pod)
+	v.recordWait(p, pod, start, "mount", ok)
+	return ok
+}
+
+// waitForMount is the wait of waitForAttachAndMount.
+func (v *volumes) waitForMount(p *sim.Proc, w *podWorker, pod *v1.Pod) bool {
 	v.begin(pod)
 	deadline := p.Now().Add(volumeTimeout)
 	for v.isBefore(p, v.mounted[pod.UID], pod) {
@@ -172,8 +181,19 @@ func (v *volumes) unmount(pod *v1.Pod) {
 
 // waitForUnmount waits until the volumes of a pod are unmounted.
 func (v *volumes) waitForUnmount(p *sim.Proc, pod *v1.Pod) {
+	start := p.Now()
 	for t, ok := v.unmounted[pod.UID]; ok && v.isBefore(p, t, pod); t, ok = v.unmounted[pod.UID] {
 		p.Sleep(volumePollPeriod)
+	}
+	v.recordWait(p, pod, start, "unmount", true)
+}
+
+// recordWait records the end of a wait that took any time.
+func (v *volumes) recordWait(p *sim.Proc, pod *v1.Pod, start virtual.Time, reason string, ok bool) {
+	if took := p.Now().Sub(start); took > 0 {
+		v.k.trace.Add(trace.Record{
+			T: p.Now(), Kind: trace.VolumeWaitEnded, Cause: p.Cause(), Pod: podName(pod), Reason: reason, Result: resultOf(ok), Took: took,
+		})
 	}
 }
 
