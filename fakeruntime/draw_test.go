@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"probesim.dev/sim/virtual"
 )
 
 // A random duration lies in its range, both ends included. Without a seed it is the middle.
