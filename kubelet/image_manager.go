@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -23,6 +24,12 @@ const (
 	// maxImageBackOff (pkg/kubelet/kubelet.go at v1.37.0).
 	imageBackOffPeriod = 10 * time.Second
 	maxImageBackOff    = 300 * time.Second
+	// pullRate is the number of pulls that can begin in a second, after a first burst of pullBurst
+	// (pkg/kubelet/apis/config/v1beta1/defaults.go at v1.37.0). A pull beyond that fails with the error pullsExceeded
+	// (pkg/kubelet/images/helpers.go at v1.37.0).
+	pullRate      = 5
+	pullBurst     = 10
+	pullsExceeded = "pull QPS exceeded"
 )
 
 // Reasons why an image is missing (pkg/kubelet/images/types.go at v1.37.0).
@@ -39,11 +46,13 @@ type imageBackOff struct {
 	*flowcontrol.Backoff
 	clock  *clocktesting.FakeClock
 	failed map[string]string
+	rate   flowcontrol.PassiveRateLimiter
 }
 
 func newImageBackOff() *imageBackOff {
 	c := clocktesting.NewFakeClock(time.Time{})
-	return &imageBackOff{flowcontrol.NewFakeBackOff(imageBackOffPeriod, maxImageBackOff, c), c, map[string]string{}}
+	return &imageBackOff{flowcontrol.NewFakeBackOff(imageBackOffPeriod, maxImageBackOff, c), c, map[string]string{},
+		flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(pullRate, pullBurst, c)}
 }
 
 // pullRequest asks the image puller for an image.
@@ -106,8 +115,12 @@ func (k *Kubelet) pullImage(p *sim.Proc, u podUpdate, c *v1.Container) *startRea
 	}
 	r := &pullRequest{pulling: pulling, podUID: string(u.pod.UID), image: c.Image, proc: p}
 	k.recordPullIntent(c.Image)
-	k.puller.Send(p, r)
-	p.Park()
+	if k.settings.ParallelImagePulls {
+		k.pullInParallel(p, r)
+	} else {
+		k.puller.Send(p, r)
+		p.Park()
+	}
 	k.recordPullEnd(c.Image, r.err == nil)
 	b.clock.SetTime(k.monotonic())
 	if r.err != nil {
@@ -136,17 +149,39 @@ func applyDefaultImageTag(image string) string {
 // each (pkg/kubelet/images/puller.go at v1.37.0).
 func (k *Kubelet) pullImages(p *sim.Proc) {
 	p.Serve(sim.On(k.puller, func(p *sim.Proc, r *pullRequest) {
-		start := p.Now()
-		r.pulling.T = start
-		r.pulling.Cause = k.trace.Add(r.pulling)
-		r.err = k.call(p, fakeruntime.Call{Method: fakeruntime.PullImage, PodUID: r.podUID, Image: r.image})
-		k.recordPulled(p, r)
-		if r.err == nil {
-			k.call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, Image: r.image})
-		}
-		r.took = p.Now().Sub(start)
+		k.pull(p, r)
 		r.proc.Wake()
 	}))
+}
+
+// pullInParallel pulls an image beside those of other containers. It waits while there are as many pulls as the configuration allows
+// (parallelImagePuller in pkg/kubelet/images/puller.go at v1.37.0).
+func (k *Kubelet) pullInParallel(p *sim.Proc, r *pullRequest) {
+	if k.pullTokens == nil {
+		k.pull(p, r)
+		return
+	}
+	k.pullTokens.Send(p, struct{}{})
+	k.pull(p, r)
+	k.pullTokens.TryRecv()
+}
+
+// pull pulls an image and asks for its size, unless too many pulls have begun in a short time.
+func (k *Kubelet) pull(p *sim.Proc, r *pullRequest) {
+	start := p.Now()
+	k.imageBackOff.clock.SetTime(k.monotonic())
+	if !k.imageBackOff.rate.TryAccept() {
+		r.err = errors.New(pullsExceeded)
+		return
+	}
+	r.pulling.T = start
+	r.pulling.Cause = k.trace.Add(r.pulling)
+	r.err = k.call(p, fakeruntime.Call{Method: fakeruntime.PullImage, PodUID: r.podUID, Image: r.image})
+	k.recordPulled(p, r)
+	if r.err == nil {
+		k.call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, Image: r.image})
+	}
+	r.took = p.Now().Sub(start)
 }
 
 // recordPulled records the end of a pull.

@@ -102,17 +102,18 @@ type Kubelet struct {
 	prober     prober.Manager
 	results    prober.Results
 	runtimeState
-	reasons   map[containerKey]startReason
-	deletor   *deletor
-	logs      *sim.Chan[struct{}] // full while the logs of a container are being removed
-	volumes   *volumes
-	source    *source // the API server
-	files     *source // the directory of manifests; nil if the kubelet has none
-	puller    *sim.Chan[*pullRequest]
-	manifests *sim.Chan[struct{}] // full when manifests have changed; nil without files
-	pulls     map[string]int      // pulls in progress, by image
-	disk      *Disk
-	knowsAll  bool // housekeeping has listed the pods that ran when the kubelet started
+	reasons    map[containerKey]startReason
+	deletor    *deletor
+	logs       *sim.Chan[struct{}] // full while the logs of a container are being removed
+	volumes    *volumes
+	source     *source // the API server
+	files      *source // the directory of manifests; nil if the kubelet has none
+	puller     *sim.Chan[*pullRequest]
+	pullTokens *sim.Chan[struct{}] // one for each pull in progress; nil without a limit
+	manifests  *sim.Chan[struct{}] // full when manifests have changed; nil without files
+	pulls      map[string]int      // pulls in progress, by image
+	disk       *Disk
+	knowsAll   bool // housekeeping has listed the pods that ran when the kubelet started
 
 	shuttingDown bool        // the node shuts down
 	rejected     []types.UID // rejected pods, which have no worker, oldest first
@@ -141,6 +142,9 @@ func New(o Options) *Kubelet {
 		puller: sim.NewChan[*pullRequest](o.Sim, "image pulls", maxImagePullRequests),
 		pulls:  map[string]int{},
 		logs:   sim.NewChan[struct{}](o.Sim, "container logs", 1),
+	}
+	if most := o.Config.MaxParallelImagePulls; most > 0 {
+		k.pullTokens = sim.NewChan[struct{}](o.Sim, "parallel image pulls", int(most))
 	}
 	if o.Config.StaticPodPath != "" {
 		k.files = &source{pods: map[types.UID]*v1.Pod{}}

@@ -22,8 +22,21 @@ func (c *checker) checkConfig(config *KubeletConfig, n *strict.Node) {
 		f.Errorf("must be more than 0s")
 	}
 	c.checkBackOff(config.CrashLoopBackOff.MaxContainerRestartPeriod, n.Field("crashLoopBackOff").Field("maxContainerRestartPeriod"))
+	checkPulls(config, n)
 	c.checkShutdown(config, n)
 	c.checkGates(config.FeatureGates, n.Field("featureGates"))
+}
+
+// checkPulls checks the limit of parallel image pulls.
+func checkPulls(config *KubeletConfig, n *strict.Node) {
+	most, field := config.MaxParallelImagePulls, n.Field("maxParallelImagePulls")
+	switch serial := config.SerializeImagePulls; {
+	case most == nil || field.Bad():
+	case *most < 1:
+		field.Errorf("must be at least 1, not %d", *most)
+	case *most > 1 && serial != nil && *serial:
+		field.Errorf("must be 1, or left out, with serializeImagePulls: true")
+	}
 }
 
 // checkBackOff checks the maximum back-off, which needs a feature gate in some versions.

@@ -14,11 +14,11 @@ type KubeletConfig struct {
 	ShutdownGracePeriod              value.Duration     `json:"shutdownGracePeriod,omitempty"`
 	ShutdownGracePeriodCriticalPods  value.Duration     `json:"shutdownGracePeriodCriticalPods,omitempty"`
 	ShutdownGracePeriodByPodPriority []ShutdownPriority `json:"shutdownGracePeriodByPodPriority,omitempty"`
-	StaticPodPath                    string             `json:"staticPodPath,omitempty"` // without effect
+	SerializeImagePulls              *bool              `json:"serializeImagePulls,omitempty"`   // nil: true without MaxParallelImagePulls, or if it is 1
+	MaxParallelImagePulls            *int32             `json:"maxParallelImagePulls,omitempty"` // nil: no limit
+	StaticPodPath                    string             `json:"staticPodPath,omitempty"`         // without effect
 	FeatureGates                     map[string]bool    `json:"featureGates,omitempty"`
 
-	SerializeImagePulls              later `json:"serializeImagePulls,omitempty"`
-	MaxParallelImagePulls            later `json:"maxParallelImagePulls,omitempty"`
 	RuntimeRequestTimeout            later `json:"runtimeRequestTimeout,omitempty"`
 	MaxPods                          later `json:"maxPods,omitempty"`
 	EvictionHard                     later `json:"evictionHard,omitempty"`

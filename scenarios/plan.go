@@ -165,6 +165,13 @@ func (k *KubeletConfig) compile() kubeletconfig.Config {
 	if m := k.CrashLoopBackOff.MaxContainerRestartPeriod; m != nil {
 		c.MaxContainerRestartPeriod = m.Time()
 	}
+	if most := k.MaxParallelImagePulls; most != nil {
+		c.MaxParallelImagePulls = *most
+	}
+	c.ParallelImagePulls = c.MaxParallelImagePulls > 1
+	if k.SerializeImagePulls != nil {
+		c.ParallelImagePulls = !*k.SerializeImagePulls
+	}
 	c.ShutdownGracePeriod, c.ShutdownGracePeriodCriticalPods = k.ShutdownGracePeriod.Time(), k.ShutdownGracePeriodCriticalPods.Time()
 	for _, p := range k.ShutdownGracePeriodByPodPriority {
 		c.ShutdownByPriority = append(c.ShutdownByPriority, kubeletconfig.ShutdownPeriod{Priority: p.Priority, Seconds: p.ShutdownGracePeriodSeconds})

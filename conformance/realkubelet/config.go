@@ -51,6 +51,12 @@ func applySettings(set kubeletconfig.Config, c *internal.KubeletConfiguration) {
 	if set.MaxContainerRestartPeriod > 0 {
 		c.CrashLoopBackOff.MaxContainerRestartPeriod = &metav1.Duration{Duration: set.MaxContainerRestartPeriod}
 	}
+	if set.ParallelImagePulls {
+		c.SerializeImagePulls = false
+		if set.MaxParallelImagePulls > 0 {
+			c.MaxParallelImagePulls = &set.MaxParallelImagePulls
+		}
+	}
 	c.ShutdownGracePeriod.Duration = set.ShutdownGracePeriod
 	c.ShutdownGracePeriodCriticalPods.Duration = set.ShutdownGracePeriodCriticalPods
 	for _, p := range set.ShutdownByPriority {

@@ -22,6 +22,10 @@ type Config struct {
 	ShutdownGracePeriod, ShutdownGracePeriodCriticalPods time.Duration
 	// ShutdownByPriority replaces both grace periods. The periods can be in any order.
 	ShutdownByPriority []ShutdownPeriod
+	// ParallelImagePulls makes the kubelet pull images for several containers at the same time, at most MaxParallelImagePulls; 0 means
+	// no limit. Otherwise it pulls one image after the other.
+	ParallelImagePulls    bool
+	MaxParallelImagePulls int32
 	// StaticPodPath is the directory with the manifests of static pods. Empty means that the kubelet has none. The path itself has no
 	// effect.
 	StaticPodPath string
