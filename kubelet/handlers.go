@@ -12,6 +12,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/prober"
 	"probesim.dev/sim"
+	"probesim.dev/trace"
 )
 
 // hookRun is a run of a hook in a container.
@@ -21,6 +22,28 @@ type hookRun struct {
 	containerID string
 	hook        string
 	handler     *v1.LifecycleHandler
+}
+
+// runHook runs a hook with runHandler, and records its beginning and its end.
+func (k *Kubelet) runHook(p *sim.Proc, h hookRun) string {
+	rec := trace.Record{
+		T: p.Now(), Kind: trace.HookStarted, Cause: p.Cause(), Pod: podName(h.pod), Container: h.container.Name,
+		Instance: k.runtime.Instance(h.containerID), Reason: h.hook,
+	}
+	rec.Cause = k.trace.Add(rec)
+	message := k.runHandler(p, h)
+	rec.Kind, rec.T, rec.Took = trace.HookEnded, p.Now(), p.Now().Sub(rec.T)
+	rec.Result, rec.Message = resultOf(message == ""), message
+	k.trace.Add(rec)
+	return message
+}
+
+// resultOf returns the result of an action.
+func resultOf(ok bool) trace.Result {
+	if ok {
+		return trace.Success
+	}
+	return trace.Failure
 }
 
 // runHandler runs a hook to its end and returns an error message, or an empty string. Hooks have no timeout. When
@@ -50,7 +73,7 @@ func (k *Kubelet) runExecHandler(p *sim.Proc, h hookRun) string {
 	})
 	err := op.Err
 	if err == nil && op.ExitCode != 0 {
-		err = fmt.Errorf("command exited with %d", op.ExitCode)
+		err = fmt.Errorf("command '%s' exited with %d: ", strings.Join(h.handler.Exec.Command, " "), op.ExitCode)
 	}
 	output := op.Output
 	k.runtime.Release(op)

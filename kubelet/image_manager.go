@@ -11,6 +11,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/sim"
+	"probesim.dev/trace"
 )
 
 // Limits of image pulls.
@@ -47,11 +48,12 @@ func newImageBackOff() *imageBackOff {
 
 // pullRequest asks the image puller for an image.
 type pullRequest struct {
-	podUID string
-	image  string
-	proc   *sim.Proc
-	took   time.Duration
-	err    error
+	pulling trace.Record // the record of the beginning, without its time
+	podUID  string
+	image   string
+	proc    *sim.Proc
+	took    time.Duration
+	err     error
 }
 
 // ensureImageExists pulls the image if the pull policy is Always or the node does not have the image. It returns
@@ -96,9 +98,13 @@ func (k *Kubelet) pullImage(p *sim.Proc, u podUpdate, c *v1.Container) *startRea
 		return &startReason{imagePullBackOff, message + ": " + b.failed[key], step}
 	}
 	delete(b.failed, key)
-	event(v1.EventTypeNormal, "Pulling", fmt.Sprintf("Pulling image %q", c.Image))
+	step := event(v1.EventTypeNormal, "Pulling", fmt.Sprintf("Pulling image %q", c.Image))
 	start := p.Now()
-	r := &pullRequest{podUID: string(u.pod.UID), image: c.Image, proc: p}
+	pulling := trace.Record{
+		Kind: trace.ImagePullStarted, Cause: step, Pod: podName(u.pod), Container: c.Name,
+		Instance: k.runtime.EventInstance(string(u.pod.UID), c.Name, "Pulling"), Message: applyDefaultImageTag(c.Image),
+	}
+	r := &pullRequest{pulling: pulling, podUID: string(u.pod.UID), image: c.Image, proc: p}
 	k.recordPullIntent(c.Image)
 	k.puller.Send(p, r)
 	p.Park()
@@ -131,13 +137,27 @@ func applyDefaultImageTag(image string) string {
 func (k *Kubelet) pullImages(p *sim.Proc) {
 	p.Serve(sim.On(k.puller, func(p *sim.Proc, r *pullRequest) {
 		start := p.Now()
+		r.pulling.T = start
+		r.pulling.Cause = k.trace.Add(r.pulling)
 		r.err = k.call(p, fakeruntime.Call{Method: fakeruntime.PullImage, PodUID: r.podUID, Image: r.image})
+		k.recordPulled(p, r)
 		if r.err == nil {
 			k.call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, Image: r.image})
 		}
 		r.took = p.Now().Sub(start)
 		r.proc.Wake()
 	}))
+}
+
+// recordPulled records the end of a pull.
+func (k *Kubelet) recordPulled(p *sim.Proc, r *pullRequest) {
+	rec := r.pulling
+	rec.Kind, rec.T, rec.Took = trace.ImagePullEnded, p.Now(), p.Now().Sub(rec.T)
+	rec.Result, rec.Message = resultOf(r.err == nil), ""
+	if r.err != nil {
+		rec.Message = r.err.Error()
+	}
+	k.trace.Add(rec)
 }
 
 // imageListPeriod is the time between two refreshes of the list of images

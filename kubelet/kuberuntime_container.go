@@ -119,7 +119,10 @@ func (k *Kubelet) executePostStartHook(p *sim.Proc, u podUpdate, c *v1.Container
 	if c.Lifecycle == nil || c.Lifecycle.PostStart == nil {
 		return nil
 	}
-	message := k.runHandler(p, hookRun{u.pod, c, id, postStart, c.Lifecycle.PostStart})
+	var message string
+	p.Because(k.runtime.Step(id), func() {
+		message = k.runHook(p, hookRun{u.pod, c, id, postStart, c.Lifecycle.PostStart})
+	})
 	if message == "" {
 		return nil
 	}
@@ -143,7 +146,7 @@ func (k *Kubelet) executePreStopHook(p *sim.Proc, pod *v1.Pod, kill containerKil
 	}
 	start, waiting := p.Now(), true
 	k.sim.Go("preStop hook of "+podName(pod)+"/"+c.Name, func(hook *sim.Proc) {
-		if k.runHandler(hook, hookRun{pod, c, kill.container.ID, preStop, c.Lifecycle.PreStop}) != "" {
+		if k.runHook(hook, hookRun{pod, c, kill.container.ID, preStop, c.Lifecycle.PreStop}) != "" {
 			k.ContainerEvent(pod, c.Name, v1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed")
 		}
 		if waiting {

@@ -25,8 +25,8 @@ type Runtime interface {
 	Release(op *fakeruntime.Op)
 	// Answer returns the answer of a list or status call that ends now.
 	Answer(c fakeruntime.Call) *fakeruntime.Op
-	// PodDelay draws a latency of a pod.
-	PodDelay(kind fakeruntime.DelayKind, pod *v1.Pod) time.Duration
+	// MountDelay returns how long the volumes of a pod take to mount, in addition to the time of an emptyDir.
+	MountDelay(podUID string) time.Duration
 	// CancelProbes ends the commands of a pod's exec probes.
 	CancelProbes(podUID string)
 	// Generation returns a number that grows with each change of a sandbox or container.

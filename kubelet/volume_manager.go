@@ -3,15 +3,16 @@ package kubelet
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/sim"
 	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
 )
 
 // Periods of the volume manager (pkg/kubelet/volumemanager/volume_manager.go at v1.37.0).
@@ -56,12 +57,27 @@ func newVolumes(k *Kubelet, d *Disk) *volumes {
 	return &volumes{k: k, start: k.sim.Now(), disk: d, mounted: map[types.UID]virtual.Time{}, unmounted: map[types.UID]virtual.Time{}}
 }
 
+// Races of the volume manager. The name of the pod follows.
+const (
+	raceOfTurn  = "volumes seen in this turn: "
+	raceOfLoops = "reconciler after populator: "
+	raceOfPoll  = "volumes polled first: "
+)
+
+// IsRaceOfVolumes reports whether a race of this key is about the volumes of a pod, which is namespace/name, or of any pod if pod is
+// empty.
+func IsRaceOfVolumes(key, pod string) bool {
+	return slices.ContainsFunc([]string{raceOfTurn, raceOfLoops, raceOfPoll}, func(race string) bool {
+		return key == race+pod || pod == "" && strings.HasPrefix(key, race)
+	})
+}
+
 // nextLoop returns the time of the next loop of the volume manager that can see a change of this instant. A loop at
 // this very instant may run before or after the change.
 func (v *volumes) nextLoop(pod *v1.Pod) virtual.Time {
 	now := v.k.sim.Now()
 	past := now.Sub(v.start) % volumeLoopPeriod
-	if past == 0 && v.k.sim.Race("volumes seen in this turn: "+podName(pod), 2) == 1 {
+	if past == 0 && v.k.sim.Race(raceOfTurn+podName(pod), 2) == 1 {
 		return now
 	}
 	return now.Add(volumeLoopPeriod - past)
@@ -70,7 +86,7 @@ func (v *volumes) nextLoop(pod *v1.Pod) virtual.Time {
 // reconciledLater returns the delay between a loop of the populator and the loop of the reconciler that sees its
 // result. Both timers fire together, in any order.
 func (v *volumes) reconciledLater(pod *v1.Pod) time.Duration {
-	return time.Duration(1-v.k.sim.Race("reconciler after populator: "+podName(pod), 2)) * volumeLoopPeriod
+	return time.Duration(1-v.k.sim.Race(raceOfLoops+podName(pod), 2)) * volumeLoopPeriod
 }
 
 // waitForAttachAndMount waits until the volumes of a pod are mounted. The populator finds the pod, the reconciler
@@ -84,6 +100,14 @@ func (v *volumes) waitForAttachAndMount(p *sim.Proc, w *podWorker, pod *v1.Pod) 
 	if !mountsVolumes(pod) {
 		return true
 	}
+	start := p.Now()
+	ok := v.waitForMount(p, w, pod)
+	v.recordWait(p, pod, start, "mount", ok)
+	return ok
+}
+
+// waitForMount is the wait of waitForAttachAndMount.
+func (v *volumes) waitForMount(p *sim.Proc, w *podWorker, pod *v1.Pod) bool {
 	v.begin(pod)
 	deadline := p.Now().Add(volumeTimeout)
 	for v.isBefore(p, v.mounted[pod.UID], pod) {
@@ -115,7 +139,7 @@ func (v *volumes) begin(pod *v1.Pod) {
 	if !v.isReconstructed(pod) {
 		begun = begun.Add(volumeLoopPeriod)
 	}
-	v.mounted[pod.UID] = begun.Add(v.k.runtime.PodDelay(fakeruntime.DelayVolumeMount, pod))
+	v.mounted[pod.UID] = begun.Add(v.k.runtime.MountDelay(string(pod.UID)))
 	if _, ok := v.disk.mounted[pod.UID]; !ok {
 		v.disk.mounted[pod.UID] = v.mounted[pod.UID]
 	}
@@ -123,7 +147,7 @@ func (v *volumes) begin(pod *v1.Pod) {
 
 // isBefore reports whether an event at time t has not happened yet. At time t itself, the chooser decides.
 func (v *volumes) isBefore(p *sim.Proc, t virtual.Time, pod *v1.Pod) bool {
-	return p.Now() < t || p.Now() == t && v.k.sim.Race("volumes polled first: "+podName(pod), 2) == 0
+	return p.Now() < t || p.Now() == t && v.k.sim.Race(raceOfPoll+podName(pod), 2) == 0
 }
 
 // isReconstructed reports whether a previous kubelet mounted the volumes of a pod.
@@ -157,8 +181,19 @@ func (v *volumes) unmount(pod *v1.Pod) {
 
 // waitForUnmount waits until the volumes of a pod are unmounted.
 func (v *volumes) waitForUnmount(p *sim.Proc, pod *v1.Pod) {
+	start := p.Now()
 	for t, ok := v.unmounted[pod.UID]; ok && v.isBefore(p, t, pod); t, ok = v.unmounted[pod.UID] {
 		p.Sleep(volumePollPeriod)
+	}
+	v.recordWait(p, pod, start, "unmount", true)
+}
+
+// recordWait records the end of a wait that took any time.
+func (v *volumes) recordWait(p *sim.Proc, pod *v1.Pod, start virtual.Time, reason string, ok bool) {
+	if took := p.Now().Sub(start); took > 0 {
+		v.k.trace.Add(trace.Record{
+			T: p.Now(), Kind: trace.VolumeWaitEnded, Cause: p.Cause(), Pod: podName(pod), Reason: reason, Result: resultOf(ok), Took: took,
+		})
 	}
 }
 

@@ -37,7 +37,7 @@ func (r *instantRuntime) Answer(c fakeruntime.Call) *fakeruntime.Op {
 	return &fakeruntime.Op{Call: c, Done: true}
 }
 
-func (r *instantRuntime) PodDelay(fakeruntime.DelayKind, *v1.Pod) time.Duration { return 0 }
+func (r *instantRuntime) MountDelay(string) time.Duration { return 0 }
 
 func (r *instantRuntime) Generation() uint64 { return 0 }
 

@@ -183,8 +183,8 @@ func (d *runtimeDriver) Delay(kind fakeruntime.DelayKind) time.Duration {
 	return d.Runtime.Delay(d.sim.Now(), kind, "", "")
 }
 
-// PodDelay draws a latency of a pod that begins now, or of the node if the pod is nil.
-func (d *runtimeDriver) PodDelay(kind fakeruntime.DelayKind, pod *v1.Pod) time.Duration {
+// podDelay draws a latency of a pod that begins now, or of the node if the pod is nil.
+func (d *runtimeDriver) podDelay(kind fakeruntime.DelayKind, pod *v1.Pod) time.Duration {
 	if pod == nil {
 		return d.Delay(kind)
 	}
@@ -193,13 +193,13 @@ func (d *runtimeDriver) PodDelay(kind fakeruntime.DelayKind, pod *v1.Pod) time.D
 
 // APIGet, APIPatch and APIDelete draw the latencies of the API server's calls.
 func (d *runtimeDriver) APIGet(pod *v1.Pod) time.Duration {
-	return d.PodDelay(fakeruntime.DelayAPIGet, pod)
+	return d.podDelay(fakeruntime.DelayAPIGet, pod)
 }
 
 func (d *runtimeDriver) APIPatch(pod *v1.Pod) time.Duration {
-	return d.PodDelay(fakeruntime.DelayAPIPatch, pod)
+	return d.podDelay(fakeruntime.DelayAPIPatch, pod)
 }
 
 func (d *runtimeDriver) APIDelete(pod *v1.Pod) time.Duration {
-	return d.PodDelay(fakeruntime.DelayAPIDelete, pod)
+	return d.podDelay(fakeruntime.DelayAPIDelete, pod)
 }

@@ -58,7 +58,7 @@ func (t *Transport) bodyTimeoutError(scheme string) error {
 	if scheme != "https" {
 		return errors.New(ends[2])
 	}
-	return errors.New(ends[t.Proc.Sim().Race("timeout of the body: "+t.Proc.Name(), len(ends))])
+	return errors.New(ends[t.Proc.Sim().Race("body at its timeout: "+t.Proc.Name(), len(ends))])
 }
 
 const errHandshake = "net/http: TLS handshake timeout"

@@ -32,6 +32,16 @@ func Describe(r *trace.Record) (title, message string) {
 		return "status", r.Status.String()
 	case trace.Event:
 		return printable.Text(r.Type + " event " + r.Reason), r.Message
+	case trace.ImagePullStarted:
+		return "image pull begins", r.Message
+	case trace.ImagePullEnded:
+		return "image pull: " + string(r.Result), r.Message
+	case trace.HookStarted:
+		return printable.Text(r.Reason) + " hook begins", ""
+	case trace.HookEnded:
+		return printable.Text(r.Reason) + " hook: " + string(r.Result), r.Message
+	case trace.VolumeWaitEnded:
+		return "wait for volumes to " + printable.Text(r.Reason) + ": " + string(r.Result), ""
 	case trace.KubeletStopped:
 		return "kubelet stopped", ""
 	case trace.KubeletStarted:

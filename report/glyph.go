@@ -13,6 +13,7 @@ type glyphs struct {
 
 	axis, tick, first, last, gap rune
 	mark                         rune
+	busy                         rune // a hook, an image pull or a wait for volumes
 	unknown                      rune // a recording does not tell
 	ellipsis                     string
 }
@@ -22,7 +23,7 @@ var unicodeGlyphs = glyphs{
 	running: '█', killing: '░', stopping: '▒', waiting: '┄', exit: '╳', done: '┤',
 	yes: '━', no: '─', both: '╍', up: '╼', down: '╾',
 	axis: '─', tick: '┴', first: '└', last: '┘', gap: '┈',
-	mark: '▼', unknown: '╱', ellipsis: "…",
+	mark: '▼', busy: '▬', unknown: '╱', ellipsis: "…",
 }
 
 var asciiGlyphs = glyphs{
@@ -30,7 +31,7 @@ var asciiGlyphs = glyphs{
 	running: '#', killing: ',', stopping: '/', waiting: '~', exit: '*', done: ']',
 	yes: '=', no: '-', both: '%', up: '=', down: '-',
 	axis: '-', tick: '+', first: '+', last: '+', gap: '.',
-	mark: 'v', unknown: '?', ellipsis: "..",
+	mark: 'v', busy: '^', unknown: '?', ellipsis: "..",
 }
 
 func (o Options) glyphs() *glyphs {

@@ -117,6 +117,20 @@ func lifeLane(s *scale, g *glyphs, c *history.Container, p *history.Pod, end vir
 	return r
 }
 
+// actionLane draws actions, with a mark at the end of those that fail.
+func actionLane(s *scale, g *glyphs, actions []history.Action, end virtual.Time) row {
+	r := make(row, s.columns())
+	for i := range actions {
+		r.fill(s, actions[i].From, actions[i].Until(end), cell{g.busy, warn})
+	}
+	for i := range actions {
+		if a := &actions[i]; a.Failed() && a.To >= s.from() && a.To <= s.until() {
+			r.set(s.column(a.To), g.failed, bad)
+		}
+	}
+	return r
+}
+
 // hatch marks the columns about which a recording tells nothing, all of whose time is within the spans, and blank columns in part of them.
 func (r row) hatch(s *scale, g *glyphs, spans []history.Span) {
 	for _, u := range spans {

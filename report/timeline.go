@@ -163,10 +163,13 @@ func podLanes(h *history.History, p *history.Pod) []lane {
 		{label: podName(p), style: bold, draw: func(d *drawing) row { return markLane(d, p.Marks) }},
 		{label: "  Ready", draw: func(d *drawing) row { return readyLane(h, p, d) }},
 	}
+	lanes = appendActions(lanes, "  volumes", p.Waits, end)
 	for _, c := range p.Containers {
 		lanes = append(lanes, lane{label: "  " + printable.Text(c.Name), style: bold, draw: func(d *drawing) row {
 			return lifeLane(d.scale, d.g, c, p, h.End)
 		}})
+		lanes = appendActions(lanes, "    pull", c.Pulls, end)
+		lanes = appendActions(lanes, "    hooks", c.Hooks, end)
 		if len(c.Probes[trace.Startup]) > 0 {
 			lanes = append(lanes, condition("    Started", c.Started, end, c.Unknown[history.LaneStarted]...))
 		}
@@ -182,6 +185,14 @@ func podLanes(h *history.History, p *history.Pod) []lane {
 		}
 	}
 	return lanes
+}
+
+// appendActions appends a lane of actions, unless all are short.
+func appendActions(lanes []lane, label string, actions []history.Action, end virtual.Time) []lane {
+	if !history.Lasts(actions, end) {
+		return lanes
+	}
+	return append(lanes, lane{label: label, draw: func(d *drawing) row { return actionLane(d.scale, d.g, actions, end) }})
 }
 
 // markLane draws actions from outside, such as steps of the scenario.

@@ -69,14 +69,23 @@ func appendWhat(dst []byte, r *Record, details bool) []byte {
 	case ContainerExited:
 		return appendInt(dst, `,"exitCode":`, int64(r.ExitCode))
 	case ProbeExecuted:
-		dst = appendText(dst, `,"probe":`, string(r.Probe))
-		dst = appendText(dst, `,"result":`, string(r.Result))
-		dst = appendText(dst, `,"message":`, r.Message)
-		return appendInt(dst, `,"took":`, int64(r.Took))
+		return appendEnd(appendText(dst, `,"probe":`, string(r.Probe)), r)
 	case Event:
 		dst = appendText(dst, `,"type":`, r.Type)
 		dst = appendText(dst, `,"reason":`, r.Reason)
 		return appendText(dst, `,"message":`, r.Message)
+	case ImagePullStarted:
+		return appendText(dst, `,"message":`, r.Message)
+	case ImagePullEnded:
+		return appendEnd(dst, r)
+	case HookStarted:
+		return appendText(dst, `,"reason":`, r.Reason)
+	case HookEnded:
+		return appendEnd(appendText(dst, `,"reason":`, r.Reason), r)
+	case VolumeWaitEnded:
+		dst = appendText(dst, `,"reason":`, r.Reason)
+		dst = appendText(dst, `,"result":`, string(r.Result))
+		return appendInt(dst, `,"took":`, int64(r.Took))
 	case Step:
 		dst = appendText(dst, `,"reason":`, r.Reason)
 		return appendText(dst, `,"message":`, r.Message)
@@ -84,6 +93,13 @@ func appendWhat(dst []byte, r *Record, details bool) []byte {
 		return appendStatus(dst, r.Status, details)
 	}
 	return appendNonZero(dst, r)
+}
+
+// appendEnd appends how an action ends, and its duration.
+func appendEnd(dst []byte, r *Record) []byte {
+	dst = appendText(dst, `,"result":`, string(r.Result))
+	dst = appendText(dst, `,"message":`, r.Message)
+	return appendInt(dst, `,"took":`, int64(r.Took))
 }
 
 // appendNonZero appends all non-zero fields, because the kinds of internal records may change.

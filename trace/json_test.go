@@ -35,6 +35,16 @@ func TestAppendJSON(t *testing.T) {
 			`{"step":5,"t":0,"kind":"ContainerExited","pod":"p","container":"c","instance":0,"exitCode":0}`},
 		{"probe", Record{Step: 6, Kind: ProbeExecuted, Pod: "p", Container: "c", Probe: Startup, Result: Failure, Message: "no\n", Took: 20 * time.Millisecond},
 			`{"step":6,"t":0,"kind":"ProbeExecuted","pod":"p","container":"c","instance":0,"probe":"startup","result":"failure","message":"no\n","took":20000000}`},
+		{"image pull", Record{Step: 6, Kind: ImagePullStarted, Pod: "p", Container: "c", Message: "c:1"},
+			`{"step":6,"t":0,"kind":"ImagePullStarted","pod":"p","container":"c","instance":0,"message":"c:1"}`},
+		{"end of an image pull", Record{Step: 6, Kind: ImagePullEnded, Pod: "p", Container: "c", Result: Success, Took: time.Second},
+			`{"step":6,"t":0,"kind":"ImagePullEnded","pod":"p","container":"c","instance":0,"result":"success","message":"","took":1000000000}`},
+		{"hook", Record{Step: 6, Kind: HookStarted, Pod: "p", Container: "c", Reason: "preStop"},
+			`{"step":6,"t":0,"kind":"HookStarted","pod":"p","container":"c","instance":0,"reason":"preStop"}`},
+		{"end of a hook", Record{Step: 6, Kind: HookEnded, Pod: "p", Container: "c", Reason: "preStop", Result: Failure, Message: "no"},
+			`{"step":6,"t":0,"kind":"HookEnded","pod":"p","container":"c","instance":0,"reason":"preStop","result":"failure","message":"no","took":0}`},
+		{"wait for volumes", Record{Step: 6, Kind: VolumeWaitEnded, Pod: "p", Reason: "mount", Result: Success, Took: time.Second},
+			`{"step":6,"t":0,"kind":"VolumeWaitEnded","pod":"p","reason":"mount","result":"success","took":1000000000}`},
 		{"event", Record{Step: 7, Kind: Event, Pod: "p", Type: "Normal", Reason: "Scheduled", Message: `a "b" \ ` + "\x00\xff\u2028é"},
 			`{"step":7,"t":0,"kind":"Event","pod":"p","type":"Normal","reason":"Scheduled","message":"a \"b\" \\ \u0000` + "\ufffd\u2028é" + `"}`},
 		{"status", Record{Step: 8, Kind: StatusPatched, Pod: "p", Status: &PodStatus{Phase: "Running", Ready: true, Containers: []ContainerStatus{
@@ -69,7 +79,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 var kinds = []Kind{PodAdded, PodDeleteRequested, PodRemoved, ContainerStarted, ContainerStopping, ContainerExited,
-	ProbeExecuted, StatusPatched, Event, KubeletStopped, KubeletStarted,
+	ProbeExecuted, StatusPatched, Event, ImagePullStarted, ImagePullEnded, HookStarted, HookEnded, VolumeWaitEnded, KubeletStopped, KubeletStarted,
 	CRICall, ResultChanged, ManualTrigger, SyncLoop, PodSync, Relist, BackOff, ProbeSkipped, Behavior}
 
 func genRecord(t *rapid.T) Record {
@@ -82,18 +92,21 @@ func genRecord(t *rapid.T) Record {
 		r.Instance = rapid.Int().Draw(t, "instance")
 	}
 	any := !r.Kind.Observable()
+	hook, pull, wait := r.Kind == HookStarted || r.Kind == HookEnded, r.Kind == ImagePullStarted || r.Kind == ImagePullEnded, r.Kind == VolumeWaitEnded
 	if any || r.Kind == ProbeExecuted {
 		r.Probe = Probe(text("probe"))
+	}
+	if any || r.Kind == ProbeExecuted || r.Kind == HookEnded || r.Kind == ImagePullEnded || wait {
 		r.Result = Result(text("result"))
 		r.Took = time.Duration(rapid.Int64().Draw(t, "took"))
 	}
 	if any || r.Kind == Event {
 		r.Type = text("type")
 	}
-	if any || r.Kind == Event || r.Kind == ContainerStopping {
+	if any || r.Kind == Event || r.Kind == ContainerStopping || hook || wait {
 		r.Reason = text("reason")
 	}
-	if any || r.Kind == Event || r.Kind == ProbeExecuted {
+	if any || r.Kind == Event || r.Kind == ProbeExecuted || r.Kind == HookEnded || pull {
 		r.Message = text("message")
 	}
 	if any || r.Kind == ContainerStopping {

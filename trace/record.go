@@ -31,6 +31,11 @@ const (
 	ProbeExecuted      Kind = "ProbeExecuted"      // a probe run ends; Probe, Result, Message, Took
 	StatusPatched      Kind = "StatusPatched"      // the API server applies a status patch; Status
 	Event              Kind = "Event"              // the kubelet emits an event; Type, Reason, Message
+	ImagePullStarted   Kind = "ImagePullStarted"   // PullImage of the container runtime begins; Message is the image
+	ImagePullEnded     Kind = "ImagePullEnded"     // PullImage of the container runtime returns; Result, Message is its error, Took
+	HookStarted        Kind = "HookStarted"        // a lifecycle hook begins; Reason is postStart or preStop
+	HookEnded          Kind = "HookEnded"          // a lifecycle hook ends; Reason, Result, Message is its error, Took
+	VolumeWaitEnded    Kind = "VolumeWaitEnded"    // a wait for the volumes of a pod ends, if it took any time; Reason is mount or unmount, Result, Took
 	KubeletStopped     Kind = "KubeletStopped"     // the kubelet process ends
 	KubeletStarted     Kind = "KubeletStarted"     // the kubelet process starts again
 	Step               Kind = "Step"               // a step of the scenario is executed; Reason is its action, Message its details
@@ -58,7 +63,7 @@ const StepOver = "over"
 func (k Kind) Observable() bool {
 	switch k {
 	case PodAdded, PodDeleteRequested, PodRemoved, ContainerStarted, ContainerStopping, ContainerExited, ProbeExecuted, StatusPatched, Event,
-		KubeletStopped, KubeletStarted, Step:
+		ImagePullStarted, ImagePullEnded, HookStarted, HookEnded, VolumeWaitEnded, KubeletStopped, KubeletStarted, Step:
 		return true
 	}
 	return false
@@ -73,7 +78,7 @@ const (
 	Startup   Probe = "startup"
 )
 
-// Result is the result of one probe run, after its immediate retries.
+// Result is the result of one probe run, after its immediate retries, or of another action of the kubelet: Success or Failure.
 type Result string
 
 const (
@@ -96,7 +101,7 @@ type Record struct {
 
 	Probe        Probe
 	Result       Result
-	Took         time.Duration // duration of the probe run or call that ends at T
+	Took         time.Duration // duration of the probe run, call or other action that ends at T
 	GraceSeconds int64         // grace period of a ContainerStopping
 	ExitCode     int32
 	Type         string // Normal or Warning, of an Event

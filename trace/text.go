@@ -66,6 +66,8 @@ func (r *Record) Summary() string {
 		what = fmt.Sprintf("exit code %d", r.ExitCode)
 	case ProbeExecuted:
 		what = join(string(r.Probe), string(r.Result), quoted(r.Message), "took "+r.Took.String())
+	case ImagePullEnded, HookEnded, VolumeWaitEnded:
+		what = join(r.Reason, string(r.Result), quoted(r.Message), "took "+r.Took.String())
 	case Event:
 		what = join(r.Type, r.Reason, quoted(r.Message))
 	case StatusPatched:

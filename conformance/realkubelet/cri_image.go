@@ -9,12 +9,14 @@ import (
 
 	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/trace"
 )
 
 // imageService has every image. The name of an image is also its ID.
 type imageService struct {
 	cri.ImageManagerService
 	runtime *runtimeService
+	events  *eventRecorder
 }
 
 const (
@@ -35,9 +37,17 @@ func (i *imageService) ImageStatus(_ context.Context, image *runtimeapi.ImageSpe
 }
 
 func (i *imageService) PullImage(_ context.Context, image *runtimeapi.ImageSpec, _ *runtimeapi.AuthConfig, sandbox *runtimeapi.PodSandboxConfig) (string, error) {
-	op := i.runtime.driver.call(fakeruntime.Call{
-		Method: fakeruntime.PullImage, Image: image.Image, PodUID: sandbox.GetMetadata().GetUid(),
-	})
+	uid := sandbox.GetMetadata().GetUid()
+	rec := i.events.pulling(uid)
+	rec.Kind, rec.Message = trace.ImagePullStarted, image.Image
+	i.runtime.driver.blockIfCut()
+	i.events.recorder.add(rec)
+	op := i.runtime.driver.call(fakeruntime.Call{Method: fakeruntime.PullImage, Image: image.Image, PodUID: uid})
+	rec.Kind, rec.Message, rec.Result, rec.Took = trace.ImagePullEnded, "", resultOf(op.Err), op.End.Sub(op.Start)
+	if op.Err != nil {
+		rec.Message = op.Err.Error()
+	}
+	i.events.recorder.add(rec)
 	return op.ID, op.Err
 }
 

@@ -26,6 +26,7 @@ type eventRecorder struct {
 	mu      sync.Mutex
 	kills   map[containerKey]string // reason of the last Killing event
 	evicted map[string]bool         // by pod UID
+	pulls   map[string]trace.Record // pod, container and instance of the last Pulling event, by pod UID
 }
 
 // containerKey identifies a container across its restarts.
@@ -60,6 +61,9 @@ func (e *eventRecorder) Event(object runtime.Object, eventtype, reason, message 
 		rec.Instance = e.driver.eventInstance(string(about.UID), c, reason)
 		if probe, why, unsent := unsentProbe(message); unsent {
 			e.network.recordUnsent(requester{uid: about.UID, pod: rec.Pod, container: c, probe: probe}, why)
+		}
+		if reason == events.PullingImage {
+			e.setPulling(string(about.UID), trace.Record{Pod: rec.Pod, Container: c, Instance: rec.Instance})
 		}
 		if reason == events.KillingContainer {
 			e.setKill(containerKey{string(about.UID), c}, e.stopReason(about, message))
@@ -100,6 +104,20 @@ func (e *eventRecorder) killReason(c containerKey) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.kills[c]
+}
+
+func (e *eventRecorder) setPulling(podUID string, subject trace.Record) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.pulls[podUID] = subject
+}
+
+// pulling returns a record about the container whose image a pod pulls. A pod pulls one image at a time, and the event Pulling
+// precedes each pull (pkg/kubelet/images/image_manager.go, pullImage).
+func (e *eventRecorder) pulling(podUID string) trace.Record {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.pulls[podUID]
 }
 
 func (e *eventRecorder) setEvicted(podUID string) {

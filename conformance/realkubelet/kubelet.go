@@ -40,6 +40,7 @@ type environment struct {
 	pods     *podSource
 	network  *network
 	workers  *workers
+	waits    *waits
 	config   kubeletconfig.Config
 	conn     *connection
 }
@@ -71,6 +72,7 @@ func startKubelet(ctx context.Context, o environment) (*runningKubelet, error) {
 	}
 	shiftPodWorkers(k)
 	o.network.attach(k)
+	o.waits.watch(k)
 	queueLogCleaning(k)
 	o.workers.watch(running)
 	go o.pods.run(ctx, pods)

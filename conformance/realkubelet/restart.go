@@ -56,6 +56,7 @@ func (n *node) launch() {
 	network := &network{driver: n.conn, recorder: n.recorder, probes: probes, first: first}
 	events := &eventRecorder{
 		driver: n.conn, recorder: n.recorder, network: network, pods: pods, kills: map[containerKey]string{}, evicted: map[string]bool{},
+		pulls: map[string]trace.Record{},
 	}
 	goroutines := &workers{conn: n.conn, pods: map[string]string{}}
 	n.mu.Lock()
@@ -66,8 +67,9 @@ func (n *node) launch() {
 	}
 	ctx := release.WithLogger(n.ctx, logr.New(triggerLog{conn: n.conn, recorder: n.recorder, workers: first, turns: n.turns}))
 	k, err := startKubelet(ctx, environment{
-		root: n.root, mounter: n.mounter, client: n.api.client(n.conn), runtime: runtime, images: &imageService{runtime: runtime},
+		root: n.root, mounter: n.mounter, client: n.api.client(n.conn), runtime: runtime, images: &imageService{runtime: runtime, events: events},
 		config: n.config, recorder: events, pods: events.pods, network: network, workers: goroutines, conn: n.conn,
+		waits: &waits{n.conn, n.recorder},
 	})
 	if n.kubelet = k; err != nil && n.err == nil {
 		n.err = fmt.Errorf("at %v: start the kubelet: %w", n.driver.now(), err)

@@ -44,6 +44,9 @@ var facts = []struct {
 }{
 	{trace.ContainerStopping, "reasons of stops", []string{"reason"}},
 	{trace.ProbeExecuted, "results of probes", []string{"probe", "result"}},
+	{trace.HookEnded, "ends of hooks", []string{"reason", "result"}},
+	{trace.ImagePullEnded, "ends of image pulls", []string{"result"}},
+	{trace.VolumeWaitEnded, "ends of waits for volumes", []string{"reason", "result"}},
 	{trace.ProbeSkipped, "reasons why a worker does not probe", []string{"probe", "reason"}},
 	{trace.ResultChanged, "changes of results", []string{"probe", "message"}},
 	{trace.Event, "events", []string{"type", "reason"}},
@@ -79,6 +82,9 @@ var points = []struct {
 	{choose.Order, "sandbox GC"},
 	{choose.Order, "init containers to remove of pod "},
 	{choose.Order, "orphaned pods"},
+	{choose.Order, "orphaned mirror pods"},
+	{choose.Order, "static pods"},
+	{choose.Order, "restarted static pods"},
 	{choose.Order, "active pods"},
 	{choose.Order, "containers to kill of pod "},
 	{choose.Order, "removed pods"},
@@ -88,6 +94,7 @@ var points = []struct {
 	{choose.Race, "reconciler after populator: "},
 	{choose.Race, "volumes polled first: "},
 	{choose.Race, "timeout of "},
+	{choose.Race, "body at its timeout: "},
 }
 
 // Coverage collects what runs show. Create it with New.

@@ -32,6 +32,7 @@ type Pod struct {
 	Ready      []Flip
 	Containers []*Container    // in the order of the status
 	Events     []*trace.Record // of the pod and its containers
+	Waits      []Action        // for volumes
 	Unknown    []Span          // when Ready is unknown; see Container
 
 	byName map[string]*Container
@@ -45,6 +46,8 @@ type Container struct {
 	Started []Flip
 	Ready   []Flip
 	Probes  map[trace.Probe][]*trace.Record // probe runs
+	Hooks   []Action
+	Pulls   []Action // of its image
 	// Unknown has the times about which a recording of a cluster tells nothing, by the name of a lane: one
 	// of the constants below, or a probe. The trace of a run tells everything.
 	Unknown map[string][]Span
@@ -174,6 +177,17 @@ func (p *Pod) add(r *trace.Record, h *History) {
 		if r.Reason == "Killing" && r.Container != "" {
 			p.container(r.Container).addKill(r)
 		}
+	case trace.HookStarted, trace.HookEnded:
+		c := p.container(r.Container)
+		c.Hooks = addAction(c.Hooks, r, r.Reason)
+		h.changed(r.T, "")
+	case trace.ImagePullStarted, trace.ImagePullEnded:
+		c := p.container(r.Container)
+		c.Pulls = addAction(c.Pulls, r, "pull")
+		h.changed(r.T, "")
+	case trace.VolumeWaitEnded:
+		p.Waits = addAction(p.Waits, r, r.Reason)
+		h.changed(r.T, "")
 	case trace.ProbeExecuted:
 		p.container(r.Container).addProbe(r, h)
 	case trace.ContainerStarted, trace.ContainerStopping, trace.ContainerExited:

@@ -127,6 +127,9 @@ func podLanes(p *history.Pod, number int, end virtual.Time) []*lane {
 	}
 	lanes[1].Depth = 1
 	lanes[1].hatch(p.Unknown)
+	if len(p.Waits) > 0 {
+		lanes = append(lanes, actionLane("volumes", name, 1, number, p.Waits, end))
+	}
 	for _, c := range p.Containers {
 		lanes = append(lanes, containerLanes(c, p, name, number, end)...)
 	}
@@ -159,6 +162,12 @@ func containerLanes(c *history.Container, p *history.Pod, pod string, number int
 	}
 	if len(p.Containers) > 1 && len(c.Probes[trace.Readiness]) > 0 {
 		lanes = append(lanes, conditionLane("Ready", of, "condition", number, c.Ready, end).hatch(c.Unknown[history.LaneReady]))
+	}
+	if len(c.Pulls) > 0 {
+		lanes = append(lanes, actionLane("pull", of, 2, number, c.Pulls, end))
+	}
+	if len(c.Hooks) > 0 {
+		lanes = append(lanes, actionLane("hooks", of, 2, number, c.Hooks, end))
 	}
 	for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
 		if runs := c.Probes[probe]; len(runs) > 0 {
@@ -217,6 +226,19 @@ func lifeLane(c *history.Container, p *history.Pod, name, of string, pod int, en
 		l.records = append(l.records, c.Runs[i].Records...)
 	}
 	return l.hatch(c.Unknown[history.LaneLife])
+}
+
+// actionLane shows actions: a bar for each, and a mark at its end.
+func actionLane(label, of string, depth, pod int, actions []history.Action, end virtual.Time) *lane {
+	l := &lane{Label: label, Of: of, Kind: "condition", Depth: depth, Pod: pod}
+	for i := range actions {
+		a := &actions[i]
+		l.Bars = append(l.Bars, bar{span: span{a.From, a.Until(end)}, State: "busy", Text: a.What, record: a.Record()})
+		if a.End != nil {
+			l.records = append(l.records, a.End)
+		}
+	}
+	return l
 }
 
 // hatch adds bars for the time about which a recording tells nothing.

@@ -63,7 +63,7 @@ func (t *table) point(r *trace.Record) point {
 // glyph returns the name of the mark of a record.
 func glyph(r *trace.Record) string {
 	switch {
-	case r.Kind == trace.ProbeExecuted:
+	case r.Kind == trace.ProbeExecuted, r.Kind == trace.HookEnded, r.Kind == trace.ImagePullEnded, r.Kind == trace.VolumeWaitEnded:
 		return string(r.Result)
 	case r.Kind == trace.Event && r.Type == "Warning":
 		return "alert"

@@ -78,6 +78,7 @@ func (m *maker) pod(p *history.Pod) {
 	process := m.process(printable.Text(trace.PodName(p.Name)))
 	m.marks(process, p.Marks, "p")
 	m.condition(process, "Ready", p.Ready)
+	m.actions(process, "volumes", p.Waits)
 	status := m.thread(process, "status")
 	m.changes(process, status, "Ready", p.Ready)
 	for _, c := range p.Containers {
@@ -116,10 +117,31 @@ func (m *maker) container(process, status int, p *history.Pod, c *history.Contai
 			m.instant(process, thread, "container", title, "t", r)
 		}
 	}
+	m.actions(process, name+" image pulls", c.Pulls)
+	m.actions(process, name+" hooks", c.Hooks)
 	for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
 		if shots := c.Probes[probe]; len(shots) > 0 {
 			m.probes(process, m.thread(process, name+" "+string(probe)), shots)
 		}
+	}
+}
+
+// actions adds a thread with a slice for each action, if there are any. Two preStop hooks of an instance can overlap: the second slice
+// then begins at the end of the first.
+func (m *maker) actions(process int, name string, actions []history.Action) {
+	if len(actions) == 0 {
+		return
+	}
+	thread, last := m.thread(process, name), m.zero
+	for i := range actions {
+		a := &actions[i]
+		from, to := max(a.From, last), a.Until(m.end)
+		what := a.What
+		if a.End != nil {
+			what += " " + string(a.End.Result)
+		}
+		m.slice(process, thread, "action", what, from, max(from, to), a.Record())
+		last = max(last, to)
 	}
 }
 

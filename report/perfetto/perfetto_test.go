@@ -213,8 +213,20 @@ func TestLibrary(t *testing.T) {
 		n.Close()
 	}
 	w.Close()
-	if _, phases := check(t, b.Bytes()); phases["X"] < 5000 || phases["s"] < 1000 {
+	f, phases := check(t, b.Bytes())
+	if phases["X"] < 5000 || phases["s"] < 1000 {
 		t.Errorf("%v", phases)
+	}
+	actions := map[string]int{}
+	for _, e := range f.TraceEvents {
+		if e.Cat == "action" {
+			actions[e.Name]++
+		}
+	}
+	for _, name := range []string{"mount success", "pull success", "pull failure", "postStart failure", "preStop success"} {
+		if actions[name] == 0 {
+			t.Errorf("no slice %s in %v", name, actions)
+		}
 	}
 }
 

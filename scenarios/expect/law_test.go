@@ -85,8 +85,11 @@ func varyField(list []trace.Record, kind trace.Kind, field string, words []strin
 	case "exitCode":
 		return vary(list, []int32{0, 255}, func(r *trace.Record, n int32) { r.ExitCode = n })
 	case "took":
-		longest := map[trace.Kind]time.Duration{trace.ProbeExecuted: 10 * time.Minute, trace.BackOff: 5 * time.Minute, trace.CRICall: time.Hour}
-		return vary(list, []time.Duration{0, longest[kind]}, func(r *trace.Record, d time.Duration) { r.Took = d })
+		longest, limited := map[trace.Kind]time.Duration{trace.ProbeExecuted: 10 * time.Minute, trace.BackOff: 5 * time.Minute}[kind]
+		if !limited {
+			longest = time.Hour
+		}
+		return vary(list, []time.Duration{0, longest}, func(r *trace.Record, d time.Duration) { r.Took = d })
 	case "probe":
 		return vary(list, words, func(r *trace.Record, w string) { r.Probe = trace.Probe(w) })
 	case "result":

@@ -100,6 +100,12 @@ func (c *Checker) values(r *trace.Record, broken func(string)) {
 	if r.Kind == trace.ProbeExecuted && (!probes[r.Probe] || !results[r.Result]) {
 		broken("a probe run has a type and a result")
 	}
+	switch r.Kind {
+	case trace.ImagePullEnded, trace.HookEnded, trace.VolumeWaitEnded:
+		if r.Result != trace.Success && r.Result != trace.Failure || r.Took < 0 {
+			broken("an action of the kubelet ends with a success or a failure")
+		}
+	}
 }
 
 var (
@@ -121,7 +127,8 @@ func (c *Checker) kubelet(r *trace.Record, broken func(string)) {
 		if !stopped {
 			broken("only a stopped kubelet starts")
 		}
-	case trace.ProbeExecuted, trace.StatusPatched, trace.Event, trace.PodSync, trace.SyncLoop, trace.Relist, trace.BackOff,
+	case trace.ProbeExecuted, trace.StatusPatched, trace.Event, trace.ImagePullStarted, trace.ImagePullEnded, trace.HookStarted,
+		trace.HookEnded, trace.VolumeWaitEnded, trace.PodSync, trace.SyncLoop, trace.Relist, trace.BackOff,
 		trace.ProbeSkipped, trace.ManualTrigger, trace.TriggerTaken, trace.ResultChanged:
 		if stopped {
 			broken("a stopped kubelet does nothing")

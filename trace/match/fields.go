@@ -123,6 +123,8 @@ func lastField(name string, typ value.Type, get func(*trace.Termination) (value.
 
 var (
 	probes  = []string{string(trace.Liveness), string(trace.Readiness), string(trace.Startup)}
+	ends    = []string{string(trace.Success), string(trace.Failure)}
+	hooks   = []string{"postStart", "preStop"}
 	results = []string{string(trace.Success), string(trace.Failure), string(trace.Warning), string(trace.Error)}
 )
 

@@ -60,6 +60,11 @@ var table = []Kind{
 		{Pod, words{"type": {"Warning"}, "reason": {"Evicted", "ExceededGracePeriod", "FailedCreatePodSandBox", "FailedKillPod",
 			"FailedPodSandBoxStatus", "FailedSync", "NetworkNotReady", "NodeShutdown"}}},
 	}},
+	{trace.ImagePullStarted, []string{"message"}, one(Container, nil)},
+	{trace.ImagePullEnded, []string{"result", "message", "took"}, one(Container, words{"result": ends})},
+	{trace.HookStarted, []string{"reason"}, one(Container, words{"reason": hooks})},
+	{trace.HookEnded, []string{"reason", "result", "message", "took"}, one(Container, words{"reason": hooks, "result": ends})},
+	{trace.VolumeWaitEnded, []string{"reason", "result", "took"}, one(Pod, words{"reason": {"mount", "unmount"}, "result": ends})},
 	{trace.KubeletStopped, nil, one(Node, nil)},
 	{trace.KubeletStarted, nil, one(Node, nil)},
 	{trace.Step, []string{"reason", "message"}, []Shape{

@@ -214,7 +214,7 @@ class Chart {
   }
 
   drawLegend() {
-    const names = [['m-success', 'success', 'probe succeeded'], ['m-failure', 'failure', 'failed'], ['m-error', 'error', 'probe error (ignored)'], ['m-warning', 'warning', 'warning'],
+    const names = [['m-success', 'success', 'succeeded'], ['m-failure', 'failure', 'failed'], ['m-error', 'error', 'probe error (ignored)'], ['m-warning', 'warning', 'warning'],
       ['m-stop', 'stop', 'stop signal'], ['m-exit', 'exit', 'exit'], ['m-done', 'done', 'exit code 0'], ['m-flip', 'flip', 'condition changes'], ['m-fall', 'fall', 'to false'], ['m-event', 'event', 'event'], ['m-alert', 'alert', 'warning event'], ['m-step', 'step', 'step']];
     const glyphs = new Set(), states = new Set();
     for (const {lane} of this.rows) {
@@ -223,7 +223,7 @@ class Chart {
     }
     const entry = (sample, text) => html('span', {}, svg('svg', {viewBox: '-9 -7 18 14'}, sample), text);
     const list = names.filter(([, glyph]) => glyphs.has(glyph)).map(([c, glyph, text]) => entry(svg('g', {class: 'm ' + c}, svg('path', {class: 'shape', d: shapes[glyph]})), text));
-    const bars = [['running', 'running, numbered by restarts'], ['killing', 'stop pending'], ['stopping', 'stopping'], ['waiting', 'waiting'], ['yes', 'true'], ['no', 'false'], ['mixed', 'several changes'], ['down', 'kubelet down'], ['cut', 'not on this page'], ['unknown', 'not recorded']];
+    const bars = [['running', 'running, numbered by restarts'], ['killing', 'stop pending'], ['stopping', 'stopping'], ['busy', 'hook, image pull, or wait for volumes'], ['waiting', 'waiting'], ['yes', 'true'], ['no', 'false'], ['mixed', 'several changes'], ['down', 'kubelet down'], ['cut', 'not on this page'], ['unknown', 'not recorded']];
     for (const [state, text] of bars) {
       if (states.has(state)) list.push(entry(drawBar({}, {state}, 0, -9, 18, 0), text));
     }

@@ -50,7 +50,7 @@ function describeGroup(chart, lane, first, end) {
 
 const stateNames = {yes: 'true', no: 'false', up: 'running', down: 'down', killing: 'stop pending: preStop hook, or other containers first',
   running: 'running', stopping: 'stopping: between the stop signal and the exit', waiting: 'waiting', terminated: 'terminated', cut: 'not on this page',
-  unknown: 'not recorded'};
+  unknown: 'not recorded', busy: 'in progress:'};
 
 function describeBar(chart, lane, bar) {
   const parts = [html('p', {}, html('b', {}, lane.of + (lane.label !== lane.of && lane.kind !== 'life' ? ' ' + lane.label : '')), ' ', stateNames[bar.state] || bar.state, bar.text && bar.state !== 'cut' ? ' ' + bar.text : ''),
