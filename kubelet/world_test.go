@@ -25,7 +25,7 @@ func (r *instantRuntime) Call(_ *sim.Proc, c fakeruntime.Call) *fakeruntime.Op {
 	return &fakeruntime.Op{Call: c, Done: true, ID: "id"}
 }
 
-func (r *instantRuntime) ListsEnd(*sim.Ticker) (virtual.Time, bool) { return 0, false }
+func (r *instantRuntime) ListsEnd(virtual.Time) virtual.Time { return virtual.Max }
 
 func (r *instantRuntime) SpareLists(*sim.Proc) {}
 
