@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"probesim.dev/kubelet"
 	"probesim.dev/prober"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
@@ -14,6 +15,7 @@ import (
 // improve searches for a run that agrees with the trace for longer. It tries, in this order:
 //
 //   - one of the likely choices
+//   - one or two choices about the volumes of the pod that differs
 //   - one choice, and a second one that only comes up after it
 //   - one of the other choices, of which there may be thousands
 //   - two or three choices of the worker whose probe differs
@@ -22,7 +24,7 @@ import (
 func (f *follower) improve(best attempt) (attempt, bool) {
 	options := f.alternatives(best)
 	for _, way := range []func(attempt, []option) (attempt, bool){
-		f.likely, f.dependent, f.unlikely, f.ofWorker, f.shake, f.pairs,
+		f.likely, f.ofVolumes, f.dependent, f.unlikely, f.ofWorker, f.shake, f.pairs,
 	} {
 		if a, ok := way(best, options); ok {
 			return a, true
@@ -92,6 +94,56 @@ func (f *follower) ofWorker(best attempt, options []option) (attempt, bool) {
 			own = append(own, o.made)
 		}
 	}
+	return f.together(best, own)
+}
+
+// mostOfVolumes is the maximum number of choices about volumes that ofVolumes combines.
+const mostOfVolumes = 8
+
+// ofVolumes tries the latest choices about the volumes of the pod whose record differs, alone and with a second one, which may
+// only come up after the first. The loops of the volume manager decide together when a mount begins, which can be long before it ends
+// and the containers start.
+func (f *follower) ofVolumes(best attempt, _ []option) (attempt, bool) {
+	until := min(best.parts.Add(margin), f.end)
+	for _, first := range f.aboutVolumes(best) {
+		if f.runs >= f.Budget {
+			break
+		}
+		after := f.try(append(slices.Clone(best.made), first), until, false)
+		if after.parts > best.parts {
+			return after, true
+		}
+		for _, second := range f.aboutVolumes(after) {
+			if a, ok := f.further(best, first, second); ok {
+				return a, true
+			}
+		}
+	}
+	return attempt{}, false
+}
+
+// aboutVolumes returns the latest other choices about the volumes of the pod whose record differs, or of any pod if only a hidden
+// fact differs.
+func (f *follower) aboutVolumes(best attempt) []choose.Made {
+	differing := f.differing(best)
+	var own []choose.Made
+	for _, d := range slices.Backward(best.decisions) {
+		if d.t > best.parts || d.choice.Kind != choose.Race || len(own) >= mostOfVolumes {
+			continue
+		}
+		if len(differing) == 0 && kubelet.IsRaceOfVolumes(d.choice.Key, "") || slices.ContainsFunc(differing, func(r trace.Record) bool {
+			return kubelet.IsRaceOfVolumes(d.choice.Key, r.Pod)
+		}) {
+			for _, o := range d.others() {
+				own = append(own, o.made)
+			}
+		}
+	}
+	return own
+}
+
+// together tries pairs and triples of choices.
+func (f *follower) together(best attempt, own []choose.Made) (attempt, bool) {
 	for i := range own {
 		for j := range i {
 			if a, ok := f.further(best, own[i], own[j]); ok {

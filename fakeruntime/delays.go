@@ -140,6 +140,12 @@ func (r *Runtime) Delay(now virtual.Time, kind DelayKind, podUID, container stri
 	return r.scopeOf(find(r.pods, podUID), container).delay(now, kind)
 }
 
+// MountDelay returns how long the volumes of a pod take to mount, in addition to the time of an emptyDir. Each mount of a pod takes
+// the same time unless SetDelays changes the range, because the time at which a mount begins is up to the volume manager.
+func (r *Runtime) MountDelay(podUID string) time.Duration {
+	return r.Delay(0, DelayVolumeMount, podUID, "")
+}
+
 func (r *Runtime) scopeOf(p *pod, container string) *scope {
 	switch {
 	case p == nil:

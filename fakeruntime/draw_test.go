@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"probesim.dev/sim/virtual"
 )
 
 // A random duration lies in its range, both ends included. Without a seed it is the middle.
@@ -145,4 +147,16 @@ func TestDelays(t *testing.T) {
 func exactly(d time.Duration) *Draw {
 	e := Exactly(d)
 	return &e
+}
+
+// Each mount of a pod takes the same time within its range, whenever it begins.
+func TestMountDelay(t *testing.T) {
+	rt := New(Options{Seed: new(int64(1)), Delays: Delays{VolumeMount: &Draw{Min: 1, Max: time.Hour}}})
+	rt.AddPod(Pod{UID: "a", Name: "a"})
+	rt.AddPod(Pod{UID: "b", Name: "b"})
+	before := rt.MountDelay("a")
+	rt.Submit(virtual.At(time.Minute), Call{Method: ListImages})
+	if after := rt.MountDelay("a"); after != before || rt.MountDelay("b") == before {
+		t.Errorf("mounts of a pod take %v and %v, of another %v", before, after, rt.MountDelay("b"))
+	}
 }

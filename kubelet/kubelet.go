@@ -203,6 +203,7 @@ func (k *Kubelet) startSyncLoop() {
 	housekeeping := k.sim.NewTicker("housekeeping ticker", housekeepingPeriod)
 	if !k.ticks {
 		syncTicker.Unless(func() bool { return k.nothingToSync(k.sim.Now()) })
+		syncTicker.Leap(sim.Idle{Until: k.nothingToSyncUntil})
 	}
 	cases := []sim.Case{
 		sim.On(k.config, k.handleConfig),
@@ -215,6 +216,7 @@ func (k *Kubelet) startSyncLoop() {
 	}
 	loop := k.sim.Go("sync loop", func(p *sim.Proc) { k.syncLoop(p, cases) })
 	housekeeping.Unless(func() bool { return k.cleanUpAtOnce(loop, syncTicker) })
+	housekeeping.Leap(sim.Idle{Until: k.cleanUntil, End: k.runtime.ListsEnd, Fire: func(_, end virtual.Time) { k.cleanUpNothing(loop, end) }})
 }
 
 // syncLoop runs one iteration after the other. While the container runtime or the PLEG is unhealthy it sleeps instead,
@@ -315,6 +317,19 @@ func (k *Kubelet) nothingToSync(at virtual.Time) bool {
 		return false
 	}
 	return len(k.podManager.limited) == 0 || !k.anyPastActiveDeadline(k.now().Add(at.Sub(k.sim.Now())))
+}
+
+// nothingToSyncUntil returns the last time at which handleSyncTick will do nothing if nothing changes until then but the times of
+// the relists and the checks of the runtime.
+func (k *Kubelet) nothingToSyncUntil() virtual.Time {
+	if !k.nothingToSync(k.sim.Now()) || len(k.podManager.limited) > 0 {
+		return virtual.Min
+	}
+	until := min(k.lastReady.Add(runtimeThreshold)-1, k.pleg.relistTime.Add(relistThreshold))
+	if _, due, ok := k.workQueue.times.Next(); ok {
+		until = min(until, due) // a pod becomes due a nanosecond after its time
+	}
+	return until
 }
 
 // handleSyncTick hands the pods that are due to their workers, in any order (HandlePodSyncs in
@@ -617,7 +632,24 @@ func (k *Kubelet) updateRuntimeUp() {
 		k.sim.Set(timer, k.sim.Now().Add(runtimeCheckPeriod))
 	}
 	timer = k.sim.NewTimer("runtime check", check)
+	k.sim.Leap(timer, sim.Idle{Until: k.runtimeStaysUp, Fire: func(at, _ virtual.Time) {
+		k.lastReady = at
+		k.sim.Set(timer, at.Add(runtimeCheckPeriod))
+	}})
 	check()
+}
+
+// runtimeStaysUp returns virtual.Max if a check would find what the last one found as long as nothing changes: the runtime is ready.
+func (k *Kubelet) runtimeStaysUp() virtual.Time {
+	if k.notReady || k.networkError != "" || k.runtime.ListsEnd(k.sim.Now()) == virtual.Max {
+		return virtual.Min
+	}
+	op := k.runtime.Answer(fakeruntime.Call{Method: fakeruntime.Status})
+	defer k.runtime.Release(op)
+	if op.Err != nil || slices.ContainsFunc(op.Conditions, func(c fakeruntime.Condition) bool { return !c.Status }) {
+		return virtual.Min
+	}
+	return virtual.Max
 }
 
 // monotonic returns the time of the node's monotonic clock, which clock steps do not change.

@@ -14,6 +14,7 @@ import (
 	"probesim.dev/kube/podutil"
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/status"
 )
 
@@ -43,16 +44,29 @@ func (k *Kubelet) handlePodCleanups(p *sim.Proc) {
 // else happens until the end of the cleanup. Otherwise it returns false. The process must wait. A tick of the sync ticker that is due
 // now does not matter if it finds nothing to do at the end of the cleanup, when the sync loop would get to it.
 func (k *Kubelet) cleanUpAtOnce(syncLoop *sim.Proc, syncTicker *sim.Ticker) bool {
-	if k.full || !k.sourcesReady() || !k.knowsAll || len(k.rejected) > 0 || len(k.podManager.orphanedMirrors()) > 0 {
+	now := k.sim.Now()
+	end := k.runtime.ListsEnd(now) // before the lists are outdated, because the sync ticker ticks every second
+	if !k.sim.Quiet(end, syncTicker) || !k.nothingToSync(end) || k.cleanUntil() < now {
 		return false
 	}
-	end, ok := k.runtime.ListsEnd(syncTicker) // before the lists are outdated, because the sync ticker ticks every second
-	if !ok || !k.nothingToSync(end) || !k.workers.areKnown(k.isDesired) || !k.prober.Keeps(k.couldBeProbed) || k.status.HasOrphans(k.isDesired) {
-		return false
+	k.cleanUpNothing(syncLoop, end)
+	return true
+}
+
+// cleanUntil returns the last time of a cleanup that finds nothing to clean up if nothing changes until then.
+func (k *Kubelet) cleanUntil() virtual.Time {
+	if k.full || !k.sourcesReady() || !k.knowsAll || len(k.rejected) > 0 || len(k.podManager.orphanedMirrors()) > 0 ||
+		!k.workers.areKnown(k.isDesired) || !k.prober.Keeps(k.couldBeProbed) ||
+		k.status.HasOrphans(k.isDesired) {
+		return virtual.Min
 	}
+	return virtual.Max
+}
+
+// cleanUpNothing does a cleanup that finds nothing to clean up.
+func (k *Kubelet) cleanUpNothing(syncLoop *sim.Proc, end virtual.Time) {
 	k.runtime.SpareLists(syncLoop)
 	k.backOff.forget(end)
-	return true
 }
 
 // listRunning lists the pods that have a running container or a ready sandbox. It lists them again if the calls

@@ -105,6 +105,7 @@ func newPLEG(k *Kubelet) *pleg {
 	g.timer = k.sim.NewTimer("relist timer", func() { g.tick.TrySend(struct{}{}) })
 	if !k.full {
 		k.sim.Unless(g.timer, g.relistAtOnce)
+		k.sim.Leap(g.timer, sim.Idle{Until: g.idleUntil, End: k.runtime.ListsEnd, Fire: g.relistIdle})
 	}
 	return g
 }
@@ -146,20 +147,34 @@ func (g *pleg) handleTicks(p *sim.Proc, due bool) {
 }
 
 // relistAtOnce makes the global relist that is due now, without the process of the PLEG, if nothing has changed and nothing else
-// happens until the end of the relist. Otherwise it returns false. A relist without changes only stores its time.
+// happens until the end of the relist. Otherwise it returns false.
 func (g *pleg) relistAtOnce() bool {
-	if g.relistTime == never || g.generation != g.k.runtime.Generation() || len(g.k.cache.subscribers) > 0 || !g.tick.Awaited() {
+	now := g.k.sim.Now()
+	if g.idleUntil() < now {
 		return false
 	}
-	end, ok := g.k.runtime.ListsEnd(nil)
-	if !ok {
+	end := g.k.runtime.ListsEnd(now)
+	if !g.k.sim.Quiet(end, nil) {
 		return false
 	}
-	g.k.runtime.SpareLists(g.proc)
-	g.relistTime = g.k.sim.Now()
-	g.k.cache.updateTime(g.relistTime)
-	g.k.sim.Set(g.timer, end.Add(relistPeriod))
+	g.relistIdle(now, end)
 	return true
+}
+
+// idleUntil returns the last time of a relist that finds no changes if nothing changes until then.
+func (g *pleg) idleUntil() virtual.Time {
+	if g.relistTime == never || g.generation != g.k.runtime.Generation() || len(g.k.cache.subscribers) > 0 || !g.tick.Awaited() {
+		return virtual.Min
+	}
+	return virtual.Max
+}
+
+// relistIdle makes a relist that finds no changes: it only stores its time.
+func (g *pleg) relistIdle(at, end virtual.Time) {
+	g.k.runtime.SpareLists(g.proc)
+	g.relistTime = at
+	g.k.cache.updateTime(at)
+	g.k.sim.Set(g.timer, end.Add(relistPeriod))
 }
 
 // handleRequest relists one pod, unless a relist after the request has covered it.

@@ -16,17 +16,17 @@ import (
 type Runtime interface {
 	// Call makes a call and waits until it returns.
 	Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op
-	// ListsEnd returns the time at which two list calls end if they begin now, one after the other. It returns false if they
-	// fail, or if anything else happens until then but a tick of but that is due now; but can be nil. If the caller can do
-	// without the answers, because nothing has changed, SpareLists spares the process p, which waits, the two calls.
-	ListsEnd(but *sim.Ticker) (end virtual.Time, ok bool)
+	// ListsEnd returns the time at which two list calls end if they begin at a time, one after the other. It returns virtual.Max if
+	// they fail or leave records. If the caller can do without the answers, because nothing has changed and nothing else happens until
+	// the end, SpareLists spares the process p, which waits, the two calls.
+	ListsEnd(at virtual.Time) virtual.Time
 	SpareLists(p *sim.Proc)
 	// Release returns a result of Call for reuse. The slices in the result stay valid.
 	Release(op *fakeruntime.Op)
 	// Answer returns the answer of a list or status call that ends now.
 	Answer(c fakeruntime.Call) *fakeruntime.Op
-	// PodDelay draws a latency of a pod.
-	PodDelay(kind fakeruntime.DelayKind, pod *v1.Pod) time.Duration
+	// MountDelay returns how long the volumes of a pod take to mount, in addition to the time of an emptyDir.
+	MountDelay(podUID string) time.Duration
 	// CancelProbes ends the commands of a pod's exec probes.
 	CancelProbes(podUID string)
 	// Generation returns a number that grows with each change of a sandbox or container.

@@ -3,12 +3,12 @@ package kubelet
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/sim"
 	"probesim.dev/sim/virtual"
@@ -57,12 +57,27 @@ func newVolumes(k *Kubelet, d *Disk) *volumes {
 	return &volumes{k: k, start: k.sim.Now(), disk: d, mounted: map[types.UID]virtual.Time{}, unmounted: map[types.UID]virtual.Time{}}
 }
 
+// Races of the volume manager. The name of the pod follows.
+const (
+	raceOfTurn  = "volumes seen in this turn: "
+	raceOfLoops = "reconciler after populator: "
+	raceOfPoll  = "volumes polled first: "
+)
+
+// IsRaceOfVolumes reports whether a race of this key is about the volumes of a pod, which is namespace/name, or of any pod if pod is
+// empty.
+func IsRaceOfVolumes(key, pod string) bool {
+	return slices.ContainsFunc([]string{raceOfTurn, raceOfLoops, raceOfPoll}, func(race string) bool {
+		return key == race+pod || pod == "" && strings.HasPrefix(key, race)
+	})
+}
+
 // nextLoop returns the time of the next loop of the volume manager that can see a change of this instant. A loop at
 // this very instant may run before or after the change.
 func (v *volumes) nextLoop(pod *v1.Pod) virtual.Time {
 	now := v.k.sim.Now()
 	past := now.Sub(v.start) % volumeLoopPeriod
-	if past == 0 && v.k.sim.Race("volumes seen in this turn: "+podName(pod), 2) == 1 {
+	if past == 0 && v.k.sim.Race(raceOfTurn+podName(pod), 2) == 1 {
 		return now
 	}
 	return now.Add(volumeLoopPeriod - past)
@@ -71,7 +86,7 @@ func (v *volumes) nextLoop(pod *v1.Pod) virtual.Time {
 // reconciledLater returns the delay between a loop of the populator and the loop of the reconciler that sees its
 // result. Both timers fire together, in any order.
 func (v *volumes) reconciledLater(pod *v1.Pod) time.Duration {
-	return time.Duration(1-v.k.sim.Race("reconciler after populator: "+podName(pod), 2)) * volumeLoopPeriod
+	return time.Duration(1-v.k.sim.Race(raceOfLoops+podName(pod), 2)) * volumeLoopPeriod
 }
 
 // waitForAttachAndMount waits until the volumes of a pod are mounted. The populator finds the pod, the reconciler
@@ -124,7 +139,7 @@ func (v *volumes) begin(pod *v1.Pod) {
 	if !v.isReconstructed(pod) {
 		begun = begun.Add(volumeLoopPeriod)
 	}
-	v.mounted[pod.UID] = begun.Add(v.k.runtime.PodDelay(fakeruntime.DelayVolumeMount, pod))
+	v.mounted[pod.UID] = begun.Add(v.k.runtime.MountDelay(string(pod.UID)))
 	if _, ok := v.disk.mounted[pod.UID]; !ok {
 		v.disk.mounted[pod.UID] = v.mounted[pod.UID]
 	}
@@ -132,7 +147,7 @@ func (v *volumes) begin(pod *v1.Pod) {
 
 // isBefore reports whether an event at time t has not happened yet. At time t itself, the chooser decides.
 func (v *volumes) isBefore(p *sim.Proc, t virtual.Time, pod *v1.Pod) bool {
-	return p.Now() < t || p.Now() == t && v.k.sim.Race("volumes polled first: "+podName(pod), 2) == 0
+	return p.Now() < t || p.Now() == t && v.k.sim.Race(raceOfPoll+podName(pod), 2) == 0
 }
 
 // isReconstructed reports whether a previous kubelet mounted the volumes of a pod.

@@ -25,7 +25,7 @@ func (r *instantRuntime) Call(_ *sim.Proc, c fakeruntime.Call) *fakeruntime.Op {
 	return &fakeruntime.Op{Call: c, Done: true, ID: "id"}
 }
 
-func (r *instantRuntime) ListsEnd(*sim.Ticker) (virtual.Time, bool) { return 0, false }
+func (r *instantRuntime) ListsEnd(virtual.Time) virtual.Time { return virtual.Max }
 
 func (r *instantRuntime) SpareLists(*sim.Proc) {}
 
@@ -37,7 +37,7 @@ func (r *instantRuntime) Answer(c fakeruntime.Call) *fakeruntime.Op {
 	return &fakeruntime.Op{Call: c, Done: true}
 }
 
-func (r *instantRuntime) PodDelay(fakeruntime.DelayKind, *v1.Pod) time.Duration { return 0 }
+func (r *instantRuntime) MountDelay(string) time.Duration { return 0 }
 
 func (r *instantRuntime) Generation() uint64 { return 0 }
 

@@ -46,18 +46,20 @@ func (d *runtimeDriver) Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op {
 	return op
 }
 
-// ListsEnd returns the time at which two list calls end if they begin now, one after the other. It returns false if the
-// calls fail or leave records, or if anything else happens until they end but a tick that is due now.
-func (d *runtimeDriver) ListsEnd(but *sim.Ticker) (end virtual.Time, ok bool) {
-	end = d.sim.Now()
-	for _, call := range [...]fakeruntime.DelayKind{fakeruntime.DelayListPodSandbox, fakeruntime.DelayListContainers} {
-		took := d.Runtime.Delay(end, call, "", "")
-		if took <= 0 {
-			return 0, false
-		}
-		end = end.Add(took)
+// ListsEnd returns the time at which two list calls end if they begin at a time, one after the other. It returns virtual.Max if the
+// calls fail, leave records or take no time.
+func (d *runtimeDriver) ListsEnd(at virtual.Time) virtual.Time {
+	if d.Down() || d.RecordsCalls() {
+		return virtual.Max
 	}
-	return end, !d.Down() && !d.RecordsCalls() && d.sim.Quiet(end, but)
+	for _, call := range [...]fakeruntime.DelayKind{fakeruntime.DelayListPodSandbox, fakeruntime.DelayListContainers} {
+		took := d.Runtime.Delay(at, call, "", "")
+		if took <= 0 {
+			return virtual.Max
+		}
+		at = at.Add(took)
+	}
+	return at
 }
 
 // SpareLists does what the two list calls of ListsEnd do besides their answers.
@@ -181,8 +183,8 @@ func (d *runtimeDriver) Delay(kind fakeruntime.DelayKind) time.Duration {
 	return d.Runtime.Delay(d.sim.Now(), kind, "", "")
 }
 
-// PodDelay draws a latency of a pod that begins now, or of the node if the pod is nil.
-func (d *runtimeDriver) PodDelay(kind fakeruntime.DelayKind, pod *v1.Pod) time.Duration {
+// podDelay draws a latency of a pod that begins now, or of the node if the pod is nil.
+func (d *runtimeDriver) podDelay(kind fakeruntime.DelayKind, pod *v1.Pod) time.Duration {
 	if pod == nil {
 		return d.Delay(kind)
 	}
@@ -191,13 +193,13 @@ func (d *runtimeDriver) PodDelay(kind fakeruntime.DelayKind, pod *v1.Pod) time.D
 
 // APIGet, APIPatch and APIDelete draw the latencies of the API server's calls.
 func (d *runtimeDriver) APIGet(pod *v1.Pod) time.Duration {
-	return d.PodDelay(fakeruntime.DelayAPIGet, pod)
+	return d.podDelay(fakeruntime.DelayAPIGet, pod)
 }
 
 func (d *runtimeDriver) APIPatch(pod *v1.Pod) time.Duration {
-	return d.PodDelay(fakeruntime.DelayAPIPatch, pod)
+	return d.podDelay(fakeruntime.DelayAPIPatch, pod)
 }
 
 func (d *runtimeDriver) APIDelete(pod *v1.Pod) time.Duration {
-	return d.PodDelay(fakeruntime.DelayAPIDelete, pod)
+	return d.podDelay(fakeruntime.DelayAPIDelete, pod)
 }

@@ -80,6 +80,10 @@ func (s *Sim) RunUntil(t virtual.Time) error {
 			continue
 		}
 		first := s.timers.first()
+		if first != nil && first.idle != nil && first.at <= t && s.Canonical() {
+			s.leap(first)
+			first = s.timers.first()
+		}
 		if first == nil || first.at > t {
 			s.now, s.group, s.cause = max(s.now, t), nil, 0
 			return nil

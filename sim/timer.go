@@ -17,6 +17,7 @@ type Timer struct {
 
 	standing bool        // it is in timers.standing
 	passes   func() bool // set by Unless
+	idle     *Idle       // set by Leap
 }
 
 // key identifies the timer in choices. The timer of a sleep has the name of its process, which is the key of the process.

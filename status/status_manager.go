@@ -22,6 +22,7 @@ import (
 	"probesim.dev/kube/podutil"
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
 )
 
 // syncPeriod is the period of the full sync, which compares the status of every pod with the API.
@@ -173,6 +174,15 @@ func (m *Manager) Start() {
 		}
 		proc.Spare(1)
 		return true
+	})
+	ticker.Leap(sim.Idle{
+		Until: func() virtual.Time {
+			if !m.isSynced() {
+				return virtual.Min
+			}
+			return virtual.Max
+		},
+		Fire: func(virtual.Time, virtual.Time) { proc.Spare(1) },
 	})
 }
 

@@ -8,8 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/volume"
 	"k8s.io/kubernetes/pkg/volume/emptydir"
-
-	"probesim.dev/fakeruntime"
 )
 
 // volumePlugins returns the plugin for emptyDir, whose mounts take the delay of their pod.
@@ -67,5 +65,5 @@ func (c *connection) mountDelay(podUID string) time.Duration {
 	if c.over {
 		return 0
 	}
-	return c.runtime.Delay(c.now(), fakeruntime.DelayVolumeMount, podUID, "")
+	return c.runtime.MountDelay(podUID)
 }

@@ -1,0 +1,170 @@
+package sim_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"probesim.dev/sim"
+	"probesim.dev/sim/limit"
+	"probesim.dev/sim/virtual"
+)
+
+// idler is a timer that sometimes has work. Its firings without work last for a while.
+type idler struct {
+	Period, Lasts time.Duration
+	Busy          []virtual.Time // when it gets work
+}
+
+// other is a timer that fires once.
+type other struct {
+	At   virtual.Time
+	Name string
+}
+
+// With leaps and without, timers fire at the same times and in the same order, apart from idle firings at one instant. Nothing fires
+// during the work of a firing that the kernel leaps over.
+func TestLeap(t *testing.T) {
+	leaps, plain := int64(0), int64(0)
+	rapid.Check(t, func(t *rapid.T) {
+		at := func(label string, longest int) time.Duration {
+			return time.Duration(rapid.IntRange(1, longest).Draw(t, label)) * 250 * time.Millisecond
+		}
+		var idlers []idler
+		for range rapid.IntRange(1, 3).Draw(t, "idle timers") {
+			i := idler{Period: at("period", 12), Lasts: at("lasts", 3) - 250*time.Millisecond}
+			for range rapid.IntRange(0, 3).Draw(t, "work") {
+				i.Busy = append(i.Busy, virtual.At(at("work at", 400)))
+			}
+			idlers = append(idlers, i)
+		}
+		var others []other
+		for i := range rapid.IntRange(0, 5).Draw(t, "others") {
+			others = append(others, other{virtual.At(at("at", 400)), fmt.Sprint("other ", i)})
+		}
+		with, events := leaping(t, idlers, others, true)
+		without, all := leaping(t, idlers, others, false)
+		if diff := cmp.Diff(without, with); diff != "" {
+			t.Fatalf("with leaps (-without +with):\n%s", diff)
+		}
+		leaps, plain = leaps+events, plain+all
+	})
+	if leaps > plain/2 {
+		t.Errorf("leaps leave %d of %d events", leaps, plain)
+	}
+}
+
+// leaping returns what happens in 100 s, and the number of events.
+func leaping(t *rapid.T, idlers []idler, others []other, leap bool) (notes []string, events int64) {
+	s := sim.New(sim.Options{})
+	defer s.Close()
+	begin, end := virtual.Min, virtual.Min // of the last work that was leapt over
+	note := func(at virtual.Time, what string) {
+		if at > begin && at <= end {
+			t.Fatalf("%s at %v, during work from %v to %v", what, at, begin, end)
+		}
+		notes = append(notes, fmt.Sprint(at, " ", what))
+	}
+	idle := make([]int, len(idlers))
+	var last virtual.Time // of the idle firings that are in no note yet
+	tell := func(at virtual.Time, what string) {
+		note(at, fmt.Sprint(what, " after ", idle))
+	}
+	for i, c := range idlers {
+		busy := false
+		var timer *sim.Timer
+		fire := func(at virtual.Time) {
+			idle[i]++
+			last = at
+			s.Set(timer, at.Add(c.Lasts+c.Period))
+		}
+		timer = s.NewTimer(fmt.Sprint("idle ", i), func() {
+			if busy {
+				busy = false
+				tell(s.Now(), fmt.Sprint("work of ", i))
+				s.Set(timer, s.Now().Add(c.Period))
+				return
+			}
+			if at := s.Now(); at > begin && at <= end {
+				t.Fatalf("idle %d at %v, during work from %v to %v", i, at, begin, end)
+			}
+			fire(s.Now())
+		})
+		s.Set(timer, virtual.At(c.Period))
+		for _, at := range c.Busy {
+			s.At(at, fmt.Sprint("work for ", i), func() { busy = true })
+		}
+		if leap {
+			s.Leap(timer, sim.Idle{
+				Until: func() virtual.Time {
+					if busy {
+						return virtual.Min
+					}
+					return virtual.Max
+				},
+				End: func(at virtual.Time) virtual.Time { return at.Add(c.Lasts) },
+				Fire: func(at, until virtual.Time) {
+					if at > begin && at <= end {
+						t.Fatalf("idle %d at %v, during work from %v to %v", i, at, begin, end)
+					}
+					if begin, end = at, until; s.Now() != at {
+						t.Fatalf("a leap to %v at %v", at, s.Now())
+					}
+					fire(at)
+				},
+			})
+		}
+	}
+	for i, o := range others {
+		timer := s.NewTimer(o.Name, func() { tell(s.Now(), o.Name) })
+		if i%2 == 0 {
+			s.Stand(timer)
+		}
+		s.Set(timer, o.At)
+	}
+	if err := s.RunUntil(virtual.At(100 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return append(notes, fmt.Sprint("at the end ", idle, " ", last, " ", s.Now())), s.Events()
+}
+
+// A ticker leaps while its receiver waits and Until allows it, and does not lose a tick after that.
+func TestTickerLeap(t *testing.T) {
+	var got []virtual.Time
+	leapt := 0
+	s := sim.New(sim.Options{})
+	ticker := s.NewTicker("ticker", time.Second)
+	ticker.Leap(sim.Idle{
+		Until: func() virtual.Time { return virtual.At(10 * time.Second) },
+		Fire:  func(virtual.Time, virtual.Time) { leapt++ },
+	})
+	s.Go("p", func(p *sim.Proc) {
+		p.Sleep(3500 * time.Millisecond) // the tick of 1 s waits, two others are dropped
+		for {
+			ticker.C.Recv(p)
+			got = append(got, p.Now())
+		}
+	})
+	runAndClose(t, s, 12*time.Second)
+	if fmt.Sprint(got) != "[3.5s 11s 12s]" || leapt != 7 {
+		t.Errorf("ticks at %v, and %d leapt over, want [3.5s 11s 12s], and 7", got, leapt)
+	}
+}
+
+// The firings that the kernel leaps over count toward limits.
+func TestLeapsAreLimited(t *testing.T) {
+	s := sim.New(sim.Options{Limits: limit.Limits{Events: 5}})
+	defer s.Close()
+	timer := s.NewTimer("timer", func() {})
+	s.Leap(timer, sim.Idle{
+		Until: func() virtual.Time { return virtual.Max },
+		Fire:  func(at, _ virtual.Time) { s.Set(timer, at.Add(time.Second)) },
+	})
+	s.Set(timer, 0)
+	if err := s.RunUntil(virtual.At(time.Minute)); err == nil || s.Now() > virtual.At(time.Minute) {
+		t.Errorf("no error at %v after more than 5 events", s.Now())
+	}
+}
