@@ -93,6 +93,8 @@ func TestNoteOfDifferentAnswers(t *testing.T) {
 		"[{startup: fail, liveness: down}]":                                                         "63",
 		"[{for: 1s, startup: fail}, {for: 2s, liveness: fail}]":                                     "89",
 		"[{for: 1s, startup: fail}]":                                                                "",
+		"[{for: 1s, startup: open}], answers: [{name: open, bodyEnd: never}]":                       "",
+		"[{for: 1s, startup: late}], answers: [{name: late, bodyEnd: 1s}]":                          "63",
 		"[{after: 1s, startup: fail}]":                                                              "63",
 		"[{for: 1s, startup: [fail, ok]}]":                                                          "63",
 		"[{startup: ok}, {liveness: ok}, {probes: down}]":                                           "",

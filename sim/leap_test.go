@@ -163,7 +163,7 @@ func TestLeapsAreLimited(t *testing.T) {
 		Until: func() virtual.Time { return virtual.Max },
 		Fire:  func(at, _ virtual.Time) { s.Set(timer, at.Add(time.Second)) },
 	})
-	s.Set(timer, 0)
+	s.Set(timer, virtual.At(time.Second))
 	if err := s.RunUntil(virtual.At(time.Minute)); err == nil || s.Now() > virtual.At(time.Minute) {
 		t.Errorf("no error at %v after more than 5 events", s.Now())
 	}
