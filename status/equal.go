@@ -24,10 +24,32 @@ func equalApartFromConditions(a, b *v1.PodStatus) bool {
 		(!hasRareFields(a) && !hasRareFields(b) || sameRareFields(*a, *b))
 }
 
+// rareFields are the indexes of the fields of a status that sameRareFields compares. Their names are not in the code, because the
+// modules of older releases use a k8s.io/api that lacks some of them.
+var rareFields = func() []int {
+	usual := map[string]bool{
+		"Phase": true, "Reason": true, "Message": true, "ObservedGeneration": true, "NominatedNodeName": true, "HostIP": true, "PodIP": true,
+		"QOSClass": true, "Resize": true, "HostIPs": true, "PodIPs": true, "StartTime": true, "Conditions": true, "ContainerStatuses": true,
+		"InitContainerStatuses": true, "EphemeralContainerStatuses": true,
+	}
+	var rare []int
+	for i, f := range reflect.VisibleFields(reflect.TypeFor[v1.PodStatus]()) {
+		if !usual[f.Name] {
+			rare = append(rare, i)
+		}
+	}
+	return rare
+}()
+
 // hasRareFields reports whether a status has a field that sameRareFields compares.
 func hasRareFields(s *v1.PodStatus) bool {
-	return s.ResourceClaimStatuses != nil || s.ExtendedResourceClaimStatus != nil || s.AllocatedResources != nil || s.Resources != nil ||
-		s.NodeAllocatableResourceClaimStatuses != nil || s.VolumeHealth != nil
+	v := reflect.ValueOf(s).Elem()
+	for _, i := range rareFields {
+		if !v.Field(i).IsZero() {
+			return true
+		}
+	}
+	return false
 }
 
 func sameRareFields(a, b v1.PodStatus) bool {
