@@ -1,0 +1,83 @@
+package bounds
+
+import (
+	"errors"
+	"time"
+
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// aimToReady extends a bound of the time until ready by a case in which a sync of the pod begins just after the first success of a probe
+// that needs several. The sync leads to another run at once (UpdatePodStatus in pkg/kubelet/prober/prober_manager.go at v1.37.0).
+//
+// The case is like the one with the least time so far, but the program comes up when a sync can come. The relists shift against the
+// ticks that begin a sync, so at some age of the kubelet a tick comes just after the success.
+func (s *Subject) aimToReady(b Bound) (Bound, error) {
+	readiness := s.Probe(trace.Readiness)
+	if readiness == nil || readiness.SuccessThreshold < 2 || s.Probe(trace.Startup) != nil {
+		return b, nil
+	}
+	c := b.AtLeast.clone()
+	drift := c.relistPeriod() - resyncTick
+	for range maxSteps {
+		first, ok, err := s.upBeforeSync(&c)
+		if err != nil || !ok || drift <= 0 {
+			return b, err
+		}
+		next, err := s.firstSuccess(c)
+		if err != nil {
+			return b, err
+		}
+		sync := next.after
+		if next.ends != first { // the sync came before the success, and led to another run
+			sync = next.before
+		}
+		late := modulo(sync.Sub(first), resyncTick)
+		if late < justBefore+drift {
+			one, err := c.question.measure(s, c)
+			return b.Or(one.bound), err
+		}
+		c.Uptime += (late - justBefore) / drift * c.relistPeriod()
+	}
+	return b, nil
+}
+
+// upBeforeSync lets the program come up just before a run of the probe, at a time at which the kubelet syncs the pod shortly after the
+// run. It returns false if there is no such time.
+func (s *Subject) upBeforeSync(c *Case) (ends virtual.Time, ok bool, err error) {
+	c.SyncJitter = 0.99 // after the success
+	first, err := s.firstSuccess(*c)
+	if err != nil || first.ends == 0 {
+		return 0, false, err
+	}
+	var wait time.Duration // until a sync can follow
+	for first.ends.Add(wait).Sub(first.before) < resync+3*resyncTick {
+		wait += s.period(trace.Readiness)
+	}
+	c.shift(first.begins.Add(wait).Sub(virtual.At(c.Event)))
+	c.SyncJitter = (float64(first.ends.Add(wait-aside).Sub(first.before))/float64(resync) - 1) / 0.5
+	return first.ends.Add(wait), c.SyncJitter >= 0 && c.SyncJitter < 1, nil
+}
+
+// success is the first success of a readiness probe, and the syncs before and after it.
+type success struct{ begins, ends, before, after virtual.Time }
+
+// firstSuccess returns the first success of the readiness probe. It is zero if there is none.
+func (s *Subject) firstSuccess(c Case) (first success, err error) {
+	_, err = s.record(&c, &trace.Recorder{Also: trace.PodSync}, c.Event+2*resync, func(r *trace.Record) bool {
+		switch {
+		case r.Kind == trace.PodSync && first.ends == 0:
+			first.before = r.T
+		case r.Kind == trace.PodSync:
+			first.after = r.T
+		case r.Kind == trace.ProbeExecuted && r.Probe == trace.Readiness && r.Container == s.Container && r.Result == trace.Success && first.ends == 0:
+			first.begins, first.ends = request(r), r.T
+		}
+		return first.after > 0
+	})
+	if errors.Is(err, errNothing) {
+		err = nil
+	}
+	return first, err
+}

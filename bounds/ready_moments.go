@@ -1,0 +1,114 @@
+package bounds
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// requestsWhileDown returns the times at which a probe of a container that is not up runs, before the container is stopped and
+// at most until some periods after the initialDelaySeconds of all probes: the first ones, and those around the end of each
+// initialDelaySeconds. The ones between are alike.
+func (s *Subject) requestsWhileDown(c Case, p trace.Probe) ([][]time.Duration, error) {
+	c.Rules = []Rule{{Instance: AnyInstance, Misfortune: Refuse}}
+	var times []time.Duration
+	ends := []virtual.Time{0}
+	period := time.Duration(max(s.Probe(p).PeriodSeconds, s.Probe(p).TimeoutSeconds)) * time.Second
+	last := virtual.Time(math.MaxInt64)
+	var stop int64
+	h, err := s.record(&c, &trace.Recorder{}, healthyWithin, func(r *trace.Record) bool {
+		if r.Kind == trace.ProbeExecuted && r.Container == s.Container && r.Probe == p {
+			times = append(times, request(r).Offset())
+		}
+		if s.stopped(0)(r) {
+			stop = r.Step
+		}
+		if s.started(0)(r) {
+			last = r.T.Add(s.initialDelays() + 3*period)
+			for _, p := range s.deciding(&c) {
+				if delay := s.Probe(p).InitialDelaySeconds; delay > 0 {
+					ends = append(ends, r.T.Add(time.Duration(delay)*time.Second))
+				}
+			}
+		}
+		return r.T >= last || s.stopped(0)(r)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if stop > 0 { // a program that comes up before the run that stops it is not stopped
+		if v, err := h.verdict(); err == nil && v.Probe != p && len(times) > 0 {
+			times = append(times, request(v).Offset())
+		}
+	}
+	slices.Sort(times)
+	slices.Sort(ends)
+	var lists [][]time.Duration
+	next := 0
+	for _, end := range ends {
+		i, _ := slices.BinarySearch(times, end.Offset())
+		from, to := max(i-1, next), min(i+5, len(times))
+		if to-from < 2 {
+			continue
+		}
+		lists, next = append(lists, times[from:to]), to-1
+	}
+	if len(lists) == 0 && len(times) > 0 {
+		lists = [][]time.Duration{times}
+	}
+	return lists, nil
+}
+
+// overAll returns the bound of a function of the time of an event over several lists of requests.
+func overAll(lists [][]time.Duration, c Case, f measure) (sample, error) {
+	all, err := between(lists[0], c, f)
+	for _, list := range lists[1:] {
+		if err != nil || all.bound.Least == Never {
+			return all, err
+		}
+		var more sample
+		more, err = between(list, c, f)
+		all.bound = all.bound.Or(more.bound)
+	}
+	return all, err
+}
+
+// between returns the bound of a function of the time of an event that follows the first of some requests, until the last of them.
+// What an event changes begins with the next request. So from just after one request up to the next, the value falls by a nanosecond
+// for each nanosecond that the event is later.
+func between(requests []time.Duration, c Case, f measure) (sample, error) {
+	if len(requests) == 0 {
+		return sample{bound: at(Never, c)}, nil
+	}
+	c.Event = requests[0]
+	first, err := f(c)
+	if err != nil || first.bound.Least == Never {
+		return first, err
+	}
+	all := first.bound
+	var sum, width float64
+	for i, end := range requests[1:] {
+		c.Event = end
+		last, err := f(c)
+		if err != nil || last.bound.Least == Never {
+			return last, err
+		}
+		all = all.Or(last.bound)
+		length := end - requests[i]
+		if length == 0 {
+			continue
+		}
+		begin := last.bound.AtLeast.clone()
+		begin.shift(1 - length)
+		all = all.Or(at(last.bound.Least+length-1, begin))
+		sum += float64(length) * (float64(last.bound.Least) + float64(length)/2)
+		width += float64(length)
+	}
+	if width > 0 {
+		all.Mean = time.Duration(sum / width)
+	}
+	return sample{bound: all}, nil
+}
