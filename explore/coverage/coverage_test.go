@@ -14,8 +14,8 @@ import (
 
 // Each point in the source where the model leaves a choice open is listed.
 func TestPointsAreThoseOfTheSource(t *testing.T) {
-	kinds := map[string]choose.Kind{"Preempt": choose.Preemption, "Shuffle": choose.Order, "Race": choose.Race, "JitterSource": choose.Jitter}
-	calls := regexp.MustCompile(`(?:\b(Preempt|Race)\(|\b(Shuffle)\([^"]*, |(JitterSource) = )"([^"]*)"`)
+	kinds := map[string]choose.Kind{"Preempt": choose.Preemption, "Shuffle": choose.Order, "Race": choose.Race, "raceOf": choose.Race, "JitterSource": choose.Jitter}
+	calls := regexp.MustCompile(`(?:\b(Preempt|Race)\(|\b(Shuffle)\([^"]*, |(JitterSource) = |\b(raceOf)\w+ += )"([^"]*)"`)
 	var found []string
 	for _, dir := range []string{"kubelet", "prober", "prober/results", "status", "apiserver", "node", "fakeruntime"} {
 		files, err := filepath.Glob("../../" + dir + "/*.go")
@@ -31,7 +31,7 @@ func TestPointsAreThoseOfTheSource(t *testing.T) {
 				continue
 			}
 			for _, m := range calls.FindAllStringSubmatch(string(text), -1) {
-				found = append(found, pointName(kinds[m[1]+m[2]+m[3]], m[4]))
+				found = append(found, pointName(kinds[m[1]+m[2]+m[3]+m[4]], m[5]))
 			}
 		}
 	}

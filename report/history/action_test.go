@@ -46,3 +46,23 @@ func TestActions(t *testing.T) {
 		t.Errorf("the actions are %+v %+v %+v", p.Waits, c.Pulls, c.Hooks)
 	}
 }
+
+// After a restart of the kubelet, the instance of a changed static pod starts while that of the old manifest still runs.
+func TestInstancesThatOverlap(t *testing.T) {
+	at := func(s int) virtual.Time { return virtual.At(time.Duration(s) * time.Second) }
+	life := func(s int, kind trace.Kind) trace.Record {
+		return trace.Record{T: at(s), Kind: kind, Pod: "p", Container: "c"}
+	}
+	h := Read([]trace.Record{
+		{Kind: trace.PodAdded, Pod: "p"},
+		life(1, trace.ContainerStarted), life(5, trace.ContainerStarted), life(7, trace.ContainerStopping), life(8, trace.ContainerExited),
+	}, at(20))
+	c := h.Pods[0].Containers[0]
+	if len(c.Runs) != 2 || c.Runs[0].Exited != at(8) || c.Runs[1].Exited != Forever {
+		t.Fatalf("the instances are %+v", c.Runs)
+	}
+	got := c.Life(h.Pods[0], h.End)
+	if len(got) != 2 || got[0].From != at(1) || got[0].To != at(5) || got[1].From != at(5) || got[1].To != at(20) {
+		t.Errorf("the states are %+v", got)
+	}
+}

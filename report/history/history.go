@@ -256,16 +256,19 @@ func (c *Container) addProbe(r *trace.Record, h *History) {
 }
 
 func (c *Container) addLife(r *trace.Record) {
-	if n := len(c.Runs); r.Kind == trace.ContainerStarted || n == 0 || c.Runs[n-1].Number != r.Instance {
+	// After a restart of the kubelet, a static pod can start while the one with the old manifest still runs.
+	i := slices.IndexFunc(c.Runs, func(run Instance) bool { return run.Number == r.Instance && run.Exited == Forever })
+	if i < 0 || r.Kind == trace.ContainerStarted {
+		i = len(c.Runs)
 		c.Runs = append(c.Runs, Instance{Number: r.Instance, Started: r.T, Killing: Forever, Stopping: Forever, Exited: Forever})
 	}
-	last := &c.Runs[len(c.Runs)-1]
-	last.Records = append(last.Records, r)
+	run := &c.Runs[i]
+	run.Records = append(run.Records, r)
 	switch r.Kind {
 	case trace.ContainerStopping:
-		last.Stopping = min(last.Stopping, r.T)
+		run.Stopping = min(run.Stopping, r.T)
 	case trace.ContainerExited:
-		last.Exited, last.Code = r.T, r.ExitCode
+		run.Exited, run.Code = r.T, r.ExitCode
 	}
 }
 

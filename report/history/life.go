@@ -35,7 +35,11 @@ func (c *Container) Life(p *Pod, end virtual.Time) []Stretch {
 	for i := range c.Runs {
 		run := &c.Runs[i]
 		wait(from, min(run.Started, end))
-		exited := max(min(run.Exited, end), run.Started)
+		until := end
+		if i+1 < len(c.Runs) {
+			until = min(until, c.Runs[i+1].Started)
+		}
+		exited := max(min(run.Exited, until), run.Started)
 		stopping := min(run.Stopping, exited)
 		killing := min(run.Killing, stopping)
 		list = append(list, Stretch{From: run.Started, To: killing, State: Running, Number: run.Number, Record: run.Records[0]})
