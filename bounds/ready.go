@@ -12,7 +12,7 @@ import (
 
 // UntilReady returns the time from the moment at which the program of the first instance is up until the status in the API says
 // that the container is ready. If atOnce is true, the program is up when the container starts; otherwise it comes up after the
-// first run of the probe that waits for it, and before the last one.
+// first run of the probe that waits for it, and before the last one, or before the run of a probe that stops the container.
 func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	probes := s.waiting()
 	if len(probes) == 0 {
@@ -155,11 +155,14 @@ func (s *Subject) overMeetings(c Case, begins dim, f measure, b Bound) (Bound, e
 // meets a tick of a probe.
 func (s *Subject) meetingTicks(c Case, begins dim) (dim, []time.Duration, error) {
 	l, err := s.landmarks(c)
+	if err != nil {
+		return begins, nil, err
+	}
 	d := begins.aligned(c.Uptime)
 	if s.delayed(&c) {
 		d = d.onSecond()
 	}
-	return d, d.around(s.meetings(c, l, d)), err
+	return d, d.around(s.meetings(c, l, d)), nil
 }
 
 // upAt measures the time until ready of a program that comes up at a virtual time, or when the container starts.
