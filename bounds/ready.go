@@ -114,11 +114,10 @@ func (s *Subject) overUpLater(n Nodes, c Case, delays []dim, f measure, b Bound)
 	f = remember(s.upAfterOneFailure)
 	for _, latest := range []bool{false, true} {
 		c := c.corner(latest, delays)
-		own, err := n.startPhases(s, &c, latest).search(c, effort{20, 4 * timeTolerance, []bool{latest}}, f, none(c))
-		if err != nil {
+		var err error
+		if b, err = n.startPhases(s, &c, latest).search(c, effort{20, 4 * timeTolerance, []bool{latest}}, f, b); err != nil {
 			return b, err
 		}
-		b = b.Or(own)
 	}
 	return b, nil
 }
