@@ -47,7 +47,7 @@ func (p startPhases) search(c Case, e effort, f measure, b Bound) (Bound, error)
 func (p startPhases) evenly(c Case, points int, f measure, b Bound) (Bound, error) {
 	dims := []dim{p.begins.aligned(c.Uptime), p.relists}
 	if p.seconds {
-		dims = []dim{dims[0].onSecond(), p.relists, seconds}
+		dims = []dim{dims[0].onSecond(), p.relists, walls}
 	}
 	for i := range points {
 		x := c
@@ -71,8 +71,8 @@ var steps = map[int][]uint64{
 	3: {0xd1b54a32d192ed03, 0xabc98388fb8fac02, 0x8cb92ba72f3d8dd7},
 }
 
-// seconds is the dimension of the phase of the wall clock.
-var seconds = dim{
+// walls is the dimension of the phase of the wall clock.
+var walls = dim{
 	to:  time.Second - 1,
 	get: func(c *Case) time.Duration { return c.Wall },
 	set: func(c *Case, x time.Duration) { c.Wall = x },

@@ -55,7 +55,8 @@ func TestInstancesThatOverlap(t *testing.T) {
 	}
 	h := Read([]trace.Record{
 		{Kind: trace.PodAdded, Pod: "p"},
-		life(1, trace.ContainerStarted), life(5, trace.ContainerStarted), life(7, trace.ContainerStopping), life(8, trace.ContainerExited),
+		life(1, trace.ContainerStarted), life(5, trace.ContainerStarted), {T: at(6), Kind: trace.Event, Pod: "p", Container: "c", Reason: "Killing"},
+		life(7, trace.ContainerStopping), life(8, trace.ContainerExited),
 	}, at(20))
 	c := h.Pods[0].Containers[0]
 	if len(c.Runs) != 2 || c.Runs[0].Exited != at(8) || c.Runs[1].Exited != Forever {

@@ -256,13 +256,11 @@ func (c *Container) addProbe(r *trace.Record, h *History) {
 }
 
 func (c *Container) addLife(r *trace.Record) {
-	// After a restart of the kubelet, a static pod can start while the one with the old manifest still runs.
-	i := slices.IndexFunc(c.Runs, func(run Instance) bool { return run.Number == r.Instance && run.Exited == Forever })
-	if i < 0 || r.Kind == trace.ContainerStarted {
-		i = len(c.Runs)
+	run := c.running(r.Instance)
+	if run == nil || r.Kind == trace.ContainerStarted {
 		c.Runs = append(c.Runs, Instance{Number: r.Instance, Started: r.T, Killing: Forever, Stopping: Forever, Exited: Forever})
+		run = &c.Runs[len(c.Runs)-1]
 	}
-	run := &c.Runs[i]
 	run.Records = append(run.Records, r)
 	switch r.Kind {
 	case trace.ContainerStopping:
@@ -274,9 +272,20 @@ func (c *Container) addLife(r *trace.Record) {
 
 // addKill records the Killing event of an instance.
 func (c *Container) addKill(r *trace.Record) {
-	if n := len(c.Runs); n > 0 && c.Runs[n-1].Number == r.Instance && c.Runs[n-1].Killing == Forever {
-		c.Runs[n-1].Killing = r.T
+	if run := c.running(r.Instance); run != nil && run.Killing == Forever {
+		run.Killing = r.T
 	}
+}
+
+// running returns the oldest instance of a number that has not exited, or nil. There can be two: after a restart of the kubelet, a static
+// pod can start while the one with the old manifest still runs.
+func (c *Container) running(number int) *Instance {
+	for i := range c.Runs {
+		if run := &c.Runs[i]; run.Number == number && run.Exited == Forever {
+			return run
+		}
+	}
+	return nil
 }
 
 // WaitReason returns the last state other than running within [from, to). It prefers waiting to terminated.
