@@ -10,7 +10,7 @@ import (
 )
 
 // patience is how long an interrupted command may take to end by itself and to print what it has. Then the process ends.
-const patience = 700 * time.Millisecond
+var patience = 700 * time.Millisecond
 
 // untilInterrupted executes a command. After the first signal, the context of the command is done. If the command has not ended
 // after the patience, or at the second signal, untilInterrupted ends it: it cleans up and returns exitInterrupted, and the caller must

@@ -4,13 +4,25 @@ import (
 	"flag"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 var update = flag.Bool("update", false, "write the current output of the commands to the scripts; review the diff")
 
-func TestMain(m *testing.M) { testscript.Main(tests{m}, map[string]func(){"probesim": main}) }
+func TestMain(m *testing.M) {
+	testscript.Main(tests{m}, map[string]func(){"probesim": func() {
+		if d, err := time.ParseDuration(os.Getenv(patienceVariable)); err == nil {
+			patience = d
+		}
+		main()
+	}})
+}
+
+// patienceVariable is the variable of the environment with the patience of the command, for tests that expect it to end by itself
+// on a busy machine.
+const patienceVariable = "PROBESIM_TEST_PATIENCE"
 
 // tests runs the tests without the variables of GitHub Actions, so that they do not write to the job summary of a workflow.
 type tests struct{ *testing.M }
