@@ -1,6 +1,9 @@
 package sim
 
 import (
+	"cmp"
+	"math"
+	"slices"
 	"time"
 
 	"probesim.dev/sim/virtual"
@@ -13,9 +16,12 @@ type Idle struct {
 	Until func() virtual.Time
 	// End returns when the work of a firing ends. Nil: at once.
 	End func(at virtual.Time) virtual.Time
-	// Fire does what a firing does that finds nothing, and sets the timer again. It must not make an Until earlier. Nil: nothing, for
-	// a ticker.
-	Fire func(at, end virtual.Time)
+	// Period is the time from one firing to the next, or from the end of its work if AfterEnd is set.
+	Period   time.Duration
+	AfterEnd bool
+	// Fire does what a number of firings do that find nothing, and sets the timer again. It gets the time of the last one and of the
+	// end of its work. It must not make an Until earlier. Nil: nothing, for a ticker.
+	Fire func(times int64, at, end virtual.Time)
 }
 
 // Leap says what a timer does while it finds nothing to do. Without a chooser, the kernel lets such timers fire many times in one step,
@@ -25,7 +31,7 @@ func (s *Sim) Leap(t *Timer, idle Idle) {
 	s.Stand(t)
 }
 
-// Leap is Sim.Leap for the ticks of a ticker. A tick finds something to do if the receiver does not wait for it.
+// Leap is Sim.Leap for the ticks of a ticker, whose period it knows. A tick finds something to do if the receiver does not wait for it.
 func (t *Ticker) Leap(idle Idle) {
 	t.sim.Leap(&t.timer, Idle{
 		Until: func() virtual.Time {
@@ -34,18 +40,26 @@ func (t *Ticker) Leap(idle Idle) {
 			}
 			return idle.Until()
 		},
-		End: idle.End,
-		Fire: func(at, end virtual.Time) {
+		End:    idle.End,
+		Period: t.period,
+		Fire: func(times int64, at, end virtual.Time) {
 			t.sim.Set(&t.timer, at.Add(t.period))
 			if idle.Fire != nil {
-				idle.Fire(at, end)
+				idle.Fire(times, at, end)
 			}
 		},
 	})
 }
 
-// leapFrom is the shortest time until something else happens that is worth a leap.
-const leapFrom = 2 * time.Second
+// Leap is Sim.Leap for the times at which the process wakes up from Sleep. Fire sets the next one with WakeAt.
+func (p *Proc) Leap(idle Idle) { p.sim.Leap(&p.sleep, idle) }
+
+const (
+	// leapFrom is the shortest time until something else happens that is worth a leap.
+	leapFrom = 2 * time.Second
+	// longestLeap is the number of firings in a leap, so that limits and interrupts take effect.
+	longestLeap = 1 << 10
+)
 
 // leap lets the idle timers fire until something else happens. The first timer is idle.
 func (s *Sim) leap(first *Timer) {
@@ -56,6 +70,7 @@ func (s *Sim) leap(first *Timer) {
 	if until < first.at.Add(leapFrom) {
 		return
 	}
+	s.leapers = s.leapers[:0]
 	for _, t := range s.timers.standing {
 		switch {
 		case t.set == 0:
@@ -63,31 +78,64 @@ func (s *Sim) leap(first *Timer) {
 			until = min(until, t.at-1)
 		default:
 			until = min(until, max(t.idle.Until(), t.at-1))
+			s.leapers = append(s.leapers, leaper{timer: t, next: t.at, number: t.set})
 		}
 	}
-	for first.at <= until && s.meter.Err() == nil && s.fireIdle(first, until) {
-		first = s.timers.search(nil)
+	for n := range uint64(longestLeap) {
+		if !fireIdle(s.leapers, until, math.MaxUint64-longestLeap+n) {
+			break
+		}
+	}
+	// The last firings follow each other in the order in which they would set their timers.
+	slices.SortFunc(s.leapers, func(a, b leaper) int { return cmp.Compare(a.number, b.number) })
+	for _, l := range s.leapers {
+		if l.times > 0 {
+			s.now = l.at
+			l.timer.count(s, l.times)
+			s.meter.Skip(l.times, l.at)
+			l.timer.idle.Fire(l.times, l.at, l.end)
+		}
 	}
 }
 
-// fireIdle fires the first timer, which is idle, unless its work would end after a time or while another timer fires. Idle timers that
-// fire at the same instant do not matter to each other.
-func (s *Sim) fireIdle(first *Timer, until virtual.Time) bool {
-	at, end := first.at, first.at
-	if first.idle.End != nil {
-		end = first.idle.End(at)
-		for _, t := range s.timers.standing {
-			if t.set > 0 && t.at > at && t.at <= end {
+// leaper is an idle timer during a leap.
+type leaper struct {
+	timer   *Timer
+	next    virtual.Time // the time of its next firing
+	number  uint64       // of two timers with the same time, the one with the lower number fires first
+	times   int64        // how often it has fired
+	at, end virtual.Time // of its last firing
+}
+
+// fireIdle notes a firing of the timer that is first, unless its work would end after a time or while another timer fires. Idle timers
+// that fire at the same instant do not matter to each other.
+func fireIdle(list []leaper, until virtual.Time, number uint64) bool {
+	first := &list[0]
+	for i := 1; i < len(list); i++ {
+		if l := &list[i]; l.next < first.next || l.next == first.next && l.number < first.number {
+			first = l
+		}
+	}
+	idle, at, end := first.timer.idle, first.next, first.next
+	if idle.End != nil {
+		end = idle.End(at)
+		for i := range list {
+			after := list[i].next
+			if after == at { // it fires at this instant too, or is the first one
+				after = at.Add(list[i].timer.idle.Period)
+			}
+			if after <= end && (&list[i] != first || !idle.AfterEnd) {
 				return false
 			}
 		}
 	}
-	if end > until || !s.meter.Move(s.now, at) {
+	if end > until {
 		return false
 	}
-	s.now = at
-	first.count(s)
-	s.meter.Skip(1, at)
-	first.idle.Fire(at, end)
+	begin := at
+	if idle.AfterEnd {
+		begin = end
+	}
+	first.times, first.at, first.end, first.next, first.number = first.times+1, at, end, begin.Add(idle.Period), number
 	return true
 }

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -105,14 +106,16 @@ func leaping(t *rapid.T, idlers []idler, others []other, leap bool) (notes []str
 					}
 					return virtual.Max
 				},
-				End: func(at virtual.Time) virtual.Time { return at.Add(c.Lasts) },
-				Fire: func(at, until virtual.Time) {
+				End:    func(at virtual.Time) virtual.Time { return at.Add(c.Lasts) },
+				Period: c.Period, AfterEnd: true,
+				Fire: func(times int64, at, until virtual.Time) {
 					if at > begin && at <= end {
 						t.Fatalf("idle %d at %v, during work from %v to %v", i, at, begin, end)
 					}
 					if begin, end = at, until; s.Now() != at {
 						t.Fatalf("a leap to %v at %v", at, s.Now())
 					}
+					idle[i] += int(times) - 1
 					fire(at)
 				},
 			})
@@ -139,7 +142,7 @@ func TestTickerLeap(t *testing.T) {
 	ticker := s.NewTicker("ticker", time.Second)
 	ticker.Leap(sim.Idle{
 		Until: func() virtual.Time { return virtual.At(10 * time.Second) },
-		Fire:  func(virtual.Time, virtual.Time) { leapt++ },
+		Fire:  func(times int64, _, _ virtual.Time) { leapt += int(times) },
 	})
 	s.Go("p", func(p *sim.Proc) {
 		p.Sleep(3500 * time.Millisecond) // the tick of 1 s waits, two others are dropped
@@ -154,17 +157,39 @@ func TestTickerLeap(t *testing.T) {
 	}
 }
 
-// The firings that the kernel leaps over count toward limits.
+// The firings that the kernel leaps over count toward limits, and as turns of their timer.
 func TestLeapsAreLimited(t *testing.T) {
 	s := sim.New(sim.Options{Limits: limit.Limits{Events: 5}})
 	defer s.Close()
 	timer := s.NewTimer("timer", func() {})
 	s.Leap(timer, sim.Idle{
-		Until: func() virtual.Time { return virtual.Max },
-		Fire:  func(at, _ virtual.Time) { s.Set(timer, at.Add(time.Second)) },
+		Until:  func() virtual.Time { return virtual.Max },
+		Period: time.Second,
+		Fire:   func(_ int64, at, _ virtual.Time) { s.Set(timer, at.Add(time.Second)) },
 	})
 	s.Set(timer, virtual.At(time.Second))
-	if err := s.RunUntil(virtual.At(time.Minute)); err == nil || s.Now() > virtual.At(time.Minute) {
-		t.Errorf("no error at %v after more than 5 events", s.Now())
+	var exceeded *limit.Error
+	if err := s.RunUntil(virtual.At(time.Minute)); !errors.As(err, &exceeded) || s.Now() > virtual.At(time.Minute) {
+		t.Fatalf("error %v at %v after more than 5 events", err, s.Now())
+	}
+	if exceeded.Name != "timer" || exceeded.Runs != 60 {
+		t.Errorf("%q ran %d times, want the timer, 60 times", exceeded.Name, exceeded.Runs)
+	}
+}
+
+// A leap is short enough for limits and interrupts to take effect.
+func TestLeapsAreInterrupted(t *testing.T) {
+	enough := errors.New("enough")
+	s := sim.New(sim.Options{Interrupt: func() error { return enough }})
+	defer s.Close()
+	timer := s.NewTimer("timer", func() {})
+	s.Leap(timer, sim.Idle{
+		Until:  func() virtual.Time { return virtual.Max },
+		Period: time.Second,
+		Fire:   func(_ int64, at, _ virtual.Time) { s.Set(timer, at.Add(time.Second)) },
+	})
+	s.Set(timer, virtual.At(time.Second))
+	if err := s.RunUntil(virtual.At(24 * time.Hour)); err != enough || s.Now() > virtual.At(time.Hour) {
+		t.Errorf("error %v at %v, want the one of the interrupt within 1,024 events", err, s.Now())
 	}
 }

@@ -34,19 +34,20 @@ type Options struct {
 
 // Sim is one simulated world. It must be used from one goroutine.
 type Sim struct {
-	now    virtual.Time
-	until  virtual.Time // how far the present RunUntil runs
-	pause  bool         // Pause was called
-	timers timers
-	due    queue.FIFO[*Timer] // timers of this instant among which the chooser can choose
-	ready  queue.FIFO[*Proc]  // enabled processes, in canonical order
-	woken  *Proc              // the process that was woken last
-	last   queue.FIFO[*Proc]  // processes that run after everything else at this instant
-	procs  queue.FIFO[*Proc]  // all living processes, in the order in which they started
-	group  *Group             // the group of the code that runs now
-	cause  int64              // of the process or callback that runs now
-	stacks coroutine.Pool[*Proc]
-	meter  limit.Meter
+	now     virtual.Time
+	until   virtual.Time // how far the present RunUntil runs
+	pause   bool         // Pause was called
+	timers  timers
+	due     queue.FIFO[*Timer] // timers of this instant among which the chooser can choose
+	ready   queue.FIFO[*Proc]  // enabled processes, in canonical order
+	woken   *Proc              // the process that was woken last
+	last    queue.FIFO[*Proc]  // processes that run after everything else at this instant
+	procs   queue.FIFO[*Proc]  // all living processes, in the order in which they started
+	group   *Group             // the group of the code that runs now
+	cause   int64              // of the process or callback that runs now
+	stacks  coroutine.Pool[*Proc]
+	leapers []leaper // of the last leap, to reuse
+	meter   limit.Meter
 	choose.Asker
 }
 
@@ -86,7 +87,7 @@ func (s *Sim) RunUntil(t virtual.Time) error {
 		}
 		if first == nil || first.at > t {
 			s.now, s.group, s.cause = max(s.now, t), nil, 0
-			return nil
+			return s.meter.Err() // of a leap
 		}
 		if s.meter.Move(s.now, first.at) {
 			s.now = first.at

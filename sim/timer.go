@@ -31,13 +31,13 @@ func (t *Timer) key() string {
 type call func()
 
 func (f call) due(t *Timer, s *Sim) {
-	t.count(s)
+	t.count(s, 1)
 	f()
 }
 
-// count counts a turn of a timer. A process that sleeps counts its turn when it runs instead.
-func (t *Timer) count(s *Sim) {
-	*t.turns++
+// count counts turns of a timer. A process that sleeps counts its turn when it runs instead.
+func (t *Timer) count(s *Sim, turns int64) {
+	*t.turns += turns
 	s.group, s.cause = t.group, 0
 }
 
@@ -77,7 +77,7 @@ func (s *Sim) Unless(t *Timer, passes func() bool) {
 // fire fires a timer.
 func (s *Sim) fire(t *Timer) {
 	if t.passes != nil {
-		t.count(s)
+		t.count(s, 1)
 		if t.passes() {
 			s.meter.Spare(1)
 			return
@@ -118,7 +118,7 @@ func (s *Sim) NewTicker(name string, period time.Duration) *Ticker {
 }
 
 func (t *Ticker) due(timer *Timer, s *Sim) {
-	timer.count(s)
+	timer.count(s, 1)
 	s.Set(&t.timer, t.timer.at.Add(t.period))
 	t.C.TrySend(struct{}{})
 }

@@ -256,13 +256,15 @@ func exploreFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 	return nil
 }
 
-// parse returns the options of the explorations, and the maximum time.
+// parse returns the options of the explorations, and the maximum time. The error lists all invalid flags.
 func (o *exploreOptions) parse() (options outcomes.Options, limit time.Duration, err error) {
+	var errs []error
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if !slices.Contains(exploreOutputs, o.output) {
-		return options, 0, fmt.Errorf("--output must be one of %s, not %q", strings.Join(exploreOutputs, ", "), o.output)
+		wrong("--output must be one of %s, not %q", strings.Join(exploreOutputs, ", "), o.output)
 	}
 	if o.parallel < 1 {
-		return options, 0, errors.New("--parallel must be at least 1")
+		wrong("--parallel must be at least 1")
 	}
 	o.parallel = min(o.parallel, perCPU*runtime.GOMAXPROCS(0))
 	if o.time != "" {
@@ -270,22 +272,26 @@ func (o *exploreOptions) parse() (options outcomes.Options, limit time.Duration,
 			err = errors.New("must be greater than 0s")
 		}
 		if err != nil {
-			return options, 0, fmt.Errorf("--time: %w", err)
+			wrong("--time: %w", err)
 		}
 	}
 	options = outcomes.Options{Policies: o.policies, Runs: o.runs, Deviations: o.deviations, Seeds: o.seeds}
-	if o.runs < 1 || o.deviations < 1 || o.seeds < 1 {
-		return options, 0, errors.New("--runs, --deviations and --seeds must be at least 1")
+	for _, flag := range []struct {
+		name  string
+		value *int
+	}{{"runs", &options.Runs}, {"deviations", &options.Deviations}, {"seeds", &options.Seeds}} {
+		if *flag.value < 1 {
+			wrong("--%s must be at least 1", flag.name)
+			*flag.value = 0 // the default, which is valid
+		}
 	}
 	if o.shard != "" {
 		if options.Shard, options.Shards, err = parseShard(o.shard); err != nil {
-			return options, 0, fmt.Errorf("--shard: %w", err)
+			wrong("--shard: %w", err)
+			options.Shard, options.Shards = 0, 0
 		}
 	}
-	if err := options.Validate(); err != nil {
-		return options, 0, err
-	}
-	return options, limit, invariants.Options{Off: o.off}.Validate()
+	return options, limit, errors.Join(append(errs, options.Validate(), invariants.Options{Off: o.off}.Validate())...)
 }
 
 // parseShard parses I/N.

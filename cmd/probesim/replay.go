@@ -86,7 +86,7 @@ func replayWitness(cmd *cobra.Command, path string, o runOptions) error {
 	}
 	plan, chooser, err := s.Replay(w.Change)
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return &exitError{exitUsage, fmt.Errorf("%s: %w", printable.Text(path), err)}
 	}
 	o.parallel, o.memory = runtime.GOMAXPROCS(0), defaultMemory
 	if _, err := repeated(path, w, s, changed); err != nil {
@@ -109,7 +109,11 @@ func replayWitness(cmd *cobra.Command, path string, o runOptions) error {
 // repeated repeats the run of a witness, and returns an error if the trace is another one.
 func repeated(path string, w *outcomes.Witness, s *outcomes.Subject, changed string) (*outcomes.Run, error) {
 	run := s.Run(w.Change, false)
-	if hash := trace.Hash(run.Records); hash != w.TraceHash {
+	hash := trace.Hash(run.Records)
+	if hash != w.TraceHash && run.Err != nil {
+		return nil, &exitError{exitFailed, fmt.Errorf("%s: the run ends with an error: %w%s", printable.Text(path), run.Err, changed)}
+	}
+	if hash != w.TraceHash {
 		return nil, &exitError{exitFailed, fmt.Errorf("%s: the trace has the hash %s, and that of the witness is %s%s", printable.Text(path), short(hash), short(w.TraceHash), changed)}
 	}
 	return run, nil

@@ -83,8 +83,8 @@ func shrinkWitness(cmd *cobra.Command, witness string, o shrinkOptions) error {
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	if hash := s.Run(w.Change, false).Hash(); hash != w.TraceHash {
-		return &exitError{exitUsage, fmt.Errorf("%s: the trace has the hash %s, and that of the witness is %s%s", printable.Text(witness), short(hash), short(w.TraceHash), changed)}
+	if _, err := repeated(witness, w, s, changed); err != nil {
+		return &exitError{exitUsage, err}
 	}
 	readFile := func(name string) ([]byte, error) {
 		return scenarios.ReadFile(path.Join(path.Dir(filepath.ToSlash(file)), name))

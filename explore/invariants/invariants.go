@@ -115,7 +115,7 @@ func (o Options) Validate() error {
 
 // Check returns the violations in the records of a run, in order: the first one of each class. The pods have their defaults set.
 func Check(pods []*v1.Pod, records []trace.Record, o Options) []Violation {
-	c := &checker{node: node{since: virtual.At(-o.Uptime)}, pods: map[string]*pod{}, off: map[string]bool{}, seen: map[string]bool{}}
+	c := &checker{node: node{since: virtual.At(-o.Uptime), epoch: virtual.At(-o.Uptime)}, pods: map[string]*pod{}, off: map[string]bool{}, seen: map[string]bool{}}
 	for _, name := range o.Off {
 		c.off[name] = true
 	}

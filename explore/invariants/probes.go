@@ -18,6 +18,8 @@ var (
 	readyWhileKilled = &Known{Bug: "C16", Issue: "#131690"}
 	readyWhileEnding = &Known{Bug: "C17", Issue: "#129552"}
 	readyUnstarted   = &Known{Scenario: "explored/ready-and-not-started-after-a-restart"}
+	readyUnprobed    = &Known{Scenario: "explored/ready-before-a-new-kubelet-probes"}
+	readyInFailed    = &Known{Scenario: "explored/ready-while-a-failed-pod-stops"}
 	countFalls       = &Known{Scenario: "explored/restart-count-falls"}
 	startedLate      = &Known{Scenario: "explored/started-after-its-deadline"}
 	readyWaits       = &Known{Scenario: "explored/ready-waits-for-a-stop"}
@@ -39,8 +41,8 @@ func (c *checker) checkProbe(p *pod, k *container, r *trace.Record) {
 	if r.Instance == k.instance && k.started > c.node.jumped {
 		if early := delay(spec) - begin.Sub(k.started); early > 0 {
 			var known *Known
-			what := "the " + string(r.Probe) + " probe, by a second or more"
-			if early < time.Second {
+			what := "the " + string(r.Probe) + " probe, by more than the fraction of the second of its start"
+			if early <= c.node.fraction(k.started) {
 				known, what = earlyProbe, "the "+string(r.Probe)+" probe, by less than a second"
 			}
 			c.broken(r, r.Container, noProbeBeforeDelay, what, known)
@@ -52,11 +54,11 @@ func (c *checker) checkProbe(p *pod, k *container, r *trace.Record) {
 		switch {
 		case k.sidecar:
 			known, what = sidecarProbes, what+" of a sidecar"
-		case k.runs[r.Probe] == nil && begin < c.node.since.Add(2*time.Duration(spec.PeriodSeconds)*time.Second):
+		case !k.worked[r.Probe] && begin < c.node.since.Add(2*time.Duration(spec.PeriodSeconds)*time.Second):
 			// A worker of a young kubelet sleeps before its first run, and then runs once before it looks whether it was stopped:
 			// run in pkg/kubelet/prober/worker.go.
 			known, what = lastProbe, what+", for the first time on a young kubelet"
-		case k.last[r.Probe] > p.ends && begin.Sub(k.last[r.Probe]) < 100*time.Millisecond:
+		case k.due[r.Probe] && k.last[r.Probe] > p.ends && begin.Sub(k.last[r.Probe]) < atOnce:
 			// After a probe, the worker selects among the stop and a tick that is due.
 			known, what = dueTick, what+", after one that the stop did not wait for"
 		}

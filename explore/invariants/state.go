@@ -15,10 +15,20 @@ import (
 type node struct {
 	disturbed virtual.Time // when the kubelet, the API server or the runtime was last stopped or started
 	outages   int          // steps in effect that last
+	epoch     virtual.Time // a whole second of the wall clock: the first start of the kubelet
 	jumped    virtual.Time // when the wall clock was last set
+	set       bool         // it was set
 	stopped   int64        // the step at which the kubelet stopped last
 	since     virtual.Time // when the kubelet started last
 	shutDown  bool         // its shutdown was announced
+}
+
+// fraction returns how far the wall clock is into its second. Once the clock was set, this is not known, and below a second.
+func (n *node) fraction(t virtual.Time) time.Duration {
+	if n.set {
+		return time.Second - 1
+	}
+	return t.Sub(n.epoch) % time.Second
 }
 
 func (n *node) follow(r *trace.Record) {
@@ -28,7 +38,7 @@ func (n *node) follow(r *trace.Record) {
 	case r.Kind == trace.KubeletStarted:
 		n.disturbed, n.outages, n.since = r.T, n.outages-1, r.T
 	case r.Kind == trace.Step && r.Reason == "stepClock":
-		n.jumped = r.T
+		n.jumped, n.set = r.T, true
 	case r.Kind == trace.Step && r.Reason == "shutdownNode":
 		n.shutDown = true
 	case r.Kind == trace.Step && r.Pod == "" && (r.Reason == "apiDown" || r.Reason == "runtimeDown" || r.Reason == "setDelays"):
@@ -74,11 +84,17 @@ type container struct {
 	streak  map[trace.Probe]int          // failures in a row, whatever the kubelet did
 	before  map[trace.Probe]int          // failures in a row of the instances before, which the worker still counts
 	last    map[trace.Probe]virtual.Time // end of the last run, of this instance
+	first   map[trace.Probe]virtual.Time // end of the first run for this instance, since the kubelet started
+	worked  map[trace.Probe]bool         // it has run since the kubelet started, for any instance
+	due     map[trace.Probe]bool         // a tick became due while it ran last
 	reset   map[trace.Probe]bool         // the count of the instances before has ended
 	carried bool                         // the instance before had started
 	idle    bool                         // an instance was created and never started, and another one was created after it
 	up      bool                         // the startup probe of this instance has succeeded
+	upAt    virtual.Time                 // when it last did: a new kubelet may run it again
 	restart bool                         // the kubelet restarted since this instance started
+	verdict trace.Result                 // of the readiness probe for this instance, since the kubelet started; empty: none
+	judged  virtual.Time                 // when the verdict came
 	status  *trace.ContainerStatus       // published last
 	wrong   string                       // in what the published status does not agree with the results
 	since   virtual.Time                 // when this was first seen
@@ -99,6 +115,7 @@ func newPod(spec *v1.Pod) *pod {
 		k := &container{
 			spec: c, probes: map[trace.Probe]*v1.Probe{}, runs: map[trace.Probe]*runs{}, streak: map[trace.Probe]int{},
 			before: map[trace.Probe]int{}, last: map[trace.Probe]virtual.Time{}, reset: map[trace.Probe]bool{},
+			first: map[trace.Probe]virtual.Time{}, worked: map[trace.Probe]bool{}, due: map[trace.Probe]bool{},
 		}
 		k.sidecar, k.init = first && podutil.IsRestartableInitContainer(c), first && !podutil.IsRestartableInitContainer(c)
 		set := func(name trace.Probe, probe *v1.Probe) {
@@ -118,7 +135,7 @@ func newPod(spec *v1.Pod) *pod {
 // begin begins an instance.
 func (k *container) begin(instance int) {
 	k.carried = k.up || k.status != nil && k.status.Started
-	k.instance, k.up, k.restart, k.stopping, k.killing = instance, false, false, nil, false
+	k.instance, k.up, k.restart, k.stopping, k.killing, k.verdict = instance, false, false, nil, false, ""
 	delete(k.before, trace.Readiness)
 	for _, probe := range [...]trace.Probe{trace.Liveness, trace.Startup} {
 		if k.reset[probe] {
@@ -130,20 +147,28 @@ func (k *container) begin(instance int) {
 	clear(k.streak)
 	clear(k.reset)
 	clear(k.last)
+	clear(k.first)
 }
 
 func (p *pod) kubeletStopped() {
 	p.ending = p.ending && p.deleted // the kubelet forgets an eviction whose status it has not written
 	for _, name := range p.names {
 		k := p.containers[name]
-		k.restart, k.killing, k.pulling = true, false, false
+		k.restart, k.killing, k.pulling, k.verdict = true, false, false, ""
 		clear(k.runs)
+		clear(k.worked)
+		clear(k.first)
 	}
 }
 
 // endedBy reports whether the reason of a stop is the end of the whole pod. A pod whose sandbox has gone starts again.
 func (p *pod) endedBy(reason string, n *node) bool {
 	return reason == "Deleted" || reason == "Evicted" || reason == "Stopped" && (p.late || n.shutDown)
+}
+
+// fails reports whether the reason of a stop is that the pod has failed. Its probe workers end then, at their next tick.
+func (p *pod) fails(reason string) bool {
+	return p.late || reason == "Evicted" || reason == "Stopped" && p.spec.Spec.RestartPolicy != v1.RestartPolicyAlways
 }
 
 func (p *pod) follow(r *trace.Record, n *node) {
@@ -155,7 +180,7 @@ func (p *pod) follow(r *trace.Record, n *node) {
 	case trace.Event:
 		p.late = p.late || r.Reason == "DeadlineExceeded"
 		p.unstopped = p.unstopped || r.Reason == "FailedKillPod"
-		if r.Reason != "Unhealthy" { // of a probe
+		if !afterCalls[r.Reason] {
 			p.synced[r.T] = true
 		}
 	case trace.ContainerStopping:
@@ -168,6 +193,9 @@ func (p *pod) follow(r *trace.Record, n *node) {
 		}
 	}
 }
+
+// afterCalls are the events that a probe writes, or a sync after a call that takes time.
+var afterCalls = map[string]bool{"Unhealthy": true, "ProbeWarning": true, "Created": true, "Started": true, "Pulled": true}
 
 // waits reports whether a sync of the pod is in progress that waits for a container other than k: it stops the container, pulls its image,
 // or has started it and runs its postStart hook, so that the published status does not show it yet.
@@ -207,13 +235,24 @@ func (k *container) follow(r *trace.Record, n *node) {
 	}
 }
 
+// atOnce is longer than the time from the end of a probe to a further one whose tick is already due.
+const atOnce = 100 * time.Millisecond
+
 // probed counts a result. The kubelet ignores errors, and a warning is a success.
 func (k *container) probed(r *trace.Record) {
+	if spec := k.probes[r.Probe]; spec != nil {
+		behind := k.due[r.Probe] && began(r).Sub(k.last[r.Probe]) < atOnce // the tick of this run was late
+		k.due[r.Probe] = behind || r.Took >= time.Duration(spec.PeriodSeconds)*time.Second
+	}
+	k.worked[r.Probe] = true
 	if r.Instance != k.instance {
 		k.late(r)
 		return
 	}
 	k.last[r.Probe] = r.T
+	if _, known := k.first[r.Probe]; !known {
+		k.first[r.Probe] = r.T
+	}
 	if r.Result == trace.Error {
 		return
 	}
@@ -233,8 +272,13 @@ func (k *container) probed(r *trace.Record) {
 	}
 	if last.count == k.threshold(r.Probe, result) {
 		last.settled = r.T
+		if r.Probe == trace.Readiness {
+			k.verdict, k.judged = result, r.T
+		}
 	}
-	k.up = k.up || r.Probe == trace.Startup && result == trace.Success
+	if r.Probe == trace.Startup && result == trace.Success {
+		k.up, k.upAt = true, r.T
+	}
 }
 
 // late counts a result of an instance before this one: its probe ended after this one had started.

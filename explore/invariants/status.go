@@ -27,19 +27,21 @@ func (c *checker) checkStatus(p *pod, r *trace.Record) {
 			}
 			c.broken(r, s.Name, restartCountGrows, what, known)
 		}
-		if s.State == "running" && s.Ready && !s.Started {
-			why, known := k.whyStarted(p)
+		before := k.status
+		still := before != nil && before.State == "running" && before.Ready && !before.Started && before.RestartCount == s.RestartCount
+		if s.State == "running" && s.Ready && !s.Started && !still {
+			why, known := k.whyStarted(p, false) // Ready waits for the next sync, at any time
 			c.broken(r, s.Name, readyNeedsStarted, why, known)
 		}
 		if s.State != "running" || int(s.RestartCount) != k.instance {
 			continue // the status of an instance before this one
 		}
 		if s.Started && k.probes[trace.Startup] != nil && !k.up {
-			why, known := k.whyStarted(p)
+			why, known := k.whyStarted(p, k.noticed(r.T))
 			c.broken(r, s.Name, startedNeedsSuccess, why, known)
 		}
-		if before := k.status; k.running && k.stopping != nil && s.Ready && before != nil && !before.Ready && int(before.RestartCount) == k.instance && before.State == "running" {
-			c.readyWhileStopping(k, s, r)
+		if k.running && k.stopping != nil && s.Ready && before != nil && !before.Ready && int(before.RestartCount) == k.instance && before.State == "running" {
+			c.readyWhileStopping(p, k, s, r)
 		}
 	}
 }
@@ -47,15 +49,15 @@ func (c *checker) checkStatus(p *pod, r *trace.Record) {
 // whyStarted says why the kubelet takes an instance for started whose startup probe has not succeeded. It computes Ready from that,
 // and takes back only Started when the startup worker begins: SetContainerStartup in pkg/kubelet/status/status_manager.go changes
 // nothing else.
-func (k *container) whyStarted(p *pod) (string, *Known) {
+func (k *container) whyStarted(p *pod, noticed bool) (string, *Known) {
 	switch {
 	case k.up && k.restart:
 		return "it had started before a restart of the kubelet", readyUnstarted
 	case k.probes[trace.Startup] == nil || k.up:
 		return "although nothing keeps it from being started", nil
-	case k.restart:
+	case k.restart && !noticed:
 		return "since a restart of the kubelet", startedByRestart
-	case k.carried:
+	case k.carried && !noticed:
 		return "the instance before had started", carriedStarted
 	case p.late:
 		return "the pod has exceeded its deadline", startedLate
@@ -65,22 +67,47 @@ func (k *container) whyStarted(p *pod) (string, *Known) {
 	return "without a success", nil
 }
 
+// noticed reports whether the startup worker of this kubelet has probed this instance for so long that a status shows it.
+func (k *container) noticed(now virtual.Time) bool {
+	first, known := k.first[trace.Startup]
+	return known && now.Sub(first) >= settleTime
+}
+
 // readyWhileStopping notes a container that becomes ready while it stops. The kubelet computes Ready without regard to a stop in
-// progress: generateAPIPodStatus in pkg/kubelet/kubelet_pods.go.
-func (c *checker) readyWhileStopping(k *container, s *trace.ContainerStatus, r *trace.Record) {
-	if last := k.runs[trace.Readiness]; last != nil && last.last == trace.Success && last.settled > 0 && last.settled <= k.stopping.T {
+// progress: generateAPIPodStatus in pkg/kubelet/kubelet_pods.go. A container without a readiness worker is ready: UpdatePodStatus in
+// pkg/kubelet/prober/prober_manager.go.
+func (c *checker) readyWhileStopping(p *pod, k *container, s *trace.ContainerStatus, r *trace.Record) {
+	if k.verdict == trace.Success && k.judged <= k.stopping.T {
 		return // the result is from before the stop
 	}
-	reason, known := k.stopping.Reason, readyWhileKilled
+	reason := k.stopping.Reason
+	what, known := "stopping because of "+reason, readyWhileKilled
 	switch {
-	case reason == "Deleted" || reason == "Evicted":
-		known = readyWhileEnding
 	case reason == "StartupProbe" && k.restart:
 		known = startedByRestart
 	case reason == "StartupProbe":
 		known = nil // https://github.com/kubernetes/kubernetes/issues/135248
+	case k.succeeded() && p.late && !k.up && k.probes[trace.Startup] != nil:
+		known = startedLate
+	case k.succeeded() && p.endedBy(reason, &c.node):
+		known = readyWhileEnding
+	case k.succeeded():
+	case k.restart && k.runs[trace.Readiness] == nil:
+		what, known = what+", before a new kubelet has probed it", readyUnprobed
+	case p.fails(reason):
+		what, known = what+", after its pod has failed", readyInFailed
+	default:
+		what, known = what+", without a success", nil
 	}
-	c.broken(r, s.Name, noReadyWhileStopping, "stopping because of "+reason, known)
+	c.broken(r, s.Name, noReadyWhileStopping, what, known)
+}
+
+// succeeded reports whether the container has no readiness probe, or one whose last verdict is a success. Successes of the instance
+// before count: B22.
+func (k *container) succeeded() bool {
+	last := k.runs[trace.Readiness]
+	carried := k.instance > 0 && last != nil && last.last == trace.Success
+	return k.probes[trace.Readiness] == nil || k.verdict == trace.Success || carried
 }
 
 // settleTime is how long results may take to be published.
@@ -128,7 +155,7 @@ func (k *container) disagrees(p *pod) (what string, known *Known) {
 		// A sync reads the results, and then stores the status as a whole: generateAPIPodStatus in pkg/kubelet/kubelet_pods.go.
 		return what + ", since a sync that began at the instant of the result", lostResult
 	}
-	if !s.Ready && p.waits(k) {
+	if !s.Ready && k.up && (last == nil || last.settled <= k.upAt) && p.waits(k) {
 		// The result of the startup probe changes Started alone, and the next sync has to wait: SetContainerStartup in
 		// pkg/kubelet/status/status_manager.go.
 		return what + ", while a sync of the pod waits for another container", readyWaits

@@ -89,6 +89,30 @@ spec:
     - {name: side, behavior: [{instance: 0, after: 15s, liveness: fail}, {afterSigterm: 20s, exit: 0}]}
 `
 
+// failedPod has a sidecar whose readiness probe fails, in a pod that an init container makes fail.
+const failedPod = `
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  restartPolicy: Never
+  initContainers:
+  - {name: proxy, image: "proxy:1", restartPolicy: Always, readinessProbe: {exec: {command: [ready]}, periodSeconds: 1}}
+  - {name: migrate, image: "web:1"}
+  containers: [{name: app, image: "web:1"}]
+---
+apiVersion: probesim.dev/v1alpha1
+kind: Scenario
+metadata: {name: ingredients}
+spec:
+  duration: 30s
+  pods:
+  - name: web
+    containers:
+    - {name: proxy, behavior: [{readiness: fail}, {afterSigterm: 8s, exit: 0}]}
+    - {name: migrate, behavior: [{after: 5s, exit: 1}]}
+`
+
 // bugs are the known bugs of the kubelet that break an invariant, each with a scenario that has its ingredients. Unless a bug shows in
 // every such run, the scenario as written does not show it: a policy must find the order, the phase or the moment.
 var bugs = []struct {
@@ -161,6 +185,16 @@ var bugs = []struct {
 		strings.Replace(scenarioOf(`startupProbe: {exec: {command: [up]}, periodSeconds: 1, failureThreshold: 60}`, `{startup: fail}, {afterSigterm: 5s, exit: 0}`, ""),
 			"{terminationGrace", "{activeDeadlineSeconds: 15, terminationGrace", 1),
 		true, "canonical", 1, "started-needs-success: the pod has exceeded its deadline (default/web/app), known as explored/started-after-its-deadline",
+	},
+	{
+		"ready before a new kubelet has probed it",
+		scenarioOf(`readinessProbe: {exec: {command: [ready]}, periodSeconds: 1}`, `{readiness: fail}, {afterSigterm: 15s, exit: 0}`, "  steps: [{at: 6s, delete: {}}]\n"),
+		false, "restarts", 120, "no-ready-while-stopping: stopping because of Deleted, before a new kubelet has probed it (default/web/app), known as explored/ready-before-a-new-kubelet-probes",
+	},
+	{
+		"ready while a failed pod stops",
+		failedPod, true, "canonical", 1,
+		"no-ready-while-stopping: stopping because of Stopped, after its pod has failed (default/web/proxy), known as explored/ready-while-a-failed-pod-stops",
 	},
 	{
 		"B70: started because the first stop of the pod failed",

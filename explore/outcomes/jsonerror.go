@@ -28,7 +28,14 @@ func JSONError(data []byte, err error) error {
 		case kind == "string" || kind == "bool":
 			what = "a " + kind
 		}
-		return fmt.Errorf("%s: %s must be %s, and is a %s", at(e.Offset-1), e.Field, what, e.Value)
+		got := "a " + e.Value
+		switch literal, number := strings.CutPrefix(e.Value, "number "); {
+		case number && what == "a number":
+			what, got = "a whole number of 64 bits", literal
+		case e.Value == "array" || e.Value == "object":
+			got = "an " + e.Value
+		}
+		return fmt.Errorf("%s: %s must be %s, and is %s", at(e.Offset-1), e.Field, what, got)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%s: the file ends too early", at(int64(len(data))))
