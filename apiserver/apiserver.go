@@ -238,6 +238,22 @@ func (s *Server) Patch(namespace, name string, patch []byte, cause func() int64)
 	return nil
 }
 
+// AddEphemeralContainer adds an ephemeral container to a pod, with the cause of Patch. It returns a NotFound error if the pod does
+// not exist, and an Invalid error that lists all invalid fields.
+func (s *Server) AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer, cause func() int64) error {
+	old, err := s.get(namespace, name)
+	if err != nil {
+		return err
+	}
+	after, err := admission.AddEphemeralContainer(old, c)
+	if err != nil {
+		return err
+	}
+	s.steps[old.UID] = cause()
+	s.store(Modified, after, s.steps[old.UID])
+	return nil
+}
+
 // PatchPodStatus applies a controller's strategic merge patch to the conditions of a pod, with the cause and the errors of
 // Patch.
 func (s *Server) PatchPodStatus(namespace, name string, patch []byte, cause func() int64) error {

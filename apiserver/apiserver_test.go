@@ -240,6 +240,8 @@ func TestErrors(t *testing.T) {
 		{"delete an unknown pod", w.Delete("ns", "db", nil), apierrors.IsNotFound},
 		{"patch an unknown pod", w.Patch("ns", "db", label, cause), apierrors.IsNotFound},
 		{"patch the status of an unknown pod", w.PatchPodStatus("ns", "db", label, cause), apierrors.IsNotFound},
+		{"an ephemeral container of an unknown pod", w.AddEphemeralContainer("ns", "db", v1.EphemeralContainer{}, cause), apierrors.IsNotFound},
+		{"an ephemeral container without a name", w.AddEphemeralContainer("ns", "web", v1.EphemeralContainer{}, cause), apierrors.IsInvalid},
 		{"an unreadable patch", w.Patch("ns", "web", []byte("{"), cause), apierrors.IsBadRequest},
 		{"a patch of a fixed field", w.Patch("ns", "web", []byte(`{"spec": {"restartPolicy": "Never"}}`), cause), apierrors.IsInvalid},
 		{"a patch of the phase", w.PatchPodStatus("ns", "web", []byte(`{"status": {"phase": "Failed"}}`), cause), apierrors.IsInvalid},

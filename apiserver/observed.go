@@ -6,8 +6,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// Observed returns the part of a pod's status that the trace records. Containers are in the order of the spec, init
-// containers first; those without a status are left out.
+// Observed returns the part of a pod's status that the trace records. Containers are in the order of the spec: init
+// containers, regular containers, ephemeral containers; those without a status are left out.
 func Observed(pod *v1.Pod) *trace.PodStatus {
 	s := &trace.PodStatus{Phase: string(pod.Status.Phase), Reason: pod.Status.Reason}
 	for _, c := range pod.Status.Conditions {
@@ -26,18 +26,25 @@ func Observed(pod *v1.Pod) *trace.PodStatus {
 	return s
 }
 
-// each calls f for the status of each container: init containers, then regular containers, in the order of the spec.
+// each calls f for the status of each container: init, regular and ephemeral containers, each in the order of the spec.
 func each(pod *v1.Pod, f func(*v1.ContainerStatus)) {
 	eachOf(pod.Spec.InitContainers, pod.Status.InitContainerStatuses, f)
 	eachOf(pod.Spec.Containers, pod.Status.ContainerStatuses, f)
+	for i := range pod.Spec.EphemeralContainers {
+		eachNamed(pod.Spec.EphemeralContainers[i].Name, pod.Status.EphemeralContainerStatuses, f)
+	}
 }
 
 func eachOf(specs []v1.Container, statuses []v1.ContainerStatus, f func(*v1.ContainerStatus)) {
 	for i := range specs {
-		for j := range statuses {
-			if statuses[j].Name == specs[i].Name {
-				f(&statuses[j])
-			}
+		eachNamed(specs[i].Name, statuses, f)
+	}
+}
+
+func eachNamed(name string, statuses []v1.ContainerStatus, f func(*v1.ContainerStatus)) {
+	for i := range statuses {
+		if statuses[i].Name == name {
+			f(&statuses[i])
 		}
 	}
 }

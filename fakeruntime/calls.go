@@ -1,6 +1,11 @@
 package fakeruntime
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+
+	"probesim.dev/sim/virtual"
+)
 
 // kind is the latency of a method and its place in the order of one instant.
 type kind struct {
@@ -42,6 +47,17 @@ func (r *Runtime) begin(op *Op) {
 	}
 	op.event.op = op
 	r.queue.schedule(&op.event, op.End, k.class)
+}
+
+// Takes returns the latency of a list call about all pods that begins at a time.
+func (r *Runtime) Takes(at virtual.Time, list Method) time.Duration {
+	switch list {
+	case ListPodSandbox:
+		return r.scope.delay(at, DelayListPodSandbox)
+	case ListContainers:
+		return r.scope.delay(at, DelayListContainers)
+	}
+	return listImages
 }
 
 // resolve finds the objects of a call, and returns the scope whose delays apply.

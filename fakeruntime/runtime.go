@@ -1,6 +1,7 @@
 package fakeruntime
 
 import (
+	"maps"
 	"time"
 
 	"probesim.dev/sim/virtual"
@@ -74,6 +75,20 @@ func (r *Runtime) AddPod(p Pod) {
 		return
 	}
 	r.pods[p.UID] = newPod(p, &r.scope, len(r.pods)+1)
+}
+
+// AddContainer sets the program of a container that is added to a pod later, before the first call about the container.
+func (r *Runtime) AddContainer(podUID, name string, c ContainerConfig) {
+	if p := r.pods[podUID]; p != nil {
+		p.Containers = maps.Clone(p.Containers)
+		if p.Containers == nil {
+			p.Containers = map[string]ContainerConfig{}
+		}
+		p.Containers[name] = c
+		if known := p.containers[name]; known != nil && !known.created {
+			delete(p.containers, name)
+		}
+	}
 }
 
 // Generation returns a number that grows whenever a sandbox or container is created, changes its state or is

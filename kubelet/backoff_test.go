@@ -83,7 +83,7 @@ func TestBackOffInStatusAndEvents(t *testing.T) {
 	}
 	s := w.convertToAPIContainerStatuses(w.update.pod, &podStatus{containers: []fakeruntime.Container{{
 		Name: "app", State: fakeruntime.Exited, ExitCode: 1,
-	}}}, nil, false)
+	}}}, nil, w.update.pod.Spec.Containers, false)
 	want1 := &v1.ContainerStateWaiting{
 		Reason: "CrashLoopBackOff", Message: "back-off 10s restarting failed container=app pod=web_ns(uid)",
 	}

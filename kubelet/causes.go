@@ -45,10 +45,10 @@ func (k *Kubelet) causeOfLastSync(uid types.UID) int64 {
 }
 
 // causeOfStart returns the cause of the start of a container: the end of the previous instance or of its back-off,
-// otherwise the completion of the init container before it, otherwise the change of the pod's specification.
+// otherwise the completion of the init container before it; for an ephemeral container, and otherwise, the change of the pod's specification.
 func (k *Kubelet) causeOfStart(u podUpdate, c *v1.Container, s *podStatus) int64 {
 	last := k.runtime.LastStep(string(u.pod.UID), c.Name)
-	if !slices.ContainsFunc(s.active(), func(rc fakeruntime.Container) bool { return rc.Name == c.Name }) {
+	if podutil.Find(u.pod, c.Name) != nil && !slices.ContainsFunc(s.active(), func(rc fakeruntime.Container) bool { return rc.Name == c.Name }) {
 		last = max(last, k.causeOfTurn(u.pod, c.Name, s))
 	}
 	return cmp.Or(max(last, k.reasons[containerKey{u.pod.UID, c.Name}].step), k.podManager.wanted[u.pod.UID], k.sim.Cause())

@@ -176,7 +176,7 @@ func (k *Kubelet) pull(p *sim.Proc, r *pullRequest) {
 	}
 	r.pulling.T = start
 	r.pulling.Cause = k.trace.Add(r.pulling)
-	r.err = k.call(p, fakeruntime.Call{Method: fakeruntime.PullImage, PodUID: r.podUID, Image: r.image})
+	r.err = k.call(p, fakeruntime.Call{Method: fakeruntime.PullImage, PodUID: r.podUID, Image: applyDefaultImageTag(r.image)})
 	k.recordPulled(p, r)
 	if r.err == nil {
 		k.call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, Image: r.image})
@@ -201,6 +201,7 @@ const imageListPeriod = 30 * time.Second
 
 // listImages is the process that refreshes the image manager's list of images. Nothing depends on the result.
 func (k *Kubelet) listImages(p *sim.Proc) {
+	k.leapLists(p, imageListPeriod, func() bool { return true }, fakeruntime.ListImages)
 	for {
 		k.call(p, fakeruntime.Call{Method: fakeruntime.ListImages})
 		p.Sleep(imageListPeriod)

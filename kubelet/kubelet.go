@@ -104,6 +104,7 @@ type Kubelet struct {
 	runtimeState
 	reasons    map[containerKey]startReason
 	deletor    *deletor
+	garbage    garbage
 	logs       *sim.Chan[struct{}] // full while the logs of a container are being removed
 	volumes    *volumes
 	source     *source // the API server
@@ -220,7 +221,7 @@ func (k *Kubelet) startSyncLoop() {
 	}
 	loop := k.sim.Go("sync loop", func(p *sim.Proc) { k.syncLoop(p, cases) })
 	housekeeping.Unless(func() bool { return k.cleanUpAtOnce(loop, syncTicker) })
-	housekeeping.Leap(sim.Idle{Until: k.cleanUntil, End: k.runtime.ListsEnd, Fire: func(_, end virtual.Time) { k.cleanUpNothing(loop, end) }})
+	housekeeping.Leap(sim.Idle{Until: k.cleanUntil, End: k.listsEnd, Fire: func(times int64, _, end virtual.Time) { k.cleanUpNothing(loop, times, end) }})
 }
 
 // syncLoop runs one iteration after the other. While the container runtime or the PLEG is unhealthy it sleeps instead,
@@ -636,7 +637,7 @@ func (k *Kubelet) updateRuntimeUp() {
 		k.sim.Set(timer, k.sim.Now().Add(runtimeCheckPeriod))
 	}
 	timer = k.sim.NewTimer("runtime check", check)
-	k.sim.Leap(timer, sim.Idle{Until: k.runtimeStaysUp, Fire: func(at, _ virtual.Time) {
+	k.sim.Leap(timer, sim.Idle{Until: k.runtimeStaysUp, Period: runtimeCheckPeriod, Fire: func(_ int64, at, _ virtual.Time) {
 		k.lastReady = at
 		k.sim.Set(timer, at.Add(runtimeCheckPeriod))
 	}})
@@ -645,7 +646,7 @@ func (k *Kubelet) updateRuntimeUp() {
 
 // runtimeStaysUp returns virtual.Max if a check would find what the last one found as long as nothing changes: the runtime is ready.
 func (k *Kubelet) runtimeStaysUp() virtual.Time {
-	if k.notReady || k.networkError != "" || k.runtime.ListsEnd(k.sim.Now()) == virtual.Max {
+	if k.notReady || k.networkError != "" || k.listsEnd(k.sim.Now()) == virtual.Max {
 		return virtual.Min
 	}
 	op := k.runtime.Answer(fakeruntime.Call{Method: fakeruntime.Status})

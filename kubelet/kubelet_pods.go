@@ -45,11 +45,11 @@ func (k *Kubelet) handlePodCleanups(p *sim.Proc) {
 // now does not matter if it finds nothing to do at the end of the cleanup, when the sync loop would get to it.
 func (k *Kubelet) cleanUpAtOnce(syncLoop *sim.Proc, syncTicker *sim.Ticker) bool {
 	now := k.sim.Now()
-	end := k.runtime.ListsEnd(now) // before the lists are outdated, because the sync ticker ticks every second
+	end := k.listsEnd(now) // before the lists are outdated, because the sync ticker ticks every second
 	if !k.sim.Quiet(end, syncTicker) || !k.nothingToSync(end) || k.cleanUntil() < now {
 		return false
 	}
-	k.cleanUpNothing(syncLoop, end)
+	k.cleanUpNothing(syncLoop, 1, end)
 	return true
 }
 
@@ -63,9 +63,10 @@ func (k *Kubelet) cleanUntil() virtual.Time {
 	return virtual.Max
 }
 
-// cleanUpNothing does a cleanup that finds nothing to clean up.
-func (k *Kubelet) cleanUpNothing(syncLoop *sim.Proc, end virtual.Time) {
-	k.runtime.SpareLists(syncLoop)
+// cleanUpNothing does cleanups that find nothing to clean up. The last one ends at a time.
+func (k *Kubelet) cleanUpNothing(syncLoop *sim.Proc, times int64, end virtual.Time) {
+	syncLoop.Spare(times)
+	k.runtime.SpareLists(syncLoop, times, len(listsOfPods))
 	k.backOff.forget(end)
 }
 
@@ -203,8 +204,11 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 		api.PodIP, api.PodIPs = hostIP, []v1.PodIP{{IP: hostIP}}
 	}
 	restarting := shouldAllContainersRestart(u.pod, s, old)
-	api.ContainerStatuses = k.convertToAPIContainerStatuses(u.pod, s, old.ContainerStatuses, restarting)
+	api.ContainerStatuses = k.convertToAPIContainerStatuses(u.pod, s, old.ContainerStatuses, u.pod.Spec.Containers, restarting)
 	api.InitContainerStatuses = k.convertToAPIInitContainerStatuses(u.pod, s, old.InitContainerStatuses, restarting)
+	if len(u.pod.Spec.EphemeralContainers) > 0 {
+		api.EphemeralContainerStatuses = k.convertToAPIContainerStatuses(u.pod, s, old.EphemeralContainerStatuses, ephemeralContainers(u.pod), restarting)
+	}
 	final := terminal && !podutil.IsStatic(u.pod)
 	api.Phase = mergePhase(getPhase(u.pod, api, final, s.hasActiveRegular(u.pod)), old, u.pod)
 	if api.Phase == old.Phase {
@@ -410,13 +414,22 @@ const (
 	instancesPerStatus = 2 // the newest instance and the one before it
 )
 
-// convertToAPIContainerStatuses returns the API statuses of the regular containers. The status of a container that
+// ephemeralContainers returns the ephemeral containers of a pod as containers.
+func ephemeralContainers(pod *v1.Pod) []v1.Container {
+	var list []v1.Container
+	for i := range pod.Spec.EphemeralContainers {
+		list = append(list, v1.Container(pod.Spec.EphemeralContainers[i].EphemeralContainerCommon))
+	}
+	return list
+}
+
+// convertToAPIContainerStatuses returns the API statuses of regular or ephemeral containers. The status of a container that
 // waits for a restart contains the reason. If restarting is set, all containers of the pod are about to restart
 // (function of that name in pkg/kubelet/kubelet_pods.go at v1.37.0).
-func (k *Kubelet) convertToAPIContainerStatuses(pod *v1.Pod, s *podStatus, old []v1.ContainerStatus, restarting bool) []v1.ContainerStatus {
-	statuses := make([]v1.ContainerStatus, 0, len(pod.Spec.Containers))
-	for i := range pod.Spec.Containers {
-		spec := &pod.Spec.Containers[i]
+func (k *Kubelet) convertToAPIContainerStatuses(pod *v1.Pod, s *podStatus, old []v1.ContainerStatus, specs []v1.Container, restarting bool) []v1.ContainerStatus {
+	statuses := make([]v1.ContainerStatus, 0, len(specs))
+	for i := range specs {
+		spec := &specs[i]
 		c := k.toAPIContainerStatus(spec, s, status.FindContainerStatus(old, spec.Name), pod, restarting)
 		k.setWaitingReason(&c, pod, spec, s)
 		statuses = append(statuses, c)

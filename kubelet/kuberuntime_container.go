@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -69,6 +70,9 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 	fails := func(reason string, err error) *startReason {
 		k.failedToStart(u, c, fakeruntime.Description(err))
 		return &startReason{reason, fakeruntime.Description(err), 0}
+	}
+	if target := podutil.DebugTarget(u.pod, c.Name); target != "" && s.find(target) == nil {
+		return fails("CreateContainerConfigError", errors.New("unable to find target container "+target))
 	}
 	// The configuration of the container needs the user of the image.
 	if err := k.call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image}); err != nil {

@@ -10,6 +10,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
 )
 
 const (
@@ -23,11 +24,44 @@ const (
 // garbageCollect is the process that removes the dead containers that the deletor left, and the sandboxes of pods
 // that are gone (GarbageCollect in pkg/kubelet/kuberuntime/kuberuntime_gc.go at v1.37.0).
 func (k *Kubelet) garbageCollect(p *sim.Proc) {
+	k.leapLists(p, gcPeriod, k.hasNoGarbage, fakeruntime.ListContainers, fakeruntime.ListContainers, fakeruntime.ListPodSandbox)
 	for {
+		k.garbage = garbage{none: true, generation: k.runtime.Generation()}
 		k.evictContainers(p)
 		k.evictSandboxes(p)
 		p.Sleep(gcPeriod)
 	}
+}
+
+// garbage is what the last garbage collection found.
+type garbage struct {
+	none       bool
+	generation uint64 // of the runtime, before the collection
+	pods       []types.UID
+}
+
+// hasNoGarbage reports whether a garbage collection would find nothing to remove, as the last one.
+func (k *Kubelet) hasNoGarbage() bool {
+	g := &k.garbage
+	return g.none && g.generation == k.runtime.Generation() && !slices.ContainsFunc(g.pods, k.workers.shouldContentBeRemoved)
+}
+
+// leapLists lets the kernel leap over the calls of a process that sleeps for a time after each, while idle returns true.
+func (k *Kubelet) leapLists(p *sim.Proc, period time.Duration, idle func() bool, calls ...fakeruntime.Method) {
+	p.Leap(sim.Idle{
+		Until: func() virtual.Time {
+			if !idle() || k.runtime.ListsEnd(p.Now(), calls...) == virtual.Max {
+				return virtual.Min
+			}
+			return virtual.Max
+		},
+		End:    func(at virtual.Time) virtual.Time { return k.runtime.ListsEnd(at, calls...) },
+		Period: period, AfterEnd: true,
+		Fire: func(times int64, _, end virtual.Time) {
+			k.runtime.SpareLists(p, times, len(calls))
+			p.WakeAt(end.Add(period))
+		},
+	})
 }
 
 // evictContainers removes the dead containers of each pod and name, oldest first. It keeps containers whose
@@ -35,16 +69,23 @@ func (k *Kubelet) garbageCollect(p *sim.Proc) {
 // pkg/kubelet/kuberuntime/kuberuntime_gc.go at v1.37.0).
 func (k *Kubelet) evictContainers(p *sim.Proc) {
 	var all listing
-	_ = all.add(k, k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListContainers})) // a list that fails is empty
+	if all.add(k, k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListContainers})) != nil { // a list that fails is empty
+		k.garbage.none = false
+	}
 	var units []containerKey
 	byUnit := map[containerKey][]fakeruntime.Container{}
 	for _, c := range all.containers {
-		if c.State == fakeruntime.Running || k.since(c.CreatedAt) < 0 {
+		if c.State == fakeruntime.Running {
+			continue
+		}
+		if k.since(c.CreatedAt) < 0 {
+			k.garbage.none = false // it may become old enough
 			continue
 		}
 		unit := containerKey{types.UID(c.PodUID), c.Name}
 		if byUnit[unit] == nil {
 			units = append(units, unit)
+			k.garbage.pods = append(k.garbage.pods, unit.uid)
 		}
 		byUnit[unit] = append(byUnit[unit], c)
 	}
@@ -65,6 +106,7 @@ func (k *Kubelet) evictContainers(p *sim.Proc) {
 // removeOldestN removes all containers except for the newest ones.
 func (k *Kubelet) removeOldestN(p *sim.Proc, newestFirst []fakeruntime.Container, keep int) {
 	for i := len(newestFirst) - 1; i >= keep; i-- {
+		k.garbage.none = false
 		k.removeContainer(p, newestFirst[i].ID)
 	}
 }
@@ -77,9 +119,12 @@ func newerSandbox(a, b fakeruntime.Sandbox) int { return cmp.Compare(b.CreatedAt
 func (k *Kubelet) evictSandboxes(p *sim.Proc) {
 	var all listing
 	if err := all.add(k, k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListContainers})); err != nil {
+		k.garbage.none = false
 		return
 	}
-	_ = all.add(k, k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListPodSandbox}))
+	if all.add(k, k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListPodSandbox})) != nil {
+		k.garbage.none = false
+	}
 	used := map[string]bool{}
 	for _, c := range all.containers {
 		used[c.SandboxID] = true
@@ -87,6 +132,7 @@ func (k *Kubelet) evictSandboxes(p *sim.Proc) {
 	pods := listing{sandboxes: all.sandboxes}.pods()
 	choose.Shuffle(k.sim, "sandbox GC", pods)
 	for _, pod := range pods {
+		k.garbage.pods = append(k.garbage.pods, pod.uid)
 		keep := 0
 		if !k.workers.shouldContentBeRemoved(pod.uid) {
 			keep = 1
@@ -94,6 +140,7 @@ func (k *Kubelet) evictSandboxes(p *sim.Proc) {
 		}
 		for i := len(pod.sandboxes) - 1; i >= keep; i-- {
 			if s := pod.sandboxes[i]; !s.Ready && !used[s.ID] {
+				k.garbage.none = false
 				if k.call(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID}) == nil {
 					k.call(p, fakeruntime.Call{Method: fakeruntime.RemovePodSandbox, SandboxID: s.ID})
 				}

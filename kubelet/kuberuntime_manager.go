@@ -56,6 +56,14 @@ func (l *listing) add(k *Kubelet, op *fakeruntime.Op) error {
 	return err
 }
 
+// listsOfPods are the calls that list pods.
+var listsOfPods = []fakeruntime.Method{fakeruntime.ListPodSandbox, fakeruntime.ListContainers}
+
+// listsEnd returns the time at which a listing of pods ends that begins at a time; see Runtime.ListsEnd.
+func (k *Kubelet) listsEnd(at virtual.Time) virtual.Time {
+	return k.runtime.ListsEnd(at, listsOfPods...)
+}
+
 // pods groups the listing by pod. Pods are in the order in which they first occur.
 func (l listing) pods() []*runtimePod {
 	var pods []*runtimePod
@@ -98,6 +106,7 @@ type podActions struct {
 	sandboxID     string
 	podIP         string
 	attempt       int
+	ephemeral     []*v1.Container // to start
 	startInit     []*v1.Container
 	start         []*v1.Container
 	kill          []containerKill
@@ -116,7 +125,7 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus, restartAll bool) 
 	case changed:
 		return sandboxActions(pod, s)
 	}
-	actions := podActions{sandboxID: s.sandboxes[0].ID, podIP: probeIP(pod, s.ip())}
+	actions := podActions{sandboxID: s.sandboxes[0].ID, podIP: probeIP(pod, s.ip()), ephemeral: ephemeralToStart(pod, s)}
 	if !k.computeInitContainerActions(pod, s, &actions) {
 		return actions
 	}
@@ -146,6 +155,17 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus, restartAll bool) 
 		actions.killPod, actions.startInit = true, nil // sidecars alone do not keep a pod running
 	}
 	return actions
+}
+
+// ephemeralToStart returns the ephemeral containers that have never run. They start even if the pod is not initialized, and
+// never restart.
+func ephemeralToStart(pod *v1.Pod, s *podStatus) (start []*v1.Container) {
+	for i := range pod.Spec.EphemeralContainers {
+		if c := (*v1.Container)(&pod.Spec.EphemeralContainers[i].EphemeralContainerCommon); s.find(c.Name) == nil {
+			start = append(start, c)
+		}
+	}
+	return start
 }
 
 // restartPolicyOf returns the restart policy of a regular container: its own, otherwise the pod's.
@@ -244,7 +264,7 @@ func getContainersToReset(pod *v1.Pod, s *podStatus) []fakeruntime.Container {
 func (k *Kubelet) syncPodContainers(p *sim.Proc, u podUpdate, s *podStatus, restartAll bool) syncResult {
 	actions := k.computePodActions(u.pod, s, restartAll)
 	did := syncResult{
-		relist: actions.killPod || len(actions.kill)+len(actions.reset)+len(actions.startInit)+len(actions.start) > 0,
+		relist: actions.killPod || len(actions.kill)+len(actions.reset)+len(actions.ephemeral)+len(actions.startInit)+len(actions.start) > 0,
 		reset:  len(actions.reset) > 0,
 	}
 	if actions.createSandbox && actions.sandboxID != "" {
@@ -299,9 +319,12 @@ func (k *Kubelet) resetContainers(p *sim.Proc, u podUpdate, containers []fakerun
 	return true
 }
 
-// startContainers starts init containers and then regular ones, one after the other. If a regular init container
+// startContainers starts ephemeral containers, then init containers and then regular ones, one after the other. If a regular init container
 // cannot be started, it stops there. A sidecar that cannot be started does not block the others.
 func (k *Kubelet) startContainers(p *sim.Proc, u podUpdate, s *podStatus, actions podActions, did *syncResult) {
+	for _, c := range actions.ephemeral {
+		k.startOrBackOff(p, u, c, s, &actions, did)
+	}
 	for _, c := range actions.startInit {
 		if !k.startOrBackOff(p, u, c, s, &actions, did) && !podutil.IsRestartableInitContainer(c) {
 			return

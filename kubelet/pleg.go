@@ -105,7 +105,7 @@ func newPLEG(k *Kubelet) *pleg {
 	g.timer = k.sim.NewTimer("relist timer", func() { g.tick.TrySend(struct{}{}) })
 	if !k.full {
 		k.sim.Unless(g.timer, g.relistAtOnce)
-		k.sim.Leap(g.timer, sim.Idle{Until: g.idleUntil, End: k.runtime.ListsEnd, Fire: g.relistIdle})
+		k.sim.Leap(g.timer, sim.Idle{Until: g.idleUntil, End: k.listsEnd, Period: relistPeriod, AfterEnd: true, Fire: g.relistIdle})
 	}
 	return g
 }
@@ -153,11 +153,11 @@ func (g *pleg) relistAtOnce() bool {
 	if g.idleUntil() < now {
 		return false
 	}
-	end := g.k.runtime.ListsEnd(now)
+	end := g.k.listsEnd(now)
 	if !g.k.sim.Quiet(end, nil) {
 		return false
 	}
-	g.relistIdle(now, end)
+	g.relistIdle(1, now, end)
 	return true
 }
 
@@ -169,9 +169,10 @@ func (g *pleg) idleUntil() virtual.Time {
 	return virtual.Max
 }
 
-// relistIdle makes a relist that finds no changes: it only stores its time.
-func (g *pleg) relistIdle(at, end virtual.Time) {
-	g.k.runtime.SpareLists(g.proc)
+// relistIdle makes relists that find no changes: they only store the time of the last one.
+func (g *pleg) relistIdle(times int64, at, end virtual.Time) {
+	g.proc.Spare(times)
+	g.k.runtime.SpareLists(g.proc, times, len(listsOfPods))
 	g.relistTime = at
 	g.k.cache.updateTime(at)
 	g.k.sim.Set(g.timer, end.Add(relistPeriod))

@@ -16,11 +16,11 @@ import (
 type Runtime interface {
 	// Call makes a call and waits until it returns.
 	Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op
-	// ListsEnd returns the time at which two list calls end if they begin at a time, one after the other. It returns virtual.Max if
+	// ListsEnd returns the time at which list calls end if they begin at a time, one after the other. It returns virtual.Max if
 	// they fail or leave records. If the caller can do without the answers, because nothing has changed and nothing else happens until
-	// the end, SpareLists spares the process p, which waits, the two calls.
-	ListsEnd(at virtual.Time) virtual.Time
-	SpareLists(p *sim.Proc)
+	// the end, SpareLists spares the process p, which waits, a number of calls.
+	ListsEnd(at virtual.Time, calls ...fakeruntime.Method) virtual.Time
+	SpareLists(p *sim.Proc, times int64, calls int)
 	// Release returns a result of Call for reuse. The slices in the result stay valid.
 	Release(op *fakeruntime.Op)
 	// Answer returns the answer of a list or status call that ends now.

@@ -17,8 +17,9 @@ import (
 
 // Periods of the volume manager (pkg/kubelet/volumemanager/volume_manager.go at v1.37.0).
 const (
-	volumeLoopPeriod = 100 * time.Millisecond // of the populator and the reconciler, from the start of the kubelet
-	volumePollPeriod = 300 * time.Millisecond // of a process that waits for volumes
+	volumeLoopPeriod  = 100 * time.Millisecond // of the populator and the reconciler, from the start of the kubelet
+	volumePollPeriod  = 300 * time.Millisecond // of a process that waits for volumes
+	cleanupPollPeriod = 100 * time.Millisecond // of a process that waits until volumes that may be mounted are gone (pkg/kubelet/kubelet.go)
 	// volumeTimeout is the longest wait for the volumes of a pod (podAttachAndMountTimeout), a multiple of volumePollPeriod.
 	volumeTimeout = 2*time.Minute + 3*time.Second
 )
@@ -122,10 +123,11 @@ func (v *volumes) waitForMount(p *sim.Proc, w *podWorker, pod *v1.Pod) bool {
 	return true
 }
 
-// expect begins to mount the volumes of a new static pod, which may have to wait until the pod before it has terminated. Other pods
-// wait for their volumes at once.
+// expect begins to mount the volumes of a new static pod, which may have to wait until the pod before it has terminated, and of a pod
+// whose volumes a previous kubelet mounted, which may not wait for them because it has ended. Other pods wait for their volumes at once.
 func (v *volumes) expect(pod *v1.Pod) {
-	if _, known := v.k.workers.workers[pod.UID]; !known && podutil.IsStatic(pod) && mountsVolumes(pod) {
+	_, known := v.k.workers.workers[pod.UID]
+	if !known && (podutil.IsStatic(pod) || v.isReconstructed(pod)) && mountsVolumes(pod) {
 		v.begin(pod)
 	}
 }
@@ -160,7 +162,8 @@ func (v *volumes) isReconstructed(pod *v1.Pod) bool {
 // no container mounts (getExpectedVolumes in pkg/kubelet/volumemanager/volume_manager.go at v1.37.0).
 func mountsVolumes(pod *v1.Pod) bool {
 	mounts := func(c v1.Container) bool { return len(c.VolumeMounts)+len(c.VolumeDevices) > 0 }
-	return slices.ContainsFunc(pod.Spec.Containers, mounts) || slices.ContainsFunc(pod.Spec.InitContainers, mounts)
+	return slices.ContainsFunc(pod.Spec.Containers, mounts) || slices.ContainsFunc(pod.Spec.InitContainers, mounts) ||
+		slices.ContainsFunc(ephemeralContainers(pod), mounts)
 }
 
 // stopMounting ends the wait of a pod worker for volumes.
@@ -172,20 +175,50 @@ func (w *podWorker) stopMounting() {
 }
 
 // unmount starts to unmount the volumes of a pod whose containers have stopped: the populator notices the stop, and
-// then the reconciler unmounts the volumes, including volumes that a previous kubelet mounted.
+// then the reconciler unmounts the volumes, including volumes that a previous kubelet mounted. The reconciler does not touch volumes that
+// are being mounted again.
 func (v *volumes) unmount(pod *v1.Pod) {
-	if _, known := v.mounted[pod.UID]; known || v.isReconstructed(pod) {
-		v.unmounted[pod.UID] = v.nextLoop(pod).Add(v.reconciledLater(pod))
+	mounted, known := v.mounted[pod.UID]
+	if !known && !v.isReconstructed(pod) {
+		return
 	}
+	v.unmounted[pod.UID] = v.nextLoop(pod).Add(v.reconciledLater(pod))
+	if v.isReconstructed(pod) && mounted >= v.unmounted[pod.UID] {
+		v.unmounted[pod.UID] = v.loopAfter(mounted, pod)
+	}
+}
+
+// loopAfter returns the time of the first loop of the reconciler after a mount that ends at a time. If a loop begins at that time, it
+// may begin before the end of the mount.
+func (v *volumes) loopAfter(mounted virtual.Time, pod *v1.Pod) virtual.Time {
+	past := mounted.Sub(v.start) % volumeLoopPeriod
+	if past == 0 && v.k.sim.Race(raceOfLoops+podName(pod), 2) == 1 {
+		return mounted
+	}
+	return mounted.Add(volumeLoopPeriod - past)
 }
 
 // waitForUnmount waits until the volumes of a pod are unmounted.
 func (v *volumes) waitForUnmount(p *sim.Proc, pod *v1.Pod) {
 	start := p.Now()
-	for t, ok := v.unmounted[pod.UID]; ok && v.isBefore(p, t, pod); t, ok = v.unmounted[pod.UID] {
-		p.Sleep(volumePollPeriod)
+	if v.isReconstructed(pod) && start < v.mounted[pod.UID] {
+		v.waitUntilGone(p, pod)
+		return
 	}
+	v.pollUntilUnmounted(p, pod, volumePollPeriod)
 	v.recordWait(p, pod, start, "unmount", true)
+}
+
+// waitUntilGone waits until the volumes that are being mounted again are unmounted. WaitForUnmount does not wait for them, because it is
+// uncertain whether they are mounted, but SyncTerminatedPod then does (pkg/kubelet/kubelet.go at v1.37.0).
+func (v *volumes) waitUntilGone(p *sim.Proc, pod *v1.Pod) {
+	v.pollUntilUnmounted(p, pod, cleanupPollPeriod)
+}
+
+func (v *volumes) pollUntilUnmounted(p *sim.Proc, pod *v1.Pod, period time.Duration) {
+	for t, ok := v.unmounted[pod.UID]; ok && v.isBefore(p, t, pod); t, ok = v.unmounted[pod.UID] {
+		p.Sleep(period)
+	}
 }
 
 // recordWait records the end of a wait that took any time.

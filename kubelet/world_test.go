@@ -25,9 +25,11 @@ func (r *instantRuntime) Call(_ *sim.Proc, c fakeruntime.Call) *fakeruntime.Op {
 	return &fakeruntime.Op{Call: c, Done: true, ID: "id"}
 }
 
-func (r *instantRuntime) ListsEnd(virtual.Time) virtual.Time { return virtual.Max }
+func (r *instantRuntime) ListsEnd(virtual.Time, ...fakeruntime.Method) virtual.Time {
+	return virtual.Max
+}
 
-func (r *instantRuntime) SpareLists(*sim.Proc) {}
+func (r *instantRuntime) SpareLists(*sim.Proc, int64, int) {}
 
 func (r *instantRuntime) Release(*fakeruntime.Op) {}
 

@@ -46,9 +46,12 @@ func panicked(do func()) (text string) {
 
 // methods calls each method that a closed node, or a node in use, refuses. The result of a method is its error or panic.
 var methods = map[string]func(*node.Node) error{
-	"AddPod":         func(n *node.Node) error { return n.AddPod(web(), fakeruntime.Pod{}) },
-	"DeletePod":      func(n *node.Node) error { return n.DeletePod("default", "web", nil) },
-	"PatchPod":       func(n *node.Node) error { return n.PatchPod("default", "web", []byte(`{}`)) },
+	"AddPod":    func(n *node.Node) error { return n.AddPod(web(), fakeruntime.Pod{}) },
+	"DeletePod": func(n *node.Node) error { return n.DeletePod("default", "web", nil) },
+	"PatchPod":  func(n *node.Node) error { return n.PatchPod("default", "web", []byte(`{}`)) },
+	"AddEphemeralContainer": func(n *node.Node) error {
+		return n.AddEphemeralContainer("default", "web", v1.EphemeralContainer{}, fakeruntime.ContainerConfig{})
+	},
 	"PatchPodStatus": func(n *node.Node) error { return n.PatchPodStatus("default", "web", []byte(`{}`)) },
 	"EvictPod":       func(n *node.Node) error { return n.EvictPod("default", "web") },
 	"RunUntil":       func(n *node.Node) error { return n.RunUntil(virtual.At(time.Hour)) },

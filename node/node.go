@@ -300,6 +300,31 @@ func (n *Node) PatchPodStatus(namespace, name string, patch []byte) error {
 	return n.api.PatchPodStatus(namespace, name, patch, n.patchStep(namespace, name, patch))
 }
 
+// AddEphemeralContainer adds an ephemeral container to a pod through the API now, as kubectl debug does. The program says how the
+// container behaves. It returns a NotFound error if the API does not have the pod, an Invalid error that lists all invalid fields,
+// and an error if the image is not a valid reference or the program is invalid.
+func (n *Node) AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer, program fakeruntime.ContainerConfig) error {
+	u, err := n.begin(change)
+	if err != nil {
+		return err
+	}
+	defer n.end(u)
+	if err := (fakeruntime.Pod{Containers: map[string]fakeruntime.ContainerConfig{c.Name: program}}).Validate(); err != nil {
+		return err
+	}
+	if c.Image != "" && !admission.IsImage(c.Image) {
+		return fmt.Errorf("container %q: the image %q is not a valid reference; such images are not supported", c.Name, c.Image)
+	}
+	step := func() int64 {
+		return n.step(trace.Record{Pod: namespace + "/" + name, Reason: "debug", Message: c.Name})
+	}
+	if err := n.api.AddEphemeralContainer(namespace, name, c, step); err != nil {
+		return err
+	}
+	n.runtime.AddContainer(string(n.api.Pod(namespace, name).UID), c.Name, program)
+	return nil
+}
+
 func (n *Node) patchStep(namespace, name string, patch []byte) func() int64 {
 	return func() int64 {
 		return n.step(trace.Record{Pod: namespace + "/" + name, Reason: "patch", Message: string(patch)})

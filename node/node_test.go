@@ -159,10 +159,11 @@ func TestAddPodTwice(t *testing.T) {
 func TestUnknownPod(t *testing.T) {
 	records := at(t, func(n *node.Node) {
 		for name, err := range map[string]error{
-			"DeletePod":      n.DeletePod("default", "db", nil),
-			"PatchPod":       n.PatchPod("default", "db", []byte(`{}`)),
-			"PatchPodStatus": n.PatchPodStatus("default", "db", []byte(`{}`)),
-			"EvictPod":       n.EvictPod("default", "db"),
+			"DeletePod":             n.DeletePod("default", "db", nil),
+			"PatchPod":              n.PatchPod("default", "db", []byte(`{}`)),
+			"PatchPodStatus":        n.PatchPodStatus("default", "db", []byte(`{}`)),
+			"AddEphemeralContainer": n.AddEphemeralContainer("default", "db", v1.EphemeralContainer{}, fakeruntime.ContainerConfig{}),
+			"EvictPod":              n.EvictPod("default", "db"),
 		} {
 			if !apierrors.IsNotFound(err) {
 				t.Errorf("%s: error %v", name, err)
@@ -174,6 +175,38 @@ func TestUnknownPod(t *testing.T) {
 	})
 	if count(records, trace.Step)+count(records, trace.PodDeleteRequested) != 0 {
 		t.Errorf("records were added: %+v", records)
+	}
+}
+
+// AddEphemeralContainer adds nothing if it returns an error.
+func TestAddEphemeralContainer(t *testing.T) {
+	container := func(name, image string) v1.EphemeralContainer {
+		return v1.EphemeralContainer{EphemeralContainerCommon: v1.EphemeralContainerCommon{Name: name, Image: image}}
+	}
+	exits := fakeruntime.ContainerConfig{Program: fakeruntime.Program{Rules: []fakeruntime.Rule{{
+		From: fakeruntime.Exactly(time.Second), Exit: &fakeruntime.Exit{Code: 3},
+	}}}}
+	invalid := fakeruntime.ContainerConfig{Program: fakeruntime.Program{Rules: []fakeruntime.Rule{{For: new(fakeruntime.Exactly(-1))}}}}
+	records := at(t, func(n *node.Node) {
+		probed := container("probed", "debug:1")
+		probed.LivenessProbe = &v1.Probe{}
+		for _, test := range []struct {
+			container v1.EphemeralContainer
+			program   fakeruntime.ContainerConfig
+		}{{container("app", "debug:1"), exits}, {container("", "debug:1"), exits}, {probed, exits}, {container("a", "X"), exits}, {container("a", "debug:1"), invalid}} {
+			if err := n.AddEphemeralContainer("default", "web", test.container, test.program); err == nil {
+				t.Errorf("%q was added", test.container.Name)
+			}
+		}
+		if err := n.AddEphemeralContainer("default", "web", container("debugger", "debug:1"), exits); err != nil {
+			t.Error(err)
+		}
+		if err := n.AddEphemeralContainer("default", "web", container("debugger", "debug:1"), exits); !apierrors.IsInvalid(err) {
+			t.Errorf("the same name again: error %v", err)
+		}
+	})
+	if count(records, trace.Step) != 1 || count(records, trace.ContainerStarted) != 2 || count(records, trace.ContainerExited) != 1 {
+		t.Errorf("want one step, two starts and one exit: %+v", records)
 	}
 }
 

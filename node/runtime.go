@@ -46,14 +46,14 @@ func (d *runtimeDriver) Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op {
 	return op
 }
 
-// ListsEnd returns the time at which two list calls end if they begin at a time, one after the other. It returns virtual.Max if the
+// ListsEnd returns the time at which list calls end if they begin at a time, one after the other. It returns virtual.Max if the
 // calls fail, leave records or take no time.
-func (d *runtimeDriver) ListsEnd(at virtual.Time) virtual.Time {
+func (d *runtimeDriver) ListsEnd(at virtual.Time, calls ...fakeruntime.Method) virtual.Time {
 	if d.Down() || d.RecordsCalls() {
 		return virtual.Max
 	}
-	for _, call := range [...]fakeruntime.DelayKind{fakeruntime.DelayListPodSandbox, fakeruntime.DelayListContainers} {
-		took := d.Runtime.Delay(at, call, "", "")
+	for _, call := range calls {
+		took := d.Takes(at, call)
 		if took <= 0 {
 			return virtual.Max
 		}
@@ -62,10 +62,10 @@ func (d *runtimeDriver) ListsEnd(at virtual.Time) virtual.Time {
 	return at
 }
 
-// SpareLists does what the two list calls of ListsEnd do besides their answers.
-func (d *runtimeDriver) SpareLists(p *sim.Proc) {
-	p.Spare(3) // it wakes up, and waits for two calls
-	d.sim.Spare(d.timer, 2)
+// SpareLists does what the calls of ListsEnd do besides their answers, a number of times.
+func (d *runtimeDriver) SpareLists(p *sim.Proc, times int64, calls int) {
+	p.Spare(int64(calls) * times)
+	d.sim.Spare(d.timer, int64(calls)*times)
 	if d.armed { // the end of each call sets the timer again
 		d.sim.Set(d.timer, d.set)
 	}

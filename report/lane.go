@@ -89,7 +89,7 @@ func probeLane(s *scale, g *glyphs, runs []*trace.Record, unknown []history.Span
 func lifeLane(s *scale, g *glyphs, c *history.Container, p *history.Pod, end virtual.Time) row {
 	r := make(row, s.columns())
 	end = min(end, p.Removed)
-	waitFrom := p.Added
+	waitFrom := max(p.Added, c.Added)
 	for i := range c.Runs {
 		run := &c.Runs[i]
 		r.wait(s, g, c, waitFrom, run.Started)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"probesim.dev/apiserver/admission"
@@ -47,6 +48,14 @@ func (p *PatchPod) checkPod(w *workload, n *strict.Node) {
 		n.Errorf("cannot be applied: %s", err)
 		return
 	}
+	if len(patched.Spec.EphemeralContainers) > 0 {
+		n.Find("spec.ephemeralContainers").Errorf("a patch cannot add ephemeral containers: write a debug step")
+		return
+	}
+	if resizes(patched, w.pod) {
+		n.Field("spec").Errorf("an in-place resize is not supported yet: a patch cannot change the resources of containers")
+		return
+	}
 	for _, e := range admission.ValidateUpdate(patched, w.pod) {
 		at := n
 		if written, _ := findInPod(n, patched, e.Field); written.Written() {
@@ -63,6 +72,18 @@ func (p *PatchPod) checkPod(w *workload, n *strict.Node) {
 	if slices.ContainsFunc(patched.Finalizers, isNew) {
 		n.Find("metadata.finalizers").Errorf("a new finalizer is not supported yet: a patch can only remove finalizers")
 	}
+}
+
+// resizes reports whether resources or resize policies of containers differ. A cluster changes them through the subresource
+// pods/resize.
+func resizes(pod, old *v1.Pod) bool {
+	for c := range podutil.Containers(&pod.Spec) {
+		before := podutil.Find(old, c.Name)
+		if before != nil && !apiequality.Semantic.DeepEqual([]any{c.Resources, c.ResizePolicy}, []any{before.Resources, before.ResizePolicy}) {
+			return true
+		}
+	}
+	return false
 }
 
 // checkStatus applies the patch to a status with all conditions of the kubelet. The patch may change other

@@ -98,6 +98,7 @@ func (c *checker) workload(m *manifest, p *Pod, n *strict.Node) *workload {
 	w := &workload{spec: p, manifest: m, errs: podErrors{manifest: m}}
 	w.makePod()
 	c.checkReplicas(w, n)
+	w.ephemeral = c.ephemeral(w)
 	c.checkStatic(w, n)
 	c.checkSupported(w)
 	c.checkGated(w)

@@ -30,6 +30,9 @@ type World interface {
 	PatchPod(namespace, name string, patch []byte) error
 	// PatchPodStatus applies a strategic merge patch to the status of a pod, as PatchPod does.
 	PatchPodStatus(namespace, name string, patch []byte) error
+	// AddEphemeralContainer adds an ephemeral container to a pod through the API, as kubectl debug does. The last Step record of
+	// the pod is the cause.
+	AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer, program fakeruntime.ContainerConfig) error
 	// EvictPod makes the kubelet evict a pod, and records it. It returns an error if the kubelet cannot evict the pod.
 	EvictPod(namespace, name string) error
 	// StopKubelet kills the kubelet, and records it. It reports false if the kubelet is already stopped. StartKubelet

@@ -30,6 +30,7 @@ func (s *Step) actions() []action {
 	add(s.Kill, s.Kill != nil)
 	add(s.SetDelays, s.SetDelays != nil)
 	add(s.Patch, s.Patch != nil)
+	add(s.Debug, s.Debug != nil)
 	add(s.SetManifest, s.SetManifest != nil)
 	add(s.RemoveManifest, s.RemoveManifest != nil)
 	add(s.Evict, s.Evict != nil)
@@ -61,6 +62,7 @@ type Step struct {
 	Kill      *Kill      `json:"kill,omitempty"`
 	SetDelays *SetDelays `json:"setDelays,omitempty"`
 	Patch     *PatchPod  `json:"patch,omitempty"`
+	Debug     *Debug     `json:"debug,omitempty"`
 	Evict     *Evict     `json:"evict,omitempty"`
 
 	SetManifest    *SetManifest    `json:"setManifest,omitempty"`

@@ -33,6 +33,8 @@ type PlannedPod struct {
 	Pod      *v1.Pod      // with defaults set; a copy that the caller owns
 	Program  fakeruntime.Pod
 	Manifest *v1.Pod // the manifest of a static pod; nil for other pods
+	// Ephemeral has the programs of the ephemeral containers that steps add, among others, by name.
+	Ephemeral map[string]fakeruntime.ContainerConfig
 }
 
 // Plans returns all runs of a scenario: each version, oldest first, with each seed.
@@ -86,7 +88,7 @@ func (p *Plan) Pods() []PlannedPod {
 			if replica > 0 {
 				at += draw(w.stagger(), p.Seed, "stagger "+name, replica)
 			}
-			pod := PlannedPod{Workload: w.manifest.name, At: virtual.At(at), Pod: w.newPod(replica), Program: w.program(replica)}
+			pod := PlannedPod{Workload: w.manifest.name, At: virtual.At(at), Pod: w.newPod(replica), Program: w.program(replica), Ephemeral: w.containers}
 			if w.spec.Static {
 				pod.Manifest = w.pod.DeepCopy()
 			}

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +26,9 @@ type workload struct {
 	unread         bool // some containers or their names could not be read
 	replicasUnread bool // the number of replicas could not be read
 	containers     map[string]fakeruntime.ContainerConfig
-	byName         map[string]*v1.Container // containers of the pod; nil until container needs it
+	ephemeral      []*v1.Container          // ephemeral containers that steps add
+	debugged       []*Debug                 // the steps that have been checked
+	byName         map[string]*v1.Container // containers of the pod, and those that steps add; nil until container needs it
 	index          int                      // in the workloads of the scenario
 	delays         fakeruntime.Delays
 	notes          []string // what a reader of the runs has to know about the programs
@@ -68,11 +71,11 @@ func (w *workload) allContainers() []*v1.Container {
 	return all
 }
 
-// container returns a container or init container of the pod, or nil.
+// container returns a container of the pod, or an ephemeral container that a step adds, or nil.
 func (w *workload) container(name string) *v1.Container {
 	if w.byName == nil {
 		w.byName = map[string]*v1.Container{}
-		for _, c := range slices.Backward(w.allContainers()) {
+		for _, c := range slices.Backward(append(w.allContainers(), w.ephemeral...)) {
 			w.byName[c.Name] = c
 		}
 	}
@@ -95,7 +98,7 @@ func (w *workload) parts() int {
 // containerNames returns the names of the containers to suggest.
 func (w *workload) containerNames() []string {
 	var names []string
-	all := w.allContainers()
+	all := append(w.allContainers(), w.ephemeral...)
 	for _, c := range all[:min(len(all), strict.MaxSuggestions)] {
 		names = append(names, c.Name)
 	}
@@ -178,11 +181,17 @@ func (w *workload) stagger() value.Draw {
 
 // program returns the program of a replica. Replicas share the parts that are equal.
 func (w *workload) program(replica int) fakeruntime.Pod {
-	pod := w.newPod(replica)
+	pod, containers := w.newPod(replica), w.containers
+	if len(w.ephemeral) > 0 {
+		containers = maps.Clone(containers)
+		for _, c := range w.ephemeral {
+			delete(containers, c.Name)
+		}
+	}
 	return fakeruntime.Pod{
 		UID: string(pod.UID), Namespace: pod.Namespace, Name: pod.Name,
 		Workload: w.manifest.name, Replica: replica, HostNetwork: pod.Spec.HostNetwork,
-		Delays: w.delays, Containers: w.containers,
+		Delays: w.delays, Containers: containers,
 	}
 }
 

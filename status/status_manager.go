@@ -182,7 +182,7 @@ func (m *Manager) Start() {
 			}
 			return virtual.Max
 		},
-		Fire: func(virtual.Time, virtual.Time) { proc.Spare(1) },
+		Fire: func(times int64, _, _ virtual.Time) { proc.Spare(times) },
 	})
 }
 
@@ -598,8 +598,8 @@ func (m *Manager) needsReconcile(uid types.UID, s *versionedPodStatus) bool {
 	return false
 }
 
-// normalizeStatus truncates all times to whole seconds, as the API server stores them, and sorts the regular containers by
-// name. Init containers keep the order of the spec. Probe workers read the truncated start of a container, so an initial
+// normalizeStatus truncates all times to whole seconds, as the API server stores them, and sorts regular and ephemeral
+// containers by name. Init containers keep the order of the spec. Probe workers read the truncated start of a container, so an initial
 // delay can end up to a second early.
 func normalizeStatus(status *v1.PodStatus) {
 	if status.StartTime != nil {
@@ -610,15 +610,17 @@ func normalizeStatus(status *v1.PodStatus) {
 		c := &status.Conditions[i]
 		c.LastTransitionTime = normalizeTimestamp(c.LastTransitionTime)
 	}
-	for _, statuses := range [][]v1.ContainerStatus{status.ContainerStatuses, status.InitContainerStatuses} {
+	for _, statuses := range [][]v1.ContainerStatus{status.ContainerStatuses, status.InitContainerStatuses, status.EphemeralContainerStatuses} {
 		for i := range statuses {
 			normalizeContainerState(&statuses[i].State)
 			normalizeContainerState(&statuses[i].LastTerminationState)
 		}
 	}
 	byName := func(a, b v1.ContainerStatus) int { return strings.Compare(a.Name, b.Name) }
-	if !slices.IsSortedFunc(status.ContainerStatuses, byName) {
-		slices.SortFunc(status.ContainerStatuses, byName)
+	for _, statuses := range [][]v1.ContainerStatus{status.ContainerStatuses, status.EphemeralContainerStatuses} {
+		if !slices.IsSortedFunc(statuses, byName) {
+			slices.SortFunc(statuses, byName)
+		}
 	}
 }
 

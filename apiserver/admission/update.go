@@ -26,7 +26,7 @@ func ValidateUpdate(pod, old *v1.Pod) field.ErrorList {
 	if len(pod.Spec.Containers) != len(old.Spec.Containers) || len(pod.Spec.InitContainers) != len(old.Spec.InitContainers) {
 		return append(errs, field.Forbidden(path, "a patch cannot add or remove containers"))
 	}
-	errs = append(errs, Validate(pod)...)
+	errs = append(errs, validatePod(pod)...)
 	same := pod.Spec.DeepCopy()
 	copyImages(same.Containers, old.Spec.Containers)
 	copyImages(same.InitContainers, old.Spec.InitContainers)

@@ -20,6 +20,15 @@ var uidPattern = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`)
 // Validate returns the errors with which the API server rejects a new pod. The defaults must be set. It checks the fields that
 // the simulator reads. Paths start with metadata and spec. (ValidatePodCreate)
 func Validate(pod *v1.Pod) field.ErrorList {
+	errs := validatePod(pod)
+	if len(pod.Spec.EphemeralContainers) > 0 {
+		errs = append(errs, field.Forbidden(field.NewPath("spec", "ephemeralContainers"), "cannot be set on create"))
+	}
+	return errs
+}
+
+// validatePod returns the errors of a new or updated pod. (validatePodMetadataAndSpec)
+func validatePod(pod *v1.Pod) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&pod.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	if pod.UID != UID(pod.Namespace, pod.Name) && !uidPattern.MatchString(string(pod.UID)) {
 		errs = append(errs, field.Invalid(field.NewPath("metadata", "uid"), pod.UID, "must consist of lower case alphanumeric characters, '-' or '.'"))
@@ -50,9 +59,6 @@ func validateSpec(spec *v1.PodSpec, path *field.Path) field.ErrorList {
 	}
 	for i := range spec.InitContainers {
 		errs = append(errs, validateInitContainer(&spec.InitContainers[i], names, grace, path.Child("initContainers").Index(i))...)
-	}
-	if len(spec.EphemeralContainers) > 0 {
-		errs = append(errs, field.Forbidden(path.Child("ephemeralContainers"), "cannot be set on create"))
 	}
 	return append(errs, validateHostPorts(spec, path)...)
 }

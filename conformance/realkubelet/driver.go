@@ -82,6 +82,13 @@ func (d *driver) addPod(p fakeruntime.Pod) {
 	d.runtime.AddPod(p)
 }
 
+// addContainer adds the program of an ephemeral container to the runtime.
+func (d *driver) addContainer(podUID, name string, c fakeruntime.ContainerConfig) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.runtime.AddContainer(podUID, name, c)
+}
+
 // kill kills a container from outside the kubelet.
 func (d *driver) kill(k fakeruntime.Kill) bool {
 	d.mu.Lock()

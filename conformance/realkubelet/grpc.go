@@ -93,7 +93,7 @@ func (c *grpcConnections) dial(_ context.Context, addr string) (net.Conn, error)
 	if op.accepted {
 		client, server := net.Pipe()
 		go serveGRPC(server, op)
-		return kubeletConn{client, op}, nil
+		return &kubeletConn{client, op}, nil
 	}
 	done := op.wait()
 	if done.Err != nil {

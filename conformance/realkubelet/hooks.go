@@ -26,7 +26,7 @@ func (h *hookClient) Do(req *http.Request) (*http.Response, error) {
 	h.network.driver.blockIfCut()
 	c := &connections{attempt: attempt{network: h.network, requester: parseRequester(req.Header.Get(tagHeader))}}
 	if req.Header.Get(repeatedHeader) != "" {
-		c.made = 1
+		c.follows = true
 	}
 	sent := req.Clone(context.WithValue(req.Context(), connectionsKey{}, c))
 	sent.Header.Del(tagHeader)

@@ -41,29 +41,39 @@ func newHTTPProber(n *network, real httpprobe.Prober) *httpProber {
 // connections are the successive connections of one attempt, one for each request.
 type connections struct {
 	attempt
-	made int
-	last *pending
+	follows bool     // the next request follows an answer
+	last    *pending // the last request
+	arrived bool     // the program has the last request
 }
 
 type connectionsKey struct{}
 
-// Probe makes the request with the real prober, and passes the requester to the transport.
-func (h *httpProber) Probe(req *http.Request, timeout time.Duration) (probe.Result, string, error) {
-	return h.run(req, timeout, h.Prober.Probe)
+// arrive returns the request that arrives at the program.
+func (c *connections) arrive() *pending {
+	c.arrived, c.follows = true, true
+	return c.last
 }
 
-// ProbeH2C is like Probe, over HTTP/2 without TLS. The kubelet calls it since v1.37.
+// Probe makes the request with the real prober, and passes the requester to the transport.
+func (h *httpProber) Probe(req *http.Request, timeout time.Duration) (probe.Result, string, error) {
+	r := parseRequester(req.Header.Get(tagHeader))
+	req.Header.Del(tagHeader)
+	return h.run(r, req, timeout, h.Prober.Probe)
+}
+
+// ProbeH2C is like Probe, over HTTP/2 without TLS. The kubelet calls it since v1.37. The request keeps its tag on
+// its way to serveH2.
 func (h *httpProber) ProbeH2C(req *http.Request, timeout time.Duration) (probe.Result, string, error) {
-	return h.run(req, timeout, h.Prober.(interface {
+	return h.run(parseRequester(req.Header.Get(tagHeader)), req, timeout, h.Prober.(interface {
 		ProbeH2C(*http.Request, time.Duration) (probe.Result, string, error)
 	}).ProbeH2C)
 }
 
-func (h *httpProber) run(req *http.Request, timeout time.Duration, run func(*http.Request, time.Duration) (probe.Result, string, error)) (probe.Result, string, error) {
-	r := parseRequester(req.Header.Get(tagHeader))
-	req.Header.Del(tagHeader)
+func (h *httpProber) run(r requester, req *http.Request, timeout time.Duration, run func(*http.Request, time.Duration) (probe.Result, string, error)) (probe.Result, string, error) {
 	return h.network.attempt(r, timeout, func(t attempt) (probe.Result, string, error) {
 		c := &connections{attempt: t}
+		h.network.http2.Store(r, c)
+		defer h.network.http2.CompareAndDelete(r, c)
 		ctx := context.WithValue(req.Context(), connectionsKey{}, c)
 		result, message, err := run(req.WithContext(ctx), timeout)
 		return result, t.restoreTimeout(message), c.restoreBodyTimeout(err)
@@ -94,18 +104,22 @@ func (c *connections) restoreBodyTimeout(err error) error {
 	return err
 }
 
-// dialHTTP is the DialContext of the transport.
+// dialHTTP is the DialContext of the transport. The client connects again for a request over HTTP/2 whose connection it
+// drops (see serveH2).
 func dialHTTP(ctx context.Context, _, addr string) (net.Conn, error) {
 	if _, err := resolve(addr); err != nil {
 		return nil, err
 	}
 	c := ctx.Value(connectionsKey{}).(*connections)
-	op := c.request(fakeruntime.Call{Method: fakeruntime.HTTPGet, Followed: c.made > 0})
-	c.made, c.last = c.made+1, op
+	if c.last == nil || c.arrived {
+		c.last, c.arrived = c.request(fakeruntime.Call{Method: fakeruntime.HTTPGet, Followed: c.follows}), false
+	}
+	op := c.last
 	if op.accepted {
 		client, server := net.Pipe()
-		go serveHTTP(server, op)
-		return kubeletConn{client, op}, nil
+		conn := &kubeletConn{client, op}
+		go serveHTTP(server, c, conn)
+		return conn, nil
 	}
 	done := op.wait()
 	switch {
@@ -119,18 +133,19 @@ func dialHTTP(ctx context.Context, _, addr string) (net.Conn, error) {
 	return nil, dialError(addr, errRefused)
 }
 
-// serveHTTP answers one request.
-func serveHTTP(conn net.Conn, op *pending) {
+// serveHTTP answers one request. client is the other end of the connection.
+func serveHTTP(conn net.Conn, c *connections, client *kubeletConn) {
 	defer conn.Close()
-	conn, r := serveTLS(conn, op)
+	conn, r := serveTLS(conn, client.op)
 	if start, _ := r.Peek(len(h2Preface)); string(start) == h2Preface {
-		serveH2(peeked{conn, r}, op)
+		serveH2(peeked{conn, r}, c.network, client)
 		return
 	}
 	req, err := http.ReadRequest(r)
 	if err != nil {
 		return
 	}
+	op := c.arrive()
 	done := op.wait()
 	if done.Reply == fakeruntime.Answered {
 		_ = respond(conn, req, done.Answer.Respond(req), op)

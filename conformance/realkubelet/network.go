@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -38,6 +39,7 @@ type network struct {
 	probes   *probeRuns
 	status   status.PodStatusProvider
 	first    *firstRuns
+	http2    sync.Map // requester to *connections; the probes in progress
 }
 
 // requester is the probe or lifecycle hook for which the kubelet connects.
@@ -163,7 +165,7 @@ type kubeletConn struct {
 }
 
 // Read returns the program's transport error instead of EOF, if there is one.
-func (b kubeletConn) Read(p []byte) (int, error) {
+func (b *kubeletConn) Read(p []byte) (int, error) {
 	n, err := b.Conn.Read(p)
 	if err != io.EOF {
 		return n, err
@@ -180,7 +182,7 @@ func (b kubeletConn) Read(p []byte) (int, error) {
 
 // Write succeeds even if the other end is closed, like a write to a socket's buffer. Read detects the closed
 // connection.
-func (b kubeletConn) Write(p []byte) (int, error) {
+func (b *kubeletConn) Write(p []byte) (int, error) {
 	n, err := b.Conn.Write(p)
 	if err == io.ErrClosedPipe {
 		return len(p), nil

@@ -149,6 +149,21 @@ func (a *podAPI) afterPatch(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	return admission.Patch(a.profile, pod, patch)
 }
 
+// addEphemeralContainer adds an ephemeral container to a pod, like the API server.
+func (a *podAPI) addEphemeralContainer(key types.NamespacedName, c v1.EphemeralContainer, program fakeruntime.ContainerConfig) error {
+	pod := a.get(key)
+	if pod == nil {
+		return nil
+	}
+	after, err := admission.AddEphemeralContainer(pod, c)
+	if err != nil {
+		return err
+	}
+	a.driver.addContainer(string(pod.UID), c.Name, program)
+	provideVariables((*v1.Container)(&after.Spec.EphemeralContainers[len(pod.Spec.EphemeralContainers)].EphemeralContainerCommon))
+	return a.update(after)
+}
+
 // update replaces the pod with the same name.
 func (a *podAPI) update(pod *v1.Pod) error {
 	pod = serialized(pod)

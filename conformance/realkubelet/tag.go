@@ -33,6 +33,9 @@ func tagged(pod *v1.Pod) *v1.Pod {
 			tagContainer(pod, &containers[i])
 		}
 	}
+	for i := range pod.Spec.EphemeralContainers {
+		pod.Spec.EphemeralContainers[i].TerminationMessagePath = "" // ephemeral containers have no probes and no hooks
+	}
 	return pod
 }
 

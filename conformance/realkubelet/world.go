@@ -51,6 +51,11 @@ func (w *world) PatchPodStatus(namespace, name string, patch []byte) error {
 	return w.keepError(w.api.patch(types.NamespacedName{Namespace: namespace, Name: name}, patch, admission.PatchStatus), "patch the status of", namespace, name)
 }
 
+func (w *world) AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer, program fakeruntime.ContainerConfig) error {
+	err := w.api.addEphemeralContainer(types.NamespacedName{Namespace: namespace, Name: name}, c, program)
+	return w.keepError(err, "add an ephemeral container to", namespace, name)
+}
+
 // EvictPod starts an eviction by the kubelet's eviction manager, which waits until the pod is gone.
 func (w *world) EvictPod(namespace, name string) error {
 	pod := w.api.get(types.NamespacedName{Namespace: namespace, Name: name})

@@ -214,6 +214,48 @@ func TestFeatures(t *testing.T) {
 	t.Log(count)
 }
 
+// lateFeatures are the features that must occur in random scenarios with the option Late.
+var lateFeatures = map[string]feature{
+	"a static pod":                       matches(`static: true`),
+	"a changed manifest":                 matches(`setManifest: \{`),
+	"a removed manifest":                 matches(`removeManifest: \{`),
+	"pulls in parallel":                  matches(`serializeImagePulls: false\}`),
+	"a limit of pulls":                   matches(`maxParallelImagePulls: \d`),
+	"an outage of the registry":          matches(`registryDown: \{`),
+	"slow mounts":                        matches(`volumeMount: (.|\n)*mountPath: |mountPath: (.|\n)*volumeMount: `),
+	"an ephemeral container":             matches(`debug: \{`),
+	"an ephemeral container's pull":      matches(`debug: \{.*imagePullPolicy: Always`),
+	"an ephemeral container that ends":   matches(`name: debugger\n *behavior:\n *- \{.*exit: `),
+	"a target of an ephemeral container": matches(`targetContainerName: `),
+}
+
+// TestLateFeatures checks that each feature occurs in 700 scenarios, and that the other scenarios stay the same.
+func TestLateFeatures(t *testing.T) {
+	count, same := map[string]int{}, 0
+	for seed := uint64(1); seed <= 700; seed++ {
+		data := Options{Late: true}.Scenario(seed)
+		s := load(t, seed, data)
+		f := &facts{text: string(data), scenario: s, pods: s.Plans()[0].Pods()}
+		for name, has := range lateFeatures {
+			if has(f) {
+				count[name]++
+			}
+		}
+		if string(data) == string(Scenario(seed)) {
+			same++
+		}
+	}
+	for name := range lateFeatures {
+		if count[name] == 0 {
+			t.Errorf("no scenario has %s", name)
+		}
+	}
+	if same < 300 {
+		t.Errorf("only %d scenarios have none of the features", same)
+	}
+	t.Log(same, count)
+}
+
 // TestDraws checks that scenarios with seeds have ranges and chances.
 func TestDraws(t *testing.T) {
 	all := ""

@@ -23,6 +23,9 @@ type Options struct {
 	// Pods is the maximum number of pods. About half of the pods after the first come together with the pod before them. 0
 	// means a few pods.
 	Pods int
+	// Late adds static pods, pulls in parallel, slow mounts, outages of the registry and ephemeral containers to some scenarios. The
+	// rest of the scenario stays the same.
+	Late bool
 	// WithoutRestartAll leaves out restart rules with the action RestartAllContainers, and all rules of sidecars. The API server
 	// rejects them in releases with the feature gate ContainerRestartRules but not RestartAllContainersOnContainerExits.
 	WithoutRestartAll bool
@@ -135,6 +138,9 @@ func (g *generator) scenario(seed uint64) *yaml.Node {
 	put(spec, "pods", pods)
 	if steps := g.steps(); len(steps.Content) > 0 {
 		put(spec, "steps", steps)
+	}
+	if g.options.Late {
+		g.addLateFeatures(spec)
 	}
 	return n
 }

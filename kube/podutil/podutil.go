@@ -37,6 +37,17 @@ func Containers(spec *v1.PodSpec) iter.Seq[*v1.Container] {
 	}
 }
 
+// DebugTarget returns the container whose processes an ephemeral container of the pod sees, if it names one. It is empty for other
+// containers.
+func DebugTarget(pod *v1.Pod, name string) string {
+	for i := range pod.Spec.EphemeralContainers {
+		if c := &pod.Spec.EphemeralContainers[i]; c.Name == name {
+			return c.TargetContainerName
+		}
+	}
+	return ""
+}
+
 // Find returns the regular or init container with that name, or nil.
 func Find(pod *v1.Pod, name string) *v1.Container {
 	for c := range Containers(&pod.Spec) {

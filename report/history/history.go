@@ -36,11 +36,13 @@ type Pod struct {
 	Unknown    []Span          // when Ready is unknown; see Container
 
 	byName map[string]*Container
+	read   *trace.Record // the record that is being read
 }
 
 // Container is the history of one container, over all its instances.
 type Container struct {
 	Name    string
+	Added   virtual.Time // when a container was added that is younger than its pod; otherwise 0
 	Runs    []Instance
 	States  []State
 	Started []Flip
@@ -152,6 +154,7 @@ func (h *History) changed(t virtual.Time, key string) {
 }
 
 func (p *Pod) add(r *trace.Record, h *History) {
+	p.read = r
 	switch r.Kind {
 	case trace.PodAdded:
 		if r.T > 0 {
@@ -208,10 +211,15 @@ func stepMark(r *trace.Record) Mark {
 	return Mark{r.T, what, r}
 }
 
+// container returns a container. One that an earlier status of the pod does not have, such as an ephemeral container, came now.
 func (p *Pod) container(name string) *Container {
 	c := p.byName[name]
 	if c == nil {
-		c = &Container{Name: name, Probes: map[trace.Probe][]*trace.Record{}}
+		var added virtual.Time
+		if len(p.Ready) > 0 && p.Ready[0].Record != p.read {
+			added = p.read.T
+		}
+		c = &Container{Name: name, Added: added, Probes: map[trace.Probe][]*trace.Record{}}
 		p.byName[name] = c
 		p.Containers = append(p.Containers, c)
 	}

@@ -31,7 +31,7 @@ func (c *Container) Life(p *Pod, end virtual.Time) []Stretch {
 			list = append(list, Stretch{From: from, To: to, State: why.Name, Reason: why.Reason, Record: why.Record})
 		}
 	}
-	from := p.Added
+	from := max(p.Added, c.Added)
 	for i := range c.Runs {
 		run := &c.Runs[i]
 		wait(from, min(run.Started, end))
@@ -42,7 +42,7 @@ func (c *Container) Life(p *Pod, end virtual.Time) []Stretch {
 		exited := max(min(run.Exited, until), run.Started)
 		stopping := min(run.Stopping, exited)
 		killing := min(run.Killing, stopping)
-		list = append(list, Stretch{From: run.Started, To: killing, State: Running, Number: run.Number, Record: run.Records[0]})
+		list = append(list, Stretch{From: run.Started, To: killing, State: Running, Number: run.Number, Record: run.first()})
 		if stopping > killing {
 			list = append(list, Stretch{From: killing, To: stopping, State: Killing, Number: run.Number})
 		}
@@ -55,6 +55,14 @@ func (c *Container) Life(p *Pod, end virtual.Time) []Stretch {
 		wait(from, end)
 	}
 	return list
+}
+
+// first returns the first record of the instance. It is nil if a recording tells only that there was this instance.
+func (i *Instance) first() *trace.Record {
+	if len(i.Records) == 0 {
+		return nil
+	}
+	return i.Records[0]
 }
 
 // Record returns the first record of a kind of the instance, or nil.

@@ -262,6 +262,8 @@ func (r *Run) stepClause(rec *trace.Record) string {
 		return "the node ran short of memory at " + when
 	case "patch":
 		return fmt.Sprintf("the pod was patched at %s: %s", when, message)
+	case "debug":
+		return fmt.Sprintf("an ephemeral container was added to the pod at %s: %s", when, message)
 	case "rebootNode":
 		return "the node went down to reboot at " + when
 	case "shutdownNode":

@@ -54,6 +54,7 @@ var mutations = []mutation{
 	{name: "there are no init containers", change: func(pod *v1.Pod) { pod.Spec.InitContainers = nil }},
 	{name: "nothing is deleted", withoutSteps: true},
 	{name: "nothing is patched", withoutPatches: true},
+	{name: "no container is added", withoutDebug: true},
 	{name: "no pod is in the network of the node", change: func(pod *v1.Pod) { pod.Spec.HostNetwork = false }},
 	{name: "nothing goes down", nothingDown: true},
 	{name: "static pods have no API server", alone: true},

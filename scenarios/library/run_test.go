@@ -68,6 +68,7 @@ type mutation struct {
 	change         func(*v1.Pod)     // applied to every pod unless nil
 	withoutExits   bool              // programs do not exit on their own
 	withoutSteps   bool              // deletions and changes of manifests do not happen
+	withoutDebug   bool              // no ephemeral containers are added
 	alone          bool              // the API server goes down before the first manifest
 	withoutPatches bool              // patches do not happen
 	nothingDown    bool              // no outages of the API server, the runtime or the node
@@ -83,6 +84,13 @@ type mutated struct {
 
 func (w *mutated) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
 	return w.Node.AddPod(pod, w.mutate(pod, program))
+}
+
+func (w *mutated) AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer, program fakeruntime.ContainerConfig) error {
+	if w.mutation.withoutDebug {
+		return nil
+	}
+	return w.Node.AddEphemeralContainer(namespace, name, c, w.mutateProgram(program))
 }
 
 func (w *mutated) SetManifest(pod *v1.Pod, program fakeruntime.Pod) error {
@@ -107,21 +115,24 @@ func (w *mutated) RemoveManifest(namespace, name string) error {
 func (w *mutated) mutate(pod *v1.Pod, program fakeruntime.Pod) fakeruntime.Pod {
 	containers := map[string]fakeruntime.ContainerConfig{}
 	for _, c := range containersOf(pod) {
-		config := program.Containers[c.Name]
-		if w.mutation.withoutExits {
-			config.Program.Rules = slices.DeleteFunc(slices.Clone(config.Program.Rules), func(r fakeruntime.Rule) bool { return r.Exit != nil })
-		}
-		if w.mutation.rule != nil {
-			rules := config.Program.Rules
-			config.Program.Rules = append(rules[:len(rules):len(rules)], *w.mutation.rule)
-		}
-		containers[c.Name] = config
+		containers[c.Name] = w.mutateProgram(program.Containers[c.Name])
 	}
 	program.Containers = containers
 	if w.mutation.change != nil {
 		w.mutation.change(pod)
 	}
 	return program
+}
+
+func (w *mutated) mutateProgram(config fakeruntime.ContainerConfig) fakeruntime.ContainerConfig {
+	if w.mutation.withoutExits {
+		config.Program.Rules = slices.DeleteFunc(slices.Clone(config.Program.Rules), func(r fakeruntime.Rule) bool { return r.Exit != nil })
+	}
+	if w.mutation.rule != nil {
+		rules := config.Program.Rules
+		config.Program.Rules = append(rules[:len(rules):len(rules)], *w.mutation.rule)
+	}
+	return config
 }
 
 func containersOf(pod *v1.Pod) []*v1.Container {

@@ -69,7 +69,7 @@ var table = []Kind{
 	{trace.KubeletStarted, nil, one(Node, nil)},
 	{trace.Step, []string{"reason", "message"}, []Shape{
 		{Container, words{"reason": {"kill"}}},
-		{Pod, words{"reason": {"evict", "patch", "removeManifest", "setManifest"}}},
+		{Pod, words{"reason": {"debug", "evict", "patch", "removeManifest", "setManifest"}}},
 		{Node, words{"reason": {"apiDown", "rebootNode", "registryDown", "runtimeDown", "setDelays", "shutdownNode", "stepClock"}}},
 	}},
 
