@@ -40,7 +40,7 @@ var (
 // describeLine reads a line of kubectl describe pod.
 func (t *textReader) describeLine(line string, at Place) bool {
 	if probeOpen.MatchString(line) {
-		t.open = &openLine{text: line, at: at, done: probeField.MatchString, use: t.probeLine}
+		t.open = &openLine{text: line, at: at, last: t.raw, done: probeField.MatchString, use: t.probeLine}
 		if probeField.MatchString(line) {
 			t.open = nil
 			t.probeLine(line, at)

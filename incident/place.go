@@ -270,10 +270,13 @@ func (r *reader) dateLogs() {
 	}
 	year := 0
 	for _, f := range r.rec.Facts {
-		if f.Source == FromEvent || f.Source == FromPod {
-			if f.When.Known() {
-				year = f.When.At.Year()
-			}
+		if f.Source != FromLog && f.When.Known() {
+			year = f.When.At.Year()
+		}
+	}
+	for _, p := range r.rec.Pods {
+		if year == 0 && p.Object != nil && p.Object.Status.StartTime != nil && plausible(p.Object.Status.StartTime.Time) {
+			year = p.Object.Status.StartTime.Year()
 		}
 	}
 	at := r.logTimes[0].Place
@@ -361,7 +364,11 @@ func (r *reader) anchor(s *section) (time.Time, bool) {
 // placeRows gives the rows of kubectl get pods their times: the creation of the pod and its age.
 func (r *reader) placeRows() {
 	created := map[*Pod]time.Time{}
+	var earliest time.Time // of the facts with a date
 	for _, f := range r.rec.Facts {
+		if f.When.Known() && (earliest.IsZero() || f.When.At.Before(earliest)) {
+			earliest = f.When.At
+		}
 		if f.Kind == Created && f.Source != FromDescribe {
 			created[f.Pod] = f.When.At
 		}
@@ -376,12 +383,16 @@ func (r *reader) placeRows() {
 			if row.polled {
 				from = "start of the script"
 			}
-			r.problem(f.Place, false, "the times of pod %s are ages, and nothing tells its creation: times count from the %s", f.Pod.Name, from)
+			if earliest.IsZero() || r.rec.Relative {
+				r.problem(f.Place, false, "the times of pod %s are ages, and nothing tells its creation: times count from the %s", f.Pod.Name, from)
+			} else {
+				r.problem(f.Place, false, "the times of pod %s are ages, and nothing tells its creation: they count from the first other fact, %s. Add the pod (kubectl get pod -o json) to place them", f.Pod.Name, formatTime(earliest))
+			}
 		}
 		if !known {
 			zero = invented
-			if !r.rec.End.IsZero() {
-				zero = r.rec.Start
+			if !earliest.IsZero() {
+				zero = earliest
 			}
 			r.rec.Relative = r.rec.Relative || len(r.rec.Facts) == len(r.rows)
 		}
@@ -404,7 +415,7 @@ func (r *reader) tellTwins() {
 	seen := map[string]*Pod{}
 	for _, p := range r.rec.Pods {
 		if first := seen[p.Key()]; first != nil && p.Name != "" {
-			r.problem(p.Place, false, "this pod %s has the UID %s; the one in %s has %s. They are two pods", p.Key(), or(p.UID, "none"), first.Place, or(first.UID, "none"))
+			r.problem(p.Place, false, "this pod %s has the UID %s; the one in %s has %s. They are two pods; --pod with a UID chooses one", p.Key(), or(p.UID, "none"), first.Place, or(first.UID, "none"))
 			continue
 		}
 		seen[p.Key()] = p
@@ -416,6 +427,48 @@ func or(s, otherwise string) string {
 		return otherwise
 	}
 	return s
+}
+
+// moveLog changes the times of the lines of logs.
+func (r *reader) moveLog(by time.Duration) {
+	for _, f := range r.logTimes {
+		f.When.At, f.Last.At = f.When.At.Add(by), f.Last.At.Add(by)
+	}
+}
+
+// shift returns how much later than in the log an event has the same failures, if it has as many, and the first and the last of them
+// differ by the same.
+func shift(e *Fact, runs []*Fact) (time.Duration, bool) {
+	if len(runs) != e.Count || e.Count < 2 || e.AtLeast || !e.Last.Known() {
+		return 0, false
+	}
+	first, last := e.When.At.Sub(runs[0].When.At), e.Last.At.Sub(runs[len(runs)-1].When.At)
+	return first, (first - last).Abs() <= time.Second+e.Last.Within
+}
+
+// startsBeforeCreation tells about pods whose containers started before the API server created them, by their clocks.
+func (r *reader) startsBeforeCreation() {
+	for _, p := range r.rec.Pods {
+		var created, started *Fact
+		for _, f := range p.Facts {
+			switch {
+			case !f.When.Known():
+			case f.Kind == Created && f.Source == FromPod:
+				created = f
+			case f.Kind == Running || f.Kind == Terminated || f.Kind == Event && f.Reason == "Started" && f.Source == FromEvent:
+				if started == nil || f.When.At.Before(started.When.At) {
+					started = f
+				}
+			}
+		}
+		if created == nil || started == nil {
+			continue
+		}
+		if before := created.When.At.Sub(started.When.End()); before > time.Second {
+			r.problem(started.Place, false, "container %s of pod %s started at %s, %s before the pod was created: the clocks of its node and of the API server disagree, or the start is that of an older pod. Both times are shown as recorded",
+				started.Container, p.Name, formatTime(started.When.At), before.Round(time.Second))
+		}
+	}
 }
 
 // compareClocks finds logs whose clock differs from that of the API server: a probe failed in the log when an event says so. The
@@ -455,10 +508,21 @@ func (r *reader) compareClocks() {
 		}
 	}
 	if best == 0 {
+		if offsets[0] > 0 {
+			return
+		}
+		for _, e := range events[:min(len(events), most)] {
+			u := ParseUnhealthy(e.Message)
+			if off, same := shift(e, runs[key{e.Pod, u.Probe, u.Output}]); same && off.Abs() > 2*time.Second {
+				off = off.Round(time.Millisecond)
+				r.moveLog(off)
+				r.problem(r.logTimes[0].Place, false, "the log has the same failures as the events, but %s %s: their clocks disagree. The times of the log are moved by %s",
+					off.Abs(), map[bool]string{true: "earlier", false: "later"}[off > 0], off)
+				return
+			}
+		}
 		return
 	}
-	for _, f := range r.logTimes {
-		f.When.At, f.Last.At = f.When.At.Add(best), f.Last.At.Add(best)
-	}
+	r.moveLog(best)
 	r.problem(r.logTimes[0].Place, false, "the clock of the log differs by %s from that of the events, as a time zone does: the times of the log are moved by %s", -best, best)
 }

@@ -20,6 +20,7 @@ func (r *reader) podObject(o *object, change string) {
 		r.problem(o.at, true, "the pod was not used: it has no name")
 		return
 	}
+	r.objects++
 	r.snapshot(&pod, o.at, FromPod, change == "DELETED")
 }
 
@@ -49,6 +50,11 @@ func (r *reader) snapshotOf(p *Pod, pod *v1.Pod, at Place, source Source, gone b
 		r.add(&f)
 	}
 	seen := latest(pod) // the snapshot is not older than this
+	for _, t := range []*metav1.Time{&pod.CreationTimestamp, pod.DeletionTimestamp} {
+		if t != nil && !t.IsZero() && !plausible(t.Time) {
+			r.problem(at, true, "a time of the pod was not used: %s is no time of a cluster", t.UTC().Format(time.RFC3339))
+		}
+	}
 	if !pod.CreationTimestamp.IsZero() {
 		add(Fact{Kind: Created, When: second(pod.CreationTimestamp)})
 	}

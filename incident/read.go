@@ -2,12 +2,14 @@ package incident
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"sort"
 	"strings"
+	"unicode/utf16"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -33,6 +35,7 @@ func Read(files []File) *Recording {
 		r.adopt(p)
 	}
 	r.compareClocks()
+	r.startsBeforeCreation()
 	r.rec.finish()
 	return r.rec
 }
@@ -57,6 +60,7 @@ type reader struct {
 	wasted   int   // bytes read as JSON in vain
 	text     *textReader
 	others   map[string]int // kinds of objects that incident does not use
+	objects  int            // number of Pod objects, of all files
 
 	sections   []*section // of all files
 	rows       []sinceCreation
@@ -97,11 +101,51 @@ var yamlLine = regexp.MustCompile(`^(\s|#|$|---|\.\.\.|- |[A-Za-z0-9_."'/-]+:(\s
 // describeStart matches the first line of the text of kubectl describe, which looks like YAML.
 var describeStart = regexp.MustCompile(`^Name:\s{2,}\S`)
 
+// notText returns why the data of a file is no text, with what to do, or nothing.
+func notText(data []byte) string {
+	for _, packed := range []struct{ magic, says string }{
+		{"\x1f\x8b", "the file is compressed: decompress it with gunzip first"},
+		{"PK\x03\x04", "the file is a ZIP archive: extract the files in it first"},
+		{"\x28\xb5\x2f\xfd", "the file is compressed: decompress it with unzstd first"},
+	} {
+		if bytes.HasPrefix(data, []byte(packed.magic)) {
+			return packed.says
+		}
+	}
+	if bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 {
+		return "the file was not read: it is not text. incident reads JSON, YAML, and the text of kubectl and of the kubelet's log"
+	}
+	return ""
+}
+
+// fromUTF16 returns the UTF-8 form of a text in UTF-16, which PowerShell writes. Other data stays as it is.
+func fromUTF16(data []byte) []byte {
+	var order binary.ByteOrder = binary.LittleEndian
+	switch {
+	case bytes.HasPrefix(data, []byte("\xff\xfe")):
+	case bytes.HasPrefix(data, []byte("\xfe\xff")):
+		order = binary.BigEndian
+	default:
+		return data
+	}
+	units := make([]uint16, 0, len(data)/2)
+	for i := 2; i+1 < len(data); i += 2 {
+		units = append(units, order.Uint16(data[i:]))
+	}
+	return []byte(string(utf16.Decode(units)))
+}
+
 func (r *reader) readFile(f File) {
+	f.Data = fromUTF16(f.Data)
+	if why := notText(f.Data); why != "" {
+		r.problem(Place{f.Name, 0}, true, "%s", why)
+		return
+	}
 	r.file, r.data, r.newlines = f.Name, bytes.TrimPrefix(f.Data, []byte("\xef\xbb\xbf")), nil
 	r.facts, r.ignored, r.wasted, r.others = len(r.rec.Facts), 0, 0, map[string]int{}
 	pods := len(r.rec.Pods)
 	templates := len(r.rec.templates)
+	objects := r.objects
 	problems := len(r.rec.Problems)
 	for i, c := range r.data {
 		if c == '\n' {
@@ -127,10 +171,12 @@ func (r *reader) readFile(f File) {
 		at += len(line) + 1
 	}
 	r.text.flush()
-	used := len(r.rec.Facts) > r.facts || len(r.rec.Pods) > pods || len(r.rec.templates) > templates
+	used := len(r.rec.Facts) > r.facts || len(r.rec.Pods) > pods || len(r.rec.templates) > templates || r.objects > objects
 	switch {
 	case len(bytes.TrimSpace(r.data)) == 0:
 		r.problem(Place{f.Name, 0}, true, "the file is empty")
+	case !used && len(r.others) == 0 && len(r.rec.Problems) == problems && fragment.Match(r.data):
+		r.problem(Place{f.Name, 0}, true, "nothing was read: this is a part of a JSON text whose beginning is missing. Copy it from a line on that begins with {, or use the whole output")
 	case !used && len(r.others) == 0 && len(r.rec.Problems) == problems: // otherwise these say why
 		r.problem(Place{f.Name, 0}, true, "nothing was read: the file has no events or pods (JSON, YAML, or text of kubectl describe, kubectl get events or kubectl get pods), and no lines of a kubelet log about pods")
 	case r.ignored > 0:
@@ -140,6 +186,9 @@ func (r *reader) readFile(f File) {
 		r.problem(Place{f.Name, 0}, true, "no event or pod was read; the file has only %s", listKinds(r.others))
 	}
 }
+
+// fragment matches JSON that does not begin with its first line.
+var fragment = regexp.MustCompile(`(?m)^\s+"[A-Za-z]{1,40}": \S`)
 
 func countLines(n int) string {
 	if n == 1 {

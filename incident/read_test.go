@@ -2,9 +2,11 @@ package incident
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/cockroachdb/datadriven"
 
@@ -141,6 +143,44 @@ func TestVersion(t *testing.T) {
 		p := &Pod{Facts: []*Fact{{Kind: Event, Reason: reason, Message: text}}}
 		if got := p.Version(); got.Since != want.Since || got.Before != want.Before {
 			t.Errorf("%s: from %d until before %d, want %d and %d", message, got.Since, got.Before, want.Since, want.Before)
+		}
+	}
+}
+
+// TestNotText reads files that are no text in UTF-8.
+func TestNotText(t *testing.T) {
+	const event = `{"kind":"Event","metadata":{"name":"web.x"},"involvedObject":{"kind":"Pod","name":"web","fieldPath":"spec.containers{app}"},"reason":"Killing","message":"é","firstTimestamp":"2024-05-18T21:00:00Z"}`
+	little, big := []byte{0xff, 0xfe}, []byte{0xfe, 0xff}
+	for _, u := range utf16.Encode([]rune(event)) {
+		little, big = binary.LittleEndian.AppendUint16(little, u), binary.BigEndian.AppendUint16(big, u)
+	}
+	for _, data := range [][]byte{little, big} {
+		if r := Read([]File{{"utf16", data}}); len(r.Facts) != 1 || r.Facts[0].Message != "é" || len(r.Problems) > 0 {
+			t.Errorf("facts %v, problems %v", r.Facts, r.Problems)
+		}
+	}
+	for data, want := range map[string]string{
+		"\x1f\x8b\x08": "compressed", "PK\x03\x04": "ZIP archive", "\x28\xb5\x2f\xfd": "unzstd", "\x7fELF\x02\x00": "not text", "": "empty",
+	} {
+		r := Read([]File{{"data", []byte(data)}})
+		if len(r.Problems) != 1 || !r.Problems[0].Lost || !strings.Contains(r.Problems[0].String(), want) {
+			t.Errorf("%q: problems %v, want %s", data, r.Problems, want)
+		}
+	}
+}
+
+// A manifest of a pod that another file names tells no facts, but its probes.
+func TestManifestBesideEvents(t *testing.T) {
+	rec := Read([]File{
+		{Name: "describe.txt", Data: []byte("Name:         web\nNamespace:    default\nEvents:\n  Type    Reason   Age  From     Message\n  ----    ------   ---  ----     -------\n  Normal  Started  9s   kubelet  Started container app\n")},
+		{Name: "pod.yaml", Data: []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: default}\nspec: {containers: [{name: app, image: web}]}\n")},
+	})
+	if len(rec.Pods) != 1 || rec.Pods[0].Object == nil || rec.Pods[0].Object.Spec.Containers[0].Image != "web" {
+		t.Errorf("the pods are %+v", rec.Pods)
+	}
+	for _, p := range rec.Problems {
+		if p.Place.File == "pod.yaml" {
+			t.Errorf("%v", p)
 		}
 	}
 }

@@ -30,9 +30,7 @@ func (r *Recording) Redact() {
 	for _, f := range r.Facts {
 		f.Container = x.names[f.Container]
 		f.Message = x.message(f)
-		if f.Kind == Phase {
-			f.Reason = x.word(f.Reason, "reason")
-		}
+		f.Type, f.Reason, f.Value = x.term(f.Type), x.term(f.Reason), x.term(f.Value)
 	}
 	for i := range r.Problems {
 		r.Problems[i].Message = x.problem(r.Problems[i].Message)
@@ -62,14 +60,37 @@ func (x *redactor) replace(name, kind string) string {
 	return x.names[name]
 }
 
-// wellKnown are words of the kubelet, which are no secrets.
-var wellKnown = regexp.MustCompile(`^[A-Z][A-Za-z]{2,40}$`)
-
-func (x *redactor) word(s, kind string) string {
-	if wellKnown.MatchString(s) {
-		return s
+// terms are the types, reasons, phases, conditions and states of Kubernetes. Controllers, webhooks and runtimes have others, which may tell
+// names.
+var terms = func() map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(`Normal Warning True False Unknown true false started unhealthy ready
+		Pending Running Succeeded Failed Completed Error Terminating Evicted NodeLost OutOfcpu OutOfmemory OutOfpods NodeAffinity UnexpectedAdmissionError
+		Ready ContainersReady Initialized PodScheduled PodReadyToStartContainers DisruptionTarget PodResizePending PodResizeInProgress
+		CrashLoopBackOff ContainerCreating PodInitializing ErrImagePull ImagePullBackOff ErrImageNeverPull InvalidImageName ImageInspectError RegistryUnavailable
+		CreateContainerConfigError CreateContainerError RunContainerError PreCreateHookError PreStartHookError PostStartHookError KillContainerError ConfigPodSandboxError
+		ContainerCannotRun OOMKilled DeadlineExceeded ContainerStatusUnknown StartError Preempting Preempted Shutdown Init Signal ExitCode
+		Scheduled FailedScheduling Pulling Pulled Created Started Killing BackOff FailedSync FailedValidation Unhealthy ProbeWarning InspectFailed
+		FailedPostStartHook FailedPreStopHook ExceededGracePeriod TaintManagerEviction NodeControllerEviction NodeNotReady SandboxChanged FailedCreatePodSandBox
+		FailedKillPod FailedCreatePodContainer NetworkNotReady SuccessfulMountVolume FailedMount FailedAttachVolume SuccessfulAttachVolume VolumeResizeFailed
+		DNSConfigForming MissingClusterDNS FailedToUpdateEndpoint SuccessfulCreate SuccessfulDelete FailedCreate ScalingReplicaSet
+		ContainerStarted ContainerDied ContainerRemoved ContainerChanged PodSync SyncLoop ADD UPDATE DELETE REMOVE RECONCILE PLEG probe (PLEG) (probe)`) {
+		m[w] = true
 	}
-	return x.replace(s, kind)
+	return m
+}()
+
+// ratio is the column READY of kubectl get pods, and a part of the column STATUS.
+var ratio = regexp.MustCompile(`^\d{1,6}(?:/\d{1,6})?$`)
+
+// term returns a term of Kubernetes, such as Init:CrashLoopBackOff, and the replacement of another one.
+func (x *redactor) term(s string) string {
+	for _, part := range strings.FieldsFunc(s, func(r rune) bool { return r == ':' || r == ' ' }) {
+		if !terms[part] && !ratio.MatchString(part) {
+			return x.replace(s, "reason")
+		}
+	}
+	return s
 }
 
 func (x *redactor) pod(p *Pod) {
@@ -88,6 +109,10 @@ func (x *redactor) object(p *Pod) *v1.Pod {
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, UID: types.UID(p.UID), CreationTimestamp: old.CreationTimestamp}}
 	s := &pod.Spec
 	s.RestartPolicy, s.TerminationGracePeriodSeconds, s.NodeName = old.Spec.RestartPolicy, old.Spec.TerminationGracePeriodSeconds, p.Node
+	s.ActiveDeadlineSeconds, s.HostNetwork = old.Spec.ActiveDeadlineSeconds, old.Spec.HostNetwork
+	for _, g := range old.Spec.ReadinessGates {
+		s.ReadinessGates = append(s.ReadinessGates, v1.PodReadinessGate{ConditionType: v1.PodConditionType(x.term(string(g.ConditionType)))})
+	}
 	for _, c := range old.Spec.InitContainers {
 		s.InitContainers = append(s.InitContainers, x.container(&c))
 	}
@@ -98,12 +123,24 @@ func (x *redactor) object(p *Pod) *v1.Pod {
 }
 
 func (x *redactor) container(old *v1.Container) v1.Container {
-	c := v1.Container{Name: x.replace(old.Name, "app"), Image: x.replace(old.Image, "image"), ImagePullPolicy: old.ImagePullPolicy, RestartPolicy: old.RestartPolicy}
+	c := v1.Container{Name: x.replace(old.Name, "app"), Image: x.replace(old.Image, "image"), ImagePullPolicy: old.ImagePullPolicy,
+		RestartPolicy: old.RestartPolicy, RestartPolicyRules: old.RestartPolicyRules}
 	for _, p := range old.Ports {
-		c.Ports = append(c.Ports, v1.ContainerPort{Name: p.Name, ContainerPort: p.ContainerPort, Protocol: p.Protocol})
+		c.Ports = append(c.Ports, v1.ContainerPort{Name: x.replace(p.Name, "port"), ContainerPort: p.ContainerPort, Protocol: p.Protocol})
 	}
 	c.LivenessProbe, c.ReadinessProbe, c.StartupProbe = x.probe(old.LivenessProbe), x.probe(old.ReadinessProbe), x.probe(old.StartupProbe)
+	if l := old.Lifecycle; l != nil {
+		c.Lifecycle = &v1.Lifecycle{PostStart: x.hook(l.PostStart), PreStop: x.hook(l.PreStop)}
+	}
 	return c
+}
+
+func (x *redactor) hook(old *v1.LifecycleHandler) *v1.LifecycleHandler {
+	if old == nil {
+		return nil
+	}
+	p := x.probe(&v1.Probe{ProbeHandler: v1.ProbeHandler{Exec: old.Exec, HTTPGet: old.HTTPGet, TCPSocket: old.TCPSocket}})
+	return &v1.LifecycleHandler{Exec: p.Exec, HTTPGet: p.HTTPGet, TCPSocket: p.TCPSocket, Sleep: old.Sleep}
 }
 
 func (x *redactor) probe(old *v1.Probe) *v1.Probe {
@@ -116,13 +153,21 @@ func (x *redactor) probe(old *v1.Probe) *v1.Probe {
 		p.Exec.Command = []string{x.replace(strings.Join(p.Exec.Command, " "), "command")}
 	case p.HTTPGet != nil:
 		p.HTTPGet.Path, p.HTTPGet.Host, p.HTTPGet.HTTPHeaders = "/"+x.replace(p.HTTPGet.Path, "path"), "", nil
+		p.HTTPGet.Port.StrVal = x.replace(p.HTTPGet.Port.StrVal, "port")
 	case p.TCPSocket != nil:
 		p.TCPSocket.Host = ""
+		p.TCPSocket.Port.StrVal = x.replace(p.TCPSocket.Port.StrVal, "port")
 	case p.GRPC != nil && p.GRPC.Service != nil && *p.GRPC.Service != "":
 		p.GRPC.Service = ptr(x.replace(*p.GRPC.Service, "service"))
 	}
 	return p
 }
+
+// ends are the reasons of the network for the failure of a request.
+const ends = `(?:connect: connection refused|connect: no route to host|i/o timeout|getsockopt: connection refused|connection refused|EOF|read: connection reset by peer|(?:net/http: request canceled(?: while waiting for connection)? |context deadline exceeded )?\(?Client\.Timeout exceeded while awaiting headers\)?|context deadline exceeded)`
+
+// health matches the states of a gRPC health check.
+var health = regexp.MustCompile(`^(?:NOT_SERVING|UNKNOWN|SERVICE_UNKNOWN)$`)
 
 var (
 	quoted  = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
@@ -130,9 +175,12 @@ var (
 	link    = regexp.MustCompile(`\b(https?|tcp)://[^\s"]+`)
 	// kept are the words of the kubelet and its probers, after names, addresses and quoted text have been replaced. Any other output is
 	// replaced as a whole.
-	kept = regexp.MustCompile(`^(?:|HTTP probe failed with statuscode: \d+|Get QUOTE: .*|Get LINK: .*|dial tcp ADDRESS: .*|command QUOTE timed out|command timed out.*|timeout: .*|service unhealthy \(responded with QUOTE\)|rpc error: code = \w+ desc = (?:context deadline exceeded|failed to exec in container: timeout \S+ exceeded: context deadline exceeded)|.*context deadline exceeded(?: \(Client\.Timeout exceeded while awaiting headers\))?)$`)
+	kept = regexp.MustCompile(`^(?:|HTTP probe failed with statuscode: \d+|(?:Get (?:QUOTE|LINK): .*|dial tcp ADDRESS: )` + ends + `|` + ends +
+		`|command QUOTE timed out|command timed out(?:: QUOTE timed out after [\d.a-zµ]{1,20})?` +
+		`|timeout: failed to connect service QUOTE within [\d.a-zµ]{1,20}(?:: context deadline exceeded)?|timeout: health rpc did not complete within [\d.a-zµ]{1,20}` +
+		`|service unhealthy \(responded with QUOTE\)|rpc error: code = [A-Za-z]{1,20} desc = (?:context deadline exceeded|failed to exec in container: timeout [\d.a-zµ]{1,20} exceeded: context deadline exceeded))$`)
 	// tail is the end of a message about a request: the reason that the network gives.
-	tail = regexp.MustCompile(`(?:dial tcp ADDRESS: )?(?:connect: connection refused|connect: no route to host|i/o timeout|getsockopt: connection refused|connection refused|EOF|read: connection reset by peer|(?:net/http: request canceled(?: while waiting for connection)? |context deadline exceeded )?\(?Client\.Timeout exceeded while awaiting headers\)?|context deadline exceeded)$`)
+	tail = regexp.MustCompile(`(?:dial tcp ADDRESS: )?` + ends + `$`)
 	// plainMessage are other messages of the kubelet, in which only names and images vary.
 	plainMessage = regexp.MustCompile(`^(?:Created container:?|Started container|Container created|Container started|Stopping container|Pulling image|Successfully pulled image|Container image|Back-off restarting failed container|back-off \S+ restarting failed container|Successfully assigned|Killing container|Container \S+ failed (?:liveness|startup) probe|Error syncing pod|back-off \S+$|grace period)`)
 )
@@ -169,7 +217,18 @@ func (x *redactor) output(s string) string {
 		}
 		return x.replace(s, "output")
 	}
-	if strings.HasPrefix(shape, "command QUOTE") {
+	if strings.HasPrefix(shape, "service unhealthy") {
+		return quoted.ReplaceAllStringFunc(s, func(q string) string {
+			if word := strings.Trim(q, `"`); !health.MatchString(word) {
+				return `"` + x.replace(word, "output") + `"`
+			}
+			return q
+		})
+	}
+	if strings.HasPrefix(shape, "timeout: failed to connect") {
+		return quoted.ReplaceAllStringFunc(s, func(q string) string { return `"` + x.replace(strings.Trim(q, `"`), "address") + `"` })
+	}
+	if strings.HasPrefix(shape, "command ") {
 		return quoted.ReplaceAllStringFunc(s, func(q string) string { return `"` + x.replace(strings.Trim(q, `"`), "command") + `"` })
 	}
 	return x.addresses(s)

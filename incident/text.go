@@ -29,12 +29,16 @@ type openLine struct {
 	text string
 	at   Place
 	n    int
+	last int                    // length of the last line
 	done func(text string) bool // whether the text is complete
 	use  func(text string, at Place)
 }
 
 // wrapWidth is the minimum width of a terminal that breaks lines.
 const wrapWidth = 79
+
+// nextField matches lines of kubectl describe after the value of another field.
+var nextField = regexp.MustCompile(`^(?:    (?:Liveness|Readiness|Startup|Environment|Environment Variables from|Mounts)|Conditions|Volumes|QoS Class|Node-Selectors|Tolerations|Events):(?:\s|$)`)
 
 // maxJoined is the maximum number of lines that belong to one line.
 const maxJoined = 200
@@ -53,6 +57,8 @@ var (
 	// polledRow is a row of a script that polls a pod.
 	polledRow = regexp.MustCompile(`^\+(` + agePattern + `)\s+(\S+)\s+(\d+)/(\d+)\s+([A-Z]\S*)\s+restarts=(\d+)$`)
 	header    = regexp.MustCompile(`^\s*((NAMESPACE\s+)?(NAME|LAST SEEN|LASTSEEN|FIRSTSEEN|EVENT)\s|Type\s+Reason\s|FirstSeen\s|----\s|-+\s+-+)`)
+	// prompt is the line of a shell on which a command was entered.
+	prompt    = regexp.MustCompile(`^\S{0,80}\s?[$#%>]\s*(?:sudo\s+)?(?:kubectl|oc|k|k3s|microk8s|minikube|crictl|journalctl|cat|grep|less|tail|head)\s`)
 	probeSpec = regexp.MustCompile(`^\s*(liveness|readiness|startup)Probe:\s*$`)
 )
 
@@ -77,6 +83,8 @@ func (t *textReader) line(line string, at Place) {
 	}
 	trimmed := strings.TrimSpace(line)
 	switch {
+	case prompt.MatchString(line):
+		t.flush()
 	case trimmed == "" || strings.HasPrefix(trimmed, "#"):
 		if t.event != nil && trimmed == "" {
 			t.event = nil
@@ -103,13 +111,16 @@ func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " "
 func (t *textReader) joins(line string) bool {
 	o := t.open
 	o.n++
-	if o.n > maxJoined || klogLine.MatchString(line) {
+	if o.n > maxJoined || klogLine.MatchString(line) || nextField.MatchString(line) {
 		t.problem(o.at, true, "the value that begins here has no end")
 		t.open = nil
 		o.use(o.text, o.at)
 		return false
 	}
-	o.text += "\n" + line
+	if o.last < wrapWidth || line == "" || line[0] == ' ' { // otherwise a terminal broke the line
+		o.text += "\n"
+	}
+	o.text, o.last = o.text+line, t.raw
 	if o.done(o.text) {
 		t.open = nil
 		o.use(o.text, o.at)
@@ -190,9 +201,7 @@ func (t *textReader) eventRow(line string, at Place) bool {
 		last, first := parseAge(m[3]), parseAge(m[3])
 		f.Count = count(m[4])
 		if m[5] != "" {
-			over := parseAge(m[5])
-			first = parseAge(m[3])
-			first.at, first.unit = first.at+over.at, max(first.unit, over.unit)*2 // both are truncated
+			first = parseAge(m[5]) // the age of the first occurrence, not the time between both (DescribeEvents of kubectl)
 		}
 		f.Pod = t.ofText(at)
 		t.addEvent(f, first, last)

@@ -98,13 +98,21 @@ func (d *drawn) newName(p *Pod) string {
 	if !slices.ContainsFunc(d.rec.Pods, func(o *Pod) bool { return o.Namespace != p.Namespace && o.Namespace != "" && len(o.Facts) > 0 }) {
 		key = "default/" + p.Name
 	}
-	for _, o := range d.rec.Pods {
+	return key + d.rec.twin(p)
+}
+
+// twin returns the beginning of the UID of a pod in parentheses if another pod has its name, and nothing otherwise.
+func (r *Recording) twin(p *Pod) string {
+	for _, o := range r.Pods {
 		if o != p && o.Key() == p.Key() && p.UID != "" {
-			return key + " (" + p.UID[:min(8, len(p.UID))] + ")"
+			return " (" + p.UID[:min(8, len(p.UID))] + ")"
 		}
 	}
-	return key
+	return ""
 }
+
+// Label returns the namespace and the name of a pod, and the beginning of its UID if another pod has the same.
+func (r *Recording) Label(p *Pod) string { return strings.TrimPrefix(p.Key(), "/") + r.twin(p) }
 
 func (d *drawn) pod(p *Pod) *history.Pod {
 	h := &history.Pod{Name: d.name(p), Added: virtual.Max, Removed: history.Forever}

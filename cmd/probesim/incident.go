@@ -97,7 +97,7 @@ Exit codes:
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&o.output, "output", "o", "text", "Output `format`: "+strings.Join(incidentOutputs, ", ")+".")
-	flags.StringVar(&o.pod, "pod", "", "Show and reconstruct only the pod with this `name`.")
+	flags.StringVar(&o.pod, "pod", "", "Show and reconstruct only the pod with this `name`, NAMESPACE/NAME or UID.")
 	flags.StringVar(&o.scenario, "scenario", "", "Also write the scenarios of the reconstruction to this `file`.")
 	flags.BoolVar(&o.force, "force", false, "Overwrite an existing file.")
 	flags.BoolVar(&o.redact, "redact", false, "Replace names, images, addresses and messages before anything is written.")
@@ -118,7 +118,7 @@ func (o *incidentOptions) show(cmd *cobra.Command, paths []string) error {
 		rec.Redact()
 	}
 	for _, p := range rec.Problems {
-		fmt.Fprintf(safeText(cmd.ErrOrStderr()), "warning: %s\n", p)
+		warn(cmd.ErrOrStderr(), p.String())
 	}
 	if len(rec.Facts) == 0 {
 		return &exitError{exitUsage, errors.New("there are no facts about pods in the files")}
@@ -152,8 +152,20 @@ func (o *incidentOptions) show(cmd *cobra.Command, paths []string) error {
 	return nil
 }
 
-// is reports whether a pod has the name of --pod.
-func (o *incidentOptions) is(p *incident.Pod) bool { return o.pod == p.Name || o.pod == p.Key() }
+// warn writes a warning: in a terminal wrapped to its width, and otherwise as one line.
+func warn(w io.Writer, text string) {
+	o := textOptions(w)
+	if o.Width == 0 {
+		fmt.Fprintf(safeText(w), "warning: %s\n", text)
+		return
+	}
+	report.WriteLine(w, 0, "warning: "+text, report.Plain, o)
+}
+
+// is reports whether a pod has the name or the UID of --pod.
+func (o *incidentOptions) is(p *incident.Pod) bool {
+	return o.pod == p.Name || o.pod == p.Key() || o.pod == p.UID
+}
 
 func (o *incidentOptions) write(cmd *cobra.Command, rec *incident.Recording, found []*reconstruction) error {
 	w := cmd.OutOrStdout()

@@ -146,6 +146,9 @@ func (r *reconstruction) why() *why.Run {
 // maxUnexplained limits the list of facts that the run does not explain.
 const maxUnexplained = 12
 
+// maxWindows limits the list of windows.
+const maxWindows = 12
+
 // begins says how the times of the run relate to those of the recording.
 func (r *reconstruction) begins(rec *incident.Recording) string {
 	when := "at t=0"
@@ -166,12 +169,12 @@ func (r *reconstruction) write(w io.Writer, rec *incident.Recording, o report.Op
 		report.WriteLine(w, margin, fmt.Sprintf(format, args...), style, o)
 	}
 	if r.result == nil {
-		line(0, report.Bold, "%s is not reconstructed", r.pod.Key())
+		line(0, report.Bold, "%s is not reconstructed", rec.Label(r.pod))
 		line(2, report.Plain, "%s", r.problem)
 		return nil
 	}
 	held, all := r.result.Explained()
-	line(0, report.Bold, "%s: a run explains %d of %d recorded facts", strings.TrimPrefix(r.pod.Key(), "/"), held, all)
+	line(0, report.Bold, "%s: a run explains %d of %d recorded facts", rec.Label(r.pod), held, all)
 	line(2, report.Plain, "%s", r.begins(rec))
 	if n, median, most := r.result.Precision(); n > 0 {
 		line(2, report.Plain, "precision: the times of %d events are recorded exactly; in the run, half of them differ by at most %s, and all by at most %s",
@@ -182,6 +185,13 @@ func (r *reconstruction) write(w io.Writer, rec *incident.Recording, o report.Op
 	}
 	for _, step := range r.result.Steps() {
 		line(2, report.Plain, "inferred: %s", step)
+	}
+	windows := r.result.Windows()
+	for _, w := range windows[:min(len(windows), maxWindows)] {
+		line(2, report.Plain, "window: %s probe of %s, %s: %s", w.Probe, w.Container, w.Fact.Place, w.String(r.result.Zero))
+	}
+	if more := len(windows) - maxWindows; more > 0 {
+		line(2, report.Plain, "and %d more windows", more)
 	}
 	for _, text := range r.result.Assumed {
 		line(2, report.Dim, "assumed: %s", text)

@@ -22,6 +22,7 @@ type reconstructionJSON struct {
 	Assumed    []string        `json:"assumed"`
 	Behavior   []ruleJSON      `json:"behavior"`
 	Steps      []string        `json:"steps"`
+	Windows    []windowJSON    `json:"windows"`
 	Scenario   string          `json:"scenario,omitempty"`
 	Why        json.RawMessage `json:"why,omitempty"`
 	Findings   []findingJSON   `json:"findings"`
@@ -46,6 +47,19 @@ type ruleJSON struct {
 	Container string `json:"container"`
 	Rule      string `json:"rule"`
 	Says      string `json:"says,omitempty"`
+}
+
+// windowJSON is a window. Its times are in nanoseconds of the run; those that nothing tells are absent.
+type windowJSON struct {
+	Container       string `json:"container"`
+	Probe           string `json:"probe"`
+	File            string `json:"file"`
+	Line            int    `json:"line"`
+	BeganEarliest   *int64 `json:"beganEarliest,omitempty"`
+	BeganLatest     *int64 `json:"beganLatest,omitempty"`
+	StoppedEarliest *int64 `json:"stoppedEarliest,omitempty"`
+	StoppedLatest   *int64 `json:"stoppedLatest,omitempty"`
+	Open            string `json:"open,omitempty"`
 }
 
 type findingJSON struct {
@@ -74,7 +88,7 @@ func reconstructionsJSON(all []*reconstruction) []reconstructionJSON {
 }
 
 func (r *reconstruction) json() reconstructionJSON {
-	j := reconstructionJSON{Pod: r.pod.Key(), UID: r.pod.UID, Problem: r.problem, Claims: []claimJSON{}, Assumed: []string{}, Behavior: []ruleJSON{}, Steps: []string{}, Findings: []findingJSON{}}
+	j := reconstructionJSON{Pod: r.pod.Key(), UID: r.pod.UID, Problem: r.problem, Claims: []claimJSON{}, Assumed: []string{}, Behavior: []ruleJSON{}, Steps: []string{}, Windows: []windowJSON{}, Findings: []findingJSON{}}
 	if r.result == nil {
 		return j
 	}
@@ -98,6 +112,10 @@ func (r *reconstruction) json() reconstructionJSON {
 		j.Behavior = append(j.Behavior, ruleJSON{rule.Container, rule.Text, rule.Says})
 	}
 	j.Steps = r.result.Steps()
+	for _, w := range r.result.Windows() {
+		j.Windows = append(j.Windows, windowJSON{w.Container, string(w.Probe), w.Fact.Place.File, w.Fact.Place.Line,
+			r.inRun(w.Began[0]), r.inRun(w.Began[1]), r.inRun(w.Stopped[0]), r.inRun(w.Stopped[1]), w.Open})
+	}
 	j.Why = report.ExplanationJSON(r.explanation())
 	for _, f := range r.findings {
 		j.Findings = append(j.Findings, findingJSON{f.ID, f.Severity, f.Message, f.Field})
@@ -106,4 +124,13 @@ func (r *reconstruction) json() reconstructionJSON {
 		j.Prevention = &preventionJSON{p.Container, string(p.Probe), p.Kills, p.Requirement, append([]tune.Change{}, p.Changes...), p.After, p.Says}
 	}
 	return j
+}
+
+// inRun returns the time in the run of a time in the recording, or nil if that is unknown.
+func (r *reconstruction) inRun(t time.Time) *int64 {
+	if t.IsZero() {
+		return nil
+	}
+	at := int64(t.Sub(r.result.Zero))
+	return &at
 }

@@ -222,7 +222,12 @@ func (s *search) outages(c *v1.Container, probe trace.Probe) []outage {
 			continue
 		}
 		u := incident.ParseUnhealthy(f.Message)
-		add(f.When, f.Last, f.Count, u, fmt.Sprintf("%s: %q, %d times", f.Place, firstLine(f.Message), f.Count))
+		first, count := f.When, f.Count
+		if killed := s.model.firstKill(c.Name, probe); f.AtLeast && killed.Known() { // the failures before the last one are not recorded
+			count = max(count, int(max(p.FailureThreshold, 1)))
+			first.At = first.At.Add(-time.Duration(count-1) * period(p))
+		}
+		add(first, f.Last, count, u, fmt.Sprintf("%s: %q, %d times", f.Place, firstLine(f.Message), f.Count))
 	}
 	if len(list) > 0 {
 		return list
@@ -368,6 +373,9 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 		list = append(list, choice{name: name, rules: rules, answers: answers})
 	}
 	add("windows", absolute(outages, probe, tick))
+	if rules := s.betweenRuns(c, outages, probe, tick); rules != nil {
+		add("windows between runs", rules)
+	}
 	add("each life to the end", eachLife(s, c, outages, probe, tick, true))
 	add("each life", eachLife(s, c, outages, probe, tick, false))
 	add("slow start", slowStart(s, c, outages, probe, tick))
@@ -407,6 +415,31 @@ func absolute(outages []outage, probe trace.Probe, tick time.Duration) []rule {
 	slices.SortStableFunc(sorted, func(a, b outage) int { return cmp.Compare(b.last-b.first, a.last-a.first) })
 	for _, o := range sorted {
 		rules = append(rules, window(o.first, o.last, probe, o.word, tick, o.says))
+	}
+	return rules
+}
+
+// betweenRuns is absolute for probes whose runs in the best run so far are closer to each other than their period, such as those that the
+// kubelet adds when a container has started: each window begins after the run before the first failure. It returns nil if absolute does.
+func (s *search) betweenRuns(c *v1.Container, outages []outage, probe trace.Probe, tick time.Duration) []rule {
+	closer := false
+	var rules []rule
+	for _, o := range outages {
+		from, to := max(o.first-tick, 0), o.last+tick
+		for _, r := range s.probeRuns(c.Name, probe) {
+			at := r.T.Offset() - r.Took
+			if before := o.first - near; at < before && at >= from {
+				from, closer = at+time.Millisecond, closer || before-at < tick*8/10
+			}
+			if after := o.last + o.doubt + near; at > after && at < to {
+				to, closer = at-time.Millisecond, closer || at-after < tick*8/10
+			}
+		}
+		middle := (from + o.first) / 2
+		rules = append(rules, rule{fmt.Sprintf("at: %s, for: %s, %s: %s", between(from, o.first), between(max(o.last-middle, 0)+time.Millisecond, to-middle), probe, o.word), o.says})
+	}
+	if !closer {
+		return nil
 	}
 	return rules
 }

@@ -107,7 +107,7 @@ func span(from, to time.Duration) string {
 func (c *claimer) within(m incident.Moment) string { return span(c.window(m)) }
 
 func (c *claimer) add(f *incident.Fact) {
-	c.slack = min(slack*time.Duration(1+c.restarts(f.Container)), maxSlack)
+	c.slack = c.slackOf(f.Container)
 	switch f.Kind {
 	case incident.Event:
 		c.event(f)
@@ -128,6 +128,11 @@ func (c *claimer) add(f *incident.Fact) {
 			c.container(f)
 		}
 	}
+}
+
+// slackOf returns the tolerance for a fact about a container.
+func (m *model) slackOf(container string) time.Duration {
+	return min(slack*time.Duration(1+m.restarts(container)), maxSlack)
 }
 
 // restarts returns the highest restartCount of a container, or of any container.
@@ -367,9 +372,9 @@ func (c *claimer) series(all []*incident.Fact, says, matcher string, roughly boo
 }
 
 // noisy reports whether the pod has so many events of a type that the kubelet may have dropped some.
-func (c *claimer) noisy(typ string) bool {
+func (m *model) noisy(typ string) bool {
 	n := 0
-	for _, f := range c.pod.Facts {
+	for _, f := range m.pod.Facts {
 		if f.Kind == incident.Event && f.Type == typ {
 			n += f.Count
 		}

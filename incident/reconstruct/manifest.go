@@ -218,7 +218,10 @@ func (m *model) inferProbe(container string, probe trace.Probe) (*v1.Probe, stri
 			why = fmt.Sprintf("%d failures in %s", count, over.Round(time.Second))
 		}
 	}
-	if kills := m.kills(container, probe); kills > 0 && count >= kills {
+	least := slices.ContainsFunc(failures, func(f *incident.Fact) bool { return f.AtLeast })
+	if kills := m.kills(container, probe); kills > 0 && least {
+		why += "; failureThreshold 3 is the default, because the recording does not tell how many failures there were"
+	} else if kills > 0 && count >= kills {
 		if m.warnings() < burst { // otherwise failures are missing
 			p.FailureThreshold = int32(max(1, math.Round(float64(count)/float64(kills))))
 		}
@@ -239,9 +242,10 @@ func (m *model) inferProbe(container string, probe trace.Probe) (*v1.Probe, stri
 	for _, f := range m.pod.Facts { // the first run came after the initial delay
 		if f.Kind == incident.Event && f.Reason == "Started" && f.Container == container && f.When.Within <= time.Second && first.Known() && probe != trace.Readiness {
 			if after := first.At.Sub(f.When.At) - time.Duration(p.PeriodSeconds)*time.Second; after > 0 && after < 10*time.Minute && m.kills(container, probe) > 0 {
-				p.InitialDelaySeconds = int32(math.Ceil(after.Seconds()))
+				least := int32(math.Ceil(after.Seconds()))
+				p.InitialDelaySeconds = least + (p.PeriodSeconds-1)/2 // the ends of the range may be wrong by a second
 				why += fmt.Sprintf("; the first failure came %s after the start, so initialDelaySeconds is from %d to %d if all runs fail",
-					first.At.Sub(f.When.At).Round(10*time.Millisecond), p.InitialDelaySeconds, p.InitialDelaySeconds+p.PeriodSeconds-1)
+					first.At.Sub(f.When.At).Round(10*time.Millisecond), least, least+p.PeriodSeconds-1)
 			}
 			break
 		}

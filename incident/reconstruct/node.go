@@ -15,7 +15,7 @@ import (
 // exit code 255.
 func tryNode(s *search, _ *part) []choice {
 	m := s.model
-	list := []choice{{name: "none"}}
+	list := []choice{{name: "none", config: ptr("")}}
 	for _, f := range m.pod.Facts {
 		switch {
 		case f.Kind == incident.Event && f.Reason == "Evicted" && f.When.Known():
@@ -24,6 +24,11 @@ func tryNode(s *search, _ *part) []choice {
 				if at > before {
 					list = append(list, choice{name: "evicted", steps: []string{fmt.Sprintf("at: %s, evict: {pod: %s}", value.Format(round(at-before)), m.pod.Name)}})
 				}
+			}
+		case f.Kind == incident.Phase && (f.Reason == "Terminated" || f.Reason == "Shutdown") && m.requested.After(s.best.zero):
+			for _, config := range s.shutdowns() {
+				step := fmt.Sprintf("at: %s, shutdownNode: {}", value.Format(max(round(m.requested.Sub(s.best.zero)), time.Millisecond)))
+				list = append(list, choice{name: "shutdown", steps: []string{step}, config: ptr(config), deleted: &time.Time{}})
 			}
 		case f.Kind == incident.Terminated && f.ExitCode == 255 && f.Last.Known():
 			at := f.Last.At.Add(f.Last.Within / 2).Sub(s.best.zero)
@@ -41,6 +46,23 @@ func tryNode(s *search, _ *part) []choice {
 						}
 					}
 				}
+			}
+		}
+	}
+	return list
+}
+
+// shutdowns returns configurations of a kubelet that stops pods when its node shuts down: with the grace period of a container that was
+// killed, or else with enough time.
+func (s *search) shutdowns() []string {
+	config := func(grace time.Duration) string {
+		return fmt.Sprintf("shutdownGracePeriod: %s, shutdownGracePeriodCriticalPods: 1s", value.Format(grace+time.Second))
+	}
+	list := []string{config(time.Hour)}
+	for _, f := range s.model.pod.Facts {
+		if f.Kind == incident.Terminated && f.ExitCode == 137 && f.Last.Known() {
+			if took := f.Last.At.Add(f.Last.Within / 2).Sub(s.model.requested).Round(time.Second); took > 0 {
+				list = append(list, config(took))
 			}
 		}
 	}

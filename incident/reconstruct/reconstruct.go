@@ -153,6 +153,7 @@ type model struct {
 	parts   []*part
 	deleted time.Time // when the deletion was requested; zero: never
 	grace   *int      // of the deletion; nil: that of the pod
+	config  string    // of the kubelet
 
 	requested time.Time // when the deletion was requested, if a fact tells it
 }
@@ -178,6 +179,7 @@ type choice struct {
 	startup time.Duration  // startContainer
 	steps   []string       // of the scenario
 	uptime  time.Duration  // of the kubelet at t=0; 0: as it is
+	config  *string        // of the kubelet; nil: as it is
 	sandbox *time.Duration // of the pod instead
 	mount   *time.Duration
 	start   *time.Time // the first start
@@ -230,7 +232,10 @@ func (s *search) run() error {
 		}
 	}
 	s.align()
-	if _, err := s.attempt(); err != nil {
+	if s.best, err = s.attempt(); err != nil {
+		return err
+	}
+	if err := s.phases(); err != nil {
 		return err
 	}
 	m.deleted, m.longer = deleted, 0
@@ -408,7 +413,10 @@ func (s *search) improve(p *part) error {
 			return nil
 		}
 		before, sandbox, mount, uptime := *p, s.model.sandbox, s.model.mount, s.model.uptime
-		first, deleted, grace := s.model.first, s.model.deleted, s.model.grace
+		first, deleted, grace, config := s.model.first, s.model.deleted, s.model.grace, s.model.config
+		if c.config != nil {
+			s.model.config = *c.config
+		}
 		if c.deleted != nil {
 			s.model.deleted, s.model.grace = *c.deleted, c.grace
 		}
@@ -433,6 +441,7 @@ func (s *search) improve(p *part) error {
 			s.best = a
 		default:
 			*p, s.model.sandbox, s.model.mount, s.model.uptime, s.model.first, s.model.deleted, s.model.grace = before, sandbox, mount, uptime, first, deleted, grace
+			s.model.config = config
 		}
 		if err == nil && c.next != nil {
 			if better := c.next(a); better != nil {

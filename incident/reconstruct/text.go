@@ -48,13 +48,19 @@ func (m *model) text(a *attempt) []byte {
 	m.wordings(comment)
 	line("  kubernetesVersions: [%s]", m.version)
 	line("  duration: %s", value.Format(m.duration(a.zero)))
+	if m.uptime > 0 || m.config != "" {
+		line("  kubelet:")
+	}
 	if m.uptime > 0 {
-		line("  kubelet: {uptime: %s} # decides at which part of a second the kubelet looks for changes", value.Format(m.uptime))
+		line("    uptime: %s # decides at which part of a second the kubelet looks for changes", value.Format(m.uptime))
+	}
+	if m.config != "" {
+		line("    config: {%s}", m.config)
 	}
 	m.delays(line)
 	line("  pods:")
 	line("  - name: %s", m.pod.Name)
-	m.behaviors(line, comment)
+	m.behaviors(a.zero, line, comment)
 	steps := m.steps(a.zero)
 	if len(steps) > 0 {
 		line("  steps:")
@@ -121,7 +127,7 @@ func (m *model) delays(line func(string, ...any)) {
 	line("  delays: {%s} # so that the first start and the probes have their recorded times", strings.Join(list, ", "))
 }
 
-func (m *model) behaviors(line func(string, ...any), comment func(indent, text string)) {
+func (m *model) behaviors(zero time.Time, line func(string, ...any), comment func(indent, text string)) {
 	var names []string
 	for _, p := range m.parts {
 		if (len(p.rules) > 0 || p.create > 0 || p.startup > 0) && !slices.Contains(names, p.container) {
@@ -154,6 +160,11 @@ func (m *model) behaviors(line func(string, ...any), comment func(indent, text s
 			}
 			if rules == 0 && len(p.rules) > 0 {
 				line("      behavior:")
+				for _, w := range m.windows() {
+					if w.Container == name {
+						comment("      ", fmt.Sprintf("%s, %s probe: %s.", w.Fact.Place, w.Probe, w.String(zero)))
+					}
+				}
 			}
 			rules += len(p.rules)
 			answers = append(answers, p.answers...)

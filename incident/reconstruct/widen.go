@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"probesim.dev/incident"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios/simulate"
 	"probesim.dev/trace"
@@ -16,25 +17,29 @@ import (
 // windowed matches a rule that fails a probe in a window: its clock, the range of its beginning, that of its length, and the answer.
 var windowed = regexp.MustCompile(`^(?:(at|after): (\S+), )?(?:for: (\S+), )?(startup|liveness|readiness): ([^\[]+)$`)
 
-// widen makes the windows of failures as wide as the run allows: the program can have begun to fail the probe at any time since the run
-// of the probe before, and have stopped at any time until the next run. Windows stay as they are if the run would explain fewer facts.
+// widen makes the windows of failures as wide as the run and the recording allow: the program can have begun to fail the probe at any time
+// since the run of the probe before, and have stopped at any time until the next run. Windows stay as they are if the run would explain
+// fewer facts.
 func (s *search) widen() error {
 	for _, p := range s.model.parts {
-		for i, old := range p.rules {
-			text := s.wider(p.container, old.text)
-			if text == old.text {
-				continue
-			}
-			before := p.rules
-			p.rules = slices.Clone(before)
-			p.rules[i].text = text
-			a, err := s.attempt()
-			switch {
-			case errors.Is(err, simulate.ErrInterrupted):
-				return err
-			case err == nil && held(a) >= held(s.best):
-				s.best = a
-			default:
+		for i := range p.rules {
+			for _, recorded := range []bool{true, false} {
+				old := p.rules[i].text
+				text := s.wider(p.container, old, recorded)
+				if text == old {
+					continue
+				}
+				before := p.rules
+				p.rules = slices.Clone(before)
+				p.rules[i].text = text
+				a, err := s.attempt()
+				if errors.Is(err, simulate.ErrInterrupted) {
+					return err
+				}
+				if err == nil && held(a) >= held(s.best) {
+					s.best = a
+					break
+				}
 				p.rules = before
 			}
 		}
@@ -49,8 +54,33 @@ func (b *interval) narrow(from, to time.Duration) {
 	b.from, b.to = max(b.from, from), min(b.to, to)
 }
 
-// wider returns the rule with the widest window that does not change the best run. A rule without a window stays as it is.
-func (s *search) wider(container, text string) string {
+// extend covers another range, if that has bounds.
+func (b *interval) extend(from, to time.Time, zero time.Time, start time.Duration) {
+	if !from.IsZero() && !to.IsZero() {
+		b.from, b.to = min(b.from, max(from.Sub(zero)-start, 0)), max(b.to, to.Sub(zero)-start)
+	}
+}
+
+// around returns the smallest range that covers wide and whose middle, which a run without a seed takes, is in b. It returns b if that
+// would add more than a time at one end: nothing recorded allows that.
+func (b interval) around(wide interval, most time.Duration) interval {
+	wide.from, wide.to = min(wide.from, b.from), max(wide.to, b.to)
+	more := 2*b.from - wide.from - wide.to // at the end, so that the middle is not before b
+	less := wide.from + wide.to - 2*b.to   // at the beginning, so that it is not after b
+	switch {
+	case more > most || less > most || less > wide.from:
+		return b
+	case more > 0:
+		wide.to += more
+	case less > 0:
+		wide.from -= less
+	}
+	return wide
+}
+
+// wider returns the rule with the widest window that does not change the best run. With recorded, the window also has the times that the
+// recording allows, which differ from those of the run if that differs from the recording. A rule without a window stays as it is.
+func (s *search) wider(container, text string, recorded bool) string {
 	m := windowed.FindStringSubmatch(text)
 	if m == nil {
 		return text
@@ -71,6 +101,7 @@ func (s *search) wider(container, text string) string {
 		}
 	}
 	used := false
+	wideOpen, wideClosed := interval{s.best.plan.Duration, 0}, interval{s.best.plan.Duration, 0}
 	for k, start := range starts {
 		end := s.best.plan.Duration
 		if clock != "at" && k+1 < len(starts) {
@@ -104,10 +135,16 @@ func (s *search) wider(container, text string) string {
 			next = min(next, at(last+1)-time.Millisecond)
 		}
 		closed.narrow(at(last)+time.Millisecond-start, next-start)
+		if w := s.windowFrom(container, probe, m[5], at(first)); w != nil && recorded {
+			wideOpen.extend(w.Began[0], w.Began[1], s.best.zero, start)
+			wideClosed.extend(w.Stopped[0], w.Stopped[1], s.best.zero, start)
+		}
 	}
 	if !used || open.from > open.to || ends && closed.from > closed.to {
 		return text
 	}
+	tick := period(incident.ProbeOf(s.model.spec(container), probe))
+	open, closed = open.around(wideOpen, tick), closed.around(wideClosed, tick)
 	wide := ""
 	middle := (open.from + open.to) / 2
 	if clock == "" && ends { // from the start on
@@ -122,6 +159,18 @@ func (s *search) wider(container, text string) string {
 		wide += fmt.Sprintf("for: %s, ", between(max(closed.from-middle, time.Millisecond), closed.to-middle))
 	}
 	return wide + fmt.Sprintf("%s: %s", probe, m[5])
+}
+
+// windowFrom returns the window of the recorded failures with an answer that begin at about a time, or nil.
+func (s *search) windowFrom(container string, probe trace.Probe, word string, first time.Duration) *Window {
+	c := s.model.spec(container)
+	for i, w := range s.model.windowsOf(c, probe) {
+		o := s.outages(c, probe)[i]
+		if o.word == word && (o.first-first).Abs() < time.Second+s.model.slackOf(container) {
+			return &w
+		}
+	}
+	return nil
 }
 
 // startBefore returns the last start of a container until a time.

@@ -1,15 +1,140 @@
 package reconstruct
 
 import (
+	"cmp"
+	"context"
+	"flag"
 	"fmt"
+	"maps"
+	"os"
 	"slices"
+	"strings"
+	"testing"
 	"time"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/incident"
 	"probesim.dev/incident/cluster"
+	"probesim.dev/internal/random"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/simulate"
 	"probesim.dev/trace"
 )
+
+var windowSeeds = flag.Int("windows", 300, "the number of random scenarios whose windows TestWindows compares")
+var windowsFrom = flag.Int("windows-from", 1, "the first seed")
+
+// widths are the lengths of windows.
+type widths struct {
+	list      []time.Duration
+	unbounded int
+}
+
+func (w *widths) add(b [2]time.Time) {
+	if b[0].IsZero() || b[1].IsZero() {
+		w.unbounded++
+		return
+	}
+	w.list = append(w.list, b[1].Sub(b[0]))
+}
+
+// String returns the median, in which a window without a bound is longer than all others.
+func (w *widths) String() string {
+	all := len(w.list) + w.unbounded
+	if all == 0 {
+		return "none"
+	}
+	slices.Sort(w.list)
+	median := "unbounded"
+	if k := (all - 1) / 2; k < len(w.list) {
+		median = w.list[k].Round(time.Millisecond).String()
+	}
+	bounded := "none"
+	if len(w.list) > 0 {
+		bounded = w.list[(len(w.list)-1)/2].Round(time.Millisecond).String()
+	}
+	return fmt.Sprintf("median %s; %d of %d without a bound, median of the others %s", median, w.unbounded, all, bounded)
+}
+
+// TestWindows records random scenarios as a cluster would, and compares the windows of failures that follow from the facts with the
+// true ones.
+func TestWindows(t *testing.T) {
+	var began, stopped, needed widths
+	total, inside, open, ended := 0, 0, 0, 0
+	reasons := map[string]int{}
+	for seed := *windowsFrom; seed < *windowsFrom+*windowSeeds; seed++ {
+		loaded, err := scenarios.LoadBytes("random.yaml", random.Scenario(uint64(seed)), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := loaded[0].Plans()[0]
+		run := simulate.Run(context.Background(), plan, simulate.Options{})
+		if run.Err != nil {
+			t.Fatal(run.Err)
+		}
+		rec := record(t, plan, run, run.End)
+		for _, pod := range rec.Pods {
+			m, err := newModel(rec, pod)
+			if err != nil {
+				continue
+			}
+			key := pod.Key()
+			var program fakeruntime.Pod
+			for _, planned := range plan.Pods() {
+				if planned.Pod.Namespace == pod.Namespace && planned.Pod.Name == pod.Name {
+					program = planned.Program
+				}
+			}
+			for _, w := range m.windows() {
+				lives := livesOf(run.Records, cluster.Zero, key, w.Container)
+				truth := stretches(program.Containers[w.Container].Program.Rules, w.Probe, lives, cluster.Zero, m.end)
+				begin, end, unknown := trueWindow(run.Records, cluster.Zero, key, w.Container, w.Probe, w.Fact, lives, truth)
+				if begin.IsZero() {
+					continue
+				}
+				total++
+				began.add(w.Began)
+				stopped.add(w.Stopped)
+				if unknown {
+					open++
+				} else {
+					ended++
+					needed.add(w.Stopped)
+				}
+				if w.Open != "" && !unknown {
+					reasons[w.Open]++
+				}
+				in := func(b [2]time.Time, at time.Time) bool {
+					return !at.Before(b[0].Add(-alignment)) && (b[1].IsZero() || !at.After(b[1].Add(alignment)))
+				}
+				switch {
+				case !in(w.Began, begin):
+					t.Logf("seed %d: %s %s %s: began at %s: %s (%s)", seed, key, w.Container, w.Probe, begin.Sub(cluster.Zero), w.String(cluster.Zero), firstLine(w.Fact.Message))
+				case !unknown && !in(w.Stopped, end), unknown && !w.Stopped[1].IsZero() && end.After(w.Stopped[1].Add(alignment)):
+					t.Logf("seed %d: %s %s %s: stopped at %s (%t): %s (%s)", seed, key, w.Container, w.Probe, end.Sub(cluster.Zero), unknown, w.String(cluster.Zero), firstLine(w.Fact.Message))
+				default:
+					inside++
+				}
+			}
+		}
+	}
+	t.Logf("%d of %d windows (%.1f%%) contain the true one", inside, total, 100*float64(inside)/float64(max(total, 1)))
+	t.Logf("began: %s", &began)
+	t.Logf("stopped: %s", &stopped)
+	t.Logf("stopped, where the probe ran again: %s", &needed)
+	for _, k := range slices.SortedFunc(maps.Keys(reasons), func(a, b string) int { return cmp.Compare(reasons[b], reasons[a]) }) {
+		t.Logf("%5d without need: %s", reasons[k], k)
+	}
+	if total < *windowSeeds || inside*100 < total*97 {
+		t.Errorf("only %d of %d windows contain the true one", inside, total)
+	}
+	if median := began.list[len(began.list)/2]; median > 15*time.Second || began.unbounded*100 > total {
+		t.Errorf("the windows are wide: %s", &began)
+	}
+	if bounded := stopped.list[len(stopped.list)/2]; bounded > 15*time.Second || stopped.unbounded*10 > total*9 {
+		t.Errorf("the windows are wide: %s", &stopped)
+	}
+}
 
 // stretch is a time in which a program fails a probe, as a rule of a scenario says, with ranges for both ends.
 type stretch struct {
@@ -87,9 +212,9 @@ func stretches(rules []fakeruntime.Rule, probe trace.Probe, lives []life, zero, 
 	return list
 }
 
-// windows compares the recorded failures of a pod with the windows of its reconstruction. It returns how many begin and end in the ranges
-// that the reconstruction gives, and describes the others.
-func windows(p *proof, truth []trace.Record, program fakeruntime.Pod, r *Result) {
+// compare compares the recorded failures of a pod that its reconstruction explains with the ranges of the rules. It counts how many begin
+// and end in these ranges, and describes the others.
+func compare(p *proof, truth []trace.Record, program fakeruntime.Pod, r *Result) {
 	zero := cluster.Zero
 	object := r.model.object
 	key := object.Namespace + "/" + object.Name
@@ -106,6 +231,10 @@ func windows(p *proof, truth []trace.Record, program fakeruntime.Pod, r *Result)
 				}
 				begin, end, open := trueWindow(truth, zero, key, c.Name, probe, f, real, generated)
 				if begin.IsZero() {
+					continue
+				}
+				if slices.ContainsFunc(r.Claims, func(c Claim) bool { return c.Fact == f && !c.Holds && !c.Beyond }) {
+					p.unexplained++ // the output says so; Windows has its window
 					continue
 				}
 				p.windows++
@@ -227,4 +356,25 @@ func boundaries(list []stretch) []time.Time {
 	}
 	slices.SortFunc(times, time.Time.Compare)
 	return times
+}
+
+// TestWindowOfDocs checks the window that docs/incident.md shows, and that the scenario has it as a comment.
+func TestWindowOfDocs(t *testing.T) {
+	r := reconstructed(t, simulated(t, readiness, "{at: 61s, for: 47s, readiness: 503}"))
+	windows := r.Windows()
+	if len(windows) != 1 {
+		t.Fatal(windows)
+	}
+	w := windows[0]
+	text := fmt.Sprintf("%s probe of %s, %s: %s", w.Probe, w.Container, w.Fact.Place, w.String(r.Zero))
+	page, err := os.ReadFile("../../docs/incident.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), "\nwindow: "+text+"\n") {
+		t.Errorf("docs/incident.md does not have\nwindow: %s", text)
+	}
+	if comments := strings.ReplaceAll(string(r.Text), "\n      # ", " "); !strings.Contains(comments, w.String(r.Zero)) {
+		t.Errorf("the scenario does not have the window:\n%s", r.Text)
+	}
 }
