@@ -19,6 +19,28 @@ func probe(period, threshold int32) *v1.Probe {
 	}}
 }
 
+// subject returns the subject for a container with some probes, or nil for none.
+func subject(t *testing.T, version string, startup, liveness, readiness *v1.Probe) *bounds.Subject {
+	t.Helper()
+	p, ok := profile.Named(version)
+	if !ok {
+		t.Fatal(version)
+	}
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.PodSpec{Containers: []v1.Container{{
+		Name: "app", Image: "app:1", StartupProbe: startup, LivenessProbe: liveness, ReadinessProbe: readiness,
+	}}}}
+	s, err := bounds.NewSubject(pod, "app", p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// rounded formats a bound to the millisecond.
+func rounded(b bounds.Bound) string {
+	return b.Least.Round(time.Millisecond).String() + " to " + b.Greatest.Round(time.Millisecond).String()
+}
+
 // web has a startup probe every 5 s with 12 failures, a liveness probe every 10 s with 3, and a readiness probe every 5 s.
 func web() *v1.Pod {
 	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.PodSpec{Containers: []v1.Container{{

@@ -33,7 +33,7 @@ func (s *Subject) UntilRecovered(n Nodes, start time.Duration) (Bound, error) {
 		if err != nil {
 			return sample{}, err
 		}
-		return sample{bound: at(untilOutcome(h, &c), c)}, nil
+		return sample{bound: at(untilOutcome(h, h.outcome(), &c), c)}, nil
 	})
 }
 

@@ -15,10 +15,10 @@ import (
 type question struct {
 	asked
 	misfortune Misfortune
-	probe      trace.Probe                            // the probe that decides
-	over       func(*trace.Record) bool               // reports the outcome
-	read       func(h history, c *Case) time.Duration // reads the answer from the run
-	delays     []delay                                // that change the answer
+	probe      trace.Probe                                                   // the probe that decides
+	outcome    func(*trace.Record) bool                                      // reports the outcome
+	read       func(h history, outcome *trace.Record, c *Case) time.Duration // reads the answer from the run
+	delays     []delay                                                       // that change the answer
 }
 
 // Survives returns how long a healthy container may have the misfortune without a liveness probe that stops it, whatever the
@@ -84,30 +84,49 @@ func (s *Subject) becomesReady(ready bool) string {
 	return fmt.Sprintf("container: %s, becomes: {ready: %v}", s.Container, ready)
 }
 
-func untilOutcome(h history, c *Case) time.Duration { return h.outcome().T.Sub(virtual.At(c.Event)) }
+func untilOutcome(_ history, outcome *trace.Record, c *Case) time.Duration {
+	return outcome.T.Sub(virtual.At(c.Event))
+}
 
 // lasting reads how long the misfortune may last. The request that reached the threshold decides: it is still good if the
 // misfortune has ended when it arrives; or, after a stall, if its answer comes before its timeout.
-func (s *Subject) lasting(m Misfortune) func(history, *Case) time.Duration {
-	return func(h history, c *Case) time.Duration {
-		verdict, err := h.verdict()
-		switch {
-		case err != nil:
+//
+// If a probe stops the container, the request that led to the stop decides too. A container that exits is not ready, and the probes that
+// fail because of the exit are not those that decide.
+func (s *Subject) lasting(m Misfortune) func(history, *trace.Record, *Case) time.Duration {
+	return func(h history, outcome *trace.Record, c *Case) time.Duration {
+		limit, err := s.limit(h, outcome, m, c)
+		if err != nil {
 			return 0
-		case m != Stall:
-			return request(verdict).Sub(virtual.At(c.Event))
 		}
-		return verdict.T.Sub(virtual.At(c.Event)) - h.latency(verdict)
+		if stop := h.first(s.stopped(0)); stop != nil {
+			if own, err := s.limit(h, stop, m, c); err == nil {
+				limit = min(limit, own)
+			}
+		}
+		return limit
 	}
 }
 
+// limit returns how long the misfortune may last without a record that a probe caused.
+func (s *Subject) limit(h history, r *trace.Record, m Misfortune, c *Case) (time.Duration, error) {
+	verdict, err := h.verdictOf(r)
+	switch {
+	case err != nil:
+		return 0, err
+	case m != Stall:
+		return request(verdict).Sub(virtual.At(c.Event)), nil
+	}
+	return verdict.T.Sub(virtual.At(c.Event)) - s.latency(h, verdict, c), nil
+}
+
 // latency returns how long a healthy answer to the same probe takes.
-func (h history) latency(verdict *trace.Record) time.Duration {
+func (s *Subject) latency(h history, verdict *trace.Record, c *Case) time.Duration {
 	healthy := h.first(func(r *trace.Record) bool {
 		return r.Kind == trace.ProbeExecuted && r.Container == verdict.Container && r.Probe == verdict.Probe && r.Result == trace.Success
 	})
-	if healthy == nil {
-		return 0
+	if healthy == nil { // the misfortune is older than the first run
+		return c.value(answerDelay(s.Probe(verdict.Probe)))
 	}
 	return healthy.Took
 }
@@ -151,14 +170,26 @@ func (s *Subject) phases(c Case, q question) (sample, error) {
 func (s *Subject) answer(c Case, q question) (sample, error) {
 	c.Rules = []Rule{{Instance: AnyInstance, Clock: fakeruntime.AtScenario, From: c.Event, Misfortune: q.misfortune}}
 	t0 := virtual.At(c.Event)
-	h, err := s.run(&c, func(r *trace.Record) bool { return r.T >= t0 && q.over(r) })
+	happens := func(r *trace.Record) bool { return r.T >= t0 && q.outcome(r) }
+	over := happens
+	if other := s.rival(q.probe, q.misfortune); other != nil && q.limit { // its last run can begin before the outcome and end after it
+		var until virtual.Time
+		over = func(r *trace.Record) bool {
+			if until == 0 && happens(r) {
+				until = r.T.Add(time.Duration(s.Probe(other.probe).TimeoutSeconds) * time.Second)
+			}
+			return until > 0 && (r.T > until || s.stopped(0)(r))
+		}
+	}
+	h, err := s.run(&c, over)
 	if errors.Is(err, errNothing) {
 		return sample{bound: at(Never, c)}, nil
 	}
 	if err != nil {
 		return sample{}, err
 	}
-	return sample{bound: at(q.read(h, &c), c), outcome: h.outcome().T.Offset()}, nil
+	outcome := h.first(happens)
+	return sample{bound: at(q.read(h, outcome, &c), c), outcome: outcome.T.Offset()}, nil
 }
 
 // rival is a probe that can decide a question about another probe, since a liveness probe that stops the container also ends its
@@ -180,12 +211,9 @@ func (s *Subject) rival(p trace.Probe, m Misfortune) *rival {
 	if fails && int64(liveness.FailureThreshold-1)*int64(liveness.PeriodSeconds) > slowest {
 		return nil // the readiness probe is faster
 	}
-	a, b := liveness.PeriodSeconds, readiness.PeriodSeconds
-	for b > 0 {
-		a, b = b, a%b
-	}
-	window := min(int64(liveness.PeriodSeconds/a)*int64(readiness.PeriodSeconds), maxWindow)
-	return &rival{trace.Liveness, time.Duration(window) * time.Second, time.Duration(a) * time.Second}
+	common := divisor(liveness.PeriodSeconds, readiness.PeriodSeconds)
+	window := min(int64(liveness.PeriodSeconds/common)*int64(readiness.PeriodSeconds), maxWindow)
+	return &rival{trace.Liveness, time.Duration(window) * time.Second, time.Duration(common) * time.Second}
 }
 
 // maxWindow limits the seconds in which the phases of two probes are tried.
@@ -195,40 +223,61 @@ const maxWindow = 100
 const cycles = 1
 
 // requests returns the times at which a probe of the healthy container runs, over some cycles after the container has become
-// ready. If another probe can decide too, a second list has the times of both, after all initialDelaySeconds.
+// ready. If another probe can decide too, a second list has the times of both, after all initialDelaySeconds and the first run of each.
 func (s *Subject) requests(c Case, p trace.Probe, other *rival) ([][]time.Duration, error) {
 	c.Rules = nil // the case can be that of another answer, with its misfortune
-	ready := false
-	var from, passed virtual.Time
-	var early, times []time.Duration
+	ready, runs, has := false, 0, map[trace.Probe]bool{}
+	var passed, first, last, from, until virtual.Time
+	var all []time.Duration
 	_, err := s.record(&c, &trace.Recorder{}, healthyWithin, func(r *trace.Record) bool {
 		if s.started(0)(r) {
 			passed = r.T.Add(s.initialDelays())
 		}
 		ready = ready || s.ready(r)
 		if !ready || r.Kind != trace.ProbeExecuted || r.Container != s.Container || r.Probe != p && (other == nil || r.Probe != other.probe) {
-			return false
+			return until > 0 && r.T >= until
 		}
-		if len(early) < cycles+2 && r.Probe == p {
-			early = append(early, request(r).Offset())
+		at := request(r)
+		if runs > 0 || r.Probe == p {
+			all = append(all, at.Offset())
 		}
-		if r.T >= passed && other != nil {
-			if times = append(times, request(r).Offset()); len(times) == 1 {
-				from = r.T
+		if r.Probe == p {
+			switch runs++; runs {
+			case 2:
+				first = at
+			case cycles + 2:
+				last = at
 			}
 		}
-		return len(early) == cycles+2 && (other == nil || len(times) > cycles && r.T >= from.Add(other.window))
+		if other != nil && from == 0 && r.T >= passed && has[p] && has[other.probe] {
+			from = at
+		}
+		has[r.Probe] = true
+		switch {
+		case until > 0 || last == 0 || other != nil && from == 0:
+		case other == nil:
+			until = r.T
+		default: // a run that is still going on has begun before its end
+			until = max(last, from.Add(other.window)).Add(longestAnswer)
+		}
+		return until > 0 && r.T >= until
 	})
 	if err != nil {
 		return nil, err
 	}
-	slices.Sort(early)
-	slices.Sort(times)
-	if len(times) == 0 {
-		return [][]time.Duration{early[1:]}, nil
+	slices.Sort(all)
+	within := func(from, to virtual.Time) []time.Duration {
+		return slices.DeleteFunc(slices.Clone(all), func(t time.Duration) bool { return t < from.Offset() || t > to.Offset() })
 	}
-	return [][]time.Duration{early[1:], times}, nil
+	lists := [][]time.Duration{within(first, last)}
+	if other != nil {
+		lists = append(lists, within(from, from.Add(other.window)))
+	}
+	return lists, nil
 }
+
+// longestAnswer is how long a healthy program takes to answer a probe at most.
+const longestAnswer = time.Second
 
 // healthyWithin is the virtual time within which a healthy container becomes ready, if its probes can succeed.
 const healthyWithin = time.Hour

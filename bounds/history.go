@@ -15,13 +15,16 @@ type history []trace.Record
 func (h history) outcome() *trace.Record { return &h[len(h)-1] }
 
 // verdict returns the probe run that caused the outcome: the one that reached the threshold.
-func (h history) verdict() (*trace.Record, error) {
-	for r := h.outcome(); r.Cause > 0; {
+func (h history) verdict() (*trace.Record, error) { return h.verdictOf(h.outcome()) }
+
+// verdictOf returns the probe run that caused a record.
+func (h history) verdictOf(of *trace.Record) (*trace.Record, error) {
+	for r := of; r.Cause > 0; {
 		if r = &h[r.Cause-1]; r.Kind == trace.ProbeExecuted {
 			return r, nil
 		}
 	}
-	return nil, fmt.Errorf("no probe caused the %s of container %s", h.outcome().Kind, h.outcome().Container)
+	return nil, fmt.Errorf("no probe caused the %s of container %s", of.Kind, of.Container)
 }
 
 // request is the time at which a probe run began.

@@ -7,7 +7,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
 )
 
@@ -42,21 +41,8 @@ type Case struct {
 
 	question *asked
 	noted    *jitters // notes the jitters of a run
+	order    order    // of events at one instant, unless there is a seed
 }
-
-// Fraction, Choose and Next make a Case the chooser of a run, which is canonical but for the two jitters.
-func (c *Case) Fraction(choice choose.Choice) float64 {
-	if _, start := startJitter.Drawer(choice); start {
-		return c.StartJitter
-	}
-	if _, sync := syncJitter.Drawer(choice); sync {
-		return c.SyncJitter
-	}
-	return 0.5
-}
-
-func (*Case) Choose(choose.Choice, int) int { return 0 }
-func (*Case) Next([]choose.Choice) int      { return 0 }
 
 // delay is one of the delays that can change a bound.
 type delay func(*fakeruntime.Delays) **fakeruntime.Draw

@@ -6,17 +6,23 @@ import (
 	"time"
 )
 
-// startPhases are the phases of the first start against the ticks of the probes, against the relists, and against the whole seconds of the
-// wall clock. An initialDelaySeconds counts from such a second.
+// startPhases are the phases of a start against the ticks of the probes, against the relists, and against the whole seconds of the wall clock.
+// An initialDelaySeconds counts from such a second.
 type startPhases struct {
 	begins, relists dim
 	seconds         bool          // the whole seconds matter
 	repeat          time.Duration // after which the ticks are in the same phase again
+	before          []dim         // move what comes before the start
 }
 
-// startPhases returns the phases of a case. If latest is true, the sync that starts the container ends late.
+// startPhases returns the phases of the first start. If latest is true, the sync that starts the container ends late.
 func (n Nodes) startPhases(s *Subject, c *Case, latest bool) startPhases {
-	return startPhases{n.begins(s, c, latest), n.relisting(s, c), s.delayed(c), s.ticksRepeat(c)}
+	return startPhases{begins: n.begins(s, c, latest), relists: n.relisting(s, c), seconds: s.delayed(c), repeat: s.ticksRepeat(c)}
+}
+
+// phases returns the phases of the start of a case.
+func (m *startMoves) phases(s *Subject, c *Case, latest bool) startPhases {
+	return startPhases{begins: m.ticks(latest), relists: uptimes(c), seconds: s.delayed(c), repeat: s.ticksRepeat(c), before: m.before}
 }
 
 // middle returns the case whose start is in the middle between the earliest and the latest.
@@ -49,6 +55,7 @@ func (p startPhases) evenly(c Case, points int, f measure, b Bound) (Bound, erro
 	if p.seconds {
 		dims = []dim{dims[0].onSecond(), p.relists, walls}
 	}
+	dims = append(p.before[:len(p.before):len(p.before)], dims...)
 	for i := range points {
 		x := c
 		for k, d := range dims {
@@ -64,11 +71,13 @@ func (p startPhases) evenly(c Case, points int, f measure, b Bound) (Bound, erro
 	return b, nil
 }
 
-// steps are the distances from one point to the next of a sequence that fills a square or a cube evenly, in 1/2^64 of each side: powers of
-// the inverse of the generalized golden ratio. The sequence starts again at the other side.
+// steps are the distances from one point to the next of a sequence that fills a square, a cube or a space of more dimensions evenly, in 1/2^64
+// of each side: powers of the inverse of the generalized golden ratio. The sequence starts again at the other side.
 var steps = map[int][]uint64{
 	2: {0xc13fa9a902a6328f, 0x91e10da5c79e7b1c},
 	3: {0xd1b54a32d192ed03, 0xabc98388fb8fac02, 0x8cb92ba72f3d8dd7},
+	4: {0xdb4f0b9175ae2165, 0xbbe0563303a4615f, 0xa0f2ec75a1fe1575, 0x89e182857d9ed688},
+	5: {0xe19b01aa9d42c633, 0xc6d1d6c8ed0c9631, 0xaf36d01ef7518dbb, 0x9a69443f36f710e6, 0x881403b9339bd42d},
 }
 
 // walls is the dimension of the phase of the wall clock.
@@ -94,7 +103,7 @@ func (p startPhases) onward(greatest bool, tolerance time.Duration, f measure, b
 				return b, err
 			}
 		}
-		if before.Least-b.Least < timeTolerance && !greatest || b.Greatest-before.Greatest < timeTolerance && greatest {
+		if before.Least-b.Least < min(tolerance, timeTolerance) && !greatest || b.Greatest-before.Greatest < min(tolerance, timeTolerance) && greatest {
 			break
 		}
 	}

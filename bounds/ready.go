@@ -65,7 +65,13 @@ func (s *Subject) overUpAtOnce(n Nodes, c Case, delays []dim, f measure, b Bound
 		}
 		b = b.Or(own)
 	}
-	return b, nil
+	if s.Probe(trace.Startup) != nil { // the result of the startup probe is stored before the readiness probe is triggered
+		return b, nil
+	}
+	c = c.corner(true, delays)
+	c.order = lateStatus
+	wasted, err := n.startPhases(s, &c, true).search(c, effort{20, 2 * timeTolerance, []bool{true}}, f, none(c))
+	return b.Or(wasted), err
 }
 
 // shownAt returns the bound over the cases in which the kubelet sees the start as early or as late as possible.

@@ -9,6 +9,9 @@ import (
 	"probesim.dev/trace"
 )
 
+// settled is the time after a start in which one sync of the pod leads to the next.
+const settled = 7 * time.Second
+
 // requestsWhileDown returns the times at which a probe of a container that is not up runs, before the container is stopped and
 // at most until some periods after the initialDelaySeconds of all probes: the first ones, and those around the end of each
 // initialDelaySeconds. The ones between are alike.
@@ -27,7 +30,7 @@ func (s *Subject) requestsWhileDown(c Case, p trace.Probe) ([][]time.Duration, e
 			stop = r.Step
 		}
 		if s.started(0)(r) {
-			last = r.T.Add(s.initialDelays() + 3*period)
+			last = r.T.Add(s.initialDelays() + max(3*period, settled))
 			for _, p := range s.deciding(&c) {
 				if delay := s.Probe(p).InitialDelaySeconds; delay > 0 {
 					ends = append(ends, r.T.Add(time.Duration(delay)*time.Second))
@@ -50,7 +53,7 @@ func (s *Subject) requestsWhileDown(c Case, p trace.Probe) ([][]time.Duration, e
 	next := 0
 	for _, end := range ends {
 		i, _ := slices.BinarySearch(times, end.Offset())
-		from, to := max(i-1, next), min(i+5, len(times))
+		from, to := max(i-1, next), min(i+max(5, int(settled/period)), len(times))
 		if to-from < 2 {
 			continue
 		}

@@ -25,7 +25,7 @@ func remember(f measure) measure {
 
 // key identifies the case among those of a search, which differ in what dimensions set.
 func (c *Case) key() string {
-	key := fmt.Appendf(nil, "%d %d %d %d %v %v %d", c.Instance, c.Uptime, c.Wall, c.InitRuns, c.StartJitter, c.SyncJitter, c.Event)
+	key := fmt.Appendf(nil, "%s %d %d %d %d %v %v %d", c.order, c.Instance, c.Uptime, c.Wall, c.InitRuns, c.StartJitter, c.SyncJitter, c.Event)
 	delays := reflect.ValueOf(c.Delays)
 	for i := range delays.NumField() {
 		if d := delays.Field(i).Interface().(*fakeruntime.Draw); d != nil {

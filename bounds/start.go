@@ -136,6 +136,11 @@ func (s *Subject) toEnd(c Case, m startMoves, latest bool, f measure, b Bound) (
 	if err != nil {
 		return b, err
 	}
+	if m.killed && latest && len(s.deciding(&c)) > 1 {
+		if b, err = s.overOrders(cases, d, f, b); err != nil {
+			return b, err
+		}
+	}
 	for _, c := range cases {
 		if err := s.atSecond(&c, latest); err != nil {
 			return b, err
@@ -148,6 +153,29 @@ func (s *Subject) toEnd(c Case, m startMoves, latest bool, f measure, b Bound) (
 				if b, err = s.overPairs(c, d, f, b); err != nil {
 					return b, err
 				}
+			}
+		}
+	}
+	if m.killed { // what comes before the kill moves the relists too
+		c := c.corner(latest, m.delays)
+		return m.phases(s, &c, latest).search(c, effort{20, 5 * tolerance, []bool{latest}}, f, b)
+	}
+	return b, nil
+}
+
+// overOrders extends a bound by the limits of starts after a kill in which the ticks of the liveness and the startup probe come at one
+// instant. The kubelet carries over that the container has started, so the liveness probe counts until it sees the start, at most until
+// the next tick of the startup probe. The later that is, and the earlier the delay of the liveness probe ends, the more starts it stops.
+func (s *Subject) overOrders(cases []Case, d dim, f measure, b Bound) (Bound, error) {
+	for _, order := range []order{livenessFirst, livenessLast} {
+		for _, c := range cases {
+			c.order = order
+			if err := s.atSecond(&c, order == livenessLast); err != nil {
+				return b, err
+			}
+			var err error
+			if b, err = s.overTicks(c, d, f, b); err != nil {
+				return b, err
 			}
 		}
 	}

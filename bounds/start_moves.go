@@ -17,6 +17,8 @@ type startMoves struct {
 	delays []dim                 // change how long the kubelet needs to see the start
 	exits  bool                  // the instance before has exited by itself
 	starts []dim                 // the delays of a start
+	killed bool                  // a probe has stopped the instance before
+	before []dim                 // move what comes before the start
 }
 
 // tie makes the moves those of a start to which a relist leads, if the kubelet stops the instance before at a relist. What follows the stop
@@ -64,13 +66,26 @@ func (s *Subject) moves(c *Case, n Nodes, which StartCase) (startMoves, error) {
 	}
 	always := func(d dim) { m.ticks = func(bool) dim { return d } }
 	kill := func(rule int) {
+		m.killed = true
+		m.before = n.dims(runPodSandbox)
+		if rule == 1 {
+			up := c.Rules[0].From
+			m.before = append(m.before, leads(0, up, up+window))
+		}
 		stop := append([]delay{stopContainer, stopReturn}, s.starts()...)
 		shutdown := leads(rule, 0, s.shutdown(window))
-		if always(shutdown); shutdown.to >= window {
-			m.delays = n.dims(append(stop, looks...)...)
-			return
+		repeat := window
+		if rule == 1 {
+			repeat = s.period(trace.Liveness)
 		}
-		always(shutdown.and(n.total(window, stop...)))
+		if shutdown.to >= min(window, repeat) {
+			m.delays = n.dims(append(stop, looks...)...)
+		} else {
+			shutdown = shutdown.and(n.total(window, stop...))
+		}
+		if always(shutdown); shutdown.to < window && repeat < window {
+			always(shutdown.again(leads(0, c.Rules[0].From, horizon), repeat, window))
+		}
 	}
 	switch which {
 	case FirstInstance:
@@ -168,6 +183,19 @@ func leads(rule int, from, to time.Duration) dim {
 		from: from, to: to,
 		get: func(c *Case) time.Duration { return c.Rules[rule].From },
 		set: func(c *Case, x time.Duration) { c.Rules[rule].From = x },
+	}
+}
+
+// again returns the dimension of the sum of d and of a time that leads to it, which grows by whole periods up to a width.
+func (d dim) again(lead dim, period, width time.Duration) dim {
+	return dim{
+		from: d.from, to: d.from + width,
+		get: func(c *Case) time.Duration { return d.get(c) + lead.get(c) - lead.from },
+		set: func(c *Case, x time.Duration) {
+			x -= d.from
+			lead.set(c, lead.from+x.Truncate(period))
+			d.set(c, min(d.from+x%period, d.to))
+		},
 	}
 }
 

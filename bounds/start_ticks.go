@@ -139,11 +139,7 @@ func (s *Subject) nearby(c Case, d dim, f measure, b Bound) (Bound, error) {
 func (s *Subject) ticksRepeat(c *Case) time.Duration {
 	common, longest := time.Second, maxWindow*time.Second
 	for _, p := range s.deciding(c) {
-		a, b := common, s.period(p)
-		for b > 0 {
-			a, b = b, a%b
-		}
-		common *= s.period(p) / a
+		common *= s.period(p) / divisor(common, s.period(p))
 		longest = max(longest, s.period(p))
 	}
 	return min(common, longest)
@@ -171,4 +167,12 @@ func (s *Subject) atSecond(c *Case, begins bool) error {
 		c.Wall = modulo(c.Wall-by, time.Second)
 	}
 	return nil
+}
+
+// divisor returns the greatest common divisor of two periods.
+func divisor[T int32 | time.Duration](a, b T) T {
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return a
 }

@@ -2,6 +2,7 @@ package bounds
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"time"
 
@@ -12,7 +13,10 @@ import (
 // offTies returns a case close to another one, and its sample, in which no two events that decide are at one instant: if one of the
 // times of the case changes by half the margin, the value changes by about as much.
 func (s *Subject) offTies(c Case) (Case, sample, error) {
-	c, err := s.seeded(c)
+	c, err := s.ordered(c.inMiddle())
+	if err == nil && c.Seed == nil {
+		c, err = s.seeded(c)
+	}
 	if err != nil {
 		return c, sample{}, err
 	}
@@ -86,6 +90,18 @@ func (c Case) moved(m move, by time.Duration) Case {
 	c = c.clone()
 	m(&c, by)
 	c.Uptime = max(c.Uptime, time.Millisecond)
+	return c
+}
+
+// inMiddle returns the case with each range of its delays replaced by the middle, because a seed would draw from it.
+func (c Case) inMiddle() Case {
+	delays := reflect.ValueOf(&c.Delays).Elem()
+	for i := range delays.NumField() {
+		if d := delays.Field(i).Interface().(*fakeruntime.Draw); d != nil {
+			middle := fakeruntime.Exactly(d.Min + (d.Max-d.Min)/2)
+			delays.Field(i).Set(reflect.ValueOf(&middle))
+		}
+	}
 	return c
 }
 

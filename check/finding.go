@@ -84,7 +84,9 @@ type Finding struct {
 	App []string `json:"app,omitempty"`
 	// Witness is the beginning of the names of the scenarios that show the finding, among those of Checker.Witnesses. It is empty
 	// if App shows it.
-	Witness    string `json:"witness,omitempty"`
+	Witness string `json:"witness,omitempty"`
+	// Delays are the nodes of the witness, if they are not the typical ones.
+	Delays     string `json:"delays,omitempty"`
 	Kubernetes string `json:"kubernetes"` // the version of the run
 }
 
@@ -114,11 +116,19 @@ func (c *Checker) findings(found *container) []Finding {
 	if f, differ := found.versionsDiffer(); differ {
 		list = append(list, found.place(f, found.results[0].version))
 	}
+	for i := range list {
+		if list[i].Witness != "" && c.options.Delays != typical {
+			list[i].Delays = c.options.Delays
+		}
+	}
 	slices.SortStableFunc(list, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(b.Severity.rank(), a.Severity.rank()), cmp.Compare(a.Line, b.Line))
 	})
 	return list
 }
+
+// typical is the name of the delays that 'probesim check' takes unless it is told otherwise.
+const typical = "typical"
 
 func (c *container) place(f finding, version string) Finding {
 	pos := c.at(f.Field)
@@ -228,8 +238,12 @@ func shortRestart(s *subject, r *result) []finding {
 		if v.Least > first.Least*2/3 {
 			continue
 		}
-		return []finding{{ID: ShortRestart, Severity: Warning, Message: fmt.Sprintf(
-			"%s, the next start can have only %s, and the first one always has %s.", upper(v.Case), FormatDown(Seconds(v.Least)), FormatDown(Seconds(first.Least))),
+		severity, least := Warning, FormatDown(Seconds(v.Least))
+		if order := v.AtLeast.Order(); order != "" { // seldom on a real node
+			severity, least = Note, least+" if "+order
+		}
+		return []finding{{ID: ShortRestart, Severity: severity, Message: fmt.Sprintf(
+			"%s, the next start can have only %s, and the first one always has %s.", upper(v.Case), least, FormatDown(Seconds(first.Least))),
 			Field: string(s.killer()) + "Probe", witness: s.container.witnessName() + "-" + string(Restart) + "-always"}}
 	}
 	return nil

@@ -6,7 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"probesim.dev/bounds"
 	"probesim.dev/check"
+	"probesim.dev/fakeruntime"
+	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios/whatif"
 )
 
@@ -101,5 +104,41 @@ func TestAdvice(t *testing.T) {
 	got := findings("startupProbe: {httpGet: {port: 80}, initialDelaySeconds: 20, periodSeconds: 2, failureThreshold: 30}")
 	if len(got) != 1 || got[0].ID != check.SlowReady || !strings.Contains(got[0].Message, "Without its delay, the startup probe would find it sooner") {
 		t.Errorf("a startup probe with a delay has the findings %+v", got)
+	}
+}
+
+// TestVersionsDiffer checks a container whose liveness probe can stop a second start much earlier in the newest version than in an old one.
+func TestVersionsDiffer(t *testing.T) {
+	old, _ := profile.Named("v1.34.4")
+	manifest := pod("startupProbe: {httpGet: {port: 80}, periodSeconds: 10, failureThreshold: 6}\nlivenessProbe: {httpGet: {port: 80}, periodSeconds: 2}")
+	var got []string
+	for _, f := range report(t, manifest, check.Options{Profiles: []profile.Profile{old, profile.Newest()}}).Workloads[0].Containers[0].Findings {
+		got = append(got, string(f.ID)+": "+f.Message)
+	}
+	want := "versions-differ: v1.34.4 and v1.37.0 differ. restart: 50.0s and 4.01s; recover: 27.0s and 17.2s."
+	if !slices.Contains(got, want) {
+		t.Errorf("the findings are %q, want %q", got, want)
+	}
+}
+
+// TestSeldomOrder checks that a restart which is short in an unusual order of events only is no warning, and that its witness exists.
+func TestSeldomOrder(t *testing.T) {
+	delays, _ := fakeruntime.DelaySet("typical")
+	manifest := pod("startupProbe: {httpGet: {port: 80}, periodSeconds: 5, failureThreshold: 12}\nlivenessProbe: {httpGet: {path: /live, port: 80}, failureThreshold: 1}") +
+		"  - name: side\n    image: side:1\n"
+	c, err := check.New([]check.File{{Name: "web.yaml", Data: []byte(manifest)}}, check.Options{Nodes: bounds.Nodes{Delays: delays}, Delays: "typical"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Do(context.Background(), 0); err != nil {
+		t.Fatal(err)
+	}
+	list := c.Report().Workloads[0].Containers[0].Findings
+	want := "After a liveness kill, the next start can have only 0.29s if the liveness probe runs before everything else at its tick, and the first one always has 55.0s."
+	if len(list) != 1 || list[0].Severity != check.Note || list[0].Message != want {
+		t.Errorf("the findings are %+v, want the note %q", list, want)
+	}
+	if _, missing, err := c.Witnesses(context.Background()); err != nil || len(missing) > 0 {
+		t.Errorf("no scenario shows %q, error %v", missing, err)
 	}
 }

@@ -87,6 +87,9 @@ type Range struct {
 	Kubernetes string  `json:"kubernetes"`
 	Least      Seconds `json:"least"`
 	Greatest   Seconds `json:"greatest"`
+	// LeastOrder and GreatestOrder say which order of events at one instant the end needs, if it needs another one than the usual.
+	LeastOrder    string `json:"leastOrder,omitempty"`
+	GreatestOrder string `json:"greatestOrder,omitempty"`
 }
 
 // Deletion is what happens after the deletion of the pod.

@@ -5,14 +5,23 @@ import (
 	"strings"
 
 	"probesim.dev/check"
+	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios/simulate"
 )
 
 // Command returns the command that shows the run behind a finding, or an empty string if a healthy program shows it. Where a time is
 // a range, the command makes a hundred runs, each with a time from the range.
 func Command(f *check.Finding) string {
+	var version string
+	if f.Kubernetes != "" && f.Kubernetes != profile.Newest().Version {
+		version = " --kubernetes " + f.Kubernetes
+	}
 	if f.Witness != "" {
-		return "probesim check " + simulate.Quote(f.File) + " --witness witnesses; probesim run witnesses --run " + simulate.Quote(f.Witness)
+		check := "probesim check " + simulate.Quote(f.File) + version
+		if f.Delays != "" {
+			check += " --delays " + f.Delays
+		}
+		return check + " --witness witnesses; probesim run witnesses --run " + simulate.Quote(f.Witness)
 	}
 	if len(f.App) == 0 {
 		return ""
@@ -24,5 +33,5 @@ func Command(f *check.Finding) string {
 	if slices.ContainsFunc(f.App, func(app string) bool { return strings.Contains(app, "..") }) {
 		words = append(words, "--seed 1..100")
 	}
-	return strings.Join(words, " ")
+	return strings.Join(words, " ") + version
 }

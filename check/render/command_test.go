@@ -12,6 +12,9 @@ func TestCommand(t *testing.T) {
 		"probesim run a.yaml --app 'web/app=down 2m at 5m'":                                              {File: "a.yaml", App: []string{"web/app=down 2m at 5m"}},
 		"probesim run a.yaml --app 'web/app=start 24s..32s' --seed 1..100":                               {File: "a.yaml", App: []string{"web/app=start 24s..32s"}},
 		"probesim check a.yaml --witness witnesses; probesim run witnesses --run web-app-restart-always": {File: "a.yaml", Witness: "web-app-restart-always"},
+		"probesim check a.yaml --kubernetes v1.34.4 --delays slow --witness witnesses; probesim run witnesses --run w": {
+			File: "a.yaml", Witness: "w", Delays: "slow", Kubernetes: "v1.34.4"},
+		"probesim run a.yaml --app 'web/app=start 9s' --kubernetes v1.34.4": {File: "a.yaml", App: []string{"web/app=start 9s"}, Kubernetes: "v1.34.4"},
 	} {
 		if got := Command(&f); got != want {
 			t.Errorf("the command is %q, want %q", got, want)

@@ -132,7 +132,9 @@ func limits(c *check.Container) *report.Table {
 
 // facts writes what has no range.
 func (t *writer) facts(c *check.Container) {
-	fact := func(name, text string) { t.line(0, fmt.Sprintf("%-*s  %s", labelWidth, name, text), report.Plain) }
+	var table report.Table
+	table.Left = 2
+	fact := func(name, text string) { table.Row(label(name), plain(text)) }
 	if c.Deleted != nil {
 		fact("deleted -> SIGTERM, SIGKILL", check.FormatUp(c.Deleted.SIGTERM)+", "+check.FormatUp(c.Deleted.SIGKILL))
 	}
@@ -142,6 +144,7 @@ func (t *writer) facts(c *check.Container) {
 	if c.StartShare != nil {
 		fact("share of starts that come up", check.Percent(*c.StartShare))
 	}
+	table.Write(t.b, t.o)
 }
 
 // Restarts formats the starts of a container that never comes up: the first ones, and the distance between the last ones.

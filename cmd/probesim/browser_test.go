@@ -244,6 +244,12 @@ func (b *browser) key(key string, modifiers int) {
 func (b *browser) resize(width, height int) {
 	b.t.Helper()
 	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
+	// The page gets its new size some frames later.
+	b.eval(fmt.Sprintf(`new Promise((done) => {
+		const wait = () => innerWidth === %d ? done(1) : requestAnimationFrame(wait);
+		wait();
+	})`, width), nil)
+	b.settle()
 }
 
 // scheme sets the preferred color scheme to light or dark.

@@ -1,0 +1,87 @@
+package bounds
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"probesim.dev/sim/choose"
+)
+
+// order is the order of events at one instant, where a bound depends on it. The zero value is the canonical order.
+type order string
+
+const (
+	// lateStatus stores a status that shows a container for the first time only after the readiness probe, which the same sync triggers, has
+	// looked for it. The trigger is then wasted, and the probe waits for its next tick (UpdatePodStatus in
+	// pkg/kubelet/prober/prober_manager.go at v1.37.0).
+	lateStatus order = "late status"
+	// livenessFirst and livenessLast handle a tick of a liveness probe before, or after, everything else at its instant, above all a tick of
+	// the startup probe. After a kill, the liveness probe waits for the startup probe only from the next tick of that one on
+	// (pkg/kubelet/prober/worker.go at v1.37.0).
+	livenessFirst order = "liveness first"
+	livenessLast  order = "liveness last"
+)
+
+// Order says which order of events at one instant the case needs. It is empty for the usual order. On a real node, such events are
+// microseconds apart, and another order is rare.
+func (c Case) Order() string {
+	return map[order]string{
+		lateStatus:    "the status is stored after the readiness probe has looked for it",
+		livenessFirst: "the liveness probe runs before everything else at its tick",
+		livenessLast:  "the liveness probe runs after everything else at its tick",
+	}[c.order]
+}
+
+// Choose, Next and Fraction make a Case the chooser of a run, which is canonical but for the jitters and the order.
+func (c *Case) Choose(choice choose.Choice, n int) int {
+	if c.order == lateStatus && choice.Kind == choose.Preemption && strings.HasPrefix(choice.Key, "readiness triggered, status not stored ") {
+		return 2 // everything else at this instant goes first
+	}
+	return 0
+}
+
+func (c *Case) Next(list []choose.Choice) int {
+	if c.order != livenessFirst && c.order != livenessLast {
+		return 0
+	}
+	return max(0, slices.IndexFunc(list, func(one choose.Choice) bool {
+		return strings.Contains(one.Key, "liveness worker ") == (c.order == livenessFirst)
+	}))
+}
+
+func (c *Case) Fraction(choice choose.Choice) float64 {
+	if _, start := startJitter.Drawer(choice); start {
+		return c.StartJitter
+	}
+	if _, sync := syncJitter.Drawer(choice); sync {
+		return c.SyncJitter
+	}
+	return 0.5
+}
+
+// orderSeeds is the number of seeds among which ordered looks for an order.
+const orderSeeds = 500
+
+// ordered returns the case with a seed in place of its order, because a scenario file has a seed only. The seed leads to the same value.
+func (s *Subject) ordered(c Case) (Case, error) {
+	if c.order == "" {
+		return c, nil
+	}
+	want, err := c.question.measure(s, c)
+	if err != nil {
+		return c, err
+	}
+	c.order = ""
+	for seed := range int64(orderSeeds) {
+		c.Seed = &seed
+		one, err := c.question.measure(s, c)
+		if err != nil {
+			return c, err
+		}
+		if (one.bound.Least - want.bound.Least).Abs() < 10*margin {
+			return c, nil
+		}
+	}
+	return c, errors.New("no seed leads to the order of events that the bound needs")
+}
