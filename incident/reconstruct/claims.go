@@ -35,7 +35,7 @@ type claimer struct {
 // claims returns the claims of the recording, and sets those that no run can explain.
 func (m *model) claims(zero time.Time) []Claim {
 	m.beyond = nil
-	c := &claimer{model: m, zero: zero, end: max(m.end.Sub(zero), time.Second) + slack, done: map[string]bool{}}
+	c := &claimer{model: m, zero: zero, end: max(m.end.Sub(zero), time.Second) + m.since, done: map[string]bool{}}
 	for _, f := range m.pod.Facts {
 		c.add(f)
 	}
@@ -76,7 +76,7 @@ func (c *claimer) absent() {
 
 // duration returns the virtual time of a run.
 func (m *model) duration(zero time.Time) time.Duration {
-	return (max(m.end.Sub(zero), time.Second) + m.longer + 2*time.Second).Truncate(time.Second)
+	return (max(m.end.Sub(zero), time.Second) + max(m.since, 0) + m.longer + 2*time.Second).Truncate(time.Second)
 }
 
 func (c *claimer) claim(f *incident.Fact, says, expect string) {

@@ -109,14 +109,17 @@ func Pod(ctx context.Context, rec *incident.Recording, pod *incident.Pod, o Opti
 		return nil, err
 	}
 	m.command = o.Command
-	s := &search{ctx: ctx, model: m, left: o.Runs}
+	s := &search{ctx: ctx, model: m, left: o.Runs, expect: map[string][]*scenarios.Expect{}}
 	if err := s.run(); err != nil {
 		return nil, err
 	}
 	if err := s.widen(); err != nil {
 		return nil, err
 	}
-	best := s.best
+	best, err := s.whole()
+	if err != nil {
+		return nil, err
+	}
 	result := &Result{Pod: pod, Text: best.text, Plan: best.plan, Run: best.run, Zero: best.zero, Assumed: m.assumed, Tried: s.tried, model: m}
 	result.Claims = append(best.claims, m.beyond...)
 	slices.SortStableFunc(result.Claims, func(a, b Claim) int { return a.Fact.When.At.Compare(b.Fact.When.At) })
@@ -125,16 +128,19 @@ func Pod(ctx context.Context, rec *incident.Recording, pod *incident.Pod, o Opti
 
 // model is what the search varies.
 type model struct {
-	rec     *incident.Recording
-	pod     *incident.Pod
-	object  *v1.Pod // the manifest
-	assumed []string
-	version string
-	command string
-	first   incident.Moment // the first start of a container
-	starter string          // that container
-	guessed *incident.Fact  // the first fact, if first is a guess because no start is recorded
-	anchor  string          // the reason of the event at that time, if no start is recorded; empty: the start
+	rec    *incident.Recording
+	pod    *incident.Pod
+	object *v1.Pod // the manifest
+	// manifestText is the text of the manifest that manifestOf is.
+	manifestText string
+	manifestOf   *v1.Pod
+	assumed      []string
+	version      string
+	command      string
+	first        incident.Moment // the first start of a container
+	starter      string          // that container
+	guessed      *incident.Fact  // the first fact, if first is a guess because no start is recorded
+	anchor       string          // the reason of the event at that time, if no start is recorded; empty: the start
 	// earliest and doubt are the range of the first start, if it is known to less than a second.
 	earliest time.Time
 	doubt    time.Duration
@@ -151,9 +157,10 @@ type model struct {
 	pull    time.Duration
 	uptime  time.Duration // of the kubelet, which decides when it looks at the containers; 0: the default
 	parts   []*part
-	deleted time.Time // when the deletion was requested; zero: never
-	grace   *int      // of the deletion; nil: that of the pod
-	config  string    // of the kubelet
+	deleted time.Time     // when the deletion was requested; zero: never
+	grace   *int          // of the deletion; nil: that of the pod
+	config  string        // of the kubelet
+	since   time.Duration // from the last fact to the recording
 
 	requested time.Time // when the deletion was requested, if a fact tells it
 }
@@ -182,9 +189,10 @@ type choice struct {
 	config  *string        // of the kubelet; nil: as it is
 	sandbox *time.Duration // of the pod instead
 	mount   *time.Duration
-	start   *time.Time // the first start
-	deleted *time.Time // the request to delete the pod; zero: none
-	grace   *int       // its gracePeriodSeconds; nil: that of the pod
+	start   *time.Time     // the first start
+	since   *time.Duration // from the last fact to the recording
+	deleted *time.Time     // the request to delete the pod; zero: none
+	grace   *int           // its gracePeriodSeconds; nil: that of the pod
 	// next returns a better choice after an attempt with this one, or nil.
 	next func(a *attempt) *choice
 }
@@ -211,6 +219,8 @@ type search struct {
 	tried int
 	spent time.Duration
 	delay time.Duration // from the addition of the pod to the first start, in the last run
+
+	expect map[string][]*scenarios.Expect // loaded expectations, by their text
 }
 
 // rounds is the number of times that the search goes through all parts.
@@ -412,27 +422,8 @@ func (s *search) improve(p *part) error {
 		if s.left <= 0 || s.spent > effort {
 			return nil
 		}
-		before, sandbox, mount, uptime := *p, s.model.sandbox, s.model.mount, s.model.uptime
-		first, deleted, grace, config := s.model.first, s.model.deleted, s.model.grace, s.model.config
-		if c.config != nil {
-			s.model.config = *c.config
-		}
-		if c.deleted != nil {
-			s.model.deleted, s.model.grace = *c.deleted, c.grace
-		}
-		if c.start != nil {
-			s.model.first.At = *c.start
-		}
-		if c.uptime > 0 {
-			s.model.uptime = c.uptime
-		}
-		p.rules, p.answers, p.create, p.startup, p.steps = c.rules, c.answers, c.create, c.startup, c.steps
-		if c.sandbox != nil {
-			s.model.sandbox = *c.sandbox
-		}
-		if c.mount != nil {
-			s.model.mount = *c.mount
-		}
+		before := s.model.snapshot()
+		s.model.choose(p, &c)
 		a, err := s.attempt()
 		switch {
 		case errors.Is(err, simulate.ErrInterrupted):
@@ -440,8 +431,7 @@ func (s *search) improve(p *part) error {
 		case err == nil && a.score > s.best.score:
 			s.best = a
 		default:
-			*p, s.model.sandbox, s.model.mount, s.model.uptime, s.model.first, s.model.deleted, s.model.grace = before, sandbox, mount, uptime, first, deleted, grace
-			s.model.config = config
+			s.model.restore(before)
 		}
 		if err == nil && c.next != nil {
 			if better := c.next(a); better != nil {
@@ -452,23 +442,44 @@ func (s *search) improve(p *part) error {
 	return nil
 }
 
+// choose gives a part the value of a choice.
+func (m *model) choose(p *part, c *choice) {
+	p.rules, p.answers, p.create, p.startup, p.steps = c.rules, c.answers, c.create, c.startup, c.steps
+	set(&m.config, c.config)
+	set(&m.sandbox, c.sandbox)
+	set(&m.mount, c.mount)
+	set(&m.first.At, c.start)
+	set(&m.since, c.since)
+	if c.deleted != nil {
+		m.deleted, m.grace = *c.deleted, c.grace
+	}
+	if c.uptime > 0 {
+		m.uptime = c.uptime
+	}
+}
+
+func set[T any](field, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}
+
 // attempt runs the model as it is.
 func (s *search) attempt() (*attempt, error) {
+	return s.attemptAt(s.model.zero(s.delay), s.load)
+}
+
+// whole runs the best attempt again, from its whole text.
+func (s *search) whole() (*attempt, error) { return s.attemptAt(s.best.zero, s.loadText) }
+
+// attemptAt runs the model as it is. The run begins at zero, or another time if it has the first start at another time than recorded.
+func (s *search) attemptAt(zero time.Time, load func(*attempt) error) (*attempt, error) {
 	m := s.model
-	a := &attempt{zero: m.zero(s.delay)}
+	a := &attempt{zero: zero}
 	for range 2 { // the first run tells how long the first start takes
-		a.claims = m.claims(a.zero)
-		a.text = m.text(a)
-		loaded, err := scenarios.LoadBytes("incident.yaml", a.text, nil)
-		if m.reject(a, err) { // expectations that no run can meet
-			a.claims = m.claims(a.zero)
-			a.text = m.text(a)
-			loaded, err = scenarios.LoadBytes("incident.yaml", a.text, nil)
-		}
-		if err != nil {
+		if err := load(a); err != nil {
 			return nil, err
 		}
-		a.plan = loaded[0].Plan(m.version, nil)
 		a.run = simulate.Run(s.ctx, a.plan, simulate.Options{})
 		s.tried++
 		s.left--
@@ -497,6 +508,56 @@ func (s *search) attempt() (*attempt, error) {
 		a.score -= 20 * min(len(p.rules), 20) // few rules explain more than many
 	}
 	return a, nil
+}
+
+// load loads the scenario of an attempt. Expectations that it knows from an earlier attempt are not loaded again, which would take most
+// of the time of a search.
+func (s *search) load(a *attempt) error {
+	m := s.model
+	a.claims = m.claims(a.zero)
+	key := expectations(a.claims)
+	expect, known := s.expect[key]
+	if known {
+		loaded, err := scenarios.LoadBytes("incident.yaml", m.brief(a.zero), nil)
+		if err != nil {
+			return err
+		}
+		loaded[0].Spec.Expect = expect
+		a.plan = loaded[0].Plan(m.version, nil)
+		return nil
+	}
+	if err := s.loadText(a); err != nil {
+		return err
+	}
+	s.expect[expectations(a.claims)] = a.plan.Scenario.Spec.Expect
+	return nil
+}
+
+// loadText loads the whole file of an attempt.
+func (s *search) loadText(a *attempt) error {
+	m := s.model
+	a.claims = m.claims(a.zero)
+	a.text = m.text(a)
+	loaded, err := scenarios.LoadBytes("incident.yaml", a.text, nil)
+	if m.reject(a, err) { // expectations that no run can meet
+		a.claims = m.claims(a.zero)
+		a.text = m.text(a)
+		loaded, err = scenarios.LoadBytes("incident.yaml", a.text, nil)
+	}
+	if err != nil {
+		return err
+	}
+	a.plan = loaded[0].Plan(m.version, nil)
+	return nil
+}
+
+// expectations returns the expectations of claims as one text.
+func expectations(claims []Claim) string {
+	var b strings.Builder
+	for _, c := range claims {
+		b.WriteString(c.expect + "\n")
+	}
+	return b.String()
 }
 
 // reject remembers the claims of an attempt that the loader rejects: no run of this manifest can meet them. It reports whether there
