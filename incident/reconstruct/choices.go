@@ -209,8 +209,8 @@ func (s *search) outages(c *v1.Container, probe trace.Probe) []outage {
 		o := outage{count: count, says: says}
 		o.word, o.answer = answer(p, u, fmt.Sprintf("%s%d", probe, len(list)+1))
 		took := 10 * time.Millisecond
-		if o.word == "hang" || p.GRPC != nil && o.word == "down" {
-			took = time.Duration(max(p.TimeoutSeconds, 1)) * time.Second
+		if hangs(p, u) {
+			took = fullTimeout(p, u)
 		}
 		o.first = first.Best().Sub(s.best.zero) - took
 		o.last = last.At.Sub(s.best.zero) + last.Within/2 - took
@@ -268,6 +268,8 @@ var (
 	statusCode = regexp.MustCompile(`statuscode: (\d{3})$`)
 	grpcStatus = regexp.MustCompile(`responded with "(\w+)"`)
 	grpcCode   = regexp.MustCompile(`rpc error: code = (\w+) desc`)
+	rpcTimeout = regexp.MustCompile(`health rpc did not complete within`)
+	redirects  = regexp.MustCompile(`^Get "(.*)": stopped after 10 redirects$`)
 	grpcEnd    = regexp.MustCompile(`error reading from server: (.+)$`)
 )
 
@@ -276,6 +278,8 @@ func grpcAnswer(output, name string) (word, definition string) {
 	switch {
 	case strings.HasPrefix(output, "timeout: failed to connect"): // the client tries again until the timeout
 		return "down", ""
+	case rpcTimeout.MatchString(output): // the client is connected
+		return late, ""
 	case timeouts.MatchString(output):
 		return "hang", ""
 	case strings.Contains(output, "does not implement"):
@@ -289,6 +293,9 @@ func grpcAnswer(output, name string) (word, definition string) {
 	}
 	return "fail", ""
 }
+
+// late is the answer of a program that accepts a request and answers after any timeout.
+const late = "ok in 1h"
 
 // codeName returns the name of a code in the gRPC specification from its spelling in grpc-go: NOT_FOUND for NotFound.
 func codeName(code string) string {
@@ -320,6 +327,8 @@ func answer(p *v1.Probe, u incident.Unhealthy, name string) (word, definition st
 		return grpcAnswer(u.Output, name)
 	case timeouts.MatchString(u.Output):
 		return "hang", ""
+	case p.HTTPGet != nil && redirects.MatchString(u.Output): // net/http follows a redirect to itself ten times
+		return name, fmt.Sprintf("name: %s, code: 302, location: %s, then: %s", name, strconv.Quote(redirects.FindStringSubmatch(u.Output)[1]), name)
 	case exec && strings.TrimSpace(u.Output) == "":
 		return "1", ""
 	case exec:
@@ -394,8 +403,13 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 			list = append(list, choice{name: "slow and " + base.name, rules: append([]rule{*slow}, base.rules...), answers: base.answers})
 		}
 	}
-	if probe == trace.Readiness || s.model.kills(c.Name, probe) == 0 {
-		return list
+	fits := s.fits(c, probe, outages)
+	if slow := s.slowFailures(c, probe, outages); slow != nil {
+		add("slow windows", absolute(slow, probe, tick))
+		fits = append(fits, s.fits(c, probe, slow)...)
+	}
+	if (probe == trace.Readiness || s.model.kills(c.Name, probe) == 0) && !s.model.failsWhileStopped(c, probe) {
+		return append(list, fits...)
 	}
 	// The time that the container needs to stop decides when the probe runs again: try both together.
 	for _, stop := range tryStop(s, c) {
@@ -405,7 +419,71 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 			}
 		}
 	}
+	return append(list, fits...)
+}
+
+// slowFailures returns the failures of a probe as those of requests that an earlier run of the probe in the best run so far sent: the
+// program answered late, or ended before it answered. It returns nil if all are at the times of runs.
+func (s *search) slowFailures(c *v1.Container, probe trace.Probe, outages []outage) []outage {
+	p := incident.ProbeOf(c, probe)
+	timeout := time.Duration(max(p.TimeoutSeconds, 1)) * time.Second
+	before := func(at time.Duration) (time.Duration, bool) {
+		best, found := time.Duration(0), false
+		for _, r := range s.probeRuns(c.Name, probe) {
+			if sent := r.T.Offset() - r.Took; sent < at+near && (!found || sent > best) {
+				best, found = sent, true
+			}
+		}
+		return best, found
+	}
+	slow := false
+	list := slices.Clone(outages)
+	for i := range list {
+		o := &list[i]
+		sent, found := before(o.first)
+		took := o.first - sent + 10*time.Millisecond
+		if !found || took < 2*near || o.word == "hang" || o.word == late || p.GRPC != nil && o.word == "down" {
+			continue
+		}
+		switch {
+		case s.diedAt(c, o.first):
+			o.word, o.answer = "hang", ""
+		case took < timeout && !strings.Contains(o.word, " in "):
+			o.word += " in " + value.Format(round(took))
+		default:
+			continue
+		}
+		slow = true
+		o.first = sent
+		if o.count == 1 {
+			o.last = sent
+		} else if sent, found := before(o.last + o.doubt - took); found {
+			o.last = sent
+		}
+	}
+	if !slow {
+		return nil
+	}
 	return list
+}
+
+// diedAt reports whether the best run so far has an end of a container at about a time.
+func (s *search) diedAt(c *v1.Container, at time.Duration) bool {
+	return slices.ContainsFunc(s.best.run.Records, func(r trace.Record) bool {
+		return r.Kind == trace.ContainerExited && r.Container == c.Name && (r.T.Offset()-at).Abs() < time.Second
+	})
+}
+
+// failsWhileStopped reports whether a probe failed after the kubelet had begun to stop its container.
+func (m *model) failsWhileStopped(c *v1.Container, probe trace.Probe) bool {
+	for _, f := range m.failures(c.Name, probe) {
+		for _, k := range m.pod.Facts {
+			if k.Kind == incident.Event && k.Reason == "Killing" && k.Container == c.Name && k.When.Known() && f.Last.End().After(k.When.At) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // absolute fails the probe from before the first failure until after the last one. The shorter windows come last, and win.

@@ -303,7 +303,7 @@ func pattern(message string, u incident.Unhealthy) string {
 var (
 	refused = regexp.MustCompile(`connection refused`)
 	// timeouts are the words of requests and commands that took too long.
-	timeouts = regexp.MustCompile(`deadline exceeded|Client\.Timeout|timed out|i/o timeout|request canceled|DeadlineExceeded|Deadline Exceeded|did not complete within`)
+	timeouts = regexp.MustCompile(`deadline exceeded|Client\.Timeout|timed out|i/o timeout|request canceled|DeadlineExceeded|Deadline Exceeded|did not complete within|TLS handshake timeout`)
 	noAnswer = regexp.MustCompile(`: EOF$|connection reset by peer|server gave HTTP response|malformed HTTP`)
 )
 
@@ -313,6 +313,9 @@ func kindOf(output string) string {
 	case strings.HasPrefix(output, "timeout: "): // of gRPC
 		return output[len("timeout: "):min(len(output), len("timeout: failed to"))]
 	case timeouts.MatchString(output):
+		if strings.Contains(output, "TLS handshake timeout") {
+			return "TLS handshake timeout"
+		}
 		return "(deadline exceeded|Client.Timeout|timed out|timeout)"
 	case refused.MatchString(output):
 		return "connection refused"

@@ -230,7 +230,13 @@ func tryDeletion(s *search, _ *part) []choice {
 		return nil
 	}
 	list := []choice{{name: "none", deleted: &time.Time{}}, {name: "deleted", deleted: &m.requested}}
-	for _, grace := range []int{0, 2, 5, 10} {
+	graces := []int{0, 2, 5, 10}
+	for _, f := range m.pod.Facts { // a container that was killed used up the grace period
+		if took := f.Last.End().Sub(m.requested); f.Kind == incident.Terminated && f.ExitCode == 137 && f.Last.Known() && took > 0 && took < 24*time.Hour {
+			graces = append(graces, int(took/time.Second), int(took/time.Second)-1)
+		}
+	}
+	for _, grace := range graces {
 		list = append(list, choice{name: "deleted", deleted: &m.requested, grace: ptr(grace)})
 	}
 	return list

@@ -76,8 +76,8 @@ func (s *search) ticks() []ticks {
 						continue
 					}
 					took := runs[len(runs)-1].Took
-					if hangs(p, incident.ParseUnhealthy(f.Message)) {
-						took = time.Duration(max(p.TimeoutSeconds, 1)) * time.Second
+					if u := incident.ParseUnhealthy(f.Message); hangs(p, u) {
+						took = fullTimeout(p, u)
 					}
 					t.failures = append(t.failures, request{f.When.At.Add(f.When.Within/2).Sub(s.best.zero) - took, near + f.When.Within/2})
 				}

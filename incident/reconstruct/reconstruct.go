@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -160,6 +161,7 @@ type model struct {
 	deleted time.Time     // when the deletion was requested; zero: never
 	grace   *int          // of the deletion; nil: that of the pod
 	config  string        // of the kubelet
+	backoff string        // the part of it about back-offs
 	since   time.Duration // from the last fact to the recording
 
 	requested time.Time // when the deletion was requested, if a fact tells it
@@ -255,7 +257,14 @@ func (s *search) run() error {
 	}
 	// Another way may lead further: an exit can look like a kill by a probe, and the other way round, and a probe that fails for ever like
 	// another one that fails later.
-	for _, prepare := range []func() error{
+	var ways []func() error
+	for _, backoff := range s.backoffs() {
+		ways = append(ways, func() error {
+			m.backoff = backoff
+			return nil
+		})
+	}
+	for _, prepare := range append(ways, []func() error{
 		func() error {
 			slices.SortStableFunc(m.parts, func(a, b *part) int { return cmp.Compare(rank(a), rank(b)) })
 			return nil
@@ -265,7 +274,7 @@ func (s *search) run() error {
 			slices.Reverse(m.parts)
 			return nil
 		},
-	} {
+	}...) {
 		best, found := s.best, m.snapshot()
 		m.restore(start)
 		if err := prepare(); err != nil {
@@ -277,6 +286,8 @@ func (s *search) run() error {
 		if best.score >= s.best.score {
 			s.best = best
 			m.restore(found)
+		} else if m.backoff != start.model.backoff {
+			start.model.backoff = m.backoff
 		}
 		if s.complete() {
 			return nil
@@ -432,6 +443,20 @@ func (s *search) improve(p *part) error {
 			s.best = a
 		default:
 			s.model.restore(before)
+		}
+		if os.Getenv("DBG") != "" && strings.HasPrefix(c.name, os.Getenv("DBG")) {
+			fmt.Println("TRY", p.container, p.what, c.name, err)
+			for _, r := range c.rules {
+				fmt.Println("     ", r.text)
+			}
+			if err == nil {
+				fmt.Println("   score", a.score, "best", s.best.score)
+				for _, x := range a.claims {
+					if !x.Holds {
+						fmt.Println("     -", x.expect, "GOT", x.Reason)
+					}
+				}
+			}
 		}
 		if err == nil && c.next != nil {
 			if better := c.next(a); better != nil {

@@ -59,14 +59,15 @@ func (m *model) write(zero time.Time, claims []Claim, brief bool) []byte {
 	m.wordings(comment)
 	line("  kubernetesVersions: [%s]", m.version)
 	line("  duration: %s", value.Format(m.duration(zero)))
-	if m.uptime > 0 || m.config != "" {
+	config := strings.Join(slices.DeleteFunc([]string{m.config, m.backoff}, func(s string) bool { return s == "" }), ", ")
+	if m.uptime > 0 || config != "" {
 		line("  kubelet:")
 	}
 	if m.uptime > 0 {
 		line("    uptime: %s # decides at which part of a second the kubelet looks for changes", value.Format(m.uptime))
 	}
-	if m.config != "" {
-		line("    config: {%s}", m.config)
+	if config != "" {
+		line("    config: {%s}", config)
 	}
 	m.delays(line)
 	line("  pods:")
