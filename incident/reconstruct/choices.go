@@ -406,6 +406,11 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 	fits := s.fits(c, probe, outages)
 	if slow := s.slowFailures(c, probe, outages); slow != nil {
 		add("slow windows", absolute(slow, probe, tick))
+		for _, stop := range tryStop(s, c) {
+			if len(stop.rules) > 0 && s.model.failsWhileStopped(c, probe) {
+				add("slow windows and stop", append(absolute(slow, probe, tick), stop.rules...))
+			}
+		}
 		fits = append(fits, s.fits(c, probe, slow)...)
 	}
 	if (probe == trace.Readiness || s.model.kills(c.Name, probe) == 0) && !s.model.failsWhileStopped(c, probe) {
@@ -440,13 +445,17 @@ func (s *search) slowFailures(c *v1.Container, probe trace.Probe, outages []outa
 	list := slices.Clone(outages)
 	for i := range list {
 		o := &list[i]
+		died := s.diedAt(c, o.first) || probe != trace.Readiness && s.model.stopping(c, o.first, s.best.zero)
 		sent, found := before(o.first)
+		if died {
+			sent, found = before(o.first - 2*near)
+		}
 		took := o.first - sent + 10*time.Millisecond
 		if !found || took < 2*near || o.word == "hang" || o.word == late || p.GRPC != nil && o.word == "down" {
 			continue
 		}
 		switch {
-		case s.diedAt(c, o.first):
+		case died:
 			o.word, o.answer = "hang", ""
 		case took < timeout && !strings.Contains(o.word, " in "):
 			o.word += " in " + value.Format(round(took))
@@ -472,6 +481,16 @@ func (s *search) diedAt(c *v1.Container, at time.Duration) bool {
 	return slices.ContainsFunc(s.best.run.Records, func(r trace.Record) bool {
 		return r.Kind == trace.ContainerExited && r.Container == c.Name && (r.T.Offset()-at).Abs() < time.Second
 	})
+}
+
+// stopping reports whether the kubelet had begun to stop a container at a time, after which it starts no liveness and startup probes.
+func (m *model) stopping(c *v1.Container, at time.Duration, zero time.Time) bool {
+	for _, k := range m.pod.Facts {
+		if k.Kind == incident.Event && k.Reason == "Killing" && k.Container == c.Name && k.When.Known() && incident.ParseKilling(k.Message) == incident.ByDeletion && k.When.At.Before(zero.Add(at)) {
+			return true
+		}
+	}
+	return false
 }
 
 // failsWhileStopped reports whether a probe failed after the kubelet had begun to stop its container.
@@ -928,9 +947,31 @@ func tryStop(s *search, c *v1.Container) []choice {
 		}
 	}
 	if killed {
+		for _, d := range s.endsOfRequests(c) {
+			stop(rule{fmt.Sprintf("afterSigterm: %s, exit: 0", value.Format(round(d))), "A request of a probe that had been sent before the stop signal failed then."})
+		}
 		stop(never)
 		for _, d := range []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second} {
 			stop(rule{fmt.Sprintf("afterSigterm: %s, exit: 0", value.Format(d)), "The recording does not tell how it exited."})
+		}
+	}
+	return list
+}
+
+// endsOfRequests returns how long after the stop signal failures of liveness and startup probes are recorded. The kubelet starts no such
+// probes then, so a request that it had sent before ended with the container.
+func (s *search) endsOfRequests(c *v1.Container) []time.Duration {
+	var list []time.Duration
+	for _, k := range s.model.pod.Facts {
+		if k.Kind != incident.Event || k.Reason != "Killing" || k.Container != c.Name || !k.Last.Known() || incident.ParseKilling(k.Message) != incident.ByDeletion {
+			continue
+		}
+		for _, probe := range []trace.Probe{trace.Startup, trace.Liveness} {
+			for _, f := range s.model.failures(c.Name, probe) {
+				if f.When.At.After(k.When.At) {
+					list = append(list, f.When.At.Sub(k.When.At))
+				}
+			}
 		}
 	}
 	return list
@@ -973,6 +1014,11 @@ func tryPhase(s *search, _ *part) []choice {
 		}
 	}
 	list = append(list, s.relists()...)
+	if s.missesChange() {
+		for _, uptime := range []time.Duration{young, 1337 * time.Millisecond, 8337 * time.Millisecond, 3700*time.Second + 337*time.Millisecond} {
+			list = append(list, choice{name: "age", uptime: uptime})
+		}
+	}
 	for tenth := range 10 {
 		list = append(list, choice{name: "uptime", uptime: 150*time.Second + time.Duration(tenth)*100*time.Millisecond + 37*time.Millisecond})
 	}

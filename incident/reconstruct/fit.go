@@ -22,6 +22,8 @@ type fitting struct {
 	outages  []outage
 	kills    []time.Duration // the requests of the runs after which the probe had its container killed, as far as they are recorded
 	unknown  int             // other kills
+	changed  time.Duration   // when the pod last became Ready, or stopped being Ready; 0: unknown
+	ready    bool            // since then
 	order    string          // which runs fail between the first and the last failure
 	ticks    []fitted
 	answers  []string
@@ -38,7 +40,7 @@ type fitted struct {
 const none = -1
 
 // orders are the ways to choose the runs that fail between the first and the last failure.
-var orders = []string{"first", "last", "even", "middle", "apart"}
+var orders = []string{"ready", "first", "last", "even", "middle", "apart"}
 
 // fits returns choices that fail exactly the recorded number of runs.
 func (s *search) fits(c *v1.Container, probe trace.Probe, outages []outage) []choice {
@@ -58,6 +60,9 @@ func (s *search) fits(c *v1.Container, probe trace.Probe, outages []outage) []ch
 			}
 		}
 		f.findKills(s)
+		if f.findReady(s); order == "ready" && f.changed == 0 {
+			continue
+		}
 		list = append(list, s.fitChoice(f, s.best))
 	}
 	return list
@@ -78,6 +83,38 @@ func (f *fitting) findKills(s *search) {
 	}
 	f.unknown = max(total-len(f.kills), 0)
 	slices.Sort(f.kills)
+}
+
+// findReady finds the last change of Ready, if the probe decides on it.
+func (f *fitting) findReady(s *search) {
+	if f.probe != trace.Readiness {
+		return
+	}
+	for _, e := range s.model.pod.Facts {
+		if e.Kind == incident.Condition && e.Reason == "Ready" && e.When.Known() {
+			f.changed, f.ready = e.When.At.Add(e.When.Within/2).Sub(s.best.zero), e.Value == "True"
+		}
+	}
+}
+
+// unfit ranks the runs that fail: those that explain the last change of Ready come first, and those that contradict it last.
+func (f *fitting) unfit(i int) int {
+	p := incident.ProbeOf(f.c, f.probe)
+	fails, succeeds := time.Duration(max(p.FailureThreshold, 1)), time.Duration(max(p.SuccessThreshold, 1))
+	before := f.changed - f.ticks[i].at // from the run to the change
+	distance := int(before.Abs() / time.Second)
+	far := 1 << 20
+	switch half := f.period / 2; {
+	case f.ready && before > succeeds*f.period-half: // the last runs before those that succeeded
+		return distance
+	case f.ready:
+		return far
+	case before < fails*f.period-half: // since the runs after which it was no longer Ready
+		return distance
+	case before < (fails+succeeds)*f.period-half: // it was Ready before
+		return far
+	}
+	return far/2 - distance
 }
 
 // fitChoice returns the choice that fits the runs of an attempt. After an attempt, it fits the runs of that.
@@ -202,6 +239,8 @@ func (f *fitting) fill(j, n, from, to int) {
 		}
 	}
 	switch f.order {
+	case "ready":
+		slices.SortStableFunc(free, func(a, b int) int { return cmp.Compare(f.unfit(a), f.unfit(b)) })
 	case "last":
 		slices.Reverse(free)
 	case "even":

@@ -1,6 +1,8 @@
 package reconstruct
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -124,4 +126,12 @@ func (s *search) possible(by time.Duration) bool {
 		}
 	}
 	return true
+}
+
+// missesChange reports whether the best run so far lacks a change of the status at its recorded time. With a kubelet of another age the
+// probes, and so the changes, have other times.
+func (s *search) missesChange() bool {
+	return slices.ContainsFunc(s.best.claims, func(c Claim) bool {
+		return !c.Holds && (strings.Contains(c.expect, "becomes: ") || strings.Contains(c.expect, "ready: "))
+	})
 }
