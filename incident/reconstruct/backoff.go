@@ -28,7 +28,7 @@ func (s *search) backoffs() []string {
 	}
 	list := []string{"featureGates: {ReduceDefaultCrashLoopBackOffDecay: true}"}
 	pause := slices.Min(longest)
-	for _, less := range []time.Duration{0, time.Second, 2 * time.Second} {
+	for _, less := range []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second, 5 * time.Second} {
 		if at := (pause - less).Truncate(time.Second); at >= time.Second && at <= 5*time.Minute {
 			list = append(list, fmt.Sprintf("crashLoopBackOff: {maxContainerRestartPeriod: %s}", value.Format(at)))
 		}
@@ -40,6 +40,17 @@ func (s *search) backoffs() []string {
 // back-offs can have taken.
 func (m *model) fastRestarts(c *v1.Container) (pause time.Duration, fast bool) {
 	starts := m.recordedStarts(c)
+	for _, f := range m.pod.Facts { // the next start after an end whose time is known
+		if f.Container != c.Name || f.Kind != incident.Terminated || !f.Last.Known() || m.numberOf(f) < 1 {
+			continue
+		}
+		for _, next := range starts {
+			took := next.at.End().Sub(f.Last.At)
+			if next.number == m.numberOf(f)+1 && took < min(10*time.Second<<min(m.numberOf(f)-1, 10), 5*time.Minute)-2*time.Second {
+				pause, fast = max(took, 0), true
+			}
+		}
+	}
 	for i := 1; i < len(starts); i++ {
 		from, to := starts[i-1], starts[i]
 		if to.number < 2 || to.number == from.number {

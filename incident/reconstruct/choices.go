@@ -130,6 +130,9 @@ func tryHook(s *search, c *v1.Container) []choice {
 	if c.Lifecycle == nil || c.Lifecycle.PostStart == nil || c.Lifecycle.PostStart.Sleep != nil {
 		return nil
 	}
+	if failed := s.failedHook(c); failed != nil {
+		return append([]choice{{name: "none"}}, failed...)
+	}
 	for _, f := range s.model.pod.Facts {
 		if f.Kind == incident.Waiting && f.Container == c.Name && f.Reason != "CrashLoopBackOff" && len(s.model.recordedStarts(c)) > 0 {
 			return []choice{{name: "none"}, {name: "hook", rules: []rule{{"postStart: hang", fmt.Sprintf("%s: the container has started, but waits: its hook has not ended", f.Place)}}}}
@@ -137,6 +140,27 @@ func tryHook(s *search, c *v1.Container) []choice {
 	}
 	if _, late := s.lateness(c); late > 20*time.Millisecond {
 		return []choice{{name: "none"}, s.calibrated(c, "postStart: ok in %s", round(late), "the next container starts after the hook", 3)}
+	}
+	return nil
+}
+
+// failedHook lets the postStart hook of a container fail, if an event says so: at once, or as long after the start as the event.
+func (s *search) failedHook(c *v1.Container) []choice {
+	m := s.model
+	for _, f := range m.pod.Facts {
+		if f.Kind != incident.Event || f.Reason != "FailedPostStartHook" || f.Container != c.Name || !f.When.Known() {
+			continue
+		}
+		says := fmt.Sprintf("%s: the hook failed", f.Place)
+		list := []choice{{name: "hook", rules: []rule{{"postStart: fail", says}}}}
+		for _, e := range m.pod.Facts {
+			took := f.When.At.Sub(e.When.At)
+			if e.Kind == incident.Event && e.Reason == "Started" && e.Container == c.Name && e.When.Within <= time.Millisecond && took > 40*time.Millisecond {
+				list = append(list, choice{name: "hook", rules: []rule{{"postStart: fail in " + value.Format(round(took)), says}}})
+				break
+			}
+		}
+		return list
 	}
 	return nil
 }
@@ -944,6 +968,13 @@ func tryStop(s *search, c *v1.Container) []choice {
 					}
 				}
 			}
+		}
+	}
+	for _, f := range m.pod.Facts {
+		if f.Kind == incident.Event && f.Reason == "FailedPreStopHook" && f.Container == c.Name && c.Lifecycle != nil && c.Lifecycle.PreStop != nil && c.Lifecycle.PreStop.Sleep == nil {
+			stop(rule{"preStop: fail", fmt.Sprintf("%s: the hook failed", f.Place)})
+			killed = true
+			break
 		}
 	}
 	if killed {
