@@ -428,6 +428,14 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 		}
 	}
 	fits := s.fits(c, probe, outages)
+	for _, rules := range s.inTurn(c, outages, probe, tick) {
+		add("in turn", rules)
+		for _, stop := range tryStop(s, c) {
+			if len(stop.rules) > 0 && s.model.kills(c.Name, probe) > 0 {
+				add("in turn and stop", append(slices.Clone(rules), stop.rules...))
+			}
+		}
+	}
 	if slow := s.slowFailures(c, probe, outages); slow != nil {
 		add("slow windows", absolute(slow, probe, tick))
 		for _, stop := range tryStop(s, c) {
@@ -662,6 +670,32 @@ func (s *search) counted(c *v1.Container, outages []outage, probe trace.Probe, t
 		}
 	}
 	return rules
+}
+
+// inTurn fails the probe in each instance in all ways, one after the other: each as often as the numbers of failures and instances tell.
+func (s *search) inTurn(c *v1.Container, outages []outage, probe trace.Probe, tick time.Duration) [][]rule {
+	kills := s.model.kills(c.Name, probe)
+	if len(outages) < 2 || kills == 0 {
+		return nil
+	}
+	sorted := slices.Clone(outages)
+	slices.SortStableFunc(sorted, func(a, b outage) int { return cmp.Compare(a.first, b.first) })
+	var list [][]rule
+	after := max(s.since(c, sorted[0].first), 0)
+	for _, lives := range []int{kills, kills + 1} {
+		words, says := "", ""
+		for i, o := range sorted {
+			words += o.word
+			if i+1 < len(sorted) {
+				words += fmt.Sprintf(" x%d, ", max((o.count+lives/2)/lives, 1))
+			}
+			says += o.says + ". "
+		}
+		for _, clock := range []string{"", fmt.Sprintf("after: %s, ", between(after-tick, after))} {
+			list = append(list, []rule{{fmt.Sprintf("%s%s: [%s]", clock, probe, words), says + "All instances are assumed to be alike."}})
+		}
+	}
+	return list
 }
 
 // recurrent fails one run of the probe at a time, at equal distances between the first and the last failure.

@@ -29,7 +29,7 @@ import (
 
 // Options control a reconstruction. The zero value works.
 type Options struct {
-	// Runs is the maximum number of runs of the search; 0 means 1500.
+	// Runs is the maximum number of runs of the search; 0 means 4000.
 	Runs int
 	// Command is the command that makes the scenario, for its first comment.
 	Command string
@@ -39,7 +39,7 @@ type Options struct {
 const maxDuration = 48 * time.Hour
 
 // effort is the maximum virtual time of all runs of a search.
-const effort = 300 * time.Hour
+const effort = 600 * time.Hour
 
 // Result is a reconstruction of a pod.
 type Result struct {
@@ -103,14 +103,14 @@ var ErrNothing = errors.New("the recording tells neither a start nor an end of a
 // Pod reconstructs what happened to a pod.
 func Pod(ctx context.Context, rec *incident.Recording, pod *incident.Pod, o Options) (*Result, error) {
 	if o.Runs == 0 {
-		o.Runs = 1500
+		o.Runs = 4000
 	}
 	m, err := newModel(rec, pod)
 	if err != nil {
 		return nil, err
 	}
 	m.command = o.Command
-	s := &search{ctx: ctx, model: m, left: o.Runs, expect: map[string][]*scenarios.Expect{}}
+	s := &search{ctx: ctx, model: m, left: o.Runs, expect: map[string][]*scenarios.Expect{}, scores: map[string]int{}}
 	if err := s.run(); err != nil {
 		return nil, err
 	}
@@ -218,11 +218,15 @@ type search struct {
 	model *model
 	best  *attempt
 	left  int
+	until int // the number of runs that a climb leaves to the others
 	tried int
 	spent time.Duration
 	delay time.Duration // from the addition of the pod to the first start, in the last run
 
 	expect map[string][]*scenarios.Expect // loaded expectations, by their text
+	scores map[string]int                 // of the attempts so far
+
+	rejected []detoured // since the last detour
 }
 
 // rounds is the number of times that the search goes through all parts.
@@ -293,7 +297,64 @@ func (s *search) run() error {
 			return nil
 		}
 	}
+	return s.detour()
+}
+
+// detours is the maximum number of choices from which detour tries to go on.
+const detours = 24
+
+// detour takes choices that explain less by themselves, and improves the other parts after each: the best choice of a part can need another
+// choice of another part.
+func (s *search) detour() error {
+	for range rounds {
+		before := s.best.score
+		rejected := s.rejected
+		s.rejected = nil
+		slices.SortStableFunc(rejected, func(a, b detoured) int { return cmp.Compare(b.score, a.score) })
+		for i := range rejected[:min(len(rejected), detours)] {
+			if s.left <= 0 || s.spent > effort {
+				return nil
+			}
+			best, found := s.best, s.model.snapshot()
+			s.model.choose(rejected[i].part, &rejected[i].choice)
+			a, err := s.attempt()
+			if errors.Is(err, simulate.ErrInterrupted) {
+				return err
+			}
+			if err == nil {
+				s.best, s.until = a, s.left-detourRuns
+				for _, p := range s.model.parts {
+					if p == rejected[i].part {
+						continue
+					}
+					if err := s.improve(p); err != nil {
+						return err
+					}
+				}
+			}
+			if err != nil || s.best.score <= best.score {
+				s.best = best
+				s.model.restore(found)
+			}
+			if s.complete() {
+				return nil
+			}
+		}
+		if s.best.score <= before {
+			return nil
+		}
+	}
 	return nil
+}
+
+// detourRuns is the maximum number of runs of a detour.
+const detourRuns = 150
+
+// detoured is a choice that the search rejected, and its score.
+type detoured struct {
+	part   *part
+	choice choice
+	score  int
 }
 
 // align moves a guessed start so that a run of the probe is at the first fact.
@@ -348,6 +409,7 @@ func (s *search) climb() error {
 		return err
 	}
 	s.best = first
+	s.until = s.left - max(s.left/4, 300)
 	for range rounds {
 		before := s.best.score
 		for _, p := range s.model.parts {
@@ -425,17 +487,39 @@ func (s *search) complete() bool {
 	return !slices.ContainsFunc(s.best.claims, func(c Claim) bool { return !c.Holds })
 }
 
+// partRuns is the maximum number of runs for the choices of a part at a time.
+const partRuns = 250
+
+// concerns reports whether the best run so far lacks a fact about the container of a part, or about the pod.
+func (s *search) concerns(p *part) bool {
+	return slices.ContainsFunc(s.best.claims, func(c Claim) bool {
+		return !c.Holds && (c.Fact.Container == p.container || c.Fact.Container == "" || strings.Contains(c.expect, "container: "+p.container+","))
+	})
+}
+
 // improve tries the choices of a part.
 func (s *search) improve(p *part) error {
+	if rank(p) == 0 && !s.concerns(p) {
+		return nil
+	}
+	until := max(s.until, s.left-partRuns)
 	for list := p.try(s, p); len(list) > 0; {
 		c := list[0]
 		list = list[1:]
-		if s.left <= 0 || s.spent > effort {
+		if s.left <= max(until, 0) || s.spent > effort {
 			return nil
 		}
 		before := s.model.snapshot()
 		s.model.choose(p, &c)
+		key := fmt.Sprint(string(s.model.brief(s.model.zero(s.delay))), s.model.since)
+		if score, known := s.scores[key]; known && c.next == nil && score <= s.best.score {
+			s.model.restore(before)
+			continue
+		}
 		a, err := s.attempt()
+		if err == nil {
+			s.scores[key] = a.score
+		}
 		switch {
 		case errors.Is(err, simulate.ErrInterrupted):
 			return err
@@ -443,6 +527,9 @@ func (s *search) improve(p *part) error {
 			s.best = a
 		default:
 			s.model.restore(before)
+			if err == nil && a.score > s.best.score-5000 {
+				s.rejected = append(s.rejected, detoured{p, c, a.score})
+			}
 		}
 		if os.Getenv("DBG") != "" && strings.HasPrefix(c.name, os.Getenv("DBG")) {
 			fmt.Println("TRY", p.container, p.what, c.name, err)
