@@ -1080,7 +1080,7 @@ func tryPhase(s *search, _ *part) []choice {
 	}
 	list = append(list, s.relists()...)
 	if s.missesChange() {
-		for _, uptime := range []time.Duration{young, 1337 * time.Millisecond, 8337 * time.Millisecond, 3700*time.Second + 337*time.Millisecond} {
+		for _, uptime := range s.ages() {
 			list = append(list, choice{name: "age", uptime: uptime})
 		}
 	}

@@ -81,6 +81,13 @@ func (f *fitting) findKills(s *search) {
 			f.kills = append(f.kills, e.Last.At.Add(e.Last.Within/2).Sub(s.best.zero))
 		}
 	}
+	// A start that follows an end of which nothing else tells follows a kill, too.
+	for _, start := range s.model.recordedStarts(f.c) {
+		at := start.middle(s.best.zero) - 700*time.Millisecond
+		if start.number > 0 && len(f.kills) < total && !slices.ContainsFunc(f.kills, func(k time.Duration) bool { return (k - at).Abs() < f.period/2+3*time.Second }) {
+			f.kills = append(f.kills, at)
+		}
+	}
 	f.unknown = max(total-len(f.kills), 0)
 	slices.Sort(f.kills)
 }

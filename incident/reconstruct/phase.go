@@ -15,6 +15,25 @@ import (
 // of the default.
 const young = 2337 * time.Millisecond
 
+// ages returns uptimes of kubelets whose probes run at other times than those of the default: the probes with a longer period than the
+// uptime first wait for a part of it.
+func (s *search) ages() []time.Duration {
+	list := []time.Duration{young}
+	for _, containers := range [][]v1.Container{s.model.object.Spec.InitContainers, s.model.object.Spec.Containers} {
+		for i := range containers {
+			for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
+				if p := incident.ProbeOf(&containers[i], probe); p != nil && period(p) < 100*time.Second {
+					if age := period(p) + 337*time.Millisecond; !slices.Contains(list, age) {
+						list = append(list, age)
+					}
+				}
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
 // near is how exactly the run of a probe has the time of a recorded failure, if its phase is that of the recording: programs need an
 // unknown time to answer.
 const near = 60 * time.Millisecond

@@ -268,6 +268,14 @@ func (s *search) run() error {
 			return nil
 		})
 	}
+	if s.missesChange() {
+		for _, uptime := range s.ages() {
+			ways = append(ways, func() error {
+				m.uptime = uptime
+				return nil
+			})
+		}
+	}
 	for _, prepare := range append(ways, []func() error{
 		func() error {
 			slices.SortStableFunc(m.parts, func(a, b *part) int { return cmp.Compare(rank(a), rank(b)) })
