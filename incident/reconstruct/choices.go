@@ -907,19 +907,35 @@ func (s *search) byBackOff(c *v1.Container) []choice {
 		if f.Kind != incident.Event || f.Reason != "BackOff" || f.Container != c.Name || !f.When.Known() || len(starts) == 0 {
 			continue
 		}
-		after := f.When.Best().Sub(s.best.zero) - starts[0].Offset()
+		life := max((f.When.Best().Sub(s.best.zero)-starts[0].Offset()-time.Second)/2, time.Millisecond)
+		which := []string{""}
+		if n := s.model.restarts(c.Name); n > 0 {
+			which = append(which, fmt.Sprintf("instance: ..%d, ", n-1))
+		}
 		var list []choice
-		for _, restart := range []time.Duration{300 * time.Millisecond, 600 * time.Millisecond, time.Second, 1400 * time.Millisecond, 2 * time.Second} {
-			if life := (after - restart) / 2; life > 0 {
-				for _, code := range []int{1, 0} {
-					list = append(list, choice{name: "back-off", rules: []rule{{fmt.Sprintf("after: %s, exit: %d", value.Format(max(round(life), time.Millisecond)), code),
-						fmt.Sprintf("%s: the first back-off follows the second exit.", f.Place)}}})
-				}
+		for _, instances := range which {
+			for _, code := range []int{1, 0} {
+				list = append(list, s.backOffChoice(c, f, instances, life, code, 4))
 			}
 		}
 		return list
 	}
 	return nil
+}
+
+// backOffChoice returns a choice in which each instance lives for some time. The runs tell by how much to change it.
+func (s *search) backOffChoice(c *v1.Container, f *incident.Fact, instances string, life time.Duration, code, left int) choice {
+	next := func(a *attempt) *choice {
+		at, found := firstOf(a.run.Records, c.Name, "BackOff")
+		longer := max(round(life+(f.When.Best().Sub(a.zero)-at)/2), time.Millisecond)
+		if !found || left == 0 || longer == life {
+			return nil
+		}
+		again := s.backOffChoice(c, f, instances, longer, code, left-1)
+		return &again
+	}
+	return choice{name: "back-off", next: next, rules: []rule{{fmt.Sprintf("%safter: %s, exit: %d", instances, value.Format(round(life)), code),
+		fmt.Sprintf("%s: the first back-off follows the second exit.", f.Place)}}}
 }
 
 // recordedExits returns behaviors in which each instance whose end is recorded exits then. The instance before the first of them must

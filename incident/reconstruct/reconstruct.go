@@ -314,6 +314,9 @@ const detours = 24
 // detour takes choices that explain less by themselves, and improves the other parts after each: the best choice of a part can need another
 // choice of another part.
 func (s *search) detour() error {
+	if len(s.best.claims)-held(s.best) > detourable {
+		return nil
+	}
 	for range rounds {
 		before := s.best.score
 		rejected := s.rejected
@@ -354,6 +357,9 @@ func (s *search) detour() error {
 	}
 	return nil
 }
+
+// detourable is the maximum number of unexplained facts for which detours are worth their time.
+const detourable = 6
 
 // detourRuns is the maximum number of runs of a detour.
 const detourRuns = 150
