@@ -336,12 +336,19 @@ func codeName(code string) string {
 	return strings.ToUpper(b.String())
 }
 
+// stalledBody reports whether a probe timed out while the body of the response came.
+func stalledBody(p *v1.Probe, u incident.Unhealthy) bool {
+	return p.HTTPGet != nil && strings.Contains(u.Output, "while reading body")
+}
+
 // answer returns the answer of a program that makes a probe fail with an output.
 func answer(p *v1.Probe, u incident.Unhealthy, name string) (word, definition string) {
 	exec := p.Exec != nil
 	switch {
 	case u.Result == trace.Warning && p.HTTPGet != nil:
 		return "warn", ""
+	case stalledBody(p, u):
+		return name, fmt.Sprintf("name: %s, bodyEnd: never", name)
 	case u.Result == trace.Error:
 		if p.TCPSocket != nil || p.GRPC != nil {
 			return "fail", ""
@@ -402,8 +409,9 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 		}
 	}
 	list := []choice{{name: "none"}}
+	rare := false
 	add := func(name string, rules []rule) {
-		list = append(list, choice{name: name, rules: rules, answers: answers})
+		list = append(list, choice{name: name, rules: rules, answers: answers, rare: rare})
 	}
 	add("windows", absolute(outages, probe, tick))
 	if rules := s.betweenRuns(c, outages, probe, tick); rules != nil {
@@ -427,6 +435,7 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 			list = append(list, choice{name: "slow and " + base.name, rules: append([]rule{*slow}, base.rules...), answers: base.answers})
 		}
 	}
+	rare = true
 	fits := s.fits(c, probe, outages)
 	for _, rules := range s.inTurn(c, outages, probe, tick) {
 		add("in turn", rules)
@@ -1097,7 +1106,7 @@ func tryPhase(s *search, _ *part) []choice {
 	list = append(list, s.relists()...)
 	if s.missesChange() {
 		for _, uptime := range s.ages() {
-			list = append(list, choice{name: "age", uptime: uptime})
+			list = append(list, choice{name: "age", rare: true, uptime: uptime})
 		}
 	}
 	for tenth := range 10 {

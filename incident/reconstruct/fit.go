@@ -140,7 +140,7 @@ func (s *search) fitChoice(f *fitting, to *attempt) choice {
 		}
 		return &c
 	}
-	return choice{name: "fit " + f.order, rules: f.rules(), answers: f.answers, next: next}
+	return choice{name: "fit " + f.order, rare: true, rules: f.rules(), answers: f.answers, next: next}
 }
 
 // findTicks finds the runs of the probe in an attempt, and adds those that it lacks.

@@ -114,6 +114,14 @@ func tryKubelet(s *search, _ *part) []choice {
 	for i := range 8 {
 		list = append(list, choice{name: "kubelet", steps: []string{step(from + (to-from)*time.Duration(2*i+1)/16)}})
 	}
+	for i := range 3 { // it was down for most of this time
+		at := from + (to-from)*time.Duration(i)/4 + 100*time.Millisecond
+		for _, start := range []time.Duration{time.Second, 2500 * time.Millisecond, 5 * time.Second} {
+			if down := to - at - start; down > 3*time.Second {
+				list = append(list, choice{name: "kubelet", rare: true, steps: []string{fmt.Sprintf("at: %s, restartKubelet: {downtime: %s}", value.Format(max(round(at), time.Millisecond)), value.Format(round(down)))}})
+			}
+		}
+	}
 	// The kubelet needs a few seconds to start, and its first events follow then.
 	for _, ago := range []time.Duration{3500 * time.Millisecond, 4 * time.Second, 5 * time.Second, 7 * time.Second, 10 * time.Second} {
 		if at := to - ago; at > from {

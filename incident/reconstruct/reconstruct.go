@@ -195,6 +195,7 @@ type choice struct {
 	since   *time.Duration // from the last fact to the recording
 	deleted *time.Time     // the request to delete the pod; zero: none
 	grace   *int           // its gracePeriodSeconds; nil: that of the pod
+	rare    bool           // only if the best run so far leaves facts unexplained: the others are simpler
 	// next returns a better choice after an attempt with this one, or nil.
 	next func(a *attempt) *choice
 }
@@ -522,6 +523,9 @@ func (s *search) improve(p *part) error {
 		list = list[1:]
 		if s.left <= max(until, 0) || s.spent > effort {
 			return nil
+		}
+		if c.rare && s.complete() {
+			continue
 		}
 		before := s.model.snapshot()
 		s.model.choose(p, &c)

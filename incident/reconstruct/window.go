@@ -84,7 +84,7 @@ func (w Window) String(zero time.Time) string {
 // hangs reports whether a failure with this output took the whole timeout of the probe.
 func hangs(p *v1.Probe, u incident.Unhealthy) bool {
 	word, _ := answer(p, u, "")
-	return word == "hang" || word == late || p.GRPC != nil && word == "down"
+	return word == "hang" || word == late || stalledBody(p, u) || p.GRPC != nil && word == "down"
 }
 
 // fullTimeout returns the time of a failure that takes the whole timeout: that of the probe, or of a TLS handshake
@@ -93,6 +93,9 @@ func fullTimeout(p *v1.Probe, u incident.Unhealthy) time.Duration {
 	timeout := time.Duration(max(p.TimeoutSeconds, 1)) * time.Second
 	if strings.Contains(u.Output, "TLS handshake timeout") {
 		return min(timeout, 10*time.Second)
+	}
+	if stalledBody(p, u) { // an error, after which the kubelet tries again at once (maxProbeRetries of pkg/kubelet/prober/prober.go)
+		return 3 * timeout
 	}
 	return timeout
 }
