@@ -29,7 +29,7 @@ func tryEnd(s *search, _ *part) []choice {
 			add(since - 2*time.Millisecond)
 		}
 	}
-	for _, since := range []time.Duration{0, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 20 * time.Second} {
+	for _, since := range []time.Duration{0, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, time.Minute, 2 * time.Minute} {
 		add(since)
 	}
 	return list

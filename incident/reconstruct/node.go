@@ -292,6 +292,9 @@ func tryDeletion(s *search, _ *part) []choice {
 			graces = append(graces, int(took/time.Second), int(took/time.Second)-1)
 		}
 	}
+	if took := m.lastFact().Sub(m.requested); took > 0 && took < 24*time.Hour { // its containers still ran then
+		graces = append(graces, int(took/time.Second)+1, int(took/time.Second)+3)
+	}
 	for _, grace := range graces {
 		list = append(list, choice{name: "deleted", deleted: &m.requested, grace: ptr(grace)})
 	}

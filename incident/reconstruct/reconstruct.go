@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -549,20 +548,6 @@ func (s *search) improve(p *part) error {
 				s.rejected = append(s.rejected, detoured{p, c, a.score})
 			}
 		}
-		if os.Getenv("DBG") != "" && strings.HasPrefix(c.name, os.Getenv("DBG")) {
-			fmt.Println("TRY", p.container, p.what, c.name, err)
-			for _, r := range c.rules {
-				fmt.Println("     ", r.text)
-			}
-			if err == nil {
-				fmt.Println("   score", a.score, "best", s.best.score)
-				for _, x := range a.claims {
-					if !x.Holds {
-						fmt.Println("     -", x.expect, "GOT", x.Reason)
-					}
-				}
-			}
-		}
 		if err == nil && c.next != nil {
 			if better := c.next(a); better != nil {
 				list = append([]choice{*better}, list...)
@@ -634,6 +619,9 @@ func (s *search) attemptAt(zero time.Time, load func(*attempt) error) (*attempt,
 		}
 	}
 	a.score += m.closeness(a) - m.deviation(a)
+	if m.grace != nil && (m.pod.Object == nil || m.pod.Object.DeletionGracePeriodSeconds == nil) {
+		a.score -= 100 // it is more likely that of the pod
+	}
 	for _, p := range m.parts {
 		a.score -= 20 * min(len(p.rules), 20) // few rules explain more than many
 	}
