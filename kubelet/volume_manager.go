@@ -24,19 +24,23 @@ const (
 	volumeTimeout = 2*time.Minute + 3*time.Second
 )
 
-// Disk is the state on the disk of a node that outlives a kubelet: mounted volumes, admitted pods, image pulls and the manifests of
-// static pods.
+// Disk is the state on the disk of a node that outlives a kubelet: mounted volumes, the resources of admitted pods, image pulls and the
+// manifests of static pods.
 type Disk struct {
 	manifests manifests
 	mounted   map[types.UID]virtual.Time
-	admitted  map[types.UID]bool
-	pulls     map[string]bool // images with a pull that has not ended
-	pulled    map[string]bool // images that a kubelet has pulled on this node
+	allocated map[types.UID]podResources       // of the admitted pods
+	actuated  map[types.UID]map[string]amounts // the resources that a kubelet gave the containers of a pod last, by name
+	pulls     map[string]bool                  // images with a pull that has not ended
+	pulled    map[string]bool                  // images that a kubelet has pulled on this node
 }
 
 // NewDisk returns the disk of a node on which no kubelet has run.
 func NewDisk() *Disk {
-	return &Disk{manifests: newManifests(), mounted: map[types.UID]virtual.Time{}, admitted: map[types.UID]bool{}, pulls: map[string]bool{}, pulled: map[string]bool{}}
+	return &Disk{
+		manifests: newManifests(), mounted: map[types.UID]virtual.Time{}, pulls: map[string]bool{}, pulled: map[string]bool{},
+		allocated: map[types.UID]podResources{}, actuated: map[types.UID]map[string]amounts{},
+	}
 }
 
 // EndMounts forgets the mounts that have not ended at a time, at which the kubelet stops: the next kubelet begins them again.

@@ -67,6 +67,11 @@ func (w *fakeWorld) PatchPodStatus(namespace, name string, patch []byte) error {
 	return nil
 }
 
+func (w *fakeWorld) ResizePod(namespace, name string, patch []byte) error {
+	w.logf("resize %s/%s %s", namespace, name, patch)
+	return nil
+}
+
 func (w *fakeWorld) AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer, program fakeruntime.ContainerConfig) error {
 	w.logf("add container %s to %s/%s with %d rules", c.Name, namespace, name, len(program.Program.Rules))
 	return nil

@@ -61,13 +61,38 @@ func sameRareFields(a, b v1.PodStatus) bool {
 
 func sameContainer(a, b *v1.ContainerStatus) bool {
 	return a.Name == b.Name && a.Ready == b.Ready && a.RestartCount == b.RestartCount && a.Image == b.Image && a.ImageID == b.ImageID &&
-		a.ContainerID == b.ContainerID && samePointers(a.Started, b.Started, same) && samePointers(a.Resources, b.Resources, deeply) && sameState(&a.State, &b.State) &&
+		a.ContainerID == b.ContainerID && samePointers(a.Started, b.Started, same) && samePointers(a.Resources, b.Resources, sameResources) &&
+		sameQuantities(a.AllocatedResources, b.AllocatedResources) && sameState(&a.State, &b.State) &&
 		sameState(&a.LastTerminationState, &b.LastTerminationState) &&
-		(!hasRareContainerFields(a) && !hasRareContainerFields(b) || reflect.DeepEqual(a, b))
+		(!hasRareContainerFields(a) && !hasRareContainerFields(b) || sameRareContainerFields(*a, *b))
+}
+
+func sameRareContainerFields(a, b v1.ContainerStatus) bool {
+	for _, c := range []*v1.ContainerStatus{&a, &b} {
+		c.Resources, c.AllocatedResources = nil, nil
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// sameResources compares quantities by their values: a quantity can have several forms.
+func sameResources(a, b *v1.ResourceRequirements) bool {
+	return sameQuantities(a.Requests, b.Requests) && sameQuantities(a.Limits, b.Limits) && reflect.DeepEqual(a.Claims, b.Claims)
+}
+
+func sameQuantities(a, b v1.ResourceList) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for name, q := range a {
+		if other, ok := b[name]; !ok || q.Cmp(other) != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func hasRareContainerFields(c *v1.ContainerStatus) bool {
-	return c.AllocatedResources != nil || c.VolumeMounts != nil || c.User != nil || c.AllocatedResourcesStatus != nil ||
+	return c.VolumeMounts != nil || c.User != nil || c.AllocatedResourcesStatus != nil ||
 		c.StopSignal != nil
 }
 
@@ -89,8 +114,6 @@ func sameCondition(a, b *v1.PodCondition) bool {
 
 // sameTime compares times as reflect.DeepEqual does, which also compares the locations.
 func sameTime(a, b *metav1.Time) bool { return *a == *b || reflect.DeepEqual(a, b) }
-
-func deeply[T any](a, b *T) bool { return reflect.DeepEqual(a, b) }
 
 func same[T comparable](a, b *T) bool { return *a == *b }
 

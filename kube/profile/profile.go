@@ -93,6 +93,15 @@ type Changes struct {
 	// RequeueAtBackOffExpiry makes the kubelet sync a pod in crash-loop back-off when the back-off ends. Older kubelets
 	// sync the pod every 10 to 15 s. #133066.
 	RequeueAtBackOffExpiry bool
+	// ResizeEvents makes the kubelet record an event when it begins or fails to resize a pod, and adds the generation of the pod to
+	// the event of a completed resize. #134825.
+	ResizeEvents bool
+	// ResizesAreQueued makes the sync loop allocate resources as soon as it sees a resize. Older kubelets allocate them in the sync of
+	// the pod. It also makes the resources of a container part of the key of its back-off. #131612, #131681.
+	ResizesAreQueued bool
+	// ResizesWithStarts makes the start of a container with other resources than before count as a resize, which makes the next relist
+	// inspect the pod. #140387.
+	ResizesWithStarts bool
 	// SandboxReasonInCondition adds the reason to the condition PodReadyToStartContainers while it is false. #135300.
 	SandboxReasonInCondition bool
 	// SandboxesByAttempt makes the sandbox with the highest attempt the newest one of its pod. In older releases it is the last
