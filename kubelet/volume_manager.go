@@ -202,15 +202,22 @@ func (v *volumes) loopAfter(mounted virtual.Time, pod *v1.Pod) virtual.Time {
 	return mounted.Add(volumeLoopPeriod - past)
 }
 
-// waitForUnmount waits until the volumes of a pod are unmounted.
+// waitForUnmount is the wait of a sync until the volumes of its pod are unmounted.
 func (v *volumes) waitForUnmount(p *sim.Proc, pod *v1.Pod) {
 	start := p.Now()
-	if v.isReconstructed(pod) && start < v.mounted[pod.UID] {
+	if v.pollForUnmount(p, pod) {
+		v.recordWait(p, pod, start, "unmount", true)
+	}
+}
+
+// pollForUnmount waits until the volumes of a pod are unmounted. It reports false if they were being mounted again.
+func (v *volumes) pollForUnmount(p *sim.Proc, pod *v1.Pod) bool {
+	if v.isReconstructed(pod) && p.Now() < v.mounted[pod.UID] {
 		v.waitUntilGone(p, pod)
-		return
+		return false
 	}
 	v.pollUntilUnmounted(p, pod, volumePollPeriod)
-	v.recordWait(p, pod, start, "unmount", true)
+	return true
 }
 
 // waitUntilGone waits until the volumes that are being mounted again are unmounted. WaitForUnmount does not wait for them, because it is
