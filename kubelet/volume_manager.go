@@ -54,12 +54,16 @@ type volumes struct {
 	k         *Kubelet
 	start     virtual.Time
 	disk      *Disk
+	seen      map[types.UID]virtual.Time // when the populator finds the pod
 	mounted   map[types.UID]virtual.Time
 	unmounted map[types.UID]virtual.Time
 }
 
 func newVolumes(k *Kubelet, d *Disk) *volumes {
-	return &volumes{k: k, start: k.sim.Now(), disk: d, mounted: map[types.UID]virtual.Time{}, unmounted: map[types.UID]virtual.Time{}}
+	return &volumes{
+		k: k, start: k.sim.Now(), disk: d,
+		seen: map[types.UID]virtual.Time{}, mounted: map[types.UID]virtual.Time{}, unmounted: map[types.UID]virtual.Time{},
+	}
 }
 
 // Races of the volume manager. The name of the pod follows.
@@ -141,7 +145,8 @@ func (v *volumes) begin(pod *v1.Pod) {
 	if _, ok := v.mounted[pod.UID]; ok {
 		return
 	}
-	begun := v.nextLoop(pod).Add(v.reconciledLater(pod))
+	v.seen[pod.UID] = v.nextLoop(pod)
+	begun := v.seen[pod.UID].Add(v.reconciledLater(pod))
 	if !v.isReconstructed(pod) {
 		begun = begun.Add(volumeLoopPeriod)
 	}
@@ -180,8 +185,13 @@ func (w *podWorker) stopMounting() {
 
 // unmount starts to unmount the volumes of a pod whose containers have stopped: the populator notices the stop, and
 // then the reconciler unmounts the volumes, including volumes that a previous kubelet mounted. The reconciler does not touch volumes that
-// are being mounted again.
+// are being mounted again. The first loop of the populator leaves out pods whose containers have stopped, so the volumes of a pod that
+// stops before are not mounted again (findAndAddNewPods in pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go at
+// v1.37.0).
 func (v *volumes) unmount(pod *v1.Pod) {
+	if v.isReconstructed(pod) && v.k.sim.Now() < v.seen[pod.UID] {
+		delete(v.mounted, pod.UID)
+	}
 	mounted, known := v.mounted[pod.UID]
 	if !known && !v.isReconstructed(pod) {
 		return
@@ -210,9 +220,9 @@ func (v *volumes) waitForUnmount(p *sim.Proc, pod *v1.Pod) {
 	}
 }
 
-// pollForUnmount waits until the volumes of a pod are unmounted. It reports false if they were being mounted again.
+// pollForUnmount waits until the volumes of a pod are unmounted. It reports false if this kubelet had not mounted them yet.
 func (v *volumes) pollForUnmount(p *sim.Proc, pod *v1.Pod) bool {
-	if v.isReconstructed(pod) && p.Now() < v.mounted[pod.UID] {
+	if mounted, known := v.mounted[pod.UID]; v.isReconstructed(pod) && (!known || p.Now() < mounted) {
 		v.waitUntilGone(p, pod)
 		return false
 	}
@@ -243,6 +253,7 @@ func (v *volumes) recordWait(p *sim.Proc, pod *v1.Pod, start virtual.Time, reaso
 
 // forget removes the state of a pod's volumes after they were unmounted.
 func (v *volumes) forget(pod *v1.Pod) {
+	delete(v.seen, pod.UID)
 	delete(v.mounted, pod.UID)
 	delete(v.disk.mounted, pod.UID)
 	delete(v.unmounted, pod.UID)
