@@ -261,7 +261,7 @@ func (s *Server) Resize(namespace, name string, patch []byte, cause func() int64
 	if err != nil {
 		return err
 	}
-	after, err := admission.Resize(old, patch)
+	after, err := admission.Resize(s.o.Profile, old, patch)
 	if err != nil {
 		return err
 	}

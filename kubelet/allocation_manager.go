@@ -20,11 +20,11 @@ const retryDelay = 30 * time.Second
 // podResources are the resources of the containers of a pod, by name; nil if no container has any.
 type podResources map[string]v1.ResourceRequirements
 
-// resourcesOf returns the resources of the containers that can be resized: regular containers and sidecars (ResourceInfoForPod in
+// resourcesOf returns the resources of the containers that can be resized (ResourceInfoForPod in
 // pkg/kubelet/allocation/allocation_manager.go at v1.37.0).
-func resourcesOf(pod *v1.Pod) podResources {
+func (k *Kubelet) resourcesOf(pod *v1.Pod) podResources {
 	var of podResources
-	eachResizable(pod, func(c *v1.Container) {
+	k.eachResizable(pod, func(c *v1.Container) {
 		if of == nil {
 			of = podResources{}
 		}
@@ -38,9 +38,11 @@ func resourcesOf(pod *v1.Pod) podResources {
 
 func hasResources(c v1.Container) bool { return len(c.Resources.Requests)+len(c.Resources.Limits) > 0 }
 
-func eachResizable(pod *v1.Pod, f func(*v1.Container)) {
+// eachResizable calls f for the containers that a resize can change (IsResizableContainer in
+// pkg/kubelet/allocation/allocation_manager.go at v1.37.0).
+func (k *Kubelet) eachResizable(pod *v1.Pod, f func(*v1.Container)) {
 	for i := range pod.Spec.InitContainers {
-		if podutil.IsRestartableInitContainer(&pod.Spec.InitContainers[i]) {
+		if k.profile.InPlacePodVerticalScalingInitContainers || podutil.IsRestartableInitContainer(&pod.Spec.InitContainers[i]) {
 			f(&pod.Spec.InitContainers[i])
 		}
 	}
@@ -67,9 +69,10 @@ func newAllocations(k *Kubelet) *allocations {
 // updatePod returns the pod with its allocated resources, and whether they differ from its own. A pod without an allocation stays
 // as it is (UpdatePodFromAllocation).
 func (a *allocations) updatePod(pod *v1.Pod) (*v1.Pod, bool) {
-	allocated := a.k.disk.allocated[pod.UID]
+	k := a.k
+	allocated := k.disk.allocated[pod.UID]
 	differs := false
-	eachResizable(pod, func(c *v1.Container) {
+	k.eachResizable(pod, func(c *v1.Container) {
 		if own, ok := allocated[c.Name]; ok && amountsOf(&own) != amountsOf(&c.Resources) {
 			differs = true
 		}
@@ -78,7 +81,7 @@ func (a *allocations) updatePod(pod *v1.Pod) (*v1.Pod, bool) {
 		return pod, false
 	}
 	pod = pod.DeepCopy()
-	eachResizable(pod, func(c *v1.Container) {
+	k.eachResizable(pod, func(c *v1.Container) {
 		if own, ok := allocated[c.Name]; ok {
 			c.Resources = own
 		}
@@ -90,7 +93,7 @@ func (a *allocations) updatePod(pod *v1.Pod) (*v1.Pod, bool) {
 // is not allocated waits for the next check (AddPod, and HandlePodAdditions in pkg/kubelet/kubelet.go).
 func (a *allocations) add(pod *v1.Pod) {
 	if _, known := a.k.disk.allocated[pod.UID]; !known {
-		a.k.disk.allocated[pod.UID] = resourcesOf(pod)
+		a.k.disk.allocated[pod.UID] = a.k.resourcesOf(pod)
 		return
 	}
 	if _, differs := a.updatePod(pod); differs {
@@ -100,11 +103,12 @@ func (a *allocations) add(pod *v1.Pod) {
 
 // resize allocates the resources of a pod whose spec has changed (HandlePodUpdates in pkg/kubelet/kubelet.go).
 func (a *allocations) resize(before, pod *v1.Pod) {
-	if before == nil || !a.k.profile.ResizesAreQueued {
+	k := a.k
+	if before == nil || !k.profile.ResizesAreQueued {
 		return
 	}
 	resized := false
-	eachResizable(pod, func(c *v1.Container) {
+	k.eachResizable(pod, func(c *v1.Container) {
 		if was := podutil.Find(before, c.Name); was != nil && amountsOf(&was.Resources) != amountsOf(&c.Resources) {
 			resized = true
 		}
@@ -150,7 +154,7 @@ func (a *allocations) allocate(pod *v1.Pod) {
 	k := a.k
 	defer k.sim.SetCause(k.sim.Cause())
 	k.sim.SetCause(cmp.Or(k.sim.Cause(), k.podManager.wanted[pod.UID]))
-	k.disk.allocated[pod.UID] = resourcesOf(pod)
+	k.disk.allocated[pod.UID] = k.resourcesOf(pod)
 	k.status.ClearPodResizeInProgress(pod.UID)
 	k.status.SetPodResizeInProgress(pod.UID, "", "", pod.Generation)
 	if k.profile.ResizeEvents {

@@ -209,6 +209,7 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 	if len(u.pod.Spec.EphemeralContainers) > 0 {
 		api.EphemeralContainerStatuses = k.convertToAPIContainerStatuses(u.pod, s, old.EphemeralContainerStatuses, ephemeralContainers(u.pod), restarting)
 	}
+	k.setPodLevelResources(u.pod, api, old)
 	final := terminal && !podutil.IsStatic(u.pod)
 	api.Phase = mergePhase(getPhase(u.pod, api, final, s.hasActiveRegular(u.pod)), old, u.pod)
 	if api.Phase == old.Phase {

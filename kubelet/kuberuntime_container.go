@@ -289,6 +289,9 @@ func (p *initProgress) decide(i int, rc *fakeruntime.Container) {
 	case sidecar:
 		p.decideSidecar(i, rc)
 	case rc.State == fakeruntime.Running:
+		if p.k.profile.InPlacePodVerticalScalingInitContainers { // the API server accepts no resize that would restart the container
+			p.k.computePodResizeAction(p.pod, &p.pod.Spec.InitContainers[i], rc, p.actions)
+		}
 	case rc.ExitCode == 0:
 		p.succeed(i)
 	case shouldContainerBeRestarted(p.pod, &p.pod.Spec.InitContainers[i], rc):

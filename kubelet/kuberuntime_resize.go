@@ -90,7 +90,7 @@ func (k *Kubelet) checkPodResizeInProgress(pod *v1.Pod, s *podStatus) {
 // pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) isPodResizeInProgress(pod *v1.Pod, s *podStatus) bool {
 	differs := false
-	eachResizable(pod, func(c *v1.Container) {
+	k.eachResizable(pod, func(c *v1.Container) {
 		if rc := s.find(c.Name); rc != nil && rc.State == fakeruntime.Running && k.actuated(pod.UID, c.Name) != amountsOf(&c.Resources) {
 			differs = true
 		}

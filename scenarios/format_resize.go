@@ -7,6 +7,7 @@ import (
 
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/internal/strict"
+	"probesim.dev/kube/profile"
 	"probesim.dev/trace"
 )
 
@@ -51,13 +52,15 @@ func (r *Resize) check(c *checker, n *strict.Node) {
 		}
 	}
 	for _, w := range c.scenario.matching(r.Pod) {
-		if !n.Bad() && c.withinValueLimit(w.manifest, n) && c.withinMergeLimit(w.manifest, n) {
-			r.checkPod(w, n)
+		for _, p := range c.profiles() {
+			if !n.Bad() && c.withinValueLimit(w.manifest, n) && c.withinMergeLimit(w.manifest, n) {
+				r.checkPod(p, w, n)
+			}
 		}
 	}
 }
 
-func (r *Resize) checkPod(w *workload, n *strict.Node) {
+func (r *Resize) checkPod(p profile.Profile, w *workload, n *strict.Node) {
 	before := w.newPod(0)
 	admission.Default(before)
 	patched, err := admission.Merge(before, r.json())
@@ -66,7 +69,7 @@ func (r *Resize) checkPod(w *workload, n *strict.Node) {
 		return
 	}
 	admission.Default(patched)
-	for _, e := range admission.ValidateResize(patched, before) {
+	for _, e := range admission.ValidateResize(p, patched, before) {
 		at := n.Field("spec")
 		if written, _ := findInPod(n, patched, e.Field); written.Written() {
 			at = written

@@ -21,7 +21,7 @@ func equalApartFromConditions(a, b *v1.PodStatus) bool {
 		sameSlices(a.ContainerStatuses, b.ContainerStatuses, sameContainer) &&
 		sameSlices(a.InitContainerStatuses, b.InitContainerStatuses, sameContainer) &&
 		sameSlices(a.EphemeralContainerStatuses, b.EphemeralContainerStatuses, sameContainer) &&
-		(!hasRareFields(a) && !hasRareFields(b) || sameRareFields(*a, *b))
+		samePodResources(a, b) && (!hasRareFields(a) && !hasRareFields(b) || sameRareFields(*a, *b))
 }
 
 // rareFields are the indexes of the fields of a status that sameRareFields compares. Their names are not in the code, because the
@@ -30,7 +30,7 @@ var rareFields = func() []int {
 	usual := map[string]bool{
 		"Phase": true, "Reason": true, "Message": true, "ObservedGeneration": true, "NominatedNodeName": true, "HostIP": true, "PodIP": true,
 		"QOSClass": true, "Resize": true, "HostIPs": true, "PodIPs": true, "StartTime": true, "Conditions": true, "ContainerStatuses": true,
-		"InitContainerStatuses": true, "EphemeralContainerStatuses": true,
+		"InitContainerStatuses": true, "EphemeralContainerStatuses": true, "Resources": true, "AllocatedResources": true,
 	}
 	var rare []int
 	for i, f := range reflect.VisibleFields(reflect.TypeFor[v1.PodStatus]()) {
@@ -55,6 +55,7 @@ func hasRareFields(s *v1.PodStatus) bool {
 func sameRareFields(a, b v1.PodStatus) bool {
 	for _, s := range []*v1.PodStatus{&a, &b} {
 		s.Conditions, s.ContainerStatuses, s.InitContainerStatuses, s.EphemeralContainerStatuses = nil, nil, nil, nil
+		SetPodResources(s, nil, nil)
 	}
 	return reflect.DeepEqual(a, b)
 }

@@ -10,13 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"probesim.dev/kube/podutil"
+	"probesim.dev/kube/profile"
 )
 
 // Resize applies a strategic merge patch to the resources of the containers in a copy of the pod, as the subresource pods/resize
 // does, and returns the copy. Changed resources increment the generation (podResizeStrategy in
 // pkg/registry/core/pod/strategy.go at v1.37.0). It returns a BadRequest error if the patch is unreadable, and an Invalid error that
 // lists all invalid fields.
-func Resize(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
+func Resize(p profile.Profile, pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	merged, err := mergeRequest(pod, patch)
 	if err != nil {
 		return nil, err
@@ -26,7 +27,7 @@ func Resize(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := asError(pod, ValidateResize(merged, before)); err != nil {
+	if err := asError(pod, ValidateResize(p, merged, before)); err != nil {
 		return nil, err
 	}
 	after := *pod
@@ -42,7 +43,7 @@ var resizable = []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory}
 
 // ValidateResize returns the errors with which the API server rejects a resize of old to pod. The API server ignores changes of
 // other fields; ValidateResize reports them. (ValidatePodResize)
-func ValidateResize(pod, old *v1.Pod) field.ErrorList {
+func ValidateResize(p profile.Profile, pod, old *v1.Pod) field.ErrorList {
 	path := field.NewPath("spec")
 	if podutil.IsMirror(old) || podutil.IsStatic(old) {
 		return field.ErrorList{field.Forbidden(path, "static pods cannot be resized")}
@@ -59,14 +60,24 @@ func ValidateResize(pod, old *v1.Pod) field.ErrorList {
 		errs = append(errs, resizeContainer(&same.Containers[i], &old.Spec.Containers[i], path.Child("containers").Index(i))...)
 	}
 	for i := range same.InitContainers {
-		if podutil.IsRestartableInitContainer(&old.Spec.InitContainers[i]) {
-			errs = append(errs, resizeContainer(&same.InitContainers[i], &old.Spec.InitContainers[i], path.Child("initContainers").Index(i))...)
+		c, was, at := &same.InitContainers[i], &old.Spec.InitContainers[i], path.Child("initContainers").Index(i)
+		sidecar := podutil.IsRestartableInitContainer(was)
+		if !sidecar && !p.InPlacePodVerticalScalingInitContainers {
+			continue
+		}
+		changed := !apiequality.Semantic.DeepEqual(c, was)
+		if errs = append(errs, resizeContainer(c, was, at)...); changed && !sidecar && slices.ContainsFunc(c.ResizePolicy, restartsContainer) {
+			errs = append(errs, field.Forbidden(at, "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"))
 		}
 	}
 	if !apiequality.Semantic.DeepEqual(same, &old.Spec) {
-		errs = append(errs, field.Forbidden(path, "only cpu and memory resources of containers and sidecars are mutable"))
+		errs = append(errs, field.Forbidden(path, "only cpu and memory resources are mutable"))
 	}
 	return errs
+}
+
+func restartsContainer(p v1.ContainerResizePolicy) bool {
+	return p.RestartPolicy == v1.RestartContainer
 }
 
 // resizeContainer checks the new resources of a container, and then undoes the changes that are allowed. (validateContainerResize and

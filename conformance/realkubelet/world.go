@@ -52,7 +52,7 @@ func (w *world) PatchPodStatus(namespace, name string, patch []byte) error {
 }
 
 func (w *world) ResizePod(namespace, name string, patch []byte) error {
-	return w.keepError(w.api.patch(types.NamespacedName{Namespace: namespace, Name: name}, patch, admission.Resize), "resize", namespace, name)
+	return w.keepError(w.api.patch(types.NamespacedName{Namespace: namespace, Name: name}, patch, w.api.afterResize), "resize", namespace, name)
 }
 
 func (w *world) AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer, program fakeruntime.ContainerConfig) error {

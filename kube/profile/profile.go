@@ -48,6 +48,10 @@ type FeatureGates struct {
 	// H2CContainerProbe keeps the protocol of httpGet handlers, which selects HTTP/2 without TLS. When it is off, the
 	// API server drops the field. #139429.
 	H2CContainerProbe bool
+	// InPlacePodLevelResourcesVerticalScaling writes the requests and limits of the whole pod to its status. KEP-5419.
+	InPlacePodLevelResourcesVerticalScaling bool
+	// InPlacePodVerticalScalingInitContainers lets a resize change the resources of init containers that are not sidecars. KEP-1287.
+	InPlacePodVerticalScalingInitContainers bool
 	// KubeletCrashLoopBackOffMax lets the kubelet configuration set the longest crash-loop back-off. #135044.
 	KubeletCrashLoopBackOffMax bool
 	// KubeletEnsureSecretPulledImages makes the kubelet record image pulls on disk. A pod that needs an image while the
