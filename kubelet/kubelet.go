@@ -255,7 +255,7 @@ func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 	if u.op == configAdd {
 		slices.SortStableFunc(u.pods, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	}
-	retry := false
+	retry, pending := false, len(k.allocations.pending)
 	for _, pod := range u.pods {
 		cause := k.causeOfConfig(u, pod)
 		p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: string(u.op)}, cause))
@@ -294,7 +294,7 @@ func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 			retry = retry || before != nil && status.IsTerminal(pod.Status.Phase) && !status.IsTerminal(before.Status.Phase)
 		}
 	}
-	if retry || u.op == configAdd {
+	if retry || u.op == configAdd && len(k.allocations.pending) > pending {
 		k.allocations.retry()
 	}
 }
