@@ -39,6 +39,14 @@ func NewDisk() *Disk {
 	return &Disk{manifests: newManifests(), mounted: map[types.UID]virtual.Time{}, admitted: map[types.UID]bool{}, pulls: map[string]bool{}, pulled: map[string]bool{}}
 }
 
+// Copy returns a disk with the same content.
+func (d *Disk) Copy() *Disk {
+	return &Disk{
+		manifests: manifests{pods: maps.Clone(d.manifests.pods), steps: maps.Clone(d.manifests.steps)}, mounted: maps.Clone(d.mounted),
+		admitted: maps.Clone(d.admitted), pulls: maps.Clone(d.pulls), pulled: maps.Clone(d.pulled),
+	}
+}
+
 // EndMounts forgets the mounts that have not ended at a time, at which the kubelet stops: the next kubelet begins them again.
 func (d *Disk) EndMounts(now virtual.Time) {
 	maps.DeleteFunc(d.mounted, func(_ types.UID, t virtual.Time) bool { return t > now })
