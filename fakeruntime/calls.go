@@ -46,7 +46,8 @@ func (m Method) kind() (kind, bool) {
 	return kind{}, false
 }
 
-// begin starts a CRI call. All methods have a latency except Status, during which the kubelet holds a lock.
+// begin starts a CRI call. All methods have a latency except Status, during which the kubelet holds a lock, and
+// UpdateContainerResources.
 func (r *Runtime) begin(op *Op) {
 	k, known := op.Call.Method.kind()
 	switch {
@@ -56,6 +57,13 @@ func (r *Runtime) begin(op *Op) {
 		k.class, op.End = reads, later(r.now, listImages)
 	case op.Call.Method == Status:
 		op.Conditions = r.health.conditions()
+		r.finish(op, nil)
+		return
+	case op.Call.Method == UpdateContainerResources:
+		if r.resolve(op); op.container == nil {
+			r.finish(op, errNotFound("container", op.Call.ContainerID))
+			return
+		}
 		r.finish(op, nil)
 		return
 	default:

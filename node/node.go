@@ -349,6 +349,22 @@ func (n *Node) AddEphemeralContainer(namespace, name string, c v1.EphemeralConta
 	return nil
 }
 
+// ResizePod applies a strategic merge patch in JSON to the resources of the containers of a pod through the API now, as kubectl patch
+// --subresource resize does. It returns the errors of PatchPod; the patch can change only the requests and limits of cpu and memory.
+func (n *Node) ResizePod(namespace, name string, patch []byte) error {
+	u, err := n.begin(change)
+	if err != nil {
+		return err
+	}
+	defer n.end(u)
+	if !n.options.Profile.ResizesAreQueued {
+		return fmt.Errorf("the resizes of %s are not simulated", n.options.Profile.Version)
+	}
+	return n.api.Resize(namespace, name, patch, func() int64 {
+		return n.step(trace.Record{Pod: namespace + "/" + name, Reason: "resize", Message: string(patch)})
+	})
+}
+
 func (n *Node) patchStep(namespace, name string, patch []byte) func() int64 {
 	return func() int64 {
 		return n.step(trace.Record{Pod: namespace + "/" + name, Reason: "patch", Message: string(patch)})
