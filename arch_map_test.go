@@ -13,6 +13,7 @@ import (
 // why the order cannot be seen.
 var orderless = map[string]string{
 	"fakeruntime.mapped":            "copies each object, whichever comes first",
+	"kubelet.(*Disk).Copy":          "copies each map into a map",
 	"kubelet.(*backOff).forget":     "only deletes",
 	"prober.(*manager).CleanupPods": "sorts the workers before it stops them",
 	"prober.(*manager).Keeps":       "asks whether all satisfy a condition",
