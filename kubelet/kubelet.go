@@ -662,9 +662,7 @@ func (k *Kubelet) runtimeStaysUp() virtual.Time {
 	if k.notReady || k.networkError != "" || k.listsEnd(k.sim.Now()) == virtual.Max {
 		return virtual.Min
 	}
-	op := k.runtime.Answer(fakeruntime.Call{Method: fakeruntime.Status})
-	defer k.runtime.Release(op)
-	if op.Err != nil || slices.ContainsFunc(op.Conditions, func(c fakeruntime.Condition) bool { return !c.Status }) {
+	if !k.runtime.Healthy() {
 		return virtual.Min
 	}
 	return virtual.Max

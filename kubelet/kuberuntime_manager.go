@@ -64,7 +64,8 @@ func (k *Kubelet) listsEnd(at virtual.Time) virtual.Time {
 	return k.runtime.ListsEnd(at, listsOfPods...)
 }
 
-// pods groups the listing by pod. Pods are in the order in which they first occur.
+// pods groups the listing by pod. Pods are in the order in which they first occur. Their containers must not be modified: containers of
+// a pod that follow each other are not copied.
 func (l listing) pods() []*runtimePod {
 	var pods []*runtimePod
 	byUID := map[string]*runtimePod{}
@@ -84,9 +85,18 @@ func (l listing) pods() []*runtimePod {
 		r := at(s.PodUID)
 		r.sandboxes = append(r.sandboxes, s)
 	}
-	for _, c := range l.containers {
-		r := at(c.PodUID)
-		r.containers = append(r.containers, c)
+	for rest := l.containers; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].PodUID == rest[0].PodUID {
+			n++
+		}
+		r := at(rest[0].PodUID)
+		if r.containers == nil {
+			r.containers = rest[:n:n]
+		} else {
+			r.containers = append(r.containers, rest[:n]...)
+		}
+		rest = rest[n:]
 	}
 	return pods
 }
