@@ -187,6 +187,15 @@ func TestInfer(t *testing.T) {
 			`duration: 1m, pods: [{name: web, containers: [{name: app, delays: {startContainer: 30s}}]}]`, 20 * time.Second, nil, ""},
 		{"a failure now and then", `containers: [{name: app, image: "web:1", ` + readiness + `}]`,
 			`duration: 10m, pods: [{name: web, containers: [{name: app, behavior: [{at: 31s, every: 70s, for: 12s, readiness: 503}]}]}]`, 0, []string{"every: "}, ""},
+		{"the same failures in each life", `terminationGracePeriodSeconds: 2, containers: [{name: app, image: "web:1", ` + liveness + `}]`,
+			`duration: 4m, pods: [{name: web, containers: [{name: app, behavior: [{after: 12s, liveness: [hang x2, 500]}, {afterSigterm: 0s, exit: never}]}]}]`, 0,
+			[]string{"liveness: "}, ""},
+		{"redirects without an end", `containers: [{name: app, image: "web:1", ` + readiness + `}]`,
+			`duration: 1m, pods: [{name: web, containers: [{name: app, behavior: [{at: 21s, readiness: around}], answers: [{name: around, code: 302, location: /, then: around}]}]}]`, 0,
+			[]string{"code: 302"}, ""},
+		{"short back-offs", `containers: [{name: app, image: "web:1"}]`,
+			`duration: 2m, kubelet: {config: {featureGates: {ReduceDefaultCrashLoopBackOffDecay: true}}}, pods: [{name: web, containers: [{name: app, behavior: [{after: 500ms, exit: 3}]}]}]`, 0,
+			[]string{"ReduceDefaultCrashLoopBackOffDecay: true"}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			text := "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {" + test.spec + "}\n---\n" +
