@@ -176,7 +176,7 @@ func (s *Subject) upAt(c Case, t time.Duration) (sample, error) {
 	if t > 0 {
 		c.Rules = []Rule{{Instance: AnyInstance, Clock: fakeruntime.AtScenario, For: t, Misfortune: Refuse}}
 	}
-	h, err := s.record(&c, &trace.Recorder{}, t+healthyWithin, s.ready)
+	h, err := s.record(&c, s.recorder(""), t+healthyWithin, s.ready)
 	if errors.Is(err, errNothing) {
 		return sample{bound: at(Never, c)}, nil
 	}
