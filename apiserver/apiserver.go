@@ -265,6 +265,25 @@ func (s *Server) AddEphemeralContainer(namespace, name string, c v1.EphemeralCon
 	return nil
 }
 
+// Resize changes the resources of the containers of a pod, as a patch of the subresource pods/resize does, with the cause and the
+// errors of Patch.
+func (s *Server) Resize(namespace, name string, patch []byte, cause func() int64) error {
+	old, err := s.get(namespace, name)
+	if err != nil {
+		return err
+	}
+	after, err := admission.Resize(s.o.Profile, old, patch)
+	if err != nil {
+		return err
+	}
+	step := cause()
+	if after.Generation != old.Generation {
+		s.steps[old.UID] = step
+	}
+	s.store(Modified, after, step)
+	return nil
+}
+
 // PatchPodStatus applies a controller's strategic merge patch to the conditions of a pod, with the cause and the errors of
 // Patch.
 func (s *Server) PatchPodStatus(namespace, name string, patch []byte, cause func() int64) error {

@@ -20,13 +20,15 @@ const (
 	StartContainer   Method = "StartContainer"
 	StopContainer    Method = "StopContainer"
 	RemoveContainer  Method = "RemoveContainer"
-	ContainerStatus  Method = "ContainerStatus"
-	ListContainers   Method = "ListContainers"
-	ExecSync         Method = "ExecSync"
-	ImageStatus      Method = "ImageStatus"
-	PullImage        Method = "PullImage"
-	ListImages       Method = "ListImages"
-	Status           Method = "Status"
+	// UpdateContainerResources changes the resources of a container. The runtime stores none, and the call takes no time.
+	UpdateContainerResources Method = "UpdateContainerResources"
+	ContainerStatus          Method = "ContainerStatus"
+	ListContainers           Method = "ListContainers"
+	ExecSync                 Method = "ExecSync"
+	ImageStatus              Method = "ImageStatus"
+	PullImage                Method = "PullImage"
+	ListImages               Method = "ListImages"
+	Status                   Method = "Status"
 )
 
 // Network requests of probes and hooks to the program in a container. They are not part of the CRI.
@@ -50,7 +52,7 @@ type Call struct {
 	PodUID      string // RunPodSandbox, network, lists (only this pod), image calls (whose delays apply)
 	Attempt     int    // RunPodSandbox, CreateContainer: 0 for the first
 	SandboxID   string // PodSandboxStatus, StopPodSandbox, RemovePodSandbox, CreateContainer
-	ContainerID string // StartContainer, StopContainer, RemoveContainer, ContainerStatus, ExecSync
+	ContainerID string // StartContainer, StopContainer, RemoveContainer, UpdateContainerResources, ContainerStatus, ExecSync
 	Name        string // CreateContainer, network (the container that listens), image calls (whose delays apply)
 	Image       string // CreateContainer, ImageStatus, PullImage
 

@@ -75,6 +75,11 @@ func (r *Runtime) SetHealth(now virtual.Time, h Health) {
 // Down reports whether the runtime is down.
 func (r *Runtime) Down() bool { return r.health.Down }
 
+// Healthy reports whether a status call would now return no false condition.
+func (r *Runtime) Healthy() bool {
+	return !r.health.Down && !r.health.RuntimeNotReady && !r.health.NetworkNotReady
+}
+
 // failCalls fails all calls in progress, oldest first.
 func (r *Runtime) failCalls() {
 	list := slices.DeleteFunc(slices.Clone(r.queue.heap), func(q queued) bool { return q.op == nil || q.op.Call.Method.isNetwork() })

@@ -102,19 +102,20 @@ type Kubelet struct {
 	prober     prober.Manager
 	results    prober.Results
 	runtimeState
-	reasons    map[containerKey]startReason
-	deletor    *deletor
-	garbage    garbage
-	logs       *sim.Chan[struct{}] // full while the logs of a container are being removed
-	volumes    *volumes
-	source     *source // the API server
-	files      *source // the directory of manifests; nil if the kubelet has none
-	puller     *sim.Chan[*pullRequest]
-	pullTokens *sim.Chan[struct{}] // one for each pull in progress; nil without a limit
-	manifests  *sim.Chan[struct{}] // full when manifests have changed; nil without files
-	pulls      map[string]int      // pulls in progress, by image
-	disk       *Disk
-	knowsAll   bool // housekeeping has listed the pods that ran when the kubelet started
+	reasons     map[containerKey]startReason
+	deletor     *deletor
+	garbage     garbage
+	logs        *sim.Chan[struct{}] // full while the logs of a container are being removed
+	volumes     *volumes
+	allocations *allocations
+	source      *source // the API server
+	files       *source // the directory of manifests; nil if the kubelet has none
+	puller      *sim.Chan[*pullRequest]
+	pullTokens  *sim.Chan[struct{}] // one for each pull in progress; nil without a limit
+	manifests   *sim.Chan[struct{}] // full when manifests have changed; nil without files
+	pulls       map[string]int      // pulls in progress, by image
+	disk        *Disk
+	knowsAll    bool // housekeeping has listed the pods that ran when the kubelet started
 
 	shuttingDown bool        // the node shuts down
 	rejected     []types.UID // rejected pods, which have no worker, oldest first
@@ -152,6 +153,7 @@ func New(o Options) *Kubelet {
 		k.manifests = sim.NewChan[struct{}](o.Sim, "manifests", 1)
 	}
 	k.workers, k.pleg, k.deletor, k.volumes = newPodWorkers(k), newPLEG(k), newDeletor(k), newVolumes(k, o.Disk)
+	k.allocations = newAllocations(k)
 	k.isDesired, k.couldBeProbed = k.podManager.has, k.workers.couldBeProbed
 	k.results = prober.Results{
 		Liveness:  results.NewManager(o.Sim, trace.Liveness, o.Trace),
@@ -249,13 +251,15 @@ func (k *Kubelet) syncLoopIteration(p *sim.Proc, cases []sim.Case) { p.Select(ca
 // v1.37.0).
 func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 	k.sim.Turn("sync loop", "pod config")
-	u.from.ready = true
+	defer func() { u.from.ready = true }()
 	if u.op == configAdd {
 		slices.SortStableFunc(u.pods, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	}
+	retry, pending := false, len(k.allocations.pending)
 	for _, pod := range u.pods {
 		cause := k.causeOfConfig(u, pod)
 		p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: string(u.op)}, cause))
+		before, _ := k.podManager.GetPodByUID(pod.UID)
 		k.podManager.set(pod)
 		if u.op != configAdd && u.op != configRemove && k.isNotAdmitted(pod) {
 			continue
@@ -271,13 +275,15 @@ func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 				k.workers.updatePod(podUpdate{typ: syncCreate, pod: pod})
 			}
 		case configUpdated, configDelete:
+			k.allocations.resize(before, pod)
 			k.workers.updatePod(podUpdate{typ: syncUpdate, pod: pod})
 		case configRemove:
 			k.podManager.remove(pod)
-			delete(k.disk.admitted, pod.UID)
+			delete(k.disk.allocated, pod.UID)
 			if k.sourcesReady() { // deletePod
 				k.workers.updatePod(podUpdate{typ: syncKill, pod: pod})
 			}
+			retry = true
 		case configReconcile:
 			if status.NeedToReconcilePodReadiness(pod) {
 				k.workers.updatePod(podUpdate{typ: syncSync, pod: pod})
@@ -285,7 +291,11 @@ func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 			if isEvicted(pod) {
 				k.deletor.remove(k.cache.get(pod.UID), "", 0)
 			}
+			retry = retry || before != nil && status.IsTerminal(pod.Status.Phase) && !status.IsTerminal(before.Status.Phase)
 		}
+	}
+	if retry || u.op == configAdd && len(k.allocations.pending) > pending {
+		k.allocations.retry()
 	}
 }
 
@@ -421,7 +431,8 @@ func (k *Kubelet) canAdmit(pod *v1.Pod) bool {
 		k.rejectPod(pod)
 		return false
 	}
-	k.disk.admitted[pod.UID] = true
+	k.allocations.add(pod)
+	k.status.BackfillPodResizeConditions(pod)
 	return true
 }
 
@@ -437,7 +448,8 @@ func (k *Kubelet) rejectPod(pod *v1.Pod) {
 // isNotAdmitted reports whether the kubelet ignores changes of a pod because it did not admit the pod
 // (HandlePodUpdates and HandlePodReconcile in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) isNotAdmitted(pod *v1.Pod) bool {
-	return k.profile.UpdateNeedsAdmission && !k.disk.admitted[pod.UID]
+	_, admitted := k.disk.allocated[pod.UID]
+	return k.profile.UpdateNeedsAdmission && !admitted
 }
 
 // syncPod moves a pod toward its specification: it computes and stores the status, adds the probe workers, and
@@ -445,6 +457,7 @@ func (k *Kubelet) isNotAdmitted(pod *v1.Pod) bool {
 // in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) syncResult {
 	k.ensureProbes(p, u.pod, s)
+	k.checkPodResizeInProgress(u.pod, s)
 	api, cause := k.generateAPIPodStatus(p, u, s, false)
 	s.ips = ipsOf(api)
 	terminal := status.IsTerminal(api.Phase)
@@ -649,9 +662,7 @@ func (k *Kubelet) runtimeStaysUp() virtual.Time {
 	if k.notReady || k.networkError != "" || k.listsEnd(k.sim.Now()) == virtual.Max {
 		return virtual.Min
 	}
-	op := k.runtime.Answer(fakeruntime.Call{Method: fakeruntime.Status})
-	defer k.runtime.Release(op)
-	if op.Err != nil || slices.ContainsFunc(op.Conditions, func(c fakeruntime.Condition) bool { return !c.Status }) {
+	if !k.runtime.Healthy() {
 		return virtual.Min
 	}
 	return virtual.Max

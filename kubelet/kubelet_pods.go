@@ -209,6 +209,7 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 	if len(u.pod.Spec.EphemeralContainers) > 0 {
 		api.EphemeralContainerStatuses = k.convertToAPIContainerStatuses(u.pod, s, old.EphemeralContainerStatuses, ephemeralContainers(u.pod), restarting)
 	}
+	k.setPodLevelResources(u.pod, api, old)
 	final := terminal && !podutil.IsStatic(u.pod)
 	api.Phase = mergePhase(getPhase(u.pod, api, final, s.hasActiveRegular(u.pod)), old, u.pod)
 	if api.Phase == old.Phase {
@@ -231,6 +232,10 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 		status.GenerateContainersReadyCondition(u.pod, all, api.Phase),
 		v1.PodCondition{Type: v1.PodScheduled, ObservedGeneration: u.pod.Generation, Status: v1.ConditionTrue},
 	)
+	if terminal { // determinePodResizeStatus
+		k.status.ClearPodResizeInProgress(u.pod.UID)
+	}
+	api.Conditions = append(api.Conditions, k.status.PodResizeConditions(u.pod.UID)...)
 	if podutil.AllContainersCouldRestart(&u.pod.Spec) {
 		api.Conditions = append(api.Conditions, allContainersRestartingCondition(u.pod, s, old, api.Phase))
 	}
@@ -501,7 +506,7 @@ func (k *Kubelet) convertContainerStatus(spec *v1.Container, rc *fakeruntime.Con
 	c := v1.ContainerStatus{
 		Name: spec.Name, Image: applyDefaultImageTag(rc.Image), ImageID: rc.Image, ContainerID: containerIDPrefix + rc.ID,
 		RestartCount: int32(rc.Attempt), State: k.toContainerState(rc),
-		AllocatedResources: spec.Resources.Requests, Resources: &spec.Resources,
+		AllocatedResources: spec.Resources.Requests, Resources: k.actualResources(spec, rc),
 	}
 	if old == nil {
 		return c

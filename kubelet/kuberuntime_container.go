@@ -28,6 +28,7 @@ const (
 	killLivenessProbe killReason = "LivenessProbe"
 	killStartupProbe  killReason = "StartupProbe"
 	killImageChanged  killReason = "ImageChanged"
+	killResized       killReason = "Resized"
 	killEvicted       killReason = "Evicted"
 	killPostStart     killReason = "FailedPostStartHook"
 	killRestartAll    killReason = "RestartAllContainers"
@@ -78,6 +79,7 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 	if err := k.call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image}); err != nil {
 		return fails("CreateContainerConfigError", err)
 	}
+	k.setActuated(u.pod.UID, c.Name, amountsOf(&c.Resources))
 	_, stopSignal := podutil.StopSignal(c)
 	op := k.runtime.Call(p, fakeruntime.Call{
 		Method: fakeruntime.CreateContainer, SandboxID: actions.sandboxID, PodUID: string(u.pod.UID), Name: c.Name, Image: c.Image, Attempt: attempt,
@@ -287,6 +289,9 @@ func (p *initProgress) decide(i int, rc *fakeruntime.Container) {
 	case sidecar:
 		p.decideSidecar(i, rc)
 	case rc.State == fakeruntime.Running:
+		if p.k.profile.InPlacePodVerticalScalingInitContainers { // the API server accepts no resize that would restart the container
+			p.k.computePodResizeAction(p.pod, &p.pod.Spec.InitContainers[i], rc, p.actions)
+		}
 	case rc.ExitCode == 0:
 		p.succeed(i)
 	case shouldContainerBeRestarted(p.pod, &p.pod.Spec.InitContainers[i], rc):
@@ -325,8 +330,18 @@ func (p *initProgress) decideSidecar(i int, rc *fakeruntime.Container) {
 		p.restart(i, p.k.killForImage(rc, initContainer))
 		return
 	}
-	if r, known := p.k.results.Liveness.Get(id); c.LivenessProbe != nil && known && r == results.Failure {
-		p.restart(i, p.k.killForProbe(rc, initContainer, killLivenessProbe))
+	if c.LivenessProbe != nil {
+		r, known := p.k.results.Liveness.Get(id)
+		if !known {
+			return
+		}
+		if r == results.Failure {
+			p.restart(i, p.k.killForProbe(rc, initContainer, killLivenessProbe))
+			return
+		}
+	}
+	if kill := p.k.computePodResizeAction(p.pod, c, rc, p.actions); kill != nil {
+		p.restart(i, *kill)
 	}
 }
 

@@ -64,7 +64,8 @@ func (k *Kubelet) listsEnd(at virtual.Time) virtual.Time {
 	return k.runtime.ListsEnd(at, listsOfPods...)
 }
 
-// pods groups the listing by pod. Pods are in the order in which they first occur.
+// pods groups the listing by pod. Pods are in the order in which they first occur. Their containers must not be modified: containers of
+// a pod that follow each other are not copied.
 func (l listing) pods() []*runtimePod {
 	var pods []*runtimePod
 	byUID := map[string]*runtimePod{}
@@ -84,9 +85,18 @@ func (l listing) pods() []*runtimePod {
 		r := at(s.PodUID)
 		r.sandboxes = append(r.sandboxes, s)
 	}
-	for _, c := range l.containers {
-		r := at(c.PodUID)
-		r.containers = append(r.containers, c)
+	for rest := l.containers; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].PodUID == rest[0].PodUID {
+			n++
+		}
+		r := at(rest[0].PodUID)
+		if r.containers == nil {
+			r.containers = rest[:n:n]
+		} else {
+			r.containers = append(r.containers, rest[:n]...)
+		}
+		rest = rest[n:]
 	}
 	return pods
 }
@@ -110,6 +120,9 @@ type podActions struct {
 	startInit     []*v1.Container
 	start         []*v1.Container
 	kill          []containerKill
+	resize        bool              // resources of the pod or of its containers change
+	updateMemory  []containerUpdate // decreases first
+	updateCPU     []containerUpdate
 	reset         []fakeruntime.Container // containers to kill if they run, and to remove
 }
 
@@ -127,6 +140,7 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus, restartAll bool) 
 	}
 	actions := podActions{sandboxID: s.sandboxes[0].ID, podIP: probeIP(pod, s.ip()), ephemeral: ephemeralToStart(pod, s)}
 	if !k.computeInitContainerActions(pod, s, &actions) {
+		k.resizeStarting(pod, &actions)
 		return actions
 	}
 	keep := 0
@@ -141,6 +155,10 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus, restartAll bool) 
 		}
 		kill, ok := k.shouldKill(c, rc)
 		if !ok {
+			if kill := k.computePodResizeAction(pod, c, rc, &actions); kill != nil {
+				actions.kill, actions.start = append(actions.kill, *kill), append(actions.start, c)
+				continue
+			}
 			keep++
 			continue
 		}
@@ -154,6 +172,7 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus, restartAll bool) 
 	if keep == 0 && len(actions.start) == 0 {
 		actions.killPod, actions.startInit = true, nil // sidecars alone do not keep a pod running
 	}
+	k.resizeStarting(pod, &actions)
 	return actions
 }
 
@@ -264,7 +283,7 @@ func getContainersToReset(pod *v1.Pod, s *podStatus) []fakeruntime.Container {
 func (k *Kubelet) syncPodContainers(p *sim.Proc, u podUpdate, s *podStatus, restartAll bool) syncResult {
 	actions := k.computePodActions(u.pod, s, restartAll)
 	did := syncResult{
-		relist: actions.killPod || len(actions.kill)+len(actions.reset)+len(actions.ephemeral)+len(actions.startInit)+len(actions.start) > 0,
+		relist: actions.killPod || actions.resize || len(actions.kill)+len(actions.reset)+len(actions.ephemeral)+len(actions.startInit)+len(actions.start) > 0,
 		reset:  len(actions.reset) > 0,
 	}
 	if actions.createSandbox && actions.sandboxID != "" {
@@ -293,6 +312,9 @@ func (k *Kubelet) syncPodContainers(p *sim.Proc, u podUpdate, s *podStatus, rest
 		actions.sandboxID, actions.podIP = k.createSandbox(p, u, actions, &did)
 	}
 	if actions.sandboxID != "" {
+		if actions.resize {
+			k.doPodResizeAction(p, u.pod, &actions, &did)
+		}
 		k.startContainers(p, u, s, actions, &did)
 	}
 	if did.err {
@@ -341,14 +363,13 @@ const crashLoopBackOff = "CrashLoopBackOff"
 // startOrBackOff starts a container, unless the container is in its crash-loop back-off, and reports whether it
 // did. The back-off counts from the exit of the newest instance that had exited when the sync began, in wall-clock
 // time. An instance that was still running then does not count (doBackOff in
-// pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0). Each image has its own back-off (GetBackoffKey
-// in pkg/kubelet/kuberuntime/helpers.go).
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, actions *podActions, did *syncResult) bool {
 	key := containerKey{u.pod.UID, c.Name}
 	defer p.SetCause(p.Cause())
 	p.SetCause(k.causeOfStart(u, c, s))
 	if exited := newestExitedContainer(s, c.Name); exited != nil {
-		item, finished := string(u.pod.UID)+"/"+c.Name+"/"+c.Image, k.wall(exited.FinishedAt)
+		item, finished := backOffKey(u.pod, c), k.wall(exited.FinishedAt)
 		if k.backOff.isInBackOffSince(item, finished, k.now()) {
 			delay := k.backOff.get(item)
 			step := k.event(u.pod, c.Name, v1.EventTypeWarning, "BackOff",
@@ -369,6 +390,16 @@ func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 	}
 	delete(k.reasons, key)
 	return true
+}
+
+// backOffKey returns the key of a container's back-off: other images and other resources have a back-off of their own (GetBackoffKey in
+// pkg/kubelet/kuberuntime/helpers.go at v1.37.0).
+func backOffKey(pod *v1.Pod, c *v1.Container) string {
+	key := string(pod.UID) + "/" + c.Name + "/" + c.Image
+	if own := amountsOf(&c.Resources); own != (amounts{}) {
+		key += fmt.Sprint("/", own)
+	}
+	return key
 }
 
 // newestExitedContainer returns the newest exited instance of a container, or nil.

@@ -68,7 +68,7 @@ func (k *Kubelet) killGroup(p *sim.Proc, g shutdownGroup) {
 				return
 			}
 			for _, pod := range g.pods {
-				k.volumes.waitForUnmount(killer, pod)
+				k.volumes.pollForUnmount(killer, pod)
 			}
 			if !over {
 				p.Interrupt()

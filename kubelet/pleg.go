@@ -32,7 +32,7 @@ const (
 	containerDied    plegEventType = "ContainerDied"
 	containerRemoved plegEventType = "ContainerRemoved"
 	containerChanged plegEventType = "ContainerChanged" // updates the cache only; the sync loop does not get it
-	plegPodSync      plegEventType = "PodSync"          // an inspection succeeded after a failed one
+	plegPodSync      plegEventType = "PodSync"          // an inspection succeeded after a failed one, or after a resize
 )
 
 // plegEvent is a change that the PLEG reports to the sync loop.
@@ -61,7 +61,7 @@ type relistRequest struct {
 // podRecord holds the last two lists of a pod.
 type podRecord struct {
 	old, current *runtimePod
-	reinspect    bool // the last inspection failed
+	reinspect    bool // the last inspection failed, or a resize asked for an inspection
 }
 
 // name returns the namespace/name of the pod, as its sandboxes and containers have it.
@@ -90,7 +90,8 @@ type pleg struct {
 	timer      *sim.Timer
 	records    map[types.UID]*podRecord
 	relistTime virtual.Time
-	generation uint64 // of the runtime, before the last relist that inspected all changed pods
+	generation uint64      // of the runtime, before the last relist that inspected all changed pods
+	asked      []types.UID // pods to inspect in the next relist, even if they have not changed
 }
 
 func newPLEG(k *Kubelet) *pleg {
@@ -121,6 +122,27 @@ func (g *pleg) requestRelist(uid types.UID) {
 		return
 	}
 	g.requests.TrySend(relistRequest{uid, g.k.sim.Now()})
+}
+
+// requestReinspect makes the next relist inspect a pod even if it has not changed (RequestReinspect in pkg/kubelet/pleg/generic.go at
+// v1.37.0).
+func (g *pleg) requestReinspect(uid types.UID) {
+	g.record(uid).reinspect = true
+	g.asked = append(g.asked, uid)
+}
+
+// withAsked adds the pods that have not changed and must be inspected. They are as they were listed before.
+func (g *pleg) withAsked(pods []*runtimePod, timestamp virtual.Time) []*runtimePod {
+	for _, uid := range g.asked {
+		r, ok := g.records[uid]
+		if ok && r.old != nil && r.reinspect && !slices.ContainsFunc(pods, func(p *runtimePod) bool { return p.uid == uid }) {
+			again := *r.old
+			again.timestamp, again.later = timestamp, false
+			pods = append(pods, &again)
+		}
+	}
+	g.asked = nil
+	return pods
 }
 
 // run is the process of the PLEG. The timer of the global relist has priority over requests (workerLoopIteration in
@@ -163,7 +185,7 @@ func (g *pleg) relistAtOnce() bool {
 
 // idleUntil returns the last time of a relist that finds no changes if nothing changes until then.
 func (g *pleg) idleUntil() virtual.Time {
-	if g.relistTime == never || g.generation != g.k.runtime.Generation() || len(g.k.cache.subscribers) > 0 || !g.tick.Awaited() {
+	if g.relistTime == never || g.generation != g.k.runtime.Generation() || len(g.asked) > 0 || len(g.k.cache.subscribers) > 0 || !g.tick.Awaited() {
 		return virtual.Min
 	}
 	return virtual.Max
@@ -205,7 +227,7 @@ func (g *pleg) scope() fakeruntime.Call {
 // updateRecords stores the list of a global relist that began at a generation of the runtime. It inspects the changed pods
 // one after the other, in any order, and publishes each as soon as it is inspected. It publishes the unchanged pods last.
 func (g *pleg) updateRecords(p *sim.Proc, l listing, generation uint64) {
-	pods := l.pods()
+	pods := g.withAsked(l.pods(), l.timestamp)
 	for _, pod := range pods {
 		g.setCurrent(pod)
 	}

@@ -175,6 +175,7 @@ func (p *podWorkers) updatePod(u podUpdate) {
 		w.gracePeriod, u.grace = grace, &grace
 	}
 	p.startWorker(w, u.pod)
+	u.pod, _ = p.k.allocations.updatePod(u.pod)
 	w.pending = &u
 	w.wake.TrySend(struct{}{})
 	if w.terminating && !was || shortened {
@@ -267,6 +268,7 @@ func (p *podWorkers) areKnown(desired func(types.UID) bool) bool {
 // forget removes a worker whose process has ended or is about to end.
 func (p *podWorkers) forget(w *podWorker) {
 	delete(p.workers, w.uid)
+	delete(p.k.disk.actuated, w.uid)
 	p.releaseName(w)
 }
 

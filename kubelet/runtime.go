@@ -25,6 +25,8 @@ type Runtime interface {
 	Release(op *fakeruntime.Op)
 	// Answer returns the answer of a list or status call that ends now.
 	Answer(c fakeruntime.Call) *fakeruntime.Op
+	// Healthy reports whether a status call would now return no false condition.
+	Healthy() bool
 	// MountDelay returns how long the volumes of a pod take to mount, in addition to the time of an emptyDir.
 	MountDelay(podUID string) time.Duration
 	// CancelProbes ends the commands of a pod's exec probes.

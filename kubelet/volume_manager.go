@@ -24,19 +24,36 @@ const (
 	volumeTimeout = 2*time.Minute + 3*time.Second
 )
 
-// Disk is the state on the disk of a node that outlives a kubelet: mounted volumes, admitted pods, image pulls and the manifests of
-// static pods.
+// Disk is the state on the disk of a node that outlives a kubelet: mounted volumes, the resources of admitted pods, image pulls and the
+// manifests of static pods.
 type Disk struct {
 	manifests manifests
 	mounted   map[types.UID]virtual.Time
-	admitted  map[types.UID]bool
-	pulls     map[string]bool // images with a pull that has not ended
-	pulled    map[string]bool // images that a kubelet has pulled on this node
+	allocated map[types.UID]podResources       // of the admitted pods
+	actuated  map[types.UID]map[string]amounts // the resources that a kubelet gave the containers of a pod last, by name
+	pulls     map[string]bool                  // images with a pull that has not ended
+	pulled    map[string]bool                  // images that a kubelet has pulled on this node
 }
 
 // NewDisk returns the disk of a node on which no kubelet has run.
 func NewDisk() *Disk {
-	return &Disk{manifests: newManifests(), mounted: map[types.UID]virtual.Time{}, admitted: map[types.UID]bool{}, pulls: map[string]bool{}, pulled: map[string]bool{}}
+	return &Disk{
+		manifests: newManifests(), mounted: map[types.UID]virtual.Time{}, pulls: map[string]bool{}, pulled: map[string]bool{},
+		allocated: map[types.UID]podResources{}, actuated: map[types.UID]map[string]amounts{},
+	}
+}
+
+// Copy returns a disk with the same content. Pods and the allocated resources of a pod are replaced and never change, so the disks share
+// them.
+func (d *Disk) Copy() *Disk {
+	c := &Disk{
+		manifests: manifests{pods: maps.Clone(d.manifests.pods), steps: maps.Clone(d.manifests.steps)}, mounted: maps.Clone(d.mounted),
+		allocated: maps.Clone(d.allocated), actuated: maps.Clone(d.actuated), pulls: maps.Clone(d.pulls), pulled: maps.Clone(d.pulled),
+	}
+	for uid, resources := range d.actuated {
+		c.actuated[uid] = maps.Clone(resources)
+	}
+	return c
 }
 
 // EndMounts forgets the mounts that have not ended at a time, at which the kubelet stops: the next kubelet begins them again.
@@ -50,12 +67,16 @@ type volumes struct {
 	k         *Kubelet
 	start     virtual.Time
 	disk      *Disk
+	seen      map[types.UID]virtual.Time // when the populator finds the pod
 	mounted   map[types.UID]virtual.Time
 	unmounted map[types.UID]virtual.Time
 }
 
 func newVolumes(k *Kubelet, d *Disk) *volumes {
-	return &volumes{k: k, start: k.sim.Now(), disk: d, mounted: map[types.UID]virtual.Time{}, unmounted: map[types.UID]virtual.Time{}}
+	return &volumes{
+		k: k, start: k.sim.Now(), disk: d,
+		seen: map[types.UID]virtual.Time{}, mounted: map[types.UID]virtual.Time{}, unmounted: map[types.UID]virtual.Time{},
+	}
 }
 
 // Races of the volume manager. The name of the pod follows.
@@ -137,7 +158,8 @@ func (v *volumes) begin(pod *v1.Pod) {
 	if _, ok := v.mounted[pod.UID]; ok {
 		return
 	}
-	begun := v.nextLoop(pod).Add(v.reconciledLater(pod))
+	v.seen[pod.UID] = v.nextLoop(pod)
+	begun := v.seen[pod.UID].Add(v.reconciledLater(pod))
 	if !v.isReconstructed(pod) {
 		begun = begun.Add(volumeLoopPeriod)
 	}
@@ -176,8 +198,13 @@ func (w *podWorker) stopMounting() {
 
 // unmount starts to unmount the volumes of a pod whose containers have stopped: the populator notices the stop, and
 // then the reconciler unmounts the volumes, including volumes that a previous kubelet mounted. The reconciler does not touch volumes that
-// are being mounted again.
+// are being mounted again. The first loop of the populator leaves out pods whose containers have stopped, so the volumes of a pod that
+// stops before are not mounted again (findAndAddNewPods in pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go at
+// v1.37.0).
 func (v *volumes) unmount(pod *v1.Pod) {
+	if v.isReconstructed(pod) && v.k.sim.Now() < v.seen[pod.UID] {
+		delete(v.mounted, pod.UID)
+	}
 	mounted, known := v.mounted[pod.UID]
 	if !known && !v.isReconstructed(pod) {
 		return
@@ -198,15 +225,22 @@ func (v *volumes) loopAfter(mounted virtual.Time, pod *v1.Pod) virtual.Time {
 	return mounted.Add(volumeLoopPeriod - past)
 }
 
-// waitForUnmount waits until the volumes of a pod are unmounted.
+// waitForUnmount is the wait of a sync until the volumes of its pod are unmounted.
 func (v *volumes) waitForUnmount(p *sim.Proc, pod *v1.Pod) {
 	start := p.Now()
-	if v.isReconstructed(pod) && start < v.mounted[pod.UID] {
+	if v.pollForUnmount(p, pod) {
+		v.recordWait(p, pod, start, "unmount", true)
+	}
+}
+
+// pollForUnmount waits until the volumes of a pod are unmounted. It reports false if this kubelet had not mounted them yet.
+func (v *volumes) pollForUnmount(p *sim.Proc, pod *v1.Pod) bool {
+	if mounted, known := v.mounted[pod.UID]; v.isReconstructed(pod) && (!known || p.Now() < mounted) {
 		v.waitUntilGone(p, pod)
-		return
+		return false
 	}
 	v.pollUntilUnmounted(p, pod, volumePollPeriod)
-	v.recordWait(p, pod, start, "unmount", true)
+	return true
 }
 
 // waitUntilGone waits until the volumes that are being mounted again are unmounted. WaitForUnmount does not wait for them, because it is
@@ -232,6 +266,7 @@ func (v *volumes) recordWait(p *sim.Proc, pod *v1.Pod, start virtual.Time, reaso
 
 // forget removes the state of a pod's volumes after they were unmounted.
 func (v *volumes) forget(pod *v1.Pod) {
+	delete(v.seen, pod.UID)
 	delete(v.mounted, pod.UID)
 	delete(v.disk.mounted, pod.UID)
 	delete(v.unmounted, pod.UID)

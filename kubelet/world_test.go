@@ -39,6 +39,8 @@ func (r *instantRuntime) Answer(c fakeruntime.Call) *fakeruntime.Op {
 	return &fakeruntime.Op{Call: c, Done: true}
 }
 
+func (r *instantRuntime) Healthy() bool { return true }
+
 func (r *instantRuntime) MountDelay(string) time.Duration { return 0 }
 
 func (r *instantRuntime) Generation() uint64 { return 0 }

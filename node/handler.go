@@ -87,6 +87,7 @@ func (w watchdog) around(a *fakeruntime.Answer, copies map[*fakeruntime.Answer]*
 	watched := *a
 	copies[a] = &watched
 	if a.Handler != nil {
+		w.node.handlers = true
 		w := w
 		w.handler = a.Handler
 		watched.Handler = &w

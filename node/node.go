@@ -152,6 +152,12 @@ type Node struct {
 	stopped int64            // step of the last KubeletStopped record
 	noted   trace.Record     // the last record of kind Step that Record has added
 
+	memory   int64        // Limits.Memory
+	began    uint64       // what was scheduled before the first RunUntil; 0 before
+	calls    []*sim.Timer // of At, in the order of At, until they fire
+	again    []*sim.Timer // of a copy: the calls that At must make again
+	handlers bool         // a program has a handler
+
 	handlerTimeout time.Duration // not 0; negative: none
 	use            atomic.Pointer[use]
 	closed         atomic.Pointer[use]   // the call of Close
@@ -177,28 +183,46 @@ func New(o Options) *Node {
 	if o.Trace == nil {
 		o.Trace = &trace.Recorder{}
 	}
-	n := &Node{trace: o.Trace, handlerTimeout: cmp.Or(o.HandlerTimeout, DefaultHandlerTimeout)}
+	n := &Node{trace: o.Trace, handlerTimeout: cmp.Or(o.HandlerTimeout, DefaultHandlerTimeout), memory: o.Limits.Memory}
+	n.limitMemory()
 	n.sim = sim.New(sim.Options{Start: virtual.At(-uptime), Chooser: chooserOf(o), Limits: o.Limits, Interrupt: o.Interrupt})
-	o.Trace.OnGrowth(func(size int64) {
-		if size > o.Limits.Memory && o.Limits.Memory > 0 {
-			n.sim.Fail(&MemoryError{Max: o.Limits.Memory, Now: n.Now(), Largest: o.Trace.Largest()})
-		}
-	})
-	wall := func(t virtual.Wall) time.Time { return epoch.Add(t.Offset() + uptime) }
 	n.runtime = newRuntimeDriver(n.sim, fakeruntime.New(fakeruntime.Options{
 		Seed: o.Seed, Delays: o.Delays, Record: o.Trace.Add, RecordCalls: o.Trace.Internal, RecordRules: o.Trace.Internal,
 	}))
-	n.api = apiserver.New(apiserver.Options{
-		Sim: n.sim, Trace: o.Trace, Profile: o.Profile, Delays: n.runtime,
-		Now: func() time.Time { return wall(virtual.Wall(n.sim.Now())) }, // the API server runs on another machine
-	})
 	n.options = kubelet.Options{
-		Sim: n.sim, Trace: o.Trace, Profile: o.Profile, Config: o.Config, Wall: wall, Runtime: n.runtime, API: n.api,
-		Disk: kubelet.NewDisk(), FullLists: o.fullLists, EveryTick: o.everyTick,
-		Now: func() time.Time { return wall(n.runtime.Wall(n.sim.Now())) },
+		Profile: o.Profile, Config: o.Config, Disk: kubelet.NewDisk(), FullLists: o.fullLists, EveryTick: o.everyTick,
+		Wall: func(t virtual.Wall) time.Time { return epoch.Add(t.Offset() + uptime) },
 	}
+	n.api = apiserver.New(n.forAPI())
+	n.connect()
 	n.startKubelet()
 	return n
+}
+
+// limitMemory ends the run if its records take too much memory.
+func (n *Node) limitMemory() {
+	n.trace.OnGrowth(func(size int64) {
+		if size > n.memory && n.memory > 0 {
+			n.sim.Fail(&MemoryError{Max: n.memory, Now: n.Now(), Largest: n.trace.Largest()})
+		}
+	})
+}
+
+// forAPI returns the options of the API server.
+func (n *Node) forAPI() apiserver.Options {
+	wall := n.options.Wall
+	return apiserver.Options{
+		Sim: n.sim, Trace: n.trace, Profile: n.options.Profile, Delays: n.runtime,
+		Now: func() time.Time { return wall(virtual.Wall(n.sim.Now())) }, // the API server runs on another machine
+	}
+}
+
+// connect sets the options of the kubelet that refer to the rest of the node.
+func (n *Node) connect() {
+	o := &n.options
+	o.Sim, o.Trace, o.Runtime, o.API = n.sim, n.trace, n.runtime, n.api
+	wall := o.Wall
+	o.Now = func() time.Time { return wall(n.runtime.Wall(n.sim.Now())) }
 }
 
 // chooserOf returns the chooser of a run, or nil for the canonical choices.
@@ -339,6 +363,22 @@ func (n *Node) AddEphemeralContainer(namespace, name string, c v1.EphemeralConta
 	}
 	n.runtime.AddContainer(string(n.api.Pod(namespace, name).UID), c.Name, program)
 	return nil
+}
+
+// ResizePod applies a strategic merge patch in JSON to the resources of the containers of a pod through the API now, as kubectl patch
+// --subresource resize does. It returns the errors of PatchPod; the patch can change only the requests and limits of cpu and memory.
+func (n *Node) ResizePod(namespace, name string, patch []byte) error {
+	u, err := n.begin(change)
+	if err != nil {
+		return err
+	}
+	defer n.end(u)
+	if !n.options.Profile.ResizesAreQueued {
+		return fmt.Errorf("the resizes of %s are not simulated", n.options.Profile.Version)
+	}
+	return n.api.Resize(namespace, name, patch, func() int64 {
+		return n.step(trace.Record{Pod: namespace + "/" + name, Reason: "resize", Message: string(patch)})
+	})
 }
 
 func (n *Node) patchStep(namespace, name string, patch []byte) func() int64 {
@@ -536,7 +576,16 @@ func (n *Node) At(t virtual.Time, do func()) {
 	}
 	u := &use{kind: function, callers: at.callers}
 	call := func() { n.call(u, do) }
-	n.sim.At(t, "scenario", func() { n.runtime.afterCalls(call) })
+	var timer *sim.Timer
+	timer = n.sim.At(t, "scenario", func() {
+		n.calls = slices.DeleteFunc(n.calls, func(o *sim.Timer) bool { return o == timer })
+		n.runtime.afterCalls(call)
+	})
+	n.calls = append(n.calls, timer)
+	if len(n.again) > 0 {
+		n.sim.SetAs(timer, n.again[0])
+		n.again = n.again[1:]
+	}
 }
 
 // Observe registers f, which is called for each record when it is added to the trace. The function must not change the record
@@ -558,6 +607,9 @@ func (n *Node) RunUntil(t virtual.Time) error {
 	u, err := n.begin(passTime)
 	if err != nil {
 		return err
+	}
+	if n.began == 0 {
+		n.began = n.sim.Mark()
 	}
 	err = func() error {
 		defer n.end(u) // also if a function of the user ends the goroutine

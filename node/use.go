@@ -54,7 +54,7 @@ func (u *use) within(outer *use) {
 // the method. RunUntil reports the latter error too, because the caller may ignore it.
 func (n *Node) begin(d demand) (*use, error) {
 	u := &use{kind: method}
-	runtime.Callers(1, u.callers[:])
+	u.locate()
 	if n == nil || n.sim == nil {
 		panic(fmt.Sprintf("node: %s: this is not a node: create it with node.New", u))
 	}
@@ -65,6 +65,16 @@ func (n *Node) begin(d demand) (*use, error) {
 		return nil, err
 	}
 	return u, nil
+}
+
+// locate notes the frames of the call of a method. That takes longer than most methods do, and few frames are nearly always enough to
+// find the caller.
+func (u *use) locate() {
+	const few = 5
+	runtime.Callers(2, u.callers[:few])
+	if last := runtime.FuncForPC(u.callers[few-1]); last != nil && isAPI(last.Name()) {
+		runtime.Callers(2, u.callers[:])
+	}
 }
 
 // refuses begins a use, or returns the reason why the node refuses it.
@@ -172,7 +182,11 @@ func (u *use) String() string {
 var api = []string{"probesim.dev/node.", "probesim.dev/probetest."}
 
 func inAPI(f runtime.Frame) bool {
-	return !strings.HasSuffix(f.File, "_test.go") && slices.ContainsFunc(api, func(prefix string) bool { return strings.HasPrefix(f.Function, prefix) })
+	return !strings.HasSuffix(f.File, "_test.go") && isAPI(f.Function)
+}
+
+func isAPI(function string) bool {
+	return slices.ContainsFunc(api, func(prefix string) bool { return strings.HasPrefix(function, prefix) })
 }
 
 // origin returns the name of the function of the Go API that the user called, and the place of that call.

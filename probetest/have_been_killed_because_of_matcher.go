@@ -12,7 +12,7 @@ import (
 )
 
 // HaveBeenKilledBecauseOf succeeds if the container, or a container of the pod, was stopped for a reason. The
-// reasons of the kubelet are LivenessProbe, StartupProbe, FailedPostStartHook, ImageChanged,
+// reasons of the kubelet are LivenessProbe, StartupProbe, FailedPostStartHook, ImageChanged, Resized,
 // RestartAllContainers, Deleted, Evicted and Stopped (the pod or its sandbox ended); they count when the
 // kubelet sends the stop signal. A kill from outside has the reason OOMKilled, or the reason given to
 // node.KillContainer.

@@ -14,6 +14,6 @@ func TestHaveBeenKilledBecauseOf(t *testing.T) {
 		{name: "other container", actual: helper, matcher: HaveBeenKilledBecauseOf("Deleted")},
 		{name: "container without the probe", actual: helper, matcher: HaveBeenKilledBecauseOf("LivenessProbe"), err: "crash/helper has no liveness probe"},
 		{name: "unknown reason", actual: worker, matcher: HaveBeenKilledBecauseOf("Liveness"),
-			err: "no container is ever killed because of \"Liveness\"; the reasons are LivenessProbe, StartupProbe, FailedPostStartHook, ImageChanged, RestartAllContainers, Deleted, Evicted, Stopped, OOMKilled"},
+			err: "no container is ever killed because of \"Liveness\"; the reasons are LivenessProbe, StartupProbe, FailedPostStartHook, ImageChanged, Resized, RestartAllContainers, Deleted, Evicted, Stopped, OOMKilled"},
 	})
 }

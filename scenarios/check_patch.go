@@ -53,7 +53,7 @@ func (p *PatchPod) checkPod(w *workload, n *strict.Node) {
 		return
 	}
 	if resizes(patched, w.pod) {
-		n.Field("spec").Errorf("an in-place resize is not supported yet: a patch cannot change the resources of containers")
+		n.Field("spec").Errorf("a patch cannot change the resources of containers: write a resize step")
 		return
 	}
 	for _, e := range admission.ValidateUpdate(patched, w.pod) {
@@ -74,8 +74,8 @@ func (p *PatchPod) checkPod(w *workload, n *strict.Node) {
 	}
 }
 
-// resizes reports whether resources or resize policies of containers differ. A cluster changes them through the subresource
-// pods/resize.
+// resizes reports whether resources or resize policies of containers differ. Resources change through the subresource pods/resize,
+// and resize policies never.
 func resizes(pod, old *v1.Pod) bool {
 	for c := range podutil.Containers(&pod.Spec) {
 		before := podutil.Find(old, c.Name)

@@ -224,6 +224,8 @@ func (c *checker) needOf(kind trace.Kind, field, word string, s scope) string {
 		return need(f.deadline, noDeadline)
 	case "ImageChanged":
 		return c.needStep(s, "patch")
+	case "Resized", "ResizeStarted", "ResizeCompleted", "ResizeError":
+		return c.needStep(s, "resize")
 	case "Deleted":
 		return c.needStep(s, c.endings(s)...)
 	case "NodeShutdown":

@@ -20,6 +20,7 @@ type Driver struct {
 	stopped bool                   // the kubelet waits for the runtime before it starts
 	now     virtual.Time           // time of the current step
 	waiting []*waiting
+	pending []*pending  // calls of World.At that have not been made, in order
 	steps   []stepState // by index in spec.steps
 	err     error       // the first error of the world
 }
@@ -32,8 +33,14 @@ type stepState struct {
 
 // waiting is a step or the rules of programs whose moment has not occurred.
 type waiting struct {
-	watch func(*trace.Record) bool
-	then  func(t virtual.Time)
+	watcher *match.Watcher
+	then    func(d *Driver, t virtual.Time)
+}
+
+// pending is a call of World.At. The function gets the driver, so that it can also run in a copy of it.
+type pending struct {
+	t  virtual.Time
+	do func(*Driver)
 }
 
 // Drive schedules the pod additions and the steps of the plan in a world. Call it before the run begins.
@@ -44,15 +51,16 @@ func (p *Plan) Drive(w World) *Driver {
 	}
 	w.Observe(d.observe)
 	for _, pod := range p.Pods() {
-		d.pods[pod.Pod.Namespace+"/"+pod.Pod.Name] = &pod
+		key := pod.Pod.Namespace + "/" + pod.Pod.Name
+		d.pods[key] = &pod
 		if pod.Manifest != nil {
-			w.At(pod.At, func() { d.setManifest(&pod, pod.Manifest, "") })
+			d.later(pod.At, func(d *Driver) { d.setManifest(d.pods[key], d.pods[key].Manifest, "") })
 		} else {
-			w.At(pod.At, func() { d.check(w.AddPod(pod.Pod, pod.Program)) })
+			d.later(pod.At, func(d *Driver) { d.check(d.world.AddPod(d.pods[key].Pod, d.pods[key].Program)) })
 		}
 	}
 	for i, m := range p.Scenario.moments {
-		d.wait(m, func(t virtual.Time) { w.At(t, func() { w.Occur(i) }) })
+		d.wait(m, func(d *Driver, t virtual.Time) { d.later(t, func(d *Driver) { d.world.Occur(i) }) })
 	}
 	for i, step := range p.Scenario.Spec.Steps {
 		d.schedule(i, step)
@@ -96,17 +104,27 @@ func (d *Driver) schedule(i int, step *Step) {
 		return
 	}
 	d.steps[i].due = virtual.Max
-	d.wait(step.Since, func(t virtual.Time) { d.after(t, i) })
+	d.wait(step.Since, func(d *Driver, t virtual.Time) { d.after(t, i) })
+}
+
+// later makes the world call do at t.
+func (d *Driver) later(t virtual.Time, do func(*Driver)) {
+	p := &pending{t, do}
+	d.pending = append(d.pending, p)
+	d.world.At(t, func() {
+		d.pending = slices.DeleteFunc(d.pending, func(o *pending) bool { return o == p })
+		do(d)
+	})
 }
 
 // wait calls then at the first match of a moment.
-func (d *Driver) wait(m *match.Moment, then func(t virtual.Time)) {
+func (d *Driver) wait(m *match.Moment, then func(d *Driver, t virtual.Time)) {
 	var pods func(string) bool
 	if m.Pod != "" {
 		keys := d.plan.Scenario.PodKeys(m.Pod)
 		pods = func(pod string) bool { return slices.Contains(keys, pod) }
 	}
-	d.waiting = append(d.waiting, &waiting{watch: m.NewWatcher(pods).Observe, then: then})
+	d.waiting = append(d.waiting, &waiting{m.NewWatcher(pods), then})
 }
 
 // observe finds the moments that steps and programs wait for.
@@ -119,14 +137,14 @@ func (d *Driver) observe(r *trace.Record) {
 	}
 	var occurred []*waiting
 	d.waiting = slices.DeleteFunc(d.waiting, func(s *waiting) bool {
-		now := s.watch(r)
+		now := s.watcher.Observe(r)
 		if now {
 			occurred = append(occurred, s)
 		}
 		return now
 	})
 	for _, s := range occurred {
-		s.then(r.T)
+		s.then(d, r.T)
 	}
 }
 
@@ -142,10 +160,13 @@ func (d *Driver) after(t virtual.Time, i int) {
 // at schedules a step at t.
 func (d *Driver) at(t virtual.Time, i int, step *Step) {
 	d.steps[i].due = t
-	d.world.At(t, func() {
-		d.now = t
-		if step.actions()[0].do(d, i) {
-			d.steps[i].done = true
-		}
-	})
+	d.later(t, func(d *Driver) { d.do(t, i, step) })
+}
+
+// do executes a step at t, which is now.
+func (d *Driver) do(t virtual.Time, i int, step *Step) {
+	d.now = t
+	if step.actions()[0].do(d, i) {
+		d.steps[i].done = true
+	}
 }

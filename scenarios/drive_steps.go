@@ -123,7 +123,7 @@ func (d *Driver) stopKubelet(downtime *value.Draw, usual time.Duration, i int, m
 		back = d.now.Add(draw(*downtime, d.plan.Seed, "step for", i))
 	}
 	more(back)
-	d.world.At(back, d.startKubelet)
+	d.later(back, (*Driver).startKubelet)
 	return true
 }
 
@@ -143,7 +143,7 @@ func (s *SetDelays) do(d *Driver, i int) bool {
 	d.during(s, s.text, s.For, i, func() {
 		d.delays = append(d.delays, s)
 		d.setDelays()
-	}, func() {
+	}, func(d *Driver) {
 		d.delays = slices.DeleteFunc(d.delays, func(other *SetDelays) bool { return other == s })
 		d.setDelays()
 	})
@@ -160,17 +160,17 @@ func (d *Driver) setDelays() {
 }
 
 func (a *APIDown) do(d *Driver, i int) bool {
-	d.outage(a, a.text, a.For, i, a.name(), func() { d.world.SetAPIDown(d.outages[a.name()] > 0) })
+	d.outage(a, a.text, a.For, i, a.name(), func(d *Driver) { d.world.SetAPIDown(d.outages[a.name()] > 0) })
 	return true
 }
 
 func (r *RuntimeDown) do(d *Driver, i int) bool {
-	d.outage(r, r.text, r.For, i, runtimeOutage+r.Condition, d.setRuntimeHealth)
+	d.outage(r, r.text, r.For, i, runtimeOutage+r.Condition, (*Driver).setRuntimeHealth)
 	return true
 }
 
 func (r *RegistryDown) do(d *Driver, i int) bool {
-	d.outage(r, r.text, r.For, i, r.name(), d.setRuntimeHealth)
+	d.outage(r, r.text, r.For, i, r.name(), (*Driver).setRuntimeHealth)
 	return true
 }
 
@@ -179,14 +179,14 @@ const runtimeOutage = "runtime "
 
 // outage starts an outage of a kind and ends it after a time. Outages of one kind can overlap; set is called when
 // the first begins and when the last ends.
-func (d *Driver) outage(a action, text string, span *value.Draw, i int, what string, set func()) {
+func (d *Driver) outage(a action, text string, span *value.Draw, i int, what string, set func(*Driver)) {
 	d.during(a, text, span, i, func() {
 		if d.outages[what]++; d.outages[what] == 1 {
-			set()
+			set(d)
 		}
-	}, func() {
+	}, func(d *Driver) {
 		if d.outages[what]--; d.outages[what] == 0 {
-			set()
+			set(d)
 		}
 	})
 }
@@ -234,13 +234,13 @@ func (d *Driver) note(a action, message string) int64 {
 }
 
 // during calls begin now and end after a time, with a record for each. Without a time it never calls end.
-func (d *Driver) during(a action, text string, span *value.Draw, i int, begin, end func()) {
+func (d *Driver) during(a action, text string, span *value.Draw, i int, begin func(), end func(*Driver)) {
 	step := d.note(a, text)
 	begin()
 	if span != nil {
-		d.world.At(d.now.Add(draw(*span, d.plan.Seed, "step for", i)), func() {
+		d.later(d.now.Add(draw(*span, d.plan.Seed, "step for", i)), func(d *Driver) {
 			d.world.Record(trace.Record{Kind: trace.Step, Cause: step, Reason: a.name(), Message: trace.StepOver})
-			end()
+			end(d)
 		})
 	}
 }

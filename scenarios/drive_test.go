@@ -67,6 +67,11 @@ func (w *fakeWorld) PatchPodStatus(namespace, name string, patch []byte) error {
 	return nil
 }
 
+func (w *fakeWorld) ResizePod(namespace, name string, patch []byte) error {
+	w.logf("resize %s/%s %s", namespace, name, patch)
+	return nil
+}
+
 func (w *fakeWorld) AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer, program fakeruntime.ContainerConfig) error {
 	w.logf("add container %s to %s/%s with %d rules", c.Name, namespace, name, len(program.Program.Rules))
 	return nil
@@ -213,6 +218,7 @@ func TestDriveWorld(t *testing.T) {
 		{at: 5s, setDelays: {for: 20s, delays: {exec: 1s}}}, {at: 15s, setDelays: {delays: {set: slow, exec: 2s}}},
 		{at: 30s, patch: {pod: a, metadata: {labels: {x: v, z: null}}}}, {at: 31s, evict: {pod: a}},
 		{at: 31s, debug: {pod: a, container: {name: e, image: x}}},
+		{at: 31s, resize: {pod: a, spec: {containers: [{name: c, resources: {}}]}}},
 		{at: 32s, patch: {pod: a, status: {conditions: [{type: x/y, status: "True"}]}}}, {at: 33s, stepClock: {by: -1m}}]`)
 	w := &fakeWorld{}
 	driver := s.Plan("v1.37.0", nil).Drive(w)
@@ -234,6 +240,8 @@ func TestDriveWorld(t *testing.T) {
 		"31s evict default/a",
 		"31s Step debug {pod: a, container: {name: e, image: x}}",
 		"31s add container e to default/a with 0 rules",
+		"31s Step resize {pod: a, spec: {containers: [{name: c, resources: {}}]}}",
+		`31s resize default/a {"spec":{"containers":[{"name":"c","resources":{}}]}}`,
 		`32s Step patch {pod: a, status: {conditions: [{type: x/y, status: "True"}]}}`,
 		`32s patch status of default/a {"status":{"conditions":[{"status":"True","type":"x/y"}]}}`,
 		"33s Step stepClock {by: -1m}",

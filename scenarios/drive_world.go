@@ -30,6 +30,8 @@ type World interface {
 	PatchPod(namespace, name string, patch []byte) error
 	// PatchPodStatus applies a strategic merge patch to the status of a pod, as PatchPod does.
 	PatchPodStatus(namespace, name string, patch []byte) error
+	// ResizePod applies a strategic merge patch to the resources of the containers of a pod, as PatchPod does.
+	ResizePod(namespace, name string, patch []byte) error
 	// AddEphemeralContainer adds an ephemeral container to a pod through the API, as kubectl debug does. The last Step record of
 	// the pod is the cause.
 	AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer, program fakeruntime.ContainerConfig) error

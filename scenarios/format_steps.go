@@ -31,6 +31,7 @@ func (s *Step) actions() []action {
 	add(s.SetDelays, s.SetDelays != nil)
 	add(s.Patch, s.Patch != nil)
 	add(s.Debug, s.Debug != nil)
+	add(s.Resize, s.Resize != nil)
 	add(s.SetManifest, s.SetManifest != nil)
 	add(s.RemoveManifest, s.RemoveManifest != nil)
 	add(s.Evict, s.Evict != nil)
@@ -63,6 +64,7 @@ type Step struct {
 	SetDelays *SetDelays `json:"setDelays,omitempty"`
 	Patch     *PatchPod  `json:"patch,omitempty"`
 	Debug     *Debug     `json:"debug,omitempty"`
+	Resize    *Resize    `json:"resize,omitempty"`
 	Evict     *Evict     `json:"evict,omitempty"`
 
 	SetManifest    *SetManifest    `json:"setManifest,omitempty"`

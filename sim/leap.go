@@ -1,9 +1,7 @@
 package sim
 
 import (
-	"cmp"
 	"math"
-	"slices"
 	"time"
 
 	"probesim.dev/sim/virtual"
@@ -67,18 +65,19 @@ func (s *Sim) leap(first *Timer) {
 	if _, at, ok := s.timers.Next(); ok {
 		until = min(until, at-1)
 	}
+	for _, t := range s.timers.standing {
+		if t.set > 0 && t.idle == nil {
+			until = min(until, t.at-1)
+		}
+	}
 	if until < first.at.Add(leapFrom) {
 		return
 	}
 	s.leapers = s.leapers[:0]
 	for _, t := range s.timers.standing {
-		switch {
-		case t.set == 0:
-		case t.idle == nil:
-			until = min(until, t.at-1)
-		default:
+		if t.set > 0 && t.idle != nil && t.at <= until { // a later one does not fire
 			until = min(until, max(t.idle.Until(), t.at-1))
-			s.leapers = append(s.leapers, leaper{timer: t, next: t.at, number: t.set})
+			s.leapers = append(s.leapers, leaper{timer: t, idle: t.idle, next: t.at, number: t.set})
 		}
 	}
 	for n := range uint64(longestLeap) {
@@ -87,20 +86,30 @@ func (s *Sim) leap(first *Timer) {
 		}
 	}
 	// The last firings follow each other in the order in which they would set their timers.
-	slices.SortFunc(s.leapers, func(a, b leaper) int { return cmp.Compare(a.number, b.number) })
-	for _, l := range s.leapers {
-		if l.times > 0 {
-			s.now = l.at
-			l.timer.count(s, l.times)
-			s.meter.Skip(l.times, l.at)
-			l.timer.idle.Fire(l.times, l.at, l.end)
+	for l := nextToSet(s.leapers); l != nil; l = nextToSet(s.leapers) {
+		s.now = l.at
+		l.timer.count(s, l.times)
+		s.meter.Skip(l.times, l.at)
+		l.idle.Fire(l.times, l.at, l.end)
+		l.times = 0
+	}
+}
+
+// nextToSet returns the timer that has fired and fired last the longest ago, or nil.
+func nextToSet(list []leaper) *leaper {
+	var first *leaper
+	for i := range list {
+		if l := &list[i]; l.times > 0 && (first == nil || l.number < first.number) {
+			first = l
 		}
 	}
+	return first
 }
 
 // leaper is an idle timer during a leap.
 type leaper struct {
 	timer   *Timer
+	idle    *Idle        // of the timer
 	next    virtual.Time // the time of its next firing
 	number  uint64       // of two timers with the same time, the one with the lower number fires first
 	times   int64        // how often it has fired
@@ -116,13 +125,13 @@ func fireIdle(list []leaper, until virtual.Time, number uint64) bool {
 			first = l
 		}
 	}
-	idle, at, end := first.timer.idle, first.next, first.next
+	idle, at, end := first.idle, first.next, first.next
 	if idle.End != nil {
 		end = idle.End(at)
 		for i := range list {
 			after := list[i].next
 			if after == at { // it fires at this instant too, or is the first one
-				after = at.Add(list[i].timer.idle.Period)
+				after = at.Add(list[i].idle.Period)
 			}
 			if after <= end && (&list[i] != first || !idle.AfterEnd) {
 				return false

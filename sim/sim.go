@@ -122,7 +122,10 @@ func (s *Sim) step() bool {
 		}
 		s.ready.Push(s.last.Remove(0))
 	}
-	i := s.Next(s.enabled(), s.candidate)
+	i := 0
+	if !s.Canonical() {
+		i = s.Next(s.enabled(), s.candidate)
+	}
 	s.meter.Event(s.now)
 	if i < s.due.Len() {
 		s.fire(s.due.Remove(i))

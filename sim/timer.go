@@ -88,8 +88,10 @@ func (s *Sim) fire(t *Timer) {
 }
 
 // At calls f at virtual time t, even if the present group ends before. Other calls may have the same name.
-func (s *Sim) At(t virtual.Time, name string, f func()) {
-	s.Set(&Timer{name: name, of: call(f), turns: new(s.meter.Turn(name))}, t)
+func (s *Sim) At(t virtual.Time, name string, f func()) *Timer {
+	timer := &Timer{name: name, of: call(f), turns: new(s.meter.Turn(name))}
+	s.Set(timer, t)
+	return timer
 }
 
 // Stop prevents the timer from firing.

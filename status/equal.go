@@ -21,7 +21,7 @@ func equalApartFromConditions(a, b *v1.PodStatus) bool {
 		sameSlices(a.ContainerStatuses, b.ContainerStatuses, sameContainer) &&
 		sameSlices(a.InitContainerStatuses, b.InitContainerStatuses, sameContainer) &&
 		sameSlices(a.EphemeralContainerStatuses, b.EphemeralContainerStatuses, sameContainer) &&
-		(!hasRareFields(a) && !hasRareFields(b) || sameRareFields(*a, *b))
+		samePodResources(a, b) && (!hasRareFields(a) && !hasRareFields(b) || sameRareFields(*a, *b))
 }
 
 // rareFields are the indexes of the fields of a status that sameRareFields compares. Their names are not in the code, because the
@@ -30,7 +30,7 @@ var rareFields = func() []int {
 	usual := map[string]bool{
 		"Phase": true, "Reason": true, "Message": true, "ObservedGeneration": true, "NominatedNodeName": true, "HostIP": true, "PodIP": true,
 		"QOSClass": true, "Resize": true, "HostIPs": true, "PodIPs": true, "StartTime": true, "Conditions": true, "ContainerStatuses": true,
-		"InitContainerStatuses": true, "EphemeralContainerStatuses": true,
+		"InitContainerStatuses": true, "EphemeralContainerStatuses": true, "Resources": true, "AllocatedResources": true,
 	}
 	var rare []int
 	for i, f := range reflect.VisibleFields(reflect.TypeFor[v1.PodStatus]()) {
@@ -55,19 +55,45 @@ func hasRareFields(s *v1.PodStatus) bool {
 func sameRareFields(a, b v1.PodStatus) bool {
 	for _, s := range []*v1.PodStatus{&a, &b} {
 		s.Conditions, s.ContainerStatuses, s.InitContainerStatuses, s.EphemeralContainerStatuses = nil, nil, nil, nil
+		SetPodResources(s, nil, nil)
 	}
 	return reflect.DeepEqual(a, b)
 }
 
 func sameContainer(a, b *v1.ContainerStatus) bool {
 	return a.Name == b.Name && a.Ready == b.Ready && a.RestartCount == b.RestartCount && a.Image == b.Image && a.ImageID == b.ImageID &&
-		a.ContainerID == b.ContainerID && samePointers(a.Started, b.Started, same) && samePointers(a.Resources, b.Resources, deeply) && sameState(&a.State, &b.State) &&
+		a.ContainerID == b.ContainerID && samePointers(a.Started, b.Started, same) && samePointers(a.Resources, b.Resources, sameResources) &&
+		sameQuantities(a.AllocatedResources, b.AllocatedResources) && sameState(&a.State, &b.State) &&
 		sameState(&a.LastTerminationState, &b.LastTerminationState) &&
-		(!hasRareContainerFields(a) && !hasRareContainerFields(b) || reflect.DeepEqual(a, b))
+		(!hasRareContainerFields(a) && !hasRareContainerFields(b) || sameRareContainerFields(*a, *b))
+}
+
+func sameRareContainerFields(a, b v1.ContainerStatus) bool {
+	for _, c := range []*v1.ContainerStatus{&a, &b} {
+		c.Resources, c.AllocatedResources = nil, nil
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// sameResources compares quantities by their values: a quantity can have several forms.
+func sameResources(a, b *v1.ResourceRequirements) bool {
+	return sameQuantities(a.Requests, b.Requests) && sameQuantities(a.Limits, b.Limits) && reflect.DeepEqual(a.Claims, b.Claims)
+}
+
+func sameQuantities(a, b v1.ResourceList) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for name, q := range a {
+		if other, ok := b[name]; !ok || q.Cmp(other) != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func hasRareContainerFields(c *v1.ContainerStatus) bool {
-	return c.AllocatedResources != nil || c.VolumeMounts != nil || c.User != nil || c.AllocatedResourcesStatus != nil ||
+	return c.VolumeMounts != nil || c.User != nil || c.AllocatedResourcesStatus != nil ||
 		c.StopSignal != nil
 }
 
@@ -89,8 +115,6 @@ func sameCondition(a, b *v1.PodCondition) bool {
 
 // sameTime compares times as reflect.DeepEqual does, which also compares the locations.
 func sameTime(a, b *metav1.Time) bool { return *a == *b || reflect.DeepEqual(a, b) }
-
-func deeply[T any](a, b *T) bool { return reflect.DeepEqual(a, b) }
 
 func same[T comparable](a, b *T) bool { return *a == *b }
 

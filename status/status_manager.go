@@ -109,6 +109,8 @@ type Manager struct {
 	podStatusChannel *sim.Chan[struct{}]
 	// static lists the static pods. Each new mirror pod of such a pod needs its newest version.
 	static []types.UID
+	// resizes are the conditions about resizes, by pod.
+	resizes map[types.UID]resizeConditions
 	// apiStatusVersions holds the version of each pod that the API has, by the UID in the API.
 	apiStatusVersions map[types.UID]uint64
 }
@@ -119,6 +121,7 @@ func NewManager(o Options) *Manager {
 		o:                 o,
 		podStatuses:       map[types.UID]*versionedPodStatus{},
 		podStatusChannel:  sim.NewChan[struct{}](o.Sim, signalName, 1),
+		resizes:           map[types.UID]resizeConditions{},
 		apiStatusVersions: map[types.UID]uint64{},
 	}
 }
@@ -155,7 +158,8 @@ func countKubeletConditions(s *v1.PodStatus) int {
 // (pkg/kubelet/types/pod_status.go at v1.37.0).
 func PodConditionByKubelet(t v1.PodConditionType) bool {
 	switch t {
-	case v1.PodScheduled, v1.PodReady, v1.PodInitialized, v1.ContainersReady, v1.PodReadyToStartContainers, podutil.AllContainersRestarting:
+	case v1.PodScheduled, v1.PodReady, v1.PodInitialized, v1.ContainersReady, v1.PodReadyToStartContainers, podutil.AllContainersRestarting,
+		v1.PodResizePending, v1.PodResizeInProgress:
 		return true
 	}
 	return false
@@ -426,11 +430,14 @@ func (s *versionedPodStatus) inheritCause(before *versionedPodStatus) {
 }
 
 // updateLastTransitionTimes sets the last transition time of each condition: now if its status has changed, otherwise the
-// old time.
+// old time. A condition about a resize has its own time.
 func (m *Manager) updateLastTransitionTimes(status, old *v1.PodStatus) {
 	now := metav1.NewTime(m.o.Now())
 	for i := range status.Conditions {
 		c := &status.Conditions[i]
+		if c.Type == v1.PodResizeInProgress {
+			continue
+		}
 		c.LastTransitionTime = now
 		if before := FindCondition(old, c.Type); before != nil && before.Status == c.Status {
 			c.LastTransitionTime = before.LastTransitionTime
@@ -443,6 +450,7 @@ func (m *Manager) deletePodStatus(uid types.UID) {
 		s.Outdated = true
 	}
 	delete(m.podStatuses, uid)
+	delete(m.resizes, uid)
 	m.order = slices.DeleteFunc(m.order, func(u types.UID) bool { return u == uid })
 	m.static = slices.DeleteFunc(m.static, func(u types.UID) bool { return u == uid })
 }
@@ -609,6 +617,9 @@ func normalizeStatus(status *v1.PodStatus) {
 	for i := range status.Conditions {
 		c := &status.Conditions[i]
 		c.LastTransitionTime = normalizeTimestamp(c.LastTransitionTime)
+		if !c.LastProbeTime.IsZero() { // only conditions about resizes have one
+			c.LastProbeTime = normalizeTimestamp(c.LastProbeTime)
+		}
 	}
 	for _, statuses := range [][]v1.ContainerStatus{status.ContainerStatuses, status.InitContainerStatuses, status.EphemeralContainerStatuses} {
 		for i := range statuses {

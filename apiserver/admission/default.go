@@ -6,7 +6,7 @@ import (
 )
 
 // Default sets the API server's defaults in the pod, the namespace "default" and a UID. It does not set the defaults of
-// volumes and resources, which the simulator does not read. Values that are set stay.
+// volumes, which the simulator does not read. Values that are set stay.
 func Default(pod *v1.Pod) {
 	if pod.Namespace == "" {
 		pod.Namespace = v1.NamespaceDefault
@@ -15,6 +15,7 @@ func Default(pod *v1.Pod) {
 		pod.UID = UID(pod.Namespace, pod.Name)
 	}
 	defaultSpec(&pod.Spec)
+	defaultResources(&pod.Spec)
 	for _, containers := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {
 			defaultContainer(&containers[i], pod.Spec.HostNetwork)

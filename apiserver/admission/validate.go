@@ -60,6 +60,7 @@ func validateSpec(spec *v1.PodSpec, path *field.Path) field.ErrorList {
 	for i := range spec.InitContainers {
 		errs = append(errs, validateInitContainer(&spec.InitContainers[i], names, grace, path.Child("initContainers").Index(i))...)
 	}
+	errs = append(errs, validateResizePolicies(spec, path)...)
 	return append(errs, validateHostPorts(spec, path)...)
 }
 

@@ -72,8 +72,10 @@ func (r *runtimeService) UpdateRuntimeConfig(context.Context, *runtimeapi.Runtim
 	return nil
 }
 
-func (r *runtimeService) UpdateContainerResources(context.Context, string, *runtimeapi.ContainerResources) error {
-	return nil
+// UpdateContainerResources stores nothing: the status of a container has no resources, so the kubelet shows those that it has set
+// (pkg/kubelet/kuberuntime/kuberuntime_container.go, toKubeContainerStatus).
+func (r *runtimeService) UpdateContainerResources(_ context.Context, id string, _ *runtimeapi.ContainerResources) error {
+	return r.driver.call(fakeruntime.Call{Method: fakeruntime.UpdateContainerResources, ContainerID: id}).Err
 }
 
 func (r *runtimeService) UpdatePodSandboxResources(context.Context, *runtimeapi.UpdatePodSandboxResourcesRequest) (*runtimeapi.UpdatePodSandboxResourcesResponse, error) {
@@ -86,8 +88,13 @@ func (r *runtimeService) ContainerStats(context.Context, string) (*runtimeapi.Co
 	return nil, errNoStats
 }
 
-func (r *runtimeService) ListContainerStats(context.Context, *runtimeapi.ContainerStatsFilter) ([]*runtimeapi.ContainerStats, error) {
-	return nil, errNoStats
+// ListContainerStats returns no statistics. The kubelet asks for those of a pod before it decreases a memory limit, and finds no
+// container that uses more memory (pkg/kubelet/kuberuntime/kuberuntime_manager.go, validateMemoryResizeAction).
+func (r *runtimeService) ListContainerStats(_ context.Context, filter *runtimeapi.ContainerStatsFilter) ([]*runtimeapi.ContainerStats, error) {
+	if filter.GetPodSandboxId() == "" {
+		return nil, errNoStats
+	}
+	return nil, nil
 }
 
 func (r *runtimeService) PodSandboxStats(context.Context, string) (*runtimeapi.PodSandboxStats, error) {

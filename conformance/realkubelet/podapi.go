@@ -149,6 +149,11 @@ func (a *podAPI) afterPatch(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	return admission.Patch(a.profile, pod, patch)
 }
 
+// afterResize applies a patch of the subresource pods/resize.
+func (a *podAPI) afterResize(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
+	return admission.Resize(a.profile, pod, patch)
+}
+
 // addEphemeralContainer adds an ephemeral container to a pod, like the API server.
 func (a *podAPI) addEphemeralContainer(key types.NamespacedName, c v1.EphemeralContainer, program fakeruntime.ContainerConfig) error {
 	pod := a.get(key)

@@ -13,6 +13,7 @@ const (
 	stopPostStart = "FailedPostStartHook"
 	stopAll       = "RestartAllContainers"
 	stopImage     = "ImageChanged"
+	stopResize    = "Resized"
 	stopDeleted   = "Deleted"
 	stopEvicted   = "Evicted"
 	stopOther     = "Stopped"
@@ -29,6 +30,8 @@ func (e *eventRecorder) stopReason(about *v1.ObjectReference, message string) st
 		return stopStartup
 	case strings.Contains(message, "definition changed"):
 		return stopImage
+	case strings.HasSuffix(message, "resize requires restart"):
+		return stopResize
 	case message == stopPostStart: // kuberuntime_container.go, startContainer
 		return stopPostStart
 	case message == "killing": // kuberuntime_manager.go, SyncPod

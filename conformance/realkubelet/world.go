@@ -51,6 +51,10 @@ func (w *world) PatchPodStatus(namespace, name string, patch []byte) error {
 	return w.keepError(w.api.patch(types.NamespacedName{Namespace: namespace, Name: name}, patch, admission.PatchStatus), "patch the status of", namespace, name)
 }
 
+func (w *world) ResizePod(namespace, name string, patch []byte) error {
+	return w.keepError(w.api.patch(types.NamespacedName{Namespace: namespace, Name: name}, patch, w.api.afterResize), "resize", namespace, name)
+}
+
 func (w *world) AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer, program fakeruntime.ContainerConfig) error {
 	err := w.api.addEphemeralContainer(types.NamespacedName{Namespace: namespace, Name: name}, c, program)
 	return w.keepError(err, "add an ephemeral container to", namespace, name)

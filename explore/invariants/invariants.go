@@ -87,11 +87,6 @@ type Violation struct {
 	Step      int64 // of the record
 }
 
-// Class names what was broken, without times: violations of the same class are the same finding.
-func (v Violation) Class() string {
-	return fmt.Sprintf("%s: %s (%s/%s)", v.Invariant, v.Case, v.Pod, v.Container)
-}
-
 // Options configure Check.
 type Options struct {
 	Off    []string      // names of the invariants that are not checked
@@ -115,7 +110,7 @@ func (o Options) Validate() error {
 
 // Check returns the violations in the records of a run, in order: the first one of each class. The pods have their defaults set.
 func Check(pods []*v1.Pod, records []trace.Record, o Options) []Violation {
-	c := &checker{node: node{since: virtual.At(-o.Uptime), epoch: virtual.At(-o.Uptime)}, pods: map[string]*pod{}, off: map[string]bool{}, seen: map[string]bool{}}
+	c := &checker{node: node{since: virtual.At(-o.Uptime), epoch: virtual.At(-o.Uptime)}, pods: map[string]*pod{}, off: map[string]bool{}, seen: map[class]bool{}}
 	for _, name := range o.Off {
 		c.off[name] = true
 	}
@@ -136,23 +131,27 @@ func Check(pods []*v1.Pod, records []trace.Record, o Options) []Violation {
 	return c.found
 }
 
+// class is what violations have in common that are the same finding.
+type class struct{ invariant, what, pod, container string }
+
 // checker checks the records of one run.
 type checker struct {
 	pods  map[string]*pod
 	order []string // keys of pods, as the scenario has them
 	node  node
 	off   map[string]bool
-	seen  map[string]bool // classes of violations
+	seen  map[class]bool // classes of violations
 	found []Violation
 }
 
 // broken notes a violation, unless there is one of its class.
 func (c *checker) broken(r *trace.Record, container, invariant, what string, known *Known) {
 	v := Violation{Invariant: invariant, Case: what, Known: known, Pod: r.Pod, Container: container, T: r.T, Step: r.Step}
-	if c.off[invariant] || c.seen[v.Class()] {
+	class := class{invariant, what, r.Pod, container}
+	if c.off[invariant] || c.seen[class] {
 		return
 	}
-	c.seen[v.Class()] = true
+	c.seen[class] = true
 	c.found = append(c.found, v)
 }
 

@@ -30,7 +30,8 @@ var (
 
 // checkProbe checks a run of a probe.
 func (c *checker) checkProbe(p *pod, k *container, r *trace.Record) {
-	spec := k.probes[r.Probe]
+	probe := k.of(r.Probe)
+	spec := probe.spec
 	if spec == nil {
 		return
 	}
@@ -54,11 +55,11 @@ func (c *checker) checkProbe(p *pod, k *container, r *trace.Record) {
 		switch {
 		case k.sidecar:
 			known, what = sidecarProbes, what+" of a sidecar"
-		case !k.worked[r.Probe] && begin < c.node.since.Add(2*time.Duration(spec.PeriodSeconds)*time.Second):
+		case !probe.worked && begin < c.node.since.Add(2*time.Duration(spec.PeriodSeconds)*time.Second):
 			// A worker of a young kubelet sleeps before its first run, and then runs once before it looks whether it was stopped:
 			// run in pkg/kubelet/prober/worker.go.
 			known, what = lastProbe, what+", for the first time on a young kubelet"
-		case k.due[r.Probe] && k.last[r.Probe] > p.ends && begin.Sub(k.last[r.Probe]) < atOnce:
+		case probe.due && probe.last > p.ends && begin.Sub(probe.last) < atOnce:
 			// After a probe, the worker selects among the stop and a tick that is due.
 			known, what = dueTick, what+", after one that the stop did not wait for"
 		}
@@ -72,13 +73,14 @@ var reasons = map[string]trace.Probe{"LivenessProbe": trace.Liveness, "StartupPr
 // checkStop checks a stop of a container.
 func (c *checker) checkStop(k *container, r *trace.Record) {
 	probe, ok := reasons[r.Reason]
-	if !ok || r.Instance != k.instance || k.probes[probe] == nil {
+	of := k.of(probe)
+	if !ok || r.Instance != k.instance || of.spec == nil {
 		return
 	}
-	failures, threshold := k.streak[probe], k.threshold(probe, trace.Failure)
+	failures, threshold := of.streak, of.threshold(trace.Failure)
 	switch {
 	case failures >= threshold:
-	case failures > 0 && failures+k.before[probe] >= threshold:
+	case failures > 0 && failures+of.before >= threshold:
 		c.broken(r, r.Container, killNeedsFailures, fmt.Sprintf("the instance before had failures of the %s probe, and they count", probe), carriedFailures)
 	case failures == 0:
 		c.broken(r, r.Container, killNeedsFailures, fmt.Sprintf("the %s probe has not failed last", probe), nil)

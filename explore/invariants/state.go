@@ -70,8 +70,8 @@ type pod struct {
 type container struct {
 	spec    *v1.Container
 	sidecar bool
-	init    bool // and no sidecar: it is ready when it has completed
-	probes  map[trace.Probe]*v1.Probe
+	init    bool     // and no sidecar: it is ready when it has completed
+	probes  [4]probe // by number
 
 	instance int
 	running  bool
@@ -80,25 +80,43 @@ type container struct {
 	pulling  bool          // the kubelet pulls the image of the next instance
 	killing  bool          // the kubelet stops this instance: its preStop hook runs, or it has been sent its stop signal
 
-	runs    map[trace.Probe]*runs        // since the kubelet started
-	streak  map[trace.Probe]int          // failures in a row, whatever the kubelet did
-	before  map[trace.Probe]int          // failures in a row of the instances before, which the worker still counts
-	last    map[trace.Probe]virtual.Time // end of the last run, of this instance
-	first   map[trace.Probe]virtual.Time // end of the first run for this instance, since the kubelet started
-	worked  map[trace.Probe]bool         // it has run since the kubelet started, for any instance
-	due     map[trace.Probe]bool         // a tick became due while it ran last
-	reset   map[trace.Probe]bool         // the count of the instances before has ended
-	carried bool                         // the instance before had started
-	idle    bool                         // an instance was created and never started, and another one was created after it
-	up      bool                         // the startup probe of this instance has succeeded
-	upAt    virtual.Time                 // when it last did: a new kubelet may run it again
-	restart bool                         // the kubelet restarted since this instance started
-	verdict trace.Result                 // of the readiness probe for this instance, since the kubelet started; empty: none
-	judged  virtual.Time                 // when the verdict came
-	status  *trace.ContainerStatus       // published last
-	wrong   string                       // in what the published status does not agree with the results
-	since   virtual.Time                 // when this was first seen
-	ended   map[int]virtual.Time         // instances that a published status shows as ended, with the time of the status
+	carried bool                   // the instance before had started
+	idle    bool                   // an instance was created and never started, and another one was created after it
+	up      bool                   // the startup probe of this instance has succeeded
+	upAt    virtual.Time           // when it last did: a new kubelet may run it again
+	restart bool                   // the kubelet restarted since this instance started
+	verdict trace.Result           // of the readiness probe for this instance, since the kubelet started; empty: none
+	judged  virtual.Time           // when the verdict came
+	status  *trace.ContainerStatus // published last
+	wrong   string                 // in what the published status does not agree with the results
+	since   virtual.Time           // when this was first seen
+	ended   map[int]virtual.Time   // instances that a published status shows as ended, with the time of the status
+}
+
+// probe is what the records so far say of a probe of a container.
+type probe struct {
+	spec   *v1.Probe     // nil: the container has no such probe
+	runs   *runs         // nil: none since the kubelet started
+	streak int           // failures in a row, whatever the kubelet did
+	before int           // failures in a row of the instances before, which the worker still counts
+	last   virtual.Time  // end of the last run, of this instance; 0: none
+	first  *virtual.Time // end of the first run for this instance, since the kubelet started; nil: none
+	worked bool          // it has run since the kubelet started, for any instance
+	due    bool          // a tick became due while it ran last
+	reset  bool          // the count of the instances before has ended
+}
+
+// of returns a probe of the container.
+func (k *container) of(name trace.Probe) *probe {
+	switch name {
+	case trace.Liveness:
+		return &k.probes[0]
+	case trace.Readiness:
+		return &k.probes[1]
+	case trace.Startup:
+		return &k.probes[2]
+	}
+	return &k.probes[3]
 }
 
 // runs are the results of a probe for one instance, since the kubelet started.
@@ -112,20 +130,9 @@ func newPod(spec *v1.Pod) *pod {
 	p := &pod{spec: spec, containers: map[string]*container{}, synced: map[virtual.Time]bool{}}
 	for c := range podutil.Containers(&spec.Spec) {
 		first := slices.ContainsFunc(spec.Spec.InitContainers, func(i v1.Container) bool { return i.Name == c.Name })
-		k := &container{
-			spec: c, probes: map[trace.Probe]*v1.Probe{}, runs: map[trace.Probe]*runs{}, streak: map[trace.Probe]int{},
-			before: map[trace.Probe]int{}, last: map[trace.Probe]virtual.Time{}, reset: map[trace.Probe]bool{},
-			first: map[trace.Probe]virtual.Time{}, worked: map[trace.Probe]bool{}, due: map[trace.Probe]bool{},
-		}
+		k := &container{spec: c}
 		k.sidecar, k.init = first && podutil.IsRestartableInitContainer(c), first && !podutil.IsRestartableInitContainer(c)
-		set := func(name trace.Probe, probe *v1.Probe) {
-			if probe != nil {
-				k.probes[name] = probe
-			}
-		}
-		set(trace.Liveness, c.LivenessProbe)
-		set(trace.Readiness, c.ReadinessProbe)
-		set(trace.Startup, c.StartupProbe)
+		k.of(trace.Liveness).spec, k.of(trace.Readiness).spec, k.of(trace.Startup).spec = c.LivenessProbe, c.ReadinessProbe, c.StartupProbe
 		k.begin(-1)
 		p.names, p.containers[c.Name] = append(p.names, c.Name), k
 	}
@@ -136,18 +143,18 @@ func newPod(spec *v1.Pod) *pod {
 func (k *container) begin(instance int) {
 	k.carried = k.up || k.status != nil && k.status.Started
 	k.instance, k.up, k.restart, k.stopping, k.killing, k.verdict = instance, false, false, nil, false, ""
-	delete(k.before, trace.Readiness)
-	for _, probe := range [...]trace.Probe{trace.Liveness, trace.Startup} {
-		if k.reset[probe] {
-			k.before[probe] = 0
+	for i := range k.probes {
+		p := &k.probes[i]
+		switch {
+		case p == k.of(trace.Readiness):
+			p.before = 0
+		case p.reset:
+			p.before = p.streak
+		default:
+			p.before += p.streak
 		}
-		k.before[probe] += k.streak[probe]
+		p.runs, p.streak, p.reset, p.last, p.first = nil, 0, false, 0, nil
 	}
-	clear(k.runs)
-	clear(k.streak)
-	clear(k.reset)
-	clear(k.last)
-	clear(k.first)
 }
 
 func (p *pod) kubeletStopped() {
@@ -155,9 +162,10 @@ func (p *pod) kubeletStopped() {
 	for _, name := range p.names {
 		k := p.containers[name]
 		k.restart, k.killing, k.pulling, k.verdict = true, false, false, ""
-		clear(k.runs)
-		clear(k.worked)
-		clear(k.first)
+		for i := range k.probes {
+			p := &k.probes[i]
+			p.runs, p.worked, p.first = nil, false, nil
+		}
 	}
 }
 
@@ -218,7 +226,7 @@ func (k *container) follow(r *trace.Record, n *node) {
 		if r.Instance == k.instance && k.stopping == nil {
 			k.stopping = r
 			if probe, ok := reasons[r.Reason]; ok {
-				k.streak[probe], k.reset[probe] = 0, true
+				k.of(probe).streak, k.of(probe).reset = 0, true
 			}
 		}
 	case trace.ContainerExited:
@@ -240,18 +248,19 @@ const atOnce = 100 * time.Millisecond
 
 // probed counts a result. The kubelet ignores errors, and a warning is a success.
 func (k *container) probed(r *trace.Record) {
-	if spec := k.probes[r.Probe]; spec != nil {
-		behind := k.due[r.Probe] && began(r).Sub(k.last[r.Probe]) < atOnce // the tick of this run was late
-		k.due[r.Probe] = behind || r.Took >= time.Duration(spec.PeriodSeconds)*time.Second
+	p := k.of(r.Probe)
+	if p.spec != nil {
+		behind := p.due && began(r).Sub(p.last) < atOnce // the tick of this run was late
+		p.due = behind || r.Took >= time.Duration(p.spec.PeriodSeconds)*time.Second
 	}
-	k.worked[r.Probe] = true
+	p.worked = true
 	if r.Instance != k.instance {
-		k.late(r)
+		p.late(r)
 		return
 	}
-	k.last[r.Probe] = r.T
-	if _, known := k.first[r.Probe]; !known {
-		k.first[r.Probe] = r.T
+	p.last = r.T
+	if p.first == nil {
+		p.first = &r.T
 	}
 	if r.Result == trace.Error {
 		return
@@ -260,18 +269,16 @@ func (k *container) probed(r *trace.Record) {
 	if result == trace.Warning {
 		result = trace.Success
 	}
-	last := k.runs[r.Probe]
-	if last == nil || last.last != result {
-		last = &runs{last: result}
-		k.runs[r.Probe] = last
+	if p.runs == nil || p.runs.last != result {
+		p.runs = &runs{last: result}
 	}
-	last.count++
-	k.streak[r.Probe]++
+	p.runs.count++
+	p.streak++
 	if result != trace.Failure {
-		k.streak[r.Probe], k.reset[r.Probe] = 0, true
+		p.streak, p.reset = 0, true
 	}
-	if last.count == k.threshold(r.Probe, result) {
-		last.settled = r.T
+	if p.runs.count == p.threshold(result) {
+		p.runs.settled = r.T
 		if r.Probe == trace.Readiness {
 			k.verdict, k.judged = result, r.T
 		}
@@ -282,26 +289,25 @@ func (k *container) probed(r *trace.Record) {
 }
 
 // late counts a result of an instance before this one: its probe ended after this one had started.
-func (k *container) late(r *trace.Record) {
+func (p *probe) late(r *trace.Record) {
 	switch {
-	case k.reset[r.Probe] || r.Result == trace.Error:
+	case p.reset || r.Result == trace.Error:
 	case r.Result == trace.Failure:
-		k.before[r.Probe]++
+		p.before++
 	default:
-		k.before[r.Probe] = 0
+		p.before = 0
 	}
 }
 
 // threshold is the number of equal results in a row that decide.
-func (k *container) threshold(probe trace.Probe, result trace.Result) int {
-	spec := k.probes[probe]
+func (p *probe) threshold(result trace.Result) int {
 	switch {
-	case spec == nil:
+	case p.spec == nil:
 		return 1
 	case result == trace.Success:
-		return max(1, int(spec.SuccessThreshold))
+		return max(1, int(p.spec.SuccessThreshold))
 	default:
-		return max(1, int(spec.FailureThreshold))
+		return max(1, int(p.spec.FailureThreshold))
 	}
 }
 

@@ -36,7 +36,7 @@ func (c *checker) checkStatus(p *pod, r *trace.Record) {
 		if s.State != "running" || int(s.RestartCount) != k.instance {
 			continue // the status of an instance before this one
 		}
-		if s.Started && k.probes[trace.Startup] != nil && !k.up {
+		if s.Started && k.of(trace.Startup).spec != nil && !k.up {
 			why, known := k.whyStarted(p, k.noticed(r.T))
 			c.broken(r, s.Name, startedNeedsSuccess, why, known)
 		}
@@ -53,7 +53,7 @@ func (k *container) whyStarted(p *pod, noticed bool) (string, *Known) {
 	switch {
 	case k.up && k.restart:
 		return "it had started before a restart of the kubelet", readyUnstarted
-	case k.probes[trace.Startup] == nil || k.up:
+	case k.of(trace.Startup).spec == nil || k.up:
 		return "although nothing keeps it from being started", nil
 	case k.restart && !noticed:
 		return "since a restart of the kubelet", startedByRestart
@@ -69,8 +69,8 @@ func (k *container) whyStarted(p *pod, noticed bool) (string, *Known) {
 
 // noticed reports whether the startup worker of this kubelet has probed this instance for so long that a status shows it.
 func (k *container) noticed(now virtual.Time) bool {
-	first, known := k.first[trace.Startup]
-	return known && now.Sub(first) >= settleTime
+	first := k.of(trace.Startup).first
+	return first != nil && now.Sub(*first) >= settleTime
 }
 
 // readyWhileStopping notes a container that becomes ready while it stops. The kubelet computes Ready without regard to a stop in
@@ -87,12 +87,12 @@ func (c *checker) readyWhileStopping(p *pod, k *container, s *trace.ContainerSta
 		known = startedByRestart
 	case reason == "StartupProbe":
 		known = nil // https://github.com/kubernetes/kubernetes/issues/135248
-	case k.succeeded() && p.late && !k.up && k.probes[trace.Startup] != nil:
+	case k.succeeded() && p.late && !k.up && k.of(trace.Startup).spec != nil:
 		known = startedLate
 	case k.succeeded() && p.endedBy(reason, &c.node):
 		known = readyWhileEnding
 	case k.succeeded():
-	case k.restart && k.runs[trace.Readiness] == nil:
+	case k.restart && k.of(trace.Readiness).runs == nil:
 		what, known = what+", before a new kubelet has probed it", readyUnprobed
 	case p.fails(reason):
 		what, known = what+", after its pod has failed", readyInFailed
@@ -105,9 +105,9 @@ func (c *checker) readyWhileStopping(p *pod, k *container, s *trace.ContainerSta
 // succeeded reports whether the container has no readiness probe, or one whose last verdict is a success. Successes of the instance
 // before count: B22.
 func (k *container) succeeded() bool {
-	last := k.runs[trace.Readiness]
+	last := k.of(trace.Readiness).runs
 	carried := k.instance > 0 && last != nil && last.last == trace.Success
-	return k.probes[trace.Readiness] == nil || k.verdict == trace.Success || carried
+	return k.of(trace.Readiness).spec == nil || k.verdict == trace.Success || carried
 }
 
 // settleTime is how long results may take to be published.
@@ -135,14 +135,14 @@ func (k *container) disagrees(p *pod) (what string, known *Known) {
 	if !k.running || k.stopping != nil || k.killing || s == nil || s.State != "running" || int(s.RestartCount) != k.instance {
 		return "", nil
 	}
-	if last := k.runs[trace.Startup]; last != nil && k.up && last.settled > 0 && !s.Started {
+	if last := k.of(trace.Startup).runs; last != nil && k.up && last.settled > 0 && !s.Started {
 		return "the startup probe succeeded, and the container is not started", nil
 	}
-	last := k.runs[trace.Readiness]
+	last := k.of(trace.Readiness).runs
 	switch {
-	case !s.Started || k.init || k.probes[trace.Readiness] == nil && s.Ready:
+	case !s.Started || k.init || k.of(trace.Readiness).spec == nil && s.Ready:
 		return "", nil
-	case k.probes[trace.Readiness] == nil:
+	case k.of(trace.Readiness).spec == nil:
 		what = "the container has started and has no readiness probe, and is not ready"
 	case last == nil || last.settled == 0 || (last.last == trace.Success) == s.Ready:
 		return "", nil

@@ -167,6 +167,7 @@ func sameStatus(a, b *trace.PodStatus) bool {
 // statusText writes a status, such as "Running, ready; app running, started, ready, 1 restart".
 func statusText(s *trace.PodStatus) string {
 	var b strings.Builder
+	b.Grow(32 + 64*len(s.Containers))
 	b.WriteString(s.Phase)
 	if s.Ready {
 		b.WriteString(", ready")

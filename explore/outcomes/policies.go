@@ -73,16 +73,6 @@ func (e *Explorer) faults(kind FaultKind, spans ...time.Duration) []Change {
 	return list
 }
 
-// Downtimes of the kubelet: the shortest that a scenario file can have, and that of a step without one.
-const (
-	quickRestart = time.Millisecond
-	slowRestart  = 3 * time.Second
-)
-
-func restarts(e *Explorer) []task {
-	return changes(e.faults(KubeletRestart, quickRestart, slowRestart))
-}
-
 // outageTime is longer than the timeout of the probes and the period of the kubelet's relists.
 const outageTime = 5 * time.Second
 

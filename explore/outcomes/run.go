@@ -74,81 +74,110 @@ type runOptions struct {
 
 func (s *Subject) run(c Change, o runOptions) (r *Run) {
 	r = &Run{}
-	defer func() {
-		if p := recover(); p != nil {
-			r.Err = fmt.Errorf("bug in probesim, please report it with the scenario: panic: %v\n%s", p, debug.Stack())
+	defer r.recover()
+	p := s.begin(r, c, o)
+	if p == nil {
+		return r
+	}
+	defer p.node.Close()
+	for _, t := range o.instants {
+		if r.Err = p.node.RunUntil(t); r.Err != nil || o.at(p.node, t) {
+			r.decisions = p.decisions()
+			return r
 		}
-	}()
+	}
+	p.finish(c, &o)
+	return r
+}
+
+// recover makes a panic the error of the run.
+func (r *Run) recover() {
+	if p := recover(); p != nil {
+		r.Err = fmt.Errorf("bug in probesim, please report it with the scenario: panic: %v\n%s", p, debug.Stack())
+	}
+}
+
+// progress is a run that has not ended.
+type progress struct {
+	*Run
+	subject  *Subject
+	recorder *trace.Recorder
+	node     *node.Node
+	driver   *scenarios.Driver
+	observed *observer // nil unless decisions were asked for
+}
+
+// begin begins a run: its node exists, and no time has passed. It returns nil if the run cannot begin.
+func (s *Subject) begin(r *Run, c Change, o runOptions) *progress {
 	plan, err := s.plan(c)
 	if err != nil {
 		r.Err = err
-		return r
+		return nil
 	}
 	r.plan = plan
 	known, ok := plan.Profile()
 	if !ok {
 		r.Err = fmt.Errorf("version %s of Kubernetes is not supported", plan.Version)
-		return r
+		return nil
 	}
 	limits := s.Limits
 	if limits == (limit.Limits{}) {
 		limits = runLimits
 	}
-	recorder := &trace.Recorder{
+	p := &progress{Run: r, subject: s, recorder: &trace.Recorder{
 		Internal: o.internal || expect.Internal(plan.Scenario), Details: o.internal || plan.Scenario.NeedsDetails(), Also: o.also,
 		Room: o.room,
-	}
+	}}
 	chooser := o.chooser
 	if chooser == nil {
 		chooser = c.chooser(plan.Seed)
 	}
-	var observed *observer
 	if o.decisions {
-		observed = &observer{Chooser: chooser}
+		p.observed = &observer{Chooser: chooser}
 		if chooser == nil {
-			observed.Chooser = choose.NewReplay(nil)
+			p.observed.Chooser = choose.NewReplay(nil)
 		}
-		chooser = observed
+		chooser = p.observed
 	}
-	n := node.New(node.Options{
-		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, Trace: recorder,
+	p.node = node.New(node.Options{
+		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, Trace: p.recorder,
 		Limits: limits, Interrupt: o.interrupt, Chooser: chooser,
 	})
-	defer n.Close()
-	if observed != nil {
-		observed.node = n
+	if p.observed != nil {
+		p.observed.node = p.node
 	}
 	if c, ok := chooser.(timed); ok {
-		c.setNow(n.Now)
+		c.setNow(p.node.Now)
 	}
-	driver := plan.Drive(n)
-	for _, t := range o.instants {
-		if r.Err = n.RunUntil(t); r.Err == nil && !o.at(n, t) {
-			continue
-		}
-		if r.decisions = nil; observed != nil {
-			r.decisions = observed.decisions
-		}
-		return r
-	}
-	r.Err = n.RunUntil(virtual.At(plan.Duration))
-	if err := driver.Err(); r.Err == nil {
+	p.driver = plan.Drive(p.node)
+	return p
+}
+
+// finish runs the node to the end, and checks what happened.
+func (p *progress) finish(c Change, o *runOptions) {
+	r, plan := p.Run, p.plan
+	r.Err = p.node.RunUntil(virtual.At(plan.Duration))
+	if err := p.driver.Err(); r.Err == nil {
 		r.Err = err
 	}
-	r.Records = recorder.Records()
-	if observed != nil {
-		r.decisions = observed.decisions
-	}
+	r.Records, r.decisions = p.recorder.Records(), p.decisions()
 	if r.Err != nil {
 		r.History.Error, _, _ = strings.Cut(r.Err.Error(), "\n")
-		return r
+		return
 	}
-	r.Violations = invariants.Check(o.specs(plan), r.Records, invariants.Options{Off: s.Off, End: virtual.At(plan.Duration), Uptime: plan.Uptime})
-	if !c.moved() || s.JudgeAll {
-		r.Results, r.Err = expect.Check(plan, expect.Run{Records: r.Records, Internal: recorder.Internal})
+	r.Violations = invariants.Check(o.specs(plan), r.Records, invariants.Options{Off: p.subject.Off, End: virtual.At(plan.Duration), Uptime: plan.Uptime})
+	if !c.moved() || p.subject.JudgeAll {
+		r.Results, r.Err = expect.Check(plan, expect.Run{Records: r.Records, Internal: p.recorder.Internal})
 	}
 	r.History, r.times = historyOf(r)
-	return r
+}
+
+// decisions returns the choices that came up, if they were asked for.
+func (p *progress) decisions() []decision {
+	if p.observed == nil {
+		return nil
+	}
+	return p.observed.decisions
 }
 
 // timed is a chooser that needs to know the time. It is not known before the node exists.

@@ -208,6 +208,11 @@ func (p *pod) fill() {
 	}
 }
 
+// statusUnknown is the reason of a terminated container whose end the kubelet did not see. Its status has no times, and the kubelet adds one
+// to its restartCount (convertToAPIContainerStatuses in pkg/kubelet/kubelet_pods.go and TerminatePod in
+// pkg/kubelet/status/status_manager.go at v1.37.0).
+const statusUnknown = "ContainerStatusUnknown"
+
 func (p *pod) container(from *trace.ContainerStatus) v1.ContainerStatus {
 	c := v1.ContainerStatus{Name: from.Name, Ready: from.Ready, Started: &from.Started, RestartCount: from.RestartCount}
 	// The status may be older than the last records.
@@ -231,6 +236,8 @@ func (p *pod) container(from *trace.ContainerStatus) v1.ContainerStatus {
 	switch {
 	case from.State == "running" && current != nil:
 		c.State.Running = &v1.ContainerStateRunning{StartedAt: wall(current.started)}
+	case from.State == "terminated" && from.Reason == statusUnknown:
+		c.State.Terminated = &v1.ContainerStateTerminated{Reason: from.Reason, ExitCode: from.ExitCode}
 	case from.State == "terminated" && current != nil && current.ended:
 		c.State.Terminated = ended(current)
 		c.State.Terminated.Reason, c.State.Terminated.ExitCode = from.Reason, from.ExitCode

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,5 +87,21 @@ func TestForgets(t *testing.T) {
 	records := []trace.Record{warning(time.Second, "Warning", "a"), {T: virtual.At(2 * time.Second), Kind: trace.KubeletStarted}, warning(3*time.Second, "Warning", "a")}
 	if items := written(t, records); len(items) != 2 {
 		t.Errorf("the events are %v", items)
+	}
+}
+
+// TestUnknownEnd checks that a container whose end the kubelet did not see has no times.
+func TestUnknownEnd(t *testing.T) {
+	const key = "default/web"
+	status := &trace.PodStatus{Phase: "Failed", Containers: []trace.ContainerStatus{{Name: "app", State: "terminated", Reason: "ContainerStatusUnknown", ExitCode: 137, RestartCount: 1}}}
+	items := written(t, []trace.Record{
+		{T: virtual.At(time.Second), Kind: trace.PodAdded, Pod: key},
+		{T: virtual.At(2 * time.Second), Kind: trace.ContainerStarted, Pod: key, Container: "app"},
+		{T: virtual.At(9 * time.Second), Kind: trace.ContainerExited, Pod: key, Container: "app", ExitCode: 137},
+		{T: virtual.At(10 * time.Second), Kind: trace.StatusPatched, Pod: key, Status: status},
+	})
+	text := fmt.Sprint(items[0]["status"].(map[string]any)["containerStatuses"])
+	if !strings.Contains(text, "ContainerStatusUnknown") || strings.Contains(text, "2024-05-18") {
+		t.Errorf("the container is %s", text)
 	}
 }

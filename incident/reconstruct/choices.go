@@ -130,6 +130,9 @@ func tryHook(s *search, c *v1.Container) []choice {
 	if c.Lifecycle == nil || c.Lifecycle.PostStart == nil || c.Lifecycle.PostStart.Sleep != nil {
 		return nil
 	}
+	if failed := s.failedHook(c); failed != nil {
+		return append([]choice{{name: "none"}}, failed...)
+	}
 	for _, f := range s.model.pod.Facts {
 		if f.Kind == incident.Waiting && f.Container == c.Name && f.Reason != "CrashLoopBackOff" && len(s.model.recordedStarts(c)) > 0 {
 			return []choice{{name: "none"}, {name: "hook", rules: []rule{{"postStart: hang", fmt.Sprintf("%s: the container has started, but waits: its hook has not ended", f.Place)}}}}
@@ -137,6 +140,27 @@ func tryHook(s *search, c *v1.Container) []choice {
 	}
 	if _, late := s.lateness(c); late > 20*time.Millisecond {
 		return []choice{{name: "none"}, s.calibrated(c, "postStart: ok in %s", round(late), "the next container starts after the hook", 3)}
+	}
+	return nil
+}
+
+// failedHook lets the postStart hook of a container fail, if an event says so: at once, or as long after the start as the event.
+func (s *search) failedHook(c *v1.Container) []choice {
+	m := s.model
+	for _, f := range m.pod.Facts {
+		if f.Kind != incident.Event || f.Reason != "FailedPostStartHook" || f.Container != c.Name || !f.When.Known() {
+			continue
+		}
+		says := fmt.Sprintf("%s: the hook failed", f.Place)
+		list := []choice{{name: "hook", rules: []rule{{"postStart: fail", says}}}}
+		for _, e := range m.pod.Facts {
+			took := f.When.At.Sub(e.When.At)
+			if e.Kind == incident.Event && e.Reason == "Started" && e.Container == c.Name && e.When.Within <= time.Millisecond && took > 40*time.Millisecond {
+				list = append(list, choice{name: "hook", rules: []rule{{"postStart: fail in " + value.Format(round(took)), says}}})
+				break
+			}
+		}
+		return list
 	}
 	return nil
 }
@@ -209,8 +233,8 @@ func (s *search) outages(c *v1.Container, probe trace.Probe) []outage {
 		o := outage{count: count, says: says}
 		o.word, o.answer = answer(p, u, fmt.Sprintf("%s%d", probe, len(list)+1))
 		took := 10 * time.Millisecond
-		if o.word == "hang" || p.GRPC != nil && o.word == "down" {
-			took = time.Duration(max(p.TimeoutSeconds, 1)) * time.Second
+		if hangs(p, u) {
+			took = fullTimeout(p, u)
 		}
 		o.first = first.Best().Sub(s.best.zero) - took
 		o.last = last.At.Sub(s.best.zero) + last.Within/2 - took
@@ -268,6 +292,8 @@ var (
 	statusCode = regexp.MustCompile(`statuscode: (\d{3})$`)
 	grpcStatus = regexp.MustCompile(`responded with "(\w+)"`)
 	grpcCode   = regexp.MustCompile(`rpc error: code = (\w+) desc`)
+	rpcTimeout = regexp.MustCompile(`health rpc did not complete within`)
+	redirects  = regexp.MustCompile(`^Get "(.*)": stopped after 10 redirects$`)
 	grpcEnd    = regexp.MustCompile(`error reading from server: (.+)$`)
 )
 
@@ -276,6 +302,8 @@ func grpcAnswer(output, name string) (word, definition string) {
 	switch {
 	case strings.HasPrefix(output, "timeout: failed to connect"): // the client tries again until the timeout
 		return "down", ""
+	case rpcTimeout.MatchString(output): // the client is connected
+		return late, ""
 	case timeouts.MatchString(output):
 		return "hang", ""
 	case strings.Contains(output, "does not implement"):
@@ -289,6 +317,9 @@ func grpcAnswer(output, name string) (word, definition string) {
 	}
 	return "fail", ""
 }
+
+// late is the answer of a program that accepts a request and answers after any timeout.
+const late = "ok in 1h"
 
 // codeName returns the name of a code in the gRPC specification from its spelling in grpc-go: NOT_FOUND for NotFound.
 func codeName(code string) string {
@@ -305,12 +336,19 @@ func codeName(code string) string {
 	return strings.ToUpper(b.String())
 }
 
+// stalledBody reports whether a probe timed out while the body of the response came.
+func stalledBody(p *v1.Probe, u incident.Unhealthy) bool {
+	return p.HTTPGet != nil && strings.Contains(u.Output, "while reading body")
+}
+
 // answer returns the answer of a program that makes a probe fail with an output.
 func answer(p *v1.Probe, u incident.Unhealthy, name string) (word, definition string) {
 	exec := p.Exec != nil
 	switch {
 	case u.Result == trace.Warning && p.HTTPGet != nil:
 		return "warn", ""
+	case stalledBody(p, u):
+		return name, fmt.Sprintf("name: %s, bodyEnd: never", name)
 	case u.Result == trace.Error:
 		if p.TCPSocket != nil || p.GRPC != nil {
 			return "fail", ""
@@ -320,6 +358,8 @@ func answer(p *v1.Probe, u incident.Unhealthy, name string) (word, definition st
 		return grpcAnswer(u.Output, name)
 	case timeouts.MatchString(u.Output):
 		return "hang", ""
+	case p.HTTPGet != nil && redirects.MatchString(u.Output): // net/http follows a redirect to itself ten times
+		return name, fmt.Sprintf("name: %s, code: 302, location: %s, then: %s", name, strconv.Quote(redirects.FindStringSubmatch(u.Output)[1]), name)
 	case exec && strings.TrimSpace(u.Output) == "":
 		return "1", ""
 	case exec:
@@ -369,8 +409,9 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 		}
 	}
 	list := []choice{{name: "none"}}
+	rare := false
 	add := func(name string, rules []rule) {
-		list = append(list, choice{name: name, rules: rules, answers: answers})
+		list = append(list, choice{name: name, rules: rules, answers: answers, rare: rare})
 	}
 	add("windows", absolute(outages, probe, tick))
 	if rules := s.betweenRuns(c, outages, probe, tick); rules != nil {
@@ -394,8 +435,27 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 			list = append(list, choice{name: "slow and " + base.name, rules: append([]rule{*slow}, base.rules...), answers: base.answers})
 		}
 	}
-	if probe == trace.Readiness || s.model.kills(c.Name, probe) == 0 {
-		return list
+	rare = true
+	fits := s.fits(c, probe, outages)
+	for _, rules := range s.inTurn(c, outages, probe, tick) {
+		add("in turn", rules)
+		for _, stop := range tryStop(s, c) {
+			if len(stop.rules) > 0 && s.model.kills(c.Name, probe) > 0 {
+				add("in turn and stop", append(slices.Clone(rules), stop.rules...))
+			}
+		}
+	}
+	if slow := s.slowFailures(c, probe, outages); slow != nil {
+		add("slow windows", absolute(slow, probe, tick))
+		for _, stop := range tryStop(s, c) {
+			if len(stop.rules) > 0 && s.model.failsWhileStopped(c, probe) {
+				add("slow windows and stop", append(absolute(slow, probe, tick), stop.rules...))
+			}
+		}
+		fits = append(fits, s.fits(c, probe, slow)...)
+	}
+	if (probe == trace.Readiness || s.model.kills(c.Name, probe) == 0) && !s.model.failsWhileStopped(c, probe) {
+		return append(list, fits...)
 	}
 	// The time that the container needs to stop decides when the probe runs again: try both together.
 	for _, stop := range tryStop(s, c) {
@@ -405,7 +465,85 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 			}
 		}
 	}
+	return append(list, fits...)
+}
+
+// slowFailures returns the failures of a probe as those of requests that an earlier run of the probe in the best run so far sent: the
+// program answered late, or ended before it answered. It returns nil if all are at the times of runs.
+func (s *search) slowFailures(c *v1.Container, probe trace.Probe, outages []outage) []outage {
+	p := incident.ProbeOf(c, probe)
+	timeout := time.Duration(max(p.TimeoutSeconds, 1)) * time.Second
+	before := func(at time.Duration) (time.Duration, bool) {
+		best, found := time.Duration(0), false
+		for _, r := range s.probeRuns(c.Name, probe) {
+			if sent := r.T.Offset() - r.Took; sent < at+near && (!found || sent > best) {
+				best, found = sent, true
+			}
+		}
+		return best, found
+	}
+	slow := false
+	list := slices.Clone(outages)
+	for i := range list {
+		o := &list[i]
+		died := s.diedAt(c, o.first) || probe != trace.Readiness && s.model.stopping(c, o.first, s.best.zero)
+		sent, found := before(o.first)
+		if died {
+			sent, found = before(o.first - 2*near)
+		}
+		took := o.first - sent + 10*time.Millisecond
+		if !found || took < 2*near || o.word == "hang" || o.word == late || p.GRPC != nil && o.word == "down" {
+			continue
+		}
+		switch {
+		case died:
+			o.word, o.answer = "hang", ""
+		case took < timeout && !strings.Contains(o.word, " in "):
+			o.word += " in " + value.Format(round(took))
+		default:
+			continue
+		}
+		slow = true
+		o.first = sent
+		if o.count == 1 {
+			o.last = sent
+		} else if sent, found := before(o.last + o.doubt - took); found {
+			o.last = sent
+		}
+	}
+	if !slow {
+		return nil
+	}
 	return list
+}
+
+// diedAt reports whether the best run so far has an end of a container at about a time.
+func (s *search) diedAt(c *v1.Container, at time.Duration) bool {
+	return slices.ContainsFunc(s.best.run.Records, func(r trace.Record) bool {
+		return r.Kind == trace.ContainerExited && r.Container == c.Name && (r.T.Offset()-at).Abs() < time.Second
+	})
+}
+
+// stopping reports whether the kubelet had begun to stop a container at a time, after which it starts no liveness and startup probes.
+func (m *model) stopping(c *v1.Container, at time.Duration, zero time.Time) bool {
+	for _, k := range m.pod.Facts {
+		if k.Kind == incident.Event && k.Reason == "Killing" && k.Container == c.Name && k.When.Known() && incident.ParseKilling(k.Message) == incident.ByDeletion && k.When.At.Before(zero.Add(at)) {
+			return true
+		}
+	}
+	return false
+}
+
+// failsWhileStopped reports whether a probe failed after the kubelet had begun to stop its container.
+func (m *model) failsWhileStopped(c *v1.Container, probe trace.Probe) bool {
+	for _, f := range m.failures(c.Name, probe) {
+		for _, k := range m.pod.Facts {
+			if k.Kind == incident.Event && k.Reason == "Killing" && k.Container == c.Name && k.When.Known() && f.Last.End().After(k.When.At) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // absolute fails the probe from before the first failure until after the last one. The shorter windows come last, and win.
@@ -541,6 +679,32 @@ func (s *search) counted(c *v1.Container, outages []outage, probe trace.Probe, t
 		}
 	}
 	return rules
+}
+
+// inTurn fails the probe in each instance in all ways, one after the other: each as often as the numbers of failures and instances tell.
+func (s *search) inTurn(c *v1.Container, outages []outage, probe trace.Probe, tick time.Duration) [][]rule {
+	kills := s.model.kills(c.Name, probe)
+	if len(outages) < 2 || kills == 0 {
+		return nil
+	}
+	sorted := slices.Clone(outages)
+	slices.SortStableFunc(sorted, func(a, b outage) int { return cmp.Compare(a.first, b.first) })
+	var list [][]rule
+	after := max(s.since(c, sorted[0].first), 0)
+	for _, lives := range []int{kills, kills + 1} {
+		words, says := "", ""
+		for i, o := range sorted {
+			words += o.word
+			if i+1 < len(sorted) {
+				words += fmt.Sprintf(" x%d, ", max((o.count+lives/2)/lives, 1))
+			}
+			says += o.says + ". "
+		}
+		for _, clock := range []string{"", fmt.Sprintf("after: %s, ", between(after-tick, after))} {
+			list = append(list, []rule{{fmt.Sprintf("%s%s: [%s]", clock, probe, words), says + "All instances are assumed to be alike."}})
+		}
+	}
+	return list
 }
 
 // recurrent fails one run of the probe at a time, at equal distances between the first and the last failure.
@@ -752,19 +916,35 @@ func (s *search) byBackOff(c *v1.Container) []choice {
 		if f.Kind != incident.Event || f.Reason != "BackOff" || f.Container != c.Name || !f.When.Known() || len(starts) == 0 {
 			continue
 		}
-		after := f.When.Best().Sub(s.best.zero) - starts[0].Offset()
+		life := max((f.When.Best().Sub(s.best.zero)-starts[0].Offset()-time.Second)/2, time.Millisecond)
+		which := []string{""}
+		if n := s.model.restarts(c.Name); n > 0 {
+			which = append(which, fmt.Sprintf("instance: ..%d, ", n-1))
+		}
 		var list []choice
-		for _, restart := range []time.Duration{300 * time.Millisecond, 600 * time.Millisecond, time.Second, 1400 * time.Millisecond, 2 * time.Second} {
-			if life := (after - restart) / 2; life > 0 {
-				for _, code := range []int{1, 0} {
-					list = append(list, choice{name: "back-off", rules: []rule{{fmt.Sprintf("after: %s, exit: %d", value.Format(max(round(life), time.Millisecond)), code),
-						fmt.Sprintf("%s: the first back-off follows the second exit.", f.Place)}}})
-				}
+		for _, instances := range which {
+			for _, code := range []int{1, 0} {
+				list = append(list, s.backOffChoice(c, f, instances, life, code, 4))
 			}
 		}
 		return list
 	}
 	return nil
+}
+
+// backOffChoice returns a choice in which each instance lives for some time. The runs tell by how much to change it.
+func (s *search) backOffChoice(c *v1.Container, f *incident.Fact, instances string, life time.Duration, code, left int) choice {
+	next := func(a *attempt) *choice {
+		at, found := firstOf(a.run.Records, c.Name, "BackOff")
+		longer := max(round(life+(f.When.Best().Sub(a.zero)-at)/2), time.Millisecond)
+		if !found || left == 0 || longer == life {
+			return nil
+		}
+		again := s.backOffChoice(c, f, instances, longer, code, left-1)
+		return &again
+	}
+	return choice{name: "back-off", next: next, rules: []rule{{fmt.Sprintf("%safter: %s, exit: %d", instances, value.Format(round(life)), code),
+		fmt.Sprintf("%s: the first back-off follows the second exit.", f.Place)}}}
 }
 
 // recordedExits returns behaviors in which each instance whose end is recorded exits then. The instance before the first of them must
@@ -849,10 +1029,39 @@ func tryStop(s *search, c *v1.Container) []choice {
 			}
 		}
 	}
+	for _, f := range m.pod.Facts {
+		if f.Kind == incident.Event && f.Reason == "FailedPreStopHook" && f.Container == c.Name && c.Lifecycle != nil && c.Lifecycle.PreStop != nil && c.Lifecycle.PreStop.Sleep == nil {
+			stop(rule{"preStop: fail", fmt.Sprintf("%s: the hook failed", f.Place)})
+			killed = true
+			break
+		}
+	}
 	if killed {
+		for _, d := range s.endsOfRequests(c) {
+			stop(rule{fmt.Sprintf("afterSigterm: %s, exit: 0", value.Format(round(d))), "A request of a probe that had been sent before the stop signal failed then."})
+		}
 		stop(never)
 		for _, d := range []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second} {
 			stop(rule{fmt.Sprintf("afterSigterm: %s, exit: 0", value.Format(d)), "The recording does not tell how it exited."})
+		}
+	}
+	return list
+}
+
+// endsOfRequests returns how long after the stop signal failures of liveness and startup probes are recorded. The kubelet starts no such
+// probes then, so a request that it had sent before ended with the container.
+func (s *search) endsOfRequests(c *v1.Container) []time.Duration {
+	var list []time.Duration
+	for _, k := range s.model.pod.Facts {
+		if k.Kind != incident.Event || k.Reason != "Killing" || k.Container != c.Name || !k.Last.Known() || incident.ParseKilling(k.Message) != incident.ByDeletion {
+			continue
+		}
+		for _, probe := range []trace.Probe{trace.Startup, trace.Liveness} {
+			for _, f := range s.model.failures(c.Name, probe) {
+				if f.When.At.After(k.When.At) {
+					list = append(list, f.When.At.Sub(k.When.At))
+				}
+			}
 		}
 	}
 	return list
@@ -895,6 +1104,11 @@ func tryPhase(s *search, _ *part) []choice {
 		}
 	}
 	list = append(list, s.relists()...)
+	if s.missesChange() {
+		for _, uptime := range s.ages() {
+			list = append(list, choice{name: "age", rare: true, uptime: uptime})
+		}
+	}
 	for tenth := range 10 {
 		list = append(list, choice{name: "uptime", uptime: 150*time.Second + time.Duration(tenth)*100*time.Millisecond + 37*time.Millisecond})
 	}

@@ -35,7 +35,7 @@ type claimer struct {
 // claims returns the claims of the recording, and sets those that no run can explain.
 func (m *model) claims(zero time.Time) []Claim {
 	m.beyond = nil
-	c := &claimer{model: m, zero: zero, end: max(m.end.Sub(zero), time.Second) + slack, done: map[string]bool{}}
+	c := &claimer{model: m, zero: zero, end: max(m.end.Sub(zero), time.Second) + m.since, done: map[string]bool{}}
 	for _, f := range m.pod.Facts {
 		c.add(f)
 	}
@@ -76,7 +76,7 @@ func (c *claimer) absent() {
 
 // duration returns the virtual time of a run.
 func (m *model) duration(zero time.Time) time.Duration {
-	return (max(m.end.Sub(zero), time.Second) + m.longer + 2*time.Second).Truncate(time.Second)
+	return (max(m.end.Sub(zero), time.Second) + max(m.since, 0) + m.longer + 2*time.Second).Truncate(time.Second)
 }
 
 func (c *claimer) claim(f *incident.Fact, says, expect string) {
@@ -303,7 +303,7 @@ func pattern(message string, u incident.Unhealthy) string {
 var (
 	refused = regexp.MustCompile(`connection refused`)
 	// timeouts are the words of requests and commands that took too long.
-	timeouts = regexp.MustCompile(`deadline exceeded|Client\.Timeout|timed out|i/o timeout|request canceled|DeadlineExceeded|Deadline Exceeded|did not complete within`)
+	timeouts = regexp.MustCompile(`deadline exceeded|Client\.Timeout|timed out|i/o timeout|request canceled|DeadlineExceeded|Deadline Exceeded|did not complete within|TLS handshake timeout`)
 	noAnswer = regexp.MustCompile(`: EOF$|connection reset by peer|server gave HTTP response|malformed HTTP`)
 )
 
@@ -313,6 +313,9 @@ func kindOf(output string) string {
 	case strings.HasPrefix(output, "timeout: "): // of gRPC
 		return output[len("timeout: "):min(len(output), len("timeout: failed to"))]
 	case timeouts.MatchString(output):
+		if strings.Contains(output, "TLS handshake timeout") {
+			return "TLS handshake timeout"
+		}
 		return "(deadline exceeded|Client.Timeout|timed out|timeout)"
 	case refused.MatchString(output):
 		return "connection refused"

@@ -23,7 +23,7 @@ import (
 )
 
 func newModel(rec *incident.Recording, pod *incident.Pod) (*model, error) {
-	m := &model{rec: rec, pod: pod, version: newest(pod.Version()), sandbox: 211 * time.Millisecond, rejected: map[claimKey]string{}}
+	m := &model{rec: rec, pod: pod, version: newest(pod.Version()), sandbox: 211 * time.Millisecond, since: slack, rejected: map[claimKey]string{}}
 	if !m.tells() {
 		return nil, ErrNothing
 	}
@@ -56,7 +56,7 @@ func newModel(rec *incident.Recording, pod *incident.Pod) (*model, error) {
 	if m.deleted.IsZero() { // the containers more likely ended for another reason
 		m.parts = append(m.parts, deletion)
 	}
-	m.parts = append(m.parts, &part{what: "phase", try: tryPhase})
+	m.parts = append(m.parts, &part{what: "phase", try: tryPhase}, &part{what: "end", try: tryEnd})
 	if len(m.object.Spec.ReadinessGates) > 0 {
 		m.parts = append(m.parts, &part{what: "gates", try: tryGates})
 	}

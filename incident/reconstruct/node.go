@@ -2,6 +2,7 @@ package reconstruct
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -113,6 +114,14 @@ func tryKubelet(s *search, _ *part) []choice {
 	for i := range 8 {
 		list = append(list, choice{name: "kubelet", steps: []string{step(from + (to-from)*time.Duration(2*i+1)/16)}})
 	}
+	for i := range 3 { // it was down for most of this time
+		at := from + (to-from)*time.Duration(i)/4 + 100*time.Millisecond
+		for _, start := range []time.Duration{time.Second, 2500 * time.Millisecond, 5 * time.Second} {
+			if down := to - at - start; down > 3*time.Second {
+				list = append(list, choice{name: "kubelet", rare: true, steps: []string{fmt.Sprintf("at: %s, restartKubelet: {downtime: %s}", value.Format(max(round(at), time.Millisecond)), value.Format(round(down)))}})
+			}
+		}
+	}
 	// The kubelet needs a few seconds to start, and its first events follow then.
 	for _, ago := range []time.Duration{3500 * time.Millisecond, 4 * time.Second, 5 * time.Second, 7 * time.Second, 10 * time.Second} {
 		if at := to - ago; at > from {
@@ -217,10 +226,57 @@ func tryPatch(s *search, _ *part) []choice {
 				value.Format(max(round(at.Best().Sub(s.best.zero)-10*time.Millisecond), time.Millisecond)), m.pod.Name, field, f.Container, image))
 		}
 	}
+	for _, before := range []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, 400 * time.Millisecond, time.Second} {
+		silent := s.silentPatches(before)
+		if len(silent) == 0 {
+			break
+		}
+		list = append(list, choice{name: "patch", steps: append(slices.Clone(steps), silent...)})
+	}
 	if len(steps) > 0 {
 		list = append(list, choice{name: "patch", steps: steps})
 	}
 	return list
+}
+
+// silentPatches changes the images of containers that did not run then, so that no event tells about a stop: the messages of later pulls
+// have another image.
+func (s *search) silentPatches(before time.Duration) []string {
+	m := s.model
+	var steps []string
+	last := map[string]string{}
+	for _, f := range m.pod.Facts {
+		if f.Kind != incident.Event || f.Reason != "Pulled" || !f.When.Known() || f.AtLeast || m.spec(f.Container) == nil {
+			continue
+		}
+		found := pulledImage.FindStringSubmatch(f.Message)
+		if found == nil {
+			continue
+		}
+		image := found[1]
+		old, had := last[f.Container]
+		last[f.Container] = image
+		if !had || old == image || m.definitionChanged(f.Container, f.When.At) {
+			continue
+		}
+		field := "containers"
+		if isInit(m.object, m.spec(f.Container)) {
+			field = "initContainers"
+		}
+		steps = append(steps, fmt.Sprintf("at: %s, patch: {pod: %s, spec: {%s: [{name: %s, image: %q}]}}",
+			value.Format(max(round(f.When.At.Add(-before).Sub(s.best.zero)), time.Millisecond)), m.pod.Name, field, f.Container, image))
+	}
+	return steps
+}
+
+var pulledImage = regexp.MustCompile(`image "([^"]+)"`)
+
+// definitionChanged reports whether the kubelet stopped a container because its definition had changed, less than an hour before a time.
+func (m *model) definitionChanged(container string, at time.Time) bool {
+	return slices.ContainsFunc(m.pod.Facts, func(f *incident.Fact) bool {
+		return f.Kind == incident.Event && f.Reason == "Killing" && f.Container == container && incident.ParseKilling(f.Message) == incident.ByDefinition &&
+			f.When.Known() && f.When.At.Before(at) && at.Sub(f.Last.At) < time.Hour
+	})
 }
 
 // tryDeletion deletes the pod, or not: the kubelet also stops pods that reach their deadline, and sidecars after the other containers.
@@ -230,7 +286,16 @@ func tryDeletion(s *search, _ *part) []choice {
 		return nil
 	}
 	list := []choice{{name: "none", deleted: &time.Time{}}, {name: "deleted", deleted: &m.requested}}
-	for _, grace := range []int{0, 2, 5, 10} {
+	graces := []int{0, 2, 5, 10}
+	for _, f := range m.pod.Facts { // a container that was killed used up the grace period
+		if took := f.Last.End().Sub(m.requested); f.Kind == incident.Terminated && f.ExitCode == 137 && f.Last.Known() && took > 0 && took < 24*time.Hour {
+			graces = append(graces, int(took/time.Second), int(took/time.Second)-1)
+		}
+	}
+	if took := m.lastFact().Sub(m.requested); took > 0 && took < 24*time.Hour { // its containers still ran then
+		graces = append(graces, int(took/time.Second)+1, int(took/time.Second)+3)
+	}
+	for _, grace := range graces {
 		list = append(list, choice{name: "deleted", deleted: &m.requested, grace: ptr(grace)})
 	}
 	return list

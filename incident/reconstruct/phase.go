@@ -1,6 +1,8 @@
 package reconstruct
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -12,6 +14,25 @@ import (
 // young is the uptime of a kubelet that has just started: its probes first wait for a part of their periods. The part of a second is that
 // of the default.
 const young = 2337 * time.Millisecond
+
+// ages returns uptimes of kubelets whose probes run at other times than those of the default: the probes with a longer period than the
+// uptime first wait for a part of it.
+func (s *search) ages() []time.Duration {
+	list := []time.Duration{young}
+	for _, containers := range [][]v1.Container{s.model.object.Spec.InitContainers, s.model.object.Spec.Containers} {
+		for i := range containers {
+			for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
+				if p := incident.ProbeOf(&containers[i], probe); p != nil && period(p) < 100*time.Second {
+					if age := period(p) + 337*time.Millisecond; !slices.Contains(list, age) {
+						list = append(list, age)
+					}
+				}
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
 
 // near is how exactly the run of a probe has the time of a recorded failure, if its phase is that of the recording: programs need an
 // unknown time to answer.
@@ -76,8 +97,8 @@ func (s *search) ticks() []ticks {
 						continue
 					}
 					took := runs[len(runs)-1].Took
-					if hangs(p, incident.ParseUnhealthy(f.Message)) {
-						took = time.Duration(max(p.TimeoutSeconds, 1)) * time.Second
+					if u := incident.ParseUnhealthy(f.Message); hangs(p, u) {
+						took = fullTimeout(p, u)
 					}
 					t.failures = append(t.failures, request{f.When.At.Add(f.When.Within/2).Sub(s.best.zero) - took, near + f.When.Within/2})
 				}
@@ -124,4 +145,12 @@ func (s *search) possible(by time.Duration) bool {
 		}
 	}
 	return true
+}
+
+// missesChange reports whether the best run so far lacks a change of the status at its recorded time. With a kubelet of another age the
+// probes, and so the changes, have other times.
+func (s *search) missesChange() bool {
+	return slices.ContainsFunc(s.best.claims, func(c Claim) bool {
+		return !c.Holds && (strings.Contains(c.expect, "becomes: ") || strings.Contains(c.expect, "ready: "))
+	})
 }

@@ -28,7 +28,7 @@ import (
 
 // Options control a reconstruction. The zero value works.
 type Options struct {
-	// Runs is the maximum number of runs of the search; 0 means 1500.
+	// Runs is the maximum number of runs of the search; 0 means 4000.
 	Runs int
 	// Command is the command that makes the scenario, for its first comment.
 	Command string
@@ -38,7 +38,7 @@ type Options struct {
 const maxDuration = 48 * time.Hour
 
 // effort is the maximum virtual time of all runs of a search.
-const effort = 300 * time.Hour
+const effort = 600 * time.Hour
 
 // Result is a reconstruction of a pod.
 type Result struct {
@@ -102,21 +102,24 @@ var ErrNothing = errors.New("the recording tells neither a start nor an end of a
 // Pod reconstructs what happened to a pod.
 func Pod(ctx context.Context, rec *incident.Recording, pod *incident.Pod, o Options) (*Result, error) {
 	if o.Runs == 0 {
-		o.Runs = 1500
+		o.Runs = 4000
 	}
 	m, err := newModel(rec, pod)
 	if err != nil {
 		return nil, err
 	}
 	m.command = o.Command
-	s := &search{ctx: ctx, model: m, left: o.Runs}
+	s := &search{ctx: ctx, model: m, left: o.Runs, expect: map[string][]*scenarios.Expect{}, scores: map[string]int{}}
 	if err := s.run(); err != nil {
 		return nil, err
 	}
 	if err := s.widen(); err != nil {
 		return nil, err
 	}
-	best := s.best
+	best, err := s.whole()
+	if err != nil {
+		return nil, err
+	}
 	result := &Result{Pod: pod, Text: best.text, Plan: best.plan, Run: best.run, Zero: best.zero, Assumed: m.assumed, Tried: s.tried, model: m}
 	result.Claims = append(best.claims, m.beyond...)
 	slices.SortStableFunc(result.Claims, func(a, b Claim) int { return a.Fact.When.At.Compare(b.Fact.When.At) })
@@ -125,16 +128,19 @@ func Pod(ctx context.Context, rec *incident.Recording, pod *incident.Pod, o Opti
 
 // model is what the search varies.
 type model struct {
-	rec     *incident.Recording
-	pod     *incident.Pod
-	object  *v1.Pod // the manifest
-	assumed []string
-	version string
-	command string
-	first   incident.Moment // the first start of a container
-	starter string          // that container
-	guessed *incident.Fact  // the first fact, if first is a guess because no start is recorded
-	anchor  string          // the reason of the event at that time, if no start is recorded; empty: the start
+	rec    *incident.Recording
+	pod    *incident.Pod
+	object *v1.Pod // the manifest
+	// manifestText is the text of the manifest that manifestOf is.
+	manifestText string
+	manifestOf   *v1.Pod
+	assumed      []string
+	version      string
+	command      string
+	first        incident.Moment // the first start of a container
+	starter      string          // that container
+	guessed      *incident.Fact  // the first fact, if first is a guess because no start is recorded
+	anchor       string          // the reason of the event at that time, if no start is recorded; empty: the start
 	// earliest and doubt are the range of the first start, if it is known to less than a second.
 	earliest time.Time
 	doubt    time.Duration
@@ -151,9 +157,11 @@ type model struct {
 	pull    time.Duration
 	uptime  time.Duration // of the kubelet, which decides when it looks at the containers; 0: the default
 	parts   []*part
-	deleted time.Time // when the deletion was requested; zero: never
-	grace   *int      // of the deletion; nil: that of the pod
-	config  string    // of the kubelet
+	deleted time.Time     // when the deletion was requested; zero: never
+	grace   *int          // of the deletion; nil: that of the pod
+	config  string        // of the kubelet
+	backoff string        // the part of it about back-offs
+	since   time.Duration // from the last fact to the recording
 
 	requested time.Time // when the deletion was requested, if a fact tells it
 }
@@ -182,9 +190,11 @@ type choice struct {
 	config  *string        // of the kubelet; nil: as it is
 	sandbox *time.Duration // of the pod instead
 	mount   *time.Duration
-	start   *time.Time // the first start
-	deleted *time.Time // the request to delete the pod; zero: none
-	grace   *int       // its gracePeriodSeconds; nil: that of the pod
+	start   *time.Time     // the first start
+	since   *time.Duration // from the last fact to the recording
+	deleted *time.Time     // the request to delete the pod; zero: none
+	grace   *int           // its gracePeriodSeconds; nil: that of the pod
+	rare    bool           // only if the best run so far leaves facts unexplained: the others are simpler
 	// next returns a better choice after an attempt with this one, or nil.
 	next func(a *attempt) *choice
 }
@@ -208,9 +218,15 @@ type search struct {
 	model *model
 	best  *attempt
 	left  int
+	until int // the number of runs that a climb leaves to the others
 	tried int
 	spent time.Duration
 	delay time.Duration // from the addition of the pod to the first start, in the last run
+
+	expect map[string][]*scenarios.Expect // loaded expectations, by their text
+	scores map[string]int                 // of the attempts so far
+
+	rejected []detoured // since the last detour
 }
 
 // rounds is the number of times that the search goes through all parts.
@@ -245,7 +261,22 @@ func (s *search) run() error {
 	}
 	// Another way may lead further: an exit can look like a kill by a probe, and the other way round, and a probe that fails for ever like
 	// another one that fails later.
-	for _, prepare := range []func() error{
+	var ways []func() error
+	for _, backoff := range s.backoffs() {
+		ways = append(ways, func() error {
+			m.backoff = backoff
+			return nil
+		})
+	}
+	if s.missesChange() {
+		for _, uptime := range s.ages() {
+			ways = append(ways, func() error {
+				m.uptime = uptime
+				return nil
+			})
+		}
+	}
+	for _, prepare := range append(ways, []func() error{
 		func() error {
 			slices.SortStableFunc(m.parts, func(a, b *part) int { return cmp.Compare(rank(a), rank(b)) })
 			return nil
@@ -255,7 +286,7 @@ func (s *search) run() error {
 			slices.Reverse(m.parts)
 			return nil
 		},
-	} {
+	}...) {
 		best, found := s.best, m.snapshot()
 		m.restore(start)
 		if err := prepare(); err != nil {
@@ -267,12 +298,77 @@ func (s *search) run() error {
 		if best.score >= s.best.score {
 			s.best = best
 			m.restore(found)
+		} else if m.backoff != start.model.backoff {
+			start.model.backoff = m.backoff
 		}
 		if s.complete() {
 			return nil
 		}
 	}
+	return s.detour()
+}
+
+// detours is the maximum number of choices from which detour tries to go on.
+const detours = 24
+
+// detour takes choices that explain less by themselves, and improves the other parts after each: the best choice of a part can need another
+// choice of another part.
+func (s *search) detour() error {
+	if len(s.best.claims)-held(s.best) > detourable {
+		return nil
+	}
+	for range rounds {
+		before := s.best.score
+		rejected := s.rejected
+		s.rejected = nil
+		slices.SortStableFunc(rejected, func(a, b detoured) int { return cmp.Compare(b.score, a.score) })
+		for i := range rejected[:min(len(rejected), detours)] {
+			if s.left <= 0 || s.spent > effort {
+				return nil
+			}
+			best, found := s.best, s.model.snapshot()
+			s.model.choose(rejected[i].part, &rejected[i].choice)
+			a, err := s.attempt()
+			if errors.Is(err, simulate.ErrInterrupted) {
+				return err
+			}
+			if err == nil {
+				s.best, s.until = a, s.left-detourRuns
+				for _, p := range s.model.parts {
+					if p == rejected[i].part {
+						continue
+					}
+					if err := s.improve(p); err != nil {
+						return err
+					}
+				}
+			}
+			if err != nil || s.best.score <= best.score {
+				s.best = best
+				s.model.restore(found)
+			}
+			if s.complete() {
+				return nil
+			}
+		}
+		if s.best.score <= before {
+			return nil
+		}
+	}
 	return nil
+}
+
+// detourable is the maximum number of unexplained facts for which detours are worth their time.
+const detourable = 6
+
+// detourRuns is the maximum number of runs of a detour.
+const detourRuns = 150
+
+// detoured is a choice that the search rejected, and its score.
+type detoured struct {
+	part   *part
+	choice choice
+	score  int
 }
 
 // align moves a guessed start so that a run of the probe is at the first fact.
@@ -327,6 +423,7 @@ func (s *search) climb() error {
 		return err
 	}
 	s.best = first
+	s.until = s.left - max(s.left/4, 300)
 	for range rounds {
 		before := s.best.score
 		for _, p := range s.model.parts {
@@ -404,44 +501,52 @@ func (s *search) complete() bool {
 	return !slices.ContainsFunc(s.best.claims, func(c Claim) bool { return !c.Holds })
 }
 
+// partRuns is the maximum number of runs for the choices of a part at a time.
+const partRuns = 250
+
+// concerns reports whether the best run so far lacks a fact about the container of a part, or about the pod.
+func (s *search) concerns(p *part) bool {
+	return slices.ContainsFunc(s.best.claims, func(c Claim) bool {
+		return !c.Holds && (c.Fact.Container == p.container || c.Fact.Container == "" || strings.Contains(c.expect, "container: "+p.container+","))
+	})
+}
+
 // improve tries the choices of a part.
 func (s *search) improve(p *part) error {
+	if rank(p) == 0 && !s.concerns(p) {
+		return nil
+	}
+	until := max(s.until, s.left-partRuns)
 	for list := p.try(s, p); len(list) > 0; {
 		c := list[0]
 		list = list[1:]
-		if s.left <= 0 || s.spent > effort {
+		if s.left <= max(until, 0) || s.spent > effort {
 			return nil
 		}
-		before, sandbox, mount, uptime := *p, s.model.sandbox, s.model.mount, s.model.uptime
-		first, deleted, grace, config := s.model.first, s.model.deleted, s.model.grace, s.model.config
-		if c.config != nil {
-			s.model.config = *c.config
+		if c.rare && s.complete() {
+			continue
 		}
-		if c.deleted != nil {
-			s.model.deleted, s.model.grace = *c.deleted, c.grace
-		}
-		if c.start != nil {
-			s.model.first.At = *c.start
-		}
-		if c.uptime > 0 {
-			s.model.uptime = c.uptime
-		}
-		p.rules, p.answers, p.create, p.startup, p.steps = c.rules, c.answers, c.create, c.startup, c.steps
-		if c.sandbox != nil {
-			s.model.sandbox = *c.sandbox
-		}
-		if c.mount != nil {
-			s.model.mount = *c.mount
+		before := s.model.snapshot()
+		s.model.choose(p, &c)
+		key := fmt.Sprint(string(s.model.brief(s.model.zero(s.delay))), s.model.since)
+		if score, known := s.scores[key]; known && c.next == nil && score <= s.best.score {
+			s.model.restore(before)
+			continue
 		}
 		a, err := s.attempt()
+		if err == nil {
+			s.scores[key] = a.score
+		}
 		switch {
 		case errors.Is(err, simulate.ErrInterrupted):
 			return err
 		case err == nil && a.score > s.best.score:
 			s.best = a
 		default:
-			*p, s.model.sandbox, s.model.mount, s.model.uptime, s.model.first, s.model.deleted, s.model.grace = before, sandbox, mount, uptime, first, deleted, grace
-			s.model.config = config
+			s.model.restore(before)
+			if err == nil && a.score > s.best.score-5000 {
+				s.rejected = append(s.rejected, detoured{p, c, a.score})
+			}
 		}
 		if err == nil && c.next != nil {
 			if better := c.next(a); better != nil {
@@ -452,23 +557,44 @@ func (s *search) improve(p *part) error {
 	return nil
 }
 
+// choose gives a part the value of a choice.
+func (m *model) choose(p *part, c *choice) {
+	p.rules, p.answers, p.create, p.startup, p.steps = c.rules, c.answers, c.create, c.startup, c.steps
+	set(&m.config, c.config)
+	set(&m.sandbox, c.sandbox)
+	set(&m.mount, c.mount)
+	set(&m.first.At, c.start)
+	set(&m.since, c.since)
+	if c.deleted != nil {
+		m.deleted, m.grace = *c.deleted, c.grace
+	}
+	if c.uptime > 0 {
+		m.uptime = c.uptime
+	}
+}
+
+func set[T any](field, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}
+
 // attempt runs the model as it is.
 func (s *search) attempt() (*attempt, error) {
+	return s.attemptAt(s.model.zero(s.delay), s.load)
+}
+
+// whole runs the best attempt again, from its whole text.
+func (s *search) whole() (*attempt, error) { return s.attemptAt(s.best.zero, s.loadText) }
+
+// attemptAt runs the model as it is. The run begins at zero, or another time if it has the first start at another time than recorded.
+func (s *search) attemptAt(zero time.Time, load func(*attempt) error) (*attempt, error) {
 	m := s.model
-	a := &attempt{zero: m.zero(s.delay)}
+	a := &attempt{zero: zero}
 	for range 2 { // the first run tells how long the first start takes
-		a.claims = m.claims(a.zero)
-		a.text = m.text(a)
-		loaded, err := scenarios.LoadBytes("incident.yaml", a.text, nil)
-		if m.reject(a, err) { // expectations that no run can meet
-			a.claims = m.claims(a.zero)
-			a.text = m.text(a)
-			loaded, err = scenarios.LoadBytes("incident.yaml", a.text, nil)
-		}
-		if err != nil {
+		if err := load(a); err != nil {
 			return nil, err
 		}
-		a.plan = loaded[0].Plan(m.version, nil)
 		a.run = simulate.Run(s.ctx, a.plan, simulate.Options{})
 		s.tried++
 		s.left--
@@ -493,10 +619,63 @@ func (s *search) attempt() (*attempt, error) {
 		}
 	}
 	a.score += m.closeness(a) - m.deviation(a)
+	if m.grace != nil && (m.pod.Object == nil || m.pod.Object.DeletionGracePeriodSeconds == nil) {
+		a.score -= 100 // it is more likely that of the pod
+	}
 	for _, p := range m.parts {
 		a.score -= 20 * min(len(p.rules), 20) // few rules explain more than many
 	}
 	return a, nil
+}
+
+// load loads the scenario of an attempt. Expectations that it knows from an earlier attempt are not loaded again, which would take most
+// of the time of a search.
+func (s *search) load(a *attempt) error {
+	m := s.model
+	a.claims = m.claims(a.zero)
+	key := expectations(a.claims)
+	expect, known := s.expect[key]
+	if known {
+		loaded, err := scenarios.LoadBytes("incident.yaml", m.brief(a.zero), nil)
+		if err != nil {
+			return err
+		}
+		loaded[0].Spec.Expect = expect
+		a.plan = loaded[0].Plan(m.version, nil)
+		return nil
+	}
+	if err := s.loadText(a); err != nil {
+		return err
+	}
+	s.expect[expectations(a.claims)] = a.plan.Scenario.Spec.Expect
+	return nil
+}
+
+// loadText loads the whole file of an attempt.
+func (s *search) loadText(a *attempt) error {
+	m := s.model
+	a.claims = m.claims(a.zero)
+	a.text = m.text(a)
+	loaded, err := scenarios.LoadBytes("incident.yaml", a.text, nil)
+	if m.reject(a, err) { // expectations that no run can meet
+		a.claims = m.claims(a.zero)
+		a.text = m.text(a)
+		loaded, err = scenarios.LoadBytes("incident.yaml", a.text, nil)
+	}
+	if err != nil {
+		return err
+	}
+	a.plan = loaded[0].Plan(m.version, nil)
+	return nil
+}
+
+// expectations returns the expectations of claims as one text.
+func expectations(claims []Claim) string {
+	var b strings.Builder
+	for _, c := range claims {
+		b.WriteString(c.expect + "\n")
+	}
+	return b.String()
 }
 
 // reject remembers the claims of an attempt that the loader rejects: no run of this manifest can meet them. It reports whether there

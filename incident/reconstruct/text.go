@@ -21,25 +21,36 @@ func (m *model) name() string {
 }
 
 // text returns the scenario file of an attempt.
-func (m *model) text(a *attempt) []byte {
+func (m *model) text(a *attempt) []byte { return m.write(a.zero, a.claims, false) }
+
+// brief returns the scenario file without comments and expectations.
+func (m *model) brief(zero time.Time) []byte { return m.write(zero, nil, true) }
+
+func (m *model) write(zero time.Time, claims []Claim, brief bool) []byte {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	comment := func(indent, text string) {
+		if brief {
+			return
+		}
 		for _, l := range wrapped(printable.Text(text), 110) {
 			line("%s# %s", indent, l)
 		}
 	}
-	if m.command != "" {
+	if m.command != "" && !brief {
 		line("# Created by: %s", printable.Text(m.command))
 	}
 	comment("", fmt.Sprintf("What may have happened to pod %s, inferred from what a cluster recorded.", m.pod.Name))
 	if !m.rec.Relative {
-		comment("", "t=0 is "+a.zero.UTC().Format(time.RFC3339Nano)+".")
+		comment("", "t=0 is "+zero.UTC().Format(time.RFC3339Nano)+".")
 	}
 	for _, text := range m.assumed {
 		comment("", "Assumed: "+text+".")
 	}
-	b.WriteString(printable.Lines(document(m.object)))
+	if m.manifestOf != m.object {
+		m.manifestText, m.manifestOf = printable.Lines(document(m.object)), m.object
+	}
+	b.WriteString(m.manifestText)
 	line("---")
 	line("apiVersion: %s", scenarios.APIVersion)
 	line("kind: Scenario")
@@ -47,31 +58,32 @@ func (m *model) text(a *attempt) []byte {
 	line("spec:")
 	m.wordings(comment)
 	line("  kubernetesVersions: [%s]", m.version)
-	line("  duration: %s", value.Format(m.duration(a.zero)))
-	if m.uptime > 0 || m.config != "" {
+	line("  duration: %s", value.Format(m.duration(zero)))
+	config := strings.Join(slices.DeleteFunc([]string{m.config, m.backoff}, func(s string) bool { return s == "" }), ", ")
+	if m.uptime > 0 || config != "" {
 		line("  kubelet:")
 	}
 	if m.uptime > 0 {
 		line("    uptime: %s # decides at which part of a second the kubelet looks for changes", value.Format(m.uptime))
 	}
-	if m.config != "" {
-		line("    config: {%s}", m.config)
+	if config != "" {
+		line("    config: {%s}", config)
 	}
 	m.delays(line)
 	line("  pods:")
 	line("  - name: %s", m.pod.Name)
-	m.behaviors(a.zero, line, comment)
-	steps := m.steps(a.zero)
+	m.behaviors(zero, line, comment, brief)
+	steps := m.steps(zero)
 	if len(steps) > 0 {
 		line("  steps:")
 		for _, s := range steps {
 			line("  - {%s}", s)
 		}
 	}
-	if len(a.claims) > 0 {
+	if len(claims) > 0 {
 		line("  expect: # What the recording says, each in the window that its precision allows.")
 		place := ""
-		for _, c := range a.claims {
+		for _, c := range claims {
 			if p := c.Fact.Place.String(); p != place {
 				place = p
 				comment("  ", place)
@@ -127,7 +139,7 @@ func (m *model) delays(line func(string, ...any)) {
 	line("  delays: {%s} # so that the first start and the probes have their recorded times", strings.Join(list, ", "))
 }
 
-func (m *model) behaviors(zero time.Time, line func(string, ...any), comment func(indent, text string)) {
+func (m *model) behaviors(zero time.Time, line func(string, ...any), comment func(indent, text string), brief bool) {
 	var names []string
 	for _, p := range m.parts {
 		if (len(p.rules) > 0 || p.create > 0 || p.startup > 0) && !slices.Contains(names, p.container) {
@@ -160,6 +172,8 @@ func (m *model) behaviors(zero time.Time, line func(string, ...any), comment fun
 			}
 			if rules == 0 && len(p.rules) > 0 {
 				line("      behavior:")
+			}
+			if rules == 0 && len(p.rules) > 0 && !brief {
 				for _, w := range m.windows() {
 					if w.Container == name {
 						comment("      ", fmt.Sprintf("%s, %s probe: %s.", w.Fact.Place, w.Probe, w.String(zero)))

@@ -84,7 +84,20 @@ func (w Window) String(zero time.Time) string {
 // hangs reports whether a failure with this output took the whole timeout of the probe.
 func hangs(p *v1.Probe, u incident.Unhealthy) bool {
 	word, _ := answer(p, u, "")
-	return word == "hang" || p.GRPC != nil && word == "down"
+	return word == "hang" || word == late || stalledBody(p, u) || p.GRPC != nil && word == "down"
+}
+
+// fullTimeout returns the time of a failure that takes the whole timeout: that of the probe, or of a TLS handshake
+// (tlsHandshakeTimeout of http.DefaultTransport, which pkg/probe/http/http.go does not change).
+func fullTimeout(p *v1.Probe, u incident.Unhealthy) time.Duration {
+	timeout := time.Duration(max(p.TimeoutSeconds, 1)) * time.Second
+	if strings.Contains(u.Output, "TLS handshake timeout") {
+		return min(timeout, 10*time.Second)
+	}
+	if stalledBody(p, u) { // an error, after which the kubelet tries again at once (maxProbeRetries of pkg/kubelet/prober/prober.go)
+		return 3 * timeout
+	}
+	return timeout
 }
 
 // detection is the time after which the kubelet knows the state of a container: until the next relist, with some time for the runtime.
@@ -98,7 +111,7 @@ func (m *model) window(c *v1.Container, probe trace.Probe, f *incident.Fact) Win
 	if u.Result == trace.Error {
 		longest *= 3 // the kubelet tries again at once (maxProbeRetries)
 	} else if hangs(p, u) {
-		shortest = timeout
+		shortest = fullTimeout(p, u)
 	}
 	w := Window{Fact: f, Container: c.Name, Probe: probe}
 	gap := max(tick, longest) // between the beginnings of two runs

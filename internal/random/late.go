@@ -1,6 +1,7 @@
 package random
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -8,7 +9,7 @@ import (
 )
 
 // addLateFeatures adds features to some scenarios that the format has had for a shorter time: static pods, pulls in parallel, slow
-// mounts, outages of the registry and ephemeral containers. spec is the spec of the scenario. The rest of the scenario stays the same,
+// mounts, outages of the registry, ephemeral containers and resizes. spec is the spec of the scenario. The rest of the scenario stays the same,
 // because the features have their own stream of numbers.
 func (g *generator) addLateFeatures(spec *yaml.Node) {
 	late := *g
@@ -39,6 +40,65 @@ func (g *generator) addLateFeatures(spec *yaml.Node) {
 			put(delays, "volumeMount", text(late.draw(late.latency(900*time.Millisecond))))
 		}
 	}
+	if late.options.WithoutResizes {
+		return
+	}
+	for i, p := range late.pods {
+		if !has(get(spec, "pods").Content[i], "static") && late.percent(20) {
+			late.resize(spec, p)
+		}
+	}
+}
+
+// resize gives the containers of a pod resources and resize policies, and changes the resources in one to three steps.
+func (g *generator) resize(spec *yaml.Node, p *pod) {
+	containers := slices.DeleteFunc(p.all(), func(c *container) bool { return c.kind == initOnce })
+	podSpec := get(p.manifest, "spec")
+	restarts := !has(podSpec, "restartPolicy") || get(podSpec, "restartPolicy").Value != "Never"
+	for _, c := range containers {
+		put(c.spec, "resources", g.resources())
+		policies := list()
+		for _, name := range []string{"cpu", "memory"} {
+			if restarts && g.percent(40) {
+				policy := inline()
+				put(policy, "resourceName", text(name))
+				put(policy, "restartPolicy", text("RestartContainer"))
+				policies.Content = append(policies.Content, policy)
+			}
+		}
+		if len(policies.Content) > 0 {
+			put(c.spec, "resizePolicy", policies)
+		}
+	}
+	for range g.between(1, 3) {
+		n, value, patch := g.when(p), inline(), inline()
+		for _, c := range containers {
+			if c == containers[0] || g.percent(50) {
+				change, key := inline(), "containers"
+				if c.kind == sidecar {
+					key = "initContainers"
+				}
+				put(change, "name", text(c.name))
+				put(change, "resources", g.resources())
+				addTo(patch, key, change)
+			}
+		}
+		put(value, "pod", text(p.name))
+		put(value, "spec", patch)
+		put(n, "resize", value)
+		addTo(spec, "steps", n)
+	}
+}
+
+// resources returns requests, and a limit that is at least as high.
+func (g *generator) resources() *yaml.Node {
+	n, requests, limits := inline(), inline(), inline()
+	put(requests, "cpu", text(fmt.Sprintf("%dm", 100*g.between(1, 3))))
+	put(requests, "memory", text(fmt.Sprintf("%dMi", 50*g.between(1, 3))))
+	put(limits, "memory", text(fmt.Sprintf("%dMi", 100*g.between(2, 4))))
+	put(n, "requests", requests)
+	put(n, "limits", limits)
+	return n
 }
 
 // changeManifest removes or changes the manifest of some static pods, and sometimes writes the manifest again.

@@ -23,9 +23,11 @@ type Options struct {
 	// Pods is the maximum number of pods. About half of the pods after the first come together with the pod before them. 0
 	// means a few pods.
 	Pods int
-	// Late adds static pods, pulls in parallel, slow mounts, outages of the registry and ephemeral containers to some scenarios. The
-	// rest of the scenario stays the same.
+	// Late adds static pods, pulls in parallel, slow mounts, outages of the registry, ephemeral containers and resizes to some scenarios.
+	// The rest of the scenario stays the same.
 	Late bool
+	// WithoutResizes leaves out the resizes of Late, which are not simulated in some releases.
+	WithoutResizes bool
 	// WithoutRestartAll leaves out restart rules with the action RestartAllContainers, and all rules of sidecars. The API server
 	// rejects them in releases with the feature gate ContainerRestartRules but not RestartAllContainersOnContainerExits.
 	WithoutRestartAll bool

@@ -83,6 +83,18 @@ var gates = []gate{
 		stages: []stage{{from: "v1.37", stage: Alpha}, {from: "v1.38", stage: Beta, on: true}},
 	},
 	{
+		name:   "InPlacePodLevelResourcesVerticalScaling",
+		field:  func(f *FeatureGates) *bool { return &f.InPlacePodLevelResourcesVerticalScaling },
+		fixed:  true,
+		stages: []stage{{from: "v1.35", stage: Alpha}, {from: "v1.36", stage: Beta, on: true}},
+	},
+	{
+		name:   "InPlacePodVerticalScalingInitContainers",
+		field:  func(f *FeatureGates) *bool { return &f.InPlacePodVerticalScalingInitContainers },
+		fixed:  true,
+		stages: []stage{{from: "v1.36", stage: Beta, on: true}, {from: "v1.37", stage: GA, on: true, locked: true}},
+	},
+	{
 		name:   "KubeletCrashLoopBackOffMax",
 		field:  func(f *FeatureGates) *bool { return &f.KubeletCrashLoopBackOffMax },
 		stages: []stage{{from: "v1.32", stage: Alpha}, {from: "v1.35", stage: Beta, on: true}},

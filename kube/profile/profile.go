@@ -48,6 +48,10 @@ type FeatureGates struct {
 	// H2CContainerProbe keeps the protocol of httpGet handlers, which selects HTTP/2 without TLS. When it is off, the
 	// API server drops the field. #139429.
 	H2CContainerProbe bool
+	// InPlacePodLevelResourcesVerticalScaling writes the requests and limits of the whole pod to its status. KEP-5419.
+	InPlacePodLevelResourcesVerticalScaling bool
+	// InPlacePodVerticalScalingInitContainers lets a resize change the resources of init containers that are not sidecars. KEP-1287.
+	InPlacePodVerticalScalingInitContainers bool
 	// KubeletCrashLoopBackOffMax lets the kubelet configuration set the longest crash-loop back-off. #135044.
 	KubeletCrashLoopBackOffMax bool
 	// KubeletEnsureSecretPulledImages makes the kubelet record image pulls on disk. A pod that needs an image while the
@@ -93,6 +97,15 @@ type Changes struct {
 	// RequeueAtBackOffExpiry makes the kubelet sync a pod in crash-loop back-off when the back-off ends. Older kubelets
 	// sync the pod every 10 to 15 s. #133066.
 	RequeueAtBackOffExpiry bool
+	// ResizeEvents makes the kubelet record an event when it begins or fails to resize a pod, and adds the generation of the pod to
+	// the event of a completed resize. #134825.
+	ResizeEvents bool
+	// ResizesAreQueued makes the sync loop allocate resources as soon as it sees a resize. Older kubelets allocate them in the sync of
+	// the pod. It also makes the resources of a container part of the key of its back-off. #131612, #131681.
+	ResizesAreQueued bool
+	// ResizesWithStarts makes the start of a container with other resources than before count as a resize, which makes the next relist
+	// inspect the pod. #140387.
+	ResizesWithStarts bool
 	// SandboxReasonInCondition adds the reason to the condition PodReadyToStartContainers while it is false. #135300.
 	SandboxReasonInCondition bool
 	// SandboxesByAttempt makes the sandbox with the highest attempt the newest one of its pod. In older releases it is the last

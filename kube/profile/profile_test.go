@@ -54,20 +54,20 @@ func TestReleases(t *testing.T) {
 		p    Profile
 		want string
 	}{
-		{V1_34_4, "ChangeContainerStatusOnKubeletRestart PodObservedGenerationTracking ManualTrigger ManualTriggerResetsTicker StartupOnHoldAfterSuccess UnknownStateInErrorEvent"},
+		{V1_34_4, "ChangeContainerStatusOnKubeletRestart PodObservedGenerationTracking ManualTrigger ManualTriggerResetsTicker ResizesAreQueued StartupOnHoldAfterSuccess UnknownStateInErrorEvent"},
 		{V1_33_13, "ChangeContainerStatusOnKubeletRestart ManualTrigger ManualTriggerResetsTicker StartupOnHoldAfterSuccess UnknownStateInErrorEvent"},
 		{V1_35_4, "ContainerRestartRules KubeletCrashLoopBackOffMax KubeletEnsureSecretPulledImages PodObservedGenerationTracking ManualTrigger ManualTriggerResetsTicker " +
-			"RequeueAtBackOffExpiry SandboxesByAttempt ShortContainerEvents StartupOnHoldAfterSuccess TerminationCancelsProbes UnknownStateInErrorEvent"},
-		{V1_36_3, "ContainerRestartRules KubeletCrashLoopBackOffMax KubeletEnsureSecretPulledImages PLEGOnDemandRelist PodObservedGenerationTracking " +
+			"RequeueAtBackOffExpiry ResizeEvents ResizesAreQueued SandboxesByAttempt ShortContainerEvents StartupOnHoldAfterSuccess TerminationCancelsProbes UnknownStateInErrorEvent"},
+		{V1_36_3, "ContainerRestartRules InPlacePodLevelResourcesVerticalScaling InPlacePodVerticalScalingInitContainers KubeletCrashLoopBackOffMax KubeletEnsureSecretPulledImages PLEGOnDemandRelist PodObservedGenerationTracking " +
 			"RestartAllContainersOnContainerExits InspectUsesListing ManualTrigger ManualTriggerResetsTicker PodReadyToStartAtSandbox " +
-			"RequeueAtBackOffExpiry SandboxesByAttempt ShortContainerEvents StartupOnHoldAfterSuccess TerminationCancelsProbes UnknownStateInErrorEvent"},
-		{V1_37_0, "ContainerRestartRules KubeletCrashLoopBackOffMax KubeletEnsureSecretPulledImages PLEGOnDemandRelist PodObservedGenerationTracking " +
+			"RequeueAtBackOffExpiry ResizeEvents ResizesAreQueued SandboxesByAttempt ShortContainerEvents StartupOnHoldAfterSuccess TerminationCancelsProbes UnknownStateInErrorEvent"},
+		{V1_37_0, "ContainerRestartRules InPlacePodLevelResourcesVerticalScaling InPlacePodVerticalScalingInitContainers KubeletCrashLoopBackOffMax KubeletEnsureSecretPulledImages PLEGOnDemandRelist PodObservedGenerationTracking " +
 			"RestartAllContainersOnContainerExits AddPodSkipsOnlyContainer InitializedBySandbox InspectUsesListing ManualTrigger " +
-			"ManualTriggerResetsTicker PodReadyToStartAtSandbox RequeueAtBackOffExpiry SandboxReasonInCondition SandboxesByAttempt ShortContainerEvents " +
+			"ManualTriggerResetsTicker PodReadyToStartAtSandbox RequeueAtBackOffExpiry ResizeEvents ResizesAreQueued ResizesWithStarts SandboxReasonInCondition SandboxesByAttempt ShortContainerEvents " +
 			"StartupOnHoldAfterSuccess UnknownPortNotFound UnknownStateInErrorEvent UpdateNeedsAdmission"},
-		{V1_38_preview, "ContainerRestartRules ContainerScopedProbes GRPCContainerProbeTLS H2CContainerProbe KubeletCrashLoopBackOffMax " +
+		{V1_38_preview, "ContainerRestartRules ContainerScopedProbes GRPCContainerProbeTLS H2CContainerProbe InPlacePodLevelResourcesVerticalScaling InPlacePodVerticalScalingInitContainers KubeletCrashLoopBackOffMax " +
 			"KubeletEnsureSecretPulledImages PLEGOnDemandRelist PodObservedGenerationTracking RestartAllContainersOnContainerExits AddPodSkipsOnlyContainer " +
-			"InitializedBySandbox InspectUsesListing ManualTrigger ManualTriggerResetsTicker PodReadyToStartAtSandbox RequeueAtBackOffExpiry " +
+			"InitializedBySandbox InspectUsesListing ManualTrigger ManualTriggerResetsTicker PodReadyToStartAtSandbox RequeueAtBackOffExpiry ResizeEvents ResizesAreQueued ResizesWithStarts " +
 			"SandboxReasonInCondition SandboxesByAttempt ShortContainerEvents StartupOnHoldAfterSuccess UnknownPortNotFound UnknownStateInErrorEvent " +
 			"UpdateNeedsAdmission"},
 	} {

@@ -151,6 +151,7 @@ var stopReasons = map[string]string{
 	"StartupProbe":         "after its startup probe failed",
 	"FailedPostStartHook":  "after its postStart hook failed",
 	"ImageChanged":         "to change its image",
+	"Resized":              "to change its resources",
 	"RestartAllContainers": "to restart all containers of the pod",
 	"Deleted":              "to delete the pod",
 	"Evicted":              "to evict the pod",
@@ -262,6 +263,8 @@ func (r *Run) stepClause(rec *trace.Record) string {
 		return "the node ran short of memory at " + when
 	case "patch":
 		return fmt.Sprintf("the pod was patched at %s: %s", when, message)
+	case "resize":
+		return fmt.Sprintf("the resources of the pod were changed at %s: %s", when, message)
 	case "debug":
 		return fmt.Sprintf("an ephemeral container was added to the pod at %s: %s", when, message)
 	case "rebootNode":

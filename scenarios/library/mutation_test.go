@@ -55,6 +55,7 @@ var mutations = []mutation{
 	{name: "nothing is deleted", withoutSteps: true},
 	{name: "nothing is patched", withoutPatches: true},
 	{name: "no container is added", withoutDebug: true},
+	{name: "nothing is resized", withoutResizes: true},
 	{name: "no pod is in the network of the node", change: func(pod *v1.Pod) { pod.Spec.HostNetwork = false }},
 	{name: "nothing goes down", nothingDown: true},
 	{name: "static pods have no API server", alone: true},

@@ -69,6 +69,7 @@ type mutation struct {
 	withoutExits   bool              // programs do not exit on their own
 	withoutSteps   bool              // deletions and changes of manifests do not happen
 	withoutDebug   bool              // no ephemeral containers are added
+	withoutResizes bool              // resizes do not happen
 	alone          bool              // the API server goes down before the first manifest
 	withoutPatches bool              // patches do not happen
 	nothingDown    bool              // no outages of the API server, the runtime or the node
@@ -84,6 +85,13 @@ type mutated struct {
 
 func (w *mutated) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
 	return w.Node.AddPod(pod, w.mutate(pod, program))
+}
+
+func (w *mutated) ResizePod(namespace, name string, patch []byte) error {
+	if w.mutation.withoutResizes {
+		return nil
+	}
+	return w.Node.ResizePod(namespace, name, patch)
 }
 
 func (w *mutated) AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer, program fakeruntime.ContainerConfig) error {

@@ -29,15 +29,19 @@ type Error struct {
 	Limit string // events, processes, events at one instant or virtual time
 	Max   int64
 	Now   virtual.Time
-	Name  string // the process or timer that ran most often
+	Name  string // the process or timer that ran most often; empty: not known
 	Runs  int64
 }
 
 func (e *Error) Error() string {
+	text := fmt.Sprintf("stopped at %v: more than %d %s", e.Now, e.Max, e.Limit)
 	if e.Limit == virtualTime {
-		return fmt.Sprintf("stopped at %v: the limit of virtual time is %v; %q ran %d times", e.Now, time.Duration(e.Max), e.Name, e.Runs)
+		text = fmt.Sprintf("stopped at %v: the limit of virtual time is %v", e.Now, time.Duration(e.Max))
 	}
-	return fmt.Sprintf("stopped at %v: more than %d %s; %q ran %d times", e.Now, e.Max, e.Limit, e.Name, e.Runs)
+	if e.Name != "" {
+		text += fmt.Sprintf("; %q ran %d times", e.Name, e.Runs)
+	}
+	return text
 }
 
 // interval is the number of events between two calls of Interrupt.
@@ -54,7 +58,14 @@ type Meter struct {
 	spared  int64             // events without effect
 	ran     map[string]*int64 // turns of each process and timer, by name
 	room    []int64           // unused counters for ran; one block keeps the counters of a worker close in memory
+	turns   *int64            // of a copy: all of its turns
 	err     error
+}
+
+// Copy returns a meter that has counted the events of m. It does not count turns, which takes time: its error does not say what ran
+// most often.
+func (m *Meter) Copy() Meter {
+	return Meter{Limits: m.Limits, Interrupt: m.Interrupt, events: m.events, spared: m.spared, turns: new(int64)}
 }
 
 // Events returns the number of events that were counted and not spared.
@@ -119,6 +130,9 @@ func (m *Meter) Latest(t virtual.Time) virtual.Time {
 // Turns returns the counter of the turns of a process or timer. Processes and timers with the same name share a counter,
 // because a choice must identify a single turn.
 func (m *Meter) Turns(name string) *int64 {
+	if m.turns != nil {
+		return m.turns
+	}
 	if m.ran == nil {
 		m.ran = map[string]*int64{}
 	}

@@ -1,0 +1,77 @@
+package reconstruct
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/incident"
+	"probesim.dev/internal/value"
+)
+
+// backoffs returns configurations of a kubelet with shorter back-offs, if containers restarted sooner than the back-offs of the default
+// configuration allow: with the feature gate, which begins with a second, or with a maximum.
+func (s *search) backoffs() []string {
+	m := s.model
+	var longest []time.Duration
+	for _, list := range [][]v1.Container{m.object.Spec.InitContainers, m.object.Spec.Containers} {
+		for i := range list {
+			if pause, fast := m.fastRestarts(&list[i]); fast {
+				longest = append(longest, pause)
+			}
+		}
+	}
+	if len(longest) == 0 {
+		return nil
+	}
+	list := []string{"featureGates: {ReduceDefaultCrashLoopBackOffDecay: true}"}
+	pause := slices.Min(longest)
+	for _, less := range []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second, 5 * time.Second} {
+		if at := (pause - less).Truncate(time.Second); at >= time.Second && at <= 5*time.Minute {
+			list = append(list, fmt.Sprintf("crashLoopBackOff: {maxContainerRestartPeriod: %s}", value.Format(at)))
+		}
+	}
+	return list
+}
+
+// fastRestarts reports whether a container restarted sooner than the default back-offs allow, and returns the mean time that its
+// back-offs can have taken.
+func (m *model) fastRestarts(c *v1.Container) (pause time.Duration, fast bool) {
+	starts := m.recordedStarts(c)
+	for _, f := range m.pod.Facts { // the next start after an end whose time is known
+		if f.Container != c.Name || f.Kind != incident.Terminated || !f.Last.Known() || m.numberOf(f) < 1 {
+			continue
+		}
+		for _, next := range starts {
+			took := next.at.End().Sub(f.Last.At)
+			if next.number == m.numberOf(f)+1 && took < min(10*time.Second<<min(m.numberOf(f)-1, 10), 5*time.Minute)-2*time.Second {
+				pause, fast = max(took, 0), true
+			}
+		}
+	}
+	for i := 1; i < len(starts); i++ {
+		from, to := starts[i-1], starts[i]
+		if to.number < 2 || to.number == from.number {
+			continue
+		}
+		var needs time.Duration
+		n := 0
+		for number := max(from.number+1, 2); number <= to.number; number++ { // the first restart has no back-off
+			needs += min(10*time.Second<<min(number-2, 10), 5*time.Minute)
+			n++
+		}
+		took := to.at.End().Sub(from.at.At)
+		if took < needs-2*time.Second && n > 0 {
+			life := time.Duration(0)
+			for _, f := range m.pod.Facts {
+				if f.Container == c.Name && f.Kind == incident.Terminated && f.When.Known() && f.Last.Known() {
+					life = f.Last.At.Sub(f.When.At)
+				}
+			}
+			pause, fast = took/time.Duration(n)-life, true
+		}
+	}
+	return max(pause, time.Second), fast
+}

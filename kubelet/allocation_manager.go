@@ -1,0 +1,195 @@
+package kubelet
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/kube/podutil"
+	"probesim.dev/sim"
+)
+
+// retryDelay is the time to the next check for resizes that are not allocated, if the kubelet did not know all pods (initialRetryDelay
+// in pkg/kubelet/allocation/allocation_manager.go at v1.37.0).
+const retryDelay = 30 * time.Second
+
+// podResources are the resources of the containers of a pod, by name; nil if no container has any.
+type podResources map[string]v1.ResourceRequirements
+
+// resourcesOf returns the resources of the containers that can be resized (ResourceInfoForPod in
+// pkg/kubelet/allocation/allocation_manager.go at v1.37.0).
+func (k *Kubelet) resourcesOf(pod *v1.Pod) podResources {
+	var of podResources
+	k.eachResizable(pod, func(c *v1.Container) {
+		if of == nil {
+			of = podResources{}
+		}
+		of[c.Name] = c.Resources
+	})
+	if !slices.ContainsFunc(pod.Spec.Containers, hasResources) && !slices.ContainsFunc(pod.Spec.InitContainers, hasResources) {
+		return nil
+	}
+	return of
+}
+
+func hasResources(c v1.Container) bool { return len(c.Resources.Requests)+len(c.Resources.Limits) > 0 }
+
+// eachResizable calls f for the containers that a resize can change (IsResizableContainer in
+// pkg/kubelet/allocation/allocation_manager.go at v1.37.0).
+func (k *Kubelet) eachResizable(pod *v1.Pod, f func(*v1.Container)) {
+	for i := range pod.Spec.InitContainers {
+		if k.profile.InPlacePodVerticalScalingInitContainers || podutil.IsRestartableInitContainer(&pod.Spec.InitContainers[i]) {
+			f(&pod.Spec.InitContainers[i])
+		}
+	}
+	for i := range pod.Spec.Containers {
+		f(&pod.Spec.Containers[i])
+	}
+}
+
+// allocations decides about resizes: the kubelet runs a pod with the resources that it has allocated, which are not those of its spec
+// until the resize is accepted. The node has room for every pod, so each resize is accepted as soon as all pods are known.
+// (manager in pkg/kubelet/allocation/allocation_manager.go at v1.37.0)
+type allocations struct {
+	k       *Kubelet
+	pending []types.UID // pods with a resize that is not allocated
+	timer   *sim.Timer
+}
+
+func newAllocations(k *Kubelet) *allocations {
+	a := &allocations{k: k}
+	a.timer = k.sim.NewTimer("pending resizes", a.retry)
+	return a
+}
+
+// updatePod returns the pod with its allocated resources, and whether they differ from its own. A pod without an allocation stays
+// as it is (UpdatePodFromAllocation).
+func (a *allocations) updatePod(pod *v1.Pod) (*v1.Pod, bool) {
+	k := a.k
+	allocated := k.disk.allocated[pod.UID]
+	differs := false
+	k.eachResizable(pod, func(c *v1.Container) {
+		if own, ok := allocated[c.Name]; ok && amountsOf(&own) != amountsOf(&c.Resources) {
+			differs = true
+		}
+	})
+	if !differs {
+		return pod, false
+	}
+	pod = pod.DeepCopy()
+	k.eachResizable(pod, func(c *v1.Container) {
+		if own, ok := allocated[c.Name]; ok {
+			c.Resources = own
+		}
+	})
+	return pod, true
+}
+
+// add allocates the resources of a new pod. A kubelet that starts again finds its earlier allocation on the disk, and the resize that
+// is not allocated waits for the next check (AddPod, and HandlePodAdditions in pkg/kubelet/kubelet.go).
+func (a *allocations) add(pod *v1.Pod) {
+	if _, known := a.k.disk.allocated[pod.UID]; !known {
+		a.k.disk.allocated[pod.UID] = a.k.resourcesOf(pod)
+		return
+	}
+	if _, differs := a.updatePod(pod); differs {
+		a.push(pod.UID)
+	}
+}
+
+// resize allocates the resources of a pod whose spec has changed (HandlePodUpdates in pkg/kubelet/kubelet.go).
+func (a *allocations) resize(before, pod *v1.Pod) {
+	k := a.k
+	if before == nil || !k.profile.ResizesAreQueued {
+		return
+	}
+	resized := false
+	k.eachResizable(pod, func(c *v1.Container) {
+		if was := podutil.Find(before, c.Name); was != nil && amountsOf(&was.Resources) != amountsOf(&c.Resources) {
+			resized = true
+		}
+	})
+	if !resized {
+		return
+	}
+	if _, differs := a.updatePod(pod); differs {
+		a.push(pod.UID)
+		a.retry()
+	}
+}
+
+func (a *allocations) push(uid types.UID) {
+	if !slices.Contains(a.pending, uid) {
+		a.pending = append(a.pending, uid)
+	}
+}
+
+// retry allocates the resizes that are pending. While the kubelet does not know all pods, it tries again later (RetryPendingResizes).
+func (a *allocations) retry() {
+	if !a.k.sourcesReady() {
+		if len(a.pending) > 0 {
+			a.k.sim.Set(a.timer, a.k.sim.Now().Add(retryDelay))
+		}
+		return
+	}
+	a.k.sim.Stop(a.timer)
+	pending := a.pending
+	a.pending = nil
+	for _, uid := range pending {
+		if pod, ok := a.k.podManager.GetPodByUID(uid); ok {
+			a.allocate(pod)
+		}
+	}
+}
+
+// allocate gives a pod the resources of its spec, and syncs the pod now (handlePodResourcesResize).
+func (a *allocations) allocate(pod *v1.Pod) {
+	if _, differs := a.updatePod(pod); !differs {
+		return
+	}
+	k := a.k
+	defer k.sim.SetCause(k.sim.Cause())
+	k.sim.SetCause(cmp.Or(k.sim.Cause(), k.podManager.wanted[pod.UID]))
+	k.disk.allocated[pod.UID] = k.resourcesOf(pod)
+	k.status.ClearPodResizeInProgress(pod.UID)
+	k.status.SetPodResizeInProgress(pod.UID, "", "", pod.Generation)
+	if k.profile.ResizeEvents {
+		k.podEvent(pod, v1.EventTypeNormal, "ResizeStarted", k.resizeMessage("Pod resize started", pod, pod.Generation, ""))
+	}
+	k.workers.updatePod(podUpdate{typ: syncSync, pod: pod}) // syncPodNow in pkg/kubelet/kubelet.go
+	k.pleg.requestRelist(pod.UID)
+}
+
+// resizeMessage returns the message of an event about a resize, which has the resources of all containers (podResizeMessage in
+// pkg/kubelet/events/resize.go at v1.37.0).
+func (k *Kubelet) resizeMessage(what string, pod *v1.Pod, generation int64, failure string) string {
+	type container struct {
+		Name      string                  `json:"name"`
+		Resources v1.ResourceRequirements `json:"resources"`
+	}
+	var summary struct {
+		InitContainers []container `json:"initContainers,omitempty"`
+		Containers     []container `json:"containers,omitempty"`
+		Generation     *int64      `json:"generation,omitempty"`
+		Error          string      `json:"error,omitempty"`
+	}
+	for _, c := range pod.Spec.InitContainers {
+		summary.InitContainers = append(summary.InitContainers, container{c.Name, c.Resources})
+	}
+	for _, c := range pod.Spec.Containers {
+		summary.Containers = append(summary.Containers, container{c.Name, c.Resources})
+	}
+	if k.profile.ResizeEvents {
+		summary.Generation = &generation
+	}
+	summary.Error = failure
+	text, err := json.Marshal(summary)
+	if err != nil {
+		panic(err) // quantities can always be marshaled
+	}
+	return what + ": " + string(text)
+}
