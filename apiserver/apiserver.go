@@ -133,16 +133,27 @@ func (s *Server) Pod(namespace, name string) *v1.Pod { return s.pods[namespace+"
 // if the pod has none. It returns an Invalid error that lists all invalid fields, or an AlreadyExists error (see
 // k8s.io/apimachinery/pkg/api/errors).
 func (s *Server) Create(pod *v1.Pod) (*v1.Pod, error) {
-	generate := pod.UID == ""
+	generated := pod.UID == ""
 	pod, err := admission.Admit(s.o.Profile, pod)
 	if err != nil {
 		return nil, err
 	}
+	return s.create(pod, generated)
+}
+
+// CreateAdmitted is Create for a pod that [admission.Admit] has returned for the profile of the server. It does not check the pod again.
+func (s *Server) CreateAdmitted(pod *v1.Pod) (*v1.Pod, error) {
+	own := *pod
+	return s.create(&own, false)
+}
+
+// create stores an admitted pod. If its UID was generated, a later pod of the same name gets another one.
+func (s *Server) create(pod *v1.Pod, generated bool) (*v1.Pod, error) {
 	key := pod.Namespace + "/" + pod.Name
 	if s.pods[key] != nil {
 		return nil, apierrors.NewAlreadyExists(v1.Resource("pods"), pod.Name)
 	}
-	if again := s.names[key]; generate && again > 0 {
+	if again := s.names[key]; generated && again > 0 {
 		pod.UID += types.UID(fmt.Sprintf("-%d", again))
 	}
 	if s.uids[pod.UID] {

@@ -91,7 +91,7 @@ func (s *Subject) syncsBefore(c Case) (Case, bool, error) {
 
 // syncs returns the time of the verdict, and the times of the syncs before it.
 func (s *Subject) syncs(c Case) (verdict virtual.Time, before []virtual.Time, err error) {
-	h, err := s.record(&c, &trace.Recorder{Also: trace.PodSync}, horizon, func(r *trace.Record) bool {
+	h, err := s.record(&c, s.recorder(trace.PodSync), horizon, func(r *trace.Record) bool {
 		return r.T >= virtual.At(c.Event) && s.stopped(0)(r)
 	})
 	if errors.Is(err, errNothing) {

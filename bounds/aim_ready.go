@@ -65,7 +65,7 @@ type success struct{ begins, ends, before, after virtual.Time }
 
 // firstSuccess returns the first success of the readiness probe. It is zero if there is none.
 func (s *Subject) firstSuccess(c Case) (first success, err error) {
-	_, err = s.record(&c, &trace.Recorder{Also: trace.PodSync}, c.Event+2*resync, func(r *trace.Record) bool {
+	_, err = s.record(&c, s.recorder(trace.PodSync), c.Event+2*resync, func(r *trace.Record) bool {
 		switch {
 		case r.Kind == trace.PodSync && first.ends == 0:
 			first.before = r.T

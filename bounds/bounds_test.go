@@ -72,7 +72,7 @@ func TestBounds(t *testing.T) {
 		{"the start after a liveness kill", start(bounds.AfterLivenessKill), "1m0.0101s to 1m5.0155s"},
 		{"the start after a startup kill", start(bounds.AfterStartupKill), "55.0101s to 1m0.0155s"},
 		{"the start after a crash", start(bounds.AfterCrash), "55.0101s to 1m0.0101s"},
-		{"the start after a crash while starting", start(bounds.AfterCrashWhileStarting), "10.1ms to 1m0.010099s"},
+		{"the start after a crash while starting", start(bounds.AfterCrashWhileStarting), "10.1ms to 1m0.009997s"},
 		{"a hang", of(s.Survives, bounds.Hang), "20s to 30s"},
 		{"a stall", of(s.Survives, bounds.Stall), "20.991s to 30.991s"},
 		{"a stall without a change of readiness", of(s.StaysReady, bounds.Stall), "991ms to 5.991s"},

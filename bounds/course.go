@@ -23,7 +23,7 @@ func (s *Subject) UntilRecovered(n Nodes, start time.Duration) (Bound, error) {
 		c.Rules = append([]Rule{{Instance: 0, Clock: fakeruntime.AtScenario, From: c.Event, Misfortune: Hang}}, rules...)
 		c.Instance = 1
 		up := false
-		h, err := s.record(&c, &trace.Recorder{}, c.Event+s.shutdown(math.MaxInt64)+start+healthyWithin, func(r *trace.Record) bool {
+		h, err := s.record(&c, s.recorder(""), c.Event+s.shutdown(math.MaxInt64)+start+healthyWithin, func(r *trace.Record) bool {
 			up = up || s.started(1)(r)
 			return up && s.ready(r)
 		})
@@ -83,10 +83,9 @@ func (s *Subject) Deleted(n Nodes) (Course, error) {
 func (s *Subject) Restarts(n Nodes, within time.Duration) ([]time.Duration, error) {
 	c := s.center(n)
 	c.Rules = []Rule{{Instance: AnyInstance, Misfortune: Refuse}}
-	to := &trace.Recorder{}
 	var starts []time.Duration
 	var first virtual.Time
-	_, err := s.record(&c, to, within, func(r *trace.Record) bool {
+	err := s.watch(&c, within, func(r *trace.Record) bool {
 		if r.Kind == trace.ContainerStarted && r.Container == s.Container {
 			if r.Instance == 0 {
 				first = r.T

@@ -229,7 +229,7 @@ func (s *Subject) requests(c Case, p trace.Probe, other *rival) ([][]time.Durati
 	ready, runs, has := false, 0, map[trace.Probe]bool{}
 	var passed, first, last, from, until virtual.Time
 	var all []time.Duration
-	_, err := s.record(&c, &trace.Recorder{}, healthyWithin, func(r *trace.Record) bool {
+	err := s.watch(&c, healthyWithin, func(r *trace.Record) bool {
 		if s.started(0)(r) {
 			passed = r.T.Add(s.initialDelays())
 		}

@@ -3,7 +3,6 @@ package bounds
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"probesim.dev/sim/virtual"
@@ -32,6 +31,7 @@ type landmarks struct {
 type relist struct {
 	at     virtual.Time
 	method string
+	pod    string // empty for a call about all pods
 	end    bool
 }
 
@@ -61,7 +61,8 @@ func (s *Subject) observe(c Case) (landmarks, error) {
 	exited, started, visible := false, false, false
 	looks := c.question != nil && c.question.probes != nil
 	var housekeeping, relisted virtual.Time // the end of the last list of housekeeping, and of the last call of a relist
-	_, err := s.record(&c, &trace.Recorder{Internal: true}, horizon, func(r *trace.Record) bool {
+	to := &trace.Recorder{Internal: true, Sink: func(*trace.Record) {}}
+	_, err := s.record(&c, to, horizon, func(r *trace.Record) bool {
 		switch {
 		case c.Instance > 0 && s.exited(c.Instance-1)(r):
 			exited, l.exit = true, r.T
@@ -73,8 +74,10 @@ func (s *Subject) observe(c Case) (landmarks, error) {
 		case r.Kind == trace.CRICall && r.Pod == "" && r.Reason == "ListPodSandbox" && modulo(c.Uptime+request(r).Offset(), housekeepingPeriod) == 0:
 			housekeeping = r.T
 		case r.Kind == trace.CRICall && (r.Pod == "" && lists(r) && request(r) != housekeeping || request(r) == relisted):
-			method := r.Reason + " " + r.Pod
-			l.relists = append(l.relists, relist{request(r), method, false}, relist{r.T, method, true})
+			one := relist{at: request(r), method: r.Reason, pod: r.Pod}
+			l.relists = append(l.relists, one)
+			one.at, one.end = r.T, true
+			l.relists = append(l.relists, one)
 			relisted = r.T
 			if visible && l.look == 0 && r.Pod == "" && r.Reason == "ListContainers" {
 				l.look = r.T
@@ -141,7 +144,7 @@ func (l landmarks) closest(m mark) []relist {
 		r.at = 0
 		again := seen[r]
 		seen[r] = true
-		decides := !r.end && r.method == "ListPodSandbox " || r.end && (r.method == "ListContainers " || strings.HasPrefix(r.method, "PodSandboxStatus "))
+		decides := !r.end && r.method == "ListPodSandbox" && r.pod == "" || r.end && (r.method == "ListContainers" && r.pod == "" || r.method == "PodSandboxStatus")
 		return again || !decides
 	})
 }

@@ -22,7 +22,11 @@ func (n Nodes) startPhases(s *Subject, c *Case, latest bool) startPhases {
 
 // phases returns the phases of the start of a case.
 func (m *startMoves) phases(s *Subject, c *Case, latest bool) startPhases {
-	return startPhases{begins: m.ticks(latest), relists: uptimes(c), seconds: s.delayed(c), repeat: s.ticksRepeat(c), before: m.before}
+	begins, before := m.ticks(latest), m.before
+	if m.exits { // the relist that finds the exit leads to the start
+		begins, before = m.phase(c), []dim{begins}
+	}
+	return startPhases{begins: begins, relists: uptimes(c), seconds: s.delayed(c), repeat: s.ticksRepeat(c), before: before}
 }
 
 // middle returns the case whose start is in the middle between the earliest and the latest.

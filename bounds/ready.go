@@ -65,9 +65,6 @@ func (s *Subject) overUpAtOnce(n Nodes, c Case, delays []dim, f measure, b Bound
 		}
 		b = b.Or(own)
 	}
-	if s.Probe(trace.Startup) != nil { // the result of the startup probe is stored before the readiness probe is triggered
-		return b, nil
-	}
 	c = c.corner(true, delays)
 	c.order = lateStatus
 	wasted, err := n.startPhases(s, &c, true).search(c, effort{20, 2 * timeTolerance, []bool{true}}, f, none(c))
@@ -176,7 +173,7 @@ func (s *Subject) upAt(c Case, t time.Duration) (sample, error) {
 	if t > 0 {
 		c.Rules = []Rule{{Instance: AnyInstance, Clock: fakeruntime.AtScenario, For: t, Misfortune: Refuse}}
 	}
-	h, err := s.record(&c, &trace.Recorder{}, t+healthyWithin, s.ready)
+	h, err := s.record(&c, s.recorder(""), t+healthyWithin, s.ready)
 	if errors.Is(err, errNothing) {
 		return sample{bound: at(Never, c)}, nil
 	}

@@ -22,7 +22,7 @@ func (s *Subject) requestsWhileDown(c Case, p trace.Probe) ([][]time.Duration, e
 	period := time.Duration(max(s.Probe(p).PeriodSeconds, s.Probe(p).TimeoutSeconds)) * time.Second
 	last := virtual.Time(math.MaxInt64)
 	var stop int64
-	h, err := s.record(&c, &trace.Recorder{}, healthyWithin, func(r *trace.Record) bool {
+	h, err := s.record(&c, s.recorder(""), healthyWithin, func(r *trace.Record) bool {
 		if r.Kind == trace.ProbeExecuted && r.Container == s.Container && r.Probe == p {
 			times = append(times, request(r).Offset())
 		}

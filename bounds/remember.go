@@ -1,8 +1,10 @@
 package bounds
 
 import (
-	"fmt"
+	"encoding/binary"
+	"math"
 	"reflect"
+	"time"
 
 	"probesim.dev/fakeruntime"
 )
@@ -25,15 +27,23 @@ func remember(f measure) measure {
 
 // key identifies the case among those of a search, which differ in what dimensions set.
 func (c *Case) key() string {
-	key := fmt.Appendf(nil, "%s %d %d %d %d %v %v %d", c.order, c.Instance, c.Uptime, c.Wall, c.InitRuns, c.StartJitter, c.SyncJitter, c.Event)
+	key := append(make([]byte, 0, 256), c.order...)
+	add := func(x uint64) { key = binary.LittleEndian.AppendUint64(key, x) }
+	for _, x := range []time.Duration{time.Duration(c.Instance), c.Uptime, c.Wall, c.InitRuns, c.Event} {
+		add(uint64(x))
+	}
+	add(math.Float64bits(c.StartJitter))
+	add(math.Float64bits(c.SyncJitter))
 	delays := reflect.ValueOf(c.Delays)
 	for i := range delays.NumField() {
-		if d := delays.Field(i).Interface().(*fakeruntime.Draw); d != nil {
-			key = fmt.Appendf(key, " %d %d %d", i, d.Min, d.Max)
+		if d := (*fakeruntime.Draw)(delays.Field(i).UnsafePointer()); d != nil {
+			key = append(key, byte(i))
+			add(uint64(d.Min))
+			add(uint64(d.Max))
 		}
 	}
 	for _, r := range c.Rules {
-		key = fmt.Appendf(key, " %d", r.From)
+		add(uint64(r.From))
 	}
 	return string(key)
 }

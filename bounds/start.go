@@ -156,7 +156,7 @@ func (s *Subject) toEnd(c Case, m startMoves, latest bool, f measure, b Bound) (
 			}
 		}
 	}
-	if m.killed { // what comes before the kill moves the relists too
+	if m.killed || m.exits { // what comes before moves the relists too
 		c := c.corner(latest, m.delays)
 		return m.phases(s, &c, latest).search(c, effort{20, 5 * tolerance, []bool{latest}}, f, b)
 	}

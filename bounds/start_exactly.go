@@ -40,7 +40,7 @@ func (p *place) miss(l landmarks) time.Duration {
 	}
 	nearest := time.Duration(math.MaxInt64)
 	for _, r := range l.relists {
-		if r.method != p.to.method || r.end != p.to.end {
+		if r.method != p.to.method || r.pod != p.to.pod || r.end != p.to.end {
 			continue
 		}
 		own := p.of(l).Sub(r.at)

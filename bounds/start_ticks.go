@@ -21,12 +21,12 @@ func (s *Subject) overTicks(c Case, d dim, f measure, b Bound) (Bound, error) {
 		}
 	}
 	list := s.meetings(c, l, d)
-	if b, err = parts(c, d, d.around(list), f, b, tolerance); err != nil || d.ticks {
+	if b, err = parts(c, d, d.around(list), f, b, tolerance); err != nil || d.ticks || d.exit {
 		return b, err
 	}
 	keep := l.nearest()
 	for _, m := range list {
-		if !m.counts && !d.exit {
+		if !m.counts {
 			continue
 		}
 		ok, err := s.reaches(c, d, m, f, b)
@@ -122,7 +122,7 @@ func (s *Subject) nearby(c Case, d dim, f measure, b Bound) (Bound, error) {
 	for _, by := range [][2]time.Duration{{0, 0}, {-fine, 0}, {fine, 0}, {0, -fine}, {0, fine}} {
 		x := c.in(d, min(max(d.get(&c)+by[0], d.from), d.to))
 		x.Uptime += by[1]
-		if s.delayed(&c) && !d.relisted && !d.exit { // the start keeps its place in the second of the wall clock
+		if s.delayed(&c) && !d.relisted { // the start keeps its place in the second of the wall clock
 			x.Wall = modulo(x.Wall-by[0]-by[1], time.Second)
 		}
 		one, err := f(x)

@@ -10,6 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/apiserver/admission"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/kube/profile"
@@ -38,6 +39,7 @@ type Subject struct {
 
 	pod     *v1.Pod
 	program fakeruntime.Pod
+	buffer  []trace.Record       // of the history of the last run
 	before  func(*node.Node)     // schedules further changes of a run; nil: none
 	seen    map[string]landmarks // of the cases of a search by their keys
 }
@@ -54,8 +56,21 @@ func NewSubject(object scenarios.Object, container string, p profile.Profile) (*
 	case podutil.Find(planned[0].Pod, container) == nil:
 		return nil, fmt.Errorf("the pods of %s have no container %q", object.GetName(), container)
 	}
-	s := &Subject{Profile: p, Container: container, pod: planned[0].Pod, program: planned[0].Program}
+	s := &Subject{Profile: p, Container: container, program: planned[0].Program}
+	if s.pod, err = admitted(p, &planned[0]); err != nil {
+		return nil, err
+	}
 	return s, s.checkTimes()
+}
+
+// admitted returns a pod as the API server stores it, or the error of a node that gets the pod.
+func admitted(p profile.Profile, planned *scenarios.PlannedPod) (*v1.Pod, error) {
+	n := node.New(node.Options{Profile: p})
+	defer n.Close()
+	if err := n.AddPod(planned.Pod, planned.Program); err != nil {
+		return nil, err
+	}
+	return admission.Admit(p, planned.Pod)
 }
 
 // longestTime is the maximum of the times in the settings of a probe. A search for bounds with longer ones would take too long.
@@ -90,10 +105,27 @@ const horizon = 6 * time.Hour
 var errNothing = errors.New("a limit or a time is longer than the six hours that a run can last")
 
 // run simulates the pod in a case. The rules of the case win over the subject's own. The run ends at the first record for which
-// over returns true. If there is none before the horizon, run returns errNothing.
+// over returns true. If there is none before the horizon, run returns errNothing. The history is valid until the next run.
 func (s *Subject) run(c *Case, over func(*trace.Record) bool) (history, error) {
-	return s.record(c, &trace.Recorder{}, horizon, over)
+	return s.record(c, s.recorder(""), horizon, over)
 }
+
+// watch is run without a history, up to a virtual time.
+func (s *Subject) watch(c *Case, until time.Duration, over func(*trace.Record) bool) error {
+	_, err := s.record(c, &trace.Recorder{Sink: func(*trace.Record) {}}, until, over)
+	return err
+}
+
+// recorder returns a recorder for a history that is valid until the next run. It includes an internal kind of record, if also names one.
+func (s *Subject) recorder(also trace.Kind) *trace.Recorder {
+	if s.buffer == nil {
+		s.buffer = make([]trace.Record, 0, bufferSize)
+	}
+	return &trace.Recorder{Also: also, Buffer: s.buffer}
+}
+
+// bufferSize is the number of records of a long run.
+const bufferSize = 1 << 11
 
 // record is run with a recorder, up to a virtual time.
 func (s *Subject) record(c *Case, to *trace.Recorder, until time.Duration, over func(*trace.Record) bool) (history, error) {
@@ -122,14 +154,11 @@ func (s *Subject) record(c *Case, to *trace.Recorder, until time.Duration, over 
 			n.Pause()
 		}
 	})
-	var refused error
 	n.At(0, func() {
 		if c.Wall > 0 {
 			n.StepClock(c.Wall)
 		}
-		if refused = n.AddPod(s.pod, s.with(c)); refused != nil {
-			n.Pause()
-		}
+		n.AddAdmitted(s.pod, s.with(c)) // the first pod of the node
 	})
 	if s.before != nil {
 		s.before(n)
@@ -137,10 +166,13 @@ func (s *Subject) record(c *Case, to *trace.Recorder, until time.Duration, over 
 	if err := n.RunUntil(virtual.At(until)); err != nil {
 		return nil, err
 	}
-	if last == 0 && refused == nil {
+	if last == 0 {
 		return nil, errNothing
 	}
-	return n.Trace().Records()[:last], refused
+	if to.Sink != nil {
+		return nil, nil
+	}
+	return to.Records()[:last], nil
 }
 
 // with returns the programs of the pod with the further rules of a case.

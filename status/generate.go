@@ -61,14 +61,17 @@ func GenerateContainersReadyCondition(pod *v1.Pod, statuses []v1.ContainerStatus
 // conditionMessage names the containers that keep a condition False: those without a status, and those in a state that
 // the condition does not allow.
 func conditionMessage(unknown []string, state string, names []string) string {
-	var parts []string
+	message := ""
 	if len(unknown) > 0 {
-		parts = append(parts, fmt.Sprintf("containers with unknown status: %s", unknown))
+		message = "containers with unknown status: [" + strings.Join(unknown, " ") + "]"
 	}
 	if len(names) > 0 {
-		parts = append(parts, fmt.Sprintf("containers with %s status: %s", state, names))
+		if message != "" {
+			message += ", "
+		}
+		message += "containers with " + state + " status: [" + strings.Join(names, " ") + "]"
 	}
-	return strings.Join(parts, ", ")
+	return message
 }
 
 // GeneratePodReadyCondition returns the Ready condition. It is True if ContainersReady is True and the conditions that the

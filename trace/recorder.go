@@ -34,6 +34,9 @@ type Recorder struct {
 	Also Kind
 	// Room, if set, is a number of records to which a run is expected to come. Fewer slices, and no copy in Records, are needed then.
 	Room int
+	// Buffer, if it has capacity, holds the first records, and the Recorder overwrites what it held. A program that makes many runs, and is
+	// done with the records of each before the next, allocates it once.
+	Buffer []Record
 	// Sink, if set, receives each record, and the Recorder keeps none in memory. The record is valid only during the call.
 	Sink func(*Record)
 
@@ -105,7 +108,11 @@ func (r *Recorder) keep(rec Record) *Record {
 		if n == 0 && r.Room > 0 {
 			size = min(r.Room, chunk)
 		}
-		r.chunks = append(r.chunks, make([]Record, 0, size))
+		if n == 0 && cap(r.Buffer) > 0 {
+			r.chunks = append(r.chunks, r.Buffer[:0])
+		} else {
+			r.chunks = append(r.chunks, make([]Record, 0, size))
+		}
 		r.size += int64(cap(r.chunks[n])) * recordSize
 		n++
 	}
