@@ -60,14 +60,14 @@ func (s *Subject) overUpAtOnce(n Nodes, c Case, delays []dim, f measure, b Bound
 		if err != nil {
 			return b, err
 		}
-		if own, err = p.search(c, effort{60, 2 * timeTolerance, []bool{false, true}}, f, own); err != nil {
+		if own, err = p.search(c, effort{60, 4 * timeTolerance, []bool{false, true}}, f, own); err != nil {
 			return b, err
 		}
 		b = b.Or(own)
 	}
 	c = c.corner(true, delays)
 	c.order = lateStatus
-	wasted, err := n.startPhases(s, &c, true).search(c, effort{20, 2 * timeTolerance, []bool{true}}, f, none(c))
+	wasted, err := n.startPhases(s, &c, true).search(c, effort{20, 4 * timeTolerance, []bool{true}}, f, none(c))
 	return b.Or(wasted), err
 }
 

@@ -95,19 +95,26 @@ func New(files []File, o Options) (*Checker, error) {
 	c := &Checker{options: o}
 	err := EachWorkload(files, c.add)
 	// The longest first, so that no worker has a long one left when the others have ended.
-	slices.SortStableFunc(c.tasks, func(a, b *task) int { return cmp.Compare(b.length(), a.length()) })
+	slices.SortStableFunc(c.tasks, func(a, b *task) int { return cmp.Compare(b.cost(), a.cost()) })
 	return c, err
 }
 
-// length returns the number of seconds in which the probes of the container stop it. A run lasts about as long.
-func (t *task) length() int64 {
-	var length int64
-	for _, p := range []*v1.Probe{t.container.spec.StartupProbe, t.container.spec.LivenessProbe} {
-		if p != nil {
+// cost estimates how long the task takes. Each probe adds questions. A run takes some time of its own, and more the longer the probes take to
+// stop the container.
+func (t *task) cost() int64 {
+	const own = 150
+	spec := t.container.spec
+	var length, probes int64
+	for _, p := range []*v1.Probe{spec.StartupProbe, spec.LivenessProbe, spec.ReadinessProbe} {
+		if p == nil {
+			continue
+		}
+		probes++
+		if p != spec.ReadinessProbe {
 			length += int64(p.InitialDelaySeconds) + int64(p.PeriodSeconds)*int64(p.FailureThreshold)
 		}
 	}
-	return length
+	return probes * (own + length)
 }
 
 // EachWorkload calls visit for each workload of the files. The error lists those of the manifests and of visit.
