@@ -158,7 +158,11 @@ func (s *Subject) toEnd(c Case, m startMoves, latest bool, f measure, b Bound) (
 	}
 	if m.killed || m.exits { // what comes before moves the relists too
 		c := c.corner(latest, m.delays)
-		return m.phases(s, &c, latest).search(c, effort{20, 5 * tolerance, []bool{latest}}, f, b)
+		points := 20
+		if s.Probe(s.quickest(&c)).FailureThreshold == 1 { // a single run can decide, so more moments matter
+			points = 100
+		}
+		return m.phases(s, &c, latest).search(c, effort{points, 5 * tolerance, []bool{latest}}, f, b)
 	}
 	return b, nil
 }
