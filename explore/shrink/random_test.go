@@ -110,8 +110,12 @@ func TestProgress(t *testing.T) {
 }
 
 // unseen are the fields of profiles that change no record of a random scenario: no record contains the reason of a
-// condition, and random scenarios neither step the wall clock nor use the pod fields that the other gates enable.
-var unseen = []string{"SandboxReasonInCondition", "SandboxesByAttempt", "GRPCContainerProbeTLS", "H2CContainerProbe", "ContainerStopSignals"}
+// condition, and random scenarios neither step the wall clock, nor resize init containers that are not sidecars, nor use the pod fields that
+// the other gates enable.
+var unseen = []string{
+	"SandboxReasonInCondition", "SandboxesByAttempt", "GRPCContainerProbeTLS", "H2CContainerProbe", "ContainerStopSignals",
+	"InPlacePodVerticalScalingInitContainers",
+}
 
 // otherRules returns profiles that differ from the newest in one field each, by the name of the field.
 func otherRules() map[string]profile.Profile {
@@ -164,16 +168,21 @@ func firstToDiffer(t *testing.T, flag string, differs func([]byte) (string, bool
 		}
 		return path.Base(name), file
 	}
-	seed, file := firstSeed(t, differs)
+	seed, file := firstSeed(t, random.Options{Late: slices.Contains(ofResizes, flag)}, differs)
 	return fmt.Sprintf("Seed %d", seed), file
 }
 
+// ofResizes are the fields of profiles whose effect needs a resize, which only random scenarios with the later features have.
+var ofResizes = []string{
+	"ResizesWithStarts", "ResizesAreQueued", "ResizeEvents", "InPlacePodLevelResourcesVerticalScaling",
+}
+
 // firstSeed returns a random scenario that differs.
-func firstSeed(t *testing.T, differs func([]byte) (string, bool)) (uint64, []byte) {
+func firstSeed(t *testing.T, o random.Options, differs func([]byte) (string, bool)) (uint64, []byte) {
 	t.Helper()
 	const most = 500
 	for seed := uint64(1); seed <= most; seed++ {
-		file := random.Scenario(seed)
+		file := o.Scenario(seed)
 		if _, ok := differs(file); ok {
 			return seed, file
 		}
