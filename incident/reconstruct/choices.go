@@ -152,7 +152,10 @@ func (s *search) failedHook(c *v1.Container) []choice {
 			continue
 		}
 		says := fmt.Sprintf("%s: the hook failed", f.Place)
-		list := []choice{{name: "hook", rules: []rule{{"postStart: fail", says}}}}
+		list := []choice{{name: "hook", rules: []rule{{"postStart: fail", says}}}, {name: "hook", rules: []rule{{"postStart: hang", says + " because the container ended before it"}}}}
+		if n := m.restarts(c.Name) + 1 - f.Count; n > 0 { // those of the first instances succeeded
+			list = append(list, choice{name: "hook", rules: []rule{{fmt.Sprintf("instance: %d.., postStart: fail", n), says + fmt.Sprintf(" %d times, and the container started %d times", f.Count, m.restarts(c.Name)+1)}}})
+		}
 		for _, e := range m.pod.Facts {
 			took := f.When.At.Sub(e.When.At)
 			if e.Kind == incident.Event && e.Reason == "Started" && e.Container == c.Name && e.When.Within <= time.Millisecond && took > 40*time.Millisecond {
@@ -218,6 +221,7 @@ func tryStart(s *search, _ *part) []choice {
 // outage is a time in which a probe failed in one way, as far as the recording tells.
 type outage struct {
 	word        string // the answer
+	pattern     string // what equal failures have in common
 	answer      string // the definition of a named answer
 	count       int
 	first, last time.Duration // the requests of the first and the last failure
@@ -232,6 +236,7 @@ func (s *search) outages(c *v1.Container, probe trace.Probe) []outage {
 	add := func(first, last incident.Moment, count int, u incident.Unhealthy, says string) {
 		o := outage{count: count, says: says}
 		o.word, o.answer = answer(p, u, fmt.Sprintf("%s%d", probe, len(list)+1))
+		o.pattern = patternOf(u)
 		took := 10 * time.Millisecond
 		if hangs(p, u) {
 			took = fullTimeout(p, u)
