@@ -153,8 +153,13 @@ func (s *search) failedHook(c *v1.Container) []choice {
 		}
 		says := fmt.Sprintf("%s: the hook failed", f.Place)
 		list := []choice{{name: "hook", rules: []rule{{"postStart: fail", says}}}, {name: "hook", rules: []rule{{"postStart: hang", says + " because the container ended before it"}}}}
-		if n := m.restarts(c.Name) + 1 - f.Count; n > 0 { // those of the first instances succeeded
-			list = append(list, choice{name: "hook", rules: []rule{{fmt.Sprintf("instance: %d.., postStart: fail", n), says + fmt.Sprintf(" %d times, and the container started %d times", f.Count, m.restarts(c.Name)+1)}}})
+		if n := m.restarts(c.Name) + 1 - f.Count; n > 0 { // those of the first instances did not fail, so the instance before exited by itself
+			at := f.When.Best().Sub(s.best.zero)
+			for _, code := range []int{1, 0} {
+				list = append(list, choice{name: "hook", rules: []rule{
+					{fmt.Sprintf("instance: %d.., postStart: fail", n), fmt.Sprintf("%s %d times, and the container started %d times", says, f.Count, m.restarts(c.Name)+1)},
+					{fmt.Sprintf("instance: %d, at: %s, exit: %d", n-1, between(at-1300*time.Millisecond, at-200*time.Millisecond), code), fmt.Sprintf("%s: the instance that failed its hook started then. The exit code is not recorded.", f.Place)}}})
+			}
 		}
 		for _, e := range m.pod.Facts {
 			took := f.When.At.Sub(e.When.At)
