@@ -473,6 +473,7 @@ func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) 
 	if !k.volumes.waitForAttachAndMount(p, w, u.pod) {
 		return syncResult{err: true}
 	}
+	k.initializeActuated(u.pod)
 	k.prober.AddPod(u.pod)
 	restarting := status.FindCondition(api, podutil.AllContainersRestarting)
 	did := k.syncPodContainers(p, u, s, restarting != nil && restarting.Status == v1.ConditionTrue)
