@@ -291,7 +291,7 @@ func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 			if isEvicted(pod) {
 				k.deletor.remove(k.cache.get(pod.UID), "", 0)
 			}
-			retry = retry || before != nil && status.IsTerminal(pod.Status.Phase) && !status.IsTerminal(before.Status.Phase)
+			retry = retry || k.profile.ResizesRetriedWhenPodsEnd && before != nil && status.IsTerminal(pod.Status.Phase) && !status.IsTerminal(before.Status.Phase)
 		}
 	}
 	if retry || u.op == configAdd && len(k.allocations.pending) > pending {
