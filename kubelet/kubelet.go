@@ -291,7 +291,7 @@ func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 			if isEvicted(pod) {
 				k.deletor.remove(k.cache.get(pod.UID), "", 0)
 			}
-			retry = retry || before != nil && status.IsTerminal(pod.Status.Phase) && !status.IsTerminal(before.Status.Phase)
+			retry = retry || k.profile.ResizesRetriedWhenPodsEnd && before != nil && status.IsTerminal(pod.Status.Phase) && !status.IsTerminal(before.Status.Phase)
 		}
 	}
 	if retry || u.op == configAdd && len(k.allocations.pending) > pending {
@@ -473,6 +473,7 @@ func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) 
 	if !k.volumes.waitForAttachAndMount(p, w, u.pod) {
 		return syncResult{err: true}
 	}
+	k.initializeActuated(u.pod)
 	k.prober.AddPod(u.pod)
 	restarting := status.FindCondition(api, podutil.AllContainersRestarting)
 	did := k.syncPodContainers(p, u, s, restarting != nil && restarting.Status == v1.ConditionTrue)

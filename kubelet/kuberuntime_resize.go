@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/sim"
 )
 
@@ -59,6 +60,15 @@ func (k *Kubelet) setActuated(uid types.UID, container string, a amounts) {
 	of[container] = a
 }
 
+// initializeActuated notes the resources of all containers of a pod before the first of them starts, so that the kubelet sees a resize
+// that comes before a container has started (InitializeActuatedPod in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+func (k *Kubelet) initializeActuated(pod *v1.Pod) {
+	if !k.profile.ResizesWithStarts || k.disk.actuated[pod.UID] != nil {
+		return
+	}
+	k.eachResizable(pod, func(c *v1.Container) { k.setActuated(pod.UID, c.Name, amountsOf(&c.Resources)) })
+}
+
 // actualResources returns the resources that the status of a container shows: those that a running container has, otherwise the
 // allocated ones (convertContainerStatusResources in pkg/kubelet/kubelet_pods.go at v1.37.0).
 func (k *Kubelet) actualResources(spec *v1.Container, rc *fakeruntime.Container) *v1.ResourceRequirements {
@@ -86,16 +96,25 @@ func (k *Kubelet) checkPodResizeInProgress(pod *v1.Pod, s *podStatus) {
 	}
 }
 
-// isPodResizeInProgress reports whether a running container has other resources than its pod's allocation (IsPodResizeInProgress in
+// isPodResizeInProgress reports whether a running container has other resources than its pod's allocation. It does not look at init
+// containers that are not sidecars, although a resize can change them (IsPodResizeInProgress and isResizableContainer in
 // pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) isPodResizeInProgress(pod *v1.Pod, s *podStatus) bool {
-	differs := false
-	k.eachResizable(pod, func(c *v1.Container) {
-		if rc := s.find(c.Name); rc != nil && rc.State == fakeruntime.Running && k.actuated(pod.UID, c.Name) != amountsOf(&c.Resources) {
-			differs = true
+	differs := func(c *v1.Container) bool {
+		rc := s.find(c.Name)
+		return rc != nil && rc.State == fakeruntime.Running && k.actuated(pod.UID, c.Name) != amountsOf(&c.Resources)
+	}
+	for i := range pod.Spec.InitContainers {
+		if c := &pod.Spec.InitContainers[i]; podutil.IsRestartableInitContainer(c) && differs(c) {
+			return true
 		}
-	})
-	return differs
+	}
+	for i := range pod.Spec.Containers {
+		if differs(&pod.Spec.Containers[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // computePodResizeAction decides how a running container gets its resources. It returns the kill of a container whose resize policy
@@ -171,10 +190,7 @@ func (k *Kubelet) failedToResize(pod *v1.Pod, err error) {
 // resizeStarting makes the sync change the resources of the pod if a container starts with other resources than before. The container
 // gets them with its start (startingResizedContainer in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) resizeStarting(pod *v1.Pod, actions *podActions) {
-	resized := func(c *v1.Container) bool {
-		has, known := k.disk.actuated[pod.UID][c.Name]
-		return known && has != amountsOf(&c.Resources)
-	}
+	resized := func(c *v1.Container) bool { return k.actuated(pod.UID, c.Name) != amountsOf(&c.Resources) }
 	if k.profile.ResizesWithStarts && (slices.ContainsFunc(actions.start, resized) || slices.ContainsFunc(actions.startInit, resized)) {
 		actions.resize = true
 	}
