@@ -37,8 +37,12 @@ type Options struct {
 // maxDuration is the longest run of a reconstruction. A pod that is older begins later.
 const maxDuration = 48 * time.Hour
 
-// effort is the maximum virtual time of all runs of a search.
-const effort = 600 * time.Hour
+// effort is the maximum work of a search, about 12 s on a core. The sizes of the scenarios and of the runs tell the work: the time that they
+// take must not decide about a result.
+const effort = 24_000_000
+
+// work returns the work of a run of a scenario, in units of about half a microsecond.
+func work(text []byte, records []trace.Record) int { return len(text) + 12*len(records) }
 
 // Result is a reconstruction of a pod.
 type Result struct {
@@ -109,12 +113,12 @@ func Pod(ctx context.Context, rec *incident.Recording, pod *incident.Pod, o Opti
 		return nil, err
 	}
 	m.command = o.Command
-	s := &search{ctx: ctx, model: m, runs: o.Runs, left: o.Runs - o.Runs*repairShare/100, expect: map[string][]*scenarios.Expect{}, scores: map[string]int{}}
+	s := &search{ctx: ctx, model: m, runs: o.Runs, left: o.Runs - o.Runs*repairShare/100, limit: effort - effort*repairShare/100, expect: map[string][]*scenarios.Expect{}, scores: map[string]int{}}
 	if err := s.run(); err != nil {
 		return nil, err
 	}
-	s.left = o.Runs - s.tried
-	if err := s.repair(s.left); err != nil {
+	s.left, s.limit = o.Runs-s.tried, effort
+	if err := s.repair(s.left, effort); err != nil {
 		return nil, err
 	}
 	if err := s.widen(); err != nil {
@@ -225,7 +229,8 @@ type search struct {
 	runs  int // the maximum of all
 	until int // the number of runs that a climb leaves to the others
 	tried int
-	spent time.Duration
+	spent int           // the work so far
+	limit int           // of the work
 	delay time.Duration // from the addition of the pod to the first start, in the last run
 
 	expect map[string][]*scenarios.Expect // loaded expectations, by their text
@@ -264,7 +269,7 @@ func (s *search) run() error {
 		return err
 	}
 	if len(s.best.claims)-held(s.best) <= repairableSoon {
-		if err := s.repair(s.runs * repairShare / 100); err != nil || s.complete() {
+		if err := s.repair(s.runs*repairShare/100, effort*repairShare/100); err != nil || s.complete() {
 			return err
 		}
 	}
@@ -302,6 +307,9 @@ func (s *search) run() error {
 			return nil
 		},
 	}...) {
+		if s.spent > s.limit {
+			break
+		}
 		best, found := s.best, m.snapshot()
 		m.restore(start)
 		if err := prepare(); err != nil {
@@ -420,7 +428,7 @@ func (m *model) restore(s state) {
 // explain the same.
 func (s *search) simplify() error {
 	for _, p := range s.model.parts {
-		if len(p.rules) == 0 {
+		if len(p.rules) == 0 || s.spent > s.limit {
 			continue
 		}
 		before := *p
@@ -472,7 +480,7 @@ func (s *search) improve(p *part) error {
 	for list := p.try(s, p); len(list) > 0; {
 		c := list[0]
 		list = list[1:]
-		if s.left <= max(until, 0) || s.spent > effort {
+		if s.left <= max(until, 0) || s.spent > s.limit {
 			return nil
 		}
 		if c.rare && s.complete() {
@@ -547,7 +555,7 @@ func (s *search) attemptAt(zero time.Time, load func(*attempt) error) (*attempt,
 		a.run = simulate.Run(s.ctx, a.plan, simulate.Options{})
 		s.tried++
 		s.left--
-		s.spent += a.plan.Duration
+		s.spent += work(a.text, a.run.Records)
 		if a.run.Err != nil {
 			return nil, a.run.Err
 		}
@@ -585,7 +593,8 @@ func (s *search) load(a *attempt) error {
 	key := expectations(a.claims)
 	expect, known := s.expect[key]
 	if known {
-		loaded, err := scenarios.LoadBytes("incident.yaml", m.brief(a.zero), nil)
+		a.text = m.brief(a.zero)
+		loaded, err := scenarios.LoadBytes("incident.yaml", a.text, nil)
 		if err != nil {
 			return err
 		}

@@ -30,12 +30,14 @@ type edit func(m *model)
 
 // repair changes the best reconstruction where it leaves facts unexplained: what one instance of a container does, or what happens once.
 // The choices of the parts are simple, and the same for many instances. What happened was not always that simple.
-func (s *search) repair(runs int) error {
+func (s *search) repair(runs, work int) error {
 	if s.complete() || len(s.best.claims)-held(s.best) > repairable {
 		return nil
 	}
 	best, found := s.best, s.model.snapshot()
-	s.until = max(s.left-runs, 0)
+	limit := s.limit
+	s.until, s.limit = max(s.left-runs, 0), min(limit, s.spent+work)
+	defer func() { s.limit = limit }()
 	if err := s.mend(); err != nil {
 		return err
 	}
@@ -107,7 +109,7 @@ func (s *search) descend(seen map[string]bool, runs int) ([]tried, error) {
 		var after state
 		edits := s.edits()
 		for _, e := range edits {
-			if s.left <= until || s.spent > effort {
+			if s.left <= until || s.exhausted() {
 				break
 			}
 			missing, err := s.edited(e, seen)
@@ -132,7 +134,7 @@ func (s *search) descend(seen map[string]bool, runs int) ([]tried, error) {
 			s.best = best
 			s.model.restore(after)
 		}
-		if s.left <= until || s.spent > effort {
+		if s.left <= until || s.exhausted() {
 			return close, nil
 		}
 		if !better || s.complete() {
@@ -143,7 +145,7 @@ func (s *search) descend(seen map[string]bool, runs int) ([]tried, error) {
 }
 
 // exhausted reports whether the search has done all the work that it may do.
-func (s *search) exhausted() bool { return s.left <= s.until || s.spent > effort }
+func (s *search) exhausted() bool { return s.left <= s.until || s.spent > s.limit }
 
 // edited makes an edit, and keeps it if less is missing then. It returns how much is, or -1 if it had made this edit before.
 func (s *search) edited(e edit, seen map[string]bool) (int, error) {

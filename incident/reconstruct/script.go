@@ -77,7 +77,8 @@ func (s *search) script(c *v1.Container) *script {
 			t.series[r.Probe] = append(t.series[r.Probe], s.asked(c, r, kinds[r.Probe]))
 		}
 	}
-	for _, all := range t.series {
+	for _, probe := range probesOf(c) {
+		all := t.series[probe]
 		for i := range all {
 			if l := t.life(all[i].number); all[i].failed && l != nil && all[i].at < l.start+l.took { // nobody answers after that
 				all[i].word, all[i].says = "fail", unrecordedFailure
