@@ -233,6 +233,7 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 		v1.PodCondition{Type: v1.PodScheduled, ObservedGeneration: u.pod.Generation, Status: v1.ConditionTrue},
 	)
 	if terminal { // determinePodResizeStatus
+		k.status.ClearPodResizePending(u.pod.UID)
 		k.status.ClearPodResizeInProgress(u.pod.UID)
 	}
 	api.Conditions = append(api.Conditions, k.status.PodResizeConditions(u.pod.UID)...)
