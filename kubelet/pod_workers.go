@@ -61,6 +61,7 @@ type podUpdate struct {
 	mark   mark    // writes the reason of a kill into the status; may be nil
 	cause  int64   // step of the trace record that caused the update
 
+	again     bool            // a sync hands in its own update again, with the mirror pod that it knows
 	completed *killCompletion // of a kill by the kubelet; nil if nobody waits
 }
 
@@ -156,7 +157,7 @@ func (p *podWorkers) updatePod(u podUpdate) {
 		w.restartRequested = w.restartRequested || u.typ == syncCreate
 		return
 	}
-	if u.mirror == nil {
+	if u.mirror == nil && !u.again {
 		u.mirror, _ = p.k.podManager.GetMirrorPodByPod(u.pod)
 	}
 	was := w.terminating
@@ -488,11 +489,13 @@ func (p *podWorkers) requeueDelay(did syncResult) time.Duration {
 		return resync
 	case did.network:
 		return transientPeriod
-	case did.expires != nil && p.k.profile.RequeueAtBackOffExpiry:
+	case !p.k.profile.RequeueAtBackOffExpiry:
+		return backOffPeriod
+	case did.expires != nil:
 		// The clock of the pod workers is a nanosecond behind, as for lastSync in podWorkerLoop.
 		return min(max(time.Nanosecond-p.k.since(*did.expires), 0), resync)
 	}
-	return backOffPeriod
+	return min(backOffPeriod, resync)
 }
 
 // jitter lengthens the delay of a requeue by up to a half.
