@@ -78,6 +78,37 @@ func (s *Subject) Deleted(n Nodes) (Course, error) {
 	return Course{Stopped: h.first(s.stopped(0)).T.Sub(deletion), Killed: h.outcome().T.Sub(deletion)}, nil
 }
 
+// AtKubeletRestart returns for how long a healthy container is not ready in some time after the kubelet has stopped and started again
+// three seconds later, in the middle of the nodes. It is 0 if the container stays ready.
+func (s *Subject) AtKubeletRestart(n Nodes, at, within time.Duration) (time.Duration, error) {
+	stop, end := virtual.At(at), virtual.At(at+within)
+	s.before = func(n *node.Node) {
+		n.At(stop, func() { n.StopKubelet() })
+		n.At(stop.Add(3*time.Second), n.StartKubelet)
+	}
+	defer func() { s.before = nil }()
+	c := s.center(n)
+	var since virtual.Time // of a time that is not over
+	var unready time.Duration
+	err := s.watch(&c, at+within, func(r *trace.Record) bool {
+		switch {
+		case r.T < stop:
+		case since == 0 && s.unready(r):
+			since = r.T
+		case since > 0 && s.ready(r):
+			unready, since = unready+r.T.Sub(since), 0
+		}
+		return false
+	})
+	if since > 0 {
+		unready += end.Sub(since)
+	}
+	if errors.Is(err, errNothing) {
+		err = nil
+	}
+	return unready, err
+}
+
 // Restarts returns the times at which the instances of a container start that never comes up, within a time after the first
 // start, in the middle of the nodes.
 func (s *Subject) Restarts(n Nodes, within time.Duration) ([]time.Duration, error) {

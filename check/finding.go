@@ -44,6 +44,7 @@ const (
 	LongTimeout     FindingID = "long-timeout"
 	SlowReady       FindingID = "slow-ready"
 	ShortGrace      FindingID = "short-grace"
+	KubeletRestart  FindingID = "kubelet-restart"
 	VersionsDiffer  FindingID = "versions-differ"
 )
 
@@ -67,6 +68,7 @@ var rules = []Rule{
 	{LongTimeout, "Probe runs are skipped while the program hangs, because the timeout is not less than the period."},
 	{SlowReady, "A container that is up waits long to become ready."},
 	{ShortGrace, "The preStop hook leaves the program little of the grace period."},
+	{KubeletRestart, "A restart of the kubelet makes a healthy container not ready."},
 	{VersionsDiffer, "The versions of Kubernetes behave differently."},
 }
 
@@ -142,7 +144,7 @@ func (c *container) place(f finding, version string) Finding {
 func find(s *subject, r *result) []finding {
 	var list []finding
 	for _, look := range []func(*subject, *result) []finding{
-		startKilled, noStartupProbe, shortRestart, noTimeToRecover, execTimeout, longTimeout, slowReady, shortGrace,
+		startKilled, noStartupProbe, shortRestart, noTimeToRecover, execTimeout, longTimeout, slowReady, shortGrace, kubeletRestart,
 	} {
 		list = append(list, look(s, r)...)
 	}
@@ -402,6 +404,42 @@ func shortGrace(s *subject, r *result) []finding {
 	return []finding{{ShortGrace, Warning, fmt.Sprintf(
 		"The preStop hook takes %s of the grace period: the program has only %s between SIGTERM and SIGKILL.",
 		format(r.deleted.Stopped.Round(tenth)), FormatDown(Seconds(left))), "lifecycle.preStop", nil, ""}}
+}
+
+// outageIsLong is the time without Ready after a restart of the kubelet that matters.
+const outageIsLong = time.Second
+
+func kubeletRestart(s *subject, r *result) []finding {
+	readiness := s.Probe(trace.Readiness)
+	if readiness == nil {
+		return nil
+	}
+	period := readiness.PeriodSeconds
+	if p := s.Probe(trace.Startup); p != nil {
+		period = max(period, p.PeriodSeconds)
+	}
+	var longest, at time.Duration
+	const phases = 10
+	for i := range time.Duration(phases) {
+		restart := s.warm() + (i * time.Duration(period) * time.Second / phases).Round(tenth)
+		unready, err := s.AtKubeletRestart(s.options.Nodes, restart, s.warm())
+		if err != nil || unready == 0 { // then in every phase
+			return nil
+		}
+		if unready > longest {
+			longest, at = unready, restart
+		}
+	}
+	if longest < outageIsLong {
+		return nil
+	}
+	needs := ""
+	if readiness.SuccessThreshold > 1 {
+		needs = fmt.Sprintf(", and the readiness probe needs %d successes again", readiness.SuccessThreshold)
+	}
+	return []finding{{KubeletRestart, Note, fmt.Sprintf(
+		"A restart of the kubelet makes the healthy container not ready, for example for %s: the kubelet of %s forgets the results of its probes%s.",
+		format(longest.Round(tenth)), r.version, needs), "readinessProbe", []string{"kubelet down 3s at " + value.Format(at)}, ""}}
 }
 
 // versionsDiffer compares the rows of the oldest and the newest version.

@@ -11,16 +11,16 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// event is one thing that happens to programs:
+// event is one thing that happens to programs or to the node:
 //
 //	event  = [CONTAINER "="] what [DRAW | PERCENT] {("at" | "after" | "every") DRAW}
-//	what   = [target] answer | "start" | "stop" | "exit" [CODE]
+//	what   = [target] answer | "start" | "stop" | "exit" [CODE] | ("kubelet" | "runtime" | "registry" | "api") "down"
 //	target = "liveness" | "readiness" | "startup" | "probes" | "postStart" | "preStop" | ENDPOINT
 //	answer = WORD ["in" DRAW]
 type event struct {
 	text      string // as written
 	container string // empty: all containers with probes
-	what      string // start, stop, exit or answer
+	what      string // start, stop, exit, answer or outage
 	target    string // empty: probes
 	answer    string // an answer, or the exit code
 	chance    string
@@ -33,7 +33,16 @@ const (
 	stop   = "stop"
 	exit   = "exit"
 	answer = "answer"
+	outage = "outage" // of the target, which is a part of the node
 )
+
+// outages are the steps for the parts of a node that can be down.
+var outages = map[string]string{
+	"kubelet":  "restartKubelet: {downtime: %s}",
+	"runtime":  "runtimeDown: {for: %s}",
+	"registry": "registryDown: {for: %s}",
+	"api":      "apiDown: {for: %s}",
+}
 
 var (
 	ofContainer = regexp.MustCompile(`^\s*([a-z0-9][-a-z0-9/.]*)=(.*)$`)
@@ -119,6 +128,10 @@ func (e *event) parseWhat(tokens []string) error {
 		var code value.Exit
 		return code.UnmarshalText([]byte(e.answer))
 	}
+	if _, isPart := outages[tokens[0]]; isPart && len(tokens) == 2 && tokens[1] == value.Down {
+		e.what, e.target = outage, tokens[0]
+		return nil
+	}
 	words := 1
 	if n := len(tokens); n > 2 && tokens[n-2] == "in" {
 		words = 3
@@ -152,6 +165,10 @@ func (e *event) check() error {
 		return fmt.Errorf("exit happens once: write at or after and a time, such as exit 1 at 5m")
 	case e.what == exit && e.at == nil && e.after == nil:
 		return fmt.Errorf("exit needs a time, such as exit 1 at 5m, or exit 1 after 5m in each instance of the container")
+	case e.what == outage && e.container != "":
+		return fmt.Errorf("the %s is not part of a container: write %s down 10s at 10m", e.target, e.target)
+	case e.what == outage && (e.length == nil || e.at == nil || e.every != nil || e.chance != ""):
+		return fmt.Errorf("%s down needs a length and a time, such as %s down 10s at 10m", e.target, e.target)
 	case e.every != nil && e.length == nil:
 		return fmt.Errorf("every needs a length, such as stall 12s every 1h")
 	case e.what == answer && e.answer == value.Stall && e.length == nil:

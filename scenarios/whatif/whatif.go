@@ -141,6 +141,22 @@ func (w *writer) scenario() {
 	for i := range w.manifest.Workloads {
 		w.pod(&w.manifest.Workloads[i])
 	}
+	w.steps()
+}
+
+// steps writes the events of the node.
+func (w *writer) steps() {
+	if !slices.ContainsFunc(w.events, func(e *event) bool { return e.what == outage }) {
+		return
+	}
+	w.line("  steps:")
+	for i, e := range w.events {
+		if e.what == outage {
+			w.of[strings.Count(w.String(), "\n")+1] = e
+			w.used[i] = true
+			w.line("  - {at: %s, %s} # %s", e.at, fmt.Sprintf(outages[e.target], e.length), printable.Text(e.text))
+		}
+	}
 }
 
 var notOfNames = regexp.MustCompile(`[^a-z0-9]+`)
@@ -246,7 +262,7 @@ type rule struct {
 func (w *writer) rules(of *scenarios.Workload, c *v1.Container) []rule {
 	var rules []rule
 	for i, e := range w.events {
-		if e.isAbout(of, c) {
+		if e.what != outage && e.isAbout(of, c) {
 			if keys, applies := e.keys(c); applies {
 				rules = append(rules, rule{"{" + e.window() + keys + "}", e})
 				w.used[i] = true

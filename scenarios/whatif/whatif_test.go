@@ -44,7 +44,7 @@ func options(words ...string) Options {
 	return Options{Manifest: "k8s/orders.yaml", Data: []byte(manifest), File: "k8s/orders.yaml", Words: words}
 }
 
-// rules returns the rules of a scenario, each after its container.
+// rules returns the rules of a scenario, each after its container, and the steps after the word node.
 func rules(text []byte) string {
 	var lines []string
 	container := ""
@@ -52,6 +52,9 @@ func rules(text []byte) string {
 		line = strings.TrimSpace(line)
 		if after, ok := strings.CutPrefix(line, "- name: "); ok {
 			container = after
+		}
+		if line == "steps:" {
+			container = "node"
 		}
 		if rule, _, ok := strings.Cut(line, " # "); ok && strings.HasPrefix(rule, "- {") {
 			lines = append(lines, container+" "+strings.TrimPrefix(rule, "- "))
@@ -81,6 +84,8 @@ func TestEvents(t *testing.T) {
 		{"log=exit after 5m..6m", "log {after: 5m..6m, exit: 1}"},
 		{"migrate=exit 1 after 2s", "migrate {after: 2s, exit: 1}"},
 		{"log=stop 20s", "log {afterSigterm: 20s, exit: 0}"},
+		{"kubelet down 10s at 10m", "node {at: 10m, restartKubelet: {downtime: 10s}}"},
+		{"api down 1m..2m at 10m..11m", "node {at: 10m..11m, apiDown: {for: 1m..2m}}"},
 	} {
 		text, err := Scenario(options(test.event))
 		if test.want == "" {
@@ -122,6 +127,9 @@ func TestErrors(t *testing.T) {
 		{"http:managment/live 503", `no container asks at "http:managment/live"`},
 		{"web=503 1m", `--app "web=503 1m": 503 is not an exit code`},
 		{"down at 10m..", "open end"},
+		{"kubelet down", "kubelet down needs a length and a time, such as kubelet down 10s at 10m"},
+		{"web=runtime down 1m at 1m", "the runtime is not part of a container"},
+		{"kubelet fail 1m at 1m", `"kubelet" is neither a probe nor an endpoint`},
 	} {
 		if _, err := Scenario(options(test.event)); err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "--app ") {
 			t.Errorf("%s: %v, want %s", test.event, err, test.want)
@@ -163,7 +171,7 @@ func TestDuration(t *testing.T) {
 // TestPrintedScenario runs the scenario of some events and the printed scenario, with and without a copy of the manifest. The runs
 // have the same trace.
 func TestPrintedScenario(t *testing.T) {
-	o := options("start 45s..70s", "stall 12s every 3m", "http:8081/live 503 1m at 5m", "log=exit 1 after 2m")
+	o := options("start 45s..70s", "stall 12s every 3m", "http:8081/live 503 1m at 5m", "log=exit 1 after 2m", "kubelet down 5s..9s at 4m")
 	s, err := Load(o)
 	if err != nil {
 		t.Fatal(err)
@@ -204,7 +212,7 @@ func hash(t *testing.T, s *scenarios.Scenario, seed *int64) string {
 
 // FuzzScenario checks that no event makes Scenario panic or write an invalid file.
 func FuzzScenario(f *testing.F) {
-	for _, event := range []string{"start 45s..70s", "app=stall 12s every 1h", "http:8081/live 503 2m at 10m", "exit 1 at 5m", "exec:cat /tmp/healthy fail 5%", "web=ok in 2s 1m"} {
+	for _, event := range []string{"start 45s..70s", "app=stall 12s every 1h", "http:8081/live 503 2m at 10m", "exit 1 at 5m", "exec:cat /tmp/healthy fail 5%", "web=ok in 2s 1m", "registry down 1m at 2m"} {
 		f.Add(event)
 	}
 	f.Fuzz(func(t *testing.T, event string) {
