@@ -154,7 +154,10 @@ func TestOneRule(t *testing.T) {
 }
 
 // rare has scenario files for the fields of profiles whose effect random scenarios hardly ever show.
-var rare = map[string]string{"UpdateNeedsAdmission": "../../scenarios/library/versions/rejected-pod.yaml"}
+var rare = map[string]string{
+	"UpdateNeedsAdmission":      "../../scenarios/library/versions/rejected-pod.yaml",
+	"ResizesRetriedWhenPodsEnd": "../../scenarios/library/versions/resize-when-a-pod-ends.yaml",
+}
 
 // firstToDiffer returns a file that differs, with its name or seed.
 func firstToDiffer(t *testing.T, flag string, differs func([]byte) (string, bool)) (string, []byte) {
