@@ -13,9 +13,12 @@ import (
 	"probesim.dev/sim"
 )
 
-// retryDelay is the time to the next check for resizes that are not allocated, if the kubelet did not know all pods (initialRetryDelay
-// in pkg/kubelet/allocation/allocation_manager.go at v1.37.0).
-const retryDelay = 30 * time.Second
+// The time to the next check for resizes that are not allocated, which is shorter while the kubelet does not know all pods
+// (pkg/kubelet/allocation/allocation_manager.go at v1.37.0).
+const (
+	initialRetryDelay = 30 * time.Second
+	retryDelay        = 3 * time.Minute
+)
 
 // podResources are the resources of the containers of a pod, by name; nil if no container has any.
 type podResources map[string]v1.ResourceRequirements
@@ -52,8 +55,8 @@ func (k *Kubelet) eachResizable(pod *v1.Pod, f func(*v1.Container)) {
 }
 
 // allocations decides about resizes: the kubelet runs a pod with the resources that it has allocated, which are not those of its spec
-// until the resize is accepted. The node has room for every pod, so each resize is accepted as soon as all pods are known.
-// (manager in pkg/kubelet/allocation/allocation_manager.go at v1.37.0)
+// until the resize is accepted. The node has room for every pod, so each resize is accepted as soon as all pods are known, unless the
+// node shuts down (manager in pkg/kubelet/allocation/allocation_manager.go at v1.37.0)
 type allocations struct {
 	k       *Kubelet
 	pending []types.UID // pods with a resize that is not allocated
@@ -116,10 +119,12 @@ func (a *allocations) resize(before, pod *v1.Pod) {
 	if !resized {
 		return
 	}
-	if _, differs := a.updatePod(pod); differs {
-		a.push(pod.UID)
-		a.retry()
+	if _, differs := a.updatePod(pod); !differs {
+		k.status.ClearPodResizePending(pod.UID)
+		return
 	}
+	a.push(pod.UID)
+	a.retry()
 }
 
 func (a *allocations) push(uid types.UID) {
@@ -128,40 +133,67 @@ func (a *allocations) push(uid types.UID) {
 	}
 }
 
-// retry allocates the resizes that are pending. While the kubelet does not know all pods, it tries again later (RetryPendingResizes).
+// retry allocates the resizes that are pending, and tries those that have to wait again later (RetryPendingResizes).
 func (a *allocations) retry() {
 	if !a.k.sourcesReady() {
-		if len(a.pending) > 0 {
-			a.k.sim.Set(a.timer, a.k.sim.Now().Add(retryDelay))
-		}
+		a.retryAfter(initialRetryDelay)
 		return
 	}
-	a.k.sim.Stop(a.timer)
 	pending := a.pending
 	a.pending = nil
 	for _, uid := range pending {
 		if pod, ok := a.k.podManager.GetPodByUID(uid); ok {
-			a.allocate(pod)
+			a.handlePodResourcesResize(pod)
 		}
+	}
+	a.retryAfter(retryDelay)
+}
+
+func (a *allocations) retryAfter(delay time.Duration) {
+	if len(a.pending) > 0 {
+		a.k.sim.Set(a.timer, a.k.sim.Now().Add(delay))
+	} else {
+		a.k.sim.Stop(a.timer)
 	}
 }
 
-// allocate gives a pod the resources of its spec, and syncs the pod now (handlePodResourcesResize).
-func (a *allocations) allocate(pod *v1.Pod) {
+// handlePodResourcesResize gives a pod the resources of its spec, and syncs the pod now. While the node shuts down, the resize waits:
+// the manager of the shutdown admits no resize, as it admits no pod. Each attempt changes the time in the condition PodResizePending,
+// so each attempt makes a sync (function of that name, and retryPendingResizes).
+func (a *allocations) handlePodResourcesResize(pod *v1.Pod) {
+	k := a.k
 	if _, differs := a.updatePod(pod); !differs {
+		k.status.ClearPodResizePending(pod.UID)
 		return
 	}
-	k := a.k
 	defer k.sim.SetCause(k.sim.Cause())
 	k.sim.SetCause(cmp.Or(k.sim.Cause(), k.podManager.wanted[pod.UID]))
+	if k.shuttingDown {
+		a.deferResize(pod)
+	} else {
+		a.allocate(pod)
+	}
+	k.workers.updatePod(podUpdate{typ: syncSync, pod: pod}) // syncPodNow in pkg/kubelet/kubelet.go
+	k.pleg.requestRelist(pod.UID)
+}
+
+func (a *allocations) deferResize(pod *v1.Pod) {
+	k := a.k
+	if changed := k.status.SetPodResizePending(pod.UID, notAdmittedWhy, pod.Generation); changed && k.profile.ResizeEvents {
+		k.podEvent(pod, v1.EventTypeWarning, "ResizeDeferred", k.resizeMessage("Pod resize "+notAdmittedReason, pod, pod.Generation, notAdmittedWhy))
+	}
+	a.push(pod.UID)
+}
+
+func (a *allocations) allocate(pod *v1.Pod) {
+	k := a.k
 	k.disk.allocated[pod.UID] = k.resourcesOf(pod)
+	k.status.ClearPodResizePending(pod.UID)
 	k.status.ClearPodResizeInProgress(pod.UID)
 	k.status.SetPodResizeInProgress(pod.UID, "", "", pod.Generation)
 	if k.profile.ResizeEvents {
 		k.podEvent(pod, v1.EventTypeNormal, "ResizeStarted", k.resizeMessage("Pod resize started", pod, pod.Generation, ""))
 	}
-	k.workers.updatePod(podUpdate{typ: syncSync, pod: pod}) // syncPodNow in pkg/kubelet/kubelet.go
-	k.pleg.requestRelist(pod.UID)
 }
 
 // resizeMessage returns the message of an event about a resize, which has the resources of all containers (podResizeMessage in

@@ -261,6 +261,9 @@ func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 		p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: string(u.op)}, cause))
 		before, _ := k.podManager.GetPodByUID(pod.UID)
 		k.podManager.set(pod)
+		if u.op == configReconcile && before != nil && k.profile.ResizesRetriedWhenPodsEnd {
+			retry = retry || status.IsTerminal(pod.Status.Phase) && !status.IsTerminal(before.Status.Phase)
+		}
 		if u.op != configAdd && u.op != configRemove && k.isNotAdmitted(pod) {
 			continue
 		}
@@ -291,7 +294,6 @@ func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 			if isEvicted(pod) {
 				k.deletor.remove(k.cache.get(pod.UID), "", 0)
 			}
-			retry = retry || k.profile.ResizesRetriedWhenPodsEnd && before != nil && status.IsTerminal(pod.Status.Phase) && !status.IsTerminal(before.Status.Phase)
 		}
 	}
 	if retry || u.op == configAdd && len(k.allocations.pending) > pending {
@@ -478,7 +480,7 @@ func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) 
 	restarting := status.FindCondition(api, podutil.AllContainersRestarting)
 	did := k.syncPodContainers(p, u, s, restarting != nil && restarting.Status == v1.ConditionTrue)
 	if did.reset && !did.err {
-		k.workers.updatePod(podUpdate{typ: syncUpdate, pod: u.pod, mirror: u.mirror}) // the next sync starts the containers
+		k.workers.updatePod(podUpdate{typ: syncUpdate, pod: u.pod, mirror: u.mirror, again: true}) // the next sync starts the containers
 	}
 	return did
 }

@@ -233,6 +233,7 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 		v1.PodCondition{Type: v1.PodScheduled, ObservedGeneration: u.pod.Generation, Status: v1.ConditionTrue},
 	)
 	if terminal { // determinePodResizeStatus
+		k.status.ClearPodResizePending(u.pod.UID)
 		k.status.ClearPodResizeInProgress(u.pod.UID)
 	}
 	api.Conditions = append(api.Conditions, k.status.PodResizeConditions(u.pod.UID)...)
@@ -511,6 +512,7 @@ func (k *Kubelet) convertContainerStatus(spec *v1.Container, rc *fakeruntime.Con
 	if old == nil {
 		return c
 	}
+	c.VolumeMounts = old.VolumeMounts
 	if k.profile.RestartAllContainersOnContainerExits {
 		keepRemovedInstance(&c, old)
 	}
@@ -558,7 +560,7 @@ func missingContainerStatus(spec *v1.Container, old *v1.ContainerStatus, pod *v1
 	}
 	c := v1.ContainerStatus{
 		Name: spec.Name, Image: spec.Image,
-		State: v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: reason}},
+		State: v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: reason}}, VolumeMounts: volumeMounts(spec),
 	}
 	if old == nil {
 		return c
@@ -580,6 +582,17 @@ func missingContainerStatus(spec *v1.Container, old *v1.ContainerStatus, pod *v1
 		}
 	}
 	return c
+}
+
+// volumeMounts returns the mounted volumes for the status of a container that has no instance yet. Its instances keep them from the
+// status before. A kubelet that starts does not know the status of a static pod, so the status then loses them
+// (convertToAPIContainerStatuses in pkg/kubelet/kubelet_pods.go at v1.37.0).
+func volumeMounts(spec *v1.Container) []v1.VolumeMountStatus {
+	var list []v1.VolumeMountStatus
+	for _, m := range spec.VolumeMounts {
+		list = append(list, v1.VolumeMountStatus{Name: m.Name, MountPath: m.MountPath, ReadOnly: m.ReadOnly})
+	}
+	return list
 }
 
 // shouldAllContainersRestart reports whether an exit of a container has triggered an in-place restart of the pod.

@@ -60,6 +60,9 @@ type podUpdate struct {
 	evict  bool    // the pod is evicted
 	mark   mark    // writes the reason of a kill into the status; may be nil
 	cause  int64   // step of the trace record that caused the update
+
+	again     bool            // a sync hands in its own update again, with the mirror pod that it knows
+	completed *killCompletion // of a kill by the kubelet; nil if nobody waits
 }
 
 // podWorker is the state of a pod from its first sync to its end, and the process that syncs it (podSyncStatus in
@@ -76,19 +79,19 @@ type podWorker struct {
 	pending  *podUpdate // the newest update, which replaces older ones
 	active   *podUpdate // the update of the present or the last sync
 
-	started            bool
-	restartRequested   bool        // the pod has come again with the same UID
-	terminating        bool        // termination was requested
-	terminated         bool        // all containers have stopped
-	finished           bool        // the worker has nothing left to do
-	deleted            bool        // the pod was deleted in the API
-	evicted            bool        // an eviction started the termination
-	evictedToo         bool        // the pod was evicted, possibly after the termination had started
-	mark               mark        // writes the reason of the termination into the next status
-	terminationWaiters []*sim.Proc // processes that wait until the pod has terminated
-	kills              int         // calls of killPodNow
-	gracePeriod        int64
-	cause              int64 // step of the trace record that caused the termination
+	started          bool
+	restartRequested bool              // the pod has come again with the same UID
+	terminating      bool              // termination was requested
+	terminated       bool              // all containers have stopped
+	finished         bool              // the worker has nothing left to do
+	deleted          bool              // the pod was deleted in the API
+	evicted          bool              // an eviction started the termination
+	evictedToo       bool              // the pod was evicted, possibly after the termination had started
+	mark             mark              // writes the reason of the termination into the next status
+	notifyTerminated []*killCompletion // kills that wait until the pod has terminated
+	kills            int               // calls of killPodNow
+	gracePeriod      int64
+	cause            int64 // step of the trace record that caused the termination
 }
 
 // work returns the phase of the worker (WorkType in pkg/kubelet/pod_workers.go at v1.37.0).
@@ -154,7 +157,7 @@ func (p *podWorkers) updatePod(u podUpdate) {
 		w.restartRequested = w.restartRequested || u.typ == syncCreate
 		return
 	}
-	if u.mirror == nil {
+	if u.mirror == nil && !u.again {
 		u.mirror, _ = p.k.podManager.GetMirrorPodByPod(u.pod)
 	}
 	was := w.terminating
@@ -169,6 +172,13 @@ func (p *podWorkers) updatePod(u podUpdate) {
 		w.mark = u.mark
 	}
 	shortened := false
+	if u.completed != nil {
+		if w.terminated {
+			u.completed.ok = true
+		} else {
+			w.notifyTerminated = append(w.notifyTerminated, u.completed)
+		}
+	}
 	if w.terminating && !w.terminated {
 		grace := calculateEffectiveGracePeriod(w.gracePeriod, u.pod, u.grace)
 		shortened = w.gracePeriod != 0 && w.gracePeriod != grace
@@ -454,7 +464,10 @@ func (p *podWorkers) completeWork(proc *sim.Proc, w *podWorker, work workType, d
 	case work == workTerminating && !did.err:
 		w.terminated, w.mark = true, nil
 		p.k.volumes.unmount(w.active.pod)
-		w.notifyTerminated()
+		for _, kill := range w.notifyTerminated {
+			kill.complete()
+		}
+		w.notifyTerminated = nil
 		p.requeueLastPodUpdate(w)
 	case did.terminal:
 		w.terminating = true
@@ -476,11 +489,13 @@ func (p *podWorkers) requeueDelay(did syncResult) time.Duration {
 		return resync
 	case did.network:
 		return transientPeriod
-	case did.expires != nil && p.k.profile.RequeueAtBackOffExpiry:
+	case !p.k.profile.RequeueAtBackOffExpiry:
+		return backOffPeriod
+	case did.expires != nil:
 		// The clock of the pod workers is a nanosecond behind, as for lastSync in podWorkerLoop.
 		return min(max(time.Nanosecond-p.k.since(*did.expires), 0), resync)
 	}
-	return backOffPeriod
+	return min(backOffPeriod, resync)
 }
 
 // jitter lengthens the delay of a requeue by up to a half.
@@ -506,7 +521,8 @@ type podKill struct {
 // grace period, it records an event and calls done. The name says which part of the kubelet kills the pod (killPodNow in
 // pkg/kubelet/pod_workers.go at v1.37.0).
 func (k *Kubelet) killPodNow(name string, kill podKill, done func(*sim.Proc)) {
-	k.workers.updatePod(podUpdate{typ: syncKill, pod: kill.pod, grace: &kill.grace, evict: kill.evict, mark: kill.mark})
+	completed := &killCompletion{}
+	k.workers.updatePod(podUpdate{typ: syncKill, pod: kill.pod, grace: &kill.grace, evict: kill.evict, mark: kill.mark, completed: completed})
 	timeout := max(kill.grace+kill.grace/2, minKillTimeout)
 	name += " of pod " + podName(kill.pod)
 	if w, ok := k.workers.workers[kill.pod.UID]; ok {
@@ -515,30 +531,35 @@ func (k *Kubelet) killPodNow(name string, kill podKill, done func(*sim.Proc)) {
 		}
 	}
 	k.sim.Go(name, func(p *sim.Proc) {
-		if w, ok := k.workers.workers[kill.pod.UID]; ok && !w.waitUntilTerminated(p, afterSeconds(p.Now(), timeout)) {
+		if !completed.wait(p, afterSeconds(p.Now(), timeout)) {
 			k.podEvent(kill.pod, v1.EventTypeWarning, "ExceededGracePeriod", killTimeoutMessage)
 		}
 		done(p)
 	})
 }
 
-// waitUntilTerminated waits until no container of the pod runs, and reports whether that happened before the
-// deadline.
-func (w *podWorker) waitUntilTerminated(p *sim.Proc, deadline virtual.Time) bool {
-	if w.terminated {
-		return true
-	}
-	w.terminationWaiters = append(w.terminationWaiters, p)
-	p.WakeAt(deadline)
-	p.Park()
-	w.terminationWaiters = slices.DeleteFunc(w.terminationWaiters, func(k *sim.Proc) bool { return k == p })
-	return w.terminated
+// killCompletion says when the containers of a pod that the kubelet kills have stopped. A pod that never started does not complete its
+// kill: nobody closes the channel of a kill then (CompletedCh and cleanupUnstartedPod in pkg/kubelet/pod_workers.go at v1.37.0).
+type killCompletion struct {
+	ok     bool
+	waiter *sim.Proc // the process that waits; nil if there is none
 }
 
-// notifyTerminated wakes the processes that wait until the pod has terminated.
-func (w *podWorker) notifyTerminated() {
-	for _, p := range w.terminationWaiters {
-		p.Interrupt()
+// wait waits until the kill has completed, and reports whether that happened before the deadline.
+func (c *killCompletion) wait(p *sim.Proc, deadline virtual.Time) bool {
+	if !c.ok {
+		c.waiter = p
+		p.WakeAt(deadline)
+		p.Park()
+		c.waiter = nil
+	}
+	return c.ok
+}
+
+func (c *killCompletion) complete() {
+	c.ok = true
+	if c.waiter != nil {
+		c.waiter.Interrupt()
 	}
 }
 

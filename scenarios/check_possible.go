@@ -224,7 +224,7 @@ func (c *checker) needOf(kind trace.Kind, field, word string, s scope) string {
 		return need(f.deadline, noDeadline)
 	case "ImageChanged":
 		return c.needStep(s, "patch")
-	case "Resized", "ResizeStarted", "ResizeCompleted", "ResizeError":
+	case "Resized", "ResizeStarted", "ResizeCompleted", "ResizeDeferred", "ResizeError":
 		return c.needStep(s, "resize")
 	case "Deleted":
 		return c.needStep(s, c.endings(s)...)

@@ -64,7 +64,7 @@ func sameContainer(a, b *v1.ContainerStatus) bool {
 	return a.Name == b.Name && a.Ready == b.Ready && a.RestartCount == b.RestartCount && a.Image == b.Image && a.ImageID == b.ImageID &&
 		a.ContainerID == b.ContainerID && samePointers(a.Started, b.Started, same) && samePointers(a.Resources, b.Resources, sameResources) &&
 		sameQuantities(a.AllocatedResources, b.AllocatedResources) && sameState(&a.State, &b.State) &&
-		sameState(&a.LastTerminationState, &b.LastTerminationState) &&
+		sameState(&a.LastTerminationState, &b.LastTerminationState) && sameVolumeMounts(a.VolumeMounts, b.VolumeMounts) &&
 		(!hasRareContainerFields(a) && !hasRareContainerFields(b) || sameRareContainerFields(*a, *b))
 }
 
@@ -93,8 +93,12 @@ func sameQuantities(a, b v1.ResourceList) bool {
 }
 
 func hasRareContainerFields(c *v1.ContainerStatus) bool {
-	return c.VolumeMounts != nil || c.User != nil || c.AllocatedResourcesStatus != nil ||
+	return c.User != nil || c.AllocatedResourcesStatus != nil ||
 		c.StopSignal != nil
+}
+
+func sameVolumeMounts(a, b []v1.VolumeMountStatus) bool {
+	return a == nil && b == nil || reflect.DeepEqual(a, b)
 }
 
 func sameState(a, b *v1.ContainerState) bool {

@@ -7,14 +7,46 @@ import (
 )
 
 // resizeConditions are the conditions of a pod about its resize; nil if it does not have them.
-type resizeConditions struct{ inProgress *v1.PodCondition }
+type resizeConditions struct{ pending, inProgress *v1.PodCondition }
 
 // PodResizeConditions returns the conditions of a pod about its resize (GetPodResizeConditions).
 func (m *Manager) PodResizeConditions(uid types.UID) []v1.PodCondition {
-	if c := m.resizes[uid].inProgress; c != nil {
-		return []v1.PodCondition{*c}
+	var list []v1.PodCondition
+	for _, c := range []*v1.PodCondition{m.resizes[uid].pending, m.resizes[uid].inProgress} {
+		if c != nil {
+			list = append(list, *c)
+		}
 	}
-	return nil
+	return list
+}
+
+// SetPodResizePending sets the condition PodResizePending with the reason Deferred. It reports whether the condition is new or about
+// another generation (SetPodResizePendingCondition).
+func (m *Manager) SetPodResizePending(uid types.UID, message string, generation int64) bool {
+	conditions, now := m.resizes[uid], metav1.NewTime(m.o.Now())
+	before, after := conditions.pending, v1.PodCondition{
+		Type: v1.PodResizePending, Status: v1.ConditionTrue, Reason: v1.PodReasonDeferred, Message: message, ObservedGeneration: generation,
+		LastProbeTime: now, LastTransitionTime: now,
+	}
+	if before != nil {
+		after.LastTransitionTime = before.LastTransitionTime
+	}
+	conditions.pending = &after
+	m.resizes[uid] = conditions
+	return before == nil || before.ObservedGeneration != generation
+}
+
+// ClearPodResizePending removes the condition PodResizePending (ClearPodResizePendingCondition).
+func (m *Manager) ClearPodResizePending(uid types.UID) {
+	m.setResizes(uid, resizeConditions{inProgress: m.resizes[uid].inProgress})
+}
+
+func (m *Manager) setResizes(uid types.UID, conditions resizeConditions) {
+	if conditions == (resizeConditions{}) {
+		delete(m.resizes, uid)
+		return
+	}
+	m.resizes[uid] = conditions
 }
 
 // SetPodResizeInProgress sets the condition PodResizeInProgress, with a reason and a message if an attempt failed. An existing
@@ -37,7 +69,7 @@ func (m *Manager) SetPodResizeInProgress(uid types.UID, reason, message string, 
 		}
 		changed = after.Reason != before.Reason || after.Message != before.Message
 	}
-	m.resizes[uid] = resizeConditions{inProgress: &after}
+	m.resizes[uid] = resizeConditions{m.resizes[uid].pending, &after}
 	return after.ObservedGeneration, changed
 }
 
@@ -48,14 +80,18 @@ func (m *Manager) ClearPodResizeInProgress(uid types.UID) (int64, bool) {
 	if c == nil {
 		return 0, false
 	}
-	delete(m.resizes, uid)
+	m.setResizes(uid, resizeConditions{pending: m.resizes[uid].pending})
 	return c.ObservedGeneration, true
 }
 
-// BackfillPodResizeConditions takes over the condition that the API has, for a kubelet that has just started (function of that name).
+// BackfillPodResizeConditions takes over the conditions that the API has, for a kubelet that has just started (function of that name).
 func (m *Manager) BackfillPodResizeConditions(pod *v1.Pod) {
+	if c := FindCondition(&pod.Status, v1.PodResizePending); c != nil {
+		m.ClearPodResizePending(pod.UID)
+		m.SetPodResizePending(pod.UID, c.Message, c.ObservedGeneration)
+	}
 	if c := FindCondition(&pod.Status, v1.PodResizeInProgress); c != nil {
-		delete(m.resizes, pod.UID)
+		m.ClearPodResizeInProgress(pod.UID)
 		m.SetPodResizeInProgress(pod.UID, c.Reason, c.Message, c.ObservedGeneration)
 	}
 }

@@ -435,7 +435,7 @@ func (m *Manager) updateLastTransitionTimes(status, old *v1.PodStatus) {
 	now := metav1.NewTime(m.o.Now())
 	for i := range status.Conditions {
 		c := &status.Conditions[i]
-		if c.Type == v1.PodResizeInProgress {
+		if c.Type == v1.PodResizePending || c.Type == v1.PodResizeInProgress {
 			continue
 		}
 		c.LastTransitionTime = now

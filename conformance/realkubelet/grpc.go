@@ -86,8 +86,12 @@ type grpcConnections struct {
 	made int
 }
 
-// dial connects to the program.
+// dial connects to the program. A back-off that ends at the deadline ends after it, because the probe run begins before its first
+// connection; under virtual time both are at one instant.
 func (c *grpcConnections) dial(_ context.Context, addr string) (net.Conn, error) {
+	if c.made > 0 && c.driver.now() >= c.deadline {
+		return nil, dialError(addr, errRefused)
+	}
 	op := c.request(fakeruntime.Call{Method: fakeruntime.GRPC, Retry: c.made > 0})
 	c.made++
 	if op.accepted {

@@ -58,7 +58,7 @@ var table = []Kind{
 			"FailedPreStopHook", "InspectFailed", "ProbeWarning", "Unhealthy"}}},
 		{Pod, words{"type": {"Normal"}, "reason": {"DeadlineExceeded", "ResizeCompleted", "ResizeStarted", "SandboxChanged"}}},
 		{Pod, words{"type": {"Warning"}, "reason": {"Evicted", "ExceededGracePeriod", "FailedCreatePodSandBox", "FailedKillPod",
-			"FailedPodSandBoxStatus", "FailedSync", "NetworkNotReady", "NodeShutdown", "ResizeError"}}},
+			"FailedPodSandBoxStatus", "FailedSync", "NetworkNotReady", "NodeShutdown", "ResizeDeferred", "ResizeError"}}},
 	}},
 	{trace.ImagePullStarted, []string{"message"}, one(Container, nil)},
 	{trace.ImagePullEnded, []string{"result", "message", "took"}, one(Container, words{"result": ends})},
