@@ -199,8 +199,6 @@ func TestInfer(t *testing.T) {
 		{"lives that end in different ways", `containers: [{name: app, image: "web:1", ` + liveness + `}]`,
 			`duration: 4m, pods: [{name: web, containers: [{name: app, behavior: [{instance: 0, after: 31s, liveness: 500}, {instance: 1, after: 8s, exit: 3}, {instance: 2, after: 21s, liveness: hang}, {instance: 3, after: 3s, exit: 4}]}]}]`, 0,
 			[]string{"exit: "}, ""},
-		{"exit codes that are recorded", `initContainers: [{name: init, image: "i:1"}], containers: [{name: app, image: "web:1"}]`,
-			`duration: 1m, pods: [{name: web, containers: [{name: init, behavior: [{instance: ..1, after: 1.486s, exit: 137}]}]}]`, 0, []string{"exit: 137"}, ""},
 		{"a slow startup probe", `containers: [{name: app, image: "web:1", startupProbe: {exec: {command: [check]}, periodSeconds: 17, timeoutSeconds: 9}, ` + strings.Replace(liveness, "failureThreshold: 3", "failureThreshold: 60", 1) + `}]`,
 			`duration: 2m, pods: [{name: web, containers: [{name: app, behavior: [{startup: ok in 6.9s, liveness: 500}]}]}]`, 0, []string{"startup: ok in "}, ""},
 		{"a request that ends with the container", `terminationGracePeriodSeconds: 5, containers: [{name: app, image: "web:1", livenessProbe: {exec: {command: [check]}, timeoutSeconds: 9, initialDelaySeconds: 7}}]`,
