@@ -37,9 +37,9 @@ type Options struct {
 // maxDuration is the longest run of a reconstruction. A pod that is older begins later.
 const maxDuration = 48 * time.Hour
 
-// effort is the maximum work of a search, about 12 s on a core. The sizes of the scenarios and of the runs tell the work: the time that they
+// effort is the maximum work of a search, about 16 s on a core. The sizes of the scenarios and of the runs tell the work: the time that they
 // take must not decide about a result.
-const effort = 24_000_000
+const effort = 32_000_000
 
 // work returns the work of a run of a scenario, in units of about half a microsecond.
 func work(text []byte, records []trace.Record) int { return len(text) + 12*len(records) }
@@ -235,6 +235,8 @@ type search struct {
 
 	expect map[string][]*scenarios.Expect // loaded expectations, by their text
 	scores map[string]int                 // of the attempts so far
+
+	rejected []detoured // since the last detour
 }
 
 // rounds is the number of times that the search goes through all parts.
@@ -328,7 +330,70 @@ func (s *search) run() error {
 			return nil
 		}
 	}
+	return s.detour()
+}
+
+// detours is the maximum number of choices from which detour tries to go on.
+const detours = 24
+
+// detour takes choices that explain less by themselves, and improves the other parts after each: the best choice of a part can need another
+// choice of another part.
+func (s *search) detour() error {
+	if len(s.best.claims)-held(s.best) > detourable {
+		return nil
+	}
+	for range rounds {
+		before := s.best.score
+		rejected := s.rejected
+		s.rejected = nil
+		slices.SortStableFunc(rejected, func(a, b detoured) int { return cmp.Compare(b.score, a.score) })
+		for i := range rejected[:min(len(rejected), detours)] {
+			if s.left <= 0 || s.spent > s.limit {
+				return nil
+			}
+			best, found := s.best, s.model.snapshot()
+			s.model.choose(rejected[i].part, &rejected[i].choice)
+			a, err := s.attempt()
+			if errors.Is(err, simulate.ErrInterrupted) {
+				return err
+			}
+			if err == nil {
+				s.best, s.until = a, s.left-detourRuns
+				for _, p := range s.model.parts {
+					if p == rejected[i].part {
+						continue
+					}
+					if err := s.improve(p); err != nil {
+						return err
+					}
+				}
+			}
+			if err != nil || s.best.score <= best.score {
+				s.best = best
+				s.model.restore(found)
+			}
+			if s.complete() {
+				return nil
+			}
+		}
+		if s.best.score <= before {
+			return nil
+		}
+	}
 	return nil
+}
+
+// detourable is the maximum number of unexplained facts for which detours are worth their time.
+const detourable = 6
+
+// detourRuns is the maximum number of runs of a detour.
+const detourRuns = 150
+
+// detoured is a choice that the search rejected, and its score.
+type detoured struct {
+	part   *part
+	choice choice
+	score  int
 }
 
 // align moves a guessed start so that a run of the probe is at the first fact.
@@ -504,6 +569,9 @@ func (s *search) improve(p *part) error {
 			s.best = a
 		default:
 			s.model.restore(before)
+			if err == nil && a.score > s.best.score-5000 {
+				s.rejected = append(s.rejected, detoured{p, c, a.score})
+			}
 		}
 		if err == nil && c.next != nil {
 			if better := c.next(a); better != nil {

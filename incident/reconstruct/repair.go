@@ -23,7 +23,7 @@ const repairable = 16
 const repairableSoon = 6
 
 // repairShare is the part of the runs, in percent, that each of the two repairs of a search may use at least.
-const repairShare = 25
+const repairShare = 15
 
 // edit is a small change of the model.
 type edit func(m *model)
