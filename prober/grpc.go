@@ -36,11 +36,22 @@ func (e *execution) runGRPC(p *sim.Proc, podIP string) outcome {
 			return e.healthOutcome(&reply)
 		}
 		retry = true
-		p.Sleep(min(wait, deadline.Sub(p.Now())))
+		left := deadline.Sub(p.Now())
+		p.Sleep(min(wait, left))
 		if p.Now() == deadline {
+			e.connectAtTimeout(p, wait == left)
 			addr := joinHostPort(podIP, int(e.spec.GRPC.Port))
 			return failure(fmt.Sprintf("timeout: failed to connect service %q within %v: context deadline exceeded", addr, e.timeout()))
 		}
+	}
+}
+
+// connectAtTimeout connects once more if the back-off ends at the timeout of the probe, and its timer is the first. The probe ends
+// without the answer of the program. The first back-off of 1 s ends at the default timeout, if the program refuses at once
+// (resetTransportAndUnlock in clientconn.go).
+func (e *execution) connectAtTimeout(p *sim.Proc, backOffEnds bool) {
+	if backOffEnds && p.Sim().Race("connects at its timeout: "+p.Name(), 2) == 1 {
+		e.network.ConnectInVain(p, e.addressed(Connection{Protocol: GRPC, Retry: true}))
 	}
 }
 
