@@ -261,7 +261,7 @@ func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 		p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: string(u.op)}, cause))
 		before, _ := k.podManager.GetPodByUID(pod.UID)
 		k.podManager.set(pod)
-		if u.op == configReconcile && before != nil {
+		if u.op == configReconcile && before != nil && k.profile.ResizesRetriedWhenPodsEnd {
 			retry = retry || status.IsTerminal(pod.Status.Phase) && !status.IsTerminal(before.Status.Phase)
 		}
 		if u.op != configAdd && u.op != configRemove && k.isNotAdmitted(pod) {

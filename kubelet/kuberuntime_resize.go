@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/sim"
 )
 
@@ -95,16 +96,25 @@ func (k *Kubelet) checkPodResizeInProgress(pod *v1.Pod, s *podStatus) {
 	}
 }
 
-// isPodResizeInProgress reports whether a running container has other resources than its pod's allocation (IsPodResizeInProgress in
+// isPodResizeInProgress reports whether a running container has other resources than its pod's allocation. It does not look at init
+// containers that are not sidecars, although a resize can change them (IsPodResizeInProgress and isResizableContainer in
 // pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) isPodResizeInProgress(pod *v1.Pod, s *podStatus) bool {
-	differs := false
-	k.eachResizable(pod, func(c *v1.Container) {
-		if rc := s.find(c.Name); rc != nil && rc.State == fakeruntime.Running && k.actuated(pod.UID, c.Name) != amountsOf(&c.Resources) {
-			differs = true
+	differs := func(c *v1.Container) bool {
+		rc := s.find(c.Name)
+		return rc != nil && rc.State == fakeruntime.Running && k.actuated(pod.UID, c.Name) != amountsOf(&c.Resources)
+	}
+	for i := range pod.Spec.InitContainers {
+		if c := &pod.Spec.InitContainers[i]; podutil.IsRestartableInitContainer(c) && differs(c) {
+			return true
 		}
-	})
-	return differs
+	}
+	for i := range pod.Spec.Containers {
+		if differs(&pod.Spec.Containers[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // computePodResizeAction decides how a running container gets its resources. It returns the kill of a container whose resize policy

@@ -81,7 +81,7 @@ func compareSeed(t *testing.T, seed int, o seedOptions) seedResult {
 // scenarioOf returns the random scenario of a seed, without the restart rules that the API server of the release rejects.
 func scenarioOf(seed int, o random.Options) ([]byte, error) {
 	release, _ := profile.Named(kubernetesVersion())
-	o.Late, o.WithoutResizes = true, !release.ResizesAreQueued
+	o.Late, o.WithoutResizes, o.WithInitResizes = true, !release.ResizesAreQueued, release.InPlacePodVerticalScalingInitContainers
 	file := o.Scenario(uint64(seed))
 	all, err := scenarios.LoadBytes("random.yaml", file, nil)
 	if err != nil || all[0].Plan(kubernetesVersion(), nil).Admitted() {

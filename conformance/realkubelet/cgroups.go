@@ -19,6 +19,10 @@ func (m containerManager) NewPodContainerManager() cm.PodContainerManager {
 	return podCgroups{m.ContainerManager.NewPodContainerManager()}
 }
 
+// GetNodeAllocatableAbsolute returns the size of the node. The stub has none, so that kubelets before v1.36 find every resize infeasible
+// (canResizePod in pkg/kubelet/allocation/allocation_manager.go at v1.35.4).
+func (containerManager) GetNodeAllocatableAbsolute() v1.ResourceList { return nodeObject().Status.Allocatable }
+
 type podCgroups struct{ cm.PodContainerManager }
 
 // GetPodCgroupConfig returns the pod's limits, with -1 for those that are not set, as cgroup v2 does

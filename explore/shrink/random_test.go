@@ -110,11 +110,9 @@ func TestProgress(t *testing.T) {
 }
 
 // unseen are the fields of profiles that change no record of a random scenario: no record contains the reason of a
-// condition, and random scenarios neither step the wall clock, nor resize init containers that are not sidecars, nor use the pod fields that
-// the other gates enable.
+// condition, and random scenarios neither step the wall clock nor use the pod fields that the other gates enable.
 var unseen = []string{
 	"SandboxReasonInCondition", "SandboxesByAttempt", "GRPCContainerProbeTLS", "H2CContainerProbe", "ContainerStopSignals",
-	"InPlacePodVerticalScalingInitContainers",
 }
 
 // otherRules returns profiles that differ from the newest in one field each, by the name of the field.
@@ -156,7 +154,10 @@ func TestOneRule(t *testing.T) {
 }
 
 // rare has scenario files for the fields of profiles whose effect random scenarios hardly ever show.
-var rare = map[string]string{"UpdateNeedsAdmission": "../../scenarios/library/versions/rejected-pod.yaml"}
+var rare = map[string]string{
+	"UpdateNeedsAdmission":      "../../scenarios/library/versions/rejected-pod.yaml",
+	"ResizesRetriedWhenPodsEnd": "../../scenarios/library/versions/resize-when-a-pod-ends.yaml",
+}
 
 // firstToDiffer returns a file that differs, with its name or seed.
 func firstToDiffer(t *testing.T, flag string, differs func([]byte) (string, bool)) (string, []byte) {
@@ -168,14 +169,18 @@ func firstToDiffer(t *testing.T, flag string, differs func([]byte) (string, bool
 		}
 		return path.Base(name), file
 	}
-	seed, file := firstSeed(t, random.Options{Late: slices.Contains(ofResizes, flag)}, differs)
+	seed, file := firstSeed(t, random.Options{Late: slices.Contains(ofResizes, flag), WithInitResizes: flag == ofInitResizes}, differs)
 	return fmt.Sprintf("Seed %d", seed), file
 }
 
 // ofResizes are the fields of profiles whose effect needs a resize, which only random scenarios with the later features have.
 var ofResizes = []string{
 	"ResizesWithStarts", "ResizesAreQueued", "ResizeEvents", "InPlacePodLevelResourcesVerticalScaling",
+	ofInitResizes,
 }
+
+// ofInitResizes is the field whose effect needs a resize of an init container that is not a sidecar.
+const ofInitResizes = "InPlacePodVerticalScalingInitContainers"
 
 // firstSeed returns a random scenario that differs.
 func firstSeed(t *testing.T, o random.Options, differs func([]byte) (string, bool)) (uint64, []byte) {

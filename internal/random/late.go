@@ -52,14 +52,14 @@ func (g *generator) addLateFeatures(spec *yaml.Node) {
 
 // resize gives the containers of a pod resources and resize policies, and changes the resources in one to three steps.
 func (g *generator) resize(spec *yaml.Node, p *pod) {
-	containers := slices.DeleteFunc(p.all(), func(c *container) bool { return c.kind == initOnce })
+	containers := slices.DeleteFunc(p.all(), func(c *container) bool { return c.kind == initOnce && !g.options.WithInitResizes })
 	podSpec := get(p.manifest, "spec")
 	restarts := !has(podSpec, "restartPolicy") || get(podSpec, "restartPolicy").Value != "Never"
 	for _, c := range containers {
 		put(c.spec, "resources", g.resources())
 		policies := list()
 		for _, name := range []string{"cpu", "memory"} {
-			if restarts && g.percent(40) {
+			if restarts && c.kind != initOnce && g.percent(40) {
 				policy := inline()
 				put(policy, "resourceName", text(name))
 				put(policy, "restartPolicy", text("RestartContainer"))
@@ -75,7 +75,7 @@ func (g *generator) resize(spec *yaml.Node, p *pod) {
 		for _, c := range containers {
 			if c == containers[0] || g.percent(50) {
 				change, key := inline(), "containers"
-				if c.kind == sidecar {
+				if c.kind != regular {
 					key = "initContainers"
 				}
 				put(change, "name", text(c.name))

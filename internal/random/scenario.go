@@ -26,6 +26,8 @@ type Options struct {
 	// Late adds static pods, pulls in parallel, slow mounts, outages of the registry, ephemeral containers and resizes to some scenarios.
 	// The rest of the scenario stays the same.
 	Late bool
+	// WithInitResizes adds resizes of init containers that are not sidecars to those of Late. API servers before v1.36 reject them.
+	WithInitResizes bool
 	// WithoutResizes leaves out the resizes of Late, which are not simulated in some releases.
 	WithoutResizes bool
 	// WithoutRestartAll leaves out restart rules with the action RestartAllContainers, and all rules of sidecars. The API server

@@ -22,6 +22,7 @@ var changes = []change{
 	{"RequeueAtBackOffExpiry", []int{133066}, func(c *Changes) *bool { return &c.RequeueAtBackOffExpiry }, []span{{from: "v1.35"}}},
 	{"ResizeEvents", []int{134825}, func(c *Changes) *bool { return &c.ResizeEvents }, []span{{from: "v1.35"}}},
 	{"ResizesAreQueued", []int{131612, 131681}, func(c *Changes) *bool { return &c.ResizesAreQueued }, []span{{from: "v1.34"}}},
+	{"ResizesRetriedWhenPodsEnd", []int{136231}, func(c *Changes) *bool { return &c.ResizesRetriedWhenPodsEnd }, []span{{from: "v1.36"}}},
 	{"ResizesWithStarts", []int{140387}, func(c *Changes) *bool { return &c.ResizesWithStarts }, []span{{from: "v1.37"}}},
 	{"SandboxReasonInCondition", []int{135300}, func(c *Changes) *bool { return &c.SandboxReasonInCondition }, []span{{from: "v1.37"}}},
 	{"SandboxesByAttempt", []int{130551}, func(c *Changes) *bool { return &c.SandboxesByAttempt }, []span{{from: "v1.35"}}},

@@ -103,6 +103,9 @@ type Changes struct {
 	// ResizesAreQueued makes the sync loop allocate resources as soon as it sees a resize. Older kubelets allocate them in the sync of
 	// the pod. It also makes the resources of a container part of the key of its back-off. #131612, #131681.
 	ResizesAreQueued bool
+	// ResizesRetriedWhenPodsEnd makes the kubelet try to allocate pending resizes again when it learns that a pod is terminal. Without
+	// it, the kubelet tries again only when a pod is removed. #136231.
+	ResizesRetriedWhenPodsEnd bool
 	// ResizesWithStarts makes the start of a container with other resources than before count as a resize, which makes the next relist
 	// inspect the pod. #140387.
 	ResizesWithStarts bool
