@@ -57,13 +57,21 @@ type chooser struct {
 }
 
 func (c *chooser) Choose(id choose.Choice, n int) int {
-	v := c.Replay.Choose(id, n)
+	picked := c.Replay.Choose(id, n)
 	if c.shakes() {
-		v = c.shaken.Choose(id, n)
-		c.made = append(c.made, choose.Made{Choice: id, Value: v})
+		picked = c.shaken.Choose(id, n)
+		c.made = append(c.made, choose.Made{Choice: id, Value: picked})
 	}
-	c.decisions = append(c.decisions, decision{t: c.now(), choice: id, n: n, picked: v})
-	return v
+	c.decisions = append(c.decisions, decision{t: c.now(), choice: id, n: n, picked: picked})
+	return (picked + c.logged(id)) % n
+}
+
+// logged returns 1 for a race that the log shows at this instant, otherwise 0. Choices count from there.
+func (c *chooser) logged(id choose.Choice) int {
+	if id.Kind != choose.Race || !c.log.shows(id.Key, c.now()) {
+		return 0
+	}
+	return 1
 }
 
 // Place implements choose.Guide.

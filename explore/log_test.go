@@ -43,6 +43,20 @@ func TestLogOrdersProcesses(t *testing.T) {
 	}
 }
 
+// A race has the outcome that the log shows at its instant, once for each entry.
+func TestLogShowsRaces(t *testing.T) {
+	l := newLog([]Turn{{at10, "race", ""}, {at11, "other race", ""}, {at11, "race", ""}}).again()
+	for _, c := range []struct {
+		now  virtual.Time
+		race string
+		want bool
+	}{{at10, "other race", false}, {at10, "race", true}, {at10, "race", false}, {at11, "race", true}, {at11, "race", false}, {at11, "other race", true}} {
+		if got := l.shows(c.race, c.now); got != c.want {
+			t.Errorf("at %v the log shows the %s: %v, want %v", c.now, c.race, got, c.want)
+		}
+	}
+}
+
 // The items of a walk have the places of their next entries, now or later.
 func TestLogOrdersWalks(t *testing.T) {
 	l := newLog([]Turn{{at10, "status batch", "x"}, {at11, "status batch", "y"}, {at11, "status batch", "x"}}).again()

@@ -75,7 +75,9 @@ func (e *execution) addressed(c Connection) Connection {
 }
 
 // connect connects to the worker's container.
-func (e *execution) connect(p *sim.Proc, c Connection) Reply { return e.network.Connect(p, e.addressed(c)) }
+func (e *execution) connect(p *sim.Proc, c Connection) Reply {
+	return e.network.Connect(p, e.addressed(c))
+}
 
 // joinHostPort joins a host and a port as package net does.
 func joinHostPort(host string, port int) string {

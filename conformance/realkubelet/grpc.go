@@ -22,6 +22,7 @@ import (
 
 	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/prober"
 )
 
 // grpcProber wraps the kubelet's gRPC prober, which creates a client for each probe on the calling goroutine.
@@ -88,6 +89,9 @@ type grpcConnections struct {
 
 // dial connects to the program.
 func (c *grpcConnections) dial(_ context.Context, addr string) (net.Conn, error) {
+	if c.made > 0 && c.driver.now() == c.deadline {
+		c.driver.turns.add(prober.ConnectsAtTimeout+prober.WorkerName(c.probe, c.pod, c.container), "")
+	}
 	op := c.request(fakeruntime.Call{Method: fakeruntime.GRPC, Retry: c.made > 0})
 	c.made++
 	if op.accepted {
