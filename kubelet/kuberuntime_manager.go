@@ -312,7 +312,7 @@ func (k *Kubelet) syncPodContainers(p *sim.Proc, u podUpdate, s *podStatus, rest
 		actions.sandboxID, actions.podIP = k.createSandbox(p, u, actions, &did)
 	}
 	if actions.sandboxID != "" {
-		if actions.resize {
+		if k.profile.ResizesWithStarts {
 			k.doPodResizeAction(p, u.pod, &actions, &did)
 		}
 		k.startContainers(p, u, s, actions, &did)
@@ -342,7 +342,7 @@ func (k *Kubelet) resetContainers(p *sim.Proc, u podUpdate, containers []fakerun
 }
 
 // startContainers starts ephemeral containers, then init containers and then regular ones, one after the other. If a regular init container
-// cannot be started, it stops there. A sidecar that cannot be started does not block the others.
+// cannot be started, it stops there. A sidecar that cannot be started does not block the others. Older kubelets resize the pod in between.
 func (k *Kubelet) startContainers(p *sim.Proc, u podUpdate, s *podStatus, actions podActions, did *syncResult) {
 	for _, c := range actions.ephemeral {
 		k.startOrBackOff(p, u, c, s, &actions, did)
@@ -351,6 +351,9 @@ func (k *Kubelet) startContainers(p *sim.Proc, u podUpdate, s *podStatus, action
 		if !k.startOrBackOff(p, u, c, s, &actions, did) && !podutil.IsRestartableInitContainer(c) {
 			return
 		}
+	}
+	if !k.profile.ResizesWithStarts {
+		k.doPodResizeAction(p, u.pod, &actions, did)
 	}
 	for _, c := range actions.start {
 		k.startOrBackOff(p, u, c, s, &actions, did)

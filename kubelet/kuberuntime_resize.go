@@ -153,9 +153,13 @@ func inOrder(list []containerUpdate, u containerUpdate, limit, wantLimit, reques
 	return append(list, u)
 }
 
-// doPodResizeAction changes the memory and then the cpu of running containers. If a call fails, it stops there, and the sync has failed.
-// The next relist inspects the pod in any case (function of that name in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+// doPodResizeAction changes the memory and then the cpu of running containers, if the pod has a resize. If a call fails, it stops there,
+// and the sync has failed. The next relist inspects the pod in any case (function of that name in
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) doPodResizeAction(p *sim.Proc, pod *v1.Pod, actions *podActions, did *syncResult) {
+	if !actions.resize {
+		return
+	}
 	defer k.pleg.requestReinspect(pod.UID)
 	for _, memory := range []bool{true, false} {
 		updates := actions.updateCPU

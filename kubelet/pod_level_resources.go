@@ -31,6 +31,10 @@ func (k *Kubelet) setPodLevelResources(pod *v1.Pod, api, old *v1.PodStatus) {
 				delete(requests, name)
 			}
 		}
+		before := status.PodResources(old)
+		if was, had := before.Requests[v1.ResourceMemory]; had && !k.profile.PodMemoryRequestFollows && old.Phase == v1.PodRunning {
+			requests[v1.ResourceMemory] = was
+		}
 		limits = runningLimits(pod, limits, old)
 	}
 	status.SetPodResources(api, &v1.ResourceRequirements{Requests: requests, Limits: limits}, allocated)

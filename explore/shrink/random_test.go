@@ -175,7 +175,7 @@ func firstToDiffer(t *testing.T, flag string, differs func([]byte) (string, bool
 
 // ofResizes are the fields of profiles whose effect needs a resize, which only random scenarios with the later features have.
 var ofResizes = []string{
-	"ResizesWithStarts", "ResizesAreQueued", "ResizeEvents", "InPlacePodLevelResourcesVerticalScaling",
+	"ResizesWithStarts", "ResizesAreQueued", "ResizeEvents", "PodMemoryRequestFollows", "InPlacePodLevelResourcesVerticalScaling",
 	ofInitResizes,
 }
 

@@ -18,6 +18,7 @@ var changes = []change{
 	{"InspectUsesListing", []int{137471}, func(c *Changes) *bool { return &c.InspectUsesListing }, []span{{from: "v1.36"}}},
 	{"ManualTrigger", []int{98376, 101738}, func(c *Changes) *bool { return &c.ManualTrigger }, []span{{from: "v1.21"}}},
 	{"ManualTriggerResetsTicker", []int{119089}, func(c *Changes) *bool { return &c.ManualTriggerResetsTicker }, []span{{from: "v1.32"}}},
+	{"PodMemoryRequestFollows", []int{140646}, func(c *Changes) *bool { return &c.PodMemoryRequestFollows }, []span{{from: "v1.37"}}},
 	{"PodReadyToStartAtSandbox", []int{134660}, func(c *Changes) *bool { return &c.PodReadyToStartAtSandbox }, []span{{from: "v1.36"}}},
 	{"RequeueAtBackOffExpiry", []int{133066}, func(c *Changes) *bool { return &c.RequeueAtBackOffExpiry }, []span{{from: "v1.35"}}},
 	{"ResizeEvents", []int{134825}, func(c *Changes) *bool { return &c.ResizeEvents }, []span{{from: "v1.35"}}},

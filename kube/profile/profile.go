@@ -92,6 +92,8 @@ type Changes struct {
 	ManualTrigger bool
 	// ManualTriggerResetsTicker makes a manually triggered probe restart the probe period. #119089.
 	ManualTriggerResetsTicker bool
+	// PodMemoryRequestFollows makes the memory request of the whole pod in the status of a running pod follow a resize. #140646.
+	PodMemoryRequestFollows bool
 	// PodReadyToStartAtSandbox patches the condition PodReadyToStartContainers as soon as the sandbox is ready. #134660.
 	PodReadyToStartAtSandbox bool
 	// RequeueAtBackOffExpiry makes the kubelet sync a pod in crash-loop back-off when the back-off ends. Older kubelets
@@ -107,7 +109,8 @@ type Changes struct {
 	// it, the kubelet tries again only when a pod is removed. #136231.
 	ResizesRetriedWhenPodsEnd bool
 	// ResizesWithStarts makes the start of a container with other resources than before count as a resize, which makes the next relist
-	// inspect the pod. #140387.
+	// inspect the pod. It also makes a sync resize the pod before it starts containers, not between init containers and regular ones.
+	// #140387.
 	ResizesWithStarts bool
 	// SandboxReasonInCondition adds the reason to the condition PodReadyToStartContainers while it is false. #135300.
 	SandboxReasonInCondition bool

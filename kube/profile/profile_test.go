@@ -63,11 +63,11 @@ func TestReleases(t *testing.T) {
 			"RequeueAtBackOffExpiry ResizeEvents ResizesAreQueued ResizesRetriedWhenPodsEnd SandboxesByAttempt ShortContainerEvents StartupOnHoldAfterSuccess TerminationCancelsProbes UnknownStateInErrorEvent"},
 		{V1_37_0, "ContainerRestartRules InPlacePodLevelResourcesVerticalScaling InPlacePodVerticalScalingInitContainers KubeletCrashLoopBackOffMax KubeletEnsureSecretPulledImages PLEGOnDemandRelist PodObservedGenerationTracking " +
 			"RestartAllContainersOnContainerExits AddPodSkipsOnlyContainer InitializedBySandbox InspectUsesListing ManualTrigger " +
-			"ManualTriggerResetsTicker PodReadyToStartAtSandbox RequeueAtBackOffExpiry ResizeEvents ResizesAreQueued ResizesRetriedWhenPodsEnd ResizesWithStarts SandboxReasonInCondition SandboxesByAttempt ShortContainerEvents " +
+			"ManualTriggerResetsTicker PodMemoryRequestFollows PodReadyToStartAtSandbox RequeueAtBackOffExpiry ResizeEvents ResizesAreQueued ResizesRetriedWhenPodsEnd ResizesWithStarts SandboxReasonInCondition SandboxesByAttempt ShortContainerEvents " +
 			"StartupOnHoldAfterSuccess UnknownPortNotFound UnknownStateInErrorEvent UpdateNeedsAdmission"},
 		{V1_38_preview, "ContainerRestartRules ContainerScopedProbes GRPCContainerProbeTLS H2CContainerProbe InPlacePodLevelResourcesVerticalScaling InPlacePodVerticalScalingInitContainers KubeletCrashLoopBackOffMax " +
 			"KubeletEnsureSecretPulledImages PLEGOnDemandRelist PodObservedGenerationTracking RestartAllContainersOnContainerExits AddPodSkipsOnlyContainer " +
-			"InitializedBySandbox InspectUsesListing ManualTrigger ManualTriggerResetsTicker PodReadyToStartAtSandbox RequeueAtBackOffExpiry ResizeEvents ResizesAreQueued ResizesRetriedWhenPodsEnd ResizesWithStarts " +
+			"InitializedBySandbox InspectUsesListing ManualTrigger ManualTriggerResetsTicker PodMemoryRequestFollows PodReadyToStartAtSandbox RequeueAtBackOffExpiry ResizeEvents ResizesAreQueued ResizesRetriedWhenPodsEnd ResizesWithStarts " +
 			"SandboxReasonInCondition SandboxesByAttempt ShortContainerEvents StartupOnHoldAfterSuccess UnknownPortNotFound UnknownStateInErrorEvent " +
 			"UpdateNeedsAdmission"},
 	} {
