@@ -23,10 +23,8 @@ const (
 // ConnectJitter is the jitter of the back-off between two connections of a gRPC probe. The worker draws it.
 const ConnectJitter choose.JitterSource = "connect of "
 
-const raceOfTimeout = "connects at its timeout: "
-
-// RaceAtTimeout returns the key of the race of a gRPC probe whose back-off ends at its timeout.
-func RaceAtTimeout(worker string) string { return raceOfTimeout + worker }
+// ConnectsAtTimeout is the race of a gRPC probe whose back-off ends at its timeout. The name of the worker follows.
+const ConnectsAtTimeout = "connects at its timeout: "
 
 // runGRPC runs a grpc probe: it retries to connect until it succeeds, and then requests the health of a service, all
 // within one timeout (pkg/probe/grpc/grpc.go at v1.37.0).
@@ -55,7 +53,7 @@ func (e *execution) runGRPC(p *sim.Proc, podIP string) outcome {
 // without the answer of the program. The first back-off of 1 s ends at the default timeout, if the program refuses at once
 // (resetTransportAndUnlock in clientconn.go).
 func (e *execution) connectAtTimeout(p *sim.Proc, backOffEnds bool) {
-	if backOffEnds && p.Sim().Race(RaceAtTimeout(p.Name()), 2) == 1 {
+	if backOffEnds && p.Sim().Race(ConnectsAtTimeout+p.Name(), 2) == 1 {
 		e.network.ConnectInVain(p, e.addressed(Connection{Protocol: GRPC, Retry: true}))
 	}
 }

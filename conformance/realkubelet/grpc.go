@@ -90,7 +90,7 @@ type grpcConnections struct {
 // dial connects to the program.
 func (c *grpcConnections) dial(_ context.Context, addr string) (net.Conn, error) {
 	if c.made > 0 && c.driver.now() == c.deadline {
-		c.driver.turns.add(prober.RaceAtTimeout(prober.WorkerName(c.probe, c.pod, c.container)), "")
+		c.driver.turns.add(prober.ConnectsAtTimeout+prober.WorkerName(c.probe, c.pod, c.container), "")
 	}
 	op := c.request(fakeruntime.Call{Method: fakeruntime.GRPC, Retry: c.made > 0})
 	c.made++
