@@ -57,21 +57,13 @@ type chooser struct {
 }
 
 func (c *chooser) Choose(id choose.Choice, n int) int {
-	picked := c.Replay.Choose(id, n)
+	v := c.Replay.Choose(id, n)
 	if c.shakes() {
-		picked = c.shaken.Choose(id, n)
-		c.made = append(c.made, choose.Made{Choice: id, Value: picked})
+		v = c.shaken.Choose(id, n)
+		c.made = append(c.made, choose.Made{Choice: id, Value: v})
 	}
-	c.decisions = append(c.decisions, decision{t: c.now(), choice: id, n: n, picked: picked})
-	return (picked + c.logged(id)) % n
-}
-
-// logged returns 1 for a race that the log shows at this instant, otherwise 0. Choices count from there.
-func (c *chooser) logged(id choose.Choice) int {
-	if id.Kind != choose.Race || !c.log.shows(id.Key, c.now()) {
-		return 0
-	}
-	return 1
+	c.decisions = append(c.decisions, decision{t: c.now(), choice: id, n: n, picked: v})
+	return v
 }
 
 // Place implements choose.Guide.

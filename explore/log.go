@@ -77,16 +77,6 @@ func (l *log) do(process, point string, now virtual.Time) {
 	}
 }
 
-// shows reports whether the log has an entry of a process at this instant that is not done yet, and notes that it is done.
-func (l *log) shows(process string, now virtual.Time) bool {
-	left := l.left(process, now)
-	if len(left) == 0 || left[0].t != now {
-		return false
-	}
-	l.done[process]++
-	return true
-}
-
 // receivers has the process that waits for each ticker whose ticks the log shows. A tick goes directly to a process that
 // waits, so the order of two ticks decides which one the process handles first.
 var receivers = map[string]string{"sync ticker": "sync loop", "housekeeping ticker": "sync loop", "status sync": "status manager"}

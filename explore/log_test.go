@@ -43,20 +43,6 @@ func TestLogOrdersProcesses(t *testing.T) {
 	}
 }
 
-// A race has the outcome that the log shows at its instant, once for each entry.
-func TestLogShowsRaces(t *testing.T) {
-	l := newLog([]Turn{{at10, "race", ""}, {at11, "other race", ""}, {at11, "race", ""}}).again()
-	for _, c := range []struct {
-		now  virtual.Time
-		race string
-		want bool
-	}{{at10, "other race", false}, {at10, "race", true}, {at10, "race", false}, {at11, "race", true}, {at11, "race", false}, {at11, "other race", true}} {
-		if got := l.shows(c.race, c.now); got != c.want {
-			t.Errorf("at %v the log shows the %s: %v, want %v", c.now, c.race, got, c.want)
-		}
-	}
-}
-
 // A housekeeping that is not in the log came later: the sync loop slept when it had handled the sync tick.
 func TestLogDelaysHousekeeping(t *testing.T) {
 	l := newLog([]Turn{{at10.Add(5 * time.Second), "sync loop", "housekeeping ticker"}}).again()

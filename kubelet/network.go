@@ -15,7 +15,10 @@ var methods = map[prober.Protocol]fakeruntime.Method{
 // Connect sends a request over the network for a probe or a hook.
 func (k *Kubelet) Connect(p *sim.Proc, c prober.Connection) prober.Reply {
 	deadline := p.Now().Add(c.Timeout)
-	call := callOf(c)
+	call := fakeruntime.Call{
+		Method: methods[c.Protocol], PodUID: string(c.PodUID), Name: c.Container,
+		Probe: c.Probe, Hook: c.Hook, Timeout: c.Timeout, Retry: c.Retry, Followed: c.Followed, Handshake: c.Handshake,
+	}
 	if body, pending := c.Rest.(pendingBody); pending {
 		call.Method, call.Ref, call.Answer = fakeruntime.HTTPBody, body.ref, body.answer
 	}
@@ -34,16 +37,6 @@ func (k *Kubelet) Connect(p *sim.Proc, c prober.Connection) prober.Reply {
 	}
 	k.runtime.Release(op)
 	return reply
-}
-
-// ConnectInVain sends a request over the network for whose answer nobody waits.
-func (k *Kubelet) ConnectInVain(p *sim.Proc, c prober.Connection) { k.runtime.Send(p, callOf(c)) }
-
-func callOf(c prober.Connection) fakeruntime.Call {
-	return fakeruntime.Call{
-		Method: methods[c.Protocol], PodUID: string(c.PodUID), Name: c.Container,
-		Probe: c.Probe, Hook: c.Hook, Timeout: c.Timeout, Retry: c.Retry, Followed: c.Followed, Handshake: c.Handshake,
-	}
 }
 
 // timesOutFirst reports whether a request times out whose program exits at the instant of the timeout. The client

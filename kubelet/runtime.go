@@ -16,8 +16,6 @@ import (
 type Runtime interface {
 	// Call makes a call and waits until it returns.
 	Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op
-	// Send makes a call for whose end nobody waits.
-	Send(p *sim.Proc, c fakeruntime.Call)
 	// ListsEnd returns the time at which list calls end if they begin at a time, one after the other. It returns virtual.Max if
 	// they fail or leave records. If the caller can do without the answers, because nothing has changed and nothing else happens until
 	// the end, SpareLists spares the process p, which waits, a number of calls.

@@ -25,8 +25,6 @@ func (r *instantRuntime) Call(_ *sim.Proc, c fakeruntime.Call) *fakeruntime.Op {
 	return &fakeruntime.Op{Call: c, Done: true, ID: "id"}
 }
 
-func (r *instantRuntime) Send(_ *sim.Proc, c fakeruntime.Call) { r.calls = append(r.calls, c.Method) }
-
 func (r *instantRuntime) ListsEnd(virtual.Time, ...fakeruntime.Method) virtual.Time {
 	return virtual.Max
 }

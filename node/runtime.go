@@ -57,13 +57,6 @@ func (d *runtimeDriver) Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op {
 	return op
 }
 
-// Send makes a call for whose end nobody waits.
-func (d *runtimeDriver) Send(p *sim.Proc, c fakeruntime.Call) {
-	d.sim.Turn(p.Name(), string(c.Method))
-	d.Submit(p.Now(), c)
-	d.arm()
-}
-
 // ListsEnd returns the time at which list calls end if they begin at a time, one after the other. It returns virtual.Max if the
 // calls fail, leave records or take no time.
 func (d *runtimeDriver) ListsEnd(at virtual.Time, calls ...fakeruntime.Method) virtual.Time {

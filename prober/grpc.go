@@ -23,9 +23,6 @@ const (
 // ConnectJitter is the jitter of the back-off between two connections of a gRPC probe. The worker draws it.
 const ConnectJitter choose.JitterSource = "connect of "
 
-// ConnectsAtTimeout is the race of a gRPC probe whose back-off ends at its timeout. The name of the worker follows.
-const ConnectsAtTimeout = "connects at its timeout: "
-
 // runGRPC runs a grpc probe: it retries to connect until it succeeds, and then requests the health of a service, all
 // within one timeout (pkg/probe/grpc/grpc.go at v1.37.0).
 func (e *execution) runGRPC(p *sim.Proc, podIP string) outcome {
@@ -39,22 +36,11 @@ func (e *execution) runGRPC(p *sim.Proc, podIP string) outcome {
 			return e.healthOutcome(&reply)
 		}
 		retry = true
-		left := deadline.Sub(p.Now())
-		p.Sleep(min(wait, left))
+		p.Sleep(min(wait, deadline.Sub(p.Now())))
 		if p.Now() == deadline {
-			e.connectAtTimeout(p, wait == left)
 			addr := joinHostPort(podIP, int(e.spec.GRPC.Port))
 			return failure(fmt.Sprintf("timeout: failed to connect service %q within %v: context deadline exceeded", addr, e.timeout()))
 		}
-	}
-}
-
-// connectAtTimeout connects once more if the back-off ends at the timeout of the probe, and its timer is the first. The probe ends
-// without the answer of the program. The first back-off of 1 s ends at the default timeout, if the program refuses at once
-// (resetTransportAndUnlock in clientconn.go).
-func (e *execution) connectAtTimeout(p *sim.Proc, backOffEnds bool) {
-	if backOffEnds && p.Sim().Race(ConnectsAtTimeout+p.Name(), 2) == 1 {
-		e.network.ConnectInVain(p, e.addressed(Connection{Protocol: GRPC, Retry: true}))
 	}
 }
 

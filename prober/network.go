@@ -64,19 +64,12 @@ type Reply struct {
 type Network interface {
 	// Connect makes a request and waits for its outcome.
 	Connect(p *sim.Proc, c Connection) Reply
-	// ConnectInVain makes a request for whose outcome nobody waits.
-	ConnectInVain(p *sim.Proc, c Connection)
-}
-
-// addressed returns a connection to the worker's container.
-func (e *execution) addressed(c Connection) Connection {
-	c.PodUID, c.Container, c.Probe = e.podUID, e.name, e.probeType
-	return c
 }
 
 // connect connects to the worker's container.
 func (e *execution) connect(p *sim.Proc, c Connection) Reply {
-	return e.network.Connect(p, e.addressed(c))
+	c.PodUID, c.Container, c.Probe = e.podUID, e.name, e.probeType
+	return e.network.Connect(p, c)
 }
 
 // joinHostPort joins a host and a port as package net does.

@@ -119,9 +119,6 @@ func (w *world) answer(p *sim.Proc, probe trace.Probe, retry bool) string {
 	return answer
 }
 
-// ConnectInVain spends the next answer of the probe.
-func (w *world) ConnectInVain(p *sim.Proc, c Connection) { w.answer(p, c.Probe, c.Retry) }
-
 // Connect returns the next answer of the probe.
 func (w *world) Connect(p *sim.Proc, c Connection) Reply {
 	answer := w.answer(p, c.Probe, c.Retry)

@@ -22,7 +22,6 @@ import (
 
 	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/fakeruntime"
-	"probesim.dev/prober"
 )
 
 // grpcProber wraps the kubelet's gRPC prober, which creates a client for each probe on the calling goroutine.
@@ -87,10 +86,11 @@ type grpcConnections struct {
 	made int
 }
 
-// dial connects to the program.
+// dial connects to the program. A back-off that ends at the deadline ends after it, because the probe run begins before its first
+// connection; under virtual time both are at one instant.
 func (c *grpcConnections) dial(_ context.Context, addr string) (net.Conn, error) {
-	if c.made > 0 && c.driver.now() == c.deadline {
-		c.driver.turns.add(prober.ConnectsAtTimeout+prober.WorkerName(c.probe, c.pod, c.container), "")
+	if c.made > 0 && c.driver.now() >= c.deadline {
+		return nil, dialError(addr, errRefused)
 	}
 	op := c.request(fakeruntime.Call{Method: fakeruntime.GRPC, Retry: c.made > 0})
 	c.made++

@@ -91,7 +91,6 @@ var points = []struct {
 	{choose.Order, "removed pods"},
 	{choose.Order, "status batch"},
 	{choose.Race, "timeout or exit: "},
-	{choose.Race, "connects at its timeout: "},
 	{choose.Race, "volumes seen in this turn: "},
 	{choose.Race, "reconciler after populator: "},
 	{choose.Race, "volumes polled first: "},
