@@ -14,22 +14,30 @@ type Unhealthy struct {
 	Output string
 }
 
-var unhealthy = regexp.MustCompile(`(?s)^(Liveness|Readiness|Startup) probe (failed|errored|warning|error)(?: and resulted in \w+ state)?:? ?(.*)$`)
-
-// ParseUnhealthy reads the message of an event about a probe (pkg/kubelet/prober/prober.go, probe).
+// ParseUnhealthy reads the message of an event about a probe (pkg/kubelet/prober/prober.go, probe). Outputs have up to 10 KiB, which a regular
+// expression would read slowly.
 func ParseUnhealthy(message string) Unhealthy {
-	m := unhealthy.FindStringSubmatch(message)
-	if m == nil {
+	name, rest, _ := strings.Cut(message, " ")
+	rest, is := strings.CutPrefix(rest, "probe ")
+	if !is || name != "Liveness" && name != "Readiness" && name != "Startup" {
 		return Unhealthy{}
 	}
-	u := Unhealthy{Probe: trace.Probe(strings.ToLower(m[1])), Result: trace.Failure, Output: m[3]}
-	switch m[2] {
-	case "errored", "error":
-		u.Result = trace.Error
-	case "warning":
-		u.Result = trace.Warning
+	u := Unhealthy{Probe: trace.Probe(strings.ToLower(name))}
+	for _, verb := range []struct {
+		word   string
+		result trace.Result
+	}{{"failed", trace.Failure}, {"errored", trace.Error}, {"warning", trace.Warning}, {"error", trace.Error}} {
+		if output, has := strings.CutPrefix(rest, verb.word); has {
+			if state, has := strings.CutPrefix(output, " and resulted in "); has {
+				if word, after, has := strings.Cut(state, " state"); has && !strings.Contains(word, " ") {
+					output = after
+				}
+			}
+			u.Result, u.Output = verb.result, strings.TrimPrefix(strings.TrimPrefix(output, ":"), " ")
+			return u
+		}
 	}
-	return u
+	return Unhealthy{}
 }
 
 // Cause is the reason of the end of a container, in a Killing event.

@@ -152,7 +152,15 @@ func (s *search) failedHook(c *v1.Container) []choice {
 			continue
 		}
 		says := fmt.Sprintf("%s: the hook failed", f.Place)
-		list := []choice{{name: "hook", rules: []rule{{"postStart: fail", says}}}}
+		list := []choice{{name: "hook", rules: []rule{{"postStart: fail", says}}}, {name: "hook", rules: []rule{{"postStart: hang", says + " because the container ended before it"}}}}
+		if n := m.restarts(c.Name) + 1 - f.Count; n > 0 { // those of the first instances did not fail, so the instance before exited by itself
+			at := f.When.Best().Sub(s.best.zero)
+			for _, code := range []int{1, 0} {
+				list = append(list, choice{name: "hook", rules: []rule{
+					{fmt.Sprintf("instance: %d.., postStart: fail", n), fmt.Sprintf("%s %d times, and the container started %d times", says, f.Count, m.restarts(c.Name)+1)},
+					{fmt.Sprintf("instance: %d, at: %s, exit: %d", n-1, between(at-1300*time.Millisecond, at-200*time.Millisecond), code), fmt.Sprintf("%s: the instance that failed its hook started then. The exit code is not recorded.", f.Place)}}})
+			}
+		}
 		for _, e := range m.pod.Facts {
 			took := f.When.At.Sub(e.When.At)
 			if e.Kind == incident.Event && e.Reason == "Started" && e.Container == c.Name && e.When.Within <= time.Millisecond && took > 40*time.Millisecond {
@@ -218,6 +226,7 @@ func tryStart(s *search, _ *part) []choice {
 // outage is a time in which a probe failed in one way, as far as the recording tells.
 type outage struct {
 	word        string // the answer
+	pattern     string // what equal failures have in common
 	answer      string // the definition of a named answer
 	count       int
 	first, last time.Duration // the requests of the first and the last failure
@@ -232,6 +241,7 @@ func (s *search) outages(c *v1.Container, probe trace.Probe) []outage {
 	add := func(first, last incident.Moment, count int, u incident.Unhealthy, says string) {
 		o := outage{count: count, says: says}
 		o.word, o.answer = answer(p, u, fmt.Sprintf("%s%d", probe, len(list)+1))
+		o.pattern = patternOf(u)
 		took := 10 * time.Millisecond
 		if hangs(p, u) {
 			took = fullTimeout(p, u)

@@ -22,8 +22,11 @@ import (
 	"probesim.dev/trace"
 )
 
+// usualSandbox is the default of runPodSandbox.
+const usualSandbox = 211 * time.Millisecond
+
 func newModel(rec *incident.Recording, pod *incident.Pod) (*model, error) {
-	m := &model{rec: rec, pod: pod, version: newest(pod.Version()), sandbox: 211 * time.Millisecond, since: slack, rejected: map[claimKey]string{}}
+	m := &model{rec: rec, pod: pod, version: newest(pod.Version()), sandbox: usualSandbox, since: slack, rejected: map[claimKey]string{}}
 	if !m.tells() {
 		return nil, ErrNothing
 	}

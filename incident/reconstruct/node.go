@@ -26,6 +26,10 @@ func tryNode(s *search, _ *part) []choice {
 					list = append(list, choice{name: "evicted", steps: []string{fmt.Sprintf("at: %s, evict: {pod: %s}", value.Format(round(at-before)), m.pod.Name)}})
 				}
 			}
+		case f.Kind == incident.Phase && f.Reason == "Evicted" && !m.hasEvent("Evicted"): // the kubelet dropped the event
+			for _, at := range s.endsOfPod() {
+				list = append(list, choice{name: "evicted", steps: []string{fmt.Sprintf("at: %s, evict: {pod: %s}", value.Format(at), m.pod.Name)}})
+			}
 		case f.Kind == incident.Phase && (f.Reason == "Terminated" || f.Reason == "Shutdown") && m.requested.After(s.best.zero):
 			for _, config := range s.shutdowns() {
 				step := fmt.Sprintf("at: %s, shutdownNode: {}", value.Format(max(round(m.requested.Sub(s.best.zero)), time.Millisecond)))
@@ -47,6 +51,28 @@ func tryNode(s *search, _ *part) []choice {
 						}
 					}
 				}
+			}
+		}
+	}
+	return list
+}
+
+// hasEvent reports whether the recording has an event with a reason about the pod.
+func (m *model) hasEvent(reason string) bool {
+	return slices.ContainsFunc(m.pod.Facts, func(f *incident.Fact) bool { return f.Kind == incident.Event && f.Reason == reason && f.When.Known() })
+}
+
+// endsOfPod returns when the kubelet can have begun to stop the pod: some time before a container ended.
+func (s *search) endsOfPod() []time.Duration {
+	var list []time.Duration
+	for _, f := range s.model.pod.Facts {
+		if f.Kind != incident.Terminated || f.Previous || !f.Last.Known() {
+			continue
+		}
+		end := f.Last.At.Add(f.Last.Within / 2).Sub(s.best.zero)
+		for _, before := range []time.Duration{100 * time.Millisecond, time.Second, 2 * time.Second, 500 * time.Millisecond, 1500 * time.Millisecond} {
+			if at := round(end - before); at > 0 && !slices.Contains(list, at) {
+				list = append(list, at)
 			}
 		}
 	}

@@ -37,8 +37,12 @@ type Options struct {
 // maxDuration is the longest run of a reconstruction. A pod that is older begins later.
 const maxDuration = 48 * time.Hour
 
-// effort is the maximum virtual time of all runs of a search.
-const effort = 600 * time.Hour
+// effort is the maximum work of a search, about 12 s on a core. The sizes of the scenarios and of the runs tell the work: the time that they
+// take must not decide about a result.
+const effort = 24_000_000
+
+// work returns the work of a run of a scenario, in units of about half a microsecond.
+func work(text []byte, records []trace.Record) int { return len(text) + 12*len(records) }
 
 // Result is a reconstruction of a pod.
 type Result struct {
@@ -109,8 +113,12 @@ func Pod(ctx context.Context, rec *incident.Recording, pod *incident.Pod, o Opti
 		return nil, err
 	}
 	m.command = o.Command
-	s := &search{ctx: ctx, model: m, left: o.Runs, expect: map[string][]*scenarios.Expect{}, scores: map[string]int{}}
+	s := &search{ctx: ctx, model: m, runs: o.Runs, left: o.Runs - o.Runs*repairShare/100, limit: effort - effort*repairShare/100, expect: map[string][]*scenarios.Expect{}, scores: map[string]int{}}
 	if err := s.run(); err != nil {
+		return nil, err
+	}
+	s.left, s.limit = o.Runs-s.tried, effort
+	if err := s.repair(s.left, effort); err != nil {
 		return nil, err
 	}
 	if err := s.widen(); err != nil {
@@ -218,15 +226,15 @@ type search struct {
 	model *model
 	best  *attempt
 	left  int
+	runs  int // the maximum of all
 	until int // the number of runs that a climb leaves to the others
 	tried int
-	spent time.Duration
+	spent int           // the work so far
+	limit int           // of the work
 	delay time.Duration // from the addition of the pod to the first start, in the last run
 
 	expect map[string][]*scenarios.Expect // loaded expectations, by their text
 	scores map[string]int                 // of the attempts so far
-
-	rejected []detoured // since the last detour
 }
 
 // rounds is the number of times that the search goes through all parts.
@@ -256,12 +264,24 @@ func (s *search) run() error {
 	}
 	m.deleted, m.longer = deleted, 0
 	start := m.snapshot()
+	moved := m.sandbox != usualSandbox || m.uptime != 0
 	if err := s.climb(); err != nil || s.complete() {
 		return err
+	}
+	if len(s.best.claims)-held(s.best) <= repairableSoon {
+		if err := s.repair(s.runs*repairShare/100, effort*repairShare/100); err != nil || s.complete() {
+			return err
+		}
 	}
 	// Another way may lead further: an exit can look like a kill by a probe, and the other way round, and a probe that fails for ever like
 	// another one that fails later.
 	var ways []func() error
+	if moved { // a failure can be at another time than the run of its probe: the program answered late, or ended before it answered
+		ways = append(ways, func() error {
+			m.sandbox, m.uptime = usualSandbox, 0
+			return nil
+		})
+	}
 	for _, backoff := range s.backoffs() {
 		ways = append(ways, func() error {
 			m.backoff = backoff
@@ -287,6 +307,9 @@ func (s *search) run() error {
 			return nil
 		},
 	}...) {
+		if s.spent > s.limit {
+			break
+		}
 		best, found := s.best, m.snapshot()
 		m.restore(start)
 		if err := prepare(); err != nil {
@@ -305,70 +328,7 @@ func (s *search) run() error {
 			return nil
 		}
 	}
-	return s.detour()
-}
-
-// detours is the maximum number of choices from which detour tries to go on.
-const detours = 24
-
-// detour takes choices that explain less by themselves, and improves the other parts after each: the best choice of a part can need another
-// choice of another part.
-func (s *search) detour() error {
-	if len(s.best.claims)-held(s.best) > detourable {
-		return nil
-	}
-	for range rounds {
-		before := s.best.score
-		rejected := s.rejected
-		s.rejected = nil
-		slices.SortStableFunc(rejected, func(a, b detoured) int { return cmp.Compare(b.score, a.score) })
-		for i := range rejected[:min(len(rejected), detours)] {
-			if s.left <= 0 || s.spent > effort {
-				return nil
-			}
-			best, found := s.best, s.model.snapshot()
-			s.model.choose(rejected[i].part, &rejected[i].choice)
-			a, err := s.attempt()
-			if errors.Is(err, simulate.ErrInterrupted) {
-				return err
-			}
-			if err == nil {
-				s.best, s.until = a, s.left-detourRuns
-				for _, p := range s.model.parts {
-					if p == rejected[i].part {
-						continue
-					}
-					if err := s.improve(p); err != nil {
-						return err
-					}
-				}
-			}
-			if err != nil || s.best.score <= best.score {
-				s.best = best
-				s.model.restore(found)
-			}
-			if s.complete() {
-				return nil
-			}
-		}
-		if s.best.score <= before {
-			return nil
-		}
-	}
 	return nil
-}
-
-// detourable is the maximum number of unexplained facts for which detours are worth their time.
-const detourable = 6
-
-// detourRuns is the maximum number of runs of a detour.
-const detourRuns = 150
-
-// detoured is a choice that the search rejected, and its score.
-type detoured struct {
-	part   *part
-	choice choice
-	score  int
 }
 
 // align moves a guessed start so that a run of the probe is at the first fact.
@@ -468,7 +428,7 @@ func (m *model) restore(s state) {
 // explain the same.
 func (s *search) simplify() error {
 	for _, p := range s.model.parts {
-		if len(p.rules) == 0 {
+		if len(p.rules) == 0 || s.spent > s.limit {
 			continue
 		}
 		before := *p
@@ -520,7 +480,7 @@ func (s *search) improve(p *part) error {
 	for list := p.try(s, p); len(list) > 0; {
 		c := list[0]
 		list = list[1:]
-		if s.left <= max(until, 0) || s.spent > effort {
+		if s.left <= max(until, 0) || s.spent > s.limit {
 			return nil
 		}
 		if c.rare && s.complete() {
@@ -544,9 +504,6 @@ func (s *search) improve(p *part) error {
 			s.best = a
 		default:
 			s.model.restore(before)
-			if err == nil && a.score > s.best.score-5000 {
-				s.rejected = append(s.rejected, detoured{p, c, a.score})
-			}
 		}
 		if err == nil && c.next != nil {
 			if better := c.next(a); better != nil {
@@ -598,7 +555,7 @@ func (s *search) attemptAt(zero time.Time, load func(*attempt) error) (*attempt,
 		a.run = simulate.Run(s.ctx, a.plan, simulate.Options{})
 		s.tried++
 		s.left--
-		s.spent += a.plan.Duration
+		s.spent += work(a.text, a.run.Records)
 		if a.run.Err != nil {
 			return nil, a.run.Err
 		}
@@ -636,7 +593,8 @@ func (s *search) load(a *attempt) error {
 	key := expectations(a.claims)
 	expect, known := s.expect[key]
 	if known {
-		loaded, err := scenarios.LoadBytes("incident.yaml", m.brief(a.zero), nil)
+		a.text = m.brief(a.zero)
+		loaded, err := scenarios.LoadBytes("incident.yaml", a.text, nil)
 		if err != nil {
 			return err
 		}

@@ -196,6 +196,18 @@ func TestInfer(t *testing.T) {
 		{"short back-offs", `containers: [{name: app, image: "web:1"}]`,
 			`duration: 2m, kubelet: {config: {featureGates: {ReduceDefaultCrashLoopBackOffDecay: true}}}, pods: [{name: web, containers: [{name: app, behavior: [{after: 500ms, exit: 3}]}]}]`, 0,
 			[]string{"ReduceDefaultCrashLoopBackOffDecay: true"}, ""},
+		{"lives that end in different ways", `containers: [{name: app, image: "web:1", ` + liveness + `}]`,
+			`duration: 4m, pods: [{name: web, containers: [{name: app, behavior: [{instance: 0, after: 31s, liveness: 500}, {instance: 1, after: 8s, exit: 3}, {instance: 2, after: 21s, liveness: hang}, {instance: 3, after: 3s, exit: 4}]}]}]`, 0,
+			[]string{"exit: "}, ""},
+		{"a slow startup probe", `containers: [{name: app, image: "web:1", startupProbe: {exec: {command: [check]}, periodSeconds: 17, timeoutSeconds: 9}, ` + strings.Replace(liveness, "failureThreshold: 3", "failureThreshold: 60", 1) + `}]`,
+			`duration: 2m, pods: [{name: web, containers: [{name: app, behavior: [{startup: ok in 6.9s, liveness: 500}]}]}]`, 0, []string{"startup: ok in "}, ""},
+		{"a request that ends with the container", `terminationGracePeriodSeconds: 5, containers: [{name: app, image: "web:1", livenessProbe: {exec: {command: [check]}, timeoutSeconds: 9, initialDelaySeconds: 7}}]`,
+			`duration: 70s, pods: [{name: web, containers: [{name: app, behavior: [{at: 57s, liveness: hang}, {afterSigterm: 0s, exit: never}]}]}], steps: [{at: 63s, delete: {pod: web}}]`, 66 * time.Second,
+			[]string{"delete: {pod: web"}, ""},
+		{"a hook that fails after a restart", `containers: [{name: app, image: "web:1", lifecycle: {postStart: {exec: {command: [warm]}}}}]`,
+			`duration: 3m, pods: [{name: web, containers: [{name: app, behavior: [{instance: 1.., postStart: fail}, {after: 29s, exit: 0}]}]}]`, 0, []string{"instance: 1.., postStart: fail"}, ""},
+		{"a hook that ends with its container", `containers: [{name: log, image: "log:1", ` + readiness + `}, {name: app, image: "web:1", lifecycle: {postStart: {exec: {command: [warm]}}}}]`,
+			`duration: 2m, pods: [{name: web, containers: [{name: app, behavior: [{postStart: hang}, {instance: 0, after: 28s, exit: 0}]}, {name: log, behavior: [{at: 95s, readiness: 503}]}]}]`, 0, []string{"postStart: hang"}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			text := "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {" + test.spec + "}\n---\n" +

@@ -23,6 +23,9 @@ var windowed = regexp.MustCompile(`^(?:(at|after): (\S+), )?(?:for: (\S+), )?(st
 func (s *search) widen() error {
 	for _, p := range s.model.parts {
 		for i := range p.rules {
+			if s.spent > effort+effort/10 {
+				return nil
+			}
 			for _, recorded := range []bool{true, false} {
 				old := p.rules[i].text
 				text := s.wider(p.container, old, recorded)
