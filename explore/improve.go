@@ -15,7 +15,7 @@ import (
 // improve searches for a run that agrees with the trace for longer. It tries, in this order:
 //
 //   - one of the likely choices
-//   - one or two choices about the volumes of the pod that differs
+//   - up to three choices about the volumes of the pod that differs
 //   - one choice, and a second one that only comes up after it
 //   - one of the other choices, of which there may be thousands
 //   - two or three choices of the worker whose probe differs
@@ -97,24 +97,32 @@ func (f *follower) ofWorker(best attempt, options []option) (attempt, bool) {
 	return f.together(best, own)
 }
 
-// mostOfVolumes is the maximum number of choices about volumes that ofVolumes combines.
-const mostOfVolumes = 8
+// Bounds on the choices about volumes that ofVolumes combines.
+const (
+	mostOfVolumes = 8 // choices
+	chainOfLoops  = 3 // choices that come up one after the other
+)
 
-// ofVolumes tries the latest choices about the volumes of the pod whose record differs, alone and with a second one, which may
-// only come up after the first. The loops of the volume manager decide together when a mount begins, which can be long before it ends
-// and the containers start.
+// ofVolumes tries the latest choices about the volumes of the pod whose record differs, alone and with others, which may only come up
+// after them. The loops of the volume manager decide together when a mount begins, which can be long before it ends and the containers
+// start. A mount that takes no time needs three choices: the populator, then the reconciler, then the poll.
 func (f *follower) ofVolumes(best attempt, _ []option) (attempt, bool) {
+	return f.chainOfVolumes(best, best, chainOfLoops)
+}
+
+// chainOfVolumes adds up to n choices about volumes to those of a run that does not get further than best.
+func (f *follower) chainOfVolumes(best, run attempt, n int) (attempt, bool) {
 	until := min(best.parts.Add(margin), f.end)
-	for _, first := range f.aboutVolumes(best) {
+	for _, choice := range f.aboutVolumes(run) {
 		if f.runs >= f.Budget {
 			break
 		}
-		after := f.try(append(slices.Clone(best.made), first), until, false)
+		after := f.try(append(slices.Clone(run.made), choice), until, false)
 		if after.parts > best.parts {
 			return after, true
 		}
-		for _, second := range f.aboutVolumes(after) {
-			if a, ok := f.further(best, first, second); ok {
+		if n > 1 {
+			if a, ok := f.chainOfVolumes(best, after, n-1); ok {
 				return a, true
 			}
 		}

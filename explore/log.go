@@ -95,14 +95,24 @@ func (l *log) rank(process string, now virtual.Time) (int, bool) {
 // tickerPeriod is the shortest period of the tickers in receivers.
 const tickerPeriod = time.Second
 
+// awake is the time within which the sync loop has an entry in the log if it does not sleep: the period of the housekeeping.
+const awake = 2 * time.Second
+
+// alwaysLogged is the ticker whose ticks the log always shows when they are handled.
+const alwaysLogged = "housekeeping ticker"
+
 // rankOfTicker returns the rank of a tick. A process that finds nothing to do at a tick logs nothing: it then handles the tick
-// either first or, if the log shows the tick before the next one, after the others.
+// either first or, if the log shows the tick before the next one, after the others. A housekeeping that the log does not show now
+// comes later. Before the sync loop sleeps, it handles one value, so a tick without an entry comes after that value.
 func (l *log) rankOfTicker(ticker, receiver string, now virtual.Time) (int, bool) {
-	for _, t := range l.left(receiver, now) {
+	left := l.left(receiver, now)
+	for _, t := range left {
 		switch {
 		case t.point == ticker && t.t == now:
 			return t.place, true
 		case t.point == ticker && t.t < now.Add(tickerPeriod):
+			return math.MaxInt, true
+		case t.t >= now.Add(tickerPeriod) && (ticker == alwaysLogged || receiver == "sync loop" && left[0].t == now && t.t > now.Add(awake)):
 			return math.MaxInt, true
 		case t.t >= now.Add(tickerPeriod):
 			return -1, true

@@ -43,6 +43,16 @@ func TestLogOrdersProcesses(t *testing.T) {
 	}
 }
 
+// A housekeeping that is not in the log came later: the sync loop slept when it had handled the sync tick.
+func TestLogDelaysHousekeeping(t *testing.T) {
+	l := newLog([]Turn{{at10.Add(5 * time.Second), "sync loop", "housekeeping ticker"}}).again()
+	for _, keys := range [][]string{{"housekeeping ticker", "sync ticker"}, {"sync ticker", "housekeeping ticker"}} {
+		if got := firstOf(l, at10, keys...); got != "sync ticker" {
+			t.Errorf("of %v %s goes first, want the sync ticker", keys, got)
+		}
+	}
+}
+
 // The items of a walk have the places of their next entries, now or later.
 func TestLogOrdersWalks(t *testing.T) {
 	l := newLog([]Turn{{at10, "status batch", "x"}, {at11, "status batch", "y"}, {at11, "status batch", "x"}}).again()
@@ -59,7 +69,7 @@ func TestLogOrdersWalks(t *testing.T) {
 }
 
 // A sync tick that finds nothing to do is not in the log. It came before the housekeeping of its instant, unless the log has
-// one after it.
+// one after it, or the sync loop sleeps afterwards.
 func TestLogOrdersTicks(t *testing.T) {
 	for _, c := range []struct {
 		tick virtual.Time // the next one in the log
@@ -68,6 +78,7 @@ func TestLogOrdersTicks(t *testing.T) {
 		{at10, "housekeeping ticker"},
 		{at10.Add(5 * time.Millisecond), "housekeeping ticker"},
 		{at11, "sync ticker"},
+		{at10.Add(5 * time.Second), "housekeeping ticker"},
 	} {
 		l := newLog([]Turn{{at10, "sync loop", "housekeeping ticker"}, {c.tick, "sync loop", "sync ticker"}}).again()
 		for _, keys := range [][]string{{"housekeeping ticker", "sync ticker"}, {"sync ticker", "housekeeping ticker"}} {

@@ -39,6 +39,7 @@ package kubelet
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -187,6 +188,7 @@ func (k *Kubelet) Start() {
 	k.pleg.proc = k.sim.Go("PLEG", k.pleg.run)
 	if k.files != nil {
 		k.sim.Go("manifests", k.watchFiles)
+		k.sim.Go("static pod registration", k.fastStaticPodsRegistration)
 	}
 	k.sim.Go("pod config", k.watchPods)
 	k.startSyncLoop()
@@ -498,6 +500,26 @@ func (k *Kubelet) tryReconcileMirrorPods(p *sim.Proc, u podUpdate) {
 	}
 	if missing {
 		k.api.CreateMirror(p, u.pod)
+	}
+}
+
+// registrationPeriod is the time between two looks for the node (fastStaticPodsRegistration in pkg/kubelet/kubelet.go at v1.37.0).
+const registrationPeriod = 100 * time.Millisecond
+
+// fastStaticPodsRegistration creates the mirror pods of the static pods that the kubelet knows as soon as the kubelet knows its node.
+// That takes one period, after which the sync loop, too, takes its first work, in any order (function of that name in
+// pkg/kubelet/kubelet.go at v1.37.0).
+func (k *Kubelet) fastStaticPodsRegistration(p *sim.Proc) {
+	p.Sleep(registrationPeriod)
+	known := slices.Sorted(maps.Keys(k.podManager.static))
+	choose.Shuffle(k.sim, "registered static pods", known)
+	var updates []podUpdate
+	for _, name := range known {
+		updates = append(updates, podUpdate{pod: k.podManager.static[name], mirror: k.podManager.mirrors[name]})
+	}
+	for _, u := range updates {
+		p.SetCause(cmp.Or(k.podManager.wanted[u.pod.UID], k.started))
+		k.tryReconcileMirrorPods(p, u)
 	}
 }
 

@@ -29,6 +29,7 @@ type node struct {
 
 	mu      sync.Mutex
 	ctx     context.Context // context of all kubelets
+	cancel  func()          // cancels the context of the current kubelet
 	conn    *connection     // connection of the current kubelet
 	workers []*workers      // pod workers of all kubelets
 	kubelet *runningKubelet // nil if no kubelet runs
@@ -65,7 +66,9 @@ func (n *node) launch() {
 	runtime := &runtimeService{
 		driver: n.conn, configs: n.configs, workers: goroutines, probes: probes, stopReason: events.killReason,
 	}
-	ctx := release.WithLogger(n.ctx, logr.New(triggerLog{conn: n.conn, recorder: n.recorder, workers: first, turns: n.turns}))
+	ctx, cancel := context.WithCancel(n.ctx)
+	n.cancel = cancel
+	ctx = release.WithLogger(ctx, logr.New(triggerLog{conn: n.conn, recorder: n.recorder, workers: first, turns: n.turns}))
 	k, err := startKubelet(ctx, environment{
 		root: n.root, mounter: n.mounter, client: n.api.client(n.conn), runtime: runtime, images: &imageService{runtime: runtime, events: events},
 		config: n.config, recorder: events, pods: events.pods, network: network, workers: goroutines, conn: n.conn,
@@ -83,6 +86,7 @@ func (n *node) stop() bool {
 	}
 	n.recorder.add(trace.Record{Kind: trace.KubeletStopped})
 	n.conn.close()
+	n.cancel() // its timers must not write the files that the next kubelet reads
 	n.api.unwatch()
 	n.kubelet = nil
 	return true

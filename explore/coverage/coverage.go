@@ -85,6 +85,7 @@ var points = []struct {
 	{choose.Order, "orphaned mirror pods"},
 	{choose.Order, "static pods"},
 	{choose.Order, "restarted static pods"},
+	{choose.Order, "registered static pods"},
 	{choose.Order, "active pods"},
 	{choose.Order, "containers to kill of pod "},
 	{choose.Order, "removed pods"},
