@@ -21,7 +21,9 @@ func (m containerManager) NewPodContainerManager() cm.PodContainerManager {
 
 // GetNodeAllocatableAbsolute returns the size of the node. The stub has none, so that kubelets before v1.36 find every resize infeasible
 // (canResizePod in pkg/kubelet/allocation/allocation_manager.go at v1.35.4).
-func (containerManager) GetNodeAllocatableAbsolute() v1.ResourceList { return nodeObject().Status.Allocatable }
+func (containerManager) GetNodeAllocatableAbsolute() v1.ResourceList {
+	return nodeObject().Status.Allocatable
+}
 
 type podCgroups struct{ cm.PodContainerManager }
 
