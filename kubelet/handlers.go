@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/prober"
@@ -122,17 +123,41 @@ func sendHook(client *http.Client, req *http.Request) error {
 }
 
 // newHookRequest returns the request of a hook. Without a host it goes to the IP address that the runtime reports
-// for the pod. Pods in the network of the host have none.
+// for the pod. Pods in the network of the host have none (runHTTPHandler in pkg/kubelet/lifecycle/handlers.go at v1.37.0).
 func (k *Kubelet) newHookRequest(p *sim.Proc, h hookRun) (*http.Request, error) {
 	podIP := ""
 	if h.handler.HTTPGet.Host == "" {
-		s := k.getPodStatusNow(p, h.pod.UID)
+		s, err := k.podStatusForHook(p, h.pod.UID)
+		if err != nil {
+			return nil, err
+		}
 		if len(s.ips) == 0 {
 			return nil, errors.New("failed to find networking container")
 		}
 		podIP = s.ips[0]
 	}
 	return prober.NewRequest(h.handler.HTTPGet, h.container, podIP, "lifecycle", k.profile)
+}
+
+// podStatusForHook lists and inspects the pod of a hook. Older kubelets do not say which of the calls has failed.
+func (k *Kubelet) podStatusForHook(p *sim.Proc, uid types.UID) (*podStatus, error) {
+	if !k.profile.InspectUsesListing {
+		s := k.listAndInspect(p, uid)
+		return s, s.err
+	}
+	l, err := k.getPods(p, fakeruntime.Call{PodUID: string(uid)})
+	if err != nil {
+		return nil, fmt.Errorf("unable to get pod, event handlers may be invalid: %w", err)
+	}
+	pods := l.pods()
+	if len(pods) == 0 {
+		return nil, errors.New("unable to get pod, event handlers may be invalid: pod sandboxes not found")
+	}
+	s := k.getPodStatus(p, pods[0])
+	if s.err != nil {
+		return nil, fmt.Errorf("unable to get pod status, event handlers may be invalid: %w", s.err)
+	}
+	return s, nil
 }
 
 // inPlainHTTP returns a copy of a request with the scheme http and without credentials.
