@@ -27,14 +27,13 @@ func (r *runtimeService) ExecSync(ctx context.Context, id string, command []stri
 		call.Hook = whose
 	} else {
 		call.Probe = trace.Probe(whose)
-		call.Retry = r.probes.begin(probeKey{id, call.Probe})
+		call.Retry = r.probes.begin(probeKey{id, call.Probe}, r.containerRecord(id))
 	}
 	op := r.exec(ctx, call)
 	err := execError(&op)
 	if call.Probe != "" {
-		rec := r.containerRecord(id)
-		rec.Result, rec.Message = execResult(&op, err)
-		r.probes.end(probeKey{id, call.Probe}, rec)
+		result, message := execResult(&op, err)
+		r.probes.end(probeKey{id, call.Probe}, result, message)
 	}
 	return []byte(op.Output), nil, err
 }

@@ -97,15 +97,14 @@ type attempt struct {
 // attempt runs a prober and records the result. In a kubelet that is cut off it does not return.
 func (n *network) attempt(r requester, timeout time.Duration, run func(attempt) (probe.Result, string, error)) (probe.Result, string, error) {
 	n.driver.blockIfCut()
-	rec := n.recordAbout(r)
-	t := attempt{network: n, requester: r, deadline: n.driver.now().Add(timeout), retry: n.probes.begin(r.key())}
+	t := attempt{network: n, requester: r, deadline: n.driver.now().Add(timeout), retry: n.probes.begin(r.key(), n.recordAbout(r))}
 	result, message, err := run(t)
 	n.driver.blockIfCut()
-	rec.Result, rec.Message = trace.Result(result), message
 	if err != nil {
-		rec.Result, rec.Message = trace.Error, err.Error()
+		n.probes.end(r.key(), trace.Error, err.Error())
+	} else {
+		n.probes.end(r.key(), trace.Result(result), message)
 	}
-	n.probes.end(r.key(), rec)
 	return result, message, err
 }
 

@@ -30,15 +30,17 @@ type probeKey struct {
 type probeRun struct {
 	attempts int
 	began    virtual.Time
+	about    trace.Record // the container that the worker knows when the run begins
 }
 
-// begin records the start of an attempt, and reports whether it is a retry.
-func (p *probeRuns) begin(key probeKey) (retry bool) {
+// begin records the start of an attempt, and reports whether it is a retry. The record says which container the worker knows now; its
+// status can change between two attempts.
+func (p *probeRuns) begin(key probeKey, about trace.Record) (retry bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	run := p.runs[key]
 	if run == nil {
-		run = &probeRun{began: p.recorder.now()}
+		run = &probeRun{began: p.recorder.now(), about: about}
 		p.runs[key] = run
 	}
 	run.attempts++
@@ -46,24 +48,26 @@ func (p *probeRuns) begin(key probeKey) (retry bool) {
 }
 
 // end records the end of an attempt. If it is the last attempt of the run, end writes the record of the run.
-func (p *probeRuns) end(key probeKey, rec trace.Record) {
-	began, over := p.ended(key, rec.Result == trace.Error)
-	if !over {
+func (p *probeRuns) end(key probeKey, result trace.Result, message string) {
+	run := p.ended(key, result == trace.Error)
+	if run == nil {
 		return
 	}
-	rec.Kind, rec.Probe, rec.Took = trace.ProbeExecuted, key.probe, p.recorder.now().Sub(began)
+	rec := run.about
+	rec.Result, rec.Message = result, message
+	rec.Kind, rec.Probe, rec.Took = trace.ProbeExecuted, key.probe, p.recorder.now().Sub(run.began)
 	p.first.probed(&rec)
 	p.recorder.add(rec)
 }
 
-// ended reports whether the run is over with this attempt, and when the run began.
-func (p *probeRuns) ended(key probeKey, broken bool) (began virtual.Time, over bool) {
+// ended returns the run if it is over with this attempt, otherwise nil.
+func (p *probeRuns) ended(key probeKey, broken bool) *probeRun {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	run := p.runs[key]
 	if broken && run.attempts < maxAttempts {
-		return 0, false
+		return nil
 	}
 	delete(p.runs, key)
-	return run.began, true
+	return run
 }
