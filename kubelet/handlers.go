@@ -145,15 +145,11 @@ func (k *Kubelet) podStatusForHook(p *sim.Proc, uid types.UID) (*podStatus, erro
 		s := k.listAndInspect(p, uid)
 		return s, s.err
 	}
-	l, err := k.getPods(p, fakeruntime.Call{PodUID: string(uid)})
+	pod, err := k.getPod(p, uid)
 	if err != nil {
 		return nil, fmt.Errorf("unable to get pod, event handlers may be invalid: %w", err)
 	}
-	pods := l.pods()
-	if len(pods) == 0 {
-		return nil, errors.New("unable to get pod, event handlers may be invalid: pod sandboxes not found")
-	}
-	s := k.getPodStatus(p, pods[0])
+	s := k.getPodStatus(p, pod)
 	if s.err != nil {
 		return nil, fmt.Errorf("unable to get pod status, event handlers may be invalid: %w", s.err)
 	}

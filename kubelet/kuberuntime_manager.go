@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -551,12 +552,28 @@ func (k *Kubelet) getPodStatusNow(p *sim.Proc, uid types.UID) *podStatus {
 	if !k.profile.InspectUsesListing {
 		return k.listAndInspect(p, uid)
 	}
-	l, err := k.getPods(p, fakeruntime.Call{PodUID: string(uid)})
-	if err != nil {
+	pod, err := k.getPod(p, uid)
+	switch {
+	case errors.Is(err, errPodNotFound):
+		return &podStatus{}
+	case err != nil:
 		return &podStatus{err: err}
 	}
-	if pods := l.pods(); len(pods) > 0 {
-		return k.getPodStatus(p, pods[0])
+	return k.getPodStatus(p, pod)
+}
+
+// errPodNotFound is the error about a pod that the runtime does not have (ErrPodNotFound in pkg/kubelet/container/runtime.go at v1.37.0).
+var errPodNotFound = errors.New("pod sandboxes not found")
+
+// getPod lists a pod (GetPod in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+func (k *Kubelet) getPod(p *sim.Proc, uid types.UID) (*runtimePod, error) {
+	l, err := k.getPods(p, fakeruntime.Call{PodUID: string(uid)})
+	if err != nil {
+		return nil, err
 	}
-	return &podStatus{}
+	pods := l.pods()
+	if len(pods) == 0 {
+		return nil, errPodNotFound
+	}
+	return pods[0], nil
 }
