@@ -94,10 +94,14 @@ func (s *Subject) moves(c *Case, n Nodes, which StartCase) (startMoves, error) {
 	case YoungKubelet:
 		period := time.Duration(s.Probe(s.killer()).PeriodSeconds) * time.Second
 		c.Uptime = time.Millisecond
-		m.phase = func(c *Case) dim {
+		m.phase = func(c *Case) dim { // the period can be too short for all phases of the relists
 			d := uptimes(c)
 			d.to = min(d.to, period-1)
-			return d
+			start := n.relisting(s, c)
+			if s.init() == "" {
+				start = n.total(c.relistPeriod(), append([]delay{runPodSandbox}, s.starts()...)...)
+			}
+			return d.and(start)
 		}
 		always(startJitters(period))
 	case AfterLivenessKill:
