@@ -582,6 +582,26 @@ func (s *search) improve(p *part) error {
 	return nil
 }
 
+// part returns a part of the model.
+func (m *model) part(container, what string) *part {
+	for _, p := range m.parts {
+		if p.container == container && p.what == what {
+			return p
+		}
+	}
+	return nil
+}
+
+func (m *model) containers() []*v1.Container {
+	var all []*v1.Container
+	for _, list := range [][]v1.Container{m.object.Spec.InitContainers, m.object.Spec.Containers} {
+		for i := range list {
+			all = append(all, &list[i])
+		}
+	}
+	return all
+}
+
 // choose gives a part the value of a choice.
 func (m *model) choose(p *part, c *choice) {
 	p.rules, p.answers, p.create, p.startup, p.steps = c.rules, c.answers, c.create, c.startup, c.steps
