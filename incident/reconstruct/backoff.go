@@ -51,6 +51,17 @@ func (m *model) fastRestarts(c *v1.Container) (pause time.Duration, fast bool) {
 			}
 		}
 	}
+	for _, f := range m.pod.Facts { // the next start after the first back-off, which the kubelet reports when the second instance has ended
+		if f.Kind != incident.Event || f.Reason != "BackOff" || f.Container != c.Name || !f.When.Known() || f.AtLeast {
+			continue
+		}
+		for _, next := range starts {
+			took := next.at.End().Sub(f.When.At)
+			if next.number == 2 && took > 0 && took < 10*time.Second-2*detection {
+				pause, fast = took+detection/2, true
+			}
+		}
+	}
 	for i := 1; i < len(starts); i++ {
 		from, to := starts[i-1], starts[i]
 		if to.number < 2 || to.number == from.number {

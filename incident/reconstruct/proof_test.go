@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -52,6 +53,7 @@ func TestProof(t *testing.T) {
 		if *proofOnly != "" && !slices.Contains(strings.Split(*proofOnly, ","), fmt.Sprint(seed)) {
 			continue
 		}
+		began := time.Now()
 		p := prove(t, uint64(seed))
 		held, all = held+p.held, all+p.all
 		inside, total, unexplained = inside+p.inside, total+p.windows, unexplained+p.unexplained
@@ -59,7 +61,7 @@ func TestProof(t *testing.T) {
 		if p.held == p.all {
 			whole++
 		}
-		t.Logf("seed %d: %d of %d facts %v, %d runs", seed, p.held, p.all, p.causes, p.tried)
+		t.Logf("seed %d: %d of %d facts %v, %d runs in %s", seed, p.held, p.all, p.causes, p.tried, time.Since(began).Round(time.Millisecond))
 		for _, text := range p.outside {
 			t.Logf("    outside: %s", text)
 		}

@@ -266,7 +266,7 @@ func (s *search) run() error {
 	}
 	m.deleted, m.longer = deleted, 0
 	start := m.snapshot()
-	moved := m.sandbox != usualSandbox || m.uptime != 0
+	moved := m.sandbox != usualSandbox || m.uptime != m.old()
 	if err := s.climb(); err != nil || s.complete() {
 		return err
 	}
@@ -280,7 +280,7 @@ func (s *search) run() error {
 	var ways []func() error
 	if moved { // a failure can be at another time than the run of its probe: the program answered late, or ended before it answered
 		ways = append(ways, func() error {
-			m.sandbox, m.uptime = usualSandbox, 0
+			m.sandbox, m.uptime = usualSandbox, m.old()
 			return nil
 		})
 	}
