@@ -25,16 +25,37 @@ func (m *model) addStart(c *v1.Container) {
 		&part{container: c.Name, what: "hook", try: func(s *search, p *part) []choice { return tryHook(s, c) }})
 }
 
-// addParts adds the dimensions of a container: its exits, and each of its probes.
+// addParts adds the dimensions of a container: its exits, and each of its probes. The first ones explain what they can, so the probes come
+// first if they killed as many instances as ended.
 func (m *model) addParts(c *v1.Container) {
-	m.parts = append(m.parts,
-		&part{container: c.Name, what: "exits", try: func(s *search, p *part) []choice { return tryExits(s, c) }},
-		&part{container: c.Name, what: "stop", try: func(s *search, p *part) []choice { return tryStop(s, c) }})
-	for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
-		if incident.ProbeOf(c, probe) != nil {
-			m.parts = append(m.parts, &part{container: c.Name, what: string(probe), try: func(s *search, p *part) []choice { return tryProbe(s, p, c, probe) }})
+	exits := []*part{
+		{container: c.Name, what: "exits", try: func(s *search, p *part) []choice { return tryExits(s, c) }},
+		{container: c.Name, what: "stop", try: func(s *search, p *part) []choice { return tryStop(s, c) }}}
+	var probes []*part
+	if len(probesOf(c)) > 1 {
+		probes = append(probes, &part{container: c.Name, what: allProbes, try: func(s *search, p *part) []choice { return tryTogether(s, c) }})
+	}
+	for _, probe := range probesOf(c) {
+		probes = append(probes, &part{container: c.Name, what: string(probe), try: func(s *search, p *part) []choice { return tryProbe(s, p, c, probe) }})
+	}
+	if m.killed(c) {
+		exits, probes = probes, exits
+	}
+	m.parts = append(append(m.parts, exits...), probes...)
+}
+
+// killed reports whether probes killed as many instances of a container as ended. The kubelet may have dropped the events about some.
+func (m *model) killed(c *v1.Container) bool {
+	kills, restarts := m.kills(c.Name, trace.Liveness)+m.kills(c.Name, trace.Startup), m.restarts(c.Name)
+	if m.noisy("Normal") {
+		restarts = -1
+		for _, f := range m.pod.Facts {
+			if f.Kind == incident.Event && f.Reason == "Started" && f.Container == c.Name {
+				restarts += f.Count
+			}
 		}
 	}
+	return kills > 0 && kills >= restarts
 }
 
 // tryDelay lets the first start of a container take as long as recorded: as the times between its events tell, or else because of its
@@ -446,6 +467,20 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 		}
 	}
 	rare = true
+	if s.model.restarts(c.Name) > 0 {
+		after := max(s.since(c, outages[0].first), 0)
+		for _, begin := range []string{fmt.Sprintf("after: %s, ", between(after-tick, after)), ""} {
+			for _, length := range lengths(outages[0].last - outages[0].first) {
+				var rules []rule
+				for _, o := range outages {
+					rules = append(rules, rule{fmt.Sprintf("%sfor: %s, %s: %s", begin, value.Format(length), probe, o.word), o.says})
+				}
+				if len(rules) == 1 {
+					add("each life for", rules)
+				}
+			}
+		}
+	}
 	fits := s.fits(c, probe, outages)
 	for _, rules := range s.inTurn(c, outages, probe, tick) {
 		add("in turn", rules)
@@ -467,7 +502,7 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 	if (probe == trace.Readiness || s.model.kills(c.Name, probe) == 0) && !s.model.failsWhileStopped(c, probe) {
 		return append(list, fits...)
 	}
-	// The time that the container needs to stop decides when the probe runs again: try both together.
+	// The time that the container needs to stop decides when the probe runs again: try both allProbes.
 	for _, stop := range tryStop(s, c) {
 		for _, base := range slices.Clone(list[:min(len(list), 6)]) {
 			if len(stop.rules) > 0 && len(base.rules) > 0 {

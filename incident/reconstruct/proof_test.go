@@ -110,8 +110,9 @@ func prove(t *testing.T, seed uint64) *proof {
 	}
 	keep(t, fmt.Sprintf("%d.yaml", seed), random.Scenario(seed))
 	p := &proof{causes: unseen(run.Records)}
-	for _, pod := range rec.Pods {
-		r, err := Pod(context.Background(), rec, pod, Options{})
+	left := DefaultEffort
+	for i, pod := range rec.Pods {
+		r, err := Pod(context.Background(), rec, pod, Options{Effort: left / (len(rec.Pods) - i)})
 		if errors.Is(err, ErrNothing) {
 			p.nothing++
 			continue
@@ -126,6 +127,7 @@ func prove(t *testing.T, seed uint64) *proof {
 			}
 		}
 		p.tried += r.Tried
+		left -= r.Effort
 		held, all := r.Explained()
 		p.held, p.all = p.held+held, p.all+all
 		for _, c := range r.Claims {

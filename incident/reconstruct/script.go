@@ -229,6 +229,9 @@ func (m *model) take(t *script) {
 	if p := m.part(t.c.Name, "exits"); p != nil {
 		p.rules = t.exits()
 	}
+	if p := m.part(t.c.Name, allProbes); p != nil {
+		p.rules, p.answers = nil, nil
+	}
 	for _, probe := range probesOf(t.c) {
 		if p := m.part(t.c.Name, string(probe)); p != nil {
 			stop := slices.DeleteFunc(slices.Clone(p.rules), func(r rule) bool { return !strings.Contains(r.text, "afterSigterm: ") })
