@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"probesim.dev/incident"
 	"probesim.dev/scenarios/simulate"
 	"probesim.dev/trace"
 )
@@ -68,20 +69,26 @@ func (s *search) wider(container string, r windowRule) []windowRule {
 	if r.probe == allProbes {
 		probes = probesOf(s.model.spec(container))
 	}
-	used := false
+	used, endless := false, false
 	for _, probe := range probes {
 		for _, l := range s.livesOf(container, r) {
-			start := l.from
-			first, last, next := s.runsIn(container, probe, r, l)
-			if first.at < 0 {
+			x := s.runsIn(container, probe, r, l)
+			if x.first == nil {
 				continue
 			}
 			used = true
-			open.narrow(max(s.startBefore(container, first.at), first.before+time.Millisecond)-start, first.at-start)
-			closed.narrow(last+time.Millisecond-start, max(next-time.Millisecond, last+time.Millisecond)-start)
-			began, stopped := s.recordedWindow(container, probe, r.word, first.at, last)
-			recordedOpen.extend(began[0], began[1], s.best.zero, start)
-			recordedClosed.extend(stopped[0], stopped[1], s.best.zero, start)
+			open.narrow(max(s.startBefore(container, requestOf(x.first)), x.before+time.Millisecond)-l.from, requestOf(x.first)-l.from)
+			closed.narrow(requestOf(x.last)+time.Millisecond-l.from, max(x.next-time.Millisecond, requestOf(x.last)+time.Millisecond)-l.from)
+			for _, w := range s.model.windowsOf(s.model.spec(container), probe) {
+				began, stopped := s.explains(&w, x.first, x.last)
+				if began {
+					recordedOpen.extend(w.Began[0], w.Began[1], s.best.zero, l.from)
+				}
+				if stopped {
+					recordedClosed.extend(w.Stopped[0], w.Stopped[1], s.best.zero, l.from)
+					endless = endless || (w.Open == recordingEnds || w.Open == failuresMissing) && !s.endsAfter(container, x.last)
+				}
+			}
 		}
 	}
 	if !used || open.empty() || r.ends && closed.empty() {
@@ -94,69 +101,81 @@ func (s *search) wider(container string, r windowRule) []windowRule {
 		return recorded
 	}
 	var list []windowRule
-	for _, b := range [][2]interval{
-		{either(recordedOpen, open), either(recordedClosed, closed)},
-		{open.around(recordedOpen), closed.around(recordedClosed)},
-		{open.around(recordedOpen), closed},
-		{open, closed},
-	} {
+	add := func(open, closed interval, ends bool) {
 		w := r
-		w.open = interval{max(b[0].from, 0), b[0].to}
-		middle := w.open.middle()
-		w.length = interval{b[1].from - middle, b[1].to - middle}
+		w.ends = ends
+		w.open = interval{max(open.from, 0), open.to}
+		if ends {
+			middle := w.open.middle()
+			w.length = interval{closed.from - middle, closed.to - middle}
+		}
 		if !slices.Contains(list, w) {
 			list = append(list, w)
 		}
 	}
+	if endless { // nothing tells that the program stopped
+		add(either(recordedOpen, open), closed, false)
+		add(open.around(recordedOpen), closed, false)
+	}
+	add(either(recordedOpen, open), either(recordedClosed, closed), r.ends)
+	add(open.around(recordedOpen), closed.around(recordedClosed), r.ends)
+	add(open.around(recordedOpen), closed, r.ends)
+	add(open, closed, r.ends)
 	return list
 }
 
-// firstRun is the first run of a probe in a window, and the run before it. A negative time stands for none.
-type firstRun struct{ before, at time.Duration }
+// endsAfter reports whether a container is stopped or exits after a run of its probe in the best run so far.
+func (s *search) endsAfter(container string, last *trace.Record) bool {
+	return slices.ContainsFunc(s.best.run.Records, func(r trace.Record) bool {
+		return r.Container == container && r.T > last.T && (r.Kind == trace.ContainerStopping || r.Kind == trace.ContainerExited)
+	})
+}
 
-// runsIn returns the requests of the best run so far that are in the window of a rule in an instance: the first one, the last one, and the
-// next one after it, or the end of the instance.
-func (s *search) runsIn(container string, probe trace.Probe, r windowRule, l interval) (first firstRun, last, next time.Duration) {
+// requestOf returns when a run of a probe began.
+func requestOf(r *trace.Record) time.Duration { return r.T.Offset() - r.Took }
+
+// inWindow has the first and the last run of a probe in the window of a rule, and the times of the runs before and after them. There is no
+// run before if that time is negative.
+type inWindow struct {
+	first, last  *trace.Record
+	before, next time.Duration
+}
+
+// runsIn returns the runs of a probe in the best run so far that the window of a rule has in an instance.
+func (s *search) runsIn(container string, probe trace.Probe, r windowRule, l interval) inWindow {
 	from, until := l.from+r.open.middle(), l.to
 	if r.ends {
 		until = min(until, from+r.length.middle())
 	}
-	first, next = firstRun{-1, -1}, l.to
-	before := time.Duration(-1)
-	for _, x := range s.probeRuns(container, probe) {
-		at := x.T.Offset() - x.Took
-		switch {
-		case at >= from && at < until:
-			if first.at < 0 {
-				first = firstRun{before, at}
+	x := inWindow{before: -1, next: l.to}
+	for _, record := range s.probeRuns(container, probe) {
+		switch at := requestOf(record); {
+		case at < from:
+			x.before = at
+		case at < until:
+			if x.first == nil {
+				x.first = record
 			}
-			last = at
-		case at >= until:
-			next = min(next, at)
+			x.last = record
+		default:
+			x.next = min(x.next, at)
 		}
-		before = at
 	}
-	return first, last, next
+	return x
 }
 
-// recordedWindow returns when the program began and stopped to fail a probe with an answer, as far as the recording has an event whose first
-// or last failure is at about these times.
-func (s *search) recordedWindow(container string, probe trace.Probe, word string, first, last time.Duration) (began, stopped [2]time.Time) {
-	c := s.model.spec(container)
-	doubt := time.Second + s.model.slackOf(container)
-	windows := s.model.windowsOf(c, probe)
-	for i, o := range s.outages(c, probe) {
-		if i >= len(windows) || o.word != word {
-			continue
-		}
-		if (o.first - first).Abs() < doubt {
-			began = windows[i].Began
-		}
-		if o.last > first-doubt-o.doubt && o.last < last+doubt+o.doubt { // in a longer row the kubelet dropped the later events
-			stopped = windows[i].Stopped
-		}
+// explains reports whether the first of some runs is the first failure of a recorded event, and whether the last failure of the event is
+// one of them. The kubelet may have dropped the events about later ones.
+func (s *search) explains(w *Window, first, last *trace.Record) (began, stopped bool) {
+	pattern, doubt := patternOf(incident.ParseUnhealthy(w.Fact.Message)), time.Second+s.model.slackOf(w.Container)
+	fails := func(r *trace.Record) bool {
+		return pattern == patternOf(incident.Unhealthy{Probe: r.Probe, Result: r.Result, Output: r.Message})
 	}
-	return began, stopped
+	at := func(m incident.Moment) time.Duration { return m.At.Add(m.Within / 2).Sub(s.best.zero) }
+	end := at(w.Fact.Last)
+	doubtOfEnd := doubt + w.Fact.Last.Within/2
+	return fails(first) && (at(w.Fact.When)-first.T.Offset()).Abs() < doubt+w.Fact.When.Within/2,
+		fails(last) && end > first.T.Offset()-doubtOfEnd && end < last.T.Offset()+doubtOfEnd
 }
 
 // livesOf returns the times in the best run so far at which the clock of a rule is zero, and until which it counts.

@@ -140,6 +140,7 @@ func TestWindows(t *testing.T) {
 type stretch struct {
 	open, close [2]time.Time // earliest and latest
 	endless     bool         // until the instance ends
+	series      bool         // the answers change with the runs
 	start       *life        // the instance, if the stretch can begin with its start
 }
 
@@ -195,7 +196,7 @@ func stretches(rules []fakeruntime.Rule, probe trace.Probe, lives []life, zero, 
 			}
 		}
 		for _, l := range from {
-			s := stretch{open: [2]time.Time{l.start.Add(rule.From.Min), l.start.Add(rule.From.Max)}, endless: rule.For == nil || len(series.Items) > 1}
+			s := stretch{open: [2]time.Time{l.start.Add(rule.From.Min), l.start.Add(rule.From.Max)}, endless: rule.For == nil || len(series.Items) > 1, series: len(series.Items) > 1}
 			if rule.Clock == fakeruntime.AfterStart && rule.From.Min == 0 {
 				s.start = &l
 			}
@@ -228,6 +229,30 @@ func (s *stretch) opens(at time.Time, lives []life) bool {
 	return !at.Before(from.Add(-alignment)) && !at.After(to.Add(alignment))
 }
 
+// stated reports whether a rule says when the program began and stopped to cause a recorded failure: the run has that in a window of the
+// rule. Requests also fail because their container ends, and the answers of a series change with the runs of the probe.
+func stated(r *Result, container string, probe trace.Probe, f *incident.Fact, inferred []stretch) bool {
+	middle := func(m [2]time.Time) time.Time { return m[0].Add(m[1].Sub(m[0]) / 2) }
+	pattern := patternOf(incident.ParseUnhealthy(f.Message))
+	for i := range r.Run.Records {
+		x := &r.Run.Records[i]
+		if x.Kind != trace.ProbeExecuted || x.Container != container || x.Probe != probe || patternOf(incident.Unhealthy{Probe: probe, Result: x.Result, Output: x.Message}) != pattern {
+			continue
+		}
+		died := slices.ContainsFunc(r.Run.Records, func(e trace.Record) bool {
+			return e.Kind == trace.ContainerExited && e.Container == container && e.T >= x.T.Add(-x.Took) && e.T <= x.T
+		})
+		if died && x.Took <= slowAfter {
+			return false
+		}
+		at := r.Zero.Add(x.T.Offset() - x.Took) // of the first such failure
+		return slices.ContainsFunc(inferred, func(s stretch) bool {
+			return !s.series && !at.Before(middle(s.open)) && (s.endless || at.Before(middle(s.close)))
+		})
+	}
+	return false
+}
+
 func earlier(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
@@ -258,6 +283,10 @@ func compare(p *proof, truth []trace.Record, program fakeruntime.Pod, r *Result)
 				}
 				if slices.ContainsFunc(r.Claims, func(c Claim) bool { return c.Fact == f && !c.Holds && !c.Beyond }) {
 					p.unexplained++ // the output says so; Windows has its window
+					continue
+				}
+				if !stated(r, c.Name, probe, f, inferred) {
+					p.unstated++
 					continue
 				}
 				p.windows++
