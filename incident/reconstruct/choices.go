@@ -61,6 +61,9 @@ func (m *model) killed(c *v1.Container) bool {
 // tryDelay lets the first start of a container take as long as recorded: as the times between its events tell, or else because of its
 // image.
 func tryDelay(s *search, p *part, c *v1.Container) []choice {
+	if s.model.startMissing(c.Name) {
+		return nil
+	}
 	if create, start, known := s.latencies(p, c.Name); known {
 		return []choice{{name: "measured", create: create, startup: start}}
 	}
@@ -82,6 +85,24 @@ func tryDelay(s *search, p *part, c *v1.Container) []choice {
 		}
 	}
 	return nil
+}
+
+// startMissing reports whether the recording lacks the first start of a container: a probe failed or killed it before the first start that
+// it has.
+func (m *model) startMissing(container string) bool {
+	var started, probed time.Time
+	for _, f := range m.pod.Facts {
+		if f.Kind != incident.Event || f.Container != container || !f.When.Known() || f.AtLeast {
+			continue
+		}
+		switch {
+		case f.Reason == "Started" && (started.IsZero() || f.When.At.Before(started)):
+			started = f.When.At
+		case (f.Reason == "Killing" || incident.ParseUnhealthy(f.Message).Probe != "") && (probed.IsZero() || f.When.At.Before(probed)):
+			probed = f.When.At
+		}
+	}
+	return !started.IsZero() && !probed.IsZero() && probed.Before(started)
 }
 
 // pending lets the first start of a container take longer than the recording, if that has no later event about it.
@@ -107,6 +128,9 @@ func (s *search) pending(c *v1.Container) []choice {
 
 // latencies returns how long the runtime needs to create and to start a container, if the times of its first events tell it.
 func (s *search) latencies(p *part, container string) (create, start time.Duration, known bool) {
+	if s.model.startMissing(container) {
+		return 0, 0, false
+	}
 	var recorded [3]time.Duration
 	reasons := []string{"Pulled", "Created", "Started"}
 	for i, reason := range reasons {
@@ -222,6 +246,9 @@ func firstOf(records []trace.Record, container, reason string) (time.Duration, b
 
 // firstEvent returns the first event about a container whose time is known exactly, or nil.
 func (m *model) firstEvent(container string) *incident.Fact {
+	if m.startMissing(container) {
+		return nil
+	}
 	var first *incident.Fact
 	for _, f := range m.pod.Facts {
 		exact := f.Kind == incident.Event && f.When.Known() && f.When.Within <= time.Millisecond && !f.AtLeast
@@ -335,7 +362,7 @@ func grpcAnswer(output, name string) (word, definition string) {
 		return "down", ""
 	case rpcTimeout.MatchString(output): // the client is connected
 		return late, ""
-	case timeouts.MatchString(output):
+	case timeouts.in(output):
 		return "hang", ""
 	case strings.Contains(output, "does not implement"):
 		return "UNIMPLEMENTED", ""
@@ -375,6 +402,7 @@ func stalledBody(p *v1.Probe, u incident.Unhealthy) bool {
 // answer returns the answer of a program that makes a probe fail with an output.
 func answer(p *v1.Probe, u incident.Unhealthy, name string) (word, definition string) {
 	exec := p.Exec != nil
+	u.Output = beginning(u.Output)
 	switch {
 	case u.Result == trace.Warning && p.HTTPGet != nil:
 		return "warn", ""
@@ -387,7 +415,7 @@ func answer(p *v1.Probe, u incident.Unhealthy, name string) (word, definition st
 		return "error", ""
 	case p.GRPC != nil:
 		return grpcAnswer(u.Output, name)
-	case timeouts.MatchString(u.Output):
+	case timeouts.in(u.Output):
 		return "hang", ""
 	case p.HTTPGet != nil && redirects.MatchString(u.Output): // net/http follows a redirect to itself ten times
 		return name, fmt.Sprintf("name: %s, code: 302, location: %s, then: %s", name, strconv.Quote(redirects.FindStringSubmatch(u.Output)[1]), name)
@@ -397,13 +425,13 @@ func answer(p *v1.Probe, u incident.Unhealthy, name string) (word, definition st
 		return name, fmt.Sprintf("name: %s, code: 1, body: %s", name, strconv.Quote(u.Output))
 	case p.HTTPGet != nil && statusCode.MatchString(u.Output):
 		return statusCode.FindStringSubmatch(u.Output)[1], ""
-	case p.HTTPGet != nil && noAnswer.MatchString(u.Output):
+	case p.HTTPGet != nil && noAnswer(u.Output):
 		_, text, found := strings.Cut(u.Output, `": `)
 		if !found {
 			text = "EOF"
 		}
 		return name, fmt.Sprintf("name: %s, transportError: %s", name, strconv.Quote(text))
-	case refused.MatchString(u.Output):
+	case refused.in(u.Output):
 		return "down", ""
 	}
 	return "fail", ""
@@ -880,6 +908,14 @@ func tryExits(s *search, c *v1.Container) []choice {
 	list = append(list, s.byBackOff(c)...)
 	list = append(list, s.lives(c)...)
 	kills := m.kills(c.Name, trace.Liveness) + m.kills(c.Name, trace.Startup)
+	if kills > 0 && restarts == kills+1 { // one ended for another reason
+		for _, d := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 20 * time.Second} {
+			for _, number := range []int{0, restarts - 1} {
+				list = append(list, choice{name: "not killed", rules: []rule{{fmt.Sprintf("instance: %d, after: %s, exit: 1", number, value.Format(d)),
+					fmt.Sprintf("Probes killed %d instances, but %d ended. The recording does not tell why this one did.", kills, restarts)}}})
+			}
+		}
+	}
 	if last == nil {
 		if restarts > kills {
 			for _, d := range []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second} {

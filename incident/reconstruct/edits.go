@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -26,7 +27,7 @@ func (s *search) edits() []edit {
 	for _, c := range containers {
 		t := s.script(c)
 		scripts = append(scripts, t)
-		list = append(list, s.editsOfLives(t, gaps)...)
+		list = append(append(list, editsAlike(t)...), s.editsOfLives(t, gaps)...)
 		for _, probe := range probesOf(c) {
 			list = append(list, s.editsOfWindows(t, probe, gaps)...)
 		}
@@ -48,6 +49,42 @@ func (s *search) editsOfStart(gaps []gap) []edit {
 			if longer := s.model.sandbox - by; longer > 0 && longer < time.Hour {
 				list = append(list, func(m *model) { m.sandbox = longer })
 			}
+		}
+	}
+	return list
+}
+
+// alikeLives is the number of instances whose behavior a repair gives to all instances.
+const alikeLives = 3
+
+// editsAlike returns edits after which all instances of a container answer their probes as one of them does.
+func editsAlike(t *script) []edit {
+	var list []edit
+	for _, l := range t.lives[:min(len(t.lives), alikeLives)] {
+		if len(t.lives) == 1 {
+			break
+		}
+		of := instances(l.number, l.number)
+		for _, exits := range []bool{false, true} {
+			list = append(list, func(m *model) {
+				n := t.clone()
+				for i := range n.lives {
+					n.lives[i].exits = n.lives[i].exits && exits
+				}
+				m.take(n)
+				for _, probe := range probesOf(t.c) {
+					p := m.part(t.c.Name, string(probe))
+					var rules []rule
+					for _, r := range p.rules {
+						if text, is := strings.CutPrefix(r.text, of); is {
+							rules = append(rules, rule{text, r.comment})
+						} else if !strings.HasPrefix(r.text, "instance: ") {
+							rules = append(rules, r)
+						}
+					}
+					p.rules = rules
+				}
+			})
 		}
 	}
 	return list

@@ -301,6 +301,7 @@ func (s *search) run() error {
 		slices.SortStableFunc(m.parts, func(a, b *part) int { return cmp.Compare(rank(a), rank(b)) })
 		return nil
 	}, s.asRecorded}
+
 	var short []func() error
 	backoffs, certain := s.backoffs()
 	for _, backoff := range backoffs {

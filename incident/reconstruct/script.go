@@ -155,7 +155,7 @@ func patternOf(u incident.Unhealthy) string {
 	if kind := kindOf(u.Output); kind != "" {
 		return kind
 	}
-	return strings.TrimSpace(u.Output)
+	return strings.TrimSpace(beginning(u.Output))
 }
 
 // life returns an instance, or nil.
