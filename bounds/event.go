@@ -80,7 +80,7 @@ func untilStoppedAtOnce(h history, outcome *trace.Record, c *Case) time.Duration
 // begins 1 s after the end of that one. The sync loop takes the verdict, or begins the sync before it, later if it lists what runs for its
 // housekeeping (podWorkerLoop in pkg/kubelet/pod_workers.go and syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0).
 func (n Nodes) longestWait() time.Duration {
-	return time.Second + 3*(n.most(listPodSandbox)+n.most(listContainers))
+	return time.Second + 3*n.lists()
 }
 
 // UntilUnready returns the time from the misfortune until the status in the API says that the container is not ready.

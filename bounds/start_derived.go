@@ -50,13 +50,10 @@ func (s *Subject) afterFailures(n Nodes) time.Duration {
 }
 
 // failuresAtExit returns how many runs of the liveness probe fail before the kubelet finds the exit of its container, and within which time
-// they begin. A run that is going on at the exit fails too.
+// they begin. A run that is going on at the exit fails too. The first relist after the exit finds it. If another sync comes during this
+// relist, the kubelet acts only after the next one.
 func (s *Subject) failuresAtExit(n Nodes) (most, within time.Duration) {
-	_, late := s.shown(n)
-	within = late + s.took(n, trace.Liveness)
-	if s.Profile.PLEGOnDemandRelist { // only after a sync
-		within += time.Second
-	}
+	within = s.took(n, trace.Liveness) + n.lists() + 2*time.Second + 3*s.look(n)
 	return within/s.period(trace.Liveness) + 1, within
 }
 
@@ -110,13 +107,7 @@ func (s *Subject) step(n Nodes, p trace.Probe) time.Duration {
 // after the start. At the latest, the relist before has just begun. A kubelet with PLEGOnDemandRelist relists the pod at once. The sync loop
 // takes the event of the relist later if it lists what runs for its housekeeping.
 func (s *Subject) shown(n Nodes) (least, greatest time.Duration) {
-	lists := n.most(listPodSandbox) + n.most(listContainers)
-	instances := 2 * time.Duration(len(s.pod.Spec.Containers)+len(s.pod.Spec.InitContainers)) // the one that runs, and a dead one
-	look := lists + n.most(podSandboxStatus) + instances*n.most(containerStatus)
-	if !s.Profile.InspectUsesListing { // an inspection lists the pod again
-		look += lists
-	}
-	greatest = lists + 2*look
+	greatest = n.lists() + 2*s.look(n)
 	if !s.Profile.PLEGOnDemandRelist {
 		greatest += time.Second
 	}
@@ -125,6 +116,19 @@ func (s *Subject) shown(n Nodes) (least, greatest time.Duration) {
 	}
 	return least, greatest
 }
+
+// look returns the longest time of a relist that finds a change of the pod.
+func (s *Subject) look(n Nodes) time.Duration {
+	instances := 2 * time.Duration(len(s.pod.Spec.Containers)+len(s.pod.Spec.InitContainers)) // the one that runs, and a dead one
+	look := n.lists() + n.most(podSandboxStatus) + instances*n.most(containerStatus)
+	if !s.Profile.InspectUsesListing { // an inspection lists the pod again
+		look += n.lists()
+	}
+	return look
+}
+
+// lists returns the longest time of a list of all that runs.
+func (n Nodes) lists() time.Duration { return n.most(listPodSandbox) + n.most(listContainers) }
 
 // draw returns the range of a delay, and most its greatest value.
 func (n Nodes) draw(of delay) fakeruntime.Draw {
