@@ -31,6 +31,7 @@ func (r *reader) place() {
 	}
 	for _, f := range r.rec.Facts {
 		r.nameContainer(f)
+		f.untrim()
 	}
 	r.dateLogs()
 	var newest time.Time
@@ -193,6 +194,13 @@ func (r *reader) nameContainer(f *Fact) {
 	if m := ofContainer.FindStringSubmatch(f.Message); m != nil {
 		f.Container = strings.Join(m[1:], "")
 		f.Pod.addContainer(f.Container)
+	}
+}
+
+// untrim adds the space before an output that is empty, which kubectl describe cuts off the end of a message.
+func (f *Fact) untrim() {
+	if f.Kind == Event && strings.HasSuffix(f.Message, " probe failed:") {
+		f.Message += " "
 	}
 }
 

@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"flag"
 	"fmt"
 	"testing"
 	"time"
@@ -8,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"pgregory.net/rapid"
 )
+
+var _ = flag.Set("rapid.seed", "1")
 
 // TestAgesTellTimes writes texts as kubectl describe does, and checks that the times of the events contain the true ones, although the
 // text tells only ages: the start of the container, which the text tells too, places them. Times younger than ten minutes are
