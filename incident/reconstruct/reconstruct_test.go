@@ -264,7 +264,8 @@ func TestPrevent(t *testing.T) {
 		changes, after            int
 	}{
 		{"a slow start", startup, "{instance: 0, probes: down}", "start of", 1, 0},
-		{"a start that never ends", startup, "{probes: down}", "No probe setting would have helped", 0, 0},
+		{"starts that are too slow", startup, "{for: 40s, probes: down}", "does not tell how long a start takes", 0, 0},
+		{"a start that never ends", startup, "{probes: down}", "does not tell how long a start takes", 0, 0},
 		{"an outage", liveness, "{at: 61s, for: 16s, liveness: 500}", "stall of", 1, 0},
 		{"a long outage with errors", "livenessProbe: {httpGet: {port: 80}, periodSeconds: 10, timeoutSeconds: 10}", "{at: 61s, for: 90s, liveness: 500}, {afterSigterm: 0s, exit: never}", "no kill by a probe", 1, 0},
 		{"a program that never answers", liveness, "{after: 40s, liveness: 500}", "No probe setting would have helped", 0, 0},
