@@ -11,9 +11,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// UntilRecovered returns the time from a hang of a healthy container until its pod is ready again, with a program that ignores
-// the stop signal while it hangs and whose next instance takes a while to start. It is Never if the container never becomes ready
-// again.
+// UntilRecovered returns the time from a hang of a healthy container until its next instance is up and ready. The program ignores the
+// stop signal while it hangs, and its next instance takes a while to start. Before this instance is up, the kubelet can show it as
+// ready for a moment. The time is Never if a probe stops the instance, or the instance never becomes ready.
 func (s *Subject) UntilRecovered(n Nodes, start time.Duration) (Bound, error) {
 	rules := []Rule{{Instance: 0, Clock: fakeruntime.AfterSigterm, NeverExits: true}}
 	if start > 0 {
@@ -22,18 +22,26 @@ func (s *Subject) UntilRecovered(n Nodes, start time.Duration) (Bound, error) {
 	return s.phasesOf(n, func(c Case) (sample, error) {
 		c.Rules = append([]Rule{{Instance: 0, Clock: fakeruntime.AtScenario, From: c.Event, Misfortune: Hang}}, rules...)
 		c.Instance = 1
-		up := false
+		started, stoppedAgain := s.started(1), s.started(2)
+		var up, readySince virtual.Time // zero: not yet
 		h, err := s.record(&c, s.recorder(""), c.Event+s.shutdown(math.MaxInt64)+start+healthyWithin, func(r *trace.Record) bool {
-			up = up || s.started(1)(r)
-			return up && s.ready(r)
+			switch {
+			case started(r):
+				up = r.T.Add(start)
+			case up > 0 && s.ready(r):
+				readySince = r.T
+			case up > 0 && s.unready(r):
+				readySince = 0
+			}
+			return readySince > 0 && r.T >= up || stoppedAgain(r)
 		})
-		if errors.Is(err, errNothing) {
+		if errors.Is(err, errNothing) || err == nil && stoppedAgain(h.outcome()) {
 			return sample{bound: at(Never, c)}, nil
 		}
 		if err != nil {
 			return sample{}, err
 		}
-		return sample{bound: at(untilOutcome(h, h.outcome(), &c), c)}, nil
+		return sample{bound: at(max(up, readySince).Sub(virtual.At(c.Event)), c)}, nil
 	})
 }
 

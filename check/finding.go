@@ -454,11 +454,12 @@ func (c *container) versionsDiffer() (finding, bool) {
 		if len(oldest.rows[row.id]) == 0 || len(newest.rows[row.id]) == 0 {
 			continue
 		}
-		if row.id.IsLimit() && differ(a.Least, b.Least) {
-			differences = append(differences, fmt.Sprintf("%s: %s and %s", row.id, FormatDown(Seconds(a.Least)), FormatDown(Seconds(b.Least))))
+		before, after := a.Greatest, b.Greatest
+		if row.id.IsLimit() {
+			before, after = a.Least, b.Least
 		}
-		if !row.id.IsLimit() && differ(a.Greatest, b.Greatest) {
-			differences = append(differences, fmt.Sprintf("%s: %s and %s", row.id, FormatUp(Seconds(a.Greatest)), FormatUp(Seconds(b.Greatest))))
+		if differ(before, after) {
+			differences = append(differences, fmt.Sprintf("%s: %s and %s", row.id, row.id.Format(Seconds(before)), row.id.Format(Seconds(after))))
 		}
 	}
 	if len(differences) == 0 {

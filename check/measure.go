@@ -202,10 +202,33 @@ func (r *result) recovers(s *subject) error {
 		start = s.options.Start.Max
 	}
 	b, err := s.UntilRecovered(s.options.Nodes, start)
-	if err == nil {
-		r.add(Recover, "", b)
+	if err != nil {
+		return err
 	}
-	return err
+	if start > 0 {
+		limit, err := r.afterLivenessKill(s)
+		if err != nil {
+			return err
+		}
+		if start > limit.Least {
+			b.Greatest, b.AtGreatest, b.Mean = bounds.Never, limit.AtLeast, 0
+		}
+		if start > limit.Greatest {
+			b.Least, b.AtLeast = bounds.Never, limit.AtGreatest
+		}
+	}
+	r.add(Recover, "", b)
+	return nil
+}
+
+// afterLivenessKill returns the limits of a start after a liveness kill. They may have been measured before.
+func (r *result) afterLivenessKill(s *subject) (bounds.Bound, error) {
+	for _, v := range r.rows[Restart] {
+		if v.Case == string(bounds.AfterLivenessKill) {
+			return v.Bound, nil
+		}
+	}
+	return s.Start(s.options.Nodes, bounds.AfterLivenessKill)
 }
 
 // upAtOnce is the case of a program that is up when its container starts.

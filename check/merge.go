@@ -207,7 +207,7 @@ func plural(n int, one, more string) string {
 // tenth is the precision of most durations in texts.
 const tenth = 100 * time.Millisecond
 
-// FormatDown formats a duration for people, rounded down. FormatUp rounds up.
+// FormatDown formats a duration for people, rounded down.
 func FormatDown(s Seconds) string {
 	if s == Seconds(bounds.Never) {
 		return format(bounds.Never)
@@ -222,6 +222,22 @@ func FormatUp(s Seconds) string {
 		return format(d.Truncate(u) + u)
 	}
 	return format(time.Duration(s))
+}
+
+// FormatTime formats a time of a report for people: rounded up, or "never".
+func FormatTime(s Seconds) string {
+	if s.IsNever() {
+		return "never"
+	}
+	return FormatUp(s)
+}
+
+// Format formats the guaranteed value of a row for people: a limit rounded down, a time rounded up.
+func (id RowID) Format(s Seconds) string {
+	if id.IsLimit() {
+		return FormatDown(s)
+	}
+	return FormatTime(s)
 }
 
 // unit is the precision of a duration in texts.

@@ -167,16 +167,10 @@ func (c *Container) table() *report.Table {
 
 // Format formats a guaranteed value of a row.
 func (r *Row) Format(s *check.Seconds) string {
-	switch {
-	case s == nil:
+	if s == nil {
 		return "-"
-	case r.Limit:
-		return check.FormatDown(*s)
 	}
-	if text := check.FormatUp(*s); text != "no limit" {
-		return text
-	}
-	return "never"
+	return r.Row.Format(*s)
 }
 
 // Difference says how a row differs: "+15.0s better". It is empty if the row is the same.

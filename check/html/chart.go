@@ -219,10 +219,7 @@ func (a axis) limit(text string, always, never check.Seconds) row {
 
 // time returns the row of a time.
 func (a axis) time(text string, best check.Seconds, mean *check.Seconds, worst check.Seconds) row {
-	x := row{Text: arrows(text), Cells: [3]string{down(best), "", up(worst)}}
-	if isNever(worst) {
-		x.Cells[2] = "never"
-	}
+	x := row{Text: arrows(text), Cells: [3]string{down(best), "", check.FormatTime(worst)}}
 	if isNever(best) {
 		x.Cells[0] = ""
 		return x

@@ -65,7 +65,7 @@ func markdownRows(b *bytes.Buffer, c *check.Container) {
 			if t.Mean != nil {
 				mean = check.FormatUp(*t.Mean)
 			}
-			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", strings.ReplaceAll(t.Text, "->", "→"), check.FormatDown(t.Best), mean, check.FormatUp(t.Worst))
+			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", strings.ReplaceAll(t.Text, "->", "→"), best(&t), mean, check.FormatTime(t.Worst))
 		}
 	}
 }

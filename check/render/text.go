@@ -117,14 +117,7 @@ func limits(c *check.Container) *report.Table {
 			if row.Mean != nil {
 				mean = check.FormatUp(*row.Mean)
 			}
-			best, worst := check.FormatDown(row.Best), check.FormatUp(row.Worst)
-			if worst == "no limit" {
-				worst = "never"
-			}
-			if best == "no limit" {
-				best = ""
-			}
-			t.Row(label(row.Text), plain(best), plain(mean), plain(worst))
+			t.Row(label(row.Text), plain(best(&row)), plain(mean), plain(check.FormatTime(row.Worst)))
 		}
 	}
 	return t
@@ -190,18 +183,20 @@ func (t *writer) requirement(v *check.Verification) {
 	t.line(0, mark+Requirement(v), style)
 }
 
+// best describes the best value of a time. It is empty if there is none, because the worst value says so.
+func best(t *check.Time) string {
+	if t.Best.IsNever() {
+		return ""
+	}
+	return check.FormatDown(t.Best)
+}
+
 // Requirement describes the result for a requirement in one line.
 func Requirement(v *check.Verification) string {
 	if v.Container == "" {
 		return v.Requirement + ": no container has a probe for it"
 	}
-	text := v.Requirement + ": "
-	if strings.Contains(v.Requirement, ">=") {
-		text += check.FormatDown(v.Value)
-	} else {
-		text += check.FormatUp(v.Value)
-	}
-	text += " in container " + v.Container
+	text := v.Requirement + ": " + v.Row.Format(v.Value) + " in container " + v.Container
 	if v.Case != "" {
 		text += ", " + v.Case
 	}

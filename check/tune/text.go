@@ -110,7 +110,7 @@ func (t *writer) frontier(f *Frontier) {
 		case !p.Met:
 			note, style = "not enough", report.Dim
 		}
-		cells := []string{fmt.Sprintf("%ds x %d", p.Period, p.Threshold), fmt.Sprintf("%ds", p.Timeout), check.FormatDown(p.Limit), check.FormatUp(p.Time), fmt.Sprintf("%.4g", p.PerMinute), note}
+		cells := []string{fmt.Sprintf("%ds x %d", p.Period, p.Threshold), fmt.Sprintf("%ds", p.Timeout), check.FormatDown(p.Limit), check.FormatTime(p.Time), fmt.Sprintf("%.4g", p.PerMinute), note}
 		var row []report.Cell
 		for _, text := range cells {
 			row = append(row, report.Cell{Text: text, Style: style})
@@ -124,5 +124,5 @@ func formatValue(requirement string, s check.Seconds) string {
 	if strings.Contains(requirement, ">=") {
 		return check.FormatDown(s)
 	}
-	return check.FormatUp(s)
+	return check.FormatTime(s)
 }

@@ -16,6 +16,7 @@ type counter struct {
 
 	mu    sync.Mutex
 	count int
+	extra string // shown after the count
 	shown bool
 	quit  chan struct{}
 
@@ -63,7 +64,7 @@ func (c *counter) show() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.shown = true
-	fmt.Fprintf(c.w, "\r\x1b[K%s", c.now())
+	fmt.Fprintf(c.w, "\r\x1b[K%s%s", c.now(), c.extra)
 }
 
 // step counts one more.
@@ -71,6 +72,14 @@ func (c *counter) step() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.count++
+	c.extra = ""
+}
+
+// note shows a text after the count until the next step.
+func (c *counter) note(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.extra = text
 }
 
 func (c *counter) String() string {

@@ -15,6 +15,7 @@ import (
 	"probesim.dev/check"
 	"probesim.dev/incident"
 	"probesim.dev/incident/reconstruct"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
 	"probesim.dev/report"
 	"probesim.dev/report/html"
@@ -54,10 +55,16 @@ func (o *incidentOptions) reconstruct(cmd *cobra.Command, rec *incident.Recordin
 	var all []*reconstruction
 	progress := newCounter(cmd.ErrOrStderr(), len(pods), "pods")
 	defer progress.stop()
-	for _, p := range pods {
+	left := reconstruct.DefaultEffort // which the pods share
+	for i, p := range pods {
 		r := &reconstruction{pod: p}
 		all = append(all, r)
-		err := r.find(cmd, rec, reconstruct.Options{Command: command})
+		err := r.find(cmd, rec, reconstruct.Options{Command: command, Effort: left / (len(pods) - i), Progress: func(percent int) {
+			progress.note(fmt.Sprintf("; searched %d%% of what may explain %s", percent, printable.Text(p.Name)))
+		}})
+		if r.result != nil {
+			left -= r.result.Effort
+		}
 		switch {
 		case cmd.Context().Err() != nil:
 			return all[:len(all)-1], &exitError{exitInterrupted, fmt.Errorf("interrupted: %s reconstructed", progress)}

@@ -12,33 +12,35 @@ import (
 )
 
 // backoffs returns configurations of a kubelet with shorter back-offs, if containers restarted sooner than the back-offs of the default
-// configuration allow: with the feature gate, which begins with a second, or with a maximum.
-func (s *search) backoffs() []string {
+// configuration allow: with the feature gate, which begins with a second, or with a maximum. It reports whether nothing else explains the
+// recording: the kubelet reported a back-off, and the container started soon after.
+func (s *search) backoffs() (list []string, certain bool) {
 	m := s.model
 	var longest []time.Duration
 	for _, list := range [][]v1.Container{m.object.Spec.InitContainers, m.object.Spec.Containers} {
 		for i := range list {
-			if pause, fast := m.fastRestarts(&list[i]); fast {
-				longest = append(longest, pause)
+			if pause, fast, reported := m.fastRestarts(&list[i]); fast {
+				longest, certain = append(longest, pause), certain || reported
 			}
 		}
 	}
 	if len(longest) == 0 {
-		return nil
+		return nil, false
 	}
-	list := []string{"featureGates: {ReduceDefaultCrashLoopBackOffDecay: true}"}
+	list = []string{"featureGates: {ReduceDefaultCrashLoopBackOffDecay: true}"}
 	pause := slices.Min(longest)
 	for _, less := range []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second, 5 * time.Second} {
 		if at := (pause - less).Truncate(time.Second); at >= time.Second && at <= 5*time.Minute {
 			list = append(list, fmt.Sprintf("crashLoopBackOff: {maxContainerRestartPeriod: %s}", value.Format(at)))
 		}
 	}
-	return list
+	return list, certain
 }
 
 // fastRestarts reports whether a container restarted sooner than the default back-offs allow, and returns the mean time that its
-// back-offs can have taken.
-func (m *model) fastRestarts(c *v1.Container) (pause time.Duration, fast bool) {
+// back-offs can have taken. It also reports whether this is so for a back-off that the kubelet reported: containers that probes kill often
+// restart without one.
+func (m *model) fastRestarts(c *v1.Container) (pause time.Duration, fast, reported bool) {
 	starts := m.recordedStarts(c)
 	for _, f := range m.pod.Facts { // the next start after an end whose time is known
 		if f.Container != c.Name || f.Kind != incident.Terminated || !f.Last.Known() || m.numberOf(f) < 1 {
@@ -48,6 +50,17 @@ func (m *model) fastRestarts(c *v1.Container) (pause time.Duration, fast bool) {
 			took := next.at.End().Sub(f.Last.At)
 			if next.number == m.numberOf(f)+1 && took < min(10*time.Second<<min(m.numberOf(f)-1, 10), 5*time.Minute)-2*time.Second {
 				pause, fast = max(took, 0), true
+			}
+		}
+	}
+	for _, f := range m.pod.Facts { // the next start after the first back-off, which the kubelet reports when the second instance has ended
+		if f.Kind != incident.Event || f.Reason != "BackOff" || f.Container != c.Name || !f.When.Known() || f.AtLeast {
+			continue
+		}
+		for _, next := range starts {
+			took := next.at.End().Sub(f.When.At)
+			if next.number == 2 && took > 0 && took < 10*time.Second-2*detection {
+				pause, fast, reported = took+detection/2, true, true
 			}
 		}
 	}
@@ -73,5 +86,5 @@ func (m *model) fastRestarts(c *v1.Container) (pause time.Duration, fast bool) {
 			pause, fast = took/time.Duration(n)-life, true
 		}
 	}
-	return max(pause, time.Second), fast
+	return max(pause, time.Second), fast, reported
 }

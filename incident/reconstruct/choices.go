@@ -25,21 +25,45 @@ func (m *model) addStart(c *v1.Container) {
 		&part{container: c.Name, what: "hook", try: func(s *search, p *part) []choice { return tryHook(s, c) }})
 }
 
-// addParts adds the dimensions of a container: its exits, and each of its probes.
+// addParts adds the dimensions of a container: its exits, and each of its probes. The first ones explain what they can, so the probes come
+// first if they killed as many instances as ended.
 func (m *model) addParts(c *v1.Container) {
-	m.parts = append(m.parts,
-		&part{container: c.Name, what: "exits", try: func(s *search, p *part) []choice { return tryExits(s, c) }},
-		&part{container: c.Name, what: "stop", try: func(s *search, p *part) []choice { return tryStop(s, c) }})
-	for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
-		if incident.ProbeOf(c, probe) != nil {
-			m.parts = append(m.parts, &part{container: c.Name, what: string(probe), try: func(s *search, p *part) []choice { return tryProbe(s, p, c, probe) }})
+	exits := []*part{
+		{container: c.Name, what: "exits", try: func(s *search, p *part) []choice { return tryExits(s, c) }},
+		{container: c.Name, what: "stop", try: func(s *search, p *part) []choice { return tryStop(s, c) }}}
+	var probes []*part
+	if len(probesOf(c)) > 1 {
+		probes = append(probes, &part{container: c.Name, what: allProbes, try: func(s *search, p *part) []choice { return tryTogether(s, c) }})
+	}
+	for _, probe := range probesOf(c) {
+		probes = append(probes, &part{container: c.Name, what: string(probe), try: func(s *search, p *part) []choice { return tryProbe(s, p, c, probe) }})
+	}
+	if m.killed(c) {
+		exits, probes = probes, exits
+	}
+	m.parts = append(append(m.parts, exits...), probes...)
+}
+
+// killed reports whether probes killed as many instances of a container as ended. The kubelet may have dropped the events about some.
+func (m *model) killed(c *v1.Container) bool {
+	kills, restarts := m.kills(c.Name, trace.Liveness)+m.kills(c.Name, trace.Startup), m.restarts(c.Name)
+	if m.noisy("Normal") {
+		restarts = -1
+		for _, f := range m.pod.Facts {
+			if f.Kind == incident.Event && f.Reason == "Started" && f.Container == c.Name {
+				restarts += f.Count
+			}
 		}
 	}
+	return kills > 0 && kills >= restarts
 }
 
 // tryDelay lets the first start of a container take as long as recorded: as the times between its events tell, or else because of its
 // image.
 func tryDelay(s *search, p *part, c *v1.Container) []choice {
+	if s.model.startMissing(c.Name) {
+		return nil
+	}
 	if create, start, known := s.latencies(p, c.Name); known {
 		return []choice{{name: "measured", create: create, startup: start}}
 	}
@@ -61,6 +85,24 @@ func tryDelay(s *search, p *part, c *v1.Container) []choice {
 		}
 	}
 	return nil
+}
+
+// startMissing reports whether the recording lacks the first start of a container: a probe failed or killed it before the first start that
+// it has.
+func (m *model) startMissing(container string) bool {
+	var started, probed time.Time
+	for _, f := range m.pod.Facts {
+		if f.Kind != incident.Event || f.Container != container || !f.When.Known() || f.AtLeast {
+			continue
+		}
+		switch {
+		case f.Reason == "Started" && (started.IsZero() || f.When.At.Before(started)):
+			started = f.When.At
+		case (f.Reason == "Killing" || incident.ParseUnhealthy(f.Message).Probe != "") && (probed.IsZero() || f.When.At.Before(probed)):
+			probed = f.When.At
+		}
+	}
+	return !started.IsZero() && !probed.IsZero() && probed.Before(started)
 }
 
 // pending lets the first start of a container take longer than the recording, if that has no later event about it.
@@ -86,6 +128,9 @@ func (s *search) pending(c *v1.Container) []choice {
 
 // latencies returns how long the runtime needs to create and to start a container, if the times of its first events tell it.
 func (s *search) latencies(p *part, container string) (create, start time.Duration, known bool) {
+	if s.model.startMissing(container) {
+		return 0, 0, false
+	}
 	var recorded [3]time.Duration
 	reasons := []string{"Pulled", "Created", "Started"}
 	for i, reason := range reasons {
@@ -201,6 +246,9 @@ func firstOf(records []trace.Record, container, reason string) (time.Duration, b
 
 // firstEvent returns the first event about a container whose time is known exactly, or nil.
 func (m *model) firstEvent(container string) *incident.Fact {
+	if m.startMissing(container) {
+		return nil
+	}
 	var first *incident.Fact
 	for _, f := range m.pod.Facts {
 		exact := f.Kind == incident.Event && f.When.Known() && f.When.Within <= time.Millisecond && !f.AtLeast
@@ -314,7 +362,7 @@ func grpcAnswer(output, name string) (word, definition string) {
 		return "down", ""
 	case rpcTimeout.MatchString(output): // the client is connected
 		return late, ""
-	case timeouts.MatchString(output):
+	case timeouts.in(output):
 		return "hang", ""
 	case strings.Contains(output, "does not implement"):
 		return "UNIMPLEMENTED", ""
@@ -354,6 +402,7 @@ func stalledBody(p *v1.Probe, u incident.Unhealthy) bool {
 // answer returns the answer of a program that makes a probe fail with an output.
 func answer(p *v1.Probe, u incident.Unhealthy, name string) (word, definition string) {
 	exec := p.Exec != nil
+	u.Output = beginning(u.Output)
 	switch {
 	case u.Result == trace.Warning && p.HTTPGet != nil:
 		return "warn", ""
@@ -366,7 +415,7 @@ func answer(p *v1.Probe, u incident.Unhealthy, name string) (word, definition st
 		return "error", ""
 	case p.GRPC != nil:
 		return grpcAnswer(u.Output, name)
-	case timeouts.MatchString(u.Output):
+	case timeouts.in(u.Output):
 		return "hang", ""
 	case p.HTTPGet != nil && redirects.MatchString(u.Output): // net/http follows a redirect to itself ten times
 		return name, fmt.Sprintf("name: %s, code: 302, location: %s, then: %s", name, strconv.Quote(redirects.FindStringSubmatch(u.Output)[1]), name)
@@ -376,13 +425,13 @@ func answer(p *v1.Probe, u incident.Unhealthy, name string) (word, definition st
 		return name, fmt.Sprintf("name: %s, code: 1, body: %s", name, strconv.Quote(u.Output))
 	case p.HTTPGet != nil && statusCode.MatchString(u.Output):
 		return statusCode.FindStringSubmatch(u.Output)[1], ""
-	case p.HTTPGet != nil && noAnswer.MatchString(u.Output):
+	case p.HTTPGet != nil && noAnswer(u.Output):
 		_, text, found := strings.Cut(u.Output, `": `)
 		if !found {
 			text = "EOF"
 		}
 		return name, fmt.Sprintf("name: %s, transportError: %s", name, strconv.Quote(text))
-	case refused.MatchString(u.Output):
+	case refused.in(u.Output):
 		return "down", ""
 	}
 	return "fail", ""
@@ -446,6 +495,20 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 		}
 	}
 	rare = true
+	if s.model.restarts(c.Name) > 0 {
+		after := max(s.since(c, outages[0].first), 0)
+		for _, begin := range []string{fmt.Sprintf("after: %s, ", between(after-tick, after)), ""} {
+			for _, length := range lengths(outages[0].last - outages[0].first) {
+				var rules []rule
+				for _, o := range outages {
+					rules = append(rules, rule{fmt.Sprintf("%sfor: %s, %s: %s", begin, value.Format(length), probe, o.word), o.says})
+				}
+				if len(rules) == 1 {
+					add("each life for", rules)
+				}
+			}
+		}
+	}
 	fits := s.fits(c, probe, outages)
 	for _, rules := range s.inTurn(c, outages, probe, tick) {
 		add("in turn", rules)
@@ -467,7 +530,7 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 	if (probe == trace.Readiness || s.model.kills(c.Name, probe) == 0) && !s.model.failsWhileStopped(c, probe) {
 		return append(list, fits...)
 	}
-	// The time that the container needs to stop decides when the probe runs again: try both together.
+	// The time that the container needs to stop decides when the probe runs again: try both allProbes.
 	for _, stop := range tryStop(s, c) {
 		for _, base := range slices.Clone(list[:min(len(list), 6)]) {
 			if len(stop.rules) > 0 && len(base.rules) > 0 {
@@ -845,6 +908,14 @@ func tryExits(s *search, c *v1.Container) []choice {
 	list = append(list, s.byBackOff(c)...)
 	list = append(list, s.lives(c)...)
 	kills := m.kills(c.Name, trace.Liveness) + m.kills(c.Name, trace.Startup)
+	if kills > 0 && restarts == kills+1 { // one ended for another reason
+		for _, d := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 20 * time.Second} {
+			for _, number := range []int{0, restarts - 1} {
+				list = append(list, choice{name: "not killed", rules: []rule{{fmt.Sprintf("instance: %d, after: %s, exit: 1", number, value.Format(d)),
+					fmt.Sprintf("Probes killed %d instances, but %d ended. The recording does not tell why this one did.", kills, restarts)}}})
+			}
+		}
+	}
 	if last == nil {
 		if restarts > kills {
 			for _, d := range []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second} {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -300,33 +301,61 @@ func pattern(message string, u incident.Unhealthy) string {
 	return message
 }
 
+// phrases are words, one of which an output has.
+type phrases []string
+
+// in reports whether an output has one of the phrases.
+func (p phrases) in(output string) bool {
+	return slices.ContainsFunc(p, func(phrase string) bool { return strings.Contains(output, phrase) })
+}
+
 var (
-	refused = regexp.MustCompile(`connection refused`)
+	refused = phrases{"connection refused"}
 	// timeouts are the words of requests and commands that took too long.
-	timeouts = regexp.MustCompile(`deadline exceeded|Client\.Timeout|timed out|i/o timeout|request canceled|DeadlineExceeded|Deadline Exceeded|did not complete within|TLS handshake timeout`)
-	noAnswer = regexp.MustCompile(`: EOF$|connection reset by peer|server gave HTTP response|malformed HTTP`)
+	timeouts = phrases{"deadline exceeded", "Client.Timeout", "timed out", "i/o timeout", "request canceled", "DeadlineExceeded", "Deadline Exceeded", "did not complete within", "TLS handshake timeout"}
+	// hungUp are the words of requests whose connection ended without an answer, or with another one than expected.
+	hungUp = phrases{"connection reset by peer", "server gave HTTP response", "malformed HTTP"}
 )
+
+// noAnswer reports whether a connection ended without an answer.
+func noAnswer(output string) bool { return strings.HasSuffix(output, ": EOF") || hungUp.in(output) }
+
+// mostOutput is the number of bytes of an output that count. The recording has up to 10 KiB of the output of a command, but its beginning tells
+// which failure it was.
+const mostOutput = 256
+
+func beginning(output string) string {
+	if len(output) <= mostOutput {
+		return output
+	}
+	return strings.ToValidUTF8(output[:mostOutput], "")
+}
 
 // kindOf returns a regular expression for outputs whose words differ between versions, or nothing.
 func kindOf(output string) string {
+	output = beginning(output)
 	switch {
 	case strings.HasPrefix(output, "timeout: "): // of gRPC
 		return output[len("timeout: "):min(len(output), len("timeout: failed to"))]
-	case timeouts.MatchString(output):
+	case timeouts.in(output):
 		if strings.Contains(output, "TLS handshake timeout") {
 			return "TLS handshake timeout"
 		}
 		return "(deadline exceeded|Client.Timeout|timed out|timeout)"
-	case refused.MatchString(output):
+	case refused.in(output):
 		return "connection refused"
-	case noAnswer.MatchString(output):
+	case noAnswer(output):
 		return "(EOF|reset by peer|HTTP)"
 	}
 	return ""
 }
 
+// firstLine returns the first line of a text, and at most 200 characters of it.
 func firstLine(s string) string {
 	line, _, more := strings.Cut(s, "\n")
+	if runes := []rune(line); len(runes) > 200 {
+		line, more = string(runes[:200]), true
+	}
 	if more {
 		line += " …"
 	}
@@ -352,7 +381,11 @@ func (c *claimer) series(all []*incident.Fact, says, matcher string, roughly boo
 		if first.Within <= time.Second && (f.Reason == "Pulling" || f.Reason == "Pulled" || f.Reason == "Created" || f.Reason == "Started") {
 			c.slack = slack // of the first start
 		}
-		c.claim(f, "the first "+says, "first: "+c.within(first)+", "+matcher)
+		if steps[f.Reason] && c.startMissing(f.Container) {
+			c.claim(f, says, "within: "+c.within(first)+", "+matcher)
+		} else {
+			c.claim(f, "the first "+says, "first: "+c.within(first)+", "+matcher)
+		}
 		c.slack = before
 	}
 	if count == 1 {

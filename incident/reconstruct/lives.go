@@ -39,6 +39,9 @@ func (m *model) recordedStarts(c *v1.Container) []mark {
 		}
 	}
 	before := 0 // starts in the events so far
+	if m.startMissing(c.Name) {
+		before = 1
+	}
 	for _, f := range m.pod.Facts {
 		if f.Container != c.Name {
 			continue

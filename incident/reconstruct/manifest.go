@@ -36,6 +36,7 @@ func newModel(rec *incident.Recording, pod *incident.Pod) (*model, error) {
 		}
 	}
 	m.manifest()
+	m.uptime = m.old()
 	m.findEnd()
 	m.findStart()
 	m.findPull()

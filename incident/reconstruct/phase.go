@@ -15,10 +15,28 @@ import (
 // of the default.
 const young = 2337 * time.Millisecond
 
+// old returns the uptime of a kubelet that is older than the periods of all probes, as most kubelets are, or 0 if the default is: a
+// probe with a longer period first waits for a part of it. The part of a second is that of the default.
+func (m *model) old() time.Duration {
+	var longest time.Duration
+	for _, c := range m.containers() {
+		for _, probe := range probesOf(c) {
+			longest = max(longest, period(incident.ProbeOf(c, probe)))
+		}
+	}
+	if longest < 150*time.Second {
+		return 0
+	}
+	return longest + 60*time.Second + 337*time.Millisecond
+}
+
 // ages returns uptimes of kubelets whose probes run at other times than those of the default: the probes with a longer period than the
 // uptime first wait for a part of it.
 func (s *search) ages() []time.Duration {
 	list := []time.Duration{young}
+	if s.model.old() > 0 {
+		list = append(list, 150337*time.Millisecond) // the default of the format
+	}
 	for _, containers := range [][]v1.Container{s.model.object.Spec.InitContainers, s.model.object.Spec.Containers} {
 		for i := range containers {
 			for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {

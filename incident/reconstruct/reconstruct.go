@@ -32,14 +32,18 @@ type Options struct {
 	Runs int
 	// Command is the command that makes the scenario, for its first comment.
 	Command string
+	// Effort is the maximum work of the search; 0 means DefaultEffort.
+	Effort int
+	// Progress is called after each run with the share of the work that is done, in percent, unless nil.
+	Progress func(percent int)
 }
 
 // maxDuration is the longest run of a reconstruction. A pod that is older begins later.
 const maxDuration = 48 * time.Hour
 
-// effort is the maximum work of a search, about 16 s on a core. The sizes of the scenarios and of the runs tell the work: the time that they
-// take must not decide about a result.
-const effort = 32_000_000
+// DefaultEffort is the maximum work of a search, about 16 s on a core. The sizes of the scenarios and of the runs tell the work: the time
+// that they take must not decide about a result.
+const DefaultEffort = 32_000_000
 
 // work returns the work of a run of a scenario, in units of about half a microsecond.
 func work(text []byte, records []trace.Record) int { return len(text) + 12*len(records) }
@@ -54,6 +58,7 @@ type Result struct {
 	Claims  []Claim
 	Assumed []string // settings of the pod that the recording does not have
 	Tried   int      // the number of runs of the search
+	Effort  int      // the work of the search
 
 	model *model
 }
@@ -108,27 +113,33 @@ func Pod(ctx context.Context, rec *incident.Recording, pod *incident.Pod, o Opti
 	if o.Runs == 0 {
 		o.Runs = 4000
 	}
+	if o.Effort == 0 {
+		o.Effort = DefaultEffort
+	}
 	m, err := newModel(rec, pod)
 	if err != nil {
 		return nil, err
 	}
 	m.command = o.Command
-	s := &search{ctx: ctx, model: m, runs: o.Runs, left: o.Runs - o.Runs*repairShare/100, limit: effort - effort*repairShare/100, expect: map[string][]*scenarios.Expect{}, scores: map[string]int{}}
+	s := &search{ctx: ctx, model: m, runs: o.Runs, left: o.Runs - o.Runs*repairShare/100, effort: o.Effort, limit: o.Effort - o.Effort*repairShare/100,
+		progress: o.Progress, expect: map[string][]*scenarios.Expect{}, scores: map[string]int{}}
 	if err := s.run(); err != nil {
 		return nil, err
 	}
-	s.left, s.limit = o.Runs-s.tried, effort
-	if err := s.repair(s.left, effort); err != nil {
+	s.left, s.limit = o.Runs-s.tried, o.Effort
+	if err := s.repair(s.left, o.Effort); err != nil {
 		return nil, err
 	}
-	if err := s.widen(); err != nil {
-		return nil, err
+	for _, improve := range []func() error{s.prune, s.widen, s.merge} {
+		if err := improve(); err != nil {
+			return nil, err
+		}
 	}
 	best, err := s.whole()
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{Pod: pod, Text: best.text, Plan: best.plan, Run: best.run, Zero: best.zero, Assumed: m.assumed, Tried: s.tried, model: m}
+	result := &Result{Pod: pod, Text: best.text, Plan: best.plan, Run: best.run, Zero: best.zero, Assumed: m.assumed, Tried: s.tried, Effort: s.spent, model: m}
 	result.Claims = append(best.claims, m.beyond...)
 	slices.SortStableFunc(result.Claims, func(a, b Claim) int { return a.Fact.When.At.Compare(b.Fact.When.At) })
 	return result, nil
@@ -222,16 +233,18 @@ type attempt struct {
 
 // search tries the choices of each part in turn and keeps the best.
 type search struct {
-	ctx   context.Context
-	model *model
-	best  *attempt
-	left  int
-	runs  int // the maximum of all
-	until int // the number of runs that a climb leaves to the others
-	tried int
-	spent int           // the work so far
-	limit int           // of the work
-	delay time.Duration // from the addition of the pod to the first start, in the last run
+	ctx      context.Context
+	model    *model
+	best     *attempt
+	left     int
+	runs     int // the maximum of all
+	until    int // the number of runs that a climb leaves to the others
+	tried    int
+	spent    int // the work so far
+	limit    int // of the work
+	effort   int // the maximum of all work
+	progress func(percent int)
+	delay    time.Duration // from the addition of the pod to the first start, in the last run
 
 	expect map[string][]*scenarios.Expect // loaded expectations, by their text
 	scores map[string]int                 // of the attempts so far
@@ -266,12 +279,12 @@ func (s *search) run() error {
 	}
 	m.deleted, m.longer = deleted, 0
 	start := m.snapshot()
-	moved := m.sandbox != usualSandbox || m.uptime != 0
+	moved := m.sandbox != usualSandbox || m.uptime != m.old()
 	if err := s.climb(); err != nil || s.complete() {
 		return err
 	}
 	if len(s.best.claims)-held(s.best) <= repairableSoon {
-		if err := s.repair(s.runs*repairShare/100, effort*repairShare/100); err != nil || s.complete() {
+		if err := s.repair(s.runs*repairShare/100, s.effort*repairShare/100); err != nil || s.complete() {
 			return err
 		}
 	}
@@ -280,16 +293,27 @@ func (s *search) run() error {
 	var ways []func() error
 	if moved { // a failure can be at another time than the run of its probe: the program answered late, or ended before it answered
 		ways = append(ways, func() error {
-			m.sandbox, m.uptime = usualSandbox, 0
+			m.sandbox, m.uptime = usualSandbox, m.old()
 			return nil
 		})
 	}
-	for _, backoff := range s.backoffs() {
-		ways = append(ways, func() error {
+	orders := []func() error{func() error {
+		slices.SortStableFunc(m.parts, func(a, b *part) int { return cmp.Compare(rank(a), rank(b)) })
+		return nil
+	}, s.asRecorded}
+
+	var short []func() error
+	backoffs, certain := s.backoffs()
+	for _, backoff := range backoffs {
+		short = append(short, func() error {
 			m.backoff = backoff
 			return nil
 		})
 	}
+	if certain {
+		short, orders = orders, short
+	}
+	ways = append(append(ways, orders...), short...)
 	if s.missesChange() {
 		for _, uptime := range s.ages() {
 			ways = append(ways, func() error {
@@ -298,17 +322,11 @@ func (s *search) run() error {
 			})
 		}
 	}
-	for _, prepare := range append(ways, []func() error{
-		func() error {
-			slices.SortStableFunc(m.parts, func(a, b *part) int { return cmp.Compare(rank(a), rank(b)) })
-			return nil
-		},
-		s.asRecorded,
-		func() error {
-			slices.Reverse(m.parts)
-			return nil
-		},
-	}...) {
+	ways = append(ways, func() error {
+		slices.Reverse(m.parts)
+		return nil
+	})
+	for _, prepare := range ways {
 		if s.spent > s.limit {
 			break
 		}
@@ -422,7 +440,7 @@ func (s *search) asRecorded() error {
 	}
 	s.best = first
 	for _, p := range s.model.parts {
-		if rank(p) > 0 {
+		if rank(p) > 0 || p.what == allProbes {
 			continue
 		}
 		if list := p.try(s, p); len(list) > 1 {
@@ -435,7 +453,7 @@ func (s *search) asRecorded() error {
 // rank orders the parts for the second climb: probes first.
 func rank(p *part) int {
 	switch trace.Probe(p.what) {
-	case trace.Startup, trace.Liveness, trace.Readiness:
+	case trace.Startup, trace.Liveness, trace.Readiness, allProbes:
 		return 0
 	}
 	return 1
@@ -582,6 +600,26 @@ func (s *search) improve(p *part) error {
 	return nil
 }
 
+// part returns a part of the model.
+func (m *model) part(container, what string) *part {
+	for _, p := range m.parts {
+		if p.container == container && p.what == what {
+			return p
+		}
+	}
+	return nil
+}
+
+func (m *model) containers() []*v1.Container {
+	var all []*v1.Container
+	for _, list := range [][]v1.Container{m.object.Spec.InitContainers, m.object.Spec.Containers} {
+		for i := range list {
+			all = append(all, &list[i])
+		}
+	}
+	return all
+}
+
 // choose gives a part the value of a choice.
 func (m *model) choose(p *part, c *choice) {
 	p.rules, p.answers, p.create, p.startup, p.steps = c.rules, c.answers, c.create, c.startup, c.steps
@@ -624,6 +662,9 @@ func (s *search) attemptAt(zero time.Time, load func(*attempt) error) (*attempt,
 		s.tried++
 		s.left--
 		s.spent += work(a.text, a.run.Records)
+		if s.progress != nil {
+			s.progress(min(max(s.spent/(s.effort/100+1), 100*s.tried/s.runs), 99))
+		}
 		if a.run.Err != nil {
 			return nil, a.run.Err
 		}

@@ -155,7 +155,7 @@ func patternOf(u incident.Unhealthy) string {
 	if kind := kindOf(u.Output); kind != "" {
 		return kind
 	}
-	return strings.TrimSpace(u.Output)
+	return strings.TrimSpace(beginning(u.Output))
 }
 
 // life returns an instance, or nil.
@@ -222,4 +222,21 @@ func rowRule(l *lived, all []asked, i, j int, probe trace.Probe, tick time.Durat
 		begin, middle = "", 0
 	}
 	return rule{fmt.Sprintf("instance: %d, %sfor: %s, %s: %s", l.number, begin, between(last-middle+time.Millisecond, to-middle), probe, all[i].word), all[i].says}
+}
+
+// take gives the model the behavior of a script: its exits and the answers to its probes. What follows a stop signal stays as it is.
+func (m *model) take(t *script) {
+	if p := m.part(t.c.Name, "exits"); p != nil {
+		p.rules = t.exits()
+	}
+	if p := m.part(t.c.Name, allProbes); p != nil {
+		p.rules, p.answers = nil, nil
+	}
+	for _, probe := range probesOf(t.c) {
+		if p := m.part(t.c.Name, string(probe)); p != nil {
+			stop := slices.DeleteFunc(slices.Clone(p.rules), func(r rule) bool { return !strings.Contains(r.text, "afterSigterm: ") })
+			p.rules = append(t.answers(probe), stop...)
+			p.answers = t.definitions[probe]
+		}
+	}
 }

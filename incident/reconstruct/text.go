@@ -182,13 +182,14 @@ func (m *model) behaviors(zero time.Time, line func(string, ...any), comment fun
 			}
 			rules += len(p.rules)
 			answers = append(answers, p.answers...)
-			for _, r := range p.rules {
-				if r.comment != "" {
+			for i, r := range p.rules {
+				if r.comment != "" && (i == 0 || r.comment != p.rules[i-1].comment) {
 					comment("      ", r.comment)
 				}
 				line("      - {%s}", r.text)
 			}
 		}
+		answers = slices.DeleteFunc(answers, func(a string) bool { return !m.uses(name, a) })
 		if len(answers) > 0 {
 			line("      answers:")
 			seen := map[string]bool{}
@@ -201,6 +202,16 @@ func (m *model) behaviors(zero time.Time, line func(string, ...any), comment fun
 		}
 	}
 }
+
+// uses reports whether a rule of a container has a named answer.
+func (m *model) uses(container, definition string) bool {
+	name := answerName.FindStringSubmatch(definition)
+	return name == nil || slices.ContainsFunc(m.parts, func(p *part) bool {
+		return p.container == container && slices.ContainsFunc(p.rules, func(r rule) bool { return strings.Contains(r.text, name[1]) })
+	})
+}
+
+var answerName = regexp.MustCompile(`^name: (\w+), `)
 
 func wrapped(text string, width int) []string {
 	var lines []string

@@ -2,45 +2,41 @@ package reconstruct
 
 import (
 	"errors"
-	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"probesim.dev/incident"
-	"probesim.dev/internal/value"
 	"probesim.dev/scenarios/simulate"
 	"probesim.dev/trace"
 )
 
-// windowed matches a rule that fails a probe in a window: its clock, the range of its beginning, that of its length, and the answer.
-var windowed = regexp.MustCompile(`^(?:(at|after): (\S+), )?(?:for: (\S+), )?(startup|liveness|readiness): ([^\[]+)$`)
+// widenShare is the work, in percent of that of a search, that may go into wider and merged rules.
+const widenShare = 10
 
-// widen makes the windows of failures as wide as the run and the recording allow: the program can have begun to fail the probe at any time
+// widen makes the windows of failures as wide as the recording and the run allow: the program can have begun to fail the probe at any time
 // since the run of the probe before, and have stopped at any time until the next run. Windows stay as they are if the run would explain
 // fewer facts.
 func (s *search) widen() error {
+	limit := s.spent + s.effort*widenShare/100
 	for _, p := range s.model.parts {
 		for i := range p.rules {
-			if s.spent > effort+effort/10 {
-				return nil
+			old, is := parseWindow(p.rules[i].text)
+			if !is || s.spent > limit {
+				continue
 			}
-			for _, recorded := range []bool{true, false} {
-				old := p.rules[i].text
-				text := s.wider(p.container, old, recorded)
-				if text == old {
-					continue
+			for _, wide := range s.wider(p.container, old) {
+				text := wide.String()
+				if text == p.rules[i].text {
+					break
 				}
 				before := p.rules
 				p.rules = slices.Clone(before)
 				p.rules[i].text = text
-				a, err := s.attempt()
-				if errors.Is(err, simulate.ErrInterrupted) {
+				kept, err := s.keep()
+				if err != nil {
 					return err
 				}
-				if err == nil && held(a) >= held(s.best) {
-					s.best = a
+				if kept {
 					break
 				}
 				p.rules = before
@@ -50,130 +46,156 @@ func (s *search) widen() error {
 	return nil
 }
 
-// interval has the earliest and the latest time of something.
-type interval struct{ from, to time.Duration }
-
-func (b *interval) narrow(from, to time.Duration) {
-	b.from, b.to = max(b.from, from), min(b.to, to)
+// keep reports whether the model as it is explains as much as the best run so far, which it then is.
+func (s *search) keep() (bool, error) {
+	a, err := s.attempt()
+	if errors.Is(err, simulate.ErrInterrupted) {
+		return false, err
+	}
+	if err != nil || held(a) < held(s.best) {
+		return false, nil
+	}
+	s.best = a
+	return true, nil
 }
 
-// extend covers another range, if that has bounds.
-func (b *interval) extend(from, to time.Time, zero time.Time, start time.Duration) {
-	if !from.IsZero() && !to.IsZero() {
-		b.from, b.to = min(b.from, max(from.Sub(zero)-start, 0)), max(b.to, to.Sub(zero)-start)
+// wider returns a rule with wider windows, the best first: with those that follow from the recording alone; with the smallest that cover
+// these and leave the best run as it is; and with those that leave it as it is. A rule without an effect stays as it is.
+func (s *search) wider(container string, r windowRule) []windowRule {
+	everything := interval{0, s.best.plan.Duration}
+	open, closed := everything, everything
+	recordedOpen, recordedClosed := interval{everything.to, 0}, interval{everything.to, 0}
+	probes := []trace.Probe{r.probe}
+	if r.probe == allProbes {
+		probes = probesOf(s.model.spec(container))
 	}
-}
-
-// around returns the smallest range that covers wide and whose middle, which a run without a seed takes, is in b. It returns b if that
-// would add more than a time at one end: nothing recorded allows that.
-func (b interval) around(wide interval, most time.Duration) interval {
-	wide.from, wide.to = min(wide.from, b.from), max(wide.to, b.to)
-	more := 2*b.from - wide.from - wide.to // at the end, so that the middle is not before b
-	less := wide.from + wide.to - 2*b.to   // at the beginning, so that it is not after b
-	switch {
-	case more > most || less > most || less > wide.from:
-		return b
-	case more > 0:
-		wide.to += more
-	case less > 0:
-		wide.from -= less
-	}
-	return wide
-}
-
-// wider returns the rule with the widest window that does not change the best run. With recorded, the window also has the times that the
-// recording allows, which differ from those of the run if that differs from the recording. A rule without a window stays as it is.
-func (s *search) wider(container, text string, recorded bool) string {
-	m := windowed.FindStringSubmatch(text)
-	if m == nil {
-		return text
-	}
-	clock, ends, probe := m[1], m[3] != "", trace.Probe(m[4])
-	from, errFrom := middleOf(m[2])
-	length, errLength := middleOf(m[3])
-	if errFrom != nil || errLength != nil {
-		return text
-	}
-	runs := s.probeRuns(container, probe)
-	open, closed := interval{0, s.best.plan.Duration}, interval{0, s.best.plan.Duration}
-	starts := []time.Duration{0}
-	if clock != "at" {
-		starts = nil
-		for _, t := range s.starts(container) {
-			starts = append(starts, t.Offset())
-		}
-	}
-	used := false
-	wideOpen, wideClosed := interval{s.best.plan.Duration, 0}, interval{s.best.plan.Duration, 0}
-	for k, start := range starts {
-		end := s.best.plan.Duration
-		if clock != "at" && k+1 < len(starts) {
-			end = starts[k+1]
-		}
-		until := end
-		if ends {
-			until = min(end, start+from+length)
-		}
-		first, last := -1, -1 // the runs in the window
-		for i, r := range runs {
-			if at := r.T.Offset() - r.Took; at >= start+from && at < until {
-				if first < 0 {
-					first = i
+	used, endless := false, false
+	for _, probe := range probes {
+		for _, l := range s.livesOf(container, r) {
+			x := s.runsIn(container, probe, r, l)
+			if x.first == nil {
+				continue
+			}
+			used = true
+			open.narrow(max(s.startBefore(container, requestOf(x.first)), x.before+time.Millisecond)-l.from, requestOf(x.first)-l.from)
+			closed.narrow(requestOf(x.last)+time.Millisecond-l.from, max(x.next-time.Millisecond, requestOf(x.last)+time.Millisecond)-l.from)
+			for _, w := range s.model.windowsOf(s.model.spec(container), probe) {
+				began, stopped := s.explains(&w, x.first, x.last)
+				if began {
+					recordedOpen.extend(w.Began[0], w.Began[1], s.best.zero, l.from)
 				}
-				last = i
+				if stopped {
+					recordedClosed.extend(w.Stopped[0], w.Stopped[1], s.best.zero, l.from)
+					endless = endless || (w.Open == recordingEnds || w.Open == failuresMissing) && !s.endsAfter(container, x.last)
+				}
 			}
 		}
-		if first < 0 {
-			continue
+	}
+	if !used || open.empty() || r.ends && closed.empty() {
+		return nil
+	}
+	either := func(recorded, other interval) interval {
+		if recorded.empty() {
+			return other
 		}
-		used = true
-		at := func(i int) time.Duration { return runs[i].T.Offset() - runs[i].Took }
-		begin := s.startBefore(container, at(first))
-		if first > 0 {
-			begin = max(begin, at(first-1)+time.Millisecond)
+		return recorded
+	}
+	var list []windowRule
+	add := func(open, closed interval, ends bool) {
+		w := r
+		w.ends = ends
+		w.open = interval{max(open.from, 0), open.to}
+		if ends {
+			middle := w.open.middle()
+			w.length = interval{closed.from - middle, closed.to - middle}
 		}
-		open.narrow(begin-start, at(first)-start)
-		next := end
-		if last+1 < len(runs) {
-			next = min(next, at(last+1)-time.Millisecond)
-		}
-		closed.narrow(at(last)+time.Millisecond-start, next-start)
-		if w := s.windowFrom(container, probe, m[5], at(first)); w != nil && recorded {
-			wideOpen.extend(w.Began[0], w.Began[1], s.best.zero, start)
-			wideClosed.extend(w.Stopped[0], w.Stopped[1], s.best.zero, start)
+		if !slices.Contains(list, w) {
+			list = append(list, w)
 		}
 	}
-	if !used || open.from > open.to || ends && closed.from > closed.to {
-		return text
+	if endless { // nothing tells that the program stopped
+		add(either(recordedOpen, open), closed, false)
+		add(open.around(recordedOpen), closed, false)
 	}
-	tick := period(incident.ProbeOf(s.model.spec(container), probe))
-	open, closed = open.around(wideOpen, tick), closed.around(wideClosed, tick)
-	wide := ""
-	middle := (open.from + open.to) / 2
-	if clock == "" && ends { // from the start on
-		open, middle = interval{}, 0
-	} else if open.to > 0 {
-		if clock == "" {
-			clock = "after"
-		}
-		wide = fmt.Sprintf("%s: %s, ", clock, between(open.from, open.to))
-	}
-	if ends {
-		wide += fmt.Sprintf("for: %s, ", between(max(closed.from-middle, time.Millisecond), closed.to-middle))
-	}
-	return wide + fmt.Sprintf("%s: %s", probe, m[5])
+	add(either(recordedOpen, open), either(recordedClosed, closed), r.ends)
+	add(open.around(recordedOpen), closed.around(recordedClosed), r.ends)
+	add(open.around(recordedOpen), closed, r.ends)
+	add(open, closed, r.ends)
+	return list
 }
 
-// windowFrom returns the window of the recorded failures with an answer that begin at about a time, or nil.
-func (s *search) windowFrom(container string, probe trace.Probe, word string, first time.Duration) *Window {
-	c := s.model.spec(container)
-	for i, w := range s.model.windowsOf(c, probe) {
-		o := s.outages(c, probe)[i]
-		if o.word == word && (o.first-first).Abs() < time.Second+s.model.slackOf(container) {
-			return &w
+// endsAfter reports whether a container is stopped or exits after a run of its probe in the best run so far.
+func (s *search) endsAfter(container string, last *trace.Record) bool {
+	return slices.ContainsFunc(s.best.run.Records, func(r trace.Record) bool {
+		return r.Container == container && r.T > last.T && (r.Kind == trace.ContainerStopping || r.Kind == trace.ContainerExited)
+	})
+}
+
+// requestOf returns when a run of a probe began.
+func requestOf(r *trace.Record) time.Duration { return r.T.Offset() - r.Took }
+
+// inWindow has the first and the last run of a probe in the window of a rule, and the times of the runs before and after them. There is no
+// run before if that time is negative.
+type inWindow struct {
+	first, last  *trace.Record
+	before, next time.Duration
+}
+
+// runsIn returns the runs of a probe in the best run so far that the window of a rule has in an instance.
+func (s *search) runsIn(container string, probe trace.Probe, r windowRule, l interval) inWindow {
+	from, until := l.from+r.open.middle(), l.to
+	if r.ends {
+		until = min(until, from+r.length.middle())
+	}
+	x := inWindow{before: -1, next: l.to}
+	for _, record := range s.probeRuns(container, probe) {
+		switch at := requestOf(record); {
+		case at < from:
+			x.before = at
+		case at < until:
+			if x.first == nil {
+				x.first = record
+			}
+			x.last = record
+		default:
+			x.next = min(x.next, at)
 		}
 	}
-	return nil
+	return x
+}
+
+// explains reports whether the first of some runs is the first failure of a recorded event, and whether the last failure of the event is
+// one of them. The kubelet may have dropped the events about later ones.
+func (s *search) explains(w *Window, first, last *trace.Record) (began, stopped bool) {
+	pattern, doubt := patternOf(incident.ParseUnhealthy(w.Fact.Message)), time.Second+s.model.slackOf(w.Container)
+	fails := func(r *trace.Record) bool {
+		return pattern == patternOf(incident.Unhealthy{Probe: r.Probe, Result: r.Result, Output: r.Message})
+	}
+	at := func(m incident.Moment) time.Duration { return m.At.Add(m.Within / 2).Sub(s.best.zero) }
+	end := at(w.Fact.Last)
+	doubtOfEnd := doubt + w.Fact.Last.Within/2
+	return fails(first) && (at(w.Fact.When)-first.T.Offset()).Abs() < doubt+w.Fact.When.Within/2,
+		fails(last) && end > first.T.Offset()-doubtOfEnd && end < last.T.Offset()+doubtOfEnd
+}
+
+// livesOf returns the times in the best run so far at which the clock of a rule is zero, and until which it counts.
+func (s *search) livesOf(container string, r windowRule) []interval {
+	end := s.best.plan.Duration
+	if r.clock == "at" {
+		return []interval{{0, end}}
+	}
+	var list []interval
+	starts := s.starts(container)
+	for k, t := range starts {
+		l := interval{t.Offset(), end}
+		if k+1 < len(starts) {
+			l.to = starts[k+1].Offset()
+		}
+		if k >= r.first && k <= r.last {
+			list = append(list, l)
+		}
+	}
+	return list
 }
 
 // startBefore returns the last start of a container until a time.
@@ -185,18 +207,4 @@ func (s *search) startBefore(container string, at time.Duration) time.Duration {
 		}
 	}
 	return last
-}
-
-// middleOf returns the middle of a range, which is its value in a run without a seed.
-func middleOf(text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	from, to, isRange := strings.Cut(text, "..")
-	a, err := value.ParseDuration(from)
-	if err != nil || !isRange {
-		return a, err
-	}
-	b, err := value.ParseDuration(to)
-	return a + (b-a)/2, err
 }

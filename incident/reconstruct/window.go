@@ -345,15 +345,21 @@ func (m *model) rebootedUntil(until time.Time) bool {
 	})
 }
 
+// Reasons why nothing tells that a program stopped to fail a probe while its container ran on.
+const (
+	recordingEnds   = "the recording ends"
+	failuresMissing = "later failures may be missing"
+)
+
 // openAfter returns why nothing tells that a probe ran again after its last recorded failure, whose run began at a time, until another
 // time by which it would have.
 func (m *model) openAfter(c *v1.Container, f *incident.Fact, from, until time.Time) string {
 	last := m.lifeAt(c, incident.Moment{At: from})
 	if m.rec.End.Before(until) {
-		return "the recording ends"
+		return recordingEnds
 	}
 	if m.lossyUntil(until) {
-		return "later failures may be missing"
+		return failuresMissing
 	}
 	inside := func(at incident.Moment) bool {
 		return at.Known() && !at.End().Before(f.Last.At) && !at.At.After(until)

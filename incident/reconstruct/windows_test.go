@@ -140,6 +140,8 @@ func TestWindows(t *testing.T) {
 type stretch struct {
 	open, close [2]time.Time // earliest and latest
 	endless     bool         // until the instance ends
+	series      bool         // the answers change with the runs
+	start       *life        // the instance, if the stretch can begin with its start
 }
 
 // alignment is how far the clocks of two runs can be apart: scenarios have milliseconds, and requests take an unknown time.
@@ -184,17 +186,20 @@ func stretches(rules []fakeruntime.Rule, probe trace.Probe, lives []life, zero, 
 		if series == nil {
 			continue
 		}
-		from := []time.Time{zero}
+		from := []life{{start: zero}}
 		if rule.Clock != fakeruntime.AtScenario {
 			from = nil
 			for _, l := range lives {
 				if rule.Clock == fakeruntime.AfterStart && rule.Instance.Contains(l.number) {
-					from = append(from, l.start)
+					from = append(from, l)
 				}
 			}
 		}
-		for _, f := range from {
-			s := stretch{open: [2]time.Time{f.Add(rule.From.Min), f.Add(rule.From.Max)}, endless: rule.For == nil || len(series.Items) > 1}
+		for _, l := range from {
+			s := stretch{open: [2]time.Time{l.start.Add(rule.From.Min), l.start.Add(rule.From.Max)}, endless: rule.For == nil || len(series.Items) > 1, series: len(series.Items) > 1}
+			if rule.Clock == fakeruntime.AfterStart && rule.From.Min == 0 {
+				s.start = &l
+			}
 			if !s.endless {
 				s.close = [2]time.Time{s.open[0].Add(rule.For.Min), s.open[1].Add(rule.For.Max)}
 			}
@@ -210,6 +215,49 @@ func stretches(rules []fakeruntime.Rule, probe trace.Probe, lives []life, zero, 
 		}
 	}
 	return list
+}
+
+// opens reports whether a stretch can begin at a time. A rule from the start of an instance on means the start of the true one, which a
+// recording tells to a second.
+func (s *stretch) opens(at time.Time, lives []life) bool {
+	from, to := s.open[0], s.open[1]
+	for _, l := range lives {
+		if s.start != nil && l.number == s.start.number && l.start.Sub(s.start.start).Abs() < 2*time.Second {
+			from, to = earlier(from, l.start), later(to, l.start)
+		}
+	}
+	return !at.Before(from.Add(-alignment)) && !at.After(to.Add(alignment))
+}
+
+// stated reports whether a rule says when the program began and stopped to cause a recorded failure: the run has that in a window of the
+// rule. Requests also fail because their container ends, and the answers of a series change with the runs of the probe.
+func stated(r *Result, container string, probe trace.Probe, f *incident.Fact, inferred []stretch) bool {
+	middle := func(m [2]time.Time) time.Time { return m[0].Add(m[1].Sub(m[0]) / 2) }
+	pattern := patternOf(incident.ParseUnhealthy(f.Message))
+	for i := range r.Run.Records {
+		x := &r.Run.Records[i]
+		if x.Kind != trace.ProbeExecuted || x.Container != container || x.Probe != probe || patternOf(incident.Unhealthy{Probe: probe, Result: x.Result, Output: x.Message}) != pattern {
+			continue
+		}
+		died := slices.ContainsFunc(r.Run.Records, func(e trace.Record) bool {
+			return e.Kind == trace.ContainerExited && e.Container == container && e.T >= x.T.Add(-x.Took) && e.T <= x.T
+		})
+		if died && x.Took <= slowAfter {
+			return false
+		}
+		at := r.Zero.Add(x.T.Offset() - x.Took) // of the first such failure
+		return slices.ContainsFunc(inferred, func(s stretch) bool {
+			return !s.series && !at.Before(middle(s.open)) && (s.endless || at.Before(middle(s.close)))
+		})
+	}
+	return false
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // compare compares the recorded failures of a pod that its reconstruction explains with the ranges of the rules. It counts how many begin
@@ -237,11 +285,13 @@ func compare(p *proof, truth []trace.Record, program fakeruntime.Pod, r *Result)
 					p.unexplained++ // the output says so; Windows has its window
 					continue
 				}
+				if !stated(r, c.Name, probe, f, inferred) {
+					p.unstated++
+					continue
+				}
 				p.windows++
 				switch {
-				case !slices.ContainsFunc(inferred, func(s stretch) bool {
-					return !begin.Before(s.open[0].Add(-alignment)) && !begin.After(s.open[1].Add(alignment))
-				}):
+				case !slices.ContainsFunc(inferred, func(s stretch) bool { return s.opens(begin, real) }):
 					p.outside = append(p.outside, fmt.Sprintf("%s %s %s: began at %s, inferred %s", key, c.Name, probe, begin.Sub(r.Zero), describe(inferred, r.Zero)))
 				case !slices.ContainsFunc(inferred, func(s stretch) bool {
 					return s.endless || open && !end.After(s.close[1].Add(alignment)) || !end.Before(s.close[0].Add(-alignment)) && !end.After(s.close[1].Add(alignment))

@@ -69,7 +69,7 @@ func newContainer(of *tune.Container, id string) container {
 		c.Changes = append(c.Changes, change{x.Field, before, fmt.Sprint(x.After)})
 	}
 	for _, m := range of.Margins {
-		format := check.FormatUp
+		format := check.FormatTime
 		if strings.Contains(m.Requirement, ">=") {
 			format = check.FormatDown
 		}

@@ -61,7 +61,7 @@ func newPlot(f *tune.Frontier, id string) *plot {
 	for i, s := range f.Settings {
 		at := point{
 			ID: fmt.Sprintf("%ss%d", id, i+1), X: x.at(finite(s.Time)), Y: y.at(finite(s.Limit)), Kind: "met",
-			Name: fmt.Sprintf("%ds × %d", s.Period, s.Threshold), Limit: check.FormatDown(s.Limit), Time: check.FormatUp(s.Time),
+			Name: fmt.Sprintf("%ds × %d", s.Period, s.Threshold), Limit: check.FormatDown(s.Limit), Time: check.FormatTime(s.Time),
 			Rate:   fmt.Sprintf("%.4g", s.PerMinute),
 			Fields: fmt.Sprintf("periodSeconds: %d\ntimeoutSeconds: %d\nfailureThreshold: %d", s.Period, s.Timeout, s.Threshold),
 		}
