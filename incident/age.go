@@ -39,10 +39,50 @@ func parseAge(text string) age {
 	return a
 }
 
-// moment returns the time of an age at now.
-func (a age) moment(now time.Time) Moment {
-	if !a.known {
-		return Moment{}
+// long reports whether only a kubectl that writes long ages writes this one: with two units, or with more than a whole unit of the next.
+func (a age) long() bool {
+	switch a.unit {
+	case time.Second:
+		return a.at >= time.Minute
+	case time.Minute:
+		return a.at >= time.Hour
+	case time.Hour:
+		return a.at >= 24*time.Hour
+	case units["d"]:
+		return a.at >= units["y"]
 	}
-	return Moment{At: now.Add(-a.at - a.unit), Within: a.unit}
+	return false
+}
+
+// sharpen takes the ages of a text as exactly as kubectl writes them. Since 1.13, it leaves out a second unit only if it is zero, or
+// if the age is too great for two: 4m is a whole number of minutes, and 14m is not. A text shows that kubectl does so if it has a long
+// age. See HumanDuration in k8s.io/apimachinery/pkg/util/duration v0.37.
+func (s *section) sharpen() {
+	long := false
+	for _, ages := range s.ages {
+		long = long || ages[0].long() || ages[1].long()
+	}
+	if !long {
+		return
+	}
+	for i := range s.ages {
+		for j := range s.ages[i] {
+			s.ages[i][j] = s.ages[i][j].sharp()
+		}
+	}
+}
+
+// sharp returns the age with the unit that HumanDuration counts in at this age.
+func (a age) sharp() age {
+	switch {
+	case a.at < 10*time.Minute:
+		a.unit = min(a.unit, time.Second)
+	case a.at >= time.Hour && a.at < 8*time.Hour:
+		a.unit = min(a.unit, time.Minute)
+	case a.at >= 48*time.Hour && a.at < 8*units["d"]:
+		a.unit = min(a.unit, time.Hour)
+	case a.at >= 2*units["y"] && a.at < 8*units["y"]:
+		a.unit = min(a.unit, units["d"])
+	}
+	return a
 }

@@ -31,6 +31,7 @@ func (r *reader) place() {
 	}
 	for _, f := range r.rec.Facts {
 		r.nameContainer(f)
+		f.untrim()
 	}
 	r.dateLogs()
 	var newest time.Time
@@ -196,6 +197,13 @@ func (r *reader) nameContainer(f *Fact) {
 	}
 }
 
+// untrim adds the space before an output that is empty, which kubectl describe cuts off the end of a message.
+func (f *Fact) untrim() {
+	if f.Kind == Event && strings.HasSuffix(f.Message, " probe failed:") {
+		f.Message += " "
+	}
+}
+
 // adopt gives the events that name no container to the only container of the pod that can have them.
 func (r *reader) adopt(p *Pod) {
 	if p.Object != nil && p.Partial && len(p.Object.Spec.Containers) == 1 && p.Object.Spec.Containers[0].Name == "" {
@@ -304,18 +312,19 @@ var invented = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 // placeSection gives a text with ages its time: that of a fact with a date that tells the same. Without such a fact, the newest fact of
 // the text is placed at the end of the other facts.
 func (r *reader) placeSection(s *section, newest time.Time) {
-	now, exact := r.anchor(s)
-	if !exact {
-		now = newest
-		if now.IsZero() {
-			now, r.rec.Relative = invented, true
-			r.problem(s.at, false, "the times of this text are ages, and nothing tells when it was printed: times have no date")
-		} else {
-			r.problem(s.at, false, "the times of this text are ages, and nothing tells when it was printed: they are counted back from the newest other fact, %s", formatTime(now))
-		}
+	s.sharpen()
+	now := r.whenPrinted(s)
+	switch {
+	case now.known():
+	case newest.IsZero():
+		now, r.rec.Relative = before(invented), true
+		r.problem(s.at, false, "the times of this text are ages, and nothing tells when it was printed: times have no date")
+	default:
+		now = before(newest)
+		r.problem(s.at, false, "the times of this text are ages, and nothing tells when it was printed: they are counted back from the newest other fact, %s", formatTime(newest))
 	}
 	for i, f := range s.facts {
-		f.When, f.Last = s.ages[i][0].moment(now), s.ages[i][1].moment(now)
+		f.When, f.Last = now.ago(s.ages[i][0]), now.ago(s.ages[i][1])
 		if f.Last.Known() && f.When.At.After(f.Last.At) {
 			f.When = f.Last
 		}
@@ -331,34 +340,6 @@ func (f *Fact) setPoints() {
 	if f.Count > 1 {
 		f.Points = append(f.Points, Point{f.Count, f.Last})
 	}
-}
-
-// anchor finds when a text with ages was printed: an event of it has the age of a time that the text or an object tells.
-func (r *reader) anchor(s *section) (time.Time, bool) {
-	var now time.Time
-	unit := time.Hour // the least exact age that places a text
-	try := func(at Moment, a age) {
-		if at.Known() && a.known && a.unit < unit {
-			now, unit = at.End().Add(a.at), a.unit
-		}
-	}
-	for i, f := range s.facts {
-		if p := f.Pod; p != nil && p.Object != nil {
-			status := &p.Object.Status
-			if f.Reason == "Scheduled" && status.StartTime != nil {
-				try(second(*status.StartTime), s.ages[i][0])
-			}
-			for _, c := range status.ContainerStatuses {
-				if f.Reason == "Started" && c.Name == f.Container && c.State.Running != nil {
-					try(second(c.State.Running.StartedAt), s.ages[i][1])
-				}
-			}
-		}
-		if other := r.exact[eventKey{f.Pod, f.Reason, f.Message, f.Count}]; other != nil {
-			try(other.Last, s.ages[i][1])
-		}
-	}
-	return now, !now.IsZero()
 }
 
 // placeRows gives the rows of kubectl get pods their times: the creation of the pod and its age.

@@ -300,7 +300,7 @@ func (s *search) outages(c *v1.Container, probe trace.Probe) []outage {
 		list = append(list, o)
 	}
 	for _, f := range s.model.failures(c.Name, probe) {
-		if runtimeGone(f.Message) {
+		if runtimeGone(f.Message) || containerGone(f.Message) {
 			continue
 		}
 		u := incident.ParseUnhealthy(f.Message)

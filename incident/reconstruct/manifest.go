@@ -244,7 +244,7 @@ func (m *model) inferProbe(container string, probe trace.Probe) (*v1.Probe, stri
 		}
 	}
 	for _, f := range m.pod.Facts { // the first run came after the initial delay
-		if f.Kind == incident.Event && f.Reason == "Started" && f.Container == container && f.When.Within <= time.Second && first.Known() && probe != trace.Readiness {
+		if f.Kind == incident.Event && f.Reason == "Started" && f.Container == container && f.When.Within <= time.Second && first.Known() && !least && probe != trace.Readiness {
 			if after := first.At.Sub(f.When.At) - time.Duration(p.PeriodSeconds)*time.Second; after > 0 && after < 10*time.Minute && m.kills(container, probe) > 0 {
 				least := int32(math.Ceil(after.Seconds()))
 				p.InitialDelaySeconds = least + (p.PeriodSeconds-1)/2 // the ends of the range may be wrong by a second

@@ -14,10 +14,9 @@ import (
 // merge makes one rule of rules that let instances which follow each other do the same at about the same time. A repair writes a rule for
 // each instance, but programs are more likely to do the same each time, and a person reads fewer rules with less effort.
 func (s *search) merge() error {
-	limit := s.spent + s.effort*widenShare/100
 	for _, p := range s.model.parts {
 		for i := 0; i < len(p.rules); i++ {
-			for j := i + 1; j < len(p.rules) && s.spent <= limit; j++ {
+			for j := i + 1; j < len(p.rules) && s.spent <= s.limit; j++ {
 				merged, can := s.merged(p.container, p.rules[i].text, p.rules[j].text)
 				if !can {
 					continue
@@ -42,9 +41,8 @@ func (s *search) merge() error {
 
 // prune removes the rules without which the run explains as much and is as close to the recording: other rules explain the same.
 func (s *search) prune() error {
-	limit := s.spent + s.effort*widenShare/100
 	for _, p := range s.model.parts {
-		for i := len(p.rules) - 1; i >= 0 && s.spent <= limit; i-- {
+		for i := len(p.rules) - 1; i >= 0 && s.spent <= s.limit; i-- {
 			before, best := *p, s.best
 			p.rules = slices.Delete(slices.Clone(before.rules), i, i+1)
 			kept, err := s.keep()
@@ -84,7 +82,9 @@ func (s *search) merged(container, a, b string) (string, bool) {
 			return "", false
 		}
 		x.last, x.clock = s.lastOf(container, y.last), "after"
-		x.open, ended = open.around(both), ended.around(all)
+		if x.open, ended = open.around(both), ended.around(all); !x.open.covers(both) || !ended.covers(all) {
+			return "", false
+		}
 		x.length = interval{ended.from - x.open.middle(), ended.to - x.open.middle()}
 		return x.String(), true
 	}

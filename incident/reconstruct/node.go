@@ -193,6 +193,20 @@ func runtimeGone(message string) bool {
 	return strings.Contains(message, "dial unix ") || strings.Contains(message, "containerd.sock") || strings.Contains(message, "crio.sock")
 }
 
+// containerGone reports whether a message says that a command could not run because its container had ended: the words of containerd's CRI
+// plugin, of containerd's tasks, of runc and of Docker.
+func containerGone(message string) bool {
+	if incident.ParseUnhealthy(message).Result != trace.Error {
+		return false
+	}
+	for _, words := range []string{"container is in CONTAINER_EXITED state", "no running task found", "cannot exec in a stopped", "cannot exec a container that has stopped", "is not running"} {
+		if strings.Contains(message, words) {
+			return true
+		}
+	}
+	return false
+}
+
 // tryRuntime stops the container runtime while commands fail because the kubelet cannot reach it.
 func tryRuntime(s *search, _ *part) []choice {
 	m := s.model

@@ -71,6 +71,10 @@ func (r *Result) Prevent(ctx context.Context) (*Prevention, error) {
 	if kill.Reason == "StartupProbe" {
 		p.Probe = trace.Startup
 	}
+	if stopped, never := neverUp(r.Run.Records, p.Container, p.Probe); never {
+		p.Says = fmt.Sprintf("Each start of %s was stopped after %s or earlier, before its %s probe succeeded. The recording does not tell how long a start takes, or whether it ends. Measure it, and find settings with 'probesim tune MANIFEST --require start>=...'.", p.Container, value.Format(stopped.Round(100*time.Millisecond)), p.Probe)
+		return p, nil
+	}
 	patient, err := r.rerun(ctx, func(c *v1.Container) {
 		for _, probe := range []*v1.Probe{c.LivenessProbe, c.StartupProbe} {
 			if probe != nil {
@@ -93,6 +97,26 @@ func (r *Result) Prevent(ctx context.Context) (*Prevention, error) {
 	needs = (needs + time.Second - 1).Truncate(time.Second)
 	p.Requirement = fmt.Sprintf("%s>=%s", what, value.Format(needs))
 	return p, r.tune(ctx, p)
+}
+
+// neverUp reports whether a probe never succeeded and stopped the container more than once, and the longest time from a start to a stop.
+func neverUp(records []trace.Record, container string, probe trace.Probe) (stopped time.Duration, never bool) {
+	var began time.Duration
+	stops := 0
+	for i := range records {
+		r := &records[i]
+		switch {
+		case r.Container != container:
+		case r.Kind == trace.ContainerStarted:
+			began = r.T.Offset()
+		case r.Kind == trace.ProbeExecuted && r.Probe == probe && r.Result == trace.Success:
+			return 0, false
+		case byProbe(r):
+			stops++
+			stopped = max(stopped, r.T.Offset()-began)
+		}
+	}
+	return stopped, stops > 1
 }
 
 // tune finds the settings and runs the reconstruction with them.

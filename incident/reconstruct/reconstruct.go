@@ -41,9 +41,9 @@ type Options struct {
 // maxDuration is the longest run of a reconstruction. A pod that is older begins later.
 const maxDuration = 48 * time.Hour
 
-// DefaultEffort is the maximum work of a search, about 16 s on a core. The sizes of the scenarios and of the runs tell the work: the time
+// DefaultEffort is the maximum work of a search, about 14 s on a core. The sizes of the scenarios and of the runs tell the work: the time
 // that they take must not decide about a result.
-const DefaultEffort = 32_000_000
+const DefaultEffort = 28_000_000
 
 // work returns the work of a run of a scenario, in units of about half a microsecond.
 func work(text []byte, records []trace.Record) int { return len(text) + 12*len(records) }
@@ -131,6 +131,7 @@ func Pod(ctx context.Context, rec *incident.Recording, pod *incident.Pod, o Opti
 		return nil, err
 	}
 	for _, improve := range []func() error{s.prune, s.widen, s.merge} {
+		s.limit = s.spent + o.Effort*widenShare/100
 		if err := improve(); err != nil {
 			return nil, err
 		}

@@ -210,6 +210,20 @@ func TestInfer(t *testing.T) {
 			`duration: 3m, pods: [{name: web, containers: [{name: app, behavior: [{instance: 1.., postStart: fail}, {after: 29s, exit: 0}]}]}]`, 0, []string{"instance: 1.., postStart: fail"}, ""},
 		{"a hook that ends with its container", `containers: [{name: log, image: "log:1", ` + readiness + `}, {name: app, image: "web:1", lifecycle: {postStart: {exec: {command: [warm]}}}}]`,
 			`duration: 2m, pods: [{name: web, containers: [{name: app, behavior: [{postStart: hang}, {instance: 0, after: 28s, exit: 0}]}, {name: log, behavior: [{at: 95s, readiness: 503}]}]}]`, 0, []string{"postStart: hang"}, ""},
+		{"an outage of all probes in each life", `terminationGracePeriodSeconds: 1, containers: [{name: app, image: "web:1", startupProbe: {exec: {command: [up]}, initialDelaySeconds: 4, failureThreshold: 1}, livenessProbe: {exec: {command: [up]}, initialDelaySeconds: 13, periodSeconds: 1}}]`,
+			`duration: 5m, pods: [{name: web, containers: [{name: app, answers: [{name: sick, code: 1, body: not ready}], behavior: [{after: 14.6s, for: 27s, probes: sick}]}]}]`, 0,
+			[]string{"probes: "}, ""},
+		{"short back-offs of an init container", `initContainers: [{name: init, image: "i:1"}], containers: [{name: app, image: "web:1"}]`,
+			`duration: 1m, kubelet: {config: {featureGates: {ReduceDefaultCrashLoopBackOffDecay: true}}}, pods: [{name: web, containers: [{name: init, behavior: [{instance: ..1, after: 4.3s, exit: 1}]}]}]`, 0,
+			[]string{"ReduceDefaultCrashLoopBackOffDecay: true"}, ""},
+		{"a probe whose period is longer than the recording", `containers: [{name: app, image: "web:1", startupProbe: {exec: {command: [up]}, periodSeconds: 5}, readinessProbe: {exec: {command: [up]}, periodSeconds: 3300, successThreshold: 2}}]`,
+			`duration: 1m, kubelet: {uptime: 1h}, pods: [{name: web}]`, 0, []string{"uptime: "}, ""},
+		{"a restart of the kubelet after which the first start is lost", `initContainers: [{name: init, image: "i:1"}], containers: [{name: app, image: "web:1", livenessProbe: {exec: {command: [up]}, periodSeconds: 3}}]`,
+			`duration: 2m, pods: [{name: web, containers: [{name: app, behavior: [{at: 53s, for: 1m, probes: 1}]}]}], steps: [{since: {container: app, record: {kind: ContainerStarted}}, restartKubelet: {}}]`, 0,
+			nil, "startContainer"},
+		{"an exit beside kills", `containers: [{name: app, image: "web:1", livenessProbe: {exec: {command: [up]}, initialDelaySeconds: 8, periodSeconds: 5, failureThreshold: 1}}]`,
+			`duration: 1m, pods: [{name: web, containers: [{name: app, behavior: [{after: 9s, liveness: hang}]}]}], steps: [{at: 1s, kill: {pod: web, container: app}}]`, 0,
+			[]string{"exit: 1", "liveness: hang"}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			text := "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {" + test.spec + "}\n---\n" +
@@ -250,7 +264,8 @@ func TestPrevent(t *testing.T) {
 		changes, after            int
 	}{
 		{"a slow start", startup, "{instance: 0, probes: down}", "start of", 1, 0},
-		{"a start that never ends", startup, "{probes: down}", "No probe setting would have helped", 0, 0},
+		{"starts that are too slow", startup, "{for: 40s, probes: down}", "does not tell how long a start takes", 0, 0},
+		{"a start that never ends", startup, "{probes: down}", "does not tell how long a start takes", 0, 0},
 		{"an outage", liveness, "{at: 61s, for: 16s, liveness: 500}", "stall of", 1, 0},
 		{"a long outage with errors", "livenessProbe: {httpGet: {port: 80}, periodSeconds: 10, timeoutSeconds: 10}", "{at: 61s, for: 90s, liveness: 500}, {afterSigterm: 0s, exit: never}", "no kill by a probe", 1, 0},
 		{"a program that never answers", liveness, "{after: 40s, liveness: 500}", "No probe setting would have helped", 0, 0},

@@ -10,40 +10,65 @@ import (
 	"probesim.dev/trace"
 )
 
-// widenShare is the work, in percent of that of a search, that may go into wider and merged rules.
-const widenShare = 10
+// widenShare is the work, in percent of that of a search, that may go into each of fewer, wider and merged rules.
+const widenShare = 4
 
 // widen makes the windows of failures as wide as the recording and the run allow: the program can have begun to fail the probe at any time
 // since the run of the probe before, and have stopped at any time until the next run. Windows stay as they are if the run would explain
 // fewer facts.
 func (s *search) widen() error {
-	limit := s.spent + s.effort*widenShare/100
 	for _, p := range s.model.parts {
-		for i := range p.rules {
+		for i := 0; i < len(p.rules); i++ {
 			old, is := parseWindow(p.rules[i].text)
-			if !is || s.spent > limit {
+			if !is || s.spent > s.limit {
 				continue
 			}
-			for _, wide := range s.wider(p.container, old) {
-				text := wide.String()
-				if text == p.rules[i].text {
-					break
-				}
-				before := p.rules
-				p.rules = slices.Clone(before)
-				p.rules[i].text = text
-				kept, err := s.keep()
+			list := s.wider(p.container, old)
+			best := len(list) == 0 // or the windows that follow from the recording alone are possible
+			for k, wide := range list {
+				kept, err := s.replace(p, i, wide.String())
 				if err != nil {
 					return err
 				}
 				if kept {
+					best = k == 0
 					break
 				}
-				p.rules = before
+			}
+			if old.clock == "at" || best || old.first >= min(old.last, len(s.starts(p.container))-1) {
+				continue
+			}
+			// What the recording tells about one instance does not fit to another one.
+			first, others := old, old
+			first.last, others.first = old.first, old.first+1
+			kept, err := s.replace(p, i, first.String(), others.String())
+			if err != nil {
+				return err
+			}
+			if kept {
+				i--
 			}
 		}
 	}
 	return nil
+}
+
+// replace replaces a rule by others if the run explains as much then.
+func (s *search) replace(p *part, i int, texts ...string) (bool, error) {
+	if len(texts) == 1 && texts[0] == p.rules[i].text {
+		return true, nil
+	}
+	before := p.rules
+	var rules []rule
+	for _, text := range texts {
+		rules = append(rules, rule{text, before[i].comment})
+	}
+	p.rules = slices.Concat(before[:i], rules, before[i+1:])
+	kept, err := s.keep()
+	if !kept {
+		p.rules = before
+	}
+	return kept, err
 }
 
 // keep reports whether the model as it is explains as much as the best run so far, which it then is.

@@ -48,7 +48,7 @@ func (m *model) windowsOf(c *v1.Container, probe trace.Probe) []Window {
 		return nil
 	}
 	for _, f := range m.failures(c.Name, probe) {
-		if !runtimeGone(f.Message) { // the program does not matter
+		if !runtimeGone(f.Message) && !containerGone(f.Message) { // the program does not matter
 			list = append(list, m.window(c, probe, f))
 		}
 	}

@@ -100,6 +100,8 @@ func (b interval) middle() time.Duration { return b.from + (b.to-b.from)/2 }
 
 func (b interval) empty() bool { return b.from > b.to }
 
+func (b interval) covers(other interval) bool { return b.from <= other.from && b.to >= other.to }
+
 func (b *interval) narrow(from, to time.Duration) {
 	b.from, b.to = max(b.from, from), min(b.to, to)
 }

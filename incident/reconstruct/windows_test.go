@@ -360,23 +360,26 @@ func trueWindow(truth []trace.Record, zero time.Time, pod, container string, pro
 		}
 		return l
 	}
-	// The earliest and the latest change that explain the failure.
-	begin = instance(runs[first].at).start
-	if begin.After(runs[first].at) {
-		begin = runs[first].at
+	// The program began before the first of the equal failures in a row: a kubelet that has restarted begins a new event.
+	row := first
+	for row > 0 && runs[row-1].fail && !runs[row-1].at.Before(instance(runs[first].at).start) {
+		row--
 	}
-	if first > 0 && runs[first-1].at.After(begin) {
-		begin = runs[first].at // the answers changed with a run, unless at a time
-		if !runs[first-1].fail {
-			for _, t := range boundaries(changes) {
-				if t.After(runs[first-1].at) && !t.After(runs[first].at) {
-					begin = t
-				}
+	// The earliest and the latest change that explain the failure.
+	begin = instance(runs[row].at).start
+	if begin.After(runs[row].at) {
+		begin = runs[row].at
+	}
+	if row > 0 && runs[row-1].at.After(begin) {
+		begin = runs[row].at // the answers changed with a run, unless at a time
+		for _, t := range boundaries(changes) {
+			if t.After(runs[row-1].at) && !t.After(runs[row].at) {
+				begin = t
 			}
 		}
 	} else {
 		for _, t := range boundaries(changes) {
-			if t.After(begin) && !t.After(runs[first].at) {
+			if t.After(begin) && !t.After(runs[row].at) {
 				begin = t
 			}
 		}
