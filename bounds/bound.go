@@ -16,6 +16,9 @@ type Bound struct {
 	AtLeast, AtGreatest Case
 	// Mean is the mean over all times of the event, in the middle of the delays. It is 0 if there is no event.
 	Mean time.Duration
+	// LeastDerived and GreatestDerived say that the end follows from rules of the kubelet. No case passes it, and AtLeast or AtGreatest
+	// is the closest one that was found.
+	LeastDerived, GreatestDerived bool
 }
 
 // at returns the Bound of a single case.
@@ -31,10 +34,10 @@ func none(c Case) Bound {
 // Or returns the Bound over the cases of both. The mean is that of b.
 func (b Bound) Or(c Bound) Bound {
 	if c.Least < b.Least {
-		b.Least, b.AtLeast = c.Least, c.AtLeast
+		b.Least, b.AtLeast, b.LeastDerived = c.Least, c.AtLeast, c.LeastDerived
 	}
 	if c.Greatest > b.Greatest {
-		b.Greatest, b.AtGreatest = c.Greatest, c.AtGreatest
+		b.Greatest, b.AtGreatest, b.GreatestDerived = c.Greatest, c.AtGreatest, c.GreatestDerived
 	}
 	return b
 }

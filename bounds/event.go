@@ -19,6 +19,7 @@ type question struct {
 	outcome    func(*trace.Record) bool                                      // reports the outcome
 	read       func(h history, outcome *trace.Record, c *Case) time.Duration // reads the answer from the run
 	delays     []delay                                                       // that change the answer
+	also       trace.Kind                                                    // an internal kind of record that read needs; empty: none
 }
 
 // Survives returns how long a healthy container may have the misfortune without a liveness probe that stops it, whatever the
@@ -29,7 +30,7 @@ func (s *Subject) Survives(n Nodes, m Misfortune) (Bound, error) {
 
 func (s *Subject) survives(m Misfortune) question {
 	a := asked{limit: true, expect: s.stopping(0), happens: "the container is stopped"}
-	return question{a, m, trace.Liveness, s.stopped(0), s.lasting(m), nil}
+	return question{a, m, trace.Liveness, s.stopped(0), s.lasting(m), nil, ""}
 }
 
 // StaysReady returns how long a healthy container may have the misfortune without a readiness probe that takes its readiness
@@ -44,16 +45,42 @@ func (s *Subject) staysReady(m Misfortune) question {
 	if other := s.rival(trace.Readiness, m); other != nil {
 		delays = append(delays, answerDelay(s.Probe(other.probe)))
 	}
-	return question{a, m, trace.Readiness, s.unready, s.lasting(m), delays}
+	return question{a, m, trace.Readiness, s.unready, s.lasting(m), delays, ""}
 }
 
-// UntilStopped returns the time from the misfortune until the container gets the stop signal.
+// UntilStopped returns the time from the misfortune until the container gets the stop signal. Its greatest value is derived: the greatest
+// time if the kubelet acts at once, and the longest wait until it acts.
 func (s *Subject) UntilStopped(n Nodes, m Misfortune) (Bound, error) {
 	b, err := s.ask(n, s.untilStopped(m))
 	if err != nil || b.Least == Never {
 		return b, err
 	}
-	return s.aim(b)
+	q := s.untilStopped(m)
+	q.read, q.also = untilStoppedAtOnce, trace.PodSync
+	atOnce, err := s.ask(n, q)
+	if err != nil {
+		return b, err
+	}
+	b, err = s.aim(b)
+	return b.derive(b.Least, atOnce.Greatest+n.longestWait()), err
+}
+
+// untilStoppedAtOnce is the time until the outcome without the wait from the verdict to the sync that stops the container.
+func untilStoppedAtOnce(h history, outcome *trace.Record, c *Case) time.Duration {
+	verdict, err := h.verdictOf(outcome)
+	sync := h[:outcome.Step].last(trace.PodSync)
+	if err != nil || sync == nil {
+		return untilOutcome(h, outcome, c)
+	}
+	return untilOutcome(h, outcome, c) - sync.T.Sub(verdict.T)
+}
+
+// longestWait is the longest time from a verdict to the sync that stops the container. The sync waits for a relist that has begun after the
+// sync before it. So the longest wait is that after a sync which ends just after a relist begins: until the end of the next relist, which
+// begins 1 s after the end of that one. The sync loop takes the verdict, or begins the sync before it, later if it lists what runs for its
+// housekeeping (podWorkerLoop in pkg/kubelet/pod_workers.go and syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0).
+func (n Nodes) longestWait() time.Duration {
+	return time.Second + 3*n.lists()
 }
 
 // UntilUnready returns the time from the misfortune until the status in the API says that the container is not ready.
@@ -63,7 +90,7 @@ func (s *Subject) UntilUnready(n Nodes, m Misfortune) (Bound, error) {
 
 func (s *Subject) untilStopped(m Misfortune) question {
 	a := asked{expect: s.stopping(0), happens: "the container is stopped"}
-	return question{a, m, trace.Liveness, s.stopped(0), untilOutcome, []delay{stopContainer}}
+	return question{a, m, trace.Liveness, s.stopped(0), untilOutcome, []delay{stopContainer}, ""}
 }
 
 func (s *Subject) untilUnready(m Misfortune) question {
@@ -72,7 +99,7 @@ func (s *Subject) untilUnready(m Misfortune) question {
 	if other := s.rival(trace.Readiness, m); other != nil { // after a kill, the kubelet looks at the runtime, and may start the container, before it writes the status
 		delays = append(append(append(delays, stopContainer, answerDelay(s.Probe(other.probe))), looks...), s.starts()...)
 	}
-	return question{a, m, trace.Readiness, s.unready, untilOutcome, delays}
+	return question{a, m, trace.Readiness, s.unready, untilOutcome, delays, ""}
 }
 
 // stopping and becomesReady match outcomes in scenario files.
@@ -181,7 +208,7 @@ func (s *Subject) answer(c Case, q question) (sample, error) {
 			return until > 0 && (r.T > until || s.stopped(0)(r))
 		}
 	}
-	h, err := s.run(&c, over)
+	h, err := s.record(&c, s.recorder(q.also), horizon, over)
 	if errors.Is(err, errNothing) {
 		return sample{bound: at(Never, c)}, nil
 	}

@@ -305,6 +305,9 @@ func showCase(c Case) string {
 			out += fmt.Sprintf(" %s %v-%v", span.name, d.Min, d.Max)
 		}
 	}
+	if c.Seed != nil {
+		out += fmt.Sprintf(" seed %d", *c.Seed)
+	}
 	for _, r := range c.Rules {
 		out += fmt.Sprintf(" %+v", r)
 	}

@@ -1,6 +1,7 @@
 package bounds
 
 import (
+	"flag"
 	"testing"
 	"time"
 
@@ -10,8 +11,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// gridStep is the distance of the times that TestGrid tries.
-const gridStep = 20 * time.Millisecond
+var gridStep = flag.Duration("grid", 20*time.Millisecond, "the distance of the times that TestGrid tries")
 
 // On one node, misfortunes that begin at all points of a grid do not pass the limit, and reach both of its ends within a step.
 func TestGrid(t *testing.T) {
@@ -37,7 +37,7 @@ func TestGrid(t *testing.T) {
 			t.Skip("the probes come in all their phases only after a long time")
 		}
 		grid := none(c)
-		for c.Event = from; c.Event < to; c.Event += gridStep {
+		for c.Event = from; c.Event < to; c.Event += *gridStep {
 			one, err := s.answer(c, q)
 			if err != nil {
 				t.Fatal(err)
@@ -47,7 +47,7 @@ func TestGrid(t *testing.T) {
 		if grid.Least < b.Least || grid.Greatest > b.Greatest {
 			t.Errorf("%v to %v passes the limit of %v to %v\n%s\n%s", grid.Least, grid.Greatest, b.Least, b.Greatest, showSubject(s), showCase(grid.AtGreatest))
 		}
-		if b.Least != Never && (grid.Least-b.Least > gridStep || b.Greatest-grid.Greatest > gridStep) {
+		if b.Least != Never && (grid.Least-b.Least > *gridStep || b.Greatest-grid.Greatest > *gridStep) {
 			t.Errorf("%v to %v does not reach the limit of %v to %v\n%s", grid.Least, grid.Greatest, b.Least, b.Greatest, showSubject(s))
 		}
 	})

@@ -40,6 +40,16 @@ func (h history) first(match func(*trace.Record) bool) *trace.Record {
 	return nil
 }
 
+// last returns the last record of a kind, or nil.
+func (h history) last(kind trace.Kind) *trace.Record {
+	for i := range slices.Backward(h) {
+		if h[i].Kind == kind {
+			return &h[i]
+		}
+	}
+	return nil
+}
+
 // signature identifies what happened to the container and which runs of some probes led to it, without their times.
 func (h history) signature(probes ...trace.Probe) uint64 {
 	sum := fnv.New64a()

@@ -60,12 +60,11 @@ var (
 	listPodSandbox delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.ListPodSandbox }
 	listContainers delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.ListContainers }
 
+	podSandboxStatus delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.PodSandboxStatus }
+	containerStatus  delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.ContainerStatus }
+
 	// looks are the delays of the kubelet's looks at the runtime.
-	looks = []delay{
-		listPodSandbox, listContainers,
-		func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.PodSandboxStatus },
-		func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.ContainerStatus },
-	}
+	looks = []delay{listPodSandbox, listContainers, podSandboxStatus, containerStatus}
 )
 
 // answerDelay is the delay of the answers to a probe.
@@ -96,13 +95,9 @@ type dim struct {
 
 // dims returns the dimensions of some delays that the nodes have as ranges.
 func (n Nodes) dims(list ...delay) []dim {
-	defaults := fakeruntime.DefaultDelays()
 	var dims []dim
 	for _, of := range list {
-		r := *of(&n.Delays)
-		if r == nil {
-			r = *of(&defaults)
-		}
+		r := n.draw(of)
 		if r.Min == r.Max {
 			continue
 		}
@@ -125,7 +120,6 @@ func (n Nodes) only(dims []dim) []dim {
 
 // total returns the dimension of the sum of some delays, up to a width. A greater delay begins with the first of them.
 func (n Nodes) total(width time.Duration, list ...delay) dim {
-	defaults := fakeruntime.DefaultDelays()
 	ranges := make([]fakeruntime.Draw, len(list))
 	d := dim{get: func(c *Case) time.Duration {
 		var sum time.Duration
@@ -139,11 +133,8 @@ func (n Nodes) total(width time.Duration, list ...delay) dim {
 		return sum
 	}}
 	for i, of := range list {
-		r := *of(&n.Delays)
-		if r == nil {
-			r = *of(&defaults)
-		}
-		ranges[i] = *r
+		r := n.draw(of)
+		ranges[i] = r
 		d.from, d.to = d.from+r.Min, d.to+r.Max
 	}
 	d.to = min(d.to, d.from+width)

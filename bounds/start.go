@@ -70,7 +70,7 @@ func (s *Subject) deciding(c *Case) []trace.Probe {
 }
 
 // Start returns how long the container may take to start: how long an instance may refuse all probes, counted from its start,
-// without a probe that stops it.
+// without a probe that stops it. The limits of later instances are derived.
 func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
 	if s.killer() == "" {
 		return Bound{}, fmt.Errorf("container %s has no startup and no liveness probe", s.Container)
@@ -104,6 +104,9 @@ func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
 			return b, err
 		}
 	}
+	if c.Instance > 0 && !n.Middle && !s.hooked() {
+		b = b.derive(s.startLimits(n, which))
+	}
 	return b, nil
 }
 
@@ -136,7 +139,7 @@ func (s *Subject) toEnd(c Case, m startMoves, latest bool, f measure, b Bound) (
 	if err != nil {
 		return b, err
 	}
-	if m.killed && latest && len(s.deciding(&c)) > 1 {
+	if m.killed && m.carries && latest {
 		if b, err = s.overOrders(cases, d, f, b); err != nil {
 			return b, err
 		}
@@ -156,7 +159,7 @@ func (s *Subject) toEnd(c Case, m startMoves, latest bool, f measure, b Bound) (
 			}
 		}
 	}
-	if m.killed || m.exits { // what comes before moves the relists too
+	if m.carries { // the ticks of both probes decide which of them stops the instance
 		c := c.corner(latest, m.delays)
 		points := 20
 		if s.Probe(s.quickest(&c)).FailureThreshold == 1 { // a single run can decide, so more moments matter

@@ -19,6 +19,8 @@ type startMoves struct {
 	starts []dim                 // the delays of a start
 	killed bool                  // a probe has stopped the instance before
 	before []dim                 // move what comes before the start
+	// carries says that the kubelet can carry over that the container has started, so that the liveness probe can stop the instance too.
+	carries bool
 }
 
 // tie makes the moves those of a start to which a relist leads, if the kubelet stops the instance before at a relist. What follows the stop
@@ -60,7 +62,7 @@ func (s *Subject) moves(c *Case, n Nodes, which StartCase) (startMoves, error) {
 		c.Instance = 1
 	}
 	window := s.ticksRepeat(c)
-	m := startMoves{phase: func(c *Case) dim { return n.relisting(s, c) }, delays: n.dims(looks...), starts: n.dims(s.starts()...)}
+	m := startMoves{carries: s.carriesStart(n, which), phase: func(c *Case) dim { return n.relisting(s, c) }, delays: n.dims(looks...), starts: n.dims(s.starts()...)}
 	if len(s.pod.Spec.Containers) > 1 || c.Instance == 0 && s.init() != "" { // the sync that starts the container goes on to start others
 		m.delays = append(m.delays, m.starts...)
 	}
@@ -94,10 +96,14 @@ func (s *Subject) moves(c *Case, n Nodes, which StartCase) (startMoves, error) {
 	case YoungKubelet:
 		period := time.Duration(s.Probe(s.killer()).PeriodSeconds) * time.Second
 		c.Uptime = time.Millisecond
-		m.phase = func(c *Case) dim {
+		m.phase = func(c *Case) dim { // the period can be too short for all phases of the relists
 			d := uptimes(c)
 			d.to = min(d.to, period-1)
-			return d
+			start := n.relisting(s, c)
+			if s.init() == "" {
+				start = n.total(c.relistPeriod(), append([]delay{runPodSandbox}, s.starts()...)...)
+			}
+			return d.and(start)
 		}
 		always(startJitters(period))
 	case AfterLivenessKill:

@@ -259,6 +259,12 @@ func (s *Subject) delayed(c *Case) bool {
 	return slices.ContainsFunc(s.deciding(c), func(p trace.Probe) bool { return s.Probe(p).InitialDelaySeconds > 0 })
 }
 
+// hooked reports whether a hook runs when the container has started. The kubelet shows the start after the hook.
+func (s *Subject) hooked() bool {
+	c := podutil.Find(s.pod, s.Container)
+	return c.Lifecycle != nil && c.Lifecycle.PostStart != nil
+}
+
 // started reports whether an instance of the container starts.
 func (s *Subject) started(instance int) func(*trace.Record) bool {
 	return func(r *trace.Record) bool {

@@ -115,7 +115,7 @@ func TestVersionsDiffer(t *testing.T) {
 	for _, f := range report(t, manifest, check.Options{Profiles: []profile.Profile{old, profile.Newest()}}).Workloads[0].Containers[0].Findings {
 		got = append(got, string(f.ID)+": "+f.Message)
 	}
-	want := "versions-differ: v1.34.4 and v1.37.0 differ. restart: 50.0s and 4.01s; recover: 27.0s and 17.2s."
+	want := "versions-differ: v1.34.4 and v1.37.0 differ. restart: 50.0s and 4.00s; recover: 27.0s and 17.2s."
 	if !slices.Contains(got, want) {
 		t.Errorf("the findings are %q, want %q", got, want)
 	}
@@ -164,7 +164,7 @@ func TestSeldomOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := c.Report().Workloads[0].Containers[0].Findings
-	want := "After a liveness kill, the next start can have only 0.29s if the liveness probe runs before everything else at its tick, and the first one always has 55.0s."
+	want := "After a liveness kill, the next start can have only 0s if the liveness probe runs before everything else at its tick, and the first one always has 55.0s."
 	if len(list) != 1 || list[0].Severity != check.Note || list[0].Message != want {
 		t.Errorf("the findings are %+v, want the note %q", list, want)
 	}

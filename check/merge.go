@@ -97,7 +97,9 @@ func (c *Checker) container(found *container) Container {
 			if v.Mean > 0 {
 				all.Mean = v.Mean
 			}
-			cases = append(cases, Range{v.Case, v.Kubernetes, Seconds(v.Least), Seconds(v.Greatest), v.AtLeast.Order(), v.AtGreatest.Order()})
+			cases = append(cases, Range{
+				v.Case, v.Kubernetes, Seconds(v.Least), Seconds(v.Greatest), v.AtLeast.Order(), v.AtGreatest.Order(), v.LeastDerived, v.GreatestDerived,
+			})
 		}
 		text := row.text
 		if row.id == Recover && c.options.Start != nil {

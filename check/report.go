@@ -90,6 +90,9 @@ type Range struct {
 	// LeastOrder and GreatestOrder say which order of events at one instant the end needs, if it needs another one than the usual.
 	LeastOrder    string `json:"leastOrder,omitempty"`
 	GreatestOrder string `json:"greatestOrder,omitempty"`
+	// LeastDerived and GreatestDerived say that the end follows from rules of the kubelet. Its witness comes close to it.
+	LeastDerived    bool `json:"leastDerived,omitempty"`
+	GreatestDerived bool `json:"greatestDerived,omitempty"`
 }
 
 // Deletion is what happens after the deletion of the pod.

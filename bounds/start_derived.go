@@ -1,0 +1,153 @@
+package bounds
+
+import (
+	"math"
+	"time"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/trace"
+)
+
+// startLimits returns limits of a later start, which follow from the rules of the kubelet.
+//
+// A probe counts once a sync has shown the start to it, and initialDelaySeconds has passed since the whole second before the start. Its first
+// run that counts comes at most a period later (doProbe in pkg/kubelet/prober/worker.go at v1.37.0).
+func (s *Subject) startLimits(n Nodes, which StartCase) (least, greatest time.Duration) {
+	p := s.killer()
+	shown, late := s.shown(n)
+	delay, step, failures := s.delay(p), s.step(n, p), s.failures(p)
+	least, greatest = max(shown, delay-time.Second)+(failures-1)*s.period(p), max(late, delay)+failures*step
+	switch {
+	case which == AfterCrashWhileStarting: // the kubelet keeps counting failures, up to the last one before the threshold
+		least = max(shown, delay-time.Second)
+	case which == AfterCrash && p == trace.Liveness:
+		least = s.afterFailures(n)
+	case s.carriesStart(n, which):
+		carried := s.afterCarriedStart(n)
+		if which == AfterCrash { // the liveness probe can also fail less often
+			carried = min(carried, least)
+		}
+		least, greatest = carried, max(late+step, delay)+failures*step
+	}
+	return least, greatest
+}
+
+// afterFailures returns the least limit of a start after a crash without a startup probe. After the failures before the kubelet finds the
+// exit, only the next runs are left until the threshold.
+func (s *Subject) afterFailures(n Nodes) time.Duration {
+	p := trace.Liveness
+	shown, _ := s.shown(n)
+	most, starts := s.failuresAtExit(n)
+	for _, of := range s.starts() {
+		starts += n.most(of)
+	}
+	least := time.Duration(math.MaxInt64)
+	for failed := range min(s.failures(p), most+1) {
+		first := max(shown, s.delay(p)-time.Second, failed*s.period(p)-starts)
+		least = min(least, first+(s.failures(p)-1-failed)*s.period(p))
+	}
+	return least
+}
+
+// failuresAtExit returns how many runs of the liveness probe fail before the kubelet finds the exit of its container, and within which time
+// they begin. A run that is going on at the exit fails too. The first relist after the exit finds it. If another sync comes during this
+// relist, the kubelet acts only after the next one.
+func (s *Subject) failuresAtExit(n Nodes) (most, within time.Duration) {
+	within = s.took(n, trace.Liveness) + n.lists() + 2*time.Second + 3*s.look(n)
+	return within/s.period(trace.Liveness) + 1, within
+}
+
+// carriesStart reports whether the kubelet can carry over that the container has started. It does so if it stops the instance before and
+// starts the next one in one sync. It also does so if the liveness probe fails often enough before the kubelet finds an exit.
+func (s *Subject) carriesStart(n Nodes, which StartCase) bool {
+	if s.Profile.ChangeContainerStatusOnKubeletRestart || s.Probe(trace.Startup) == nil || s.Probe(trace.Liveness) == nil {
+		return false
+	}
+	most, _ := s.failuresAtExit(n)
+	return which == AfterLivenessKill || which == AfterCrash && s.failures(trace.Liveness) <= most
+}
+
+// afterCarriedStart returns the least limit of a start after a kill if the kubelet carries over that the container has started. The first
+// tick of the startup probe that sees the instance corrects this and does not count. Up to then, the liveness probe counts (isContainerStarted
+// in pkg/kubelet/prober/prober_manager.go at v1.37.0).
+func (s *Subject) afterCarriedStart(n Nodes) time.Duration {
+	shown, late := s.shown(n)
+	startup, liveness := trace.Startup, trace.Liveness
+	least := max(shown+s.period(startup), s.delay(startup)-time.Second) + (s.failures(startup)-1)*s.period(startup)
+	fails := (s.failures(liveness) - 1) * s.period(liveness)
+	delay := s.delay(liveness) - time.Second
+	if max(0, delay-late)+fails < s.step(n, startup) { // between two ticks of the startup probe
+		return min(least, max(shown, delay)+fails)
+	}
+	return least
+}
+
+func (s *Subject) delay(p trace.Probe) time.Duration {
+	return time.Duration(s.Probe(p).InitialDelaySeconds) * time.Second
+}
+
+func (s *Subject) failures(p trace.Probe) time.Duration {
+	return time.Duration(s.Probe(p).FailureThreshold)
+}
+
+// took is the longest time that a run of a probe takes while the program refuses it.
+func (s *Subject) took(n Nodes, p trace.Probe) time.Duration {
+	return min(n.most(answerDelay(s.Probe(p))), time.Duration(s.Probe(p).TimeoutSeconds)*time.Second)
+}
+
+// step is the longest time from one run of a probe to the next while the program refuses it.
+func (s *Subject) step(n Nodes, p trace.Probe) time.Duration {
+	if s.Profile.MutableContainerProbes {
+		return s.period(p) + s.took(n, p)
+	}
+	return max(s.period(p), s.took(n, p))
+}
+
+// shown returns the least and the greatest time from a start until a sync shows it to the probes. The sync waits for a relist that begins
+// after the start. At the latest, the relist before has just begun. A kubelet with PLEGOnDemandRelist relists the pod at once. The sync loop
+// takes the event of the relist later if it lists what runs for its housekeeping.
+func (s *Subject) shown(n Nodes) (least, greatest time.Duration) {
+	greatest = n.lists() + 2*s.look(n)
+	if !s.Profile.PLEGOnDemandRelist {
+		greatest += time.Second
+	}
+	for _, of := range looks {
+		least += n.draw(of).Min
+	}
+	return least, greatest
+}
+
+// look returns the longest time of a relist that finds a change of the pod.
+func (s *Subject) look(n Nodes) time.Duration {
+	instances := 2 * time.Duration(len(s.pod.Spec.Containers)+len(s.pod.Spec.InitContainers)) // the one that runs, and a dead one
+	look := n.lists() + n.most(podSandboxStatus) + instances*n.most(containerStatus)
+	if !s.Profile.InspectUsesListing { // an inspection lists the pod again
+		look += n.lists()
+	}
+	return look
+}
+
+// lists returns the longest time of a list of all that runs.
+func (n Nodes) lists() time.Duration { return n.most(listPodSandbox) + n.most(listContainers) }
+
+// draw returns the range of a delay, and most its greatest value.
+func (n Nodes) draw(of delay) fakeruntime.Draw {
+	if d := *of(&n.Delays); d != nil {
+		return *d
+	}
+	defaults := fakeruntime.DefaultDelays()
+	return **of(&defaults)
+}
+
+func (n Nodes) most(of delay) time.Duration { return n.draw(of).Max }
+
+// derive extends a bound by limits that follow from the rules of the kubelet.
+func (b Bound) derive(least, greatest time.Duration) Bound {
+	if least < b.Least {
+		b.Least, b.LeastDerived = least, true
+	}
+	if greatest > b.Greatest {
+		b.Greatest, b.GreatestDerived = greatest, true
+	}
+	return b
+}
