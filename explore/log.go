@@ -2,6 +2,7 @@ package explore
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"probesim.dev/sim/choose"
@@ -31,6 +32,9 @@ func newLog(list []Turn) *log {
 	l := &log{turns: map[string][]placedTurn{}}
 	for i, t := range list {
 		l.turns[t.Process] = append(l.turns[t.Process], placedTurn{t.T, t.Point, i})
+		if t.Point == probed {
+			l.turns[runtime] = append(l.turns[runtime], placedTurn{t.T, t.Point, i})
+		}
 	}
 	return l
 }
@@ -66,6 +70,13 @@ func (l *log) place(process, point string, now virtual.Time) (int, bool) {
 
 // do notes that a process reaches a point now. Entries before it at this instant are done too.
 func (l *log) do(process, point string, now virtual.Time) {
+	if point == probed {
+		l.doOf(runtime, point, now)
+	}
+	l.doOf(process, point, now)
+}
+
+func (l *log) doOf(process, point string, now virtual.Time) {
 	for i, t := range l.left(process, now) {
 		if t.t > now {
 			return
@@ -76,6 +87,13 @@ func (l *log) do(process, point string, now virtual.Time) {
 		}
 	}
 }
+
+// runtime is the process that ends the calls to the runtime and the requests of probes. It has a turn whenever a probe worker reaches
+// the point probed: the order of a request that times out and of a tick at the same instant is that of their timers.
+const (
+	runtime = "runtime"
+	probed  = "probed"
+)
 
 // receivers has the process that waits for each ticker whose ticks the log shows. A tick goes directly to a process that
 // waits, so the order of two ticks decides which one the process handles first.
@@ -123,7 +141,8 @@ func (l *log) rankOfTicker(ticker, receiver string, now virtual.Time) (int, bool
 
 // lastOfInstant has the processes and timers that the real run lets go last at an instant: the calls to the runtime and the API
 // server that end, and the steps of the scenario. They wait until nothing else of the real kubelet can run.
-var lastOfInstant = map[string]bool{"runtime": true, "scenario": true, "sleep of status manager": true}
+// Calls to the runtime end before the others.
+var lastOfInstant = map[string]bool{runtime: true, "scenario": true, "sleep of status manager": true}
 
 // first returns the index of the candidate that goes first according to the log. A candidate without a turn in the log at
 // this instant keeps its canonical place.
@@ -132,6 +151,7 @@ func (l *log) first(candidates []choose.Choice, now virtual.Time) int {
 	if len(l.turns) == 0 {
 		return first
 	}
+	first = max(0, slices.IndexFunc(candidates, func(c choose.Choice) bool { return c.Key == runtime }))
 	for i, c := range candidates {
 		if !lastOfInstant[c.Key] {
 			first = i

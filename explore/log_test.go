@@ -32,7 +32,8 @@ func TestLogOrdersProcesses(t *testing.T) {
 	check(at10, "b", "a", "c", "b")
 	check(at10, "c", "c", "a", "b")
 	check(at10, "a", "runtime", "a")
-	check(at10, "scenario", "scenario", "runtime")
+	check(at10, "runtime", "scenario", "sleep of status manager", "runtime")
+	check(at10, "scenario", "scenario", "sleep of status manager")
 	l.do("b", "begin", at10)
 	check(at10, "a", "b", "a")
 	l.do("b", "done", at10)
@@ -40,6 +41,30 @@ func TestLogOrdersProcesses(t *testing.T) {
 	check(at11, "c", "c", "a")
 	if got := firstOf(newLog(nil).again(), at10, "runtime", "a"); got != "runtime" {
 		t.Errorf("without a log %s goes first", got)
+	}
+}
+
+// The timeout of a request and a tick at the same instant have the order of the log, which shows when the probe ends.
+func TestLogOrdersTimeouts(t *testing.T) {
+	l := newLog([]Turn{{at10, "v", "tick of v"}, {at10, "w", "probed"}, {at10, "x", "tick of x"}}).again()
+	l.do("v", "tick of v", at10)
+	if got := firstOf(l, at10, "x", "runtime"); got != "runtime" {
+		t.Errorf("%s goes before the timeout", got)
+	}
+	l.do("w", "probed", at10)
+	if got := firstOf(l, at10, "x", "runtime"); got != "x" {
+		t.Errorf("after the timeout %s goes first", got)
+	}
+}
+
+// A worker that has ended and the worker that replaces it have the same name. The first run that comes first is that of the first one.
+func TestStartOfTheFirstWorker(t *testing.T) {
+	s := Start{Fractions: []float64{0.5, 0.25}, Runs: []FirstRun{{"w", at11, 2 * time.Second}, {"w", at11.Add(-500 * time.Millisecond), 2 * time.Second}}}
+	if f, ok := s.known("w", at10); f != 0.25 || !ok {
+		t.Errorf("the start delay at 10s is %v, %t", f, ok)
+	}
+	if f, ok := s.known("w", at11.Add(-500*time.Millisecond)); f != 0.25 || !ok {
+		t.Errorf("the start delay at 10.5s is %v, %t", f, ok)
 	}
 }
 

@@ -23,16 +23,18 @@ type FirstRun struct {
 	Period time.Duration // periodSeconds of the probe
 }
 
-// known returns the start delay of a worker if its first run shows it.
+// known returns the start delay of a worker if its first run shows it. Several workers can have the same name, one after the other: the
+// earliest run is that of the one that starts now, because each sync of a young kubelet replaces a worker that has ended.
 func (s *Start) known(worker string, now virtual.Time) (fraction float64, ok bool) {
+	var earliest virtual.Time
 	for _, r := range s.Runs {
 		for _, f := range s.Fractions {
-			if r.Worker == worker && now.Add(time.Duration(f*float64(r.Period))) == r.T {
-				return f, true
+			if r.Worker == worker && now.Add(time.Duration(f*float64(r.Period))) == r.T && (!ok || r.T < earliest) {
+				fraction, earliest, ok = f, r.T, true
 			}
 		}
 	}
-	return 0, false
+	return fraction, ok
 }
 
 // kubelet returns the index in starts of the kubelet that runs now, or -1.

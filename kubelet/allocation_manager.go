@@ -65,7 +65,7 @@ type allocations struct {
 
 func newAllocations(k *Kubelet) *allocations {
 	a := &allocations{k: k}
-	a.timer = k.sim.NewTimer("pending resizes", a.retry)
+	a.timer = k.sim.NewTimer("time of pending resizes", func() { k.sim.Go("pending resizes", a.retry) })
 	return a
 }
 
@@ -92,20 +92,25 @@ func (a *allocations) updatePod(pod *v1.Pod) (*v1.Pod, bool) {
 	return pod, true
 }
 
-// add allocates the resources of a new pod. A kubelet that starts again finds its earlier allocation on the disk, and the resize that
-// is not allocated waits for the next check (AddPod, and HandlePodAdditions in pkg/kubelet/kubelet.go).
-func (a *allocations) add(pod *v1.Pod) {
+// add allocates the resources of a new pod. A kubelet that starts again finds its earlier allocation on the disk. add reports whether
+// the pod has a resize that is not allocated (AddPod, and HandlePodAdditions in pkg/kubelet/kubelet.go).
+func (a *allocations) add(p *sim.Proc, pod *v1.Pod) (waits bool) {
 	if _, known := a.k.disk.allocated[pod.UID]; !known {
-		a.k.disk.allocated[pod.UID] = a.k.resourcesOf(pod)
-		return
+		a.store(p, pod)
 	}
-	if _, differs := a.updatePod(pod); differs {
-		a.push(pod.UID)
-	}
+	_, waits = a.updatePod(pod)
+	return waits
+}
+
+// store writes an allocation to the disk. Others can run while the file is written: the workers of the pods that the same change has
+// added before this one, for example (storeState in pkg/kubelet/allocation/state/state_checkpoint.go at v1.37.0).
+func (a *allocations) store(p *sim.Proc, pod *v1.Pod) {
+	a.k.disk.allocated[pod.UID] = a.k.resourcesOf(pod)
+	p.Preempt("allocation stored, pod not synced")
 }
 
 // resize allocates the resources of a pod whose spec has changed (HandlePodUpdates in pkg/kubelet/kubelet.go).
-func (a *allocations) resize(before, pod *v1.Pod) {
+func (a *allocations) resize(p *sim.Proc, before, pod *v1.Pod) {
 	k := a.k
 	if before == nil || !k.profile.ResizesAreQueued {
 		return
@@ -124,7 +129,7 @@ func (a *allocations) resize(before, pod *v1.Pod) {
 		return
 	}
 	a.push(pod.UID)
-	a.retry()
+	a.retry(p)
 }
 
 func (a *allocations) push(uid types.UID) {
@@ -134,7 +139,7 @@ func (a *allocations) push(uid types.UID) {
 }
 
 // retry allocates the resizes that are pending, and tries those that have to wait again later (RetryPendingResizes).
-func (a *allocations) retry() {
+func (a *allocations) retry(p *sim.Proc) {
 	if !a.k.sourcesReady() {
 		a.retryAfter(initialRetryDelay)
 		return
@@ -143,7 +148,7 @@ func (a *allocations) retry() {
 	a.pending = nil
 	for _, uid := range pending {
 		if pod, ok := a.k.podManager.GetPodByUID(uid); ok {
-			a.handlePodResourcesResize(pod)
+			a.handlePodResourcesResize(p, pod)
 		}
 	}
 	a.retryAfter(retryDelay)
@@ -160,7 +165,7 @@ func (a *allocations) retryAfter(delay time.Duration) {
 // handlePodResourcesResize gives a pod the resources of its spec, and syncs the pod now. While the node shuts down, the resize waits:
 // the manager of the shutdown admits no resize, as it admits no pod. Each attempt changes the time in the condition PodResizePending,
 // so each attempt makes a sync (function of that name, and retryPendingResizes).
-func (a *allocations) handlePodResourcesResize(pod *v1.Pod) {
+func (a *allocations) handlePodResourcesResize(p *sim.Proc, pod *v1.Pod) {
 	k := a.k
 	if _, differs := a.updatePod(pod); !differs {
 		k.status.ClearPodResizePending(pod.UID)
@@ -171,7 +176,7 @@ func (a *allocations) handlePodResourcesResize(pod *v1.Pod) {
 	if k.shuttingDown {
 		a.deferResize(pod)
 	} else {
-		a.allocate(pod)
+		a.allocate(p, pod)
 	}
 	k.workers.updatePod(podUpdate{typ: syncSync, pod: pod}) // syncPodNow in pkg/kubelet/kubelet.go
 	k.pleg.requestRelist(pod.UID)
@@ -185,9 +190,9 @@ func (a *allocations) deferResize(pod *v1.Pod) {
 	a.push(pod.UID)
 }
 
-func (a *allocations) allocate(pod *v1.Pod) {
+func (a *allocations) allocate(p *sim.Proc, pod *v1.Pod) {
 	k := a.k
-	k.disk.allocated[pod.UID] = k.resourcesOf(pod)
+	a.store(p, pod)
 	k.status.ClearPodResizePending(pod.UID)
 	k.status.ClearPodResizeInProgress(pod.UID)
 	k.status.SetPodResizeInProgress(pod.UID, "", "", pod.Generation)

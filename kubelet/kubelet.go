@@ -257,7 +257,8 @@ func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 	if u.op == configAdd {
 		slices.SortStableFunc(u.pods, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	}
-	retry, pending := false, len(k.allocations.pending)
+	retry := false
+	var resized []types.UID
 	for _, pod := range u.pods {
 		cause := k.causeOfConfig(u, pod)
 		p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: string(u.op)}, cause))
@@ -275,12 +276,16 @@ func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 		}
 		switch u.op {
 		case configAdd:
-			if k.canAdmit(pod) {
+			admitted, waits := k.canAdmit(p, pod)
+			if waits {
+				resized = append(resized, pod.UID)
+			}
+			if admitted {
 				k.volumes.expect(pod)
 				k.workers.updatePod(podUpdate{typ: syncCreate, pod: pod})
 			}
 		case configUpdated, configDelete:
-			k.allocations.resize(before, pod)
+			k.allocations.resize(p, before, pod)
 			k.workers.updatePod(podUpdate{typ: syncUpdate, pod: pod})
 		case configRemove:
 			k.podManager.remove(pod)
@@ -298,8 +303,14 @@ func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 			}
 		}
 	}
-	if retry || u.op == configAdd && len(k.allocations.pending) > pending {
-		k.allocations.retry()
+	if u.op == configAdd {
+		k.status.BackfillPodResizeConditions(u.pods)
+	}
+	for _, uid := range resized {
+		k.allocations.push(uid)
+	}
+	if retry || len(resized) > 0 {
+		k.allocations.retry(p)
 	}
 }
 
@@ -424,20 +435,18 @@ const (
 	notAdmittedWhy    = "Pod was rejected as the node is shutting down."
 )
 
-// canAdmit reports whether a new pod may run. A node that shuts down rejects new pods, and a rejected pod fails
-// (HandlePodAdditions in pkg/kubelet/kubelet.go at v1.37.0).
-func (k *Kubelet) canAdmit(pod *v1.Pod) bool {
+// canAdmit reports whether a new pod may run, and whether it has a resize that waits. A node that shuts down rejects new pods, and a
+// rejected pod fails (HandlePodAdditions in pkg/kubelet/kubelet.go at v1.37.0).
+func (k *Kubelet) canAdmit(p *sim.Proc, pod *v1.Pod) (admitted, waits bool) {
 	w, known := k.workers.workers[pod.UID]
 	if known && w.terminating || status.IsTerminal(pod.Status.Phase) {
-		return true
+		return true, false
 	}
 	if k.shuttingDown {
 		k.rejectPod(pod)
-		return false
+		return false, false
 	}
-	k.allocations.add(pod)
-	k.status.BackfillPodResizeConditions(pod)
-	return true
+	return true, k.allocations.add(p, pod)
 }
 
 // rejectPod sets the status of a pod to Failed (function of that name in pkg/kubelet/kubelet.go at v1.37.0).

@@ -63,6 +63,7 @@ func (r *recorder) startRun() {
 
 // endRun records a probe run that began at start. The record is the cause of the rest of the turn.
 func (r *recorder) endRun(p *sim.Proc, start virtual.Time, o outcome) {
+	p.Sim().Turn(p.Name(), "probed")
 	r.runCause = r.env.trace.Add(trace.Record{
 		T: p.Now(), Kind: trace.ProbeExecuted, Cause: max(p.Cause(), r.eligibleCause),
 		Pod: r.pod, Container: r.container, Instance: r.instance,

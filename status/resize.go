@@ -84,14 +84,17 @@ func (m *Manager) ClearPodResizeInProgress(uid types.UID) (int64, bool) {
 	return c.ObservedGeneration, true
 }
 
-// BackfillPodResizeConditions takes over the conditions that the API has, for a kubelet that has just started (function of that name).
-func (m *Manager) BackfillPodResizeConditions(pod *v1.Pod) {
-	if c := FindCondition(&pod.Status, v1.PodResizePending); c != nil {
-		m.ClearPodResizePending(pod.UID)
-		m.SetPodResizePending(pod.UID, c.Message, c.ObservedGeneration)
-	}
-	if c := FindCondition(&pod.Status, v1.PodResizeInProgress); c != nil {
-		m.ClearPodResizeInProgress(pod.UID)
-		m.SetPodResizeInProgress(pod.UID, c.Reason, c.Message, c.ObservedGeneration)
+// BackfillPodResizeConditions takes over the conditions that the API has of pods that are new to the kubelet, once all of them have
+// been added. The first sync of a pod can come before (function of that name).
+func (m *Manager) BackfillPodResizeConditions(pods []*v1.Pod) {
+	for _, pod := range pods {
+		if c := FindCondition(&pod.Status, v1.PodResizePending); c != nil {
+			m.ClearPodResizePending(pod.UID)
+			m.SetPodResizePending(pod.UID, c.Message, c.ObservedGeneration)
+		}
+		if c := FindCondition(&pod.Status, v1.PodResizeInProgress); c != nil {
+			m.ClearPodResizeInProgress(pod.UID)
+			m.SetPodResizeInProgress(pod.UID, c.Reason, c.Message, c.ObservedGeneration)
+		}
 	}
 }

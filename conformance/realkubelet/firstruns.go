@@ -102,6 +102,7 @@ func (f *firstRuns) set(probe trace.Probe, pod *v1.Pod, containerID string) {
 
 // probed records that a worker has run its probe.
 func (f *firstRuns) probed(rec *trace.Record) {
+	f.turns.addMine(workerProbed)
 	if pod := f.pods.byName(rec.Pod); pod != nil {
 		f.identify(rec.Probe, pod, func(_ *workerRun, container string) bool { return container == rec.Container })
 	}

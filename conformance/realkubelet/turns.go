@@ -80,6 +80,9 @@ const podWorker = "pod worker "
 // manual trigger that made it run.
 const workerRuns = "run"
 
+// workerProbed is the point at which a probe of a probe worker ends.
+const workerProbed = "probed"
+
 func manualTriggerOf(worker string) string { return "manual trigger of " + worker }
 
 // close returns the turns of the goroutines whose process is known. Later turns do not count.

@@ -65,6 +65,7 @@ var points = []struct {
 	prefix string
 }{
 	{choose.Preemption, "pod cache refreshed, event not sent"},
+	{choose.Preemption, "allocation stored, pod not synced"},
 	{choose.Preemption, "pod status stored, not terminated"},
 	{choose.Preemption, "pod status read, not written back"},
 	{choose.Preemption, "pod synced, work not completed"},

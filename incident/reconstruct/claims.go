@@ -396,7 +396,7 @@ func (c *claimer) series(all []*incident.Fact, says, matcher string, roughly boo
 	}
 	number := strconv.Itoa(count)
 	switch {
-	case least || len(all) > 1 && c.noisy(f.Type): // each object counts up to its last update, and the spam filter drops the updates after it
+	case least || c.noisy(f.Type): // each object counts up to its last update, and the spam filter drops the updates after it
 		number += ".."
 	case roughly: // the kubelet tries again when it syncs the pod, at times that it draws
 		number = fmt.Sprintf("%d..%d", int(math.Floor(0.6*float64(count))), int(math.Ceil(1.5*float64(count)))+1)
