@@ -162,7 +162,6 @@ func (th *theorem) happens(s *Subject, c Case, until time.Duration) bool {
 
 // ofTypicalNodes are bounds that are proved for typical nodes only. On drawn nodes, up to one container of 20 has cases that pass them.
 var ofTypicalNodes = []string{
-	string(AfterStartupKill), string(AfterLivenessKill), string(AfterCrash), string(AfterCrashWhileStarting),
 	"until unready hang", "until unready stall", "until unready down", "stays ready stall",
 	"until ready, at once true", "until ready, at once false",
 }
@@ -170,8 +169,6 @@ var ofTypicalNodes = []string{
 // inUsualOrder are bounds that are proved for the usual order of events at one instant only. In any order, up to one container of 25 has cases
 // that pass them.
 var inUsualOrder = []string{
-	string(AfterStartupKill), string(AfterLivenessKill), string(AfterCrash), string(AfterCrashWhileStarting),
-	"until stopped hang", "until stopped stall", "until stopped down",
 	"until ready, at once true", "until ready, at once false",
 }
 
