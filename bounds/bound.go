@@ -19,6 +19,15 @@ type Bound struct {
 	// LeastDerived and GreatestDerived say that the end follows from rules of the kubelet. No case passes it, and AtLeast or AtGreatest
 	// is the closest one that was found.
 	LeastDerived, GreatestDerived bool
+	leastShown                    time.Duration // of AtLeast, if Least is derived
+}
+
+// LeastShown returns the least value that a run shows, that of AtLeast. It differs from Least if Least is derived.
+func (b Bound) LeastShown() time.Duration {
+	if b.LeastDerived {
+		return b.leastShown
+	}
+	return b.Least
 }
 
 // at returns the Bound of a single case.
@@ -34,7 +43,7 @@ func none(c Case) Bound {
 // Or returns the Bound over the cases of both. The mean is that of b.
 func (b Bound) Or(c Bound) Bound {
 	if c.Least < b.Least {
-		b.Least, b.AtLeast, b.LeastDerived = c.Least, c.AtLeast, c.LeastDerived
+		b.Least, b.AtLeast, b.LeastDerived, b.leastShown = c.Least, c.AtLeast, c.LeastDerived, c.leastShown
 	}
 	if c.Greatest > b.Greatest {
 		b.Greatest, b.AtGreatest, b.GreatestDerived = c.Greatest, c.AtGreatest, c.GreatestDerived

@@ -144,7 +144,7 @@ func (n Nodes) most(of delay) time.Duration { return n.draw(of).Max }
 // derive extends a bound by limits that follow from the rules of the kubelet.
 func (b Bound) derive(least, greatest time.Duration) Bound {
 	if least < b.Least {
-		b.Least, b.LeastDerived = least, true
+		b.Least, b.LeastDerived, b.leastShown = least, true, b.LeastShown()
 	}
 	if greatest > b.Greatest {
 		b.Greatest, b.GreatestDerived = greatest, true

@@ -237,10 +237,11 @@ func noStartupProbe(s *subject, r *result) []finding {
 func shortRestart(s *subject, r *result) []finding {
 	first := r.bound(Start)
 	for _, v := range r.rows[Restart] {
-		if v.Least > first.Least*2/3 {
+		shown := v.LeastShown()
+		if shown > first.Least*2/3 {
 			continue
 		}
-		severity, least := Warning, FormatDown(Seconds(v.Least))
+		severity, least := Warning, FormatDown(Seconds(shown))
 		if order := v.AtLeast.Order(); order != "" { // seldom on a real node
 			severity, least = Note, least+" if "+order
 		}

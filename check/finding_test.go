@@ -164,7 +164,7 @@ func TestSeldomOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := c.Report().Workloads[0].Containers[0].Findings
-	want := "After a liveness kill, the next start can have only 0s if the liveness probe runs before everything else at its tick, and the first one always has 55.0s."
+	want := "After a liveness kill, the next start can have only 0.29s if the liveness probe runs before everything else at its tick, and the first one always has 55.0s."
 	if len(list) != 1 || list[0].Severity != check.Note || list[0].Message != want {
 		t.Errorf("the findings are %+v, want the note %q", list, want)
 	}
