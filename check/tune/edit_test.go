@@ -37,15 +37,15 @@ func TestEdit(t *testing.T) {
 			"  - name: app\r\n    image: web:1\r\n    livenessProbe:\r\n      failureThreshold: 5\r\n      grpc: {port: 80}\r\n      periodSeconds: 1\r\n"},
 		{"a new startup probe",
 			"  - name: app\n    livenessProbe:\n      httpGet: {path: /live, port: 80}\n      periodSeconds: 1\n      failureThreshold: 2\n    image: web:1 # last\n",
-			"start>=5s, detect<=4s",
+			"start>=5s, detect<=4.5s",
 			"  - name: app\n    startupProbe:\n      failureThreshold: 6\n      httpGet:\n        path: /live\n        port: 80\n      periodSeconds: 1\n    livenessProbe:\n      httpGet: {path: /live, port: 80}\n      periodSeconds: 1\n      failureThreshold: 2\n    image: web:1 # last\n"},
 		{"a new startup probe next to a liveness probe that comes first",
 			"  - livenessProbe:\n      httpGet: {path: /live, port: 80}\n      periodSeconds: 1\n      failureThreshold: 2\n    name: app\n    image: web:1\n",
-			"start>=5s, detect<=4s",
+			"start>=5s, detect<=4.5s",
 			"  - livenessProbe:\n      httpGet: {path: /live, port: 80}\n      periodSeconds: 1\n      failureThreshold: 2\n    startupProbe:\n      failureThreshold: 6\n      httpGet:\n        path: /live\n        port: 80\n      periodSeconds: 1\n    name: app\n    image: web:1\n"},
 		{"JSON",
 			"    [{\"name\": \"app\", \"image\": \"web:1\", \"livenessProbe\": {\"httpGet\": {\"path\": \"/live\", \"port\": 80}, \"periodSeconds\": 1, \"failureThreshold\": 2}}]\n",
-			"start>=5s, detect<=4s",
+			"start>=5s, detect<=4.5s",
 			"    [{\"startupProbe\":{\"failureThreshold\":6,\"httpGet\":{\"path\":\"/live\",\"port\":80},\"periodSeconds\":1}, \"name\": \"app\", \"image\": \"web:1\", \"livenessProbe\": {\"httpGet\": {\"path\": \"/live\", \"port\": 80}, \"periodSeconds\": 1, \"failureThreshold\": 2}}]\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -104,7 +104,7 @@ spec:
   - name: app
     image: web:1
     livenessProbe: {httpGet: {path: /live, port: 80}, periodSeconds: 1, failureThreshold: 2}
-`, "start>=5s, detect<=4s")
+`, "start>=5s, detect<=4.5s")
 	var b bytes.Buffer
 	if err := r.Patch(&b, []check.File{f}); err != nil {
 		t.Fatal(err)
