@@ -47,7 +47,7 @@ func TestMeetRequirementsManifest(t *testing.T) {
 to meet stall>=1s, detect<=1s.
 
   ok      stall>=1s: 1.98s in container app (v1.37.0), margin 0.98s
-  FAILED  detect<=1s: 4.01s in container app (v1.37.0), 3.01s short of it
+  FAILED  detect<=1s: 4.03s in container app (v1.37.0), 3.03s short of it
 
 To see all limits, execute in the directory of the test:
   probesim check ` + string(file) + ` --require 'stall>=1s, detect<=1s' --kubernetes v1.37.0 --delays default`))
@@ -66,7 +66,7 @@ func TestMeetRequirementsObject(t *testing.T) {
 to meet stall>=1s, detect<=1s.
 
   ok      stall>=1s: 1.98s in container app (v1.37.0), margin 0.98s
-  FAILED  detect<=1s: 4.01s in container app (v1.37.0), 3.01s short of it`))
+  FAILED  detect<=1s: 4.03s in container app (v1.37.0), 3.03s short of it`))
 	g.Expect(d.Kind).To(gomega.BeEmpty(), "the matcher changed the object")
 }
 
