@@ -19,7 +19,7 @@ type Bound struct {
 	// LeastDerived and GreatestDerived say that the end follows from rules of the kubelet. No case passes it, and AtLeast or AtGreatest
 	// is the closest one that was found.
 	LeastDerived, GreatestDerived bool
-	leastShown                    time.Duration // of AtLeast, if Least is derived
+	leastShown, greatestShown     time.Duration // of AtLeast and AtGreatest, if the ends are derived
 }
 
 // LeastShown returns the least value that a run shows, that of AtLeast. It differs from Least if Least is derived.
@@ -28,6 +28,14 @@ func (b Bound) LeastShown() time.Duration {
 		return b.leastShown
 	}
 	return b.Least
+}
+
+// GreatestShown returns the greatest value that a run shows, that of AtGreatest. It differs from Greatest if Greatest is derived.
+func (b Bound) GreatestShown() time.Duration {
+	if b.GreatestDerived {
+		return b.greatestShown
+	}
+	return b.Greatest
 }
 
 // at returns the Bound of a single case.
@@ -46,7 +54,7 @@ func (b Bound) Or(c Bound) Bound {
 		b.Least, b.AtLeast, b.LeastDerived, b.leastShown = c.Least, c.AtLeast, c.LeastDerived, c.leastShown
 	}
 	if c.Greatest > b.Greatest {
-		b.Greatest, b.AtGreatest, b.GreatestDerived = c.Greatest, c.AtGreatest, c.GreatestDerived
+		b.Greatest, b.AtGreatest, b.GreatestDerived, b.greatestShown = c.Greatest, c.AtGreatest, c.GreatestDerived, c.greatestShown
 	}
 	return b
 }

@@ -147,7 +147,7 @@ func (b Bound) derive(least, greatest time.Duration) Bound {
 		b.Least, b.LeastDerived, b.leastShown = least, true, b.LeastShown()
 	}
 	if greatest > b.Greatest {
-		b.Greatest, b.GreatestDerived = greatest, true
+		b.Greatest, b.GreatestDerived, b.greatestShown = greatest, true, b.GreatestShown()
 	}
 	return b
 }

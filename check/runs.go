@@ -6,14 +6,15 @@ import (
 	"probesim.dev/bounds"
 )
 
-// Run is the run of a container in which a row has its least or its greatest value.
+// Run is the run of a container in which a row has its least or its greatest value, or the run that was found closest to a derived value.
 type Run struct {
 	Row        RowID
 	Text       string // of the row
 	Case       string // such as "after a crash"; empty if the row has only one
 	Kubernetes string
-	Greatest   bool    // whether Value is the greatest of the row; otherwise it is the least
+	Greatest   bool    // whether it shows the greatest value of the row; otherwise the least
 	Value      Seconds // how long it may last, or how long it takes, in this run
+	Derived    bool    // the row has a derived value instead, which differs
 	bounds.Shown
 }
 
@@ -43,16 +44,16 @@ func (c *Checker) runs(ctx context.Context, found *container) ([]Run, error) {
 			if err != nil {
 				continue
 			}
-			at, value := end.AtLeast, end.Least
+			at, value, derived := end.AtLeast, end.LeastShown(), end.LeastDerived
 			if i == 1 {
-				at, value = end.AtGreatest, end.Greatest
+				at, value, derived = end.AtGreatest, end.GreatestShown(), end.GreatestDerived
 			}
 			shown, err := s.Show(at)
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
 			if err == nil {
-				list = append(list, Run{row.id, row.text, end.Case, end.Kubernetes, i == 1, Seconds(value), shown})
+				list = append(list, Run{row.id, row.text, end.Case, end.Kubernetes, i == 1, Seconds(value), derived, shown})
 			}
 		}
 	}

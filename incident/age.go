@@ -54,9 +54,9 @@ func (a age) long() bool {
 	return false
 }
 
-// sharpen takes the ages of a text as exactly as kubectl writes them. Since 1.13, it leaves out a second unit only if it is zero, or
-// if the age is too great for two: 4m is a whole number of minutes, and 14m is not. A text shows that kubectl does so if it has a long
-// age. See HumanDuration in k8s.io/apimachinery/pkg/util/duration v0.37.
+// sharpen takes the ages of a text as exactly as kubectl writes them. It leaves out a second unit only if it is zero, or
+// if the age is too great for two: 4m is a whole number of minutes, and 14m is not. Old versions always leave it out. A text shows that its
+// kubectl does not if it has a long age. See HumanDuration and ShortHumanDuration in k8s.io/apimachinery/pkg/util/duration v0.37.
 func (s *section) sharpen() {
 	long := false
 	for _, ages := range s.ages {

@@ -10,7 +10,7 @@ import (
 	pages "probesim.dev/report/html"
 )
 
-// shown is the timeline of a run that has the least or the greatest value of a row.
+// shown is the timeline of a run that has the least or the greatest value of a row, or comes close to it.
 type shown struct {
 	ID    string
 	Title string // the row and its end: "survives a stall of up to: always"
@@ -77,6 +77,9 @@ func says(run *check.Run) string {
 	text := run.Kubernetes
 	if run.Case != "" {
 		text = run.Case + ", " + text
+	}
+	if run.Derived {
+		text += ", the closest run to the derived figure"
 	}
 	outcome := run.Happens + " at " + check.Clock(check.Seconds(run.Outcome.Offset()))
 	if run.Row.IsLimit() {

@@ -58,10 +58,11 @@ func newCheck() *cobra.Command {
 directory, or - for stdin. You need no scenario.
 
 For each container with probes, check prints how long a start may take, which
-stalls the container survives, and how long the kubelet needs to act. All
-figures come from simulated runs. Each limit has two values: what stays below
-"always" goes well on every node and in every phase, and what exceeds "never"
-always fails. In between, the outcome depends on timing.
+stalls the container survives, and how long the kubelet needs to act. The
+figures come from simulated runs, and from rules of the kubelet where too many
+times decide for a search. Each limit has two values: what stays below "always"
+goes well on every node and in every phase, and what exceeds "never" always
+fails. In between, the outcome depends on timing.
 
 Below the table are findings: settings that a run shows to be a problem, with
 the command that shows the run.
@@ -101,7 +102,7 @@ Exit codes:
   # Fail in CI unless the settings meet requirements
   probesim check deploy/ --require 'start>=70s, stall>=15s, detect<=45s'
 
-  # Write the scenarios that show each figure, and run one
+  # Write scenarios that show each figure or come close, and run one
   probesim check deployment.yaml --witness witnesses
   probesim run witnesses/orders-app-start-always-above.yaml
 
@@ -116,7 +117,7 @@ Exit codes:
 	flags.StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(checkOutputs, ", ")+".")
 	flags.StringVar(&o.failOn, "fail-on", "", "Exit with 1 if there is a finding of this `severity` or a worse one: error, warning or note.")
 	flags.StringArrayVar(&o.also, "also", nil, "Also write the result to a file, as `FORMAT=FILE`, for example html=check.html. You can repeat this flag.")
-	flags.StringVar(&o.witness, "witness", "", "Write scenarios that show both ends of each row to this `directory`.")
+	flags.StringVar(&o.witness, "witness", "", "Write scenarios that show both ends of each row, or come close, to this `directory`.")
 	flags.BoolVar(&o.allowEmpty, "allow-empty", false, "Succeed if the manifests have no workload.")
 	o.addFlags(cmd, map[string][]string{"output": checkOutputs, "fail-on": {"error", "warning", "note"}})
 	return cmd

@@ -59,7 +59,7 @@ func (o *incidentOptions) reconstruct(cmd *cobra.Command, rec *incident.Recordin
 	for i, p := range pods {
 		r := &reconstruction{pod: p}
 		all = append(all, r)
-		err := r.find(cmd, rec, reconstruct.Options{Command: command, Effort: left / (len(pods) - i), Progress: func(percent int) {
+		err := r.find(cmd, rec, reconstruct.Options{Command: command, Effort: max(left/(len(pods)-i), 1), Progress: func(percent int) {
 			progress.note(fmt.Sprintf("; searched %d%% of what may explain %s", percent, printable.Text(p.Name)))
 		}})
 		if r.result != nil {

@@ -28,20 +28,20 @@ func (m *model) addStart(c *v1.Container) {
 // addParts adds the dimensions of a container: its exits, and each of its probes. The first ones explain what they can, so the probes come
 // first if they killed as many instances as ended.
 func (m *model) addParts(c *v1.Container) {
-	exits := []*part{
+	first := []*part{
 		{container: c.Name, what: "exits", try: func(s *search, p *part) []choice { return tryExits(s, c) }},
 		{container: c.Name, what: "stop", try: func(s *search, p *part) []choice { return tryStop(s, c) }}}
-	var probes []*part
+	var then []*part
 	if len(probesOf(c)) > 1 {
-		probes = append(probes, &part{container: c.Name, what: allProbes, try: func(s *search, p *part) []choice { return tryTogether(s, c) }})
+		then = append(then, &part{container: c.Name, what: allProbes, try: func(s *search, p *part) []choice { return tryTogether(s, c) }})
 	}
 	for _, probe := range probesOf(c) {
-		probes = append(probes, &part{container: c.Name, what: string(probe), try: func(s *search, p *part) []choice { return tryProbe(s, p, c, probe) }})
+		then = append(then, &part{container: c.Name, what: string(probe), try: func(s *search, p *part) []choice { return tryProbe(s, p, c, probe) }})
 	}
 	if m.killed(c) {
-		exits, probes = probes, exits
+		first, then = then, first
 	}
-	m.parts = append(append(m.parts, exits...), probes...)
+	m.parts = append(append(m.parts, first...), then...)
 }
 
 // killed reports whether probes killed as many instances of a container as ended. The kubelet may have dropped the events about some.
@@ -530,7 +530,7 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 	if (probe == trace.Readiness || s.model.kills(c.Name, probe) == 0) && !s.model.failsWhileStopped(c, probe) {
 		return append(list, fits...)
 	}
-	// The time that the container needs to stop decides when the probe runs again: try both allProbes.
+	// The time that the container needs to stop decides when the probe runs again: try both together.
 	for _, stop := range tryStop(s, c) {
 		for _, base := range slices.Clone(list[:min(len(list), 6)]) {
 			if len(stop.rules) > 0 && len(base.rules) > 0 {

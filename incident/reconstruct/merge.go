@@ -126,16 +126,8 @@ func parseExit(text string) (exitRule, bool) {
 	if m == nil {
 		return exitRule{}, false
 	}
-	r := exitRule{last: allInstances}
-	if n, err := strconv.Atoi(m[1]); err == nil {
-		r.first = n
-		if m[2] == "" {
-			r.last = n
-		}
-	}
-	if n, err := strconv.Atoi(m[3]); err == nil {
-		r.last = n
-	}
+	var r exitRule
+	r.first, r.last = parseInstances(m[1], m[2], m[3])
 	r.code, _ = strconv.Atoi(m[5])
 	var err error
 	r.after, err = parseInterval(m[4])

@@ -32,16 +32,8 @@ func parseWindow(text string) (windowRule, bool) {
 	if m == nil {
 		return windowRule{}, false
 	}
-	w := windowRule{last: allInstances, clock: m[4], ends: m[6] != "", probe: trace.Probe(m[7]), word: m[8]}
-	if n, err := strconv.Atoi(m[1]); err == nil {
-		w.first = n
-		if m[2] == "" {
-			w.last = n
-		}
-	}
-	if n, err := strconv.Atoi(m[3]); err == nil {
-		w.last = n
-	}
+	w := windowRule{clock: m[4], ends: m[6] != "", probe: trace.Probe(m[7]), word: m[8]}
+	w.first, w.last = parseInstances(m[1], m[2], m[3])
 	var errOpen, errLength error
 	w.open, errOpen = parseInterval(m[5])
 	w.length, errLength = parseInterval(m[6])
@@ -62,6 +54,21 @@ func (w windowRule) String() string {
 		text += fmt.Sprintf("for: %s, ", between(max(w.length.from, time.Millisecond), max(w.length.to, time.Millisecond)))
 	}
 	return text + fmt.Sprintf("%s: %s", w.probe, w.word)
+}
+
+// parseInstances reads the field of instances, in the parts that a pattern finds: the first number, the dots, and the last number.
+func parseInstances(from, dots, to string) (first, last int) {
+	last = allInstances
+	if n, err := strconv.Atoi(from); err == nil {
+		first = n
+		if dots == "" {
+			last = n
+		}
+	}
+	if n, err := strconv.Atoi(to); err == nil {
+		last = n
+	}
+	return first, last
 }
 
 // instances returns the field for some instances, with a comma, or nothing for all.
