@@ -157,38 +157,3 @@ func TestMergeCalls(t *testing.T) {
 		t.Errorf("got %s, want %s", strings.Join(got, "|"), want)
 	}
 }
-
-// TestOrderOfPendingResizes checks that the simulator tries pending resizes in the order of the real kubelet. They are all at one instant,
-// so the comparison of the records does not show the order.
-func TestOrderOfPendingResizes(t *testing.T) {
-	all, err := library.Scenarios()
-	if err != nil {
-		t.Fatal(err)
-	}
-	i := slices.IndexFunc(all, func(s *scenarios.Scenario) bool { return s.Metadata.Name == "resizes-in-order" })
-	if !slices.ContainsFunc(all[i].Plans(), func(p *scenarios.Plan) bool { return p.Version == release.Version }) {
-		t.Skip("the scenario is not for this release")
-	}
-	p := all[i].Plan(release.Version, nil)
-	o, err := Plan(t, p, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	version, _ := p.Profile()
-	simulated, err := (&comparison{plan: p, profile: version}).simulate(nil, func(func() virtual.Time) {}, virtual.At(p.Duration), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	begun := func(records []trace.Record) []string {
-		var pods []string
-		for _, r := range records {
-			if r.Kind == trace.Event && r.Reason == "ResizeStarted" {
-				pods = append(pods, r.Pod)
-			}
-		}
-		return pods
-	}
-	if got, want := begun(simulated), begun(o.Real); len(want) != 4 || !slices.Equal(got, want) {
-		t.Errorf("the simulator begins the resizes of %v, the real kubelet of %v", got, want)
-	}
-}
