@@ -331,7 +331,31 @@ func (r *reader) placeSection(s *section, newest time.Time) {
 		if f.Count == 1 && !f.AtLeast {
 			f.When = f.Last
 		}
+		f.narrow()
 		f.setPoints()
+	}
+}
+
+// narrow takes the start time of the pod into account if the time of an event is less exact: the kubelet sets the start time before it
+// starts a container, within a second after the scheduler binds the pod (updateStatusInternal in pkg/kubelet/status/status_manager.go,
+// v1.37.0).
+func (f *Fact) narrow() {
+	start := f.Pod.StartTime()
+	if !start.Known() || f.When.Within <= start.Within {
+		return
+	}
+	end := f.When.End()
+	switch {
+	case f.Reason == "Scheduled":
+		start.At, start.Within = start.At.Add(-scheduledBefore), start.Within+scheduledBefore
+		if f.When.overlaps(start, 0) {
+			f.When, f.Last = start, start
+		}
+	case ofAContainer[f.Reason] && f.When.At.Before(start.At) && start.At.Before(end):
+		f.When = Moment{start.At, end.Sub(start.At)}
+		if f.Count == 1 && !f.AtLeast {
+			f.Last = f.When
+		}
 	}
 }
 

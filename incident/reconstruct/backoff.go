@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/incident"
 	"probesim.dev/internal/value"
+	"probesim.dev/kube/profile"
 )
 
 // backoffs returns configurations of a kubelet with shorter back-offs, if containers restarted sooner than the back-offs of the default
@@ -28,10 +29,13 @@ func (s *search) backoffs() (list []string, certain bool) {
 		return nil, false
 	}
 	list = []string{"featureGates: {ReduceDefaultCrashLoopBackOffDecay: true}"}
-	pause := slices.Min(longest)
+	pause, gate := slices.Min(longest), ""
+	if p, ok := profile.Named(m.version); ok && !p.KubeletCrashLoopBackOffMax {
+		gate = "featureGates: {KubeletCrashLoopBackOffMax: true}, "
+	}
 	for _, less := range []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second, 5 * time.Second} {
 		if at := (pause - less).Truncate(time.Second); at >= time.Second && at <= 5*time.Minute {
-			list = append(list, fmt.Sprintf("crashLoopBackOff: {maxContainerRestartPeriod: %s}", value.Format(at)))
+			list = append(list, fmt.Sprintf("%scrashLoopBackOff: {maxContainerRestartPeriod: %s}", gate, value.Format(at)))
 		}
 	}
 	return list, certain

@@ -160,7 +160,7 @@ type model struct {
 	first        incident.Moment // the first start of a container
 	starter      string          // that container
 	guessed      *incident.Fact  // the first fact, if first is a guess because no start is recorded
-	anchor       string          // the reason of the event at that time, if no start is recorded; empty: the start
+	anchor       string          // what happens at that time, if no start is recorded: podStart, or the reason of an event; empty: the start
 	// earliest and doubt are the range of the first start, if it is known to less than a second.
 	earliest time.Time
 	doubt    time.Duration
@@ -785,11 +785,20 @@ func (m *model) zero(delay time.Duration) time.Time {
 	return m.rec.Start
 }
 
+// podStart is the anchor of a run whose pod has a start time, if the recording does not tell the second of the first start of a container.
+const podStart = "StartTime"
+
 // firstStart returns when the run has what m.first is.
 func (m *model) firstStart(records []trace.Record) (time.Duration, bool) {
 	for i := range records {
 		r := &records[i]
-		is := m.anchor == "" && r.Kind == trace.ContainerStarted || m.anchor != "" && r.Kind == trace.Event && r.Reason == m.anchor
+		is := r.Kind == trace.Event && r.Reason == m.anchor
+		switch m.anchor {
+		case "":
+			is = r.Kind == trace.ContainerStarted
+		case podStart:
+			is = r.Kind == trace.PodAdded
+		}
 		if is && (m.starter == "" || r.Container == m.starter) {
 			return r.T.Offset(), true
 		}
