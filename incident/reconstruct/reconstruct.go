@@ -170,6 +170,8 @@ type model struct {
 	rejected map[claimKey]string
 
 	longer time.Duration // the run lasts this long after the recording
+	// retries says that the windows of facts include the random delays with which the kubelet retries.
+	retries bool
 
 	// The parts of the behavior.
 	mount   time.Duration // volumeMount
@@ -280,6 +282,10 @@ func (s *search) run() error {
 	}
 	m.deleted, m.longer = deleted, 0
 	start := m.snapshot()
+	if err := s.simply(); err != nil || s.complete() {
+		return err
+	}
+	m.restore(start)
 	moved := m.sandbox != usualSandbox || m.uptime != m.old()
 	if err := s.climb(); err != nil || s.complete() {
 		return err
