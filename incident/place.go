@@ -316,6 +316,7 @@ func (r *reader) placeSection(s *section, newest time.Time) {
 	now := r.whenPrinted(s)
 	switch {
 	case now.known():
+		r.placeStatus(s, now)
 	case newest.IsZero():
 		now, r.rec.Relative = before(invented), true
 		r.problem(s.at, false, "the times of this text are ages, and nothing tells when it was printed: times have no date")
@@ -333,6 +334,31 @@ func (r *reader) placeSection(s *section, newest time.Time) {
 		}
 		f.narrow()
 		f.setPoints()
+	}
+}
+
+// placeStatus gives the status in a text of kubectl describe the time at which the text was printed.
+func (r *reader) placeStatus(s *section, now printed) {
+	status := func(f *Fact) bool {
+		return f.Source == FromDescribe && f.Kind != Event && f.Pod == s.pod && f.Place.File == s.at.File && f.Place.Line <= s.at.Line
+	}
+	line := 0 // of the last text before the events
+	for _, f := range r.rec.Facts {
+		if status(f) {
+			line = max(line, f.Place.Line)
+		}
+	}
+	at := Moment{now.from, now.to.Sub(now.from) + time.Second}
+	for _, f := range r.rec.Facts {
+		if !status(f) || f.Place.Line != line {
+			continue
+		}
+		switch f.Kind {
+		case Condition:
+			f.Last = at
+		case Phase, Waiting, Restarts, Ready, Started:
+			f.When = at
+		}
 	}
 }
 

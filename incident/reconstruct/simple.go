@@ -150,8 +150,8 @@ func (s *search) simpleBehaviors(c *v1.Container) []behavior {
 	for _, f := range s.failings(c) {
 		b := behavior{what: f.what, does: fmt.Sprintf("%s: %s", f.what, f.word), says: f.says, answers: f.answers}
 		for _, from := range f.began.grid(3) {
-			for _, length := range (interval{f.last - from + time.Millisecond, f.last - from + f.tick}).grid(4) {
-				b.clock, b.from, b.length, b.step = "at", from, length, f.tick/4
+			for _, end := range append((interval{f.last + time.Millisecond, f.last + f.tick}).grid(4), s.recovery(f).grid(4)...) {
+				b.clock, b.from, b.length, b.step = "at", from, end-from, f.tick/4
 				add(b)
 			}
 		}
@@ -242,6 +242,17 @@ func (s *search) failings(c *v1.Container) []failing {
 		}
 	}
 	return append(list, single...)
+}
+
+// recovery returns when the program can have recovered: the pod became ready after the last recorded failure, of which later ones can be
+// missing. The range is empty if nothing tells.
+func (s *search) recovery(f failing) interval {
+	for _, o := range s.model.pod.Facts {
+		if at := o.When.At.Sub(s.best.zero); o.Kind == incident.Condition && o.Reason == "Ready" && o.Value == "True" && o.When.Known() && at > f.last {
+			return interval{max(at-f.tick, f.last), at + o.When.Within}
+		}
+	}
+	return interval{1, 0}
 }
 
 // ageOf returns the age at which each instance can begin to fail, if all are alike: the first failures tell it, and the kill of an instance

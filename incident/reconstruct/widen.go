@@ -31,7 +31,7 @@ func (s *search) widen() error {
 					return err
 				}
 				if kept {
-					best = k == 0
+					best = k == 0 || !wide.ends && wide.open.covers(list[0].open)
 					break
 				}
 			}
