@@ -26,7 +26,7 @@ func (s *Subject) aimToReady(b Bound) (Bound, error) {
 			return b, err
 		}
 		next, err := s.firstSuccess(c)
-		if err != nil {
+		if err != nil || next.ends == 0 { // a probe stops the container before the program is up
 			return b, err
 		}
 		sync := next.after
@@ -63,7 +63,7 @@ func (s *Subject) upBeforeSync(c *Case) (ends virtual.Time, ok bool, err error) 
 // success is the first success of a readiness probe, and the syncs before and after it.
 type success struct{ begins, ends, before, after virtual.Time }
 
-// firstSuccess returns the first success of the readiness probe. It is zero if there is none.
+// firstSuccess returns the first success of the readiness probe. It is zero if there is none, or if the container is stopped before.
 func (s *Subject) firstSuccess(c Case) (first success, err error) {
 	_, err = s.record(&c, s.recorder(trace.PodSync), c.Event+2*resync, func(r *trace.Record) bool {
 		switch {
@@ -74,7 +74,7 @@ func (s *Subject) firstSuccess(c Case) (first success, err error) {
 		case r.Kind == trace.ProbeExecuted && r.Probe == trace.Readiness && r.Container == s.Container && r.Result == trace.Success && first.ends == 0:
 			first.begins, first.ends = request(r), r.T
 		}
-		return first.after > 0
+		return first.after > 0 || first.ends == 0 && s.stopped(0)(r)
 	})
 	if errors.Is(err, errNothing) {
 		err = nil

@@ -167,14 +167,15 @@ func (s *Subject) meetingTicks(c Case, begins dim) (dim, []time.Duration, error)
 	return d, d.around(s.meetings(c, l, d)), nil
 }
 
-// upAt measures the time until ready of a program that comes up at a virtual time, or when the container starts.
+// upAt measures the time until ready of a program that comes up at a virtual time, or when the container starts. The time is Never if the
+// first instance does not become ready.
 func (s *Subject) upAt(c Case, t time.Duration) (sample, error) {
 	c.Event, c.Rules = t, nil
 	if t > 0 {
 		c.Rules = []Rule{{Instance: AnyInstance, Clock: fakeruntime.AtScenario, For: t, Misfortune: Refuse}}
 	}
-	h, err := s.record(&c, s.recorder(""), t+healthyWithin, s.ready)
-	if errors.Is(err, errNothing) {
+	h, err := s.record(&c, s.recorder(""), t+healthyWithin, func(r *trace.Record) bool { return s.ready(r) || s.stopped(0)(r) })
+	if errors.Is(err, errNothing) || err == nil && !s.ready(h.outcome()) {
 		return sample{bound: at(Never, c)}, nil
 	}
 	if err != nil {

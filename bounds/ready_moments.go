@@ -42,12 +42,12 @@ func (s *Subject) requestsWhileDown(c Case, p trace.Probe) ([][]time.Duration, e
 	if err != nil {
 		return nil, err
 	}
+	slices.Sort(times)
 	if stop > 0 { // a program that comes up before the run that stops it is not stopped
-		if v, err := h.verdict(); err == nil && v.Probe != p && len(times) > 0 {
-			times = append(times, request(v).Offset())
+		if v, err := h.verdict(); err == nil {
+			times = until(times, request(v).Offset())
 		}
 	}
-	slices.Sort(times)
 	slices.Sort(ends)
 	var lists [][]time.Duration
 	next := 0
@@ -63,6 +63,15 @@ func (s *Subject) requestsWhileDown(c Case, p trace.Probe) ([][]time.Duration, e
 		lists = [][]time.Duration{times}
 	}
 	return lists, nil
+}
+
+// until returns the sorted times up to an end, and the end. If there are none, it returns none.
+func until(times []time.Duration, end time.Duration) []time.Duration {
+	i, found := slices.BinarySearch(times, end)
+	if times = times[:i]; i > 0 || found {
+		times = append(times, end)
+	}
+	return times
 }
 
 // overAll returns the bound of a function of the time of an event over several lists of requests.

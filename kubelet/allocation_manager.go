@@ -7,6 +7,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/kube/podutil"
@@ -59,7 +60,7 @@ func (k *Kubelet) eachResizable(pod *v1.Pod, f func(*v1.Container)) {
 // node shuts down (manager in pkg/kubelet/allocation/allocation_manager.go at v1.37.0)
 type allocations struct {
 	k       *Kubelet
-	pending []types.UID // pods with a resize that is not allocated
+	pending []types.UID // pods with a resize that is not allocated, in the order in which the kubelet tries them
 	timer   *sim.Timer
 }
 
@@ -132,10 +133,75 @@ func (a *allocations) resize(p *sim.Proc, before, pod *v1.Pod) {
 	a.retry(p)
 }
 
+// push adds a pod to those that wait, and sorts them (PushPendingResize).
 func (a *allocations) push(uid types.UID) {
 	if !slices.Contains(a.pending, uid) {
 		a.pending = append(a.pending, uid)
+		a.sortPendingResizes()
 	}
+}
+
+// sortPendingResizes sorts the pods that wait, without those that are gone (function of that name). The result depends on the order from
+// before and on the algorithm, because the comparison is not symmetric: of two resizes that increase nothing, each comes first.
+func (a *allocations) sortPendingResizes() {
+	var pods []*v1.Pod
+	for _, uid := range a.pending {
+		if pod, ok := a.k.podManager.GetPodByUID(uid); ok {
+			pods = append(pods, pod)
+		}
+	}
+	slices.SortFunc(pods, a.compareResizes)
+	a.pending = a.pending[:0]
+	for _, pod := range pods {
+		a.pending = append(a.pending, pod.UID)
+	}
+}
+
+// compareResizes returns -1 if the resize of one pod comes before that of another one: if it increases no request, then if its priority is
+// higher, then if only the first pod is guaranteed, and then if it has waited longer.
+func (a *allocations) compareResizes(x, y *v1.Pod) int {
+	if !a.isResizeIncreasingRequests(x) {
+		return -1
+	}
+	if !a.isResizeIncreasingRequests(y) {
+		return 1
+	}
+	if order := cmp.Compare(priorityOf(y), priorityOf(x)); order != 0 {
+		return order
+	}
+	switch guaranteed := isGuaranteed(x); {
+	case guaranteed != isGuaranteed(y) && guaranteed:
+		return -1
+	case guaranteed != isGuaranteed(y):
+		return 1
+	}
+	since, sinceOther := a.waitsSince(x), a.waitsSince(y)
+	if since != nil && (sinceOther == nil || since.Before(sinceOther)) {
+		return -1
+	}
+	return 1
+}
+
+// isResizeIncreasingRequests reports whether a pod requests more cpu or memory than the kubelet has allocated (function of that name).
+func (a *allocations) isResizeIncreasingRequests(pod *v1.Pod) bool {
+	allocated, differs := a.updatePod(pod)
+	if !differs {
+		return false
+	}
+	before, after := sumOf(allocated, requestsOf), sumOf(pod, requestsOf)
+	return after.Cpu().Cmp(*before.Cpu()) > 0 || after.Memory().Cmp(*before.Memory()) > 0
+}
+
+func isGuaranteed(pod *v1.Pod) bool { return podutil.QOSClass(&pod.Spec) == v1.PodQOSGuaranteed }
+
+// waitsSince returns the time since which the pod has the condition PodResizePending; nil if it does not have the condition.
+func (a *allocations) waitsSince(pod *v1.Pod) *metav1.Time {
+	for _, c := range a.k.status.PodResizeConditions(pod.UID) {
+		if c.Type == v1.PodResizePending {
+			return &c.LastTransitionTime
+		}
+	}
+	return nil
 }
 
 // retry allocates the resizes that are pending, and tries those that have to wait again later (RetryPendingResizes).
@@ -146,11 +212,13 @@ func (a *allocations) retry(p *sim.Proc) {
 	}
 	pending := a.pending
 	a.pending = nil
+	var deferred []types.UID
 	for _, uid := range pending {
-		if pod, ok := a.k.podManager.GetPodByUID(uid); ok {
-			a.handlePodResourcesResize(p, pod)
+		if pod, ok := a.k.podManager.GetPodByUID(uid); ok && a.handlePodResourcesResize(p, pod) {
+			deferred = append(deferred, uid)
 		}
 	}
+	a.pending = append(deferred, a.pending...)
 	a.retryAfter(retryDelay)
 }
 
@@ -164,22 +232,23 @@ func (a *allocations) retryAfter(delay time.Duration) {
 
 // handlePodResourcesResize gives a pod the resources of its spec, and syncs the pod now. While the node shuts down, the resize waits:
 // the manager of the shutdown admits no resize, as it admits no pod. Each attempt changes the time in the condition PodResizePending,
-// so each attempt makes a sync (function of that name, and retryPendingResizes).
-func (a *allocations) handlePodResourcesResize(p *sim.Proc, pod *v1.Pod) {
+// so each attempt makes a sync. It reports whether the resize waits (function of that name, and retryPendingResizes).
+func (a *allocations) handlePodResourcesResize(p *sim.Proc, pod *v1.Pod) (waits bool) {
 	k := a.k
 	if _, differs := a.updatePod(pod); !differs {
 		k.status.ClearPodResizePending(pod.UID)
-		return
+		return false
 	}
 	defer k.sim.SetCause(k.sim.Cause())
 	k.sim.SetCause(cmp.Or(k.sim.Cause(), k.podManager.wanted[pod.UID]))
-	if k.shuttingDown {
+	if waits = k.shuttingDown; waits {
 		a.deferResize(pod)
 	} else {
 		a.allocate(p, pod)
 	}
 	k.workers.updatePod(podUpdate{typ: syncSync, pod: pod}) // syncPodNow in pkg/kubelet/kubelet.go
 	k.pleg.requestRelist(pod.UID)
+	return waits
 }
 
 func (a *allocations) deferResize(pod *v1.Pod) {
@@ -187,7 +256,6 @@ func (a *allocations) deferResize(pod *v1.Pod) {
 	if changed := k.status.SetPodResizePending(pod.UID, notAdmittedWhy, pod.Generation); changed && k.profile.ResizeEvents {
 		k.podEvent(pod, v1.EventTypeWarning, "ResizeDeferred", k.resizeMessage("Pod resize "+notAdmittedReason, pod, pod.Generation, notAdmittedWhy))
 	}
-	a.push(pod.UID)
 }
 
 func (a *allocations) allocate(p *sim.Proc, pod *v1.Pod) {

@@ -52,8 +52,8 @@ func ValidateResize(p profile.Profile, pod, old *v1.Pod) field.ErrorList {
 		return field.ErrorList{field.Forbidden(path, "containers may not be added or removed on resize")}
 	}
 	var errs field.ErrorList
-	if qosClass(&pod.Spec) != qosClass(&old.Spec) {
-		errs = append(errs, field.Invalid(path, qosClass(&old.Spec), "Pod QOS Class may not change as a result of resizing"))
+	if podutil.QOSClass(&pod.Spec) != podutil.QOSClass(&old.Spec) {
+		errs = append(errs, field.Invalid(path, podutil.QOSClass(&old.Spec), "Pod QOS Class may not change as a result of resizing"))
 	}
 	same := pod.Spec.DeepCopy()
 	for i := range same.Containers {
@@ -195,41 +195,5 @@ func defaultResources(spec *v1.PodSpec) {
 				}
 			}
 		}
-	}
-}
-
-// qosClass returns the quality of service of a pod, which its requests and limits of cpu and memory determine (ComputePodQOS in
-// pkg/apis/core/helper/qos/qos.go at v1.37.0).
-func qosClass(spec *v1.PodSpec) v1.PodQOSClass {
-	requests, limits, guaranteed := v1.ResourceList{}, v1.ResourceList{}, true
-	for _, containers := range [][]v1.Container{spec.Containers, spec.InitContainers} {
-		for i := range containers {
-			r := &containers[i].Resources
-			for _, name := range resizable {
-				add(requests, name, r.Requests[name])
-				limit := r.Limits[name]
-				add(limits, name, limit)
-				guaranteed = guaranteed && !limit.IsZero()
-			}
-		}
-	}
-	if len(requests)+len(limits) == 0 {
-		return v1.PodQOSBestEffort
-	}
-	for name, request := range requests {
-		limit := limits[name]
-		guaranteed = guaranteed && limit.Cmp(request) == 0
-	}
-	if guaranteed && len(requests) == len(limits) {
-		return v1.PodQOSGuaranteed
-	}
-	return v1.PodQOSBurstable
-}
-
-func add(to v1.ResourceList, name v1.ResourceName, q resource.Quantity) {
-	if q.Sign() > 0 {
-		sum := to[name]
-		sum.Add(q)
-		to[name] = sum
 	}
 }
