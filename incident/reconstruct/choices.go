@@ -475,6 +475,9 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 		list = append(list, choice{name: name, rules: rules, answers: answers, rare: rare})
 	}
 	add("windows", absolute(outages, probe, tick))
+	if ok := s.otherwiseOK(c, probe); ok != nil {
+		add("only windows", append(ok, absolute(outages, probe, tick)...))
+	}
 	if rules := s.betweenRuns(c, outages, probe, tick); rules != nil {
 		add("windows between runs", rules)
 	}
