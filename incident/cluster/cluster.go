@@ -187,6 +187,7 @@ func (p *pod) fill() {
 	}
 	status := &p.object.Status
 	status.Phase, status.Reason = v1.PodPhase(p.status.Phase), p.status.Reason
+	status.StartTime = &p.object.CreationTimestamp // the kubelet sees a pod at once
 	for _, c := range []v1.PodConditionType{v1.PodInitialized, v1.PodReady, v1.ContainersReady} {
 		value := v1.ConditionFalse
 		if p.values[c] {

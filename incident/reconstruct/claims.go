@@ -31,6 +31,7 @@ type claimer struct {
 	claims []Claim
 	done   map[string]bool
 	slack  time.Duration // of the fact that is claimed
+	about  string        // the container that the fact is about
 }
 
 // claims returns the claims of the recording, and sets those that no run can explain.
@@ -97,7 +98,11 @@ func (c *claimer) outside(f *incident.Fact, says, reason string) {
 
 // window returns the times at which something can have happened.
 func (c *claimer) window(m incident.Moment) (from, to time.Duration) {
-	from, to = m.At.Sub(c.zero)-c.slack, m.End().Sub(c.zero)+c.slack
+	doubt := c.slack
+	if c.retries {
+		doubt += c.retryDoubt(c.about, m.At)
+	}
+	from, to = m.At.Sub(c.zero)-doubt, m.End().Sub(c.zero)+doubt
 	last := c.duration(c.zero)
 	return round(min(max(from, 0), last-time.Millisecond)), round(min(max(to, time.Millisecond), last))
 }
@@ -111,7 +116,7 @@ func span(from, to time.Duration) string {
 func (c *claimer) within(m incident.Moment) string { return span(c.window(m)) }
 
 func (c *claimer) add(f *incident.Fact) {
-	c.slack = c.slackOf(f.Container)
+	c.slack, c.about = c.slackOf(f.Container), f.Container
 	switch f.Kind {
 	case incident.Event:
 		c.event(f)
