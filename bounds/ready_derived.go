@@ -268,7 +268,11 @@ func (r *readying) atOnceAfterStartup() (least, greatest time.Duration) {
 	if r.successes > 1 {
 		triggered := earliest + r.triggered(syncs, 0)
 		if u.delay == 0 { // the first run of the startup probe leads to a sync, so the next ones wait for a relist
-			triggered = max(triggered, u.run.Min+time.Second+max(0, r.successes-1-syncs)*r.period)
+			next := u.run.Min + time.Second
+			if r.successes == 2 && u.took.Min <= r.lists.Max { // the sync loop lists for its housekeeping, and takes both results together
+				next = done.Min + r.lists.Min
+			}
+			triggered = max(triggered, next+max(0, r.successes-1-syncs)*r.period)
 		}
 		least = min(least, triggered)
 	}
