@@ -95,6 +95,13 @@ const (
 	probed  = "probed"
 )
 
+// sleeps is the point at which the sync loop begins to sleep because the container runtime is unhealthy, and syncLoopWakes is the timer
+// that ends the sleep.
+const (
+	sleeps        = "sleep"
+	syncLoopWakes = "sleep of sync loop"
+)
+
 // receivers has the process that waits for each ticker whose ticks the log shows. A tick goes directly to a process that
 // waits, so the order of two ticks decides which one the process handles first.
 var receivers = map[string]string{"sync ticker": "sync loop", "housekeeping ticker": "sync loop", "status sync": "status manager"}
@@ -103,6 +110,9 @@ var receivers = map[string]string{"sync ticker": "sync loop", "housekeeping tick
 func (l *log) rank(process string, now virtual.Time) (int, bool) {
 	if receiver, ok := receivers[process]; ok {
 		return l.rankOfTicker(process, receiver, now)
+	}
+	if process == syncLoopWakes {
+		process = "sync loop"
 	}
 	if left := l.left(process, now); len(left) > 0 && left[0].t == now {
 		return left[0].place, true
@@ -113,24 +123,26 @@ func (l *log) rank(process string, now virtual.Time) (int, bool) {
 // tickerPeriod is the shortest period of the tickers in receivers.
 const tickerPeriod = time.Second
 
-// awake is the time within which the sync loop has an entry in the log if it does not sleep: the period of the housekeeping.
-const awake = 2 * time.Second
-
 // alwaysLogged is the ticker whose ticks the log always shows when they are handled.
 const alwaysLogged = "housekeeping ticker"
 
 // rankOfTicker returns the rank of a tick. A process that finds nothing to do at a tick logs nothing: it then handles the tick
 // either first or, if the log shows the tick before the next one, after the others. A housekeeping that the log does not show now
-// comes later. Before the sync loop sleeps, it handles one value, so a tick without an entry comes after that value.
+// comes later. Before the sync loop sleeps because the runtime is unhealthy, it handles one value.
 func (l *log) rankOfTicker(ticker, receiver string, now virtual.Time) (int, bool) {
 	left := l.left(receiver, now)
-	for _, t := range left {
+	for i, t := range left {
 		switch {
 		case t.point == ticker && t.t == now:
 			return t.place, true
 		case t.point == ticker && t.t < now.Add(tickerPeriod):
 			return math.MaxInt, true
-		case t.t >= now.Add(tickerPeriod) && (ticker == alwaysLogged || receiver == "sync loop" && left[0].t == now && t.t > now.Add(awake)):
+		case t.point == sleeps && t.t < now.Add(tickerPeriod) && left[0].t == now:
+			if i == 0 && ticker != alwaysLogged {
+				return t.place, true // the value was this tick
+			}
+			return math.MaxInt, true
+		case t.t >= now.Add(tickerPeriod) && ticker == alwaysLogged:
 			return math.MaxInt, true
 		case t.t >= now.Add(tickerPeriod):
 			return -1, true

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -78,6 +79,34 @@ func TestLogDelaysHousekeeping(t *testing.T) {
 	}
 }
 
+// The sync loop handles one value between a check that finds the runtime unhealthy and its sleep. A sync tick that finds nothing to
+// do is not in the log. If the sync loop sleeps at the instant of the tick, the tick is that value, unless the log shows another one. If it
+// sleeps later, the tick came before the check.
+func TestLogOrdersSleeps(t *testing.T) {
+	check := Turn{at10, "runtime check", "checked"}
+	for _, c := range []struct {
+		name  string
+		turns []Turn
+		order []string
+	}{
+		{"at the tick", []Turn{check, {at10, "sync loop", "sleep"}}, []string{"runtime check", "sync ticker", "housekeeping ticker"}},
+		{"after a housekeeping", []Turn{check, {at10, "sync loop", "housekeeping ticker"}, {at10.Add(5 * time.Millisecond), "sync loop", "sleep"}},
+			[]string{"runtime check", "housekeeping ticker", "sync ticker"}},
+		{"later", []Turn{check, {at11, "sync loop", "sleep"}}, []string{"sync ticker", "runtime check", "housekeeping ticker"}},
+	} {
+		log, left := newLog(c.turns), []string{"housekeeping ticker", "runtime check", "sync ticker"}
+		for i, want := range c.order {
+			for range left { // the canonical order has no effect
+				if got := firstOf(log.again(), at10, left...); got != want {
+					t.Errorf("%s: of %v %s goes first, want %s", c.name, left, got, want)
+				}
+				left = append(left[1:], left[0])
+			}
+			left = slices.DeleteFunc(left, func(key string) bool { return key == c.order[i] })
+		}
+	}
+}
+
 // The items of a walk have the places of their next entries, now or later.
 func TestLogOrdersWalks(t *testing.T) {
 	l := newLog([]Turn{{at10, "status batch", "x"}, {at11, "status batch", "y"}, {at11, "status batch", "x"}}).again()
@@ -94,7 +123,7 @@ func TestLogOrdersWalks(t *testing.T) {
 }
 
 // A sync tick that finds nothing to do is not in the log. It came before the housekeeping of its instant, unless the log has
-// one after it, or the sync loop sleeps afterwards.
+// one after it.
 func TestLogOrdersTicks(t *testing.T) {
 	for _, c := range []struct {
 		tick virtual.Time // the next one in the log
@@ -103,7 +132,7 @@ func TestLogOrdersTicks(t *testing.T) {
 		{at10, "housekeeping ticker"},
 		{at10.Add(5 * time.Millisecond), "housekeeping ticker"},
 		{at11, "sync ticker"},
-		{at10.Add(5 * time.Second), "housekeeping ticker"},
+		{at10.Add(5 * time.Second), "sync ticker"},
 	} {
 		l := newLog([]Turn{{at10, "sync loop", "housekeeping ticker"}, {c.tick, "sync loop", "sync ticker"}}).again()
 		for _, keys := range [][]string{{"housekeeping ticker", "sync ticker"}, {"sync ticker", "housekeeping ticker"}} {

@@ -235,6 +235,7 @@ func (k *Kubelet) syncLoop(p *sim.Proc, cases []sim.Case) {
 	sleep := errorSleepBase
 	for {
 		if !k.runtimeHealthy(p.Now()) {
+			k.sim.Turn("sync loop", "sleep")
 			p.Sleep(sleep)
 			sleep = min(2*sleep, errorSleepMax)
 			continue
@@ -492,6 +493,9 @@ func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) 
 	did := k.syncPodContainers(p, u, s, restarting != nil && restarting.Status == v1.ConditionTrue)
 	if did.reset && !did.err {
 		k.workers.updatePod(podUpdate{typ: syncUpdate, pod: u.pod, mirror: u.mirror, again: true}) // the next sync starts the containers
+	}
+	if did.resize != nil {
+		k.failedToResize(u.pod, did.resize)
 	}
 	return did
 }

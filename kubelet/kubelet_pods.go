@@ -219,6 +219,11 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 	p.Because(cause, func() { k.prober.UpdatePodStatus(p, u.pod, api) })
 	all := status.AllContainerStatuses(api)
 	api.Conditions = slices.DeleteFunc(slices.Clone(u.pod.Status.Conditions), func(c v1.PodCondition) bool { return status.PodConditionByKubelet(c.Type) })
+	if terminal { // determinePodResizeStatus
+		k.status.ClearPodResizePending(u.pod.UID)
+		k.status.ClearPodResizeInProgress(u.pod.UID)
+	}
+	api.Conditions = append(api.Conditions, k.status.PodResizeConditions(u.pod.UID)...)
 	if disrupted := status.FindCondition(old, v1.DisruptionTarget); disrupted != nil {
 		status.SetCondition(api, *disrupted)
 	}
@@ -232,11 +237,6 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 		status.GenerateContainersReadyCondition(u.pod, all, api.Phase),
 		v1.PodCondition{Type: v1.PodScheduled, ObservedGeneration: u.pod.Generation, Status: v1.ConditionTrue},
 	)
-	if terminal { // determinePodResizeStatus
-		k.status.ClearPodResizePending(u.pod.UID)
-		k.status.ClearPodResizeInProgress(u.pod.UID)
-	}
-	api.Conditions = append(api.Conditions, k.status.PodResizeConditions(u.pod.UID)...)
 	if podutil.AllContainersCouldRestart(&u.pod.Spec) {
 		api.Conditions = append(api.Conditions, allContainersRestartingCondition(u.pod, s, old, api.Phase))
 	}

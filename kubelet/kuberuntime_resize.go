@@ -168,8 +168,7 @@ func (k *Kubelet) doPodResizeAction(p *sim.Proc, pod *v1.Pod, actions *podAction
 		}
 		for _, u := range updates {
 			if err := k.call(p, fakeruntime.Call{Method: fakeruntime.UpdateContainerResources, ContainerID: u.id, Cause: p.Cause()}); err != nil {
-				k.failedToResize(pod, err)
-				did.err = true
+				did.resize, did.err = err, true
 				return
 			}
 			has := k.actuated(pod.UID, u.name)
@@ -183,7 +182,8 @@ func (k *Kubelet) doPodResizeAction(p *sim.Proc, pod *v1.Pod, actions *podAction
 	}
 }
 
-// failedToResize notes the error in the condition PodResizeInProgress (SyncPod in pkg/kubelet/kubelet.go at v1.37.0).
+// failedToResize notes the error of a resize in the condition PodResizeInProgress. The kubelet does so at the end of the sync, after the
+// starts of containers (SyncPod in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) failedToResize(pod *v1.Pod, err error) {
 	generation, changed := k.status.SetPodResizeInProgress(pod.UID, v1.PodReasonError, err.Error(), pod.Generation)
 	if changed && k.profile.ResizeEvents {

@@ -441,6 +441,7 @@ type syncResult struct {
 	err      bool          // the sync failed
 	expires  *virtual.Wall // earliest end of a back-off, in wall-clock time; nil for none
 	network  bool          // the sync failed because the network is not ready
+	resize   error         // why the resources of the pod could not be changed; nil if they could
 }
 
 // syncWork calls the sync function of the worker's phase.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
 )
 
@@ -47,7 +48,22 @@ func (t *Transport) timeoutError(scheme string, reply *Reply) error {
 	if reply.HandshakeTimeout {
 		ends = append(ends, errHandshake)
 	}
-	return errors.New(ends[t.Proc.Sim().Race("timeout of "+t.Proc.Name(), len(ends))])
+	t.sortAsLogged(ends)
+	return t.end(ends[t.Proc.Sim().Race("timeout of "+t.Proc.Name(), len(ends))])
+}
+
+// TimeoutOf returns the name of the race of the timers that end an https request of a probe worker. Its points are the errors.
+func TimeoutOf(worker string) string { return "timeout of " + worker }
+
+// sortAsLogged puts the error first that the log of a real run has.
+func (t *Transport) sortAsLogged(ends []string) {
+	choose.Guided(&t.Proc.Sim().Asker, TimeoutOf(t.Proc.Name()), ends, func(end string) string { return end })
+}
+
+// end returns the error of a request that has ended.
+func (t *Transport) end(message string) error {
+	t.Proc.Sim().Turn(TimeoutOf(t.Proc.Name()), message)
+	return errors.New(message)
 }
 
 // bodyTimeoutError returns the error of a body that has not ended at the deadline. For https the same timers race as in
@@ -58,7 +74,8 @@ func (t *Transport) bodyTimeoutError(scheme string) error {
 	if scheme != "https" {
 		return errors.New(ends[2])
 	}
-	return errors.New(ends[t.Proc.Sim().Race("body at its timeout: "+t.Proc.Name(), len(ends))])
+	t.sortAsLogged(ends)
+	return t.end(ends[t.Proc.Sim().Race("body at its timeout: "+t.Proc.Name(), len(ends))])
 }
 
 const errHandshake = "net/http: TLS handshake timeout"
@@ -103,10 +120,12 @@ func (t *Transport) expired() bool { return t.Deadline > 0 && t.Proc.Now() >= t.
 // expiredError returns the error of a request that begins after the deadline: the client makes no connection. For https,
 // the timer of the client races with the error of the context.
 func (t *Transport) expiredError(scheme string) error {
-	if scheme == "https" && t.Proc.Sim().Race("timeout of "+t.Proc.Name(), 2) == 0 {
-		return errors.New(errDeadline)
+	if scheme != "https" {
+		return errors.New(errDeadline + clientTimeout)
 	}
-	return errors.New(errDeadline + clientTimeout)
+	ends := []string{errDeadline, errDeadline + clientTimeout}
+	t.sortAsLogged(ends)
+	return t.end(ends[t.Proc.Sim().Race("timeout of "+t.Proc.Name(), len(ends))])
 }
 
 // connection returns the connection for a request.

@@ -126,15 +126,16 @@ func NewManager(o Options) *Manager {
 	}
 }
 
-// isPodStatusByKubeletEqual reports whether two statuses are equal apart from conditions that the kubelet does not own,
-// and apart from the times and generations of conditions that it owns.
+// isPodStatusByKubeletEqual reports whether two statuses are equal apart from conditions that the kubelet neither owns nor shares with
+// others, and apart from the times and generations of the conditions that count. An example of a difference is DisruptionTarget while
+// containers of an evicted pod run: the API does not have it yet.
 func isPodStatusByKubeletEqual(a, b *v1.PodStatus) bool {
 	if countKubeletConditions(a) != countKubeletConditions(b) {
 		return false
 	}
 	for i := range a.Conditions {
 		x := &a.Conditions[i]
-		if !PodConditionByKubelet(x.Type) {
+		if !ownedOrShared(x.Type) {
 			continue
 		}
 		if y := FindCondition(b, x.Type); y == nil || x.Status != y.Status || x.Reason != y.Reason || x.Message != y.Message {
@@ -147,11 +148,17 @@ func isPodStatusByKubeletEqual(a, b *v1.PodStatus) bool {
 func countKubeletConditions(s *v1.PodStatus) int {
 	n := 0
 	for i := range s.Conditions {
-		if PodConditionByKubelet(s.Conditions[i].Type) {
+		if ownedOrShared(s.Conditions[i].Type) {
 			n++
 		}
 	}
 	return n
+}
+
+// ownedOrShared reports whether the kubelet writes conditions of this type. It shares DisruptionTarget with others
+// (PodConditionSharedByKubelet in pkg/kubelet/types/pod_status.go at v1.37.0).
+func ownedOrShared(t v1.PodConditionType) bool {
+	return PodConditionByKubelet(t) || t == v1.DisruptionTarget
 }
 
 // PodConditionByKubelet reports whether the kubelet owns conditions of this type
@@ -556,15 +563,11 @@ func (m *Manager) syncPod(p *sim.Proc, s pendingStatus) bool {
 	return true
 }
 
-// isEqualInAPI reports whether a patch from one status to the other would be empty. The order of conditions does not
-// matter (preparePatchBytesForPodStatus in pkg/util/pod/pod.go at v1.37.0).
+// isEqualInAPI reports whether a patch from one status to the other would be empty. A patch also sets the order of the conditions
+// (preparePatchBytesForPodStatus in pkg/util/pod/pod.go at v1.37.0, and diffLists in pkg/util/strategicpatch/patch.go of
+// k8s.io/apimachinery v0.37.0).
 func isEqualInAPI(a, b *v1.PodStatus) bool {
-	for i := range a.Conditions {
-		if c := FindCondition(b, a.Conditions[i].Type); c == nil || *c != a.Conditions[i] {
-			return false
-		}
-	}
-	return len(a.Conditions) == len(b.Conditions) && equalApartFromConditions(a, b)
+	return slices.Equal(a.Conditions, b.Conditions) && equalApartFromConditions(a, b)
 }
 
 func (m *Manager) hasNewVersion(uid types.UID, s *versionedPodStatus) bool {
@@ -656,17 +659,18 @@ func normalizeTimestamp(t metav1.Time) metav1.Time { return metav1.NewTime(t.Tru
 func (m *Manager) mergePodStatus(pod *v1.Pod, status *v1.PodStatus) *v1.PodStatus {
 	old, merged := &pod.Status, new(*status) // shares what no one changes: the statuses of the containers
 	merged.Conditions = slices.DeleteFunc(slices.Clone(old.Conditions), func(c v1.PodCondition) bool { return PodConditionByKubelet(c.Type) })
-	if !IsTerminal(old.Phase) && IsTerminal(merged.Phase) {
-		if m.o.CouldHaveRunningContainers(pod.UID) {
-			// A controller that sees a terminal phase may start a replacement.
-			merged.Phase, merged.Reason, merged.Message = old.Phase, old.Reason, old.Message
-		} else {
-			m.mergeDisruptionTarget(merged, old, status)
-		}
+	terminates := !IsTerminal(old.Phase) && IsTerminal(merged.Phase)
+	if terminates && m.o.CouldHaveRunningContainers(pod.UID) {
+		// A controller that sees a terminal phase may start a replacement.
+		merged.Phase, merged.Reason, merged.Message = old.Phase, old.Reason, old.Message
+		terminates = false
 	}
 	for _, c := range status.Conditions {
-		if PodConditionByKubelet(c.Type) {
+		switch {
+		case PodConditionByKubelet(c.Type):
 			merged.Conditions = append(merged.Conditions, c)
+		case c.Type == v1.DisruptionTarget && terminates:
+			m.mergeDisruptionTarget(merged, old, c)
 		}
 	}
 	if IsTerminal(merged.Phase) && (isTrue(FindCondition(merged, v1.PodReady)) || isTrue(FindCondition(merged, v1.ContainersReady))) {
@@ -676,12 +680,7 @@ func (m *Manager) mergePodStatus(pod *v1.Pod, status *v1.PodStatus) *v1.PodStatu
 }
 
 // mergeDisruptionTarget adds the DisruptionTarget condition together with the terminal phase, as of now.
-func (m *Manager) mergeDisruptionTarget(merged, old, status *v1.PodStatus) {
-	disruption := FindCondition(status, v1.DisruptionTarget)
-	if disruption == nil {
-		return
-	}
-	c := *disruption
+func (m *Manager) mergeDisruptionTarget(merged, old *v1.PodStatus, c v1.PodCondition) {
 	c.LastTransitionTime = normalizeTimestamp(metav1.NewTime(m.o.Now()))
 	if before := FindCondition(old, c.Type); before != nil && before.Status == c.Status {
 		c.LastTransitionTime = before.LastTransitionTime

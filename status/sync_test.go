@@ -1,6 +1,7 @@
 package status_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -92,6 +93,34 @@ func TestEqualStatusIsNotPatched(t *testing.T) {
 	w.SetPodStatus(pod, running(pod, true))
 	w.change(w.api["web"], func(p *v1.Pod) { p.Status = *w.cached(pod) })
 	w.expect(w.until(2*time.Second), "1s GET web")
+}
+
+// A patch also sets the order of the conditions.
+func TestOrderOfConditionsIsPatched(t *testing.T) {
+	w := newWorld(t)
+	pod := w.pod("web")
+	w.SetPodStatus(pod, running(pod, true))
+	w.until(time.Second)
+	w.change(w.api["web"], func(p *v1.Pod) { p.Status.Phase = v1.PodPending }) // for a full sync
+	w.deaf = true
+	w.change(w.api["web"], func(p *v1.Pod) { p.Status = *w.cached(pod) })
+	w.expect(w.until(19*time.Second), "10s GET web")
+	w.change(w.api["web"], func(p *v1.Pod) { slices.Reverse(p.Status.Conditions) })
+	w.expect(w.until(29*time.Second), "20s GET web", "20.01s PATCH web Running")
+}
+
+// A full sync also compares the condition that the kubelet shares with others.
+func TestFullSyncComparesTheSharedCondition(t *testing.T) {
+	w := newWorld(t)
+	pod := w.pod("web")
+	w.SetPodStatus(pod, running(pod, true))
+	w.until(9 * time.Second)
+	w.change(w.api["web"], func(p *v1.Pod) {
+		p.Status.Conditions = append([]v1.PodCondition{{Type: v1.DisruptionTarget, Status: v1.ConditionTrue}}, p.Status.Conditions...)
+	})
+	w.expect(w.until(19*time.Second), "10s GET web")
+	w.change(w.api["web"], func(p *v1.Pod) { p.Status.Conditions[0].Type = "example.com/gate" })
+	w.expect(w.until(29 * time.Second))
 }
 
 // Every ten seconds, the manager compares all statuses with the kubelet's view of the API, and sends those that differ.

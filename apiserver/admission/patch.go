@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -100,7 +101,7 @@ func PatchStatus(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 
 // MergeConditions returns the conditions after a client's patch: now are the current conditions, read the conditions that
 // the client has read, and want the conditions that it writes. Conditions that others have written since the client's read
-// stay.
+// stay. The patch also sets the order.
 func MergeConditions(now, read, want []v1.PodCondition) []v1.PodCondition {
 	merged := make([]v1.PodCondition, 0, max(len(now), len(want)))
 	for _, c := range now {
@@ -117,7 +118,39 @@ func MergeConditions(now, read, want []v1.PodCondition) []v1.PodCondition {
 			merged = append(merged, c)
 		}
 	}
-	return merged
+	sameType := func(a, b v1.PodCondition) bool { return a.Type == b.Type }
+	if slices.EqualFunc(merged, want, sameType) {
+		return merged
+	}
+	return inOrder(merged, want, now)
+}
+
+// inOrder sorts conditions: those in first come in its order. Each of the others comes before the first condition that it precedes in
+// the order of second, otherwise at the end (mergeSortedSlice in pkg/util/strategicpatch/patch.go of k8s.io/apimachinery v0.37.0).
+func inOrder(conditions, first, second []v1.PodCondition) []v1.PodCondition {
+	var left, right []v1.PodCondition
+	for _, c := range first {
+		if found := findCondition(conditions, c.Type); found != nil {
+			right = append(right, *found)
+		}
+	}
+	for _, c := range conditions {
+		if findCondition(first, c.Type) == nil {
+			left = append(left, c)
+		}
+	}
+	place := func(c v1.PodCondition) int {
+		return slices.IndexFunc(second, func(other v1.PodCondition) bool { return other.Type == c.Type })
+	}
+	sorted := make([]v1.PodCondition, 0, len(conditions))
+	for len(left) > 0 && len(right) > 0 {
+		if l, r := place(left[0]), place(right[0]); l >= 0 && l < r {
+			sorted, left = append(sorted, left[0]), left[1:]
+		} else {
+			sorted, right = append(sorted, right[0]), right[1:]
+		}
+	}
+	return append(append(sorted, left...), right...)
 }
 
 func findCondition(list []v1.PodCondition, t v1.PodConditionType) *v1.PodCondition {

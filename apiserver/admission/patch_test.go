@@ -1,12 +1,15 @@
 package admission
 
 import (
+	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/utils/ptr"
 
 	"probesim.dev/kube/profile"
@@ -119,14 +122,63 @@ func TestMergeConditions(t *testing.T) {
 	for _, test := range []struct{ now, read, want, merged string }{
 		{"Ready=False gate=True", "Ready=False gate=True", "Ready=True gate=True", "Ready=True gate=True"},
 		{"Ready=False gate=True", "Ready=False", "Ready=True", "Ready=True gate=True"},
-		{"Ready=False gate=True", "Ready=False gate=False", "gate=False Ready=True", "Ready=True gate=True"},
+		{"Ready=False gate=True", "Ready=False gate=False", "gate=False Ready=True", "gate=True Ready=True"},
 		{"Ready=False", "Ready=False gate=False", "Ready=True gate=False", "Ready=True"},
 		{"Ready=False old=True", "Ready=False old=True", "Ready=False", "Ready=False"},
-		{"gate=True", "", "Ready=False", "gate=True Ready=False"},
+		{"gate=True", "", "Ready=False", "Ready=False gate=True"},
 	} {
 		got := MergeConditions(parse(test.now), parse(test.read), parse(test.want))
 		if !reflect.DeepEqual(got, parse(test.merged)) {
 			t.Errorf("%q, read %q, written %q: got %v, want %q", test.now, test.read, test.want, got, test.merged)
+		}
+	}
+}
+
+// MergeConditions merges as the API server does with the patch that the kubelet computes.
+func TestMergeConditionsAsAPatch(t *testing.T) {
+	var lists [][]v1.PodCondition
+	for _, types := range []string{"", "a", "ab", "ba", "abc", "cba"} {
+		for bits := range 1 << len(types) {
+			list := []v1.PodCondition{}
+			for i, name := range types {
+				c := v1.PodCondition{Type: v1.PodConditionType(name), Status: v1.ConditionTrue}
+				if bits>>i&1 == 1 {
+					c.Status = v1.ConditionFalse
+				}
+				list = append(list, c)
+			}
+			lists = append(lists, list)
+		}
+	}
+	bytesOf := func(conditions []v1.PodCondition) []byte {
+		text, err := json.Marshal(v1.Pod{Status: v1.PodStatus{Conditions: conditions}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	for _, read := range lists {
+		for _, want := range lists {
+			patch, err := strategicpatch.CreateTwoWayMergePatch(bytesOf(read), bytesOf(want), v1.Pod{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(patch) == "{}" || len(want) == 0 {
+				continue
+			}
+			for _, now := range lists {
+				merged, err := strategicpatch.StrategicMergePatch(bytesOf(now), patch, v1.Pod{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var after v1.Pod
+				if err := json.Unmarshal(merged, &after); err != nil {
+					t.Fatal(err)
+				}
+				if got := MergeConditions(now, read, want); !slices.Equal(got, after.Status.Conditions) {
+					t.Fatalf("now %v, read %v, want %v: got\n%v, want\n%v", now, read, want, got, after.Status.Conditions)
+				}
+			}
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	httpprobe "k8s.io/kubernetes/pkg/probe/http"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/prober"
 )
 
 // httpProber wraps the kubelet's HTTP prober.
@@ -76,8 +77,24 @@ func (h *httpProber) run(r requester, req *http.Request, timeout time.Duration, 
 		defer h.network.http2.CompareAndDelete(r, c)
 		ctx := context.WithValue(req.Context(), connectionsKey{}, c)
 		result, message, err := run(req.WithContext(ctx), timeout)
-		return result, t.restoreTimeout(message), c.restoreBodyTimeout(err)
+		message, err = t.restoreTimeout(message), c.restoreBodyTimeout(err)
+		t.logTimeout(message, err)
+		return result, message, err
 	})
+}
+
+// logTimeout adds the turn of an attempt that ends at its deadline. Its point is the error without the URL, which depends on the timer
+// that fires first.
+func (t *attempt) logTimeout(message string, err error) {
+	if t.driver.now() != t.deadline {
+		return
+	}
+	if err != nil {
+		message = err.Error()
+	} else if end := strings.LastIndex(message, `": `); end >= 0 {
+		message = message[end+len(`": `):]
+	}
+	t.first.turns.add(prober.TimeoutOf(prober.WorkerName(t.probe, t.pod, t.container)), message)
 }
 
 // clientTimeout is the suffix that the client adds to the error of a request that it timed out itself.

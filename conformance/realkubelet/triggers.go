@@ -28,14 +28,7 @@ func (l triggerLog) Info(_ int, message string, keysAndValues ...any) {
 	if l.conn.isCut() {
 		return
 	}
-	l.turns.logged(message, func(key string) string {
-		for i := 0; i+1 < len(keysAndValues); i += 2 {
-			if keysAndValues[i] == key {
-				return fmt.Sprint(keysAndValues[i+1])
-			}
-		}
-		return ""
-	})
+	l.logTurns(message, keysAndValues)
 	if message != triggerTaken || !l.workers.isWorker(goroutine()) {
 		return
 	}
@@ -53,11 +46,28 @@ func (l triggerLog) Info(_ int, message string, keysAndValues ...any) {
 	l.recorder.add(rec)
 }
 
+// Error writes the turns that an error shows.
+func (l triggerLog) Error(_ error, message string, keysAndValues ...any) {
+	if !l.conn.isCut() {
+		l.logTurns(message, keysAndValues)
+	}
+}
+
+func (l triggerLog) logTurns(message string, keysAndValues []any) {
+	l.turns.logged(message, func(key string) string {
+		for i := 0; i+1 < len(keysAndValues); i += 2 {
+			if keysAndValues[i] == key {
+				return fmt.Sprint(keysAndValues[i+1])
+			}
+		}
+		return ""
+	})
+}
+
 func (triggerLog) Enabled(verbosity int) bool { return verbosity > 0 && verbosity <= maxVerbosity }
 
 // Other methods of logr.LogSink.
 
 func (triggerLog) Init(logr.RuntimeInfo)            {}
-func (triggerLog) Error(error, string, ...any)      {}
 func (l triggerLog) WithValues(...any) logr.LogSink { return l }
 func (l triggerLog) WithName(string) logr.LogSink   { return l }

@@ -140,6 +140,10 @@ func (l *turnLog) logged(message string, value func(key string) string) {
 		l.add("sync loop", value("probe")+" updates")
 	case "SyncLoop (housekeeping)":
 		l.add("sync loop", "housekeeping ticker")
+	case "Skipping pod synchronization":
+		l.add("sync loop", "sleep")
+	case "Container runtime status":
+		l.add("runtime check", "checked")
 	case triggerTaken:
 		worker := prober.WorkerName(trace.Probe(strings.ToLower(value("probeType"))), value("pod"), value("containerName"))
 		l.add(worker, manualTriggerOf(worker))
